@@ -1,0 +1,68 @@
+# The front door: each target installs what it needs (tools/setup.sh says what), configures with CMake and does its work.
+#
+#   make            builds build/stet                   make asan   the tests under ASan and UBSan
+#   make run        runs the shipped hand scene         make tsan   the tests under TSan (Clang, libomp, Archer)
+#   make test       builds and runs all tests           make lint   formatting, clang-tidy, layers, headers
+#   make bench      runs the benchmarks                 make clean  removes build/ (what was installed stays)
+#
+# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label, e.g. LABEL=short), RUN (arguments of make run),
+# BENCH (arguments of make bench), CMAKE_FLAGS (more settings for CMake), CC (compiler; needs a BUILD of its own).
+
+BUILD ?= build
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+LABEL ?=
+RUN ?= scenes/hand.xml --worlds 64 --frames 60 --control noise --out out
+BENCH ?=
+CMAKE_FLAGS ?=
+
+# The environment's own CMake is there only where the system's is too old (tools/setup.sh).
+cmake = $$(ls .venv/bin/cmake 2>/dev/null || echo cmake)
+ctest = $$(ls .venv/bin/ctest 2>/dev/null || echo ctest)
+with_label = $(if $(LABEL),-L '^$(LABEL)$$')
+
+# build_tree FOLDER, FLAGS: configure (quietly; errors are shown) and build.
+define build_tree
+@mkdir -p $(1)
+@$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" $(2) $(CMAKE_FLAGS) --log-level=NOTICE >$(1)/configure.log
+@$(cmake) --build $(1) --parallel $(JOBS) -- --no-print-directory
+endef
+
+define run_tests
+@$(ctest) --test-dir $(1) --output-on-failure --no-tests=error --parallel $(JOBS) $(with_label)
+endef
+
+.PHONY: build run test bench asan tsan lint clean
+.DEFAULT_GOAL := build
+
+build:
+	@tools/setup.sh build
+	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF)
+
+run: build
+	@$(BUILD)/stet run $(RUN)
+
+test:
+	@tools/setup.sh test
+	$(call build_tree,$(BUILD),-DSTET_TESTS=ON)
+	$(call run_tests,$(BUILD))
+
+bench: build
+	@$(BUILD)/stet bench $(BENCH)
+
+asan:
+	@tools/setup.sh asan
+	$(call build_tree,$(BUILD)/asan,-DSTET_TESTS=ON -DSTET_SANITIZE=address)
+	$(call run_tests,$(BUILD)/asan)
+
+tsan:
+	@tools/setup.sh tsan
+	$(call build_tree,$(BUILD)/tsan,-DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang)
+	$(call run_tests,$(BUILD)/tsan)
+
+lint:
+	@tools/setup.sh lint
+	$(call build_tree,$(BUILD),-DSTET_TESTS=ON)
+	@JOBS=$(JOBS) tools/lint.sh $(BUILD)
+
+clean:
+	rm -rf $(BUILD)

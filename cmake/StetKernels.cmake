@@ -1,0 +1,78 @@
+# Kernel units. stet_kernel_unit(src/<layer>/<noun>.k.h …) names a kernel source; `kernelgen` turns it into C in the build
+# tree, and stet_build_kernels(TARGET), called once after all layers, compiles that C once per instruction set and puts
+# the objects into TARGET.
+#
+# Each compilation sees -DSTI_ISA=<name> -DSTET_W=<lanes>, and -DSTET_DOUBLE=1 where `real` is double. The settings below
+# are part of the promise of equal bits: no contraction, no reassociation, never -ffast-math.
+
+set(STET_KERNEL_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
+
+set(STET_ISAS portable w1 f64)
+set(STET_ISA_portable_DEFINITIONS STET_W=4)
+set(STET_ISA_w1_DEFINITIONS STET_W=1)
+set(STET_ISA_f64_DEFINITIONS STET_W=1 STET_DOUBLE=1)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    list(APPEND STET_ISAS avx2 avx512)
+    set(STET_ISA_w1_FLAGS -mavx2 -mfma)
+    set(STET_ISA_avx2_DEFINITIONS STET_W=8)
+    set(STET_ISA_avx2_FLAGS -mavx2 -mfma)
+    set(STET_ISA_avx512_DEFINITIONS STET_W=16)
+    set(STET_ISA_avx512_FLAGS -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+endif()
+
+function(stet_kernel_unit)
+    foreach(unit IN LISTS ARGN)
+        if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${unit}" OR NOT unit MATCHES "^src/[a-z0-9_/]+\\.k\\.h$")
+            message(FATAL_ERROR "stet_kernel_unit: '${unit}' is not a kernel source src/<layer>/…/<noun>.k.h of this project")
+        endif()
+        set_property(GLOBAL APPEND PROPERTY STET_KERNEL_UNITS "${unit}")
+    endforeach()
+endfunction()
+
+# Adds the command that generates the C of one unit; the C's path goes to `result`.
+function(stet_generate_kernel unit result)
+    string(REGEX REPLACE "^src/(.*)\\.k\\.h$" "kernels/\\1.c" generated "${unit}")
+    set(generated "${PROJECT_BINARY_DIR}/${generated}")
+    get_filename_component(folder "${generated}" DIRECTORY)
+    file(MAKE_DIRECTORY "${folder}")
+    add_custom_command(
+        OUTPUT "${generated}"
+        COMMAND kernelgen "${PROJECT_SOURCE_DIR}/${unit}" "${unit}" "${generated}"
+        DEPENDS kernelgen "${PROJECT_SOURCE_DIR}/${unit}"
+        COMMENT "Generating kernels/${unit}"
+        VERBATIM)
+    set(${result} "${generated}" PARENT_SCOPE)
+endfunction()
+
+function(stet_build_kernels target)
+    get_property(units GLOBAL PROPERTY STET_KERNEL_UNITS)
+    if(NOT units)
+        return()
+    endif()
+    # The generator runs on this machine during the build; it is not part of what is installed.
+    add_executable(kernelgen EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/kernelgen.c"
+        "${PROJECT_SOURCE_DIR}/src/kernel/signature.c")
+    target_include_directories(kernelgen PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    stet_target_options(kernelgen)
+    set(sources)
+    foreach(unit IN LISTS units)
+        stet_generate_kernel("${unit}" generated)
+        list(APPEND sources "${generated}")
+    endforeach()
+    # One target owns the commands, so that the builds of several instruction sets do not run them at the same time.
+    add_custom_target(stet_kernel_sources DEPENDS ${sources})
+    # Without an instruction set, the generated C holds the descriptions of the kernels.
+    target_sources(${target} PRIVATE ${sources})
+    add_dependencies(${target} stet_kernel_sources)
+    foreach(isa IN LISTS STET_ISAS)
+        set(objects "stet_kernels_${isa}")
+        add_library(${objects} OBJECT ${sources})
+        add_dependencies(${objects} stet_kernel_sources)
+        target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+            "${PROJECT_SOURCE_DIR}")
+        target_compile_definitions(${objects} PRIVATE STI_ISA=${isa} ${STET_ISA_${isa}_DEFINITIONS})
+        target_compile_options(${objects} PRIVATE ${STET_KERNEL_WARNINGS} ${STET_KERNEL_FLAGS} ${STET_KERNEL_LEVEL}
+            ${STET_ISA_${isa}_FLAGS} ${STET_SANITIZE_FLAGS})
+        target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+    endforeach()
+endfunction()

@@ -1,0 +1,109 @@
+# stet_test(<layer>/<noun> [LABELS …] [SOURCES …]) builds test/<layer>/<noun>_test.c and registers it as `<layer>/<noun>`.
+#
+# Labels: the layer's name, and `short` unless LABELS has `long` (the short tier also runs under ASan and UBSan in .ci/run).
+# A test sees the internals of the library (src/) and, as definitions: STET_TEST_SOURCE_DIR (the checkout),
+# STET_TEST_BINARY_DIR (the build tree, may be written), STET_TEST_COMMAND (the built command),
+# STET_TEST_PACKAGES (the folder that holds the packages gymnasium and dm_control; "" where they are not installed),
+# STET_TEST_PYTHON (a Python that has numpy).
+
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+file(GLOB stet_test_packages "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/dm_control")
+list(POP_FRONT stet_test_packages stet_test_packages)
+if(stet_test_packages)
+    get_filename_component(stet_test_packages "${stet_test_packages}" DIRECTORY)
+endif()
+
+# Internals are hidden in a shared library: the tests then take the same objects from a static one.
+set(STET_TEST_LIBRARY stet)
+if(BUILD_SHARED_LIBS)
+    set(STET_TEST_LIBRARY stet_internals)
+    add_library(stet_internals STATIC)
+    stet_target_options(stet_internals)
+    get_target_property(stet_sources stet SOURCES)
+    target_sources(stet_internals PRIVATE ${stet_sources})
+    foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS LINK_LIBRARIES)
+        get_target_property(value stet ${property})
+        if(value)
+            set_property(TARGET stet_internals PROPERTY ${property} "${value}")
+            set_property(TARGET stet_internals PROPERTY INTERFACE_${property} "${value}")
+        endif()
+    endforeach()
+endif()
+
+# cmocka catches signals: with handle_*=2 the sanitizer's report comes first. Use after return is not looked for, because its
+# stacks are aligned to 32 bytes before GCC 13, which faults on vectors of 64.
+set(STET_TEST_ENVIRONMENT
+    "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=0:handle_segv=2:handle_sigbus=2:handle_sigfpe=2"
+    "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1")
+if(STET_SANITIZE STREQUAL "thread")
+    # Archer, a library beside libomp, tells the sanitizer of OpenMP's barriers; without it each parallel loop looks like a
+    # race. Some systems ship one that does not attach (Ubuntu 22.04): try it on a program that has no race.
+    get_filename_component(stet_archer "${OpenMP_omp_LIBRARY}" REALPATH)
+    get_filename_component(stet_archer "${stet_archer}" DIRECTORY)
+    set(stet_archer "${stet_archer}/libarcher.so")
+    set(stet_tsan_options "ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1:handle_segv=2")
+    list(APPEND STET_TEST_ENVIRONMENT "TSAN_OPTIONS=${stet_tsan_options}" "OMP_TOOL_LIBRARIES=${stet_archer}")
+    set(ENV{TSAN_OPTIONS} "${stet_tsan_options}")
+    set(ENV{OMP_TOOL_LIBRARIES} "${stet_archer}")
+    include(CheckCSourceRuns)
+    set(CMAKE_REQUIRED_FLAGS "-fsanitize=thread")
+    set(CMAKE_REQUIRED_LIBRARIES OpenMP::OpenMP_C)
+    check_c_source_runs("
+        int main(void)
+        {
+            int a[1000], sum = 0;
+        #pragma omp parallel for num_threads(4)
+            for (int i = 0; i < 1000; i++) a[i] = i;
+        #pragma omp parallel for num_threads(4) reduction(+ : sum)
+            for (int i = 0; i < 1000; i++) sum += a[999 - i];
+            return sum != 499500;
+        }" STET_ARCHER_WORKS)
+    if(NOT STET_ARCHER_WORKS)
+        message(FATAL_ERROR "Under the thread sanitizer a parallel loop without a race is reported as one (${stet_archer} is missing or does not attach): use another release of Clang and libomp, such as Debian 12's")
+    endif()
+endif()
+
+function(stet_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;SOURCES")
+    string(REPLACE "/" "_" target "test_${name}")
+    get_filename_component(layer "${name}" DIRECTORY)
+    add_executable(${target} "${PROJECT_SOURCE_DIR}/test/${name}_test.c" ${arg_SOURCES})
+    stet_target_options(${target})
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
+    target_link_libraries(${target} PRIVATE ${STET_TEST_LIBRARY} mujoco::mujoco OpenMP::OpenMP_C PNG::PNG PkgConfig::JANSSON
+        PkgConfig::CMOCKA m)
+    target_compile_definitions(${target} PRIVATE
+        STET_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+        STET_TEST_BINARY_DIR="${PROJECT_BINARY_DIR}"
+        STET_TEST_COMMAND="${PROJECT_BINARY_DIR}/stet"
+        STET_TEST_PACKAGES="${stet_test_packages}"
+        STET_TEST_PYTHON="${PROJECT_SOURCE_DIR}/.venv/bin/python")
+    if(TARGET stet_cli)
+        add_dependencies(${target} stet_cli)
+    endif()
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/${layer}")
+    add_test(NAME "${name}" COMMAND ${target})
+    stet_test_properties("${name}" ${layer} ${arg_LABELS})
+endfunction()
+
+function(stet_test_properties name)
+    set(labels ${ARGN})
+    if(NOT "long" IN_LIST labels)
+        list(APPEND labels short)
+    endif()
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT 900 ENVIRONMENT "${STET_TEST_ENVIRONMENT}")
+endfunction()
+
+# ---- checks of the source and of the installation ---------------------------------------------------------------------
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_test(NAME project/layers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_layers.py")
+add_test(NAME project/headers COMMAND "${PROJECT_SOURCE_DIR}/tools/check_headers.sh" "${CMAKE_C_COMPILER}")
+stet_test_properties(project/layers)
+stet_test_properties(project/headers)
+if(NOT STET_SANITIZE)
+    add_test(NAME project/install COMMAND "${PROJECT_SOURCE_DIR}/tools/check_install.sh" "${PROJECT_BINARY_DIR}"
+        "${CMAKE_COMMAND}" "${CMAKE_C_COMPILER}")
+    stet_test_properties(project/install long)
+endif()

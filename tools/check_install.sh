@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Checks the installation: installs a build tree into a fresh prefix, moves that prefix (it must not know where it was),
+# and builds and runs a small program against it twice: with pkg-config, and with CMake's find_package.
+#
+#   tools/check_install.sh BUILD-TREE [CMAKE [C-COMPILER]]
+set -eu
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "$1" && pwd)
+cmake=${2:-cmake}
+cc=${3:-cc}
+
+scratch=$(mktemp -d "$build/install-check.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+
+"$cmake" --install "$build" --prefix "$scratch/first" >/dev/null
+mv "$scratch/first" "$scratch/prefix"
+prefix=$scratch/prefix
+
+test -s "$(find "$prefix" -name LICENSE)" || { echo "install: LICENSE is absent"; exit 1; }
+test -n "$(find "$prefix/share/stet/scenes" -name '*.xml')" || { echo "install: no scene in share/stet/scenes"; exit 1; }
+
+mkdir "$scratch/consumer"
+cp "$source_dir/tools/consumer.c" "$scratch/consumer/main.c"
+
+pc=$(find "$prefix" -name stet.pc)
+test -n "$pc" || { echo "install: no stet.pc below the prefix"; exit 1; }
+export PKG_CONFIG_PATH="${pc%/*}"
+# shellcheck disable=SC2046 # the flags are words
+"$cc" -o "$scratch/with-pkg-config" "$scratch/consumer/main.c" $(pkg-config --cflags --libs stet)
+"$scratch/with-pkg-config"
+echo "install: built and ran with pkg-config"
+
+cat >"$scratch/consumer/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(stet 0.1 REQUIRED)
+if(NOT EXISTS "${stet_SCENES_DIR}")
+    message(FATAL_ERROR "stet_SCENES_DIR is '${stet_SCENES_DIR}', which does not exist")
+endif()
+add_executable(consumer main.c)
+target_link_libraries(consumer PRIVATE stet::stet)
+END
+"$cmake" -S "$scratch/consumer" -B "$scratch/consumer/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$scratch/log" 2>&1 &&
+    "$cmake" --build "$scratch/consumer/build" >>"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+"$scratch/consumer/build/consumer"
+echo "install: built and ran with find_package"
+
+if [ -x "$prefix/bin/stet" ]; then
+    "$prefix/bin/stet" info >/dev/null
+    echo "install: the installed command runs"
+fi

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# All checks of the source that need no run of the program: formatting, clang-tidy, layers, headers, forbidden calls; and,
+# for information, which known failures have no test yet. Every check runs, whatever the others find.
+#
+#   tools/lint.sh BUILD-TREE      (a configured tree: it holds compile_commands.json)
+set -u
+cd "$(dirname "$0")/.." || exit 2
+build=$1
+jobs=${JOBS:-2}
+failed=0
+
+c_sources() { find include src test tools -name '*.c' -o -name '*.h' -o -name '*.inl' | sort; }
+
+# The files of src/ that the build really compiles, hence with known flags.
+tidied() { sed -n 's|^ *"file": "\(.*/src/.*\.c\)",\{0,1\}$|\1|p' "$build/compile_commands.json" | sort -u; }
+
+format() { c_sources | grep -v '\.inl$' | xargs clang-format --dry-run -Werror; }
+
+tidy() {
+    local list
+    list=$(tidied)
+    [ -n "$list" ] || { echo "no compiled source of src/ in $build/compile_commands.json"; return 1; }
+    printf '%s\n' "$list" | xargs -P "$jobs" -n 1 clang-tidy -p "$build" --quiet 2>&1 |
+        grep -v -e 'warnings\{0,1\} generated' -e '^Suppressed' -e 'Use -header-filter' -e '^$'
+    [ "${PIPESTATUS[1]}" -eq 0 ]
+}
+
+check() { # check NAME COMMAND...
+    local name=$1 start=$SECONDS
+    shift
+    if "$@"; then
+        printf 'lint: %-10s ok (%d s)\n' "$name" $((SECONDS - start))
+    else
+        printf 'lint: %-10s FAILED (%d s)\n' "$name" $((SECONDS - start))
+        failed=1
+    fi
+}
+
+check format format
+check layers tools/check_layers.py
+check source tools/check_source.py
+check headers tools/check_headers.sh gcc
+check headers tools/check_headers.sh clang
+check tidy tidy
+tools/check_kf.py
+exit $failed

@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# Installs what is missing to build, test or check stet, and says so in one line each.
+#
+#   tools/setup.sh [build|test|asan|tsan|lint|bench]
+#
+# Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them), and
+# wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a second run
+# touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo.
+#
+# Invariants: nothing outside .venv/ is written except by apt-get; every failure is one sentence and exit code 2.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+tier=${1:-build}
+venv=.venv
+cmake_least=3.25
+
+fail() {
+    printf 'setup: %s\n' "$*" >&2
+    exit 2
+}
+
+say() { printf 'setup: %s\n' "$*"; }
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# True where version $1 is at least version $2.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+cmake_version() { "$1" --version 2>/dev/null | sed -n '1s/.* version \([0-9.]*\).*/\1/p'; }
+
+compiles() { # compiles COMPILER FLAGS...: can it build and link an empty program with these flags?
+    local compiler=$1
+    shift
+    printf 'int main(void) { return 0; }\n' | "$compiler" -x c - -o /dev/null "$@" >/dev/null 2>&1
+}
+
+# ---- packages of the system -------------------------------------------------------------------------------------------
+
+packages=()
+reasons=()
+
+want() { # want PACKAGE REASON
+    packages+=("$1")
+    reasons+=("$1 ($2)")
+}
+
+# The reasons of all that is wanted, with commas.
+listed() {
+    local text
+    text=$(printf ', %s' "${reasons[@]}")
+    printf '%s\n' "${text#, }"
+}
+
+want_build() {
+    { have cc || have gcc; } && [ -e /usr/include/stdio.h ] || { want gcc "C compiler"; want libc6-dev "C library's headers"; }
+    have make || want make "runs the build"
+    have cmake || want cmake "the build"
+    have pkg-config || want pkg-config "finds libraries"
+    pkg-config --exists libpng 2>/dev/null || want libpng-dev "writes pictures"
+    pkg-config --exists jansson 2>/dev/null || want libjansson-dev "reads and writes JSON"
+    need_venv && ! python_for_venv >/dev/null && want python3-venv "environment for the pinned wheels"
+}
+
+want_test() {
+    have c++ || have g++ || want g++ "compiles the public headers as C++"
+    pkg-config --exists cmocka 2>/dev/null || want libcmocka-dev "the tests' framework"
+}
+
+want_clang() {
+    have clang || want clang "$1"
+}
+
+want_tsan() {
+    want_clang "the thread sanitizer's build"
+    have llvm-symbolizer || want llvm "names the lines in the sanitizer's reports"
+    compiles clang -fopenmp || want libomp-dev "OpenMP that the thread sanitizer understands"
+}
+
+# From Debian 12 on the sanitizers' run-time library is a package of its own; before, it came with clang. Asked once clang
+# is there, when the lists of packages are sure to be.
+want_clang_runtime() {
+    if ! compiles clang -fsanitize=thread && apt-cache show libclang-rt-dev >/dev/null 2>&1; then
+        want libclang-rt-dev "the thread sanitizer's run-time library"
+    fi
+}
+
+want_lint() {
+    have clang-format || want clang-format "checks the layout of the source"
+    have clang-tidy || want clang-tidy "checks the source"
+}
+
+install_packages() { # installs all that is wanted by now
+    [ ${#packages[@]} -gt 0 ] || return 0
+    local list=${packages[*]} as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if have sudo && sudo -n true 2>/dev/null; then
+            as_root=(sudo -n)
+        else
+            fail "missing: $(listed); install them with 'sudo apt-get install $list' (or your system's names for them), then run this again"
+        fi
+    fi
+    have apt-get || fail "missing: $(listed); this system has no apt-get: install what corresponds to them, then run this again"
+    say "installing with apt-get: $(listed)"
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0)
+    local get=("${apt[@]}" install -y --no-install-recommends "${packages[@]}")
+    # The lists may be absent or old: refresh them only if the first attempt fails.
+    "${get[@]}" >/dev/null 2>&1 || {
+        "${apt[@]}" update >/dev/null 2>&1
+        "${get[@]}" >/dev/null || fail "apt-get could not install: $list (its message is above); install them by hand, then run this again"
+    }
+    packages=()
+    reasons=()
+}
+
+# ---- wheels -----------------------------------------------------------------------------------------------------------
+
+# The first Python that can make an environment; the system's own comes after whatever the path names.
+python_for_venv() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        "$python" -c 'import ensurepip, venv, sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1 && {
+            printf '%s\n' "$python"
+            return 0
+        }
+    done
+    return 1
+}
+
+need_mujoco_wheel() { [ -z "${MUJOCO_DIR:-}" ]; }
+
+need_cmake_wheel() { have cmake && ! at_least "$(cmake_version cmake)" $cmake_least; }
+
+need_test_wheels() { case $tier in test | asan | tsan) true ;; *) false ;; esac; }
+
+need_venv() { need_mujoco_wheel || need_cmake_wheel || need_test_wheels; }
+
+make_venv() {
+    "$venv/bin/python" -c 'import pip' >/dev/null 2>&1 && return 0
+    local python
+    python=$(python_for_venv) || fail "no Python from 3.10 on can make an environment: install python3 and python3-venv, or set MUJOCO_DIR"
+    say "making a Python environment in $venv/ for the pinned wheels"
+    rm -f "$venv"/.stet-*
+    "$python" -m venv --clear "$venv" || fail "could not make the Python environment $venv/ (message above)"
+}
+
+# Installs the wheels of tools/$1 once; the stamp is the hash of that list, kept in the environment itself.
+wheels() { # wheels LIST WHAT ADVICE
+    local list=tools/$1 stamp=$venv/.stet-$1 now
+    now=$(sha256sum <"$list")
+    [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$now" ] && return 0
+    make_venv
+    say "installing $2 into $venv/ (pip, $list)"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+        --only-binary :all: -r "$list" || fail "pip could not install $2 (its message is above); $3"
+    printf '%s\n' "$now" >"$stamp"
+}
+
+check_mujoco_dir() {
+    [ -d "$MUJOCO_DIR" ] || fail "MUJOCO_DIR is '$MUJOCO_DIR', which is not a folder: set it to an unpacked MuJoCo release, or unset it to have the pinned wheel installed"
+    [ -e "$MUJOCO_DIR/include/mujoco/mujoco.h" ] || fail "MUJOCO_DIR is '$MUJOCO_DIR', which has no include/mujoco/mujoco.h: set it to an unpacked MuJoCo release, or unset it to have the pinned wheel installed"
+}
+
+install_wheels() {
+    if need_mujoco_wheel; then
+        wheels requirements.txt "MuJoCo's library (loads the scenes)" \
+            "without a network, set MUJOCO_DIR to an unpacked MuJoCo release"
+    else
+        check_mujoco_dir
+    fi
+    if need_cmake_wheel; then
+        wheels requirements-cmake.txt "CMake (this system's, $(cmake_version cmake), is older than $cmake_least)" \
+            "install CMake $cmake_least or later by hand"
+    fi
+    if need_test_wheels; then
+        wheels requirements-test.txt "the tests' models and their reader of .npy files" "they are needed by 'make test' only"
+    fi
+}
+
+# ---- all of it --------------------------------------------------------------------------------------------------------
+
+want_build
+case $tier in
+    build | bench) ;;
+    test | asan) want_test ;;
+    tsan) want_test; want_tsan ;;
+    lint) want_test; want_clang "compiles the public headers"; want_lint ;;
+    *) fail "no such set '$tier': use build, test, asan, tsan, lint or bench" ;;
+esac
+install_packages
+if [ "$tier" = tsan ]; then
+    want_clang_runtime
+    install_packages
+fi
+if need_venv; then
+    # One at a time: two builds of one checkout may start together.
+    mkdir -p "$venv" || fail "cannot write the folder $venv/ here"
+    exec 9>"$venv.lock"
+    flock 9
+fi
+install_wheels
