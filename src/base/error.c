@@ -1,0 +1,71 @@
+/*
+ * Results and the message of the thread's last failure.
+ *
+ * Invariants: nothing here allocates; a message and its place are always NUL-terminated; each thread has its own.
+ */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 1024, WHERE_SIZE = 128 };
+
+static _Thread_local char last_message[MESSAGE_SIZE];
+static _Thread_local char last_where[WHERE_SIZE];
+
+const char *stet_result_string(stet_result result)
+{
+    static const char *const sentences[] = {
+#define SENTENCE(name, sentence) sentence,
+        STET_RESULTS(SENTENCE)
+#undef SENTENCE
+    };
+    unsigned index = (unsigned)result;
+    return index < STET_RESULT_COUNT ? sentences[index] : "not a result of this library";
+}
+
+const char *stet_last_error(void) { return last_message; }
+
+const char *stet_last_error_where(void) { return last_where; }
+
+/* Ends a text that vsnprintf would have made `length` long with "...", if it was cut, between two UTF-8 characters. */
+static void mark_cut(char *text, size_t size, int length)
+{
+    if (length >= 0 && (size_t)length < size) return;
+    size_t end = strlen(text);
+    if (end > size - sizeof("...")) end = size - sizeof("...");
+    while (end > 0 && ((unsigned char)text[end] & 0xC0u) == 0x80u) end--;
+    memcpy(text + end, "...", sizeof("..."));
+}
+
+stet_result sti_error_at(stet_result result, const char *file, int line, const char *format, ...)
+{
+    /* Made aside first: an argument may be the present message. */
+    char message[MESSAGE_SIZE] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    mark_cut(message, sizeof message, length);
+    memcpy(last_message, message, sizeof message);
+    const char *slash = strrchr(file, '/');
+    length = snprintf(last_where, sizeof last_where, "%s:%d", slash ? slash + 1 : file, line);
+    mark_cut(last_where, sizeof last_where, length);
+    return result;
+}
+
+stet_result sti_error_prefix(stet_result result, const char *format, ...)
+{
+    char message[MESSAGE_SIZE] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    mark_cut(message, sizeof message, length);
+    size_t used = strlen(message);
+    length = snprintf(message + used, sizeof message - used, ": %s", last_message);
+    if (length < 0 || (size_t)length >= sizeof message - used) mark_cut(message, sizeof message, MESSAGE_SIZE);
+    memcpy(last_message, message, sizeof message);
+    return result;
+}

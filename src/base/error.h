@@ -1,0 +1,29 @@
+/*
+ * Failing: a result code, and in this thread one sentence with the place where it was born.
+ */
+#ifndef STI_BASE_ERROR_H
+#define STI_BASE_ERROR_H
+
+#include "stet/base.h"
+
+/*
+ * Sets the thread's message and returns the result:
+ *     return sti_error(STET_NOT_FOUND, "scene %s: no such file; check the path", path);
+ */
+#define sti_error(result, ...) sti_error_at((result), __FILE__, __LINE__, __VA_ARGS__)
+stet_result sti_error_at(stet_result result, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Puts "prefix: " before the present message, keeping where it was born; returns result. */
+stet_result sti_error_prefix(stet_result result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Returns from the calling function if an expression is not STET_OK. */
+#define STI_TRY(expression)                                                                                            \
+    do {                                                                                                               \
+        stet_result sti_result_ = (expression);                                                                        \
+        if (sti_result_ != STET_OK) return sti_result_;                                                                \
+    } while (0)
+
+void sti_log(stet_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The log callback: the only way in which the library says something that is not a failure.
+ *
+ * Invariant: callback and context are always read as the pair that was set, whatever other threads do.
+ */
+#include "base/error.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { LINE_SIZE = 1024 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static stet_log_fn *log_function;
+static void *log_context;
+
+void stet_set_log(stet_log_fn *log, void *context)
+{
+    pthread_mutex_lock(&lock);
+    log_function = log;
+    log_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
+void sti_log(stet_log_level level, const char *format, ...)
+{
+    pthread_mutex_lock(&lock);
+    stet_log_fn *log = log_function;
+    void *context = log_context;
+    pthread_mutex_unlock(&lock);
+    if (!log) return;
+    /* Called without the lock, so that a callback may log or set another callback. */
+    char line[LINE_SIZE] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    log(level, line, context);
+}

@@ -1,0 +1,256 @@
+/*
+ * Mechanisms: what their table says, the switches, and letting things stand.
+ *
+ * Invariants:
+ *   K1  a stamp is invalid while its thing is being made, so a failure half-way is never taken for the finished thing
+ *   K2  a miss is counted when it succeeded, with exactly one reason; a hit has none
+ *   K3  an audited hit counts as the hit that it was; what its work counts further down, it counts again
+ */
+#include "base/mechanism.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(STET_MECH_COUNT <= 32, "the switches are bits of a uint32_t");
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *doc;
+    stet_reason disabled;
+} mechanisms[STET_MECH_COUNT] = {
+#define STET_MECHANISM(name, doc) {#name, doc, STET_REASON_##name##_disabled},
+#define STET_REASON(mechanism, name, sentence)
+#include "stet/mechanisms.inl"
+#undef STET_MECHANISM
+#undef STET_REASON
+};
+
+static const struct {
+    const char *name, *sentence;
+    stet_mechanism mechanism;
+} reasons[STET_REASON_COUNT] = {
+    {"none", "no reason", STET_MECH_COUNT},
+#define STET_MECHANISM(name, doc)
+#define STET_REASON(mechanism, name, sentence) {#name, sentence, STET_MECH_##mechanism},
+#include "stet/mechanisms.inl"
+#undef STET_MECHANISM
+#undef STET_REASON
+};
+
+static bool is_mechanism(stet_mechanism mechanism) { return (unsigned)mechanism < STET_MECH_COUNT; }
+
+static bool is_reason(stet_reason reason) { return (unsigned)reason < STET_REASON_COUNT; }
+
+const char *stet_mechanism_name(stet_mechanism mechanism)
+{
+    return is_mechanism(mechanism) ? mechanisms[mechanism].name : "unknown";
+}
+
+const char *stet_mechanism_doc(stet_mechanism mechanism)
+{
+    return is_mechanism(mechanism) ? mechanisms[mechanism].doc : "There is no such mechanism.";
+}
+
+const char *stet_reason_name(stet_reason reason) { return is_reason(reason) ? reasons[reason].name : "unknown"; }
+
+const char *stet_reason_sentence(stet_reason reason)
+{
+    return is_reason(reason) ? reasons[reason].sentence : "there is no such reason";
+}
+
+stet_mechanism stet_reason_mechanism(stet_reason reason)
+{
+    return is_reason(reason) ? reasons[reason].mechanism : STET_MECH_COUNT;
+}
+
+stet_reason sti_reason_disabled(stet_mechanism which)
+{
+    return is_mechanism(which) ? mechanisms[which].disabled : STET_REASON_none;
+}
+
+/* ---- finding and switching --------------------------------------------------------------------------------------- */
+
+/* "pose_sync, hierarchy, …", as much as fits. */
+static void list_known(char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < STET_MECH_COUNT && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", mechanisms[i].name);
+    }
+}
+
+/* The mechanism whose name is the first `length` characters of name, or STET_MECH_COUNT. */
+static stet_mechanism find(const char *name, size_t length)
+{
+    int i = 0;
+    while (i < STET_MECH_COUNT &&
+           (strlen(mechanisms[i].name) != length || strncmp(mechanisms[i].name, name, length) != 0))
+        i++;
+    return (stet_mechanism)i;
+}
+
+stet_result stet_mechanism_find(const char *name, stet_mechanism *out)
+{
+    if (!name || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_mechanism_find: name or out is NULL; give both");
+    stet_mechanism found = find(name, strlen(name));
+    if (found == STET_MECH_COUNT) {
+        char known[512];
+        list_known(known, sizeof known);
+        return sti_error(STET_NOT_FOUND, "'%.64s' is not a mechanism; use one of %s", name, known);
+    }
+    *out = found;
+    return STET_OK;
+}
+
+/* Sets the bit of each name of a comma-separated list; blanks around names and empty names are skipped. */
+static stet_result parse_disabled(const char *list, uint32_t *disabled)
+{
+    for (const char *at = list; *at;) {
+        at += strspn(at, ", \t");
+        size_t length = strcspn(at, ", \t");
+        if (length == 0) continue;
+        stet_mechanism found = find(at, length);
+        if (found == STET_MECH_COUNT) {
+            char known[512];
+            list_known(known, sizeof known);
+            return sti_error(
+                STET_INVALID_ARGUMENT,
+                "the environment variable STET_DISABLE names '%.*s', which is not a mechanism; use some of %s",
+                length < 64 ? (int)length : 64, at, known);
+        }
+        *disabled |= UINT32_C(1) << found;
+        at += length;
+    }
+    return STET_OK;
+}
+
+stet_result stet_default_mechanism_options(stet_mechanism_options *out)
+{
+    if (!out)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "stet_default_mechanism_options: out is NULL; give a place to write to");
+    *out = (stet_mechanism_options){0};
+    const char *list = getenv("STET_DISABLE");
+    uint32_t disabled = 0;
+    if (list) STI_TRY(parse_disabled(list, &disabled));
+    out->disabled = disabled;
+    return STET_OK;
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+void sti_count_hit(sti_mechanisms *m, stet_mechanism which, int64_t saved_launches, int64_t saved_bytes)
+{
+    stet_counter *c = &m->counters.mechanism[which];
+    c->hits++;
+    c->saved_launches += saved_launches;
+    c->saved_bytes += saved_bytes;
+}
+
+void sti_count_miss(sti_mechanisms *m, stet_mechanism which, stet_reason why, int64_t launches, int64_t bytes)
+{
+    assert(stet_reason_mechanism(why) == which && "a miss needs a reason of its mechanism");
+    stet_counter *c = &m->counters.mechanism[which];
+    c->misses++;
+    c->done_launches += launches;
+    c->done_bytes += bytes;
+    m->counters.reason[why]++;
+}
+
+stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason why, const char *where)
+{
+    assert(stet_reason_mechanism(why) == which && "a fallback needs a reason of its mechanism");
+    m->counters.mechanism[which].fallbacks++;
+    m->counters.reason[why]++;
+    sti_log(STET_LOG_INFO, "%s: %s: %s", stet_mechanism_name(which), where, stet_reason_sentence(why));
+    if (!m->options.strict) return STET_OK;
+    return sti_error(STET_STRICT,
+                     "%s: %s: %s; strict mode does not allow this fallback, remove its cause or switch strict mode off",
+                     stet_mechanism_name(which), where, stet_reason_sentence(why));
+}
+
+/* ---- letting stand ----------------------------------------------------------------------------------------------- */
+
+static stet_result make(const sti_work *work)
+{
+    sti_stamp_invalidate(work->kept);
+    STI_TRY(work->make(work->context));
+    sti_stamp_keep(work->kept, work->now);
+    return STET_OK;
+}
+
+/* One block with the outputs' bytes, one after the other. */
+static stet_result save_outputs(const sti_work *work, uint8_t **out)
+{
+    size_t total = 0;
+    for (int i = 0; i < work->noutput; i++) {
+        size_t size = work->outputs[i].size;
+        if (size > SIZE_MAX - total) {
+            *out = NULL;
+            (void)sti_error(STET_LIMIT, "%s: its outputs are too large to audit; switch the audit off", work->what);
+            return STET_LIMIT;
+        }
+        total += size;
+    }
+    STI_TRY(sti_alloc(out, total, "the audit's copy of outputs"));
+    uint8_t *at = *out;
+    for (int i = 0; i < work->noutput; i++) {
+        size_t size = work->outputs[i].size;
+        if (size > 0) memcpy(at, work->outputs[i].data, size);
+        at += size;
+    }
+    return STET_OK;
+}
+
+static stet_result compare_outputs(const sti_work *work, const uint8_t *saved)
+{
+    for (int i = 0; i < work->noutput; i++) {
+        const uint8_t *fresh = work->outputs[i].data;
+        size_t size = work->outputs[i].size, k = 0;
+        if (size > 0 && memcmp(saved, fresh, size) != 0) {
+            while (saved[k] == fresh[k]) k++;
+            return sti_error(
+                STET_AUDIT,
+                "%s: %s had changed at byte %zu of output %d though its stamp stood; switch this mechanism off "
+                "and report it, or announce a write that was not announced",
+                stet_mechanism_name(work->mechanism), work->what, k, i);
+        }
+        saved += size;
+    }
+    return STET_OK;
+}
+
+/* The work is done again over outputs that stood, and must leave them as they were. */
+static stet_result audit(const sti_work *work)
+{
+    uint8_t *saved;
+    STI_TRY(save_outputs(work, &saved));
+    stet_result result = make(work);
+    if (result == STET_OK) {
+        result = compare_outputs(work, saved);
+        if (result != STET_OK) sti_stamp_invalidate(work->kept);
+    }
+    sti_free(saved);
+    return result;
+}
+
+stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work)
+{
+    bool enabled = sti_enabled(m, work->mechanism);
+    if (enabled && sti_stamp_equal(work->kept, work->now)) {
+        if (m->options.audit) STI_TRY(audit(work));
+        sti_count_hit(m, work->mechanism, work->launches, work->bytes);
+        return STET_OK;
+    }
+    STI_TRY(make(work));
+    stet_reason why = enabled ? work->why : sti_reason_disabled(work->mechanism);
+    sti_count_miss(m, work->mechanism, why, work->launches, work->bytes);
+    return STET_OK;
+}

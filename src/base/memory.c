@@ -1,0 +1,175 @@
+/*
+ * Memory from the allocator hook, counted.
+ *
+ * Invariants:
+ *   M1  a block is STI_ALIGN bytes of header, then the caller's bytes: both aligned to STI_ALIGN
+ *   M2  every block is given back to the allocator that it came from: the hook changes only while no block is held
+ *   M3  counts are kept for blocks that exist, so a failure changes only the count of calls
+ */
+#include "base/memory.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COOKIE UINT64_C(0x7374657420626c6b) /* in each header: memory that is not ours does not have it */
+
+typedef struct header {
+    size_t size; /* of the caller's bytes */
+    uint64_t cookie;
+} header;
+
+static_assert(sizeof(header) <= STI_ALIGN, "the header keeps the alignment");
+
+static void *default_alloc(size_t size, size_t align, void *context)
+{
+    (void)context;
+    void *memory = NULL;
+    return posix_memalign(&memory, align, size) == 0 ? memory : NULL;
+}
+
+static void default_free(void *memory, void *context)
+{
+    (void)context;
+    free(memory);
+}
+
+static struct {
+    stet_alloc_fn *alloc;
+    stet_free_fn *release;
+    void *context;
+} hook = {default_alloc, default_free, NULL};
+
+static _Atomic int64_t held_blocks, held_bytes, peak_bytes, allocation_calls;
+
+stet_result stet_set_allocator(stet_alloc_fn *alloc, stet_free_fn *release, void *context)
+{
+    if (!alloc != !release) {
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "stet_set_allocator: only one of alloc and release is given; give both, or neither");
+    }
+    int64_t held = atomic_load(&held_blocks);
+    if (held != 0) {
+        return sti_error(
+            STET_STATE,
+            "stet_set_allocator: %lld blocks are held; set the allocator before anything is created, or after "
+            "everything is destroyed",
+            (long long)held);
+    }
+    hook.alloc = alloc ? alloc : default_alloc;
+    hook.release = alloc ? release : default_free;
+    hook.context = alloc ? context : NULL;
+    return STET_OK;
+}
+
+stet_memory_stats stet_get_memory_stats(void)
+{
+    return (stet_memory_stats){
+        .blocks = atomic_load(&held_blocks),
+        .bytes = atomic_load(&held_bytes),
+        .peak_bytes = atomic_load(&peak_bytes),
+        .allocations = atomic_load(&allocation_calls),
+    };
+}
+
+static void count_block(size_t size)
+{
+    atomic_fetch_add(&held_blocks, 1);
+    int64_t now = atomic_fetch_add(&held_bytes, (int64_t)size) + (int64_t)size;
+    int64_t peak = atomic_load(&peak_bytes);
+    while (now > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, now)) {
+    }
+}
+
+static header *header_of(void *block)
+{
+    header *h = (header *)((char *)block - STI_ALIGN);
+    assert(h->cookie == COOKIE && "a block that sti_alloc did not give, or that was freed already");
+    return h;
+}
+
+/* A new block whose bytes are not set; NULL with the thread's message set. */
+static void *new_block(size_t size, const char *what)
+{
+    atomic_fetch_add(&allocation_calls, 1);
+    void *memory = size <= PTRDIFF_MAX - STI_ALIGN ? hook.alloc(size + STI_ALIGN, STI_ALIGN, hook.context) : NULL;
+    if (!memory) {
+        (void)sti_error(STET_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; use fewer worlds or smaller images", size,
+                        what);
+        return NULL;
+    }
+    if ((uintptr_t)memory % STI_ALIGN != 0) {
+        hook.release(memory, hook.context);
+        (void)sti_error(
+            STET_OUT_OF_MEMORY,
+            "out of memory: %zu bytes for %s: the caller's allocator gave memory that is not aligned to %d bytes", size,
+            what, STI_ALIGN);
+        return NULL;
+    }
+    *(header *)memory = (header){.size = size, .cookie = COOKIE};
+    count_block(size);
+    return (char *)memory + STI_ALIGN;
+}
+
+/* Pointers go through memcpy: `out` points to a pointer of some other type. */
+static void set_pointer(void *out, void *value) { memcpy(out, &value, sizeof value); }
+
+stet_result sti_alloc(void *out, size_t size, const char *what)
+{
+    void *block = new_block(size, what);
+    set_pointer(out, block);
+    if (!block) return STET_OUT_OF_MEMORY;
+    memset(block, 0, size);
+    return STET_OK;
+}
+
+stet_result sti_realloc(void *block, size_t size, const char *what)
+{
+    void *old = NULL;
+    memcpy(&old, block, sizeof old);
+    if (old && sti_block_size(old) == size) return STET_OK;
+    void *fresh = new_block(size, what);
+    if (!fresh) return STET_OUT_OF_MEMORY;
+    size_t kept = sti_block_size(old);
+    if (kept > size) kept = size;
+    if (kept > 0) memcpy(fresh, old, kept);
+    memset((char *)fresh + kept, 0, size - kept);
+    sti_free(old);
+    set_pointer(block, fresh);
+    return STET_OK;
+}
+
+void sti_free(void *block)
+{
+    if (!block) return;
+    header *h = header_of(block);
+    atomic_fetch_sub(&held_bytes, (int64_t)h->size);
+    h->cookie = 0;
+    hook.release(h, hook.context);
+    /* Last, so that the hook cannot be replaced while a block is on its way back (M2). */
+    atomic_fetch_sub(&held_blocks, 1);
+}
+
+size_t sti_block_size(const void *block) { return block ? header_of((void *)block)->size : 0; }
+
+stet_result sti_strdup(char **out, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    STI_TRY(sti_alloc(out, size, "a string"));
+    memcpy(*out, text, size);
+    return STET_OK;
+}
+
+stet_result sti_mul_size(size_t a, size_t b, size_t *out, const char *what)
+{
+    if (b != 0 && a > SIZE_MAX / b) {
+        *out = 0;
+        return sti_error(STET_LIMIT, "%s: %zu times %zu is more than this machine can address; ask for less", what, a,
+                         b);
+    }
+    *out = a * b;
+    return STET_OK;
+}

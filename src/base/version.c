@@ -1,0 +1,92 @@
+/*
+ * Identities, generations, stamps: see version.h for the invariants.
+ */
+#include "base/version.h"
+
+#include "base/memory.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+sti_version sti_version_new(void)
+{
+    static _Atomic uint64_t last_id;
+    return (sti_version){.id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1, .generation = 1};
+}
+
+void sti_version_bump(sti_version *v) { v->generation++; }
+
+static const uint64_t *words(const sti_stamp *s) { return s->capacity > 0 ? s->more : s->few; }
+
+enum { FEW = sizeof(((sti_stamp *)0)->few) / sizeof(uint64_t) };
+
+/* Room for `count` words in all; on failure the stamp stays as it was. */
+static bool reserve(sti_stamp *s, uint32_t count)
+{
+    uint32_t room = s->capacity > 0 ? s->capacity : FEW;
+    if (count <= room) return true;
+    while (room < count) {
+        if (room > UINT32_MAX / 2) return false;
+        room *= 2;
+    }
+    size_t size;
+    uint64_t *more = s->capacity > 0 ? s->more : NULL;
+    if (sti_mul_size(room, sizeof *more, &size, "a stamp") != STET_OK) return false;
+    if (sti_realloc(&more, size, "a stamp") != STET_OK) return false;
+    if (s->capacity == 0) memcpy(more, s->few, s->count * sizeof *more);
+    s->more = more;
+    s->capacity = room;
+    return true;
+}
+
+void sti_stamp_begin(sti_stamp *s)
+{
+    s->count = 0;
+    s->valid = true;
+    s->failed = false;
+}
+
+void sti_stamp_add_value(sti_stamp *s, uint64_t value)
+{
+    if (s->failed) return;
+    if (s->count == UINT32_MAX || !reserve(s, s->count + 1)) {
+        s->failed = true;
+        return;
+    }
+    uint64_t *w = s->capacity > 0 ? s->more : s->few;
+    w[s->count++] = value;
+}
+
+void sti_stamp_add(sti_stamp *s, const sti_version *v)
+{
+    sti_stamp_add_value(s, v ? v->id : 0);
+    sti_stamp_add_value(s, v ? v->generation : 0);
+}
+
+void sti_stamp_add_address(sti_stamp *s, const void *address) { sti_stamp_add_value(s, (uint64_t)(uintptr_t)address); }
+
+bool sti_stamp_equal(const sti_stamp *kept, const sti_stamp *now)
+{
+    if (!kept->valid || kept->failed || !now->valid || now->failed) return false;
+    return kept->count == now->count && memcmp(words(kept), words(now), now->count * sizeof(uint64_t)) == 0;
+}
+
+void sti_stamp_keep(sti_stamp *kept, const sti_stamp *now)
+{
+    if (kept == now) return;
+    sti_stamp_begin(kept);
+    if (!now->valid || now->failed || !reserve(kept, now->count)) {
+        sti_stamp_invalidate(kept);
+        return;
+    }
+    memcpy(kept->capacity > 0 ? kept->more : kept->few, words(now), now->count * sizeof(uint64_t));
+    kept->count = now->count;
+}
+
+void sti_stamp_invalidate(sti_stamp *s) { s->valid = false; }
+
+void sti_stamp_free(sti_stamp *s)
+{
+    sti_free(s->more);
+    *s = (sti_stamp){0};
+}
