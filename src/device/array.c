@@ -1,0 +1,305 @@
+/*
+ * Arrays: creation, what the host sees of them, versions.
+ *
+ * Invariant: the padding of the last block of worlds is never part of what the host reads or hashes.
+ */
+#include "base/hash.h"
+#include "device/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ARRAY_COOKIE = 0x57e7a001 };
+
+size_t stet_dtype_size(const stet_device *device, stet_dtype dtype)
+{
+    switch (dtype) {
+    case STET_REAL: return device->real_size;
+    case STET_INT:
+    case STET_U32: return 4;
+    case STET_I64: return 8;
+    case STET_U16:
+    case STET_F16: return 2;
+    case STET_U8: return 1;
+    default: return 0;
+    }
+}
+
+const char *stet_dtype_name(stet_dtype dtype)
+{
+    static const char *const names[] = {"real", "int", "i64", "u32", "u16", "u8", "f16"};
+    return (unsigned)dtype < STET_DTYPE_COUNT ? names[dtype] : "?";
+}
+
+stet_array_def stet_default_array_def(void)
+{
+    return (stet_array_def){.cookie = ARRAY_COOKIE, .name = "array", .dtype = STET_REAL, .ndim = 1};
+}
+
+static stet_result check_def(const stet_array_def *def)
+{
+    if (def->cookie != ARRAY_COOKIE)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "array: the def is not initialised; start from stet_default_array_def()");
+    const char *name = def->name ? def->name : "array";
+    if ((unsigned)def->dtype >= STET_DTYPE_COUNT)
+        return sti_error(STET_INVALID_ARGUMENT, "array %s: there is no element type %d", name, (int)def->dtype);
+    if (def->ndim < 1 || def->ndim > STET_MAX_DIMS)
+        return sti_error(STET_INVALID_ARGUMENT, "array %s: %d dimensions; 1 to %d are possible", name, def->ndim,
+                         STET_MAX_DIMS);
+    if (def->worlds && def->dtype != STET_REAL && def->dtype != STET_INT)
+        return sti_error(STET_INVALID_ARGUMENT, "array %s: an array of worlds holds real or int, not %s", name,
+                         stet_dtype_name(def->dtype));
+    for (int k = 0; k < def->ndim; ++k)
+        if (def->shape[k] < 0)
+            return sti_error(STET_INVALID_ARGUMENT, "array %s: dimension %d is %lld", name, k,
+                             (long long)def->shape[k]);
+    return STET_OK;
+}
+
+/* Items, blocks and bytes from the shape. */
+static stet_result measure(stet_array *a)
+{
+    size_t nitem = 1, count, block = (size_t)a->device->lanes;
+    for (int k = a->worlds ? 1 : 0; k < a->ndim; ++k)
+        STI_TRY(sti_mul_size(nitem, (size_t)a->shape[k], &nitem, a->name));
+    size_t nblock = a->worlds ? ((size_t)a->shape[0] + block - 1) / block : 1;
+    STI_TRY(sti_mul_size(nitem, nblock, &count, a->name));
+    if (a->worlds) STI_TRY(sti_mul_size(count, block, &count, a->name));
+    STI_TRY(sti_mul_size(count, stet_dtype_size(a->device, a->dtype), &a->size, a->name));
+    if (a->size > (size_t)INT64_MAX / 2)
+        return sti_error(STET_LIMIT, "array %s: %zu bytes are more than can be addressed", a->name, a->size);
+    a->nitem = (int64_t)nitem;
+    a->nblock = (int64_t)nblock;
+    return STET_OK;
+}
+
+static stet_result build(stet_array *a, const stet_array_def *def)
+{
+    snprintf(a->name, sizeof a->name, "%s", def->name ? def->name : "array");
+    a->dtype = def->dtype;
+    a->worlds = def->worlds;
+    a->ndim = def->ndim;
+    memcpy(a->shape, def->shape, sizeof a->shape);
+    STI_TRY(measure(a));
+    a->version = sti_version_new();
+    return a->device->ops->alloc(a->device, a->size, a->name, &a->data);
+}
+
+stet_result stet_array_create(stet_device *device, const stet_array_def *def, stet_array **out)
+{
+    if (!device || !def || !out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_array_create: device, def and out must not be NULL");
+    *out = NULL;
+    STI_TRY(check_def(def));
+    stet_array *a;
+    STI_TRY(sti_alloc(&a, sizeof *a, "array"));
+    a->device = device;
+    stet_result result = build(a, def);
+    if (result != STET_OK) {
+        sti_free(a);
+        return result;
+    }
+    device->narray++;
+    *out = a;
+    return STET_OK;
+}
+
+stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtype, bool worlds, int ndim,
+                          const int64_t *shape, stet_array **out)
+{
+    stet_array_def def = stet_default_array_def();
+    def.name = name;
+    def.dtype = dtype;
+    def.worlds = worlds;
+    def.ndim = ndim;
+    if (ndim <= STET_MAX_DIMS) memcpy(def.shape, shape, sizeof *shape * (size_t)ndim);
+    return stet_array_create(device, &def, out);
+}
+
+void stet_array_destroy(stet_array *a)
+{
+    if (!a) return;
+    if (!a->borrowed) a->device->ops->free(a->device, a->data);
+    sti_free(a->host);
+    sti_stamp_free(&a->host_stamp);
+    a->device->narray--;
+    sti_free(a);
+}
+
+const char *stet_array_name(const stet_array *a) { return a->name; }
+
+stet_dtype stet_array_dtype(const stet_array *a) { return a->dtype; }
+
+int stet_array_ndim(const stet_array *a) { return a->ndim; }
+
+const int64_t *stet_array_shape(const stet_array *a) { return a->shape; }
+
+int64_t stet_array_count(const stet_array *a) { return a->worlds ? a->nitem * a->shape[0] : a->nitem; }
+
+size_t stet_array_bytes(const stet_array *a)
+{
+    return (size_t)stet_array_count(a) * stet_dtype_size(a->device, a->dtype);
+}
+
+stet_device *stet_array_device(const stet_array *a) { return a->device; }
+
+uint64_t stet_array_id(const stet_array *a) { return a->version.id; }
+
+uint64_t stet_array_generation(const stet_array *a) { return a->version.generation; }
+
+void stet_array_mark_written(stet_array *a) { sti_version_bump(&a->version); }
+
+void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context)
+{
+    a->producer = producer;
+    a->producer_context = context;
+}
+
+stet_result sti_array_ensure(stet_array *a)
+{
+    if (!a->producer || a->producing) return STET_OK;
+    a->producing = true;
+    stet_result result = a->producer(a->producer_context);
+    a->producing = false;
+    return result;
+}
+
+/* Rows of an array as the host sees it: worlds, or the first dimension; `first`, `n` within them. */
+static stet_result check_range(const stet_array *a, int64_t first, int64_t n, size_t size, size_t *expected)
+{
+    if (first < 0 || n < 0 || first > a->shape[0] || n > a->shape[0] - first)
+        return sti_error(STET_INVALID_ARGUMENT, "array %s: rows %lld to %lld of %lld", a->name, (long long)first,
+                         (long long)(first + n), (long long)a->shape[0]);
+    size_t rows = (size_t)stet_array_count(a);
+    if (a->shape[0]) rows = rows / (size_t)a->shape[0] * (size_t)n;
+    *expected = rows * stet_dtype_size(a->device, a->dtype);
+    if (size != *expected)
+        return sti_error(STET_INVALID_ARGUMENT, "array %s: %zu bytes given for %lld rows that have %zu", a->name, size,
+                         (long long)n, *expected);
+    return STET_OK;
+}
+
+/* Between the blocked layout of memory that the host can reach and [world][item]; the element is 4 or 8 bytes. */
+static void transpose_worlds(const stet_array *a, char *blocked, char *rows, int64_t first, int64_t n, bool to_rows)
+{
+    size_t e = stet_dtype_size(a->device, a->dtype), b = (size_t)a->device->lanes, nitem = (size_t)a->nitem;
+    for (int64_t w = first; w < first + n; ++w) {
+        char *p = blocked + ((size_t)w / b * nitem * b + (size_t)w % b) * e;
+        char *row = rows + (size_t)(w - first) * nitem * e;
+        if (e == 4 && to_rows)
+            for (size_t i = 0; i < nitem; ++i)
+                ((uint32_t *)(void *)row)[i] = ((const uint32_t *)(const void *)p)[i * b];
+        else if (e == 4)
+            for (size_t i = 0; i < nitem; ++i)
+                ((uint32_t *)(void *)p)[i * b] = ((const uint32_t *)(const void *)row)[i];
+        else if (to_rows)
+            for (size_t i = 0; i < nitem; ++i)
+                ((uint64_t *)(void *)row)[i] = ((const uint64_t *)(const void *)p)[i * b];
+        else
+            for (size_t i = 0; i < nitem; ++i)
+                ((uint64_t *)(void *)p)[i * b] = ((const uint64_t *)(const void *)row)[i];
+    }
+}
+
+static stet_result read_raw(const stet_array *a, int64_t first, int64_t n, void *out, size_t size)
+{
+    if (a->worlds && a->device->lanes > 1) {
+        transpose_worlds(a, a->data, out, first, n, true);
+        return STET_OK;
+    }
+    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+    return a->device->ops->download(a->device, out, (const char *)a->data + (size_t)first * row, size);
+}
+
+stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size)
+{
+    stet_array *a = (stet_array *)array; /* producing content is not a change of the array as the caller knows it */
+    size_t expected;
+    STI_TRY(check_range(a, first, n, size, &expected));
+    STI_TRY(sti_array_ensure(a));
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
+    return read_raw(a, first, n, out, size);
+}
+
+stet_result stet_array_read(const stet_array *array, void *out, size_t size)
+{
+    return stet_array_read_worlds(array, 0, array->shape[0], out, size);
+}
+
+stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, const void *data, size_t size)
+{
+    size_t expected;
+    STI_TRY(check_range(a, first, n, size, &expected));
+    /* A write of some rows is on top of what the others should be now. */
+    if (n != a->shape[0]) STI_TRY(sti_array_ensure(a));
+    if (n == 0) return STET_OK;
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
+    if (a->worlds && a->device->lanes > 1) {
+        transpose_worlds(a, a->data, (char *)(uintptr_t)data, first, n, false);
+    } else {
+        size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+        STI_TRY(a->device->ops->upload(a->device, (char *)a->data + (size_t)first * row, data, size));
+    }
+    sti_version_bump(&a->version);
+    return STET_OK;
+}
+
+stet_result stet_array_write(stet_array *a, const void *data, size_t size)
+{
+    return stet_array_write_worlds(a, 0, a->shape[0], data, size);
+}
+
+static stet_result fill_mirror(void *context)
+{
+    stet_array *a = context;
+    a->device->mechanisms.counters.bytes_copied += (int64_t)stet_array_bytes(a);
+    return read_raw(a, 0, a->shape[0], a->host, stet_array_bytes(a));
+}
+
+stet_result stet_array_host(stet_array *a, const void **out)
+{
+    *out = NULL;
+    STI_TRY(sti_array_ensure(a));
+    if (!a->host) STI_TRY(sti_alloc(&a->host, stet_array_bytes(a), a->name));
+    sti_stamp now = {0};
+    sti_stamp_begin(&now);
+    sti_stamp_add(&now, &a->version);
+    sti_span span = {a->host, stet_array_bytes(a)};
+    sti_work work = {
+        .mechanism = STET_MECH_readback,
+        .why = STET_REASON_readback_moved,
+        .what = a->name,
+        .kept = &a->host_stamp,
+        .now = &now,
+        .make = fill_mirror,
+        .context = a,
+        .outputs = &span,
+        .noutput = 1,
+        .bytes = (int64_t)stet_array_bytes(a),
+    };
+    STI_TRY(sti_let_stand(&a->device->mechanisms, &work));
+    *out = a->host;
+    return STET_OK;
+}
+
+stet_result stet_array_hash(const stet_array *array, uint64_t *out)
+{
+    stet_array *a = (stet_array *)array;
+    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+    int64_t some = row ? (int64_t)((1u << 20) / row) + 1 : 1; /* about a megabyte at a time */
+    char *buffer;
+    STI_TRY(sti_array_ensure(a));
+    STI_TRY(sti_alloc(&buffer, (size_t)some * row, "hash of an array"));
+    sti_hash h;
+    sti_hash_begin(&h);
+    stet_result result = STET_OK;
+    for (int64_t w = 0; w < a->shape[0] && result == STET_OK; w += some) {
+        int64_t n = a->shape[0] - w < some ? a->shape[0] - w : some;
+        result = read_raw(a, w, n, buffer, (size_t)n * row);
+        sti_hash_add(&h, buffer, (size_t)n * row);
+    }
+    sti_free(buffer);
+    *out = sti_hash_end(&h);
+    return result;
+}

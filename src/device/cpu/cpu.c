@@ -1,0 +1,152 @@
+/*
+ * The CPU as a device: memory is the host's, a launch is a loop over blocks shared by OpenMP threads.
+ *
+ * Invariant: each thread that runs kernels does so with the floating-point environment that the language asks for (round to
+ * nearest, denormals kept, no traps), whatever the host program has set, and gives it back as it was.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
+#include "device/device.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+static inline unsigned enter_float_mode(void)
+{
+    unsigned saved = _mm_getcsr();
+    _mm_setcsr(0x1f80); /* all exceptions masked, nearest, no flush to zero */
+    return saved;
+}
+static inline void leave_float_mode(unsigned saved) { _mm_setcsr(saved); }
+#else
+#include <fenv.h>
+static inline fenv_t enter_float_mode(void)
+{
+    fenv_t saved;
+    fegetenv(&saved);
+    fesetenv(FE_DFL_ENV);
+    return saved;
+}
+static inline void leave_float_mode(fenv_t saved) { fesetenv(&saved); }
+#endif
+
+static void cpu_destroy(stet_device *device) { (void)device; }
+
+static stet_result cpu_alloc(stet_device *device, size_t size, const char *what, void **out)
+{
+    (void)device;
+    return sti_alloc(out, size, what);
+}
+
+static void cpu_free(stet_device *device, void *memory)
+{
+    (void)device;
+    sti_free(memory);
+}
+
+static stet_result cpu_copy(stet_device *device, void *to, const void *from, size_t size)
+{
+    (void)device;
+    memcpy(to, from, size);
+    return STET_OK;
+}
+
+static stet_result cpu_launch(stet_device *device, sti_call *const *calls, const sti_slot *slots, int nslot,
+                              int64_t nblock)
+{
+    (void)nslot;
+    sti_call *call = calls[device->isa];
+    int64_t threads = device->threads < nblock ? device->threads : nblock;
+    if (threads <= 1) {
+        __typeof__(enter_float_mode()) saved = enter_float_mode();
+        call(slots, 0, nblock);
+        leave_float_mode(saved);
+        return STET_OK;
+    }
+    /* Chunks small enough to even out blocks of unequal work, large enough not to be felt. */
+    int64_t chunk = nblock / (threads * 16) + 1;
+#pragma omp parallel num_threads((int)threads)
+    {
+        __typeof__(enter_float_mode()) saved = enter_float_mode();
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t begin = 0; begin < nblock; begin += chunk)
+            call(slots, begin, begin + chunk < nblock ? begin + chunk : nblock);
+        leave_float_mode(saved);
+    }
+    return STET_OK;
+}
+
+static stet_result cpu_synchronize(stet_device *device)
+{
+    (void)device;
+    return STET_OK;
+}
+
+static const sti_device_ops cpu_ops = {
+    STI_DEVICE_OPS_VERSION, cpu_destroy, cpu_alloc, cpu_free, cpu_copy, cpu_copy, cpu_copy, cpu_launch, cpu_synchronize,
+};
+
+void sti_device_parallel(stet_device *device, int64_t n, void (*f)(void *context, int64_t i, int thread), void *context)
+{
+    int threads = n < device->threads ? (int)n : device->threads;
+    if (threads <= 1) {
+        __typeof__(enter_float_mode()) saved = enter_float_mode();
+        for (int64_t i = 0; i < n; ++i) f(context, i, 0);
+        leave_float_mode(saved);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        __typeof__(enter_float_mode()) saved = enter_float_mode();
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t i = 0; i < n; ++i) f(context, i, omp_get_thread_num());
+        leave_float_mode(saved);
+    }
+}
+
+/* Processors that this process may run on; containers and taskset count. */
+static int processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+    return omp_get_num_procs();
+}
+
+static stet_result pick_isa(const char *name, sti_isa *out)
+{
+    *out = sti_isa_best();
+    if (!name) return STET_OK;
+    if (!sti_isa_find(name, out)) {
+        char known[128] = "";
+        for (int i = 0; i < STI_ISA_COUNT; ++i)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+                     sti_isa_name((sti_isa)i));
+        return sti_error(STET_NOT_FOUND, "device: there is no instruction set '%s'; known: %s", name, known);
+    }
+    if (!sti_isa_available(*out))
+        return sti_error(STET_UNSUPPORTED,
+                         "device: this machine does not have %s; leave the instruction set out to get the best it has",
+                         name);
+    return STET_OK;
+}
+
+stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def)
+{
+    if (def->threads < 0 || def->threads > 4096)
+        return sti_error(STET_INVALID_ARGUMENT, "device: %d threads; give 1 to 4096, or 0 for one a processor",
+                         def->threads);
+    STI_TRY(pick_isa(def->isa, &device->isa));
+    device->ops = &cpu_ops;
+    device->type = STET_DEVICE_CPU;
+    device->lanes = sti_isa_width(device->isa);
+    device->threads = def->threads ? def->threads : processors();
+    device->real_size = device->isa == STI_ISA_f64 ? sizeof(double) : sizeof(float);
+    snprintf(device->name, sizeof device->name, "cpu (%s, %d lane%s, %d thread%s)", sti_isa_name(device->isa),
+             device->lanes, device->lanes == 1 ? "" : "s", device->threads, device->threads == 1 ? "" : "s");
+    return STET_OK;
+}

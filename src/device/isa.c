@@ -1,0 +1,61 @@
+/* Which instruction sets this machine has; see isa.h. */
+#include "device/isa.h"
+
+#include <string.h>
+
+const char *sti_isa_name(sti_isa isa)
+{
+    static const char *const names[] = {
+#define X(name, width, test_only) #name,
+        STI_ISAS(X)
+#undef X
+    };
+    return names[isa];
+}
+
+int sti_isa_width(sti_isa isa)
+{
+    static const int widths[] = {
+#define X(name, width, test_only) width,
+        STI_ISAS(X)
+#undef X
+    };
+    return widths[isa];
+}
+
+bool sti_isa_available(sti_isa isa)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (isa == STI_ISA_avx2 || isa == STI_ISA_w1) return avx2;
+    if (isa == STI_ISA_avx512)
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#endif
+    return isa < STI_ISA_COUNT;
+}
+
+sti_isa sti_isa_best(void)
+{
+    static const bool test_only[] = {
+#define X(name, width, test) test,
+        STI_ISAS(X)
+#undef X
+    };
+    sti_isa best = STI_ISA_portable;
+    for (int i = 0; i < STI_ISA_COUNT; ++i)
+        if (!test_only[i] && sti_isa_available((sti_isa)i) && sti_isa_width((sti_isa)i) > sti_isa_width(best))
+            best = (sti_isa)i;
+    return best;
+}
+
+bool sti_isa_find(const char *name, sti_isa *out)
+{
+    for (int i = 0; i < STI_ISA_COUNT; ++i)
+        if (strcmp(name, sti_isa_name((sti_isa)i)) == 0) {
+            *out = (sti_isa)i;
+            return true;
+        }
+    return false;
+}
