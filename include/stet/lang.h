@@ -1,0 +1,74 @@
+/*
+ * The kernel language: the one header that a kernel includes.
+ *
+ * The same source means the same on a lane of a SIMD register and on a thread of a GPU. Values that differ between
+ * lanes are `real`, `lint` and `mask`; values that all lanes share are plain C (`ureal`, `int`, `i64`). The C operators
+ * + - * / work on lanes when both sides are lanes; everything else has a function, because C's operators on vectors and on
+ * scalars disagree.
+ *
+ *   kind     CPU                                            GPU
+ *   world    lanes = worlds, `each` is a loop               a team of threads a world, `each` is shared out
+ *   item     lanes = items, a block of items is one call    a thread an item, a block of items is a block of threads
+ *
+ * Every function here gives the same bits on every target; see doc/architecture.md, "The kernel language".
+ *
+ * Configuration, set by whoever compiles a kernel:
+ *   STET_W        lanes: 1, 4, 8, 16 on a CPU; absent on a GPU (1)
+ *   STET_DOUBLE   1: real is double (verification; only with STET_W 1)
+ *   STET_PERMUTE  1: `each` runs its iterations in a scrambled order (finds races without a GPU)
+ *   STET_TEAM     threads of a team, STET_TEAMS teams of a block (GPU)
+ */
+#ifndef STET_LANG_H
+#define STET_LANG_H
+
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__) || defined(__HIPCC_RTC__)
+#define STET_GPU 1
+#else
+#define STET_GPU 0
+#endif
+
+#ifndef STET_W
+#define STET_W 1
+#endif
+#ifndef STET_DOUBLE
+#define STET_DOUBLE 0
+#endif
+#ifndef STET_PERMUTE
+#define STET_PERMUTE 0
+#endif
+#if STET_DOUBLE && STET_W != 1
+#error "a double build has one lane: compile with STET_W=1"
+#endif
+
+#if STET_GPU
+#define STET_B 1
+#else
+#define STET_B STET_W
+#endif
+
+typedef long long i64;
+typedef unsigned long long u64;
+typedef unsigned int u32;
+typedef unsigned short u16;
+typedef unsigned char u8;
+
+#if STET_DOUBLE
+typedef double ureal;
+#else
+typedef float ureal;
+#endif
+
+/* Parameters of item kernels that are arrays of worlds (blocked by the lane width); read with `of_world`. */
+typedef ureal wreal;
+typedef int wint;
+
+#if STET_GPU
+#include "lang_gpu.h"
+#else
+#include "lang_cpu.h"
+#endif
+
+#include "lang_common.h"
+#include "lang_math.h"
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * The kernel language on a GPU (CUDA C++ by NVRTC, HIP by hipRTC): a lane is a thread. Included by lang.h only.
+ *
+ * Needs --fmad=false --prec-div=true --prec-sqrt=true --ftz=false (NVRTC), -ffp-contract=off (hipRTC).
+ */
+#ifndef STET_LANG_GPU_H
+#define STET_LANG_GPU_H
+
+#define LFN static __device__ __forceinline__
+
+#ifndef STET_TEAM
+#define STET_TEAM 32
+#endif
+#ifndef STET_TEAMS
+#define STET_TEAMS 1
+#endif
+
+typedef ureal real;
+typedef int lint;
+typedef int mask;
+#if STET_DOUBLE
+typedef long long sti_bits;
+#else
+typedef int sti_bits;
+#endif
+
+LFN real splat(ureal x) { return x; }
+LFN lint isplat(int x) { return x; }
+LFN lint lane(void) { return 0; }
+LFN mask lt(real a, real b) { return -(int)(a < b); }
+LFN mask le(real a, real b) { return -(int)(a <= b); }
+LFN mask eq(real a, real b) { return -(int)(a == b); }
+LFN mask ilt(lint a, lint b) { return -(int)(a < b); }
+LFN mask ieq(lint a, lint b) { return -(int)(a == b); }
+LFN real sti_select(mask m, real a, real b) { return m ? a : b; }
+LFN lint iselect(mask m, lint a, lint b) { return m ? a : b; }
+LFN real sti_min(real a, real b) { return a < b ? a : b; }
+LFN real sti_max(real a, real b) { return b < a ? a : b; }
+LFN int any(mask m) { return m != 0; }
+LFN int all(mask m) { return m != 0; }
+LFN lint ishr(lint x, int n) { return (lint)((unsigned)x >> (n & 31)); }
+LFN lint ishl(lint x, int n) { return (lint)((unsigned)x << (n & 31)); }
+LFN lint imulhi(lint a, lint b) { return (lint)__umulhi((unsigned)a, (unsigned)b); }
+LFN real load(const ureal *p) { return *p; }
+LFN lint iload(const int *p) { return *p; }
+LFN void sti_put(ureal *p, real x) { *p = x; }
+LFN void istore(int *p, lint x) { *p = x; }
+LFN void istream(int *p, lint x) { *p = x; }
+LFN real gather(const ureal *p, lint i) { return p[i]; }
+LFN lint igather(const int *p, lint i) { return p[i]; }
+LFN void sti_put_if(mask m, ureal *p, real x)
+{
+    if (m) *p = x;
+}
+LFN void istore_if(mask m, int *p, lint x)
+{
+    if (m) *p = x;
+}
+LFN void sti_scatter_if(mask m, ureal *p, lint i, real x)
+{
+    if (m) p[i] = x;
+}
+LFN void bstore_if(mask m, u8 *p, lint i, lint x)
+{
+    if (m) p[i] = (u8)x;
+}
+
+#if STET_DOUBLE
+LFN real to_real(lint x) { return (double)x; }
+LFN lint sti_trunc(real x) { return __double2int_rz(x); }
+LFN real sti_fma(real a, real b, real c) { return __fma_rn(a, b, c); }
+LFN real sti_sqrt(real x) { return __dsqrt_rn(x); }
+LFN real sti_floor(real x) { return ::floor(x); }
+LFN real sti_rint(real x) { return ::rint(x); }
+LFN sti_bits as_bits(real x) { return __double_as_longlong(x); }
+LFN real from_bits(sti_bits x) { return __longlong_as_double(x); }
+#else
+LFN real to_real(lint x) { return __int2float_rn(x); }
+LFN lint sti_trunc(real x) { return __float2int_rz(x); }
+LFN real sti_fma(real a, real b, real c) { return __fmaf_rn(a, b, c); }
+LFN real sti_sqrt(real x) { return __fsqrt_rn(x); }
+LFN real sti_floor(real x) { return ::floorf(x); }
+LFN real sti_rint(real x) { return ::rintf(x); }
+LFN sti_bits as_bits(real x) { return __float_as_int(x); }
+LFN real from_bits(sti_bits x) { return __int_as_float(x); }
+#endif
+LFN ureal ufma(ureal a, ureal b, ureal c) { return sti_fma(a, b, c); }
+LFN ureal usqrt(ureal x) { return sti_sqrt(x); }
+
+/*
+ * A block of threads is (STET_TEAM, STET_TEAMS): x is the rank in a team, y the team. Either one team has the whole block,
+ * or a team is a power of two of at most 32 threads, so that it lies within one warp.
+ */
+#if STET_TEAMS > 1 && (STET_TEAM > 32 || (STET_TEAM & (STET_TEAM - 1)) != 0)
+#error "several teams a block: a team must be 1, 2, 4, 8, 16 or 32 threads"
+#endif
+LFN void sti_sync(void)
+{
+#if STET_TEAMS > 1
+    unsigned first = (threadIdx.y * STET_TEAM) & 31u;
+    __syncwarp((STET_TEAM == 32 ? 0xffffffffu : ((1u << (STET_TEAM & 31)) - 1u) << first));
+#elif STET_TEAM == 32
+    __syncwarp();
+#else
+    __syncthreads();
+#endif
+}
+#define world_kernel static __device__ __forceinline__
+#define item_kernel static __device__ __forceinline__
+#define each(i, n) for (int i##_n = (n), i = (int)threadIdx.x; i < i##_n; i += STET_TEAM)
+#define items(p, n) for (int p##_n = (n), p = (int)threadIdx.x; p < p##_n; p += STET_TEAM)
+#define sync() sti_sync()
+#define shared(T, name, n)                                                                                             \
+    __shared__ T name##_[STET_TEAMS][n];                                                                               \
+    T *name = name##_[threadIdx.y]
+#define staged(T, name, src, n)                                                                                        \
+    shared(T, name, n);                                                                                                \
+    each(name##_i, n) name[name##_i] = (src)[name##_i];                                                                \
+    sync()
+
+#endif

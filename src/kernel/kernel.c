@@ -1,0 +1,102 @@
+/* Launches: arguments checked against the signature, versions moved on; see kernel.h. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+static bool dtype_fits(sti_param_type type, stet_dtype dtype)
+{
+    switch (type) {
+    case STI_PARAM_REAL:
+    case STI_PARAM_WREAL:
+    case STI_PARAM_UREAL: return dtype == STET_REAL;
+    case STI_PARAM_LINT:
+    case STI_PARAM_WINT: return dtype == STET_INT;
+    case STI_PARAM_INT: return dtype == STET_INT || dtype == STET_U32; /* lanes know one kind of 32 bits */
+    case STI_PARAM_I64: return dtype == STET_I64;
+    case STI_PARAM_U32: return dtype == STET_U32;
+    case STI_PARAM_U16: return dtype == STET_U16 || dtype == STET_F16;
+    case STI_PARAM_U8: return dtype == STET_U8;
+    default: return false;
+    }
+}
+
+static stet_result check_array(const sti_kernel *k, const sti_param *p, const stet_array *a, const stet_device *device,
+                               int64_t count)
+{
+    const char *type = sti_param_type_name(p->type);
+    if (a->device != device)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s lives on another device", k->name,
+                         p->name, a->name);
+    if (!dtype_fits(p->type, a->dtype))
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, array %s holds %s", k->name, p->name,
+                         type, a->name, stet_dtype_name(a->dtype));
+    if (sti_param_type_worlds(p->type) != a->worlds)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, so it takes %s; %s is %s", k->name,
+                         p->name, type, a->worlds ? "a plain array" : "an array of worlds", a->name,
+                         a->worlds ? "an array of worlds" : "a plain array");
+    if (k->kind == STI_KERNEL_WORLD && a->worlds && a->shape[0] < count)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s has %lld worlds, the launch %lld",
+                         k->name, p->name, a->name, (long long)a->shape[0], (long long)count);
+    return STET_OK;
+}
+
+/* Checks one argument, brings a read array up to date, and fills the slot. */
+static stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
+                        int64_t count, sti_slot *slot)
+{
+    sti_arg_kind wanted = p->pointer ? STI_ARG_ARRAY : p->type == STI_PARAM_UREAL ? STI_ARG_REAL : STI_ARG_INT;
+    static const char *const kinds[] = {"an array", "an integer", "a real number"};
+    if (arg->kind != wanted)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s takes %s, not %s", k->name, p->name,
+                         kinds[wanted], kinds[arg->kind]);
+    if (wanted == STI_ARG_REAL) {
+        slot->f = arg->f;
+    } else if (wanted == STI_ARG_INT) {
+        if (p->type == STI_PARAM_INT && (arg->i < INT32_MIN || arg->i > INT32_MAX))
+            return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld does not fit an int", k->name, p->name,
+                             (long long)arg->i);
+        slot->i = arg->i;
+    } else if (arg->array) {
+        STI_TRY(check_array(k, p, arg->array, device, count));
+        STI_TRY(sti_array_ensure(arg->array));
+        slot->p = arg->array->data;
+        slot->n = arg->array->worlds ? arg->array->nitem : 0;
+    }
+    return STET_OK;
+}
+
+static void bump_written(const sti_kernel *k, const sti_arg *args)
+{
+    for (int i = 0, at = 0; i < k->nparam; ++i) {
+        if (k->param[i].index) continue;
+        if (k->param[i].written && args[at].array) sti_version_bump(&args[at].array->version);
+        ++at;
+    }
+}
+
+stet_result sti_launch_on(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)
+{
+    sti_slot slots[STI_MAX_PARAMS];
+    memset(slots, 0, sizeof slots); /* unused bytes are part of a block too */
+    int at = 0;
+    if (count < 0) return sti_error(STET_INVALID_ARGUMENT, "kernel %s: launched over %lld", k->name, (long long)count);
+    for (int i = 0; i < k->nparam; ++i) {
+        if (k->param[i].index) continue;
+        if (at == narg)
+            return sti_error(STET_INVALID_ARGUMENT, "kernel %s: argument for parameter %s is missing", k->name,
+                             k->param[i].name);
+        STI_TRY(bind(k, &k->param[i], &args[at], device, count, &slots[at]));
+        ++at;
+    }
+    if (at != narg) return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", k->name, at, narg);
+    if (count == 0) return STET_OK;
+    int64_t blocks = k->kind == STI_KERNEL_WORLD ? (count + device->lanes - 1) / device->lanes : count;
+    int64_t largest = k->kind == STI_KERNEL_WORLD ? count : blocks;
+    if (largest > INT32_MAX)
+        return sti_error(STET_LIMIT, "kernel %s: launched over %lld; at most %d are possible", k->name,
+                         (long long)count, INT32_MAX);
+    STI_TRY(device->ops->launch(device, k->call, slots, narg, blocks));
+    device->mechanisms.counters.launches++;
+    bump_written(k, args);
+    return STET_OK;
+}

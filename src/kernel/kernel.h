@@ -1,0 +1,45 @@
+/*
+ * Kernels that are compiled ahead of time, and launches of them with checked arguments.
+ *
+ * A launch knows from the signature what it reads and what it writes: written arrays get a new generation, and nobody has
+ * to remember that.
+ */
+#ifndef STI_KERNEL_KERNEL_H
+#define STI_KERNEL_KERNEL_H
+
+#include "device/device.h"
+#include "kernel/signature.h"
+
+typedef struct sti_kernel {
+    const char *name;
+    sti_kernel_kind kind;
+    int nparam;
+    const sti_param *param;
+    const char *file;
+    int line;
+    sti_call *call[STI_ISA_COUNT];
+} sti_kernel;
+
+/* An argument of a launch, in the order of the signature without `world` and `block`. */
+typedef enum sti_arg_kind { STI_ARG_ARRAY, STI_ARG_INT, STI_ARG_REAL } sti_arg_kind;
+typedef struct sti_arg {
+    sti_arg_kind kind;
+    stet_array *array; /* NULL: absent; the kernel gets a NULL pointer and must not touch it */
+    int64_t i;
+    double f;
+} sti_arg;
+static inline sti_arg sti_arg_array(const stet_array *a) { return (sti_arg){STI_ARG_ARRAY, (stet_array *)a, 0, 0}; }
+static inline sti_arg sti_arg_int(int64_t i) { return (sti_arg){STI_ARG_INT, NULL, i, 0}; }
+static inline sti_arg sti_arg_real(double f) { return (sti_arg){STI_ARG_REAL, NULL, 0, f}; }
+
+/*
+ * Launches a kernel over `count` worlds (kind world) or blocks of items (kind item). count 0 is no launch. Bumps the generation
+ * of each array whose parameter is written. Errors name the kernel and the parameter: wrong number or kind of arguments, element
+ * type, an array of worlds where a plain one is wanted or the other way round, fewer worlds than count, another device.
+ */
+#define STI_LAUNCH(kernel, device, count, ...)                                                                         \
+    sti_launch_on((device), &(kernel), (count), (const sti_arg[]){__VA_ARGS__},                                        \
+                  (int)(sizeof((const sti_arg[]){__VA_ARGS__}) / sizeof(sti_arg)))
+stet_result sti_launch_on(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg);
+
+#endif
