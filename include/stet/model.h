@@ -1,0 +1,45 @@
+/*
+ * Models: a robot scene, loaded from MJCF or URDF by MuJoCo's own library, immutable from then on.
+ */
+#ifndef STET_MODEL_H
+#define STET_MODEL_H
+
+#include "base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct stet_model stet_model;
+
+/*
+ * Loads MJCF (.xml), URDF (.urdf, or .xml with a <robot> root) or a compiled model (.mjb). The caller owns *out. Errors: NOT_FOUND (no
+ * such file), PARSE (what the loader says, with file and line), all naming the path. A scene without cameras is fine.
+ */
+STET_API stet_result stet_model_load(const char *path, stet_model **out);
+/* The same from a string of MJCF or URDF. */
+STET_API stet_result stet_model_load_string(const char *xml, stet_model **out);
+/* Counted: a sim made from the model keeps it alive. NULL is fine. */
+STET_API void stet_model_destroy(stet_model *model);
+
+/* Sizes, in MuJoCo's names. `timestep` in seconds. */
+typedef struct stet_model_info {
+    int nq, nv, na, nu, nbody, njnt, ngeom, nsite, ncam, nlight, nmesh, nhfield, nmat, nsensor, nsensordata, nkey, nmocap, neq;
+    double timestep;
+} stet_model_info;
+STET_API stet_model_info stet_model_get_info(const stet_model *model);
+STET_API const char *stet_model_path(const stet_model *model); /* "" if from a string */
+
+/* Kinds of named things. */
+typedef enum stet_object { STET_BODY, STET_JOINT, STET_GEOM, STET_SITE, STET_CAMERA, STET_LIGHT, STET_ACTUATOR, STET_SENSOR, STET_KEYFRAME } stet_object;
+/* Name of an object, "" if it has none; NULL if there is no such index. Borrowed from the model. */
+STET_API const char *stet_model_object_name(const stet_model *model, stet_object kind, int index);
+/* Index of a named object; NOT_FOUND lists the names that exist (the first few). */
+STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out);
+/* MuJoCo's version that loaded it, "3.17.0". */
+STET_API const char *stet_mujoco_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,342 @@
+/*
+ * The shapes of a model, gathered from MuJoCo's model into the arrays that kernels read.
+ *
+ * Invariants:
+ *   G1  a tree is made once for each mesh and height field, however many geoms show it
+ *   G2  bounds and radius hold the shape after rounding to the device's real
+ */
+#include "geom/geom.h"
+
+#include "geom/bvh.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { NODE = 8, TRI = 12, HEADER = 4 };
+#define NO_END 1e10 /* half size of a plane without end, metres */
+
+/* What is gathered, as doubles: the device's real may be one. */
+typedef struct gather {
+    const mjModel *m;
+    sti_bvh *mesh;   /* [nmesh] */
+    sti_bvh *hfield; /* [nhfield] */
+    int *mesh_node, *mesh_tri;
+    int *hfield_node, *hfield_elevation;
+    int64_t nnode, ntri, nelevation;
+    double *node, *tri, *elevation, *size, *bounds;
+    int *type, *data;
+} gather;
+
+static int64_t at_least_one(int64_t n) { return n > 0 ? n : 1; }
+
+static stet_result alloc_list(void *out, int64_t n, size_t item)
+{
+    size_t size;
+    STI_TRY(sti_mul_size((size_t)at_least_one(n), item, &size, "the shapes of the model"));
+    return sti_alloc(out, size, "the shapes of the model");
+}
+
+static const char *asset_name(const mjModel *m, const int *offset, int i)
+{
+    const char *name = m->names + offset[i];
+    return name[0] ? name : "without a name";
+}
+
+/* ---- trees ---------------------------------------------------------------------------------------------------------- */
+
+static stet_result make_mesh_trees(gather *g)
+{
+    const mjModel *m = g->m;
+    STI_TRY(alloc_list(&g->mesh, m->nmesh, sizeof *g->mesh));
+    STI_TRY(alloc_list(&g->mesh_node, m->nmesh, sizeof *g->mesh_node));
+    STI_TRY(alloc_list(&g->mesh_tri, m->nmesh, sizeof *g->mesh_tri));
+    for (int i = 0; i < m->nmesh; ++i) {
+        char what[128];
+        (void)snprintf(what, sizeof what, "mesh %.80s", asset_name(m, m->name_meshadr, i));
+        STI_TRY(sti_bvh_triangles(m->mesh_vert + 3 * (int64_t)m->mesh_vertadr[i],
+                                  m->mesh_face + 3 * (int64_t)m->mesh_faceadr[i], m->mesh_facenum[i], what,
+                                  &g->mesh[i]));
+        g->mesh_node[i] = (int)g->nnode;
+        g->mesh_tri[i] = (int)g->ntri;
+        g->nnode += g->mesh[i].nnode;
+        g->ntri += m->mesh_facenum[i];
+        if (g->nnode > INT32_MAX / NODE || g->ntri > INT32_MAX / TRI)
+            return sti_error(STET_LIMIT,
+                             "%s: all meshes up to it have %lld triangles, more than can be drawn; simplify some", what,
+                             (long long)g->ntri);
+    }
+    return STET_OK;
+}
+
+/* Heights in metres go to elevation, after their header. */
+static void copy_heights(const gather *g, int i, float *heights)
+{
+    const mjModel *m = g->m;
+    int64_t n = (int64_t)m->hfield_nrow[i] * m->hfield_ncol[i];
+    for (int64_t k = 0; k < n; ++k)
+        heights[k] = (float)((double)m->hfield_data[m->hfield_adr[i] + k] * m->hfield_size[4 * i + 2]);
+}
+
+static stet_result make_hfield_tree(gather *g, int i)
+{
+    const mjModel *m = g->m;
+    int64_t n = (int64_t)m->hfield_nrow[i] * m->hfield_ncol[i];
+    char what[128];
+    (void)snprintf(what, sizeof what, "height field %.80s", asset_name(m, m->name_hfieldadr, i));
+    float *heights = NULL;
+    STI_TRY(alloc_list(&heights, n, sizeof *heights));
+    copy_heights(g, i, heights);
+    stet_result result =
+        sti_bvh_grid(m->hfield_size + 4 * i, heights, m->hfield_nrow[i], m->hfield_ncol[i], what, &g->hfield[i]);
+    sti_free(heights);
+    STI_TRY(result);
+    g->hfield_node[i] = (int)g->nnode;
+    g->hfield_elevation[i] = (int)g->nelevation + HEADER;
+    g->nnode += g->hfield[i].nnode;
+    g->nelevation += HEADER + n;
+    if (g->nnode > INT32_MAX / NODE || g->nelevation > INT32_MAX / 2)
+        return sti_error(STET_LIMIT,
+                         "%s: all height fields up to it have %lld points, more than can be drawn; use fewer", what,
+                         (long long)g->nelevation);
+    return STET_OK;
+}
+
+static stet_result make_hfield_trees(gather *g)
+{
+    STI_TRY(alloc_list(&g->hfield, g->m->nhfield, sizeof *g->hfield));
+    STI_TRY(alloc_list(&g->hfield_node, g->m->nhfield, sizeof *g->hfield_node));
+    STI_TRY(alloc_list(&g->hfield_elevation, g->m->nhfield, sizeof *g->hfield_elevation));
+    for (int i = 0; i < g->m->nhfield; ++i) STI_TRY(make_hfield_tree(g, i));
+    return STET_OK;
+}
+
+static void copy_nodes(const sti_bvh *bvh, double *node)
+{
+    for (int i = 0; i < bvh->nnode; ++i) {
+        for (int k = 0; k < 3; ++k) {
+            node[NODE * i + k] = (double)bvh->node[i].lower[k];
+            node[NODE * i + 3 + k] = (double)bvh->node[i].upper[k];
+        }
+        node[NODE * i + 6] = (double)bvh->node[i].first;
+        node[NODE * i + 7] = (double)bvh->node[i].count;
+    }
+}
+
+static void copy_triangles(const gather *g, int mesh)
+{
+    const mjModel *m = g->m;
+    const float *vertices = m->mesh_vert + 3 * (int64_t)m->mesh_vertadr[mesh];
+    const int *faces = m->mesh_face + 3 * (int64_t)m->mesh_faceadr[mesh];
+    double *to = g->tri + (int64_t)TRI * g->mesh_tri[mesh];
+    for (int i = 0; i < m->mesh_facenum[mesh]; ++i)
+        for (int v = 0; v < 3; ++v)
+            for (int k = 0; k < 3; ++k)
+                to[TRI * (int64_t)i + 3 * v + k] =
+                    (double)vertices[3 * (int64_t)faces[3 * g->mesh[mesh].order[i] + v] + k];
+}
+
+static void copy_elevation(const gather *g, int i)
+{
+    const mjModel *m = g->m;
+    double *to = g->elevation + g->hfield_elevation[i], high = 0;
+    int64_t n = (int64_t)m->hfield_nrow[i] * m->hfield_ncol[i];
+    for (int64_t k = 0; k < n; ++k) {
+        to[k] = (double)(float)((double)m->hfield_data[m->hfield_adr[i] + k] * m->hfield_size[4 * i + 2]);
+        high = fmax(high, to[k]);
+    }
+    to[-4] = m->hfield_size[4 * i];
+    to[-3] = m->hfield_size[4 * i + 1];
+    to[-2] = high;
+    to[-1] = m->hfield_size[4 * i + 3];
+}
+
+static stet_result gather_trees(gather *g)
+{
+    STI_TRY(make_mesh_trees(g));
+    STI_TRY(make_hfield_trees(g));
+    STI_TRY(alloc_list(&g->node, g->nnode * NODE, sizeof *g->node));
+    STI_TRY(alloc_list(&g->tri, g->ntri * TRI, sizeof *g->tri));
+    STI_TRY(alloc_list(&g->elevation, g->nelevation, sizeof *g->elevation));
+    for (int i = 0; i < g->m->nmesh; ++i) {
+        copy_nodes(&g->mesh[i], g->node + (int64_t)NODE * g->mesh_node[i]);
+        copy_triangles(g, i);
+    }
+    for (int i = 0; i < g->m->nhfield; ++i) {
+        copy_nodes(&g->hfield[i], g->node + (int64_t)NODE * g->hfield_node[i]);
+        copy_elevation(g, i);
+    }
+    return STET_OK;
+}
+
+/* ---- geoms ---------------------------------------------------------------------------------------------------------- */
+
+/* Rounded up to a float, with a margin for what a kernel adds. */
+static double rounded_up(double x) { return (double)nextafterf((float)(x * (1 + 0x1p-21)), INFINITY); }
+
+static void set_bounds(double *bounds, const double lower[3], const double upper[3])
+{
+    for (int k = 0; k < 3; ++k) {
+        double centre = (double)(float)(0.5 * (lower[k] + upper[k]));
+        bounds[k] = centre;
+        bounds[3 + k] = rounded_up(fmax(upper[k] - centre, centre - lower[k]));
+    }
+}
+
+/* The box of a shape that is symmetric about its centre. */
+static void set_half_sizes(double *bounds, double x, double y, double z)
+{
+    set_bounds(bounds, (double[]){-x, -y, -z}, (double[]){x, y, z});
+}
+
+/* The largest distance of a mesh's vertices from the origin. */
+static double mesh_radius(const mjModel *m, int mesh)
+{
+    double r2 = 0;
+    for (int i = 0; i < m->mesh_vertnum[mesh]; ++i) {
+        const float *v = m->mesh_vert + 3 * ((int64_t)m->mesh_vertadr[mesh] + i);
+        r2 = fmax(r2, (double)v[0] * (double)v[0] + (double)v[1] * (double)v[1] + (double)v[2] * (double)v[2]);
+    }
+    return sqrt(r2);
+}
+
+static void gather_mesh_geom(const gather *g, int mesh, int *data, double *bounds, double *radius)
+{
+    if (mesh < 0) return;
+    const sti_bvh_node *root = g->mesh[mesh].node;
+    double lower[3], upper[3];
+    for (int k = 0; k < 3; ++k) {
+        lower[k] = (double)root->lower[k];
+        upper[k] = (double)root->upper[k];
+    }
+    set_bounds(bounds, lower, upper);
+    data[0] = g->mesh_node[mesh];
+    data[1] = g->mesh_tri[mesh];
+    *radius = mesh_radius(g->m, mesh);
+}
+
+static void gather_hfield_geom(const gather *g, int hfield, int *data, double *bounds, double *radius)
+{
+    if (hfield < 0) return;
+    const double *head = g->elevation + g->hfield_elevation[hfield] - HEADER;
+    double tall = fmax(head[2], head[3]);
+    set_bounds(bounds, (double[]){-head[0], -head[1], -head[3]}, (double[]){head[0], head[1], head[2]});
+    data[0] = g->hfield_elevation[hfield];
+    data[1] = g->m->hfield_nrow[hfield];
+    data[2] = g->m->hfield_ncol[hfield];
+    data[3] = g->hfield_node[hfield];
+    *radius = sqrt(head[0] * head[0] + head[1] * head[1] + tall * tall);
+}
+
+static void gather_geom(const gather *g, int i)
+{
+    const mjModel *m = g->m;
+    const double *s = m->geom_size + 3 * i;
+    double *bounds = g->bounds + 6 * i, radius = 0;
+    int *data = g->data + 4 * i;
+    switch (g->type[i] = m->geom_type[i]) {
+    case mjGEOM_PLANE: set_half_sizes(bounds, s[0] > 0 ? s[0] : NO_END, s[1] > 0 ? s[1] : NO_END, 0); break;
+    case mjGEOM_SPHERE: set_half_sizes(bounds, radius = s[0], s[0], s[0]); break;
+    case mjGEOM_CAPSULE: set_half_sizes(bounds, s[0], s[0], radius = s[0] + s[1]); break;
+    case mjGEOM_CYLINDER:
+        set_half_sizes(bounds, s[0], s[0], s[1]);
+        radius = sqrt(s[0] * s[0] + s[1] * s[1]);
+        break;
+    case mjGEOM_ELLIPSOID:
+        set_half_sizes(bounds, s[0], s[1], s[2]);
+        radius = fmax(s[0], fmax(s[1], s[2]));
+        break;
+    case mjGEOM_BOX:
+        set_half_sizes(bounds, s[0], s[1], s[2]);
+        radius = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
+        break;
+    case mjGEOM_MESH:
+    case mjGEOM_SDF: gather_mesh_geom(g, m->geom_dataid[i], data, bounds, &radius); break;
+    case mjGEOM_HFIELD: gather_hfield_geom(g, m->geom_dataid[i], data, bounds, &radius); break;
+    default: break; /* nothing to see */
+    }
+    for (int k = 0; k < 3; ++k) g->size[4 * i + k] = s[k];
+    g->size[4 * i + 3] = radius > 0 ? rounded_up(radius) : 0;
+}
+
+static stet_result gather_geoms(gather *g)
+{
+    int64_t n = g->m->ngeom;
+    STI_TRY(alloc_list(&g->type, n, sizeof *g->type));
+    STI_TRY(alloc_list(&g->size, n * 4, sizeof *g->size));
+    STI_TRY(alloc_list(&g->data, n * 4, sizeof *g->data));
+    STI_TRY(alloc_list(&g->bounds, n * 6, sizeof *g->bounds));
+    for (int i = 0; i < n; ++i) gather_geom(g, i);
+    return STET_OK;
+}
+
+static void free_gather(gather *g)
+{
+    for (int i = 0; g->mesh && i < g->m->nmesh; ++i) sti_bvh_free(&g->mesh[i]);
+    for (int i = 0; g->hfield && i < g->m->nhfield; ++i) sti_bvh_free(&g->hfield[i]);
+    void *lists[] = {g->mesh, g->hfield, g->mesh_node, g->mesh_tri, g->hfield_node, g->hfield_elevation,
+                     g->node, g->tri,    g->elevation, g->size,     g->bounds,      g->type,
+                     g->data};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) sti_free(lists[i]);
+}
+
+/* ---- arrays --------------------------------------------------------------------------------------------------------- */
+
+static stet_result upload_real(stet_device *device, const char *name, const double *from, int64_t n, stet_array **out)
+{
+    n = at_least_one(n);
+    STI_TRY(STI_ARRAY(device, name, STET_REAL, false, out, n));
+    if (device->real_size == sizeof(double)) return stet_array_write(*out, from, (size_t)n * sizeof(double));
+    float *rounded = NULL;
+    STI_TRY(alloc_list(&rounded, n, sizeof *rounded));
+    for (int64_t i = 0; i < n; ++i) rounded[i] = (float)from[i];
+    stet_result result = stet_array_write(*out, rounded, (size_t)n * sizeof *rounded);
+    sti_free(rounded);
+    return result;
+}
+
+static stet_result upload_int(stet_device *device, const char *name, const int *from, int64_t n, stet_array **out)
+{
+    n = at_least_one(n);
+    STI_TRY(STI_ARRAY(device, name, STET_INT, false, out, n));
+    return stet_array_write(*out, from, (size_t)n * sizeof *from);
+}
+
+static stet_result upload(stet_device *device, const gather *g, sti_geoms *geoms)
+{
+    int64_t n = g->m->ngeom;
+    geoms->ngeom = (int)n;
+    STI_TRY(upload_int(device, "geom.type", g->type, n, &geoms->type));
+    STI_TRY(upload_real(device, "geom.size", g->size, n * 4, &geoms->size));
+    STI_TRY(upload_int(device, "geom.data", g->data, n * 4, &geoms->data));
+    STI_TRY(upload_real(device, "geom.bounds", g->bounds, n * 6, &geoms->bounds));
+    STI_TRY(upload_real(device, "geom.node", g->node, g->nnode * NODE, &geoms->node));
+    STI_TRY(upload_real(device, "geom.tri", g->tri, g->ntri * TRI, &geoms->tri));
+    return upload_real(device, "geom.elevation", g->elevation, g->nelevation, &geoms->elevation);
+}
+
+stet_result sti_geoms_create(stet_device *device, const stet_model *model, sti_geoms **out)
+{
+    *out = NULL;
+    gather g = {.m = model->mj};
+    sti_geoms *geoms = NULL;
+    stet_result result = sti_alloc(&geoms, sizeof *geoms, "the shapes of the model");
+    if (result == STET_OK) result = gather_trees(&g);
+    if (result == STET_OK) result = gather_geoms(&g);
+    if (result == STET_OK) result = upload(device, &g, geoms);
+    free_gather(&g);
+    if (result != STET_OK) {
+        sti_geoms_destroy(geoms);
+        return result;
+    }
+    *out = geoms;
+    return STET_OK;
+}
+
+void sti_geoms_destroy(sti_geoms *geoms)
+{
+    if (!geoms) return;
+    stet_array *arrays[] = {geoms->type, geoms->size, geoms->data,     geoms->bounds,
+                            geoms->node, geoms->tri,  geoms->elevation};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) stet_array_destroy(arrays[i]);
+    sti_free(geoms);
+}

@@ -1,0 +1,484 @@
+/*
+ * Rays against shapes. Lanes are rays, one geom at a time is uniform; everything is in the geom's own frame.
+ *
+ * What a ray hits, as in MuJoCo's mj_ray and mju_rayGeom:
+ *   plane     from above (+z) only; beyond the half sizes x, y there is nothing (a half size of 0: no end)
+ *   sphere, capsule, ellipsoid, cylinder, box
+ *             the surface of a solid, from outside and from inside; a ray that starts inside hits where it leaves
+ *   mesh      the nearest triangle, seen from either side
+ *   height field
+ *             the nearest of: its base as a box from -base to 0 (its lid at z = 0 too, to rays from within), the triangles of its
+ *             surface from either side, and the walls between base and surface at its four ends
+ * A ray that starts on a surface hits at 0. Normals point out of the solid (of a triangle: by its winding), whatever side was hit.
+ *
+ * Invariants:
+ *   R1  what a lane gets depends on its own ray and the geom only: not on its neighbours, not on the order in which a tree is walked
+ *   R2  a ray with a NaN or an infinity, or without direction, hits nothing
+ *   R3  no ray passes between two triangles that share an edge (of equal vertices)
+ *   R4  between triangles that are equally far, the first in the order of the tree wins
+ */
+#ifndef STI_GEOM_RAY_K_H
+#define STI_GEOM_RAY_K_H
+
+#include "stet/lang.h"
+
+/* MuJoCo's mjtGeom. */
+#define RAY_PLANE 0
+#define RAY_HFIELD 1
+#define RAY_SPHERE 2
+#define RAY_CAPSULE 3
+#define RAY_ELLIPSOID 4
+#define RAY_CYLINDER 5
+#define RAY_BOX 6
+#define RAY_MESH 7
+#define RAY_SDF 8
+
+#define RAY_NODE 8      /* numbers of a node, bvh.h */
+#define RAY_TRI 12      /* numbers of a triangle */
+#define RAY_STACK 33    /* a tree is at most 32 levels below its root (bvh.h) */
+#define RAY_HEADER 4    /* numbers before the first elevation of a height field */
+#define RAY_TINY 1e-20f /* stands for a component of a direction that is 0 */
+#define RAY_HUGE 1e30f
+/* Boxes of a tree grow by this part of the distance: 16 roundings of the largest coordinate; the tests of boxes and triangles need 9. */
+#define RAY_PAD 9.5367431640625e-7f
+
+LFN real ray_dot(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
+
+/* 1 / x, where 0 counts as a tiny number of the same sign. */
+LFN real ray_inverse(real x)
+{
+    real tiny = copysign_(splat((ureal)RAY_TINY), x);
+    return splat(1) / select(lt(rabs(x), splat((ureal)RAY_TINY)), tiny, x);
+}
+
+/* Takes the candidate c on lanes of m where it is ahead and nearer than *t; returns those lanes. */
+LFN mask ray_take(mask m, real c, real *t)
+{
+    m = m_and(m, m_and(le(splat(0), c), lt(c, *t)));
+    *t = select(m, c, *t);
+    return m;
+}
+
+LFN void ray_take_normal(mask m, real x, real y, real z, real *n)
+{
+    n[0] = select(m, x, n[0]);
+    n[1] = select(m, y, n[1]);
+    n[2] = select(m, z, n[2]);
+}
+
+/* The same, made a unit vector. */
+LFN void ray_take_direction(mask m, real x, real y, real z, real *n)
+{
+    real inv = splat(1) / sqrt(fma(z, z, fma(y, y, x * x)));
+    ray_take_normal(m, x * inv, y * inv, z * inv, n);
+}
+
+/* The first of an interval's two ends that is not behind the origin. */
+LFN real ray_first(real in, real out) { return select(le(splat(0), in), in, out); }
+
+LFN void ray_plane(const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+{
+    mask front = m_and(live, lt(d[2], splat(0)));
+    real c = -o[2] / select(front, d[2], splat(-1));
+    if (size[0] > 0) front = m_and(front, le(rabs(fma(c, d[0], o[0])), splat(size[0])));
+    if (size[1] > 0) front = m_and(front, le(rabs(fma(c, d[1], o[1])), splat(size[1])));
+    front = ray_take(front, c, t);
+    ray_take_normal(front, splat(0), splat(0), splat(1), n);
+}
+
+/*
+ * Roots of |o + t d| = r: *mid and *half, in units of t; returns the lanes that have them. The origin is moved to the point of the
+ * ray nearest to the centre first, so that no digits are lost where the ray starts far away. inv: 1 / d.d.
+ */
+LFN mask ray_ball(const real *o, const real *d, real inv, real r2, real *mid, real *half)
+{
+    real s = -ray_dot(o, d) * inv, p[3];
+    for (int k = 0; k < 3; ++k) p[k] = fma(s, d[k], o[k]);
+    real rest = r2 - ray_dot(p, p);
+    mask ok = le(splat(0), rest);
+    *mid = s;
+    *half = sqrt(select(ok, rest, splat(0)) * inv);
+    return ok;
+}
+
+LFN void ray_sphere(const ureal *size, const real *o, const real *d, real inv, mask live, real *t, real *n)
+{
+    real mid, half;
+    mask ok = m_and(live, ray_ball(o, d, inv, splat(size[0] * size[0]), &mid, &half));
+    real c = ray_first(mid - half, mid + half);
+    ok = ray_take(ok, c, t);
+    if (any(ok)) ray_take_direction(ok, fma(c, d[0], o[0]), fma(c, d[1], o[1]), fma(c, d[2], o[2]), n);
+}
+
+/* A unit sphere, in a frame that is scaled on each axis. */
+LFN void ray_ellipsoid(const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+{
+    real so[3], sd[3], inv[3], mid, half;
+    for (int k = 0; k < 3; ++k) {
+        inv[k] = splat(1 / size[k]);
+        so[k] = o[k] * inv[k];
+        sd[k] = d[k] * inv[k];
+    }
+    mask ok = m_and(live, ray_ball(so, sd, splat(1) / ray_dot(sd, sd), splat(1), &mid, &half));
+    real c = ray_first(mid - half, mid + half);
+    ok = ray_take(ok, c, t);
+    if (any(ok))
+        ray_take_direction(ok, fma(c, sd[0], so[0]) * inv[0], fma(c, sd[1], so[1]) * inv[1],
+                           fma(c, sd[2], so[2]) * inv[2], n);
+}
+
+/* The same roots for a cylinder without ends around z; along the axis, half is huge. */
+LFN mask ray_tube(const real *o, const real *d, ureal r, real *mid, real *half)
+{
+    real a = fma(d[1], d[1], d[0] * d[0]), b = fma(o[1], d[1], o[0] * d[0]);
+    mask along = lt(a, splat((ureal)1e-28)); /* turns less than a nanometre in a hundred kilometres */
+    real inv = splat(1) / select(along, splat((ureal)1e-30), a), s = select(along, splat(0), -b * inv);
+    real x = fma(s, d[0], o[0]), y = fma(s, d[1], o[1]);
+    real rest = splat(r * r) - fma(y, y, x * x);
+    mask ok = le(splat(0), rest);
+    *mid = s;
+    *half = sqrt(select(ok, rest, splat(0)) * inv);
+    return ok;
+}
+
+/*
+ * Where the line enters (side -1) or leaves (side 1) a capsule, given where it does so with the tube: if that point is beyond an end, it
+ * can only do so through the half ball at that end. Returns the lanes that do.
+ */
+LFN mask ray_capsule_end(const ureal *size, const real *o, const real *d, real inv, ureal side, real tube, real *c)
+{
+    real z = fma(tube, d[2], o[2]), mid, half;
+    mask beyond = lt(splat(size[1]), rabs(z));
+    *c = tube;
+    if (!any(beyond)) return m_all();
+    real q[3] = {o[0], o[1], o[2] - copysign_(splat(size[1]), z)};
+    mask ok = ray_ball(q, d, inv, splat(size[0] * size[0]), &mid, &half);
+    *c = select(beyond, fma(splat(side), half, mid), tube);
+    return m_or(ok, m_not(beyond));
+}
+
+LFN void ray_capsule(const ureal *size, const real *o, const real *d, real inv, mask live, real *t, real *n)
+{
+    real mid, half, in, out;
+    mask ok = m_and(live, ray_tube(o, d, size[0], &mid, &half));
+    if (!any(ok)) return;
+    ok = m_and(ok, ray_capsule_end(size, o, d, inv, -1, mid - half, &in));
+    mask inside = m_and(ok, lt(in, splat(0)));
+    if (any(inside)) {
+        ok = m_and(ok, m_or(m_not(inside), ray_capsule_end(size, o, d, inv, 1, mid + half, &out)));
+        in = select(inside, out, in);
+    }
+    ok = ray_take(ok, in, t);
+    if (!any(ok)) return;
+    real z = fma(in, d[2], o[2]);
+    real beyond = z - rmin(rmax(z, splat(-size[1])), splat(size[1]));
+    ray_take_direction(ok, fma(in, d[0], o[0]), fma(in, d[1], o[1]), beyond, n);
+}
+
+LFN void ray_cylinder(const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+{
+    real mid, half, inv = ray_inverse(d[2]);
+    mask ok = m_and(live, ray_tube(o, d, size[0], &mid, &half));
+    real a = (splat(-size[1]) - o[2]) * inv, b = (splat(size[1]) - o[2]) * inv;
+    real in = mid - half, out = mid + half, lid_in = rmin(a, b), lid_out = rmax(a, b);
+    mask by_lid_in = lt(in, lid_in), by_lid_out = lt(lid_out, out);
+    in = select(by_lid_in, lid_in, in);
+    out = select(by_lid_out, lid_out, out);
+    ok = m_and(ok, le(in, out));
+    mask outside = le(splat(0), in);
+    real c = select(outside, in, out);
+    ok = ray_take(ok, c, t);
+    if (!any(ok)) return;
+    mask lid = m_or(m_and(outside, by_lid_in), m_andnot(by_lid_out, outside));
+    real up = copysign_(splat(1), select(outside, -d[2], d[2]));
+    real x = fma(c, d[0], o[0]), y = fma(c, d[1], o[1]);
+    ray_take_direction(ok, select(lid, splat(0), x), select(lid, splat(0), y), select(lid, up, splat(0)), n);
+}
+
+/* A box of half sizes h whose centre is at z of the frame's third axis. */
+LFN void ray_box(const ureal *h, ureal z, const real *o, const real *d, mask live, real *t, real *n)
+{
+    real near[3], far[3];
+    for (int k = 0; k < 3; ++k) {
+        real inv = ray_inverse(d[k]), p = k == 2 ? o[k] - splat(z) : o[k];
+        real a = (splat(-h[k]) - p) * inv, b = (splat(h[k]) - p) * inv;
+        near[k] = rmin(a, b);
+        far[k] = rmax(a, b);
+    }
+    real in = rmax(rmax(near[0], near[1]), near[2]), out = rmin(rmin(far[0], far[1]), far[2]);
+    mask outside = le(splat(0), in);
+    real c = select(outside, in, out);
+    mask ok = ray_take(m_and(live, le(in, out)), c, t);
+    if (!any(ok)) return;
+    mask left = ok;
+    for (int k = 0; k < 3; ++k) {
+        mask here = m_and(left, m_or(m_and(outside, eq(near[k], c)), m_andnot(eq(far[k], c), outside)));
+        real way = copysign_(splat(1), select(outside, -d[k], d[k]));
+        ray_take_normal(here, k == 0 ? way : splat(0), k == 1 ? way : splat(0), k == 2 ? way : splat(0), n);
+        left = m_andnot(left, here);
+    }
+}
+
+/* ---- triangles -------------------------------------------------------------------------------------------------- */
+
+/* What the walk of a tree needs of the rays; kz is the axis on which the direction is largest (of all lanes of this walk). */
+typedef struct ray_walk {
+    real o[3], inv[3], low[3], high[3]; /* 1 / d; (o + pad) / d and (o - pad) / d: the planes of boxes */
+    real shear_x, shear_y;
+    int kx, ky, kz;
+    int back[3]; /* some direction falls on this axis: the upper child comes first */
+} ray_walk;
+
+/* Nearest hit so far: distance, position of its triangle in the order of the tree (-1: none). */
+typedef struct ray_best {
+    real t;
+    lint at;
+} ray_best;
+
+LFN void ray_walk_begin(const real *o, const real *d, mask live, ureal extent, int axis, ray_walk *w)
+{
+    real pad = rmax(rmax(rabs(o[0]), rabs(o[1])), rabs(o[2]));
+    pad = (pad + splat(extent)) * splat((ureal)RAY_PAD);
+    for (int k = 0; k < 3; ++k) {
+        w->o[k] = o[k];
+        w->inv[k] = ray_inverse(d[k]);
+        w->low[k] = (o[k] + pad) * w->inv[k];
+        w->high[k] = (o[k] - pad) * w->inv[k];
+        w->back[k] = any(m_and(live, lt(d[k], splat(0))));
+    }
+    w->kz = axis;
+    w->kx = axis == 2 ? 0 : axis + 1;
+    w->ky = axis == 0 ? 2 : axis - 1;
+    w->shear_x = d[w->kx] * w->inv[w->kz];
+    w->shear_y = d[w->ky] * w->inv[w->kz];
+}
+
+/*
+ * Lanes that may meet a node's box at *near or later, no further than best. A rounded product is monotonous, so a box within
+ * another has its interval within the other's: a lane that meets a leaf meets all nodes above it.
+ */
+LFN mask ray_node(const ray_walk *w, const ureal *box, mask live, real best, real *near)
+{
+    real in = splat(0), out = best;
+    for (int k = 0; k < 3; ++k) {
+        real a = fma(splat(box[k]), w->inv[k], -w->low[k]), b = fma(splat(box[3 + k]), w->inv[k], -w->high[k]);
+        in = rmax(rmin(a, b), in);
+        out = rmin(rmax(a, b), out);
+    }
+    *near = in;
+    return m_and(live, le(in, out));
+}
+
+/* a b - c d with the sign of the exact value, and exactly the negative of c d - a b. */
+LFN real ray_edge(real a, real b, real c, real d)
+{
+    real p = a * b, q = c * d, e = p - q;
+    mask tie = eq(e, splat(0));
+    if (any(tie)) e = select(tie, fma(a, b, -p) - fma(c, d, -q), e);
+    return e;
+}
+
+/*
+ * A triangle, by the shear and the edge functions of Woop, Benthin and Wald (Watertight Ray/Triangle Intersection, 2013). Each vertex
+ * goes to one point of the plane across the ray, the same for all its triangles, and the edge functions have exact signs; an edge
+ * belongs to both its triangles. So there is no gap (R3).
+ * The distance is a mean of the vertices' distances with weights of one sign, and at least `near` of the leaf, so that a tree that
+ * leaves out what is further than the best changes nothing (R1).
+ */
+LFN void ray_triangle(const ray_walk *w, const ureal *v, mask live, real near, int at, ray_best *best)
+{
+    real x[3], y[3], z[3];
+    for (int i = 0; i < 3; ++i) {
+        z[i] = splat(v[3 * i + w->kz]) - w->o[w->kz];
+        x[i] = fma(-w->shear_x, z[i], splat(v[3 * i + w->kx]) - w->o[w->kx]);
+        y[i] = fma(-w->shear_y, z[i], splat(v[3 * i + w->ky]) - w->o[w->ky]);
+    }
+    real e0 = ray_edge(x[2], y[1], y[2], x[1]), e1 = ray_edge(x[0], y[2], y[0], x[2]),
+         e2 = ray_edge(x[1], y[0], y[1], x[0]);
+    real zero = splat(0);
+    mask same = m_or(m_and(le(zero, e0), m_and(le(zero, e1), le(zero, e2))),
+                     m_and(le(e0, zero), m_and(le(e1, zero), le(e2, zero))));
+    real det = e0 + e1 + e2;
+    live = m_and(m_andnot(live, eq(det, zero)), same);
+    if (!any(live)) return;
+    real c = fma(e2, z[2], fma(e1, z[1], e0 * z[0])) / det * w->inv[w->kz];
+    live = m_and(live, le(zero, c));
+    c = rmax(c, near);
+    mask nearer = m_or(lt(c, best->t), m_and(eq(c, best->t), ilt(isplat(at), best->at)));
+    live = m_and(live, nearer);
+    best->t = select(live, c, best->t);
+    best->at = iselect(live, isplat(at), best->at);
+}
+
+/* Corner i of a height field's vertex (row, col) goes to v. */
+LFN void ray_grid_vertex(const ureal *head, int ncol, ureal dx, ureal dy, int row, int col, ureal *v)
+{
+    v[0] = ufma(dx, (ureal)col, -head[0]);
+    v[1] = ufma(dy, (ureal)row, -head[1]);
+    v[2] = head[RAY_HEADER + row * ncol + col];
+}
+
+/* Triangle 0 or 1 of the cell at (row, col): the cell is cut from its first corner to the opposite one; normals point up. */
+LFN void ray_grid_triangle(const ureal *head, int nrow, int ncol, int row, int col, int which, ureal *v)
+{
+    ureal dx = 2 * head[0] / (ureal)(ncol - 1), dy = 2 * head[1] / (ureal)(nrow - 1);
+    ray_grid_vertex(head, ncol, dx, dy, row, col, v);
+    ray_grid_vertex(head, ncol, dx, dy, which ? row + 1 : row, col + 1, v + 3);
+    ray_grid_vertex(head, ncol, dx, dy, row + 1, which ? col : col + 1, v + 6);
+}
+
+/* Walks a tree, of triangles (nrow 0) or of a height field's cells; rays whose direction is largest on w->kz. */
+LFN void ray_tree(const ray_walk *w, const ureal *node, const ureal *tri, const ureal *head, int nrow, int ncol,
+                  mask live, ray_best *best)
+{
+    int stack[RAY_STACK];
+    stack[0] = 0;
+    for (int depth = 1; depth > 0;) {
+        const ureal *b = node + (i64)stack[--depth] * RAY_NODE;
+        real near;
+        mask here = ray_node(w, b, live, best->t, &near);
+        if (!any(here)) continue;
+        int first = (int)b[6], count = (int)b[7];
+        if (count < 0) {
+            int upper = w->back[-1 - count];
+            stack[depth++] = upper ? first : first + 1;
+            stack[depth++] = upper ? first + 1 : first;
+        } else if (nrow == 0) {
+            for (int i = first; i < first + count; ++i) ray_triangle(w, tri + (i64)i * RAY_TRI, here, near, i, best);
+        } else {
+            ureal v[9];
+            for (int i = 2 * first; i < 2 * (first + count); ++i) {
+                ray_grid_triangle(head, nrow, ncol, i / 2 / ncol, i / 2 % ncol, i & 1, v);
+                ray_triangle(w, v, here, near, i, best);
+            }
+        }
+    }
+}
+
+/* The largest coordinate of a box. */
+LFN ureal ray_extent(const ureal *box)
+{
+    ureal e = 0;
+    for (int k = 0; k < 6; ++k) e = umax(e, uabs(box[k]));
+    return e;
+}
+
+/* All rays against a tree: those of each main axis together. */
+LFN void ray_trees(const ureal *node, const ureal *tri, const ureal *head, int nrow, int ncol, const real *o,
+                   const real *d, mask live, ray_best *best)
+{
+    real a[3] = {rabs(d[0]), rabs(d[1]), rabs(d[2])};
+    for (int k = 0; k < 3; ++k) {
+        mask main = live;
+        for (int j = 0; j < 3; ++j) main = m_and(main, j < k ? lt(a[j], a[k]) : le(a[j], a[k]));
+        if (!any(main)) continue;
+        ray_walk w;
+        ray_walk_begin(o, d, main, ray_extent(node), k, &w);
+        ray_tree(&w, node, tri, head, nrow, ncol, main, best);
+    }
+}
+
+LFN void ray_mesh(const int *data, const ureal *node, const ureal *tri, const real *o, const real *d, mask live,
+                  real *t, real *n)
+{
+    const ureal *triangles = tri + (i64)data[1] * RAY_TRI;
+    ray_best best = {*t, isplat(-1)};
+    ray_trees(node + (i64)data[0] * RAY_NODE, triangles, triangles, 0, 0, o, d, live, &best);
+    mask hit = m_and(live, ilt(isplat(-1), best.at));
+    if (!any(hit)) return;
+    lint at = imax(best.at, isplat(0));
+    real p[3], q[3];
+    for (int k = 0; k < 3; ++k) {
+        lint j = at * isplat(RAY_TRI) + isplat(k);
+        real a = gather(triangles, j);
+        p[k] = gather(triangles, j + isplat(3)) - a;
+        q[k] = gather(triangles, j + isplat(6)) - a;
+    }
+    *t = select(hit, best.t, *t);
+    ray_take_direction(hit, p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0], n);
+}
+
+/* ---- height fields ------------------------------------------------------------------------------------------------- */
+
+/* The surface. Its triangle 2 k + i is number i of the cell whose first vertex is k, row by row. */
+LFN void ray_surface(const ureal *node, const ureal *head, int nrow, int ncol, const real *o, const real *d, mask live,
+                     real *t, real *n)
+{
+    ray_best best = {*t, isplat(-1)};
+    ray_trees(node, head, head, nrow, ncol, o, d, live, &best);
+    mask hit = m_and(live, ilt(isplat(-1), best.at));
+    if (!any(hit)) return;
+    lint at = imax(best.at, isplat(0)), k = ishr(at, 1);
+    mask second = ieq(at & isplat(1), isplat(1));
+    const ureal *z = head + RAY_HEADER;
+    real z00 = gather(z, k), z11 = gather(z, k + isplat(ncol + 1));
+    real corner = gather(z, k + iselect(second, isplat(ncol), isplat(1)));
+    real along_x = select(second, z11 - corner, corner - z00), along_y = select(second, corner - z00, z11 - corner);
+    ureal per_x = (ureal)(ncol - 1) / (2 * head[0]), per_y = (ureal)(nrow - 1) / (2 * head[1]);
+    *t = select(hit, best.t, *t);
+    ray_take_direction(hit, along_x * splat(-per_x), along_y * splat(-per_y), splat(1), n);
+}
+
+/* One wall: across the axis (0 or 1), on its lower (side -1) or upper (side 1) end; from z = 0 up to the profile of the surface. */
+LFN void ray_wall(const ureal *head, int nrow, int ncol, int axis, int side, const real *o, const real *d, mask live,
+                  real *t, real *n)
+{
+    int other = 1 - axis, count = axis == 0 ? nrow : ncol, step = axis == 0 ? ncol : 1;
+    int first = side < 0 ? 0 : axis == 0 ? ncol - 1 : (nrow - 1) * ncol;
+    ureal half = head[other];
+    real c = (splat((ureal)side * head[axis]) - o[axis]) * ray_inverse(d[axis]);
+    real p = fma(c, d[other], o[other]), z = fma(c, d[2], o[2]);
+    live = m_and(live, m_and(le(rabs(p), splat(half)), m_and(le(splat(0), z), le(z, splat(head[2])))));
+    if (!any(live)) return;
+    real y = select(live, (p + splat(half)) * splat((ureal)(count - 1) / (2 * half)), splat(0));
+    lint row = imin(to_int(floor(y)), isplat(count - 2));
+    lint at = isplat(RAY_HEADER + first) + row * isplat(step);
+    real part = y - to_real(row), z0 = gather(head, at), z1 = gather(head, at + isplat(step));
+    live = ray_take(m_and(live, le(z, fma(part, z1 - z0, z0))), c, t);
+    ray_take_normal(live, splat(axis == 0 ? (ureal)side : 0), splat(axis == 1 ? (ureal)side : 0), splat(0), n);
+}
+
+LFN void ray_hfield(const int *data, const ureal *node, const ureal *elevation, const real *o, const real *d, mask live,
+                    real *t, real *n)
+{
+    const ureal *head = elevation + data[0] - RAY_HEADER;
+    ureal base[3] = {head[0], head[1], head[3] / 2};
+    ray_box(base, -base[2], o, d, live, t, n);
+    ray_surface(node + (i64)data[3] * RAY_NODE, head, data[1], data[2], o, d, live, t, n);
+    for (int i = 0; i < 4; ++i) ray_wall(head, data[1], data[2], i / 2, i % 2 ? 1 : -1, o, d, live, t, n);
+}
+
+/* ---- any geom ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Rays o + t d against one geom, all in its frame: o in metres; d of a length of 1e-3 … 1e3, t in units of it. `size` (4 numbers)
+ * and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h). On lanes of `live` that hit with 0 <= t < tmax,
+ * *t is set, and n is the unit normal that points out of the solid; other lanes keep both.
+ */
+LFN void ray_geom(int type, const ureal *size, const int *data, const ureal *node, const ureal *tri,
+                  const ureal *elevation, const real o[3], const real d[3], mask live, real tmax, real *t, real n[3])
+{
+    real dd = ray_dot(d, d), limit = splat((ureal)RAY_HUGE), best = tmax;
+    live = m_and(live, m_and(lt(splat(0), dd), m_and(lt(dd, limit), lt(rabs(ray_dot(o, d)), limit))));
+    if (!any(live)) return;
+    real inv = splat(1) / select(live, dd, splat(1));
+    if (type == RAY_PLANE)
+        ray_plane(size, o, d, live, &best, n);
+    else if (type == RAY_SPHERE)
+        ray_sphere(size, o, d, inv, live, &best, n);
+    else if (type == RAY_CAPSULE)
+        ray_capsule(size, o, d, inv, live, &best, n);
+    else if (type == RAY_ELLIPSOID)
+        ray_ellipsoid(size, o, d, live, &best, n);
+    else if (type == RAY_CYLINDER)
+        ray_cylinder(size, o, d, live, &best, n);
+    else if (type == RAY_BOX)
+        ray_box(size, 0, o, d, live, &best, n);
+    else if (type == RAY_MESH || type == RAY_SDF)
+        ray_mesh(data, node, tri, o, d, live, &best, n);
+    else if (type == RAY_HFIELD)
+        ray_hfield(data, node, elevation, o, d, live, &best, n);
+    *t = select(m_and(live, lt(best, tmax)), best, *t);
+}
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * One handler for all messages of MuJoCo, installed before the first guarded call; a guard is a jump buffer on a list of this
+ * thread. Invariants: guard.h.
+ */
+#include "model/guard.h"
+
+#include "base/error.h"
+
+#include <mujoco/mujoco.h>
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+
+typedef struct guard {
+    jmp_buf jump;
+    struct guard *outer;
+    char text[1024]; /* as long as MuJoCo's own */
+} guard;
+
+static _Thread_local guard *innermost;
+static mjfLogHandler previous; /* set once, before any guard exists */
+
+static void handle(const mjLogMessage *message)
+{
+    guard *g = innermost;
+    if (!g) {
+        previous(message);
+        return;
+    }
+    /* Information (timings of the compiler) is what MuJoCo itself shows only to those who ask. */
+    if (message->level < mjLOG_WARNING) return;
+    (void)snprintf(g->text, sizeof g->text, "%s", message->subject);
+    if (message->level >= mjLOG_ERROR) longjmp(g->jump, 1);
+    sti_log(STET_LOG_WARNING, "MuJoCo: %s", g->text);
+}
+
+static void install(void) { previous = mju_setLogHandler(handle); }
+
+bool sti_mujoco_guard(void (*call)(void *context), void *context, char *message, size_t size)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, install);
+    guard g;
+    g.text[0] = 0;
+    g.outer = innermost;
+    bool good = setjmp(g.jump) == 0;
+    if (good) {
+        innermost = &g;
+        call(context);
+    }
+    innermost = g.outer;
+    if (message && size > 0) (void)snprintf(message, size, "%s", g.text);
+    return good;
+}

@@ -1,0 +1,294 @@
+/*
+ * Models: loading through MuJoCo, names, life time.
+ *
+ * Invariants:
+ *   L1  a model never changes after loading, so any thread may read it
+ *   L2  every call of MuJoCo that may report an error is guarded, and what it says becomes one sentence
+ */
+#include "model/model.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/guard.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TEXT_SIZE = 1024, NAMES_SHOWN = 8 };
+
+/* ---- loading ---------------------------------------------------------------------------------------------------- */
+
+typedef struct load {
+    const char *path; /* or NULL */
+    const char *xml;  /* or NULL */
+    mjSpec *spec;
+    mjModel *mj;
+    char text[TEXT_SIZE]; /* why there is no model */
+} load;
+
+static void parse(void *context)
+{
+    load *l = context;
+    l->spec =
+        l->path ? mj_parseXML(l->path, NULL, l->text, TEXT_SIZE) : mj_parseXMLString(l->xml, NULL, l->text, TEXT_SIZE);
+}
+
+static void compile(void *context)
+{
+    load *l = context;
+    l->mj = mj_compile(l->spec, NULL);
+    if (!l->mj) (void)snprintf(l->text, sizeof l->text, "%s", mjs_getError(l->spec));
+    for (int i = 0; i < mjs_numWarnings(l->spec); ++i) {
+        const char *warning = mjs_getWarning(l->spec, i);
+        if (warning) sti_log(STET_LOG_WARNING, "%s: MuJoCo: %s", l->path ? l->path : "model string", warning);
+    }
+}
+
+static void read_compiled(void *context)
+{
+    load *l = context;
+    l->mj = mj_loadModel(l->path, NULL);
+}
+
+static void delete_spec(void *context) { mj_deleteSpec(context); }
+static void delete_model(void *context) { mj_deleteModel(context); }
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+    size_t n = strlen(path), k = strlen(suffix);
+    return n >= k && strcmp(path + n - k, suffix) == 0;
+}
+
+/* Several lines become one: after a colon a space, elsewhere a comma; no blanks in a row, none at the end. */
+static void one_line(char text[TEXT_SIZE])
+{
+    char line[2 * TEXT_SIZE]; /* a line's end may become two characters */
+    size_t to = 0;
+    for (const char *from = text; *from; ++from) {
+        bool end = *from == '\n' || *from == '\r', blank = end || *from == ' ' || *from == '\t';
+        if (!blank) {
+            line[to++] = *from;
+        } else if (to > 0 && line[to - 1] != ' ') {
+            if (end && !strchr(":,;.", line[to - 1])) line[to++] = ',';
+            line[to++] = ' ';
+        }
+    }
+    while (to > 0 && strchr(" ,;.", line[to - 1])) --to;
+    line[to] = 0;
+    (void)snprintf(text, TEXT_SIZE, "%.*s", TEXT_SIZE - 1, line);
+}
+
+/* Fills l->mj. */
+static stet_result run_load(load *l)
+{
+    const char *what = l->path ? l->path : "model string";
+    char text[TEXT_SIZE];
+    bool good;
+    if (l->path && has_suffix(l->path, ".mjb")) {
+        good = sti_mujoco_guard(read_compiled, l, text, sizeof text);
+    } else {
+        good = sti_mujoco_guard(parse, l, text, sizeof text);
+        if (good && l->spec) good = sti_mujoco_guard(compile, l, text, sizeof text);
+        if (l->spec) (void)sti_mujoco_guard(delete_spec, l->spec, NULL, 0);
+    }
+    if (good && l->mj) return STET_OK;
+    char *why = good && l->text[0] ? l->text : text;
+    one_line(why);
+    return sti_error(STET_PARSE, "%s: MuJoCo cannot load it: %s; correct the model there", what,
+                     why[0] ? why : "it gives no cause");
+}
+
+/* Faults of the file itself, told apart before MuJoCo sees it. */
+static stet_result check_file(const char *path)
+{
+    struct stat s;
+    if (!path[0]) return sti_error(STET_NOT_FOUND, "model: the path is empty; give a .xml, .urdf or .mjb file");
+    if (stat(path, &s) != 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            return sti_error(STET_NOT_FOUND,
+                             "%s: no such file; check the path (it is relative to the working directory)", path);
+        return sti_error(STET_IO, "%s: cannot be looked at: %s; check its path and permissions", path, strerror(errno));
+    }
+    if (S_ISDIR(s.st_mode))
+        return sti_error(STET_IO, "%s: this is a folder; give the .xml, .urdf or .mjb file in it", path);
+    if (!S_ISREG(s.st_mode)) return sti_error(STET_IO, "%s: not a plain file; save the model to a file first", path);
+    if (access(path, R_OK) != 0)
+        return sti_error(STET_IO, "%s: cannot be read: %s; check its permissions", path, strerror(errno));
+    if (s.st_size == 0)
+        return sti_error(STET_PARSE, "%s: the file is empty; it should hold an MJCF <mujoco> or a URDF <robot> element",
+                         path);
+    return STET_OK;
+}
+
+/* Wraps l->mj, which it takes over, also on failure. */
+static stet_result make_model(load *l, stet_model **out)
+{
+    stet_model *model = NULL;
+    stet_result result = sti_alloc(&model, sizeof *model, "a model");
+    if (result == STET_OK) result = sti_strdup(&model->path, l->path ? l->path : "");
+    if (result != STET_OK) {
+        sti_free(model);
+        (void)sti_mujoco_guard(delete_model, l->mj, NULL, 0);
+        return result;
+    }
+    model->mj = l->mj;
+    model->version = sti_version_new();
+    model->references = 1;
+    *out = model;
+    return STET_OK;
+}
+
+stet_result stet_model_load(const char *path, stet_model **out)
+{
+    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_model_load: out is NULL; give the place for the model");
+    *out = NULL;
+    if (!path)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_model_load: path is NULL; give a .xml, .urdf or .mjb file");
+    STI_TRY(check_file(path));
+    load l = {.path = path};
+    STI_TRY(run_load(&l));
+    return make_model(&l, out);
+}
+
+stet_result stet_model_load_string(const char *xml, stet_model **out)
+{
+    if (!out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_model_load_string: out is NULL; give the place for the model");
+    *out = NULL;
+    if (!xml)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "stet_model_load_string: xml is NULL; give the text of an MJCF or URDF model");
+    if (!xml[strspn(xml, " \t\r\n")])
+        return sti_error(STET_PARSE,
+                         "model string: it is empty; it should hold an MJCF <mujoco> or a URDF <robot> element");
+    load l = {.xml = xml};
+    STI_TRY(run_load(&l));
+    return make_model(&l, out);
+}
+
+/* ---- life time -------------------------------------------------------------------------------------------------- */
+
+void sti_model_retain(stet_model *model) { (void)__atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED); }
+
+void stet_model_destroy(stet_model *model)
+{
+    if (!model || __atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+    (void)sti_mujoco_guard(delete_model, (void *)model->mj, NULL, 0);
+    sti_free(model->path);
+    sti_free(model);
+}
+
+/* ---- what is in it ---------------------------------------------------------------------------------------------- */
+
+stet_model_info stet_model_get_info(const stet_model *model)
+{
+    const mjModel *m = model->mj;
+    return (stet_model_info){
+#define COUNT(name) .name = (int)m->name
+        COUNT(nq),
+        COUNT(nv),
+        COUNT(na),
+        COUNT(nu),
+        COUNT(nbody),
+        COUNT(njnt),
+        COUNT(ngeom),
+        COUNT(nsite),
+        COUNT(ncam),
+        COUNT(nlight),
+        COUNT(nmesh),
+        COUNT(nhfield),
+        COUNT(nmat),
+        COUNT(nsensor),
+        COUNT(nsensordata),
+        COUNT(nkey),
+        COUNT(nmocap),
+        COUNT(neq),
+#undef COUNT
+        .timestep = m->opt.timestep,
+    };
+}
+
+const char *stet_model_path(const stet_model *model) { return model->path; }
+
+const char *stet_mujoco_version(void) { return mj_versionString(); }
+
+/* Every kind of named things: the noun, MuJoCo's kind, its count and the offsets of the names. */
+#define KINDS(X)                                                                                                       \
+    X(STET_BODY, "body", nbody, name_bodyadr)                                                                          \
+    X(STET_JOINT, "joint", njnt, name_jntadr)                                                                          \
+    X(STET_GEOM, "geom", ngeom, name_geomadr)                                                                          \
+    X(STET_SITE, "site", nsite, name_siteadr)                                                                          \
+    X(STET_CAMERA, "camera", ncam, name_camadr)                                                                        \
+    X(STET_LIGHT, "light", nlight, name_lightadr)                                                                      \
+    X(STET_ACTUATOR, "actuator", nu, name_actuatoradr)                                                                 \
+    X(STET_SENSOR, "sensor", nsensor, name_sensoradr)                                                                  \
+    X(STET_KEYFRAME, "keyframe", nkey, name_keyadr)
+
+typedef struct names {
+    const char *noun; /* NULL: no such kind */
+    int64_t count;
+    const int *offset;
+} names;
+
+static names names_of(const mjModel *m, stet_object kind)
+{
+    switch (kind) {
+#define CASE(value, text, n, adr)                                                                                      \
+    case value: return (names){text, (int64_t)m->n, m->adr};
+        KINDS(CASE)
+#undef CASE
+    }
+    return (names){0};
+}
+
+const char *stet_model_object_name(const stet_model *model, stet_object kind, int index)
+{
+    names n = names_of(model->mj, kind);
+    return n.noun && index >= 0 && index < n.count ? model->mj->names + n.offset[index] : NULL;
+}
+
+/* "there are none" or "it has: main, top and 3 more". */
+static void list_names(const mjModel *m, const names *n, char *text, size_t size)
+{
+    size_t used = 0;
+    int64_t shown = 0, named = 0;
+    text[0] = 0;
+    for (int64_t i = 0; i < n->count; ++i) {
+        const char *name = m->names + n->offset[i];
+        if (!name[0]) continue;
+        ++named;
+        if (shown >= NAMES_SHOWN || used + strlen(name) + 48 > size) continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", shown++ ? ", " : "it has: ", name);
+    }
+    if (named == 0)
+        (void)snprintf(text, size, "none of its %lld has a name", (long long)n->count);
+    else if (shown == 0)
+        (void)snprintf(text, size, "it has %lld, with long names", (long long)named);
+    else if (named > shown)
+        (void)snprintf(text + used, size - used, " and %lld more", (long long)(named - shown));
+}
+
+stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out)
+{
+    const mjModel *m = model->mj;
+    names n = names_of(m, kind);
+    if (!n.noun)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_model_find: %d is no kind of object; give a stet_object",
+                         (int)kind);
+    if (!name || !out)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "stet_model_find: %s is NULL; give both a name and a place for the index",
+                         name ? "out" : "name");
+    for (int i = 0; name[0] && i < n.count; ++i)
+        if (strcmp(m->names + n.offset[i], name) == 0) {
+            *out = i;
+            return STET_OK;
+        }
+    char text[400];
+    list_names(m, &n, text, sizeof text);
+    if (n.count == 0) return sti_error(STET_NOT_FOUND, "%s %s: the model has no %s at all", n.noun, name, n.noun);
+    return sti_error(STET_NOT_FOUND, "%s %s: the model has none of this name; %s", n.noun, name, text);
+}

@@ -1,0 +1,19 @@
+/* The model: MuJoCo's mjModel, const after loading, with a version and a reference count. */
+#ifndef STI_MODEL_MODEL_H
+#define STI_MODEL_MODEL_H
+
+#include "base/version.h"
+#include "stet/model.h"
+
+#include <mujoco/mujoco.h>
+
+struct stet_model {
+    const mjModel *mj; /* owned */
+    char *path;
+    sti_version version;
+    int references; /* atomic */
+};
+
+void sti_model_retain(stet_model *model);
+
+#endif
