@@ -1,0 +1,31 @@
+/*
+ * Physics: worlds in, worlds a time step later out.
+ */
+#ifndef STET_STEP_H
+#define STET_STEP_H
+
+#include "worlds.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum stet_physics {
+    STET_PHYSICS_AUTO,    /* the best that runs the model */
+    STET_PHYSICS_MUJOCO,  /* MuJoCo's mj_step, one call a world, over the device's threads */
+    STET_PHYSICS_EXTERNAL /* the caller writes xpos and xquat; a step only counts time */
+} stet_physics;
+
+typedef struct stet_step stet_step;
+/* The caller owns *out and destroys it before the worlds. */
+STET_API stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_step **out);
+STET_API void stet_step_destroy(stet_step *step);
+STET_API stet_physics stet_step_get_physics(const stet_step *step); /* never AUTO */
+STET_API const char *stet_physics_name(stet_physics physics);
+/* Advances all worlds by n time steps with the controls that stand in `ctrl`. */
+STET_API stet_result stet_step_run(stet_step *step, int n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,270 @@
+/* Bringing the stage's transforms up to date; see flush.h for the invariants. */
+#include "stage/flush.h"
+
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+extern const sti_kernel sti_k_body_world, sti_k_track, sti_k_forward, sti_k_inverse;
+
+/* One flush, of world or of local transforms. */
+typedef struct flush {
+    stet_stage *stage;
+    bool again; /* switched off, or audited: do all of it, though some of it or all of it stands */
+    sti_work work;
+} flush;
+
+/* ---- what is due ------------------------------------------------------------------------------------------------- */
+
+static void stamp_own(const stet_stage *stage, sti_stamp *now)
+{
+    sti_stamp_begin(now);
+    sti_stamp_add(now, &stage->local->version);
+    sti_stamp_add(now, &stage->world->version);
+}
+
+/* G3. */
+void sti_stage_before_write(stet_stage *stage)
+{
+    sti_stamp now = {0};
+    stamp_own(stage, &now);
+    if (sti_stamp_equal(&stage->own, &now)) return;
+    sti_stamp_keep(&stage->own, &now);
+    stage->due_all = true;
+    sti_version_bump(&stage->values);
+    sti_version_bump(&stage->foreign);
+}
+
+void sti_stage_after_write(stet_stage *stage)
+{
+    sti_stamp now = {0};
+    stamp_own(stage, &now);
+    sti_stamp_keep(&stage->own, &now);
+}
+
+void sti_stage_due(stet_stage *stage, int prim, int64_t first, int64_t n)
+{
+    stage->due_prim[prim] = 1;
+    memset(stage->due_world + first, 1, (size_t)n);
+    sti_version_bump(&stage->values);
+}
+
+void sti_stage_due_connectivity(stet_stage *stage) { stage->due_why = STET_REASON_hierarchy_connectivity; }
+
+/* After the world transforms were made. */
+static void forget_due(stet_stage *stage)
+{
+    int64_t n = stage->worlds->nworld;
+    stage->due_all = false;
+    stage->due_why = STET_REASON_none;
+    memset(stage->due_prim, 0, (size_t)stage->tree.capacity);
+    memset(stage->due_world, 0, (size_t)n);
+    memcpy(stage->flushed, stage->worlds->moved, (size_t)n * sizeof *stage->flushed);
+}
+
+/* ---- world transforms -------------------------------------------------------------------------------------------- */
+
+/* Marks the worlds to visit and gives those a new number whose inputs moved (G4); *poses: bodies moved in some. How many to visit. */
+static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
+{
+    const uint64_t *moved = stage->worlds->moved;
+    int64_t n = stage->worlds->nworld, visits = 0, changes = 0;
+    *poses = false;
+    for (int64_t w = 0; w < n; w++) {
+        bool posed = moved[w] != stage->flushed[w];
+        bool due = posed || stage->due_all || stage->due_world[w];
+        *poses = *poses || posed;
+        stage->visit[w] = due || all;
+        visits += stage->visit[w];
+        if (!due) continue;
+        stage->changed[w] = ++stage->clock;
+        changes++;
+    }
+    if (changes) sti_version_bump(&stage->changes);
+    return visits;
+}
+
+/* Bodies and what follows them, the first nbody of the schedule's list. */
+static stet_result make_poses(flush *f, int nbody)
+{
+    stet_stage *s = f->stage;
+    const stet_array *xpos = s->worlds->field[STI_FIELD_xpos], *xquat = s->worlds->field[STI_FIELD_xquat];
+    int64_t n = s->worlds->nworld;
+    if (nbody > 0) {
+        STI_TRY(STI_LAUNCH(sti_k_body_world, s->device, n, sti_arg_array(s->stale), sti_arg_array(xpos),
+                           sti_arg_array(xquat), sti_arg_array(s->world), sti_arg_array(s->schedule.body),
+                           sti_arg_int(nbody)));
+        f->work.launches++;
+    }
+    if (s->track.n > 0) {
+        STI_TRY(STI_LAUNCH(sti_k_track, s->device, n, sti_arg_array(s->stale), sti_arg_array(xpos),
+                           sti_arg_array(xquat), sti_arg_array(s->world), sti_arg_array(s->track.entry),
+                           sti_arg_array(s->track.frame), sti_arg_array(s->track.body), sti_arg_array(s->track.part),
+                           sti_arg_int(s->track.n)));
+        f->work.launches++;
+    }
+    return STET_OK;
+}
+
+static stet_result make_forward(flush *f, const sti_selection *x)
+{
+    stet_stage *s = f->stage;
+    if (x->nprim == 0) return STET_OK;
+    f->work.launches++;
+    return STI_LAUNCH(sti_k_forward, s->device, s->worlds->nworld, sti_arg_array(s->stale), sti_arg_array(s->local),
+                      sti_arg_array(s->world), sti_arg_array(s->schedule.parent), sti_arg_array(x->prim),
+                      sti_arg_array(x->level), sti_arg_int(x->nlevel));
+}
+
+static void count_cost(flush *f, int64_t nworld, int64_t nprim)
+{
+    f->work.bytes = nworld * nprim * 12 * (int64_t)f->stage->device->real_size;
+}
+
+/* An empty selection of worlds or prims is done, too: nothing is launched, and it counts. */
+static stet_result make_world(void *context)
+{
+    flush *f = context;
+    stet_stage *s = f->stage;
+    sti_schedule *h = &s->schedule;
+    bool poses, all = f->again || s->due_all;
+    int64_t nworld = find_worlds(s, all, &poses);
+    int built = 0, nbody = all ? h->nbody : poses ? h->nbody_moving : 0;
+    const sti_selection *x = &h->all;
+    f->work.launches = f->work.bytes = 0;
+    if (nworld > 0) {
+        if (!all) STI_TRY(sti_schedule_select(h, &s->tree, s->due_prim, poses, &x, &built));
+        s->device->mechanisms.counters.schedules_built += built;
+        STI_TRY(stet_array_write(s->stale, s->visit, stet_array_bytes(s->stale)));
+        if (all || poses) STI_TRY(make_poses(f, nbody));
+        STI_TRY(make_forward(f, x));
+        count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0));
+        s->cost_launches = f->work.launches;
+        s->cost_bytes = f->work.bytes;
+    }
+    forget_due(s);
+    return STET_OK;
+}
+
+/* Switched off or audited, the work is done again as a whole. */
+static stet_result let_stand(flush *f, stet_result (*make)(void *context), stet_array *output)
+{
+    stet_stage *s = f->stage;
+    sti_mechanisms *m = &s->device->mechanisms;
+    sti_span span = {output->data, output->size};
+    f->again = !sti_enabled(m, STET_MECH_hierarchy) || sti_stamp_equal(f->work.kept, f->work.now);
+    f->work.mechanism = STET_MECH_hierarchy;
+    f->work.make = make;
+    f->work.context = f;
+    f->work.outputs = &span;
+    f->work.noutput = 1;
+    stet_array *xpos = s->worlds->field[STI_FIELD_xpos], *xquat = s->worlds->field[STI_FIELD_xquat];
+    /* Poses are current; the launches need not ask for them again. */
+    s->flushing = xpos->producing = xquat->producing = true;
+    stet_result result = sti_let_stand(m, &f->work);
+    s->flushing = xpos->producing = xquat->producing = false;
+    sti_stage_after_write(s);
+    return result;
+}
+
+static stet_result update_schedule(stet_stage *stage)
+{
+    const stet_worlds *worlds = stage->worlds;
+    int built = 0;
+    bool was_free = stage->free_poses;
+    if (worlds->external_poses || memchr(worlds->caller_poses, 1, (size_t)worlds->nworld)) stage->free_poses = true;
+    if (was_free != stage->free_poses) {
+        stage->due_all = true;
+        stage->due_why = STET_REASON_hierarchy_connectivity;
+    }
+    STI_TRY(sti_schedule_update(&stage->schedule, stage->device, &stage->tree, stage->free_poses, &built));
+    stage->device->mechanisms.counters.schedules_built += built;
+    return STET_OK;
+}
+
+static stet_reason why_world(const stet_stage *stage, bool force)
+{
+    if (stage->due_why != STET_REASON_none) return stage->due_why;
+    return force ? STET_REASON_hierarchy_forced : STET_REASON_hierarchy_values;
+}
+
+stet_result sti_stage_flush(stet_stage *stage, bool force)
+{
+    if (stage->flushing) return STET_OK;
+    STI_TRY(sti_array_ensure(stage->worlds->field[STI_FIELD_xpos])); /* xquat comes from the same pass */
+    STI_TRY(update_schedule(stage));
+    sti_stage_before_write(stage);
+    if (force) {
+        stage->due_all = true;
+        sti_version_bump(&stage->values);
+    }
+    sti_stamp now = {0};
+    sti_stamp_begin(&now);
+    sti_stamp_add(&now, &stage->tree.connectivity);
+    sti_stamp_add(&now, &stage->worlds->moved_version);
+    sti_stamp_add(&now, &stage->values);
+    sti_stamp_add_value(&now, stage->free_poses);
+    sti_stamp_add_address(&now, stage->local->data);
+    sti_stamp_add_address(&now, stage->world->data);
+    flush f = {.stage = stage};
+    f.work =
+        (sti_work){.why = why_world(stage, force), .what = "world transforms", .kept = &stage->kept_world, .now = &now};
+    f.work.launches = stage->cost_launches;
+    f.work.bytes = stage->cost_bytes;
+    return let_stand(&f, make_world, stage->world);
+}
+
+stet_result sti_stage_produce_world(void *context) { return sti_stage_flush(context, false); }
+
+/* ---- local transforms of rigid prims ----------------------------------------------------------------------------- */
+
+static void stamp_base(const stet_stage *stage, sti_stamp *now)
+{
+    sti_stamp_begin(now);
+    sti_stamp_add(now, &stage->tree.connectivity);
+    sti_stamp_add_value(now, stage->free_poses);
+}
+
+static stet_result make_local(void *context)
+{
+    flush *f = context;
+    stet_stage *s = f->stage;
+    sti_stamp base = {0};
+    stamp_base(s, &base);
+    bool all = f->again || s->local_foreign != s->foreign.generation || !sti_stamp_equal(&s->local_base, &base);
+    int64_t n = s->worlds->nworld, nworld = 0;
+    int nprim = all ? s->schedule.nrigid : s->schedule.nrigid_moving;
+    for (int64_t w = 0; w < n; w++) nworld += s->visit[w] = all || s->localised[w] != s->changed[w];
+    f->work.launches = f->work.bytes = 0;
+    if (nworld > 0 && nprim > 0) {
+        STI_TRY(stet_array_write(s->stale, s->visit, stet_array_bytes(s->stale)));
+        STI_TRY(STI_LAUNCH(sti_k_inverse, s->device, n, sti_arg_array(s->stale), sti_arg_array(s->world),
+                           sti_arg_array(s->local), sti_arg_array(s->schedule.parent), sti_arg_array(s->schedule.rigid),
+                           sti_arg_int(nprim)));
+        f->work.launches = 1;
+        count_cost(f, nworld, nprim);
+    }
+    memcpy(s->localised, s->changed, (size_t)n * sizeof *s->localised);
+    sti_stamp_keep(&s->local_base, &base);
+    s->local_foreign = s->foreign.generation;
+    return STET_OK;
+}
+
+stet_result sti_stage_produce_local(void *context)
+{
+    stet_stage *stage = context;
+    if (stage->flushing) return STET_OK;
+    STI_TRY(sti_stage_flush(stage, false));
+    sti_stamp base = {0}, now = {0};
+    stamp_base(stage, &base);
+    stamp_base(stage, &now);
+    sti_stamp_add(&now, &stage->changes);
+    sti_stamp_add(&now, &stage->foreign);
+    sti_stamp_add_address(&now, stage->local->data);
+    flush f = {.stage = stage};
+    f.work =
+        (sti_work){.what = "local transforms of rigid prims", .kept = &stage->kept_local, .now = &now, .launches = 1};
+    bool same = sti_stamp_equal(&stage->local_base, &base);
+    f.work.why = same ? STET_REASON_hierarchy_values : STET_REASON_hierarchy_connectivity;
+    return let_stand(&f, make_local, stage->local);
+}

@@ -1,0 +1,391 @@
+/* The stage's public face: making it, its prims, their transforms. Bringing them up to date: flush.c. */
+#include "stage/flush.h"
+
+#include "kernel/kernel.h"
+#include "stage/frame.h"
+#include "stage/table.h"
+
+#include <math.h>
+#include <string.h>
+
+extern const sti_kernel sti_k_fill, sti_k_place, sti_k_grow;
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+static stet_result make_arrays(const stet_stage *stage, int capacity, stet_array **local, stet_array **world)
+{
+    *local = *world = NULL;
+    STI_TRY(STI_ARRAY(stage->device, "local transforms", STET_REAL, true, local, stage->worlds->nworld, capacity, 12));
+    stet_result result =
+        STI_ARRAY(stage->device, "world transforms", STET_REAL, true, world, stage->worlds->nworld, capacity, 12);
+    if (result == STET_OK) return STET_OK;
+    stet_array_destroy(*local);
+    *local = NULL;
+    return result;
+}
+
+static void attach_arrays(stet_stage *stage, stet_array *local, stet_array *world)
+{
+    stet_array_destroy(stage->local);
+    stet_array_destroy(stage->world);
+    stage->local = local;
+    stage->world = world;
+    sti_array_set_producer(local, sti_stage_produce_local, stage);
+    sti_array_set_producer(world, sti_stage_produce_world, stage);
+    sti_stage_after_write(stage);
+}
+
+/* The same local transforms in all worlds; the stage's own writes go straight through. */
+static stet_result fill_local(stet_stage *stage, const int *prims, const double *frames, int n)
+{
+    stet_array *prim = NULL, *frame = NULL;
+    stet_result result = sti_table_ints(stage->device, "prims to fill", prims, n, &prim);
+    if (result == STET_OK) result = sti_table_reals(stage->device, "frames", frames, (int64_t)n * 12, &frame);
+    stage->flushing = true;
+    if (result == STET_OK)
+        result = STI_LAUNCH(sti_k_fill, stage->device, stage->worlds->nworld, sti_arg_array(stage->local),
+                            sti_arg_array(prim), sti_arg_array(frame), sti_arg_int(n));
+    stage->flushing = false;
+    stet_array_destroy(prim);
+    stet_array_destroy(frame);
+    return result;
+}
+
+/* Locals of the model's prims as the model has them. Those of rigid prims are worked out when they are read. */
+static stet_result fill_model(stet_stage *stage)
+{
+    int n = stage->tree.nmodel;
+    int *prims = NULL;
+    double *frames = NULL;
+    stet_result result = sti_alloc(&prims, (size_t)n * sizeof *prims, "prims to fill");
+    if (result == STET_OK) result = sti_alloc(&frames, (size_t)n * 12 * sizeof *frames, "frames of the model");
+    for (int i = 0; result == STET_OK && i < n; i++) {
+        const sti_prim *p = &stage->tree.prim[i];
+        prims[i] = i;
+        sti_frame_local(stage->tree.model->mj, p->kind == STET_PRIM_ROOT ? STET_PRIM_BODY : p->kind, p->index,
+                        frames + (size_t)i * 12);
+    }
+    if (result == STET_OK) result = fill_local(stage, prims, frames, n);
+    sti_free(prims);
+    sti_free(frames);
+    return result;
+}
+
+static stet_result make_tables(stet_stage *stage)
+{
+    size_t n = (size_t)stage->worlds->nworld;
+    STI_TRY(STI_ARRAY(stage->device, "worlds to visit", STET_INT, true, &stage->stale, (int64_t)n));
+    STI_TRY(sti_alloc(&stage->visit, n * sizeof *stage->visit, "worlds to visit"));
+    STI_TRY(sti_alloc(&stage->due_prim, (size_t)stage->tree.capacity, "prims that are due"));
+    STI_TRY(sti_alloc(&stage->due_world, n, "worlds that are due"));
+    STI_TRY(sti_alloc(&stage->flushed, n * sizeof *stage->flushed, "versions of worlds"));
+    STI_TRY(sti_alloc(&stage->changed, n * sizeof *stage->changed, "versions of worlds"));
+    return sti_alloc(&stage->localised, n * sizeof *stage->localised, "versions of worlds");
+}
+
+static stet_result make(stet_stage *stage)
+{
+    stet_array *local, *world;
+    STI_TRY(sti_tree_init(&stage->tree, stage->worlds->model));
+    STI_TRY(make_tables(stage));
+    STI_TRY(sti_track_init(&stage->track, stage->device, &stage->tree));
+    STI_TRY(make_arrays(stage, stage->tree.capacity, &local, &world));
+    attach_arrays(stage, local, world);
+    STI_TRY(fill_model(stage));
+    sti_stage_after_write(stage);
+    return STET_OK;
+}
+
+stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
+{
+    if (!worlds || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_create: worlds or out is NULL; give both");
+    stet_stage *stage;
+    *out = NULL;
+    STI_TRY(sti_alloc(&stage, sizeof *stage, "the stage"));
+    stage->worlds = worlds;
+    stage->device = worlds->device;
+    stage->values = sti_version_new();
+    stage->changes = sti_version_new();
+    stage->foreign = sti_version_new();
+    stage->due_all = true;
+    sti_stage_due_connectivity(stage);
+    stet_result result = make(stage);
+    if (result == STET_OK)
+        *out = stage;
+    else
+        stet_stage_destroy(stage);
+    return result;
+}
+
+void stet_stage_destroy(stet_stage *stage)
+{
+    if (!stage) return;
+    stet_array_destroy(stage->local);
+    stet_array_destroy(stage->world);
+    stet_array_destroy(stage->stale);
+    sti_schedule_free(&stage->schedule);
+    sti_track_free(&stage->track);
+    sti_tree_free(&stage->tree);
+    sti_free(stage->visit);
+    sti_free(stage->due_prim);
+    sti_free(stage->due_world);
+    sti_free(stage->flushed);
+    sti_free(stage->changed);
+    sti_free(stage->localised);
+    sti_stamp_free(&stage->own);
+    sti_stamp_free(&stage->kept_world);
+    sti_stamp_free(&stage->kept_local);
+    sti_stamp_free(&stage->local_base);
+    sti_free(stage);
+}
+
+/* ---- what others see --------------------------------------------------------------------------------------------- */
+
+int stet_stage_count(const stet_stage *stage) { return stage ? stage->tree.count : 0; }
+int stet_stage_capacity(const stet_stage *stage) { return stage ? stage->tree.capacity : 0; }
+stet_array *sti_stage_world(stet_stage *stage) { return stage->world; }
+stet_array *sti_stage_local(stet_stage *stage) { return stage->local; }
+stet_worlds *sti_stage_worlds(stet_stage *stage) { return stage->worlds; }
+const uint64_t *sti_stage_changed(const stet_stage *stage) { return stage->changed; }
+const sti_version *sti_stage_connectivity(const stet_stage *stage) { return &stage->tree.connectivity; }
+
+static stet_result check_kind(stet_prim_kind kind, const char *call)
+{
+    if ((unsigned)kind <= STET_PRIM_XFORM) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT,
+                     "%s: there is no kind of prim %d; use one of STET_PRIM_ROOT to STET_PRIM_XFORM", call, (int)kind);
+}
+
+stet_result stet_stage_prim_of(const stet_stage *stage, stet_prim_kind kind, int index, int *prim)
+{
+    if (!stage || !prim)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_stage_prim_of: stage or prim is NULL; give both");
+    STI_TRY(check_kind(kind, "stet_stage_prim_of"));
+    if (kind == STET_PRIM_XFORM)
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "stet_stage_prim_of: added prims are not the model's; keep the number that stet_stage_add gave");
+    int n = stage->tree.n[kind];
+    if (index < 0 || index >= n)
+        return sti_error(STET_NOT_FOUND, "stet_stage_prim_of: index %d of kind %d; the model has %d of them, from 0",
+                         index, (int)kind, n);
+    *prim = stage->tree.first[kind] + index;
+    return STET_OK;
+}
+
+stet_result stet_stage_find(const stet_stage *stage, stet_prim_kind kind, const char *name, int *prim)
+{
+    if (!stage || !name || !prim)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_stage_find: stage, name or prim is NULL; give all three");
+    STI_TRY(check_kind(kind, "stet_stage_find"));
+    return sti_tree_find(&stage->tree, kind, name, prim);
+}
+
+stet_result stet_stage_arrays(stet_stage *stage, stet_array **local, stet_array **world)
+{
+    if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_arrays: stage is NULL; give one");
+    if (local) *local = stage->local;
+    if (world) *world = stage->world;
+    return STET_OK;
+}
+
+stet_result stet_stage_flush(stet_stage *stage, bool force)
+{
+    if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_flush: stage is NULL; give one");
+    return sti_stage_flush(stage, force);
+}
+
+/* ---- prims that come and go -------------------------------------------------------------------------------------- */
+
+/* Copies the arrays' content into larger ones. */
+static stet_result copy_grown(stet_stage *stage, stet_array *local, stet_array *world)
+{
+    int n = stage->tree.capacity * 12;
+    int64_t nworld = stage->worlds->nworld;
+    stage->flushing = true;
+    stet_result result = STI_LAUNCH(sti_k_grow, stage->device, nworld, sti_arg_array(stage->local),
+                                    sti_arg_array(local), sti_arg_int(n));
+    if (result == STET_OK)
+        result = STI_LAUNCH(sti_k_grow, stage->device, nworld, sti_arg_array(stage->world), sti_arg_array(world),
+                            sti_arg_int(n));
+    stage->flushing = false;
+    return result;
+}
+
+static stet_result grow(stet_stage *stage)
+{
+    int capacity;
+    stet_array *local, *world;
+    STI_TRY(sti_tree_next_capacity(&stage->tree, &capacity));
+    STI_TRY(make_arrays(stage, capacity, &local, &world));
+    stet_result result = copy_grown(stage, local, world);
+    if (result == STET_OK) result = sti_realloc(&stage->due_prim, (size_t)capacity, "prims that are due");
+    if (result == STET_OK) result = sti_tree_grow(&stage->tree, capacity);
+    if (result == STET_OK) {
+        attach_arrays(stage, local, world);
+        return STET_OK;
+    }
+    stet_array_destroy(local);
+    stet_array_destroy(world);
+    return result;
+}
+
+/* The new prim's transforms: local as given, world of a rigid one from its parent's, once. */
+static stet_result place(stet_stage *stage, int prim, const float local[12])
+{
+    double frame[12];
+    for (int k = 0; k < 12; k++) frame[k] = (double)local[k];
+    STI_TRY(fill_local(stage, &prim, frame, 1));
+    const sti_prim *p = &stage->tree.prim[prim];
+    if (!sti_prim_rigid(p)) return STET_OK;
+    stage->flushing = true;
+    stet_result result = STI_LAUNCH(sti_k_place, stage->device, stage->worlds->nworld, sti_arg_array(stage->local),
+                                    sti_arg_array(stage->world), sti_arg_int(p->parent), sti_arg_int(prim));
+    stage->flushing = false;
+    return result;
+}
+
+static stet_result check_add(const stet_stage *stage, int parent, const char *name, const float *local)
+{
+    int other;
+    STI_TRY(sti_tree_check(&stage->tree, parent, "stet_stage_add: parent"));
+    if (!local)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_stage_add: local is NULL; give 12 numbers, a 3x4 matrix by rows");
+    if (name && *name && sti_tree_has_name(&stage->tree, STET_PRIM_XFORM, name, &other))
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "stet_stage_add: prim %d is already called '%.64s'; choose another name", other, name);
+    return STET_OK;
+}
+
+stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, const float local[12], bool rigid,
+                           int *prim)
+{
+    if (!stage || !prim) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_add: stage or prim is NULL; give both");
+    STI_TRY(check_add(stage, parent, name, local));
+    if (rigid) STI_TRY(sti_stage_flush(stage, false));
+    sti_stage_before_write(stage);
+    if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow(stage));
+    int added = sti_tree_vacant(&stage->tree);
+    STI_TRY(sti_tree_add(&stage->tree, added, parent, name, rigid));
+    stet_result result = place(stage, added, local);
+    sti_stage_after_write(stage);
+    sti_stage_due_connectivity(stage);
+    if (result != STET_OK) {
+        sti_tree_remove(&stage->tree, added);
+        return result;
+    }
+    sti_stage_due(stage, added, 0, stage->worlds->nworld);
+    *prim = added;
+    return STET_OK;
+}
+
+/* Only prims that were added come and go. */
+static stet_result check_added(const stet_stage *stage, int prim, const char *call)
+{
+    STI_TRY(sti_tree_check(&stage->tree, prim, call));
+    if (prim >= stage->tree.nmodel) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT,
+                     "%s: prim %d ('%.64s') belongs to the model; only added prims can be changed", call, prim,
+                     sti_tree_name(&stage->tree, prim));
+}
+
+stet_result stet_stage_remove(stet_stage *stage, int prim)
+{
+    if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_remove: stage is NULL; give one");
+    STI_TRY(check_added(stage, prim, "stet_stage_remove"));
+    sti_tree_remove(&stage->tree, prim);
+    sti_stage_due_connectivity(stage);
+    return STET_OK;
+}
+
+stet_result stet_stage_reparent(stet_stage *stage, int prim, int parent)
+{
+    if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_reparent: stage is NULL; give one");
+    STI_TRY(check_added(stage, prim, "stet_stage_reparent"));
+    STI_TRY(sti_tree_check(&stage->tree, parent, "stet_stage_reparent: parent"));
+    if (sti_tree_below(&stage->tree, parent, prim))
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "stet_stage_reparent: prim %d is prim %d or below it; choose a parent elsewhere", parent,
+                         prim);
+    sti_tree_reparent(&stage->tree, prim, parent);
+    sti_stage_due_connectivity(stage);
+    sti_stage_due(stage, prim, 0, stage->worlds->nworld);
+    return STET_OK;
+}
+
+/* ---- transforms of one prim -------------------------------------------------------------------------------------- */
+
+static stet_result check_range(const stet_stage *stage, int prim, int64_t first, int64_t n, const void *values,
+                               const char *call)
+{
+    if (!stage || !values) return sti_error(STET_INVALID_ARGUMENT, "%s: stage or values is NULL; give both", call);
+    STI_TRY(sti_tree_check(&stage->tree, prim, call));
+    int64_t nworld = stage->worlds->nworld;
+    if (first >= 0 && n >= 0 && n <= nworld && first <= nworld - n) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT, "%s: %lld worlds from world %lld on; there are %lld, from 0", call,
+                     (long long)n, (long long)first, (long long)nworld);
+}
+
+/* NaN has one pattern in memory, G1. */
+static void write_prim(stet_stage *stage, stet_array *to, int prim, int64_t first, int64_t n, const float *values)
+{
+    if (n == 0) return;
+    sti_stage_before_write(stage);
+    for (int64_t w = 0; w < n; w++)
+        for (int64_t k = 0; k < 12; k++) {
+            float x = values[w * 12 + k];
+            sti_array_set_real(to, first + w, (int64_t)prim * 12 + k, isnan(x) ? (double)NAN : (double)x);
+        }
+    stet_array_mark_written(to);
+    sti_stage_after_write(stage);
+    sti_stage_due(stage, prim, first, n);
+}
+
+static stet_result read_prim(stet_array *from, int prim, int64_t first, int64_t n, float *values)
+{
+    STI_TRY(sti_array_ensure(from));
+    for (int64_t w = 0; w < n; w++)
+        for (int64_t k = 0; k < 12; k++)
+            values[w * 12 + k] = (float)sti_array_get_real(from, first + w, (int64_t)prim * 12 + k);
+    return STET_OK;
+}
+
+stet_result stet_stage_set_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
+{
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_set_local"));
+    if (stage->tree.prim[prim].source == STI_PRIM_TRACK)
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "stet_stage_set_local: prim %d ('%.64s') follows a body by its mode; add a prim, or use a fixed one", prim,
+            sti_tree_name(&stage->tree, prim));
+    if (sti_prim_rigid(&stage->tree.prim[prim]))
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "stet_stage_set_local: prim %d is rigid, its local transform follows from its world transform; set that",
+            prim);
+    write_prim(stage, stage->local, prim, first, n, values);
+    return STET_OK;
+}
+
+stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
+{
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_set_world"));
+    if (stage->tree.prim[prim].source != STI_PRIM_WRITTEN)
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "stet_stage_set_world: prim %d is not an added rigid prim; its world transform follows from others", prim);
+    write_prim(stage, stage->world, prim, first, n, values);
+    return STET_OK;
+}
+
+stet_result stet_stage_get_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
+{
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_get_local"));
+    return read_prim(stage->local, prim, first, n, values);
+}
+
+stet_result stet_stage_get_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
+{
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_get_world"));
+    return read_prim(stage->world, prim, first, n, values);
+}

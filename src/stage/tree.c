@@ -1,0 +1,212 @@
+/* The tree of prims; see tree.h for its invariants. */
+#include "stage/tree.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { GROWTH_MIN = 16 };
+
+static const char *const kinds[] = {"root", "body", "geom", "site", "camera", "light", "prim"};
+
+/* ---- the model's prims ------------------------------------------------------------------------------------------- */
+
+/* Cameras and lights that follow or aim at bodies have their world transforms written by k_track. */
+static sti_prim_source camlight_source(int mode, int target)
+{
+    bool aims = mode == mjCAMLIGHT_TARGETBODY || mode == mjCAMLIGHT_TARGETBODYCOM;
+    if (mode == mjCAMLIGHT_FIXED || (aims && target < 0)) return STI_PRIM_FORWARD;
+    return STI_PRIM_TRACK;
+}
+
+static sti_prim_source source_of(const mjModel *m, stet_prim_kind kind, int i)
+{
+    if (kind == STET_PRIM_BODY) return STI_PRIM_POSE;
+    if (kind == STET_PRIM_CAMERA) return camlight_source(m->cam_mode[i], m->cam_targetbodyid[i]);
+    if (kind == STET_PRIM_LIGHT) return camlight_source(m->light_mode[i], m->light_targetbodyid[i]);
+    return STI_PRIM_FORWARD;
+}
+
+static void add_kind(sti_tree *tree, stet_prim_kind kind, int n, const int *bodies)
+{
+    tree->first[kind] = tree->count;
+    tree->n[kind] = n;
+    for (int i = 0; i < n; i++) {
+        tree->prim[tree->count++] =
+            (sti_prim){.source = source_of(tree->model->mj, kind, i), .kind = kind, .index = i, .parent = bodies[i]};
+    }
+}
+
+stet_result sti_tree_init(sti_tree *tree, stet_model *model)
+{
+    const mjModel *m = model->mj;
+    int64_t n = (int64_t)m->nbody + m->ngeom + m->nsite + m->ncam + m->nlight;
+    *tree = (sti_tree){.model = model, .nmodel = (int)n, .connectivity = sti_version_new()};
+    if (n > INT32_MAX / 12)
+        return sti_error(
+            STET_LIMIT,
+            "stage: the model has %lld objects, more than the %d that a stage can number; use a smaller model",
+            (long long)n, INT32_MAX / 12);
+    STI_TRY(sti_tree_grow(tree, (int)n));
+    add_kind(tree, STET_PRIM_BODY, (int)m->nbody, m->body_parentid);
+    add_kind(tree, STET_PRIM_GEOM, (int)m->ngeom, m->geom_bodyid);
+    add_kind(tree, STET_PRIM_SITE, (int)m->nsite, m->site_bodyid);
+    add_kind(tree, STET_PRIM_CAMERA, (int)m->ncam, m->cam_bodyid);
+    add_kind(tree, STET_PRIM_LIGHT, (int)m->nlight, m->light_bodyid);
+    tree->prim[0].kind = STET_PRIM_ROOT;
+    tree->prim[0].parent = -1;
+    tree->n[STET_PRIM_ROOT] = 1;
+    return STET_OK;
+}
+
+void sti_tree_free(sti_tree *tree)
+{
+    for (int i = 0; i < tree->capacity; i++) sti_free(tree->prim[i].name);
+    sti_free(tree->prim);
+    *tree = (sti_tree){0};
+}
+
+/* ---- looking up -------------------------------------------------------------------------------------------------- */
+
+bool sti_tree_has(const sti_tree *tree, int prim)
+{
+    return prim >= 0 && prim < tree->capacity && tree->prim[prim].source != STI_PRIM_FREE;
+}
+
+const char *sti_tree_name(const sti_tree *tree, int prim)
+{
+    static const int types[] = {mjOBJ_BODY, mjOBJ_BODY, mjOBJ_GEOM, mjOBJ_SITE, mjOBJ_CAMERA, mjOBJ_LIGHT};
+    const sti_prim *p = &tree->prim[prim];
+    if (p->index < 0) return p->name ? p->name : "";
+    const char *name = mj_id2name(tree->model->mj, types[p->kind], p->index);
+    return name ? name : "";
+}
+
+bool sti_tree_below(const sti_tree *tree, int prim, int ancestor)
+{
+    while (prim != ancestor && prim >= 0) prim = tree->prim[prim].parent;
+    return prim == ancestor;
+}
+
+stet_result sti_tree_check(const sti_tree *tree, int prim, const char *call)
+{
+    if (sti_tree_has(tree, prim)) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT,
+                     "%s: there is no prim %d; take numbers from stet_stage_prim_of, stet_stage_find or stet_stage_add",
+                     call, prim);
+}
+
+/* The root goes by the kinds root and body. */
+static bool of_kind(const sti_prim *p, stet_prim_kind kind)
+{
+    return p->source != STI_PRIM_FREE && (p->kind == kind || (kind == STET_PRIM_BODY && p->kind == STET_PRIM_ROOT));
+}
+
+/* "a, b, c and 3 more" of a kind's names. */
+static void list_names(const sti_tree *tree, stet_prim_kind kind, char *text, size_t size)
+{
+    int shown = 0, more = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < tree->capacity; i++) {
+        if (!of_kind(&tree->prim[i], kind) || !*sti_tree_name(tree, i)) continue;
+        if (shown == 8 || used + 80 > size) {
+            more++;
+            continue;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%.64s", shown++ ? ", " : "", sti_tree_name(tree, i));
+    }
+    if (more) snprintf(text + used, size - used, " and %d more", more);
+}
+
+bool sti_tree_has_name(const sti_tree *tree, stet_prim_kind kind, const char *name, int *out)
+{
+    for (int i = 0; *name && i < tree->capacity; i++) {
+        if (!of_kind(&tree->prim[i], kind) || strcmp(sti_tree_name(tree, i), name) != 0) continue;
+        *out = i;
+        return true;
+    }
+    return false;
+}
+
+stet_result sti_tree_find(const sti_tree *tree, stet_prim_kind kind, const char *name, int *out)
+{
+    if (sti_tree_has_name(tree, kind, name, out)) return STET_OK;
+    char known[768];
+    list_names(tree, kind, known, sizeof known);
+    if (!known[0])
+        return sti_error(STET_NOT_FOUND, "%s '%.64s': the stage has none with a name; use its number", kinds[kind],
+                         name);
+    return sti_error(STET_NOT_FOUND, "%s '%.64s': the stage has none of this name; it has: %s", kinds[kind], name,
+                     known);
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+int sti_tree_vacant(const sti_tree *tree)
+{
+    if (tree->count == tree->capacity) return -1;
+    int i = tree->nmodel;
+    while (tree->prim[i].source != STI_PRIM_FREE) i++;
+    return i;
+}
+
+stet_result sti_tree_next_capacity(const sti_tree *tree, int *out)
+{
+    int64_t grown = (int64_t)tree->capacity + tree->capacity / 2 + GROWTH_MIN;
+    if (grown > INT32_MAX / 12)
+        return sti_error(STET_LIMIT, "stage: more than %d prims cannot be numbered; remove some first", tree->capacity);
+    *out = (int)grown;
+    return STET_OK;
+}
+
+stet_result sti_tree_grow(sti_tree *tree, int capacity)
+{
+    STI_TRY(sti_realloc(&tree->prim, (size_t)capacity * sizeof *tree->prim, "prims of the stage"));
+    tree->capacity = capacity;
+    return STET_OK;
+}
+
+stet_result sti_tree_add(sti_tree *tree, int prim, int parent, const char *name, bool rigid)
+{
+    sti_prim p = {
+        .source = rigid ? STI_PRIM_WRITTEN : STI_PRIM_FORWARD, .kind = STET_PRIM_XFORM, .index = -1, .parent = parent};
+    if (name) STI_TRY(sti_strdup(&p.name, name));
+    tree->prim[prim] = p;
+    tree->count++;
+    sti_version_bump(&tree->connectivity);
+    return STET_OK;
+}
+
+static void vacate(sti_tree *tree, int prim)
+{
+    sti_free(tree->prim[prim].name);
+    tree->prim[prim] = (sti_prim){0};
+    tree->count--;
+}
+
+/* Descendants first need their chain of parents, so all are found before the first is freed: parent -2 marks them. */
+void sti_tree_remove(sti_tree *tree, int prim)
+{
+    tree->prim[prim].parent = -2;
+    for (bool found = true; found;) {
+        found = false;
+        for (int i = tree->nmodel; i < tree->capacity; i++) {
+            sti_prim *p = &tree->prim[i];
+            if (p->source == STI_PRIM_FREE || p->parent < 0 || tree->prim[p->parent].parent != -2) continue;
+            p->parent = -2;
+            found = true;
+        }
+    }
+    for (int i = tree->nmodel; i < tree->capacity; i++)
+        if (tree->prim[i].parent == -2) vacate(tree, i);
+    sti_version_bump(&tree->connectivity);
+}
+
+void sti_tree_reparent(sti_tree *tree, int prim, int parent)
+{
+    tree->prim[prim].parent = parent;
+    sti_version_bump(&tree->connectivity);
+}

@@ -1,0 +1,117 @@
+/*
+ * One parallel pass: each world gets what the caller changed and takes its steps; a block of worlds gives back its states.
+ *
+ *   M1  the result of a world depends on that world alone: not on the thread, the order, or how many steps a call takes
+ *   M2  an error of MuJoCo ends one step of one world, and nothing else
+ */
+#include "step/mujoco.h"
+
+typedef struct stepping {
+    stet_worlds *worlds;
+    int n;
+    bool dirty[STI_FIELD_COUNT];
+} stepping;
+
+/* One world on its way; lives outside the guard, so that it is whole when MuJoCo left a step half-way. */
+typedef struct walker {
+    stet_worlds *worlds;
+    int64_t w;
+    mjData *d;
+    int left;
+} walker;
+
+static const struct {
+    mjtWarning warning;
+    stet_fault fault;
+    bool was_reset; /* MuJoCo put the data back to qpos0, unless the model forbids it */
+} warnings[] = {
+    {mjWARN_CONTACTFULL, STET_FAULT_CONTACTS_FULL, false}, {mjWARN_CNSTRFULL, STET_FAULT_CONTACTS_FULL, false},
+    {mjWARN_BADQPOS, STET_FAULT_BAD_QPOS, true},           {mjWARN_BADQVEL, STET_FAULT_BAD_QVEL, true},
+    {mjWARN_BADQACC, STET_FAULT_BAD_QACC, true},           {mjWARN_BADCTRL, STET_FAULT_BAD_CTRL, false},
+};
+
+/* A reset by the physics also wiped what the caller had written; it stands in the arrays and goes on to hold. */
+static void push_inputs(stet_worlds *worlds, int64_t w)
+{
+    bool inputs[STI_FIELD_COUNT];
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) inputs[f] = sti_field_writer[f] == STI_WRITER_CALLER;
+    (void)sti_worlds_push(worlds, w, inputs);
+}
+
+/* Turns MuJoCo's warnings of one step into faults, and clears them. */
+static void take_warnings(walker *k)
+{
+    bool was_reset = false;
+    for (size_t i = 0; i < sizeof warnings / sizeof *warnings; ++i) {
+        mjWarningStat *stat = &k->d->warning[warnings[i].warning];
+        if (!stat->number) continue;
+        stat->number = 0;
+        k->worlds->faults[k->w] |= 1u << warnings[i].fault;
+        was_reset = was_reset || warnings[i].was_reset;
+    }
+    if (was_reset) push_inputs(k->worlds, k->w);
+}
+
+static void walk(void *context)
+{
+    walker *k = context;
+    for (; k->left > 0; --k->left) {
+        mj_step(k->worlds->model->mj, k->d);
+        take_warnings(k);
+    }
+}
+
+static void wipe(void *context)
+{
+    walker *k = context;
+    mj_resetData(k->worlds->model->mj, k->d);
+}
+
+static int64_t block_end(const stet_worlds *worlds, int64_t block)
+{
+    int64_t end = (block + 1) * worlds->device->lanes;
+    return end < worlds->nworld ? end : worlds->nworld;
+}
+
+static void expect_all(stet_worlds *worlds)
+{
+    for (int64_t b = 0; b < sti_worlds_blocks(worlds); ++b)
+        atomic_store_explicit(&worlds->pending[b], (int)(block_end(worlds, b) - b * worlds->device->lanes),
+                              memory_order_relaxed);
+}
+
+/* The last world of a block to be done writes the states of all: threads never share a cache line of the arrays. */
+static void finish(stet_worlds *worlds, int64_t w)
+{
+    int64_t block = w / worlds->device->lanes;
+    if (atomic_fetch_sub_explicit(&worlds->pending[block], 1, memory_order_acq_rel) > 1) return;
+    for (int64_t v = block * worlds->device->lanes; v < block_end(worlds, block); ++v)
+        sti_worlds_pull(worlds, v, worlds->data[v], false);
+}
+
+static void step_world(void *context, int64_t w, int thread)
+{
+    (void)thread;
+    stepping *s = context;
+    stet_worlds *worlds = s->worlds;
+    walker k = {.worlds = worlds, .w = w, .d = worlds->data[w], .left = s->n};
+    (void)sti_worlds_push(worlds, w, s->dirty);
+    while (k.left > 0 && !sti_mujoco_guard(walk, &k, NULL, 0)) {
+        worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
+        k.left--; /* the step that failed */
+        if (!sti_mujoco_guard(wipe, &k, NULL, 0)) break;
+        push_inputs(worlds, w);
+    }
+    finish(worlds, w);
+}
+
+stet_result sti_mujoco_steps(stet_worlds *worlds, int n)
+{
+    stepping s = {.worlds = worlds, .n = n};
+    STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
+    expect_all(worlds);
+    sti_worlds_parallel(worlds, step_world, &s, true);
+    sti_worlds_all_moved(worlds);
+    sti_worlds_written(worlds, false);
+    return STET_OK;
+}

@@ -1,0 +1,12 @@
+/*
+ * Physics by MuJoCo: one mj_step a world and time step, worlds over threads.
+ */
+#ifndef STI_STEP_MUJOCO_H
+#define STI_STEP_MUJOCO_H
+
+#include "worlds/worlds.h"
+
+/* Advances all worlds (which have exact data) by n time steps, n at least 1. Worlds that fail get a fault, and go on from qpos0. */
+stet_result sti_mujoco_steps(stet_worlds *worlds, int n);
+
+#endif

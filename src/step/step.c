@@ -1,0 +1,103 @@
+/*
+ * Physics behind one call: which one it is, and what it owes to the poses.
+ *
+ * Invariant: with pose_sync on, steps work out no pose; with it off, each time step does, and the state has the same bits.
+ */
+#include "stet/step.h"
+
+#include "step/mujoco.h"
+
+struct stet_step {
+    stet_worlds *worlds;
+    stet_physics physics;
+};
+
+const char *stet_physics_name(stet_physics physics)
+{
+    switch (physics) {
+    case STET_PHYSICS_AUTO: return "auto";
+    case STET_PHYSICS_MUJOCO: return "mujoco";
+    case STET_PHYSICS_EXTERNAL: return "external";
+    }
+    return "unknown";
+}
+
+static stet_result pick(const stet_worlds *worlds, stet_physics wanted, stet_physics *out)
+{
+    switch (wanted) {
+    case STET_PHYSICS_EXTERNAL: *out = wanted; return STET_OK;
+    case STET_PHYSICS_AUTO:
+    case STET_PHYSICS_MUJOCO: *out = STET_PHYSICS_MUJOCO; break;
+    default:
+        return sti_error(STET_INVALID_ARGUMENT, "step: there is no physics %d; use auto, mujoco or external",
+                         (int)wanted);
+    }
+    if (worlds->data) return STET_OK;
+    return sti_error(
+        STET_STATE,
+        "step: physics %s needs MuJoCo's data of each world, and these worlds were made without; make them with "
+        "exact = true, or use physics external",
+        stet_physics_name(wanted));
+}
+
+stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_step **out)
+{
+    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_step_create: out is NULL; give a place for the step");
+    *out = NULL;
+    if (!worlds) return sti_error(STET_INVALID_ARGUMENT, "stet_step_create: worlds must not be NULL");
+    stet_physics picked;
+    STI_TRY(pick(worlds, physics, &picked));
+    /* What was written to qpos until now still moves the worlds; from now on external physics writes poses. */
+    STI_TRY(sti_worlds_sync(worlds));
+    stet_step *step;
+    STI_TRY(sti_alloc(&step, sizeof *step, "step"));
+    step->worlds = worlds;
+    step->physics = picked;
+    worlds->external_poses = picked == STET_PHYSICS_EXTERNAL;
+    *out = step;
+    return STET_OK;
+}
+
+void stet_step_destroy(stet_step *step)
+{
+    if (!step) return;
+    step->worlds->external_poses = false;
+    sti_free(step);
+}
+
+stet_physics stet_step_get_physics(const stet_step *step) { return step->physics; }
+
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+static stet_result run_mujoco(stet_worlds *worlds, int n)
+{
+    if (sti_enabled(&worlds->device->mechanisms, STET_MECH_pose_sync)) return sti_mujoco_steps(worlds, n);
+    for (int i = 0; i < n; ++i) {
+        STI_TRY(sti_mujoco_steps(worlds, 1));
+        STI_TRY(sti_array_ensure(worlds->field[STI_FIELD_xpos]));
+    }
+    return STET_OK;
+}
+
+/* Somebody else moves the worlds; here their time goes on. */
+static stet_result run_external(stet_worlds *worlds, int n)
+{
+    STI_TRY(sti_worlds_sync(worlds));
+    double dt = worlds->model->mj->opt.timestep;
+    stet_array *time = worlds->field[STI_FIELD_time];
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        double *exact = worlds->data ? &worlds->data[w]->time : &worlds->time[w];
+        for (int i = 0; i < n; ++i) *exact += dt;
+        sti_array_set_real(time, w, 0, *exact);
+    }
+    sti_worlds_field_written(worlds, STI_FIELD_time);
+    return STET_OK;
+}
+
+stet_result stet_step_run(stet_step *step, int n)
+{
+    if (!step) return sti_error(STET_INVALID_ARGUMENT, "stet_step_run: step must not be NULL");
+    if (n < 0) return sti_error(STET_INVALID_ARGUMENT, "step: %d time steps; ask for 0 or more", n);
+    if (n == 0) return STET_OK;
+    return step->physics == STET_PHYSICS_MUJOCO ? run_mujoco(step->worlds, n) : run_external(step->worlds, n);
+}

@@ -1,0 +1,185 @@
+/*
+ * Between the arrays and MuJoCo's data: what the caller changed goes in, what the physics made comes out (W2).
+ *
+ * Invariant: a NaN that is pulled has the one canonical bit pattern, whatever the machine made it of.
+ */
+#include "worlds/poses.h"
+#include "worlds/worlds.h"
+
+#include <string.h>
+
+/* ---- one field of one world: n numbers, `stride` apart in the array ---------------------------------------------- */
+
+/* Are x (of the array) and the rounding of the exact number the same? Zeros of both signs differ, NaNs do not. */
+static inline bool same_float(float x, float rounded)
+{
+    uint32_t a, b;
+    memcpy(&a, &x, sizeof a);
+    memcpy(&b, &rounded, sizeof b);
+    return a == b || (x != x && rounded != rounded);
+}
+
+static inline bool same_double(double x, double rounded)
+{
+    uint64_t a, b;
+    memcpy(&a, &x, sizeof a);
+    memcpy(&b, &rounded, sizeof b);
+    return a == b || (x != x && rounded != rounded);
+}
+
+static bool push_float(double *exact, const float *face, int64_t n, int64_t stride)
+{
+    bool changed = false;
+    for (int64_t i = 0; i < n; ++i) {
+        float x = face[i * stride];
+        if (same_float(x, (float)exact[i])) continue;
+        exact[i] = (double)x;
+        changed = true;
+    }
+    return changed;
+}
+
+static bool push_double(double *exact, const double *face, int64_t n, int64_t stride)
+{
+    bool changed = false;
+    for (int64_t i = 0; i < n; ++i) {
+        if (same_double(face[i * stride], exact[i])) continue;
+        exact[i] = face[i * stride];
+        changed = true;
+    }
+    return changed;
+}
+
+static void pull_float(const double *exact, float *face, int64_t n, int64_t stride)
+{
+    const uint32_t nan_bits = 0x7fc00000u;
+    for (int64_t i = 0; i < n; ++i) {
+        float x = (float)exact[i];
+        if (x != x) memcpy(&x, &nan_bits, sizeof x);
+        face[i * stride] = x;
+    }
+}
+
+static void pull_double(const double *exact, double *face, int64_t n, int64_t stride)
+{
+    const uint64_t nan_bits = UINT64_C(0x7ff8000000000000);
+    for (int64_t i = 0; i < n; ++i) {
+        double x = exact[i];
+        if (x != x) memcpy(&x, &nan_bits, sizeof x);
+        face[i * stride] = x;
+    }
+}
+
+static bool push_numbers(const stet_array *a, int64_t w, double *exact)
+{
+    int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
+    if (a->device->real_size == sizeof(double))
+        return push_double(exact, (const double *)a->data + at, a->nitem, stride);
+    return push_float(exact, (const float *)a->data + at, a->nitem, stride);
+}
+
+static void pull_numbers(stet_array *a, int64_t w, const double *exact)
+{
+    int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
+    if (a->device->real_size == sizeof(double))
+        pull_double(exact, (double *)a->data + at, a->nitem, stride);
+    else
+        pull_float(exact, (float *)a->data + at, a->nitem, stride);
+}
+
+static bool field_moves(int f) { return f == STI_FIELD_qpos || f == STI_FIELD_mocap_pos || f == STI_FIELD_mocap_quat; }
+
+/* ---- one world -------------------------------------------------------------------------------------------------- */
+
+bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT])
+{
+    bool moves = false;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        if (!dirty[f]) continue;
+        if (worlds->data) {
+            bool changed = push_numbers(worlds->field[f], w, sti_field_exact(worlds->data[w], (sti_field)f));
+            moves = moves || (changed && field_moves(f));
+        } else if (f == STI_FIELD_time) {
+            (void)push_numbers(worlds->field[f], w, &worlds->time[w]);
+        } else {
+            moves = moves || field_moves(f); /* nothing to compare with: the array is the state */
+        }
+    }
+    return moves;
+}
+
+void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
+{
+    int writers = all ? STI_WRITER_BOTH : STI_WRITER_PHYSICS;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (sti_field_writer[f] & writers) pull_numbers(worlds->field[f], w, sti_field_exact(d, (sti_field)f));
+    if (worlds->time) worlds->time[w] = d->time;
+}
+
+/* ---- all worlds ------------------------------------------------------------------------------------------------- */
+
+static void stamp_of(const stet_array *a, sti_stamp *now)
+{
+    sti_stamp_begin(now);
+    sti_stamp_add(now, &a->version);
+}
+
+void sti_worlds_field_written(stet_worlds *worlds, sti_field field)
+{
+    sti_stamp now = {0};
+    stet_array_mark_written(worlds->field[field]);
+    stamp_of(worlds->field[field], &now);
+    sti_stamp_keep(&worlds->pushed[field], &now);
+}
+
+void sti_worlds_written(stet_worlds *worlds, bool all)
+{
+    int writers = all ? STI_WRITER_BOTH : STI_WRITER_PHYSICS;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (sti_field_writer[f] & writers && worlds->field[f]->nitem > 0)
+            sti_worlds_field_written(worlds, (sti_field)f);
+}
+
+stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT])
+{
+    sti_poses_take_written(worlds);
+    memset(dirty, 0, STI_FIELD_COUNT * sizeof *dirty);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        if (!(sti_field_writer[f] & STI_WRITER_CALLER)) continue;
+        STI_TRY(sti_array_ensure(worlds->field[f]));
+    }
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        if (!(sti_field_writer[f] & STI_WRITER_CALLER)) continue;
+        sti_stamp now = {0};
+        stamp_of(worlds->field[f], &now);
+        dirty[f] = worlds->field[f]->nitem > 0 && !sti_stamp_equal(&worlds->pushed[f], &now);
+        sti_stamp_keep(&worlds->pushed[f], &now);
+    }
+    return STET_OK;
+}
+
+typedef struct syncing {
+    stet_worlds *worlds;
+    bool dirty[STI_FIELD_COUNT];
+} syncing;
+
+static void push_world(void *context, int64_t w, int thread)
+{
+    (void)thread;
+    syncing *s = context;
+    s->worlds->marks[w] = sti_worlds_push(s->worlds, w, s->dirty);
+}
+
+stet_result sti_worlds_sync(stet_worlds *worlds)
+{
+    syncing s = {.worlds = worlds};
+    STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
+    bool any = false;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || s.dirty[f];
+    if (!any) return STET_OK;
+    sti_worlds_parallel(worlds, push_world, &s, false);
+    if (worlds->external_poses) return STET_OK;
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        if (worlds->marks[w]) sti_worlds_moved(worlds, w);
+    return STET_OK;
+}

@@ -1,0 +1,208 @@
+/*
+ * Save and resume: a snapshot in a file.
+ *
+ *   offset        bytes   what
+ *   0             8       "stetwrld"
+ *   8             8       version of this format
+ *   16            8       fingerprint of the model
+ *   24            48      the head of the snapshot
+ *   72            size    its payload
+ *   72 + size     8       hash of all bytes before
+ *
+ * Numbers are little-endian; a file of a machine that is not has another version word and is refused as foreign.
+ *
+ *   F1  a file with this name is complete: it is written under another one, put to disk, then renamed
+ *   F2  worlds change only after all of a file was read and checked
+ */
+#include "base/hash.h"
+#include "worlds/snapshot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FORMAT_VERSION = 1 };
+
+typedef struct preamble {
+    char magic[8];
+    uint64_t version, fingerprint;
+    sti_snapshot_head head;
+} preamble;
+
+_Static_assert(sizeof(preamble) == 72, "the preamble has no padding");
+
+static const char magic[8] = {'s', 't', 'e', 't', 'w', 'r', 'l', 'd'};
+
+/* ---- the model's fingerprint -------------------------------------------------------------------------------------- */
+
+typedef struct packing {
+    const mjModel *m;
+    void *buffer;
+    mjtSize size;
+} packing;
+
+static void pack_model(void *context)
+{
+    packing *p = context;
+    mj_saveModel(p->m, NULL, p->buffer, p->size);
+}
+
+static stet_result fingerprint_of(const stet_worlds *worlds, uint64_t *out)
+{
+    packing p = {.m = worlds->model->mj, .size = mj_sizeModel(worlds->model->mj)};
+    char text[256];
+    STI_TRY(sti_alloc(&p.buffer, (size_t)p.size, "the model's fingerprint"));
+    bool good = sti_mujoco_guard(pack_model, &p, text, sizeof text);
+    *out = sti_hash_bytes(p.buffer, (size_t)p.size);
+    sti_free(p.buffer);
+    return good ? STET_OK : sti_error(STET_DEVICE, "save: MuJoCo could not write the model into memory: %s", text);
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------------------- */
+
+static bool put(FILE *f, sti_hash *h, const void *data, size_t size)
+{
+    sti_hash_add(h, data, size);
+    return size == 0 || fwrite(data, size, 1, f) == 1;
+}
+
+static bool put_all(FILE *f, const preamble *p, const stet_snapshot *s)
+{
+    sti_hash h;
+    sti_hash_begin(&h);
+    if (!put(f, &h, p, sizeof *p) || !put(f, &h, s->payload, s->size)) return false;
+    uint64_t sum = sti_hash_end(&h);
+    return fwrite(&sum, sizeof sum, 1, f) == 1 && fflush(f) == 0 && fsync(fileno(f)) == 0;
+}
+
+static stet_result write_file(const char *path, const char *part, const preamble *p, const stet_snapshot *s)
+{
+    FILE *f = fopen(part, "wbx");
+    if (!f) return sti_error(STET_IO, "save %s: cannot write there: %s; choose another place", path, strerror(errno));
+    bool good = put_all(f, p, s);
+    int error = errno;
+    if (fclose(f) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    if (good && rename(part, path) != 0) {
+        good = false;
+        error = errno;
+    }
+    if (good) return STET_OK;
+    (void)remove(part);
+    return sti_error(STET_IO, "save %s: %s; nothing was left behind, choose another place", path, strerror(error));
+}
+
+static stet_result save_snapshot(const stet_worlds *worlds, const stet_snapshot *s, const char *path)
+{
+    preamble p = {.version = FORMAT_VERSION, .head = s->head};
+    memcpy(p.magic, magic, sizeof magic);
+    STI_TRY(fingerprint_of(worlds, &p.fingerprint));
+    char *part;
+    size_t size = strlen(path) + 48;
+    STI_TRY(sti_alloc(&part, size, "a file's name"));
+    (void)snprintf(part, size, "%s.%ld.part", path, (long)getpid());
+    stet_result result = write_file(path, part, &p, s);
+    sti_free(part);
+    return result;
+}
+
+stet_result stet_worlds_save(stet_worlds *worlds, const char *path)
+{
+    if (!worlds || !path || !path[0])
+        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_save: worlds must not be NULL, and path must name a file");
+    stet_snapshot *s;
+    STI_TRY(stet_worlds_snapshot(worlds, &s));
+    stet_result result = save_snapshot(worlds, s, path);
+    stet_snapshot_destroy(s);
+    return result;
+}
+
+/* ---- resuming ----------------------------------------------------------------------------------------------------- */
+
+/* Does the file's own description fit these worlds? Only after that are its sizes used. */
+static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, const char *path)
+{
+    sti_snapshot_head own = sti_snapshot_head_of(worlds);
+    const sti_snapshot_head *h = &p->head;
+    uint64_t fingerprint;
+    if (memcmp(p->magic, magic, sizeof magic) != 0)
+        return sti_error(STET_PARSE, "resume %s: this is not a file of saved worlds; give one that was written by save",
+                         path);
+    if (p->version != FORMAT_VERSION)
+        return sti_error(
+            STET_PARSE,
+            "resume %s: its format is version %llu, this library reads version %d; save it again with this version",
+            path, (unsigned long long)p->version, FORMAT_VERSION);
+    STI_TRY(fingerprint_of(worlds, &fingerprint));
+    if (p->fingerprint != fingerprint)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "resume %s: it was saved from another model than %s; load the model that it was saved from",
+                         path, worlds->model->path[0] ? worlds->model->path : "this one");
+    if (h->nworld != own.nworld)
+        return sti_error(STET_INVALID_ARGUMENT, "resume %s: it has %llu worlds, this run has %llu; ask for %llu worlds",
+                         path, (unsigned long long)h->nworld, (unsigned long long)own.nworld,
+                         (unsigned long long)h->nworld);
+    if (h->exact != own.exact)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "resume %s: it was saved %s exact data, these worlds are %s; make them alike", path,
+                         h->exact ? "with" : "without", own.exact ? "with" : "without");
+    if (h->nstate != own.nstate || h->nsensor != own.nsensor ||
+        (h->npose != 0 && h->npose != sti_snapshot_pose_items(worlds)))
+        return sti_error(STET_PARSE,
+                         "resume %s: the file is damaged (its sizes are not those of its model); use another copy",
+                         path);
+    return STET_OK;
+}
+
+static stet_result read_payload(FILE *f, const preamble *p, stet_snapshot *s, const char *path)
+{
+    struct stat info;
+    uint64_t sum;
+    sti_hash h;
+    if (fstat(fileno(f), &info) != 0 || (uint64_t)info.st_size != sizeof *p + s->size + sizeof sum)
+        return sti_error(STET_PARSE,
+                         "resume %s: the file is cut short or too long (%lld bytes instead of %llu); use another copy",
+                         path, (long long)info.st_size, (unsigned long long)(sizeof *p + s->size + sizeof sum));
+    if (fread(s->payload, s->size, 1, f) != 1 || fread(&sum, sizeof sum, 1, f) != 1)
+        return sti_error(STET_IO, "resume %s: the file could not be read to its end: %s", path, strerror(errno));
+    sti_hash_begin(&h);
+    sti_hash_add(&h, p, sizeof *p);
+    sti_hash_add(&h, s->payload, s->size);
+    if (sti_hash_end(&h) == sum) return STET_OK;
+    return sti_error(STET_PARSE, "resume %s: the file is damaged (its checksum is wrong); use another copy", path);
+}
+
+static stet_result resume_from(stet_worlds *worlds, FILE *f, const char *path)
+{
+    preamble p = {.version = 0};
+    size_t got = fread(&p, 1, sizeof p, f);
+    if (ferror(f)) return sti_error(STET_IO, "resume %s: it cannot be read: %s; give a file", path, strerror(errno));
+    if (got != sizeof p)
+        return sti_error(STET_PARSE,
+                         "resume %s: the file has only %zu bytes, so it is no file of saved worlds; use another copy",
+                         path, got);
+    STI_TRY(check_preamble(worlds, &p, path));
+    stet_snapshot *s;
+    STI_TRY(sti_snapshot_new(worlds, &p.head, &s));
+    stet_result result = read_payload(f, &p, s, path);
+    if (result == STET_OK) result = stet_worlds_restore(worlds, s);
+    stet_snapshot_destroy(s);
+    return result;
+}
+
+stet_result stet_worlds_resume(stet_worlds *worlds, const char *path)
+{
+    if (!worlds || !path)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_resume: worlds and path must not be NULL");
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return sti_error(errno == ENOENT ? STET_NOT_FOUND : STET_IO, "resume %s: %s; check the path", path,
+                         strerror(errno));
+    stet_result result = resume_from(worlds, f, path);
+    (void)fclose(f);
+    return result;
+}

@@ -1,0 +1,138 @@
+/*
+ * The pose pass (mechanism pose_sync): mj_kinematics on scratch data, for the worlds that moved since their poses were made.
+ *
+ *   P1  the pass is a function of qpos and mocap poses alone, so doing it again over what stands changes no bit
+ *   P2  the arrays get a new generation only if a bit of them changed
+ */
+#include "worlds/poses.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct pass {
+    stet_worlds *worlds;
+    bool every; /* audit, or switched off: what stands is made again */
+    atomic_llong made;
+    atomic_bool changed;
+} pass;
+
+/* The state that kinematics depend on, from the exact numbers or, where there are none, from the arrays. */
+static void copy_inputs(const stet_worlds *worlds, int64_t w, mjData *to)
+{
+    static const sti_field inputs[] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; ++k) {
+        const stet_array *a = worlds->field[inputs[k]];
+        mjtNum *out = sti_field_exact(to, inputs[k]);
+        if (worlds->data)
+            memcpy(out, sti_field_exact(worlds->data[w], inputs[k]), (size_t)a->nitem * sizeof *out);
+        else
+            for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_array_get_real(a, w, i);
+    }
+}
+
+/* Rounds into the array; true if a bit changed. */
+static bool put_poses(stet_array *a, int64_t w, const mjtNum *exact)
+{
+    bool changed = false;
+    size_t e = a->device->real_size;
+    for (int64_t i = 0; i < a->nitem; ++i) {
+        char *place = (char *)a->data + (size_t)sti_array_index(a, w, i) * e;
+        char before[sizeof(double)];
+        memcpy(before, place, e);
+        /* NAN has the canonical pattern of NaN in either width. */
+        sti_array_set_real(a, w, i, exact[i] == exact[i] ? exact[i] : (double)__builtin_nan(""));
+        changed = changed || memcmp(before, place, e) != 0;
+    }
+    return changed;
+}
+
+static void pose_world(void *context, int64_t w, int thread)
+{
+    pass *p = context;
+    stet_worlds *worlds = p->worlds;
+    if (worlds->caller_poses[w] || (!p->every && worlds->posed[w] == worlds->moved[w])) return;
+    mjData *d = worlds->scratch[thread];
+    copy_inputs(worlds, w, d);
+    mj_kinematics(sti_pose_model(worlds), d);
+    bool changed = put_poses(worlds->field[STI_FIELD_xpos], w, d->xpos);
+    changed = put_poses(worlds->field[STI_FIELD_xquat], w, d->xquat) || changed;
+    if (changed) atomic_store_explicit(&p->changed, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&p->made, 1, memory_order_relaxed);
+    worlds->posed[w] = worlds->moved[w];
+}
+
+static stet_result make_poses(void *context)
+{
+    pass *p = context;
+    stet_worlds *worlds = p->worlds;
+    sti_worlds_parallel(worlds, pose_world, p, false);
+    worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
+    if (!atomic_load(&p->changed)) return STET_OK;
+    stet_array_mark_written(worlds->field[STI_FIELD_xpos]);
+    stet_array_mark_written(worlds->field[STI_FIELD_xquat]);
+    sti_poses_keep_written(worlds);
+    return STET_OK;
+}
+
+/* Brings xpos and xquat up to date before they are read. */
+static stet_result produce(void *context)
+{
+    stet_worlds *worlds = context;
+    sti_mechanisms *m = &worlds->device->mechanisms;
+    const stet_array *xpos = worlds->field[STI_FIELD_xpos], *xquat = worlds->field[STI_FIELD_xquat];
+    STI_TRY(sti_worlds_sync(worlds));
+    sti_stamp now = {0};
+    sti_stamp_begin(&now);
+    sti_stamp_add(&now, &worlds->moved_version);
+    sti_stamp_add_address(&now, xpos->data);
+    sti_stamp_add_address(&now, xquat->data);
+    pass p = {.worlds = worlds};
+    p.every = !sti_enabled(m, STET_MECH_pose_sync) || sti_stamp_equal(&worlds->pose_stamp, &now);
+    sti_span outputs[] = {{xpos->data, xpos->size}, {xquat->data, xquat->size}};
+    sti_work work = {
+        .mechanism = STET_MECH_pose_sync,
+        .why = worlds->pose_why,
+        .what = "poses of bodies",
+        .kept = &worlds->pose_stamp,
+        .now = &now,
+        .make = make_poses,
+        .context = &p,
+        .outputs = outputs,
+        .noutput = 2,
+        .bytes = (int64_t)(stet_array_bytes(xpos) + stet_array_bytes(xquat)),
+    };
+    return sti_let_stand(m, &work);
+}
+
+static void stamp_written(const stet_worlds *worlds, sti_stamp *now)
+{
+    sti_stamp_begin(now);
+    sti_stamp_add(now, &worlds->field[STI_FIELD_xpos]->version);
+    sti_stamp_add(now, &worlds->field[STI_FIELD_xquat]->version);
+}
+
+void sti_poses_keep_written(stet_worlds *worlds)
+{
+    sti_stamp now = {0};
+    stamp_written(worlds, &now);
+    sti_stamp_keep(&worlds->pose_written, &now);
+}
+
+void sti_poses_take_written(stet_worlds *worlds)
+{
+    sti_stamp now = {0};
+    stamp_written(worlds, &now);
+    if (sti_stamp_equal(&worlds->pose_written, &now)) return;
+    sti_stamp_keep(&worlds->pose_written, &now);
+    sti_worlds_all_moved(worlds);
+    memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);
+    memset(worlds->caller_poses, 1, (size_t)worlds->nworld);
+    worlds->pose_why = STET_REASON_pose_sync_external;
+}
+
+void sti_poses_attach(stet_worlds *worlds)
+{
+    sti_poses_keep_written(worlds);
+    sti_array_set_producer(worlds->field[STI_FIELD_xpos], produce, worlds);
+    sti_array_set_producer(worlds->field[STI_FIELD_xquat], produce, worlds);
+}

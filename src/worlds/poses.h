@@ -1,0 +1,21 @@
+/*
+ * Poses of bodies, worked out when somebody reads them: the producer of xpos and xquat.
+ */
+#ifndef STI_WORLDS_POSES_H
+#define STI_WORLDS_POSES_H
+
+#include "worlds/worlds.h"
+
+/* Makes the arrays xpos and xquat follow the worlds; once, when they are made. */
+void sti_poses_attach(stet_worlds *worlds);
+/* If the caller wrote xpos or xquat since stet last looked, his poses stand in all worlds until they move (W4). */
+void sti_poses_take_written(stet_worlds *worlds);
+/* The versions of xpos and xquat are no news from here on. */
+void sti_poses_keep_written(stet_worlds *worlds);
+/* The model that kinematics are computed with. */
+static inline const mjModel *sti_pose_model(const stet_worlds *worlds)
+{
+    return worlds->pose_model ? worlds->pose_model : worlds->model->mj;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * Resets: of all worlds, of a list, or by mask; to a keyframe, with noise.
+ *
+ *   R1  what a world is reset to depends on (seed, world, how often it was reset before) and the call, on no other world
+ *   R2  a reset of no world changes nothing, and no version
+ */
+#include "worlds/reset.h"
+
+#include "worlds/random.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { RESET_COOKIE = 0x57e70002 };
+
+stet_reset_def stet_default_reset_def(void) { return (stet_reset_def){.cookie = RESET_COOKIE, .keyframe = -2}; }
+
+typedef struct resetting {
+    stet_worlds *worlds;
+    int keyframe;
+    double qpos_noise, qvel_noise; /* half-widths, 0: none */
+} resetting;
+
+stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who)
+{
+    if (keyframe >= -1 && keyframe < m->nkey) return STET_OK;
+    if (m->nkey == 0)
+        return sti_error(STET_INVALID_ARGUMENT, "%s: keyframe %d: the model has none; use -1 for its qpos0", who,
+                         keyframe);
+    return sti_error(STET_INVALID_ARGUMENT,
+                     "%s: keyframe %d: the model has keyframes 0 to %d; use one of them, or -1 for its qpos0", who,
+                     keyframe, (int)m->nkey - 1);
+}
+
+/* ---- one world -------------------------------------------------------------------------------------------------- */
+
+static void add_noise(const resetting *r, int64_t w, mjData *d)
+{
+    const mjModel *m = r->worlds->model->mj;
+    const stet_array *noise = r->worlds->noise;
+    if (r->qpos_noise > 0) {
+        for (int64_t i = 0; i < m->nq; ++i) d->qpos[i] += r->qpos_noise * sti_array_get_real(noise, w, i);
+        mj_normalizeQuat(m, d->qpos);
+    }
+    if (r->qvel_noise > 0)
+        for (int64_t i = 0; i < m->nv; ++i) d->qvel[i] += r->qvel_noise * sti_array_get_real(noise, w, m->nq + i);
+}
+
+static void put_back(void *context, int64_t w, int thread)
+{
+    const resetting *r = context;
+    stet_worlds *worlds = r->worlds;
+    if (!worlds->marks[w]) return;
+    const mjModel *m = worlds->data ? worlds->model->mj : worlds->pose_model ? worlds->pose_model : worlds->model->mj;
+    mjData *d = worlds->data ? worlds->data[w] : worlds->scratch[thread];
+    if (r->keyframe >= 0)
+        mj_resetDataKeyframe(m, d, r->keyframe);
+    else
+        mj_resetData(m, d);
+    if (r->qpos_noise > 0 || r->qvel_noise > 0) add_noise(r, w, d);
+    worlds->faults[w] = 0;
+    sti_worlds_pull(worlds, w, d, true);
+}
+
+void sti_worlds_begin(stet_worlds *worlds)
+{
+    resetting r = {.worlds = worlds, .keyframe = worlds->def.keyframe};
+    memset(worlds->marks, 1, (size_t)worlds->nworld);
+    sti_worlds_parallel(worlds, put_back, &r, false);
+    sti_worlds_written(worlds, true);
+    sti_worlds_all_moved(worlds);
+}
+
+/* ---- the call --------------------------------------------------------------------------------------------------- */
+
+static stet_result check_reset(const stet_worlds *worlds, const stet_reset_def *def)
+{
+    if (def->cookie != RESET_COOKIE)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "reset: the def is not initialised; start from stet_default_reset_def()");
+    if (def->worlds && def->mask)
+        return sti_error(STET_INVALID_ARGUMENT, "reset: give a list of worlds or a mask, not both");
+    if (def->nworlds < 0 || (!def->worlds && def->nworlds != 0))
+        return sti_error(STET_INVALID_ARGUMENT, "reset: %lld worlds, but %s; give a list and its length, or neither",
+                         (long long)def->nworlds, def->worlds ? "a list has 0 or more" : "no list of them");
+    for (int64_t i = 0; def->worlds && i < def->nworlds; ++i)
+        if (def->worlds[i] < 0 || def->worlds[i] >= worlds->nworld)
+            return sti_error(STET_INVALID_ARGUMENT, "reset: there is no world %lld; they are 0 to %lld",
+                             (long long)def->worlds[i], (long long)worlds->nworld - 1);
+    if (!(def->qpos_noise >= 0 && isfinite(def->qpos_noise)) || !(def->qvel_noise >= 0 && isfinite(def->qvel_noise)))
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "reset: noise of half-width %g (qpos) and %g (qvel); give finite numbers of 0 or more",
+                         def->qpos_noise, def->qvel_noise);
+    if (def->keyframe == -2) return STET_OK;
+    return sti_check_keyframe(worlds->model->mj, def->keyframe, "reset");
+}
+
+/* Marks the worlds that are meant; how many there are. */
+static int64_t mark_chosen(stet_worlds *worlds, const stet_reset_def *def)
+{
+    size_t n = (size_t)worlds->nworld;
+    if (def->mask) {
+        for (size_t w = 0; w < n; ++w) worlds->marks[w] = def->mask[w] != 0;
+    } else if (def->worlds) {
+        memset(worlds->marks, 0, n);
+        for (int64_t i = 0; i < def->nworlds; ++i) worlds->marks[def->worlds[i]] = 1;
+    } else {
+        memset(worlds->marks, 1, n);
+    }
+    int64_t chosen = 0;
+    for (size_t w = 0; w < n; ++w) chosen += worlds->marks[w];
+    return chosen;
+}
+
+/* Noise for all worlds, each drawn with the number of resets that it will have had. */
+static stet_result draw_noise(stet_worlds *worlds)
+{
+    const mjModel *m = worlds->model->mj;
+    if (!worlds->noise)
+        STI_TRY(STI_ARRAY(worlds->device, "reset noise", STET_REAL, true, &worlds->noise, worlds->nworld,
+                          (int64_t)m->nq + m->nv));
+    if (!worlds->draws)
+        STI_TRY(STI_ARRAY(worlds->device, "numbers of resets", STET_INT, true, &worlds->draws, worlds->nworld, 1));
+    int32_t *draws = worlds->draws->data;
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        draws[sti_array_index(worlds->draws, w, 0)] = (int32_t)(uint32_t)(worlds->resets[w] + 1);
+    stet_array_mark_written(worlds->draws);
+    return sti_noise_draws(worlds->noise, worlds->def.seed, STI_STREAM_RESET, worlds->draws);
+}
+
+stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
+{
+    if (!worlds || !def) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_reset: worlds and def must not be NULL");
+    STI_TRY(check_reset(worlds, def));
+    STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote into worlds that stay; W5 */
+    if (def->qpos_noise > 0 || def->qvel_noise > 0) STI_TRY(draw_noise(worlds));
+    if (mark_chosen(worlds, def) == 0) return STET_OK;
+    resetting r = {.worlds = worlds,
+                   .keyframe = def->keyframe == -2 ? worlds->def.keyframe : def->keyframe,
+                   .qpos_noise = def->qpos_noise,
+                   .qvel_noise = def->qvel_noise};
+    sti_worlds_parallel(worlds, put_back, &r, false);
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        if (!worlds->marks[w]) continue;
+        worlds->resets[w]++;
+        sti_worlds_moved(worlds, w);
+    }
+    sti_worlds_written(worlds, true);
+    return STET_OK;
+}

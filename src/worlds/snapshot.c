@@ -1,0 +1,283 @@
+/* Snapshots: taking and restoring the exact state, and its hash. */
+#include "worlds/snapshot.h"
+
+#include "base/hash.h"
+#include "worlds/poses.h"
+
+#include <string.h>
+
+/* MuJoCo's own list of what the next step depends on: time, positions, velocities, activations, histories, warm start, inputs. */
+enum { STATE = mjSTATE_INTEGRATION };
+
+/* ---- one world's state as numbers --------------------------------------------------------------------------------- */
+
+static bool is_state(int f) { return (sti_field_writer[f] & STI_WRITER_CALLER) != 0; }
+
+static uint64_t state_items(const stet_worlds *worlds)
+{
+    if (worlds->data) return (uint64_t)mj_stateSize(worlds->model->mj, STATE);
+    uint64_t n = 0;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (is_state(f)) n += (uint64_t)worlds->field[f]->nitem;
+    return n;
+}
+
+static void read_numbers(const stet_array *a, int64_t w, double *out)
+{
+    for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_array_get_real(a, w, i);
+}
+
+static void write_numbers(stet_array *a, int64_t w, const double *from)
+{
+    for (int64_t i = 0; i < a->nitem; ++i) sti_array_set_real(a, w, i, from[i]);
+}
+
+static void get_state(const stet_worlds *worlds, int64_t w, double *out)
+{
+    if (worlds->data) {
+        mj_getState(worlds->model->mj, worlds->data[w], out, STATE);
+        return;
+    }
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        if (!is_state(f)) continue;
+        if (f == STI_FIELD_time)
+            *out = worlds->time[w];
+        else
+            read_numbers(worlds->field[f], w, out);
+        out += worlds->field[f]->nitem;
+    }
+}
+
+static void set_state(stet_worlds *worlds, int64_t w, const double *from)
+{
+    if (worlds->data) {
+        mj_setState(worlds->model->mj, worlds->data[w], from, STATE);
+        return;
+    }
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        if (!is_state(f)) continue;
+        if (f == STI_FIELD_time) worlds->time[w] = *from;
+        write_numbers(worlds->field[f], w, from);
+        from += worlds->field[f]->nitem;
+    }
+}
+
+static void get_poses(const stet_worlds *worlds, int64_t w, double *out)
+{
+    read_numbers(worlds->field[STI_FIELD_xpos], w, out);
+    read_numbers(worlds->field[STI_FIELD_xquat], w, out + worlds->field[STI_FIELD_xpos]->nitem);
+}
+
+static void set_poses(stet_worlds *worlds, int64_t w, const double *from)
+{
+    write_numbers(worlds->field[STI_FIELD_xpos], w, from);
+    write_numbers(worlds->field[STI_FIELD_xquat], w, from + worlds->field[STI_FIELD_xpos]->nitem);
+}
+
+/* ---- memory of a snapshot ----------------------------------------------------------------------------------------- */
+
+sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds)
+{
+    return (sti_snapshot_head){.exact = worlds->data != NULL,
+                               .nworld = (uint64_t)worlds->nworld,
+                               .nstate = state_items(worlds),
+                               .nsensor = (uint64_t)worlds->field[STI_FIELD_sensordata]->nitem,
+                               .seed = worlds->def.seed};
+}
+
+uint64_t sti_snapshot_pose_items(const stet_worlds *worlds)
+{
+    return (uint64_t)(worlds->field[STI_FIELD_xpos]->nitem + worlds->field[STI_FIELD_xquat]->nitem);
+}
+
+static stet_result lay_out(stet_snapshot *s)
+{
+    const sti_snapshot_head *h = &s->head;
+    size_t each = (h->nstate + h->nsensor + h->npose) * sizeof(double) + sizeof *s->resets + sizeof *s->faults +
+                  sizeof *s->caller;
+    STI_TRY(sti_mul_size(each, h->nworld, &s->size, "a snapshot"));
+    STI_TRY(sti_alloc(&s->payload, s->size, "a snapshot"));
+    s->state = (double *)(void *)s->payload;
+    s->sensor = s->state + h->nworld * h->nstate;
+    s->pose = s->sensor + h->nworld * h->nsensor;
+    s->resets = (uint64_t *)(void *)(s->pose + h->nworld * h->npose);
+    s->faults = (uint32_t *)(void *)(s->resets + h->nworld);
+    s->caller = (uint8_t *)(s->faults + h->nworld);
+    return STET_OK;
+}
+
+stet_result sti_snapshot_new(const stet_worlds *worlds, const sti_snapshot_head *head, stet_snapshot **out)
+{
+    stet_snapshot *s;
+    *out = NULL;
+    STI_TRY(sti_alloc(&s, sizeof *s, "a snapshot"));
+    s->model = worlds->model->version.id;
+    s->head = *head;
+    stet_result result = lay_out(s);
+    if (result != STET_OK) {
+        sti_free(s);
+        return result;
+    }
+    *out = s;
+    return STET_OK;
+}
+
+void stet_snapshot_destroy(stet_snapshot *snapshot)
+{
+    if (!snapshot) return;
+    sti_free(snapshot->payload);
+    sti_free(snapshot);
+}
+
+/* ---- taking ------------------------------------------------------------------------------------------------------- */
+
+/* With these options the next step also depends on what MuJoCo does not count as state. */
+static stet_result check_complete(const mjModel *m)
+{
+    const char *option = m->opt.enableflags & mjENBL_SLEEP ? "sleep" : m->opt.enableflags & mjENBL_IPC ? "ipc" : NULL;
+    if (!option) return STET_OK;
+    return sti_error(
+        STET_UNSUPPORTED,
+        "snapshot: the model has the option flag %s, and MuJoCo's state does not hold all that follows from "
+        "it; disable the flag in the model",
+        option);
+}
+
+static bool any_caller_poses(const stet_worlds *worlds)
+{
+    return memchr(worlds->caller_poses, 1, (size_t)worlds->nworld) != NULL;
+}
+
+static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
+{
+    size_t k = (size_t)w;
+    const stet_array *sensors = worlds->field[STI_FIELD_sensordata];
+    double *sensor = s->sensor + k * s->head.nsensor;
+    get_state(worlds, w, s->state + k * s->head.nstate);
+    if (worlds->data)
+        memcpy(sensor, worlds->data[w]->sensordata, s->head.nsensor * sizeof *sensor);
+    else
+        read_numbers(sensors, w, sensor);
+    if (worlds->caller_poses[w]) get_poses(worlds, w, s->pose + k * s->head.npose);
+    s->resets[k] = worlds->resets[w];
+    s->faults[k] = worlds->faults[w];
+    s->caller[k] = worlds->caller_poses[w];
+}
+
+stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
+{
+    if (!worlds || !out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_snapshot: worlds and out must not be NULL");
+    *out = NULL;
+    STI_TRY(check_complete(worlds->model->mj));
+    STI_TRY(sti_worlds_sync(worlds));
+    sti_snapshot_head head = sti_snapshot_head_of(worlds);
+    if (any_caller_poses(worlds)) head.npose = sti_snapshot_pose_items(worlds);
+    stet_snapshot *s;
+    STI_TRY(sti_snapshot_new(worlds, &head, &s));
+    for (int64_t w = 0; w < worlds->nworld; ++w) take_world(s, worlds, w);
+    *out = s;
+    return STET_OK;
+}
+
+/* ---- restoring ---------------------------------------------------------------------------------------------------- */
+
+static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
+{
+    sti_snapshot_head own = sti_snapshot_head_of(worlds);
+    if (s->model != worlds->model->version.id)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "restore: the snapshot is of another model; restore it into worlds of the same model");
+    if (s->head.nworld != own.nworld)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "restore: the snapshot has %llu worlds, these are %llu; the numbers must be equal",
+                         (unsigned long long)s->head.nworld, (unsigned long long)own.nworld);
+    if (s->head.exact != own.exact)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "restore: the snapshot was taken %s exact data, these worlds are %s; make both alike",
+                         s->head.exact ? "with" : "without", own.exact ? "with" : "without");
+    return check_complete(worlds->model->mj);
+}
+
+typedef struct restoring {
+    stet_worlds *worlds;
+    const stet_snapshot *s;
+} restoring;
+
+static void restore_world(void *context, int64_t w, int thread)
+{
+    (void)thread;
+    const restoring *r = context;
+    stet_worlds *worlds = r->worlds;
+    size_t k = (size_t)w;
+    const double *sensor = r->s->sensor + k * r->s->head.nsensor;
+    set_state(worlds, w, r->s->state + k * r->s->head.nstate);
+    if (worlds->data) {
+        memcpy(worlds->data[w]->sensordata, sensor, r->s->head.nsensor * sizeof *sensor);
+        sti_worlds_pull(worlds, w, worlds->data[w], true);
+    } else {
+        write_numbers(worlds->field[STI_FIELD_sensordata], w, sensor);
+    }
+    worlds->resets[w] = r->s->resets[k];
+    worlds->faults[w] = r->s->faults[k];
+}
+
+static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
+{
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        if (!s->caller[w]) continue;
+        set_poses(worlds, w, s->pose + (size_t)w * s->head.npose);
+        worlds->caller_poses[w] = 1;
+        worlds->posed[w] = worlds->moved[w];
+    }
+    stet_array_mark_written(worlds->field[STI_FIELD_xpos]);
+    stet_array_mark_written(worlds->field[STI_FIELD_xquat]);
+    sti_poses_keep_written(worlds);
+}
+
+stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapshot)
+{
+    if (!worlds || !snapshot)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_restore: worlds and snapshot must not be NULL");
+    STI_TRY(check_fits(worlds, snapshot));
+    STI_TRY(sti_worlds_sync(worlds)); /* W5: what was written before is over with */
+    restoring r = {worlds, snapshot};
+    sti_worlds_parallel(worlds, restore_world, &r, false);
+    sti_worlds_written(worlds, true);
+    sti_worlds_all_moved(worlds);
+    worlds->def.seed = snapshot->head.seed;
+    if (snapshot->head.npose) restore_poses(worlds, snapshot);
+    return STET_OK;
+}
+
+/* ---- hash --------------------------------------------------------------------------------------------------------- */
+
+/* NaN has many bit patterns; equal states have one. */
+static void add_numbers(sti_hash *h, double *x, uint64_t n)
+{
+    const uint64_t nan_bits = UINT64_C(0x7ff8000000000000);
+    for (uint64_t i = 0; i < n; ++i)
+        if (x[i] != x[i]) memcpy(&x[i], &nan_bits, sizeof *x);
+    sti_hash_add(h, x, n * sizeof *x);
+}
+
+stet_result stet_worlds_hash(stet_worlds *worlds, uint64_t *out)
+{
+    if (!worlds || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_hash: worlds and out must not be NULL");
+    STI_TRY(sti_worlds_sync(worlds));
+    uint64_t nstate = state_items(worlds), npose = sti_snapshot_pose_items(worlds);
+    double *numbers;
+    STI_TRY(sti_alloc(&numbers, (nstate > npose ? nstate : npose) * sizeof *numbers, "hash of the state"));
+    sti_hash h;
+    sti_hash_begin(&h);
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        get_state(worlds, w, numbers);
+        add_numbers(&h, numbers, nstate);
+        if (!worlds->caller_poses[w]) continue;
+        get_poses(worlds, w, numbers);
+        add_numbers(&h, numbers, npose);
+    }
+    sti_free(numbers);
+    *out = sti_hash_end(&h);
+    return STET_OK;
+}

@@ -1,0 +1,42 @@
+/*
+ * A copy of the whole state of worlds, in one block: a head, and a payload of tables that follow from it.
+ *
+ * Invariant: nothing in a snapshot depends on the layout, the threads or the element type of the device that it was taken on.
+ */
+#ifndef STI_WORLDS_SNAPSHOT_H
+#define STI_WORLDS_SNAPSHOT_H
+
+#include "worlds/worlds.h"
+
+/* Sizes, and what else the restored worlds must agree with. Words only, so that equal heads have equal bytes. */
+typedef struct sti_snapshot_head {
+    uint64_t exact; /* 1: MuJoCo's data stood behind the arrays */
+    uint64_t nworld;
+    uint64_t nstate;  /* numbers of a world's state */
+    uint64_t nsensor; /* of its sensor data */
+    uint64_t npose;   /* of its poses, 0 if none were written by the caller */
+    uint64_t seed;
+} sti_snapshot_head;
+
+struct stet_snapshot {
+    uint64_t model; /* identity of the model */
+    sti_snapshot_head head;
+    size_t size; /* bytes of the payload */
+    char *payload;
+    /* Tables of the payload, in this order. */
+    double *state;    /* [nworld][nstate] */
+    double *sensor;   /* [nworld][nsensor] */
+    double *pose;     /* [nworld][npose]: positions of all bodies, then quaternions; zero where caller is 0 */
+    uint64_t *resets; /* [nworld] */
+    uint32_t *faults; /* [nworld] */
+    uint8_t *caller;  /* [nworld]: 1 where the poses are the caller's */
+};
+
+/* What a snapshot of these worlds would have, without poses. */
+sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds);
+/* Numbers of a world's poses, where there are any. */
+uint64_t sti_snapshot_pose_items(const stet_worlds *worlds);
+/* A snapshot with room for what its head says, all zero. The caller owns *out. */
+stet_result sti_snapshot_new(const stet_worlds *worlds, const sti_snapshot_head *head, stet_snapshot **out);
+
+#endif

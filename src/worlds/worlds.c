@@ -1,0 +1,316 @@
+/*
+ * Worlds: making and destroying them, their fields, and what has moved. Invariants: worlds.h.
+ *
+ *   W6  worlds that could not be made completely are destroyed again by the same function that destroys complete ones
+ */
+#include "worlds/worlds.h"
+
+#include "worlds/poses.h"
+#include "worlds/reset.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { WORLDS_COOKIE = 0x57e70001 };
+
+/* ---- the table of fields ---------------------------------------------------------------------------------------- */
+
+const int sti_field_writer[STI_FIELD_COUNT] = {
+#define WRITER(name, items, member, writer) STI_WRITER_##writer,
+    STI_FIELDS(WRITER)
+#undef WRITER
+};
+
+static const char *const field_names[STI_FIELD_COUNT + 1] = {
+#define NAME(name, items, member, writer) #name,
+    STI_FIELDS(NAME)
+#undef NAME
+        NULL};
+
+mjtNum *sti_field_exact(mjData *d, sti_field field)
+{
+    switch (field) {
+#define MEMBER(name, items, member, writer)                                                                            \
+    case STI_FIELD_##name: return member;
+        STI_FIELDS(MEMBER)
+#undef MEMBER
+    default: return NULL;
+    }
+}
+
+int64_t sti_field_items(const mjModel *m, sti_field field)
+{
+    switch (field) {
+#define ITEMS(name, items, member, writer)                                                                             \
+    case STI_FIELD_##name: return (int64_t)(items);
+        STI_FIELDS(ITEMS)
+#undef ITEMS
+    default: return 0;
+    }
+}
+
+const char *const *stet_worlds_fields(void) { return field_names; }
+
+/* ---- making ----------------------------------------------------------------------------------------------------- */
+
+stet_worlds_def stet_default_worlds_def(void)
+{
+    return (stet_worlds_def){.cookie = WORLDS_COOKIE, .nworld = 1, .keyframe = -1, .exact = true};
+}
+
+static stet_result check_def(const stet_model *model, const stet_worlds_def *def)
+{
+    if (def->cookie != WORLDS_COOKIE)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "worlds: the def is not initialised; start from stet_default_worlds_def()");
+    if (def->nworld < 1)
+        return sti_error(STET_INVALID_ARGUMENT, "worlds: nworld is %lld; ask for at least 1", (long long)def->nworld);
+    if (def->nworld > INT32_MAX)
+        return sti_error(STET_LIMIT, "worlds: nworld is %lld; at most %d are possible", (long long)def->nworld,
+                         INT32_MAX);
+    if (def->keyframe == -2)
+        return sti_error(STET_INVALID_ARGUMENT, "worlds: keyframe -2 means that of the def, and this is the def");
+    return sti_check_keyframe(model->mj, def->keyframe, "worlds");
+}
+
+typedef struct making {
+    const mjModel *m;
+    mjData *d;
+    mjModel *copy;
+} making;
+
+static void make_data(void *context)
+{
+    making *c = context;
+    c->d = mj_makeData(c->m);
+}
+
+static void copy_model(void *context)
+{
+    making *c = context;
+    c->copy = mj_copyModel(NULL, c->m);
+}
+
+static void delete_data(void *d) { mj_deleteData(d); }
+
+static void delete_model(void *m) { mj_deleteModel(m); }
+
+static stet_result new_data(const mjModel *m, mjData **out)
+{
+    making c = {.m = m};
+    char text[256];
+    if (!sti_mujoco_guard(make_data, &c, text, sizeof text) || !c.d)
+        return sti_error(STET_OUT_OF_MEMORY,
+                         "worlds: MuJoCo could not make the data of a world (%s); ask for fewer worlds",
+                         text[0] ? text : "no memory");
+    *out = c.d;
+    return STET_OK;
+}
+
+static stet_result make_tables(stet_worlds *worlds)
+{
+    size_t n = (size_t)worlds->nworld;
+    STI_TRY(sti_alloc(&worlds->faults, n * sizeof *worlds->faults, "faults of worlds"));
+    STI_TRY(sti_alloc(&worlds->moved, n * sizeof *worlds->moved, "moves of worlds"));
+    STI_TRY(sti_alloc(&worlds->posed, n * sizeof *worlds->posed, "moves of worlds"));
+    STI_TRY(sti_alloc(&worlds->resets, n * sizeof *worlds->resets, "resets of worlds"));
+    STI_TRY(sti_alloc(&worlds->caller_poses, n, "owners of poses"));
+    STI_TRY(sti_alloc(&worlds->marks, n, "marks of worlds"));
+    STI_TRY(
+        sti_alloc(&worlds->pending, (size_t)sti_worlds_blocks(worlds) * sizeof *worlds->pending, "blocks of worlds"));
+    if (worlds->def.exact) return sti_alloc(&worlds->data, n * sizeof(mjData *), "data of worlds");
+    return sti_alloc(&worlds->time, n * sizeof *worlds->time, "time of worlds");
+}
+
+/* Sleeping bodies are skipped by kinematics, and scratch data has no memory of where they sleep. */
+static stet_result make_pose_model(stet_worlds *worlds)
+{
+    const mjModel *m = worlds->model->mj;
+    if (!(m->opt.enableflags & mjENBL_SLEEP)) return STET_OK;
+    making c = {.m = m};
+    if (!sti_mujoco_guard(copy_model, &c, NULL, 0) || !c.copy)
+        return sti_error(STET_OUT_OF_MEMORY, "worlds: out of memory for a copy of the model");
+    worlds->pose_model = c.copy;
+    worlds->pose_model->opt.enableflags &= ~mjENBL_SLEEP;
+    return STET_OK;
+}
+
+static stet_result make_scratch(stet_worlds *worlds)
+{
+    STI_TRY(make_pose_model(worlds));
+    const mjModel *m = sti_pose_model(worlds);
+    STI_TRY(sti_alloc(&worlds->scratch, (size_t)worlds->device->threads * sizeof(mjData *), "scratch data"));
+    for (int t = 0; t < worlds->device->threads; ++t) STI_TRY(new_data(m, &worlds->scratch[t]));
+    return STET_OK;
+}
+
+/*
+ * Memory is given out before it exists, and the system ends who then uses it; so what cannot be there is refused first. MuJoCo's
+ * arenas do not count: they take what a world's contacts need.
+ */
+static stet_result check_memory(const stet_worlds *worlds)
+{
+    const mjModel *m = worlds->model->mj;
+    double each = 64;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        each
+            += (double)sti_field_items(m, (sti_field)f) * (double)worlds->device->real_size;
+    if (worlds->def.exact)
+        each
+            += (double)sizeof(mjData) + (double)worlds->scratch[0]->nbuffer;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return STET_OK;
+    double have = (double)pages * (double)page, need = each * (double)worlds->nworld;
+    if (need <= have) return STET_OK;
+    return sti_error(STET_LIMIT,
+                     "worlds: %lld worlds of this model need %.1f GB, this machine has %.1f GB; ask for at most %lld",
+                     (long long)worlds->nworld, need / 1e9, have / 1e9, (long long)(have / each / 2));
+}
+
+static stet_result make_fields(stet_worlds *worlds)
+{
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        STI_TRY(STI_ARRAY(worlds->device, field_names[f], STET_REAL, true, &worlds->field[f], worlds->nworld,
+                          sti_field_items(worlds->model->mj, (sti_field)f)));
+    return STET_OK;
+}
+
+static stet_result build(stet_worlds *worlds)
+{
+    STI_TRY(make_scratch(worlds));
+    STI_TRY(check_memory(worlds));
+    STI_TRY(make_tables(worlds));
+    STI_TRY(make_fields(worlds));
+    for (int64_t w = 0; worlds->data && w < worlds->nworld; ++w) STI_TRY(new_data(worlds->model->mj, &worlds->data[w]));
+    sti_worlds_begin(worlds);
+    sti_poses_attach(worlds);
+    return STET_OK;
+}
+
+stet_result stet_worlds_create(stet_device *device, stet_model *model, const stet_worlds_def *def, stet_worlds **out)
+{
+    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_create: out is NULL; give a place for the worlds");
+    *out = NULL;
+    if (!device || !model || !def)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_create: device, model and def must not be NULL");
+    STI_TRY(check_def(model, def));
+    stet_worlds *worlds;
+    STI_TRY(sti_alloc(&worlds, sizeof *worlds, "worlds"));
+    worlds->device = device;
+    worlds->model = model;
+    worlds->def = *def;
+    worlds->nworld = def->nworld;
+    worlds->moved_version = sti_version_new();
+    sti_model_retain(model);
+    stet_result result = build(worlds);
+    if (result != STET_OK) {
+        stet_worlds_destroy(worlds);
+        return result;
+    }
+    *out = worlds;
+    return STET_OK;
+}
+
+static void free_data(mjData **data, int64_t n)
+{
+    for (int64_t i = 0; data && i < n; ++i)
+        if (data[i]) (void)sti_mujoco_guard(delete_data, data[i], NULL, 0);
+    sti_free(data);
+}
+
+void stet_worlds_destroy(stet_worlds *worlds)
+{
+    if (!worlds) return;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        stet_array_destroy(worlds->field[f]);
+        sti_stamp_free(&worlds->pushed[f]);
+    }
+    stet_array_destroy(worlds->noise);
+    stet_array_destroy(worlds->draws);
+    free_data(worlds->data, worlds->nworld);
+    free_data(worlds->scratch, worlds->device->threads);
+    if (worlds->pose_model) (void)sti_mujoco_guard(delete_model, worlds->pose_model, NULL, 0);
+    sti_stamp_free(&worlds->pose_stamp);
+    sti_stamp_free(&worlds->pose_written);
+    sti_free(worlds->time);
+    sti_free(worlds->faults);
+    sti_free(worlds->moved);
+    sti_free(worlds->posed);
+    sti_free(worlds->resets);
+    sti_free(worlds->caller_poses);
+    sti_free(worlds->marks);
+    sti_free(worlds->pending);
+    stet_model_destroy(worlds->model);
+    sti_free(worlds);
+}
+
+/* ---- looking at them -------------------------------------------------------------------------------------------- */
+
+int64_t stet_worlds_count(const stet_worlds *worlds) { return worlds->nworld; }
+
+stet_result stet_worlds_array(stet_worlds *worlds, const char *field, stet_array **out)
+{
+    if (!worlds || !field || !out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_array: worlds, field and out must not be NULL");
+    *out = NULL;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (strcmp(field, field_names[f]) == 0) {
+            *out = worlds->field[f];
+            return STET_OK;
+        }
+#define LIST(name, items, member, writer) " " #name
+    return sti_error(STET_NOT_FOUND, "worlds: there is no field '%.64s'; they have:" STI_FIELDS(LIST), field);
+#undef LIST
+}
+
+const char *stet_fault_name(stet_fault fault)
+{
+    static const char *const names[] = {"bad_qpos", "bad_qvel",      "bad_qacc",
+                                        "bad_ctrl", "contacts_full", "physics_error"};
+    _Static_assert(sizeof names / sizeof *names == STET_FAULT_COUNT, "a name for each fault");
+    return (unsigned)fault < STET_FAULT_COUNT ? names[fault] : "unknown";
+}
+
+const uint32_t *stet_worlds_faults(const stet_worlds *worlds) { return worlds->faults; }
+
+/* ---- moving and working ----------------------------------------------------------------------------------------- */
+
+void sti_worlds_moved(stet_worlds *worlds, int64_t w)
+{
+    worlds->moved[w] = ++worlds->clock;
+    worlds->caller_poses[w] = 0;
+    worlds->pose_why = STET_REASON_pose_sync_qpos;
+    sti_version_bump(&worlds->moved_version);
+}
+
+void sti_worlds_all_moved(stet_worlds *worlds)
+{
+    worlds->clock++;
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->moved[w] = worlds->clock;
+    memset(worlds->caller_poses, 0, (size_t)worlds->nworld);
+    worlds->pose_why = STET_REASON_pose_sync_qpos;
+    sti_version_bump(&worlds->moved_version);
+}
+
+typedef struct pieces {
+    sti_worlds_fn *f;
+    void *context;
+    int64_t nworld, size;
+} pieces;
+
+static void run_piece(void *context, int64_t i, int thread)
+{
+    const pieces *p = context;
+    int64_t end = (i + 1) * p->size < p->nworld ? (i + 1) * p->size : p->nworld;
+    for (int64_t w = i * p->size; w < end; ++w) p->f(p->context, w, thread);
+}
+
+void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, bool uneven)
+{
+    int64_t wanted =
+        (int64_t)worlds->device->threads * (uneven ? 64 : 8); /* pieces; at their end, threads wait for the last */
+    int64_t size = worlds->device->lanes;
+    while (size > 1 && worlds->nworld / size < wanted) size /= 2;
+    pieces p = {f, context, worlds->nworld, size};
+    sti_device_parallel(worlds->device, (worlds->nworld + size - 1) / size, run_piece, &p);
+}
