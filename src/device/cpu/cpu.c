@@ -73,7 +73,7 @@ static stet_result cpu_launch(stet_device *device, sti_call *const *calls, const
 #pragma omp parallel num_threads((int)threads)
     {
         __typeof__(enter_float_mode()) saved = enter_float_mode();
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(dynamic, 1) nowait
         for (int64_t begin = 0; begin < nblock; begin += chunk)
             call(slots, begin, begin + chunk < nblock ? begin + chunk : nblock);
         leave_float_mode(saved);
@@ -103,7 +103,7 @@ void sti_device_parallel(stet_device *device, int64_t n, void (*f)(void *context
 #pragma omp parallel num_threads(threads)
     {
         __typeof__(enter_float_mode()) saved = enter_float_mode();
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(dynamic, 1) nowait
         for (int64_t i = 0; i < n; ++i) f(context, i, omp_get_thread_num());
         leave_float_mode(saved);
     }

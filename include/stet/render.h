@@ -1,0 +1,60 @@
+/*
+ * Rendering: cameras of all worlds look at the stage; the picture is ray cast.
+ *
+ * Seen are geoms of the groups 0 to 2 whose colour has an alpha above 0, as in MuJoCo; between 0 and 1 they are opaque,
+ * and a texture counts by its mean colour. Nothing is clipped near the camera: a camera inside a geom sees its inside
+ * (MuJoCo's own renderer would look through it). Light is that of MuJoCo's lights and headlight, without shadows. A
+ * world whose poses are NaN shows the rest.
+ */
+#ifndef STET_RENDER_H
+#define STET_RENDER_H
+
+#include "stage.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Outputs: enumerator, name, element type of the native pixel, channels of it, meaning. The native pixel of colours is
+ * 4 bytes R G B A.
+ */
+#define STET_OUTPUTS(X)                                                                                                \
+    X(RGB, "rgb", STET_U8, 3, "shaded colour")                                                                         \
+    X(RGBA, "rgba", STET_U8, 4, "shaded colour and 255 where something was hit, 0 for the sky")                        \
+    X(DEPTH, "depth", STET_REAL, 1,                                                                                    \
+      "distance to the image plane along the view axis, metres; infinity where nothing was hit")                       \
+    X(DISTANCE, "distance", STET_REAL, 1, "distance to the camera's position, metres; infinity where nothing was hit") \
+    X(NORMAL, "normal", STET_REAL, 3,                                                                                  \
+      "unit surface normal, world frame, toward the camera; 0 0 0 where nothing was hit")                              \
+    X(ALBEDO, "albedo", STET_U8, 4, "material colour without light")                                                   \
+    X(SEG_GEOM, "seg_geom", STET_INT, 1, "geom index of the model, -1 for the sky")                                    \
+    X(SEG_BODY, "seg_body", STET_INT, 1, "body index of the model, -1 for the sky")                                    \
+    X(SEG_TYPE, "seg_type", STET_INT, 1, "geom type (mjtGeom), -1 for the sky")
+typedef enum stet_output {
+#define STET_OUTPUT_ENUM(id, name, dtype, channels, doc) STET_OUTPUT_##id,
+    STET_OUTPUTS(STET_OUTPUT_ENUM)
+#undef STET_OUTPUT_ENUM
+        STET_OUTPUT_COUNT
+} stet_output;
+STET_API const char *stet_output_name(stet_output output);
+STET_API int stet_output_channels(stet_output output);
+STET_API stet_dtype stet_output_dtype(stet_output output);
+STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NOT_FOUND lists the known ones */
+
+/*
+ * A camera of the renderer: a prim of the stage, looked through along its -z axis, x right, y up. Of one of the model's
+ * cameras, given with the model's fovy, sensor size, focal lengths and principal point count if the model has them; one
+ * that is orthographic in the model stays so, and its fovy is the height of the picture in metres.
+ */
+typedef struct stet_camera {
+    int prim;
+    int width, height; /* pixels, at least 1, at most 16384 */
+    float fovy;        /* vertical angle of view, degrees; 0 < fovy < 180 */
+    char name[64];
+} stet_camera;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* From a camera's angle of view, or its sensor and focal lengths, to the rays of its pixels. */
+#include "render/lens.h"
+
+#include <math.h>
+
+int sti_lens_camera(const stet_stage *stage, int prim)
+{
+    const mjModel *m = sti_stage_worlds((stet_stage *)stage)->model->mj;
+    for (int i = 0; i < (int)m->ncam; ++i) {
+        int known;
+        if (stet_stage_prim_of(stage, STET_PRIM_CAMERA, i, &known) == STET_OK && known == prim) return i;
+    }
+    return -1;
+}
+
+/* The picture is the sensor, seen through the principal point; as mjv_cameraFrustum has it, at one metre. */
+static void sensor_lens(const mjModel *m, ptrdiff_t c, sti_lens *out)
+{
+    const float *focal = &m->cam_intrinsic[4 * c], *middle = focal + 2, *size = &m->cam_sensorsize[2 * c];
+    out->left = -(size[0] / 2.0 - middle[0]) / focal[0];
+    out->right = (size[0] / 2.0 + middle[0]) / focal[0];
+    out->bottom = -(size[1] / 2.0 - middle[1]) / focal[1];
+    out->top = (size[1] / 2.0 + middle[1]) / focal[1];
+}
+
+stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_lens *out)
+{
+    const mjModel *m = sti_stage_worlds((stet_stage *)stage)->model->mj;
+    ptrdiff_t c = sti_lens_camera(stage, camera->prim);
+    double fovy = camera->fovy;
+    out->flat = c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC;
+    if (!(fovy > 0) || !isfinite(fovy) || (!out->flat && fovy >= 180))
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "camera %s: the angle of view is %g degrees; give more than 0 and less than 180", camera->name,
+                         fovy);
+    if (!out->flat && c >= 0 && m->cam_sensorsize[2 * c] > 0 && m->cam_sensorsize[2 * c + 1] > 0 &&
+        camera->fovy == (float)m->cam_fovy[c]) {
+        sensor_lens(m, c, out);
+        return STET_OK;
+    }
+    out->top = out->flat ? fovy / 2 : tan(fovy * mjPI / 360);
+    out->bottom = -out->top;
+    out->right = out->top * camera->width / camera->height;
+    out->left = -out->right;
+    return STET_OK;
+}
+
+void sti_lens_row(const sti_lens *lens, const stet_camera *camera, double row[STI_LENS_ROW])
+{
+    row[0] = (lens->left + lens->right) / 2;
+    row[1] = (lens->right - lens->left) / camera->width;
+    row[2] = camera->width / 2.0;
+    row[3] = (lens->bottom + lens->top) / 2;
+    row[4] = (lens->top - lens->bottom) / camera->height;
+    row[5] = camera->height / 2.0;
+}

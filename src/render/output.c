@@ -1,0 +1,71 @@
+/* The table of outputs: names, element types, and which buffer of the renderer holds their pixels. */
+#include "render/render.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    stet_dtype dtype;
+    int channels;
+} outputs[STET_OUTPUT_COUNT] = {
+#define OUTPUT(id, name, dtype, channels, doc) {name, dtype, channels},
+    STET_OUTPUTS(OUTPUT)
+#undef OUTPUT
+};
+
+static bool known(stet_output output) { return (unsigned)output < STET_OUTPUT_COUNT; }
+const char *stet_output_name(stet_output output) { return known(output) ? outputs[output].name : "unknown"; }
+int stet_output_channels(stet_output output) { return known(output) ? outputs[output].channels : 0; }
+stet_dtype stet_output_dtype(stet_output output) { return known(output) ? outputs[output].dtype : STET_DTYPE_COUNT; }
+
+stet_result stet_output_find(const char *name, stet_output *out)
+{
+    if (!name || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_output_find: name and out must not be NULL");
+    char list[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
+        if (strcmp(name, outputs[i].name) == 0) {
+            *out = (stet_output)i;
+            return STET_OK;
+        }
+        int n = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", outputs[i].name);
+        if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
+    }
+    return sti_error(STET_NOT_FOUND, "output %s: there is none of this name; there are: %s", name, list);
+}
+
+sti_buffer sti_output_buffer(stet_output output)
+{
+    switch (output) {
+    case STET_OUTPUT_RGB:
+    case STET_OUTPUT_RGBA: return STI_BUFFER_COLOUR;
+    case STET_OUTPUT_DEPTH: return STI_BUFFER_DEPTH;
+    case STET_OUTPUT_DISTANCE: return STI_BUFFER_DISTANCE;
+    case STET_OUTPUT_NORMAL: return STI_BUFFER_NORMAL;
+    case STET_OUTPUT_ALBEDO: return STI_BUFFER_ALBEDO;
+    case STET_OUTPUT_SEG_GEOM: return STI_BUFFER_GEOM;
+    case STET_OUTPUT_SEG_BODY: return STI_BUFFER_BODY;
+    case STET_OUTPUT_SEG_TYPE: return STI_BUFFER_TYPE;
+    case STET_OUTPUT_COUNT: break;
+    }
+    return STI_BUFFER_COUNT;
+}
+
+stet_dtype sti_buffer_dtype(sti_buffer buffer)
+{
+    switch (buffer) {
+    case STI_BUFFER_COLOUR:
+    case STI_BUFFER_ALBEDO: return STET_U32;
+    case STI_BUFFER_DEPTH:
+    case STI_BUFFER_DISTANCE:
+    case STI_BUFFER_NORMAL: return STET_REAL;
+    case STI_BUFFER_GEOM:
+    case STI_BUFFER_BODY:
+    case STI_BUFFER_TYPE: return STET_INT;
+    case STI_BUFFER_COUNT: break;
+    }
+    return STET_DTYPE_COUNT;
+}
+
+int sti_buffer_channels(sti_buffer buffer) { return buffer == STI_BUFFER_NORMAL ? 3 : 1; }

@@ -1,0 +1,241 @@
+/*
+ * The ray caster: one block is a patch of PATCH x PATCH pixels of one camera of one world; lanes are pixels of a row.
+ * Kind item.
+ *
+ * Camera rays and patches in view.k.h, what a patch may see in cull.k.h, hits in trace.k.h, light in shade.k.h, sky in
+ * sky.k.h. There is no limit on geoms: they are taken CHUNK at a time, and the patch keeps the nearest hits from one
+ * chunk to the next.
+ */
+#include "stet/lang.h"
+
+#include "geom/ray.k.h"
+#include "render/view.k.h"
+#include "render/cull.k.h"
+#include "render/trace.k.h"
+#include "render/shade.k.h"
+#include "render/sky.k.h"
+
+#define PATCH 16
+#define PIXELS (PATCH * PATCH)
+
+/* Numbers of a patch. */
+#define PATCH_CAMERA 0
+#define PATCH_X 1
+#define PATCH_Y 2
+#define PATCH_PRIM 3
+#define PATCH_WIDTH 4
+#define PATCH_HEIGHT 5
+#define PATCH_FLAT 6 /* orthographic */
+#define PATCH_SIZE 8
+
+/* The nearest hits of a patch: for each pixel depth, three numbers of the normal, and apart from these the geom. */
+#define BEST_SIZE 4
+/*
+ * Depth beyond which nothing is seen, metres: a ray along an infinite plane meets it only by rounding (MuJoCo's limit
+ * is like it).
+ */
+#define FARTHEST 1e12f
+
+LFN void clear_best(ureal *best, int *best_geom)
+{
+    items(p, PIXELS)
+    {
+        store(best + p, splat((ureal)FARTHEST));
+        for (int k = 1; k < BEST_SIZE; ++k) store(best + k * PIXELS + p, splat(0));
+        istore(best_geom + p, isplat(-1));
+    }
+}
+
+LFN real load_best(const ureal *best, int p, real *n)
+{
+    for (int k = 0; k < 3; ++k) n[k] = load(best + (k + 1) * PIXELS + p);
+    return load(best + p);
+}
+
+LFN void store_best(ureal *best, int p, real t, const real *n)
+{
+    store(best + p, t);
+    for (int k = 0; k < 3; ++k) store(best + (k + 1) * PIXELS + p, n[k]);
+}
+
+/* Lists which of the n geoms from `shown` on the patch may see, in order, and makes them candidates; how many. */
+LFN int find_candidates(const wreal *xform, int nitem, int world, const int *shown, int n, const ureal *bounds,
+                        const ureal *view, const ureal *pyramid, int *flag, int *list, ureal *candidate)
+{
+    int found = 0;
+    sync();
+    each (i, CHUNK) {
+        flag[i] =
+            i < n && geom_may_touch(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, view + VIEW_EYE, pyramid);
+    }
+    sync();
+    each (g, CHUNK / GROUP) list_group(g, flag, list);
+    for (int i = 0; i < n; ++i) found += flag[i];
+    sync();
+    each (c, found) {
+        ureal m[12];
+        xform_of(xform, nitem, world, shown[list[c] * SHOWN_SIZE + SHOWN_PRIM], m);
+        candidate_of(m, view, candidate + c * CANDIDATE_SIZE);
+    }
+    sync();
+    return found;
+}
+
+/* Takes n candidates into the nearest hits of all pixels of the patch at (px, py). */
+LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int height, const ureal *candidate,
+                     const int *list, int n, const int *shown, const ureal *size, const int *data, const ureal *node,
+                     const ureal *tri, const ureal *elevation, ureal *best, int *best_geom)
+{
+    items(p, PIXELS)
+    {
+        int x = px + p % PATCH, y = py + p / PATCH;
+        if (x >= width || y >= height) continue;
+        real towards[3], t = load_best(best, p, towards), u = view_u(view, x);
+        lint g = iload(best_geom + p);
+        for (int c = 0; c < n; ++c)
+            trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, size, data, node, tri,
+                            elevation, flat, u, view_v(view, y), in_range(x, width), &t, &g, towards);
+        store_best(best, p, t, towards);
+        istore(best_geom + p, g);
+    }
+}
+
+/* Pixels (x, y) … of a tile, where the buffer is wanted; its first pixel and the pitch are the table's. */
+LFN i64 pixel_at(const i64 *first, const int *pitch, int tile, int x, int y)
+{
+    return first[tile] + (i64)y * pitch[tile] + x;
+}
+
+LFN void put_real(ureal *pixels, const i64 *first, const int *pitch, int tile, int x, int y, mask live, real value)
+{
+    if (pixels) store_if(live, pixels + pixel_at(first, pitch, tile, x, y), value);
+}
+
+LFN void put_int(int *pixels, const i64 *first, const int *pitch, int tile, int x, int y, mask live, lint value)
+{
+    if (pixels) istore_if(live, pixels + pixel_at(first, pitch, tile, x, y), value);
+}
+
+LFN void put_normal(ureal *pixels, const i64 *first, const int *pitch, int tile, int x, int y, mask live,
+                    const real *normal)
+{
+    lint at = lane() + lane() + lane();
+    if (!pixels) return;
+    for (int k = 0; k < 3; ++k) scatter_if(live, pixels + 3 * pixel_at(first, pitch, tile, x, y) + k, at, normal[k]);
+}
+
+/*
+ * From hits (t; n: normal in the camera's frame) of pixels at u, v: normal (world, unit, toward the viewer; 0 in the
+ * sky), way from the eye (world, unit), point of the surface. Returns the distance.
+ */
+LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, real t, const real *n, real *normal,
+                        real *way, real *point)
+{
+    real along = select(hit, t, splat(1)), turned[3], len = splat(1), against = -n[2],
+         far = sqrt(fma(t, t, fma(u, u, splat(v * v))));
+    if (!flat) {
+        len = sqrt(fma(u, u, splat(ufma(v, v, 1))));
+        against = fma(n[0], u, fma(n[1], splat(v), -n[2]));
+        far = t * len;
+    }
+    for (int k = 0; k < 3; ++k) turned[k] = select(lt(splat(0), against), -n[k], n[k]);
+    unit3(turned);
+    for (int k = 0; k < 3; ++k) {
+        real right = splat(view[VIEW_RIGHT + k]), up = splat(view[VIEW_UP + k]), back = splat(view[VIEW_BACK + k]);
+        real place = fma(up, splat(v), right * u), step = place - back, start = splat(view[VIEW_EYE + k]);
+        if (flat) {
+            start = start + place;
+            step = -back;
+        }
+        point[k] = fma(step, along, start);
+        way[k] = step / len;
+        normal[k] = select(hit, fma(back, turned[2], fma(up, turned[1], right * turned[0])), splat(0));
+    }
+    return far;
+}
+
+/* Colour of surfaces in the light of all lamps of a world. surface: LOOK_SIZE numbers. */
+LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, const int *lamp_info, const ureal *lamp,
+               int nlamp, const real *surface, const real *normal, const real *way, const real *point, real *rgb)
+{
+    real back[3];
+    for (int k = 0; k < 3; ++k) {
+        rgb[k] = surface[LOOK_RGB + k] * surface[LOOK_EMISSION];
+        back[k] = -way[k];
+    }
+    for (int l = 0; l < nlamp; ++l) {
+        ureal place[6];
+        lamp_place(xform, nitem, world, view, lamp_info[2 * l + LAMP_PRIM], place);
+        add_lamp(lamp + l * LAMP_SIZE, lamp_info[2 * l + LAMP_POSITIONAL], place, surface, normal, back, point, rgb);
+    }
+}
+
+/*
+ * xform [nworld][nitem]: world transforms of prims. Block = place in `worlds` * npatch + patch; patch [npatch *
+ * PATCH_SIZE]. lens [ncamera * LENS_SIZE]: see view.k.h. shown [nshown * SHOWN_SIZE]: geoms that are drawn. size …
+ * elevation: see geom/geom.h. ids [ngeom * 2]: body and type. look [ngeom * LOOK_SIZE], lamp_info [nlamp * 2], lamp
+ * [nlamp * LAMP_SIZE], sky [nsky * 3]: see shade.k.h, sky.k.h. Then the buffers, each absent or with first pixel and
+ * pitch of tile world * ncamera + camera.
+ */
+item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *patch, int npatch,
+                          const ureal *lens, int ncamera, const int *shown, int nshown, const ureal *size,
+                          const int *data, const ureal *bounds, const ureal *node, const ureal *tri,
+                          const ureal *elevation, const int *ids, const ureal *look, const int *lamp_info,
+                          const ureal *lamp, int nlamp, const ureal *sky, int nsky, u32 *colour,
+                          const i64 *colour_first, const int *colour_pitch, ureal *depth, const i64 *depth_first,
+                          const int *depth_pitch, ureal *distance, const i64 *distance_first, const int *distance_pitch,
+                          ureal *normal, const i64 *normal_first, const int *normal_pitch, u32 *albedo,
+                          const i64 *albedo_first, const int *albedo_pitch, int *geom, const i64 *geom_first,
+                          const int *geom_pitch, int *body, const i64 *body_first, const int *body_pitch, int *type,
+                          const i64 *type_first, const int *type_pitch, int block)
+{
+    shared(int, flag, CHUNK);
+    shared(int, list, CHUNK);
+    shared(ureal, candidate, CHUNK * CANDIDATE_SIZE);
+    shared(ureal, best, PIXELS * BEST_SIZE);
+    shared(int, best_geom, PIXELS);
+    const int *here = patch + block % npatch * PATCH_SIZE;
+    int world = worlds[block / npatch], tile = world * ncamera + here[PATCH_CAMERA], flat = here[PATCH_FLAT];
+    int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
+    ureal eye[12], view[VIEW_SIZE], pyramid[PYRAMID_SIZE];
+    xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
+    view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, view);
+    pyramid_of(view, flat, px, py, PATCH, pyramid);
+    clear_best(best, best_geom);
+
+    for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
+        const int *part = shown + chunk * SHOWN_SIZE;
+        int n = find_candidates(xform, nitem, world, part, nmin(nshown - chunk, CHUNK), bounds, view, pyramid, flag,
+                                list, candidate);
+        trace_patch(view, flat, px, py, width, height, candidate, list, n, part, size, data, node, tri, elevation, best,
+                    best_geom);
+    }
+    items(p, PIXELS)
+    {
+        int x = px + p % PATCH, y = py + p / PATCH;
+        if (x >= width || y >= height) continue;
+        mask live = in_range(x, width);
+        real towards[3], up[3], way[3], point[3], t = load_best(best, p, towards);
+        lint g = iload(best_geom + p), known = imax(g, isplat(0)), none = isplat(-1);
+        mask hit = ilt(none, g);
+        t = select(hit, t, splat(1) / splat(0));
+        real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, towards, up, way, point);
+        put_real(depth, depth_first, depth_pitch, tile, x, y, live, t);
+        put_real(distance, distance_first, distance_pitch, tile, x, y, live, far);
+        put_normal(normal, normal_first, normal_pitch, tile, x, y, live, up);
+        put_int(geom, geom_first, geom_pitch, tile, x, y, live, g);
+        if (body)
+            put_int(body, body_first, body_pitch, tile, x, y, live, iselect(hit, igather(ids, known + known), none));
+        if (type)
+            put_int(type, type_first, type_pitch, tile, x, y, live,
+                    iselect(hit, igather(ids + 1, known + known), none));
+        if (!colour && !albedo) continue;
+        real surface[LOOK_SIZE], rgb[3];
+        for (int k = 0; k < LOOK_SIZE; ++k) surface[k] = gather(look + k, ishl(known, 3));
+        put_int((int *)albedo, albedo_first, albedo_pitch, tile, x, y, live, pack_colour(surface, isplat(255)) & hit);
+        if (!colour) continue;
+        shade(xform, nitem, world, view, lamp_info, lamp, nlamp, surface, up, way, point, rgb);
+        sky_behind(sky, nsky, way[2], hit, rgb);
+        put_int((int *)colour, colour_first, colour_pitch, tile, x, y, live, pack_colour(rgb, hit & isplat(255)));
+    }
+}

@@ -1,0 +1,233 @@
+/*
+ * The renderer: owns the tables that the kernel reads and launches it.
+ *
+ * Invariants: R1  all memory is taken when it is made; a run allocates nothing.  R2  the kernel's tables change only
+ * with the look's version.
+ */
+#include "kernel/kernel.h"
+#include "render/lens.h"
+#include "render/look.h"
+#include "render/render.h"
+
+#include <string.h>
+
+extern const sti_kernel sti_k_render;
+
+/* As in render.k.h. */
+enum { PATCH = 16, PATCH_SIZE = 8, MAX_EDGE = 16384 };
+
+struct sti_renderer {
+    stet_stage *stage;
+    stet_device *device;
+    stet_camera *cameras;
+    int ncamera, npatch;
+    int *chosen;       /* [nworld], staging for worlds */
+    bool *asked;       /* [nworld], all false between runs */
+    double *lens_rows; /* [ncamera][STI_LENS_ROW], what `lens` holds */
+    sti_geoms *geoms;
+    sti_look look;
+    stet_array *lens, *patch, *worlds;
+    sti_version version;
+};
+
+static int patches_along(int pixels) { return (pixels + PATCH - 1) / PATCH; }
+
+static stet_result check_camera(const stet_stage *stage, const stet_camera *camera)
+{
+    if (camera->prim < 0 || camera->prim >= stet_stage_capacity(stage))
+        return sti_error(STET_INVALID_ARGUMENT, "camera %s: prim %d does not exist; the stage has %d", camera->name,
+                         camera->prim, stet_stage_count(stage));
+    if (camera->width < 1 || camera->height < 1 || camera->width > MAX_EDGE || camera->height > MAX_EDGE)
+        return sti_error(STET_INVALID_ARGUMENT, "camera %s: size %d x %d; give 1 to %d pixels each way", camera->name,
+                         camera->width, camera->height, MAX_EDGE);
+    return STET_OK;
+}
+
+static stet_result make_lenses(sti_renderer *r)
+{
+    STI_TRY(sti_alloc(&r->lens_rows, (size_t)r->ncamera * STI_LENS_ROW * sizeof *r->lens_rows, "lenses"));
+    for (int c = 0; c < r->ncamera; ++c) {
+        sti_lens lens;
+        STI_TRY(sti_lens_of(r->stage, &r->cameras[c], &lens));
+        sti_lens_row(&lens, &r->cameras[c], &r->lens_rows[(ptrdiff_t)STI_LENS_ROW * c]);
+    }
+    return sti_reals_new(r->device, "lenses", (int64_t)r->ncamera * STI_LENS_ROW, r->lens_rows, &r->lens);
+}
+
+/* Adds a camera's patches, row by row. */
+static stet_result fill_patches(const sti_renderer *r, int camera, int *rows, int *n)
+{
+    const stet_camera *c = &r->cameras[camera];
+    sti_lens lens;
+    STI_TRY(sti_lens_of(r->stage, c, &lens));
+    for (int y = 0; y < c->height; y += PATCH) {
+        for (int x = 0; x < c->width; x += PATCH) {
+            const int row[PATCH_SIZE] = {camera, x, y, c->prim, c->width, c->height, lens.flat, 0};
+            memcpy(rows + (size_t)PATCH_SIZE * (size_t)(*n)++, row, sizeof row);
+        }
+    }
+    return STET_OK;
+}
+
+static stet_result make_patches(sti_renderer *r)
+{
+    int64_t n = 0;
+    for (int c = 0; c < r->ncamera; ++c)
+        n += (int64_t)patches_along(r->cameras[c].width) * patches_along(r->cameras[c].height);
+    if (n > INT32_MAX / PATCH_SIZE)
+        return sti_error(STET_LIMIT, "%d cameras: together they have too many pixels for one world; make them smaller",
+                         r->ncamera);
+    int *rows;
+    STI_TRY(sti_alloc(&rows, (size_t)n * PATCH_SIZE * sizeof *rows, "patches"));
+    stet_result result = STET_OK;
+    for (int c = 0; c < r->ncamera && !result; ++c) result = fill_patches(r, c, rows, &r->npatch);
+    if (!result) result = sti_ints_new(r->device, "patches", n * PATCH_SIZE, rows, &r->patch);
+    sti_free(rows);
+    return result;
+}
+
+static stet_result make_tables(sti_renderer *r)
+{
+    const stet_worlds *worlds = sti_stage_worlds(r->stage);
+    STI_TRY(sti_alloc(&r->chosen, (size_t)worlds->nworld * sizeof *r->chosen, "worlds to render"));
+    STI_TRY(sti_alloc(&r->asked, (size_t)worlds->nworld * sizeof *r->asked, "worlds to render"));
+    STI_TRY(STI_ARRAY(r->device, "worlds to render", STET_INT, false, &r->worlds, worlds->nworld));
+    STI_TRY(make_lenses(r));
+    STI_TRY(make_patches(r));
+    STI_TRY(sti_geoms_create(r->device, worlds->model, &r->geoms));
+    return sti_look_init(&r->look, r->stage);
+}
+
+stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out)
+{
+    if (!stage || !out || !cameras || ncamera < 1)
+        return sti_error(STET_INVALID_ARGUMENT, "renderer: a stage and at least one camera are needed (%d given)",
+                         ncamera);
+    *out = NULL;
+    if (sti_stage_worlds(stage)->nworld > INT32_MAX / ncamera)
+        return sti_error(STET_LIMIT, "renderer: %lld worlds with %d cameras make more than 2^31 tiles; use fewer",
+                         (long long)sti_stage_worlds(stage)->nworld, ncamera);
+    for (int c = 0; c < ncamera; ++c) STI_TRY(check_camera(stage, &cameras[c]));
+    sti_renderer *r;
+    STI_TRY(sti_alloc(&r, sizeof *r, "renderer"));
+    r->stage = stage;
+    r->device = sti_stage_worlds(stage)->device;
+    r->ncamera = ncamera;
+    r->version = sti_version_new();
+    stet_result result = sti_alloc(&r->cameras, (size_t)ncamera * sizeof *cameras, "cameras");
+    if (!result) {
+        memcpy(r->cameras, cameras, (size_t)ncamera * sizeof *cameras);
+        result = make_tables(r);
+    }
+    if (result) {
+        sti_renderer_destroy(r);
+        return result;
+    }
+    *out = r;
+    return STET_OK;
+}
+
+void sti_renderer_destroy(sti_renderer *r)
+{
+    if (!r) return;
+    sti_look_free(&r->look);
+    sti_geoms_destroy(r->geoms);
+    stet_array_destroy(r->lens);
+    stet_array_destroy(r->patch);
+    stet_array_destroy(r->worlds);
+    sti_free(r->cameras);
+    sti_free(r->chosen);
+    sti_free(r->asked);
+    sti_free(r->lens_rows);
+    sti_free(r);
+}
+
+const sti_version *sti_renderer_look(const sti_renderer *renderer) { return &renderer->version; }
+
+stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)
+{
+    if (camera < 0 || camera >= r->ncamera)
+        return sti_error(STET_INVALID_ARGUMENT, "camera %d: the renderer has cameras 0 to %d", camera, r->ncamera - 1);
+    stet_camera changed = r->cameras[camera];
+    sti_lens lens;
+    changed.fovy = fovy;
+    STI_TRY(sti_lens_of(r->stage, &changed, &lens));
+    sti_lens_row(&lens, &changed, &r->lens_rows[(ptrdiff_t)STI_LENS_ROW * camera]);
+    STI_TRY(sti_reals_write(r->lens, (int64_t)r->ncamera * STI_LENS_ROW, r->lens_rows));
+    r->cameras[camera] = changed;
+    sti_version_bump(&r->version);
+    return STET_OK;
+}
+
+/* Each world must exist and be named once, or two threads would write its pixels. */
+static stet_result choose_worlds(sti_renderer *r, const int *worlds, int n)
+{
+    int64_t nworld = sti_stage_worlds(r->stage)->nworld;
+    stet_result result = STET_OK;
+    int taken = 0;
+    for (; taken < n && !result; ++taken) {
+        int w = worlds[taken];
+        if (w < 0 || w >= nworld)
+            result = sti_error(STET_INVALID_ARGUMENT, "render: world %d does not exist; there are %lld", w,
+                               (long long)nworld);
+        else if (r->asked[w])
+            result = sti_error(STET_INVALID_ARGUMENT, "render: world %d is asked for twice; name each once", w);
+        if (result) break;
+        r->asked[w] = true;
+        r->chosen[taken] = w;
+    }
+    for (int i = 0; i < taken; ++i) r->asked[worlds[i]] = false;
+    return result;
+}
+
+static stet_result check_target(const sti_renderer *r, const sti_target *target)
+{
+    int64_t ntile = sti_stage_worlds(r->stage)->nworld * r->ncamera;
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        const stet_array *tables[] = {target->first[b], target->pitch[b]};
+        if (!target->pixels[b]) continue;
+        for (int i = 0; i < 2; ++i)
+            if (!tables[i] || stet_array_count(tables[i]) != ntile)
+                return sti_error(STET_INVALID_ARGUMENT, "render: buffer %s needs first pixel and pitch of %lld tiles",
+                                 stet_array_name(target->pixels[b]), (long long)ntile);
+    }
+    return STET_OK;
+}
+
+/* Launches the kernel for the n worlds chosen. */
+static stet_result launch(sti_renderer *r, const sti_target *t, int n)
+{
+    stet_array *xform = sti_stage_world(r->stage);
+    const sti_geoms *g = r->geoms;
+    const sti_look *look = &r->look;
+#define BUFFER(b)                                                                                                      \
+    sti_arg_array(t->pixels[b]), sti_arg_array(t->pixels[b] ? t->first[b] : NULL),                                     \
+        sti_arg_array(t->pixels[b] ? t->pitch[b] : NULL)
+    return STI_LAUNCH(sti_k_render, r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
+                      sti_arg_array(r->worlds), sti_arg_array(r->patch), sti_arg_int(r->npatch), sti_arg_array(r->lens),
+                      sti_arg_int(r->ncamera), sti_arg_array(look->shown), sti_arg_int(look->nshown),
+                      sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(g->node),
+                      sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(look->ids),
+                      sti_arg_array(look->look), sti_arg_array(look->lamp_info), sti_arg_array(look->lamp),
+                      sti_arg_int(look->nlamp), sti_arg_array(look->sky), sti_arg_int(look->nsky),
+                      BUFFER(STI_BUFFER_COLOUR), BUFFER(STI_BUFFER_DEPTH), BUFFER(STI_BUFFER_DISTANCE),
+                      BUFFER(STI_BUFFER_NORMAL), BUFFER(STI_BUFFER_ALBEDO), BUFFER(STI_BUFFER_GEOM),
+                      BUFFER(STI_BUFFER_BODY), BUFFER(STI_BUFFER_TYPE));
+#undef BUFFER
+}
+
+stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_target *target)
+{
+    if (n < 0 || (n > 0 && !worlds) || n > sti_stage_worlds(r->stage)->nworld)
+        return sti_error(STET_INVALID_ARGUMENT, "render: a list of 0 to %lld worlds is needed (%d given)",
+                         (long long)sti_stage_worlds(r->stage)->nworld, n);
+    if ((int64_t)n * r->npatch > INT32_MAX)
+        return sti_error(STET_LIMIT, "render: %d worlds of %d patches are more than 2^31; render fewer worlds at once",
+                         n, r->npatch);
+    STI_TRY(check_target(r, target));
+    STI_TRY(choose_worlds(r, worlds, n));
+    if (n == 0) return STET_OK;
+    size_t size = stet_array_bytes(r->worlds);
+    STI_TRY(stet_array_write(r->worlds, r->chosen, size));
+    return launch(r, target, n);
+}

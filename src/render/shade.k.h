@@ -1,0 +1,105 @@
+/*
+ * Light on surfaces: the model of OpenGL's fixed function (The OpenGL Graphics System, version 2.1, section 2.14),
+ * which MuJoCo's materials and lights are made for, worked out at each pixel with the viewer at the camera. Part of
+ * render.k.h.
+ */
+/* Numbers of a geom in `look`. */
+#define LOOK_RGB 0
+#define LOOK_ALPHA 3
+#define LOOK_EMISSION 4  /* times rgb */
+#define LOOK_SPECULAR 5  /* times white */
+#define LOOK_SHININESS 6 /* exponent */
+#define LOOK_SIZE 8
+
+/* Numbers of a lamp: INT prim (-1: the camera) and kind; REAL as named. */
+#define LAMP_PRIM 0
+#define LAMP_POSITIONAL 1
+#define LAMP_AMBIENT 0
+#define LAMP_DIFFUSE 3
+#define LAMP_SPECULAR 6
+#define LAMP_ATTENUATION 9 /* constant, a metre, a square metre */
+#define LAMP_CUTOFF 12     /* cosine of the cone's half angle; below -1: no cone */
+#define LAMP_EXPONENT 13
+#define LAMP_SIZE 16
+
+LFN real dot3(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
+
+LFN void unit3(real *a)
+{
+    real inv = splat(1) / sqrt(dot3(a, a));
+    for (int k = 0; k < 3; ++k) a[k] = a[k] * inv;
+}
+
+/* Where a lamp is (3) and where it shines (3, unit), world frame. */
+LFN void lamp_place(const wreal *xform, int nitem, int world, const ureal *view, int prim, ureal *place)
+{
+    ureal m[12];
+    if (prim < 0) {
+        for (int k = 0; k < 3; ++k) {
+            place[k] = view[VIEW_EYE + k];
+            place[3 + k] = -view[VIEW_BACK + k];
+        }
+        return;
+    }
+    xform_of(xform, nitem, world, prim, m);
+    ureal axis[3] = {m[2], m[6], m[10]}, inv = 1 / usqrt(udot(axis, axis));
+    for (int k = 0; k < 3; ++k) {
+        place[k] = m[4 * k + 3];
+        place[3 + k] = -(axis[k] * inv);
+    }
+}
+
+/*
+ * How much of a positional lamp arrives: attenuation and cone. to: unit, from the surface to the lamp, `far` metres
+ * away.
+ */
+LFN real lamp_reach(const ureal *lamp, const ureal *shine, const real *to, real far)
+{
+    const ureal *a = lamp + LAMP_ATTENUATION;
+    real reach = splat(1) / fma(fma(splat(a[2]), far, splat(a[1])), far, splat(a[0]));
+    if (lamp[LAMP_CUTOFF] >= -1) {
+        real along = -fma(to[2], splat(shine[2]), fma(to[1], splat(shine[1]), to[0] * splat(shine[0])));
+        mask inside = le(splat(lamp[LAMP_CUTOFF]), along);
+        real cone = splat(1);
+        if (lamp[LAMP_EXPONENT] > 0) cone = pow(rmax(along, splat(0)), splat(lamp[LAMP_EXPONENT]));
+        reach = select(inside, reach * cone, splat(0));
+    }
+    return reach;
+}
+
+/*
+ * Adds what one lamp gives. surface: LOOK_SIZE numbers; n, back: unit, toward the viewer; point: of the surface, all
+ * world frame.
+ */
+LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const real *surface, const real *n,
+                  const real *back, const real *point, real *rgb)
+{
+    real to[3], half[3], reach = splat(1);
+    for (int k = 0; k < 3; ++k) to[k] = positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
+    if (positional) {
+        real far = sqrt(dot3(to, to));
+        unit3(to);
+        reach = lamp_reach(lamp, place + 3, to, far);
+    }
+    real facing = rmax(dot3(n, to), splat(0)), shine = splat(0);
+    if (lamp[LAMP_SPECULAR] + lamp[LAMP_SPECULAR + 1] + lamp[LAMP_SPECULAR + 2] > 0) {
+        for (int k = 0; k < 3; ++k) half[k] = to[k] + back[k];
+        unit3(half);
+        shine = pow(rmax(dot3(n, half), splat(0)), surface[LOOK_SHININESS]) * surface[LOOK_SPECULAR];
+        shine = select(lt(splat(0), facing), shine, splat(0));
+    }
+    for (int k = 0; k < 3; ++k) {
+        real matt = fma(facing, splat(lamp[LAMP_DIFFUSE + k]), splat(lamp[LAMP_AMBIENT + k]));
+        real sum = fma(shine, splat(lamp[LAMP_SPECULAR + k]), matt * surface[LOOK_RGB + k]);
+        rgb[k] = fma(reach, sum, rgb[k]);
+    }
+}
+
+/* Colour of 0 … 1 a channel as bytes R G B A. Clamped, nearest, halves to even; no gamma, as in MuJoCo. */
+LFN lint pack_colour(const real *rgb, lint alpha)
+{
+    lint packed = ishl(alpha, 24);
+    for (int k = 0; k < 3; ++k)
+        packed = packed | ishl(to_int(rint(clamp(rgb[k], splat(0), splat(1)) * splat(255))), 8 * k);
+    return packed;
+}

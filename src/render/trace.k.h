@@ -1,0 +1,63 @@
+/*
+ * Rays of a patch against its candidates. Part of render.k.h.
+ *
+ * A ray is not made unit: it goes one metre along the view axis for each unit of t, so t is the depth. Candidates come
+ * in the order of geoms and a hit must be strictly nearer, so ties go to the lower id.
+ */
+/*
+ * A candidate is 12 numbers: camera axes seen from the geom's frame (3 x 3, columns right, up, back), then the eye in
+ * that frame.
+ */
+#define CANDIDATE_SIZE 12
+
+/* Any invertible transform will do, so that scale works too: t stays what it is. m: 3 x 4 by rows. */
+LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
+{
+    ureal scale = 1 / xform_det(m);
+    for (int k = 0; k < 3; ++k) { /* row k of the inverse: product of the two other columns */
+        int a = (k + 1) % 3, b = (k + 2) % 3;
+        ureal row[3], from[3];
+        for (int r = 0; r < 3; ++r) {
+            int i = (r + 1) % 3, j = (r + 2) % 3;
+            row[r] = ufma(m[4 * i + a], m[4 * j + b], -(m[4 * j + a] * m[4 * i + b])) * scale;
+            from[r] = view[VIEW_EYE + r] - m[4 * r + 3];
+        }
+        for (int j = 0; j < 3; ++j) candidate[3 * k + j] = udot(row, view + VIEW_RIGHT + 3 * j);
+        candidate[9 + k] = udot(row, from);
+    }
+}
+
+/* Lanes' rays in a geom's frame. */
+LFN void candidate_ray(const ureal *candidate, int flat, real u, ureal v, real *o, real *d)
+{
+    for (int k = 0; k < 3; ++k) {
+        const ureal *axes = candidate + 3 * k;
+        if (flat) {
+            o[k] = fma(splat(axes[0]), u, splat(ufma(axes[1], v, candidate[9 + k])));
+            d[k] = splat(-axes[2]);
+        } else {
+            o[k] = splat(candidate[9 + k]);
+            d[k] = fma(splat(axes[0]), u, splat(ufma(axes[1], v, -axes[2])));
+        }
+    }
+}
+
+/* Nearest hit so far: t, geom, and its normal n in the camera's frame, of any length. Takes in one more candidate. */
+LFN void trace_candidate(const ureal *candidate, const int *shown, const ureal *size, const int *data,
+                         const ureal *node, const ureal *tri, const ureal *elevation, int flat, real u, ureal v,
+                         mask live, real *t, lint *geom, real *n)
+{
+    real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
+    int g = shown[SHOWN_GEOM];
+    candidate_ray(candidate, flat, u, v, o, d);
+    ray_geom(shown[SHOWN_TYPE], size + 4 * g, data + 4 * g, node, tri, elevation, o, d, live, near, t, local);
+    mask hit = lt(*t, near);
+    if (any(hit)) {
+        *geom = iselect(hit, isplat(g), *geom);
+        for (int k = 0; k < 3; ++k) {
+            real turned = splat(candidate[k]) * local[0];
+            turned = fma(splat(candidate[3 + k]), local[1], turned);
+            n[k] = select(hit, fma(splat(candidate[6 + k]), local[2], turned), n[k]);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+/*
+ * The same bits: over instruction sets, threads, batches and the place of a pixel in the grid of patches; and NaN stays
+ * in its world.
+ *
+ * Poses are made of small integers and one square root, so they are the same on every machine; the hashes below are
+ * committed.
+ */
+#include "render/pictures.h"
+
+static const char scene[] =
+    "<mujoco><visual><headlight ambient='.2 .2 .2' diffuse='.3 .3 .3'/></visual><asset>"
+    "<texture type='skybox' builtin='gradient' rgb1='.7 .8 .9' rgb2='.2 .3 .4' width='32' height='192'/>"
+    "<material name='a' rgba='.9 .4 .2 1' specular='.6' shininess='.4'/><material name='b' rgba='.2 .5 .8 1' "
+    "emission='.2'/>"
+    "<mesh name='lump' vertex='.3 0 0 -.3 0 0 0 .25 0 0 -.25 0 0 0 .4 0 0 -.2 .2 .2 .1'/>"
+    "<hfield name='bumps' nrow='4' ncol='5' size='1.5 1.5 .3 .1' elevation='0 1 0 2 1 1 3 1 0 1 2 0 1 1 3 0 1 0 2 "
+    "1'/></asset><worldbody>"
+    "<light name='sun' directional='true' dir='-.4 .3 -.8' diffuse='.5 .5 .4' specular='.3 .3 .3'/>"
+    "<light name='spot' type='spot' pos='0 0 3' dir='.1 0 -1' cutoff='40' exponent='6' attenuation='1 .1 .05'/>"
+    "<geom type='plane' size='0 0 1' pos='0 0 -1.2' material='b'/><geom type='hfield' hfield='bumps' pos='0 0 -1.1'/>"
+    "<body><freejoint/><geom type='box' size='.3 .2 .1' material='a'/></body>"
+    "<body><freejoint/><geom type='sphere' size='.25' material='b'/><geom type='sphere' size='.1' pos='.2 0 "
+    ".1'/></body>"
+    "<body><freejoint/><geom type='capsule' size='.1 .3' material='a'/></body>"
+    "<body><freejoint/><geom type='cylinder' size='.15 .2' rgba='.3 .8 .3 1'/></body>"
+    "<body><freejoint/><geom type='ellipsoid' size='.1 .2 .3' material='b'/></body>"
+    "<body><freejoint/><geom type='mesh' mesh='lump' material='a'/><camera name='rider' pos='0 0 .5' fovy='80'/></body>"
+    "<camera name='far' pos='0 -4 1.5' xyaxes='1 0 0 0 .35 .94' fovy='45'/>"
+    "<camera name='small' pos='0 0 1' resolution='64 64' focal='1 1' sensorsize='2 2'/>"
+    "<camera name='large' pos='0 0 1' resolution='80 80' focal='1 1' sensorsize='2.5 2.5'/>"
+    "</worldbody></mujoco>";
+
+enum { NWORLD = 19, NBODY = 7, RIDER = 1, SMALL = 2, LARGE = 3, GRID_SHIFT = 8 };
+
+/* Pose of body b of world w: position on a grid of sixteenths, orientation from integers. */
+static void pose(int w, int b, float pos[3], float quat[4])
+{
+    unsigned h = (unsigned)(w * 7 + b) * 2654435761u;
+    float sum = 0;
+    for (int k = 0; k < 3; ++k) pos[k] = (float)((int)(h >> (8 * k) & 31) - 16) / 16.0f;
+    for (int k = 0; k < 4; ++k) quat[k] = (float)((int)(h >> (7 * k) & 15) - 8 + (k == 0 ? 17 : 0));
+    for (int k = 0; k < 4; ++k) sum += quat[k] * quat[k];
+    for (int k = 0; k < 4; ++k) quat[k] /= sqrtf(sum);
+}
+
+/* Writes the poses of the worlds from `first` on; with `broken` that world's second body has a NaN. */
+static void write_poses(pictures *p, int first, int broken)
+{
+    float *pos = calloc((size_t)p->nworld * NBODY * 3, sizeof *pos),
+          *quat = calloc((size_t)p->nworld * NBODY * 4, sizeof *quat);
+    for (int w = 0; w < p->nworld; ++w) {
+        quat[4 * w * NBODY] = 1;
+        for (int b = 1; b < NBODY; ++b) pose(first + w, b, pos + 3 * (w * NBODY + b), quat + 4 * (w * NBODY + b));
+    }
+    if (broken >= 0) pos[3 * (broken * NBODY + 2)] = NAN;
+    stet_array *xpos, *xquat;
+    OK(stet_worlds_array(p->worlds, "xpos", &xpos));
+    OK(stet_worlds_array(p->worlds, "xquat", &xquat));
+    OK(stet_array_write(xpos, pos, stet_array_bytes(xpos)));
+    OK(stet_array_write(xquat, quat, stet_array_bytes(xquat)));
+    free(pos);
+    free(quat);
+}
+
+static void named_camera(pictures *p, const char *name, int width, int height)
+{
+    pictures_model_camera(p, mj_name2id(p->model->mj, mjOBJ_CAMERA, name), width, height);
+}
+
+static void open_scene(pictures *p, int first, int64_t nworld, const char *isa, int threads)
+{
+    pictures_open(p, scene, nworld, isa, threads);
+    named_camera(p, "far", 50, 33);
+    named_camera(p, "rider", 96, 64);
+    named_camera(p, "small", 64, 64);
+    named_camera(p, "large", 80, 80);
+    pictures_ready(p);
+    write_poses(p, first, -1);
+    pictures_run(p);
+}
+
+static void all_hashes(pictures *p, uint64_t hash[STI_BUFFER_COUNT])
+{
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) OK(stet_array_hash(p->target.pixels[b], &hash[b]));
+}
+
+static const uint64_t golden[STI_BUFFER_COUNT] = {
+    0xdf0ac9ef9aba9684, 0xf810d6f39baa0e35, 0x1000246b3bd357fd, 0xf50f856b7c02e222,
+    0xf1a603dd05c7385b, 0x6d10bd17b648c531, 0x39710aaae99daf98, 0x77f9539cfa44b53f,
+};
+
+static void test_golden_hashes(void **state)
+{
+    (void)state;
+    static const char *const isas[] = {"portable", "w1", "avx2", "avx512"};
+    for (int i = 0; i < 4; ++i) {
+        sti_isa isa;
+        if (!sti_isa_find(isas[i], &isa) || !sti_isa_available(isa)) continue;
+        for (int threads = 1; threads <= 3; threads += 2) {
+            pictures p;
+            uint64_t hash[STI_BUFFER_COUNT];
+            open_scene(&p, 0, NWORLD, isas[i], threads);
+            all_hashes(&p, hash);
+            for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+                if (hash[b] != golden[b])
+                    print_message("%s, %d threads, buffer %d: 0x%016llx\n", isas[i], threads, b,
+                                  (unsigned long long)hash[b]);
+            assert_memory_equal(hash, golden, sizeof hash);
+            pictures_close(&p);
+        }
+    }
+}
+
+static void test_world_of_many_as_alone(void **state)
+{
+    (void)state;
+    pictures many, one;
+    open_scene(&many, 0, NWORLD, NULL, 2);
+    for (int w = 0; w < NWORLD; w += 6) {
+        open_scene(&one, w, 1, NULL, 1);
+        for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+            assert_true(pictures_hash(&many, (sti_buffer)b, w) == pictures_hash(&one, (sti_buffer)b, 0));
+        pictures_close(&one);
+    }
+    assert_true(pictures_hash(&many, STI_BUFFER_DEPTH, 0) != pictures_hash(&many, STI_BUFFER_DEPTH, 1));
+    pictures_close(&many);
+}
+
+/*
+ * The small camera sees, pixel by pixel, exactly the rays of the middle of the large one, in other patches with other
+ * candidates.
+ */
+static void test_patches_change_no_pixel(void **state)
+{
+    (void)state;
+    pictures p;
+    open_scene(&p, 0, NWORLD, NULL, 2);
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        size_t pixel = 4 * (size_t)sti_buffer_channels((sti_buffer)b);
+        char *bytes = pictures_read(&p, (sti_buffer)b);
+        for (int w = 0; w < NWORLD; ++w)
+            for (int y = 0; y < 64; ++y) {
+                int64_t a = pictures_first(&p, w, SMALL) + 64 * y;
+                int64_t c = pictures_first(&p, w, LARGE) + 80 * (y + GRID_SHIFT) + GRID_SHIFT;
+                assert_memory_equal(bytes + (size_t)a * pixel, bytes + (size_t)c * pixel, 64 * pixel);
+            }
+        free(bytes);
+    }
+    pictures_close(&p);
+}
+
+static void test_nan_stays_in_its_world(void **state)
+{
+    (void)state;
+    enum { BROKEN = 5 };
+    pictures good, bad;
+    open_scene(&good, 0, NWORLD, NULL, 2);
+    open_scene(&bad, 0, NWORLD, NULL, 2);
+    write_poses(&bad, 0, BROKEN);
+    pictures_run(&bad);
+    for (int w = 0; w < NWORLD; ++w)
+        for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+            bool same = pictures_hash(&good, (sti_buffer)b, w) == pictures_hash(&bad, (sti_buffer)b, w);
+            assert_true(same == (w != BROKEN));
+        }
+    int *body = pictures_read(&bad, STI_BUFFER_BODY);
+    float *depth = pictures_read(&bad, STI_BUFFER_DEPTH);
+    for (int64_t i = BROKEN * bad.npixel; i < (BROKEN + 1) * bad.npixel; ++i) {
+        assert_int_not_equal(body[i], 2);
+        assert_true(depth[i] > 0);
+    }
+    free(body);
+    free(depth);
+    pictures_close(&good);
+    pictures_close(&bad);
+}
+
+/* A camera on a body whose pose is NaN sees nothing. */
+static void test_nan_camera_sees_nothing(void **state)
+{
+    (void)state;
+    pictures p;
+    open_scene(&p, 0, 2, NULL, 1);
+    stet_array *xpos;
+    float pos[2 * NBODY * 3];
+    OK(stet_worlds_array(p.worlds, "xpos", &xpos));
+    OK(stet_array_read(xpos, pos, sizeof pos));
+    pos[3 * (NBODY - 1)] = NAN;
+    OK(stet_array_write(xpos, pos, sizeof pos));
+    pictures_run(&p);
+    int *geom = pictures_read(&p, STI_BUFFER_GEOM);
+    float *depth = pictures_read(&p, STI_BUFFER_DEPTH);
+    int64_t first = pictures_first(&p, 0, RIDER), hits = 0;
+    for (int64_t i = first; i < first + 96 * 64; ++i) {
+        assert_int_equal(geom[i], -1);
+        assert_true(isinf(depth[i]));
+    }
+    for (int64_t i = p.npixel; i < 2 * p.npixel; ++i) hits += geom[i] >= 0;
+    assert_true(hits > 0);
+    free(geom);
+    free(depth);
+    pictures_close(&p);
+}
+
+/* The double build of the same source sees the same geoms, but for pixels on edges. */
+static void test_double_build(void **state)
+{
+    (void)state;
+    pictures p[2];
+    int *geom[2], differ = 0, hits = 0;
+    for (int i = 0; i < 2; ++i) {
+        pictures_open(&p[i], scene, 1, i ? "f64" : NULL, 1);
+        named_camera(&p[i], "far", 160, 120);
+        pictures_ready(&p[i]);
+        pictures_run(&p[i]);
+        geom[i] = pictures_read(&p[i], STI_BUFFER_GEOM);
+    }
+    for (int64_t i = 0; i < p[0].npixel; ++i) {
+        differ += geom[0][i] != geom[1][i];
+        hits += geom[0][i] > 1;
+    }
+    print_message("%d pixels of bodies, %d differ\n", hits, differ);
+    assert_true(differ <= 20);
+    assert_true(hits > 200);
+    for (int i = 0; i < 2; ++i) {
+        free(geom[i]);
+        pictures_close(&p[i]);
+    }
+}
+
+/* Pictures of odd sizes: nothing beyond their edges is written, and all of them is. */
+static void test_odd_sizes(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{1, 1}, {7, 5}, {17, 3}, {640, 3}, {33, 47}};
+    static const char *const isas[] = {"portable", "w1", NULL};
+    for (int i = 0; i < 3; ++i)
+        for (int s = 0; s < 5; ++s) {
+            pictures p;
+            pictures_open(&p, "<mujoco><worldbody><geom type='sphere' size='9'/></worldbody></mujoco>", 2, isas[i], 1);
+            const double eye[3] = {0, -1, 0}, target[3] = {0, 0, 0};
+            pictures_camera(&p, eye, target, 60, sizes[s][0], sizes[s][1]);
+            pictures_ready(&p);
+            size_t n = stet_array_bytes(p.target.pixels[STI_BUFFER_GEOM]) / sizeof(int);
+            int *geom = malloc(n * sizeof *geom);
+            for (size_t k = 0; k < n; ++k) geom[k] = 99;
+            OK(stet_array_write(p.target.pixels[STI_BUFFER_GEOM], geom, n * sizeof *geom));
+            const int last = 1;
+            OK(sti_renderer_run(p.renderer, &last, 1, &p.target));
+            OK(stet_array_read(p.target.pixels[STI_BUFFER_GEOM], geom, n * sizeof *geom));
+            for (size_t k = 0; k < n; ++k) assert_int_equal(geom[k], k < n / 2 ? 99 : 0);
+            free(geom);
+            pictures_close(&p);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden_hashes),
+        cmocka_unit_test(test_world_of_many_as_alone),
+        cmocka_unit_test(test_patches_change_no_pixel),
+        cmocka_unit_test(test_nan_stays_in_its_world),
+        cmocka_unit_test(test_nan_camera_sees_nothing),
+        cmocka_unit_test(test_odd_sizes),
+        cmocka_unit_test(test_double_build),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
