@@ -1,0 +1,18 @@
+/*
+ * All of stet for programs that use it. The kernel language (lang.h) is for kernels, and is included by them alone.
+ */
+#ifndef STET_STET_H
+#define STET_STET_H
+
+#include "base.h"
+#include "device.h"
+#include "mechanisms.h"
+#include "model.h"
+#include "render.h"
+#include "sim.h"
+#include "stage.h"
+#include "step.h"
+#include "tiles.h"
+#include "worlds.h"
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Controls of all worlds: the hold position, and smooth random ones around it.
+ *
+ * Random controls go from knot to knot, a straight line between two. A knot is drawn from (seed, world, knot), so no
+ * world remembers anything.
+ */
+#include "stet/lang.h"
+
+#include "worlds/random.k.h"
+
+/* ctrl [nu] = hold [nu]. */
+world_kernel void k_control_hold(real *ctrl, const ureal *hold, int nu)
+{
+    each (i, nu) put(ctrl, i, splat(hold[i]));
+}
+
+/* Four numbers of a knot; knot 0 is the hold position itself. */
+LFN void ck_knot(real u[4], int group, lint world, int stream, int knot, int seed_low, int seed_high)
+{
+    lint c[4] = {isplat(group), isplat(stream), world, isplat(knot)};
+    rk_philox(c, isplat(seed_low), isplat(seed_high));
+    for (int k = 0; k < 4; ++k) u[k] = knot == 0 ? splat(0) : rk_uniform(c[k]);
+}
+
+/*
+ * ctrl [nu] = clamp(hold + scale * half * u), low … high; u: the part t of the way from a knot to the next. hold,
+ * half, low, high [nu] are plain.
+ */
+world_kernel void k_control_noise(real *ctrl, const ureal *hold, const ureal *half, const ureal *low, const ureal *high,
+                                  int nu, ureal scale, int knot, int next, ureal t, int stream, int seed_low,
+                                  int seed_high, int world)
+{
+    each (g, (nu + 3) / 4) {
+        real from[4], to[4];
+        ck_knot(from, g, lane() + isplat(world), stream, knot, seed_low, seed_high);
+        ck_knot(to, g, lane() + isplat(world), stream, next, seed_low, seed_high);
+        for (int k = 0; k < 4; ++k) {
+            int i = 4 * g + k;
+            if (i >= nu) continue;
+            real u = fma(splat(t), to[k] - from[k], from[k]);
+            real x = fma(splat(scale * half[i]), u, splat(hold[i]));
+            put(ctrl, i, clamp(x, splat(low[i]), splat(high[i])));
+        }
+    }
+}

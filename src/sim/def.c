@@ -1,0 +1,118 @@
+/* What a definition of a sim asks for: defaults, and all that can be refused before anything is made. */
+#include "sim/sim.h"
+
+#include "model/model.h"
+#include "render/render.h"
+
+#include <unistd.h>
+
+enum { SIM_COOKIE = 0x57e75101, DEFAULT_SIZE = 128, MAX_SIZE = 16384, MAX_IN_FLIGHT = 16 };
+
+stet_sim_def stet_default_sim_def(void)
+{
+    return (stet_sim_def){.cookie = SIM_COOKIE,
+                          .device = stet_default_device_def(),
+                          .nworld = 1,
+                          .physics = STET_PHYSICS_AUTO,
+                          .keyframe = -2,
+                          .frames_in_flight = 2};
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+static stet_result check_size(int pixels, const char *side)
+{
+    if (pixels < 0)
+        return sti_error(STET_INVALID_ARGUMENT, "sim: %s is %d pixels; give 1 to %d, or 0 for %d", side, pixels,
+                         MAX_SIZE, DEFAULT_SIZE);
+    if (pixels > MAX_SIZE)
+        return sti_error(STET_LIMIT, "sim: %s is %d pixels; at most %d are possible", side, pixels, MAX_SIZE);
+    return STET_OK;
+}
+
+static stet_result check_frames(const stet_sim_def *def)
+{
+    STI_TRY(check_size(def->width, "width"));
+    STI_TRY(check_size(def->height, "height"));
+    if (def->outputs >> STET_OUTPUT_COUNT)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "sim: outputs 0x%x has bits beyond the %d outputs; use 1u << STET_OUTPUT_x",
+                         (unsigned)def->outputs, STET_OUTPUT_COUNT);
+    if (def->frames_in_flight < 1 || def->frames_in_flight > MAX_IN_FLIGHT)
+        return sti_error(STET_INVALID_ARGUMENT, "sim: %d frames in flight; 1 to %d are possible", def->frames_in_flight,
+                         MAX_IN_FLIGHT);
+    return STET_OK;
+}
+
+static stet_result check_keyframe(const mjModel *m, int keyframe)
+{
+    if (keyframe >= -2 && keyframe < (int)m->nkey) return STET_OK;
+    if (m->nkey == 0)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "sim: keyframe %d: the model has none; use -1 for its qpos0, or leave it at -2", keyframe);
+    return sti_error(STET_INVALID_ARGUMENT,
+                     "sim: keyframe %d: the model has keyframes 0 to %d; use one of them, or -1 for its qpos0",
+                     keyframe, (int)m->nkey - 1);
+}
+
+stet_result sti_sim_check(const stet_model *model, const stet_sim_def *def)
+{
+    if (def->cookie != SIM_COOKIE)
+        return sti_error(STET_INVALID_ARGUMENT, "sim: the def is not initialised; start from stet_default_sim_def()");
+    if (def->nworld < 1)
+        return sti_error(STET_INVALID_ARGUMENT, "sim: %lld worlds; ask for at least 1", (long long)def->nworld);
+    if (def->nworld > INT32_MAX)
+        return sti_error(STET_LIMIT, "sim: %lld worlds; at most %d are possible", (long long)def->nworld, INT32_MAX);
+    if ((unsigned)def->physics > STET_PHYSICS_EXTERNAL)
+        return sti_error(STET_INVALID_ARGUMENT, "sim: there is no physics %d; use auto, mujoco or external",
+                         (int)def->physics);
+    STI_TRY(check_keyframe(model->mj, def->keyframe));
+    return check_frames(def);
+}
+
+/*
+ * Memory is given out before it exists, and the system ends who then uses it; so frames that cannot be there are
+ * refused first. A frame has its native pixels, and for rgb the tensor made of them; there is a place more than
+ * frames in flight.
+ */
+stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size_t real_size)
+{
+    double pixel = 0;
+    bool painted[STI_BUFFER_COUNT] = {false};
+    for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
+        if (!(resolved->outputs >> i & 1u)) continue;
+        sti_buffer b = sti_output_buffer((stet_output)i);
+        size_t element = sti_buffer_dtype(b) == STET_REAL ? real_size : 4;
+        if (!painted[b]) pixel += (double)element * sti_buffer_channels(b);
+        if (i == STET_OUTPUT_RGB) pixel += stet_output_channels(STET_OUTPUT_RGB);
+        painted[b] = true;
+    }
+    double world = pixel * resolved->width * resolved->height * ncamera * (resolved->frames_in_flight + 1);
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return STET_OK;
+    double have = (double)pages * (double)page, need = world * (double)resolved->nworld;
+    if (need <= have) return STET_OK;
+    return sti_error(STET_LIMIT,
+                     "sim: pictures of %lld worlds, %d cameras, %d x %d pixels and %d frames in flight need %.1f GB, "
+                     "this machine has "
+                     "%.1f GB; ask for fewer or smaller ones",
+                     (long long)resolved->nworld, ncamera, resolved->width, resolved->height,
+                     resolved->frames_in_flight, need / 1e9, have / 1e9);
+}
+
+/* ---- what is meant ----------------------------------------------------------------------------------------------- */
+
+static int default_keyframe(const mjModel *m)
+{
+    int home = mj_name2id(m, mjOBJ_KEY, "home");
+    return home >= 0 ? home : m->nkey > 0 ? 0 : -1;
+}
+
+stet_sim_def sti_sim_resolve(const stet_model *model, const stet_sim_def *def)
+{
+    stet_sim_def resolved = *def;
+    if (resolved.keyframe == -2) resolved.keyframe = default_keyframe(model->mj);
+    if (resolved.width == 0) resolved.width = DEFAULT_SIZE;
+    if (resolved.height == 0) resolved.height = DEFAULT_SIZE;
+    return resolved;
+}

@@ -1,0 +1,186 @@
+/*
+ * Frames: starting them, reading them, and worlds that were put back in between.
+ *
+ *   F1  requests are in canonical order: camera by camera, output by output
+ */
+#include "sim/sim.h"
+
+#include "base/hash.h"
+#include "stage/stage.h"
+
+#include <string.h>
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static int count_bits(uint32_t bits) { return __builtin_popcount(bits); }
+
+/* One request for each (camera, output), in the output's own element type and with all its channels. */
+static void list_requests(const stet_sim *sim, stet_tile_request *requests)
+{
+    int n = 0;
+    for (int c = 0; c < sim->ncamera; ++c)
+        for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
+            if (!(sim->outputs >> i & 1u)) continue;
+            requests[n++] =
+                (stet_tile_request){.camera = c, .output = (stet_output)i, .dtype = stet_output_dtype((stet_output)i)};
+        }
+}
+
+/* Number of the request for an output of a camera. */
+static stet_result find_request(const stet_sim *sim, int camera, stet_output output, int *request)
+{
+    if (!sim->tiles) return sti_error(STET_STATE, "sim: it was made without outputs; set `outputs` in its def");
+    if (camera < 0 || camera >= sim->ncamera)
+        return sti_error(STET_NOT_FOUND, "sim: there is no camera %d; it has %d, from 0", camera, sim->ncamera);
+    if ((unsigned)output >= STET_OUTPUT_COUNT)
+        return sti_error(STET_NOT_FOUND, "sim: there is no output %d", (int)output);
+    if (!(sim->outputs >> output & 1u))
+        return sti_error(STET_NOT_FOUND, "sim: output %s was not asked for; add it to `outputs` in the sim's def",
+                         stet_output_name(output));
+    *request = camera * sim->noutput + count_bits(sim->outputs & ((1u << output) - 1));
+    return STET_OK;
+}
+
+static stet_result make_tiles(stet_sim *sim, const stet_sim_def *resolved)
+{
+    stet_tiles_def def = stet_default_tiles_def();
+    stet_tile_request *requests;
+    def.cameras = sim->cameras;
+    def.ncamera = sim->ncamera;
+    def.nrequest = sim->ncamera * sim->noutput;
+    def.frames_in_flight = resolved->frames_in_flight;
+    STI_TRY(sti_alloc(&requests, (size_t)def.nrequest * sizeof *requests, "requests"));
+    list_requests(sim, requests);
+    def.requests = requests;
+    stet_result result = stet_tiles_create(sim->stage, &def, &sim->tiles);
+    sti_free(requests);
+    return result;
+}
+
+stet_result sti_sim_make_frames(stet_sim *sim, const stet_sim_def *resolved)
+{
+    size_t n = (size_t)sim->worlds->nworld;
+    STI_TRY(sti_alloc(&sim->seen, n * sizeof *sim->seen, "numbers of resets"));
+    STI_TRY(sti_alloc(&sim->again, n, "worlds to render again"));
+    sim->newest = -1;
+    sim->outputs = resolved->outputs;
+    sim->noutput = count_bits(resolved->outputs);
+    return sim->outputs ? make_tiles(sim, resolved) : STET_OK;
+}
+
+/* ---- starting frames --------------------------------------------------------------------------------------------- */
+
+/*
+ * Brings poses and transforms up to date ahead of the renderer, so that their time is known. Only where asking again
+ * costs nothing: else the renderer alone asks.
+ */
+static stet_result time_scene(stet_sim *sim)
+{
+    const sti_mechanisms *m = &sim->device->mechanisms;
+    if (m->options.audit || !sti_enabled(m, STET_MECH_pose_sync) || !sti_enabled(m, STET_MECH_hierarchy))
+        return STET_OK;
+    STI_TRY_TIMED(sim, pose, sti_array_ensure(sim->worlds->field[STI_FIELD_xpos]));
+    STI_TRY_TIMED(sim, hierarchy, sti_array_ensure(sti_stage_world(sim->stage)));
+    return STET_OK;
+}
+
+/* mask NULL: all worlds. */
+static stet_result render(stet_sim *sim, const uint8_t *mask, int64_t *frame)
+{
+    STI_TRY(time_scene(sim));
+    STI_TRY_TIMED(sim, render, stet_tiles_render(sim->tiles, mask, &sim->newest));
+    memcpy(sim->seen, sim->worlds->resets, (size_t)sim->worlds->nworld * sizeof *sim->seen);
+    if (frame) *frame = sim->newest;
+    return STET_OK;
+}
+
+stet_result stet_sim_render(stet_sim *sim, int64_t *frame)
+{
+    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_render: sim must not be NULL");
+    if (!sim->tiles)
+        return sti_error(STET_STATE,
+                         "sim: it was made without outputs, there is nothing to render; set `outputs` in its def");
+    return render(sim, NULL, frame);
+}
+
+void sti_sim_all_put_back(stet_sim *sim) { memset(sim->seen, 0xff, (size_t)sim->worlds->nworld * sizeof *sim->seen); }
+
+/* Worlds that were put back since the latest frame, if there is one (S3), are rendered again. */
+static stet_result render_put_back(stet_sim *sim)
+{
+    bool any = false;
+    if (sim->newest < 0) return STET_OK;
+    for (int64_t w = 0; w < sim->worlds->nworld; ++w) {
+        sim->again[w] = sim->seen[w] != sim->worlds->resets[w];
+        any = any || sim->again[w];
+    }
+    return any ? render(sim, sim->again, NULL) : STET_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static stet_result tensor_of(stet_sim *sim, int64_t frame, int request, stet_array **out)
+{
+    if (frame == STET_FRAME_LATEST) STI_TRY(render_put_back(sim));
+    STI_TRY_TIMED(sim, extract, stet_tiles_read(sim->tiles, frame, request, out));
+    return STET_OK;
+}
+
+stet_result stet_sim_tensor(stet_sim *sim, int64_t frame, int camera, stet_output output, stet_array **out)
+{
+    int request = 0;
+    if (!sim || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_tensor: sim and out must not be NULL");
+    *out = NULL;
+    STI_TRY(find_request(sim, camera, output, &request));
+    return tensor_of(sim, frame, request, out);
+}
+
+stet_result stet_sim_read(stet_sim *sim, int64_t frame, int camera, stet_output output, void *out, size_t size)
+{
+    stet_array *tensor;
+    int request = 0;
+    if (!sim || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_read: sim and out must not be NULL");
+    STI_TRY(find_request(sim, camera, output, &request));
+    if (size != stet_sim_output_bytes(sim, camera, output))
+        return sti_error(STET_INVALID_ARGUMENT, "stet_sim_read: %zu bytes given for %s of camera %s, which has %zu",
+                         size, stet_output_name(output), sim->cameras[camera].name,
+                         stet_sim_output_bytes(sim, camera, output));
+    STI_TRY(tensor_of(sim, frame, request, &tensor));
+    STI_TRY_TIMED(sim, read, stet_array_read(tensor, out, size));
+    return STET_OK;
+}
+
+size_t stet_sim_output_bytes(const stet_sim *sim, int camera, stet_output output)
+{
+    if (!sim || camera < 0 || camera >= sim->ncamera || (unsigned)output >= STET_OUTPUT_COUNT ||
+        !(sim->outputs >> output & 1u))
+        return 0;
+    const stet_camera *c = &sim->cameras[camera];
+    return (size_t)sim->worlds->nworld * (size_t)c->width * (size_t)c->height * (size_t)stet_output_channels(output) *
+           stet_dtype_size(sim->device, stet_output_dtype(output));
+}
+
+static stet_result add_tensor(sti_hash *h, const stet_array *tensor)
+{
+    uint64_t content;
+    STI_TRY(stet_array_hash(tensor, &content));
+    sti_hash_add(h, &content, sizeof content);
+    return STET_OK;
+}
+
+stet_result stet_sim_frame_hash(stet_sim *sim, int64_t frame, uint64_t *out)
+{
+    sti_hash h;
+    if (!sim || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_frame_hash: sim and out must not be NULL");
+    if (!sim->tiles)
+        return sti_error(STET_STATE,
+                         "sim: it was made without outputs, a frame has nothing to hash; set `outputs` in its def");
+    sti_hash_begin(&h);
+    for (int k = 0; k < sim->ncamera * sim->noutput; ++k) {
+        stet_array *tensor;
+        STI_TRY(tensor_of(sim, frame, k, &tensor));
+        STI_TRY_TIMED(sim, read, add_tensor(&h, tensor));
+    }
+    *out = sti_hash_end(&h);
+    return STET_OK;
+}

@@ -1,0 +1,136 @@
+/*
+ * The sim: making it from its parts, steps, resets. Cameras, controls and frames have files of their own. Invariants:
+ * sim.h.
+ */
+#include "sim/sim.h"
+
+#include "model/model.h"
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
+{
+    stet_worlds_def def = stet_default_worlds_def();
+    def.nworld = resolved->nworld;
+    def.seed = resolved->seed;
+    def.keyframe = resolved->keyframe;
+    def.exact = resolved->physics != STET_PHYSICS_EXTERNAL;
+    return stet_worlds_create(sim->device, sim->model, &def, &sim->worlds);
+}
+
+static stet_result make(stet_sim *sim, const stet_sim_def *resolved)
+{
+    STI_TRY(stet_device_create(&resolved->device, &sim->device));
+    STI_TRY(sti_sim_check_memory(resolved, sim->ncamera, sim->device->real_size));
+    STI_TRY(make_worlds(sim, resolved));
+    STI_TRY(stet_step_create(sim->worlds, resolved->physics, &sim->step));
+    STI_TRY(stet_stage_create(sim->worlds, &sim->stage));
+    STI_TRY(sti_sim_make_cameras(sim, resolved));
+    STI_TRY(sti_sim_make_controls(sim));
+    return sti_sim_make_frames(sim, resolved);
+}
+
+stet_result stet_sim_create(stet_model *model, const stet_sim_def *def, stet_sim **out)
+{
+    int ncamera;
+    stet_sim *sim;
+    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_create: out is NULL; give a place for the sim");
+    *out = NULL;
+    if (!model || !def) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_create: model and def must not be NULL");
+    STI_TRY(sti_sim_check(model, def));
+    STI_TRY(sti_sim_count_cameras(model, def, &ncamera));
+    stet_sim_def resolved = sti_sim_resolve(model, def);
+    STI_TRY(sti_alloc(&sim, sizeof *sim, "sim"));
+    sti_model_retain(model);
+    sim->model = model;
+    sim->ncamera = ncamera;
+    sim->keyframe = resolved.keyframe;
+    stet_result result = make(sim, &resolved);
+    if (result == STET_OK)
+        *out = sim;
+    else
+        stet_sim_destroy(sim);
+    return result;
+}
+
+void stet_sim_destroy(stet_sim *sim)
+{
+    if (!sim) return;
+    stet_tiles_destroy(sim->tiles);
+    stet_array_destroy(sim->hold);
+    stet_array_destroy(sim->half);
+    stet_array_destroy(sim->low);
+    stet_array_destroy(sim->high);
+    stet_stage_destroy(sim->stage);
+    stet_step_destroy(sim->step);
+    stet_worlds_destroy(sim->worlds);
+    stet_device_destroy(sim->device);
+    stet_model_destroy(sim->model);
+    sti_free(sim->cameras);
+    sti_free(sim->seen);
+    sti_free(sim->again);
+    sti_free(sim);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+stet_device *stet_sim_device(stet_sim *sim) { return sim->device; }
+stet_worlds *stet_sim_worlds(stet_sim *sim) { return sim->worlds; }
+stet_stage *stet_sim_stage(stet_sim *sim) { return sim->stage; }
+stet_model *stet_sim_model(stet_sim *sim) { return sim->model; }
+stet_physics stet_sim_physics(const stet_sim *sim) { return stet_step_get_physics(sim->step); }
+int stet_sim_keyframe(const stet_sim *sim) { return sim->keyframe; }
+uint32_t stet_sim_outputs(const stet_sim *sim) { return sim->outputs; }
+int stet_sim_ncamera(const stet_sim *sim) { return sim->ncamera; }
+
+const stet_camera *stet_sim_camera(const stet_sim *sim, int camera)
+{
+    return camera >= 0 && camera < sim->ncamera ? &sim->cameras[camera] : NULL;
+}
+
+stet_sim_timing stet_sim_get_timing(const stet_sim *sim) { return sim->timing; }
+void stet_sim_clear_timing(stet_sim *sim) { sim->timing = (stet_sim_timing){0}; }
+
+/* ---- stepping ---------------------------------------------------------------------------------------------------- */
+
+/* pose_sync switched off: whoever reads them or not, poses and transforms follow each time step. */
+static stet_result step_and_follow(stet_sim *sim, int n)
+{
+    for (int i = 0; i < n; ++i) {
+        STI_TRY_TIMED(sim, step, stet_step_run(sim->step, 1));
+        STI_TRY_TIMED(sim, hierarchy, stet_stage_flush(sim->stage, false));
+    }
+    return STET_OK;
+}
+
+stet_result stet_sim_step(stet_sim *sim, int n)
+{
+    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_step: sim must not be NULL");
+    if (n > 0 && !sti_enabled(&sim->device->mechanisms, STET_MECH_pose_sync)) return step_and_follow(sim, n);
+    STI_TRY_TIMED(sim, step, stet_step_run(sim->step, n));
+    return STET_OK;
+}
+
+/* ---- putting worlds back ----------------------------------------------------------------------------------------- */
+
+stet_result stet_sim_reset(stet_sim *sim, const stet_reset_def *def)
+{
+    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_reset: sim must not be NULL");
+    return stet_worlds_reset(sim->worlds, def);
+}
+
+stet_result stet_sim_restore(stet_sim *sim, const stet_snapshot *snapshot)
+{
+    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_restore: sim must not be NULL");
+    STI_TRY(stet_worlds_restore(sim->worlds, snapshot));
+    sti_sim_all_put_back(sim);
+    return STET_OK;
+}
+
+stet_result stet_sim_resume(stet_sim *sim, const char *path)
+{
+    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_resume: sim must not be NULL");
+    STI_TRY(stet_worlds_resume(sim->worlds, path));
+    sti_sim_all_put_back(sim);
+    return STET_OK;
+}

@@ -1,0 +1,369 @@
+/*
+ * Frames of a sim: what is current, what is kept, what is given back, and what it costs.
+ */
+#include "sim/room.h"
+
+#include <math.h>
+
+/* ---- freshness --------------------------------------------------------------------------------------------------- */
+
+/* After a reset without a step, pictures and transforms are those after it. */
+static void kf18_a_reset_without_a_step_is_seen(void **state)
+{
+    (void)state;
+    enum { NWORLD = 4, BACK = 2 };
+    stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD});
+    size_t size = stet_sim_output_bytes(sim, 0, STET_OUTPUT_RGBA) / NWORLD;
+    (void)room_render(sim);
+    uint8_t *home = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
+    room_play(sim, 30, 3, 20);
+    uint8_t *moved = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
+    OK(stet_sim_step(sim, 20)); /* not rendered */
+
+    room_reset(sim, BACK);
+    uint8_t *after = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
+    for (size_t w = 0; w < NWORLD; ++w) {
+        assert_memory_not_equal(moved + w * size, home + w * size, size);
+        assert_memory_equal(after + w * size, (w == BACK ? home : moved) + w * size, size);
+    }
+    float now[12], fresh[12];
+    int cube;
+    OK(stet_stage_find(stet_sim_stage(sim), STET_PRIM_BODY, "cube", &cube));
+    OK(stet_stage_get_world(stet_sim_stage(sim), cube, BACK, 1, now));
+    room_reset(sim, -1);
+    OK(stet_stage_get_world(stet_sim_stage(sim), cube, 0, 1, fresh));
+    assert_memory_equal(now, fresh, sizeof now);
+    free(home);
+    free(moved);
+    free(after);
+    stet_sim_destroy(sim);
+}
+
+/* A reset and a read start a frame, of that world only; a second read of it starts none, and steps alone start none. */
+static void only_worlds_that_were_put_back_are_rendered_on_a_read(void **state)
+{
+    (void)state;
+    stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 6});
+    OK(stet_sim_step(sim, 50));
+    int64_t frame = room_render(sim);
+    uint64_t before = room_frame(sim, frame);
+    OK(stet_sim_step(sim, 50));
+    assert_true(room_frame(sim, STET_FRAME_LATEST) == before);
+    stet_device_clear_counters(stet_sim_device(sim));
+    room_reset(sim, 5);
+    assert_true(room_frame(sim, STET_FRAME_LATEST) != before);
+    uint64_t after = room_frame(sim, STET_FRAME_LATEST);
+    stet_counters c = room_counters(sim);
+    assert_int_equal(c.mechanism[STET_MECH_frame].misses, 1);
+    int64_t pixel = 4 + 4 + 4; /* rgba, depth, seg_geom */
+    assert_int_equal(c.mechanism[STET_MECH_frame].done_bytes, 24 * 16 * pixel);
+    assert_true(room_frame(sim, frame) == before);
+    assert_true(room_frame(sim, frame + 1) == after);
+    stet_sim_destroy(sim);
+}
+
+/* A write without a step moves the picture. */
+static void kf19_a_write_without_a_step_is_seen(void **state)
+{
+    (void)state;
+    stet_sim *sim = room_open(ROOM_BALL, &(room_def){0});
+    int64_t first = room_render(sim);
+    uint64_t before = room_frame(sim, first);
+    room_write(sim, "qpos", 1, 2, 1.2f);
+    int64_t second = room_render(sim);
+    assert_int_equal(second, first + 1);
+    assert_true(room_frame(sim, second) != before);
+    assert_true(room_frame(sim, first) == before);
+    assert_int_equal(room_render(sim), second);
+    stet_sim_destroy(sim);
+}
+
+static void a_write_of_poses_moves_the_picture_of_external_physics(void **state)
+{
+    (void)state;
+    stet_sim *sim = room_open(ROOM_BALL, &(room_def){.physics = STET_PHYSICS_EXTERNAL});
+    assert_int_equal(stet_sim_physics(sim), STET_PHYSICS_EXTERNAL);
+    uint64_t before = room_frame(sim, room_render(sim));
+    OK(stet_sim_step(sim, 5));
+    assert_true(fabsf(room_field(sim, "time", 2, 0) - 0.01f) < 1e-6f);
+    assert_true(room_frame(sim, room_render(sim)) == before); /* time went on, nothing else */
+    room_write(sim, "xpos", 1, 5, 1.3f);
+    OK(stet_sim_step(sim, 1));
+    uint64_t after = room_frame(sim, room_render(sim));
+    assert_true(after != before);
+    assert_true(room_field(sim, "xpos", 1, 5) == 1.3f);
+    stet_sim_destroy(sim);
+}
+
+/* ---- frames in flight -------------------------------------------------------------------------------------------- */
+
+/* Rendering twice without a read loses nothing; one more than is kept takes the oldest out first. */
+static void kf20_frames_that_were_not_read_are_kept(void **state)
+{
+    (void)state;
+    enum { K = 3 };
+    uint64_t hash[K + 2];
+    stet_sim *sim = room_open("hand.xml", &(room_def){.flight = K, .outputs = BIT(RGB) | BIT(DEPTH)});
+    stet_sim *twin = room_open("hand.xml", &(room_def){.flight = 1, .outputs = BIT(RGB) | BIT(DEPTH)});
+    for (int f = 0; f < K; ++f) {
+        room_play(sim, 30 + f, 1, 5);
+        room_play(twin, 30 + f, 1, 5);
+        hash[f] = room_frame(twin, STET_FRAME_LATEST);
+    }
+    for (int f = 0; f < K; ++f) assert_true(room_frame(sim, f) == hash[f]);
+    assert_int_equal(room_counters(sim).reason[STET_REASON_deferred_tiles_ring_full], 0);
+    for (int f = K; f < 2 * K + 1; ++f) room_play(sim, 30 + f, 1, 5);
+    assert_int_equal(room_counters(sim).reason[STET_REASON_deferred_tiles_ring_full], 1);
+    for (int f = K + 1; f < 2 * K + 1; ++f) (void)room_frame(sim, f);
+    uint64_t lost;
+    REFUSED(STET_NOT_FOUND, "no longer kept", stet_sim_frame_hash(sim, 0, &lost));
+    REFUSED(STET_NOT_FOUND, "there is no frame 7", stet_sim_frame_hash(sim, 2 * K + 1, &lost));
+    stet_sim_destroy(twin);
+    stet_sim_destroy(sim);
+}
+
+/* A close between render and read gives all memory back. */
+static void kf21_closing_with_frames_pending_gives_everything_back(void **state)
+{
+    (void)state;
+    stet_memory_stats before = stet_get_memory_stats();
+    for (int pending = 0; pending <= 3; ++pending) {
+        stet_sim *sim =
+            room_open("arm_table.xml", &(room_def){.outputs = (1u << STET_OUTPUT_COUNT) - 1, .camera = "all"});
+        room_play(sim, 0, pending, 1);
+        stet_sim_destroy(sim);
+        assert_int_equal(stet_get_memory_stats().blocks, before.blocks);
+        assert_int_equal(stet_get_memory_stats().bytes, before.bytes);
+    }
+}
+
+/* ---- one world's fault ------------------------------------------------------------------------------------------- */
+
+static void kf44_nan_stays_in_its_world(void **state)
+{
+    (void)state;
+    stet_sim *sick = room_open("hand.xml", &(room_def){.nworld = 5, .threads = 2}),
+             *well = room_open("hand.xml", &(room_def){.nworld = 5});
+    room_play(sick, 30, 2, 3);
+    room_play(well, 30, 2, 3);
+    room_write(sick, "qpos", 2, 0, NAN);
+    room_write(sick, "ctrl", 2, 1, NAN);
+    for (int f = 0; f < 3; ++f) {
+        (void)room_render(sick); /* first the NaN itself, then what the physics makes of it */
+        (void)room_render(well);
+        size_t size = stet_sim_output_bytes(well, 0, STET_OUTPUT_RGBA) / 5;
+        char *a = room_read(sick, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA),
+             *b = room_read(well, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
+        for (size_t w = 0; w < 5; ++w)
+            if (w != 2) assert_memory_equal(a + w * size, b + w * size, size);
+        free(a);
+        free(b);
+        for (int64_t w = 0; w < 5; ++w)
+            for (int64_t i = 0; w != 2 && i < 20; ++i)
+                assert_true(room_field(sick, "qpos", w, i) == room_field(well, "qpos", w, i));
+        OK(stet_sim_step(sick, 2));
+        OK(stet_sim_step(well, 2));
+    }
+    for (int64_t w = 0; w < 5; ++w) assert_int_equal(stet_worlds_faults(stet_sim_worlds(sick))[w] != 0, w == 2);
+    stet_sim_destroy(well);
+    stet_sim_destroy(sick);
+}
+
+/* ---- what it costs ----------------------------------------------------------------------------------------------- */
+
+static void nothing_moved_is_nothing_done(void **state)
+{
+    (void)state;
+    stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 4});
+    room_play(sim, 30, 2, 2);
+    (void)room_frame(sim, STET_FRAME_LATEST);
+    stet_device_clear_counters(stet_sim_device(sim));
+    int64_t frame = room_render(sim);
+    for (int i = 0; i < 3; ++i) {
+        assert_int_equal(room_render(sim), frame);
+        (void)room_frame(sim, STET_FRAME_LATEST);
+    }
+    stet_counters c = room_counters(sim);
+    assert_int_equal(c.launches, 0);
+    assert_int_equal(c.kinematics, 0);
+    assert_int_equal(c.mechanism[STET_MECH_frame].hits, 4);
+    for (int m = 0; m < STET_MECH_COUNT; ++m) assert_int_equal(c.mechanism[m].misses, 0);
+    stet_sim_destroy(sim);
+}
+
+/* Poses and transforms are made once a frame, or, switched off, after each time step at least. */
+static void pose_sync_off_follows_each_substep(void **state)
+{
+    (void)state;
+    enum { NWORLD = 4, FRAMES = 3, SUBSTEPS = 5 };
+    int64_t kinematics[2], flushes[2];
+    for (int off = 0; off < 2; ++off) {
+        stet_sim *sim =
+            room_open("hand.xml", &(room_def){.nworld = NWORLD, .disabled = off ? 1u << STET_MECH_pose_sync : 0});
+        stet_device_clear_counters(stet_sim_device(sim));
+        room_play(sim, 30, FRAMES, SUBSTEPS);
+        stet_counters c = room_counters(sim);
+        kinematics[off] = c.kinematics;
+        flushes[off] = c.mechanism[STET_MECH_hierarchy].misses;
+        if (off)
+            assert_int_equal(c.mechanism[STET_MECH_pose_sync].hits, 0);
+        else
+            assert_int_equal(c.reason[STET_REASON_pose_sync_disabled], 0);
+        stet_sim_destroy(sim);
+    }
+    assert_int_equal(kinematics[0], NWORLD * FRAMES);
+    assert_int_equal(flushes[0], FRAMES);
+    assert_true(kinematics[1] >= NWORLD * FRAMES * SUBSTEPS);
+    assert_int_equal(flushes[1], FRAMES * SUBSTEPS);
+}
+
+/* Without outputs, and with all of them: from the second frame on the loop takes no memory. */
+static void the_steady_state_allocates_nothing(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 2; ++threads) {
+        room_def d = {.nworld = 9, .threads = threads, .outputs = (1u << STET_OUTPUT_COUNT) - 1, .camera = "all"};
+        stet_sim *sim = room_open("arm_table.xml", &d);
+        size_t size = stet_sim_output_bytes(sim, 0, STET_OUTPUT_NORMAL);
+        void *pixels = malloc(size);
+        assert_non_null(pixels);
+        int64_t before = 0;
+        for (int f = 0; f < 12; ++f) {
+            if (f == 4) before = stet_get_memory_stats().allocations;
+            room_play(sim, f, 1, 2);
+            if (f % 3 == 0) room_reset(sim, f % 9);
+            OK(stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_NORMAL, pixels, size));
+            OK(stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_NORMAL, pixels, size));
+        }
+        assert_int_equal(stet_get_memory_stats().allocations, before);
+        free(pixels);
+        stet_sim_destroy(sim);
+    }
+}
+
+static void time_goes_to_its_row(void **state)
+{
+    (void)state;
+    stet_sim *sim = room_open("hand.xml", &(room_def){.outputs = BIT(RGB)});
+    stet_sim_timing none = {0}, t = stet_sim_get_timing(sim);
+    assert_memory_equal(&t, &none, sizeof t);
+    OK(stet_sim_control_zero(sim));
+    OK(stet_sim_step(sim, 2));
+    t = stet_sim_get_timing(sim);
+    assert_true(t.control > 0 && t.step > 0);
+    assert_true(t.pose == 0 && t.hierarchy == 0 && t.render == 0 && t.extract == 0 && t.read == 0);
+    (void)room_render(sim);
+    t = stet_sim_get_timing(sim);
+    assert_true(t.pose > 0 && t.hierarchy > 0 && t.render > 0 && t.extract == 0 && t.read == 0);
+    free(room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB));
+    t = stet_sim_get_timing(sim);
+    assert_true(t.extract > 0 && t.read > 0);
+    stet_sim_clear_timing(sim);
+    t = stet_sim_get_timing(sim);
+    assert_memory_equal(&t, &none, sizeof t);
+    stet_sim_destroy(sim);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* All outputs of all cameras are what tiles of the same stage give, and have their shapes. */
+static void tensors_have_their_shapes(void **state)
+{
+    (void)state;
+    stet_sim *sim = room_open(
+        "arm_table.xml",
+        &(room_def){.nworld = 2, .outputs = (1u << STET_OUTPUT_COUNT) - 1, .camera = "all", .width = 9, .height = 5});
+    (void)room_render(sim);
+    assert_true(stet_sim_ncamera(sim) > 1);
+    for (int c = 0; c < stet_sim_ncamera(sim); ++c)
+        for (int o = 0; o < STET_OUTPUT_COUNT; ++o) {
+            stet_array *tensor;
+            OK(stet_sim_tensor(sim, STET_FRAME_LATEST, c, (stet_output)o, &tensor));
+            const int64_t shape[] = {2, 5, 9, stet_output_channels((stet_output)o)};
+            assert_int_equal(stet_array_ndim(tensor), 4);
+            assert_memory_equal(stet_array_shape(tensor), shape, sizeof shape);
+            assert_int_equal(stet_array_dtype(tensor), stet_output_dtype((stet_output)o));
+            assert_int_equal(stet_array_bytes(tensor), stet_sim_output_bytes(sim, c, (stet_output)o));
+        }
+    /* rgb is rgba without its last channel. */
+    uint8_t *rgb = room_read(sim, STET_FRAME_LATEST, 1, STET_OUTPUT_RGB),
+            *rgba = room_read(sim, STET_FRAME_LATEST, 1, STET_OUTPUT_RGBA);
+    for (size_t i = 0; i < (size_t)2 * 5 * 9; ++i) assert_memory_equal(rgb + 3 * i, rgba + 4 * i, 3);
+    free(rgb);
+    free(rgba);
+    stet_sim_destroy(sim);
+}
+
+static void bad_reads_are_refused(void **state)
+{
+    (void)state;
+    stet_sim *sim = room_open(ROOM_BALL, &(room_def){.outputs = BIT(DEPTH)});
+    stet_array *tensor;
+    uint64_t hash;
+    size_t size = stet_sim_output_bytes(sim, 0, STET_OUTPUT_DEPTH);
+    float *pixels = malloc(size);
+    assert_non_null(pixels);
+    assert_int_equal(size, 3 * 24 * 16 * sizeof *pixels);
+    REFUSED(STET_NOT_FOUND, "rendered yet", stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, size));
+    room_reset(sim, 0);
+    REFUSED(STET_NOT_FOUND, "rendered yet", stet_sim_frame_hash(sim, STET_FRAME_LATEST, &hash));
+    (void)room_render(sim);
+    REFUSED(STET_NOT_FOUND, "no camera 1", stet_sim_read(sim, STET_FRAME_LATEST, 1, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_NOT_FOUND, "no camera -1", stet_sim_tensor(sim, STET_FRAME_LATEST, -1, STET_OUTPUT_DEPTH, &tensor));
+    assert_null(tensor);
+    REFUSED(STET_NOT_FOUND, "output rgb was not asked for",
+            stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB, pixels, size));
+    REFUSED(STET_NOT_FOUND, "no output 9", stet_sim_tensor(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_COUNT, &tensor));
+    REFUSED(STET_INVALID_ARGUMENT, "which has 4608",
+            stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, size - 1));
+    REFUSED(STET_NOT_FOUND, "no frame 1", stet_sim_read(sim, 1, 0, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_NOT_FOUND, "no frame -2", stet_sim_read(sim, -2, 0, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_read(NULL, 0, 0, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_read(sim, 0, 0, STET_OUTPUT_DEPTH, NULL, size));
+    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_tensor(sim, 0, 0, STET_OUTPUT_DEPTH, NULL));
+    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_frame_hash(sim, 0, NULL));
+    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_render(NULL, NULL));
+    OK(stet_sim_render(sim, NULL));
+    OK(stet_sim_read(sim, 0, 0, STET_OUTPUT_DEPTH, pixels, size));
+    assert_int_equal(stet_sim_output_bytes(sim, 0, STET_OUTPUT_RGB), 0);
+    free(pixels);
+    stet_sim_destroy(sim);
+}
+
+static void a_sim_without_outputs_has_no_frames(void **state)
+{
+    (void)state;
+    stet_sim_def def = room_sim_def(&(room_def){0});
+    stet_model *model = rig_model("cartpole.xml");
+    stet_sim *sim;
+    uint64_t hash;
+    def.outputs = 0;
+    OK(stet_sim_create(model, &def, &sim));
+    stet_model_destroy(model);
+    OK(stet_sim_step(sim, 3));
+    REFUSED(STET_STATE, "without outputs", stet_sim_render(sim, NULL));
+    REFUSED(STET_STATE, "without outputs", stet_sim_read(sim, 0, 0, STET_OUTPUT_RGB, &hash, sizeof hash));
+    REFUSED(STET_STATE, "without outputs", stet_sim_frame_hash(sim, 0, &hash));
+    stet_sim_destroy(sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kf18_a_reset_without_a_step_is_seen),
+        cmocka_unit_test(only_worlds_that_were_put_back_are_rendered_on_a_read),
+        cmocka_unit_test(kf19_a_write_without_a_step_is_seen),
+        cmocka_unit_test(a_write_of_poses_moves_the_picture_of_external_physics),
+        cmocka_unit_test(kf20_frames_that_were_not_read_are_kept),
+        cmocka_unit_test(kf21_closing_with_frames_pending_gives_everything_back),
+        cmocka_unit_test(kf44_nan_stays_in_its_world),
+        cmocka_unit_test(nothing_moved_is_nothing_done),
+        cmocka_unit_test(pose_sync_off_follows_each_substep),
+        cmocka_unit_test(the_steady_state_allocates_nothing),
+        cmocka_unit_test(time_goes_to_its_row),
+        cmocka_unit_test(tensors_have_their_shapes),
+        cmocka_unit_test(bad_reads_are_refused),
+        cmocka_unit_test(a_sim_without_outputs_has_no_frames),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
