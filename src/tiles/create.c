@@ -1,0 +1,105 @@
+/*
+ * Tiles over a stage: the painter is the renderer. Cameras that no request names are not rendered at all.
+ */
+#include "tiles/tiles.h"
+
+#include "stage/stage.h"
+
+#include <string.h>
+
+typedef struct stage_painter {
+    stet_stage *stage;
+    sti_renderer *renderer;
+} stage_painter;
+
+static stet_result update(void *context, const uint64_t **changed, sti_version *look, sti_version *connectivity)
+{
+    stage_painter *p = context;
+    STI_TRY(sti_array_ensure(sti_stage_world(p->stage))); /* flushes */
+    *changed = sti_stage_changed(p->stage);
+    *look = *sti_renderer_look(p->renderer);
+    *connectivity = *sti_stage_connectivity(p->stage);
+    return STET_OK;
+}
+
+static stet_result paint(void *context, const int *worlds, int n, const sti_target *target)
+{
+    stage_painter *p = context;
+    return sti_renderer_run(p->renderer, worlds, n, target);
+}
+
+static void destroy(void *context)
+{
+    stage_painter *p = context;
+    sti_renderer_destroy(p->renderer);
+    sti_free(p);
+}
+
+/* Cameras that requests name, in their order, and the requests with the new numbers. Room for all is there. */
+static int compact(const stet_tiles_def *def, stet_camera *cameras, stet_tile_request *requests)
+{
+    int n = 0;
+    memcpy(requests, def->requests, (size_t)def->nrequest * sizeof *requests);
+    for (int c = 0; c < def->ncamera; ++c) {
+        bool named = false;
+        for (int k = 0; k < def->nrequest; ++k) {
+            if (def->requests[k].camera != c) continue;
+            requests[k].camera = n;
+            named = true;
+        }
+        if (named) cameras[n++] = def->cameras[c];
+    }
+    return n;
+}
+
+/* Identifiers that a byte cannot tell apart are refused: 255 stands for the sky. */
+static stet_result check_bytes(stet_stage *stage, const stet_tiles_def *def)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    for (int k = 0; k < def->nrequest; ++k) {
+        const stet_tile_request *ask = &def->requests[k];
+        int most = ask->output == STET_OUTPUT_SEG_GEOM   ? (int)m->ngeom
+                   : ask->output == STET_OUTPUT_SEG_BODY ? (int)m->nbody
+                                                         : 0;
+        if (ask->dtype == STET_U8 && most > 255)
+            return sti_error(STET_LIMIT, "tiles: request %d: %s as u8 tells 255 apart, the model has %d; ask for int",
+                             k, stet_output_name(ask->output), most);
+    }
+    return STET_OK;
+}
+
+static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_tiles **out)
+{
+    stet_worlds *worlds = sti_stage_worlds(stage);
+    stage_painter *p;
+    STI_TRY(sti_alloc(&p, sizeof *p, "painter"));
+    p->stage = stage;
+    sti_painter painter = {p, worlds->device, worlds->nworld, update, paint, destroy};
+    stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, &p->renderer);
+    if (result == STET_OK) result = sti_tiles_create_with(&painter, def, out);
+    if (result != STET_OK) destroy(p);
+    return result;
+}
+
+stet_result stet_tiles_create(stet_stage *stage, const stet_tiles_def *def, stet_tiles **out)
+{
+    if (!stage || !def || !out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_tiles_create: stage, def and out must not be NULL");
+    *out = NULL;
+    STI_TRY(sti_tiles_check(def, sti_stage_worlds(stage)->device, sti_stage_worlds(stage)->nworld));
+    STI_TRY(check_bytes(stage, def));
+    stet_tiles_def used = *def;
+    stet_camera *cameras;
+    stet_tile_request *requests = NULL;
+    STI_TRY(sti_alloc(&cameras, (size_t)def->ncamera * sizeof *cameras, "cameras"));
+    stet_result result = sti_alloc(&requests, (size_t)def->nrequest * sizeof *requests, "requests");
+    if (result == STET_OK) {
+        used.ncamera = compact(def, cameras, requests);
+        used.cameras = cameras;
+        used.requests = requests;
+        result = create(stage, &used, out);
+    }
+    sti_free(requests);
+    sti_free(cameras);
+    return result;
+}

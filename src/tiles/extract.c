@@ -1,0 +1,210 @@
+/* Launches of the extraction kernel; see extract.h for E1 and E2. */
+#include "tiles/extract.h"
+
+#include "kernel/kernel.h"
+
+#include <assert.h>
+#include <string.h>
+
+extern const sti_kernel sti_k_extract;
+extern const sti_kernel sti_k_carry_words;
+extern const sti_kernel sti_k_carry_reals;
+
+static_assert(STI_BUFFER_COLOUR == 0 && STI_BUFFER_DEPTH == 1 && STI_BUFFER_DISTANCE == 2 && STI_BUFFER_NORMAL == 3 &&
+                  STI_BUFFER_ALBEDO == 4 && STI_BUFFER_GEOM == 5 && STI_BUFFER_BODY == 6 && STI_BUFFER_TYPE == 7,
+              "extract.k.h picks its sources by these numbers");
+
+enum {
+    BASE_BYTES = 64, /* of the array that places are relative to */
+    STREAM_BYTES =
+        8 << 20 /* outputs larger than this are streamed past the caches: no core's own cache would keep them */
+};
+
+/* ---- conversions -------------------------------------------------------------------------------------------------- */
+
+static int colour_conversion(stet_dtype dtype, int channels)
+{
+    switch (dtype) {
+    case STET_U8: return channels == 4 ? STI_TO_WORDS : STI_TO_BYTES;
+    case STET_REAL: return STI_BYTES_REAL;
+    case STET_F16: return STI_BYTES_HALF;
+    default: return -1;
+    }
+}
+
+static int real_conversion(stet_dtype dtype, bool all)
+{
+    switch (dtype) {
+    case STET_REAL: return all ? STI_TO_REALS : STI_PICK_REALS;
+    case STET_F16: return STI_REALS_HALF;
+    default: return -1;
+    }
+}
+
+static int int_conversion(stet_dtype dtype)
+{
+    switch (dtype) {
+    case STET_INT:
+    case STET_U32: return STI_TO_WORDS;
+    case STET_U8: return STI_INT_BYTE;
+    case STET_I64: return STI_INT_LONG;
+    default: return -1;
+    }
+}
+
+stet_result sti_conversion(stet_output output, stet_dtype dtype, int channels, int *conversion, bool *direct)
+{
+    int most = stet_output_channels(output);
+    const char *possible;
+    if (channels < 1 || channels > most)
+        return sti_error(STET_INVALID_ARGUMENT, "%s with %d channels: it has %d; ask for 1 to %d, or 0 for all",
+                         stet_output_name(output), channels, most, most);
+    if (stet_output_dtype(output) == STET_U8) {
+        *conversion = colour_conversion(dtype, channels);
+        possible = "u8, real (0 to 1), f16 (0 to 1)";
+    } else if (stet_output_dtype(output) == STET_REAL) {
+        *conversion = real_conversion(dtype, channels == most);
+        possible = "real, f16";
+    } else {
+        *conversion = int_conversion(dtype);
+        possible = "int, u32, u8, i64";
+    }
+    *direct = *conversion == STI_TO_WORDS || *conversion == STI_TO_REALS;
+    if (*conversion < 0)
+        return sti_error(STET_INVALID_ARGUMENT, "%s as %s: there is no such conversion; possible are %s",
+                         stet_output_name(output), stet_dtype_name(dtype), possible);
+    return STET_OK;
+}
+
+/* ---- creation ----------------------------------------------------------------------------------------------------- */
+
+static stet_result create_tables(stet_device *device, int64_t nworld, int64_t ncopy, sti_extractor *x)
+{
+    size_t job = (size_t)ncopy * STI_JOB_COLUMNS * sizeof(int),
+           place = (size_t)ncopy * STI_PLACE_COLUMNS * sizeof(int64_t);
+    size_t list = (size_t)nworld * sizeof(int);
+    STI_TRY(STI_ARRAY(device, "tile jobs", STET_INT, false, &x->job, ncopy * STI_JOB_COLUMNS));
+    STI_TRY(STI_ARRAY(device, "places of tile jobs", STET_I64, false, &x->place, ncopy * STI_PLACE_COLUMNS));
+    STI_TRY(STI_ARRAY(device, "worlds of tile jobs", STET_INT, false, &x->list, nworld));
+    STI_TRY(STI_ARRAY(device, "origin of places", STET_U8, false, &x->base, BASE_BYTES));
+    STI_TRY(sti_alloc(&x->job_host, job, "tile jobs"));
+    STI_TRY(sti_alloc(&x->job_next, job, "tile jobs"));
+    STI_TRY(sti_alloc(&x->place_host, place, "places of tile jobs"));
+    STI_TRY(sti_alloc(&x->place_next, place, "places of tile jobs"));
+    STI_TRY(sti_alloc(&x->list_host, list, "worlds of tile jobs"));
+    return sti_alloc(&x->list_next, list, "worlds of tile jobs");
+}
+
+stet_result sti_extractor_create(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out)
+{
+    *out = (sti_extractor){.device = device, .nworld = nworld, .ncopy = ncopy};
+    stet_result result = create_tables(device, nworld, ncopy, out);
+    if (result != STET_OK) sti_extractor_destroy(out);
+    return result;
+}
+
+void sti_extractor_destroy(sti_extractor *x)
+{
+    stet_array_destroy(x->job);
+    stet_array_destroy(x->place);
+    stet_array_destroy(x->list);
+    stet_array_destroy(x->base);
+    sti_free(x->job_host);
+    sti_free(x->job_next);
+    sti_free(x->place_host);
+    sti_free(x->place_next);
+    sti_free(x->list_host);
+    sti_free(x->list_next);
+    *x = (sti_extractor){0};
+}
+
+/* ---- launching ---------------------------------------------------------------------------------------------------- */
+
+/* Uploads a table unless the device has it (E2). The shadow changes only after an upload that succeeded. */
+static stet_result upload(stet_array *array, void *shadow, const void *next)
+{
+    size_t size = stet_array_bytes(array);
+    if (memcmp(shadow, next, size) == 0) return STET_OK;
+    STI_TRY(stet_array_write(array, next, size));
+    memcpy(shadow, next, size);
+    return STET_OK;
+}
+
+/* Rows of the tables for the copies; *nblock: blocks in all. */
+static stet_result describe(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
+                            int64_t n, int64_t *nblock, int64_t *bytes)
+{
+    memset(x->job_next, 0, stet_array_bytes(x->job));
+    memset(x->place_next, 0, stet_array_bytes(x->place));
+    *nblock = *bytes = 0;
+    for (int k = 0; k < ncopy; ++k) {
+        const sti_copy *c = &copies[k];
+        int bands = (c->size.width * c->size.height + STI_BAND - 1) / STI_BAND;
+        const int row[STI_JOB_COLUMNS] = {(int)*nblock, bands,         (int)c->buffer, source->table->row[c->buffer],
+                                          c->camera,    c->size.width, c->size.height, c->conversion,
+                                          c->channels};
+        int64_t pitch = (int64_t)(stet_array_bytes(c->to) / (size_t)x->nworld);
+        memcpy(x->job_next + k * STI_JOB_COLUMNS, row, sizeof row);
+        /* Distance between allocations, by address: they are no parts of one object. */
+        x->place_next[k * STI_PLACE_COLUMNS] = (int64_t)((uintptr_t)c->to->data - (uintptr_t)x->base->data);
+        x->place_next[k * STI_PLACE_COLUMNS + 1] = pitch;
+        *nblock += n * bands; /* below 2^31 * 2^14 for each copy */
+        *bytes += n * pitch;
+        if (*nblock > INT32_MAX)
+            return sti_error(
+                STET_LIMIT,
+                "tiles: extraction of %lld worlds has more than %d blocks; use fewer worlds or smaller pictures",
+                (long long)n, INT32_MAX);
+    }
+    return STET_OK;
+}
+
+/* Puts the list of worlds on the device. */
+static stet_result list_worlds(sti_extractor *x, const int *worlds, int64_t n)
+{
+    memcpy(x->list_next, worlds, (size_t)n * sizeof *worlds);
+    memset(x->list_next + n, 0, (size_t)(x->nworld - n) * sizeof *worlds);
+    return upload(x->list, x->list_host, x->list_next);
+}
+
+stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
+                        const int *worlds, int64_t n, int64_t *bytes)
+{
+    stet_array *const *p = source->pixels;
+    int64_t nblock;
+    if (!worlds) n = x->nworld;
+    STI_TRY(describe(x, source, copies, ncopy, n, &nblock, bytes));
+    if (nblock == 0) return STET_OK;
+    STI_TRY(upload(x->job, x->job_host, x->job_next));
+    STI_TRY(upload(x->place, x->place_host, x->place_next));
+    if (worlds) STI_TRY(list_worlds(x, worlds, n));
+    STI_TRY(STI_LAUNCH(sti_k_extract, x->device, nblock, sti_arg_array(p[STI_BUFFER_COLOUR]),
+                       sti_arg_array(p[STI_BUFFER_DEPTH]), sti_arg_array(p[STI_BUFFER_DISTANCE]),
+                       sti_arg_array(p[STI_BUFFER_NORMAL]), sti_arg_array(p[STI_BUFFER_ALBEDO]),
+                       sti_arg_array(p[STI_BUFFER_GEOM]), sti_arg_array(p[STI_BUFFER_BODY]),
+                       sti_arg_array(p[STI_BUFFER_TYPE]), sti_arg_array(source->table->first),
+                       sti_arg_array(source->table->pitch), sti_arg_array(x->job), sti_arg_array(x->place),
+                       sti_arg_array(worlds ? x->list : NULL), sti_arg_int(ncopy), sti_arg_int(source->ncamera),
+                       sti_arg_int(source->table->ntile), sti_arg_int(*bytes >= STREAM_BYTES), sti_arg_array(x->base)));
+    for (int k = 0; k < ncopy; ++k) stet_array_mark_written(copies[k].to); /* E1 */
+    return STET_OK;
+}
+
+stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_buffer buffer, stet_array *to,
+                      stet_array *size, const int *worlds, int64_t n)
+{
+    int stride = sti_buffer_channels(buffer);
+    bool reals = sti_buffer_dtype(buffer) == STET_REAL;
+    if (n == 0) return STET_OK;
+    STI_TRY(list_worlds(x, worlds, n));
+    const sti_arg args[] = {sti_arg_array(source->pixels[buffer]),
+                            sti_arg_array(to),
+                            sti_arg_array(source->table->first_of[buffer]),
+                            sti_arg_array(source->table->pitch_of[buffer]),
+                            sti_arg_array(size),
+                            sti_arg_array(x->list),
+                            sti_arg_int(source->ncamera),
+                            sti_arg_int(stride)};
+    return sti_launch_on(x->device, reals ? &sti_k_carry_reals : &sti_k_carry_words, n * source->ncamera, args,
+                         (int)(sizeof args / sizeof *args));
+}

@@ -1,0 +1,188 @@
+/* Creation and destruction of tiles: layouts, the tile table, the places of the ring. */
+#include "tiles/tiles.h"
+
+#include <string.h>
+
+/* ---- layouts ------------------------------------------------------------------------------------------------------ */
+
+/* A camera is laid out as its tensor where at least one request takes it from there as it is. */
+static stet_result plan_buffer(stet_tiles *t, sti_buffer b)
+{
+    sti_tile_part *part;
+    bool *direct = NULL;
+    STI_TRY(sti_alloc(&part, (size_t)t->ncamera * sizeof *part, "tile layouts"));
+    t->layout[b].part = part;
+    STI_TRY(sti_alloc(&direct, (size_t)t->ncamera * sizeof *direct, "tile layouts"));
+    for (int k = 0; k < t->nrequest; ++k)
+        if (t->request[k].buffer == b && t->request[k].direct) direct[t->request[k].ask.camera] = true;
+    stet_result result = sti_tile_plan(t->size, direct, t->ncamera, t->nworld, part, &t->layout[b]);
+    sti_free(direct);
+    return result;
+}
+
+static stet_result plan(stet_tiles *t)
+{
+    for (int k = 0; k < t->nrequest; ++k) t->used[t->request[k].buffer] = true;
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+        if (t->used[b]) STI_TRY(plan_buffer(t, (sti_buffer)b));
+    return STET_OK;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------- */
+
+static stet_result create_pixels(stet_tiles *t, sti_place *p)
+{
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        int64_t count;
+        if (!t->used[b]) continue;
+        if (__builtin_mul_overflow(t->layout[b].npixel, (int64_t)sti_buffer_channels((sti_buffer)b), &count))
+            return sti_error(
+                STET_LIMIT,
+                "tiles: a frame has more numbers than can be addressed; use fewer worlds or smaller pictures");
+        STI_TRY(
+            STI_ARRAY(t->device, "pixels of a frame", sti_buffer_dtype((sti_buffer)b), false, &p->pixels[b], count));
+    }
+    return STET_OK;
+}
+
+static stet_result create_tensor(stet_tiles *t, sti_place *p, int k)
+{
+    const sti_request *r = &t->request[k];
+    const char *name = stet_output_name(r->ask.output);
+    if (r->ask.bound) return STET_OK;
+    if (!r->direct) return sti_array_new(t->device, name, r->ask.dtype, false, 4, r->shape, &p->tensor[k]);
+    const stet_array *pixels = p->pixels[r->buffer];
+    int64_t pixel = (int64_t)stet_dtype_size(t->device, pixels->dtype) * sti_buffer_channels(r->buffer);
+    return sti_tile_view(pixels, t->layout[r->buffer].part[r->ask.camera].origin * pixel, name, r->ask.dtype, 4,
+                         r->shape, &p->tensor[k]);
+}
+
+static stet_result create_place(stet_tiles *t, sti_place *p)
+{
+    size_t serials = (size_t)t->nworld * sizeof(uint64_t), tensors = (size_t)t->nrequest * sizeof(stet_array *);
+    p->frame = -1;
+    STI_TRY(sti_alloc(&p->serial, serials, "serials of pixels"));
+    STI_TRY(sti_alloc(&p->taken, serials, "serials of tensors"));
+    STI_TRY(sti_alloc(&p->tensor, tensors, "tensors"));
+    STI_TRY(sti_alloc(&p->copy, tensors, "tensors"));
+    STI_TRY(create_pixels(t, p));
+    for (int k = 0; k < t->nrequest; ++k) STI_TRY(create_tensor(t, p, k));
+    return STET_OK;
+}
+
+static void destroy_place(stet_tiles *t, sti_place *p)
+{
+    for (int k = 0; k < t->nrequest; ++k) {
+        if (p->tensor) stet_array_destroy(p->tensor[k]);
+        if (p->copy) stet_array_destroy(p->copy[k]);
+    }
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) stet_array_destroy(p->pixels[b]);
+    sti_free(p->serial);
+    sti_free(p->taken);
+    sti_free(p->tensor);
+    sti_free(p->copy);
+    sti_stamp_free(&p->extracted);
+}
+
+stet_result sti_place_copy(stet_tiles *t, sti_place *p, int k, stet_array **out)
+{
+    const sti_request *r = &t->request[k];
+    if (!p->copy[k])
+        STI_TRY(
+            sti_array_new(t->device, stet_output_name(r->ask.output), r->ask.dtype, false, 4, r->shape, &p->copy[k]));
+    *out = p->copy[k];
+    return STET_OK;
+}
+
+/* ---- creation ----------------------------------------------------------------------------------------------------- */
+
+static stet_result resolve(stet_tiles *t, const stet_tiles_def *def)
+{
+    STI_TRY(sti_alloc(&t->size, (size_t)t->ncamera * sizeof *t->size, "sizes of cameras"));
+    for (int c = 0; c < t->ncamera; ++c) t->size[c] = (sti_tile_size){def->cameras[c].width, def->cameras[c].height};
+    STI_TRY(sti_alloc(&t->request, (size_t)t->nrequest * sizeof *t->request, "requests"));
+    for (int k = 0; k < t->nrequest; ++k) {
+        STI_TRY(sti_request_resolve(def, k, t->nworld, t->device, &t->request[k]));
+        if (t->request[k].ask.bound)
+            STI_TRY(sti_alloc(&t->request[k].held, (size_t)t->nworld * sizeof(uint64_t), "serials of a bound array"));
+    }
+    return STET_OK;
+}
+
+static stet_result create_scratch(stet_tiles *t)
+{
+    size_t n = (size_t)t->nworld;
+    STI_TRY(sti_alloc(&t->drawn, n * sizeof *t->drawn, "what worlds were drawn from"));
+    STI_TRY(sti_alloc(&t->next, n * sizeof *t->next, "what worlds are drawn from"));
+    STI_TRY(sti_alloc(&t->list, n * sizeof *t->list, "worlds to render"));
+    STI_TRY(sti_alloc(&t->carry, n * sizeof *t->carry, "worlds to carry over"));
+    STI_TRY(sti_alloc(&t->copies, (size_t)t->nrequest * sizeof *t->copies, "copies of tiles"));
+    return sti_alloc(&t->spans, ((size_t)t->nrequest + STI_BUFFER_COUNT) * sizeof *t->spans, "outputs of tiles");
+}
+
+static stet_result create_places(stet_tiles *t)
+{
+    STI_TRY(STI_ARRAY(t->device, "sizes of cameras", STET_INT, false, &t->sizes, t->ncamera, 2));
+    STI_TRY(stet_array_write(t->sizes, t->size, (size_t)t->ncamera * sizeof *t->size));
+    STI_TRY(sti_extractor_create(t->device, t->nworld, t->nrequest, &t->extractor));
+    STI_TRY(sti_alloc(&t->place, (size_t)t->nplace * sizeof *t->place, "places of frames"));
+    for (int i = 0; i < t->nplace; ++i) STI_TRY(create_place(t, &t->place[i]));
+    return STET_OK;
+}
+
+static stet_result build(stet_tiles *t, const stet_tiles_def *def)
+{
+    STI_TRY(resolve(t, def));
+    STI_TRY(plan(t));
+    STI_TRY(create_scratch(t));
+    STI_TRY(sti_tile_table_create(t->device, t->layout, t->used, &t->table));
+    return create_places(t);
+}
+
+stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_def *def, stet_tiles **out)
+{
+    *out = NULL;
+    STI_TRY(sti_tiles_check(def, painter->device, painter->nworld));
+    stet_tiles *t;
+    STI_TRY(sti_alloc(&t, sizeof *t, "tiles"));
+    t->device = painter->device;
+    t->nworld = painter->nworld;
+    t->ncamera = def->ncamera;
+    t->nrequest = def->nrequest;
+    t->depth = def->frames_in_flight;
+    t->nplace = t->depth + 1;
+    t->newest = -1;
+    stet_result result = build(t, def);
+    if (result != STET_OK) {
+        stet_tiles_destroy(t);
+        return result;
+    }
+    t->painter = *painter;
+    *out = t;
+    return STET_OK;
+}
+
+void stet_tiles_destroy(stet_tiles *t)
+{
+    if (!t) return;
+    for (int i = 0; t->place && i < t->nplace; ++i) destroy_place(t, &t->place[i]);
+    for (int k = 0; t->request && k < t->nrequest; ++k) sti_free(t->request[k].held);
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) sti_free(t->layout[b].part);
+    if (t->painter.destroy) t->painter.destroy(t->painter.context);
+    sti_tile_table_destroy(&t->table);
+    sti_extractor_destroy(&t->extractor);
+    stet_array_destroy(t->sizes);
+    sti_stamp_free(&t->frame_kept);
+    sti_stamp_free(&t->frame_now);
+    sti_stamp_free(&t->take_now);
+    sti_free(t->size);
+    sti_free(t->request);
+    sti_free(t->place);
+    sti_free(t->drawn);
+    sti_free(t->next);
+    sti_free(t->list);
+    sti_free(t->carry);
+    sti_free(t->copies);
+    sti_free(t->spans);
+    sti_free(t);
+}

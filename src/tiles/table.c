@@ -1,0 +1,201 @@
+/* Planning tile layouts, and the tables on the device; see table.h for B1 to B3. */
+#include "tiles/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- layouts ------------------------------------------------------------------------------------------------------ */
+
+/* *sum += a * b * c, all not negative; false if that does not fit. */
+static bool add_product(int64_t *sum, int64_t a, int64_t b, int64_t c)
+{
+    int64_t product;
+    return !__builtin_mul_overflow(a, b, &product) && !__builtin_mul_overflow(product, c, &product) &&
+           !__builtin_add_overflow(*sum, product, sum);
+}
+
+static int64_t rows_of_tiles(int64_t nworld, int columns) { return nworld / columns + (nworld % columns != 0); }
+
+/* Columns that make nworld tiles about a square, within the width of a frame. */
+static int columns_for(sti_tile_size size, int64_t nworld)
+{
+    int64_t most = STI_FRAME_WIDTH / size.width;
+    int64_t square = (int64_t)ceil(sqrt((double)nworld * size.height / size.width));
+    int64_t columns = square < most ? square : most;
+    if (columns > nworld) columns = nworld;
+    return columns < 1 ? 1 : (int)columns;
+}
+
+static stet_result check_sizes(const sti_tile_size *size, int ncamera, int64_t nworld)
+{
+    int64_t ntile;
+    if (ncamera < 1 || nworld < 1)
+        return sti_error(STET_INVALID_ARGUMENT, "tiles: %d cameras in %lld worlds; at least one of each is needed",
+                         ncamera, (long long)nworld);
+    if (__builtin_mul_overflow(nworld, (int64_t)ncamera, &ntile) || ntile > INT32_MAX)
+        return sti_error(STET_LIMIT,
+                         "tiles: %lld worlds with %d cameras are more than %d tiles; use fewer worlds or cameras",
+                         (long long)nworld, ncamera, INT32_MAX);
+    for (int c = 0; c < ncamera; ++c)
+        if (size[c].width < 1 || size[c].height < 1 || size[c].width > STI_FRAME_WIDTH ||
+            size[c].height > STI_FRAME_WIDTH)
+            return sti_error(STET_LIMIT, "tiles: camera %d has %d x %d pixels; 1 to %d are possible either way", c,
+                             size[c].width, size[c].height, STI_FRAME_WIDTH);
+    return STET_OK;
+}
+
+static stet_result too_many_pixels(int camera)
+{
+    return sti_error(
+        STET_LIMIT,
+        "tiles: with camera %d there are more pixels than can be addressed; use fewer worlds or smaller pictures",
+        camera);
+}
+
+/* Rounds up to where a part may start. */
+static bool align_part(int64_t *at)
+{
+    return !__builtin_add_overflow(*at, STI_PART_ALIGN - 1, at) && (*at -= *at % STI_PART_ALIGN, true);
+}
+
+stet_result sti_tile_plan(const sti_tile_size *size, const bool *direct, int ncamera, int64_t nworld,
+                          sti_tile_part *part, sti_tile_layout *out)
+{
+    int64_t at = 0, height = 0;
+    int width = 0;
+    STI_TRY(check_sizes(size, ncamera, nworld));
+    for (int c = 0; c < ncamera; ++c) {
+        int columns = direct[c] ? 1 : columns_for(size[c], nworld);
+        part[c] = (sti_tile_part){.origin = at, .columns = columns, .pitch = size[c].width, .size = size[c]};
+        if (!direct[c] && columns * size[c].width > width) width = columns * size[c].width;
+        if (direct[c] && (!add_product(&at, nworld, size[c].width, size[c].height) || !align_part(&at)))
+            return too_many_pixels(c);
+    }
+    for (int c = 0; c < ncamera; ++c) {
+        if (direct[c]) continue;
+        part[c].pitch = width;
+        part[c].origin = at;
+        if (!add_product(&part[c].origin, height, width, 1)) return too_many_pixels(c);
+        if (!add_product(&height, rows_of_tiles(nworld, part[c].columns), size[c].height, 1)) return too_many_pixels(c);
+    }
+    *out = (sti_tile_layout){.nworld = nworld,
+                             .npixel = at,
+                             .image = at,
+                             .image_height = height,
+                             .image_width = width,
+                             .ncamera = ncamera,
+                             .part = part};
+    if (!add_product(&out->npixel, height, width, 1)) return too_many_pixels(ncamera - 1);
+    return STET_OK;
+}
+
+int64_t sti_tile_first(const sti_tile_layout *layout, int64_t world, int camera)
+{
+    const sti_tile_part *p = &layout->part[camera];
+    int64_t row = world / p->columns, column = world % p->columns;
+    return p->origin + row * p->size.height * p->pitch + column * p->size.width;
+}
+
+/* ---- views -------------------------------------------------------------------------------------------------------- */
+
+stet_result sti_tile_view(const stet_array *of, int64_t offset, const char *name, stet_dtype dtype, int ndim,
+                          const int64_t *shape, stet_array **out)
+{
+    stet_array *a;
+    *out = NULL;
+    STI_TRY(sti_alloc(&a, sizeof *a, "a view of tiles"));
+    snprintf(a->name, sizeof a->name, "%s", name);
+    a->device = of->device;
+    a->dtype = dtype;
+    a->borrowed = true;
+    a->ndim = ndim;
+    a->nitem = 1;
+    a->nblock = 1;
+    for (int k = 0; k < ndim; ++k) {
+        a->shape[k] = shape[k];
+        a->nitem *= shape[k]; /* no overflow: it lies within an array */
+    }
+    a->size = (size_t)a->nitem * stet_dtype_size(of->device, dtype);
+    a->data = (char *)of->data + offset;
+    a->version = sti_version_new();
+    a->device->narray++;
+    *out = a;
+    return STET_OK;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------- */
+
+static void fill_row(const sti_tile_layout *layout, int64_t *first, int *pitch)
+{
+    for (int64_t w = 0; w < layout->nworld; ++w)
+        for (int c = 0; c < layout->ncamera; ++c) {
+            first[w * layout->ncamera + c] = sti_tile_first(layout, w, c);
+            pitch[w * layout->ncamera + c] = layout->part[c].pitch;
+        }
+}
+
+/* Host copies of all rows, uploaded once. */
+static stet_result upload(const sti_tile_layout *layout, sti_tile_table *t, int nrow)
+{
+    int64_t *first;
+    int *pitch = NULL;
+    size_t n = (size_t)t->ntile * (size_t)nrow;
+    STI_TRY(sti_alloc(&first, n * sizeof *first, "the tile table"));
+    stet_result result = sti_alloc(&pitch, n * sizeof *pitch, "the tile table");
+    if (result == STET_OK) {
+        for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+            if (t->row[b] >= 0) fill_row(&layout[b], first + t->row[b] * t->ntile, pitch + t->row[b] * t->ntile);
+        result = stet_array_write(t->first, first, n * sizeof *first);
+    }
+    if (result == STET_OK) result = stet_array_write(t->pitch, pitch, n * sizeof *pitch);
+    sti_free(pitch);
+    sti_free(first);
+    return result;
+}
+
+static stet_result create_views(sti_tile_table *t)
+{
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        if (t->row[b] < 0) continue;
+        int64_t at = t->row[b] * t->ntile;
+        STI_TRY(sti_tile_view(t->first, at * (int64_t)sizeof(int64_t), "first pixels of tiles", STET_I64, 1, &t->ntile,
+                              &t->first_of[b]));
+        STI_TRY(sti_tile_view(t->pitch, at * (int64_t)sizeof(int), "pitches of tiles", STET_INT, 1, &t->ntile,
+                              &t->pitch_of[b]));
+    }
+    return STET_OK;
+}
+
+static stet_result create_table(stet_device *device, const sti_tile_layout *layout, sti_tile_table *t, int nrow)
+{
+    STI_TRY(STI_ARRAY(device, "first pixels of tiles", STET_I64, false, &t->first, nrow * t->ntile));
+    STI_TRY(STI_ARRAY(device, "pitches of tiles", STET_INT, false, &t->pitch, nrow * t->ntile));
+    STI_TRY(upload(layout, t, nrow));
+    return create_views(t);
+}
+
+stet_result sti_tile_table_create(stet_device *device, const sti_tile_layout *layout, const bool *used,
+                                  sti_tile_table *out)
+{
+    int nrow = 0;
+    *out = (sti_tile_table){0};
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        out->row[b] = used[b] ? nrow++ : -1;
+        if (used[b]) out->ntile = layout[b].nworld * layout[b].ncamera;
+    }
+    stet_result result = create_table(device, layout, out, nrow);
+    if (result != STET_OK) sti_tile_table_destroy(out);
+    return result;
+}
+
+void sti_tile_table_destroy(sti_tile_table *t)
+{
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        stet_array_destroy(t->first_of[b]);
+        stet_array_destroy(t->pitch_of[b]);
+    }
+    stet_array_destroy(t->first);
+    stet_array_destroy(t->pitch);
+    *t = (sti_tile_table){0};
+}

@@ -1,0 +1,294 @@
+/*
+ * Frames: rendering what moved, reading, what is stale. See tiles.h for T1 to T4.
+ *
+ * Worlds that did not move keep their pixels: they are carried over from the last frame, unless the new frame's place has them already.
+ */
+#include "tiles/tiles.h"
+
+#include <string.h>
+
+/* ---- what moved ---------------------------------------------------------------------------------------------------- */
+
+/* Brings the scene up to date; t->next: what each world would be drawn from now. */
+static stet_result look_at_scene(stet_tiles *t, sti_version *look, sti_version *connectivity)
+{
+    const uint64_t *changed;
+    STI_TRY(t->painter.update(t->painter.context, &changed, look, connectivity));
+    for (int64_t w = 0; w < t->nworld; ++w)
+        t->next[w] = (sti_drawn){changed[w], look->generation, connectivity->generation};
+    return STET_OK;
+}
+
+static bool same(const sti_drawn *a, const sti_drawn *b)
+{
+    return a->changed == b->changed && a->look == b->look && a->connectivity == b->connectivity;
+}
+
+static bool was_drawn(const sti_drawn *d) { return d->look != 0; }
+
+/* Worlds that are not wanted stay as they are; t->list: those wanted that moved, or with all: all wanted. */
+static void choose(stet_tiles *t, const uint8_t *mask, bool all)
+{
+    t->nlist = 0;
+    for (int64_t w = 0; w < t->nworld; ++w) {
+        if (mask && !mask[w])
+            t->next[w] = t->drawn[w];
+        else if (all || !same(&t->next[w], &t->drawn[w]))
+            t->list[t->nlist++] = (int)w;
+    }
+}
+
+/* The stamp of a frame: identities, and every world's record. */
+static void stamp(stet_tiles *t, const sti_version *look, const sti_version *connectivity)
+{
+    sti_stamp *s = &t->frame_now;
+    sti_stamp_begin(s);
+    sti_stamp_add_value(s, look->id);
+    sti_stamp_add_value(s, connectivity->id);
+    for (int64_t w = 0; w < t->nworld; ++w) {
+        sti_stamp_add_value(s, t->next[w].changed);
+        sti_stamp_add_value(s, t->next[w].look);
+        sti_stamp_add_value(s, t->next[w].connectivity);
+    }
+}
+
+/* ---- drawing ------------------------------------------------------------------------------------------------------- */
+
+/* Pixels of a place were written: the tensors that are views of them have an identity of their own. */
+static void mark_direct(stet_tiles *t, sti_place *p)
+{
+    for (int k = 0; k < t->nrequest; ++k)
+        if (t->request[k].direct) stet_array_mark_written(p->tensor[k]);
+}
+
+/* Paints the worlds of t->list into a place. */
+static stet_result paint(stet_tiles *t, sti_place *p)
+{
+    sti_target target = {0};
+    if (t->nlist == 0) return STET_OK;
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        target.pixels[b] = p->pixels[b];
+        target.first[b] = t->table.first_of[b];
+        target.pitch[b] = t->table.pitch_of[b];
+    }
+    STI_TRY(t->painter.paint(t->painter.context, t->list, t->nlist, &target));
+    mark_direct(t, p);
+    return STET_OK;
+}
+
+/* Brings the pixels of all other worlds over from the newest frame, where this place does not have them. */
+static stet_result carry(stet_tiles *t, sti_place *p)
+{
+    sti_place *from = sti_place_of(t, t->newest);
+    sti_tile_source source = {&t->table, t->ncamera, from->pixels};
+    int n = 0;
+    for (int64_t w = 0, k = 0; w < t->nworld; ++w) {
+        bool painted = k < t->nlist && t->list[k] == w;
+        k += painted;
+        if (!painted && p->serial[w] != from->serial[w]) t->carry[n++] = (int)w;
+    }
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+        if (t->used[b]) STI_TRY(sti_carry(&t->extractor, &source, (sti_buffer)b, p->pixels[b], t->sizes, t->carry, n));
+    for (int i = 0; i < n; ++i) p->serial[t->carry[i]] = from->serial[t->carry[i]];
+    if (n) mark_direct(t, p);
+    return STET_OK;
+}
+
+/* After a failure nothing is known of a place; before the first frame there is nothing to carry either, so it goes back to zero. */
+static void abandon(stet_tiles *t, sti_place *p)
+{
+    memset(p->serial, 0xff, (size_t)t->nworld * sizeof *p->serial);
+    p->frame = -1;
+}
+
+static stet_result clear_abandoned(stet_tiles *t, sti_place *p)
+{
+    void *zero;
+    if (t->newest >= 0 || p->serial[0] != UINT64_MAX) return STET_OK;
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        if (!t->used[b]) continue;
+        STI_TRY(sti_alloc(&zero, stet_array_bytes(p->pixels[b]), "an empty frame"));
+        stet_result result = stet_array_write(p->pixels[b], zero, stet_array_bytes(p->pixels[b]));
+        sti_free(zero);
+        STI_TRY(result);
+    }
+    memset(p->serial, 0, (size_t)t->nworld * sizeof *p->serial);
+    return STET_OK;
+}
+
+static stet_result fill_place(stet_tiles *t, sti_place *p)
+{
+    STI_TRY(clear_abandoned(t, p));
+    if (t->newest >= 0) STI_TRY(carry(t, p));
+    return paint(t, p);
+}
+
+/* T2: the frame that would be one too many in flight is taken now, if nobody has read it. */
+static stet_result make_room(stet_tiles *t, int64_t frame)
+{
+    sti_place *oldest = sti_place_of(t, frame - t->depth + t->nplace);
+    if (oldest->frame != frame - t->depth || oldest->frame < 0 || oldest->extracted.valid) return STET_OK;
+    return sti_tiles_take(t, oldest, STET_REASON_deferred_tiles_ring_full);
+}
+
+static stet_result draw(void *context)
+{
+    stet_tiles *t = context;
+    int64_t frame = t->newest + 1;
+    sti_place *p = sti_place_of(t, frame);
+    STI_TRY(make_room(t, frame));
+    p->frame = -1;
+    sti_stamp_invalidate(&p->extracted);
+    stet_result result = fill_place(t, p);
+    if (result != STET_OK) {
+        abandon(t, p);
+        return result;
+    }
+    t->serial++;
+    for (int i = 0; i < t->nlist; ++i) {
+        p->serial[t->list[i]] = t->serial;
+        t->drawn[t->list[i]] = t->next[t->list[i]];
+    }
+    p->frame = t->newest = frame;
+    return STET_OK;
+}
+
+/* ---- audits -------------------------------------------------------------------------------------------------------- */
+
+static stet_result paint_again(void *context)
+{
+    stet_tiles *t = context;
+    return paint(t, sti_place_of(t, t->newest));
+}
+
+/* t->list: worlds wanted that have pixels which stood, which are all that were not painted for this frame (`serial` or later). */
+static void list_standing(stet_tiles *t, const uint8_t *mask, uint64_t serial)
+{
+    const sti_place *p = sti_place_of(t, t->newest);
+    t->nlist = 0;
+    for (int64_t w = 0; w < t->nworld; ++w)
+        if ((!mask || mask[w]) && was_drawn(&t->drawn[w]) && p->serial[w] < serial) t->list[t->nlist++] = (int)w;
+}
+
+static int list_pixels(stet_tiles *t)
+{
+    const sti_place *p = sti_place_of(t, t->newest);
+    int n = 0;
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+        if (t->used[b]) t->spans[n++] = (sti_span){p->pixels[b]->data, p->pixels[b]->size};
+    return n;
+}
+
+/* The worlds that stood in a frame in which others moved. */
+static stet_result audit_standing(stet_tiles *t, const uint8_t *mask, uint64_t before)
+{
+    if (!t->device->mechanisms.options.audit || t->serial == before) return STET_OK;
+    list_standing(t, mask, t->serial);
+    return sti_tiles_audit(STET_MECH_frame, "pixels of worlds that did not move", paint_again, t, t->spans,
+                           list_pixels(t));
+}
+
+/* ---- the calls ----------------------------------------------------------------------------------------------------- */
+
+static int64_t bytes_of_world(const stet_tiles *t)
+{
+    int64_t bytes = 0;
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+        for (int c = 0; t->used[b] && c < t->ncamera; ++c)
+            bytes += (int64_t)t->size[c].width * t->size[c].height * sti_buffer_channels((sti_buffer)b) *
+                     (int64_t)stet_dtype_size(t->device, sti_buffer_dtype((sti_buffer)b));
+    return bytes;
+}
+
+static int64_t count_wanted(const stet_tiles *t, const uint8_t *mask)
+{
+    int64_t n = 0;
+    for (int64_t w = 0; w < t->nworld; ++w) n += !mask || mask[w];
+    return n;
+}
+
+/* Draws a frame unless the newest one is it. */
+static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
+{
+    sti_mechanisms *m = &t->device->mechanisms;
+    sti_version look, connectivity;
+    STI_TRY(look_at_scene(t, &look, &connectivity));
+    choose(t, mask, !sti_enabled(m, STET_MECH_frame));
+    stamp(t, &look, &connectivity);
+    uint64_t before = t->serial;
+    bool stands = sti_enabled(m, STET_MECH_frame) && sti_stamp_equal(&t->frame_kept, &t->frame_now);
+    int64_t n = stands ? count_wanted(t, mask) : t->nlist;
+    sti_work work = {.mechanism = STET_MECH_frame,
+                     .why = t->newest < 0 ? STET_REASON_frame_first : STET_REASON_frame_moved,
+                     .what = "pixels of a frame",
+                     .kept = &t->frame_kept,
+                     .now = &t->frame_now,
+                     .make = stands ? paint_again : draw,
+                     .context = t,
+                     .outputs = t->spans,
+                     .launches = n > 0,
+                     .bytes = n * bytes_of_world(t)};
+    if (stands && m->options.audit) {
+        list_standing(t, mask, UINT64_MAX);
+        work.noutput = list_pixels(t);
+    }
+    STI_TRY(sti_let_stand(m, &work));
+    return audit_standing(t, mask, before);
+}
+
+stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame)
+{
+    if (!t) return sti_error(STET_INVALID_ARGUMENT, "stet_tiles_render: tiles must not be NULL");
+    STI_TRY(draw_what_moved(t, mask));
+    if (!sti_enabled(&t->device->mechanisms, STET_MECH_deferred_tiles))
+        STI_TRY(sti_tiles_take(t, sti_place_of(t, t->newest), STET_REASON_deferred_tiles_first_read));
+    if (frame) *frame = t->newest;
+    return STET_OK;
+}
+
+static stet_result find_frame(stet_tiles *t, int64_t frame, sti_place **out)
+{
+    if (t->newest < 0)
+        return sti_error(STET_NOT_FOUND, "tiles: nothing was rendered yet; call stet_tiles_render first");
+    if (frame == -1) frame = t->newest;
+    if (frame < 0 || frame > t->newest)
+        return sti_error(STET_NOT_FOUND, "tiles: there is no frame %lld; the newest is %lld", (long long)frame,
+                         (long long)t->newest);
+    *out = sti_place_of(t, frame);
+    if ((*out)->frame != frame)
+        return sti_error(
+            STET_NOT_FOUND,
+            "tiles: frame %lld is no longer kept; read it before %d more are rendered, or keep more in flight",
+            (long long)frame, t->depth);
+    return STET_OK;
+}
+
+stet_result stet_tiles_read(stet_tiles *t, int64_t frame, int request, stet_array **out)
+{
+    sti_place *p = NULL;
+    if (!t || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_tiles_read: tiles and out must not be NULL");
+    *out = NULL;
+    if (request < 0 || request >= t->nrequest)
+        return sti_error(STET_INVALID_ARGUMENT, "tiles: there is no request %d; there are %d", request, t->nrequest);
+    STI_TRY(find_frame(t, frame, &p));
+    const sti_request *r = &t->request[request];
+    if (r->ask.bound && r->frame > p->frame)
+        return sti_error(
+            STET_STATE,
+            "tiles: array %s, bound to request %d, holds frame %lld already and never goes back to frame %lld; "
+            "read frames in order",
+            r->ask.bound->name, request, (long long)r->frame, (long long)p->frame);
+    STI_TRY(sti_tiles_take(t, p, STET_REASON_deferred_tiles_first_read));
+    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_tiles);
+    *out = r->ask.bound ? r->ask.bound : r->direct && !enabled ? p->copy[request] : p->tensor[request];
+    return STET_OK;
+}
+
+bool stet_tiles_stale(stet_tiles *t, int64_t world)
+{
+    sti_version look, connectivity;
+    if (!t || world < 0 || world >= t->nworld || t->newest < 0) return true;
+    /* What cannot be found out is taken as stale. */
+    if (look_at_scene(t, &look, &connectivity) != STET_OK) return true;
+    return !same(&t->next[world], &t->drawn[world]);
+}

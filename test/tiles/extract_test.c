@@ -1,0 +1,429 @@
+/* Extraction: every conversion, every lane width, shuffled tables, many tiles; one launch whatever is asked. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/dice.h"
+#include "tiles/painter.h"
+
+static const char *const isas[] = {"portable", "w1", "avx2", "avx512"};
+enum { NISA = 4, GUARD = 64 };
+
+/* NULL: this machine does not have it. */
+static stet_device *device_of(const char *isa, int threads)
+{
+    stet_device_def def = stet_default_device_def();
+    stet_device *device = NULL;
+    def.isa = isa;
+    def.threads = threads;
+    stet_result result = stet_device_create(&def, &device);
+    assert_true(result == STET_OK || result == STET_UNSUPPORTED);
+    return device;
+}
+
+/* ---- hand-made frames ---- */
+
+/* Buffers with hand-made pixels behind a table; one destination. */
+typedef struct bench {
+    painter painter;
+    sti_tile_layout layout[STI_BUFFER_COUNT];
+    sti_tile_part part[STI_BUFFER_COUNT][8];
+    sti_tile_table table;
+    stet_array *pixels[STI_BUFFER_COUNT];
+    sti_extractor extractor;
+} bench;
+
+static void bench_paint(bench *b)
+{
+    sti_target target = {0};
+    int *all = malloc((size_t)b->painter.base.nworld * sizeof *all);
+    for (int w = 0; w < (int)b->painter.base.nworld; ++w) all[w] = w;
+    for (int k = 0; k < STI_BUFFER_COUNT; ++k) {
+        target.pixels[k] = b->pixels[k];
+        target.first[k] = b->table.first_of[k];
+        target.pitch[k] = b->table.pitch_of[k];
+    }
+    assert_int_equal(painter_paint(&b->painter, all, (int)b->painter.base.nworld, &target), STET_OK);
+    free(all);
+}
+
+static void bench_open(bench *b, stet_device *device, int64_t nworld, int ncamera, const sti_tile_size *size,
+                       unsigned buffers)
+{
+    const bool tiled[8] = {false};
+    bool used[STI_BUFFER_COUNT];
+    memset(b, 0, sizeof *b);
+    painter_init(&b->painter, device, nworld, ncamera, size);
+    for (int k = 0; k < STI_BUFFER_COUNT; ++k) {
+        used[k] = buffers >> k & 1u;
+        if (!used[k]) continue;
+        assert_int_equal(sti_tile_plan(size, tiled, ncamera, nworld, b->part[k], &b->layout[k]), STET_OK);
+        assert_int_equal(STI_ARRAY(device, "pixels", sti_buffer_dtype((sti_buffer)k), false, &b->pixels[k],
+                                   b->layout[k].npixel * sti_buffer_channels((sti_buffer)k)),
+                         STET_OK);
+    }
+    assert_int_equal(sti_tile_table_create(device, b->layout, used, &b->table), STET_OK);
+    assert_int_equal(sti_extractor_create(device, nworld, 16, &b->extractor), STET_OK);
+    bench_paint(b);
+}
+
+static void bench_close(bench *b)
+{
+    sti_extractor_destroy(&b->extractor);
+    sti_tile_table_destroy(&b->table);
+    for (int k = 0; k < STI_BUFFER_COUNT; ++k) stet_array_destroy(b->pixels[k]);
+    free(b->painter.value);
+}
+
+/* A copy for a request, with its destination in the middle of a larger array whose other bytes must stay. */
+static sti_copy copy_for(bench *b, const stet_tile_request *r, stet_array **whole)
+{
+    stet_device *device = b->painter.base.device;
+    sti_tile_size s = b->painter.size[r->camera];
+    sti_copy c = {.buffer = sti_output_buffer(r->output),
+                  .camera = r->camera,
+                  .channels = r->channels ? r->channels : stet_output_channels(r->output),
+                  .size = s};
+    bool direct;
+    assert_int_equal(sti_conversion(r->output, r->dtype, c.channels, &c.conversion, &direct), STET_OK);
+    const int64_t shape[] = {b->painter.base.nworld, s.height, s.width, c.channels};
+    int64_t bytes = shape[0] * shape[1] * shape[2] * shape[3] * (int64_t)stet_dtype_size(device, r->dtype);
+    assert_int_equal(STI_ARRAY(device, "whole", STET_U8, false, whole, bytes + 2 * GUARD), STET_OK);
+    memset((*whole)->data, 0x5a, (*whole)->size);
+    assert_int_equal(sti_tile_view(*whole, GUARD, "tensor", r->dtype, 4, shape, &c.to), STET_OK);
+    return c;
+}
+
+static void check_guards(const stet_array *whole)
+{
+    const unsigned char *p = whole->data;
+    for (int i = 0; i < GUARD; ++i) {
+        assert_int_equal(p[i], 0x5a);
+        assert_int_equal(p[whole->size - 1 - (size_t)i], 0x5a);
+    }
+}
+
+static void assert_tensor(const bench *b, const stet_tile_request *r, const stet_array *a)
+{
+    size_t size;
+    unsigned char *expected = expect_tensor(&b->painter, r, b->painter.base.nworld, &size);
+    assert_int_equal(size, stet_array_bytes(a));
+    assert_memory_equal(expected, a->data, size);
+    free(expected);
+}
+
+static const stet_tile_request conversions[] = {
+    {0, STET_OUTPUT_RGBA, STET_U8, 4, NULL},      {0, STET_OUTPUT_RGB, STET_U8, 3, NULL},
+    {0, STET_OUTPUT_RGBA, STET_U8, 2, NULL},      {0, STET_OUTPUT_RGB, STET_U8, 1, NULL},
+    {0, STET_OUTPUT_RGBA, STET_REAL, 4, NULL},    {0, STET_OUTPUT_RGB, STET_REAL, 3, NULL},
+    {0, STET_OUTPUT_RGB, STET_F16, 3, NULL},      {0, STET_OUTPUT_ALBEDO, STET_U8, 4, NULL},
+    {0, STET_OUTPUT_ALBEDO, STET_F16, 1, NULL},   {0, STET_OUTPUT_DEPTH, STET_REAL, 1, NULL},
+    {0, STET_OUTPUT_DISTANCE, STET_F16, 1, NULL}, {0, STET_OUTPUT_NORMAL, STET_REAL, 3, NULL},
+    {0, STET_OUTPUT_NORMAL, STET_REAL, 2, NULL},  {0, STET_OUTPUT_NORMAL, STET_F16, 3, NULL},
+    {0, STET_OUTPUT_NORMAL, STET_F16, 1, NULL},   {0, STET_OUTPUT_SEG_GEOM, STET_INT, 1, NULL},
+    {0, STET_OUTPUT_SEG_GEOM, STET_U32, 1, NULL}, {0, STET_OUTPUT_SEG_BODY, STET_U8, 1, NULL},
+    {0, STET_OUTPUT_SEG_TYPE, STET_I64, 1, NULL},
+};
+enum { NCONVERSION = sizeof conversions / sizeof *conversions };
+
+/* Conversions from the buffers given. */
+static void check_conversions(stet_device *device, sti_tile_size size, int64_t nworld, unsigned buffers)
+{
+    const sti_tile_size sizes[] = {size, {3, 2}};
+    bench b;
+    bench_open(&b, device, nworld, 2, sizes, buffers);
+    for (int k = 0; k < NCONVERSION; ++k) {
+        stet_array *whole;
+        if (!(buffers >> sti_output_buffer(conversions[k].output) & 1u)) continue;
+        sti_copy c = copy_for(&b, &conversions[k], &whole);
+        sti_tile_source source = {&b.table, 2, b.pixels};
+        int64_t bytes;
+        assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, NULL, 0, &bytes), STET_OK);
+        assert_int_equal(bytes, stet_array_bytes(c.to));
+        assert_tensor(&b, &conversions[k], c.to);
+        check_guards(whole);
+        stet_array_destroy(c.to);
+        stet_array_destroy(whole);
+    }
+    bench_close(&b);
+}
+
+/* Odd sizes: rows shorter than a vector, rows that no vector divides, tiles of more than one block. */
+static void each_conversion_gives_the_same_bits_at_every_width(void **state)
+{
+    (void)state;
+    const sti_tile_size sizes[] = {{1, 1}, {7, 5}, {17, 3}, {640, 3}, {120, 120}, {1, 33}, {129, 131}, {1000, 35}};
+    for (int i = 0; i < NISA; ++i) {
+        stet_device *device = device_of(isas[i], 1 + i % 2);
+        if (!device) continue;
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
+            check_conversions(device, sizes[s], s < 4 ? 19 : 1, 0xff);
+        stet_device_destroy(device);
+    }
+}
+
+static void a_large_extraction_is_streamed_to_the_same_bits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NISA; ++i) {
+        stet_device *device = device_of(isas[i], 2);
+        if (!device) continue;
+        /* Above the size from which stores are streamed. */
+        check_conversions(device, (sti_tile_size){121, 119}, 151, 1u << STI_BUFFER_ALBEDO | 1u << STI_BUFFER_DEPTH);
+        stet_device_destroy(device);
+    }
+}
+
+/* ---- half precision ---- */
+
+/* x converted by the kernel: a picture whose depths are the numbers. */
+static void halves_of(stet_device *device, const double *x, int n, uint16_t *out)
+{
+    const sti_tile_size size = {n, 1};
+    const stet_tile_request r = {0, STET_OUTPUT_DEPTH, STET_F16, 1, NULL};
+    bench b;
+    stet_array *whole;
+    int64_t bytes;
+    bench_open(&b, device, 1, 1, &size, 1u << STI_BUFFER_DEPTH);
+    for (int k = 0; k < n; ++k) sti_array_set_real(b.pixels[STI_BUFFER_DEPTH], 0, k, x[k]);
+    sti_copy c = copy_for(&b, &r, &whole);
+    sti_tile_source source = {&b.table, 1, b.pixels};
+    assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, NULL, 0, &bytes), STET_OK);
+    memcpy(out, c.to->data, (size_t)n * sizeof *out);
+    stet_array_destroy(c.to);
+    stet_array_destroy(whole);
+    bench_close(&b);
+}
+
+static double value_of_half(unsigned h)
+{
+    int exponent = (int)(h >> 10 & 31);
+    double m = (double)(h & 1023), a = exponent ? __builtin_ldexp(1024 + m, exponent - 25) : __builtin_ldexp(m, -24);
+    return h & 0x8000 ? -a : a;
+}
+
+/* The float just above (up) or below in magnitude. */
+static double neighbour(double x, int up)
+{
+    float f = (float)x;
+    uint32_t b;
+    memcpy(&b, &f, sizeof b);
+    b = (b & 0x7fffffff) == 0 && !up ? b : b + (up ? 1u : -1u);
+    memcpy(&f, &b, sizeof f);
+    return (double)f;
+}
+
+/* All 65536: each half itself, the tie above it, and the floats next to both; its bits are known, or those of half_of. */
+static void each_half_is_the_nearest(void **state)
+{
+    (void)state;
+    enum { EACH = 5, ROW = 16384 / EACH };
+    static double x[ROW * EACH];
+    static uint16_t got[ROW * EACH];
+    const char *const all[] = {"portable", "w1", "avx2", "avx512", "f64"};
+    for (int i = 0; i < 5; ++i) {
+        stet_device *device = device_of(all[i], 1);
+        if (!device) continue;
+        for (unsigned first = 0; first < 65536; first += ROW) {
+            for (unsigned k = 0; k < ROW; ++k) {
+                unsigned h = (first + k) & 0xffff;
+                bool finite = (h & 0x7c00) != 0x7c00;
+                double v = finite       ? value_of_half(h)
+                           : h & 0x3ff  ? __builtin_nan("")
+                           : h & 0x8000 ? -__builtin_inf()
+                                        : __builtin_inf();
+                double next = (h & 0x7fff) == 0x7bff ? (h & 0x8000 ? -65536.0 : 65536.0)
+                              : finite               ? value_of_half(h + 1)
+                                                     : v;
+                double tie = (v + next) / 2;
+                const double these[EACH] = {v, tie, neighbour(v, 0), neighbour(tie, 0), neighbour(tie, 1)};
+                for (int j = 0; j < EACH; ++j) x[k * EACH + (unsigned)j] = finite ? these[j] : v;
+            }
+            halves_of(device, x, ROW * EACH, got);
+            for (unsigned k = 0; k < ROW; ++k) {
+                unsigned h = (first + k) & 0xffff;
+                if ((h & 0x7c00) != 0x7c00 || (h & 0x3ff) == 0) assert_int_equal(got[k * EACH], h);
+                for (unsigned j = 0; j < EACH; ++j) assert_int_equal(got[k * EACH + j], half_of(x[k * EACH + j]));
+            }
+        }
+        stet_device_destroy(device);
+    }
+}
+
+/* In a double build a number between two floats next to a tie goes where the double says. */
+static void a_double_is_rounded_once(void **state)
+{
+    (void)state;
+    const double x[] = {1.0 + 0x1p-11 + 0x1p-40, 1.0 + 0x1p-11, 1.0 + 0x1p-11 - 0x1p-40,
+                        0x1p-25 + 0x1p-60,       0x1p-25,       65520.0 - 0x1p-30};
+    const uint16_t expected[] = {0x3c01, 0x3c00, 0x3c00, 1, 0, 0x7bff};
+    uint16_t got[6];
+    stet_device *device = device_of("f64", 1);
+    assert_non_null(device);
+    halves_of(device, x, 6, got);
+    for (int k = 0; k < 6; ++k) assert_int_equal(got[k], expected[k]);
+    stet_device_destroy(device);
+}
+
+/* ---- tables, lists, launches ---- */
+
+static void kf25_five_thousand_tiles(void **state)
+{
+    (void)state;
+    const sti_tile_size size[] = {{9, 6}, {4, 5}};
+    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_U8, 0, NULL},
+                                   {1, STET_OUTPUT_SEG_BODY, STET_INT, 0, NULL}};
+    stet_device *device = device_of(NULL, 2);
+    bench b;
+    bench_open(&b, device, 5000, 2, size, 1u << STI_BUFFER_COLOUR | 1u << STI_BUFFER_BODY);
+    stet_array *whole[2];
+    sti_copy c[2] = {copy_for(&b, &r[0], &whole[0]), copy_for(&b, &r[1], &whole[1])};
+    sti_tile_source source = {&b.table, 2, b.pixels};
+    stet_counters before, after;
+    int64_t bytes;
+    stet_device_counters(device, &before);
+    assert_int_equal(sti_extract(&b.extractor, &source, c, 2, NULL, 0, &bytes), STET_OK);
+    stet_device_counters(device, &after);
+    assert_int_equal(after.launches - before.launches, 1);
+    for (int k = 0; k < 2; ++k) {
+        assert_tensor(&b, &r[k], c[k].to); /* no tile is missing, none is another world's */
+        stet_array_destroy(c[k].to);
+        stet_array_destroy(whole[k]);
+    }
+    bench_close(&b);
+    stet_device_destroy(device);
+}
+
+static void kf27_a_shuffled_table(void **state)
+{
+    (void)state;
+    const sti_tile_size size = {11, 7};
+    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_U8, 4, NULL}, {0, STET_OUTPUT_RGB, STET_U8, 3, NULL}};
+    uint64_t dice = dice_seed("kf27_a_shuffled_table");
+    stet_device *device = device_of(NULL, 2);
+    bench b;
+    bench_open(&b, device, 200, 1, &size, 1u << STI_BUFFER_COLOUR);
+    int64_t *first = b.table.first->data;
+    for (size_t k = 199; k > 0; --k) {
+        size_t j = dice_below(&dice, k + 1);
+        int64_t keep = first[k];
+        first[k] = first[j];
+        first[j] = keep;
+    }
+    stet_array_mark_written(b.table.first);
+    bench_paint(&b); /* by the same table: where a tile is, only the table says */
+    for (int k = 0; k < 2; ++k) {
+        stet_array *whole;
+        sti_copy c = copy_for(&b, &r[k], &whole);
+        sti_tile_source source = {&b.table, 1, b.pixels};
+        int64_t bytes;
+        assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, NULL, 0, &bytes), STET_OK);
+        assert_tensor(&b, &r[k], c.to);
+        stet_array_destroy(c.to);
+        stet_array_destroy(whole);
+    }
+    bench_close(&b);
+    stet_device_destroy(device);
+}
+
+static void worlds_that_are_not_listed_keep_their_tensor(void **state)
+{
+    (void)state;
+    const sti_tile_size size = {10, 10};
+    const stet_tile_request r = {0, STET_OUTPUT_RGB, STET_U8, 0, NULL};
+    const int list[] = {17, 3, 8};
+    stet_device *device = device_of(NULL, 2);
+    bench b;
+    stet_array *whole;
+    int64_t bytes;
+    size_t total;
+    bench_open(&b, device, 20, 1, &size, 1u << STI_BUFFER_COLOUR);
+    sti_copy c = copy_for(&b, &r, &whole);
+    sti_tile_source source = {&b.table, 1, b.pixels};
+    uint64_t generation = stet_array_generation(c.to);
+    assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 3, &bytes), STET_OK);
+    assert_int_equal(bytes, 3 * 300);
+    assert_int_equal(stet_array_generation(c.to), generation + 1);
+    unsigned char *expected = expect_tensor(&b.painter, &r, 20, &total), *got = c.to->data;
+    for (int w = 0; w < 20; ++w)
+        for (int k = 0; k < 300; ++k)
+            assert_int_equal(got[w * 300 + k], w == 17 || w == 3 || w == 8 ? expected[w * 300 + k] : 0x5a);
+    free(expected);
+    assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 0, &bytes), STET_OK);
+    assert_int_equal(bytes, 0);
+    assert_int_equal(stet_array_generation(c.to), generation + 1);
+    stet_array_destroy(c.to);
+    stet_array_destroy(whole);
+    bench_close(&b);
+    stet_device_destroy(device);
+}
+
+static void the_same_tables_are_uploaded_once(void **state)
+{
+    (void)state;
+    const sti_tile_size size = {8, 8};
+    const stet_tile_request r = {0, STET_OUTPUT_RGBA, STET_U8, 0, NULL};
+    const int list[] = {1, 2};
+    stet_device *device = device_of(NULL, 1);
+    bench b;
+    stet_array *whole;
+    int64_t bytes;
+    stet_counters first, second, third;
+    bench_open(&b, device, 4, 1, &size, 1u << STI_BUFFER_COLOUR);
+    sti_copy c = copy_for(&b, &r, &whole);
+    sti_tile_source source = {&b.table, 1, b.pixels};
+    stet_device_counters(device, &first);
+    assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 2, &bytes), STET_OK);
+    stet_device_counters(device, &second);
+    assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 2, &bytes), STET_OK);
+    stet_device_counters(device, &third);
+    assert_true(second.bytes_copied > first.bytes_copied);
+    assert_int_equal(third.bytes_copied, second.bytes_copied);
+    assert_int_equal(third.launches, second.launches + 1);
+    stet_array_destroy(c.to);
+    stet_array_destroy(whole);
+    bench_close(&b);
+    stet_device_destroy(device);
+}
+
+static void kf28_more_channels_than_there_are(void **state)
+{
+    (void)state;
+    const struct {
+        stet_output output;
+        stet_dtype dtype;
+        int channels;
+    } wrong[] = {{STET_OUTPUT_RGB, STET_U8, 4},       {STET_OUTPUT_RGBA, STET_U8, 5},
+                 {STET_OUTPUT_DEPTH, STET_REAL, 3},   {STET_OUTPUT_NORMAL, STET_F16, 4},
+                 {STET_OUTPUT_SEG_GEOM, STET_INT, 2}, {STET_OUTPUT_RGB, STET_U8, -1}};
+    int conversion;
+    bool direct;
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
+        assert_int_equal(sti_conversion(wrong[k].output, wrong[k].dtype, wrong[k].channels, &conversion, &direct),
+                         STET_INVALID_ARGUMENT);
+        assert_non_null(strstr(stet_last_error(), "channels"));
+    }
+    /* Conversions that do not exist. */
+    assert_int_equal(sti_conversion(STET_OUTPUT_RGB, STET_I64, 3, &conversion, &direct), STET_INVALID_ARGUMENT);
+    assert_int_equal(sti_conversion(STET_OUTPUT_DEPTH, STET_U8, 1, &conversion, &direct), STET_INVALID_ARGUMENT);
+    assert_int_equal(sti_conversion(STET_OUTPUT_SEG_TYPE, STET_F16, 1, &conversion, &direct), STET_INVALID_ARGUMENT);
+    assert_non_null(strstr(stet_last_error(), "seg_type as f16"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_conversion_gives_the_same_bits_at_every_width),
+        cmocka_unit_test(a_large_extraction_is_streamed_to_the_same_bits),
+        cmocka_unit_test(each_half_is_the_nearest),
+        cmocka_unit_test(a_double_is_rounded_once),
+        cmocka_unit_test(kf25_five_thousand_tiles),
+        cmocka_unit_test(kf27_a_shuffled_table),
+        cmocka_unit_test(worlds_that_are_not_listed_keep_their_tensor),
+        cmocka_unit_test(the_same_tables_are_uploaded_once),
+        cmocka_unit_test(kf28_more_channels_than_there_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
