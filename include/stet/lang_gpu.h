@@ -65,6 +65,9 @@ LFN void bstore_if(mask m, u8 *p, lint i, lint x)
     if (m) p[i] = (u8)x;
 }
 
+/* Threads hide the time that memory takes; nothing to do. */
+LFN void prefetch(const void *p) { (void)p; }
+
 #if STET_DOUBLE
 LFN real to_real(lint x) { return (double)x; }
 LFN lint sti_trunc(real x) { return __double2int_rz(x); }

@@ -169,8 +169,8 @@ stet_result sti_array_ensure(stet_array *a)
 static stet_result check_range(const stet_array *a, int64_t first, int64_t n, size_t size, size_t *expected)
 {
     if (first < 0 || n < 0 || first > a->shape[0] || n > a->shape[0] - first)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: rows %lld to %lld of %lld", a->name, (long long)first,
-                         (long long)(first + n), (long long)a->shape[0]);
+        return sti_error(STET_INVALID_ARGUMENT, "array %s: %lld rows from row %lld on, of %lld", a->name, (long long)n,
+                         (long long)first, (long long)a->shape[0]);
     size_t rows = (size_t)stet_array_count(a);
     if (a->shape[0]) rows = rows / (size_t)a->shape[0] * (size_t)n;
     *expected = rows * stet_dtype_size(a->device, a->dtype);
@@ -204,6 +204,7 @@ static void transpose_worlds(const stet_array *a, char *blocked, char *rows, int
 
 static stet_result read_raw(const stet_array *a, int64_t first, int64_t n, void *out, size_t size)
 {
+    if (size == 0) return STET_OK;
     if (a->worlds && a->device->lanes > 1) {
         transpose_worlds(a, a->data, out, first, n, true);
         return STET_OK;
@@ -233,7 +234,7 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
     STI_TRY(check_range(a, first, n, size, &expected));
     /* A write of some rows is on top of what the others should be now. */
     if (n != a->shape[0]) STI_TRY(sti_array_ensure(a));
-    if (n == 0) return STET_OK;
+    if (size == 0) return STET_OK;
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     if (a->worlds && a->device->lanes > 1) {
         transpose_worlds(a, a->data, (char *)(uintptr_t)data, first, n, false);
@@ -294,7 +295,7 @@ stet_result stet_array_hash(const stet_array *array, uint64_t *out)
     sti_hash h;
     sti_hash_begin(&h);
     stet_result result = STET_OK;
-    for (int64_t w = 0; w < a->shape[0] && result == STET_OK; w += some) {
+    for (int64_t w = 0; row > 0 && w < a->shape[0] && result == STET_OK; w += some) {
         int64_t n = a->shape[0] - w < some ? a->shape[0] - w : some;
         result = read_raw(a, w, n, buffer, (size_t)n * row);
         sti_hash_add(&h, buffer, (size_t)n * row);

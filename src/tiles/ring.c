@@ -103,8 +103,9 @@ static stet_result resolve(stet_tiles *t, const stet_tiles_def *def)
     STI_TRY(sti_alloc(&t->request, (size_t)t->nrequest * sizeof *t->request, "requests"));
     for (int k = 0; k < t->nrequest; ++k) {
         STI_TRY(sti_request_resolve(def, k, t->nworld, t->device, &t->request[k]));
-        if (t->request[k].ask.bound)
-            STI_TRY(sti_alloc(&t->request[k].held, (size_t)t->nworld * sizeof(uint64_t), "serials of a bound array"));
+        if (!t->request[k].ask.bound) continue;
+        STI_TRY(sti_alloc(&t->request[k].held, (size_t)t->nworld * sizeof(uint64_t), "serials of a bound array"));
+        memset(t->request[k].held, 0xff, (size_t)t->nworld * sizeof(uint64_t)); /* whatever the caller left there */
     }
     return STET_OK;
 }

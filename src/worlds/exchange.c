@@ -178,8 +178,7 @@ stet_result sti_worlds_sync(stet_worlds *worlds)
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || s.dirty[f];
     if (!any) return STET_OK;
     sti_worlds_parallel(worlds, push_world, &s, false);
-    if (worlds->external_poses) return STET_OK;
     for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (worlds->marks[w]) sti_worlds_moved(worlds, w);
+        if (worlds->marks[w] && !(worlds->external_poses && worlds->caller_poses[w])) sti_worlds_moved(worlds, w);
     return STET_OK;
 }

@@ -67,7 +67,7 @@ struct stet_worlds {
     uint64_t clock;                    /* last value given to moved */
     sti_version moved_version;         /* bumped with every change of moved */
     sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
-    bool external_poses;               /* the caller owns xpos and xquat: neither steps nor qpos move the worlds */
+    bool external_poses;               /* physics is external: steps move no world, qpos none whose poses the caller wrote */
     sti_stamp pose_stamp;              /* what the poses were brought up to date with */
     sti_stamp pose_written;            /* versions of xpos and xquat that are no news */
     stet_reason pose_why;              /* of the last move */
