@@ -34,7 +34,8 @@ static stet_result check_array(const sti_kernel *k, const sti_param *p, const st
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, so it takes %s; %s is %s", k->name,
                          p->name, type, a->worlds ? "a plain array" : "an array of worlds", a->name,
                          a->worlds ? "an array of worlds" : "a plain array");
-    if (k->kind == STI_KERNEL_WORLD && a->worlds && a->shape[0] < count)
+    /* Whole arrays only: the last block's lanes beyond a smaller count would be written too. */
+    if (k->kind == STI_KERNEL_WORLD && a->worlds && count > 0 && a->shape[0] != count)
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s has %lld worlds, the launch %lld",
                          k->name, p->name, a->name, (long long)a->shape[0], (long long)count);
     return STET_OK;

@@ -33,9 +33,11 @@ static inline sti_arg sti_arg_int(int64_t i) { return (sti_arg){STI_ARG_INT, NUL
 static inline sti_arg sti_arg_real(double f) { return (sti_arg){STI_ARG_REAL, NULL, 0, f}; }
 
 /*
- * Launches a kernel over `count` worlds (kind world) or blocks of items (kind item). count 0 is no launch. Bumps the generation
- * of each array whose parameter is written. Errors name the kernel and the parameter: wrong number or kind of arguments, element
- * type, an array of worlds where a plain one is wanted or the other way round, fewer worlds than count, another device.
+ * Launches a kernel over `count` worlds (kind world: all that its arrays of worlds have; a mask, not a smaller count,
+ * leaves worlds alone) or blocks of items (kind item). count 0 is no launch. Brings arrays up to date that the kernel
+ * reads; bumps the generation of each array whose parameter is written. Errors name the kernel and the parameter: wrong
+ * number or kind of arguments, element type, an array of worlds where a plain one is wanted or the other way round,
+ * another number of worlds, another device.
  */
 #define STI_LAUNCH(kernel, device, count, ...)                                                                         \
     sti_launch_on((device), &(kernel), (count), (const sti_arg[]){__VA_ARGS__},                                        \
