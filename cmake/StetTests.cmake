@@ -8,8 +8,8 @@
 
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-file(GLOB stet_test_packages "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/dm_control")
-list(POP_FRONT stet_test_packages stet_test_packages)
+file(GLOB stet_test_found "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/dm_control")
+list(POP_FRONT stet_test_found stet_test_packages)
 if(stet_test_packages)
     get_filename_component(stet_test_packages "${stet_test_packages}" DIRECTORY)
 endif()
@@ -79,9 +79,7 @@ function(stet_test name)
         STET_TEST_COMMAND="${PROJECT_BINARY_DIR}/stet"
         STET_TEST_PACKAGES="${stet_test_packages}"
         STET_TEST_PYTHON="${PROJECT_SOURCE_DIR}/.venv/bin/python")
-    if(TARGET stet_cli)
-        add_dependencies(${target} stet_cli)
-    endif()
+    add_dependencies(${target} stet_cli)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/${layer}")
     add_test(NAME "${name}" COMMAND ${target})
     stet_test_properties("${name}" ${layer} ${arg_LABELS})
@@ -93,6 +91,21 @@ function(stet_test_properties name)
         list(APPEND labels short)
     endif()
     set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT 900 ENVIRONMENT "${STET_TEST_ENVIRONMENT}")
+endfunction()
+
+# stet_script_test(<layer>/<noun> [LABELS …]) registers test/<layer>/<noun>_test.py, run by STET_TEST_PYTHON. Its environment holds the
+# definitions above, and STET_TEST_MUJOCO (MuJoCo's library).
+function(stet_script_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS")
+    get_filename_component(layer "${name}" DIRECTORY)
+    add_test(NAME "${name}" COMMAND "${PROJECT_SOURCE_DIR}/.venv/bin/python" -B "${PROJECT_SOURCE_DIR}/test/${name}_test.py")
+    stet_test_properties("${name}" ${layer} ${arg_LABELS})
+    set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT
+        "STET_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+        "STET_TEST_BINARY_DIR=${PROJECT_BINARY_DIR}"
+        "STET_TEST_COMMAND=${PROJECT_BINARY_DIR}/stet"
+        "STET_TEST_PACKAGES=${stet_test_packages}"
+        "STET_TEST_MUJOCO=${MuJoCo_LIBRARY}")
 endfunction()
 
 # ---- checks of the source and of the installation ---------------------------------------------------------------------

@@ -1,0 +1,84 @@
+/*
+ * Benchmarks: what they share. A benchmark measures, and adds rows of results; bench.c runs them, bench_report.c prints
+ * them.
+ *
+ * Invariants:
+ *   M1  a value is the median of its samples, and the samples are kept
+ *   M2  what is compared in a ratio is measured in turns, A B A B, in the same process and with the same number of
+ *       threads
+ */
+#ifndef STI_CLI_BENCH_H
+#define STI_CLI_BENCH_H
+
+#include "stet/stet.h"
+
+enum { BENCH_SAMPLES = 15, BENCH_NAME = 96, BENCH_NOTE = 320, BENCH_ROWS = 96 };
+
+typedef struct bench_row {
+    char name[BENCH_NAME], unit[32], note[BENCH_NOTE];
+    bool higher; /* is better */
+    bool has_goal;
+    double value, goal;
+    double sample[BENCH_SAMPLES];
+    int nsample;
+} bench_row;
+
+typedef struct bench {
+    int threads;        /* of "all threads" */
+    const char *scenes; /* folder of the shipped scenes */
+    bench_row row[BENCH_ROWS];
+    int nrow;
+} bench;
+
+typedef struct benchmark {
+    const char *name, *doc;
+    stet_result (*run)(bench *b);
+} benchmark;
+
+/* Entry of `stet bench`; argv[0] is "bench". Returns the exit code. */
+int sti_bench_main(int argc, char **argv);
+
+/* ---- the benchmarks ---- */
+stet_result bench_pilots(bench *b);
+stet_result bench_tiles(bench *b);
+stet_result bench_sim(bench *b);
+stet_result bench_depth(bench *b);
+stet_result bench_idle(bench *b);
+stet_result bench_direct(bench *b); /* a part of tiles: what the direct path copies */
+
+/* ---- measuring (bench_measure.c) ---- */
+
+/* Work that can be done again and again. */
+typedef struct bench_work {
+    stet_result (*run)(void *context);
+    void *context;
+} bench_work;
+
+double bench_now(void); /* seconds, monotonic */
+/*
+ * Measures pieces of work in turns: BENCH_SAMPLES rounds of A, B, …, each repeated until a sample takes at least
+ * `least` seconds. seconds [nwork]: a row of samples for each, of one run. They run once before, unmeasured.
+ */
+stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
+double bench_median(const double *sample, int n);
+/*
+ * Multiply-adds a second of one core in single precision, the widest lanes, in units of 1e9 operations (a multiply-add
+ * is two); 0: not known.
+ */
+double bench_peak_gflops(void);
+/* What this machine is: processor, how many of them may be used, instruction set. */
+void bench_machine(char *out, size_t size);
+
+/* ---- rows (bench_report.c) ---- */
+
+/* A row from samples; the name is formatted. LIMIT: too many rows. */
+stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, const char *unit, bool higher,
+                      const char *format, ...) __attribute__((format(printf, 7, 8)));
+void bench_goal(bench_row *row, double goal);
+void bench_note(bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Prints all rows as a table, or as one JSON object to a file. False: it could not be written. */
+void bench_print_table(const bench *b);
+bool bench_write_json(const bench *b, const char *machine, const char *command,
+                      const char *path); /* NULL: standard output */
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * What is asked for again though nothing has moved: the time of asking, and what was done for it; and what the direct
+ * path copies.
+ */
+#include "cli/bench.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORLDS = 64 };
+
+typedef struct resting {
+    stet_model *model;
+    stet_sim *sim;
+    stet_array *tensor;
+    stet_output output;
+} resting;
+
+static stet_result ask_render(void *context) { return stet_sim_render(((resting *)context)->sim, NULL); }
+
+static stet_result ask_tensor(void *context)
+{
+    resting *r = context;
+    return stet_sim_tensor(r->sim, STET_FRAME_LATEST, 0, r->output, &r->tensor);
+}
+
+static stet_result ask_host(void *context)
+{
+    const void *pixels;
+    return stet_array_host(((resting *)context)->tensor, &pixels);
+}
+
+static stet_result open_resting(resting *r, const bench *b, stet_output output)
+{
+    char path[512];
+    stet_sim_def def = stet_default_sim_def();
+    (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
+    r->output = output;
+    def.nworld = WORLDS;
+    def.device.threads = b->threads;
+    def.outputs = 1u << output;
+    STI_TRY(stet_model_load(path, &r->model));
+    STI_TRY(stet_sim_create(r->model, &def, &r->sim));
+    STI_TRY(stet_sim_step(r->sim, 1));
+    STI_TRY(ask_render(r));
+    STI_TRY(ask_tensor(r));
+    return ask_host(r);
+}
+
+static void close_resting(resting *r)
+{
+    stet_sim_destroy(r->sim);
+    stet_model_destroy(r->model);
+}
+
+/* ---- idle ----------------------------------------------------------------------------------------------------- */
+
+static stet_result add_times(bench *b, double seconds[][BENCH_SAMPLES])
+{
+    static const char *const names[] = {"render", "tensor", "host"};
+    static const char *const notes[] = {"of 64 worlds that stand: finds that there is nothing to draw",
+                                        "of a frame that was extracted", "copy of it that stands"};
+    bench_row *row;
+    for (int k = 0; k < 3; ++k) {
+        for (int s = 0; s < BENCH_SAMPLES; ++s) seconds[k][s] *= 1e6;
+        STI_TRY(bench_add(b, &row, seconds[k], BENCH_SAMPLES, "us", false, "idle/%s", names[k]));
+        bench_note(row, "%s", notes[k]);
+    }
+    return STET_OK;
+}
+
+static stet_result add_work(bench *b, const stet_counters *c)
+{
+    bench_row *row;
+    double launches = (double)c->launches, bytes = (double)c->bytes_copied;
+    STI_TRY(bench_add(b, &row, &launches, 1, "launches", false, "idle/launches"));
+    bench_goal(row, 0);
+    bench_note(row, "in all of the askings above");
+    STI_TRY(bench_add(b, &row, &bytes, 1, "bytes", false, "idle/bytes_copied"));
+    bench_goal(row, 0);
+    return STET_OK;
+}
+
+stet_result bench_idle(bench *b)
+{
+    resting r = {0};
+    double seconds[3][BENCH_SAMPLES];
+    stet_counters counters;
+    stet_result result = open_resting(&r, b, STET_OUTPUT_RGB);
+    const bench_work work[] = {{ask_render, &r}, {ask_tensor, &r}, {ask_host, &r}};
+    if (result == STET_OK) {
+        stet_device_clear_counters(stet_sim_device(r.sim));
+        result = bench_in_turns(work, 3, 0.01, seconds);
+    }
+    if (result == STET_OK) {
+        stet_device_counters(stet_sim_device(r.sim), &counters);
+        result = add_times(b, seconds);
+    }
+    if (result == STET_OK) result = add_work(b, &counters);
+    close_resting(&r);
+    return result;
+}
+
+/* ---- direct path ---------------------------------------------------------------------------------------------- */
+
+/* Frames that moved, drawn straight into the tensor: what extraction copied for each. */
+stet_result bench_direct(bench *b)
+{
+    resting r = {0};
+    double bytes[BENCH_SAMPLES];
+    bench_row *row;
+    stet_result result = open_resting(&r, b, STET_OUTPUT_RGBA);
+    for (int k = 0; k < BENCH_SAMPLES && result == STET_OK; ++k) {
+        stet_counters c;
+        stet_device_clear_counters(stet_sim_device(r.sim));
+        result = stet_sim_step(r.sim, 1);
+        if (result == STET_OK) result = ask_render(&r);
+        if (result == STET_OK) result = ask_tensor(&r);
+        stet_device_counters(stet_sim_device(r.sim), &c);
+        bytes[k] = (double)c.mechanism[STET_MECH_tiles].done_bytes;
+        if (result == STET_OK && c.mechanism[STET_MECH_frame].misses != 1)
+            result = sti_error(STET_STATE, "bench tiles: a frame that moved was not drawn");
+    }
+    if (result == STET_OK)
+        result = bench_add(b, &row, bytes, BENCH_SAMPLES, "bytes a frame", false, "tiles/direct/bytes");
+    if (result == STET_OK) {
+        bench_goal(row, 0);
+        bench_note(row, "rgba of %d worlds, drawn where the caller reads them", WORLDS);
+    }
+    close_resting(&r);
+    return result;
+}

@@ -1,0 +1,8 @@
+/* The commands behind the first word: each gets its own words from argv[0] on and returns an exit code. */
+#ifndef STI_CLI_COMMAND_H
+#define STI_CLI_COMMAND_H
+
+int run_main(int argc, char **argv);
+int info_main(int argc, char **argv);
+
+#endif

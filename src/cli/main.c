@@ -1,0 +1,45 @@
+/* The command `stet`: picks what its first word names. */
+#include "cli/bench.h"
+#include "cli/command.h"
+#include "cli/trouble.h"
+#include "stet/stet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+    const char *name, *words, *help;
+    int (*main)(int argc, char **argv);
+} commands[] = {
+    {"run", "SCENE [options]", "step copies of a scene and render them", run_main},
+    {"info", "[SCENE] [--json]", "what this machine and this build have; what a scene holds", info_main},
+    {"bench", "[NAME...]", "measure how fast it is, and compare", sti_bench_main},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int print_help(void)
+{
+    printf("stet simulates many copies of a robot scene at once and looks at them through cameras.\n\n");
+    for (int i = 0; i < COMMANDS; ++i)
+        printf("  stet %-6s %-18s %s\n", commands[i].name, commands[i].words, commands[i].help);
+    printf("\n`stet run --help` lists its options; `stet --version` prints the versions.\n");
+    return 0;
+}
+
+static int print_version(void)
+{
+    printf("stet %d.%d.%d (MuJoCo %s)\n", STET_VERSION_MAJOR, STET_VERSION_MINOR, STET_VERSION_PATCH,
+           stet_mujoco_version());
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    for (int i = 0; i < COMMANDS; ++i)
+        if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) return print_help();
+    if (strcmp(word, "--version") == 0) return print_version();
+    if (!*word) return trouble(EXIT_INPUT, "no command is given; stet --help lists them");
+    return trouble(EXIT_INPUT, "%s: there is no such command; stet --help lists them", word);
+}

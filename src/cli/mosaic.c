@@ -1,0 +1,99 @@
+/* See mosaic.h. */
+#include "cli/mosaic.h"
+
+#include "cli/colour.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 65500 };                               /* pixels of a side that every reader of PNG takes */
+static const int64_t most_pixels = INT64_C(1) << 29; /* and of the whole, so that libpng's sizes of 32 bits hold them */
+
+mosaic_layout mosaic_plan(int64_t nworld, int64_t cell_width, int height)
+{
+    int64_t most_columns = SIDE / cell_width, most_rows = SIDE / height;
+    if (most_columns < 1) most_columns = 1;
+    int64_t fit = most_pixels / (cell_width * height);
+    if (fit < 1) fit = 1;
+    mosaic_layout m = {.worlds = nworld < fit ? nworld : fit};
+    int64_t columns = (int64_t)ceil(sqrt((double)m.worlds * height / (double)cell_width));
+    columns = columns < 1 ? 1 : columns > most_columns ? most_columns : columns;
+    int64_t rows = (m.worlds + columns - 1) / columns;
+    if (rows > most_rows) rows = most_rows;
+    if (m.worlds > rows * columns) m.worlds = rows * columns;
+    columns = (m.worlds + rows - 1) / rows; /* no column without a world */
+    m.columns = (int)columns;
+    m.rows = (int)rows;
+    m.width = (int)(columns * cell_width);
+    m.height = (int)rows * height;
+    return m;
+}
+
+int mosaic_channels(stet_output output) { return output == STET_OUTPUT_RGBA ? 4 : 3; }
+
+static bool is_depth(stet_output output) { return output == STET_OUTPUT_DEPTH || output == STET_OUTPUT_DISTANCE; }
+
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * The range of depths of a camera that the colours span: from the 5th to the 95th percentile of a sample of up to 65536
+ * finite ones, so that neither a far floor nor a surface at the lens pushes all that matters into one end of the ramp.
+ */
+static void depth_range(const float *tensor, int64_t count, float range[2])
+{
+    enum { SAMPLES = 65536 };
+    float *sample = malloc(SAMPLES * sizeof *sample);
+    int64_t every = count / SAMPLES + 1, n = 0;
+    range[0] = 0;
+    range[1] = 1;
+    if (!sample) return;
+    for (int64_t i = 0; i < count; i += every)
+        if (isfinite(tensor[i])) sample[n++] = tensor[i];
+    if (n > 0) {
+        qsort(sample, (size_t)n, sizeof *sample, by_value);
+        range[0] = sample[(n - 1) * 5 / 100];
+        range[1] = sample[(n - 1) * 95 / 100];
+    }
+    free(sample);
+}
+
+/* One row of pixels of one world's picture. */
+static void fill_row(stet_output output, const void *tensor, int64_t first, int64_t n, const float range[2],
+                     uint8_t *to)
+{
+    int channels = stet_output_channels(output), shown = mosaic_channels(output);
+    if (stet_output_dtype(output) == STET_U8) {
+        const uint8_t *from = (const uint8_t *)tensor + first * channels;
+        for (int64_t x = 0; x < n; ++x) memcpy(to + x * shown, from + x * channels, (size_t)shown);
+    } else if (output == STET_OUTPUT_NORMAL) {
+        for (int64_t x = 0; x < n; ++x) colour_normal((const float *)tensor + (first + x) * 3, to + x * 3);
+    } else if (is_depth(output)) {
+        for (int64_t x = 0; x < n; ++x)
+            colour_depth(((const float *)tensor)[first + x], range[0], range[1], to + x * 3);
+    } else {
+        for (int64_t x = 0; x < n; ++x) colour_id(((const int32_t *)tensor)[first + x], to + x * 3);
+    }
+}
+
+void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output, const void *const *tensors,
+                 uint8_t *pixels)
+{
+    int ncamera = stet_sim_ncamera(sim), shown = mosaic_channels(output);
+    memset(pixels, 0, (size_t)m->width * (size_t)m->height * (size_t)shown);
+    for (int c = 0; c < ncamera; ++c) {
+        int width = stet_sim_camera(sim, c)->width, height = stet_sim_camera(sim, c)->height;
+        float range[2] = {0, 1};
+        if (is_depth(output)) depth_range(tensors[c], m->worlds * height * width, range);
+        for (int64_t w = 0; w < m->worlds; ++w)
+            for (int y = 0; y < height; ++y) {
+                int64_t row = w / m->columns * height + y, column = (w % m->columns * ncamera + c) * width;
+                fill_row(output, tensors[c], (w * height + y) * width, width, range,
+                         pixels + (row * m->width + column) * shown);
+            }
+    }
+}

@@ -1,0 +1,42 @@
+/*
+ * NumPy's .npy files, format version 1.0: what the command writes (C order, little endian) and the kinds it reads.
+ */
+#ifndef STI_CLI_NPY_H
+#define STI_CLI_NPY_H
+
+#include "stet/base.h"
+
+#include <stdio.h>
+
+enum { NPY_MAX_DIMS = 8 };
+
+/* An array as read, converted to double. The caller frees `data` with free(). */
+typedef struct npy_array {
+    int ndim;
+    int64_t shape[NPY_MAX_DIMS];
+    int64_t count;
+    double *data;
+} npy_array;
+
+/*
+ * A file that is written row by row: `descr` is NumPy's ("<f4", "<i4", "|u1"); shape[0] may be given later by
+ * npy_close, so that a run that ends early leaves a valid file.
+ */
+typedef struct npy_writer {
+    FILE *file;
+    char path[4096];
+    const char *descr;
+    int ndim;
+    int64_t shape[NPY_MAX_DIMS];
+} npy_writer;
+
+/* Each returns NULL, or a sentence about what is wrong (borrowed until the thread's next call here). */
+const char *npy_open(npy_writer *w, const char *path, const char *descr, int ndim, const int64_t *shape);
+const char *npy_append(npy_writer *w, const void *data, size_t size);
+const char *npy_close(npy_writer *w, int64_t rows);
+const char *npy_write(const char *path, const char *descr, int ndim, const int64_t *shape, const void *data,
+                      size_t size);
+/* Reads float32, float64, int32, int64, uint8; other types, Fortran order and big endian are refused. */
+const char *npy_read(const char *path, npy_array *out);
+
+#endif

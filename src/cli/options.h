@@ -1,0 +1,49 @@
+/* The options of `stet run`, read and checked before anything is loaded or written. */
+#ifndef STI_CLI_OPTIONS_H
+#define STI_CLI_OPTIONS_H
+
+#include "stet/stet.h"
+
+enum { OPTIONS_MAX_NAMES = 64 };
+
+typedef enum control_kind { CONTROL_ZERO, CONTROL_NOISE, CONTROL_FILE } control_kind;
+
+/* Names that were separated by commas, each once. */
+typedef struct name_list {
+    char *text; /* owns the names */
+    const char *name[OPTIONS_MAX_NAMES];
+    int count;
+} name_list;
+
+typedef struct run_options {
+    const char *scene;
+    int64_t worlds, frames, save_every;
+    int substeps; /* 0: as many as come nearest to 1/50 s a frame */
+    stet_device_type device;
+    stet_physics physics;
+    name_list camera, record;
+    int width, height;
+    uint32_t outputs; /* bits 1u << STET_OUTPUT_x */
+    control_kind control;
+    double noise_scale;
+    const char *control_path;
+    const char *save, *resume, *out;
+    uint64_t seed;
+    int threads; /* 0: one a processor */
+    stet_mechanism_options mechanisms;
+    bool json;
+} run_options;
+
+/*
+ * Returns -1 to go on; else the exit code to end with, after the sentence or the help was printed: 0 for --help,
+ * EXIT_INPUT for what is not understood. options_free is due in each case.
+ */
+int options_read(int argc, char **argv, run_options *out);
+void options_free(run_options *options);
+
+/* A whole number that is all of the text and lies in [lo, hi]; false otherwise. */
+bool parse_whole(const char *text, int64_t lo, int64_t hi, int64_t *out);
+/* A finite number that is all of the text. */
+bool parse_number(const char *text, double *out);
+
+#endif

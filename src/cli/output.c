@@ -1,0 +1,126 @@
+/* See output.h. */
+#include "cli/output.h"
+
+#include "cli/mosaic.h"
+#include "cli/npy.h"
+#include "cli/picture.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const no_memory =
+    "out of memory for the pictures to write; ask for fewer worlds or smaller pictures";
+static const char *const long_name = "the folder's name is too long; use a shorter one";
+
+/* Host copies of an output of all cameras; borrowed from the arrays. */
+static const char *read_tensors(stet_sim *sim, int64_t frame, stet_output output, const void **tensors)
+{
+    for (int c = 0; c < stet_sim_ncamera(sim); ++c) {
+        stet_array *tensor;
+        if (stet_sim_tensor(sim, frame, c, output, &tensor) != STET_OK ||
+            stet_array_host(tensor, &tensors[c]) != STET_OK)
+            return stet_last_error();
+    }
+    return NULL;
+}
+
+static const char *write_mosaic(stet_sim *sim, const mosaic_layout *m, stet_output output, const void *const *tensors,
+                                const char *path, file_list *files)
+{
+    int channels = mosaic_channels(output);
+    uint8_t *pixels = malloc((size_t)m->width * (size_t)m->height * (size_t)channels);
+    if (!pixels) return no_memory;
+    mosaic_fill(m, sim, output, tensors, pixels);
+    const char *wrong = picture_write(path, m->width, m->height, channels, pixels);
+    free(pixels);
+    if (wrong) return wrong;
+    return file_list_add(files, path) ? NULL : no_memory;
+}
+
+const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
+                           int64_t *shown)
+{
+    const stet_camera *camera = stet_sim_camera(sim, 0);
+    int ncamera = stet_sim_ncamera(sim);
+    mosaic_layout m =
+        mosaic_plan(stet_worlds_count(stet_sim_worlds(sim)), (int64_t)camera->width * ncamera, camera->height);
+    const void **tensors = calloc((size_t)ncamera, sizeof *tensors);
+    const char *wrong = tensors ? NULL : no_memory;
+    *shown = m.worlds;
+    for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
+        stet_output output = (stet_output)k;
+        char path[PATH_MAX], suffix[32] = "";
+        if (!(stet_sim_outputs(sim) & 1u << k)) continue;
+        if (number > 0) snprintf(suffix, sizeof suffix, "-%05lld", (long long)number);
+        if (snprintf(path, sizeof path, "%s/mosaic-%s%s.png", folder, stet_output_name(output), suffix) >=
+            (int)sizeof path)
+            wrong = long_name;
+        if (!wrong) wrong = read_tensors(sim, frame, output, tensors);
+        if (!wrong) wrong = write_mosaic(sim, &m, output, tensors, path, files);
+    }
+    free(tensors);
+    return wrong;
+}
+
+/* A camera's name as part of a file's name: all but letters, digits, '.', '_' and '-' become '_'. */
+static void file_part(const stet_sim *sim, int camera, char *out, size_t size)
+{
+    const char *name = stet_sim_camera(sim, camera)->name;
+    size_t n = 0;
+    for (; name[n] && n + 1 < size; ++n)
+        out[n] = isalnum((unsigned char)name[n]) || name[n] == '.' || name[n] == '_' ? name[n]
+                 : name[n] == '-'                                                    ? '-'
+                                                                                     : '_';
+    out[n] = 0;
+}
+
+static bool part_is_taken(const stet_sim *sim, int camera, const char *part)
+{
+    char other[80];
+    for (int c = 0; c < stet_sim_ncamera(sim); ++c) {
+        file_part(sim, c, other, sizeof other);
+        if (c != camera && strcmp(part, other) == 0) return true;
+    }
+    return false;
+}
+
+static bool tensor_path(const stet_sim *sim, int camera, stet_output output, const char *folder, char path[PATH_MAX])
+{
+    char part[80] = "", number[16] = "";
+    bool several = stet_sim_ncamera(sim) > 1;
+    if (several) {
+        file_part(sim, camera, part, sizeof part);
+        if (!*part || part_is_taken(sim, camera, part)) snprintf(number, sizeof number, "-%d", camera);
+    }
+    return snprintf(path, PATH_MAX, "%s/%s%s%s%s.npy", folder, stet_output_name(output), several ? "-" : "", part,
+                    number) < PATH_MAX;
+}
+
+static const char *write_tensor(stet_sim *sim, int64_t frame, int camera, stet_output output, const char *folder,
+                                file_list *files)
+{
+    char path[PATH_MAX];
+    stet_array *tensor;
+    const void *data;
+    if (!tensor_path(sim, camera, output, folder, path)) return long_name;
+    if (stet_sim_tensor(sim, frame, camera, output, &tensor) != STET_OK || stet_array_host(tensor, &data) != STET_OK)
+        return stet_last_error();
+    stet_dtype dtype = stet_output_dtype(output);
+    const char *descr = dtype == STET_U8 ? "|u1" : dtype == STET_INT ? "<i4" : "<f4";
+    const char *wrong =
+        npy_write(path, descr, stet_array_ndim(tensor), stet_array_shape(tensor), data, stet_array_bytes(tensor));
+    if (wrong) return wrong;
+    return file_list_add(files, path) ? NULL : no_memory;
+}
+
+const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files)
+{
+    const char *wrong = NULL;
+    for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k)
+        for (int c = 0; c < stet_sim_ncamera(sim) && !wrong; ++c)
+            if (stet_sim_outputs(sim) & 1u << k) wrong = write_tensor(sim, frame, c, (stet_output)k, folder, files);
+    return wrong;
+}

@@ -1,0 +1,16 @@
+/* What a run writes of its pictures: mosaics as PNG, the tensors of the last frame as .npy. */
+#ifndef STI_CLI_OUTPUT_H
+#define STI_CLI_OUTPUT_H
+
+#include "cli/folder.h"
+#include "stet/stet.h"
+
+/* Each returns NULL, or a sentence about what is wrong (borrowed until the thread's next call). */
+
+/* mosaic-<output>.png of each output, or mosaic-<output>-<number>.png if number > 0. *shown: worlds in them. */
+const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
+                           int64_t *shown);
+/* <output>.npy, or <output>-<camera>.npy where there are several: [nworld][height][width][channels]. */
+const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files);
+
+#endif

@@ -1,0 +1,13 @@
+/* Pictures by libpng. */
+#ifndef STI_CLI_PICTURE_H
+#define STI_CLI_PICTURE_H
+
+#include <stdint.h>
+
+/*
+ * 8-bit RGB (channels 3) or RGBA (4), rows from the top. NULL, or a sentence about what is wrong (borrowed until the
+ * next call).
+ */
+const char *picture_write(const char *path, int width, int height, int channels, const uint8_t *pixels);
+
+#endif

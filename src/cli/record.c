@@ -1,0 +1,56 @@
+/* See record.h. */
+#include "cli/record.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+static const char *open_one(recorder *r, const char *folder, const char *name, int64_t frames, stet_sim *sim,
+                            file_list *files)
+{
+    char path[PATH_MAX];
+    int k = r->count;
+    if (stet_worlds_array(stet_sim_worlds(sim), name, &r->field[k]) != STET_OK) return stet_last_error();
+    const int64_t *shape = stet_array_shape(r->field[k]);
+    if (snprintf(path, sizeof path, "%s/%s.npy", folder, name) >= (int)sizeof path)
+        return "the folder's name is too long; use a shorter one";
+    r->file[k] = calloc(1, sizeof *r->file[k]);
+    if (!r->file[k]) return "out of memory for a recording; record fewer fields";
+    r->count = k + 1;
+    const char *wrong = npy_open(r->file[k], path, "<f4", 3, (int64_t[]){frames, shape[0], shape[1]});
+    if (wrong) return wrong;
+    return file_list_add(files, path) ? NULL : "out of memory for the names of files";
+}
+
+const char *record_open(recorder *r, const run_options *o, stet_sim *sim, file_list *files)
+{
+    *r = (recorder){0};
+    for (int i = 0; i < o->record.count; ++i) {
+        const char *wrong = open_one(r, o->out, o->record.name[i], o->frames, sim, files);
+        if (wrong) return wrong;
+    }
+    return NULL;
+}
+
+const char *record_frame(recorder *r)
+{
+    for (int k = 0; k < r->count; ++k) {
+        const void *data;
+        if (stet_array_host(r->field[k], &data) != STET_OK) return stet_last_error();
+        const char *wrong = npy_append(r->file[k], data, stet_array_bytes(r->field[k]));
+        if (wrong) return wrong;
+    }
+    ++r->frames;
+    return NULL;
+}
+
+const char *record_close(recorder *r)
+{
+    const char *wrong = NULL;
+    for (int k = 0; k < r->count; ++k) {
+        const char *here = r->file[k]->file ? npy_close(r->file[k], r->frames) : NULL;
+        if (!wrong) wrong = here;
+        free(r->file[k]);
+    }
+    r->count = 0;
+    return wrong;
+}

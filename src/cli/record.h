@@ -1,0 +1,24 @@
+/* Recordings: fields of the state after each frame, one .npy file a field, [frames][nworld][n] in float32. */
+#ifndef STI_CLI_RECORD_H
+#define STI_CLI_RECORD_H
+
+#include "cli/folder.h"
+#include "cli/npy.h"
+#include "cli/options.h"
+
+typedef struct recorder {
+    int count;
+    int64_t frames; /* appended by now */
+    stet_array *field[OPTIONS_MAX_NAMES];
+    npy_writer *file[OPTIONS_MAX_NAMES];
+} recorder;
+
+/*
+ * Each returns NULL, or a sentence about what is wrong. record_close is due in each case; files that were begun are
+ * complete after it.
+ */
+const char *record_open(recorder *r, const run_options *options, stet_sim *sim, file_list *files);
+const char *record_frame(recorder *r);
+const char *record_close(recorder *r);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * `stet run`: steps copies of a scene, renders them, and says how it went.
+ *
+ * Invariant: all that can be wrong with what was asked for is found before the first file or folder is made (prepare),
+ * and ends with EXIT_INPUT; after that, failures end with EXIT_WORK.
+ */
+#include "cli/command.h"
+#include "cli/control.h"
+#include "cli/folder.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/record.h"
+#include "cli/summary.h"
+#include "cli/trouble.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+typedef struct run {
+    run_options options;
+    stet_model *model;
+    stet_sim *sim;
+    control control;
+    recorder recorder;
+    summary summary;
+    int64_t since; /* frames from the scene's initial state to this run's first */
+    int64_t frame; /* number of the latest picture */
+} run;
+
+/* ---- before the first frame ---- */
+
+static int load_model(run *r)
+{
+    if (stet_model_load(r->options.scene, &r->model) != STET_OK) return trouble_last(EXIT_INPUT);
+    double timestep = stet_model_get_info(r->model).timestep;
+    r->summary.substeps = r->options.substeps;
+    if (r->summary.substeps == 0) r->summary.substeps = (int)fmin(fmax(round(0.02 / timestep), 1), 1000);
+    r->summary.frame_time = timestep * r->summary.substeps;
+    return -1;
+}
+
+static int check_places(const run_options *o)
+{
+    const char *why;
+    if (o->out && !folder_usable(o->out, &why))
+        return trouble(EXIT_INPUT, "--out %s: files cannot be made there: %s; choose another folder", o->out, why);
+    if (o->save && !folder_usable_for(o->save, &why))
+        return trouble(EXIT_INPUT, "--save %s: this file cannot be made: %s; choose another place", o->save, why);
+    return -1;
+}
+
+static int make_sim(run *r)
+{
+    const run_options *o = &r->options;
+    stet_sim_def def = stet_default_sim_def();
+    def.device.type = o->device;
+    def.device.threads = o->threads;
+    def.device.mechanisms = o->mechanisms;
+    def.nworld = o->worlds;
+    def.physics = o->physics;
+    def.seed = o->seed;
+    def.cameras = o->camera.count ? o->camera.name : NULL;
+    def.ncamera = o->camera.count;
+    def.width = o->width;
+    def.height = o->height;
+    def.outputs = o->outputs;
+    if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return trouble_last(EXIT_INPUT);
+    return -1;
+}
+
+/* The latest time of any world: one that the physics had to put back stays behind. */
+static stet_result latest_time(run *r, double *out)
+{
+    stet_array *array;
+    const void *data;
+    stet_result result = stet_worlds_array(stet_sim_worlds(r->sim), "time", &array);
+    if (result == STET_OK) result = stet_array_host(array, &data);
+    if (result != STET_OK) return result;
+    *out = -HUGE_VAL;
+    for (int64_t w = 0; w < r->options.worlds; ++w) *out = fmax(*out, (double)((const float *)data)[w]);
+    return STET_OK;
+}
+
+static int resume(run *r)
+{
+    double begin, now;
+    if (!r->options.resume) return -1;
+    if (latest_time(r, &begin) != STET_OK || stet_sim_resume(r->sim, r->options.resume) != STET_OK ||
+        latest_time(r, &now) != STET_OK)
+        return trouble_last(EXIT_INPUT);
+    double frames = round((now - begin) / r->summary.frame_time);
+    r->since = frames > 0 ? (int64_t)fmin(frames, 1e15) : 0;
+    return -1;
+}
+
+/* All that was asked for is known to be possible: now the folder is made. */
+static int open_files(run *r)
+{
+    const char *wrong;
+    if (r->options.out && !folder_make(r->options.out, &wrong))
+        return trouble(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out, wrong);
+    wrong = record_open(&r->recorder, &r->options, r->sim, &r->summary.files);
+    return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
+}
+
+static int prepare(run *r)
+{
+    double begun = progress_now();
+    int code = load_model(r);
+    if (code < 0) code = control_open(&r->control, &r->options, stet_model_get_info(r->model).nu);
+    if (code < 0) code = check_places(&r->options);
+    if (code < 0) code = make_sim(r);
+    if (code < 0) code = resume(r);
+    if (code < 0) code = open_files(r);
+    r->summary.load = progress_now() - begun;
+    return code;
+}
+
+/* ---- frames ---- */
+
+/* Time that the sim has counted as its own, in calls that read pictures. */
+static double sim_reading(const run *r)
+{
+    stet_sim_timing t = stet_sim_get_timing(r->sim);
+    return t.extract + t.read;
+}
+
+static int write_mosaics(run *r, int64_t number)
+{
+    double begun = progress_now(), reading = sim_reading(r);
+    const char *wrong = output_mosaics(r->sim, r->frame, r->options.out, number, &r->summary.files, &r->summary.shown);
+    r->summary.write += progress_now() - begun - (sim_reading(r) - reading);
+    return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
+}
+
+static int record(run *r)
+{
+    double begun = progress_now();
+    const char *wrong = record_frame(&r->recorder);
+    r->summary.record += progress_now() - begun;
+    return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
+}
+
+static int one_frame(run *r, int64_t f)
+{
+    const run_options *o = &r->options;
+    if (control_apply(&r->control, r->sim, f, r->since + f) != STET_OK ||
+        stet_sim_step(r->sim, r->summary.substeps) != STET_OK ||
+        (o->outputs && stet_sim_render(r->sim, &r->frame) != STET_OK))
+        return trouble_last(EXIT_WORK);
+    int code = record(r);
+    if (code < 0 && o->save_every && (f + 1) % o->save_every == 0) code = write_mosaics(r, f + 1);
+    return code;
+}
+
+/* Pictures that are asked for are there at the end: the last frame's tensors are part of the work that is timed. */
+static stet_result finish_frame(run *r)
+{
+    for (int c = 0; c < stet_sim_ncamera(r->sim); ++c)
+        for (int k = 0; k < STET_OUTPUT_COUNT; ++k) {
+            stet_array *tensor;
+            if (!(r->options.outputs & 1u << k)) continue;
+            stet_result result = stet_sim_tensor(r->sim, r->frame, c, (stet_output)k, &tensor);
+            if (result != STET_OK) return result;
+        }
+    return STET_OK;
+}
+
+static int all_frames(run *r)
+{
+    progress bar;
+    int code = -1;
+    stet_device_clear_counters(stet_sim_device(r->sim));
+    stet_sim_clear_timing(r->sim);
+    progress_begin(&bar, !r->options.json, r->options.frames, "frames");
+    double begun = progress_now();
+    for (int64_t f = 0; f < r->options.frames && code < 0; ++f) {
+        code = one_frame(r, f);
+        if (code < 0) progress_update(&bar, f + 1);
+    }
+    progress_end(&bar);
+    if (code < 0 && finish_frame(r) != STET_OK) code = trouble_last(EXIT_WORK);
+    r->summary.seconds = progress_now() - begun - r->summary.write;
+    r->summary.timing = stet_sim_get_timing(r->sim);
+    stet_device_counters(stet_sim_device(r->sim), &r->summary.counters);
+    return code;
+}
+
+/* ---- after the last one ---- */
+
+static int take_hashes(run *r)
+{
+    summary_count_faults(&r->summary);
+    if (stet_worlds_hash(stet_sim_worlds(r->sim), &r->summary.state_hash) != STET_OK ||
+        (r->options.outputs && stet_sim_frame_hash(r->sim, r->frame, &r->summary.frame_hash) != STET_OK))
+        return trouble_last(EXIT_WORK);
+    return -1;
+}
+
+static int write_files(run *r)
+{
+    const run_options *o = &r->options;
+    double begun = progress_now();
+    const char *wrong = record_close(&r->recorder);
+    if (!wrong && o->out && o->outputs)
+        wrong = output_mosaics(r->sim, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
+    if (!wrong && o->out && o->outputs) wrong = output_tensors(r->sim, r->frame, o->out, &r->summary.files);
+    if (!wrong && o->save) {
+        if (stet_worlds_save(stet_sim_worlds(r->sim), o->save) != STET_OK)
+            wrong = stet_last_error();
+        else if (!file_list_add(&r->summary.files, o->save))
+            wrong = "out of memory for the names of files";
+    }
+    r->summary.write += progress_now() - begun;
+    return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
+}
+
+static int report(run *r)
+{
+    char path[PATH_MAX];
+    if (r->options.out) {
+        if (snprintf(path, sizeof path, "%s/summary.json", r->options.out) >= (int)sizeof path ||
+            !file_list_add(&r->summary.files, path) || !summary_write_json(&r->summary, path))
+            return trouble(EXIT_WORK, "%s/summary.json: cannot be written; look for room on the disk", r->options.out);
+    }
+    if (!r->options.json)
+        summary_print(&r->summary);
+    else if (!summary_print_json(&r->summary))
+        return trouble(EXIT_WORK, "standard output: the summary cannot be written there");
+    return 0;
+}
+
+static void clean_up(run *r)
+{
+    (void)record_close(&r->recorder);
+    stet_sim_destroy(r->sim);
+    stet_model_destroy(r->model);
+    control_close(&r->control);
+    file_list_free(&r->summary.files);
+    options_free(&r->options);
+}
+
+int run_main(int argc, char **argv)
+{
+    run r = {.frame = STET_FRAME_LATEST};
+    trouble_begin("stet run");
+    int code = options_read(argc, argv, &r.options);
+    r.summary.options = &r.options;
+    if (code < 0) code = prepare(&r);
+    r.summary.sim = r.sim;
+    if (code < 0) code = all_frames(&r);
+    if (code < 0) code = take_hashes(&r);
+    if (code < 0) code = write_files(&r);
+    if (code < 0) code = report(&r);
+    clean_up(&r);
+    return code;
+}
