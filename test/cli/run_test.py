@@ -1,0 +1,225 @@
+"""What `stet run` computes and reports: hashes that stay the same, states that go on, one JSON object, a summary in words."""
+
+import json
+import os
+import pty
+import subprocess
+
+import numpy as np
+
+from command import COMMAND, files_below, folder, run, scene, stet
+
+SMALL = ["--worlds", 3, "--frames", 4, "--size", "24x16", "--control", "noise"]
+MECHANISMS = ["pose_sync", "hierarchy", "tiles", "deferred_tiles", "frame", "readback"]
+
+
+def hashes(*words, **more):
+    done = run(*words, **more)
+    assert len(done["state_hash"]) == len(done["frame_hash"]) == 16
+    int(done["state_hash"], 16), int(done["frame_hash"], 16)
+    return done["state_hash"], done["frame_hash"]
+
+
+def test_json():
+    with folder() as cwd:
+        done = run(scene("hand.xml"), *SMALL, "--substeps", 2, "--output", "rgb,depth", cwd=cwd)
+        assert files_below(cwd) == [], "without --out nothing is written"
+    want = {
+        "worlds": 3, "frames": 4, "substeps": 2, "physics": "mujoco", "files": [], "warnings": [],
+        "cameras": ["main"], "outputs": ["rgb", "depth"], "size": [24, 16],
+    }
+    for key, value in want.items():
+        assert done[key] == value, (key, done[key])
+    assert done["device"].startswith("cpu (") and done["seconds"] > 0
+    assert np.isclose(done["steps_per_second"], 3 * 4 * 2 / done["seconds"], rtol=1e-6)
+    assert np.isclose(done["frames_per_second"], 3 * 4 / done["seconds"], rtol=1e-6)
+    assert list(done["mechanisms"]) == MECHANISMS
+    for name, row in done["mechanisms"].items():
+        assert {"hits", "misses", "fallbacks", "reasons"} <= set(row), name
+        assert all(isinstance(n, int) and n > 0 for n in row["reasons"].values()), name
+    assert done["mechanisms"]["frame"]["misses"] == 4, "each of the four frames moved"
+    phases = done["phases"]
+    assert {"control", "step", "pose", "hierarchy", "render", "extract", "read", "record", "other"} == set(phases)
+    assert phases["step"] > 0 and phases["render"] > 0 and min(phases.values()) >= 0
+    assert np.isclose(sum(phases.values()), done["seconds"], rtol=1e-3)
+    assert done["faults"] and set(done["faults"].values()) == {0}
+
+
+def test_hashes_stand():
+    for name in ("hand.xml", "quadruped.xml"):
+        first = hashes(scene(name), *SMALL, "--camera", "all", "--output", "rgb,depth,normal,seg_geom")
+        again = [["--threads", 1], ["--threads", 2], ["--threads", 3], ["--audit"], ["--disable", ",".join(MECHANISMS)]]
+        again += [["--disable", mechanism] for mechanism in MECHANISMS]
+        for words in again:
+            other = hashes(scene(name), *SMALL, "--camera", "all", "--output", "rgb,depth,normal,seg_geom", *words)
+            assert other == first, f"{name}, {words}: {other}, not {first}"
+        by_environment = hashes(
+            scene(name), *SMALL, "--camera", "all", "--output", "rgb,depth,normal,seg_geom", env={"STET_DISABLE": "pose_sync,frame"}
+        )
+        assert by_environment == first, name
+
+
+def test_hashes_differ():
+    first = hashes(scene("hand.xml"), *SMALL)
+    for words in (["--seed", 1], ["--worlds", 4], ["--frames", 5], ["--substeps", 3], ["--control", "noise:0.5"]):
+        state, frame = hashes(scene("hand.xml"), *SMALL, *words)
+        assert state != first[0] and frame != first[1], words
+    state, frame = hashes(scene("hand.xml"), *SMALL, "--camera", "top")
+    assert state == first[0] and frame != first[1], "a camera changes pictures, not states"
+    state, frame = hashes(scene("hand.xml"), *SMALL, "--size", "16x16")
+    assert state == first[0] and frame != first[1], "so does a size"
+    assert hashes(scene("hand.xml"), *SMALL, "--seed", "18446744073709551615") != first
+
+
+def test_switches_do_work():
+    """A switch that is off raises the counters of the work that its mechanism spares."""
+    base = run(scene("hand.xml"), *SMALL, "--substeps", 5)["mechanisms"]
+    off = run(scene("hand.xml"), *SMALL, "--substeps", 5, "--disable", "pose_sync")["mechanisms"]
+    assert "disabled" not in base["pose_sync"]["reasons"]
+    assert off["pose_sync"]["reasons"]["disabled"] >= 4 * 5, "poses after each of 20 substeps"
+
+
+def test_strict():
+    done = stet("run", scene("hand.xml"), *SMALL, "--strict", "--output", "rgba")
+    assert done.returncode == 0, "no fallback is expected of this run: " + done.stderr
+    assert sum(row["fallbacks"] for row in run(scene("hand.xml"), *SMALL, "--output", "rgba")["mechanisms"].values()) == 0
+
+
+def test_save_and_resume():
+    common = ["--worlds", 3, "--size", "24x16", "--seed", 7]
+    for name, control in (("hand.xml", "noise"), ("quadruped.xml", "zero"), ("humanoid.xml", "noise:1")):
+        with folder() as cwd:
+            whole = run(scene(name), *common, "--control", control, "--frames", 40, cwd=cwd)
+            half = run(scene(name), *common, "--control", control, "--frames", 30, "--save", "state", cwd=cwd)
+            assert half["files"] == ["state"] and files_below(cwd) == ["state"]
+            rest = run(scene(name), *common, "--control", control, "--frames", 10, "--resume", "state", cwd=cwd)
+            assert half["state_hash"] != whole["state_hash"]
+            for key in ("state_hash", "frame_hash"):
+                assert rest[key] == whole[key], f"{name}: {key} after resuming is {rest[key]}, not {whole[key]}"
+
+
+def test_control_zero_is_noise_of_nothing():
+    zero = run(scene("hand.xml"), *SMALL, "--control", "zero")
+    nothing = run(scene("hand.xml"), *SMALL, "--control", "noise:0")
+    assert zero["state_hash"] == nothing["state_hash"]
+
+
+def test_control_file():
+    numbers = np.random.default_rng(5).uniform(-1, 1, (6, 1))
+    with folder() as cwd:
+        files = {
+            "all": numbers,
+            "each": np.repeat(numbers[:, None, :], 3, axis=1),
+            "single": numbers.astype(np.float32),
+            "other": np.stack([numbers, 2 * numbers, 3 * numbers], axis=1),
+            "whole": np.ones((6, 1), np.int32),
+            "long": np.ones((6, 1), np.int64),
+            "byte": np.ones((6, 1), np.uint8),
+            "one": np.ones((6, 1)),
+        }
+        state = {}
+        for name, array in files.items():
+            np.save(os.path.join(cwd, name + ".npy"), array)
+            done = run(
+                scene("cartpole.xml"), "--worlds", 3, "--frames", 5, "--output", "none", "--control", name + ".npy",
+                "--record", "ctrl", "--out", name, cwd=cwd,
+            )
+            state[name] = done["state_hash"]
+            ctrl = np.load(os.path.join(cwd, name, "ctrl.npy"))
+            want = array if array.ndim == 3 else np.repeat(array[:, None, :], 3, axis=1)
+            assert ctrl.shape == (5, 3, 1) and np.array_equal(ctrl, want[:5].astype(np.float32)), name
+        assert state["all"] == state["each"] == state["single"] and state["other"] != state["all"]
+        assert state["whole"] == state["long"] == state["byte"] == state["one"]
+
+
+def test_without_pictures():
+    done = run(scene("hand.xml"), "--worlds", 2, "--frames", 2, "--output", "none")
+    assert done["frame_hash"] is None and done["frames_per_second"] == 0 and done["cameras"] == []
+    assert done["phases"]["render"] == 0 and done["mechanisms"]["frame"]["misses"] == 0
+
+
+def test_default_substeps():
+    """As many as come nearest to 1/50 s a frame, at least one."""
+    for name, substeps in (("hand.xml", 10), ("cartpole.xml", 4)):
+        done = run(scene(name), "--worlds", 1, "--frames", 1, "--size", "8x8")
+        assert done["substeps"] == substeps, name
+    with folder() as cwd:
+        with open(os.path.join(cwd, "slow.xml"), "w", encoding="utf-8") as f:
+            f.write('<mujoco><option timestep="0.5"/><worldbody><geom size="1"/></worldbody></mujoco>')
+        assert run("slow.xml", "--worlds", 1, "--frames", 1, "--size", "8x8", cwd=cwd)["substeps"] == 1
+
+
+def test_faults():
+    """A control that throws one world off leaves the others alone, and is counted."""
+    with folder() as cwd:
+        good, bad = np.zeros((4, 3, 1)), np.zeros((4, 3, 1))
+        bad[1:3, 1] = np.nan
+        for name, array in (("good", good), ("bad", bad)):
+            np.save(os.path.join(cwd, name + ".npy"), array)
+        common = [scene("cartpole.xml"), "--worlds", 3, "--frames", 4, "--output", "none", "--record", "qpos"]
+        fine = run(*common, "--control", "good.npy", "--out", "good", cwd=cwd)
+        done = run(*common, "--control", "bad.npy", "--out", "bad", cwd=cwd)
+        assert set(fine["faults"].values()) == {0}
+        assert done["faults"]["bad_ctrl"] == 1, done["faults"]
+        qpos = [np.load(os.path.join(cwd, name, "qpos.npy")) for name in ("good", "bad")]
+        assert np.array_equal(qpos[0][:, [0, 2]], qpos[1][:, [0, 2]])
+
+
+def test_summary_in_words():
+    with folder() as cwd:
+        done = stet("run", scene("hand.xml"), *SMALL, "--output", "rgb,depth", "--out", "out", cwd=cwd)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+        text = done.stdout
+        with open(os.path.join(cwd, "out", "summary.json"), encoding="utf-8") as f:
+            summary = json.load(f)
+        for word in ["steps/s", "frames/s", "faults: none", summary["state_hash"], summary["frame_hash"], *MECHANISMS]:
+            assert word in text, f"{word} is not in the summary:\n{text}"
+        for path in summary["files"]:
+            assert path in text and os.path.exists(os.path.join(cwd, path)), path
+
+
+def on_terminal(*words):
+    """What the command writes to a standard error that is a terminal."""
+    ours, theirs = pty.openpty()
+    done = subprocess.run([COMMAND, "run", scene("cartpole.xml"), *map(str, words)], stdout=subprocess.PIPE, stderr=theirs, check=True)
+    os.close(theirs)
+    os.set_blocking(ours, False)
+    try:
+        text = os.read(ours, 1 << 16).decode()
+    except OSError:  # nothing was written
+        text = ""
+    os.close(ours)
+    assert done.stdout
+    return text
+
+
+def test_progress():
+    few = ["--worlds", 1, "--frames", 3, "--size", "8x8"]
+    bar = on_terminal(*few)
+    assert "3/3 frames" in bar and "####" in bar and "\n" not in bar, repr(bar)
+    assert on_terminal(*few, "--json") == ""
+
+
+def test_help_and_info():
+    for words in (["--help"], ["run", "--help"], ["info", "--help"], ["--version"], ["info"], ["info", scene("hand.xml")]):
+        done = stet(*words)
+        assert done.returncode == 0 and done.stderr == "" and done.stdout, words
+    text = stet("run", "--help").stdout
+    for word in ["--worlds", "--json", "seg_geom", "sensordata", *MECHANISMS]:
+        assert word in text, word
+    machine = json.loads(stet("info", "--json", env={"STET_DISABLE": "tiles"}).stdout)
+    assert {"versions", "devices", "mechanisms", "missing"} <= set(machine)
+    assert {name: row["on"] for name, row in machine["mechanisms"].items()} == {m: m != "tiles" for m in MECHANISMS}
+    cpu = machine["devices"]["cpu"]
+    assert cpu["available"] and cpu["threads"] >= 1 and cpu["lanes"] in (4, 8, 16)
+    hand = json.loads(stet("info", scene("hand.xml"), "--json").stdout)
+    assert hand["sizes"]["nu"] == 20 and hand["fields"]["qpos"] == 31 and hand["keyframes"] == ["home"]
+    assert [camera["name"] for camera in hand["cameras"]] == ["main", "top", "front"] and hand["own_cameras"]
+    arm = json.loads(stet("info", scene("robot.urdf"), "--json").stdout)
+    assert [camera["name"] for camera in arm["cameras"]] == ["free"] and not arm["own_cameras"]
+
+
+if __name__ == "__main__":
+    from command import main
+
+    main(globals())

@@ -1,0 +1,537 @@
+/*
+ * Arrays: where each element lies, what the host sees of it, versions, mirrors, producers, and what is refused.
+ */
+#include "device/rig.h"
+
+#include "base/dice.h"
+#include "base/failing.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+enum { ARRAY_DIMS_TOO_MANY = STET_MAX_DIMS + 1 };
+
+/* ---- layout --------------------------------------------------------------------------------------------------- */
+
+static void worlds_are_blocked_by_the_lane_width(void **state)
+{
+    (void)state;
+    enum { WORLDS = 21, ITEMS = 6 };
+    FOR_ISAS(isa)
+    {
+        stet_device *device = open_device(isa, 1);
+        int64_t lanes = stet_device_lanes(device), blocks = (WORLDS + lanes - 1) / lanes;
+        stet_array *a;
+        OK(STI_ARRAY(device, "a", STET_INT, true, &a, WORLDS, 2, 3));
+        int host[WORLDS][ITEMS], back[WORLDS][ITEMS];
+        for (int w = 0; w < WORLDS; ++w)
+            for (int i = 0; i < ITEMS; ++i) host[w][i] = 100 * w + i + 1;
+        OK(stet_array_write(a, host, sizeof host));
+        assert_int_equal(a->nitem, ITEMS);
+        assert_int_equal(a->size, (size_t)(blocks * ITEMS * lanes) * sizeof(int));
+        const int *data = a->data;
+        for (int64_t b = 0; b < blocks; ++b)
+            for (int64_t i = 0; i < ITEMS; ++i)
+                for (int64_t l = 0; l < lanes; ++l) {
+                    int64_t w = b * lanes + l;
+                    assert_int_equal(data[(b * ITEMS + i) * lanes + l], w < WORLDS ? host[w][i] : 0);
+                    if (w < WORLDS) assert_int_equal(sti_array_index(a, w, i), (b * ITEMS + i) * lanes + l);
+                }
+        OK(stet_array_read(a, back, sizeof back));
+        assert_memory_equal(back, host, sizeof host);
+        stet_array_destroy(a);
+        stet_device_destroy(device);
+    }
+}
+
+static void plain_arrays_are_in_c_order(void **state)
+{
+    (void)state;
+    static const size_t sizes[STET_DTYPE_COUNT] = {4, 4, 8, 4, 2, 1, 2};
+    FOR_ISAS(isa)
+    for (int t = 0; t < STET_DTYPE_COUNT; ++t) {
+        stet_device *device = open_device(isa, 1);
+        size_t size = t == STET_REAL && isa == STI_ISA_f64 ? 8 : sizes[t];
+        assert_int_equal(stet_dtype_size(device, (stet_dtype)t), size);
+        stet_array *a;
+        OK(STI_ARRAY(device, "a", (stet_dtype)t, false, &a, 3, 5, 2));
+        assert_int_equal(stet_array_count(a), 30);
+        assert_int_equal(stet_array_bytes(a), 30 * size);
+        assert_int_equal(a->size, 30 * size);
+        assert_int_equal((uintptr_t)a->data % STI_ALIGN, 0);
+        uint8_t host[30 * 8], back[30 * 8];
+        for (size_t i = 0; i < sizeof host; ++i) host[i] = (uint8_t)(i * 7 + 1);
+        OK(stet_array_write(a, host, 30 * size));
+        assert_memory_equal(a->data, host, 30 * size);
+        OK(stet_array_read_worlds(a, 1, 2, back, 20 * size));
+        assert_memory_equal(back, host + 10 * size, 20 * size);
+        stet_array_destroy(a);
+        stet_device_destroy(device);
+    }
+}
+
+static void reals_are_the_devices_own(void **state)
+{
+    (void)state;
+    FOR_ISAS(isa)
+    {
+        stet_device *device = open_device(isa, 1);
+        stet_array *a;
+        OK(STI_ARRAY(device, "a", STET_REAL, true, &a, 3, 2));
+        double d[3][2] = {{0.1, 0.2}, {1e-40, -1e30}, {3, -0.0}};
+        float f[3][2], fback[3][2];
+        double dback[3][2];
+        for (int k = 0; k < 6; ++k) f[k / 2][k % 2] = (float)d[k / 2][k % 2];
+        if (isa == STI_ISA_f64) {
+            OK(stet_array_write(a, d, sizeof d));
+            OK(stet_array_read(a, dback, sizeof dback));
+            assert_memory_equal(d, dback, sizeof d);
+            FAILS(stet_array_read(a, fback, sizeof fback), STET_INVALID_ARGUMENT, "24 bytes given");
+        } else {
+            OK(stet_array_write(a, f, sizeof f));
+            OK(stet_array_read(a, fback, sizeof fback));
+            assert_memory_equal(f, fback, sizeof f);
+        }
+        assert_true(sti_array_get_real(a, 0, 1) == (isa == STI_ISA_f64 ? 0.2 : (double)0.2f));
+        sti_array_set_real(a, 2, 0, 0.7);
+        assert_true(sti_array_get_real(a, 2, 0) == (isa == STI_ISA_f64 ? 0.7 : (double)0.7f));
+        assert_true(sti_array_get_real(a, 1, 1) == (isa == STI_ISA_f64 ? d[1][1] : (double)f[1][1]));
+        stet_array_destroy(a);
+        stet_device_destroy(device);
+    }
+}
+
+/* ---- ranges --------------------------------------------------------------------------------------------------- */
+
+enum { ROWS = 37, ITEMS = 5 };
+
+/* Writes and reads of random ranges against a plain copy of the content. */
+static void random_ranges(stet_device *device, bool worlds, uint64_t *dice)
+{
+    stet_array *a;
+    int copy[ROWS][ITEMS] = {{0}}, some[ROWS][ITEMS];
+    OK(STI_ARRAY(device, "a", STET_INT, worlds, &a, ROWS, ITEMS));
+    for (int round = 0; round < 200; ++round) {
+        size_t first = dice_below(dice, ROWS + 1), n = dice_below(dice, ROWS + 1 - first), size = n * sizeof *some;
+        if (round % 2) {
+            for (size_t r = 0; r < n; ++r)
+                for (int i = 0; i < ITEMS; ++i) some[r][i] = copy[first + r][i] = (int)dice_next(dice);
+            uint64_t before = stet_array_generation(a);
+            OK(stet_array_write_worlds(a, (int64_t)first, (int64_t)n, some, size));
+            assert_int_equal(stet_array_generation(a), before + (n > 0));
+        } else {
+            OK(stet_array_read_worlds(a, (int64_t)first, (int64_t)n, some, size));
+            assert_memory_equal(some, copy[first], size);
+        }
+    }
+    OK(stet_array_read(a, some, sizeof some));
+    assert_memory_equal(some, copy, sizeof copy);
+    stet_array_destroy(a);
+}
+
+static void ranges_of_rows(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("ranges_of_rows");
+    FOR_ISAS(isa)
+    {
+        stet_device *device = open_device(isa, 1);
+        random_ranges(device, true, &dice);
+        random_ranges(device, false, &dice);
+        stet_device_destroy(device);
+    }
+}
+
+static void ranges_beyond_the_array_are_refused(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_array *a;
+    int some[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}}, back[4][2];
+    OK(STI_ARRAY(device, "poses", STET_INT, true, &a, 4, 2));
+    OK(stet_array_write(a, some, sizeof some));
+    uint64_t generation = stet_array_generation(a);
+    static const int64_t bad[][2] = {{-1, 1}, {0, 5}, {4, 1}, {5, 0}, {2, -1}, {1, INT64_MAX}, {INT64_MAX, INT64_MAX}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        FAILS(stet_array_read_worlds(a, bad[i][0], bad[i][1], back, 8), STET_INVALID_ARGUMENT, "array poses: ");
+        FAILS(stet_array_write_worlds(a, bad[i][0], bad[i][1], back, 8), STET_INVALID_ARGUMENT, "array poses: ");
+    }
+    FAILS(stet_array_read(a, back, sizeof back - 4), STET_INVALID_ARGUMENT, "28 bytes given for 4 rows that have 32");
+    FAILS(stet_array_write(a, back, sizeof back + 4), STET_INVALID_ARGUMENT, "36 bytes given for 4 rows that have 32");
+    FAILS(stet_array_write_worlds(a, 1, 2, back, 32), STET_INVALID_ARGUMENT, "32 bytes given for 2 rows that have 16");
+    assert_int_equal(stet_array_generation(a), generation);
+    OK(stet_array_read(a, back, sizeof back));
+    assert_memory_equal(back, some, sizeof some);
+    stet_array_destroy(a);
+    stet_device_destroy(device);
+}
+
+static void empty_arrays(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][2] = {{0, 3}, {5, 0}, {0, 0}};
+    FOR_ISAS(isa)
+    for (int k = 0; k < 6; ++k) {
+        stet_device *device = open_device(isa, 1);
+        stet_array *a;
+        OK(sti_array_new(device, "nothing", STET_INT, k % 2, 2, shapes[k / 2], &a));
+        assert_int_equal(stet_array_count(a), 0);
+        assert_int_equal(stet_array_bytes(a), 0);
+        int here = 7;
+        const void *mirror;
+        uint64_t hash;
+        OK(stet_array_read(a, &here, 0));
+        OK(stet_array_write(a, &here, 0));
+        assert_int_equal(here, 7);
+        OK(stet_array_host(a, &mirror));
+        assert_non_null(mirror);
+        OK(stet_array_hash(a, &hash));
+        assert_int_equal(hash, sti_hash_bytes("", 0));
+        stet_array_destroy(a);
+        stet_device_destroy(device);
+    }
+}
+
+/* ---- hashes --------------------------------------------------------------------------------------------------- */
+
+static void hash_is_that_of_the_canonical_bytes(void **state)
+{
+    (void)state;
+    enum { N = 1003, M = 301 }; /* more than a megabyte: several pieces */
+    uint64_t dice = dice_seed("hash_is_that_of_the_canonical_bytes");
+    float(*f)[M] = malloc(sizeof(float[N][M]));
+    double(*d)[M] = malloc(sizeof(double[N][M]));
+    assert_true(f && d);
+    for (int w = 0; w < N; ++w)
+        for (int i = 0; i < M; ++i) d[w][i] = (double)(f[w][i] = (float)dice_next(&dice));
+    FOR_ISAS(isa)
+    for (int worlds = 0; worlds < 2; ++worlds) {
+        bool is_double = isa == STI_ISA_f64;
+        size_t size = is_double ? sizeof(double[N][M]) : sizeof(float[N][M]);
+        const void *host = is_double ? (const void *)d : (const void *)f;
+        stet_device *device = open_device(isa, 1);
+        stet_array *a;
+        uint64_t hash;
+        OK(STI_ARRAY(device, "a", STET_REAL, worlds, &a, N, M));
+        OK(stet_array_write(a, host, size));
+        /* The last element is padding where the lanes do not divide N. */
+        size_t element = stet_dtype_size(device, STET_REAL);
+        if (worlds && N % stet_device_lanes(device)) memset((char *)a->data + a->size - element, 0xa5, element);
+        OK(stet_array_hash(a, &hash));
+        assert_true(hash == sti_hash_bytes(host, size));
+        stet_array_destroy(a);
+        stet_device_destroy(device);
+    }
+    free(f);
+    free(d);
+}
+
+/* ---- versions ------------------------------------------------------------------------------------------------- */
+
+static void only_writes_move_a_generation(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_array *a, *b;
+    int some[8] = {0};
+    const void *mirror;
+    uint64_t hash;
+    OK(STI_ARRAY(device, "a", STET_INT, false, &a, 8));
+    OK(STI_ARRAY(device, "b", STET_INT, false, &b, 8));
+    assert_true(stet_array_id(a) != 0 && stet_array_id(a) != stet_array_id(b));
+    uint64_t g = stet_array_generation(a), id = stet_array_id(b);
+    OK(stet_array_read(a, some, sizeof some));
+    OK(stet_array_host(a, &mirror));
+    OK(stet_array_hash(a, &hash));
+    assert_int_equal(stet_array_generation(a), g);
+    OK(stet_array_write(a, some, sizeof some));
+    assert_int_equal(stet_array_generation(a), g + 1);
+    stet_array_mark_written(a);
+    assert_int_equal(stet_array_generation(a), g + 2);
+    stet_array_destroy(b);
+    OK(STI_ARRAY(device, "b", STET_INT, false, &b, 8)); /* most likely at the same address */
+    assert_true(stet_array_id(b) != id);
+    stet_array_destroy(a);
+    stet_array_destroy(b);
+    stet_device_destroy(device);
+}
+
+static const stet_counter *readback(const stet_device *device)
+{
+    return &device->mechanisms.counters.mechanism[STET_MECH_readback];
+}
+
+static void reading_twice_copies_once(void **state)
+{
+    (void)state;
+    FOR_ISAS(isa)
+    {
+        stet_device *device = open_device(isa, 1);
+        stet_array *a;
+        int host[9][2];
+        const void *first, *again;
+        for (int i = 0; i < 18; ++i) host[i / 2][i % 2] = i * i;
+        OK(STI_ARRAY(device, "a", STET_INT, true, &a, 9, 2));
+        OK(stet_array_write(a, host, sizeof host));
+        stet_device_clear_counters(device);
+        OK(stet_array_host(a, &first));
+        assert_memory_equal(first, host, sizeof host);
+        assert_int_equal(readback(device)->misses, 1);
+        assert_int_equal(readback(device)->done_bytes, sizeof host);
+        OK(stet_array_host(a, &again));
+        assert_ptr_equal(first, again);
+        assert_int_equal(readback(device)->hits, 1);
+        assert_int_equal(readback(device)->saved_bytes, sizeof host);
+        assert_int_equal(device->mechanisms.counters.bytes_copied, sizeof host);
+        host[3][1] = -1;
+        OK(stet_array_write_worlds(a, 3, 1, host[3], sizeof host[3]));
+        OK(stet_array_host(a, &again));
+        assert_memory_equal(again, host, sizeof host);
+        assert_int_equal(readback(device)->misses, 2);
+        assert_int_equal(device->mechanisms.counters.reason[STET_REASON_readback_moved], 2);
+        stet_array_destroy(a);
+        stet_device_destroy(device);
+    }
+}
+
+static void readback_off_copies_each_time(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_mechanism_options options = stet_device_mechanisms(device);
+    options.disabled |= 1u << STET_MECH_readback;
+    OK(stet_device_set_mechanisms(device, &options));
+    stet_array *a;
+    const void *mirror;
+    OK(STI_ARRAY(device, "a", STET_INT, false, &a, 6));
+    for (int k = 0; k < 3; ++k) OK(stet_array_host(a, &mirror));
+    assert_int_equal(readback(device)->hits, 0);
+    assert_int_equal(readback(device)->misses, 3);
+    assert_int_equal(device->mechanisms.counters.reason[STET_REASON_readback_disabled], 3);
+    assert_int_equal(device->mechanisms.counters.bytes_copied, 3 * 24);
+    stet_array_destroy(a);
+    stet_device_destroy(device);
+}
+
+static void audit_finds_a_write_that_nobody_announced(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_mechanism_options options = stet_device_mechanisms(device);
+    options.disabled = 0;
+    options.audit = true;
+    OK(stet_device_set_mechanisms(device, &options));
+    stet_array *a;
+    const void *mirror;
+    OK(STI_ARRAY(device, "poses", STET_INT, false, &a, 6));
+    OK(stet_array_host(a, &mirror));
+    OK(stet_array_host(a, &mirror));
+    ((int *)a->data)[2] = 1;
+    FAILS(stet_array_host(a, &mirror), STET_AUDIT, "readback: poses had changed at byte 8");
+    ((int *)a->data)[2] = 2;
+    stet_array_mark_written(a);
+    OK(stet_array_host(a, &mirror));
+    assert_int_equal(((const int *)mirror)[2], 2);
+    stet_array_destroy(a);
+    stet_device_destroy(device);
+}
+
+/* ---- producers ------------------------------------------------------------------------------------------------ */
+
+typedef struct maker {
+    stet_array *array;
+    int calls;
+    bool fails;
+} maker;
+
+/* Writes its own number of calls; reads and writes the array that it makes, which must not call it again. */
+static stet_result make(void *context)
+{
+    maker *m = context;
+    int was[3];
+    m->calls++;
+    if (m->fails) return sti_error(STET_STATE, "the maker is tired");
+    STI_TRY(stet_array_read(m->array, was, sizeof was));
+    int now[3] = {m->calls, was[1], was[2]};
+    return stet_array_write_worlds(m->array, 0, 3, now, sizeof now);
+}
+
+static void producers_run_before_every_read(void **state)
+{
+    (void)state;
+    FOR_ISAS(isa)
+    {
+        stet_device *device = open_device(isa, 1);
+        maker m = {0};
+        int got[3], mine[3] = {9, 9, 9};
+        const void *mirror;
+        uint64_t hash, g;
+        OK(STI_ARRAY(device, "made", STET_INT, true, &m.array, 3, 1));
+        sti_array_set_producer(m.array, make, &m);
+        OK(stet_array_read(m.array, got, sizeof got));
+        assert_int_equal(got[0], 1);
+        OK(stet_array_read_worlds(m.array, 0, 1, got, 4));
+        assert_int_equal(got[0], 2);
+        OK(stet_array_host(m.array, &mirror));
+        assert_int_equal(*(const int *)mirror, 3);
+        OK(stet_array_hash(m.array, &hash));
+        assert_true(hash == sti_hash_bytes((int[]){4, 0, 0}, 12));
+        OK(stet_array_write(m.array, mine, sizeof mine)); /* of everything: nothing to bring up to date */
+        assert_int_equal(m.calls, 4);
+        OK(stet_array_write_worlds(m.array, 2, 1, mine, 4));
+        assert_int_equal(m.calls, 5);
+        g = stet_array_generation(m.array);
+        OK(sti_array_ensure(m.array));
+        assert_int_equal(m.calls, 6);
+        assert_int_equal(stet_array_generation(m.array), g + 1);
+        stet_array_destroy(m.array);
+        stet_device_destroy(device);
+    }
+}
+
+static void what_a_producer_fails_with_is_passed_on(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    maker m = {.fails = true};
+    int got[3] = {5, 5, 5};
+    const void *mirror = got;
+    uint64_t hash;
+    OK(STI_ARRAY(device, "made", STET_INT, false, &m.array, 3));
+    sti_array_set_producer(m.array, make, &m);
+    uint64_t g = stet_array_generation(m.array);
+    FAILS(stet_array_read(m.array, got, sizeof got), STET_STATE, "the maker is tired");
+    FAILS(stet_array_hash(m.array, &hash), STET_STATE, "the maker is tired");
+    FAILS(stet_array_host(m.array, &mirror), STET_STATE, "the maker is tired");
+    assert_null(mirror);
+    FAILS(stet_array_write_worlds(m.array, 0, 1, got, 4), STET_STATE, "the maker is tired");
+    assert_int_equal(got[0], 5);
+    assert_int_equal(stet_array_generation(m.array), g);
+    assert_int_equal(m.calls, 4);
+    m.fails = false; /* and a failure is not kept */
+    OK(stet_array_read(m.array, got, sizeof got));
+    assert_int_equal(got[0], 5); /* its fifth call */
+    assert_int_equal(got[1], 0);
+    sti_array_set_producer(m.array, NULL, NULL);
+    OK(stet_array_read(m.array, got, sizeof got));
+    assert_int_equal(m.calls, 5);
+    stet_array_destroy(m.array);
+    stet_device_destroy(device);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------------------ */
+
+static void defs_that_make_no_sense(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_array *a = (stet_array *)device;
+    stet_array_def def = stet_default_array_def(), zero = {0};
+    def.name = "x";
+    def.shape[0] = 4;
+    FAILS(stet_array_create(NULL, &def, &a), STET_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_create(device, NULL, &a), STET_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_create(device, &def, NULL), STET_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_create(device, &zero, &a), STET_INVALID_ARGUMENT, "stet_default_array_def");
+    assert_null(a);
+#define REFUSED(part, ...)                                                                                             \
+    do {                                                                                                               \
+        stet_array_def bad = def;                                                                                      \
+        __VA_ARGS__;                                                                                                   \
+        FAILS(stet_array_create(device, &bad, &a), STET_INVALID_ARGUMENT, part);                                       \
+        assert_null(a);                                                                                                \
+    } while (0)
+    REFUSED("array x: 0 dimensions", bad.ndim = 0);
+    REFUSED("array x: 7 dimensions; 1 to 6", bad.ndim = ARRAY_DIMS_TOO_MANY);
+    REFUSED("array x: dimension 0 is -1", bad.shape[0] = -1);
+    REFUSED("no element type 7", bad.dtype = STET_DTYPE_COUNT);
+    REFUSED("no element type -1", bad.dtype = (stet_dtype)-1);
+    for (int t = STET_I64; t < STET_DTYPE_COUNT; ++t)
+        REFUSED("an array of worlds holds real or int", bad.worlds = true, bad.dtype = (stet_dtype)t);
+    stet_device_destroy(device);
+}
+
+static void sizes_beyond_what_can_be_counted(void **state)
+{
+    (void)state;
+    static const int64_t big[][3] = {
+        {INT64_MAX, INT64_MAX, 1}, {INT64_MAX, 1, 1},
+        {INT64_C(1) << 62, 4, 1},  {INT64_C(1) << 31, INT64_C(1) << 31, 4},
+        {1, INT64_MAX, 3},         {INT64_MAX - 1, 2, 1},
+    };
+    FOR_ISAS(isa)
+    for (size_t k = 0; k < 2 * sizeof big / sizeof *big; ++k) {
+        stet_device *device = open_device(isa, 1);
+        stet_array *a;
+        assert_int_equal(sti_array_new(device, "huge", STET_INT, k % 2, 3, big[k / 2], &a), STET_LIMIT);
+        assert_non_null(strstr(stet_last_error(), "huge"));
+        assert_null(a);
+        assert_int_equal(device->narray, 0);
+        stet_device_destroy(device);
+    }
+}
+
+static void a_long_name_is_cut(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_array *a;
+    char name[200];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    OK(STI_ARRAY(device, name, STET_U8, false, &a, 1));
+    assert_int_equal(strlen(stet_array_name(a)), sizeof a->name - 1);
+    assert_int_equal(stet_array_ndim(a), 1);
+    assert_int_equal(stet_array_shape(a)[0], 1);
+    assert_ptr_equal(stet_array_device(a), device);
+    stet_array_destroy(a);
+    stet_array_destroy(NULL);
+    stet_device_destroy(device);
+}
+
+/* An array in use, from a device of its own, so that nothing was allocated before. */
+static stet_result use_an_array(void)
+{
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    stet_array *a = NULL;
+    const void *mirror;
+    uint64_t hash;
+    STI_TRY(stet_device_create(&def, &device));
+    stet_result result = STI_ARRAY(device, "a", STET_REAL, true, &a, 20, 3);
+    if (result == STET_OK) result = stet_array_host(a, &mirror);
+    if (result == STET_OK) result = stet_array_hash(a, &hash);
+    stet_array_destroy(a);
+    stet_device_destroy(device);
+    return result;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_true(fail_each_allocation(use_an_array, false) >= 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worlds_are_blocked_by_the_lane_width),
+        cmocka_unit_test(plain_arrays_are_in_c_order),
+        cmocka_unit_test(reals_are_the_devices_own),
+        cmocka_unit_test(ranges_of_rows),
+        cmocka_unit_test(ranges_beyond_the_array_are_refused),
+        cmocka_unit_test(empty_arrays),
+        cmocka_unit_test(hash_is_that_of_the_canonical_bytes),
+        cmocka_unit_test(only_writes_move_a_generation),
+        cmocka_unit_test(reading_twice_copies_once),
+        cmocka_unit_test(readback_off_copies_each_time),
+        cmocka_unit_test(audit_finds_a_write_that_nobody_announced),
+        cmocka_unit_test(producers_run_before_every_read),
+        cmocka_unit_test(what_a_producer_fails_with_is_passed_on),
+        cmocka_unit_test(defs_that_make_no_sense),
+        cmocka_unit_test(sizes_beyond_what_can_be_counted),
+        cmocka_unit_test(a_long_name_is_cut),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
