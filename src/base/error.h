@@ -7,10 +7,10 @@
 #include "stet/base.h"
 
 /*
- * Sets the thread's message and returns the result:
+ * Sets the thread's message; its value is the result, which is evaluated twice:
  *     return sti_error(STET_NOT_FOUND, "scene %s: no such file; check the path", path);
  */
-#define sti_error(result, ...) sti_error_at((result), __FILE__, __LINE__, __VA_ARGS__)
+#define sti_error(result, ...) (sti_error_at((result), __FILE__, __LINE__, __VA_ARGS__), (result))
 stet_result sti_error_at(stet_result result, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

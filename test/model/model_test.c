@@ -24,11 +24,11 @@
  * One test asks for more memory than there is: a sanitizer, if built in, must let that fail as it would without. MuJoCo then
  * loses the data that it was about to fill.
  */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
-const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "allocator_may_return_null=1"; }
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:mj_makeRawData\n"; }
 
 static char folder[512]; /* of files that the tests write */
