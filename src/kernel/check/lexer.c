@@ -1,0 +1,160 @@
+/* Tokens of one file; see lexer.h. */
+#include "kernel/check/lexer.h"
+
+#include <string.h>
+
+static const char *const texts[] = {
+#define TEXT(tag, text, precedence) text,
+    STI_OPS(TEXT)
+#undef TEXT
+};
+
+const char *sti_op_text(sti_op op) { return texts[op]; }
+
+int sti_op_precedence(sti_op op)
+{
+    static const int precedences[] = {
+#define PRECEDENCE(tag, text, precedence) precedence,
+        STI_OPS(PRECEDENCE)
+#undef PRECEDENCE
+    };
+    return precedences[op];
+}
+
+sti_op sti_op_compound(sti_op op)
+{
+    switch (op) {
+    case STI_OP_MUL_ASSIGN: return STI_OP_MUL;
+    case STI_OP_DIV_ASSIGN: return STI_OP_DIV;
+    case STI_OP_MOD_ASSIGN: return STI_OP_MOD;
+    case STI_OP_ADD_ASSIGN: return STI_OP_ADD;
+    case STI_OP_SUB_ASSIGN: return STI_OP_SUB;
+    case STI_OP_SHL_ASSIGN: return STI_OP_SHL;
+    case STI_OP_SHR_ASSIGN: return STI_OP_SHR;
+    case STI_OP_AND_ASSIGN: return STI_OP_AND;
+    case STI_OP_XOR_ASSIGN: return STI_OP_XOR;
+    case STI_OP_OR_ASSIGN: return STI_OP_OR;
+    default: return STI_OP_NONE;
+    }
+}
+
+/* Letters and digits of ASCII, whatever the locale. */
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+
+static void pass(sti_lexer *l, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        if (l->text[l->at++] == '\n') {
+            l->place.line++;
+            l->place.column = 1;
+        } else if (l->place.column < UINT16_MAX) {
+            l->place.column++;
+        }
+    }
+}
+
+/* Length of a backslash with the end of its line; 0: there is none. */
+static size_t splice(const char *p)
+{
+    return p[0] != '\\' ? 0 : p[1] == '\n' ? 2 : p[1] == '\r' && p[2] == '\n' ? 3 : 0;
+}
+
+static bool skip_comment(sti_lexer *l)
+{
+    const char *p = l->text + l->at;
+    if (p[0] != '/' || (p[1] != '*' && p[1] != '/')) return false;
+    if (p[1] == '/') {
+        pass(l, strcspn(p, "\n"));
+        return true;
+    }
+    const char *end = strstr(p + 2, "*/");
+    if (!end) sti_complain(l->u, l->place, "this comment has no end: write */");
+    pass(l, end ? (size_t)(end + 2 - p) : strlen(p));
+    return true;
+}
+
+/* Whether there was any. */
+static bool skip_space(sti_lexer *l)
+{
+    size_t start = l->at;
+    for (;;) {
+        char c = l->text[l->at];
+        if (c == '\n') l->first = true;
+        if (c == '\n' || is_space(c))
+            pass(l, 1);
+        else if (splice(l->text + l->at))
+            pass(l, splice(l->text + l->at));
+        else if (!skip_comment(l))
+            return l->at > start;
+    }
+}
+
+static size_t name_length(const char *p)
+{
+    size_t n = 0;
+    while (is_letter(p[n]) || is_digit(p[n])) ++n;
+    return n;
+}
+
+/* As C's preprocessor has it: whatever looks like a number; the parser judges it. */
+static size_t number_length(const char *p)
+{
+    size_t n = 0;
+    for (;;) {
+        bool sign =
+            (p[n] == '+' || p[n] == '-') && n > 0 && (p[n - 1] == 'e' || p[n - 1] == 'E') && p[1] != 'x' && p[1] != 'X';
+        if (!is_letter(p[n]) && !is_digit(p[n]) && p[n] != '.' && !sign) return n;
+        ++n;
+    }
+}
+
+static size_t text_length(const char *p)
+{
+    size_t n = 1;
+    while (p[n] && p[n] != '\n' && p[n] != p[0]) n += p[n] == '\\' && p[n + 1] && p[n + 1] != '\n' ? 2 : 1;
+    return p[n] == p[0] ? n + 1 : n;
+}
+
+static sti_op operator_at(const char *p)
+{
+    sti_op best = STI_OP_NONE;
+    for (int op = 1; op < STI_OP_COUNT; ++op)
+        if (strncmp(p, texts[op], strlen(texts[op])) == 0 && strlen(texts[op]) > strlen(texts[best])) best = (sti_op)op;
+    return best;
+}
+
+bool sti_lex(sti_lexer *l, sti_token *out)
+{
+    *out = (sti_token){.kind = STI_TOKEN_END};
+    out->spaced = skip_space(l);
+    out->first = l->first;
+    out->place = l->place;
+    const char *p = l->text + l->at;
+    size_t n = 1;
+    if (!*p) return true;
+    l->first = false;
+    sti_op op = STI_OP_NONE;
+    if (is_letter(*p)) {
+        out->kind = STI_TOKEN_NAME;
+        n = name_length(p);
+    } else if (is_digit(*p) || (*p == '.' && is_digit(p[1]))) {
+        out->kind = STI_TOKEN_NUMBER;
+        n = number_length(p);
+    } else if (*p == '"' || *p == '\'') {
+        out->kind = STI_TOKEN_TEXT;
+        n = text_length(p);
+    } else if ((op = operator_at(p)) != STI_OP_NONE) {
+        out->kind = STI_TOKEN_OP;
+        out->op = (uint8_t)op;
+        n = strlen(texts[op]);
+    } else {
+        out->kind = STI_TOKEN_OTHER;
+        while (((unsigned char)p[n] & 0xc0) == 0x80) ++n; /* the rest of a character in UTF-8 */
+    }
+    pass(l, n);
+    if (out->kind == STI_TOKEN_OP) return true;
+    out->name = sti_unit_name(l->u, p, n);
+    return out->name != NULL;
+}

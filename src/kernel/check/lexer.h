@@ -1,0 +1,105 @@
+/*
+ * Tokens of one file: names, numbers, operators; comments, white space and spliced lines are gone.
+ */
+#ifndef STI_KERNEL_CHECK_LEXER_H
+#define STI_KERNEL_CHECK_LEXER_H
+
+#include "kernel/check/unit.h"
+
+/* Tag, spelling, precedence as an operator between two operands (0: it is none). */
+#define STI_OPS(X)                                                                                                     \
+    X(NONE, "", 0)                                                                                                     \
+    X(OPEN, "(", 0)                                                                                                    \
+    X(CLOSE, ")", 0)                                                                                                   \
+    X(LEFT, "[", 0)                                                                                                    \
+    X(RIGHT, "]", 0)                                                                                                   \
+    X(BEGIN, "{", 0)                                                                                                   \
+    X(END, "}", 0)                                                                                                     \
+    X(COMMA, ",", 0)                                                                                                   \
+    X(SEMICOLON, ";", 0)                                                                                               \
+    X(COLON, ":", 0)                                                                                                   \
+    X(QUESTION, "?", 0)                                                                                                \
+    X(ELLIPSIS, "...", 0)                                                                                              \
+    X(DOT, ".", 0)                                                                                                     \
+    X(ARROW, "->", 0)                                                                                                  \
+    X(INCREMENT, "++", 0)                                                                                              \
+    X(DECREMENT, "--", 0)                                                                                              \
+    X(NOT, "!", 0)                                                                                                     \
+    X(INVERT, "~", 0)                                                                                                  \
+    X(MUL, "*", 10)                                                                                                    \
+    X(DIV, "/", 10)                                                                                                    \
+    X(MOD, "%", 10)                                                                                                    \
+    X(ADD, "+", 9)                                                                                                     \
+    X(SUB, "-", 9)                                                                                                     \
+    X(SHL, "<<", 8)                                                                                                    \
+    X(SHR, ">>", 8)                                                                                                    \
+    X(LT, "<", 7)                                                                                                      \
+    X(GT, ">", 7)                                                                                                      \
+    X(LE, "<=", 7)                                                                                                     \
+    X(GE, ">=", 7)                                                                                                     \
+    X(EQ, "==", 6)                                                                                                     \
+    X(NE, "!=", 6)                                                                                                     \
+    X(AND, "&", 5)                                                                                                     \
+    X(XOR, "^", 4)                                                                                                     \
+    X(OR, "|", 3)                                                                                                      \
+    X(BOTH, "&&", 2)                                                                                                   \
+    X(EITHER, "||", 1)                                                                                                 \
+    X(ASSIGN, "=", 0)                                                                                                  \
+    X(MUL_ASSIGN, "*=", 0)                                                                                             \
+    X(DIV_ASSIGN, "/=", 0)                                                                                             \
+    X(MOD_ASSIGN, "%=", 0)                                                                                             \
+    X(ADD_ASSIGN, "+=", 0)                                                                                             \
+    X(SUB_ASSIGN, "-=", 0)                                                                                             \
+    X(SHL_ASSIGN, "<<=", 0)                                                                                            \
+    X(SHR_ASSIGN, ">>=", 0)                                                                                            \
+    X(AND_ASSIGN, "&=", 0)                                                                                             \
+    X(XOR_ASSIGN, "^=", 0)                                                                                             \
+    X(OR_ASSIGN, "|=", 0)                                                                                              \
+    X(HASH, "#", 0)                                                                                                    \
+    X(PASTE, "##", 0)
+
+typedef enum sti_op {
+#define STI_OP_ENUM(tag, text, precedence) STI_OP_##tag,
+    STI_OPS(STI_OP_ENUM)
+#undef STI_OP_ENUM
+        STI_OP_COUNT
+} sti_op;
+
+const char *sti_op_text(sti_op op);
+int sti_op_precedence(sti_op op);
+/* The operator within a compound assignment: + of +=; STI_OP_NONE of any other. */
+sti_op sti_op_compound(sti_op op);
+
+typedef enum sti_token_kind {
+    STI_TOKEN_END,
+    STI_TOKEN_NAME,
+    STI_TOKEN_NUMBER,
+    STI_TOKEN_OP,
+    STI_TOKEN_TEXT, /* a string or character, with its quotes */
+    STI_TOKEN_OTHER /* no part of the language */
+} sti_token_kind;
+
+typedef struct sti_token {
+    sti_place place;
+    sti_name *name; /* spelling; of operators NULL */
+    uint8_t kind;   /* sti_token_kind */
+    uint8_t op;     /* sti_op */
+    bool first;     /* of its line */
+    bool spaced;    /* white space before it */
+    bool fixed;     /* a macro's name that is not to be replaced again */
+} sti_token;
+
+typedef struct sti_lexer {
+    sti_unit *u;
+    const char *text;
+    size_t at;
+    sti_place place;
+    bool first;
+    int conditions; /* of the file, that are open: used by the reader */
+    struct sti_lexer *below;
+} sti_lexer;
+
+/* The next token; at the end always STI_TOKEN_END. False: no memory. */
+bool sti_lex(sti_lexer *lexer, sti_token *out);
+
+#endif

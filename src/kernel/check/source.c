@@ -1,0 +1,76 @@
+/* Reading source texts; see source.h. */
+#include "kernel/check/source.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static stet_result read_open(sti_unit *u, FILE *f, const char *path, const char **out)
+{
+    struct stat about;
+    if (fstat(fileno(f), &about) != 0) return sti_error(STET_IO, "%s: cannot be read: %s", path, strerror(errno));
+    if (!S_ISREG(about.st_mode)) return sti_error(STET_IO, "%s: cannot be read: it is no file", path);
+    long long size = about.st_size;
+    if (size > STI_CHECK_SOURCE)
+        return sti_error(STET_LIMIT, "%s: a kernel source of %lld bytes; the most is %d", path, size, STI_CHECK_SOURCE);
+    char *text = sti_unit_take(u, (size_t)size + 1);
+    if (!text) return sti_error(STET_OUT_OF_MEMORY, "%s: out of memory for %lld bytes", path, size);
+    if (fread(text, 1, (size_t)size, f) != (size_t)size)
+        return sti_error(STET_IO, "%s: cannot be read: %s", path, strerror(errno));
+    *out = text;
+    return STET_OK;
+}
+
+stet_result sti_source_read(sti_unit *u, const char *path, const char **out)
+{
+    *out = NULL;
+    FILE *f = fopen(path, "rb");
+    if (!f) return sti_error(STET_NOT_FOUND, "%s: no kernel source: %s", path, strerror(errno));
+    stet_result result = read_open(u, f, path, out);
+    if (fclose(f) != 0 && result == STET_OK)
+        result = sti_error(STET_IO, "%s: cannot be read: %s", path, strerror(errno));
+    return result;
+}
+
+static bool is_known(const sti_unit *u, const char *path)
+{
+    for (int i = 0; i < u->nfile; ++i)
+        if (u->once[i] && u->path[i] && strcmp(u->path[i], path) == 0) return true;
+    return false;
+}
+
+/* Reads the folder (its first `length` bytes, with a slash at the end) with the name; false: there is none. */
+static bool read_from(sti_unit *u, const char *folder, size_t length, const char *name, sti_source_file *out)
+{
+    int n = snprintf(out->path, sizeof out->path, "%.*s%s", (int)length, folder, name);
+    if (n < 0 || (size_t)n >= sizeof out->path) return false;
+    out->known = is_known(u, out->path);
+    if (out->known) return true;
+    FILE *f = fopen(out->path, "rb");
+    if (!f) return false;
+    if (read_open(u, f, out->path, &out->text) != STET_OK)
+        (void)snprintf(out->message, sizeof out->message, "%s", stet_last_error());
+    (void)fclose(f); /* it was only read */
+    return true;
+}
+
+static bool read_folder(sti_unit *u, const char *folder, const char *name, sti_source_file *out)
+{
+    char with_slash[4096];
+    int n = snprintf(with_slash, sizeof with_slash, "%s/", folder);
+    return n > 0 && (size_t)n < sizeof with_slash && read_from(u, with_slash, (size_t)n, name, out);
+}
+
+bool sti_source_include(sti_unit *u, const char *from, const char *name, sti_source_file *out)
+{
+    *out = (sti_source_file){.text = NULL};
+    const char *slash = from ? strrchr(from, '/') : NULL;
+    bool found = from && read_from(u, from, slash ? (size_t)(slash - from) + 1 : 0, name, out);
+    for (int i = 0; i < u->options.nfolder && !found; ++i) found = read_folder(u, u->options.folder[i], name, out);
+    if (!found)
+        (void)snprintf(out->message, sizeof out->message, "there is no file %.150s in the folders of includes", name);
+    return !u->failed;
+}

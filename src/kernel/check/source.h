@@ -1,0 +1,25 @@
+/*
+ * Source texts of the checker: files, read whole.
+ */
+#ifndef STI_KERNEL_CHECK_SOURCE_H
+#define STI_KERNEL_CHECK_SOURCE_H
+
+#include "kernel/check/unit.h"
+
+/* The text of a file, zero-terminated, in the unit's memory. */
+stet_result sti_source_read(sti_unit *u, const char *path, const char **out);
+
+typedef struct sti_source_file {
+    const char *text; /* NULL: there is none to read */
+    char path[4096];
+    bool known; /* it was read before, and says #pragma once */
+    char message[320];
+} sti_source_file;
+
+/*
+ * An included file: beside the file that includes it (`from`, NULL: it is in memory), else from the first of the unit's folders
+ * that has it. Without a text, either it is known already or the message says why it can't be read. False: no memory.
+ */
+bool sti_source_include(sti_unit *u, const char *from, const char *name, sti_source_file *out);
+
+#endif

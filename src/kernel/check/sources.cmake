@@ -1,0 +1,24 @@
+# The sources of the checker, from the top of the checkout: for the library, and for its fuzz target, which compiles them itself.
+set(STET_CHECKER_SOURCES
+    src/kernel/check/call.c
+    src/kernel/check/check.c
+    src/kernel/check/constant.c
+    src/kernel/check/convert.c
+    src/kernel/check/declare.c
+    src/kernel/check/directive.c
+    src/kernel/check/equal.c
+    src/kernel/check/expression.c
+    src/kernel/check/flow.c
+    src/kernel/check/lexer.c
+    src/kernel/check/library.c
+    src/kernel/check/macro.c
+    src/kernel/check/operator.c
+    src/kernel/check/parser.c
+    src/kernel/check/printer.c
+    src/kernel/check/rules.c
+    src/kernel/check/source.c
+    src/kernel/check/statement.c
+    src/kernel/check/type.c
+    src/kernel/check/typing.c
+    src/kernel/check/unit.c
+)

@@ -1,0 +1,73 @@
+/*
+ * What all parts of the checker share: the unit with its memory, names that are kept once, places in the source, complaints.
+ *
+ * Invariants:
+ *   U1  equal names are one sti_name, so names are compared by address
+ *   U2  whoever takes memory and gets none returns at once; `failed` remembers it, and the check ends with STET_OUT_OF_MEMORY
+ */
+#ifndef STI_KERNEL_CHECK_UNIT_H
+#define STI_KERNEL_CHECK_UNIT_H
+
+#include "base/arena.h"
+#include "kernel/check/check.h"
+#include "kernel/check/words.inl"
+
+enum { STI_CHECK_FILES = 64, STI_CHECK_BUCKETS = 1024 };
+
+typedef enum sti_word {
+    STI_WORD_NONE,
+#define STI_WORD_ENUM(word, tag) STI_WORD_##tag,
+    STI_TYPE_WORDS(STI_WORD_ENUM) STI_WORDS(STI_WORD_ENUM)
+#undef STI_WORD_ENUM
+        STI_WORD_REFUSED
+} sti_word;
+
+typedef struct sti_place {
+    uint32_t line;
+    uint16_t column, file; /* file: number in the unit */
+} sti_place;
+
+struct sti_macro;
+struct sti_symbol;
+struct sti_structure;
+
+typedef struct sti_name {
+    const char *text;
+    uint32_t length;
+    sti_word word;
+    const char *advice;              /* of a refused word */
+    struct sti_macro *macro;         /* what it stands for while tokens are read */
+    struct sti_symbol *symbol;       /* what it means at this point of the source */
+    struct sti_structure *structure; /* the type of this name */
+    struct sti_name *next;           /* of its bucket */
+} sti_name;
+
+struct sti_node;
+
+struct sti_unit {
+    sti_arena arena;
+    char *piece; /* room left of what was taken from the arena */
+    size_t left;
+    bool failed;
+    sti_check_options options;
+    const char *file[STI_CHECK_FILES]; /* names for messages */
+    const char *path[STI_CHECK_FILES]; /* where it was read, NULL: from memory */
+    bool once[STI_CHECK_FILES];        /* #pragma once */
+    int nfile;
+    sti_name *bucket[STI_CHECK_BUCKETS];
+    sti_diagnostic *first;
+    int nmistake;
+    struct sti_node *top; /* definitions, in order */
+};
+
+/* Zeroed memory that lives as long as the unit; NULL: there is none (U2). */
+void *sti_unit_take(sti_unit *u, size_t size);
+/* `count` items of `size` bytes at *items grow to hold one more; false: no memory. */
+bool sti_unit_grow(sti_unit *u, void *items, size_t count, size_t *capacity, size_t size);
+sti_name *sti_unit_name(sti_unit *u, const char *text, size_t length);
+const char *sti_unit_copy(sti_unit *u, const char *text);
+
+/* Notes a mistake at a place of the source: one sentence that says what is wrong and what is wanted. */
+void sti_complain(sti_unit *u, sti_place place, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
