@@ -51,7 +51,7 @@ function(stet_build_kernels target)
     endif()
     # The generator runs on this machine during the build; it is not part of what is installed.
     add_executable(kernelgen EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/kernelgen.c"
-        "${PROJECT_SOURCE_DIR}/src/kernel/signature.c")
+        "${PROJECT_SOURCE_DIR}/src/kernel/generate.c" "${PROJECT_SOURCE_DIR}/src/kernel/signature.c")
     target_include_directories(kernelgen PRIVATE "${PROJECT_SOURCE_DIR}/src")
     stet_target_options(kernelgen)
     set(sources)
@@ -75,4 +75,40 @@ function(stet_build_kernels target)
             ${STET_ISA_${isa}_FLAGS} ${STET_SANITIZE_FLAGS})
         target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
     endforeach()
+endfunction()
+
+# What compiling at run time needs, put into `target`: the language's headers as text, and `kernel_flags.h`, a flag list for each
+# instruction set as a C initialiser: the very flags of the library's own kernels.
+function(stet_embed_language target)
+    set(folder "${PROJECT_BINARY_DIR}/language")
+    file(MAKE_DIRECTORY "${folder}")
+    set(files)
+    foreach(name IN ITEMS lang lang_common lang_cpu lang_gpu lang_math)
+        list(APPEND files "stet/${name}.h=${PROJECT_SOURCE_DIR}/include/stet/${name}.h")
+    endforeach()
+    foreach(name IN ITEMS isa slot)
+        list(APPEND files "device/${name}.h=${PROJECT_SOURCE_DIR}/src/device/${name}.h")
+    endforeach()
+    list(TRANSFORM files REPLACE "^[^=]*=" "" OUTPUT_VARIABLE paths)
+    add_executable(embed EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/embed.c")
+    stet_target_options(embed)
+    add_custom_command(
+        OUTPUT "${folder}/language.c"
+        COMMAND embed "${folder}/language.c" sti_language ${files}
+        DEPENDS embed ${paths}
+        VERBATIM)
+    add_custom_target(stet_language DEPENDS "${folder}/language.c")
+    add_dependencies(${target} stet_language)
+
+    set(header "/* Made by CMake: how the kernels of the library are compiled. */\n")
+    foreach(isa IN LISTS STET_ISAS)
+        set(flags -std=gnu${CMAKE_C_STANDARD} ${STET_KERNEL_LEVEL} ${STET_KERNEL_FLAGS} STI_ISA=${isa}
+            ${STET_ISA_${isa}_DEFINITIONS} ${STET_ISA_${isa}_FLAGS})
+        list(TRANSFORM flags REPLACE "^(ST[A-Z_]+=)" "-D\\1")
+        list(JOIN flags "\", \"" flags)
+        string(APPEND header "#define STI_KERNEL_FLAGS_${isa} \"${flags}\"\n")
+    endforeach()
+    file(CONFIGURE OUTPUT "${folder}/kernel_flags.h" CONTENT "${header}" @ONLY)
+    target_sources(${target} PRIVATE "${folder}/language.c")
+    target_include_directories(${target} PRIVATE "${folder}")
 endfunction()

@@ -18,6 +18,7 @@ BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step"}}
 
 # Public headers that do not bear their layer's name.
 PUBLIC = {
+    "dlpack": "device",
     "mechanisms": "base",
     "lang": "kernel",
     "lang_common": "kernel",

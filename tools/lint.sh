@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks of the source that need no run of the program: formatting, clang-tidy, layers, headers, forbidden calls; and,
+# All checks of the source that need no run of the program: formatting, clang-tidy, layers, headers, forbidden calls, kernels; and,
 # for information, which known failures have no test yet. Every check runs, whatever the others find.
 #
 #   tools/lint.sh BUILD-TREE      (a configured tree: it holds compile_commands.json)
@@ -25,6 +25,21 @@ tidy() {
     [ "${PIPESTATUS[1]}" -eq 0 ]
 }
 
+# Kernel sources, for a CPU and for a GPU. One without an #include is a part of others and is checked with them; some other must
+# include it.
+kernels() {
+    local file whole=() lost=0
+    while read -r file; do
+        if grep -q '^#include' "$file"; then
+            whole+=("$file")
+        elif ! grep -rqF --include='*.k.h' "#include \"${file#src/}\"" src test; then
+            echo "$file: includes nothing, and no kernel source includes it"
+            lost=1
+        fi
+    done < <(find src test -name '*.k.h' | sort)
+    "$build/kernelcheck" -I src -I include "${whole[@]}" && "$build/kernelcheck" --gpu -I src -I include "${whole[@]}" && [ $lost -eq 0 ]
+}
+
 check() { # check NAME COMMAND...
     local name=$1 start=$SECONDS
     shift
@@ -39,6 +54,7 @@ check() { # check NAME COMMAND...
 check format format
 check layers tools/check_layers.py
 check source tools/check_source.py
+check kernels kernels
 check headers tools/check_headers.sh gcc
 check headers tools/check_headers.sh clang
 check tidy tidy

@@ -13,48 +13,100 @@ extern "C" {
 typedef struct stet_device stet_device;
 typedef struct stet_array stet_array;
 
-typedef enum stet_device_type { STET_DEVICE_AUTO, STET_DEVICE_CPU } stet_device_type;
+typedef enum stet_device_type {
+    STET_DEVICE_AUTO,
+    STET_DEVICE_CPU,
+    STET_DEVICE_NULL /* for tests: runs no kernel, counts calls, fails where it is told to; never picked by itself */
+} stet_device_type;
+
+/* What a kind of device can be asked for, a slot of its table each. `any`: all that can fail, which is all but `free`. */
+#define STET_SLOTS(X)                                                                                                  \
+    X(ANY, "any")                                                                                                      \
+    X(ALLOC, "alloc")                                                                                                  \
+    X(FREE, "free")                                                                                                    \
+    X(UPLOAD, "upload")                                                                                                \
+    X(DOWNLOAD, "download")                                                                                            \
+    X(COPY, "copy")                                                                                                    \
+    X(LAUNCH, "launch")                                                                                                \
+    X(SYNCHRONIZE, "synchronize")
+typedef enum stet_slot {
+#define STET_SLOT_ENUM(id, name) STET_SLOT_##id,
+    STET_SLOTS(STET_SLOT_ENUM)
+#undef STET_SLOT_ENUM
+        STET_SLOT_COUNT
+} stet_slot;
+STET_API const char *stet_slot_name(stet_slot slot); /* "alloc" */
+
+/*
+ * How to make a null device: its memory is the host's, zeroed, and copies move bytes, so what is written can be read
+ * back; launches do nothing. Of the device's def it takes `threads` (for work on the host; 0: 1) and `mechanisms`.
+ */
+typedef struct stet_null_def {
+    int lanes;           /* B: 1 (as on a GPU; 0 is the same), 4, 8 or 16 */
+    stet_slot fail_slot; /* the slot whose call fails (STET_DEVICE), once */
+    int64_t fail_at;     /* which of its calls, from 1; 0: none */
+} stet_null_def;
 
 /* How to make a device; start from stet_default_device_def(). */
 typedef struct stet_device_def {
     uint32_t cookie;       /* set by stet_default_device_def */
     stet_device_type type; /* AUTO: the best that exists */
     int threads;           /* 0: one a processor that this process may use; at most 4096 */
-    const char *isa;       /* CPU: "portable", "avx2", "avx512"; for tests "w1", "f64"; NULL: the widest that this machine has */
+    const char
+        *isa; /* CPU: "portable", "avx2", "avx512"; for tests "w1", "f64"; NULL: the widest that this machine has */
+    stet_null_def null; /* NULL device */
     stet_mechanism_options mechanisms;
 } stet_device_def;
 
 STET_API stet_device_def stet_default_device_def(void);
 /* The caller owns *out. A STET_DISABLE that names no mechanism is an error here. */
 STET_API stet_result stet_device_create(const stet_device_def *def, stet_device **out);
-/* All that lives on the device must have been destroyed; NULL is fine. */
+/* All that lives on it must have been destroyed, but for exported tensors: their memory lives as they do. NULL is fine. */
 STET_API void stet_device_destroy(stet_device *device);
 
-STET_API const char *stet_device_name(const stet_device *device);  /* "cpu (avx512, 16 lanes, 2 threads)" */
+STET_API const char *stet_device_name(const stet_device *device); /* "cpu (avx512, 16 lanes, 2 threads)" */
 STET_API stet_device_type stet_device_get_type(const stet_device *device);
-STET_API const char *stet_device_isa(const stet_device *device);
-STET_API int stet_device_lanes(const stet_device *device);   /* B: worlds of a block of the layout */
+STET_API const char *stet_device_isa(const stet_device *device); /* "none" on a null device */
+STET_API int stet_device_lanes(const stet_device *device);       /* B: worlds of a block of the layout */
 STET_API int stet_device_threads(const stet_device *device);
 
 /* Counters of everything on this device. */
 STET_API void stet_device_counters(const stet_device *device, stet_counters *out);
-STET_API void stet_device_clear_counters(stet_device *device);
+STET_API void stet_device_clear_counters(stet_device *device); /* all but held_bytes, which says what is held now */
 STET_API stet_mechanism_options stet_device_mechanisms(const stet_device *device);
 STET_API stet_result stet_device_set_mechanisms(stet_device *device, const stet_mechanism_options *options);
+
+/* Calls of a slot of a null device since it was made; -1: no null device, or no such slot. */
+STET_API int64_t stet_device_null_calls(const stet_device *device, stet_slot slot);
+/*
+ * The at-th call from now of this slot of a null device fails, once, as STET_DEVICE and without having done anything;
+ * 0: none does. Takes the place of what was asked for before. INVALID_ARGUMENT: no null device, no slot that can fail.
+ */
+STET_API stet_result stet_device_null_fail(stet_device *device, stet_slot slot, int64_t at);
 
 /*
  * Element types. REAL is the device's real (float, or double on a device with isa "f64"): what kernels call real or
  * ureal; the host always reads and writes it as float, or as double on such a device.
  */
-typedef enum stet_dtype { STET_REAL, STET_INT, STET_I64, STET_U32, STET_U16, STET_U8, STET_F16, STET_DTYPE_COUNT } stet_dtype;
+typedef enum stet_dtype {
+    STET_REAL,
+    STET_INT,
+    STET_I64,
+    STET_U32,
+    STET_U16,
+    STET_U8,
+    STET_F16,
+    STET_DTYPE_COUNT
+} stet_dtype;
 STET_API size_t stet_dtype_size(const stet_device *device, stet_dtype dtype);
 STET_API const char *stet_dtype_name(stet_dtype dtype);
 
 enum { STET_MAX_DIMS = 6 };
 
 /*
- * An array: element type, shape, identity, generation. `worlds` arrays have the number of worlds as their first dimension and
- * are stored blocked, [world / B][item][B]; the host always sees [world][item] in C order. Other arrays are stored in C order.
+ * An array: element type, shape, identity, generation. `worlds` arrays have the number of worlds as their first
+ * dimension and are stored blocked, [world / B][item][B]; the host always sees [world][item] in C order. Other arrays
+ * are stored in C order.
  */
 typedef struct stet_array_def {
     uint32_t cookie;
@@ -85,12 +137,18 @@ STET_API stet_result stet_array_read(const stet_array *array, void *out, size_t 
 STET_API stet_result stet_array_write(stet_array *array, const void *data, size_t size);
 /* The same for the worlds first … first + n - 1 (first dimension). */
 STET_API stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size);
-STET_API stet_result stet_array_write_worlds(stet_array *array, int64_t first, int64_t n, const void *data, size_t size);
+STET_API stet_result stet_array_write_worlds(stet_array *array, int64_t first, int64_t n, const void *data,
+                                             size_t size);
 /*
- * A host copy in C order that the array keeps: asked again while nothing was written, it is the same memory and nothing is copied
- * (mechanism `readback`). Borrowed until the array is written or destroyed.
+ * A host copy in C order that the array keeps: asked again while nothing was written, it is the same memory and nothing
+ * is copied (mechanism `readback`). Borrowed until the array is written or destroyed.
  */
 STET_API stet_result stet_array_host(stet_array *array, const void **out);
+/*
+ * Brings the content up to date, for a reader that stet cannot see (of an exported tensor): what stet works out only
+ * when it is read (poses, scene transforms). Where stet itself reads, it does this by itself.
+ */
+STET_API stet_result stet_array_update(stet_array *array);
 /* Announces a write that stet could not see. */
 STET_API void stet_array_mark_written(stet_array *array);
 /* Hash of the content in C order, equal on every device and at every lane width. */

@@ -156,7 +156,10 @@ LFN void prefetch(const void *p) { __builtin_prefetch(p); }
 LFN real sti_fma(real a, real b, real c) { return (real)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 LFN real sti_sqrt(real x) { return (real)_mm512_sqrt_ps((__m512)x); }
 LFN real sti_floor(real x) { return (real)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-LFN real sti_rint(real x) { return (real)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+LFN real sti_rint(real x)
+{
+    return (real)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 LFN real gather(const ureal *p, lint i) { return (real)_mm512_i32gather_ps((__m512i)i, p, 4); }
 LFN lint igather(const int *p, lint i) { return (lint)_mm512_i32gather_epi32((__m512i)i, p, 4); }
 #elif STET_W == 8 && defined(__AVX2__)

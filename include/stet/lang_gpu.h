@@ -118,7 +118,7 @@ LFN void sti_sync(void)
     T *name = name##_[threadIdx.y]
 #define staged(T, name, src, n)                                                                                        \
     shared(T, name, n);                                                                                                \
-    each(name##_i, n) name[name##_i] = (src)[name##_i];                                                                \
+    each (name##_i, n) name[name##_i] = (src)[name##_i];                                                               \
     sync()
 
 #endif

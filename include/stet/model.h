@@ -24,14 +24,25 @@ STET_API void stet_model_destroy(stet_model *model);
 
 /* Sizes, in MuJoCo's names. `timestep` in seconds. */
 typedef struct stet_model_info {
-    int nq, nv, na, nu, nbody, njnt, ngeom, nsite, ncam, nlight, nmesh, nhfield, nmat, nsensor, nsensordata, nkey, nmocap, neq;
+    int nq, nv, na, nu, nbody, njnt, ngeom, nsite, ncam, nlight, nmesh, nhfield, nmat, nsensor, nsensordata, nkey,
+        nmocap, neq;
     double timestep;
 } stet_model_info;
 STET_API stet_model_info stet_model_get_info(const stet_model *model);
 STET_API const char *stet_model_path(const stet_model *model); /* "" if from a string */
 
 /* Kinds of named things. */
-typedef enum stet_object { STET_BODY, STET_JOINT, STET_GEOM, STET_SITE, STET_CAMERA, STET_LIGHT, STET_ACTUATOR, STET_SENSOR, STET_KEYFRAME } stet_object;
+typedef enum stet_object {
+    STET_BODY,
+    STET_JOINT,
+    STET_GEOM,
+    STET_SITE,
+    STET_CAMERA,
+    STET_LIGHT,
+    STET_ACTUATOR,
+    STET_SENSOR,
+    STET_KEYFRAME
+} stet_object;
 /* Name of an object, "" if it has none; NULL if there is no such index. Borrowed from the model. */
 STET_API const char *stet_model_object_name(const stet_model *model, stet_object kind, int index);
 /* Index of a named object; NOT_FOUND lists the names that exist (the first few). */

@@ -14,7 +14,15 @@ extern "C" {
 #endif
 
 typedef struct stet_stage stet_stage;
-typedef enum stet_prim_kind { STET_PRIM_ROOT, STET_PRIM_BODY, STET_PRIM_GEOM, STET_PRIM_SITE, STET_PRIM_CAMERA, STET_PRIM_LIGHT, STET_PRIM_XFORM } stet_prim_kind;
+typedef enum stet_prim_kind {
+    STET_PRIM_ROOT,
+    STET_PRIM_BODY,
+    STET_PRIM_GEOM,
+    STET_PRIM_SITE,
+    STET_PRIM_CAMERA,
+    STET_PRIM_LIGHT,
+    STET_PRIM_XFORM
+} stet_prim_kind;
 
 /*
  * A stage over worlds: prims for each body (rigid), geom, site, camera and light of the model, in this order; prim 0 is the root (MuJoCo's
@@ -31,7 +39,8 @@ STET_API stet_result stet_stage_prim_of(const stet_stage *stage, stet_prim_kind 
 STET_API stet_result stet_stage_find(const stet_stage *stage, stet_prim_kind kind, const char *name, int *prim);
 
 /* Adds a prim (kind XFORM) under any other, with the same local transform in all worlds. A rigid one keeps the world transform that is written to it. */
-STET_API stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, const float local[12], bool rigid, int *prim);
+STET_API stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, const float local[12], bool rigid,
+                                    int *prim);
 /* Removes a prim that was added, and all that was added under it. */
 STET_API stet_result stet_stage_remove(stet_stage *stage, int prim);
 /* Gives an added prim another parent (not one of its own descendants); keeps its local transform (a rigid one: its world transform). */

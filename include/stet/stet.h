@@ -6,6 +6,7 @@
 
 #include "base.h"
 #include "device.h"
+#include "dlpack.h"
 #include "mechanisms.h"
 #include "model.h"
 #include "render.h"

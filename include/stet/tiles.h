@@ -16,8 +16,9 @@ typedef struct stet_tiles stet_tiles;
 typedef struct stet_tile_request {
     int camera;
     stet_output output;
-    stet_dtype dtype; /* the output's own, or: colours U8 → REAL (0…1) or F16; REAL → F16; INT → U32, U8 (of -1: 255), I64 */
-    int channels;     /* 1 … the output's; 0: all */
+    stet_dtype
+        dtype; /* the output's own, or: colours U8 → REAL (0…1) or F16; REAL → F16; INT → U32, U8 (of -1: 255), I64 */
+    int channels; /* 1 … the output's; 0: all */
     /* NULL: stet keeps a ring; else the caller's array [nworld][height][width][channels], not of kind worlds, that outlives the tiles. */
     stet_array *bound;
 } stet_tile_request;

@@ -26,7 +26,8 @@ typedef struct stet_worlds_def {
 } stet_worlds_def;
 STET_API stet_worlds_def stet_default_worlds_def(void);
 /* The caller owns *out; the model is kept alive. Errors: INVALID_ARGUMENT, LIMIT, OUT_OF_MEMORY. */
-STET_API stet_result stet_worlds_create(stet_device *device, stet_model *model, const stet_worlds_def *def, stet_worlds **out);
+STET_API stet_result stet_worlds_create(stet_device *device, stet_model *model, const stet_worlds_def *def,
+                                        stet_worlds **out);
 STET_API void stet_worlds_destroy(stet_worlds *worlds);
 STET_API int64_t stet_worlds_count(const stet_worlds *worlds);
 

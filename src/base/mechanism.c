@@ -8,12 +8,12 @@
  */
 #include "base/mechanism.h"
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static_assert(STET_MECH_COUNT <= 32, "the switches are bits of a uint32_t");
@@ -137,7 +137,7 @@ stet_result stet_default_mechanism_options(stet_mechanism_options *out)
         return sti_error(STET_INVALID_ARGUMENT,
                          "stet_default_mechanism_options: out is NULL; give a place to write to");
     *out = (stet_mechanism_options){0};
-    const char *list = getenv("STET_DISABLE");
+    const char *list = sti_environment("STET_DISABLE");
     uint32_t disabled = 0;
     if (list) STI_TRY(parse_disabled(list, &disabled));
     out->disabled = disabled;

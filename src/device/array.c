@@ -5,6 +5,7 @@
  */
 #include "base/hash.h"
 #include "device/device.h"
+#include "device/share.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -74,28 +75,26 @@ static stet_result measure(stet_array *a)
     return STET_OK;
 }
 
-static stet_result build(stet_array *a, const stet_array_def *def)
+static stet_result describe(stet_array *a, const stet_array_def *def)
 {
     snprintf(a->name, sizeof a->name, "%s", def->name ? def->name : "array");
     a->dtype = def->dtype;
     a->worlds = def->worlds;
     a->ndim = def->ndim;
     memcpy(a->shape, def->shape, sizeof a->shape);
-    STI_TRY(measure(a));
     a->version = sti_version_new();
-    return a->device->ops->alloc(a->device, a->size, a->name, &a->data);
+    return measure(a);
 }
 
-stet_result stet_array_create(stet_device *device, const stet_array_def *def, stet_array **out)
+stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_array **out)
 {
-    if (!device || !def || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_array_create: device, def and out must not be NULL");
     *out = NULL;
     STI_TRY(check_def(def));
+    STI_TRY(sti_before(device, STI_ACT_CREATE, NULL, def->name ? def->name : "array"));
     stet_array *a;
     STI_TRY(sti_alloc(&a, sizeof *a, "array"));
     a->device = device;
-    stet_result result = build(a, def);
+    stet_result result = describe(a, def);
     if (result != STET_OK) {
         sti_free(a);
         return result;
@@ -103,6 +102,21 @@ stet_result stet_array_create(stet_device *device, const stet_array_def *def, st
     device->narray++;
     *out = a;
     return STET_OK;
+}
+
+stet_result stet_array_create(stet_device *device, const stet_array_def *def, stet_array **out)
+{
+    stet_array *a;
+    if (!device || !def || !out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_array_create: device, def and out must not be NULL");
+    *out = NULL;
+    STI_TRY(sti_array_make(device, def, &a));
+    stet_result result = device->ops->alloc(device, a->size, a->name, &a->data);
+    if (result == STET_OK)
+        *out = a;
+    else
+        stet_array_destroy(a);
+    return result;
 }
 
 stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtype, bool worlds, int ndim,
@@ -120,7 +134,11 @@ stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtyp
 void stet_array_destroy(stet_array *a)
 {
     if (!a) return;
-    if (!a->borrowed) a->device->ops->free(a->device, a->data);
+    if (a->device->keeper) a->device->keeper->array_gone(a->device, a);
+    if (a->share)
+        sti_share_release(a->share);
+    else if (!a->borrowed && a->data)
+        a->device->ops->free(a->device, a->data);
     sti_free(a->host);
     sti_stamp_free(&a->host_stamp);
     a->device->narray--;
@@ -146,7 +164,12 @@ stet_device *stet_array_device(const stet_array *a) { return a->device; }
 
 uint64_t stet_array_id(const stet_array *a) { return a->version.id; }
 
-uint64_t stet_array_generation(const stet_array *a) { return a->version.generation; }
+uint64_t stet_array_generation(const stet_array *a)
+{
+    /* Equal generations must mean equal content here, too. */
+    (void)sti_array_look((stet_array *)a);
+    return a->version.generation;
+}
 
 void stet_array_mark_written(stet_array *a) { sti_version_bump(&a->version); }
 
@@ -156,13 +179,38 @@ void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context
     a->producer_context = context;
 }
 
-stet_result sti_array_ensure(stet_array *a)
+bool sti_array_look(stet_array *a)
 {
+    bool writer = false;
+    if (a->share && sti_share_look(a->share, &writer)) sti_version_bump(&a->version);
+    return writer;
+}
+
+/* What a producer launches runs at once, whatever is being listed around it. */
+stet_result sti_array_produce(stet_array *a)
+{
+    (void)sti_array_look(a);
     if (!a->producer || a->producing) return STET_OK;
+    STI_TRY(sti_before(a->device, STI_ACT_PRODUCE, a, a->name));
+    bool listing = a->device->listing;
+    a->device->listing = false;
     a->producing = true;
     stet_result result = a->producer(a->producer_context);
     a->producing = false;
+    a->device->listing = listing;
     return result;
+}
+
+stet_result sti_array_ensure(stet_array *a)
+{
+    STI_TRY(sti_before(a->device, STI_ACT_READ, a, a->name));
+    return sti_array_produce(a);
+}
+
+stet_result stet_array_update(stet_array *a)
+{
+    if (!a) return sti_error(STET_INVALID_ARGUMENT, "stet_array_update: array must not be NULL");
+    return sti_array_ensure(a);
 }
 
 /* Rows of an array as the host sees it: worlds, or the first dimension; `first`, `n` within them. */
@@ -202,15 +250,70 @@ static void transpose_worlds(const stet_array *a, char *blocked, char *rows, int
     }
 }
 
+/* Whole blocks of worlds in host memory, of a device whose memory the host cannot touch. */
+typedef struct staged {
+    char *host, *device; /* the blocks here and there */
+    size_t size;
+    int64_t first; /* world that the first lane holds */
+} staged;
+
+/* Blocks that hold the worlds first … first + n - 1; with their content, or zero. */
+static stet_result stage(const stet_array *a, int64_t first, int64_t n, bool content, staged *out)
+{
+    int64_t lanes = a->device->lanes, block = first / lanes, end = (first + n + lanes - 1) / lanes;
+    size_t one = (size_t)(a->nitem * lanes) * stet_dtype_size(a->device, a->dtype);
+    out->first = block * lanes;
+    out->size = (size_t)(end - block) * one;
+    out->device = (char *)a->data + (size_t)block * one;
+    STI_TRY(sti_alloc(&out->host, out->size, a->name));
+    stet_result result = content ? a->device->ops->download(a->device, out->host, out->device, out->size) : STET_OK;
+    if (result != STET_OK) sti_free(out->host);
+    return result;
+}
+
+static stet_result read_blocks(const stet_array *a, int64_t first, int64_t n, void *out)
+{
+    staged s;
+    if (n == 0) return STET_OK;
+    STI_TRY(stage(a, first, n, true, &s));
+    transpose_worlds(a, s.host, out, first - s.first, n, true);
+    sti_free(s.host);
+    return STET_OK;
+}
+
+/* Lanes of the first and last block that are not written stay as they are. */
+static stet_result write_blocks(stet_array *a, int64_t first, int64_t n, const void *rows)
+{
+    staged s;
+    int64_t lanes = a->device->lanes;
+    STI_TRY(stage(a, first, n, first % lanes != 0 || n % lanes != 0, &s));
+    transpose_worlds(a, s.host, (char *)(uintptr_t)rows, first - s.first, n, false);
+    stet_result result = a->device->ops->upload(a->device, s.device, s.host, s.size);
+    sti_free(s.host);
+    return result;
+}
+
 static stet_result read_raw(const stet_array *a, int64_t first, int64_t n, void *out, size_t size)
 {
     if (size == 0) return STET_OK;
     if (a->worlds && a->device->lanes > 1) {
+        if (!a->device->host_memory) return read_blocks(a, first, n, out);
         transpose_worlds(a, a->data, out, first, n, true);
         return STET_OK;
     }
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
     return a->device->ops->download(a->device, out, (const char *)a->data + (size_t)first * row, size);
+}
+
+static stet_result write_raw(stet_array *a, int64_t first, int64_t n, const void *data, size_t size)
+{
+    if (a->worlds && a->device->lanes > 1) {
+        if (!a->device->host_memory) return write_blocks(a, first, n, data);
+        transpose_worlds(a, a->data, (char *)(uintptr_t)data, first, n, false);
+        return STET_OK;
+    }
+    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+    return a->device->ops->upload(a->device, (char *)a->data + (size_t)first * row, data, size);
 }
 
 stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size)
@@ -231,17 +334,15 @@ stet_result stet_array_read(const stet_array *array, void *out, size_t size)
 stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, const void *data, size_t size)
 {
     size_t expected;
+    if (a->read_only)
+        return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written", a->name);
     STI_TRY(check_range(a, first, n, size, &expected));
-    /* A write of some rows is on top of what the others should be now. */
-    if (n != a->shape[0]) STI_TRY(sti_array_ensure(a));
+    /* A write is on top of what the other rows should be now, and later than what the producer has not looked at yet. */
+    STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
+    STI_TRY(sti_array_produce(a));
     if (size == 0) return STET_OK;
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
-    if (a->worlds && a->device->lanes > 1) {
-        transpose_worlds(a, a->data, (char *)(uintptr_t)data, first, n, false);
-    } else {
-        size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
-        STI_TRY(a->device->ops->upload(a->device, (char *)a->data + (size_t)first * row, data, size));
-    }
+    STI_TRY(write_raw(a, first, n, data, size));
     sti_version_bump(&a->version);
     return STET_OK;
 }
@@ -261,6 +362,7 @@ static stet_result fill_mirror(void *context)
 stet_result stet_array_host(stet_array *a, const void **out)
 {
     *out = NULL;
+    bool exported = sti_array_look(a);
     STI_TRY(sti_array_ensure(a));
     if (!a->host) STI_TRY(sti_alloc(&a->host, stet_array_bytes(a), a->name));
     sti_stamp now = {0};
@@ -269,7 +371,7 @@ stet_result stet_array_host(stet_array *a, const void **out)
     sti_span span = {a->host, stet_array_bytes(a)};
     sti_work work = {
         .mechanism = STET_MECH_readback,
-        .why = STET_REASON_readback_moved,
+        .why = exported ? STET_REASON_readback_exported : STET_REASON_readback_moved,
         .what = a->name,
         .kept = &a->host_stamp,
         .now = &now,

@@ -28,8 +28,11 @@ static stet_result check_def(const stet_device_def *def)
     if (def->cookie != DEVICE_COOKIE)
         return sti_error(STET_INVALID_ARGUMENT,
                          "device: the def is not initialised; start from stet_default_device_def()");
-    if (def->type != STET_DEVICE_AUTO && def->type != STET_DEVICE_CPU)
+    if (def->type != STET_DEVICE_AUTO && def->type != STET_DEVICE_CPU && def->type != STET_DEVICE_NULL)
         return sti_error(STET_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
+    if (def->threads < 0 || def->threads > 4096)
+        return sti_error(STET_INVALID_ARGUMENT, "device: %d threads; give 1 to 4096, or 0 for one a processor",
+                         def->threads);
     return check_options(&def->mechanisms);
 }
 
@@ -41,7 +44,9 @@ stet_result stet_device_create(const stet_device_def *def, stet_device **out)
     stet_device *device;
     STI_TRY(sti_alloc(&device, sizeof *device, "device"));
     device->mechanisms.options = def->mechanisms;
-    stet_result result = sti_cpu_device_init(device, def);
+    atomic_init(&device->refs, 1);
+    stet_result result =
+        def->type == STET_DEVICE_NULL ? sti_null_device_init(device, def) : sti_cpu_device_init(device, def);
     if (result != STET_OK) {
         sti_free(device);
         return result;
@@ -55,6 +60,15 @@ void stet_device_destroy(stet_device *device)
     if (!device) return;
     if (device->narray)
         sti_log(STET_LOG_ERROR, "device: %lld arrays still exist; destroy them first", (long long)device->narray);
+    if (device->keeper) device->keeper->destroy(device);
+    sti_device_release(device);
+}
+
+void sti_device_retain(stet_device *device) { atomic_fetch_add(&device->refs, 1); }
+
+void sti_device_release(stet_device *device)
+{
+    if (atomic_fetch_sub(&device->refs, 1) > 1) return;
     device->ops->destroy(device);
     sti_free(device);
 }
@@ -63,7 +77,10 @@ const char *stet_device_name(const stet_device *device) { return device->name; }
 
 stet_device_type stet_device_get_type(const stet_device *device) { return device->type; }
 
-const char *stet_device_isa(const stet_device *device) { return sti_isa_name(device->isa); }
+const char *stet_device_isa(const stet_device *device)
+{
+    return device->type == STET_DEVICE_CPU ? sti_isa_name(device->isa) : "none";
+}
 
 int stet_device_lanes(const stet_device *device) { return device->lanes; }
 
@@ -73,7 +90,11 @@ void stet_device_counters(const stet_device *device, stet_counters *out) { *out 
 
 void stet_device_clear_counters(stet_device *device)
 {
-    memset(&device->mechanisms.counters, 0, sizeof device->mechanisms.counters);
+    stet_counters *c = &device->mechanisms.counters;
+    int64_t held[STET_MECH_COUNT]; /* what is held is no count */
+    for (int i = 0; i < STET_MECH_COUNT; ++i) held[i] = c->mechanism[i].held_bytes;
+    memset(c, 0, sizeof *c);
+    for (int i = 0; i < STET_MECH_COUNT; ++i) c->mechanism[i].held_bytes = held[i];
 }
 
 stet_mechanism_options stet_device_mechanisms(const stet_device *device) { return device->mechanisms.options; }

@@ -86,8 +86,8 @@ static stet_result make_hfield_tree(gather *g, int i)
     float *heights = NULL;
     STI_TRY(alloc_list(&heights, n, sizeof *heights));
     copy_heights(g, i, heights);
-    stet_result result =
-        sti_bvh_grid(m->hfield_size + 4 * i, heights, m->hfield_nrow[i], m->hfield_ncol[i], what, &g->hfield[i]);
+    stet_result result = sti_bvh_grid(m->hfield_size + (ptrdiff_t)4 * i, heights, m->hfield_nrow[i], m->hfield_ncol[i],
+                                      what, &g->hfield[i]);
     sti_free(heights);
     STI_TRY(result);
     g->hfield_node[i] = (int)g->nnode;
@@ -131,7 +131,7 @@ static void copy_triangles(const gather *g, int mesh)
     for (int i = 0; i < m->mesh_facenum[mesh]; ++i)
         for (int v = 0; v < 3; ++v)
             for (int k = 0; k < 3; ++k)
-                to[TRI * (int64_t)i + 3 * v + k] =
+                to[TRI * (int64_t)i + (int64_t)3 * v + k] =
                     (double)vertices[3 * (int64_t)faces[3 * g->mesh[mesh].order[i] + v] + k];
 }
 
@@ -144,7 +144,7 @@ static void copy_elevation(const gather *g, int i)
         to[k] = (double)(float)((double)m->hfield_data[m->hfield_adr[i] + k] * m->hfield_size[4 * i + 2]);
         high = fmax(high, to[k]);
     }
-    to[-4] = m->hfield_size[4 * i];
+    to[-4] = m->hfield_size[(ptrdiff_t)4 * i];
     to[-3] = m->hfield_size[4 * i + 1];
     to[-2] = high;
     to[-1] = m->hfield_size[4 * i + 3];
@@ -230,9 +230,9 @@ static void gather_hfield_geom(const gather *g, int hfield, int *data, double *b
 static void gather_geom(const gather *g, int i)
 {
     const mjModel *m = g->m;
-    const double *s = m->geom_size + 3 * i;
-    double *bounds = g->bounds + 6 * i, radius = 0;
-    int *data = g->data + 4 * i;
+    const double *s = m->geom_size + (ptrdiff_t)3 * i;
+    double *bounds = g->bounds + (ptrdiff_t)6 * i, radius = 0;
+    int *data = g->data + (ptrdiff_t)4 * i;
     switch (g->type[i] = m->geom_type[i]) {
     case mjGEOM_PLANE: set_half_sizes(bounds, s[0] > 0 ? s[0] : NO_END, s[1] > 0 ? s[1] : NO_END, 0); break;
     case mjGEOM_SPHERE: set_half_sizes(bounds, radius = s[0], s[0], s[0]); break;
@@ -337,6 +337,6 @@ void sti_geoms_destroy(sti_geoms *geoms)
     if (!geoms) return;
     stet_array *arrays[] = {geoms->type, geoms->size, geoms->data,     geoms->bounds,
                             geoms->node, geoms->tri,  geoms->elevation};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) stet_array_destroy(arrays[i]);
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
     sti_free(geoms);
 }

@@ -1,5 +1,5 @@
 /* Launches: arguments checked against the signature, versions moved on; see kernel.h. */
-#include "kernel/kernel.h"
+#include "kernel/record.h"
 
 #include <string.h>
 
@@ -34,6 +34,10 @@ static stet_result check_array(const sti_kernel *k, const sti_param *p, const st
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, so it takes %s; %s is %s", k->name,
                          p->name, type, a->worlds ? "a plain array" : "an array of worlds", a->name,
                          a->worlds ? "an array of worlds" : "a plain array");
+    if (p->written && a->read_only)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "kernel %s: parameter %s is written, and array %s was imported for reading", k->name, p->name,
+                         a->name);
     /* Whole arrays only: the last block's lanes beyond a smaller count would be written too. */
     if (k->kind == STI_KERNEL_WORLD && a->worlds && count > 0 && a->shape[0] != count)
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s has %lld worlds, the launch %lld",
@@ -59,45 +63,71 @@ static stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *
         slot->i = arg->i;
     } else if (arg->array) {
         STI_TRY(check_array(k, p, arg->array, device, count));
-        STI_TRY(sti_array_ensure(arg->array));
+        STI_TRY(sti_array_produce(arg->array));
         slot->p = arg->array->data;
         slot->n = arg->array->worlds ? arg->array->nitem : 0;
     }
     return STET_OK;
 }
 
-static void bump_written(const sti_kernel *k, const sti_arg *args)
+stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
 {
+    STI_TRY(device->ops->launch(device, launch->kernel->call, launch->slot, launch->nslot, launch->nblock));
+    sti_launch_done(device, launch);
+    return STET_OK;
+}
+
+void sti_launch_done(stet_device *device, const sti_launch *launch)
+{
+    const sti_kernel *k = launch->kernel;
+    device->mechanisms.counters.launches++;
     for (int i = 0, at = 0; i < k->nparam; ++i) {
         if (k->param[i].index) continue;
-        if (k->param[i].written && args[at].array) sti_version_bump(&args[at].array->version);
+        stet_array *array = launch->args[at].array;
+        if (k->param[i].written && array) sti_version_bump(&array->version);
         ++at;
     }
 }
 
-stet_result sti_launch_on(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)
+/* Blocks of a launch over `count`. */
+static stet_result count_blocks(const stet_device *device, const sti_kernel *k, int64_t count, int64_t *nblock)
 {
-    sti_slot slots[STI_MAX_PARAMS];
-    memset(slots, 0, sizeof slots); /* unused bytes are part of a block too */
+    *nblock = 0;
+    if (count == 0) return STET_OK;
+    *nblock = k->kind == STI_KERNEL_WORLD ? (count + device->lanes - 1) / device->lanes : count;
+    int64_t largest = k->kind == STI_KERNEL_WORLD ? count : *nblock;
+    if (largest > INT32_MAX)
+        return sti_error(STET_LIMIT, "kernel %s: launched over %lld; at most %d are possible", k->name,
+                         (long long)count, INT32_MAX);
+    return STET_OK;
+}
+
+stet_result sti_launch_prepare(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg,
+                               sti_launch *out)
+{
     int at = 0;
     if (count < 0) return sti_error(STET_INVALID_ARGUMENT, "kernel %s: launched over %lld", k->name, (long long)count);
+    memset(out, 0, sizeof *out); /* unused bytes are part of a block too */
     for (int i = 0; i < k->nparam; ++i) {
         if (k->param[i].index) continue;
         if (at == narg)
             return sti_error(STET_INVALID_ARGUMENT, "kernel %s: argument for parameter %s is missing", k->name,
                              k->param[i].name);
-        STI_TRY(bind(k, &k->param[i], &args[at], device, count, &slots[at]));
+        STI_TRY(bind(k, &k->param[i], &args[at], device, count, &out->slot[at]));
         ++at;
     }
     if (at != narg) return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", k->name, at, narg);
-    if (count == 0) return STET_OK;
-    int64_t blocks = k->kind == STI_KERNEL_WORLD ? (count + device->lanes - 1) / device->lanes : count;
-    int64_t largest = k->kind == STI_KERNEL_WORLD ? count : blocks;
-    if (largest > INT32_MAX)
-        return sti_error(STET_LIMIT, "kernel %s: launched over %lld; at most %d are possible", k->name,
-                         (long long)count, INT32_MAX);
-    STI_TRY(device->ops->launch(device, k->call, slots, narg, blocks));
-    device->mechanisms.counters.launches++;
-    bump_written(k, args);
-    return STET_OK;
+    out->kernel = k;
+    out->args = args;
+    out->nslot = narg;
+    return count_blocks(device, k, count, &out->nblock);
+}
+
+stet_result sti_launch_on(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)
+{
+    sti_launch launch;
+    STI_TRY(sti_launch_prepare(device, k, count, args, narg, &launch));
+    if (launch.nblock == 0) return STET_OK;
+    if (device->listing) return sti_record_launch(device, &launch);
+    return sti_launch_run(device, &launch);
 }

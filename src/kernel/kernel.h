@@ -39,9 +39,24 @@ static inline sti_arg sti_arg_real(double f) { return (sti_arg){STI_ARG_REAL, NU
  * number or kind of arguments, element type, an array of worlds where a plain one is wanted or the other way round,
  * another number of worlds, another device.
  */
+stet_result sti_launch_on(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg);
+
+/* A launch that was checked: what it read was brought up to date, its slots are filled, unused bytes are zero. */
+typedef struct sti_launch {
+    const sti_kernel *kernel;
+    const sti_arg *args;
+    int nslot;
+    int64_t nblock; /* 0: nothing to launch */
+    sti_slot slot[STI_MAX_PARAMS];
+} sti_launch;
+stet_result sti_launch_prepare(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
+                               int narg, sti_launch *out);
+/* Runs it now, its arguments by value. */
+stet_result sti_launch_run(stet_device *device, const sti_launch *launch);
+/* Counts a launch that has run, and bumps what it wrote. */
+void sti_launch_done(stet_device *device, const sti_launch *launch);
 #define STI_LAUNCH(kernel, device, count, ...)                                                                         \
     sti_launch_on((device), &(kernel), (count), (const sti_arg[]){__VA_ARGS__},                                        \
                   (int)(sizeof((const sti_arg[]){__VA_ARGS__}) / sizeof(sti_arg)))
-stet_result sti_launch_on(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg);
 
 #endif

@@ -5,6 +5,7 @@
 #include "sim/sim.h"
 
 #include "model/model.h"
+#include "stage/stage.h"
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -93,9 +94,13 @@ void stet_sim_clear_timing(stet_sim *sim) { sim->timing = (stet_sim_timing){0}; 
 
 /* ---- stepping ---------------------------------------------------------------------------------------------------- */
 
-/* pose_sync switched off: whoever reads them or not, poses and transforms follow each time step. */
+/*
+ * pose_sync switched off: whoever reads them or not, poses and transforms follow each time step. What that takes is there
+ * before the step is made: a step that was made does not fail.
+ */
 static stet_result step_and_follow(stet_sim *sim, int n)
 {
+    STI_TRY(sti_stage_prepare(sim->stage));
     for (int i = 0; i < n; ++i) {
         STI_TRY_TIMED(sim, step, stet_step_run(sim->step, 1));
         STI_TRY_TIMED(sim, hierarchy, stet_stage_flush(sim->stage, false));

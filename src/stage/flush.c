@@ -1,7 +1,7 @@
 /* Bringing the stage's transforms up to date; see flush.h for the invariants. */
 #include "stage/flush.h"
 
-#include "kernel/kernel.h"
+#include "kernel/record.h"
 
 #include <string.h>
 
@@ -121,6 +121,16 @@ static void count_cost(flush *f, int64_t nworld, int64_t nprim)
     f->work.bytes = nworld * nprim * 12 * (int64_t)f->stage->device->real_size;
 }
 
+/* The launches of a flush, as one list: a selection of prims that comes back is a recording. */
+static stet_result launch_world(flush *f, bool poses, int nbody, const sti_selection *x)
+{
+    stet_device *device = f->stage->device;
+    STI_TRY(sti_record_begin(device, "world transforms"));
+    stet_result result = poses ? make_poses(f, nbody) : STET_OK;
+    if (result == STET_OK) result = make_forward(f, x);
+    return sti_record_end(device, result);
+}
+
 /* An empty selection of worlds or prims is done, too: nothing is launched, and it counts. */
 static stet_result make_world(void *context)
 {
@@ -136,8 +146,7 @@ static stet_result make_world(void *context)
         if (!all) STI_TRY(sti_schedule_select(h, &s->tree, s->due_prim, poses, &x, &built));
         s->device->mechanisms.counters.schedules_built += built;
         STI_TRY(stet_array_write(s->stale, s->visit, stet_array_bytes(s->stale)));
-        if (all || poses) STI_TRY(make_poses(f, nbody));
-        STI_TRY(make_forward(f, x));
+        STI_TRY(launch_world(f, all || poses, nbody, x));
         count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0));
         s->cost_launches = f->work.launches;
         s->cost_bytes = f->work.bytes;
@@ -159,10 +168,13 @@ static stet_result let_stand(flush *f, stet_result (*make)(void *context), stet_
     f->work.outputs = &span;
     f->work.noutput = 1;
     stet_array *xpos = s->worlds->field[STI_FIELD_xpos], *xquat = s->worlds->field[STI_FIELD_xquat];
-    /* Poses are current; the launches need not ask for them again. */
-    s->flushing = xpos->producing = xquat->producing = true;
+    /* Poses are current, transforms are being made; the launches need not ask for them. */
+    bool world = s->world->producing, local = s->local->producing;
+    s->flushing = xpos->producing = xquat->producing = s->world->producing = s->local->producing = true;
     stet_result result = sti_let_stand(m, &f->work);
     s->flushing = xpos->producing = xquat->producing = false;
+    s->world->producing = world;
+    s->local->producing = local;
     sti_stage_after_write(s);
     return result;
 }
@@ -267,4 +279,18 @@ stet_result sti_stage_produce_local(void *context)
     bool same = sti_stamp_equal(&stage->local_base, &base);
     f.work.why = same ? STET_REASON_hierarchy_values : STET_REASON_hierarchy_connectivity;
     return let_stand(&f, make_local, stage->local);
+}
+
+/* ---- ahead of time ----------------------------------------------------------------------------------------------- */
+
+/* The first flush after a change of the tree takes memory, those after it none. */
+stet_result sti_stage_prepare(stet_stage *stage)
+{
+    sti_stamp now = {0};
+    stamp_base(stage, &now);
+    if (sti_stamp_equal(&stage->prepared, &now)) return STET_OK;
+    STI_TRY(sti_stage_flush(stage, false));
+    stamp_base(stage, &now);
+    sti_stamp_keep(&stage->prepared, &now);
+    return STET_OK;
 }

@@ -40,6 +40,7 @@ struct stet_stage {
     sti_version foreign;           /* bumped with each write found out: locals of all rigid prims are due */
     sti_stamp own;                 /* versions of local and world after the stage's own last write */
     sti_stamp kept_world, kept_local;
+    sti_stamp prepared;                /* connectivity for which a flush has taken its memory */
     sti_stamp local_base;              /* connectivity that local transforms of rigid prims were made from */
     uint64_t local_foreign;            /* and generation of foreign */
     int64_t cost_launches, cost_bytes; /* of the last flush that did something, for what hits save */

@@ -135,6 +135,7 @@ void stet_stage_destroy(stet_stage *stage)
     sti_stamp_free(&stage->own);
     sti_stamp_free(&stage->kept_world);
     sti_stamp_free(&stage->kept_local);
+    sti_stamp_free(&stage->prepared);
     sti_stamp_free(&stage->local_base);
     sti_free(stage);
 }

@@ -144,9 +144,9 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
                                           c->camera,    c->size.width, c->size.height, c->conversion,
                                           c->channels};
         int64_t pitch = (int64_t)(stet_array_bytes(c->to) / (size_t)x->nworld);
-        memcpy(x->job_next + k * STI_JOB_COLUMNS, row, sizeof row);
+        memcpy(x->job_next + (ptrdiff_t)k * STI_JOB_COLUMNS, row, sizeof row);
         /* Distance between allocations, by address: they are no parts of one object. */
-        x->place_next[k * STI_PLACE_COLUMNS] = (int64_t)((uintptr_t)c->to->data - (uintptr_t)x->base->data);
+        x->place_next[(ptrdiff_t)k * STI_PLACE_COLUMNS] = (int64_t)((uintptr_t)c->to->data - (uintptr_t)x->base->data);
         x->place_next[k * STI_PLACE_COLUMNS + 1] = pitch;
         *nblock += n * bands; /* below 2^31 * 2^14 for each copy */
         *bytes += n * pitch;

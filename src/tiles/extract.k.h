@@ -91,8 +91,10 @@ LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, in
 LFN void tx_prefetch_row(const int *words, const ureal *reals, i64 row, int width)
 {
     for (int x = 0; x < width; x += 16) {
-        if (reals) prefetch(reals + row + x);
-        else prefetch(words + row + x);
+        if (reals)
+            prefetch(reals + row + x);
+        else
+            prefetch(words + row + x);
     }
 }
 

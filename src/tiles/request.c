@@ -41,6 +41,8 @@ static stet_result check_bound(const stet_tile_request *ask, int k, const int64_
     const stet_array *a = ask->bound;
     if (a->device != device)
         return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d: array %s lives on another device", k, a->name);
+    if (a->read_only)
+        return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d: array %s was imported for reading", k, a->name);
     if (a->worlds)
         return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d: array %s is an array of worlds; bind a plain one",
                          k, a->name);

@@ -94,6 +94,15 @@ stet_result sti_place_copy(stet_tiles *t, sti_place *p, int k, stet_array **out)
     return STET_OK;
 }
 
+stet_result sti_place_prepare(stet_tiles *t, sti_place *p)
+{
+    stet_array *copy;
+    if (sti_enabled(&t->device->mechanisms, STET_MECH_tiles)) return STET_OK;
+    for (int k = 0; k < t->nrequest; ++k)
+        if (t->request[k].direct) STI_TRY(sti_place_copy(t, p, k, &copy));
+    return STET_OK;
+}
+
 /* ---- creation ----------------------------------------------------------------------------------------------------- */
 
 static stet_result resolve(stet_tiles *t, const stet_tiles_def *def)

@@ -109,6 +109,7 @@ stet_result sti_tile_view(const stet_array *of, int64_t offset, const char *name
     a->device = of->device;
     a->dtype = dtype;
     a->borrowed = true;
+    a->base = (stet_array *)of; /* a tensor made of the view keeps its memory */
     a->ndim = ndim;
     a->nitem = 1;
     a->nblock = 1;

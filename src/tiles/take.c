@@ -176,15 +176,23 @@ static stet_result take(void *context)
 
 /* ---- once a frame -------------------------------------------------------------------------------------------------- */
 
-/* If somebody else has written a bound array since, what it holds is unknown and the frame has to be taken again. */
-static void distrust_bound(stet_tiles *t, sti_place *p)
+/*
+ * If somebody else has written a bound array since, or may have, what it holds is unknown and the frame has to be taken again. True: a
+ * tensor lives through which one may be written at any time.
+ */
+static bool distrust_bound(stet_tiles *t, sti_place *p)
 {
+    bool exported = false;
     for (int k = 0; k < t->nrequest; ++k) {
         sti_request *r = &t->request[k];
+        bool writer = r->ask.bound && sti_array_look(r->ask.bound);
         if (!r->ask.bound || r->frame < 0 || r->ask.bound->version.generation == r->generation) continue;
         memset(r->held, 0xff, (size_t)t->nworld * sizeof *r->held); /* no serial is that large */
-        if (r->frame == p->frame) sti_stamp_invalidate(&p->extracted);
+        if (r->frame != p->frame) continue;
+        sti_stamp_invalidate(&p->extracted);
+        exported = exported || writer;
     }
+    return exported;
 }
 
 /* Launches and bytes that taking costs: what is missing now, or all if nothing is. */
@@ -205,7 +213,7 @@ stet_result sti_tiles_take(stet_tiles *t, sti_place *p, stet_reason why)
 {
     sti_mechanisms *m = &t->device->mechanisms;
     taking x = {t, p, false};
-    distrust_bound(t, p);
+    if (distrust_bound(t, p)) why = STET_REASON_deferred_tiles_exported;
     sti_stamp_begin(&t->take_now);
     sti_stamp_add_value(&t->take_now, (uint64_t)p->frame);
     sti_stamp_add_value(&t->take_now, sti_enabled(m, STET_MECH_tiles)); /* switched off, tensors are elsewhere */

@@ -137,6 +137,7 @@ static stet_result draw(void *context)
     int64_t frame = t->newest + 1;
     sti_place *p = sti_place_of(t, frame);
     STI_TRY(make_room(t, frame));
+    STI_TRY(sti_place_prepare(t, p));
     p->frame = -1;
     sti_stamp_invalidate(&p->extracted);
     stet_result result = fill_place(t, p);

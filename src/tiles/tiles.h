@@ -98,7 +98,9 @@ stet_result sti_request_resolve(const stet_tiles_def *def, int k, int64_t nworld
 stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_def *def, stet_tiles **out);
 static inline sti_place *sti_place_of(stet_tiles *tiles, int64_t frame) { return &tiles->place[frame % tiles->nplace]; }
 /* The array of a direct request while `tiles` is switched off. */
-stet_result sti_place_copy(stet_tiles *tiles, sti_place *place, int request, stet_array **out);
+stet_result sti_place_copy(stet_tiles *t, sti_place *p, int k, stet_array **out);
+/* All of these, if it is switched off: a frame that is drawn does not lack the memory to be taken. */
+stet_result sti_place_prepare(stet_tiles *tiles, sti_place *place);
 
 /* ---- take.c ---- */
 

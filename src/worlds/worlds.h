@@ -67,15 +67,15 @@ struct stet_worlds {
     uint64_t clock;                    /* last value given to moved */
     sti_version moved_version;         /* bumped with every change of moved */
     sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
-    bool external_poses;               /* physics is external: steps move no world, qpos none whose poses the caller wrote */
-    sti_stamp pose_stamp;              /* what the poses were brought up to date with */
-    sti_stamp pose_written;            /* versions of xpos and xquat that are no news */
-    stet_reason pose_why;              /* of the last move */
-    uint64_t *posed;                   /* [nworld]: moved[w] that xpos and xquat were made from */
-    uint8_t *caller_poses;             /* [nworld], W4 */
-    uint8_t *marks;                    /* [nworld], work space of one call */
-    atomic_int *pending;               /* [blocks of the layout], the same: worlds of a block that are not done yet */
-    stet_array *noise, *draws;         /* of resets: [nworld][nq + nv], [nworld][1]; made when first needed */
+    bool external_poses;       /* physics is external: steps move no world, qpos none whose poses the caller wrote */
+    sti_stamp pose_stamp;      /* what the poses were brought up to date with */
+    sti_stamp pose_written;    /* versions of xpos and xquat that are no news */
+    stet_reason pose_why;      /* of the last move */
+    uint64_t *posed;           /* [nworld]: moved[w] that xpos and xquat were made from */
+    uint8_t *caller_poses;     /* [nworld], W4 */
+    uint8_t *marks;            /* [nworld], work space of one call */
+    atomic_int *pending;       /* [blocks of the layout], the same: worlds of a block that are not done yet */
+    stet_array *noise, *draws; /* of resets: [nworld][nq + nv], [nworld][1]; made when first needed */
 };
 
 /* Blocks of the layout, of `lanes` worlds each; the last may not be full. */

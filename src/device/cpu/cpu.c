@@ -137,12 +137,10 @@ static stet_result pick_isa(const char *name, sti_isa *out)
 
 stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def)
 {
-    if (def->threads < 0 || def->threads > 4096)
-        return sti_error(STET_INVALID_ARGUMENT, "device: %d threads; give 1 to 4096, or 0 for one a processor",
-                         def->threads);
     STI_TRY(pick_isa(def->isa, &device->isa));
     device->ops = &cpu_ops;
     device->type = STET_DEVICE_CPU;
+    device->host_memory = true;
     device->lanes = sti_isa_width(device->isa);
     device->threads = def->threads ? def->threads : processors();
     device->real_size = device->isa == STI_ISA_f64 ? sizeof(double) : sizeof(float);

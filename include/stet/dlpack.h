@@ -1,0 +1,121 @@
+/*
+ * Arrays as tensors of other libraries and the other way round, without a copy, through DLPack.
+ *
+ * The structures are those of DLPack 1.1 (https://dmlc.github.io/dlpack/latest/c_api.html), and every version 1 is
+ * understood. A program that uses DLPack's own header includes it before this one.
+ */
+#ifndef STET_DLPACK_H
+#define STET_DLPACK_H
+
+#include "device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef DLPACK_DLPACK_H_
+
+/* Where data lies; those that stet knows. */
+enum { kDLCPU = 1 };
+typedef struct DLDevice {
+    int32_t device_type; /* kDL… */
+    int32_t device_id;   /* 0 for the CPU */
+} DLDevice;
+
+/* Element types; those that stet knows. */
+enum { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBool = 6 };
+typedef struct DLDataType {
+    uint8_t code; /* kDL… */
+    uint8_t bits; /* of one lane */
+    uint16_t lanes;
+} DLDataType;
+
+typedef struct DLTensor {
+    void *data;
+    DLDevice device;
+    int32_t ndim;
+    DLDataType dtype;
+    int64_t *shape;   /* [ndim] */
+    int64_t *strides; /* [ndim], in elements; NULL: C order without gaps */
+    uint64_t byte_offset;
+} DLTensor;
+
+typedef struct DLPackVersion {
+    uint32_t major, minor;
+} DLPackVersion;
+
+#define DLPACK_FLAG_BITMASK_READ_ONLY (UINT64_C(1) << 0) /* whoever gets it must not write */
+#define DLPACK_FLAG_BITMASK_IS_COPIED (UINT64_C(1) << 1) /* it shares its data with nobody */
+
+typedef struct DLManagedTensorVersioned {
+    DLPackVersion version;
+    void *manager_ctx; /* of who made it */
+    void (*deleter)(
+        struct DLManagedTensorVersioned *tensor); /* called once by who got it, from any thread; NULL: not needed */
+    uint64_t flags;
+    DLTensor dl_tensor;
+} DLManagedTensorVersioned;
+
+#endif
+
+/* How to export an array; start from stet_default_export_def(). */
+typedef struct stet_export_def {
+    uint32_t cookie;
+    bool writable; /* whoever gets the tensor may write through it; default: read-only */
+    /*
+     * Of a writable one: every write is announced by stet_array_mark_written. Otherwise, while the tensor lives, the
+     * array counts as written at each time that stet reads it, and nothing that is made of it stands.
+     */
+    bool announced;
+    bool copy; /* a copy of what the host sees, which later writes do not change; its bytes count as copied */
+} stet_export_def;
+STET_API stet_export_def stet_default_export_def(void);
+
+/*
+ * Hands out a tensor over the array's own memory, or a copy. The caller owns *out, and ends it with its deleter, from
+ * any thread: it may outlive the array and the device, whose memory lives as long. The array is brought up to date
+ * first; it changes when the array does, but what stet works out only when it is read is current only after
+ * stet_array_update.
+ *
+ * Its shape is the array's. An array of worlds on a device of B > 1 lanes is exported as it lies, [block][item][B],
+ * with world block * B + lane; its last block is padded with what is no world's. A copy is always [world][…]. Element
+ * types: REAL float32 (float64 on a device with isa "f64"), INT int32, I64 int64, U32, U16, U8 the same, F16 float16.
+ *
+ * INVALID_ARGUMENT, if writable: the array was imported read-only; it is a view of pictures that stet keeps; a copy; or
+ * stet itself makes its content when it is read, and the export is not announced (it would be the caller's for good).
+ * DEVICE, OUT_OF_MEMORY.
+ */
+STET_API stet_result stet_array_export(stet_array *array, const stet_export_def *def,
+                                       struct DLManagedTensorVersioned **out);
+
+/* How to import a tensor; start from stet_default_import_def(). */
+typedef struct stet_import_def {
+    uint32_t cookie;
+    const char *name; /* for messages; copied */
+    bool worlds;    /* an array of worlds: its first dimension; with B > 1 lanes the tensor must be [block][item][B] */
+    int64_t nworld; /* of such an array, where the last block may be padded; 0: as many as there is room for */
+    /*
+     * Whoever else holds the data announces his writes by stet_array_mark_written. Otherwise the array counts as
+     * written at each time that stet reads it.
+     */
+    bool announced;
+} stet_import_def;
+STET_API stet_import_def stet_default_import_def(void);
+
+/*
+ * Makes an array of a tensor's own memory, on the CPU (or a null device). The tensor is stet's from here on, also when
+ * this fails: its deleter is called once, at the end of the array and of its exports, or before this returns. The
+ * caller owns *out.
+ *
+ * The tensor must be C-contiguous, of a type in the table above (bool is U8), with at most STET_MAX_DIMS dimensions
+ * (none is a shape of 1), aligned to its elements; one of worlds, to B of them. One that is flagged read-only makes an
+ * array that no kernel and no stet_array_write may change. INVALID_ARGUMENT, UNSUPPORTED (another version, device,
+ * layout or type), LIMIT, OUT_OF_MEMORY.
+ */
+STET_API stet_result stet_array_import(stet_device *device, struct DLManagedTensorVersioned *tensor,
+                                       const stet_import_def *def, stet_array **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,15 @@
+/*
+ * The environment of the process: the one place that reads it.
+ *
+ *   STET_DISABLE            mechanisms that are switched off
+ *   XDG_CACHE_HOME, HOME    where the user's caches are
+ *   PATH, LD_LIBRARY_PATH   handed on to the compiler
+ *   TMPDIR                  where the compiler works
+ */
+#ifndef STI_BASE_ENVIRONMENT_H
+#define STI_BASE_ENVIRONMENT_H
+
+/* NULL where the variable is not set, or empty. Borrowed until somebody changes the environment. */
+const char *sti_environment(const char *name);
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * A device for tests: it runs no kernel, counts what it is asked for, and fails where it is told to.
+ *
+ * Its memory is the host's, but stet is not told: copies in and out go through the slots, as on a GPU.
+ *
+ * Invariants:
+ *   N1  a call that fails is counted and does nothing else
+ *   N2  at most one failure is armed, and it is disarmed when it happens
+ */
+#include "device/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct null_state {
+    _Atomic int64_t calls[STET_SLOT_COUNT]; /* memory may be freed by any thread */
+    stet_slot fail_slot;
+    int64_t fail_in; /* calls until the one that fails; 0: none */
+} null_state;
+
+const char *stet_slot_name(stet_slot slot)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        STET_SLOTS(X)
+#undef X
+    };
+    return (unsigned)slot < STET_SLOT_COUNT ? names[slot] : "?";
+}
+
+/* Every slot that can fail begins here. */
+static stet_result enter(stet_device *device, stet_slot slot)
+{
+    null_state *s = device->state;
+    int64_t call = atomic_fetch_add(&s->calls[slot], 1) + 1;
+    atomic_fetch_add(&s->calls[STET_SLOT_ANY], 1);
+    if (s->fail_in == 0 || (s->fail_slot != STET_SLOT_ANY && s->fail_slot != slot)) return STET_OK;
+    if (--s->fail_in > 0) return STET_OK;
+    return sti_error(STET_DEVICE, "null device: %s failed at its call %lld, as it was told to", stet_slot_name(slot),
+                     (long long)call);
+}
+
+static void null_destroy(stet_device *device) { sti_free(device->state); }
+
+static stet_result null_alloc(stet_device *device, size_t size, const char *what, void **out)
+{
+    *out = NULL;
+    STI_TRY(enter(device, STET_SLOT_ALLOC));
+    return sti_alloc(out, size, what);
+}
+
+static void null_free(stet_device *device, void *memory)
+{
+    null_state *s = device->state;
+    atomic_fetch_add(&s->calls[STET_SLOT_FREE], 1);
+    sti_free(memory);
+}
+
+static stet_result move(stet_device *device, stet_slot slot, void *to, const void *from, size_t size)
+{
+    STI_TRY(enter(device, slot));
+    if (size > 0) memcpy(to, from, size);
+    return STET_OK;
+}
+
+static stet_result null_upload(stet_device *device, void *to, const void *from, size_t size)
+{
+    return move(device, STET_SLOT_UPLOAD, to, from, size);
+}
+
+static stet_result null_download(stet_device *device, void *to, const void *from, size_t size)
+{
+    return move(device, STET_SLOT_DOWNLOAD, to, from, size);
+}
+
+static stet_result null_copy(stet_device *device, void *to, const void *from, size_t size)
+{
+    return move(device, STET_SLOT_COPY, to, from, size);
+}
+
+static stet_result null_launch(stet_device *device, sti_call *const *calls, const sti_slot *slots, int nslot,
+                               int64_t nblock)
+{
+    (void)calls;
+    (void)slots;
+    (void)nslot;
+    (void)nblock;
+    return enter(device, STET_SLOT_LAUNCH);
+}
+
+static stet_result null_synchronize(stet_device *device) { return enter(device, STET_SLOT_SYNCHRONIZE); }
+
+static const sti_device_ops null_ops = {
+    .version = STI_DEVICE_OPS_VERSION,
+    .destroy = null_destroy,
+    .alloc = null_alloc,
+    .free = null_free,
+    .upload = null_upload,
+    .download = null_download,
+    .copy = null_copy,
+    .launch = null_launch,
+    .synchronize = null_synchronize,
+};
+
+/* ---- making, counts, failures ------------------------------------------------------------------------------------- */
+
+static stet_result check_fail(stet_slot slot, int64_t at)
+{
+    if ((unsigned)slot >= STET_SLOT_COUNT)
+        return sti_error(STET_INVALID_ARGUMENT, "null device: there is no slot %d", (int)slot);
+    if (slot == STET_SLOT_FREE) return sti_error(STET_INVALID_ARGUMENT, "null device: slot free cannot fail");
+    if (at < 0)
+        return sti_error(STET_INVALID_ARGUMENT, "null device: call %lld of %s cannot fail; calls are counted from 1",
+                         (long long)at, stet_slot_name(slot));
+    return STET_OK;
+}
+
+static stet_result check_def(const stet_device_def *def)
+{
+    int lanes = def->null.lanes;
+    if (def->isa)
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "null device: it has no instruction set, so '%s' means nothing; null.lanes says how arrays lie", def->isa);
+    if (lanes != 0 && lanes != 1 && lanes != 4 && lanes != 8 && lanes != 16)
+        return sti_error(STET_INVALID_ARGUMENT, "null device: %d lanes; 1, 4, 8 and 16 are possible", lanes);
+    return check_fail(def->null.fail_slot, def->null.fail_at);
+}
+
+stet_result sti_null_device_init(stet_device *device, const stet_device_def *def)
+{
+    null_state *s;
+    STI_TRY(check_def(def));
+    STI_TRY(sti_alloc(&s, sizeof *s, "null device"));
+    s->fail_slot = def->null.fail_slot;
+    s->fail_in = def->null.fail_at;
+    device->ops = &null_ops;
+    device->type = STET_DEVICE_NULL;
+    device->state = s;
+    device->isa = STI_ISA_portable; /* of kernels that are compiled, though never run */
+    device->lanes = def->null.lanes ? def->null.lanes : 1;
+    device->threads = def->threads ? def->threads : 1;
+    device->real_size = sizeof(float);
+    snprintf(device->name, sizeof device->name, "null (%d lane%s)", device->lanes, device->lanes == 1 ? "" : "s");
+    return STET_OK;
+}
+
+int64_t stet_device_null_calls(const stet_device *device, stet_slot slot)
+{
+    if (!device || device->type != STET_DEVICE_NULL || (unsigned)slot >= STET_SLOT_COUNT) return -1;
+    null_state *s = device->state;
+    return atomic_load(&s->calls[slot]);
+}
+
+stet_result stet_device_null_fail(stet_device *device, stet_slot slot, int64_t at)
+{
+    if (!device || device->type != STET_DEVICE_NULL)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "stet_device_null_fail: failures can be ordered of null devices only, not of %s",
+                         device ? device->name : "NULL");
+    STI_TRY(check_fail(slot, at));
+    null_state *s = device->state;
+    s->fail_slot = slot;
+    s->fail_in = at;
+    return STET_OK;
+}

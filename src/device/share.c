@@ -1,0 +1,51 @@
+/* Memory shared with tensors: who holds it, and who may have written it; see share.h for S1 and S2. */
+#include "device/share.h"
+
+#include "stet/dlpack.h"
+
+stet_result sti_share_create(stet_device *device, void *data, struct DLManagedTensorVersioned *tensor, sti_share **out)
+{
+    sti_share *s;
+    *out = NULL;
+    STI_TRY(sti_alloc(&s, sizeof *s, "shared memory of an array"));
+    atomic_init(&s->refs, 1);
+    s->device = device;
+    s->data = data;
+    s->tensor = tensor;
+    sti_device_retain(device);
+    *out = s;
+    return STET_OK;
+}
+
+void sti_share_begin(sti_share *s, bool writer)
+{
+    atomic_fetch_add(&s->refs, 1);
+    if (writer) atomic_fetch_add(&s->writers, 1);
+}
+
+void sti_share_end(sti_share *s, bool writer)
+{
+    if (writer) {
+        /* In this order: who sees no writer any more sees that there was one. */
+        atomic_store(&s->written, true);
+        atomic_fetch_sub(&s->writers, 1);
+    }
+    sti_share_release(s);
+}
+
+void sti_share_release(sti_share *s)
+{
+    if (atomic_fetch_sub(&s->refs, 1) > 1) return;
+    if (!s->tensor)
+        s->device->ops->free(s->device, s->data);
+    else if (s->tensor->deleter)
+        s->tensor->deleter(s->tensor);
+    sti_device_release(s->device);
+    sti_free(s);
+}
+
+bool sti_share_look(sti_share *s, bool *now)
+{
+    *now = atomic_load(&s->writers) > 0;
+    return *now || atomic_exchange(&s->written, false);
+}

@@ -1,0 +1,37 @@
+/*
+ * Memory that an array shares with tensors of other libraries: that of an exported array, or of an imported tensor.
+ *
+ * Invariants:
+ *   S1  the memory, and the device that it came from, live until the array and the last tensor are gone
+ *   S2  while a tensor lives through which somebody may write unannounced, and once after its end, each look at the array
+ *       moves its generation
+ */
+#ifndef STI_DEVICE_SHARE_H
+#define STI_DEVICE_SHARE_H
+
+#include "device/device.h"
+
+struct DLManagedTensorVersioned;
+
+/* Counts may change in any thread: whoever holds a tensor ends it where he likes. */
+typedef struct sti_share {
+    _Atomic int64_t refs;    /* the array's, and one for each tensor */
+    _Atomic int64_t writers; /* tensors through which somebody may write unannounced */
+    _Atomic bool written;    /* one of those ended since the last look */
+    stet_device *device;
+    void *data;                              /* given back to the device at the end, unless */
+    struct DLManagedTensorVersioned *tensor; /* it is an imported tensor's, whose deleter is called then */
+} sti_share;
+
+/* With one reference, the array's. */
+stet_result sti_share_create(stet_device *device, void *data, struct DLManagedTensorVersioned *tensor, sti_share **out);
+/* A tensor begins and ends; `writer`: somebody may write through it unannounced. */
+void sti_share_begin(sti_share *share, bool writer);
+void sti_share_end(sti_share *share, bool writer);
+/* The array ends. */
+void sti_share_release(sti_share *share);
+
+/* Could somebody have written since the last look? *now: such a tensor lives. */
+bool sti_share_look(sti_share *share, bool *now);
+
+#endif

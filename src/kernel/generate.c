@@ -1,0 +1,105 @@
+/* Writing the C around kernels; see generate.h. */
+#include "kernel/generate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void sti_sink_text(const sti_sink *out, const char *text) { out->write(out->context, text, strlen(text)); }
+
+void sti_sink_format(const sti_sink *out, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sti_sink_text(out, text);
+}
+
+/* The expression that passes slot k as parameter p. */
+static void write_argument(const sti_sink *out, const sti_param *p, int slot, bool world)
+{
+    const char *type = sti_param_type_name(p->type);
+    if (p->index) {
+        sti_sink_text(out, world ? "(int)(k * STET_W)" : "(int)k");
+    } else if (p->pointer && sti_param_type_worlds(p->type) && world) {
+        sti_sink_format(out, "(%s *)s[%d].p + k * s[%d].n", type, slot, slot);
+    } else if (p->pointer) {
+        sti_sink_format(out, "(%s *)s[%d].p", type, slot);
+    } else {
+        sti_sink_format(out, p->type == STI_PARAM_UREAL ? "(%s)s[%d].f" : "(%s)s[%d].i", type, slot);
+    }
+}
+
+void sti_generate_call(const sti_sink *out, const sti_signature *sig)
+{
+    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(const sti_slot *s, int64_t begin, int64_t end);\n", sig->name);
+    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(const sti_slot *s, int64_t begin, int64_t end)\n{\n", sig->name);
+    sti_sink_format(out, "    (void)s;\n    for (int64_t k = begin; k < end; ++k)\n        %s(", sig->name);
+    for (int i = 0, slot = 0; i < sig->nparam; ++i) {
+        if (i) sti_sink_text(out, ", ");
+        write_argument(out, &sig->param[i], slot, sig->kind == STI_KERNEL_WORLD);
+        slot += !sig->param[i].index;
+    }
+    sti_sink_text(out, ");\n}\n\n");
+}
+
+static void write_description(const sti_sink *out, const sti_signature *sig)
+{
+    static const char *const tags[] = {
+#define TAG(name, worlds, tag) #tag,
+        STI_PARAM_TYPES(TAG)
+#undef TAG
+    };
+    sti_sink_format(
+        out, "#define X(isa, width, test_only) void sti_%s__##isa(const sti_slot *s, int64_t begin, int64_t end);\n",
+        sig->name);
+    sti_sink_text(out, "STI_ISAS(X)\n#undef X\n");
+    sti_sink_format(out, "static const sti_param params_%s[] = {\n", sig->name);
+    for (int i = 0; i < sig->nparam; ++i) {
+        const sti_param *p = &sig->param[i];
+        sti_sink_format(out, "    {\"%s\", STI_PARAM_%s, %d, %d, %d},\n", p->name, tags[p->type], p->pointer,
+                        p->written, p->index);
+    }
+    sti_sink_format(out, "};\nconst sti_kernel sti_%s = {\n    \"%s\", %s, %d, params_%s, STI_FILE, %d,\n    {\n",
+                    sig->name, sig->name, sig->kind == STI_KERNEL_WORLD ? "STI_KERNEL_WORLD" : "STI_KERNEL_ITEM",
+                    sig->nparam, sig->name, sig->line);
+    sti_sink_format(out,
+                    "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n};\n\n",
+                    sig->name);
+}
+
+static void write_heading(const sti_sink *out, const char *before, const char *name)
+{
+    sti_sink_text(out, before);
+    sti_sink_text(out, name);
+    sti_sink_text(out, "\"\n\n");
+}
+
+int sti_generate_unit(const sti_sink *out, const char *text, const char *name, char *message, size_t message_size,
+                      int *line)
+{
+    sti_sink_text(out, "/* Made by kernelgen from ");
+    sti_sink_text(out, name);
+    sti_sink_text(out, ". */\n");
+    for (int pass = 0; pass < 2; ++pass) {
+        write_heading(out,
+                      pass == 0 ? "#ifdef STI_ISA\n#include \"device/slot.h\"\n#include \""
+                                : "#else\n#include \"kernel/kernel.h\"\n#define STI_FILE \"",
+                      name);
+        size_t cursor = 0;
+        sti_signature sig;
+        int found;
+        while ((found = sti_signature_next(text, &cursor, &sig, message, message_size)) > 0) {
+            if (pass == 0)
+                sti_generate_call(out, &sig);
+            else
+                write_description(out, &sig);
+        }
+        *line = sig.line;
+        if (found < 0) return -1;
+    }
+    sti_sink_text(out, "#endif\n");
+    return 0;
+}

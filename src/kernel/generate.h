@@ -1,0 +1,35 @@
+/*
+ * The C around a kernel: a function that the CPU device can call, and a description of its parameters. The build writes
+ * it to files (tools/kernelgen), a kernel of the user's gets the same at run time.
+ *
+ * Needs no other part of the library but the signatures, so that a tool of the build can have it.
+ */
+#ifndef STI_KERNEL_GENERATE_H
+#define STI_KERNEL_GENERATE_H
+
+#include "kernel/signature.h"
+
+/* Where the text goes, piece by piece; the pieces are not terminated. */
+typedef struct sti_sink {
+    void (*write)(void *context, const char *text, size_t size);
+    void *context;
+} sti_sink;
+
+void sti_sink_text(const sti_sink *out, const char *text);
+/* At most 1023 bytes. */
+void sti_sink_format(const sti_sink *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * The function STI_ISA_NAME(sti_<kernel>), of type sti_call; it needs "device/slot.h" and the kernel's source before
+ * it.
+ */
+void sti_generate_call(const sti_sink *out, const sti_signature *sig);
+
+/*
+ * All of a kernel file's C: with STI_ISA defined, the functions of its kernels; without, their descriptions. `name` is
+ * the file as it includes it. Returns 0, or -1 with a sentence in message and its line.
+ */
+int sti_generate_unit(const sti_sink *out, const char *text, const char *name, char *message, size_t message_size,
+                      int *line);
+
+#endif

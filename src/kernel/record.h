@@ -1,0 +1,89 @@
+/*
+ * Recordings: launches are listed instead of run, and the list is played as a whole; a list that was played before is a
+ * recording, with edges and blocks of arguments that stand (mechanism graph_replay). doc/design/recordings.md says why.
+ *
+ *     STI_TRY(sti_record_begin(device, "world transforms"));
+ *     stet_result result = launch_this_and_that();           launches are listed; nothing runs
+ *     STI_TRY(sti_record_end(device, result));               they run, in order, or (result is a failure) never
+ *
+ * Stamps decide first: what to launch, and that content which stet makes itself is current, is found out between begin and end.
+ *
+ * Invariants:
+ *   R1  listing and building a recording run nothing; what was listed runs once, before `end` returns
+ *   R2  an array's generation moves when an operation that writes it has run, once for each time that it ran
+ *   R3  a recording goes with each array and each kernel that it holds
+ *   R4  a recording is used only after it was compared once with launches one by one; one that failed or differed is gone
+ *   R5  the host touches no memory that a listed operation still has to touch: the list is played first (a split)
+ *   R6  when a list was played before with the same key, playing it allocates nothing
+ *   R7  lack of memory is no failure: what cannot be listed runs at once (only a loop has to be listed)
+ */
+#ifndef STI_KERNEL_RECORD_H
+#define STI_KERNEL_RECORD_H
+
+#include "kernel/args.h"
+#include "kernel/list.h"
+
+/* Recordings that a device keeps; operations of one list; begins inside begins. */
+enum { STI_RECORDINGS = 64, STI_LIST_OPS = 1024, STI_RECORD_DEPTH = 8 };
+
+stet_result sti_record_begin(stet_device *device,
+                             const char *what); /* `what` names it in messages; borrowed until end */
+/* Plays what was listed and ends, if `result` is STET_OK; else forgets it, ends and returns `result`. */
+stet_result sti_record_end(stet_device *device, stet_result result);
+
+/*
+ * Lists a loop: what is listed until sti_record_while_end runs while condition[0] (INT, plain) is not 0, at most `most` times; it is
+ * looked at before each. Only between begin and end. In a loop nothing can be split: what would be is refused there.
+ */
+stet_result sti_record_while(stet_device *device, stet_array *condition, int64_t most);
+stet_result sti_record_while_end(stet_device *device);
+
+/* Copies all of an array into another of the same type, shape and device; listed like a launch while launches are. */
+stet_result sti_record_copy(stet_array *to, stet_array *from);
+
+/* Identity of the recording of the list that was played last; 0: it has none. */
+uint64_t sti_record_last(const stet_device *device);
+/* Somebody else ran a recording, as a part of his own graph: the arrays that it writes have moved. */
+stet_result stet_recording_replayed(stet_device *device, uint64_t recording);
+/* A kernel is about to go: so do the recordings that hold it. */
+void sti_record_kernel_gone(stet_device *device, const sti_kernel *kernel);
+
+/* ---- inside: for kernel.c, args.c and tests ---- */
+
+typedef struct sti_recording {
+    uint64_t id, hash;
+    sti_list list; /* without slots */
+    sti_edge *edge;
+    int nedge;
+    sti_args *args; /* [list.nop] */
+    uint64_t used;  /* clock of the recorder when it was last played */
+    bool trusted;   /* R4 */
+} sti_recording;
+
+typedef struct sti_recorder {
+    sti_list pending; /* listed, not run yet */
+    int loop;         /* innermost open WHILE of pending; -1: none */
+    int depth;
+    struct {
+        const char *what;
+        bool listing; /* before this begin */
+    } begun[STI_RECORD_DEPTH];
+    bool playing;
+    stet_result failed; /* of a split that had nobody to return it to */
+    char failure[256];
+    sti_recording *recording[STI_RECORDINGS];
+    int nrecording, most; /* most: at most STI_RECORDINGS */
+    uint64_t clock, last;
+    int64_t built, dropped; /* recordings, ever */
+} sti_recorder;
+
+/* Lists a launch; the device is listing. */
+stet_result sti_record_launch(stet_device *device, const sti_launch *launch);
+
+/* ---- play.c ---- */
+
+/* Runs the pending list, by a recording of it if there is one, and empties it. */
+stet_result sti_play(stet_device *device, const char *what);
+void sti_recording_drop(stet_device *device, int k);
+
+#endif

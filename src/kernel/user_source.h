@@ -1,0 +1,49 @@
+/*
+ * The source of a kernel of the user's as one text: the file (or string) with everything that it includes put in its
+ * place.
+ *
+ * Invariants:
+ *   S1  the text is all that a compiler sees: it opens no file of the user's, so whatever goes into the code is in the
+ *   text S2  files are named <0>, <1>, … in the text's #line, so it does not depend on where they lie;
+ *   sti_user_source_explain puts their
+ *       names into what a compiler says
+ *   S3  a file is read once, however often it is included
+ */
+#ifndef STI_KERNEL_USER_SOURCE_H
+#define STI_KERNEL_USER_SOURCE_H
+
+#include "kernel/buffer.h"
+
+enum { STI_SOURCE_MAX_DEPTH = 32, STI_SOURCE_MAX_SIZE = 1 << 24 };
+
+typedef struct sti_user_source_def {
+    const char *text;            /* the source itself; NULL: the file `path` holds it */
+    const char *path;            /* with a text: what messages call it; no file of that name is opened */
+    const char *const *includes; /* folders in which `#include "…"` looks, after that of the including file */
+    int ninclude;
+} sti_user_source_def;
+
+typedef struct sti_user_source_file {
+    char *name; /* for messages */
+    char *real; /* without links; what tells files apart */
+    sti_buffer text;
+    bool embedded; /* a header of the language */
+    bool open;     /* being expanded now */
+} sti_user_source_file;
+
+typedef struct sti_user_source {
+    sti_buffer text;            /* for the compiler: the language's headers, then file[0] */
+    sti_user_source_file *file; /* file[0]: the one that was asked for */
+    int nfile;
+} sti_user_source;
+
+/*
+ * On failure out holds nothing. A file that is included but not found, or a header of somebody else's, becomes an
+ * #error in its place: it matters only where the compiler gets there.
+ */
+stet_result sti_user_source_read(const sti_user_source_def *def, sti_user_source *out);
+void sti_user_source_free(sti_user_source *s);
+/* Adds what the compiler said to `out`, with the files' own names. */
+void sti_user_source_explain(const sti_user_source *s, const char *said, size_t size, sti_buffer *out);
+
+#endif
