@@ -123,7 +123,8 @@ static void each_kind_of_argument(void **state)
           "kernel k_x: parameter a takes an array, not an integer");
     FAILS(STI_LAUNCH(k, s.device, WORLDS, f, i, i, f), STET_INVALID_ARGUMENT,
           "parameter a takes an array, not a real number");
-    FAILS(STI_LAUNCH(k, s.device, WORLDS, a, a, i, f), STET_INVALID_ARGUMENT, "parameter n takes an integer, not an array");
+    FAILS(STI_LAUNCH(k, s.device, WORLDS, a, a, i, f), STET_INVALID_ARGUMENT,
+          "parameter n takes an integer, not an array");
     FAILS(STI_LAUNCH(k, s.device, WORLDS, a, i, f, f), STET_INVALID_ARGUMENT,
           "parameter m takes an integer, not a real number");
     FAILS(STI_LAUNCH(k, s.device, WORLDS, a, i, i, i), STET_INVALID_ARGUMENT,
@@ -152,8 +153,8 @@ static void arrays_of_another_device(void **state)
     (void)state;
     stock s = open_stock(STI_ISA_portable, 1), other = open_stock(STI_ISA_portable, 1);
     sti_kernel k = kernel_of("world_kernel void k_x(const real *a, real *b)");
-    FAILS(STI_LAUNCH(k, s.device, WORLDS, sti_arg_array(s.worlds[0]), sti_arg_array(other.worlds[0])), STET_INVALID_ARGUMENT,
-          "parameter b: array worlds_real lives on another device");
+    FAILS(STI_LAUNCH(k, s.device, WORLDS, sti_arg_array(s.worlds[0]), sti_arg_array(other.worlds[0])),
+          STET_INVALID_ARGUMENT, "parameter b: array worlds_real lives on another device");
     assert_int_equal(seen.calls, 0);
     close_stock(&s);
     close_stock(&other);

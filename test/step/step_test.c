@@ -259,6 +259,32 @@ static void external_physics_leaves_poses_to_the_caller(void **state)
     }
 }
 
+/* Until the caller writes poses they follow qpos, so that they are the same whether or not they are made again. */
+static void with_external_physics_poses_follow_qpos_until_they_are_written(void **state)
+{
+    (void)state;
+    static const stet_mechanism_options ways[] = {
+        {.audit = false}, {.audit = true}, {.disabled = 1u << STET_MECH_pose_sync}};
+    for (int k = 0; k < 6; ++k) {
+        rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, k % 2);
+        OK(stet_device_set_mechanisms(r.device, &ways[k / 2]));
+        rig_step(&r, STET_PHYSICS_EXTERNAL);
+        (void)rig_array_hash(&r, "xpos");
+        rig_set(&r, "qpos", 2, 1, 3);
+        OK(stet_step_run(r.step, 2));
+        assert_true(rig_get(&r, "xpos", 2, 6) == 3);
+        assert_true(rig_get(&r, "xpos", 1, 6) == 1);
+        rig_set(&r, "xpos", 1, 6, 7);
+        rig_set(&r, "qpos", 1, 1, 4);
+        assert_true(rig_get(&r, "xpos", 1, 6) == 7);
+        stet_reset_def reset = stet_default_reset_def();
+        OK(stet_worlds_reset(r.worlds, &reset));
+        rig_set(&r, "qpos", 1, 1, 4);
+        assert_true(rig_get(&r, "xpos", 1, 6) == 4);
+        rig_free(&r);
+    }
+}
+
 static void bad_calls_are_refused(void **state)
 {
     (void)state;
@@ -294,6 +320,7 @@ int main(void)
         cmocka_unit_test(kf19_a_write_is_seen_by_the_next_step),
         cmocka_unit_test(the_steady_state_allocates_nothing),
         cmocka_unit_test(external_physics_leaves_poses_to_the_caller),
+        cmocka_unit_test(with_external_physics_poses_follow_qpos_until_they_are_written),
         cmocka_unit_test(bad_calls_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,6 +295,42 @@ static void a_mask_renders_some_and_keeps_the_rest(void **state)
     close_scene(&s);
 }
 
+/* What the caller left in an array before it was bound, or wrote into it before the first read, is no picture. */
+static void a_bound_array_that_was_not_empty_is_filled(void **state)
+{
+    (void)state;
+    for (int audit = 0; audit < 2; ++audit) {
+        scene s;
+        uint8_t mask[NWORLD] = {[4] = 1};
+        stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_U8, 0, NULL};
+        enum { WORLD = 13 * 9 * 4 };
+        static unsigned char got[NWORLD * WORLD];
+        stet_array *a;
+        open_device(&s, NULL, 0, audit);
+        assert_int_equal(STI_ARRAY(s.device, "bound", STET_U8, false, &request.bound, NWORLD, 9, 13, 4), STET_OK);
+        memset(got, 0x5a, sizeof got);
+        assert_int_equal(stet_array_write(request.bound, got, sizeof got), STET_OK);
+        open_tiles(&s, &request, 1, 2);
+        assert_int_equal(render(&s, mask), 0);
+        assert_int_equal(stet_array_write(request.bound, got, sizeof got), STET_OK);
+        assert_int_equal(stet_tiles_read(s.tiles, 0, 0, &a), STET_OK);
+        assert_ptr_equal(a, request.bound);
+        assert_int_equal(stet_array_read(a, got, sizeof got), STET_OK);
+        int drawn = 0;
+        for (int k = 0; k < NWORLD * WORLD; ++k) {
+            if (k / WORLD == 4)
+                drawn += got[k] != 0;
+            else
+                assert_int_equal(got[k], 0); /* never drawn */
+        }
+        assert_true(drawn > WORLD / 2);
+        stet_tiles_destroy(s.tiles);
+        s.tiles = NULL;
+        stet_array_destroy(request.bound);
+        close_scene(&s);
+    }
+}
+
 static void kf17_an_empty_selection_counts_as_done(void **state)
 {
     (void)state;
@@ -343,6 +379,7 @@ int main(void)
         cmocka_unit_test(switched_off_each_world_and_request_is_a_launch),
         cmocka_unit_test(the_steady_state_allocates_nothing),
         cmocka_unit_test(a_mask_renders_some_and_keeps_the_rest),
+        cmocka_unit_test(a_bound_array_that_was_not_empty_is_filled),
         cmocka_unit_test(kf17_an_empty_selection_counts_as_done),
         cmocka_unit_test(kf18_a_reset_makes_pixels_stale),
     };

@@ -257,6 +257,55 @@ static void a_nan_pose_has_one_pattern_and_stays_in_its_world(void **state)
     rig_free(&clean);
 }
 
+/*
+ * xpos and xquat are two arrays and one pose: whoever writes all of the one, while the worlds have moved and nobody has
+ * read since, leaves the other current.
+ */
+static void a_write_of_all_positions_leaves_the_turns_current(void **state)
+{
+    (void)state;
+    rig lazy = rig_make(RIG_PENDULUM, 3, NULL, 1, true), read = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
+    rig *both[] = {&lazy, &read};
+    int64_t n = 3 * stet_model_get_info(lazy.model).nbody;
+    float xpos[3 * 64];
+    uint64_t hash[2];
+    assert_true(3 * n <= 3 * 64);
+    for (int k = 0; k < 2; ++k) {
+        rig_step(both[k], STET_PHYSICS_MUJOCO);
+        (void)rig_array_hash(both[k], "xquat");
+        OK(stet_step_run(both[k]->step, 20));
+        if (k == 1) (void)rig_array_hash(both[k], "xquat");
+        for (int64_t i = 0; i < 3 * n; ++i) xpos[i] = (float)i;
+        OK(stet_array_write(rig_array(both[k], "xpos"), xpos, (size_t)(3 * n) * sizeof *xpos));
+        assert_true(rig_get(both[k], "xpos", 1, 1) == (double)(n + 1));
+        hash[k] = rig_array_hash(both[k], "xquat");
+    }
+    assert_true(hash[0] == hash[1]);
+    rig_free(&lazy);
+    rig_free(&read);
+}
+
+/* W5: the later of a write to qpos and one of all poses, read in between or not. */
+static void the_later_of_qpos_and_all_poses_wins(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
+        int64_t n = 9 * stet_model_get_info(r.model).nbody;
+        float xpos[9 * 64] = {0};
+        assert_true(n <= 9 * 64);
+        xpos[0] = 5;
+        (void)rig_array_hash(&r, "xpos");
+        rig_set(&r, "qpos", 0, 0, 0.5f);
+        if (k == 1) (void)rig_array_hash(&r, "xpos");
+        OK(stet_array_write(rig_array(&r, "xpos"), xpos, (size_t)n * sizeof *xpos));
+        assert_true(rig_get(&r, "xpos", 0, 0) == 5);
+        rig_set(&r, "qpos", 0, 0, 0.75f);
+        assert_true(rig_get(&r, "xpos", 0, 0) == 0);
+        rig_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +319,8 @@ int main(void)
         cmocka_unit_test(switched_off_each_substep_and_read_works),
         cmocka_unit_test(the_audit_finds_poses_that_changed_unannounced),
         cmocka_unit_test(poses_of_the_caller_stand_until_their_world_moves),
+        cmocka_unit_test(a_write_of_all_positions_leaves_the_turns_current),
+        cmocka_unit_test(the_later_of_qpos_and_all_poses_wins),
         cmocka_unit_test(a_nan_pose_has_one_pattern_and_stays_in_its_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,431 @@
+/*
+ * Imports through DLPack: what is taken and what is refused, what may be done with it, and that every tensor is ended once.
+ */
+#include "device/tensor.h"
+
+#include "base/dice.h"
+#include "kernel/pilot/pilot.h"
+
+/* ---- import --------------------------------------------------------------------------------------------------- */
+
+static void an_imported_tensor_is_an_array(void **state)
+{
+    (void)state;
+    FOR_ISAS(isa)
+    {
+        stet_device *device = open_device(isa, 1);
+        foreign *f = FOREIGN(kDLInt, 32, 4, 3);
+        int *data = (int *)(void *)f->data, back[12];
+        for (int k = 0; k < 12; ++k) data[k] = k * k;
+        f->strides[0] = 3;
+        stet_array *a = import(device, &f->tensor, true);
+        assert_string_equal(stet_array_name(a), "tensor");
+        assert_int_equal(stet_array_dtype(a), STET_INT);
+        assert_int_equal(stet_array_ndim(a), 2);
+        assert_int_equal(stet_array_count(a), 12);
+        OK(stet_array_read(a, back, sizeof back));
+        assert_memory_equal(back, data, sizeof back);
+        back[11] = -1;
+        OK(stet_array_write(a, back, sizeof back));
+        assert_int_equal(data[11], -1);
+        assert_int_equal(f->ended, 0);
+        tensor *t = export_as(a, false, false, false); /* and out again */
+        assert_ptr_equal(t->dl_tensor.data, data);
+        stet_array_destroy(a);
+        assert_int_equal(f->ended, 0);
+        end(t);
+        assert_int_equal(f->ended, 1);
+        free(f);
+        stet_device_destroy(device);
+    }
+}
+
+static void every_type_that_has_one_here(void **state)
+{
+    (void)state;
+    static const struct {
+        int code, bits;
+        stet_dtype dtype;
+    } types[] = {{kDLInt, 32, STET_INT},   {kDLInt, 64, STET_I64},    {kDLUInt, 32, STET_U32},
+                 {kDLUInt, 16, STET_U16},  {kDLUInt, 8, STET_U8},     {kDLBool, 8, STET_U8},
+                 {kDLFloat, 16, STET_F16}, {kDLFloat, 32, STET_REAL}, {kDLFloat, 64, STET_REAL}};
+    FOR_ISAS(isa)
+    for (int code = 0; code < 20; ++code)
+        for (int bits = 0; bits < 256; ++bits) {
+            stet_device *device = open_device(isa, 1);
+            foreign *f = FOREIGN(code, bits, 3);
+            stet_import_def def = stet_default_import_def();
+            stet_array *a;
+            int known = -1;
+            for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
+                if (types[k].code == code && types[k].bits == bits) known = types[k].dtype;
+            if (code == kDLFloat && bits == (isa == STI_ISA_f64 ? 32 : 64)) known = -1;
+            if (known < 0) {
+                FAILS(stet_array_import(device, &f->tensor, &def, &a), STET_UNSUPPORTED, "convert it first");
+            } else {
+                OK(stet_array_import(device, &f->tensor, &def, &a));
+                assert_int_equal(stet_array_dtype(a), known);
+                assert_int_equal(stet_array_bytes(a), (size_t)(3 * bits / 8));
+                stet_array_destroy(a);
+            }
+            assert_int_equal(f->ended, 1);
+            free(f);
+            stet_device_destroy(device);
+        }
+}
+
+/* Each is refused in one sentence, and its tensor is ended once. */
+static void tensors_that_are_refused(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    int64_t before = blocks();
+    stet_import_def good = stet_default_import_def();
+    stet_array *a;
+#define REFUSED(result, part, ...)                                                                                     \
+    do {                                                                                                               \
+        foreign *f = FOREIGN(kDLInt, 32, 4, 3);                                                                        \
+        DLTensor *d = &f->tensor.dl_tensor;                                                                            \
+        stet_import_def def = good;                                                                                    \
+        (void)d;                                                                                                       \
+        __VA_ARGS__;                                                                                                   \
+        FAILS(stet_array_import(device, &f->tensor, &def, &a), result, part);                                          \
+        assert_null(a);                                                                                                \
+        assert_int_equal(f->ended, 1);                                                                                 \
+        free(f);                                                                                                       \
+    } while (0)
+    REFUSED(STET_INVALID_ARGUMENT, "stet_default_import_def", def.cookie = 0);
+    REFUSED(STET_UNSUPPORTED, "DLPack version 2.0; version 1", f->tensor.version.major = 2);
+    REFUSED(STET_UNSUPPORTED, "DLPack version 0.8", f->tensor.version = (DLPackVersion){0, 8});
+    REFUSED(STET_UNSUPPORTED, "device of DLPack's type 2, and cpu (portable", d->device.device_type = 2);
+    REFUSED(STET_UNSUPPORTED, "type -5", d->device.device_type = -5);
+    REFUSED(STET_UNSUPPORTED, "elements of 4 lanes", d->dtype.lanes = 4);
+    REFUSED(STET_UNSUPPORTED, "elements of 0 lanes", d->dtype.lanes = 0);
+    REFUSED(STET_UNSUPPORTED, "elements are bfloat16; this device knows float32", d->dtype = (DLDataType){4, 16, 1});
+    REFUSED(STET_UNSUPPORTED, "elements are code 77 of 8", d->dtype = (DLDataType){77, 8, 1});
+    REFUSED(STET_UNSUPPORTED, "7 dimensions; at most 6", d->ndim = 7);
+    REFUSED(STET_UNSUPPORTED, "-1 dimensions", d->ndim = -1);
+    REFUSED(STET_INVALID_ARGUMENT, "shape is NULL", d->shape = NULL);
+    REFUSED(STET_INVALID_ARGUMENT, "dimension 1 is -3", f->shape[1] = -3);
+    REFUSED(STET_LIMIT, "more than this machine can address", f->shape[0] = INT64_MAX);
+    REFUSED(STET_LIMIT, "more than can be addressed", f->shape[0] = INT64_MAX / 12);
+    REFUSED(STET_UNSUPPORTED, "the stride of dimension 0 is 4, not 3", f->strides[0] = 4);
+    REFUSED(STET_UNSUPPORTED, "the stride of dimension 1 is -1, not 1", f->strides[1] = -1);
+    REFUSED(STET_UNSUPPORTED, "the stride of dimension 1 is 4", f->strides[0] = 1, f->strides[1] = 4); /* transposed */
+    REFUSED(STET_UNSUPPORTED, "the stride of dimension 0 is 0", f->strides[0] = 0);                    /* broadcast */
+    REFUSED(STET_INVALID_ARGUMENT, "48 bytes, but data is NULL", d->data = NULL);
+    REFUSED(STET_UNSUPPORTED, "not aligned to 4 bytes", d->data = f->data + 2);
+    REFUSED(STET_UNSUPPORTED, "not aligned to 4 bytes", d->byte_offset = 1);
+    REFUSED(STET_LIMIT, "do not fit behind its address", d->byte_offset = UINT64_MAX);
+    REFUSED(STET_LIMIT, "do not fit behind its address", d->byte_offset = UINTPTR_MAX - (uintptr_t)f->data - 40);
+    REFUSED(STET_INVALID_ARGUMENT, "nworld is 4, but it is not to be an array of worlds", def.nworld = 4);
+    REFUSED(STET_INVALID_ARGUMENT, "lie as [block][item][4] on cpu (portable", def.worlds = true);
+    REFUSED(STET_UNSUPPORTED, "not aligned to 16 bytes", def.worlds = true, d->data = f->data + 4);
+#undef REFUSED
+    foreign *f = FOREIGN(kDLInt, 32, 1);
+    FAILS(stet_array_import(NULL, &f->tensor, &good, &a), STET_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_import(device, &f->tensor, NULL, &a), STET_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_import(device, &f->tensor, &good, NULL), STET_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_import(device, NULL, &good, &a), STET_INVALID_ARGUMENT, "must not be NULL");
+    assert_int_equal(f->ended, 3);
+    f->tensor.deleter = NULL; /* nothing to call is fine, too */
+    f->tensor.version.major = 3;
+    FAILS(stet_array_import(device, &f->tensor, &good, &a), STET_UNSUPPORTED, "version 3");
+    f->tensor.version.major = 1;
+    OK(stet_array_import(device, &f->tensor, &good, &a));
+    stet_array_destroy(a);
+    free(f);
+    assert_int_equal(blocks(), before);
+    stet_device_destroy(device);
+}
+
+static void layouts_that_are_fine(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    float x;
+    foreign *f = FOREIGN(kDLFloat, 32, 1, 4, 1); /* nobody steps over a dimension of 1 */
+    f->strides[0] = -77;
+    f->strides[2] = 99;
+    stet_array *a = import(device, &f->tensor, true);
+    assert_int_equal(stet_array_ndim(a), 3);
+    stet_array_destroy(a);
+    free(f);
+
+    f = FOREIGN(kDLFloat, 32, 4, 3); /* no strides; later in the block; another minor version, flags of the future */
+    f->tensor.dl_tensor.strides = NULL;
+    f->tensor.dl_tensor.byte_offset = 20;
+    f->tensor.version.minor = 9;
+    f->tensor.flags = UINT64_C(1) << 40;
+    *(float *)(void *)(f->data + 20) = 2.5f;
+    a = import(device, &f->tensor, true);
+    OK(stet_array_read_worlds(a, 0, 0, &x, 0));
+    assert_ptr_equal(a->data, f->data + 20);
+    assert_true(*(float *)a->data == 2.5f);
+    stet_array_destroy(a);
+    free(f);
+
+    f = make_foreign(kDLFloat, 32, 0, NULL); /* a scalar */
+    f->tensor.dl_tensor.shape = f->tensor.dl_tensor.strides = NULL;
+    *(float *)(void *)f->data = 1.5f;
+    a = import(device, &f->tensor, true);
+    assert_int_equal(stet_array_ndim(a), 1);
+    OK(stet_array_read(a, &x, sizeof x));
+    assert_true(x == 1.5f);
+    stet_array_destroy(a);
+    assert_int_equal(f->ended, 1);
+    free(f);
+    stet_device_destroy(device);
+}
+
+static void nothing_at_all_is_fine(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    foreign *f = FOREIGN(kDLFloat, 32, INT64_MAX, 0, 5);
+    f->tensor.dl_tensor.data = NULL;
+    f->tensor.dl_tensor.byte_offset = 3;
+    f->strides[0] = 17;
+    stet_array *a = import(device, &f->tensor, false);
+    assert_int_equal(stet_array_bytes(a), 0);
+    assert_non_null(a->data);
+    const void *host;
+    uint64_t hash;
+    OK(stet_array_host(a, &host));
+    OK(stet_array_write(a, "", 0));
+    OK(stet_array_hash(a, &hash));
+    tensor *t = export_as(a, false, false, false);
+    assert_null(t->dl_tensor.data);
+    assert_int_equal(t->dl_tensor.shape[0], INT64_MAX);
+    end(t);
+    t = export_as(a, false, false, true);
+    assert_null(t->dl_tensor.data);
+    end(t);
+    stet_array_destroy(a);
+    assert_int_equal(f->ended, 1);
+    free(f);
+    stet_device_destroy(device);
+}
+
+static void an_unannounced_owner_may_write_at_any_time(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    foreign *f = FOREIGN(kDLInt, 32, 2);
+    stet_array *a = import(device, &f->tensor, false);
+    int *data = (int *)(void *)f->data;
+    for (int k = 1; k < 4; ++k) {
+        data[0] = k;
+        assert_int_equal(first_number(a), k);
+    }
+    uint64_t seen = stet_array_generation(a);
+    assert_true(stet_array_generation(a) > seen);
+    stet_array_destroy(a);
+    assert_int_equal(f->ended, 1);
+    f->ended = 0;
+    a = import(device, &f->tensor, true);
+    seen = stet_array_generation(a);
+    assert_int_equal(first_number(a), 3);
+    data[0] = 8;
+    assert_int_equal(stet_array_generation(a), seen);
+    stet_array_mark_written(a);
+    assert_int_equal(first_number(a), 8);
+    stet_array_destroy(a);
+    assert_int_equal(f->ended, 1);
+    free(f);
+    stet_device_destroy(device);
+}
+
+/* Which parameter of a pilot's kernel takes this argument. */
+static const sti_param *param_of(const sti_pilot *p, int arg)
+{
+    const sti_param *param = p->kernel->param;
+    for (int at = 0;; ++param)
+        if (!param->index && at++ == arg) return param;
+}
+
+/* The tensor of an array as another array. */
+static stet_array *through_dlpack(stet_array *a, bool writable)
+{
+    stet_import_def def = stet_default_import_def();
+    stet_array *b;
+    def.worlds = a->worlds;
+    def.nworld = a->worlds ? a->shape[0] : 0;
+    def.announced = true;
+    OK(stet_array_import(a->device, export_as(a, writable, true, false), &def, &b));
+    assert_int_equal(b->size, a->size);
+    return b;
+}
+
+/* The pilot's launch over tensors of its arrays; those that it only reads are tensors for reading. The pilot's own outputs hold the result. */
+static void run_through_dlpack(stet_device *device, const sti_pilot *p)
+{
+    sti_pilot q = *p;
+    stet_array *reading[STI_PILOT_MAX_ARGS] = {0}, *writing[STI_PILOT_MAX_ARGS] = {0};
+    for (int k = 0; k < p->narg; ++k) {
+        if (p->arg[k].kind != STI_ARG_ARRAY || !p->arg[k].array) continue;
+        reading[k] = through_dlpack(p->arg[k].array, false);
+        writing[k] = through_dlpack(p->arg[k].array, true);
+        q.arg[k].array = param_of(p, k)->written ? writing[k] : reading[k];
+    }
+    for (int k = 0; k < p->narg; ++k) {
+        if (!reading[k] || !param_of(p, k)->written) continue;
+        char words[128];
+        (void)snprintf(words, sizeof words, "parameter %s is written, and array tensor was imported for reading",
+                       param_of(p, k)->name);
+        q.arg[k].array = reading[k];
+        FAILS(sti_pilot_run(device, &q), STET_INVALID_ARGUMENT, words);
+        q.arg[k].array = writing[k];
+    }
+    OK(sti_pilot_run(device, &q));
+    for (int k = 0; k < p->narg; ++k) {
+        stet_array_destroy(reading[k]);
+        stet_array_destroy(writing[k]);
+    }
+}
+
+static void kernels_take_imported_arrays(void **state)
+{
+    (void)state;
+    FOR_ISAS(isa)
+    for (int kind = 0; kind < STI_PILOT_COUNT; ++kind) {
+        stet_device *device = open_device(isa, 1);
+        sti_pilot p;
+        uint64_t none, want, got;
+        OK(sti_pilot_create(device, (sti_pilot_kind)kind, 8, &p));
+        OK(sti_pilot_hash(&p, &none));
+        OK(sti_pilot_run(device, &p));
+        OK(sti_pilot_hash(&p, &want));
+        sti_pilot_destroy(&p);
+        OK(sti_pilot_create(device, (sti_pilot_kind)kind, 8, &p));
+        run_through_dlpack(device, &p);
+        OK(sti_pilot_hash(&p, &got));
+        assert_true(got == want);
+        assert_true(got != none);
+        sti_pilot_destroy(&p);
+        stet_device_destroy(device);
+    }
+}
+
+static void what_was_imported_for_reading_is_not_written(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    foreign *f = FOREIGN(kDLInt, 32, 2);
+    f->tensor.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
+    stet_array *a = import(device, &f->tensor, true);
+    int some[2] = {1, 2};
+    FAILS(stet_array_write(a, some, sizeof some), STET_INVALID_ARGUMENT, "imported for reading and cannot be written");
+    assert_int_equal(((int *)a->data)[1], 0);
+    stet_export_def def = stet_default_export_def();
+    tensor *t;
+    def.writable = def.announced = true;
+    FAILS(stet_array_export(a, &def, &t), STET_INVALID_ARGUMENT, "imported for reading");
+    assert_null(t);
+    stet_array_destroy(a);
+    assert_int_equal(f->ended, 1);
+    free(f);
+    stet_device_destroy(device);
+}
+
+/* Blocks of lanes, with and without padding. */
+static void worlds_come_in_blocks(void **state)
+{
+    (void)state;
+    FOR_FLOAT_ISAS(isa)
+    {
+        stet_device *device = open_device(isa, 1);
+        int64_t lanes = stet_device_lanes(device);
+        stet_import_def def = stet_default_import_def();
+        def.worlds = true;
+        for (def.nworld = 0; def.nworld <= 3 * lanes + 1; ++def.nworld) {
+            foreign *f = lanes > 1 ? FOREIGN(kDLInt, 32, 3, 5, lanes) : FOREIGN(kDLInt, 32, 3, 5, 1);
+            int *data = (int *)(void *)f->data;
+            for (int k = 0; k < 15 * lanes; ++k) data[k] = k;
+            stet_array *a;
+            stet_result result = stet_array_import(device, &f->tensor, &def, &a);
+            if (def.nworld == 0 || (def.nworld > 2 * lanes && def.nworld <= 3 * lanes)) {
+                OK(result);
+                int64_t n = def.nworld ? def.nworld : 3 * lanes;
+                assert_int_equal(stet_array_shape(a)[0], n);
+                int row[5];
+                for (int64_t w = 0; w < n; ++w) {
+                    OK(stet_array_read_worlds(a, w, 1, row, sizeof row));
+                    for (int i = 0; i < 5; ++i) assert_int_equal(row[i], (w / lanes * 5 + i) * lanes + w % lanes);
+                }
+                stet_array_destroy(a);
+            } else {
+                assert_int_equal(result, STET_INVALID_ARGUMENT);
+            }
+            assert_int_equal(f->ended, 1);
+            free(f);
+        }
+        foreign *f = lanes > 1 ? FOREIGN(kDLUInt, 8, 3, 5, lanes) : FOREIGN(kDLUInt, 8, 3, 5);
+        stet_array *a;
+        def.nworld = 0;
+        FAILS(stet_array_import(device, &f->tensor, &def, &a), STET_INVALID_ARGUMENT, "holds real or int, not u8");
+        assert_int_equal(f->ended, 1);
+        free(f);
+        if (lanes > 1) {
+            f = FOREIGN(kDLInt, 32, INT64_MAX / 2, 0, lanes);
+            FAILS(stet_array_import(device, &f->tensor, &def, &a), STET_LIMIT, "blocks of worlds are too many");
+            assert_int_equal(f->ended, 1);
+            free(f);
+        }
+        stet_device_destroy(device);
+    }
+}
+
+/* Tensors of random shape, steps and offset: taken exactly if they are contiguous, and never ended twice. */
+static void random_tensors(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("dlpack");
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    int taken = 0;
+    for (int round = 0; round < 20000; ++round) {
+        int64_t shape[5], count = 1, stride = 1;
+        int ndim = (int)dice_below(&dice, 5);
+        bool contiguous = true;
+        for (int k = 0; k < ndim; ++k) count *= shape[k] = (int64_t)dice_below(&dice, 4);
+        foreign *f = make_foreign(kDLUInt, 16, ndim, shape);
+        size_t offset = dice_below(&dice, 5);
+        f->tensor.dl_tensor.byte_offset = offset;
+        if (ndim && dice_below(&dice, 2))
+            f->strides[dice_below(&dice, (size_t)ndim)] = (int64_t)dice_below(&dice, 9) - 2;
+        for (int k = ndim - 1; k >= 0; --k) {
+            contiguous = contiguous && (count == 0 || shape[k] == 1 || f->strides[k] == stride);
+            stride *= shape[k];
+        }
+        stet_import_def def = stet_default_import_def();
+        stet_array *a;
+        stet_result result = stet_array_import(device, &f->tensor, &def, &a);
+        bool fine = contiguous && (count == 0 || offset % 2 == 0);
+        assert_int_equal(result, fine ? STET_OK : STET_UNSUPPORTED);
+        taken += fine;
+        assert_int_equal(f->ended, !fine);
+        if (fine) assert_int_equal(stet_array_count(a), count);
+        stet_array_destroy(a);
+        assert_int_equal(f->ended, 1);
+        free(f);
+    }
+    assert_true(taken > 2000 && taken < 18000);
+    stet_device_destroy(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_imported_tensor_is_an_array),
+        cmocka_unit_test(every_type_that_has_one_here),
+        cmocka_unit_test(tensors_that_are_refused),
+        cmocka_unit_test(layouts_that_are_fine),
+        cmocka_unit_test(nothing_at_all_is_fine),
+        cmocka_unit_test(an_unannounced_owner_may_write_at_any_time),
+        cmocka_unit_test(kernels_take_imported_arrays),
+        cmocka_unit_test(what_was_imported_for_reading_is_not_written),
+        cmocka_unit_test(worlds_come_in_blocks),
+        cmocka_unit_test(random_tensors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+/*
+ * The null device: what is counted, what fails, and that arrays on it hold what was written, through its slots alone. The whole of stet on it
+ * is test/sim/null_test.c.
+ */
+#include "device/rig.h"
+
+#include "base/dice.h"
+#include "kernel/pilot/pilot.h"
+
+#include <stdlib.h>
+
+static stet_device *open_null(int lanes)
+{
+    stet_device_def def = stet_default_device_def();
+    def.type = STET_DEVICE_NULL;
+    def.null.lanes = lanes;
+    stet_device *device;
+    OK(stet_device_create(&def, &device));
+    return device;
+}
+
+static const int widths[] = {1, 4, 8, 16};
+#define FOR_LANES(l) for (size_t l = 0; l < sizeof widths / sizeof *widths; ++l)
+
+/* ---- making --------------------------------------------------------------------------------------------------- */
+
+static void what_it_is(void **state)
+{
+    (void)state;
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    OK(stet_device_create(&def, &device));
+    assert_int_equal(stet_device_get_type(device), STET_DEVICE_CPU); /* never picked by itself */
+    assert_int_equal(stet_device_null_calls(device, STET_SLOT_ALLOC), -1);
+    FAILS(stet_device_null_fail(device, STET_SLOT_ALLOC, 1), STET_INVALID_ARGUMENT, "null devices only, not of cpu (");
+    stet_device_destroy(device);
+
+    device = open_null(0);
+    assert_string_equal(stet_device_name(device), "null (1 lane)");
+    assert_int_equal(stet_device_get_type(device), STET_DEVICE_NULL);
+    assert_string_equal(stet_device_isa(device), "none");
+    assert_int_equal(stet_device_lanes(device), 1);
+    assert_int_equal(stet_device_threads(device), 1);
+    assert_int_equal(stet_dtype_size(device, STET_REAL), 4);
+    for (int s = 0; s < STET_SLOT_COUNT; ++s) assert_int_equal(stet_device_null_calls(device, (stet_slot)s), 0);
+    assert_int_equal(stet_device_null_calls(device, STET_SLOT_COUNT), -1);
+    assert_int_equal(stet_device_null_calls(NULL, STET_SLOT_ALLOC), -1);
+    stet_device_destroy(device);
+    device = open_null(16);
+    assert_string_equal(stet_device_name(device), "null (16 lanes)");
+    stet_device_destroy(device);
+    assert_string_equal(stet_slot_name(STET_SLOT_SYNCHRONIZE), "synchronize");
+    assert_string_equal(stet_slot_name(STET_SLOT_COUNT), "?");
+}
+
+static void what_is_refused(void **state)
+{
+    (void)state;
+    stet_device_def good = stet_default_device_def();
+    good.type = STET_DEVICE_NULL;
+    stet_device *device;
+    int64_t blocks = stet_get_memory_stats().blocks;
+#define REFUSED(part, ...)                                                                                             \
+    do {                                                                                                               \
+        stet_device_def bad = good;                                                                                    \
+        __VA_ARGS__;                                                                                                   \
+        FAILS(stet_device_create(&bad, &device), STET_INVALID_ARGUMENT, part);                                         \
+        assert_null(device);                                                                                           \
+    } while (0)
+    REFUSED("no instruction set, so 'avx2'", bad.isa = "avx2");
+    REFUSED("3 lanes; 1, 4, 8 and 16", bad.null.lanes = 3);
+    REFUSED("-1 threads", bad.threads = -1);
+    REFUSED("no slot 99", bad.null.fail_slot = (stet_slot)99);
+    REFUSED("free cannot fail", bad.null.fail_slot = STET_SLOT_FREE);
+    REFUSED("call -2 of any cannot fail", bad.null.fail_at = -2);
+    assert_int_equal(stet_get_memory_stats().blocks, blocks);
+    device = open_null(4);
+    FAILS(stet_device_null_fail(device, STET_SLOT_FREE, 1), STET_INVALID_ARGUMENT, "free cannot fail");
+    FAILS(stet_device_null_fail(NULL, STET_SLOT_COPY, 1), STET_INVALID_ARGUMENT, "not of NULL");
+    stet_device_destroy(device);
+}
+
+/* ---- counts and failures -------------------------------------------------------------------------------------- */
+
+/* One call of each slot through what uses it; the array is made and written anew. */
+static stet_result use(stet_device *device, stet_slot slot)
+{
+    stet_array *a;
+    float some[6] = {1, 2, 3, 4, 5, 6};
+    sti_pilot p;
+    stet_result result = STI_ARRAY(device, "a", STET_REAL, false, &a, 6);
+    if (slot == STET_SLOT_ALLOC || result != STET_OK) {
+        stet_array_destroy(a);
+        return result;
+    }
+    switch (slot) {
+    case STET_SLOT_UPLOAD: result = stet_array_write(a, some, sizeof some); break;
+    case STET_SLOT_DOWNLOAD: result = stet_array_read(a, some, sizeof some); break;
+    case STET_SLOT_COPY: result = device->ops->copy(device, a->data, a->data, 0); break;
+    case STET_SLOT_SYNCHRONIZE: result = device->ops->synchronize(device); break;
+    case STET_SLOT_LAUNCH:
+        result = sti_pilot_create(device, STI_PILOT_LEVEL, 2, &p);
+        if (result == STET_OK) result = sti_pilot_run(device, &p);
+        sti_pilot_destroy(&p);
+        break;
+    default: break;
+    }
+    stet_array_destroy(a);
+    return result;
+}
+
+static void calls_are_counted(void **state)
+{
+    (void)state;
+    for (int s = STET_SLOT_ALLOC; s < STET_SLOT_COUNT; ++s) {
+        stet_device *device = open_null(1);
+        stet_slot slot = (stet_slot)s;
+        for (int k = 0; k < 3; ++k) OK(use(device, slot));
+        if (slot != STET_SLOT_ALLOC && slot != STET_SLOT_FREE)
+            assert_int_equal(stet_device_null_calls(device, slot), 3);
+        int64_t allocs = stet_device_null_calls(device, STET_SLOT_ALLOC), sum = 0;
+        assert_true(allocs >= 3);
+        assert_int_equal(stet_device_null_calls(device, STET_SLOT_FREE), allocs);
+        for (int k = STET_SLOT_ALLOC; k < STET_SLOT_COUNT; ++k)
+            if (k != STET_SLOT_FREE) sum += stet_device_null_calls(device, (stet_slot)k);
+        assert_int_equal(stet_device_null_calls(device, STET_SLOT_ANY), sum);
+        stet_device_destroy(device);
+    }
+}
+
+static void the_nth_call_fails_once(void **state)
+{
+    (void)state;
+    for (int s = STET_SLOT_ALLOC; s < STET_SLOT_COUNT; ++s)
+        for (int at = 1; at <= 4; ++at) {
+            stet_slot slot = (stet_slot)s;
+            if (slot == STET_SLOT_FREE) continue;
+            stet_device *device = open_null(4);
+            int64_t blocks = stet_get_memory_stats().blocks;
+            char words[64];
+            OK(stet_device_null_fail(device, slot, at));
+            for (int k = 1; k < at; ++k) OK(use(device, slot));
+            int64_t calls = stet_device_null_calls(device, slot);
+            (void)snprintf(words, sizeof words, "null device: %s failed at its call %lld", stet_slot_name(slot),
+                           (long long)calls + 1);
+            FAILS(use(device, slot), STET_DEVICE, words);
+            assert_int_equal(stet_get_memory_stats().blocks, blocks);
+            for (int k = 0; k < 3; ++k) OK(use(device, slot));
+            stet_device_destroy(device);
+        }
+}
+
+static void a_failure_can_be_taken_back_and_any_slot_can_be_the_one(void **state)
+{
+    (void)state;
+    stet_device *device = open_null(1);
+    OK(stet_device_null_fail(device, STET_SLOT_UPLOAD, 1));
+    OK(stet_device_null_fail(device, STET_SLOT_UPLOAD, 0));
+    OK(use(device, STET_SLOT_UPLOAD));
+    OK(stet_device_null_fail(device, STET_SLOT_ANY, 2)); /* alloc, then upload */
+    FAILS(use(device, STET_SLOT_UPLOAD), STET_DEVICE, "upload failed at its call 2");
+    OK(use(device, STET_SLOT_UPLOAD));
+    stet_device_destroy(device);
+
+    stet_device_def def = stet_default_device_def();
+    def.type = STET_DEVICE_NULL;
+    def.null.fail_slot = STET_SLOT_ALLOC;
+    def.null.fail_at = 1;
+    OK(stet_device_create(&def, &device));
+    FAILS(use(device, STET_SLOT_ALLOC), STET_DEVICE, "alloc failed at its call 1");
+    stet_device_destroy(device);
+}
+
+static void what_fails_changes_nothing(void **state)
+{
+    (void)state;
+    FOR_LANES(l)
+    {
+        stet_device *device = open_null(widths[l]);
+        stet_array *a;
+        int ones[35], twos[35], back[35];
+        for (int k = 0; k < 35; ++k) ones[k] = 1, twos[k] = 2;
+        OK(STI_ARRAY(device, "a", STET_INT, true, &a, 5, 7));
+        OK(stet_array_write(a, ones, sizeof ones));
+        uint64_t generation = stet_array_generation(a);
+        OK(stet_device_null_fail(device, STET_SLOT_UPLOAD, 1));
+        FAILS(stet_array_write(a, twos, sizeof twos), STET_DEVICE, "upload");
+        if (widths[l] > 1) { /* some lanes of a block: it is fetched first */
+            OK(stet_device_null_fail(device, STET_SLOT_DOWNLOAD, 1));
+            FAILS(stet_array_write_worlds(a, 1, 2, twos, 14 * sizeof *twos), STET_DEVICE, "download");
+        }
+        assert_int_equal(stet_array_generation(a), generation);
+        OK(stet_array_read(a, back, sizeof back));
+        assert_memory_equal(back, ones, sizeof ones);
+        OK(stet_device_null_fail(device, STET_SLOT_DOWNLOAD, 1));
+        FAILS(stet_array_read(a, back, sizeof back), STET_DEVICE, "download");
+        const void *host;
+        OK(stet_device_null_fail(device, STET_SLOT_DOWNLOAD, 1));
+        FAILS(stet_array_host(a, &host), STET_DEVICE, "download");
+        assert_null(host);
+        OK(stet_array_host(a, &host));
+        assert_memory_equal(host, ones, sizeof ones);
+        stet_array_destroy(a);
+        stet_device_destroy(device);
+    }
+}
+
+/* ---- content -------------------------------------------------------------------------------------------------- */
+
+/* Writes and reads of random ranges, against a plain copy; and the hash is that of the CPU. */
+static void arrays_hold_what_was_written(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("null");
+    FOR_LANES(l)
+    for (int round = 0; round < 60; ++round) {
+        stet_device *device = open_null(widths[l]), *cpu = open_device(STI_ISA_portable, 1);
+        int64_t nworld = (int64_t)dice_below(&dice, 40) + 1, nitem = (int64_t)dice_below(&dice, 5) + 1;
+        bool worlds = dice_below(&dice, 4) > 0;
+        size_t row = (size_t)nitem * sizeof(int);
+        int *copy = calloc((size_t)nworld, row), *some = calloc((size_t)nworld, row);
+        stet_array *a, *b;
+        uint64_t ours, theirs;
+        OK(STI_ARRAY(device, "a", STET_INT, worlds, &a, nworld, nitem));
+        OK(STI_ARRAY(cpu, "b", STET_INT, worlds, &b, nworld, nitem));
+        for (int k = 0; k < 20; ++k) {
+            int64_t first = (int64_t)dice_below(&dice, (size_t)nworld + 1);
+            int64_t n = (int64_t)dice_below(&dice, (size_t)(nworld - first) + 1);
+            size_t size = (size_t)n * row;
+            for (int64_t i = 0; i < n * nitem; ++i) some[i] = (int)dice_next(&dice);
+            if (dice_below(&dice, 2)) {
+                OK(stet_array_write_worlds(a, first, n, some, size));
+                if (n > 0) memcpy(copy + first * nitem, some, size);
+            }
+            OK(stet_array_read_worlds(a, first, n, some, size));
+            assert_memory_equal(some, copy + first * nitem, size);
+        }
+        OK(stet_array_write(b, copy, (size_t)nworld * row));
+        OK(stet_array_hash(a, &ours));
+        OK(stet_array_hash(b, &theirs));
+        assert_true(ours == theirs);
+        stet_array_destroy(a);
+        stet_array_destroy(b);
+        free(copy);
+        free(some);
+        stet_device_destroy(device);
+        stet_device_destroy(cpu);
+    }
+}
+
+/* Lanes of the last block that are no world's keep what they held, as on the CPU. */
+static void padding_stays(void **state)
+{
+    (void)state;
+    stet_device *device = open_null(4);
+    stet_array *a;
+    int rows[6] = {1, 2, 3, 4, 5, 6};
+    OK(STI_ARRAY(device, "a", STET_INT, true, &a, 6, 1));
+    ((int *)a->data)[7] = 77;
+    OK(stet_array_write(a, rows, sizeof rows));
+    assert_int_equal(((int *)a->data)[7], 77);
+    assert_int_equal(((int *)a->data)[5], 6);
+    assert_int_equal(stet_device_null_calls(device, STET_SLOT_DOWNLOAD), 1);
+    OK(stet_array_write_worlds(a, 0, 4, rows, 4 * sizeof *rows)); /* a whole block need not be fetched */
+    assert_int_equal(stet_device_null_calls(device, STET_SLOT_DOWNLOAD), 1);
+    stet_array_destroy(a);
+    stet_device_destroy(device);
+}
+
+static void launches_run_nothing(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < STI_PILOT_COUNT; ++kind) {
+        stet_device *device = open_null(8);
+        sti_pilot p;
+        OK(sti_pilot_create(device, (sti_pilot_kind)kind, 16, &p));
+        uint64_t before, after, generation = stet_array_generation(p.output[0]);
+        OK(stet_array_hash(p.output[0], &before));
+        OK(sti_pilot_run(device, &p));
+        OK(stet_array_hash(p.output[0], &after));
+        assert_true(before == after);
+        assert_true(stet_array_generation(p.output[0]) > generation); /* to stet it was written */
+        assert_int_equal(stet_device_null_calls(device, STET_SLOT_LAUNCH), 1);
+        sti_pilot_destroy(&p);
+        stet_device_destroy(device);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_it_is),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(calls_are_counted),
+        cmocka_unit_test(the_nth_call_fails_once),
+        cmocka_unit_test(a_failure_can_be_taken_back_and_any_slot_can_be_the_one),
+        cmocka_unit_test(what_fails_changes_nothing),
+        cmocka_unit_test(arrays_hold_what_was_written),
+        cmocka_unit_test(padding_stays),
+        cmocka_unit_test(launches_run_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,372 @@
+/*
+ * Blocks of arguments: what is uploaded and when, to the byte, and what the kernel sees.
+ */
+#include "kernel/faulty.h"
+
+#include "base/dice.h"
+#include "base/failing.h"
+#include "kernel/args.h"
+
+enum { SIXTEEN = 16, BYTES = 256 }; /* 16 slots are 256 bytes */
+
+#define ROW(device) (counters_of(device).mechanism[STET_MECH_args])
+#define REASON(device, name) (counters_of(device).reason[STET_REASON_args_##name])
+
+/* Slots as launches make them: all bytes set on purpose. */
+static void fill(sti_slot *slots, int n, int64_t first)
+{
+    memset(slots, 0, sizeof *slots * (size_t)n);
+    for (int i = 0; i < n; ++i) slots[i].i = first + i;
+}
+
+static const sti_slot *put(stet_device *device, sti_args *site, const sti_slot *slots, int n)
+{
+    const sti_slot *block;
+    OK(sti_args_put(device, site, "k_x", slots, n, &block));
+    assert_memory_equal(block, slots, sizeof *slots * (size_t)n);
+    for (int i = n; n > 0 && i < site->capacity; ++i) /* A2 */
+        assert_true(block[i].i == 0 && block[i].n == 0);
+    return block;
+}
+
+/* ---- what is uploaded ------------------------------------------------------------------------------------------ */
+
+static void equal_bytes_are_uploaded_once(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    sti_args site = {0};
+    sti_slot slots[SIXTEEN];
+    fill(slots, SIXTEEN, 100);
+    for (int i = 0; i < 10; ++i) put(device, &site, slots, SIXTEEN);
+    assert_int_equal(faulty.uploads, 1);
+    assert_int_equal(ROW(device).misses, 1);
+    assert_int_equal(ROW(device).done_bytes, BYTES);
+    assert_int_equal(ROW(device).hits, 9);
+    assert_int_equal(ROW(device).saved_bytes, 9 * BYTES);
+    assert_int_equal(ROW(device).held_bytes, BYTES);
+    assert_int_equal(REASON(device, first), 1);
+    slots[7].i ^= INT64_MIN; /* one bit */
+    put(device, &site, slots, SIXTEEN);
+    slots[7].n = 1;
+    put(device, &site, slots, SIXTEEN);
+    put(device, &site, slots, SIXTEEN);
+    assert_int_equal(faulty.uploads, 3);
+    assert_int_equal(REASON(device, changed), 2);
+    assert_int_equal(ROW(device).done_bytes, 3 * BYTES);
+    assert_int_equal(counters_of(device).bytes_copied, 3 * BYTES);
+    sti_args_free(device, &site);
+    assert_int_equal(ROW(device).held_bytes, 0);
+    stet_device_destroy(device);
+}
+
+static void switched_off_each_launch_uploads(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    sti_args site = {0};
+    sti_slot slots[SIXTEEN];
+    fill(slots, SIXTEEN, 5);
+    set_options(device, 1u << STET_MECH_args, false, false);
+    for (int i = 0; i < 10; ++i) put(device, &site, slots, SIXTEEN);
+    assert_int_equal(faulty.uploads, 10);
+    assert_int_equal(ROW(device).misses, 10);
+    assert_int_equal(ROW(device).hits, 0);
+    assert_int_equal(ROW(device).done_bytes, 10 * BYTES);
+    assert_int_equal(REASON(device, disabled), 10);
+    set_options(device, 0, false, false);
+    put(device, &site, slots, SIXTEEN); /* the shadow was kept up to date all the same */
+    assert_int_equal(ROW(device).hits, 1);
+    sti_args_free(device, &site);
+    stet_device_destroy(device);
+}
+
+static void a_block_that_grows_starts_empty(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    sti_args site = {0};
+    sti_slot slots[SIXTEEN];
+    fill(slots, SIXTEEN, 1);
+    const sti_slot *small = put(device, &site, slots, 3);
+    assert_int_equal(site.capacity, 4); /* whole lines */
+    const sti_slot *large = put(device, &site, slots, SIXTEEN);
+    assert_ptr_not_equal(small, large);
+    assert_int_equal(REASON(device, first), 1);
+    assert_int_equal(REASON(device, grown), 1);
+    assert_int_equal(ROW(device).done_bytes, 3 * 16 + BYTES);
+    assert_int_equal(ROW(device).held_bytes, BYTES);
+    put(device, &site, slots, 3); /* fewer: the rest is zero again, which is written, too */
+    assert_int_equal(REASON(device, changed), 1);
+    assert_int_equal(ROW(device).done_bytes, 3 * 16 + 2 * BYTES);
+    put(device, &site, slots, 3);
+    assert_int_equal(ROW(device).hits, 1);
+    assert_int_equal(ROW(device).saved_bytes, 3 * 16);
+    assert_non_null(put(device, &site, slots, 0)); /* a kernel without arguments: nothing to upload, nothing to count */
+    assert_int_equal(ROW(device).hits + ROW(device).misses, 4);
+    sti_args_free(device, &site);
+    stet_device_destroy(device);
+}
+
+static void random_arguments_always_arrive(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("random_arguments_always_arrive");
+    stet_device *device = open_faulty();
+    for (int round = 0; round < 20; ++round) {
+        sti_args site = {0};
+        for (int i = 0; i < 300; ++i) {
+            sti_slot slots[STI_MAX_PARAMS];
+            fill(slots, STI_MAX_PARAMS, (int64_t)dice_below(&dice, 3));
+            set_options(device, dice_below(&dice, 8) == 0 ? 1u << STET_MECH_args : 0, false, dice_below(&dice, 4) == 0);
+            if (dice_below(&dice, 20) == 0) sti_args_mark_written(&site);
+            if (dice_below(&dice, 20) == 0) faulty.fail_upload = 1;
+            int n = (int)dice_below(&dice, STI_MAX_PARAMS + 1);
+            const sti_slot *block;
+            if (faulty.fail_upload && sti_args_put(device, &site, "k_x", slots, n, &block) == STET_DEVICE) continue;
+            faulty.fail_upload = 0;
+            put(device, &site, slots, n);
+        }
+        sti_args_free(device, &site);
+    }
+    assert_int_equal(ROW(device).held_bytes, 0);
+    stet_device_destroy(device);
+}
+
+/* ---- known failures -------------------------------------------------------------------------------------------- */
+
+static void kf12_a_kernel_that_writes_its_block_is_found_by_the_audit(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    sti_args site = {0};
+    sti_slot slots[SIXTEEN];
+    const sti_slot *block;
+    fill(slots, SIXTEEN, 9);
+    set_options(device, 0, false, true);
+    put(device, &site, slots, SIXTEEN);
+    put(device, &site, slots, SIXTEEN);
+    assert_int_equal(ROW(device).hits, 1);
+    site.block[3].i++;
+    FAILS(sti_args_put(device, &site, "k_x", slots, SIXTEEN, &block), STET_AUDIT,
+          "args: kernel k_x: its block of arguments changed at byte 48");
+    put(device, &site, slots, SIXTEEN); /* made good */
+    assert_int_equal(REASON(device, unknown), 1);
+    set_options(device, 0, false, false);
+    site.block[15].n = 77; /* announced, no audit is needed */
+    sti_args_mark_written(&site);
+    put(device, &site, slots, SIXTEEN);
+    assert_int_equal(REASON(device, unknown), 2);
+    sti_args_free(device, &site);
+    stet_device_destroy(device);
+}
+
+static void kf13_the_shadow_does_not_believe_an_upload_that_failed(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    sti_args site = {0};
+    sti_slot old[SIXTEEN], new[SIXTEEN];
+    const sti_slot *block;
+    fill(old, SIXTEEN, 1);
+    fill(new, SIXTEEN, 1000);
+    put(device, &site, old, SIXTEEN);
+    for (int again = 0; again < 2; ++again) {
+        faulty.fail_upload = 1;
+        FAILS(sti_args_put(device, &site, "k_x", new, SIXTEEN, &block), STET_DEVICE, "made to fail");
+        assert_int_equal(ROW(device).misses, 1 + 2 * again);
+        put(device, &site, again ? old : new, SIXTEEN); /* neither is taken for what the block holds */
+        put(device, &site, old, SIXTEEN);
+    }
+    assert_int_equal(REASON(device, unknown), 2);
+    assert_int_equal(ROW(device).hits, 1);
+    sti_args_free(device, &site);
+    stet_device_destroy(device);
+}
+
+static sti_slot seen[3];
+static int calls;
+
+static void look(const sti_slot *slots, int64_t begin, int64_t end)
+{
+    (void)begin;
+    (void)end;
+    calls++;
+    memcpy(seen, slots, sizeof seen);
+}
+
+static void soil_the_stack(int with)
+{
+    volatile unsigned char soil[4096];
+    for (size_t i = 0; i < sizeof soil; ++i) soil[i] = (unsigned char)with;
+}
+
+static void kf14_unused_bytes_are_zero(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    stet_array *a;
+    sti_args site = {0};
+    test_kernel k;
+    make_kernel(&k, "item_kernel void k_x(int n, ureal h, ureal *a)", look);
+    OK(STI_ARRAY(device, "a", STET_REAL, false, &a, 3));
+    for (int i = 0; i < 8; ++i) {
+        soil_the_stack(31 * i + 1);
+        OK(STI_LAUNCH_AT(&site, k.kernel, device, 1, sti_arg_int(-5), sti_arg_real(0.25), sti_arg_array(a)));
+        assert_true(seen[0].i == -5 && seen[1].f == 0.25 && seen[2].p == a->data);
+        for (int s = 0; s < 3; ++s) assert_int_equal(seen[s].n, 0);
+    }
+    assert_int_equal(ROW(device).misses, 1); /* equal arguments never look different */
+    assert_int_equal(ROW(device).hits, 7);
+    assert_int_equal(ROW(device).done_bytes, 3 * 16);
+    assert_int_equal(stet_array_generation(a), 9);
+    sti_args_free(device, &site);
+    stet_array_destroy(a);
+    stet_device_destroy(device);
+}
+
+static struct inner {
+    stet_device *device;
+    sti_args *site;
+    const sti_kernel *kernel;
+    int depth;
+    stet_result result;
+    int64_t before[4], after[4];
+} inner;
+
+/* Launches itself, twice, through the same site, and reads its own arguments before and after. */
+static void recurse(const sti_slot *slots, int64_t begin, int64_t end)
+{
+    (void)begin;
+    (void)end;
+    int depth = inner.depth++;
+    inner.before[depth] = slots[0].i;
+    if (depth < 3) {
+        const sti_arg deeper[] = {sti_arg_int(slots[0].i * 10)};
+        inner.result = sti_launch_at(inner.site, inner.device, inner.kernel, 1, deeper, 1);
+    }
+    inner.after[depth] = slots[0].i;
+}
+
+static void kf15_a_launch_from_inside_a_launch_leaves_its_block_alone(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    sti_args site = {0};
+    test_kernel k;
+    make_kernel(&k, "item_kernel void k_x(int n)", recurse);
+    inner = (struct inner){device, &site, &k.kernel, 0, STET_OK, {0}, {0}};
+    OK(STI_LAUNCH_AT(&site, k.kernel, device, 1, sti_arg_int(7)));
+    OK(inner.result);
+    for (int d = 0, n = 7; d < 4; ++d, n *= 10) {
+        assert_int_equal(inner.before[d], n);
+        assert_int_equal(inner.after[d], n);
+    }
+    assert_int_equal(REASON(device, running), 3);
+    assert_int_equal(ROW(device).fallbacks, 3);
+    assert_int_equal(ROW(device).misses, 1);
+    assert_int_equal(counters_of(device).launches, 4);
+    inner.depth = 0;
+    set_options(device, 0, true, false); /* a fallback is an error: of the inner launch, not of the outer */
+    OK(STI_LAUNCH_AT(&site, k.kernel, device, 1, sti_arg_int(7)));
+    assert_int_equal(inner.result, STET_STRICT);
+    assert_int_equal(inner.depth, 1);
+    assert_int_equal(ROW(device).hits, 1);
+    sti_args_free(device, &site);
+    stet_device_destroy(device);
+}
+
+static stet_result launch_with(stet_device *device, sti_args *site, const sti_kernel *k, int64_t n)
+{
+    const sti_arg args[] = {sti_arg_int(n), sti_arg_int(2 * n), sti_arg_int(3 * n)};
+    return sti_launch_at(site, device, k, 1, args, 3);
+}
+
+/* Uploads happen only when the launch does: by then the caller's stack is something else. */
+static void kf16_what_an_upload_reads_lives_on(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    sti_args site = {0};
+    test_kernel k;
+    make_kernel(&k, "item_kernel void k_x(int n, int m, int l)", look);
+    faulty.late = true;
+    for (int64_t n = 1; n < 20; ++n) {
+        sti_slot slots[3];
+        const sti_slot *block;
+        fill(slots, 3, 50 * n);
+        OK(sti_args_put(device, &site, "k_x", slots, 3, &block));
+        fill(slots, 3, -1); /* the caller's slots are gone */
+        assert_int_equal(faulty.nwaiting, 1);
+        assert_ptr_not_equal(faulty.waiting[0].from, slots);
+        OK(faulty.ops.launch(device, k.kernel.call, block, 3, 1));
+        assert_int_equal(seen[0].i, 50 * n);
+        assert_int_equal(seen[2].i, 50 * n + 2);
+        OK(launch_with(device, &site, &k.kernel, n));
+        assert_int_equal(seen[2].i, 3 * n);
+    }
+    sti_args_free(device, &site);
+    stet_device_destroy(device);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+static void nothing_is_allocated_once_the_block_exists(void **state)
+{
+    (void)state;
+    stet_device *device = open_faulty();
+    sti_args site = {0};
+    test_kernel k;
+    make_kernel(&k, "item_kernel void k_x(int n, int m, int l)", look);
+    OK(launch_with(device, &site, &k.kernel, 1));
+    int64_t before = stet_get_memory_stats().allocations;
+    for (int64_t n = 1; n < 100; ++n) OK(launch_with(device, &site, &k.kernel, n / 3));
+    assert_int_equal(stet_get_memory_stats().allocations, before);
+    sti_args_free(device, &site);
+    stet_device_destroy(device);
+}
+
+static stet_result put_and_grow(void)
+{
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    sti_args site = {0};
+    sti_slot slots[SIXTEEN];
+    const sti_slot *block;
+    fill(slots, SIXTEEN, 1);
+    STI_TRY(stet_device_create(&def, &device));
+    set_options(device, 0, false, true);
+    stet_result result = STET_OK;
+    for (int n = 3; n <= SIXTEEN && result == STET_OK; n += 13)
+        for (int again = 0; again < 2 && result == STET_OK; ++again)
+            result = sti_args_put(device, &site, "k_x", slots, n, &block);
+    if (site.block) assert_int_equal(site.block[2].i, 3); /* what could not grow is as it was */
+    sti_args_free(device, &site);
+    assert_int_equal(ROW(device).held_bytes, 0);
+    stet_device_destroy(device);
+    return result;
+}
+
+static void the_nth_allocation_fails(void **state)
+{
+    (void)state;
+    assert_true(fail_each_allocation(put_and_grow, false) >= 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_bytes_are_uploaded_once),
+        cmocka_unit_test(switched_off_each_launch_uploads),
+        cmocka_unit_test(a_block_that_grows_starts_empty),
+        cmocka_unit_test(random_arguments_always_arrive),
+        cmocka_unit_test(kf12_a_kernel_that_writes_its_block_is_found_by_the_audit),
+        cmocka_unit_test(kf13_the_shadow_does_not_believe_an_upload_that_failed),
+        cmocka_unit_test(kf14_unused_bytes_are_zero),
+        cmocka_unit_test(kf15_a_launch_from_inside_a_launch_leaves_its_block_alone),
+        cmocka_unit_test(kf16_what_an_upload_reads_lives_on),
+        cmocka_unit_test(nothing_is_allocated_once_the_block_exists),
+        cmocka_unit_test(the_nth_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+/* The random program's two sims: how they are made, what they share, and the switches. */
+#include "sim/program.h"
+
+#include "device/isa.h"
+
+#include <stdlib.h>
+
+/* A mesh, a ball, a mocap body, an actuator with a state; cameras and a light that follow and aim. */
+static const char zoo[] =
+    "<mujoco><option timestep='0.005'/><asset><mesh name='wedge' vertex='0 0 0  .4 0 0  0 .4 0  0 0 .4  .3 .3 .3'/>"
+    "<material name='red' rgba='.8 .2 .1 1' specular='.4'/></asset>"
+    "<worldbody><light pos='0 0 3'/><geom type='plane' size='3 3 .1' rgba='.3 .4 .5 1'/>"
+    "<camera name='wide' pos='0 -3 1.5' xyaxes='1 0 0 0 .4 1'/>"
+    "<camera name='aim' mode='targetbody' target='ball' pos='2 -2 2'/>"
+    "<body name='post' pos='-.5 .2 0'><geom type='box' size='.1 .1 .2' rgba='.2 .7 .3 1'/><site name='top' pos='0 0 "
+    ".2'/></body>"
+    "<body name='arm' pos='0 0 .6'><joint name='hinge' axis='0 1 0' damping='.1'/>"
+    "<geom type='mesh' mesh='wedge' material='red' mass='1'/>"
+    "<camera name='chase' mode='trackcom' pos='0 -2 .5' xyaxes='1 0 0 0 .2 1'/><light mode='track' pos='0 0 2'/>"
+    "<body name='slider' pos='.4 0 .1'><joint name='slide' type='slide' axis='1 0 0' range='-.3 .3' limited='true'/>"
+    "<geom type='capsule' size='.05 .2' mass='.3'/><site name='tip' pos='.1 0 0'/></body></body>"
+    "<body name='ball' pos='.7 .3 .8'><freejoint/><geom size='.15' rgba='.9 .8 .2 1'/></body>"
+    "<body name='hand' mocap='true' pos='-.4 -.5 .7'><geom type='ellipsoid' size='.1 .15 .2' contype='0' "
+    "conaffinity='0'/>"
+    "<camera name='palm' pos='0 -.6 0' xyaxes='1 0 0 0 0 1'/></body></worldbody>"
+    "<actuator><motor joint='hinge' ctrlrange='-1 1' ctrllimited='true'/>"
+    "<general joint='slide' dyntype='filter' dynprm='.1' gainprm='2'/></actuator>"
+    "<sensor><jointpos joint='hinge'/><framepos objtype='body' objname='ball'/><framepos objtype='site' "
+    "objname='tip'/></sensor>"
+    "<keyframe><key name='up' qpos='.4 .1 .5 0 1.2 1 0 0 0' ctrl='.2 -.1' mpos='0 -.6 .9'/><key name='down' qpos='-1 0 "
+    ".7 .3 .2 .8 .6 0 "
+    "0'/></keyframe></mujoco>";
+
+/* No joint, no camera, no actuator: nothing moves but what is written. */
+static const char rocks[] =
+    "<mujoco><worldbody><light pos='0 0 3'/><geom type='plane' size='2 2 .1' rgba='.3 .3 .3 1'/>"
+    "<body name='rock' pos='.2 0 .3'><geom type='cylinder' size='.2 .3' rgba='.6 .4 .2 1'/>"
+    "<body name='moss' pos='0 0 .35'><geom size='.1' rgba='.1 .6 .2 1'/></body></body></worldbody></mujoco>";
+
+/* ---- making ------------------------------------------------------------------------------------------------------- */
+
+static bool exists(const char *isa)
+{
+    stet_device_def def = stet_default_device_def();
+    stet_device *device = NULL;
+    def.isa = isa;
+    def.threads = 1;
+    stet_result result = stet_device_create(&def, &device);
+    stet_device_destroy(device);
+    return result == STET_OK;
+}
+
+static const char *pick_isa(program *p)
+{
+    static const char *const isas[] = {"w1", "portable", "avx2", "avx512"};
+    if (p->f64) return "f64";
+    const char *isa = isas[roll(p, 4)];
+    return exists(isa) ? isa : "w1";
+}
+
+static uint32_t random_outputs(program *p)
+{
+    uint32_t outputs = 0;
+    while (!outputs)
+        for (int o = 0; o < STET_OUTPUT_COUNT; ++o) outputs |= (uint32_t)once_in(p, 4) << o;
+    return outputs;
+}
+
+static stet_sim_def random_def(program *p, const char *const **cameras)
+{
+    static const char *const all[] = {"all"}, *const none[] = {"free"};
+    stet_sim_def def = stet_default_sim_def();
+    int which = roll(p, 3);
+    def.nworld = p->nworld = 1 + roll(p, 5);
+    def.physics = p->external ? STET_PHYSICS_EXTERNAL : STET_PHYSICS_MUJOCO;
+    def.seed = dice_next(&p->dice);
+    def.width = 8 + roll(p, 13);
+    def.height = 6 + roll(p, 4);
+    def.outputs = random_outputs(p);
+    *cameras = which == 0 ? all : which == 1 ? none : NULL;
+    def.cameras = *cameras;
+    def.ncamera = *cameras != NULL;
+    return def;
+}
+
+static void open_gallery(program *p, int depth)
+{
+    const stet_sim *sim = p->sim[SUBJECT];
+    size_t bytes[MOST_ITEMS];
+    int n = 0;
+    for (int c = 0; c < sim->ncamera; ++c)
+        for (int o = 0; o < STET_OUTPUT_COUNT; ++o)
+            if (sim->outputs >> o & 1u) {
+                CHECK(p, n < MOST_ITEMS, "more pictures than the test has room for");
+                bytes[n++] = stet_sim_output_bytes(sim, c, (stet_output)o);
+            }
+    gallery_open(p, &p->shown, depth, bytes, n);
+}
+
+/* Prims that the sim added itself. */
+static void list_added(program *p)
+{
+    p->nadded = 0;
+    for (int c = 0; c < stet_sim_ncamera(p->sim[SUBJECT]); ++c) {
+        int prim = stet_sim_camera(p->sim[SUBJECT], c)->prim;
+        if (prim >= model_prims(p)) p->added[p->nadded++] = (added_prim){.prim = prim, .keep = true};
+    }
+}
+
+void program_open(program *p)
+{
+    const char *const *cameras;
+    int flight = 0;
+    p->scene = roll(p, SCENES);
+    p->external = once_in(p, 3);
+    p->f64 = once_in(p, 8);
+    p->keeps_poses = once_in(p, 3);
+    p->keeps_tree = once_in(p, 3);
+    p->saved = false;
+    stet_sim_def def = random_def(p, &cameras);
+    say(p, "open: scene %d, %lld worlds, physics %s, %d x %d, outputs %x, cameras %s", p->scene, (long long)p->nworld,
+        stet_physics_name(def.physics), def.width, def.height, def.outputs, cameras ? cameras[0] : "first");
+    for (int i = 0; i < 2; ++i) {
+        def.device.isa = pick_isa(p);
+        def.device.threads = once_in(p, 6) ? 2 : 1;
+        def.device.mechanisms = (stet_mechanism_options){.audit = true};
+        if (i == TWIN) def.device.mechanisms = (stet_mechanism_options){.disabled = (1u << STET_MECH_COUNT) - 1};
+        def.frames_in_flight = 1 + roll(p, 3);
+        if (i == SUBJECT) flight = def.frames_in_flight;
+        say(p, ", %s", def.device.isa);
+        must(p, i, stet_sim_create(p->model[p->scene], &def, &p->sim[i]), "stet_sim_create");
+    }
+    list_added(p);
+    open_gallery(p, flight);
+}
+
+void program_close(program *p)
+{
+    own_close(p);
+    gallery_close(&p->shown);
+    drop_snapshots(p);
+    drop_exports(p);
+    for (int i = 0; i < 2; ++i) {
+        stet_sim_destroy(p->sim[i]);
+        p->sim[i] = NULL;
+    }
+    p->nheld = 0;
+}
+
+void op_anew(program *p)
+{
+    say(p, "anew; ");
+    program_close(p);
+    program_open(p);
+}
+
+/* ---- switches ----------------------------------------------------------------------------------------------------- */
+
+void op_mechanisms(program *p)
+{
+    uint32_t some = (uint32_t)dice_next(&p->dice) & (uint32_t)dice_next(&p->dice) & ((1u << STET_MECH_COUNT) - 1);
+    stet_mechanism_options options = {
+        .disabled = once_in(p, 2) ? 0 : some, .strict = once_in(p, 3), .audit = !once_in(p, 4)};
+    say(p, "mechanisms: %x off, audit %s%s", options.disabled, options.audit ? "on" : "off",
+        options.strict ? ", strict" : "");
+    must(p, SUBJECT, stet_device_set_mechanisms(device_of(p, SUBJECT), &options), "stet_device_set_mechanisms");
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------- */
+
+void program_models(program *p)
+{
+    p->model[0] = rig_model("cartpole.xml");
+    p->model[1] = rig_model(zoo);
+    p->model[2] = rig_model(rocks);
+}
