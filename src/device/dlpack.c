@@ -171,16 +171,16 @@ static stet_result find_type(const stet_device *device, const char *name, DLData
             *out = types[k].dtype;
             return STET_OK;
         }
-    char code[16];
+    char what[40];
     if (type.code < sizeof codes / sizeof *codes)
-        (void)snprintf(code, sizeof code, "%s", codes[type.code]);
+        (void)snprintf(what, sizeof what, "%s%d", codes[type.code], type.bits);
     else
-        (void)snprintf(code, sizeof code, "code %d of ", type.code);
+        (void)snprintf(what, sizeof what, "of code %d and %d bits", type.code, type.bits);
     return sti_error(
         STET_UNSUPPORTED,
-        "tensor %s: elements are %s%d; this device knows float%d, float16, int32, int64, uint32, uint16, uint8 and "
-        "bool; convert it first",
-        name, code, type.bits, (int)device->real_size * 8);
+        "tensor %s: elements are %s; this device knows float%d, float16, int32, int64, uint32, uint16, uint8 and bool; "
+        "convert it first",
+        name, what, (int)device->real_size * 8);
 }
 
 /* Bytes from the shape. */

@@ -58,7 +58,7 @@ static void every_type_that_has_one_here(void **state)
             stet_array *a;
             int known = -1;
             for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
-                if (types[k].code == code && types[k].bits == bits) known = types[k].dtype;
+                if (types[k].code == code && types[k].bits == bits) known = (int)types[k].dtype;
             if (code == kDLFloat && bits == (isa == STI_ISA_f64 ? 32 : 64)) known = -1;
             if (known < 0) {
                 FAILS(stet_array_import(device, &f->tensor, &def, &a), STET_UNSUPPORTED, "convert it first");
@@ -75,25 +75,25 @@ static void every_type_that_has_one_here(void **state)
 }
 
 /* Each is refused in one sentence, and its tensor is ended once. */
-static void tensors_that_are_refused(void **state)
-{
-    (void)state;
-    stet_device *device = open_device(STI_ISA_portable, 1);
-    int64_t before = blocks();
-    stet_import_def good = stet_default_import_def();
-    stet_array *a;
 #define REFUSED(result, part, ...)                                                                                     \
     do {                                                                                                               \
         foreign *f = FOREIGN(kDLInt, 32, 4, 3);                                                                        \
         DLTensor *d = &f->tensor.dl_tensor;                                                                            \
-        stet_import_def def = good;                                                                                    \
+        stet_import_def def = stet_default_import_def();                                                               \
+        stet_array *refused;                                                                                           \
         (void)d;                                                                                                       \
         __VA_ARGS__;                                                                                                   \
-        FAILS(stet_array_import(device, &f->tensor, &def, &a), result, part);                                          \
-        assert_null(a);                                                                                                \
+        FAILS(stet_array_import(device, &f->tensor, &def, &refused), result, part);                                    \
+        assert_null(refused);                                                                                          \
         assert_int_equal(f->ended, 1);                                                                                 \
         free(f);                                                                                                       \
     } while (0)
+
+static void kinds_that_are_refused(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    int64_t before = blocks();
     REFUSED(STET_INVALID_ARGUMENT, "stet_default_import_def", def.cookie = 0);
     REFUSED(STET_UNSUPPORTED, "DLPack version 2.0; version 1", f->tensor.version.major = 2);
     REFUSED(STET_UNSUPPORTED, "DLPack version 0.8", f->tensor.version = (DLPackVersion){0, 8});
@@ -102,11 +102,20 @@ static void tensors_that_are_refused(void **state)
     REFUSED(STET_UNSUPPORTED, "elements of 4 lanes", d->dtype.lanes = 4);
     REFUSED(STET_UNSUPPORTED, "elements of 0 lanes", d->dtype.lanes = 0);
     REFUSED(STET_UNSUPPORTED, "elements are bfloat16; this device knows float32", d->dtype = (DLDataType){4, 16, 1});
-    REFUSED(STET_UNSUPPORTED, "elements are code 77 of 8", d->dtype = (DLDataType){77, 8, 1});
+    REFUSED(STET_UNSUPPORTED, "elements are of code 77 and 8 bits", d->dtype = (DLDataType){77, 8, 1});
     REFUSED(STET_UNSUPPORTED, "7 dimensions; at most 6", d->ndim = 7);
     REFUSED(STET_UNSUPPORTED, "-1 dimensions", d->ndim = -1);
     REFUSED(STET_INVALID_ARGUMENT, "shape is NULL", d->shape = NULL);
     REFUSED(STET_INVALID_ARGUMENT, "dimension 1 is -3", f->shape[1] = -3);
+    assert_int_equal(blocks(), before);
+    stet_device_destroy(device);
+}
+
+static void layouts_that_are_refused(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    int64_t before = blocks();
     REFUSED(STET_LIMIT, "more than this machine can address", f->shape[0] = INT64_MAX);
     REFUSED(STET_LIMIT, "more than can be addressed", f->shape[0] = INT64_MAX / 12);
     REFUSED(STET_UNSUPPORTED, "the stride of dimension 0 is 4, not 3", f->strides[0] = 4);
@@ -121,7 +130,17 @@ static void tensors_that_are_refused(void **state)
     REFUSED(STET_INVALID_ARGUMENT, "nworld is 4, but it is not to be an array of worlds", def.nworld = 4);
     REFUSED(STET_INVALID_ARGUMENT, "lie as [block][item][4] on cpu (portable", def.worlds = true);
     REFUSED(STET_UNSUPPORTED, "not aligned to 16 bytes", def.worlds = true, d->data = f->data + 4);
-#undef REFUSED
+    assert_int_equal(blocks(), before);
+    stet_device_destroy(device);
+}
+
+static void what_is_not_given_is_refused(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    int64_t before = blocks();
+    stet_import_def good = stet_default_import_def();
+    stet_array *a;
     foreign *f = FOREIGN(kDLInt, 32, 1);
     FAILS(stet_array_import(NULL, &f->tensor, &good, &a), STET_INVALID_ARGUMENT, "must not be NULL");
     FAILS(stet_array_import(device, &f->tensor, NULL, &a), STET_INVALID_ARGUMENT, "must not be NULL");
@@ -418,7 +437,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_imported_tensor_is_an_array),
         cmocka_unit_test(every_type_that_has_one_here),
-        cmocka_unit_test(tensors_that_are_refused),
+        cmocka_unit_test(kinds_that_are_refused),
+        cmocka_unit_test(layouts_that_are_refused),
+        cmocka_unit_test(what_is_not_given_is_refused),
         cmocka_unit_test(layouts_that_are_fine),
         cmocka_unit_test(nothing_at_all_is_fine),
         cmocka_unit_test(an_unannounced_owner_may_write_at_any_time),

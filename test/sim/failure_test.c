@@ -1,6 +1,6 @@
 /*
  * A short run of everything in which the n-th allocation fails, for every n: the call says so in a sentence, the same
- * call made again does what it should, all numbers at the end are those of a run without a failure, and nothing is left.
+ * call made again does what it should, all numbers are those of a run without a failure, and nothing is left.
  */
 #include "sim/room.h"
 
@@ -47,7 +47,7 @@ static const char *path(void)
     return text;
 }
 
-/* ---- the calls, in order ------------------------------------------------------------------------------------------ */
+/* ---- the calls, in order ----------------------------------------------------------------------------------------- */
 
 static stet_result load(everything *e) { return stet_model_load_string(scene, &e->model); }
 
@@ -221,7 +221,7 @@ static const struct {
 };
 enum { NCALL = sizeof calls / sizeof *calls };
 
-/* ---- the runs ----------------------------------------------------------------------------------------------------- */
+/* ---- the runs ---------------------------------------------------------------------------------------------------- */
 
 static everything reference;
 

@@ -1,9 +1,9 @@
-/* The random program's pictures: frames are rendered by both, read at once by the twin and at any time by the subject. */
+/* The random program's pictures: rendered by both, read at once by the twin, and at any time by the subject. */
 #include "sim/program.h"
 
 #include <stdlib.h>
 
-/* ---- what has to be seen ------------------------------------------------------------------------------------------ */
+/* ---- what has to be seen ----------------------------------------------------------------------------------------- */
 
 void gallery_open(program *p, gallery *g, int depth, const size_t *bytes, int nitem)
 {
@@ -44,7 +44,7 @@ static const uint8_t *shown(const gallery *g, int64_t frame, int item)
     return g->kept[frame % KEPT_FRAMES].pixels + g->at[item];
 }
 
-/* ---- the sims' frames --------------------------------------------------------------------------------------------- */
+/* ---- the sims' frames -------------------------------------------------------------------------------------------- */
 
 static void item_of(const program *p, int item, int *camera, stet_output *output)
 {
@@ -95,7 +95,7 @@ void op_render_again(program *p)
     show_sim(p);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static void compare_item(program *p, int64_t frame, int item, const void *pixels)
 {
@@ -175,7 +175,7 @@ void op_frame_hash(program *p)
     show_sim(p);
 }
 
-/* Takes a tensor without reading it, or looks at those that were taken: borrowed until K further frames were started. */
+/* Looks at the tensors that were taken (borrowed until K further frames were started), and takes one more. */
 void op_hold(program *p)
 {
     gallery *g = &p->shown;
@@ -197,7 +197,7 @@ void op_hold(program *p)
     p->held[p->nheld < MOST_HELD ? p->nheld++ : roll(p, MOST_HELD)] = h;
 }
 
-/* ---- staleness ---------------------------------------------------------------------------------------------------- */
+/* ---- staleness --------------------------------------------------------------------------------------------------- */
 
 void op_stale(program *p)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- prims -------------------------------------------------------------------------------------------------------- */
+/* ---- prims ------------------------------------------------------------------------------------------------------- */
 
 /* Any prim: of the model, or added. */
 static int any_prim(program *p)
@@ -101,7 +101,7 @@ void op_reparent(program *p)
     if (can) a->parent = parent;
 }
 
-/* ---- transforms of one prim --------------------------------------------------------------------------------------- */
+/* ---- transforms of one prim -------------------------------------------------------------------------------------- */
 
 static void random_worlds(program *p, int64_t *first, int64_t *n)
 {
@@ -157,7 +157,7 @@ void op_get_transform(program *p)
     get_transform(p, prim, first, n, world);
 }
 
-/* ---- all of them -------------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 /* Numbers of prims that do not exist mean nothing. */
 static void compare_rows(program *p, const uint8_t *data, size_t size, size_t row, const char *name)

@@ -18,7 +18,7 @@ void own_close(program *p)
     *o = (own_tiles){0};
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static stet_dtype pick_dtype(program *p, stet_output output)
 {
@@ -104,7 +104,7 @@ void op_own_open(program *p)
     }
 }
 
-/* ---- frames ------------------------------------------------------------------------------------------------------- */
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
 
 static void read_request(program *p, int who, int64_t frame, int request, void *out)
 {
@@ -137,7 +137,7 @@ void op_own_render(program *p)
               "world %lld is stale for one of the two", (long long)w);
 }
 
-/* Of any frame that is kept. A bound array holds the newest frame that was extracted, and says so when asked for an older one. */
+/* Of any frame that is kept. A bound array holds the newest that was extracted, and says so if asked for others. */
 void op_own_read(program *p)
 {
     own_tiles *o = &p->own;

@@ -97,12 +97,12 @@ static void check(const measured *m, const char *what, int64_t launches, int64_t
     assert_int_equal(m->work.schedules_built, 0);
 }
 
-/* ---- with all of them on ------------------------------------------------------------------------------------------ */
+/* ---- with all of them on ----------------------------------------------------------------------------------------- */
 
 /* A frame: controls, one flush, one rendering, one extraction (of rgb); kinematics once a world. */
 static int64_t launches_on(const measured *m) { return F * (1 + m->flush + 1 + 1); }
 
-/* A frame: which worlds to flush, and to render; where the extraction goes to (another place of the ring); what is read. */
+/* A frame: which worlds to flush, and to render; where the extraction goes to (along the ring); what is read. */
 static int64_t bytes_on(const measured *m) { return F * (LIST + LIST + PLACES + RGB + WORDS + m->positions); }
 
 static void all_on_is_once_a_frame(void **state)
@@ -113,7 +113,7 @@ static void all_on_is_once_a_frame(void **state)
     for (int k = 0; k < STET_MECH_COUNT; ++k) assert_int_equal(m.work.mechanism[k].fallbacks, 0);
 }
 
-/* ---- with one off ------------------------------------------------------------------------------------------------- */
+/* ---- with one off ------------------------------------------------------------------------------------------------ */
 
 /* What a mechanism, switched off, adds to the script; and what its own row says: misses, and launches that it did. */
 typedef struct raised {
@@ -170,7 +170,7 @@ static raised without_readback(const measured *m) { return (raised){0, F * m->po
 /* A flush is a list of launches. Issued one by one it is the same launches; only the host issues them. */
 static raised without_graph_replay(const measured *m) { return (raised){0, 0, 0, F, F * m->flush}; }
 
-/* Each launch of that list uploads all of its arguments: bodies have 6, other prims 7, what tracks bodies 9, of 16 bytes. */
+/* Each launch of that list uploads all of its arguments of 16 bytes: bodies have 6, others 7, what tracks bodies 9. */
 static raised without_args(const measured *m)
 {
     int64_t arguments = 6 + 7 + (m->flush > 2 ? 9 : 0);
