@@ -87,7 +87,7 @@ LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, in
  * Rows of a tile lie a frame's row apart, which no machine foresees: asked for this many rows before they are read, they come at the rate of
  * a plain copy (measured: 1.5 times faster with one thread).
  */
-#define ROWS_AHEAD 16
+#define ROWS_AHEAD 32
 LFN void tx_prefetch_row(const int *words, const ureal *reals, i64 row, int width)
 {
     for (int x = 0; x < width; x += 16) {
