@@ -7,19 +7,9 @@
  */
 #include "stet/lang.h"
 
-LFN int st_none(const lint *stale) { return !any(ilt(isplat(0), stale[0])); }
+#include "kernel/xform.k.h"
 
-/* out = a * b: the frame b, given in a's frame, seen from where a is given. */
-LFN void st_mul(const real *a, const real *b, real *out)
-{
-    for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 4; ++c) {
-            real s = c == 3 ? fma(a[r * 4], b[c], a[r * 4 + 3]) : a[r * 4] * b[c];
-            s = fma(a[r * 4 + 1], b[4 + c], s);
-            s = fma(a[r * 4 + 2], b[8 + c], s);
-            put(out, r * 4 + c, s);
-        }
-}
+LFN int st_none(const lint *stale) { return !any(ilt(isplat(0), stale[0])); }
 
 LFN real st_dot(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
 
@@ -73,7 +63,7 @@ world_kernel void k_forward(const lint *stale, const real *local, real *xform, c
         int first = level[l];
         each (i, level[l + 1] - first) {
             int p = prim[first + i];
-            st_mul(xform + (i64)parent[p] * 12, local + (i64)p * 12, xform + (i64)p * 12);
+            xform_mul(xform + (i64)parent[p] * 12, local + (i64)p * 12, xform + (i64)p * 12);
         }
         sync();
     }
@@ -193,7 +183,7 @@ world_kernel void k_fill(real *local, const int *prim, const ureal *value, int n
 /* World transform of one prim from its local one, once: a rigid prim's first. */
 world_kernel void k_place(const real *local, real *xform, int parent, int prim)
 {
-    each (one, 1) st_mul(xform + (i64)parent * 12, local + (i64)prim * 12, xform + (i64)prim * 12);
+    each (one, 1) xform_mul(xform + (i64)parent * 12, local + (i64)prim * 12, xform + (i64)prim * 12);
 }
 
 /* The first n numbers of each world, to an array with room for more. */

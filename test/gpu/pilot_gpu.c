@@ -152,7 +152,7 @@ static void write_source(const sti_kernel *k, char *out, size_t size)
 
 static char *compile(const sti_kernel *k, const char *folder, const char *include, int arch, int team, int teams)
 {
-    char source[8192], options[6][512];
+    char source[8192], options[7][512];
     write_source(k, source, sizeof source);
     snprintf(options[0], sizeof options[0], "-I%s", folder);
     snprintf(options[1], sizeof options[1], "-I%s", include);
@@ -160,8 +160,9 @@ static char *compile(const sti_kernel *k, const char *folder, const char *includ
     snprintf(options[3], sizeof options[3], "-DSTET_TEAM=%d", team);
     snprintf(options[4], sizeof options[4], "-DSTET_TEAMS=%d", teams);
     snprintf(options[5], sizeof options[5], "-I%s/stet", include);
-    const char *all[] = {options[0],     options[1],    options[2],        options[3],         options[4], options[5],
-                         "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "-lineinfo"};
+    snprintf(options[6], sizeof options[6], "-I%s/src", folder);
+    const char *all[] = {options[0], options[1],     options[2],    options[3],        options[4],         options[5],
+                         options[6], "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "-lineinfo"};
     int n = (int)(sizeof all / sizeof *all);
     void *program = NULL;
     if (rtc.nvrtcCreateProgram(&program, source, k->name, 0, NULL, NULL)) return NULL;

@@ -182,6 +182,8 @@ static void pilots_give_the_same_bits(void **state)
         (void)snprintf(path, sizeof path, "%s/src/kernel/pilot/%s.k.h", STET_TEST_SOURCE_DIR, files[kind]);
         stet_kernel_def def = kernel_def(NULL);
         def.path = path;
+        def.includes = (const char *const[]){STET_TEST_SOURCE_DIR "/src"};
+        def.ninclude = 1;
         stet_kernel *k = make_kernel(d, &def);
         assert_true(sti_user_kernel(k) != own.kernel);
         own.kernel = sti_user_kernel(k);
