@@ -266,7 +266,7 @@ static stet_result stage(const stet_array *a, int64_t first, int64_t n, bool con
     out->size = (size_t)(end - block) * one;
     out->device = (char *)a->data + (size_t)block * one;
     STI_TRY(sti_alloc(&out->host, out->size, a->name));
-    stet_result result = content ? a->device->ops->download(a->device, out->host, out->device, out->size) : STET_OK;
+    stet_result result = content ? sti_device_download(a->device, out->host, out->device, out->size) : STET_OK;
     if (result != STET_OK) sti_free(out->host);
     return result;
 }
@@ -288,7 +288,7 @@ static stet_result write_blocks(stet_array *a, int64_t first, int64_t n, const v
     int64_t lanes = a->device->lanes;
     STI_TRY(stage(a, first, n, first % lanes != 0 || n % lanes != 0, &s));
     transpose_worlds(a, s.host, (char *)(uintptr_t)rows, first - s.first, n, false);
-    stet_result result = a->device->ops->upload(a->device, s.device, s.host, s.size);
+    stet_result result = sti_device_upload(a->device, s.device, s.host, s.size);
     sti_free(s.host);
     return result;
 }
@@ -302,7 +302,7 @@ static stet_result read_raw(const stet_array *a, int64_t first, int64_t n, void 
         return STET_OK;
     }
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
-    return a->device->ops->download(a->device, out, (const char *)a->data + (size_t)first * row, size);
+    return sti_device_download(a->device, out, (const char *)a->data + (size_t)first * row, size);
 }
 
 static stet_result write_raw(stet_array *a, int64_t first, int64_t n, const void *data, size_t size)
@@ -313,7 +313,7 @@ static stet_result write_raw(stet_array *a, int64_t first, int64_t n, const void
         return STET_OK;
     }
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
-    return a->device->ops->upload(a->device, (char *)a->data + (size_t)first * row, data, size);
+    return sti_device_upload(a->device, (char *)a->data + (size_t)first * row, data, size);
 }
 
 stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size)

@@ -12,7 +12,13 @@
 
 #include <stdatomic.h>
 
-enum { STI_DEVICE_OPS_VERSION = 1 };
+enum { STI_DEVICE_OPS_VERSION = 2 };
+
+/* The code of one kernel, as one device runs it. */
+typedef struct sti_code {
+    const char *name;
+    sti_call *call; /* on devices that run on the host */
+} sti_code;
 
 /*
  * What a kind of device can do. Contract of all: called by one thread at a time for one device; a failure leaves
@@ -29,9 +35,12 @@ typedef struct sti_device_ops {
     stet_result (*upload)(stet_device *device, void *to, const void *from, size_t size);
     stet_result (*download)(stet_device *device, void *to, const void *from, size_t size);
     stet_result (*copy)(stet_device *device, void *to, const void *from, size_t size);
-    /* Runs blocks 0 … nblock - 1 of a kernel; calls holds one function an instruction set. The slots are read before it returns. */
-    stet_result (*launch)(stet_device *device, sti_call *const *calls, const sti_slot *slots, int nslot,
-                          int64_t nblock);
+    /*
+     * Runs blocks 0 … nblock - 1 of a kernel. The slots are in the host's memory and read before it returns, or (in_block) in a block of
+     * arguments on the device, which must stay as it is until the launch has run.
+     */
+    stet_result (*launch)(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot, int64_t nblock,
+                          bool in_block);
     stet_result (*synchronize)(stet_device *device);
 } sti_device_ops;
 
@@ -71,6 +80,20 @@ struct stet_device {
 static inline stet_result sti_before(stet_device *device, sti_act act, const stet_array *array, const char *name)
 {
     return device->listing ? device->keeper->before(device, act, array, name) : STET_OK;
+}
+
+/* The one way to the copies of a device. */
+static inline stet_result sti_device_upload(stet_device *device, void *to, const void *from, size_t size)
+{
+    return device->ops->upload(device, to, from, size);
+}
+static inline stet_result sti_device_download(stet_device *device, void *to, const void *from, size_t size)
+{
+    return device->ops->download(device, to, from, size);
+}
+static inline stet_result sti_device_copy(stet_device *device, void *to, const void *from, size_t size)
+{
+    return device->ops->copy(device, to, from, size);
 }
 
 stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def);

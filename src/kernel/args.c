@@ -55,7 +55,7 @@ static stet_result upload(stet_device *device, sti_args *a, const sti_slot *slot
     memset(a->next, 0, (size_t)a->capacity * sizeof *a->next);
     memcpy(a->next, slots, (size_t)nslot * sizeof *slots);
     a->known = 0;
-    STI_TRY(device->ops->upload(device, a->block, a->next, (size_t)n * sizeof *slots));
+    STI_TRY(sti_device_upload(device, a->block, a->next, (size_t)n * sizeof *slots));
     sti_slot *shadow = a->next; /* A1, A4 */
     a->next = a->shadow;
     a->shadow = shadow;
@@ -69,7 +69,7 @@ static stet_result audit(stet_device *device, sti_args *a, const char *what)
     sti_slot *found;
     size_t size = (size_t)a->capacity * sizeof *found;
     STI_TRY(sti_alloc(&found, size, "the audit's copy of a block of arguments"));
-    stet_result result = device->ops->download(device, found, a->block, size);
+    stet_result result = sti_device_download(device, found, a->block, size);
     for (size_t k = 0; result == STET_OK && k < size; ++k)
         if (((const char *)found)[k] != ((const char *)a->shadow)[k]) {
             a->known = 0;
@@ -115,11 +115,11 @@ stet_result sti_args_launch(stet_device *device, sti_args *a, const sti_kernel *
     const sti_slot *block;
     if (a->running) {
         STI_TRY(sti_fallback(&device->mechanisms, STET_MECH_args, STET_REASON_args_running, k->name));
-        return device->ops->launch(device, k->call, slots, nslot, nblock);
+        return sti_kernel_run(device, k, slots, nslot, nblock, false);
     }
     STI_TRY(sti_args_put(device, a, k->name, slots, nslot, &block));
     a->running = true;
-    stet_result result = device->ops->launch(device, k->call, block, nslot, nblock);
+    stet_result result = sti_kernel_run(device, k, block, nslot, nblock, true);
     a->running = false;
     return result;
 }

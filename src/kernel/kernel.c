@@ -70,9 +70,16 @@ static stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *
     return STET_OK;
 }
 
+stet_result sti_kernel_run(stet_device *device, const sti_kernel *k, const sti_slot *slots, int nslot, int64_t nblock,
+                           bool in_block)
+{
+    sti_code code = {.name = k->name, .call = k->call[device->isa]};
+    return device->ops->launch(device, &code, slots, nslot, nblock, in_block);
+}
+
 stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
 {
-    STI_TRY(device->ops->launch(device, launch->kernel->call, launch->slot, launch->nslot, launch->nblock));
+    STI_TRY(sti_kernel_run(device, launch->kernel, launch->slot, launch->nslot, launch->nblock, false));
     sti_launch_done(device, launch);
     return STET_OK;
 }

@@ -41,6 +41,10 @@ static inline sti_arg sti_arg_real(double f) { return (sti_arg){STI_ARG_REAL, NU
  */
 stet_result sti_launch_on(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg);
 
+/* The one way to a device's `launch`; arguments are as they come. */
+stet_result sti_kernel_run(stet_device *device, const sti_kernel *kernel, const sti_slot *slots, int nslot,
+                           int64_t nblock, bool in_block);
+
 /* A launch that was checked: what it read was brought up to date, its slots are filled, unused bytes are zero. */
 typedef struct sti_launch {
     const sti_kernel *kernel;

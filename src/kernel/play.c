@@ -26,13 +26,13 @@ static stet_result run_launch(player *p, const sti_op *op)
     p->nlaunch++;
     if (p->recording)
         return sti_args_launch(device, &p->recording->args[p->at], op->kernel, slots, op->nslot, op->nblock);
-    return device->ops->launch(device, op->kernel->call, slots, op->nslot, op->nblock);
+    return sti_kernel_run(device, op->kernel, slots, op->nslot, op->nblock, false);
 }
 
 static stet_result run_copy(player *p, const sti_op *op)
 {
     const sti_use *use = p->list->use + op->use;
-    return p->device->ops->copy(p->device, use[0].array->data, use[1].array->data, use[1].array->size);
+    return sti_device_copy(p->device, use[0].array->data, use[1].array->data, use[1].array->size);
 }
 
 /* *next: into the loop once more, or past its end. */
@@ -40,7 +40,7 @@ static stet_result run_while(player *p, sti_op *op, int *next)
 {
     int32_t condition = 0;
     if (op->trips < op->most)
-        STI_TRY(p->device->ops->download(p->device, &condition, p->list->use[op->use].array->data, sizeof condition));
+        STI_TRY(sti_device_download(p->device, &condition, p->list->use[op->use].array->data, sizeof condition));
     bool again = condition != 0;
     op->trips = again ? op->trips + 1 : 0;
     if (!again) *next = op->mate + 1;
@@ -201,12 +201,11 @@ static stet_result measure(trial *t)
 
 static stet_result move_all(trial *t, char *host, bool back)
 {
-    const sti_device_ops *ops = t->device->ops;
     for (int i = 0; i < t->list->nuse; ++i) {
         stet_array *array = t->list->use[i].array;
         if (!writes_first(t->list, i) || array->size == 0) continue;
-        STI_TRY(back ? ops->upload(t->device, array->data, host, array->size)
-                     : ops->download(t->device, host, array->data, array->size));
+        STI_TRY(back ? sti_device_upload(t->device, array->data, host, array->size)
+                     : sti_device_download(t->device, host, array->data, array->size));
         host += array->size;
     }
     return STET_OK;

@@ -203,7 +203,7 @@ stet_result sti_record_copy(stet_array *to, stet_array *from)
         STI_TRY(without_memory(device, sti_list_array_copy(&r->pending, r->loop, to, from), &now));
         if (!now) return STET_OK;
     }
-    STI_TRY(device->ops->copy(device, to->data, from->data, from->size));
+    STI_TRY(sti_device_copy(device, to->data, from->data, from->size));
     device->mechanisms.counters.bytes_copied += (int64_t)from->size;
     sti_version_bump(&to->version);
     return STET_OK;

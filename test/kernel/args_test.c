@@ -299,7 +299,7 @@ static void kf16_what_an_upload_reads_lives_on(void **state)
         fill(slots, 3, -1); /* the caller's slots are gone */
         assert_int_equal(faulty.nwaiting, 1);
         assert_ptr_not_equal(faulty.waiting[0].from, slots);
-        OK(faulty.ops.launch(device, k.kernel.call, block, 3, 1));
+        OK(sti_kernel_run(device, &k.kernel, block, 3, 1, true));
         assert_int_equal(seen[0].i, 50 * n);
         assert_int_equal(seen[2].i, 50 * n + 2);
         OK(launch_with(device, &site, &k.kernel, n));

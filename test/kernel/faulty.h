@@ -73,15 +73,15 @@ static inline stet_result faulty_copy(stet_device *device, void *to, const void 
     return faulty.real->copy(device, to, from, size);
 }
 
-static inline stet_result faulty_launch(stet_device *device, sti_call *const *calls, const sti_slot *slots, int nslot,
-                                        int64_t nblock)
+static inline stet_result faulty_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
+                                        int64_t nblock, bool in_block)
 {
     faulty.launches++;
     if (fails_now(&faulty.fail_launch)) return sti_error(STET_DEVICE, "the launch was made to fail");
     for (int i = 0; i < faulty.nwaiting; ++i)
         OK(faulty.real->upload(device, faulty.waiting[i].to, faulty.waiting[i].from, faulty.waiting[i].size));
     faulty.nwaiting = 0;
-    return faulty.real->launch(device, calls, slots, nslot, nblock);
+    return faulty.real->launch(device, code, slots, nslot, nblock, in_block);
 }
 
 /* One such device at a time; its kernels see one thread. */

@@ -56,11 +56,12 @@ static stet_result cpu_copy(stet_device *device, void *to, const void *from, siz
     return STET_OK;
 }
 
-static stet_result cpu_launch(stet_device *device, sti_call *const *calls, const sti_slot *slots, int nslot,
-                              int64_t nblock)
+static stet_result cpu_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
+                              int64_t nblock, bool in_block)
 {
     (void)nslot;
-    sti_call *call = calls[device->isa];
+    (void)in_block; /* there is one memory */
+    sti_call *call = code->call;
     int64_t threads = device->threads < nblock ? device->threads : nblock;
     if (threads <= 1) {
         __typeof__(enter_float_mode()) saved = enter_float_mode();

@@ -78,13 +78,14 @@ static stet_result null_copy(stet_device *device, void *to, const void *from, si
     return move(device, STET_SLOT_COPY, to, from, size);
 }
 
-static stet_result null_launch(stet_device *device, sti_call *const *calls, const sti_slot *slots, int nslot,
-                               int64_t nblock)
+static stet_result null_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
+                               int64_t nblock, bool in_block)
 {
-    (void)calls;
+    (void)code;
     (void)slots;
     (void)nslot;
     (void)nblock;
+    (void)in_block;
     return enter(device, STET_SLOT_LAUNCH);
 }
 
