@@ -46,6 +46,13 @@
 #define STET_B STET_W
 #endif
 
+/* Words that a lane loads or stores at a time where it has neighbours: one of a vector's, 16 bytes of a thread's. */
+#if STET_W == 1
+#define STET_WIDE 4
+#else
+#define STET_WIDE 1
+#endif
+
 typedef long long i64;
 typedef unsigned long long u64;
 typedef unsigned int u32;

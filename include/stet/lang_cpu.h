@@ -152,6 +152,16 @@ LFN void istream(int *p, lint x)
 /* A hint that the cache line at p is read soon; never a fault. For accesses that jump where the machine can't guess. */
 LFN void prefetch(const void *p) { __builtin_prefetch(p); }
 
+/* STET_WIDE words a lane, one lane's after the other's; p is aligned to 4 * STET_WIDE bytes. */
+LFN void wide_load(const int *p, lint *v)
+{
+    for (int k = 0; k < STET_WIDE; ++k) v[k] = iload(p + k);
+}
+LFN void wide_store(int *p, const lint *v)
+{
+    for (int k = 0; k < STET_WIDE; ++k) istore(p + k, v[k]);
+}
+
 #if STET_W == 16 && defined(__AVX512F__)
 LFN real sti_fma(real a, real b, real c) { return (real)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 LFN real sti_sqrt(real x) { return (real)_mm512_sqrt_ps((__m512)x); }

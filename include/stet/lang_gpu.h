@@ -1,7 +1,8 @@
 /*
  * The kernel language on a GPU (CUDA C++ by NVRTC, HIP by hipRTC): a lane is a thread. Included by lang.h only.
  *
- * Needs --fmad=false --prec-div=true --prec-sqrt=true --ftz=false (NVRTC), -ffp-contract=off (hipRTC).
+ * Needs --fmad=false --prec-div=true --prec-sqrt=true --ftz=false (NVRTC), -ffp-contract=off (hipRTC), which keeps denormals
+ * and rounds quotients and roots correctly unless told otherwise.
  */
 #ifndef STET_LANG_GPU_H
 #define STET_LANG_GPU_H
@@ -65,6 +66,13 @@ LFN void bstore_if(mask m, u8 *p, lint i, lint x)
     if (m) p[i] = (u8)x;
 }
 
+LFN void wide_load(const int *p, lint *v)
+{
+    int4 x = *(const int4 *)p;
+    v[0] = x.x, v[1] = x.y, v[2] = x.z, v[3] = x.w;
+}
+LFN void wide_store(int *p, const lint *v) { *(int4 *)p = make_int4(v[0], v[1], v[2], v[3]); }
+
 /* Threads hide the time that memory takes; nothing to do. */
 LFN void prefetch(const void *p) { (void)p; }
 
@@ -81,7 +89,11 @@ LFN real from_bits(sti_bits x) { return __longlong_as_double(x); }
 LFN real to_real(lint x) { return __int2float_rn(x); }
 LFN lint sti_trunc(real x) { return __float2int_rz(x); }
 LFN real sti_fma(real a, real b, real c) { return __fmaf_rn(a, b, c); }
+#ifdef __HIPCC_RTC__
+LFN real sti_sqrt(real x) { return ::sqrtf(x); } /* HIP's __fsqrt_rn is an estimate in some releases */
+#else
 LFN real sti_sqrt(real x) { return __fsqrt_rn(x); }
+#endif
 LFN real sti_floor(real x) { return ::floorf(x); }
 LFN real sti_rint(real x) { return ::rintf(x); }
 LFN sti_bits as_bits(real x) { return __float_as_int(x); }
@@ -97,13 +109,24 @@ LFN ureal usqrt(ureal x) { return sti_sqrt(x); }
 #if STET_TEAMS > 1 && (STET_TEAM > 32 || (STET_TEAM & (STET_TEAM - 1)) != 0)
 #error "several teams a block: a team must be 1, 2, 4, 8, 16 or 32 threads"
 #endif
+/* Waits until these lanes of a warp are here, and what they stored is there for them. A test may bring its own. */
+#if defined(__HIPCC_RTC__) && !defined(sti_sync_lanes)
+/* On AMD the lanes of a wavefront that took the same branches are in step; only memory has to be kept in order. */
+LFN void sti_sync_lanes(unsigned lanes)
+{
+    (void)lanes;
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+}
+#elif !defined(sti_sync_lanes)
+#define sti_sync_lanes(lanes) __syncwarp(lanes)
+#endif
 LFN void sti_sync(void)
 {
-#if STET_TEAMS > 1
-    unsigned first = (threadIdx.y * STET_TEAM) & 31u;
-    __syncwarp((STET_TEAM == 32 ? 0xffffffffu : ((1u << (STET_TEAM & 31)) - 1u) << first));
-#elif STET_TEAM == 32
-    __syncwarp();
+#if STET_TEAM == 32
+    sti_sync_lanes(0xffffffffu);
+#elif STET_TEAMS > 1
+    sti_sync_lanes(((1u << (STET_TEAM & 31)) - 1u) << ((threadIdx.y * STET_TEAM) & 31u));
 #else
     __syncthreads();
 #endif

@@ -7,46 +7,12 @@
  */
 #include "stet/lang.h"
 #include "tiles/conversion.h"
-
-#define TX_CHUNK 64   /* pixels converted at a time */
-#define TX_VALUES 256 /* numbers of those: at most 4 channels */
-#define TX_ROOM 272   /* and a vector more: the last group may reach beyond */
-
-/* ---- half precision ---- */
-
-/* The bits of x in IEEE binary16, to the nearest, halves to even; 0x7e00 for every NaN. */
-#if STET_DOUBLE
-LFN lint tx_half(real x)
-{
-    u64 b = (u64)as_bits(x), m = b & 0x7fffffffffffffffULL;
-    int sign = (int)(b >> 48 & 0x8000u);
-    if (m > 0x7ff0000000000000ULL) return 0x7e00;
-    if (m >= 0x40effe0000000000ULL) return sign | 0x7c00; /* 65520: halfway from the largest to 2^16 */
-    if (m < 0x3f10000000000000ULL) return sign | (int)rint(rabs(x) * 16777216.0);
-    return sign | ((int)((m + 0x1ffffffffffULL + (m >> 42 & 1u)) >> 42) - (1008 << 10));
-}
+#include "tiles/ahead.k.h"
+#if STET_WIDE > 1
+#include "tiles/convert_words.k.h"
 #else
-LFN lint tx_half(real x)
-{
-    lint b = as_bits(x), m = b & isplat(0x7fffffff), sign = ishr(b, 16) & isplat(0x8000);
-    lint odd = ishr(m, 13) & isplat(1);
-    lint h = ishr(m + isplat(0xfff) + odd, 13) - isplat(112 << 10);
-    /* Below 2^-14 a half is a multiple of 2^-24; the product is exact. */
-    lint small = to_int(rint(from_bits(m) * splat(16777216.0f)));
-    h = iselect(ilt(m, isplat(0x38800000)), small, h);
-    h = iselect(ilt(m, isplat(0x477ff000)), h, isplat(0x7c00)); /* 65520: halfway from the largest to 2^16 */
-    return iselect(ilt(isplat(0x7f800000), m), isplat(0x7e00), h | sign);
-}
+#include "tiles/convert_rows.k.h"
 #endif
-
-/* n values to halves; `half` is memory of the block for TX_ROOM numbers. */
-LFN void tx_store_halves(const ureal *value, int *half, u16 *to, int n)
-{
-    items(p, n) istore(half + p, tx_half(load(value + p)));
-    sync();
-    each (i, n) to[i] = (u16)half[i];
-    sync();
-}
 
 /* ---- copies of 32-bit elements, at the speed of memory ---- */
 
@@ -84,17 +50,17 @@ LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, in
 }
 
 /*
- * Rows of a tile lie a frame's row apart, which no machine foresees: asked for this many rows before they are read, they come at the rate of
- * a plain copy (measured: 1.5 times faster with one thread).
+ * Elements begin … end - 1 of a tile, counted along its rows, to `to`, where all that is a whole number of wide groups: rows, the ends of the
+ * band, and where source and destination begin.
  */
-#define ROWS_AHEAD 32
-LFN void tx_prefetch_row(const int *words, const ureal *reals, i64 row, int width)
+LFN void tx_copy_wide(const int *from, int *to, int begin, int end, int width, int pitch)
 {
-    for (int x = 0; x < width; x += 16) {
-        if (reals)
-            prefetch(reals + row + x);
-        else
-            prefetch(words + row + x);
+    items(p, (end - begin) / STET_WIDE)
+    {
+        lint v[STET_WIDE];
+        int q = begin + p * STET_WIDE, y = q / width;
+        wide_load(from + (i64)y * pitch + (q - y * width), v);
+        wide_store(to + q, v);
     }
 }
 
@@ -140,76 +106,6 @@ LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int e
 }
 #endif
 
-/* ---- conversions of n pixels of a row ---- */
-
-LFN void tx_bytes(const int *from, u8 *to, int n, int channels)
-{
-    if (channels == 3) {
-        each (i, n) {
-            u32 v = (u32)from[i];
-            to[3 * i] = (u8)v;
-            to[3 * i + 1] = (u8)(v >> 8);
-            to[3 * i + 2] = (u8)(v >> 16);
-        }
-    } else {
-        for (int c = 0; c < channels; ++c) {
-            each (i, n) to[channels * i + c] = (u8)((u32)from[i] >> (8 * c));
-        }
-    }
-}
-
-/* The first `channels` channels of colours as reals, 0 to 1. */
-LFN void tx_units(const int *from, ureal *to, int n, int channels)
-{
-    for (int c = 0; c < channels; ++c) {
-        each (i, n) to[channels * i + c] = (ureal)(int)((u32)from[i] >> (8 * c) & 255u) / (ureal)255;
-    }
-}
-
-/* The first `channels` of each `stride` reals. */
-LFN void tx_pick(const ureal *from, ureal *to, int n, int channels, int stride)
-{
-    for (int c = 0; c < channels; ++c) {
-        each (i, n) to[channels * i + c] = from[stride * i + c];
-    }
-}
-
-LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int n, int channels,
-                    ureal *value, int *half)
-{
-    if (conversion == STI_TO_BYTES) {
-        tx_bytes(words, to, n, channels);
-    } else if (conversion == STI_INT_BYTE) {
-        each (i, n) to[i] = (u8)(u32)words[i];
-    } else if (conversion == STI_INT_LONG) {
-        i64 *wide = (i64 *)to;
-        each (i, n) wide[i] = words[i];
-    } else if (conversion == STI_BYTES_REAL) {
-        tx_units(words, (ureal *)to, n, channels);
-    } else if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) {
-        if (conversion == STI_BYTES_HALF)
-            tx_units(words, value, n, channels);
-        else
-            tx_pick(reals, value, n, channels, stride);
-        sync();
-        tx_store_halves(value, half, (u16 *)to, n * channels);
-    } else if (conversion == STI_TO_WORDS) {
-        int *same = (int *)to;
-        each (i, n) same[i] = words[i];
-    } else {
-        tx_pick(reals, (ureal *)to, n, channels, stride);
-    }
-}
-
-/* Bytes of one pixel of a destination; a word is all channels of one. */
-LFN int tx_size(int conversion, int channels)
-{
-    if (conversion == STI_TO_WORDS) return 4;
-    if (conversion == STI_TO_BYTES || conversion == STI_INT_BYTE) return channels;
-    if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) return 2 * channels;
-    return (conversion == STI_INT_LONG ? 8 : (int)sizeof(ureal)) * channels;
-}
-
 /* ---- the kernels ---- */
 
 /*
@@ -222,8 +118,6 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
                            const int *pitch, const int *job, const i64 *place, const int *list, int njob, int ncamera,
                            i64 ntile, int stream, u8 *out, int block)
 {
-    shared(ureal, value, TX_ROOM);
-    shared(int, half, TX_ROOM);
     int k = 0;
     for (int i = 1; i < njob; ++i)
         if (block >= job[i * STI_JOB_COLUMNS + STI_JOB_BLOCK]) k = i;
@@ -241,22 +135,36 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     reals = from_reals ? reals + source : 0;
 #if !STET_DOUBLE
     if (conversion == STI_TO_WORDS || conversion == STI_TO_REALS) {
-        int past = (int)((to / 4 + (i64)begin * stride) & (STET_W - 1)), ahead = past ? STET_W - past : 0;
-        tx_copy(words, reals, (int *)(out + to), begin * stride, end * stride, ahead, width * stride,
-                pitch[tile] * stride, stream);
+        int row = width * stride, rows = pitch[tile] * stride,
+            past = (int)((to / 4 + (i64)begin * stride) & (STET_W - 1));
+        int odd = (row | rows | begin * stride | end * stride | (int)source | (int)(to / 4)) & (STET_WIDE - 1);
+        if (STET_WIDE > 1 && odd == 0) {
+            tx_copy_wide(from_reals ? (const int *)reals : words, (int *)(out + to), begin * stride, end * stride, row,
+                         rows);
+            return;
+        }
+        tx_copy(words, reals, (int *)(out + to), begin * stride, end * stride, past ? STET_W - past : 0, row, rows,
+                stream);
         return;
     }
 #else
-    (void)stream; /* eight bytes a real: through the general path */
+    (void)stream; /* eight bytes a real: through the conversions */
 #endif
-    int size = tx_size(conversion, channels);
-    for (int q = begin; q < end;) {
-        int y = q / width, x = q - y * width, n = nmin(nmin(width - x, end - q), TX_CHUNK);
-        i64 at = ((i64)y * pitch[tile] + x) * stride;
-        tx_convert(conversion, from_reals ? 0 : words + at, from_reals ? reals + at : 0, stride,
-                   out + to + (i64)q * size, n, channels, value, half);
-        q += n;
-    }
+    int y = begin / width, size = tx_size(conversion, channels);
+    i64 row = (i64)y * pitch[tile];
+    u8 *dense = out + to + (i64)begin * size;
+    const int *from = from_reals ? 0 : words + row;
+    const ureal *real_from = from_reals ? reals + row * stride : 0;
+#if STET_WIDE > 1
+    int past = (int)((to + (i64)begin * size) & (4 * STET_WIDE - 1));
+    tx_convert(conversion, from, real_from, stride, dense, past ? 4 * STET_WIDE - past : 0, end - begin, channels,
+               begin - y * width, width, pitch[tile] - width);
+#else
+    shared(ureal, value, TX_ROOM);
+    shared(int, half, TX_ROOM);
+    tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, begin - y * width, width,
+               pitch[tile] - width, value, half);
+#endif
 }
 
 /*

@@ -184,6 +184,19 @@ item_kernel void k_probe_istream(const int *a, int *out, int n, int block)
     items(p, nmin(256, n - first)) istream(out + first + p, iload(a + first + p));
 }
 
+/* Wide groups; each word shows its place in its group. */
+item_kernel void k_probe_wide(const int *a, int *out, int n, int block)
+{
+    int first = block * 256 / STET_WIDE;
+    items(p, nmin(256 / STET_WIDE, n / STET_WIDE - first))
+    {
+        lint v[STET_WIDE], w[STET_WIDE];
+        wide_load(a + (first + p) * STET_WIDE, v);
+        for (int k = 0; k < STET_WIDE; ++k) w[k] = v[k] + isplat(k * 1000);
+        wide_store(out + (first + p) * STET_WIDE, w);
+    }
+}
+
 /* What all lanes share. */
 item_kernel void k_probe_uniform(const ureal *a, const ureal *b, ureal *out, int *ints, int n, int block)
 {

@@ -75,6 +75,7 @@ PROBE(store_if);
 PROBE(scatter_if);
 PROBE(tail);
 PROBE(istream);
+PROBE(wide);
 PROBE(uniform);
 PROBE(of_world);
 PROBE(each);
@@ -321,6 +322,24 @@ static void gathers_and_streams(void **state)
     }
 }
 
+/* One lane has four words, several lanes have one each: the same memory, in the same order. */
+static void wide_groups(void **state)
+{
+    (void)state;
+    static int in[N] __attribute__((aligned(64))), out[N + 16] __attribute__((aligned(64)));
+    enum { ALL = N / 16 * 16 }; /* whole groups of every width */
+    for (int i = 0; i < N; ++i) in[i] = i * 7 - 300;
+    FOR_FLOAT_ISAS(isa)
+    {
+        memset(out, 0xff, sizeof out);
+        sti_slot slots[] = {slot_array(in), slot_array(out), slot_int(ALL)};
+        int wide = sti_isa_width((sti_isa)isa) == 1 ? 4 : 1;
+        sti_k_probe_wide.call[isa](slots, 0, 1 + ALL / 256);
+        for (int i = 0; i < ALL; ++i) assert_int_equal(out[i], in[i] + i % wide * 1000);
+        for (int i = ALL; i < N + 16; ++i) assert_int_equal(out[i], -1);
+    }
+}
+
 static void uniform_values(void **state)
 {
     (void)state;
@@ -441,6 +460,7 @@ int main(void)
         cmocka_unit_test(masked_stores_leave_the_rest),
         cmocka_unit_test(tails_end_where_they_should),
         cmocka_unit_test(gathers_and_streams),
+        cmocka_unit_test(wide_groups),
         cmocka_unit_test(uniform_values),
         cmocka_unit_test(worlds_are_blocked_by_the_width),
         cmocka_unit_test(world_kernels),

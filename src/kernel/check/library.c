@@ -52,8 +52,9 @@ static bool fill_settings(sti_unit *u)
         const char *name;
         int value;
     } settings[] = {
-        {"STET_W", o->lanes}, {"STET_B", o->lanes}, {"STET_GPU", o->gpu}, {"STET_DOUBLE", o->real_double},
-        {"STET_PERMUTE", 0},
+        {"STET_W", o->lanes}, {"STET_B", o->lanes},
+        {"STET_GPU", o->gpu}, {"STET_DOUBLE", o->real_double},
+        {"STET_PERMUTE", 0},  {"STET_WIDE", o->lanes == 1 ? 4 : 1},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; ++i) {
         sti_symbol *s = new_symbol(u, STI_SYMBOL_SETTING, settings[i].name);

@@ -80,6 +80,8 @@
     X(void, scatter_if, scatter_if, (mask, ureal *, lint, real), "")                                                   \
     X(void, bstore_if, bstore_if, (mask, u8 *, lint, lint), "")                                                        \
     X(mask, in_range, in_range, (int, int), "")                                                                        \
+    X(void, wide_load, wide_load, (const int *, lint *), "")                                                           \
+    X(void, wide_store, wide_store, (int *, const lint *), "")                                                         \
     X(void, prefetch, prefetch, (const void *), "")
 
 /* Names that people know from C and elsewhere, and what is here instead. */

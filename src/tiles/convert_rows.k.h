@@ -1,0 +1,110 @@
+/*
+ * Conversions row by row: part of extraction on vector machines, whose compilers turn plain loops over the pixels of a row into vectors. The same
+ * bits as convert_words.k.h.
+ */
+#ifndef STI_TILES_CONVERT_ROWS_K_H
+#define STI_TILES_CONVERT_ROWS_K_H
+#include "stet/lang.h"
+
+#include "tiles/ahead.k.h"
+#include "tiles/conversion.h"
+#include "tiles/half.k.h"
+
+#define TX_CHUNK 64   /* pixels converted at a time */
+#define TX_VALUES 256 /* numbers of those: at most 4 channels */
+#define TX_ROOM 272   /* and a vector more: the last group may reach beyond */
+
+/* n values to halves; `half` is memory of the block for TX_ROOM numbers. */
+LFN void tx_store_halves(const ureal *value, int *half, u16 *to, int n)
+{
+    items(p, n) istore(half + p, tx_half(load(value + p)));
+    sync();
+    each (i, n) to[i] = (u16)half[i];
+    sync();
+}
+
+LFN void tx_bytes(const int *from, u8 *to, int n, int channels)
+{
+    if (channels == 3) {
+        each (i, n) {
+            u32 v = (u32)from[i];
+            to[3 * i] = (u8)v;
+            to[3 * i + 1] = (u8)(v >> 8);
+            to[3 * i + 2] = (u8)(v >> 16);
+        }
+    } else {
+        for (int c = 0; c < channels; ++c) {
+            each (i, n) to[channels * i + c] = (u8)((u32)from[i] >> (8 * c));
+        }
+    }
+}
+
+/* The first `channels` channels of colours as reals, 0 to 1. */
+LFN void tx_units(const int *from, ureal *to, int n, int channels)
+{
+    for (int c = 0; c < channels; ++c) {
+        each (i, n) to[channels * i + c] = (ureal)(int)((u32)from[i] >> (8 * c) & 255u) / (ureal)255;
+    }
+}
+
+/* The first `channels` of each `stride` reals. */
+LFN void tx_pick(const ureal *from, ureal *to, int n, int channels, int stride)
+{
+    for (int c = 0; c < channels; ++c) {
+        each (i, n) to[channels * i + c] = from[stride * i + c];
+    }
+}
+
+LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int n,
+                           int channels, ureal *value, int *half)
+{
+    if (conversion == STI_TO_BYTES) {
+        tx_bytes(words, to, n, channels);
+    } else if (conversion == STI_INT_BYTE) {
+        each (i, n) to[i] = (u8)(u32)words[i];
+    } else if (conversion == STI_INT_LONG) {
+        i64 *wide = (i64 *)to;
+        each (i, n) wide[i] = words[i];
+    } else if (conversion == STI_BYTES_REAL) {
+        tx_units(words, (ureal *)to, n, channels);
+    } else if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) {
+        if (conversion == STI_BYTES_HALF)
+            tx_units(words, value, n, channels);
+        else
+            tx_pick(reals, value, n, channels, stride);
+        sync();
+        tx_store_halves(value, half, (u16 *)to, n * channels);
+    } else if (conversion == STI_TO_WORDS) {
+        int *same = (int *)to;
+        each (i, n) same[i] = words[i];
+    } else {
+        tx_pick(reals, (ureal *)to, n, channels, stride);
+    }
+}
+
+/* Bytes of one pixel of a destination; a word is all channels of one. */
+LFN int tx_size(int conversion, int channels)
+{
+    if (conversion == STI_TO_WORDS) return 4;
+    if (conversion == STI_TO_BYTES || conversion == STI_INT_BYTE) return channels;
+    if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) return 2 * channels;
+    return (conversion == STI_INT_LONG ? 8 : (int)sizeof(ureal)) * channels;
+}
+
+/* A band of npixel pixels to `to`, which is dense: see tx_convert of convert_words.k.h for the arguments. */
+LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int npixel, int channels,
+                    int skip, int width, int gap, ureal *value, int *half)
+{
+    int size = tx_size(conversion, channels), pitch = width + gap, last = (skip + npixel - 1) / width;
+    for (int q = 0; q < npixel;) {
+        int y = (skip + q) / width, x = skip + q - y * width, n = nmin(nmin(width - x, npixel - q), TX_CHUNK);
+        i64 at = ((i64)y * pitch + x) * stride;
+        if (x < TX_CHUNK && y + ROWS_AHEAD <= last)
+            tx_prefetch_row(words, reals, (i64)(y + ROWS_AHEAD) * pitch * stride, width * stride);
+        tx_convert_pixels(conversion, words ? words + at : 0, reals ? reals + at : 0, stride, to + (i64)q * size, n,
+                          channels, value, half);
+        q += n;
+    }
+}
+
+#endif

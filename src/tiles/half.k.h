@@ -1,0 +1,31 @@
+/* Half precision: part of extraction. */
+#ifndef STI_TILES_HALF_K_H
+#define STI_TILES_HALF_K_H
+#include "stet/lang.h"
+
+/* The bits of x in IEEE binary16, to the nearest, halves to even; 0x7e00 for every NaN. */
+#if STET_DOUBLE
+LFN lint tx_half(real x)
+{
+    u64 b = (u64)as_bits(x), m = b & 0x7fffffffffffffffULL;
+    int sign = (int)(b >> 48 & 0x8000u);
+    if (m > 0x7ff0000000000000ULL) return 0x7e00;
+    if (m >= 0x40effe0000000000ULL) return sign | 0x7c00; /* 65520: halfway from the largest to 2^16 */
+    if (m < 0x3f10000000000000ULL) return sign | (int)rint(rabs(x) * 16777216.0);
+    return sign | ((int)((m + 0x1ffffffffffULL + (m >> 42 & 1u)) >> 42) - (1008 << 10));
+}
+#else
+LFN lint tx_half(real x)
+{
+    lint b = as_bits(x), m = b & isplat(0x7fffffff), sign = ishr(b, 16) & isplat(0x8000);
+    lint odd = ishr(m, 13) & isplat(1);
+    lint h = ishr(m + isplat(0xfff) + odd, 13) - isplat(112 << 10);
+    /* Below 2^-14 a half is a multiple of 2^-24; the product is exact. */
+    lint small = to_int(rint(from_bits(m) * splat(16777216.0f)));
+    h = iselect(ilt(m, isplat(0x38800000)), small, h);
+    h = iselect(ilt(m, isplat(0x477ff000)), h, isplat(0x7c00)); /* 65520: halfway from the largest to 2^16 */
+    return iselect(ilt(isplat(0x7f800000), m), isplat(0x7e00), h | sign);
+}
+#endif
+
+#endif
