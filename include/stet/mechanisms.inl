@@ -29,9 +29,10 @@ STET_REASON(frame, disabled, "switched off: every world is rendered at each rend
 STET_REASON(frame, moved, "transforms, materials or cameras moved")
 STET_REASON(frame, first, "nothing was rendered yet")
 
-STET_MECHANISM(readback, "Reading the same array twice on the host converts and copies it once.")
+STET_MECHANISM(readback, "The same content of an array crosses between host and device once, in either direction.")
 STET_REASON(readback, disabled, "switched off: each read copies")
 STET_REASON(readback, moved, "the array was written since it was last read")
+STET_REASON(readback, uploaded, "the host wrote the array since it was last on the device")
 STET_REASON(readback, exported, "a tensor lives through which the array may have been written unannounced")
 
 STET_MECHANISM(kernel_cache, "Kernels that were compiled at run time live on disk, under all that went into them, and are not compiled again.")

@@ -4,6 +4,7 @@
  *   STET_DISABLE            mechanisms that are switched off
  *   XDG_CACHE_HOME, HOME    where the user's caches are
  *   PATH, LD_LIBRARY_PATH   handed on to the compiler
+ *   VIRTUAL_ENV             where a Python's packages may hold libraries
  *   TMPDIR                  where the compiler works
  */
 #ifndef STI_BASE_ENVIRONMENT_H

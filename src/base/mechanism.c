@@ -162,6 +162,10 @@ void sti_count_miss(sti_mechanisms *m, stet_mechanism which, stet_reason why, in
     c->done_launches += launches;
     c->done_bytes += bytes;
     m->counters.reason[why]++;
+    if (m->trace)
+        sti_trace_instant(
+            m->trace, &(sti_trace_what){
+                          .kind = STET_TRACE_MISS, .name = stet_mechanism_name(which), .reason = why, .amount = bytes});
 }
 
 stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason why, const char *where)
@@ -169,6 +173,8 @@ stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason wh
     assert(stet_reason_mechanism(why) == which && "a fallback needs a reason of its mechanism");
     m->counters.mechanism[which].fallbacks++;
     m->counters.reason[why]++;
+    if (m->trace)
+        sti_trace_instant(m->trace, &(sti_trace_what){.kind = STET_TRACE_FALLBACK, .name = where, .reason = why});
     sti_log(STET_LOG_INFO, "%s: %s: %s", stet_mechanism_name(which), where, stet_reason_sentence(why));
     if (!m->options.strict) return STET_OK;
     return sti_error(STET_STRICT,
@@ -186,34 +192,55 @@ static stet_result make(const sti_work *work)
     return STET_OK;
 }
 
-/* One block with the outputs' bytes, one after the other. */
-static stet_result save_outputs(const sti_work *work, uint8_t **out)
+/* The outputs' bytes, before and after; `fresh` has room for the largest that has to be fetched. */
+typedef struct outputs {
+    uint8_t *saved, *fresh;
+} outputs;
+
+static stet_result measure_outputs(const sti_work *work, size_t *total, size_t *fetched)
 {
-    size_t total = 0;
+    *total = *fetched = 0;
     for (int i = 0; i < work->noutput; i++) {
-        size_t size = work->outputs[i].size;
-        if (size > SIZE_MAX - total) {
-            *out = NULL;
-            (void)sti_error(STET_LIMIT, "%s: its outputs are too large to audit; switch the audit off", work->what);
-            return STET_LIMIT;
-        }
-        total += size;
-    }
-    STI_TRY(sti_alloc(out, total, "the audit's copy of outputs"));
-    uint8_t *at = *out;
-    for (int i = 0; i < work->noutput; i++) {
-        size_t size = work->outputs[i].size;
-        if (size > 0) memcpy(at, work->outputs[i].data, size);
-        at += size;
+        const sti_span *span = &work->outputs[i];
+        if (span->size > SIZE_MAX / 2 - *total)
+            return sti_error(STET_LIMIT, "%s: its outputs are too large to audit; switch the audit off", work->what);
+        *total += span->size;
+        if (span->fetch && span->size > *fetched) *fetched = span->size;
     }
     return STET_OK;
 }
 
-static stet_result compare_outputs(const sti_work *work, const uint8_t *saved)
+static stet_result fetch_span(const sti_span *span, uint8_t *to)
 {
+    if (span->size == 0) return STET_OK;
+    if (span->fetch) return span->fetch(span->data, span->size, to);
+    memcpy(to, span->data, span->size);
+    return STET_OK;
+}
+
+/* One block with all of them, one after the other, and the room for those to come. */
+static stet_result save_outputs(const sti_work *work, outputs *out)
+{
+    size_t total, fetched;
+    STI_TRY(measure_outputs(work, &total, &fetched));
+    STI_TRY(sti_alloc(&out->saved, total + fetched, "the audit's copy of outputs"));
+    out->fresh = out->saved + total;
+    uint8_t *at = out->saved;
     for (int i = 0; i < work->noutput; i++) {
-        const uint8_t *fresh = work->outputs[i].data;
-        size_t size = work->outputs[i].size, k = 0;
+        STI_TRY(fetch_span(&work->outputs[i], at));
+        at += work->outputs[i].size;
+    }
+    return STET_OK;
+}
+
+static stet_result compare_outputs(const sti_work *work, const outputs *o)
+{
+    const uint8_t *saved = o->saved;
+    for (int i = 0; i < work->noutput; i++) {
+        const sti_span *span = &work->outputs[i];
+        const uint8_t *fresh = span->fetch ? o->fresh : span->data;
+        size_t size = span->size, k = 0;
+        if (span->fetch) STI_TRY(fetch_span(span, o->fresh));
         if (size > 0 && memcmp(saved, fresh, size) != 0) {
             while (saved[k] == fresh[k]) k++;
             return sti_error(
@@ -230,14 +257,14 @@ static stet_result compare_outputs(const sti_work *work, const uint8_t *saved)
 /* The work is done again over outputs that stood, and must leave them as they were. */
 static stet_result audit(const sti_work *work)
 {
-    uint8_t *saved;
-    STI_TRY(save_outputs(work, &saved));
-    stet_result result = make(work);
+    outputs o = {0};
+    stet_result result = save_outputs(work, &o);
+    if (result == STET_OK) result = make(work);
     if (result == STET_OK) {
-        result = compare_outputs(work, saved);
+        result = compare_outputs(work, &o);
         if (result != STET_OK) sti_stamp_invalidate(work->kept);
     }
-    sti_free(saved);
+    sti_free(o.saved);
     return result;
 }
 

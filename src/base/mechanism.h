@@ -4,6 +4,7 @@
 #ifndef STI_BASE_MECHANISM_H
 #define STI_BASE_MECHANISM_H
 
+#include "base/trace.h"
 #include "base/version.h"
 #include "stet/mechanisms.h"
 
@@ -11,6 +12,7 @@
 typedef struct sti_mechanisms {
     stet_mechanism_options options;
     stet_counters counters;
+    sti_trace *trace; /* what happens is traced (base/trace.h); NULL: it is not */
 } sti_mechanisms;
 
 static inline bool sti_enabled(const sti_mechanisms *m, stet_mechanism which)
@@ -18,14 +20,16 @@ static inline bool sti_enabled(const sti_mechanisms *m, stet_mechanism which)
     return (m->options.disabled >> which & 1u) == 0;
 }
 
+/* Memory: the host's, or with `fetch` something that is `data`, whose `size` bytes it copies to the host. */
 typedef struct sti_span {
     const void *data;
     size_t size;
+    stet_result (*fetch)(const void *data, size_t size, void *to);
 } sti_span;
 
 /*
  * A piece of work that may stand. `make` does it, in place and completely; `outputs` lists the memory that it writes
- * (for the audit; spans must not be NULL unless size is 0). `launches` and `bytes` are what one make costs, for the
+ * (for the audit; data must not be NULL unless size is 0). `launches` and `bytes` are what one make costs, for the
  * counters (bytes moved).
  */
 typedef struct sti_work {

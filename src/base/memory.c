@@ -91,27 +91,46 @@ static header *header_of(void *block)
     return h;
 }
 
-/* A new block whose bytes are not set; NULL with the thread's message set. */
-static void *new_block(size_t size, const char *what)
+/* A new block whose bytes are not set; NULL: there is no memory, or (misaligned) none that can be used. */
+static void *try_block(size_t size, bool *misaligned)
 {
+    *misaligned = false;
     atomic_fetch_add(&allocation_calls, 1);
     void *memory = size <= PTRDIFF_MAX - STI_ALIGN ? hook.alloc(size + STI_ALIGN, STI_ALIGN, hook.context) : NULL;
-    if (!memory) {
-        (void)sti_error(STET_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; use fewer worlds or smaller images", size,
-                        what);
-        return NULL;
-    }
+    if (!memory) return NULL;
     if ((uintptr_t)memory % STI_ALIGN != 0) {
         hook.release(memory, hook.context);
-        (void)sti_error(
-            STET_OUT_OF_MEMORY,
-            "out of memory: %zu bytes for %s: the caller's allocator gave memory that is not aligned to %d bytes", size,
-            what, STI_ALIGN);
+        *misaligned = true;
         return NULL;
     }
     *(header *)memory = (header){.size = size, .cookie = COOKIE};
     count_block(size);
     return (char *)memory + STI_ALIGN;
+}
+
+/* The same; NULL with the thread's message set. */
+static void *new_block(size_t size, const char *what)
+{
+    bool misaligned;
+    void *block = try_block(size, &misaligned);
+    if (block) return block;
+    if (misaligned)
+        (void)sti_error(
+            STET_OUT_OF_MEMORY,
+            "out of memory: %zu bytes for %s: the caller's allocator gave memory that is not aligned to %d bytes", size,
+            what, STI_ALIGN);
+    else
+        (void)sti_error(STET_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; use fewer worlds or smaller images", size,
+                        what);
+    return NULL;
+}
+
+void *sti_alloc_or_null(size_t size)
+{
+    bool misaligned;
+    void *block = try_block(size, &misaligned);
+    if (block) memset(block, 0, size);
+    return block;
 }
 
 /* Pointers go through memcpy: `out` points to a pointer of some other type. */

@@ -13,6 +13,8 @@ enum { STI_ALIGN = 64 }; /* a cache line, and the widest vector */
  * STET_OUT_OF_MEMORY, whose sentence names `what` and the size.
  */
 stet_result sti_alloc(void *out, size_t size, const char *what);
+/* The same for what can be done without: NULL on failure, and the thread's message stays as it was. */
+void *sti_alloc_or_null(size_t size);
 /*
  * Keeps the first min(old, new) bytes, zeroes the rest; on failure the old block stays as it was. *block may be NULL.
  */

@@ -14,16 +14,12 @@ sti_version sti_version_new(void)
     return (sti_version){.id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1, .generation = 1};
 }
 
-void sti_version_bump(sti_version *v) { v->generation++; }
-
 static const uint64_t *words(const sti_stamp *s) { return s->capacity > 0 ? s->more : s->few; }
-
-enum { FEW = sizeof(((sti_stamp *)0)->few) / sizeof(uint64_t) };
 
 /* Room for `count` words in all; on failure the stamp stays as it was. */
 static bool reserve(sti_stamp *s, uint32_t count)
 {
-    uint32_t room = s->capacity > 0 ? s->capacity : FEW;
+    uint32_t room = s->capacity > 0 ? s->capacity : STI_STAMP_FEW;
     if (count <= room) return true;
     while (room < count) {
         if (room > UINT32_MAX / 2) return false;
@@ -39,31 +35,11 @@ static bool reserve(sti_stamp *s, uint32_t count)
     return true;
 }
 
-void sti_stamp_begin(sti_stamp *s)
+bool sti_stamp_grow(sti_stamp *s, uint32_t n)
 {
-    s->count = 0;
-    s->valid = true;
-    s->failed = false;
+    if (s->count > UINT32_MAX - n || !reserve(s, s->count + n)) s->failed = true;
+    return !s->failed;
 }
-
-void sti_stamp_add_value(sti_stamp *s, uint64_t value)
-{
-    if (s->failed) return;
-    if (s->count == UINT32_MAX || !reserve(s, s->count + 1)) {
-        s->failed = true;
-        return;
-    }
-    uint64_t *w = s->capacity > 0 ? s->more : s->few;
-    w[s->count++] = value;
-}
-
-void sti_stamp_add(sti_stamp *s, const sti_version *v)
-{
-    sti_stamp_add_value(s, v ? v->id : 0);
-    sti_stamp_add_value(s, v ? v->generation : 0);
-}
-
-void sti_stamp_add_address(sti_stamp *s, const void *address) { sti_stamp_add_value(s, (uint64_t)(uintptr_t)address); }
 
 bool sti_stamp_equal(const sti_stamp *kept, const sti_stamp *now)
 {
@@ -81,6 +57,12 @@ void sti_stamp_keep(sti_stamp *kept, const sti_stamp *now)
     }
     memcpy(kept->capacity > 0 ? kept->more : kept->few, words(now), now->count * sizeof(uint64_t));
     kept->count = now->count;
+}
+
+void sti_stamp_keep_version(sti_stamp *kept, const sti_version *v)
+{
+    sti_stamp_begin(kept);
+    sti_stamp_add(kept, v);
 }
 
 void sti_stamp_invalidate(sti_stamp *s) { s->valid = false; }

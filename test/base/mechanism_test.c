@@ -136,6 +136,8 @@ typedef struct thing {
     int value; /* the input's content */
     int calls;
     stet_result result; /* of make */
+    stet_result fetch;  /* of fetching `last`, where it has to be */
+    int fetches;
     unsigned char first[40], last[100];
     sti_span outputs[3];
     sti_stamp kept, now;
@@ -155,8 +157,8 @@ static stet_result make_thing(void *context)
 static void thing_init(thing *t)
 {
     *t = (thing){.input = sti_version_new(), .value = 1};
-    t->outputs[0] = (sti_span){t->first, sizeof t->first};
-    t->outputs[2] = (sti_span){t->last, sizeof t->last};
+    t->outputs[0] = (sti_span){t->first, sizeof t->first, NULL};
+    t->outputs[2] = (sti_span){t->last, sizeof t->last, NULL};
     t->work = (sti_work){.mechanism = STET_MECH_hierarchy,
                          .why = STET_REASON_hierarchy_values,
                          .what = "world transforms",
@@ -168,6 +170,17 @@ static void thing_init(thing *t)
                          .noutput = 3,
                          .launches = 2,
                          .bytes = 140};
+}
+
+/* As if `last` were somewhere that the host cannot touch. */
+static stet_result fetch_last(const void *data, size_t size, void *to)
+{
+    thing *t = (thing *)(uintptr_t)data;
+    t->fetches++;
+    assert_int_equal(size, sizeof t->last);
+    if (t->fetch != STET_OK) return sti_error(t->fetch, "it cannot be fetched");
+    memcpy(to, t->last, size);
+    return STET_OK;
 }
 
 static stet_result bring_up_to_date(thing *t)
@@ -430,6 +443,26 @@ static void hits_and_misses_are_counted_by_hand(void **state)
     assert_memory_equal(&m.counters, &expected, sizeof expected);
 }
 
+static void an_audit_fetches_what_is_elsewhere(void **state)
+{
+    (void)state;
+    thing t;
+    thing_init(&t);
+    t.outputs[2] = (sti_span){&t, sizeof t.last, fetch_last};
+    t.m.options.audit = true;
+    assert_int_equal(bring_up_to_date(&t), STET_OK);
+    assert_int_equal(t.fetches, 0);
+    assert_int_equal(bring_up_to_date(&t), STET_OK);
+    assert_int_equal(t.fetches, 2);
+    t.fetch = STET_DEVICE; /* nothing is made that could not be compared */
+    assert_int_equal(bring_up_to_date(&t), STET_DEVICE);
+    assert_int_equal(t.calls, 2);
+    t.fetch = STET_OK;
+    t.last[7] = 99;
+    assert_int_equal(bring_up_to_date(&t), STET_AUDIT);
+    assert_non_null(strstr(stet_last_error(), "byte 7 of output 2"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +487,7 @@ int main(void)
         cmocka_unit_test(a_fallback_is_counted_and_heard),
         cmocka_unit_test(in_strict_mode_a_fallback_is_an_error),
         cmocka_unit_test(hits_and_misses_are_counted_by_hand),
+        cmocka_unit_test(an_audit_fetches_what_is_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

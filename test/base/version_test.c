@@ -239,6 +239,42 @@ static void many_inputs_grow_the_stamp_once(void **state)
     assert_int_equal(stet_get_memory_stats().blocks, 0);
 }
 
+/* Words that the caller fills are the words that adding one by one gives; and a stamp of one version knows that it is that. */
+static void words_in_bulk_and_a_stamp_of_one(void **state)
+{
+    (void)state;
+    sti_version inputs[NINPUT], other = sti_version_new();
+    sti_stamp singly = {0}, bulk = {0}, one = {0};
+    for (int i = 0; i < NINPUT; i++) inputs[i] = sti_version_new();
+    assert_false(sti_stamp_is(&one, &inputs[0])); /* made from nothing yet */
+    for (int n = 0; n <= NINPUT; n++) {
+        add_inputs(&singly, inputs, n);
+        sti_stamp_begin(&bulk);
+        uint64_t *word = sti_stamp_extend(&bulk, 2 * (uint32_t)n);
+        assert_non_null(word);
+        for (int i = 0; i < n; i++) word[2 * i] = inputs[i].id, word[2 * i + 1] = inputs[i].generation;
+        assert_true(sti_stamp_equal(&singly, &bulk));
+        assert_int_equal(sti_stamp_is(&bulk, &inputs[0]), n == 1);
+    }
+    sti_stamp_keep_version(&one, &inputs[0]);
+    sti_stamp_begin(&singly);
+    sti_stamp_add(&singly, &inputs[0]);
+    assert_true(sti_stamp_equal(&one, &singly) && sti_stamp_is(&one, &inputs[0]));
+    assert_false(sti_stamp_is(&one, &other));
+    sti_version_bump(&inputs[0]);
+    assert_false(sti_stamp_is(&one, &inputs[0]));
+    sti_stamp_keep_version(&one, &inputs[0]);
+    assert_true(sti_stamp_is(&one, &inputs[0]));
+    sti_stamp_add_value(&one, 0); /* one word more is another stamp */
+    assert_false(sti_stamp_is(&one, &inputs[0]));
+    sti_stamp_keep_version(&one, &inputs[0]);
+    sti_stamp_invalidate(&one);
+    assert_false(sti_stamp_is(&one, &inputs[0]));
+    sti_stamp_free(&singly);
+    sti_stamp_free(&bulk);
+    sti_stamp_free(&one);
+}
+
 /* Random lists against plain arrays: equal exactly when the arrays are. */
 static void random_stamps_equal_their_lists(void **state)
 {
@@ -341,6 +377,7 @@ int main(void)
         cmocka_unit_test(kf23_a_shape_is_recorded),
         cmocka_unit_test(kf23_an_absence_is_recorded),
         cmocka_unit_test(many_inputs_grow_the_stamp_once),
+        cmocka_unit_test(words_in_bulk_and_a_stamp_of_one),
         cmocka_unit_test(random_stamps_equal_their_lists),
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(a_stamp_that_ran_out_of_memory_is_never_current),

@@ -1,0 +1,58 @@
+/*
+ * The store of a trace: events, and rows of totals. stet/trace.h says what they mean.
+ *
+ * Invariants:
+ *   T1  a row is found or made when its event begins, so every event counts in exactly one row, kept or not
+ *   T2  nothing here fails or sets a message: without memory, or at the limit, an event is dropped and counted
+ *   T3  events are kept in order of their begin; nothing that is kept moves
+ *   T4  a trace does not end, and so is not freed, while an event of it is open
+ */
+#ifndef STI_BASE_TRACE_H
+#define STI_BASE_TRACE_H
+
+#include "stet/trace.h"
+
+typedef struct sti_trace sti_trace;
+typedef struct sti_trace_row sti_trace_row;
+typedef struct sti_trace_event sti_trace_event;
+
+stet_result sti_trace_new(bool events, int64_t limit, sti_trace **out);
+void sti_trace_free(sti_trace *trace); /* NULL is fine */
+/* The clock stops for stats. False: an event is open (T4). */
+bool sti_trace_stop(sti_trace *trace);
+
+/* What an event is, when it begins; zeros where there is nothing to say. Texts are copied. */
+typedef struct sti_trace_what {
+    stet_trace_kind kind;
+    const char *name, *file; /* name NULL: "" */
+    int line;
+    stet_reason reason;
+    int64_t amount;
+    uint64_t id;
+} sti_trace_what;
+
+/* An event that has begun. */
+typedef struct sti_trace_mark {
+    sti_trace_row *row;
+    sti_trace_event *event; /* NULL: dropped, or only totals are wanted */
+    int64_t begin;
+    int64_t amount; /* may be set before the close, when it is known only then */
+} sti_trace_mark;
+
+sti_trace_mark sti_trace_open(sti_trace *trace, const sti_trace_what *what);
+/* Events close in the reverse order of their begin. */
+void sti_trace_close(sti_trace *trace, sti_trace_mark mark, stet_result result);
+void sti_trace_instant(sti_trace *trace, const sti_trace_what *what);
+/*
+ * When an event ran on a device, once that is known; also after its close, while the trace lives. `begin` is on the trace's clock, in
+ * nanoseconds from its beginning.
+ */
+void sti_trace_device_time(sti_trace_mark mark, int64_t begin, int64_t duration);
+/* Whether events from now on are part of a comparison; returns what it was. */
+bool sti_trace_compare(sti_trace *trace, bool comparing);
+
+void sti_trace_stats(const sti_trace *trace, stet_trace_stats *out);
+bool sti_trace_get(const sti_trace *trace, int64_t i, stet_trace_event *out);
+bool sti_trace_get_row(const sti_trace *trace, int64_t i, stet_profile_row *out);
+
+#endif

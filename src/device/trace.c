@@ -1,0 +1,93 @@
+/*
+ * Tracing of a device: `mechanisms.trace` while it is on, and `traced`, what is kept of it (base/trace.h).
+ */
+#include "base/trace.h"
+#include "device/device.h"
+
+enum { TRACE_COOKIE = 0x57e7d00c };
+
+stet_trace_def stet_default_trace_def(void)
+{
+    return (stet_trace_def){.cookie = TRACE_COOKIE, .events = true, .limit = INT64_C(64) << 20};
+}
+
+stet_result stet_trace_begin(stet_device *device, const stet_trace_def *def)
+{
+    sti_trace *trace;
+    if (!device || !def) return sti_error(STET_INVALID_ARGUMENT, "stet_trace_begin: device and def must not be NULL");
+    if (def->cookie != TRACE_COOKIE)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "trace: the def is not initialised; start from stet_default_trace_def()");
+    if (def->limit < 0)
+        return sti_error(STET_INVALID_ARGUMENT, "trace: a limit of %lld bytes; give 0 or more", (long long)def->limit);
+    if (device->mechanisms.trace)
+        return sti_error(STET_STATE, "device %s is being traced already; end that first", device->name);
+    STI_TRY(sti_trace_new(def->events, def->limit, &trace));
+    sti_trace_free(device->traced);
+    device->traced = device->mechanisms.trace = trace;
+    return STET_OK;
+}
+
+stet_result stet_trace_end(stet_device *device)
+{
+    if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_trace_end: device must not be NULL");
+    if (!device->mechanisms.trace)
+        return sti_error(STET_STATE, "device %s is not being traced; begin that first", device->name);
+    if (!sti_trace_stop(device->mechanisms.trace))
+        return sti_error(STET_STATE, "device %s is in the middle of what is being traced; end the trace after it",
+                         device->name);
+    device->mechanisms.trace = NULL;
+    return STET_OK;
+}
+
+bool stet_trace_is_on(const stet_device *device) { return device && device->mechanisms.trace; }
+
+void stet_trace_get_stats(const stet_device *device, stet_trace_stats *out)
+{
+    *out = (stet_trace_stats){0};
+    if (device && device->traced) sti_trace_stats(device->traced, out);
+}
+
+bool stet_trace_get(const stet_device *device, int64_t i, stet_trace_event *out)
+{
+    *out = (stet_trace_event){0};
+    return device && device->traced && sti_trace_get(device->traced, i, out);
+}
+
+bool stet_profile_get(const stet_device *device, int64_t i, stet_profile_row *out)
+{
+    *out = (stet_profile_row){0};
+    return device && device->traced && sti_trace_get_row(device->traced, i, out);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static sti_trace_mark begin_copy(stet_device *device, stet_trace_kind kind, const char *name, size_t size)
+{
+    return sti_trace_open(device->mechanisms.trace,
+                          &(sti_trace_what){.kind = kind, .name = name, .amount = (int64_t)size});
+}
+
+stet_result sti_device_upload_traced(stet_device *device, const char *name, void *to, const void *from, size_t size)
+{
+    sti_trace_mark mark = begin_copy(device, STET_TRACE_UPLOAD, name, size);
+    stet_result result = device->ops->upload(device, to, from, size);
+    sti_trace_close(device->mechanisms.trace, mark, result);
+    return result;
+}
+
+stet_result sti_device_download_traced(stet_device *device, const char *name, void *to, const void *from, size_t size)
+{
+    sti_trace_mark mark = begin_copy(device, STET_TRACE_DOWNLOAD, name, size);
+    stet_result result = device->ops->download(device, to, from, size);
+    sti_trace_close(device->mechanisms.trace, mark, result);
+    return result;
+}
+
+stet_result sti_device_copy_traced(stet_device *device, const char *name, void *to, const void *from, size_t size)
+{
+    sti_trace_mark mark = begin_copy(device, STET_TRACE_COPY, name, size);
+    stet_result result = device->ops->copy(device, to, from, size);
+    sti_trace_close(device->mechanisms.trace, mark, result);
+    return result;
+}
