@@ -14,9 +14,11 @@ typedef struct stet_device stet_device;
 typedef struct stet_array stet_array;
 
 typedef enum stet_device_type {
-    STET_DEVICE_AUTO,
+    STET_DEVICE_AUTO, /* CUDA if there is one, else HIP, else CPU; CPU if an isa is asked for. The name tells which */
     STET_DEVICE_CPU,
-    STET_DEVICE_NULL /* for tests: runs no kernel, counts calls, fails where it is told to; never picked by itself */
+    STET_DEVICE_NULL, /* for tests: runs no kernel, counts calls, fails where it is told to; never picked by itself */
+    STET_DEVICE_CUDA, /* an NVIDIA GPU */
+    STET_DEVICE_HIP   /* an AMD GPU */
 } stet_device_type;
 
 /* What a kind of device can be asked for, a slot of its table each. `any`: all that can fail, which is all but `free`. */
@@ -42,32 +44,49 @@ STET_API const char *stet_slot_name(stet_slot slot); /* "alloc" */
  * back; launches do nothing. Of the device's def it takes `threads` (for work on the host; 0: 1) and `mechanisms`.
  */
 typedef struct stet_null_def {
-    int lanes;           /* B: 1 (as on a GPU; 0 is the same), 4, 8 or 16 */
+    int lanes;  /* B: 1 (as on a GPU; 0 is the same), 4, 8 or 16 */
+    bool apart; /* its addresses are none of the host's: a touch that is no call of the device ends the program */
     stet_slot fail_slot; /* the slot whose call fails (STET_DEVICE), once */
     int64_t fail_at;     /* which of its calls, from 1; 0: none */
 } stet_null_def;
 
+/*
+ * Which GPU. Its driver and its run-time compiler are found when the device is made, nothing of them is needed to build;
+ * the two paths are for those that are somewhere unusual (and for tests).
+ */
+typedef struct stet_gpu_def {
+    int index;                    /* from 0, as the driver counts those that this process may see */
+    const char *library;          /* the driver's file; NULL: found by its name (libcuda.so.1; libamdhip64.so.7 …) */
+    const char *compiler_library; /* likewise (libnvrtc.so.13 …; libhiprtc.so.7 …) */
+} stet_gpu_def;
+
 /* How to make a device; start from stet_default_device_def(). */
 typedef struct stet_device_def {
     uint32_t cookie;       /* set by stet_default_device_def */
-    stet_device_type type; /* AUTO: the best that exists */
+    stet_device_type type; /* AUTO: the best that can be used */
     int threads;           /* 0: one a processor that this process may use; at most 4096 */
     const char
         *isa; /* CPU: "portable", "avx2", "avx512"; for tests "w1", "f64"; NULL: the widest that this machine has */
-    stet_null_def null; /* NULL device */
+    stet_null_def null;       /* NULL device */
+    stet_gpu_def gpu;         /* CUDA, HIP */
+    const char *cache_folder; /* of kernels that are compiled when first used, on GPUs; NULL: as in stet_kernel_def */
     stet_mechanism_options mechanisms;
 } stet_device_def;
 
 STET_API stet_device_def stet_default_device_def(void);
 /* The caller owns *out. A STET_DISABLE that names no mechanism is an error here. */
 STET_API stet_result stet_device_create(const stet_device_def *def, stet_device **out);
-/* All that lives on it must have been destroyed, but for exported tensors: their memory lives as they do. NULL is fine. */
+/*
+ * What the library made on it (worlds, stages, steps) must have been destroyed. Arrays, kernels and exported tensors may live on: so does what they
+ * need of the device, and they can be destroyed, no more. NULL is fine.
+ */
 STET_API void stet_device_destroy(stet_device *device);
 
 STET_API const char *stet_device_name(const stet_device *device); /* "cpu (avx512, 16 lanes, 2 threads)" */
 STET_API stet_device_type stet_device_get_type(const stet_device *device);
-STET_API const char *stet_device_isa(const stet_device *device); /* "none" on a null device */
-STET_API int stet_device_lanes(const stet_device *device);       /* B: worlds of a block of the layout */
+STET_API const char *
+stet_device_isa(const stet_device *device);                /* a GPU's architecture: "sm_90"; "none" on a null device */
+STET_API int stet_device_lanes(const stet_device *device); /* B: worlds of a block of the layout */
 STET_API int stet_device_threads(const stet_device *device);
 
 /* Counters of everything on this device. */

@@ -16,10 +16,10 @@ extern "C" {
 #ifndef DLPACK_DLPACK_H_
 
 /* Where data lies; those that stet knows. */
-enum { kDLCPU = 1 };
+enum { kDLCPU = 1, kDLCUDA = 2, kDLROCM = 10, kDLExtDev = 12 };
 typedef struct DLDevice {
     int32_t device_type; /* kDL… */
-    int32_t device_id;   /* 0 for the CPU */
+    int32_t device_id;   /* which of them; 0 for the CPU */
 } DLDevice;
 
 /* Element types; those that stet knows. */
@@ -75,7 +75,12 @@ STET_API stet_export_def stet_default_export_def(void);
  * Hands out a tensor over the array's own memory, or a copy. The caller owns *out, and ends it with its deleter, from
  * any thread: it may outlive the array and the device, whose memory lives as long. The array is brought up to date
  * first; it changes when the array does, but what stet works out only when it is read is current only after
- * stet_array_update.
+ * stet_array_update. It lies where the device's memory does: kDLCPU, kDLCUDA, kDLROCM, and kDLExtDev for a null device
+ * whose memory is apart; a copy is the CPU's.
+ *
+ * On a GPU stet works in a stream of its own. The export and stet_array_update wait for it, so that any stream may read
+ * then. The other way it is the caller's to wait: what his streams have still to do with the tensor must be done before
+ * stet is called again.
  *
  * Its shape is the array's. An array of worlds on a device of B > 1 lanes is exported as it lies, [block][item][B],
  * with world block * B + lane; its last block is padded with what is no world's. A copy is always [world][…]. Element

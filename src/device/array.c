@@ -5,6 +5,7 @@
  */
 #include "base/hash.h"
 #include "device/device.h"
+#include "device/face.h"
 #include "device/share.h"
 
 #include <stdio.h>
@@ -100,6 +101,7 @@ stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_
         return result;
     }
     device->narray++;
+    sti_device_retain(device); /* destroyed after its device, an array still has one to give its memory back to */
     *out = a;
     return STET_OK;
 }
@@ -134,15 +136,21 @@ stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtyp
 void stet_array_destroy(stet_array *a)
 {
     if (!a) return;
-    if (a->device->keeper) a->device->keeper->array_gone(a->device, a);
+    stet_device *device = a->device;
+    if (device->keeper) device->keeper->array_gone(device, a);
+    sti_device_tell_gone(device, a);
+    sti_face_free(a);
     if (a->share)
         sti_share_release(a->share);
     else if (!a->borrowed && a->data)
-        a->device->ops->free(a->device, a->data);
+        device->ops->free(device, a->data);
+    if (a->host) device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes -= (int64_t)stet_array_bytes(a);
+    if (a->holder) device->mechanisms.counters.mechanism[a->holder - 1].held_bytes -= (int64_t)a->size;
     sti_free(a->host);
     sti_stamp_free(&a->host_stamp);
-    a->device->narray--;
+    device->narray--;
     sti_free(a);
+    sti_device_release(device);
 }
 
 const char *stet_array_name(const stet_array *a) { return a->name; }
@@ -179,15 +187,24 @@ void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context
     a->producer_context = context;
 }
 
+void sti_array_held_by(stet_array *a, stet_mechanism mechanism)
+{
+    a->holder = 1 + (int)mechanism;
+    a->device->mechanisms.counters.mechanism[mechanism].held_bytes += (int64_t)a->size;
+}
+
 bool sti_array_look(stet_array *a)
 {
     bool writer = false;
-    if (a->share && sti_share_look(a->share, &writer)) sti_version_bump(&a->version);
+    if (!a->share) return false;
+    /* A face that did not reach the device yet is the later one: it goes there when that is possible. */
+    if (sti_face_ahead(a)) return sti_share_writer(a->share);
+    if (sti_share_look(a->share, &writer)) sti_version_bump(&a->version);
     return writer;
 }
 
 /* What a producer launches runs at once, whatever is being listed around it. */
-stet_result sti_array_produce(stet_array *a)
+static stet_result follow(stet_array *a)
 {
     (void)sti_array_look(a);
     if (!a->producer || a->producing) return STET_OK;
@@ -201,16 +218,24 @@ stet_result sti_array_produce(stet_array *a)
     return result;
 }
 
+stet_result sti_array_produce(stet_array *a)
+{
+    STI_TRY(follow(a));
+    return a->device->host_memory ? STET_OK : sti_array_to_device(a);
+}
+
 stet_result sti_array_ensure(stet_array *a)
 {
     STI_TRY(sti_before(a->device, STI_ACT_READ, a, a->name));
-    return sti_array_produce(a);
+    return follow(a);
 }
 
 stet_result stet_array_update(stet_array *a)
 {
     if (!a) return sti_error(STET_INVALID_ARGUMENT, "stet_array_update: array must not be NULL");
-    return sti_array_ensure(a);
+    STI_TRY(sti_array_ensure(a));
+    STI_TRY(sti_array_to_device(a));
+    return sti_device_settle(a->device);
 }
 
 /* Rows of an array as the host sees it: worlds, or the first dimension; `first`, `n` within them. */
@@ -266,7 +291,8 @@ static stet_result stage(const stet_array *a, int64_t first, int64_t n, bool con
     out->size = (size_t)(end - block) * one;
     out->device = (char *)a->data + (size_t)block * one;
     STI_TRY(sti_alloc(&out->host, out->size, a->name));
-    stet_result result = content ? sti_device_download(a->device, out->host, out->device, out->size) : STET_OK;
+    stet_result result =
+        content ? sti_device_download_of(a->device, a->name, out->host, out->device, out->size) : STET_OK;
     if (result != STET_OK) sti_free(out->host);
     return result;
 }
@@ -288,42 +314,76 @@ static stet_result write_blocks(stet_array *a, int64_t first, int64_t n, const v
     int64_t lanes = a->device->lanes;
     STI_TRY(stage(a, first, n, first % lanes != 0 || n % lanes != 0, &s));
     transpose_worlds(a, s.host, (char *)(uintptr_t)rows, first - s.first, n, false);
-    stet_result result = sti_device_upload(a->device, s.device, s.host, s.size);
+    stet_result result = sti_device_upload_of(a->device, a->name, s.device, s.host, s.size);
     sti_free(s.host);
     return result;
 }
 
-static stet_result read_raw(const stet_array *a, int64_t first, int64_t n, void *out, size_t size)
+/* The same in the array's own memory, as the copy that it is. */
+static void transpose_traced(const stet_array *a, char *rows, int64_t first, int64_t n, size_t size, bool to_rows)
 {
-    if (size == 0) return STET_OK;
-    if (a->worlds && a->device->lanes > 1) {
-        if (!a->device->host_memory) return read_blocks(a, first, n, out);
-        transpose_worlds(a, a->data, out, first, n, true);
-        return STET_OK;
-    }
-    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
-    return sti_device_download(a->device, out, (const char *)a->data + (size_t)first * row, size);
+    sti_trace *trace = a->device->mechanisms.trace;
+    sti_trace_mark mark = {0};
+    if (trace)
+        mark = sti_trace_open(trace, &(sti_trace_what){.kind = to_rows ? STET_TRACE_DOWNLOAD : STET_TRACE_UPLOAD,
+                                                       .name = a->name,
+                                                       .amount = (int64_t)size});
+    transpose_worlds(a, a->data, rows, first, n, to_rows);
+    if (trace) sti_trace_close(trace, mark, STET_OK);
 }
 
-static stet_result write_raw(stet_array *a, int64_t first, int64_t n, const void *data, size_t size)
+/* Rows between the caller's memory and a face. */
+static void move_rows(const stet_array *a, char *face, char *rows, int64_t first, int64_t n, size_t size, bool to_rows)
 {
+    char *at = face + (n > 0 ? size / (size_t)n * (size_t)first : 0);
+    if (a->worlds && a->device->lanes > 1)
+        transpose_worlds(a, face, rows, first, n, to_rows);
+    else
+        memcpy(to_rows ? rows : at, to_rows ? at : rows, size);
+}
+
+/* face: where the content can be read on the host, NULL: nowhere. */
+static stet_result read_raw(const stet_array *a, char *face, int64_t first, int64_t n, void *out, size_t size)
+{
+    if (size == 0) return STET_OK;
+    if (face) {
+        move_rows(a, face, out, first, n, size, true);
+        return STET_OK;
+    }
     if (a->worlds && a->device->lanes > 1) {
-        if (!a->device->host_memory) return write_blocks(a, first, n, data);
-        transpose_worlds(a, a->data, (char *)(uintptr_t)data, first, n, false);
+        if (!a->device->host_memory) return read_blocks(a, first, n, out);
+        transpose_traced(a, out, first, n, size, true);
         return STET_OK;
     }
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
-    return sti_device_upload(a->device, (char *)a->data + (size_t)first * row, data, size);
+    return sti_device_download_of(a->device, a->name, out, (const char *)a->data + (size_t)first * row, size);
+}
+
+static stet_result write_raw(stet_array *a, char *face, int64_t first, int64_t n, const void *data, size_t size)
+{
+    if (face) {
+        move_rows(a, face, (char *)(uintptr_t)data, first, n, size, false);
+        return STET_OK;
+    }
+    if (a->worlds && a->device->lanes > 1) {
+        if (!a->device->host_memory) return write_blocks(a, first, n, data);
+        transpose_traced(a, (char *)(uintptr_t)data, first, n, size, false);
+        return STET_OK;
+    }
+    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+    return sti_device_upload_of(a->device, a->name, (char *)a->data + (size_t)first * row, data, size);
 }
 
 stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size)
 {
     stet_array *a = (stet_array *)array; /* producing content is not a change of the array as the caller knows it */
     size_t expected;
+    char *face = NULL;
     STI_TRY(check_range(a, first, n, size, &expected));
     STI_TRY(sti_array_ensure(a));
+    if (!a->device->host_memory) STI_TRY(sti_face_reach(a, false, size, &face));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
-    return read_raw(a, first, n, out, size);
+    return read_raw(a, face, first, n, out, size);
 }
 
 stet_result stet_array_read(const stet_array *array, void *out, size_t size)
@@ -334,16 +394,21 @@ stet_result stet_array_read(const stet_array *array, void *out, size_t size)
 stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, const void *data, size_t size)
 {
     size_t expected;
+    char *face = NULL;
     if (a->read_only)
         return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written", a->name);
     STI_TRY(check_range(a, first, n, size, &expected));
     /* A write is on top of what the other rows should be now, and later than what the producer has not looked at yet. */
     STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
-    STI_TRY(sti_array_produce(a));
+    STI_TRY(follow(a));
     if (size == 0) return STET_OK;
+    if (!a->device->host_memory) STI_TRY(sti_face_reach(a, true, size, &face));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
-    STI_TRY(write_raw(a, first, n, data, size));
-    sti_version_bump(&a->version);
+    STI_TRY(write_raw(a, face, first, n, data, size));
+    if (face)
+        sti_array_face_written(a);
+    else
+        sti_version_bump(&a->version);
     return STET_OK;
 }
 
@@ -355,20 +420,35 @@ stet_result stet_array_write(stet_array *a, const void *data, size_t size)
 static stet_result fill_mirror(void *context)
 {
     stet_array *a = context;
+    char *face = NULL;
+    if (!a->device->host_memory) STI_TRY(sti_face_reach(a, false, stet_array_bytes(a), &face));
     a->device->mechanisms.counters.bytes_copied += (int64_t)stet_array_bytes(a);
-    return read_raw(a, 0, a->shape[0], a->host, stet_array_bytes(a));
+    return read_raw(a, face, 0, a->shape[0], a->host, stet_array_bytes(a));
+}
+
+/* The host's order is the device's, and it has memory of its own for it. */
+static stet_result show_face(stet_array *a, const void **out)
+{
+    void *face;
+    STI_TRY(sti_array_face_read(a, &face));
+    *out = face;
+    return STET_OK;
 }
 
 stet_result stet_array_host(stet_array *a, const void **out)
 {
     *out = NULL;
+    if (!a->device->host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_face(a, out);
     bool exported = sti_array_look(a);
     STI_TRY(sti_array_ensure(a));
-    if (!a->host) STI_TRY(sti_alloc(&a->host, stet_array_bytes(a), a->name));
+    if (!a->host) {
+        STI_TRY(sti_alloc(&a->host, stet_array_bytes(a), a->name));
+        a->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes += (int64_t)stet_array_bytes(a);
+    }
     sti_stamp now = {0};
     sti_stamp_begin(&now);
     sti_stamp_add(&now, &a->version);
-    sti_span span = {a->host, stet_array_bytes(a)};
+    sti_span span = {a->host, stet_array_bytes(a), NULL};
     sti_work work = {
         .mechanism = STET_MECH_readback,
         .why = exported ? STET_REASON_readback_exported : STET_REASON_readback_moved,
@@ -391,15 +471,16 @@ stet_result stet_array_hash(const stet_array *array, uint64_t *out)
     stet_array *a = (stet_array *)array;
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
     int64_t some = row ? (int64_t)((1u << 20) / row) + 1 : 1; /* about a megabyte at a time */
-    char *buffer;
+    char *buffer, *face = NULL;
     STI_TRY(sti_array_ensure(a));
+    if (!a->device->host_memory) STI_TRY(sti_face_reach(a, false, stet_array_bytes(a), &face));
     STI_TRY(sti_alloc(&buffer, (size_t)some * row, "hash of an array"));
     sti_hash h;
     sti_hash_begin(&h);
     stet_result result = STET_OK;
     for (int64_t w = 0; row > 0 && w < a->shape[0] && result == STET_OK; w += some) {
         int64_t n = a->shape[0] - w < some ? a->shape[0] - w : some;
-        result = read_raw(a, w, n, buffer, (size_t)n * row);
+        result = read_raw(a, face, w, n, buffer, (size_t)n * row);
         sti_hash_add(&h, buffer, (size_t)n * row);
     }
     sti_free(buffer);

@@ -1,5 +1,6 @@
 /* Devices: creation, names, counters. What differs between kinds of device is behind sti_device_ops. */
 #include "device/device.h"
+#include "device/gpu/library.h"
 
 #include <string.h>
 
@@ -28,12 +29,53 @@ static stet_result check_def(const stet_device_def *def)
     if (def->cookie != DEVICE_COOKIE)
         return sti_error(STET_INVALID_ARGUMENT,
                          "device: the def is not initialised; start from stet_default_device_def()");
-    if (def->type != STET_DEVICE_AUTO && def->type != STET_DEVICE_CPU && def->type != STET_DEVICE_NULL)
+    if ((unsigned)def->type > STET_DEVICE_HIP)
         return sti_error(STET_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
     if (def->threads < 0 || def->threads > 4096)
         return sti_error(STET_INVALID_ARGUMENT, "device: %d threads; give 1 to 4096, or 0 for one a processor",
                          def->threads);
     return check_options(&def->mechanisms);
+}
+
+/* A GPU with all that it needs: its driver, itself, and what compiles kernels for it. */
+static stet_result init_gpu(stet_device *device, const stet_device_def *def, stet_device_type type)
+{
+    stet_device_def one = *def;
+    sti_library compiler;
+    one.type = type;
+    STI_TRY(sti_gpu_device_init(device, &one));
+    stet_result result = sti_library_open(type == STET_DEVICE_HIP ? &sti_hip_compiler : &sti_cuda_compiler,
+                                          def->gpu.compiler_library, &compiler);
+    if (result == STET_OK)
+        sti_library_close(&compiler);
+    else
+        device->ops->destroy(device);
+    return result == STET_NOT_FOUND ? STET_UNSUPPORTED : result;
+}
+
+/* The best that exists. That a GPU is there and cannot be used is worth a warning; that there is none is not. */
+static stet_result init_best(stet_device *device, const stet_device_def *def)
+{
+    static const stet_device_type gpus[] = {STET_DEVICE_CUDA, STET_DEVICE_HIP};
+    for (size_t i = 0; !def->isa && i < sizeof gpus / sizeof *gpus; ++i) {
+        stet_result result = init_gpu(device, def, gpus[i]);
+        if (result == STET_OK || result == STET_OUT_OF_MEMORY) return result; /* the host's memory */
+        sti_log(result == STET_NOT_FOUND ? STET_LOG_INFO : STET_LOG_WARNING, "device auto: no GPU: %s",
+                stet_last_error());
+    }
+    return sti_cpu_device_init(device, def);
+}
+
+static stet_result init(stet_device *device, const stet_device_def *def)
+{
+    switch (def->type) {
+    case STET_DEVICE_AUTO: return init_best(device, def);
+    case STET_DEVICE_CPU: return sti_cpu_device_init(device, def);
+    case STET_DEVICE_NULL: return sti_null_device_init(device, def);
+    case STET_DEVICE_CUDA:
+    case STET_DEVICE_HIP: return sti_gpu_device_init(device, def);
+    }
+    return sti_error(STET_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
 }
 
 stet_result stet_device_create(const stet_device_def *def, stet_device **out)
@@ -45,8 +87,7 @@ stet_result stet_device_create(const stet_device_def *def, stet_device **out)
     STI_TRY(sti_alloc(&device, sizeof *device, "device"));
     device->mechanisms.options = def->mechanisms;
     atomic_init(&device->refs, 1);
-    stet_result result =
-        def->type == STET_DEVICE_NULL ? sti_null_device_init(device, def) : sti_cpu_device_init(device, def);
+    stet_result result = init(device, def);
     if (result != STET_OK) {
         sti_free(device);
         return result;
@@ -59,7 +100,8 @@ void stet_device_destroy(stet_device *device)
 {
     if (!device) return;
     if (device->narray)
-        sti_log(STET_LOG_ERROR, "device: %lld arrays still exist; destroy them first", (long long)device->narray);
+        sti_log(STET_LOG_WARNING, "device: %lld arrays still exist, and it lives until they are destroyed",
+                (long long)device->narray);
     if (device->keeper) device->keeper->destroy(device);
     sti_device_release(device);
 }
@@ -69,8 +111,30 @@ void sti_device_retain(stet_device *device) { atomic_fetch_add(&device->refs, 1)
 void sti_device_release(stet_device *device)
 {
     if (atomic_fetch_sub(&device->refs, 1) > 1) return;
+    if (device->programs) device->drop_programs(device);
     device->ops->destroy(device);
+    sti_trace_free(device->traced);
     sti_free(device);
+}
+
+void sti_device_watch(stet_device *device, sti_watcher *watcher)
+{
+    watcher->next = device->watchers;
+    device->watchers = watcher;
+}
+
+void sti_device_unwatch(stet_device *device, sti_watcher *watcher)
+{
+    for (sti_watcher **at = &device->watchers; *at; at = &(*at)->next) {
+        if (*at != watcher) continue;
+        *at = watcher->next;
+        return;
+    }
+}
+
+void sti_device_tell_gone(stet_device *device, const void *thing)
+{
+    for (sti_watcher *w = device->watchers; w; w = w->next) w->gone(w, thing);
 }
 
 const char *stet_device_name(const stet_device *device) { return device->name; }
@@ -79,6 +143,7 @@ stet_device_type stet_device_get_type(const stet_device *device) { return device
 
 const char *stet_device_isa(const stet_device *device)
 {
+    if (sti_device_is_gpu(device)) return device->arch;
     return device->type == STET_DEVICE_CPU ? sti_isa_name(device->isa) : "none";
 }
 

@@ -12,13 +12,35 @@
 
 #include <stdatomic.h>
 
-enum { STI_DEVICE_OPS_VERSION = 2 };
+enum { STI_DEVICE_OPS_VERSION = 3 };
 
-/* The code of one kernel, as one device runs it. */
+/*
+ * The code of one kernel, as one device runs it.
+ *
+ * On a GPU it has two entries, which differ in how the slots get there. Of a kernel with n slots (m = n, or 1 if it has none):
+ *   value   extern "C" __global__ void (struct of an array of m slots, by value; i64 count)
+ *   block   extern "C" __global__ void (const slot *, i64 count)
+ * count is the launch's number of worlds or blocks. A world kernel (`worlds`) gets ceil(count / teams) blocks of (team, teams) threads
+ * in x, an entry finds its world as blockIdx.x * teams + threadIdx.y and leaves if there is none; an item kernel gets count blocks of
+ * (team, 1) threads, a block's number is blockIdx.x.
+ */
 typedef struct sti_code {
-    const char *name;
-    sti_call *call; /* on devices that run on the host */
+    const char *name; /* for messages; lives as long as the device */
+    sti_call *call;   /* on devices that run on the host */
+    void *value;      /* on GPUs: functions of a module (`function`); NULL: there is none */
+    void *block;
+    int team, teams; /* threads; teams is 1 in an item kernel */
+    bool worlds;
+    unsigned shared; /* bytes of shared memory a block, beyond what its code declares */
 } sti_code;
+
+/* What can be asked of a function of a module. */
+typedef enum sti_attribute {
+    STI_ATTRIBUTE_REGISTERS,    /* of a thread */
+    STI_ATTRIBUTE_LOCAL_BYTES,  /* of a thread: what did not fit in registers, and arrays */
+    STI_ATTRIBUTE_SHARED_BYTES, /* of a block, declared */
+    STI_ATTRIBUTE_MAX_THREADS   /* of a block */
+} sti_attribute;
 
 /*
  * What a kind of device can do. Contract of all: called by one thread at a time for one device; a failure leaves
@@ -41,7 +63,23 @@ typedef struct sti_device_ops {
      */
     stet_result (*launch)(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot, int64_t nblock,
                           bool in_block);
+    /* Waits for all that was issued; what went wrong on the device meanwhile is its result. */
     stet_result (*synchronize)(stet_device *device);
+
+    /* ---- of GPUs alone; NULL elsewhere ---- */
+    /* Compiled code (of the device's arch), and its functions. `what` names it in messages. The image may go when load returns. */
+    stet_result (*load)(stet_device *device, const void *image, size_t size, const char *what, void **module);
+    void (*unload)(stet_device *device, void *module); /* no launch of it may be under way: waits for them */
+    /* STET_NOT_FOUND: the module has no such function. */
+    stet_result (*function)(stet_device *device, void *module, const char *symbol, void **out);
+    stet_result (*attribute)(stet_device *device, void *function, sti_attribute attribute, int *out);
+
+    /* ---- optional ---- */
+    /* The host's memory from which copies are fast (page-locked), zeroed. NULL: any memory is as good. Freed from any thread. */
+    stet_result (*host_alloc)(stet_device *device, size_t size, const char *what, void **out);
+    void (*host_free)(stet_device *device, void *memory);
+    /* Bytes of the device's memory: free now (with what stet keeps for later), and all. NULL: not known. */
+    stet_result (*memory)(stet_device *device, size_t *free, size_t *total);
 } sti_device_ops;
 
 /* What the host does beside launches that were listed and not run yet. */
@@ -58,6 +96,12 @@ typedef struct sti_keeper {
     void (*destroy)(stet_device *device);
 } sti_keeper;
 
+/* Somebody who keeps pointers to arrays or kernels that others own: told when one goes, which is still there. */
+typedef struct sti_watcher {
+    void (*gone)(struct sti_watcher *watcher, const void *thing);
+    struct sti_watcher *next;
+} sti_watcher;
+
 struct stet_device {
     const sti_device_ops *ops;
     stet_device_type type;
@@ -65,14 +109,25 @@ struct stet_device {
     int lanes;   /* B */
     int threads;
     size_t real_size;
-    bool host_memory;     /* array.c may touch the device's memory itself; else it goes through upload and download */
-    _Atomic int64_t refs; /* the owner's, and one a block of memory that is shared with tensors (device/share.h) */
+    bool host_memory; /* the host may touch the device's memory: faces are it (device/face.h); else only the slots do */
+    bool apart;       /* a null device whose addresses mean nothing to the host */
+    _Atomic int64_t refs; /* the owner's, one an array or kernel, one a block shared with tensors (share.h) */
     int64_t narray;       /* alive */
     char name[96];
+    int index;              /* of a GPU: the def's gpu.index */
+    int driver_version;     /* of a GPU's, in its own numbers: 13000 is CUDA 13.0 */
+    char arch[32];          /* of a GPU, as its compiler is told it: "sm_90", "gfx90a"; "" elsewhere */
+    char *compiler_library; /* the def's gpu.compiler_library and cache_folder; NULL: not given */
+    char *cache_folder;
     void *state; /* of this kind of device */
     sti_mechanisms mechanisms;
+    sti_trace *traced;        /* the latest trace: mechanisms.trace, or one that has ended; NULL: there was none */
     const sti_keeper *keeper; /* NULL: nothing was listed yet; with it goes recorder */
     struct sti_recorder *recorder;
+    struct sti_programs
+        *programs; /* of a GPU: the code of kernels (kernel/gpu); NULL: none was needed yet; with it goes … */
+    void (*drop_programs)(stet_device *device); /* … this, called before the device goes */
+    sti_watcher *watchers;
     bool listing; /* launches are listed instead of run */
     int unlisted; /* lists that were begun without memory for a recorder: their launches run at once */
 };
@@ -82,25 +137,68 @@ static inline stet_result sti_before(stet_device *device, sti_act act, const ste
     return device->listing ? device->keeper->before(device, act, array, name) : STET_OK;
 }
 
-/* The one way to the copies of a device. */
+/* For calls that cannot be part of a list of launches. */
+static inline stet_result sti_not_listing(const stet_device *device, const char *call)
+{
+    if (!device->listing) return STET_OK;
+    return sti_error(STET_STATE, "%s: launches are being listed; end the list (stet_record_end) before this call",
+                     call);
+}
+
+/* The one way to the copies of a device. `name`: of the array, for traces; NULL: it is none. */
+stet_result sti_device_upload_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
+stet_result sti_device_download_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
+stet_result sti_device_copy_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
+static inline stet_result sti_device_upload_of(stet_device *device, const char *name, void *to, const void *from,
+                                               size_t size)
+{
+    if (device->mechanisms.trace) return sti_device_upload_traced(device, name, to, from, size);
+    return device->ops->upload(device, to, from, size);
+}
+static inline stet_result sti_device_download_of(stet_device *device, const char *name, void *to, const void *from,
+                                                 size_t size)
+{
+    if (device->mechanisms.trace) return sti_device_download_traced(device, name, to, from, size);
+    return device->ops->download(device, to, from, size);
+}
+static inline stet_result sti_device_copy_of(stet_device *device, const char *name, void *to, const void *from,
+                                             size_t size)
+{
+    if (device->mechanisms.trace) return sti_device_copy_traced(device, name, to, from, size);
+    return device->ops->copy(device, to, from, size);
+}
 static inline stet_result sti_device_upload(stet_device *device, void *to, const void *from, size_t size)
 {
-    return device->ops->upload(device, to, from, size);
+    return sti_device_upload_of(device, NULL, to, from, size);
 }
 static inline stet_result sti_device_download(stet_device *device, void *to, const void *from, size_t size)
 {
-    return device->ops->download(device, to, from, size);
+    return sti_device_download_of(device, NULL, to, from, size);
 }
 static inline stet_result sti_device_copy(stet_device *device, void *to, const void *from, size_t size)
 {
-    return device->ops->copy(device, to, from, size);
+    return sti_device_copy_of(device, NULL, to, from, size);
 }
 
 stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def);
 stet_result sti_null_device_init(stet_device *device, const stet_device_def *def);
+stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def); /* type CUDA or HIP */
+/* Kernels run as compiled at first use (kernel/gpu). */
+static inline bool sti_device_is_gpu(const stet_device *device)
+{
+    return device->type == STET_DEVICE_CUDA || device->type == STET_DEVICE_HIP;
+}
+/* Others than the device's own stream are about to look at its memory: waits for what was issued. */
+static inline stet_result sti_device_settle(stet_device *device)
+{
+    return sti_device_is_gpu(device) ? device->ops->synchronize(device) : STET_OK;
+}
 /* The last one that lets go ends the device; from any thread. */
 void sti_device_retain(stet_device *device);
 void sti_device_release(stet_device *device);
+void sti_device_watch(stet_device *device, sti_watcher *watcher);
+void sti_device_unwatch(stet_device *device, sti_watcher *watcher); /* one that does not watch is fine */
+void sti_device_tell_gone(stet_device *device, const void *thing);
 
 /* Brings an array up to date; sees to it through sti_let_stand that what stands is not made again. */
 typedef stet_result sti_producer(void *context);
@@ -123,9 +221,11 @@ struct stet_array {
     sti_version version;
     void *host; /* mirror of stet_array_host */
     sti_stamp host_stamp;
+    struct sti_face *face;  /* the host's side, where it has one (device/face.h) */
     sti_producer *producer; /* who brings the content up to date before a read; NULL: it always is */
     void *producer_context;
     bool producing; /* inside producer: its own reads and writes go straight through */
+    int holder;     /* 1 + the mechanism whose held_bytes has the size of this array; 0: none */
 };
 
 /*
@@ -134,10 +234,14 @@ struct stet_array {
  * made that nobody reads, and of two writes the later wins.
  */
 void sti_array_set_producer(stet_array *array, sti_producer *producer, void *context);
+/* Counts the array's memory, while it lives, as held by a mechanism: it is what stands, or what finding that out takes. */
+void sti_array_held_by(stet_array *array, stet_mechanism mechanism);
 /* Brings the content up to date; call it before looking at version or data. Launches that write it and were listed run first. */
 stet_result sti_array_ensure(stet_array *array);
-/* The part of it that is the producer's: for an array that a launch is to read, listed or not. */
+/* The part of it that is the producer's, and what the host wrote: for an array that a launch is to touch, listed or not. */
 stet_result sti_array_produce(stet_array *array);
+/* Brings the device's memory up to what the host wrote (device/face.h), for whoever is given its address; no producer is asked. */
+stet_result sti_array_to_device(stet_array *array);
 /*
  * Moves the generation if somebody may have written through a tensor since the last look (see stet/dlpack.h); part of
  * sti_array_produce. True: such a tensor lives, so that what is made of the array never stands.
@@ -160,25 +264,8 @@ static inline int64_t sti_array_index(const stet_array *a, int64_t w, int64_t i)
     return (w / b * a->nitem + i) * b + w % b;
 }
 
-/*
- * For host code that is itself the producer or consumer, on devices whose memory the host can address (the CPU, and the
- * null device, whose memory is the host's): item i of world w as float or double. The writer bumps the generation once
- * when done, with stet_array_mark_written.
- */
-static inline double sti_array_get_real(const stet_array *a, int64_t w, int64_t i)
-{
-    int64_t k = a->worlds ? sti_array_index(a, w, i) : i;
-    return a->device->real_size == 8 ? ((const double *)a->data)[k] : (double)((const float *)a->data)[k];
-}
-static inline void sti_array_set_real(stet_array *a, int64_t w, int64_t i, double x)
-{
-    int64_t k = a->worlds ? sti_array_index(a, w, i) : i;
-    if (a->device->real_size == 8)
-        ((double *)a->data)[k] = x;
-    else
-        ((float *)a->data)[k] = (float)x;
-}
-
+/* Processors that this process may run on. */
+int sti_processors(void);
 /* Runs f(context, i) for i = 0 … n - 1 over the device's threads, on the host; thread is 0 … threads - 1. */
 void sti_device_parallel(stet_device *device, int64_t n, void (*f)(void *context, int64_t i, int thread),
                          void *context);

@@ -86,6 +86,8 @@ static stet_array *owner(stet_array *a)
 static stet_result share_memory(stet_array *a, const stet_export_def *def, exported *e)
 {
     stet_array *own = owner(a);
+    STI_TRY(sti_array_to_device(a));
+    STI_TRY(sti_device_settle(a->device));
     if (!own->share) STI_TRY(sti_share_create(own->device, own->data, NULL, &own->share));
     e->share = own->share;
     e->writer = def->writable && !def->announced;
@@ -109,6 +111,15 @@ static stet_result copy_memory(const stet_array *a, exported *e)
     return STET_OK;
 }
 
+static DLDevice place_of(const stet_device *device)
+{
+    switch (device->type) {
+    case STET_DEVICE_CUDA: return (DLDevice){kDLCUDA, device->index};
+    case STET_DEVICE_HIP: return (DLDevice){kDLROCM, device->index};
+    default: return (DLDevice){device->apart ? kDLExtDev : kDLCPU, 0};
+    }
+}
+
 static void describe(const stet_array *a, bool blocked, exported *e)
 {
     DLTensor *t = &e->tensor.dl_tensor;
@@ -129,7 +140,7 @@ static void describe(const stet_array *a, bool blocked, exported *e)
     for (size_t k = sizeof types / sizeof *types; k-- > 0;)
         if (types[k].dtype == a->dtype && is_type(k, a->device))
             t->dtype = (DLDataType){types[k].code, types[k].bits, 1};
-    t->device = (DLDevice){kDLCPU, 0};
+    t->device = e->copy ? (DLDevice){kDLCPU, 0} : place_of(a->device);
     t->shape = e->shape;
     t->strides = e->strides;
     e->tensor.version = (DLPackVersion){MAJOR, MINOR};

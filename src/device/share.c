@@ -44,6 +44,10 @@ void sti_share_release(sti_share *s)
     sti_free(s);
 }
 
+bool sti_share_shown(sti_share *s) { return s->tensor || atomic_load(&s->refs) > 1; }
+
+bool sti_share_writer(sti_share *s) { return atomic_load(&s->writers) > 0; }
+
 bool sti_share_look(sti_share *s, bool *now)
 {
     *now = atomic_load(&s->writers) > 0;

@@ -31,6 +31,10 @@ void sti_share_end(sti_share *share, bool writer);
 /* The array ends. */
 void sti_share_release(sti_share *share);
 
+/* Does a tensor show the memory to somebody? And does one live through which somebody may write unannounced? */
+bool sti_share_shown(sti_share *share);
+bool sti_share_writer(sti_share *share);
+
 /* Could somebody have written since the last look? *now: such a tensor lives. */
 bool sti_share_look(sti_share *share, bool *now);
 

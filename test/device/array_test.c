@@ -5,6 +5,7 @@
 
 #include "base/dice.h"
 #include "base/failing.h"
+#include "device/reals.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
@@ -92,10 +93,10 @@ static void reals_are_the_devices_own(void **state)
             OK(stet_array_read(a, fback, sizeof fback));
             assert_memory_equal(f, fback, sizeof f);
         }
-        assert_true(sti_array_get_real(a, 0, 1) == (isa == STI_ISA_f64 ? 0.2 : (double)0.2f));
-        sti_array_set_real(a, 2, 0, 0.7);
-        assert_true(sti_array_get_real(a, 2, 0) == (isa == STI_ISA_f64 ? 0.7 : (double)0.7f));
-        assert_true(sti_array_get_real(a, 1, 1) == (isa == STI_ISA_f64 ? d[1][1] : (double)f[1][1]));
+        assert_true(reals_get(a, 0, 1) == (isa == STI_ISA_f64 ? 0.2 : (double)0.2f));
+        reals_set(a, 2, 0, 0.7);
+        assert_true(reals_get(a, 2, 0) == (isa == STI_ISA_f64 ? 0.7 : (double)0.7f));
+        assert_true(reals_get(a, 1, 1) == (isa == STI_ISA_f64 ? d[1][1] : (double)f[1][1]));
         stet_array_destroy(a);
         stet_device_destroy(device);
     }
@@ -498,6 +499,7 @@ static stet_result use_an_array(void)
     stet_array *a = NULL;
     const void *mirror;
     uint64_t hash;
+    def.type = STET_DEVICE_CPU;
     STI_TRY(stet_device_create(&def, &device));
     stet_result result = STI_ARRAY(device, "a", STET_REAL, true, &a, 20, 3);
     if (result == STET_OK) result = stet_array_host(a, &mirror);

@@ -77,6 +77,7 @@ static void the_widest_one_is_the_default(void **state)
     (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
+    def.type = STET_DEVICE_CPU;
     OK(stet_device_create(&def, &device));
     FOR_FLOAT_ISAS(isa) assert_true(sti_isa_width((sti_isa)isa) <= stet_device_lanes(device));
     assert_string_not_equal(stet_device_isa(device), "w1");
@@ -94,6 +95,7 @@ static void threads_are_those_the_process_may_use(void **state)
         if (CPU_ISSET(c, &all)) CPU_SET(c, &one);
     stet_device_def def = stet_default_device_def();
     stet_device *device;
+    def.type = STET_DEVICE_CPU;
     OK(stet_device_create(&def, &device));
     assert_int_equal(stet_device_threads(device), CPU_COUNT(&all));
     stet_device_destroy(device);

@@ -7,7 +7,10 @@
 #include "base/dice.h"
 #include "kernel/pilot/pilot.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static stet_device *open_null(int lanes)
 {
@@ -286,6 +289,43 @@ static void launches_run_nothing(void **state)
     }
 }
 
+/* ---- apart ------------------------------------------------------------------------------------------------------ */
+
+static int touch(const volatile char *address)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        (void)signal(SIGSEGV, SIG_DFL);
+        (void)signal(SIGBUS, SIG_DFL);
+        (void)*address;
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void addresses_that_are_apart_cannot_be_touched(void **state)
+{
+    (void)state;
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    stet_array *a;
+    char mine = 0;
+    def.type = STET_DEVICE_NULL;
+    def.null.apart = true;
+    OK(stet_device_create(&def, &device));
+    OK(STI_ARRAY(device, "a", STET_INT, false, &a, 4));
+    assert_int_not_equal(touch(a->data), 0);
+    assert_int_equal(touch(&mine), 0);
+    int written[4] = {1, 2, 3, 4}, read[4];
+    OK(stet_array_write(a, written, sizeof written));
+    OK(stet_array_read(a, read, sizeof read));
+    assert_memory_equal(read, written, sizeof read);
+    stet_array_destroy(a);
+    stet_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +338,7 @@ int main(void)
         cmocka_unit_test(arrays_hold_what_was_written),
         cmocka_unit_test(padding_stays),
         cmocka_unit_test(launches_run_nothing),
+        cmocka_unit_test(addresses_that_are_apart_cannot_be_touched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,15 @@ static stet_result cpu_synchronize(stet_device *device)
 }
 
 static const sti_device_ops cpu_ops = {
-    STI_DEVICE_OPS_VERSION, cpu_destroy, cpu_alloc, cpu_free, cpu_copy, cpu_copy, cpu_copy, cpu_launch, cpu_synchronize,
+    .version = STI_DEVICE_OPS_VERSION,
+    .destroy = cpu_destroy,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .upload = cpu_copy,
+    .download = cpu_copy,
+    .copy = cpu_copy,
+    .launch = cpu_launch,
+    .synchronize = cpu_synchronize,
 };
 
 void sti_device_parallel(stet_device *device, int64_t n, void (*f)(void *context, int64_t i, int thread), void *context)
@@ -110,8 +118,8 @@ void sti_device_parallel(stet_device *device, int64_t n, void (*f)(void *context
     }
 }
 
-/* Processors that this process may run on; containers and taskset count. */
-static int processors(void)
+/* Containers and taskset count. */
+int sti_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
@@ -143,7 +151,7 @@ stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def)
     device->type = STET_DEVICE_CPU;
     device->host_memory = true;
     device->lanes = sti_isa_width(device->isa);
-    device->threads = def->threads ? def->threads : processors();
+    device->threads = def->threads ? def->threads : sti_processors();
     device->real_size = device->isa == STI_ISA_f64 ? sizeof(double) : sizeof(float);
     snprintf(device->name, sizeof device->name, "cpu (%s, %d lane%s, %d thread%s)", sti_isa_name(device->isa),
              device->lanes, device->lanes == 1 ? "" : "s", device->threads, device->threads == 1 ? "" : "s");

@@ -1,14 +1,17 @@
 /*
  * A device for tests: it runs no kernel, counts what it is asked for, and fails where it is told to.
  *
- * Its memory is the host's, but stet is not told: copies in and out go through the slots, as on a GPU.
+ * Its memory is the host's, but stet is not told: copies in and out go through the slots, as on a GPU. With null.apart it gives out
+ * addresses at which no processor finds anything, so that whoever goes round the slots is found out.
  *
  * Invariants:
  *   N1  a call that fails is counted and does nothing else
  *   N2  at most one failure is armed, and it is disarmed when it happens
+ *   N3  the slots take addresses of either kind: those given out, and those of the host (imported tensors)
  */
 #include "device/device.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,26 +43,43 @@ static stet_result enter(stet_device *device, stet_slot slot)
                      (long long)call);
 }
 
+/*
+ * Bit 55: on no machine of 64 bits does a program have memory there (virtual addresses of 48, 52 or 57 bits, of which programs have
+ * the lower half), and none ignores it.
+ */
+static_assert(sizeof(void *) == 8, "addresses that are apart are told by a bit that no address of a program has");
+static const uintptr_t apart_bit = (uintptr_t)1 << 55;
+
+static void *apart(void *memory) { return (char *)memory + apart_bit; }
+
+static void *here(const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    return at & apart_bit ? (char *)(uintptr_t)address - apart_bit : (void *)at;
+}
+
 static void null_destroy(stet_device *device) { sti_free(device->state); }
 
 static stet_result null_alloc(stet_device *device, size_t size, const char *what, void **out)
 {
     *out = NULL;
     STI_TRY(enter(device, STET_SLOT_ALLOC));
-    return sti_alloc(out, size, what);
+    STI_TRY(sti_alloc(out, size, what));
+    if (device->apart) *out = apart(*out);
+    return STET_OK;
 }
 
 static void null_free(stet_device *device, void *memory)
 {
     null_state *s = device->state;
     atomic_fetch_add(&s->calls[STET_SLOT_FREE], 1);
-    sti_free(memory);
+    sti_free(here(memory));
 }
 
 static stet_result move(stet_device *device, stet_slot slot, void *to, const void *from, size_t size)
 {
     STI_TRY(enter(device, slot));
-    if (size > 0) memcpy(to, from, size);
+    if (size > 0) memcpy(here(to), here(from), size);
     return STET_OK;
 }
 
@@ -139,6 +159,7 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
     device->type = STET_DEVICE_NULL;
     device->state = s;
     device->isa = STI_ISA_portable; /* of kernels that are compiled, though never run */
+    device->apart = def->null.apart;
     device->lanes = def->null.lanes ? def->null.lanes : 1;
     device->threads = def->threads ? def->threads : 1;
     device->real_size = sizeof(float);

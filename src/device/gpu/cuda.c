@@ -1,0 +1,104 @@
+/* What is CUDA's own: names of libraries, numbers of attributes, contexts. Numbers are those of the CUDA driver API. */
+#include "device/device.h"
+#include "device/gpu/driver.h"
+
+#include <stdio.h>
+
+static const char *const driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
+static const char *const driver_folders[] = {"/usr/lib/wsl/lib", NULL};
+static const sti_library_names driver = {"NVIDIA's driver", driver_names, driver_folders, NULL};
+
+static const char *const compiler_names[] = {"libnvrtc.so.13",
+                                             "libnvrtc.so.12",
+                                             "libnvrtc.so.11.2",
+                                             "libnvrtc.so.11.1",
+                                             "libnvrtc.so.11.0",
+                                             "libnvrtc.so",
+                                             NULL};
+static const char *const compiler_folders[] = {"/usr/local/cuda*/lib64", "/usr/local/cuda*/lib",
+                                               "/opt/nvidia/hpc_sdk/*/*/cuda/lib64", NULL};
+static const char *const compiler_wheels[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", NULL};
+const sti_library_names sti_cuda_compiler = {"NVIDIA's run-time compiler (NVRTC)", compiler_names, compiler_folders,
+                                             compiler_wheels};
+
+static void version_text(int version, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+static stet_result arch(const sti_gpu_driver *d, int ordinal, const int *fact, char *out, size_t size)
+{
+    (void)d;
+    (void)ordinal;
+    (void)snprintf(out, size, "sm_%d%d", fact[STI_GPU_MAJOR], fact[STI_GPU_MINOR]);
+    return STET_OK;
+}
+
+static void error_text(const sti_gpu_driver *d, int code, const char **name, const char **text)
+{
+    if (d->api.error_name_into(code, name) != STI_GPU_OK) *name = NULL;
+    if (d->api.error_text_into(code, text) != STI_GPU_OK) *text = NULL;
+}
+
+/* What the manual calls leaving the process in an inconsistent state, and what takes the context or the device away. */
+static bool fatal(int code)
+{
+    return code == 4 || code == 46 || code == 214 || code == 220 || code == 226 || code == 700 || code == 702 ||
+           (code >= 709 && code <= 710) || (code >= 714 && code <= 719) || code == 721 || code == 810 || code == 999;
+}
+
+static int retain(const sti_gpu_driver *d, int ordinal, void **context)
+{
+    return d->api.context_retain(context, ordinal);
+}
+
+static int release(const sti_gpu_driver *d, int ordinal) { return d->api.context_release(ordinal); }
+
+static int enter(const sti_gpu_driver *d, int ordinal, void *context, sti_gpu_current *was)
+{
+    (void)ordinal;
+    was->switched = false;
+    int code = d->api.context_get(&was->context);
+    if (code != STI_GPU_OK || was->context == context) return code;
+    code = d->api.context_set(context);
+    was->switched = code == STI_GPU_OK;
+    return code;
+}
+
+static int leave(const sti_gpu_driver *d, const sti_gpu_current *was)
+{
+    return was->switched ? d->api.context_set(was->context) : STI_GPU_OK;
+}
+
+const sti_gpu_vendor sti_gpu_cuda = {
+    .name = "cuda",
+    .title = "CUDA",
+    .type = STET_DEVICE_CUDA,
+    .driver = &driver,
+    .compiler = &sti_cuda_compiler,
+    .least = 11020, /* since then it runs what any compiler of its major version makes, and has stream-ordered memory */
+    .version_text = version_text,
+    .fact = {[STI_GPU_MAX_THREADS] = 1,
+             [STI_GPU_MAX_X] = 2,
+             [STI_GPU_MAX_Y] = 3,
+             [STI_GPU_MAX_GRID] = 5,
+             [STI_GPU_SHARED] = 8,
+             [STI_GPU_SHARED_MOST] = 97,
+             [STI_GPU_WARP] = 10,
+             [STI_GPU_PROCESSORS] = 16,
+             [STI_GPU_MAJOR] = 75,
+             [STI_GPU_MINOR] = 76},
+    .attribute = {[STI_ATTRIBUTE_REGISTERS] = 4,
+                  [STI_ATTRIBUTE_LOCAL_BYTES] = 3,
+                  [STI_ATTRIBUTE_SHARED_BYTES] = 1,
+                  [STI_ATTRIBUTE_MAX_THREADS] = 0},
+    .shared_attribute = 8,
+    .max_threads = UINT64_MAX,
+    .arch = arch,
+    .error_text = error_text,
+    .fatal = fatal,
+    .retain = retain,
+    .release = release,
+    .enter = enter,
+    .leave = leave,
+};

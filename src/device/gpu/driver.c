@@ -1,0 +1,121 @@
+/* Opening a driver and asking it about its devices; see driver.h. */
+#include "device/gpu/driver.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static_assert(sizeof(void *) == 8 && sizeof(int) == 4 && sizeof(size_t) == 8, "what both drivers mean by these");
+
+typedef struct entry {
+    const char *name, *symbol[2]; /* of CUDA, of HIP; NULL: it has none */
+    bool required;
+    size_t offset; /* of the pointer in sti_gpu_api */
+} entry;
+
+#define REQUIRED true
+#define OPTIONAL false
+#define BOTH(need, name, cuda, hip, result, parameters) {#name, {#cuda, #hip}, need, offsetof(sti_gpu_api, name)},
+#define CUDA(need, name, cuda, result, parameters) {#name, {#cuda, NULL}, need, offsetof(sti_gpu_api, name)},
+#define HIP(need, name, hip, result, parameters) {#name, {NULL, #hip}, need, offsetof(sti_gpu_api, name)},
+static const entry entries[] = {
+#include "device/gpu/entries.inl"
+};
+#undef REQUIRED
+#undef OPTIONAL
+
+/* Fills the table; every required symbol that is missing is named. */
+static stet_result fill(sti_gpu_driver *d)
+{
+    char missing[600] = "";
+    int nmissing = 0, which = d->vendor->type == STET_DEVICE_HIP;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
+        const char *symbol = entries[i].symbol[which];
+        void *address = symbol ? sti_library_symbol(&d->library, symbol) : NULL;
+        memcpy((char *)&d->api + entries[i].offset, &address, sizeof address);
+        if (!symbol || address || !entries[i].required) continue;
+        size_t used = strlen(missing);
+        (void)snprintf(missing + used, sizeof missing - used, "%s%s", nmissing ? ", " : "", symbol);
+        ++nmissing;
+    }
+    if (nmissing == 0) return STET_OK;
+    return sti_error(STET_UNSUPPORTED, "%s: %s lacks %s; install a newer driver", d->vendor->driver->what,
+                     d->library.file, missing);
+}
+
+stet_result sti_gpu_call_failed(const sti_gpu_driver *d, int code, const char *where, const char *call)
+{
+    const char *name = NULL, *text = NULL;
+    d->vendor->error_text(d, code, &name, &text);
+    stet_result result = code == STI_GPU_OUT_OF_MEMORY   ? STET_OUT_OF_MEMORY
+                         : code == STI_GPU_NOT_FOUND     ? STET_NOT_FOUND
+                         : code == STI_GPU_NOT_SUPPORTED ? STET_UNSUPPORTED
+                                                         : STET_DEVICE;
+    return sti_error(result, "%s: %s failed: %s (%d), %s", where, call, name ? name : "an error without a name", code,
+                     text ? text : "of which the driver says nothing");
+}
+
+static stet_result check(const sti_gpu_driver *d, int code, const char *call)
+{
+    return code == STI_GPU_OK ? STET_OK : sti_gpu_call_failed(d, code, d->vendor->driver->what, call);
+}
+
+static stet_result check_version(sti_gpu_driver *d)
+{
+    char least[32];
+    STI_TRY(check(d, d->api.driver_version(&d->version), "driver_version"));
+    d->vendor->version_text(d->version, d->version_text, sizeof d->version_text);
+    if (d->version >= d->vendor->least) return STET_OK;
+    d->vendor->version_text(d->vendor->least, least, sizeof least);
+    return sti_error(STET_UNSUPPORTED, "%s: %s is of version %s, and %s is needed; install a newer driver",
+                     d->vendor->driver->what, d->library.file, d->version_text, least);
+}
+
+static stet_result no_device(const sti_gpu_driver *d)
+{
+    return sti_error(STET_NOT_FOUND, "%s: %s is there (%s), but it sees no device", d->vendor->driver->what,
+                     d->library.file, d->version_text);
+}
+
+/* The driver may count no devices, or call it an error. */
+static stet_result start(sti_gpu_driver *d)
+{
+    int code = d->api.init(0);
+    if (code == STI_GPU_OK) code = d->api.device_count(&d->ndevice);
+    bool none = code == STI_GPU_NO_DEVICE || code == STI_GPU_INVALID_DEVICE || (code == STI_GPU_OK && d->ndevice == 0);
+    if (none) return no_device(d);
+    return check(d, code, "init");
+}
+
+stet_result sti_gpu_driver_open(const sti_gpu_vendor *vendor, const char *given, sti_gpu_driver *out)
+{
+    memset(out, 0, sizeof *out);
+    out->vendor = vendor;
+    STI_TRY(sti_library_open(vendor->driver, given, &out->library));
+    stet_result result = fill(out);
+    if (result == STET_OK) result = check_version(out);
+    if (result != STET_OK) {
+        sti_library_close(&out->library); /* nothing was started */
+        return result;
+    }
+    return start(out);
+}
+
+/* ---- devices ------------------------------------------------------------------------------------------------------ */
+
+stet_result sti_gpu_facts_of(const sti_gpu_driver *d, int index, sti_gpu_facts *out)
+{
+    memset(out, 0, sizeof *out);
+    if (index < 0 || index >= d->ndevice)
+        return sti_error(STET_NOT_FOUND, "%s: there is no device %d; the driver sees %d, counted from 0",
+                         d->vendor->name, index, d->ndevice);
+    STI_TRY(check(d, d->api.device_get(&out->ordinal, index), "device_get"));
+    STI_TRY(check(d, d->api.device_name(out->name, (int)sizeof out->name, out->ordinal), "device_name"));
+    out->name[sizeof out->name - 1] = 0;
+    STI_TRY(check(d, d->api.device_memory(&out->memory, out->ordinal), "device_memory"));
+    for (int f = 0; f < STI_GPU_FACT_COUNT; ++f)
+        if (d->vendor->fact[f] >= 0)
+            STI_TRY(
+                check(d, d->api.device_attribute(&out->fact[f], d->vendor->fact[f], out->ordinal), "device_attribute"));
+    return d->vendor->arch(d, out->ordinal, out->fact, out->arch, sizeof out->arch);
+}

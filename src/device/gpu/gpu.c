@@ -1,0 +1,315 @@
+/* A GPU as a device: opening, slots, faults; see gpu.h. */
+#include "device/gpu/gpu.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- failures ------------------------------------------------------------------------------------------------------ */
+
+/* The last launches, the newest first. */
+static void name_launches(const sti_gpu *gpu, char *out, size_t size)
+{
+    uint64_t n = gpu->nlaunch < STI_GPU_LAUNCHES ? gpu->nlaunch : STI_GPU_LAUNCHES;
+    (void)snprintf(out, size, "%s", n ? "" : "none");
+    for (uint64_t i = 0; i < n; ++i) {
+        size_t used = strlen(out);
+        (void)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+                       gpu->launches[(gpu->nlaunch - 1 - i) % STI_GPU_LAUNCHES]);
+    }
+}
+
+/* From now on every call fails (G3). */
+static stet_result lose(sti_gpu *gpu)
+{
+    char launches[400];
+    if (atomic_exchange(&gpu->losing, true)) return STET_DEVICE;
+    name_launches(gpu, launches, sizeof launches);
+    (void)sti_error(STET_DEVICE, "%s; the device can do nothing more: destroy it; the last launches, newest first: %s",
+                    stet_last_error(), launches);
+    (void)snprintf(gpu->why, sizeof gpu->why, "%s", stet_last_error());
+    atomic_store(&gpu->lost, true);
+    return STET_DEVICE;
+}
+
+stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call)
+{
+    if (code == STI_GPU_OK) return STET_OK;
+    stet_result result = sti_gpu_call_failed(&gpu->driver, code, gpu->where, call);
+    return gpu->driver.vendor->fatal(code) ? lose(gpu) : result;
+}
+
+/* Drivers refuse calls of threads that may not know of another thread's capture, and break it; stet's stream is no part of one. */
+static int exchange_mode(sti_gpu *gpu, int mode, int *was)
+{
+    *was = mode;
+    return gpu->driver.api.capture_mode ? gpu->driver.api.capture_mode(was) : STI_GPU_OK;
+}
+
+int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
+{
+    const sti_gpu_vendor *v = gpu->driver.vendor;
+    int code = v->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
+    if (code != STI_GPU_OK) return code;
+    code = exchange_mode(gpu, STI_GPU_CAPTURE_RELAXED, &was->mode);
+    if (code != STI_GPU_OK) (void)v->leave(&gpu->driver, was);
+    return code;
+}
+
+int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was)
+{
+    int relaxed, code = exchange_mode(gpu, was->mode, &relaxed);
+    int left = gpu->driver.vendor->leave(&gpu->driver, was);
+    return code != STI_GPU_OK ? code : left;
+}
+
+stet_result sti_gpu_enter(sti_gpu *gpu, sti_gpu_current *was)
+{
+    if (atomic_load(&gpu->lost)) return sti_error(STET_DEVICE, "%s", gpu->why);
+    return sti_gpu_check(gpu, sti_gpu_go_in(gpu, was), "making the device current");
+}
+
+stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result result)
+{
+    int code = sti_gpu_go_out(gpu, was);
+    return result != STET_OK ? result : sti_gpu_check(gpu, code, "giving the device back");
+}
+
+/* A slot's body between enter and leave. */
+#define WITHIN(gpu, expression)                                                                                        \
+    do {                                                                                                               \
+        sti_gpu_current was_;                                                                                          \
+        STI_TRY(sti_gpu_enter((gpu), &was_));                                                                          \
+        return sti_gpu_leave((gpu), &was_, (expression));                                                              \
+    } while (0)
+
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
+
+static stet_result alloc_zeroed(sti_gpu *gpu, size_t size, const char *what, void **out)
+{
+    STI_TRY(sti_pool_alloc(gpu, size, what, out));
+    stet_result result = size ? STI_GPU_CALL(gpu, fill_async, *out, 0, size, gpu->stream) : STET_OK;
+    if (result == STET_OK) return STET_OK;
+    sti_pool_free(gpu, *out);
+    *out = NULL;
+    return result;
+}
+
+static stet_result gpu_alloc(stet_device *device, size_t size, const char *what, void **out)
+{
+    sti_gpu *gpu = device->state;
+    *out = NULL;
+    WITHIN(gpu, alloc_zeroed(gpu, size, what, out));
+}
+
+static void gpu_free(stet_device *device, void *memory) { sti_pool_free(device->state, memory); }
+
+static stet_result gpu_upload(stet_device *device, void *to, const void *from, size_t size)
+{
+    sti_gpu *gpu = device->state;
+    WITHIN(gpu, sti_staging_upload(gpu, to, from, size));
+}
+
+static stet_result gpu_download(stet_device *device, void *to, const void *from, size_t size)
+{
+    sti_gpu *gpu = device->state;
+    WITHIN(gpu, sti_staging_download(gpu, to, from, size));
+}
+
+static stet_result gpu_copy(stet_device *device, void *to, const void *from, size_t size)
+{
+    sti_gpu *gpu = device->state;
+    WITHIN(gpu, size ? STI_GPU_CALL(gpu, copy_async, to, from, size, gpu->stream) : STET_OK);
+}
+
+static stet_result gpu_host_alloc(stet_device *device, size_t size, const char *what, void **out)
+{
+    sti_gpu *gpu = device->state;
+    *out = NULL;
+    WITHIN(gpu, sti_staging_host_alloc(gpu, size, what, out));
+}
+
+static void gpu_host_free(stet_device *device, void *memory) { sti_staging_host_free(device->state, memory); }
+
+static stet_result gpu_memory(stet_device *device, size_t *free, size_t *total)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_current was;
+    STI_TRY(sti_gpu_enter(gpu, &was));
+    STI_TRY(sti_gpu_leave(gpu, &was, STI_GPU_CALL(gpu, memory_info, free, total)));
+    *free += sti_pool_get_stats(&gpu->pool).kept;
+    return STET_OK;
+}
+
+static stet_result gpu_synchronize(stet_device *device)
+{
+    sti_gpu *gpu = device->state;
+    WITHIN(gpu, STI_GPU_CALL(gpu, stream_synchronize, gpu->stream));
+}
+
+/* ---- code ---------------------------------------------------------------------------------------------------------- */
+
+static stet_result gpu_load(stet_device *device, const void *image, size_t size, const char *what, void **module)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_current was;
+    *module = NULL;
+    if (!image || size == 0) return sti_error(STET_INVALID_ARGUMENT, "%s: the code of %s is empty", gpu->where, what);
+    STI_TRY(sti_gpu_enter(gpu, &was));
+    stet_result result = STI_GPU_CALL(gpu, module_load, module, image);
+    if (result != STET_OK) {
+        *module = NULL;
+        (void)sti_error_prefix(result, "%s", what);
+    }
+    return sti_gpu_leave(gpu, &was, result);
+}
+
+static void gpu_unload(stet_device *device, void *module)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_current was;
+    if (!module || sti_gpu_enter(gpu, &was) != STET_OK) return;
+    stet_result result = STI_GPU_CALL(gpu, stream_synchronize, gpu->stream);
+    if (result == STET_OK) result = STI_GPU_CALL(gpu, module_unload, module);
+    if (sti_gpu_leave(gpu, &was, result) != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+}
+
+static stet_result gpu_function(stet_device *device, void *module, const char *symbol, void **out)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_current was;
+    *out = NULL;
+    STI_TRY(sti_gpu_enter(gpu, &was));
+    stet_result result = STI_GPU_CALL(gpu, module_function, out, module, symbol);
+    if (result != STET_OK) (void)sti_error_prefix(result, "function %s", symbol);
+    return sti_gpu_leave(gpu, &was, result);
+}
+
+static stet_result gpu_attribute(stet_device *device, void *function, sti_attribute attribute, int *out)
+{
+    sti_gpu *gpu = device->state;
+    int number = gpu->driver.vendor->attribute[attribute];
+    WITHIN(gpu, STI_GPU_CALL(gpu, function_attribute, out, number, function));
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------------------- */
+
+/* Each part whatever became of the others; of a lost device the driver only lets go. */
+static void close_gpu(sti_gpu *gpu)
+{
+    const sti_gpu_vendor *v = gpu->driver.vendor;
+    sti_gpu_current was;
+    bool inside = sti_gpu_go_in(gpu, &was) == STI_GPU_OK;
+    if (gpu->stream) (void)gpu->driver.api.stream_synchronize(gpu->stream);
+    sti_staging_end(gpu);
+    sti_pool_end(gpu);
+    if (gpu->stream) (void)gpu->driver.api.stream_destroy(gpu->stream);
+    if (inside) (void)sti_gpu_go_out(gpu, &was);
+    (void)v->release(&gpu->driver, gpu->facts.ordinal);
+    sti_free(gpu);
+}
+
+static void gpu_destroy(stet_device *device)
+{
+    close_gpu(device->state);
+    sti_free(device->compiler_library);
+    sti_free(device->cache_folder);
+    device->compiler_library = device->cache_folder = NULL;
+    device->state = NULL;
+    device->index = device->driver_version = 0;
+    device->arch[0] = 0;
+}
+
+static const sti_device_ops gpu_ops = {
+    .version = STI_DEVICE_OPS_VERSION,
+    .destroy = gpu_destroy,
+    .alloc = gpu_alloc,
+    .free = gpu_free,
+    .upload = gpu_upload,
+    .download = gpu_download,
+    .copy = gpu_copy,
+    .launch = sti_gpu_launch,
+    .synchronize = gpu_synchronize,
+    .load = gpu_load,
+    .unload = gpu_unload,
+    .function = gpu_function,
+    .attribute = gpu_attribute,
+    .host_alloc = gpu_host_alloc,
+    .host_free = gpu_host_free,
+    .memory = gpu_memory,
+};
+
+static stet_result make_stream(sti_gpu *gpu)
+{
+    WITHIN(gpu, STI_GPU_CALL(gpu, stream_create, &gpu->stream, STI_GPU_STREAM_NON_BLOCKING));
+}
+
+/* The pool and the staging exist from the first moment, so that closing needs to know of no halves. */
+static stet_result start(sti_gpu *gpu)
+{
+    const sti_gpu_vendor *v = gpu->driver.vendor;
+    int code = v->retain(&gpu->driver, gpu->facts.ordinal, &gpu->context);
+    if (code != STI_GPU_OK) {
+        (void)sti_gpu_call_failed(&gpu->driver, code, gpu->where, "context_retain");
+        sti_free(gpu);
+        return STET_DEVICE; /* also where the driver lacks memory for it: that is not the host's */
+    }
+    sti_pool_init(&gpu->pool, gpu->facts.memory / 8);
+    sti_staging_init(&gpu->staging);
+    stet_result result = make_stream(gpu);
+    if (result != STET_OK) close_gpu(gpu);
+    return result;
+}
+
+static stet_result open_gpu(const sti_gpu_vendor *vendor, const stet_gpu_def *def, sti_gpu **out)
+{
+    sti_gpu *gpu;
+    STI_TRY(sti_alloc(&gpu, sizeof *gpu, "GPU"));
+    stet_result result = sti_gpu_driver_open(vendor, def->library, &gpu->driver);
+    if (result == STET_OK) result = sti_gpu_facts_of(&gpu->driver, def->index, &gpu->facts);
+    if (result != STET_OK) {
+        sti_free(gpu);
+        return result;
+    }
+    (void)snprintf(gpu->where, sizeof gpu->where, "%s:%d (%s)", vendor->name, def->index, gpu->facts.name);
+    STI_TRY(start(gpu));
+    *out = gpu;
+    return STET_OK;
+}
+
+static stet_result copy_text(char **out, const char *text) { return text ? sti_strdup(out, text) : STET_OK; }
+
+static stet_result check_gpu_def(const stet_device_def *def)
+{
+    if (def->isa)
+        return sti_error(STET_INVALID_ARGUMENT, "device: isa '%s' is of a CPU; leave it out for a GPU", def->isa);
+    return STET_OK;
+}
+
+stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def)
+{
+    const sti_gpu_vendor *vendor = def->type == STET_DEVICE_HIP ? &sti_gpu_hip : &sti_gpu_cuda;
+    sti_gpu *gpu = NULL;
+    STI_TRY(check_gpu_def(def));
+    STI_TRY(open_gpu(vendor, &def->gpu, &gpu));
+    stet_result result = copy_text(&device->compiler_library, def->gpu.compiler_library);
+    if (result == STET_OK) result = copy_text(&device->cache_folder, def->cache_folder);
+    device->state = gpu;
+    if (result != STET_OK) {
+        gpu_destroy(device);
+        return result;
+    }
+    device->ops = &gpu_ops;
+    device->type = vendor->type;
+    device->isa = STI_ISA_portable; /* of the host's half of a kernel; none is run here */
+    device->lanes = 1;
+    device->threads = def->threads ? def->threads : sti_processors();
+    device->real_size = sizeof(float);
+    device->index = def->gpu.index;
+    device->driver_version = gpu->driver.version;
+    (void)snprintf(device->arch, sizeof device->arch, "%s", gpu->facts.arch);
+    (void)snprintf(device->name, sizeof device->name, "%s:%d (%.40s, %s, %.0f GiB)", vendor->name, def->gpu.index,
+                   gpu->facts.name, gpu->facts.arch, (double)gpu->facts.memory / (double)((size_t)1 << 30));
+    return STET_OK;
+}

@@ -1,0 +1,253 @@
+/* Copies between the host and a GPU; see staging.h. */
+#include "device/gpu/gpu.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+typedef struct sti_staging_piece piece;
+
+struct sti_host_block {
+    char *address;
+    size_t size;
+    bool locked; /* its pages are; else it is memory like any other */
+    sti_host_block *next;
+};
+
+/* ---- the ring ------------------------------------------------------------------------------------------------------ */
+
+static stet_result make(sti_gpu *gpu, piece *p)
+{
+    void *memory = NULL, *event = NULL;
+    if (!p->event) {
+        STI_TRY(STI_GPU_CALL(gpu, event_create, &event, STI_GPU_EVENT_NO_TIMING));
+        p->event = event;
+    }
+    if (p->memory) return STET_OK;
+    STI_TRY(STI_GPU_CALL(gpu, host_alloc, &memory, STI_STAGING_BYTES, STI_GPU_HOST_PORTABLE));
+    p->memory = memory;
+    return STET_OK;
+}
+
+/* What was issued up to now is what the piece waits for before it is used again. */
+static stet_result mark(sti_gpu *gpu, piece *p)
+{
+    STI_TRY(STI_GPU_CALL(gpu, event_record, p->event, gpu->stream));
+    p->busy = true;
+    return STET_OK;
+}
+
+static stet_result await(sti_gpu *gpu, piece *p)
+{
+    if (!p->busy) return STET_OK;
+    STI_TRY(STI_GPU_CALL(gpu, event_synchronize, p->event));
+    p->busy = false;
+    return STET_OK;
+}
+
+/* Leaves the present piece, if anything in it was used, for the next one, which is free then (S1). */
+static stet_result turn(sti_gpu *gpu)
+{
+    sti_gpu_staging *s = &gpu->staging;
+    if (s->used) {
+        if (!s->piece[s->at].busy) STI_TRY(mark(gpu, &s->piece[s->at]));
+        s->at = (s->at + 1) % STI_STAGING_PIECES;
+        s->used = 0;
+    }
+    STI_TRY(make(gpu, &s->piece[s->at]));
+    return await(gpu, &s->piece[s->at]);
+}
+
+/* `size` bytes (of at most a piece) that no copy uses. */
+static stet_result take(sti_gpu *gpu, size_t size, char **out)
+{
+    sti_gpu_staging *s = &gpu->staging;
+    if (s->used == 0 || STI_STAGING_BYTES - s->used < size) STI_TRY(turn(gpu));
+    *out = s->piece[s->at].memory + s->used;
+    s->used += (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN;
+    return STET_OK;
+}
+
+/* ---- page-locked memory of the caller's ---------------------------------------------------------------------------- */
+
+static bool is_locked(sti_gpu_staging *s, const char *memory, size_t size)
+{
+    pthread_mutex_lock(&s->lock);
+    const sti_host_block *b = s->host;
+    while (b &&
+           !(b->locked && memory >= b->address && size <= b->size && (size_t)(memory - b->address) <= b->size - size))
+        b = b->next;
+    pthread_mutex_unlock(&s->lock);
+    return b != NULL;
+}
+
+/* Less than a piece goes through the ring in any case (S3), so that locking its pages would be for nothing. */
+static stet_result make_host(sti_gpu *gpu, size_t size, const char *what, sti_host_block *out)
+{
+    void *memory = NULL;
+    out->size = size;
+    out->locked = size >= STI_STAGING_BYTES;
+    if (!out->locked) return sti_alloc(&out->address, size, what);
+    int code = gpu->driver.api.host_alloc(&memory, size, STI_GPU_HOST_PORTABLE);
+    if (code == STI_GPU_OUT_OF_MEMORY)
+        return sti_error(STET_OUT_OF_MEMORY, "%s: out of page-locked memory: %s needs %zu bytes of the host's",
+                         gpu->where, what, size);
+    STI_TRY(sti_gpu_check(gpu, code, "host_alloc"));
+    memset(memory, 0, size);
+    out->address = memory;
+    return STET_OK;
+}
+
+stet_result sti_staging_host_alloc(sti_gpu *gpu, size_t size, const char *what, void **out)
+{
+    sti_gpu_staging *s = &gpu->staging;
+    sti_host_block *b;
+    STI_TRY(sti_alloc(&b, sizeof *b, "a block of the host's memory"));
+    stet_result result = make_host(gpu, size, what, b);
+    if (result != STET_OK) {
+        sti_free(b);
+        return result;
+    }
+    pthread_mutex_lock(&s->lock);
+    b->next = s->host;
+    s->host = b;
+    pthread_mutex_unlock(&s->lock);
+    *out = b->address;
+    return STET_OK;
+}
+
+static void unlock_host(sti_gpu *gpu, sti_host_block *b)
+{
+    sti_gpu_current was;
+    stet_result result = STET_OK;
+    if (sti_gpu_go_in(gpu, &was) == STI_GPU_OK) {
+        int code = gpu->driver.api.host_free(b->address);
+        if (!atomic_load(&gpu->lost)) result = sti_gpu_check(gpu, code, "host_free");
+        (void)sti_gpu_go_out(gpu, &was);
+    }
+    if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+}
+
+static void release_host(sti_gpu *gpu, sti_host_block *b)
+{
+    if (b->locked)
+        unlock_host(gpu, b);
+    else
+        sti_free(b->address);
+    sti_free(b);
+}
+
+void sti_staging_host_free(sti_gpu *gpu, void *memory)
+{
+    sti_gpu_staging *s = &gpu->staging;
+    if (!memory) return;
+    pthread_mutex_lock(&s->lock);
+    sti_host_block **at = &s->host, *b;
+    while (*at && (*at)->address != memory) at = &(*at)->next;
+    b = *at;
+    if (b) *at = b->next;
+    pthread_mutex_unlock(&s->lock);
+    if (b)
+        release_host(gpu, b);
+    else
+        sti_log(STET_LOG_ERROR, "%s: %p is freed and is no page-locked block", gpu->where, memory);
+}
+
+/* ---- copies -------------------------------------------------------------------------------------------------------- */
+
+static stet_result wait(sti_gpu *gpu) { return STI_GPU_CALL(gpu, stream_synchronize, gpu->stream); }
+
+stet_result sti_staging_upload(sti_gpu *gpu, void *to, const void *from, size_t size)
+{
+    const char *source = from;
+    char *target = to, *piece_at;
+    if (size >= STI_STAGING_BYTES && is_locked(&gpu->staging, source, size)) {
+        STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, to, from, size, gpu->stream));
+        return wait(gpu);
+    }
+    for (size_t n; size > 0; source += n, target += n, size -= n) {
+        n = size < STI_STAGING_BYTES ? size : STI_STAGING_BYTES;
+        STI_TRY(take(gpu, n, &piece_at));
+        memcpy(piece_at, source, n);
+        STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, target, piece_at, n, gpu->stream));
+    }
+    return STET_OK;
+}
+
+/* A part of a download that is under way. */
+typedef struct part {
+    piece *piece;
+    char *target;
+    size_t size;
+} part;
+
+static stet_result begin_part(sti_gpu *gpu, char *to, const char *from, size_t size, part *out)
+{
+    sti_gpu_staging *s = &gpu->staging;
+    STI_TRY(turn(gpu));
+    *out = (part){&s->piece[s->at], to, size};
+    s->used = STI_STAGING_BYTES;
+    STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, out->piece->memory, from, size, gpu->stream));
+    return mark(gpu, out->piece);
+}
+
+static stet_result end_part(sti_gpu *gpu, const part *p)
+{
+    STI_TRY(await(gpu, p->piece));
+    memcpy(p->target, p->piece->memory, p->size);
+    return STET_OK;
+}
+
+/* While a piece is copied out on the host, the next ones arrive. */
+static stet_result download_in_parts(sti_gpu *gpu, char *to, const char *from, size_t size)
+{
+    enum { AHEAD = STI_STAGING_PIECES - 1 };
+    part parts[AHEAD];
+    size_t nbegun = 0, nended = 0;
+    while (size > 0 || nended < nbegun) {
+        if (size > 0 && nbegun - nended < AHEAD) {
+            size_t n = size < STI_STAGING_BYTES ? size : STI_STAGING_BYTES;
+            STI_TRY(begin_part(gpu, to, from, n, &parts[nbegun++ % AHEAD]));
+            to += n;
+            from += n;
+            size -= n;
+        } else {
+            STI_TRY(end_part(gpu, &parts[nended++ % AHEAD]));
+        }
+    }
+    return STET_OK;
+}
+
+stet_result sti_staging_download(sti_gpu *gpu, void *to, const void *from, size_t size)
+{
+    char *piece_at;
+    if (size == 0) return STET_OK;
+    if (size > STI_STAGING_BYTES && !is_locked(&gpu->staging, to, size)) return download_in_parts(gpu, to, from, size);
+    bool locked = size > STI_STAGING_BYTES;
+    if (locked)
+        piece_at = to;
+    else
+        STI_TRY(take(gpu, size, &piece_at));
+    STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, piece_at, from, size, gpu->stream));
+    STI_TRY(wait(gpu));
+    if (!locked) memcpy(to, piece_at, size);
+    return STET_OK;
+}
+
+/* ---- beginning and end --------------------------------------------------------------------------------------------- */
+
+void sti_staging_init(sti_gpu_staging *s)
+{
+    (void)pthread_mutex_init(&s->lock, NULL); /* of the default kind: cannot fail */
+}
+
+void sti_staging_end(sti_gpu *gpu)
+{
+    sti_gpu_staging *s = &gpu->staging;
+    for (int i = 0; i < STI_STAGING_PIECES; ++i) {
+        if (s->piece[i].event) (void)gpu->driver.api.event_destroy(s->piece[i].event);
+        if (s->piece[i].memory) (void)gpu->driver.api.host_free(s->piece[i].memory);
+    }
+    while (s->host) sti_staging_host_free(gpu, s->host->address);
+    pthread_mutex_destroy(&s->lock);
+}

@@ -1,0 +1,42 @@
+/*
+ * Copies between the host and a GPU. A driver copies fast, and behind the host's back, only from and to page-locked memory:
+ * other memory goes through a ring of such pieces.
+ *
+ * Invariants:
+ *   S1  a piece is written again only after the copies that use it have run
+ *   S2  an upload's source has been read when the call returns; a download has arrived
+ *   S3  a megabyte or more that lies in memory the caller got from here (then page-locked) is copied from and to directly
+ */
+#ifndef STI_DEVICE_GPU_STAGING_H
+#define STI_DEVICE_GPU_STAGING_H
+
+#include "base/error.h"
+
+#include <pthread.h>
+
+enum { STI_STAGING_PIECES = 4, STI_STAGING_BYTES = 1 << 20 };
+
+struct sti_gpu;
+typedef struct sti_host_block sti_host_block;
+
+typedef struct sti_gpu_staging {
+    struct sti_staging_piece {
+        char *memory; /* STI_STAGING_BYTES, page-locked; NULL: not made yet */
+        void *event;  /* behind the last copy that uses it */
+        bool busy;    /* the event was recorded and not waited for */
+    } piece[STI_STAGING_PIECES];
+    int at;      /* the present piece */
+    size_t used; /* bytes of it, that copies may still read */
+    pthread_mutex_t lock;
+    sti_host_block *host; /* what host_alloc gave */
+} sti_gpu_staging;
+
+void sti_staging_init(sti_gpu_staging *staging);
+/* What follows is called inside enter and leave, but for host_free. */
+void sti_staging_end(struct sti_gpu *gpu);
+stet_result sti_staging_upload(struct sti_gpu *gpu, void *to, const void *from, size_t size);
+stet_result sti_staging_download(struct sti_gpu *gpu, void *to, const void *from, size_t size);
+stet_result sti_staging_host_alloc(struct sti_gpu *gpu, size_t size, const char *what, void **out);
+void sti_staging_host_free(struct sti_gpu *gpu, void *memory);
+
+#endif
