@@ -4,6 +4,7 @@
 #   make run        runs the shipped hand scene         make tsan   the tests under TSan (Clang, libomp, Archer)
 #   make test       builds and runs all tests           make lint   formatting, clang-tidy, layers, headers
 #   make bench      runs the benchmarks                 make clean  removes build/ (what was installed stays)
+#   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
 # Variables: BUILD (folder), JOBS, LABEL (only the tests with this label, e.g. LABEL=short), RUN (arguments of make run),
 # BENCH (arguments of make bench), CMAKE_FLAGS (more settings for CMake), CC (compiler; needs a BUILD of its own).
@@ -31,7 +32,7 @@ define run_tests
 @$(ctest) --test-dir $(1) --output-on-failure --no-tests=error --parallel $(JOBS) $(with_label)
 endef
 
-.PHONY: build run test bench asan tsan lint clean
+.PHONY: build run test test-gpu bench asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -45,6 +46,9 @@ test:
 	@tools/setup.sh test
 	$(call build_tree,$(BUILD),-DSTET_TESTS=ON)
 	$(call run_tests,$(BUILD))
+
+test-gpu:
+	@JOBS=$(JOBS) tools/test_gpu.sh $(BUILD)/gpu
 
 bench: build
 	@$(BUILD)/stet bench $(BENCH)

@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:-$root/build-pilot}
 mkdir -p "$out"
 flags=(-std=gnu11 -O3 -fopenmp -I"$root/include" -I"$root/src" -I"$root")
-strict=(-ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
+strict=(-ffp-contract=off -fno-math-errno -fwrapv)
 ${CC:-cc} "${flags[@]}" "$root/tools/kernelgen.c" "$root/src/kernel/generate.c" "$root/src/kernel/signature.c" -o "$out/kernelgen"
 objects=()
 for noun in hierarchy newton rays; do

@@ -1,0 +1,52 @@
+# The driver double, as CUDA and as HIP: shared objects that tests open at run time. They are built without sanitizers: their fibers
+# change stacks, and their device memory is closed on purpose. A test that opens them says stet_test_doubles(<layer>/<noun>).
+foreach(kind IN ITEMS cuda hip)
+    set(target "double_${kind}")
+    add_library(${target} MODULE)
+    foreach(noun IN ITEMS entry entry_graph fiber graph memory module queue rtc source stack state work)
+        target_sources(${target} PRIVATE "${CMAKE_CURRENT_LIST_DIR}/${noun}.c")
+    endforeach()
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    target_compile_options(${target} PRIVATE ${STET_WARNINGS} -ffp-contract=off)
+    target_compile_definitions(${target} PRIVATE DD_HIP=$<STREQUAL:${kind},hip>
+        DOUBLE_PRELUDE="${CMAKE_CURRENT_LIST_DIR}/prelude.h")
+    target_link_libraries(${target} PRIVATE m ${CMAKE_DL_LIBS} pthread)
+    set_target_properties(${target} PROPERTIES PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/double"
+        LINK_OPTIONS -Wl,-Bsymbolic)
+    # What its compiler made before is not what it makes now.
+    add_custom_command(TARGET ${target} POST_BUILD
+        COMMAND "${CMAKE_COMMAND}" -E rm -rf "${PROJECT_BINARY_DIR}/test/kernel_cache")
+endforeach()
+
+function(stet_test_doubles)
+    foreach(name IN LISTS ARGN)
+        string(REPLACE "/" "_" target "test_${name}")
+        add_dependencies(${target} double_cuda double_hip)
+    endforeach()
+endfunction()
+
+# Runs test programs again, with what they open on the best device opened on each of these (test/device/picked.h); `cuda` is skipped
+# where there is none.
+function(stet_test_on_devices)
+    foreach(name IN LISTS ARGN)
+        string(REPLACE "/" "_" target "test_${name}")
+        get_filename_component(layer "${name}" DIRECTORY)
+        stet_test_doubles("${name}")
+        foreach(device IN ITEMS double-cuda double-hip cuda)
+            add_test(NAME "${name}@${device}" COMMAND ${target})
+            # HIP differs from CUDA below the table of entry points only: not in the short tier.
+            set(tier)
+            if(device STREQUAL "double-hip")
+                set(tier long)
+            endif()
+            stet_test_properties("${name}@${device}" ${layer} devices ${tier})
+            set_property(TEST "${name}@${device}" APPEND PROPERTY ENVIRONMENT "STET_TEST_DEVICE=${device}")
+            set_tests_properties("${name}@${device}" PROPERTIES SKIP_RETURN_CODE 77)
+        endforeach()
+    endforeach()
+endfunction()
+
+stet_test(double/double)
+stet_test(double/graph)
+stet_test(double/kernel)
+stet_test_doubles(double/double double/graph double/kernel)

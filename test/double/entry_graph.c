@@ -1,0 +1,265 @@
+/*
+ * Entry points of graphs and of capture. Conditional nodes and the general call that adds them are not here: a driver without them.
+ */
+#include "entry.h"
+
+/* ---- a node's parameters, as each driver has them ---------------------------------------------------------------------- */
+
+#if DD_HIP
+typedef struct kernel_parameters {
+    unsigned block[3];
+    void **extra;
+    void *function;
+    unsigned grid[3];
+    void **arguments;
+    unsigned shared;
+} kernel_parameters;
+#else
+typedef struct kernel_parameters {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **arguments, **extra;
+    void *kernel, *context;
+} kernel_parameters;
+
+typedef struct copy_end {
+    size_t x, y, z, level;
+    unsigned type; /* 1: host, 2: device */
+    const void *host;
+    uint64_t device;
+    void *array, *reserved;
+    size_t pitch, height;
+} copy_end;
+typedef struct copy_parameters {
+    copy_end from, to;
+    size_t width, height, depth;
+} copy_parameters;
+#endif
+
+static int check_graph(void *graph)
+{
+    dd_device *device;
+    TRY(entry_device(&device));
+    return dd_graph_is_alive(graph) ? DD_OK : DD_INVALID_HANDLE;
+}
+
+static int kernel_work(const kernel_parameters *p, dd_work *out)
+{
+    const dd_function *f = p->function;
+    if (!dd_function_is_alive(f)) return DD_INVALID_HANDLE;
+    return entry_kernel(f->module->device, p->function, p->grid, p->block, p->shared, p->arguments, p->extra, out);
+}
+
+static int add(void **node, void *graph, void *const *after, size_t nafter, dd_work *work)
+{
+    dd_node *made;
+    TRY(dd_graph_add(graph, (dd_node *const *)after, nafter, work, &made));
+    *node = made;
+    return DD_OK;
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------------------- */
+
+int entry_graph_create(void **out, unsigned flags)
+{
+    dd_device *device;
+    dd_graph *graph;
+    ENTER(graph_create);
+    TRY(entry_device(&device));
+    if (flags) return DD_INVALID_VALUE;
+    TRY(dd_graph_make(&graph));
+    *out = graph;
+    return DD_OK;
+}
+
+int entry_graph_destroy(void *graph)
+{
+    ENTER(graph_destroy);
+    TRY(check_graph(graph));
+    return dd_graph_end(graph);
+}
+
+int entry_graph_add_kernel(void **node, void *graph, void *const *after, size_t nafter, const void *parameters)
+{
+    dd_work work;
+    ENTER(graph_add_kernel);
+    TRY(check_graph(graph));
+    TRY(kernel_work(parameters, &work));
+    return add(node, graph, after, nafter, &work);
+}
+
+#if DD_HIP
+/* kind: 1 host to device, 2 device to host, 3 device to device, 4 as the addresses say */
+int entry_graph_add_copy_1d(void **node, void *graph, void *const *after, size_t nafter, void *to, const void *from,
+                            size_t size, int kind)
+{
+    dd_work work;
+    dd_device *device;
+    ENTER(graph_add_copy_1d);
+    TRY(check_graph(graph));
+    TRY(entry_device(&device));
+    uint64_t a = (uintptr_t)to, b = (uintptr_t)from;
+    if (kind == 4) kind = !dd_memory_device(b) ? 1 : !dd_memory_device(a) ? 2 : 3;
+    int result = kind == 1   ? dd_work_to_device(device, a, from, size, &work)
+                 : kind == 2 ? dd_work_to_host(device, to, b, size, &work)
+                 : kind == 3 ? dd_work_copy(device, a, b, size, &work)
+                             : DD_INVALID_VALUE;
+    return result ? result : add(node, graph, after, nafter, &work);
+}
+#else
+/* One row only. */
+int entry_graph_add_copy(void **node, void *graph, void *const *after, size_t nafter, const void *parameters,
+                         void *context)
+{
+    dd_work work;
+    dd_device *device = context;
+    ENTER(graph_add_copy);
+    TRY(check_graph(graph));
+    if (!device) TRY(entry_device(&device));
+    const copy_parameters *p = parameters;
+    if (p->height != 1 || p->depth != 1) return DD_NOT_SUPPORTED;
+    uint64_t to = p->to.device + p->to.x, from = p->from.device + p->from.x;
+    char *host_to = (char *)(uintptr_t)p->to.host + p->to.x;
+    const char *host_from = (const char *)p->from.host + p->from.x;
+    int result = p->from.type == 1 && p->to.type == 2   ? dd_work_to_device(device, to, host_from, p->width, &work)
+                 : p->from.type == 2 && p->to.type == 1 ? dd_work_to_host(device, host_to, from, p->width, &work)
+                 : p->from.type == 2 && p->to.type == 2 ? dd_work_copy(device, to, from, p->width, &work)
+                                                        : DD_INVALID_VALUE;
+    return result ? result : add(node, graph, after, nafter, &work);
+}
+#endif
+
+int entry_graph_add_child(void **node, void *graph, void *const *after, size_t nafter, void *child)
+{
+    dd_node *made;
+    ENTER(graph_add_child);
+    TRY(check_graph(graph));
+    TRY(check_graph(child));
+    TRY(dd_graph_add_child(graph, (dd_node *const *)after, nafter, child, &made));
+    *node = made;
+    return DD_OK;
+}
+
+/* ---- executable graphs ------------------------------------------------------------------------------------------------------ */
+
+static int check_exec(void *exec)
+{
+    dd_device *device;
+    TRY(entry_device(&device));
+    return dd_exec_is_alive(exec) ? DD_OK : DD_INVALID_HANDLE;
+}
+
+int entry_graph_instantiate(void **out, void *graph, unsigned long long flags)
+{
+    dd_exec *exec;
+    ENTER(graph_instantiate);
+    TRY(check_graph(graph));
+    if (flags & ~2ull) return DD_INVALID_VALUE;
+    TRY(dd_exec_make(graph, &exec));
+    *out = exec;
+    return DD_OK;
+}
+
+int entry_graph_exec_destroy(void *exec)
+{
+    ENTER(graph_exec_destroy);
+    TRY(check_exec(exec));
+    return dd_exec_end(exec);
+}
+
+#if DD_HIP
+int entry_graph_exec_update_into(void *exec, void *graph, void **error_node, int *outcome)
+{
+    ENTER(graph_exec_update_into);
+    TRY(check_exec(exec));
+    TRY(check_graph(graph));
+    int result = dd_exec_update(exec, graph);
+    *error_node = NULL;
+    *outcome = result ? 1 : 0;
+    return result ? 910 : DD_OK;
+}
+#else
+typedef struct update_result {
+    int result;
+    void *node, *from;
+} update_result;
+
+int entry_graph_exec_update(void *exec, void *graph, void *outcome)
+{
+    ENTER(graph_exec_update);
+    TRY(check_exec(exec));
+    TRY(check_graph(graph));
+    int result = dd_exec_update(exec, graph);
+    *(update_result *)outcome = (update_result){.result = result ? 1 : 0};
+    return result ? 910 : DD_OK;
+}
+#endif
+
+int entry_graph_exec_set_kernel(void *exec, void *node, const void *parameters)
+{
+    dd_work work;
+    ENTER(graph_exec_set_kernel);
+    TRY(check_exec(exec));
+    TRY(kernel_work(parameters, &work));
+    return dd_exec_set_kernel(exec, node, &work);
+}
+
+int entry_graph_upload(void *exec, void *handle)
+{
+    dd_stream *stream;
+    ENTER(graph_upload);
+    TRY(check_exec(exec));
+    return entry_stream(handle, &stream);
+}
+
+int entry_graph_launch(void *exec, void *handle)
+{
+    dd_stream *stream;
+    ENTER(graph_launch);
+    TRY(check_exec(exec));
+    TRY(entry_stream(handle, &stream));
+    return dd_queue_graph(stream, exec);
+}
+
+/* ---- capture -------------------------------------------------------------------------------------------------------------------- */
+
+int entry_capture_begin(void *handle, int mode)
+{
+    dd_stream *stream;
+    ENTER(capture_begin);
+    TRY(entry_stream(handle, &stream));
+    return mode < 0 || mode > 2 ? DD_INVALID_VALUE : dd_capture_begin(stream, mode);
+}
+
+int entry_capture_end(void *handle, void **out)
+{
+    dd_stream *stream;
+    dd_graph *graph;
+    ENTER(capture_end);
+    *out = NULL;
+    TRY(entry_stream(handle, &stream));
+    TRY(dd_capture_end(stream, &graph));
+    *out = graph;
+    return DD_OK;
+}
+
+/* 0: no, 1: yes, 2: it is broken. Of the legacy stream that is asked for others' sake. */
+int entry_capture_status(void *handle, int *status)
+{
+    dd_stream *stream;
+    ENTER(capture_status);
+    TRY(entry_stream(handle, &stream));
+    *status = stream->capture ? 1 + stream->capture->broken : 0;
+    return DD_OK;
+}
+
+/* The mode of a thread that captures nothing; no more than remembered. */
+int entry_capture_mode(int *mode)
+{
+    ENTER(capture_mode);
+    int was = dd_capture_mode;
+    if (*mode < 0 || *mode > 2) return DD_INVALID_VALUE;
+    dd_capture_mode = *mode;
+    *mode = was;
+    return DD_OK;
+}

@@ -1,0 +1,20 @@
+/*
+ * Runs the blocks of a launch: each thread of a block is a fiber with a stack of its own; between two barriers fibers run one after the
+ * other, in an order that changes with the seed. Blocks run one after the other, in an order that changes too.
+ *
+ * Invariants:
+ *   F1  memory of a block is garbage when the block starts
+ *   F2  a barrier of the block lets go when all its threads have come; one that ended before, or waits elsewhere, is an error
+ *   F3  a barrier of lanes lets go when all lanes that it names have come with the same names, itself among them
+ *   F4  an access to what is closed ends the launch with ILLEGAL_ADDRESS, and the process goes on
+ *   F5  kernels run with the default floating-point environment, whatever the thread had
+ */
+#ifndef TEST_DOUBLE_FIBER_H
+#define TEST_DOUBLE_FIBER_H
+
+#include "module.h"
+
+int dd_grid_run(const dd_function *function, const unsigned grid[3], const unsigned block[3],
+                const unsigned char *bytes, char *message, size_t size);
+
+#endif

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Everything that can be checked on a machine with an NVIDIA GPU: builds, runs the tests (their list of devices then has `cuda`), and runs
+# the GPU's sanitizers over a little of everything. Needs no network if tools/carry.sh was run before and .carry/ came along.
+#
+#   tools/test_gpu.sh [BUILD]     BUILD: folder, default build/gpu
+#
+# Variables: JOBS; TESTS (a regular expression: only these); SANITIZERS (default: memcheck racecheck initcheck synccheck; empty: none);
+# SANITIZER_LIMIT (seconds that each may take, default 200). Exit status 0: all that was asked for ran and passed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build/gpu}
+jobs=${JOBS:-$(nproc)}
+limit=${SANITIZER_LIMIT:-200}
+sanitizers=${SANITIZERS-memcheck racecheck initcheck synccheck}
+summary=()
+failed=0
+
+say() { printf 'test-gpu: %s\n' "$*"; }
+note() { # note good|bad SENTENCE
+    [ "$1" = good ] || failed=1
+    summary+=("$1: $2")
+}
+finish() {
+    say "summary"
+    printf '  %s\n' "${summary[@]}"
+    [ $failed -eq 0 ] && say "all passed" || say "NOT all passed"
+    exit $failed
+}
+
+# ---- what is here ------------------------------------------------------------------------------------------------------
+
+gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+if [ -z "$gpu" ]; then
+    say "no NVIDIA GPU was found; 'make test' runs the same tests over the driver doubles"
+    exit 1
+fi
+say "$gpu, $jobs jobs"
+
+if [ -d .carry ]; then
+    carry=$PWD/.carry
+    [ -d .venv ] || export MUJOCO_DIR="${MUJOCO_DIR:-$carry/mujoco}"
+    export CMAKE_PREFIX_PATH="$carry" PKG_CONFIG_PATH="$carry/lib/pkgconfig" LIBRARY_PATH="$carry/lib"
+    export LD_LIBRARY_PATH="$carry/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    command -v pkg-config >/dev/null || export PKG_CONFIG="$carry/bin/pkg-config"
+    say "using .carry/"
+else
+    tools/setup.sh test || exit 1
+fi
+
+# ---- building --------------------------------------------------------------------------------------------------------------
+
+mkdir -p "$build"
+start=$SECONDS
+if ! cmake -S . -B "$build" -DSTET_TESTS=ON -DMUJOCO_DIR="${MUJOCO_DIR:-}" --log-level=NOTICE >"$build/configure.log" 2>&1 ||
+    ! cmake --build "$build" --parallel "$jobs" >"$build/build.log" 2>&1; then
+    grep -hE -A 5 'CMake Error|error:|Error [0-9]' "$build/configure.log" "$build/build.log" | head -n 60
+    note bad "it does not build (logs in $build)"
+    finish
+fi
+note good "built in $((SECONDS - start)) s"
+
+# ---- tests -----------------------------------------------------------------------------------------------------------------
+
+# Those that are Python scripts need the wheels that tools/setup.sh installs.
+without=(-LE '^long$')
+[ -x .venv/bin/python ] || without+=(-E '^(cli/(files|input|packages|run|bench)|device/numpy|project/.*)$')
+start=$SECONDS
+ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 300 --parallel "$jobs" "${without[@]}" \
+    ${TESTS:+-R "$TESTS"} >"$build/tests.log" 2>&1
+status=$?
+grep -E '^ *[0-9]+% tests passed|^\s+[0-9]+ - .*\((Failed|Timeout|SEGFAULT|Subprocess|Not Run|Exception).*' "$build/tests.log"
+[ $status -eq 0 ] || grep -E -B 2 -A 12 'ERROR +\]|error: |Segmentation' "$build/tests.log" | head -n 150
+ran=$(grep -cE '^on cuda$' "$build/Testing/Temporary/LastTest.log" 2>/dev/null)
+if [ $status -eq 0 ]; then note good "tests passed in $((SECONDS - start)) s"; else note bad "tests failed (log in $build/tests.log)"; fi
+if [ "${ran:-0}" -gt 0 ]; then note good "the GPU was opened by tests $ran times"; else note bad "no test ran on the GPU"; fi
+
+# ---- sanitizers --------------------------------------------------------------------------------------------------------------
+
+small=("$build/test/gpu/gpu_small" scenes/hand.xml --cache "$(cd "$build" && pwd)/test/small_cache_gpu")
+if "${small[@]}" >"$build/small.log" 2>&1; then note good "$(tail -n 1 "$build/small.log")"; else
+    cat "$build/small.log"
+    note bad "gpu_small failed"
+fi
+
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
+[ -n "$sanitizer" ] || { [ -z "$sanitizers" ] || note bad "compute-sanitizer is not installed: the sanitizers did not run"; sanitizers=""; }
+for tool in $sanitizers; do
+    options=()
+    [ "$tool" = memcheck ] && options=(--leak-check full)
+    (
+        timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 99 "${options[@]}" "${small[@]}" >"$build/$tool.log" 2>&1
+        echo $? >"$build/$tool.status"
+    ) &
+done
+wait
+for tool in $sanitizers; do
+    status=$(cat "$build/$tool.status")
+    last=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY' "$build/$tool.log" | tail -n 2 | sed 's/^=* *//' | paste -sd ';')
+    case $status in
+        0) note good "$tool: ${last:-no summary}" ;;
+        124) note bad "$tool: did not end in $limit s, and says nothing" ;;
+        *)
+            note bad "$tool: status $status; ${last:-no summary}"
+            head -n 40 "$build/$tool.log"
+            ;;
+    esac
+done
+finish
