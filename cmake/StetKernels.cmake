@@ -3,9 +3,10 @@
 # the objects into TARGET.
 #
 # Each compilation sees -DSTI_ISA=<name> -DSTET_W=<lanes>, and -DSTET_DOUBLE=1 where `real` is double. The settings below
-# are part of the promise of equal bits: no contraction, no reassociation, never -ffast-math.
+# are part of the promise of equal bits: no contraction, no reassociation, never -ffast-math; nor -fno-trapping-math, with
+# which GCC 12 turns (float)(int)x into a rounding that gives -0 for -0.
 
-set(STET_KERNEL_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
+set(STET_KERNEL_FLAGS -ffp-contract=off -fno-math-errno -fwrapv)
 
 set(STET_ISAS portable w1 f64)
 set(STET_ISA_portable_DEFINITIONS STET_W=4)
@@ -77,11 +78,44 @@ function(stet_build_kernels target)
     endforeach()
 endfunction()
 
-# What compiling at run time needs, put into `target`: the language's headers as text, and `kernel_flags.h`, a flag list for each
-# instruction set as a C initialiser: the very flags of the library's own kernels.
+# Adds a file of src/ and all that it includes there to the list `result`, each as its name in an #include.
+function(stet_collect_sources name result)
+    set(list ${${result}})
+    if(NOT name IN_LIST list)
+        list(APPEND list "${name}")
+        set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}")
+        file(STRINGS "${PROJECT_SOURCE_DIR}/src/${name}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
+        foreach(line IN LISTS lines)
+            string(REGEX REPLACE "^[^\"]*\"([^\"]*)\".*$" "\\1" included "${line}")
+            if(NOT included MATCHES "^stet/")
+                stet_collect_sources("${included}" list)
+            endif()
+        endforeach()
+    endif()
+    set(${result} "${list}" PARENT_SCOPE)
+endfunction()
+
+# Adds the command that makes `table`, C with the content of files NAME=PATH …, and puts it into `target`.
+function(stet_embed target table)
+    set(folder "${PROJECT_BINARY_DIR}/language")
+    list(TRANSFORM ARGN REPLACE "^[^=]*=" "" OUTPUT_VARIABLE paths)
+    add_custom_command(
+        OUTPUT "${folder}/${table}.c"
+        COMMAND embed "${folder}/${table}.c" ${table} ${ARGN}
+        DEPENDS embed ${paths}
+        VERBATIM)
+    add_custom_target(stet_embedded_${table} DEPENDS "${folder}/${table}.c")
+    add_dependencies(${target} stet_embedded_${table})
+    target_sources(${target} PRIVATE "${folder}/${table}.c")
+endfunction()
+
+# What compiling at run time needs, put into `target`: the language's headers and the library's kernels as text, and `kernel_flags.h`, a
+# flag list for each instruction set as a C initialiser: the very flags of the library's own kernels.
 function(stet_embed_language target)
     set(folder "${PROJECT_BINARY_DIR}/language")
     file(MAKE_DIRECTORY "${folder}")
+    add_executable(embed EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/embed.c")
+    stet_target_options(embed)
     set(files)
     foreach(name IN ITEMS lang lang_common lang_cpu lang_gpu lang_math)
         list(APPEND files "stet/${name}.h=${PROJECT_SOURCE_DIR}/include/stet/${name}.h")
@@ -89,16 +123,16 @@ function(stet_embed_language target)
     foreach(name IN ITEMS isa slot)
         list(APPEND files "device/${name}.h=${PROJECT_SOURCE_DIR}/src/device/${name}.h")
     endforeach()
-    list(TRANSFORM files REPLACE "^[^=]*=" "" OUTPUT_VARIABLE paths)
-    add_executable(embed EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/embed.c")
-    stet_target_options(embed)
-    add_custom_command(
-        OUTPUT "${folder}/language.c"
-        COMMAND embed "${folder}/language.c" sti_language ${files}
-        DEPENDS embed ${paths}
-        VERBATIM)
-    add_custom_target(stet_language DEPENDS "${folder}/language.c")
-    add_dependencies(${target} stet_language)
+    stet_embed(${target} sti_language ${files})
+
+    get_property(units GLOBAL PROPERTY STET_KERNEL_UNITS)
+    set(names)
+    foreach(unit IN LISTS units)
+        string(REGEX REPLACE "^src/" "" unit "${unit}")
+        stet_collect_sources("${unit}" names)
+    endforeach()
+    list(TRANSFORM names REPLACE "^(.+)$" "\\1=${PROJECT_SOURCE_DIR}/src/\\1")
+    stet_embed(${target} sti_kernel_sources ${names})
 
     set(header "/* Made by CMake: how the kernels of the library are compiled. */\n")
     foreach(isa IN LISTS STET_ISAS)
@@ -109,6 +143,5 @@ function(stet_embed_language target)
         string(APPEND header "#define STI_KERNEL_FLAGS_${isa} \"${flags}\"\n")
     endforeach()
     file(CONFIGURE OUTPUT "${folder}/kernel_flags.h" CONTENT "${header}" @ONLY)
-    target_sources(${target} PRIVATE "${folder}/language.c")
     target_include_directories(${target} PRIVATE "${folder}")
 endfunction()

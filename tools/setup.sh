@@ -67,6 +67,22 @@ want_test() {
     pkg-config --exists cmocka 2>/dev/null || want libcmocka-dev "the tests' framework"
 }
 
+# hipRTC, with which the tests compile the kernels for AMD's GPUs (80 MB, and LLVM's library): installed where this system has it
+# as a package and this user may install it; without it those tests are skipped, and say so.
+offer_hiprtc() {
+    /sbin/ldconfig -p 2>/dev/null | grep -q -e 'libamdhip64\.so' -e 'libhiprtc\.so' && return 0
+    apt-cache show libamdhip64-5 libhiprtc-builtins5 >/dev/null 2>&1 || return 0
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        have sudo && sudo -n true 2>/dev/null || return 0
+        as_root=(sudo -n)
+    fi
+    say "installing with apt-get: libamdhip64-5, libhiprtc-builtins5 (compile kernels for AMD's GPUs in the tests)"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0 install -y --no-install-recommends \
+        libamdhip64-5 libhiprtc-builtins5 >/dev/null 2>&1 ||
+        say "apt-get could not install them: the tests that compile for AMD's GPUs are skipped"
+}
+
 want_clang() {
     have clang || want clang "$1"
 }
@@ -188,6 +204,7 @@ case $tier in
     *) fail "no such set '$tier': use build, test, asan, tsan, lint or bench" ;;
 esac
 install_packages
+[ "$tier" = test ] && offer_hiprtc
 if [ "$tier" = tsan ]; then
     want_clang_runtime
     install_packages

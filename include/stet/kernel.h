@@ -14,9 +14,9 @@ extern "C" {
 typedef struct stet_kernel stet_kernel;
 
 /*
- * How to make a kernel; start from stet_default_kernel_def(). A kernel is compiled by the system's C compiler, with the
- * flags of the library's own kernels, for the instruction set of the device; what was compiled is kept on disk
- * (mechanism `kernel_cache`). Nothing here is needed after stet_kernel_create.
+ * How to make a kernel; start from stet_default_kernel_def(). On a CPU a kernel is compiled by the system's C compiler, with
+ * the flags of the library's own kernels, for the instruction set of the device; on a GPU by the vendor's run-time compiler. What
+ * was compiled is kept on disk (mechanism `kernel_cache`). Nothing here is needed after stet_kernel_create.
  */
 typedef struct stet_kernel_def {
     uint32_t cookie;    /* set by stet_default_kernel_def */
@@ -29,18 +29,25 @@ typedef struct stet_kernel_def {
      */
     const char *const *includes;
     int ninclude;
-    const char *compiler; /* a program on the PATH, or a path; NULL: "cc" */
-    /* NULL: $XDG_CACHE_HOME/stet, or ~/.cache/stet. It is made if need be, and must be the user's alone. */
+    const char *compiler; /* on a CPU: a program on the PATH, or a path; NULL: "cc" */
+    /* NULL: on a GPU its device's; else $XDG_CACHE_HOME/stet, or ~/.cache/stet. It is made if need be, and must be the user's alone. */
     const char *cache_folder;
     int64_t cache_limit; /* bytes that the folder may hold, the least recently used kernels go; 0: 256 MiB */
+    /*
+     * On a GPU: threads of a team, and teams of a block (several only of 1, 2, 4, 8, 16 or 32 threads; an item kernel's block is one
+     * team). 0: 32 threads, 4 teams (1 where the source has `shared` or `staged` memory); an item kernel 128 threads. They change how
+     * fast it is, never what it computes.
+     */
+    int team, teams;
 } stet_kernel_def;
 
 STET_API stet_kernel_def stet_default_kernel_def(void);
 
 /*
- * The caller owns *out and destroys it before the device. STET_PARSE: the source is not a kernel; the sentence has its
- * file and line. STET_NOT_FOUND: no such file, kernel or compiler. STET_UNSUPPORTED: the program is no compiler. STET_IO: it could not
- * do its work.
+ * The caller owns *out and destroys it before the device. The source is held to the language's rules before any compiler
+ * sees it. STET_PARSE: it breaks them, or has no kernel; the sentence has the first few mistakes, each with file, line,
+ * column and what the language wants instead. STET_NOT_FOUND: no such file, kernel or compiler. STET_UNSUPPORTED: the
+ * program is no compiler. STET_IO: it could not do its work.
  */
 STET_API stet_result stet_kernel_create(stet_device *device, const stet_kernel_def *def, stet_kernel **out);
 /* NULL is fine. */
@@ -98,6 +105,56 @@ static inline stet_arg stet_arg_real(double f)
  * of worlds, another device.
  */
 STET_API stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, const stet_arg *args, int narg);
+
+/* ---- recordings -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Launches between begin and end are listed instead of run; end runs the whole list, in the order in which it was issued. A list
+ * that comes back (the same kernels, arrays and loops; numbers may differ) is replayed as a recording, mechanism
+ * `graph_replay`: the host issues it as one thing. Switched off, the launches are issued one by one, with the same bits.
+ *
+ *     stet_result result = stet_record_begin(device, "a sweep");
+ *     if (result != STET_OK) return result;
+ *     result = launches();
+ *     return stet_record_end(device, result);
+ *
+ * In between: launches, copies, loops, and calls of arrays. Generations move when what writes has run, not when it is listed.
+ * A list is split (what was listed so far runs first, counted as a fallback, so an error in strict mode) where the host
+ * reads or destroys an array that the list writes, writes or destroys one that it touches, makes an array; where a launch reads what
+ * stet works out when it is read (xpos, xquat, transforms of the stage); where another list begins inside; after 1024
+ * operations. Calls of sims, worlds, steps and stages that move something are refused (STATE): they are lists of their own.
+ *
+ * `what` names the list in messages; borrowed until its end. LIMIT: more than 8 lists inside each other.
+ */
+STET_API stet_result stet_record_begin(stet_device *device, const char *what);
+/*
+ * Each begin that succeeded needs its end, also on a way out of failure. `result` STET_OK: runs the list. Else: forgets what
+ * was not run yet and returns `result`. A launch that fails ends the list: what came before it has run. STATE: nothing was begun, or
+ * a loop is still open.
+ */
+STET_API stet_result stet_record_end(stet_device *device, stet_result result);
+/*
+ * Lists a loop: what is listed until stet_record_while_end runs again and again while the first element of `condition` (INT, plain) is
+ * not 0, at most `most` times. It is looked at before each time, so a kernel in the loop ends it by writing 0. Loops may be
+ * nested. Where a list would be split, a loop is refused (UNSUPPORTED): do that before it. STATE: not between begin and end.
+ */
+STET_API stet_result stet_record_while(stet_device *device, stet_array *condition, int64_t most);
+STET_API stet_result stet_record_while_end(stet_device *device);
+/*
+ * Copies all of an array into another of the same device, type and shape, on the device; listed like a launch between begin and
+ * end, else at once. INVALID_ARGUMENT: they differ, or `to` was imported for reading.
+ */
+STET_API stet_result stet_array_copy(stet_array *to, stet_array *from);
+/*
+ * The recording of the list that ran last; 0: it has none (it was new, of one launch, or graph_replay is off). For somebody who
+ * makes it a part of a graph of his own.
+ */
+STET_API uint64_t stet_recording_last(const stet_device *device);
+/*
+ * Announces that somebody else ran a recording: what it writes has moved. NOT_FOUND: it is gone, with an array or kernel that it
+ * held or as the least recently used of 64.
+ */
+STET_API stet_result stet_recording_replayed(stet_device *device, uint64_t recording);
 
 #ifdef __cplusplus
 }

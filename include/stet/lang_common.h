@@ -66,6 +66,13 @@ LFN void store_if(mask m, ureal *p, real x) { sti_put_if(m, p, canon(x)); }
 LFN void scatter_if(mask m, ureal *p, lint i, real x) { sti_scatter_if(m, p, i, canon(x)); }
 /* World kernels: array a of the world(s), item i. */
 LFN void put(real *a, i64 i, real x) { a[i] = canon(x); }
+/* Items i … i + 3 at once; i and the array's items a world are multiples of 4. */
+LFN void put4(real *a, i64 i, const real *v)
+{
+    real w[4];
+    for (int k = 0; k < 4; ++k) w[k] = canon(v[k]);
+    sti_store4(a + i, w);
+}
 
 /*
  * Value of item i of world w in an array of worlds, [world / B][item][B], n items a world. Item kernels only: a world

@@ -152,6 +152,16 @@ LFN void istream(int *p, lint x)
 /* A hint that the cache line at p is read soon; never a fault. For accesses that jump where the machine can't guess. */
 LFN void prefetch(const void *p) { __builtin_prefetch(p); }
 
+/* World kernels: items i … i + 3 of the world(s); i and the array's items a world are multiples of 4. */
+LFN void load4(const real *a, i64 i, real *v)
+{
+    for (int k = 0; k < 4; ++k) v[k] = a[i + k];
+}
+LFN void sti_store4(real *a, const real *v)
+{
+    for (int k = 0; k < 4; ++k) a[k] = v[k];
+}
+
 /* STET_WIDE words a lane, one lane's after the other's; p is aligned to 4 * STET_WIDE bytes. */
 LFN void wide_load(const int *p, lint *v)
 {

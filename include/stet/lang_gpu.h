@@ -73,6 +73,24 @@ LFN void wide_load(const int *p, lint *v)
 }
 LFN void wide_store(int *p, const lint *v) { *(int4 *)p = make_int4(v[0], v[1], v[2], v[3]); }
 
+#if STET_DOUBLE
+LFN void load4(const real *a, i64 i, real *v)
+{
+    for (int k = 0; k < 4; ++k) v[k] = a[i + k];
+}
+LFN void sti_store4(real *a, const real *v)
+{
+    for (int k = 0; k < 4; ++k) a[k] = v[k];
+}
+#else
+LFN void load4(const real *a, i64 i, real *v)
+{
+    float4 x = *(const float4 *)(a + i);
+    v[0] = x.x, v[1] = x.y, v[2] = x.z, v[3] = x.w;
+}
+LFN void sti_store4(real *a, const real *v) { *(float4 *)a = make_float4(v[0], v[1], v[2], v[3]); }
+#endif
+
 /* Threads hide the time that memory takes; nothing to do. */
 LFN void prefetch(const void *p) { (void)p; }
 
@@ -137,7 +155,7 @@ LFN void sti_sync(void)
 #define items(p, n) for (int p##_n = (n), p = (int)threadIdx.x; p < p##_n; p += STET_TEAM)
 #define sync() sti_sync()
 #define shared(T, name, n)                                                                                             \
-    __shared__ T name##_[STET_TEAMS][n];                                                                               \
+    __shared__ __attribute__((aligned(16))) T name##_[STET_TEAMS][n];                                                  \
     T *name = name##_[threadIdx.y]
 #define staged(T, name, src, n)                                                                                        \
     shared(T, name, n);                                                                                                \

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "kernel/program.h"
+#include "kernel/said.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 
 /* How the device calls a kernel (sti_slot, sti_call): goes up when that changes. */
-enum { CALL_VERSION = 1, MAX_ARGUMENTS = 64, MAX_ERRORS = 3, OBJECT_LIMIT = 1 << 27 };
+enum { CALL_VERSION = 1, MAX_ARGUMENTS = 64, OBJECT_LIMIT = 1 << 27 };
 
 /* The same list as for the library's kernels, made by the build (cmake/StetKernels.cmake). */
 static const char *const *flags_of(sti_isa isa)
@@ -85,17 +86,14 @@ void sti_compiler_close(sti_compiler *c)
 stet_result sti_compile_finish(sti_user_source *source)
 {
     sti_sink sink = sti_buffer_sink(&source->text);
-    size_t cursor = 0;
-    sti_signature sig;
-    char message[512];
-    int found;
-    while ((found = sti_signature_next(source->file[0].text.data, &cursor, &sig, message, sizeof message)) > 0) {
-        sti_buffer_format(&source->text, "#line %d \"<0>\"\n", sig.line); /* what does not fit is the kernel's */
+    for (int i = 0; i < source->nkernel; ++i) {
+        const sti_signature *sig = &source->kernel[i];
+        sti_buffer_format(&source->text, "#line %d \"<0>\"\n", sig->line); /* what does not fit is the kernel's */
         sti_buffer_format(&source->text,
-                          "extern __attribute__((visibility(\"default\"))) sti_call STI_ISA_NAME(sti_%s);\n", sig.name);
-        sti_generate_call(&sink, &sig);
+                          "extern __attribute__((visibility(\"default\"))) sti_call STI_ISA_NAME(sti_%s);\n",
+                          sig->name);
+        sti_generate_call(&sink, sig);
     }
-    if (found < 0) return sti_error(STET_PARSE, "%s:%d: %s", source->file[0].name, sig.line, message);
     return source->text.result;
 }
 
@@ -118,6 +116,8 @@ stet_result sti_compile_key(const sti_compiler *c, sti_isa isa, const sti_user_s
     sti_buffer_put(out, "\nflags");
     put_flags(out, flags_of(isa));
     put_flags(out, own_flags);
+    sti_buffer_put(out, "\nkernels"); /* they follow from the source; whoever lists the cache can name them */
+    for (int i = 0; i < source->nkernel; ++i) sti_buffer_format(out, " %s", source->kernel[i].name);
     sti_buffer_format(out, "\nsource %zu %016llx%016llx\nversion %zu\n", source->text.size,
                       (unsigned long long)sti_hash_bytes(source->text.data, source->text.size),
                       (unsigned long long)sti_hash_end(&second), c->version.size);
@@ -127,47 +127,15 @@ stet_result sti_compile_key(const sti_compiler *c, sti_isa isa, const sti_user_s
 
 /* ---- what the compiler says -------------------------------------------------------------------------------------- */
 
-static bool is_error(const char *line, size_t n)
-{
-    static const char *const signs[] = {"error: ", "error:", "undefined reference", "undefined symbol"};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; ++i)
-        if (memmem(line, n, signs[i], strlen(signs[i]))) return true;
-    return false;
-}
-
-/* The first few lines that are errors (any: the first few lines at all), with "; " between. */
-static int pick_lines(const sti_buffer *said, bool any, sti_buffer *out)
-{
-    int picked = 0, more = 0;
-    for (const char *at = said->data; at && *at;) {
-        size_t n = strcspn(at, "\n");
-        bool wanted = n > 0 && (any || is_error(at, n));
-        if (wanted && picked < MAX_ERRORS) {
-            sti_buffer_put(out, picked++ ? "; " : "");
-            sti_buffer_add(out, at, n);
-        } else {
-            more += wanted;
-        }
-        at += n + (at[n] != 0);
-    }
-    if (more) sti_buffer_format(out, "; and %d more", more);
-    return picked;
-}
-
 static stet_result report(const sti_compiler *c, const sti_user_source *source, const sti_buffer *said, int status)
 {
-    sti_buffer text = {0}, lines = {0};
-    if (said->data) sti_user_source_explain(source, said->data, said->size, &text);
-    bool about_source = pick_lines(&text, false, &lines) > 0;
-    if (!about_source && pick_lines(&text, true, &lines) == 0) sti_buffer_put(&lines, "it does not say why");
-    stet_result result = text.result != STET_OK ? text.result : lines.result;
-    if (result == STET_OK && about_source)
-        result = sti_error(STET_PARSE, "%s", lines.data);
-    else if (result == STET_OK)
-        result = sti_error(STET_IO, "compiler %s failed (status %d) on %s: %s", c->path, status, source->file[0].name,
-                           lines.data);
-    sti_buffer_free(&text);
-    sti_buffer_free(&lines);
+    sti_buffer who = {0};
+    sti_buffer_put(&who, "compiler ");
+    sti_buffer_put(&who, c->path);
+    sti_buffer_format(&who, " failed (status %d)", status);
+    stet_result result = who.result;
+    if (result == STET_OK) result = sti_said_report(who.data, source, said);
+    sti_buffer_free(&who);
     return result;
 }
 

@@ -17,7 +17,7 @@ typedef struct sti_compiler {
 stet_result sti_compiler_open(const char *name, sti_compiler *out);
 void sti_compiler_close(sti_compiler *c);
 
-/* Adds to the source's text the functions that the device calls, for the kernels of file[0]. */
+/* Adds to the text of a source that was checked the functions that the device calls, one for each kernel. */
 stet_result sti_compile_finish(sti_user_source *source);
 /* All that the code depends on, as a text of lines; nothing else. `source` is finished. */
 stet_result sti_compile_key(const sti_compiler *c, sti_isa isa, const sti_user_source *source, sti_buffer *out);

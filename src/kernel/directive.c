@@ -122,6 +122,8 @@ size_t sti_directive_next(const char *text, size_t at, sti_directive *out)
         out->kind = STI_DIRECTIVE_OTHER_INCLUDE;
     } else if ((argument = after_word(p, "pragma")) && after_word(argument, "once")) {
         out->kind = STI_DIRECTIVE_ONCE;
+    } else if (after_word(p, "else") || after_word(p, "elif") || after_word(p, "endif")) {
+        out->kind = STI_DIRECTIVE_BRANCH;
     }
     return end;
 }

@@ -1,5 +1,5 @@
 /*
- * The preprocessor's directives that bring in other files, found in a source text as a C compiler finds them: after
+ * The preprocessor's directives that matter to who puts files together, found in a source text as a C compiler finds them: after
  * comments, across spliced lines, never inside a comment.
  */
 #ifndef STI_KERNEL_DIRECTIVE_H
@@ -14,6 +14,7 @@ typedef enum sti_directive_kind {
     STI_DIRECTIVE_SYSTEM_INCLUDE, /* #include <name> */
     STI_DIRECTIVE_OTHER_INCLUDE,  /* any other way to name a file: a macro, #include_next, #import, #embed */
     STI_DIRECTIVE_ONCE,           /* #pragma once */
+    STI_DIRECTIVE_BRANCH,         /* #else, #elif, #endif: what stands before may have been skipped */
 } sti_directive_kind;
 
 enum { STI_DIRECTIVE_NAME = 256 };

@@ -32,17 +32,51 @@ static void write_argument(const sti_sink *out, const sti_param *p, int slot, bo
     }
 }
 
-void sti_generate_call(const sti_sink *out, const sti_signature *sig)
+static void write_arguments(const sti_sink *out, const sti_signature *sig)
 {
-    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(const sti_slot *s, int64_t begin, int64_t end);\n", sig->name);
-    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(const sti_slot *s, int64_t begin, int64_t end)\n{\n", sig->name);
-    sti_sink_format(out, "    (void)s;\n    for (int64_t k = begin; k < end; ++k)\n        %s(", sig->name);
     for (int i = 0, slot = 0; i < sig->nparam; ++i) {
         if (i) sti_sink_text(out, ", ");
         write_argument(out, &sig->param[i], slot, sig->kind == STI_KERNEL_WORLD);
         slot += !sig->param[i].index;
     }
+}
+
+void sti_generate_call(const sti_sink *out, const sti_signature *sig)
+{
+    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(const sti_slot *s, int64_t begin, int64_t end);\n", sig->name);
+    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(const sti_slot *s, int64_t begin, int64_t end)\n{\n", sig->name);
+    sti_sink_format(out, "    (void)s;\n    for (int64_t k = begin; k < end; ++k)\n        %s(", sig->name);
+    write_arguments(out, sig);
     sti_sink_text(out, ");\n}\n\n");
+}
+
+const char sti_generate_slot[] =
+    "struct sti_slot {\n    union {\n        void *p;\n        i64 i;\n        double f;\n    };\n"
+    "    i64 n;\n};\n";
+
+static int count_slots(const sti_signature *sig)
+{
+    int n = 0;
+    for (int i = 0; i < sig->nparam; ++i) n += !sig->param[i].index;
+    return n;
+}
+
+void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form form)
+{
+    static const char bounds[] = "extern \"C\" __global__ void __launch_bounds__(STET_TEAM * STET_TEAMS)";
+    int n = count_slots(sig);
+    if (form == STI_FORM_VALUE) {
+        sti_sink_format(out, "struct sti_slots_%s {\n    sti_slot s[%d];\n};\n", sig->name, n > 0 ? n : 1);
+        sti_sink_format(out, "%s sti_%s__value(sti_slots_%s b, i64 count)\n{\n    const sti_slot *s = b.s;\n", bounds,
+                        sig->name, sig->name);
+    } else {
+        sti_sink_format(out, "%s sti_%s__block(const sti_slot *s, i64 count)\n{\n", bounds, sig->name);
+    }
+    sti_sink_format(out, "    i64 k = %s;\n    (void)s;\n    if (k >= count) return;\n    %s(",
+                    sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * STET_TEAMS + threadIdx.y" : "blockIdx.x",
+                    sig->name);
+    write_arguments(out, sig);
+    sti_sink_text(out, ");\n}\n");
 }
 
 static void write_description(const sti_sink *out, const sti_signature *sig)

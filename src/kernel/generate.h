@@ -25,6 +25,15 @@ void sti_sink_format(const sti_sink *out, const char *format, ...) __attribute__
  */
 void sti_generate_call(const sti_sink *out, const sti_signature *sig);
 
+/* How a GPU's entry of a kernel gets its slots (see sti_code in device/device.h). */
+typedef enum sti_form { STI_FORM_VALUE, STI_FORM_BLOCK } sti_form;
+enum { STI_FORMS_BOTH = 1 << STI_FORM_VALUE | 1 << STI_FORM_BLOCK };
+
+/* The struct sti_slot as a GPU's source has it, once before all entries. */
+extern const char sti_generate_slot[];
+/* The entry sti_<kernel>__value or sti_<kernel>__block; it needs the kernel's source and the struct before it. */
+void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form form);
+
 /*
  * All of a kernel file's C: with STI_ISA defined, the functions of its kernels; without, their descriptions. `name` is
  * the file as it includes it. Returns 0, or -1 with a sentence in message and its line.

@@ -1,4 +1,5 @@
 /* Launches: arguments checked against the signature, versions moved on; see kernel.h. */
+#include "kernel/gpu/programs.h"
 #include "kernel/record.h"
 
 #include <string.h>
@@ -45,36 +46,64 @@ static stet_result check_array(const sti_kernel *k, const sti_param *p, const st
     return STET_OK;
 }
 
-/* Checks one argument, brings a read array up to date, and fills the slot. */
-static stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
-                        int64_t count, sti_slot *slot)
+static sti_arg_kind wanted_kind(const sti_param *p)
 {
-    sti_arg_kind wanted = p->pointer ? STI_ARG_ARRAY : p->type == STI_PARAM_UREAL ? STI_ARG_REAL : STI_ARG_INT;
+    return p->pointer ? STI_ARG_ARRAY : p->type == STI_PARAM_UREAL ? STI_ARG_REAL : STI_ARG_INT;
+}
+
+static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
+                             int64_t count)
+{
+    sti_arg_kind wanted = wanted_kind(p);
     static const char *const kinds[] = {"an array", "an integer", "a real number"};
     if (arg->kind != wanted)
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s takes %s, not %s", k->name, p->name,
                          kinds[wanted], kinds[arg->kind]);
-    if (wanted == STI_ARG_REAL) {
-        slot->f = arg->f;
-    } else if (wanted == STI_ARG_INT) {
-        if (p->type == STI_PARAM_INT && (arg->i < INT32_MIN || arg->i > INT32_MAX))
-            return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld does not fit an int", k->name, p->name,
-                             (long long)arg->i);
-        slot->i = arg->i;
-    } else if (arg->array) {
-        STI_TRY(check_array(k, p, arg->array, device, count));
-        STI_TRY(sti_array_produce(arg->array));
-        slot->p = arg->array->data;
-        slot->n = arg->array->worlds ? arg->array->nitem : 0;
+    if (wanted == STI_ARG_INT && p->type == STI_PARAM_INT && (arg->i < INT32_MIN || arg->i > INT32_MAX))
+        return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld does not fit an int", k->name, p->name,
+                         (long long)arg->i);
+    return wanted == STI_ARG_ARRAY && arg->array ? check_array(k, p, arg->array, device, count) : STET_OK;
+}
+
+/* Checks one argument, brings a read array up to date, and fills the slot. */
+static stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
+                        int64_t count, sti_slot *slot)
+{
+    STI_TRY(check_arg(k, p, arg, device, count));
+    switch (wanted_kind(p)) {
+    case STI_ARG_REAL: slot->f = arg->f; return STET_OK;
+    case STI_ARG_INT: slot->i = arg->i; return STET_OK;
+    case STI_ARG_ARRAY: break;
     }
+    if (!arg->array) return STET_OK;
+    STI_TRY(sti_array_produce(arg->array));
+    slot->p = arg->array->data;
+    slot->n = arg->array->worlds ? arg->array->nitem : 0;
     return STET_OK;
+}
+
+static stet_result run(stet_device *device, const sti_kernel *k, const sti_slot *slots, int nslot, int64_t nblock,
+                       bool in_block)
+{
+    if (sti_device_is_gpu(device)) {
+        const sti_code *compiled;
+        STI_TRY(sti_program_code(device, k, in_block, &compiled));
+        return device->ops->launch(device, compiled, slots, nslot, nblock, in_block);
+    }
+    sti_code code = {.name = k->name, .call = k->call[device->isa]};
+    return device->ops->launch(device, &code, slots, nslot, nblock, in_block);
 }
 
 stet_result sti_kernel_run(stet_device *device, const sti_kernel *k, const sti_slot *slots, int nslot, int64_t nblock,
                            bool in_block)
 {
-    sti_code code = {.name = k->name, .call = k->call[device->isa]};
-    return device->ops->launch(device, &code, slots, nslot, nblock, in_block);
+    sti_trace *trace = device->mechanisms.trace;
+    if (!trace) return run(device, k, slots, nslot, nblock, in_block);
+    sti_trace_mark mark = sti_trace_open(
+        trace, &(sti_trace_what){STET_TRACE_LAUNCH, k->name, k->file, k->line, STET_REASON_none, nblock, 0});
+    stet_result result = run(device, k, slots, nslot, nblock, in_block);
+    sti_trace_close(trace, mark, result);
+    return result;
 }
 
 stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
@@ -109,21 +138,45 @@ static stet_result count_blocks(const stet_device *device, const sti_kernel *k, 
     return STET_OK;
 }
 
+/* Goes through the parameters that a launch passes; with `out`, binds them, else only checks. */
+static stet_result each_arg(const stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args,
+                            int narg, sti_launch *out)
+{
+    int at = 0;
+    for (int i = 0; i < k->nparam; ++i) {
+        const sti_param *p = &k->param[i];
+        if (p->index) continue;
+        if (at == narg)
+            return sti_error(STET_INVALID_ARGUMENT, "kernel %s: argument for parameter %s is missing", k->name,
+                             p->name);
+        STI_TRY(out ? bind(k, p, &args[at], device, count, &out->slot[at]) : check_arg(k, p, &args[at], device, count));
+        ++at;
+    }
+    if (at == narg) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", k->name, at, narg);
+}
+
+static stet_result check_count(const sti_kernel *k, int64_t count)
+{
+    if (count >= 0) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT, "kernel %s: launched over %lld", k->name, (long long)count);
+}
+
+stet_result sti_launch_check(const stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args,
+                             int narg)
+{
+    int64_t nblock;
+    STI_TRY(check_count(k, count));
+    STI_TRY(each_arg(device, k, count, args, narg, NULL));
+    return count_blocks(device, k, count, &nblock);
+}
+
 stet_result sti_launch_prepare(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg,
                                sti_launch *out)
 {
-    int at = 0;
-    if (count < 0) return sti_error(STET_INVALID_ARGUMENT, "kernel %s: launched over %lld", k->name, (long long)count);
+    STI_TRY(check_count(k, count));
     memset(out, 0, sizeof *out); /* unused bytes are part of a block too */
-    for (int i = 0; i < k->nparam; ++i) {
-        if (k->param[i].index) continue;
-        if (at == narg)
-            return sti_error(STET_INVALID_ARGUMENT, "kernel %s: argument for parameter %s is missing", k->name,
-                             k->param[i].name);
-        STI_TRY(bind(k, &k->param[i], &args[at], device, count, &out->slot[at]));
-        ++at;
-    }
-    if (at != narg) return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", k->name, at, narg);
+    STI_TRY(each_arg(device, k, count, args, narg, out));
     out->kernel = k;
     out->args = args;
     out->nslot = narg;

@@ -55,6 +55,9 @@ typedef struct sti_launch {
 } sti_launch;
 stet_result sti_launch_prepare(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                                int narg, sti_launch *out);
+/* All that sti_launch_on would refuse; nothing is brought up to date, listed or launched. */
+stet_result sti_launch_check(const stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
+                             int narg);
 /* Runs it now, its arguments by value. */
 stet_result sti_launch_run(stet_device *device, const sti_launch *launch);
 /* Counts a launch that has run, and bumps what it wrote. */

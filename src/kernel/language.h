@@ -1,6 +1,5 @@
 /*
- * The headers of the kernel language, carried in the library, for compiling at run time: "stet/lang.h" and what it
- * includes, "device/slot.h" and "device/isa.h". The table is made by the build (tools/embed).
+ * Sources carried in the library, for compiling at run time. The tables are made by the build (tools/embed).
  */
 #ifndef STI_KERNEL_LANGUAGE_H
 #define STI_KERNEL_LANGUAGE_H
@@ -10,6 +9,9 @@ typedef struct sti_embedded {
     const char *text; /* zero-terminated */
 } sti_embedded;
 
+/* The headers of the kernel language: "stet/lang.h" and what it includes, "device/slot.h" and "device/isa.h". */
 extern const sti_embedded sti_language[];
+/* The library's own kernels: their files, and all that those include beyond the language ("stage/stage.k.h"). */
+extern const sti_embedded sti_kernel_sources[];
 
 #endif

@@ -13,6 +13,7 @@
 typedef struct player {
     stet_device *device;
     sti_list *list;
+    const char *what;
     sti_recording *recording; /* NULL: launches go by value */
     bool trial;               /* counts nothing and moves no generation: it will be done again */
     int at;
@@ -32,7 +33,8 @@ static stet_result run_launch(player *p, const sti_op *op)
 static stet_result run_copy(player *p, const sti_op *op)
 {
     const sti_use *use = p->list->use + op->use;
-    return sti_device_copy(p->device, use[0].array->data, use[1].array->data, use[1].array->size);
+    return sti_device_copy_of(p->device, use[0].array->name, use[0].array->data, use[1].array->data,
+                              use[1].array->size);
 }
 
 /* *next: into the loop once more, or past its end. */
@@ -40,7 +42,8 @@ static stet_result run_while(player *p, sti_op *op, int *next)
 {
     int32_t condition = 0;
     if (op->trips < op->most)
-        STI_TRY(sti_device_download(p->device, &condition, p->list->use[op->use].array->data, sizeof condition));
+        STI_TRY(sti_device_download_of(p->device, p->list->use[op->use].array->name, &condition,
+                                       p->list->use[op->use].array->data, sizeof condition));
     bool again = condition != 0;
     op->trips = again ? op->trips + 1 : 0;
     if (!again) *next = op->mate + 1;
@@ -199,16 +202,25 @@ static stet_result measure(trial *t)
     return sti_alloc(&t->replayed, t->size, "a comparison of a recording");
 }
 
-static stet_result move_all(trial *t, char *host, bool back)
+static stet_result move_each(const trial *t, char *host, bool back)
 {
     for (int i = 0; i < t->list->nuse; ++i) {
         stet_array *array = t->list->use[i].array;
         if (!writes_first(t->list, i) || array->size == 0) continue;
-        STI_TRY(back ? sti_device_upload(t->device, array->data, host, array->size)
-                     : sti_device_download(t->device, host, array->data, array->size));
+        STI_TRY(back ? sti_device_upload_of(t->device, array->name, array->data, host, array->size)
+                     : sti_device_download_of(t->device, array->name, host, array->data, array->size));
         host += array->size;
     }
     return STET_OK;
+}
+
+static stet_result move_all(const trial *t, char *host, bool back)
+{
+    sti_trace *trace = t->device->mechanisms.trace;
+    bool comparing = trace && sti_trace_compare(trace, true);
+    stet_result result = move_each(t, host, back);
+    if (trace) (void)sti_trace_compare(trace, comparing);
+    return result;
 }
 
 /* The first array whose bytes are not those of the replay, or NULL. */
@@ -228,6 +240,21 @@ static const stet_array *first_difference(const trial *t, size_t *byte)
     return NULL;
 }
 
+/* Runs the list by its recording, as a replay. */
+static stet_result replay(player *p)
+{
+    sti_trace *trace = p->device->mechanisms.trace;
+    if (!trace) return run(p);
+    sti_trace_mark mark =
+        sti_trace_open(trace, &(sti_trace_what){.kind = STET_TRACE_REPLAY, .name = p->what, .id = p->recording->id});
+    bool comparing = sti_trace_compare(trace, p->trial);
+    stet_result result = run(p);
+    mark.amount = p->nlaunch;
+    sti_trace_close(trace, mark, result);
+    (void)sti_trace_compare(trace, comparing);
+    return result;
+}
+
 /*
  * Replays, puts everything back, and launches one by one, which is what stays. *replayed: did the replay come to its end, with its
  * result known? Fails only where the launches fail, or what was there before cannot be put back.
@@ -236,7 +263,7 @@ static stet_result replay_and_launch(trial *t, player *p, bool *replayed)
 {
     if (move_all(t, t->start, false) == STET_OK) {
         p->trial = true;
-        *replayed = run(p) == STET_OK && move_all(t, t->replayed, false) == STET_OK;
+        *replayed = replay(p) == STET_OK && move_all(t, t->replayed, false) == STET_OK;
         p->trial = false;
         row(t->device)->done_launches += p->nlaunch;
         STI_TRY(move_all(t, t->start, true));
@@ -327,7 +354,7 @@ static stet_result play_compared(player *p, sti_recording *x, const char *what)
 static stet_result play_recording(player *p, sti_recording *x, const char *what)
 {
     p->recording = x;
-    if (run(p) != STET_OK) {
+    if (replay(p) != STET_OK) {
         drop(p->device, x);
         return fall_back(p, STET_REASON_graph_replay_failed, what);
     }
@@ -354,7 +381,7 @@ static stet_result play(player *p, const char *what)
 stet_result sti_play(stet_device *device, const char *what)
 {
     sti_recorder *r = device->recorder;
-    player p = {.device = device, .list = &r->pending};
+    player p = {.device = device, .list = &r->pending, .what = what};
     bool listing = device->listing;
     if (r->pending.nop == 0) return STET_OK;
     rewind_list(&p);

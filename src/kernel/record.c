@@ -149,6 +149,11 @@ stet_result sti_record_end(stet_device *device, stet_result result)
     return result;
 }
 
+const sti_list *sti_record_pending(const stet_device *device)
+{
+    return device->recorder ? &device->recorder->pending : NULL;
+}
+
 uint64_t sti_record_last(const stet_device *device) { return device->recorder ? device->recorder->last : 0; }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -177,6 +182,17 @@ stet_result sti_record_launch(stet_device *device, const sti_launch *launch)
     STI_TRY(make_room(device));
     STI_TRY(without_memory(device, sti_list_launch(&r->pending, r->loop, launch), &now));
     return now ? sti_launch_run(device, launch) : STET_OK;
+}
+
+stet_result sti_launch_beside(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)
+{
+    sti_launch launch;
+    bool listing = device->listing;
+    device->listing = false;
+    stet_result result = sti_launch_prepare(device, k, count, args, narg, &launch);
+    device->listing = listing;
+    if (result != STET_OK || launch.nblock == 0) return result;
+    return listing ? sti_record_launch(device, &launch) : sti_launch_run(device, &launch);
 }
 
 static bool of_one_kind(const stet_array *a, const stet_array *b)
@@ -236,22 +252,4 @@ stet_result sti_record_while_end(stet_device *device)
     STI_TRY(sti_list_end(&r->pending, r->loop));
     r->loop = r->pending.op[r->loop].parent;
     return STET_OK;
-}
-
-/* ---- replays by others ------------------------------------------------------------------------------------------- */
-
-stet_result stet_recording_replayed(stet_device *device, uint64_t recording)
-{
-    const sti_recorder *r = device->recorder;
-    for (int k = 0; r && k < r->nrecording; ++k) {
-        const sti_list *l = &r->recording[k]->list;
-        if (r->recording[k]->id != recording) continue;
-        for (int i = 0; i < l->nop; ++i)
-            for (int u = 0; l->op[i].kind != STI_OP_WHILE && u < l->op[i].nuse; ++u)
-                if (l->use[l->op[i].use + u].written) sti_version_bump(&l->use[l->op[i].use + u].array->version);
-        return STET_OK;
-    }
-    return sti_error(STET_NOT_FOUND,
-                     "there is no recording %llu any more: it went with an array, or as the least recently used",
-                     (unsigned long long)recording);
 }

@@ -22,6 +22,7 @@
 
 #include "kernel/args.h"
 #include "kernel/list.h"
+#include "stet/kernel.h"
 
 /* Recordings that a device keeps; operations of one list; begins inside begins. */
 enum { STI_RECORDINGS = 64, STI_LIST_OPS = 1024, STI_RECORD_DEPTH = 8 };
@@ -30,6 +31,15 @@ stet_result sti_record_begin(stet_device *device,
                              const char *what); /* `what` names it in messages; borrowed until end */
 /* Plays what was listed and ends, if `result` is STET_OK; else forgets it, ends and returns `result`. */
 stet_result sti_record_end(stet_device *device, stet_result result);
+
+/*
+ * As sti_launch_on, but what it reads is brought up to date at once, and no list is split for that. For a caller who knows that the
+ * producers of its arrays need nothing of what was listed, and touch nothing that this reads.
+ */
+stet_result sti_launch_beside(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
+                              int narg);
+/* What was listed and did not run yet: borrowed until the next launch; NULL: nothing was ever listed. */
+const struct sti_list *sti_record_pending(const stet_device *device);
 
 /*
  * Lists a loop: what is listed until sti_record_while_end runs while condition[0] (INT, plain) is not 0, at most `most` times; it is
@@ -43,8 +53,6 @@ stet_result sti_record_copy(stet_array *to, stet_array *from);
 
 /* Identity of the recording of the list that was played last; 0: it has none. */
 uint64_t sti_record_last(const stet_device *device);
-/* Somebody else ran a recording, as a part of his own graph: the arrays that it writes have moved. */
-stet_result stet_recording_replayed(stet_device *device, uint64_t recording);
 /* A kernel is about to go: so do the recordings that hold it. */
 void sti_record_kernel_gone(stet_device *device, const sti_kernel *kernel);
 

@@ -2,7 +2,8 @@
  * Signatures of kernels, read from their source text: what a launch has to pass, and what it reads and writes.
  *
  * The rule is the language's own: a `const` pointer is read, any other pointer is written (and may be read); the type says
- * where the data lives. One parser serves the build (tools/kernelgen) and run time.
+ * where the data lives. This parser serves the library's kernels, which `make lint` holds to the rules; people's own kernels
+ * get theirs from the checker's tree (check/check.h).
  */
 #ifndef STI_KERNEL_SIGNATURE_H
 #define STI_KERNEL_SIGNATURE_H

@@ -1,5 +1,6 @@
 /*
- * The user's own kernels on the CPU: read, checked, taken from the disk cache or compiled, loaded, launched.
+ * The user's own kernels: read, checked, taken from the disk cache or compiled, loaded, launched. On a GPU their code is among the
+ * device's programs (gpu/programs.h).
  *
  * Invariants:
  *   U1  with a cache or without, cold or warm: the source is read and checked, the compiler is asked for its version,
@@ -10,9 +11,10 @@
 #include "kernel/user.h"
 
 #include "base/memory.h"
-#include "kernel/cache.h"
 #include "kernel/compile_cpu.h"
+#include "kernel/gpu/programs.h"
 #include "kernel/object.h"
+#include "kernel/obtain.h"
 #include "kernel/record.h"
 
 #include <stdio.h>
@@ -45,138 +47,63 @@ stet_kernel_def stet_default_kernel_def(void) { return (stet_kernel_def){.cookie
 /* ---- source and signature ---------------------------------------------------------------------------------------- */
 
 /*
- * The one place where a user's source is checked before a compiler sees it: its kernels must have signatures that a
- * launch can serve.
+ * The one place where a user's source is checked before a compiler sees it: it keeps the language's rules, as they are
+ * for this device, and its kernels have signatures that a launch can serve.
  */
-static stet_result check_source(const sti_user_source *source)
+static stet_result check_source(const stet_device *device, sti_user_source *source)
 {
-    const sti_user_source_file *f = &source->file[0];
-    size_t cursor = 0;
-    sti_signature sig;
-    char message[512];
-    int found, n = 0;
-    while ((found = sti_signature_next(f->text.data, &cursor, &sig, message, sizeof message)) > 0) ++n;
-    if (found < 0) return sti_error(STET_PARSE, "%s:%d: %s", f->name, sig.line, message);
-    if (n == 0)
-        return sti_error(STET_PARSE, "%s: has no kernel; write world_kernel or item_kernel before a function", f->name);
-    return STET_OK;
+    sti_check_options options = sti_default_check_options();
+    options.lanes = sti_isa_width(device->isa);
+    options.real_double = device->isa == STI_ISA_f64;
+    if (sti_device_is_gpu(device)) {
+        options.gpu = true;
+        options.lanes = 1;
+        options.real_double = false;
+    }
+    return sti_user_source_check(source, &options);
 }
 
 /* The kernel that is called `name`, or the only one. The source is checked. */
 static stet_result pick_kernel(const sti_user_source *source, const char *name, sti_signature *out)
 {
-    const sti_user_source_file *f = &source->file[0];
-    size_t cursor = 0;
-    sti_signature sig;
-    char message[512], known[512] = "";
-    int matches = 0, n = 0;
-    while (sti_signature_next(f->text.data, &cursor, &sig, message, sizeof message) > 0) {
+    const char *file = source->file[0].name;
+    char known[512] = "";
+    for (int i = 0; i < source->nkernel; ++i) {
+        const sti_signature *sig = &source->kernel[i];
+        if (name ? strcmp(name, sig->name) == 0 : source->nkernel == 1) {
+            *out = *sig; /* names are different: the checker refuses others */
+            return STET_OK;
+        }
         size_t used = strlen(known);
-        (void)snprintf(known + used, sizeof known - used, "%s%s", n++ ? ", " : "", sig.name);
-        if (name && strcmp(name, sig.name) != 0) continue;
-        if (matches++ == 0) *out = sig;
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", sig->name);
     }
-    if (matches == 1) return STET_OK;
     if (!name)
-        return sti_error(STET_INVALID_ARGUMENT, "%s: has %d kernels (%s); name the one that is meant", f->name, n,
-                         known);
-    if (matches > 1) return sti_error(STET_PARSE, "%s: has %d kernels of the name %s", f->name, matches, name);
-    return sti_error(STET_NOT_FOUND, "%s: has no kernel %s; it has: %s", f->name, name, known);
+        return sti_error(STET_INVALID_ARGUMENT, "%s: has %d kernels (%s); name the one that is meant", file,
+                         source->nkernel, known);
+    return sti_error(STET_NOT_FOUND, "%s: has no kernel %s; it has: %s", file, name, known);
 }
 
 /* ---- compiled code ----------------------------------------------------------------------------------------------- */
 
-static stet_result compile(maker *m, sti_buffer *object)
+static stet_result compile(void *context, sti_buffer *object)
 {
+    const maker *m = context;
     return sti_compile_cpu(&m->compiler, m->device->isa, &m->source, object);
 }
 
-/* A slower way was taken; the thread's message says why. */
-static stet_result fall_back(maker *m, stet_reason why)
-{
-    char where[512];
-    (void)snprintf(where, sizeof where, "%s: %s", m->source.file[0].name, stet_last_error());
-    return sti_fallback(&m->device->mechanisms, STET_MECH_kernel_cache, why, where);
-}
-
-/* A hit; under audit it is compiled all the same, and must give the same bytes. */
-static stet_result take_hit(maker *m)
-{
-    if (m->device->mechanisms.options.audit) {
-        sti_buffer again = {0};
-        stet_result result = compile(m, &again);
-        if (result == STET_OK && (again.size != m->object.size || memcmp(again.data, m->object.data, again.size) != 0))
-            result =
-                sti_error(STET_AUDIT,
-                          "kernel_cache: %s: compiled again, the kernel is not what entry %s holds; clear the cache "
-                          "and report it",
-                          m->source.file[0].name, m->kernel->id);
-        sti_buffer_free(&again);
-        STI_TRY(result);
-    }
-    sti_count_hit(&m->device->mechanisms, STET_MECH_kernel_cache, 0, (int64_t)m->object.size);
-    return STET_OK;
-}
-
-static stet_reason reason_of(sti_verdict verdict)
-{
-    switch (verdict) {
-    case STI_DAMAGED: return STET_REASON_kernel_cache_damaged;
-    case STI_FOREIGN: return STET_REASON_kernel_cache_foreign;
-    case STI_OTHER_SCHEMA: return STET_REASON_kernel_cache_schema;
-    case STI_COLLISION: return STET_REASON_kernel_cache_collision;
-    default: return STET_REASON_kernel_cache_absent;
-    }
-}
-
-static stet_result compile_and_count(maker *m, stet_reason why)
-{
-    STI_TRY(compile(m, &m->object));
-    sti_count_miss(&m->device->mechanisms, STET_MECH_kernel_cache, why, 0, (int64_t)m->object.size);
-    return STET_OK;
-}
-
-/* With the lock of the key held: somebody else may have made the entry meanwhile. */
-static stet_result build_entry(maker *m, const sti_cache *cache, const sti_cache_key *key)
-{
-    sti_verdict verdict;
-    STI_TRY(sti_cache_load(cache, key, &m->object, &verdict));
-    if (verdict == STI_FOUND) return take_hit(m);
-    STI_TRY(compile_and_count(m, reason_of(verdict)));
-    if (sti_cache_store(cache, key, m->object.data, m->object.size) == STET_OK) return STET_OK;
-    return fall_back(m, STET_REASON_kernel_cache_not_kept);
-}
-
-static stet_result from_cache(maker *m, const sti_cache *cache, const sti_cache_key *key)
-{
-    sti_verdict verdict;
-    STI_TRY(sti_cache_load(cache, key, &m->object, &verdict));
-    if (verdict == STI_FOUND) return take_hit(m);
-    int lock = sti_cache_lock(cache, key->id, true);
-    if (lock < 0) {
-        (void)sti_error(STET_IO, "kernel cache: the folder allows no locks");
-        STI_TRY(fall_back(m, STET_REASON_kernel_cache_not_kept));
-        return compile(m, &m->object);
-    }
-    stet_result result = build_entry(m, cache, key);
-    sti_cache_unlock(cache, key->id, lock);
-    return result;
-}
-
 /* Fills m->object. */
-static stet_result obtain(maker *m, const sti_cache_key *key)
+static stet_result obtain(maker *m)
 {
-    if (!sti_enabled(&m->device->mechanisms, STET_MECH_kernel_cache))
-        return compile_and_count(m, STET_REASON_kernel_cache_disabled);
-    sti_cache cache;
-    stet_result result = sti_cache_open(m->def->cache_folder, m->def->cache_limit, false, &cache);
-    if (result == STET_OUT_OF_MEMORY) return result;
-    if (result != STET_OK) {
-        STI_TRY(fall_back(m, STET_REASON_kernel_cache_refused));
-        return compile(m, &m->object);
-    }
-    result = from_cache(m, &cache, key);
-    sti_cache_close(&cache);
+    const sti_keeping keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
+    sti_wanted wanted = {.key = sti_cache_key_of(m->key.data, m->key.size),
+                         .what = m->source.file[0].name,
+                         .kernel = m->kernel->kernel.name,
+                         .line = m->kernel->kernel.line,
+                         .compile = compile,
+                         .context = m};
+    memcpy(m->kernel->id, wanted.key.id, sizeof wanted.key.id);
+    stet_result result = sti_obtain(m->device, &keeping, &wanted, 1);
+    m->object = wanted.object;
     return result;
 }
 
@@ -213,19 +140,34 @@ static stet_result describe(maker *m)
     return STET_OK;
 }
 
-static stet_result make(maker *m)
+static stet_result make_for_cpu(maker *m)
 {
-    const sti_user_source_def source = {m->def->source, m->def->path, m->def->includes, m->def->ninclude};
-    STI_TRY(sti_user_source_read(&source, &m->source));
-    STI_TRY(check_source(&m->source));
-    STI_TRY(describe(m));
     STI_TRY(sti_compile_finish(&m->source));
     STI_TRY(sti_compiler_open(m->def->compiler, &m->compiler));
     STI_TRY(sti_compile_key(&m->compiler, m->device->isa, &m->source, &m->key));
-    const sti_cache_key key = sti_cache_key_of(m->key.data, m->key.size);
-    memcpy(m->kernel->id, key.id, sizeof key.id);
-    STI_TRY(obtain(m, &key));
+    STI_TRY(obtain(m));
     return load(m);
+}
+
+static stet_result make_for_gpu(maker *m)
+{
+    const sti_keeping keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
+    const sti_team team = {m->def->team, m->def->teams};
+    return sti_program_add(m->device, &m->kernel->kernel, &m->source, team, &keeping, m->kernel->id);
+}
+
+static stet_result make(maker *m)
+{
+    const stet_kernel_def *def = m->def;
+    const sti_user_source_def source = {.text = def->source,
+                                        .path = def->path,
+                                        .includes = def->includes,
+                                        .ninclude = def->ninclude,
+                                        .gpu = sti_device_is_gpu(m->device)};
+    STI_TRY(sti_user_source_read(&source, &m->source));
+    STI_TRY(check_source(m->device, &m->source));
+    STI_TRY(describe(m));
+    return source.gpu ? make_for_gpu(m) : make_for_cpu(m);
 }
 
 static stet_result check_def(const stet_kernel_def *def)
@@ -239,6 +181,9 @@ static stet_result check_def(const stet_kernel_def *def)
     for (int i = 0; i < def->ninclude; ++i)
         if (!def->includes[i] || !def->includes[i][0])
             return sti_error(STET_INVALID_ARGUMENT, "kernel: include folder %d has no name", i);
+    if (def->team < 0 || def->teams < 0)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel: a team of %d threads, %d a block; give 0 for the usual sizes",
+                         def->team, def->teams);
     if (def->cache_limit < 0)
         return sti_error(STET_INVALID_ARGUMENT, "kernel: a cache of %lld bytes; give 0 for the usual limit",
                          (long long)def->cache_limit);
@@ -254,6 +199,7 @@ stet_result stet_kernel_create(stet_device *device, const stet_kernel_def *def, 
     maker m = {.def = def, .device = device};
     STI_TRY(sti_alloc(&m.kernel, sizeof *m.kernel, "kernel"));
     m.kernel->device = device;
+    sti_device_retain(device);
     stet_result result = make(&m);
     sti_user_source_free(&m.source);
     sti_compiler_close(&m.compiler);
@@ -269,12 +215,16 @@ stet_result stet_kernel_create(stet_device *device, const stet_kernel_def *def, 
 void stet_kernel_destroy(stet_kernel *k)
 {
     if (!k) return;
-    sti_record_kernel_gone(k->device, &k->kernel);
+    stet_device *device = k->device;
+    sti_record_kernel_gone(device, &k->kernel);
+    sti_device_tell_gone(device, k);
     if (k->object_size > 0)
-        k->device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes -= (int64_t)k->object_size;
+        device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes -= (int64_t)k->object_size;
     sti_object_unload(&k->object);
+    sti_program_drop(device, &k->kernel);
     sti_free(k->file);
     sti_free(k);
+    sti_device_release(device);
 }
 
 /* ---- signature and launch ---------------------------------------------------------------------------------------- */
@@ -311,14 +261,13 @@ stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, stet_kernel_
                      stet_kernel_nparam(kernel));
 }
 
-stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, const stet_arg *args, int narg)
+stet_result sti_user_args(const stet_kernel *kernel, const stet_arg *args, int narg, sti_arg own[STI_MAX_PARAMS])
 {
-    if (!kernel || narg < 0 || (narg > 0 && !args))
-        return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_launch: kernel and args must not be NULL");
-    if (narg > STI_MAX_PARAMS)
+    if (narg < 0 || narg > STI_MAX_PARAMS)
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", kernel->kernel.name,
                          stet_kernel_nparam(kernel), narg);
-    sti_arg own[STI_MAX_PARAMS];
+    if (narg > 0 && !args)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: its arguments must not be NULL", kernel->kernel.name);
     for (int i = 0; i < narg; ++i) {
         switch (args[i].kind) {
         case STET_ARG_ARRAY: own[i] = sti_arg_array(args[i].array); break;
@@ -331,5 +280,13 @@ stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, const stet_ar
                              kernel->kernel.name, i);
         }
     }
+    return STET_OK;
+}
+
+stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, const stet_arg *args, int narg)
+{
+    sti_arg own[STI_MAX_PARAMS];
+    if (!kernel) return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_launch: kernel must not be NULL");
+    STI_TRY(sti_user_args(kernel, args, narg, own));
     return sti_launch_on(kernel->device, &kernel->kernel, count, own, narg);
 }

@@ -13,6 +13,8 @@
  */
 const sti_kernel *sti_user_kernel(const stet_kernel *kernel);
 stet_device *sti_user_kernel_device(const stet_kernel *kernel);
+/* The arguments of a caller's launch as the library has them; how many and of which kind they may be, and no more, is checked. */
+stet_result sti_user_args(const stet_kernel *kernel, const stet_arg *args, int narg, sti_arg own[STI_MAX_PARAMS]);
 /* 32 hexadecimal digits made from all that its code depends on: equal in all processes. Borrowed. */
 const char *sti_user_kernel_id(const stet_kernel *kernel);
 

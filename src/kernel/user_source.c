@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,10 +68,10 @@ static stet_result open_file(sti_user_source *s, const char *path, int *out)
     return result;
 }
 
-static stet_result open_embedded(sti_user_source *s, const char *name, int *out)
+static stet_result open_embedded(sti_user_source *s, const sti_embedded *table, const char *name, int *out)
 {
     *out = find_file(s, name, true);
-    for (const sti_embedded *e = sti_language; e->name && *out < 0; ++e) {
+    for (const sti_embedded *e = table; e && e->name && *out < 0; ++e) {
         if (strcmp(e->name, name) != 0) continue;
         STI_TRY(new_file(s, name, name, out));
         s->file[*out].embedded = true;
@@ -99,7 +100,8 @@ static stet_result resolve(expander *e, int from, const sti_directive *d, int *o
     sti_user_source *s = e->source;
     char embedded[sizeof d->name + 8];
     (void)snprintf(embedded, sizeof embedded, "stet/%s", d->name);
-    STI_TRY(open_embedded(s, s->file[from].embedded && !strchr(d->name, '/') ? embedded : d->name, out));
+    STI_TRY(open_embedded(s, sti_language, s->file[from].embedded && !strchr(d->name, '/') ? embedded : d->name, out));
+    if (*out < 0) STI_TRY(open_embedded(s, e->def->files, d->name, out));
     if (*out >= 0 || s->file[from].embedded || d->kind != STI_DIRECTIVE_INCLUDE) return STET_OK;
     if (d->name[0] == '/') return open_file(s, d->name, out);
     if (from > 0 || !e->def->text) { /* a string lies nowhere */
@@ -113,9 +115,45 @@ static stet_result resolve(expander *e, int from, const sti_directive *d, int *o
 
 /* ---- expanding --------------------------------------------------------------------------------------------------- */
 
-static void mark_line(sti_buffer *out, int line, int file)
+/* Adds bytes that stand for file `file`: to the compiler's text and, where it is the user's, to the checker's (S4). */
+static void add(expander *e, int file, const char *bytes, size_t n)
 {
-    sti_buffer_format(out, "#line %d \"<%d>\"\n", line, file);
+    sti_user_source *s = e->source;
+    sti_buffer_add(&s->text, bytes, n);
+    if (!s->file[file].embedded) sti_buffer_add(&s->own, bytes, n);
+}
+
+static void add_format(expander *e, int file, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add_format(expander *e, int file, const char *format, ...)
+{
+    char text[2 * STI_DIRECTIVE_NAME];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    add(e, file, text, strlen(text));
+}
+
+static stet_result added(const sti_user_source *s)
+{
+    return s->text.result != STET_OK ? s->text.result : s->own.result;
+}
+
+static void mark_line(expander *e, int line, int file)
+{
+    const sti_user_source *s = e->source;
+    if (s->named)
+        add_format(e, file, "#line %d \"%s\"\n", line, s->file[file].name);
+    else
+        add_format(e, file, "#line %d \"<%d>\"\n", line, file);
+}
+
+void sti_user_source_mark(sti_user_source *s, int line)
+{
+    if (s->named)
+        sti_buffer_format(&s->text, "#line %d \"%s\"\n", line, s->file[0].name);
+    else
+        sti_buffer_format(&s->text, "#line %d \"<0>\"\n", line);
 }
 
 static stet_result expand(expander *e, int file);
@@ -124,15 +162,15 @@ static stet_result expand(expander *e, int file);
  * In the place of an #include of a file that is being included already: an error, unless the file's own guard cuts
  * the circle.
  */
-static stet_result put_circle(sti_buffer *out, const sti_user_source_file *to, bool once)
+static stet_result put_circle(expander *e, int to, bool once)
 {
     char guard[STI_DIRECTIVE_NAME];
-    bool guarded = !once && sti_directive_guard(to->text.data, guard);
+    bool guarded = !once && sti_directive_guard(e->source->file[to].text.data, guard);
     if (once) return STET_OK;
-    if (guarded) sti_buffer_format(out, "#ifndef %s\n", guard);
-    sti_buffer_put(out, "#error this include closes a circle: the file is being included already\n");
-    if (guarded) sti_buffer_put(out, "#endif\n");
-    return out->result;
+    if (guarded) add_format(e, to, "#ifndef %s\n", guard);
+    add_format(e, to, "#error this include closes a circle: the file is being included already\n");
+    if (guarded) add_format(e, to, "#endif\n");
+    return added(e->source);
 }
 
 /* The text of file `to` in the place of an #include. A file that says `#pragma once` gets a guard. */
@@ -140,35 +178,51 @@ static stet_result put_file(expander *e, int to)
 {
     sti_user_source *s = e->source;
     bool once = sti_directive_says_once(s->file[to].text.data);
-    if (s->file[to].open) return put_circle(&s->text, &s->file[to], once);
+    if (s->file[to].open) return put_circle(e, to, once);
     if (e->depth == STI_SOURCE_MAX_DEPTH)
         return sti_error(STET_LIMIT, "%s: files include each other more than %d deep", s->file[to].name,
                          STI_SOURCE_MAX_DEPTH);
-    if (once) sti_buffer_format(&s->text, "#ifndef STI_ONCE_%d\n#define STI_ONCE_%d\n", to, to);
+    if (once) add_format(e, to, "#ifndef STI_ONCE_%d\n#define STI_ONCE_%d\n", to, to);
     e->depth++;
     STI_TRY(expand(e, to));
     e->depth--;
-    if (once) sti_buffer_put(&s->text, "#endif\n");
+    if (once) add_format(e, to, "#endif\n");
     return STET_OK;
 }
 
 static stet_result put_include(expander *e, int from, const sti_directive *d)
 {
-    sti_user_source *s = e->source;
     int to = -1;
     if (d->kind != STI_DIRECTIVE_OTHER_INCLUDE) STI_TRY(resolve(e, from, d, &to));
     if (to >= 0) return put_file(e, to);
-    if (d->kind == STI_DIRECTIVE_SYSTEM_INCLUDE && s->file[from].embedded) {
-        sti_buffer_format(&s->text, "#include <%s>\n", d->name);
+    if (d->kind == STI_DIRECTIVE_SYSTEM_INCLUDE && e->source->file[from].embedded) {
+        add_format(e, from, "#include <%s>\n", d->name);
     } else if (d->kind == STI_DIRECTIVE_INCLUDE) {
-        sti_buffer_format(&s->text, "#error %.200s is neither beside this file nor in the include folders\n", d->name);
+        add_format(e, from, "#error %.200s is neither beside this file nor in the include folders\n", d->name);
     } else if (d->kind == STI_DIRECTIVE_SYSTEM_INCLUDE) {
-        sti_buffer_format(&s->text, "#error <%.200s>: a kernel includes stet/lang.h and its own files in quotes\n",
-                          d->name);
+        add_format(e, from, "#error <%.200s>: a kernel includes stet/lang.h and its own files in quotes\n", d->name);
     } else {
-        sti_buffer_put(&s->text, "#error an include names its file in quotes\n");
+        add_format(e, from, "#error an include names its file in quotes\n");
     }
-    return s->text.result;
+    return added(e->source);
+}
+
+/*
+ * One logical line of a file, which ends before line `line`. Marks of lines in a branch that is skipped are skipped with
+ * it, so there is one behind each branch too.
+ */
+static stet_result put_line(expander *e, int file, const sti_directive *d, const char *bytes, size_t n, int line)
+{
+    bool whole = n > 0 && bytes[n - 1] == '\n';
+    if (d->kind == STI_DIRECTIVE_NONE || d->kind == STI_DIRECTIVE_BRANCH) {
+        add(e, file, bytes, n);
+        if (d->kind == STI_DIRECTIVE_NONE || !whole) return STET_OK;
+    } else if (d->kind != STI_DIRECTIVE_ONCE) {
+        mark_line(e, line - whole, file);
+        STI_TRY(put_include(e, file, d));
+    }
+    mark_line(e, line, file);
+    return STET_OK;
 }
 
 /* Adds a file line by line, with others in the place of its includes. */
@@ -177,30 +231,21 @@ static stet_result expand(expander *e, int file)
     sti_user_source *s = e->source;
     const char *text = s->file[file].text.data; /* stays where it is, also when s->file moves */
     s->file[file].open = true;
-    mark_line(&s->text, 1, file);
+    mark_line(e, 1, file);
     int line = 1;
     for (size_t at = 0; text[at];) {
         sti_directive d;
         size_t end = sti_directive_next(text, at, &d);
         for (size_t i = at; i < end; ++i) line += text[i] == '\n';
-        if (d.kind == STI_DIRECTIVE_NONE) {
-            sti_buffer_add(&s->text, text + at, end - at);
-        } else {
-            if (d.kind != STI_DIRECTIVE_ONCE) {
-                mark_line(&s->text, line - (end > at && text[end - 1] == '\n'), file);
-                STI_TRY(put_include(e, file, &d));
-            }
-            mark_line(&s->text, line, file);
-        }
+        STI_TRY(put_line(e, file, &d, text + at, end - at, line));
         if (s->text.size > STI_SOURCE_MAX_SIZE)
             return sti_error(STET_LIMIT, "%s: with all that it includes it has more than %d bytes", s->file[0].name,
                              STI_SOURCE_MAX_SIZE);
         at = end;
     }
-    if (s->text.size > 0 && s->text.result == STET_OK && s->text.data[s->text.size - 1] != '\n')
-        sti_buffer_put(&s->text, "\n");
+    if (s->text.size > 0 && added(s) == STET_OK && s->text.data[s->text.size - 1] != '\n') add(e, file, "\n", 1);
     s->file[file].open = false;
-    return s->text.result;
+    return added(s);
 }
 
 static stet_result read_main(const sti_user_source_def *def, sti_user_source *s)
@@ -223,14 +268,17 @@ static stet_result read_all(const sti_user_source_def *def, sti_user_source *s)
     expander e = {.def = def, .source = s};
     int slot;
     STI_TRY(read_main(def, s));
-    STI_TRY(open_embedded(s, "device/slot.h", &slot));
-    STI_TRY(put_file(&e, slot));
+    if (!def->gpu) {
+        STI_TRY(open_embedded(s, sti_language, "device/slot.h", &slot));
+        STI_TRY(put_file(&e, slot));
+    }
     return expand(&e, 0);
 }
 
 stet_result sti_user_source_read(const sti_user_source_def *def, sti_user_source *out)
 {
     memset(out, 0, sizeof *out);
+    out->named = def->files != NULL;
     stet_result result = read_all(def, out);
     if (result != STET_OK) sti_user_source_free(out);
     return result;
@@ -245,6 +293,8 @@ void sti_user_source_free(sti_user_source *s)
     }
     sti_free(s->file);
     sti_buffer_free(&s->text);
+    sti_buffer_free(&s->own);
+    sti_free(s->kernel);
     memset(s, 0, sizeof *s);
 }
 
@@ -262,4 +312,44 @@ void sti_user_source_explain(const sti_user_source *s, const char *said, size_t 
             sti_buffer_add(out, said + i++, 1);
         }
     }
+}
+
+/* ---- the language's rules ---------------------------------------------------------------------------------------- */
+
+enum { MAX_MISTAKES = 3 };
+
+static stet_result report_mistakes(const sti_user_source *s, const sti_unit *unit)
+{
+    sti_buffer said = {0}, text = {0};
+    int n = 0;
+    for (const sti_diagnostic *d = sti_unit_diagnostics(unit); d && n < MAX_MISTAKES; d = d->next)
+        sti_buffer_format(&said, "%s%s:%d:%d: %s", n++ ? "; " : "", d->file, d->line, d->column, d->message);
+    if (sti_unit_mistakes(unit) > n) sti_buffer_format(&said, "; and %d more", sti_unit_mistakes(unit) - n);
+    if (said.result == STET_OK) sti_user_source_explain(s, said.data, said.size, &text);
+    stet_result result = said.result != STET_OK ? said.result : text.result;
+    if (result == STET_OK) result = sti_error(STET_PARSE, "%s", text.data);
+    sti_buffer_free(&said);
+    sti_buffer_free(&text);
+    return result;
+}
+
+/* Not in a file that is included: in file[0], also where its own #line calls it something else. */
+static bool is_main(const char *name) { return name[0] != '<' || strcmp(name, "<0>") == 0; }
+
+stet_result sti_user_source_check(sti_user_source *s, const sti_check_options *options)
+{
+    const char *name = s->file[0].name;
+    sti_unit *unit;
+    stet_result result = sti_check_source(s->own.data, "<0>", options, &unit);
+    if (result == STET_OUT_OF_MEMORY) return sti_error(result, "%s: out of memory while it was checked", name);
+    if (result == STET_PARSE)
+        result = report_mistakes(s, unit);
+    else if (result == STET_OK)
+        result = sti_unit_kernels(unit, is_main, &s->kernel, &s->nkernel);
+    sti_unit_destroy(unit);
+    if (result == STET_OK && s->nkernel == 0)
+        result = sti_error(STET_PARSE, "%s: has no kernel; write world_kernel or item_kernel before a function", name);
+    if (result == STET_OK && find_file(s, "stet/lang.h", true) < 0)
+        result = sti_error(STET_PARSE, "%s: does not include the language; begin with #include <stet/lang.h>", name);
+    return result;
 }

@@ -330,6 +330,7 @@ static stet_result put_and_grow(void)
 {
     stet_device_def def = stet_default_device_def();
     stet_device *device;
+    def.type = STET_DEVICE_CPU;
     sti_args site = {0};
     sti_slot slots[SIXTEEN];
     const sti_slot *block;

@@ -472,15 +472,19 @@ static void killed_in_the_middle_of_a_write(void **state)
     int half = 0;
     for (int round = 0; round < 40; ++round) {
         pid_t pid = child(write_for_ever, round);
-        (void)usleep((useconds_t)(2000 + dice_below(&dice, 8000)));
+        /* At any time, or (odd rounds) as soon as it is seen to be writing. */
+        if (round % 2 == 0) (void)usleep((useconds_t)(2000 + dice_below(&dice, 8000)));
+        while (round % 2 && access(entry_path(&key, ".tmp"), F_OK) != 0) continue;
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         half += access(entry_path(&key, ".tmp"), F_OK) == 0;
         sti_verdict v = look(&c, &key, NULL, NULL);
         if (v != STI_FOUND && v != STI_ABSENT) fail_msg("round %d: verdict %d", round, v);
-        if (round % 2) OK(store(&c, &key, 'z', 100)); /* its lock is free */
+        OK(store(&c, &key, 'z', 100)); /* its lock is free, and what it left is in nobody's way */
+        assert_int_equal(access(entry_path(&key, ".tmp"), F_OK), -1);
     }
     print_message("%d of 40 were killed with an entry half written\n", half);
+    assert_true(half > 0);
     OK(store(&c, &key, 'z', 100));
     OK(sti_cache_trim(&c, NULL));
     assert_int_equal(count_files(in_folder("cache")), 1);

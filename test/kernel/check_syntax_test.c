@@ -143,6 +143,8 @@ static const check_case directives[] = {
     {"#if 1 2\n#endif", "1:7: the end of the line expected, not `2`"},
     {"#if 1.5\n#endif", "1:1: #if takes a constant of whole numbers"},
     {"#ifdef\n#endif", "1:1: #ifdef needs a name"},
+    {"#include <stet/lang.h>\n # \t include\t<stet/lang.h> /* twice */", ""},
+    {"#include <stet/lang.hh>", "1:1: a kernel includes \"stet/lang.h\" and other kernels by their names in quotes"},
     {"#include <math.h>", "1:1: a kernel includes \"stet/lang.h\" and other kernels by their names in quotes"},
     {"#include \"nothing.k.h\"", "1:10: there is no file nothing.k.h in the folders of includes"},
     {"#include \"stet/lang.h\"\n#include \"no/k.k.h\"", "2:10: there is no file no/k.k.h in the folders of includes"},

@@ -5,6 +5,7 @@
 #ifndef TEST_KERNEL_USER_RIG_H
 #define TEST_KERNEL_USER_RIG_H
 
+#include "device/reals.h"
 #include "device/rig.h"
 
 #include "kernel/user.h"
@@ -147,9 +148,9 @@ static inline float add_once(stet_device *device, stet_kernel *kernel)
     OK(STI_ARRAY(device, "y", STET_REAL, true, &y, 5, 3));
     stet_arg args[] = {stet_arg_array(y), stet_arg_int(3)};
     OK(stet_kernel_launch(kernel, 5, args, 2));
-    double first = sti_array_get_real(y, 0, 0);
+    double first = reals_get(y, 0, 0);
     for (int w = 0; w < 5; ++w)
-        for (int i = 0; i < 3; ++i) assert_true(sti_array_get_real(y, w, i) == first);
+        for (int i = 0; i < 3; ++i) assert_true(reals_get(y, w, i) == first);
     stet_array_destroy(y);
     return (float)first;
 }

@@ -37,8 +37,8 @@ static pair open_pair(stet_device *d)
     OK(STI_ARRAY(d, "y", STET_REAL, true, &p.y, WORLDS, ITEMS));
     for (int w = 0; w < WORLDS; ++w)
         for (int i = 0; i < ITEMS; ++i) {
-            sti_array_set_real(p.x, w, i, 10 * w + i);
-            sti_array_set_real(p.y, w, i, 100);
+            reals_set(p.x, w, i, 10 * w + i);
+            reals_set(p.y, w, i, 100);
         }
     stet_array_mark_written(p.x);
     stet_array_mark_written(p.y);
@@ -67,7 +67,7 @@ static void launched_over_worlds(void **state)
         assert_int_equal(stet_array_generation(p.x), x); /* const: read */
         assert_true(stet_array_generation(p.y) > y);
         for (int w = 0; w < WORLDS; ++w)
-            for (int i = 0; i < ITEMS; ++i) assert_true(sti_array_get_real(p.y, w, i) == 100 + 0.5 * (10 * w + i) + w);
+            for (int i = 0; i < ITEMS; ++i) assert_true(reals_get(p.y, w, i) == 100 + 0.5 * (10 * w + i) + w);
         close_pair(p);
         stet_kernel_destroy(k);
         stet_device_destroy(d);
@@ -88,7 +88,7 @@ static void launched_over_items(void **state)
         OK(stet_kernel_launch(k, WORLDS, args, 4));
         for (int w = 0; w < WORLDS; ++w)
             for (int i = 0; i < ITEMS; ++i)
-                assert_true(sti_array_get_real(out, 0, (int64_t)w * ITEMS + i) == 2 * (10 * w + i));
+                assert_true(reals_get(out, 0, (int64_t)w * ITEMS + i) == 2 * (10 * w + i));
         stet_array_destroy(out);
         close_pair(p);
         stet_kernel_destroy(k);

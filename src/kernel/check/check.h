@@ -10,6 +10,7 @@
 #ifndef STI_KERNEL_CHECK_CHECK_H
 #define STI_KERNEL_CHECK_CHECK_H
 
+#include "kernel/signature.h"
 #include "stet/base.h"
 
 enum {
@@ -52,6 +53,13 @@ void sti_unit_destroy(sti_unit *unit);
 /* In the order of the source (NULL: none), and how many there were. Owned by the unit. */
 const sti_diagnostic *sti_unit_diagnostics(const sti_unit *unit);
 int sti_unit_mistakes(const sti_unit *unit);
+
+/*
+ * The kernels that stand in files whose names (as messages have them) pass the test (NULL: in any file), in their order;
+ * only of a unit without mistakes (STET_STATE). Free *out with sti_free; it is NULL where *n is 0.
+ */
+typedef bool sti_file_test(const char *name);
+stet_result sti_unit_kernels(const sti_unit *unit, sti_file_test *wanted, sti_signature **out, int *n);
 
 /* The tree as C that compiles with stet/lang.h alone; only of a unit without mistakes (STET_STATE). Free it with sti_free. */
 stet_result sti_unit_print(const sti_unit *unit, char **out);

@@ -218,9 +218,20 @@ static bool condition(sti_reader *r, const sti_token *directive, const sti_token
 
 /* ---- directives --------------------------------------------------------------------------------------------------- */
 
-/* "stet/lang.h" is the language itself; other files are read where they stand. */
-static bool include(sti_reader *r, const sti_token *directive, const sti_tokens *line)
+/* Whether <stet/lang.h> follows the word `include`, which begins at `start` or after space there. */
+static bool names_language(const sti_reader *r, size_t start)
 {
+    static const char language[] = "<stet/lang.h>";
+    const char *p = r->file->text + start;
+    p += strspn(p, " \t");
+    p += strlen("include");
+    return strncmp(p + strspn(p, " \t"), language, sizeof language - 1) == 0;
+}
+
+/* "stet/lang.h" is the language itself; other files are read where they stand. */
+static bool include(sti_reader *r, const sti_token *directive, const sti_tokens *line, size_t start)
+{
+    if (names_language(r, start)) return true;
     const char *text = line->count > 1 && line->token[1].kind == STI_TOKEN_TEXT ? line->token[1].name->text : "";
     size_t n = strlen(text);
     if (n < 3 || text[0] != '"' || text[n - 1] != '"') {
@@ -274,7 +285,7 @@ static bool obey(sti_reader *r, const sti_token *directive, const sti_tokens *li
 {
     const char *word = line->token[0].kind == STI_TOKEN_NAME ? line->token[0].name->text : "";
     if (strcmp(word, "define") == 0) return define(r, directive, line);
-    if (strcmp(word, "include") == 0) return include(r, directive, line);
+    if (strcmp(word, "include") == 0) return include(r, directive, line, start);
     if (begins_condition(word)) return condition(r, directive, line, word);
     if (strcmp(word, "line") == 0) return renumber(r, directive, line);
     bool open = r->file->conditions > 0;

@@ -80,6 +80,8 @@
     X(void, scatter_if, scatter_if, (mask, ureal *, lint, real), "")                                                   \
     X(void, bstore_if, bstore_if, (mask, u8 *, lint, lint), "")                                                        \
     X(mask, in_range, in_range, (int, int), "")                                                                        \
+    X(void, load4, load4, (const real *, i64, real *), "")                                                             \
+    X(void, put4, put4, (real *, i64, const real *), "")                                                               \
     X(void, wide_load, wide_load, (const int *, lint *), "")                                                           \
     X(void, wide_store, wide_store, (int *, const lint *), "")                                                         \
     X(void, prefetch, prefetch, (const void *), "")

@@ -9,6 +9,7 @@ set(STET_CHECKER_SOURCES
     src/kernel/check/equal.c
     src/kernel/check/expression.c
     src/kernel/check/flow.c
+    src/kernel/check/kernels.c
     src/kernel/check/lexer.c
     src/kernel/check/library.c
     src/kernel/check/macro.c

@@ -1,0 +1,106 @@
+/* Compiling for a GPU; see compile.h. */
+#include "kernel/gpu/compile.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "kernel/said.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* How the device calls an entry (sti_code), and what surrounds the text: goes up when that changes. */
+enum { ENTRY_VERSION = 1, MAX_OPTIONS = 16, OPTION = 64 };
+
+/*
+ * No contraction, denormals kept, quotients and roots rounded correctly: the bits are the CPU's. Functions that say nothing of
+ * where they run are the device's.
+ */
+static const char *const cuda_options[] = {
+    "--std=c++17",
+    "--fmad=false",
+    "--ftz=false",
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "--device-as-default-execution-space",
+    NULL,
+};
+static const char *const hip_options[] = {
+    "-std=c++17",
+    "-O3",
+    "-ffp-contract=off",
+    "-fhip-fp32-correctly-rounded-divide-sqrt",
+    "-fno-gpu-flush-denormals-to-zero",
+    NULL,
+};
+static const char hip_before[] = "#pragma clang force_cuda_host_device begin\n";
+static const char hip_after[] = "#pragma clang force_cuda_host_device end\n";
+
+typedef struct options {
+    char made[2][OPTION];
+    const char *list[MAX_OPTIONS];
+    int n;
+} options;
+
+static void make_options(const sti_gpu_program *p, options *out)
+{
+    (void)snprintf(out->made[0], OPTION, "-DSTET_TEAM=%d", p->team.team);
+    (void)snprintf(out->made[1], OPTION, "-DSTET_TEAMS=%d", p->team.teams);
+    out->n = 0;
+    out->list[out->n++] = p->target->option;
+    out->list[out->n++] = out->made[0];
+    out->list[out->n++] = out->made[1];
+    if (!p->rtc->hip && p->rtc->major >= 13)
+        out->list[out->n++] = "--no-cache"; /* of its own: ours says what it is made from */
+    for (const char *const *o = p->rtc->hip ? hip_options : cuda_options; *o; ++o) out->list[out->n++] = *o;
+}
+
+stet_result sti_gpu_key(const sti_gpu_program *p, const sti_signature *const *kernel, int nkernel, sti_buffer *out)
+{
+    options o;
+    char compiler[128];
+    const sti_buffer *text = &p->source->text;
+    sti_hash second;
+    sti_hash_begin(&second);
+    sti_hash_add(&second, "source", 6); /* another start makes another hash */
+    sti_hash_add(&second, text->data, text->size);
+    make_options(p, &o);
+    sti_rtc_identity(p->rtc, compiler, sizeof compiler);
+    sti_buffer_format(out, "stet %s\nentry %d\narch %s\ncompiler %s\noptions", STET_VERSION_STRING, ENTRY_VERSION,
+                      p->arch, compiler);
+    for (int i = 0; i < o.n; ++i) sti_buffer_format(out, " %s", o.list[i]);
+    sti_buffer_put(out, "\nkernels");
+    for (int i = 0; i < nkernel; ++i) sti_buffer_format(out, " %s", kernel[i]->name);
+    sti_buffer_format(out, "\nsource %zu %016llx%016llx\n", text->size,
+                      (unsigned long long)sti_hash_bytes(text->data, text->size),
+                      (unsigned long long)sti_hash_end(&second));
+    return out->result;
+}
+
+static stet_result compile_text(const sti_gpu_program *p, const char *text, sti_buffer *object)
+{
+    options o;
+    sti_buffer said = {0};
+    make_options(p, &o);
+    stet_result result = sti_rtc_compile(p->rtc, text, o.list, o.n, p->target->further, object, &said);
+    if (result == STET_PARSE || (result == STET_IO && said.size > 1)) {
+        char compiler[OPTION];
+        (void)snprintf(compiler, sizeof compiler, "%s %d.%d failed", p->rtc->hip ? "hipRTC" : "NVRTC", p->rtc->major,
+                       p->rtc->minor);
+        result = sti_said_report(compiler, p->source, &said);
+    }
+    sti_buffer_free(&said);
+    return result;
+}
+
+stet_result sti_gpu_compile(const sti_gpu_program *p, sti_buffer *object)
+{
+    if (!p->rtc->hip) return compile_text(p, p->source->text.data, object);
+    sti_buffer text = {0};
+    sti_buffer_put(&text, hip_before);
+    sti_buffer_put(&text, p->source->text.data);
+    sti_buffer_put(&text, hip_after);
+    stet_result result = text.result;
+    if (result == STET_OK) result = compile_text(p, text.data, object);
+    sti_buffer_free(&text);
+    return result;
+}

@@ -1,0 +1,39 @@
+/*
+ * Kernels as a GPU has them: compiled when first used, kept on disk (mechanism kernel_cache), loaded, found again at each
+ * launch.
+ *
+ * Invariants:
+ *   P1  a kernel's code is made once a device, form and size of team; finding it again is one look into a table
+ *   P2  what is made is whole or not there: after a failure the next launch tries again
+ *   P3  results do not depend on the sizes of teams
+ *
+ * One thread at a time, like the device.
+ */
+#ifndef STI_KERNEL_GPU_PROGRAMS_H
+#define STI_KERNEL_GPU_PROGRAMS_H
+
+#include "kernel/gpu/teams.h"
+#include "kernel/kernel.h"
+
+struct sti_keeping;     /* kernel/obtain.h */
+struct sti_user_source; /* kernel/user_source.h */
+
+/*
+ * The code of a kernel with the entry for arguments by value, or in a block. *out stands until the kernel is dropped or its team
+ * is set. STET_NOT_FOUND where no compiler is installed: the sentence says what was looked for.
+ */
+stet_result sti_program_code(stet_device *device, const sti_kernel *kernel, bool in_block, const sti_code **out);
+
+/*
+ * Compiles and loads a kernel of the user's, both forms of it. `source` was read for a GPU and checked; its text is finished
+ * here. `team`: 0 where the default will do. id (of STI_ID_SIZE): as of a kernel on the CPU.
+ */
+stet_result sti_program_add(stet_device *device, const sti_kernel *kernel, struct sti_user_source *source,
+                            sti_team team, const struct sti_keeping *keeping, char *id);
+/* Forgets a kernel; one that was added is unloaded. None is fine. */
+void sti_program_drop(stet_device *device, const sti_kernel *kernel);
+
+/* Compiles and loads in advance: what a simulation needs, or every kernel of the library. */
+stet_result sti_programs_prepare(stet_device *device, bool every, bool in_block);
+
+#endif

@@ -1,0 +1,95 @@
+/* Sources for a GPU; see source.h. */
+#include "kernel/gpu/source.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+static bool has_kernels(const char *text)
+{
+    size_t cursor = 0;
+    sti_signature sig;
+    char message[256];
+    return sti_signature_next(text, &cursor, &sig, message, sizeof message) != 0;
+}
+
+const sti_embedded *sti_gpu_unit_next(const sti_embedded *unit)
+{
+    for (unit = unit ? unit + 1 : sti_kernel_sources; unit->name; ++unit)
+        if (has_kernels(unit->text)) return unit;
+    return NULL;
+}
+
+const sti_embedded *sti_gpu_unit(const char *file)
+{
+    if (strncmp(file, "src/", 4) != 0) return NULL;
+    for (const sti_embedded *e = sti_kernel_sources; e->name; ++e)
+        if (strcmp(e->name, file + 4) == 0) return e;
+    return NULL;
+}
+
+bool sti_gpu_unit_in_sim(const sti_embedded *unit)
+{
+    static const char *const layers[] = {"worlds/", "step/", "stage/", "render/", "tiles/", "sim/"};
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i)
+        if (strncmp(unit->name, layers[i], strlen(layers[i])) == 0) return true;
+    return false;
+}
+
+stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, int *n)
+{
+    size_t cursor = 0;
+    char message[512];
+    *out = NULL;
+    *n = 0;
+    for (;;) {
+        STI_TRY(sti_realloc(out, (size_t)(*n + 1) * sizeof **out, "the kernels of a file"));
+        int found = sti_signature_next(unit->text, &cursor, &(*out)[*n], message, sizeof message);
+        if (found == 0) return STET_OK;
+        if (found < 0) return sti_error(STET_PARSE, "src/%s:%d: %s", unit->name, (*out)[*n].line, message);
+        ++*n;
+    }
+}
+
+stet_result sti_gpu_unit_read(const sti_embedded *unit, sti_user_source *out)
+{
+    sti_buffer path = {0};
+    sti_buffer_put(&path, "src/");
+    sti_buffer_put(&path, unit->name);
+    stet_result result = path.result;
+    if (result == STET_OK) {
+        const sti_user_source_def def = {
+            .text = unit->text, .path = path.data, .files = sti_kernel_sources, .gpu = true};
+        result = sti_user_source_read(&def, out);
+    }
+    sti_buffer_free(&path);
+    return result;
+}
+
+stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *kernel, int nkernel, unsigned forms)
+{
+    sti_sink sink = sti_buffer_sink(&source->text);
+    sti_buffer_put(&source->text, sti_generate_slot);
+    for (int i = 0; i < nkernel; ++i)
+        for (int form = 0; form < 2; ++form) {
+            if (!(forms >> form & 1u)) continue;
+            sti_user_source_mark(source, kernel[i]->line); /* what does not fit is the kernel's */
+            sti_generate_entry(&sink, kernel[i], (sti_form)form);
+        }
+    return source->text.result;
+}
+
+static bool shares(const char *text) { return strstr(text, "shared") || strstr(text, "staged"); }
+
+bool sti_gpu_unit_shares(const sti_embedded *unit) { return shares(unit->text); }
+
+bool sti_gpu_shares(const sti_user_source *source)
+{
+    for (int i = 0; i < source->nfile; ++i) {
+        const sti_user_source_file *f = &source->file[i];
+        bool language = f->embedded && strncmp(f->name, "stet/", 5) == 0;
+        if (!language && shares(f->text.data)) return true;
+    }
+    return false;
+}

@@ -1,0 +1,167 @@
+/*
+ * Every operator and function of the language that has a value in each lane, on items of four arrays: row r of `reals` and `ints` is
+ * operation r. And what a team does together: a sum and a running sum of fixed shape. For bits_test.c, as a user's kernel on every device.
+ */
+#include "stet/lang.h"
+
+#define REAL(expression)                                                                                               \
+    store(reals + (i64)row * n + first + p, expression);                                                               \
+    row = row + 1
+#define INT(expression)                                                                                                \
+    istore(ints + (i64)row * n + first + p, expression);                                                               \
+    row = row + 1
+
+/* Pairs of reals. */
+item_kernel void k_bits_real(const ureal *a, const ureal *b, const ureal *c, ureal *reals, int n, int block)
+{
+    int first = block * 256;
+    items(p, nmin(256, n - first))
+    {
+        int row = 0;
+        real x = load(a + first + p), y = load(b + first + p), z = load(c + first + p);
+        REAL(x + y);
+        REAL(x - y);
+        REAL(x * y);
+        REAL(x / y);
+        REAL(-x);
+        REAL(fma(x, y, z));
+        REAL(sqrt(x));
+        REAL(floor(x));
+        REAL(rint(x));
+        REAL(rmin(x, y));
+        REAL(rmax(x, y));
+        REAL(rabs(x));
+        REAL(copysign_(x, y));
+        REAL(clamp(x, rmin(y, z), rmax(y, z)));
+        REAL(select(lt(x, y), x, z));
+        REAL(canon(x));
+        REAL(x);
+        REAL(to_real(to_int(x)));
+        REAL(from_bits(as_bits(x) ^ as_bits(y)));
+    }
+}
+
+item_kernel void k_bits_function(const ureal *a, const ureal *b, ureal *reals, int n, int block)
+{
+    int first = block * 256;
+    items(p, nmin(256, n - first))
+    {
+        int row = 0;
+        real x = load(a + first + p), y = load(b + first + p);
+        REAL(sin(x));
+        REAL(cos(x));
+        REAL(tan(x));
+        REAL(asin(x));
+        REAL(acos(x));
+        REAL(atan(x));
+        REAL(exp(x));
+        REAL(exp2(x));
+        REAL(log(x));
+        REAL(log2(x));
+        REAL(tanh(x));
+        REAL(atan2(x, y));
+        REAL(pow(x, y));
+    }
+}
+
+item_kernel void k_bits_mask(const ureal *a, const ureal *b, int *ints, int n, int block)
+{
+    int first = block * 256;
+    items(p, nmin(256, n - first))
+    {
+        int row = 0;
+        real x = load(a + first + p), y = load(b + first + p);
+        INT(lt(x, y));
+        INT(le(x, y));
+        INT(eq(x, y));
+        INT(gt(x, y));
+        INT(ge(x, y));
+        INT(is_nan(x));
+        INT(to_int(x));
+        INT(as_bits(x));
+        INT(m_and(lt(x, y), is_nan(x)));
+        INT(m_or(lt(x, y), is_nan(y)));
+        INT(m_andnot(le(x, y), eq(x, y)));
+        INT(m_not(ge(x, y)));
+    }
+}
+
+item_kernel void k_bits_int(const int *a, const int *b, int *ints, int n, int block)
+{
+    int first = block * 256;
+    items(p, nmin(256, n - first))
+    {
+        int row = 0;
+        lint x = iload(a + first + p), y = iload(b + first + p);
+        INT(x + y);
+        INT(x - y);
+        INT(x * y);
+        INT(-x);
+        INT(x & y);
+        INT(x | y);
+        INT(x ^ y);
+        INT(~x);
+        INT(imulhi(x, y));
+        INT(ilt(x, y));
+        INT(ieq(x, y));
+        INT(igt(x, y));
+        INT(imin(x, y));
+        INT(imax(x, y));
+        INT(iselect(ilt(x, y), y, x));
+        INT(as_bits(to_real(x)));
+        INT(ishl(x, 0));
+        INT(ishl(x, 1));
+        INT(ishl(x, 31));
+        INT(ishl(x, 33));
+        INT(ishr(x, 0));
+        INT(ishr(x, 5));
+        INT(ishr(x, 31));
+        INT(ishr(x, 32));
+        INT(igather(b, (x & isplat(127)) + isplat(first)));
+    }
+}
+
+/* Values that all lanes share. */
+item_kernel void k_bits_uniform(const ureal *a, const ureal *b, ureal *reals, int n, int block)
+{
+    int first = block * 256;
+    each (p, nmin(256, n - first)) {
+        ureal x = a[first + p], y = b[first + p];
+        reals[first + p] = umin(x, y);
+        reals[n + first + p] = umax(x, y);
+        reals[2 * n + first + p] = uabs(x);
+    }
+}
+
+/*
+ * Of the 256 items of a block: the sum, by halves (sum [nblock]), and all running sums (running [n]), by distances 1, 2, 4 … (W. D. Hillis,
+ * G. L. Steele, Data Parallel Algorithms, 1986). The shape is the algorithm's, however many threads there are.
+ */
+item_kernel void k_bits_team(const ureal *a, ureal *sum, ureal *running, int n, int block)
+{
+    shared(ureal, half, 256);
+    shared(ureal, even, 256);
+    shared(ureal, odd, 256);
+    int first = block * 256;
+    each (i, 256) {
+        ureal x = first + i < n ? a[first + i] : 0;
+        half[i] = x;
+        even[i] = x;
+    }
+    sync();
+    for (int width = 128; width > 0; width = width / 2) {
+        each (i, width) half[i] = half[i] + half[i + width];
+        sync();
+    }
+    for (int step = 0; step < 8; ++step) {
+        int far = 1 << step;
+        if (step % 2 == 0) {
+            each (i, 256) odd[i] = i < far ? even[i] : even[i - far] + even[i];
+        } else {
+            each (i, 256) even[i] = i < far ? odd[i] : odd[i - far] + odd[i];
+        }
+        sync();
+    }
+    each (i, nmin(256, n - first)) running[first + i] = even[i];
+    each (i, 1) sum[block] = half[0];
+}

@@ -1,0 +1,10 @@
+stet_test(kernel/obtain)
+stet_test(kernel/said)
+
+# Kernels for GPUs, compiled with NVRTC and hipRTC where they are installed; no GPU is needed. Not under a sanitizer, which would
+# judge the vendors' compilers.
+if(NOT STET_SANITIZE)
+    stet_test(kernel/gpu_compile)
+    stet_test(kernel/gpu_programs)
+    stet_test_doubles(kernel/gpu_programs)
+endif()

@@ -1,0 +1,335 @@
+/*
+ * All kernels of the library compile for GPUs, wherever a run-time compiler is installed; no GPU is needed. What the machine code
+ * must have for equal bits is looked up in it where its format says it.
+ */
+#include "device/rig.h"
+
+#include "base/memory.h"
+#include "kernel/gpu/compile.h"
+#include "kernel/gpu/source.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* NVRTC's or hipRTC's; the test is skipped, with a sentence, where there is none. */
+static void need_compiler(stet_device_type type, sti_rtc *out)
+{
+    if (sti_rtc_open(type, NULL, 0, out) == STET_OK) return;
+    print_message("skipped: %s\n", stet_last_error());
+    skip();
+}
+
+/* One program: a unit's kernels with one team. */
+typedef struct piece {
+    sti_user_source source;
+    sti_buffer object;
+    sti_team team;
+    stet_result result;
+    char said[1024];
+    const char *name;
+} piece;
+
+typedef struct pieces {
+    piece *piece;
+    int n;
+} pieces;
+
+static void add_piece(pieces *all, const sti_embedded *unit, const sti_signature *kernels, int n, sti_team team,
+                      unsigned forms)
+{
+    const sti_signature *chosen[64];
+    int nchosen = 0;
+    bool shares = sti_gpu_unit_shares(unit);
+    for (int i = 0; i < n && nchosen < 64; ++i) {
+        sti_team t = sti_team_choose(kernels[i].name, kernels[i].kind, "", shares);
+        if (t.team == team.team && t.teams == team.teams) chosen[nchosen++] = &kernels[i];
+    }
+    all->piece = realloc(all->piece, (size_t)(all->n + 1) * sizeof *all->piece);
+    assert_non_null(all->piece);
+    piece *p = &all->piece[all->n++];
+    memset(p, 0, sizeof *p);
+    p->team = team;
+    p->name = unit->name;
+    OK(sti_gpu_unit_read(unit, &p->source));
+    OK(sti_gpu_finish(&p->source, chosen, nchosen, forms));
+}
+
+/* The programs of all units, as a device makes them. */
+static pieces every_unit(unsigned forms)
+{
+    pieces all = {0};
+    for (const sti_embedded *u = sti_gpu_unit_next(NULL); u; u = sti_gpu_unit_next(u)) {
+        sti_signature *kernels;
+        int n, first = all.n;
+        OK(sti_gpu_unit_kernels(u, &kernels, &n));
+        assert_true(n > 0);
+        for (int i = 0; i < n; ++i) {
+            sti_team t = sti_team_choose(kernels[i].name, kernels[i].kind, "", sti_gpu_unit_shares(u));
+            bool there = false;
+            for (int k = first; k < all.n; ++k)
+                there |= all.piece[k].team.team == t.team && all.piece[k].team.teams == t.teams;
+            if (!there) add_piece(&all, u, kernels, n, t, forms);
+        }
+        sti_free(kernels);
+    }
+    return all;
+}
+
+static void free_pieces(pieces *all)
+{
+    for (int i = 0; i < all->n; ++i) {
+        sti_user_source_free(&all->piece[i].source);
+        sti_buffer_free(&all->piece[i].object);
+    }
+    free(all->piece);
+}
+
+/* Compiles them all, several at the same time where the compiler can; each must become code. */
+static void compile_pieces(const sti_rtc *rtc, const char *arch, pieces *all)
+{
+    sti_target target;
+    OK(sti_rtc_target(rtc, arch, &target));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(rtc->parallel ? 2 : 1)
+    for (int i = 0; i < all->n; ++i) {
+        piece *p = &all->piece[i];
+        sti_buffer_free(&p->object);
+        p->result = sti_gpu_compile(&(sti_gpu_program){rtc, &target, arch, p->team, &p->source}, &p->object);
+        (void)snprintf(p->said, sizeof p->said, "%s", stet_last_error());
+    }
+    for (int i = 0; i < all->n; ++i) {
+        const piece *p = &all->piece[i];
+        if (p->result != STET_OK) fail_msg("%s for %s: %s", p->name, arch, p->said);
+        assert_true(p->object.size > 64);
+    }
+}
+
+static bool has(const sti_buffer *object, const char *text)
+{
+    for (size_t i = 0, n = strlen(text); i + n <= object->size; ++i)
+        if (memcmp(object->data + i, text, n) == 0) return true;
+    return false;
+}
+
+/* Each kernel of each unit has its entry in some piece. */
+static void has_every_entry(const pieces *all, const char *form)
+{
+    int found = 0, wanted = 0;
+    for (const sti_embedded *u = sti_gpu_unit_next(NULL); u; u = sti_gpu_unit_next(u)) {
+        sti_signature *kernels;
+        int n;
+        OK(sti_gpu_unit_kernels(u, &kernels, &n));
+        for (int i = 0; i < n; ++i) {
+            char symbol[2 * STI_MAX_NAME];
+            (void)snprintf(symbol, sizeof symbol, "sti_%s__%s", kernels[i].name, form);
+            bool there = false;
+            for (int k = 0; k < all->n && !there; ++k) there = has(&all->piece[k].object, symbol);
+            if (!there) print_error("%s of %s is in no module\n", symbol, u->name);
+            found += there;
+            wanted++;
+        }
+        sti_free(kernels);
+    }
+    assert_true(wanted >= 20);
+    assert_int_equal(found, wanted);
+}
+
+static bool knows(const sti_rtc *rtc, int arch)
+{
+    for (int i = 0; i < rtc->narch; ++i)
+        if (rtc->arch[i] == arch) return true;
+    return false;
+}
+
+static void every_kernel_compiles_for_nvidia(void **state)
+{
+    (void)state;
+    static const int archs[] = {75, 80, 90, 100};
+    sti_rtc rtc;
+    int done = 0;
+    need_compiler(STET_DEVICE_CUDA, &rtc);
+    pieces all = every_unit(1u << STI_FORM_VALUE);
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; ++i) {
+        char arch[16];
+        if (!knows(&rtc, archs[i])) continue;
+        (void)snprintf(arch, sizeof arch, "sm_%d", archs[i]);
+        compile_pieces(&rtc, arch, &all);
+        has_every_entry(&all, "value");
+        for (int k = 0; k < all.n; ++k) assert_memory_equal(all.piece[k].object.data, "\177ELF", 4);
+        done++;
+    }
+    assert_true(done > 0);
+    free_pieces(&all);
+    all = every_unit(1u << STI_FORM_BLOCK);
+    compile_pieces(&rtc, "sm_90", &all);
+    has_every_entry(&all, "block");
+    free_pieces(&all);
+    sti_rtc_close(&rtc);
+}
+
+/* ---- AMD --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t word(const char *at, int bytes)
+{
+    uint64_t x = 0;
+    memcpy(&x, at, (size_t)bytes);
+    return x;
+}
+
+/*
+ * Kernel descriptors of a code object (LLVM, "User Guide for AMDGPU Backend", kernel descriptor): compute_pgm_rsrc1 is at byte 48, its
+ * bits 12 to 15 the rounding (0: to nearest), 16 and 17 denormals of float (3: kept). Returns how many it has.
+ */
+static int check_float_modes(const sti_buffer *object)
+{
+    const char *elf = object->data;
+    assert_memory_equal(elf, "\177ELF\2\1", 6);
+    const char *sections = elf + word(elf + 40, 8);
+    int nsection = (int)word(elf + 60, 2), n = 0;
+    for (int i = 0; i < nsection; ++i) {
+        const char *table = sections + 64 * i;
+        if (word(table + 4, 4) != 11) continue; /* dynamic symbols */
+        const char *names = elf + word(sections + 64 * word(table + 40, 4) + 24, 8);
+        for (uint64_t s = 0; s < word(table + 32, 8) / 24; ++s) {
+            const char *symbol = elf + word(table + 24, 8) + 24 * s, *name = names + word(symbol, 4);
+            size_t length = strlen(name);
+            if (length < 3 || strcmp(name + length - 3, ".kd") != 0) continue;
+            const char *home = sections + 64 * word(symbol + 6, 2);
+            const char *descriptor = elf + word(home + 24, 8) + (word(symbol + 8, 8) - word(home + 16, 8));
+            uint32_t mode = (uint32_t)word(descriptor + 48, 4);
+            assert_int_equal(mode >> 12 & 15, 0);
+            assert_int_equal(mode >> 16 & 3, 3);
+            n++;
+        }
+    }
+    return n;
+}
+
+static void every_kernel_compiles_for_amd(void **state)
+{
+    (void)state;
+    static const char *const archs[] = {"gfx90a", "gfx1030"};
+    sti_rtc rtc;
+    need_compiler(STET_DEVICE_HIP, &rtc);
+    pieces all = every_unit(1u << STI_FORM_VALUE);
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; ++i) {
+        int modes = 0;
+        compile_pieces(&rtc, archs[i], &all);
+        has_every_entry(&all, "value");
+        for (int k = 0; k < all.n; ++k) modes += check_float_modes(&all.piece[k].object);
+        assert_true(modes >= 20);
+    }
+    free_pieces(&all);
+    sti_rtc_close(&rtc);
+}
+
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
+
+/* One self-contained text: what it includes of others stands in the branch for CPUs. */
+static void no_header_of_a_vendor_is_needed(void **state)
+{
+    (void)state;
+    pieces all = every_unit(STI_FORMS_BOTH);
+    assert_true(all.n >= 8);
+    for (int i = 0; i < all.n; ++i) {
+        const char *text = all.piece[i].source.text.data;
+        for (const char *at = text; (at = strstr(at, "#include")); at += 8)
+            if (strncmp(at, "#include <immintrin.h>", 22) != 0) fail_msg("%s: %.60s", all.piece[i].name, at);
+        assert_non_null(strstr(text, "extern \"C\" __global__"));
+    }
+    free_pieces(&all);
+}
+
+/* The key tells what the code depends on, and is the same for the same. */
+static void the_key_has_what_makes_the_code(void **state)
+{
+    (void)state;
+    sti_rtc rtc = {.major = 13, .minor = 0, .bytes = 1000}, other = {.major = 13, .minor = 0, .bytes = 1001};
+    sti_target target = {.option = "--gpu-architecture=sm_90"}, further = {"--gpu-architecture=compute_90", true};
+    pieces all = every_unit(1u << STI_FORM_VALUE), block = every_unit(1u << STI_FORM_BLOCK);
+    const sti_gpu_program base = {&rtc, &target, "sm_90", {32, 4}, &all.piece[0].source};
+    sti_gpu_program p[7] = {base, base, base, base, base, base, base};
+    p[1].rtc = &other;
+    p[2].target = &further;
+    p[3].arch = "sm_91";
+    p[4].team.teams = 2;
+    p[5].team.team = 16;
+    p[6].source = &block.piece[0].source;
+    sti_buffer key[7] = {0}, again = {0};
+    for (int i = 0; i < 7; ++i) OK(sti_gpu_key(&p[i], NULL, 0, &key[i]));
+    OK(sti_gpu_key(&base, NULL, 0, &again));
+    assert_string_equal(again.data, key[0].data);
+    for (int i = 0; i < 7; ++i)
+        for (int k = 0; k < i; ++k) assert_string_not_equal(key[i].data, key[k].data);
+    assert_non_null(strstr(key[0].data, "compiler nvrtc 13.0, 1000 bytes\n"));
+    for (int i = 0; i < 7; ++i) sti_buffer_free(&key[i]);
+    sti_buffer_free(&again);
+    free_pieces(&all);
+    free_pieces(&block);
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
+
+static char logged[1024];
+static void keep_log(stet_log_level level, const char *text, void *context)
+{
+    (void)level;
+    (void)context;
+    (void)snprintf(logged, sizeof logged, "%s", text);
+}
+
+/* KF 1: nothing is fixed to one major version; a compiler beyond the driver's is taken, and that is said. */
+static void kf01_a_driver_older_than_the_compiler(void **state)
+{
+    (void)state;
+    sti_rtc any, old;
+    need_compiler(STET_DEVICE_CUDA, &any);
+    stet_set_log(keep_log, NULL);
+    logged[0] = 0;
+    OK(sti_rtc_open(STET_DEVICE_CUDA, any.library.file, any.major * 1000 + 90, &old));
+    assert_string_equal(logged, "");
+    sti_rtc_close(&old);
+    OK(sti_rtc_open(STET_DEVICE_CUDA, NULL, (any.major - 1) * 1000 + 40, &old));
+    if (old.major == any.major) /* no older one is installed */
+        assert_non_null(strstr(logged, "is newer than the driver"));
+    else
+        assert_true(old.major < any.major);
+    sti_rtc_close(&old);
+    sti_rtc_close(&any);
+    stet_set_log(NULL, NULL);
+}
+
+/* ---- architectures ----------------------------------------------------------------------------------------------- */
+
+static void an_architecture_that_the_compiler_does_not_know(void **state)
+{
+    (void)state;
+    sti_rtc rtc = {.major = 13, .minor = 0, .narch = 3, .arch = {75, 80, 90}};
+    sti_target t;
+    OK(sti_rtc_target(&rtc, "sm_90", &t));
+    assert_string_equal(t.option, "--gpu-architecture=sm_90");
+    assert_false(t.further);
+    OK(sti_rtc_target(&rtc, "sm_120", &t)); /* the driver goes on from there */
+    assert_string_equal(t.option, "--gpu-architecture=compute_90");
+    assert_true(t.further);
+    OK(sti_rtc_target(&rtc, "sm_86", &t));
+    assert_string_equal(t.option, "--gpu-architecture=compute_80");
+    FAILS(sti_rtc_target(&rtc, "sm_70", &t), STET_UNSUPPORTED, "does not compile for sm_70");
+    FAILS(sti_rtc_target(&rtc, "gfx90a", &t), STET_UNSUPPORTED, "does not compile for gfx90a");
+    rtc.hip = true;
+    OK(sti_rtc_target(&rtc, "gfx90a:sramecc+:xnack-", &t));
+    assert_string_equal(t.option, "--offload-arch=gfx90a:sramecc+:xnack-");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_compiles_for_nvidia),
+        cmocka_unit_test(every_kernel_compiles_for_amd),
+        cmocka_unit_test(no_header_of_a_vendor_is_needed),
+        cmocka_unit_test(the_key_has_what_makes_the_code),
+        cmocka_unit_test(kf01_a_driver_older_than_the_compiler),
+        cmocka_unit_test(an_architecture_that_the_compiler_does_not_know),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
