@@ -24,6 +24,8 @@ STET_API stet_physics stet_step_get_physics(const stet_step *step); /* never AUT
 STET_API const char *stet_physics_name(stet_physics physics);
 /* Advances all worlds by n time steps with the controls that stand in `ctrl`. */
 STET_API stet_result stet_step_run(stet_step *step, int n);
+/* The same for the worlds whose byte in mask [nworld] is not 0 (NULL: all); the others stay as they are, their time too. */
+STET_API stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,8 @@ STET_API void stet_tiles_destroy(stet_tiles *tiles); /* drops what is pending, a
 /*
  * Starts a frame. *frame: its number, from 0, one more than the last; the last one's own if nothing that it is made from has moved. `mask`
  * [nworld] bytes or NULL: only these worlds are wanted (the others keep their pixels). If the ring has no free place, the oldest frame that was
- * not read is extracted first and counted.
+ * not read is extracted first and counted. A failure to draw leaves the frames as they were; where only what follows failed (the
+ * extraction, with deferred_tiles switched off; a comparison under audit) the frame is there, and the next number is one further.
  */
 STET_API stet_result stet_tiles_render(stet_tiles *tiles, const uint8_t *mask, int64_t *frame);
 /*

@@ -1,6 +1,7 @@
 /* Bringing the stage's transforms up to date; see flush.h for the invariants. */
 #include "stage/flush.h"
 
+#include "device/face.h"
 #include "kernel/record.h"
 
 #include <string.h>
@@ -160,7 +161,7 @@ static stet_result let_stand(flush *f, stet_result (*make)(void *context), stet_
 {
     stet_stage *s = f->stage;
     sti_mechanisms *m = &s->device->mechanisms;
-    sti_span span = {output->data, output->size};
+    sti_span span = sti_array_span(output);
     f->again = !sti_enabled(m, STET_MECH_hierarchy) || sti_stamp_equal(f->work.kept, f->work.now);
     f->work.mechanism = STET_MECH_hierarchy;
     f->work.make = make;
@@ -184,7 +185,12 @@ static stet_result update_schedule(stet_stage *stage)
     const stet_worlds *worlds = stage->worlds;
     int built = 0;
     bool was_free = stage->free_poses;
-    if (worlds->external_poses || memchr(worlds->caller_poses, 1, (size_t)worlds->nworld)) stage->free_poses = true;
+    /* Who takes poses that the caller wrote moves the worlds, W5. */
+    if (!was_free && !sti_stamp_is(&stage->poses_seen, &worlds->moved_version)) {
+        stage->free_poses = memchr(worlds->caller_poses, 1, (size_t)worlds->nworld) != NULL;
+        sti_stamp_keep_version(&stage->poses_seen, &worlds->moved_version);
+    }
+    if (worlds->external_poses) stage->free_poses = true;
     if (was_free != stage->free_poses) {
         stage->due_all = true;
         stage->due_why = STET_REASON_hierarchy_connectivity;

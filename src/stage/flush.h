@@ -38,6 +38,7 @@ struct stet_stage {
     sti_version values;            /* bumped with each write through the stage, and with each that was found out (G3) */
     sti_version changes;           /* bumped with changed */
     sti_version foreign;           /* bumped with each write found out: locals of all rigid prims are due */
+    sti_stamp poses_seen;          /* moves of worlds in which nobody had written poses */
     sti_stamp own;                 /* versions of local and world after the stage's own last write */
     sti_stamp kept_world, kept_local;
     sti_stamp prepared;                /* connectivity for which a flush has taken its memory */

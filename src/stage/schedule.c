@@ -13,10 +13,17 @@ static void free_selection(sti_selection *x)
     *x = (sti_selection){0};
 }
 
+static stet_result new_list(stet_device *device, const char *name, int n, stet_array **out)
+{
+    STI_TRY(STI_ARRAY(device, name, STET_INT, false, out, n));
+    sti_array_held_by(*out, STET_MECH_hierarchy);
+    return STET_OK;
+}
+
 static stet_result new_selection(sti_selection *x, stet_device *device, int capacity)
 {
-    STI_TRY(STI_ARRAY(device, "prims by level", STET_INT, false, &x->prim, capacity));
-    return STI_ARRAY(device, "levels", STET_INT, false, &x->level, capacity + 1);
+    STI_TRY(new_list(device, "prims by level", capacity, &x->prim));
+    return new_list(device, "levels", capacity + 1, &x->level);
 }
 
 void sti_schedule_free(sti_schedule *s)
@@ -48,9 +55,9 @@ static stet_result reserve(sti_schedule *s, stet_device *device, const sti_tree 
     STI_TRY(sti_alloc(&s->scratch, (n + 1) * sizeof *s->scratch, "lists of prims"));
     STI_TRY(sti_alloc(&s->moving, n, "moving prims"));
     STI_TRY(sti_alloc(&s->picked, n, "selected prims"));
-    STI_TRY(STI_ARRAY(device, "parents of prims", STET_INT, false, &s->parent, tree->capacity));
-    STI_TRY(STI_ARRAY(device, "bodies", STET_INT, false, &s->body, tree->n[STET_PRIM_BODY]));
-    STI_TRY(STI_ARRAY(device, "rigid prims", STET_INT, false, &s->rigid, tree->capacity));
+    STI_TRY(new_list(device, "parents of prims", tree->capacity, &s->parent));
+    STI_TRY(new_list(device, "bodies", tree->n[STET_PRIM_BODY], &s->body));
+    STI_TRY(new_list(device, "rigid prims", tree->capacity, &s->rigid));
     STI_TRY(new_selection(&s->all, device, tree->capacity));
     STI_TRY(new_selection(&s->poses, device, tree->capacity));
     for (int i = 0; i < STI_SELECTIONS; i++) STI_TRY(new_selection(&s->some[i], device, tree->capacity));

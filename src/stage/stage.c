@@ -1,6 +1,7 @@
 /* The stage's public face: making it, its prims, their transforms. Bringing them up to date: flush.c. */
 #include "stage/flush.h"
 
+#include "device/face.h"
 #include "kernel/kernel.h"
 #include "stage/frame.h"
 #include "stage/table.h"
@@ -18,7 +19,10 @@ static stet_result make_arrays(const stet_stage *stage, int capacity, stet_array
     STI_TRY(STI_ARRAY(stage->device, "local transforms", STET_REAL, true, local, stage->worlds->nworld, capacity, 12));
     stet_result result =
         STI_ARRAY(stage->device, "world transforms", STET_REAL, true, world, stage->worlds->nworld, capacity, 12);
-    if (result == STET_OK) return STET_OK;
+    if (result == STET_OK) {
+        sti_array_held_by(*world, STET_MECH_hierarchy);
+        return STET_OK;
+    }
     stet_array_destroy(*local);
     *local = NULL;
     return result;
@@ -75,6 +79,7 @@ static stet_result make_tables(stet_stage *stage)
 {
     size_t n = (size_t)stage->worlds->nworld;
     STI_TRY(STI_ARRAY(stage->device, "worlds to visit", STET_INT, true, &stage->stale, (int64_t)n));
+    sti_array_held_by(stage->stale, STET_MECH_hierarchy);
     STI_TRY(sti_alloc(&stage->visit, n * sizeof *stage->visit, "worlds to visit"));
     STI_TRY(sti_alloc(&stage->due_prim, (size_t)stage->tree.capacity, "prims that are due"));
     STI_TRY(sti_alloc(&stage->due_world, n, "worlds that are due"));
@@ -148,6 +153,7 @@ stet_array *sti_stage_world(stet_stage *stage) { return stage->world; }
 stet_array *sti_stage_local(stet_stage *stage) { return stage->local; }
 stet_worlds *sti_stage_worlds(stet_stage *stage) { return stage->worlds; }
 const uint64_t *sti_stage_changed(const stet_stage *stage) { return stage->changed; }
+const sti_version *sti_stage_changes(const stet_stage *stage) { return &stage->changes; }
 const sti_version *sti_stage_connectivity(const stet_stage *stage) { return &stage->tree.connectivity; }
 
 static stet_result check_kind(stet_prim_kind kind, const char *call)
@@ -193,6 +199,7 @@ stet_result stet_stage_arrays(stet_stage *stage, stet_array **local, stet_array 
 stet_result stet_stage_flush(stet_stage *stage, bool force)
 {
     if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_flush: stage is NULL; give one");
+    STI_TRY(sti_not_listing(stage->device, "stet_stage_flush"));
     return sti_stage_flush(stage, force);
 }
 
@@ -249,6 +256,7 @@ static stet_result place(stet_stage *stage, int prim, const float local[12])
 static stet_result check_add(const stet_stage *stage, int parent, const char *name, const float *local)
 {
     int other;
+    STI_TRY(sti_not_listing(stage->device, "stet_stage_add"));
     STI_TRY(sti_tree_check(&stage->tree, parent, "stet_stage_add: parent"));
     if (!local)
         return sti_error(STET_INVALID_ARGUMENT, "stet_stage_add: local is NULL; give 12 numbers, a 3x4 matrix by rows");
@@ -283,6 +291,7 @@ stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, cons
 /* Only prims that were added come and go. */
 static stet_result check_added(const stet_stage *stage, int prim, const char *call)
 {
+    STI_TRY(sti_not_listing(stage->device, call));
     STI_TRY(sti_tree_check(&stage->tree, prim, call));
     if (prim >= stage->tree.nmodel) return STET_OK;
     return sti_error(STET_INVALID_ARGUMENT,
@@ -320,6 +329,7 @@ static stet_result check_range(const stet_stage *stage, int prim, int64_t first,
                                const char *call)
 {
     if (!stage || !values) return sti_error(STET_INVALID_ARGUMENT, "%s: stage or values is NULL; give both", call);
+    STI_TRY(sti_not_listing(stage->device, call));
     STI_TRY(sti_tree_check(&stage->tree, prim, call));
     int64_t nworld = stage->worlds->nworld;
     if (first >= 0 && n >= 0 && n <= nworld && first <= nworld - n) return STET_OK;
@@ -328,26 +338,31 @@ static stet_result check_range(const stet_stage *stage, int prim, int64_t first,
 }
 
 /* NaN has one pattern in memory, G1. */
-static void write_prim(stet_stage *stage, stet_array *to, int prim, int64_t first, int64_t n, const float *values)
+static stet_result write_prim(stet_stage *stage, stet_array *to, int prim, int64_t first, int64_t n,
+                              const float *values)
 {
-    if (n == 0) return;
+    void *face;
+    if (n == 0) return STET_OK;
+    STI_TRY(sti_array_face_write(to, &face));
     sti_stage_before_write(stage);
     for (int64_t w = 0; w < n; w++)
         for (int64_t k = 0; k < 12; k++) {
             float x = values[w * 12 + k];
-            sti_array_set_real(to, first + w, (int64_t)prim * 12 + k, isnan(x) ? (double)NAN : (double)x);
+            sti_face_set(to, face, first + w, (int64_t)prim * 12 + k, isnan(x) ? (double)NAN : (double)x);
         }
-    stet_array_mark_written(to);
+    sti_array_face_written(to);
     sti_stage_after_write(stage);
     sti_stage_due(stage, prim, first, n);
+    return STET_OK;
 }
 
 static stet_result read_prim(stet_array *from, int prim, int64_t first, int64_t n, float *values)
 {
-    STI_TRY(sti_array_ensure(from));
+    void *face;
+    STI_TRY(sti_array_face_read(from, &face));
     for (int64_t w = 0; w < n; w++)
         for (int64_t k = 0; k < 12; k++)
-            values[w * 12 + k] = (float)sti_array_get_real(from, first + w, (int64_t)prim * 12 + k);
+            values[w * 12 + k] = (float)sti_face_get(from, face, first + w, (int64_t)prim * 12 + k);
     return STET_OK;
 }
 
@@ -364,8 +379,7 @@ stet_result stet_stage_set_local(stet_stage *stage, int prim, int64_t first, int
             STET_INVALID_ARGUMENT,
             "stet_stage_set_local: prim %d is rigid, its local transform follows from its world transform; set that",
             prim);
-    write_prim(stage, stage->local, prim, first, n, values);
-    return STET_OK;
+    return write_prim(stage, stage->local, prim, first, n, values);
 }
 
 stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
@@ -375,8 +389,7 @@ stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t first, int
         return sti_error(
             STET_INVALID_ARGUMENT,
             "stet_stage_set_world: prim %d is not an added rigid prim; its world transform follows from others", prim);
-    write_prim(stage, stage->world, prim, first, n, values);
-    return STET_OK;
+    return write_prim(stage, stage->world, prim, first, n, values);
 }
 
 stet_result stet_stage_get_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)

@@ -60,11 +60,7 @@ world_kernel void k_forward(const lint *stale, const real *local, real *xform, c
 {
     if (st_none(stale)) return;
     for (int l = 0; l < nlevel; ++l) {
-        int first = level[l];
-        each (i, level[l + 1] - first) {
-            int p = prim[first + i];
-            xform_mul(xform + (i64)parent[p] * 12, local + (i64)p * 12, xform + (i64)p * 12);
-        }
+        xform_level(local, xform, parent, prim + level[l], level[l + 1] - level[l]);
         sync();
     }
 }

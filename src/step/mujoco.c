@@ -8,6 +8,7 @@
 
 typedef struct stepping {
     stet_worlds *worlds;
+    const uint8_t *mask; /* NULL: all */
     int n;
     bool dirty[STI_FIELD_COUNT];
 } stepping;
@@ -73,11 +74,14 @@ static int64_t block_end(const stet_worlds *worlds, int64_t block)
     return end < worlds->nworld ? end : worlds->nworld;
 }
 
-static void expect_all(stet_worlds *worlds)
+/* How many worlds of each block are to come. */
+static void expect(stet_worlds *worlds, const uint8_t *mask)
 {
-    for (int64_t b = 0; b < sti_worlds_blocks(worlds); ++b)
-        atomic_store_explicit(&worlds->pending[b], (int)(block_end(worlds, b) - b * worlds->device->lanes),
-                              memory_order_relaxed);
+    for (int64_t b = 0; b < sti_worlds_blocks(worlds); ++b) {
+        int n = 0;
+        for (int64_t w = b * worlds->device->lanes; w < block_end(worlds, b); ++w) n += !mask || mask[w];
+        atomic_store_explicit(&worlds->pending[b], n, memory_order_relaxed);
+    }
 }
 
 /* The last world of a block to be done writes the states of all: threads never share a cache line of the arrays. */
@@ -95,6 +99,7 @@ static void step_world(void *context, int64_t w, int thread)
     stepping *s = context;
     stet_worlds *worlds = s->worlds;
     walker k = {.worlds = worlds, .w = w, .d = worlds->data[w], .left = s->n};
+    if (s->mask && !s->mask[w]) return;
     (void)sti_worlds_push(worlds, w, s->dirty);
     while (k.left > 0 && !sti_mujoco_guard(walk, &k, NULL, 0)) {
         worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
@@ -105,13 +110,22 @@ static void step_world(void *context, int64_t w, int thread)
     finish(worlds, w);
 }
 
-stet_result sti_mujoco_steps(stet_worlds *worlds, int n)
+static void moved(stet_worlds *worlds, const uint8_t *mask)
 {
-    stepping s = {.worlds = worlds, .n = n};
+    if (!mask) sti_worlds_all_moved(worlds);
+    for (int64_t w = 0; mask && w < worlds->nworld; ++w)
+        if (mask[w]) sti_worlds_moved(worlds, w);
+}
+
+stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
+{
+    stepping s = {.worlds = worlds, .mask = mask, .n = n};
+    if (mask) STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote to the others counts, too */
+    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
-    expect_all(worlds);
+    expect(worlds, mask);
     sti_worlds_parallel(worlds, step_world, &s, true);
-    sti_worlds_all_moved(worlds);
+    moved(worlds, mask);
     sti_worlds_written(worlds, false);
     return STET_OK;
 }

@@ -6,7 +6,10 @@
 
 #include "worlds/worlds.h"
 
-/* Advances all worlds (which have exact data) by n time steps, n at least 1. Worlds that fail get a fault, and go on from qpos0. */
-stet_result sti_mujoco_steps(stet_worlds *worlds, int n);
+/*
+ * Advances worlds (which have exact data) by n time steps, n at least 1: all, or those whose byte in mask is not 0. Worlds that fail get a
+ * fault, and go on from qpos0.
+ */
+stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n);
 
 #endif

@@ -69,35 +69,51 @@ stet_physics stet_step_get_physics(const stet_step *step) { return step->physics
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
-static stet_result run_mujoco(stet_worlds *worlds, int n)
+static stet_result run_mujoco(stet_worlds *worlds, const uint8_t *mask, int n)
 {
-    if (sti_enabled(&worlds->device->mechanisms, STET_MECH_pose_sync)) return sti_mujoco_steps(worlds, n);
+    if (sti_enabled(&worlds->device->mechanisms, STET_MECH_pose_sync)) return sti_mujoco_steps(worlds, mask, n);
     for (int i = 0; i < n; ++i) {
-        STI_TRY(sti_mujoco_steps(worlds, 1));
+        STI_TRY(sti_mujoco_steps(worlds, mask, 1));
         STI_TRY(sti_array_ensure(worlds->field[STI_FIELD_xpos]));
     }
     return STET_OK;
 }
 
 /* Somebody else moves the worlds; here their time goes on. */
-static stet_result run_external(stet_worlds *worlds, int n)
+static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     STI_TRY(sti_worlds_sync(worlds));
     double dt = worlds->model->mj->opt.timestep;
     stet_array *time = worlds->field[STI_FIELD_time];
+    void *face;
+    STI_TRY(sti_array_face_write(time, &face));
     for (int64_t w = 0; w < worlds->nworld; ++w) {
+        if (mask && !mask[w]) continue;
         double *exact = worlds->data ? &worlds->data[w]->time : &worlds->time[w];
         for (int i = 0; i < n; ++i) *exact += dt;
-        sti_array_set_real(time, w, 0, *exact);
+        sti_face_set(time, face, w, 0, *exact);
     }
     sti_worlds_field_written(worlds, STI_FIELD_time);
     return STET_OK;
 }
 
-stet_result stet_step_run(stet_step *step, int n)
+stet_result stet_step_run(stet_step *step, int n) { return stet_step_run_worlds(step, NULL, n); }
+
+/* Somebody to step? An empty mask is a step of nobody: done. */
+static bool any(const stet_worlds *worlds, const uint8_t *mask)
+{
+    for (int64_t w = 0; mask && w < worlds->nworld; ++w)
+        if (mask[w]) return true;
+    return mask == NULL;
+}
+
+stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)
 {
     if (!step) return sti_error(STET_INVALID_ARGUMENT, "stet_step_run: step must not be NULL");
     if (n < 0) return sti_error(STET_INVALID_ARGUMENT, "step: %d time steps; ask for 0 or more", n);
     if (n == 0) return STET_OK;
-    return step->physics == STET_PHYSICS_MUJOCO ? run_mujoco(step->worlds, n) : run_external(step->worlds, n);
+    STI_TRY(sti_not_listing(step->worlds->device, "stet_step_run"));
+    if (!any(step->worlds, mask)) return STET_OK;
+    return step->physics == STET_PHYSICS_MUJOCO ? run_mujoco(step->worlds, mask, n)
+                                                : run_external(step->worlds, mask, n);
 }

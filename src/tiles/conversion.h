@@ -26,10 +26,13 @@
 #define STI_JOB_HEIGHT 6
 #define STI_JOB_CONVERSION 7
 #define STI_JOB_CHANNELS 8 /* of the destination */
-#define STI_JOB_COLUMNS 9
+#define STI_JOB_BAND 9     /* pixels of a block */
+#define STI_JOB_COLUMNS 10
 /* and of the table of places (i64): byte offset of the destination from `out`, bytes from one world to the next. */
 #define STI_PLACE_COLUMNS 2
 
-#define STI_BAND 16384 /* pixels of a block: its part of the destination fits a core's cache */
+/* Pixels of a block: on a CPU its part of the destination fits a core's cache; a GPU wants many blocks. */
+#define STI_BAND 16384
+#define STI_BAND_GPU 4096
 
 #endif

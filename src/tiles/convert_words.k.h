@@ -1,6 +1,7 @@
 /*
- * Conversions by words of the destination: part of extraction, where a lane has neighbours to store beside (a thread of a GPU), so that a team's
- * stores are whole lines of memory. Each word is worked out from the pixels that it holds parts of.
+ * Conversions where a lane is a thread: part of extraction. A team takes some pixels at a time: first each of their elements becomes a word in
+ * the team's memory, then the elements are packed, and neighbours store 16 bytes beside each other. So a team's loads and stores are whole lines
+ * of memory, whatever a pixel's size.
  */
 #ifndef STI_TILES_CONVERT_WORDS_K_H
 #define STI_TILES_CONVERT_WORDS_K_H
@@ -9,168 +10,194 @@
 #include "tiles/conversion.h"
 #include "tiles/half.k.h"
 
-/*
- * x / d for small whole numbers, d at least 1: exact while x * d < 2^32, by a multiplication with 2^32 / d rounded up (T. Granlund,
- * P. Montgomery, Division by Invariant Integers using Multiplication, 1994).
- */
-LFN lint tx_divide(lint x, int d)
+#define TX_AHEAD 8             /* loads of a thread under way */
+#define TX_CHUNK 1024          /* pixels taken at a time */
+#define TX_ROOM (TX_CHUNK * 4) /* their elements, at most 4 each */
+#define TX_REAL_WORDS (STET_DOUBLE ? 2 : 1)
+
+/* Words that a pixel becomes: an element each, or two for an element of 8 bytes. */
+LFN int tx_elements(int conversion, int channels)
 {
-    if (d == 1) return x;
-    return imulhi(x, isplat((int)(u32)((0xffffffffLL + d) / d)));
+    if (conversion == STI_TO_WORDS) return 1;
+    if (conversion == STI_INT_LONG) return 2;
+    if (conversion == STI_BYTES_REAL || conversion == STI_PICK_REALS || conversion == STI_TO_REALS)
+        return channels * TX_REAL_WORDS;
+    return channels;
 }
 
-/* x is 0 … 3: which of four. */
-LFN lint tx_choose(lint x, lint a, lint b, lint c, lint d)
+/* Bytes of each such word that are stored. */
+LFN int tx_bytes_of(int conversion)
 {
-    mask high = ilt(isplat(1), x), odd = ieq(x & isplat(1), isplat(1));
-    return iselect(high, iselect(odd, d, c), iselect(odd, b, a));
+    if (conversion == STI_TO_BYTES || conversion == STI_INT_BYTE) return 1;
+    if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) return 2;
+    return 4;
 }
 
-/* Channel c of a colour, and byte c of a word. */
-LFN lint tx_byte(lint word, lint c)
-{
-    return tx_choose(c, word, ishr(word, 8), ishr(word, 16), ishr(word, 24)) & isplat(255);
-}
-
-/*
- * A pixel's place, counted from the first of the band's first row: that row has `skip` pixels before the band, rows have `width` of them and
- * `gap` others between.
- */
-LFN lint tx_place(lint pixel, int skip, int width, int gap)
-{
-    lint p = pixel + isplat(skip);
-    return p + tx_divide(p, width) * isplat(gap);
-}
-
-/* Colour element e of a band: byte, or unit (0 to 1). */
-LFN lint tx_colour(const int *words, lint e, int channels, int skip, int width, int gap)
-{
-    lint pixel = tx_divide(e, channels);
-    return tx_byte(igather(words, tx_place(pixel, skip, width, gap)), e - pixel * isplat(channels));
-}
-
-/* Real element e of a band: the first `channels` of each `stride` reals. */
-LFN real tx_real(const ureal *reals, int stride, lint e, int channels, int skip, int width, int gap)
-{
-    lint pixel = tx_divide(e, channels);
-    lint at = tx_place(pixel, skip, width, gap) * isplat(stride) + (e - pixel * isplat(channels));
-    return gather(reals, at);
-}
-
-/* Element e as a real; `words` or `reals` is there. */
-LFN real tx_value(const int *words, const ureal *reals, int stride, lint e, int channels, int skip, int width, int gap)
-{
-    if (reals) return tx_real(reals, stride, e, channels, skip, width, gap);
-    return to_real(tx_colour(words, e, channels, skip, width, gap)) / splat((ureal)255);
-}
+/* Bytes of one pixel of a destination. */
+LFN int tx_size(int conversion, int channels) { return tx_elements(conversion, channels) * tx_bytes_of(conversion); }
 
 /*
- * Three bytes a pixel: byte `byte` of the band on begins in pixel a, at its byte 0, 1 or 2, and ends in the next. The last word of a band
- * reads one pixel more than it needs, the last one again.
+ * x / 255, as IEEE division has it, for x from 0 to 255: a product with the rounded inverse, put right by its remainder (P. Markstein,
+ * Computation of elementary functions on the IBM RISC System/6000 processor, 1990); the pictures of the tests have all 256.
  */
-LFN lint tx_rgb(const int *words, lint byte, int npixel, int skip, int width, int gap)
+LFN real tx_unit(lint byte)
 {
-    lint p = tx_divide(byte, 3), phase = byte - p * isplat(3), next = imin(p + isplat(1), isplat(npixel - 1));
-    lint a = igather(words, tx_place(p, skip, width, gap)) & isplat(0xffffff);
-    lint b = igather(words, tx_place(next, skip, width, gap)) & isplat(0xffffff);
-    return tx_choose(phase, a | ishl(b, 24), ishr(a, 8) | ishl(b, 16), ishr(a, 16) | ishl(b, 8), b);
+    real x = to_real(byte), inverse = splat((ureal)1 / (ureal)255), q = x * inverse;
+    return fma(fma(-q, splat((ureal)255), x), inverse, q);
 }
 
-/* Four elements of a byte each. */
-LFN lint tx_four(int conversion, const int *words, lint byte, int npixel, int channels, int skip, int width, int gap)
+/* The words of a real at `word`. */
+LFN void tx_put_real(int *word, real x)
 {
-    if (channels == 3) return tx_rgb(words, byte, npixel, skip, width, gap);
-    lint word = isplat(0);
-    for (int k = 0; k < 4; ++k) {
-        lint e = imin(byte + isplat(k), isplat(npixel * channels - 1)), x;
-        if (conversion == STI_INT_BYTE)
-            x = igather(words, tx_place(e, skip, width, gap)) & isplat(255);
-        else
-            x = tx_colour(words, e, channels, skip, width, gap);
-        word = word | ishl(x, 8 * k);
-    }
-    return word;
-}
-
-/* The word of a real at byte `byte` of the band. */
 #if STET_DOUBLE
-LFN lint tx_real_word(const int *words, const ureal *reals, int stride, lint byte, int channels, int skip, int width,
-                      int gap)
-{
-    u64 bits = (u64)as_bits(tx_value(words, reals, stride, byte >> 3, channels, skip, width, gap));
-    return (lint)(u32)(byte & 4 ? bits >> 32 : bits);
-}
+    word[0] = (int)(u32)as_bits(x);
+    word[1] = (int)(u32)((u64)as_bits(x) >> 32);
 #else
-LFN lint tx_real_word(const int *words, const ureal *reals, int stride, lint byte, int channels, int skip, int width,
-                      int gap)
-{
-    return as_bits(tx_value(words, reals, stride, ishr(byte, 2), channels, skip, width, gap));
-}
+    istore(word, as_bits(x));
 #endif
+}
+
+/* One pixel of one number (a colour, an int, a real's bits) as words. */
+LFN void tx_stage_word(int conversion, lint v, int channels, const int *halves, int *word)
+{
+    if (conversion == STI_TO_WORDS || conversion == STI_INT_BYTE || conversion == STI_PICK_REALS ||
+        conversion == STI_TO_REALS) {
+        istore(word, v);
+    } else if (conversion == STI_INT_LONG) {
+        istore(word, v);
+        istore(word + 1, ilt(v, isplat(0)));
+    } else if (conversion == STI_TO_BYTES) {
+        for (int c = 0; c < 4; ++c)
+            if (c < channels) istore(word + c, ishr(v, 8 * c) & isplat(255));
+    } else if (conversion == STI_BYTES_HALF) {
+        for (int c = 0; c < 4; ++c)
+            if (c < channels) istore(word + c, igather(halves, ishr(v, 8 * c) & isplat(255)));
+    } else {
+        for (int c = 0; c < 4; ++c)
+            if (c < channels) tx_put_real(word + c * TX_REAL_WORDS, tx_unit(ishr(v, 8 * c) & isplat(255)));
+    }
+}
+
+/* One pixel of reals as words. */
+LFN void tx_stage_real(int conversion, const ureal *v, int channels, int *word)
+{
+    for (int c = 0; c < channels; ++c)
+        if (conversion == STI_REALS_HALF)
+            istore(word + c, tx_half(load(v + c)));
+        else
+            tx_put_real(word + c * TX_REAL_WORDS, load(v + c));
+}
+
+/* Four elements of two bytes are two words, four of one byte are one. */
+LFN lint tx_pack_two(lint low, lint high) { return (low & isplat(0xffff)) | ishl(high, 16); }
+LFN lint tx_pack_four(const lint *v)
+{
+    lint low = (v[0] & isplat(255)) | ishl(v[1] & isplat(255), 8);
+    return low | ishl(v[2] & isplat(255), 16) | ishl(v[3], 24);
+}
+
+/* Sixteen bytes of packed elements, from 4, 8 or 16 of them. */
+LFN void tx_pack(const int *word, int bytes, lint *v)
+{
+    lint u[4];
+    if (bytes == 4) {
+        wide_load(word, v);
+    } else if (bytes == 2) {
+        for (int k = 0; k < 2; ++k) {
+            wide_load(word + 4 * k, u);
+            v[2 * k] = tx_pack_two(u[0], u[1]);
+            v[2 * k + 1] = tx_pack_two(u[2], u[3]);
+        }
+    } else {
+        for (int k = 0; k < 4; ++k) {
+            wide_load(word + 4 * k, u);
+            v[k] = tx_pack_four(u);
+        }
+    }
+}
+
+/* n elements, packed, to `to`: by 16 bytes if it is aligned to them, the rest one by one. */
+LFN void tx_store(const int *word, u8 *to, int n, int bytes, int aligned)
+{
+    int group = 16 / bytes, wide = aligned ? n / group : 0, done = wide * group;
+    items(p, wide)
+    {
+        lint v[4];
+        tx_pack(word + p * group, bytes, v);
+        wide_store((int *)to + p * 4, v);
+    }
+    if (bytes == 4) {
+        int *words = (int *)to;
+        each (i, n - done) words[done + i] = word[done + i];
+    } else if (bytes == 2) {
+        u16 *halves = (u16 *)to;
+        each (i, n - done) halves[done + i] = (u16)(u32)word[done + i];
+    } else {
+        each (i, n - done) to[done + i] = (u8)(u32)word[done + i];
+    }
+}
+
+/* x / width of a pixel's place, for places below 2^20: the product is nearer to the quotient than 1 / 2 width, so no rounding shows. */
+LFN int tx_row(int x, ureal inverse) { return (int)(((ureal)x + (ureal)0.5) * inverse); }
+
+/* n pixels of one number each, TX_AHEAD under way at a time. */
+LFN void tx_stage_words(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
+                        const int *halves, int *word)
+{
+    int part = (n + TX_AHEAD - 1) / TX_AHEAD, elements = tx_elements(conversion, channels);
+    ureal inverse = (ureal)1 / (ureal)width;
+    each (i, part) {
+        lint v[TX_AHEAD];
+        for (int k = 0; k < TX_AHEAD; ++k) {
+            int p = skip + nmin(i + k * part, n - 1);
+            v[k] = iload(words + p + tx_row(p, inverse) * gap);
+        }
+        for (int k = 0; k < TX_AHEAD; ++k)
+            if (i + k * part < n) {
+                int *to = word + (i + k * part) * elements;
+                if (conversion == STI_REALS_HALF)
+                    istore(to, tx_half(from_bits((sti_bits)v[k])));
+                else
+                    tx_stage_word(conversion, v[k], channels, halves, to);
+            }
+    }
+}
+
+LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, int channels, int skip, int width,
+                        int gap, int *word)
+{
+    int elements = tx_elements(conversion, channels);
+    ureal inverse = (ureal)1 / (ureal)width;
+    each (i, n) {
+        int p = skip + i;
+        tx_stage_real(conversion, reals + (i64)(p + tx_row(p, inverse) * gap) * stride, channels, word + i * elements);
+    }
+}
 
 /*
- * The four bytes from byte `byte` of a band's destination on: a multiple of the element's size (of 4 where that is larger). The band has npixel
- * pixels; bytes beyond them mean nothing.
+ * A band of npixel pixels to `to`, which is dense and aligned to 16 bytes or not. Its first row begins `skip` pixels before it; rows have `width`
+ * pixels and `gap` others between. words or reals (`stride` a pixel) point to the first pixel of that row. `word` is memory of the block for TX_ROOM, `halves`
+ * for 256: the 256 values that a byte becomes.
  */
-LFN lint tx_word(int conversion, const int *words, const ureal *reals, int stride, lint byte, int npixel, int channels,
-                 int skip, int width, int gap)
+LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int aligned, int npixel,
+                    int channels, int skip, int width, int gap, int *halves, int *word)
 {
-    if (conversion == STI_TO_BYTES || conversion == STI_INT_BYTE)
-        return tx_four(conversion, words, byte, npixel, channels, skip, width, gap);
-    if (conversion == STI_TO_WORDS) return igather(words, tx_place(ishr(byte, 2), skip, width, gap));
-    if (conversion == STI_INT_LONG) {
-        lint v = igather(words, tx_place(ishr(byte, 3), skip, width, gap));
-        return iselect(ieq(byte & isplat(4), isplat(0)), v, ilt(v, isplat(0)));
+    int elements = tx_elements(conversion, channels), bytes = tx_bytes_of(conversion);
+    if (conversion == STI_BYTES_HALF) {
+        each (i, 256) istore(halves + i, tx_half(tx_unit(isplat(i))));
+        sync();
     }
-    if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) {
-        lint e = ishr(byte, 1), last = isplat(npixel * channels - 1);
-        lint low = tx_half(tx_value(words, reals, stride, e, channels, skip, width, gap));
-        e = imin(e + isplat(1), last);
-        return low | ishl(tx_half(tx_value(words, reals, stride, e, channels, skip, width, gap)), 16);
+    for (int first = 0; first < npixel; first += TX_CHUNK) {
+        int n = nmin(TX_CHUNK, npixel - first);
+        if (reals && (stride > 1 || STET_DOUBLE))
+            tx_stage_reals(conversion, reals, stride, n, channels, skip + first, width, gap, word);
+        else
+            tx_stage_words(conversion, reals ? (const int *)reals : words, n, channels, skip + first, width, gap,
+                           halves, word);
+        sync();
+        tx_store(word, to + (i64)first * elements * bytes, n * elements, bytes, aligned);
+        sync();
     }
-    return tx_real_word(words, reals, stride, byte, channels, skip, width, gap);
-}
-
-/* Bytes of one pixel of a destination; a word is all channels of one. */
-LFN int tx_size(int conversion, int channels)
-{
-    if (conversion == STI_TO_WORDS) return 4;
-    if (conversion == STI_TO_BYTES || conversion == STI_INT_BYTE) return channels;
-    if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) return 2 * channels;
-    return (conversion == STI_INT_LONG ? 8 : (int)sizeof(ureal)) * channels;
-}
-
-/* Bytes begin … end - 1 of a band's destination one by one: what lies before the first whole group of words, and after the last. */
-LFN void tx_edge(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int begin, int end,
-                 int npixel, int channels, int skip, int width, int gap)
-{
-    items(p, end - begin)
-    {
-        lint byte = imin(lane() + isplat(begin + p), isplat(end - 1));
-        lint word = tx_word(conversion, words, reals, stride, byte & isplat(-4), npixel, channels, skip, width, gap);
-        bstore_if(in_range(p, end - begin), to, byte, tx_byte(word, byte & isplat(3)));
-    }
-}
-
-/*
- * A band of npixel pixels to `to`, which is dense: groups of words that neighbouring lanes store side by side, from the first aligned place
- * on, `head` bytes after the beginning.
- */
-LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int head, int npixel,
-                    int channels, int skip, int width, int gap)
-{
-    int size = npixel * tx_size(conversion, channels), begin = nmin(head, size);
-    int ngroup = (size - begin) / (4 * STET_WIDE * STET_W) * STET_W, end = begin + ngroup * 4 * STET_WIDE;
-    int *body = (int *)(to + begin);
-    tx_edge(conversion, words, reals, stride, to, 0, begin, npixel, channels, skip, width, gap);
-    items(p, ngroup)
-    {
-        lint v[STET_WIDE], byte = (lane() + isplat(p)) * isplat(4 * STET_WIDE) + isplat(begin);
-        for (int k = 0; k < STET_WIDE; ++k)
-            v[k] = tx_word(conversion, words, reals, stride, byte + isplat(4 * k), npixel, channels, skip, width, gap);
-        wide_store(body + p * STET_WIDE, v);
-    }
-    tx_edge(conversion, words, reals, stride, to, end, size, npixel, channels, skip, width, gap);
 }
 
 #endif

@@ -12,13 +12,14 @@ typedef struct stage_painter {
     sti_renderer *renderer;
 } stage_painter;
 
-static stet_result update(void *context, const uint64_t **changed, sti_version *look, sti_version *connectivity)
+static stet_result update(void *context, sti_scene *out)
 {
     stage_painter *p = context;
     STI_TRY(sti_array_ensure(sti_stage_world(p->stage))); /* flushes */
-    *changed = sti_stage_changed(p->stage);
-    *look = *sti_renderer_look(p->renderer);
-    *connectivity = *sti_stage_connectivity(p->stage);
+    *out = (sti_scene){.changed = sti_stage_changed(p->stage),
+                       .changes = *sti_stage_changes(p->stage),
+                       .look = *sti_renderer_look(p->renderer),
+                       .connectivity = *sti_stage_connectivity(p->stage)};
     return STET_OK;
 }
 

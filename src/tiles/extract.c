@@ -87,6 +87,8 @@ static stet_result create_tables(stet_device *device, int64_t nworld, int64_t nc
     STI_TRY(STI_ARRAY(device, "places of tile jobs", STET_I64, false, &x->place, ncopy * STI_PLACE_COLUMNS));
     STI_TRY(STI_ARRAY(device, "worlds of tile jobs", STET_INT, false, &x->list, nworld));
     STI_TRY(STI_ARRAY(device, "origin of places", STET_U8, false, &x->base, BASE_BYTES));
+    stet_array *const made[] = {x->job, x->place, x->list, x->base};
+    for (size_t i = 0; i < sizeof made / sizeof *made; ++i) sti_array_held_by(made[i], STET_MECH_tiles);
     STI_TRY(sti_alloc(&x->job_host, job, "tile jobs"));
     STI_TRY(sti_alloc(&x->job_next, job, "tile jobs"));
     STI_TRY(sti_alloc(&x->place_host, place, "places of tile jobs"));
@@ -139,10 +141,11 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
     *nblock = *bytes = 0;
     for (int k = 0; k < ncopy; ++k) {
         const sti_copy *c = &copies[k];
-        int bands = (c->size.width * c->size.height + STI_BAND - 1) / STI_BAND;
+        int band = sti_device_is_gpu(x->device) ? STI_BAND_GPU : STI_BAND;
+        int bands = (c->size.width * c->size.height + band - 1) / band;
         const int row[STI_JOB_COLUMNS] = {(int)*nblock, bands,         (int)c->buffer, source->table->row[c->buffer],
                                           c->camera,    c->size.width, c->size.height, c->conversion,
-                                          c->channels};
+                                          c->channels,  band};
         int64_t pitch = (int64_t)(stet_array_bytes(c->to) / (size_t)x->nworld);
         memcpy(x->job_next + (ptrdiff_t)k * STI_JOB_COLUMNS, row, sizeof row);
         /* Distance between allocations, by address: they are no parts of one object. */
@@ -175,6 +178,8 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
     if (!worlds) n = x->nworld;
     STI_TRY(describe(x, source, copies, ncopy, n, &nblock, bytes));
     if (nblock == 0) return STET_OK;
+    /* The kernel writes to their addresses; worlds not listed keep what the host may have written. */
+    for (int k = 0; worlds && k < ncopy; ++k) STI_TRY(sti_array_to_device(copies[k].to));
     STI_TRY(upload(x->job, x->job_host, x->job_next));
     STI_TRY(upload(x->place, x->place_host, x->place_next));
     if (worlds) STI_TRY(list_worlds(x, worlds, n));

@@ -51,16 +51,20 @@ LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, in
 
 /*
  * Elements begin … end - 1 of a tile, counted along its rows, to `to`, where all that is a whole number of wide groups: rows, the ends of the
- * band, and where source and destination begin.
+ * band, and where source and destination begin. Four groups are under way at a time.
  */
 LFN void tx_copy_wide(const int *from, int *to, int begin, int end, int width, int pitch)
 {
-    items(p, (end - begin) / STET_WIDE)
+    int ngroup = (end - begin) / STET_WIDE, part = (ngroup + 3) / 4;
+    items(p, part)
     {
-        lint v[STET_WIDE];
-        int q = begin + p * STET_WIDE, y = q / width;
-        wide_load(from + (i64)y * pitch + (q - y * width), v);
-        wide_store(to + q, v);
+        lint v[4 * STET_WIDE];
+        for (int k = 0; k < 4; ++k) {
+            int q = begin + nmin(p + k * part, ngroup - 1) * STET_WIDE, y = q / width;
+            wide_load(from + (i64)y * pitch + (q - y * width), v + k * STET_WIDE);
+        }
+        for (int k = 0; k < 4; ++k)
+            if (p + k * part < ngroup) wide_store(to + begin + (p + k * part) * STET_WIDE, v + k * STET_WIDE);
     }
 }
 
@@ -125,7 +129,7 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     int index = (block - j[STI_JOB_BLOCK]) / j[STI_JOB_BANDS], band = (block - j[STI_JOB_BLOCK]) % j[STI_JOB_BANDS];
     int world = list ? list[index] : index, buffer = j[STI_JOB_BUFFER], conversion = j[STI_JOB_CONVERSION];
     int width = j[STI_JOB_WIDTH], channels = j[STI_JOB_CHANNELS], stride = buffer == 3 ? 3 : 1;
-    int begin = band * STI_BAND, end = nmin(begin + STI_BAND, width * j[STI_JOB_HEIGHT]);
+    int begin = band * j[STI_JOB_BAND], end = nmin(begin + j[STI_JOB_BAND], width * j[STI_JOB_HEIGHT]);
     i64 tile = j[STI_JOB_ROW] * ntile + (i64)world * ncamera + j[STI_JOB_CAMERA];
     i64 source = first[tile] * stride, to = place[k * STI_PLACE_COLUMNS] + place[k * STI_PLACE_COLUMNS + 1] * world;
     const int *words = buffer == 0 ? colour : buffer == 4 ? albedo : buffer == 5 ? geom : buffer == 6 ? body : type;
@@ -156,9 +160,11 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     const int *from = from_reals ? 0 : words + row;
     const ureal *real_from = from_reals ? reals + row * stride : 0;
 #if STET_WIDE > 1
-    int past = (int)((to + (i64)begin * size) & (4 * STET_WIDE - 1));
-    tx_convert(conversion, from, real_from, stride, dense, past ? 4 * STET_WIDE - past : 0, end - begin, channels,
-               begin - y * width, width, pitch[tile] - width);
+    shared(int, word, TX_ROOM);
+    shared(int, halves, 256);
+    int aligned = ((to + (i64)begin * size) & (4 * STET_WIDE - 1)) == 0;
+    tx_convert(conversion, from, real_from, stride, dense, aligned, end - begin, channels, begin - y * width, width,
+               pitch[tile] - width, halves, word);
 #else
     shared(ureal, value, TX_ROOM);
     shared(int, half, TX_ROOM);

@@ -20,9 +20,20 @@ static stet_result plan_buffer(stet_tiles *t, sti_buffer b)
     return result;
 }
 
+static int64_t bytes_of_world(const stet_tiles *t)
+{
+    int64_t bytes = 0;
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+        for (int c = 0; t->used[b] && c < t->ncamera; ++c)
+            bytes += (int64_t)t->size[c].width * t->size[c].height * sti_buffer_channels((sti_buffer)b) *
+                     (int64_t)stet_dtype_size(t->device, sti_buffer_dtype((sti_buffer)b));
+    return bytes;
+}
+
 static stet_result plan(stet_tiles *t)
 {
     for (int k = 0; k < t->nrequest; ++k) t->used[t->request[k].buffer] = true;
+    t->world_bytes = bytes_of_world(t);
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
         if (t->used[b]) STI_TRY(plan_buffer(t, (sti_buffer)b));
     return STET_OK;
@@ -41,7 +52,16 @@ static stet_result create_pixels(stet_tiles *t, sti_place *p)
                 "tiles: a frame has more numbers than can be addressed; use fewer worlds or smaller pictures");
         STI_TRY(
             STI_ARRAY(t->device, "pixels of a frame", sti_buffer_dtype((sti_buffer)b), false, &p->pixels[b], count));
+        sti_array_held_by(p->pixels[b], STET_MECH_frame);
     }
+    return STET_OK;
+}
+
+/* A tensor of a request that is the ring's own. */
+static stet_result new_tensor(const stet_tiles *t, const sti_request *r, stet_array **out)
+{
+    STI_TRY(sti_array_new(t->device, stet_output_name(r->ask.output), r->ask.dtype, false, 4, r->shape, out));
+    sti_array_held_by(*out, STET_MECH_deferred_tiles);
     return STET_OK;
 }
 
@@ -50,7 +70,7 @@ static stet_result create_tensor(stet_tiles *t, sti_place *p, int k)
     const sti_request *r = &t->request[k];
     const char *name = stet_output_name(r->ask.output);
     if (r->ask.bound) return STET_OK;
-    if (!r->direct) return sti_array_new(t->device, name, r->ask.dtype, false, 4, r->shape, &p->tensor[k]);
+    if (!r->direct) return new_tensor(t, r, &p->tensor[k]);
     const stet_array *pixels = p->pixels[r->buffer];
     int64_t pixel = (int64_t)stet_dtype_size(t->device, pixels->dtype) * sti_buffer_channels(r->buffer);
     return sti_tile_view(pixels, t->layout[r->buffer].part[r->ask.camera].origin * pixel, name, r->ask.dtype, 4,
@@ -87,9 +107,7 @@ static void destroy_place(stet_tiles *t, sti_place *p)
 stet_result sti_place_copy(stet_tiles *t, sti_place *p, int k, stet_array **out)
 {
     const sti_request *r = &t->request[k];
-    if (!p->copy[k])
-        STI_TRY(
-            sti_array_new(t->device, stet_output_name(r->ask.output), r->ask.dtype, false, 4, r->shape, &p->copy[k]));
+    if (!p->copy[k]) STI_TRY(new_tensor(t, r, &p->copy[k]));
     *out = p->copy[k];
     return STET_OK;
 }
@@ -185,6 +203,8 @@ void stet_tiles_destroy(stet_tiles *t)
     sti_stamp_free(&t->frame_kept);
     sti_stamp_free(&t->frame_now);
     sti_stamp_free(&t->take_now);
+    sti_stamp_free(&t->whole);
+    sti_stamp_free(&t->scene_now);
     sti_free(t->size);
     sti_free(t->request);
     sti_free(t->place);

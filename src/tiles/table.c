@@ -121,6 +121,7 @@ stet_result sti_tile_view(const stet_array *of, int64_t offset, const char *name
     a->data = (char *)of->data + offset;
     a->version = sti_version_new();
     a->device->narray++;
+    sti_device_retain(a->device);
     *out = a;
     return STET_OK;
 }
@@ -172,6 +173,8 @@ static stet_result create_table(stet_device *device, const sti_tile_layout *layo
 {
     STI_TRY(STI_ARRAY(device, "first pixels of tiles", STET_I64, false, &t->first, nrow * t->ntile));
     STI_TRY(STI_ARRAY(device, "pitches of tiles", STET_INT, false, &t->pitch, nrow * t->ntile));
+    sti_array_held_by(t->first, STET_MECH_tiles);
+    sti_array_held_by(t->pitch, STET_MECH_tiles);
     STI_TRY(upload(layout, t, nrow));
     return create_views(t);
 }

@@ -6,6 +6,8 @@
  */
 #include "tiles/tiles.h"
 
+#include "device/face.h"
+
 #include <string.h>
 
 typedef struct taking {
@@ -136,7 +138,7 @@ static stet_result take_all(void *context)
 static stet_result list_outputs(stet_tiles *t, sti_place *p, int *n)
 {
     STI_TRY(collect(t, p, true, n));
-    for (int k = 0; k < *n; ++k) t->spans[k] = (sti_span){t->copies[k].to->data, stet_array_bytes(t->copies[k].to)};
+    for (int k = 0; k < *n; ++k) t->spans[k] = sti_array_span(t->copies[k].to);
     return STET_OK;
 }
 

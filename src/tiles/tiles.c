@@ -5,18 +5,24 @@
  */
 #include "tiles/tiles.h"
 
+#include "device/face.h"
+
 #include <string.h>
 
 /* ---- what moved ---------------------------------------------------------------------------------------------------- */
 
-/* Brings the scene up to date; t->next: what each world would be drawn from now. */
-static stet_result look_at_scene(stet_tiles *t, sti_version *look, sti_version *connectivity)
+static void stamp_scene(const sti_scene *scene, sti_stamp *s)
 {
-    const uint64_t *changed;
-    STI_TRY(t->painter.update(t->painter.context, &changed, look, connectivity));
-    for (int64_t w = 0; w < t->nworld; ++w)
-        t->next[w] = (sti_drawn){changed[w], look->generation, connectivity->generation};
-    return STET_OK;
+    sti_stamp_begin(s);
+    sti_stamp_add(s, &scene->look);
+    sti_stamp_add(s, &scene->connectivity);
+    sti_stamp_add(s, &scene->changes);
+}
+
+/* What a world would be drawn from now. */
+static sti_drawn record_of(const sti_scene *scene, int64_t w)
+{
+    return (sti_drawn){scene->changed[w], scene->look.generation, scene->connectivity.generation};
 }
 
 static bool same(const sti_drawn *a, const sti_drawn *b)
@@ -26,29 +32,40 @@ static bool same(const sti_drawn *a, const sti_drawn *b)
 
 static bool was_drawn(const sti_drawn *d) { return d->look != 0; }
 
-/* Worlds that are not wanted stay as they are; t->list: those wanted that moved, or with all: all wanted. */
-static void choose(stet_tiles *t, const uint8_t *mask, bool all)
+/*
+ * Worlds that are not wanted stay as they are; t->list: those wanted that moved, or with all: all wanted. True: some world that moved
+ * is not wanted.
+ */
+static bool choose(stet_tiles *t, const sti_scene *scene, const uint8_t *mask, bool all)
 {
+    bool left = false;
     t->nlist = 0;
     for (int64_t w = 0; w < t->nworld; ++w) {
-        if (mask && !mask[w])
+        t->next[w] = record_of(scene, w);
+        bool moved = !same(&t->next[w], &t->drawn[w]);
+        if (mask && !mask[w]) {
             t->next[w] = t->drawn[w];
-        else if (all || !same(&t->next[w], &t->drawn[w]))
+            left = left || moved;
+        } else if (all || moved) {
             t->list[t->nlist++] = (int)w;
+        }
     }
+    return left;
 }
 
 /* The stamp of a frame: identities, and every world's record. */
-static void stamp(stet_tiles *t, const sti_version *look, const sti_version *connectivity)
+static void stamp(stet_tiles *t, const sti_scene *scene)
 {
     sti_stamp *s = &t->frame_now;
     sti_stamp_begin(s);
-    sti_stamp_add_value(s, look->id);
-    sti_stamp_add_value(s, connectivity->id);
+    sti_stamp_add_value(s, scene->look.id);
+    sti_stamp_add_value(s, scene->connectivity.id);
     for (int64_t w = 0; w < t->nworld; ++w) {
-        sti_stamp_add_value(s, t->next[w].changed);
-        sti_stamp_add_value(s, t->next[w].look);
-        sti_stamp_add_value(s, t->next[w].connectivity);
+        uint64_t *word = sti_stamp_extend(s, 3);
+        if (!word) return;
+        word[0] = t->next[w].changed;
+        word[1] = t->next[w].look;
+        word[2] = t->next[w].connectivity;
     }
 }
 
@@ -176,7 +193,7 @@ static int list_pixels(stet_tiles *t)
     const sti_place *p = sti_place_of(t, t->newest);
     int n = 0;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
-        if (t->used[b]) t->spans[n++] = (sti_span){p->pixels[b]->data, p->pixels[b]->size};
+        if (t->used[b]) t->spans[n++] = sti_array_span(p->pixels[b]);
     return n;
 }
 
@@ -191,55 +208,77 @@ static stet_result audit_standing(stet_tiles *t, const uint8_t *mask, uint64_t b
 
 /* ---- the calls ----------------------------------------------------------------------------------------------------- */
 
-static int64_t bytes_of_world(const stet_tiles *t)
-{
-    int64_t bytes = 0;
-    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
-        for (int c = 0; t->used[b] && c < t->ncamera; ++c)
-            bytes += (int64_t)t->size[c].width * t->size[c].height * sti_buffer_channels((sti_buffer)b) *
-                     (int64_t)stet_dtype_size(t->device, sti_buffer_dtype((sti_buffer)b));
-    return bytes;
-}
-
 static int64_t count_wanted(const stet_tiles *t, const uint8_t *mask)
 {
     int64_t n = 0;
-    for (int64_t w = 0; w < t->nworld; ++w) n += !mask || mask[w];
+    if (!mask) return t->nworld;
+    for (int64_t w = 0; w < t->nworld; ++w) n += mask[w] != 0;
     return n;
 }
 
-/* Draws a frame unless the newest one is it. */
-static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
+/* The newest frame is what is wanted: kept equals now. */
+static stet_result stand(stet_tiles *t, const uint8_t *mask, sti_stamp *kept, const sti_stamp *now)
 {
     sti_mechanisms *m = &t->device->mechanisms;
-    sti_version look, connectivity;
-    STI_TRY(look_at_scene(t, &look, &connectivity));
-    choose(t, mask, !sti_enabled(m, STET_MECH_frame));
-    stamp(t, &look, &connectivity);
+    int64_t n = count_wanted(t, mask);
+    sti_work work = {.mechanism = STET_MECH_frame,
+                     .what = "pixels of a frame",
+                     .kept = kept,
+                     .now = now,
+                     .make = paint_again,
+                     .context = t,
+                     .outputs = t->spans,
+                     .launches = n > 0,
+                     .bytes = n * t->world_bytes};
+    if (m->options.audit) {
+        list_standing(t, mask, UINT64_MAX);
+        work.noutput = list_pixels(t);
+    }
+    stet_result result = sti_let_stand(m, &work);
+    if (result == STET_OK) return STET_OK;
+    sti_stamp_invalidate(&t->frame_kept);
+    sti_stamp_invalidate(&t->whole);
+    return result;
+}
+
+/* A new frame, in which the worlds of t->list are drawn. */
+static stet_result draw_frame(stet_tiles *t, const uint8_t *mask)
+{
     uint64_t before = t->serial;
-    bool stands = sti_enabled(m, STET_MECH_frame) && sti_stamp_equal(&t->frame_kept, &t->frame_now);
-    int64_t n = stands ? count_wanted(t, mask) : t->nlist;
     sti_work work = {.mechanism = STET_MECH_frame,
                      .why = t->newest < 0 ? STET_REASON_frame_first : STET_REASON_frame_moved,
                      .what = "pixels of a frame",
                      .kept = &t->frame_kept,
                      .now = &t->frame_now,
-                     .make = stands ? paint_again : draw,
+                     .make = draw,
                      .context = t,
-                     .outputs = t->spans,
-                     .launches = n > 0,
-                     .bytes = n * bytes_of_world(t)};
-    if (stands && m->options.audit) {
-        list_standing(t, mask, UINT64_MAX);
-        work.noutput = list_pixels(t);
-    }
-    STI_TRY(sti_let_stand(m, &work));
+                     .launches = t->nlist > 0,
+                     .bytes = t->nlist * t->world_bytes};
+    sti_stamp_invalidate(&t->whole);
+    STI_TRY(sti_let_stand(&t->device->mechanisms, &work));
     return audit_standing(t, mask, before);
+}
+
+/* Draws a frame unless the newest one is it: by the scene as a whole (T5), else world by world. */
+static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
+{
+    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_frame);
+    sti_scene scene;
+    STI_TRY(t->painter.update(t->painter.context, &scene));
+    stamp_scene(&scene, &t->scene_now);
+    if (enabled && sti_stamp_equal(&t->whole, &t->scene_now)) return stand(t, mask, &t->whole, &t->scene_now);
+    bool left = choose(t, &scene, mask, !enabled);
+    stamp(t, &scene);
+    bool stands = enabled && sti_stamp_equal(&t->frame_kept, &t->frame_now);
+    STI_TRY(stands ? stand(t, mask, &t->frame_kept, &t->frame_now) : draw_frame(t, mask));
+    if (!left) sti_stamp_keep(&t->whole, &t->scene_now);
+    return STET_OK;
 }
 
 stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame)
 {
     if (!t) return sti_error(STET_INVALID_ARGUMENT, "stet_tiles_render: tiles must not be NULL");
+    STI_TRY(sti_not_listing(t->device, "stet_tiles_render"));
     STI_TRY(draw_what_moved(t, mask));
     if (!sti_enabled(&t->device->mechanisms, STET_MECH_deferred_tiles))
         STI_TRY(sti_tiles_take(t, sti_place_of(t, t->newest), STET_REASON_deferred_tiles_first_read));
@@ -271,6 +310,7 @@ stet_result stet_tiles_read(stet_tiles *t, int64_t frame, int request, stet_arra
     *out = NULL;
     if (request < 0 || request >= t->nrequest)
         return sti_error(STET_INVALID_ARGUMENT, "tiles: there is no request %d; there are %d", request, t->nrequest);
+    STI_TRY(sti_not_listing(t->device, "stet_tiles_read"));
     STI_TRY(find_frame(t, frame, &p));
     const sti_request *r = &t->request[request];
     if (r->ask.bound && r->frame > p->frame)
@@ -287,9 +327,10 @@ stet_result stet_tiles_read(stet_tiles *t, int64_t frame, int request, stet_arra
 
 bool stet_tiles_stale(stet_tiles *t, int64_t world)
 {
-    sti_version look, connectivity;
+    sti_scene scene;
     if (!t || world < 0 || world >= t->nworld || t->newest < 0) return true;
     /* What cannot be found out is taken as stale. */
-    if (look_at_scene(t, &look, &connectivity) != STET_OK) return true;
-    return !same(&t->next[world], &t->drawn[world]);
+    if (t->painter.update(t->painter.context, &scene) != STET_OK) return true;
+    sti_drawn now = record_of(&scene, world);
+    return !same(&now, &t->drawn[world]);
 }

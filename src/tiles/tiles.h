@@ -10,6 +10,7 @@
  *   T2  at most K frames were not extracted; starting one more extracts the oldest of them first, and counts it
  *   T3  the frame in a bound array only grows: an older frame is never written over a newer one
  *   T4  what the pixels of a world are made from is told by its record in `drawn`, complete: transforms, look, connectivity
+ *   T5  `whole` is the scene from which the records of all worlds are; while it stands, every world's pixels do, and no world is looked at
  */
 #ifndef STI_TILES_TILES_H
 #define STI_TILES_TILES_H
@@ -17,15 +18,21 @@
 #include "stet/tiles.h"
 #include "tiles/extract.h"
 
-/*
- * Who paints the pixels: the renderer over a stage, or a test. `look` covers all that a picture is made from besides the transforms.
- */
+/* What pictures are made from. */
+typedef struct sti_scene {
+    const uint64_t
+        *changed; /* [nworld], borrowed until the next update: a number that differs when a world may have moved */
+    sti_version changes; /* of all these numbers */
+    sti_version look;    /* all besides the transforms */
+    sti_version connectivity;
+} sti_scene;
+
+/* Who paints the pixels: the renderer over a stage, or a test. */
 typedef struct sti_painter {
     void *context;
     stet_device *device;
     int64_t nworld;
-    /* Brings the scene up to date. changed: [nworld], borrowed until the next update: a number that differs when a world may have moved. */
-    stet_result (*update)(void *context, const uint64_t **changed, sti_version *look, sti_version *connectivity);
+    stet_result (*update)(void *context, sti_scene *out); /* brings the scene up to date */
     /* Paints all cameras of the n worlds listed; other pixels stay. */
     stet_result (*paint)(void *context, const int *worlds, int n, const sti_target *target);
     void (*destroy)(void *context);
@@ -78,10 +85,12 @@ struct stet_tiles {
     uint64_t serial;
     sti_drawn *drawn, *next; /* [nworld]: of the newest frame, and as it would be now */
     sti_stamp frame_kept, frame_now, take_now;
-    int *list, *carry; /* [nworld]: worlds to paint, to carry over */
+    sti_stamp whole, scene_now; /* T5 */
+    int *list, *carry;          /* [nworld]: worlds to paint, to carry over */
     int nlist;
-    sti_copy *copies; /* [nrequest], scratch */
-    sti_span *spans;  /* [nrequest + buffers], scratch */
+    int64_t world_bytes; /* of the pixels of one world */
+    sti_copy *copies;    /* [nrequest], scratch */
+    sti_span *spans;     /* [nrequest + buffers], scratch */
 };
 
 /* ---- request.c ---- */

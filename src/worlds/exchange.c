@@ -70,21 +70,23 @@ static void pull_double(const double *exact, double *face, int64_t n, int64_t st
     }
 }
 
-static bool push_numbers(const stet_array *a, int64_t w, double *exact)
+static bool push_numbers(const stet_worlds *worlds, int f, int64_t w, double *exact)
 {
+    const stet_array *a = worlds->field[f];
     int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
     if (a->device->real_size == sizeof(double))
-        return push_double(exact, (const double *)a->data + at, a->nitem, stride);
-    return push_float(exact, (const float *)a->data + at, a->nitem, stride);
+        return push_double(exact, (const double *)worlds->face[f] + at, a->nitem, stride);
+    return push_float(exact, (const float *)worlds->face[f] + at, a->nitem, stride);
 }
 
-static void pull_numbers(stet_array *a, int64_t w, const double *exact)
+static void pull_numbers(const stet_worlds *worlds, int f, int64_t w, const double *exact)
 {
+    const stet_array *a = worlds->field[f];
     int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
     if (a->device->real_size == sizeof(double))
-        pull_double(exact, (double *)a->data + at, a->nitem, stride);
+        pull_double(exact, (double *)worlds->face[f] + at, a->nitem, stride);
     else
-        pull_float(exact, (float *)a->data + at, a->nitem, stride);
+        pull_float(exact, (float *)worlds->face[f] + at, a->nitem, stride);
 }
 
 static bool field_moves(int f) { return f == STI_FIELD_qpos || f == STI_FIELD_mocap_pos || f == STI_FIELD_mocap_quat; }
@@ -97,10 +99,10 @@ bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!dirty[f]) continue;
         if (worlds->data) {
-            bool changed = push_numbers(worlds->field[f], w, sti_field_exact(worlds->data[w], (sti_field)f));
+            bool changed = push_numbers(worlds, f, w, sti_field_exact(worlds->data[w], (sti_field)f));
             moves = moves || (changed && field_moves(f));
         } else if (f == STI_FIELD_time) {
-            (void)push_numbers(worlds->field[f], w, &worlds->time[w]);
+            (void)push_numbers(worlds, f, w, &worlds->time[w]);
         } else {
             moves = moves || field_moves(f); /* nothing to compare with: the array is the state */
         }
@@ -112,24 +114,16 @@ void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
 {
     int writers = all ? STI_WRITER_BOTH : STI_WRITER_PHYSICS;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (sti_field_writer[f] & writers) pull_numbers(worlds->field[f], w, sti_field_exact(d, (sti_field)f));
+        if (sti_field_writer[f] & writers) pull_numbers(worlds, f, w, sti_field_exact(d, (sti_field)f));
     if (worlds->time) worlds->time[w] = d->time;
 }
 
 /* ---- all worlds ------------------------------------------------------------------------------------------------- */
 
-static void stamp_of(const stet_array *a, sti_stamp *now)
-{
-    sti_stamp_begin(now);
-    sti_stamp_add(now, &a->version);
-}
-
 void sti_worlds_field_written(stet_worlds *worlds, sti_field field)
 {
-    sti_stamp now = {0};
-    stet_array_mark_written(worlds->field[field]);
-    stamp_of(worlds->field[field], &now);
-    sti_stamp_keep(&worlds->pushed[field], &now);
+    sti_array_face_written(worlds->field[field]);
+    sti_stamp_keep_version(&worlds->pushed[field], &worlds->field[field]->version);
 }
 
 void sti_worlds_written(stet_worlds *worlds, bool all)
@@ -140,6 +134,13 @@ void sti_worlds_written(stet_worlds *worlds, bool all)
             sti_worlds_field_written(worlds, (sti_field)f);
 }
 
+stet_result sti_worlds_take_faces(stet_worlds *worlds, int writers)
+{
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (sti_field_writer[f] & writers) STI_TRY(sti_array_face_write(worlds->field[f], &worlds->face[f]));
+    return STET_OK;
+}
+
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT])
 {
     sti_poses_take_written(worlds);
@@ -148,12 +149,14 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
         if (!(sti_field_writer[f] & STI_WRITER_CALLER)) continue;
         STI_TRY(sti_array_ensure(worlds->field[f]));
     }
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (sti_field_writer[f] & STI_WRITER_CALLER) STI_TRY(sti_array_face(worlds->field[f], &worlds->face[f]));
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!(sti_field_writer[f] & STI_WRITER_CALLER)) continue;
-        sti_stamp now = {0};
-        stamp_of(worlds->field[f], &now);
-        dirty[f] = worlds->field[f]->nitem > 0 && !sti_stamp_equal(&worlds->pushed[f], &now);
-        sti_stamp_keep(&worlds->pushed[f], &now);
+        const sti_version *now = &worlds->field[f]->version;
+        if (sti_stamp_is(&worlds->pushed[f], now)) continue;
+        dirty[f] = worlds->field[f]->nitem > 0;
+        sti_stamp_keep_version(&worlds->pushed[f], now);
     }
     return STET_OK;
 }

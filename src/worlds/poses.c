@@ -26,36 +26,52 @@ static void copy_inputs(const stet_worlds *worlds, int64_t w, mjData *to)
         if (worlds->data)
             memcpy(out, sti_field_exact(worlds->data[w], inputs[k]), (size_t)a->nitem * sizeof *out);
         else
-            for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_array_get_real(a, w, i);
+            for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_face_get(a, worlds->face[inputs[k]], w, i);
     }
 }
 
 /* Rounds into the array; true if a bit changed. */
-static bool put_poses(stet_array *a, int64_t w, const mjtNum *exact)
+static bool put_poses(const stet_worlds *worlds, sti_field field, int64_t w, const mjtNum *exact)
 {
+    const stet_array *a = worlds->field[field];
+    char *face = worlds->face[field];
     bool changed = false;
     size_t e = a->device->real_size;
     for (int64_t i = 0; i < a->nitem; ++i) {
-        char *place = (char *)a->data + (size_t)sti_array_index(a, w, i) * e;
+        char *place = face + (size_t)sti_array_index(a, w, i) * e;
         char before[sizeof(double)];
         memcpy(before, place, e);
         /* NAN has the canonical pattern of NaN in either width. */
-        sti_array_set_real(a, w, i, exact[i] == exact[i] ? exact[i] : (double)__builtin_nan(""));
+        sti_face_set(a, face, w, i, exact[i] == exact[i] ? exact[i] : (double)__builtin_nan(""));
         changed = changed || memcmp(before, place, e) != 0;
     }
     return changed;
+}
+
+static bool is_due(const pass *p, int64_t w)
+{
+    const stet_worlds *worlds = p->worlds;
+    return !worlds->caller_poses[w] && (p->every || worlds->posed[w] != worlds->moved[w]);
+}
+
+/* Where the caller writes all poses, on the device, they need not come to the host. */
+static bool any_is_due(const pass *p)
+{
+    int64_t w = 0;
+    while (w < p->worlds->nworld && !is_due(p, w)) ++w;
+    return w < p->worlds->nworld;
 }
 
 static void pose_world(void *context, int64_t w, int thread)
 {
     pass *p = context;
     stet_worlds *worlds = p->worlds;
-    if (worlds->caller_poses[w] || (!p->every && worlds->posed[w] == worlds->moved[w])) return;
+    if (!is_due(p, w)) return;
     mjData *d = worlds->scratch[thread];
     copy_inputs(worlds, w, d);
     mj_kinematics(sti_pose_model(worlds), d);
-    bool changed = put_poses(worlds->field[STI_FIELD_xpos], w, d->xpos);
-    changed = put_poses(worlds->field[STI_FIELD_xquat], w, d->xquat) || changed;
+    bool changed = put_poses(worlds, STI_FIELD_xpos, w, d->xpos);
+    changed = put_poses(worlds, STI_FIELD_xquat, w, d->xquat) || changed;
     if (changed) atomic_store_explicit(&p->changed, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&p->made, 1, memory_order_relaxed);
     worlds->posed[w] = worlds->moved[w];
@@ -65,11 +81,13 @@ static stet_result make_poses(void *context)
 {
     pass *p = context;
     stet_worlds *worlds = p->worlds;
+    if (!any_is_due(p)) return STET_OK;
+    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_POSES));
     sti_worlds_parallel(worlds, pose_world, p, false);
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
     if (!atomic_load(&p->changed)) return STET_OK;
-    stet_array_mark_written(worlds->field[STI_FIELD_xpos]);
-    stet_array_mark_written(worlds->field[STI_FIELD_xquat]);
+    sti_array_face_written(worlds->field[STI_FIELD_xpos]);
+    sti_array_face_written(worlds->field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds);
     return STET_OK;
 }
@@ -88,7 +106,7 @@ static stet_result produce(void *context)
     sti_stamp_add_address(&now, xquat->data);
     pass p = {.worlds = worlds};
     p.every = !sti_enabled(m, STET_MECH_pose_sync) || sti_stamp_equal(&worlds->pose_stamp, &now);
-    sti_span outputs[] = {{xpos->data, xpos->size}, {xquat->data, xquat->size}};
+    sti_span outputs[] = {sti_array_span(xpos), sti_array_span(xquat)};
     sti_work work = {
         .mechanism = STET_MECH_pose_sync,
         .why = worlds->pose_why,

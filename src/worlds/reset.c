@@ -19,6 +19,7 @@ typedef struct resetting {
     stet_worlds *worlds;
     int keyframe;
     double qpos_noise, qvel_noise; /* half-widths, 0: none */
+    void *noise;                   /* face of worlds->noise; NULL: none */
 } resetting;
 
 stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who)
@@ -39,11 +40,11 @@ static void add_noise(const resetting *r, int64_t w, mjData *d)
     const mjModel *m = r->worlds->model->mj;
     const stet_array *noise = r->worlds->noise;
     if (r->qpos_noise > 0) {
-        for (int64_t i = 0; i < m->nq; ++i) d->qpos[i] += r->qpos_noise * sti_array_get_real(noise, w, i);
+        for (int64_t i = 0; i < m->nq; ++i) d->qpos[i] += r->qpos_noise * sti_face_get(noise, r->noise, w, i);
         mj_normalizeQuat(m, d->qpos);
     }
     if (r->qvel_noise > 0)
-        for (int64_t i = 0; i < m->nv; ++i) d->qvel[i] += r->qvel_noise * sti_array_get_real(noise, w, m->nq + i);
+        for (int64_t i = 0; i < m->nv; ++i) d->qvel[i] += r->qvel_noise * sti_face_get(noise, r->noise, w, m->nq + i);
 }
 
 static void put_back(void *context, int64_t w, int thread)
@@ -62,18 +63,20 @@ static void put_back(void *context, int64_t w, int thread)
     sti_worlds_pull(worlds, w, d, true);
 }
 
-void sti_worlds_begin(stet_worlds *worlds)
+stet_result sti_worlds_begin(stet_worlds *worlds)
 {
     resetting r = {.worlds = worlds, .keyframe = worlds->def.keyframe};
+    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_BOTH));
     memset(worlds->marks, 1, (size_t)worlds->nworld);
     sti_worlds_parallel(worlds, put_back, &r, false);
     sti_worlds_written(worlds, true);
     sti_worlds_all_moved(worlds);
+    return STET_OK;
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
 
-static stet_result check_reset(const stet_worlds *worlds, const stet_reset_def *def)
+stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def)
 {
     if (def->cookie != RESET_COOKIE)
         return sti_error(STET_INVALID_ARGUMENT,
@@ -112,8 +115,8 @@ static int64_t mark_chosen(stet_worlds *worlds, const stet_reset_def *def)
     return chosen;
 }
 
-/* Noise for all worlds, each drawn with the number of resets that it will have had. */
-static stet_result draw_noise(stet_worlds *worlds)
+/* Noise for all worlds, each drawn with the number of resets that it will have had. *out: the face of it. */
+static stet_result draw_noise(stet_worlds *worlds, void **out)
 {
     const mjModel *m = worlds->model->mj;
     if (!worlds->noise)
@@ -121,24 +124,31 @@ static stet_result draw_noise(stet_worlds *worlds)
                           (int64_t)m->nq + m->nv));
     if (!worlds->draws)
         STI_TRY(STI_ARRAY(worlds->device, "numbers of resets", STET_INT, true, &worlds->draws, worlds->nworld, 1));
-    int32_t *draws = worlds->draws->data;
+    void *face;
+    STI_TRY(sti_array_face_write(worlds->draws, &face));
+    int32_t *draws = face;
     for (int64_t w = 0; w < worlds->nworld; ++w)
         draws[sti_array_index(worlds->draws, w, 0)] = (int32_t)(uint32_t)(worlds->resets[w] + 1);
-    stet_array_mark_written(worlds->draws);
-    return sti_noise_draws(worlds->noise, worlds->def.seed, STI_STREAM_RESET, worlds->draws);
+    sti_array_face_written(worlds->draws);
+    STI_TRY(sti_noise_draws(worlds->noise, worlds->def.seed, STI_STREAM_RESET, worlds->draws));
+    return sti_array_face_read(worlds->noise, out);
 }
 
 stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
 {
     if (!worlds || !def) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_reset: worlds and def must not be NULL");
-    STI_TRY(check_reset(worlds, def));
+    STI_TRY(sti_check_reset(worlds, def));
+    STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
+    void *drawn = NULL;
+    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_BOTH));
     STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote into worlds that stay; W5 */
-    if (def->qpos_noise > 0 || def->qvel_noise > 0) STI_TRY(draw_noise(worlds));
+    if (def->qpos_noise > 0 || def->qvel_noise > 0) STI_TRY(draw_noise(worlds, &drawn));
     if (mark_chosen(worlds, def) == 0) return STET_OK;
     resetting r = {.worlds = worlds,
                    .keyframe = def->keyframe == -2 ? worlds->def.keyframe : def->keyframe,
                    .qpos_noise = def->qpos_noise,
-                   .qvel_noise = def->qvel_noise};
+                   .qvel_noise = def->qvel_noise,
+                   .noise = drawn};
     sti_worlds_parallel(worlds, put_back, &r, false);
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         if (!worlds->marks[w]) continue;

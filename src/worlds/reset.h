@@ -7,8 +7,11 @@
 #include "worlds/worlds.h"
 
 /* The state of all worlds when they are made: the keyframe of their def, no noise, no faults; not counted as a reset. */
-void sti_worlds_begin(stet_worlds *worlds);
+stet_result sti_worlds_begin(stet_worlds *worlds);
 /* A keyframe of the model, or -1: qpos0. The message says how many there are. */
 stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who);
+
+/* All that stet_worlds_reset would refuse. */
+stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def);
 
 #endif

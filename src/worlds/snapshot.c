@@ -22,14 +22,16 @@ static uint64_t state_items(const stet_worlds *worlds)
     return n;
 }
 
-static void read_numbers(const stet_array *a, int64_t w, double *out)
+static void read_numbers(const stet_worlds *worlds, int f, int64_t w, double *out)
 {
-    for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_array_get_real(a, w, i);
+    const stet_array *a = worlds->field[f];
+    for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_face_get(a, worlds->face[f], w, i);
 }
 
-static void write_numbers(stet_array *a, int64_t w, const double *from)
+static void write_numbers(const stet_worlds *worlds, int f, int64_t w, const double *from)
 {
-    for (int64_t i = 0; i < a->nitem; ++i) sti_array_set_real(a, w, i, from[i]);
+    const stet_array *a = worlds->field[f];
+    for (int64_t i = 0; i < a->nitem; ++i) sti_face_set(a, worlds->face[f], w, i, from[i]);
 }
 
 static void get_state(const stet_worlds *worlds, int64_t w, double *out)
@@ -43,7 +45,7 @@ static void get_state(const stet_worlds *worlds, int64_t w, double *out)
         if (f == STI_FIELD_time)
             *out = worlds->time[w];
         else
-            read_numbers(worlds->field[f], w, out);
+            read_numbers(worlds, f, w, out);
         out += worlds->field[f]->nitem;
     }
 }
@@ -57,21 +59,21 @@ static void set_state(stet_worlds *worlds, int64_t w, const double *from)
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!is_state(f)) continue;
         if (f == STI_FIELD_time) worlds->time[w] = *from;
-        write_numbers(worlds->field[f], w, from);
+        write_numbers(worlds, f, w, from);
         from += worlds->field[f]->nitem;
     }
 }
 
 static void get_poses(const stet_worlds *worlds, int64_t w, double *out)
 {
-    read_numbers(worlds->field[STI_FIELD_xpos], w, out);
-    read_numbers(worlds->field[STI_FIELD_xquat], w, out + worlds->field[STI_FIELD_xpos]->nitem);
+    read_numbers(worlds, STI_FIELD_xpos, w, out);
+    read_numbers(worlds, STI_FIELD_xquat, w, out + worlds->field[STI_FIELD_xpos]->nitem);
 }
 
 static void set_poses(stet_worlds *worlds, int64_t w, const double *from)
 {
-    write_numbers(worlds->field[STI_FIELD_xpos], w, from);
-    write_numbers(worlds->field[STI_FIELD_xquat], w, from + worlds->field[STI_FIELD_xpos]->nitem);
+    write_numbers(worlds, STI_FIELD_xpos, w, from);
+    write_numbers(worlds, STI_FIELD_xquat, w, from + worlds->field[STI_FIELD_xpos]->nitem);
 }
 
 /* ---- memory of a snapshot ----------------------------------------------------------------------------------------- */
@@ -151,17 +153,28 @@ static bool any_caller_poses(const stet_worlds *worlds)
 static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
 {
     size_t k = (size_t)w;
-    const stet_array *sensors = worlds->field[STI_FIELD_sensordata];
     double *sensor = s->sensor + k * s->head.nsensor;
     get_state(worlds, w, s->state + k * s->head.nstate);
     if (worlds->data)
         memcpy(sensor, worlds->data[w]->sensordata, s->head.nsensor * sizeof *sensor);
     else
-        read_numbers(sensors, w, sensor);
+        read_numbers(worlds, STI_FIELD_sensordata, w, sensor);
     if (worlds->caller_poses[w]) get_poses(worlds, w, s->pose + k * s->head.npose);
     s->resets[k] = worlds->resets[w];
     s->faults[k] = worlds->faults[w];
     s->caller[k] = worlds->caller_poses[w];
+}
+
+/* Takes what the caller wrote, and the faces of all that a snapshot may read: the state, sensors, and poses that are the caller's. */
+static stet_result sync_faces(stet_worlds *worlds)
+{
+    stet_array **field = worlds->field;
+    void **face = worlds->face;
+    STI_TRY(sti_worlds_sync(worlds));
+    if (!worlds->data) STI_TRY(sti_array_face_read(field[STI_FIELD_sensordata], &face[STI_FIELD_sensordata]));
+    if (!any_caller_poses(worlds)) return STET_OK;
+    STI_TRY(sti_array_face(field[STI_FIELD_xpos], &face[STI_FIELD_xpos]));
+    return sti_array_face(field[STI_FIELD_xquat], &face[STI_FIELD_xquat]);
 }
 
 stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
@@ -170,7 +183,8 @@ stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
         return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_snapshot: worlds and out must not be NULL");
     *out = NULL;
     STI_TRY(check_complete(worlds->model->mj));
-    STI_TRY(sti_worlds_sync(worlds));
+    STI_TRY(sti_not_listing(worlds->device, "stet_worlds_snapshot"));
+    STI_TRY(sync_faces(worlds));
     sti_snapshot_head head = sti_snapshot_head_of(worlds);
     if (any_caller_poses(worlds)) head.npose = sti_snapshot_pose_items(worlds);
     stet_snapshot *s;
@@ -216,7 +230,7 @@ static void restore_world(void *context, int64_t w, int thread)
         memcpy(worlds->data[w]->sensordata, sensor, r->s->head.nsensor * sizeof *sensor);
         sti_worlds_pull(worlds, w, worlds->data[w], true);
     } else {
-        write_numbers(worlds->field[STI_FIELD_sensordata], w, sensor);
+        write_numbers(worlds, STI_FIELD_sensordata, w, sensor);
     }
     worlds->resets[w] = r->s->resets[k];
     worlds->faults[w] = r->s->faults[k];
@@ -230,8 +244,8 @@ static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
         worlds->caller_poses[w] = 1;
         worlds->posed[w] = worlds->moved[w];
     }
-    stet_array_mark_written(worlds->field[STI_FIELD_xpos]);
-    stet_array_mark_written(worlds->field[STI_FIELD_xquat]);
+    sti_array_face_written(worlds->field[STI_FIELD_xpos]);
+    sti_array_face_written(worlds->field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds);
 }
 
@@ -240,6 +254,8 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     if (!worlds || !snapshot)
         return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_restore: worlds and snapshot must not be NULL");
     STI_TRY(check_fits(worlds, snapshot));
+    STI_TRY(sti_not_listing(worlds->device, "stet_worlds_restore"));
+    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_BOTH | (snapshot->head.npose ? STI_WRITER_POSES : 0)));
     STI_TRY(sti_worlds_sync(worlds)); /* W5: what was written before is over with */
     restoring r = {worlds, snapshot};
     sti_worlds_parallel(worlds, restore_world, &r, false);
@@ -264,7 +280,8 @@ static void add_numbers(sti_hash *h, double *x, uint64_t n)
 stet_result stet_worlds_hash(stet_worlds *worlds, uint64_t *out)
 {
     if (!worlds || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_hash: worlds and out must not be NULL");
-    STI_TRY(sti_worlds_sync(worlds));
+    STI_TRY(sti_not_listing(worlds->device, "stet_worlds_hash"));
+    STI_TRY(sync_faces(worlds));
     uint64_t nstate = state_items(worlds), npose = sti_snapshot_pose_items(worlds);
     double *numbers;
     STI_TRY(sti_alloc(&numbers, (nstate > npose ? nstate : npose) * sizeof *numbers, "hash of the state"));

@@ -172,6 +172,8 @@ static stet_result make_fields(stet_worlds *worlds)
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         STI_TRY(STI_ARRAY(worlds->device, field_names[f], STET_REAL, true, &worlds->field[f], worlds->nworld,
                           sti_field_items(worlds->model->mj, (sti_field)f)));
+    sti_array_held_by(worlds->field[STI_FIELD_xpos], STET_MECH_pose_sync);
+    sti_array_held_by(worlds->field[STI_FIELD_xquat], STET_MECH_pose_sync);
     return STET_OK;
 }
 
@@ -182,7 +184,7 @@ static stet_result build(stet_worlds *worlds)
     STI_TRY(make_tables(worlds));
     STI_TRY(make_fields(worlds));
     for (int64_t w = 0; worlds->data && w < worlds->nworld; ++w) STI_TRY(new_data(worlds->model->mj, &worlds->data[w]));
-    sti_worlds_begin(worlds);
+    STI_TRY(sti_worlds_begin(worlds));
     sti_poses_attach(worlds);
     return STET_OK;
 }

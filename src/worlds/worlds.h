@@ -8,11 +8,13 @@
  *   W4  poses that the caller wrote stand until their world moves; every other world's are those of mj_kinematics
  *   W5  whoever moves worlds takes what the caller wrote before (sti_worlds_take_dirty, sti_worlds_sync), so the later of a write
  *       and a move wins
+ *   W7  passes over worlds touch fields through `face`, which is taken before a pass, when nothing has been changed yet: a pass cannot fail
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
 
 #include "device/device.h"
+#include "device/face.h"
 #include "model/guard.h"
 #include "model/model.h"
 #include "stet/worlds.h"
@@ -57,6 +59,7 @@ struct stet_worlds {
     stet_worlds_def def;
     int64_t nworld;
     stet_array *field[STI_FIELD_COUNT];
+    void *face[STI_FIELD_COUNT];       /* W7: of each field, as long as nothing else touches its array */
     mjData **data;                     /* [nworld], exact only */
     double *time;                      /* [nworld], not exact only: seconds, the number behind the array */
     mjModel *pose_model;               /* the model without sleeping, where it has that; else NULL */
@@ -94,14 +97,16 @@ void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, b
 /*
  * For the physics: one thread, one world. push copies what the caller changed (W2, only fields with dirty set) into mjData; true if qpos
  * or mocap poses changed. pull copies what the physics writes into the arrays, and with `all` what the caller writes too. After a
- * parallel pass, the pulled arrays are marked once with sti_worlds_written.
+ * parallel pass, the pulled arrays are marked once with sti_worlds_written. Before it, the faces of what is written are taken with
+ * sti_worlds_take_faces, and those of what is read with sti_worlds_take_dirty, in this order.
  */
+stet_result sti_worlds_take_faces(stet_worlds *worlds, int writers);
 bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT]);
 void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all);
 void sti_worlds_written(stet_worlds *worlds, bool all);
 /* The array of one field was written from the exact numbers. */
 void sti_worlds_field_written(stet_worlds *worlds, sti_field field);
-/* Which fields were written since the last push, remembered as pushed from now on; takes poses that the caller wrote (W5). */
+/* Which fields were written since the last push, remembered as pushed from now on; takes poses that the caller wrote (W5), and faces. */
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT]);
 /* Takes all that the caller wrote: take_dirty and push; worlds whose qpos or mocap poses changed have moved. */
 stet_result sti_worlds_sync(stet_worlds *worlds);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "device/reals.h"
 #include "geom/rays.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static void test_bounds(void **state)
     for (int kind = 1; kind < KINDS; ++kind) {
         kinds[kind].xml(&r, xml, XML_SIZE);
         scene s = scene_create(device, xml);
-        const double *b = s.bounds, radius = sti_array_get_real(s.geoms->size, 0, 3);
+        const double *b = s.bounds, radius = reals_get(s.geoms->size, 0, 3);
         rays all = rays_create(1000);
         for (int k = 0; k < all.n; ++k) random_ray(&r, b, all.origin + 3 * k, all.direction + 3 * k);
         rays_cast(device, s.geoms, 0, FAR, &all, NULL);

@@ -6,6 +6,7 @@
 
 #include "geom/rays.h"
 
+#include "device/reals.h"
 #include "geom/bvh.h"
 #include "kernel/kernel.h"
 
@@ -98,7 +99,7 @@ static void write_reals(stet_array *array, const float *from, int n)
 
 static void read_reals(const stet_array *array, float *to, int n)
 {
-    for (int i = 0; i < n; ++i) to[i] = (float)sti_array_get_real(array, 0, i);
+    for (int i = 0; i < n; ++i) to[i] = (float)reals_get(array, 0, i);
 }
 
 void rays_cast(stet_device *device, const sti_geoms *geoms, int geom, float tmax, rays *r, uint64_t *hash)
@@ -160,7 +161,7 @@ scene scene_create(stet_device *device, const char *xml)
     GOOD(sti_geoms_create(device, s.model, &s.geoms));
     s.reach = 0;
     for (int k = 0; s.geoms->ngeom > 0 && k < 6; ++k) {
-        s.bounds[k] = sti_array_get_real(s.geoms->bounds, 0, k);
+        s.bounds[k] = reals_get(s.geoms->bounds, 0, k);
         s.reach = fmax(s.reach, fmin(fabs(s.bounds[k]), 3));
     }
     return s;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "device/picked.h"
 #include "render/render.h"
 
 #include <math.h>
@@ -45,6 +46,7 @@ static inline void pictures_open(pictures *p, const char *text, int64_t nworld, 
     stet_device_def device = stet_default_device_def();
     device.isa = isa;
     device.threads = threads;
+    picked_device(&device);
     OK(stet_device_create(&device, &p->device));
     if (*text == '<')
         OK(stet_model_load_string(text, &p->model));

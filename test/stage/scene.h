@@ -6,6 +6,8 @@
 
 #include "base/dice.h"
 #include "device/isa.h"
+#include "device/picked.h"
+#include "device/reals.h"
 #include "stage/stage.h"
 
 #include <math.h>
@@ -54,6 +56,7 @@ static inline stet_result scene_try(const scene_def *def, scene *s)
     device.threads = def->threads;
     if (def->off) device.mechanisms.disabled |= 1u << STET_MECH_hierarchy;
     device.mechanisms.audit = def->audit;
+    picked_device(&device);
     STI_TRY(stet_device_create(&device, &s->device));
     STI_TRY(def->xml ? stet_model_load_string(def->xml, &s->model) : stet_model_load(def->path, &s->model));
     stet_worlds_def worlds = stet_default_worlds_def();

@@ -37,7 +37,7 @@ static void check_world(const rig *r, int64_t w, mjData *plain)
         const stet_array *array = r->worlds->field[f];
         const double *exact = sti_field_exact(plain, (sti_field)f);
         for (int64_t i = 0; i < array->nitem; ++i)
-            assert_true(sti_array_get_real(array, w, i) == (double)(float)exact[i]);
+            assert_true(reals_get(array, w, i) == (double)(float)exact[i]);
     }
 }
 

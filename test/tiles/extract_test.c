@@ -18,6 +18,7 @@ static stet_device *device_of(const char *isa, int threads)
     stet_device *device = NULL;
     def.isa = isa;
     def.threads = threads;
+    picked_device(&def);
     stet_result result = stet_device_create(&def, &device);
     assert_true(result == STET_OK || result == STET_UNSUPPORTED);
     return device;
@@ -91,18 +92,21 @@ static sti_copy copy_for(bench *b, const stet_tile_request *r, stet_array **whol
     const int64_t shape[] = {b->painter.base.nworld, s.height, s.width, c.channels};
     int64_t bytes = shape[0] * shape[1] * shape[2] * shape[3] * (int64_t)stet_dtype_size(device, r->dtype);
     assert_int_equal(STI_ARRAY(device, "whole", STET_U8, false, whole, bytes + 2 * GUARD), STET_OK);
-    memset((*whole)->data, 0x5a, (*whole)->size);
+    void *bytes_of_whole = bytes_take(*whole);
+    memset(bytes_of_whole, 0x5a, (*whole)->size);
+    bytes_give(*whole, bytes_of_whole, true);
     assert_int_equal(sti_tile_view(*whole, GUARD, "tensor", r->dtype, 4, shape, &c.to), STET_OK);
     return c;
 }
 
 static void check_guards(const stet_array *whole)
 {
-    const unsigned char *p = whole->data;
+    unsigned char *p = bytes_take(whole);
     for (int i = 0; i < GUARD; ++i) {
         assert_int_equal(p[i], 0x5a);
         assert_int_equal(p[whole->size - 1 - (size_t)i], 0x5a);
     }
+    bytes_give(whole, p, false);
 }
 
 static void assert_tensor(const bench *b, const stet_tile_request *r, const stet_array *a)
@@ -110,7 +114,7 @@ static void assert_tensor(const bench *b, const stet_tile_request *r, const stet
     size_t size;
     unsigned char *expected = expect_tensor(&b->painter, r, b->painter.base.nworld, &size);
     assert_int_equal(size, stet_array_bytes(a));
-    assert_memory_equal(expected, a->data, size);
+    assert_true(bytes_equal(a, expected, size));
     free(expected);
 }
 
@@ -200,11 +204,13 @@ static void halves_of(stet_device *device, const double *x, int n, uint16_t *out
     stet_array *whole;
     int64_t bytes;
     bench_open(&b, device, 1, 1, &size, 1u << STI_BUFFER_DEPTH);
-    for (int k = 0; k < n; ++k) sti_array_set_real(b.pixels[STI_BUFFER_DEPTH], 0, k, x[k]);
+    for (int k = 0; k < n; ++k) reals_set(b.pixels[STI_BUFFER_DEPTH], 0, k, x[k]);
     sti_copy c = copy_for(&b, &r, &whole);
     sti_tile_source source = {&b.table, 1, b.pixels};
     assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, NULL, 0, &bytes), STET_OK);
-    memcpy(out, c.to->data, (size_t)n * sizeof *out);
+    void *got = bytes_take(c.to);
+    memcpy(out, got, (size_t)n * sizeof *out);
+    bytes_give(c.to, got, false);
     stet_array_destroy(c.to);
     stet_array_destroy(whole);
     bench_close(&b);
@@ -318,13 +324,14 @@ static void kf27_a_shuffled_table(void **state)
     stet_device *device = device_of(NULL, 2);
     bench b;
     bench_open(&b, device, 200, 1, &size, 1u << STI_BUFFER_COLOUR);
-    int64_t *first = b.table.first->data;
+    int64_t *first = bytes_take(b.table.first);
     for (size_t k = 199; k > 0; --k) {
         size_t j = dice_below(&dice, k + 1);
         int64_t keep = first[k];
         first[k] = first[j];
         first[j] = keep;
     }
+    bytes_give(b.table.first, first, true);
     stet_array_mark_written(b.table.first);
     bench_paint(&b); /* by the same table: where a tile is, only the table says */
     for (int k = 0; k < 2; ++k) {
@@ -359,10 +366,11 @@ static void worlds_that_are_not_listed_keep_their_tensor(void **state)
     assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 3, &bytes), STET_OK);
     assert_int_equal(bytes, 3 * 300);
     assert_int_equal(stet_array_generation(c.to), generation + 1);
-    unsigned char *expected = expect_tensor(&b.painter, &r, 20, &total), *got = c.to->data;
+    unsigned char *expected = expect_tensor(&b.painter, &r, 20, &total), *got = bytes_take(c.to);
     for (int w = 0; w < 20; ++w)
         for (int k = 0; k < 300; ++k)
             assert_int_equal(got[w * 300 + k], w == 17 || w == 3 || w == 8 ? expected[w * 300 + k] : 0x5a);
+    bytes_give(c.to, got, false);
     free(expected);
     assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 0, &bytes), STET_OK);
     assert_int_equal(bytes, 0);

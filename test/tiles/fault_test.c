@@ -37,7 +37,9 @@ static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
     assert_int_equal(stet_tiles_read(s.tiles, 0, 1, &a), STET_OK);
-    ((unsigned char *)a->data)[77] ^= 1;
+    unsigned char *bytes = bytes_take(a);
+    bytes[77] ^= 1;
+    bytes_give(a, bytes, true);
     assert_int_equal(stet_tiles_read(s.tiles, 0, 1, &a), STET_AUDIT);
     assert_non_null(strstr(stet_last_error(), "deferred_tiles"));
     close_scene(&s);
@@ -45,8 +47,10 @@ static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
     open_device(&s, NULL, 0, true); /* a direct tensor that is not where the table says */
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
-    int64_t *first = s.tiles->table.first_of[STI_BUFFER_DEPTH]->data;
+    stet_array *table = s.tiles->table.first_of[STI_BUFFER_DEPTH];
+    int64_t *first = bytes_take(table);
     first[1] = first[3];
+    bytes_give(table, first, true);
     assert_int_equal(stet_tiles_read(s.tiles, 0, 3, &a), STET_AUDIT);
     assert_non_null(strstr(stet_last_error(), "tiles: "));
     close_scene(&s);
@@ -79,8 +83,11 @@ static void a_failed_render_leaves_the_frames_before_it(void **state)
         seen.value[9] = s.painter.value[9];
         if (at > 1)
             check_frame(&s, &seen, mixed, NMIXED, at - 1);
-        else
-            assert_int_equal(((const unsigned char *)s.tiles->place[0].tensor[0]->data)[13 * 9 * 4 * 5], 0);
+        else {
+            unsigned char *bytes = bytes_take(s.tiles->place[0].tensor[0]);
+            assert_int_equal(bytes[13 * 9 * 4 * 5], 0);
+            bytes_give(s.tiles->place[0].tensor[0], bytes, false);
+        }
         free(seen.value);
         close_scene(&s);
     }

@@ -5,6 +5,8 @@
 #ifndef TEST_TILES_PAINTER_H
 #define TEST_TILES_PAINTER_H
 
+#include "device/picked.h"
+#include "device/reals.h"
 #include "tiles/tiles.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 typedef struct painter {
     sti_painter base;
     uint64_t *value; /* [nworld]: what a world looks like; the number that `changed` is, too */
-    sti_version look, connectivity;
+    sti_version look, connectivity, changes;
     int ncamera;
     sti_tile_size size[8];
     int64_t painted, calls; /* worlds, calls so far */
@@ -51,26 +53,34 @@ static inline float paint_real(const painter *p, int64_t w, int c, int x, int y,
     return f;
 }
 
-static inline void paint_pixel(const painter *p, const sti_target *t, int64_t at, int64_t w, int c, int x, int y, int b)
+/* A buffer of a target and where its tiles lie, in the host's memory. */
+typedef struct canvas {
+    stet_array *array;
+    void *pixels;
+    int64_t *first;
+    int *pitch;
+} canvas;
+
+static inline void paint_pixel(const painter *p, const canvas *to, int64_t at, int64_t w, int c, int x, int y, int b)
 {
-    stet_array *a = t->pixels[b];
-    if (a->dtype == STET_U32)
-        ((uint32_t *)a->data)[at] = paint_word(p, w, c, x, y, b);
-    else if (a->dtype == STET_INT)
-        ((int32_t *)a->data)[at] = paint_id(p, w, c, x, y, b);
+    if (to->array->dtype == STET_U32)
+        ((uint32_t *)to->pixels)[at] = paint_word(p, w, c, x, y, b);
+    else if (to->array->dtype == STET_INT)
+        ((int32_t *)to->pixels)[at] = paint_id(p, w, c, x, y, b);
     else {
         int n = sti_buffer_channels((sti_buffer)b);
-        for (int k = 0; k < n; ++k) sti_array_set_real(a, 0, at * n + k, (double)paint_real(p, w, c, x, y, b, k));
+        for (int k = 0; k < n; ++k)
+            sti_face_set(to->array, to->pixels, 0, at * n + k, (double)paint_real(p, w, c, x, y, b, k));
     }
 }
 
-static inline void paint_world(const painter *p, const sti_target *t, int64_t w, int b)
+static inline void paint_world(const painter *p, const canvas *to, int64_t w, int b)
 {
     for (int c = 0; c < p->ncamera; ++c) {
-        int64_t tile = w * p->ncamera + c, first = ((const int64_t *)t->first[b]->data)[tile];
-        int pitch = ((const int *)t->pitch[b]->data)[tile];
+        int64_t tile = w * p->ncamera + c;
         for (int y = 0; y < p->size[c].height; ++y)
-            for (int x = 0; x < p->size[c].width; ++x) paint_pixel(p, t, first + (int64_t)y * pitch + x, w, c, x, y, b);
+            for (int x = 0; x < p->size[c].width; ++x)
+                paint_pixel(p, to, to->first[tile] + (int64_t)y * to->pitch[tile] + x, w, c, x, y, b);
     }
 }
 
@@ -81,20 +91,26 @@ static inline stet_result painter_paint(void *context, const int *worlds, int n,
     p->painted += n;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         if (!target->pixels[b]) continue;
-        for (int i = 0; i < n; ++i) paint_world(p, target, worlds[i], b);
+        canvas to = {target->pixels[b], bytes_take(target->pixels[b]), bytes_take(target->first[b]),
+                     bytes_take(target->pitch[b])};
+        for (int i = 0; i < n; ++i) paint_world(p, &to, worlds[i], b);
+        bytes_give(target->pixels[b], to.pixels, true);
+        bytes_give(target->first[b], to.first, false);
+        bytes_give(target->pitch[b], to.pitch, false);
         stet_array_mark_written(target->pixels[b]);
     }
     if (p->calls == p->fail_at) return sti_error(STET_DEVICE, "painter: fails as it was told to");
     return STET_OK;
 }
 
-static inline stet_result painter_update(void *context, const uint64_t **changed, sti_version *look,
-                                         sti_version *connectivity)
+static inline stet_result painter_update(void *context, sti_scene *out)
 {
     painter *p = context;
-    *changed = p->value;
-    *look = p->look;
-    *connectivity = p->connectivity;
+    /* Tests write `value` as they like: a generation that tells its content is one that moves with it. */
+    p->changes.generation = 0;
+    for (int64_t w = 0; w < p->base.nworld; ++w)
+        p->changes.generation = (p->changes.generation + p->value[w] + 1) * 0x9E3779B97F4A7C15u;
+    *out = (sti_scene){p->value, p->changes, p->look, p->connectivity};
     return STET_OK;
 }
 
@@ -105,6 +121,7 @@ static inline void painter_init(painter *p, stet_device *device, int64_t nworld,
     *p = (painter){.base = {p, device, nworld, painter_update, painter_paint, painter_destroy}, .ncamera = ncamera};
     p->value = calloc((size_t)nworld, sizeof *p->value);
     p->look = sti_version_new();
+    p->changes = sti_version_new();
     p->connectivity = sti_version_new();
     memcpy(p->size, size, (size_t)ncamera * sizeof *size);
 }

@@ -81,7 +81,7 @@ static void a_tensor_outlives_its_frame_by_k(void **state)
                 move_all(&s);
                 render(&s, NULL);
                 check_frame(&s, &s.painter, mixed, NMIXED, -1);
-                assert_memory_equal(a->data, expected, size);
+                assert_true(bytes_equal(a, expected, size));
             }
             free(expected);
         }
@@ -95,6 +95,12 @@ static void kf21_closing_drops_what_is_pending(void **state)
     scene s;
     stet_memory_stats start = stet_get_memory_stats();
     open_device(&s, NULL, 0, false);
+    open_tiles(&s, mixed, NMIXED,
+               3); /* once before: a GPU loads its kernels when they are first used, and keeps them */
+    render(&s, NULL);
+    check_frame(&s, &s.painter, mixed, NMIXED, -1);
+    stet_tiles_destroy(s.tiles);
+    s.painter.destroyed = false;
     stet_memory_stats before = stet_get_memory_stats();
     open_tiles(&s, mixed, NMIXED, 3);
     for (int f = 0; f < 3; ++f) {
@@ -184,7 +190,7 @@ static void kf20_a_full_ring_delivers_into_bound_arrays(void **state)
     move_all(&s);
     render(&s, NULL);
     unsigned char *expected = expect_tensor(&first, &b.request[0], NWORLD, &size);
-    assert_memory_equal(b.rgba->data, expected, size);
+    assert_true(bytes_equal(b.rgba, expected, size));
     free(expected);
     free(first.value);
     check_frame(&s, &s.painter, b.request, 2, 1);

@@ -48,6 +48,7 @@ static inline void open_device(scene *s, const char *isa, uint32_t disabled, boo
     memset(s, 0, sizeof *s);
     def.isa = isa;
     def.mechanisms = (stet_mechanism_options){.disabled = disabled, .strict = true, .audit = audit};
+    picked_device(&def);
     assert_int_equal(stet_device_create(&def, &s->device), STET_OK);
     painter_init(&s->painter, s->device, NWORLD, NCAMERA, sizes);
     for (int w = 0; w < NWORLD; ++w) s->painter.value[w] = 1000 + (uint64_t)w;

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "device/device.h"
+#include "device/picked.h"
 #include "stet/tiles.h"
 
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static stet_result open_room(room *r, uint32_t disabled, bool audit, const stet_
     memset(r, 0, sizeof *r);
     device_def.mechanisms = (stet_mechanism_options){.disabled = disabled, .audit = audit};
     worlds_def.nworld = NWORLD;
+    picked_device(&device_def);
     assert_int_equal(stet_device_create(&device_def, &r->device), STET_OK);
     assert_int_equal(stet_model_load_string(xml, &r->model), STET_OK);
     assert_int_equal(stet_worlds_create(r->device, r->model, &worlds_def, &r->worlds), STET_OK);

@@ -123,6 +123,7 @@ static void the_table_on_the_device_is_the_layout(void **state)
     (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
+    def.type = STET_DEVICE_CPU;
     assert_int_equal(stet_device_create(&def, &device), STET_OK);
     sti_tile_size size[] = {{5, 3}, {8, 8}};
     bool direct[] = {false, true}, none[] = {false, false}, used[STI_BUFFER_COUNT] = {true, false, false, true};

@@ -35,7 +35,7 @@ static void philox_gives_the_published_vectors(void **state)
     (void)state;
     for (int k = 0; k < NISA; ++k) {
         if (!have(isas[k])) continue;
-        stet_device *device = rig_device(isas[k], 1);
+        stet_device *device = rig_open_device(isas[k], 1);
         stet_array *counter, *key, *out;
         OK(STI_ARRAY(device, "counter", STET_INT, true, &counter, 3, 4));
         OK(STI_ARRAY(device, "key", STET_INT, true, &key, 3, 2));
@@ -62,12 +62,12 @@ enum { NWORLD = 37, NITEM = 11 };
 /* Noise of NWORLD worlds as doubles. */
 static void noise(const char *isa, int threads, uint64_t seed, int stream, uint64_t draw, double out[NWORLD * NITEM])
 {
-    stet_device *device = rig_device(isa, threads);
+    stet_device *device = rig_open_device(isa, threads);
     stet_array *a;
     OK(STI_ARRAY(device, "noise", STET_REAL, true, &a, NWORLD, NITEM));
     OK(sti_noise(a, seed, stream, draw));
     for (int w = 0; w < NWORLD; ++w)
-        for (int i = 0; i < NITEM; ++i) out[w * NITEM + i] = sti_array_get_real(a, w, i);
+        for (int i = 0; i < NITEM; ++i) out[w * NITEM + i] = reals_get(a, w, i);
     stet_array_destroy(a);
     stet_device_destroy(device);
 }

@@ -10,17 +10,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "device/picked.h"
+#include "device/rig.h"
+
 #include "base/dice.h"
+#include "device/reals.h"
 #include "stet/step.h"
 #include "worlds/worlds.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        if ((call) != STET_OK) fail_msg("%s: %s (%s)", #call, stet_last_error(), stet_last_error_where());             \
-    } while (0)
 
 /* The call fails with this result, and its sentence contains these words. */
 #define REFUSED(result, words, call)                                                                                   \
@@ -49,19 +48,20 @@ static inline stet_model *rig_model(const char *scene)
     return model;
 }
 
-static inline stet_device *rig_device(const char *isa, int threads)
+static inline stet_device *rig_open_device(const char *isa, int threads)
 {
     stet_device *device;
     stet_device_def def = stet_default_device_def();
     def.isa = isa;
     def.threads = threads;
+    picked_device(&def);
     OK(stet_device_create(&def, &device));
     return device;
 }
 
 static inline rig rig_make(const char *scene, int64_t nworld, const char *isa, int threads, bool exact)
 {
-    rig r = {.device = rig_device(isa, threads), .model = rig_model(scene)};
+    rig r = {.device = rig_open_device(isa, threads), .model = rig_model(scene)};
     stet_worlds_def def = stet_default_worlds_def();
     def.nworld = nworld;
     def.exact = exact;
@@ -128,7 +128,7 @@ static inline double rig_get(const rig *r, const char *field, int64_t w, int64_t
 {
     stet_array *a = rig_array(r, field);
     OK(sti_array_ensure(a));
-    return sti_array_get_real(a, w, i);
+    return reals_get(a, w, i);
 }
 
 /* Writes one item as a caller does: through the world's whole row. float devices. */

@@ -69,7 +69,7 @@ static void fault_names_are_those_of_their_table(void **state)
 static void bad_definitions_are_refused(void **state)
 {
     (void)state;
-    stet_device *device = rig_device(NULL, 1);
+    stet_device *device = rig_open_device(NULL, 1);
     stet_model *model = rig_model(RIG_PENDULUM), *plain = rig_model("<mujoco/>");
     stet_worlds *worlds = (stet_worlds *)device;
     stet_worlds_def def = stet_default_worlds_def(), empty;
@@ -151,6 +151,7 @@ static stet_result make_and_use(void)
     stet_device_def device_def = stet_default_device_def();
     stet_worlds_def def = stet_default_worlds_def();
     stet_reset_def reset = stet_default_reset_def();
+    device_def.type = STET_DEVICE_CPU;
     device_def.threads = 1;
     def.nworld = 3;
     reset.qpos_noise = 0.1;
