@@ -7,6 +7,7 @@
 #ifndef STET_SIM_H
 #define STET_SIM_H
 
+#include "kernel.h"
 #include "render.h"
 #include "step.h"
 
@@ -58,8 +59,71 @@ STET_API const stet_camera *stet_sim_camera(const stet_sim *sim, int camera); /*
 /*
  * Advances all worlds by n time steps; n 0 does nothing. With STET_PHYSICS_EXTERNAL only time goes on. Poses and
  * scene transforms are not brought up to date, unless mechanism pose_sync is switched off: then after each time step.
+ *
+ * With kernels in the step (below), a failure ends it where it is: what came before has happened, what came after has not, and the
+ * next call begins with BEFORE_PHYSICS. Of kernels that are one list, either those before the one that failed have run, or, if the
+ * list could not be made, none; external physics in the middle of a list lets time go on in either case.
  */
 STET_API stet_result stet_sim_step(stet_sim *sim, int n);
+/*
+ * The same, with physics only in the worlds whose byte in mask [nworld] is not 0 (NULL: all); the others stay as they are, their time too.
+ * Kernels in the step run over all worlds; an empty mask is no physics at all.
+ */
+STET_API stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int n);
+
+/* ---- the caller's kernels in a step ------------------------------------------------------------------------------ */
+
+/*
+ * When a kernel runs in stet_sim_step(sim, n). Each phase once a call, whatever n is (0: nothing runs); in a phase, in the order
+ * of adding.
+ *
+ *     BEFORE_PHYSICS   the policy: writes ctrl; or, with external physics, the poses
+ *     (n time steps of physics)
+ *     AFTER_PHYSICS    observation, reward, termination, length of the episode
+ *     (the reset by mask, see stet_sim_set_reset)
+ *     AFTER_RESET      what a world that was put back begins with: its first observation, counters to 0
+ */
+typedef enum stet_phase {
+    STET_PHASE_BEFORE_PHYSICS,
+    STET_PHASE_AFTER_PHYSICS,
+    STET_PHASE_AFTER_RESET,
+    STET_PHASE_COUNT
+} stet_phase;
+
+/*
+ * Makes a launch a part of each step: see stet_kernel_launch for the kernel, count and args, which are checked now and copied. The
+ * kernel is made for stet_sim_device(sim). *id (may be NULL) is its number, 0, 1, 2 …, never used again.
+ *
+ * Kernels with no work of the host between them are one list, which is replayed when it comes back (mechanism `graph_replay`): with
+ * external physics and no reset by mask, the whole step. The host works, and a list ends, at MuJoCo's physics; at a reset by mask; at a
+ * kernel that takes poses (xpos, xquat) after one that wrote qpos or mocap poses; at one that takes scene transforms, unless another of
+ * its list did and none wrote poses since; at external
+ * physics if a kernel before it writes or reads `time`. With pose_sync switched off, physics of any kind ends a list.
+ *
+ * The caller still owns the kernel and the arrays. While they are a part of the step they should live; if one is destroyed all the
+ * same, the next step says so (STATE) before anything has run, until the kernel is removed or gets other arguments. They may be
+ * destroyed before the sim or after it.
+ */
+STET_API stet_result stet_sim_add_kernel(stet_sim *sim, stet_phase phase, stet_kernel *kernel, int64_t count,
+                                         const stet_arg *args, int narg, int *id);
+/*
+ * Other arguments from the next step on. Numbers that change reach a recording without building it anew; other arrays are another
+ * recording. On an error the old ones stay. NOT_FOUND: no such number.
+ */
+STET_API stet_result stet_sim_set_kernel_args(stet_sim *sim, int id, const stet_arg *args, int narg);
+STET_API stet_result stet_sim_remove_kernel(stet_sim *sim, int id); /* NOT_FOUND: no such number */
+STET_API void stet_sim_clear_kernels(stet_sim *sim);                /* removes all; the reset by mask stays */
+/*
+ * The reset by mask: in each step after AFTER_PHYSICS, worlds whose mask is not 0 are put back as by stet_worlds_reset with `def`
+ * (NULL: the default; its own list and mask must be empty). Worlds are put back once for each write of the mask: it is read on the
+ * host only if it was written since, and a mask that nobody writes again puts nobody back again. It is left as it is, so that it
+ * can be read after the step (`done`). mask: INT, an array of worlds, [nworld][1]; the caller's, see stet_sim_add_kernel; NULL: no
+ * reset any more. A picture read after the step shows the worlds after the reset, as after stet_sim_reset.
+ */
+STET_API stet_result stet_sim_set_reset(stet_sim *sim, stet_array *mask, const stet_reset_def *def);
+
+/* ---- putting worlds back ----------------------------------------------------------------------------------------- */
+
 /* See stet_worlds_reset. Keyframe -2: that of the initial state. */
 STET_API stet_result stet_sim_reset(stet_sim *sim, const stet_reset_def *def);
 /*
@@ -87,6 +151,8 @@ STET_API stet_result stet_sim_control_noise(stet_sim *sim, double scale, int64_t
  * moved. STATE: no outputs.
  */
 STET_API stet_result stet_sim_render(stet_sim *sim, int64_t *frame);
+/* The same for the worlds whose byte in mask [nworld] is not 0 (NULL: all); the others keep their pixels, however far they have moved. */
+STET_API stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, int64_t *frame);
 
 enum { STET_FRAME_LATEST = -1 };
 /*
@@ -120,6 +186,7 @@ typedef struct stet_sim_timing {
     double render;    /* pixels */
     double extract;   /* tensors out of the tiled frame */
     double read;      /* copies to the host, and hashes */
+    double kernels;   /* the caller's kernels in steps, and the reset by mask */
 } stet_sim_timing;
 STET_API stet_sim_timing stet_sim_get_timing(const stet_sim *sim);
 STET_API void stet_sim_clear_timing(stet_sim *sim);

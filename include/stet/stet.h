@@ -14,6 +14,7 @@
 #include "stage.h"
 #include "step.h"
 #include "tiles.h"
+#include "trace.h"
 #include "worlds.h"
 
 #endif

@@ -1,6 +1,7 @@
 /* Controls that the sim makes itself: the hold position, and noise around it. */
 #include "sim/sim.h"
 
+#include "device/face.h"
 #include "kernel/kernel.h"
 #include "model/model.h"
 #include "worlds/random.h"
@@ -38,14 +39,18 @@ stet_result sti_sim_make_controls(stet_sim *sim)
     stet_array **tables[] = {&sim->hold, &sim->half, &sim->low, &sim->high};
     static const char *const names[] = {"hold position", "half ranges of controls", "lowest controls",
                                         "highest controls"};
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; ++k)
+    enum { TABLES = sizeof tables / sizeof *tables };
+    void *face[TABLES];
+    for (int k = 0; k < TABLES; ++k) {
         STI_TRY(STI_ARRAY(sim->device, names[k], STET_REAL, false, tables[k], nu > 0 ? nu : 1));
+        STI_TRY(sti_array_face_write(*tables[k], &face[k]));
+    }
     for (int i = 0; i < nu; ++i) {
         actuator a = actuator_of(m, sim->keyframe, i);
         const double values[] = {a.hold, a.half, a.low, a.high};
-        for (size_t k = 0; k < sizeof tables / sizeof *tables; ++k) sti_array_set_real(*tables[k], 0, i, values[k]);
+        for (int k = 0; k < TABLES; ++k) sti_face_set(*tables[k], face[k], 0, i, values[k]);
     }
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; ++k) stet_array_mark_written(*tables[k]);
+    for (int k = 0; k < TABLES; ++k) sti_array_face_written(*tables[k]);
     return STET_OK;
 }
 

@@ -70,51 +70,92 @@ stet_result sti_sim_make_frames(stet_sim *sim, const stet_sim_def *resolved)
 
 /* ---- starting frames --------------------------------------------------------------------------------------------- */
 
+/* Transforms from poses that were asked for just now: nobody has to ask again. */
+static stet_result follow_poses(stet_sim *sim)
+{
+    stet_array *xpos = sim->worlds->field[STI_FIELD_xpos];
+    xpos->producing = true;
+    stet_result result = sti_array_ensure(sti_stage_world(sim->stage));
+    xpos->producing = false;
+    return result;
+}
+
 /*
- * Brings poses and transforms up to date ahead of the renderer, so that their time is known. Only where asking again
- * costs nothing: else the renderer alone asks.
+ * Brings poses and transforms up to date ahead of the renderer, so that their time is known, and so that each is asked for once. Not in an
+ * audit, and not where one of them is made again with each asking: there the renderer alone asks (*asked is false).
  */
-static stet_result time_scene(stet_sim *sim)
+static stet_result time_scene(stet_sim *sim, bool *asked)
 {
     const sti_mechanisms *m = &sim->device->mechanisms;
-    if (m->options.audit || !sti_enabled(m, STET_MECH_pose_sync) || !sti_enabled(m, STET_MECH_hierarchy))
-        return STET_OK;
+    *asked = !m->options.audit && sti_enabled(m, STET_MECH_pose_sync) && sti_enabled(m, STET_MECH_hierarchy);
+    if (!*asked) return STET_OK;
     STI_TRY_TIMED(sim, pose, sti_array_ensure(sim->worlds->field[STI_FIELD_xpos]));
-    STI_TRY_TIMED(sim, hierarchy, sti_array_ensure(sti_stage_world(sim->stage)));
+    STI_TRY_TIMED(sim, hierarchy, follow_poses(sim));
     return STET_OK;
+}
+
+/* asked: the transforms are current. */
+static stet_result draw(stet_sim *sim, const uint8_t *mask, bool asked)
+{
+    stet_array *transforms = sti_stage_world(sim->stage);
+    transforms->producing = asked;
+    stet_result result = stet_tiles_render(sim->tiles, mask, &sim->newest);
+    transforms->producing = false;
+    return result;
+}
+
+/* No world that was rendered counts as put back any more (S3). */
+static void see_resets(stet_sim *sim, const uint8_t *mask)
+{
+    const stet_worlds *worlds = sim->worlds;
+    for (int64_t w = 0; mask && w < worlds->nworld; ++w)
+        if (mask[w]) sim->seen[w] = worlds->resets[w];
+    if (mask) return; /* the others are looked at when somebody asks */
+    if (sti_stamp_is(&sim->seen_at, &worlds->moved_version)) return;
+    memcpy(sim->seen, worlds->resets, (size_t)worlds->nworld * sizeof *sim->seen);
+    sti_stamp_keep_version(&sim->seen_at, &worlds->moved_version);
 }
 
 /* mask NULL: all worlds. */
 static stet_result render(stet_sim *sim, const uint8_t *mask, int64_t *frame)
 {
-    STI_TRY(time_scene(sim));
-    STI_TRY_TIMED(sim, render, stet_tiles_render(sim->tiles, mask, &sim->newest));
-    memcpy(sim->seen, sim->worlds->resets, (size_t)sim->worlds->nworld * sizeof *sim->seen);
+    bool asked;
+    STI_TRY(time_scene(sim, &asked));
+    STI_TRY_TIMED(sim, render, draw(sim, mask, asked));
+    see_resets(sim, mask);
     if (frame) *frame = sim->newest;
     return STET_OK;
 }
 
-stet_result stet_sim_render(stet_sim *sim, int64_t *frame)
+stet_result stet_sim_render(stet_sim *sim, int64_t *frame) { return stet_sim_render_worlds(sim, NULL, frame); }
+
+stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, int64_t *frame)
 {
     if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_render: sim must not be NULL");
     if (!sim->tiles)
         return sti_error(STET_STATE,
                          "sim: it was made without outputs, there is nothing to render; set `outputs` in its def");
-    return render(sim, NULL, frame);
+    return render(sim, mask, frame);
 }
 
-void sti_sim_all_put_back(stet_sim *sim) { memset(sim->seen, 0xff, (size_t)sim->worlds->nworld * sizeof *sim->seen); }
+void sti_sim_all_put_back(stet_sim *sim)
+{
+    memset(sim->seen, 0xff, (size_t)sim->worlds->nworld * sizeof *sim->seen);
+    sti_stamp_invalidate(&sim->seen_at);
+}
 
 /* Worlds that were put back since the latest frame, if there is one (S3), are rendered again. */
 static stet_result render_put_back(stet_sim *sim)
 {
     bool any = false;
-    if (sim->newest < 0) return STET_OK;
+    if (sim->newest < 0 || sti_stamp_is(&sim->seen_at, &sim->worlds->moved_version)) return STET_OK;
     for (int64_t w = 0; w < sim->worlds->nworld; ++w) {
         sim->again[w] = sim->seen[w] != sim->worlds->resets[w];
         any = any || sim->again[w];
     }
-    return any ? render(sim, sim->again, NULL) : STET_OK;
+    if (any) return render(sim, sim->again, NULL);
+    sti_stamp_keep_version(&sim->seen_at, &sim->worlds->moved_version); /* `seen` is what it would be now */
+    return STET_OK;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

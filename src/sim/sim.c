@@ -57,6 +57,7 @@ stet_result stet_sim_create(stet_model *model, const stet_sim_def *def, stet_sim
 void stet_sim_destroy(stet_sim *sim)
 {
     if (!sim) return;
+    sti_phases_free(sim);
     stet_tiles_destroy(sim->tiles);
     stet_array_destroy(sim->hold);
     stet_array_destroy(sim->half);
@@ -102,19 +103,30 @@ static stet_result step_and_follow(stet_sim *sim, int n)
 {
     STI_TRY(sti_stage_prepare(sim->stage));
     for (int i = 0; i < n; ++i) {
-        STI_TRY_TIMED(sim, step, stet_step_run(sim->step, 1));
+        STI_TRY_TIMED(sim, step, stet_step_run_worlds(sim->step, sim->stepped, 1));
         STI_TRY_TIMED(sim, hierarchy, stet_stage_flush(sim->stage, false));
     }
     return STET_OK;
 }
 
-stet_result stet_sim_step(stet_sim *sim, int n)
+stet_result sti_sim_physics(stet_sim *sim, int n)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_step: sim must not be NULL");
     if (n > 0 && !sti_enabled(&sim->device->mechanisms, STET_MECH_pose_sync)) return step_and_follow(sim, n);
-    STI_TRY_TIMED(sim, step, stet_step_run(sim->step, n));
+    STI_TRY_TIMED(sim, step, stet_step_run_worlds(sim->step, sim->stepped, n));
     return STET_OK;
 }
+
+stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int n)
+{
+    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_step: sim must not be NULL");
+    STI_TRY(sti_not_listing(sim->device, "stet_sim_step"));
+    sim->stepped = mask;
+    stet_result result = n > 0 && sti_phases_any(&sim->phases) ? sti_phases_step(sim, n) : sti_sim_physics(sim, n);
+    sim->stepped = NULL;
+    return result;
+}
+
+stet_result stet_sim_step(stet_sim *sim, int n) { return stet_sim_step_worlds(sim, NULL, n); }
 
 /* ---- putting worlds back ----------------------------------------------------------------------------------------- */
 

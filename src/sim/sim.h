@@ -10,6 +10,7 @@
 #ifndef STI_SIM_SIM_H
 #define STI_SIM_SIM_H
 
+#include "sim/phase.h"
 #include "stet/sim.h"
 #include "stet/tiles.h"
 #include "worlds/worlds.h"
@@ -22,6 +23,7 @@ struct stet_sim {
     stet_worlds *worlds;
     stet_step *step;
     stet_stage *stage;
+    const uint8_t *stepped; /* worlds that the call which is running steps; NULL: all */
     stet_tiles *tiles; /* NULL: no outputs */
     stet_camera *cameras;
     int ncamera;
@@ -31,9 +33,16 @@ struct stet_sim {
     uint32_t outputs;
     stet_array *hold, *half, *low, *high; /* REAL [max(nu, 1)]: of each actuator, see control.k.h */
     uint64_t *seen;                       /* [nworld], S3 */
+    sti_stamp seen_at;                    /* moves of worlds of which `seen` tells all resets: a reset is a move */
     uint8_t *again;                       /* [nworld]: worlds to render again */
+    sti_phases phases;                    /* the caller's kernels in the step */
     stet_sim_timing timing;
 };
+
+/* ---- sim.c ---- */
+
+/* n time steps, and nothing of the caller's. */
+stet_result sti_sim_physics(stet_sim *sim, int n);
 
 /* ---- def.c: what a definition asks for ---- */
 
@@ -70,11 +79,25 @@ static inline double sti_sim_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Returns from the calling function if a call is not STET_OK; its time goes to a row of sim->timing. */
+/* A row of sim->timing, in the trace of the sim's device if there is one. */
+static inline sti_trace_mark sti_sim_begin_phase(const stet_sim *sim, const char *name)
+{
+    sti_trace *trace = sim->device->mechanisms.trace;
+    if (!trace) return (sti_trace_mark){0};
+    return sti_trace_open(trace, &(sti_trace_what){.kind = STET_TRACE_PHASE, .name = name});
+}
+static inline void sti_sim_end_phase(const stet_sim *sim, sti_trace_mark mark, stet_result result)
+{
+    if (mark.row) sti_trace_close(sim->device->mechanisms.trace, mark, result);
+}
+
+/* Returns from the calling function if a call is not STET_OK; its time goes to a row of sim->timing, and into a trace. */
 #define STI_TRY_TIMED(sim, row, call)                                                                                  \
     do {                                                                                                               \
         double sti_start_ = sti_sim_now();                                                                             \
+        sti_trace_mark sti_phase_ = sti_sim_begin_phase((sim), #row);                                                  \
         stet_result sti_timed_ = (call);                                                                               \
+        sti_sim_end_phase((sim), sti_phase_, sti_timed_);                                                              \
         (sim)->timing.row += sti_sim_now() - sti_start_;                                                               \
         if (sti_timed_ != STET_OK) return sti_timed_;                                                                  \
     } while (0)

@@ -62,6 +62,7 @@ typedef struct life {
 static stet_result create_sim(life *l)
 {
     stet_sim_def def = make_def(l->type, l->lanes, l->isa);
+    def.device.null.apart = true; /* whoever goes round its calls dies */
     def.device.null.fail_slot = l->fail_slot;
     def.device.null.fail_at = l->fail_at;
     def.device.mechanisms.disabled = l->disabled;
@@ -322,6 +323,12 @@ static uint64_t live(life l, stet_counters *counters)
     return state;
 }
 
+/* Copies that were asked for, without those between the two sides of arrays (which a CPU does not have). */
+static int64_t bytes_asked_for(const stet_counters *c)
+{
+    return c->bytes_copied - c->mechanism[STET_MECH_readback].done_bytes;
+}
+
 /* What the host works out is the same bits, from the same launches and copies. */
 static void it_lives_as_on_a_cpu(void **state)
 {
@@ -339,10 +346,15 @@ static void it_lives_as_on_a_cpu(void **state)
         if (!sti_isa_find(rows[k].isa, &isa) || !sti_isa_available(isa)) continue;
         assert_true(theirs == live((life){.model = model, .type = STET_DEVICE_CPU, .isa = rows[k].isa}, &on_cpu));
         assert_int_equal(on_null.launches, on_cpu.launches);
-        assert_int_equal(on_null.bytes_copied, on_cpu.bytes_copied);
+        assert_int_equal(bytes_asked_for(&on_null), bytes_asked_for(&on_cpu));
         assert_int_equal(on_null.kinematics, on_cpu.kinematics);
         assert_int_equal(on_null.schedules_built, on_cpu.schedules_built);
-        assert_memory_equal(on_null.mechanism, on_cpu.mechanism, sizeof on_cpu.mechanism);
+        for (int m = 0; m < STET_MECH_COUNT; ++m)
+            if (m != STET_MECH_readback)
+                assert_memory_equal(&on_null.mechanism[m], &on_cpu.mechanism[m], sizeof *on_cpu.mechanism);
+        const stet_counter *crossed = &on_null.mechanism[STET_MECH_readback];
+        assert_true(crossed->hits > 0 && on_null.reason[STET_REASON_readback_uploaded] > 0);
+        assert_int_equal(on_cpu.reason[STET_REASON_readback_uploaded], 0);
         assert_true(on_null.launches > 10);
     }
     stet_model_destroy(model);

@@ -6,6 +6,7 @@
  *   P2  the twin reads each frame as soon as it is rendered; the subject whenever the dice say so
  *   P3  all that happens follows from one seed; each operation is said before it is done, so that the last ones can be
  *       printed
+ *   P4  a call of the subject's device may be made to fail; what fails for that is done again, and the twin does it once
  */
 #ifndef TEST_SIM_PROGRAM_H
 #define TEST_SIM_PROGRAM_H
@@ -24,7 +25,8 @@ enum {
     MOST_SNAPSHOTS = 3,
     MOST_EXPORTS = 3,
     MOST_HELD = 4, /* tensors */
-    SAID = 32,     /* operations that are remembered for a message */
+    MOST_KERNELS = 4,
+    SAID = 32, /* operations that are remembered for a message */
     LINE = 200
 };
 
@@ -34,6 +36,7 @@ typedef struct gallery {
     int nitem;
     size_t at[MOST_ITEMS + 1]; /* bytes: item k is at[k] … at[k + 1] - 1 */
     int64_t newest;            /* the subject's newest frame; -1: none */
+    bool gap;                  /* a render failed since: its frame may have been made, with its number */
     struct {
         int64_t frame;
         uint8_t *pixels;
@@ -59,6 +62,12 @@ typedef struct export_pair {
     const char *field;
     bool announced;
 } export_pair;
+
+/* A kernel of the program's own, made on both devices. */
+typedef struct kernel_pair {
+    struct stet_kernel *kernel[2];
+    int which;
+} kernel_pair;
 
 /* Tiles of the program's own, over the same stage. */
 typedef struct own_tiles {
@@ -91,7 +100,11 @@ typedef struct program {
     int nheld;
     export_pair exported[MOST_EXPORTS];
     int nexport;
-    bool saved; /* there are files to resume from */
+    kernel_pair kernel[MOST_KERNELS];
+    int nkernel;
+    stet_array *above[2];     /* [nworld], written by a kernel; NULL: none was made yet */
+    bool saved;               /* there are files to resume from */
+    int64_t nfault, nfailure; /* calls of the device that were made to fail; calls of the API that failed for it */
 } program;
 
 /* ---- program.c: dice, saying, comparing ---- */
@@ -181,6 +194,25 @@ void op_resume(program *p);
 void op_bad(program *p);
 void compare_worlds(program *p);
 void drop_snapshots(program *p);
+
+/* A field that both have, in their devices; `write`: one that this pair may write. */
+const char *pick_field(program *p, bool write, stet_array *array[2]);
+
+/* ---- program_kernels.c: kernels of the program's own ---- */
+
+void op_kernel_make(program *p);
+void op_kernel_drop(program *p);
+void op_kernel_launch(program *p);
+void op_kernel_list(program *p);
+void faulty_launch(program *p);
+void drop_kernels(program *p);
+
+/* ---- program_faults.c: calls of the subject's device that fail ---- */
+
+/* One of the subject's next calls of its device fails, until the end; which says whether the subject's call failed. */
+void faults_begin(program *p);
+bool faults_end(program *p, stet_result result);
+void op_fault(program *p);
 
 /* ---- program_export.c: tensors shared with others ---- */
 

@@ -29,14 +29,19 @@ static size_t item_bytes(const gallery *g, int item) { return g->at[item + 1] - 
 void gallery_show(program *p, gallery *g, int64_t frame)
 {
     if (frame == g->newest && frame >= 0) {
+        g->gap = false;
         same_bytes(p, g->kept[frame % KEPT_FRAMES].pixels, g->fresh, g->at[g->nitem],
                    "a frame that stood though its pixels had moved (subject: as remembered)");
         return;
     }
-    CHECK(p, frame == g->newest + 1, "frame %lld follows frame %lld", (long long)frame, (long long)g->newest);
-    memcpy(g->kept[frame % KEPT_FRAMES].pixels, g->fresh, g->at[g->nitem]);
-    g->kept[frame % KEPT_FRAMES].frame = frame;
+    CHECK(p, frame == g->newest + 1 || (g->gap && frame == g->newest + 2), "frame %lld follows frame %lld",
+          (long long)frame, (long long)g->newest);
+    for (int64_t f = g->newest + 1; f <= frame; ++f) { /* one that was made by a render that failed is the same */
+        memcpy(g->kept[f % KEPT_FRAMES].pixels, g->fresh, g->at[g->nitem]);
+        g->kept[f % KEPT_FRAMES].frame = f;
+    }
     g->newest = frame;
+    g->gap = false;
 }
 
 static const uint8_t *shown(const gallery *g, int64_t frame, int item)

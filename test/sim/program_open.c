@@ -134,16 +134,27 @@ void program_open(program *p)
     open_gallery(p, flight);
 }
 
+/* Destroys a sim: then no mechanism of its device holds anything. */
+static void destroy_sim(program *p, int who)
+{
+    stet_device *device = device_of(p, who);
+    sti_device_retain(device);
+    stet_sim_destroy(p->sim[who]);
+    p->sim[who] = NULL;
+    for (int k = 0; k < STET_MECH_COUNT; ++k)
+        CHECK(p, device->mechanisms.counters.mechanism[k].held_bytes == 0, "%s holds %lld bytes of what is gone",
+              stet_mechanism_name((stet_mechanism)k), (long long)device->mechanisms.counters.mechanism[k].held_bytes);
+    sti_device_release(device);
+}
+
 void program_close(program *p)
 {
     own_close(p);
     gallery_close(&p->shown);
+    drop_kernels(p);
     drop_snapshots(p);
     drop_exports(p);
-    for (int i = 0; i < 2; ++i) {
-        stet_sim_destroy(p->sim[i]);
-        p->sim[i] = NULL;
-    }
+    for (int i = 0; i < 2; ++i) destroy_sim(p, i);
     p->nheld = 0;
 }
 

@@ -5,7 +5,7 @@
 
 enum { OPERATIONS = 5000, OF_A_RUN = 2500 };
 
-static int64_t operations = OPERATIONS;
+static int64_t operations = OPERATIONS, faults, failures;
 
 /* Everything that can be read. */
 static void op_compare_all(program *p)
@@ -29,6 +29,8 @@ static const struct {
     {2, op_save},          {2, op_resume},       {6, op_own_open},       {40, op_own_render},
     {40, op_own_read},     {8, op_own_scribble}, {15, op_bad},           {6, op_export},
     {20, op_export_write}, {8, op_compare_all},  {5, op_anew},           {8, op_stage_write_arrays},
+    {4, op_kernel_make},   {2, op_kernel_drop},  {40, op_kernel_launch}, {15, op_kernel_list},
+    {25, op_fault},
 };
 
 static void run_one(program *p)
@@ -53,6 +55,8 @@ static void run(uint64_t seed, int64_t n)
     for (p->operation = 1; p->operation <= n; ++p->operation) run_one(p);
     op_compare_all(p);
     program_close(p);
+    faults += p->nfault;
+    failures += p->nfailure;
     for (int k = 0; k < SCENES; ++k) stet_model_destroy(p->model[k]);
     assert_int_equal(stet_get_memory_stats().blocks, before.blocks);
     assert_int_equal(stet_get_memory_stats().bytes, before.bytes);
@@ -65,6 +69,9 @@ static void mechanisms_change_no_bit(void **state)
     uint64_t seed = dice_seed("program");
     for (int64_t done = 0; done < operations; done += OF_A_RUN)
         run(seed++, operations - done < OF_A_RUN ? operations - done : OF_A_RUN);
+    print_message("%lld calls of the device failed, %lld calls of the API for that\n", (long long)faults,
+                  (long long)failures);
+    if (operations >= OPERATIONS) assert_true(faults > failures && failures > 0);
 }
 
 int main(int argc, char **argv)

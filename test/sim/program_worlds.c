@@ -65,7 +65,7 @@ void op_reset(program *p)
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-static const char *pick_field(program *p, bool write, stet_array *array[2])
+const char *pick_field(program *p, bool write, stet_array *array[2])
 {
     const char *const *names = stet_worlds_fields();
     int n = 0;
@@ -96,7 +96,7 @@ static void write_behind(program *p, int who, stet_array *a, int64_t first, int6
     must(p, who, sti_array_ensure(a), "sti_array_ensure");
     for (int64_t w = 0; w < n; ++w)
         for (int64_t i = 0; i < a->nitem; ++i)
-            sti_array_set_real(a, first + w, i, get_number(p, data, (size_t)(w * a->nitem + i)));
+            reals_set(a, first + w, i, get_number(p, data, (size_t)(w * a->nitem + i)));
     stet_array_mark_written(a);
 }
 

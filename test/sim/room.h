@@ -31,6 +31,7 @@ static inline stet_sim_def room_sim_def(const room_def *d)
     def.device.threads = d->threads ? d->threads : 1;
     def.device.isa = d->isa;
     def.device.mechanisms = (stet_mechanism_options){d->disabled, d->strict, d->audit};
+    picked_device(&def.device);
     def.nworld = d->nworld ? d->nworld : 3;
     def.physics = d->physics;
     def.seed = 11;
@@ -115,7 +116,7 @@ static inline float room_ctrl(stet_sim *sim, int64_t world, int i)
 {
     stet_array *ctrl;
     OK(stet_worlds_array(stet_sim_worlds(sim), "ctrl", &ctrl));
-    return (float)sti_array_get_real(ctrl, world, i);
+    return (float)reals_get(ctrl, world, i);
 }
 
 static inline float room_field(stet_sim *sim, const char *field, int64_t world, int64_t i)
@@ -123,7 +124,7 @@ static inline float room_field(stet_sim *sim, const char *field, int64_t world, 
     stet_array *a;
     OK(stet_worlds_array(stet_sim_worlds(sim), field, &a));
     OK(sti_array_ensure(a));
-    return (float)sti_array_get_real(a, world, i);
+    return (float)reals_get(a, world, i);
 }
 
 /* Writes one number as a caller does, through the world's row. */

@@ -52,7 +52,7 @@ static void bad_definitions_are_refused(void **state)
         def.ncamera = 2);
     BAD(STET_INVALID_ARGUMENT, "top: asked for twice", def.cameras = twice; def.ncamera = 3);
     BAD(STET_INVALID_ARGUMENT, "NULL", def.cameras = null_name; def.ncamera = 1);
-    BAD(STET_NOT_FOUND, "sse9", def.device.isa = "sse9");
+    BAD(STET_NOT_FOUND, "sse9", def.device.type = STET_DEVICE_CPU; def.device.isa = "sse9");
     BAD(STET_INVALID_ARGUMENT, "threads", def.device.threads = -1);
     BAD(STET_INVALID_ARGUMENT, "no type 7", def.device.type = (stet_device_type)7);
     BAD(STET_INVALID_ARGUMENT, "disabled", def.device.mechanisms.disabled = 1u << STET_MECH_COUNT);

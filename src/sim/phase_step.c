@@ -1,0 +1,168 @@
+/* A step with the caller's kernels in it. Invariants: phase.h. */
+#include "sim/phase.h"
+
+#include "kernel/record.h"
+#include "kernel/user.h"
+#include "sim/sim.h"
+#include "stage/stage.h"
+
+#include <string.h>
+
+typedef struct stepping {
+    stet_sim *sim;
+    bool open; /* a list was begun */
+} stepping;
+
+/* ---- F1 ---------------------------------------------------------------------------------------------------------- */
+
+static stet_result check_present(const sti_phases *p)
+{
+    for (int i = 0; i < p->nkernel; ++i) {
+        const sti_phase_kernel *k = &p->kernel[i];
+        if (!k->kernel)
+            return sti_error(STET_STATE,
+                             "step: kernel %s is a part of it and was destroyed; remove it (stet_sim_remove_kernel)",
+                             k->name);
+        if (k->lost >= 0)
+            return sti_error(STET_STATE,
+                             "step: kernel %s takes array %s, which was destroyed; give it another "
+                             "(stet_sim_set_kernel_args) or remove it",
+                             k->name, k->array);
+    }
+    if (!p->mask_lost) return STET_OK;
+    return sti_error(STET_STATE, "step: mask %s of the reset was destroyed; set another (stet_sim_set_reset), or NULL",
+                     p->mask_name);
+}
+
+/* ---- lists (F2, F3) ---------------------------------------------------------------------------------------------- */
+
+static stet_result open_list(stepping *s)
+{
+    STI_TRY(sti_record_begin(s->sim->device, "the step's kernels"));
+    s->open = true;
+    return STET_OK;
+}
+
+/* Runs what was listed; with a failure, forgets it. */
+static stet_result close_list(stepping *s, stet_result result)
+{
+    if (!s->open) return result;
+    s->open = false;
+    return sti_record_end(s->sim->device, result);
+}
+
+static bool pending_writes(const sti_list *pending, const stet_worlds *worlds, const sti_field *fields, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (sti_list_touches(pending, worlds->field[fields[i]], true)) return true;
+    return false;
+}
+
+/* Does what is listed write anything that this array, which stet works out when it is read, is worked out from? */
+static bool follows(const stet_sim *sim, const stet_array *array, const sti_list *pending)
+{
+    static const sti_field moves[] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
+    static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
+    const stet_worlds *worlds = sim->worlds;
+    if (!array->producer) return false;
+    if (pending_writes(pending, worlds, moves, sizeof moves / sizeof *moves)) return true;
+    if (array == worlds->field[STI_FIELD_xpos] || array == worlds->field[STI_FIELD_xquat]) return false;
+    /* Scene transforms are made by launches, which are a list of their own: with no other pending, or not at all. */
+    if (!sti_list_touches(pending, array, false)) return true;
+    return pending_writes(pending, worlds, poses, sizeof poses / sizeof *poses) ||
+           sti_list_touches(pending, sti_stage_local(sim->stage), true) ||
+           sti_list_touches(pending, sti_stage_world(sim->stage), true);
+}
+
+static bool must_wait(const stet_sim *sim, const sti_phase_kernel *k)
+{
+    const sti_list *pending = sti_record_pending(sim->device);
+    if (!pending || pending->nop == 0) return false;
+    if (pending->nop == STI_LIST_OPS) return true;
+    for (int i = 0; i < k->narg; ++i)
+        if (k->arg[i].kind == STI_ARG_ARRAY && k->arg[i].array && follows(sim, k->arg[i].array, pending)) return true;
+    return false;
+}
+
+static stet_result list_phase(stepping *s, stet_phase phase)
+{
+    stet_sim *sim = s->sim;
+    for (int i = 0; i < sim->phases.nkernel; ++i) {
+        const sti_phase_kernel *k = &sim->phases.kernel[i];
+        if (k->phase != phase) continue;
+        if (must_wait(sim, k)) STI_TRY(close_list(s, STET_OK));
+        if (!s->open) STI_TRY(open_list(s));
+        STI_TRY(sti_launch_beside(sim->device, sti_user_kernel(k->kernel), k->count, k->arg, k->narg));
+    }
+    return STET_OK;
+}
+
+/* ---- the host's work --------------------------------------------------------------------------------------------- */
+
+/*
+ * Somebody else's physics is a number that grows: nothing that is listed has to run before it, unless it touches that number.
+ * What the caller wrote to the worlds is taken at the next work on the host, as if it had been written after the step.
+ */
+static bool physics_beside_list(const stet_sim *sim)
+{
+    const sti_list *pending = sti_record_pending(sim->device);
+    return stet_sim_physics(sim) == STET_PHYSICS_EXTERNAL &&
+           sti_enabled(&sim->device->mechanisms, STET_MECH_pose_sync) &&
+           !(pending && sti_list_touches(pending, sim->worlds->field[STI_FIELD_time], false));
+}
+
+static stet_result physics(stepping *s, int n)
+{
+    stet_device *device = s->sim->device;
+    if (!physics_beside_list(s->sim)) STI_TRY_TIMED(s->sim, kernels, close_list(s, STET_OK));
+    bool listing = device->listing;
+    device->listing = false;
+    stet_result result = sti_sim_physics(s->sim, n);
+    device->listing = listing;
+    return result;
+}
+
+/* F4. */
+static stet_result put_back(stet_sim *sim)
+{
+    sti_phases *p = &sim->phases;
+    const void *mask;
+    sti_stamp now = {0};
+    int64_t chosen = 0;
+    STI_TRY(sti_array_ensure(p->mask));
+    sti_stamp_begin(&now);
+    sti_stamp_add(&now, &p->mask->version);
+    if (sti_stamp_equal(&p->taken, &now)) return STET_OK;
+    STI_TRY(stet_array_host(p->mask, &mask));
+    for (int64_t w = 0; w < sim->worlds->nworld; ++w) {
+        p->chosen[w] = ((const int32_t *)mask)[w] != 0;
+        chosen += p->chosen[w];
+    }
+    if (chosen) STI_TRY(stet_worlds_reset(sim->worlds, &p->reset));
+    sti_stamp_keep(&p->taken, &now);
+    return STET_OK;
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
+
+static stet_result run(stepping *s, int n)
+{
+    stet_sim *sim = s->sim;
+    STI_TRY_TIMED(sim, kernels, list_phase(s, STET_PHASE_BEFORE_PHYSICS));
+    STI_TRY(physics(s, n));
+    STI_TRY_TIMED(sim, kernels, list_phase(s, STET_PHASE_AFTER_PHYSICS));
+    if (sim->phases.mask) {
+        STI_TRY_TIMED(sim, kernels, close_list(s, STET_OK));
+        STI_TRY_TIMED(sim, kernels, put_back(sim));
+    }
+    STI_TRY_TIMED(sim, kernels, list_phase(s, STET_PHASE_AFTER_RESET));
+    STI_TRY_TIMED(sim, kernels, close_list(s, STET_OK));
+    return STET_OK;
+}
+
+stet_result sti_phases_step(stet_sim *sim, int n)
+{
+    stepping s = {.sim = sim};
+    STI_TRY(check_present(&sim->phases));
+    return close_list(&s, run(&s, n));
+}
