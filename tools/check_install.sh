@@ -30,6 +30,13 @@ export PKG_CONFIG_PATH="${pc%/*}"
 "$scratch/with-pkg-config"
 echo "install: built and ran with pkg-config"
 
+# An example, as somebody who has no checkout would: its scene and kernels are read from where it runs.
+# shellcheck disable=SC2046
+"$cc" -o "$scratch/cartpole" "$prefix/share/stet/examples/cartpole.c" $(pkg-config --cflags --libs stet)
+(cd "$prefix/share/stet" && XDG_CACHE_HOME="$scratch/cache" "$scratch/cartpole" feedback 8 100) | grep -q '^step *100: *0 episodes ended$' ||
+    { echo "install: the example does not keep its poles up"; exit 1; }
+echo "install: built and ran an example"
+
 cat >"$scratch/consumer/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C)

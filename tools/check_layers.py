@@ -26,6 +26,7 @@ PUBLIC = {
     "lang_gpu": "kernel",
     "lang_math": "kernel",
     "stet": "sim",
+    "trace": "base",
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^>"]+)[>"]', re.MULTILINE)

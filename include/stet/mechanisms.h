@@ -34,7 +34,7 @@ typedef enum stet_reason {
 /*
  * What a mechanism did since the counters were last cleared. `hits`: asked, and it stood. `misses`: made again.
  * `fallbacks`: a slower way was taken, for a reason. `saved_*`: what hits did not do; `done_*`: what misses and
- * fallbacks did.
+ * fallbacks did. `held_bytes`: memory that it holds now, of the device and (readback, kernel_cache) of the host.
  */
 typedef struct stet_counter {
     int64_t hits, misses, fallbacks;

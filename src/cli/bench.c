@@ -1,6 +1,8 @@
 /* `stet bench`: options, the table of benchmarks, and the run over them. */
 #include "cli/bench.h"
 
+#include "cli/bench_start.h"
+#include "cli/device.h"
 #include "cli/folder.h"
 #include "cli/options.h"
 #include "cli/trouble.h"
@@ -16,7 +18,10 @@ static const benchmark table[] = {
     {"tiles", "extraction of tiles out of a frame, against memcpy of the same bytes", bench_tiles},
     {"sim", "a step of all worlds, against a plain parallel loop of mj_step", bench_sim},
     {"depth", "depth pictures of the shipped scenes on one core, against mj_ray on the same rays", bench_depth},
-    {"idle", "what asking costs when nothing has moved", bench_idle},
+    {"mechanisms", "what asking costs where everything stands, and what each mechanism is worth", bench_mechanisms},
+    {"device", "a GPU: extraction and the hierarchy against plain copies, the Newton pilot", bench_device},
+    {"teams", "a GPU: kernels with teams of several sizes", bench_teams},
+    {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start},
 };
 enum { NBENCH = sizeof table / sizeof *table };
 
@@ -29,13 +34,16 @@ static const char usage[] =
     "  --json            one JSON object instead of the table\n"
     "  --out FILE        writes the JSON object to FILE, too\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
-    "  --device D        auto or cpu\n"
+    "  --device D        of `device` and `start`: " DEVICE_NAMES "\n"
     "  --scenes FOLDER   where the shipped scenes are\n"
+    "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
+    "  --quick           of `mechanisms`: few worlds and samples as short as can be, to see that it runs\n"
     "  --help            this text\n";
 
 typedef struct bench_options {
-    bool chosen[NBENCH], any, json, list;
-    const char *out, *scenes;
+    bool chosen[NBENCH], any, json, list, quick;
+    const char *out, *scenes, *first_frame;
+    stet_device_def device;
     int threads;
 } bench_options;
 
@@ -60,13 +68,34 @@ static int read_threads(const char *text, int *out)
     return -1;
 }
 
-static int read_device(const char *text)
+static int read_device(const char *text, stet_device_def *out)
 {
-    if (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0) return -1;
-    return trouble(EXIT_INPUT, "--device %s: there is no such device; give auto or cpu", text);
+    if (device_parse(text, out)) return -1;
+    return trouble(EXIT_INPUT, "--device %s: there is no such device; give one of " DEVICE_NAMES, text);
 }
 
-enum { OPTION_LIST = 256, OPTION_JSON, OPTION_OUT, OPTION_THREADS, OPTION_DEVICE, OPTION_SCENES, OPTION_HELP };
+enum {
+    OPTION_LIST = 256,
+    OPTION_JSON,
+    OPTION_OUT,
+    OPTION_THREADS,
+    OPTION_DEVICE,
+    OPTION_SCENES,
+    OPTION_FIRST,
+    OPTION_QUICK,
+    OPTION_HELP
+};
+
+/* Tracing takes time, of which a figure would be a part. */
+static int no_option(const char *option)
+{
+    if (strncmp(option, "--trace", 7) == 0 || strncmp(option, "--profile", 9) == 0)
+        return trouble(
+            EXIT_INPUT,
+            "there is no option %s: nothing is measured while it is traced or profiled; use `stet run` for that",
+            option);
+    return trouble(EXIT_INPUT, "there is no option %s; see `stet bench --help`", option);
+}
 
 /* -1: go on; else the exit code. */
 static int read_options(int argc, char **argv, bench_options *o)
@@ -75,7 +104,8 @@ static int read_options(int argc, char **argv, bench_options *o)
         {"list", no_argument, NULL, OPTION_LIST},           {"json", no_argument, NULL, OPTION_JSON},
         {"out", required_argument, NULL, OPTION_OUT},       {"threads", required_argument, NULL, OPTION_THREADS},
         {"device", required_argument, NULL, OPTION_DEVICE}, {"scenes", required_argument, NULL, OPTION_SCENES},
-        {"help", no_argument, NULL, OPTION_HELP},           {NULL, 0, NULL, 0},
+        {"help", no_argument, NULL, OPTION_HELP},           {"first-frame", required_argument, NULL, OPTION_FIRST},
+        {"quick", no_argument, NULL, OPTION_QUICK},         {NULL, 0, NULL, 0},
     };
     int code = -1;
     opterr = 0;
@@ -86,11 +116,13 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_JSON: o->json = true; break;
         case OPTION_OUT: o->out = optarg; break;
         case OPTION_THREADS: code = read_threads(optarg, &o->threads); break;
-        case OPTION_DEVICE: code = read_device(optarg); break;
+        case OPTION_DEVICE: code = read_device(optarg, &o->device); break;
+        case OPTION_FIRST: o->first_frame = optarg; break;
         case OPTION_SCENES: o->scenes = optarg; break;
+        case OPTION_QUICK: o->quick = true; break;
         case OPTION_HELP: return fputs(usage, stdout) < 0 ? EXIT_WORK : 0;
         case ':': return trouble(EXIT_INPUT, "%s needs a value; see `stet bench --help`", argv[optind - 1]);
-        default: return trouble(EXIT_INPUT, "there is no option %s; see `stet bench --help`", argv[optind - 1]);
+        default: return no_option(argv[optind - 1]);
         }
     }
     for (int i = optind; code < 0 && i < argc; ++i) code = choose(o, argv[i]);
@@ -100,7 +132,7 @@ static int read_options(int argc, char **argv, bench_options *o)
 static int list_benchmarks(void)
 {
     for (int i = 0; i < NBENCH; ++i)
-        if (printf("%-8s %s\n", table[i].name, table[i].doc) < 0) return EXIT_WORK;
+        if (printf("%-10s %s\n", table[i].name, table[i].doc) < 0) return EXIT_WORK;
     return 0;
 }
 
@@ -193,7 +225,7 @@ static int usual_threads(void)
 
 int sti_bench_main(int argc, char **argv)
 {
-    bench_options o = {0};
+    bench_options o = {.device = stet_default_device_def()};
     const char *why;
     char command[1024];
     trouble_begin("stet bench");
@@ -210,6 +242,13 @@ int sti_bench_main(int argc, char **argv)
     if (!b) return trouble(EXIT_WORK, "out of memory");
     b->threads = o.threads ? o.threads : usual_threads();
     b->scenes = o.scenes;
+    b->quick = o.quick;
+    b->device = o.device;
+    if (o.first_frame) {
+        code = bench_first_frame(b, o.first_frame) == STET_OK ? 0 : trouble_last(EXIT_WORK);
+        free(b);
+        return code;
+    }
     code = b->threads ? run_all(&o, b) : trouble_last(EXIT_WORK);
     if (code == 0) code = report(&o, b, command);
     free(b);

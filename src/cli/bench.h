@@ -12,7 +12,7 @@
 
 #include "stet/stet.h"
 
-enum { BENCH_SAMPLES = 15, BENCH_NAME = 96, BENCH_NOTE = 320, BENCH_ROWS = 96 };
+enum { BENCH_SAMPLES = 15, BENCH_NAME = 96, BENCH_NOTE = 320, BENCH_ROWS = 192 };
 
 typedef struct bench_row {
     char name[BENCH_NAME], unit[32], note[BENCH_NOTE];
@@ -24,8 +24,10 @@ typedef struct bench_row {
 } bench_row;
 
 typedef struct bench {
-    int threads;        /* of "all threads" */
-    const char *scenes; /* folder of the shipped scenes */
+    int threads;            /* of "all threads" */
+    stet_device_def device; /* that was asked for; AUTO where none was */
+    const char *scenes;     /* folder of the shipped scenes */
+    bool quick;             /* mechanisms: to see that it runs, not to measure */
     bench_row row[BENCH_ROWS];
     int nrow;
 } bench;
@@ -43,7 +45,13 @@ stet_result bench_pilots(bench *b);
 stet_result bench_tiles(bench *b);
 stet_result bench_sim(bench *b);
 stet_result bench_depth(bench *b);
-stet_result bench_idle(bench *b);
+stet_result bench_mechanisms(bench *b);
+stet_result bench_launches(bench *b); /* parts of mechanisms: what asking costs around launches, */
+stet_result bench_idle(bench *b);     /* a render where nothing moved, */
+stet_result bench_ablation(bench *b); /* what each of them is worth */
+stet_result bench_device(bench *b);   /* of a GPU; without one it adds nothing and says so */
+stet_result bench_teams(bench *b);    /* likewise */
+stet_result bench_start(bench *b);
 stet_result bench_direct(bench *b); /* a part of tiles: what the direct path copies */
 
 /* ---- measuring (bench_measure.c) ---- */
@@ -52,6 +60,8 @@ stet_result bench_direct(bench *b); /* a part of tiles: what the direct path cop
 typedef struct bench_work {
     stet_result (*run)(void *context);
     void *context;
+    stet_result (*finish)(
+        void *context); /* waits for what was started, once a sample and as a part of it; NULL: nothing to wait for */
 } bench_work;
 
 double bench_now(void); /* seconds, monotonic */
@@ -60,6 +70,8 @@ double bench_now(void); /* seconds, monotonic */
  * `least` seconds. seconds [nwork]: a row of samples for each, of one run. They run once before, unmeasured.
  */
 stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
+/* Seconds that a sample takes at least: none where it is only to be seen that all runs. */
+static inline double bench_least(const bench *b, double seconds) { return b->quick ? 0 : seconds; }
 double bench_median(const double *sample, int n);
 /*
  * Multiply-adds a second of one core in single precision, the widest lanes, in units of 1e9 operations (a multiply-add
@@ -74,6 +86,8 @@ void bench_machine(char *out, size_t size);
 /* A row from samples; the name is formatted. LIMIT: too many rows. */
 stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, const char *unit, bool higher,
                       const char *format, ...) __attribute__((format(printf, 7, 8)));
+/* A row in nanoseconds from BENCH_SAMPLES times of one run, which did `each` of what the row is about. */
+stet_result bench_add_ns(bench *b, const double *seconds, double each, bench_row **row, const char *name);
 void bench_goal(bench_row *row, double goal);
 void bench_note(bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints all rows as a table, or as one JSON object to a file. False: it could not be written. */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/face.h"
 #include "model/model.h"
 #include "render/render.h"
 #include "worlds/worlds.h"
@@ -137,9 +138,11 @@ static void close_scene(looking *l)
 static stet_result agreement(const looking *l, const char *scene, double *share)
 {
     int64_t same = 0;
-    const stet_array *depth = l->target.pixels[STI_BUFFER_DEPTH];
+    stet_array *depth = l->target.pixels[STI_BUFFER_DEPTH];
+    void *face;
+    STI_TRY(sti_array_face_read(depth, &face));
     for (int64_t i = 0; i < l->nray; ++i) {
-        double mine = sti_array_get_real(depth, 0, i), theirs = l->depth[i] * l->along[i];
+        double mine = sti_face_get(depth, face, 0, i), theirs = l->depth[i] * l->along[i];
         same += l->depth[i] < 0 ? isinf(mine) : fabs(mine - theirs) <= 1e-4 * theirs;
     }
     *share = (double)same / (double)l->nray;
@@ -157,7 +160,7 @@ static stet_result measure(bench *b, const char *file)
     (void)snprintf(path, sizeof path, "%s/%s", b->scenes, file);
     (void)snprintf(scene, sizeof scene, "%.*s", (int)strcspn(file, "."), file);
     stet_result result = open_scene(&l, path);
-    const bench_work work[] = {{render, &l}, {ask_mujoco, &l}};
+    const bench_work work[] = {{render, &l, NULL}, {ask_mujoco, &l, NULL}};
     if (result == STET_OK) result = bench_in_turns(work, 2, 0.03, seconds);
     if (result == STET_OK) result = agreement(&l, scene, &share);
     for (int s = 0; s < BENCH_SAMPLES && result == STET_OK; ++s) ratio[s] = seconds[1][s] / seconds[0][s];

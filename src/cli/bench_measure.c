@@ -40,6 +40,8 @@ static stet_result repeat(const bench_work *work, int64_t times, double *seconds
         stet_result result = work->run(work->context);
         if (result != STET_OK) return result;
     }
+    stet_result result = work->finish ? work->finish(work->context) : STET_OK;
+    if (result != STET_OK) return result;
     *seconds = bench_now() - start;
     return STET_OK;
 }

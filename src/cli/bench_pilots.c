@@ -49,7 +49,7 @@ stet_result bench_pilots(bench *b)
         double seconds[1][BENCH_SAMPLES];
         result = sti_pilot_create(r.device, (sti_pilot_kind)kind, sizes[kind], &r.pilot);
         if (result != STET_OK) break;
-        result = bench_in_turns(&(bench_work){run, &r}, 1, 0.02, seconds);
+        result = bench_in_turns(&(bench_work){run, &r, NULL}, 1, 0.02, seconds);
         if (result == STET_OK) result = add(b, (sti_pilot_kind)kind, seconds[0]);
         sti_pilot_destroy(&r.pilot);
     }

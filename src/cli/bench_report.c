@@ -30,6 +30,13 @@ stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, co
     return STET_OK;
 }
 
+stet_result bench_add_ns(bench *b, const double *seconds, double each, bench_row **row, const char *name)
+{
+    double ns[BENCH_SAMPLES];
+    for (int s = 0; s < BENCH_SAMPLES; ++s) ns[s] = seconds[s] * 1e9 / each;
+    return bench_add(b, row, ns, BENCH_SAMPLES, "ns", false, "%s", name);
+}
+
 void bench_goal(bench_row *row, double goal)
 {
     row->has_goal = true;

@@ -4,5 +4,6 @@
 
 int run_main(int argc, char **argv);
 int info_main(int argc, char **argv);
+int cache_main(int argc, char **argv);
 
 #endif

@@ -5,6 +5,7 @@
  * Both are first collected as JSON; the text is made from that, so that the two cannot disagree.
  */
 #include "cli/command.h"
+#include "cli/device.h"
 #include "cli/trouble.h"
 #include "stet/stet.h"
 
@@ -36,6 +37,7 @@ static json_t *device_json(const char *isa)
     json_t *o = json_object();
     stet_device *device;
     stet_device_def def = stet_default_device_def();
+    def.type = STET_DEVICE_CPU;
     def.isa = isa;
     bool good = stet_device_create(&def, &device) == STET_OK;
     if (isa) set(o, "isa", json_string(isa));
@@ -61,6 +63,8 @@ static json_t *devices_json(void)
     for (size_t i = 0; i < sizeof isas / sizeof *isas; ++i) json_array_append_new(sets, device_json(isas[i]));
     set(cpu, "instruction_sets", sets);
     set(o, "cpu", cpu);
+    set(o, "cuda", gpu_json(STET_DEVICE_CUDA));
+    set(o, "hip", gpu_json(STET_DEVICE_HIP));
     return o;
 }
 
@@ -79,7 +83,6 @@ static json_t *mechanisms_json(const stet_mechanism_options *options)
 static json_t *missing_json(void)
 {
     json_t *o = json_object();
-    set(o, "gpu", json_string("not in this version: everything runs on the processor"));
     set(o, "native physics", json_string("not in this version: MuJoCo's own steps move the worlds"));
     return o;
 }
@@ -114,6 +117,8 @@ static void print_devices(const json_t *devices)
         printf("%s %s%s", i ? "," : "", text_of(one, "isa"), has ? "" : " (not on this machine)");
     }
     printf("\n");
+    gpu_print("cuda", json_object_get(devices, "cuda"));
+    gpu_print("hip", json_object_get(devices, "hip"));
 }
 
 static void print_machine(const json_t *machine)
@@ -242,6 +247,7 @@ static int read_scene(const char *path, const stet_mechanism_options *options, j
     static const char *const every[] = {"all"};
     if (stet_model_load(path, &model) != STET_OK) return trouble_last(EXIT_INPUT);
     stet_sim_def def = stet_default_sim_def();
+    def.device.type = STET_DEVICE_CPU; /* what is asked is the same on all */
     def.device.threads = 1;
     def.device.mechanisms = *options;
     def.cameras = every;

@@ -13,6 +13,7 @@ static const struct command {
 } commands[] = {
     {"run", "SCENE [options]", "step copies of a scene and render them", run_main},
     {"info", "[SCENE] [--json]", "what this machine and this build have; what a scene holds", info_main},
+    {"cache", "list|clear|verify", "the compiled kernels that are kept on disk", cache_main},
     {"bench", "[NAME...]", "measure how fast it is, and compare", sti_bench_main},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

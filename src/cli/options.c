@@ -1,6 +1,7 @@
 /* One table of options gives the parser, the help and the checks; see options.h. */
 #include "cli/options.h"
 
+#include "cli/device.h"
 #include "cli/trouble.h"
 
 #include <ctype.h>
@@ -87,13 +88,8 @@ static bool read_substeps(run_options *o, const char *text)
 
 static bool read_device(run_options *o, const char *text)
 {
-    if (strcmp(text, "auto") == 0)
-        o->device = STET_DEVICE_AUTO;
-    else if (strcmp(text, "cpu") == 0)
-        o->device = STET_DEVICE_CPU;
-    else
-        return trouble(EXIT_INPUT, "--device %s: there is no such device; use auto or cpu", text), false;
-    return true;
+    if (device_parse(text, &o->device)) return true;
+    return trouble(EXIT_INPUT, "--device %s: there is no such device; there are " DEVICE_NAMES, text), false;
 }
 
 static bool read_physics(run_options *o, const char *text)
@@ -202,6 +198,7 @@ static bool read_path(const char *option, const char *text, const char **out)
 static bool read_save(run_options *o, const char *text) { return read_path("save", text, &o->save); }
 static bool read_resume(run_options *o, const char *text) { return read_path("resume", text, &o->resume); }
 static bool read_out(run_options *o, const char *text) { return read_path("out", text, &o->out); }
+static bool read_trace(run_options *o, const char *text) { return read_path("trace", text, &o->trace); }
 
 static bool read_save_every(run_options *o, const char *text)
 {
@@ -245,6 +242,7 @@ static bool read_disable(run_options *o, const char *text)
 
 static bool read_strict(run_options *o, const char *text) { return (void)text, o->mechanisms.strict = true; }
 static bool read_audit(run_options *o, const char *text) { return (void)text, o->mechanisms.audit = true; }
+static bool read_profile(run_options *o, const char *text) { return (void)text, o->profile = true; }
 static bool read_json(run_options *o, const char *text) { return (void)text, o->json = true; }
 
 static bool read_scene(run_options *o, const char *text)
@@ -265,7 +263,7 @@ static const struct row {
     {"worlds", "N", read_worlds, "copies of the scene (64)"},
     {"frames", "F", read_frames, "pictures of each camera (60)"},
     {"substeps", "S", read_substeps, "time steps of physics a frame (as many as come nearest to 1/50 s)"},
-    {"device", "auto|cpu", read_device, "where it runs (auto)"},
+    {"device", "DEVICE", read_device, "where it runs (auto: a GPU if one can be used, else cpu):\n" DEVICE_NAMES},
     {"physics", "auto|mujoco", read_physics, "what moves the worlds (auto)"},
     {"camera", "NAME,...|all", read_camera, "cameras to look through (the scene's first; a free one if it has none)"},
     {"size", "WxH", read_size, "pixels of each camera's picture (128x128)"},
@@ -284,6 +282,9 @@ static const struct row {
     {"disable", "MECHANISM,...", read_disable, "switch mechanisms off; the results stay the same, bit for bit"},
     {"strict", NULL, read_strict, "a fallback of a mechanism is an error"},
     {"audit", NULL, read_audit, "do all work anyway and compare it with what mechanisms let stand"},
+    {"trace", "FILE", read_trace,
+     "write a timeline of phases, launches, copies and replays, for chrome://tracing and Perfetto"},
+    {"profile", NULL, read_profile, "say how long each kernel took, and copies"},
     {"json", NULL, read_json, "print the summary as one JSON object, and nothing else"},
 };
 enum { ROWS = sizeof rows / sizeof *rows, HELP = 1000 };
@@ -329,6 +330,8 @@ static int check_together(const run_options *o)
         return trouble(EXIT_INPUT, "--record: there is no folder to write to; add --out DIR");
     if (o->save_every && !o->out)
         return trouble(EXIT_INPUT, "--save-every: there is no folder to write to; add --out DIR");
+    if (o->trace && o->save && strcmp(o->trace, o->save) == 0)
+        return trouble(EXIT_INPUT, "--trace %s: --save writes this file too; choose another name", o->trace);
     if (o->save_every && !o->outputs)
         return trouble(EXIT_INPUT, "--save-every: with --output none there are no pictures; leave one of the two out");
     return -1;
@@ -345,6 +348,7 @@ int options_read(int argc, char **argv, run_options *o)
 {
     *o = (run_options){
         .worlds = 64, .frames = 60, .width = 128, .height = 128, .outputs = 1u << STET_OUTPUT_RGB, .noise_scale = 0.3};
+    o->device = stet_default_device_def();
     if (stet_default_mechanism_options(&o->mechanisms) != STET_OK) return trouble_last(EXIT_INPUT);
     struct option table[ROWS + 2] = {{"help", no_argument, NULL, HELP}};
     for (int i = 0; i < ROWS; ++i)

@@ -18,8 +18,8 @@ typedef struct name_list {
 typedef struct run_options {
     const char *scene;
     int64_t worlds, frames, save_every;
-    int substeps; /* 0: as many as come nearest to 1/50 s a frame */
-    stet_device_type device;
+    int substeps;           /* 0: as many as come nearest to 1/50 s a frame */
+    stet_device_def device; /* its type and gpu.index alone */
     stet_physics physics;
     name_list camera, record;
     int width, height;
@@ -27,11 +27,11 @@ typedef struct run_options {
     control_kind control;
     double noise_scale;
     const char *control_path;
-    const char *save, *resume, *out;
+    const char *save, *resume, *out, *trace;
     uint64_t seed;
     int threads; /* 0: one a processor */
     stet_mechanism_options mechanisms;
-    bool json;
+    bool profile, json;
 } run_options;
 
 /*

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/summary.h"
+#include "cli/timeline.h"
 #include "cli/trouble.h"
 
 #include <limits.h>
@@ -48,6 +49,8 @@ static int check_places(const run_options *o)
         return trouble(EXIT_INPUT, "--out %s: files cannot be made there: %s; choose another folder", o->out, why);
     if (o->save && !folder_usable_for(o->save, &why))
         return trouble(EXIT_INPUT, "--save %s: this file cannot be made: %s; choose another place", o->save, why);
+    if (o->trace && !folder_usable_for(o->trace, &why))
+        return trouble(EXIT_INPUT, "--trace %s: this file cannot be made: %s; choose another place", o->trace, why);
     return -1;
 }
 
@@ -55,7 +58,8 @@ static int make_sim(run *r)
 {
     const run_options *o = &r->options;
     stet_sim_def def = stet_default_sim_def();
-    def.device.type = o->device;
+    def.device.type = o->device.type;
+    def.device.gpu.index = o->device.gpu.index;
     def.device.threads = o->threads;
     def.device.mechanisms = o->mechanisms;
     def.nworld = o->worlds;
@@ -168,11 +172,31 @@ static stet_result finish_frame(run *r)
     return STET_OK;
 }
 
+/* What is traced is what is timed: it begins and ends with the counters. */
+static int begin_trace(run *r)
+{
+    stet_trace_def def = stet_default_trace_def();
+    def.events = r->options.trace != NULL;
+    if (!r->options.trace && !r->options.profile) return -1;
+    return stet_trace_begin(stet_sim_device(r->sim), &def) == STET_OK ? -1 : trouble_last(EXIT_WORK);
+}
+
+static int end_trace(run *r)
+{
+    stet_device *device = stet_sim_device(r->sim);
+    if (!stet_trace_is_on(device)) return -1;
+    if (stet_trace_end(device) != STET_OK) return trouble_last(EXIT_WORK);
+    stet_trace_get_stats(device, &r->summary.traced);
+    if (r->options.profile && !profile_take(&r->summary.profile, device))
+        return trouble(EXIT_WORK, "--profile: out of memory for the table; ask for fewer worlds");
+    return -1;
+}
+
 static int all_frames(run *r)
 {
     progress bar;
-    int code = -1;
     stet_device_clear_counters(stet_sim_device(r->sim));
+    int code = begin_trace(r);
     stet_sim_clear_timing(r->sim);
     progress_begin(&bar, !r->options.json, r->options.frames, "frames");
     double begun = progress_now();
@@ -185,7 +209,7 @@ static int all_frames(run *r)
     r->summary.seconds = progress_now() - begun - r->summary.write;
     r->summary.timing = stet_sim_get_timing(r->sim);
     stet_device_counters(stet_sim_device(r->sim), &r->summary.counters);
-    return code;
+    return code < 0 ? end_trace(r) : code;
 }
 
 /* ---- after the last one ---- */
@@ -197,6 +221,15 @@ static int take_hashes(run *r)
         (r->options.outputs && stet_sim_frame_hash(r->sim, r->frame, &r->summary.frame_hash) != STET_OK))
         return trouble_last(EXIT_WORK);
     return -1;
+}
+
+static const char *write_trace(run *r)
+{
+    char title[400];
+    (void)snprintf(title, sizeof title, "stet run %s", r->options.scene);
+    const char *wrong = timeline_write(stet_sim_device(r->sim), title, r->options.trace);
+    if (wrong) return wrong;
+    return file_list_add(&r->summary.files, r->options.trace) ? NULL : "out of memory for the names of files";
 }
 
 static int write_files(run *r)
@@ -213,6 +246,7 @@ static int write_files(run *r)
         else if (!file_list_add(&r->summary.files, o->save))
             wrong = "out of memory for the names of files";
     }
+    if (!wrong && o->trace) wrong = write_trace(r);
     r->summary.write += progress_now() - begun;
     return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
 }
@@ -235,6 +269,7 @@ static int report(run *r)
 static void clean_up(run *r)
 {
     (void)record_close(&r->recorder);
+    profile_free(&r->summary.profile);
     stet_sim_destroy(r->sim);
     stet_model_destroy(r->model);
     control_close(&r->control);

@@ -131,6 +131,15 @@ static void add_lists(const summary *s, json_t *o)
     json_object_set_new(o, "files", files);
 }
 
+static json_t *trace_json(const summary *s)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "file", json_string(s->options->trace));
+    json_object_set_new(o, "events", json_integer(s->traced.events));
+    json_object_set_new(o, "dropped", json_integer(s->traced.dropped));
+    return o;
+}
+
 static json_t *to_json(const summary *s)
 {
     json_t *o = json_object();
@@ -147,10 +156,14 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "phases", phases_json(s));
     json_object_set_new(o, "load_seconds", json_real(s->load));
     json_object_set_new(o, "write_seconds", json_real(s->write));
+    json_object_set_new(o, "launches", json_integer(s->counters.launches));
+    json_object_set_new(o, "bytes_copied", json_integer(s->counters.bytes_copied));
     json_object_set_new(o, "mechanisms", mechanisms_json(s));
     json_object_set_new(o, "faults", faults_json(s));
     json_object_set_new(o, "state_hash", hex(s->state_hash));
     json_object_set_new(o, "frame_hash", s->options->outputs ? hex(s->frame_hash) : json_null());
+    if (s->options->profile) json_object_set_new(o, "profile", profile_json(&s->profile));
+    if (s->options->trace) json_object_set_new(o, "trace", trace_json(s));
     add_lists(s, o);
     return o;
 }
@@ -299,6 +312,13 @@ static void print_files(const summary *s)
         printf("  the mosaics show the first %s worlds: more do not fit into one picture\n", grouped(s->shown));
 }
 
+static void print_trace(const summary *s)
+{
+    printf("  the trace has %s events", grouped(s->traced.events));
+    if (s->traced.dropped) printf("; %s more were dropped, for which it had no room", grouped(s->traced.dropped));
+    printf("\n");
+}
+
 void summary_print(const summary *s)
 {
     print_head(s);
@@ -306,6 +326,8 @@ void summary_print(const summary *s)
     print_phases(s);
     printf("\nwhat was let stand\n");
     for (int k = 0; k < STET_MECH_COUNT; ++k) print_mechanism(s, (stet_mechanism)k);
+    if (s->options->profile) profile_print(&s->profile);
     print_faults(s);
     print_files(s);
+    if (s->options->trace) print_trace(s);
 }

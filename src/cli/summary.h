@@ -4,6 +4,7 @@
 
 #include "cli/folder.h"
 #include "cli/options.h"
+#include "cli/profile.h"
 
 typedef struct summary {
     const run_options *options;
@@ -16,6 +17,8 @@ typedef struct summary {
     double write;      /* seconds: pictures, tensors and the state into files; not part of `seconds` */
     stet_sim_timing timing;
     stet_counters counters;
+    stet_trace_stats traced; /* zero: not traced */
+    profile profile;
     int64_t faults[STET_FAULT_COUNT]; /* worlds that had it */
     uint64_t state_hash, frame_hash;  /* frame_hash: of the last frame; 0 without outputs */
     int64_t shown;                    /* worlds in a mosaic; 0: none was made */

@@ -2,8 +2,9 @@
 
 import json
 import os
+import shutil
 
-from command import folder, stet
+from command import folder, scene, stet
 
 KEYS = {"name", "value", "unit", "better", "goal", "samples", "note"}
 
@@ -34,13 +35,14 @@ def test_list_names_what_there_is():
     done = stet("bench", "--list")
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()]
-    assert names == ["pilots", "tiles", "sim", "depth", "idle"], names
+    assert names[:5] == ["pilots", "tiles", "sim", "depth", "mechanisms"] and len(set(names)) == len(names), names
+    assert {"device", "start"} < set(names), names
 
 
 def test_json_is_one_object_with_its_keys():
     with folder() as at:
         path = os.path.join(at, "out.json")
-        printed = measure("idle", "--json", "--threads", 2, "--out", path)
+        printed = measure("mechanisms", "--quick", "--json", "--threads", 2, "--out", path)
         if printed is None:
             assert not os.path.exists(path)
             return
@@ -48,25 +50,48 @@ def test_json_is_one_object_with_its_keys():
         with open(path, encoding="utf-8") as f:
             assert json.load(f) == result
     assert set(result) == {"machine", "commit", "command", "results"}
-    assert result["command"].startswith("stet bench idle --json --threads 2")
-    assert len({row["name"] for row in result["results"]}) == len(result["results"]) >= 5
+    assert result["command"].startswith("stet bench mechanisms --quick --json --threads 2")
+    assert len({row["name"] for row in result["results"]}) == len(result["results"])
     for row in result["results"]:
         assert set(row) == KEYS and row["better"] in ("higher", "lower") and row["unit"], row
         assert row["samples"] and abs(row["value"] - median(row["samples"])) <= 1e-4 * abs(row["value"]), row
 
 
-def test_nothing_is_done_where_all_stands():
-    printed = measure("idle", "--json")
-    if printed is not None:
-        values = {row["name"]: row["value"] for row in json.loads(printed)["results"]}
-        assert values["idle/launches"] == 0 and values["idle/bytes_copied"] == 0, values
+MECHANISMS = "pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay args".split()
+
+
+def test_every_mechanism_has_its_rows():
+    """The command itself compares the frames of all configurations, and fails where one has other bits."""
+    printed = measure("mechanisms", "--quick", "--json", "--threads", 1)
+    if printed is None:
+        return
+    rows = {row["name"]: row for row in json.loads(printed)["results"]}
+    in_frames = [name for name in MECHANISMS if name != "kernel_cache"]
+    expected = {f"{name}/hit_ns" for name in MECHANISMS}
+    expected |= {"stamp/64_inputs_ns", "idle/render_us", "idle/1024_worlds/render_us"}
+    expected |= {f"graph_replay/{n}_launches/singly_ns" for n in (2, 20)} | {"graph_replay/2_launches/replayed_ns"}
+    expected |= {f"ablation/hand/6/{name}" for name in ("none", "all", "speedup")}
+    expected |= {f"ablation/hand/6/{how}_{name}" for name in in_frames for how in ("only", "without")}
+    assert expected | {"idle/launches", "idle/bytes_copied"} == set(rows), expected ^ set(rows)
+    assert all(len(rows[name]["samples"]) == 15 and min(rows[name]["samples"]) > 0 for name in expected)
+    assert rows["idle/launches"]["value"] == 0 and rows["idle/bytes_copied"]["value"] == 0
 
 
 def test_table_has_the_same_rows():
-    printed = measure("idle")
+    printed = measure("mechanisms", "--quick", "--threads", 1)
     if printed is not None:
-        for name in ("idle/render", "idle/tensor", "idle/host", "idle/launches", "idle/bytes_copied"):
+        for name in ("idle/render_us", "args/hit_ns", "ablation/hand/6/without_frame"):
             assert name in printed, printed
+
+
+def test_a_recording_that_is_not_there_is_named():
+    with folder() as at:
+        shutil.copy(scene("hand.xml"), at)
+        done = stet("bench", "mechanisms", "--quick", "--threads", 1, "--scenes", at)
+        if "instrumented" in done.stderr:
+            return
+        assert done.returncode == 1 and "recordings/hand_xpos.npy" in done.stderr, done
+        assert done.stderr.count("\n") == 1 and done.stdout == "", done
 
 
 def test_bad_input():
@@ -75,13 +100,13 @@ def test_bad_input():
     refused("--threads", "4097", mentions="4096")
     refused("--threads", "2x", mentions="2x")
     refused("--threads", mentions="needs a value")
-    refused("--device", "cuda", mentions="cuda")
+    refused("--device", "gpu", mentions="gpu")
     refused("--frobnicate", mentions="--frobnicate")
-    refused("--out", "/nowhere/at/all.json", "idle", mentions="/nowhere/at/all.json")
+    refused("--out", "/nowhere/at/all.json", "mechanisms", mentions="/nowhere/at/all.json")
 
 
 def test_switched_off_mechanisms_are_refused():
-    refused("idle", mentions="", env={"STET_DISABLE": "frame"})
+    refused("mechanisms", mentions="", env={"STET_DISABLE": "frame"})
 
 
 if __name__ == "__main__":

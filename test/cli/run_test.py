@@ -30,7 +30,7 @@ def test_json():
     }
     for key, value in want.items():
         assert done[key] == value, (key, done[key])
-    assert done["device"].startswith("cpu (") and done["seconds"] > 0
+    assert done["device"].startswith(("cpu (", "cuda:", "hip:")) and done["seconds"] > 0
     assert np.isclose(done["steps_per_second"], 3 * 4 * 2 / done["seconds"], rtol=1e-6)
     assert np.isclose(done["frames_per_second"], 3 * 4 / done["seconds"], rtol=1e-6)
     assert list(done["mechanisms"]) == MECHANISMS
@@ -212,6 +212,12 @@ def test_help_and_info():
     assert {name: row["on"] for name, row in machine["mechanisms"].items()} == {m: m != "tiles" for m in MECHANISMS}
     cpu = machine["devices"]["cpu"]
     assert cpu["available"] and cpu["threads"] >= 1 and cpu["lanes"] in (4, 8, 16)
+    for vendor in ("cuda", "hip"):
+        gpu = machine["devices"][vendor]
+        for part in (gpu["driver"], gpu["compiler"]):
+            assert part["version"] and part["file"] if part["available"] else part["why"], part
+        assert all(device["arch"] and device["memory"] > 0 for device in gpu["devices"])
+        assert bool(gpu["devices"]) == gpu["driver"]["available"]
     hand = json.loads(stet("info", scene("hand.xml"), "--json").stdout)
     assert hand["sizes"]["nu"] == 20 and hand["fields"]["qpos"] == 31 and hand["keyframes"] == ["home"]
     assert [camera["name"] for camera in hand["cameras"]] == ["main", "top", "front"] and hand["own_cameras"]
