@@ -91,7 +91,16 @@ function(stet_test_properties name)
     if(NOT "long" IN_LIST labels)
         list(APPEND labels short)
     endif()
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT 900 ENVIRONMENT "${STET_TEST_ENVIRONMENT}")
+    # A test runs on the same devices everywhere: a GPU of this machine is hidden, unless stet_test_sees_gpu says otherwise.
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT 900
+        ENVIRONMENT "${STET_TEST_ENVIRONMENT};CUDA_VISIBLE_DEVICES=;HIP_VISIBLE_DEVICES=")
+endfunction()
+
+# Tests whose list of devices has this machine's GPU.
+function(stet_test_sees_gpu)
+    foreach(name IN LISTS ARGN)
+        set_property(TEST "${name}" PROPERTY ENVIRONMENT "${STET_TEST_ENVIRONMENT}")
+    endforeach()
 endfunction()
 
 # stet_script_test(<layer>/<noun> [LABELS …]) registers test/<layer>/<noun>_test.py, run by STET_TEST_PYTHON. Its environment holds the

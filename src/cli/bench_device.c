@@ -218,7 +218,7 @@ static stet_result try_teams(bench *b, stet_device *device, const sti_kernel *ke
         bench_row *row;
         result = sti_program_set_team(device, kernel, team[k]);
         if (result == STET_OK) result = bench_in_turns(&work, 1, 0.005, seconds);
-        for (int s = 0; s < BENCH_SAMPLES; ++s) seconds[0][s] *= 1e6;
+        for (int s = 0; result == STET_OK && s < BENCH_SAMPLES; ++s) seconds[0][s] *= 1e6;
         if (result == STET_OK)
             result = bench_add(b, &row, seconds[0], BENCH_SAMPLES, "us", false, "teams/%s/%dx%d", kernel->name,
                                team[k].team, team[k].teams);

@@ -24,7 +24,7 @@ struct stet_sim {
     stet_step *step;
     stet_stage *stage;
     const uint8_t *stepped; /* worlds that the call which is running steps; NULL: all */
-    stet_tiles *tiles; /* NULL: no outputs */
+    stet_tiles *tiles;      /* NULL: no outputs */
     stet_camera *cameras;
     int ncamera;
     int keyframe;

@@ -163,6 +163,67 @@ LFN void tx_stage_words(int conversion, const int *words, int n, int channels, i
     }
 }
 
+/* Element c of a pixel, a word each. conversion and c are constants where this is used. */
+LFN lint tx_element(int conversion, lint v, int c, const int *halves)
+{
+    if (conversion == STI_REALS_HALF) return tx_half(from_bits((sti_bits)v));
+    if (conversion == STI_TO_BYTES) return ishr(v, 8 * c) & isplat(255);
+    if (conversion == STI_BYTES_HALF) return igather(halves, ishr(v, 8 * c) & isplat(255));
+    if (conversion == STI_BYTES_REAL) return (lint)as_bits(tx_unit(ishr(v, 8 * c) & isplat(255)));
+    return v;
+}
+
+/* Four pixels that lie side by side, to 4 * channels words. */
+LFN void tx_stage_four(int conversion, const int *from, int channels, const int *halves, int *word)
+{
+    lint v[4], w[16];
+    wide_load(from, v);
+    for (int k = 0; k < 4; ++k)
+        for (int c = 0; c < channels; ++c) w[k * channels + c] = tx_element(conversion, v[k], c, halves);
+    for (int k = 0; k < channels; ++k) wide_store(word + 4 * k, w + 4 * k);
+}
+
+/* All fours of a chunk; rows, the chunk's place in them and its length are whole fours. */
+LFN void tx_stage_fours(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
+                        const int *halves, int *word)
+{
+    ureal inverse = (ureal)1 / (ureal)width;
+    each (i, n / 4) {
+        int p = skip + 4 * i;
+        tx_stage_four(conversion, words + p + tx_row(p, inverse) * gap, channels, halves, word + 4 * i * channels);
+    }
+}
+
+/* The same with the number of channels a constant, so that a pixel's elements are registers. */
+LFN void tx_stage_channels(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
+                           const int *halves, int *word)
+{
+    if (channels == 1)
+        tx_stage_fours(conversion, words, n, 1, skip, width, gap, halves, word);
+    else if (channels == 2)
+        tx_stage_fours(conversion, words, n, 2, skip, width, gap, halves, word);
+    else if (channels == 3)
+        tx_stage_fours(conversion, words, n, 3, skip, width, gap, halves, word);
+    else
+        tx_stage_fours(conversion, words, n, 4, skip, width, gap, halves, word);
+}
+
+/* n pixels of one number each, by fours. */
+LFN void tx_stage_wide(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
+                       const int *halves, int *word)
+{
+    if (conversion == STI_TO_BYTES)
+        tx_stage_channels(STI_TO_BYTES, words, n, channels, skip, width, gap, halves, word);
+    else if (conversion == STI_BYTES_HALF)
+        tx_stage_channels(STI_BYTES_HALF, words, n, channels, skip, width, gap, halves, word);
+    else if (conversion == STI_BYTES_REAL)
+        tx_stage_channels(STI_BYTES_REAL, words, n, channels, skip, width, gap, halves, word);
+    else if (conversion == STI_REALS_HALF)
+        tx_stage_fours(STI_REALS_HALF, words, n, 1, skip, width, gap, halves, word);
+    else
+        tx_stage_fours(STI_TO_WORDS, words, n, 1, skip, width, gap, halves, word);
+}
+
 LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, int channels, int skip, int width,
                         int gap, int *word)
 {
@@ -176,11 +237,11 @@ LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, i
 
 /*
  * A band of npixel pixels to `to`, which is dense and aligned to 16 bytes or not. Its first row begins `skip` pixels before it; rows have `width`
- * pixels and `gap` others between. words or reals (`stride` a pixel) point to the first pixel of that row. `word` is memory of the block for TX_ROOM, `halves`
- * for 256: the 256 values that a byte becomes.
+ * pixels and `gap` others between. words or reals (`stride` a pixel) point to the first pixel of that row.  fours: rows and their ends, and where the source begins, are
+ * whole fours of pixels. `word` is memory of the block for TX_ROOM, `halves` for 256: the 256 values that a byte becomes.
  */
-LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int aligned, int npixel,
-                    int channels, int skip, int width, int gap, int *halves, int *word)
+LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int aligned, int fours,
+                    int npixel, int channels, int skip, int width, int gap, int *halves, int *word)
 {
     int elements = tx_elements(conversion, channels), bytes = tx_bytes_of(conversion);
     if (conversion == STI_BYTES_HALF) {
@@ -189,11 +250,13 @@ LFN void tx_convert(int conversion, const int *words, const ureal *reals, int st
     }
     for (int first = 0; first < npixel; first += TX_CHUNK) {
         int n = nmin(TX_CHUNK, npixel - first);
+        const int *numbers = reals ? (const int *)reals : words;
         if (reals && (stride > 1 || STET_DOUBLE))
             tx_stage_reals(conversion, reals, stride, n, channels, skip + first, width, gap, word);
+        else if (fours && n % 4 == 0)
+            tx_stage_wide(conversion, numbers, n, channels, skip + first, width, gap, halves, word);
         else
-            tx_stage_words(conversion, reals ? (const int *)reals : words, n, channels, skip + first, width, gap,
-                           halves, word);
+            tx_stage_words(conversion, numbers, n, channels, skip + first, width, gap, halves, word);
         sync();
         tx_store(word, to + (i64)first * elements * bytes, n * elements, bytes, aligned);
         sync();

@@ -87,8 +87,8 @@ static stet_result create_tables(stet_device *device, int64_t nworld, int64_t nc
     STI_TRY(STI_ARRAY(device, "places of tile jobs", STET_I64, false, &x->place, ncopy * STI_PLACE_COLUMNS));
     STI_TRY(STI_ARRAY(device, "worlds of tile jobs", STET_INT, false, &x->list, nworld));
     STI_TRY(STI_ARRAY(device, "origin of places", STET_U8, false, &x->base, BASE_BYTES));
-    stet_array *const made[] = {x->job, x->place, x->list, x->base};
-    for (size_t i = 0; i < sizeof made / sizeof *made; ++i) sti_array_held_by(made[i], STET_MECH_tiles);
+    stet_array *const made[4] = {x->job, x->place, x->list, x->base};
+    for (int i = 0; i < 4; ++i) sti_array_held_by(made[i], STET_MECH_tiles);
     STI_TRY(sti_alloc(&x->job_host, job, "tile jobs"));
     STI_TRY(sti_alloc(&x->job_next, job, "tile jobs"));
     STI_TRY(sti_alloc(&x->place_host, place, "places of tile jobs"));

@@ -87,8 +87,7 @@ static void launched_over_items(void **state)
         stet_arg args[] = {stet_arg_array(p.x), stet_arg_array(out), stet_arg_int(ITEMS), stet_arg_int(ITEMS)};
         OK(stet_kernel_launch(k, WORLDS, args, 4));
         for (int w = 0; w < WORLDS; ++w)
-            for (int i = 0; i < ITEMS; ++i)
-                assert_true(reals_get(out, 0, (int64_t)w * ITEMS + i) == 2 * (10 * w + i));
+            for (int i = 0; i < ITEMS; ++i) assert_true(reals_get(out, 0, (int64_t)w * ITEMS + i) == 2 * (10 * w + i));
         stet_array_destroy(out);
         close_pair(p);
         stet_kernel_destroy(k);

@@ -36,8 +36,7 @@ static void check_world(const rig *r, int64_t w, mjData *plain)
         if (sti_field_writer[f] == STI_WRITER_POSES) continue;
         const stet_array *array = r->worlds->field[f];
         const double *exact = sti_field_exact(plain, (sti_field)f);
-        for (int64_t i = 0; i < array->nitem; ++i)
-            assert_true(reals_get(array, w, i) == (double)(float)exact[i]);
+        for (int64_t i = 0; i < array->nitem; ++i) assert_true(reals_get(array, w, i) == (double)(float)exact[i]);
     }
 }
 

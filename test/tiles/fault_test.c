@@ -119,6 +119,7 @@ static stet_result whole_life(void)
 {
     scene s = {0};
     stet_device_def device_def = stet_default_device_def();
+    device_def.type = STET_DEVICE_CPU; /* allocations of the host are the subject */
     device_def.threads = 1;
     STI_TRY(stet_device_create(&device_def, &s.device));
     painter_init(&s.painter, s.device, NWORLD, NCAMERA, sizes);

@@ -35,9 +35,10 @@ static void note_file(sti_library *out, const char *name)
     (void)snprintf(out->file, sizeof out->file, "%s", known ? map->l_name : name);
 }
 
+/* Vendors' libraries are not made for being unloaded: their threads and memory stay, so their code stays too. */
 static bool try_file(search *s, const char *path)
 {
-    s->out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    s->out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (s->out->handle) note_file(s->out, path);
     return s->out->handle != NULL;
 }

@@ -131,10 +131,10 @@ static stet_result make(sti_springs *s)
         int64_t nitem;
         fill_item *item;
     } rows[] = {
-        {&s->pos, "pos", 3 * MASSES, start_pos},    {&s->vel, "vel", 3 * MASSES, NULL},
-        {&s->force, "force", 3 * MASSES, NULL},     {&s->way, "way", 3 * (int64_t)s->nspring, NULL},
-        {&s->length, "length", s->nspring, NULL},   {&s->rate, "rate", s->nspring, NULL},
-        {&s->tension, "tension", s->nspring, NULL}, {&s->stiffness, "stiffness", 1, start_stiffness},
+        {&s->pos, "pos", (int64_t)3 * MASSES, start_pos}, {&s->vel, "vel", (int64_t)3 * MASSES, NULL},
+        {&s->force, "force", (int64_t)3 * MASSES, NULL},  {&s->way, "way", 3 * (int64_t)s->nspring, NULL},
+        {&s->length, "length", s->nspring, NULL},         {&s->rate, "rate", s->nspring, NULL},
+        {&s->tension, "tension", s->nspring, NULL},       {&s->stiffness, "stiffness", 1, start_stiffness},
         {&s->damping, "damping", 1, start_damping},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
@@ -154,9 +154,10 @@ stet_result sti_springs_create(stet_device *device, int64_t nworld, sti_springs 
 
 void sti_springs_destroy(sti_springs *s)
 {
-    stet_array *all[] = {s->pos,       s->vel,     s->force,  s->way,  s->length, s->rate, s->tension,
-                         s->stiffness, s->damping, s->spring, s->rest, s->first,  s->end};
-    for (size_t k = 0; k < sizeof all / sizeof *all; ++k) stet_array_destroy(all[k]);
+    enum { ARRAYS = 13 };
+    stet_array *all[ARRAYS] = {s->pos,       s->vel,     s->force,  s->way,  s->length, s->rate, s->tension,
+                               s->stiffness, s->damping, s->spring, s->rest, s->first,  s->end};
+    for (int k = 0; k < ARRAYS; ++k) stet_array_destroy(all[k]);
     *s = (sti_springs){0};
 }
 
