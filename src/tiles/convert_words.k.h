@@ -10,8 +10,9 @@
 #include "tiles/conversion.h"
 #include "tiles/half.k.h"
 
+#define TX_FOURS 4             /* loads of four pixels of a thread under way, and */
 #define TX_AHEAD 8             /* loads of a thread under way */
-#define TX_CHUNK 1024          /* pixels taken at a time */
+#define TX_CHUNK 768           /* pixels taken at a time */
 #define TX_ROOM (TX_CHUNK * 4) /* their elements, at most 4 each */
 #define TX_REAL_WORDS (STET_DOUBLE ? 2 : 1)
 
@@ -173,24 +174,40 @@ LFN lint tx_element(int conversion, lint v, int c, const int *halves)
     return v;
 }
 
-/* Four pixels that lie side by side, to 4 * channels words. */
-LFN void tx_stage_four(int conversion, const int *from, int channels, const int *halves, int *word)
+/* Four pixels' elements, packed: as many words as a pixel has bytes. */
+LFN void tx_pack_pixels(int conversion, const lint *pixel, int channels, const int *halves, int *word)
 {
-    lint v[4], w[16];
-    wide_load(from, v);
+    lint w[16];
+    int bytes = tx_bytes_of(conversion);
     for (int k = 0; k < 4; ++k)
-        for (int c = 0; c < channels; ++c) w[k * channels + c] = tx_element(conversion, v[k], c, halves);
-    for (int k = 0; k < channels; ++k) wide_store(word + 4 * k, w + 4 * k);
+        for (int c = 0; c < channels; ++c) w[k * channels + c] = tx_element(conversion, pixel[k], c, halves);
+    for (int k = 0; k < channels; ++k) {
+        if (bytes == 4) {
+            wide_store(word + 4 * k, w + 4 * k);
+        } else if (bytes == 2) {
+            istore(word + 2 * k, tx_pack_two(w[4 * k], w[4 * k + 1]));
+            istore(word + 2 * k + 1, tx_pack_two(w[4 * k + 2], w[4 * k + 3]));
+        } else {
+            istore(word + k, tx_pack_four(w + 4 * k));
+        }
+    }
 }
 
-/* All fours of a chunk; rows, the chunk's place in them and its length are whole fours. */
+/* All fours of a chunk, TX_FOURS under way at a time; rows, the chunk's place in them and its length are whole fours. */
 LFN void tx_stage_fours(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
                         const int *halves, int *word)
 {
+    int part = (n / 4 + TX_FOURS - 1) / TX_FOURS, size = channels * tx_bytes_of(conversion);
     ureal inverse = (ureal)1 / (ureal)width;
-    each (i, n / 4) {
-        int p = skip + 4 * i;
-        tx_stage_four(conversion, words + p + tx_row(p, inverse) * gap, channels, halves, word + 4 * i * channels);
+    each (i, part) {
+        lint v[4 * TX_FOURS];
+        for (int k = 0; k < TX_FOURS; ++k) {
+            int p = skip + 4 * nmin(i + k * part, n / 4 - 1);
+            wide_load(words + p + tx_row(p, inverse) * gap, v + 4 * k);
+        }
+        for (int k = 0; k < TX_FOURS; ++k)
+            if (i + k * part < n / 4)
+                tx_pack_pixels(conversion, v + 4 * k, channels, halves, word + (i + k * part) * size);
     }
 }
 
@@ -220,6 +237,8 @@ LFN void tx_stage_wide(int conversion, const int *words, int n, int channels, in
         tx_stage_channels(STI_BYTES_REAL, words, n, channels, skip, width, gap, halves, word);
     else if (conversion == STI_REALS_HALF)
         tx_stage_fours(STI_REALS_HALF, words, n, 1, skip, width, gap, halves, word);
+    else if (conversion == STI_INT_BYTE)
+        tx_stage_fours(STI_INT_BYTE, words, n, 1, skip, width, gap, halves, word);
     else
         tx_stage_fours(STI_TO_WORDS, words, n, 1, skip, width, gap, halves, word);
 }
@@ -236,6 +255,30 @@ LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, i
 }
 
 /*
+ * A band as in tx_convert, where pixels are one number each, rows, their ends and the source's beginning are whole fours of pixels, and `to` is
+ * aligned: packed in registers, so that as many pixels as fit are taken at a time.
+ */
+LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, int channels, int skip, int width,
+                          int gap, const int *halves, int *word)
+{
+    int size = tx_size(conversion, channels), chunk = 4 * TX_ROOM / size / 64 * 64;
+    for (int first = 0; first < npixel; first += chunk) {
+        int n = nmin(chunk, npixel - first), nword = n / 4 * size, wide = nword / 4;
+        int *dense = (int *)(to + (i64)first * size);
+        tx_stage_wide(conversion, words, n, channels, skip + first, width, gap, halves, word);
+        sync();
+        items(p, wide)
+        {
+            lint v[4];
+            wide_load(word + 4 * p, v);
+            wide_store(dense + 4 * p, v);
+        }
+        each (i, nword - 4 * wide) dense[4 * wide + i] = word[4 * wide + i];
+        sync();
+    }
+}
+
+/*
  * A band of npixel pixels to `to`, which is dense and aligned to 16 bytes or not. Its first row begins `skip` pixels before it; rows have `width`
  * pixels and `gap` others between. words or reals (`stride` a pixel) point to the first pixel of that row.  fours: rows and their ends, and where the source begins, are
  * whole fours of pixels. `word` is memory of the block for TX_ROOM, `halves` for 256: the 256 values that a byte becomes.
@@ -248,15 +291,18 @@ LFN void tx_convert(int conversion, const int *words, const ureal *reals, int st
         each (i, 256) istore(halves + i, tx_half(tx_unit(isplat(i))));
         sync();
     }
+    if (fours && aligned) {
+        tx_convert_fours(conversion, reals ? (const int *)reals : words, to, npixel, channels, skip, width, gap, halves,
+                         word);
+        return;
+    }
     for (int first = 0; first < npixel; first += TX_CHUNK) {
         int n = nmin(TX_CHUNK, npixel - first);
-        const int *numbers = reals ? (const int *)reals : words;
         if (reals && (stride > 1 || STET_DOUBLE))
             tx_stage_reals(conversion, reals, stride, n, channels, skip + first, width, gap, word);
-        else if (fours && n % 4 == 0)
-            tx_stage_wide(conversion, numbers, n, channels, skip + first, width, gap, halves, word);
         else
-            tx_stage_words(conversion, numbers, n, channels, skip + first, width, gap, halves, word);
+            tx_stage_words(conversion, reals ? (const int *)reals : words, n, channels, skip + first, width, gap,
+                           halves, word);
         sync();
         tx_store(word, to + (i64)first * elements * bytes, n * elements, bytes, aligned);
         sync();

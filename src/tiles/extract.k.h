@@ -163,7 +163,7 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     shared(int, word, TX_ROOM);
     shared(int, halves, 256);
     int aligned = ((to + (i64)begin * size) & (4 * STET_WIDE - 1)) == 0;
-    int fours = !STET_DOUBLE && conversion != STI_INT_LONG &&
+    int fours = !STET_DOUBLE && conversion != STI_INT_LONG && stride == 1 &&
                 ((width | pitch[tile] | begin | (int)first[tile]) & (STET_WIDE - 1)) == 0;
     tx_convert(conversion, from, real_from, stride, dense, aligned, fours, end - begin, channels, begin - y * width,
                width, pitch[tile] - width, halves, word);
