@@ -204,6 +204,8 @@ static int report(const bench_options *o, const bench *b, const char *command)
 {
     char machine[256];
     bench_machine(machine, sizeof machine);
+    size_t used = strlen(machine);
+    if (*b->gpu) (void)snprintf(machine + used, sizeof machine - used, "; %s", b->gpu);
     if (o->out && !bench_write_json(b, machine, command, o->out))
         return trouble(EXIT_WORK, "--out %s: the file could not be written", o->out);
     if (o->json) return bench_write_json(b, machine, command, NULL) ? 0 : EXIT_WORK;

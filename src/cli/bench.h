@@ -26,6 +26,7 @@ typedef struct bench_row {
 typedef struct bench {
     int threads;            /* of "all threads" */
     stet_device_def device; /* that was asked for; AUTO where none was */
+    char gpu[96];           /* name of the GPU that was measured; "": none was */
     const char *scenes;     /* folder of the shipped scenes */
     bool quick;             /* mechanisms: to see that it runs, not to measure */
     bench_row row[BENCH_ROWS];

@@ -266,10 +266,13 @@ static stet_result teams_of_newton(bench *b, stet_device *device)
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 /* The GPU that was asked for, or NULL where there is none, which is said. */
-static stet_result open_gpu(const bench *b, const char *what, stet_device **out)
+static stet_result open_gpu(bench *b, const char *what, stet_device **out)
 {
     STI_TRY(stet_device_create(&b->device, out));
-    if (sti_device_is_gpu(*out)) return STET_OK;
+    if (sti_device_is_gpu(*out)) {
+        (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_name(*out));
+        return STET_OK;
+    }
     (void)fprintf(stderr, "stet bench: %s: no GPU is here, or none was asked for (%s); nothing was measured\n", what,
                   stet_device_name(*out));
     stet_device_destroy(*out);

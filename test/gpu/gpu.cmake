@@ -1,8 +1,9 @@
 # Whole runs on every device that runs kernels, the driver doubles and this machine's GPU among them.
 stet_test(gpu/golden)
 stet_test(gpu/scenes)
+stet_test(gpu/large)
 stet_test_doubles(gpu/golden gpu/scenes)
-stet_test_sees_gpu(gpu/golden gpu/scenes)
+stet_test_sees_gpu(gpu/golden gpu/scenes gpu/large)
 
 # A little of everything, for the GPU's sanitizers (tools/test_gpu.sh); here over the doubles, so that the program itself is tested.
 add_executable(gpu_small "${CMAKE_CURRENT_LIST_DIR}/small.c")
