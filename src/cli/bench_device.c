@@ -206,11 +206,11 @@ static stet_result measure_newton(bench *b, stet_device *device)
 
 /* ---- sizes of teams ---------------------------------------------------------------------------------------------- */
 
-extern const sti_kernel sti_k_extract, sti_k_forward, sti_k_newton;
+extern const sti_kernel sti_k_render, sti_k_extract, sti_k_forward, sti_k_newton;
 
 /* Times of work whose kernel runs with teams of several sizes: what teams.inl is made from. */
-static stet_result try_teams(bench *b, stet_device *device, const sti_kernel *kernel, const sti_team *team, int n,
-                             bench_work work)
+static stet_result try_teams(bench *b, stet_device *device, const sti_kernel *kernel, const char *name,
+                             const sti_team *team, int n, bench_work work)
 {
     stet_result result = STET_OK;
     for (int k = 0; k < n && result == STET_OK; ++k) {
@@ -220,8 +220,8 @@ static stet_result try_teams(bench *b, stet_device *device, const sti_kernel *ke
         if (result == STET_OK) result = bench_in_turns(&work, 1, 0.005, seconds);
         for (int s = 0; result == STET_OK && s < BENCH_SAMPLES; ++s) seconds[0][s] *= 1e6;
         if (result == STET_OK)
-            result = bench_add(b, &row, seconds[0], BENCH_SAMPLES, "us", false, "teams/%s/%dx%d", kernel->name,
-                               team[k].team, team[k].teams);
+            result = bench_add(b, &row, seconds[0], BENCH_SAMPLES, "us", false, "teams/%s/%dx%d", name, team[k].team,
+                               team[k].teams);
     }
     (void)sti_program_set_team(device, kernel, (sti_team){0, 0});
     return result;
@@ -235,8 +235,8 @@ static stet_result teams_of_extraction(bench *b, stet_device *device)
         bench_copies c = {.nworld = 1225, .size = {120, 120}};
         result = bench_copies_open(&c, device, &bench_variants[k == 0 ? 0 : 3]);
         if (result == STET_OK)
-            result =
-                try_teams(b, device, &sti_k_extract, team, 4, (bench_work){bench_copies_extract, &c, finish_copies});
+            result = try_teams(b, device, &sti_k_extract, k == 0 ? "k_extract/rgba8" : "k_extract/rgb32f", team, 4,
+                               (bench_work){bench_copies_extract, &c, finish_copies});
         bench_copies_close(&c);
     }
     return result;
@@ -248,8 +248,36 @@ static stet_result teams_of_hierarchy(bench *b, stet_device *device)
     forest f = {0};
     stet_result result = plant(&f, device);
     if (result == STET_OK)
-        result = try_teams(b, device, &sti_k_forward, team, 6, (bench_work){flush_all, &f, finish_forest});
+        result = try_teams(b, device, &sti_k_forward, "k_forward", team, 6, (bench_work){flush_all, &f, finish_forest});
     fell(&f);
+    return result;
+}
+
+static stet_result draw(void *context) { return stet_sim_render(context, NULL); }
+
+static stet_result finish_drawing(void *context) { return wait_for(stet_sim_device(context)); }
+
+/* Colours and depths of 1024 hands; with `frame` switched off each asking draws. */
+static stet_result teams_of_renderer(bench *b)
+{
+    static const sti_team team[] = {{32, 1}, {64, 1}, {128, 1}, {256, 1}};
+    char path[512];
+    stet_model *model;
+    stet_sim *sim = NULL;
+    stet_sim_def def = stet_default_sim_def();
+    (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
+    def.device = b->device;
+    def.device.mechanisms.disabled = 1u << STET_MECH_frame;
+    def.nworld = 1024;
+    def.width = def.height = 64;
+    def.outputs = 1u << STET_OUTPUT_RGBA | 1u << STET_OUTPUT_DEPTH;
+    STI_TRY(stet_model_load(path, &model));
+    stet_result result = stet_sim_create(model, &def, &sim);
+    stet_model_destroy(model);
+    if (result == STET_OK)
+        result = try_teams(b, stet_sim_device(sim), &sti_k_render, "k_render", team, 4,
+                           (bench_work){draw, sim, finish_drawing});
+    stet_sim_destroy(sim);
     return result;
 }
 
@@ -258,7 +286,8 @@ static stet_result teams_of_newton(bench *b, stet_device *device)
     static const sti_team team[] = {{16, 2}, {32, 1}, {64, 1}, {96, 1}};
     newton n = {.device = device};
     STI_TRY(sti_pilot_create(device, STI_PILOT_NEWTON, 8192, &n.pilot));
-    stet_result result = try_teams(b, device, &sti_k_newton, team, 4, (bench_work){run_newton, &n, finish_newton});
+    stet_result result =
+        try_teams(b, device, &sti_k_newton, "k_newton", team, 4, (bench_work){run_newton, &n, finish_newton});
     sti_pilot_destroy(&n.pilot);
     return result;
 }
@@ -300,6 +329,7 @@ stet_result bench_teams(bench *b)
     stet_result result = teams_of_extraction(b, device);
     if (result == STET_OK) result = teams_of_hierarchy(b, device);
     if (result == STET_OK) result = teams_of_newton(b, device);
+    if (result == STET_OK) result = teams_of_renderer(b);
     stet_device_destroy(device);
     return result;
 }

@@ -12,7 +12,10 @@ TEAM(k_newton, "", 32, 1)
 TEAM(k_pilot_rays, "", 256, 1)
 /* 9.0 ns a world of 64 prims at 8192 worlds on an H200 (32 threads, 4 teams: 9.3). */
 TEAM(k_pilot_level, "", 64, 1)
-/* 128 threads: 40 us for 1225 tiles of 120 x 120, 93 us with a conversion to floats, on an H200 (256: 41 and 99; 64: 48 and 103). */
+/* 39 us for 1225 tiles of 120 x 120, 84 us with a conversion to floats, on an H200 (64 threads: 49 and 86; 256: 42 and 100). */
 TEAM(k_extract, "", 128, 1)
+/* 50 us for 8192 worlds of 128 prims on an H200 (32 threads, 4 teams: 51; 256: 59). */
 TEAM(k_forward, "", 64, 1)
+/* 923 us for colours and depths of 1024 hands, 64 x 64, on an H200 (32 threads: 1089; 64: 965; 256: 1036). */
+TEAM(k_render, "", 128, 1)
 #undef TEAM
