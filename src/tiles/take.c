@@ -123,7 +123,10 @@ static stet_result take_singly(stet_tiles *t, sti_place *p)
     return STET_OK;
 }
 
-/* Everything of a place, all worlds, direct requests too. */
+/*
+ * Everything of a place, all worlds, direct requests too: one after the other, since a direct one writes (what is there already) where others
+ * read.
+ */
 static stet_result take_all(void *context)
 {
     taking *x = context;
@@ -131,7 +134,8 @@ static stet_result take_all(void *context)
     int64_t bytes;
     int n;
     STI_TRY(collect(x->t, x->place, true, &n));
-    return sti_extract(&x->t->extractor, &source, x->t->copies, n, NULL, 0, &bytes);
+    for (int k = 0; k < n; ++k) STI_TRY(sti_extract(&x->t->extractor, &source, x->t->copies + k, 1, NULL, 0, &bytes));
+    return STET_OK;
 }
 
 /* The memory that take_all writes. */
