@@ -58,24 +58,27 @@ LFN void tx_put_real(int *word, real x)
 #endif
 }
 
-/* One pixel of one number (a colour, an int, a real's bits) as words. */
+/* Element c of a pixel of one number (a colour, an int, a real's bits), where it is one word. */
+LFN lint tx_element(int conversion, lint v, int c, const int *halves)
+{
+    if (conversion == STI_REALS_HALF) return tx_half(from_bits((sti_bits)v));
+    if (conversion == STI_TO_BYTES) return ishr(v, 8 * c) & isplat(255);
+    if (conversion == STI_BYTES_HALF) return igather(halves, ishr(v, 8 * c) & isplat(255));
+    if (conversion == STI_BYTES_REAL) return (lint)as_bits(tx_unit(ishr(v, 8 * c) & isplat(255)));
+    return v;
+}
+
+/* One such pixel as words. */
 LFN void tx_stage_word(int conversion, lint v, int channels, const int *halves, int *word)
 {
-    if (conversion == STI_TO_WORDS || conversion == STI_INT_BYTE || conversion == STI_PICK_REALS ||
-        conversion == STI_TO_REALS) {
-        istore(word, v);
-    } else if (conversion == STI_INT_LONG) {
+    if (conversion == STI_INT_LONG) {
         istore(word, v);
         istore(word + 1, ilt(v, isplat(0)));
-    } else if (conversion == STI_TO_BYTES) {
-        for (int c = 0; c < 4; ++c)
-            if (c < channels) istore(word + c, ishr(v, 8 * c) & isplat(255));
-    } else if (conversion == STI_BYTES_HALF) {
-        for (int c = 0; c < 4; ++c)
-            if (c < channels) istore(word + c, igather(halves, ishr(v, 8 * c) & isplat(255)));
+    } else if (conversion == STI_BYTES_REAL) {
+        for (int c = 0; c < channels; ++c) tx_put_real(word + c * TX_REAL_WORDS, tx_unit(ishr(v, 8 * c) & isplat(255)));
     } else {
-        for (int c = 0; c < 4; ++c)
-            if (c < channels) tx_put_real(word + c * TX_REAL_WORDS, tx_unit(ishr(v, 8 * c) & isplat(255)));
+        for (int c = 0; c < tx_elements(conversion, channels); ++c)
+            istore(word + c, tx_element(conversion, v, c, halves));
     }
 }
 
@@ -154,24 +157,8 @@ LFN void tx_stage_words(int conversion, const int *words, int n, int channels, i
             v[k] = iload(words + p + tx_row(p, inverse) * gap);
         }
         for (int k = 0; k < TX_AHEAD; ++k)
-            if (i + k * part < n) {
-                int *to = word + (i + k * part) * elements;
-                if (conversion == STI_REALS_HALF)
-                    istore(to, tx_half(from_bits((sti_bits)v[k])));
-                else
-                    tx_stage_word(conversion, v[k], channels, halves, to);
-            }
+            if (i + k * part < n) tx_stage_word(conversion, v[k], channels, halves, word + (i + k * part) * elements);
     }
-}
-
-/* Element c of a pixel, a word each. conversion and c are constants where this is used. */
-LFN lint tx_element(int conversion, lint v, int c, const int *halves)
-{
-    if (conversion == STI_REALS_HALF) return tx_half(from_bits((sti_bits)v));
-    if (conversion == STI_TO_BYTES) return ishr(v, 8 * c) & isplat(255);
-    if (conversion == STI_BYTES_HALF) return igather(halves, ishr(v, 8 * c) & isplat(255));
-    if (conversion == STI_BYTES_REAL) return (lint)as_bits(tx_unit(ishr(v, 8 * c) & isplat(255)));
-    return v;
 }
 
 /* Four pixels' elements, packed: as many words as a pixel has bytes. */
