@@ -65,6 +65,10 @@ typedef struct bench_work {
         void *context); /* waits for what was started, once a sample and as a part of it; NULL: nothing to wait for */
 } bench_work;
 
+/* A new folder for compiled kernels in /tmp, and its end with all that the cache keeps in it. */
+enum { BENCH_FOLDER = 32 };
+stet_result bench_make_folder(char folder[BENCH_FOLDER]);
+void bench_remove_folder(const char *folder);
 double bench_now(void); /* seconds, monotonic */
 /*
  * Measures pieces of work in turns: BENCH_SAMPLES rounds of A, B, …, each repeated until a sample takes at least

@@ -4,14 +4,12 @@
 #include "cli/bench.h"
 
 #include "base/error.h"
-#include "kernel/cache.h"
 #include "kernel/record.h"
 #include "stet/kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 extern const sti_kernel sti_k_grow;
 
@@ -192,9 +190,9 @@ static stet_result measure_warm(bench *b, caching *c)
 static stet_result measure_cache(bench *b)
 {
     caching c = {.def = stet_default_kernel_def()};
-    char folder[] = "/tmp/stet-bench-XXXXXX";
+    char folder[BENCH_FOLDER];
     stet_device_def def = stet_default_device_def();
-    if (!mkdtemp(folder)) return sti_error(STET_IO, "bench mechanisms: no folder can be made in /tmp");
+    STI_TRY(bench_make_folder(folder));
     c.def.source =
         "#include <stet/lang.h>\nworld_kernel void k_twice(real *x, int n) { each (i, n) put(x, i, x[i] + x[i]); }\n";
     c.def.cache_folder = folder;
@@ -202,13 +200,7 @@ static stet_result measure_cache(bench *b)
     if (result == STET_OK) result = ask_kernel(&c);
     if (result == STET_OK) result = measure_warm(b, &c);
     stet_device_destroy(c.device);
-    sti_cache cache;
-    if (sti_cache_open(folder, 0, true, &cache) == STET_OK) {
-        int64_t removed;
-        (void)sti_cache_clear(&cache, &removed);
-        sti_cache_close(&cache);
-    }
-    (void)rmdir(folder);
+    bench_remove_folder(folder);
     return result;
 }
 

@@ -1,16 +1,40 @@
 /* Clocks, samples in turns, and what the machine is; see bench.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mkdtemp */
+#endif
 #include "cli/bench.h"
 
 #include "device/isa.h"
+#include "kernel/cache.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+stet_result bench_make_folder(char folder[BENCH_FOLDER])
+{
+    (void)snprintf(folder, BENCH_FOLDER, "/tmp/stet-bench-XXXXXX");
+    if (mkdtemp(folder)) return STET_OK;
+    return sti_error(STET_IO, "bench: no folder can be made in /tmp: %s", strerror(errno));
+}
+
+void bench_remove_folder(const char *folder)
+{
+    sti_cache cache;
+    if (sti_cache_open(folder, 0, true, &cache) == STET_OK) {
+        int64_t removed;
+        (void)sti_cache_clear(&cache, &removed);
+        sti_cache_close(&cache);
+    }
+    (void)rmdir(folder);
+}
 
 double bench_now(void)
 {

@@ -3,20 +3,19 @@
  * before filled. Making the first device (a GPU's driver sets itself up) is timed apart.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* mkdtemp, realpath */
+#define _GNU_SOURCE /* realpath */
 #endif
 #include "cli/bench_start.h"
 
 #include "base/error.h"
+#include "cli/device.h"
 #include "kernel/program.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WORLDS = 64, COLD = 5 };
 
@@ -67,32 +66,17 @@ stet_result bench_first_frame(const bench *b, const char *folder)
 /* Times of one new process, whose kernels are in `folder`. */
 static stet_result start_one(const bench *b, char *folder, double *context, double *frame)
 {
-    static const char *const kinds[] = {"auto", "cpu", "null", "cuda", "hip"}; /* in the order of stet_device_type */
-    bool numbered = b->device.type == STET_DEVICE_CUDA || b->device.type == STET_DEVICE_HIP;
     char device[32], scenes[PATH_MAX];
     int status = 0;
     sti_buffer input = {0}, said = {0};
     if (!realpath(b->scenes, scenes)) return sti_error(STET_IO, "bench start: %s: %s", b->scenes, strerror(errno));
-    (void)snprintf(device, sizeof device, numbered ? "%s:%d" : "%s", kinds[b->device.type], b->device.gpu.index);
+    device_spell(&b->device, device, sizeof device);
     char *argv[] = {"stet", "bench", "--first-frame", folder, "--device", device, "--scenes", scenes, NULL};
     stet_result result = sti_program_run("/proc/self/exe", argv, folder, &input, &said, &status);
     if (result == STET_OK && (status != 0 || !said.data || sscanf(said.data, "%lf %lf", context, frame) != 2))
         result = sti_error(STET_IO, "bench start: the new process drew no frame: %s", said.data ? said.data : "");
     sti_buffer_free(&said);
     return result;
-}
-
-/* The folder and what processes left in it; there are plain files only. */
-static void remove_folder(const char *folder)
-{
-    DIR *d = opendir(folder);
-    char path[512];
-    for (const struct dirent *e; d && (e = readdir(d));) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (e->d_name[0] != '.') (void)unlink(path);
-    }
-    if (d) (void)closedir(d);
-    (void)rmdir(folder);
 }
 
 typedef struct started {
@@ -102,12 +86,12 @@ typedef struct started {
 static stet_result measure(const bench *b, started *t)
 {
     for (int k = 0; k < COLD; ++k) {
-        char folder[] = "/tmp/stet-bench-XXXXXX";
+        char folder[BENCH_FOLDER];
         double ignored;
-        if (!mkdtemp(folder)) return sti_error(STET_IO, "bench start: /tmp takes no folder: %s", strerror(errno));
+        STI_TRY(bench_make_folder(folder));
         stet_result result = start_one(b, folder, &t->context[k], &t->cold[k]);
         if (result == STET_OK) result = start_one(b, folder, &ignored, &t->warm[k]);
-        remove_folder(folder);
+        bench_remove_folder(folder);
         if (result != STET_OK) return result;
     }
     return STET_OK;

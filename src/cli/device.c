@@ -33,6 +33,13 @@ bool device_parse(const char *text, stet_device_def *def)
     return false;
 }
 
+void device_spell(const stet_device_def *def, char *out, size_t size)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
+        if (kinds[i].type == def->type)
+            (void)snprintf(out, size, kinds[i].counted ? "%s:%d" : "%s", kinds[i].name, def->gpu.index);
+}
+
 /* ---- what was found ------------------------------------------------------------------------------------------------ */
 
 static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
