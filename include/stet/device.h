@@ -103,6 +103,42 @@ STET_API int64_t stet_device_null_calls(const stet_device *device, stet_slot slo
  */
 STET_API stet_result stet_device_null_fail(stet_device *device, stet_slot slot, int64_t at);
 
+/* ---- streams ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * On a GPU work is issued to a stream (a CUstream or cudaStream_t, a hipStream_t; NULL is the legacy default stream), by default to one of the
+ * device's own that waits for nobody. On other devices work is done when a call returns: these calls check their arguments, and that is all.
+ *
+ * Calls that hand something to the host (reads, hashes) wait for what was issued. All else returns when it is issued.
+ */
+
+/*
+ * From now on stet issues its work to the caller's stream, which must live until another is used or the device is destroyed. It comes after
+ * all that stet issued before, in whatever stream.
+ *
+ * If the stream is being captured into a graph (by torch.cuda.graph, say), stet joins: launches and copies on the device become a part of
+ * that graph, and nothing is waited for or allocated. What would need the host or an allocation is refused (UNSUPPORTED) and leaves the capture
+ * intact. Work outside of the capture is not ordered against it: the graph must run after it (stet_device_signal_stream). Each run of
+ * the graph is announced with stet_recording_replayed(device, stet_recording_last(device)).
+ */
+STET_API stet_result stet_device_use_stream(stet_device *device, void *stream);
+STET_API stet_result stet_device_use_own_stream(stet_device *device);
+STET_API void *stet_device_stream(const stet_device *device); /* in use now; NULL also on devices without streams */
+/* What stet issues from now on comes after all that the caller's stream has got so far. */
+STET_API stet_result stet_device_wait_stream(stet_device *device, void *stream);
+/* What the caller's stream gets from now on comes after all that stet has issued so far. */
+STET_API stet_result stet_device_signal_stream(stet_device *device, void *stream);
+/* Waits until all that was issued is done. DEVICE: what went wrong on the device meanwhile. */
+STET_API stet_result stet_device_synchronize(stet_device *device);
+
+/*
+ * Work that stet does not launch itself (see stet_record_foreign): issues it to `stream` (NULL on devices without streams: then it does it) and
+ * returns without waiting. What it returns other than STET_OK is the result of the call that made it run.
+ */
+typedef stet_result stet_foreign(void *context, void *stream);
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------- */
+
 /*
  * Element types. REAL is the device's real (float, or double on a device with isa "f64"): what kernels call real or
  * ureal; the host always reads and writes it as float, or as double on such a device.

@@ -145,9 +145,23 @@ STET_API stet_result stet_record_while_end(stet_device *device);
  * end, else at once. INVALID_ARGUMENT: they differ, or `to` was imported for reading.
  */
 STET_API stet_result stet_array_copy(stet_array *to, stet_array *from);
+/* What foreign work does with an array. What it writes it may read, too. */
+typedef struct stet_use {
+    const stet_array *array;
+    bool written;
+} stet_use;
 /*
- * The recording of the list that ran last; 0: it has none (it was new, of one launch, or graph_replay is off). For somebody who
- * makes it a part of a graph of his own.
+ * Work that stet does not launch itself (another library's kernels): listed like a launch between begin and end, else done at once. It must
+ * touch no array of stet's but these, as it says, and issue all to the stream that it is given. In a recording it is captured into a graph
+ * once, when the recording is built, and not called again: what it issues must be the same each time (`work`, `context`, which arrays).
+ * Where capturing fails, the list is played one by one, with a reason (mechanism `graph_replay`, `capture`). In a loop it is refused
+ * (UNSUPPORTED). `what` names it in messages, borrowed as long as the device lives.
+ */
+STET_API stet_result stet_record_foreign(stet_device *device, const char *what, stet_foreign *work, void *context,
+                                         const stet_use *uses, int nuse);
+/*
+ * The recording of the list that ran last, or, while a caller's stream is being captured, of all that stet has put into that graph so far; 0: there
+ * is none (the list was new, of one launch, or graph_replay is off). For somebody who makes it a part of a graph of his own.
  */
 STET_API uint64_t stet_recording_last(const stet_device *device);
 /*

@@ -55,6 +55,11 @@ STET_REASON(graph_replay, memory, "there was no memory to build the recording or
 STET_REASON(graph_replay, allocates, "an array was made while launches were being listed, which no replay can do: what was listed ran first")
 STET_REASON(graph_replay, split, "the host read, wrote or made something that what was listed touches, or the list was full: what was listed ran first")
 
+STET_REASON(graph_replay, joined, "the caller's stream is being captured: the launches became a part of that graph one by one")
+STET_REASON(graph_replay, unsupported, "the driver could not build a graph of the list: it is replayed by a loop on the host")
+STET_REASON(graph_replay, host_loop, "the driver has no conditional nodes: a loop whose end only the device knows runs on the host")
+STET_REASON(graph_replay, capture, "work that stet does not launch itself could not be captured: launched one by one")
+
 STET_MECHANISM(args, "A launch site uploads its arguments to its block on the device only when their bytes differ.")
 STET_REASON(args, disabled, "switched off: each launch through a block uploads its arguments")
 STET_REASON(args, first, "the site had no block yet")

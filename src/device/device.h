@@ -7,12 +7,13 @@
 #include "base/error.h"
 #include "base/mechanism.h"
 #include "base/memory.h"
+#include "device/graph.h"
 #include "device/slot.h"
 #include "stet/device.h"
 
 #include <stdatomic.h>
 
-enum { STI_DEVICE_OPS_VERSION = 3 };
+enum { STI_DEVICE_OPS_VERSION = 4 };
 
 /*
  * The code of one kernel, as one device runs it.
@@ -24,7 +25,7 @@ enum { STI_DEVICE_OPS_VERSION = 3 };
  * in x, an entry finds its world as blockIdx.x * teams + threadIdx.y and leaves if there is none; an item kernel gets count blocks of
  * (team, 1) threads, a block's number is blockIdx.x.
  */
-typedef struct sti_code {
+struct sti_code {
     const char *name; /* for messages; lives as long as the device */
     sti_call *call;   /* on devices that run on the host */
     void *value;      /* on GPUs: functions of a module (`function`); NULL: there is none */
@@ -32,7 +33,7 @@ typedef struct sti_code {
     int team, teams; /* threads; teams is 1 in an item kernel */
     bool worlds;
     unsigned shared; /* bytes of shared memory a block, beyond what its code declares */
-} sti_code;
+};
 
 /* What can be asked of a function of a module. */
 typedef enum sti_attribute {
@@ -80,6 +81,37 @@ typedef struct sti_device_ops {
     void (*host_free)(stet_device *device, void *memory);
     /* Bytes of the device's memory: free now (with what stet keeps for later), and all. NULL: not known. */
     stet_result (*memory)(stet_device *device, size_t *free, size_t *total);
+
+    /* ---- graphs (device/graph.h); all four or none. NULL: lists of launches are played one by one ---- */
+    /*
+     * Builds a graph of a list; runs nothing. Edges come as sti_list_edges gives them. STET_UNSUPPORTED: the driver has no graphs, or
+     * lacks what one of the operations needs; a failure says which.
+     */
+    stet_result (*graph_make)(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
+                              const char *what, void **out);
+    /* Another number of blocks of a launch (0: it is left out), or of trips of a loop, from the next launch on; nothing is instantiated anew. */
+    stet_result (*graph_change)(stet_device *device, void *graph, int op, int64_t number);
+    stet_result (*graph_launch)(stet_device *device, void *graph);
+    void (*graph_free)(stet_device *device, void *graph); /* once it has run; does not wait where the driver does that itself */
+
+    /* ---- streams; NULL: the device has none, and work is done when a call returns ---- */
+    /*
+     * From now on work goes to `stream`, or to the device's own (own: true). It comes after all that was issued before, unless one of the two
+     * streams is being captured: what is captured depends on nothing outside of it.
+     */
+    stet_result (*use_stream)(stet_device *device, void *stream, bool own);
+    void *(*stream)(const stet_device *device); /* to which work goes now */
+    /* behind: what is issued from now on comes after what `stream` has got so far; else the other way round. */
+    stet_result (*order)(stet_device *device, void *stream, bool behind);
+    /* Number of the capture that the stream in use is a part of; 0: none. While there is one only launches and copies on the device work. */
+    stet_result (*capturing)(stet_device *device, uint64_t *out);
+
+    /* ---- times; NULL: they are the host's ---- */
+    /* Notes a moment in the stream: *id, for the next. Nothing waits. */
+    stet_result (*moment)(stet_device *device, int64_t *id);
+    /* Nanoseconds from moment `from` to moment `to`; waits for both. They are kept until moments_drop. */
+    stet_result (*between)(stet_device *device, int64_t from, int64_t to, int64_t *ns);
+    void (*moments_drop)(stet_device *device);
 } sti_device_ops;
 
 /* What the host does beside launches that were listed and not run yet. */

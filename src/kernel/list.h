@@ -63,9 +63,6 @@ bool sti_list_holds(const sti_list *list, const stet_array *array);
  * The order that has to be kept: `from` before `to`, operations of one loop (or of none), because one writes memory that the other
  * reads or writes. No edge follows from others. *out is the caller's to free.
  */
-typedef struct sti_edge {
-    int from, to;
-} sti_edge;
 stet_result sti_list_edges(const sti_list *list, sti_edge **out, int *nedge);
 
 #endif
