@@ -1,5 +1,5 @@
 /*
- * Entry points of graphs and of capture. Conditional nodes and the general call that adds them are not here: a driver without them.
+ * Entry points of graphs and of capture. Of conditional nodes there are loops, on CUDA from 12.3 on.
  */
 #include "entry.h"
 
@@ -140,6 +140,60 @@ int entry_graph_add_child(void **node, void *graph, void *const *after, size_t n
     return DD_OK;
 }
 
+int entry_graph_add_empty(void **node, void *graph, void *const *after, size_t nafter)
+{
+    ENTER(graph_add_empty);
+    TRY(check_graph(graph));
+    return add(node, graph, after, nafter, &(dd_work){0});
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------------------ */
+
+#if !DD_HIP
+static int check_loops(void *graph, void *context)
+{
+    if (dd.config.cuda_version < 12030) return DD_NOT_SUPPORTED;
+    TRY(check_graph(graph));
+    return context == dd_current ? DD_OK : DD_INVALID_CONTEXT;
+}
+
+int entry_graph_condition(uint64_t *handle, void *graph, void *context, unsigned initial, unsigned flags)
+{
+    ENTER(graph_condition);
+    TRY(check_loops(graph, context));
+    if (initial || flags) return DD_NOT_SUPPORTED; /* a number to begin with: nobody here asks for it */
+    return dd_condition_make(graph, handle);
+}
+
+typedef struct node_parameters {
+    int type, zero[3];
+    uint64_t handle;
+    int kind; /* 0: if, 1: while, 2: switch */
+    unsigned size;
+    void **bodies;
+    void *context;
+    unsigned char rest[208];
+} node_parameters;
+
+int entry_graph_add_node(void **node, void *graph, void *const *after, const void *edges, size_t nafter,
+                         void *parameters)
+{
+    dd_graph *body;
+    dd_node *made;
+    node_parameters *p = parameters;
+    ENTER(graph_add_node);
+    TRY(check_loops(graph, p->context));
+    bool zero = !p->zero[0] && !p->zero[1] && !p->zero[2];
+    for (size_t i = 0; i < sizeof p->rest; ++i) zero &= !p->rest[i];
+    if (!zero || edges) return DD_INVALID_VALUE;
+    if (p->type != 13 || p->kind != 1 || p->size != 1) return DD_NOT_SUPPORTED;
+    TRY(dd_graph_add_loop(graph, (dd_node *const *)after, nafter, p->handle, &made, &body));
+    p->bodies = (void **)&made->body; /* as long as the node is there */
+    *node = made;
+    return DD_OK;
+}
+#endif
+
 /* ---- executable graphs ------------------------------------------------------------------------------------------------------ */
 
 static int check_exec(void *exec)
@@ -164,6 +218,7 @@ int entry_graph_exec_destroy(void *exec)
 {
     ENTER(graph_exec_destroy);
     TRY(check_exec(exec));
+    if (DD_HIP && dd_queue_runs(exec)) dd_wrong("an executable graph is destroyed while it runs");
     return dd_exec_end(exec);
 }
 
@@ -243,14 +298,22 @@ int entry_capture_end(void *handle, void **out)
     return DD_OK;
 }
 
-/* 0: no, 1: yes, 2: it is broken. Of the legacy stream that is asked for others' sake. */
 int entry_capture_status(void *handle, int *status)
 {
     dd_stream *stream;
+    uint64_t id;
     ENTER(capture_status);
     TRY(entry_stream(handle, &stream));
-    *status = stream->capture ? 1 + stream->capture->broken : 0;
-    return DD_OK;
+    return dd_capture_status(stream, status, &id);
+}
+
+int entry_capture_info(void *handle, int *status, uint64_t *id, void **graph, void *const **after, size_t *nafter)
+{
+    dd_stream *stream;
+    ENTER(capture_info);
+    if (graph || after || nafter) return DD_NOT_SUPPORTED;
+    TRY(entry_stream(handle, &stream));
+    return dd_capture_status(stream, status, id);
 }
 
 /* The mode of a thread that captures nothing; no more than remembered. */

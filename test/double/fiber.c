@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "fiber.h"
 
+#include "condition.h"
 #include "stack.h"
 
 #include <fenv.h>
@@ -197,6 +198,7 @@ static int prepare(const dd_function *function, const unsigned grid[3], const un
     frame->grid_size = (double_triple){grid[0], grid[1], grid[2]};
     frame->sync_block = sync_block;
     frame->sync_warp = sync_warp;
+    frame->set_condition = dd_condition_set;
     for (int i = 0; i < run.nfiber; ++i) {
         fiber *f = &run.fiber[i];
         unsigned k = (unsigned)i;

@@ -6,36 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In an executable graph, children are laid out flat: nodes know each other by number. */
-struct dd_node {
-    dd_graph *graph;
-    dd_work work;
-    dd_graph *child; /* a copy that the node owns; its work is NOTHING then */
-    dd_nodes after;
-};
-
-struct dd_graph {
-    dd_graph *next;
-    bool listed; /* a handle of the caller's; not a node's own copy */
-    dd_nodes nodes;
-};
-
-typedef struct step {
-    dd_work work;
-    const dd_node *from; /* only to be compared, never looked into */
-    int *after;
-    int nafter;
-    bool done;
-} step;
-
-struct dd_exec {
-    dd_exec *next;
-    step *step;
-    int n, capacity;
-};
-
 static dd_graph *graphs;
-static dd_exec *execs;
 
 /* ---- lists of nodes ------------------------------------------------------------------------------------------------- */
 
@@ -106,6 +77,7 @@ static void free_graph(dd_graph *graph)
         dd_node *node = graph->nodes.at[i];
         dd_work_drop(&node->work);
         if (node->child) free_graph(node->child);
+        if (node->body) free_graph(node->body);
         dd_nodes_clear(&node->after);
         free(node);
     }
@@ -113,16 +85,25 @@ static void free_graph(dd_graph *graph)
     free(graph);
 }
 
+static bool is_body_in(const dd_graph *g, const dd_graph *graph)
+{
+    for (int i = 0; i < g->nodes.n; ++i) {
+        const dd_graph *body = g->nodes.at[i]->body;
+        if (body && (body == graph || is_body_in(body, graph))) return true;
+    }
+    return false;
+}
+
 bool dd_graph_is_alive(const dd_graph *graph)
 {
     const dd_graph *g = graphs;
-    while (g && g != graph) g = g->next;
+    while (g && g != graph && !is_body_in(g, graph)) g = g->next;
     return g;
 }
 
 int dd_graph_end(dd_graph *graph)
 {
-    if (!dd_graph_is_alive(graph)) return DD_INVALID_HANDLE;
+    if (!dd_graph_is_alive(graph) || !graph->listed) return DD_INVALID_HANDLE; /* a body goes with its graph */
     dd_graph **at = &graphs;
     while (*at != graph) at = &(*at)->next;
     *at = graph->next;
@@ -157,6 +138,7 @@ static int copy_graph(const dd_graph *from, dd_graph **out)
     int result = copy ? DD_OK : DD_OUT_OF_MEMORY;
     for (int i = 0; i < from->nodes.n && !result; ++i) {
         const dd_node *node = from->nodes.at[i];
+        if (node->body) result = DD_NOT_SUPPORTED; /* its condition belongs to the one graph (N1) */
         dd_nodes after = {0};
         dd_node *made;
         dd_work work = {0};
@@ -184,185 +166,29 @@ int dd_graph_add_child(dd_graph *graph, dd_node *const *after, size_t nafter, co
     return result;
 }
 
-/* ---- executable graphs -------------------------------------------------------------------------------------------------- */
-
-static int add_step(dd_exec *exec, const dd_work *work, const dd_node *from, const int *after, int nafter, int *out)
+int dd_graph_add_loop(dd_graph *graph, dd_node *const *after, size_t nafter, uint64_t handle, dd_node **out,
+                      dd_graph **body)
 {
-    if (exec->n == exec->capacity) {
-        int capacity = exec->capacity ? 2 * exec->capacity : 16;
-        step *more = realloc(exec->step, (size_t)capacity * sizeof *more);
-        if (!more) return DD_OUT_OF_MEMORY;
-        exec->step = more;
-        exec->capacity = capacity;
-    }
-    step s = {.from = from, .nafter = nafter, .after = malloc(((size_t)nafter + 1) * sizeof(int))};
-    int result = s.after ? dd_work_same(work, &s.work) : DD_OUT_OF_MEMORY;
+    dd_condition *condition = dd_condition_take(graph, handle);
+    if (!condition) return DD_INVALID_VALUE;
+    dd_graph *made = new_graph(false);
+    int result = made ? dd_graph_add(graph, after, nafter, &(dd_work){0}, out) : DD_OUT_OF_MEMORY;
     if (result) {
-        free(s.after);
+        free(made);
+        condition->taken = false;
         return result;
     }
-    if (nafter > 0) memcpy(s.after, after, (size_t)nafter * sizeof(int));
-    *out = exec->n;
-    exec->step[exec->n++] = s;
+    (*out)->condition = condition;
+    *body = (*out)->body = made;
     return DD_OK;
-}
-
-/* A child's nodes come after a step that comes after what the child does; a last step comes after all of them. */
-static int flatten(dd_exec *exec, const dd_graph *graph, const int *outer, int nouter, int *out)
-{
-    int n = graph->nodes.n, result = DD_OK, nall = 0;
-    int *last = calloc((size_t)n + 1, sizeof *last), *after = calloc((size_t)(n + nouter + 1), sizeof *after);
-    if (!last || !after) result = DD_OUT_OF_MEMORY;
-    for (int i = 0; i < n && !result; ++i) {
-        const dd_node *node = graph->nodes.at[i];
-        int m = 0;
-        for (int k = 0; k < nouter; ++k) after[m++] = outer[k];
-        for (int k = 0; k < node->after.n; ++k) after[m++] = last[number_of(&graph->nodes, node->after.at[k])];
-        result = add_step(exec, &node->work, node, after, m, &last[i]);
-        if (!result && node->child) {
-            int entry = last[i];
-            result = flatten(exec, node->child, &entry, 1, &last[i]);
-        }
-    }
-    for (int i = 0; i < n && !result; ++i) after[nall++] = last[i];
-    for (int k = 0; k < nouter && !result; ++k) after[nall++] = outer[k];
-    if (!result) result = add_step(exec, &(dd_work){0}, NULL, after, nall, out);
-    free(last);
-    free(after);
-    return result;
-}
-
-void dd_exec_free(dd_exec *exec)
-{
-    for (int i = 0; i < exec->n; ++i) {
-        dd_work_drop(&exec->step[i].work);
-        free(exec->step[i].after);
-    }
-    free(exec->step);
-    free(exec);
-}
-
-static int build(const dd_graph *graph, dd_exec **out)
-{
-    int last;
-    dd_exec *e = calloc(1, sizeof *e);
-    int result = e ? flatten(e, graph, NULL, 0, &last) : DD_OUT_OF_MEMORY;
-    if (result && e) dd_exec_free(e);
-    if (!result) *out = e;
-    return result;
-}
-
-int dd_exec_make(const dd_graph *graph, dd_exec **out)
-{
-    int result = build(graph, out);
-    if (result) return result;
-    (*out)->next = execs;
-    execs = *out;
-    dd.alive.graphs++;
-    return DD_OK;
-}
-
-bool dd_exec_is_alive(const dd_exec *exec)
-{
-    const dd_exec *e = execs;
-    while (e && e != exec) e = e->next;
-    return e;
-}
-
-int dd_exec_end(dd_exec *exec)
-{
-    if (!dd_exec_is_alive(exec)) return DD_INVALID_HANDLE;
-    dd_exec **at = &execs;
-    while (*at != exec) at = &(*at)->next;
-    *at = exec->next;
-    dd_exec_free(exec);
-    dd.alive.graphs--;
-    return DD_OK;
-}
-
-int dd_exec_copy(const dd_exec *exec, dd_exec **out)
-{
-    int ignored, result = DD_OK;
-    dd_exec *copy = *out = calloc(1, sizeof *copy);
-    if (!copy) return DD_OUT_OF_MEMORY;
-    for (int i = 0; i < exec->n && !result; ++i) {
-        const step *s = &exec->step[i];
-        result = add_step(copy, &s->work, s->from, s->after, s->nafter, &ignored);
-    }
-    if (result) dd_exec_free(copy);
-    return result;
-}
-
-static bool same_shape(const dd_exec *a, const dd_exec *b)
-{
-    bool same = a->n == b->n;
-    for (int i = 0; same && i < a->n; ++i) {
-        const step *x = &a->step[i], *y = &b->step[i];
-        same = x->work.kind == y->work.kind && x->nafter == y->nafter &&
-               (x->nafter == 0 || memcmp(x->after, y->after, (size_t)x->nafter * sizeof *x->after) == 0);
-    }
-    return same;
-}
-
-int dd_exec_update(dd_exec *exec, const dd_graph *graph)
-{
-    dd_exec *made;
-    int result = build(graph, &made);
-    if (result) return result;
-    if (!same_shape(exec, made)) result = DD_INVALID_VALUE;
-    for (int i = 0; i < exec->n && !result; ++i) {
-        dd_work work = exec->step[i].work;
-        exec->step[i].work = made->step[i].work;
-        made->step[i].work = work;
-    }
-    dd_exec_free(made);
-    return result;
-}
-
-int dd_exec_set_kernel(dd_exec *exec, const dd_node *node, dd_work *work)
-{
-    for (int i = 0; i < exec->n; ++i) {
-        step *s = &exec->step[i];
-        if (s->from != node || s->work.kind != DD_KERNEL) continue;
-        dd_work_drop(&s->work);
-        s->work = *work;
-        return DD_OK;
-    }
-    dd_work_drop(work);
-    return DD_INVALID_VALUE;
-}
-
-/* ---- running -------------------------------------------------------------------------------------------------------------- */
-
-static bool may_run(const dd_exec *exec, const step *s)
-{
-    for (int i = 0; i < s->nafter; ++i)
-        if (!exec->step[s->after[i]].done) return false;
-    return !s->done;
-}
-
-bool dd_exec_step(dd_exec *exec)
-{
-    int n = 0;
-    step *chosen = NULL;
-    for (int i = 0; i < exec->n; ++i)
-        if (may_run(exec, &exec->step[i]) && dd_below((uint64_t)++n) == 0) chosen = &exec->step[i];
-    if (!chosen) return false;
-    if (chosen->work.kind != DD_NOTHING) dd_work_run(&chosen->work);
-    chosen->done = true;
-    return true;
 }
 
 void dd_graph_forget(void)
 {
-    while (execs) {
-        dd_exec *e = execs;
-        execs = e->next;
-        dd_exec_free(e);
-    }
     while (graphs) {
         dd_graph *g = graphs;
         graphs = g->next;
         free_graph(g);
     }
+    dd_condition_forget();
 }

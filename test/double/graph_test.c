@@ -1,110 +1,7 @@
 /*
  * Graphs and capture over the double: edges are all the order there is, and what a driver refuses while a stream is captured is refused.
  */
-#include "double/entries.h"
-
-static opened o;
-static void *module, *times, *plus; /* kernels: a[0] *= k, a[0] += k */
-
-static void load(uint64_t seed)
-{
-    static const char *const source =
-        "extern \"C\" __global__ void times(int *a, long long k) { a[0] = (int)(a[0] * k); }\n"
-        "extern \"C\" __global__ void plus(int *a, long long k) { a[0] = (int)(a[0] + k); }\n";
-    entries_start_seed(&o, seed);
-    module = entries_module(&o, source);
-    times = entries_function(&o, module, "times");
-    plus = entries_function(&o, module, "plus");
-}
-
-static int set_up(void **state)
-{
-    entries_open(&o, *state != NULL);
-    load(3);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    double_expect_clean(o.control);
-    return 0;
-}
-
-static void *new_int(int value)
-{
-    void *memory;
-    assert_int_equal(o.api.alloc(&memory, sizeof value), 0);
-    memcpy(o.control->look((uintptr_t)memory), &value, sizeof value);
-    return memory;
-}
-
-static int read_int(void *memory)
-{
-    int value;
-    memcpy(&value, o.control->look((uintptr_t)memory), sizeof value);
-    return value;
-}
-
-/* ---- building --------------------------------------------------------------------------------------------------------- */
-
-typedef struct cuda_kernel {
-    void *function;
-    unsigned grid[3], block[3], shared;
-    void **arguments, **extra;
-    void *kernel, *context;
-} cuda_kernel;
-typedef struct hip_kernel {
-    unsigned block[3];
-    void **extra;
-    void *function;
-    unsigned grid[3];
-    void **arguments;
-    unsigned shared;
-} hip_kernel;
-
-typedef struct parameters {
-    cuda_kernel cuda;
-    hip_kernel hip;
-    void *argument[2];
-} parameters;
-
-static const void *describe(parameters *p, void *function, void **memory, long long *k)
-{
-    *p = (parameters){.argument = {memory, k}};
-    p->cuda = (cuda_kernel){.function = function, .grid = {1, 1, 1}, .block = {1, 1, 1}, .arguments = p->argument};
-    p->hip = (hip_kernel){.function = function, .grid = {1, 1, 1}, .block = {1, 1, 1}, .arguments = p->argument};
-    return o.hip ? (const void *)&p->hip : (const void *)&p->cuda;
-}
-
-static void *add_kernel(void *graph, void *const *after, size_t nafter, void *function, void *memory, long long k)
-{
-    parameters p;
-    void *node;
-    const void *described = describe(&p, function, &memory, &k);
-    assert_int_equal(o.api.graph_add_kernel(&node, graph, after, nafter, described), 0);
-    return node;
-}
-
-static void *new_graph(void)
-{
-    void *graph;
-    assert_int_equal(o.api.graph_create(&graph, 0), 0);
-    return graph;
-}
-
-static void *instantiate(void *graph)
-{
-    void *exec;
-    assert_int_equal(o.api.graph_instantiate(&exec, graph, 0), 0);
-    return exec;
-}
-
-static void run(void *exec)
-{
-    assert_int_equal(o.api.graph_launch(exec, NULL), 0);
-    assert_int_equal(o.api.stream_synchronize(NULL), 0);
-}
+#include "double/graph_rig.h"
 
 /* ---- order ------------------------------------------------------------------------------------------------------------- */
 
@@ -221,19 +118,6 @@ static void a_node_takes_other_arguments(void **state)
 
 /* ---- capture --------------------------------------------------------------------------------------------------------------- */
 
-static void *stream(unsigned flags)
-{
-    void *s;
-    assert_int_equal(o.api.stream_create(&s, flags), 0);
-    return s;
-}
-
-static int launch(void *function, void *s, void *memory, long long k)
-{
-    void *arguments[] = {&memory, &k};
-    return o.api.launch(function, 1, 1, 1, 1, 1, 1, 0, s, arguments, NULL);
-}
-
 static void a_captured_stream_runs_nothing_and_becomes_a_graph(void **state)
 {
     (void)state;
@@ -289,6 +173,44 @@ static void kf09_the_legacy_stream_breaks_a_blocking_streams_capture(void **stat
     assert_int_equal(o.api.capture_end(s, &graph), 0);
 }
 
+static void a_capture_has_a_number_of_its_own(void **state)
+{
+    (void)state;
+    int status = 7;
+    uint64_t id[3] = {0};
+    void *s = stream(1), *other = stream(1), *fork, *graph;
+    assert_int_equal(o.api.event_create(&fork, 2), 0);
+    assert_int_equal(o.api.capture_info(s, &status, &id[0], NULL, NULL, NULL), 0);
+    assert_true(status == 0 && id[0] == 0);
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(o.api.capture_begin(s, 2), 0);
+        assert_int_equal(o.api.capture_info(s, &status, &id[i], NULL, NULL, NULL), 0);
+        assert_true(status == 1 && id[i] != 0);
+        assert_int_equal(o.api.event_record(fork, s), 0);
+        assert_int_equal(o.api.stream_wait_event(other, fork, 0), 0);
+        assert_int_equal(o.api.capture_info(other, &status, &id[2], NULL, NULL, NULL), 0);
+        assert_true(status == 1 && id[2] == id[i]); /* the same capture */
+        assert_int_equal(o.api.capture_end(s, &graph), 0);
+    }
+    assert_true(id[0] != id[1]);
+    s = stream(0);
+    assert_int_equal(o.api.capture_begin(s, 2), 0);
+    assert_int_equal(o.api.capture_status(NULL, &status), 906); /* asking breaks nothing */
+    assert_int_equal(o.api.capture_end(s, &graph), 0);
+}
+
+static void what_is_captured_waits_for_nothing_outside(void **state)
+{
+    (void)state;
+    void *s = stream(1), *other = stream(1), *event, *graph, *a = new_int(1);
+    assert_int_equal(o.api.event_create(&event, 2), 0);
+    assert_int_equal(launch(plus, other, a, 1), 0);
+    assert_int_equal(o.api.event_record(event, other), 0);
+    assert_int_equal(o.api.capture_begin(s, 2), 0);
+    assert_int_equal(o.api.stream_wait_event(s, event, 0), 905);
+    assert_int_equal(o.api.capture_end(s, &graph), 901);
+}
+
 static void waiting_and_allocating_break_a_capture(void **state)
 {
     (void)state;
@@ -322,6 +244,8 @@ int main(void)
             TEST(a_captured_stream_runs_nothing_and_becomes_a_graph),
             TEST(a_fork_that_was_not_joined_is_refused),
             TEST(kf09_the_legacy_stream_breaks_a_blocking_streams_capture),
+            TEST(a_capture_has_a_number_of_its_own),
+            TEST(what_is_captured_waits_for_nothing_outside),
             TEST(waiting_and_allocating_break_a_capture),
         };
         failed += cmocka_run_group_tests_name(hip ? "hip" : "cuda", tests, NULL, NULL);

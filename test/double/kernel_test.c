@@ -180,6 +180,26 @@ static void arguments_are_read_at_the_launch(void **state)
     for (int i = 0; i < N; ++i) assert_int_equal(look(p.out)[i], i);
 }
 
+/* Two modules give one name to entries and types of parameters that are not alike. */
+static void modules_do_not_know_each_others_names(void **state)
+{
+    (void)state;
+    static const char *const narrow = "struct pack { int *out; };\n"
+                                      "extern \"C\" __global__ void f(pack p) { p.out[threadIdx.x] = 7; }\n";
+    static const char *const wide = "struct pack { int *out; long long part[9]; };\n"
+                                    "extern \"C\" __global__ void f(pack p) { p.out[threadIdx.x] = (int)p.part[8]; }\n";
+    struct {
+        void *out;
+        long long part[9];
+    } p = {.out = allocate_ints(N), .part = {[8] = 12}};
+    void *arguments[] = {&p}, *first = entries_function(&o, entries_module(&o, narrow), "f");
+    void *second = entries_function(&o, entries_module(&o, wide), "f");
+    assert_int_equal(launch(first, 1, N, 1, arguments), 0);
+    assert_int_equal(look(p.out)[N - 1], 7);
+    assert_int_equal(launch(second, 1, N, 1, arguments), 0);
+    assert_int_equal(look(p.out)[N - 1], 12);
+}
+
 /* A sum over a block through its shared memory; without the barrier it depends on who comes first. */
 static const char *const sums = "template <bool synced> static void sum(int *out)\n"
                                 "{\n"
@@ -341,6 +361,7 @@ int main(void)
             TEST(code_for_another_device_is_not_loaded),
             TEST(every_thread_of_every_block_runs_once),
             TEST(arguments_are_read_at_the_launch),
+            TEST(modules_do_not_know_each_others_names),
             TEST(a_barrier_orders_and_its_absence_shows),
             TEST(order_changes_with_the_seed_only),
             TEST(lanes_wait_for_those_they_name),

@@ -1,9 +1,24 @@
 # The test programs that are run again on each device (stet_test_on_devices, double.cmake): those about behaviour that a device must not
 # change. Included last, when all of them are there.
 stet_test_on_devices(
-    stage/hierarchy stage/stage stage/tree
+    kernel/args kernel/foreign kernel/graph kernel/joined kernel/list kernel/random_list kernel/record
+    kernel/recording
+    stage/hierarchy stage/prim stage/stage stage/tree
     render/renderer render/same render/shade
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
     step/step
-    sim/control sim/frame sim/same sim/sim)
+    sim/control sim/frame sim/idle sim/phase sim/program sim/recorded sim/round sim/same sim/sim
+    sim/subset sim/tensor)
+foreach(run IN ITEMS "program double-cuda 10000" "program cuda 100000" "recorded cuda 2000")
+    separate_arguments(run)
+    list(GET run 0 noun)
+    list(GET run 1 device)
+    list(GET run 2 amount)
+    set(name "sim/${noun}_long@${device}")
+    add_test(NAME ${name} COMMAND test_sim_${noun} ${amount})
+    stet_test_properties(${name} sim devices long)
+    stet_test_sees_gpu(${name})
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "STET_TEST_DEVICE=${device}")
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800)
+endforeach()

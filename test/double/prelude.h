@@ -15,7 +15,8 @@ typedef struct double_triple {
 typedef struct double_frame {
     double_triple thread, block, block_size, grid_size;
     void (*sync_block)(void);
-    void (*sync_warp)(unsigned lanes); /* of 32 threads that follow each other */
+    void (*sync_warp)(unsigned lanes);                                /* of 32 threads that follow each other */
+    void (*set_condition)(unsigned long long handle, unsigned value); /* of a loop in a graph */
 } double_frame;
 
 typedef void double_call(void **parameters);
@@ -63,6 +64,12 @@ unsigned char *const double_shared_range[2] = {__start_double_shared, __stop_dou
 
 static inline void __syncthreads(void) { double_here.sync_block(); }
 static inline void __syncwarp(unsigned lanes = 0xffffffffu) { double_here.sync_warp(lanes); }
+#if defined(__CUDACC_RTC__)
+extern "C" __attribute__((visibility("hidden"))) void cudaGraphSetConditional(unsigned long long handle, unsigned value)
+{
+    double_here.set_condition(handle, value);
+}
+#endif
 #if defined(__HIPCC_RTC__)
 /* On AMD the lanes that took the same branches are in step; here they have to be brought together. */
 #define sti_sync_lanes(lanes) __syncwarp(lanes)
@@ -145,11 +152,15 @@ template <class... T, size_t... I> static inline void double_apply(void (*f)(T..
     (void)p;
     f(*static_cast<T *>(p[I])...);
 }
+/* Of this module alone: the loader would give all modules the sizes of the first one whose parameters have these names. */
+namespace
+{
 template <class... T> struct double_sizes {
     static constexpr size_t number = sizeof...(T);
     static constexpr size_t size[sizeof...(T) + 1] = {sizeof(T)..., 0};
     static_assert((sizeof(T) + ... + 0) <= 4096, "the parameters of an entry point exceed 4096 bytes");
 };
+} // namespace
 template <class... T> static inline double_sizes<T...> double_sizes_of(void (*)(T...));
 template <class... T> static inline void double_call_with(void (*f)(T...), void **p)
 {

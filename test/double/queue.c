@@ -25,6 +25,7 @@ struct dd_op {
 static dd_stream *streams;
 static dd_event *events;
 static int64_t numbers, waiting;
+static uint64_t captures; /* ever */
 
 /* ---- handles ------------------------------------------------------------------------------------------------------- */
 
@@ -227,15 +228,28 @@ static int append(dd_stream *stream, const dd_op *op)
     return DD_OK;
 }
 
-/* Work given to the legacy stream would wait for a blocking stream that is captured, and the other way round. */
+/* Of this device, a blocking stream that is captured: the legacy stream would wait for it. */
+static dd_stream *captured_beside(const dd_stream *stream)
+{
+    dd_stream *s = stream->legacy ? streams : NULL;
+    while (s && (!s->capture || !s->blocking || s->device != stream->device)) s = s->next;
+    return s;
+}
+
 static int check_capture(const dd_stream *stream)
 {
-    if (!stream->legacy) return DD_OK;
-    for (const dd_stream *s = streams; s; s = s->next) {
-        if (!s->capture || !s->blocking || s->device != stream->device) continue;
-        s->capture->broken = true;
-        return DD_CAPTURE_IMPLICIT;
-    }
+    dd_stream *s = captured_beside(stream);
+    if (!s) return DD_OK;
+    s->capture->broken = true;
+    return DD_CAPTURE_IMPLICIT;
+}
+
+int dd_capture_status(const dd_stream *stream, int *status, uint64_t *id)
+{
+    const dd_capture *c = stream->capture;
+    if (captured_beside(stream)) return DD_CAPTURE_IMPLICIT; /* asking breaks nothing */
+    *status = c ? 1 + c->broken : 0;
+    if (c && !c->broken) *id = c->id;
     return DD_OK;
 }
 
@@ -271,6 +285,14 @@ int dd_queue_graph(dd_stream *stream, dd_exec *exec)
     return append(stream, &(dd_op){.kind = OP_GRAPH, .exec = copy});
 }
 
+bool dd_queue_runs(const dd_exec *exec)
+{
+    for (const dd_stream *s = streams; s; s = s->next)
+        for (const dd_op *op = s->first; op; op = op->next)
+            if (op->kind == OP_GRAPH && dd_exec_is_copy_of(op->exec, exec)) return true;
+    return false;
+}
+
 int dd_queue_record(dd_stream *stream, dd_event *event)
 {
     event->capture = stream->capture;
@@ -292,7 +314,10 @@ int dd_queue_wait(dd_stream *stream, dd_event *event)
         if (stream->capture != event->capture) return DD_CAPTURE_UNSUPPORTED;
         return dd_nodes_join(&stream->tip, &event->tip);
     }
-    if (stream->capture) return DD_CAPTURE_UNSUPPORTED;
+    if (stream->capture) {
+        stream->capture->broken = true; /* it would depend on what is no part of it */
+        return DD_CAPTURE_ISOLATION;
+    }
     return append(stream, &(dd_op){.kind = OP_WAIT, .event = event, .asked = event->asked});
 }
 
@@ -317,7 +342,7 @@ int dd_capture_begin(dd_stream *stream, int mode)
     if (stream->capture) return DD_ILLEGAL_STATE;
     dd_capture *c = calloc(1, sizeof *c);
     if (!c) return DD_OUT_OF_MEMORY;
-    *c = (dd_capture){.origin = stream, .mode = mode};
+    *c = (dd_capture){.origin = stream, .mode = mode, .id = ++captures};
     int result = dd_graph_make(&c->graph);
     if (result) {
         free(c);
@@ -378,6 +403,7 @@ void dd_queue_forget(void)
         streams = s->next;
         free_stream(s);
     }
+    dd_exec_forget();
     dd_graph_forget();
     numbers = 0;
 }

@@ -19,6 +19,7 @@ typedef struct dd_op dd_op;
 typedef struct dd_capture {
     dd_graph *graph; /* NULL: nothing is captured */
     struct dd_stream *origin;
+    uint64_t id; /* no two are alike */
     bool broken;
     int mode;
     int joined; /* streams beside the origin that have come in */
@@ -55,6 +56,7 @@ bool dd_event_is_alive(const dd_event *event);
 /* Takes over what the work owns, whatever the result. */
 int dd_queue_work(dd_stream *stream, dd_work *work);
 int dd_queue_graph(dd_stream *stream, dd_exec *exec);
+bool dd_queue_runs(const dd_exec *exec); /* a launch of it has not ended */
 int dd_queue_record(dd_stream *stream, dd_event *event);
 int dd_queue_wait(dd_stream *stream, dd_event *event);
 
@@ -69,6 +71,8 @@ int dd_capture_forbids(void);
 extern _Thread_local int dd_capture_mode; /* of this thread: 2, relaxed, has nothing forbidden */
 int dd_capture_begin(dd_stream *stream, int mode);
 int dd_capture_end(dd_stream *stream, dd_graph **out);
+/* *status: 0: it is not captured, 1: it is, 2: and the capture is broken. *id: of one that is not. */
+int dd_capture_status(const dd_stream *stream, int *status, uint64_t *id);
 
 bool dd_queue_step(void);  /* runs one thing that may run, if there is one */
 void dd_queue_drift(void); /* at each call: maybe something runs by itself */

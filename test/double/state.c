@@ -141,6 +141,7 @@ static const struct {
     {DD_CAPTURE_UNSUPPORTED, "STREAM_CAPTURE_UNSUPPORTED", "not permitted while a stream is captured"},
     {DD_CAPTURE_INVALIDATED, "STREAM_CAPTURE_INVALIDATED", "the capture failed before"},
     {DD_CAPTURE_UNJOINED, "STREAM_CAPTURE_UNJOINED", "the capture has streams that were not joined"},
+    {DD_CAPTURE_ISOLATION, "STREAM_CAPTURE_ISOLATION", "what is captured would depend on what is not"},
     {DD_CAPTURE_IMPLICIT, "STREAM_CAPTURE_IMPLICIT", "it would depend on a capture through the legacy stream"},
     {DD_UNKNOWN, "UNKNOWN", "unknown error"},
 };
