@@ -45,6 +45,7 @@ STET_API const char *stet_slot_name(stet_slot slot); /* "alloc" */
  */
 typedef struct stet_null_def {
     int lanes;  /* B: 1 (as on a GPU; 0 is the same), 4, 8 or 16 */
+    bool no_reuse; /* a round (stet/round.h) finds nothing of the one before: all is set up again */
     bool apart; /* its addresses are none of the host's: a touch that is no call of the device ends the program */
     stet_slot fail_slot; /* the slot whose call fails (STET_DEVICE), once */
     int64_t fail_at;     /* which of its calls, from 1; 0: none */
@@ -204,6 +205,11 @@ STET_API stet_result stet_array_host(stet_array *array, const void **out);
  * when it is read (poses, scene transforms). Where stet itself reads, it does this by itself.
  */
 STET_API stet_result stet_array_update(stet_array *array);
+/*
+ * The same for a reader in a stream of a GPU: what the stream gets from now on comes after it, and nobody waits. That is nothing at all for
+ * the stream that stet works in (stet_device_use_stream). On other devices it is stet_array_update.
+ */
+STET_API stet_result stet_array_update_in_stream(stet_array *array, void *stream);
 /* Announces a write that stet could not see. */
 STET_API void stet_array_mark_written(stet_array *array);
 /* Hash of the content in C order, equal on every device and at every lane width. */

@@ -16,7 +16,7 @@ extern "C" {
 #ifndef DLPACK_DLPACK_H_
 
 /* Where data lies; those that stet knows. */
-enum { kDLCPU = 1, kDLCUDA = 2, kDLROCM = 10, kDLExtDev = 12 };
+enum { kDLCPU = 1, kDLCUDA = 2, kDLROCM = 10, kDLExtDev = 12, kDLCUDAManaged = 13 };
 typedef struct DLDevice {
     int32_t device_type; /* kDL… */
     int32_t device_id;   /* which of them; 0 for the CPU */
@@ -58,6 +58,18 @@ typedef struct DLManagedTensorVersioned {
 
 #endif
 
+/*
+ * From when on whoever is given a tensor on a GPU may use it. On other devices that is at once, whatever is asked for.
+ *
+ * Streams are handles of the driver (a CUstream or cudaStream_t, a hipStream_t; NULL is the legacy default stream), not the numbers that
+ * Python's __dlpack__ takes.
+ */
+typedef enum stet_ready {
+    STET_READY_NOW,       /* at once, in any stream: all work on it is done. An export waits for that on the host */
+    STET_READY_IN_STREAM, /* in `stream`: what it gets from now on comes after the work on it; nobody waits */
+    STET_READY_UNORDERED  /* not yet: whoever asks orders the work himself (stet_device_signal_stream) */
+} stet_ready;
+
 /* How to export an array; start from stet_default_export_def(). */
 typedef struct stet_export_def {
     uint32_t cookie;
@@ -67,7 +79,9 @@ typedef struct stet_export_def {
      * array counts as written at each time that stet reads it, and nothing that is made of it stands.
      */
     bool announced;
-    bool copy; /* a copy of what the host sees, which later writes do not change; its bytes count as copied */
+    bool copy;        /* a copy of what the host sees, which later writes do not change; its bytes count as copied */
+    stet_ready ready; /* for whoever gets the tensor; default: now. A copy is ready now */
+    void *stream;     /* of ready: in stream */
 } stet_export_def;
 STET_API stet_export_def stet_default_export_def(void);
 
@@ -78,9 +92,10 @@ STET_API stet_export_def stet_default_export_def(void);
  * stet_array_update. It lies where the device's memory does: kDLCPU, kDLCUDA, kDLROCM, and kDLExtDev for a null device
  * whose memory is apart; a copy is the CPU's.
  *
- * On a GPU stet works in a stream of its own. The export and stet_array_update wait for it, so that any stream may read
- * then. The other way it is the caller's to wait: what his streams have still to do with the tensor must be done before
- * stet is called again.
+ * On a GPU stet works in a stream of its own, or in the caller's (stet_device_use_stream). The def's `ready` says what waits
+ * for it now, and stet_array_update or stet_array_update_in_stream each later time. The other way it is the caller's to
+ * order: what other streams than that one have still to do with the tensor is done, or stet_device_wait_stream was called
+ * for them, before stet is called again, and before the tensor is ended.
  *
  * Its shape is the array's. An array of worlds on a device of B > 1 lanes is exported as it lies, [block][item][B],
  * with world block * B + lane; its last block is padded with what is no world's. A copy is always [world][…]. Element
@@ -104,18 +119,27 @@ typedef struct stet_import_def {
      * written at each time that stet reads it.
      */
     bool announced;
+    /*
+     * For stet, of a tensor on a GPU: ready now (the default) is the caller's word that the work on it is done or ordered; in
+     * stream, stet's work from now on comes after what `stream` has got so far.
+     */
+    stet_ready ready;
+    void *stream;
 } stet_import_def;
 STET_API stet_import_def stet_default_import_def(void);
 
 /*
- * Makes an array of a tensor's own memory, on the CPU (or a null device). The tensor is stet's from here on, also when
- * this fails: its deleter is called once, at the end of the array and of its exports, or before this returns. The
- * caller owns *out.
+ * Makes an array of a tensor's own memory: kDLCPU on the CPU and null devices, on a GPU kDLCUDA or kDLROCM of the device's
+ * own number (on CUDA kDLCUDAManaged, too). The tensor is stet's from here on, also when this fails: its deleter is called
+ * once, at the end of the array and of its exports, or before this returns. The caller owns *out.
+ *
+ * On a GPU the end of the array waits on the host until stet's work is done, since then the memory may go; but not where
+ * the tensor came ready in the stream that stet works in at the end: what goes, goes in that stream's order.
  *
  * The tensor must be C-contiguous, of a type in the table above (bool is U8), with at most STET_MAX_DIMS dimensions
  * (none is a shape of 1), aligned to its elements; one of worlds, to B of them. One that is flagged read-only makes an
  * array that no kernel and no stet_array_write may change. INVALID_ARGUMENT, UNSUPPORTED (another version, device,
- * layout or type), LIMIT, OUT_OF_MEMORY.
+ * layout or type), LIMIT, DEVICE, OUT_OF_MEMORY.
  */
 STET_API stet_result stet_array_import(stet_device *device, struct DLManagedTensorVersioned *tensor,
                                        const stet_import_def *def, stet_array **out);

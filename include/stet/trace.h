@@ -7,7 +7,8 @@
  *     stet_trace_end(device);
  *     for (int64_t i = 0; stet_trace_get(device, i, &event); ++i) ...
  *
- * Tracing changes no result. Lack of memory, or the limit, costs events, which are counted as dropped, and nothing else.
+ * Tracing changes no result; a GPU is waited for when a trace begins and ends, and now and then between. Lack of memory, or the limit, costs
+ * events, which are counted as dropped, and nothing else.
  */
 #ifndef STET_TRACE_H
 #define STET_TRACE_H
@@ -84,12 +85,16 @@ typedef struct stet_trace_event {
     stet_trace_kind kind;
     const char
         *name; /* kernel, array or phase; what was replayed; mechanism (MISS); "" of a copy of what is no array */
-    const char *file;     /* LAUNCH, COMPILE: source of the kernel; else NULL */
-    int line;             /* in it */
-    stet_reason reason;   /* MISS, FALLBACK */
-    int64_t begin;        /* on the host */
-    int64_t duration;     /* of the call, on the host; 0 for instants */
-    int64_t device_begin; /* on the device, where that is known apart from the host; else -1, as is device_duration */
+    const char *file;   /* LAUNCH, COMPILE: source of the kernel; else NULL */
+    int line;           /* in it */
+    stet_reason reason; /* MISS, FALLBACK */
+    int64_t begin;      /* on the host */
+    int64_t duration;   /* of the call, on the host; 0 for instants */
+    /*
+     * On the device, where that is known apart from the host, once the trace has ended; else -1. A launch inside a replay has none where
+     * the replay is one graph of the device. Where the device waits for the host, the time until the launch has come is a part of it.
+     */
+    int64_t device_begin;
     int64_t device_duration;
     int64_t amount; /* in stet_trace_kind_unit() */
     uint64_t id;    /* REPLAY: of the recording */
@@ -99,6 +104,22 @@ typedef struct stet_trace_event {
 } stet_trace_event;
 /* False: there is no event i. */
 STET_API bool stet_trace_get(const stet_device *device, int64_t i, stet_trace_event *out);
+
+/*
+ * Ranges: the phases, replays, launches and compilations of a device, by name and nested, in the timelines of NVIDIA's and AMD's profilers
+ * (NVTX, ROCTX), traced or not. Without a profiler they cost two calls of a library that do nothing. The environment's STET_RANGES=1 begins
+ * them on each new device; STET_RANGES=FILE with that library; there what is missing is a warning.
+ */
+typedef struct stet_ranges_def {
+    uint32_t cookie;     /* set by stet_default_ranges_def */
+    const char *library; /* the file of NVTX or ROCTX; NULL: found by its name */
+} stet_ranges_def;
+STET_API stet_ranges_def stet_default_ranges_def(void);
+/* NOT_FOUND: there is no such library. UNSUPPORTED: the one that was given is none. STATE: ranges are on. */
+STET_API stet_result stet_ranges_begin(stet_device *device, const stet_ranges_def *def);
+STET_API stet_result stet_ranges_end(stet_device *device); /* STATE: they are not on */
+STET_API const char *
+stet_ranges_library(const stet_device *device); /* the file that was found; NULL: they are not on */
 
 /* Totals of all events of one kind, name, source and reason, also of those that were dropped. */
 typedef struct stet_profile_row {

@@ -2,6 +2,7 @@
  * The environment of the process: the one place that reads it.
  *
  *   STET_DISABLE            mechanisms that are switched off
+ *   STET_RANGES             ranges for profilers
  *   XDG_CACHE_HOME, HOME    where the user's caches are
  *   PATH, LD_LIBRARY_PATH   handed on to the compiler
  *   VIRTUAL_ENV             where a Python's packages may hold libraries

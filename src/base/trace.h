@@ -16,10 +16,20 @@ typedef struct sti_trace sti_trace;
 typedef struct sti_trace_row sti_trace_row;
 typedef struct sti_trace_event sti_trace_event;
 
+/* Somebody who is told of phases, replays, launches and compilations, nested: `push` as they begin, `pop` as they end. Values are ignored. */
+typedef struct sti_trace_ranges {
+    int (*push)(const char *name);
+    int (*pop)(void);
+} sti_trace_ranges;
+
 stet_result sti_trace_new(bool events, int64_t limit, sti_trace **out);
+/* From now on; NULL: nobody any more. `alone`: nothing is kept, named or timed beside. No event is open. */
+void sti_trace_show(sti_trace *trace, const sti_trace_ranges *ranges, bool alone);
 void sti_trace_free(sti_trace *trace); /* NULL is fine */
 /* The clock stops for stats. False: an event is open (T4). */
 bool sti_trace_stop(sti_trace *trace);
+bool sti_trace_is_open(const sti_trace *trace); /* an event of it is */
+int64_t sti_trace_now(const sti_trace *trace);  /* on its clock: nanoseconds from its beginning */
 
 /* What an event is, when it begins; zeros where there is nothing to say. Texts are copied. */
 typedef struct sti_trace_what {

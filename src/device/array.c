@@ -114,11 +114,14 @@ stet_result stet_array_create(stet_device *device, const stet_array_def *def, st
     *out = NULL;
     STI_TRY(sti_array_make(device, def, &a));
     stet_result result = device->ops->alloc(device, a->size, a->name, &a->data);
-    if (result == STET_OK)
-        *out = a;
-    else
+    if (result != STET_OK) {
         stet_array_destroy(a);
-    return result;
+        return result;
+    }
+    device->array_bytes += (int64_t)a->size;
+    a->counted = true;
+    *out = a;
+    return STET_OK;
 }
 
 stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtype, bool worlds, int ndim,
@@ -141,7 +144,7 @@ void stet_array_destroy(stet_array *a)
     sti_device_tell_gone(device, a);
     sti_face_free(a);
     if (a->share)
-        sti_share_release(a->share);
+        sti_share_leave(a->share);
     else if (!a->borrowed && a->data)
         device->ops->free(device, a->data);
     if (a->host) device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes -= (int64_t)stet_array_bytes(a);
@@ -149,6 +152,7 @@ void stet_array_destroy(stet_array *a)
     sti_free(a->host);
     sti_stamp_free(&a->host_stamp);
     device->narray--;
+    if (a->counted) device->array_bytes -= (int64_t)a->size;
     sti_free(a);
     sti_device_release(device);
 }
@@ -179,7 +183,7 @@ uint64_t stet_array_generation(const stet_array *a)
     return a->version.generation;
 }
 
-void stet_array_mark_written(stet_array *a) { sti_version_bump(&a->version); }
+void stet_array_mark_written(stet_array *a) { sti_face_told(a); }
 
 void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context)
 {
@@ -230,12 +234,23 @@ stet_result sti_array_ensure(stet_array *a)
     return follow(a);
 }
 
+static stet_result update(stet_array *a, const char *call)
+{
+    if (!a) return sti_error(STET_INVALID_ARGUMENT, "%s: array must not be NULL", call);
+    STI_TRY(sti_array_ensure(a));
+    return sti_array_to_device(a);
+}
+
 stet_result stet_array_update(stet_array *a)
 {
-    if (!a) return sti_error(STET_INVALID_ARGUMENT, "stet_array_update: array must not be NULL");
-    STI_TRY(sti_array_ensure(a));
-    STI_TRY(sti_array_to_device(a));
+    STI_TRY(update(a, "stet_array_update"));
     return sti_device_settle(a->device);
+}
+
+stet_result stet_array_update_in_stream(stet_array *a, void *stream)
+{
+    STI_TRY(update(a, "stet_array_update_in_stream"));
+    return sti_device_signal(a->device, stream);
 }
 
 /* Rows of an array as the host sees it: worlds, or the first dimension; `first`, `n` within them. */
@@ -403,8 +418,8 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
     STI_TRY(follow(a));
     if (size == 0) return STET_OK;
     if (!a->device->host_memory) STI_TRY(sti_face_reach(a, true, size, &face));
-    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     STI_TRY(write_raw(a, face, first, n, data, size));
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     if (face)
         sti_array_face_written(a);
     else

@@ -1,6 +1,8 @@
 /* Devices: creation, names, counters. What differs between kinds of device is behind sti_device_ops. */
 #include "device/device.h"
 #include "device/gpu/library.h"
+#include "device/ranges.h"
+#include "device/trace.h"
 
 #include <string.h>
 
@@ -92,6 +94,7 @@ stet_result stet_device_create(const stet_device_def *def, stet_device **out)
         sti_free(device);
         return result;
     }
+    sti_ranges_begin_asked(device);
     *out = device;
     return STET_OK;
 }
@@ -111,9 +114,11 @@ void sti_device_retain(stet_device *device) { atomic_fetch_add(&device->refs, 1)
 void sti_device_release(stet_device *device)
 {
     if (atomic_fetch_sub(&device->refs, 1) > 1) return;
+    sti_times_end(device);
     if (device->programs) device->drop_programs(device);
     device->ops->destroy(device);
     sti_trace_free(device->traced);
+    sti_ranges_free(device);
     sti_free(device);
 }
 

@@ -89,10 +89,15 @@ typedef struct sti_device_ops {
      */
     stet_result (*graph_make)(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
                               const char *what, void **out);
-    /* Another number of blocks of a launch (0: it is left out), or of trips of a loop, from the next launch on; nothing is instantiated anew. */
-    stet_result (*graph_change)(stet_device *device, void *graph, int op, int64_t number);
+    /*
+     * From the next launch of the graph on: of a launch these arguments (read before it returns) and number of blocks (0: it is left
+     * out), of a loop this number of trips. Launches in flight keep theirs; nothing is instantiated anew.
+     */
+    stet_result (*graph_set)(stet_device *device, void *graph, int op, const sti_slot *slots, int nslot,
+                             int64_t number);
     stet_result (*graph_launch)(stet_device *device, void *graph);
-    void (*graph_free)(stet_device *device, void *graph); /* once it has run; does not wait where the driver does that itself */
+    void (*graph_free)(stet_device *device,
+                       void *graph); /* once it has run; does not wait where the driver does that itself */
 
     /* ---- streams; NULL: the device has none, and work is done when a call returns ---- */
     /*
@@ -143,8 +148,10 @@ struct stet_device {
     size_t real_size;
     bool host_memory; /* the host may touch the device's memory: faces are it (device/face.h); else only the slots do */
     bool apart;       /* a null device whose addresses mean nothing to the host */
+    bool no_reuse;    /* what a round set up cannot be used by the next (stet/round.h) */
     _Atomic int64_t refs; /* the owner's, one an array or kernel, one a block shared with tensors (share.h) */
     int64_t narray;       /* alive */
+    int64_t array_bytes;  /* of the device's memory that they were given */
     char name[96];
     int index;              /* of a GPU: the def's gpu.index */
     int driver_version;     /* of a GPU's, in its own numbers: 13000 is CUDA 13.0 */
@@ -153,8 +160,10 @@ struct stet_device {
     char *cache_folder;
     void *state; /* of this kind of device */
     sti_mechanisms mechanisms;
-    sti_trace *traced;        /* the latest trace: mechanisms.trace, or one that has ended; NULL: there was none */
-    const sti_keeper *keeper; /* NULL: nothing was listed yet; with it goes recorder */
+    sti_trace *traced;         /* the latest trace: mechanisms.trace, or one that has ended; NULL: there was none */
+    struct sti_ranges *ranges; /* for profilers (device/ranges.h); NULL: nobody wants them */
+    struct sti_times *times;   /* on the device, of what is traced (device/trace.h); NULL: there are none */
+    const sti_keeper *keeper;  /* NULL: nothing was listed yet; with it goes recorder */
     struct sti_recorder *recorder;
     struct sti_programs
         *programs; /* of a GPU: the code of kernels (kernel/gpu); NULL: none was needed yet; with it goes … */
@@ -225,6 +234,16 @@ static inline stet_result sti_device_settle(stet_device *device)
 {
     return sti_device_is_gpu(device) ? device->ops->synchronize(device) : STET_OK;
 }
+/* The same for one stream of others: what it gets from now on comes after what was issued. */
+static inline stet_result sti_device_signal(stet_device *device, void *stream)
+{
+    return device->ops->order ? device->ops->order(device, stream, false) : sti_device_settle(device);
+}
+/* What is issued from now on comes after what a stream of others has got so far. */
+static inline stet_result sti_device_follow(stet_device *device, void *stream)
+{
+    return device->ops->order ? device->ops->order(device, stream, true) : STET_OK;
+}
 /* The last one that lets go ends the device; from any thread. */
 void sti_device_retain(stet_device *device);
 void sti_device_release(stet_device *device);
@@ -241,7 +260,9 @@ struct stet_array {
     stet_dtype dtype;
     bool worlds;
     bool borrowed;  /* data belongs to another array, `base` */
+    bool counted;   /* its size is in the device's array_bytes */
     bool read_only; /* imported as such: no launch and no write of the host may change it */
+    bool outside;   /* a graph of somebody else's holds its address (sti_array_set_outside) */
     int ndim;
     int64_t shape[STET_MAX_DIMS];
     int64_t nitem;  /* of a world: product of the other dimensions; of a plain array: all */

@@ -27,6 +27,9 @@ static bool holds(const stet_array *a) { return a->face && sti_stamp_is(&a->face
 
 bool sti_face_ahead(const stet_array *a) { return holds(a) && !sti_stamp_is(&a->face->sent, &a->version); }
 
+/* May others read or write its memory without a word (F4)? */
+static bool shown(const stet_array *a) { return a->outside || (a->share && sti_share_shown(a->share)); }
+
 static bool enabled(const stet_array *a) { return sti_enabled(&a->device->mechanisms, STET_MECH_readback); }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
@@ -122,7 +125,13 @@ static stet_result fetch_device(const void *array, size_t size, void *to)
 static stet_result send(stet_array *a)
 {
     /* Switched off, each read copies; what the device has need not be sent all the same. */
-    if (!sti_face_ahead(a) && !enabled(a)) return STET_OK;
+    bool ahead = sti_face_ahead(a);
+    if (!ahead && !enabled(a)) return STET_OK;
+    if (!ahead &&
+        !a->device->mechanisms.options.audit) { /* each launch asks this of each argument: no stamp is made for it */
+        sti_count_hit(&a->device->mechanisms, STET_MECH_readback, 0, (int64_t)a->size);
+        return STET_OK;
+    }
     sti_span output = {a, a->size, fetch_device};
     return let_cross(a, &a->face->sent, STET_REASON_readback_uploaded, upload, &output);
 }
@@ -152,16 +161,33 @@ stet_result sti_face_bring(stet_array *a, void **out)
     return STET_OK;
 }
 
+stet_result sti_face_overwrite(stet_array *a, void **out)
+{
+    *out = a->data;
+    if (a->device->host_memory || a->size == 0) return STET_OK;
+    *out = NULL;
+    if (!a->face) STI_TRY(make_face(a));
+    *out = a->face->memory;
+    return STET_OK;
+}
+
 /* F4: of a failure the next ask tells, which has to send it too. */
 void sti_face_announce(stet_array *a)
 {
     sti_version_bump(&a->version);
     if (!a->face) return; /* an array of nothing */
     sti_stamp_keep_version(&a->face->held, &a->version);
-    if (!a->share || !sti_share_shown(a->share)) return;
+    if (!shown(a)) return;
     if (sti_array_to_device(a) != STET_OK)
         sti_log(STET_LOG_WARNING, "array %s: what was written on the host did not reach the device: %s", a->name,
                 stet_last_error());
+}
+
+void sti_face_told(stet_array *a)
+{
+    bool ahead = sti_face_ahead(a);
+    sti_version_bump(&a->version);
+    if (ahead) sti_stamp_keep_version(&a->face->held, &a->version);
 }
 
 /* ---- reads and writes of the caller ------------------------------------------------------------------------------- */
@@ -174,14 +200,38 @@ stet_result sti_face_reach(stet_array *a, bool writes, size_t bytes, char **out)
     *out = NULL;
     if (!holds(own)) return STET_OK;
     /* A write to a view, and one that others have to see at once, goes to the device. */
-    if (!enabled(own) || (writes && (own != a || (own->share && sti_share_shown(own->share)))))
-        return sti_array_to_device(a);
+    if (!enabled(own) || (writes && (own != a || shown(own)))) return sti_array_to_device(a);
     memory = own->face->memory;
     if (!writes && m->options.audit)
         STI_TRY(sti_face_bring(own, &memory));
     else if (!writes)
         sti_count_hit(m, STET_MECH_readback, 0, (int64_t)bytes);
     *out = (char *)memory + place_in(own, a);
+    return STET_OK;
+}
+
+/* ---- parts ---------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a large copy that take as long as a small one: some ten microseconds. */
+enum { SMALL_COPY = 128 << 10 };
+
+bool sti_face_in_parts(const stet_array *a, int64_t n)
+{
+    bool rows = a->device->lanes == 1 && !a->base; /* elsewhere a row is not in one piece */
+    return !a->device->host_memory && rows && n <= (int64_t)(a->size / SMALL_COPY) && !holds(a);
+}
+
+stet_result sti_face_get_part(stet_array *a, size_t offset, void *to, size_t size)
+{
+    STI_TRY(sti_device_download_of(a->device, a->name, to, (const char *)a->data + offset, size));
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
+    return STET_OK;
+}
+
+stet_result sti_face_put_part(stet_array *a, size_t offset, const void *from, size_t size)
+{
+    STI_TRY(sti_device_upload_of(a->device, a->name, (char *)a->data + offset, from, size));
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     return STET_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Memory shared with tensors: who holds it, and who may have written it; see share.h for S1 and S2. */
+/* Memory shared with tensors: who holds it, and who may have written it; see share.h for S1 to S3. */
 #include "device/share.h"
 
 #include "stet/dlpack.h"
@@ -23,17 +23,7 @@ void sti_share_begin(sti_share *s, bool writer)
     if (writer) atomic_fetch_add(&s->writers, 1);
 }
 
-void sti_share_end(sti_share *s, bool writer)
-{
-    if (writer) {
-        /* In this order: who sees no writer any more sees that there was one. */
-        atomic_store(&s->written, true);
-        atomic_fetch_sub(&s->writers, 1);
-    }
-    sti_share_release(s);
-}
-
-void sti_share_release(sti_share *s)
+static void let_go(sti_share *s)
 {
     if (atomic_fetch_sub(&s->refs, 1) > 1) return;
     if (!s->tensor)
@@ -42,6 +32,24 @@ void sti_share_release(sti_share *s)
         s->tensor->deleter(s->tensor);
     sti_device_release(s->device);
     sti_free(s);
+}
+
+void sti_share_end(sti_share *s, bool writer)
+{
+    if (writer) {
+        /* In this order: who sees no writer any more sees that there was one. */
+        atomic_store(&s->written, true);
+        atomic_fetch_sub(&s->writers, 1);
+    }
+    let_go(s);
+}
+
+/* Later work of stet's on the memory there is none: what is under way is all that S3 is about. Of a failure other calls tell. */
+void sti_share_leave(sti_share *s)
+{
+    bool in_its_stream = s->streamed && stet_device_stream(s->device) == s->stream;
+    if (s->tensor && !in_its_stream) (void)sti_device_settle(s->device);
+    let_go(s);
 }
 
 bool sti_share_shown(sti_share *s) { return s->tensor || atomic_load(&s->refs) > 1; }

@@ -5,6 +5,7 @@
  *   S1  the memory, and the device that it came from, live until the array and the last tensor are gone
  *   S2  while a tensor lives through which somebody may write unannounced, and once after its end, each look at the array
  *       moves its generation
+ *   S3  an imported tensor is ended when nothing of stet's is under way that touches it, but in the order of its own stream
  */
 #ifndef STI_DEVICE_SHARE_H
 #define STI_DEVICE_SHARE_H
@@ -19,6 +20,8 @@ typedef struct sti_share {
     _Atomic int64_t writers; /* tensors through which somebody may write unannounced */
     _Atomic bool written;    /* one of those ended since the last look */
     stet_device *device;
+    bool streamed;                           /* an imported tensor that came ready in … */
+    void *stream;                            /* … this stream */
     void *data;                              /* given back to the device at the end, unless */
     struct DLManagedTensorVersioned *tensor; /* it is an imported tensor's, whose deleter is called then */
 } sti_share;
@@ -29,7 +32,7 @@ stet_result sti_share_create(stet_device *device, void *data, struct DLManagedTe
 void sti_share_begin(sti_share *share, bool writer);
 void sti_share_end(sti_share *share, bool writer);
 /* The array ends. */
-void sti_share_release(sti_share *share);
+void sti_share_leave(sti_share *share);
 
 /* Does a tensor show the memory to somebody? And does one live through which somebody may write unannounced? */
 bool sti_share_shown(sti_share *share);

@@ -1,8 +1,9 @@
 /*
  * Tracing of a device: `mechanisms.trace` while it is on, and `traced`, what is kept of it (base/trace.h).
  */
-#include "base/trace.h"
-#include "device/device.h"
+#include "device/trace.h"
+
+#include "device/ranges.h"
 
 enum { TRACE_COOKIE = 0x57e7d00c };
 
@@ -20,27 +21,36 @@ stet_result stet_trace_begin(stet_device *device, const stet_trace_def *def)
                          "trace: the def is not initialised; start from stet_default_trace_def()");
     if (def->limit < 0)
         return sti_error(STET_INVALID_ARGUMENT, "trace: a limit of %lld bytes; give 0 or more", (long long)def->limit);
-    if (device->mechanisms.trace)
+    if (stet_trace_is_on(device))
         return sti_error(STET_STATE, "device %s is being traced already; end that first", device->name);
+    if (device->mechanisms.trace && sti_trace_is_open(device->mechanisms.trace))
+        return sti_error(STET_STATE, "device %s is in the middle of a range; begin the trace before it", device->name);
     STI_TRY(sti_trace_new(def->events, def->limit, &trace));
     sti_trace_free(device->traced);
     device->traced = device->mechanisms.trace = trace;
+    sti_ranges_join(device, trace);
+    sti_times_begin(device);
     return STET_OK;
 }
 
 stet_result stet_trace_end(stet_device *device)
 {
     if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_trace_end: device must not be NULL");
-    if (!device->mechanisms.trace)
+    if (!stet_trace_is_on(device))
         return sti_error(STET_STATE, "device %s is not being traced; begin that first", device->name);
-    if (!sti_trace_stop(device->mechanisms.trace))
+    if (sti_trace_is_open(device->mechanisms.trace))
         return sti_error(STET_STATE, "device %s is in the middle of what is being traced; end the trace after it",
                          device->name);
-    device->mechanisms.trace = NULL;
+    sti_times_end(device);
+    (void)sti_trace_stop(device->mechanisms.trace);
+    device->mechanisms.trace = sti_ranges_alone(device);
     return STET_OK;
 }
 
-bool stet_trace_is_on(const stet_device *device) { return device && device->mechanisms.trace; }
+bool stet_trace_is_on(const stet_device *device)
+{
+    return device && device->mechanisms.trace && device->mechanisms.trace != sti_ranges_alone(device);
+}
 
 void stet_trace_get_stats(const stet_device *device, stet_trace_stats *out)
 {
@@ -62,32 +72,31 @@ bool stet_profile_get(const stet_device *device, int64_t i, stet_profile_row *ou
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-static sti_trace_mark begin_copy(stet_device *device, stet_trace_kind kind, const char *name, size_t size)
+static sti_device_mark begin_copy(stet_device *device, stet_trace_kind kind, const char *name, size_t size)
 {
-    return sti_trace_open(device->mechanisms.trace,
-                          &(sti_trace_what){.kind = kind, .name = name, .amount = (int64_t)size});
+    return sti_device_trace_open(device, &(sti_trace_what){.kind = kind, .name = name, .amount = (int64_t)size});
 }
 
 stet_result sti_device_upload_traced(stet_device *device, const char *name, void *to, const void *from, size_t size)
 {
-    sti_trace_mark mark = begin_copy(device, STET_TRACE_UPLOAD, name, size);
+    sti_device_mark mark = begin_copy(device, STET_TRACE_UPLOAD, name, size);
     stet_result result = device->ops->upload(device, to, from, size);
-    sti_trace_close(device->mechanisms.trace, mark, result);
+    sti_device_trace_close(device, mark, result);
     return result;
 }
 
 stet_result sti_device_download_traced(stet_device *device, const char *name, void *to, const void *from, size_t size)
 {
-    sti_trace_mark mark = begin_copy(device, STET_TRACE_DOWNLOAD, name, size);
+    sti_device_mark mark = begin_copy(device, STET_TRACE_DOWNLOAD, name, size);
     stet_result result = device->ops->download(device, to, from, size);
-    sti_trace_close(device->mechanisms.trace, mark, result);
+    sti_device_trace_close(device, mark, result);
     return result;
 }
 
 stet_result sti_device_copy_traced(stet_device *device, const char *name, void *to, const void *from, size_t size)
 {
-    sti_trace_mark mark = begin_copy(device, STET_TRACE_COPY, name, size);
+    sti_device_mark mark = begin_copy(device, STET_TRACE_COPY, name, size);
     stet_result result = device->ops->copy(device, to, from, size);
-    sti_trace_close(device->mechanisms.trace, mark, result);
+    sti_device_trace_close(device, mark, result);
     return result;
 }

@@ -227,6 +227,64 @@ static void device_times_come_later(void **state)
     sti_trace_free(t);
 }
 
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+
+static char told[256];
+
+static void tell(const char *text)
+{
+    size_t n = strlen(told);
+    (void)snprintf(told + n, sizeof told - n, "%s", text);
+}
+
+static int push(const char *name)
+{
+    tell(name);
+    tell("(");
+    return 0;
+}
+
+static int pop(void)
+{
+    tell(")");
+    return 0;
+}
+
+/* A phase with a copy, a miss and a launch in it. */
+static void some_of_each(sti_trace *t)
+{
+    sti_trace_mark phase = sti_trace_open(t, &(sti_trace_what){.kind = STET_TRACE_PHASE, .name = "step"});
+    one(t, STET_TRACE_UPLOAD, "qpos", 1);
+    sti_trace_instant(t, &(sti_trace_what){.kind = STET_TRACE_MISS, .name = "args", .reason = STET_REASON_args_first});
+    sti_trace_close(t, launch(t, "k_a", 1, 1), STET_DEVICE);
+    one(t, STET_TRACE_REPLAY, NULL, 1);
+    sti_trace_close(t, phase, STET_OK);
+}
+
+static void ranges_nest_as_events_do(void **state)
+{
+    (void)state;
+    const sti_trace_ranges ranges = {push, pop};
+    for (int alone = 0; alone < 2; ++alone) {
+        sti_trace *t = open_trace(true, MUCH);
+        told[0] = 0;
+        some_of_each(t);
+        assert_string_equal(told, "");
+        sti_trace_show(t, &ranges, alone);
+        some_of_each(t);
+        assert_string_equal(told, "step(k_a()())");
+        assert_int_equal(stats(t).events, alone ? 5 : 10);
+        assert_int_equal(row(t, 0).calls, alone ? 1 : 2);
+        assert_int_equal(stats(t).rows, 5);
+        assert_false(sti_trace_is_open(t));
+        sti_trace_show(t, NULL, false);
+        some_of_each(t);
+        assert_string_equal(told, "step(k_a()())");
+        assert_int_equal(stats(t).events, alone ? 10 : 15);
+        sti_trace_free(t);
+    }
+}
+
 /* T1, T2: whichever allocation fails, totals are of all events, none goes uncounted, and no message is set. */
 static stet_result much_of_all(void)
 {
@@ -282,7 +340,7 @@ int main(void)
         cmocka_unit_test(totals_are_of_all_events),   cmocka_unit_test(texts_are_copied_whole),
         cmocka_unit_test(the_limit_drops_and_counts), cmocka_unit_test(totals_alone_drop_nothing),
         cmocka_unit_test(device_times_come_later),    cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(memory_may_end_for_good),
+        cmocka_unit_test(memory_may_end_for_good),    cmocka_unit_test(ranges_nest_as_events_do),
     };
     return cmocka_run_group_tests_name("base/trace", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 #include "device/rig.h"
 
-#include "device/gpu/driver.h"
+#include "device/context.h"
 #include "double/rig.h"
 
 typedef struct rig_device {
@@ -52,16 +52,13 @@ static inline void rig_double(rig_device *r, bool hip)
 static inline bool rig_cuda(rig_device *r)
 {
     static bool said;
-    static void *kept; /* the context: making one takes longer than most tests, so this process holds on to it */
-    sti_gpu_driver driver;
-    stet_result result = sti_gpu_driver_open(&sti_gpu_cuda, NULL, &driver);
+    stet_result result = keep_cuda_context();
     if (result == STET_NOT_FOUND) {
         if (!said) print_message("cuda is skipped: %s\n", stet_last_error());
         said = true;
         return false;
     }
     if (result != STET_OK) fail_msg("%s", stet_last_error());
-    if (!kept) assert_int_equal(sti_gpu_cuda.retain(&driver, 0, &kept), 0);
     r->name = "cuda";
     r->def.type = STET_DEVICE_CUDA;
     r->def.cache_folder = double_cache_folder();

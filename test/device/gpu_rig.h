@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-static opened o; /* the double under test */
+static opened o;              /* the double under test */
+static const char *real_arch; /* of this machine's GPU, when that is under test (device/gpu_real.h); else NULL */
 
 static inline int open_double_cuda(void **state)
 {
@@ -27,7 +28,7 @@ static inline int open_double_hip(void **state)
     return 0;
 }
 
-static inline const char *double_file(void) { return o.hip ? DOUBLE_HIP : DOUBLE_CUDA; }
+static inline const char *double_file(void) { return real_arch ? NULL : o.hip ? DOUBLE_HIP : DOUBLE_CUDA; }
 
 static inline stet_device_def gpu_def(void)
 {
@@ -96,10 +97,12 @@ static inline void expect_bytes(stet_device *device, const void *memory, size_t 
     free(back);
 }
 
-/* Code of a source for the double, from its own compiler; the caller frees it. */
+/* Code of a source, from the compiler that belongs to the driver under test; the caller frees it. */
 static inline char *compile(const char *source, size_t *size)
 {
-    static const char *const cuda[] = {"--gpu-architecture=sm_90", "--fmad=false", "--std=c++17"};
+    char arch[64];
+    (void)snprintf(arch, sizeof arch, "--gpu-architecture=%s", real_arch ? real_arch : "sm_90");
+    const char *const cuda[] = {arch, "--fmad=false", "--std=c++17"};
     static const char *const hip[] = {"--offload-arch=gfx90a", "-ffp-contract=off", "-std=c++17"};
     void *program;
     assert_int_equal(o.rtc.create(&program, source, "test.cu", 0, NULL, NULL), 0);

@@ -7,6 +7,7 @@
 #ifndef TEST_DEVICE_PICKED_H
 #define TEST_DEVICE_PICKED_H
 
+#include "device/context.h"
 #include "double/rig.h"
 #include "stet/device.h"
 
@@ -38,15 +39,7 @@ static inline void picked_start_double(const char *file)
 
 static inline void picked_need_cuda(void)
 {
-    static bool tried;
-    stet_device_def def = stet_default_device_def();
-    stet_device *device = NULL;
-    if (tried) return;
-    def.type = STET_DEVICE_CUDA;
-    stet_result result = stet_device_create(&def, &device);
-    stet_device_destroy(device);
-    tried = true;
-    if (result != STET_NOT_FOUND) return;
+    if (keep_cuda_context() != STET_NOT_FOUND) return;
     printf("cuda is skipped: %s\n", stet_last_error());
     exit(PICKED_SKIP);
 }

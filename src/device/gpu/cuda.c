@@ -2,6 +2,7 @@
 #include "device/device.h"
 #include "device/gpu/driver.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const char *const driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
@@ -70,6 +71,88 @@ static int leave(const sti_gpu_driver *d, const sti_gpu_current *was)
     return was->switched ? d->api.context_set(was->context) : STI_GPU_OK;
 }
 
+/* ---- nodes of graphs: structs of the driver API, of CUDA 12 --------------------------------------------------------- */
+
+typedef struct kernel_parameters {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **arguments, **extra;
+    void *kernel, *context; /* not looked at where there is a function */
+} kernel_parameters;
+static_assert(sizeof(kernel_parameters) == 72, "CUDA_KERNEL_NODE_PARAMS, version 2");
+
+static kernel_parameters parameters_of(const sti_gpu_kernel *k)
+{
+    return (kernel_parameters){.function = k->function,
+                               .grid = {k->grid, 1, 1},
+                               .block = {k->team, k->teams, 1},
+                               .shared = k->shared,
+                               .arguments = k->arguments};
+}
+
+static int add_kernel(const sti_gpu_driver *d, const sti_gpu_place *at, const sti_gpu_kernel *k, void **node)
+{
+    kernel_parameters p = parameters_of(k);
+    return d->api.graph_add_kernel(node, at->graph, at->after, at->nafter, &p);
+}
+
+static int set_kernel(const sti_gpu_driver *d, void *executable, void *node, const sti_gpu_kernel *k)
+{
+    kernel_parameters p = parameters_of(k);
+    return d->api.graph_exec_set_kernel(executable, node, &p);
+}
+
+/* One side of a copy: where in it, and what it is. */
+typedef struct copy_side {
+    size_t x, y, z, level;
+    unsigned memory; /* 2: the device's */
+    const void *host;
+    uint64_t device;
+    void *array, *reserved;
+    size_t pitch, height;
+} copy_side;
+
+typedef struct copy_parameters {
+    copy_side from, to;
+    size_t width, height, depth;
+} copy_parameters;
+static_assert(sizeof(copy_parameters) == 200, "CUDA_MEMCPY3D, version 2");
+
+/* One row. */
+static int add_copy(const sti_gpu_driver *d, const sti_gpu_place *at, void *context, void *to, const void *from,
+                    size_t size, void **node)
+{
+    const copy_parameters p = {
+        .from = {.memory = 2, .device = (uint64_t)(uintptr_t)from, .pitch = size, .height = 1},
+        .to = {.memory = 2, .device = (uint64_t)(uintptr_t)to, .pitch = size, .height = 1},
+        .width = size,
+        .height = 1,
+        .depth = 1,
+    };
+    return d->api.graph_add_copy(node, at->graph, at->after, at->nafter, &p, context);
+}
+
+typedef struct while_parameters {
+    int type; /* 13: conditional */
+    int zero[3];
+    uint64_t handle;
+    int kind;      /* 1: while */
+    unsigned size; /* of bodies */
+    void **bodies; /* out: the driver's */
+    void *context;
+    char unused[208]; /* zero */
+} while_parameters;
+static_assert(sizeof(while_parameters) == 256, "CUgraphNodeParams");
+
+static int add_while(const sti_gpu_driver *d, const sti_gpu_place *at, void *context, uint64_t handle, void **node,
+                     void **body)
+{
+    while_parameters p = {.type = 13, .handle = handle, .kind = 1, .size = 1, .context = context};
+    int code = d->api.graph_add_node(node, at->graph, at->after, NULL, at->nafter, &p);
+    if (code == STI_GPU_OK) *body = p.bodies[0];
+    return code;
+}
+
 const sti_gpu_vendor sti_gpu_cuda = {
     .name = "cuda",
     .title = "CUDA",
@@ -101,4 +184,8 @@ const sti_gpu_vendor sti_gpu_cuda = {
     .release = release,
     .enter = enter,
     .leave = leave,
+    .add_kernel = add_kernel,
+    .set_kernel = set_kernel,
+    .add_copy = add_copy,
+    .add_while = add_while,
 };

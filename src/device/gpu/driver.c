@@ -24,23 +24,49 @@ static const entry entries[] = {
 #undef REQUIRED
 #undef OPTIONAL
 
+enum { ENTRIES = sizeof entries / sizeof *entries };
+
+/* NULL: the vendor has none. */
+static const char *symbol_of(const sti_gpu_driver *d, const entry *e)
+{
+    return e->symbol[d->vendor->type == STET_DEVICE_HIP];
+}
+
+static void note_missing(char *missing, size_t size, const char *symbol)
+{
+    size_t used = strlen(missing);
+    (void)snprintf(missing + used, size - used, "%s%s", used ? ", " : "", symbol);
+}
+
 /* Fills the table; every required symbol that is missing is named. */
 static stet_result fill(sti_gpu_driver *d)
 {
     char missing[600] = "";
-    int nmissing = 0, which = d->vendor->type == STET_DEVICE_HIP;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
-        const char *symbol = entries[i].symbol[which];
+    for (size_t i = 0; i < ENTRIES; ++i) {
+        const char *symbol = symbol_of(d, &entries[i]);
         void *address = symbol ? sti_library_symbol(&d->library, symbol) : NULL;
         memcpy((char *)&d->api + entries[i].offset, &address, sizeof address);
-        if (!symbol || address || !entries[i].required) continue;
-        size_t used = strlen(missing);
-        (void)snprintf(missing + used, sizeof missing - used, "%s%s", nmissing ? ", " : "", symbol);
-        ++nmissing;
+        if (symbol && !address && entries[i].required) note_missing(missing, sizeof missing, symbol);
     }
-    if (nmissing == 0) return STET_OK;
+    if (!missing[0]) return STET_OK;
     return sti_error(STET_UNSUPPORTED, "%s: %s lacks %s; install a newer driver", d->vendor->driver->what,
                      d->library.file, missing);
+}
+
+stet_result sti_gpu_driver_needs(const sti_gpu_driver *d, const char *const *names, const char *what)
+{
+    char missing[600] = "";
+    for (; *names; ++names)
+        for (size_t i = 0; i < ENTRIES; ++i) {
+            const char *symbol = symbol_of(d, &entries[i]);
+            void *address;
+            memcpy(&address, (const char *)&d->api + entries[i].offset, sizeof address);
+            if (symbol && !address && strcmp(entries[i].name, *names) == 0)
+                note_missing(missing, sizeof missing, symbol);
+        }
+    if (!missing[0]) return STET_OK;
+    return sti_error(STET_UNSUPPORTED, "%s: %s need %s, which %s (%s) lacks; install a newer driver",
+                     d->vendor->driver->what, what, missing, d->library.file, d->version_text);
 }
 
 stet_result sti_gpu_call_failed(const sti_gpu_driver *d, int code, const char *where, const char *call)

@@ -60,9 +60,24 @@ enum {
     STI_GPU_NOT_SUPPORTED = 801,
     STI_GPU_CAPTURE_RELAXED = 2,
     STI_GPU_STREAM_NON_BLOCKING = 1, /* flags, alike too */
+    STI_GPU_EVENT_TIMING = 0,
     STI_GPU_EVENT_NO_TIMING = 2,
     STI_GPU_HOST_PORTABLE = 1
 };
+
+/* What a launch of a kernel comes to: blocks in x, threads of each in x and y, bytes of shared memory of each. */
+typedef struct sti_gpu_kernel {
+    void *function;
+    unsigned grid, team, teams, shared;
+    void **arguments;
+} sti_gpu_kernel;
+
+/* Where a node of a graph goes. */
+typedef struct sti_gpu_place {
+    void *graph;
+    void *const *after; /* nodes */
+    size_t nafter;
+} sti_gpu_place;
 
 typedef struct sti_gpu_vendor {
     const char *name;  /* "cuda", as --device and messages have it */
@@ -85,6 +100,15 @@ typedef struct sti_gpu_vendor {
     /* Has this thread's calls go to the device, and back to where they went. */
     int (*enter)(const sti_gpu_driver *driver, int ordinal, void *context, sti_gpu_current *was);
     int (*leave)(const sti_gpu_driver *driver, const sti_gpu_current *was);
+    /* Of graphs, what takes structs of the vendor's own; the results are the driver's. */
+    int (*add_kernel)(const sti_gpu_driver *driver, const sti_gpu_place *at, const sti_gpu_kernel *kernel, void **node);
+    int (*set_kernel)(const sti_gpu_driver *driver, void *executable, void *node, const sti_gpu_kernel *kernel);
+    int (*add_copy)(const sti_gpu_driver *driver, const sti_gpu_place *at, void *context, void *to, const void *from,
+                    size_t size, void **node);
+    /* A node that runs *body again and again while the handle is not 0. NULL: the vendor's drivers have none. */
+    int (*add_while)(const sti_gpu_driver *driver, const sti_gpu_place *at, void *context, uint64_t handle, void **node,
+                     void **body);
+    bool graphs_wait; /* an executable graph may go only after it has run */
 } sti_gpu_vendor;
 
 extern const sti_gpu_vendor sti_gpu_cuda, sti_gpu_hip;
@@ -103,6 +127,12 @@ struct sti_gpu_driver {
  * else: there is one, and why it cannot be used. What was opened stays loaded: a driver has threads of its own.
  */
 stet_result sti_gpu_driver_open(const sti_gpu_vendor *vendor, const char *given, sti_gpu_driver *out);
+
+/*
+ * Do all of these optional entry points exist, that the vendor has? Neutral names, ended by NULL. UNSUPPORTED: the sentence says what needs them,
+ * and which are missing.
+ */
+stet_result sti_gpu_driver_needs(const sti_gpu_driver *driver, const char *const *names, const char *what);
 
 /* What is known of a device without making it work. */
 typedef struct sti_gpu_facts {

@@ -99,6 +99,8 @@ CUDA(OPTIONAL, graph_add_copy, cuGraphAddMemcpyNode, int,
      (void **node, void *graph, void *const *after, size_t nafter, const void *parameters, void *context))
 HIP(OPTIONAL, graph_add_copy_1d, hipGraphAddMemcpyNode1D, int,
     (void **node, void *graph, void *const *after, size_t nafter, void *to, const void *from, size_t size, int kind))
+BOTH(OPTIONAL, graph_add_empty, cuGraphAddEmptyNode, hipGraphAddEmptyNode, int,
+     (void **node, void *graph, void *const *after, size_t nafter))
 BOTH(OPTIONAL, graph_add_child, cuGraphAddChildGraphNode, hipGraphAddChildGraphNode, int,
      (void **node, void *graph, void *const *after, size_t nafter, void *child))
 CUDA(OPTIONAL, graph_add_node, cuGraphAddNode_v2, int,
@@ -118,6 +120,9 @@ BOTH(OPTIONAL, graph_launch, cuGraphLaunch, hipGraphLaunch, int, (void *executab
 BOTH(OPTIONAL, capture_begin, cuStreamBeginCapture_v2, hipStreamBeginCapture, int, (void *stream, int mode))
 BOTH(OPTIONAL, capture_end, cuStreamEndCapture, hipStreamEndCapture, int, (void *stream, void **graph))
 BOTH(OPTIONAL, capture_status, cuStreamIsCapturing, hipStreamIsCapturing, int, (void *stream, int *status))
+/* status as above; id: of the capture, never used again; the rest is not asked for (NULL) */
+BOTH(OPTIONAL, capture_info, cuStreamGetCaptureInfo_v2, hipStreamGetCaptureInfo_v2, int,
+     (void *stream, int *status, uint64_t *id, void **graph, void *const **after, size_t *nafter))
 BOTH(OPTIONAL, capture_mode, cuThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode, int, (int *mode))
 
 #undef BOTH

@@ -76,18 +76,11 @@ stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result 
     return result != STET_OK ? result : sti_gpu_check(gpu, code, "giving the device back");
 }
 
-/* A slot's body between enter and leave. */
-#define WITHIN(gpu, expression)                                                                                        \
-    do {                                                                                                               \
-        sti_gpu_current was_;                                                                                          \
-        STI_TRY(sti_gpu_enter((gpu), &was_));                                                                          \
-        return sti_gpu_leave((gpu), &was_, (expression));                                                              \
-    } while (0)
-
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
 static stet_result alloc_zeroed(sti_gpu *gpu, size_t size, const char *what, void **out)
 {
+    STI_TRY(sti_gpu_outside(gpu, "an allocation"));
     STI_TRY(sti_pool_alloc(gpu, size, what, out));
     stet_result result = size ? STI_GPU_CALL(gpu, fill_async, *out, 0, size, gpu->stream) : STET_OK;
     if (result == STET_OK) return STET_OK;
@@ -100,34 +93,59 @@ static stet_result gpu_alloc(stet_device *device, size_t size, const char *what,
 {
     sti_gpu *gpu = device->state;
     *out = NULL;
-    WITHIN(gpu, alloc_zeroed(gpu, size, what, out));
+    STI_GPU_WITHIN(gpu, alloc_zeroed(gpu, size, what, out));
 }
 
 static void gpu_free(stet_device *device, void *memory) { sti_pool_free(device->state, memory); }
 
+static stet_result upload(sti_gpu *gpu, void *to, const void *from, size_t size)
+{
+    STI_TRY(sti_gpu_outside(gpu, "an upload"));
+    return sti_staging_upload(gpu, to, from, size);
+}
+
 static stet_result gpu_upload(stet_device *device, void *to, const void *from, size_t size)
 {
     sti_gpu *gpu = device->state;
-    WITHIN(gpu, sti_staging_upload(gpu, to, from, size));
+    STI_GPU_WITHIN(gpu, upload(gpu, to, from, size));
+}
+
+static stet_result download(sti_gpu *gpu, void *to, const void *from, size_t size)
+{
+    STI_TRY(sti_gpu_outside(gpu, "a download"));
+    return sti_staging_download(gpu, to, from, size);
 }
 
 static stet_result gpu_download(stet_device *device, void *to, const void *from, size_t size)
 {
     sti_gpu *gpu = device->state;
-    WITHIN(gpu, sti_staging_download(gpu, to, from, size));
+    STI_GPU_WITHIN(gpu, download(gpu, to, from, size));
+}
+
+static stet_result copy(sti_gpu *gpu, void *to, const void *from, size_t size)
+{
+    if (size == 0) return STET_OK;
+    STI_TRY(sti_gpu_may_issue(gpu));
+    return STI_GPU_CALL(gpu, copy_async, to, from, size, gpu->stream);
 }
 
 static stet_result gpu_copy(stet_device *device, void *to, const void *from, size_t size)
 {
     sti_gpu *gpu = device->state;
-    WITHIN(gpu, size ? STI_GPU_CALL(gpu, copy_async, to, from, size, gpu->stream) : STET_OK);
+    STI_GPU_WITHIN(gpu, copy(gpu, to, from, size));
+}
+
+static stet_result host_alloc(sti_gpu *gpu, size_t size, const char *what, void **out)
+{
+    STI_TRY(sti_gpu_outside(gpu, "an allocation of the host's"));
+    return sti_staging_host_alloc(gpu, size, what, out);
 }
 
 static stet_result gpu_host_alloc(stet_device *device, size_t size, const char *what, void **out)
 {
     sti_gpu *gpu = device->state;
     *out = NULL;
-    WITHIN(gpu, sti_staging_host_alloc(gpu, size, what, out));
+    STI_GPU_WITHIN(gpu, host_alloc(gpu, size, what, out));
 }
 
 static void gpu_host_free(stet_device *device, void *memory) { sti_staging_host_free(device->state, memory); }
@@ -142,55 +160,16 @@ static stet_result gpu_memory(stet_device *device, size_t *free, size_t *total)
     return STET_OK;
 }
 
+static stet_result synchronize(sti_gpu *gpu)
+{
+    STI_TRY(sti_gpu_outside(gpu, "waiting for what was issued"));
+    return STI_GPU_CALL(gpu, stream_synchronize, gpu->stream);
+}
+
 static stet_result gpu_synchronize(stet_device *device)
 {
     sti_gpu *gpu = device->state;
-    WITHIN(gpu, STI_GPU_CALL(gpu, stream_synchronize, gpu->stream));
-}
-
-/* ---- code ---------------------------------------------------------------------------------------------------------- */
-
-static stet_result gpu_load(stet_device *device, const void *image, size_t size, const char *what, void **module)
-{
-    sti_gpu *gpu = device->state;
-    sti_gpu_current was;
-    *module = NULL;
-    if (!image || size == 0) return sti_error(STET_INVALID_ARGUMENT, "%s: the code of %s is empty", gpu->where, what);
-    STI_TRY(sti_gpu_enter(gpu, &was));
-    stet_result result = STI_GPU_CALL(gpu, module_load, module, image);
-    if (result != STET_OK) {
-        *module = NULL;
-        (void)sti_error_prefix(result, "%s", what);
-    }
-    return sti_gpu_leave(gpu, &was, result);
-}
-
-static void gpu_unload(stet_device *device, void *module)
-{
-    sti_gpu *gpu = device->state;
-    sti_gpu_current was;
-    if (!module || sti_gpu_enter(gpu, &was) != STET_OK) return;
-    stet_result result = STI_GPU_CALL(gpu, stream_synchronize, gpu->stream);
-    if (result == STET_OK) result = STI_GPU_CALL(gpu, module_unload, module);
-    if (sti_gpu_leave(gpu, &was, result) != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
-}
-
-static stet_result gpu_function(stet_device *device, void *module, const char *symbol, void **out)
-{
-    sti_gpu *gpu = device->state;
-    sti_gpu_current was;
-    *out = NULL;
-    STI_TRY(sti_gpu_enter(gpu, &was));
-    stet_result result = STI_GPU_CALL(gpu, module_function, out, module, symbol);
-    if (result != STET_OK) (void)sti_error_prefix(result, "function %s", symbol);
-    return sti_gpu_leave(gpu, &was, result);
-}
-
-static stet_result gpu_attribute(stet_device *device, void *function, sti_attribute attribute, int *out)
-{
-    sti_gpu *gpu = device->state;
-    int number = gpu->driver.vendor->attribute[attribute];
-    WITHIN(gpu, STI_GPU_CALL(gpu, function_attribute, out, number, function));
+    STI_GPU_WITHIN(gpu, synchronize(gpu));
 }
 
 /* ---- opening and closing ------------------------------------------------------------------------------------------- */
@@ -201,10 +180,12 @@ static void close_gpu(sti_gpu *gpu)
     const sti_gpu_vendor *v = gpu->driver.vendor;
     sti_gpu_current was;
     bool inside = sti_gpu_go_in(gpu, &was) == STI_GPU_OK;
-    if (gpu->stream) (void)gpu->driver.api.stream_synchronize(gpu->stream);
+    gpu->nlaunch = 0; /* the kernels' names have gone */
+    sti_gpu_streams_wait(gpu);
+    sti_gpu_clock_end(gpu);
     sti_staging_end(gpu);
     sti_pool_end(gpu);
-    if (gpu->stream) (void)gpu->driver.api.stream_destroy(gpu->stream);
+    sti_gpu_streams_end(gpu);
     if (inside) (void)sti_gpu_go_out(gpu, &was);
     (void)v->release(&gpu->driver, gpu->facts.ordinal);
     sti_free(gpu);
@@ -231,19 +212,27 @@ static const sti_device_ops gpu_ops = {
     .copy = gpu_copy,
     .launch = sti_gpu_launch,
     .synchronize = gpu_synchronize,
-    .load = gpu_load,
-    .unload = gpu_unload,
-    .function = gpu_function,
-    .attribute = gpu_attribute,
+    .load = sti_gpu_load,
+    .unload = sti_gpu_unload,
+    .function = sti_gpu_function,
+    .attribute = sti_gpu_attribute,
     .host_alloc = gpu_host_alloc,
     .host_free = gpu_host_free,
     .memory = gpu_memory,
+    .graph_make = sti_gpu_graph_make,
+    .graph_set = sti_gpu_graph_set,
+    .graph_launch = sti_gpu_graph_launch,
+    .graph_free = sti_gpu_graph_free,
+    .use_stream = sti_gpu_use_stream,
+    .stream = sti_gpu_stream,
+    .order = sti_gpu_order,
+    .capturing = sti_gpu_capturing,
+    .moment = sti_gpu_moment,
+    .between = sti_gpu_between,
+    .moments_drop = sti_gpu_moments_drop,
 };
 
-static stet_result make_stream(sti_gpu *gpu)
-{
-    WITHIN(gpu, STI_GPU_CALL(gpu, stream_create, &gpu->stream, STI_GPU_STREAM_NON_BLOCKING));
-}
+static stet_result begin_streams(sti_gpu *gpu) { STI_GPU_WITHIN(gpu, sti_gpu_streams_begin(gpu)); }
 
 /* The pool and the staging exist from the first moment, so that closing needs to know of no halves. */
 static stet_result start(sti_gpu *gpu)
@@ -257,7 +246,7 @@ static stet_result start(sti_gpu *gpu)
     }
     sti_pool_init(&gpu->pool, gpu->facts.memory / 8);
     sti_staging_init(&gpu->staging);
-    stet_result result = make_stream(gpu);
+    stet_result result = begin_streams(gpu);
     if (result != STET_OK) close_gpu(gpu);
     return result;
 }

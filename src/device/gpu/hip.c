@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "device/gpu/driver.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -127,6 +128,47 @@ static int leave(const sti_gpu_driver *d, const sti_gpu_current *was)
     return was->switched ? d->api.device_set(was->ordinal) : STI_GPU_OK;
 }
 
+/* ---- nodes of graphs -------------------------------------------------------------------------------------------------- */
+
+typedef struct kernel_parameters {
+    unsigned block[3];
+    void **extra;
+    void *function;
+    unsigned grid[3];
+    void **arguments;
+    unsigned shared;
+} kernel_parameters;
+static_assert(sizeof(kernel_parameters) == 64, "hipKernelNodeParams");
+
+static kernel_parameters parameters_of(const sti_gpu_kernel *k)
+{
+    return (kernel_parameters){.block = {k->team, k->teams, 1},
+                               .function = k->function,
+                               .grid = {k->grid, 1, 1},
+                               .arguments = k->arguments,
+                               .shared = k->shared};
+}
+
+static int add_kernel(const sti_gpu_driver *d, const sti_gpu_place *at, const sti_gpu_kernel *k, void **node)
+{
+    kernel_parameters p = parameters_of(k);
+    return d->api.graph_add_kernel(node, at->graph, at->after, at->nafter, &p);
+}
+
+static int set_kernel(const sti_gpu_driver *d, void *executable, void *node, const sti_gpu_kernel *k)
+{
+    kernel_parameters p = parameters_of(k);
+    return d->api.graph_exec_set_kernel(executable, node, &p);
+}
+
+static int add_copy(const sti_gpu_driver *d, const sti_gpu_place *at, void *context, void *to, const void *from,
+                    size_t size, void **node)
+{
+    enum { DEVICE_TO_DEVICE = 3 };
+    (void)context;
+    return d->api.graph_add_copy_1d(node, at->graph, at->after, at->nafter, to, from, size, DEVICE_TO_DEVICE);
+}
+
 const sti_gpu_vendor sti_gpu_hip = {
     .name = "hip",
     .title = "HIP",
@@ -158,4 +200,8 @@ const sti_gpu_vendor sti_gpu_hip = {
     .release = release,
     .enter = enter,
     .leave = leave,
+    .add_kernel = add_kernel,
+    .set_kernel = set_kernel,
+    .add_copy = add_copy,
+    .graphs_wait = true, /* older ones free what a running graph still reads */
 };

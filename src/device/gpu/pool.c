@@ -91,6 +91,13 @@ static void give_back(sti_gpu *gpu, sti_pool_block *b)
     sti_free(b);
 }
 
+static size_t big_kept(const sti_gpu_pool *p)
+{
+    size_t sum = 0;
+    for (const sti_pool_block *b = p->big; b; b = b->kept) sum += b->size;
+    return sum;
+}
+
 /* Big kept ones, until no more than `most` bytes are kept; the stream has passed all that used them. The oldest go first. */
 static void trim(sti_gpu *gpu, size_t most)
 {
@@ -225,7 +232,8 @@ stet_result sti_pool_alloc(sti_gpu *gpu, size_t size, const char *what, void **o
     sti_gpu_pool *p = &gpu->pool;
     sti_pool_block *b = NULL;
     pthread_mutex_lock(&p->lock);
-    stet_result result = take(gpu, &(request){size, what}, &b);
+    stet_result result = big_kept(p) > p->keep ? wait_and_trim(gpu, p->keep) : STET_OK; /* P5 */
+    if (result == STET_OK) result = take(gpu, &(request){size, what}, &b);
     if (result == STET_OK) {
         b->used = true;
         b->kept = NULL;
@@ -248,13 +256,6 @@ static void keep(sti_gpu_pool *p, sti_pool_block *b)
     p->stats.blocks--;
 }
 
-static size_t big_kept(const sti_gpu_pool *p)
-{
-    size_t sum = 0;
-    for (const sti_pool_block *b = p->big; b; b = b->kept) sum += b->size;
-    return sum;
-}
-
 /* More is kept than ought to be: only now does a free call the driver. */
 static void trim_now(sti_gpu *gpu)
 {
@@ -272,7 +273,7 @@ void sti_pool_free(sti_gpu *gpu, void *memory)
     sti_pool_block *b = find(p, memory);
     if (b && b->used) {
         keep(p, b);
-        if (b->class < 0 && big_kept(p) > p->keep) trim_now(gpu);
+        if (b->class < 0 && big_kept(p) > p->keep && gpu->stream == gpu->own) trim_now(gpu); /* P5 */
     } else {
         sti_log(STET_LOG_ERROR, "%s: %p is freed and is no block in use", gpu->where, memory);
     }

@@ -160,6 +160,7 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
     device->state = s;
     device->isa = STI_ISA_portable; /* of kernels that are compiled, though never run */
     device->apart = def->null.apart;
+    device->no_reuse = def->null.no_reuse;
     device->lanes = def->null.lanes ? def->null.lanes : 1;
     device->threads = def->threads ? def->threads : 1;
     device->real_size = sizeof(float);

@@ -1,0 +1,45 @@
+/*
+ * Work of others as a graph: it is captured while they issue it, to a stream that is used for nothing else.
+ *
+ * Invariants:
+ *   C1  nothing runs while it is captured; what was captured runs with the graph that it becomes a part of
+ *   C2  the stream is a private one that does not wait for the legacy stream, captured in relaxed mode: other threads may do what they like,
+ *       use the legacy stream, too
+ *   C3  a capture has ended when this returns, whatever became of it; the stream of one that failed is not used again
+ */
+#include "device/gpu/gpu.h"
+
+static stet_result begin(sti_gpu *gpu)
+{
+    if (!gpu->streams.foreign)
+        STI_TRY(STI_GPU_CALL(gpu, stream_create, &gpu->streams.foreign, STI_GPU_STREAM_NON_BLOCKING));
+    return STI_GPU_CALL(gpu, capture_begin, gpu->streams.foreign, STI_GPU_CAPTURE_RELAXED);
+}
+
+/* C3: a second time if the first was refused before it did anything. */
+static void drop(sti_gpu *gpu)
+{
+    const sti_gpu_api *api = &gpu->driver.api;
+    void *graph = NULL;
+    int status = 0;
+    if (api->capture_status && api->capture_status(gpu->streams.foreign, &status) == STI_GPU_OK && status != 0 &&
+        api->capture_end(gpu->streams.foreign, &graph) == STI_GPU_OK && graph)
+        (void)api->graph_destroy(graph);
+    (void)api->stream_destroy(gpu->streams.foreign);
+    gpu->streams.foreign = NULL;
+}
+
+stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign *work, void *context, const char *name, void **graph)
+{
+    *graph = NULL;
+    STI_TRY(begin(gpu));
+    stet_result result = work(context, gpu->streams.foreign);
+    if (result != STET_OK)
+        (void)sti_error(result, "the work of %s failed while it was captured: %s", name, stet_result_string(result));
+    if (result == STET_OK) {
+        result = STI_GPU_CALL(gpu, capture_end, gpu->streams.foreign, graph);
+        if (result != STET_OK) (void)sti_error_prefix(result, "the work of %s cannot be captured", name);
+    }
+    if (result != STET_OK) drop(gpu);
+    return result;
+}

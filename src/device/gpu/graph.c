@@ -1,0 +1,174 @@
+/* Graphs of a GPU: making, changing, launching, letting go; invariants in graph.h. */
+#include "device/gpu/graph.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- making and letting go ------------------------------------------------------------------------------------------- */
+
+static int count(const sti_graph_op *ops, int nop, sti_graph_kind kind)
+{
+    int n = 0;
+    for (int i = 0; i < nop; ++i) n += ops[i].kind == kind;
+    return n;
+}
+
+static stet_result check_loops(const sti_gpu *gpu, const sti_graph_op *ops, int nop)
+{
+    static const char *const names[] = {"graph_add_node", "graph_condition", NULL};
+    if (!gpu->driver.vendor->add_while)
+        return sti_error(STET_UNSUPPORTED, "%s: loops in graphs need conditional nodes, which %s does not have",
+                         gpu->where, gpu->driver.vendor->title);
+    STI_TRY(sti_gpu_driver_needs(&gpu->driver, names, "loops in graphs"));
+    for (int i = 0; i < nop; ++i)
+        if (ops[i].kind == STI_GRAPH_WHILE && !ops[i].code)
+            return sti_error(STET_UNSUPPORTED, "%s: there is no code that looks at the condition of loop %s",
+                             gpu->where, ops[i].name);
+    return STET_OK;
+}
+
+static stet_result check_driver(const sti_gpu *gpu, const sti_graph_op *ops, int nop)
+{
+    static const char *const names[] = {"graph_create",
+                                        "graph_destroy",
+                                        "graph_add_kernel",
+                                        "graph_add_copy",
+                                        "graph_add_copy_1d",
+                                        "graph_add_empty",
+                                        "graph_instantiate",
+                                        "graph_exec_destroy",
+                                        "graph_exec_set_kernel",
+                                        "graph_launch",
+                                        NULL};
+    static const char *const captures[] = {"capture_begin", "capture_end", "graph_add_child", NULL};
+    STI_TRY(sti_gpu_driver_needs(&gpu->driver, names, "graphs"));
+    if (count(ops, nop, STI_GRAPH_FOREIGN))
+        STI_TRY(sti_gpu_driver_needs(&gpu->driver, captures, "captures of others' work"));
+    return count(ops, nop, STI_GRAPH_WHILE) ? check_loops(gpu, ops, nop) : STET_OK;
+}
+
+typedef struct making {
+    const sti_graph_op *ops;
+    const sti_edge *edges;
+    int nedge, nloop;
+} making;
+
+static stet_result make(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
+{
+    void *left = NULL;
+    STI_TRY(sti_gpu_outside(gpu, "the building of a graph"));
+    if (m->nloop) STI_TRY(sti_pool_alloc(gpu, (size_t)m->nloop * sizeof *g->left, "trips of a graph's loops", &left));
+    g->left = left;
+    STI_TRY(sti_gpu_graph_build(gpu, g, m->ops, m->edges, m->nedge));
+    STI_TRY(STI_GPU_CALL(gpu, graph_instantiate, &g->executable, g->graph, 0));
+    return gpu->driver.api.graph_upload ? STI_GPU_CALL(gpu, graph_upload, g->executable, gpu->stream) : STET_OK;
+}
+
+static stet_result make_within(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
+{
+    STI_GPU_WITHIN(gpu, make(gpu, g, m));
+}
+
+stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
+                               const char *what, void **out)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_graph *g;
+    *out = NULL;
+    STI_TRY(check_driver(gpu, ops, nop));
+    STI_TRY(sti_alloc(&g, sizeof *g + (size_t)nop * sizeof *g->op, "a graph"));
+    (void)snprintf(g->name, sizeof g->name, "graph of %s", what);
+    g->nop = nop;
+    stet_result result = make_within(gpu, g, &(making){ops, edges, nedge, count(ops, nop, STI_GRAPH_WHILE)});
+    if (result != STET_OK) {
+        (void)sti_error_prefix(result, "%s", g->name);
+        sti_gpu_graph_free(device, g);
+        return result;
+    }
+    *out = g;
+    return STET_OK;
+}
+
+/* What the driver has of it. Whatever fails, the rest goes. */
+static void let_go(sti_gpu *gpu, const sti_gpu_graph *g)
+{
+    const sti_gpu_api *api = &gpu->driver.api;
+    sti_gpu_current was;
+    bool inside = sti_gpu_go_in(gpu, &was) == STI_GPU_OK;
+    if (g->executable && gpu->driver.vendor->graphs_wait)
+        sti_gpu_drop_behind(gpu, api->graph_exec_destroy, g->executable);
+    else if (g->executable)
+        (void)api->graph_exec_destroy(g->executable);
+    if (g->graph) (void)api->graph_destroy(g->graph);
+    if (inside) (void)sti_gpu_go_out(gpu, &was);
+}
+
+void sti_gpu_graph_free(stet_device *device, void *graph)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_graph *g = graph;
+    if (!g) return;
+    let_go(gpu, g);
+    sti_pool_free(gpu, g->left);
+    sti_free(g);
+}
+
+/* ---- changing, launching --------------------------------------------------------------------------------------------- */
+
+typedef struct changed {
+    const sti_gpu_graph *g;
+    void *node;
+} changed;
+
+static stet_result set_kernel(sti_gpu *gpu, void *context, const sti_gpu_kernel *kernel)
+{
+    const changed *c = context;
+    int code = gpu->driver.vendor->set_kernel(&gpu->driver, c->g->executable, c->node, kernel);
+    return sti_gpu_check(gpu, code, "graph_exec_set_kernel");
+}
+
+static stet_result set(sti_gpu *gpu, const sti_gpu_graph *g, int op, const sti_slot *slots, int nslot, int64_t number)
+{
+    const sti_gpu_changeable *c = &g->op[op];
+    changed node = {g, c->node};
+    if (number < 0) number = 0;
+    if (c->kind == STI_GRAPH_WHILE) return sti_gpu_with_look(gpu, c, number, 1, set_kernel, &node);
+    return sti_gpu_with_launch(gpu, c, slots, nslot, number, set_kernel, &node);
+}
+
+stet_result sti_gpu_graph_set(stet_device *device, void *graph, int op, const sti_slot *slots, int nslot,
+                              int64_t number)
+{
+    sti_gpu *gpu = device->state;
+    const sti_gpu_graph *g = graph;
+    bool known = op >= 0 && op < g->nop && (g->op[op].kind == STI_GRAPH_LAUNCH || g->op[op].kind == STI_GRAPH_WHILE);
+    if (!known) return sti_error(STET_INVALID_ARGUMENT, "%s: operation %d has nothing that could be set", g->name, op);
+    STI_GPU_WITHIN(gpu, set(gpu, g, op, slots, nslot, number));
+}
+
+/* The name of a launch outlives the graph. */
+static void remember(sti_gpu *gpu, const sti_gpu_graph *g)
+{
+    char *kept = gpu->graphs[gpu->nlaunch % STI_GPU_LAUNCHES];
+    static_assert(sizeof g->name == sizeof *gpu->graphs, "names of graphs");
+    memcpy(kept, g->name, sizeof g->name);
+    sti_gpu_remember(gpu, kept);
+}
+
+static stet_result launch(sti_gpu *gpu, const sti_gpu_graph *g)
+{
+    STI_TRY(sti_gpu_outside(gpu, "a graph of stet's own"));
+    stet_result result = STI_GPU_CALL(gpu, graph_launch, g->executable, gpu->stream);
+    if (result != STET_OK) return sti_error_prefix(result, "%s", g->name);
+    remember(gpu, g);
+    return STET_OK;
+}
+
+stet_result sti_gpu_graph_launch(stet_device *device, void *graph)
+{
+    sti_gpu *gpu = device->state;
+    STI_GPU_WITHIN(gpu, launch(gpu, graph));
+}

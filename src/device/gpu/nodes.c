@@ -1,0 +1,188 @@
+/* Building a graph of the driver's, node by node; invariants in graph.h. */
+#include "device/gpu/graph.h"
+
+#include "base/memory.h"
+
+const char sti_graph_condition_name[] = "sti_graph_condition";
+const char sti_graph_condition_source[] =
+    "extern \"C\" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);\n"
+    "extern \"C\" __global__ void sti_graph_condition(unsigned long long handle, const int *condition, long long "
+    "*left,\n"
+    "                                               long long most, int first)\n"
+    "{\n"
+    "    long long n = first ? most : *left - 1;\n"
+    "    *left = n;\n"
+    "    cudaGraphSetConditional(handle, n > 0 && *condition != 0);\n"
+    "}\n";
+
+/* ---- kernels of nodes ---------------------------------------------------------------------------------------------- */
+
+stet_result sti_gpu_with_launch(sti_gpu *gpu, const sti_gpu_changeable *c, const sti_slot *slots, int nslot,
+                                int64_t count, sti_gpu_use_kernel *use, void *context)
+{
+    static const sti_slot none; /* an entry without slots takes one, which it does not look at */
+    sti_gpu_kernel k;
+    STI_TRY(sti_gpu_kernel_of(gpu, c->code, nslot, count, false, &k));
+    STI_TRY(sti_gpu_allow_shared(gpu, &k));
+    k.arguments = (void *[]){(void *)(uintptr_t)(nslot ? slots : &none), &count};
+    return use(gpu, context, &k);
+}
+
+stet_result sti_gpu_with_look(sti_gpu *gpu, const sti_gpu_changeable *c, int64_t most, int first,
+                              sti_gpu_use_kernel *use, void *context)
+{
+    sti_gpu_kernel k;
+    STI_TRY(sti_gpu_kernel_of(gpu, c->code, 0, 1, true, &k));
+    k.arguments = (void *[]){(void *)(uintptr_t)&c->handle, (void *)(uintptr_t)&c->condition,
+                             (void *)(uintptr_t)&c->left, &most, &first};
+    return use(gpu, context, &k);
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------------- */
+
+typedef struct placed {
+    void *node;    /* what follows the operation comes after this one */
+    void *outside; /* of a loop: the graph that it is in */
+    int loop;      /* that it is in; -1: none */
+    bool followed; /* by another of the same loop */
+} placed;
+
+typedef struct builder {
+    sti_gpu *gpu;
+    const sti_graph_op *ops;
+    const sti_edge *edge, *edge_end; /* those that are left */
+    sti_gpu_graph *g;
+    placed *placed;      /* [nop] */
+    void **after;        /* [nop], for one node at a time */
+    void *inside;        /* the graph that nodes go to now: the whole, or the body of … */
+    int loop, nloop;     /* … this loop; how many there were */
+    sti_gpu_place place; /* of the next node */
+} builder;
+
+static stet_result failed_at(stet_result result, const sti_graph_op *op)
+{
+    return result == STET_OK ? result : sti_error_prefix(result, "%s", op->name);
+}
+
+static stet_result add_kernel(sti_gpu *gpu, void *context, const sti_gpu_kernel *kernel)
+{
+    builder *b = context;
+    return sti_gpu_check(gpu, gpu->driver.vendor->add_kernel(&gpu->driver, &b->place, kernel, b->after),
+                         "graph_add_kernel");
+}
+
+/* The next node comes after those that edges lead from to this operation. */
+static void place_behind(builder *b, int op)
+{
+    size_t n = 0;
+    for (; b->edge < b->edge_end && b->edge->to == op; ++b->edge) b->after[n++] = b->placed[b->edge->from].node;
+    b->place = (sti_gpu_place){b->inside, b->after, n};
+}
+
+/* The next node comes after all that is in a loop. */
+static void place_last(builder *b, int loop, int end)
+{
+    size_t n = 0;
+    for (int i = loop + 1; i < end; ++i)
+        if (b->placed[i].loop == loop && !b->placed[i].followed && b->ops[i].kind != STI_GRAPH_END)
+            b->after[n++] = b->placed[i].node;
+    b->place = (sti_gpu_place){b->inside, b->after, n};
+}
+
+static stet_result add_launch(builder *b, const sti_graph_op *op, sti_gpu_changeable *c, void **node)
+{
+    STI_TRY(sti_gpu_with_launch(b->gpu, c, op->slots, op->nslot, op->nblock, add_kernel, b));
+    *node = c->node = b->after[0];
+    return STET_OK;
+}
+
+static stet_result add_copy(builder *b, const sti_graph_op *op, void **node)
+{
+    const sti_gpu_driver *d = &b->gpu->driver;
+    const sti_gpu_place *at = &b->place;
+    if (op->size == 0) return STI_GPU_CALL(b->gpu, graph_add_empty, node, at->graph, at->after, at->nafter);
+    return sti_gpu_check(b->gpu, d->vendor->add_copy(d, at, b->gpu->context, op->to, op->from, op->size, node),
+                         "graph_add_copy");
+}
+
+/* The driver copies what was captured. */
+static stet_result add_foreign(builder *b, const sti_graph_op *op, void **node)
+{
+    void *child;
+    STI_TRY(sti_gpu_capture(b->gpu, op->work, op->context, op->name, &child));
+    stet_result result =
+        STI_GPU_CALL(b->gpu, graph_add_child, node, b->place.graph, b->place.after, b->place.nafter, child);
+    (void)b->gpu->driver.api.graph_destroy(child);
+    return result;
+}
+
+/* From here to the loop's end nodes go to its body. */
+static stet_result begin_loop(builder *b, int op, sti_gpu_changeable *c)
+{
+    const sti_gpu_driver *d = &b->gpu->driver;
+    placed *p = &b->placed[op];
+    void *body = NULL;
+    c->left = b->g->left + b->nloop++;
+    STI_TRY(STI_GPU_CALL(b->gpu, graph_condition, &c->handle, b->inside, b->gpu->context, 0, 0));
+    STI_TRY(sti_gpu_with_look(b->gpu, c, b->ops[op].most, 1, add_kernel, b));
+    c->node = b->after[0];
+    b->place = (sti_gpu_place){b->inside, b->after, 1};
+    STI_TRY(sti_gpu_check(b->gpu, d->vendor->add_while(d, &b->place, b->gpu->context, c->handle, &p->node, &body),
+                          "graph_add_node"));
+    p->outside = b->inside;
+    b->inside = body;
+    b->loop = op;
+    return STET_OK;
+}
+
+static stet_result end_loop(builder *b, int op)
+{
+    int loop = b->ops[op].mate;
+    place_last(b, loop, op);
+    STI_TRY(sti_gpu_with_look(b->gpu, &b->g->op[loop], 0, 0, add_kernel, b));
+    b->inside = b->placed[loop].outside;
+    b->loop = b->placed[loop].loop;
+    return STET_OK;
+}
+
+static stet_result add_op(builder *b, int i)
+{
+    const sti_graph_op *op = &b->ops[i];
+    sti_gpu_changeable *c = &b->g->op[i];
+    void **node = &b->placed[i].node;
+    *c = (sti_gpu_changeable){.kind = op->kind, .code = op->code, .condition = op->condition};
+    b->placed[i].loop = b->loop;
+    place_behind(b, i);
+    switch (op->kind) {
+    case STI_GRAPH_LAUNCH: return add_launch(b, op, c, node);
+    case STI_GRAPH_COPY: return add_copy(b, op, node);
+    case STI_GRAPH_WHILE: return begin_loop(b, i, c);
+    case STI_GRAPH_END: return end_loop(b, i);
+    case STI_GRAPH_FOREIGN: return add_foreign(b, op, node);
+    }
+    return sti_error(STET_INVALID_ARGUMENT, "a graph: there is no operation of kind %d", (int)op->kind);
+}
+
+static stet_result add_ops(builder *b)
+{
+    STI_TRY(STI_GPU_CALL(b->gpu, graph_create, &b->g->graph, 0));
+    b->inside = b->g->graph;
+    b->loop = -1;
+    for (int i = 0; i < b->g->nop; ++i) STI_TRY(failed_at(add_op(b, i), &b->ops[i]));
+    if (b->edge == b->edge_end) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT, "a graph: its edges do not come in the order of where they lead");
+}
+
+stet_result sti_gpu_graph_build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges,
+                                int nedge)
+{
+    builder b = {.gpu = gpu, .ops = ops, .edge = edges, .edge_end = edges + nedge, .g = g};
+    size_t n = (size_t)g->nop + 1;
+    STI_TRY(sti_alloc(&b.placed, n * sizeof *b.placed, "a graph's nodes"));
+    stet_result result = sti_alloc(&b.after, n * sizeof *b.after, "a graph's edges");
+    for (int i = 0; i < nedge; ++i) b.placed[edges[i].from].followed = true;
+    if (result == STET_OK) result = add_ops(&b);
+    sti_free(b.after);
+    sti_free(b.placed);
+    return result;
+}

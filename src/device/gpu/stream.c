@@ -1,0 +1,242 @@
+/* The stream in use, and others; see stream.h. */
+#include "device/gpu/stream.h"
+
+#include "base/memory.h"
+#include "device/gpu/gpu.h"
+
+struct sti_gpu_later {
+    struct sti_gpu_later *next;
+    sti_gpu_drop *drop;
+    void *thing;
+};
+
+/* ---- captures -------------------------------------------------------------------------------------------------------- */
+
+/* The legacy stream cannot be captured, and asking about it beside a capture is an error. */
+static bool is_legacy(const void *stream) { return (uintptr_t)stream <= 1; }
+
+/* Of a stream: *status is 0 where it is not captured; *id is 0 where the driver does not tell. */
+static stet_result ask(sti_gpu *gpu, void *stream, int *status, uint64_t *id)
+{
+    const sti_gpu_api *api = &gpu->driver.api;
+    *status = 0;
+    *id = 0;
+    if (stream == gpu->own || is_legacy(stream)) return STET_OK;
+    if (api->capture_info) return STI_GPU_CALL(gpu, capture_info, stream, status, id, NULL, NULL, NULL);
+    return api->capture_status ? STI_GPU_CALL(gpu, capture_status, stream, status) : STET_OK;
+}
+
+/* A capture without a number, or one that is broken and has lost it, keeps the number it was seen with first. */
+static stet_result find_capture(sti_gpu *gpu, uint64_t *id)
+{
+    sti_gpu_streams *s = &gpu->streams;
+    int status;
+    STI_TRY(ask(gpu, gpu->stream, &status, id));
+    if (status == 0) *id = 0;
+    if (status != 0 && *id == 0) *id = s->capture ? s->capture : UINT64_C(1) << 63 | ++s->ncapture;
+    s->capture = *id;
+    return STET_OK;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------------ */
+
+/* What `to` gets from now on comes after what `from` has got. The event may be used for the next order at once. */
+static stet_result put_behind(sti_gpu *gpu, void *to, void *from)
+{
+    sti_gpu_streams *s = &gpu->streams;
+    if (to == from) return STET_OK;
+    if (!s->event) STI_TRY(STI_GPU_CALL(gpu, event_create, &s->event, STI_GPU_EVENT_NO_TIMING));
+    STI_TRY(STI_GPU_CALL(gpu, event_record, s->event, from));
+    return STI_GPU_CALL(gpu, stream_wait_event, to, s->event, 0);
+}
+
+/* The capture that stet had joined has ended: the stream takes its place behind what was issued before (T2). */
+static stet_result leave_capture(sti_gpu *gpu)
+{
+    STI_TRY(put_behind(gpu, gpu->stream, gpu->own));
+    gpu->streams.joined = false;
+    return STET_OK;
+}
+
+stet_result sti_gpu_look_at_capture(sti_gpu *gpu)
+{
+    uint64_t id;
+    STI_TRY(find_capture(gpu, &id));
+    return id || !gpu->streams.joined ? STET_OK : leave_capture(gpu);
+}
+
+stet_result sti_gpu_outside(sti_gpu *gpu, const char *what)
+{
+    if (gpu->stream == gpu->own) return STET_OK;
+    STI_TRY(sti_gpu_look_at_capture(gpu));
+    if (!gpu->streams.capture) return STET_OK;
+    return sti_error(STET_UNSUPPORTED,
+                     "%s: %s cannot be a part of a graph, and the stream in use is being captured; do this before the "
+                     "capture begins, or when it has ended",
+                     gpu->where, what);
+}
+
+/* ---- the stream in use ------------------------------------------------------------------------------------------------ */
+
+/* Where all that stet has issued outside of captures comes before what is issued next (T2). */
+static void *front(const sti_gpu *gpu) { return gpu->streams.joined ? gpu->own : gpu->stream; }
+
+/* The pool gives memory back from any thread, and waits for the device's own stream then. */
+static void set_stream(sti_gpu *gpu, void *stream, bool joined)
+{
+    pthread_mutex_lock(&gpu->pool.lock);
+    gpu->stream = stream;
+    gpu->streams.joined = joined;
+    gpu->streams.capture = 0;
+    pthread_mutex_unlock(&gpu->pool.lock);
+}
+
+static stet_result change(sti_gpu *gpu, void *to)
+{
+    int captured;
+    uint64_t id;
+    STI_TRY(sti_gpu_may_issue(gpu));
+    if (to == gpu->stream) return STET_OK;
+    STI_TRY(find_capture(gpu, &id));
+    if (id && !gpu->streams.joined)
+        return sti_error(STET_UNSUPPORTED,
+                         "%s: the stream in use is being captured since it came into use, so that no other can be put "
+                         "behind what it had got before; use another stream when the capture has ended",
+                         gpu->where);
+    STI_TRY(ask(gpu, to, &captured, &id));
+    STI_TRY(put_behind(gpu, captured ? gpu->own : to, front(gpu)));
+    set_stream(gpu, to, captured != 0);
+    return STET_OK;
+}
+
+stet_result sti_gpu_use_stream(stet_device *device, void *stream, bool own)
+{
+    sti_gpu *gpu = device->state;
+    void *to = own ? gpu->own : stream;
+    sti_gpu_current was;
+    if (to == gpu->stream && !gpu->streams.joined) return STET_OK;
+    STI_TRY(sti_gpu_enter(gpu, &was));
+    return sti_gpu_leave(gpu, &was, change(gpu, to));
+}
+
+void *sti_gpu_stream(const stet_device *device) { return ((const sti_gpu *)device->state)->stream; }
+
+static stet_result order(sti_gpu *gpu, void *other, bool behind)
+{
+    int captured[2];
+    uint64_t id[2];
+    STI_TRY(sti_gpu_may_issue(gpu));
+    if (other == gpu->stream) return STET_OK;
+    STI_TRY(ask(gpu, gpu->stream, &captured[0], &id[0]));
+    STI_TRY(ask(gpu, other, &captured[1], &id[1]));
+    bool same = captured[0] ? captured[1] && id[0] && id[0] == id[1] : !captured[1];
+    if (!same)
+        return sti_error(STET_UNSUPPORTED,
+                         "%s: what is captured cannot be ordered with what is not, and %s is being captured%s; do this "
+                         "when the capture has ended",
+                         gpu->where, captured[0] ? "the stream in use" : "the other stream",
+                         captured[0] && captured[1] ? ", the other one elsewhere" : "");
+    return behind ? put_behind(gpu, gpu->stream, other) : put_behind(gpu, other, gpu->stream);
+}
+
+stet_result sti_gpu_order(stet_device *device, void *stream, bool behind)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_current was;
+    STI_TRY(sti_gpu_enter(gpu, &was));
+    return sti_gpu_leave(gpu, &was, order(gpu, stream, behind));
+}
+
+static stet_result capturing(sti_gpu *gpu, uint64_t *out)
+{
+    STI_TRY(sti_gpu_look_at_capture(gpu));
+    *out = gpu->streams.capture;
+    return STET_OK;
+}
+
+stet_result sti_gpu_capturing(stet_device *device, uint64_t *out)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_current was;
+    *out = 0;
+    if (gpu->stream == gpu->own) return STET_OK;
+    STI_TRY(sti_gpu_enter(gpu, &was));
+    return sti_gpu_leave(gpu, &was, capturing(gpu, out));
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------------------------- */
+
+/* False: the stream in use is being captured since it came into use, and must not be waited for. */
+static bool wait_for_all(sti_gpu *gpu)
+{
+    uint64_t id = 0;
+    if (atomic_load(&gpu->lost)) return true; /* G3: nothing runs any more */
+    bool known = gpu->stream == gpu->own || find_capture(gpu, &id) == STET_OK;
+    if (!known || (id && !gpu->streams.joined)) return false;
+    if (STI_GPU_CALL(gpu, stream_synchronize, front(gpu)) != STET_OK)
+        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    return true;
+}
+
+static void drop_now(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
+{
+    int code = drop(thing);
+    if (!atomic_load(&gpu->lost) && sti_gpu_check(gpu, code, "letting go of what has run") != STET_OK)
+        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+}
+
+static void drop_all(sti_gpu *gpu)
+{
+    sti_gpu_later *l;
+    while ((l = gpu->streams.later) != NULL) {
+        gpu->streams.later = l->next;
+        drop_now(gpu, l->drop, l->thing);
+        sti_free(l);
+    }
+}
+
+static void keep(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
+{
+    sti_gpu_later *l;
+    if (sti_alloc(&l, sizeof *l, "what goes when a capture has ended") != STET_OK) {
+        sti_log(STET_LOG_WARNING, "%s: it stays with the driver", stet_last_error());
+        return;
+    }
+    *l = (sti_gpu_later){gpu->streams.later, drop, thing};
+    gpu->streams.later = l;
+}
+
+void sti_gpu_drop_behind(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
+{
+    if (!wait_for_all(gpu)) {
+        keep(gpu, drop, thing);
+        return;
+    }
+    drop_all(gpu);
+    drop_now(gpu, drop, thing);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------------------ */
+
+stet_result sti_gpu_streams_begin(sti_gpu *gpu)
+{
+    STI_TRY(STI_GPU_CALL(gpu, stream_create, &gpu->own, STI_GPU_STREAM_NON_BLOCKING));
+    gpu->stream = gpu->own;
+    return STET_OK;
+}
+
+void sti_gpu_streams_wait(sti_gpu *gpu)
+{
+    if (!gpu->own) return;
+    if (gpu->stream != gpu->own) (void)wait_for_all(gpu);
+    (void)gpu->driver.api.stream_synchronize(gpu->own);
+    drop_all(gpu);
+}
+
+void sti_gpu_streams_end(sti_gpu *gpu)
+{
+    const sti_gpu_api *api = &gpu->driver.api;
+    if (gpu->streams.event) (void)api->event_destroy(gpu->streams.event);
+    if (gpu->streams.foreign) (void)api->stream_destroy(gpu->streams.foreign);
+    if (gpu->own) (void)api->stream_destroy(gpu->own);
+}
