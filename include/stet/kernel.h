@@ -137,6 +137,7 @@ STET_API stet_result stet_record_end(stet_device *device, stet_result result);
  * Lists a loop: what is listed until stet_record_while_end runs again and again while the first element of `condition` (INT, plain) is
  * not 0, at most `most` times. It is looked at before each time, so a kernel in the loop ends it by writing 0. Loops may be
  * nested. Where a list would be split, a loop is refused (UNSUPPORTED): do that before it. STATE: not between begin and end.
+ * Generations of what is written in it move once each time; where the device ends the loop by itself (a replay on CUDA), once a replay.
  */
 STET_API stet_result stet_record_while(stet_device *device, stet_array *condition, int64_t most);
 STET_API stet_result stet_record_while_end(stet_device *device);

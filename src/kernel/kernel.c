@@ -1,26 +1,43 @@
 /* Launches: arguments checked against the signature, versions moved on; see kernel.h. */
+#include "device/trace.h"
+#include "device/face.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/record.h"
 
-#include <string.h>
+/* ---- arguments ----------------------------------------------------------------------------------------------------- */
 
-static bool dtype_fits(sti_param_type type, stet_dtype dtype)
+#define BIT(dtype) (1u << STET_##dtype)
+/* Element types that a parameter takes. Lanes know one kind of 32 bits. */
+static const unsigned fitting[STI_PARAM_TYPE_COUNT] = {
+    [STI_PARAM_REAL] = BIT(REAL), [STI_PARAM_WREAL] = BIT(REAL),         [STI_PARAM_UREAL] = BIT(REAL),
+    [STI_PARAM_LINT] = BIT(INT),  [STI_PARAM_WINT] = BIT(INT),           [STI_PARAM_INT] = BIT(INT) | BIT(U32),
+    [STI_PARAM_I64] = BIT(I64),   [STI_PARAM_U16] = BIT(U16) | BIT(F16), [STI_PARAM_U32] = BIT(U32),
+    [STI_PARAM_U8] = BIT(U8),
+};
+#undef BIT
+
+static const bool is_worlds[] = {
+#define WORLDS(name, worlds, tag) worlds,
+    STI_PARAM_TYPES(WORLDS)
+#undef WORLDS
+};
+
+static bool dtype_fits(sti_param_type type, stet_dtype dtype) { return fitting[type] >> dtype & 1u; }
+
+/* Whole arrays only: the last block's lanes beyond a smaller count would be written too. */
+static bool count_fits(const sti_kernel *k, const stet_array *a, int64_t count)
 {
-    switch (type) {
-    case STI_PARAM_REAL:
-    case STI_PARAM_WREAL:
-    case STI_PARAM_UREAL: return dtype == STET_REAL;
-    case STI_PARAM_LINT:
-    case STI_PARAM_WINT: return dtype == STET_INT;
-    case STI_PARAM_INT: return dtype == STET_INT || dtype == STET_U32; /* lanes know one kind of 32 bits */
-    case STI_PARAM_I64: return dtype == STET_I64;
-    case STI_PARAM_U32: return dtype == STET_U32;
-    case STI_PARAM_U16: return dtype == STET_U16 || dtype == STET_F16;
-    case STI_PARAM_U8: return dtype == STET_U8;
-    default: return false;
-    }
+    return k->kind != STI_KERNEL_WORLD || !a->worlds || count <= 0 || a->shape[0] == count;
 }
 
+static inline bool array_fits(const sti_kernel *k, const sti_param *p, const stet_array *a, const stet_device *device,
+                              int64_t count)
+{
+    return a->device == device && dtype_fits(p->type, a->dtype) && is_worlds[p->type] == a->worlds &&
+           !(p->written && a->read_only) && count_fits(k, a, count);
+}
+
+/* What array_fits would not have. */
 static stet_result check_array(const sti_kernel *k, const sti_param *p, const stet_array *a, const stet_device *device,
                                int64_t count)
 {
@@ -31,7 +48,7 @@ static stet_result check_array(const sti_kernel *k, const sti_param *p, const st
     if (!dtype_fits(p->type, a->dtype))
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, array %s holds %s", k->name, p->name,
                          type, a->name, stet_dtype_name(a->dtype));
-    if (sti_param_type_worlds(p->type) != a->worlds)
+    if (is_worlds[p->type] != a->worlds)
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, so it takes %s; %s is %s", k->name,
                          p->name, type, a->worlds ? "a plain array" : "an array of worlds", a->name,
                          a->worlds ? "an array of worlds" : "a plain array");
@@ -39,8 +56,7 @@ static stet_result check_array(const sti_kernel *k, const sti_param *p, const st
         return sti_error(STET_INVALID_ARGUMENT,
                          "kernel %s: parameter %s is written, and array %s was imported for reading", k->name, p->name,
                          a->name);
-    /* Whole arrays only: the last block's lanes beyond a smaller count would be written too. */
-    if (k->kind == STI_KERNEL_WORLD && a->worlds && count > 0 && a->shape[0] != count)
+    if (!count_fits(k, a, count))
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s has %lld worlds, the launch %lld",
                          k->name, p->name, a->name, (long long)a->shape[0], (long long)count);
     return STET_OK;
@@ -62,48 +78,56 @@ static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_
     if (wanted == STI_ARG_INT && p->type == STI_PARAM_INT && (arg->i < INT32_MIN || arg->i > INT32_MAX))
         return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld does not fit an int", k->name, p->name,
                          (long long)arg->i);
-    return wanted == STI_ARG_ARRAY && arg->array ? check_array(k, p, arg->array, device, count) : STET_OK;
+    if (wanted != STI_ARG_ARRAY || !arg->array || array_fits(k, p, arg->array, device, count)) return STET_OK;
+    return check_array(k, p, arg->array, device, count);
 }
 
-/* Checks one argument, brings a read array up to date, and fills the slot. */
-static stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
-                        int64_t count, sti_slot *slot)
+/* Checks one argument, brings a read array up to date, and fills the slot, whose unused bytes are zero: they are part of a block, too. */
+static inline stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
+                               int64_t count, sti_slot *slot)
 {
-    STI_TRY(check_arg(k, p, arg, device, count));
-    switch (wanted_kind(p)) {
-    case STI_ARG_REAL: slot->f = arg->f; return STET_OK;
-    case STI_ARG_INT: slot->i = arg->i; return STET_OK;
-    case STI_ARG_ARRAY: break;
+    stet_array *a = arg->array;
+    *slot = (sti_slot){0};
+    if (!p->pointer) {
+        STI_TRY(check_arg(k, p, arg, device, count));
+        if (p->type == STI_PARAM_UREAL)
+            slot->f = arg->f;
+        else
+            slot->i = arg->i;
+        return STET_OK;
     }
-    if (!arg->array) return STET_OK;
-    STI_TRY(sti_array_produce(arg->array));
-    slot->p = arg->array->data;
-    slot->n = arg->array->worlds ? arg->array->nitem : 0;
+    if (arg->kind != STI_ARG_ARRAY || (a && !array_fits(k, p, a, device, count)))
+        return check_arg(k, p, arg, device, count); /* says what is wrong */
+    if (!a) return STET_OK;
+    if (!sti_array_settled(a)) STI_TRY(sti_array_produce(a));
+    slot->p = a->data;
+    slot->n = a->worlds ? a->nitem : 0;
     return STET_OK;
 }
 
-static stet_result run(stet_device *device, const sti_kernel *k, const sti_slot *slots, int nslot, int64_t nblock,
-                       bool in_block)
+/* ---- launches ------------------------------------------------------------------------------------------------------ */
+
+static stet_result launch(stet_device *device, const sti_kernel *k, const sti_code *code, const sti_slot *slots,
+                          int nslot, int64_t nblock, bool in_block)
 {
-    if (sti_device_is_gpu(device)) {
-        const sti_code *compiled;
-        STI_TRY(sti_program_code(device, k, in_block, &compiled));
-        return device->ops->launch(device, compiled, slots, nslot, nblock, in_block);
-    }
-    sti_code code = {.name = k->name, .call = k->call[device->isa]};
-    return device->ops->launch(device, &code, slots, nslot, nblock, in_block);
+    if (!device->mechanisms.trace) return device->ops->launch(device, code, slots, nslot, nblock, in_block);
+    sti_device_mark mark = sti_device_trace_open(
+        device, &(sti_trace_what){STET_TRACE_LAUNCH, k->name, k->file, k->line, STET_REASON_none, nblock, 0});
+    stet_result result = device->ops->launch(device, code, slots, nslot, nblock, in_block);
+    sti_device_trace_close(device, mark, result);
+    return result;
 }
 
 stet_result sti_kernel_run(stet_device *device, const sti_kernel *k, const sti_slot *slots, int nslot, int64_t nblock,
                            bool in_block)
 {
-    sti_trace *trace = device->mechanisms.trace;
-    if (!trace) return run(device, k, slots, nslot, nblock, in_block);
-    sti_trace_mark mark = sti_trace_open(
-        trace, &(sti_trace_what){STET_TRACE_LAUNCH, k->name, k->file, k->line, STET_REASON_none, nblock, 0});
-    stet_result result = run(device, k, slots, nslot, nblock, in_block);
-    sti_trace_close(trace, mark, result);
-    return result;
+    if (sti_device_is_gpu(device)) {
+        const sti_code *compiled;
+        STI_TRY(sti_program_code(device, k, in_block, &compiled));
+        return launch(device, k, compiled, slots, nslot, nblock, in_block);
+    }
+    sti_code code = {.name = k->name, .call = k->call[device->isa]};
+    return launch(device, k, &code, slots, nslot, nblock, in_block);
 }
 
 stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
@@ -123,6 +147,7 @@ void sti_launch_done(stet_device *device, const sti_launch *launch)
         if (k->param[i].written && array) sti_version_bump(&array->version);
         ++at;
     }
+    if (device->ops->capturing) sti_joined_launch(device, launch);
 }
 
 /* Blocks of a launch over `count`. */
@@ -175,7 +200,6 @@ stet_result sti_launch_prepare(stet_device *device, const sti_kernel *k, int64_t
                                sti_launch *out)
 {
     STI_TRY(check_count(k, count));
-    memset(out, 0, sizeof *out); /* unused bytes are part of a block too */
     STI_TRY(each_arg(device, k, count, args, narg, out));
     out->kernel = k;
     out->args = args;

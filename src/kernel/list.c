@@ -3,11 +3,14 @@
 
 #include "base/hash.h"
 
+#include <assert.h>
 #include <string.h>
+
+static_assert(sizeof(stet_foreign *) == sizeof(uint64_t), "a function is a word of a key");
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-void sti_list_clear(sti_list *l) { l->nop = l->nslot = l->nuse = l->nkey = 0; }
+void sti_list_clear(sti_list *l) { l->nop = l->nslot = l->nuse = l->nkey = l->nsite = 0; }
 
 void sti_list_free(sti_list *l)
 {
@@ -34,13 +37,20 @@ static stet_result reserve(void *block, int *room, int n, size_t item)
     return STET_OK;
 }
 
-/* Room for one more operation and what it brings (L3). */
-static stet_result make_room(sti_list *l, int nslot, int nuse, int nkey)
+static stet_result grow(sti_list *l, int nslot, int nuse, int nkey)
 {
     STI_TRY(reserve(&l->op, &l->op_room, l->nop + 1, sizeof *l->op));
     STI_TRY(reserve(&l->slot, &l->slot_room, l->nslot + nslot, sizeof *l->slot));
     STI_TRY(reserve(&l->use, &l->use_room, l->nuse + nuse, sizeof *l->use));
     return reserve(&l->key, &l->key_room, l->nkey + nkey, sizeof *l->key);
+}
+
+/* Room for one more operation and what it brings (L3). */
+static inline stet_result make_room(sti_list *l, int nslot, int nuse, int nkey)
+{
+    bool enough = l->nop < l->op_room && l->nslot + nslot <= l->slot_room && l->nuse + nuse <= l->use_room &&
+                  l->nkey + nkey <= l->key_room;
+    return enough ? STET_OK : grow(l, nslot, nuse, nkey);
 }
 
 stet_result sti_list_copy(sti_list *to, const sti_list *from)
@@ -55,6 +65,7 @@ stet_result sti_list_copy(sti_list *to, const sti_list *from)
     to->nop = from->nop;
     to->nuse = from->nuse;
     to->nkey = from->nkey;
+    to->nsite = from->nsite;
     memcpy(to->op, from->op, (size_t)from->nop * sizeof *to->op);
     if (from->nuse) memcpy(to->use, from->use, (size_t)from->nuse * sizeof *to->use);
     memcpy(to->key, from->key, (size_t)from->nkey * sizeof *to->key);
@@ -70,7 +81,7 @@ int64_t sti_list_bytes(const sti_list *l)
 
 /* ---- appending --------------------------------------------------------------------------------------------------- */
 
-static sti_op *add_op(sti_list *l, sti_op_kind kind, int parent)
+static inline sti_op *add_op(sti_list *l, sti_op_kind kind, int parent)
 {
     sti_op *op = &l->op[l->nop++];
     *op = (sti_op){.kind = kind, .parent = parent, .mate = -1, .slot = l->nslot, .use = l->nuse};
@@ -78,11 +89,13 @@ static sti_op *add_op(sti_list *l, sti_op_kind kind, int parent)
     return op;
 }
 
-static void add_use(sti_list *l, sti_op *op, stet_array *array, bool written)
+static inline void add_use(sti_list *l, sti_op *op, stet_array *array, bool written)
 {
-    l->key[l->nkey++] = array ? array->version.id : 0;
-    l->key[l->nkey++] = array ? (uint64_t)(uintptr_t)array->data : 0;
-    l->key[l->nkey++] = array ? array->size : 0;
+    uint64_t *key = l->key + l->nkey;
+    l->nkey += 3;
+    key[0] = array ? array->version.id : 0;
+    key[1] = array ? (uint64_t)(uintptr_t)array->data : 0;
+    key[2] = array ? array->size : 0;
     if (!array) return;
     l->use[l->nuse++] = (sti_use){array, written};
     op->nuse++;
@@ -104,6 +117,7 @@ stet_result sti_list_launch(sti_list *l, int parent, const sti_launch *launch)
     }
     if (launch->nslot) memcpy(l->slot + l->nslot, launch->slot, (size_t)launch->nslot * sizeof *l->slot);
     l->nslot += launch->nslot;
+    l->nsite += launch->nslot > 0;
     return STET_OK;
 }
 
@@ -132,6 +146,30 @@ stet_result sti_list_end(sti_list *l, int loop)
     op->mate = loop;
     l->op[loop].mate = l->nop - 1;
     l->op[loop].nuse = l->nuse - l->op[loop].use; /* L2 */
+    return STET_OK;
+}
+
+stet_result sti_list_foreign(sti_list *l, int parent, const sti_foreign *f)
+{
+    STI_TRY(make_room(l, 0, f->nuse, 3 + 4 * f->nuse));
+    sti_op *op = add_op(l, STI_OP_FOREIGN, parent);
+    op->name = f->name;
+    op->work = f->work;
+    op->context = f->context;
+    memcpy(&l->key[l->nkey++], &f->work, sizeof f->work);
+    l->key[l->nkey++] = (uint64_t)(uintptr_t)f->context;
+    for (int i = 0; i < f->nuse; ++i) {
+        l->key[l->nkey++] = f->use[i].written;
+        add_use(l, op, (stet_array *)f->use[i].array, f->use[i].written);
+    }
+    return STET_OK;
+}
+
+stet_result sti_list_add_use(sti_list *l, stet_array *array, bool written)
+{
+    STI_TRY(make_room(l, 0, 1, 4));
+    l->key[l->nkey++] = written;
+    add_use(l, &l->op[l->nop - 1], array, written);
     return STET_OK;
 }
 

@@ -1,9 +1,10 @@
 /*
- * A list of operations: launches, copies and loops in the order in which they were issued, with what each reads and writes.
+ * A list of operations: launches, copies, loops and work of others in the order in which they were issued, with what each reads and
+ * writes.
  *
  * Invariants:
- *   L1  the key says all that a recording is built from: kernels, arrays (identity, address, size), what was absent, and how
- *       loops nest. Numbers (scalars, how many blocks, how many trips) are not in it: they reach a recording as they are now
+ *   L1  the key says all that a recording is built from: kernels, work of others and its context, arrays (identity, address, size),
+ *       what was absent, and how loops nest. Numbers (scalars, how many blocks, how many trips) are not in it: they reach a recording as they are now
  *   L2  a loop's uses are its condition's, followed by those of all that is in it
  *   L3  an append that fails leaves the list as it was
  */
@@ -11,14 +12,26 @@
 #define STI_KERNEL_LIST_H
 
 #include "kernel/kernel.h"
+#include "stet/kernel.h"
 
-typedef enum sti_op_kind { STI_OP_LAUNCH, STI_OP_COPY, STI_OP_WHILE, STI_OP_END } sti_op_kind;
+typedef enum sti_op_kind { STI_OP_LAUNCH, STI_OP_COPY, STI_OP_WHILE, STI_OP_END, STI_OP_FOREIGN } sti_op_kind;
 
 /* An array that an operation touches. What a parameter may write it may read, too. */
 typedef struct sti_use {
     stet_array *array;
     bool written;
 } sti_use;
+
+enum { STI_FOREIGN_USES = 4096 };
+
+/* Work of others, as it is announced. Arrays are not NULL. */
+typedef struct sti_foreign {
+    const char *name; /* for messages */
+    stet_foreign *work;
+    void *context;
+    const stet_use *use;
+    int nuse;
+} sti_foreign;
 
 typedef struct sti_op {
     sti_op_kind kind;
@@ -29,6 +42,9 @@ typedef struct sti_op {
     int use, nuse;            /* of the list's uses. COPY: to, from. WHILE: condition, body (L2) */
     int64_t nblock;           /* LAUNCH */
     int64_t most, trips;      /* WHILE: trips allowed, and made while it is played */
+    const char *name;         /* FOREIGN */
+    stet_foreign *work;
+    void *context;
 } sti_op;
 
 /* The zeroed struct is an empty list. */
@@ -38,6 +54,7 @@ typedef struct sti_list {
     sti_use *use;
     uint64_t *key; /* L1 */
     int nop, nslot, nuse, nkey;
+    int nsite; /* launches that have slots */
     int op_room, slot_room, use_room, key_room;
 } sti_list;
 
@@ -52,6 +69,9 @@ stet_result sti_list_launch(sti_list *list, int parent, const sti_launch *launch
 stet_result sti_list_array_copy(sti_list *list, int parent, stet_array *to, stet_array *from);
 stet_result sti_list_while(sti_list *list, int parent, stet_array *condition, int64_t most);
 stet_result sti_list_end(sti_list *list, int loop);
+stet_result sti_list_foreign(sti_list *list, int parent, const sti_foreign *f);
+/* One more use of the last operation. */
+stet_result sti_list_add_use(sti_list *list, stet_array *array, bool written);
 
 uint64_t sti_list_hash(const sti_list *list);
 bool sti_list_same(const sti_list *a, const sti_list *b); /* by their keys */

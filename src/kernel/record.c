@@ -90,7 +90,7 @@ static void destroy(stet_device *device)
 
 static const sti_keeper keeper = {before, array_gone, destroy};
 
-static stet_result open_recorder(stet_device *device)
+stet_result sti_recorder_open(stet_device *device)
 {
     if (device->recorder) return STET_OK;
     STI_TRY(sti_alloc(&device->recorder, sizeof *device->recorder, "recorder"));
@@ -104,7 +104,7 @@ static stet_result open_recorder(stet_device *device)
 
 stet_result sti_record_begin(stet_device *device, const char *what)
 {
-    if (open_recorder(device) != STET_OK) {
+    if (sti_recorder_open(device) != STET_OK) {
         STI_TRY(sti_fallback(&device->mechanisms, STET_MECH_graph_replay, STET_REASON_graph_replay_memory, what));
         device->unlisted++;
         return STET_OK;
@@ -201,6 +201,20 @@ static bool of_one_kind(const stet_array *a, const stet_array *b)
            a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
+static stet_result copy_now(stet_array *to, stet_array *from)
+{
+    stet_device *device = to->device;
+    STI_TRY(sti_device_copy(device, to->data, from->data, from->size));
+    device->mechanisms.counters.bytes_copied += (int64_t)from->size;
+    sti_version_bump(&to->version);
+    uint64_t capture = sti_joining(device);
+    if (capture) {
+        sti_joined_use(device, capture, to, true);
+        sti_joined_use(device, capture, from, false);
+    }
+    return STET_OK;
+}
+
 stet_result sti_record_copy(stet_array *to, stet_array *from)
 {
     stet_device *device = to->device;
@@ -219,10 +233,46 @@ stet_result sti_record_copy(stet_array *to, stet_array *from)
         STI_TRY(without_memory(device, sti_list_array_copy(&r->pending, r->loop, to, from), &now));
         if (!now) return STET_OK;
     }
-    STI_TRY(sti_device_copy(device, to->data, from->data, from->size));
-    device->mechanisms.counters.bytes_copied += (int64_t)from->size;
-    sti_version_bump(&to->version);
+    return copy_now(to, from);
+}
+
+static stet_result check_foreign(const stet_device *device, const sti_foreign *f)
+{
+    for (int i = 0; i < f->nuse; ++i) {
+        const stet_array *array = f->use[i].array;
+        if (array->device != device)
+            return sti_error(STET_INVALID_ARGUMENT, "%s: array %s lives on another device", f->name, array->name);
+        if (f->use[i].written && array->read_only)
+            return sti_error(STET_INVALID_ARGUMENT, "%s: array %s is written, and was imported for reading", f->name,
+                             array->name);
+    }
+    if (!device->listing || device->recorder->loop < 0) return STET_OK;
+    return sti_error(STET_UNSUPPORTED, "%s: work that stet does not launch itself cannot be a part of a loop of %s",
+                     f->name, what_is_listed(device->recorder));
+}
+
+static stet_result foreign_now(stet_device *device, const sti_foreign *f)
+{
+    STI_TRY(sti_foreign_run(device, f->name, f->work, f->context));
+    uint64_t capture = sti_joining(device);
+    for (int i = 0; i < f->nuse; ++i) {
+        stet_array *array = (stet_array *)f->use[i].array;
+        if (f->use[i].written) sti_version_bump(&array->version);
+        if (capture) sti_joined_use(device, capture, array, f->use[i].written);
+    }
     return STET_OK;
+}
+
+stet_result sti_record_foreign(stet_device *device, const sti_foreign *f)
+{
+    STI_TRY(check_foreign(device, f));
+    for (int i = 0; i < f->nuse; ++i) STI_TRY(sti_array_produce((stet_array *)f->use[i].array));
+    if (!device->listing) return foreign_now(device, f);
+    sti_recorder *r = device->recorder;
+    bool now;
+    STI_TRY(make_room(device));
+    STI_TRY(without_memory(device, sti_list_foreign(&r->pending, r->loop, f), &now));
+    return now ? foreign_now(device, f) : STET_OK;
 }
 
 stet_result sti_record_while(stet_device *device, stet_array *condition, int64_t most)

@@ -10,12 +10,15 @@
  *
  * Invariants:
  *   R1  listing and building a recording run nothing; what was listed runs once, before `end` returns
- *   R2  an array's generation moves when an operation that writes it has run, once for each time that it ran
+ *   R2  an array's generation moves when an operation that writes it has run, once for each time that it ran; in a loop that the device
+ *       ends by itself, once a replay, also where it ran not at all: the host does not know
  *   R3  a recording goes with each array and each kernel that it holds
  *   R4  a recording is used only after it was compared once with launches one by one; one that failed or differed is gone
  *   R5  the host touches no memory that a listed operation still has to touch: the list is played first (a split)
  *   R6  when a list was played before with the same key, playing it allocates nothing
  *   R7  lack of memory is no failure: what cannot be listed runs at once (only a loop has to be listed)
+ *   R8  while a caller's stream is being captured nothing is recorded or replayed; what is written then is kept as a recording that only
+ *       stet_recording_replayed knows. One that could not be kept whole is none
  */
 #ifndef STI_KERNEL_RECORD_H
 #define STI_KERNEL_RECORD_H
@@ -51,21 +54,43 @@ stet_result sti_record_while_end(stet_device *device);
 /* Copies all of an array into another of the same type, shape and device; listed like a launch while launches are. */
 stet_result sti_record_copy(stet_array *to, stet_array *from);
 
-/* Identity of the recording of the list that was played last; 0: it has none. */
+/* Work of others (stet/kernel.h), listed like a launch while launches are, else done at once. */
+stet_result sti_record_foreign(stet_device *device, const sti_foreign *f);
+
+/* Identity of the recording of the list that was played last, or of what went into a caller's capture; 0: there is none. */
 uint64_t sti_record_last(const stet_device *device);
 /* A kernel is about to go: so do the recordings that hold it. */
 void sti_record_kernel_gone(stet_device *device, const sti_kernel *kernel);
 
 /* ---- inside: for kernel.c, args.c and tests ---- */
 
+/* A graph of the device, of operations first … end - 1 of a list, and what has to be told when it has run. */
+typedef struct sti_part {
+    int first, end;
+    void *graph;
+    struct sti_bump {
+        stet_array *array;
+        uint64_t times; /* that it is written: how far its generation moves */
+    } * bump;
+    int nbump;
+    int64_t launches, bytes; /* bytes copied */
+} sti_part;
+
 typedef struct sti_recording {
     uint64_t id, hash;
-    sti_list list; /* without slots */
+    sti_list list; /* without slots; numbers are those that the graphs have */
     sti_edge *edge;
     int nedge;
-    sti_args *args; /* [list.nop] */
-    uint64_t used;  /* clock of the recorder when it was last played */
-    bool trusted;   /* R4 */
+    sti_part *part; /* in their order; none: a replay is a loop over the operations, through … */
+    int npart;
+    sti_args args;              /* … the block of all its launches */
+    sti_slot *shadow;           /* arguments of all launches, as the graphs have them; NULL: there are none */
+    int nslot;                  /* of them */
+    bool fresh;                 /* they were given to the graphs when those were made, and not counted yet */
+    bool planned;               /* it has the graphs that it can have */
+    bool trusted;               /* R4 */
+    uint64_t used;              /* clock of the recorder when it was last played */
+    struct sti_recording *next; /* that was played after this one; NULL: none, or it is gone */
 } sti_recording;
 
 typedef struct sti_recorder {
@@ -82,16 +107,48 @@ typedef struct sti_recorder {
     sti_recording *recording[STI_RECORDINGS];
     int nrecording, most; /* most: at most STI_RECORDINGS */
     uint64_t clock, last;
+    sti_recording *latest; /* that was played; NULL: none, or it is gone */
+    struct {
+        uint64_t capture, recording; /* the caller's capture that was seen last, and R8's id; 0: it could not be kept */
+    } joined;
     int64_t built, dropped; /* recordings, ever */
 } sti_recorder;
 
 /* Lists a launch; the device is listing. */
 stet_result sti_record_launch(stet_device *device, const sti_launch *launch);
 
+/* A device has one from its first list on. */
+stet_result sti_recorder_open(stet_device *device);
+
 /* ---- play.c ---- */
 
 /* Runs the pending list, by a recording of it if there is one, and empties it. */
 stet_result sti_play(stet_device *device, const char *what);
+
+/* ---- run.c ---- */
+
+/* Does work of others, or issues it to the stream in use. */
+stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign *work, void *context);
+
+/* ---- keep.c ---- */
+
+/* The recording of the pending list, or NULL. */
+sti_recording *sti_recording_find(sti_recorder *r);
+sti_recording *sti_recording_of(const sti_recorder *r, uint64_t id);
+/* Makes one of the pending list, and keeps it. Nothing runs (R1). */
+stet_result sti_recording_build(stet_device *device);
+/* Takes it over; the least recently used goes for it. */
+void sti_recording_keep(stet_device *device, sti_recording *x);
+void sti_recording_played(sti_recorder *r, sti_recording *x); /* it is the latest */
 void sti_recording_drop(stet_device *device, int k);
+void sti_recording_drop_this(stet_device *device, const sti_recording *x);
+
+/* ---- joined.c ---- */
+
+/* Number of the caller's capture that what stet issues becomes a part of; 0: none. */
+uint64_t sti_joining(stet_device *device);
+/* R8: an array that something touches which went into the capture. */
+void sti_joined_use(stet_device *device, uint64_t capture, stet_array *array, bool written);
+void sti_joined_launch(stet_device *device, const sti_launch *launch);
 
 #endif

@@ -43,6 +43,27 @@ stet_result stet_array_copy(stet_array *to, stet_array *from)
     return sti_record_copy(to, from);
 }
 
+static stet_result check_uses(const stet_use *uses, int nuse)
+{
+    if (nuse < 0 || nuse > STI_FOREIGN_USES)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_record_foreign: %d uses; 0 … %d are possible", nuse,
+                         STI_FOREIGN_USES);
+    if (nuse > 0) STI_TRY(need(uses, "stet_record_foreign", "uses"));
+    for (int i = 0; i < nuse; ++i) STI_TRY(need(uses[i].array, "stet_record_foreign", "an array that is used"));
+    return STET_OK;
+}
+
+stet_result stet_record_foreign(stet_device *device, const char *what, stet_foreign *work, void *context,
+                                const stet_use *uses, int nuse)
+{
+    STI_TRY(need(device, "stet_record_foreign", "device"));
+    if (!work) return need(NULL, "stet_record_foreign", "work");
+    STI_TRY(check_uses(uses, nuse));
+    return sti_record_foreign(
+        device, &(sti_foreign){
+                    .name = what ? what : "foreign work", .work = work, .context = context, .use = uses, .nuse = nuse});
+}
+
 uint64_t stet_recording_last(const stet_device *device) { return device ? sti_record_last(device) : 0; }
 
 /* ---- replays by others ------------------------------------------------------------------------------------------- */
@@ -50,13 +71,14 @@ uint64_t stet_recording_last(const stet_device *device) { return device ? sti_re
 stet_result stet_recording_replayed(stet_device *device, uint64_t recording)
 {
     STI_TRY(need(device, "stet_recording_replayed", "device"));
-    const sti_recorder *r = device->recorder;
-    for (int k = 0; r && k < r->nrecording; ++k) {
-        const sti_list *l = &r->recording[k]->list;
-        if (r->recording[k]->id != recording) continue;
+    sti_recorder *r = device->recorder;
+    sti_recording *x = r ? sti_recording_of(r, recording) : NULL;
+    if (x) {
+        const sti_list *l = &x->list;
         for (int i = 0; i < l->nop; ++i)
             for (int u = 0; l->op[i].kind != STI_OP_WHILE && u < l->op[i].nuse; ++u)
                 if (l->use[l->op[i].use + u].written) sti_version_bump(&l->use[l->op[i].use + u].array->version);
+        x->used = ++r->clock;
         return STET_OK;
     }
     return sti_error(STET_NOT_FOUND,

@@ -1,10 +1,11 @@
 /*
- * For tests of launches: kernels whose function is written in the test, and a device whose table of functions counts calls, fails
- * one of them, or does its uploads late.
+ * For tests of launches: kernels whose function is written in the test (for a CPU), and a device whose table of functions counts calls, fails
+ * one of them, or does its uploads late. Which device that is, the run says (device/picked.h).
  */
 #ifndef TEST_KERNEL_FAULTY_H
 #define TEST_KERNEL_FAULTY_H
 
+#include "device/picked.h"
 #include "device/rig.h"
 
 #include "kernel/kernel.h"
@@ -36,8 +37,13 @@ static struct faulty {
     const sti_device_ops *real;
     sti_device_ops ops;
     int uploads, downloads, launches, copies;
-    int fail_upload, fail_launch, fail_download; /* the call from now on that fails, from 1; 0: none */
-    bool late;                                   /* uploads happen when something is launched */
+    int graphs, makes, sets; /* launched, made, given other arguments or numbers */
+    /* The call from now on that fails, from 1; 0: none. */
+    int fail_upload, fail_launch, fail_download, fail_graph, fail_make, fail_set;
+    stet_result make_result;    /* of a graph that is made to fail; 0: DEVICE */
+    bool all_makes;             /* all of them are */
+    void (*after_replay)(void); /* called after a graph, and after a launch that reads a block */
+    bool late;                  /* uploads happen when something is launched */
     struct {
         void *to;
         const void *from;
@@ -81,13 +87,46 @@ static inline stet_result faulty_launch(stet_device *device, const sti_code *cod
     for (int i = 0; i < faulty.nwaiting; ++i)
         OK(faulty.real->upload(device, faulty.waiting[i].to, faulty.waiting[i].from, faulty.waiting[i].size));
     faulty.nwaiting = 0;
-    return faulty.real->launch(device, code, slots, nslot, nblock, in_block);
+    stet_result result = faulty.real->launch(device, code, slots, nslot, nblock, in_block);
+    if (in_block && faulty.after_replay) faulty.after_replay();
+    return result;
 }
 
-/* One such device at a time; its kernels see one thread. */
+static inline stet_result faulty_graph_make(stet_device *device, const sti_graph_op *ops, int nop,
+                                            const sti_edge *edges, int nedge, const char *what, void **out)
+{
+    faulty.makes++;
+    if (fails_now(&faulty.fail_make) || faulty.all_makes)
+        return sti_error(faulty.make_result ? faulty.make_result : STET_DEVICE, "the graph was made to fail");
+    return faulty.real->graph_make(device, ops, nop, edges, nedge, what, out);
+}
+
+static inline stet_result faulty_graph_set(stet_device *device, void *graph, int op, const sti_slot *slots, int nslot,
+                                           int64_t number)
+{
+    faulty.sets++;
+    if (fails_now(&faulty.fail_set)) return sti_error(STET_DEVICE, "the change was made to fail");
+    return faulty.real->graph_set(device, graph, op, slots, nslot, number);
+}
+
+static inline stet_result faulty_graph_launch(stet_device *device, void *graph)
+{
+    faulty.graphs++;
+    if (fails_now(&faulty.fail_graph)) return sti_error(STET_DEVICE, "the launch of a graph was made to fail");
+    stet_result result = faulty.real->graph_launch(device, graph);
+    if (faulty.after_replay) faulty.after_replay();
+    return result;
+}
+
+/* One such device at a time; on a CPU its kernels see one thread. */
 static inline stet_device *open_faulty(void)
 {
-    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    if (!picked_any()) def.isa = "portable";
+    def.threads = 1;
+    picked_device(&def);
+    OK(stet_device_create(&def, &device));
     memset(&faulty, 0, sizeof faulty);
     faulty.real = device->ops;
     faulty.ops = *device->ops;
@@ -95,8 +134,23 @@ static inline stet_device *open_faulty(void)
     faulty.ops.download = faulty_download;
     faulty.ops.copy = faulty_copy;
     faulty.ops.launch = faulty_launch;
+    if (faulty.real->graph_make) {
+        faulty.ops.graph_make = faulty_graph_make;
+        faulty.ops.graph_set = faulty_graph_set;
+        faulty.ops.graph_launch = faulty_graph_launch;
+    }
     device->ops = &faulty.ops;
     return device;
+}
+
+/* Device memory as it is, past stet and past what is counted. */
+static inline void peek(void *to, const stet_device *device, const void *from, size_t size)
+{
+    OK(faulty.real->download((stet_device *)(uintptr_t)device, to, from, size));
+}
+static inline void poke(const stet_device *device, void *to, const void *from, size_t size)
+{
+    OK(faulty.real->upload((stet_device *)(uintptr_t)device, to, from, size));
 }
 
 static inline void set_options(stet_device *device, uint32_t disabled, bool strict, bool audit)

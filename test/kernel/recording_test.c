@@ -1,6 +1,9 @@
 /*
- * Recordings as callers make them: lists, loops and copies of their own kernels; what is counted, and what is refused.
+ * Recordings as callers make them: lists, loops and copies of their own kernels; what is counted, and what is refused. Run on each device
+ * (stet_test_on_devices).
  */
+#include "device/picked.h"
+
 #include "user_rig.h"
 
 #include "kernel/record.h"
@@ -38,6 +41,7 @@ static stet_kernel *kernel_called(stet_device *device, const char *name)
 {
     stet_kernel_def def = kernel_def(source);
     def.name = name;
+    if (picked_any()) def.cache_folder = NULL; /* the device's, which is kept */
     return make_kernel(device, &def);
 }
 
@@ -48,9 +52,21 @@ static stet_array *ints(stet_device *device, const char *name, int64_t n)
     return a;
 }
 
+/* On the CPU with this instruction set, if the run is about the CPU. */
+static stet_device *open_one(int isa)
+{
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    if (!picked_any()) return open_device(isa, 1);
+    def.threads = 1;
+    picked_device(&def);
+    OK(stet_device_create(&def, &device));
+    return device;
+}
+
 static bench open_bench(int isa)
 {
-    bench b = {.device = open_device(isa, 1)};
+    bench b = {.device = open_one(isa)};
     b.add = kernel_called(b.device, "k_add");
     b.root = kernel_called(b.device, "k_root");
     b.far = kernel_called(b.device, "k_far");
@@ -180,6 +196,7 @@ static void a_loop_ends_where_the_device_says(void **state)
     static const int64_t most[] = {100, 100, 100, 3, 0, 100};
     for (int isa = 0; isa < STI_ISA_COUNT; ++isa) {
         if (isa == STI_ISA_f64 || !sti_isa_available((sti_isa)isa)) continue;
+        if (picked_any() && isa != STI_ISA_portable) continue; /* a device has no more than one */
         bench b = open_bench(isa);
         int asked = 0;
         for (int k = 0; k < 6; ++k) {
@@ -190,7 +207,9 @@ static void a_loop_ends_where_the_device_says(void **state)
             OK(roots(&b, most[k]));
             int trips = number(b.again, 1) - asked - 1;
             asked = number(b.again, 1);
-            assert_int_equal(stet_array_generation(b.x), before + 1 + (uint64_t)trips);
+            /* Where the device ends a replay's loop by itself, what is in it counts once. */
+            bool unknown = b.device->type == STET_DEVICE_CUDA && k > 1;
+            assert_int_equal(stet_array_generation(b.x), before + 1 + (unknown ? 1 : (uint64_t)trips));
             if (most[k] < 100) {
                 assert_int_equal(trips, most[k]);
                 continue;

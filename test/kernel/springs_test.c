@@ -4,6 +4,7 @@
  */
 #include "device/devices.h"
 
+#include "kernel/caller.h"
 #include "kernel/pilot/springs.h"
 
 #include <math.h>
@@ -126,17 +127,52 @@ static void right_by_plain_loops(void **state)
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
-static void check_steps(stet_device *device, const char *name, int n, uint64_t want)
+/* One way to make steps. */
+typedef struct way {
+    const char *name;
+    bool recorded, two; /* over two streams by turns */
+    uint32_t off;       /* mechanisms */
+} way;
+
+#define OFF(mechanism) (1u << STET_MECH_##mechanism)
+static const way ways[] = {
+    {"launch by launch", false, false, 0},
+    {"recorded", true, false, 0},
+    {"recorded, args off", true, false, OFF(args)},
+    {"recorded, graph_replay off", true, false, OFF(graph_replay)},
+    {"recorded, both off", true, false, OFF(args) | OFF(graph_replay)},
+    {"recorded, two streams", true, true, 0},
+    {"recorded, two streams, args off", true, true, OFF(args)},
+    {"recorded, two streams, graph_replay off", true, true, OFF(graph_replay)},
+    {"launch by launch, two streams", false, true, 0},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static uint64_t steps_hash(stet_device *device, const way *w, int n)
 {
-    for (int recorded = 0; recorded < 2; ++recorded) {
-        sti_springs s = made(device, 37);
-        steps(&s, n, recorded != 0);
-        uint64_t got = hash_of(&s);
-        if (got != want)
-            fail_msg("%s, %s: %016llx, not %016llx", name, recorded ? "recorded" : "launch by launch",
-                     (unsigned long long)got, (unsigned long long)want);
-        sti_springs_destroy(&s);
+    void *stream[2] = {NULL, NULL};
+    stet_mechanism_options options = device->mechanisms.options, own = options;
+    own.disabled |= w->off;
+    sti_springs s = made(device, 37);
+    for (int i = 0; i < 2 && w->two; ++i) stream[i] = caller_stream(device);
+    OK(stet_device_set_mechanisms(device, &own));
+    for (int i = 0; i < n; ++i) {
+        if (w->two) OK(stet_device_use_stream(device, stream[i % 2]));
+        OK(sti_springs_step(&s, w->recorded));
     }
+    if (w->two) OK(stet_device_use_own_stream(device));
+    OK(stet_device_set_mechanisms(device, &options));
+    for (int i = 0; i < 2 && w->two; ++i) caller_stream_end(device, stream[i]);
+    uint64_t hash = hash_of(&s);
+    sti_springs_destroy(&s);
+    return hash;
+}
+
+static void check_way(stet_device *device, const char *name, const way *w, int n, uint64_t want)
+{
+    uint64_t got = steps_hash(device, w, n);
+    if (got != want)
+        fail_msg("%s, %s: %016llx, not %016llx", name, w->name, (unsigned long long)got, (unsigned long long)want);
 }
 
 /* A GPU takes all steps; on the others, whose threads wait for each other at each launch, a few show as much. */
@@ -146,17 +182,21 @@ static void the_same_bits_on_every_device(void **state)
     FOR_RUNNING_DEVICES(rig)
     {
         bool all = rig.at == RIG_CUDA;
-        check_steps(rig.device, rig.name, all ? MANY : FEW, all ? GOLDEN : GOLDEN_FEW);
+        for (int w = 0; w < WAYS; ++w)
+            if (!ways[w].two || caller_can(rig.device))
+                check_way(rig.device, rig.name, &ways[w], all ? MANY : FEW, all ? GOLDEN : GOLDEN_FEW);
     }
 }
 
+/* Plainly and recorded; at the widest, where steps are cheap, with each mechanism switched off, too. */
 static void the_same_bits_at_every_width(void **state)
 {
     (void)state;
     FOR_FLOAT_ISAS(isa)
     {
         stet_device *device = open_device(isa, 1);
-        check_steps(device, stet_device_name(device), MANY, GOLDEN);
+        for (int w = 0; w < (isa == (int)sti_isa_best() ? WAYS : 2); ++w)
+            if (!ways[w].two) check_way(device, stet_device_name(device), &ways[w], MANY, GOLDEN);
         stet_device_destroy(device);
     }
 }

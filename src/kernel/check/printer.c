@@ -205,6 +205,16 @@ const char *sti_text(sti_unit *u, const sti_node *e)
     return copy ? copy : "";
 }
 
+const char *sti_text_whole(sti_unit *u, const sti_node *e)
+{
+    printer p = {0};
+    put_expression(&p, e, -2);
+    const char *copy = p.failed || !p.text ? NULL : sti_unit_copy(u, p.text);
+    if (!copy) u->failed = true;
+    sti_free(p.text);
+    return copy ? copy : "";
+}
+
 /* ---- statements --------------------------------------------------------------------------------------------------- */
 
 static void put_statement(printer *p, const sti_node *n);

@@ -47,11 +47,17 @@ static uint32_t bucket_of(const char *text, size_t length)
     return h % STI_CHECK_BUCKETS;
 }
 
+sti_name *sti_unit_find(const sti_unit *u, const char *text, size_t length)
+{
+    for (sti_name *n = u->bucket[bucket_of(text, length)]; n; n = n->next)
+        if (n->length == length && memcmp(n->text, text, length) == 0) return n;
+    return NULL;
+}
+
 sti_name *sti_unit_name(sti_unit *u, const char *text, size_t length)
 {
-    sti_name **bucket = &u->bucket[bucket_of(text, length)];
-    for (sti_name *n = *bucket; n; n = n->next)
-        if (n->length == length && memcmp(n->text, text, length) == 0) return n;
+    sti_name **bucket = &u->bucket[bucket_of(text, length)], *known = sti_unit_find(u, text, length);
+    if (known) return known;
     sti_name *n = sti_unit_take(u, sizeof *n);
     char *copy = sti_unit_take(u, length + 1);
     if (!n || !copy) return NULL;

@@ -65,6 +65,8 @@ void *sti_unit_take(sti_unit *u, size_t size);
 /* `count` items of `size` bytes at *items grow to hold one more; false: no memory. */
 bool sti_unit_grow(sti_unit *u, void *items, size_t count, size_t *capacity, size_t size);
 sti_name *sti_unit_name(sti_unit *u, const char *text, size_t length);
+/* NULL: nobody has used that name. */
+sti_name *sti_unit_find(const sti_unit *u, const char *text, size_t length);
 const char *sti_unit_copy(sti_unit *u, const char *text);
 
 /* Notes a mistake at a place of the source: one sentence that says what is wrong and what is wanted. */

@@ -60,11 +60,11 @@ static stet_result compile_job(void *context, sti_buffer *object)
                            object);
 }
 
-/* The source is read: its entries and its key. */
+/* The source is read: its entries, if it has kernels of the language, and its key. */
 static stet_result finish_job(job *j, const sti_signature *const *kernel, int nkernel)
 {
     const sti_modules *p = j->modules;
-    STI_TRY(sti_gpu_finish(&j->source, kernel, nkernel, j->module->forms));
+    if (nkernel > 0) STI_TRY(sti_gpu_finish(&j->source, kernel, nkernel, j->module->forms));
     const sti_gpu_program it = {&p->rtc, &p->target, p->device->arch, j->module->team, &j->source};
     return sti_gpu_key(&it, kernel, nkernel, &j->key);
 }
@@ -229,10 +229,7 @@ static stet_result add_all_jobs(sti_modules *p, jobs *all, bool every, unsigned 
     return result;
 }
 
-/*
- * Makes a unit's modules in one form; with a unit of the simulation's, all others of it (M2). Where threads would be idle
- * meanwhile, those of the other form too: frames that come again are recorded, and their arguments lie in blocks.
- */
+/* Makes a unit's modules in one form; with a unit of the simulation's, all others of it (M2). */
 static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned forms)
 {
     jobs all = {0};
@@ -241,8 +238,6 @@ static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned
         result = add_unit_jobs(p, &all, unit, forms);
     } else {
         result = add_all_jobs(p, &all, false, forms);
-        if (result == STET_OK && p->rtc.parallel && p->device->threads >= 2 * all.n)
-            result = add_all_jobs(p, &all, false, STI_FORMS_BOTH & ~forms);
     }
     if (result == STET_OK) result = keep(p, &all);
     free_jobs(&all);
@@ -301,6 +296,26 @@ stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signa
         *source = j->source;
         j->source = (sti_user_source){0};
     }
+    if (result == STET_OK) {
+        *out = j->module;
+        j->module = NULL;
+    }
+    free_jobs(&all);
+    return result;
+}
+
+stet_result sti_module_from_text(sti_modules *modules, const char *name, const char *text, sti_module **out)
+{
+    const sti_user_source_def def = {.text = text, .path = name, .gpu = true};
+    const sti_keeping keeping = {.folder = modules->device->cache_folder};
+    const sti_module wanted = {.team = {1, 1}};
+    jobs all = {0};
+    job *j;
+    STI_TRY(open_compiler(modules));
+    stet_result result = add_job(modules, &all, &wanted, &j);
+    if (result == STET_OK) result = sti_user_source_read(&def, &j->source);
+    if (result == STET_OK) result = finish_job(j, NULL, 0);
+    if (result == STET_OK) result = make(&all, &keeping, NULL);
     if (result == STET_OK) {
         *out = j->module;
         j->module = NULL;

@@ -2,6 +2,7 @@
 #include "kernel/gpu/programs.h"
 
 #include "kernel/gpu/modules.h"
+#include "kernel/record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,8 @@ struct sti_programs {
     int nslot, nprogram;
     char **name; /* sti_code.name of kernels of the user's: they live as long as the device */
     int nname;
+    sti_module *condition; /* of loops in graphs; NULL: none was needed yet */
+    sti_code condition_code;
 };
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -79,6 +82,7 @@ static void drop_programs(stet_device *device)
         if (p->slot[i] && p->slot[i]->own) sti_module_unload(&p->modules, p->slot[i]->own);
         sti_free(p->slot[i]);
     }
+    if (p->condition) sti_module_unload(&p->modules, p->condition);
     sti_modules_close(&p->modules);
     for (int i = 0; i < p->nname; ++i) sti_free(p->name[i]);
     sti_free(p->slot);
@@ -174,6 +178,20 @@ stet_result sti_program_code(stet_device *device, const sti_kernel *kernel, bool
     return STET_OK;
 }
 
+stet_result sti_program_condition(stet_device *device, const sti_code **out)
+{
+    *out = NULL;
+    if (device->type != STET_DEVICE_CUDA) return STET_OK;
+    STI_TRY(open_programs(device));
+    struct sti_programs *p = device->programs;
+    if (!p->condition)
+        STI_TRY(sti_module_from_text(&p->modules, "a loop's condition", sti_graph_condition_source, &p->condition));
+    p->condition_code = (sti_code){.name = sti_graph_condition_name, .team = 1, .teams = 1};
+    STI_TRY(device->ops->function(device, p->condition->handle, sti_graph_condition_name, &p->condition_code.block));
+    *out = &p->condition_code;
+    return STET_OK;
+}
+
 static const sti_signature *signature_of(const sti_kernel *k, const sti_user_source *source)
 {
     for (int i = 0; i < source->nkernel; ++i)
@@ -230,6 +248,7 @@ stet_result sti_program_set_team(stet_device *device, const sti_kernel *k, sti_t
     STI_TRY(sti_team_ask(k->name, k->kind, team, &choice));
     it = *find(p, k);
     if (!it) STI_TRY(new_program(p, k, &it));
+    sti_record_kernel_gone(device, k); /* graphs have its functions */
     it->set = team.team > 0 || team.teams > 0;
     it->code.team = choice.team;
     it->code.teams = choice.teams;

@@ -24,6 +24,9 @@ struct sti_user_source; /* kernel/user_source.h */
  */
 stet_result sti_program_code(stet_device *device, const sti_kernel *kernel, bool in_block, const sti_code **out);
 
+/* The code that looks at the condition of a loop in a graph (device/graph.h); NULL on devices that have none. Stands as long as they do. */
+stet_result sti_program_condition(stet_device *device, const sti_code **out);
+
 /*
  * Compiles and loads a kernel of the user's, both forms of it. `source` was read for a GPU and checked; its text is finished
  * here. `team`: 0 where the default will do. id (of STI_ID_SIZE): as of a kernel on the CPU.
