@@ -14,7 +14,7 @@ import source
 LAYERS = "base device kernel model geom worlds step stage render tiles sim cli".split()
 
 # May be used by; everything else follows from the order. `adjoint` hangs below kernel, beside the row.
-BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step"}}}
+BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step", "cli"}}}
 
 # Public headers that do not bear their layer's name.
 PUBLIC = {
@@ -25,6 +25,8 @@ PUBLIC = {
     "lang_cpu": "kernel",
     "lang_gpu": "kernel",
     "lang_math": "kernel",
+    "pool": "sim",
+    "round": "sim",
     "stet": "sim",
     "trace": "base",
 }

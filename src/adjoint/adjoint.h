@@ -1,0 +1,42 @@
+/*
+ * Reverse mode by source transformation: from a checked unit to a text that has its functions and their adjoints.
+ *
+ * A kernel k_x becomes k_x_adj. Each parameter keeps its place; behind each real one comes its gradient, an array of worlds: for an array of
+ * the same number of items, for a number (`ureal`) of one item. See doc/design/adjoint.md for what they hold before and after.
+ */
+#ifndef STI_ADJOINT_ADJOINT_H
+#define STI_ADJOINT_ADJOINT_H
+
+#include "adjoint/bound.h"
+#include "kernel/buffer.h"
+#include "kernel/check/check.h"
+
+typedef struct sti_adjoint_options {
+    const char *const *constant; /* parameters of kernels that are declared to be constant: they get no gradient */
+    int nconstant;
+} sti_adjoint_options;
+
+/* What a launch of an adjoint has to pass beyond the arguments and their gradients. */
+typedef struct sti_adjoint_kernel {
+    const char *name; /* of the kernel: "k_x"; its adjoint is "k_x_adj" */
+    uint64_t id;      /* hash of the source and the name: equal in all processes */
+    bool taped;       /* its adjoint takes a tape: the parameters that tape.h names */
+    sti_bound *width; /* iterations side by side: the greatest count of an each, 1 without one */
+    sti_bound *depth; /* slots that each of them needs */
+    struct sti_adjoint_kernel *next;
+} sti_adjoint_kernel;
+
+/* Owned by the unit, but for the text. */
+typedef struct sti_adjoint {
+    sti_buffer text;
+    sti_adjoint_kernel *kernel;
+} sti_adjoint;
+
+/*
+ * The unit has no mistakes; its tree is changed, so it is good for nothing else afterwards. STET_UNSUPPORTED: something in it cannot be
+ * differentiated; the message has the first place, the unit's diagnostics have all. Free with sti_adjoint_free in any case.
+ */
+stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options, sti_adjoint *out);
+void sti_adjoint_free(sti_adjoint *adjoint);
+
+#endif

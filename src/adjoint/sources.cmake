@@ -1,0 +1,30 @@
+# The sources of the transformation, from the top of the checkout: for the library, and for its fuzz target, which compiles them itself.
+set(STET_ADJOINT_SOURCES
+    src/adjoint/adjoint.c
+    src/adjoint/bound.c
+    src/adjoint/build.c
+    src/adjoint/call.c
+    src/adjoint/derivative.c
+    src/adjoint/effects.c
+    src/adjoint/extent.c
+    src/adjoint/function.c
+    src/adjoint/gradient.c
+    src/adjoint/hoist.c
+    src/adjoint/keep.c
+    src/adjoint/log.c
+    src/adjoint/loop.c
+    src/adjoint/needed.c
+    src/adjoint/normal.c
+    src/adjoint/notes.c
+    src/adjoint/order.c
+    src/adjoint/own.c
+    src/adjoint/place.c
+    src/adjoint/region.c
+    src/adjoint/run.c
+    src/adjoint/tape.c
+    src/adjoint/team.c
+    src/adjoint/terms.c
+    src/adjoint/text.c
+    src/adjoint/varied.c
+    src/adjoint/window.c
+)

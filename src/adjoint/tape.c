@@ -1,0 +1,114 @@
+/*
+ * The tape: rows of slots, a column for each iteration of an each (or for the team). A slot has room for one number of each part, so one
+ * `top` counts all parts. See transform.h.
+ *
+ *   part    holds                 in a kernel                             of an iteration
+ *   tape    lanes of reals        real *tapes: array of worlds            tapes + column
+ *   ltape   lint, mask            lint *ltapes: array of worlds           ltapes + column
+ *   utape   ureal                 ureal *utapes: [world][slot][column]    utapes + (world's) + column
+ *   wtape   plain whole numbers   i64 *wtapes: the same                   wtapes + (world's) + column
+ *
+ * Slot s is at [s * tape_width]. tape_over [world][column] tells of a tape that was too short: the line of the loop.
+ */
+#include "adjoint/transform.h"
+#include "kernel/check/type.h"
+
+enum { MOST_NUMBERS = 4096 /* of one variable, on the tape */ };
+
+static const struct part {
+    const char *word, *name;
+    bool worlds;
+} parts[STI_TAPE_COUNT] = {
+    {"real", "tape", true}, {"lint", "ltape", true}, {"ureal", "utape", false}, {"i64", "wtape", false}};
+
+int sti_tape_of(const sti_type *type)
+{
+    if (type->kind == STI_TYPE_REAL) return STI_TAPE_REAL;
+    if (type->kind == STI_TYPE_LINT || type->kind == STI_TYPE_MASK) return STI_TAPE_LINT;
+    if (type->kind == STI_TYPE_UREAL) return STI_TAPE_UREAL;
+    return sti_type_integer(type) ? STI_TAPE_INT : -1;
+}
+
+int sti_slots_count(const sti_slots *slots)
+{
+    int most = 0;
+    for (int p = 0; p < STI_TAPE_COUNT; ++p) most = slots->used[p] > most ? slots->used[p] : most;
+    return most;
+}
+
+void sti_tape_count(const sti_type *type, int64_t times, sti_slots *slots)
+{
+    if (type->kind == STI_TYPE_ARRAY) {
+        sti_tape_count(type->of, times * type->count, slots);
+    } else if (type->kind == STI_TYPE_STRUCT) {
+        for (const sti_symbol *f = type->structure->field; f; f = f->next) sti_tape_count(f->type, times, slots);
+    } else {
+        int part = sti_tape_of(type);
+        if (part >= 0) slots->used[part] += times < MOST_NUMBERS ? (int)times : MOST_NUMBERS;
+    }
+}
+
+static void copy_number(sti_transform *t, const char *place, const sti_type *type, bool back, sti_slots *slots)
+{
+    int part = sti_tape_of(type);
+    if (part < 0) {
+        sti_complain(t->u, t->function->place, "`%s` changes in a loop and cannot be kept: only numbers can", place);
+        return;
+    }
+    const char *name = parts[part].name, *word = sti_type_word(t, sti_type_value(type));
+    int slot = slots->used[part]++;
+    const char *at = sti_say(t, slot ? "(i64)(top + %d) * tape_width" : "(i64)top * tape_width", slot);
+    t->taped |= 1u << part;
+    if (back && part == STI_TAPE_REAL)
+        sti_emit(t, "%s = %s[%s];", place, name, at);
+    else if (back)
+        sti_emit(t, "%s = (%s)%s[%s];", place, word, name, at);
+    else if (part == STI_TAPE_REAL)
+        sti_emit(t, "put(%s, %s, %s);", name, at, place);
+    else
+        sti_emit(t, part == STI_TAPE_LINT ? "%s[%s] = (lint)%s;" : "%s[%s] = %s;", name, at, place);
+}
+
+void sti_tape_copy(sti_transform *t, const char *place, const sti_type *type, bool back, sti_slots *slots)
+{
+    if (type->kind == STI_TYPE_ARRAY) {
+        for (int64_t k = 0; k < type->count && k < MOST_NUMBERS; ++k)
+            sti_tape_copy(t, sti_say(t, "%s[%lld]", place, (long long)k), type->of, back, slots);
+        if (type->count > MOST_NUMBERS)
+            sti_complain(t->u, t->function->place, "`%s` changes in a loop and is too large to be kept on a tape",
+                         place);
+    } else if (type->kind == STI_TYPE_STRUCT) {
+        for (const sti_symbol *f = type->structure->field; f; f = f->next)
+            sti_tape_copy(t, sti_say(t, "%s.%s", place, f->name->text), f->type, back, slots);
+    } else {
+        copy_number(t, place, type, back, slots);
+    }
+}
+
+const char *sti_tape_parameters(sti_transform *t, bool kernel)
+{
+    const char *out = "";
+    for (int p = 0; p < STI_TAPE_COUNT; ++p)
+        if (t->taped & 1u << p) out = sti_say(t, "%s, %s *%s%s", out, parts[p].word, parts[p].name, kernel ? "s" : "");
+    if (t->taped & 1u << STI_TAPE_OVER) out = sti_say(t, "%s, int *tape_over%s", out, kernel ? "s" : "");
+    return sti_say(t, "%s, int tape_width, int tape_depth%s", out, kernel ? "" : ", int top");
+}
+
+const char *sti_tape_arguments(sti_transform *t, unsigned used)
+{
+    const char *out = "";
+    for (int p = 0; p < STI_TAPE_COUNT; ++p)
+        if (used & 1u << p) out = sti_say(t, "%s%s, ", out, parts[p].name);
+    if (used & 1u << STI_TAPE_OVER) out = sti_say(t, "%stape_over, ", out);
+    return sti_say(t, "%stape_width, tape_depth, top", out);
+}
+
+void sti_tape_begin(sti_transform *t, const char *column)
+{
+    for (int p = 0; p < STI_TAPE_COUNT; ++p)
+        if (t->taped & 1u << p)
+            sti_emit(t, "%s *%s = %ss + %s%s;", parts[p].word, parts[p].name, parts[p].name,
+                     parts[p].worlds ? "" : "(i64)world * tape_depth * tape_width + ", column);
+    if (t->taped & 1u << STI_TAPE_OVER)
+        sti_emit(t, "int *tape_over = tape_overs + (i64)world * tape_width + %s;", column);
+}

@@ -1,0 +1,298 @@
+/*
+ * One transformation of a unit into the adjoints of its functions: what its parts share.
+ *
+ * The adjoint of a list of statements runs them (forward), then goes through them from the last to the first (reverse). A statement that
+ * holds others (if, for, each, a block) is a region: reverse comes to it with all variables as they were before it, and runs the
+ * adjoint of its body, forward part included. So nothing is kept of the inside of a region but what reverse needs to get into it, and
+ * the tape of a loop nest is as deep as the sum of its trip counts, not as their product.
+ *
+ * Invariants:
+ *   A1  forward text and reverse text of one list stand in one scope of C, so reverse sees the list's own variables
+ *   A2  after the reverse of a statement all variables that anybody still needs are as they were before the statement
+ *   A3  a gradient is of lanes (`real`) also where its variable is plain: each lane has its own share, and no lane is added to another
+ *   A4  what cannot be followed is complained about at its place in the source; nothing is left out without a word
+ */
+#ifndef STI_ADJOINT_TRANSFORM_H
+#define STI_ADJOINT_TRANSFORM_H
+
+#include "adjoint/adjoint.h"
+#include "adjoint/derivative.h"
+#include "kernel/check/tree.h"
+
+enum { STI_ADJOINT_BUCKETS = 256, STI_ADJOINT_CODES = 64, STI_ADJOINT_CHANGED = 64 };
+
+/* What is known of a symbol. */
+typedef struct sti_note {
+    const sti_symbol *symbol;
+    const char *gradient; /* what its gradient is called; NULL: not asked for yet */
+    bool varied;          /* depends on something that has a gradient */
+    bool needed;          /* some partial, address or condition takes its value */
+    bool read;            /* memory: some element is read */
+    bool overwritten;     /* memory: an element may be written after it was read */
+    bool absent;          /* a parameter of a function: some caller has no gradient for it */
+    bool stored, graded;  /* a kernel's array: its adjoint writes it, writes its gradient */
+    bool given;           /* a function: its adjoint is the user's */
+    bool made;            /* a function: its adjoint has been written */
+    bool wanted;          /* a function: some kernel gets to it */
+    bool assigned;        /* a variable: not only where it is declared, or by the step of its loop */
+    bool flag;            /* a variable of ours: it is 1 whenever its loop begins an iteration */
+    unsigned taped;       /* a function: the parts of a tape that its adjoint takes, a bit each */
+    const char *share;    /* within an each: the iteration's share of the gradient */
+    const sti_node *loop; /* a variable: the counted loop that it belongs to */
+    int slots;  /* a loop (by its node): slots of the tape an iteration, without the log's; an each: of shares */
+    int listed; /* a loop or each (by its node): entries of the list that its body adds, without inner loops */
+    int64_t stride, low, high; /* an array within an each: its elements belong to iterations, see team.c */
+    int code;                  /* an array within an each: its number in the list, from 1 */
+    struct sti_note *next;
+} sti_note;
+
+/* A part of the tape, by what it holds: lanes of reals, of whole numbers; plain reals, plain whole numbers. */
+typedef enum sti_tape { STI_TAPE_REAL, STI_TAPE_LINT, STI_TAPE_UREAL, STI_TAPE_INT, STI_TAPE_COUNT } sti_tape;
+/* Beyond the parts: its end is looked for, and told of. */
+enum { STI_TAPE_OVER = STI_TAPE_COUNT };
+
+typedef struct sti_transform {
+    sti_unit *u;
+    const sti_adjoint_options *options;
+    sti_adjoint *result;
+    sti_buffer out;    /* the text so far */
+    sti_buffer before; /* what has to stand before it: adjoints of functions that it calls */
+    int indent;
+    unsigned serial; /* of names that are made */
+    sti_note *note[STI_ADJOINT_BUCKETS];
+    sti_note nothing; /* where memory is missing */
+    sti_node *function;
+    bool kernel;           /* it is a kernel */
+    unsigned taped;        /* parts of the tape that its adjoint takes */
+    sti_node *each;        /* around this place */
+    const sti_node *inner; /* the innermost loop or each */
+    int ncode;             /* arrays in the list of this each */
+    const sti_symbol *coded[STI_ADJOINT_CODES];
+    int nlogged; /* arrays in the log of this function */
+    const sti_symbol *logged[STI_ADJOINT_CODES];
+    bool logging; /* what is run plainly notes what it overwrites */
+} sti_transform;
+
+/* ---- text.c ------------------------------------------------------------------------------------------------------- */
+
+sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol);
+/* A text in the unit's memory; "" without memory. */
+const char *sti_say(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a text to another and frees it; if it failed, so has the other. */
+void sti_take_text(sti_buffer *to, sti_buffer *from);
+/* A line of the output. */
+void sti_emit(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sti_open(sti_transform *t); /* the lines that follow are a level deeper */
+void sti_close(sti_transform *t, const char *line);
+/* stem_suffix */
+const char *sti_joined(sti_transform *t, const char *stem, const char *suffix);
+/* A name that the source does not have: stem, or stem and a number. */
+const char *sti_fresh(sti_transform *t, const char *stem);
+/* What the gradient of a variable, array or parameter is called at this place. */
+const char *sti_gradient_name(sti_transform *t, const sti_symbol *symbol);
+const char *sti_value(sti_transform *t, const sti_node *e);
+/* A real value as lanes, and as an operand: closed where precedence might matter. */
+const char *sti_lanes(sti_transform *t, const sti_node *e);
+const char *sti_closed(sti_transform *t, const char *text);
+/* "const real" and the like, as it stands in a declaration. */
+const char *sti_type_word(sti_transform *t, const sti_type *type);
+
+/* ---- build.c: nodes that no source has ---------------------------------------------------------------------------- */
+
+sti_node *sti_build(sti_transform *t, sti_node_kind kind, sti_place place);
+sti_symbol *sti_build_symbol(sti_transform *t, const char *stem, const sti_type *type, sti_place place);
+sti_node *sti_build_name(sti_transform *t, sti_symbol *symbol, sti_place place);
+sti_node *sti_build_number(sti_transform *t, int value, sti_place place);
+/* symbol = value; */
+sti_node *sti_build_assign(sti_transform *t, sti_symbol *symbol, sti_node *value);
+/* type symbol = value; */
+sti_node *sti_build_declare(sti_transform *t, sti_symbol *symbol, sti_node *value);
+sti_node *sti_build_if(sti_transform *t, sti_node *test, sti_node *then);
+
+/* ---- normal.c ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * Brings a function's body to the form that the rest knows: one variable a declaration, plain assignments of reals, calls of the source's own
+ * functions that return reals as whole values of a statement, no break, continue or return but one at the end.
+ */
+void sti_normalise(sti_transform *t, sti_node *f);
+/*
+ * Calls in an expression become first values of variables, declared before the statement at *at, which moves on behind them. `root`: the
+ * expression itself may stay a call. hoist.c.
+ */
+void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root);
+
+/* ---- notes.c ------------------------------------------------------------------------------------------------------ */
+
+/* Fills the notes of a function's symbols; of the functions that it calls they are filled. */
+void sti_take_notes(sti_transform *t, sti_node *f);
+/* Whether a real value depends on something that has a gradient. */
+bool sti_varied(sti_transform *t, const sti_node *e);
+/* Whether a statement, with all in it, gives a value to something varied. */
+bool sti_active(sti_transform *t, const sti_node *n);
+/* Whether the value of what a place belongs to is needed. */
+bool sti_place_needed(sti_transform *t, const sti_node *place);
+bool sti_type_real(const sti_type *type);    /* real, ureal, wreal */
+bool sti_type_carries(const sti_type *type); /* has reals in it: a real, an array, structure or pointer of such */
+const sti_type *sti_type_element(const sti_type *type);
+/* Whether a symbol occurs in a tree. */
+bool sti_mentions(const sti_node *n, const sti_symbol *symbol);
+/* A store of the language: which argument is the array; -1: it is none. */
+int sti_store_of(const sti_node *call);
+bool sti_is_array_symbol(const sti_symbol *s); /* memory that others see: a parameter's, shared */
+
+/* Notes that the adjoint writes what a place belongs to, or its gradient. */
+void sti_note_stored(sti_transform *t, const sti_node *place);
+void sti_note_graded(sti_transform *t, const sti_node *place);
+/* What a place belongs to, one of these if it may be several; NULL: nothing that is known. */
+sti_symbol *sti_origin_of(const sti_node *place, bool *only);
+
+/* ---- effects.c: what a statement changes of what was declared outside of it --------------------------------------- */
+
+typedef struct sti_effects {
+    sti_symbol *symbol[STI_ADJOINT_CHANGED]; /* variables, local arrays */
+    int count;
+    sti_symbol *array
+        [STI_ADJOINT_CODES]; /* that others see, whose elements are overwritten after they were read: for the log */
+    int narray;
+} sti_effects;
+/* Whether a statement declares a symbol, or something in it does. */
+bool sti_declared_in(const sti_node *statement, const sti_symbol *symbol);
+void sti_effects_of(sti_transform *t, const sti_node *statement, sti_effects *out);
+/* Whether a variable or local array, declared outside and needed, may be another after a statement. */
+bool sti_changes(sti_transform *t, const sti_node *statement, const sti_symbol *symbol);
+
+/* ---- gradient.c: reverse of expressions --------------------------------------------------------------------------- */
+
+/* Adds what the gradient `g` (lanes; a name or a closed text) of an expression's value is for its parts. */
+void sti_reverse_value(sti_transform *t, const sti_node *e, const char *g);
+/* The gradient of a place or pointer, as an expression of the same form. */
+const char *sti_gradient_place(sti_transform *t, const sti_node *e);
+/* Whether elements are reached through a pointer, so that put writes them: of a parameter, not of a local array. */
+bool sti_through_pointer(const sti_node *place);
+/* Declares the gradient of a variable, all zeros: "real x_grad = splat(0);". */
+void sti_declare_gradient(sti_transform *t, const sti_symbol *symbol);
+/* "real", or of a structure the structure of its gradients. */
+const char *sti_gradient_type(sti_transform *t, const sti_type *type);
+/* Adds to the gradient of a place. */
+void sti_accumulate(sti_transform *t, const sti_node *place, const char *g);
+/* The gradient of a place is taken away into a fresh variable, whose name is returned; the place's own becomes 0. */
+const char *sti_take_gradient(sti_transform *t, const sti_node *place);
+
+/* ---- call.c ------------------------------------------------------------------------------------------------------- */
+
+/* The adjoint of a call of the source's own function; g: the gradient of its result, NULL: it has none. */
+void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g);
+/* The adjoint of a call of the language's own function as a statement: a store. */
+void sti_reverse_store(sti_transform *t, const sti_node *call);
+/* Element `more` of those that load4 reads. */
+sti_node *sti_loaded_element(sti_transform *t, const sti_node *call, int more);
+/* Element `more` of those that a store writes, as a place: put4 and load4 write four. */
+sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more);
+
+/* ---- run.c -------------------------------------------------------------------------------------------------------- */
+
+/* A call of the source's own function. */
+bool sti_is_own_call(const sti_node *e);
+/* What is not needed is left out. */
+void sti_run_declaration(sti_transform *t, const sti_node *variable);
+void sti_run_expression(sti_transform *t, const sti_node *e);
+void sti_run_block(sti_transform *t, const sti_node *block);
+void sti_run_statement(sti_transform *t, const sti_node *n);
+/* "for (…; …; …) {" */
+const char *sti_for_text(sti_transform *t, const sti_node *n);
+
+/* ---- region.c ----------------------------------------------------------------------------------------------------- */
+
+/* Forward and reverse of a list, in the scope that is open. */
+void sti_adjoint_list(sti_transform *t, sti_node *list);
+
+/* All of a value to another place. */
+void sti_copy(sti_transform *t, const char *to, const char *from, const sti_type *type);
+/* ---- tape.c: what reverse needs from inside of loops -------------------------------------------------------------- */
+
+/* Which part of the tape holds a type; -1: it is no number. */
+int sti_tape_of(const sti_type *type);
+/* Slots that a value takes; each slot has room for one number of each part. */
+typedef struct sti_slots {
+    int used[STI_TAPE_COUNT];
+} sti_slots;
+/* Writes a value, all its numbers, to the slots from `top` on, or reads it back; counts in `slots`. */
+void sti_tape_copy(sti_transform *t, const char *place, const sti_type *type, bool back, sti_slots *slots);
+/* Adds what `times` values of a type take. */
+void sti_tape_count(const sti_type *type, int64_t times, sti_slots *slots);
+int sti_slots_count(const sti_slots *slots);
+/* How an adjoint's tape is declared, in a kernel and in a function, and passed on. */
+const char *sti_tape_parameters(sti_transform *t, bool kernel);
+const char *sti_tape_arguments(sti_transform *t, unsigned used);
+/* The tape of this thread or iteration, from that of all: in a kernel, first in a scope. `column`: "0" or an each's variable. */
+void sti_tape_begin(sti_transform *t, const char *column);
+
+/* ---- log.c -------------------------------------------------------------------------------------------------------- */
+
+/* Before an expression statement that is run plainly: notes what it overwrites, where that is asked for. */
+void sti_log_write(sti_transform *t, const sti_node *e);
+/* Entries that this takes. */
+int sti_log_entries(sti_transform *t, const sti_node *e);
+/* Takes back all entries above a mark (a variable that holds what `top` was). */
+void sti_log_undo(sti_transform *t, const sti_effects *effects, const char *mark);
+
+/* ---- loop.c ------------------------------------------------------------------------------------------------------- */
+
+/* for (int i = from; i < to; i += step): what a loop with a variable of its own that nobody else assigns counts. */
+typedef struct sti_counted {
+    const sti_symbol *variable;
+    const sti_node *from, *to;
+    int64_t step;         /* below 0: downwards */
+    bool included;        /* <= or >= */
+    bool early;           /* may end before, by a break or another condition */
+    const sti_node *flag; /* the variable of that break, or NULL */
+} sti_counted;
+bool sti_count_loop(sti_transform *t, const sti_node *n, sti_counted *out);
+/* Its trips where they are constant; -1: they are not. */
+int64_t sti_constant_trips(sti_transform *t, const sti_counted *c);
+
+void sti_adjoint_for(sti_transform *t, sti_node *n);
+
+/* ---- team.c ------------------------------------------------------------------------------------------------------- */
+
+/* Whether all threads of a team are here together. */
+bool sti_team_level(const sti_transform *t);
+/* Adds to an element of a gradient that several iterations may add to; false: no care is needed here. */
+/* What an each's own elements are: stride * (its variable) + something from low to high; of a place, or of a pointer. */
+typedef struct sti_linear {
+    int64_t stride, low, high;
+} sti_linear;
+bool sti_linear_of_place(sti_transform *t, const sti_node *place, sti_linear *out);
+/* Whether a place or pointer lies between two constants of its array, whatever the variables are. */
+bool sti_constant_range(sti_transform *t, const sti_node *place, int64_t *low, int64_t *high);
+/* Looks at all places below n, in an each, for what follows. */
+void sti_note_places(sti_transform *t, const sti_node *n);
+/* Whether all elements of an array that this each touches belong to one iteration each. */
+bool sti_team_owns(sti_transform *t, const sti_symbol *array);
+/* Offset of a pointer in its array, as a text; complains where it is not followed. */
+const char *sti_offset_of(sti_transform *t, const sti_node *e);
+bool sti_team_accumulate(sti_transform *t, const sti_node *place, const char *array, const char *index, const char *g);
+
+void sti_adjoint_each(sti_transform *t, sti_node *n);
+
+/* ---- window.c ----------------------------------------------------------------------------------------------------- */
+
+/* Elements that a function touches of the array that a parameter points to; false: nobody knows. */
+typedef struct sti_window {
+    int64_t low, high;
+} sti_window;
+bool sti_window_of(sti_transform *t, const sti_symbol *parameter, const sti_symbol *function, sti_window *out);
+
+/* ---- function.c --------------------------------------------------------------------------------------------------- */
+
+/* Writes the adjoint of a kernel, with its entry in the result. */
+void sti_adjoint_kernel_of(sti_transform *t, sti_node *f);
+/* Writes the adjoint of a function before all that is being written, if it is not there yet. */
+void sti_adjoint_function(sti_transform *t, sti_node *f);
+/* Whether the source has an adjoint of a function, which is then the user's; complains if it takes other parameters. */
+bool sti_given_adjoint(sti_transform *t, const sti_node *f);
+/* "typedef struct … s_grad;" for each structure that has reals. */
+void sti_gradient_structures(sti_transform *t);
+
+#endif

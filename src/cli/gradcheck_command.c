@@ -1,0 +1,162 @@
+/*
+ * `stet gradcheck FILE.k.h`: gradients of kernels by their adjoints, against central differences in double.
+ */
+#include "adjoint/gradcheck.h"
+#include "cli/command.h"
+#include "cli/trouble.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 32, NUMBERS = 4096 };
+
+typedef struct gradcheck_options {
+    sti_gradcheck_def def;
+    const char *folder[WORDS], *constant[WORDS];
+    sti_gradcheck_value value[WORDS];
+    char name[WORDS][64];
+    int64_t number[NUMBERS];
+    int nnumber;
+    bool help;
+} gradcheck_options;
+
+static int print_usage(void)
+{
+    printf(
+        "stet gradcheck FILE.k.h [options]\n\n"
+        "Compares the gradients that the kernels' adjoints work out with central differences, in double, for random\n"
+        "inputs. Exit code 1: some gradient is wrong.\n\n"
+        "  --kernel NAME         only this one\n"
+        "  --constant NAME       this parameter is constant; may be repeated\n"
+        "  --int NAME=V          a whole number (others: 3)\n"
+        "  --items NAME=N        the size of an array (others: 32)\n"
+        "  --values NAME=V,V,…   the content of an array of whole numbers (others: 0, 1, 2, 0, 1, 2, …)\n"
+        "  --range NAME=LOW,HIGH random reals lie there (others: 0.1,0.9)\n"
+        "  --worlds N --seed N --tolerance T (2, 1, 1e-5)\n"
+        "  -I FOLDER             also looks there for what the file includes; may be repeated\n");
+    return 0;
+}
+
+/* The entry of the name before `=`; *text becomes what stands behind. NULL: no name, or too many. */
+static sti_gradcheck_value *named(gradcheck_options *o, const char **text)
+{
+    const char *equal = strchr(*text, '=');
+    size_t n = equal ? (size_t)(equal - *text) : 0;
+    if (n == 0 || n >= sizeof o->name[0]) return NULL;
+    int i = 0;
+    while (i < o->def.nvalue && (strlen(o->name[i]) != n || memcmp(o->name[i], *text, n) != 0)) ++i;
+    if (i == WORDS) return NULL;
+    if (i == o->def.nvalue) {
+        memcpy(o->name[i], *text, n);
+        o->value[i].name = o->name[i];
+        o->def.nvalue++;
+    }
+    *text = equal + 1;
+    return &o->value[i];
+}
+
+static bool whole(const char *text, int64_t *out)
+{
+    char *end;
+    *out = strtoll(text, &end, 10);
+    return end != text && *end == 0;
+}
+
+static bool take_values(gradcheck_options *o, const char *text)
+{
+    sti_gradcheck_value *v = named(o, &text);
+    if (!v) return false;
+    v->value = &o->number[o->nnumber];
+    v->items = 0;
+    for (char *end; *text; text = *end == ',' ? end + 1 : end) {
+        if (o->nnumber == NUMBERS) return false;
+        o->number[o->nnumber++] = strtoll(text, &end, 10);
+        v->items++;
+        if (end == text || (*end && *end != ',')) return false;
+    }
+    return v->items > 0;
+}
+
+static bool take_range(gradcheck_options *o, const char *text)
+{
+    sti_gradcheck_value *v = named(o, &text);
+    return v && sscanf(text, "%lf,%lf", &v->low, &v->high) == 2 && v->low < v->high;
+}
+
+static bool take_word(const char *text, const char **list, int *n)
+{
+    if (*n == WORDS) return false;
+    list[(*n)++] = text;
+    return true;
+}
+
+/* An option with its value; *known false: there is no such option. */
+static bool take_option(gradcheck_options *o, const char *option, const char *text, bool *known)
+{
+    const char *rest = text;
+    int64_t n = 0;
+    sti_gradcheck_value *v;
+    if (strcmp(option, "--kernel") == 0) return (o->def.kernel = text) != NULL;
+    if (strcmp(option, "--constant") == 0) return take_word(text, o->constant, &o->def.nconstant);
+    if (strcmp(option, "-I") == 0) return take_word(text, o->folder, &o->def.nfolder);
+    if (strcmp(option, "--values") == 0) return take_values(o, text);
+    if (strcmp(option, "--range") == 0) return take_range(o, text);
+    if (strcmp(option, "--int") == 0) return (v = named(o, &rest)) && whole(rest, &v->number);
+    if (strcmp(option, "--items") == 0) return (v = named(o, &rest)) && whole(rest, &v->items) && v->items > 0;
+    if (strcmp(option, "--tolerance") == 0) return sscanf(text, "%lf", &o->def.tolerance) == 1;
+    if (strcmp(option, "--worlds") == 0) {
+        bool good = whole(text, &n) && n > 0 && n < 1 << 20;
+        o->def.worlds = good ? (int)n : 1;
+        return good;
+    }
+    if (strcmp(option, "--seed") == 0) {
+        bool good = whole(text, &n);
+        o->def.seed = (uint64_t)n;
+        return good;
+    }
+    *known = false;
+    return true;
+}
+
+static int parse(int argc, char **argv, gradcheck_options *o)
+{
+    for (int i = 1; i < argc; ++i) {
+        bool known = true;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            o->help = true;
+        } else if (argv[i][0] != '-' && !o->def.path) {
+            o->def.path = argv[i];
+        } else if (i + 1 < argc && argv[i][0] == '-') {
+            bool good = take_option(o, argv[i], argv[i + 1], &known);
+            if (!good)
+                return trouble(EXIT_INPUT, "%s %s: not understood; stet gradcheck --help says how", argv[i],
+                               argv[i + 1]);
+            if (known) ++i;
+        } else {
+            known = false;
+        }
+        if (!known) return trouble(EXIT_INPUT, "%s: not understood; stet gradcheck --help lists the options", argv[i]);
+    }
+    if (!o->def.path && !o->help) return trouble(EXIT_INPUT, "no file is given; stet gradcheck FILE.k.h");
+    return 0;
+}
+
+int gradcheck_main(int argc, char **argv)
+{
+    static gradcheck_options o;
+    sti_gradcheck_result r;
+    o = (gradcheck_options){.def = sti_default_gradcheck_def()};
+    trouble_begin("stet gradcheck");
+    int code = parse(argc, argv, &o);
+    if (code != 0) return code;
+    if (o.help) return print_usage();
+    o.def.folder = o.folder;
+    o.def.constant = o.constant;
+    o.def.value = o.value;
+    if (sti_gradcheck(&o.def, &r) != STET_OK) return trouble_last(EXIT_INPUT);
+    printf("%" PRId64 " gradients compared, %" PRId64 " wrong; greatest error %.2g%s%s\n", r.compared, r.wrong, r.worst,
+           r.where[0] ? " at " : "", r.where);
+    return r.wrong > 0 ? EXIT_WORK : 0;
+}

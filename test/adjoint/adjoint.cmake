@@ -1,0 +1,11 @@
+# The tests of adjoints.
+stet_test(adjoint/adjoint)
+stet_test(adjoint/derivative)
+stet_test(adjoint/devices)
+stet_test_doubles(adjoint/devices)
+stet_test_sees_gpu(adjoint/devices)
+stet_test(adjoint/forms)
+stet_test(adjoint/random SOURCES adjoint/programs.c)
+add_test(NAME adjoint/random_long COMMAND test_adjoint_random 100 1000)
+stet_test_properties(adjoint/random_long adjoint long)
+set_tests_properties(adjoint/random_long PROPERTIES TIMEOUT 3600)

@@ -1,0 +1,61 @@
+/*
+ * What the tests of adjoints share: a source's adjoint as a text, or why there is none; a source's gradients against differences.
+ */
+#ifndef TEST_ADJOINT_RIG_H
+#define TEST_ADJOINT_RIG_H
+
+#include "kernel/user_rig.h"
+
+#include "adjoint/adjoint.h"
+#include "adjoint/gradcheck.h"
+
+#define SOURCE(body) "#include \"stet/lang.h\"\n" body
+
+/* The unit holds what the adjoint's kernels point to. */
+typedef struct made {
+    sti_unit *unit;
+    sti_adjoint adjoint;
+} made;
+
+static inline stet_result make_adjoint(const char *source, const sti_adjoint_options *options, made *out)
+{
+    sti_check_options check = sti_default_check_options();
+    OK(sti_check_source(source, "k", &check, &out->unit));
+    return sti_adjoint_make(out->unit, options, &out->adjoint);
+}
+
+static inline void free_made(made *m)
+{
+    sti_adjoint_free(&m->adjoint);
+    sti_unit_destroy(m->unit);
+}
+
+/* The adjoint is a source of the language, too. */
+static inline void check_again(const char *text)
+{
+    sti_check_options check = sti_default_check_options();
+    sti_unit *unit;
+    if (sti_check_source(text, "adjoint", &check, &unit) != STET_OK) fail_msg("%s\n%s", stet_last_error(), text);
+    sti_unit_destroy(unit);
+}
+
+static inline sti_gradcheck_def gradcheck_def(const char *source)
+{
+    sti_gradcheck_def def = sti_default_gradcheck_def();
+    def.source = source;
+    def.items = 12;
+    def.cache_folder = in_folder("cache");
+    return def;
+}
+
+/* All gradients are right, and there are at least `least` that are not 0 by differences. */
+static inline void gradients_are_right(const sti_gradcheck_def *def, int64_t least)
+{
+    sti_gradcheck_result r;
+    if (sti_gradcheck(def, &r) != STET_OK) fail_msg("%s", stet_last_error());
+    if (r.wrong > 0)
+        fail_msg("%lld of %lld gradients are wrong: %s", (long long)r.wrong, (long long)r.compared, r.where);
+    if (r.moving < least) fail_msg("only %lld gradients are not 0", (long long)r.moving);
+}
+
+#endif
