@@ -145,6 +145,12 @@ STET_API stet_result stet_sim_control_zero(stet_sim *sim);
  * anew each 25 frames, 0 at frame 0, linear in between. scale and frame must be at least 0.
  */
 STET_API stet_result stet_sim_control_noise(stet_sim *sim, double scale, int64_t frame);
+/*
+ * Tables of the actuators, REAL [max(nu, 1)], plain, for kernels that write controls: "hold" (the hold position), "half" (half of the
+ * range; 1 without one), "low" and "high" (the range; -inf and inf without one), all in the units of ctrl. Borrowed until the sim is
+ * destroyed, and not to be written. NOT_FOUND lists these names.
+ */
+STET_API stet_result stet_sim_control_table(stet_sim *sim, const char *name, stet_array **out);
 
 /*
  * Starts a frame of all cameras and worlds; *frame (may be NULL) is its number, equal to the last one's if nothing
@@ -153,6 +159,8 @@ STET_API stet_result stet_sim_control_noise(stet_sim *sim, double scale, int64_t
 STET_API stet_result stet_sim_render(stet_sim *sim, int64_t *frame);
 /* The same for the worlds whose byte in mask [nworld] is not 0 (NULL: all); the others keep their pixels, however far they have moved. */
 STET_API stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, int64_t *frame);
+/* Number of the latest frame; -1: there is none yet. */
+STET_API int64_t stet_sim_latest_frame(const stet_sim *sim);
 
 enum { STET_FRAME_LATEST = -1 };
 /*
@@ -187,6 +195,7 @@ typedef struct stet_sim_timing {
     double extract;   /* tensors out of the tiled frame */
     double read;      /* copies to the host, and hashes */
     double kernels;   /* the caller's kernels in steps, and the reset by mask */
+    double round;     /* beginning and ending rounds (stet/round.h) */
 } stet_sim_timing;
 STET_API stet_sim_timing stet_sim_get_timing(const stet_sim *sim);
 STET_API void stet_sim_clear_timing(stet_sim *sim);

@@ -42,6 +42,22 @@ STET_API const char *const *stet_worlds_fields(void);
 STET_API stet_result stet_worlds_array(stet_worlds *worlds, const char *field, stet_array **out);
 
 /*
+ * Parameters of MuJoCo's physics that may differ from world to world, in double: their names, NULL-terminated, and what they hold.
+ *
+ *     gravity    [3]  m/s^2, world frame; in place of the model's
+ *     friction   [1]  factor on all friction coefficients of geoms and of pairs of geoms, 0 or more
+ *     damping    [1]  factor on the damping of all joints, 0 or more
+ *     stiffness  [1]  factor on the stiffness of all joints, 0 or more
+ */
+STET_API const char *const *stet_worlds_parameters(void);
+/*
+ * Gives a parameter for all steps to come: n numbers, which are copied, as many as it has (all worlds alike) or [nworld] times that. NULL: the
+ * model's own again. Resets, snapshots and hashes of the state do not hold parameters. Errors: NOT_FOUND; INVALID_ARGUMENT (how many, not finite,
+ * negative); STATE: worlds without exact data; and then the parameter is what it was.
+ */
+STET_API stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values, int64_t n);
+
+/*
  * Puts worlds back. Which: `worlds` a list of n indices, or `mask` of nworld bytes (non-zero: reset), or neither: all. To `keyframe`
  * (-1: qpos0; -2: that of the def). Noise: qpos and qvel get uniform noise of that half-width from (seed, world, number of resets of
  * that world), quaternions are renormalised; controls go to the keyframe's. Faults of these worlds are cleared. An empty list or mask

@@ -8,6 +8,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 extern const sti_kernel sti_k_control_hold, sti_k_control_noise;
 
@@ -95,4 +96,22 @@ stet_result stet_sim_control_noise(stet_sim *sim, double scale, int64_t frame)
         return sti_error(STET_INVALID_ARGUMENT, "control noise: frame is %lld; frames begin at 0", (long long)frame);
     STI_TRY_TIMED(sim, control, noise(sim, scale, frame));
     return STET_OK;
+}
+
+stet_result stet_sim_control_table(stet_sim *sim, const char *name, stet_array **out)
+{
+    if (!out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_sim_control_table: out is NULL; give a place for the array");
+    *out = NULL;
+    if (!sim || !name) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_control_table: sim and name must not be NULL");
+    const struct {
+        const char *name;
+        stet_array *array;
+    } tables[] = {{"hold", sim->hold}, {"half", sim->half}, {"low", sim->low}, {"high", sim->high}};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; ++k)
+        if (strcmp(name, tables[k].name) == 0) {
+            *out = tables[k].array;
+            return STET_OK;
+        }
+    return sti_error(STET_NOT_FOUND, "control: there is no table \"%s\"; there are hold, half, low and high", name);
 }

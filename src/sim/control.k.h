@@ -43,3 +43,15 @@ world_kernel void k_control_noise(real *ctrl, const ureal *hold, const ureal *ha
         }
     }
 }
+
+/* ctrl [nu] = the numbers from `first` on of this world's rows [frames * nu]. */
+world_kernel void k_control_row(real *ctrl, const real *rows, int first, int nu)
+{
+    each (i, nu) put(ctrl, i, rows[first + i]);
+}
+
+/* The same, of rows that are all worlds'. */
+world_kernel void k_control_row_alike(real *ctrl, const ureal *rows, int first, int nu)
+{
+    each (i, nu) put(ctrl, i, splat(rows[first + i]));
+}

@@ -138,6 +138,8 @@ stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, int64_t *
     return render(sim, mask, frame);
 }
 
+int64_t stet_sim_latest_frame(const stet_sim *sim) { return sim && sim->tiles ? sim->newest : -1; }
+
 void sti_sim_all_put_back(stet_sim *sim)
 {
     memset(sim->seen, 0xff, (size_t)sim->worlds->nworld * sizeof *sim->seen);

@@ -46,6 +46,7 @@ stet_result stet_sim_create(stet_model *model, const stet_sim_def *def, stet_sim
     sim->model = model;
     sim->ncamera = ncamera;
     sim->keyframe = resolved.keyframe;
+    sim->seed = resolved.seed;
     stet_result result = make(sim, &resolved);
     if (result == STET_OK)
         *out = sim;
@@ -57,6 +58,7 @@ stet_result stet_sim_create(stet_model *model, const stet_sim_def *def, stet_sim
 void stet_sim_destroy(stet_sim *sim)
 {
     if (!sim) return;
+    sti_round_free(sim);
     sti_phases_free(sim);
     stet_tiles_destroy(sim->tiles);
     stet_array_destroy(sim->hold);
@@ -120,6 +122,7 @@ stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int n)
 {
     if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_step: sim must not be NULL");
     STI_TRY(sti_not_listing(sim->device, "stet_sim_step"));
+    if (n > 0 && sti_round_has_controls(&sim->round)) STI_TRY_TIMED(sim, control, sti_round_take_controls(sim));
     sim->stepped = mask;
     stet_result result = n > 0 && sti_phases_any(&sim->phases) ? sti_phases_step(sim, n) : sti_sim_physics(sim, n);
     sim->stepped = NULL;

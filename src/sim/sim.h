@@ -11,6 +11,7 @@
 #define STI_SIM_SIM_H
 
 #include "sim/phase.h"
+#include "sim/round.h"
 #include "stet/sim.h"
 #include "stet/tiles.h"
 #include "worlds/worlds.h"
@@ -36,6 +37,8 @@ struct stet_sim {
     sti_stamp seen_at;                    /* moves of worlds of which `seen` tells all resets: a reset is a move */
     uint8_t *again;                       /* [nworld]: worlds to render again */
     sti_phases phases;                    /* the caller's kernels in the step */
+    sti_round round;
+    uint64_t seed; /* as the sim was made */
     stet_sim_timing timing;
 };
 

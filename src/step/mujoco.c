@@ -16,6 +16,7 @@ typedef struct stepping {
 /* One world on its way; lives outside the guard, so that it is whole when MuJoCo left a step half-way. */
 typedef struct walker {
     stet_worlds *worlds;
+    const mjModel *m; /* with the parameters of this world */
     int64_t w;
     mjData *d;
     int left;
@@ -57,7 +58,7 @@ static void walk(void *context)
 {
     walker *k = context;
     for (; k->left > 0; --k->left) {
-        mj_step(k->worlds->model->mj, k->d);
+        mj_step(k->m, k->d);
         take_warnings(k);
     }
 }
@@ -95,11 +96,11 @@ static void finish(stet_worlds *worlds, int64_t w)
 
 static void step_world(void *context, int64_t w, int thread)
 {
-    (void)thread;
     stepping *s = context;
     stet_worlds *worlds = s->worlds;
-    walker k = {.worlds = worlds, .w = w, .d = worlds->data[w], .left = s->n};
     if (s->mask && !s->mask[w]) return;
+    walker k = {
+        .worlds = worlds, .m = sti_parameters_model(worlds, w, thread), .w = w, .d = worlds->data[w], .left = s->n};
     (void)sti_worlds_push(worlds, w, s->dirty);
     while (k.left > 0 && !sti_mujoco_guard(walk, &k, NULL, 0)) {
         worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;

@@ -110,6 +110,13 @@ bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_
     return moves;
 }
 
+void sti_worlds_pull_fields(stet_worlds *worlds, int64_t w, mjData *d, const bool fields[STI_FIELD_COUNT])
+{
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (fields[f]) pull_numbers(worlds, f, w, sti_field_exact(d, (sti_field)f));
+    if (worlds->time) worlds->time[w] = d->time;
+}
+
 void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
 {
     int writers = all ? STI_WRITER_BOTH : STI_WRITER_PHYSICS;

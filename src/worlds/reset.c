@@ -6,6 +6,7 @@
  */
 #include "worlds/reset.h"
 
+#include "worlds/poses.h"
 #include "worlds/random.h"
 
 #include <math.h>
@@ -71,6 +72,52 @@ stet_result sti_worlds_begin(stet_worlds *worlds)
     sti_worlds_parallel(worlds, put_back, &r, false);
     sti_worlds_written(worlds, true);
     sti_worlds_all_moved(worlds);
+    return STET_OK;
+}
+
+/* ---- from the beginning ------------------------------------------------------------------------------------------ */
+
+enum { POISON = 0xcb };
+
+typedef struct beginning {
+    stet_worlds *worlds;
+    const bool *fields;
+    bool poison;
+} beginning;
+
+static void begin_data(const beginning *b, const mjModel *m, mjData *d)
+{
+    int keyframe = b->worlds->def.keyframe;
+    if (b->poison) mj_resetDataDebug(m, d, POISON);
+    if (keyframe >= 0)
+        mj_resetDataKeyframe(m, d, keyframe);
+    else
+        mj_resetData(m, d);
+}
+
+static void begin_world(void *context, int64_t w, int thread)
+{
+    const beginning *b = context;
+    stet_worlds *worlds = b->worlds;
+    (void)thread;
+    if (worlds->data) begin_data(b, worlds->model->mj, worlds->data[w]);
+    sti_worlds_pull_fields(worlds, w, worlds->data ? worlds->data[w] : worlds->scratch[0], b->fields);
+}
+
+stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
+{
+    beginning b = {worlds, fields, poison};
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (fields[f]) STI_TRY(sti_face_overwrite(worlds->field[f], &worlds->face[f]));
+    /* Without data of their own, all worlds begin with the same numbers. */
+    if (!worlds->data) begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
+    sti_worlds_parallel(worlds, begin_world, &b, false);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        if (fields[f] && worlds->field[f]->nitem > 0)
+            sti_worlds_field_written(worlds, (sti_field)f);
+        else if (worlds->data)
+            sti_stamp_invalidate(&worlds->pushed[f]);
+    }
     return STET_OK;
 }
 

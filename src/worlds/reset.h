@@ -8,6 +8,12 @@
 
 /* The state of all worlds when they are made: the keyframe of their def, no noise, no faults; not counted as a reset. */
 stet_result sti_worlds_begin(stet_worlds *worlds);
+/*
+ * That state once more, as if the worlds had been made just now: MuJoCo's data wholly, of the arrays those fields that are marked (CALLER, PHYSICS or
+ * BOTH). What stands in the others counts as written by the caller since. With `poison`, MuJoCo's data are
+ * filled with what cannot be taken for numbers first. Faults, numbers of resets and poses are left to the caller.
+ */
+stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison);
 /* A keyframe of the model, or -1: qpos0. The message says how many there are. */
 stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who);
 

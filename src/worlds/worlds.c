@@ -229,6 +229,7 @@ void stet_worlds_destroy(stet_worlds *worlds)
     }
     stet_array_destroy(worlds->noise);
     stet_array_destroy(worlds->draws);
+    sti_parameters_free(&worlds->parameters);
     free_data(worlds->data, worlds->nworld);
     free_data(worlds->scratch, worlds->device->threads);
     if (worlds->pose_model) (void)sti_mujoco_guard(delete_model, worlds->pose_model, NULL, 0);

@@ -18,6 +18,7 @@
 #include "model/guard.h"
 #include "model/model.h"
 #include "stet/worlds.h"
+#include "worlds/parameter.h"
 
 #include <stdatomic.h>
 
@@ -78,6 +79,7 @@ struct stet_worlds {
     uint8_t *caller_poses;     /* [nworld], W4 */
     uint8_t *marks;            /* [nworld], work space of one call */
     atomic_int *pending;       /* [blocks of the layout], the same: worlds of a block that are not done yet */
+    sti_parameters parameters; /* of the physics, world by world */
     stet_array *noise, *draws; /* of resets: [nworld][nq + nv], [nworld][1]; made when first needed */
 };
 
@@ -104,6 +106,8 @@ stet_result sti_worlds_take_faces(stet_worlds *worlds, int writers);
 bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT]);
 void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all);
 void sti_worlds_written(stet_worlds *worlds, bool all);
+/* The same for the fields that are marked, whoever writes them. */
+void sti_worlds_pull_fields(stet_worlds *worlds, int64_t w, mjData *d, const bool fields[STI_FIELD_COUNT]);
 /* The array of one field was written from the exact numbers. */
 void sti_worlds_field_written(stet_worlds *worlds, sti_field field);
 /* Which fields were written since the last push, remembered as pushed from now on; takes poses that the caller wrote (W5), and faces. */

@@ -148,6 +148,32 @@ static void the_hand_keeps_its_cube(void **state)
     stet_sim_destroy(sim);
 }
 
+/* What control_zero and control_noise are made of, for kernels of the caller's. */
+static void tables_are_those_of_the_actuators(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        float value[3];
+    } tables[] = {{"hold", {2, -1, 30}}, {"half", {2, 1, 1}}, {"low", {1, -1, -INFINITY}}, {"high", {5, 1, INFINITY}}};
+    stet_sim *sim = room_open(ARMS_KEYED, &(room_def){.nworld = 5});
+    stet_array *table;
+    for (int i = 0; i < 4; ++i) {
+        const void *values;
+        OK(stet_sim_control_table(sim, tables[i].name, &table));
+        assert_int_equal(stet_array_count(table), 3);
+        OK(stet_array_host(table, &values));
+        assert_memory_equal(values, tables[i].value, sizeof tables[i].value);
+    }
+    REFUSED(STET_NOT_FOUND, "no table \"gain\"; there are hold, half, low and high",
+            stet_sim_control_table(sim, "gain", &table));
+    assert_null(table);
+    REFUSED(STET_INVALID_ARGUMENT, "must not be NULL", stet_sim_control_table(sim, NULL, &table));
+    REFUSED(STET_INVALID_ARGUMENT, "must not be NULL", stet_sim_control_table(NULL, "low", &table));
+    REFUSED(STET_INVALID_ARGUMENT, "out is NULL", stet_sim_control_table(sim, "low", NULL));
+    stet_sim_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +182,7 @@ int main(void)
         cmocka_unit_test(noise_is_smooth_and_has_no_memory),
         cmocka_unit_test(noise_depends_on_the_seed),
         cmocka_unit_test(bad_noise_is_refused),
+        cmocka_unit_test(tables_are_those_of_the_actuators),
         cmocka_unit_test(the_hand_keeps_its_cube),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

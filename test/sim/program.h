@@ -2,7 +2,8 @@
  * A random program of API calls, run by two sims at once: the subject, with mechanisms on (some are switched off and on
  * again on the way) and mostly under audit, and a twin with all of them off. Whatever is read must have the same bits.
  *
- *   P1  both get the same calls with the same values; only their lanes, threads and frames in flight differ
+ *   P1  both get the same calls with the same values; only their devices, lanes, threads and frames in flight differ. A run about a GPU
+ *       (device/picked.h) has it for the subject, and for the twin every other time
  *   P2  the twin reads each frame as soon as it is rendered; the subject whenever the dice say so
  *   P3  all that happens follows from one seed; each operation is said before it is done, so that the last ones can be
  *       printed
@@ -14,6 +15,7 @@
 #include "sim/room.h"
 
 #include "stage/flush.h"
+#include "stet/dlpack.h"
 #include "tiles/tiles.h"
 
 enum { SUBJECT, TWIN };
@@ -63,6 +65,14 @@ typedef struct export_pair {
     bool announced;
 } export_pair;
 
+/* Another library on the device of one of them, with a stream and memory of its own: a second device of stet's. */
+typedef struct neighbour {
+    stet_device *device;
+    int64_t shape[1];                       /* of the tensor of `loan` */
+    struct DLManagedTensorVersioned tensor; /* whose memory is the neighbour's */
+    void *loan;                             /* lent until its tensor is ended; NULL: nothing is */
+} neighbour;
+
 /* A kernel of the program's own, made on both devices. */
 typedef struct kernel_pair {
     struct stet_kernel *kernel[2];
@@ -102,7 +112,8 @@ typedef struct program {
     int nexport;
     kernel_pair kernel[MOST_KERNELS];
     int nkernel;
-    stet_array *above[2];     /* [nworld], written by a kernel; NULL: none was made yet */
+    stet_array *above[2]; /* [nworld], written by a kernel; NULL: none was made yet */
+    neighbour neighbour[2];
     bool saved;               /* there are files to resume from */
     int64_t nfault, nfailure; /* calls of the device that were made to fail; calls of the API that failed for it */
 } program;
@@ -215,6 +226,12 @@ bool faults_end(program *p, stet_result result);
 void op_fault(program *p);
 
 /* ---- program_export.c: tensors shared with others ---- */
+
+void open_neighbours(program *p, const stet_sim_def def[2]);
+void close_neighbours(program *p);
+/* An array [n] of int over the neighbour's memory, who may write there without a word. */
+void borrow(program *p, int who, int64_t n, stet_array **out);
+void op_stream(program *p);
 
 /* Is there an export whose writes nobody announces? */
 bool exported_silently(const program *p);

@@ -43,6 +43,10 @@ static stet_result launch(stet_device *device, const sti_code *code, const sti_s
 {
     return fails_now() ? faults.failed : faults.real->launch(device, code, slots, nslot, nblock, in_block);
 }
+static stet_result graph_launch(stet_device *device, void *graph)
+{
+    return fails_now() ? faults.failed : faults.real->graph_launch(device, graph);
+}
 
 /* All slots count together, so that any of the next few calls may be the one. */
 void faults_begin(program *p)
@@ -55,6 +59,7 @@ void faults_begin(program *p)
     faults.ops.download = download;
     faults.ops.copy = copy;
     faults.ops.launch = launch;
+    if (faults.real->graph_launch) faults.ops.graph_launch = graph_launch;
     faults.countdown = 1 + roll(p, once_in(p, 3) ? 12 : 3);
     faults.failed = STET_OK;
     device->ops = &faults.ops;

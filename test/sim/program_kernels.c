@@ -81,6 +81,10 @@ void op_kernel_make(program *p)
     say(p, "make kernel %s", kinds[pair->which].name);
     for (int i = 0; i < 2; ++i) make(p, i, (which)pair->which, &pair->kernel[i]);
     if (p->above[SUBJECT]) return;
+    if (once_in(p, 2)) {
+        for (int i = 0; i < 2; ++i) borrow(p, i, p->nworld, &p->above[i]);
+        return;
+    }
     stet_array_def def = stet_default_array_def();
     def.name = "above";
     def.dtype = STET_INT;

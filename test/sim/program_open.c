@@ -58,6 +58,17 @@ static const char *pick_isa(program *p)
     return exists(isa) ? isa : "w1";
 }
 
+/* For the subject the device that the run is about, if it is about one; else a CPU's of some width. */
+static void pick_device(program *p, int who, stet_device_def *def)
+{
+    const char *isa = pick_isa(p);
+    bool cpu = !picked_any() || (who == TWIN && once_in(p, 2));
+    def->type = STET_DEVICE_AUTO;
+    def->isa = cpu ? isa : NULL;
+    def->threads = once_in(p, 6) ? 2 : 1;
+    picked_device(def);
+}
+
 static uint32_t random_outputs(program *p)
 {
     uint32_t outputs = 0;
@@ -107,29 +118,45 @@ static void list_added(program *p)
     }
 }
 
+static stet_mechanism_options options_of(int who)
+{
+    if (who == SUBJECT) return (stet_mechanism_options){.audit = true};
+    return (stet_mechanism_options){.disabled = (1u << STET_MECH_COUNT) - 1};
+}
+
+/* On a GPU all kernels come with the sim: most of the time they are not compiled again, as they would be under audit and without the cache. */
+static void create_sim(program *p, int who, stet_sim_def *def)
+{
+    stet_mechanism_options options = options_of(who);
+    bool known = !def->device.isa && !once_in(p, 25);
+    def->device.mechanisms = known ? (stet_mechanism_options){0} : options;
+    must(p, who, stet_sim_create(p->model[p->scene], def, &p->sim[who]), "stet_sim_create");
+    must(p, who, stet_device_set_mechanisms(device_of(p, who), &options), "stet_device_set_mechanisms");
+}
+
 void program_open(program *p)
 {
     const char *const *cameras;
     int flight = 0;
     p->scene = roll(p, SCENES);
     p->external = once_in(p, 3);
-    p->f64 = once_in(p, 8);
+    p->f64 = once_in(p, 8) && !picked_any();
     p->keeps_poses = once_in(p, 3);
     p->keeps_tree = once_in(p, 3);
     p->saved = false;
     stet_sim_def def = random_def(p, &cameras);
     say(p, "open: scene %d, %lld worlds, physics %s, %d x %d, outputs %x, cameras %s", p->scene, (long long)p->nworld,
         stet_physics_name(def.physics), def.width, def.height, def.outputs, cameras ? cameras[0] : "first");
+    stet_sim_def both[2];
     for (int i = 0; i < 2; ++i) {
-        def.device.isa = pick_isa(p);
-        def.device.threads = once_in(p, 6) ? 2 : 1;
-        def.device.mechanisms = (stet_mechanism_options){.audit = true};
-        if (i == TWIN) def.device.mechanisms = (stet_mechanism_options){.disabled = (1u << STET_MECH_COUNT) - 1};
+        pick_device(p, i, &def.device);
         def.frames_in_flight = 1 + roll(p, 3);
         if (i == SUBJECT) flight = def.frames_in_flight;
-        say(p, ", %s", def.device.isa);
-        must(p, i, stet_sim_create(p->model[p->scene], &def, &p->sim[i]), "stet_sim_create");
+        say(p, ", %s", def.device.isa ? def.device.isa : "the picked device");
+        both[i] = def;
+        create_sim(p, i, &def);
     }
+    open_neighbours(p, both);
     list_added(p);
     open_gallery(p, flight);
 }
@@ -142,8 +169,11 @@ static void destroy_sim(program *p, int who)
     stet_sim_destroy(p->sim[who]);
     p->sim[who] = NULL;
     for (int k = 0; k < STET_MECH_COUNT; ++k)
-        CHECK(p, device->mechanisms.counters.mechanism[k].held_bytes == 0, "%s holds %lld bytes of what is gone",
-              stet_mechanism_name((stet_mechanism)k), (long long)device->mechanisms.counters.mechanism[k].held_bytes);
+        CHECK(p,
+              (k == STET_MECH_kernel_cache && sti_device_is_gpu(device)) /* its code, as long as it lives */ ||
+                  device->mechanisms.counters.mechanism[k].held_bytes == 0,
+              "%s holds %lld bytes of what is gone", stet_mechanism_name((stet_mechanism)k),
+              (long long)device->mechanisms.counters.mechanism[k].held_bytes);
     sti_device_release(device);
 }
 
@@ -155,6 +185,7 @@ void program_close(program *p)
     drop_snapshots(p);
     drop_exports(p);
     for (int i = 0; i < 2; ++i) destroy_sim(p, i);
+    close_neighbours(p);
     p->nheld = 0;
 }
 

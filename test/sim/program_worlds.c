@@ -93,7 +93,7 @@ static void put_number(const program *p, void *data, size_t i, float x)
 /* Through memory, as another library would: up to date first, announced after. */
 static void write_behind(program *p, int who, stet_array *a, int64_t first, int64_t n, const void *data)
 {
-    must(p, who, sti_array_ensure(a), "sti_array_ensure");
+    must(p, who, stet_array_update(a), "stet_array_update");
     for (int64_t w = 0; w < n; ++w)
         for (int64_t i = 0; i < a->nitem; ++i)
             reals_set(a, first + w, i, get_number(p, data, (size_t)(w * a->nitem + i)));

@@ -3,7 +3,7 @@
  */
 #include "sim/room.h"
 
-#include "stet/dlpack.h"
+#include "device/dlpack.h"
 
 typedef struct DLManagedTensorVersioned tensor;
 
@@ -31,14 +31,28 @@ static float *item(stet_sim *sim, const tensor *t, int64_t w, int64_t i)
     return (float *)t->dl_tensor.data + (w / lanes * n + i) * lanes + w % lanes;
 }
 
+/* As another library writes and reads it, whose work is done when stet is called again. */
+static void put_item(stet_sim *sim, const tensor *t, int64_t w, int64_t i, float x)
+{
+    stet_device *device = stet_sim_device(sim);
+    OK(device->ops->upload(device, item(sim, t, w, i), &x, sizeof x));
+}
+static float get_item(stet_sim *sim, const tensor *t, int64_t w, int64_t i)
+{
+    stet_device *device = stet_sim_device(sim);
+    float x;
+    OK(device->ops->download(device, &x, item(sim, t, w, i), sizeof x));
+    return x;
+}
+
 static void kf24_a_state_written_through_dlpack_is_the_state(void **state)
 {
     (void)state;
-    static const char *const isas[] = {"portable", "w1"};
-    for (int k = 0; k < 4; ++k) {
+    static const char *const isas[] = {"portable", "w1", NULL}; /* NULL: the device that the run is about */
+    for (int k = 0; k < 6; ++k) {
         bool announced = k & 1;
         sti_isa isa;
-        if (!sti_isa_find(isas[k / 2], &isa) || !sti_isa_available(isa)) continue;
+        if (isas[k / 2] && (!sti_isa_find(isas[k / 2], &isa) || !sti_isa_available(isa))) continue;
         room_def def = {.nworld = 6, .isa = isas[k / 2]};
         stet_sim *written = room_open(ROOM_BALL, &def), *told = room_open(ROOM_BALL, &def);
         stet_array *qpos = field(written, "qpos");
@@ -47,7 +61,7 @@ static void kf24_a_state_written_through_dlpack_is_the_state(void **state)
         room_play(told, 0, 1, 3);
         assert_true(room_state(written) == room_state(told));
         for (int64_t w = 0; w < 6; w += 2) { /* a ball lifted, in some worlds */
-            *item(written, t, w, 2) = 1.5f;
+            put_item(written, t, w, 2, 1.5f);
             room_write(told, "qpos", w, 2, 1.5f);
         }
         if (announced) stet_array_mark_written(qpos);
@@ -61,7 +75,7 @@ static void kf24_a_state_written_through_dlpack_is_the_state(void **state)
         /* Nothing was written since, so what was drawn stands, though it might have been. */
         frame = room_render(written);
         assert_int_equal(room_render(written), frame);
-        *item(written, t, 0, 2) = 0.7f;
+        put_item(written, t, 0, 2, 0.7f);
         t->deleter(t); /* with its last word not yet read */
         if (announced) stet_array_mark_written(qpos);
         room_write(told, "qpos", 0, 2, 0.7f);
@@ -76,7 +90,7 @@ static void kf24_a_state_written_through_dlpack_is_the_state(void **state)
 static void what_stet_works_out_is_exported_for_reading_or_announced(void **state)
 {
     (void)state;
-    room_def def = {.nworld = 3, .isa = "portable"};
+    room_def def = {.nworld = 3};
     stet_sim *sim = room_open(ROOM_BALL, &def);
     stet_array *xpos = field(sim, "xpos");
     stet_export_def out = stet_default_export_def();
@@ -85,18 +99,18 @@ static void what_stet_works_out_is_exported_for_reading_or_announced(void **stat
     REFUSED(STET_INVALID_ARGUMENT, "array xpos: stet works it out", stet_array_export(xpos, &out, &t));
     /* For reading: current after an update. */
     t = export_as(xpos, false, false);
-    float before = *item(sim, t, 1, 5);
+    float before = get_item(sim, t, 1, 5);
     assert_true(before == room_field(sim, "xpos", 1, 5));
     OK(stet_sim_step(sim, 20));
-    assert_true(*item(sim, t, 1, 5) == before);
+    assert_true(get_item(sim, t, 1, 5) == before);
     OK(stet_array_update(xpos));
-    assert_true(*item(sim, t, 1, 5) < before);
+    assert_true(get_item(sim, t, 1, 5) < before);
     t->deleter(t);
     /* Announced: the caller's poses stand, and are drawn. */
     t = export_as(xpos, true, true);
     int64_t frame = room_render(sim);
     assert_int_equal(room_render(sim), frame);
-    *item(sim, t, 1, 5) = 1.2f;
+    put_item(sim, t, 1, 5, 1.2f);
     stet_array_mark_written(xpos);
     assert_int_equal(room_render(sim), frame + 1);
     assert_true(room_field(sim, "xpos", 1, 5) == 1.2f);
@@ -104,11 +118,26 @@ static void what_stet_works_out_is_exported_for_reading_or_announced(void **stat
     stet_sim_destroy(sim);
 }
 
+/* Another device over the same memory, to look at it when the sim is gone. */
+static stet_device *open_reader(const room_def *d)
+{
+    stet_sim_def def = room_sim_def(d);
+    stet_device *device;
+    OK(stet_device_create(&def.device, &device));
+    return device;
+}
+
+static void peek(stet_device *device, void *to, const void *from, size_t size)
+{
+    OK(device->ops->download(device, to, from, size));
+}
+
 static void pictures_outlive_the_sim(void **state)
 {
     (void)state;
     int64_t blocks = stet_get_memory_stats().blocks;
     room_def def = {.nworld = 4, .threads = 2};
+    stet_device *reader = open_reader(&def);
     stet_sim *sim = room_open("arm_table.xml", &def);
     static const stet_output outputs[] = {STET_OUTPUT_RGBA, STET_OUTPUT_DEPTH, STET_OUTPUT_SEG_GEOM};
     tensor *t[3];
@@ -131,10 +160,15 @@ static void pictures_outlive_the_sim(void **state)
     }
     stet_sim_destroy(sim);
     for (int k = 0; k < 3; ++k) {
-        assert_memory_equal(t[k]->dl_tensor.data, pixels[k], size[k]);
+        uint8_t *seen = malloc(size[k]);
+        assert_non_null(seen);
+        peek(reader, seen, t[k]->dl_tensor.data, size[k]);
+        assert_memory_equal(seen, pixels[k], size[k]);
         t[k]->deleter(t[k]);
         free(pixels[k]);
+        free(seen);
     }
+    stet_device_destroy(reader);
     assert_int_equal(stet_get_memory_stats().blocks, blocks);
 }
 
@@ -142,11 +176,14 @@ static void pictures_outlive_the_sim(void **state)
 
 enum { W = 3, HIGH = 10, WIDE = 14, CHANNELS = 4, BYTES = W * HIGH * WIDE * CHANNELS };
 
+enum { ROOM = BYTES + 8, FIRST = 3 }; /* aligned to nothing */
+
 typedef struct canvas {
     tensor tensor;
     int64_t shape[4];
     int ended;
-    unsigned char pixels[BYTES + 8];
+    stet_device *device;
+    unsigned char pixels[ROOM]; /* what was there when last it was looked at */
 } canvas;
 
 static void end_canvas(tensor *t) { ((canvas *)t->manager_ctx)->ended++; }
@@ -156,17 +193,32 @@ static stet_array *import_canvas(stet_device *device, canvas *c, uint64_t flags,
     stet_import_def def = stet_default_import_def();
     stet_array *a;
     memset(c, 0, sizeof *c);
+    c->device = device;
     memcpy(c->shape, (int64_t[]){W, HIGH, WIDE, CHANNELS}, sizeof c->shape);
     c->tensor = (tensor){.version = {1, 1}, .manager_ctx = c, .deleter = end_canvas, .flags = flags};
-    c->tensor.dl_tensor = (DLTensor){.data = c->pixels,
-                                     .device = {kDLCPU, 0},
+    c->tensor.dl_tensor = (DLTensor){.device = sti_dlpack_place(device),
                                      .ndim = 4,
                                      .dtype = {kDLUInt, 8, 1},
                                      .shape = c->shape,
-                                     .byte_offset = 3}; /* aligned to nothing */
+                                     .byte_offset = FIRST};
+    OK(device->ops->alloc(device, ROOM, "a canvas", &c->tensor.dl_tensor.data));
     def.announced = announced;
     OK(stet_array_import(device, &c->tensor, &def, &a));
     return a;
+}
+
+static void look_at_canvas(canvas *c) { peek(c->device, c->pixels, c->tensor.dl_tensor.data, ROOM); }
+
+static void scribble_on_canvas(canvas *c, int at, unsigned char x)
+{
+    OK(c->device->ops->upload(c->device, (unsigned char *)c->tensor.dl_tensor.data + at, &x, 1));
+}
+
+static void drop_canvas(canvas *c, stet_array *bound)
+{
+    stet_array_destroy(bound);
+    assert_int_equal(c->ended, 1);
+    c->device->ops->free(c->device, c->tensor.dl_tensor.data);
 }
 
 static stet_result open_tiles(stet_sim *sim, stet_array *bound, stet_tiles **out)
@@ -199,16 +251,18 @@ static void pictures_are_drawn_into_an_imported_tensor(void **state)
         OK(stet_tiles_render(tiles, NULL, NULL));
         OK(stet_tiles_read(tiles, -1, 0, &a));
         assert_ptr_equal(a, bound);
+        look_at_canvas(&c);
         copy = c;
         int64_t lit = 0;
-        for (int k = 0; k < BYTES; ++k) lit += c.pixels[3 + k] != 0;
+        for (int k = 0; k < BYTES; ++k) lit += c.pixels[FIRST + k] != 0;
         assert_true(lit > BYTES / 4);
-        for (int k = 0; k < 3; ++k) assert_int_equal(c.pixels[k], 0);
-        for (int k = BYTES + 3; k < BYTES + 8; ++k) assert_int_equal(c.pixels[k], 0);
+        for (int k = 0; k < FIRST; ++k) assert_int_equal(c.pixels[k], 0);
+        for (int k = FIRST + BYTES; k < ROOM; ++k) assert_int_equal(c.pixels[k], 0);
         stet_counters before = room_counters(sim), after;
-        c.pixels[100] ^= 0xff;
+        scribble_on_canvas(&c, 100, c.pixels[100] ^ 0xff);
         if (announced) stet_array_mark_written(bound);
         OK(stet_tiles_read(tiles, -1, 0, &a));
+        look_at_canvas(&c);
         assert_memory_equal(c.pixels, copy.pixels, sizeof c.pixels);
         after = room_counters(sim);
         assert_int_equal(after.reason[STET_REASON_deferred_tiles_exported] -
@@ -219,8 +273,7 @@ static void pictures_are_drawn_into_an_imported_tensor(void **state)
         assert_int_equal(last.mechanism[STET_MECH_deferred_tiles].hits - after.mechanism[STET_MECH_deferred_tiles].hits,
                          announced);
         stet_tiles_destroy(tiles);
-        stet_array_destroy(bound);
-        assert_int_equal(c.ended, 1);
+        drop_canvas(&c, bound);
         stet_sim_destroy(sim);
     }
 }
@@ -234,7 +287,7 @@ static void pictures_are_not_drawn_into_what_is_for_reading(void **state)
     canvas c;
     stet_array *bound = import_canvas(stet_sim_device(sim), &c, DLPACK_FLAG_BITMASK_READ_ONLY, true);
     REFUSED(STET_INVALID_ARGUMENT, "request 0: array tensor was imported for reading", open_tiles(sim, bound, &tiles));
-    stet_array_destroy(bound);
+    drop_canvas(&c, bound);
     stet_sim_destroy(sim);
 }
 

@@ -1,0 +1,165 @@
+/*
+ * Rounds of the springs: what beginning one costs once all is there, and a sim that stays against one that is made and destroyed for each.
+ */
+#include "cli/bench.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernel/pilot/springs.h"
+#include "stet/round.h"
+
+#include <stdio.h>
+
+enum { WORLDS = 1225, STEPS = 10, FEW_WORLDS = 64 };
+
+static const char scene[] = "<mujoco><worldbody/></mujoco>"; /* the springs are kernels and arrays of their own */
+
+typedef struct task {
+    bench *b;
+    int64_t nworld;
+    stet_model *model;
+    stet_sim_def def;
+    stet_sim *sim;
+    sti_springs springs;
+    size_t size;
+    char *start, *still, *end; /* positions, velocities: of the beginning and the end */
+    double setup;              /* of the latest round, seconds */
+} task;
+
+static bool is_gpu(const stet_device *device)
+{
+    return stet_device_get_type(device) == STET_DEVICE_CUDA || stet_device_get_type(device) == STET_DEVICE_HIP;
+}
+
+static stet_result open_sim(task *t)
+{
+    STI_TRY(stet_sim_create(t->model, &t->def, &t->sim));
+    return sti_springs_create(stet_sim_device(t->sim), t->nworld, &t->springs);
+}
+
+static void close_sim(task *t)
+{
+    if (t->springs.device) sti_springs_destroy(&t->springs);
+    stet_sim_destroy(t->sim);
+    t->springs = (sti_springs){0};
+    t->sim = NULL;
+}
+
+static stet_result steps(task *t)
+{
+    for (int i = 0; i < STEPS; ++i) STI_TRY(sti_springs_step(&t->springs, true));
+    return STET_OK;
+}
+
+static stet_result one_round(void *context)
+{
+    task *t = context;
+    stet_round_value in[] = {stet_round_array(t->springs.pos, STET_IN, t->start, t->size),
+                             stet_round_array(t->springs.vel, STET_IN, t->still, t->size)};
+    in[0].generation = in[1].generation = 1; /* nobody writes them: begin need not look */
+    stet_round_value out = stet_round_array(t->springs.pos, STET_OUT, t->end, t->size);
+    STI_TRY(stet_sim_round_begin(t->sim, in, 2));
+    STI_TRY(steps(t));
+    t->setup = stet_sim_get_round(t->sim).setup;
+    return stet_sim_round_end(t->sim, &out, 1);
+}
+
+/* What one does without rounds. */
+static stet_result one_sim(void *context)
+{
+    task *t = context;
+    stet_result result = open_sim(t);
+    if (result == STET_OK) result = stet_array_write(t->springs.pos, t->start, t->size);
+    if (result == STET_OK) result = stet_array_write(t->springs.vel, t->still, t->size);
+    if (result == STET_OK) result = steps(t);
+    if (result == STET_OK) result = stet_array_read(t->springs.pos, t->end, t->size);
+    close_sim(t);
+    return result;
+}
+
+static stet_result open_task(task *t, const char *folder)
+{
+    t->nworld = t->b->quick ? FEW_WORLDS : WORLDS;
+    t->def = stet_default_sim_def();
+    t->def.device = t->b->device;
+    t->def.device.threads = t->b->threads;
+    t->def.device.cache_folder = folder;
+    t->def.physics = STET_PHYSICS_EXTERNAL;
+    t->def.nworld = t->nworld;
+    STI_TRY(stet_model_load_string(scene, &t->model));
+    STI_TRY(open_sim(t)); /* compiles what there is to compile; and says where masses begin */
+    if (is_gpu(stet_sim_device(t->sim)))
+        (void)snprintf(t->b->gpu, sizeof t->b->gpu, "%s", stet_device_name(stet_sim_device(t->sim)));
+    t->size = stet_array_bytes(t->springs.pos);
+    STI_TRY(sti_alloc(&t->start, 3 * t->size, "positions of masses"));
+    t->still = t->start + t->size;
+    t->end = t->still + t->size;
+    STI_TRY(stet_array_read(t->springs.pos, t->start, t->size));
+    STI_TRY(steps(t));
+    close_sim(t);
+    return STET_OK;
+}
+
+/* From nothing to the end of the first set-up, kernels being on disk; then the set-ups of rounds that follow. */
+static stet_result measure_setup(bench *b, task *t)
+{
+    double first[BENCH_SAMPLES], later[BENCH_SAMPLES], fraction[BENCH_SAMPLES];
+    bench_row *row;
+    for (int k = 0; k < BENCH_SAMPLES; ++k) {
+        double start = bench_now();
+        STI_TRY(open_sim(t));
+        double made = bench_now() - start;
+        STI_TRY(one_round(t));
+        first[k] = made + t->setup;
+        STI_TRY(one_round(t)); /* the recording is compared once more, and trusted */
+        STI_TRY(one_round(t));
+        later[k] = t->setup;
+        fraction[k] = later[k] / first[k];
+        if (stet_sim_get_round(t->sim).bytes_in)
+            return sti_error(STET_STATE, "bench rounds: a later round copied in what was there");
+        close_sim(t);
+    }
+    STI_TRY(bench_add(b, &row, first, BENCH_SAMPLES, "s", false, "rounds/first_setup_s"));
+    bench_note(row, "springs, %lld worlds: from no sim to the beginning of its first round, kernels compiled before",
+               (long long)t->nworld);
+    for (int k = 0; k < BENCH_SAMPLES; ++k) later[k] *= 1e6;
+    STI_TRY(bench_add(b, &row, later, BENCH_SAMPLES, "us", false, "rounds/later_setup_us"));
+    bench_note(row, "to the beginning of the third, with the same inputs, each with a generation");
+    STI_TRY(bench_add(b, &row, fraction, BENCH_SAMPLES, "of the first", false, "rounds/later_setup_fraction"));
+    bench_goal(row, 0.01);
+    return STET_OK;
+}
+
+static stet_result measure_ratio(bench *b, task *t)
+{
+    double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES];
+    bench_row *row;
+    task other = *t; /* its sim is made and destroyed each time */
+    STI_TRY(open_sim(t));
+    const bench_work work[] = {{.run = one_round, .context = t}, {.run = one_sim, .context = &other}};
+    for (int i = 0; i < 3; ++i) STI_TRY(one_round(t));
+    STI_TRY(bench_in_turns(work, 2, bench_least(b, 0.02), seconds));
+    for (int k = 0; k < BENCH_SAMPLES; ++k) ratio[k] = seconds[1][k] / seconds[0][k];
+    STI_TRY(bench_add(b, &row, seconds[0], BENCH_SAMPLES, "s", false, "rounds/round_s"));
+    bench_note(row, "%d steps of the springs, positions out", STEPS);
+    STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "x", true, "rounds/ratio_to_recreate"));
+    if (is_gpu(stet_sim_device(t->sim))) bench_goal(row, 20);
+    bench_note(row, "the same in a sim that is made and destroyed for each round: %.3g s",
+               bench_median(seconds[1], BENCH_SAMPLES));
+    return STET_OK;
+}
+
+stet_result bench_rounds(bench *b)
+{
+    task t = {.b = b};
+    char folder[BENCH_FOLDER];
+    STI_TRY(bench_make_folder(folder));
+    stet_result result = open_task(&t, folder);
+    if (result == STET_OK) result = measure_setup(b, &t);
+    if (result == STET_OK) result = measure_ratio(b, &t);
+    close_sim(&t);
+    stet_model_destroy(t.model);
+    sti_free(t.start);
+    bench_remove_folder(folder);
+    return result;
+}

@@ -1,0 +1,39 @@
+/*
+ * NumPy's .npz files: a zip of .npy files, each under its array's name. Written without compression, as numpy.savez does; read also where they
+ * are compressed.
+ */
+#ifndef STI_CLI_NPZ_H
+#define STI_CLI_NPZ_H
+
+#include "cli/npy.h"
+
+enum { NPZ_NAME = 128 };
+
+/* What a file holds, in its order. The caller frees it with npz_free. */
+typedef struct npz_array {
+    char name[NPZ_NAME];
+    npy_array array;
+} npz_array;
+typedef struct npz {
+    npz_array *array;
+    int count;
+} npz;
+
+/* Each returns NULL, or a sentence about what is wrong (borrowed until the thread's next call here). */
+const char *npz_read(const char *path, npz *out);
+void npz_free(npz *file);
+
+typedef struct npz_writer {
+    void *zip;
+    char path[4096];
+} npz_writer;
+
+/* npz_close is due once npz_open succeeded; a file that is not closed is none. */
+const char *npz_open(npz_writer *w, const char *path);
+const char *npz_add(npz_writer *w, const char *name, const char *descr, int ndim, const int64_t *shape,
+                    const void *data, size_t size);
+/* The array of a .npy file. */
+const char *npz_add_npy(npz_writer *w, const char *name, const char *path);
+const char *npz_close(npz_writer *w);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * Rounds, inside: the slots of inputs, and what a sim keeps from round to round.
+ *
+ * Invariants:
+ *   N1  a round's bits are those of a sim that was made just now and got the same inputs
+ *   N2  what a slot says is there (`valid`) is there: it says so only after a copy that succeeded, and no longer once another begins
+ *   N3  `begin` checks all inputs before it touches anything
+ *   N4  `end` copies what is an output, and nothing else
+ *   N5  in later rounds of the same inputs nothing is allocated, compiled or sent
+ */
+#ifndef STI_SIM_ROUND_H
+#define STI_SIM_ROUND_H
+
+#include "stet/round.h"
+#include "worlds/worlds.h"
+
+typedef enum sti_target_kind { STI_TARGET_ARRAY, STI_TARGET_PARAMETER, STI_TARGET_CONTROLS } sti_target_kind;
+
+/* What an input or output means. */
+typedef struct sti_round_target {
+    sti_target_kind kind;
+    stet_array *array; /* ARRAY; a field of the worlds, or the caller's */
+    int field;         /* of the worlds; -1: the caller's */
+    sti_parameter parameter;
+} sti_round_target;
+
+/* Content that was given, where it can be had again without the caller. */
+typedef struct sti_content {
+    char *host; /* [size] */
+    size_t room, size;
+    int64_t frames;
+    const void *place; /* the caller's, with his generation of it */
+    uint64_t generation;
+    stet_array *held; /* the same on the device; NULL: the host's copy is as near */
+    bool valid;       /* N2 */
+    bool held_valid;  /* N2: of `held`; of controls, of the round's rows */
+} sti_content;
+
+typedef struct sti_round_slot {
+    sti_round_target target;
+    char name[48];
+    stet_contract contract; /* EPOCH, ZERO: stated for an array of the caller's; an input has that too */
+    sti_content now, next;  /* next: staged for the round after this one */
+    stet_array *zeros;      /* of a ZERO */
+    sti_stamp zeroed;       /* version of the array when it last was 0 */
+    sti_stamp begun;        /* version of the array when it last had that content */
+    int64_t checked;        /* the last check of inputs that met this one */
+    int64_t pass;           /* the last call of begin of which this is an input */
+} sti_round_slot;
+
+typedef struct sti_round {
+    stet_round_info info;
+    double begun; /* time of the latest begin */
+    bool trusted; /* what slots say is there, is */
+    bool evicted; /* the sim was made again, after a pool had let it go */
+    sti_round_slot *slot;
+    int nslot, room;
+    int64_t checked, pass;            /* checks of inputs, and those on which a round began */
+    sti_stamp state[STI_FIELD_COUNT]; /* versions of fields when the latest round had begun */
+    bool from_input[STI_FIELD_COUNT]; /* and whether they were an input's */
+    stet_array *rows;                 /* controls on the device, where no MuJoCo's data is behind the worlds */
+    char *turned;                     /* the same on the host, as the device has them: [nworld][frames * nu] */
+    int64_t frame;                    /* of controls: taken in this round */
+    sti_watcher watcher;              /* of the caller's arrays */
+    bool watching;
+} sti_round;
+
+void sti_round_free(stet_sim *sim);
+/* The step's part: the next frame of controls, where there is one. */
+bool sti_round_has_controls(const sti_round *round);
+stet_result sti_round_take_controls(stet_sim *sim);
+
+/* ---- round_slot.c ---- */
+
+/* What a value means, checked for a use (STET_IN or STET_OUT). */
+stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_direction use, sti_round_target *out);
+/* The slot of a target, made if need be. */
+stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti_round_slot **out);
+/* Is there an input of this round for a field of the worlds? */
+bool sti_round_has(const sti_round *round, int field);
+void sti_round_drop_content(sti_round_slot *slot); /* as if it had never been given */
+void sti_round_drop_slot(sti_round *round, int k);
+
+/* ---- round_input.c ---- */
+
+/* Copies an input in, if it is not there. */
+stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value);
+/* Content beside the one in use. */
+stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value);
+/* What was stated for an array of the caller's. */
+stet_result sti_round_keep_contract(stet_sim *sim, sti_round_slot *slot);
+
+/* ---- round_controls.c ---- */
+
+stet_result sti_round_check_controls(const stet_sim *sim, const stet_round_value *value);
+stet_result sti_round_set_controls(stet_sim *sim, sti_round_slot *slot);
+
+/* ---- round_state.c ---- */
+
+/* Everything of the table that is not kept, but for inputs. */
+stet_result sti_round_put_back(stet_sim *sim);
+/* The fields are now as the round begins. */
+void sti_round_note_state(stet_sim *sim);
+/* Nothing that an earlier round set up is used any more. */
+void sti_round_forget(stet_sim *sim);
+/* Worlds whose state became NaN or huge. */
+int64_t sti_round_faulty(const stet_sim *sim);
+
+/* ---- round_output.c ---- */
+
+stet_result sti_round_copy_out(stet_sim *sim, stet_round_value *value);
+
+#endif

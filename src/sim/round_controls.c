@@ -1,0 +1,136 @@
+/*
+ * Controls over time, an input of rounds: a frame a step.
+ *
+ * With MuJoCo's data behind the worlds they are the host's, and a frame goes from the input's copy there to `ctrl`. Else all frames lie on
+ * the device, and a small launch takes one.
+ */
+#include "device/face.h"
+#include "kernel/kernel.h"
+#include "sim/sim.h"
+
+#include <string.h>
+
+extern const sti_kernel sti_k_control_row, sti_k_control_row_alike;
+
+/* Of a row: its worlds (1: all alike), controls, and bytes of a number. */
+typedef struct shape {
+    int64_t nworld, nu;
+    size_t each;
+} shape;
+
+static shape shape_of(const stet_sim *sim, size_t size, int64_t frames)
+{
+    const stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl];
+    shape s = {1, ctrl->nitem, sim->device->real_size};
+    if (size == (size_t)frames * (size_t)ctrl->nitem * (size_t)sim->worlds->nworld * s.each)
+        s.nworld = sim->worlds->nworld;
+    return s;
+}
+
+stet_result sti_round_check_controls(const stet_sim *sim, const stet_round_value *value)
+{
+    int64_t nu = sim->worlds->field[STI_FIELD_ctrl]->nitem, nworld = sim->worlds->nworld;
+    size_t row, all;
+    if (nu == 0) return sti_error(STET_INVALID_ARGUMENT, "round: the scene has no actuators, so it takes no controls");
+    if (value->frames < 1)
+        return sti_error(STET_INVALID_ARGUMENT, "round: controls of %lld frames; set `frames` to 1 or more",
+                         (long long)value->frames);
+    STI_TRY(sti_mul_size((size_t)value->frames, (size_t)nu * sim->device->real_size, &row, "controls"));
+    STI_TRY(sti_mul_size(row, (size_t)nworld, &all, "controls"));
+    if (value->size == row || value->size == all) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT,
+                     "round: %zu bytes given for controls of %lld frames; [frames][%lld] has %zu, and "
+                     "[frames][%lld worlds][%lld] has %zu",
+                     value->size, (long long)value->frames, (long long)nu, row, (long long)nworld, (long long)nu, all);
+}
+
+/* [frames][nworld][nu] as the device has it, [nworld][frames * nu]. */
+static void turn(char *to, const char *from, int64_t frames, shape s)
+{
+    size_t row = (size_t)s.nu * s.each;
+    for (int64_t w = 0; w < s.nworld; ++w)
+        for (int64_t f = 0; f < frames; ++f)
+            memcpy(to + (size_t)(w * frames + f) * row, from + (size_t)(f * s.nworld + w) * row, row);
+}
+
+static stet_result make_rows(stet_sim *sim, int64_t frames, shape s)
+{
+    sti_round *round = &sim->round;
+    bool worlds = s.nworld > 1;
+    int64_t n = frames * s.nu;
+    stet_array *a = round->rows;
+    if (a && a->worlds == worlds && a->nitem == n) return STET_OK;
+    stet_array_destroy(a);
+    round->rows = NULL;
+    if (worlds)
+        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, true, &round->rows, s.nworld, n));
+    else
+        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, false, &round->rows, n));
+    sti_array_held_by(round->rows, STET_MECH_rounds);
+    return sti_realloc(&round->turned, stet_array_bytes(round->rows), "controls of a round");
+}
+
+stet_result sti_round_set_controls(stet_sim *sim, sti_round_slot *slot)
+{
+    const sti_content *c = &slot->now;
+    sti_round *round = &sim->round;
+    if (sim->worlds->data || slot->now.held_valid) return STET_OK;
+    shape s = shape_of(sim, c->size, c->frames);
+    STI_TRY(make_rows(sim, c->frames, s));
+    turn(round->turned, c->host, c->frames, s);
+    STI_TRY(stet_array_write(round->rows, round->turned, c->size));
+    slot->now.held_valid = true;
+    return STET_OK;
+}
+
+/* The round's controls over time; NULL: it has none. */
+static const sti_round_slot *controls_of(const sti_round *round)
+{
+    for (int k = 0; round->info.open && k < round->nslot; ++k)
+        if (round->slot[k].target.kind == STI_TARGET_CONTROLS && round->slot[k].pass == round->pass)
+            return &round->slot[k];
+    return NULL;
+}
+
+bool sti_round_has_controls(const sti_round *round)
+{
+    const sti_round_slot *slot = controls_of(round);
+    return slot && round->frame < slot->now.frames;
+}
+
+static stet_result take_on_host(stet_sim *sim, const sti_content *c)
+{
+    stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl];
+    shape s = shape_of(sim, c->size, c->frames);
+    const char *row = c->host + (size_t)(sim->round.frame * s.nworld * s.nu) * s.each;
+    char *face;
+    STI_TRY(sti_face_overwrite(ctrl, (void **)&face));
+    for (int64_t w = 0; w < sim->worlds->nworld; ++w)
+        for (int64_t i = 0; i < s.nu; ++i)
+            memcpy(face + (size_t)sti_array_index(ctrl, w, i) * s.each,
+                   row + (size_t)((s.nworld > 1 ? w * s.nu : 0) + i) * s.each, s.each);
+    sti_array_face_written(ctrl);
+    return STET_OK;
+}
+
+static stet_result take_on_device(stet_sim *sim)
+{
+    stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl], *rows = sim->round.rows;
+    sti_arg first = sti_arg_int(sim->round.frame * ctrl->nitem), nu = sti_arg_int(ctrl->nitem);
+    if (rows->worlds)
+        return STI_LAUNCH(sti_k_control_row, sim->device, sim->worlds->nworld, sti_arg_array(ctrl), sti_arg_array(rows),
+                          first, nu);
+    return STI_LAUNCH(sti_k_control_row_alike, sim->device, sim->worlds->nworld, sti_arg_array(ctrl),
+                      sti_arg_array(rows), first, nu);
+}
+
+stet_result sti_round_take_controls(stet_sim *sim)
+{
+    STI_TRY(sti_not_listing(sim->device, "stet_sim_step"));
+    if (sim->worlds->data)
+        STI_TRY(take_on_host(sim, &controls_of(&sim->round)->now));
+    else
+        STI_TRY(take_on_device(sim));
+    sim->round.frame++;
+    return STET_OK;
+}

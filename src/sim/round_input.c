@@ -1,0 +1,234 @@
+/* Inputs of rounds: copying them in where they are not there. Invariants: round.h. */
+#include "device/face.h"
+#include "kernel/record.h"
+#include "sim/sim.h"
+
+#include <string.h>
+
+/* ---- content ------------------------------------------------------------------------------------------------------- */
+
+static bool same_content(const sti_content *c, const stet_round_value *value)
+{
+    if (!c->valid || c->size != value->size || c->frames != value->frames) return false;
+    if (value->generation && value->generation == c->generation && value->data == c->place) return true;
+    return value->size == 0 || memcmp(c->host, value->data, value->size) == 0;
+}
+
+static void note_place(sti_content *c, const stet_round_value *value)
+{
+    c->place = value->data;
+    c->generation = value->generation;
+}
+
+static stet_result keep_content(sti_content *c, const stet_round_value *value, const char *name)
+{
+    c->valid = c->held_valid = false;
+    if (c->room < value->size) {
+        STI_TRY(sti_realloc(&c->host, value->size, name));
+        c->room = value->size;
+    }
+    if (value->size > 0) memcpy(c->host, value->data, value->size);
+    c->size = value->size;
+    c->frames = value->frames;
+    note_place(c, value);
+    c->valid = true;
+    return STET_OK;
+}
+
+/* ---- arrays -------------------------------------------------------------------------------------------------------- */
+
+/* A field with MuJoCo's data behind it is the host's: what is written there needs no way to the device. */
+static bool on_host(const stet_sim *sim, const sti_round_target *t)
+{
+    return t->field >= 0 && sim->worlds->data && sti_field_writer[t->field] & STI_WRITER_CALLER;
+}
+
+/* Rows as the caller gives them, into the array's face. */
+static stet_result write_face(stet_array *a, const char *rows)
+{
+    char *face;
+    size_t e = stet_dtype_size(a->device, a->dtype), nitem = (size_t)a->nitem;
+    if (a->size == 0) return STET_OK;
+    STI_TRY(sti_face_overwrite(a, (void **)&face));
+    if (a->device->lanes == 1) memcpy(face, rows, a->size);
+    for (int64_t w = 0; a->device->lanes > 1 && w < a->shape[0]; ++w)
+        for (int64_t i = 0; i < a->nitem; ++i)
+            memcpy(face + (size_t)sti_array_index(a, w, i) * e, rows + ((size_t)w * nitem + (size_t)i) * e, e);
+    sti_array_face_written(a);
+    return STET_OK;
+}
+
+static stet_result make_like(const stet_array *a, stet_array **out)
+{
+    stet_array_def def = stet_default_array_def();
+    if (*out) return STET_OK;
+    def.name = a->name;
+    def.dtype = a->dtype;
+    def.worlds = a->worlds;
+    def.ndim = a->ndim;
+    memcpy(def.shape, a->shape, sizeof def.shape);
+    STI_TRY(stet_array_create(a->device, &def, out));
+    sti_array_held_by(*out, STET_MECH_rounds);
+    return STET_OK;
+}
+
+/* Does an input need a copy on the device, from which its array is restored? Where the host's copy is in the same memory, and lies alike, it is as good. */
+static bool needs_held(const stet_sim *sim, const sti_round_target *t)
+{
+    if (t->kind != STI_TARGET_ARRAY || on_host(sim, t)) return false;
+    return !sim->device->host_memory || (t->array->worlds && sim->device->lanes > 1);
+}
+
+/* The content's copy on the device. */
+static stet_result hold(const sti_round_target *t, sti_content *c)
+{
+    if (c->held_valid) return STET_OK;
+    STI_TRY(make_like(t->array, &c->held));
+    STI_TRY(stet_array_write(c->held, c->host, c->size));
+    c->held_valid = true;
+    return STET_OK;
+}
+
+/* The array gets the slot's content from where it is nearest. */
+static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
+{
+    stet_array *a = slot->target.array;
+    sti_stamp_invalidate(&slot->begun);
+    if (on_host(sim, &slot->target)) {
+        STI_TRY(write_face(a, slot->now.host));
+    } else if (needs_held(sim, &slot->target)) {
+        STI_TRY(hold(&slot->target, &slot->now));
+        STI_TRY(stet_array_copy(a, slot->now.held));
+    } else {
+        STI_TRY(stet_array_write(a, slot->now.host, slot->now.size));
+    }
+    sti_stamp_keep_version(&slot->begun, &a->version);
+    return STET_OK;
+}
+
+/* Poses that stand are those of the round before: they have to be given again to be the caller's (see worlds.h, W4). */
+static bool array_stands(const sti_round_slot *slot)
+{
+    stet_array *a = slot->target.array;
+    int field = slot->target.field;
+    bool exported = sti_array_look(a);
+    return !exported && !(field >= 0 && sti_field_writer[field] & STI_WRITER_POSES) &&
+           sti_stamp_is(&slot->begun, &a->version);
+}
+
+/* ---- copying in ---------------------------------------------------------------------------------------------------- */
+
+static stet_result set(stet_sim *sim, sti_round_slot *slot)
+{
+    switch (slot->target.kind) {
+    case STI_TARGET_ARRAY: return write_array(sim, slot);
+    case STI_TARGET_PARAMETER:
+        return stet_worlds_set_parameter(sim->worlds, slot->name, (const double *)(void *)slot->now.host,
+                                         (int64_t)(slot->now.size / sizeof(double)));
+    default: return sti_round_set_controls(sim, slot);
+    }
+}
+
+/* Audit: the array holds what was given. */
+static stet_result check_content(const sti_round_slot *slot)
+{
+    char *fresh;
+    if (slot->target.kind != STI_TARGET_ARRAY || slot->now.size == 0) return STET_OK;
+    STI_TRY(sti_alloc(&fresh, slot->now.size, "the audit's copy of an input"));
+    stet_result result = stet_array_read(slot->target.array, fresh, slot->now.size);
+    bool same = memcmp(fresh, slot->now.host, slot->now.size) == 0;
+    sti_free(fresh);
+    if (result != STET_OK || same) return result;
+    return sti_error(STET_AUDIT,
+                     "rounds: input %s had changed though its stamp stood; switch this mechanism off and report it, or "
+                     "announce a write that was not announced",
+                     slot->name);
+}
+
+/* The same content as in the round before: whatever became of the array meanwhile, nothing is copied from the host. */
+static stet_result let_stand(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
+{
+    bool array = slot->target.kind == STI_TARGET_ARRAY, audit = sim->device->mechanisms.options.audit;
+    if (audit && memcmp(slot->now.host, value->data, value->size) != 0)
+        return sti_error(STET_AUDIT,
+                         "rounds: input %s has other bytes than in the round before, under the same address and "
+                         "generation; give another generation with each change",
+                         slot->name);
+    if (!array || audit || !array_stands(slot)) STI_TRY(set(sim, slot));
+    if (audit) STI_TRY(check_content(slot)); /* what was restored, too */
+    note_place(&slot->now, value);
+    sti_count_hit(&sim->device->mechanisms, STET_MECH_rounds, 0, (int64_t)value->size);
+    return STET_OK;
+}
+
+/* Content that was staged takes the place of what was there. */
+static bool take_staged(sti_round_slot *slot, const stet_round_value *value)
+{
+    if (!same_content(&slot->next, value)) return false;
+    sti_content before = slot->now;
+    slot->now = slot->next;
+    slot->next = before;
+    slot->next.valid = false;
+    note_place(&slot->now, value);
+    return true;
+}
+
+stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
+{
+    stet_reason why = sim->round.info.why;
+    if (same_content(&slot->now, value)) return let_stand(sim, slot, value);
+    if (why == STET_REASON_none) why = slot->now.valid ? STET_REASON_rounds_differs : STET_REASON_rounds_first;
+    if (!take_staged(slot, value)) STI_TRY(keep_content(&slot->now, value, slot->name));
+    stet_result result = set(sim, slot);
+    if (result != STET_OK) {
+        slot->now.valid = false;
+        return result;
+    }
+    sim->round.info.copied_in++;
+    sim->round.info.bytes_in += (int64_t)value->size;
+    sti_count_miss(&sim->device->mechanisms, STET_MECH_rounds, why, 0, (int64_t)value->size);
+    return STET_OK;
+}
+
+stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
+{
+    if (!sti_enabled(&sim->device->mechanisms, STET_MECH_rounds)) return STET_OK;
+    if (same_content(&slot->now, value) || same_content(&slot->next, value)) return STET_OK;
+    STI_TRY(keep_content(&slot->next, value, slot->name));
+    return needs_held(sim, &slot->target) ? hold(&slot->target, &slot->next) : STET_OK;
+}
+
+/* ---- arrays of the caller's that are no inputs --------------------------------------------------------------------- */
+
+/* Bytes that no kernel can take for numbers: NaN, -1. */
+static stet_result poison(stet_array *a)
+{
+    char *bytes;
+    size_t size = stet_array_bytes(a);
+    if (size == 0) return STET_OK;
+    STI_TRY(sti_alloc(&bytes, size, "the audit's filling"));
+    memset(bytes, 0xff, size);
+    stet_result result = stet_array_write(a, bytes, size);
+    sti_free(bytes);
+    return result;
+}
+
+stet_result sti_round_keep_contract(stet_sim *sim, sti_round_slot *slot)
+{
+    stet_array *a = slot->target.array;
+    bool audit = sim->device->mechanisms.options.audit, input = slot->pass == sim->round.pass;
+    if (slot->target.kind != STI_TARGET_ARRAY || a->read_only) return STET_OK;
+    if (audit && input && slot->now.valid && array_stands(slot)) STI_TRY(check_content(slot));
+    if (audit && (slot->contract != STET_CONTRACT_KEEP || (input && slot->target.field < 0))) STI_TRY(poison(a));
+    if (input || slot->contract == STET_CONTRACT_KEEP) return STET_OK;
+    if (slot->contract == STET_CONTRACT_EPOCH) {
+        stet_array_mark_written(a);
+        return STET_OK;
+    }
+    (void)sti_array_look(a);
+    if (sti_stamp_is(&slot->zeroed, &a->version)) return STET_OK;
+    STI_TRY(make_like(a, &slot->zeros));
+    STI_TRY(stet_array_copy(a, slot->zeros));
+    sti_stamp_keep_version(&slot->zeroed, &a->version);
+    return STET_OK;
+}

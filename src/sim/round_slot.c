@@ -1,0 +1,172 @@
+/* What values of rounds mean, and the slots in which a sim keeps what it knows of them. Invariants: round.h. */
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what a value means -------------------------------------------------------------------------------------------- */
+
+static stet_result unknown_name(const char *name)
+{
+#define LIST_FIELD(field, items, member, writer) " " #field
+#define LIST_PARAMETER(parameter, items, negative) " " #parameter
+    return sti_error(STET_NOT_FOUND,
+                     "round: there is no value '%.64s'; the worlds' fields are" STI_FIELDS(
+                         LIST_FIELD) ", the parameters" STI_PARAMETERS(LIST_PARAMETER) ", and controls over time are "
+                                                                                       "'controls'",
+                     name);
+#undef LIST_FIELD
+#undef LIST_PARAMETER
+}
+
+static int field_of(const stet_worlds *worlds, const stet_array *array)
+{
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (worlds->field[f] == array) return f;
+    return -1;
+}
+
+static stet_result find_target(stet_sim *sim, const stet_round_value *value, sti_round_target *out)
+{
+    int items;
+    *out = (sti_round_target){.kind = STI_TARGET_ARRAY, .field = -1};
+    if ((value->name != NULL) == (value->array != NULL))
+        return sti_error(STET_INVALID_ARGUMENT, "round: a value has %s; give one of the two",
+                         value->name ? "a name and an array" : "neither a name nor an array");
+    if (value->array)
+        out->array = value->array;
+    else if (strcmp(value->name, "controls") == 0)
+        out->kind = STI_TARGET_CONTROLS;
+    else if (sti_parameter_find(value->name, &out->parameter, &items))
+        out->kind = STI_TARGET_PARAMETER;
+    else if (stet_worlds_array(sim->worlds, value->name, &out->array) != STET_OK)
+        return unknown_name(value->name);
+    if (out->array) out->field = field_of(sim->worlds, out->array);
+    return STET_OK;
+}
+
+static stet_result check_array(const stet_sim *sim, const stet_round_value *value, const sti_round_target *t,
+                               stet_direction use)
+{
+    const stet_array *a = t->array;
+    if (a->device != sim->device)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "round: array %s lives on another device; make it on that of the sim (stet_sim_device)",
+                         a->name);
+    if (use == STET_OUT && value->header) return STET_OK;
+    if (value->size != stet_array_bytes(a))
+        return sti_error(STET_INVALID_ARGUMENT, "round: %zu bytes given for %s, which has %zu", value->size, a->name,
+                         stet_array_bytes(a));
+    if (use == STET_OUT) return STET_OK;
+    if (a->read_only)
+        return sti_error(STET_INVALID_ARGUMENT, "round: array %s was imported for reading and cannot be an input",
+                         a->name);
+    if (t->field == STI_FIELD_sensordata)
+        return sti_error(STET_INVALID_ARGUMENT, "round: sensordata is made by the physics and cannot be an input");
+    return STET_OK;
+}
+
+stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_direction use, sti_round_target *out)
+{
+    STI_TRY(find_target(sim, value, out));
+    if (!value->data && value->size > 0)
+        return sti_error(STET_INVALID_ARGUMENT, "round: the data of %s is NULL; give %s",
+                         value->name ? value->name : value->array->name,
+                         use == STET_IN ? "its content" : "room for its content");
+    if (out->kind == STI_TARGET_ARRAY) return check_array(sim, value, out, use);
+    if (use == STET_OUT || (value->direction & STET_OUT))
+        return sti_error(STET_INVALID_ARGUMENT, "round: %s is an input only", value->name);
+    if (out->kind == STI_TARGET_CONTROLS) return sti_round_check_controls(sim, value);
+    if (value->size % sizeof(double))
+        return sti_error(STET_INVALID_ARGUMENT, "round: %zu bytes given for parameter %s, whose numbers are double",
+                         value->size, value->name);
+    return sti_parameter_check(sim->worlds, out->parameter, value->data, (int64_t)(value->size / sizeof(double)));
+}
+
+/* ---- slots --------------------------------------------------------------------------------------------------------- */
+
+static void free_content(sti_content *c)
+{
+    sti_free(c->host);
+    stet_array_destroy(c->held);
+    *c = (sti_content){0};
+}
+
+void sti_round_drop_content(sti_round_slot *slot)
+{
+    free_content(&slot->now);
+    free_content(&slot->next);
+    stet_array_destroy(slot->zeros);
+    slot->zeros = NULL;
+    sti_stamp_invalidate(&slot->begun);
+    sti_stamp_invalidate(&slot->zeroed);
+}
+
+void sti_round_drop_slot(sti_round *round, int k)
+{
+    sti_round_drop_content(&round->slot[k]);
+    sti_stamp_free(&round->slot[k].begun);
+    sti_stamp_free(&round->slot[k].zeroed);
+    round->nslot--;
+    memmove(&round->slot[k], &round->slot[k + 1], (size_t)(round->nslot - k) * sizeof *round->slot);
+}
+
+/* An array of the caller's goes, and with it all that was said of it. */
+static void gone(sti_watcher *watcher, const void *thing)
+{
+    sti_round *round = (sti_round *)(void *)((char *)watcher - offsetof(sti_round, watcher));
+    for (int k = 0; k < round->nslot; ++k)
+        if (round->slot[k].target.array == thing) {
+            sti_round_drop_slot(round, k);
+            return;
+        }
+}
+
+static bool same_target(const sti_round_target *a, const sti_round_target *b)
+{
+    return a->kind == b->kind && a->array == b->array && a->parameter == b->parameter;
+}
+
+static const char *target_name(const sti_round_target *t)
+{
+    static const char *const parameters[] = {
+#define NAME(parameter, items, negative) #parameter,
+        STI_PARAMETERS(NAME)
+#undef NAME
+    };
+    return t->kind == STI_TARGET_ARRAY       ? t->array->name
+           : t->kind == STI_TARGET_PARAMETER ? parameters[t->parameter]
+                                             : "controls";
+}
+
+stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti_round_slot **out)
+{
+    sti_round *round = &sim->round;
+    for (int k = 0; k < round->nslot; ++k) {
+        *out = &round->slot[k];
+        if (same_target(&round->slot[k].target, target)) return STET_OK;
+    }
+    if (round->nslot == round->room) {
+        int room = round->room ? 2 * round->room : 8;
+        STI_TRY(sti_realloc(&round->slot, (size_t)room * sizeof *round->slot, "inputs of rounds"));
+        round->room = room;
+    }
+    if (!round->watching) {
+        round->watcher.gone = gone;
+        round->watching = true;
+        sti_device_watch(sim->device, &round->watcher);
+    }
+    sti_round_slot *slot = *out = &round->slot[round->nslot++];
+    *slot = (sti_round_slot){.target = *target};
+    (void)snprintf(slot->name, sizeof slot->name, "%s", target_name(target));
+    return STET_OK;
+}
+
+bool sti_round_has(const sti_round *round, int field)
+{
+    for (int k = 0; k < round->nslot; ++k)
+        if (round->slot[k].pass == round->pass && round->slot[k].target.field == field &&
+            round->slot[k].target.kind == STI_TARGET_ARRAY)
+            return true;
+    return false;
+}

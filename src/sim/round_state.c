@@ -1,0 +1,162 @@
+/*
+ * What becomes of a sim's resources when a round begins: one function for each row of STET_ROUND_RESOURCES that is not kept.
+ *
+ * Under audit each fills what it has with NaN first, or with what MuJoCo takes for such; a result that changes by that was made from what an
+ * earlier round left.
+ */
+#include "device/face.h"
+#include "kernel/record.h"
+#include "sim/sim.h"
+#include "worlds/poses.h"
+#include "worlds/reset.h"
+
+#include <string.h>
+
+static bool audited(const stet_sim *sim) { return sim->device->mechanisms.options.audit; }
+
+/* ---- the rows ------------------------------------------------------------------------------------------------------ */
+
+/* Fields whose numbers may not be those of the sim's making, and that no input is going to overwrite. */
+static void find_stale(stet_sim *sim, bool stale[STI_FIELD_COUNT])
+{
+    sti_round *round = &sim->round;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        bool exported = sti_array_look(sim->worlds->field[f]);
+        stale[f] = (sti_field_writer[f] & STI_WRITER_BOTH) && !sti_round_has(round, f) &&
+                   (exported || round->from_input[f] || audited(sim) ||
+                    !sti_stamp_is(&round->state[f], &sim->worlds->field[f]->version));
+    }
+}
+
+static stet_result begin_state(stet_sim *sim)
+{
+    bool stale[STI_FIELD_COUNT];
+    find_stale(sim, stale);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) sti_stamp_invalidate(&sim->round.state[f]);
+    sim->worlds->def.seed = sim->seed;
+    return sti_worlds_begin_again(sim->worlds, stale, audited(sim));
+}
+
+static stet_result begin_parameters(stet_sim *sim)
+{
+    const char *const *name = stet_worlds_parameters();
+    for (; *name; ++name) STI_TRY(stet_worlds_set_parameter(sim->worlds, *name, NULL, 0));
+    return STET_OK;
+}
+
+static stet_result begin_controls(stet_sim *sim)
+{
+    sim->round.frame = 0;
+    return STET_OK;
+}
+
+static stet_result begin_counts(stet_sim *sim)
+{
+    size_t n = (size_t)sim->worlds->nworld;
+    memset(sim->worlds->faults, 0, n * sizeof *sim->worlds->faults);
+    memset(sim->worlds->resets, 0, n * sizeof *sim->worlds->resets);
+    return STET_OK;
+}
+
+static stet_result poison_poses(stet_worlds *worlds)
+{
+    static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
+    for (size_t k = 0; k < sizeof poses / sizeof *poses; ++k) {
+        stet_array *a = worlds->field[poses[k]];
+        void *face;
+        if (a->size == 0) continue;
+        STI_TRY(sti_face_overwrite(a, &face));
+        memset(face, 0xff, a->size);
+        sti_array_face_written(a);
+    }
+    return STET_OK;
+}
+
+/* The worlds count as moved; scene transforms and pictures follow from that. */
+static stet_result begin_poses(stet_sim *sim)
+{
+    stet_worlds *worlds = sim->worlds;
+    if (audited(sim)) STI_TRY(poison_poses(worlds));
+    (void)sti_array_look(worlds->field[STI_FIELD_xpos]);
+    (void)sti_array_look(worlds->field[STI_FIELD_xquat]);
+    sti_poses_keep_written(worlds); /* what the caller wrote in the round before is no news */
+    sti_worlds_all_moved(worlds);
+    return STET_OK;
+}
+
+static stet_result begin_pictures(stet_sim *sim)
+{
+    sti_sim_all_put_back(sim);
+    return STET_OK;
+}
+
+static stet_result begin_reset_mask(stet_sim *sim)
+{
+    sti_stamp_invalidate(&sim->phases.taken);
+    return STET_OK;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------------- */
+
+/* What is kept has no function: there is nothing to do. */
+enum { begin_model, begin_programs, begin_memory, begin_scene_edits };
+typedef stet_result begin_fn(stet_sim *sim);
+#define BEGIN_KEEP(name) NULL
+#define BEGIN_EPOCH(name) begin_##name
+#define BEGIN_ZERO(name) begin_##name
+#define BEGIN_COPY_IN(name) begin_##name
+
+static const struct {
+    const char *name;
+    stet_contract contract;
+    begin_fn *begin;
+} resources[STET_ROUND_RESOURCE_COUNT] = {
+#define ROW(name, contract, sentence) {#name, STET_CONTRACT_##contract, BEGIN_##contract(name)},
+    STET_ROUND_RESOURCES(ROW)
+#undef ROW
+};
+
+const char *stet_round_resource_name(stet_round_resource resource)
+{
+    return (unsigned)resource < STET_ROUND_RESOURCE_COUNT ? resources[resource].name : "unknown";
+}
+
+stet_contract stet_round_resource_contract(stet_round_resource resource)
+{
+    return (unsigned)resource < STET_ROUND_RESOURCE_COUNT ? resources[resource].contract : STET_CONTRACT_KEEP;
+}
+
+stet_result sti_round_put_back(stet_sim *sim)
+{
+    for (int k = 0; k < STET_ROUND_RESOURCE_COUNT; ++k)
+        if (resources[k].begin) STI_TRY(resources[k].begin(sim));
+    return STET_OK;
+}
+
+void sti_round_note_state(stet_sim *sim)
+{
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        sti_stamp_keep_version(&sim->round.state[f], &sim->worlds->field[f]->version);
+        sim->round.from_input[f] = sti_round_has(&sim->round, f);
+    }
+}
+
+void sti_round_forget(stet_sim *sim)
+{
+    sti_round *round = &sim->round;
+    sti_recorder *recorder = sim->device->recorder;
+    for (int k = 0; k < round->nslot; ++k) sti_round_drop_content(&round->slot[k]);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) sti_stamp_invalidate(&round->state[f]);
+    while (recorder && recorder->nrecording) sti_recording_drop(sim->device, recorder->nrecording - 1);
+}
+
+/* ---- looking at the end -------------------------------------------------------------------------------------------- */
+
+int64_t sti_round_faulty(const stet_sim *sim)
+{
+    const uint32_t bad = 1u << STET_FAULT_BAD_QPOS | 1u << STET_FAULT_BAD_QVEL | 1u << STET_FAULT_BAD_QACC |
+                         1u << STET_FAULT_PHYSICS_ERROR;
+    int64_t n = 0;
+    for (int64_t w = 0; w < sim->worlds->nworld; ++w) n += (sim->worlds->faults[w] & bad) != 0;
+    return n;
+}

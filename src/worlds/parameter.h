@@ -1,0 +1,47 @@
+/*
+ * Parameters of the physics that differ from world to world.
+ *
+ * MuJoCo's step reads them from the model, which all worlds share. So each thread has a model of its own: the structure is a copy, the
+ * arrays that no parameter touches are the shared ones, and those that one does touch are filled for the world that is stepped next.
+ *
+ * Invariants:
+ *   Q1  what a world's step reads depends on that world's values alone, not on the thread or on who was stepped before
+ *   Q2  a parameter that nobody gave is the model's own, bit for bit
+ */
+#ifndef STI_WORLDS_PARAMETER_H
+#define STI_WORLDS_PARAMETER_H
+
+#include "model/model.h"
+#include "stet/worlds.h"
+
+/* Name, numbers a world, may they be negative. The meaning of each: stet/worlds.h. */
+#define STI_PARAMETERS(X)                                                                                              \
+    X(gravity, 3, true)                                                                                                \
+    X(friction, 1, false)                                                                                              \
+    X(damping, 1, false)                                                                                               \
+    X(stiffness, 1, false)
+
+typedef enum sti_parameter {
+#define STI_PARAMETER_ENUM(name, items, negative) STI_PARAMETER_##name,
+    STI_PARAMETERS(STI_PARAMETER_ENUM)
+#undef STI_PARAMETER_ENUM
+        STI_PARAMETER_COUNT
+} sti_parameter;
+
+typedef struct sti_parameters {
+    double *value[STI_PARAMETER_COUNT]; /* [nworld][items] */
+    bool given[STI_PARAMETER_COUNT];    /* false: the model's own in all worlds, whatever `value` holds */
+    mjModel *model;                     /* [threads]; NULL until a parameter is given */
+    mjtNum *numbers;                    /* of those models' own arrays */
+} sti_parameters;
+
+/* The parameter of a name, with the numbers that it has a world; false: there is none. */
+bool sti_parameter_find(const char *name, sti_parameter *out, int *items);
+/* Checks values of a parameter, for all worlds alike (n its items) or for each (n nworld times its items). */
+stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter parameter, const double *values, int64_t n);
+/* The model with which a thread steps a world, as long as it asks for no other. */
+const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread);
+bool sti_parameters_any(const sti_parameters *p);
+void sti_parameters_free(sti_parameters *p);
+
+#endif
