@@ -1,4 +1,4 @@
-/* The stage's public face: making it, its prims, their transforms. Bringing them up to date: flush.c. */
+/* The stage's public face: making it, and its prims. Their transforms: prim.c; bringing those up to date: flush.c. */
 #include "stage/flush.h"
 
 #include "device/face.h"
@@ -6,7 +6,6 @@
 #include "stage/frame.h"
 #include "stage/table.h"
 
-#include <math.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_fill, sti_k_place, sti_k_grow;
@@ -321,85 +320,4 @@ stet_result stet_stage_reparent(stet_stage *stage, int prim, int parent)
     sti_stage_due_connectivity(stage);
     sti_stage_due(stage, prim, 0, stage->worlds->nworld);
     return STET_OK;
-}
-
-/* ---- transforms of one prim -------------------------------------------------------------------------------------- */
-
-static stet_result check_range(const stet_stage *stage, int prim, int64_t first, int64_t n, const void *values,
-                               const char *call)
-{
-    if (!stage || !values) return sti_error(STET_INVALID_ARGUMENT, "%s: stage or values is NULL; give both", call);
-    STI_TRY(sti_not_listing(stage->device, call));
-    STI_TRY(sti_tree_check(&stage->tree, prim, call));
-    int64_t nworld = stage->worlds->nworld;
-    if (first >= 0 && n >= 0 && n <= nworld && first <= nworld - n) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "%s: %lld worlds from world %lld on; there are %lld, from 0", call,
-                     (long long)n, (long long)first, (long long)nworld);
-}
-
-/* NaN has one pattern in memory, G1. */
-static stet_result write_prim(stet_stage *stage, stet_array *to, int prim, int64_t first, int64_t n,
-                              const float *values)
-{
-    void *face;
-    if (n == 0) return STET_OK;
-    STI_TRY(sti_array_face_write(to, &face));
-    sti_stage_before_write(stage);
-    for (int64_t w = 0; w < n; w++)
-        for (int64_t k = 0; k < 12; k++) {
-            float x = values[w * 12 + k];
-            sti_face_set(to, face, first + w, (int64_t)prim * 12 + k, isnan(x) ? (double)NAN : (double)x);
-        }
-    sti_array_face_written(to);
-    sti_stage_after_write(stage);
-    sti_stage_due(stage, prim, first, n);
-    return STET_OK;
-}
-
-static stet_result read_prim(stet_array *from, int prim, int64_t first, int64_t n, float *values)
-{
-    void *face;
-    STI_TRY(sti_array_face_read(from, &face));
-    for (int64_t w = 0; w < n; w++)
-        for (int64_t k = 0; k < 12; k++)
-            values[w * 12 + k] = (float)sti_face_get(from, face, first + w, (int64_t)prim * 12 + k);
-    return STET_OK;
-}
-
-stet_result stet_stage_set_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
-{
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_set_local"));
-    if (stage->tree.prim[prim].source == STI_PRIM_TRACK)
-        return sti_error(
-            STET_INVALID_ARGUMENT,
-            "stet_stage_set_local: prim %d ('%.64s') follows a body by its mode; add a prim, or use a fixed one", prim,
-            sti_tree_name(&stage->tree, prim));
-    if (sti_prim_rigid(&stage->tree.prim[prim]))
-        return sti_error(
-            STET_INVALID_ARGUMENT,
-            "stet_stage_set_local: prim %d is rigid, its local transform follows from its world transform; set that",
-            prim);
-    return write_prim(stage, stage->local, prim, first, n, values);
-}
-
-stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
-{
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_set_world"));
-    if (stage->tree.prim[prim].source != STI_PRIM_WRITTEN)
-        return sti_error(
-            STET_INVALID_ARGUMENT,
-            "stet_stage_set_world: prim %d is not an added rigid prim; its world transform follows from others", prim);
-    return write_prim(stage, stage->world, prim, first, n, values);
-}
-
-stet_result stet_stage_get_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
-{
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_get_local"));
-    return read_prim(stage->local, prim, first, n, values);
-}
-
-stet_result stet_stage_get_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
-{
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_get_world"));
-    return read_prim(stage->world, prim, first, n, values);
 }

@@ -8,7 +8,7 @@
 /* Conversions of a tile; "colour" is a native pixel R | G << 8 | B << 16 | A << 24. */
 #define STI_TO_WORDS 0   /* 4 bytes as they are: colours with 4 channels, int, u32 */
 #define STI_TO_REALS 1   /* reals as they are, all channels */
-#define STI_TO_BYTES 2   /* colour → 1 to 3 u8 */
+#define STI_TO_BYTES 2   /* colour → 1 to 3 u8, or 4 where words may not lie */
 #define STI_BYTES_REAL 3 /* colour → real, x / 255 */
 #define STI_BYTES_HALF 4 /* the same, rounded once more to f16 */
 #define STI_PICK_REALS 5 /* reals → their first channels */

@@ -132,6 +132,13 @@ static stet_result upload(stet_array *array, void *shadow, const void *next)
     return STET_OK;
 }
 
+/* Four bytes are a word only where words may lie: a tensor of bytes that was imported may begin anywhere. */
+static int conversion_at(const sti_copy *c)
+{
+    bool odd = (uintptr_t)c->to->data % sizeof(int) != 0;
+    return c->conversion == STI_TO_WORDS && odd ? STI_TO_BYTES : c->conversion;
+}
+
 /* Rows of the tables for the copies; *nblock: blocks in all. */
 static stet_result describe(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
                             int64_t n, int64_t *nblock, int64_t *bytes)
@@ -144,7 +151,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
         int band = sti_device_is_gpu(x->device) ? STI_BAND_GPU : STI_BAND;
         int bands = (c->size.width * c->size.height + band - 1) / band;
         const int row[STI_JOB_COLUMNS] = {(int)*nblock, bands,         (int)c->buffer, source->table->row[c->buffer],
-                                          c->camera,    c->size.width, c->size.height, c->conversion,
+                                          c->camera,    c->size.width, c->size.height, conversion_at(c),
                                           c->channels,  band};
         int64_t pitch = (int64_t)(stet_array_bytes(c->to) / (size_t)x->nworld);
         memcpy(x->job_next + (ptrdiff_t)k * STI_JOB_COLUMNS, row, sizeof row);
@@ -191,7 +198,7 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
                        sti_arg_array(source->table->pitch), sti_arg_array(x->job), sti_arg_array(x->place),
                        sti_arg_array(worlds ? x->list : NULL), sti_arg_int(ncopy), sti_arg_int(source->ncamera),
                        sti_arg_int(source->table->ntile), sti_arg_int(*bytes >= STREAM_BYTES), sti_arg_array(x->base)));
-    for (int k = 0; k < ncopy; ++k) stet_array_mark_written(copies[k].to); /* E1 */
+    for (int k = 0; k < ncopy; ++k) sti_version_bump(&copies[k].to->version); /* E1 */
     return STET_OK;
 }
 

@@ -1,0 +1,127 @@
+/*
+ * Transforms of one prim, read and written by the host. Where it has no access to the device's memory, a few worlds' cross by themselves, and
+ * many with all prims, as one copy.
+ */
+#include "stage/flush.h"
+
+#include "device/face.h"
+
+#include <math.h>
+
+static stet_result check_range(const stet_stage *stage, int prim, int64_t first, int64_t n, const void *values,
+                               const char *call)
+{
+    if (!stage || !values) return sti_error(STET_INVALID_ARGUMENT, "%s: stage or values is NULL; give both", call);
+    STI_TRY(sti_not_listing(stage->device, call));
+    STI_TRY(sti_tree_check(&stage->tree, prim, call));
+    int64_t nworld = stage->worlds->nworld;
+    if (first >= 0 && n >= 0 && n <= nworld && first <= nworld - n) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT, "%s: %lld worlds from world %lld on; there are %lld, from 0", call,
+                     (long long)n, (long long)first, (long long)nworld);
+}
+
+/* A row of a prim: twelve numbers of a world. */
+enum { ROW = 12 };
+
+static size_t row_place(const stet_array *a, int prim, int64_t world)
+{
+    return (size_t)(sti_array_index(a, world, (int64_t)prim * ROW)) * a->device->real_size;
+}
+
+/* NaN has one pattern in memory, G1. */
+static double canonical(float x) { return isnan(x) ? (double)NAN : (double)x; }
+
+/* Row by row to the device, past the host's side of all prims. Where a row fails, those before it have moved all the same: *moved. */
+static stet_result write_rows(stet_array *to, int prim, int64_t first, int64_t n, const float *values, bool *moved)
+{
+    stet_result result = sti_before(to->device, STI_ACT_WRITE, to, to->name);
+    for (int64_t w = 0; w < n && result == STET_OK; w++) {
+        float row[ROW];
+        for (int k = 0; k < ROW; k++) row[k] = (float)canonical(values[w * ROW + k]);
+        result = sti_face_put_part(to, row_place(to, prim, first + w), row, sizeof row);
+        *moved = *moved || result == STET_OK;
+    }
+    if (*moved) sti_version_bump(&to->version);
+    return result;
+}
+
+static stet_result write_face(stet_array *to, int prim, int64_t first, int64_t n, const float *values, bool *moved)
+{
+    void *face;
+    STI_TRY(sti_array_face_write(to, &face));
+    for (int64_t w = 0; w < n; w++)
+        for (int64_t k = 0; k < ROW; k++)
+            sti_face_set(to, face, first + w, (int64_t)prim * ROW + k, canonical(values[w * ROW + k]));
+    sti_array_face_written(to);
+    *moved = true;
+    return STET_OK;
+}
+
+static stet_result write_prim(stet_stage *stage, stet_array *to, int prim, int64_t first, int64_t n,
+                              const float *values)
+{
+    if (n == 0) return STET_OK;
+    sti_stage_before_write(stage);
+    bool moved = false;
+    stet_result result = (sti_face_in_parts(to, n) ? write_rows : write_face)(to, prim, first, n, values, &moved);
+    sti_stage_after_write(stage);
+    if (moved) sti_stage_due(stage, prim, first, n);
+    return result;
+}
+
+static stet_result read_rows(stet_array *from, int prim, int64_t first, int64_t n, float *values)
+{
+    for (int64_t w = 0; w < n; w++)
+        STI_TRY(sti_face_get_part(from, row_place(from, prim, first + w), values + w * ROW, ROW * sizeof *values));
+    return STET_OK;
+}
+
+static stet_result read_prim(stet_array *from, int prim, int64_t first, int64_t n, float *values)
+{
+    void *face;
+    STI_TRY(sti_array_ensure(from));
+    if (sti_face_in_parts(from, n)) return read_rows(from, prim, first, n, values);
+    STI_TRY(sti_array_face(from, &face));
+    for (int64_t w = 0; w < n; w++)
+        for (int64_t k = 0; k < ROW; k++)
+            values[w * ROW + k] = (float)sti_face_get(from, face, first + w, (int64_t)prim * ROW + k);
+    return STET_OK;
+}
+
+stet_result stet_stage_set_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
+{
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_set_local"));
+    if (stage->tree.prim[prim].source == STI_PRIM_TRACK)
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "stet_stage_set_local: prim %d ('%.64s') follows a body by its mode; add a prim, or use a fixed one", prim,
+            sti_tree_name(&stage->tree, prim));
+    if (sti_prim_rigid(&stage->tree.prim[prim]))
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "stet_stage_set_local: prim %d is rigid, its local transform follows from its world transform; set that",
+            prim);
+    return write_prim(stage, stage->local, prim, first, n, values);
+}
+
+stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
+{
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_set_world"));
+    if (stage->tree.prim[prim].source != STI_PRIM_WRITTEN)
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "stet_stage_set_world: prim %d is not an added rigid prim; its world transform follows from others", prim);
+    return write_prim(stage, stage->world, prim, first, n, values);
+}
+
+stet_result stet_stage_get_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
+{
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_get_local"));
+    return read_prim(stage->local, prim, first, n, values);
+}
+
+stet_result stet_stage_get_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
+{
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_get_world"));
+    return read_prim(stage->world, prim, first, n, values);
+}
