@@ -21,6 +21,8 @@ static const benchmark table[] = {
     {"mechanisms", "what asking costs where everything stands, and what each mechanism is worth", bench_mechanisms},
     {"device", "a GPU: extraction and the hierarchy against plain copies, the Newton pilot", bench_device},
     {"teams", "a GPU: kernels with teams of several sizes", bench_teams},
+    {"launches", "a GPU: launches, replays and a step of 20 launches, beside plain driver calls", bench_calls},
+    {"rounds", "rounds of one sim: setting up the first and later ones, against a sim made for each", bench_rounds},
     {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start},
 };
 enum { NBENCH = sizeof table / sizeof *table };
@@ -34,10 +36,10 @@ static const char usage[] =
     "  --json            one JSON object instead of the table\n"
     "  --out FILE        writes the JSON object to FILE, too\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
-    "  --device D        of `device` and `start`: " DEVICE_NAMES "\n"
+    "  --device D        of `device`, `teams`, `launches`, `start`: " DEVICE_NAMES "\n"
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
-    "  --quick           of `mechanisms`: few worlds and samples as short as can be, to see that it runs\n"
+    "  --quick           of `mechanisms`, `launches`: few worlds and samples as short as can be, to see that it runs\n"
     "  --help            this text\n";
 
 typedef struct bench_options {

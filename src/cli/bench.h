@@ -52,8 +52,15 @@ stet_result bench_idle(bench *b);     /* a render where nothing moved, */
 stet_result bench_ablation(bench *b); /* what each of them is worth */
 stet_result bench_device(bench *b);   /* of a GPU; without one it adds nothing and says so */
 stet_result bench_teams(bench *b);    /* likewise */
+stet_result bench_calls(bench *b);    /* likewise: launches and replays beside plain driver calls; two parts: */
+stet_result bench_replays(bench *b, stet_device *device);
+stet_result bench_springs(bench *b, stet_device *device);
 stet_result bench_start(bench *b);
+stet_result bench_rounds(bench *b);
 stet_result bench_direct(bench *b); /* a part of tiles: what the direct path copies */
+
+/* The GPU that was asked for, or NULL where there is none, which is said. `what`: the benchmark. */
+stet_result bench_open_gpu(bench *b, const char *what, stet_device **out);
 
 /* ---- measuring (bench_measure.c) ---- */
 
@@ -75,6 +82,12 @@ double bench_now(void); /* seconds, monotonic */
  * `least` seconds. seconds [nwork]: a row of samples for each, of one run. They run once before, unmeasured.
  */
 stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
+/*
+ * The host's time of a call alone: `calls` calls are timed as one, which should not be more than a device's queue takes; then finish is
+ * called, untimed, as it is before them. In turns, BENCH_SAMPLES rounds of `times` such.
+ */
+stet_result bench_host_in_turns(const bench_work *work, int nwork, int calls, int times,
+                                double seconds[][BENCH_SAMPLES]);
 /* Seconds that a sample takes at least: none where it is only to be seen that all runs. */
 static inline double bench_least(const bench *b, double seconds) { return b->quick ? 0 : seconds; }
 double bench_median(const double *sample, int n);

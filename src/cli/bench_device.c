@@ -294,8 +294,7 @@ static stet_result teams_of_newton(bench *b, stet_device *device)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* The GPU that was asked for, or NULL where there is none, which is said. */
-static stet_result open_gpu(bench *b, const char *what, stet_device **out)
+stet_result bench_open_gpu(bench *b, const char *what, stet_device **out)
 {
     STI_TRY(stet_device_create(&b->device, out));
     if (sti_device_is_gpu(*out)) {
@@ -312,7 +311,7 @@ static stet_result open_gpu(bench *b, const char *what, stet_device **out)
 stet_result bench_device(bench *b)
 {
     stet_device *device;
-    STI_TRY(open_gpu(b, "device", &device));
+    STI_TRY(bench_open_gpu(b, "device", &device));
     if (!device) return STET_OK;
     stet_result result = measure_all_tiles(b, device);
     if (result == STET_OK) result = measure_hierarchy(b, device);
@@ -324,7 +323,7 @@ stet_result bench_device(bench *b)
 stet_result bench_teams(bench *b)
 {
     stet_device *device;
-    STI_TRY(open_gpu(b, "teams", &device));
+    STI_TRY(bench_open_gpu(b, "teams", &device));
     if (!device) return STET_OK;
     stet_result result = teams_of_extraction(b, device);
     if (result == STET_OK) result = teams_of_hierarchy(b, device);

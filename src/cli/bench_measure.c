@@ -4,6 +4,7 @@
 #endif
 #include "cli/bench.h"
 
+#include "base/error.h"
 #include "device/isa.h"
 #include "kernel/cache.h"
 
@@ -96,6 +97,27 @@ stet_result bench_in_turns(const bench_work *work, int nwork, double least, doub
             seconds[i][s] /= (double)times[i];
         }
     return result;
+}
+
+static stet_result time_calls(const bench_work *work, int calls, double *seconds)
+{
+    STI_TRY(work->finish(work->context));
+    double start = bench_now();
+    for (int k = 0; k < calls; ++k) STI_TRY(work->run(work->context));
+    *seconds += bench_now() - start;
+    return work->finish(work->context);
+}
+
+stet_result bench_host_in_turns(const bench_work *work, int nwork, int calls, int times,
+                                double seconds[][BENCH_SAMPLES])
+{
+    for (int s = -1; s < BENCH_SAMPLES; ++s) /* the first round is not kept */
+        for (int i = 0; i < nwork; ++i) {
+            double total = 0;
+            for (int t = 0; t < times; ++t) STI_TRY(time_calls(&work[i], calls, &total));
+            if (s >= 0) seconds[i][s] = total / ((double)calls * times);
+        }
+    return STET_OK;
 }
 
 /* ---- the machine ---------------------------------------------------------------------------------------------- */

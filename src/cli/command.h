@@ -5,5 +5,7 @@
 int run_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int cache_main(int argc, char **argv);
+int adjoint_main(int argc, char **argv);
+int gradcheck_main(int argc, char **argv);
 
 #endif

@@ -80,6 +80,25 @@ static json_t *mechanisms_json(const stet_mechanism_options *options)
     return o;
 }
 
+/* Where profilers' ranges go, or why they cannot. */
+static json_t *ranges_json(void)
+{
+    json_t *o = json_object();
+    stet_device *device = NULL;
+    stet_device_def def = stet_default_device_def();
+    stet_ranges_def ranges = stet_default_ranges_def();
+    def.type = STET_DEVICE_CPU;
+    bool good = stet_device_create(&def, &device) == STET_OK;
+    good = good && (stet_ranges_library(device) || stet_ranges_begin(device, &ranges) == STET_OK);
+    set(o, "available", json_boolean(good));
+    if (good)
+        set(o, "library", json_string(stet_ranges_library(device)));
+    else
+        set(o, "why", json_string(stet_last_error()));
+    stet_device_destroy(device);
+    return o;
+}
+
 static json_t *missing_json(void)
 {
     json_t *o = json_object();
@@ -93,6 +112,7 @@ static json_t *machine_json(const stet_mechanism_options *options)
     set(o, "versions", versions_json());
     set(o, "devices", devices_json());
     set(o, "mechanisms", mechanisms_json(options));
+    set(o, "ranges", ranges_json());
     set(o, "missing", missing_json());
     return o;
 }
@@ -130,6 +150,10 @@ static void print_machine(const json_t *machine)
     printf("\nmechanisms (--disable, or the environment's STET_DISABLE, switches them off)\n");
     json_object_foreach(json_object_get(machine, "mechanisms"), key, value) printf(
         "  %-15s %-4s %s\n", key, json_is_true(json_object_get(value, "on")) ? "on" : "off", text_of(value, "doc"));
+    const json_t *ranges = json_object_get(machine, "ranges");
+    bool good = json_is_true(json_object_get(ranges, "available"));
+    printf("\nprofilers (--ranges, or the environment's STET_RANGES=1, names to them what runs)\n  %s\n",
+           good ? text_of(ranges, "library") : text_of(ranges, "why"));
     printf("\nmissing\n");
     json_object_foreach(json_object_get(machine, "missing"), key, value)
         printf("  %-15s %s\n", key, json_string_value(value));

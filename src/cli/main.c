@@ -14,6 +14,8 @@ static const struct command {
     {"run", "SCENE [options]", "step copies of a scene and render them", run_main},
     {"info", "[SCENE] [--json]", "what this machine and this build have; what a scene holds", info_main},
     {"cache", "list|clear|verify", "the compiled kernels that are kept on disk", cache_main},
+    {"adjoint", "FILE.k.h", "a kernel source with the adjoints of its kernels", adjoint_main},
+    {"gradcheck", "FILE.k.h", "gradients of kernels against differences", gradcheck_main},
     {"bench", "[NAME...]", "measure how fast it is, and compare", sti_bench_main},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -22,7 +24,7 @@ static int print_help(void)
 {
     printf("stet simulates many copies of a robot scene at once and looks at them through cameras.\n\n");
     for (int i = 0; i < COMMANDS; ++i)
-        printf("  stet %-6s %-18s %s\n", commands[i].name, commands[i].words, commands[i].help);
+        printf("  stet %-9s %-18s %s\n", commands[i].name, commands[i].words, commands[i].help);
     printf("\n`stet run --help` lists its options; `stet --version` prints the versions.\n");
     return 0;
 }

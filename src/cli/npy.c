@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 128 }; /* whole header, a multiple of 64 as the format wants; room for the dictionary of 8 dimensions */
-
 static _Thread_local char message[5000];
 
 static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -20,19 +18,19 @@ static const char *complain(const char *format, ...)
     return message;
 }
 
-static void make_header(const npy_writer *w, char header[HEADER])
+void npy_header(char header[NPY_HEADER], const char *descr, int ndim, const int64_t *shape)
 {
-    memset(header, ' ', HEADER);
+    memset(header, ' ', NPY_HEADER);
     memcpy(header, "\x93NUMPY\x01\x00", 8);
-    header[8] = (char)(HEADER - 10);
+    header[8] = (char)(NPY_HEADER - 10);
     header[9] = 0;
-    char text[HEADER];
-    int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (", w->descr);
-    for (int k = 0; k < w->ndim; ++k)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%lld,%s", (long long)w->shape[k], k + 1 < w->ndim ? " " : "");
+    char text[NPY_HEADER];
+    int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int k = 0; k < ndim; ++k)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%lld,%s", (long long)shape[k], k + 1 < ndim ? " " : "");
     n += snprintf(text + n, sizeof text - (size_t)n, "), }");
     memcpy(header + 10, text, (size_t)n);
-    header[HEADER - 1] = '\n';
+    header[NPY_HEADER - 1] = '\n';
 }
 
 const char *npy_open(npy_writer *w, const char *path, const char *descr, int ndim, const int64_t *shape)
@@ -44,9 +42,9 @@ const char *npy_open(npy_writer *w, const char *path, const char *descr, int ndi
     snprintf(w->path, sizeof w->path, "%s", path);
     w->file = fopen(path, "wb");
     if (!w->file) return complain("%s: cannot be written: %s", path, strerror(errno));
-    char header[HEADER];
-    make_header(w, header);
-    return npy_append(w, header, HEADER);
+    char header[NPY_HEADER];
+    npy_header(header, w->descr, w->ndim, w->shape);
+    return npy_append(w, header, NPY_HEADER);
 }
 
 const char *npy_append(npy_writer *w, const void *data, size_t size)
@@ -57,10 +55,10 @@ const char *npy_append(npy_writer *w, const void *data, size_t size)
 
 const char *npy_close(npy_writer *w, int64_t rows)
 {
-    char header[HEADER];
+    char header[NPY_HEADER];
     w->shape[0] = rows;
-    make_header(w, header);
-    bool good = fseek(w->file, 0, SEEK_SET) == 0 && fwrite(header, 1, HEADER, w->file) == HEADER;
+    npy_header(header, w->descr, w->ndim, w->shape);
+    bool good = fseek(w->file, 0, SEEK_SET) == 0 && fwrite(header, 1, NPY_HEADER, w->file) == NPY_HEADER;
     good = fclose(w->file) == 0 && good;
     w->file = NULL;
     return good ? NULL : complain("%s: writing stopped: %s", w->path, strerror(errno));
@@ -177,15 +175,22 @@ static const char *read_file(FILE *f, npy_array *out)
     return wrong ? wrong : read_values(f, descr + 1, out);
 }
 
+const char *npy_read_stream(FILE *f, npy_array *out)
+{
+    memset(out, 0, sizeof *out);
+    const char *wrong = read_file(f, out);
+    if (!wrong) return NULL;
+    free(out->data);
+    memset(out, 0, sizeof *out);
+    return wrong;
+}
+
 const char *npy_read(const char *path, npy_array *out)
 {
     memset(out, 0, sizeof *out);
     FILE *f = fopen(path, "rb");
     if (!f) return complain("%s: cannot be read: %s", path, strerror(errno));
-    const char *wrong = read_file(f, out);
+    const char *wrong = npy_read_stream(f, out);
     fclose(f);
-    if (!wrong) return NULL;
-    free(out->data);
-    memset(out, 0, sizeof *out);
-    return complain("%s %s", path, wrong);
+    return wrong ? complain("%s %s", path, wrong) : NULL;
 }

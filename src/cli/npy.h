@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 enum { NPY_MAX_DIMS = 8 };
+/* Bytes of a whole header, a multiple of 64 as the format wants; room for the dictionary of 8 dimensions. */
+enum { NPY_HEADER = 128 };
 
 /* An array as read, converted to double. The caller frees `data` with free(). */
 typedef struct npy_array {
@@ -38,5 +40,9 @@ const char *npy_write(const char *path, const char *descr, int ndim, const int64
                       size_t size);
 /* Reads float32, float64, int32, int64, uint8; other types, Fortran order and big endian are refused. */
 const char *npy_read(const char *path, npy_array *out);
+/* The same from a stream whose name is the caller's to say. */
+const char *npy_read_stream(FILE *f, npy_array *out);
+/* The header of a file that holds such an array. */
+void npy_header(char header[NPY_HEADER], const char *descr, int ndim, const int64_t *shape);
 
 #endif

@@ -200,6 +200,56 @@ static bool read_resume(run_options *o, const char *text) { return read_path("re
 static bool read_out(run_options *o, const char *text) { return read_path("out", text, &o->out); }
 static bool read_trace(run_options *o, const char *text) { return read_path("trace", text, &o->trace); }
 
+static bool read_rounds(run_options *o, const char *text)
+{
+    return read_whole("rounds", text, 1, INT32_MAX, &o->rounds);
+}
+
+static bool read_inputs(run_options *o, const char *text) { return read_names("inputs", text, &o->inputs); }
+
+/* The numbers of NAME=A,B,…; the name is cut off the first. */
+static bool read_sweep_values(sweep_option *s, const char *text)
+{
+    char *equals = strchr(s->text.text, '=');
+    const char *first = s->text.name[0];
+    s->value = malloc(OPTIONS_MAX_NAMES * sizeof *s->value);
+    if (!s->value) return trouble(EXIT_INPUT, "--sweep: out of memory; close other programs"), false;
+    if (!equals || equals < first || !equals[1] || equals > first + strlen(first))
+        return trouble(EXIT_INPUT, "--sweep %s: give a parameter and its values, such as gravity=-9.81,-5", text),
+               false;
+    *equals = 0;
+    s->name = first;
+    s->text.name[0] = equals + 1;
+    for (int i = 0; i < s->text.count; ++i)
+        if (!parse_number(s->text.name[i], &s->value[i]))
+            return trouble(EXIT_INPUT, "--sweep %s: '%s' is not a number; give such as gravity=-9.81,-5", text,
+                           s->text.name[i]),
+                   false;
+    return true;
+}
+
+static bool read_sweep(run_options *o, const char *text)
+{
+    char known[200] = "";
+    bool found = false;
+    if (o->nsweep == OPTIONS_SWEEPS)
+        return trouble(EXIT_INPUT, "--sweep %s: there are %d sweeps already; that is all there can be", text,
+                       OPTIONS_SWEEPS),
+               false;
+    sweep_option *s = &o->sweep[o->nsweep++];
+    if (!read_names("sweep", text, &s->text) || !read_sweep_values(s, text)) return false;
+    for (int i = 0; i + 1 < o->nsweep; ++i)
+        if (strcmp(o->sweep[i].name, s->name) == 0)
+            return trouble(EXIT_INPUT, "--sweep %s: %s is swept already; name each once", text, s->name), false;
+    for (const char *const *name = stet_worlds_parameters(); *name; ++name) {
+        size_t used = strlen(known);
+        found = found || strcmp(*name, s->name) == 0;
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", *name);
+    }
+    if (found) return true;
+    return trouble(EXIT_INPUT, "--sweep %s: there is no parameter '%s'; there are: %s", text, s->name, known), false;
+}
+
 static bool read_save_every(run_options *o, const char *text)
 {
     return read_whole("save-every", text, 1, INT32_MAX, &o->save_every);
@@ -243,6 +293,7 @@ static bool read_disable(run_options *o, const char *text)
 static bool read_strict(run_options *o, const char *text) { return (void)text, o->mechanisms.strict = true; }
 static bool read_audit(run_options *o, const char *text) { return (void)text, o->mechanisms.audit = true; }
 static bool read_profile(run_options *o, const char *text) { return (void)text, o->profile = true; }
+static bool read_ranges(run_options *o, const char *text) { return (void)text, o->ranges = true; }
 static bool read_json(run_options *o, const char *text) { return (void)text, o->json = true; }
 
 static bool read_scene(run_options *o, const char *text)
@@ -273,6 +324,15 @@ static const struct row {
      "or numbers [frames][nu] or [frames][worlds][nu] from a file (zero)"},
     {"record", "FIELD,...", read_record,
      "fields of the state to write after each frame, as FIELD.npy [frames][worlds][n]"},
+    {"rounds", "R", read_rounds,
+     "run all frames R times over in the same worlds, each time from the beginning; with --out,\n"
+     "rounds.npz has what came of each, and what is recorded has a round axis first"},
+    {"inputs", "FILE.npz,...", read_inputs,
+     "values of each round: fields, parameters, controls [frames], each with a round axis first\n"
+     "(of length R, or 1: the same in all)"},
+    {"sweep", "NAME=A,B,...", read_sweep,
+     "rounds with each value of a parameter (gravity along z; factors of friction, damping, stiffness);\n"
+     "given several times, with each combination"},
     {"save", "FILE", read_save, "write the state after the last frame"},
     {"resume", "FILE", read_resume, "begin with a state that was saved"},
     {"out", "DIR", read_out, "folder for pictures, tensors, recordings and summary.json (nothing is written)"},
@@ -284,7 +344,8 @@ static const struct row {
     {"audit", NULL, read_audit, "do all work anyway and compare it with what mechanisms let stand"},
     {"trace", "FILE", read_trace,
      "write a timeline of phases, launches, copies and replays, for chrome://tracing and Perfetto"},
-    {"profile", NULL, read_profile, "say how long each kernel took, and copies"},
+    {"profile", NULL, read_profile, "say how long each kernel took, each recording, and copies"},
+    {"ranges", NULL, read_ranges, "name phases, replays and launches to NVIDIA's and AMD's profilers (NVTX, ROCTX)"},
     {"json", NULL, read_json, "print the summary as one JSON object, and nothing else"},
 };
 enum { ROWS = sizeof rows / sizeof *rows, HELP = 1000 };
@@ -330,6 +391,13 @@ static int check_together(const run_options *o)
         return trouble(EXIT_INPUT, "--record: there is no folder to write to; add --out DIR");
     if (o->save_every && !o->out)
         return trouble(EXIT_INPUT, "--save-every: there is no folder to write to; add --out DIR");
+    if (options_rounds(o) && o->resume)
+        return trouble(EXIT_INPUT, "--resume: a round begins where the scene begins, not with a state that was saved; "
+                                   "give it as --inputs, or leave the rounds out");
+    if (options_rounds(o) && o->save_every)
+        return trouble(EXIT_INPUT, "--save-every: with rounds there is no such thing as the K-th frame; leave it out");
+    if (o->nsweep && o->rounds)
+        return trouble(EXIT_INPUT, "--rounds: the sweep says how many rounds there are; leave one of the two out");
     if (o->trace && o->save && strcmp(o->trace, o->save) == 0)
         return trouble(EXIT_INPUT, "--trace %s: --save writes this file too; choose another name", o->trace);
     if (o->save_every && !o->outputs)
@@ -372,5 +440,11 @@ void options_free(run_options *o)
 {
     free(o->camera.text);
     free(o->record.text);
-    o->camera.text = o->record.text = NULL;
+    free(o->inputs.text);
+    for (int i = 0; i < o->nsweep; ++i) {
+        free(o->sweep[i].text.text);
+        free(o->sweep[i].value);
+    }
+    o->nsweep = 0;
+    o->camera.text = o->record.text = o->inputs.text = NULL;
 }

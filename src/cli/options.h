@@ -15,9 +15,21 @@ typedef struct name_list {
     int count;
 } name_list;
 
+/* Values of one parameter that rounds are made of. */
+enum { OPTIONS_SWEEPS = 8 };
+typedef struct sweep_option {
+    name_list text; /* "gravity=-9.81", "-5", … as given */
+    const char *name;
+    double *value; /* [text.count] */
+} sweep_option;
+
 typedef struct run_options {
     const char *scene;
     int64_t worlds, frames, save_every;
+    int64_t rounds;                     /* 0: as many as inputs and sweeps say, or it is no run of rounds */
+    name_list inputs;                   /* .npz files with values of rounds */
+    sweep_option sweep[OPTIONS_SWEEPS]; /* their grid, the last one fastest */
+    int nsweep;
     int substeps;           /* 0: as many as come nearest to 1/50 s a frame */
     stet_device_def device; /* its type and gpu.index alone */
     stet_physics physics;
@@ -31,7 +43,7 @@ typedef struct run_options {
     uint64_t seed;
     int threads; /* 0: one a processor */
     stet_mechanism_options mechanisms;
-    bool profile, json;
+    bool profile, ranges, json;
 } run_options;
 
 /*
@@ -40,6 +52,8 @@ typedef struct run_options {
  */
 int options_read(int argc, char **argv, run_options *out);
 void options_free(run_options *options);
+/* Does it run in rounds? */
+static inline bool options_rounds(const run_options *o) { return o->rounds || o->inputs.count || o->nsweep; }
 
 /* A whole number that is all of the text and lies in [lo, hi]; false otherwise. */
 bool parse_whole(const char *text, int64_t lo, int64_t hi, int64_t *out);

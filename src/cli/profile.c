@@ -30,30 +30,38 @@ static void add_to(stet_profile_row *sum, const stet_profile_row *row)
     sum->device_duration += row->device_duration;
 }
 
+static void take_row(profile *p, const stet_profile_row *row)
+{
+    p->device = p->device || row->device_calls;
+    for (int w = 0; w < PROFILE_WAYS; ++w)
+        if (row->kind == ways[w]) add_to(&p->way[w], row);
+    if (row->kind == STET_TRACE_REPLAY) p->recording[p->nrecording++] = *row;
+    if (row->kind != STET_TRACE_LAUNCH) return;
+    p->kernel[p->nkernel++] = *row;
+    p->kernel_time += time_of(row);
+}
+
 bool profile_take(profile *p, const stet_device *device)
 {
     stet_profile_row row;
     *p = (profile){0};
     stet_trace_get_stats(device, &p->stats);
     p->kernel = calloc((size_t)p->stats.rows + 1, sizeof *p->kernel);
-    if (!p->kernel) return false;
+    p->recording = calloc((size_t)p->stats.rows + 1, sizeof *p->recording);
+    if (!p->kernel || !p->recording) return false;
     for (int w = 0; w < PROFILE_WAYS; ++w) p->way[w].kind = ways[w];
-    for (int64_t i = 0; stet_profile_get(device, i, &row); ++i) {
-        for (int w = 0; w < PROFILE_WAYS; ++w)
-            if (row.kind == ways[w]) add_to(&p->way[w], &row);
-        if (row.kind != STET_TRACE_LAUNCH) continue;
-        p->kernel[p->nkernel++] = row;
-        p->kernel_time += time_of(&row);
-    }
+    for (int64_t i = 0; stet_profile_get(device, i, &row); ++i) take_row(p, &row);
     qsort(p->kernel, (size_t)p->nkernel, sizeof *p->kernel, longest_first);
+    qsort(p->recording, (size_t)p->nrecording, sizeof *p->recording, longest_first);
     return true;
 }
 
 void profile_free(profile *p)
 {
     free(p->kernel);
-    p->kernel = NULL;
-    p->nkernel = 0;
+    free(p->recording);
+    p->kernel = p->recording = NULL;
+    p->nkernel = p->nrecording = 0;
 }
 
 static double share(const profile *p, const stet_profile_row *row)
@@ -77,6 +85,8 @@ static json_t *calls_json(const stet_profile_row *row)
     json_object_set_new(o, "failed", json_integer(row->failed));
     json_object_set_new(o, "seconds", json_real((double)time_of(row) / 1e9));
     json_object_set_new(o, "host_seconds", json_real((double)row->duration / 1e9));
+    json_object_set_new(o, "device_seconds",
+                        row->device_calls ? json_real((double)row->device_duration / 1e9) : json_null());
     return o;
 }
 
@@ -92,6 +102,14 @@ static json_t *kernel_json(const profile *p, const stet_profile_row *row)
     return o;
 }
 
+static json_t *recording_json(const stet_profile_row *row)
+{
+    json_t *o = calls_json(row);
+    json_object_set_new(o, "name", json_string(row->name));
+    json_object_set_new(o, "launches", json_integer(row->amount));
+    return o;
+}
+
 static json_t *way_json(const stet_profile_row *row)
 {
     json_t *o = calls_json(row);
@@ -102,13 +120,15 @@ static json_t *way_json(const stet_profile_row *row)
 
 json_t *profile_json(const profile *p)
 {
-    json_t *o = json_object(), *kernels = json_array(), *copies = json_object();
+    json_t *o = json_object(), *kernels = json_array(), *recordings = json_array(), *copies = json_object();
     for (int i = 0; i < p->nkernel; ++i) json_array_append_new(kernels, kernel_json(p, &p->kernel[i]));
+    for (int i = 0; i < p->nrecording; ++i) json_array_append_new(recordings, recording_json(&p->recording[i]));
     for (int w = 0; w < PROFILE_WAYS; ++w)
         json_object_set_new(copies, stet_trace_kind_name(ways[w]), way_json(&p->way[w]));
     json_object_set_new(o, "seconds", json_real((double)p->stats.duration / 1e9));
     json_object_set_new(o, "unnamed", json_integer(p->stats.unnamed));
     json_object_set_new(o, "kernels", kernels);
+    json_object_set_new(o, "recordings", recordings);
     json_object_set_new(o, "copies", copies);
     return o;
 }
@@ -123,31 +143,53 @@ static double mean_micro(const stet_profile_row *row)
     return calls ? (double)time_of(row) / (double)calls / 1e3 : 0;
 }
 
+static void print_head(const profile *p, const char *title, const char *part, const char *amount)
+{
+    printf("\n%-28s %10s %12s%s %12s %8s %14s\n", title, "calls", p->device ? "host ms" : "total ms",
+           p->device ? "    device ms" : "", "mean us", part, amount);
+}
+
+static void print_row(const profile *p, const stet_profile_row *row, const char *name, const char *part)
+{
+    char device[32] = "";
+    if (p->device) (void)snprintf(device, sizeof device, " %12s", "-");
+    if (row->device_calls) (void)snprintf(device, sizeof device, " %12.3f", milli(row->device_duration));
+    printf("%-28s %10" PRId64 " %12.3f%s %12.3f %8s %14" PRId64 "\n", name, row->calls, milli(row->duration), device,
+           mean_micro(row), part, row->amount);
+}
+
 static void print_kernels(const profile *p)
 {
-    printf("\n%-28s %10s %12s %12s %8s %14s\n", "kernel", "calls", "total ms", "mean us", "share", "blocks");
+    print_head(p, "kernel", "share", "blocks");
     for (int i = 0; i < p->nkernel; ++i) {
-        const stet_profile_row *row = &p->kernel[i];
-        printf("%-28s %10" PRId64 " %12.3f %12.3f %6.1f %% %14" PRId64 "\n", row->name, row->calls, milli(time_of(row)),
-               mean_micro(row), 100 * share(p, row), row->amount);
+        char part[32];
+        (void)snprintf(part, sizeof part, "%.1f %%", 100 * share(p, &p->kernel[i]));
+        print_row(p, &p->kernel[i], p->kernel[i].name, part);
     }
     printf("%-28s %10s %12.3f   of %.3f ms that were profiled\n", "all kernels", "", milli(p->kernel_time),
            milli(p->stats.duration));
 }
 
+static void print_recordings(const profile *p)
+{
+    if (p->nrecording) print_head(p, "recordings", "", "launches");
+    for (int i = 0; i < p->nrecording; ++i) print_row(p, &p->recording[i], p->recording[i].name, "");
+}
+
 static void print_copies(const profile *p)
 {
-    printf("\n%-28s %10s %12s %12s %8s %14s\n", "copies", "calls", "total ms", "mean us", "GB/s", "bytes");
+    print_head(p, "copies", "GB/s", "bytes");
     for (int w = 0; w < PROFILE_WAYS; ++w) {
-        const stet_profile_row *row = &p->way[w];
-        printf("%-28s %10" PRId64 " %12.3f %12.3f %8.2f %14" PRId64 "\n", stet_trace_kind_name(ways[w]), row->calls,
-               milli(time_of(row)), mean_micro(row), rate(row), row->amount);
+        char part[32];
+        (void)snprintf(part, sizeof part, "%.2f", rate(&p->way[w]));
+        print_row(p, &p->way[w], stet_trace_kind_name(ways[w]), part);
     }
 }
 
 void profile_print(const profile *p)
 {
     print_kernels(p);
+    print_recordings(p);
     print_copies(p);
     if (p->stats.unnamed)
         printf("%" PRId64 " calls are counted as \"(others)\": there was no memory for more names\n", p->stats.unnamed);

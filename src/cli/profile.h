@@ -1,4 +1,7 @@
-/* Where the time went: kernel by kernel, and copies by their direction. */
+/*
+ * Where the time went: kernel by kernel, recording by recording, and copies by their direction. Where a device has times of its own they are
+ * what is ranked and summed, and the host's stand beside them. Launches inside a device's graph have none: their recording has.
+ */
 #ifndef STI_CLI_PROFILE_H
 #define STI_CLI_PROFILE_H
 
@@ -9,8 +12,10 @@
 enum { PROFILE_WAYS = 3 };
 
 typedef struct profile {
-    stet_profile_row *kernel; /* [nkernel], the longest total first; texts are borrowed from the device */
-    int nkernel;
+    stet_profile_row *kernel;    /* [nkernel], the longest total first; texts are borrowed from the device */
+    stet_profile_row *recording; /* [nrecording], likewise */
+    int nkernel, nrecording;
+    bool device;                        /* it has times of its own */
     stet_profile_row way[PROFILE_WAYS]; /* uploads, downloads, copies on the device: all arrays together */
     int64_t kernel_time;                /* nanoseconds in all kernels */
     stet_trace_stats stats;

@@ -4,28 +4,29 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static const char *open_one(recorder *r, const char *folder, const char *name, int64_t frames, stet_sim *sim,
-                            file_list *files)
+static const char *open_one(recorder *r, const run_options *o, const char *name, stet_sim *sim, file_list *files)
 {
     char path[PATH_MAX];
     int k = r->count;
     if (stet_worlds_array(stet_sim_worlds(sim), name, &r->field[k]) != STET_OK) return stet_last_error();
     const int64_t *shape = stet_array_shape(r->field[k]);
-    if (snprintf(path, sizeof path, "%s/%s.npy", folder, name) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s.npy", o->out, name) >= (int)sizeof path)
         return "the folder's name is too long; use a shorter one";
     r->file[k] = calloc(1, sizeof *r->file[k]);
     if (!r->file[k]) return "out of memory for a recording; record fewer fields";
     r->count = k + 1;
-    const char *wrong = npy_open(r->file[k], path, "<f4", 3, (int64_t[]){frames, shape[0], shape[1]});
-    if (wrong) return wrong;
+    int64_t whole[] = {0, o->frames, shape[0], shape[1]};
+    bool rounds = options_rounds(o);
+    const char *wrong = npy_open(r->file[k], path, "<f4", rounds ? 4 : 3, rounds ? whole : whole + 1);
+    if (wrong || rounds) return wrong;
     return file_list_add(files, path) ? NULL : "out of memory for the names of files";
 }
 
 const char *record_open(recorder *r, const run_options *o, stet_sim *sim, file_list *files)
 {
-    *r = (recorder){0};
+    *r = (recorder){.each = options_rounds(o) ? o->frames : 1};
     for (int i = 0; i < o->record.count; ++i) {
-        const char *wrong = open_one(r, o->out, o->record.name[i], o->frames, sim, files);
+        const char *wrong = open_one(r, o, o->record.name[i], sim, files);
         if (wrong) return wrong;
     }
     return NULL;
@@ -47,7 +48,7 @@ const char *record_close(recorder *r)
 {
     const char *wrong = NULL;
     for (int k = 0; k < r->count; ++k) {
-        const char *here = r->file[k]->file ? npy_close(r->file[k], r->frames) : NULL;
+        const char *here = r->file[k]->file ? npy_close(r->file[k], r->frames / r->each) : NULL;
         if (!wrong) wrong = here;
         free(r->file[k]);
     }

@@ -1,4 +1,7 @@
-/* Recordings: fields of the state after each frame, one .npy file a field, [frames][nworld][n] in float32. */
+/*
+ * Recordings: fields of the state after each frame, one .npy file a field, [frames][nworld][n] in float32; of a run in rounds
+ * [rounds][frames][nworld][n], files that rounds.npz takes up in the end.
+ */
 #ifndef STI_CLI_RECORD_H
 #define STI_CLI_RECORD_H
 
@@ -9,6 +12,7 @@
 typedef struct recorder {
     int count;
     int64_t frames; /* appended by now */
+    int64_t each;   /* frames of a row of the files: 1, or those of a round */
     stet_array *field[OPTIONS_MAX_NAMES];
     npy_writer *file[OPTIONS_MAX_NAMES];
 } recorder;

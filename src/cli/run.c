@@ -11,9 +11,12 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/record.h"
+#include "cli/rounds.h"
 #include "cli/summary.h"
 #include "cli/timeline.h"
 #include "cli/trouble.h"
+
+#include "base/error.h"
 
 #include <limits.h>
 #include <math.h>
@@ -25,6 +28,7 @@ typedef struct run {
     stet_sim *sim;
     control control;
     recorder recorder;
+    rounds rounds;
     summary summary;
     int64_t since; /* frames from the scene's initial state to this run's first */
     int64_t frame; /* number of the latest picture */
@@ -117,6 +121,7 @@ static int prepare(run *r)
     if (code < 0) code = check_places(&r->options);
     if (code < 0) code = make_sim(r);
     if (code < 0) code = resume(r);
+    if (code < 0) code = rounds_open(&r->rounds, &r->options, r->sim);
     if (code < 0) code = open_files(r);
     r->summary.load = progress_now() - begun;
     return code;
@@ -150,7 +155,7 @@ static int record(run *r)
 static int one_frame(run *r, int64_t f)
 {
     const run_options *o = &r->options;
-    if (control_apply(&r->control, r->sim, f, r->since + f) != STET_OK ||
+    if ((!r->rounds.controls && control_apply(&r->control, r->sim, f, r->since + f) != STET_OK) ||
         stet_sim_step(r->sim, r->summary.substeps) != STET_OK ||
         (o->outputs && stet_sim_render(r->sim, &r->frame) != STET_OK))
         return trouble_last(EXIT_WORK);
@@ -181,6 +186,18 @@ static int begin_trace(run *r)
     return stet_trace_begin(stet_sim_device(r->sim), &def) == STET_OK ? -1 : trouble_last(EXIT_WORK);
 }
 
+/* That nobody can be told of ranges is an error in strict mode alone. */
+static int begin_ranges(run *r)
+{
+    stet_device *device = stet_sim_device(r->sim);
+    stet_ranges_def def = stet_default_ranges_def();
+    if (!r->options.ranges || stet_ranges_library(device)) return -1;
+    if (stet_ranges_begin(device, &def) == STET_OK) return -1;
+    if (r->options.mechanisms.strict) return trouble_last(EXIT_WORK);
+    sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    return -1;
+}
+
 static int end_trace(run *r)
 {
     stet_device *device = stet_sim_device(r->sim);
@@ -192,18 +209,29 @@ static int end_trace(run *r)
     return -1;
 }
 
+/* All frames of a run, or of one of its rounds. */
+static int frames_of(run *r, int64_t round, progress *bar)
+{
+    const run_options *o = &r->options;
+    int code = r->rounds.row ? rounds_begin(&r->rounds, round) : -1;
+    for (int64_t f = 0; f < o->frames && code < 0; ++f) {
+        code = one_frame(r, f);
+        if (code < 0) progress_update(bar, round * o->frames + f + 1);
+    }
+    return code < 0 && r->rounds.row ? rounds_end(&r->rounds, r->frame) : code;
+}
+
 static int all_frames(run *r)
 {
     progress bar;
+    int64_t count = r->rounds.row ? r->rounds.count : 1;
     stet_device_clear_counters(stet_sim_device(r->sim));
-    int code = begin_trace(r);
+    int code = begin_ranges(r);
+    if (code < 0) code = begin_trace(r);
     stet_sim_clear_timing(r->sim);
-    progress_begin(&bar, !r->options.json, r->options.frames, "frames");
+    progress_begin(&bar, !r->options.json, count * r->options.frames, "frames");
     double begun = progress_now();
-    for (int64_t f = 0; f < r->options.frames && code < 0; ++f) {
-        code = one_frame(r, f);
-        if (code < 0) progress_update(&bar, f + 1);
-    }
+    for (int64_t k = 0; k < count && code < 0; ++k) code = frames_of(r, k, &bar);
     progress_end(&bar);
     if (code < 0 && finish_frame(r) != STET_OK) code = trouble_last(EXIT_WORK);
     r->summary.seconds = progress_now() - begun - r->summary.write;
@@ -223,6 +251,16 @@ static int take_hashes(run *r)
     return -1;
 }
 
+static const char *write_rounds(run *r)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/rounds.npz", r->options.out) >= (int)sizeof path)
+        return "the folder's name is too long; use a shorter one";
+    const char *wrong = rounds_write(&r->rounds, path);
+    if (wrong) return wrong;
+    return file_list_add(&r->summary.files, path) ? NULL : "out of memory for the names of files";
+}
+
 static const char *write_trace(run *r)
 {
     char title[400];
@@ -237,6 +275,7 @@ static int write_files(run *r)
     const run_options *o = &r->options;
     double begun = progress_now();
     const char *wrong = record_close(&r->recorder);
+    if (!wrong && o->out && r->rounds.row) wrong = write_rounds(r);
     if (!wrong && o->out && o->outputs)
         wrong = output_mosaics(r->sim, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
     if (!wrong && o->out && o->outputs) wrong = output_tensors(r->sim, r->frame, o->out, &r->summary.files);
@@ -269,6 +308,7 @@ static int report(run *r)
 static void clean_up(run *r)
 {
     (void)record_close(&r->recorder);
+    rounds_close(&r->rounds);
     profile_free(&r->summary.profile);
     stet_sim_destroy(r->sim);
     stet_model_destroy(r->model);
@@ -283,6 +323,7 @@ int run_main(int argc, char **argv)
     trouble_begin("stet run");
     int code = options_read(argc, argv, &r.options);
     r.summary.options = &r.options;
+    r.summary.rounds = &r.rounds;
     if (code < 0) code = prepare(&r);
     r.summary.sim = r.sim;
     if (code < 0) code = all_frames(&r);

@@ -10,11 +10,14 @@
 
 /* ---- figures ---- */
 
-static int64_t steps(const summary *s) { return s->options->worlds * s->options->frames * s->substeps; }
+/* Frames of all rounds. */
+static int64_t frames(const summary *s) { return s->options->frames * (s->rounds->row ? s->rounds->done : 1); }
+
+static int64_t steps(const summary *s) { return s->options->worlds * frames(s) * s->substeps; }
 
 static int64_t pictures(const summary *s)
 {
-    return s->options->outputs ? s->options->worlds * s->options->frames * stet_sim_ncamera(s->sim) : 0;
+    return s->options->outputs ? s->options->worlds * frames(s) * stet_sim_ncamera(s->sim) : 0;
 }
 
 static double per_second(int64_t n, double seconds) { return seconds > 0 ? (double)n / seconds : 0; }
@@ -33,7 +36,7 @@ typedef struct phase {
     double seconds;
     const char *what;
 } phase;
-enum { PHASES = 9 };
+enum { PHASES = 10 };
 
 static void list_phases(const summary *s, phase out[PHASES])
 {
@@ -47,6 +50,7 @@ static void list_phases(const summary *s, phase out[PHASES])
         {"extract", t->extract, "tensors out of the tiled frame"},
         {"read", t->read, "copies to the host"},
         {"record", s->record, "recordings"},
+        {"round", t->round, "beginning and ending rounds"},
         {"other", 0, "all else"},
     };
     memcpy(out, rows, sizeof rows);
@@ -131,6 +135,26 @@ static void add_lists(const summary *s, json_t *o)
     json_object_set_new(o, "files", files);
 }
 
+static json_t *rounds_json(const summary *s)
+{
+    json_t *o = json_object(), *states = json_array(), *shots = json_array(), *faulty = json_array();
+    rounds_figures f = rounds_look(s->rounds);
+    for (int64_t k = 0; k < s->rounds->done; ++k) {
+        json_array_append_new(states, hex(s->rounds->row[k].state));
+        if (s->options->outputs) json_array_append_new(shots, hex(s->rounds->row[k].frame));
+        json_array_append_new(faulty, json_integer(s->rounds->row[k].faulty));
+    }
+    json_object_set_new(o, "count", json_integer(s->rounds->done));
+    json_object_set_new(o, "first_setup_seconds", json_real(f.first_setup));
+    json_object_set_new(o, "later_setup_seconds", json_real(f.later_setup));
+    json_object_set_new(o, "first_seconds", json_real(f.first_seconds));
+    json_object_set_new(o, "later_seconds", json_real(f.later_seconds));
+    json_object_set_new(o, "state_hash", states);
+    json_object_set_new(o, "frame_hash", shots);
+    json_object_set_new(o, "faulty", faulty);
+    return o;
+}
+
 static json_t *trace_json(const summary *s)
 {
     json_t *o = json_object();
@@ -162,6 +186,7 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "faults", faults_json(s));
     json_object_set_new(o, "state_hash", hex(s->state_hash));
     json_object_set_new(o, "frame_hash", s->options->outputs ? hex(s->frame_hash) : json_null());
+    if (s->rounds->row) json_object_set_new(o, "rounds", rounds_json(s));
     if (s->options->profile) json_object_set_new(o, "profile", profile_json(&s->profile));
     if (s->options->trace) json_object_set_new(o, "trace", trace_json(s));
     add_lists(s, o);
@@ -238,6 +263,18 @@ static void print_rates(const summary *s)
     if (s->options->outputs)
         printf("%-12s %14s   %s pictures, one a world, camera and frame\n", "frames/s",
                grouped((int64_t)(per_second(pictures(s), s->seconds) + 0.5)), grouped(pictures(s)));
+}
+
+static void print_rounds(const summary *s)
+{
+    rounds_figures f = rounds_look(s->rounds);
+    int64_t bad = 0;
+    for (int64_t k = 0; k < s->rounds->done; ++k) bad += s->rounds->row[k].faulty == s->options->worlds;
+    printf("\nrounds %20s   of %s frames each\n", grouped(s->rounds->done), grouped(s->options->frames));
+    printf("  the first    set up in %.3g ms, %.3g s in all\n", 1e3 * f.first_setup, f.first_seconds);
+    if (s->rounds->done > 1)
+        printf("  later ones   set up in %.3g ms, %.3g s in all (medians)\n", 1e3 * f.later_setup, f.later_seconds);
+    if (bad > 0) printf("  in %s of them the state of all worlds became NaN or huge\n", grouped(bad));
 }
 
 static void print_phases(const summary *s)
@@ -323,6 +360,7 @@ void summary_print(const summary *s)
 {
     print_head(s);
     print_rates(s);
+    if (s->rounds->row) print_rounds(s);
     print_phases(s);
     printf("\nwhat was let stand\n");
     for (int k = 0; k < STET_MECH_COUNT; ++k) print_mechanism(s, (stet_mechanism)k);

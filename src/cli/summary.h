@@ -5,10 +5,12 @@
 #include "cli/folder.h"
 #include "cli/options.h"
 #include "cli/profile.h"
+#include "cli/rounds.h"
 
 typedef struct summary {
     const run_options *options;
-    stet_sim *sim; /* borrowed */
+    stet_sim *sim;        /* borrowed */
+    const rounds *rounds; /* likewise; without rows it is no run of rounds */
     int substeps;
     double frame_time; /* seconds of simulated time a frame */
     double load;       /* seconds: the scene, the worlds, the first state */

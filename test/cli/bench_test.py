@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-from command import folder, scene, stet
+from command import double, folder, scene, stet
 
 KEYS = {"name", "value", "unit", "better", "goal", "samples", "note"}
 
@@ -16,9 +16,9 @@ def refused(*words, mentions, env=None):
     assert mentions in done.stderr, (words, done)
 
 
-def measure(*words):
+def measure(*words, env=None):
     """None in a build with sanitizers, where the command must say that it is one."""
-    done = stet("bench", *words)
+    done = stet("bench", *words, env=env)
     if "instrumented" in done.stderr:
         assert done.returncode == 2 and done.stdout == "", done
         return None
@@ -36,7 +36,7 @@ def test_list_names_what_there_is():
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()]
     assert names[:5] == ["pilots", "tiles", "sim", "depth", "mechanisms"] and len(set(names)) == len(names), names
-    assert {"device", "start"} < set(names), names
+    assert {"device", "launches", "start"} < set(names), names
 
 
 def test_json_is_one_object_with_its_keys():
@@ -77,11 +77,46 @@ def test_every_mechanism_has_its_rows():
     assert rows["idle/launches"]["value"] == 0 and rows["idle/bytes_copied"]["value"] == 0
 
 
+def test_rounds_run():
+    """The command itself fails where a later round copies in what is there."""
+    printed = measure("rounds", "--quick", "--json", "--threads", 1, "--device", "cpu")
+    if printed is not None:
+        rows = {row["name"] for row in json.loads(printed)["results"]}
+        names = ("first_setup_s", "later_setup_us", "later_setup_fraction", "round_s", "ratio_to_recreate")
+        assert rows == {f"rounds/{name}" for name in names}, rows
+
+
 def test_table_has_the_same_rows():
     printed = measure("mechanisms", "--quick", "--threads", 1)
     if printed is not None:
         for name in ("idle/render_us", "args/hit_ns", "ablation/hand/6/without_frame"):
             assert name in printed, printed
+
+
+def test_launches_on_a_gpu():
+    """Over the driver double: that it runs, and what it measures, not what comes out."""
+    with folder() as at:
+        printed = measure("launches", "--quick", "--json", "--device", "cuda", env=double(at))
+    if printed is None:
+        return
+    result = json.loads(printed)
+    assert "Double" in result["machine"], result["machine"]
+    rows = {row["name"]: row for row in result["results"]}
+    ways = ("replayed", "replayed_without_args", "singly", "bare_graph")
+    expected = {f"launch/{way}/ratio_to_bare" for way in ("unchanged", "changed", "no_context", "upload256")}
+    expected |= {f"replay/5/{of}{what}" for of in ("", "bare/") for what in ("us_per_node", "host_us_per_node")}
+    expected |= {f"spring/2/{way}/step_{whose}_us" for way in ways for whose in ("host", "device")}
+    expected |= {"launch/bare/host_ns", "replay/branches/5/ratio_to_chain"}
+    assert expected == set(rows), expected ^ set(rows)
+    assert all(len(row["samples"]) == 15 and min(row["samples"]) > 0 for row in rows.values()), rows
+
+
+def test_launches_need_a_gpu():
+    done = stet("bench", "launches", "--quick", "--json", "--device", "cpu")
+    if "instrumented" in done.stderr:
+        return
+    assert done.returncode == 0 and json.loads(done.stdout)["results"] == [], done
+    assert "no GPU" in done.stderr and done.stderr.count("\n") == 1, done
 
 
 def test_a_recording_that_is_not_there_is_named():

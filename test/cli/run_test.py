@@ -10,7 +10,7 @@ import numpy as np
 from command import COMMAND, files_below, folder, run, scene, stet
 
 SMALL = ["--worlds", 3, "--frames", 4, "--size", "24x16", "--control", "noise"]
-MECHANISMS = ["pose_sync", "hierarchy", "tiles", "deferred_tiles", "frame", "readback", "kernel_cache", "graph_replay", "args"]
+MECHANISMS = ["pose_sync", "hierarchy", "tiles", "deferred_tiles", "frame", "readback", "kernel_cache", "graph_replay", "args", "rounds"]
 
 
 def hashes(*words, **more):
@@ -39,7 +39,7 @@ def test_json():
         assert all(isinstance(n, int) and n > 0 for n in row["reasons"].values()), name
     assert done["mechanisms"]["frame"]["misses"] == 4, "each of the four frames moved"
     phases = done["phases"]
-    assert {"control", "step", "pose", "hierarchy", "render", "extract", "read", "record", "other"} == set(phases)
+    assert {"control", "step", "pose", "hierarchy", "render", "extract", "read", "record", "round", "other"} == set(phases)
     assert phases["step"] > 0 and phases["render"] > 0 and min(phases.values()) >= 0
     assert np.isclose(sum(phases.values()), done["seconds"], rtol=1e-3)
     assert done["faults"] and set(done["faults"].values()) == {0}

@@ -134,6 +134,9 @@ static void devices_have_a_track(void **state)
     sti_trace_mark mark = sti_trace_open(trace, &what);
     sti_trace_close(trace, mark, STET_OK);
     sti_trace_device_time(mark, 2000, 1500);
+    sti_trace_mark replay =
+        sti_trace_open(trace, &(sti_trace_what){.kind = STET_TRACE_REPLAY, .name = "a step", .amount = 20, .id = 7});
+    sti_trace_close(trace, replay, STET_OK);
     OK(stet_trace_end(device));
     json_t *file = written(device, "run"), *host = event(file, 3), *there = event(file, 4);
     assert_string_equal(string_of(event(file, 2), "name"), "thread_name");
@@ -150,7 +153,13 @@ static void devices_have_a_track(void **state)
     json_t *table = profile_json(&p), *row = json_array_get(json_object_get(table, "kernels"), 0);
     assert_true(json_real_value(json_object_get(row, "seconds")) == 1500e-9);
     assert_true(json_real_value(json_object_get(row, "share")) == 1.0);
+    assert_true(json_real_value(json_object_get(row, "device_seconds")) == 1500e-9);
     assert_int_equal(json_integer_value(json_object_get(row, "blocks")), 64);
+    row = json_array_get(json_object_get(table, "recordings"), 0);
+    assert_string_equal(string_of(row, "name"), "a step");
+    assert_int_equal(json_integer_value(json_object_get(row, "launches")), 20);
+    assert_true(json_is_null(json_object_get(row, "device_seconds")));
+    assert_true(p.device);
     json_decref(table);
     profile_free(&p);
     stet_device_destroy(device);

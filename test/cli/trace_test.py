@@ -3,7 +3,7 @@
 import json
 import os
 
-from command import files_below, folder, run, scene, stet
+from command import BUILD, double, files_below, folder, run, scene, stet
 
 SMALL = [scene("hand.xml"), "--worlds", 3, "--frames", 6, "--size", "24x16", "--control", "noise", "--substeps", 2]
 COPIES = {"upload", "download", "copy"}
@@ -113,6 +113,58 @@ def test_a_profile_in_words():
     row = next(line for line in lines if line.startswith("k_render ")).split()
     assert row[1] == "6" and float(row[2]) > 0 and float(row[3]) > 0 and row[5] == "%" and int(row[6]) > 0, row
     assert any(line.startswith("upload ") for line in lines) and any(line.startswith("all kernels ") for line in lines)
+
+
+ON_GPU = [scene("hand.xml"), "--worlds", 2, "--frames", 4, "--size", "4x4", "--device", "cuda", "--substeps", 2]
+
+
+def test_a_gpu_has_times_of_its_own():
+    """Over the driver double, whose clock counts its calls: that every launch, replay and copy has its time, in order."""
+    with folder() as cwd:
+        env = double(cwd)
+        done = run(*ON_GPU, "--trace", "t.json", "--profile", cwd=cwd, env=env)
+        with open(os.path.join(cwd, "t.json"), encoding="utf-8") as f:
+            timeline = json.load(f)
+        plain = run(*ON_GPU, cwd=cwd, env=env)
+    for key in ("state_hash", "frame_hash", "launches", "bytes_copied"):
+        assert done[key] == plain[key], key
+    names = [event["args"]["name"] for event in timeline["traceEvents"] if event["name"] == "thread_name"]
+    assert names == ["host", "device"]
+    host = [event for event in events_of(timeline) if event["tid"] == 1]
+    there = [event for event in events_of(timeline) if event["tid"] == 2]
+    timed = [event for event in host if event["cat"] in COPIES | {"launch", "replay"}]
+    assert [(event["name"], event["args"]) for event in there] == [(event["name"], event["args"]) for event in timed]
+    begins = [event["ts"] for event in there]
+    turns = sum(later < earlier for earlier, later in zip(begins, begins[1:]))
+    assert turns <= timeline["otherData"]["seconds"]  # the clocks are aligned anew once a second
+    rows = done["profile"]["kernels"] + done["profile"]["recordings"]
+    assert rows and all(row["device_seconds"] is not None for row in rows), rows
+    assert all(row["seconds"] == row["device_seconds"] for row in rows), rows
+
+
+def test_a_profile_of_a_gpu_in_words():
+    with folder() as cwd:
+        done = stet("run", *ON_GPU, "--profile", cwd=cwd, env=double(cwd))
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    head = next(line for line in done.stdout.splitlines() if line.startswith("kernel ")).split()
+    assert head == ["kernel", "calls", "host", "ms", "device", "ms", "mean", "us", "share", "blocks"]
+    row = next(line for line in done.stdout.splitlines() if line.startswith("k_render ")).split()
+    assert int(row[1]) == 4 and float(row[2]) > 0 and float(row[3]) > 0, row
+
+
+def test_ranges():
+    """What is pushed and popped, sim/ranges_test.c says."""
+    library = os.path.join(BUILD, "test", "device", "nvtx.so")
+    plain = run(*SMALL)
+    ranged = run(*SMALL, "--ranges", "--strict", env={"STET_RANGES": library})
+    missing = run(*SMALL, "--ranges", env={"STET_RANGES": "/nowhere/nvtx.so"})
+    for key in ("state_hash", "frame_hash", "launches", "bytes_copied"):
+        assert ranged[key] == missing[key] == plain[key], key
+    assert ranged["warnings"] == [] and any("/nowhere/nvtx.so" in warning for warning in missing["warnings"]), missing
+    info = json.loads(stet("info", "--json", env={"STET_RANGES": library}).stdout)["ranges"]
+    assert info == {"available": True, "library": library}, info
+    words = stet("info", env={"STET_RANGES": library}).stdout
+    assert "\nprofilers (--ranges" in words and f"\n  {library}\n" in words, words
 
 
 def test_a_trace_in_words():
