@@ -1,0 +1,102 @@
+// See core.h.
+#include "core.h"
+
+namespace binding
+{
+
+// ---- gates ---------------------------------------------------------------------------------------------------------
+
+void Gate::enter()
+{
+    if (inside_.try_lock()) return;
+    nb::gil_scoped_release others;
+    inside_.lock();
+}
+
+void Gate::leave()
+{
+    for (;;) {
+        drain();
+        inside_.unlock();
+        {
+            std::lock_guard<std::mutex> lock(buried_mutex_);
+            if (buried_.empty()) return;
+        }
+        if (!inside_.try_lock()) return; // who is inside now will see to it
+    }
+}
+
+void Gate::drain()
+{
+    for (;;) {
+        std::vector<Thing> things;
+        {
+            std::lock_guard<std::mutex> lock(buried_mutex_);
+            things.swap(buried_);
+        }
+        if (things.empty()) return;
+        for (const Thing &thing : things) thing.destroy(thing.it);
+    }
+}
+
+void Gate::bury(Thing thing)
+{
+    if (inside_.try_lock()) {
+        thing.destroy(thing.it);
+        leave();
+        return;
+    }
+    std::lock_guard<std::mutex> lock(buried_mutex_);
+    buried_.push_back(thing);
+}
+
+// ---- sims ----------------------------------------------------------------------------------------------------------
+
+void Core::destroy()
+{
+    std::shared_ptr<Gate> through = gate;
+    through->enter();
+    stet_sim_destroy(sim);
+    sim = nullptr;
+    model = nullptr;
+    device = nullptr;
+    worlds = nullptr;
+    parts.clear();
+    reset_mask.clear();
+    through->leave();
+}
+
+void Core::close()
+{
+    closed = true;
+    if (views == 0) destroy();
+}
+
+void Core::drop_view()
+{
+    if (--views == 0 && closed) destroy();
+}
+
+Hold::Hold(Core &core) : gate_(core.gate)
+{
+    gate_->enter();
+    if (!core.closed) return;
+    gate_->leave();
+    raise(STET_STATE, "the sim is closed; make another one with stet.Sim(…)");
+}
+
+// ---- arrays --------------------------------------------------------------------------------------------------------
+
+Array::Array(Shared core_, Held own_, stet_array *array_, bool worlds_)
+    : core(std::move(core_)), own(std::move(own_)), array(array_), dtype(stet_array_dtype(array_)), worlds(worlds_),
+      shape(stet_array_shape(array_), stet_array_shape(array_) + stet_array_ndim(array_)), name(stet_array_name(array_))
+{
+}
+
+stet_result Array::find(stet_array **out) const
+{
+    *out = array;
+    return array ? STET_OK : stet_sim_tensor(core->sim, frame, camera, output, out);
+}
+
+} // namespace binding

@@ -1,0 +1,119 @@
+// Models: stet.Model, a scene loaded from MJCF or URDF.
+#include "core.h"
+
+#include <nanobind/stl/string.h>
+
+namespace binding
+{
+
+using namespace nb::literals;
+
+static Model *load(const std::string &scene, bool is_text)
+{
+    auto model = std::make_unique<Model>();
+    stet_result result;
+    {
+        nb::gil_scoped_release others;
+        result = is_text ? stet_model_load_string(scene.c_str(), &model->model)
+                         : stet_model_load(scene.c_str(), &model->model);
+    }
+    if (result != STET_OK) raise_of_file(result);
+    return model.release();
+}
+
+// What is counted under which name, and how its things are called.
+static const struct {
+    const char *name;
+    int stet_model_info::*count;
+    stet_object kind;
+    const char *doc;
+} kinds[] = {
+    {"bodies", &stet_model_info::nbody, STET_BODY, "Names of the bodies, \"\" for those without."},
+    {"joints", &stet_model_info::njnt, STET_JOINT, "Names of the joints."},
+    {"geoms", &stet_model_info::ngeom, STET_GEOM, "Names of the geoms."},
+    {"sites", &stet_model_info::nsite, STET_SITE, "Names of the sites."},
+    {"cameras", &stet_model_info::ncam, STET_CAMERA, "Names of the model's cameras."},
+    {"lights", &stet_model_info::nlight, STET_LIGHT, "Names of the lights."},
+    {"actuators", &stet_model_info::nu, STET_ACTUATOR, "Names of the actuators, in the order of ctrl."},
+    {"sensors", &stet_model_info::nsensor, STET_SENSOR, "Names of the sensors."},
+    {"keyframes", &stet_model_info::nkey, STET_KEYFRAME, "Names of the keyframes."},
+};
+
+static nb::list names_of(const Model &model, stet_object kind, int count)
+{
+    nb::list out;
+    for (int i = 0; i < count; ++i) {
+        const char *name = stet_model_object_name(model.model, kind, i);
+        out.append(nb::str(name ? name : ""));
+    }
+    return out;
+}
+
+static int find(const Model &model, const std::string &kind, const std::string &name)
+{
+    for (const auto &row : kinds) {
+        int index = 0;
+        if (kind != row.name) continue;
+        check(stet_model_find(model.model, row.kind, name.c_str(), &index));
+        return index;
+    }
+    raise(STET_NOT_FOUND, "model: there is no kind '" + kind +
+                              "'; it is one of bodies, joints, geoms, sites, cameras, lights, actuators, "
+                              "sensors, keyframes");
+}
+
+static std::string repr(const Model &model)
+{
+    stet_model_info info = stet_model_get_info(model.model);
+    std::string path = stet_model_path(model.model);
+    return "<stet.Model " + (path.empty() ? std::string("from text") : path) + ": nq " + std::to_string(info.nq) +
+           ", nv " + std::to_string(info.nv) + ", nu " + std::to_string(info.nu) + ", nbody " +
+           std::to_string(info.nbody) + ">";
+}
+
+static void bind_sizes(nb::class_<Model> &model)
+{
+#define SIZE(field) model.def_prop_ro(#field, [](const Model &m) { return stet_model_get_info(m.model).field; })
+    SIZE(nq);
+    SIZE(nv);
+    SIZE(na);
+    SIZE(nu);
+    SIZE(nbody);
+    SIZE(njnt);
+    SIZE(ngeom);
+    SIZE(nsite);
+    SIZE(ncam);
+    SIZE(nlight);
+    SIZE(nmesh);
+    SIZE(nhfield);
+    SIZE(nmat);
+    SIZE(nsensor);
+    SIZE(nsensordata);
+    SIZE(nkey);
+    SIZE(nmocap);
+    SIZE(neq);
+#undef SIZE
+    model.def_prop_ro(
+        "timestep", [](const Model &m) { return stet_model_get_info(m.model).timestep; },
+        "Seconds of a step of physics.");
+}
+
+void bind_model(nb::module_ &m)
+{
+    nb::class_<Model> model(m, "Model", "A robot scene, immutable. Sizes (nq, nv, nu …) are named as in MuJoCo.");
+    bind_sizes(model);
+    for (const auto &row : kinds)
+        model.def_prop_ro(
+            row.name,
+            [&row](const Model &it) { return names_of(it, row.kind, stet_model_get_info(it.model).*row.count); },
+            row.doc);
+    model
+        .def_prop_ro(
+            "path", [](const Model &it) { return stet_model_path(it.model); },
+            "The file it came from; \"\" if from text.")
+        .def("find", find, "kind"_a, "name"_a, "Index of the object of this name: find(\"actuators\", \"thumb\").")
+        .def("__repr__", repr);
+    m.def("_load", load, nb::rv_policy::take_ownership);
+}
+
+} // namespace binding

@@ -1,0 +1,17 @@
+// The module stet._core. What of it is for users is named in stet/__init__.py.
+#include "numpy.h"
+
+NB_MODULE(_core, m)
+{
+    nb::set_leak_warnings(false); // a program may end with objects alive; the tests count them themselves
+    binding::find_errors();
+    binding::find_numpy();
+    binding::bind_model(m);
+    binding::bind_array(m);
+    binding::bind_kernel(m);
+    binding::bind_sim(m);
+    binding::bind_record(m);
+    binding::bind_report(m);
+    m.attr("__version__") = STET_VERSION_TEXT;
+    m.attr("mujoco_version") = stet_mujoco_version();
+}

@@ -1,0 +1,202 @@
+// stet.Sim: stepping, pictures, putting worlds back. Python's half is stet/sim.py.
+#include "names.h"
+#include "numpy.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+namespace binding
+{
+
+using namespace nb::literals;
+
+// ---- steps and controls --------------------------------------------------------------------------------------------
+
+static void step(const Sim &sim, int n, nb::handle mask)
+{
+    Core &core = *sim.core;
+    Mask which(mask, core.nworld);
+    run(core, [&] { return stet_sim_step_worlds(core.sim, which.data(), n); });
+}
+
+static void control_zero(const Sim &sim)
+{
+    run(*sim.core, [&] { return stet_sim_control_zero(sim.core->sim); });
+}
+
+static void control_noise(const Sim &sim, double scale, int64_t frame)
+{
+    run(*sim.core, [&] { return stet_sim_control_noise(sim.core->sim, scale, frame); });
+}
+
+// ---- pictures ------------------------------------------------------------------------------------------------------
+
+static int64_t render(const Sim &sim, nb::handle mask)
+{
+    Core &core = *sim.core;
+    Mask which(mask, core.nworld);
+    int64_t frame = 0;
+    run(core, [&] { return stet_sim_render_worlds(core.sim, which.data(), &frame); });
+    return frame;
+}
+
+// One camera's output in a frame; without a number, in the latest, which the library may render again first.
+struct Picture {
+    stet_output output;
+    int camera;
+    int64_t frame;
+};
+
+static Picture to_picture(const Sim &sim, const std::string &output, nb::handle camera, std::optional<int64_t> frame)
+{
+    if (frame && *frame < 0)
+        raise(STET_NOT_FOUND,
+              "sim: there is no frame " + std::to_string(*frame) + "; frames are counted from 0, None is the latest");
+    return {to_output(output), to_camera(*sim.core, camera), frame.value_or(STET_FRAME_LATEST)};
+}
+
+static Array tensor(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame)
+{
+    Core &core = *sim.core;
+    Picture p = to_picture(sim, output, camera, frame);
+    stet_array *array = nullptr;
+    run(core, [&] {
+        stet_result result = stet_sim_tensor(core.sim, p.frame, p.camera, p.output, &array);
+        if (p.frame == STET_FRAME_LATEST) p.frame = stet_sim_latest_frame(core.sim);
+        return result;
+    });
+    Array out(sim.core, nullptr, array, false);
+    out.array = nullptr;
+    out.read_only = true;
+    out.frame = p.frame;
+    out.camera = p.camera;
+    out.output = p.output;
+    return out;
+}
+
+static std::vector<int64_t> shape_of(Core &core, const Picture &p)
+{
+    Hold hold(core);
+    const stet_camera *camera = stet_sim_camera(core.sim, p.camera);
+    if (!camera) return {0};
+    return {core.nworld, camera->height, camera->width, stet_output_channels(p.output)};
+}
+
+static nb::object read(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame,
+                       nb::handle out)
+{
+    Core &core = *sim.core;
+    Picture p = to_picture(sim, output, camera, frame);
+    stet_array *array = nullptr;
+    // Before there is memory for it: what is wrong with the frame, the camera, the output.
+    run(core, [&] { return stet_sim_tensor(core.sim, p.frame, p.camera, p.output, &array); });
+    nb::object values = numpy_empty(stet_output_dtype(p.output), core.real_size, shape_of(core, p), out);
+    Buffer buffer;
+    buffer.open(values, true);
+    run(core, [&] { return stet_sim_read(core.sim, p.frame, p.camera, p.output, buffer.data(), buffer.size()); });
+    return values;
+}
+
+static uint64_t frame_hash(const Sim &sim, std::optional<int64_t> frame)
+{
+    uint64_t out = 0;
+    run(*sim.core, [&] { return stet_sim_frame_hash(sim.core->sim, frame.value_or(STET_FRAME_LATEST), &out); });
+    return out;
+}
+
+// ---- putting worlds back -------------------------------------------------------------------------------------------
+
+// A reset in Python's terms. `worlds` and `mask` live in it.
+struct Reset {
+    Mask mask;
+    Buffer worlds;
+    nb::object kept;
+    stet_reset_def def = stet_default_reset_def();
+
+    Reset(Core &core, nb::handle mask_, nb::handle worlds_, nb::handle keyframe, double qpos_noise, double qvel_noise)
+        : mask(mask_, core.nworld)
+    {
+        def.mask = mask.data();
+        if (!worlds_.is_none()) {
+            kept = convert("indices", worlds_);
+            worlds.open(kept, false);
+            def.nworlds = (int64_t)(worlds.size() / sizeof(int64_t));
+            static const int64_t none = 0;
+            def.worlds = def.nworlds ? static_cast<const int64_t *>(worlds.data()) : &none;
+        }
+        Hold hold(core);
+        def.keyframe = to_keyframe(core.model, keyframe, def.keyframe);
+        def.qpos_noise = qpos_noise;
+        def.qvel_noise = qvel_noise;
+    }
+};
+
+static void reset(const Sim &sim, nb::handle mask, nb::handle worlds, nb::handle keyframe, double qpos_noise,
+                  double qvel_noise)
+{
+    Reset how(*sim.core, mask, worlds, keyframe, qpos_noise, qvel_noise);
+    run(*sim.core, [&] { return stet_sim_reset(sim.core->sim, &how.def); });
+}
+
+static void set_reset(const Sim &sim, const Array *mask, nb::handle keyframe, double qpos_noise, double qvel_noise)
+{
+    Core &core = *sim.core;
+    if (mask && (mask->core != sim.core || !mask->array))
+        raise(STET_INVALID_ARGUMENT,
+              "set_reset: array " + mask->name + " is not one of this sim's that lasts; make the mask with zeros()");
+    Reset how(core, nb::none(), nb::none(), keyframe, qpos_noise, qvel_noise);
+    run(core, [&] { return stet_sim_set_reset(core.sim, mask ? mask->array : nullptr, &how.def); });
+    core.reset_mask.clear();
+    if (mask && mask->own) core.reset_mask.push_back(mask->own);
+}
+
+static void bind_worlds(nb::class_<Sim> &sim)
+{
+    sim.def("step", step, "n"_a = 1, "mask"_a = nb::none(),
+            "Advances the worlds by n time steps; mask: only those whose entry is not 0. The caller's kernels in the "
+            "step run once a call.")
+        .def("reset", reset, "mask"_a = nb::none(), "worlds"_a = nb::none(), "keyframe"_a = nb::none(),
+             "qpos_noise"_a = 0.0, "qvel_noise"_a = 0.0,
+             "Puts worlds back: those of a mask [world], or of a list of numbers, or all. To `keyframe` (a number or a "
+             "name, \"qpos0\"; None: the "
+             "initial one), with uniform noise of that half-width (metres and radians, and their rates).")
+        .def("set_reset", set_reset, "mask"_a.none(), "keyframe"_a = nb::none(), "qpos_noise"_a = 0.0,
+             "qvel_noise"_a = 0.0,
+             "The reset by mask: in each step, after the kernels of \"after_physics\", worlds whose mask is not 0 are "
+             "put back. mask: an array of "
+             "int32, zeros((nworld, 1), \"int32\", worlds=True); None: no such reset any more.")
+        .def("control_zero", control_zero, "Controls of all worlds to their hold position.")
+        .def("control_noise", control_noise, "scale"_a, "frame"_a,
+             "Controls of all worlds to hold position + scale * half of the actuator's range * smooth noise of (seed, "
+             "world, actuator, frame).");
+}
+
+static void bind_pictures(nb::class_<Sim> &sim)
+{
+    sim.def("render", render, "mask"_a = nb::none(),
+            "Starts a frame of all cameras and worlds (mask: of those whose entry is not 0); returns its number, the "
+            "last one's if nothing moved.")
+        .def("read", read, "output"_a, "camera"_a = 0, "frame"_a = nb::none(), "out"_a = nb::none(),
+             nb::sig("def read(self, output: str, camera: int | str = 0, frame: int | None = None, out: NDArray "
+                     "| None = None) -> NDArray"),
+             "A camera's output in a frame (None: the latest) as NumPy's array, [world, height, width, channels].")
+        .def("tensor", tensor, "output"_a, "camera"_a = 0, "frame"_a = nb::none(),
+             nb::sig("def tensor(self, output: str, camera: int | str = 0, frame: int | None = None) -> Array"),
+             "The same on the device, an Array. It is gone, and raises NotFoundError, when frames_in_flight further "
+             "frames were started.")
+        .def("frame_hash", frame_hash, "frame"_a = nb::none(),
+             "Hash of all outputs of a frame, the same on every device.");
+}
+
+void bind_sim(nb::module_ &m)
+{
+    nb::class_<Sim> sim(m, "SimBase", nb::is_weak_referenceable());
+    bind_making(sim);
+    bind_worlds(sim);
+    bind_pictures(sim);
+    bind_sim_parts(sim);
+}
+
+} // namespace binding

@@ -1,0 +1,313 @@
+// stet.Sim: state, arrays, kernels in the step, streams, snapshots, the sim's end.
+#include "dlpack.h"
+#include "names.h"
+#include "numpy.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+namespace binding
+{
+
+using namespace nb::literals;
+
+// ---- arrays --------------------------------------------------------------------------------------------------------
+
+static Array field(const Sim &sim, const char *name)
+{
+    stet_array *array = nullptr;
+    run_now(*sim.core, [&] { return stet_worlds_array(sim.core->worlds, name, &array); });
+    return Array(sim.core, nullptr, array, true);
+}
+
+static Array control_table(const Sim &sim, std::string name)
+{
+    stet_array *array = nullptr;
+    run_now(*sim.core, [&] { return stet_sim_control_table(sim.core->sim, name.c_str(), &array); });
+    Array out(sim.core, nullptr, array, false);
+    out.read_only = true;
+    return out;
+}
+
+static void destroy_array(void *array) { stet_array_destroy(static_cast<stet_array *>(array)); }
+
+static void set_shape(nb::handle shape, stet_array_def *def)
+{
+    bool one = PyIndex_Check(shape.ptr());
+    if (!one && !PySequence_Check(shape.ptr()))
+        raise_type("zeros: a shape is a whole number or several, not a " + type_of(shape));
+    nb::object list = one ? nb::object(nb::make_tuple(nb::borrow(shape))) : nb::borrow(shape);
+    def->ndim = 0;
+    for (nb::handle n : list) {
+        if (!PyIndex_Check(n.ptr())) raise_type("zeros: a shape has whole numbers, not a " + type_of(n));
+        if (def->ndim == STET_MAX_DIMS)
+            raise(STET_INVALID_ARGUMENT,
+                  "zeros: an array has at most " + std::to_string(STET_MAX_DIMS) + " dimensions");
+        def->shape[def->ndim++] = nb::cast<int64_t>(nb::steal(PyNumber_Index(n.ptr())));
+    }
+}
+
+static Array zeros(const Sim &sim, nb::handle shape, nb::handle dtype, bool worlds, std::string name)
+{
+    stet_array_def def = stet_default_array_def();
+    stet_array *array = nullptr;
+    def.name = name.c_str();
+    def.dtype = to_dtype(dtype, sim.core->real_size);
+    def.worlds = worlds;
+    set_shape(shape, &def);
+    run(*sim.core, [&] { return stet_array_create(sim.core->device, &def, &array); });
+    return Array(sim.core, std::make_shared<Memory>(sim.core->gate, Thing{array, destroy_array}), array, worlds);
+}
+
+static Array from_dlpack(const Sim &sim, nb::handle x, bool worlds, int64_t nworld, bool announced, std::string name)
+{
+    return import_tensor(sim.core, x, {worlds, nworld, announced, std::move(name)});
+}
+
+static const char *field_doc(const std::string &name)
+{
+    static const struct {
+        const char *name, *doc;
+    } docs[] = {
+        {"qpos", "[world, nq] Joint positions: metres, radians, unit quaternions w x y z."},
+        {"qvel", "[world, nv] Joint velocities: metres and radians a second."},
+        {"act", "[world, na] Activations of actuators."},
+        {"ctrl", "[world, nu] Controls, the caller's to write."},
+        {"qfrc_applied", "[world, nv] Forces on joints, the caller's: newtons, newton metres."},
+        {"xfrc_applied", "[world, 6 nbody] Forces and torques on bodies in the world's frame, the caller's."},
+        {"mocap_pos", "[world, 3 nmocap] Positions of mocap bodies, metres, the caller's."},
+        {"mocap_quat", "[world, 4 nmocap] Orientations of mocap bodies, w x y z, the caller's."},
+        {"time", "[world, 1] Seconds since the last reset."},
+        {"sensordata", "[world, nsensordata] Sensors, as of the last step."},
+        {"xpos", "[world, 3 nbody] Positions of bodies in the world's frame, metres; worked out when they are read."},
+        {"xquat", "[world, 4 nbody] Orientations of bodies, w x y z; worked out when they are read."},
+    };
+    for (const auto &row : docs)
+        if (name == row.name) return row.doc;
+    return "An array of the state, [world, item].";
+}
+
+static nb::list fields()
+{
+    nb::list out;
+    for (const char *const *name = stet_worlds_fields(); *name; ++name) out.append(*name);
+    return out;
+}
+
+static void bind_arrays(nb::class_<Sim> &sim)
+{
+    for (const char *const *name = stet_worlds_fields(); *name; ++name)
+        sim.def_prop_ro(
+            *name, [name](const Sim &s) { return field(s, *name); }, field_doc(*name));
+    sim.def(
+           "array", [](const Sim &s, std::string name) { return field(s, name.c_str()); }, "name"_a,
+           "The array of a field of the state.")
+        .def("control_table", control_table, "name"_a,
+             "[nu] Of each actuator the \"hold\" position, \"half\" of its range (1 without one), its \"low\" and "
+             "\"high\" end, in units of ctrl: "
+             "arguments for kernels that write controls; not to be written.")
+        .def_prop_ro_static(
+            "fields", [](nb::handle) { return fields(); }, "Names of the fields of the state, each an attribute.")
+        .def("zeros", zeros, "shape"_a.none(), "dtype"_a.none() = "real", "worlds"_a = false, "name"_a = "array",
+             "A new array on the device, of zeros. worlds: its first dimension is the worlds, for kernels that take an "
+             "array of worlds.")
+        .def("from_dlpack", from_dlpack, "x"_a.none(), "worlds"_a = false, "nworld"_a = 0, "announced"_a = false,
+             "name"_a = "tensor",
+             "An array over the memory of a tensor of another library, where the device can reach it. announced: "
+             "whoever else writes it says so by "
+             "mark_written(); otherwise it counts as written at each time that stet reads it.");
+}
+
+// ---- kernels in the step -------------------------------------------------------------------------------------------
+
+static Arguments lasting(const Kernel &kernel, nb::handle args)
+{
+    Arguments out = to_arguments(kernel, args);
+    if (!out.pictures.empty())
+        raise(STET_INVALID_ARGUMENT,
+              std::string("kernel ") + stet_kernel_name(kernel.get()) +
+                  ": a picture lasts for a few frames only and cannot be an argument in the step");
+    out.held.insert(out.held.begin(), kernel.own);
+    return out;
+}
+
+static int add_kernel(const Sim &sim, std::string phase, const Kernel &kernel, nb::handle args,
+                      std::optional<int64_t> count)
+{
+    Core &core = *sim.core;
+    stet_phase when = to_phase(phase);
+    if (kernel.core != sim.core)
+        raise(STET_INVALID_ARGUMENT,
+              std::string("kernel ") + stet_kernel_name(kernel.get()) + " was made for another sim");
+    Arguments arguments = lasting(kernel, args);
+    int id = 0;
+    run(core, [&] {
+        return stet_sim_add_kernel(core.sim, when, kernel.get(), count.value_or(core.nworld), arguments.args.data(),
+                                   (int)arguments.args.size(), &id);
+    });
+    core.parts[id] = {kernel.params, std::move(arguments.held)};
+    return id;
+}
+
+static void set_kernel_args(const Sim &sim, int id, nb::handle args)
+{
+    Core &core = *sim.core;
+    auto part = core.parts.find(id);
+    if (part == core.parts.end()) raise(STET_NOT_FOUND, "the step has no kernel of number " + std::to_string(id));
+    Kernel kernel;
+    kernel.core = sim.core;
+    kernel.own = part->second.held[0];
+    kernel.params = part->second.params;
+    Arguments arguments = lasting(kernel, args);
+    run(core,
+        [&] { return stet_sim_set_kernel_args(core.sim, id, arguments.args.data(), (int)arguments.args.size()); });
+    core.parts[id].held = std::move(arguments.held);
+}
+
+static void remove_kernel(const Sim &sim, int id)
+{
+    run(*sim.core, [&] { return stet_sim_remove_kernel(sim.core->sim, id); });
+    sim.core->parts.erase(id);
+}
+
+static void clear_kernels(const Sim &sim)
+{
+    run(*sim.core, [&] { return stet_sim_clear_kernels(sim.core->sim), STET_OK; });
+    sim.core->parts.clear();
+}
+
+static void bind_kernels(nb::class_<Sim> &sim)
+{
+    sim.def("add_kernel", add_kernel, "phase"_a, "kernel"_a, "args"_a.none(), "count"_a = nb::none(),
+            "Makes a launch a part of each step, \"before_physics\", \"after_physics\" or \"after_reset\"; count None: "
+            "the number of worlds. Returns "
+            "its number. The step keeps the kernel and the arrays.")
+        .def("set_kernel_args", set_kernel_args, "id"_a, "args"_a.none(),
+             "Other arguments for a kernel in the step, from the next step on.")
+        .def("remove_kernel", remove_kernel, "id"_a, "Takes it out of the step.")
+        .def("clear_kernels", clear_kernels, "Takes all kernels out of the step; the reset by mask stays.");
+}
+
+// ---- streams and recordings ----------------------------------------------------------------------------------------
+
+static void use_stream(const Sim &sim, std::optional<uintptr_t> stream)
+{
+    Core &core = *sim.core;
+    run(core, [&] {
+        return stream ? stet_device_use_stream(core.device, reinterpret_cast<void *>(*stream))
+                      : stet_device_use_own_stream(core.device);
+    });
+    core.callers_stream = stream.has_value();
+}
+
+static void bind_streams(nb::class_<Sim> &sim)
+{
+    sim.def("_use_stream", use_stream, nb::arg().none())
+        .def("_wait_stream",
+             [](const Sim &s, uintptr_t stream) {
+                 run(*s.core,
+                     [&] { return stet_device_wait_stream(s.core->device, reinterpret_cast<void *>(stream)); });
+             })
+        .def("_signal_stream",
+             [](const Sim &s, uintptr_t stream) {
+                 run(*s.core,
+                     [&] { return stet_device_signal_stream(s.core->device, reinterpret_cast<void *>(stream)); });
+             })
+        .def(
+            "synchronize", [](const Sim &s) { run(*s.core, [&] { return stet_device_synchronize(s.core->device); }); },
+            "Waits until all that was issued to the device is done.")
+        .def_prop_ro(
+            "recording",
+            [](const Sim &s) {
+                uint64_t out = 0;
+                run_now(*s.core, [&] { return out = stet_recording_last(s.core->device), STET_OK; });
+                return out;
+            },
+            "Number of the recording of the list that ran last, or of what is being captured into a caller's stream; "
+            "0: there is none.")
+        .def(
+            "replayed",
+            [](const Sim &s, uint64_t recording) {
+                run(*s.core, [&] { return stet_recording_replayed(s.core->device, recording); });
+            },
+            "recording"_a,
+            "Announces that somebody else ran a recording, as a part of a graph of his own: what it writes has moved.");
+}
+
+// ---- snapshots -----------------------------------------------------------------------------------------------------
+
+struct Snapshot : Counted<Snapshot> {
+    Shared core;
+    Held own;
+};
+
+static void destroy_snapshot(void *snapshot) { stet_snapshot_destroy(static_cast<stet_snapshot *>(snapshot)); }
+
+static Snapshot take_snapshot(const Sim &sim)
+{
+    stet_snapshot *snapshot = nullptr;
+    run(*sim.core, [&] { return stet_worlds_snapshot(sim.core->worlds, &snapshot); });
+    Snapshot out;
+    out.core = sim.core;
+    out.own = std::make_shared<Memory>(sim.core->gate, Thing{snapshot, destroy_snapshot});
+    return out;
+}
+
+static void restore(const Sim &sim, const Snapshot &snapshot)
+{
+    run(*sim.core, [&] { return stet_sim_restore(sim.core->sim, snapshot.own->get<stet_snapshot>()); });
+}
+
+template <class Work> static void with_file(Core &core, Work &&work)
+{
+    stet_result result;
+    {
+        Hold hold(core);
+        nb::gil_scoped_release others;
+        result = work();
+    }
+    if (result != STET_OK) raise_of_file(result);
+}
+
+static uint64_t state_hash(const Sim &sim)
+{
+    uint64_t out = 0;
+    run(*sim.core, [&] { return stet_worlds_hash(sim.core->worlds, &out); });
+    return out;
+}
+
+static void bind_snapshots(nb::class_<Sim> &sim)
+{
+    sim.def("snapshot", take_snapshot, "A copy of the whole state, exact.")
+        .def("restore", restore, "snapshot"_a,
+             "Puts all worlds back to a snapshot: the same bits, whatever happened in between.")
+        .def("_save",
+             [](const Sim &s, std::string path) {
+                 with_file(*s.core, [&] { return stet_worlds_save(s.core->worlds, path.c_str()); });
+             })
+        .def("_resume",
+             [](const Sim &s, std::string path) {
+                 with_file(*s.core, [&] { return stet_sim_resume(s.core->sim, path.c_str()); });
+             })
+        .def("hash", state_hash, "Hash of the exact state, world by world.");
+}
+
+void bind_sim_parts(nb::class_<Sim> &sim)
+{
+    nb::class_<Snapshot>(nb::module_::import_("stet._core"), "Snapshot",
+                         "The state of all worlds at a time: see Sim.snapshot.");
+    bind_arrays(sim);
+    bind_kernels(sim);
+    bind_streams(sim);
+    bind_snapshots(sim);
+    sim.def(
+           "close", [](const Sim &s) { s.core->close(); },
+           "Ends the sim. What belongs to it raises StateError from then on; its memory goes when no host() view is "
+           "left.")
+        .def_prop_ro(
+            "closed", [](const Sim &s) { return s.core->closed; }, "Whether close() was called.");
+}
+
+} // namespace binding

@@ -1,0 +1,127 @@
+"""What the binding leaves to Python: conversions that are not on the way of a step.
+
+Each returns what the library can take as it is, or raises one of stet's errors with a sentence that names the array.
+"""
+
+import numpy as np
+
+from ._errors import ArgumentTypeError, InvalidArgumentError
+
+
+def describe(x):
+    """'float64 (3, 2)', or the type of what is no array."""
+    if isinstance(x, np.ndarray):
+        order = "" if x.flags.c_contiguous else ", not in C order"
+        return f"{x.dtype} {x.shape}{order}{'' if x.flags.writeable else ', read-only'}"
+    return f"of type {type(x).__name__!r}"
+
+
+def dtype_name(dtype):
+    """The name of whatever numpy.dtype() takes."""
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        raise ArgumentTypeError(f"{dtype!r} is no element type; give 'real' or one of NumPy's") from None
+
+
+def _as_numpy(x, name):
+    try:
+        return np.asarray(x)
+    except Exception as error:
+        raise ArgumentTypeError(f"array {name}: a {type(x).__name__!r} cannot be written to it: {error}") from None
+
+
+def _cast(x, dtype, name):
+    """x as dtype, where nothing but precision is lost."""
+    if np.can_cast(x.dtype, dtype, "same_kind"):
+        return x.astype(dtype, copy=False)
+    if x.dtype.kind in "biu" and dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        if x.size == 0 or (x.min() >= info.min and x.max() <= info.max):
+            return x.astype(dtype)
+        raise InvalidArgumentError(f"array {name}: {x.min()} to {x.max()} do not all fit its {dtype}")
+    raise InvalidArgumentError(f"array {name}: {x.dtype} does not go into its {dtype}; convert it with astype first")
+
+
+def values(x, dtype, shape, name):
+    """x in C order with this dtype and shape: converted and broadcast as by `a[...] = x`."""
+    x = _cast(_as_numpy(x, name), dtype, name)
+    try:
+        return np.ascontiguousarray(np.broadcast_to(x, shape))
+    except ValueError:
+        raise InvalidArgumentError(f"array {name}: values of shape {x.shape} do not go into its shape {shape}") from None
+
+
+def mask(x, nworld):
+    """A mask of worlds: booleans or integers, one a world."""
+    x = _as_numpy(x, "mask")
+    if x.dtype.kind not in "biu":
+        raise InvalidArgumentError(f"a mask of worlds has booleans or integers, not {x.dtype}")
+    if x.shape != (nworld,) and x.shape != (nworld, 1):
+        raise InvalidArgumentError(f"a mask of worlds has shape ({nworld},) here, not {x.shape}")
+    return np.ascontiguousarray(x.reshape(nworld) != 0)
+
+
+def indices(x):
+    """Numbers of worlds as int64."""
+    x = _as_numpy(x, "worlds")
+    if x.size and x.dtype.kind not in "iu":
+        raise InvalidArgumentError(f"worlds to reset are named by integers, not {x.dtype}; a mask goes to `mask`")
+    if x.ndim != 1:
+        raise InvalidArgumentError(f"worlds to reset are a list, not an array of shape {x.shape}")
+    return np.ascontiguousarray(x, dtype=np.int64)
+
+
+def _whole(key):
+    return key is Ellipsis or (isinstance(key, slice) and key == slice(None))
+
+
+def _worlds(array, key):
+    """(first, n, rest of the key) where a key begins with worlds that lie together, else None."""
+    head, rest = (key[0], key[1:]) if isinstance(key, tuple) and key else (key, ())
+    count = array.shape[0]
+    if isinstance(head, slice):
+        first, end, step = head.indices(count)
+        return (first, max(end - first, 0), (slice(None), *rest)) if step == 1 else None
+    if isinstance(head, (int, np.integer)) and not isinstance(head, bool) and -count <= head < count:
+        return int(head) % count, 1, (0, *rest)
+    return None
+
+
+def get_item(array, key):
+    """array[key]: only the worlds that are asked for cross over."""
+    part = None if _whole(key) else _worlds(array, key)
+    if part is None:
+        return array.numpy()[key]
+    first, n, rest = part
+    return array.read_worlds(first, n)[rest]
+
+
+def set_item(array, key, x):
+    """array[key] = x: only the worlds that are meant are written."""
+    if _whole(key):
+        array.write(x)
+        return
+    part = _worlds(array, key)
+    if part is None:
+        now = array.numpy()
+        now[key] = _cast(_as_numpy(x, array.name), now.dtype, array.name)
+        array.write(now)
+        return
+    first, n, rest = part
+    now = array.read_worlds(first, n)
+    try:
+        now[rest] = _cast(_as_numpy(x, array.name), now.dtype, array.name)
+    except (IndexError, ValueError) as error:
+        raise InvalidArgumentError(f"array {array.name}: {error}") from None
+    array.write_worlds(first, now)
+
+
+def numbers(x, name):
+    """x as doubles in C order; None stays None."""
+    if x is None:
+        return None
+    x = _as_numpy(x, name)
+    if x.dtype.kind not in "biuf":
+        raise InvalidArgumentError(f"parameter {name}: numbers are wanted, not {x.dtype}")
+    return np.ascontiguousarray(x, dtype=np.float64)

@@ -1,0 +1,269 @@
+"""What the environments have in common: worlds of a sim as sub-environments, with episodes kept on the device (episode.k.h).
+
+A step is: the caller's actions → the task's kernels and the physics → k_episode (what ended) → k_begin (what begins again). With
+MuJoCo's physics these kernels are a part of the sim's step; with external physics they are one recorded list, and nothing of a step
+comes to the host.
+
+Invariants:
+    G1  worlds with the same number, seed and actions have the same trajectory, whatever num_envs is
+    G2  observation, reward, terminated, truncated and the actions are plain arrays on the device, the same ones for the life of
+        the environment: a tensor library imports them once. step() and reset() give copies of them in NumPy
+    G3  an array of the caller's is never kept
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+import stet
+
+from . import _files
+
+
+class Tensors(NamedTuple):
+    """An environment's arrays as a tensor library sees them; `final_observation` is None unless autoreset is SAME_STEP."""
+
+    action: Any
+    observation: Any
+    reward: Any
+    terminated: Any
+    truncated: Any
+    final_observation: Any
+
+
+class Episodes(VectorEnv):
+    """Base of stet's vector environments. A subclass makes the sim and says what its kernels are."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
+    _source: str  # the file of the task's kernels
+    _team = {}  # threads of a world on a GPU, as of Sim.kernel
+    _autoreset_modes = tuple(AutoresetMode)
+
+    def __init__(self, sim, *, single_observation_space, single_action_space, autoreset_mode, max_episode_steps, render_mode):
+        self.sim = sim
+        """The `stet.Sim` behind the environment: its counters, timing, streams, arrays."""
+        self._external = sim.physics == "external"  # it is one of the kernels
+        self.num_envs = sim.nworld
+        self.render_mode = _render_mode(render_mode, self.metadata["render_modes"])
+        self.max_episode_steps = _count("max_episode_steps", max_episode_steps, 0)
+        self.metadata = {**self.metadata, "autoreset_mode": self._pick_autoreset(autoreset_mode)}
+        self.single_observation_space = single_observation_space
+        self.single_action_space = single_action_space
+        self.observation_space = batch_space(single_observation_space, self.num_envs)
+        self.action_space = batch_space(single_action_space, self.num_envs)
+        self._ready = False  # reset was called
+        self._views = None
+        self._make_arrays()
+
+    def _pick_autoreset(self, mode):
+        mode = AutoresetMode(mode)
+        if mode not in self._autoreset_modes:
+            names = ", ".join(m.name for m in self._autoreset_modes)
+            raise ValueError(f"{type(self).__name__}: autoreset_mode {mode.name} is not supported; use {names}")
+        return mode
+
+    def _make_arrays(self):
+        zeros, n = self.sim.zeros, self.num_envs
+        self._key = zeros((n, 2), "int32", worlds=True, name="key")
+        self._key_host = np.zeros((n, 2), np.int32)
+        self._episode = zeros((n, 1), "int32", worlds=True, name="episode")
+        self._steps = zeros((n, 1), "int32", worlds=True, name="steps")
+        self._ended = zeros((n, 1), "int32", worlds=True, name="ended")
+        self._again = zeros((n, 1), "int32", worlds=True, name="again")
+        self._worth = zeros((n, 1), "real", worlds=True, name="worth")
+        self._failed = zeros((n, 1), "int32", worlds=True, name="failed")
+        self.reward = zeros((n,), "real", name="reward")
+        self.terminated = zeros((n,), "uint8", name="terminated")
+        self.truncated = zeros((n,), "uint8", name="truncated")
+
+    # ---- kernels: a launch is (kernel, arguments) -----------------------------------------------------------------
+
+    def _kernel(self, name, source=None):
+        return self.sim.kernel(path=_files.kernel(source or self._source), name=name, includes=_files.includes(), **self._team)
+
+    def _episode_launch(self):
+        mode = self.metadata["autoreset_mode"]
+        args = (self._worth, self._failed, self._steps, self._ended, self._again, self.reward, self.terminated,
+                self.truncated, int(mode is AutoresetMode.SAME_STEP), int(mode is AutoresetMode.NEXT_STEP),
+                self.max_episode_steps, self.num_envs)
+        return self._kernel("k_episode", "episode.k.h"), args
+
+    def _begin_launch(self, q, v, home, width):
+        """home, width: of q and then v; an episode begins at home + width * a number in [-1, 1)."""
+        nq, nv = q.shape[1], v.shape[1]
+        self._home = self.sim.zeros((nq + nv,), "real", name="home")
+        self._width = self.sim.zeros((nq + nv,), "real", name="width")
+        self._home.write(np.asarray(home, np.float32))
+        self._width.write(np.asarray(width, np.float32))
+        args = (self._again, self._key, self._episode, self._steps, self._ended, self._home, self._width, q, v, nq, nv)
+        return self._kernel("k_begin", "episode.k.h"), args
+
+    def _launch(self, launches):
+        for kernel, args in launches:
+            kernel(self.num_envs, *args)
+
+    def _set_launches(self, before, after, final, begin):
+        """Launches before the physics; after it; of the last observation of an episode; and for worlds that begin."""
+        self._begin = begin
+        if self.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP:
+            final = []
+        self._list = None
+        if self._external:
+            self._list = [*before, *after, *final, *begin]
+            return
+        for phase, launches in (("before_physics", before), ("after_physics", after + final), ("after_reset", begin)):
+            for kernel, args in launches:
+                self.sim.add_kernel(phase, kernel, args)
+        self.sim.set_reset(self._again)
+
+    def _advance(self):
+        if self._list is None:
+            self.sim.step(self._substeps)
+        else:
+            with self.sim.record("a step of the environment"):
+                self._launch(self._list)
+
+    # ---- gymnasium's face -----------------------------------------------------------------------------------------
+
+    def reset(self, *, seed=None, options=None):
+        """Begins an episode in all worlds, or in those of options["reset_mask"], bool [num_envs].
+
+        A seed decides about all episodes of these worlds from now on; without one they go on with their next episode.
+        """
+        self._check_open()
+        super().reset(seed=seed)
+        mask = _reset_mask(options, self.num_envs)
+        if not self._ready and not mask.all():
+            raise ResetNeeded(f"{type(self).__name__}.reset: the first reset is of all worlds, without reset_mask")
+        if seed is not None or not self._ready:
+            self._seed_worlds(mask)
+        self._again.write(mask.astype(np.int32)[:, None])
+        if self._list is None:
+            self.sim.reset(mask=mask)
+        self._launch(self._begin)
+        self._ready = True
+        self._observe()
+        return self._observation(), {}
+
+    def _seed_worlds(self, mask):
+        self._key_host[mask] = self.np_random.integers(0, 2**32, 2, np.uint32).view(np.int32)
+        self._key.write(self._key_host)
+        episode = self._episode.numpy()
+        episode[mask] = 0
+        self._episode.write(episode)
+
+    def step(self, actions):
+        """A step of all worlds: observation, reward, terminated, truncated and info, in NumPy."""
+        self._check_ready()
+        self._write_actions(actions)
+        self._advance()
+        self._observe()
+        terminated, truncated = self.terminated.numpy().view(np.bool_), self.truncated.numpy().view(np.bool_)
+        info = self._final_info(terminated | truncated)
+        return self._observation(), _float32(self.reward.numpy()), terminated, truncated, info
+
+    def _write_actions(self, actions):
+        actions = np.asarray(actions)
+        if actions.dtype.kind == "f":
+            actions = actions.astype(np.float32, copy=False)
+        if not self.action_space.contains(actions):
+            raise ValueError(f"{type(self).__name__}.step: the actions ({actions.dtype} {list(actions.shape)}) are not in "
+                             f"the action space {self.action_space}")
+        self._action.write(actions.astype(self._action.dtype, copy=False).reshape(self._action.shape))
+
+    def _final_info(self, over):
+        if self.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP or not over.any():
+            return {}
+        final, rows = np.full(self.num_envs, None, object), self._final.numpy()
+        for world in np.flatnonzero(over):
+            final[world] = _float32(rows[world].copy())
+        return {"final_obs": final, "_final_obs": over.copy(), "final_info": {}, "_final_info": over.copy()}
+
+    def render(self):
+        """A picture of each world, a tuple of uint8 [height, width, 3]; None without render_mode "rgb_array"."""
+        self._check_ready()
+        if self.render_mode is None:
+            return None
+        return tuple(self._picture())
+
+    def close_extras(self, **kwargs):
+        """Closes the sim; tensors that were imported from it go on living."""
+        self._views = None
+        self.sim.close()
+
+    # ---- the tensors' face ----------------------------------------------------------------------------------------
+
+    def tensors(self, from_dlpack):
+        """The environment's arrays, imported once by a library's from_dlpack (torch.from_dlpack, jax.dlpack.from_dlpack).
+
+        Nothing is copied: step_tensors() writes into the same memory each time. `action` is for writing. The library's stream
+        is to be handed over once (`env.sim.use_stream`), or ordered by `env.sim.wait_stream` and `signal_stream`.
+        """
+        self._check_open()
+        if self._views is None or self._views[0] is not from_dlpack:
+            seen = [None if array is None else from_dlpack(array.export(writable=False))
+                    for array in (self.reward, self.terminated, self.truncated, self._final)]
+            action = from_dlpack(self._action.export(writable=True, announced=True))
+            self._views = from_dlpack, Tensors(action, self._import_observation(from_dlpack), *seen)
+        return self._views[1]
+
+    def _import_observation(self, from_dlpack):
+        return from_dlpack(self.observation.export(writable=False))
+
+    def step_tensors(self, actions=None):
+        """A step whose arrays stay on the device: observation, reward, terminated, truncated, info.
+
+        actions: a tensor on the device of the same type and shape as `tensors(…).action`, which is copied; or None: they were
+        written there. Out of range they count as the nearest that is allowed. What comes back are the tensors of `tensors`, if it
+        was called, else arrays with __dlpack__; the next step overwrites them.
+        """
+        self._check_ready()
+        if actions is None:
+            self._action.mark_written()
+        else:
+            self._action.write(actions)
+        self._advance()
+        self._observe()
+        seen = self if self._views is None else self._views[1]
+        return seen.observation, seen.reward, seen.terminated, seen.truncated, {}
+
+    # ---- checks ---------------------------------------------------------------------------------------------------
+
+    def _check_open(self):
+        if self.closed:
+            raise ClosedEnvironmentError(f"{type(self).__name__} was closed; make another one")
+
+    def _check_ready(self):
+        self._check_open()
+        if not self._ready:
+            raise ResetNeeded(f"{type(self).__name__}: call reset() before the first step or picture")
+
+
+def _float32(numbers):
+    return numbers.astype(np.float32, copy=False)  # a device with isa "f64" has doubles
+
+
+def _count(name, value, least):
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
+    return int(value)
+
+
+def _render_mode(mode, known):
+    if mode is not None and mode not in known:
+        raise ValueError(f"render_mode is {mode!r}; use one of {known}, or None")
+    return mode
+
+
+def _reset_mask(options, n):
+    mask = None if options is None else options.get("reset_mask")
+    if mask is None:
+        return np.ones(n, np.bool_)
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+        raise TypeError(f"options['reset_mask'] is {type(mask).__name__}; give a NumPy array of bool")
+    if mask.shape != (n,) or not mask.any():
+        raise ValueError(f"options['reset_mask'] has shape {mask.shape}; give ({n},), with at least one True")
+    return mask

@@ -1,0 +1,31 @@
+"""Where the environments' scenes and kernels are: in the package, or, for what it has from elsewhere, in the checkout around it."""
+
+from pathlib import Path
+
+import stet
+
+_HERE = Path(__file__).resolve().parent
+_CHECKOUT = _HERE.parents[2]
+
+
+def _first(*candidates):
+    for candidate in candidates:
+        if candidate.exists():
+            return str(candidate)
+    raise FileNotFoundError(f"{candidates[0]} is missing from this installation of stet; install it again")
+
+
+def scene(name):
+    """The path of a shipped scene."""
+    return _first(stet.scenes / name, _CHECKOUT / "scenes" / name)
+
+
+def kernel(name):
+    """The path of a file of kernels."""
+    return _first(_HERE / name)
+
+
+def includes():
+    """Folders in which kernels look for what they include: the generator of random numbers is the library's own."""
+    random = Path(_first(_HERE / "worlds" / "random.k.h", _CHECKOUT / "src" / "worlds" / "random.k.h"))
+    return [str(random.parents[1])]

@@ -1,0 +1,45 @@
+"""An environment alone: world 0 of a vector environment with one world, so both have the same episodes."""
+
+import gymnasium
+from gymnasium.vector import AutoresetMode
+
+
+class Single(gymnasium.Env):
+    """Base of stet's single environments; a subclass names the vector environment."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50}
+    _vector: type
+
+    def __init__(self, device="auto", *, max_episode_steps=0, **keywords):
+        self.vector = self._vector(1, device, max_episode_steps=max_episode_steps, autoreset_mode=AutoresetMode.DISABLED,
+                                   **keywords)
+        """The vector environment of one world."""
+        self.observation_space = self.vector.single_observation_space
+        self.action_space = self.vector.single_action_space
+        self.render_mode = self.vector.render_mode
+
+    def reset(self, *, seed=None, options=None):
+        """Begins an episode. options: none are known."""
+        super().reset(seed=seed)
+        observation, info = self.vector.reset(seed=seed)
+        return _first(observation), info
+
+    def step(self, action):
+        """A step: observation, reward, terminated, truncated, info."""
+        observation, reward, terminated, truncated, info = self.vector.step([action])
+        return _first(observation), float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
+
+    def render(self):
+        """The picture, uint8 [height, width, 3]; None without render_mode "rgb_array"."""
+        pictures = self.vector.render()
+        return None if pictures is None else pictures[0]
+
+    def close(self):
+        """Closes the sim."""
+        self.vector.close()
+
+
+def _first(observation):
+    if isinstance(observation, dict):
+        return {name: rows[0] for name, rows in observation.items()}
+    return observation[0]

@@ -1,0 +1,71 @@
+/*
+ * Episodes: when they end, what the caller is told, how the next one begins. The same for each task; a task's own kernels say
+ * what a step was worth and whether it failed (cartpole.k.h, hand.k.h).
+ *
+ *   E1  a world's initial states are a function of (key, world, number of its episode), whatever the other worlds do
+ *   E2  arrays for the caller (reward, terminated, truncated) are plain, one element a world, in the order of worlds
+ */
+#include "stet/lang.h"
+
+#include "worlds/random.k.h"
+
+/* Lanes whose world is one of the nworld that there are, and its number, which is never beyond the last one. */
+LFN mask ep_live(int world, int nworld) { return in_range(world, nworld); }
+LFN lint ep_world(int world, int nworld) { return imin(lane() + isplat(world), isplat(nworld - 1)); }
+
+/*
+ * After the physics. worth [1], failed [1]: of this step, from the task. steps [1]: of the episode. ended [1]: the episode ended with
+ * this step. again [1]: the world is put back now. reward, terminated, truncated [nworld]. limit: steps of an episode, 0: no limit.
+ * same_step: worlds that ended are put back now; next_step: now those that had ended before (they have no reward, and their action
+ * counts for nothing); neither: none is.
+ */
+world_kernel void k_episode(const real *worth, const lint *failed, lint *steps, lint *ended, lint *again, ureal *reward,
+                            u8 *terminated, u8 *truncated, int same_step, int next_step, int limit, int nworld,
+                            int world)
+{
+    each (i, 1) {
+        mask fresh = next_step ? m_not(ieq(ended[0], isplat(0))) : m_none();
+        lint n = steps[0] + isplat(1);
+        mask fail = m_andnot(m_not(ieq(failed[0], isplat(0))), fresh);
+        mask late = limit > 0 ? m_andnot(m_not(ilt(n, isplat(limit))), fresh) : m_none();
+        mask over = m_or(fail, late), live = ep_live(world, nworld);
+        lint at = ep_world(world, nworld);
+        steps[0] = n;
+        ended[0] = iselect(over, isplat(1), isplat(0));
+        again[0] = iselect(same_step ? over : fresh, isplat(1), isplat(0));
+        scatter_if(live, reward, at, select(fresh, splat(0), worth[0]));
+        bstore_if(live, terminated, at, iselect(fail, isplat(1), isplat(0)));
+        bstore_if(live, truncated, at, iselect(late, isplat(1), isplat(0)));
+    }
+}
+
+/*
+ * Where again [1] is not 0, an episode begins: q [nq] and v [nv] are home + width * u with u in [-1, 1), counters are 0. home,
+ * width [nq + nv] are plain. key [2]: from the seed. episode [1]: number of the episode that begins, then of the next one.
+ */
+world_kernel void k_begin(const lint *again, const lint *key, lint *episode, lint *steps, lint *ended,
+                          const ureal *home, const ureal *width, real *q, real *v, int nq, int nv, int world)
+{
+    each (g, (nq + nv + 3) / 4) {
+        mask begins = m_not(ieq(again[0], isplat(0)));
+        if (!any(begins)) continue;
+        lint c[4] = {isplat(g), isplat(0), lane() + isplat(world), episode[0]};
+        rk_philox(c, key[0], key[1]);
+        for (int k = 0; k < 4; ++k) {
+            int i = 4 * g + k, j = i - nq;
+            if (i >= nq + nv) continue;
+            real x = fma(splat(width[i]), rk_uniform(c[k]), splat(home[i]));
+            if (i < nq)
+                put(q, i, select(begins, x, q[i]));
+            else
+                put(v, j, select(begins, x, v[j]));
+        }
+    }
+    sync();
+    each (i, 1) {
+        mask begins = m_not(ieq(again[0], isplat(0)));
+        episode[0] = episode[0] + iselect(begins, isplat(1), isplat(0));
+        steps[0] = iselect(begins, isplat(0), steps[0]);
+        ended[0] = iselect(begins, isplat(0), ended[0]);
+    }
+}

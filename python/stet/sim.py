@@ -1,0 +1,214 @@
+"""stet.Sim: the arguments of the constructor, and what reads better in Python. The rest is in the extension (SimBase)."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable
+
+from . import _core
+from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError
+
+_DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
+_NAMES = (
+    "scene worlds device physics cameras width height outputs seed keyframe frames_in_flight threads isa disable strict audit cache_folder"
+).split()
+
+
+def load(scene: str | os.PathLike | _core.Model) -> _core.Model:
+    """A Model from a file (MJCF, URDF, .mjb), from a text that begins with '<', or from itself."""
+    if isinstance(scene, _core.Model):
+        return scene
+    if isinstance(scene, str) and scene.lstrip().startswith("<"):
+        return _core._load(scene, True)
+    try:
+        return _core._load(os.fspath(scene), False)
+    except TypeError:
+        raise ArgumentTypeError(f"a scene is a path, a text of MJCF or URDF, or a stet.Model, not a {type(scene).__name__!r}") from None
+
+
+def _parse_device(device):
+    """'cuda:1' as (type, number). Anything that prints as one is fine, such as torch.device('cuda:1')."""
+    match = re.fullmatch(r"(\w+)(?::(\d+))?", str(device))
+    kind, index = match.groups() if match else (None, None)
+    if kind not in _DEVICES or (index and kind not in ("cuda", "hip")):
+        raise NotFoundError(f"there is no device {str(device)!r}; it is auto, cpu, cuda, cuda:1, hip, hip:1 or null")
+    return _DEVICES[kind], int(index or 0)
+
+
+def _texts(what, names):
+    """A name or several as a list of str."""
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{what} are named by str, not {type(name).__name__!r}")
+    return names
+
+
+def _integer(what, value, least, most):
+    try:
+        number = value.__index__()
+    except AttributeError:
+        raise ArgumentTypeError(f"{what} is a whole number, not a {type(value).__name__!r}") from None
+    if not least <= number <= most:
+        raise InvalidArgumentError(f"{what} is {number}; it may be {least} to {most}")
+    return number
+
+
+def _refuse(unknown):
+    name = next(iter(unknown))
+    near = difflib.get_close_matches(name, _NAMES, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_NAMES)}"
+    raise ArgumentTypeError(f"Sim has no argument {name!r}; {hint}")
+
+
+def _stream(stream):
+    """The handle of a stream: a number, or what has one (torch.cuda.Stream, anything with __cuda_stream__)."""
+    if hasattr(stream, "__cuda_stream__"):
+        stream = stream.__cuda_stream__()[1]
+    elif hasattr(stream, "cuda_stream"):
+        stream = stream.cuda_stream
+    return _integer("a stream", stream, 0, 2**64 - 1)
+
+
+class Sim(_core.SimBase):
+    """Many copies ("worlds") of a robot scene, stepped and looked at on one device.
+
+    scene        a path (MJCF, URDF, .mjb), a text that begins with '<', or a stet.Model
+    worlds       how many
+    device       "auto", "cpu", "cuda", "cuda:1", "hip", "null" (runs nothing, for tests)
+    physics      "auto", "mujoco", or "external": the caller writes poses, a step only counts time
+    cameras      None: the model's first; "all"; or names. "free" shows the whole model
+    width, height   pixels of each camera (128)
+    outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no pictures
+    seed         of noise at resets and of control noise
+    keyframe     that worlds begin with: a number, a name, "qpos0"; None: "home" if there is one, else the first, else qpos0
+    frames_in_flight   how many frames can still be read, 1 to 16
+    threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512"; None: the widest
+    disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is checked
+    cache_folder    of compiled kernels; None: $XDG_CACHE_HOME/stet
+
+    A sim is used by one thread at a time: another one waits. Calls that take long let other threads of Python run. `with stet.Sim(…) as sim:`
+    closes it at the end.
+    """
+
+    def __init__(
+        self,
+        scene: str | os.PathLike | _core.Model,
+        worlds: int = 1,
+        device: str = "auto",
+        *,
+        physics: str = "auto",
+        cameras: str | Iterable[str] | None = None,
+        width: int = 0,
+        height: int = 0,
+        outputs: str | Iterable[str] = (),
+        seed: int = 0,
+        keyframe: int | str | None = None,
+        frames_in_flight: int = 2,
+        threads: int = 0,
+        isa: str | None = None,
+        disable: str | Iterable[str] = (),
+        strict: bool = False,
+        audit: bool = False,
+        cache_folder: str | os.PathLike | None = None,
+        **unknown,
+    ) -> None:
+        if unknown:
+            _refuse(unknown)
+        self._model = load(scene)
+        kind, index = _parse_device(device)
+        if keyframe is not None and not isinstance(keyframe, str):
+            keyframe = _integer("keyframe", keyframe, -1, 2**31 - 1)
+        super().__init__(
+            self._model,
+            _integer("worlds", worlds, 1, 2**63 - 1),
+            kind,
+            index,
+            str(physics),
+            [] if cameras is None else _texts("cameras", cameras),
+            _integer("width", width or 0, 0, 2**31 - 1),
+            _integer("height", height or 0, 0, 2**31 - 1),
+            _texts("outputs", outputs),
+            _integer("seed", seed, 0, 2**64 - 1),
+            keyframe,
+            _integer("frames_in_flight", frames_in_flight, 1, 16),
+            _integer("threads", threads, 0, 4096),
+            isa or "",
+            _texts("mechanisms", disable),
+            bool(strict),
+            bool(audit),
+            os.fspath(cache_folder) if cache_folder else "",
+        )
+
+    @property
+    def model(self) -> _core.Model:
+        """The scene: sizes, names, time step."""
+        return self._model
+
+    def kernel(
+        self,
+        source: str | None = None,
+        name: str | None = None,
+        path: str | os.PathLike | None = None,
+        includes: str | os.PathLike | Iterable[str | os.PathLike] = (),
+        *,
+        compiler: str | None = None,
+        cache_folder: str | os.PathLike | None = None,
+        team: int = 0,
+        teams: int = 0,
+    ) -> _core.Kernel:
+        """A Kernel from a text in stet's language, or from the file `path`; `name`: which of its kernels. `includes`: folders where #include "…"
+        looks. `compiler`: of a CPU, "cc" by default. `team`, `teams`: on a GPU, threads of a team, teams of a block."""
+        if source is None and path is None:
+            raise InvalidArgumentError("kernel: give a source or a path")
+        return _core._kernel(
+            self,
+            source or "",
+            name or "",
+            os.fspath(path) if path else "",
+            [os.fspath(folder) for folder in ([includes] if isinstance(includes, (str, os.PathLike)) else includes)],
+            compiler or "",
+            os.fspath(cache_folder) if cache_folder else "",
+            team,
+            teams,
+        )
+
+    def record(self, name: str = "recording") -> _core.Record:
+        """`with sim.record("a sweep"):` lists launches and copies instead of running them, and runs the list at the end of the block. A list that
+        comes back is replayed as one thing. An exception forgets what was not run yet."""
+        return _core._record(self, name)
+
+    def loop(self, condition: _core.Array, most: int) -> _core.Loop:
+        """`with sim.loop(condition, most):` in such a block: what is listed runs again while the first element of `condition` (int32) is not 0,
+        at most `most` times."""
+        return _core._loop(self, condition, most)
+
+    def use_stream(self, stream) -> None:
+        """Work goes to this stream of the GPU from now on (a handle, a torch.cuda.Stream; 0 is the legacy default stream); None: to stet's own. If
+        it is being captured into a graph, stet joins."""
+        self._use_stream(None if stream is None else _stream(stream))
+        self._in_stream = stream  # which must live as long as it is used
+
+    def wait_stream(self, stream) -> None:
+        """What stet does from now on comes after all that the stream has got so far."""
+        self._wait_stream(_stream(stream))
+
+    def signal_stream(self, stream) -> None:
+        """What the stream gets from now on comes after all that stet has issued so far."""
+        self._signal_stream(_stream(stream))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """The whole state in a file."""
+        self._save(os.fspath(path))
+
+    def resume(self, path: str | os.PathLike) -> None:
+        """Puts all worlds back to what save() wrote."""
+        self._resume(os.fspath(path))
+
+    def __enter__(self) -> Sim:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()

@@ -1,0 +1,107 @@
+"""What the tests of the Python package share. `gpu` is this machine's CUDA device, or the test is skipped."""
+
+import gc
+import os
+
+import pytest
+
+import stet
+from stet import _core
+
+# Two bodies, two joints with motors, two cameras, two keyframes: enough of everything, and small.
+SCENE = """
+<mujoco model="pair">
+  <option timestep="0.005"/>
+  <visual><global offwidth="64" offheight="64"/></visual>
+  <worldbody>
+    <light pos="0 0 3"/>
+    <camera name="front" pos="0 -2 1" xyaxes="1 0 0 0 .4 1"/>
+    <camera name="top" pos="0 0 3"/>
+    <geom type="plane" size="2 2 .1" rgba=".5 .6 .7 1"/>
+    <body name="arm" pos="0 0 1">
+      <joint name="hinge" axis="0 1 0"/>
+      <geom type="capsule" size=".05" fromto="0 0 0 .5 0 0" rgba="1 .2 .2 1"/>
+      <body name="tip" pos=".5 0 0">
+        <joint name="wrist" axis="0 0 1"/>
+        <geom type="box" size=".1 .1 .1" rgba=".2 1 .2 1"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor name="lift" joint="hinge" ctrlrange="-1 1" gear="5"/>
+    <motor name="turn" joint="wrist" ctrlrange="-2 2"/>
+  </actuator>
+  <sensor><jointpos joint="hinge"/></sensor>
+  <keyframe><key name="home" qpos=".1 .2"/><key name="bent" qpos=".5 -.5"/></keyframe>
+</mujoco>
+"""
+
+# Adds what a test needs: y = scale * x + n in every item of arrays of worlds.
+KERNEL = """#include "stet/lang.h"
+world_kernel void k_scale(const real *x, real *y, ureal scale, int n, int count, int world)
+{
+    each (i, count) put(y, i, fma(splat(scale), x[i], splat(n)));
+}
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    """Compiled kernels go to a folder of this run."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def gpu():
+    try:
+        stet.Sim(SCENE, device="cuda").close()
+    except stet.Error as error:
+        pytest.skip(f"no GPU: {error}")
+    return "cuda"
+
+
+@pytest.fixture
+def make(monkeypatch):
+    """Makes sims that are closed at the test's end; nothing of them may be alive then."""
+    gc.collect()
+    before = _core._alive()
+    sims = []
+
+    def make_sim(scene=SCENE, worlds=5, device="cpu", **more):
+        sims.append(stet.Sim(scene, worlds, device, threads=2, **more))
+        return sims[-1]
+
+    yield make_sim
+    for sim in sims:
+        sim.close()
+    del sims[:]
+    gc.collect()
+    assert _core._alive()["owned"] <= before["owned"]
+
+
+def gpu_works():
+    try:
+        stet.Sim(SCENE, device="cuda").close()
+    except stet.Error:
+        return False
+    return True
+
+
+def keywords(place):
+    """Arguments of Sim for a place: a device, or an instruction set of the CPU."""
+    return {"device": place} if place in ("cpu", "cuda") else {"device": "cpu", "isa": place}
+
+
+# The CPU with the machine's widest lanes, with 4 of them, with one; and a GPU, where there is one.
+ON_CPU = ["cpu", "portable", "w1"]
+PLACES = ON_CPU + ["cuda"] * gpu_works()
+
+
+@pytest.fixture(params=PLACES)
+def place(request):
+    return request.param
+
+
+@pytest.fixture
+def sim(place, make):
+    return make(**keywords(place))

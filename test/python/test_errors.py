@@ -1,0 +1,185 @@
+"""What goes wrong is one of stet's errors, with a sentence that says what to do, and is the builtin that fits."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import stet
+from stet import _core
+from conftest import SCENE
+
+BUILTINS = {
+    stet.InvalidArgumentError: ValueError,
+    stet.ArgumentTypeError: TypeError,
+    stet.NotFoundError: LookupError,
+    stet.MissingFileError: FileNotFoundError,
+    stet.FileError: OSError,
+    stet.ParseError: ValueError,
+    stet.OutOfMemoryError: MemoryError,
+    stet.UnsupportedError: NotImplementedError,
+    stet.LimitError: ValueError,
+    stet.StrictError: RuntimeError,
+    stet.AuditError: RuntimeError,
+    stet.StateError: RuntimeError,
+    stet.DeviceError: RuntimeError,
+}
+
+
+@pytest.mark.parametrize("kind", BUILTINS, ids=lambda kind: kind.__name__)
+def test_kinds(kind):
+    assert issubclass(kind, stet.Error) and issubclass(kind, BUILTINS[kind])
+    assert str(kind("a sentence")) == "a sentence" and kind.result in {"INVALID_ARGUMENT", "NOT_FOUND", "IO", "PARSE", "OUT_OF_MEMORY"} | {
+        "UNSUPPORTED",
+        "LIMIT",
+        "STRICT",
+        "AUDIT",
+        "STATE",
+        "DEVICE",
+    }
+
+
+def test_what_an_error_says():
+    with pytest.raises(stet.MissingFileError) as caught:
+        stet.Sim("no/such/scene.xml")
+    assert "no/such/scene.xml" in str(caught.value) and caught.value.result == "NOT_FOUND"
+    assert ".c:" in caught.value.where and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "arguments, kind, why",
+    [
+        ({"world": 3}, stet.ArgumentTypeError, "did you mean 'worlds'"),
+        ({"banana": 3}, stet.ArgumentTypeError, "there are scene, worlds"),
+        ({"worlds": 0}, stet.InvalidArgumentError, "worlds is 0"),
+        ({"worlds": 2.5}, stet.ArgumentTypeError, "whole number"),
+        ({"worlds": "4"}, stet.ArgumentTypeError, "whole number"),
+        ({"worlds": 2**40}, stet.LimitError, "at most"),
+        ({"device": "gpu"}, stet.NotFoundError, "cuda:1"),
+        ({"device": "cpu:1"}, stet.NotFoundError, "there is no device"),
+        ({"device": 3}, stet.NotFoundError, "there is no device"),
+        ({"device": "hip:7"}, stet.Error, ""),
+        ({"physics": "magic"}, stet.NotFoundError, "mujoco or external"),
+        ({"cameras": "side"}, stet.NotFoundError, "front"),
+        ({"cameras": [1]}, stet.ArgumentTypeError, "cameras are named"),
+        ({"cameras": ["front", "front"], "outputs": "rgb"}, stet.InvalidArgumentError, "front"),
+        ({"outputs": "colour"}, stet.NotFoundError, "rgb, rgba"),
+        ({"outputs": [1]}, stet.ArgumentTypeError, "outputs are named"),
+        ({"outputs": "rgb", "width": 20000}, stet.Error, "16384"),
+        ({"width": -1}, stet.InvalidArgumentError, "width is -1"),
+        ({"seed": -1}, stet.InvalidArgumentError, "seed is -1"),
+        ({"seed": 2**64}, stet.InvalidArgumentError, "seed"),
+        ({"keyframe": "fly"}, stet.NotFoundError, "home"),
+        ({"keyframe": 2}, stet.Error, "keyframe"),
+        ({"keyframe": -2}, stet.InvalidArgumentError, "keyframe is -2"),
+        ({"keyframe": 1.5}, stet.ArgumentTypeError, "keyframe"),
+        ({"frames_in_flight": 0}, stet.InvalidArgumentError, "frames_in_flight is 0"),
+        ({"frames_in_flight": 17}, stet.InvalidArgumentError, "1 to 16"),
+        ({"threads": -1}, stet.InvalidArgumentError, "threads is -1"),
+        ({"isa": "z80"}, stet.Error, "z80"),
+        ({"disable": "everything"}, stet.NotFoundError, "pose_sync"),
+        ({"disable": [3]}, stet.ArgumentTypeError, "mechanisms are named"),
+    ],
+    ids=str,
+)
+def test_sims(arguments, kind, why):
+    gc.collect()
+    before = _core._memory()["blocks"]
+    with pytest.raises(kind, match=why or None) as caught:
+        stet.Sim(SCENE, **{"device": "cpu", **arguments})
+    assert isinstance(caught.value, BUILTINS.get(type(caught.value), stet.Error))
+    del caught  # its frames hold the model
+    gc.collect()
+    assert _core._memory()["blocks"] == before
+
+
+@pytest.mark.parametrize(
+    "scene, kind, why",
+    [
+        ("<mujoco><worldbody><nothing/></worldbody></mujoco>", stet.ParseError, "nothing"),
+        ("<broken", stet.ParseError, ""),
+        (b"\xff\xfe", stet.Error, ""),
+        (3, stet.ArgumentTypeError, "a scene is a path"),
+        (None, stet.ArgumentTypeError, "a scene is a path"),
+        (".", stet.Error, ""),
+        ("", stet.Error, ""),
+    ],
+    ids=str,
+)
+def test_scenes(scene, kind, why):
+    with pytest.raises(kind, match=why or None):
+        stet.Sim(scene)
+
+
+def test_calls(make):
+    sim = make(outputs="rgb", width=8, height=8)
+    sim.render()
+    for call, kind, why in [
+        (lambda: sim.step(-1), stet.InvalidArgumentError, "-1"),
+        (lambda: sim.step(mask=[1, 0]), stet.InvalidArgumentError, r"shape \(5,\)"),
+        (lambda: sim.step(mask=[0.5] * 5), stet.InvalidArgumentError, "booleans"),
+        (lambda: sim.step(mask="abcde"), stet.InvalidArgumentError, "mask"),
+        (lambda: sim.render(mask=np.ones((5, 2))), stet.InvalidArgumentError, "mask"),
+        (lambda: sim.reset(mask=[1] * 6), stet.InvalidArgumentError, "mask"),
+        (lambda: sim.reset(worlds=[5]), stet.InvalidArgumentError, "5"),
+        (lambda: sim.reset(worlds=[-1]), stet.InvalidArgumentError, "-1"),
+        (lambda: sim.reset(worlds=[0.5]), stet.InvalidArgumentError, "integers"),
+        (lambda: sim.reset(worlds=[[1]]), stet.InvalidArgumentError, "list"),
+        (lambda: sim.reset(mask=[1] * 5, worlds=[1]), stet.InvalidArgumentError, "mask"),
+        (lambda: sim.reset(keyframe="none"), stet.NotFoundError, "home"),
+        (lambda: sim.reset(keyframe=7), stet.Error, "7"),
+        (lambda: sim.reset(qpos_noise=-1), stet.InvalidArgumentError, "noise"),
+        (lambda: sim.reset(qpos_noise=float("nan")), stet.InvalidArgumentError, "noise"),
+        (lambda: sim.read("depth"), stet.NotFoundError, "outputs"),
+        (lambda: sim.read("smell"), stet.NotFoundError, "rgb"),
+        (lambda: sim.read("rgb", camera=3), stet.NotFoundError, "camera 3"),
+        (lambda: sim.read("rgb", camera="side"), stet.NotFoundError, "front"),
+        (lambda: sim.read("rgb", frame=9), stet.NotFoundError, "frame"),
+        (lambda: sim.read("rgb", frame=-1), stet.NotFoundError, "frame -1"),
+        (lambda: sim.read("rgb", out=np.zeros(3)), stet.InvalidArgumentError, "out is"),
+        (lambda: sim.tensor("rgb", "front", 7), stet.NotFoundError, "frame"),
+        (lambda: sim.control_noise(-1, 0), stet.InvalidArgumentError, "scale"),
+        (lambda: sim.control_noise(1, -1), stet.InvalidArgumentError, "frame"),
+        (lambda: sim.set_parameter("charm", 1), stet.NotFoundError, "gravity"),
+        (lambda: sim.set_parameter("friction", [1, 2]), stet.InvalidArgumentError, "friction"),
+        (lambda: sim.set_parameter("friction", "slippery"), stet.InvalidArgumentError, "friction"),
+        (lambda: sim.configure(disable=["none"]), stet.NotFoundError, "none"),
+        (lambda: sim.use_stream("s"), stet.ArgumentTypeError, "stream"),
+        (lambda: sim.wait_stream(-1), stet.InvalidArgumentError, "stream"),
+        (lambda: sim.signal_stream(None), stet.ArgumentTypeError, "stream"),
+        (lambda: sim.save("/no/such/folder/state"), stet.Error, "/no/such/folder"),
+        (lambda: sim.step("x"), TypeError, "step"),
+        (lambda: sim.step(n=1, many=2), TypeError, "step"),
+        (lambda: sim.restore(3), TypeError, "restore"),
+        (lambda: sim.replayed("x"), TypeError, "replayed"),
+        (lambda: sim.record(3), TypeError, ""),
+    ]:
+        with pytest.raises(kind, match=why or None):
+            call()
+    with pytest.raises(stet.StateError, match="outputs"):
+        make().render()
+    with pytest.raises(stet.StateError, match="outputs"):
+        make().frame_hash()
+    two, other = make(worlds=3), make(worlds=2)
+    with pytest.raises(stet.InvalidArgumentError):
+        two.restore(other.snapshot())
+
+
+def test_streams_of_what_has_none(make):
+    """On the CPU work is done when a call returns: these calls check their arguments, and that is all."""
+    sim = make()
+
+    class Protocol:
+        def __cuda_stream__(self):
+            return (0, 16)
+
+    class Torch:
+        cuda_stream = 32
+
+    for stream in (0, 16, Protocol(), Torch(), np.int64(5)):
+        sim.use_stream(stream)
+        sim.wait_stream(stream)
+        sim.signal_stream(stream)
+    sim.use_stream(None)
+    sim.synchronize()
+    sim.step()

@@ -1,0 +1,43 @@
+"""The examples in Python: that they run, and that the policy learns."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
+
+
+def run(name, *words, cwd, seconds=120):
+    done = subprocess.run([sys.executable, str(EXAMPLES / name), *map(str, words)], cwd=cwd, capture_output=True, text=True,
+                          timeout=seconds, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_hand_pixels_saves_a_picture(tmp_path):
+    code, said, wrong = run("hand_pixels.py", "hands.ppm", cwd=tmp_path)
+    assert code == 0, wrong
+    assert said.startswith("hands.ppm: 4 hands;")
+    size, pixels = re.fullmatch(rb"P6 (\d+ \d+) 255\n(.*)", (tmp_path / "hands.ppm").read_bytes(), re.S).groups()
+    assert size == b"640 160" and len(pixels) == 640 * 160 * 3
+    hands = np.frombuffer(pixels, np.uint8).reshape(160, 4, 160, 3).swapaxes(0, 1)
+    assert len({hand.tobytes() for hand in hands}) == 4 and hands.std(axis=(1, 2)).min() > 15, "four hands that differ"
+
+
+def test_the_policy_learns(tmp_path):
+    pytest.importorskip("torch")
+    code, said, wrong = run("train_cartpole.py", "--worlds", 256, "--device", "auto", "--seed", 1, cwd=tmp_path, seconds=500)
+    assert code == 0, said + wrong
+    assert int(re.search(r"(\d+) % are balanced", said)[1]) >= 90
+
+
+def test_without_training_it_says_so(tmp_path):
+    pytest.importorskip("torch")
+    code, said, _ = run("train_cartpole.py", "--worlds", 64, "--updates", 1, "--device", "cpu", cwd=tmp_path)
+    assert code == 1 and int(re.search(r"(\d+) % are balanced", said)[1]) < 90

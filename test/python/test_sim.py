@@ -1,0 +1,224 @@
+"""The loop: making a sim, steps, controls, resets, pictures, snapshots, what it says of itself."""
+
+import numpy as np
+import pytest
+
+import stet
+from conftest import PLACES, SCENE, keywords
+
+
+def test_what_it_is(make):
+    sim = make(worlds=3, outputs="rgb", cameras="all", width=20, height=10)
+    assert (sim.nworld, sim.physics, sim.keyframe, sim.closed) == (3, "mujoco", 0, False)
+    assert (sim.cameras, sim.outputs) == (["front", "top"], ("rgb",))
+    assert sim.device.type == "cpu" and sim.device.threads == 2 and sim.device.lanes in (4, 8, 16)
+    assert "3 worlds" in repr(sim) and sim.device.isa in repr(sim.device)
+
+
+def test_model(make, tmp_path):
+    path = tmp_path / "pair.xml"
+    path.write_text(SCENE)
+    model = stet.load(path)
+    assert (model.nq, model.nv, model.nu, model.nbody, model.ncam, model.nkey) == (2, 2, 2, 3, 2, 2)
+    assert model.timestep == 0.005
+    assert model.bodies == ["world", "arm", "tip"] and model.actuators == ["lift", "turn"]
+    assert model.find("actuators", "turn") == 1 and model.keyframes == ["home", "bent"]
+    assert model.path == str(path) and make(model).model is model
+    with pytest.raises(stet.NotFoundError, match="lift"):
+        model.find("actuators", "nothing")
+    with pytest.raises(stet.NotFoundError, match="wheels"):
+        model.find("wheels", "turn")
+
+
+def test_step_and_time(sim):
+    sim.step()
+    sim.step(3)
+    sim.step(0)
+    np.testing.assert_allclose(sim.time.numpy()[:, 0], 0.02, rtol=1e-6)
+    sim.step(2, mask=[True, False, False, True, False])
+    np.testing.assert_allclose(sim.time.numpy()[:, 0], [0.03, 0.02, 0.02, 0.03, 0.02], rtol=1e-6)
+    sim.step(1, np.zeros(5, np.uint8))
+    np.testing.assert_allclose(sim.time.numpy()[1, 0], 0.02, rtol=1e-6)
+
+
+def test_controls_move_worlds(sim):
+    sim.ctrl[:] = [[1, 0]] * 2 + [[0, 1]] * 3
+    sim.step(5)
+    qvel = sim.qvel.numpy()
+    assert (qvel[0] == qvel[1]).all() and (qvel[2] == qvel[4]).all() and (qvel[0] != qvel[2]).any()
+    sim.control_zero()
+    assert (sim.ctrl.numpy() == 0).all()
+    sim.control_noise(0.5, 7)
+    noise = sim.ctrl.numpy()
+    assert (np.abs(noise) <= [[0.5, 1]]).all() and len(np.unique(noise)) == noise.size
+
+
+def test_same_bits_everywhere(make):
+    hashes = set()
+    for place in PLACES:
+        sim = make(**keywords(place), outputs=("rgb", "depth"), width=24, height=16, seed=3)
+        sim.control_noise(0.5, 9)
+        sim.step(4)
+        sim.render()
+        hashes.add((sim.hash(), sim.frame_hash(), sim.qpos.hash()))
+    assert len(hashes) == 1
+
+
+def test_reset(sim):
+    home = sim.qpos.numpy()
+    np.testing.assert_allclose(home, [[0.1, 0.2]] * 5, rtol=1e-6)
+    sim.step(9)
+    moved = sim.qpos.numpy()
+    sim.reset(mask=[1, 0, 0, 0, 0])
+    sim.reset(worlds=[4, 1])
+    sim.reset(worlds=[])
+    now = sim.qpos.numpy()
+    assert (now[[0, 1, 4]] == home[[0, 1, 4]]).all() and (now[[2, 3]] == moved[[2, 3]]).all()
+    sim.reset(keyframe="bent")
+    np.testing.assert_allclose(sim.qpos.numpy(), [[0.5, -0.5]] * 5, rtol=1e-6)
+    sim.reset(keyframe="qpos0")
+    assert (sim.qpos.numpy() == 0).all()
+    sim.reset(keyframe=1, qpos_noise=0.1)
+    noisy = sim.qpos.numpy()
+    assert (np.abs(noisy - [0.5, -0.5]) <= 0.1001).all() and len(np.unique(noisy)) == 10
+
+
+def test_pictures(place, make):
+    sim = make(**keywords(place), cameras=["top", "front"], outputs=("rgb", "depth", "seg_body"), width=32, height=24)
+    assert sim.render() == 0
+    assert sim.render() == 0  # nothing moved
+    rgb, depth = sim.read("rgb"), sim.read("depth", "front")
+    assert rgb.shape == (5, 24, 32, 3) and rgb.dtype == np.uint8 and rgb.std() > 5
+    assert depth.shape == (5, 24, 32, 1) and depth.dtype == np.float32 and np.isfinite(depth).any()
+    assert set(np.unique(sim.read("seg_body", camera=1))) >= {-1, 1, 2}
+    sim.step(20)
+    assert sim.render() == 1
+    assert (sim.read("rgb", frame=0) == rgb).all() and (sim.read("rgb", frame=1) != rgb).any()
+    out = np.empty_like(rgb)
+    assert sim.read("rgb", out=out, frame=0) is out and (out == rgb).all()
+    sim.step(5)
+    sim.render(mask=[0, 0, 0, 0, 1])
+    assert sim.frame_hash(1) != sim.frame_hash()
+
+
+def test_picture_arrays(make):
+    sim = make(outputs="rgb", width=16, height=16, frames_in_flight=2)
+    frame = sim.render()
+    picture = sim.tensor("rgb")
+    assert picture.shape == (5, 16, 16, 3) and picture.dtype == np.uint8
+    first = sim.read("rgb", frame=frame)
+    sim.step(3)
+    sim.render()
+    assert (picture.numpy() == first).all() and (np.from_dlpack(picture) == first).all()
+    for _ in range(2):
+        sim.step(3)
+        sim.render()
+    with pytest.raises(stet.NotFoundError, match="frame"):
+        picture.numpy()
+    assert picture.shape == (5, 16, 16, 3)
+
+
+def test_a_picture_follows_a_reset(make):
+    sim = make(outputs="rgb", width=16, height=16)
+    before = sim.read("rgb", frame=sim.render())
+    sim.step(30)
+    sim.render()
+    moved = sim.tensor("rgb").numpy()
+    sim.reset(worlds=[2])
+    after = sim.tensor("rgb")
+    values = after.numpy()
+    assert (values[2] == before[2]).all() and (values[[0, 1, 3, 4]] == moved[[0, 1, 3, 4]]).all()
+    assert (sim.read("rgb") == values).all()
+
+
+def test_external_physics(make):
+    sim = make(physics="external", outputs="seg_body", width=16, height=16)
+    sim.render()
+    before = sim.read("seg_body")
+    poses = sim.xpos.numpy().reshape(5, 3, 3)
+    poses[:, 2] += [0, 0, 0.7]
+    sim.xpos.write(poses.reshape(5, 9))
+    sim.step()
+    sim.render()
+    assert sim.physics == "external" and (sim.read("seg_body") != before).any()
+    assert (sim.xpos.numpy().reshape(5, 3, 3) == poses).all()
+
+
+def test_snapshots_and_files(sim, tmp_path):
+    sim.step(4)
+    snapshot, was = sim.snapshot(), sim.hash()
+    sim.save(tmp_path / "state")
+    sim.step(3)
+    assert sim.hash() != was
+    sim.restore(snapshot)
+    assert sim.hash() == was
+    sim.step(3)
+    sim.resume(tmp_path / "state")
+    assert sim.hash() == was
+    with pytest.raises(stet.MissingFileError):
+        sim.resume(tmp_path / "nothing")
+    (tmp_path / "state").write_bytes(b"no state")
+    with pytest.raises(stet.ParseError):
+        sim.resume(tmp_path / "state")
+
+
+def test_counters_and_switches(make):
+    sim = make(outputs="rgb", width=16, height=16)
+    sim.render()
+    sim.render()
+    counters = sim.counters()
+    assert counters["frame"]["hits"] == 1 and counters["frame"]["reasons"] == {"first": 1}
+    assert counters["total"]["launches"] > 0
+    sim.configure(disable=["frame"])
+    sim.clear_counters()
+    sim.render()
+    sim.render()
+    assert sim.counters()["frame"]["reasons"] == {"disabled": 2} and sim.counters()["frame"]["hits"] == 0
+    assert make(disable="frame").counters().keys() == stet.info()["mechanisms"].keys() | {"total"}
+    timing = sim.timing()
+    assert timing["render"] > 0
+    sim.clear_timing()
+    assert set(sim.timing().values()) == {0.0}
+
+
+def test_audit(make):
+    sim = make(outputs="rgb", width=16, height=16, audit=True)
+    sim.render()
+    sim.render()
+    assert sim.counters()["frame"]["hits"] == 1
+
+
+def test_faults_and_parameters(sim):
+    assert sim.faults().dtype == np.uint32 and (sim.faults() == 0).all()
+    sim.set_parameter("gravity", [0, 0, 0])
+    sim.reset(keyframe="qpos0")
+    sim.step(10)
+    np.testing.assert_allclose(sim.qvel.numpy(), 0, atol=1e-6)
+    sim.set_parameter("gravity", None)
+    sim.step(10)
+    assert (np.abs(sim.qvel.numpy()[:, 0]) > 0.1).all()
+    sim.qpos[2] = np.nan
+    sim.step()
+    bad = stet.info()["faults"]["bad_qpos"]
+    assert sim.faults()[2] & bad and not (np.delete(sim.faults(), 2) & bad).any()
+
+
+def test_with_closes():
+    with stet.Sim(SCENE, 2, "cpu") as sim:
+        sim.step()
+    assert sim.closed and repr(sim) == "<stet.Sim, closed>"
+    sim.close()
+
+
+def test_null_device(make):
+    sim = make(device="null", outputs="rgb", width=8, height=8)
+    sim.step()
+    sim.render()
+    assert sim.device.type == "null" and sim.read("rgb").shape == (5, 8, 8, 3)
+
+
+def test_info():
+    info = stet.info()
+    assert info["version"] == stet.__version__ and info["mujoco"].startswith("3.")
+    assert "cpu" in info["devices"]["cpu"] and info["outputs"]["rgb"] == ("uint8", 3)
+    assert "pose_sync" in info["mechanisms"] and (stet.scenes / "hand.xml").exists()
