@@ -4,6 +4,7 @@
 #   make run        runs the shipped hand scene         make tsan   the tests under TSan (Clang, libomp, Archer)
 #   make test       builds and runs all tests           make lint   formatting, clang-tidy, layers, headers
 #   make bench      runs the benchmarks                 make clean  removes build/ (what was installed stays)
+#   make python     builds the Python package and installs it into .venv/ (for your own: pip install .)
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
 # Variables: BUILD (folder), JOBS, LABEL (only the tests with this label, e.g. LABEL=short), RUN (arguments of make run),
@@ -32,20 +33,28 @@ define run_tests
 @$(ctest) --test-dir $(1) --output-on-failure --no-tests=error --parallel $(JOBS) $(with_label)
 endef
 
-.PHONY: build run test test-gpu bench asan tsan lint clean
+# The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
+with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
+
+.PHONY: build run test python test-gpu bench asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
 	@tools/setup.sh build
-	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF)
+	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF -DSTET_PYTHON=OFF)
 
 run: build
 	@$(BUILD)/stet run $(RUN)
 
 test:
 	@tools/setup.sh test
-	$(call build_tree,$(BUILD),-DSTET_TESTS=ON)
+	$(call build_tree,$(BUILD),-DSTET_TESTS=ON $(with_python))
 	$(call run_tests,$(BUILD))
+
+python:
+	@tools/setup.sh python
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps .
+	@.venv/bin/python -c "import stet; print('installed', stet.__version__, 'in .venv/: .venv/bin/python -m stet.bench')"
 
 test-gpu:
 	@JOBS=$(JOBS) tools/test_gpu.sh $(BUILD)/gpu

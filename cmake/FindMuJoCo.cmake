@@ -1,7 +1,7 @@
 # Finds MuJoCo's C library: in MUJOCO_DIR (the cache variable, else the environment's), an unpacked release or a wheel's
-# folder `mujoco`; else in the wheel that tools/setup.sh put into .venv/. Defines mujoco::mujoco, MuJoCo_VERSION,
-# MuJoCo_LIBRARY (the file itself, links followed). Headers and library must be of the same release: the layout of mjModel
-# changes between releases.
+# folder `mujoco`; else, where pip builds stet, in the wheel of the building Python; else in the wheel that tools/setup.sh put
+# into .venv/. Defines mujoco::mujoco, MuJoCo_VERSION, MuJoCo_LIBRARY (the file itself, links followed). Headers and library must
+# be of the same release: the layout of mjModel changes between releases.
 
 set(_mujoco_dir "${MUJOCO_DIR}")
 if(NOT _mujoco_dir)
@@ -12,8 +12,15 @@ if(_mujoco_dir)
     get_filename_component(_mujoco_dir "${_mujoco_dir}" ABSOLUTE BASE_DIR "${PROJECT_SOURCE_DIR}")
     set(_mujoco_named "MUJOCO_DIR is '${_mujoco_dir}', which")
 else()
-    file(GLOB _mujoco_wheels "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/mujoco")
-    list(POP_FRONT _mujoco_wheels _mujoco_dir)
+    if(SKBUILD)
+        execute_process(COMMAND "${Python_EXECUTABLE}" -c
+            "import importlib.util; print(importlib.util.find_spec('mujoco').submodule_search_locations[0])"
+            OUTPUT_VARIABLE _mujoco_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    endif()
+    if(NOT _mujoco_dir)
+        file(GLOB _mujoco_wheels "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/mujoco")
+        list(POP_FRONT _mujoco_wheels _mujoco_dir)
+    endif()
     if(NOT _mujoco_dir)
         message(FATAL_ERROR "MuJoCo is not in ${PROJECT_SOURCE_DIR}/.venv: run tools/setup.sh, or set MUJOCO_DIR to an unpacked MuJoCo release")
     endif()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gathers what building and testing need beside a compiler, CMake and Python into one folder: MuJoCo's library, cmocka, libpng, zlib,
-# jansson, pkg-config. A machine without a network that has this folder in the checkout can run tools/test_gpu.sh.
+# minizip, jansson, pkg-config. A machine without a network that has this folder in the checkout can run tools/test_gpu.sh.
 #
 #   tools/carry.sh [FOLDER]      (default .carry, which git ignores; run `make test` first, which installs all of it here)
 set -euo pipefail
@@ -28,7 +28,7 @@ library() { # library NAME
     soname=$(objdump -p "$file" | sed -n 's/^ *SONAME *//p')
     cp -L "$file" "$to/lib/$soname"
 }
-for name in cmocka png16 z jansson; do library $name; done
+for name in cmocka png16 z minizip jansson; do library $name; done
 cp -L "$to/lib/libpng16.so" "$to/lib/libpng.so"
 
 header() { # header NAME... (what some of them need is included before)
@@ -37,10 +37,12 @@ header() { # header NAME... (what some of them need is included before)
         found=$(printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <%s>\n' "$name" |
             ${CC:-cc} -E -xc - 2>/dev/null | sed -n "s|^# 1 \"\(.*/$name\)\".*|\1|p" | head -n 1)
         [ -e "$found" ] || fail "$name is not here: run 'make test' first"
-        cp -L "$found" "$to/include/"
+        mkdir -p "$to/include/$(dirname "$name")"
+        cp -L "$found" "$to/include/$name"
     done
 }
 header png.h pngconf.h pnglibconf.h zlib.h zconf.h jansson.h jansson_config.h cmocka.h
+header minizip/zip.h minizip/unzip.h minizip/ioapi.h
 
 describe() { # describe NAME VERSION FLAG: a file for pkg-config, found beside itself
     printf 'prefix=${pcfiledir}/../..\nName: %s\nDescription: carried\nVersion: %s\nLibs: -L${prefix}/lib -l%s\nCflags: -I${prefix}/include\n' \
@@ -49,6 +51,8 @@ describe() { # describe NAME VERSION FLAG: a file for pkg-config, found beside i
 describe cmocka "$(pkg-config --modversion cmocka)" cmocka
 describe libpng "$(pkg-config --modversion libpng)" png16
 describe zlib "$(pkg-config --modversion zlib)" z
+describe minizip "$(pkg-config --modversion minizip)" minizip
+sed -i 's|^Cflags:.*|& -I${prefix}/include/minizip|' "$to/lib/pkgconfig/minizip.pc"
 describe jansson "$(pkg-config --modversion jansson)" jansson
 
 tool=$(readlink -f "$(command -v pkg-config)")

@@ -9,12 +9,12 @@ build=$1
 jobs=${JOBS:-2}
 failed=0
 
-c_sources() { find examples include src test tools -name '*.c' -o -name '*.h' -o -name '*.inl' | sort; }
+c_sources() { find examples include python/stet src test tools -name '*.c' -o -name '*.h' -o -name '*.inl' | sort; }
 
 # The files of src/ that the build really compiles, hence with known flags.
 tidied() { sed -n 's|^ *"file": "\(.*/src/.*\.c\)",\{0,1\}$|\1|p' "$build/compile_commands.json" | sort -u; }
 
-format() { c_sources | grep -v '\.inl$' | xargs clang-format --dry-run -Werror; }
+format() { { c_sources; find python/src -name '*.cpp' -o -name '*.h'; } | grep -v '\.inl$' | xargs clang-format --dry-run -Werror; }
 
 tidy() {
     local list
@@ -36,7 +36,7 @@ kernels() {
             echo "$file: includes nothing, and no kernel source includes it"
             lost=1
         fi
-    done < <(find examples src test -name '*.k.h' | sort)
+    done < <(find examples python src test -name '*.k.h' | sort)
     "$build/kernelcheck" -I src -I include "${whole[@]}" && "$build/kernelcheck" --gpu -I src -I include "${whole[@]}" && [ $lost -eq 0 ]
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or check stet, and says so in one line each.
 #
-#   tools/setup.sh [build|test|asan|tsan|lint|bench]
+#   tools/setup.sh [build|python|test|asan|tsan|lint|bench]
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them), and
 # wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a second run
@@ -59,12 +59,21 @@ want_build() {
     have pkg-config || want pkg-config "finds libraries"
     pkg-config --exists libpng 2>/dev/null || want libpng-dev "writes pictures"
     pkg-config --exists jansson 2>/dev/null || want libjansson-dev "reads and writes JSON"
+    pkg-config --exists minizip 2>/dev/null || want libminizip-dev "reads and writes .npz files"
     need_venv && ! python_for_venv >/dev/null && want python3-venv "environment for the pinned wheels"
 }
 
 want_test() {
     have c++ || have g++ || want g++ "compiles the public headers as C++"
     pkg-config --exists cmocka 2>/dev/null || want libcmocka-dev "the tests' framework"
+}
+
+want_python() {
+    have c++ || have g++ || want g++ "compiles the Python package"
+    local python=$venv/bin/python
+    [ -x "$python" ] || python=$(python_for_venv) || return 0
+    "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' \
+        2>/dev/null || want python3-dev "headers of Python, for the Python package"
 }
 
 # hipRTC, with which the tests compile the kernels for AMD's GPUs (80 MB, and LLVM's library): installed where this system has it
@@ -147,7 +156,9 @@ need_mujoco_wheel() { [ -z "${MUJOCO_DIR:-}" ]; }
 
 need_cmake_wheel() { have cmake && ! at_least "$(cmake_version cmake)" $cmake_least; }
 
-need_test_wheels() { case $tier in test | asan | tsan) true ;; *) false ;; esac; }
+need_python_wheels() { case $tier in python | test) true ;; *) false ;; esac; }
+
+need_test_wheels() { case $tier in python | test | asan | tsan) true ;; *) false ;; esac; }
 
 need_venv() { need_mujoco_wheel || need_cmake_wheel || need_test_wheels; }
 
@@ -191,6 +202,9 @@ install_wheels() {
     if need_test_wheels; then
         wheels requirements-test.txt "the tests' models and their reader of .npy files" "they are needed by 'make test' only"
     fi
+    if need_python_wheels; then
+        wheels requirements-python.txt "what builds and tests the Python package" "they are needed by 'make python' and 'make test' only"
+    fi
 }
 
 # ---- all of it --------------------------------------------------------------------------------------------------------
@@ -198,10 +212,12 @@ install_wheels() {
 want_build
 case $tier in
     build | bench) ;;
-    test | asan) want_test ;;
+    python) want_python ;;
+    test) want_test; want_python ;;
+    asan) want_test ;;
     tsan) want_test; want_tsan ;;
     lint) want_test; want_clang "compiles the public headers"; want_lint ;;
-    *) fail "no such set '$tier': use build, test, asan, tsan, lint or bench" ;;
+    *) fail "no such set '$tier': use build, python, test, asan, tsan, lint or bench" ;;
 esac
 install_packages
 [ "$tier" = test ] && offer_hiprtc

@@ -63,7 +63,7 @@ note good "built in $((SECONDS - start)) s"
 
 # Those that are Python scripts need the wheels that tools/setup.sh installs.
 without=(-LE '^long$')
-[ -x .venv/bin/python ] || without+=(-E '^(cli/(files|input|packages|run|bench|trace)|device/numpy|examples/.*|project/.*)$')
+[ -x .venv/bin/python ] || without+=(-E '^(cli/(files|input|packages|rounds|run|bench|trace)|device/numpy|examples/.*|project/.*)$')
 start=$SECONDS
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 300 --parallel "$jobs" "${without[@]}" \
     ${TESTS:+-R "$TESTS"} >"$build/tests.log" 2>&1
