@@ -44,9 +44,9 @@ STET_API const char *stet_slot_name(stet_slot slot); /* "alloc" */
  * back; launches do nothing. Of the device's def it takes `threads` (for work on the host; 0: 1) and `mechanisms`.
  */
 typedef struct stet_null_def {
-    int lanes;  /* B: 1 (as on a GPU; 0 is the same), 4, 8 or 16 */
+    int lanes;     /* B: 1 (as on a GPU; 0 is the same), 4, 8 or 16 */
     bool no_reuse; /* a round (stet/round.h) finds nothing of the one before: all is set up again */
-    bool apart; /* its addresses are none of the host's: a touch that is no call of the device ends the program */
+    bool apart;    /* its addresses are none of the host's: a touch that is no call of the device ends the program */
     stet_slot fail_slot; /* the slot whose call fails (STET_DEVICE), once */
     int64_t fail_at;     /* which of its calls, from 1; 0: none */
 } stet_null_def;
