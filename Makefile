@@ -7,7 +7,7 @@
 #   make python     builds the Python package and installs it into .venv/ (for your own: pip install .)
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
-# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label, e.g. LABEL=short), RUN (arguments of make run),
+# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, or whole, which takes hours), RUN (arguments of make run),
 # BENCH (arguments of make bench), CMAKE_FLAGS (more settings for CMake), CC (compiler; needs a BUILD of its own).
 
 BUILD ?= build
@@ -20,7 +20,7 @@ CMAKE_FLAGS ?=
 # The environment's own CMake is there only where the system's is too old (tools/setup.sh).
 cmake = $$(ls .venv/bin/cmake 2>/dev/null || echo cmake)
 ctest = $$(ls .venv/bin/ctest 2>/dev/null || echo ctest)
-with_label = $(if $(LABEL),-L '^$(LABEL)$$')
+with_label = $(if $(LABEL),-L '^$(LABEL)$$',-LE '^whole$$')
 
 # build_tree FOLDER, FLAGS: configure (quietly; errors are shown) and build.
 define build_tree

@@ -1,6 +1,7 @@
 # stet_test(<layer>/<noun> [LABELS …] [SOURCES …]) builds test/<layer>/<noun>_test.c and registers it as `<layer>/<noun>`.
 #
-# Labels: the layer's name, and `short` unless LABELS has `long` (the short tier also runs under ASan and UBSan in .ci/run).
+# Labels: the layer's name, and `short` unless LABELS has `long` (the short tier also runs under ASan and UBSan in .ci/run), or `whole`: what takes
+# a quarter of an hour or more, and runs only when it is asked for (LABEL=whole).
 # A test sees the internals of the library (src/) and, as definitions: STET_TEST_SOURCE_DIR (the checkout),
 # STET_TEST_BINARY_DIR (the build tree, may be written), STET_TEST_COMMAND (the built command),
 # STET_TEST_PACKAGES (the folder that holds the packages gymnasium and dm_control; "" where they are not installed),
@@ -88,7 +89,7 @@ endfunction()
 
 function(stet_test_properties name)
     set(labels ${ARGN})
-    if(NOT "long" IN_LIST labels)
+    if(NOT "long" IN_LIST labels AND NOT "whole" IN_LIST labels)
         list(APPEND labels short)
     endif()
     # A test runs on the same devices everywhere: a GPU of this machine is hidden, unless stet_test_sees_gpu says otherwise.

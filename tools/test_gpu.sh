@@ -4,7 +4,7 @@
 #
 #   tools/test_gpu.sh [BUILD]     BUILD: folder, default build/gpu
 #
-# Variables: JOBS; TESTS (a regular expression: only these); SANITIZERS (default: memcheck racecheck initcheck synccheck; empty: none);
+# Variables: JOBS; TESTS (a regular expression: only these); SKIP (labels that do not run, default long|whole; none: '-'); SANITIZERS (default: memcheck racecheck initcheck synccheck; empty: none);
 # SANITIZER_LIMIT (seconds that each may take, default 200). Exit status 0: all that was asked for ran and passed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -62,7 +62,7 @@ note good "built in $((SECONDS - start)) s"
 # ---- tests -----------------------------------------------------------------------------------------------------------------
 
 # Those that are Python scripts need the wheels that tools/setup.sh installs.
-without=(-LE '^long$')
+without=(-LE "^(${SKIP-long|whole})\$")
 [ -x .venv/bin/python ] || without+=(-E '^(cli/(files|input|packages|rounds|run|bench|trace)|device/numpy|examples/.*|project/.*)$')
 start=$SECONDS
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 300 --parallel "$jobs" "${without[@]}" \

@@ -17,7 +17,7 @@ foreach(run IN ITEMS "program double-cuda 10000" "program cuda 100000" "recorded
     list(GET run 2 amount)
     set(name "sim/${noun}_long@${device}")
     add_test(NAME ${name} COMMAND test_sim_${noun} ${amount})
-    stet_test_properties(${name} sim devices long)
+    stet_test_properties(${name} sim devices whole)
     stet_test_sees_gpu(${name})
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "STET_TEST_DEVICE=${device}")
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800)

@@ -18,12 +18,8 @@ static const char *cache_folder(void)
     (void)snprintf(path, sizeof path, "%s/cache", folder);
     return path;
 }
-static const char *made_file(void)
-{
-    static char path[512];
-    (void)snprintf(path, sizeof path, "%s/made", folder);
-    return path;
-}
+/* Written by `forget` only: compilations read it from several threads. */
+static char made_file[512];
 
 /* A piece's code is its text, backwards; each compilation leaves a line in the file `made`. */
 typedef struct piece {
@@ -36,7 +32,7 @@ static stet_result compile(void *context, sti_buffer *object)
     const piece *p = context;
     char line[80];
     if (p->fails) return sti_error(STET_PARSE, "%s: does not compile", p->key);
-    int n = snprintf(line, sizeof line, "%s\n", p->key), fd = open(made_file(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    int n = snprintf(line, sizeof line, "%s\n", p->key), fd = open(made_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (fd < 0 || write(fd, line, (size_t)n) != n) return sti_error(STET_IO, "the test's own file cannot be written");
     close(fd);
     for (size_t i = strlen(p->key); i-- > 0;) sti_buffer_add(object, &p->key[i], 1);
@@ -71,7 +67,7 @@ static void free_objects(sti_wanted *wanted)
 /* Lines of `made`: compilations. */
 static int made(void)
 {
-    FILE *f = fopen(made_file(), "rb");
+    FILE *f = fopen(made_file, "rb");
     int n = 0;
     if (!f) return 0;
     for (int c; (c = fgetc(f)) != EOF;) n += c == '\n';
@@ -79,7 +75,11 @@ static int made(void)
     return n;
 }
 
-static void forget(void) { (void)unlink(made_file()); }
+static void forget(void)
+{
+    (void)snprintf(made_file, sizeof made_file, "%s/made", folder);
+    (void)unlink(made_file);
+}
 
 /* Asks for all pieces; those compiled, hits and misses must be as many. */
 static void ask(stet_device *d, bool parallel, int compiled, int hits, int misses)
