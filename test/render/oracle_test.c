@@ -140,57 +140,7 @@ static void assert_agreed(const tally *sum, const char *what)
     assert_int_equal(sum->bad, 0);
 }
 
-/*
- * ---- random scenes
- * ----------------------------------------------------------------------------------------------------
- */
-
-typedef struct text {
-    char at[1 << 16];
-    size_t n;
-} text;
-
-__attribute__((format(printf, 2, 3))) static void add(text *t, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    t->n += (size_t)vsnprintf(t->at + t->n, sizeof t->at - t->n, format, args);
-    va_end(args);
-    assert_true(t->n < sizeof t->at);
-}
-
-/* A lump of points (MuJoCo makes its hull) and a bumpy field. */
-static void add_assets(text *t, uint64_t *s)
-{
-    add(t, "<asset><mesh name='lump' vertex='");
-    for (int i = 0; i < 40; ++i) {
-        double v[3];
-        for (int k = 0; k < 3; ++k) v[k] = dice_in(s, -1, 1);
-        mju_normalize3(v);
-        for (int k = 0; k < 3; ++k) add(t, "%.4f ", v[k] * dice_in(s, 0.3, 0.5));
-    }
-    add(t, "'/><hfield name='bumps' nrow='9' ncol='12' size='0.8 0.6 0.4 0.2' elevation='");
-    for (int i = 0; i < 9 * 12; ++i) add(t, "%.3f ", dice(s));
-    add(t, "'/></asset>");
-}
-
-static void add_geom(text *t, const char *type, uint64_t *s)
-{
-    double pos[3], turn[3], size[3]; /* one by one: C leaves the order of arguments open */
-    for (int k = 0; k < 3; ++k) pos[k] = dice_in(s, -2, 2);
-    for (int k = 0; k < 3; ++k) turn[k] = dice_in(s, -180, 180);
-    for (int k = 0; k < 3; ++k) size[k] = dice_in(s, 0.1, 0.7);
-    add(t, "<geom type='%s' pos='%.4f %.4f %.4f' euler='%.2f %.2f %.2f' ", type, pos[0], pos[1], pos[2], turn[0],
-        turn[1], turn[2]);
-    if (!strcmp(type, "mesh"))
-        add(t, "mesh='lump'/>");
-    else if (!strcmp(type, "hfield"))
-        add(t, "hfield='bumps'/>");
-    else if (!strcmp(type, "plane") && dice(s) < 0.1)
-        add(t, "size='0 0 1'/>");
-    else
-        add(t, "size='%.3f %.3f %.3f'/>", size[0], size[1], size[2]);
-}
+/* ---- random scenes ----------------------------------------------------------------------------------------------- */
 
 static void random_camera(pictures *p, double radius, const double middle[3], uint64_t *s)
 {
@@ -210,7 +160,7 @@ static void check_type(const char *type, int ngeom, double radius)
     tally sum = {0, 0, 0, 0, 0};
     for (int scene = 0; scene < 4; ++scene) {
         const double middle[3] = {0, 0, 0};
-        text t = {.n = 0};
+        scene_text t = {.n = 0};
         pictures p;
         add(&t, "<mujoco>");
         add_assets(&t, &seed);
@@ -250,7 +200,7 @@ static void test_many_geoms(void **state)
     uint64_t seed = 77;
     print_message("seed %llu\n", (unsigned long long)seed);
     const double middle[3] = {0, 0, 0};
-    text t = {.n = 0};
+    scene_text t = {.n = 0};
     pictures p;
     tally sum = {0, 0, 0, 0, 0};
     add(&t, "<mujoco>");
@@ -273,7 +223,7 @@ static void test_mesh_is_watertight(void **state)
     (void)state;
     uint64_t seed = 31;
     print_message("seed %llu\n", (unsigned long long)seed);
-    text t = {.n = 0};
+    scene_text t = {.n = 0};
     pictures p;
     add(&t, "<mujoco><asset><mesh name='ball' vertex='");
     for (int i = 0; i < 900; ++i) {

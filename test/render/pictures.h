@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "device/picked.h"
+#include "render/random_scene.h"
 #include "render/render.h"
 
 #include <math.h>
@@ -167,15 +168,5 @@ static inline void pictures_close(pictures *p)
     stet_model_destroy(p->model);
     stet_device_destroy(p->device);
 }
-
-/* Random numbers that are the same everywhere (splitmix64). */
-static inline double dice(uint64_t *s)
-{
-    uint64_t z = (*s += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-static inline double dice_in(uint64_t *s, double low, double high) { return low + (high - low) * dice(s); }
 
 #endif
