@@ -161,6 +161,19 @@ static sti_buffer body_of(sti_transform *t, sti_node *f)
     return body;
 }
 
+/* What the transformation knows of a function begins anew with each. */
+static void begin_function(sti_transform *t, sti_node *f, bool kernel)
+{
+    t->function = f;
+    t->kernel = kernel;
+    t->taped = 0;
+    t->each = NULL;
+    t->nlogged = 0;
+    t->logging = false;
+    t->inner = f;
+    t->serial = 0;
+}
+
 void sti_adjoint_function(sti_transform *t, sti_node *f)
 {
     sti_note *note = sti_note_of(t, f->symbol);
@@ -169,14 +182,7 @@ void sti_adjoint_function(sti_transform *t, sti_node *f)
     sti_transform outer = *t;
     t->out = (sti_buffer){0};
     t->before = (sti_buffer){0};
-    t->function = f;
-    t->kernel = false;
-    t->taped = 0;
-    t->each = NULL;
-    t->nlogged = 0;
-    t->logging = false;
-    t->inner = f;
-    t->serial = 0;
+    begin_function(t, f, false);
     sti_buffer body = body_of(t, f);
     sti_take_text(&t->out, &t->before);
     note->taped = t->taped;
@@ -223,14 +229,7 @@ void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
 {
     sti_adjoint_kernel *k = sti_unit_take(t->u, sizeof *k), **at = &t->result->kernel;
     if (!k) return;
-    t->function = f;
-    t->kernel = true;
-    t->taped = 0;
-    t->each = NULL;
-    t->nlogged = 0;
-    t->logging = false;
-    t->inner = f;
-    t->serial = 0;
+    begin_function(t, f, true);
     sti_buffer body = body_of(t, f);
     sti_take_text(&t->out, &t->before);
     bool world;

@@ -127,8 +127,8 @@ static stet_result send(stet_array *a)
     /* Switched off, each read copies; what the device has need not be sent all the same. */
     bool ahead = sti_face_ahead(a);
     if (!ahead && !enabled(a)) return STET_OK;
-    if (!ahead &&
-        !a->device->mechanisms.options.audit) { /* each launch asks this of each argument: no stamp is made for it */
+    /* Each launch asks this of each argument: no stamp is made for it. */
+    if (!ahead && !a->device->mechanisms.options.audit) {
         sti_count_hit(&a->device->mechanisms, STET_MECH_readback, 0, (int64_t)a->size);
         return STET_OK;
     }

@@ -4,24 +4,15 @@
  */
 #include "adjoint/adjoint.h"
 
+#include "check_input.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void require(bool holds)
 {
     if (!holds) abort();
-}
-
-static sti_check_options options_of(uint8_t byte)
-{
-    static const int lanes[] = {1, 4, 8, 16};
-    sti_check_options o = sti_default_check_options();
-    o.gpu = (byte & 4) != 0;
-    o.real_double = (byte & 8) != 0;
-    o.lanes = o.gpu || o.real_double ? 1 : lanes[byte & 3];
-    return o;
 }
 
 static void transform(sti_unit *unit, const sti_check_options *options)
@@ -41,10 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) return 0;
     sti_check_options options = options_of(data[0]);
-    char *text = malloc(size);
+    char *text = text_of(data, size);
     if (!text) return 0;
-    memcpy(text, data + 1, size - 1);
-    text[size - 1] = 0;
     sti_unit *unit;
     stet_result result = sti_check_source(text, "fuzz", &options, &unit);
     require(result == STET_OK || result == STET_PARSE);
