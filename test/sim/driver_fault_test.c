@@ -3,7 +3,7 @@
  * through both tables: the call says so, made again it works, nothing is left, and another device does not notice.
  *
  * Which n: some that follow from a seed; with the argument "cuda" or "hip" all that there are (of those that take the device away every seventh),
- * through that table alone.
+ * through that table alone; with two numbers k and m behind it the k-th of m shares of them, which can run side by side.
  */
 #include "sim/everything.h"
 
@@ -11,9 +11,12 @@
 #include "base/failing.h"
 #include "double/entries.h"
 
+#include <stdlib.h>
+
 enum { SOME = 15 };
 
 static bool all;
+static int share = 1, shares = 1;
 static int64_t beside, until; /* allocations of the device that stands by; of it and the job */
 static opened o;              /* the double under test */
 static everything reference;
@@ -106,7 +109,10 @@ static const everything_how ended = {
 /* The next call to fail; 0: enough. */
 static int64_t next(uint64_t *dice, int64_t n, int64_t total, int done, int step)
 {
-    if (all) return n + step <= total ? n + step : 0;
+    if (all) {
+        n += (int64_t)step * (done > 0 ? shares : share);
+        return n <= total ? n : 0;
+    }
     return done < SOME ? 1 + (int64_t)dice_below(dice, (size_t)total) : 0;
 }
 
@@ -175,7 +181,7 @@ static void one_allocation_fails(void **state)
     reference.nnumber = 0;
     total = run_without(&how, 0);
     assert_true(total > 500);
-    for (int64_t n = beside; (n = next(&dice, n, total, done, 1)) != 0; ++done)
+    for (int64_t n = all ? beside : 0; (n = next(&dice, n, total, done, 1)) != 0; ++done)
         if (n > beside) (void)run_without(&how, n);
 }
 
@@ -203,6 +209,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_allocation_fails),
     };
     all = argc > 1;
+    if (argc > 3) {
+        share = atoi(argv[2]);
+        shares = atoi(argv[3]);
+        if (share < 1 || share > shares) return 2;
+    }
     int failed = 0;
     if (!all || strcmp(argv[1], "cuda") == 0)
         failed += cmocka_run_group_tests_name("sim/driver_fault through CUDA", tests, through_cuda, clean);
