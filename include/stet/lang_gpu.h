@@ -150,6 +150,18 @@ LFN void sti_sync(void)
 #endif
 }
 #define world_kernel static __device__ __forceinline__
+/*
+ * Where a kernel that comes after others waits for them, if the device starts it while their last blocks still run: the first thing that an
+ * entry does. (PTX ISA, griddepcontrol; nothing where nobody starts a kernel early.)
+ */
+#if !defined(sti_wait_for_others)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define sti_wait_for_others() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define sti_wait_for_others() ((void)0)
+#endif
+#endif
+
 #define item_kernel static __device__ __forceinline__
 #define each(i, n) for (int i##_n = (n), i = (int)threadIdx.x; i < i##_n; i += STET_TEAM)
 #define items(p, n) for (int p##_n = (n), p = (int)threadIdx.x; p < p##_n; p += STET_TEAM)

@@ -32,6 +32,8 @@ struct sti_code {
     void *block;
     int team, teams; /* threads; teams is 1 in an item kernel */
     bool worlds;
+    bool
+        waits; /* on GPUs: its entries wait by themselves for the kernels before them, which may still run (stet/lang_gpu.h) */
     unsigned shared; /* bytes of shared memory a block, beyond what its code declares */
 };
 

@@ -72,9 +72,9 @@ void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form 
     } else {
         sti_sink_format(out, "%s sti_%s__block(const sti_slot *s, i64 count)\n{\n", bounds, sig->name);
     }
-    sti_sink_format(out, "    i64 k = %s;\n    (void)s;\n    if (k >= count) return;\n    %s(",
-                    sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * STET_TEAMS + threadIdx.y" : "blockIdx.x",
-                    sig->name);
+    sti_sink_format(
+        out, "    i64 k = %s;\n    (void)s;\n    sti_wait_for_others();\n    if (k >= count) return;\n    %s(",
+        sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * STET_TEAMS + threadIdx.y" : "blockIdx.x", sig->name);
     write_arguments(out, sig);
     sti_sink_text(out, ");\n}\n");
 }

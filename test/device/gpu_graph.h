@@ -10,7 +10,8 @@
 enum { ARRAYS = 5, ITEMS = 9, OPS = 64, SLOTS = 3 };
 
 /*
- * k_mix (items): out[i] = 3 · out[i] + in[i] + k, for i below the number of blocks; no two of them can change places unnoticed.
+ * k_mix (items): out[i] = 3 · out[i] + in[i] + k, for i below the number of blocks; no two of them can change places unnoticed. It waits by itself
+ * for what comes before it, k_less does not.
  * k_less: out[0] is less by the number of blocks, but not below 0. `foreign`: out[i] = 2 · in[i] + k.
  */
 static const char *const graph_kernels =
@@ -24,7 +25,18 @@ static const char *const graph_kernels =
     "    unsigned *out = (unsigned *)s[0].p;\n"
     "    out[i] = 3 * out[i] + ((const unsigned *)s[1].p)[i] + (unsigned)s[2].i;\n"
     "}\n"
-    "extern \"C\" __global__ void mix_value(three b, i64 n) { mix(b.s, n); }\n"
+    "#if !defined(sti_wait_for_others)\n"
+    "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n"
+    "#define sti_wait_for_others() asm volatile(\"griddepcontrol.wait;\" ::: \"memory\")\n"
+    "#else\n"
+    "#define sti_wait_for_others() ((void)0)\n"
+    "#endif\n"
+    "#endif\n"
+    "extern \"C\" __global__ void mix_value(three b, i64 n)\n"
+    "{\n"
+    "    sti_wait_for_others();\n"
+    "    mix(b.s, n);\n"
+    "}\n"
     "extern \"C\" __global__ void less_value(three b, i64 n)\n"
     "{\n"
     "    unsigned *out = (unsigned *)b.s[0].p;\n"
@@ -54,7 +66,7 @@ static inline stet_result rig_fill(rig *r, stet_device *device)
     const sti_device_ops *ops = device->ops;
     r->code = compile(graph_kernels, &size);
     STI_TRY(ops->load(device, r->code, size, "kernels of graphs", &r->module));
-    r->mix = (sti_code){.name = "mix", .team = 4, .teams = 1};
+    r->mix = (sti_code){.name = "mix", .team = 4, .teams = 1, .waits = strncmp(device->arch, "sm_9", 4) == 0};
     r->less = (sti_code){.name = "less", .team = 2, .teams = 1};
     r->condition = (sti_code){.name = "condition", .team = 1, .teams = 1};
     STI_TRY(ops->function(device, r->module, "mix_value", &r->mix.value));

@@ -150,6 +150,64 @@ static void a_graph_that_runs_may_be_freed(void **state)
     }
 }
 
+/* ---- kernels that are started early ------------------------------------------------------------------------------------ */
+
+/* How many kernels of a list might have been started while those before them ended. */
+static int64_t early(int version, int major)
+{
+    rig r;
+    list l = {0};
+    void *graph;
+    double_config config = o.control->defaults();
+    config.cuda_version = version;
+    o.control->start(&config);
+    rig_open(&r);
+    gpu_of(r.device)->facts.fact[STI_GPU_MAJOR] = major; /* of which the code is does not matter to the double */
+    (void)list_mix(&l, -1, 0, 1, 3, ITEMS);              /* nothing before it */
+    (void)list_mix(&l, -1, 0, 2, 5, ITEMS);              /* behind a kernel */
+    (void)list_copy(&l, -1, 1, 0);
+    (void)list_mix(&l, -1, 0, 1, 7, ITEMS); /* behind a kernel and a copy */
+    (void)list_mix(&l, -1, 3, 1, 9, ITEMS); /* behind a copy */
+    (void)list_less(&l, -1, 0);             /* behind a kernel, but it does not wait */
+    (void)list_mix(&l, -1, 0, 3, 1, ITEMS); /* behind two kernels */
+    OK(list_graph(&r, &l, &graph));
+    for (int run = 0; run < 2; ++run) run_and_compare(&r, &l, graph);
+    OK(list_set(&r, &l, graph, 1)); /* a node that is set keeps its edges */
+    run_and_compare(&r, &l, graph);
+    r.device->ops->graph_free(r.device, graph);
+    int64_t found = o.control->early();
+    rig_close(&r);
+    return found;
+}
+
+static void kernels_that_wait_by_themselves_may_be_early(void **state)
+{
+    (void)state;
+    assert_int_equal(early(13000, 9), o.hip ? 0 : 3 * 3);
+    assert_int_equal(early(13000, 8), 0); /* the device cannot */
+    assert_int_equal(early(12020, 9), 0); /* the driver cannot */
+}
+
+/* The double finds a kernel that says it waits and does not. */
+static void a_kernel_that_lies_is_found(void **state)
+{
+    (void)state;
+    char text[200];
+    rig r;
+    list l = {0};
+    void *graph;
+    rig_open(&r);
+    r.less.waits = true;
+    (void)list_mix(&l, -1, 0, 1, 3, ITEMS);
+    (void)list_less(&l, -1, 0);
+    OK(list_graph(&r, &l, &graph));
+    run_and_compare(&r, &l, graph);
+    assert_int_equal(o.control->report(text, sizeof text), o.hip ? 0 : 1);
+    if (!o.hip) assert_non_null(strstr(text, "kernel less_value: may be started"));
+    r.device->ops->graph_free(r.device, graph);
+    rig_close(&r);
+}
+
 /* ---- loops ----------------------------------------------------------------------------------------------------------- */
 
 static void a_loop_ends_by_its_condition_or_its_most(void **state)
@@ -249,6 +307,8 @@ int main(void)
         TEST(nothing_at_all_and_empty_copies),
         TEST(limits_are_those_of_launches),
         TEST(a_graph_that_runs_may_be_freed),
+        TEST(kernels_that_wait_by_themselves_may_be_early),
+        TEST(a_kernel_that_lies_is_found),
         TEST(a_loop_ends_by_its_condition_or_its_most),
         TEST(without_conditional_nodes_loops_are_refused),
         TEST(a_driver_without_graphs_says_what_it_lacks),

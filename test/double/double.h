@@ -64,6 +64,7 @@ typedef struct double_control {
     /* Runs one thing that waits, if there is one. */
     bool (*progress)(void);
     int64_t (*waiting)(void); /* operations that have not run */
+    int64_t (*early)(void); /* kernels of graphs that ran, and might have been started while those before them ended */
     /* Address at which the test may look at device memory; NULL: not inside a live block. */
     void *(*look)(uint64_t address);
 } double_control;

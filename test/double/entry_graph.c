@@ -3,6 +3,8 @@
  */
 #include "entry.h"
 
+#include <string.h>
+
 /* ---- a node's parameters, as each driver has them ---------------------------------------------------------------------- */
 
 #if DD_HIP
@@ -165,15 +167,60 @@ int entry_graph_condition(uint64_t *handle, void *graph, void *context, unsigned
     return dd_condition_make(graph, handle);
 }
 
-typedef struct node_parameters {
-    int type, zero[3];
+typedef struct loop_parameters {
     uint64_t handle;
     int kind; /* 0: if, 1: while, 2: switch */
     unsigned size;
     void **bodies;
     void *context;
-    unsigned char rest[208];
+} loop_parameters;
+
+typedef struct node_parameters {
+    int type, zero[3]; /* 0: a kernel, 13: conditional */
+    union {
+        kernel_parameters kernel;
+        loop_parameters loop;
+        unsigned char byte[240];
+    };
 } node_parameters;
+
+/* What an edge leaves from and leads to; 0: the node as a whole. */
+typedef struct edge_data {
+    unsigned char from, to, type, unused[5];
+} edge_data;
+
+/* *early: an edge from the port at which a kernel's blocks have ended, to a kernel that waits by itself (from 1, type 1). */
+static int check_edges(dd_node *const *after, const edge_data *edge, size_t n, bool *early)
+{
+    static const unsigned char unused[sizeof edge->unused];
+    *early = false;
+    for (size_t i = 0; edge && i < n; ++i) {
+        if (edge[i].to || memcmp(edge[i].unused, unused, sizeof unused) != 0) return DD_INVALID_VALUE;
+        if (!edge[i].from && !edge[i].type) continue;
+        if (edge[i].from != 1 || edge[i].type != 1 || after[i]->work.kind != DD_KERNEL) return DD_INVALID_VALUE;
+        *early = true;
+    }
+    return !*early || dd.config.major >= 9 ? DD_OK : DD_NOT_SUPPORTED;
+}
+
+static bool rest_is_zero(const node_parameters *p, size_t used)
+{
+    bool zero = !p->zero[0] && !p->zero[1] && !p->zero[2];
+    for (size_t i = used; i < sizeof p->byte; ++i) zero &= !p->byte[i];
+    return zero;
+}
+
+static int add_any_kernel(void **node, void *graph, void *const *after, const void *edges, size_t nafter,
+                          const node_parameters *p)
+{
+    dd_work work;
+    bool early;
+    if (!rest_is_zero(p, sizeof p->kernel)) return DD_INVALID_VALUE;
+    TRY(check_edges((dd_node *const *)after, edges, nafter, &early));
+    TRY(kernel_work(&p->kernel, &work));
+    work.early = early;
+    return add(node, graph, after, nafter, &work);
+}
 
 int entry_graph_add_node(void **node, void *graph, void *const *after, const void *edges, size_t nafter,
                          void *parameters)
@@ -181,14 +228,14 @@ int entry_graph_add_node(void **node, void *graph, void *const *after, const voi
     dd_graph *body;
     dd_node *made;
     node_parameters *p = parameters;
+    loop_parameters *loop = &p->loop;
     ENTER(graph_add_node);
-    TRY(check_loops(graph, p->context));
-    bool zero = !p->zero[0] && !p->zero[1] && !p->zero[2];
-    for (size_t i = 0; i < sizeof p->rest; ++i) zero &= !p->rest[i];
-    if (!zero || edges) return DD_INVALID_VALUE;
-    if (p->type != 13 || p->kind != 1 || p->size != 1) return DD_NOT_SUPPORTED;
-    TRY(dd_graph_add_loop(graph, (dd_node *const *)after, nafter, p->handle, &made, &body));
-    p->bodies = (void **)&made->body; /* as long as the node is there */
+    TRY(check_loops(graph, p->type == 13 ? loop->context : dd_current));
+    if (p->type == 0) return add_any_kernel(node, graph, after, edges, nafter, p);
+    if (!rest_is_zero(p, sizeof *loop) || edges) return DD_INVALID_VALUE;
+    if (p->type != 13 || loop->kind != 1 || loop->size != 1) return DD_NOT_SUPPORTED;
+    TRY(dd_graph_add_loop(graph, (dd_node *const *)after, nafter, loop->handle, &made, &body));
+    loop->bodies = (void **)&made->body; /* as long as the node is there */
     *node = made;
     return DD_OK;
 }

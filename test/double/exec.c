@@ -202,6 +202,7 @@ int dd_exec_set_kernel(dd_exec *exec, const dd_node *node, dd_work *work)
         dd_work_drop(work);
         return DD_INVALID_VALUE;
     }
+    work->early = s->work.early;
     dd_work_drop(&s->work);
     s->work = *work;
     return DD_OK;

@@ -41,6 +41,7 @@ static struct run {
     volatile sig_atomic_t on;
     sigjmp_buf fault;
     void *fault_address;
+    uint64_t waits; /* of threads, for kernels before this one */
 } run;
 
 /* ---- inside a fiber ----------------------------------------------------------------------------------------------- */
@@ -59,6 +60,8 @@ static void sync_warp(unsigned lanes)
     run.now->lanes = lanes;
     dd_stack_leave(run.now->stack, &run.main);
 }
+
+static void wait_for_others(void) { run.waits++; }
 
 static void live(void)
 {
@@ -199,6 +202,8 @@ static int prepare(const dd_function *function, const unsigned grid[3], const un
     frame->sync_block = sync_block;
     frame->sync_warp = sync_warp;
     frame->set_condition = dd_condition_set;
+    frame->wait_for_others = wait_for_others;
+    run.waits = 0;
     for (int i = 0; i < run.nfiber; ++i) {
         fiber *f = &run.fiber[i];
         unsigned k = (unsigned)i;
@@ -238,6 +243,12 @@ static int run_blocks(void)
         result = run_block();
     }
     return result;
+}
+
+bool dd_grid_waited(void)
+{
+    const unsigned *g = run.grid, *b = run.block;
+    return run.waits == (uint64_t)g[0] * g[1] * g[2] * b[0] * b[1] * b[2];
 }
 
 int dd_grid_run(const dd_function *function, const unsigned grid[3], const unsigned block[3],

@@ -17,6 +17,7 @@ typedef struct double_frame {
     void (*sync_block)(void);
     void (*sync_warp)(unsigned lanes);                                /* of 32 threads that follow each other */
     void (*set_condition)(unsigned long long handle, unsigned value); /* of a loop in a graph */
+    void (*wait_for_others)(void); /* for kernels before this one, which may still run */
 } double_frame;
 
 typedef void double_call(void **parameters);
@@ -64,6 +65,7 @@ unsigned char *const double_shared_range[2] = {__start_double_shared, __stop_dou
 
 static inline void __syncthreads(void) { double_here.sync_block(); }
 static inline void __syncwarp(unsigned lanes = 0xffffffffu) { double_here.sync_warp(lanes); }
+#define sti_wait_for_others() double_here.wait_for_others()
 #if defined(__CUDACC_RTC__)
 extern "C" __attribute__((visibility("hidden"))) void cudaGraphSetConditional(unsigned long long handle, unsigned value)
 {

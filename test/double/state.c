@@ -277,6 +277,14 @@ static int64_t control_waiting(void)
     return n;
 }
 
+static int64_t control_early(void)
+{
+    dd_lock();
+    int64_t n = dd.early;
+    dd_unlock();
+    return n;
+}
+
 static void *control_look(uint64_t address)
 {
     dd_lock();
@@ -299,6 +307,7 @@ const double_control *double_get_control(void)
         .report = control_report,
         .progress = control_progress,
         .waiting = control_waiting,
+        .early = control_early,
         .look = control_look,
     };
     return &control;

@@ -55,6 +55,7 @@ typedef struct dd_state {
     int64_t tick; /* calls since the start */
     int64_t programs;
     double_alive alive;
+    int64_t early; /* kernels that ran and might have been started early */
 } dd_state;
 
 /* Which of the two objects this is: it is compiled once for each. */

@@ -139,6 +139,9 @@ static int run_kernel(const dd_work *work)
     char message[256] = "";
     result = dd_grid_run(f, l->grid, l->block, l->bytes, message, sizeof message);
     if (result) dd_wrong("kernel %s: %s", f->name, message);
+    dd.early += work->early;
+    if (!result && work->early && !dd_grid_waited())
+        dd_wrong("kernel %s: may be started while those before it end, and does not wait for them", f->name);
     return result;
 }
 

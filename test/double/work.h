@@ -27,6 +27,7 @@ typedef struct dd_work {
     const void *host_from;
     size_t size;
     unsigned char byte;
+    bool early; /* a kernel that a driver may start while those before it end: it has to wait by itself */
     dd_launch launch;
 } dd_work;
 

@@ -245,7 +245,8 @@ static void the_key_has_what_makes_the_code(void **state)
 {
     (void)state;
     sti_rtc rtc = {.major = 13, .minor = 0, .bytes = 1000}, other = {.major = 13, .minor = 0, .bytes = 1001};
-    sti_target target = {.option = "--gpu-architecture=sm_90"}, further = {"--gpu-architecture=compute_90", true};
+    sti_target target = {.option = "--gpu-architecture=sm_90"},
+               further = {.option = "--gpu-architecture=compute_90", .further = true};
     pieces all = every_unit(1u << STI_FORM_VALUE), block = every_unit(1u << STI_FORM_BLOCK);
     const sti_gpu_program base = {&rtc, &target, "sm_90", {32, 4}, &all.piece[0].source};
     sti_gpu_program p[7] = {base, base, base, base, base, base, base};

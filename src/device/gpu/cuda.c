@@ -90,8 +90,35 @@ static kernel_parameters parameters_of(const sti_gpu_kernel *k)
                                .arguments = k->arguments};
 }
 
+/* An edge from what of a node, to what of another, of which type; 0: from its end, to its beginning, whole. */
+typedef struct edge_data {
+    unsigned char from, to, type, unused[5];
+} edge_data;
+static_assert(sizeof(edge_data) == 8, "CUgraphEdgeData");
+
+typedef struct any_kernel_parameters {
+    int type; /* 0: a kernel */
+    int zero[3];
+    kernel_parameters kernel;
+    char unused[168]; /* zero */
+} any_kernel_parameters;
+static_assert(sizeof(any_kernel_parameters) == 256, "CUgraphNodeParams");
+
+enum { EDGES = 32 };
+
+/* From port 1 (all blocks of the kernel have ended or said that others may start), of type 1 (the kernel behind it waits by itself). */
+static int add_early(const sti_gpu_driver *d, const sti_gpu_place *at, const sti_gpu_kernel *k, void **node)
+{
+    any_kernel_parameters p = {.kernel = parameters_of(k)};
+    edge_data edge[EDGES] = {0};
+    for (size_t i = 0; i < at->nafter; ++i)
+        if (at->early[i]) edge[i] = (edge_data){.from = 1, .type = 1};
+    return d->api.graph_add_node(node, at->graph, at->after, edge, at->nafter, &p);
+}
+
 static int add_kernel(const sti_gpu_driver *d, const sti_gpu_place *at, const sti_gpu_kernel *k, void **node)
 {
+    if (at->early && at->nafter <= EDGES) return add_early(d, at, k, node);
     kernel_parameters p = parameters_of(k);
     return d->api.graph_add_kernel(node, at->graph, at->after, at->nafter, &p);
 }
@@ -188,4 +215,6 @@ const sti_gpu_vendor sti_gpu_cuda = {
     .set_kernel = set_kernel,
     .add_copy = add_copy,
     .add_while = add_while,
+    .early_version = 12030,
+    .early_major = 9,
 };

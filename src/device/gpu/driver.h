@@ -77,6 +77,8 @@ typedef struct sti_gpu_place {
     void *graph;
     void *const *after; /* nodes */
     size_t nafter;
+    const bool *
+        early; /* [nafter]: kernels during whose end the node, a kernel that waits by itself, may be started; NULL: none */
 } sti_gpu_place;
 
 typedef struct sti_gpu_vendor {
@@ -108,7 +110,8 @@ typedef struct sti_gpu_vendor {
     /* A node that runs *body again and again while the handle is not 0. NULL: the vendor's drivers have none. */
     int (*add_while)(const sti_gpu_driver *driver, const sti_gpu_place *at, void *context, uint64_t handle, void **node,
                      void **body);
-    bool graphs_wait; /* an executable graph may go only after it has run */
+    int early_version, early_major; /* least version of the driver and of the architecture for `early`; 0: never */
+    bool graphs_wait;               /* an executable graph may go only after it has run */
 } sti_gpu_vendor;
 
 extern const sti_gpu_vendor sti_gpu_cuda, sti_gpu_hip;

@@ -8,6 +8,9 @@
  *   H3  of an executable graph only arguments and numbers are set (of blocks, of trips), each in one node, from the next launch on
  *   H4  a loop has two kernels that look at its condition, one before it, one behind all that is in it. The first sets the number of trips
  *       left, the second counts it down; both tell the conditional node whether there is a further trip
+ *   H5  between two kernels of which the second waits by itself (sti_code.waits) the edge lets it be started while the last blocks of the first
+ *       still run, where the driver and the device can do that: what it costs to start it is hidden. It touches nothing before the first has
+ *       ended
  */
 #ifndef STI_DEVICE_GPU_GRAPH_H
 #define STI_DEVICE_GPU_GRAPH_H

@@ -52,8 +52,10 @@ typedef struct builder {
     const sti_graph_op *ops;
     const sti_edge *edge, *edge_end; /* those that are left */
     sti_gpu_graph *g;
-    placed *placed;      /* [nop] */
-    void **after;        /* [nop], for one node at a time */
+    placed *placed; /* [nop] */
+    void **after;   /* [nop], for one node at a time */
+    bool *early;    /* [nop], likewise: it may be started while this one of `after` ends */
+    bool may_be_early;
     void *inside;        /* the graph that nodes go to now: the whole, or the body of … */
     int loop, nloop;     /* … this loop; how many there were */
     sti_gpu_place place; /* of the next node */
@@ -71,12 +73,25 @@ static stet_result add_kernel(sti_gpu *gpu, void *context, const sti_gpu_kernel 
                          "graph_add_kernel");
 }
 
+/* Loops are left alone: what a conditional node may hold is the driver's to say. */
+static bool is_early(const builder *b, int from, int to)
+{
+    const sti_graph_op *op = &b->ops[to];
+    return b->may_be_early && b->loop < 0 && b->ops[from].kind == STI_GRAPH_LAUNCH && op->kind == STI_GRAPH_LAUNCH &&
+           op->code->waits;
+}
+
 /* The next node comes after those that edges lead from to this operation. */
 static void place_behind(builder *b, int op)
 {
     size_t n = 0;
-    for (; b->edge < b->edge_end && b->edge->to == op; ++b->edge) b->after[n++] = b->placed[b->edge->from].node;
-    b->place = (sti_gpu_place){b->inside, b->after, n};
+    bool early = false;
+    for (; b->edge < b->edge_end && b->edge->to == op; ++b->edge) {
+        b->early[n] = is_early(b, b->edge->from, op);
+        early |= b->early[n];
+        b->after[n++] = b->placed[b->edge->from].node;
+    }
+    b->place = (sti_gpu_place){b->inside, b->after, n, early ? b->early : NULL};
 }
 
 /* The next node comes after all that is in a loop. */
@@ -86,7 +101,7 @@ static void place_last(builder *b, int loop, int end)
     for (int i = loop + 1; i < end; ++i)
         if (b->placed[i].loop == loop && !b->placed[i].followed && b->ops[i].kind != STI_GRAPH_END)
             b->after[n++] = b->placed[i].node;
-    b->place = (sti_gpu_place){b->inside, b->after, n};
+    b->place = (sti_gpu_place){b->inside, b->after, n, NULL};
 }
 
 static stet_result add_launch(builder *b, const sti_graph_op *op, sti_gpu_changeable *c, void **node)
@@ -126,7 +141,7 @@ static stet_result begin_loop(builder *b, int op, sti_gpu_changeable *c)
     STI_TRY(STI_GPU_CALL(b->gpu, graph_condition, &c->handle, b->inside, b->gpu->context, 0, 0));
     STI_TRY(sti_gpu_with_look(b->gpu, c, b->ops[op].most, 1, add_kernel, b));
     c->node = b->after[0];
-    b->place = (sti_gpu_place){b->inside, b->after, 1};
+    b->place = (sti_gpu_place){b->inside, b->after, 1, NULL};
     STI_TRY(sti_gpu_check(b->gpu, d->vendor->add_while(d, &b->place, b->gpu->context, c->handle, &p->node, &body),
                           "graph_add_node"));
     p->outside = b->inside;
@@ -173,15 +188,26 @@ static stet_result add_ops(builder *b)
     return sti_error(STET_INVALID_ARGUMENT, "a graph: its edges do not come in the order of where they lead");
 }
 
+/* Can the driver and the device start a kernel while those before it end? */
+static bool may_be_early(const sti_gpu *gpu)
+{
+    const sti_gpu_vendor *v = gpu->driver.vendor;
+    return v->early_version && gpu->driver.api.graph_add_node && gpu->driver.version >= v->early_version &&
+           gpu->facts.fact[STI_GPU_MAJOR] >= v->early_major;
+}
+
 stet_result sti_gpu_graph_build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges,
                                 int nedge)
 {
-    builder b = {.gpu = gpu, .ops = ops, .edge = edges, .edge_end = edges + nedge, .g = g};
+    builder b = {
+        .gpu = gpu, .ops = ops, .edge = edges, .edge_end = edges + nedge, .g = g, .may_be_early = may_be_early(gpu)};
     size_t n = (size_t)g->nop + 1;
     STI_TRY(sti_alloc(&b.placed, n * sizeof *b.placed, "a graph's nodes"));
     stet_result result = sti_alloc(&b.after, n * sizeof *b.after, "a graph's edges");
+    if (result == STET_OK) result = sti_alloc(&b.early, n * sizeof *b.early, "a graph's edges");
     for (int i = 0; i < nedge; ++i) b.placed[edges[i].from].followed = true;
     if (result == STET_OK) result = add_ops(&b);
+    sti_free(b.early);
     sti_free(b.after);
     sti_free(b.placed);
     return result;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* How the device calls an entry (sti_code), and what surrounds the text: goes up when that changes. */
-enum { ENTRY_VERSION = 1, MAX_OPTIONS = 16, OPTION = 64 };
+enum { ENTRY_VERSION = 2, MAX_OPTIONS = 16, OPTION = 64 };
 
 /*
  * No contraction, denormals kept, quotients and roots rounded correctly: the bits are the CPU's. Functions that say nothing of

@@ -151,6 +151,9 @@ static stet_result new_program(struct sti_programs *p, const sti_kernel *k, prog
     return STET_OK;
 }
 
+/* Does what was compiled for this target wait for the kernels before it by itself (stet/lang_gpu.h)? */
+static bool waits(const sti_target *target) { return target->sm >= 90; }
+
 /* Makes the function of a program that has none of this form yet. */
 static stet_result complete(struct sti_programs *p, program *it, sti_form form)
 {
@@ -160,6 +163,7 @@ static stet_result complete(struct sti_programs *p, program *it, sti_form form)
     STI_TRY(unit_of(k, &wanted.unit));
     if (it->set) (void)snprintf(wanted.only, sizeof wanted.only, "%s", k->name);
     STI_TRY(sti_module_get(&p->modules, &wanted, &module));
+    it->code.waits = waits(&p->modules.target);
     return sti_module_function(&p->modules, module, k->name, form,
                                form == STI_FORM_BLOCK ? &it->code.block : &it->code.value);
 }
@@ -208,6 +212,7 @@ static stet_result make_own(struct sti_programs *p, program *it, sti_user_source
     if (!sig) return sti_error(STET_NOT_FOUND, "%s: has no kernel %s", source->file[0].name, it->kernel->name);
     STI_TRY(keep_name(p, it->kernel->name, &it->code.name));
     STI_TRY(sti_module_make(&p->modules, team, sig, source, keeping, id, &it->own));
+    it->code.waits = waits(&p->modules.target);
     STI_TRY(sti_module_function(&p->modules, it->own, sig->name, STI_FORM_VALUE, &it->code.value));
     return sti_module_function(&p->modules, it->own, sig->name, STI_FORM_BLOCK, &it->code.block);
 }

@@ -163,6 +163,7 @@ stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_target *out
                          "NVRTC %d.%d (%s): does not compile for %s; install the NVRTC of a release of CUDA that does",
                          rtc->major, rtc->minor, rtc->library.file, arch);
     out->further = newest != wanted;
+    out->sm = newest;
     (void)snprintf(out->option, sizeof out->option, "--gpu-architecture=%s_%d", out->further ? "compute" : "sm",
                    newest);
     if (out->further)

@@ -49,6 +49,7 @@ void sti_rtc_identity(const sti_rtc *rtc, char *out, size_t size);
 typedef struct sti_target {
     char option[64];
     bool further; /* what comes out is compiled further by the driver */
+    int sm;       /* of CUDA the architecture: 90; else 0 */
 } sti_target;
 /* arch as in stet_device: "sm_90", "gfx90a". STET_UNSUPPORTED where the compiler has no way to it. */
 stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_target *out);
