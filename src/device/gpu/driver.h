@@ -77,7 +77,7 @@ typedef struct sti_gpu_place {
     void *graph;
     void *const *after; /* nodes */
     size_t nafter;
-    const bool *early; /* [nafter]: while these kernels end, the node, a kernel that waits by itself, may start; NULL: none */
+    const bool *early; /* [nafter]: while these end the node, a kernel that waits by itself, may start; or NULL */
 } sti_gpu_place;
 
 typedef struct sti_gpu_vendor {
