@@ -73,7 +73,7 @@ function(stet_build_kernels target)
             "${PROJECT_SOURCE_DIR}")
         target_compile_definitions(${objects} PRIVATE STI_ISA=${isa} ${STET_ISA_${isa}_DEFINITIONS})
         target_compile_options(${objects} PRIVATE ${STET_KERNEL_WARNINGS} ${STET_KERNEL_FLAGS} ${STET_KERNEL_LEVEL}
-            ${STET_ISA_${isa}_FLAGS} ${STET_SANITIZE_FLAGS})
+            ${STET_ISA_${isa}_FLAGS} ${STET_KERNEL_SANITIZE_FLAGS})
         target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
     endforeach()
 endfunction()

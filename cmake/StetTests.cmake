@@ -1,7 +1,7 @@
 # stet_test(<layer>/<noun> [LABELS …] [SOURCES …]) builds test/<layer>/<noun>_test.c and registers it as `<layer>/<noun>`.
 #
 # Labels: the layer's name, and `short` unless LABELS has `long` (the short tier also runs under ASan and UBSan in .ci/run), or `whole`: what takes
-# a quarter of an hour or more, and runs only when it is asked for (LABEL=whole).
+# a quarter of an hour or more, and the whole of what other tests do in part; it runs only when it is asked for (LABEL=whole).
 # A test sees the internals of the library (src/) and, as definitions: STET_TEST_SOURCE_DIR (the checkout),
 # STET_TEST_BINARY_DIR (the build tree, may be written), STET_TEST_COMMAND (the built command),
 # STET_TEST_PACKAGES (the folder that holds the packages gymnasium and dm_control; "" where they are not installed),
@@ -33,10 +33,14 @@ if(BUILD_SHARED_LIBS)
     endforeach()
 endif()
 
+# Tests run side by side: a thread that waits for the others of its test leaves the core to the other test (half of the time of what has many launches).
+#
 # cmocka catches signals: with handle_*=2 the sanitizer's report comes first. Use after return is not looked for, because its
 # stacks are aligned to 32 bytes before GCC 13, which faults on vectors of 64.
+set(STET_ASAN_OPTIONS "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=0:handle_segv=2:handle_sigbus=2:handle_sigfpe=2")
 set(STET_TEST_ENVIRONMENT
-    "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=0:handle_segv=2:handle_sigbus=2:handle_sigfpe=2"
+    "OMP_WAIT_POLICY=passive"
+    "ASAN_OPTIONS=${STET_ASAN_OPTIONS}"
     "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1")
 if(STET_SANITIZE STREQUAL "thread")
     # Archer, a library beside libomp, tells the sanitizer of OpenMP's barriers; without it each parallel loop looks like a
@@ -95,6 +99,24 @@ function(stet_test_properties name)
     # A test runs on the same devices everywhere: a GPU of this machine is hidden, unless stet_test_sees_gpu says otherwise.
     set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT 900
         ENVIRONMENT "${STET_TEST_ENVIRONMENT};CUDA_VISIBLE_DEVICES=;HIP_VISIBLE_DEVICES=")
+endfunction()
+
+# Tests that repeat much (test/base/part.h): under a sanitizer, and on a device that is slow (<test>@<device>), they do a part of it; the whole does
+# <test>_whole[@<device>].
+function(stet_test_in_part)
+    foreach(name IN LISTS ARGN)
+        if(STET_SANITIZE OR name MATCHES "@")
+            string(REGEX REPLACE "@.*$" "" program "${name}")
+            string(REPLACE "/" "_" target "test_${program}")
+            get_filename_component(layer "${name}" DIRECTORY)
+            string(REPLACE "${program}" "${program}_whole" whole "${name}")
+            get_property(environment TEST "${name}" PROPERTY ENVIRONMENT)
+            add_test(NAME "${whole}" COMMAND ${target})
+            stet_test_properties("${whole}" ${layer} whole)
+            set_property(TEST "${whole}" PROPERTY ENVIRONMENT "${environment}")
+            set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT "STET_TEST_IN_PART=1")
+        endif()
+    endforeach()
 endfunction()
 
 # Tests whose list of devices has this machine's GPU.

@@ -10,8 +10,11 @@
 #include "lang.h"
 #endif
 
-#if defined(__SSE2__) && STET_W > 1
+/* Reading <immintrin.h> takes five times as long as compiling a small kernel: only where more than SSE2 is used. */
+#if defined(__SSE2__) && STET_W > 4
 #include <immintrin.h>
+#elif defined(__SSE2__) && STET_W > 1
+#include <emmintrin.h>
 #endif
 
 #define LFN static inline __attribute__((always_inline, unused))
@@ -69,6 +72,8 @@ LFN real splat(ureal x)
     return (real)_mm512_set1_ps(x);
 #elif STET_W == 8 && defined(__AVX2__)
     return (real)_mm256_set1_ps(x);
+#elif STET_W == 4 && defined(__SSE2__)
+    return (real)_mm_set1_ps(x);
 #else
     real r;
     STI_LANES(l) r[l] = x;

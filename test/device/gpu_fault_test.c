@@ -97,6 +97,51 @@ static void other_libraries_find_their_device_as_they_left_it(void **state)
     nothing_is_left();
 }
 
+/* The thread's own capture mode; 0 is what a thread begins with. */
+static int own_mode(void)
+{
+    int mode = 0, own;
+    assert_int_equal(o.api.capture_mode(&mode), 0); /* the two are exchanged … */
+    own = mode;
+    assert_int_equal(o.api.capture_mode(&mode), 0); /* … and back */
+    return own;
+}
+
+/* Giving back what the thread had fails once, with a code that passes and one that takes the device; then for ever. */
+static void what_was_current_comes_back_at_the_second_try(void **state)
+{
+    (void)state;
+    const char *const back[] = {"capture_mode", o.hip ? "device_set" : "context_set"};
+    static const int codes[] = {1, 719};
+    for (int i = 0; i < 6; ++i) {
+        double_start(o.control, 14);
+        stet_device *device = open_gpu();
+        sti_gpu *gpu = gpu_of(device);
+        if (o.hip) assert_int_equal(o.api.device_set(1), 0);
+        void *before = current();
+        bool for_ever = i >= 4, fatal = i % 2 == 1 && !for_ever;
+        sti_gpu_current was;
+        OK(sti_gpu_enter(gpu, &was));
+        assert_true(current() != before);
+        o.control->fail_call(back[for_ever ? i - 4 : i / 2], 1, codes[fatal], for_ever);
+        if (fatal || for_ever)
+            FAILS(sti_gpu_leave(gpu, &was, STET_OK), STET_DEVICE, "giving the device back");
+        else
+            OK(sti_gpu_leave(gpu, &was, STET_OK));
+        o.control->fail_call(NULL, 0, 0, false);
+        assert_int_equal(atomic_load(&gpu->lost), fatal);
+        if (for_ever) {
+            int mode = 0; /* the test gives back what stet could not */
+            assert_int_equal(o.api.capture_mode(&mode), 0);
+        } else {
+            assert_ptr_equal(current(), before);
+        }
+        assert_int_equal(own_mode(), 0);
+        stet_device_destroy(device);
+    }
+    double_start(o.control, 14);
+}
+
 /* Another library captures a stream, in the mode that is told of all threads' calls, while stet works: neither disturbs the other. */
 static void kf09_somebody_elses_capture_goes_on(void **state)
 {
@@ -129,6 +174,50 @@ static void kf09_somebody_elses_capture_goes_on(void **state)
     assert_int_equal(o.api.graph_destroy(graph), 0);
     assert_int_equal(o.api.stream_destroy(stream), 0);
     assert_int_equal(o.api.free(other), 0);
+    double_expect_clean(o.control);
+}
+
+static int64_t exchanges(void) { return o.control->calls("capture_mode"); }
+
+/* Drivers may load a function when it is first launched, which a capture forbids: that launch is announced, later ones are allowed anyway. */
+static void kf09_only_the_first_launch_of_a_function_is_announced(void **state)
+{
+    (void)state;
+    void *stream = NULL, *graph = NULL;
+    entries_start_seed(&o, 15);
+    assert_int_equal(o.api.stream_create(&stream, 0), 0);
+    assert_int_equal(o.api.capture_begin(stream, 0), 0);
+    stet_device *device = open_gpu();
+    int *a = take(device, MIB), back[100];
+    const sti_slot slots[3] = {{.p = a}, {.i = 1}};
+    sti_slot *block = take(device, sizeof slots);
+    OK(device->ops->upload(device, block, slots, sizeof slots));
+    for (int loaded = 0; loaded < 2; ++loaded) { /* a function that is loaded again is new, whatever its address */
+        kernels k;
+        load_kernels(device, &k);
+        for (int i = 0; i < 4; ++i) {
+            int64_t before = exchanges();
+            OK(device->ops->launch(device, &k.count, slots, 3, 100, false));
+            assert_int_equal(exchanges() - before, i == 0 ? 2 : 0);
+        }
+        int64_t before = exchanges();
+        OK(device->ops->launch(device, &k.count, block, 3, 50, true)); /* another function of the module */
+        assert_int_equal(exchanges() - before, 2);
+        o.control->fail_call("context_get", 1, 1, false);
+        if (!o.hip)
+            FAILS(device->ops->launch(device, &k.count, slots, 3, 100, false), STET_DEVICE, "making the device");
+        o.control->fail_call(NULL, 0, 0, false);
+        OK(device->ops->download(device, back, a, sizeof back));
+        assert_int_equal(back[0], 5 * 1008 * (loaded + 1));
+        assert_int_equal(back[99], 4 * 1008 * (loaded + 1));
+        unload_kernels(device, &k);
+    }
+    device->ops->free(device, a);
+    device->ops->free(device, block);
+    stet_device_destroy(device);
+    assert_int_equal(o.api.capture_end(stream, &graph), 0); /* it went on */
+    assert_int_equal(o.api.graph_destroy(graph), 0);
+    assert_int_equal(o.api.stream_destroy(stream), 0);
     double_expect_clean(o.control);
 }
 
@@ -179,11 +268,14 @@ static void every_call_may_fail(void **state)
         for (;; ++n) {
             int out[100] = {0};
             begin(NULL);
+            assert_int_equal(o.api.init(0), 0);
+            void *found = current();
             o.control->fail_call(NULL, n, codes[c], false);
             int64_t before = o.control->calls(NULL);
             stet_result result = short_run(code, size, out);
             bool reached = o.control->calls(NULL) - before >= n;
             o.control->fail_call(NULL, 0, 0, false);
+            assert_ptr_equal(current(), found); /* whichever call it was */
             if (!reached) {
                 OK(result);
                 for (int i = 0; i < 100; ++i) assert_int_equal(out[i], 2008);
@@ -229,7 +321,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_fault_is_told_with_the_last_launches_and_stays),
         TEST(other_libraries_find_their_device_as_they_left_it),
+        TEST(what_was_current_comes_back_at_the_second_try),
         TEST(kf09_somebody_elses_capture_goes_on),
+        TEST(kf09_only_the_first_launch_of_a_function_is_announced),
         TEST(every_call_may_fail),
         TEST(every_allocation_may_fail),
     };

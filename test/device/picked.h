@@ -44,6 +44,13 @@ static inline void picked_need_cuda(void)
     exit(PICKED_SKIP);
 }
 
+/* Before main: tests that name their instruction set need not run for a run that is skipped. */
+__attribute__((constructor)) static void picked_skip_early(void)
+{
+    const char *name = getenv("STET_TEST_DEVICE");
+    if (name && strcmp(name, "cuda") == 0) picked_need_cuda();
+}
+
 /* Is this run about a device other than the CPU? */
 static inline bool picked_any(void) { return getenv("STET_TEST_DEVICE") != NULL; }
 

@@ -5,6 +5,8 @@ stet_test(kernel/said)
 # judge the vendors' compilers.
 if(NOT STET_SANITIZE)
     stet_test(kernel/gpu_compile)
+    add_test(NAME kernel/gpu_compile_all COMMAND test_kernel_gpu_compile all)
+    stet_test_properties(kernel/gpu_compile_all kernel whole)
     stet_test(kernel/gpu_programs)
     stet_test_doubles(kernel/gpu_programs)
 endif()

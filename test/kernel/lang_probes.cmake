@@ -18,7 +18,7 @@ foreach(isa IN LISTS STET_ISAS ITEMS "")
     target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
         "${PROJECT_SOURCE_DIR}")
     target_compile_options(${objects} PRIVATE ${STET_KERNEL_WARNINGS} ${STET_KERNEL_FLAGS} ${STET_KERNEL_LEVEL}
-        ${STET_SANITIZE_FLAGS})
+        ${STET_KERNEL_SANITIZE_FLAGS})
     if(isa) # without one: the descriptions
         target_compile_definitions(${objects} PRIVATE STI_ISA=${isa} ${STET_ISA_${isa}_DEFINITIONS})
         target_compile_options(${objects} PRIVATE ${STET_ISA_${isa}_FLAGS})

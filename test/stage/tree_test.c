@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/failing.h"
+#include "base/part.h"
 #include "scene.h"
 
 enum { NWORLD = 19, MOST = 400 };
@@ -194,7 +195,8 @@ static void play(uint64_t seed, const char *isa)
 {
     mirror m;
     open_mirror(&m, seed, isa);
-    int steps = picked_any() ? 40 : 300; /* each step reads every prim, which on a GPU crosses every time */
+    int steps =
+        picked_any() || in_part() ? 40 : 300; /* each step reads every prim, which on a GPU crosses every time */
     for (int step = 0; step < steps; step++) {
         switch (dice_below(&m.dice, 10)) {
         case 0: take_out(&m); break;
@@ -229,7 +231,7 @@ static void force_changes_no_bit(void **state)
     (void)state;
     mirror m;
     open_mirror(&m, dice_seed("force"), NULL);
-    for (int step = 0; step < (picked_any() ? 20 : 120); step++) {
+    for (int step = 0; step < (picked_any() || in_part() ? 20 : 120); step++) {
         add(&m);
         set(&m);
         scene_nudge(&m.s, (int64_t)dice_below(&m.dice, NWORLD), 0.125f);

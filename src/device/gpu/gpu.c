@@ -40,6 +40,8 @@ stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call)
     return gpu->driver.vendor->fatal(code) ? lose(gpu) : result;
 }
 
+enum { MODE_LEFT = -1 }; /* none of the driver's: it was not exchanged */
+
 /* Drivers refuse calls of threads that may not know of another thread's capture, and break it; stet's stream is no part of one. */
 static int exchange_mode(sti_gpu *gpu, int mode, int *was)
 {
@@ -47,20 +49,41 @@ static int exchange_mode(sti_gpu *gpu, int mode, int *was)
     return gpu->driver.api.capture_mode ? gpu->driver.api.capture_mode(was) : STI_GPU_OK;
 }
 
-int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
+/*
+ * What gives back is tried once more (G2): a driver may tell of earlier work's failure in any call, and then has not done what it was
+ * asked for. A failure that takes the device is told though the second try worked.
+ */
+static int of_two_tries(const sti_gpu *gpu, int first, int second)
+{
+    return gpu->driver.vendor->fatal(first) ? first : second;
+}
+
+static int give_back_mode(sti_gpu *gpu, int mode)
+{
+    int relaxed, code = exchange_mode(gpu, mode, &relaxed);
+    return code == STI_GPU_OK ? code : of_two_tries(gpu, code, exchange_mode(gpu, mode, &relaxed));
+}
+
+static int give_back_device(sti_gpu *gpu, const sti_gpu_current *was)
 {
     const sti_gpu_vendor *v = gpu->driver.vendor;
-    int code = v->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
+    int code = v->leave(&gpu->driver, was);
+    return code == STI_GPU_OK ? code : of_two_tries(gpu, code, v->leave(&gpu->driver, was));
+}
+
+int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
+{
+    int code = gpu->driver.vendor->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
     if (code != STI_GPU_OK) return code;
     code = exchange_mode(gpu, STI_GPU_CAPTURE_RELAXED, &was->mode);
-    if (code != STI_GPU_OK) (void)v->leave(&gpu->driver, was);
+    if (code != STI_GPU_OK) (void)give_back_device(gpu, was);
     return code;
 }
 
 int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was)
 {
-    int relaxed, code = exchange_mode(gpu, was->mode, &relaxed);
-    int left = gpu->driver.vendor->leave(&gpu->driver, was);
+    int code = was->mode == MODE_LEFT ? STI_GPU_OK : give_back_mode(gpu, was->mode);
+    int left = give_back_device(gpu, was);
     return code != STI_GPU_OK ? code : left;
 }
 
@@ -68,6 +91,14 @@ stet_result sti_gpu_enter(sti_gpu *gpu, sti_gpu_current *was)
 {
     if (atomic_load(&gpu->lost)) return sti_error(STET_DEVICE, "%s", gpu->why);
     return sti_gpu_check(gpu, sti_gpu_go_in(gpu, was), "making the device current");
+}
+
+stet_result sti_gpu_enter_in_any_mode(sti_gpu *gpu, sti_gpu_current *was)
+{
+    if (atomic_load(&gpu->lost)) return sti_error(STET_DEVICE, "%s", gpu->why);
+    was->mode = MODE_LEFT;
+    int code = gpu->driver.vendor->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
+    return sti_gpu_check(gpu, code, "making the device current");
 }
 
 stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result result)
@@ -163,7 +194,8 @@ static stet_result gpu_memory(stet_device *device, size_t *free, size_t *total)
 static stet_result synchronize(sti_gpu *gpu)
 {
     STI_TRY(sti_gpu_outside(gpu, "waiting for what was issued"));
-    return STI_GPU_CALL(gpu, stream_synchronize, gpu->stream);
+    STI_TRY(STI_GPU_CALL(gpu, stream_synchronize, gpu->stream));
+    return sti_gpu_aside_wait(gpu);
 }
 
 static stet_result gpu_synchronize(stet_device *device)
@@ -200,6 +232,7 @@ static void gpu_destroy(stet_device *device)
     device->state = NULL;
     device->index = device->driver_version = 0;
     device->arch[0] = 0;
+    device->stream = NULL;
 }
 
 static const sti_device_ops gpu_ops = {
@@ -224,12 +257,11 @@ static const sti_device_ops gpu_ops = {
     .graph_launch = sti_gpu_graph_launch,
     .graph_free = sti_gpu_graph_free,
     .use_stream = sti_gpu_use_stream,
-    .stream = sti_gpu_stream,
     .order = sti_gpu_order,
+    .upload_aside = sti_gpu_upload_aside,
     .capturing = sti_gpu_capturing,
     .moment = sti_gpu_moment,
     .between = sti_gpu_between,
-    .moments_drop = sti_gpu_moments_drop,
 };
 
 static stet_result begin_streams(sti_gpu *gpu) { STI_GPU_WITHIN(gpu, sti_gpu_streams_begin(gpu)); }
@@ -285,6 +317,7 @@ stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def)
     stet_result result = copy_text(&device->compiler_library, def->gpu.compiler_library);
     if (result == STET_OK) result = copy_text(&device->cache_folder, def->cache_folder);
     device->state = gpu;
+    device->stream = gpu->stream;
     if (result != STET_OK) {
         gpu_destroy(device);
         return result;
