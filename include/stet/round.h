@@ -76,7 +76,9 @@ typedef enum stet_direction { STET_IN = 1, STET_OUT = 2, STET_INOUT = 3 } stet_d
  *     "controls"               of the round's steps: [frames][nworld][nu], or [frames][nu] for all worlds alike, elements as of `ctrl`. The k-th
  *                              stet_sim_step of a round takes frame k; from the last one on the controls stay
  *
- * Parameters and controls are inputs only. An array of the caller's may be written by kernels in the round, also where it is an input.
+ *     "seed"                   one uint64_t: of noise at resets and of control noise in this round; without it, the sim's
+ *
+ * Parameters, controls and the seed are inputs only. An array of the caller's may be written by kernels in the round, also where it is an input.
  *
  * An input that is the same as in the round before is not copied in again: `begin` compares it with what it was, byte for byte; or, with
  * a `generation` that is not 0, takes an equal generation and an equal address for equal content and does not look. Each input costs its size of host memory, and
@@ -131,9 +133,10 @@ STET_API stet_result stet_sim_round_check(stet_sim *sim, const stet_round_value 
  */
 STET_API stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values, int n);
 /*
- * Looks at the inputs of the next round while the present one runs: those that differ are copied beside the ones in use, on the host and on a GPU there
- * too, behind the work that was issued so far; the host does not wait for that (but where it sends more than 4 MiB). `begin` with the same values
- * then has nothing left to copy from the host. Values that `begin` gets otherwise are taken as they are then.
+ * Looks at the inputs of the next round while the present one runs: those that differ are copied beside the ones in use, on the host and on a GPU there too, in
+ * a stream of their own, which waits for nothing of the round that runs (but when memory is made for it, the first two times). The host waits only where it
+ * sends more than 4 MiB. `begin` with the same values then has nothing left to copy from the host; values that it gets otherwise are taken as they
+ * are then. A copy that fails does not stop the others, and `begin` makes it. UNSUPPORTED: the stream in use is being captured.
  */
 STET_API stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int n);
 

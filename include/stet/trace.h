@@ -26,6 +26,7 @@ typedef struct stet_device stet_device; /* device.h */
     X(PHASE, "phase", "")                                                                                              \
     X(LAUNCH, "launch", "blocks")                                                                                      \
     X(UPLOAD, "upload", "bytes")                                                                                       \
+    X(STAGE, "stage", "bytes")                                                                                         \
     X(DOWNLOAD, "download", "bytes")                                                                                   \
     X(COPY, "copy", "bytes")                                                                                           \
     X(REPLAY, "replay", "launches")                                                                                    \
@@ -37,7 +38,7 @@ typedef struct stet_device stet_device; /* device.h */
 /*
  * PHASE: a part of the loop of a sim (the rows of stet_sim_timing). LAUNCH: one launch of a kernel. UPLOAD, DOWNLOAD, COPY: host to
  * device, device to host, device to device; on a device that shares the host's memory, what is converted between their layouts.
- * REPLAY: a recording. COMPILE: the caller's own kernel, by a compiler. Instants, without a duration: CACHED, such a kernel was in the disk
+ * STAGE: host to device in a stream of its own, beside what runs (stet_sim_round_stage). REPLAY: a recording. COMPILE: the caller's own kernel, by a compiler. Instants, without a duration: CACHED, such a kernel was in the disk
  * cache; MISS and FALLBACK of a mechanism, with a reason.
  */
 typedef enum stet_trace_kind {

@@ -5,12 +5,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/device.h"
 #include "kernel/pilot/springs.h"
 #include "stet/round.h"
 
 #include <stdio.h>
+#include <string.h>
 
-enum { WORLDS = 1225, STEPS = 10, FEW_WORLDS = 64 };
+enum { WORLDS = 1225, STEPS = 10, FEW_WORLDS = 64, COPIES = 20 };
 
 static const char scene[] = "<mujoco><worldbody/></mujoco>"; /* the springs are kernels and arrays of their own */
 
@@ -22,8 +24,9 @@ typedef struct task {
     stet_sim *sim;
     sti_springs springs;
     size_t size;
-    char *start, *still, *end; /* positions, velocities: of the beginning and the end */
-    double setup;              /* of the latest round, seconds */
+    char *start, *still, *end, *other; /* positions, velocities: of the beginning and the end; other positions */
+    double setup;                      /* of the latest round, seconds */
+    stet_array *held;                  /* as large as an input */
 } task;
 
 static bool is_gpu(const stet_device *device)
@@ -91,9 +94,10 @@ static stet_result open_task(task *t, const char *folder)
     if (is_gpu(stet_sim_device(t->sim)))
         (void)snprintf(t->b->gpu, sizeof t->b->gpu, "%s", stet_device_name(stet_sim_device(t->sim)));
     t->size = stet_array_bytes(t->springs.pos);
-    STI_TRY(sti_alloc(&t->start, 3 * t->size, "positions of masses"));
+    STI_TRY(sti_alloc(&t->start, 4 * t->size, "positions of masses"));
     t->still = t->start + t->size;
     t->end = t->still + t->size;
+    t->other = t->end + t->size;
     STI_TRY(stet_array_read(t->springs.pos, t->start, t->size));
     STI_TRY(steps(t));
     close_sim(t);
@@ -130,6 +134,66 @@ static stet_result measure_setup(bench *b, task *t)
     return STET_OK;
 }
 
+/* A round whose one input differs from the round's before, until it is on the device. */
+static stet_result begin_other(task *t, int turn)
+{
+    stet_round_value in = stet_round_array(t->springs.pos, STET_IN, turn % 2 ? t->start : t->other, t->size);
+    STI_TRY(stet_sim_round_begin(t->sim, &in, 1));
+    return stet_device_synchronize(stet_sim_device(t->sim));
+}
+
+/* The copies alone that this takes: kept on the host, sent, placed. */
+static stet_result copy_other(task *t, int turn)
+{
+    memcpy(t->end, turn % 2 ? t->start : t->other, t->size);
+    STI_TRY(stet_array_write(t->held, t->end, t->size));
+    STI_TRY(stet_array_copy(t->springs.pos, t->held));
+    return stet_device_synchronize(stet_sim_device(t->sim));
+}
+
+/* Seconds of one, in turns; an even number of them. */
+static stet_result time_copies(task *t, int turns, double *begun, double *copied)
+{
+    *begun = *copied = 0;
+    for (int i = 0; i < turns; ++i) {
+        double start = bench_now();
+        STI_TRY(begin_other(t, i));
+        double middle = bench_now();
+        STI_TRY(copy_other(t, i));
+        *copied += (bench_now() - middle) / turns;
+        *begun += (middle - start) / turns;
+        STI_TRY(stet_sim_round_end(t->sim, NULL, 0));
+        if (stet_sim_get_round(t->sim).bytes_in != (int64_t)t->size)
+            return sti_error(STET_STATE, "bench rounds: a round did not copy in what differs");
+    }
+    return STET_OK;
+}
+
+/* What a begin costs beyond the copies of what changed. */
+static stet_result measure_copies(bench *b, task *t)
+{
+    double ratio[BENCH_SAMPLES], begun = 0, copied = 1;
+    bench_row *row;
+    memcpy(t->other, t->start, t->size);
+    t->other[0] ^= 1;
+    STI_TRY(open_sim(t));
+    STI_TRY(sti_array_new(stet_sim_device(t->sim), "other positions", stet_array_dtype(t->springs.pos), true,
+                          stet_array_ndim(t->springs.pos), stet_array_shape(t->springs.pos), &t->held));
+    STI_TRY(time_copies(t, 4, &begun, &copied));
+    for (int k = 0; k < BENCH_SAMPLES; ++k) {
+        STI_TRY(time_copies(t, b->quick ? 2 : COPIES, &begun, &copied));
+        ratio[k] = begun / copied;
+    }
+    STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "x", false, "rounds/setup_over_copy"));
+    if (is_gpu(stet_sim_device(t->sim))) bench_goal(row, 1.1);
+    bench_note(row, "beginning a round of which one input of %zu bytes changed, beside its copies alone: %.3g us",
+               t->size, 1e6 * copied);
+    stet_array_destroy(t->held);
+    t->held = NULL;
+    close_sim(t);
+    return STET_OK;
+}
+
 static stet_result measure_ratio(bench *b, task *t)
 {
     double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES];
@@ -156,7 +220,9 @@ stet_result bench_rounds(bench *b)
     STI_TRY(bench_make_folder(folder));
     stet_result result = open_task(&t, folder);
     if (result == STET_OK) result = measure_setup(b, &t);
+    if (result == STET_OK) result = measure_copies(b, &t);
     if (result == STET_OK) result = measure_ratio(b, &t);
+    stet_array_destroy(t.held);
     close_sim(&t);
     stet_model_destroy(t.model);
     sti_free(t.start);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const stet_trace_kind ways[PROFILE_WAYS] = {STET_TRACE_UPLOAD, STET_TRACE_DOWNLOAD, STET_TRACE_COPY};
+static const stet_trace_kind ways[PROFILE_WAYS] = {STET_TRACE_UPLOAD, STET_TRACE_STAGE, STET_TRACE_DOWNLOAD,
+                                                   STET_TRACE_COPY};
 
 /* ---- totals ------------------------------------------------------------------------------------------------------ */
 

@@ -9,15 +9,16 @@
 
 #include <jansson.h>
 
-enum { PROFILE_WAYS = 3 };
+enum { PROFILE_WAYS = 4 };
 
 typedef struct profile {
     stet_profile_row *kernel;    /* [nkernel], the longest total first; texts are borrowed from the device */
     stet_profile_row *recording; /* [nrecording], likewise */
     int nkernel, nrecording;
-    bool device;                        /* it has times of its own */
-    stet_profile_row way[PROFILE_WAYS]; /* uploads, downloads, copies on the device: all arrays together */
-    int64_t kernel_time;                /* nanoseconds in all kernels */
+    bool device; /* it has times of its own */
+    stet_profile_row
+        way[PROFILE_WAYS]; /* uploads, those beside what runs, downloads, copies on the device: all arrays together */
+    int64_t kernel_time;   /* nanoseconds in all kernels */
     stet_trace_stats stats;
 } profile;
 

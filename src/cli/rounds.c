@@ -7,8 +7,11 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const double MOST_SEED = 9007199254740992.0; /* 2^53: as a double has it */
 
 /* ---- values ---- */
 
@@ -18,6 +21,9 @@ static bool is_parameter(const char *name)
         if (strcmp(*p, name) == 0) return true;
     return false;
 }
+
+/* Of noise: a round's own. */
+static bool is_seed(const char *name) { return strcmp(name, "seed") == 0; }
 
 /* A new value; NULL: it cannot be, and a sentence was printed. */
 static rounds_value *add_value(rounds *r, const char *name)
@@ -56,6 +62,20 @@ static int to_doubles(rounds_value *v, const npy_array *a)
     return -1;
 }
 
+/* Seeds are the library's uint64_t, whatever the file has them as. */
+static int to_seeds(rounds_value *v, const npy_array *a)
+{
+    uint64_t *out = malloc(((size_t)a->count + 1) * sizeof *out);
+    if (!out) return trouble(EXIT_INPUT, "--inputs: out of memory for %s", v->name);
+    v->data = (char *)out;
+    for (int64_t i = 0; i < a->count; ++i) {
+        if (!(a->data[i] >= 0 && a->data[i] <= MOST_SEED && floor(a->data[i]) == a->data[i]))
+            return trouble(EXIT_INPUT, "--inputs: seed %g is not a whole number from 0 to 2^53", a->data[i]);
+        out[i] = (uint64_t)a->data[i];
+    }
+    return -1;
+}
+
 static int take_array(rounds *r, const char *path, const npz_array *from)
 {
     const npy_array *a = &from->array;
@@ -64,15 +84,15 @@ static int take_array(rounds *r, const char *path, const npz_array *from)
                        from->name);
     rounds_value *v = add_value(r, from->name);
     if (!v) return EXIT_INPUT;
-    bool doubles = is_parameter(from->name);
+    bool doubles = is_parameter(from->name), seeds = is_seed(from->name);
     v->rounds = a->shape[0];
-    v->value.size = (size_t)(a->count / a->shape[0]) * (doubles ? sizeof(double) : sizeof(float));
+    v->value.size = (size_t)(a->count / a->shape[0]) * (doubles || seeds ? sizeof(double) : sizeof(float));
     v->stride = a->shape[0] > 1 ? v->value.size : 0;
     if (strcmp(from->name, "controls") == 0) {
         v->value.frames = a->shape[1];
         r->controls = true;
     }
-    return doubles ? to_doubles(v, a) : to_floats(v, a);
+    return seeds ? to_seeds(v, a) : doubles ? to_doubles(v, a) : to_floats(v, a);
 }
 
 static int take_file(rounds *r, const char *path)
@@ -93,7 +113,11 @@ static int take_sweep(rounds *r, const sweep_option *s, int64_t n, int64_t each)
     int64_t items = strcmp(s->name, "gravity") == 0 ? 3 : 1;
     double *out = calloc((size_t)(n * items), sizeof *out);
     if (!out) return trouble(EXIT_INPUT, "--sweep: out of memory for %lld rounds", (long long)n);
-    for (int64_t k = 0; k < n; ++k) out[k * items + items - 1] = s->value[k / each % s->text.count];
+    for (int64_t k = 0; k < n; ++k) {
+        double *to = &out[k * items + items - 1];
+        *to = s->value[k / each % s->text.count];
+        if (is_seed(s->name)) memcpy(to, &(uint64_t){(uint64_t)*to}, sizeof *to);
+    }
     v->data = (char *)out;
     v->value.size = (size_t)items * sizeof *out;
     v->stride = v->value.size;
@@ -238,9 +262,10 @@ static const char *write_sweeps(const rounds *r, npz_writer *w)
         const rounds_value *v = &r->value[i];
         char name[NPZ_NAME + 8];
         int64_t items = (int64_t)(v->value.size / sizeof(double));
-        if (!v->stride || !is_parameter(v->name)) continue;
+        if (!v->stride || !(is_parameter(v->name) || is_seed(v->name))) continue;
         snprintf(name, sizeof name, "given_%s", v->name);
-        wrong = npz_add(w, name, "<f8", 2, (int64_t[]){r->done, items}, v->data, (size_t)r->done * v->value.size);
+        wrong = npz_add(w, name, is_seed(v->name) ? "<u8" : "<f8", 2, (int64_t[]){r->done, items}, v->data,
+                        (size_t)r->done * v->value.size);
     }
     return wrong;
 }

@@ -46,7 +46,8 @@ static json_t *text(const char *from)
 
 static bool is_copy(stet_trace_kind kind)
 {
-    return kind == STET_TRACE_UPLOAD || kind == STET_TRACE_DOWNLOAD || kind == STET_TRACE_COPY;
+    return kind == STET_TRACE_UPLOAD || kind == STET_TRACE_STAGE || kind == STET_TRACE_DOWNLOAD ||
+           kind == STET_TRACE_COPY;
 }
 
 static bool is_instant(stet_trace_kind kind)

@@ -231,6 +231,7 @@ stet_result sti_array_produce(stet_array *a)
 stet_result sti_array_ensure(stet_array *a)
 {
     STI_TRY(sti_before(a->device, STI_ACT_READ, a, a->name));
+    if (a->device->doubt) STI_TRY(a->device->doubt(a->device));
     return follow(a);
 }
 
@@ -430,6 +431,16 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
 stet_result stet_array_write(stet_array *a, const void *data, size_t size)
 {
     return stet_array_write_worlds(a, 0, a->shape[0], data, size);
+}
+
+stet_result sti_array_write_aside(stet_array *a, const void *data, size_t size)
+{
+    if (!a->device->ops->upload_aside || a->device->lanes > 1) return stet_array_write(a, data, size);
+    if (size == 0) return STET_OK;
+    STI_TRY(sti_device_upload_aside(a->device, a->name, a->data, data, size));
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
+    sti_version_bump(&a->version);
+    return STET_OK;
 }
 
 static stet_result fill_mirror(void *context)

@@ -119,6 +119,7 @@ void sti_device_release(stet_device *device)
     device->ops->destroy(device);
     sti_trace_free(device->traced);
     sti_ranges_free(device);
+    sti_free(device->stacks);
     sti_free(device);
 }
 

@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-enum { STI_DEVICE_OPS_VERSION = 4 };
+enum { STI_DEVICE_OPS_VERSION = 5 };
 
 /*
  * The code of one kernel, as one device runs it.
@@ -32,8 +32,7 @@ struct sti_code {
     void *block;
     int team, teams; /* threads; teams is 1 in an item kernel */
     bool worlds;
-    bool
-        waits; /* on GPUs: its entries wait by themselves for the kernels before them, which may still run (stet/lang_gpu.h) */
+    bool waits;      /* on GPUs: its entries wait by themselves for the kernels before them (stet/lang_gpu.h) */
     unsigned shared; /* bytes of shared memory a block, beyond what its code declares */
 };
 
@@ -44,6 +43,18 @@ typedef enum sti_attribute {
     STI_ATTRIBUTE_SHARED_BYTES, /* of a block, declared */
     STI_ATTRIBUTE_MAX_THREADS   /* of a block */
 } sti_attribute;
+
+/*
+ * What comes after what. `stream`: one of others. Aside: a second stream of the device's own, to which upload_aside alone goes; what it gets is
+ * ordered with nothing else but by these. STREAM_BEHIND: what `stream` gets from now on comes after all that was issued; BEHIND_STREAM: what is
+ * issued from now on comes after what `stream` has got so far.
+ */
+typedef enum sti_order {
+    STI_ORDER_STREAM_BEHIND,
+    STI_ORDER_BEHIND_STREAM,
+    STI_ORDER_ASIDE_BEHIND,
+    STI_ORDER_BEHIND_ASIDE
+} sti_order;
 
 /*
  * What a kind of device can do. Contract of all: called by one thread at a time for one device; a failure leaves
@@ -107,18 +118,18 @@ typedef struct sti_device_ops {
      * streams is being captured: what is captured depends on nothing outside of it.
      */
     stet_result (*use_stream)(stet_device *device, void *stream, bool own);
-    void *(*stream)(const stet_device *device); /* to which work goes now */
-    /* behind: what is issued from now on comes after what `stream` has got so far; else the other way round. */
-    stet_result (*order)(stet_device *device, void *stream, bool behind);
+    /* BEHIND_ASIDE works at any time (where the stream in use is captured, the host waits); where nothing went aside, neither does anything. */
+    stet_result (*order)(stet_device *device, void *stream, sti_order how);
+    /* An upload in the second stream; `from` may go when it returns. Its place in the order is the caller's to see to. */
+    stet_result (*upload_aside)(stet_device *device, void *to, const void *from, size_t size);
     /* Number of the capture that the stream in use is a part of; 0: none. While there is one only launches and copies on the device work. */
     stet_result (*capturing)(stet_device *device, uint64_t *out);
 
     /* ---- times; NULL: they are the host's ---- */
-    /* Notes a moment in the stream: *id, for the next. Nothing waits. */
+    /* Notes a moment in the stream: *id, for the next. Nothing waits. NULL: drops all that are kept. */
     stet_result (*moment)(stet_device *device, int64_t *id);
-    /* Nanoseconds from moment `from` to moment `to`; waits for both. They are kept until moments_drop. */
+    /* Nanoseconds from moment `from` to moment `to`; waits for both. */
     stet_result (*between)(stet_device *device, int64_t from, int64_t to, int64_t *ns);
-    void (*moments_drop)(stet_device *device);
 } sti_device_ops;
 
 /* What the host does beside launches that were listed and not run yet. */
@@ -160,7 +171,8 @@ struct stet_device {
     char arch[32];          /* of a GPU, as its compiler is told it: "sm_90", "gfx90a"; "" elsewhere */
     char *compiler_library; /* the def's gpu.compiler_library and cache_folder; NULL: not given */
     char *cache_folder;
-    void *state; /* of this kind of device */
+    void *state;  /* of this kind of device */
+    void *stream; /* to which work goes now; of a device without streams NULL */
     sti_mechanisms mechanisms;
     sti_trace *traced;         /* the latest trace: mechanisms.trace, or one that has ended; NULL: there was none */
     struct sti_ranges *ranges; /* for profilers (device/ranges.h); NULL: nobody wants them */
@@ -171,7 +183,10 @@ struct stet_device {
         *programs; /* of a GPU: the code of kernels (kernel/gpu); NULL: none was needed yet; with it goes … */
     void (*drop_programs)(stet_device *device); /* … this, called before the device goes */
     sti_watcher *watchers;
-    bool listing; /* launches are listed instead of run */
+    struct sti_witness *witness; /* is told of what is issued (kernel/witness.h); NULL: nobody is */
+    struct sti_stacks *stacks; /* of adjoints, who make and free it (adjoint/stacks.h); NULL: there are none; and … */
+    stet_result (*doubt)(stet_device *device); /* … this, called before the host reads what launches have left */
+    bool listing;                              /* launches are listed instead of run */
     int unlisted; /* lists that were begun without memory for a recorder: their launches run at once */
 };
 
@@ -192,6 +207,7 @@ static inline stet_result sti_not_listing(const stet_device *device, const char 
 stet_result sti_device_upload_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
 stet_result sti_device_download_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
 stet_result sti_device_copy_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
+stet_result sti_device_upload_aside(stet_device *device, const char *name, void *to, const void *from, size_t size);
 static inline stet_result sti_device_upload_of(stet_device *device, const char *name, void *to, const void *from,
                                                size_t size)
 {
@@ -239,12 +255,21 @@ static inline stet_result sti_device_settle(stet_device *device)
 /* The same for one stream of others: what it gets from now on comes after what was issued. */
 static inline stet_result sti_device_signal(stet_device *device, void *stream)
 {
-    return device->ops->order ? device->ops->order(device, stream, false) : sti_device_settle(device);
+    return device->ops->order ? device->ops->order(device, stream, STI_ORDER_STREAM_BEHIND) : sti_device_settle(device);
 }
 /* What is issued from now on comes after what a stream of others has got so far. */
 static inline stet_result sti_device_follow(stet_device *device, void *stream)
 {
-    return device->ops->order ? device->ops->order(device, stream, true) : STET_OK;
+    return device->ops->order ? device->ops->order(device, stream, STI_ORDER_BEHIND_STREAM) : STET_OK;
+}
+/* The same for the device's second stream; without one all is in one order. */
+static inline stet_result sti_device_behind_aside(stet_device *device)
+{
+    return device->ops->order ? device->ops->order(device, NULL, STI_ORDER_BEHIND_ASIDE) : STET_OK;
+}
+static inline stet_result sti_device_aside_behind(stet_device *device)
+{
+    return device->ops->order ? device->ops->order(device, NULL, STI_ORDER_ASIDE_BEHIND) : STET_OK;
 }
 /* The last one that lets go ends the device; from any thread. */
 void sti_device_retain(stet_device *device);
@@ -302,6 +327,11 @@ stet_result sti_array_to_device(stet_array *array);
  * sti_array_produce. True: such a tensor lives, so that what is made of the array never stands.
  */
 bool sti_array_look(stet_array *array);
+/*
+ * Writes all of an array beside what runs, in the device's second stream; what comes before it and after it is the caller's to order
+ * (sti_device_aside_behind, sti_device_behind_aside). For arrays that nobody else knows. A device without such a stream writes as ever.
+ */
+stet_result sti_array_write_aside(stet_array *array, const void *data, size_t size);
 /* Checks the def and the size, and makes the array without memory. */
 stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_array **out);
 

@@ -171,6 +171,16 @@ stet_result sti_face_overwrite(stet_array *a, void **out)
     return STET_OK;
 }
 
+bool sti_array_host_has(const stet_array *a) { return a->device->host_memory || a->size == 0 || holds(a); }
+
+void sti_array_host_gets(stet_array *a, const void *bytes)
+{
+    if (!a->face || a->size == 0) return;
+    memcpy(a->face->memory, bytes, a->size);
+    sti_stamp_keep_version(&a->face->held, &a->version);
+    sti_stamp_keep_version(&a->face->sent, &a->version);
+}
+
 /* F4: of a failure the next ask tells, which has to send it too. */
 void sti_face_announce(stet_array *a)
 {

@@ -47,6 +47,10 @@ static inline stet_result sti_array_face_write(stet_array *array, void **out)
 
 /* The same for writing all of it: what the device has is not fetched first. Not while launches are listed. */
 stet_result sti_face_overwrite(stet_array *array, void **out);
+/* Does the host have the content already? */
+bool sti_array_host_has(const stet_array *array);
+/* `bytes` (the array's size, in its layout) are what the device's memory got just now by a copy: where the host has a side, both hold it. */
+void sti_array_host_gets(stet_array *array, const void *bytes);
 /* A face that was taken for writing has been written. */
 void sti_face_announce(stet_array *array);
 static inline void sti_array_face_written(stet_array *array)

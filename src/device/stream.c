@@ -15,26 +15,23 @@ stet_result stet_device_use_own_stream(stet_device *device)
     return device->ops->use_stream ? device->ops->use_stream(device, NULL, true) : STET_OK;
 }
 
-void *stet_device_stream(const stet_device *device)
-{
-    return device && device->ops->stream ? device->ops->stream(device) : NULL;
-}
+void *stet_device_stream(const stet_device *device) { return device ? device->stream : NULL; }
 
-static stet_result order(stet_device *device, void *stream, bool behind, const char *call)
+static stet_result order(stet_device *device, void *stream, sti_order how, const char *call)
 {
     if (!device) return sti_error(STET_INVALID_ARGUMENT, "%s: device must not be NULL", call);
     STI_TRY(sti_not_listing(device, call));
-    return device->ops->order ? device->ops->order(device, stream, behind) : STET_OK;
+    return device->ops->order ? device->ops->order(device, stream, how) : STET_OK;
 }
 
 stet_result stet_device_wait_stream(stet_device *device, void *stream)
 {
-    return order(device, stream, true, "stet_device_wait_stream");
+    return order(device, stream, STI_ORDER_BEHIND_STREAM, "stet_device_wait_stream");
 }
 
 stet_result stet_device_signal_stream(stet_device *device, void *stream)
 {
-    return order(device, stream, false, "stet_device_signal_stream");
+    return order(device, stream, STI_ORDER_STREAM_BEHIND, "stet_device_signal_stream");
 }
 
 stet_result stet_device_synchronize(stet_device *device)

@@ -89,7 +89,7 @@ static void work_out(stet_device *device)
         if (s->from >= 0 && (t->broken || !time_of(device, s->from, &s->begin))) s->begin = -1;
         s->from = -1;
     }
-    device->ops->moments_drop(device);
+    (void)device->ops->moment(device, NULL); /* cannot fail */
     t->aligned = false;
 }
 

@@ -139,9 +139,11 @@ static stet_result keep_contracts(stet_sim *sim)
 
 static stet_result set_up(stet_sim *sim, stet_round_value *values, int n)
 {
+    STI_TRY(sti_device_behind_aside(sim->device)); /* N6 */
     STI_TRY(sti_round_put_back(sim));
     STI_TRY(keep_contracts(sim));
     STI_TRY(copy_inputs(sim, values, n));
+    STI_TRY(sti_round_begin_poses(sim));
     sti_round_note_state(sim);
     return STET_OK;
 }
@@ -157,9 +159,10 @@ stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n)
     if (why != STET_REASON_none && round->info.round > 0) sti_round_forget(sim);
     take_inputs(round);
     round->info = (stet_round_info){.round = round->info.round + 1, .why = why};
-    round->trusted = false;
+    round->trusted = round->apart = false;
     STI_TRY_TIMED(sim, round, set_up(sim, values, n));
     round->trusted = round->info.open = true;
+    round->apart = sti_device_aside_behind(sim->device) == STET_OK; /* else staging says what is wrong */
     round->begun = start;
     round->info.setup = sti_sim_now() - start;
     return STET_OK;
@@ -260,6 +263,5 @@ void sti_round_free(stet_sim *sim)
     while (round->nslot) sti_round_drop_slot(round, round->nslot - 1);
     sti_free(round->slot);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) sti_stamp_free(&round->state[f]);
-    stet_array_destroy(round->rows);
     sti_free(round->turned);
 }

@@ -7,6 +7,8 @@
  *   N3  `begin` checks all inputs before it touches anything
  *   N4  `end` copies what is an output, and nothing else
  *   N5  in later rounds of the same inputs nothing is allocated, compiled or sent
+ *   N6  what goes aside (the device's second stream) writes `next.held` alone, and comes after all work that touches it; a round that begins,
+ *       and whoever lets go of it, comes after what went aside
  */
 #ifndef STI_SIM_ROUND_H
 #define STI_SIM_ROUND_H
@@ -14,7 +16,12 @@
 #include "stet/round.h"
 #include "worlds/worlds.h"
 
-typedef enum sti_target_kind { STI_TARGET_ARRAY, STI_TARGET_PARAMETER, STI_TARGET_CONTROLS } sti_target_kind;
+typedef enum sti_target_kind {
+    STI_TARGET_ARRAY,
+    STI_TARGET_PARAMETER,
+    STI_TARGET_CONTROLS,
+    STI_TARGET_SEED
+} sti_target_kind;
 
 /* What an input or output means. */
 typedef struct sti_round_target {
@@ -29,11 +36,12 @@ typedef struct sti_content {
     char *host; /* [size] */
     size_t room, size;
     int64_t frames;
+    uint64_t serial;   /* no two contents of a sim's rounds have the same */
     const void *place; /* the caller's, with his generation of it */
     uint64_t generation;
-    stet_array *held; /* the same on the device; NULL: the host's copy is as near */
+    stet_array *held; /* the same on the device, of controls as steps take them; NULL: the host's copy is as near */
     bool valid;       /* N2 */
-    bool held_valid;  /* N2: of `held`; of controls, of the round's rows */
+    bool held_valid;  /* N2: of `held` */
 } sti_content;
 
 typedef struct sti_round_slot {
@@ -51,6 +59,7 @@ typedef struct sti_round_slot {
 typedef struct sti_round {
     stet_round_info info;
     double begun; /* time of the latest begin */
+    uint64_t serial;
     bool trusted; /* what slots say is there, is */
     bool evicted; /* the sim was made again, after a pool had let it go */
     sti_round_slot *slot;
@@ -58,10 +67,11 @@ typedef struct sti_round {
     int64_t checked, pass;            /* checks of inputs, and those on which a round began */
     sti_stamp state[STI_FIELD_COUNT]; /* versions of fields when the latest round had begun */
     bool from_input[STI_FIELD_COUNT]; /* and whether they were an input's */
-    stet_array *rows;                 /* controls on the device, where no MuJoCo's data is behind the worlds */
-    char *turned;                     /* the same on the host, as the device has them: [nworld][frames * nu] */
-    int64_t frame;                    /* of controls: taken in this round */
-    sti_watcher watcher;              /* of the caller's arrays */
+    bool apart;   /* N6: nothing that was issued touches what is staged, but what the second stream waits for */
+    char *turned; /* controls on the host, as the device has them: [nworld][frames * nu] */
+    size_t turned_room;
+    int64_t frame;       /* of controls: taken in this round */
+    sti_watcher watcher; /* of the caller's arrays */
     bool watching;
 } sti_round;
 
@@ -76,8 +86,10 @@ stet_result sti_round_take_controls(stet_sim *sim);
 stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_direction use, sti_round_target *out);
 /* The slot of a target, made if need be. */
 stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti_round_slot **out);
-/* Is there an input of this round for a field of the worlds? */
-bool sti_round_has(const sti_round *round, int field);
+/* The input of this round for a field of the worlds; NULL: there is none. */
+const sti_round_slot *sti_round_input_of(const sti_round *round, int field);
+static inline bool sti_round_has(const sti_round *round, int field) { return sti_round_input_of(round, field) != NULL; }
+void sti_round_drop_held(sti_content *content);
 void sti_round_drop_content(sti_round_slot *slot); /* as if it had never been given */
 void sti_round_drop_slot(sti_round *round, int k);
 
@@ -85,7 +97,7 @@ void sti_round_drop_slot(sti_round *round, int k);
 
 /* Copies an input in, if it is not there. */
 stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value);
-/* Content beside the one in use. */
+/* Content beside the one in use; on a device with a second stream, through that. */
 stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value);
 /* What was stated for an array of the caller's. */
 stet_result sti_round_keep_contract(stet_sim *sim, sti_round_slot *slot);
@@ -93,12 +105,15 @@ stet_result sti_round_keep_contract(stet_sim *sim, sti_round_slot *slot);
 /* ---- round_controls.c ---- */
 
 stet_result sti_round_check_controls(const stet_sim *sim, const stet_round_value *value);
-stet_result sti_round_set_controls(stet_sim *sim, sti_round_slot *slot);
+/* Their copy on the device: the array, made if need be (*made), and what is to be written to it. */
+stet_result sti_round_turn_controls(stet_sim *sim, sti_content *content, bool *made, const char **out);
 
 /* ---- round_state.c ---- */
 
 /* Everything of the table that is not kept, but for inputs. */
 stet_result sti_round_put_back(stet_sim *sim);
+/* Poses that follow from what the round begins with, if they were made before. */
+stet_result sti_round_begin_poses(stet_sim *sim);
 /* The fields are now as the round begins. */
 void sti_round_note_state(stet_sim *sim);
 /* Nothing that an earlier round set up is used any more. */

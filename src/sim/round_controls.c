@@ -53,33 +53,32 @@ static void turn(char *to, const char *from, int64_t frames, shape s)
             memcpy(to + (size_t)(w * frames + f) * row, from + (size_t)(f * s.nworld + w) * row, row);
 }
 
-static stet_result make_rows(stet_sim *sim, int64_t frames, shape s)
+static stet_result make_rows(stet_sim *sim, sti_content *c, shape s, bool *made)
 {
-    sti_round *round = &sim->round;
     bool worlds = s.nworld > 1;
-    int64_t n = frames * s.nu;
-    stet_array *a = round->rows;
-    if (a && a->worlds == worlds && a->nitem == n) return STET_OK;
-    stet_array_destroy(a);
-    round->rows = NULL;
+    int64_t n = c->frames * s.nu;
+    *made = !c->held || c->held->worlds != worlds || c->held->nitem != n;
+    if (!*made) return STET_OK;
+    sti_round_drop_held(c);
     if (worlds)
-        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, true, &round->rows, s.nworld, n));
+        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, true, &c->held, s.nworld, n));
     else
-        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, false, &round->rows, n));
-    sti_array_held_by(round->rows, STET_MECH_rounds);
-    return sti_realloc(&round->turned, stet_array_bytes(round->rows), "controls of a round");
+        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, false, &c->held, n));
+    sti_array_held_by(c->held, STET_MECH_rounds);
+    return STET_OK;
 }
 
-stet_result sti_round_set_controls(stet_sim *sim, sti_round_slot *slot)
+stet_result sti_round_turn_controls(stet_sim *sim, sti_content *c, bool *made, const char **out)
 {
-    const sti_content *c = &slot->now;
     sti_round *round = &sim->round;
-    if (sim->worlds->data || slot->now.held_valid) return STET_OK;
     shape s = shape_of(sim, c->size, c->frames);
-    STI_TRY(make_rows(sim, c->frames, s));
+    STI_TRY(make_rows(sim, c, s, made));
+    if (round->turned_room < c->size) {
+        STI_TRY(sti_realloc(&round->turned, c->size, "controls of a round"));
+        round->turned_room = c->size;
+    }
     turn(round->turned, c->host, c->frames, s);
-    STI_TRY(stet_array_write(round->rows, round->turned, c->size));
-    slot->now.held_valid = true;
+    *out = round->turned;
     return STET_OK;
 }
 
@@ -113,9 +112,9 @@ static stet_result take_on_host(stet_sim *sim, const sti_content *c)
     return STET_OK;
 }
 
-static stet_result take_on_device(stet_sim *sim)
+static stet_result take_on_device(stet_sim *sim, stet_array *rows)
 {
-    stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl], *rows = sim->round.rows;
+    stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl];
     sti_arg first = sti_arg_int(sim->round.frame * ctrl->nitem), nu = sti_arg_int(ctrl->nitem);
     if (rows->worlds)
         return STI_LAUNCH(sti_k_control_row, sim->device, sim->worlds->nworld, sti_arg_array(ctrl), sti_arg_array(rows),
@@ -127,10 +126,11 @@ static stet_result take_on_device(stet_sim *sim)
 stet_result sti_round_take_controls(stet_sim *sim)
 {
     STI_TRY(sti_not_listing(sim->device, "stet_sim_step"));
+    const sti_content *now = &controls_of(&sim->round)->now;
     if (sim->worlds->data)
-        STI_TRY(take_on_host(sim, &controls_of(&sim->round)->now));
+        STI_TRY(take_on_host(sim, now));
     else
-        STI_TRY(take_on_device(sim));
+        STI_TRY(take_on_device(sim, now->held));
     sim->round.frame++;
     return STET_OK;
 }

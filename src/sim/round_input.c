@@ -20,7 +20,7 @@ static void note_place(sti_content *c, const stet_round_value *value)
     c->generation = value->generation;
 }
 
-static stet_result keep_content(sti_content *c, const stet_round_value *value, const char *name)
+static stet_result keep_content(sti_round *round, sti_content *c, const stet_round_value *value, const char *name)
 {
     c->valid = c->held_valid = false;
     if (c->room < value->size) {
@@ -31,6 +31,7 @@ static stet_result keep_content(sti_content *c, const stet_round_value *value, c
     c->size = value->size;
     c->frames = value->frames;
     note_place(c, value);
+    c->serial = ++round->serial;
     c->valid = true;
     return STET_OK;
 }
@@ -75,16 +76,42 @@ static stet_result make_like(const stet_array *a, stet_array **out)
 /* Does an input need a copy on the device, from which its array is restored? Where the host's copy is in the same memory, and lies alike, it is as good. */
 static bool needs_held(const stet_sim *sim, const sti_round_target *t)
 {
+    if (t->kind == STI_TARGET_CONTROLS) return !sim->worlds->data;
     if (t->kind != STI_TARGET_ARRAY || on_host(sim, t)) return false;
     return !sim->device->host_memory || (t->array->worlds && sim->device->lanes > 1);
 }
 
-/* The content's copy on the device. */
-static stet_result hold(const sti_round_target *t, sti_content *c)
+/* The array of the content's copy on the device, and what goes into it; it was made just now, so other work may have touched its memory. */
+static stet_result prepare_held(stet_sim *sim, const sti_round_target *t, sti_content *c, bool *made, const char **out)
 {
+    if (t->kind == STI_TARGET_CONTROLS) return sti_round_turn_controls(sim, c, made, out);
+    *made = !c->held;
+    *out = c->host;
+    return make_like(t->array, &c->held);
+}
+
+/* The content's copy on the device. */
+static stet_result hold(stet_sim *sim, const sti_round_target *t, sti_content *c)
+{
+    bool made;
+    const char *bytes;
     if (c->held_valid) return STET_OK;
-    STI_TRY(make_like(t->array, &c->held));
-    STI_TRY(stet_array_write(c->held, c->host, c->size));
+    STI_TRY(prepare_held(sim, t, c, &made, &bytes));
+    STI_TRY(stet_array_write(c->held, bytes, c->size));
+    c->held_valid = true;
+    return STET_OK;
+}
+
+/* The same beside what runs (N6). */
+static stet_result hold_aside(stet_sim *sim, const sti_round_target *t, sti_content *c)
+{
+    bool made;
+    const char *bytes;
+    STI_TRY(prepare_held(sim, t, c, &made, &bytes));
+    if (made) sim->round.apart = false;
+    if (!sim->round.apart) STI_TRY(sti_device_aside_behind(sim->device));
+    sim->round.apart = true;
+    STI_TRY(sti_array_write_aside(c->held, bytes, c->size));
     c->held_valid = true;
     return STET_OK;
 }
@@ -97,8 +124,9 @@ static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
     if (on_host(sim, &slot->target)) {
         STI_TRY(write_face(a, slot->now.host));
     } else if (needs_held(sim, &slot->target)) {
-        STI_TRY(hold(&slot->target, &slot->now));
+        STI_TRY(hold(sim, &slot->target, &slot->now));
         STI_TRY(stet_array_copy(a, slot->now.held));
+        if (a->device->lanes == 1) sti_array_host_gets(a, slot->now.host);
     } else {
         STI_TRY(stet_array_write(a, slot->now.host, slot->now.size));
     }
@@ -125,7 +153,8 @@ static stet_result set(stet_sim *sim, sti_round_slot *slot)
     case STI_TARGET_PARAMETER:
         return stet_worlds_set_parameter(sim->worlds, slot->name, (const double *)(void *)slot->now.host,
                                          (int64_t)(slot->now.size / sizeof(double)));
-    default: return sti_round_set_controls(sim, slot);
+    case STI_TARGET_SEED: memcpy(&sim->worlds->def.seed, slot->now.host, sizeof sim->worlds->def.seed); return STET_OK;
+    default: return needs_held(sim, &slot->target) ? hold(sim, &slot->target, &slot->now) : STET_OK;
     }
 }
 
@@ -178,7 +207,7 @@ stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_ro
     stet_reason why = sim->round.info.why;
     if (same_content(&slot->now, value)) return let_stand(sim, slot, value);
     if (why == STET_REASON_none) why = slot->now.valid ? STET_REASON_rounds_differs : STET_REASON_rounds_first;
-    if (!take_staged(slot, value)) STI_TRY(keep_content(&slot->now, value, slot->name));
+    if (!take_staged(slot, value)) STI_TRY(keep_content(&sim->round, &slot->now, value, slot->name));
     stet_result result = set(sim, slot);
     if (result != STET_OK) {
         slot->now.valid = false;
@@ -193,9 +222,10 @@ stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_ro
 stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
 {
     if (!sti_enabled(&sim->device->mechanisms, STET_MECH_rounds)) return STET_OK;
-    if (same_content(&slot->now, value) || same_content(&slot->next, value)) return STET_OK;
-    STI_TRY(keep_content(&slot->next, value, slot->name));
-    return needs_held(sim, &slot->target) ? hold(&slot->target, &slot->next) : STET_OK;
+    if (same_content(&slot->now, value)) return STET_OK;
+    if (!same_content(&slot->next, value)) STI_TRY(keep_content(&sim->round, &slot->next, value, slot->name));
+    if (slot->next.held_valid || !needs_held(sim, &slot->target)) return STET_OK;
+    return hold_aside(sim, &slot->target, &slot->next);
 }
 
 /* ---- arrays of the caller's that are no inputs --------------------------------------------------------------------- */

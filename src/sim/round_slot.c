@@ -13,7 +13,7 @@ static stet_result unknown_name(const char *name)
     return sti_error(STET_NOT_FOUND,
                      "round: there is no value '%.64s'; the worlds' fields are" STI_FIELDS(
                          LIST_FIELD) ", the parameters" STI_PARAMETERS(LIST_PARAMETER) ", and controls over time are "
-                                                                                       "'controls'",
+                                                                                       "'controls', a seed 'seed'",
                      name);
 #undef LIST_FIELD
 #undef LIST_PARAMETER
@@ -37,6 +37,8 @@ static stet_result find_target(stet_sim *sim, const stet_round_value *value, sti
         out->array = value->array;
     else if (strcmp(value->name, "controls") == 0)
         out->kind = STI_TARGET_CONTROLS;
+    else if (strcmp(value->name, "seed") == 0)
+        out->kind = STI_TARGET_SEED;
     else if (sti_parameter_find(value->name, &out->parameter, &items))
         out->kind = STI_TARGET_PARAMETER;
     else if (stet_worlds_array(sim->worlds, value->name, &out->array) != STET_OK)
@@ -77,6 +79,11 @@ stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_di
     if (use == STET_OUT || (value->direction & STET_OUT))
         return sti_error(STET_INVALID_ARGUMENT, "round: %s is an input only", value->name);
     if (out->kind == STI_TARGET_CONTROLS) return sti_round_check_controls(sim, value);
+    if (out->kind == STI_TARGET_SEED) {
+        if (value->size == sizeof(uint64_t)) return STET_OK;
+        return sti_error(STET_INVALID_ARGUMENT, "round: %zu bytes given for the seed, which is one uint64_t",
+                         value->size);
+    }
     if (value->size % sizeof(double))
         return sti_error(STET_INVALID_ARGUMENT, "round: %zu bytes given for parameter %s, whose numbers are double",
                          value->size, value->name);
@@ -85,10 +92,22 @@ stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_di
 
 /* ---- slots --------------------------------------------------------------------------------------------------------- */
 
+/* Its memory is the next one's who asks, whose work comes after what went aside (N6). */
+void sti_round_drop_held(sti_content *c)
+{
+    stet_device *device = c->held ? c->held->device : NULL;
+    if (!device) return;
+    if (sti_device_behind_aside(device) != STET_OK && device->ops->synchronize(device) != STET_OK)
+        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    stet_array_destroy(c->held);
+    c->held = NULL;
+    c->held_valid = false;
+}
+
 static void free_content(sti_content *c)
 {
     sti_free(c->host);
-    stet_array_destroy(c->held);
+    sti_round_drop_held(c);
     *c = (sti_content){0};
 }
 
@@ -136,7 +155,8 @@ static const char *target_name(const sti_round_target *t)
     };
     return t->kind == STI_TARGET_ARRAY       ? t->array->name
            : t->kind == STI_TARGET_PARAMETER ? parameters[t->parameter]
-                                             : "controls";
+           : t->kind == STI_TARGET_CONTROLS  ? "controls"
+                                             : "seed";
 }
 
 stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti_round_slot **out)
@@ -162,11 +182,11 @@ stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti
     return STET_OK;
 }
 
-bool sti_round_has(const sti_round *round, int field)
+const sti_round_slot *sti_round_input_of(const sti_round *round, int field)
 {
     for (int k = 0; k < round->nslot; ++k)
         if (round->slot[k].pass == round->pass && round->slot[k].target.field == field &&
             round->slot[k].target.kind == STI_TARGET_ARRAY)
-            return true;
-    return false;
+            return &round->slot[k];
+    return NULL;
 }

@@ -146,8 +146,24 @@ void sti_round_forget(stet_sim *sim)
     sti_round *round = &sim->round;
     sti_recorder *recorder = sim->device->recorder;
     for (int k = 0; k < round->nslot; ++k) sti_round_drop_content(&round->slot[k]);
+    sti_worlds_forget_initial(sim->worlds);
+    sti_poses_forget_first(sim->worlds);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) sti_stamp_invalidate(&round->state[f]);
     while (recorder && recorder->nrecording) sti_recording_drop(sim->device, recorder->nrecording - 1);
+}
+
+stet_result sti_round_begin_poses(stet_sim *sim)
+{
+    static const sti_field inputs[STI_POSE_INPUTS] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
+    const sti_round *round = &sim->round;
+    uint64_t key[STI_POSE_INPUTS];
+    if (sti_round_has(round, STI_FIELD_xpos) || sti_round_has(round, STI_FIELD_xquat))
+        return sti_poses_begin(sim->worlds, NULL);
+    for (int i = 0; i < STI_POSE_INPUTS; ++i) {
+        const sti_round_slot *slot = sti_round_input_of(round, (int)inputs[i]);
+        key[i] = slot ? slot->now.serial : 0;
+    }
+    return sti_poses_begin(sim->worlds, key);
 }
 
 /* ---- looking at the end -------------------------------------------------------------------------------------------- */

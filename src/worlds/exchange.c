@@ -148,6 +148,12 @@ stet_result sti_worlds_take_faces(stet_worlds *worlds, int writers)
     return STET_OK;
 }
 
+/* Numbers that a push looks at. Without MuJoCo's data the arrays are the state: whoever wrote them on the device, they stay there. */
+static bool is_compared(const stet_worlds *worlds, int f)
+{
+    return f == STI_FIELD_time || (worlds->data && sti_field_writer[f] & STI_WRITER_CALLER);
+}
+
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT])
 {
     sti_poses_take_written(worlds);
@@ -157,7 +163,7 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
         STI_TRY(sti_array_ensure(worlds->field[f]));
     }
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (sti_field_writer[f] & STI_WRITER_CALLER) STI_TRY(sti_array_face(worlds->field[f], &worlds->face[f]));
+        if (is_compared(worlds, f)) STI_TRY(sti_array_face(worlds->field[f], &worlds->face[f]));
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!(sti_field_writer[f] & STI_WRITER_CALLER)) continue;
         const sti_version *now = &worlds->field[f]->version;

@@ -2,7 +2,7 @@
  * The pose pass (mechanism pose_sync): mj_kinematics on scratch data, for the worlds that moved since their poses were made.
  *
  *   P1  the pass is a function of qpos and mocap poses alone, so doing it again over what stands changes no bit
- *   P2  the arrays get a new generation only if a bit of them changed
+ *   P2  the arrays get a new generation only if a bit of them changed, or if all were made anew over what the device alone knew
  */
 #include "worlds/poses.h"
 
@@ -16,11 +16,12 @@ typedef struct pass {
     atomic_bool changed;
 } pass;
 
+static const sti_field inputs[STI_POSE_INPUTS] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
+
 /* The state that kinematics depend on, from the exact numbers or, where there are none, from the arrays. */
 static void copy_inputs(const stet_worlds *worlds, int64_t w, mjData *to)
 {
-    static const sti_field inputs[] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
-    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; ++k) {
+    for (size_t k = 0; k < STI_POSE_INPUTS; ++k) {
         const stet_array *a = worlds->field[inputs[k]];
         mjtNum *out = sti_field_exact(to, inputs[k]);
         if (worlds->data)
@@ -55,11 +56,33 @@ static bool is_due(const pass *p, int64_t w)
 }
 
 /* Where the caller writes all poses, on the device, they need not come to the host. */
-static bool any_is_due(const pass *p)
+static int64_t count_due(const pass *p)
 {
-    int64_t w = 0;
-    while (w < p->worlds->nworld && !is_due(p, w)) ++w;
-    return w < p->worlds->nworld;
+    int64_t n = 0;
+    for (int64_t w = 0; w < p->worlds->nworld; ++w) n += is_due(p, w);
+    return n;
+}
+
+/* What is made anew in all worlds need not come from the device first; then it counts as changed, for who compares finds nothing (P2). */
+static stet_result take_poses(pass *p, sti_field field, bool all)
+{
+    stet_worlds *worlds = p->worlds;
+    stet_array *a = worlds->field[field];
+    if (!all || sti_array_host_has(a)) return sti_array_face_write(a, &worlds->face[field]);
+    STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
+    STI_TRY(sti_face_overwrite(a, &worlds->face[field]));
+    atomic_store_explicit(&p->changed, true, memory_order_relaxed);
+    return STET_OK;
+}
+
+static stet_result take_faces(pass *p, bool all)
+{
+    stet_worlds *worlds = p->worlds;
+    STI_TRY(take_poses(p, STI_FIELD_xpos, all));
+    STI_TRY(take_poses(p, STI_FIELD_xquat, all));
+    for (size_t k = 0; !worlds->data && k < STI_POSE_INPUTS; ++k)
+        STI_TRY(sti_array_face(worlds->field[inputs[k]], &worlds->face[inputs[k]]));
+    return STET_OK;
 }
 
 static void pose_world(void *context, int64_t w, int thread)
@@ -81,15 +104,16 @@ static stet_result make_poses(void *context)
 {
     pass *p = context;
     stet_worlds *worlds = p->worlds;
-    if (!any_is_due(p)) return STET_OK;
-    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_POSES));
+    int64_t due = count_due(p);
+    if (due == 0) return STET_OK;
+    STI_TRY(take_faces(p, due == worlds->nworld));
     sti_worlds_parallel(worlds, pose_world, p, false);
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
     if (!atomic_load(&p->changed)) return STET_OK;
     sti_array_face_written(worlds->field[STI_FIELD_xpos]);
     sti_array_face_written(worlds->field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds);
-    return STET_OK;
+    return due == worlds->nworld && !p->every ? sti_poses_keep_first(worlds) : STET_OK;
 }
 
 /* Brings xpos and xquat up to date before they are read. */

@@ -12,6 +12,15 @@ void sti_poses_attach(stet_worlds *worlds);
 void sti_poses_take_written(stet_worlds *worlds);
 /* The versions of xpos and xquat are no news from here on. */
 void sti_poses_keep_written(stet_worlds *worlds);
+/*
+ * All worlds begin (again) with qpos and mocap poses whose content `key` names, and what else moved them was before: poses that were made under an equal
+ * key come back without kinematics, and without crossing. NULL: the poses follow from something else.
+ */
+stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS]);
+/* xpos and xquat were made just now, in all worlds (their faces have them): keeps them, if they are those of a beginning. */
+stet_result sti_poses_keep_first(stet_worlds *worlds);
+/* They are not used again. */
+void sti_poses_forget_first(stet_worlds *worlds);
 /* The model that kinematics are computed with. */
 static inline const mjModel *sti_pose_model(const stet_worlds *worlds)
 {

@@ -6,6 +6,7 @@
  */
 #include "worlds/reset.h"
 
+#include "stet/kernel.h"
 #include "worlds/poses.h"
 #include "worlds/random.h"
 
@@ -104,9 +105,78 @@ static void begin_world(void *context, int64_t w, int thread)
     sti_worlds_pull_fields(worlds, w, worlds->data ? worlds->data[w] : worlds->scratch[0], b->fields);
 }
 
+void sti_worlds_forget_initial(stet_worlds *worlds)
+{
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        stet_array_destroy(worlds->initial[f]);
+        worlds->initial[f] = NULL;
+    }
+}
+
+/* W8: an array with a face, to be filled. */
+static stet_result make_initial(stet_worlds *worlds, int f)
+{
+    stet_array *a;
+    STI_TRY(STI_ARRAY(worlds->device, worlds->field[f]->name, STET_REAL, true, &a, worlds->nworld,
+                      worlds->field[f]->nitem));
+    stet_result result = sti_face_overwrite(a, &worlds->face[f]);
+    if (result != STET_OK) {
+        stet_array_destroy(a);
+        return result;
+    }
+    sti_array_held_by(a, STET_MECH_rounds);
+    worlds->initial[f] = a;
+    return STET_OK;
+}
+
+/* All of those that are missing, or none: what is there is filled. */
+static stet_result make_missing(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool missing[STI_FIELD_COUNT])
+{
+    stet_result result = STET_OK;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        missing[f] = fields[f] && worlds->field[f]->size > 0 && !worlds->initial[f];
+    for (int f = 0; f < STI_FIELD_COUNT && result == STET_OK; ++f)
+        if (missing[f]) result = make_initial(worlds, f);
+    for (int f = 0; f < STI_FIELD_COUNT && result != STET_OK; ++f)
+        if (missing[f]) {
+            stet_array_destroy(worlds->initial[f]);
+            worlds->initial[f] = NULL;
+        }
+    return result;
+}
+
+static stet_result copy_initial(stet_worlds *worlds, int f)
+{
+    stet_array *a = worlds->field[f];
+    void *bytes;
+    STI_TRY(stet_array_copy(a, worlds->initial[f]));
+    STI_TRY(sti_array_face(worlds->initial[f], &bytes));
+    sti_array_host_gets(a, bytes);
+    sti_stamp_keep_version(&worlds->pushed[f], &a->version);
+    return STET_OK;
+}
+
+static stet_result begin_far(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
+{
+    bool missing[STI_FIELD_COUNT];
+    beginning b = {worlds, missing, poison};
+    STI_TRY(make_missing(worlds, fields, missing));
+    begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
+    sti_worlds_parallel(worlds, begin_world, &b, false);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (missing[f]) sti_array_face_written(worlds->initial[f]);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (fields[f] && worlds->field[f]->size > 0) STI_TRY(copy_initial(worlds, f));
+    return STET_OK;
+}
+
 stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
 {
     beginning b = {worlds, fields, poison};
+    if (!worlds->data && !worlds->device->host_memory) {
+        if (poison) sti_worlds_forget_initial(worlds);
+        return begin_far(worlds, fields, poison);
+    }
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (fields[f]) STI_TRY(sti_face_overwrite(worlds->field[f], &worlds->face[f]));
     /* Without data of their own, all worlds begin with the same numbers. */

@@ -14,6 +14,8 @@ stet_result sti_worlds_begin(stet_worlds *worlds);
  * filled with what cannot be taken for numbers first. Faults, numbers of resets and poses are left to the caller.
  */
 stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison);
+/* What fields begin with is made anew when it is needed again (W8). */
+void sti_worlds_forget_initial(stet_worlds *worlds);
 /* A keyframe of the model, or -1: qpos0. The message says how many there are. */
 stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who);
 

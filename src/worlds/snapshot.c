@@ -171,7 +171,8 @@ static stet_result sync_faces(stet_worlds *worlds)
     stet_array **field = worlds->field;
     void **face = worlds->face;
     STI_TRY(sti_worlds_sync(worlds));
-    if (!worlds->data) STI_TRY(sti_array_face_read(field[STI_FIELD_sensordata], &face[STI_FIELD_sensordata]));
+    for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
+        if (sti_field_writer[f] & STI_WRITER_BOTH) STI_TRY(sti_array_face_read(field[f], &face[f]));
     if (!any_caller_poses(worlds)) return STET_OK;
     STI_TRY(sti_array_face(field[STI_FIELD_xpos], &face[STI_FIELD_xpos]));
     return sti_array_face(field[STI_FIELD_xquat], &face[STI_FIELD_xquat]);

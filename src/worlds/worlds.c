@@ -227,6 +227,8 @@ void stet_worlds_destroy(stet_worlds *worlds)
         stet_array_destroy(worlds->field[f]);
         sti_stamp_free(&worlds->pushed[f]);
     }
+    sti_worlds_forget_initial(worlds);
+    sti_poses_forget_first(worlds);
     stet_array_destroy(worlds->noise);
     stet_array_destroy(worlds->draws);
     sti_parameters_free(&worlds->parameters);

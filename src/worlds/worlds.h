@@ -9,6 +9,9 @@
  *   W5  whoever moves worlds takes what the caller wrote before (sti_worlds_take_dirty, sti_worlds_sync), so the later of a write
  *       and a move wins
  *   W7  passes over worlds touch fields through `face`, which is taken before a pass, when nothing has been changed yet: a pass cannot fail
+ *   W8  without MuJoCo's data, on a device whose memory the host cannot reach: what a field begins with, on both sides, so that beginning again
+ *       sends nothing
+ *   W9  likewise the poses that follow from what they begin with, under a key that names the content of qpos and mocap poses
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
@@ -54,6 +57,8 @@ extern const int sti_field_writer[STI_FIELD_COUNT];
 mjtNum *sti_field_exact(mjData *d, sti_field field);
 int64_t sti_field_items(const mjModel *m, sti_field field);
 
+enum { STI_POSE_INPUTS = 3 }; /* qpos, mocap_pos, mocap_quat */
+
 struct stet_worlds {
     stet_device *device;
     stet_model *model;
@@ -80,6 +85,12 @@ struct stet_worlds {
     uint8_t *marks;            /* [nworld], work space of one call */
     atomic_int *pending;       /* [blocks of the layout], the same: worlds of a block that are not done yet */
     sti_parameters parameters; /* of the physics, world by world */
+    stet_array *initial[STI_FIELD_COUNT]; /* W8; NULL: not needed yet */
+    stet_array *first_poses[2];           /* W9: xpos, xquat; NULL: not needed yet */
+    uint64_t first_key[STI_POSE_INPUTS],
+        begun_key[STI_POSE_INPUTS]; /* content that first_poses was made from, and of the latest beginning */
+    uint64_t begun;                 /* clock of that beginning; 0: there was none, or it is not known from what */
+    bool first_valid;
     stet_array *noise, *draws; /* of resets: [nworld][nq + nv], [nworld][1]; made when first needed */
 };
 

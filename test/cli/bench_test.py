@@ -57,7 +57,7 @@ def test_json_is_one_object_with_its_keys():
         assert row["samples"] and abs(row["value"] - median(row["samples"])) <= 1e-4 * abs(row["value"]), row
 
 
-MECHANISMS = "pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay args".split()
+MECHANISMS = "pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay args bindings".split()
 
 
 def test_every_mechanism_has_its_rows():
@@ -66,7 +66,7 @@ def test_every_mechanism_has_its_rows():
     if printed is None:
         return
     rows = {row["name"]: row for row in json.loads(printed)["results"]}
-    in_frames = [name for name in MECHANISMS if name != "kernel_cache"]
+    in_frames = [name for name in MECHANISMS if name not in ("kernel_cache", "bindings")]
     expected = {f"{name}/hit_ns" for name in MECHANISMS}
     expected |= {"stamp/64_inputs_ns", "idle/render_us", "idle/1024_worlds/render_us"}
     expected |= {f"graph_replay/{n}_launches/singly_ns" for n in (2, 20)} | {"graph_replay/2_launches/replayed_ns"}
@@ -79,11 +79,40 @@ def test_every_mechanism_has_its_rows():
 
 def test_rounds_run():
     """The command itself fails where a later round copies in what is there."""
-    printed = measure("rounds", "--quick", "--json", "--threads", 1, "--device", "cpu")
-    if printed is not None:
-        rows = {row["name"] for row in json.loads(printed)["results"]}
-        names = ("first_setup_s", "later_setup_us", "later_setup_fraction", "round_s", "ratio_to_recreate")
-        assert rows == {f"rounds/{name}" for name in names}, rows
+    names = ("first_setup_s", "later_setup_us", "later_setup_fraction", "setup_over_copy", "round_s", "ratio_to_recreate")
+    with folder() as at:
+        for device, env in (("cpu", None), ("cuda", double(at))):
+            printed = measure("rounds", "--quick", "--json", "--threads", 1, "--device", device, env=env)
+            if printed is None:
+                return
+            result = json.loads(printed)
+            rows = {row["name"]: row for row in result["results"]}
+            assert set(rows) == {f"rounds/{name}" for name in names}, rows
+            goals = {name: row["goal"] for name, row in rows.items() if row["goal"] is not None}
+            assert goals["rounds/later_setup_fraction"] == 0.01
+            if device == "cuda":
+                assert goals["rounds/setup_over_copy"] == 1.1 and goals["rounds/ratio_to_recreate"] == 20
+                assert "Double" in result["machine"], result["machine"]
+
+
+KERNELS = "spring_way spring_length spring_direction spring_rate spring_tension mass_weight mass_pull mass_contact mass_velocity mass_position".split()
+
+
+def test_adjoint_runs():
+    """The command itself fails where a gradient is no number."""
+    with folder() as at:
+        for device, env in (("cpu", None), ("cuda", double(at))):
+            printed = measure("adjoint", "--quick", "--json", "--threads", 1, "--device", device, env=env)
+            if printed is None:
+                return
+            rows = {row["name"]: row for row in json.loads(printed)["results"]}
+            expected = {f"adjoint/{name}" for name in "forward_ms backward_ms taped_over_forward backward_over_forward stack_bytes_over_exact tape_mib".split()}
+            expected |= {f"adjoint/{caches}/bookkeeping_{what}" for caches in ("neither", "per_reduction", "both") for what in ("ns_per_launch", "fraction")}
+            assert set(rows) == expected | {f"adjoint/{kernel}/backward_over_forward" for kernel in KERNELS}, rows
+            assert rows["adjoint/stack_bytes_over_exact"]["value"] >= 1 and rows["adjoint/tape_mib"]["value"] > 0
+            goals = {name: row["goal"] for name, row in rows.items()}
+            assert goals["adjoint/both/bookkeeping_ns_per_launch"] == 500 and goals["adjoint/both/bookkeeping_fraction"] == 0.01
+            assert goals["adjoint/mass_pull/backward_over_forward"] == 5 and goals["adjoint/mass_contact/backward_over_forward"] == 3
 
 
 def test_table_has_the_same_rows():
@@ -103,10 +132,12 @@ def test_launches_on_a_gpu():
     assert "Double" in result["machine"], result["machine"]
     rows = {row["name"]: row for row in result["results"]}
     ways = ("replayed", "replayed_without_args", "singly", "bare_graph")
-    expected = {f"launch/{way}/ratio_to_bare" for way in ("unchanged", "changed", "no_context", "upload256")}
+    expected = {f"launch/{way}/ratio_to_bare" for way in ("unchanged", "changed", "unbound", "no_context", "upload256")}
     expected |= {f"replay/5/{of}{what}" for of in ("", "bare/") for what in ("us_per_node", "host_us_per_node")}
     expected |= {f"spring/2/{way}/step_{whose}_us" for way in ways for whose in ("host", "device")}
-    expected |= {"launch/bare/host_ns", "replay/branches/5/ratio_to_chain"}
+    expected |= {f"replay/5/{whose}ratio_to_bare" for whose in ("", "host_")}
+    expected |= {f"spring/2/{way}/{whose}_ratio_to_bare_graph" for way in ways[:3] for whose in ("host", "device")}
+    expected |= {"launch/bare/host_ns", "replay/branches/5/ratio_to_chain", "replay/slow_branches/5/ratio_to_chain"}
     assert expected == set(rows), expected ^ set(rows)
     assert all(len(row["samples"]) == 15 and min(row["samples"]) > 0 for row in rows.values()), rows
 

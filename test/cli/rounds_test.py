@@ -106,6 +106,24 @@ def test_sweeps_are_a_grid():
         assert own["state_hash"] == run(CARTPOLE, *SMALL)["state_hash"]
 
 
+def test_a_sweep_of_seeds():
+    """Each has the bits of a process with that seed; a grid of seeds and a parameter; seeds from a file."""
+    with folder() as cwd:
+        out = os.path.join(cwd, "out")
+        noise = ["--control", "noise:0.5"]
+        want = [run(CARTPOLE, *SMALL, *noise, "--seed", k)["state_hash"] for k in (0, 7, 123456789012)]
+        assert len(set(want)) == 3
+        rounds = run(CARTPOLE, *SMALL, *noise, "--sweep", "seed=0,7,123456789012", "--out", out)["rounds"]
+        assert rounds["state_hash"] == want
+        with np.load(os.path.join(out, "rounds.npz")) as got:
+            assert got["given_seed"].dtype == np.uint64 and got["given_seed"].tolist() == [[0], [7], [123456789012]]
+        grid = run(CARTPOLE, *SMALL, *noise, "--sweep", "damping=1,2", "--sweep", "seed=7,0", "--seed", 5)["rounds"]["state_hash"]
+        assert grid[:2] == [want[1], want[0]] and len(set(grid)) == 4
+        np.savez(os.path.join(cwd, "seeds.npz"), seed=np.array([[7.0], [0.0]]))
+        done = run(CARTPOLE, *SMALL, *noise, "--inputs", os.path.join(cwd, "seeds.npz"))
+        assert done["rounds"]["state_hash"] == [want[1], want[0]]
+
+
 def test_traced_and_profiled_in_every_round():
     with folder() as cwd:
         path = os.path.join(cwd, "trace.json")
@@ -139,6 +157,7 @@ def test_refused():
         np.savez(at("unknown.npz"), speed=values["qpos"])
         np.savez(at("flat.npz"), friction=np.ones(3))
         np.savez(at("two.npz"), qpos=values["qpos"][:2], gravity=values["gravity"])
+        np.savez(at("seeds.npz"), seed=np.array([[0.5]]))
         np.save(at("plain.npy"), values["qpos"])
         with open(at("good.npz"), "rb") as f, open(at("cut.npz"), "wb") as g:
             g.write(f.read()[:-40])
@@ -164,6 +183,9 @@ def test_refused():
             (["--sweep", "mass=1"], ["no parameter 'mass'", "friction"]),
             (["--sweep", "damping=1", "--sweep", "damping=2"], ["damping is swept already"]),
             (["--sweep", "damping=-1"], ["0 or more"]),
+            (["--sweep", "seed=1,1.5"], ["'1.5' is not a seed"]),
+            (["--sweep", "seed=-1"], ["'-1' is not a seed"]),
+            (["--inputs", at("seeds.npz")], ["seed 0.5 is not a whole number"]),
             (["--sweep", "damping=1", "--rounds", 2], ["--rounds", "sweep says"]),
             (["--rounds", 0], ["--rounds 0"]),
             (["--rounds", 2, "--save-every", 1, "--out", at("out")], ["--save-every"]),

@@ -6,7 +6,7 @@ import os
 from command import BUILD, double, files_below, folder, run, scene, stet
 
 SMALL = [scene("hand.xml"), "--worlds", 3, "--frames", 6, "--size", "24x16", "--control", "noise", "--substeps", 2]
-COPIES = {"upload", "download", "copy"}
+COPIES = {"upload", "stage", "download", "copy"}
 KINDS = COPIES | {"phase", "launch", "replay", "miss", "fallback", "compile", "cached"}
 
 

@@ -6,6 +6,7 @@
  *   C2  the stream is a private one that does not wait for the legacy stream, captured in relaxed mode: other threads may do what they like,
  *       use the legacy stream, too
  *   C3  a capture has ended when this returns, whatever became of it; the stream of one that failed is not used again
+ *   C4  once the capture has begun, what fails is the work's: UNSUPPORTED, which says that the driver has no graphs, is not said for that
  */
 #include "device/gpu/gpu.h"
 
@@ -41,5 +42,5 @@ stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign *work, void *context, con
         if (result != STET_OK) (void)sti_error_prefix(result, "the work of %s cannot be captured", name);
     }
     if (result != STET_OK) drop(gpu);
-    return result;
+    return result == STET_UNSUPPORTED ? STET_STATE : result; /* C4 */
 }

@@ -58,6 +58,10 @@ stet_result sti_gpu_moment(stet_device *device, int64_t *id)
 {
     sti_gpu *gpu = device->state;
     sti_gpu_current was;
+    if (!id) {
+        gpu->clock.used = 0;
+        return STET_OK;
+    }
     *id = -1;
     if (!gpu->driver.api.event_elapsed)
         return sti_error(STET_UNSUPPORTED, "%s: the driver does not tell the time between events", gpu->where);
@@ -77,8 +81,6 @@ stet_result sti_gpu_between(stet_device *device, int64_t from, int64_t to, int64
     STI_TRY(sti_gpu_enter(gpu, &was));
     return sti_gpu_leave(gpu, &was, measure(gpu, c->event[from], c->event[to], ns));
 }
-
-void sti_gpu_moments_drop(stet_device *device) { ((sti_gpu *)device->state)->clock.used = 0; }
 
 void sti_gpu_clock_end(sti_gpu *gpu)
 {

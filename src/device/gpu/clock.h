@@ -1,6 +1,6 @@
 /*
  * Moments in a GPU's streams: the driver's events that note the time. They are made when they are first needed and used again after
- * `moments_drop`, so that noting one is a single call of the driver.
+ * they were dropped, so that noting one is a single call of the driver.
  *
  * Invariants:
  *   C1  moment i is event[i] while i < used; a moment that could not be noted has no number
@@ -20,10 +20,9 @@ typedef struct sti_gpu_clock {
     int64_t used, made, room;
 } sti_gpu_clock;
 
-/* Slots of the device. UNSUPPORTED: the driver has no times of events. */
+/* Slots of the device. UNSUPPORTED: the driver has no times of events. Without an id: drops all. */
 stet_result sti_gpu_moment(stet_device *device, int64_t *id);
 stet_result sti_gpu_between(stet_device *device, int64_t from, int64_t to, int64_t *ns);
-void sti_gpu_moments_drop(stet_device *device);
 
 void sti_gpu_clock_end(struct sti_gpu *gpu); /* inside go_in and go_out */
 

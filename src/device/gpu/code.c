@@ -22,6 +22,7 @@ void sti_gpu_unload(stet_device *device, void *module)
     sti_gpu *gpu = device->state;
     sti_gpu_current was;
     if (!module || sti_gpu_enter(gpu, &was) != STET_OK) return;
+    sti_gpu_forget_functions(gpu);
     sti_gpu_drop_behind(gpu, gpu->driver.api.module_unload, module);
     if (sti_gpu_leave(gpu, &was, STET_OK) != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
 }

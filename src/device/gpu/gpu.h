@@ -3,7 +3,7 @@
  *
  * Invariants:
  *   G1  all work goes to the stream in use, in the order in which it was asked for (stream.h): by default to a private one that does not
- *       wait for the legacy stream. Nothing here uses another stream, or a call that acts on all of them
+ *       wait for the legacy stream. Nothing here uses another stream, but for uploads aside (aside.h), or a call that acts on all of them
  *   G2  whatever device or context the calling thread had made current is current again when a call returns: other libraries
  *       in the process count on theirs. A capture that one of them has begun is not broken by stet's calls, which work meanwhile
  *   G3  after a fault on the device (a kernel that went wrong) every call fails with the first one's sentence, which names the
@@ -14,13 +14,14 @@
 #define STI_DEVICE_GPU_GPU_H
 
 #include "device/device.h"
+#include "device/gpu/aside.h"
 #include "device/gpu/clock.h"
 #include "device/gpu/driver.h"
 #include "device/gpu/pool.h"
 #include "device/gpu/staging.h"
 #include "device/gpu/stream.h"
 
-enum { STI_GPU_LAUNCHES = 16, STI_GPU_ARGUMENT_BYTES = 4096 };
+enum { STI_GPU_LAUNCHES = 16, STI_GPU_ARGUMENT_BYTES = 4096, STI_GPU_RAN = 64 };
 
 typedef struct sti_gpu {
     sti_gpu_driver driver;
@@ -30,14 +31,16 @@ typedef struct sti_gpu {
     void *own;    /* the device's own stream */
     void *stream; /* in use */
     sti_gpu_streams streams;
+    sti_gpu_aside aside;
     sti_gpu_pool pool;
     sti_gpu_staging staging;
     sti_gpu_clock clock;
     const char *launches[STI_GPU_LAUNCHES]; /* names of the last ones */
     char graphs[STI_GPU_LAUNCHES][64];      /* those of graphs */
     uint64_t nlaunch;
-    _Atomic bool losing; /* one thread writes `why` … */
-    _Atomic bool lost;   /* … and then it does not change any more (G3) */
+    void *ran[STI_GPU_RAN]; /* functions that were launched and not unloaded since: their code is loaded */
+    _Atomic bool losing;    /* one thread writes `why` … */
+    _Atomic bool lost;      /* … and then it does not change any more (G3) */
     char why[700];
 } sti_gpu;
 
@@ -48,6 +51,11 @@ stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call);
 /* Around all driver calls of a slot: G2, and the error of a device that is lost. leave's value is `result`, or its own failure. */
 stet_result sti_gpu_enter(sti_gpu *gpu, sti_gpu_current *was);
 stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result result);
+/*
+ * For a call that drivers allow whatever is being captured elsewhere: the thread's mode is left as it is, which saves two calls of the driver.
+ * A launch of a function that ran before is one: the first may load code, which a capture forbids.
+ */
+stet_result sti_gpu_enter_in_any_mode(sti_gpu *gpu, sti_gpu_current *was);
 /* The two without looking whether the device is lost, for what only lets go. Values are the driver's codes. */
 int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was);
 int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was);
@@ -84,6 +92,8 @@ stet_result sti_gpu_launch(stet_device *device, const sti_code *code, const sti_
 stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, int nslot, int64_t count, bool in_block,
                               sti_gpu_kernel *out);
 stet_result sti_gpu_allow_shared(sti_gpu *gpu, const sti_gpu_kernel *kernel);
+/* Code is about to be unloaded: `ran` is empty. */
+void sti_gpu_forget_functions(sti_gpu *gpu);
 /* For the sentence of a fault; the name lives as long as the device. */
 static inline void sti_gpu_remember(sti_gpu *gpu, const char *name)
 {

@@ -3,7 +3,16 @@
 
 #include <string.h>
 
-/* Every limit is an error before the driver sees the launch, which would speak of an invalid value only. */
+static inline bool fits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
+{
+    const int *fact = gpu->facts.fact;
+    return code->team >= 1 && code->teams >= 1 && code->team <= fact[STI_GPU_MAX_X] &&
+           code->teams <= fact[STI_GPU_MAX_Y] && (int64_t)code->team * code->teams <= fact[STI_GPU_MAX_THREADS] &&
+           grid <= (uint64_t)fact[STI_GPU_MAX_GRID] && grid * (unsigned)code->team <= gpu->driver.vendor->max_threads &&
+           code->shared <= (unsigned)fact[STI_GPU_SHARED_MOST];
+}
+
+/* What does not fit: an error before the driver sees the launch, which would speak of an invalid value only. */
 static stet_result check_limits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
 {
     const int *fact = gpu->facts.fact;
@@ -26,7 +35,7 @@ static stet_result check_limits(const sti_gpu *gpu, const sti_code *code, uint64
     return STET_OK;
 }
 
-static stet_result check_arguments(const sti_gpu *gpu, const sti_code *code, int nslot, bool in_block)
+static inline stet_result check_arguments(const sti_gpu *gpu, const sti_code *code, int nslot, bool in_block)
 {
     if (!(in_block ? code->block : code->value))
         return sti_error(STET_STATE, "%s: kernel %s has no code that takes its arguments %s", gpu->where, code->name,
@@ -38,19 +47,25 @@ static stet_result check_arguments(const sti_gpu *gpu, const sti_code *code, int
     return STET_OK;
 }
 
-stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, int nslot, int64_t count, bool in_block,
-                              sti_gpu_kernel *out)
+static inline stet_result kernel_of(const sti_gpu *gpu, const sti_code *code, int nslot, int64_t count, bool in_block,
+                                    sti_gpu_kernel *out)
 {
     uint64_t per = code->worlds ? (uint64_t)code->teams : 1, n = count > 0 ? (uint64_t)count : 1;
-    uint64_t grid = (n + per - 1) / per;
+    uint64_t grid = per > 1 ? (n + per - 1) / per : n;
     STI_TRY(check_arguments(gpu, code, nslot, in_block));
-    STI_TRY(check_limits(gpu, code, grid));
+    if (!fits(gpu, code, grid)) STI_TRY(check_limits(gpu, code, grid));
     *out = (sti_gpu_kernel){.function = in_block ? code->block : code->value,
                             .grid = (unsigned)grid,
                             .team = (unsigned)code->team,
                             .teams = (unsigned)code->teams,
                             .shared = code->shared};
     return STET_OK;
+}
+
+stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, int nslot, int64_t count, bool in_block,
+                              sti_gpu_kernel *out)
+{
+    return kernel_of(gpu, code, nslot, count, in_block, out);
 }
 
 /* A function gets more shared memory than is usual only when it was asked for. */
@@ -61,6 +76,17 @@ stet_result sti_gpu_allow_shared(sti_gpu *gpu, const sti_gpu_kernel *k)
     return STI_GPU_CALL(gpu, function_set, k->function, attribute, (int)k->shared);
 }
 
+/* ---- functions that ran -------------------------------------------------------------------------------------------- */
+
+static inline void **place_of(sti_gpu *gpu, const void *function)
+{
+    return &gpu->ran[((uintptr_t)function >> 4) % STI_GPU_RAN];
+}
+
+void sti_gpu_forget_functions(sti_gpu *gpu) { memset(gpu->ran, 0, sizeof gpu->ran); }
+
+/* ---- launching ----------------------------------------------------------------------------------------------------- */
+
 static stet_result issue(sti_gpu *gpu, const sti_code *code, const sti_gpu_kernel *k)
 {
     STI_TRY(sti_gpu_may_issue(gpu));
@@ -68,6 +94,7 @@ static stet_result issue(sti_gpu *gpu, const sti_code *code, const sti_gpu_kerne
     stet_result result = STI_GPU_CALL(gpu, launch, k->function, k->grid, 1, 1, k->team, k->teams, 1, k->shared,
                                       gpu->stream, k->arguments, NULL);
     if (result != STET_OK) return sti_error_prefix(result, "kernel %s", code->name);
+    *place_of(gpu, k->function) = k->function;
     sti_gpu_remember(gpu, code->name);
     return STET_OK;
 }
@@ -79,10 +106,11 @@ stet_result sti_gpu_launch(stet_device *device, const sti_code *code, const sti_
     sti_gpu *gpu = device->state;
     sti_gpu_current was;
     sti_gpu_kernel k;
-    STI_TRY(sti_gpu_kernel_of(gpu, code, nslot, nblock, in_block, &k));
+    STI_TRY(kernel_of(gpu, code, nslot, nblock, in_block, &k));
     if (nblock <= 0) return STET_OK;
     const sti_slot *first = nslot ? slots : &none;
     k.arguments = in_block ? (void *[]){(void *)&slots, &nblock} : (void *[]){(void *)(uintptr_t)first, &nblock};
-    STI_TRY(sti_gpu_enter(gpu, &was));
+    bool again = *place_of(gpu, k.function) == k.function && !gpu->streams.joined;
+    STI_TRY(again ? sti_gpu_enter_in_any_mode(gpu, &was) : sti_gpu_enter(gpu, &was));
     return sti_gpu_leave(gpu, &was, issue(gpu, code, &k));
 }

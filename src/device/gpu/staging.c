@@ -6,6 +6,7 @@
 #include <string.h>
 
 typedef struct sti_staging_piece piece;
+typedef sti_staging_ring ring;
 
 struct sti_host_block {
     char *address;
@@ -29,10 +30,15 @@ static stet_result make(sti_gpu *gpu, piece *p)
     return STET_OK;
 }
 
-/* What was issued up to now is what the piece waits for before it is used again. */
-static stet_result mark(sti_gpu *gpu, piece *p)
+static void *stream_of(const sti_gpu *gpu, const ring *r)
 {
-    STI_TRY(STI_GPU_CALL(gpu, event_record, p->event, gpu->stream));
+    return r == &gpu->staging.aside ? gpu->aside.stream : gpu->stream;
+}
+
+/* What was issued up to now is what the piece waits for before it is used again. */
+static stet_result mark(sti_gpu *gpu, const ring *r, piece *p)
+{
+    STI_TRY(STI_GPU_CALL(gpu, event_record, p->event, stream_of(gpu, r)));
     p->busy = true;
     return STET_OK;
 }
@@ -46,25 +52,23 @@ static stet_result await(sti_gpu *gpu, piece *p)
 }
 
 /* Leaves the present piece, if anything in it was used, for the next one, which is free then (S1). */
-static stet_result turn(sti_gpu *gpu)
+static stet_result turn(sti_gpu *gpu, ring *r)
 {
-    sti_gpu_staging *s = &gpu->staging;
-    if (s->used) {
-        if (!s->piece[s->at].busy) STI_TRY(mark(gpu, &s->piece[s->at]));
-        s->at = (s->at + 1) % STI_STAGING_PIECES;
-        s->used = 0;
+    if (r->used) {
+        if (!r->piece[r->at].busy) STI_TRY(mark(gpu, r, &r->piece[r->at]));
+        r->at = (r->at + 1) % STI_STAGING_PIECES;
+        r->used = 0;
     }
-    STI_TRY(make(gpu, &s->piece[s->at]));
-    return await(gpu, &s->piece[s->at]);
+    STI_TRY(make(gpu, &r->piece[r->at]));
+    return await(gpu, &r->piece[r->at]);
 }
 
 /* `size` bytes (of at most a piece) that no copy uses. */
-static stet_result take(sti_gpu *gpu, size_t size, char **out)
+static stet_result take(sti_gpu *gpu, ring *r, size_t size, char **out)
 {
-    sti_gpu_staging *s = &gpu->staging;
-    if (s->used == 0 || STI_STAGING_BYTES - s->used < size) STI_TRY(turn(gpu));
-    *out = s->piece[s->at].memory + s->used;
-    s->used += (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN;
+    if (r->used == 0 || STI_STAGING_BYTES - r->used < size) STI_TRY(turn(gpu, r));
+    *out = r->piece[r->at].memory + r->used;
+    r->used += (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN;
     return STET_OK;
 }
 
@@ -157,21 +161,30 @@ void sti_staging_host_free(sti_gpu *gpu, void *memory)
 
 static stet_result wait(sti_gpu *gpu) { return STI_GPU_CALL(gpu, stream_synchronize, gpu->stream); }
 
-stet_result sti_staging_upload(sti_gpu *gpu, void *to, const void *from, size_t size)
+static stet_result upload_in_parts(sti_gpu *gpu, ring *r, char *target, const char *source, size_t size)
 {
-    const char *source = from;
-    char *target = to, *piece_at;
-    if (size >= STI_STAGING_BYTES && is_locked(&gpu->staging, source, size)) {
-        STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, to, from, size, gpu->stream));
-        return wait(gpu);
-    }
+    char *piece_at;
     for (size_t n; size > 0; source += n, target += n, size -= n) {
         n = size < STI_STAGING_BYTES ? size : STI_STAGING_BYTES;
-        STI_TRY(take(gpu, n, &piece_at));
+        STI_TRY(take(gpu, r, n, &piece_at));
         memcpy(piece_at, source, n);
-        STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, target, piece_at, n, gpu->stream));
+        STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, target, piece_at, n, stream_of(gpu, r)));
     }
     return STET_OK;
+}
+
+stet_result sti_staging_upload(sti_gpu *gpu, void *to, const void *from, size_t size)
+{
+    if (size < STI_STAGING_BYTES || !is_locked(&gpu->staging, from, size))
+        return upload_in_parts(gpu, &gpu->staging.ring, to, from, size);
+    STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, to, from, size, gpu->stream));
+    return wait(gpu);
+}
+
+/* Through the ring in any case: nobody waits for the end of a direct copy here, and its source may go (S2). */
+stet_result sti_staging_upload_aside(sti_gpu *gpu, void *to, const void *from, size_t size)
+{
+    return upload_in_parts(gpu, &gpu->staging.aside, to, from, size);
 }
 
 /* A part of a download that is under way. */
@@ -183,12 +196,12 @@ typedef struct part {
 
 static stet_result begin_part(sti_gpu *gpu, char *to, const char *from, size_t size, part *out)
 {
-    sti_gpu_staging *s = &gpu->staging;
-    STI_TRY(turn(gpu));
-    *out = (part){&s->piece[s->at], to, size};
-    s->used = STI_STAGING_BYTES;
+    ring *r = &gpu->staging.ring;
+    STI_TRY(turn(gpu, r));
+    *out = (part){&r->piece[r->at], to, size};
+    r->used = STI_STAGING_BYTES;
     STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, out->piece->memory, from, size, gpu->stream));
-    return mark(gpu, out->piece);
+    return mark(gpu, r, out->piece);
 }
 
 static stet_result end_part(sti_gpu *gpu, const part *p)
@@ -227,7 +240,7 @@ stet_result sti_staging_download(sti_gpu *gpu, void *to, const void *from, size_
     if (locked)
         piece_at = to;
     else
-        STI_TRY(take(gpu, size, &piece_at));
+        STI_TRY(take(gpu, &gpu->staging.ring, size, &piece_at));
     STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, piece_at, from, size, gpu->stream));
     STI_TRY(wait(gpu));
     if (!locked) memcpy(to, piece_at, size);
@@ -241,13 +254,19 @@ void sti_staging_init(sti_gpu_staging *s)
     (void)pthread_mutex_init(&s->lock, NULL); /* of the default kind: cannot fail */
 }
 
+static void end_ring(const sti_gpu *gpu, const ring *r)
+{
+    for (int i = 0; i < STI_STAGING_PIECES; ++i) {
+        if (r->piece[i].event) (void)gpu->driver.api.event_destroy(r->piece[i].event);
+        if (r->piece[i].memory) (void)gpu->driver.api.host_free(r->piece[i].memory);
+    }
+}
+
 void sti_staging_end(sti_gpu *gpu)
 {
     sti_gpu_staging *s = &gpu->staging;
-    for (int i = 0; i < STI_STAGING_PIECES; ++i) {
-        if (s->piece[i].event) (void)gpu->driver.api.event_destroy(s->piece[i].event);
-        if (s->piece[i].memory) (void)gpu->driver.api.host_free(s->piece[i].memory);
-    }
+    end_ring(gpu, &s->ring);
+    end_ring(gpu, &s->aside);
     while (s->host) sti_staging_host_free(gpu, s->host->address);
     pthread_mutex_destroy(&s->lock);
 }

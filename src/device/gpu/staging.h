@@ -19,7 +19,8 @@ enum { STI_STAGING_PIECES = 4, STI_STAGING_BYTES = 1 << 20 };
 struct sti_gpu;
 typedef struct sti_host_block sti_host_block;
 
-typedef struct sti_gpu_staging {
+/* The copies of one stream at a time. */
+typedef struct sti_staging_ring {
     struct sti_staging_piece {
         char *memory; /* STI_STAGING_BYTES, page-locked; NULL: not made yet */
         void *event;  /* behind the last copy that uses it */
@@ -27,6 +28,11 @@ typedef struct sti_gpu_staging {
     } piece[STI_STAGING_PIECES];
     int at;      /* the present piece */
     size_t used; /* bytes of it, that copies may still read */
+} sti_staging_ring;
+
+typedef struct sti_gpu_staging {
+    sti_staging_ring ring;  /* of the stream in use */
+    sti_staging_ring aside; /* of uploads aside (aside.h) */
     pthread_mutex_t lock;
     sti_host_block *host; /* what host_alloc gave */
 } sti_gpu_staging;
@@ -35,6 +41,7 @@ void sti_staging_init(sti_gpu_staging *staging);
 /* What follows is called inside enter and leave, but for host_free. */
 void sti_staging_end(struct sti_gpu *gpu);
 stet_result sti_staging_upload(struct sti_gpu *gpu, void *to, const void *from, size_t size);
+stet_result sti_staging_upload_aside(struct sti_gpu *gpu, void *to, const void *from, size_t size);
 stet_result sti_staging_download(struct sti_gpu *gpu, void *to, const void *from, size_t size);
 stet_result sti_staging_host_alloc(struct sti_gpu *gpu, size_t size, const char *what, void **out);
 void sti_staging_host_free(struct sti_gpu *gpu, void *memory);

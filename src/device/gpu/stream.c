@@ -40,20 +40,21 @@ static stet_result find_capture(sti_gpu *gpu, uint64_t *id)
 
 /* ---- order ------------------------------------------------------------------------------------------------------------ */
 
-/* What `to` gets from now on comes after what `from` has got. The event may be used for the next order at once. */
-static stet_result put_behind(sti_gpu *gpu, void *to, void *from)
+/* The event may be used for the next order at once; what goes aside is in no order with the rest, and has one of its own. */
+stet_result sti_gpu_put_behind(sti_gpu *gpu, void *to, void *from)
 {
-    sti_gpu_streams *s = &gpu->streams;
+    bool aside = gpu->aside.stream && from == gpu->aside.stream;
+    void **event = aside ? &gpu->aside.event : &gpu->streams.event;
     if (to == from) return STET_OK;
-    if (!s->event) STI_TRY(STI_GPU_CALL(gpu, event_create, &s->event, STI_GPU_EVENT_NO_TIMING));
-    STI_TRY(STI_GPU_CALL(gpu, event_record, s->event, from));
-    return STI_GPU_CALL(gpu, stream_wait_event, to, s->event, 0);
+    if (!*event) STI_TRY(STI_GPU_CALL(gpu, event_create, event, STI_GPU_EVENT_NO_TIMING));
+    STI_TRY(STI_GPU_CALL(gpu, event_record, *event, from));
+    return STI_GPU_CALL(gpu, stream_wait_event, to, *event, 0);
 }
 
 /* The capture that stet had joined has ended: the stream takes its place behind what was issued before (T2). */
 static stet_result leave_capture(sti_gpu *gpu)
 {
-    STI_TRY(put_behind(gpu, gpu->stream, gpu->own));
+    STI_TRY(sti_gpu_put_behind(gpu, gpu->stream, gpu->own));
     gpu->streams.joined = false;
     return STET_OK;
 }
@@ -104,7 +105,7 @@ static stet_result change(sti_gpu *gpu, void *to)
                          "behind what it had got before; use another stream when the capture has ended",
                          gpu->where);
     STI_TRY(ask(gpu, to, &captured, &id));
-    STI_TRY(put_behind(gpu, captured ? gpu->own : to, front(gpu)));
+    STI_TRY(sti_gpu_put_behind(gpu, captured ? gpu->own : to, front(gpu)));
     set_stream(gpu, to, captured != 0);
     return STET_OK;
 }
@@ -116,10 +117,10 @@ stet_result sti_gpu_use_stream(stet_device *device, void *stream, bool own)
     sti_gpu_current was;
     if (to == gpu->stream && !gpu->streams.joined) return STET_OK;
     STI_TRY(sti_gpu_enter(gpu, &was));
-    return sti_gpu_leave(gpu, &was, change(gpu, to));
+    stet_result result = sti_gpu_leave(gpu, &was, change(gpu, to));
+    device->stream = gpu->stream;
+    return result;
 }
-
-void *sti_gpu_stream(const stet_device *device) { return ((const sti_gpu *)device->state)->stream; }
 
 static stet_result order(sti_gpu *gpu, void *other, bool behind)
 {
@@ -136,15 +137,15 @@ static stet_result order(sti_gpu *gpu, void *other, bool behind)
                          "when the capture has ended",
                          gpu->where, captured[0] ? "the stream in use" : "the other stream",
                          captured[0] && captured[1] ? ", the other one elsewhere" : "");
-    return behind ? put_behind(gpu, gpu->stream, other) : put_behind(gpu, other, gpu->stream);
+    return behind ? sti_gpu_put_behind(gpu, gpu->stream, other) : sti_gpu_put_behind(gpu, other, gpu->stream);
 }
 
-stet_result sti_gpu_order(stet_device *device, void *stream, bool behind)
+stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how)
 {
     sti_gpu *gpu = device->state;
-    sti_gpu_current was;
-    STI_TRY(sti_gpu_enter(gpu, &was));
-    return sti_gpu_leave(gpu, &was, order(gpu, stream, behind));
+    if (how == STI_ORDER_ASIDE_BEHIND || how == STI_ORDER_BEHIND_ASIDE)
+        return sti_gpu_order_aside(gpu, how == STI_ORDER_BEHIND_ASIDE);
+    STI_GPU_WITHIN(gpu, order(gpu, stream, how == STI_ORDER_BEHIND_STREAM));
 }
 
 static stet_result capturing(sti_gpu *gpu, uint64_t *out)
@@ -230,6 +231,7 @@ void sti_gpu_streams_wait(sti_gpu *gpu)
     if (!gpu->own) return;
     if (gpu->stream != gpu->own) (void)wait_for_all(gpu);
     (void)gpu->driver.api.stream_synchronize(gpu->own);
+    if (gpu->aside.stream) (void)gpu->driver.api.stream_synchronize(gpu->aside.stream);
     drop_all(gpu);
 }
 
@@ -238,5 +240,7 @@ void sti_gpu_streams_end(sti_gpu *gpu)
     const sti_gpu_api *api = &gpu->driver.api;
     if (gpu->streams.event) (void)api->event_destroy(gpu->streams.event);
     if (gpu->streams.foreign) (void)api->stream_destroy(gpu->streams.foreign);
+    if (gpu->aside.event) (void)api->event_destroy(gpu->aside.event);
+    if (gpu->aside.stream) (void)api->stream_destroy(gpu->aside.stream);
     if (gpu->own) (void)api->stream_destroy(gpu->own);
 }

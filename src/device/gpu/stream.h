@@ -13,7 +13,7 @@
 #ifndef STI_DEVICE_GPU_STREAM_H
 #define STI_DEVICE_GPU_STREAM_H
 
-#include "stet/device.h"
+#include "device/device.h"
 
 #include <stdbool.h>
 
@@ -32,12 +32,13 @@ typedef struct sti_gpu_streams {
 /* ---- slots ---- */
 
 stet_result sti_gpu_use_stream(stet_device *device, void *stream, bool own);
-void *sti_gpu_stream(const stet_device *device);
-stet_result sti_gpu_order(stet_device *device, void *stream, bool behind);
+stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how);
 stet_result sti_gpu_capturing(stet_device *device, uint64_t *out);
 
 /* ---- inside enter and leave ---- */
 
+/* What `to` gets from now on comes after what `from` has got. */
+stet_result sti_gpu_put_behind(struct sti_gpu *gpu, void *to, void *from);
 /* Has the driver say whether the stream in use is captured (streams.capture); leaves a capture that stet had joined and that has ended. */
 stet_result sti_gpu_look_at_capture(struct sti_gpu *gpu);
 /* Before all that cannot be captured. UNSUPPORTED, with a sentence about `what` ("an upload"): the stream in use is being captured. */

@@ -1,0 +1,101 @@
+/*
+ * The poses that worlds begin with, for worlds that begin again and again without MuJoCo's data on a device whose memory the host cannot reach (W9): made
+ * by kinematics on the host once for each content that they follow from, then copied on the device.
+ */
+#include "worlds/poses.h"
+
+#include <string.h>
+
+static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
+enum { POSES = 2 };
+
+static bool is_key(const uint64_t a[STI_POSE_INPUTS], const uint64_t b[STI_POSE_INPUTS])
+{
+    return memcmp(a, b, STI_POSE_INPUTS * sizeof *a) == 0;
+}
+
+/* No producer is asked: it is the one that is at work, or has nothing to say. */
+static stet_result copy(stet_array *to, stet_array *from)
+{
+    STI_TRY(sti_array_to_device(from));
+    STI_TRY(sti_device_copy_of(to->device, to->name, to->data, from->data, from->size));
+    to->device->mechanisms.counters.bytes_copied += (int64_t)from->size;
+    sti_version_bump(&to->version);
+    return STET_OK;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------------------------- */
+
+static stet_result keep(stet_worlds *worlds, int k)
+{
+    stet_array *a = worlds->field[poses[k]], **first = &worlds->first_poses[k];
+    void *bytes;
+    if (!*first) {
+        STI_TRY(STI_ARRAY(worlds->device, a->name, STET_REAL, true, first, worlds->nworld, a->nitem));
+        sti_array_held_by(*first, STET_MECH_rounds);
+    }
+    STI_TRY(sti_face_overwrite(*first, &bytes));
+    STI_TRY(copy(*first, a));
+    sti_array_host_gets(*first, worlds->face[poses[k]]);
+    return STET_OK;
+}
+
+/* Audit: what was made anew is what was kept. */
+static stet_result compare(const stet_worlds *worlds)
+{
+    for (int k = 0; k < POSES; ++k) {
+        void *bytes;
+        STI_TRY(sti_array_face(worlds->first_poses[k], &bytes));
+        if (memcmp(bytes, worlds->face[poses[k]], worlds->first_poses[k]->size) == 0) continue;
+        return sti_error(
+            STET_AUDIT,
+            "rounds: %s of a round's beginning are others than those that were kept, though its inputs are "
+            "the same; switch this mechanism off and report it",
+            worlds->field[poses[k]]->name);
+    }
+    return STET_OK;
+}
+
+stet_result sti_poses_keep_first(stet_worlds *worlds)
+{
+    if (!worlds->begun || worlds->clock != worlds->begun) return STET_OK;
+    if (worlds->first_valid && is_key(worlds->first_key, worlds->begun_key)) return compare(worlds);
+    worlds->first_valid = false;
+    for (int k = 0; k < POSES; ++k) STI_TRY(keep(worlds, k));
+    memcpy(worlds->first_key, worlds->begun_key, sizeof worlds->first_key);
+    worlds->first_valid = true;
+    return STET_OK;
+}
+
+/* ---- beginning ----------------------------------------------------------------------------------------------------- */
+
+stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS])
+{
+    worlds->begun = 0;
+    if (!key || worlds->data || worlds->device->host_memory || !worlds->external_poses) return STET_OK;
+    STI_TRY(sti_worlds_sync(worlds)); /* what was written until now is what they begin with */
+    memcpy(worlds->begun_key, key, sizeof worlds->begun_key);
+    worlds->begun = worlds->clock;
+    if (!worlds->first_valid || !is_key(worlds->first_key, key) || worlds->device->mechanisms.options.audit)
+        return STET_OK;
+    for (int k = 0; k < POSES; ++k) {
+        stet_array *a = worlds->field[poses[k]];
+        void *bytes;
+        STI_TRY(sti_array_face(worlds->first_poses[k], &bytes));
+        STI_TRY(copy(a, worlds->first_poses[k]));
+        sti_array_host_gets(a, bytes);
+    }
+    memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);
+    sti_poses_keep_written(worlds);
+    return STET_OK;
+}
+
+void sti_poses_forget_first(stet_worlds *worlds)
+{
+    for (int k = 0; k < POSES; ++k) {
+        stet_array_destroy(worlds->first_poses[k]);
+        worlds->first_poses[k] = NULL;
+    }
+    worlds->first_valid = false;
+    worlds->begun = 0;
+}

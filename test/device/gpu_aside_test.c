@@ -1,0 +1,188 @@
+/*
+ * A device's second stream, over the driver doubles: uploads aside are ordered with the rest by the two orders alone, beside streams and captures of
+ * others; pieces of page-locked memory outlive their copies; what fails leaves an order that holds.
+ */
+#include "device/gpu_beside.h"
+#include "device/gpu_real.h"
+
+static stet_result aside_behind(rig *r) { return r->device->ops->order(r->device, NULL, STI_ORDER_ASIDE_BEHIND); }
+static stet_result behind_aside(rig *r) { return r->device->ops->order(r->device, NULL, STI_ORDER_BEHIND_ASIDE); }
+
+/* All of an array, aside; the source goes when the call has returned. */
+static stet_result put_aside(rig *r, void *to, size_t size, int byte)
+{
+    char *source = malloc(size);
+    assert_non_null(source);
+    memset(source, byte, size);
+    stet_result result = r->device->ops->upload_aside(r->device, to, source, size);
+    memset(source, 0xee, size);
+    free(source);
+    return result;
+}
+
+/* Copies on the device out of a block that is filled aside again and again, in whatever stream is in use. */
+static void two_orders_are_enough(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 12, SIZE = 2 << 20 };
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+        rig r;
+        begin_beside(seed);
+        rig_open(&r);
+        void *stream = new_stream(1);
+        char *staged = take(r.device, SIZE), *out[ROUNDS];
+        for (int i = 0; i < ROUNDS; ++i) {
+            out[i] = take(r.device, SIZE);
+            OK(i % 3 == 1 ? stet_device_use_stream(r.device, stream) : stet_device_use_own_stream(r.device));
+            OK(aside_behind(&r));
+            OK(put_aside(&r, staged, SIZE, i + 1));
+            OK(behind_aside(&r));
+            OK(r.device->ops->copy(r.device, out[i], staged, SIZE));
+        }
+        OK(stet_device_use_own_stream(r.device));
+        for (int i = 0; i < ROUNDS; ++i) {
+            expect_bytes(r.device, out[i], SIZE, (unsigned char)(i + 1));
+            r.device->ops->free(r.device, out[i]);
+        }
+        r.device->ops->free(r.device, staged);
+        drop_stream(stream);
+        end_beside(&r);
+    }
+}
+
+/* No stream, no event, no call, as long as nothing goes aside; and none for an order that has nothing to order. */
+static void what_is_not_used_costs_nothing(void **state)
+{
+    (void)state;
+    rig r;
+    begin_beside(3);
+    rig_open(&r);
+    char *a = take(r.device, 64);
+    int64_t calls = o.control->calls(NULL);
+    OK(aside_behind(&r));
+    OK(behind_aside(&r));
+    assert_int_equal(o.control->calls(NULL), calls);
+    OK(put_aside(&r, a, 64, 5));
+    OK(behind_aside(&r));
+    calls = o.control->calls(NULL);
+    OK(behind_aside(&r));
+    assert_int_equal(o.control->calls(NULL), calls);
+    expect_bytes(r.device, a, 64, 5);
+    OK(put_aside(&r, a, 64, 6));
+    OK(r.device->ops->synchronize(r.device)); /* waits for both */
+    assert_int_equal(((const unsigned char *)o.control->look((uint64_t)(uintptr_t)a))[63], 6);
+    r.device->ops->free(r.device, a);
+    end_beside(&r);
+}
+
+/* While the stream in use is captured nothing goes aside; what went before is waited for by the host, and the capture stays whole. */
+static void beside_a_capture(void **state)
+{
+    (void)state;
+    for (int joined = 0; joined < 2; ++joined) {
+        rig r;
+        list l = {.random = 6};
+        caller c = {0};
+        begin_beside(23);
+        rig_open(&r);
+        char *a = take(r.device, 64), *b = take(r.device, 64);
+        OK(put_aside(&r, a, 64, 1));
+        OK(behind_aside(&r));
+        c.stream = new_stream(1);
+        if (!joined) OK(stet_device_use_stream(r.device, c.stream));
+        OK(put_aside(&r, a, 64, 7));
+        begin_capture(&c, 0);
+        if (joined) OK(stet_device_use_stream(r.device, c.stream));
+        issue_some(&r, &l, 3);
+        FAILS(put_aside(&r, a, 64, 8), STET_UNSUPPORTED, "the stream in use is being captured");
+        FAILS(aside_behind(&r), STET_UNSUPPORTED, "the stream in use is being captured");
+        OK(behind_aside(&r));
+        if (!real_arch) assert_int_equal(((unsigned char *)o.control->look((uint64_t)(uintptr_t)a))[0], 7);
+        issue_some(&r, &l, 3);
+        end_capture(&c);
+        replay(&r, &l, &c);
+        OK(r.device->ops->copy(r.device, b, a, 64));
+        expect_bytes(r.device, b, 64, 7);
+        rig_compare(&r);
+        OK(stet_device_use_own_stream(r.device));
+        r.device->ops->free(r.device, a);
+        r.device->ops->free(r.device, b);
+        drop_caller(&c);
+        end_beside(&r);
+    }
+}
+
+/* Two uploads aside with the orders around them; what was made before it failed stays. */
+static stet_result some_work(rig *r, char *staged, char *out)
+{
+    for (int i = 0; i < 2; ++i) {
+        STI_TRY(aside_behind(r));
+        STI_TRY(put_aside(r, staged, 3 * MIB / 2, 3 + i));
+        STI_TRY(behind_aside(r));
+        STI_TRY(r->device->ops->copy(r->device, out, staged, 3 * MIB / 2));
+    }
+    return STET_OK;
+}
+
+static bool one_call_fails(int64_t n, int64_t *failed)
+{
+    rig r;
+    entries_start_seed(&o, (uint64_t)n);
+    rig_open(&r);
+    char *staged = take(r.device, 2 * MIB), *out = take(r.device, 2 * MIB);
+    int64_t before = o.control->calls(NULL);
+    o.control->fail_call(NULL, n, 801, false); /* not supported: takes no device away */
+    stet_result result = some_work(&r, staged, out);
+    o.control->fail_call(NULL, 0, 0, false);
+    bool more = o.control->calls(NULL) - before >= n;
+    *failed += result != STET_OK;
+    OK(some_work(&r, staged, out));
+    expect_bytes(r.device, out, 3 * MIB / 2, 4);
+    r.device->ops->free(r.device, staged);
+    r.device->ops->free(r.device, out);
+    end_beside(&r);
+    return more;
+}
+
+static void kf13_each_call_may_fail(void **state)
+{
+    (void)state;
+    int64_t n = 1, failed = 0;
+    while (one_call_fails(n, &failed)) ++n;
+    assert_true(n > 20 && failed > 15);
+}
+
+/* A device goes while uploads aside are still to run. */
+static void a_device_goes_with_what_went_aside(void **state)
+{
+    (void)state;
+    rig r;
+    begin_beside(9);
+    rig_open(&r);
+    char *a = take(r.device, 5 * MIB);
+    OK(put_aside(&r, a, 5 * MIB, 1));
+    OK(behind_aside(&r));
+    r.device->ops->free(r.device, a);
+    OK(put_aside(&r, r.array[0], 64, 2));
+    end_beside(&r);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, begin)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(two_orders_are_enough),   TEST(what_is_not_used_costs_nothing),     TEST(beside_a_capture),
+        TEST(kf13_each_call_may_fail), TEST(a_device_goes_with_what_went_aside),
+    };
+    int failed = cmocka_run_group_tests_name("device/gpu_aside through CUDA", tests, open_double_cuda, NULL);
+    failed += cmocka_run_group_tests_name("device/gpu_aside through HIP", tests, open_double_hip, NULL);
+    const struct CMUnitTest real[] = {
+        TEST(two_orders_are_enough),
+        TEST(beside_a_capture),
+        TEST(a_device_goes_with_what_went_aside),
+    };
+    return real_device()
+               ? failed + cmocka_run_group_tests_name("device/gpu_aside on this machine's GPU", real, NULL, NULL)
+               : failed;
+}
