@@ -39,6 +39,8 @@ typedef struct stet_kernel_def {
      * fast it is, never what it computes.
      */
     int team, teams;
+    const char *const *constant; /* names of parameters that get no gradient in the kernel's adjoint (adjoint.h) */
+    int nconstant;
 } stet_kernel_def;
 
 STET_API stet_kernel_def stet_default_kernel_def(void);

@@ -25,8 +25,11 @@
 #include <string.h>
 
 enum { SUBSTEPS = 10, EDGE = 16, SETTLE = 1, ALL = (1 << STET_MECH_COUNT) - 1 };
-/* Nothing is compiled in a frame, and no round begins: the switches of these change nothing here. */
-enum { IDLE = 1 << STET_MECH_kernel_cache | 1 << STET_MECH_rounds };
+/* Nothing is compiled in a frame, no kernel of the caller's or adjoint is launched, and no round begins: the switches of these change nothing here. */
+enum {
+    IDLE = 1 << STET_MECH_kernel_cache | 1 << STET_MECH_bindings | 1 << STET_MECH_rounds | 1 << STET_MECH_adstack |
+           1 << STET_MECH_adstack_handle
+};
 
 typedef struct configuration {
     char name[48];
@@ -208,9 +211,8 @@ static stet_result add_rows(bench *b, const moving *m)
     }
     bench_note(&b->row[b->nrow - m->nconfiguration],
                "a frame: poses of %lld worlds written, %d external substeps, depth and seg_geom %d x %d drawn, depth "
-               "read twice; then drawn and read once more though nothing moved; %d threads; kernel_cache and rounds "
-               "have nothing "
-               "to do in a frame",
+               "read twice; then drawn and read once more though nothing moved; %d threads; kernel_cache, bindings, "
+               "rounds and adstack have nothing to do in a frame",
                (long long)m->nworld, SUBSTEPS, EDGE, EDGE, b->threads);
     const double *all = m->configuration[m->nconfiguration - 1].seconds;
     for (int s = 0; s < BENCH_SAMPLES; ++s) ratio[s] = none[s] / all[s];

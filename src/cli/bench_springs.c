@@ -17,12 +17,12 @@ typedef struct way {
     uint32_t disabled;
 } way;
 
-enum { WAYS = 4 };
+enum { WAYS = 4, BARE = 3 };
 static const way ways[WAYS] = {
     {.name = "replayed", .recorded = true},
     {.name = "replayed_without_args", .recorded = true, .disabled = 1u << STET_MECH_args},
     {.name = "singly"},
-    {.name = "bare_graph", .bare = true},
+    [BARE] = {.name = "bare_graph", .bare = true},
 };
 
 typedef struct stepping {
@@ -69,7 +69,7 @@ static stet_result sample(stepping *s, const way *w, int steps, double *host, do
     *host = (bench_now() - start) / steps;
     STI_TRY(on->ops->moment(on, &to));
     stet_result result = on->ops->between(on, from, to, &ns);
-    on->ops->moments_drop(on);
+    (void)on->ops->moment(on, NULL);
     *device = (double)ns * 1e-9 / steps;
     return result;
 }
@@ -86,6 +86,18 @@ static stet_result add_rows(bench *b, const way *w, long long nworld, double *ho
     return STET_OK;
 }
 
+static stet_result add_ratio(bench *b, const char *name, long long nworld, const char *whose, const double *stet,
+                             const double *bare)
+{
+    double ratio[BENCH_SAMPLES];
+    bench_row *row;
+    for (int s = 0; s < BENCH_SAMPLES; ++s) ratio[s] = stet[s] / bare[s];
+    STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "times", false, "spring/%lld/%s/%s_ratio_to_bare_graph", nworld,
+                      name, whose));
+    bench_note(row, "a step, over a plain graph of the driver with the same %d launches", STI_SPRING_LAUNCHES);
+    return STET_OK;
+}
+
 static stet_result measure(bench *b, stepping *s)
 {
     double host[WAYS][BENCH_SAMPLES], device[WAYS][BENCH_SAMPLES];
@@ -95,6 +107,11 @@ static stet_result measure(bench *b, stepping *s)
     for (int k = 0; k < BENCH_SAMPLES; ++k)
         for (int w = 0; w < WAYS; ++w) STI_TRY(sample(s, &ways[w], steps, &host[w][k], &device[w][k]));
     for (int w = 0; w < WAYS; ++w) STI_TRY(add_rows(b, &ways[w], s->springs.nworld, host[w], device[w]));
+    for (int w = 0; w < WAYS; ++w) {
+        if (ways[w].bare) continue;
+        STI_TRY(add_ratio(b, ways[w].name, s->springs.nworld, "host", host[w], host[BARE]));
+        STI_TRY(add_ratio(b, ways[w].name, s->springs.nworld, "device", device[w], device[BARE]));
+    }
     return STET_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "kernel/args.h"
 
 #include "kernel/record.h"
+#include "kernel/witness.h"
 
 #include <assert.h>
 #include <string.h>
@@ -262,8 +263,12 @@ stet_result sti_launch_at(sti_args *site, stet_device *device, const sti_kernel 
     sti_launch launch;
     STI_TRY(sti_launch_prepare(device, kernel, count, args, narg, &launch));
     if (launch.nblock == 0) return STET_OK;
-    if (device->listing) return sti_record_launch(device, &launch);
-    STI_TRY(sti_args_launch(device, site, kernel, launch.slot, launch.nslot, launch.nblock));
-    sti_launch_done(device, &launch);
-    return STET_OK;
+    if (device->listing) return sti_launch_issue(device, &launch, count, true);
+    sti_witness_launch(device, &launch, count);
+    stet_result result = sti_args_launch(device, site, kernel, launch.slot, launch.nslot, launch.nblock);
+    if (result == STET_OK)
+        sti_launch_done(device, &launch);
+    else
+        sti_witness_lost(device, kernel->name);
+    return result;
 }

@@ -17,18 +17,18 @@ void sti_sink_format(const sti_sink *out, const char *format, ...)
     sti_sink_text(out, text);
 }
 
-/* The expression that passes slot k as parameter p. */
+/* The expression that passes a slot as parameter p. What generated functions declare begins with sti_: no kernel is called that. */
 static void write_argument(const sti_sink *out, const sti_param *p, int slot, bool world)
 {
     const char *type = sti_param_type_name(p->type);
     if (p->index) {
-        sti_sink_text(out, world ? "(int)(k * STET_W)" : "(int)k");
+        sti_sink_text(out, world ? "(int)(sti_k * STET_W)" : "(int)sti_k");
     } else if (p->pointer && sti_param_type_worlds(p->type) && world) {
-        sti_sink_format(out, "(%s *)s[%d].p + k * s[%d].n", type, slot, slot);
+        sti_sink_format(out, "(%s *)sti_s[%d].p + sti_k * sti_s[%d].n", type, slot, slot);
     } else if (p->pointer) {
-        sti_sink_format(out, "(%s *)s[%d].p", type, slot);
+        sti_sink_format(out, "(%s *)sti_s[%d].p", type, slot);
     } else {
-        sti_sink_format(out, p->type == STI_PARAM_UREAL ? "(%s)s[%d].f" : "(%s)s[%d].i", type, slot);
+        sti_sink_format(out, p->type == STI_PARAM_UREAL ? "(%s)sti_s[%d].f" : "(%s)sti_s[%d].i", type, slot);
     }
 }
 
@@ -43,9 +43,10 @@ static void write_arguments(const sti_sink *out, const sti_signature *sig)
 
 void sti_generate_call(const sti_sink *out, const sti_signature *sig)
 {
-    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(const sti_slot *s, int64_t begin, int64_t end);\n", sig->name);
-    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(const sti_slot *s, int64_t begin, int64_t end)\n{\n", sig->name);
-    sti_sink_format(out, "    (void)s;\n    for (int64_t k = begin; k < end; ++k)\n        %s(", sig->name);
+    static const char parameters[] = "const sti_slot *sti_s, int64_t sti_begin, int64_t sti_end";
+    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(%s);\n", sig->name, parameters);
+    sti_sink_format(out, "void STI_ISA_NAME(sti_%s)(%s)\n{\n    (void)sti_s;\n", sig->name, parameters);
+    sti_sink_format(out, "    for (int64_t sti_k = sti_begin; sti_k < sti_end; ++sti_k)\n        %s(", sig->name);
     write_arguments(out, sig);
     sti_sink_text(out, ");\n}\n\n");
 }
@@ -67,14 +68,17 @@ void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form 
     int n = count_slots(sig);
     if (form == STI_FORM_VALUE) {
         sti_sink_format(out, "struct sti_slots_%s {\n    sti_slot s[%d];\n};\n", sig->name, n > 0 ? n : 1);
-        sti_sink_format(out, "%s sti_%s__value(sti_slots_%s b, i64 count)\n{\n    const sti_slot *s = b.s;\n", bounds,
-                        sig->name, sig->name);
+        sti_sink_format(
+            out, "%s sti_%s__value(sti_slots_%s sti_b, i64 sti_count)\n{\n    const sti_slot *sti_s = sti_b.s;\n",
+            bounds, sig->name, sig->name);
     } else {
-        sti_sink_format(out, "%s sti_%s__block(const sti_slot *s, i64 count)\n{\n", bounds, sig->name);
+        sti_sink_format(out, "%s sti_%s__block(const sti_slot *sti_s, i64 sti_count)\n{\n", bounds, sig->name);
     }
-    sti_sink_format(
-        out, "    i64 k = %s;\n    (void)s;\n    sti_wait_for_others();\n    if (k >= count) return;\n    %s(",
-        sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * STET_TEAMS + threadIdx.y" : "blockIdx.x", sig->name);
+    sti_sink_format(out,
+                    "    i64 sti_k = %s;\n    (void)sti_s;\n    sti_wait_for_others();\n    if (sti_k >= sti_count) "
+                    "return;\n    %s(",
+                    sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * STET_TEAMS + threadIdx.y" : "blockIdx.x",
+                    sig->name);
     write_arguments(out, sig);
     sti_sink_text(out, ");\n}\n");
 }
@@ -99,9 +103,10 @@ static void write_description(const sti_sink *out, const sti_signature *sig)
     sti_sink_format(out, "};\nconst sti_kernel sti_%s = {\n    \"%s\", %s, %d, params_%s, STI_FILE, %d,\n    {\n",
                     sig->name, sig->name, sig->kind == STI_KERNEL_WORLD ? "STI_KERNEL_WORLD" : "STI_KERNEL_ITEM",
                     sig->nparam, sig->name, sig->line);
-    sti_sink_format(out,
-                    "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n};\n\n",
-                    sig->name);
+    sti_sink_format(
+        out,
+        "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    NULL,\n};\n\n",
+        sig->name);
 }
 
 static void write_heading(const sti_sink *out, const char *before, const char *name)

@@ -63,11 +63,9 @@ void sti_joined_use(stet_device *device, uint64_t capture, stet_array *array, bo
     r->last = r->joined.recording;
 }
 
-void sti_joined_launch(stet_device *device, const sti_launch *launch)
+void sti_joined_launch(stet_device *device, uint64_t capture, const sti_launch *launch)
 {
     const sti_kernel *k = launch->kernel;
-    uint64_t capture = sti_joining(device);
-    if (!capture) return;
     for (int i = 0, at = 0; i < k->nparam; ++i) {
         if (k->param[i].index) continue;
         stet_array *array = launch->args[at++].array;

@@ -3,6 +3,7 @@
 #include "device/face.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/record.h"
+#include "kernel/witness.h"
 
 /* ---- arguments ----------------------------------------------------------------------------------------------------- */
 
@@ -105,10 +106,27 @@ static inline stet_result bind(const sti_kernel *k, const sti_param *p, const st
     return STET_OK;
 }
 
+stet_result sti_launch_bind(const stet_device *device, const sti_kernel *k, const sti_param *p, int64_t count,
+                            const sti_arg *arg, sti_slot *slot)
+{
+    return bind(k, p, arg, device, count, slot);
+}
+
+void sti_launch_list_written(sti_launch *launch)
+{
+    const sti_kernel *k = launch->kernel;
+    launch->nwritten = 0;
+    for (int i = 0, at = 0; i < k->nparam; ++i) {
+        if (k->param[i].index) continue;
+        stet_array *array = launch->args[at++].array;
+        if (k->param[i].written && array) launch->written[launch->nwritten++] = array;
+    }
+}
+
 /* ---- launches ------------------------------------------------------------------------------------------------------ */
 
-static stet_result launch(stet_device *device, const sti_kernel *k, const sti_code *code, const sti_slot *slots,
-                          int nslot, int64_t nblock, bool in_block)
+static inline stet_result launch(stet_device *device, const sti_kernel *k, const sti_code *code, const sti_slot *slots,
+                                 int nslot, int64_t nblock, bool in_block)
 {
     if (!device->mechanisms.trace) return device->ops->launch(device, code, slots, nslot, nblock, in_block);
     sti_device_mark mark = sti_device_trace_open(
@@ -130,24 +148,25 @@ stet_result sti_kernel_run(stet_device *device, const sti_kernel *k, const sti_s
     return launch(device, k, &code, slots, nslot, nblock, in_block);
 }
 
+static inline stet_result run(stet_device *device, const sti_launch *l)
+{
+    if (l->code) return launch(device, l->kernel, l->code, l->slot, l->nslot, l->nblock, false);
+    return sti_kernel_run(device, l->kernel, l->slot, l->nslot, l->nblock, false);
+}
+
 stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
 {
-    STI_TRY(sti_kernel_run(device, launch->kernel, launch->slot, launch->nslot, launch->nblock, false));
+    STI_TRY(run(device, launch));
     sti_launch_done(device, launch);
     return STET_OK;
 }
 
 void sti_launch_done(stet_device *device, const sti_launch *launch)
 {
-    const sti_kernel *k = launch->kernel;
+    uint64_t capture = device->ops->capturing ? sti_joining(device) : 0;
     device->mechanisms.counters.launches++;
-    for (int i = 0, at = 0; i < k->nparam; ++i) {
-        if (k->param[i].index) continue;
-        stet_array *array = launch->args[at].array;
-        if (k->param[i].written && array) sti_version_bump(&array->version);
-        ++at;
-    }
-    if (device->ops->capturing) sti_joined_launch(device, launch);
+    for (int i = 0; i < launch->nwritten; ++i) sti_version_bump(&launch->written[i]->version);
+    if (capture) sti_joined_launch(device, capture, launch);
 }
 
 /* Blocks of a launch over `count`. */
@@ -202,16 +221,24 @@ stet_result sti_launch_prepare(stet_device *device, const sti_kernel *k, int64_t
     STI_TRY(check_count(k, count));
     STI_TRY(each_arg(device, k, count, args, narg, out));
     out->kernel = k;
+    out->code = NULL;
     out->args = args;
     out->nslot = narg;
+    sti_launch_list_written(out);
     return count_blocks(device, k, count, &out->nblock);
+}
+
+stet_result sti_launch_issue(stet_device *device, const sti_launch *launch, int64_t count, bool listed)
+{
+    sti_witness_launch(device, launch, count);
+    stet_result result = listed ? sti_record_launch(device, launch) : sti_launch_run(device, launch);
+    if (result != STET_OK) sti_witness_lost(device, launch->kernel->name);
+    return result;
 }
 
 stet_result sti_launch_on(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)
 {
     sti_launch launch;
     STI_TRY(sti_launch_prepare(device, k, count, args, narg, &launch));
-    if (launch.nblock == 0) return STET_OK;
-    if (device->listing) return sti_record_launch(device, &launch);
-    return sti_launch_run(device, &launch);
+    return launch.nblock == 0 ? STET_OK : sti_launch_issue(device, &launch, count, device->listing);
 }

@@ -18,6 +18,7 @@ typedef struct sti_kernel {
     const char *file;
     int line;
     sti_call *call[STI_ISA_COUNT];
+    struct stet_kernel *user; /* of a person's own kernel its handle; NULL: it is the library's */
 } sti_kernel;
 
 /* An argument of a launch, in the order of the signature without `world` and `block`. */
@@ -48,16 +49,26 @@ stet_result sti_kernel_run(stet_device *device, const sti_kernel *kernel, const 
 /* A launch that was checked: what it read was brought up to date, its slots are filled, unused bytes are zero. */
 typedef struct sti_launch {
     const sti_kernel *kernel;
+    const sti_code *code; /* of a GPU: that takes arguments by value; NULL: to be looked up */
     const sti_arg *args;
     int nslot;
     int64_t nblock; /* 0: nothing to launch */
+    int nwritten;
+    stet_array *written[STI_MAX_PARAMS]; /* by each parameter that is written and present */
     sti_slot slot[STI_MAX_PARAMS];
 } sti_launch;
 stet_result sti_launch_prepare(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                                int narg, sti_launch *out);
+/* One argument of it: checked, its array brought up to date, its slot filled. */
+stet_result sti_launch_bind(const stet_device *device, const sti_kernel *kernel, const sti_param *param, int64_t count,
+                            const sti_arg *arg, sti_slot *slot);
+/* Fills `written` from the arguments. */
+void sti_launch_list_written(sti_launch *launch);
 /* All that sti_launch_on would refuse; nothing is brought up to date, listed or launched. */
 stet_result sti_launch_check(const stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                              int narg);
+/* Lists it or runs it now, and tells the device's witness. */
+stet_result sti_launch_issue(stet_device *device, const sti_launch *launch, int64_t count, bool listed);
 /* Runs it now, its arguments by value. */
 stet_result sti_launch_run(stet_device *device, const sti_launch *launch);
 /* Counts a launch that has run, and bumps what it wrote. */

@@ -1,5 +1,6 @@
 /* Listing launches; see record.h for the invariants. Playing them is play.c's. */
 #include "kernel/record.h"
+#include "kernel/witness.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +13,10 @@ static const char *what_is_listed(const sti_recorder *r) { return r->begun[r->de
 static stet_result split(stet_device *device, stet_reason why)
 {
     const char *what = what_is_listed(device->recorder);
-    STI_TRY(sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, what));
-    return sti_play(device, what);
+    stet_result result = sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, what);
+    if (result == STET_OK) result = sti_play(device, what);
+    if (result != STET_OK) sti_witness_lost(device, what);
+    return result;
 }
 
 static stet_result refuse(stet_device *device, stet_reason why, const char *thing, const char *name, const char *act)
@@ -36,6 +39,7 @@ static void leave(stet_device *device, const char *thing, const char *name)
     stet_result result = r->loop >= 0 ? refuse(device, why, thing, name, "destroyed") : split(device, why);
     if (result == STET_OK) return;
     sti_list_clear(&r->pending);
+    sti_witness_lost(device, what_is_listed(r));
     r->loop = -1;
     if (r->failed != STET_OK) return;
     r->failed = result;
@@ -125,13 +129,15 @@ stet_result sti_record_begin(stet_device *device, const char *what)
 static stet_result end(stet_device *device, stet_result result, const char *what)
 {
     sti_recorder *r = device->recorder;
+    bool some = r->pending.nop > 0;
     if (result == STET_OK && r->failed != STET_OK)
         result = sti_error(r->failed, "%s: a part of it failed before: %s", what, r->failure);
     r->failed = STET_OK;
     if (result == STET_OK && r->loop >= 0)
         result = sti_error(STET_STATE, "%s: a loop is still open; end it before the list", what);
     r->loop = -1;
-    if (result == STET_OK) return sti_play(device, what);
+    if (result == STET_OK) result = sti_play(device, what);
+    if (result != STET_OK && some) sti_witness_lost(device, what);
     sti_list_clear(&r->pending);
     return result;
 }
@@ -192,7 +198,7 @@ stet_result sti_launch_beside(stet_device *device, const sti_kernel *k, int64_t 
     stet_result result = sti_launch_prepare(device, k, count, args, narg, &launch);
     device->listing = listing;
     if (result != STET_OK || launch.nblock == 0) return result;
-    return listing ? sti_record_launch(device, &launch) : sti_launch_run(device, &launch);
+    return sti_launch_issue(device, &launch, count, listing);
 }
 
 static bool of_one_kind(const stet_array *a, const stet_array *b)
@@ -215,6 +221,16 @@ static stet_result copy_now(stet_array *to, stet_array *from)
     return STET_OK;
 }
 
+static stet_result list_copy(stet_array *to, stet_array *from)
+{
+    stet_device *device = to->device;
+    sti_recorder *r = device->recorder;
+    bool now;
+    STI_TRY(make_room(device));
+    STI_TRY(without_memory(device, sti_list_array_copy(&r->pending, r->loop, to, from), &now));
+    return now ? copy_now(to, from) : STET_OK;
+}
+
 stet_result sti_record_copy(stet_array *to, stet_array *from)
 {
     stet_device *device = to->device;
@@ -226,14 +242,11 @@ stet_result sti_record_copy(stet_array *to, stet_array *from)
         return sti_error(STET_INVALID_ARGUMENT, "copy of array %s to %s: the latter was imported for reading",
                          from->name, to->name);
     STI_TRY(sti_array_produce(from));
-    if (device->listing) {
-        sti_recorder *r = device->recorder;
-        bool now;
-        STI_TRY(make_room(device));
-        STI_TRY(without_memory(device, sti_list_array_copy(&r->pending, r->loop, to, from), &now));
-        if (!now) return STET_OK;
-    }
-    return copy_now(to, from);
+    sti_witness *w = device->witness;
+    if (w) w->copy(w, to, from);
+    stet_result result = device->listing ? list_copy(to, from) : copy_now(to, from);
+    if (result != STET_OK) sti_witness_lost(device, to->name);
+    return result;
 }
 
 static stet_result check_foreign(const stet_device *device, const sti_foreign *f)
@@ -263,16 +276,24 @@ static stet_result foreign_now(stet_device *device, const sti_foreign *f)
     return STET_OK;
 }
 
-stet_result sti_record_foreign(stet_device *device, const sti_foreign *f)
+static stet_result list_foreign(stet_device *device, const sti_foreign *f)
 {
-    STI_TRY(check_foreign(device, f));
-    for (int i = 0; i < f->nuse; ++i) STI_TRY(sti_array_produce((stet_array *)f->use[i].array));
-    if (!device->listing) return foreign_now(device, f);
     sti_recorder *r = device->recorder;
     bool now;
     STI_TRY(make_room(device));
     STI_TRY(without_memory(device, sti_list_foreign(&r->pending, r->loop, f), &now));
     return now ? foreign_now(device, f) : STET_OK;
+}
+
+stet_result sti_record_foreign(stet_device *device, const sti_foreign *f)
+{
+    STI_TRY(check_foreign(device, f));
+    for (int i = 0; i < f->nuse; ++i) STI_TRY(sti_array_produce((stet_array *)f->use[i].array));
+    sti_witness *w = device->witness;
+    if (w) w->foreign(w, f);
+    stet_result result = device->listing ? list_foreign(device, f) : foreign_now(device, f);
+    if (result != STET_OK) sti_witness_lost(device, f->name);
+    return result;
 }
 
 stet_result sti_record_while(stet_device *device, stet_array *condition, int64_t most)
@@ -292,6 +313,7 @@ stet_result sti_record_while(stet_device *device, stet_array *condition, int64_t
     STI_TRY(make_room(device));
     STI_TRY(sti_list_while(&r->pending, r->loop, condition, most));
     r->loop = r->pending.nop - 1;
+    if (device->witness) device->witness->loop(device->witness);
     return STET_OK;
 }
 

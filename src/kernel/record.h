@@ -149,6 +149,6 @@ void sti_recording_drop_this(stet_device *device, const sti_recording *x);
 uint64_t sti_joining(stet_device *device);
 /* R8: an array that something touches which went into the capture. */
 void sti_joined_use(stet_device *device, uint64_t capture, stet_array *array, bool written);
-void sti_joined_launch(stet_device *device, const sti_launch *launch);
+void sti_joined_launch(stet_device *device, uint64_t capture, const sti_launch *launch);
 
 #endif

@@ -40,7 +40,7 @@ static stet_result run_while(sti_player *p, sti_op *op, int *next)
 
 stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign *work, void *context)
 {
-    stet_result result = work(context, device->ops->stream ? device->ops->stream(device) : NULL);
+    stet_result result = work(context, device->stream);
     if (result == STET_OK) return STET_OK;
     return sti_error(result, "%s: work that stet does not launch itself says: %s", name, stet_result_string(result));
 }

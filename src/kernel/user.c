@@ -11,6 +11,7 @@
 #include "kernel/user.h"
 
 #include "base/memory.h"
+#include "kernel/binding.h"
 #include "kernel/compile_cpu.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/object.h"
@@ -30,6 +31,9 @@ struct stet_kernel {
     sti_object object;
     size_t object_size;
     char id[STI_ID_SIZE];
+    sti_binding binding;
+    sti_origin origin;
+    sti_attachment *attachment;
 };
 
 /* What a kernel is being made from. */
@@ -52,6 +56,12 @@ stet_kernel_def stet_default_kernel_def(void) { return (stet_kernel_def){.cookie
  */
 static stet_result check_source(const stet_device *device, sti_user_source *source)
 {
+    sti_check_options options = sti_user_check_options(device);
+    return sti_user_source_check(source, &options);
+}
+
+sti_check_options sti_user_check_options(const stet_device *device)
+{
     sti_check_options options = sti_default_check_options();
     options.lanes = sti_isa_width(device->isa);
     options.real_double = device->isa == STI_ISA_f64;
@@ -60,7 +70,7 @@ static stet_result check_source(const stet_device *device, sti_user_source *sour
         options.lanes = 1;
         options.real_double = false;
     }
-    return sti_user_source_check(source, &options);
+    return options;
 }
 
 /* The kernel that is called `name`, or the only one. The source is checked. */
@@ -136,7 +146,8 @@ static stet_result describe(maker *m)
                              .nparam = sig->nparam,
                              .param = sig->param,
                              .file = k->file,
-                             .line = sig->line};
+                             .line = sig->line,
+                             .user = k};
     return STET_OK;
 }
 
@@ -167,7 +178,8 @@ static stet_result make(maker *m)
     STI_TRY(sti_user_source_read(&source, &m->source));
     STI_TRY(check_source(m->device, &m->source));
     STI_TRY(describe(m));
-    return source.gpu ? make_for_gpu(m) : make_for_cpu(m);
+    STI_TRY(source.gpu ? make_for_gpu(m) : make_for_cpu(m));
+    return sti_origin_keep(&m->kernel->origin, def, &m->source);
 }
 
 static stet_result check_def(const stet_kernel_def *def)
@@ -181,6 +193,10 @@ static stet_result check_def(const stet_kernel_def *def)
     for (int i = 0; i < def->ninclude; ++i)
         if (!def->includes[i] || !def->includes[i][0])
             return sti_error(STET_INVALID_ARGUMENT, "kernel: include folder %d has no name", i);
+    if (def->nconstant < 0 || (def->nconstant > 0 && !def->constant))
+        return sti_error(STET_INVALID_ARGUMENT, "kernel: %d constants are announced, but not given", def->nconstant);
+    for (int i = 0; i < def->nconstant; ++i)
+        if (!def->constant[i]) return sti_error(STET_INVALID_ARGUMENT, "kernel: constant %d has no name", i);
     if (def->team < 0 || def->teams < 0)
         return sti_error(STET_INVALID_ARGUMENT, "kernel: a team of %d threads, %d a block; give 0 for the usual sizes",
                          def->team, def->teams);
@@ -216,12 +232,14 @@ void stet_kernel_destroy(stet_kernel *k)
 {
     if (!k) return;
     stet_device *device = k->device;
+    if (k->attachment) k->attachment->destroy(k->attachment);
     sti_record_kernel_gone(device, &k->kernel);
     sti_device_tell_gone(device, k);
     if (k->object_size > 0)
         device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes -= (int64_t)k->object_size;
     sti_object_unload(&k->object);
     sti_program_drop(device, &k->kernel);
+    sti_origin_free(&k->origin);
     sti_free(k->file);
     sti_free(k);
     sti_device_release(device);
@@ -234,6 +252,10 @@ const sti_kernel *sti_user_kernel(const stet_kernel *kernel) { return &kernel->k
 stet_device *sti_user_kernel_device(const stet_kernel *kernel) { return kernel->device; }
 
 const char *sti_user_kernel_id(const stet_kernel *kernel) { return kernel->id; }
+
+const sti_origin *sti_user_kernel_origin(const stet_kernel *kernel) { return &kernel->origin; }
+
+sti_attachment **sti_user_kernel_attachment(stet_kernel *kernel) { return &kernel->attachment; }
 
 const char *stet_kernel_name(const stet_kernel *kernel) { return kernel->kernel.name; }
 
@@ -263,30 +285,11 @@ stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, stet_kernel_
 
 stet_result sti_user_args(const stet_kernel *kernel, const stet_arg *args, int narg, sti_arg own[STI_MAX_PARAMS])
 {
-    if (narg < 0 || narg > STI_MAX_PARAMS)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", kernel->kernel.name,
-                         stet_kernel_nparam(kernel), narg);
-    if (narg > 0 && !args)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: its arguments must not be NULL", kernel->kernel.name);
-    for (int i = 0; i < narg; ++i) {
-        switch (args[i].kind) {
-        case STET_ARG_ARRAY: own[i] = sti_arg_array(args[i].array); break;
-        case STET_ARG_INT: own[i] = sti_arg_int(args[i].i); break;
-        case STET_ARG_REAL: own[i] = sti_arg_real(args[i].f); break;
-        default:
-            return sti_error(STET_INVALID_ARGUMENT,
-                             "kernel %s: argument %d is of no kind; make it with stet_arg_array, stet_arg_int or "
-                             "stet_arg_real",
-                             kernel->kernel.name, i);
-        }
-    }
-    return STET_OK;
+    return sti_args_of(&kernel->kernel, args, narg, own);
 }
 
 stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, const stet_arg *args, int narg)
 {
-    sti_arg own[STI_MAX_PARAMS];
     if (!kernel) return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_launch: kernel must not be NULL");
-    STI_TRY(sti_user_args(kernel, args, narg, own));
-    return sti_launch_on(kernel->device, &kernel->kernel, count, own, narg);
+    return sti_binding_launch(&kernel->binding, kernel->device, &kernel->kernel, count, args, narg);
 }

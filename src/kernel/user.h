@@ -5,7 +5,7 @@
 #define STI_KERNEL_USER_H
 
 #include "kernel/kernel.h"
-#include "stet/kernel.h"
+#include "kernel/origin.h"
 
 /*
  * As if it were one of the library's own, for sti_launch_on: only the entry of its device's instruction set is
@@ -17,5 +17,16 @@ stet_device *sti_user_kernel_device(const stet_kernel *kernel);
 stet_result sti_user_args(const stet_kernel *kernel, const stet_arg *args, int narg, sti_arg own[STI_MAX_PARAMS]);
 /* 32 hexadecimal digits made from all that its code depends on: equal in all processes. Borrowed. */
 const char *sti_user_kernel_id(const stet_kernel *kernel);
+/* What it was made from; borrowed. */
+const sti_origin *sti_user_kernel_origin(const stet_kernel *kernel);
+/* How a source is read for a device: what `#if` sees. */
+sti_check_options sti_user_check_options(const stet_device *device);
+
+/* Something of a layer above that a kernel owns: it goes just before the kernel. */
+typedef struct sti_attachment {
+    void (*destroy)(struct sti_attachment *attachment);
+} sti_attachment;
+/* Where the kernel keeps it; NULL there: it has none. */
+sti_attachment **sti_user_kernel_attachment(stet_kernel *kernel);
 
 #endif

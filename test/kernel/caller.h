@@ -70,6 +70,8 @@ typedef struct caller_work {
     stet_array *to, *from; /* copies all of it; from NULL: fills it … */
     unsigned char byte;    /* … with this */
     bool waits;            /* for the stream, which no capture allows */
+    stet_result
+        captured; /* what it says to a stream that is not the one in use: to one that is captured for a recording */
     stet_result result;
     int calls;
 } caller_work;
@@ -90,6 +92,8 @@ static inline stet_result caller_does(void *context, void *stream)
     const stet_array *to = w->to, *from = w->from;
     w->calls++;
     if (w->result != STET_OK) return w->result;
+    if (w->captured != STET_OK && caller_can(to->device) && stream != stet_device_stream(to->device))
+        return w->captured;
     if (!caller_can(to->device)) {
         assert_null(stream);
         if (from)

@@ -119,6 +119,27 @@ static void what_cannot_be_captured_is_done_each_time(void **state)
     close_bench(&b);
 }
 
+/* Whatever it says to being captured is about it, and not about the driver. */
+static void work_that_refuses_to_be_captured_is_no_fault_of_the_driver(void **state)
+{
+    (void)state;
+    static const stet_result says[] = {STET_UNSUPPORTED, STET_STATE, STET_IO};
+    for (size_t k = 0; k < sizeof says / sizeof *says; ++k) {
+        bench b;
+        open_bench(&b);
+        caller_work copy = {.to = b.a[1], .from = b.a[0], .captured = says[k]}, fill = {.to = b.a[3], .byte = 1};
+        for (int i = 1; i <= 4; ++i) {
+            OK(play(&b, &copy, &fill, 1));
+            assert_true(real_at(b.a[1], 0) == (float)i && real_at(b.a[3], 0) == bytes_of(1));
+        }
+        assert_int_equal(REASON(&b, capture), graphs(&b) ? 1 : 0);
+        assert_int_equal(REASON(&b, unsupported), 0);
+        assert_int_equal(ROW(&b).fallbacks, graphs(&b) ? 1 : 0);
+        assert_int_equal(ROW(&b).hits, 2);
+        close_bench(&b);
+    }
+}
+
 static void its_failure_is_the_play_s(void **state)
 {
     (void)state;
@@ -174,6 +195,7 @@ int main(void)
         cmocka_unit_test(alone_it_is_done_at_once),
         cmocka_unit_test(what_it_reads_is_brought_up_to_date),
         cmocka_unit_test(what_cannot_be_captured_is_done_each_time),
+        cmocka_unit_test(work_that_refuses_to_be_captured_is_no_fault_of_the_driver),
         cmocka_unit_test(its_failure_is_the_play_s),
         cmocka_unit_test(what_is_refused),
     };

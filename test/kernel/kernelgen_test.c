@@ -103,9 +103,10 @@ static void a_kernel_becomes_a_call_and_a_description(void **state)
     assert_non_null(c);
     has(c, "/* Made by kernelgen from src/x/in.k.h. */\n#ifdef STI_ISA\n");
     has(c, "#include \"src/x/in.k.h\"");
-    has(c, "k_a((real *)s[0].p + k * s[0].n, (int)(k * STET_W), (lint *)s[1].p + k * s[1].n, (int *)s[2].p, "
-           "(ureal)s[3].f, (i64)s[4].i);");
-    has(c, "k_b((wreal *)s[0].p, (u8 *)s[1].p, (int)s[2].i, (int)k);");
+    has(c,
+        "k_a((real *)sti_s[0].p + sti_k * sti_s[0].n, (int)(sti_k * STET_W), (lint *)sti_s[1].p + sti_k * sti_s[1].n, "
+        "(int *)sti_s[2].p, (ureal)sti_s[3].f, (i64)sti_s[4].i);");
+    has(c, "k_b((wreal *)sti_s[0].p, (u8 *)sti_s[1].p, (int)sti_s[2].i, (int)sti_k);");
     has(c, "{\"x\", STI_PARAM_REAL, 1, 0, 0},\n    {\"world\", STI_PARAM_INT, 0, 0, 1},\n    {\"n\", STI_PARAM_LINT, "
            "1, 1, 0},\n");
     has(c, "\"k_a\", STI_KERNEL_WORLD, 6, params_k_a, STI_FILE, 1,");
@@ -170,7 +171,7 @@ static void every_instruction_set_is_listed(void **state)
     assert_int_equal(generate(), 0);
     char *c = content("out.c");
     assert_non_null(c);
-    has(c, "void STI_ISA_NAME(sti_k_a)(const sti_slot *s, int64_t begin, int64_t end)\n{");
+    has(c, "void STI_ISA_NAME(sti_k_a)(const sti_slot *sti_s, int64_t sti_begin, int64_t sti_end)\n{");
     has(c, "#define X(isa, width, test_only) sti_k_a__##isa,\n        STI_ISAS(X)");
     free(c);
 }

@@ -184,8 +184,22 @@ static raised without_kernel_cache(const measured *m)
     return (raised){0};
 }
 
+/* Launches of the library's own have no handle; what a caller's handle is worth is in kernel/binding_test.c. */
+static raised without_bindings(const measured *m)
+{
+    (void)m;
+    return (raised){0};
+}
+
 /* It has no rounds either; what they are worth is in round_test.c and round_fault_test.c. */
 static raised without_rounds(const measured *m)
+{
+    (void)m;
+    return (raised){0};
+}
+
+/* Nor gradients; what sizes of stacks are worth is in adjoint/stack_cache_test.c. */
+static raised without_adstack(const measured *m)
 {
     (void)m;
     return (raised){0};
@@ -204,7 +218,10 @@ static const struct {
     {STET_MECH_graph_replay, without_graph_replay},
     {STET_MECH_args, without_args},
     {STET_MECH_kernel_cache, without_kernel_cache},
+    {STET_MECH_bindings, without_bindings},
     {STET_MECH_rounds, without_rounds},
+    {STET_MECH_adstack, without_adstack},
+    {STET_MECH_adstack_handle, without_adstack},
 };
 
 static void each_off_raises_what_it_should(void **state)

@@ -36,7 +36,7 @@ static void symbol_origins(sti_symbol *s, sti_origin_fn *call, void *context)
         call(s, context);
         return;
     }
-    for (sti_origin *o = leader_of(s)->origin; o; o = o->next) call(o->symbol, context);
+    for (sti_reach *o = leader_of(s)->origin; o; o = o->next) call(o->symbol, context);
 }
 
 void sti_origins(sti_node *e, sti_origin_fn *call, void *context)
@@ -66,11 +66,11 @@ static void add_origin(sti_unit *u, sti_symbol *pointer, sti_symbol *symbol)
 {
     sti_symbol *leader = leader_of(pointer);
     int n = 0;
-    for (const sti_origin *o = leader->origin; o; o = o->next, ++n)
+    for (const sti_reach *o = leader->origin; o; o = o->next, ++n)
         if (o->symbol == symbol) return;
-    sti_origin *o = n < MOST_ORIGINS ? sti_unit_take(u, sizeof *o) : NULL;
+    sti_reach *o = n < MOST_ORIGINS ? sti_unit_take(u, sizeof *o) : NULL;
     if (o) {
-        *o = (sti_origin){symbol, leader->origin};
+        *o = (sti_reach){symbol, leader->origin};
         leader->origin = o;
     } else if (n == MOST_ORIGINS && !u->failed) {
         sti_complain(u, pointer->place, "`%s` may point to more than %d arrays: use more pointers", pointer->name->text,
@@ -84,7 +84,7 @@ static void join(sti_unit *u, sti_symbol *a, sti_symbol *b)
     b = leader_of(b);
     if (a == b) return;
     b->leader = a;
-    for (const sti_origin *o = b->origin; o; o = o->next) add_origin(u, a, o->symbol);
+    for (const sti_reach *o = b->origin; o; o = o->next) add_origin(u, a, o->symbol);
 }
 
 /* Takes in what an assigned value may point to. */

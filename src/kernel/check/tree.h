@@ -118,10 +118,10 @@ typedef enum sti_symbol_kind {
 } sti_symbol_kind;
 
 /* Where a pointer may point: another symbol (an array, a parameter, a variable). */
-typedef struct sti_origin {
+typedef struct sti_reach {
     struct sti_symbol *symbol;
-    struct sti_origin *next;
-} sti_origin;
+    struct sti_reach *next;
+} sti_reach;
 
 typedef struct sti_symbol {
     sti_symbol_kind kind;
@@ -149,7 +149,7 @@ typedef struct sti_symbol {
     bool written_in_each; /* shared out over the team */
 
     /* Working notes of the rules, within one function. */
-    sti_origin *origin;        /* of a pointer that leads others */
+    sti_reach *origin;         /* of a pointer that leads others */
     struct sti_symbol *leader; /* of pointers that are assigned to each other */
     unsigned inside;           /* number of the each in which it was declared, 0: in none */
     unsigned varies;           /* number of the each in whose iterations it differs */
