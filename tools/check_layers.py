@@ -27,7 +27,7 @@ PUBLIC = {
     "lang_math": "kernel",
     "pool": "sim",
     "round": "sim",
-    "stet": "sim",
+    "stet": "cli",
     "trace": "base",
 }
 

@@ -4,6 +4,7 @@
 #ifndef STET_STET_H
 #define STET_STET_H
 
+#include "adjoint.h"
 #include "base.h"
 #include "device.h"
 #include "dlpack.h"

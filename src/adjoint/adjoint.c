@@ -11,6 +11,12 @@
 
 static bool is_kernel(const sti_node *n) { return n->kind == STI_NODE_FUNCTION && n->op != STI_WORD_LFN; }
 
+/* Its adjoint, or whatever it calls, is asked for. */
+static bool is_chosen(const sti_transform *t, const sti_node *f)
+{
+    return !t->options->kernel || strcmp(f->name->text, t->options->kernel) == 0;
+}
+
 /* ---- which functions ---------------------------------------------------------------------------------------------- */
 
 static void want(sti_transform *t, const sti_node *f);
@@ -87,7 +93,7 @@ static void check_constants(sti_transform *t)
     for (int i = 0; i < t->options->nconstant; ++i) {
         bool found = false;
         for (const sti_node *f = t->u->top; f; f = f->next)
-            for (const sti_node *v = is_kernel(f) ? f->a : NULL; v; v = v->next)
+            for (const sti_node *v = is_kernel(f) && is_chosen(t, f) ? f->a : NULL; v; v = v->next)
                 found |= strcmp(v->name->text, t->options->constant[i]) == 0;
         if (!found)
             sti_complain(t->u, t->u->top ? t->u->top->place : (sti_place){0},
@@ -119,9 +125,10 @@ static void refuse_bits(sti_transform *t, const sti_node *n)
 /* Names that adjoints have themselves, in the scope of what they take over. */
 static bool is_ours(const char *name)
 {
-    static const char *const ours[] = {"tape",       "ltape",      "utape",      "wtape",       "tape_over",
-                                       "tape_width", "tape_depth", "top",        "tapes",       "ltapes",
-                                       "utapes",     "wtapes",     "tape_overs", "result_grad", "listed"};
+    static const char *const ours[] = {"tape",        "ltape",       "utape",      "wtape",       "tape_over",
+                                       "tape_width",  "tape_depth",  "top",        "tapes",       "ltapes",
+                                       "utapes",      "wtapes",      "tape_overs", "result_grad", "listed",
+                                       "list_places", "list_values", "list_depth", "place_list",  "value_list"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; ++i)
         if (strcmp(name, ours[i]) == 0) return true;
     return false;
@@ -131,7 +138,7 @@ static void refuse_names(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {
         bool declares = n->kind == STI_NODE_VARIABLE || n->kind == STI_NODE_SHARED || n->kind == STI_NODE_STAGED ||
-                        n->kind == STI_NODE_EACH;
+                        n->kind == STI_NODE_EACH || n->kind == STI_NODE_ITEMS;
         if (declares && is_ours(n->name->text))
             sti_complain(t->u, n->place, "adjoints have a `%s` of their own: choose another name", n->name->text);
         refuse_names(t, n->a);
@@ -151,16 +158,6 @@ static void refuse_function_name(sti_transform *t, const sti_node *f)
         sti_complain(t->u, f->place, "%s gets no adjoint: %s_adj is %d letters or longer", name, name, STI_MAX_NAME);
 }
 
-static void refuse_items(sti_transform *t, const sti_node *f)
-{
-    if (f->op == STI_WORD_ITEM_KERNEL)
-        sti_complain(
-            t->u, f->place,
-            "the adjoint of %s is not made: it is an item kernel, whose items share the arrays that they read; "
-            "write a world_kernel, or give %s_adj",
-            f->name->text, f->name->text);
-}
-
 static void prepare(sti_transform *t, sti_node *f)
 {
     const sti_note *n = sti_note_of(t, f->symbol);
@@ -171,11 +168,11 @@ static void prepare(sti_transform *t, sti_node *f)
     }
     t->function = f;
     t->kernel = is_kernel(f);
-    refuse_items(t, f);
     refuse_function_name(t, f);
     refuse_names(t, f->a);
     refuse_names(t, f->b);
     sti_normalise(t, f);
+    if (t->kernel) sti_put_in_calls(t, f);
     if (t->u->failed) return;
     sti_take_notes(t, f);
     refuse_bits(t, f->b->a);
@@ -187,10 +184,50 @@ static void choose(sti_transform *t)
 {
     bool kernels = has_kernels(t);
     for (const sti_node *f = t->u->top; f; f = f->next)
-        if (f->kind == STI_NODE_FUNCTION && (is_kernel(f) || !kernels) && !is_given_adjoint(t, f)) want(t, f);
+        if (f->kind == STI_NODE_FUNCTION && (is_kernel(f) || !kernels) && !is_given_adjoint(t, f) && is_chosen(t, f))
+            want(t, f);
 }
 
 static bool goes_on(const sti_transform *t) { return !t->u->failed && t->u->nmistake == 0; }
+
+static bool has_items(sti_transform *t)
+{
+    for (const sti_node *n = t->u->top; n; n = n->next)
+        if (n->kind == STI_NODE_FUNCTION && n->op == STI_WORD_ITEM_KERNEL && sti_note_of(t, n->symbol)->wanted &&
+            !sti_note_of(t, n->symbol)->given)
+            return true;
+    return false;
+}
+
+static bool reads_by_lanes(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next)
+        if ((sti_lane_read(n) && sti_varied(t, n)) || reads_by_lanes(t, n->a) || reads_by_lanes(t, n->b) ||
+            reads_by_lanes(t, n->c) || reads_by_lanes(t, n->d))
+            return true;
+    return false;
+}
+
+static void refuse_taken(sti_transform *t, const char *name)
+{
+    if (sti_unit_find(t->u, name, strlen(name)))
+        sti_complain(t->u, t->u->top->place, "adjoints have a function `%s` of their own: choose another name", name);
+}
+
+/* Functions of ours that the adjoints call. */
+static void make_helpers(sti_transform *t)
+{
+    bool items = has_items(t), lanes = false;
+    for (const sti_node *n = t->u->top; n; n = n->next) {
+        bool ours =
+            n->kind == STI_NODE_FUNCTION && sti_note_of(t, n->symbol)->wanted && !sti_note_of(t, n->symbol)->given;
+        lanes |= ours && n->op != STI_WORD_ITEM_KERNEL && reads_by_lanes(t, n->b);
+    }
+    if (items) refuse_taken(t, "item_read"), refuse_taken(t, "item_list");
+    if (lanes) refuse_taken(t, "lane_add");
+    if (items) sti_item_helpers(t);
+    if (lanes) sti_lane_helpers(t);
+}
 
 static void transform(sti_transform *t)
 {
@@ -205,6 +242,7 @@ static void transform(sti_transform *t)
             note_absent(t, f->b->a);
         }
     sti_gradient_structures(t);
+    make_helpers(t);
     bool kernels = has_kernels(t);
     for (sti_node *f = t->u->top; f && !t->u->failed; f = f->next) {
         if (f->kind != STI_NODE_FUNCTION || !sti_note_of(t, f->symbol)->wanted || sti_note_of(t, f->symbol)->given)
@@ -225,13 +263,15 @@ static stet_result result_of(const sti_transform *t)
                      t->u->nmistake > 1 ? " (and more)" : "");
 }
 
-static void give_ids(sti_adjoint *out, const char *sources)
+static void give_ids(sti_adjoint *out, const sti_adjoint_options *options, const char *sources)
 {
     for (sti_adjoint_kernel *k = out->kernel; k; k = k->next) {
         sti_hash h;
         sti_hash_begin(&h);
         sti_hash_add(&h, sources, strlen(sources));
         sti_hash_add(&h, k->name, strlen(k->name) + 1);
+        for (int i = 0; i < options->nconstant; ++i)
+            sti_hash_add(&h, options->constant[i], strlen(options->constant[i]) + 1);
         k->id = sti_hash_end(&h);
     }
 }
@@ -252,7 +292,7 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
         sti_buffer_put(&t->out, "\n");
         transform(t);
         result = result_of(t);
-        give_ids(out, sources);
+        give_ids(out, t->options, sources);
         out->text = t->out;
         sti_buffer_free(&t->before);
         sti_free(t);
@@ -260,6 +300,13 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
     sti_free(sources);
     if (result != STET_OK) sti_adjoint_free(out);
     return result;
+}
+
+bool sti_adjoint_takes(const sti_adjoint_kernel *k, const char *parameter)
+{
+    for (const sti_node *v = k->node->a; v; v = v->next)
+        if (strcmp(v->name->text, parameter) == 0) return true;
+    return false;
 }
 
 void sti_adjoint_free(sti_adjoint *adjoint)

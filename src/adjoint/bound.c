@@ -78,6 +78,8 @@ static stet_result evaluate(evaluation *v, sti_bound *b, int64_t *out)
     int64_t left, right;
     if (++v->steps > MOST_STEPS)
         return sti_error(STET_LIMIT, "the size of an adjoint's tape takes more than %d steps to work out", MOST_STEPS);
+    bool data = b->kind == STI_BOUND_OVER || b->kind == STI_BOUND_ELEMENT;
+    if (data && v->values->known && v->values->known(v->values->context, b, out)) return STET_OK;
     switch (b->kind) {
     case STI_BOUND_NUMBER:
     case STI_BOUND_VARIABLE: *out = b->number; return STET_OK;

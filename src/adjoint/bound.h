@@ -32,6 +32,9 @@
     X(MAX, "max")                                                                                                      \
     X(MIN, "min")
 
+/* The name of an argument that is no parameter: how many worlds or blocks are launched. */
+#define STI_BOUND_COUNT "(count)"
+
 typedef enum sti_bound_kind {
 #define STI_BOUND_ENUM(tag, text) STI_BOUND_##tag,
     STI_BOUND_KINDS(STI_BOUND_ENUM)
@@ -52,6 +55,8 @@ typedef struct sti_bound_values {
     bool (*number)(void *context, const char *name, int64_t *out);
     bool (*element)(void *context, const char *name, int64_t index, int64_t *out);
     void *context;
+    /* True: the value of this OVER or ELEMENT is known. NULL: none is. */
+    bool (*known)(void *context, const struct sti_bound *bound, int64_t *out);
 } sti_bound_values;
 
 /*

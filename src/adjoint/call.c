@@ -60,7 +60,8 @@ static const char *window_gradient(sti_transform *t, const sti_node *call, const
 {
     sti_window w;
     bool known = sti_window_of(t, p, call->symbol, &w) && w.low >= 0 && w.high < MOST_WINDOW;
-    if (!known || p->written || f->count == MOST_FILLED || p->type->of->kind != STI_TYPE_REAL) {
+    if (!known || p->written || f->count == MOST_FILLED || !sti_type_real(p->type->of) ||
+        p->type->of->kind == STI_TYPE_WREAL) {
         refuse_array(t, call, a, array, p->written);
         return "0";
     }
@@ -134,7 +135,7 @@ void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
             "call it within an each",
             call->name->text);
     if (taped) args = sti_say(t, "%s, %s", args, sti_tape_arguments(t, taped));
-    sti_emit(t, "%s_adj(%s);", call->name->text, args);
+    sti_emit(t, "%s_adj%s(%s);", call->name->text, t->items && !given ? "_item" : "", args);
     hand_on(t, &f);
 }
 
@@ -198,6 +199,8 @@ void sti_reverse_store(sti_transform *t, const sti_node *call)
             const char *g = sti_take_gradient(t, quarter(t, value, k));
             if (sti_varied(t, call->a)) sti_accumulate(t, element_of(t, call, k), g);
         }
+    } else if (t->items && t->kernel) {
+        sti_item_reverse_store(t, call);
     } else {
         sti_complain(t->u, call->place,
                      "`%s`: lanes write different places of an array that all worlds share, and its gradient is not "

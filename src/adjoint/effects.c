@@ -34,7 +34,7 @@ bool sti_declared_in(const sti_node *statement, const sti_symbol *s)
 static void collect_array(collecting *c, sti_symbol *s)
 {
     if (!sti_note_of(c->t, s)->overwritten || c->quiet) return;
-    if (sti_team_level(c->t) || c->call) {
+    if (c->call || (c->t->items && c->t->kernel)) {
         sti_complain(c->t->u, c->place,
                      c->call
                          ? "`%s` is overwritten by a function after it was read, and the adjoint needs what it held: "

@@ -189,11 +189,19 @@ static sizes list_sizes(sti_extent *x, const sti_node *list)
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------ */
 
+/* Of all that a list's statements need the greatest; but entries of items' lists stay until the kernel ends. */
 typedef struct kernel_sizes {
-    sti_bound *width, *depth;
+    sti_bound *width, *depth, *entries;
+    sti_bound *logged; /* slots that the team's log takes when it is run plainly */
 } kernel_sizes;
 
 static kernel_sizes team_list(sti_extent *x, const sti_node *list);
+
+static kernel_sizes no_size(sti_extent *x)
+{
+    sti_bound *zero = sti_extent_number(x, 0);
+    return (kernel_sizes){zero, zero, zero, zero};
+}
 
 /* Depth of an each: its shares take the slots of its loops when these are done; the list stands behind both. */
 static kernel_sizes each_sizes(sti_extent *x, const sti_node *n)
@@ -207,11 +215,21 @@ static kernel_sizes each_sizes(sti_extent *x, const sti_node *n)
     sti_bound *listed =
         sti_extent_over(x, &r, sti_extent_operation(x, STI_BOUND_ADD, body.listed, sti_extent_number(x, note->listed)));
     x->count = scope;
-    sti_bound *depth = sti_extent_operation(x, STI_BOUND_ADD, slots, listed);
-    if (depth && !sti_is_number(depth, 0) && !count) depth = NULL;
-    if (!depth) refuse_loop(x, n);
-    return (kernel_sizes){count && depth && !sti_is_number(depth, 0) ? count : sti_extent_number(x, 0),
-                          depth ? depth : sti_extent_number(x, 0)};
+    kernel_sizes out = no_size(x);
+    bool items = n->kind == STI_NODE_ITEMS;
+    sti_bound *depth = items ? slots : sti_extent_operation(x, STI_BOUND_ADD, slots, listed);
+    sti_bound *logged = sti_extent_over(x, &r, body.logged);
+    bool known = depth && listed && logged, team = !items && known && sti_each_logs(x->t, n);
+    bool kept = known && (team || !sti_is_number(depth, 0) || !sti_is_number(listed, 0));
+    if (!known || (kept && !count)) {
+        refuse_loop(x, n);
+        return out;
+    }
+    out.depth = depth;
+    if (items) out.entries = listed;
+    if (team) out.logged = sti_extent_operation(x, STI_BOUND_ADD, logged, sti_extent_number(x, STI_TEAM_LOG_SLOTS));
+    if (kept) out.width = items ? sti_extent_groups(x, count) : count;
+    return out;
 }
 
 static kernel_sizes team_loop(sti_extent *x, const sti_node *n)
@@ -222,54 +240,82 @@ static kernel_sizes team_loop(sti_extent *x, const sti_node *n)
     sti_range r = c.variable ? open_range(x, c.variable, from, to) : (sti_range){0};
     kernel_sizes body = team_list(x, n->d->a);
     x->count = scope;
-    kernel_sizes out = {sti_extent_over(x, &r, body.width), sti_extent_over(x, &r, body.depth)};
+    kernel_sizes out = {sti_extent_over(x, &r, body.width), sti_extent_over(x, &r, body.depth),
+                        sti_extent_over(x, &r, body.entries), sti_extent_over(x, &r, body.logged)};
     sti_bound *own = sti_extent_operation(x, STI_BOUND_MUL, sti_extent_number(x, kept), trips);
     if (kept > 0) out.depth = sti_extent_operation(x, STI_BOUND_ADD, out.depth, own);
-    if (!out.width || !out.depth) {
+    if (out.entries && !sti_is_number(out.entries, 0))
+        out.entries = sti_extent_operation(x, STI_BOUND_MUL, trips, out.entries);
+    if (out.logged && !sti_is_number(out.logged, 0)) {
+        out.logged = sti_extent_operation(x, STI_BOUND_MUL, trips, out.logged);
+        if (kept > 0) out.depth = sti_extent_operation(x, STI_BOUND_ADD, out.depth, out.logged);
+    }
+    if (!out.width || !out.depth || !out.entries || !out.logged) {
         refuse_loop(x, n);
-        return (kernel_sizes){sti_extent_number(x, 0), sti_extent_number(x, 0)};
+        return no_size(x);
     }
     return out;
 }
 
+static kernel_sizes greatest_of(sti_extent *x, const kernel_sizes *a, const kernel_sizes *b)
+{
+    return (kernel_sizes){sti_extent_greatest(x, a->width, b->width), sti_extent_greatest(x, a->depth, b->depth),
+                          sti_extent_operation(x, STI_BOUND_ADD, a->entries, b->entries),
+                          sti_extent_operation(x, STI_BOUND_ADD, a->logged, b->logged)};
+}
+
 static kernel_sizes team_statement(sti_extent *x, const sti_node *n)
 {
-    kernel_sizes one = {sti_extent_number(x, 0), sti_extent_number(x, 0)}, other;
+    kernel_sizes one = no_size(x), other;
     switch (n->kind) {
     case STI_NODE_DECLARE: bind_variable(x, n->a); return one;
-    case STI_NODE_EACH: return each_sizes(x, n);
+    case STI_NODE_EACH:
+    case STI_NODE_ITEMS: return each_sizes(x, n);
     case STI_NODE_BLOCK: return team_list(x, n->a);
     case STI_NODE_IF:
         one = team_list(x, n->b->a);
         if (!n->c) return one;
         other = team_list(x, n->c->a);
-        return (kernel_sizes){sti_extent_greatest(x, one.width, other.width),
-                              sti_extent_greatest(x, one.depth, other.depth)};
+        return greatest_of(x, &one, &other);
     case STI_NODE_FOR: return team_loop(x, n);
     default: {
         sizes s = statement_sizes(x, n);
-        return (kernel_sizes){sti_extent_number(x, 0), sti_extent_operation(x, STI_BOUND_ADD, s.slots, s.listed)};
+        one.depth = sti_extent_operation(x, STI_BOUND_ADD, s.slots, s.listed);
+        return one;
     }
     }
 }
 
 static kernel_sizes team_list(sti_extent *x, const sti_node *list)
 {
-    kernel_sizes out = {sti_extent_number(x, 0), sti_extent_number(x, 0)};
+    kernel_sizes out = no_size(x);
     int scope = x->count;
     for (const sti_node *n = list; n && !x->t->u->failed; n = n->next) {
         kernel_sizes s = team_statement(x, n);
-        out.width = sti_extent_greatest(x, out.width, s.width);
-        out.depth = sti_extent_greatest(x, out.depth, s.depth);
+        out = greatest_of(x, &out, &s);
     }
+    out.depth = sti_extent_operation(x, STI_BOUND_ADD, out.depth, out.logged);
     x->count = scope;
     return out;
 }
 
-static void bind_arguments(sti_extent *x, const sti_node *kernel)
+/* `world` and `block` are no arguments: they run over all that is launched. */
+static sti_range bind_number(sti_extent *x, const sti_node *v)
 {
+    sti_bound *count = sti_extent_bound(x, STI_BOUND_ARGUMENT);
+    count->name = STI_BOUND_COUNT;
+    return open_range(x, v->symbol, sti_extent_number(x, 0), count);
+}
+
+static sti_range bind_arguments(sti_extent *x, const sti_node *kernel)
+{
+    sti_range all = {0};
     for (const sti_node *v = kernel->a; v; v = v->next) {
         if (!v->symbol || sti_type_carries(v->type)) continue;
+        if (strcmp(v->name->text, "world") == 0 || strcmp(v->name->text, "block") == 0) {
+            if (!sti_note_of(x->t, v->symbol)->assigned) all = bind_number(x, v);
+            continue;
+        }
         if (sti_type_points(v->type)) {
             if (!v->symbol->written) sti_extent_bind(x, v->symbol, sti_extent_number(x, 0), v->name->text);
         } else if (!sti_note_of(x->t, v->symbol)->assigned) {
@@ -278,6 +324,7 @@ static void bind_arguments(sti_extent *x, const sti_node *kernel)
             sti_extent_bind(x, v->symbol, b, NULL);
         }
     }
+    return all;
 }
 
 void sti_extent_of(sti_transform *t, const sti_node *kernel, sti_adjoint_kernel *out)
@@ -285,8 +332,11 @@ void sti_extent_of(sti_transform *t, const sti_node *kernel, sti_adjoint_kernel 
     sti_extent *x = sti_unit_take(t->u, sizeof *x);
     if (!x) return;
     x->t = t;
-    bind_arguments(x, kernel);
+    sti_range all = bind_arguments(x, kernel);
     kernel_sizes s = team_list(x, kernel->b->a);
-    out->width = sti_extent_greatest(x, sti_extent_number(x, 1), s.width);
-    out->depth = s.depth;
+    out->width = sti_extent_greatest(x, sti_extent_number(x, 1), sti_extent_over(x, &all, s.width));
+    out->depth = sti_extent_over(x, &all, s.depth);
+    if (t->items && t->ncode > 0) /* the first slot counts */
+        out->entries =
+            sti_extent_operation(x, STI_BOUND_ADD, sti_extent_over(x, &all, s.entries), sti_extent_number(x, 1));
 }

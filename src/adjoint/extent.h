@@ -36,6 +36,8 @@ sti_bound *sti_extent_number(sti_extent *x, int64_t value);
 bool sti_is_number(const sti_bound *b, int64_t value);
 sti_bound *sti_extent_operation(sti_extent *x, sti_bound_kind kind, sti_bound *a, sti_bound *b);
 sti_bound *sti_extent_greatest(sti_extent *x, sti_bound *a, sti_bound *b);
+/* Columns for so many items, which come in groups of lanes. */
+sti_bound *sti_extent_groups(sti_extent *x, sti_bound *count);
 /* The greatest value of b over a range. */
 sti_bound *sti_extent_over(sti_extent *x, const sti_range *r, sti_bound *b);
 /* From here on a symbol means this; `array`: the kernel's parameter that a pointer points into, `value` elements on. */

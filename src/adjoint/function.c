@@ -52,22 +52,30 @@ static const char *function_parameters(sti_transform *t, const sti_node *f)
 static bool is_constant(sti_transform *t, const sti_node *v) { return !sti_note_of(t, v->symbol)->varied; }
 
 /* An array that the adjoint only reads is const, whatever it was in the kernel. */
-static const char *kernel_parameters(sti_transform *t, const sti_node *f, bool *world)
+static const char *kernel_parameters(sti_transform *t, const sti_node *f)
 {
+    bool own = false, *number = &own;
     const char *out = "", *comma = "";
-    *world = false;
     for (const sti_node *v = f->a; v; v = v->next, comma = ", ") {
         const sti_note *n = sti_note_of(t, v->symbol);
         const char *word = sti_type_word(t, sti_type_value(v->named));
         bool reads = v->op == STI_OP_MUL && !n->stored;
-        *world |= strcmp(v->name->text, "world") == 0;
+        *number |= strcmp(v->name->text, t->items ? "block" : "world") == 0;
         out = sti_say(t, "%s%s%s%s", out, comma, reads ? "const " : "", declaration(t, v, word));
         if (!sti_type_carries(v->type) || is_constant(t, v)) continue;
+        if (t->items) { /* what is not added at once is listed */
+            if (n->graded && v->op == STI_OP_MUL)
+                out = sti_say(t, "%s, ureal *%s", out, sti_gradient_name(t, v->symbol));
+            continue;
+        }
         bool written = n->graded || v->op != STI_OP_MUL;
         const char *name = v->op == STI_OP_MUL ? sti_gradient_name(t, v->symbol) : number_out(t, v);
         out = sti_say(t, "%s, %sreal *%s", out, written ? "" : "const ", name);
     }
-    return t->taped ? sti_say(t, "%s%s", out, sti_tape_parameters(t, true)) : out;
+    if (!t->taped) return out;
+    out = sti_say(t, "%s%s%s", out, sti_tape_parameters(t, true),
+                  t->items && t->ncode > 0 ? ", i64 *list_places, ureal *list_values, int list_depth" : "");
+    return own ? out : sti_say(t, "%s, int %s", out, t->items ? "block" : "world");
 }
 
 /* ---- the user's own ----------------------------------------------------------------------------------------------- */
@@ -150,11 +158,12 @@ static void end_numbers(sti_transform *t, const sti_node *f)
 static sti_buffer body_of(sti_transform *t, sti_node *f)
 {
     sti_buffer before = t->out;
+    bool numbers = !t->items || !t->kernel; /* items list theirs */
     t->out = (sti_buffer){0};
     t->indent = 1;
-    begin_numbers(t, f);
+    if (numbers) begin_numbers(t, f);
     sti_adjoint_list(t, f->b->a);
-    end_numbers(t, f);
+    if (numbers) end_numbers(t, f);
     t->indent = 0;
     sti_buffer body = t->out;
     t->out = before;
@@ -166,6 +175,7 @@ static void begin_function(sti_transform *t, sti_node *f, bool kernel)
 {
     t->function = f;
     t->kernel = kernel;
+    if (kernel) t->items = f->op == STI_WORD_ITEM_KERNEL;
     t->taped = 0;
     t->each = NULL;
     t->nlogged = 0;
@@ -177,8 +187,9 @@ static void begin_function(sti_transform *t, sti_node *f, bool kernel)
 void sti_adjoint_function(sti_transform *t, sti_node *f)
 {
     sti_note *note = sti_note_of(t, f->symbol);
-    if (note->made || note->given || t->u->failed) return;
-    note->made = true;
+    bool *made = t->items ? &note->made_items : &note->made;
+    if (*made || note->given || t->u->failed) return;
+    *made = true;
     sti_transform outer = *t;
     t->out = (sti_buffer){0};
     t->before = (sti_buffer){0};
@@ -187,7 +198,7 @@ void sti_adjoint_function(sti_transform *t, sti_node *f)
     sti_take_text(&t->out, &t->before);
     note->taped = t->taped;
     sti_emit(t, "/* The adjoint of %s. */", f->name->text);
-    sti_emit(t, "LFN void %s_adj(%s)\n{", f->name->text, function_parameters(t, f));
+    sti_emit(t, "LFN void %s_adj%s(%s)\n{", f->name->text, t->items ? "_item" : "", function_parameters(t, f));
     sti_take_text(&t->out, &body);
     sti_emit(t, "}\n");
     sti_buffer text = t->out;
@@ -213,6 +224,7 @@ static void print_extent(sti_transform *t, const sti_adjoint_kernel *k)
 {
     print_bound(t, "tape_width", k->width);
     print_bound(t, "tape_depth", k->depth);
+    if (k->entries) print_bound(t, "list_depth", k->entries);
     sti_emit(t, " */");
 }
 
@@ -220,9 +232,23 @@ static void begin_tape(sti_transform *t)
 {
     if (!t->taped) return;
     t->indent = 1;
-    sti_tape_begin(t, "0");
-    sti_emit(t, "int top = 0;");
+    if (t->items) { /* items have tapes of their own */
+        sti_item_begin(t);
+    } else {
+        sti_tape_begin(t, "0");
+        sti_emit(t, "int top = 0;");
+    }
     t->indent = 0;
+}
+
+static void note_listings(sti_transform *t, sti_adjoint_kernel *k)
+{
+    for (int i = t->items ? t->ncode : 0; i-- > 0;) {
+        sti_listing *l = sti_unit_take(t->u, sizeof *l);
+        if (!l) return;
+        *l = (sti_listing){.name = t->coded[i]->name->text, .code = i, .next = k->listing};
+        k->listing = l;
+    }
 }
 
 void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
@@ -230,10 +256,13 @@ void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
     sti_adjoint_kernel *k = sti_unit_take(t->u, sizeof *k), **at = &t->result->kernel;
     if (!k) return;
     begin_function(t, f, true);
+    if (t->items) sti_forget_codes(t);
     sti_buffer body = body_of(t, f);
     sti_take_text(&t->out, &t->before);
-    bool world;
-    const char *parameters = kernel_parameters(t, f, &world);
+    const char *parameters = kernel_parameters(t, f);
+    k->node = f;
+    k->items = t->items;
+    note_listings(t, k);
     k->name = f->name->text;
     k->taped = t->taped != 0;
     sti_extent_of(t, f, k);
@@ -243,8 +272,7 @@ void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
     }
     sti_emit(t, t->taped ? "/*\n * The adjoint of %s." : "/* The adjoint of %s. */", f->name->text);
     if (t->taped) print_extent(t, k);
-    sti_emit(t, "world_kernel void %s_adj(%s%s)\n{", f->name->text, parameters,
-             t->taped && !world ? ", int world" : "");
+    sti_emit(t, "%s void %s_adj(%s)\n{", t->items ? "item_kernel" : "world_kernel", f->name->text, parameters);
     begin_tape(t);
     sti_take_text(&t->out, &body);
     sti_emit(t, "}\n");

@@ -1,54 +1,51 @@
 /*
- * Gradients of kernels against central differences, in double, for random inputs.
+ * Inside a check of gradients (stet_gradcheck): a kernel's parameters with their values, weights and gradients.
  *
- * The function is L = sum over the arrays that the kernel writes of (a random weight) * (what it wrote); L of each world by itself. Its
- * gradient by the adjoint is compared with (L(x + h) - L(x - h)) / 2h for each element x of each array and each real number.
+ * The function is L = sum over the arrays that the kernel writes of (a random weight) * (what it wrote): in a world kernel L of each world by
+ * itself, in an item kernel one L. Its gradient by the adjoint is compared with (L(x + h) - L(x - h)) / 2h for each element x of each array and each
+ * real number.
  */
 #ifndef STI_ADJOINT_GRADCHECK_H
 #define STI_ADJOINT_GRADCHECK_H
 
-#include "adjoint/adjoint.h"
+#include "stet/adjoint.h"
 
-/* What a parameter is for the check; those that are not named get the usual. */
-typedef struct sti_gradcheck_value {
+enum { STI_GRADCHECK_MOST = 48 /* parameters */ };
+
+/* A parameter. Values are [world][item] of doubles. */
+typedef struct sti_subject {
+    stet_kernel_param p;
+    stet_array *array, *gradient;
+    int64_t items, count;          /* of a world; of all */
+    int64_t ngradient;             /* numbers in the gradient: of each world its own, or as many as the array has */
+    double *base, *weight, *found; /* values before; of a written array its weights; the adjoint's gradient */
+    double number;                 /* of a real number */
+    int64_t whole;
+    bool varied;
+} sti_subject;
+
+typedef struct sti_checking {
+    const stet_gradcheck_def *def;
+    stet_gradcheck_result *out;
+    stet_device *device;
+    stet_kernel *kernel;
+    stet_adjoint *adjoint;
     const char *name;
-    int64_t number;       /* of a whole number its value */
-    int64_t items;        /* of an array its size; 0: the usual */
-    const int64_t *value; /* of an array of whole numbers: its content, `items` of them; NULL: i mod `modulus` */
-    double low, high;     /* of reals: from where to where they lie; equal: the usual */
-} sti_gradcheck_value;
+    bool items; /* it is an item kernel */
+    sti_subject s[STI_GRADCHECK_MOST];
+    int n;
+    int nloss; /* of each world, or one */
+    uint64_t random;
+    double *loss[3]; /* at x, x + h, x - h */
+    double *room;    /* for an array's content */
+    int64_t most;
+} sti_checking;
 
-typedef struct sti_gradcheck_def {
-    const char *source; /* NULL: the file `path` */
-    const char *path;   /* for messages, too */
-    const char *const *folder;
-    int nfolder;
-    const char *kernel; /* NULL: all that the source has */
-    const char *const *constant;
-    int nconstant;
-    const sti_gradcheck_value *value;
-    int nvalue;
-    int64_t number;   /* the usual value of whole numbers: 3 */
-    int64_t items;    /* the usual size of arrays: 32 */
-    int worlds;       /* 2 */
-    double low, high; /* the usual range of reals: 0.1 … 0.9 */
-    double tolerance; /* of |difference| / (1 + |gradient|): 1e-5 */
-    uint64_t seed;
-    const char *cache_folder; /* of compiled kernels; NULL: the usual */
-} sti_gradcheck_def;
-
-sti_gradcheck_def sti_default_gradcheck_def(void);
-
-typedef struct sti_gradcheck_result {
-    int64_t compared, wrong; /* elements */
-    int64_t moving;          /* of them: not 0 by differences */
-    double worst;            /* |difference| / (1 + |gradient|) */
-    char where[160];         /* of the worst: "k_x: pos[7] of world 1: 0.25 by the adjoint, 0.5 by differences" */
-} sti_gradcheck_result;
-
-/*
- * STET_OK also where gradients are wrong: look at out->wrong. Other results: the source cannot be read, differentiated or compiled.
- */
-stet_result sti_gradcheck(const sti_gradcheck_def *def, sti_gradcheck_result *out);
+/* gradcheck_values.c */
+stet_result sti_subject_open(sti_checking *c, int i);
+void sti_subject_close(sti_subject *s);
+/* All arrays get the values that they had before the kernel ran, all gradients the weights. */
+stet_result sti_subjects_write(sti_checking *c);
+stet_arg sti_subject_arg(const sti_subject *s);
 
 #endif

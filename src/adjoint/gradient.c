@@ -78,6 +78,7 @@ static void set_gradient(sti_transform *t, const sti_node *place, const char *va
 
 void sti_accumulate(sti_transform *t, const sti_node *place, const char *g)
 {
+    if (sti_item_accumulate(t, place, g)) return;
     const char *sum = sti_say(t, "%s %s", sti_gradient_place(t, place), *g == '-' ? "- " : "+ ");
     sum = *g == '-' ? sti_say(t, "%s%s", sum, sti_closed(t, g + 1)) : sti_say(t, "%s%s", sum, g);
     const char *array, *index = NULL;
@@ -100,6 +101,7 @@ const char *sti_take_gradient(sti_transform *t, const sti_node *place)
     if (together) sti_emit(t, "sync();");
     sti_emit(t, guard ? "real %s = %s%s%s : splat(0);" : "real %s = %s%s%s;", g, guard ? guard : "", guard ? " ? " : "",
              now);
+    sti_team_take_listed(t, place, g);
     if (together) {
         sti_emit(t, "sync();");
         sti_emit(t, "each (%s, 1) {", sti_fresh(t, "one"));
@@ -222,11 +224,14 @@ static void reverse_call_value(sti_transform *t, const sti_node *e, const char *
         sti_complain(t->u, e->place,
                      "`%s` has no derivative that is known: give the adjoint of a function that calls it",
                      e->name->text);
+    } else if (d->kind == STI_DERIVATIVE_MEMORY && t->items && t->kernel) {
+        sti_item_reverse_read(t, e, g);
+    } else if (d->kind == STI_DERIVATIVE_MEMORY && !t->items && sti_lane_read(e)) {
+        sti_lane_reverse_read(t, e, g);
     } else if (d->kind == STI_DERIVATIVE_MEMORY) {
         sti_complain(
             t->u, e->place,
-            "`%s`: lanes read different places of an array that all worlds share, and its gradient is not made: "
-            "declare the array to be constant",
+            "`%s`: the gradient of what a function reads there is not made: read it before the call, within items",
             sti_text(t->u, e));
     } else {
         reverse_operation(t, e, d, g);

@@ -49,10 +49,19 @@ static void keep(sti_transform *t, sti_step *s, const char *stem, const char *pl
     sti_copy(t, k->name, place, type);
 }
 
+void sti_keep_back(sti_transform *t, sti_step *s, const char *statement)
+{
+    sti_kept *k = take(t, sizeof *k);
+    *k = (sti_kept){.back = statement, .next = s->kept};
+    s->kept = k;
+}
+
 void sti_bring_back(sti_transform *t, const sti_kept *k)
 {
     for (; k; k = k->next) {
-        if (k->store) {
+        if (k->back) {
+            sti_emit(t, "%s", k->back);
+        } else if (k->store) {
             sti_note_stored(t, k->store->a);
             sti_emit(t, "put(%s, %s, %s);", sti_value(t, k->store->a), sti_value(t, k->store->b), k->name);
         } else {

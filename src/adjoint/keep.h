@@ -12,6 +12,7 @@ typedef struct sti_kept {
     const sti_type *type; /* of an array or structure: all of it */
     const char *place, *name;
     const sti_node *store; /* the place is written with put */
+    const char *back;      /* the statement that brings it back; NULL: the above say it */
     struct sti_kept *next;
 } sti_kept;
 
@@ -26,6 +27,8 @@ typedef struct sti_step {
 void sti_keep_variable(sti_transform *t, const sti_step *first, sti_step *s, const sti_symbol *symbol);
 void sti_keep_effects(sti_transform *t, const sti_step *first, sti_step *s);
 void sti_keep_element(sti_transform *t, const sti_step *first, sti_step *s, sti_node *place);
+/* What is kept already comes back by a statement. */
+void sti_keep_back(sti_transform *t, sti_step *s, const char *statement);
 /* All of it goes back to where it was. */
 void sti_bring_back(sti_transform *t, const sti_kept *k);
 

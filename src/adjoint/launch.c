@@ -2,208 +2,161 @@
 #include "adjoint/launch.h"
 
 #include "base/error.h"
-#include "base/memory.h"
-#include "kernel/user.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { PARTS = 5 };
+/* ---- what the caller passed --------------------------------------------------------------------------------------- */
 
-typedef struct launching {
-    stet_kernel *adjoint;
-    const sti_adjoint_kernel *k;
-    int64_t count;
-    const sti_adjoint_arg *arg;
-    int narg;
-    int64_t width, depth;
-    stet_array *tape[PARTS]; /* in the order of `parts` */
-    int64_t *element;        /* of the array that a bound looked at last */
-    const stet_array *looked_at;
-    int64_t nelement;
-    stet_result result; /* of a look */
-} launching;
-
-static const struct part {
-    const char *name;
-    stet_dtype type;
-    bool worlds, flags;
-} parts[PARTS] = {{"tapes", STET_REAL, true, false},
-                  {"ltapes", STET_INT, true, false},
-                  {"utapes", STET_REAL, false, false},
-                  {"wtapes", STET_I64, false, false},
-                  {"tape_overs", STET_INT, false, true}};
-
-static const sti_adjoint_arg *find(const launching *l, const char *name)
+static stet_result refuse_gradient(const sti_adjoint_call *c, int i, const char *wanted)
 {
-    for (int i = 0; i < l->narg; ++i)
-        if (strcmp(l->arg[i].name, name) == 0) return &l->arg[i];
-    return NULL;
+    return sti_error(STET_INVALID_ARGUMENT, "kernel %s: the gradient of parameter %s is %s", c->adjoint->k->name,
+                     c->adjoint->param[i].name, wanted);
 }
 
-/* ---- what bounds ask ---------------------------------------------------------------------------------------------- */
-
-static bool number(void *context, const char *name, int64_t *out)
+/* A gradient: of a world's share, or in an item kernel of the array itself. */
+static stet_result check_shape(const sti_adjoint_call *c, int i)
 {
-    const launching *l = context;
-    const sti_adjoint_arg *a = find(l, name);
-    if (!a || a->value.kind != STET_ARG_INT) return false;
-    *out = a->value.i;
-    return true;
+    const stet_kernel_param *p = &c->adjoint->param[i];
+    const stet_array *g = c->gradients[i], *of = c->args[i].array;
+    bool worlds = p->worlds || !c->adjoint->k->items;
+    int64_t items = p->kind == STET_ARG_ARRAY ? of ? of->nitem : g->nitem : 1;
+    if (g->dtype == STET_REAL && g->worlds == worlds && g->nitem == items) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT,
+                     "kernel %s: the gradient of parameter %s is %s of %" PRId64 " reals%s; %s is not",
+                     c->adjoint->k->name, p->name, worlds ? "an array of worlds" : "a plain array", items,
+                     worlds ? " a world" : "", g->name);
 }
 
-static int64_t widened(const void *bytes, stet_dtype type, int64_t i)
+static stet_result check_gradient(const sti_adjoint_call *c, int i)
 {
-    switch (type) {
-    case STET_INT: return ((const int32_t *)bytes)[i];
-    case STET_I64: return ((const int64_t *)bytes)[i];
-    case STET_U32: return ((const uint32_t *)bytes)[i];
-    case STET_U16: return ((const uint16_t *)bytes)[i];
-    default: return ((const uint8_t *)bytes)[i];
-    }
+    const stet_array *g = c->gradients[i];
+    bool has = c->adjoint->has_gradient[i], absent = c->args[i].kind == STET_ARG_ARRAY && !c->args[i].array;
+    if (!g) return has && !absent ? refuse_gradient(c, i, "missing") : STET_OK;
+    if (!has) return refuse_gradient(c, i, "given, but it has none: pass NULL");
+    for (int k = 0; k < i; ++k)
+        if (c->gradients[k] == g) return refuse_gradient(c, i, "that of another parameter, too: give it its own");
+    return check_shape(c, i);
 }
 
-/* All of an array's whole numbers; the last one that was asked for stays. */
-static stet_result look_at(launching *l, const stet_array *a)
+static stet_result check_call(const sti_adjoint_call *c, int narg)
 {
-    void *bytes = NULL;
-    size_t size = stet_array_bytes(a);
-    if (l->looked_at == a) return STET_OK;
-    l->looked_at = NULL;
-    STI_TRY(sti_alloc(&bytes, size + 1, "the counts of an adjoint"));
-    int64_t n = 1;
-    for (int d = 0; d < stet_array_ndim(a); ++d) n *= stet_array_shape(a)[d];
-    stet_result result = stet_array_read(a, bytes, size);
-    if (result == STET_OK)
-        result = sti_realloc(&l->element, ((size_t)n + 1) * sizeof *l->element, "the counts of an adjoint");
-    for (int64_t i = 0; result == STET_OK && i < n; ++i) l->element[i] = widened(bytes, stet_array_dtype(a), i);
-    sti_free(bytes);
-    l->nelement = n;
-    if (result == STET_OK) l->looked_at = a;
-    return result;
-}
-
-static bool element(void *context, const char *name, int64_t index, int64_t *out)
-{
-    launching *l = context;
-    const sti_adjoint_arg *a = find(l, name);
-    if (!a || a->value.kind != STET_ARG_ARRAY || !a->value.array || stet_array_dtype(a->value.array) == STET_REAL)
-        return false;
-    l->result = look_at(l, a->value.array);
-    if (l->result != STET_OK || index < 0 || index >= l->nelement) return false;
-    *out = l->element[index];
-    return true;
-}
-
-/* ---- the tape ----------------------------------------------------------------------------------------------------- */
-
-static stet_result evaluate(launching *l, sti_bound *bound, int64_t *out)
-{
-    const sti_bound_values values = {number, element, l};
-    stet_result result = sti_bound_evaluate(bound, &values, out);
-    if (l->result != STET_OK) result = l->result;
-    return result == STET_OK ? result : sti_error_prefix(result, "kernel %s_adj", l->k->name);
-}
-
-static bool takes(const launching *l, const char *name)
-{
-    stet_kernel_param p;
-    for (int i = 0; i < stet_kernel_nparam(l->adjoint); ++i)
-        if (stet_kernel_get_param(l->adjoint, i, &p) == STET_OK && strcmp(p.name, name) == 0) return true;
-    return false;
-}
-
-static stet_result open_tape(launching *l)
-{
-    stet_device *device = sti_user_kernel_device(l->adjoint);
-    if (!l->k->taped) return STET_OK;
-    STI_TRY(evaluate(l, l->k->width, &l->width));
-    STI_TRY(evaluate(l, l->k->depth, &l->depth));
-    if (l->width < 1) l->width = 1;
-    if (l->depth < 1) l->depth = 1;
-    if (l->width > INT32_MAX || l->depth > INT32_MAX || l->width * l->depth > INT64_C(1) << 40)
-        return sti_error(STET_LIMIT, "kernel %s_adj: its tape would have %" PRId64 " columns of %" PRId64 " slots",
-                         l->k->name, l->width, l->depth);
-    for (int p = 0; p < PARTS; ++p) {
-        if (!takes(l, parts[p].name)) continue;
-        int64_t items = parts[p].flags ? l->width : l->width * l->depth;
-        if (parts[p].worlds)
-            STI_TRY(STI_ARRAY(device, parts[p].name, parts[p].type, true, &l->tape[p], l->count, items));
-        else
-            STI_TRY(STI_ARRAY(device, parts[p].name, parts[p].type, false, &l->tape[p], l->count * items));
+    const stet_adjoint *a = c->adjoint;
+    if (narg != a->nparam)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s_adj: takes %d arguments, and as many gradients, not %d",
+                         a->k->name, a->nparam, narg);
+    if (c->count < 0)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s_adj: launched over %" PRId64, a->k->name, c->count);
+    for (int i = 0; i < narg; ++i) {
+        if (c->args[i].kind != a->param[i].kind)
+            return sti_error(STET_INVALID_ARGUMENT, "kernel %s_adj: the argument for parameter %s is of another kind",
+                             a->k->name, a->param[i].name);
+        STI_TRY(check_gradient(c, i));
     }
     return STET_OK;
 }
 
-static stet_result check_tape(launching *l)
+/* ---- what stet passes --------------------------------------------------------------------------------------------- */
+
+/* Stacks of a world kernel's lanes are arrays of worlds, all others plain. */
+static stet_result take_stack(sti_adjoint_call *c, sti_stack stack, stet_array **out)
 {
-    const stet_array *over = l->tape[PARTS - 1];
-    stet_result result = STET_OK;
-    if (!over) return STET_OK;
-    l->looked_at = NULL;
-    STI_TRY(look_at(l, over));
-    for (int64_t i = 0; i < l->nelement && result == STET_OK; ++i)
-        if (l->element[i] != 0)
-            result = sti_error(STET_LIMIT,
-                               "kernel %s_adj: the tape of the loop in line %" PRId64 " is too short (%" PRId64
-                               " slots): an array that its trip count comes from holds other values than it did",
-                               l->k->name, l->element[i], l->depth);
-    return result;
+    stet_adjoint *a = c->adjoint;
+    bool list = stack == STI_STACK_DESTINATIONS || stack == STI_STACK_VALUES;
+    bool worlds = !a->k->items && (stack == STI_STACK_REAL || stack == STI_STACK_LINT);
+    int64_t items = c->size[STI_WIDTH] * c->size[list ? STI_ENTRIES : STI_DEPTH];
+    if (!worlds && __builtin_mul_overflow(items, c->count, &items)) items = INT64_MAX;
+    stet_result result = sti_heap_take(&a->stacks->heap, stack, worlds ? c->count : 0, items, out);
+    if (stack == STI_STACK_DESTINATIONS) c->destinations = *out;
+    if (stack == STI_STACK_VALUES) c->values = *out;
+    if (result == STET_OK) return result;
+    return sti_error_prefix(result, "kernel %s_adj: %" PRId64 " columns of %" PRId64 " slots, launched over %" PRId64,
+                            a->k->name, c->size[STI_WIDTH], c->size[list ? STI_ENTRIES : STI_DEPTH], c->count);
 }
 
-static void close_tape(launching *l)
+static stet_result pass(sti_adjoint_call *c, const sti_passing *p, stet_arg *out)
 {
-    for (int p = 0; p < PARTS; ++p) stet_array_destroy(l->tape[p]);
-    sti_free(l->element);
-}
-
-/* ---- arguments ---------------------------------------------------------------------------------------------------- */
-
-/* One of ours, or the kernel's own; the one that follows a parameter that has a gradient is that gradient. */
-static stet_result argument(launching *l, const stet_kernel_param *p, const sti_adjoint_arg *before, stet_arg *out,
-                            const sti_adjoint_arg **own)
-{
-    *own = find(l, p->name);
-    if (*own) {
-        *out = (*own)->value;
-        return STET_OK;
+    stet_array *array = NULL;
+    switch (p->what) {
+    case STI_PASSED_ARGUMENT: *out = c->args[p->number]; return STET_OK;
+    case STI_PASSED_GRADIENT: array = c->gradients[p->number]; break;
+    case STI_PASSED_STACK: STI_TRY(take_stack(c, (sti_stack)p->number, &array)); break;
+    case STI_PASSED_FLAGS:
+        STI_TRY(sti_flags_room(c->adjoint, c->count * c->size[STI_WIDTH]));
+        array = c->adjoint->flags;
+        break;
+    case STI_PASSED_WIDTH: *out = stet_arg_int(c->size[STI_WIDTH]); return STET_OK;
+    case STI_PASSED_DEPTH: *out = stet_arg_int(c->size[STI_DEPTH]); return STET_OK;
+    default: *out = stet_arg_int(c->size[STI_ENTRIES]); return STET_OK;
     }
-    for (int i = 0; i < PARTS; ++i)
-        if (strcmp(p->name, parts[i].name) == 0) {
-            *out = stet_arg_array(l->tape[i]);
-            return STET_OK;
-        }
-    if (strcmp(p->name, "tape_width") == 0 || strcmp(p->name, "tape_depth") == 0) {
-        *out = stet_arg_int(p->name[5] == 'w' ? l->width : l->depth);
-        return STET_OK;
-    }
-    if (!before || !before->gradient)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s_adj: the argument for parameter %s is missing", l->k->name,
-                         p->name);
-    *out = stet_arg_array(before->gradient);
+    *out = stet_arg_array(array);
     return STET_OK;
 }
 
-static stet_result run(launching *l)
+static void remember(sti_adjoint_call *c)
 {
-    stet_arg args[64];
-    const sti_adjoint_arg *before = NULL, *own = NULL;
-    int n = stet_kernel_nparam(l->adjoint);
-    for (int i = 0; i < n; ++i, before = own) {
-        stet_kernel_param p;
-        STI_TRY(stet_kernel_get_param(l->adjoint, i, &p));
-        STI_TRY(argument(l, &p, before, &args[i], &own));
-    }
-    return stet_kernel_launch(l->adjoint, l->count, args, n);
+    sti_last_launch *last = &c->adjoint->last;
+    last->count = c->count;
+    last->valid = true;
+    memcpy(last->size, c->size, sizeof c->size);
+    memcpy(last->args, c->args, (size_t)c->adjoint->nparam * sizeof *c->args);
 }
 
-stet_result sti_adjoint_launch(stet_kernel *adjoint, const sti_adjoint_kernel *k, int64_t count,
-                               const sti_adjoint_arg *args, int narg)
+static stet_result run(sti_adjoint_call *c)
 {
-    launching l = {.adjoint = adjoint, .k = k, .count = count, .arg = args, .narg = narg, .width = 1, .depth = 1};
-    stet_result result = count > 0 ? open_tape(&l) : STET_OK;
-    if (result == STET_OK && count > 0) result = run(&l);
-    if (result == STET_OK) result = check_tape(&l);
-    close_tape(&l);
+    stet_adjoint *a = c->adjoint;
+    stet_arg args[STI_MAX_PARAMS];
+    for (int i = 0; i < a->npassing; ++i) STI_TRY(pass(c, &a->passing[i], &args[i]));
+    if (a->flags) remember(c);
+    return stet_kernel_launch(a->code, c->count, args, a->npassing);
+}
+
+stet_result sti_adjoint_run(sti_adjoint_call *c)
+{
+    sti_heap *heap = &c->adjoint->stacks->heap;
+    sti_heap_begin(heap);
+    stet_result result = run(c);
+    sti_heap_end(heap);
     return result;
+}
+
+stet_result sti_adjoint_add_up(const sti_adjoint_call *c)
+{
+    const stet_adjoint *a = c->adjoint;
+    sti_stacks *s = a->stacks;
+    const sti_lists lists = {.destinations = c->destinations,
+                             .values = c->values,
+                             .blocks = c->count,
+                             .depth = c->size[STI_ENTRIES],
+                             .width = c->size[STI_WIDTH]};
+    if (!c->destinations) return STET_OK;
+    if (!s->gathering) STI_TRY(sti_gathering_create(s->device, &s->gathering));
+    for (int i = 0; i < a->nparam; ++i)
+        if (a->listed[i] >= 0 && c->gradients[i])
+            STI_TRY(sti_adjoint_gather(s->gathering, &lists, a->listed[i], c->gradients[i]));
+    return STET_OK;
+}
+
+/* ---- launching ---------------------------------------------------------------------------------------------------- */
+
+static stet_result launch(sti_adjoint_call *c)
+{
+    stet_adjoint *a = c->adjoint;
+    STI_TRY(sti_adjoint_code(a));
+    c->size[STI_WIDTH] = c->size[STI_DEPTH] = c->size[STI_ENTRIES] = 1;
+    if (a->k->taped || a->k->entries)
+        STI_TRY(sti_sizing_find(&a->sizing, a->kernel, &a->stacks->known, c->count, c->args, c->size));
+    if (sti_overflow_possible(c)) return sti_overflow_run(c);
+    STI_TRY(sti_adjoint_run(c));
+    return sti_adjoint_add_up(c);
+}
+
+stet_result stet_adjoint_launch(stet_adjoint *adjoint, int64_t count, const stet_arg *args,
+                                stet_array *const *gradients, int narg)
+{
+    if (!adjoint || (narg > 0 && (!args || !gradients)))
+        return sti_error(STET_INVALID_ARGUMENT, "stet_adjoint_launch: adjoint, args and gradients must not be NULL");
+    sti_adjoint_call c = {.adjoint = adjoint, .count = count, .args = args, .gradients = gradients};
+    STI_TRY(check_call(&c, narg));
+    return count > 0 ? launch(&c) : STET_OK;
 }

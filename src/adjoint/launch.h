@@ -1,25 +1,26 @@
 /*
- * Launching the adjoint of a kernel: its arguments by the names of its parameters, its tape sized from the bounds.
+ * Launching the adjoint of a kernel: its arguments and their gradients, its stacks, the gradients that it lists.
  */
 #ifndef STI_ADJOINT_LAUNCH_H
 #define STI_ADJOINT_LAUNCH_H
 
-#include "adjoint/adjoint.h"
-#include "stet/kernel.h"
+#include "adjoint/handle.h"
 
-/* An argument of the kernel, and where its gradient is; a gradient is NULL where the parameter has none. */
-typedef struct sti_adjoint_arg {
-    const char *name; /* of the kernel's parameter */
-    stet_arg value;
-    stet_array *gradient;
-} sti_adjoint_arg;
+typedef struct sti_adjoint_call {
+    stet_adjoint *adjoint;
+    int64_t count;
+    const stet_arg *args;
+    stet_array *const *gradients;
+    int64_t size[STI_SIZES];
+    stet_array *destinations, *values; /* what it listed */
+} sti_adjoint_call;
 
-/*
- * Runs `adjoint` (the kernel k->name with _adj) over `count` worlds. Arrays hold what they held before the kernel ran. Bounds that
- * need elements of arrays read them on the host. STET_INVALID_ARGUMENT: an argument or gradient is missing, or a bound cannot be
- * worked out. STET_LIMIT: the tape was too short after all; the message names the kernel and the line of the loop.
- */
-stet_result sti_adjoint_launch(stet_kernel *adjoint, const sti_adjoint_kernel *k, int64_t count,
-                               const sti_adjoint_arg *args, int narg);
+/* Runs the code, or lists it; its stacks have c->size. Nothing is looked at. */
+stet_result sti_adjoint_run(sti_adjoint_call *c);
+/* Adds up what it listed. */
+stet_result sti_adjoint_add_up(const sti_adjoint_call *c);
+/* overflow.c: the same, in a way that it can be done again if a stack was too short. */
+bool sti_overflow_possible(const sti_adjoint_call *c);
+stet_result sti_overflow_run(sti_adjoint_call *c);
 
 #endif

@@ -85,10 +85,7 @@ static void log_place(sti_transform *t, const sti_node *place)
     sti_emit(t, "if (top + %d <= tape_depth) {", slots);
     sti_open(t);
     const char *at = "(i64)top * tape_width", *value = sti_value(t, place);
-    if (type->kind == STI_TYPE_REAL)
-        sti_emit(t, "put(%s, %s, %s);", part, at, value);
-    else
-        sti_emit(t, type->kind == STI_TYPE_MASK ? "%s[%s] = (lint)%s;" : "%s[%s] = %s;", part, at, value);
+    sti_tape_put(t, (sti_tape)sti_tape_of(type), at, value);
     sti_emit(t,
              slots == 2 ? "wtape[(i64)(top + 1) * tape_width] = (i64)%s * %d + %d;"
                         : "wtape[(i64)top * tape_width] = (i64)%s * %d + %d;",
@@ -97,13 +94,21 @@ static void log_place(sti_transform *t, const sti_node *place)
     t->indent--;
     sti_emit(t, "} else {");
     sti_open(t);
-    sti_emit(t, "tape_over[0] = %u;", place->place.line);
+    sti_emit(t, "tape_over[0] = %u;", sti_mark_of(place->place));
     sti_close(t, "}");
 }
 
 void sti_log_write(sti_transform *t, const sti_node *e)
 {
     const sti_node *place;
+    if (t->logging && sti_team_level(t) && sti_log_entries(t, e) > 0) {
+        sti_complain(
+            t->u, e->place,
+            "`%s`: the whole team overwrites this after it was read, and what it held is not kept: write it in an "
+            "each (i, 1)",
+            sti_text(t->u, e));
+        return;
+    }
     for (int k = 0; t->logging && (place = written_place(t, e, k)); ++k) log_place(t, place);
 }
 
@@ -114,10 +119,11 @@ static void undo_array(sti_transform *t, const sti_symbol *s, const char *at)
     bool whole = slots_of(type) == 2;
     if (!part) return;
     const char *index = sti_say(t, "%s / %d", at, CODES);
-    const char *old = sti_say(t, "%s[(i64)top * tape_width]", part);
+    const char *old = sti_tape_get(t, (sti_tape)sti_tape_of(type), "(i64)top * tape_width");
     bool puts = type->kind == STI_TYPE_REAL && s->kind == STI_SYMBOL_PARAMETER && (t->kernel || !s->written_plainly);
     const char *word =
         type->kind == STI_TYPE_REAL || type->kind == STI_TYPE_LINT ? "" : sti_say(t, "(%s)", sti_type_word(t, type));
+    t->taped |= 1u << sti_tape_of(type);
     sti_note_of(t, s)->stored = true;
     sti_emit(t, "if (%s %% %d == %d) {", at, CODES, code_of(t, s));
     sti_open(t);
@@ -129,15 +135,24 @@ static void undo_array(sti_transform *t, const sti_symbol *s, const char *at)
     sti_close(t, "}");
 }
 
-void sti_log_undo(sti_transform *t, const sti_effects *e, const char *mark)
+void sti_log_undo_entry(sti_transform *t, const sti_effects *e)
 {
     const char *at = sti_fresh(t, "at");
-    if (e->narray == 0) return;
-    t->taped |= 1u << STI_TAPE_INT;
-    sti_emit(t, "for (; top > %s;) {", mark);
-    sti_open(t);
     sti_emit(t, "top -= 1;");
     sti_emit(t, "i64 %s = wtape[(i64)top * tape_width];", at);
     for (int i = 0; i < e->narray; ++i) undo_array(t, e->array[i], at);
+}
+
+void sti_log_undo(sti_transform *t, const sti_effects *e, const char *mark)
+{
+    if (e->narray == 0) return;
+    t->taped |= 1u << STI_TAPE_INT;
+    if (sti_team_level(t)) {
+        sti_team_log_undo(t, e, mark);
+        return;
+    }
+    sti_emit(t, "for (; top > %s;) {", mark);
+    sti_open(t);
+    sti_log_undo_entry(t, e);
     sti_close(t, "}");
 }

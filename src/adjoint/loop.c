@@ -211,7 +211,7 @@ static void run_body(sti_transform *t, keeping *k)
         t->taped |= 1u << STI_TAPE_INT;
         sti_emit(t, "if (top + 1 > tape_depth) {");
         sti_open(t);
-        sti_emit(t, "tape_over[0] = %u;", k->n->place.line);
+        sti_emit(t, "tape_over[0] = %u;", sti_mark_of(k->n->place));
         sti_emit(t, "top = %s;", k->mark); /* there was room for one slot more when the iteration began */
         sti_close(t, "}");
         sti_emit(t, "wtape[(i64)top * tape_width] = %s;", k->mark);
@@ -240,7 +240,7 @@ static void keep_pass(sti_transform *t, keeping *k)
         t->taped |= 1u << STI_TAPE_OVER;
         sti_emit(t, "if (top + %d > tape_depth) {", k->slots + (k->changed.narray > 0));
         sti_open(t);
-        sti_emit(t, "tape_over[0] = %u;", k->n->place.line);
+        sti_emit(t, "tape_over[0] = %u;", sti_mark_of(k->n->place));
         sti_emit(t, "break;");
         sti_close(t, "}");
     }

@@ -14,10 +14,17 @@ static bool add(linear *sum, const linear *b, int64_t times)
 {
     int64_t one = b->low * times, other = b->high * times;
     sum->stride += b->stride * times;
+    sum->block += b->block * times;
+    sum->lane += b->lane * times;
     sum->low += one < other ? one : other;
     sum->high += one < other ? other : one;
-    return sum->low > -(1LL << 40) && sum->high < 1LL << 40 && sum->stride > -(1LL << 40) && sum->stride < 1LL << 40;
+    const int64_t all[] = {sum->low, sum->high, sum->stride, sum->block, sum->lane};
+    for (int i = 0; i < 5; ++i)
+        if (all[i] <= -(1LL << 40) || all[i] >= 1LL << 40) return false;
+    return true;
 }
+
+static bool is_fixed(const linear *l) { return !l->stride && !l->block && !l->lane && l->low == l->high; }
 
 static bool linear_of(sti_transform *t, const sti_node *e, linear *out);
 
@@ -32,15 +39,30 @@ static bool linear_of_name(sti_transform *t, const sti_node *e, linear *out)
         out->stride = 1;
         return true;
     }
+    if (t->items && e->symbol->kind == STI_SYMBOL_PARAMETER && strcmp(e->symbol->name->text, "block") == 0) {
+        out->block = 1;
+        return !n->assigned;
+    }
     if (n->loop && sti_count_loop(t, n->loop, &c) && c.variable == e->symbol) {
         if (!sti_constant(t->u, c.from, false, &from) || !sti_constant(t->u, c.to, false, &to)) return false;
-        *out = c.step > 0 ? (linear){0, from, to - 1 + c.included} : (linear){0, to + 1 - c.included, from};
+        out->low = c.step > 0 ? from : to + 1 - c.included;
+        out->high = c.step > 0 ? to - 1 + c.included : from;
         return out->low <= out->high && out->low > -(1 << 30) && out->high < 1 << 30;
     }
     const sti_node *v = e->symbol->node;
-    if (n->assigned || !v || v->kind != STI_NODE_VARIABLE || !v->a || !sti_type_integer(sti_type_value(v->type)))
+    if (n->assigned || !v || v->kind != STI_NODE_VARIABLE || !v->a || sti_type_points(v->type) ||
+        sti_type_carries(v->type))
         return false;
     return linear_of(t, v->a, out);
+}
+
+/* lane(), and plain numbers as lanes. */
+static bool linear_of_call(sti_transform *t, const sti_node *e, linear *out)
+{
+    if (!e->symbol || e->symbol->kind != STI_SYMBOL_LIBRARY) return false;
+    if (strcmp(e->name->text, "isplat") == 0) return linear_of(t, e->a, out);
+    out->lane = strcmp(e->name->text, "lane") == 0;
+    return out->lane == 1;
 }
 
 static bool linear_of(sti_transform *t, const sti_node *e, linear *out)
@@ -54,16 +76,19 @@ static bool linear_of(sti_transform *t, const sti_node *e, linear *out)
     }
     if (e->kind == STI_NODE_NAME && e->symbol) return linear_of_name(t, e, out);
     if (e->kind == STI_NODE_CAST) return linear_of(t, e->a, out);
+    if (e->kind == STI_NODE_CALL) return linear_of_call(t, e, out);
     if (e->kind != STI_NODE_BINARY) return false;
     if (e->op == STI_OP_ADD || e->op == STI_OP_SUB) {
         if (!linear_of(t, e->a, &a) || !linear_of(t, e->b, &b)) return false;
         return add(out, &a, 1) && add(out, &b, e->op == STI_OP_ADD ? 1 : -1);
     }
     if (e->op != STI_OP_MUL) return false;
-    if (sti_constant(t->u, e->b, false, &value)) return linear_of(t, e->a, &a) && add(out, &a, value);
-    if (sti_constant(t->u, e->a, false, &value)) return linear_of(t, e->b, &b) && add(out, &b, value);
-    return false;
+    if (!linear_of(t, e->a, &a) || !linear_of(t, e->b, &b)) return false;
+    if (is_fixed(&b)) return add(out, &a, b.low);
+    return is_fixed(&a) && add(out, &b, a.low);
 }
+
+bool sti_linear_of_value(sti_transform *t, const sti_node *e, sti_linear *out) { return linear_of(t, e, out); }
 
 /* Where a pointer points in its array. */
 static bool linear_of_pointer(sti_transform *t, const sti_node *e, linear *out)
@@ -102,36 +127,64 @@ bool sti_constant_range(sti_transform *t, const sti_node *place, int64_t *low, i
     t->each = (sti_node *)(uintptr_t)each;
     *low = l.low;
     *high = l.high;
-    return known;
+    return known && !l.block && !l.lane;
 }
 
 bool sti_team_owns(sti_transform *t, const sti_symbol *array) { return t->each && sti_note_of(t, array)->code == -2; }
 
-/* Widens what is known of an array by one place where it is used; a stride of 0: its elements belong to nobody. */
+/* Widens what is known of an array by places where it is used; a stride of 0: its elements belong to nobody. */
+static void note_linear(sti_transform *t, const sti_symbol *array, bool known, const linear *l)
+{
+    sti_note *n = sti_note_of(t, array);
+    if (!known || l->stride == 0 || l->block || l->lane) {
+        n->code = -1;
+        return;
+    }
+    if (n->code == 0) {
+        n->code = -2;
+        n->stride = l->stride;
+        n->low = l->low;
+        n->high = l->high;
+    }
+    if (n->stride != l->stride) n->code = -1;
+    n->low = l->low < n->low ? l->low : n->low;
+    n->high = l->high > n->high ? l->high : n->high;
+    int64_t stride = n->stride < 0 ? -n->stride : n->stride;
+    if (n->high - n->low >= stride) n->code = -1;
+}
+
+static void forget_owner(sti_symbol *s, void *context)
+{
+    sti_transform *t = context;
+    if (s->kind == STI_SYMBOL_STAGED)
+        sti_origins(s->node->a, forget_owner, t);
+    else
+        sti_note_of(t, s)->code = -1;
+}
+
 static void note_place(sti_transform *t, const sti_node *place, int64_t less, int64_t more)
 {
     bool only;
     linear l;
     const sti_symbol *array = sti_origin_of(place, &only);
     if (!array || !sti_is_array_symbol(array)) return;
-    sti_note *n = sti_note_of(t, array);
-    if (!only || !sti_linear_of_place(t, place, &l) || l.stride == 0) {
-        n->code = -1;
+    if (!only) { /* any of them */
+        sti_origins((sti_node *)(uintptr_t)place, forget_owner, t);
         return;
     }
-    l.low += less;
-    l.high += more;
-    if (n->code == 0) {
-        n->code = -2;
-        n->stride = l.stride;
-        n->low = l.low;
-        n->high = l.high;
-    }
-    if (n->stride != l.stride) n->code = -1;
-    n->low = l.low < n->low ? l.low : n->low;
-    n->high = l.high > n->high ? l.high : n->high;
-    int64_t stride = n->stride < 0 ? -n->stride : n->stride;
-    if (n->high - n->low >= stride) n->code = -1;
+    bool known = sti_linear_of_place(t, place, &l);
+    if (known) l.low += less, l.high += more;
+    note_linear(t, array, known, &l);
+}
+
+static void note_lanes(sti_transform *t, const sti_node *call)
+{
+    bool only;
+    linear l;
+    const sti_symbol *array = sti_origin_of(call->a, &only);
+    if (!array || !sti_is_array_symbol(array)) return;
+    bool known = only && sti_linear_of_lanes(t, call, &l);
+    note_linear(t, array, known, &l);
 }
 
 /* Arrays that go into functions: what these touch of them. */
@@ -160,6 +213,7 @@ void sti_note_places(sti_transform *t, const sti_node *n)
         if (place && n->type && sti_type_real(n->type)) note_place(t, n, 0, 0);
         if (sti_store_of(n) >= 0 && n->kind == STI_NODE_CALL && strncmp(n->name->text, "put", 3) == 0)
             note_place(t, sti_stored_element(t, n, 0), 0, n->name->text[3] == '4' ? 3 : 0);
+        if (sti_lane_read(n)) note_lanes(t, n);
         if (n->kind == STI_NODE_CALL && strcmp(n->name->text, "load4") == 0)
             note_place(t, sti_loaded_element(t, n, 0), 0, 3);
         if (n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_FUNCTION) note_arguments(t, n);

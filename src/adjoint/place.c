@@ -106,6 +106,22 @@ bool sti_place_needed(sti_transform *t, const sti_node *place)
     return a.needed;
 }
 
+static void ask_written(sti_symbol *s, void *context)
+{
+    bool *written = context;
+    if (s->kind == STI_SYMBOL_STAGED)
+        sti_origins(s->node->a, ask_written, context);
+    else
+        *written |= s->written;
+}
+
+bool sti_place_written(const sti_node *place)
+{
+    bool written = false;
+    sti_origins((sti_node *)(uintptr_t)place, ask_written, &written);
+    return written;
+}
+
 bool sti_mark_varied(sti_transform *t, const sti_node *place)
 {
     asking a = {.t = t, .set_varied = true};

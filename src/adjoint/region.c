@@ -39,7 +39,10 @@ static void forward_declaration(sti_transform *t, const sti_node *v)
 {
     const sti_symbol *s = v->symbol;
     sti_run_declaration(t, v);
-    bool carries = sti_type_carries(v->type);
+    bool carries = sti_type_carries(v->type), only;
+    const sti_symbol *array =
+        t->items && t->kernel && v->a && v->type->kind == STI_TYPE_POINTER ? sti_origin_of(v->a, &only) : NULL;
+    if (array && sti_is_array_symbol(array)) return; /* its gradient is found by its offset */
     if (v->type->kind == STI_TYPE_POINTER && carries && v->a && sti_varied(t, v->a)) {
         sti_note_graded(t, v->a);
         sti_emit(t, "%s *%s = %s;", sti_gradient_type(t, v->type), sti_gradient_name(t, s),
@@ -75,6 +78,7 @@ static void forward_expression(sti_transform *t, const sti_step *first, sti_step
         bool four = strcmp(e->name->text, "put4") == 0 || strcmp(e->name->text, "load4") == 0;
         bool known = four || strcmp(e->name->text, "put") == 0;
         for (int k = 0; known && k < (four ? 4 : 1); ++k) sti_keep_element(t, first, s, sti_stored_element(t, e, k));
+        if (!known && t->items && t->kernel) sti_item_keep(t, s, e);
     } else if (own || e->kind == STI_NODE_CALL) {
         sti_keep_effects(t, first, s);
     }
@@ -89,13 +93,21 @@ static void forward_team_array(sti_transform *t, const sti_node *n)
     const char *type = sti_type_word(t, n->named);
     if (n->kind == STI_NODE_STAGED) {
         sti_emit(t, "staged(%s, %s, %s, %s);", type, n->name->text, sti_value(t, n->a), sti_value(t, n->b));
-        if (!sti_type_carries(n->named) || !sti_varied(t, n->a)) return;
+        if (!sti_type_carries(n->named) || !sti_varied(t, n->a) || t->items) return;
         sti_note_graded(t, n->a);
         sti_emit(t, "real *%s = %s;", sti_gradient_name(t, n->symbol), sti_gradient_place(t, n->a));
         return;
     }
     sti_emit(t, "shared(%s, %s, %s);", type, n->name->text, sti_value(t, n->a));
     if (!sti_type_carries(n->named) || !sti_note_of(t, n->symbol)->varied) return;
+    if (t->items) {
+        sti_complain(
+            t->u, n->place,
+            "`%s` has a gradient that the items of a block would share, and it is not made: let each item work "
+            "out what it needs",
+            n->name->text);
+        return;
+    }
     const char *g = sti_gradient_name(t, n->symbol), *i = sti_fresh(t, "i");
     sti_emit(t, "shared(real, %s, %s);", g, sti_value(t, n->a));
     sti_emit(t, "each (%s, %s) %s[%s] = splat(0);", i, sti_value(t, n->a), g, i);
@@ -123,8 +135,7 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
     case STI_NODE_SHARED:
     case STI_NODE_STAGED: forward_team_array(t, n); break;
     case STI_NODE_SYNC: sti_emit(t, "sync();"); break;
-    case STI_NODE_RETURN:
-    case STI_NODE_ITEMS: break;
+    case STI_NODE_RETURN: break;
     default:
         if (last_of_list(n)) break; /* nobody sees what it does: reverse runs it again */
         run_kept(t, first, s);
@@ -275,6 +286,7 @@ static void reverse_statement(sti_transform *t, sti_node *n)
     case STI_NODE_IF: reverse_if(t, n); break;
     case STI_NODE_FOR: sti_adjoint_for(t, n); break;
     case STI_NODE_EACH: sti_adjoint_each(t, n); break;
+    case STI_NODE_ITEMS: sti_adjoint_items(t, n); break;
     case STI_NODE_BLOCK:
         sti_emit(t, "{");
         adjoint_block(t, n);
@@ -285,13 +297,30 @@ static void reverse_statement(sti_transform *t, sti_node *n)
     }
 }
 
+/* What an item kernel works out for all items of a block. */
+static bool refuse_block(sti_transform *t, const sti_node *n)
+{
+    const sti_node *v = n->kind == STI_NODE_DECLARE ? n->a : NULL;
+    bool here = t->items && sti_team_level(t) && n->kind != STI_NODE_ITEMS && n->kind != STI_NODE_FOR &&
+                n->kind != STI_NODE_EACH && n->kind != STI_NODE_IF && n->kind != STI_NODE_BLOCK;
+    bool varied =
+        v ? v->type->kind != STI_TYPE_POINTER && sti_type_carries(v->type) && sti_note_of(t, v->symbol)->varied
+          : n->kind != STI_NODE_SHARED && n->kind != STI_NODE_STAGED && sti_active(t, n);
+    if (!here || !varied) return false;
+    sti_complain(
+        t->u, n->place,
+        "this has a gradient, and all items of a block would share it: work it out within items, for each item");
+    return true;
+}
+
 static void reverse(sti_transform *t, const sti_step *s)
 {
     if (s->mark) sti_log_undo(t, &s->effects, s->mark);
     sti_bring_back(t, s->kept);
     bool nested = s->n->kind == STI_NODE_IF || s->n->kind == STI_NODE_FOR || s->n->kind == STI_NODE_EACH ||
-                  s->n->kind == STI_NODE_BLOCK;
+                  s->n->kind == STI_NODE_BLOCK || s->n->kind == STI_NODE_ITEMS;
     if (nested && !sti_active(t, s->n)) return;
+    if (refuse_block(t, s->n)) return;
     reverse_statement(t, s->n);
     if (calls_own(s->n) && sti_active(t, s->n)) sti_bring_back(t, s->kept); /* its adjoint ran it again */
 }

@@ -45,6 +45,11 @@ void sti_run_declaration(sti_transform *t, const sti_node *v)
     const char *sizes = "", *word = sti_type_word(t, sti_type_element(v->named));
     for (const sti_node *size = v->b; size; size = size->next) sizes = sti_say(t, "%s[%s]", sizes, sti_value(t, size));
     const char *value = v->a ? sti_value(t, v->a) : NULL;
+    if (pointer && sti_type_carries(v->type) && !v->named->is_const && v->a) { /* const unless something goes there */
+        bool writes = sti_place_needed(t, v->a) && sti_place_written(v->a);
+        if (writes) sti_note_stored(t, v->a);
+        if (!writes) word = sti_say(t, "const %s", word);
+    }
     if (!value && v->type->kind != STI_TYPE_ARRAY && v->type->kind != STI_TYPE_STRUCT && !pointer)
         value = v->type->kind == STI_TYPE_REAL   ? "splat(0)"
                 : v->type->kind == STI_TYPE_LINT ? "isplat(0)"
@@ -147,7 +152,18 @@ void sti_run_statement(sti_transform *t, const sti_node *n)
     case STI_NODE_EXPRESSION: sti_run_expression(t, n->a); break;
     case STI_NODE_IF: run_if(t, n); break;
     case STI_NODE_FOR: run_nested(t, n, sti_for_text(t, n), n->d); break;
-    case STI_NODE_EACH: run_nested(t, n, sti_say(t, "each (%s, %s) {", n->name->text, sti_value(t, n->a)), n->b); break;
+    case STI_NODE_EACH:
+        if (t->logging && sti_team_level(t) && sti_each_logs(t, n)) {
+            sti_team_log_each(t, n);
+            break;
+        }
+        /* fall through */
+    case STI_NODE_ITEMS:
+        run_nested(t, n,
+                   sti_say(t, n->kind == STI_NODE_EACH ? "each (%s, %s) {" : "items (%s, %s) {", n->name->text,
+                           sti_value(t, n->a)),
+                   n->b);
+        break;
     case STI_NODE_BLOCK: run_nested(t, n, "{", n); break;
     case STI_NODE_SYNC: sti_emit(t, "sync();"); break;
     default: break;

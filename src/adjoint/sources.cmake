@@ -4,13 +4,17 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/bound.c
     src/adjoint/build.c
     src/adjoint/call.c
+    src/adjoint/chosen.c
     src/adjoint/derivative.c
     src/adjoint/effects.c
     src/adjoint/extent.c
     src/adjoint/function.c
     src/adjoint/gradient.c
     src/adjoint/hoist.c
+    src/adjoint/inline.c
+    src/adjoint/items.c
     src/adjoint/keep.c
+    src/adjoint/lanes.c
     src/adjoint/log.c
     src/adjoint/loop.c
     src/adjoint/needed.c
@@ -24,6 +28,7 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/tape.c
     src/adjoint/team.c
     src/adjoint/terms.c
+    src/adjoint/team_log.c
     src/adjoint/text.c
     src/adjoint/varied.c
     src/adjoint/window.c

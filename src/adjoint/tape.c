@@ -8,6 +8,8 @@
  *   utape   ureal                 ureal *utapes: [world][slot][column]    utapes + (world's) + column
  *   wtape   plain whole numbers   i64 *wtapes: the same                   wtapes + (world's) + column
  *
+ * In an item kernel lanes are columns side by side, all parts are plain, [block][slot][column], and `real *` is `ureal *`, `lint *` is `int *`.
+ *
  * Slot s is at [s * tape_width]. tape_over [world][column] tells of a tape that was too short: the line of the loop.
  */
 #include "adjoint/transform.h"
@@ -48,6 +50,26 @@ void sti_tape_count(const sti_type *type, int64_t times, sti_slots *slots)
     }
 }
 
+void sti_tape_put(sti_transform *t, sti_tape part, const char *at, const char *value)
+{
+    const char *name = parts[part].name;
+    t->taped |= 1u << part;
+    if (part == STI_TAPE_REAL)
+        sti_emit(t, t->items ? "store(%s + %s, %s);" : "put(%s, %s, %s);", name, at, value);
+    else if (part == STI_TAPE_LINT)
+        sti_emit(t, t->items ? "istore(%s + %s, (lint)%s);" : "%s[%s] = (lint)%s;", name, at, value);
+    else
+        sti_emit(t, "%s[%s] = %s;", name, at, value);
+}
+
+const char *sti_tape_get(sti_transform *t, sti_tape part, const char *at)
+{
+    const char *form = !t->items || part > STI_TAPE_LINT ? "%s[%s]"
+                       : part == STI_TAPE_REAL           ? "load(%s + %s)"
+                                                         : "iload(%s + %s)";
+    return sti_say(t, form, parts[part].name, at);
+}
+
 static void copy_number(sti_transform *t, const char *place, const sti_type *type, bool back, sti_slots *slots)
 {
     int part = sti_tape_of(type);
@@ -55,18 +77,15 @@ static void copy_number(sti_transform *t, const char *place, const sti_type *typ
         sti_complain(t->u, t->function->place, "`%s` changes in a loop and cannot be kept: only numbers can", place);
         return;
     }
-    const char *name = parts[part].name, *word = sti_type_word(t, sti_type_value(type));
     int slot = slots->used[part]++;
     const char *at = sti_say(t, slot ? "(i64)(top + %d) * tape_width" : "(i64)top * tape_width", slot);
     t->taped |= 1u << part;
-    if (back && part == STI_TAPE_REAL)
-        sti_emit(t, "%s = %s[%s];", place, name, at);
-    else if (back)
-        sti_emit(t, "%s = (%s)%s[%s];", place, word, name, at);
+    if (!back)
+        sti_tape_put(t, (sti_tape)part, at, place);
     else if (part == STI_TAPE_REAL)
-        sti_emit(t, "put(%s, %s, %s);", name, at, place);
+        sti_emit(t, "%s = %s;", place, sti_tape_get(t, STI_TAPE_REAL, at));
     else
-        sti_emit(t, part == STI_TAPE_LINT ? "%s[%s] = (lint)%s;" : "%s[%s] = %s;", name, at, place);
+        sti_emit(t, "%s = (%s)%s;", place, sti_type_word(t, sti_type_value(type)), sti_tape_get(t, (sti_tape)part, at));
 }
 
 void sti_tape_copy(sti_transform *t, const char *place, const sti_type *type, bool back, sti_slots *slots)
@@ -85,11 +104,18 @@ void sti_tape_copy(sti_transform *t, const char *place, const sti_type *type, bo
     }
 }
 
+/* In an item kernel lanes are columns. */
+static const char *word_of(const sti_transform *t, int part)
+{
+    if (t->items && part <= STI_TAPE_LINT) return part == STI_TAPE_REAL ? "ureal" : "int";
+    return parts[part].word;
+}
+
 const char *sti_tape_parameters(sti_transform *t, bool kernel)
 {
     const char *out = "";
     for (int p = 0; p < STI_TAPE_COUNT; ++p)
-        if (t->taped & 1u << p) out = sti_say(t, "%s, %s *%s%s", out, parts[p].word, parts[p].name, kernel ? "s" : "");
+        if (t->taped & 1u << p) out = sti_say(t, "%s, %s *%s%s", out, word_of(t, p), parts[p].name, kernel ? "s" : "");
     if (t->taped & 1u << STI_TAPE_OVER) out = sti_say(t, "%s, int *tape_over%s", out, kernel ? "s" : "");
     return sti_say(t, "%s, int tape_width, int tape_depth%s", out, kernel ? "" : ", int top");
 }
@@ -105,10 +131,12 @@ const char *sti_tape_arguments(sti_transform *t, unsigned used)
 
 void sti_tape_begin(sti_transform *t, const char *column)
 {
+    const char *number = t->items ? "block" : "world";
     for (int p = 0; p < STI_TAPE_COUNT; ++p)
         if (t->taped & 1u << p)
-            sti_emit(t, "%s *%s = %ss + %s%s;", parts[p].word, parts[p].name, parts[p].name,
-                     parts[p].worlds ? "" : "(i64)world * tape_depth * tape_width + ", column);
+            sti_emit(t, "%s *%s = %ss + %s%s;", word_of(t, p), parts[p].name, parts[p].name,
+                     parts[p].worlds && !t->items ? "" : sti_say(t, "(i64)%s * tape_depth * tape_width + ", number),
+                     column);
     if (t->taped & 1u << STI_TAPE_OVER)
-        sti_emit(t, "int *tape_over = tape_overs + (i64)world * tape_width + %s;", column);
+        sti_emit(t, "int *tape_over = tape_overs + (i64)%s * tape_width + %s;", number, column);
 }

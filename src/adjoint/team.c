@@ -39,7 +39,7 @@ const char *sti_offset_of(sti_transform *t, const sti_node *e)
     return "0";
 }
 
-static int code_of(sti_transform *t, const sti_symbol *array)
+int sti_team_code(sti_transform *t, const sti_symbol *array)
 {
     for (int i = 0; i < t->ncode; ++i)
         if (t->coded[i] == array) return i;
@@ -63,11 +63,37 @@ static void list_entry(sti_transform *t, const sti_node *place, const sti_symbol
     sti_open(t);
     sti_emit(t, "listed += 1;");
     sti_emit(t, "put(tape, (i64)(tape_depth - listed) * tape_width, %s);", g);
-    sti_emit(t, "wtape[(i64)(tape_depth - listed) * tape_width] = (i64)%s * %d + %d;", index, CODES, code_of(t, array));
+    sti_emit(t, "wtape[(i64)(tape_depth - listed) * tape_width] = (i64)%s * %d + %d;", index, CODES,
+             sti_team_code(t, array));
     t->indent--;
     sti_emit(t, "} else {");
     sti_open(t);
-    sti_emit(t, "tape_over[0] = %u;", place->place.line);
+    sti_emit(t, "tape_over[0] = %u;", sti_mark_of(place->place));
+    sti_close(t, "}");
+}
+
+void sti_team_take_listed(sti_transform *t, const sti_node *place, const char *g)
+{
+    bool only;
+    const sti_symbol *s = t->kernel && t->each && !t->items ? sti_origin_of(place, &only) : NULL;
+    if (!s || !sti_is_array_symbol(s) || sti_team_owns(t, s) || !sti_note_of(t, s)->read) return;
+    if (!only) {
+        sti_complain(t->u, place->place, "`%s` may be an element of several arrays, and it is written: write the array",
+                     sti_text(t->u, place));
+        return;
+    }
+    const char *index = place->kind == STI_NODE_INDEX ? sti_closed(t, sti_value(t, place->b)) : "0";
+    const char *offset = sti_offset_of(t, place->a), *own = sti_fresh(t, "own"), *k = sti_fresh(t, "k");
+    const char *slot = sti_fresh(t, "slot");
+    if (strcmp(offset, "0") != 0) index = sti_say(t, "(%s + %s)", offset, index);
+    t->taped |= 1u << STI_TAPE_REAL | 1u << STI_TAPE_INT;
+    sti_emit(t, "i64 %s = (i64)%s * %d + %d;", own, index, CODES, sti_team_code(t, s));
+    sti_emit(t, "for (int %s = 1; %s <= listed; ++%s) {", k, k, k);
+    sti_open(t);
+    sti_emit(t, "i64 %s = (i64)(tape_depth - %s) * tape_width;", slot, k);
+    sti_emit(t, "if (wtape[%s] != %s) continue;", slot, own);
+    sti_emit(t, "%s = %s + tape[%s];", g, g, slot);
+    sti_emit(t, "wtape[%s] = -1;", slot);
     sti_close(t, "}");
 }
 
@@ -84,13 +110,11 @@ bool sti_team_accumulate(sti_transform *t, const sti_node *place, const char *ar
                  index, sum);
         return true;
     }
-    if (sti_note_of(t, s)->code == -2) return false;
     if (!only) {
-        sti_complain(t->u, place->place,
-                     "`%s` may be an element of several arrays, and iterations may touch the same one: write the array",
-                     sti_text(t->u, place));
+        sti_accumulate_chosen(t, place, g);
         return true;
     }
+    if (sti_note_of(t, s)->code == -2) return false;
     list_entry(t, place, s, g);
     return true;
 }
@@ -117,6 +141,7 @@ static void add_listed(sti_transform *t, const char *count)
                         : "if (%s >= 0 && %s %% %d == %d) put(%s, %s, %s[%s] + tape[%s]);",
                  mine, mine, CODES, i, g, element, g, element, slot);
     }
+    if (t->lists) sti_lane_add_listed(t, slot, owner, owners);
     sti_close(t, "}");
     sti_close(t, "}");
     sti_close(t, "}");
@@ -204,7 +229,7 @@ static void add_shares(sti_transform *t, const shares *s, const char *count)
 
 /* ---- an each ------------------------------------------------------------------------------------------------------ */
 
-static void forget_codes(sti_transform *t)
+void sti_forget_codes(sti_transform *t)
 {
     for (int i = 0; i < STI_ADJOINT_BUCKETS; ++i)
         for (sti_note *n = t->note[i]; n; n = n->next) n->code = 0;
@@ -232,13 +257,21 @@ static sti_buffer body_of(sti_transform *t, sti_node *n, const shares *s, int *s
 
 void sti_adjoint_each(sti_transform *t, sti_node *n)
 {
+    if (t->items) {
+        sti_complain(
+            t->u, n->place,
+            "an each of an item kernel gives values to something that has a gradient, and its adjoint is not made: "
+            "write items");
+        return;
+    }
     shares s = {.count = 0};
     const char *count = sti_value(t, n->a), *base = sti_fresh(t, "base");
     unsigned taped = t->taped;
     int slots;
     t->each = n;
     t->taped = 0;
-    forget_codes(t);
+    t->lists = false;
+    sti_forget_codes(t);
     sti_note_places(t, n->b->a);
     find_shares(t, n->b->a, &s);
     sti_buffer body = body_of(t, n, &s, &slots);

@@ -59,15 +59,44 @@ sti_bound *sti_extent_greatest(sti_extent *x, sti_bound *a, sti_bound *b)
     return sti_extent_operation(x, STI_BOUND_MAX, a, b);
 }
 
+/* Items come in groups of lanes, 16 at most; where it is known how many there are at most, that will do. */
+sti_bound *sti_extent_groups(sti_extent *x, sti_bound *count)
+{
+    sti_bound *lanes = sti_extent_number(x, 16);
+    while (count && count->kind == STI_BOUND_MIN) {
+        bool left = count->a->kind == STI_BOUND_NUMBER;
+        if (!left && count->b->kind != STI_BOUND_NUMBER) break;
+        count = (sti_bound *)(uintptr_t)(left ? count->a : count->b);
+    }
+    if (count && count->kind == STI_BOUND_NUMBER) return sti_extent_number(x, (count->number + 15) / 16 * 16);
+    count = sti_extent_operation(x, STI_BOUND_ADD, count, sti_extent_number(x, 15));
+    return sti_extent_operation(x, STI_BOUND_MUL, sti_extent_operation(x, STI_BOUND_DIV, count, lanes), lanes);
+}
+
 static bool depends(const sti_bound *b, const sti_bound *variable)
 {
     return b && (b == variable || depends(b->a, variable) || depends(b->b, variable) || depends(b->c, variable));
 }
 
 /* The greatest value of b over the range of a variable. */
+static bool has_elements(const sti_bound *b)
+{
+    return b && (b->kind == STI_BOUND_ELEMENT || has_elements(b->a) || has_elements(b->b) || has_elements(b->c));
+}
+
+static bool is_data_of(const sti_bound *b, const sti_bound *variable)
+{
+    return has_elements(b) && depends(b, variable);
+}
+
+/* The greatest of two is taken over each by itself, if both are data: what one of them depends on need not be looked at again for the other. */
 sti_bound *sti_extent_over(sti_extent *x, const sti_range *r, sti_bound *b)
 {
     if (!b || !r->variable || !depends(b, r->variable)) return b;
+    if (b->kind == STI_BOUND_MAX && is_data_of(b->a, r->variable) && is_data_of(b->b, r->variable)) {
+        sti_bound *left = sti_extent_over(x, r, (sti_bound *)(uintptr_t)b->a);
+        return sti_extent_operation(x, STI_BOUND_MAX, left, sti_extent_over(x, r, (sti_bound *)(uintptr_t)b->b));
+    }
     sti_bound *out = sti_extent_bound(x, STI_BOUND_OVER);
     out->variable = r->variable;
     out->a = r->from;

@@ -24,25 +24,25 @@ enum { STI_ADJOINT_BUCKETS = 256, STI_ADJOINT_CODES = 64, STI_ADJOINT_CHANGED = 
 /* What is known of a symbol. */
 typedef struct sti_note {
     const sti_symbol *symbol;
-    const char *gradient; /* what its gradient is called; NULL: not asked for yet */
-    bool varied;          /* depends on something that has a gradient */
-    bool needed;          /* some partial, address or condition takes its value */
-    bool read;            /* memory: some element is read */
-    bool overwritten;     /* memory: an element may be written after it was read */
-    bool absent;          /* a parameter of a function: some caller has no gradient for it */
-    bool stored, graded;  /* a kernel's array: its adjoint writes it, writes its gradient */
-    bool given;           /* a function: its adjoint is the user's */
-    bool made;            /* a function: its adjoint has been written */
-    bool wanted;          /* a function: some kernel gets to it */
-    bool assigned;        /* a variable: not only where it is declared, or by the step of its loop */
-    bool flag;            /* a variable of ours: it is 1 whenever its loop begins an iteration */
-    unsigned taped;       /* a function: the parts of a tape that its adjoint takes, a bit each */
-    const char *share;    /* within an each: the iteration's share of the gradient */
-    const sti_node *loop; /* a variable: the counted loop that it belongs to */
+    const char *gradient;  /* what its gradient is called; NULL: not asked for yet */
+    bool varied;           /* depends on something that has a gradient */
+    bool needed;           /* some partial, address or condition takes its value */
+    bool read;             /* memory: some element is read */
+    bool overwritten;      /* memory: an element may be written after it was read */
+    bool absent;           /* a parameter of a function: some caller has no gradient for it */
+    bool stored, graded;   /* a kernel's array: its adjoint writes it, writes its gradient */
+    bool given;            /* a function: its adjoint is the user's */
+    bool made, made_items; /* a function: its adjoint has been written, for world kernels and for item kernels */
+    bool wanted;           /* a function: some kernel gets to it */
+    bool assigned;         /* a variable: not only where it is declared, or by the step of its loop */
+    bool flag;             /* a variable of ours: it is 1 whenever its loop begins an iteration */
+    unsigned taped;        /* a function: the parts of a tape that its adjoint takes, a bit each */
+    const char *share;     /* within an each: the iteration's share of the gradient */
+    const sti_node *loop;  /* a variable: the counted loop that it belongs to */
     int slots;  /* a loop (by its node): slots of the tape an iteration, without the log's; an each: of shares */
     int listed; /* a loop or each (by its node): entries of the list that its body adds, without inner loops */
-    int64_t stride, low, high; /* an array within an each: its elements belong to iterations, see team.c */
-    int code;                  /* an array within an each: its number in the list, from 1 */
+    int64_t stride, low, high, block; /* an array within an each: its elements belong to iterations, see team.c */
+    int code;                         /* an array within an each: its number in the list, from 1 */
     struct sti_note *next;
 } sti_note;
 
@@ -63,6 +63,10 @@ typedef struct sti_transform {
     sti_note nothing; /* where memory is missing */
     sti_node *function;
     bool kernel;           /* it is a kernel */
+    bool items;            /* it is an item kernel, or made for one */
+    bool lists;            /* these items list gradients; this each lists some by lanes */
+    const char *here;      /* within items: the mask of the lanes that exist */
+    int64_t most_items;    /* within items: there are no more of a block; 0: nobody knows */
     unsigned taped;        /* parts of the tape that its adjoint takes */
     sti_node *each;        /* around this place */
     const sti_node *inner; /* the innermost loop or each */
@@ -122,6 +126,11 @@ void sti_normalise(sti_transform *t, sti_node *f);
  */
 void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root);
 
+/* ---- inline.c ----------------------------------------------------------------------------------------------------- */
+
+/* After the normal form of a kernel: its calls of functions that the adjoint cannot follow become their statements. */
+void sti_put_in_calls(sti_transform *t, sti_node *kernel);
+
 /* ---- notes.c ------------------------------------------------------------------------------------------------------ */
 
 /* Fills the notes of a function's symbols; of the functions that it calls they are filled. */
@@ -132,6 +141,8 @@ bool sti_varied(sti_transform *t, const sti_node *e);
 bool sti_active(sti_transform *t, const sti_node *n);
 /* Whether the value of what a place belongs to is needed. */
 bool sti_place_needed(sti_transform *t, const sti_node *place);
+/* Whether the source writes anything that a place may belong to. */
+bool sti_place_written(const sti_node *place);
 bool sti_type_real(const sti_type *type);    /* real, ureal, wreal */
 bool sti_type_carries(const sti_type *type); /* has reals in it: a real, an array, structure or pointer of such */
 const sti_type *sti_type_element(const sti_type *type);
@@ -217,6 +228,9 @@ int sti_tape_of(const sti_type *type);
 typedef struct sti_slots {
     int used[STI_TAPE_COUNT];
 } sti_slots;
+/* A statement that writes `value` to a slot, and the text of what is there. */
+void sti_tape_put(sti_transform *t, sti_tape part, const char *at, const char *value);
+const char *sti_tape_get(sti_transform *t, sti_tape part, const char *at);
 /* Writes a value, all its numbers, to the slots from `top` on, or reads it back; counts in `slots`. */
 void sti_tape_copy(sti_transform *t, const char *place, const sti_type *type, bool back, sti_slots *slots);
 /* Adds what `times` values of a type take. */
@@ -225,8 +239,29 @@ int sti_slots_count(const sti_slots *slots);
 /* How an adjoint's tape is declared, in a kernel and in a function, and passed on. */
 const char *sti_tape_parameters(sti_transform *t, bool kernel);
 const char *sti_tape_arguments(sti_transform *t, unsigned used);
+/* What a flag says: the line of the loop, and the file's number in the unit above STI_MARK_LINES of them. */
+static inline unsigned sti_mark_of(sti_place place)
+{
+    return place.line % STI_MARK_LINES + place.file * STI_MARK_LINES;
+}
 /* The tape of this thread or iteration, from that of all: in a kernel, first in a scope. `column`: "0" or an each's variable. */
 void sti_tape_begin(sti_transform *t, const char *column);
+
+/* ---- chosen.c ----------------------------------------------------------------------------------------------------- */
+
+/* Adds to an element behind a pointer that chooses: if (…) of one array, else of the other. */
+void sti_accumulate_chosen(sti_transform *t, const sti_node *place, const char *g);
+
+/* ---- team_log.c: what the whole team overwrites ------------------------------------------------------------------- */
+
+/* Whether an each notes something when it is run with a log. */
+bool sti_each_logs(sti_transform *t, const sti_node *each);
+/* Runs an each plainly, with a log. */
+void sti_team_log_each(sti_transform *t, const sti_node *n);
+/* Takes back all that eaches noted above a mark. */
+void sti_team_log_undo(sti_transform *t, const sti_effects *effects, const char *mark);
+/* Slots of the team's log beyond those of its iterations. */
+enum { STI_TEAM_LOG_SLOTS = 3 };
 
 /* ---- log.c -------------------------------------------------------------------------------------------------------- */
 
@@ -234,6 +269,8 @@ void sti_tape_begin(sti_transform *t, const char *column);
 void sti_log_write(sti_transform *t, const sti_node *e);
 /* Entries that this takes. */
 int sti_log_entries(sti_transform *t, const sti_node *e);
+/* Takes back the entry below `top`. */
+void sti_log_undo_entry(sti_transform *t, const sti_effects *effects);
 /* Takes back all entries above a mark (a variable that holds what `top` was). */
 void sti_log_undo(sti_transform *t, const sti_effects *effects, const char *mark);
 
@@ -259,10 +296,14 @@ void sti_adjoint_for(sti_transform *t, sti_node *n);
 /* Whether all threads of a team are here together. */
 bool sti_team_level(const sti_transform *t);
 /* Adds to an element of a gradient that several iterations may add to; false: no care is needed here. */
-/* What an each's own elements are: stride * (its variable) + something from low to high; of a place, or of a pointer. */
+/*
+ * What an each's own elements are: stride * (its variable) + something from low to high; of a place, or of a pointer. In an item kernel also
+ * so many times the block's number, and the lane's.
+ */
 typedef struct sti_linear {
-    int64_t stride, low, high;
+    int64_t stride, low, high, block, lane;
 } sti_linear;
+bool sti_linear_of_value(sti_transform *t, const sti_node *e, sti_linear *out);
 bool sti_linear_of_place(sti_transform *t, const sti_node *place, sti_linear *out);
 /* Whether a place or pointer lies between two constants of its array, whatever the variables are. */
 bool sti_constant_range(sti_transform *t, const sti_node *place, int64_t *low, int64_t *high);
@@ -272,9 +313,42 @@ void sti_note_places(sti_transform *t, const sti_node *n);
 bool sti_team_owns(sti_transform *t, const sti_symbol *array);
 /* Offset of a pointer in its array, as a text; complains where it is not followed. */
 const char *sti_offset_of(sti_transform *t, const sti_node *e);
+/* The number of an array in the list of this each. */
+int sti_team_code(sti_transform *t, const sti_symbol *array);
+/* What this iteration has listed for a place that it wrote itself is that write's: it goes to `g`. */
+void sti_team_take_listed(sti_transform *t, const sti_node *place, const char *g);
 bool sti_team_accumulate(sti_transform *t, const sti_node *place, const char *array, const char *index, const char *g);
 
+/* Arrays have no numbers in lists any more. */
+void sti_forget_codes(sti_transform *t);
 void sti_adjoint_each(sti_transform *t, sti_node *n);
+
+/* ---- lanes.c ------------------------------------------------------------------------------------------------------ */
+
+/* A function that adjoints of kernels call, where lanes read different places. */
+void sti_lane_helpers(sti_transform *t);
+/* load or gather. */
+bool sti_lane_read(const sti_node *e);
+void sti_lane_reverse_read(sti_transform *t, const sti_node *call, const char *g);
+/* Which elements its lanes read, in all lanes that there may be. */
+bool sti_linear_of_lanes(sti_transform *t, const sti_node *call, sti_linear *out);
+/* The text that adds a listed entry of lanes. */
+void sti_lane_add_listed(sti_transform *t, const char *slot, const char *owner, const char *owners);
+
+/* ---- items.c ------------------------------------------------------------------------------------------------------ */
+
+struct sti_step;
+/* Functions that adjoints of item kernels call. */
+void sti_item_helpers(sti_transform *t);
+/* First in the adjoint of an item kernel, after its body is made. */
+void sti_item_begin(sti_transform *t);
+/* Adds to an element of a kernel's array; false: it is none of an item kernel. */
+bool sti_item_accumulate(sti_transform *t, const sti_node *place, const char *g);
+/* The adjoint of load, gather, of_world; of a store; what a store overwrites is kept. */
+void sti_item_reverse_read(sti_transform *t, const sti_node *call, const char *g);
+void sti_item_reverse_store(sti_transform *t, const sti_node *call);
+void sti_item_keep(sti_transform *t, struct sti_step *s, const sti_node *call);
+void sti_adjoint_items(sti_transform *t, sti_node *n);
 
 /* ---- window.c ----------------------------------------------------------------------------------------------------- */
 

@@ -23,16 +23,16 @@ static void every_function_is_in_the_table(void **state)
 static void check_expression(const char *f, double low, double high)
 {
     char source[1024];
-    const sti_gradcheck_value values[] = {{.name = "x", .items = 6, .low = low, .high = high},
-                                          {.name = "y", .items = 3},
-                                          {.name = "a", .low = low, .high = high},
-                                          {.name = "b", .low = low, .high = high}};
+    const stet_gradcheck_value values[] = {{.name = "x", .items = 6, .low = low, .high = high},
+                                           {.name = "y", .items = 3},
+                                           {.name = "a", .low = low, .high = high},
+                                           {.name = "b", .low = low, .high = high}};
     (void)snprintf(
         source, sizeof source,
         SOURCE("world_kernel void k_f(const real *x, real *y, ureal a, ureal b, int n)\n{\n    each (i, n) {\n"
                "        real u = x[i * 2], v = x[i * 2 + 1];\n        put(y, i, %s);\n    }\n}\n"),
         f);
-    sti_gradcheck_def def = gradcheck_def(source);
+    stet_gradcheck_def def = gradcheck_def(source);
     def.value = values;
     def.nvalue = 4;
     gradients_are_right(&def, 1);

@@ -8,8 +8,8 @@ static const int64_t counts[] = {0, 2, 1, 3, 0, 1, 2, 3, 1, 0, 2, 1};
 
 static void check_source(const char *source, int64_t least)
 {
-    const sti_gradcheck_value values[] = {{.name = "count", .items = 12, .value = counts}};
-    sti_gradcheck_def def = gradcheck_def(source);
+    const stet_gradcheck_value values[] = {{.name = "count", .items = 12, .value = counts}};
+    stet_gradcheck_def def = gradcheck_def(source);
     made m;
     OK(make_adjoint(source, NULL, &m));
     check_again(m.adjoint.text.data);
@@ -171,7 +171,7 @@ static void constants_have_no_gradients(void **state)
     static const char *const constant[] = {"t", "a"};
     const char *source = SOURCE("world_kernel void k_f(const real *x, const ureal *t, ureal a, real *y, int n) {\n"
                                 "each (i, n) put(y, i, x[i] * splat(t[i] * a)); }");
-    sti_gradcheck_def def = gradcheck_def(source);
+    stet_gradcheck_def def = gradcheck_def(source);
     const sti_adjoint_options options = {.constant = constant, .nconstant = 2};
     made m;
     def.constant = constant;

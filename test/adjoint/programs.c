@@ -93,7 +93,7 @@ static void expression(writer *w, int depth)
                                         "clamp($, splat((ureal)0.1), $)",
                                         "select(lt($, $), $, $)",
                                         "atan2($, splat((ureal)2.5) + cos($))",
-                                        "pow(splat((ureal)1.6) + sin($), $)",
+                                        "pow(splat((ureal)1.6) + sin($), sin($) + splat(1))",
                                         "asin(sin($) * splat((ureal)0.6))",
                                         "acos(cos($) * splat((ureal)0.7))",
                                         "tan(sin($) * splat((ureal)0.7))",
@@ -207,7 +207,7 @@ static void call(writer *w)
         sti_buffer_format(w->out, ", c, count, n + %u);", draw(w, 3));
     } else {
         put(w, "square(");
-        expression(w, 2);
+        bounded(w);
         put(w, chance(w, 50) ? ") * splat((ureal)0.2);" : ");");
         line(w);
         put(w, "turn(v, ");
@@ -295,7 +295,25 @@ static void function(writer *w, int number)
     put(w, "s.w[1] = a - b;");
     while (w->budget > 0) statements(w, w->budget);
     line(w);
-    put(w, "return r0 + r1 * r2 - r3 + v[0] * v[1] + v[2] * s.x + s.w[1];\n}");
+    put(w, "return sin(r0 + r1 * r2 - r3) + splat((ureal)0.5) * cos(v[0] * v[1] + v[2] * s.x + s.w[1]);\n}");
+}
+
+/* An item kernel: elements of its own, of its own choosing, of all, of worlds. */
+static void item_kernel(writer *w)
+{
+    static const char *const factors[] = {"load(a + q)", "gather(t, i)", "splat(of_world(u, 2, %u, 1))", "splat(t[%u])",
+                                          "gather(t + %u, i)"};
+    put(w, "\n\nitem_kernel void k_items(const ureal *a, const ureal *t, const int *at, const wreal *u, ureal c, const "
+           "int *count, ureal *z, int n, int block)\n{\n    items (p, nmin(2, n - block * 2)) {\n"
+           "        int q = block * 2 + p;\n        lint i = igather(at, isplat(q) + lane());\n"
+           "        real r0 = load(a + q), r1 = gather(t, i);\n");
+    for (int i = 0; i < PROGRAMS; ++i) {
+        if (chance(w, 30)) sti_buffer_format(w->out, "        for (int k = 0; k < count[%u]; ++k)", draw(w, 8));
+        sti_buffer_format(w->out, "        r%u = sin(f%d(r0, r1, c, count, q)) * ", draw(w, 2), i);
+        sti_buffer_format(w->out, factors[draw(w, sizeof factors / sizeof *factors)], draw(w, 2));
+        put(w, ";\n");
+    }
+    put(w, "        store_if(in_range(q, n), z + q, r0 * r1);\n    }\n}\n");
 }
 
 void programs_write(uint64_t seed, sti_buffer *out)
@@ -316,4 +334,5 @@ void programs_write(uint64_t seed, sti_buffer *out)
         sti_buffer_format(out, "        put(y, i * %d + %d, f%d(x[i * 2], x[i * 2 + 1], c, count, i));\n", PROGRAMS, i,
                           i);
     put(&w, "    }\n}\n");
+    item_kernel(&w);
 }

@@ -11,7 +11,10 @@
 
 enum { PROGRAMS = 12 /* of a source */, PROGRAM_COUNTS = 8 /* elements of `count` */ };
 
-/* The kernel is k_random(x, y, c, count, n): x [n * 2], y [n * PROGRAMS], count [PROGRAM_COUNTS]. */
+/*
+ * Two kernels: k_random(x, y, c, count, n): x [n * 2], y [n * PROGRAMS], count [PROGRAM_COUNTS]; and of items, two a block, k_items(a, t, at, u, c, count,
+ * z, n): a, z [n], t [5 and more], at [n] below 4, u [2] of each world.
+ */
 void programs_write(uint64_t seed, sti_buffer *out);
 /* What count holds. */
 extern const int64_t program_counts[PROGRAM_COUNTS];

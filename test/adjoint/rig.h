@@ -7,7 +7,7 @@
 #include "kernel/user_rig.h"
 
 #include "adjoint/adjoint.h"
-#include "adjoint/gradcheck.h"
+#include "stet/adjoint.h"
 
 #define SOURCE(body) "#include \"stet/lang.h\"\n" body
 
@@ -39,9 +39,9 @@ static inline void check_again(const char *text)
     sti_unit_destroy(unit);
 }
 
-static inline sti_gradcheck_def gradcheck_def(const char *source)
+static inline stet_gradcheck_def gradcheck_def(const char *source)
 {
-    sti_gradcheck_def def = sti_default_gradcheck_def();
+    stet_gradcheck_def def = stet_default_gradcheck_def();
     def.source = source;
     def.items = 12;
     def.cache_folder = in_folder("cache");
@@ -49,12 +49,13 @@ static inline sti_gradcheck_def gradcheck_def(const char *source)
 }
 
 /* All gradients are right, and there are at least `least` that are not 0 by differences. */
-static inline void gradients_are_right(const sti_gradcheck_def *def, int64_t least)
+static inline void gradients_are_right(const stet_gradcheck_def *def, int64_t least)
 {
-    sti_gradcheck_result r;
-    if (sti_gradcheck(def, &r) != STET_OK) fail_msg("%s", stet_last_error());
+    stet_gradcheck_result r;
+    if (stet_gradcheck(def, &r) != STET_OK) fail_msg("%s", stet_last_error());
     if (r.wrong > 0)
         fail_msg("%lld of %lld gradients are wrong: %s", (long long)r.wrong, (long long)r.compared, r.where);
+    if (r.unfit > 0) fail_msg("%lld gradients could not be compared: %s", (long long)r.unfit, r.where);
     if (r.moving < least) fail_msg("only %lld gradients are not 0", (long long)r.moving);
 }
 

@@ -1,0 +1,191 @@
+/* The memory of stacks; see heap.h. */
+#include "adjoint/heap.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+typedef struct sti_heap_old {
+    stet_array *array;
+    struct sti_heap_old *next;
+} sti_heap_old;
+
+static const stet_dtype dtypes[STI_STACK_COUNT] = {
+    [STI_STACK_REAL] = STET_REAL, [STI_STACK_LINT] = STET_INT,         [STI_STACK_UREAL] = STET_REAL,
+    [STI_STACK_INT] = STET_I64,   [STI_STACK_DESTINATIONS] = STET_I64, [STI_STACK_VALUES] = STET_REAL};
+
+/* ---- replacing ---------------------------------------------------------------------------------------------------- */
+
+/* P1. */
+static stet_result let_go(sti_heap *h, stet_array *array)
+{
+    sti_heap_old *old;
+    if (h->users > 0) {
+        STI_TRY(sti_alloc(&old, sizeof *old, "stacks that are in use"));
+        *old = (sti_heap_old){array, h->old};
+        h->old = old;
+    } else {
+        stet_array_destroy(array);
+    }
+    return STET_OK;
+}
+
+static stet_result drop_views(sti_heap *h, sti_stack stack)
+{
+    for (int i = h->nview - 1; i >= 0; --i) {
+        if (h->view[i].stack != stack) continue;
+        STI_TRY(let_go(h, h->view[i].array));
+        h->view[i] = h->view[--h->nview];
+    }
+    return STET_OK;
+}
+
+void sti_heap_begin(sti_heap *h) { h->users++; }
+
+/* Views were let go before what they are views of, so they come later in the list: all views first. */
+static void drop_old(sti_heap *h, bool views)
+{
+    for (sti_heap_old **at = &h->old; *at;) {
+        sti_heap_old *old = *at;
+        if (views && !old->array->base) {
+            at = &old->next;
+            continue;
+        }
+        *at = old->next;
+        stet_array_destroy(old->array);
+        sti_free(old);
+    }
+}
+
+void sti_heap_end(sti_heap *h)
+{
+    if (--h->users > 0) return;
+    drop_old(h, true);
+    drop_old(h, false);
+}
+
+/* ---- growing ------------------------------------------------------------------------------------------------------ */
+
+/* Of a device whose memory is the host's: all that there is. 0: not known. */
+static size_t host_total(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : 0;
+}
+
+/* A system may promise more memory than it has. */
+static stet_result check_room(const sti_heap *h, size_t bytes)
+{
+    size_t available, total = 0;
+    if (!h->device->ops->memory)
+        total = host_total();
+    else if (h->device->ops->memory(h->device, &available, &total) != STET_OK)
+        total = 0;
+    if (total == 0 || bytes <= total) return STET_OK;
+    return sti_error(STET_LIMIT, "its stacks take %zu bytes, and the device has %zu", bytes, total);
+}
+
+static stet_result grow(sti_heap *h, sti_stack stack, int64_t need)
+{
+    stet_array **memory = &h->memory[stack];
+    int64_t had = *memory ? (*memory)->nitem : 0, want = had + had / 2 > need ? had + had / 2 : need;
+    STI_TRY(check_room(h, (size_t)need * stet_dtype_size(h->device, dtypes[stack])));
+    STI_TRY(drop_views(h, stack));
+    if (*memory) STI_TRY(let_go(h, *memory));
+    *memory = NULL;
+    stet_result result = STI_ARRAY(h->device, "stacks", dtypes[stack], false, memory, want);
+    if (result != STET_OK && want > need) result = STI_ARRAY(h->device, "stacks", dtypes[stack], false, memory, need);
+    if (result == STET_OK) sti_array_held_by(*memory, STET_MECH_adstack);
+    return result;
+}
+
+/* ---- views -------------------------------------------------------------------------------------------------------- */
+
+/* All of the memory, shared out among worlds: it serves until the memory grows. */
+static stet_result make_view(sti_heap *h, sti_stack stack, int64_t worlds, stet_array **out)
+{
+    stet_array *of = h->memory[stack], *a;
+    stet_array_def def = stet_default_array_def();
+    int64_t lanes = h->device->lanes, padded = (worlds + lanes - 1) / lanes * lanes;
+    def.name = "stacks";
+    def.dtype = dtypes[stack];
+    def.worlds = true;
+    def.ndim = 2;
+    def.shape[0] = worlds;
+    def.shape[1] = of->nitem / padded;
+    STI_TRY(sti_array_make(h->device, &def, &a));
+    a->borrowed = true;
+    a->base = of;
+    a->data = of->data;
+    *out = a;
+    return STET_OK;
+}
+
+static stet_result evict_view(sti_heap *h)
+{
+    int oldest = 0;
+    if (h->nview < STI_HEAP_VIEWS) return STET_OK;
+    for (int i = 1; i < h->nview; ++i)
+        if (h->view[i].used < h->view[oldest].used) oldest = i;
+    STI_TRY(let_go(h, h->view[oldest].array));
+    h->view[oldest] = h->view[--h->nview];
+    return STET_OK;
+}
+
+static stet_result take_view(sti_heap *h, sti_stack stack, int64_t worlds, stet_array **out)
+{
+    for (int i = 0; i < h->nview; ++i) {
+        sti_heap_view *v = &h->view[i];
+        if (v->stack != stack || v->array->shape[0] != worlds) continue;
+        v->used = ++h->clock;
+        *out = v->array;
+        return STET_OK;
+    }
+    STI_TRY(evict_view(h));
+    STI_TRY(make_view(h, stack, worlds, out));
+    h->view[h->nview++] = (sti_heap_view){*out, stack, ++h->clock};
+    return STET_OK;
+}
+
+/* ---- taking ------------------------------------------------------------------------------------------------------- */
+
+static stet_result take(sti_heap *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
+{
+    int64_t lanes = h->device->lanes, need = items;
+    if (worlds > 0 && __builtin_mul_overflow((worlds + lanes - 1) / lanes * lanes, items, &need)) need = INT64_MAX;
+    if (need > INT64_C(1) << 60) return sti_error(STET_LIMIT, "its stacks are more than can be addressed");
+    if (!h->memory[stack] || h->memory[stack]->nitem < need) STI_TRY(grow(h, stack, need));
+    if (worlds > 0) return take_view(h, stack, worlds, out);
+    *out = h->memory[stack];
+    return STET_OK;
+}
+
+/* What is made here is no part of a list of launches: its memory outlives the list. */
+stet_result sti_heap_take(sti_heap *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
+{
+    bool listing = h->device->listing;
+    *out = NULL;
+    h->device->listing = false;
+    stet_result result = take(h, stack, worlds, items > 0 ? items : 1, out);
+    h->device->listing = listing;
+    return result;
+}
+
+int64_t sti_heap_bytes(const sti_heap *h)
+{
+    int64_t bytes = 0;
+    for (int s = 0; s < STI_STACK_COUNT; ++s) bytes += h->memory[s] ? (int64_t)h->memory[s]->size : 0;
+    return bytes;
+}
+
+void sti_heap_free(sti_heap *h)
+{
+    h->users = 0;
+    drop_old(h, true);
+    drop_old(h, false);
+    for (int i = 0; i < h->nview; ++i) stet_array_destroy(h->view[i].array);
+    for (int s = 0; s < STI_STACK_COUNT; ++s) stet_array_destroy(h->memory[s]);
+    *h = (sti_heap){.device = h->device};
+}
