@@ -205,6 +205,12 @@ struct Kernel : Counted<Kernel> {
     stet_kernel *get() const { return own->get<stet_kernel>(); }
 };
 
+struct Adjoint {
+    Kernel kernel;
+    stet_adjoint *adjoint; // the kernel's
+};
+Adjoint adjoint_of(const Kernel &kernel);
+
 // Arguments of a launch, checked as far as Python's types go, and what they must keep alive.
 struct Arguments {
     std::vector<stet_arg> args;
@@ -212,14 +218,19 @@ struct Arguments {
     std::vector<Held> held;
 };
 Arguments to_arguments(const Kernel &kernel, nb::handle sequence);
+// Puts their arrays into args, as they are now; with the sim held.
+stet_result find_pictures(Arguments *arguments);
 
+void bind_adjoint(nb::module_ &m);
 void bind_model(nb::module_ &m);
 void bind_array(nb::module_ &m);
 void bind_kernel(nb::module_ &m);
 void bind_record(nb::module_ &m);
 void bind_report(nb::module_ &m);
 void bind_sim(nb::module_ &m);
+void bind_tape(nb::module_ &m);
 void bind_making(nb::class_<Sim> &sim);
 void bind_sim_parts(nb::class_<Sim> &sim);
+void bind_round(nb::class_<Sim> &sim);
 
 } // namespace binding

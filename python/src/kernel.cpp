@@ -81,8 +81,7 @@ Arguments to_arguments(const Kernel &kernel, nb::handle sequence)
 
 // ---- launching -----------------------------------------------------------------------------------------------------
 
-// Pictures are asked for now.
-static stet_result find_pictures(Arguments *arguments)
+stet_result find_pictures(Arguments *arguments)
 {
     for (size_t i = 0; i < arguments->pictures.size(); ++i) {
         if (!arguments->pictures[i]) continue;
@@ -121,7 +120,7 @@ static void destroy_kernel(void *kernel) { stet_kernel_destroy(static_cast<stet_
 // Empty texts are absent ones; `source` may be absent only if there is a path.
 struct Making {
     std::string source, name, path, compiler, cache_folder;
-    std::vector<std::string> includes;
+    std::vector<std::string> includes, constant;
     int team, teams;
 };
 
@@ -129,8 +128,9 @@ static Kernel make_kernel(const Sim &sim, const Making &making)
 {
     stet_kernel_def def = stet_default_kernel_def();
     stet_kernel *kernel = nullptr;
-    std::vector<const char *> includes;
+    std::vector<const char *> includes, constant;
     for (const std::string &folder : making.includes) includes.push_back(folder.c_str());
+    for (const std::string &name : making.constant) constant.push_back(name.c_str());
     def.source = text_or_null(making.source);
     def.name = text_or_null(making.name);
     def.path = text_or_null(making.path);
@@ -138,6 +138,8 @@ static Kernel make_kernel(const Sim &sim, const Making &making)
     def.cache_folder = text_or_null(making.cache_folder);
     def.includes = includes.data();
     def.ninclude = (int)includes.size();
+    def.constant = constant.data();
+    def.nconstant = (int)constant.size();
     def.team = making.team;
     def.teams = making.teams;
     run(*sim.core, [&] { return stet_kernel_create(sim.core->device, &def, &kernel); });
@@ -150,10 +152,10 @@ static Kernel make_kernel(const Sim &sim, const Making &making)
 
 static Kernel kernel_of(const Sim &sim, std::string source, std::string name, std::string path,
                         std::vector<std::string> includes, std::string compiler, std::string cache_folder, int team,
-                        int teams)
+                        int teams, std::vector<std::string> constant)
 {
     return make_kernel(sim, {std::move(source), std::move(name), std::move(path), std::move(compiler),
-                             std::move(cache_folder), std::move(includes), team, teams});
+                             std::move(cache_folder), std::move(includes), std::move(constant), team, teams});
 }
 
 static nb::list list_of_params(const Kernel &kernel)
@@ -197,6 +199,9 @@ void bind_kernel(nb::module_ &m)
             "name", [](const Kernel &k) { return stet_kernel_name(k.get()); }, "Its name in the source.")
         .def_prop_ro("params", list_of_params,
                      "Its parameters: name, type in the language, kind (array, int, real), worlds, written.")
+        .def_prop_ro("adjoint", adjoint_of,
+                     "Its Adjoint. UnsupportedError: something in it cannot be differentiated; the sentence says where "
+                     "and what to do.")
         .def("__repr__", kernel_repr);
     m.def("_kernel", kernel_of);
 }

@@ -8,8 +8,10 @@ NB_MODULE(_core, m)
     binding::find_numpy();
     binding::bind_model(m);
     binding::bind_array(m);
+    binding::bind_adjoint(m);
     binding::bind_kernel(m);
     binding::bind_sim(m);
+    binding::bind_tape(m);
     binding::bind_record(m);
     binding::bind_report(m);
     m.attr("__version__") = STET_VERSION_TEXT;

@@ -197,6 +197,7 @@ void bind_sim(nb::module_ &m)
     bind_worlds(sim);
     bind_pictures(sim);
     bind_sim_parts(sim);
+    bind_round(sim);
 }
 
 } // namespace binding

@@ -11,7 +11,7 @@
 
 from pathlib import Path as _Path
 
-from ._core import Array, Device, Export, Kernel, Loop, Model, Record, Snapshot, __version__
+from ._core import Adjoint, Array, Device, Export, Kernel, Loop, Model, Record, Snapshot, Tape, __version__, sum_worlds
 from ._errors import (
     ArgumentTypeError,
     AuditError,
@@ -28,13 +28,16 @@ from ._errors import (
     StrictError,
     UnsupportedError,
 )
+from .adjoint import GradcheckResult, gradcheck
 from .info import info
+from .rounds import Pool, Round
 from .sim import Sim, load
 
 scenes = _Path(__file__).parent / "scenes"
 """The folder of the shipped scenes: stet.scenes / "hand.xml"."""
 
 __all__ = [
+    "Adjoint",
     "ArgumentTypeError",
     "Array",
     "AuditError",
@@ -43,6 +46,7 @@ __all__ = [
     "Error",
     "Export",
     "FileError",
+    "GradcheckResult",
     "InvalidArgumentError",
     "Kernel",
     "LimitError",
@@ -52,14 +56,19 @@ __all__ = [
     "NotFoundError",
     "OutOfMemoryError",
     "ParseError",
+    "Pool",
     "Record",
+    "Round",
     "Sim",
     "Snapshot",
     "StateError",
     "StrictError",
+    "Tape",
     "UnsupportedError",
     "__version__",
+    "gradcheck",
     "info",
     "load",
     "scenes",
+    "sum_worlds",
 ]

@@ -125,3 +125,22 @@ def numbers(x, name):
     if x.dtype.kind not in "biuf":
         raise InvalidArgumentError(f"parameter {name}: numbers are wanted, not {x.dtype}")
     return np.ascontiguousarray(x, dtype=np.float64)
+
+
+def controls(x, dtype):
+    """Controls over time, [frame, nu] or [frame, world, nu]."""
+    x = _cast(_as_numpy(x, "controls"), dtype, "controls")
+    if x.ndim not in (2, 3):
+        raise InvalidArgumentError(f"controls have the shape [frame, nu] or [frame, world, nu], not {x.shape}")
+    return np.ascontiguousarray(x)
+
+
+def seed(x):
+    """One uint64."""
+    try:
+        number = x.__index__()
+    except AttributeError:
+        raise ArgumentTypeError(f"a seed is a whole number, not a {type(x).__name__!r}") from None
+    if not 0 <= number < 2**64:
+        raise InvalidArgumentError(f"seed is {number}; it may be 0 to {2**64 - 1}")
+    return np.array([number], np.uint64)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from . import _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError
+from .rounds import Rounds
 
 _DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
 _NAMES = (
@@ -72,7 +73,7 @@ def _stream(stream):
     return _integer("a stream", stream, 0, 2**64 - 1)
 
 
-class Sim(_core.SimBase):
+class Sim(Rounds, _core.SimBase):
     """Many copies ("worlds") of a robot scene, stepped and looked at on one device.
 
     scene        a path (MJCF, URDF, .mjb), a text that begins with '<', or a stet.Model
@@ -158,9 +159,11 @@ class Sim(_core.SimBase):
         cache_folder: str | os.PathLike | None = None,
         team: int = 0,
         teams: int = 0,
+        constant: str | Iterable[str] = (),
     ) -> _core.Kernel:
         """A Kernel from a text in stet's language, or from the file `path`; `name`: which of its kernels. `includes`: folders where #include "…"
-        looks. `compiler`: of a CPU, "cc" by default. `team`, `teams`: on a GPU, threads of a team, teams of a block."""
+        looks. `compiler`: of a CPU, "cc" by default. `team`, `teams`: on a GPU, threads of a team, teams of a block. `constant`: parameters that
+        get no gradient (Kernel.adjoint, Tape)."""
         if source is None and path is None:
             raise InvalidArgumentError("kernel: give a source or a path")
         return _core._kernel(
@@ -173,6 +176,7 @@ class Sim(_core.SimBase):
             os.fspath(cache_folder) if cache_folder else "",
             team,
             teams,
+            _texts("parameters", constant),
         )
 
     def record(self, name: str = "recording") -> _core.Record:

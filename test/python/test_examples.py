@@ -9,8 +9,6 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("gymnasium")
-
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
 
 
@@ -20,7 +18,33 @@ def run(name, *words, cwd, seconds=120):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.parametrize("how", ["torch", "numpy"])
+def test_springs_are_fitted(tmp_path, how):
+    if how == "torch":
+        pytest.importorskip("torch")
+    code, said, wrong = run("fit_springs.py", "--device", "auto", *["--numpy"] * (how == "numpy"), cwd=tmp_path)
+    assert code == 0, said + wrong
+    assert "a tape of 301 launches; 16 of 16 attempts found" in said
+
+
+@pytest.mark.parametrize("how", ["torch", "numpy"])
+def test_balls_go_through_rings(tmp_path, how):
+    if how == "torch":
+        pytest.importorskip("torch")
+    code, said, wrong = run("throw_ball.py", "--rings", 16, "--device", "auto", *["--numpy"] * (how == "numpy"), cwd=tmp_path)
+    assert code == 0, said + wrong
+    assert said.splitlines()[-1].endswith("16 of 16 rings") and " 16 of 16 rings" not in said.splitlines()[0]
+
+
+def test_examples_say_what_they_missed(tmp_path):
+    code, said, _ = run("fit_springs.py", "--numpy", "--iterations", 3, "--worlds", 4, "--device", "cpu", cwd=tmp_path)
+    assert code == 1 and "of 4 attempts found" in said
+    code, said, _ = run("throw_ball.py", "--numpy", "--iterations", 2, "--rings", 4, "--device", "cpu", cwd=tmp_path)
+    assert code == 1 and said.splitlines()[-1].startswith("iteration   2:")
+
+
 def test_hand_pixels_saves_a_picture(tmp_path):
+    pytest.importorskip("gymnasium")
     code, said, wrong = run("hand_pixels.py", "hands.ppm", cwd=tmp_path)
     assert code == 0, wrong
     assert said.startswith("hands.ppm: 4 hands;")
@@ -31,6 +55,7 @@ def test_hand_pixels_saves_a_picture(tmp_path):
 
 
 def test_the_policy_learns(tmp_path):
+    pytest.importorskip("gymnasium")
     pytest.importorskip("torch")
     code, said, wrong = run("train_cartpole.py", "--worlds", 256, "--device", "auto", "--seed", 1, cwd=tmp_path, seconds=500)
     assert code == 0, said + wrong
@@ -38,6 +63,7 @@ def test_the_policy_learns(tmp_path):
 
 
 def test_without_training_it_says_so(tmp_path):
+    pytest.importorskip("gymnasium")
     pytest.importorskip("torch")
     code, said, _ = run("train_cartpole.py", "--worlds", 64, "--updates", 1, "--device", "cpu", cwd=tmp_path)
     assert code == 1 and int(re.search(r"(\d+) % are balanced", said)[1]) < 90

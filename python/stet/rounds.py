@@ -1,0 +1,246 @@
+"""Rounds: the same sim run again and again, set up once. The library has them in stet/round.h; here they read as Python.
+
+    with sim.round(qpos=start, gravity=(0, 0, -5)) as r:
+        sim.step(10)
+        out = r.end("qpos", "xpos")       # {"qpos": …, "xpos": …}, NumPy's
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from ._errors import ArgumentTypeError, InvalidArgumentError
+
+
+def _pairs(inputs, named):
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise ArgumentTypeError(f"a round's inputs are a dict of names or arrays, not a {type(inputs).__name__!r}")
+    return [*(inputs or {}).items(), *named.items()]
+
+
+class Round:
+    """One round of a sim, begun; see Sim.round. At the end of its `with` it ends, if end() was not called."""
+
+    def __init__(self, sim, number):
+        self._sim, self._number = sim, number
+
+    @property
+    def number(self) -> int:
+        """1, 2, 3 …: which round of the sim it is."""
+        return self._number
+
+    @property
+    def open(self) -> bool:
+        """Begun, and neither ended nor followed by another."""
+        if self._sim.closed:
+            return False
+        info = self._sim.round_info()
+        return info["open"] and info["round"] == self._number
+
+    def end(self, *outputs, allow_faulty: bool = False) -> dict:
+        """Ends the round: its outputs as NumPy's arrays, by what they were asked for. An output is a field's name; an array of the caller's; or (array,
+        header) where only the device knows which rows are meant: header is a plain int64 array [2], first row and number of rows. StateError: there is no such
+        round any more; or the state of all worlds became NaN or huge, unless allow_faulty."""
+        if not self.open:
+            raise self._over()
+        values = self._sim._round_end(list(outputs), bool(allow_faulty))
+        return {key[0] if isinstance(key, tuple) else key: value for key, value in zip(outputs, values)}
+
+    def _over(self):
+        from ._errors import StateError
+
+        return StateError(f"round {self._number} is over; begin another with sim.round()")
+
+    def __enter__(self) -> Round:
+        return self
+
+    def __exit__(self, kind, *_) -> None:
+        if self.open:  # nothing is taken from it, so it matters to nobody how it went
+            self._sim._round_end([], True)
+
+    def __repr__(self) -> str:
+        return f"<stet.Round {self._number}{', open' if self.open else ''}>"
+
+
+class Rounds:
+    """What a Sim can do with rounds."""
+
+    def round(self, inputs: Mapping | None = None, /, **named) -> Round:
+        """Begins a round: the sim is put back to how it was made, and gets these inputs. It has the bits then that a new sim would have, whatever rounds came
+        before; the first sets up, later ones copy in what differs.
+
+        named    fields of the state ([world, item]; broadcast as in an assignment), parameters of the physics (gravity=(x, y, z); friction, damping,
+                 stiffness: one number, or one a world), controls=[frame, nu] or [frame, world, nu] (a step takes the next frame), seed
+        inputs   the same as a dict, whose keys may also be arrays of the caller's (zeros(), from_dlpack())
+
+        An input of which nothing is said is as the sim was made with; so is an array of the caller's, but for its contract()."""
+        self._round_begin(_pairs(inputs, named))
+        return Round(self, self.round_info()["round"])
+
+    def stage(self, inputs: Mapping | None = None, /, **named) -> None:
+        """Looks at the inputs of the next round while the present one runs; on a GPU those that differ cross meanwhile, in a stream of their own."""
+        self._round_stage(_pairs(inputs, named))
+
+    def contract(self, array, contract: str) -> None:
+        """What becomes of an array of the caller's when a round begins: "keep" (as it is), "zero", or "epoch" (scratch: invalid)."""
+        self._round_contract(array, contract)
+
+    def round_info(self) -> dict:
+        """The latest round: round (its number), open, why (of setting all up; None: nothing but inputs), inputs, copied_in, outputs, copied_out, bytes_in,
+        bytes_out, setup and seconds, faulty (worlds whose state became NaN or huge)."""
+        return self._round_info()
+
+    def sweep(
+        self,
+        run: int | Callable[[Rounds], object],
+        outputs: Iterable = ("qpos",),
+        *,
+        inputs: Mapping | None = None,
+        **axes,
+    ) -> dict:
+        """A round for each combination of the axes' values, the last axis fastest, as `stet run --sweep`.
+
+        run       how many steps of one time step each, or what is called with the sim for each round
+        outputs   as of Round.end
+        inputs    of every round
+        axes      name=[value, …]: values as of round(); of gravity a number alone is along z
+
+        Returns, each with the rounds as its first axis: the outputs; "given_<name>" of each axis; "faulty", "setup_seconds", "seconds". The inputs of the next
+        round are staged while one runs. `np.savez(path, **result)` is the file that the command writes, where outputs are named by texts."""
+        return _sweep(self, run, list(outputs), inputs, axes)
+
+
+def _axis(name, values):
+    try:
+        values = list(values)
+    except TypeError:
+        raise ArgumentTypeError(f"sweep: {name} is a list of values, not a {type(values).__name__!r}") from None
+    if not values:
+        raise InvalidArgumentError(f"sweep: {name} has no values; give one or more")
+    if name == "gravity":
+        values = [(0.0, 0.0, v) if np.ndim(v) == 0 else v for v in values]
+    return values
+
+
+def _run(sim, run):
+    if callable(run):
+        run(sim)
+        return
+    for _ in range(run):
+        sim.step()
+
+
+def _sweep(sim, run, outputs, inputs, axes):
+    if not callable(run) and not (hasattr(run, "__index__") and run.__index__() >= 0):
+        raise ArgumentTypeError(f"sweep: run is a number of steps or a function of the sim, not {run!r}")
+    names = list(axes)
+    points = list(itertools.product(*(_axis(name, axes[name]) for name in names)))
+    given = [dict(zip(names, point)) for point in points]
+    for values in given:
+        sim._round_check(_pairs(inputs, values))  # all of it, before anything is run
+    rows, infos = [], []
+    for k, values in enumerate(given):
+        with sim.round(inputs, **values) as r:
+            if k + 1 < len(given):
+                sim.stage(inputs, **given[k + 1])
+            _run(sim, run)
+            rows.append(r.end(*outputs, allow_faulty=True))
+        infos.append(sim.round_info())
+    result = {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+    for name in names:
+        result[f"given_{name}"] = np.stack([np.asarray(values[name]) for values in given])
+    result["faulty"] = np.array([info["faulty"] for info in infos], np.int64)
+    result["setup_seconds"] = np.array([info["setup"] for info in infos])
+    result["seconds"] = np.array([info["seconds"] for info in infos])
+    return result
+
+
+class Pool:
+    """Sims that stay, so that rounds of several scenes alternate without making each other's anew.
+
+        with stet.Pool() as pool:
+            for scene in scenes:
+                sim = pool.get(scene, worlds=64)
+                with sim.round(…) as r: …
+
+    bytes: what they may hold together, of the host and of devices. Then the one that was asked for longest ago is closed, but neither one in whose round one is
+    nor the one that was asked for."""
+
+    def __init__(self, bytes: int = 4 << 30) -> None:
+        if not hasattr(bytes, "__index__") or bytes.__index__() < 0:
+            raise InvalidArgumentError(f"a pool holds a number of bytes of 0 or more, not {bytes!r}")
+        self._bytes = bytes.__index__()
+        self._sims = OrderedDict()
+        self._found = self._made = self._evicted = 0
+
+    def get(self, scene, worlds: int = 1, device: str = "auto", **arguments):
+        """The Sim of a scene and these arguments (as of stet.Sim): the one that is there, if it was asked for in the same words before, or a new one. The
+        pool closes it; a Model is the same if it is the same object, any other scene if it is the same text."""
+        from .sim import Sim
+
+        key = (scene if _is_model(scene) else str(scene), worlds, str(device), _frozen(arguments))
+        sim = self._sims.get(key)
+        if sim is not None and not sim.closed:
+            self._found += 1
+            self._sims.move_to_end(key)
+        else:
+            sim = self._sims[key] = Sim(scene, worlds, device, **arguments)
+            self._sims.move_to_end(key)
+            self._made += 1
+        self._trim(key)
+        return sim
+
+    def _trim(self, key):
+        for old in list(self._sims):
+            sim = self._sims[old]
+            if sim.closed:
+                del self._sims[old]
+        held = {k: sim.bytes for k, sim in self._sims.items()}
+        for old in list(self._sims):
+            if sum(held.values()) <= self._bytes:
+                return
+            if old != key and not self._sims[old].round_info()["open"]:
+                self._sims.pop(old).close()
+                del held[old]
+                self._evicted += 1
+
+    def stats(self) -> dict:
+        """Now: sims, bytes. Ever: found, made, evicted."""
+        open_sims = [sim for sim in self._sims.values() if not sim.closed]
+        return {
+            "sims": len(open_sims),
+            "bytes": sum(sim.bytes for sim in open_sims),
+            "found": self._found,
+            "made": self._made,
+            "evicted": self._evicted,
+        }
+
+    def close(self) -> None:
+        """Closes all its sims."""
+        for sim in self._sims.values():
+            sim.close()
+        self._sims.clear()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+
+def _is_model(scene):
+    from ._core import Model
+
+    return isinstance(scene, Model)
+
+
+def _frozen(value):
+    if isinstance(value, Mapping):
+        return tuple(sorted((k, _frozen(v)) for k, v in value.items()))
+    if isinstance(value, (list, tuple)):
+        return tuple(_frozen(v) for v in value)
+    return value if value is None or isinstance(value, (int, float, str, bool)) else str(value)
