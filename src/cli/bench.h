@@ -57,7 +57,8 @@ stet_result bench_replays(bench *b, stet_device *device);
 stet_result bench_springs(bench *b, stet_device *device);
 stet_result bench_start(bench *b);
 stet_result bench_rounds(bench *b);
-stet_result bench_direct(bench *b); /* a part of tiles: what the direct path copies */
+stet_result bench_adjoint(bench *b); /* of the CPU, unless a GPU was asked for */
+stet_result bench_direct(bench *b);  /* a part of tiles: what the direct path copies */
 
 /* The GPU that was asked for, or NULL where there is none, which is said. `what`: the benchmark. */
 stet_result bench_open_gpu(bench *b, const char *what, stet_device **out);

@@ -1,15 +1,15 @@
 # The test programs that are run again on each device (stet_test_on_devices, double.cmake): those about behaviour that a device must not
 # change. Included last, when all of them are there.
 stet_test_on_devices(
-    kernel/args kernel/foreign kernel/graph kernel/joined kernel/list kernel/random_list kernel/record
-    kernel/recording
+    kernel/args kernel/binding kernel/binding_use kernel/foreign kernel/graph kernel/joined kernel/list kernel/random_list kernel/record
+    kernel/recording kernel/user_names kernel/witness
     stage/hierarchy stage/prim stage/stage stage/tree
     render/renderer render/same render/shade
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
     step/step
-    sim/control sim/frame sim/idle sim/phase sim/program sim/recorded sim/round sim/same sim/sim
-    sim/subset sim/tensor)
+    sim/control sim/frame sim/idle sim/phase sim/program sim/recorded sim/round sim/round_known sim/same sim/sim
+    sim/subset sim/tape sim/tensor)
 foreach(run IN ITEMS "program double-cuda 10000" "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)
     list(GET run 0 noun)

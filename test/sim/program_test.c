@@ -1,4 +1,5 @@
 /* The random program of API calls; see program.h. The first argument is the number of operations. */
+#include "base/part.h"
 #include "sim/program.h"
 
 #include <stdlib.h>
@@ -79,6 +80,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(mechanisms_change_no_bit)};
     const char *device = getenv("STET_TEST_DEVICE");
     if (device && strncmp(device, "double", 6) == 0) operations = ON_A_DOUBLE;
+    if (in_part() && operations > OF_A_RUN) operations = OF_A_RUN;
     if (argc > 1) operations = strtoll(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,8 @@ typedef struct sums {
 
 static bool is_copy(stet_trace_kind kind)
 {
-    return kind == STET_TRACE_UPLOAD || kind == STET_TRACE_DOWNLOAD || kind == STET_TRACE_COPY;
+    return kind == STET_TRACE_UPLOAD || kind == STET_TRACE_STAGE || kind == STET_TRACE_DOWNLOAD ||
+           kind == STET_TRACE_COPY;
 }
 
 static sums sum_events(stet_sim *sim)
