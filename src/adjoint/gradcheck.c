@@ -43,7 +43,8 @@ static stet_result loss_of(sti_checking *c, double *loss)
         const sti_subject *s = &c->s[i];
         if (!counts(c, s)) continue;
         STI_TRY(stet_array_read(s->array, c->room, (size_t)s->count * sizeof(double)));
-        for (int64_t k = 0; k < s->count; ++k) loss[c->items ? 0 : k / s->items] += s->weight[k] * c->room[k];
+        for (int64_t k = 0; k < s->count; ++k)
+            if (k % s->stride < s->items) loss[c->items ? 0 : k / s->stride] += s->weight[k] * c->room[k];
     }
     return STET_OK;
 }
@@ -71,11 +72,11 @@ static stet_result run_adjoint(sti_checking *c)
 /* Which element `k` of a parameter's gradient is. */
 static const char *element(const sti_checking *c, const sti_subject *s, int64_t k, char text[120])
 {
-    if (s->ngradient == s->items)
+    if (s->ngradient == s->stride)
         (void)snprintf(text, 120, "%s: %s[%" PRId64 "]", c->name, s->p.name, k);
     else
-        (void)snprintf(text, 120, "%s: %s[%" PRId64 "] of world %" PRId64, c->name, s->p.name, k % s->items,
-                       k / s->items);
+        (void)snprintf(text, 120, "%s: %s[%" PRId64 "] of world %" PRId64, c->name, s->p.name, k % s->stride,
+                       k / s->stride);
     return text;
 }
 
@@ -111,7 +112,7 @@ static void check_element(sti_checking *c, const sti_subject *s, int64_t k, int 
 static void move(sti_checking *c, sti_subject *s, int64_t k, double by)
 {
     if (!s->array) s->number += by;
-    for (int64_t i = k; s->array && i < s->count; i += c->items ? s->count : s->items) s->base[i] += by;
+    for (int64_t i = k; s->array && i < s->count; i += c->items ? s->count : s->stride) s->base[i] += by;
 }
 
 static stet_result check_item(sti_checking *c, sti_subject *s, int64_t k)
@@ -122,17 +123,20 @@ static stet_result check_item(sti_checking *c, sti_subject *s, int64_t k)
     move(c, s, k, -2 * h);
     if (result == STET_OK) result = loss_of(c, c->loss[2]);
     move(c, s, k, h);
-    for (int w = 0; result == STET_OK && w < c->nloss; ++w) check_element(c, s, k + w * s->items, w, h);
+    for (int w = 0; result == STET_OK && w < c->nloss; ++w) check_element(c, s, k + w * s->stride, w, h);
     return result;
 }
 
 static stet_result check_all(sti_checking *c)
 {
     STI_TRY(run_adjoint(c));
+    STI_TRY(sti_subjects_look_behind(c));
     STI_TRY(loss_of(c, c->loss[0]));
+    STI_TRY(sti_subjects_look_behind(c));
     for (int i = 0; i < c->n; ++i) {
         int64_t n = c->items ? c->s[i].ngradient : c->s[i].items;
-        for (int64_t k = 0; c->s[i].varied && k < n; ++k) STI_TRY(check_item(c, &c->s[i], k));
+        for (int64_t k = 0; c->s[i].varied && k < n; ++k)
+            if (k % c->s[i].stride < c->s[i].items) STI_TRY(check_item(c, &c->s[i], k));
     }
     return STET_OK;
 }

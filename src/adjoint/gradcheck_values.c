@@ -4,7 +4,11 @@
 #include "base/memory.h"
 #include "device/device.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+static const double behind = 0x1.23456789abcdep+9; /* in a gradient behind its items */
 
 /* SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014). */
 static double random_between(sti_checking *c, double low, double high)
@@ -50,7 +54,8 @@ static stet_result write_whole(sti_checking *c, sti_subject *s, const stet_gradc
     STI_TRY(sti_alloc(&bytes, size + 1, "whole numbers for a check"));
     int64_t modulus = c->def->number > 0 ? c->def->number : 1;
     for (int64_t i = 0; i < s->count; ++i) {
-        int64_t item = i % s->items, value = v && v->value ? v->value[item] : item % modulus;
+        int64_t item = i % s->stride, value = 0;
+        if (item < s->items) value = v && v->value ? v->value[item] : item % modulus;
         memcpy(bytes + (size_t)i * each, &value, each); /* the low bytes come first */
     }
     stet_result result = stet_array_write(s->array, bytes, size);
@@ -68,15 +73,16 @@ static stet_result new_array(sti_checking *c, const char *name, stet_dtype type,
 static stet_result fill_reals(sti_checking *c, sti_subject *s, const stet_gradcheck_value *v)
 {
     bool worlds = c->items ? s->p.worlds : true;
-    s->ngradient = worlds ? s->items * c->def->worlds : s->items;
+    s->ngradient = worlds ? s->stride * c->def->worlds : s->stride;
     STI_TRY(sti_alloc(&s->base, (size_t)s->count * sizeof(double) + 1, "inputs of a check"));
     STI_TRY(sti_alloc(&s->weight, (size_t)s->ngradient * sizeof(double) + 1, "weights of a check"));
     STI_TRY(sti_alloc(&s->found, (size_t)s->ngradient * sizeof(double) + 1, "gradients of a check"));
-    for (int64_t i = 0; i < s->count; ++i) s->base[i] = random_real(c, v);
-    for (int64_t i = 0; i < s->ngradient; ++i) s->weight[i] = s->p.written ? random_between(c, -1, 1) : 0;
+    for (int64_t i = 0; i < s->count; ++i) s->base[i] = i % s->stride < s->items ? random_real(c, v) : (double)NAN;
+    for (int64_t i = 0; i < s->ngradient; ++i)
+        s->weight[i] = i % s->stride >= s->items ? behind : s->p.written ? random_between(c, -1, 1) : 0;
     if (s->ngradient > c->most) c->most = s->ngradient;
     if (s->count > c->most) c->most = s->count;
-    return new_array(c, "gradient", STET_REAL, worlds, s->items, &s->gradient);
+    return new_array(c, "gradient", STET_REAL, worlds, s->stride, &s->gradient);
 }
 
 stet_result sti_subject_open(sti_checking *c, int i)
@@ -85,14 +91,15 @@ stet_result sti_subject_open(sti_checking *c, int i)
     STI_TRY(stet_kernel_get_param(c->kernel, i, &s->p));
     const stet_gradcheck_value *v = value_of(c, s->p.name);
     s->items = s->p.kind == STET_ARG_ARRAY ? (v && v->items > 0 ? v->items : c->def->items) : 1;
-    s->count = s->p.worlds ? s->items * c->def->worlds : s->items;
+    s->stride = s->p.kind == STET_ARG_ARRAY ? s->items + STI_GRADCHECK_BEHIND : 1;
+    s->count = s->p.worlds ? s->stride * c->def->worlds : s->stride;
     if (s->p.kind == STET_ARG_INT) {
         s->whole = v ? v->number : c->def->number;
         return STET_OK;
     }
     s->number = random_real(c, v);
     if (s->p.kind == STET_ARG_ARRAY)
-        STI_TRY(new_array(c, s->p.name, dtype_of(s->p.type), s->p.worlds, s->items, &s->array));
+        STI_TRY(new_array(c, s->p.name, dtype_of(s->p.type), s->p.worlds, s->stride, &s->array));
     if (!is_real(s)) return write_whole(c, s, v);
     STI_TRY(stet_adjoint_has_gradient(c->adjoint, i, &s->varied));
     return fill_reals(c, s, v);
@@ -113,6 +120,31 @@ stet_result sti_subjects_write(sti_checking *c)
         sti_subject *s = &c->s[i];
         if (s->array && s->base) STI_TRY(stet_array_write(s->array, s->base, (size_t)s->count * sizeof(double)));
         if (s->gradient) STI_TRY(stet_array_write(s->gradient, s->weight, (size_t)s->ngradient * sizeof(double)));
+    }
+    return STET_OK;
+}
+
+/* Is all behind the items what it was? `was`: the number, or NaN. */
+static stet_result look_behind(sti_checking *c, const sti_subject *s, const stet_array *array, int64_t n, double was)
+{
+    bool touched = false;
+    STI_TRY(stet_array_read(array, c->room, (size_t)n * sizeof(double)));
+    for (int64_t i = 0; i < n; ++i)
+        if (i % s->stride >= s->items) touched |= isnan(was) ? !isnan(c->room[i]) : c->room[i] != was;
+    if (!touched) return STET_OK;
+    return sti_error(
+        STET_INVALID_ARGUMENT,
+        "kernel %s reaches beyond the %" PRId64
+        " items of %s: give the array more of them (--items %s=N), or the kernel smaller numbers (--int, --values)",
+        c->name, s->items, s->p.name, s->p.name);
+}
+
+stet_result sti_subjects_look_behind(sti_checking *c)
+{
+    for (int i = 0; i < c->n; ++i) {
+        const sti_subject *s = &c->s[i];
+        if (s->array && s->base) STI_TRY(look_behind(c, s, s->array, s->count, (double)NAN));
+        if (s->array && s->gradient) STI_TRY(look_behind(c, s, s->gradient, s->ngradient, behind));
     }
     return STET_OK;
 }

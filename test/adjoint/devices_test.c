@@ -28,7 +28,11 @@ static const char source[] = SOURCE(
     "world_kernel void k_place(real *x, const real *z, const ureal *t, const int *count, ureal a, real *y, int n) {\n"
     "  each (i, n) { for (int k = 0; k < count[i]; ++k) for (int j = 0; j < 2; ++j)\n"
     "      put(x, i * 2 + j, x[i * 2 + j] * x[i * 2 + 1 - j] * splat(t[i] * a) + z[k]);\n"
-    "    put(y, i, x[i * 2] * x[i * 2 + 1]); } }\n");
+    "    put(y, i, x[i * 2] * x[i * 2 + 1]); } }\n"
+    "world_kernel void k_again(real *x, const real *z, const ureal *t, const int *count, ureal a, real *y, int n) {\n"
+    "  each (i, n) { int p = (i + 2) % n; real s = x[p] * z[count[i]]; put(x, p, sin(s) * z[i % 2]);\n"
+    "    for (int k = 0; k < count[i] + 1; ++k) s = fma(x[p], s, gather(t, isplat(k + i % 3)) * splat(t[i] * a));\n"
+    "    put(y, i, s * x[p]); } }\n");
 
 typedef struct arrays {
     stet_array *x, *z, *y, *t, *count, *x_grad, *z_grad, *y_grad, *t_grad, *a_grad;
@@ -91,8 +95,8 @@ static uint64_t gradients_on(stet_device *d, const char *name)
 static void gradients_have_the_same_bits_on_all_devices(void **state)
 {
     (void)state;
-    static const char *const names[] = {"k_deep", "k_place"};
-    for (int k = 0; k < 2; ++k) {
+    static const char *const names[] = {"k_deep", "k_place", "k_again"};
+    for (int k = 0; k < 3; ++k) {
         uint64_t wanted = 0;
         FOR_RUNNING_DEVICES(rig)
         {
