@@ -91,7 +91,9 @@ stet_result sti_subject_open(sti_checking *c, int i)
     STI_TRY(stet_kernel_get_param(c->kernel, i, &s->p));
     const stet_gradcheck_value *v = value_of(c, s->p.name);
     s->items = s->p.kind == STET_ARG_ARRAY ? (v && v->items > 0 ? v->items : c->def->items) : 1;
-    s->stride = s->p.kind == STET_ARG_ARRAY ? s->items + STI_GRADCHECK_BEHIND : 1;
+    s->stride = s->items;
+    /* An item kernel reads arrays of worlds with a number of items that it knows by itself. */
+    if (s->p.kind == STET_ARG_ARRAY && !(c->items && s->p.worlds)) s->stride += STI_GRADCHECK_BEHIND;
     s->count = s->p.worlds ? s->stride * c->def->worlds : s->stride;
     if (s->p.kind == STET_ARG_INT) {
         s->whole = v ? v->number : c->def->number;
