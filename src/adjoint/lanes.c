@@ -56,16 +56,23 @@ bool sti_linear_of_lanes(sti_transform *t, const sti_node *call, sti_linear *out
 static void list_lanes(sti_transform *t, const sti_node *call, const sti_symbol *array, const char *offset,
                        const char *g)
 {
-    const char *at = "(i64)(tape_depth - listed) * tape_width";
+    const char *at = "(i64)(tape_depth - listed) * tape_width", *lanes = sti_closed(t, lanes_of(t, call));
     sti_note_of(t, (const sti_symbol *)(const void *)t->inner)->listed++;
     t->taped |= 1u << STI_TAPE_REAL | 1u << STI_TAPE_INT | 1u << STI_TAPE_LINT | 1u << STI_TAPE_OVER;
     t->lists = true;
     sti_emit(t, "if (top + listed < tape_depth) {");
     sti_open(t);
     sti_emit(t, "listed += 1;");
+    sti_emit(t, "if (%s) {", STI_TEAM_LISTS);
+    sti_open(t);
     sti_emit(t, "put(tape, %s, %s);", at, g);
-    sti_emit(t, "ltape[%s] = isplat((int)(%s)) + %s;", at, offset, sti_closed(t, lanes_of(t, call)));
+    sti_emit(t, "ltape[%s] = isplat((int)(%s)) + %s;", at, offset, lanes);
     sti_emit(t, "wtape[%s] = -2 - %d;", at, sti_team_code(t, array)); /* -1: there is none any more */
+    t->indent--;
+    sti_emit(t, "} else {");
+    sti_open(t);
+    sti_emit(t, "lane_add(m_all(), %s, 0, isplat((int)(%s)) + %s, %s);", sti_gradient_name(t, array), offset, lanes, g);
+    sti_close(t, "}");
     t->indent--;
     sti_emit(t, "} else {");
     sti_open(t);

@@ -6,7 +6,8 @@
  *   shares   of a variable from outside: each iteration's share goes to the tape; all threads add them up, in the order of the iterations
  *   listed   of an element that several iterations may touch: (place, gradient) go to the far end of the tape's columns. Then each
  *            element's owner adds what is there for it: iterations in their order, of each iteration in the order of its reverse
- * So no sum depends on how many threads there are, or which is first.
+ * So no sum depends on how many threads there are, or which is first. Where iterations run one after the other, in their order (a CPU's lanes, not permuted),
+ * adding at once is that same order, entry by entry: there nothing goes to the list but its length, so that a tape that is too short is found everywhere.
  */
 #include "adjoint/transform.h"
 #include "kernel/check/flow.h"
@@ -52,6 +53,14 @@ int sti_team_code(sti_transform *t, const sti_symbol *array)
     return t->ncode++;
 }
 
+/* A listed element grows by `more`. */
+static void add_to(sti_transform *t, const sti_symbol *array, const char *index, const char *more)
+{
+    const char *g = sti_gradient_name(t, array);
+    bool shared = array->kind == STI_SYMBOL_SHARED;
+    sti_emit(t, shared ? "%s[%s] = %s[%s] + %s;" : "put(%s, %s, %s[%s] + %s);", g, index, g, index, more);
+}
+
 static void list_entry(sti_transform *t, const sti_node *place, const sti_symbol *array, const char *g)
 {
     const char *index = place->kind == STI_NODE_INDEX ? sti_closed(t, sti_value(t, place->b)) : "0";
@@ -62,9 +71,16 @@ static void list_entry(sti_transform *t, const sti_node *place, const sti_symbol
     sti_emit(t, "if (top + listed < tape_depth) {");
     sti_open(t);
     sti_emit(t, "listed += 1;");
+    sti_emit(t, "if (%s) {", STI_TEAM_LISTS);
+    sti_open(t);
     sti_emit(t, "put(tape, (i64)(tape_depth - listed) * tape_width, %s);", g);
     sti_emit(t, "wtape[(i64)(tape_depth - listed) * tape_width] = (i64)%s * %d + %d;", index, CODES,
              sti_team_code(t, array));
+    t->indent--;
+    sti_emit(t, "} else {");
+    sti_open(t);
+    add_to(t, array, index, sti_closed(t, g));
+    sti_close(t, "}");
     t->indent--;
     sti_emit(t, "} else {");
     sti_open(t);
@@ -88,7 +104,7 @@ void sti_team_take_listed(sti_transform *t, const sti_node *place, const char *g
     if (strcmp(offset, "0") != 0) index = sti_say(t, "(%s + %s)", offset, index);
     t->taped |= 1u << STI_TAPE_REAL | 1u << STI_TAPE_INT;
     sti_emit(t, "i64 %s = (i64)%s * %d + %d;", own, index, CODES, sti_team_code(t, s));
-    sti_emit(t, "for (int %s = 1; %s <= listed; ++%s) {", k, k, k);
+    sti_emit(t, "for (int %s = 1; %s <= (%s ? listed : 0); ++%s) {", k, k, STI_TEAM_LISTS, k);
     sti_open(t);
     sti_emit(t, "i64 %s = (i64)(tape_depth - %s) * tape_width;", slot, k);
     sti_emit(t, "if (wtape[%s] != %s) continue;", slot, own);
@@ -124,7 +140,7 @@ static void add_listed(sti_transform *t, const char *count)
 {
     const char *owner = sti_fresh(t, "owner"), *j = sti_fresh(t, "j"), *k = sti_fresh(t, "k"), *n = sti_fresh(t, "n");
     const char *slot = sti_fresh(t, "slot"), *mine = sti_fresh(t, "mine"), *owners = "(STET_GPU ? 32 : 1)";
-    sti_emit(t, "each (%s, STET_GPU ? 32 : 1) {", owner);
+    sti_emit(t, "each (%s, STET_GPU ? 32 : STET_PERMUTE) {", owner);
     sti_open(t);
     sti_emit(t, "for (int %s = 0; %s < %s; ++%s) {", j, j, count, j);
     sti_open(t);
@@ -247,7 +263,7 @@ static sti_buffer body_of(sti_transform *t, sti_node *n, const shares *s, int *s
     open_shares(t, s);
     sti_adjoint_list(t, n->b->a);
     *slots = close_shares(t, s);
-    if (t->ncode > 0) sti_emit(t, "wtape[(i64)top * tape_width] = listed;");
+    if (t->ncode > 0) sti_emit(t, "if (%s) wtape[(i64)top * tape_width] = listed;", STI_TEAM_LISTS);
     t->indent--;
     t->inner = inner;
     sti_buffer body = t->out;

@@ -313,6 +313,8 @@ void sti_note_places(sti_transform *t, const sti_node *n);
 bool sti_team_owns(sti_transform *t, const sti_symbol *array);
 /* Offset of a pointer in its array, as a text; complains where it is not followed. */
 const char *sti_offset_of(sti_transform *t, const sti_node *e);
+/* In the adjoint's text: whether entries wait in the list. Else iterations run in their order, and an entry is added at once. */
+#define STI_TEAM_LISTS "STET_GPU || STET_PERMUTE"
 /* The number of an array in the list of this each. */
 int sti_team_code(sti_transform *t, const sti_symbol *array);
 /* What this iteration has listed for a place that it wrote itself is that write's: it goes to `g`. */

@@ -13,7 +13,8 @@ typedef struct rules {
     sti_symbol *function;
     sti_node *each;  /* the each or items around this place */
     unsigned number; /* of it; grows from one to the next */
-    bool one;        /* it has one iteration */
+    bool one;        /* it has one iteration, or none */
+    bool in_order;   /* here its iterations run one after the other, whoever compiles this */
     int loops;       /* of `for` within it */
 } rules;
 
@@ -79,7 +80,7 @@ static void write_in_each(writing *w, sti_symbol *s)
         return;
     }
     s->written_in_each = true;
-    if (r->one || (w->call ? call_varies(w) : sti_flow_varies(w->at, r->number))) return;
+    if (r->one || r->in_order || (w->call ? call_varies(w) : sti_flow_varies(w->at, r->number))) return;
     if (w->call)
         sti_complain(r->u, w->place, "every iteration writes the same place of `%s`: let what is passed depend on `%s`",
                      s->name->text, r->each->name->text);
@@ -202,7 +203,7 @@ static void check_each(rules *r, sti_node *n)
     int64_t count;
     r->each = n;
     r->number++;
-    r->one = sti_constant(r->u, n->a, false, &count) && count == 1;
+    r->one = sti_constant(r->u, n->a, false, &count) && count <= 1;
     r->loops = 0;
     sti_flow_each(n, r->number);
     check_list(r, n->b);
@@ -219,6 +220,24 @@ static void check_jump(rules *r, const sti_node *n)
                      loop_of(r));
 }
 
+static bool is_setting(const sti_node *e, const char *name)
+{
+    bool setting = e->kind == STI_NODE_NAME && e->symbol && e->symbol->kind == STI_SYMBOL_SETTING;
+    return setting && strcmp(e->name->text, name) == 0;
+}
+
+/* The else of `if (STET_GPU || STET_PERMUTE)` runs only where each is a loop that counts up. */
+static void check_if(rules *r, sti_node *n)
+{
+    bool in_order = r->in_order, asks = n->a->kind == STI_NODE_BINARY && n->a->op == STI_OP_EITHER &&
+                                        is_setting(n->a->a, "STET_GPU") && is_setting(n->a->b, "STET_PERMUTE");
+    check_expressions(r, n->a);
+    check_list(r, n->b);
+    r->in_order |= asks && r->each && r->each->kind == STI_NODE_EACH;
+    check_list(r, n->c);
+    r->in_order = in_order;
+}
+
 static void check_statement(rules *r, sti_node *n)
 {
     switch (n->kind) {
@@ -230,11 +249,7 @@ static void check_statement(rules *r, sti_node *n)
         (void)team_comes(r, n, n->kind == STI_NODE_STAGED ? "staged" : "shared");
         check_expressions(r, n->a);
         break;
-    case STI_NODE_IF:
-        check_expressions(r, n->a);
-        check_list(r, n->b);
-        check_list(r, n->c);
-        break;
+    case STI_NODE_IF: check_if(r, n); break;
     case STI_NODE_FOR:
         check_expressions(r, n->a);
         check_expressions(r, n->b);
