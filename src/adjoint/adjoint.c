@@ -210,7 +210,7 @@ static bool reads_by_lanes(sti_transform *t, const sti_node *n)
 
 static void refuse_taken(sti_transform *t, const char *name)
 {
-    if (sti_unit_find(t->u, name, strlen(name)))
+    if (t->u->top && sti_unit_find(t->u, name, strlen(name)))
         sti_complain(t->u, t->u->top->place, "adjoints have a function `%s` of their own: choose another name", name);
 }
 

@@ -18,7 +18,7 @@ static bool read_sweep_values(sweep_option *s, const char *text)
 {
     char *equals = strchr(s->text.text, '=');
     const char *first = s->text.name[0];
-    s->value = malloc(OPTIONS_MAX_NAMES * sizeof *s->value);
+    s->value = calloc(OPTIONS_MAX_NAMES, sizeof *s->value);
     if (!s->value) return trouble(EXIT_INPUT, "--sweep: out of memory; close other programs"), false;
     if (!equals || equals < first || !equals[1] || equals > first + strlen(first))
         return trouble(EXIT_INPUT, "--sweep %s: give a parameter and its values, such as gravity=-9.81,-5", text),
