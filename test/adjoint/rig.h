@@ -59,4 +59,29 @@ static inline void gradients_are_right(const stet_gradcheck_def *def, int64_t le
     if (r.moving < least) fail_msg("only %lld gradients are not 0", (long long)r.moving);
 }
 
+/* Indices and counts of the tests: some loops have no trip. */
+static const int64_t rig_counts[] = {0, 2, 1, 3, 0, 1, 2, 3, 1, 0, 2, 1};
+#define RIG_COUNTS                                                                                                     \
+    {                                                                                                                  \
+        .name = "count", .items = 12, .value = rig_counts                                                              \
+    }
+
+/* The adjoint of the def's source keeps the language's rules, and its gradients are right. */
+static inline void source_is_right(const stet_gradcheck_def *def, int64_t least)
+{
+    made m;
+    OK(make_adjoint(def->source, NULL, &m));
+    check_again(m.adjoint.text.data);
+    free_made(&m);
+    gradients_are_right(def, least);
+}
+
+/* A test of one source; the file's check_source says with which values. */
+#define FORM(name, least, body)                                                                                        \
+    static void name(void **state)                                                                                     \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        check_source(SOURCE(body), least);                                                                             \
+    }
+
 #endif
