@@ -27,13 +27,6 @@ static inline uint64_t id_of(const sti_arg *arg)
     return a ? a->version.id : 0;
 }
 
-static int count_params(const sti_kernel *k)
-{
-    int n = 0;
-    for (int i = 0; i < k->nparam; ++i) n += !k->param[i].index;
-    return n;
-}
-
 static stet_result check_kind(const sti_kernel *k, const stet_arg *arg, int at)
 {
     if ((unsigned)arg->kind <= STET_ARG_REAL) return STET_OK;
@@ -45,7 +38,8 @@ static stet_result check_kind(const sti_kernel *k, const stet_arg *arg, int at)
 stet_result sti_args_of(const sti_kernel *k, const stet_arg *args, int narg, sti_arg own[STI_MAX_PARAMS])
 {
     if (narg < 0 || narg > STI_MAX_PARAMS)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", k->name, count_params(k), narg);
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", k->name, sti_kernel_narg(k),
+                         narg);
     if (narg > 0 && !args)
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: its arguments must not be NULL", k->name);
     for (int i = 0; i < narg; ++i) {

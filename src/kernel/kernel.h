@@ -59,6 +59,14 @@ typedef struct sti_launch {
 } sti_launch;
 stet_result sti_launch_prepare(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                                int narg, sti_launch *out);
+/* How many arguments a launch passes: one for each parameter but those that stet supplies. */
+static inline int sti_kernel_narg(const sti_kernel *k)
+{
+    int n = 0;
+    for (int i = 0; i < k->nparam; ++i) n += !k->param[i].index;
+    return n;
+}
+
 /* One argument of it: checked, its array brought up to date, its slot filled. */
 stet_result sti_launch_bind(const stet_device *device, const sti_kernel *kernel, const sti_param *param, int64_t count,
                             const sti_arg *arg, sti_slot *slot);

@@ -259,12 +259,7 @@ sti_attachment **sti_user_kernel_attachment(stet_kernel *kernel) { return &kerne
 
 const char *stet_kernel_name(const stet_kernel *kernel) { return kernel->kernel.name; }
 
-int stet_kernel_nparam(const stet_kernel *kernel)
-{
-    int n = 0;
-    for (int i = 0; i < kernel->kernel.nparam; ++i) n += !kernel->kernel.param[i].index;
-    return n;
-}
+int stet_kernel_nparam(const stet_kernel *kernel) { return sti_kernel_narg(&kernel->kernel); }
 
 stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, stet_kernel_param *out)
 {
