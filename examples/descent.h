@@ -1,11 +1,13 @@
 /*
- * What the examples `fit` and `throw` share: a device, kernels from a file, arrays of worlds, and Adam (adam.k.h) on one of them, all worlds at once.
+ * What the examples `fit` and `throw` share: a device, kernels from a file, arrays of worlds, a tape through the simulation, and Adam (adam.k.h) on one
+ * of the arrays, all worlds at once.
  */
 #ifndef DESCENT_H
 #define DESCENT_H
 
 #include <stet/stet.h>
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,22 @@
 #define ARRAY stet_arg_array
 #define WHOLE stet_arg_int
 #define REAL stet_arg_real
+
+/* PROGRAM [cpu|cuda|hip] [N] [ITERATIONS] [SEED] */
+typedef struct choices {
+    const char *device;
+    int64_t n;
+    int iterations;
+    uint32_t seed;
+} choices;
+
+static inline choices choices_of(int argc, char **argv, int64_t n, int iterations)
+{
+    return (choices){.device = argc > 1 ? argv[1] : "cpu",
+                     .n = argc > 2 ? atoll(argv[2]) : n,
+                     .iterations = argc > 3 ? atoi(argv[3]) : iterations,
+                     .seed = argc > 4 ? (uint32_t)atoi(argv[4]) : 1};
+}
 
 /* Says so if there is nothing to do. */
 static inline bool some(const char *program, int64_t n)
@@ -119,6 +137,52 @@ static inline void close_descent(descent *d)
     stet_array_destroy(d->mean);
     stet_array_destroy(d->square);
     stet_kernel_destroy(d->kernel);
+}
+
+/* ---- what is solved by it ----------------------------------------------------------------------------------------- */
+
+enum { MOST_KERNELS = 8, MOST_ARRAYS = 16 };
+
+/* What was not opened is NULL. */
+typedef struct problem {
+    stet_device *device;
+    stet_kernel *kernel[MOST_KERNELS];
+    stet_array *array[MOST_ARRAYS];
+    stet_tape *tape;
+    descent descent;
+    int64_t nworld;
+} problem;
+
+/* The tape, and Adam on `x`: last, when all else is open. */
+static inline stet_result open_solver(problem *p, stet_array *x)
+{
+    stet_tape_def def = stet_default_tape_def();
+    TRY(stet_tape_create(p->device, &def, &p->tape));
+    return open_descent(p->device, x, &p->descent);
+}
+
+/* Back through what is on the tape: the gradient of the sum of `loss` with respect to `x`, in *out; `one` has the shape of `loss` and holds ones. */
+static inline stet_result pass_back(const problem *p, stet_array *loss, stet_array *one, stet_array *x,
+                                    stet_array **out)
+{
+    stet_array *gradient;
+    TRY(stet_tape_zero(p->tape));
+    TRY(stet_tape_gradient(p->tape, loss, &gradient));
+    TRY(stet_array_copy(gradient, one));
+    TRY(stet_tape_gradient(p->tape, x, out));
+    return stet_tape_backward(p->tape);
+}
+
+/* Closes everything, says what failed, if something did, and returns the program's exit code; good: it found what it looked for. */
+static inline int finish(const char *program, stet_result result, bool good, problem *p)
+{
+    if (result != STET_OK) fprintf(stderr, "%s: %s: %s\n", program, stet_result_string(result), stet_last_error());
+    close_descent(&p->descent);
+    stet_tape_destroy(p->tape);
+    for (int i = 0; i < MOST_ARRAYS; ++i) stet_array_destroy(p->array[i]);
+    for (int i = 0; i < MOST_KERNELS; ++i) stet_kernel_destroy(p->kernel[i]);
+    stet_device_destroy(p->device);
+    return result != STET_OK || !good;
 }
 
 #endif

@@ -14,15 +14,7 @@ enum { GUESS, CONSTANT, POS, VEL, PULL, MISS, ONE, START, SEEN, REST, SPRING, KI
 
 static const double truth[CONSTANTS] = {120, 50, 0.4}; /* N/m along and across, N s/m */
 
-typedef struct fit {
-    stet_device *device;
-    stet_kernel *kernel[NKERNEL];
-    stet_array *array[NARRAY];
-    stet_tape *tape;
-    descent descent;
-    int64_t nworld;
-    int nspring;
-} fit;
+static_assert(NKERNEL <= (int)MOST_KERNELS && NARRAY <= (int)MOST_ARRAYS, "room in a problem");
 
 #define OF(name) ARRAY(f->array[name])
 
@@ -57,11 +49,10 @@ static void make_net(net *out)
     }
 }
 
-static stet_result open_net(fit *f)
+static stet_result open_net(problem *f)
 {
     net made = {.n = 0};
     make_net(&made);
-    f->nspring = made.n;
     const struct {
         int which;
         const char *name;
@@ -81,12 +72,14 @@ static stet_result open_net(fit *f)
     return STET_OK;
 }
 
-static stet_result open_all(fit *f, const char *device)
+static int64_t springs_of(const problem *f) { return stet_array_count(f->array[KIND]); }
+
+static stet_result open_all(problem *f, const char *device)
 {
     static const char *const kernels[] = {"k_begin", "k_springs", "k_masses", "k_miss"};
     TRY(open_device(device, &f->device));
     TRY(open_net(f));
-    const int64_t moving = (int64_t)MASSES * 3, pull = (int64_t)f->nspring * 3;
+    const int64_t moving = (int64_t)MASSES * 3, pull = springs_of(f) * 3;
     const int64_t items[] = {CONSTANTS, CONSTANTS, moving, moving, pull, MASSES, MASSES};
     static const char *const names[] = {"guess", "constant", "pos", "vel", "pull", "miss", "one"};
     for (int i = GUESS; i <= ONE; ++i)
@@ -94,28 +87,26 @@ static stet_result open_all(fit *f, const char *device)
     TRY(open_array(f->device, "seen", STET_REAL, PLAIN, (int64_t)STEPS * MASSES * 3, &f->array[SEEN]));
     for (int i = 0; i < NKERNEL; ++i)
         TRY(open_kernel(f->device, EXAMPLES_FOLDER "/springs.k.h", kernels[i], &f->kernel[i]));
-    stet_tape_def def = stet_default_tape_def();
-    TRY(stet_tape_create(f->device, &def, &f->tape));
-    return open_descent(f->device, f->array[GUESS], &f->descent);
+    return open_solver(f, f->array[GUESS]);
 }
 
 /* ---- one run of the net ------------------------------------------------------------------------------------------- */
 
-static stet_result begin(const fit *f)
+static stet_result begin(const problem *f)
 {
     return LAUNCH(f->kernel[BEGIN], f->nworld, OF(GUESS), OF(START), OF(CONSTANT), OF(POS), OF(VEL), OF(MISS),
                   WHOLE(MASSES));
 }
 
-static stet_result step(const fit *f)
+static stet_result step(const problem *f)
 {
     TRY(LAUNCH(f->kernel[SPRINGS], f->nworld, OF(POS), OF(VEL), OF(CONSTANT), OF(SPRING), OF(REST), OF(KIND), OF(PULL),
-               WHOLE(f->nspring)));
+               WHOLE(springs_of(f))));
     return LAUNCH(f->kernel[MOVE], f->nworld, OF(PULL), OF(FIRST), OF(SIDE), OF(POS), OF(VEL), REAL(0.002),
                   REAL(0.0625), REAL(9.81), REAL(1000), REAL(0.5), WHOLE(MASSES));
 }
 
-static stet_result run(const fit *f)
+static stet_result run(const problem *f)
 {
     TRY(begin(f));
     for (int i = 0; i < STEPS; ++i) {
@@ -127,22 +118,17 @@ static stet_result run(const fit *f)
 }
 
 /* The gradient of the loss with respect to the guesses is in *out. */
-static stet_result differentiate(const fit *f, stet_array **out)
+static stet_result differentiate(const problem *f, stet_array **out)
 {
-    stet_array *gradient;
     TRY(stet_tape_begin(f->tape));
     TRY(stet_tape_end(f->tape, run(f)));
-    TRY(stet_tape_zero(f->tape));
-    TRY(stet_tape_gradient(f->tape, f->array[MISS], &gradient));
-    TRY(stet_array_copy(gradient, f->array[ONE]));
-    TRY(stet_tape_gradient(f->tape, f->array[GUESS], out));
-    return stet_tape_backward(f->tape);
+    return pass_back(f, f->array[MISS], f->array[ONE], f->array[GUESS], out);
 }
 
 /* ---- what was seen, guesses, and how it went ---------------------------------------------------------------------- */
 
 /* Guesses up to `spread` times too high or too low. */
-static stet_result guess(const fit *f, double spread, uint32_t seed)
+static stet_result guess(const problem *f, double spread, uint32_t seed)
 {
     for (int64_t w = 0; w < f->nworld; ++w) {
         float row[CONSTANTS];
@@ -153,7 +139,7 @@ static stet_result guess(const fit *f, double spread, uint32_t seed)
 }
 
 /* What the net does with the true constants, and weights of 1 for all that is missed. */
-static stet_result see(const fit *f)
+static stet_result see(const problem *f)
 {
     float seen[STEPS * MASSES * 3], one[MASSES];
     for (int i = 0; i < MASSES; ++i) one[i] = 1;
@@ -169,7 +155,7 @@ static stet_result see(const fit *f)
 
 static double worse(double error, double of, double is) { return fmax(error, fabs(is / of - 1)); }
 
-static stet_result report(const fit *f, int iteration, int64_t *found)
+static stet_result report(const problem *f, int iteration, int64_t *found)
 {
     const float *miss, *constant;
     double sum = 0, worst = 0;
@@ -188,16 +174,16 @@ static stet_result report(const fit *f, int iteration, int64_t *found)
     return STET_OK;
 }
 
-static stet_result fit_all(fit *f, const char *device, int iterations, uint32_t seed, int64_t *found)
+static stet_result fit_all(problem *f, const choices *c, int64_t *found)
 {
-    TRY(open_all(f, device));
+    TRY(open_all(f, c->device));
     TRY(see(f));
-    TRY(guess(f, 3, seed));
-    for (int i = 0; i <= iterations; ++i) {
+    TRY(guess(f, 3, c->seed));
+    for (int i = 0; i <= c->iterations; ++i) {
         stet_array *gradient;
         TRY(differentiate(f, &gradient));
-        if (i % 25 == 0 || i == iterations) TRY(report(f, i, found));
-        TRY(descend(&f->descent, gradient, i < iterations * 2 / 3 ? 0.05 : 0.01));
+        if (i % 25 == 0 || i == c->iterations) TRY(report(f, i, found));
+        TRY(descend(&f->descent, gradient, i < c->iterations * 2 / 3 ? 0.05 : 0.01));
     }
     stet_tape_info info = stet_tape_get_info(f->tape);
     printf("a tape of %lld launches: %lld checkpoints of %lld bytes in all\n", (long long)info.launches,
@@ -209,16 +195,10 @@ static stet_result fit_all(fit *f, const char *device, int iterations, uint32_t 
 
 int main(int argc, char **argv)
 {
+    const choices c = choices_of(argc, argv, 16, 200);
     int64_t found = 0;
-    fit f = {.nworld = argc > 2 ? atoll(argv[2]) : 16};
-    if (!some("fit", f.nworld)) return 1;
-    stet_result result = fit_all(&f, argc > 1 ? argv[1] : "cpu", argc > 3 ? atoi(argv[3]) : 200,
-                                 argc > 4 ? (uint32_t)atoi(argv[4]) : 1, &found);
-    if (result != STET_OK) fprintf(stderr, "fit: %s: %s\n", stet_result_string(result), stet_last_error());
-    close_descent(&f.descent);
-    stet_tape_destroy(f.tape);
-    for (int i = 0; i < NARRAY; ++i) stet_array_destroy(f.array[i]);
-    for (int i = 0; i < NKERNEL; ++i) stet_kernel_destroy(f.kernel[i]);
-    stet_device_destroy(f.device);
-    return result != STET_OK || found != f.nworld;
+    problem f = {.nworld = c.n};
+    if (!some("fit", c.n)) return 1;
+    stet_result result = fit_all(&f, &c, &found);
+    return finish("fit", result, found == c.n, &f);
 }

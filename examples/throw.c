@@ -16,18 +16,11 @@ enum { LAUNCHED, RING, POS, VEL, NEARNESS, MISS, ONE, PASSED, FROM, NARRAY };
 static const float from[3] = {0, 0, 1.5F}; /* m */
 static const double timestep = 1.0 / 128;  /* s */
 
-typedef struct throwing {
-    stet_device *device;
-    stet_kernel *kernel[NKERNEL];
-    stet_array *array[NARRAY];
-    stet_tape *tape;
-    descent descent;
-    int64_t nworld;
-} throwing;
+static_assert(NKERNEL <= (int)MOST_KERNELS && NARRAY <= (int)MOST_ARRAYS, "room in a problem");
 
 #define OF(name) ARRAY(t->array[name])
 
-static stet_result open_all(throwing *t, const char *device)
+static stet_result open_all(problem *t, const char *device)
 {
     static const char *const kernels[] = {"k_throw", "k_fly", "k_near", "k_miss", "k_through"};
     static const char *const names[] = {"launch", "ring", "pos", "vel", "near", "miss", "one", "through"};
@@ -39,13 +32,11 @@ static stet_result open_all(throwing *t, const char *device)
     TRY(write_all(t->array[FROM], from));
     for (int i = 0; i < NKERNEL; ++i)
         TRY(open_kernel(t->device, EXAMPLES_FOLDER "/throw.k.h", kernels[i], &t->kernel[i]));
-    stet_tape_def def = stet_default_tape_def();
-    TRY(stet_tape_create(t->device, &def, &t->tape));
-    return open_descent(t->device, t->array[LAUNCHED], &t->descent);
+    return open_solver(t, t->array[LAUNCHED]);
 }
 
 /* Where rings are, and how the throws begin: velocities in m/s. */
-static stet_result set_up(const throwing *t, uint32_t seed)
+static stet_result set_up(const problem *t, uint32_t seed)
 {
     static const float one = 1;
     float ring[3] = {0};
@@ -63,18 +54,18 @@ static stet_result set_up(const throwing *t, uint32_t seed)
     return STET_OK;
 }
 
-static stet_result fly(const throwing *t)
+static stet_result fly(const problem *t)
 {
     return LAUNCH(t->kernel[FLY], t->nworld, OF(POS), OF(VEL), REAL(timestep), REAL(9.81), REAL(0.1), REAL(2000),
                   REAL(2), REAL(0.02));
 }
 
-static stet_result throw_all(const throwing *t)
+static stet_result throw_all(const problem *t)
 {
     return LAUNCH(t->kernel[THROW], t->nworld, OF(FROM), OF(LAUNCHED), OF(POS), OF(VEL), OF(NEARNESS));
 }
 
-static stet_result run(const throwing *t, double sharp)
+static stet_result run(const problem *t, double sharp)
 {
     TRY(throw_all(t));
     for (int i = 0; i < STEPS; ++i) {
@@ -86,21 +77,17 @@ static stet_result run(const throwing *t, double sharp)
 }
 
 /* One step of the optimizer, for all throws. */
-static stet_result better(throwing *t, double sharp, double rate)
+static stet_result better(problem *t, double sharp, double rate)
 {
     stet_array *gradient;
     TRY(stet_tape_begin(t->tape));
     TRY(stet_tape_end(t->tape, run(t, sharp)));
-    TRY(stet_tape_zero(t->tape));
-    TRY(stet_tape_gradient(t->tape, t->array[MISS], &gradient));
-    TRY(stet_array_copy(gradient, t->array[ONE]));
-    TRY(stet_tape_backward(t->tape));
-    TRY(stet_tape_gradient(t->tape, t->array[LAUNCHED], &gradient));
+    TRY(pass_back(t, t->array[MISS], t->array[ONE], t->array[LAUNCHED], &gradient));
     return descend(&t->descent, gradient, rate);
 }
 
 /* Throws once more and counts: balls that went through, and rings that some ball went through. */
-static stet_result count(const throwing *t, int iteration, int64_t *rings)
+static stet_result count(const problem *t, int iteration, int64_t *rings)
 {
     static const int32_t none = 0;
     const void *passed;
@@ -125,29 +112,23 @@ static stet_result count(const throwing *t, int iteration, int64_t *rings)
     return STET_OK;
 }
 
-static stet_result find(throwing *t, const char *device, int iterations, uint32_t seed, int64_t *rings)
+static stet_result find(problem *t, const choices *c, int64_t *rings)
 {
-    TRY(open_all(t, device));
-    TRY(set_up(t, seed));
-    for (int i = 0; i < iterations; ++i) {
+    TRY(open_all(t, c->device));
+    TRY(set_up(t, c->seed));
+    for (int i = 0; i < c->iterations; ++i) {
         if (i % 25 == 0) TRY(count(t, i, rings));
-        TRY(better(t, 0.2 * pow(100, (double)i / iterations), i < iterations * 3 / 5 ? 0.25 : 0.05));
+        TRY(better(t, 0.2 * pow(100, (double)i / c->iterations), i < c->iterations * 3 / 5 ? 0.25 : 0.05));
     }
-    return count(t, iterations, rings);
+    return count(t, c->iterations, rings);
 }
 
 int main(int argc, char **argv)
 {
+    const choices c = choices_of(argc, argv, 64, 100);
     int64_t rings = 0;
-    throwing t = {.nworld = TRIES * (argc > 2 ? atoll(argv[2]) : 64)};
+    problem t = {.nworld = TRIES * c.n};
     if (!some("throw", t.nworld)) return 1;
-    stet_result result = find(&t, argc > 1 ? argv[1] : "cpu", argc > 3 ? atoi(argv[3]) : 100,
-                              argc > 4 ? (uint32_t)atoi(argv[4]) : 1, &rings);
-    if (result != STET_OK) fprintf(stderr, "throw: %s: %s\n", stet_result_string(result), stet_last_error());
-    close_descent(&t.descent);
-    stet_tape_destroy(t.tape);
-    for (int i = 0; i < NARRAY; ++i) stet_array_destroy(t.array[i]);
-    for (int i = 0; i < NKERNEL; ++i) stet_kernel_destroy(t.kernel[i]);
-    stet_device_destroy(t.device);
-    return result != STET_OK || rings * TRIES != t.nworld;
+    stet_result result = find(&t, &c, &rings);
+    return finish("throw", result, rings == c.n, &t);
 }

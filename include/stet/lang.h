@@ -21,6 +21,10 @@
 #ifndef STET_LANG_H
 #define STET_LANG_H
 
+/* Some compilers begin with these names as macros; here they are anybody's. */
+#undef linux
+#undef unix
+
 #if defined(__CUDACC_RTC__) || defined(__CUDACC__) || defined(__HIPCC_RTC__)
 #define STET_GPU 1
 #else
@@ -77,5 +81,7 @@ typedef int wint;
 
 #include "lang_common.h"
 #include "lang_math.h"
+
+#include "lang_list.h"
 
 #endif

@@ -10,11 +10,24 @@
 #include "lang.h"
 #endif
 
-/* Reading <immintrin.h> takes five times as long as compiling a small kernel: only where more than SSE2 is used. */
+/*
+ * Reading <immintrin.h> takes five times as long as compiling a small kernel: only where more than SSE2 is used. What it includes for its _mm_malloc
+ * (GCC's and Clang's guards of it) stays out: <stdlib.h>, whose names are the kernels' own.
+ */
+#if !defined(_MM_MALLOC_H_INCLUDED) && !defined(__MM_MALLOC_H)
+#define STI_WITHOUT_MM_MALLOC
+#define _MM_MALLOC_H_INCLUDED
+#define __MM_MALLOC_H
+#endif
 #if defined(__SSE2__) && STET_W > 4
 #include <immintrin.h>
 #elif defined(__SSE2__) && STET_W > 1
 #include <emmintrin.h>
+#endif
+#ifdef STI_WITHOUT_MM_MALLOC
+#undef _MM_MALLOC_H_INCLUDED
+#undef __MM_MALLOC_H
+#undef STI_WITHOUT_MM_MALLOC
 #endif
 
 #define LFN static inline __attribute__((always_inline, unused))

@@ -60,9 +60,9 @@ static void launch(const Adjoint &a, int64_t count, nb::args args, nb::handle gr
     std::vector<stet_array *> to = to_gradients(a, gradients);
     if (to.size() != arguments.args.size())
         raise(STET_INVALID_ARGUMENT, std::string("the adjoint of kernel ") + stet_kernel_name(a.kernel.get()) + ": " +
-                                         std::to_string(arguments.args.size()) + " arguments and " +
-                                         std::to_string(to.size()) +
-                                         " gradients; give as many, None where a parameter has no gradient");
+                                         counted((long long)arguments.args.size(), "argument") + " and " +
+                                         counted((long long)to.size(), "gradient") +
+                                         "; give as many, None where a parameter has no gradient");
     run(*a.kernel.core, [&] {
         stet_result result = find_pictures(&arguments);
         if (result != STET_OK) return result;

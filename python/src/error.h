@@ -35,6 +35,12 @@ inline void check_python(bool good)
     if (!good) throw nb::python_error();
 }
 
+// "1 world", "4 worlds".
+inline std::string counted(long long n, const char *noun)
+{
+    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
 // "'ndarray'": the type of an object, for messages.
 std::string type_of(nb::handle object);
 

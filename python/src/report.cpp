@@ -163,8 +163,8 @@ static std::string repr(const Sim &sim)
     if (sim.core->closed) return "<stet.Sim, closed>";
     Hold hold(*sim.core);
     std::string path = stet_model_path(sim.core->model);
-    return "<stet.Sim " + (path.empty() ? std::string("from text") : path) + ": " + std::to_string(sim.core->nworld) +
-           " worlds on " + stet_device_name(sim.core->device) + ", physics " +
+    return "<stet.Sim " + (path.empty() ? std::string("from text") : path) + ": " + counted(sim.core->nworld, "world") +
+           " on " + stet_device_name(sim.core->device) + ", physics " +
            stet_physics_name(stet_sim_physics(sim.core->sim)) + ">";
 }
 

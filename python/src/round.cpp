@@ -200,6 +200,7 @@ static nb::dict round_info(const Sim &sim)
     out["why"] = info.why == STET_REASON_none ? nb::none() : nb::object(nb::str(stet_reason_name(info.why)));
     out["inputs"] = info.inputs;
     out["copied_in"] = info.copied_in;
+    out["staged"] = info.staged;
     out["outputs"] = info.outputs;
     out["copied_out"] = info.copied_out;
     out["bytes_in"] = info.bytes_in;

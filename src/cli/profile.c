@@ -1,6 +1,8 @@
 /* See profile.h. A kernel's time is the device's where that is known apart from the host's. */
 #include "cli/profile.h"
 
+#include "base/plural.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,5 +195,6 @@ void profile_print(const profile *p)
     print_recordings(p);
     print_copies(p);
     if (p->stats.unnamed)
-        printf("%" PRId64 " calls are counted as \"(others)\": there was no memory for more names\n", p->stats.unnamed);
+        printf("%" PRId64 " call%s counted as \"(others)\": there was no memory for more names\n", p->stats.unnamed,
+               STI_S(p->stats.unnamed));
 }

@@ -1,5 +1,6 @@
 /* Devices: creation, names, counters. What differs between kinds of device is behind sti_device_ops. */
 #include "device/device.h"
+#include "base/plural.h"
 #include "device/gpu/library.h"
 #include "device/ranges.h"
 #include "device/trace.h"
@@ -103,8 +104,8 @@ void stet_device_destroy(stet_device *device)
 {
     if (!device) return;
     if (device->narray)
-        sti_log(STET_LOG_WARNING, "device: %lld arrays still exist, and it lives until they are destroyed",
-                (long long)device->narray);
+        sti_log(STET_LOG_WARNING, "device: %lld array%s not destroyed yet: it lives as long", (long long)device->narray,
+                STI_S(device->narray));
     if (device->keeper) device->keeper->destroy(device);
     sti_device_release(device);
 }

@@ -34,6 +34,8 @@ struct sti_code {
     bool worlds;
     bool waits;      /* on GPUs: its entries wait by themselves for the kernels before them (stet/lang_gpu.h) */
     unsigned shared; /* bytes of shared memory a block, beyond what its code declares */
+    int nslot;       /* slots that its entry takes; 0: one for each argument */
+    int repeats;     /* of fused code (kernel/gpu/fused.h): how many times over one launch can do its phases */
 };
 
 /* What can be asked of a function of a module. */
@@ -47,13 +49,17 @@ typedef enum sti_attribute {
 /*
  * What comes after what. `stream`: one of others. Aside: a second stream of the device's own, to which upload_aside alone goes; what it gets is
  * ordered with nothing else but by these. STREAM_BEHIND: what `stream` gets from now on comes after all that was issued; BEHIND_STREAM: what is
- * issued from now on comes after what `stream` has got so far.
+ * issued from now on comes after what `stream` has got so far. The last two are of memory that host_alloc gave, in the place of `stream`, at its
+ * beginning: HOST_KEEPS: from now on uploads of it may read it after they have returned, and so need not copy it; HOST_BEHIND, before it is written
+ * again, waits for those. Freeing it waits, too.
  */
 typedef enum sti_order {
     STI_ORDER_STREAM_BEHIND,
     STI_ORDER_BEHIND_STREAM,
     STI_ORDER_ASIDE_BEHIND,
-    STI_ORDER_BEHIND_ASIDE
+    STI_ORDER_BEHIND_ASIDE,
+    STI_ORDER_HOST_KEEPS,
+    STI_ORDER_HOST_BEHIND
 } sti_order;
 
 /*
@@ -168,6 +174,7 @@ struct stet_device {
     char name[96];
     int index;              /* of a GPU: the def's gpu.index */
     int driver_version;     /* of a GPU's, in its own numbers: 13000 is CUDA 13.0 */
+    int processors;         /* of a GPU; 0: not known */
     char arch[32];          /* of a GPU, as its compiler is told it: "sm_90", "gfx90a"; "" elsewhere */
     char *compiler_library; /* the def's gpu.compiler_library and cache_folder; NULL: not given */
     char *cache_folder;
@@ -290,6 +297,7 @@ struct stet_array {
     bool counted;   /* its size is in the device's array_bytes */
     bool read_only; /* imported as such: no launch and no write of the host may change it */
     bool outside;   /* a graph of somebody else's holds its address (sti_array_set_outside) */
+    bool by_world;  /* plain, but whoever writes it keeps worlds apart: of a world, the same part in every launch */
     int ndim;
     int64_t shape[STET_MAX_DIMS];
     int64_t nitem;  /* of a world: product of the other dimensions; of a plain array: all */

@@ -5,6 +5,7 @@
  * version is unknown.
  */
 #include "device/dlpack.h"
+#include "base/plural.h"
 #include "device/share.h"
 
 #include <stdio.h>
@@ -103,8 +104,9 @@ static stet_result unblock(const stet_device *device, const DLTensor *t, const s
                          (long long)t->shape[0]);
     int64_t room = t->shape[0] * lanes;
     if (def->nworld < 0 || def->nworld > room || (def->nworld > 0 && def->nworld <= room - lanes))
-        return sti_error(STET_INVALID_ARGUMENT, "tensor %s: %lld worlds are not what %lld blocks of %lld hold",
-                         out->name, (long long)def->nworld, (long long)t->shape[0], (long long)lanes);
+        return sti_error(STET_INVALID_ARGUMENT, "tensor %s: it cannot be of %lld world%s with %lld block%s of %lld",
+                         out->name, (long long)def->nworld, STI_S(def->nworld), (long long)t->shape[0],
+                         STI_S(t->shape[0]), (long long)lanes);
     out->ndim = 2;
     out->shape[0] = def->nworld ? def->nworld : room;
     out->shape[1] = t->shape[1];

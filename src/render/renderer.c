@@ -5,6 +5,7 @@
  * with the look's version.
  */
 #include "kernel/kernel.h"
+#include "base/plural.h"
 #include "render/lens.h"
 #include "render/look.h"
 #include "render/render.h"
@@ -105,8 +106,8 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
                          ncamera);
     *out = NULL;
     if (sti_stage_worlds(stage)->nworld > INT32_MAX / ncamera)
-        return sti_error(STET_LIMIT, "renderer: %lld worlds with %d cameras make more than 2^31 tiles; use fewer",
-                         (long long)sti_stage_worlds(stage)->nworld, ncamera);
+        return sti_error(STET_LIMIT, "renderer: %lld worlds with %d camera%s make more than 2^31 tiles; use fewer",
+                         (long long)sti_stage_worlds(stage)->nworld, ncamera, STI_S(ncamera));
     for (int c = 0; c < ncamera; ++c) STI_TRY(check_camera(stage, &cameras[c]));
     sti_renderer *r;
     STI_TRY(sti_alloc(&r, sizeof *r, "renderer"));

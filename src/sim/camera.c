@@ -6,6 +6,7 @@
  */
 #include "sim/sim.h"
 
+#include "base/plural.h"
 #include "model/model.h"
 
 #include <stdio.h>
@@ -75,8 +76,8 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
 {
     const mjModel *m = model->mj;
     if (def->ncamera < 0 || (def->ncamera > 0) != (def->cameras != NULL))
-        return sti_error(STET_INVALID_ARGUMENT, "sim: %d cameras, and %s list of their names; give both, or neither",
-                         def->ncamera, def->cameras ? "a" : "no");
+        return sti_error(STET_INVALID_ARGUMENT, "sim: %d camera%s, and %s list of names; give both, or neither",
+                         def->ncamera, STI_S(def->ncamera), def->cameras ? "a" : "no");
     *n = means_all(def) && m->ncam > 0 ? (int)m->ncam : def->ncamera > 0 ? def->ncamera : 1;
     if (means_all(def)) return STET_OK;
     for (int k = 0; k < def->ncamera; ++k) {

@@ -1,6 +1,7 @@
 /* What a definition of a sim asks for: defaults, and all that can be refused before anything is made. */
 #include "sim/sim.h"
 
+#include "base/plural.h"
 #include "model/model.h"
 #include "render/render.h"
 
@@ -92,12 +93,13 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
     if (pages <= 0 || page <= 0) return STET_OK;
     double have = (double)pages * (double)page, need = world * (double)resolved->nworld;
     if (need <= have) return STET_OK;
-    return sti_error(STET_LIMIT,
-                     "sim: pictures of %lld worlds, %d cameras, %d x %d pixels and %d frames in flight need %.1f GB, "
-                     "this machine has "
-                     "%.1f GB; ask for fewer or smaller ones",
-                     (long long)resolved->nworld, ncamera, resolved->width, resolved->height,
-                     resolved->frames_in_flight, need / 1e9, have / 1e9);
+    return sti_error(
+        STET_LIMIT,
+        "sim: pictures of %lld world%s, %d camera%s, %d x %d pixels and %d frame%s in flight need %.1f GB, "
+        "this machine has "
+        "%.1f GB; ask for fewer or smaller ones",
+        (long long)resolved->nworld, STI_S(resolved->nworld), ncamera, STI_S(ncamera), resolved->width,
+        resolved->height, resolved->frames_in_flight, STI_S(resolved->frames_in_flight), need / 1e9, have / 1e9);
 }
 
 /* ---- what is meant ----------------------------------------------------------------------------------------------- */

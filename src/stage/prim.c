@@ -4,6 +4,7 @@
  */
 #include "stage/flush.h"
 
+#include "base/plural.h"
 #include "device/face.h"
 
 #include <math.h>
@@ -16,8 +17,8 @@ static stet_result check_range(const stet_stage *stage, int prim, int64_t first,
     STI_TRY(sti_tree_check(&stage->tree, prim, call));
     int64_t nworld = stage->worlds->nworld;
     if (first >= 0 && n >= 0 && n <= nworld && first <= nworld - n) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "%s: %lld worlds from world %lld on; there are %lld, from 0", call,
-                     (long long)n, (long long)first, (long long)nworld);
+    return sti_error(STET_INVALID_ARGUMENT, "%s: %lld world%s from world %lld on; there are %lld, from 0", call,
+                     (long long)n, STI_S(n), (long long)first, (long long)nworld);
 }
 
 /* A row of a prim: twelve numbers of a world. */

@@ -1,6 +1,8 @@
 /* Planning tile layouts, and the tables on the device; see table.h for B1 to B3. */
 #include "tiles/table.h"
 
+#include "base/plural.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,12 +33,12 @@ static stet_result check_sizes(const sti_tile_size *size, int ncamera, int64_t n
 {
     int64_t ntile;
     if (ncamera < 1 || nworld < 1)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: %d cameras in %lld worlds; at least one of each is needed",
-                         ncamera, (long long)nworld);
+        return sti_error(STET_INVALID_ARGUMENT, "tiles: %d camera%s in %lld world%s; at least one of each is needed",
+                         ncamera, STI_S(ncamera), (long long)nworld, STI_S(nworld));
     if (__builtin_mul_overflow(nworld, (int64_t)ncamera, &ntile) || ntile > INT32_MAX)
         return sti_error(STET_LIMIT,
-                         "tiles: %lld worlds with %d cameras are more than %d tiles; use fewer worlds or cameras",
-                         (long long)nworld, ncamera, INT32_MAX);
+                         "tiles: %lld world%s with %d camera%s are more than %d tiles; use fewer worlds or cameras",
+                         (long long)nworld, STI_S(nworld), ncamera, STI_S(ncamera), INT32_MAX);
     for (int c = 0; c < ncamera; ++c)
         if (size[c].width < 1 || size[c].height < 1 || size[c].width > STI_FRAME_WIDTH ||
             size[c].height > STI_FRAME_WIDTH)

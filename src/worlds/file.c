@@ -15,6 +15,7 @@
  *   F2  worlds change only after all of a file was read and checked
  */
 #include "base/hash.h"
+#include "base/plural.h"
 #include "worlds/snapshot.h"
 
 #include <errno.h>
@@ -143,8 +144,8 @@ static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, 
                          "resume %s: it was saved from another model than %s; load the model that it was saved from",
                          path, worlds->model->path[0] ? worlds->model->path : "this one");
     if (h->nworld != own.nworld)
-        return sti_error(STET_INVALID_ARGUMENT, "resume %s: it has %llu worlds, this run has %llu; ask for %llu worlds",
-                         path, (unsigned long long)h->nworld, (unsigned long long)own.nworld,
+        return sti_error(STET_INVALID_ARGUMENT, "resume %s: it has %llu world%s, this run has %llu; ask for %llu", path,
+                         (unsigned long long)h->nworld, STI_S(h->nworld), (unsigned long long)own.nworld,
                          (unsigned long long)h->nworld);
     if (h->exact != own.exact)
         return sti_error(STET_INVALID_ARGUMENT,

@@ -1,6 +1,7 @@
 /* Parameters of the physics, world by world; see parameter.h. */
 #include "worlds/parameter.h"
 
+#include "base/plural.h"
 #include "worlds/worlds.h"
 
 #include <math.h>
@@ -138,9 +139,11 @@ stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter paramet
                          "= false)",
                          names[parameter]);
     if (n != items && n != items * worlds->nworld)
-        return sti_error(STET_INVALID_ARGUMENT,
-                         "parameter %s: %lld numbers; give %lld, for all worlds alike, or %lld a world for %lld worlds",
-                         names[parameter], (long long)n, (long long)items, (long long)items, (long long)worlds->nworld);
+        return sti_error(
+            STET_INVALID_ARGUMENT,
+            "parameter %s: %lld number%s; give %lld, for all worlds alike, or %lld a world for %lld world%s",
+            names[parameter], (long long)n, STI_S(n), (long long)items, (long long)items, (long long)worlds->nworld,
+            STI_S(worlds->nworld));
     return check_numbers(parameter, values, n);
 }
 

@@ -2,6 +2,7 @@
 #include "worlds/snapshot.h"
 
 #include "base/hash.h"
+#include "base/plural.h"
 #include "worlds/poses.h"
 
 #include <string.h>
@@ -205,8 +206,8 @@ static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
                          "restore: the snapshot is of another model; restore it into worlds of the same model");
     if (s->head.nworld != own.nworld)
         return sti_error(STET_INVALID_ARGUMENT,
-                         "restore: the snapshot has %llu worlds, these are %llu; the numbers must be equal",
-                         (unsigned long long)s->head.nworld, (unsigned long long)own.nworld);
+                         "restore: the snapshot has %llu world%s, these are %llu; the numbers must be equal",
+                         (unsigned long long)s->head.nworld, STI_S(s->head.nworld), (unsigned long long)own.nworld);
     if (s->head.exact != own.exact)
         return sti_error(STET_INVALID_ARGUMENT,
                          "restore: the snapshot was taken %s exact data, these worlds are %s; make both alike",

@@ -5,6 +5,7 @@
  */
 #include "worlds/worlds.h"
 
+#include "base/plural.h"
 #include "worlds/poses.h"
 #include "worlds/reset.h"
 
@@ -162,9 +163,10 @@ static stet_result check_memory(const stet_worlds *worlds)
     if (pages <= 0 || page <= 0) return STET_OK;
     double have = (double)pages * (double)page, need = each * (double)worlds->nworld;
     if (need <= have) return STET_OK;
-    return sti_error(STET_LIMIT,
-                     "worlds: %lld worlds of this model need %.1f GB, this machine has %.1f GB; ask for at most %lld",
-                     (long long)worlds->nworld, need / 1e9, have / 1e9, (long long)(have / each / 2));
+    return sti_error(
+        STET_LIMIT,
+        "worlds: for %lld world%s of this model %.1f GB are needed, this machine has %.1f GB; ask for at most %lld",
+        (long long)worlds->nworld, STI_S(worlds->nworld), need / 1e9, have / 1e9, (long long)(have / each / 2));
 }
 
 static stet_result make_fields(stet_worlds *worlds)

@@ -157,9 +157,10 @@ static void ranges_beyond_the_array_are_refused(void **state)
         FAILS(stet_array_read_worlds(a, bad[i][0], bad[i][1], back, 8), STET_INVALID_ARGUMENT, "array poses: ");
         FAILS(stet_array_write_worlds(a, bad[i][0], bad[i][1], back, 8), STET_INVALID_ARGUMENT, "array poses: ");
     }
-    FAILS(stet_array_read(a, back, sizeof back - 4), STET_INVALID_ARGUMENT, "28 bytes given for 4 rows that have 32");
-    FAILS(stet_array_write(a, back, sizeof back + 4), STET_INVALID_ARGUMENT, "36 bytes given for 4 rows that have 32");
-    FAILS(stet_array_write_worlds(a, 1, 2, back, 32), STET_INVALID_ARGUMENT, "32 bytes given for 2 rows that have 16");
+    FAILS(stet_array_read(a, back, sizeof back - 4), STET_INVALID_ARGUMENT, "28 bytes given, not the 32 of 4 rows");
+    FAILS(stet_array_write(a, back, sizeof back + 4), STET_INVALID_ARGUMENT, "36 bytes given, not the 32 of 4 rows");
+    FAILS(stet_array_write_worlds(a, 1, 2, back, 32), STET_INVALID_ARGUMENT, "32 bytes given, not the 16 of 2 rows");
+    FAILS(stet_array_write_worlds(a, 1, 1, back, 9), STET_INVALID_ARGUMENT, "9 bytes given, not the 8 of 1 row");
     assert_int_equal(stet_array_generation(a), generation);
     OK(stet_array_read(a, back, sizeof back));
     assert_memory_equal(back, some, sizeof some);

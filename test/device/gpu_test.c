@@ -134,7 +134,7 @@ static void out_of_memory_says_what_and_how_much(void **state)
     FAILS(device->ops->alloc(device, 1000 * MIB, "array frame", &none), STET_OUT_OF_MEMORY,
           "array frame needs 1048576000 bytes");
     assert_null(none);
-    assert_non_null(strstr(stet_last_error(), "of 0.06 GiB are free, stet holds 0.02 GiB in 1 blocks"));
+    assert_non_null(strstr(stet_last_error(), "of 0.06 GiB are free, stet holds 0.02 GiB in 1 block;"));
     FAILS(device->ops->alloc(device, SIZE_MAX, "a mistake", &none), STET_OUT_OF_MEMORY, "a mistake needs");
     FAILS(device->ops->alloc(device, SIZE_MAX - 100, "a mistake", &none), STET_OUT_OF_MEMORY, "a mistake needs");
     size_t free_bytes, total;

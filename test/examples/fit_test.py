@@ -1,23 +1,15 @@
 """The example that fits springs: every attempt finds the constants, whatever it begins with and whatever is switched."""
 
-import os
 import re
-import subprocess
-import tempfile
 
-PROGRAM = os.path.join(os.environ["STET_TEST_BINARY_DIR"], "examples", "fit")
-CACHE = tempfile.TemporaryDirectory()  # kernels are compiled once
+from descent import check_gradients, check_none_is_refused, check_switches, run, run_tests
+
 LINE = re.compile(r"iteration +(\d+): loss ([\d.e+-]+), worst constant +([\d.]+) % off; world 0: ([\d.]+) and ([\d.]+) N/m, ([\d.]+) N s/m")
-
-
-def run(*words, **environment):
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "XDG_CACHE_HOME": CACHE.name, "OMP_WAIT_POLICY": "passive", **environment})
 
 
 def test_every_attempt_finds_them():
     for seed in 1, 2, 3:
-        done = run("cpu", 16, 200, seed)
+        done = run("fit", "cpu", 16, 200, seed)
         assert done.returncode == 0 and done.stderr == "", done.stdout + done.stderr
         *lines, tape, found = done.stdout.splitlines()
         numbers = [list(map(float, LINE.fullmatch(line).groups())) for line in lines]
@@ -28,15 +20,12 @@ def test_every_attempt_finds_them():
 
 
 def test_too_few_iterations_are_told():
-    done = run("cpu", 4, 5)
+    done = run("fit", "cpu", 4, 5)
     assert done.returncode == 1 and done.stdout.endswith("of 4 attempts found 120 and 50 N/m, 0.4 N s/m\n") and done.stderr == ""
 
 
 def test_the_same_whatever_is_switched():
-    plain = run("cpu", 5, 25).stdout
-    assert plain
-    for disabled in "graph_replay,args", "adstack", "adstack_handle", "adstack,adstack_handle,kernel_cache":
-        assert run("cpu", 5, 25, STET_DISABLE=disabled).stdout == plain, disabled
+    check_switches("fit", ("cpu", 5, 25), ("graph_replay,args", "fusion", "gather_plan", "adstack", "adstack_handle", "adstack,adstack_handle,kernel_cache"))
 
 
 def test_gradients_of_its_kernels():
@@ -44,18 +33,12 @@ def test_gradients_of_its_kernels():
     lists = {"spring": "0,1,1,2,2,3,3,0,0,2", "kind": "0,0,0,0,1", "first": "0,3,5,8,10", "side": "0,7,8,1,2,3,4,9,5,6"}
     words = [word for name, values in lists.items() for word in ("--values", f"{name}={values}")]
     for low in "0.1", "-0.9":  # above the floor, and in it
-        done = subprocess.run([os.environ["STET_TEST_COMMAND"], "gradcheck", os.path.join(os.environ["STET_TEST_SOURCE_DIR"], "examples", "springs.k.h"),
-                               "--int", "nmass=4", "--int", "nspring=5", "--int", "step=1", "--range", f"pos={low},0.9", *words],
-                              capture_output=True, text=True, timeout=300, env={**os.environ, "XDG_CACHE_HOME": CACHE.name})
-        assert done.returncode == 0 and " gradients compared, 0 wrong" in done.stdout, done.stdout + done.stderr
+        check_gradients("springs.k.h", "--int", "nmass=4", "--int", "nspring=5", "--int", "step=1", "--range", f"pos={low},0.9", *words)
 
 
 def test_bad_input_is_one_sentence():
-    done = run("cpu", 0)
-    assert done.returncode == 1 and done.stdout == "" and done.stderr == "fit: 0 of them; ask for at least 1\n"
+    check_none_is_refused("fit")
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            test()
+    run_tests(globals())

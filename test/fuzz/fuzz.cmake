@@ -32,13 +32,10 @@ stet_fuzz(check SOURCES src/base/arena.c src/base/error.c src/base/memory.c ${ST
 include("${PROJECT_SOURCE_DIR}/src/adjoint/sources.cmake")
 stet_fuzz(adjoint SOURCES src/base/arena.c src/base/error.c src/base/hash.c src/base/memory.c src/kernel/buffer.c
     ${STET_CHECKER_SOURCES} ${STET_ADJOINT_SOURCES})
-stet_fuzz(dlpack SOURCES src/base/environment.c src/base/error.c src/base/hash.c src/base/log.c src/base/mechanism.c
-    src/base/memory.c src/base/trace.c src/base/version.c src/device/array.c src/device/cpu/cpu.c src/device/device.c
-    src/device/dlpack.c src/device/export.c src/device/face.c src/device/gpu/capture.c src/device/gpu/clock.c
-    src/device/gpu/code.c src/device/gpu/cuda.c src/device/gpu/driver.c src/device/gpu/gpu.c src/device/gpu/graph.c
-    src/device/gpu/hip.c src/device/gpu/launch.c src/device/gpu/library.c src/device/gpu/nodes.c src/device/gpu/pool.c
-    src/device/gpu/staging.c src/device/gpu/stream.c src/device/import.c src/device/isa.c src/device/null/null.c
-    src/device/share.c src/device/stream.c src/device/times.c src/device/trace.c)
+get_target_property(stet_device_sources stet SOURCES)
+list(FILTER stet_device_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/src/(base|device)/.*[.]c$")
+list(TRANSFORM stet_device_sources REPLACE "^${PROJECT_SOURCE_DIR}/" "")
+stet_fuzz(dlpack SOURCES ${stet_device_sources})
 if(TARGET fuzz_dlpack)
     target_link_libraries(fuzz_dlpack PRIVATE OpenMP::OpenMP_C)
 endif()

@@ -333,7 +333,7 @@ static void the_message_of_a_check(void **state)
           "own.k.h:2:1: outside of functions stand");
     char *printed = (char *)&unit;
     FAILS(sti_unit_print(unit, &printed), STET_STATE,
-          "a kernel source with 1 mistakes cannot be printed; correct them first");
+          "a kernel source with 1 mistake cannot be printed; correct it first");
     assert_null(printed);
     sti_unit_destroy(unit);
     FAILS(sti_check_source("int a;\nint b;", "own.k.h", &options, &unit), STET_PARSE,

@@ -193,6 +193,7 @@ static void counts_that_do_not_fit(void **state)
           "parameter a: array worlds_real has 21 worlds, the launch 22");
     FAILS(STI_LAUNCH(k, s.device, WORLDS - 1, a), STET_INVALID_ARGUMENT,
           "parameter a: array worlds_real has 21 worlds, the launch 20");
+    FAILS(STI_LAUNCH(k, s.device, WORLDS, a, a), STET_INVALID_ARGUMENT, "kernel k_x takes 1 argument, not 2");
     FAILS(STI_LAUNCH(k, s.device, (int64_t)INT32_MAX + 1, sti_arg_array(NULL)), STET_LIMIT, "launched over 2147483648");
     k = kernel_of("item_kernel void k_y(wreal *a)");
     FAILS(STI_LAUNCH(k, s.device, (int64_t)INT32_MAX + 1, a), STET_LIMIT, "at most 2147483647");

@@ -113,6 +113,10 @@ static void words_that_are_not_in_the_language(void **state)
         {"float f = 1;", "arm.k.h:5:1: `float` is not in the language: write ureal, or real for lanes"},
         {"int class = 1;", "arm.k.h:5:5: `class` is not in the language: GPUs compile C++, which keeps it for itself; "
                            "choose another name"},
+        {"int8_t b = 1;", "arm.k.h:5:1: `int8_t` is not in the language: write int"},
+        {"ptrdiff_t d = 1;", "arm.k.h:5:1: `ptrdiff_t` is not in the language: write i64"},
+        {"typeof(n) m = 1;", "arm.k.h:5:1: `typeof` is not in the language: write the type"},
+        {"int _Atomic = 1;", "arm.k.h:5:5: `_Atomic` belongs to the language: choose another name"},
         {"printf(n);", "arm.k.h:5:1: `printf` is no function of the language: use an array to write to"},
         {"put(y, 0, fabsf(x[0]));", "arm.k.h:5:11: `fabsf` is no function of the language: use rabs (lanes) or uabs"},
         {"int c = later(3);",
@@ -143,6 +147,10 @@ static void rules_outside_of_functions(void **state)
         {"#pragma omp parallel\n", "arm.k.h:2:1: #pragma has no meaning here: a kernel has #define, #undef, #include, "
                                    "#if … #endif and #error"},
         {"#error not yet\n", "arm.k.h:2:1: #error not yet"},
+        {"world_kernel void main(real *x, int world) { put(x, 0, splat(1)); }\n",
+         "arm.k.h:2:19: `main` is where programs begin, which is no kernel's: choose another name"},
+        {"LFN int main(int a) { return a; }\n",
+         "arm.k.h:2:9: `main` is where programs begin, which is no kernel's: choose another name"},
         {"world_kernel void k_b(const real x) { }\n",
          "arm.k.h:2:34: kernel k_b: parameter x: lanes can't be passed by value; use ureal or int"},
         {"world_kernel void k_b(const wreal *x) { }\n",

@@ -6,7 +6,10 @@
 
 #include "user_rig.h"
 
-static const char *const names[] = {"k", "s", "b", "n", "begin", "end", "count", "p"};
+/* Of generated code; of C's library, which headers of a compiler bring along; macros that compilers begin with. */
+static const char *const names[] = {"k",     "s",      "b",      "n",      "begin", "end",  "count",   "p",
+                                    "abs",   "malloc", "printf", "memcpy", "free",  "exit", "div",     "rand",
+                                    "round", "atoi",   "system", "getenv", "linux", "unix", "environ", "random"};
 enum { NAMES = sizeof names / sizeof *names };
 
 /* Kernel number m adds m + 1; each has parameters whose names are others' kernels. */
@@ -54,10 +57,66 @@ static void a_kernel_has_any_name_that_the_language_allows(void **state)
     stet_device_destroy(device);
 }
 
+/* Functions (one of them is called `function`), types, tables, members and variables, too. */
+static void have_any_name(stet_device *device, const char *function)
+{
+    enum { WORLDS = 3 };
+    static const char format[] =
+        "#include <stet/lang.h>\n"
+        "typedef struct div_t { int linux; real unix; } div_t;\n"
+        "static const int random[2] = {3, 5};\n"
+        "LFN real rand(real atoi) { return atoi + atoi; }\n"
+        "LFN int %s(int x) { return x - 7; }\n"
+        "LFN div_t div(int malloc) { div_t d; d.linux = %s(malloc); d.unix = splat(1); return d; }\n"
+        "world_kernel void k(real *y, int world)\n{\n"
+        "    int linux = world * 0 + 1;\n"
+        "    div_t main = div(random[linux]);\n"
+        "    put(y, 0, rand(to_real(isplat(main.linux)) + main.unix));\n}\n";
+    char source[sizeof format + 32];
+    (void)snprintf(source, sizeof source, format, function, function);
+    stet_array *y;
+    float have[WORLDS];
+    OK(STI_ARRAY(device, "y", STET_REAL, true, &y, WORLDS, 1));
+    stet_kernel_def about = kernel_def(source);
+    stet_kernel *kernel = make_kernel(device, &about);
+    stet_arg arg = stet_arg_array(y);
+    OK(stet_kernel_launch(kernel, WORLDS, &arg, 1));
+    OK(stet_array_read(y, have, sizeof have));
+    for (int w = 0; w < WORLDS; ++w) assert_true(have[w] == 2 * (5 - 7 + 1));
+    stet_kernel_destroy(kernel);
+    stet_array_destroy(y);
+    stet_device_destroy(device);
+}
+
+static void so_has_all_else_in_a_source(void **state)
+{
+    (void)state;
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    def.threads = 1;
+    picked_device(&def);
+    OK(stet_device_create(&def, &device));
+    have_any_name(device, "system");
+}
+
+/* Each has its own headers of the compiler. GPUs keep the names of their functions, among them abs of an int. */
+static void on_each_instruction_set(void **state)
+{
+    (void)state;
+    if (picked_any()) skip(); /* a CPU's, whatever the run is about */
+    FOR_FLOAT_ISAS(isa)
+    {
+        have_any_name(open_device(isa, 1), "abs");
+        have_any_name(open_device(isa, 1), "alloca");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_has_any_name_that_the_language_allows),
+        cmocka_unit_test(so_has_all_else_in_a_source),
+        cmocka_unit_test(on_each_instruction_set),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

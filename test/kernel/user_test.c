@@ -277,7 +277,7 @@ static void bad_definitions(void **state)
     FAILS(stet_kernel_create(d, &def, NULL), STET_INVALID_ARGUMENT, "must not be NULL");
     def = kernel_def(adder(1));
     def.ninclude = 1;
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "1 include folders are announced, but not given");
+    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "1 include folder announced, but not given");
     def.includes = (const char *const[]){""};
     FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "include folder 0 has no name");
     def = kernel_def(adder(1));

@@ -12,7 +12,7 @@ def test_what_it_is(make):
     assert (sim.nworld, sim.physics, sim.keyframe, sim.closed) == (3, "mujoco", 0, False)
     assert (sim.cameras, sim.outputs) == (["front", "top"], ("rgb",))
     assert sim.device.type == "cpu" and sim.device.threads == 2 and sim.device.lanes in (4, 8, 16)
-    assert "3 worlds" in repr(sim) and sim.device.isa in repr(sim.device)
+    assert "3 worlds on" in repr(sim) and "1 world on" in repr(make(worlds=1)) and sim.device.isa in repr(sim.device)
 
 
 def test_model(make, tmp_path):

@@ -271,6 +271,11 @@ static void a_file_of_others_is_refused(void **state)
     REFUSED(STET_INVALID_ARGUMENT, "path", stet_worlds_save(r.worlds, NULL));
     REFUSED(STET_INVALID_ARGUMENT, "path", stet_worlds_resume(r.worlds, NULL));
     check_only_file("run.stet");
+    rig one = rig_make(RIG_PENDULUM, 1, NULL, 1, true);
+    OK(stet_worlds_save(one.worlds, file_path("one.stet")));
+    REFUSED(STET_INVALID_ARGUMENT, "it has 1 world, this run has 4; ask for 1",
+            stet_worlds_resume(more.worlds, file_path("one.stet")));
+    rig_free(&one);
     rig_free(&r);
     rig_free(&other);
     rig_free(&more);

@@ -7,6 +7,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
+#include "base/plural.h"
 #include "device/device.h"
 
 #include <omp.h>
@@ -154,6 +155,6 @@ stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def)
     device->threads = def->threads ? def->threads : sti_processors();
     device->real_size = device->isa == STI_ISA_f64 ? sizeof(double) : sizeof(float);
     snprintf(device->name, sizeof device->name, "cpu (%s, %d lane%s, %d thread%s)", sti_isa_name(device->isa),
-             device->lanes, device->lanes == 1 ? "" : "s", device->threads, device->threads == 1 ? "" : "s");
+             device->lanes, STI_S(device->lanes), device->threads, STI_S(device->threads));
     return STET_OK;
 }

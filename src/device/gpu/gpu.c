@@ -230,7 +230,7 @@ static void gpu_destroy(stet_device *device)
     sti_free(device->cache_folder);
     device->compiler_library = device->cache_folder = NULL;
     device->state = NULL;
-    device->index = device->driver_version = 0;
+    device->index = device->driver_version = device->processors = 0;
     device->arch[0] = 0;
     device->stream = NULL;
 }
@@ -330,6 +330,7 @@ stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def)
     device->real_size = sizeof(float);
     device->index = def->gpu.index;
     device->driver_version = gpu->driver.version;
+    device->processors = gpu->facts.fact[STI_GPU_PROCESSORS];
     (void)snprintf(device->arch, sizeof device->arch, "%s", gpu->facts.arch);
     (void)snprintf(device->name, sizeof device->name, "%s:%d (%.40s, %s, %.0f GiB)", vendor->name, def->gpu.index,
                    gpu->facts.name, gpu->facts.arch, (double)gpu->facts.memory / (double)((size_t)1 << 30));

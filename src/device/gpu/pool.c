@@ -2,6 +2,7 @@
 #include "device/gpu/gpu.h"
 
 #include "base/memory.h"
+#include "base/plural.h"
 
 #include <string.h>
 
@@ -133,9 +134,9 @@ static stet_result out_of_memory(sti_gpu *gpu, const request *r)
     (void)gpu->driver.api.memory_info(&free, &total); /* the sentence is worth having without it too */
     return sti_error(STET_OUT_OF_MEMORY,
                      "%s: out of memory: %s needs %zu bytes (%.2f GiB); %.2f of %.2f GiB are free, stet holds %.2f GiB "
-                     "in %lld blocks; use fewer worlds or smaller pictures",
+                     "in %lld block%s; use fewer worlds or smaller pictures",
                      gpu->where, r->what, r->size, gib(r->size), gib(free), gib(total), gib(s->used + s->kept),
-                     (long long)s->blocks);
+                     (long long)s->blocks, STI_S(s->blocks));
 }
 
 /* ---- big blocks --------------------------------------------------------------------------------------------------- */

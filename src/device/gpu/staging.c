@@ -11,7 +11,10 @@ typedef sti_staging_ring ring;
 struct sti_host_block {
     char *address;
     size_t size;
-    bool locked; /* its pages are; else it is memory like any other */
+    bool locked;          /* its pages are; else it is memory like any other */
+    bool kept;            /* S4 */
+    bool busy;            /* the event was recorded and not waited for */
+    void *event, *stream; /* behind the last upload of what is kept, in this stream; NULL: there was none */
     sti_host_block *next;
 };
 
@@ -74,23 +77,66 @@ static stet_result take(sti_gpu *gpu, ring *r, size_t size, char **out)
 
 /* ---- page-locked memory of the caller's ---------------------------------------------------------------------------- */
 
-static bool is_locked(sti_gpu_staging *s, const char *memory, size_t size)
+/* The page-locked block that has these bytes, whose owner does not let go of it meanwhile; or NULL. */
+static sti_host_block *locked_block(sti_gpu_staging *s, const char *memory, size_t size)
 {
     pthread_mutex_lock(&s->lock);
-    const sti_host_block *b = s->host;
+    sti_host_block *b = s->host;
     while (b &&
            !(b->locked && memory >= b->address && size <= b->size && (size_t)(memory - b->address) <= b->size - size))
         b = b->next;
     pthread_mutex_unlock(&s->lock);
-    return b != NULL;
+    return b;
 }
 
-/* Less than a piece goes through the ring in any case (S3), so that locking its pages would be for nothing. */
+static bool is_locked(sti_gpu_staging *s, const char *memory, size_t size)
+{
+    return locked_block(s, memory, size) != NULL;
+}
+
+/* S4: the block of an upload that nobody has to wait for, or NULL. */
+static sti_host_block *kept_block(sti_gpu_staging *s, const void *memory, size_t size)
+{
+    sti_host_block *b = size < STI_STAGING_KEPT ? NULL : locked_block(s, memory, size);
+    return b && b->kept ? b : NULL;
+}
+
+static stet_result await_kept(sti_gpu *gpu, sti_host_block *b)
+{
+    if (!b->busy) return STET_OK;
+    STI_TRY(STI_GPU_CALL(gpu, event_synchronize, b->event));
+    b->busy = false;
+    return STET_OK;
+}
+
+/* What was issued cannot be taken back: where no event can be put behind it, it is waited for. */
+static stet_result upload_kept(sti_gpu *gpu, sti_host_block *b, void *to, const void *from, size_t size, void *stream)
+{
+    if (b->stream != stream) STI_TRY(await_kept(gpu, b)); /* the event tells of one stream */
+    if (!b->event) STI_TRY(STI_GPU_CALL(gpu, event_create, &b->event, STI_GPU_EVENT_NO_TIMING));
+    STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, to, from, size, stream));
+    stet_result result = STI_GPU_CALL(gpu, event_record, b->event, stream);
+    b->stream = stream;
+    b->busy = result == STET_OK;
+    if (result != STET_OK) (void)gpu->driver.api.stream_synchronize(stream);
+    return result;
+}
+
+stet_result sti_staging_order_host(sti_gpu *gpu, const void *memory, bool behind)
+{
+    sti_host_block *b = locked_block(&gpu->staging, memory, 1);
+    if (!b) return STET_OK; /* what is not locked goes through the ring */
+    b->kept = true;
+    if (!behind || !b->busy) return STET_OK;
+    STI_GPU_WITHIN(gpu, await_kept(gpu, b));
+}
+
+/* Less goes through the ring in any case (S3, S4), so that locking its pages would be for nothing. */
 static stet_result make_host(sti_gpu *gpu, size_t size, const char *what, sti_host_block *out)
 {
     void *memory = NULL;
     out->size = size;
-    out->locked = size >= STI_STAGING_BYTES;
+    out->locked = size >= STI_STAGING_KEPT;
     if (!out->locked) return sti_alloc(&out->address, size, what);
     int code = gpu->driver.api.host_alloc(&memory, size, STI_GPU_HOST_PORTABLE);
     if (code == STI_GPU_OUT_OF_MEMORY)
@@ -125,6 +171,8 @@ static void unlock_host(sti_gpu *gpu, sti_host_block *b)
     sti_gpu_current was;
     stet_result result = STET_OK;
     if (sti_gpu_go_in(gpu, &was) == STI_GPU_OK) {
+        if (b->busy) (void)gpu->driver.api.event_synchronize(b->event);
+        if (b->event) (void)gpu->driver.api.event_destroy(b->event);
         int code = gpu->driver.api.host_free(b->address);
         if (!atomic_load(&gpu->lost)) result = sti_gpu_check(gpu, code, "host_free");
         (void)sti_gpu_go_out(gpu, &was);
@@ -175,15 +223,19 @@ static stet_result upload_in_parts(sti_gpu *gpu, ring *r, char *target, const ch
 
 stet_result sti_staging_upload(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
+    sti_host_block *kept = kept_block(&gpu->staging, from, size);
+    if (kept) return upload_kept(gpu, kept, to, from, size, gpu->stream);
     if (size < STI_STAGING_BYTES || !is_locked(&gpu->staging, from, size))
         return upload_in_parts(gpu, &gpu->staging.ring, to, from, size);
     STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, to, from, size, gpu->stream));
     return wait(gpu);
 }
 
-/* Through the ring in any case: nobody waits for the end of a direct copy here, and its source may go (S2). */
+/* Through the ring, unless it is kept: nobody waits for the end of a direct copy here, and its source may go (S2). */
 stet_result sti_staging_upload_aside(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
+    sti_host_block *kept = kept_block(&gpu->staging, from, size);
+    if (kept) return upload_kept(gpu, kept, to, from, size, gpu->aside.stream);
     return upload_in_parts(gpu, &gpu->staging.aside, to, from, size);
 }
 

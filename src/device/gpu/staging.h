@@ -4,8 +4,10 @@
  *
  * Invariants:
  *   S1  a piece is written again only after the copies that use it have run
- *   S2  an upload's source has been read when the call returns; a download has arrived
+ *   S2  an upload's source has been read when the call returns, but for S4; a download has arrived
  *   S3  a megabyte or more that lies in memory the caller got from here (then page-locked) is copied from and to directly
+ *   S4  what lies in such memory that the caller said stays as it is (kept), from STI_STAGING_KEPT bytes on, is uploaded directly, and nobody waits; an
+ *       event behind its last upload is what is waited for before it is written again, or goes
  */
 #ifndef STI_DEVICE_GPU_STAGING_H
 #define STI_DEVICE_GPU_STAGING_H
@@ -14,7 +16,7 @@
 
 #include <pthread.h>
 
-enum { STI_STAGING_PIECES = 4, STI_STAGING_BYTES = 1 << 20 };
+enum { STI_STAGING_PIECES = 4, STI_STAGING_BYTES = 1 << 20, STI_STAGING_KEPT = 256 << 10 };
 
 struct sti_gpu;
 typedef struct sti_host_block sti_host_block;
@@ -43,6 +45,8 @@ void sti_staging_end(struct sti_gpu *gpu);
 stet_result sti_staging_upload(struct sti_gpu *gpu, void *to, const void *from, size_t size);
 stet_result sti_staging_upload_aside(struct sti_gpu *gpu, void *to, const void *from, size_t size);
 stet_result sti_staging_download(struct sti_gpu *gpu, void *to, const void *from, size_t size);
+/* Memory that host_alloc gave stays as it is from now on (S4); or, behind: its uploads are waited for. Enters and leaves by itself. */
+stet_result sti_staging_order_host(struct sti_gpu *gpu, const void *memory, bool behind);
 stet_result sti_staging_host_alloc(struct sti_gpu *gpu, size_t size, const char *what, void **out);
 void sti_staging_host_free(struct sti_gpu *gpu, void *memory);
 

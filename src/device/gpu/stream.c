@@ -145,6 +145,8 @@ stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how)
     sti_gpu *gpu = device->state;
     if (how == STI_ORDER_ASIDE_BEHIND || how == STI_ORDER_BEHIND_ASIDE)
         return sti_gpu_order_aside(gpu, how == STI_ORDER_BEHIND_ASIDE);
+    if (how == STI_ORDER_HOST_KEEPS || how == STI_ORDER_HOST_BEHIND)
+        return sti_staging_order_host(gpu, stream, how == STI_ORDER_HOST_BEHIND);
     STI_GPU_WITHIN(gpu, order(gpu, stream, how == STI_ORDER_BEHIND_STREAM));
 }
 

@@ -9,6 +9,7 @@
  *   N2  at most one failure is armed, and it is disarmed when it happens
  *   N3  the slots take addresses of either kind: those given out, and those of the host (imported tensors)
  */
+#include "base/plural.h"
 #include "device/device.h"
 
 #include <assert.h>
@@ -164,7 +165,7 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
     device->lanes = def->null.lanes ? def->null.lanes : 1;
     device->threads = def->threads ? def->threads : 1;
     device->real_size = sizeof(float);
-    snprintf(device->name, sizeof device->name, "null (%d lane%s)", device->lanes, device->lanes == 1 ? "" : "s");
+    snprintf(device->name, sizeof device->name, "null (%d lane%s)", device->lanes, STI_S(device->lanes));
     return STET_OK;
 }
 

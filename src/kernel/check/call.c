@@ -1,5 +1,6 @@
 /* Names, calls and places; see typing.h. */
 #include "kernel/check/library.h"
+#include "base/plural.h"
 #include "kernel/check/typing.h"
 
 #include <stdio.h>
@@ -100,7 +101,7 @@ const sti_type *sti_type_call(sti_typing *t, sti_node *e)
     }
     if (s && found != s->nparameter)
         sti_complain(t->u, e->place, "%s takes %d argument%s, not %d", e->name->text, s->nparameter,
-                     s->nparameter == 1 ? "" : "s", found);
+                     STI_S(s->nparameter), found);
     return s ? s->type : NULL;
 }
 

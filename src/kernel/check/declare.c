@@ -19,15 +19,24 @@ void sti_scope_close(sti_typing *t)
     t->scope--;
 }
 
+/* Also what C keeps for itself. */
+static bool belongs_to_language(const char *name)
+{
+    return strncmp(name, "sti_", 4) == 0 || strncmp(name, "STI_", 4) == 0 || strncmp(name, "STET_", 5) == 0 ||
+           strstr(name, "__") != NULL || (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
+}
+
 sti_symbol *sti_declare(sti_typing *t, sti_symbol_kind kind, sti_node *n, const sti_type *type)
 {
     sti_symbol *old = n->name->symbol;
     const char *name = n->name->text;
     bool outer = t->scope == 0; /* a function or a table: the language's names are taken there */
-    bool reserved = strncmp(name, "sti_", 4) == 0 || strncmp(name, "STI_", 4) == 0 || strncmp(name, "STET_", 5) == 0 ||
-                    strstr(name, "__") != NULL;
-    if (reserved || (old && old->kind == STI_SYMBOL_SETTING)) {
+    if (belongs_to_language(name) || (old && old->kind == STI_SYMBOL_SETTING)) {
         sti_complain(t->u, n->place, "`%s` belongs to the language: choose another name", name);
+        return NULL;
+    }
+    if (outer && strcmp(name, "main") == 0) {
+        sti_complain(t->u, n->place, "`main` is where programs begin, which is no kernel's: choose another name");
         return NULL;
     }
     if (old && outer && old->kind == STI_SYMBOL_LIBRARY) {

@@ -5,6 +5,8 @@
  */
 #include "kernel/check/reader.h"
 
+#include "base/plural.h"
+
 static bool is_op(const sti_token *t, sti_op op) { return t->kind == STI_TOKEN_OP && t->op == op; }
 
 bool sti_tokens_add(sti_unit *u, sti_tokens *t, const sti_token *token)
@@ -141,7 +143,8 @@ static bool use_function(sti_reader *r, const sti_token *t, bool *used)
         return true;
     }
     if (found != m->nparam) {
-        sti_complain(r->u, t->place, "%s takes %d arguments, not %d", t->name->text, m->nparam, found);
+        sti_complain(r->u, t->place, "%s takes %d argument%s, not %d", t->name->text, m->nparam, STI_S(m->nparam),
+                     found);
         return true;
     }
     if (r->depth >= STI_CHECK_DEPTH) {

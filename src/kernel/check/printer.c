@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/plural.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -375,8 +376,8 @@ stet_result sti_unit_print(const sti_unit *unit, char **out)
 {
     *out = NULL;
     if (unit->nmistake > 0)
-        return sti_error(STET_STATE, "a kernel source with %d mistakes cannot be printed; correct them first",
-                         unit->nmistake);
+        return sti_error(STET_STATE, "a kernel source with %d mistake%s cannot be printed; correct it first",
+                         unit->nmistake, STI_S(unit->nmistake));
     printer p = {0};
     put(&p, "#include \"stet/lang.h\"\n");
     for (const sti_node *n = unit->top; n; n = n->next) {

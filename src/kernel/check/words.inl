@@ -64,12 +64,18 @@
     X(uint32_t, "write u32")                                                                                           \
     X(uint16_t, "write u16")                                                                                           \
     X(uint8_t, "write u8")                                                                                             \
+    X(int16_t, "write int")                                                                                            \
+    X(int8_t, "write int")                                                                                             \
+    X(ptrdiff_t, "write i64")                                                                                          \
+    X(intptr_t, "write i64")                                                                                           \
+    X(uintptr_t, "write u64")                                                                                          \
     X(NULL, "write 0")                                                                                                 \
     X(inline, "write LFN before a function")                                                                           \
     X(extern, "write LFN before a function, and pass what it needs")                                                   \
     X(volatile, "nothing changes behind a kernel's back: leave it out")                                                \
     X(register, "leave it out")                                                                                        \
     X(restrict, "arrays of a kernel are told apart anyway: leave it out")                                              \
+    X(typeof, "write the type")                                                                                        \
     X(auto, "write the type")                                                                                          \
     X(true, "write 1") \
 X(false, "write 0") \

@@ -1,0 +1,79 @@
+/*
+ * What brings an array's content up to date before somebody reads it: its producer, writes of tensors of others, the host's side of it.
+ *
+ * Invariant: a producer is never asked again from within itself, and what it launches runs at once.
+ */
+#include "device/array.h"
+#include "device/face.h"
+#include "device/share.h"
+
+uint64_t stet_array_generation(const stet_array *a)
+{
+    /* Equal generations must mean equal content here, too. */
+    (void)sti_array_look((stet_array *)a);
+    return a->version.generation;
+}
+
+void stet_array_mark_written(stet_array *a) { sti_face_told(a); }
+
+void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context)
+{
+    a->producer = producer;
+    a->producer_context = context;
+}
+
+bool sti_array_look(stet_array *a)
+{
+    bool writer = false;
+    if (!a->share) return false;
+    /* A face that did not reach the device yet is the later one: it goes there when that is possible. */
+    if (sti_face_ahead(a)) return sti_share_writer(a->share);
+    if (sti_share_look(a->share, &writer)) sti_version_bump(&a->version);
+    return writer;
+}
+
+stet_result sti_array_follow(stet_array *a)
+{
+    (void)sti_array_look(a);
+    if (!a->producer || a->producing) return STET_OK;
+    STI_TRY(sti_before(a->device, STI_ACT_PRODUCE, a, a->name));
+    bool listing = a->device->listing;
+    a->device->listing = false;
+    a->producing = true;
+    stet_result result = a->producer(a->producer_context);
+    a->producing = false;
+    a->device->listing = listing;
+    return result;
+}
+
+stet_result sti_array_produce(stet_array *a)
+{
+    STI_TRY(sti_array_follow(a));
+    return a->device->host_memory ? STET_OK : sti_array_to_device(a);
+}
+
+stet_result sti_array_ensure(stet_array *a)
+{
+    STI_TRY(sti_before(a->device, STI_ACT_READ, a, a->name));
+    if (a->device->doubt) STI_TRY(a->device->doubt(a->device));
+    return sti_array_follow(a);
+}
+
+static stet_result update(stet_array *a, const char *call)
+{
+    if (!a) return sti_error(STET_INVALID_ARGUMENT, "%s: array must not be NULL", call);
+    STI_TRY(sti_array_ensure(a));
+    return sti_array_to_device(a);
+}
+
+stet_result stet_array_update(stet_array *a)
+{
+    STI_TRY(update(a, "stet_array_update"));
+    return sti_device_settle(a->device);
+}
+
+stet_result stet_array_update_in_stream(stet_array *a, void *stream)
+{
+    STI_TRY(update(a, "stet_array_update_in_stream"));
+    return sti_device_signal(a->device, stream);
+}
