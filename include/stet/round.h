@@ -135,8 +135,9 @@ STET_API stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values,
 /*
  * Looks at the inputs of the next round while the present one runs: those that differ are copied beside the ones in use, on the host and on a GPU there too, in
  * a stream of their own, which waits for nothing of the round that runs (but when memory is made for it, the first two times). The host waits only where it
- * sends more than 4 MiB. `begin` with the same values then has nothing left to copy from the host; values that it gets otherwise are taken as they
- * are then. A copy that fails does not stop the others, and `begin` makes it. UNSUPPORTED: the stream in use is being captured.
+ * sends controls of more than 4 MiB. `begin` with the same values then has nothing left to copy from the host; values that it gets otherwise are taken as they
+ * are then. What `begin` would refuse is refused here, too, and nothing is staged. A copy that fails does not stop the others, and `begin` makes it.
+ * UNSUPPORTED: the stream in use is being captured.
  */
 STET_API stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int n);
 
@@ -145,7 +146,7 @@ typedef struct stet_round_info {
     int64_t round;   /* 1, 2, 3 … as begun; 0: there was none */
     bool open;       /* begun, not ended */
     stet_reason why; /* of setting all up: first, failed, no_reuse, disabled; STET_REASON_none: nothing but inputs */
-    int inputs, copied_in;
+    int inputs, copied_in, staged; /* staged: of those that were copied in, what stet_sim_round_stage had brought */
     int outputs, copied_out;
     int64_t bytes_in, bytes_out; /* of those that were copied from and to the host */
     double setup, seconds;       /* in `begin`; from `begin` to the end of `end` */

@@ -90,8 +90,8 @@ class Rounds:
         self._round_contract(array, contract)
 
     def round_info(self) -> dict:
-        """The latest round: round (its number), open, why (of setting all up; None: nothing but inputs), inputs, copied_in, outputs, copied_out, bytes_in,
-        bytes_out, setup and seconds, faulty (worlds whose state became NaN or huge)."""
+        """The latest round: round (its number), open, why (of setting all up; None: nothing but inputs), inputs, copied_in, staged (of those that were
+        copied in, what `stage` had brought), outputs, copied_out, bytes_in, bytes_out, setup and seconds, faulty (worlds whose state became NaN or huge)."""
         return self._round_info()
 
     def sweep(

@@ -26,7 +26,7 @@ typedef struct task {
     size_t size;
     char *start, *still, *end, *other; /* positions, velocities: of the beginning and the end; other positions */
     double setup;                      /* of the latest round, seconds */
-    stet_array *held;                  /* as large as an input */
+    stet_array *held[2];               /* each as large as an input */
 } task;
 
 static bool is_gpu(const stet_device *device)
@@ -115,8 +115,8 @@ static stet_result measure_setup(bench *b, task *t)
         double made = bench_now() - start;
         STI_TRY(one_round(t));
         first[k] = made + t->setup;
-        STI_TRY(one_round(t)); /* the recording is compared once more, and trusted */
-        STI_TRY(one_round(t));
+        /* What a round wrote is put back for the first time, then by a recording that is compared once, then by one that is trusted. */
+        for (int i = 0; i < 3; ++i) STI_TRY(one_round(t));
         later[k] = t->setup;
         fraction[k] = later[k] / first[k];
         if (stet_sim_get_round(t->sim).bytes_in)
@@ -128,69 +128,102 @@ static stet_result measure_setup(bench *b, task *t)
                (long long)t->nworld);
     for (int k = 0; k < BENCH_SAMPLES; ++k) later[k] *= 1e6;
     STI_TRY(bench_add(b, &row, later, BENCH_SAMPLES, "us", false, "rounds/later_setup_us"));
-    bench_note(row, "to the beginning of the third, with the same inputs, each with a generation");
+    bench_note(row, "to the beginning of the fourth, with the same inputs, each with a generation");
     STI_TRY(bench_add(b, &row, fraction, BENCH_SAMPLES, "of the first", false, "rounds/later_setup_fraction"));
     bench_goal(row, 0.01);
     return STET_OK;
 }
 
-/* A round whose one input differs from the round's before, until it is on the device. */
+/* ---- a round's beginning beside its copies ------------------------------------------------------------------------- */
+
+/* A round whose one input differs from the round's before, and whose other one was written in that, until both are on the device. */
 static stet_result begin_other(task *t, int turn)
 {
-    stet_round_value in = stet_round_array(t->springs.pos, STET_IN, turn % 2 ? t->start : t->other, t->size);
-    STI_TRY(stet_sim_round_begin(t->sim, &in, 1));
+    stet_round_value in[] = {stet_round_array(t->springs.pos, STET_IN, turn % 2 ? t->start : t->other, t->size),
+                             stet_round_array(t->springs.vel, STET_IN, t->still, t->size)};
+    in[1].generation = 1; /* nobody writes it */
+    STI_TRY(stet_sim_round_begin(t->sim, in, 2));
     return stet_device_synchronize(stet_sim_device(t->sim));
 }
 
-/* The copies alone that this takes: kept on the host, sent, placed. */
+/* The copies alone that this takes: what differs is sent, and both arrays, which this writes, are put back. */
 static stet_result copy_other(task *t, int turn)
 {
-    memcpy(t->end, turn % 2 ? t->start : t->other, t->size);
-    STI_TRY(stet_array_write(t->held, t->end, t->size));
-    STI_TRY(stet_array_copy(t->springs.pos, t->held));
+    STI_TRY(stet_array_write(t->held[0], turn % 2 ? t->start : t->other, t->size));
+    STI_TRY(stet_array_copy(t->springs.pos, t->held[0]));
+    STI_TRY(stet_array_copy(t->springs.vel, t->held[1]));
     return stet_device_synchronize(stet_sim_device(t->sim));
 }
 
-/* Seconds of one, in turns; an even number of them. */
+typedef stet_result turn_fn(task *t, int turn);
+
+static stet_result add_time(turn_fn *f, task *t, int turn, double *seconds)
+{
+    double start = bench_now();
+    STI_TRY(f(t, turn));
+    *seconds += bench_now() - start;
+    return STET_OK;
+}
+
+/* Seconds of one; each comes first in every second pair of turns, since what is second finds the bytes in the caches. */
 static stet_result time_copies(task *t, int turns, double *begun, double *copied)
 {
     *begun = *copied = 0;
     for (int i = 0; i < turns; ++i) {
-        double start = bench_now();
-        STI_TRY(begin_other(t, i));
-        double middle = bench_now();
-        STI_TRY(copy_other(t, i));
-        *copied += (bench_now() - middle) / turns;
-        *begun += (middle - start) / turns;
+        bool late = i & 2;
+        STI_TRY(add_time(late ? copy_other : begin_other, t, i, late ? copied : begun));
+        STI_TRY(add_time(late ? begin_other : copy_other, t, i, late ? begun : copied));
         STI_TRY(stet_sim_round_end(t->sim, NULL, 0));
         if (stet_sim_get_round(t->sim).bytes_in != (int64_t)t->size)
-            return sti_error(STET_STATE, "bench rounds: a round did not copy in what differs");
+            return sti_error(STET_STATE, "bench rounds: a round did not copy in what differs, and that alone");
     }
+    *begun /= turns;
+    *copied /= turns;
     return STET_OK;
 }
 
-/* What a begin costs beyond the copies of what changed. */
-static stet_result measure_copies(bench *b, task *t)
+static stet_result open_copies(task *t)
 {
-    double ratio[BENCH_SAMPLES], begun = 0, copied = 1;
-    bench_row *row;
     memcpy(t->other, t->start, t->size);
     t->other[0] ^= 1;
     STI_TRY(open_sim(t));
-    STI_TRY(sti_array_new(stet_sim_device(t->sim), "other positions", stet_array_dtype(t->springs.pos), true,
-                          stet_array_ndim(t->springs.pos), stet_array_shape(t->springs.pos), &t->held));
-    STI_TRY(time_copies(t, 4, &begun, &copied));
+    const stet_array *a = t->springs.pos;
+    for (int k = 0; k < 2; ++k)
+        STI_TRY(sti_array_new(stet_sim_device(t->sim), "what is put back", stet_array_dtype(a), true,
+                              stet_array_ndim(a), stet_array_shape(a), &t->held[k]));
+    return STET_OK;
+}
+
+static void close_copies(task *t)
+{
+    for (int k = 0; k < 2; ++k) {
+        stet_array_destroy(t->held[k]);
+        t->held[k] = NULL;
+    }
+    close_sim(t);
+}
+
+/* What a begin costs beyond the copies that it takes. */
+static stet_result measure_copies(bench *b, task *t)
+{
+    enum { WARM = 12 }; /* all is set up, and the recording of what is put back trusted */
+    double ratio[BENCH_SAMPLES], begun = 0, copied = 1;
+    bench_row *row;
+    STI_TRY(open_copies(t));
+    STI_TRY(begin_other(t, 1)); /* takes both in */
+    STI_TRY(time_copies(t, WARM, &begun, &copied));
     for (int k = 0; k < BENCH_SAMPLES; ++k) {
-        STI_TRY(time_copies(t, b->quick ? 2 : COPIES, &begun, &copied));
+        STI_TRY(time_copies(t, b->quick ? 4 : COPIES, &begun, &copied));
         ratio[k] = begun / copied;
     }
     STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "x", false, "rounds/setup_over_copy"));
     if (is_gpu(stet_sim_device(t->sim))) bench_goal(row, 1.1);
-    bench_note(row, "beginning a round of which one input of %zu bytes changed, beside its copies alone: %.3g us",
-               t->size, 1e6 * copied);
-    stet_array_destroy(t->held);
-    t->held = NULL;
-    close_sim(t);
+    bench_note(
+        row,
+        "beginning a round of which one input of %zu bytes changed and two arrays were written, beside its copies "
+        "alone: %.3g us",
+        t->size, 1e6 * copied);
+    close_copies(t);
     return STET_OK;
 }
 
@@ -222,8 +255,7 @@ stet_result bench_rounds(bench *b)
     if (result == STET_OK) result = measure_setup(b, &t);
     if (result == STET_OK) result = measure_copies(b, &t);
     if (result == STET_OK) result = measure_ratio(b, &t);
-    stet_array_destroy(t.held);
-    close_sim(&t);
+    close_copies(&t);
     stet_model_destroy(t.model);
     sti_free(t.start);
     bench_remove_folder(folder);

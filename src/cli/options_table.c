@@ -207,7 +207,7 @@ static const option_row rows[] = {
      "rounds.npz has what came of each, and what is recorded has a round axis first"},
     {"inputs", "FILE.npz,...", option_read_inputs,
      "values of each round: fields, parameters, controls [frames], each with a round axis first\n"
-     "(of length R, or 1: the same in all)"},
+     "(of length R, or 1: the same in all); those of the next round cross while one runs"},
     {"sweep", "NAME=A,B,...", option_read_sweep,
      "rounds with each value of a parameter (gravity along z; factors of friction, damping, stiffness),\n"
      "or with each seed of the noise; given several times, with each combination"},

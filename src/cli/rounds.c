@@ -165,13 +165,6 @@ static void set_data(rounds *r, int64_t k, stet_round_value out[ROUNDS_VALUES])
     }
 }
 
-static int start(rounds *r, int64_t k, int code)
-{
-    stet_round_value values[ROUNDS_VALUES];
-    set_data(r, k, values);
-    return stet_sim_round_begin(r->sim, values, r->nvalue) == STET_OK ? -1 : trouble_last(code);
-}
-
 int rounds_open(rounds *r, const run_options *options, stet_sim *sim)
 {
     int code = -1;
@@ -197,7 +190,23 @@ void rounds_close(rounds *r)
     *r = (rounds){0};
 }
 
-int rounds_begin(rounds *r, int64_t k) { return start(r, k, EXIT_WORK); }
+/* What could not be staged is copied when its round begins. */
+static void stage(rounds *r, int64_t k)
+{
+    stet_round_value values[ROUNDS_VALUES];
+    if (k >= r->count || r->nvalue == 0) return;
+    set_data(r, k, values);
+    if (stet_sim_round_stage(r->sim, values, r->nvalue) != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+}
+
+int rounds_begin(rounds *r, int64_t k)
+{
+    stet_round_value values[ROUNDS_VALUES];
+    set_data(r, k, values);
+    if (stet_sim_round_begin(r->sim, values, r->nvalue) != STET_OK) return trouble_last(EXIT_WORK);
+    stage(r, k + 1);
+    return -1;
+}
 
 int rounds_end(rounds *r, int64_t frame)
 {
@@ -206,7 +215,7 @@ int rounds_end(rounds *r, int64_t frame)
     stet_round_info info = stet_sim_get_round(r->sim);
     if (result != STET_OK && info.faulty < r->options->worlds) return trouble_last(EXIT_WORK);
     if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
-    *row = (rounds_row){.setup = info.setup, .seconds = info.seconds, .faulty = info.faulty};
+    *row = (rounds_row){.setup = info.setup, .seconds = info.seconds, .faulty = info.faulty, .staged = info.staged};
     if (stet_worlds_hash(stet_sim_worlds(r->sim), &row->state) != STET_OK ||
         (r->options->outputs && stet_sim_frame_hash(r->sim, frame, &row->frame) != STET_OK))
         return trouble_last(EXIT_WORK);

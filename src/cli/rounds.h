@@ -25,6 +25,7 @@ typedef struct rounds_row {
     double setup, seconds;
     uint64_t state, frame;
     int64_t faulty;
+    int staged; /* of its inputs */
 } rounds_row;
 
 typedef struct rounds {
@@ -41,6 +42,7 @@ typedef struct rounds {
 /* An exit code after its sentence was printed, or -1. rounds_close is due in each case. */
 int rounds_open(rounds *r, const run_options *options, stet_sim *sim);
 void rounds_close(rounds *r);
+/* Begins round k, and stages the values of the one after it: they cross while this one runs. */
 int rounds_begin(rounds *r, int64_t k);
 /* Takes what came of the round that runs; `frame`: its last picture. All worlds NaN is a warning. */
 int rounds_end(rounds *r, int64_t frame);

@@ -1,6 +1,7 @@
 /* See summary.h. */
 #include "cli/summary.h"
 
+#include "base/plural.h"
 #include "cli/trouble.h"
 
 #include <inttypes.h>
@@ -139,12 +140,15 @@ static json_t *rounds_json(const summary *s)
 {
     json_t *o = json_object(), *states = json_array(), *shots = json_array(), *faulty = json_array();
     rounds_figures f = rounds_look(s->rounds);
+    int64_t staged = 0;
     for (int64_t k = 0; k < s->rounds->done; ++k) {
+        staged += s->rounds->row[k].staged;
         json_array_append_new(states, hex(s->rounds->row[k].state));
         if (s->options->outputs) json_array_append_new(shots, hex(s->rounds->row[k].frame));
         json_array_append_new(faulty, json_integer(s->rounds->row[k].faulty));
     }
     json_object_set_new(o, "count", json_integer(s->rounds->done));
+    json_object_set_new(o, "staged_inputs", json_integer(staged));
     json_object_set_new(o, "first_setup_seconds", json_real(f.first_setup));
     json_object_set_new(o, "later_setup_seconds", json_real(f.later_setup));
     json_object_set_new(o, "first_seconds", json_real(f.first_seconds));
@@ -326,7 +330,9 @@ static void print_faults(const summary *s)
     for (int k = 0; k < STET_FAULT_COUNT; ++k) all += s->faults[k];
     printf("\nfaults%s\n", all ? "" : ": none");
     for (int k = 0; k < STET_FAULT_COUNT; ++k)
-        if (s->faults[k]) printf("  %-15s in %s worlds\n", stet_fault_name((stet_fault)k), grouped(s->faults[k]));
+        if (s->faults[k])
+            printf("  %-15s in %s world%s\n", stet_fault_name((stet_fault)k), grouped(s->faults[k]),
+                   STI_S(s->faults[k]));
     for (int i = 0; trouble_warning(i); ++i) printf("%swarning: %s\n", i ? "" : "\n", trouble_warning(i));
 }
 

@@ -59,17 +59,24 @@ static stet_result check_call(stet_sim *sim, const stet_round_value *values, int
     return sti_not_listing(sim->device, call);
 }
 
+static stet_result check_directions(const stet_round_value *values, int n)
+{
+    for (int i = 0; i < n; ++i)
+        if ((unsigned)values[i].direction > STET_INOUT || !values[i].direction)
+            return sti_error(STET_INVALID_ARGUMENT, "round: value %s has direction %d; use STET_IN, STET_OUT or both",
+                             name_of(&values[i]), (int)values[i].direction);
+    return STET_OK;
+}
+
 /* N3; the slots of all inputs are there after it. */
 static stet_result check_inputs(stet_sim *sim, const stet_round_value *values, int n)
 {
     sti_round *round = &sim->round;
+    STI_TRY(check_directions(values, n));
     round->checked++;
     for (int i = 0; i < n; ++i) {
         sti_round_target target;
         sti_round_slot *slot;
-        if ((unsigned)values[i].direction > STET_INOUT || !values[i].direction)
-            return sti_error(STET_INVALID_ARGUMENT, "round: value %s has direction %d; use STET_IN, STET_OUT or both",
-                             name_of(&values[i]), (int)values[i].direction);
         if (!(values[i].direction & STET_IN)) continue;
         STI_TRY(sti_round_find(sim, &values[i], STET_IN, &target));
         STI_TRY(sti_round_slot_of(sim, &target, &slot));
@@ -114,9 +121,9 @@ static stet_result count_setup(stet_sim *sim, stet_reason why)
     return STET_OK;
 }
 
-static stet_result copy_inputs(stet_sim *sim, stet_round_value *values, int n)
+/* Uploads what differs; what is left to do on the device is added to the copies. */
+static void copy_inputs(stet_sim *sim, stet_round_value *values, int n, failures *f)
 {
-    failures f = {.result = STET_OK};
     for (int i = 0; i < n; ++i) {
         sti_round_target target;
         sti_round_slot *slot;
@@ -126,9 +133,23 @@ static stet_result copy_inputs(stet_sim *sim, stet_round_value *values, int n)
         if (result == STET_OK) result = sti_round_copy_in(sim, slot, &values[i]);
         values[i].result = result;
         sim->round.info.inputs++;
-        if (result != STET_OK) note_failure(&f, &values[i]);
+        if (result != STET_OK) note_failure(f, &values[i]);
     }
-    return tell_failures(&f, sim->round.info.round, "inputs");
+}
+
+/* The copies on the device failed: so did each input that was among them. */
+static void note_due(stet_sim *sim, stet_round_value *values, int n, stet_result result, failures *f)
+{
+    for (int i = 0; i < n; ++i) {
+        sti_round_target target;
+        sti_round_slot *slot;
+        if (!(values[i].direction & STET_IN) || values[i].result != STET_OK) continue;
+        if (sti_round_find(sim, &values[i], STET_IN, &target) != STET_OK ||
+            sti_round_slot_of(sim, &target, &slot) != STET_OK || !sti_round_is_due(sim, slot))
+            continue;
+        values[i].result = result;
+        note_failure(f, &values[i]);
+    }
 }
 
 static stet_result keep_contracts(stet_sim *sim)
@@ -137,13 +158,29 @@ static stet_result keep_contracts(stet_sim *sim)
     return STET_OK;
 }
 
+/* N7: inputs, and all that is put back. An input that failed stops none of it. */
+static stet_result bring_in(stet_sim *sim, stet_round_value *values, int n, bool *posed)
+{
+    failures f = {.result = STET_OK};
+    bool all = sim->round.info.why != STET_REASON_none;
+    copy_inputs(sim, values, n, &f);
+    stet_result result = sti_round_give_poses(sim, posed);
+    if (result == STET_OK)
+        result = sti_restores_make(&sim->round.restores, sim->device, "the beginning of a round", all);
+    if (result != STET_OK) note_due(sim, values, n, result, &f);
+    return f.n ? tell_failures(&f, sim->round.info.round, "inputs") : result;
+}
+
 static stet_result set_up(stet_sim *sim, stet_round_value *values, int n)
 {
+    bool posed;
+    sti_restores_clear(&sim->round.restores);      /* of a beginning that failed */
     STI_TRY(sti_device_behind_aside(sim->device)); /* N6 */
     STI_TRY(sti_round_put_back(sim));
     STI_TRY(keep_contracts(sim));
-    STI_TRY(copy_inputs(sim, values, n));
-    STI_TRY(sti_round_begin_poses(sim));
+    STI_TRY(bring_in(sim, values, n, &posed));
+    STI_TRY(sti_round_begin_poses(sim, posed));
+    STI_TRY(sti_round_audit_inputs(sim));
     sti_round_note_state(sim);
     return STET_OK;
 }
@@ -172,6 +209,7 @@ stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int n)
 {
     failures f = {.result = STET_OK};
     STI_TRY(check_call(sim, values, n, "stet_sim_round_stage"));
+    STI_TRY(check_inputs(sim, values, n));
     for (int i = 0; i < n; ++i) {
         sti_round_target target;
         sti_round_slot *slot;
@@ -212,6 +250,7 @@ static stet_result check_worlds(stet_sim *sim)
 stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values, int n)
 {
     STI_TRY(check_call(sim, values, n, "stet_sim_round_end"));
+    STI_TRY(check_directions(values, n));
     stet_round_info *info = &sim->round.info;
     if (!info->open)
         return sti_error(STET_STATE, "stet_sim_round_end: no round was begun, or it has ended; call "
@@ -264,4 +303,5 @@ void sti_round_free(stet_sim *sim)
     sti_free(round->slot);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) sti_stamp_free(&round->state[f]);
     sti_free(round->turned);
+    sti_restores_free(&round->restores);
 }

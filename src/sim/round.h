@@ -9,11 +9,14 @@
  *   N5  in later rounds of the same inputs nothing is allocated, compiled or sent
  *   N6  what goes aside (the device's second stream) writes `next.held` alone, and comes after all work that touches it; a round that begins,
  *       and whoever lets go of it, comes after what went aside
+ *   N7  what the round before wrote is put back by copies on the device that are one list, played when all else has been looked at and
+ *       sent: one recording, as long as rounds write the same arrays
  */
 #ifndef STI_SIM_ROUND_H
 #define STI_SIM_ROUND_H
 
 #include "stet/round.h"
+#include "worlds/restores.h"
 #include "worlds/worlds.h"
 
 typedef enum sti_target_kind {
@@ -33,7 +36,8 @@ typedef struct sti_round_target {
 
 /* Content that was given, where it can be had again without the caller. */
 typedef struct sti_content {
-    char *host; /* [size] */
+    char *host;          /* [size] */
+    stet_device *device; /* whose host_alloc gave that; NULL: it is memory like any other */
     size_t room, size;
     int64_t frames;
     uint64_t serial;   /* no two contents of a sim's rounds have the same */
@@ -54,6 +58,7 @@ typedef struct sti_round_slot {
     sti_stamp begun;        /* version of the array when it last had that content */
     int64_t checked;        /* the last check of inputs that met this one */
     int64_t pass;           /* the last call of begin of which this is an input */
+    bool stands;            /* and there its content was that of the round before */
 } sti_round_slot;
 
 typedef struct sti_round {
@@ -67,6 +72,7 @@ typedef struct sti_round {
     int64_t checked, pass;            /* checks of inputs, and those on which a round began */
     sti_stamp state[STI_FIELD_COUNT]; /* versions of fields when the latest round had begun */
     bool from_input[STI_FIELD_COUNT]; /* and whether they were an input's */
+    sti_restores restores;            /* N7 */
     bool apart;   /* N6: nothing that was issued touches what is staged, but what the second stream waits for */
     char *turned; /* controls on the host, as the device has them: [nworld][frames * nu] */
     size_t turned_room;
@@ -89,18 +95,31 @@ stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti
 /* The input of this round for a field of the worlds; NULL: there is none. */
 const sti_round_slot *sti_round_input_of(const sti_round *round, int field);
 static inline bool sti_round_has(const sti_round *round, int field) { return sti_round_input_of(round, field) != NULL; }
-void sti_round_drop_held(sti_content *content);
 void sti_round_drop_content(sti_round_slot *slot); /* as if it had never been given */
 void sti_round_drop_slot(sti_round *round, int k);
 
+/* ---- round_content.c ---- */
+
+/* Is it the value's, byte for byte, or by its generation? */
+bool sti_content_is(const sti_content *content, const stet_round_value *value);
+void sti_content_note_place(sti_content *content, const stet_round_value *value);
+/* Takes the value's content over; there is no copy of it on the device yet. */
+stet_result sti_content_take(sti_content *content, stet_sim *sim, const stet_round_value *value, const char *name);
+void sti_content_drop_held(sti_content *content);
+void sti_content_free(sti_content *content);
+
 /* ---- round_input.c ---- */
 
-/* Copies an input in, if it is not there. */
+/* Copies an input in, if it is not there; what the device has to copy for that is added (N7). */
 stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value);
 /* Content beside the one in use; on a device with a second stream, through that. */
 stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value);
-/* What was stated for an array of the caller's. */
+/* Is it an input of this round whose array does not have it yet? */
+bool sti_round_is_due(const stet_sim *sim, const sti_round_slot *slot);
+/* What was stated for an array of the caller's; copies are added (N7). */
 stet_result sti_round_keep_contract(stet_sim *sim, sti_round_slot *slot);
+/* Audit, once all is in its place: what was let stand, or put back, is what was given. */
+stet_result sti_round_audit_inputs(const stet_sim *sim);
 
 /* ---- round_controls.c ---- */
 
@@ -110,10 +129,11 @@ stet_result sti_round_turn_controls(stet_sim *sim, sti_content *content, bool *m
 
 /* ---- round_state.c ---- */
 
-/* Everything of the table that is not kept, but for inputs. */
+/* Everything of the table that is not kept, but for inputs; copies are added (N7). */
 stet_result sti_round_put_back(stet_sim *sim);
-/* Poses that follow from what the round begins with, if they were made before. */
-stet_result sti_round_begin_poses(stet_sim *sim);
+/* Poses that follow from what the round begins with, if they were made before: their copies are added (*given); and when those were made. */
+stet_result sti_round_give_poses(stet_sim *sim, bool *given);
+stet_result sti_round_begin_poses(stet_sim *sim, bool given);
 /* The fields are now as the round begins. */
 void sti_round_note_state(stet_sim *sim);
 /* Nothing that an earlier round set up is used any more. */

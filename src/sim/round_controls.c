@@ -59,7 +59,7 @@ static stet_result make_rows(stet_sim *sim, sti_content *c, shape s, bool *made)
     int64_t n = c->frames * s.nu;
     *made = !c->held || c->held->worlds != worlds || c->held->nitem != n;
     if (!*made) return STET_OK;
-    sti_round_drop_held(c);
+    sti_content_drop_held(c);
     if (worlds)
         STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, true, &c->held, s.nworld, n));
     else

@@ -5,37 +5,6 @@
 
 #include <string.h>
 
-/* ---- content ------------------------------------------------------------------------------------------------------- */
-
-static bool same_content(const sti_content *c, const stet_round_value *value)
-{
-    if (!c->valid || c->size != value->size || c->frames != value->frames) return false;
-    if (value->generation && value->generation == c->generation && value->data == c->place) return true;
-    return value->size == 0 || memcmp(c->host, value->data, value->size) == 0;
-}
-
-static void note_place(sti_content *c, const stet_round_value *value)
-{
-    c->place = value->data;
-    c->generation = value->generation;
-}
-
-static stet_result keep_content(sti_round *round, sti_content *c, const stet_round_value *value, const char *name)
-{
-    c->valid = c->held_valid = false;
-    if (c->room < value->size) {
-        STI_TRY(sti_realloc(&c->host, value->size, name));
-        c->room = value->size;
-    }
-    if (value->size > 0) memcpy(c->host, value->data, value->size);
-    c->size = value->size;
-    c->frames = value->frames;
-    note_place(c, value);
-    c->serial = ++round->serial;
-    c->valid = true;
-    return STET_OK;
-}
-
 /* ---- arrays -------------------------------------------------------------------------------------------------------- */
 
 /* A field with MuJoCo's data behind it is the host's: what is written there needs no way to the device. */
@@ -81,7 +50,10 @@ static bool needs_held(const stet_sim *sim, const sti_round_target *t)
     return !sim->device->host_memory || (t->array->worlds && sim->device->lanes > 1);
 }
 
-/* The array of the content's copy on the device, and what goes into it; it was made just now, so other work may have touched its memory. */
+/*
+ * The array of the content's copy on the device, and what goes into it. It was made just now (*made), so other work may have touched its
+ * memory.
+ */
 static stet_result prepare_held(stet_sim *sim, const sti_round_target *t, sti_content *c, bool *made, const char **out)
 {
     if (t->kind == STI_TARGET_CONTROLS) return sti_round_turn_controls(sim, c, made, out);
@@ -107,30 +79,13 @@ static stet_result hold_aside(stet_sim *sim, const sti_round_target *t, sti_cont
 {
     bool made;
     const char *bytes;
+    if (c->held_valid) return STET_OK;
     STI_TRY(prepare_held(sim, t, c, &made, &bytes));
     if (made) sim->round.apart = false;
     if (!sim->round.apart) STI_TRY(sti_device_aside_behind(sim->device));
     sim->round.apart = true;
     STI_TRY(sti_array_write_aside(c->held, bytes, c->size));
     c->held_valid = true;
-    return STET_OK;
-}
-
-/* The array gets the slot's content from where it is nearest. */
-static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
-{
-    stet_array *a = slot->target.array;
-    sti_stamp_invalidate(&slot->begun);
-    if (on_host(sim, &slot->target)) {
-        STI_TRY(write_face(a, slot->now.host));
-    } else if (needs_held(sim, &slot->target)) {
-        STI_TRY(hold(sim, &slot->target, &slot->now));
-        STI_TRY(stet_array_copy(a, slot->now.held));
-        if (a->device->lanes == 1) sti_array_host_gets(a, slot->now.host);
-    } else {
-        STI_TRY(stet_array_write(a, slot->now.host, slot->now.size));
-    }
-    sti_stamp_keep_version(&slot->begun, &a->version);
     return STET_OK;
 }
 
@@ -142,6 +97,38 @@ static bool array_stands(const sti_round_slot *slot)
     bool exported = sti_array_look(a);
     return !exported && !(field >= 0 && sti_field_writer[field] & STI_WRITER_POSES) &&
            sti_stamp_is(&slot->begun, &a->version);
+}
+
+/*
+ * From the copy on the device. An array that the round before wrote is put back with the others, whichever content it gets: so that list is the same
+ * whatever inputs differ. One that nobody wrote is no part of it.
+ */
+static stet_result copy_held(stet_sim *sim, sti_round_slot *slot)
+{
+    stet_array *a = slot->target.array;
+    const char *bytes = a->device->lanes == 1 ? slot->now.host : NULL;
+    bool stood = array_stands(slot);
+    sti_stamp_invalidate(&slot->begun);
+    STI_TRY(hold(sim, &slot->target, &slot->now));
+    if (!stood) return sti_restores_add(&sim->round.restores, &(sti_restore){a, slot->now.held, bytes, &slot->begun});
+    STI_TRY(stet_array_copy(a, slot->now.held));
+    if (bytes) sti_array_host_gets(a, bytes);
+    sti_stamp_keep_version(&slot->begun, &a->version);
+    return STET_OK;
+}
+
+/* The array gets the slot's content from where it is nearest: at once, or with what is put back (N7). */
+static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
+{
+    stet_array *a = slot->target.array;
+    if (needs_held(sim, &slot->target)) return copy_held(sim, slot);
+    sti_stamp_invalidate(&slot->begun);
+    if (on_host(sim, &slot->target))
+        STI_TRY(write_face(a, slot->now.host));
+    else
+        STI_TRY(stet_array_write(a, slot->now.host, slot->now.size));
+    sti_stamp_keep_version(&slot->begun, &a->version);
+    return STET_OK;
 }
 
 /* ---- copying in ---------------------------------------------------------------------------------------------------- */
@@ -184,36 +171,53 @@ static stet_result let_stand(stet_sim *sim, sti_round_slot *slot, const stet_rou
                          "generation; give another generation with each change",
                          slot->name);
     if (!array || audit || !array_stands(slot)) STI_TRY(set(sim, slot));
-    if (audit) STI_TRY(check_content(slot)); /* what was restored, too */
-    note_place(&slot->now, value);
+    slot->stands = true;
+    sti_content_note_place(&slot->now, value);
     sti_count_hit(&sim->device->mechanisms, STET_MECH_rounds, 0, (int64_t)value->size);
+    return STET_OK;
+}
+
+bool sti_round_is_due(const stet_sim *sim, const sti_round_slot *slot)
+{
+    return slot->pass == sim->round.pass && slot->target.kind == STI_TARGET_ARRAY &&
+           !sti_stamp_is(&slot->begun, &slot->target.array->version);
+}
+
+stet_result sti_round_audit_inputs(const stet_sim *sim)
+{
+    const sti_round *round = &sim->round;
+    for (int k = 0; k < round->nslot && sim->device->mechanisms.options.audit; ++k)
+        if (round->slot[k].pass == round->pass && round->slot[k].stands) STI_TRY(check_content(&round->slot[k]));
     return STET_OK;
 }
 
 /* Content that was staged takes the place of what was there. */
 static bool take_staged(sti_round_slot *slot, const stet_round_value *value)
 {
-    if (!same_content(&slot->next, value)) return false;
+    if (!sti_content_is(&slot->next, value)) return false;
     sti_content before = slot->now;
     slot->now = slot->next;
     slot->next = before;
     slot->next.valid = false;
-    note_place(&slot->now, value);
+    sti_content_note_place(&slot->now, value);
     return true;
 }
 
 stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
 {
     stet_reason why = sim->round.info.why;
-    if (same_content(&slot->now, value)) return let_stand(sim, slot, value);
+    slot->stands = false;
+    if (sti_content_is(&slot->now, value)) return let_stand(sim, slot, value);
     if (why == STET_REASON_none) why = slot->now.valid ? STET_REASON_rounds_differs : STET_REASON_rounds_first;
-    if (!take_staged(slot, value)) STI_TRY(keep_content(&sim->round, &slot->now, value, slot->name));
+    bool staged = take_staged(slot, value);
+    if (!staged) STI_TRY(sti_content_take(&slot->now, sim, value, slot->name));
     stet_result result = set(sim, slot);
     if (result != STET_OK) {
         slot->now.valid = false;
         return result;
     }
     sim->round.info.copied_in++;
+    sim->round.info.staged += staged;
     sim->round.info.bytes_in += (int64_t)value->size;
     sti_count_miss(&sim->device->mechanisms, STET_MECH_rounds, why, 0, (int64_t)value->size);
     return STET_OK;
@@ -222,10 +226,9 @@ stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_ro
 stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
 {
     if (!sti_enabled(&sim->device->mechanisms, STET_MECH_rounds)) return STET_OK;
-    if (same_content(&slot->now, value)) return STET_OK;
-    if (!same_content(&slot->next, value)) STI_TRY(keep_content(&sim->round, &slot->next, value, slot->name));
-    if (slot->next.held_valid || !needs_held(sim, &slot->target)) return STET_OK;
-    return hold_aside(sim, &slot->target, &slot->next);
+    if (sti_content_is(&slot->now, value)) return STET_OK;
+    if (!sti_content_is(&slot->next, value)) STI_TRY(sti_content_take(&slot->next, sim, value, slot->name));
+    return needs_held(sim, &slot->target) ? hold_aside(sim, &slot->target, &slot->next) : STET_OK;
 }
 
 /* ---- arrays of the caller's that are no inputs --------------------------------------------------------------------- */
@@ -258,7 +261,5 @@ stet_result sti_round_keep_contract(stet_sim *sim, sti_round_slot *slot)
     (void)sti_array_look(a);
     if (sti_stamp_is(&slot->zeroed, &a->version)) return STET_OK;
     STI_TRY(make_like(a, &slot->zeros));
-    STI_TRY(stet_array_copy(a, slot->zeros));
-    sti_stamp_keep_version(&slot->zeroed, &a->version);
-    return STET_OK;
+    return sti_restores_add(&sim->round.restores, &(sti_restore){a, slot->zeros, NULL, &slot->zeroed});
 }

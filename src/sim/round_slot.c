@@ -92,29 +92,10 @@ stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_di
 
 /* ---- slots --------------------------------------------------------------------------------------------------------- */
 
-/* Its memory is the next one's who asks, whose work comes after what went aside (N6). */
-void sti_round_drop_held(sti_content *c)
-{
-    stet_device *device = c->held ? c->held->device : NULL;
-    if (!device) return;
-    if (sti_device_behind_aside(device) != STET_OK && device->ops->synchronize(device) != STET_OK)
-        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
-    stet_array_destroy(c->held);
-    c->held = NULL;
-    c->held_valid = false;
-}
-
-static void free_content(sti_content *c)
-{
-    sti_free(c->host);
-    sti_round_drop_held(c);
-    *c = (sti_content){0};
-}
-
 void sti_round_drop_content(sti_round_slot *slot)
 {
-    free_content(&slot->now);
-    free_content(&slot->next);
+    sti_content_free(&slot->now);
+    sti_content_free(&slot->next);
     stet_array_destroy(slot->zeros);
     slot->zeros = NULL;
     sti_stamp_invalidate(&slot->begun);

@@ -34,7 +34,7 @@ static stet_result begin_state(stet_sim *sim)
     find_stale(sim, stale);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) sti_stamp_invalidate(&sim->round.state[f]);
     sim->worlds->def.seed = sim->seed;
-    return sti_worlds_begin_again(sim->worlds, stale, audited(sim));
+    return sti_worlds_begin_again(sim->worlds, stale, audited(sim), &sim->round.restores);
 }
 
 static stet_result begin_parameters(stet_sim *sim)
@@ -152,18 +152,29 @@ void sti_round_forget(stet_sim *sim)
     while (recorder && recorder->nrecording) sti_recording_drop(sim->device, recorder->nrecording - 1);
 }
 
-stet_result sti_round_begin_poses(stet_sim *sim)
+/* The contents that poses follow from; NULL: they are an input themselves. */
+static const uint64_t *pose_key(const stet_sim *sim, uint64_t key[STI_POSE_INPUTS])
 {
     static const sti_field inputs[STI_POSE_INPUTS] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
     const sti_round *round = &sim->round;
-    uint64_t key[STI_POSE_INPUTS];
-    if (sti_round_has(round, STI_FIELD_xpos) || sti_round_has(round, STI_FIELD_xquat))
-        return sti_poses_begin(sim->worlds, NULL);
+    if (sti_round_has(round, STI_FIELD_xpos) || sti_round_has(round, STI_FIELD_xquat)) return NULL;
     for (int i = 0; i < STI_POSE_INPUTS; ++i) {
         const sti_round_slot *slot = sti_round_input_of(round, (int)inputs[i]);
         key[i] = slot ? slot->now.serial : 0;
     }
-    return sti_poses_begin(sim->worlds, key);
+    return key;
+}
+
+stet_result sti_round_give_poses(stet_sim *sim, bool *given)
+{
+    uint64_t key[STI_POSE_INPUTS];
+    return sti_poses_give_first(sim->worlds, pose_key(sim, key), &sim->round.restores, given);
+}
+
+stet_result sti_round_begin_poses(stet_sim *sim, bool given)
+{
+    uint64_t key[STI_POSE_INPUTS];
+    return sti_poses_begin(sim->worlds, pose_key(sim, key), given);
 }
 
 /* ---- looking at the end -------------------------------------------------------------------------------------------- */

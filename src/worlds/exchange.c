@@ -186,6 +186,16 @@ static void push_world(void *context, int64_t w, int thread)
     s->worlds->marks[w] = sti_worlds_push(s->worlds, w, s->dirty);
 }
 
+/* Without MuJoCo's data a push of a world is a number at most: threads would take longer to begin. */
+static void push_all(syncing *s)
+{
+    stet_worlds *worlds = s->worlds;
+    if (worlds->data)
+        sti_worlds_parallel(worlds, push_world, s, false);
+    else
+        for (int64_t w = 0; w < worlds->nworld; ++w) push_world(s, w, 0);
+}
+
 stet_result sti_worlds_sync(stet_worlds *worlds)
 {
     syncing s = {.worlds = worlds};
@@ -193,7 +203,7 @@ stet_result sti_worlds_sync(stet_worlds *worlds)
     bool any = false;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || s.dirty[f];
     if (!any) return STET_OK;
-    sti_worlds_parallel(worlds, push_world, &s, false);
+    push_all(&s);
     for (int64_t w = 0; w < worlds->nworld; ++w)
         if (worlds->marks[w] && !(worlds->external_poses && worlds->caller_poses[w])) sti_worlds_moved(worlds, w);
     return STET_OK;

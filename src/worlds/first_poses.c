@@ -69,24 +69,34 @@ stet_result sti_poses_keep_first(stet_worlds *worlds)
 
 /* ---- beginning ----------------------------------------------------------------------------------------------------- */
 
-stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS])
+static bool has_first(const stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS])
+{
+    if (!key || worlds->data || worlds->device->host_memory || !worlds->external_poses) return false;
+    return worlds->first_valid && is_key(worlds->first_key, key) && !worlds->device->mechanisms.options.audit;
+}
+
+stet_result sti_poses_give_first(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS], sti_restores *restores,
+                                 bool *given)
+{
+    *given = has_first(worlds, key);
+    for (int k = 0; *given && k < POSES; ++k) {
+        stet_array *first = worlds->first_poses[k];
+        void *bytes;
+        STI_TRY(sti_array_face(first, &bytes));
+        STI_TRY(sti_restores_add(restores, &(sti_restore){worlds->field[poses[k]], first, bytes, NULL}));
+    }
+    return STET_OK;
+}
+
+stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS], bool given)
 {
     worlds->begun = 0;
     if (!key || worlds->data || worlds->device->host_memory || !worlds->external_poses) return STET_OK;
-    STI_TRY(sti_worlds_sync(worlds)); /* what was written until now is what they begin with */
+    if (given) sti_poses_keep_written(worlds); /* these copies are not the caller's writes */
+    STI_TRY(sti_worlds_sync(worlds));          /* what was written until now is what they begin with */
     memcpy(worlds->begun_key, key, sizeof worlds->begun_key);
     worlds->begun = worlds->clock;
-    if (!worlds->first_valid || !is_key(worlds->first_key, key) || worlds->device->mechanisms.options.audit)
-        return STET_OK;
-    for (int k = 0; k < POSES; ++k) {
-        stet_array *a = worlds->field[poses[k]];
-        void *bytes;
-        STI_TRY(sti_array_face(worlds->first_poses[k], &bytes));
-        STI_TRY(copy(a, worlds->first_poses[k]));
-        sti_array_host_gets(a, bytes);
-    }
-    memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);
-    sti_poses_keep_written(worlds);
+    if (given) memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);
     return STET_OK;
 }
 

@@ -145,41 +145,53 @@ static stet_result make_missing(stet_worlds *worlds, const bool fields[STI_FIELD
     return result;
 }
 
-static stet_result copy_initial(stet_worlds *worlds, int f)
+/* What is not there yet is filled, on the host: all worlds begin with the same numbers. */
+static stet_result fill_missing(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
 {
-    stet_array *a = worlds->field[f];
-    void *bytes;
-    STI_TRY(stet_array_copy(a, worlds->initial[f]));
-    STI_TRY(sti_array_face(worlds->initial[f], &bytes));
-    sti_array_host_gets(a, bytes);
-    sti_stamp_keep_version(&worlds->pushed[f], &a->version);
-    return STET_OK;
-}
-
-static stet_result begin_far(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
-{
-    bool missing[STI_FIELD_COUNT];
+    bool missing[STI_FIELD_COUNT], any = false;
     beginning b = {worlds, missing, poison};
     STI_TRY(make_missing(worlds, fields, missing));
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || missing[f];
+    if (!any) return STET_OK;
     begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
     sti_worlds_parallel(worlds, begin_world, &b, false);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (missing[f]) sti_array_face_written(worlds->initial[f]);
-    for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (fields[f] && worlds->field[f]->size > 0) STI_TRY(copy_initial(worlds, f));
     return STET_OK;
 }
 
-stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
+static stet_result begin_far(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
+                             sti_restores *restores)
+{
+    STI_TRY(fill_missing(worlds, fields, poison));
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        stet_array *a = worlds->field[f], *from = worlds->initial[f];
+        void *bytes;
+        if (!fields[f] || a->size == 0) continue;
+        STI_TRY(sti_array_face(from, &bytes));
+        STI_TRY(sti_restores_add(restores, &(sti_restore){a, from, bytes, &worlds->pushed[f]}));
+    }
+    return STET_OK;
+}
+
+/* Without data of their own, all worlds begin with the same numbers; the time is the only one that is on the host in any case. */
+static void begin_time(stet_worlds *worlds)
+{
+    int keyframe = worlds->def.keyframe;
+    double time = keyframe >= 0 ? worlds->model->mj->key_time[keyframe] : 0;
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->time[w] = time;
+}
+
+/* Where the host reaches the arrays, or has the numbers behind them. */
+static stet_result begin_near(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
 {
     beginning b = {worlds, fields, poison};
-    if (!worlds->data && !worlds->device->host_memory) {
-        if (poison) sti_worlds_forget_initial(worlds);
-        return begin_far(worlds, fields, poison);
-    }
-    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+    bool any = worlds->data != NULL;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (fields[f]) STI_TRY(sti_face_overwrite(worlds->field[f], &worlds->face[f]));
-    /* Without data of their own, all worlds begin with the same numbers. */
+        any = any || (fields[f] && worlds->field[f]->size > 0);
+    }
+    if (!any) return STET_OK;
     if (!worlds->data) begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
     sti_worlds_parallel(worlds, begin_world, &b, false);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
@@ -189,6 +201,16 @@ stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FI
             sti_stamp_invalidate(&worlds->pushed[f]);
     }
     return STET_OK;
+}
+
+stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
+                                   sti_restores *restores)
+{
+    bool far = !worlds->data && !worlds->device->host_memory;
+    if (!worlds->data) begin_time(worlds);
+    if (!far) return begin_near(worlds, fields, poison);
+    if (poison) sti_worlds_forget_initial(worlds);
+    return begin_far(worlds, fields, poison, restores);
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */

@@ -43,6 +43,8 @@ def test_rounds_are_processes_of_their_own():
             rounds = done["rounds"]
             assert rounds["count"] == 4 and rounds["faulty"] == [0] * 4
             assert list(zip(rounds["state_hash"], rounds["frame_hash"])) == want, words
+            staged = 0 if "rounds" in words else 3 * 3  # friction is the same in all, and the first round had nobody before it
+            assert rounds["staged_inputs"] == staged, words
         order = [2, 0, 3, 1]
         np.savez(path, **{name: v[order] if len(v) > 1 else v for name, v in values.items()})
         rounds = run(CARTPOLE, *SMALL, "--inputs", path)["rounds"]

@@ -1,6 +1,6 @@
 /*
- * What crosses in rounds with external physics, call by call of the driver doubles: from the second on inputs that differ go up, outputs come down,
- * and nothing else does; nothing is allocated, compiled or instantiated.
+ * What rounds with external physics ask of the driver, call by call of the doubles: from the second on inputs that differ go up, outputs come down,
+ * and nothing else does; nothing is allocated, compiled or instantiated; and what the round before wrote is put back by one graph.
  */
 #include "sim/rounds.h"
 
@@ -61,7 +61,7 @@ static void inputs_that_differ_go_up_and_outputs_come_down(void **state)
             out first[2], later;
             round_contracts(&t);
             for (uint64_t s = 0; s < 2; ++s) round_fill(&in[s], &t, s, kinds[k]);
-            for (int r = 0; r < 4; ++r)
+            for (int r = 0; r < 8; ++r)
                 (void)play(&t, &in[r / 2 % 2], &first[r / 2 % 2]); /* recordings come to be trusted */
             for (int r = 0; r < 6; ++r) {
                 int s = r / 2 % 2;
@@ -79,10 +79,76 @@ static void inputs_that_differ_go_up_and_outputs_come_down(void **state)
         }
 }
 
+/* ---- the calls of a begin ------------------------------------------------------------------------------------------ */
+
+static const char *const entries[] = {
+#define BOTH(need, name, ...) #name,
+#define CUDA(need, name, ...) #name,
+#define HIP(need, name, ...) #name,
+#include "device/gpu/entries.inl"
+};
+enum { ENTRIES = sizeof entries / sizeof *entries };
+
+/* Each entry point's calls since `before`, as text: "graph_launch 1 …"; and `before` is now. */
+static const char *calls_since(int64_t before[ENTRIES])
+{
+    static char text[1024];
+    size_t used = 0;
+    text[0] = 0;
+    for (size_t k = 0; k < ENTRIES; ++k) {
+        int64_t now = picked_double->calls(entries[k]), n = now - before[k];
+        before[k] = now;
+        if (n && used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %d", used ? ", " : "", entries[k], (int)n);
+    }
+    return text;
+}
+
+/* What a begin asked the driver for, beside entering and leaving it. */
+static void expect(const char *what, const char *got, const char *want)
+{
+    if (strcmp(got, want) != 0) fail_msg("%s: %s; it should be: %s", what, got, want);
+}
+
+/*
+ * The round writes ctrl, time and the poses, which are put back: the driver is asked for one thing. An input that differs, of an array that nobody
+ * wrote, is that, an upload and a copy.
+ */
+static void a_begin_is_one_graph_and_what_differs(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"context_get 1, context_set 2, graph_launch 1, capture_mode 2",
+                                      "device_current 1, graph_launch 1, capture_mode 2"};
+    static const char *const differs[] = {
+        "context_get 3, context_set 6, copy_to_device_async 1, copy_async 1, graph_launch 1, capture_mode 6",
+        "device_current 3, copy_to_device_async 1, copy_async 1, graph_launch 1, capture_mode 6"};
+    for (int hip = 0; hip < 2; ++hip) {
+        int64_t before[ENTRIES] = {0};
+        on_double(hip);
+        task t = task_open(&external);
+        round_in in;
+        out last;
+        round_contracts(&t);
+        round_fill(&in, &t, 3, WITH_QPOS | WITH_CONTROLS | WITH_LENGTH);
+        for (int r = 0; r < 5; ++r) (void)play(&t, &in, &last);
+        for (int r = 0; r < 6; ++r) {
+            in.length[0] += r % 2;
+            (void)calls_since(before);
+            OK(stet_sim_round_begin(t.p.sim, in.value, in.n));
+            expect(r % 2 ? "differs" : "the same", calls_since(before), r % 2 ? differs[hip] : one[hip]);
+            OK(stet_sim_step(t.p.sim, 1));
+            OK(stet_sim_round_end(t.p.sim, NULL, 0));
+        }
+        task_close(&t);
+        double_expect_clean(picked_double);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_that_differ_go_up_and_outputs_come_down),
+        cmocka_unit_test(a_begin_is_one_graph_and_what_differs),
     };
     return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
 }

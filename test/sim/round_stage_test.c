@@ -201,7 +201,37 @@ static void a_round_begins_behind_what_was_staged_for_it(void **state)
         }
 }
 
-/* No call waits, none allocates from the third round on, and a trace tells which way what came. */
+/* Contents that are kept are sent from where they are: the next one takes their place when they have been sent. */
+static void rounds_that_nobody_waits_for_have_their_own_bytes(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 5 };
+    for (int hip = 0; hip < 2; ++hip)
+        for (uint64_t seed = 1; seed <= 8; ++seed) {
+            stet_array *out[ROUNDS];
+            double_config config = on_double(hip, seed);
+            config.progress = 0;
+            picked_double->start(&config);
+            duct p = duct_open();
+            for (int r = 0; r < ROUNDS; ++r)
+                OK(STI_ARRAY(stet_sim_device(p.sim), "out", STET_U8, false, &out[r], LARGE));
+            for (int r = 0; r < ROUNDS; ++r) {
+                if (seed % 2 && r % 2) OK(duct_call(&p, r, stet_sim_round_stage));
+                OK(duct_call(&p, r, stet_sim_round_begin));
+                OK(stet_array_copy(out[r], p.large));
+                OK(stet_sim_round_end(p.sim, NULL, 0));
+            }
+            for (int r = 0; r < ROUNDS; ++r) {
+                OK(stet_array_copy(p.large, out[r]));
+                duct_expect(&p, r);
+                stet_array_destroy(out[r]);
+            }
+            duct_close(&p);
+            nothing_is_left();
+        }
+}
+
+/* Once the recordings of both copies are there no call waits, none allocates, and a trace tells which way what came. */
 static void staging_waits_for_nothing_and_is_traced(void **state)
 {
     (void)state;
@@ -212,19 +242,20 @@ static void staging_waits_for_nothing_and_is_traced(void **state)
         stet_trace_def def = stet_default_trace_def();
         round_contracts(&t);
         for (uint64_t s = 0; s < SEEDS; ++s) round_fill(&in[s], &t, s, KINDS);
-        for (int r = 0; r < 6; ++r) {
+        for (int r = 0; r < 11; ++r) {
             round_in *now = &in[r % SEEDS], *next = &in[(r + 1) % SEEDS];
-            if (r == 4) OK(stet_trace_begin(stet_sim_device(t.p.sim), &def));
+            if (r == 9) OK(stet_trace_begin(stet_sim_device(t.p.sim), &def));
             int64_t allocs = picked_double->calls("alloc"), streams = picked_double->calls("stream_create");
             int64_t waits = picked_double->calls("stream_synchronize") + picked_double->calls("event_synchronize");
             OK(stet_sim_round_begin(t.p.sim, now->value, now->n));
             OK(stet_sim_round_stage(t.p.sim, next->value, next->n));
-            if (r > 2 && r != 4) {
+            if (r > 5 && r != 9) {
                 assert_int_equal(picked_double->calls("stream_synchronize") + picked_double->calls("event_synchronize"),
                                  waits);
                 assert_int_equal(picked_double->calls("alloc"), allocs);
                 assert_int_equal(picked_double->calls("stream_create"), streams);
             }
+            assert_int_equal(stet_sim_get_round(t.p.sim).staged, r > 0 ? now->n : 0);
             OK(steps(&t, r));
             OK(stet_sim_round_end(t.p.sim, NULL, 0));
         }
@@ -301,6 +332,7 @@ int main(void)
         cmocka_unit_test(staged_rounds_have_their_bits_in_any_order),
         cmocka_unit_test(kf16_staged_bytes_cross_beside_what_runs),
         cmocka_unit_test(a_round_begins_behind_what_was_staged_for_it),
+        cmocka_unit_test(rounds_that_nobody_waits_for_have_their_own_bytes),
         cmocka_unit_test(staging_waits_for_nothing_and_is_traced),
         cmocka_unit_test(kf13_a_failed_call_costs_its_own_round_alone),
     };

@@ -1,0 +1,90 @@
+/*
+ * Contents of inputs, as the host keeps them. What a device gets of one is sent from the copy that is kept: where the device has memory from which copies
+ * are fast, it is there, so nothing is copied twice, and an upload may go on while the host does. Invariants: round.h.
+ */
+#include "sim/sim.h"
+
+#include <string.h>
+
+bool sti_content_is(const sti_content *c, const stet_round_value *value)
+{
+    if (!c->valid || c->size != value->size || c->frames != value->frames) return false;
+    if (value->generation && value->generation == c->generation && value->data == c->place) return true;
+    return value->size == 0 || memcmp(c->host, value->data, value->size) == 0;
+}
+
+void sti_content_note_place(sti_content *c, const stet_round_value *value)
+{
+    c->place = value->data;
+    c->generation = value->generation;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
+
+static void free_host(sti_content *c)
+{
+    if (c->device)
+        c->device->ops->host_free(c->device, c->host);
+    else
+        sti_free(c->host);
+    c->device = NULL;
+    c->host = NULL;
+    c->room = 0;
+}
+
+static stet_result make_host(sti_content *c, stet_device *device, size_t size, const char *name)
+{
+    void *memory;
+    free_host(c);
+    if (!device->ops->host_alloc) {
+        STI_TRY(sti_alloc(&c->host, size, name));
+        c->room = size;
+        return STET_OK;
+    }
+    STI_TRY(device->ops->host_alloc(device, size, name, &memory));
+    c->device = device;
+    c->host = memory;
+    c->room = size;
+    return device->ops->order(device, memory, STI_ORDER_HOST_KEEPS);
+}
+
+/* Room that no upload reads any more. */
+static stet_result make_room(sti_content *c, stet_device *device, size_t size, const char *name)
+{
+    if (c->room < size) return make_host(c, device, size, name);
+    return c->device ? device->ops->order(device, c->host, STI_ORDER_HOST_BEHIND) : STET_OK;
+}
+
+/* Its memory is the next one's who asks, whose work comes after what went aside (N6). */
+void sti_content_drop_held(sti_content *c)
+{
+    stet_device *device = c->held ? c->held->device : NULL;
+    if (!device) return;
+    if (sti_device_behind_aside(device) != STET_OK && device->ops->synchronize(device) != STET_OK)
+        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    stet_array_destroy(c->held);
+    c->held = NULL;
+    c->held_valid = false;
+}
+
+void sti_content_free(sti_content *c)
+{
+    free_host(c);
+    sti_content_drop_held(c);
+    *c = (sti_content){0};
+}
+
+/* ---- taking it over ------------------------------------------------------------------------------------------------ */
+
+stet_result sti_content_take(sti_content *c, stet_sim *sim, const stet_round_value *value, const char *name)
+{
+    c->valid = c->held_valid = false;
+    STI_TRY(make_room(c, sim->device, value->size, name));
+    if (value->size > 0) memcpy(c->host, value->data, value->size);
+    c->size = value->size;
+    c->frames = value->frames;
+    sti_content_note_place(c, value);
+    c->serial = ++sim->round.serial;
+    c->valid = true;
+    return STET_OK;
+}
