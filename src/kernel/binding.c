@@ -1,6 +1,7 @@
 /* Bindings; see binding.h for the invariants. */
 #include "kernel/binding.h"
 
+#include "base/plural.h"
 #include "device/face.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/record.h"
@@ -38,8 +39,8 @@ static stet_result check_kind(const sti_kernel *k, const stet_arg *arg, int at)
 stet_result sti_args_of(const sti_kernel *k, const stet_arg *args, int narg, sti_arg own[STI_MAX_PARAMS])
 {
     if (narg < 0 || narg > STI_MAX_PARAMS)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", k->name, sti_kernel_narg(k),
-                         narg);
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d argument%s, not %d", k->name, sti_kernel_narg(k),
+                         STI_S(sti_kernel_narg(k)), narg);
     if (narg > 0 && !args)
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: its arguments must not be NULL", k->name);
     for (int i = 0; i < narg; ++i) {

@@ -83,11 +83,15 @@ static size_t clean_line(const char *text, size_t at, char clean[CLEAN_SIZE])
 
 static const char *skip_space(const char *p) { return p + strspn(p, " \t\r\f\v"); }
 
+static size_t word_length(const char *p)
+{
+    return strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+}
+
 /* Beyond `word` at p, if it stands there whole; else NULL. */
 static const char *after_word(const char *p, const char *word)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    size_t n = strspn(p, letters);
+    size_t n = word_length(p);
     return n == strlen(word) && strncmp(p, word, n) == 0 ? skip_space(p + n) : NULL;
 }
 
@@ -161,4 +165,35 @@ bool sti_directive_guard(const char *text, char name[STI_DIRECTIVE_NAME])
         closed = after_word(p, "endif") != NULL;
     }
     return closed;
+}
+
+bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_NAME])
+{
+    char clean[CLEAN_SIZE];
+    while (text[*at]) {
+        *at = clean_line(text, *at, clean);
+        const char *p = directive_of(clean), *macro = p ? after_word(p, "define") : NULL;
+        if (p && !macro) macro = after_word(p, "undef");
+        size_t n = macro ? word_length(macro) : 0;
+        if (n == 0) continue;
+        if (n >= STI_DIRECTIVE_NAME) n = STI_DIRECTIVE_NAME - 1;
+        memcpy(name, macro, n);
+        name[n] = 0;
+        return true;
+    }
+    return false;
+}
+
+bool sti_directive_uses(const char *text, const char *identifier)
+{
+    for (size_t at = 0; text[at];) {
+        size_t n = word_length(text + at), end = skip_comment(text, at);
+        if (n == strlen(identifier) && strncmp(text + at, identifier, n) == 0) return true;
+        if (n > 0)
+            end = at + n;
+        else if (end == at)
+            end = text[at] == '"' || text[at] == '\'' ? skip_quoted(text, at) : at + 1;
+        at = end;
+    }
+    return false;
 }

@@ -32,5 +32,12 @@ bool sti_directive_says_once(const char *text);
  * it does not.
  */
 bool sti_directive_guard(const char *text, char name[STI_DIRECTIVE_NAME]);
+/*
+ * The next macro that the text, from *at on, defines or undefines, whatever its conditions say; *at is then behind that line. false: there is
+ * none any more. A name that is too long is cut.
+ */
+bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_NAME]);
+/* Does the text have this identifier, not in a comment and not in a string? */
+bool sti_directive_uses(const char *text, const char *identifier);
 
 #endif

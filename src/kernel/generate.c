@@ -32,13 +32,20 @@ static void write_argument(const sti_sink *out, const sti_param *p, int slot, bo
     }
 }
 
+int sti_generate_arguments(const sti_sink *out, const sti_param *param, int nparam, bool world, int slot)
+{
+    int n = 0;
+    for (int i = 0; i < nparam; ++i) {
+        if (i) sti_sink_text(out, ", ");
+        write_argument(out, &param[i], slot + n, world);
+        n += !param[i].index;
+    }
+    return n;
+}
+
 static void write_arguments(const sti_sink *out, const sti_signature *sig)
 {
-    for (int i = 0, slot = 0; i < sig->nparam; ++i) {
-        if (i) sti_sink_text(out, ", ");
-        write_argument(out, &sig->param[i], slot, sig->kind == STI_KERNEL_WORLD);
-        slot += !sig->param[i].index;
-    }
+    (void)sti_generate_arguments(out, sig->param, sig->nparam, sig->kind == STI_KERNEL_WORLD, 0);
 }
 
 void sti_generate_call(const sti_sink *out, const sti_signature *sig)

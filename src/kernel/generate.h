@@ -29,6 +29,11 @@ void sti_generate_call(const sti_sink *out, const sti_signature *sig);
 typedef enum sti_form { STI_FORM_VALUE, STI_FORM_BLOCK } sti_form;
 enum { STI_FORMS_BOTH = 1 << STI_FORM_VALUE | 1 << STI_FORM_BLOCK };
 
+/*
+ * The arguments of a call of a kernel, from sti_s[slot] on; of a world kernel (`world`) those of world sti_k, else of block sti_k. Returns the
+ * number of slots that they take.
+ */
+int sti_generate_arguments(const sti_sink *out, const sti_param *param, int nparam, bool world, int slot);
 /* The struct sti_slot as a GPU's source has it, once before all entries. */
 extern const char sti_generate_slot[];
 /* The entry sti_<kernel>__value or sti_<kernel>__block; it needs the kernel's source and the struct before it. */

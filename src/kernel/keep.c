@@ -9,6 +9,7 @@ static int64_t bytes_of(const sti_recording *x)
 static void free_recording(stet_device *device, sti_recording *x)
 {
     sti_parts_free(device, x);
+    sti_groups_free(&x->groups);
     sti_args_free(device, &x->args);
     sti_free(x->edge);
     sti_list_free(&x->list);

@@ -1,5 +1,6 @@
 /* Launches: arguments checked against the signature, versions moved on; see kernel.h. */
 #include "device/trace.h"
+#include "base/plural.h"
 #include "device/face.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/record.h"
@@ -58,8 +59,8 @@ static stet_result check_array(const sti_kernel *k, const sti_param *p, const st
                          "kernel %s: parameter %s is written, and array %s was imported for reading", k->name, p->name,
                          a->name);
     if (!count_fits(k, a, count))
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s has %lld worlds, the launch %lld",
-                         k->name, p->name, a->name, (long long)a->shape[0], (long long)count);
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s has %lld world%s, the launch %lld",
+                         k->name, p->name, a->name, (long long)a->shape[0], STI_S(a->shape[0]), (long long)count);
     return STET_OK;
 }
 
@@ -197,7 +198,7 @@ static stet_result each_arg(const stet_device *device, const sti_kernel *k, int6
         ++at;
     }
     if (at == narg) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d arguments, not %d", k->name, at, narg);
+    return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d argument%s, not %d", k->name, at, STI_S(at), narg);
 }
 
 static stet_result check_count(const sti_kernel *k, int64_t count)

@@ -33,12 +33,36 @@ void sti_parts_free(stet_device *device, sti_recording *x)
 
 /* ---- one graph ----------------------------------------------------------------------------------------------------- */
 
-/* Operation i as the device takes it, in a graph that begins with operation `first`. */
+/* The number of the group that begins with, or has, operation i. */
+static int group_of(const sti_recording *x, int i)
+{
+    int low = 0, high = x->groups.n - 1;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (x->groups.group[middle].first <= i)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static void describe_fused(const sti_group *group, sti_graph_op *out)
+{
+    *out = (sti_graph_op){.kind = STI_GRAPH_LAUNCH,
+                          .name = group->code->name,
+                          .code = group->code,
+                          .slots = group->slot,
+                          .nslot = group->code->nslot,
+                          .nblock = group->nblock};
+}
+
+/* Operation i as the device takes it, in a graph that begins with group `first`. */
 static stet_result describe(stet_device *device, const sti_recording *x, int i, int first, sti_graph_op *out)
 {
     const sti_op *op = &x->list.op[i];
     const sti_use *use = x->list.use + op->use;
-    *out = (sti_graph_op){.mate = op->mate - first};
+    *out = (sti_graph_op){.mate = op->mate >= 0 ? group_of(x, op->mate) - first : -1};
     switch (op->kind) {
     case STI_OP_LAUNCH:
         out->kind = STI_GRAPH_LAUNCH;
@@ -71,22 +95,38 @@ static stet_result describe(stet_device *device, const sti_recording *x, int i, 
     return STET_OK;
 }
 
-/* Edges between operations first … end - 1, counted from `first`. */
+static bool has_edge(const sti_edge *edge, int n, sti_edge wanted)
+{
+    while (n > 0 && edge[n - 1].to == wanted.to)
+        if (edge[--n].from == wanted.from) return true;
+    return false;
+}
+
+/* Edges between groups of operations first … end - 1, counted from the group of `first`. They come in the order of `to`, as those of the list do. */
 static int pick_edges(const sti_recording *x, int first, int end, sti_edge *out)
 {
-    int n = 0;
-    for (int i = 0; i < x->nedge; ++i)
-        if (x->edge[i].from >= first && x->edge[i].to < end)
-            out[n++] = (sti_edge){x->edge[i].from - first, x->edge[i].to - first};
+    int n = 0, base = group_of(x, first);
+    for (int i = 0; i < x->nedge; ++i) {
+        if (x->edge[i].from < first || x->edge[i].to >= end) continue;
+        sti_edge edge = {group_of(x, x->edge[i].from) - base, group_of(x, x->edge[i].to) - base};
+        if (edge.from != edge.to && !has_edge(out, n, edge)) out[n++] = edge;
+    }
     return n;
 }
 
 static stet_result fill_part(stet_device *device, const sti_recording *x, const char *what, sti_graph_op *op,
                              sti_edge *edge, sti_part *part)
 {
-    for (int i = part->first; i < part->end; ++i) STI_TRY(describe(device, x, i, part->first, &op[i - part->first]));
+    int first = group_of(x, part->first), n = 0;
+    for (; first + n < x->groups.n && x->groups.group[first + n].first < part->end; ++n) {
+        const sti_group *group = &x->groups.group[first + n];
+        if (group->fused)
+            describe_fused(group, &op[n]);
+        else
+            STI_TRY(describe(device, x, group->first, first, &op[n]));
+    }
     int nedge = pick_edges(x, part->first, part->end, edge);
-    return device->ops->graph_make(device, op, part->end - part->first, edge, nedge, what, &part->graph);
+    return device->ops->graph_make(device, op, n, edge, nedge, what, &part->graph);
 }
 
 static void add_bump(sti_part *part, stet_array *array)
@@ -101,9 +141,14 @@ static void add_bump(sti_part *part, stet_array *array)
 static stet_result sum_up(const sti_recording *x, sti_part *part)
 {
     STI_TRY(sti_alloc(&part->bump, (size_t)x->list.nuse * sizeof *part->bump + 1, "what a graph writes"));
+    for (int k = group_of(x, part->first); k < x->groups.n && x->groups.group[k].first < part->end; ++k) {
+        part->fused += x->groups.group[k].fused;
+        part->saved -= x->groups.group[k].fused;
+    }
     for (int i = part->first; i < part->end; ++i) {
         const sti_op *op = &x->list.op[i];
         part->launches += op->kind == STI_OP_LAUNCH;
+        part->saved += op->kind == STI_OP_LAUNCH && x->groups.group[group_of(x, i)].fused;
         for (int u = op->use; op->kind != STI_OP_WHILE && u < op->use + op->nuse; ++u) {
             stet_array *array = x->list.use[u].array;
             if (!x->list.use[u].written) continue;
@@ -184,6 +229,8 @@ static stet_result take_numbers(const sti_player *p, sti_recording *x)
     x->nslot = now->nslot;
     x->fresh = true;
     count_held(p->device, x->nslot);
+    for (int i = 0; i < x->groups.n; ++i)
+        if (x->groups.group[i].code) sti_group_fill(&x->groups.group[i], now);
     for (int i = 0; i < now->nop; ++i) {
         x->list.op[i].nblock = now->op[i].nblock;
         x->list.op[i].most = now->op[i].most;
@@ -191,12 +238,11 @@ static stet_result take_numbers(const sti_player *p, sti_recording *x)
     return STET_OK;
 }
 
-stet_result sti_parts_plan(const sti_player *p, sti_recording *x)
+static stet_result plan_graphs(const sti_player *p, sti_recording *x)
 {
     stet_device *device = p->device;
     char where[400];
     stet_reason why = STET_REASON_none;
-    if (x->planned || !device->ops->graph_make) return STET_OK;
     STI_TRY(take_numbers(p, x));
     stet_result result = add_parts(device, x, p->what, &why);
     if (result == STET_OK && why != STET_REASON_none) {
@@ -204,34 +250,90 @@ stet_result sti_parts_plan(const sti_player *p, sti_recording *x)
         result = sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, where);
     }
     if (result != STET_OK || x->npart == 0) sti_parts_free(device, x);
+    return result;
+}
+
+/* What was planned while the mechanism was off, or on, does not serve when it is not: it is compared anew, too. */
+static void forget_other_plan(stet_device *device, sti_recording *x)
+{
+    if (!x->planned || x->groups.enabled == sti_enabled(&device->mechanisms, STET_MECH_fusion)) return;
+    sti_parts_free(device, x);
+    sti_groups_free(&x->groups);
+    x->planned = x->trusted = false;
+}
+
+stet_result sti_parts_plan(const sti_player *p, sti_recording *x)
+{
+    forget_other_plan(p->device, x);
+    if (x->planned) return STET_OK;
+    STI_TRY(sti_groups_plan(p->device, p->list, p->what, &x->groups));
+    stet_result result = p->device->ops->graph_make ? plan_graphs(p, x) : STET_OK;
+    if (result != STET_OK) sti_groups_free(&x->groups);
     x->planned = result == STET_OK;
     return result;
 }
 
 /* ---- arguments and numbers ----------------------------------------------------------------------------------------- */
 
-/* How one operation of a graph comes to what it is in this play; `why` its arguments are given anew whatever they are. */
-static stet_result update_op(const sti_player *p, const sti_part *part, int i, stet_reason why)
+/* Why operation i has to be given its arguments anew; `why`: it has to be, whatever they are. */
+static stet_reason why_anew(const sti_player *p, int i, stet_reason why)
+{
+    const sti_op *now = &p->list->op[i];
+    size_t size = (size_t)now->nslot * sizeof *p->list->slot;
+    bool other = size && memcmp(p->recording->shadow + now->slot, p->list->slot + now->slot, size) != 0;
+    return why == STET_REASON_none && other ? STET_REASON_args_changed : why;
+}
+
+static bool must_be_set(const sti_player *p, int i, stet_reason why)
+{
+    const sti_op *now = &p->list->op[i], *had = &p->recording->list.op[i];
+    bool anew = now->nslot && why != STET_REASON_none && why != STET_REASON_args_first;
+    return anew || had->nblock != now->nblock || had->most != now->most;
+}
+
+/* G1: the graphs have taken what operation i is in this play. */
+static void taken(const sti_player *p, int i, stet_reason why)
 {
     sti_mechanisms *m = &p->device->mechanisms;
-    sti_recording *x = p->recording;
-    sti_op *had = &x->list.op[i];
     const sti_op *now = &p->list->op[i];
-    const sti_slot *slots = p->list->slot + now->slot;
-    size_t size = (size_t)now->nslot * sizeof *slots;
-    bool other = size && memcmp(x->shadow + now->slot, slots, size) != 0;
-    if (why == STET_REASON_none && other) why = STET_REASON_args_changed;
-    if ((size && why != STET_REASON_none && why != STET_REASON_args_first) || had->nblock != now->nblock ||
-        had->most != now->most)
-        STI_TRY(p->device->ops->graph_set(p->device, part->graph, i - part->first, slots, now->nslot,
-                                          now->kind == STI_OP_WHILE ? now->most : now->nblock));
-    if (size) memcpy(x->shadow + now->slot, slots, size); /* G1 */
+    sti_op *had = &p->recording->list.op[i];
+    size_t size = (size_t)now->nslot * sizeof *p->list->slot;
     had->nblock = now->nblock;
     had->most = now->most;
-    if (size && why != STET_REASON_none)
+    if (!size) return;
+    memcpy(p->recording->shadow + now->slot, p->list->slot + now->slot, size);
+    if (why != STET_REASON_none)
         sti_count_miss(m, STET_MECH_args, why, 0, (int64_t)size);
-    else if (size)
+    else
         sti_count_hit(m, STET_MECH_args, 0, (int64_t)size);
+}
+
+static stet_result set_group(const sti_player *p, const sti_part *part, const sti_group *group)
+{
+    const sti_op *op = &p->list->op[group->first];
+    int number = group_of(p->recording, group->first) - group_of(p->recording, part->first);
+    if (!group->fused)
+        return p->device->ops->graph_set(p->device, part->graph, number, p->list->slot + op->slot, op->nslot,
+                                         op->kind == STI_OP_WHILE ? op->most : op->nblock);
+    sti_group_fill(group, p->list);
+    return p->device->ops->graph_set(p->device, part->graph, number, group->slot, group->code->nslot, group->nblock);
+}
+
+/* How one group of a graph comes to what it is in this play. */
+static stet_result update_group(const sti_player *p, const sti_part *part, const sti_group *group, stet_reason why)
+{
+    bool set = false;
+    for (int i = group->first; i < group->end; ++i) set |= must_be_set(p, i, why_anew(p, i, why));
+    if (set) STI_TRY(set_group(p, part, group));
+    for (int i = group->first; i < group->end; ++i) taken(p, i, why_anew(p, i, why));
+    return STET_OK;
+}
+
+static stet_result update_part(const sti_player *p, const sti_part *part, stet_reason why)
+{
+    const sti_groups *g = &p->recording->groups;
+    for (int k = group_of(p->recording, part->first); k < g->n && g->group[k].first < part->end; ++k)
+        STI_TRY(update_group(p, part, &g->group[k], why));
     return STET_OK;
 }
 
@@ -255,9 +357,8 @@ stet_result sti_parts_update(const sti_player *p)
         return STET_OK;
     }
     stet_reason why = !enabled ? STET_REASON_args_disabled : STET_REASON_none;
-    for (int k = 0; k < x->npart; ++k)
-        for (int i = x->part[k].first; i < x->part[k].end; ++i)
-            STI_TRY(update_op(p, &x->part[k], i, x->fresh && enabled ? STET_REASON_args_first : why));
+    if (x->fresh && enabled) why = STET_REASON_args_first;
+    for (int k = 0; k < x->npart; ++k) STI_TRY(update_part(p, &x->part[k], why));
     x->fresh = false;
     return STET_OK;
 }

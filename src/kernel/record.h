@@ -24,6 +24,7 @@
 #define STI_KERNEL_RECORD_H
 
 #include "kernel/args.h"
+#include "kernel/fuse.h"
 #include "kernel/list.h"
 #include "stet/kernel.h"
 
@@ -67,13 +68,14 @@ void sti_record_kernel_gone(stet_device *device, const sti_kernel *kernel);
 /* A graph of the device, of operations first … end - 1 of a list, and what has to be told when it has run. */
 typedef struct sti_part {
     int first, end;
-    void *graph;
+    void *graph; /* an operation of it is a group */
     struct sti_bump {
         stet_array *array;
         uint64_t times; /* that it is written: how far its generation moves */
     } * bump;
     int nbump;
     int64_t launches, bytes; /* bytes copied */
+    int64_t fused, saved;    /* groups of it that are fused, and launches that those do without */
 } sti_part;
 
 typedef struct sti_recording {
@@ -81,13 +83,14 @@ typedef struct sti_recording {
     sti_list list; /* without slots; numbers are those that the graphs have */
     sti_edge *edge;
     int nedge;
-    sti_part *part; /* in their order; none: a replay is a loop over the operations, through … */
+    sti_groups groups; /* what is issued together */
+    sti_part *part;    /* in their order; none: a replay is a loop over the groups, through … */
     int npart;
     sti_args args;              /* … the block of all its launches */
     sti_slot *shadow;           /* arguments of all launches, as the graphs have them; NULL: there are none */
     int nslot;                  /* of them */
     bool fresh;                 /* they were given to the graphs when those were made, and not counted yet */
-    bool planned;               /* it has the graphs that it can have */
+    bool planned;               /* it has the groups and the graphs that it can have */
     bool trusted;               /* R4 */
     uint64_t used;              /* clock of the recorder when it was last played */
     struct sti_recording *next; /* that was played after this one; NULL: none, or it is gone */

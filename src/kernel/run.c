@@ -76,6 +76,37 @@ static stet_result run_op(sti_player *p)
     return STET_OK;
 }
 
+/* ---- groups --------------------------------------------------------------------------------------------------------- */
+
+/* The fused group that begins where the player is, or NULL. */
+static const sti_group *group_here(const sti_player *p)
+{
+    const sti_recording *x = p->recording;
+    const sti_group *group = x ? sti_group_at(&x->groups, p->at) : NULL;
+    return group && group->fused ? group : NULL;
+}
+
+static stet_result run_together(sti_player *p, const sti_group *group)
+{
+    STI_TRY(sti_group_run(p->device, group, p->list));
+    for (; p->at < group->end; p->at++) {
+        p->nlaunch += p->list->op[p->at].kind == STI_OP_LAUNCH;
+        has_run(p, &p->list->op[p->at]);
+    }
+    return STET_OK;
+}
+
+/* In a trace each kernel has a time of its own; what is counted is what is done without one. */
+static stet_result run_group(sti_player *p, const sti_group *group)
+{
+    sti_mechanisms *m = &p->device->mechanisms;
+    int64_t before = p->nlaunch;
+    if (!m->trace) STI_TRY(run_together(p, group));
+    while (p->at < group->end) STI_TRY(run_op(p));
+    if (!p->trial) sti_count_hit(m, STET_MECH_fusion, p->nlaunch - before - 1, 0);
+    return STET_OK;
+}
+
 /* ---- graphs -------------------------------------------------------------------------------------------------------- */
 
 /* The part that begins where the player is, or NULL. */
@@ -95,6 +126,8 @@ static stet_result run_part(sti_player *p, const sti_part *part)
     if (p->trial) return STET_OK;
     p->device->mechanisms.counters.launches += part->launches;
     p->device->mechanisms.counters.bytes_copied += part->bytes;
+    p->device->mechanisms.counters.mechanism[STET_MECH_fusion].hits += part->fused;
+    p->device->mechanisms.counters.mechanism[STET_MECH_fusion].saved_launches += part->saved;
     for (int i = 0; i < part->nbump; ++i) part->bump[i].array->version.generation += part->bump[i].times; /* R2 */
     return STET_OK;
 }
@@ -107,7 +140,8 @@ stet_result sti_run(sti_player *p)
     if (x) STI_TRY(x->npart ? sti_parts_update(p) : sti_args_put_list(p->device, &x->args, p->list));
     while (p->at < p->list->nop) {
         const sti_part *part = part_here(p);
-        STI_TRY(part ? run_part(p, part) : run_op(p));
+        const sti_group *group = part ? NULL : group_here(p);
+        STI_TRY(part ? run_part(p, part) : group ? run_group(p, group) : run_op(p));
     }
     return STET_OK;
 }

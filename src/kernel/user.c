@@ -11,6 +11,7 @@
 #include "kernel/user.h"
 
 #include "base/memory.h"
+#include "base/plural.h"
 #include "kernel/binding.h"
 #include "kernel/compile_cpu.h"
 #include "kernel/gpu/programs.h"
@@ -188,13 +189,14 @@ static stet_result check_def(const stet_kernel_def *def)
         return sti_error(STET_INVALID_ARGUMENT,
                          "kernel: the def is not initialised; start from stet_default_kernel_def()");
     if (def->ninclude < 0 || (def->ninclude > 0 && !def->includes))
-        return sti_error(STET_INVALID_ARGUMENT, "kernel: %d include folders are announced, but not given",
-                         def->ninclude);
+        return sti_error(STET_INVALID_ARGUMENT, "kernel: %d include folder%s announced, but not given", def->ninclude,
+                         STI_S(def->ninclude));
     for (int i = 0; i < def->ninclude; ++i)
         if (!def->includes[i] || !def->includes[i][0])
             return sti_error(STET_INVALID_ARGUMENT, "kernel: include folder %d has no name", i);
     if (def->nconstant < 0 || (def->nconstant > 0 && !def->constant))
-        return sti_error(STET_INVALID_ARGUMENT, "kernel: %d constants are announced, but not given", def->nconstant);
+        return sti_error(STET_INVALID_ARGUMENT, "kernel: %d constant%s announced, but not given", def->nconstant,
+                         STI_S(def->nconstant));
     for (int i = 0; i < def->nconstant; ++i)
         if (!def->constant[i]) return sti_error(STET_INVALID_ARGUMENT, "kernel: constant %d has no name", i);
     if (def->team < 0 || def->teams < 0)

@@ -75,6 +75,7 @@ static stet_result open_embedded(sti_user_source *s, const sti_embedded *table, 
         if (strcmp(e->name, name) != 0) continue;
         STI_TRY(new_file(s, name, name, out));
         s->file[*out].embedded = true;
+        s->file[*out].language = table == sti_language;
         sti_buffer_put(&s->file[*out].text, e->text);
         return s->file[*out].text.result;
     }
@@ -115,12 +116,12 @@ static stet_result resolve(expander *e, int from, const sti_directive *d, int *o
 
 /* ---- expanding --------------------------------------------------------------------------------------------------- */
 
-/* Adds bytes that stand for file `file`: to the compiler's text and, where it is the user's, to the checker's (S4). */
+/* Adds bytes that stand for file `file`: to the compiler's text and, where it is none of the language's, to the checker's (S4). */
 static void add(expander *e, int file, const char *bytes, size_t n)
 {
     sti_user_source *s = e->source;
     sti_buffer_add(&s->text, bytes, n);
-    if (!s->file[file].embedded) sti_buffer_add(&s->own, bytes, n);
+    if (!s->file[file].language) sti_buffer_add(&s->own, bytes, n);
 }
 
 static void add_format(expander *e, int file, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -32,7 +32,8 @@ typedef struct sti_user_source_file {
     char *name; /* for messages */
     char *real; /* without links; what tells files apart */
     sti_buffer text;
-    bool embedded; /* a header of the language */
+    bool embedded; /* carried in the library: a header of the language, or one of def.files */
+    bool language; /* a header of the language */
     bool open;     /* being expanded now */
 } sti_user_source_file;
 

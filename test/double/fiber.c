@@ -17,6 +17,9 @@
 
 enum { THREADS = 1024, PARAMETERS = 128, WARP = 32, GARBAGE = 0xC7 };
 
+/* What a lane gets from one that is not there. */
+#define NOTHING 0xC7C7C7C7C7C7C7C7ull
+
 typedef enum fiber_state { READY, AT_BLOCK, AT_LANES, ENDED } fiber_state;
 
 typedef struct fiber {
@@ -24,6 +27,9 @@ typedef struct fiber {
     fiber_state state;
     double_triple thread;
     unsigned lanes; /* that it waits for */
+    double_exchange exchange;
+    unsigned long long word, result; /* that it brings, and takes away */
+    unsigned from;
 } fiber;
 
 /* The launch that runs; one at a time, under the double's lock. */
@@ -53,13 +59,46 @@ static void sync_block(void)
     dd_stack_leave(run.now->stack, &run.main);
 }
 
-static void sync_warp(unsigned lanes)
+/* The lanes of the fiber i's warp, of those that it names, that bring a word that is not 0, or the fiber's own. */
+static unsigned long long lanes_with(int i, bool own)
 {
-    if (run.nfiber == 1) return;
-    run.now->state = AT_LANES;
-    run.now->lanes = lanes;
-    dd_stack_leave(run.now->stack, &run.main);
+    int first = i / WARP * WARP;
+    const fiber *f = &run.fiber[i];
+    unsigned long long set = 0;
+    for (int lane = 0; lane < WARP && first + lane < run.nfiber; ++lane) {
+        unsigned long long word = run.fiber[first + lane].word;
+        if (f->lanes >> lane & 1 && (own ? word == f->word : word != 0)) set |= 1ull << lane;
+    }
+    return set;
 }
+
+/* What the fiber i of a warp gets of its lanes, which all have come; `votes`: what each of them gets of a vote. */
+static unsigned long long exchanged(int i, unsigned long long votes)
+{
+    const fiber *f = &run.fiber[i];
+    int from = i / WARP * WARP + (int)(f->from % WARP);
+    switch (f->exchange) {
+    case DOUBLE_FROM_LANE: return f->lanes >> f->from % WARP & 1 && from < run.nfiber ? run.fiber[from].word : NOTHING;
+    case DOUBLE_VOTE: return votes;
+    case DOUBLE_MATCH: return lanes_with(i, true);
+    default: return 0;
+    }
+}
+
+static unsigned long long exchange(unsigned lanes, double_exchange which, unsigned long long word, unsigned from)
+{
+    fiber *f = run.now;
+    f->lanes = lanes;
+    f->exchange = which;
+    f->word = word;
+    f->from = from;
+    if (run.nfiber == 1) return exchanged(0, lanes_with(0, false));
+    f->state = AT_LANES;
+    dd_stack_leave(f->stack, &run.main);
+    return f->result;
+}
+
+static void sync_warp(unsigned lanes) { (void)exchange(lanes, DOUBLE_SYNC, 0, 0); }
 
 static void wait_for_others(void) { run.waits++; }
 
@@ -107,7 +146,8 @@ static bool release_block(void)
     return true;
 }
 
-/* All threads of the warp that begins at `first` and that fiber i waits for wait for the same (F3). Lanes that do not exist have come. */
+/* All threads of the warp that begins at `first` and that fiber i waits for wait for the same, at an exchange of the same kind (F3). Lanes that do not exist
+ * have come. */
 static bool lanes_have_come(int i)
 {
     int first = i / WARP * WARP;
@@ -115,7 +155,8 @@ static bool lanes_have_come(int i)
     if (!(lanes >> (i - first) & 1)) return false;
     for (int lane = 0; lane < WARP && first + lane < run.nfiber; ++lane) {
         const fiber *f = &run.fiber[first + lane];
-        if (lanes >> lane & 1 && (f->state != AT_LANES || f->lanes != lanes)) return false;
+        if (!(lanes >> lane & 1)) continue;
+        if (f->state != AT_LANES || f->lanes != lanes || f->exchange != run.fiber[i].exchange) return false;
     }
     return true;
 }
@@ -127,6 +168,9 @@ static bool release_lanes(void)
         if (run.fiber[i].state != AT_LANES || !lanes_have_come(i)) continue;
         int first = i / WARP * WARP;
         unsigned lanes = run.fiber[i].lanes;
+        unsigned long long votes = lanes_with(i, false);
+        for (int lane = 0; lane < WARP && first + lane < run.nfiber; ++lane)
+            if (lanes >> lane & 1) run.fiber[first + lane].result = exchanged(first + lane, votes);
         for (int lane = 0; lane < WARP && first + lane < run.nfiber; ++lane)
             if (lanes >> lane & 1) run.fiber[first + lane].state = READY;
         any = true;
@@ -201,6 +245,7 @@ static int prepare(const dd_function *function, const unsigned grid[3], const un
     frame->grid_size = (double_triple){grid[0], grid[1], grid[2]};
     frame->sync_block = sync_block;
     frame->sync_warp = sync_warp;
+    frame->exchange = exchange;
     frame->set_condition = dd_condition_set;
     frame->wait_for_others = wait_for_others;
     run.waits = 0;

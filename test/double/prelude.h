@@ -11,11 +11,15 @@ typedef struct double_triple {
     unsigned x, y, z;
 } double_triple;
 
+/* What lanes of a warp do together: wait; get the word of another; find who brings a word that is not 0, or the same word. */
+typedef enum double_exchange { DOUBLE_SYNC, DOUBLE_FROM_LANE, DOUBLE_VOTE, DOUBLE_MATCH } double_exchange;
+
 /* Each object has one, `double_here`, which is set before a thread goes on. */
 typedef struct double_frame {
     double_triple thread, block, block_size, grid_size;
     void (*sync_block)(void);
-    void (*sync_warp)(unsigned lanes);                                /* of 32 threads that follow each other */
+    void (*sync_warp)(unsigned lanes); /* of 32 threads that follow each other */
+    unsigned long long (*exchange)(unsigned lanes, double_exchange which, unsigned long long word, unsigned from);
     void (*set_condition)(unsigned long long handle, unsigned value); /* of a loop in a graph */
     void (*wait_for_others)(void); /* for kernels before this one, which may still run */
 } double_frame;
@@ -48,6 +52,7 @@ double_frame double_here;
 
 #define __global__
 #define __device__
+#define STI_LIST_FUNCTION static __attribute__((unused)) /* whose attribute has another name here */
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
@@ -65,6 +70,21 @@ unsigned char *const double_shared_range[2] = {__start_double_shared, __stop_dou
 
 static inline void __syncthreads(void) { double_here.sync_block(); }
 static inline void __syncwarp(unsigned lanes = 0xffffffffu) { double_here.sync_warp(lanes); }
+static inline unsigned __shfl_sync(unsigned lanes, unsigned word, int from)
+{
+    return (unsigned)double_here.exchange(lanes, DOUBLE_FROM_LANE, word, (unsigned)from);
+}
+static inline unsigned __ballot_sync(unsigned lanes, int yes)
+{
+    return (unsigned)double_here.exchange(lanes, DOUBLE_VOTE, yes != 0, 0);
+}
+static inline unsigned __match_any_sync(unsigned lanes, unsigned long long word)
+{
+    return (unsigned)double_here.exchange(lanes, DOUBLE_MATCH, word, 0);
+}
+static inline int __ffs(int x) { return __builtin_ffs(x); }
+static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 #define sti_wait_for_others() double_here.wait_for_others()
 #if defined(__CUDACC_RTC__)
 extern "C" __attribute__((visibility("hidden"))) void cudaGraphSetConditional(unsigned long long handle, unsigned value)
@@ -75,6 +95,8 @@ extern "C" __attribute__((visibility("hidden"))) void cudaGraphSetConditional(un
 #if defined(__HIPCC_RTC__)
 /* On AMD the lanes that took the same branches are in step; here they have to be brought together. */
 #define sti_sync_lanes(lanes) __syncwarp(lanes)
+#define sti_from_lane(lanes, x, from) __shfl_sync(lanes, (unsigned)(x), (int)(from))
+#define sti_vote(lanes, yes) __ballot_sync(lanes, yes)
 #endif
 static inline void __threadfence(void) {}
 static inline void __threadfence_block(void) {}

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "kernel/gpu/compile.h"
+#include "kernel/gpu/fused_text.h"
 #include "kernel/gpu/source.h"
 
 #include <omp.h>
@@ -183,9 +184,10 @@ static uint64_t word(const char *at, int bytes)
 
 /*
  * Kernel descriptors of a code object (LLVM, "User Guide for AMDGPU Backend", kernel descriptor): compute_pgm_rsrc1 is at byte 48, its
- * bits 12 to 15 the rounding (0: to nearest), 16 and 17 denormals of float (3: kept). Returns how many it has.
+ * bits 12 to 15 the rounding (0: to nearest), 16 and 17 denormals of float (3: kept). At byte 4 are the bytes of a thread's own memory, which is
+ * none with `lean`. Returns how many it has.
  */
-static int check_float_modes(const sti_buffer *object)
+static int check_descriptors(const sti_buffer *object, bool lean)
 {
     const char *elf = object->data;
     assert_memory_equal(elf, "\177ELF\2\1", 6);
@@ -204,6 +206,7 @@ static int check_float_modes(const sti_buffer *object)
             uint32_t mode = (uint32_t)word(descriptor + 48, 4);
             assert_int_equal(mode >> 12 & 15, 0);
             assert_int_equal(mode >> 16 & 3, 3);
+            if (lean) assert_int_equal(word(descriptor + 4, 4), 0);
             n++;
         }
     }
@@ -221,8 +224,73 @@ static void every_kernel_compiles_for_amd(void **state)
         int modes = 0;
         compile_pieces(&rtc, archs[i], &all);
         has_every_entry(&all, "value");
-        for (int k = 0; k < all.n; ++k) modes += check_float_modes(&all.piece[k].object);
+        for (int k = 0; k < all.n; ++k) modes += check_descriptors(&all.piece[k].object, false);
         assert_true(modes >= 20);
+    }
+    free_pieces(&all);
+    sti_rtc_close(&rtc);
+}
+
+/* ---- fused code ---------------------------------------------------------------------------------------------------- */
+
+extern const sti_kernel sti_k_spring_way, sti_k_spring_length, sti_k_spring_direction, sti_k_spring_rate,
+    sti_k_spring_tension, sti_k_mass_weight, sti_k_mass_pull, sti_k_mass_contact, sti_k_mass_velocity,
+    sti_k_mass_position, sti_k_forward;
+
+/* Half a step of the springs, a copy, and a kernel of another file, in a text that is compiled with these teams. */
+static pieces fused_pieces(void)
+{
+    static const sti_kernel *const kernel[] = {&sti_k_spring_way,    &sti_k_spring_length,  &sti_k_spring_direction,
+                                               &sti_k_spring_rate,   &sti_k_spring_tension, &sti_k_mass_weight,
+                                               &sti_k_mass_pull,     &sti_k_mass_contact,   &sti_k_mass_velocity,
+                                               &sti_k_mass_position, &sti_k_forward};
+    static const sti_team team[] = {{32, 4}, {64, 1}, {256, 1}};
+    enum { KERNELS = sizeof kernel / sizeof *kernel, TEAMS = sizeof team / sizeof *team };
+    sti_phase phase[KERNELS + 1];
+    sti_fused_head head = {.text = {0}};
+    pieces all = {.piece = calloc(TEAMS, sizeof *all.piece)};
+    assert_non_null(all.piece);
+    for (int i = 0; i < KERNELS; ++i) phase[i] = (sti_phase){kernel[i], sti_kernel_narg(kernel[i])};
+    phase[KERNELS] = (sti_phase){NULL, 2};
+    OK(sti_fused_head_read(&head));
+    for (; all.n < TEAMS; ++all.n) {
+        piece *p = &all.piece[all.n];
+        *p = (piece){.team = team[all.n], .name = "fused code"};
+        OK(sti_fused_write(&head, phase, KERNELS + 1, 3, 1024, p->name, "sti_fused__value", &p->source));
+    }
+    sti_fused_head_free(&head);
+    return all;
+}
+
+/* Arguments are read where the launch puts them, whatever the time over: a copy of them would be a thread's local memory. */
+static void fused_code_compiles_for_nvidia(void **state)
+{
+    (void)state;
+    sti_rtc rtc;
+    need_compiler(STET_DEVICE_CUDA, &rtc);
+    pieces all = fused_pieces();
+    compile_pieces(&rtc, "sm_90", &all);
+    for (int i = 0; i < all.n; ++i) assert_true(has(&all.piece[i].object, "sti_fused__value"));
+    compile_pieces(&rtc, "sm_999", &all); /* as text */
+    for (int i = 0; i < all.n; ++i) {
+        assert_true(has(&all.piece[i].object, ".visible .entry sti_fused__value"));
+        assert_false(has(&all.piece[i].object, "__local_depot"));
+        assert_false(has(&all.piece[i].object, "ld.global.nc")); /* what one phase writes the next one reads */
+    }
+    free_pieces(&all);
+    sti_rtc_close(&rtc);
+}
+
+static void fused_code_compiles_for_amd(void **state)
+{
+    (void)state;
+    sti_rtc rtc;
+    need_compiler(STET_DEVICE_HIP, &rtc);
+    pieces all = fused_pieces();
+    compile_pieces(&rtc, "gfx90a", &all);
+    for (int i = 0; i < all.n; ++i) {
+        assert_true(has(&all.piece[i].object, "sti_fused__value"));
+        assert_int_equal(check_descriptors(&all.piece[i].object, true), 1);
     }
     free_pieces(&all);
     sti_rtc_close(&rtc);
@@ -334,6 +402,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_compiles_for_nvidia),
         cmocka_unit_test(every_kernel_compiles_for_amd),
+        cmocka_unit_test(fused_code_compiles_for_nvidia),
+        cmocka_unit_test(fused_code_compiles_for_amd),
         cmocka_unit_test(no_header_of_a_vendor_is_needed),
         cmocka_unit_test(the_key_has_what_makes_the_code),
         cmocka_unit_test(kf01_a_driver_older_than_the_compiler),

@@ -140,6 +140,7 @@ static const way ways[] = {
     {"launch by launch", false, false, 0},
     {"recorded", true, false, 0},
     {"recorded, args off", true, false, OFF(args)},
+    {"recorded, fusion off", true, false, OFF(fusion)},
     {"recorded, graph_replay off", true, false, OFF(graph_replay)},
     {"recorded, both off", true, false, OFF(args) | OFF(graph_replay)},
     {"recorded, two streams", true, true, 0},

@@ -4,6 +4,7 @@
 #include "user_rig.h"
 
 #include "kernel/directive.h"
+#include "kernel/language.h"
 #include "kernel/user_source.h"
 
 /* ---- mistakes ---------------------------------------------------------------------------------------------------- */
@@ -276,6 +277,75 @@ static void guards_are_found(void **state)
     }
 }
 
+static void macros_are_found(void **state)
+{
+    (void)state;
+    static const char text[] = "#define A 1\n"
+                               "/* #define NO */ # \\\n define B(x) \\\n    #define NO\n"
+                               "// #undef NO \\\n#undef NO\n"
+                               "x = \"#define NO\";\n"
+                               "#if 0\n%:undef C // gone\n#else\n#define\n#define 7\n#defined NO\n#endif\n"
+                               "#\tdefine D";
+    static const char *const names[] = {"A", "B", "C", "7", "D"};
+    char name[STI_DIRECTIVE_NAME], longest[600] = "#define ";
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        assert_true(sti_directive_macro(text, &at, name));
+        assert_string_equal(name, names[i]);
+    }
+    assert_false(sti_directive_macro(text, &at, name));
+    assert_int_equal(at, strlen(text));
+    memset(longest + 8, 'a', sizeof longest - 9);
+    at = 0;
+    assert_true(sti_directive_macro(longest, &at, name));
+    assert_int_equal(strlen(name), STI_DIRECTIVE_NAME - 1);
+}
+
+static void identifiers_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool uses;
+    } cases[] = {
+        {"", false},
+        {"shared", true},
+        {"a(shared)", true},
+        {"    shared(real, s, 4);\n", true},
+        {"#define S shared\n", true},
+        {"/", false},
+        {"a / shared", true},
+        {"x /* */ shared", true},
+        {"unshared shared_ Shared shared2 2shared", false},
+        {"// shared \\\nshared\n", false},
+        {"// not\nshared\n", true},
+        {"/* shared\n * shared */", false},
+        {"/* shared", false},
+        {"#line 3 \"shared.h\"\n", false},
+        {"c = 's'; \"\\\" shared\" '\\' shared'", false},
+        {"\"shared\nshared", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        if (sti_directive_uses(cases[i].text, "shared") != cases[i].uses) fail_msg("case %zu: '%s'", i, cases[i].text);
+}
+
+/* What the checker and fused code see: all but the language. */
+static void own_text_has_what_is_not_the_languages(void **state)
+{
+    (void)state;
+    static const sti_embedded files[] = {{"lib/a.h", "#ifndef A_H\n#define A_H\nint in_a;\n#endif\n"}, {NULL, NULL}};
+    const sti_user_source_def def = {
+        .text = HEAD "#include \"lib/a.h\"\nint in_main;\n", .path = "main.k.h", .files = files, .gpu = true};
+    sti_user_source source;
+    OK(sti_user_source_read(&def, &source));
+    assert_non_null(strstr(source.text.data, "STET_LANG_H"));
+    assert_null(strstr(source.own.data, "STET_LANG_H"));
+    assert_non_null(strstr(source.own.data, "#line 1 \"lib/a.h\"\n#ifndef A_H\n"));
+    assert_non_null(strstr(source.own.data, "int in_a;\n"));
+    assert_non_null(strstr(source.own.data, "int in_main;\n"));
+    sti_user_source_free(&source);
+}
+
 static void names_come_back_into_what_is_said(void **state)
 {
     (void)state;
@@ -301,6 +371,9 @@ int main(void)
         TEST(includes_that_never_end),
         TEST(directives_are_found),
         TEST(guards_are_found),
+        TEST(macros_are_found),
+        TEST(identifiers_are_found),
+        TEST(own_text_has_what_is_not_the_languages),
         TEST(names_come_back_into_what_is_said),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

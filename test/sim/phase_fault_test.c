@@ -229,7 +229,8 @@ static void each_launch_fails_once(void **state)
         for (int before = 0; before < 3; ++before) { /* launched one by one; compared; replayed */
             int n = 1;
             while (step_with_a_failure(physics[k], before, n)) ++n;
-            assert_int_equal(n - 1, before == 1 ? 10 : 5);
+            int fused = k == 0 ? 2 : 1; /* lists: MuJoCo's physics on the host stands between kernels */
+            assert_int_equal(n - 1, (before == 2 ? 0 : 5) + (before == 0 ? 0 : fused));
         }
 }
 

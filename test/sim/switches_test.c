@@ -170,6 +170,13 @@ static raised without_readback(const measured *m) { return (raised){0, F * m->po
 /* A flush is a list of launches. Issued one by one it is the same launches; only the host issues them. */
 static raised without_graph_replay(const measured *m) { return (raised){0, 0, 0, F, F * m->flush}; }
 
+/* What of that list goes together is a recording's business, and was found before the frames that are counted. */
+static raised without_fusion(const measured *m)
+{
+    (void)m;
+    return (raised){0};
+}
+
 /* Each launch of that list uploads all of its arguments of 16 bytes: bodies have 6, others 7, what tracks bodies 9. */
 static raised without_args(const measured *m)
 {
@@ -198,7 +205,7 @@ static raised without_rounds(const measured *m)
     return (raised){0};
 }
 
-/* Nor gradients; what sizes of stacks are worth is in adjoint/stack_cache_test.c. */
+/* Nor gradients; what sizes of stacks are worth is in adjoint/stack_cache_test.c, of plans in adjoint/plan_test.c. */
 static raised without_adstack(const measured *m)
 {
     (void)m;
@@ -216,12 +223,14 @@ static const struct {
     {STET_MECH_frame, without_frame},
     {STET_MECH_readback, without_readback},
     {STET_MECH_graph_replay, without_graph_replay},
+    {STET_MECH_fusion, without_fusion},
     {STET_MECH_args, without_args},
     {STET_MECH_kernel_cache, without_kernel_cache},
     {STET_MECH_bindings, without_bindings},
     {STET_MECH_rounds, without_rounds},
     {STET_MECH_adstack, without_adstack},
     {STET_MECH_adstack_handle, without_adstack},
+    {STET_MECH_gather_plan, without_adstack},
 };
 
 static void each_off_raises_what_it_should(void **state)

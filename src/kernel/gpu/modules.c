@@ -304,23 +304,36 @@ stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signa
     return result;
 }
 
-stet_result sti_module_from_text(sti_modules *modules, const char *name, const char *text, sti_module **out)
+stet_result sti_module_from_source(sti_modules *modules, sti_team team, sti_user_source *source, sti_module **out)
 {
-    const sti_user_source_def def = {.text = text, .path = name, .gpu = true};
     const sti_keeping keeping = {.folder = modules->device->cache_folder};
-    const sti_module wanted = {.team = {1, 1}};
+    const sti_module wanted = {.team = team};
     jobs all = {0};
     job *j;
     STI_TRY(open_compiler(modules));
     stet_result result = add_job(modules, &all, &wanted, &j);
-    if (result == STET_OK) result = sti_user_source_read(&def, &j->source);
-    if (result == STET_OK) result = finish_job(j, NULL, 0);
-    if (result == STET_OK) result = make(&all, &keeping, NULL);
+    if (result == STET_OK) {
+        j->source = *source; /* lent */
+        result = finish_job(j, NULL, 0);
+        if (result == STET_OK) result = make(&all, &keeping, NULL);
+        *source = j->source;
+        j->source = (sti_user_source){0};
+    }
     if (result == STET_OK) {
         *out = j->module;
         j->module = NULL;
     }
     free_jobs(&all);
+    return result;
+}
+
+stet_result sti_module_from_text(sti_modules *modules, const char *name, const char *text, sti_module **out)
+{
+    const sti_user_source_def def = {.text = text, .path = name, .gpu = true};
+    sti_user_source source;
+    STI_TRY(sti_user_source_read(&def, &source));
+    stet_result result = sti_module_from_source(modules, (sti_team){1, 1}, &source, out);
+    sti_user_source_free(&source);
     return result;
 }
 

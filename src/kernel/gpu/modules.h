@@ -44,6 +44,8 @@ stet_result sti_modules_prepare(sti_modules *modules, bool every, unsigned forms
  */
 stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signature *kernel, sti_user_source *source,
                             const sti_keeping *keeping, char *id, sti_module **out);
+/* A module of a source whose text is finished, with all entries; kept like the library's own. The caller unloads *out. */
+stet_result sti_module_from_source(sti_modules *modules, sti_team team, sti_user_source *source, sti_module **out);
 /* A module of a text that is compiled as it is, kept like the library's own; `name` stands for its file. The caller unloads *out. */
 stet_result sti_module_from_text(sti_modules *modules, const char *name, const char *text, sti_module **out);
 /* It and its count of bytes go; no launch of it may be listed. */

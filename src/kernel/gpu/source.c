@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/directive.h"
 
 #include <string.h>
 
@@ -80,16 +81,18 @@ stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *
     return source->text.result;
 }
 
-static bool shares(const char *text) { return strstr(text, "shared") || strstr(text, "staged"); }
+bool sti_gpu_text_shares(const char *text)
+{
+    return sti_directive_uses(text, "shared") || sti_directive_uses(text, "staged");
+}
 
-bool sti_gpu_unit_shares(const sti_embedded *unit) { return shares(unit->text); }
+bool sti_gpu_unit_shares(const sti_embedded *unit) { return sti_gpu_text_shares(unit->text); }
 
 bool sti_gpu_shares(const sti_user_source *source)
 {
     for (int i = 0; i < source->nfile; ++i) {
         const sti_user_source_file *f = &source->file[i];
-        bool language = f->embedded && strncmp(f->name, "stet/", 5) == 0;
-        if (!language && shares(f->text.data)) return true;
+        if (!f->language && sti_gpu_text_shares(f->text.data)) return true;
     }
     return false;
 }

@@ -24,7 +24,8 @@ stet_result sti_gpu_unit_read(const sti_embedded *unit, sti_user_source *out);
 /* Adds the entries of these kernels of file[0], in the forms (bits of sti_form). */
 stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *kernel, int nkernel, unsigned forms);
 
-/* The same of a user's source. */
+/* The same of a user's source, and of a text without the language's headers. */
 bool sti_gpu_shares(const sti_user_source *source);
+bool sti_gpu_text_shares(const char *text);
 
 #endif

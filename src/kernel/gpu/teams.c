@@ -47,3 +47,11 @@ stet_result sti_team_ask(const char *kernel, sti_kernel_kind kind, sti_team aske
     *choice = t;
     return STET_OK;
 }
+
+sti_team sti_team_fused(int64_t count, int processors, int resident)
+{
+    const int64_t room = (int64_t)processors * resident;
+    for (int team = STI_TEAM_FUSED; team > STI_TEAM_WORLD; team /= 2)
+        if (count <= room / team) return (sti_team){team, 1};
+    return (sti_team){STI_TEAM_WORLD, STI_TEAMS_WORLD};
+}

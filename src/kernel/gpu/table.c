@@ -1,0 +1,74 @@
+/* The table of a device's programs; see table.h. */
+#include "kernel/gpu/table.h"
+
+#include <string.h>
+
+enum { FIRST_SIZE = 64 };
+
+sti_program **sti_table_find(const struct sti_programs *p, const sti_kernel *kernel)
+{
+    unsigned mask = (unsigned)p->nslot - 1;
+    unsigned at = (unsigned)(((uintptr_t)kernel >> 4) * 0x9e3779b97f4a7c15ull >> 32) & mask;
+    while (p->slot[at] && p->slot[at]->kernel != kernel) at = (at + 1) & mask;
+    return &p->slot[at];
+}
+
+/* All programs in a table of this size. */
+static stet_result rebuild(struct sti_programs *p, int nslot)
+{
+    sti_program **old = p->slot, **fresh;
+    int nold = p->nslot;
+    STI_TRY(sti_alloc(&fresh, (size_t)nslot * sizeof(void *), "the table of programs"));
+    p->slot = fresh;
+    p->nslot = nslot;
+    for (int i = 0; i < nold; ++i)
+        if (old[i]) *sti_table_find(p, old[i]->kernel) = old[i];
+    sti_free(old);
+    return STET_OK;
+}
+
+stet_result sti_table_begin(struct sti_programs *p) { return rebuild(p, FIRST_SIZE); }
+
+stet_result sti_table_insert(struct sti_programs *p, const sti_kernel *kernel, sti_program **out)
+{
+    if (2 * (p->nprogram + 1) > p->nslot) STI_TRY(rebuild(p, 2 * p->nslot));
+    STI_TRY(sti_alloc(out, sizeof **out, "a program"));
+    (*out)->kernel = kernel;
+    *sti_table_find(p, kernel) = *out;
+    p->nprogram++;
+    return STET_OK;
+}
+
+void sti_table_take_out(struct sti_programs *p, sti_program **at)
+{
+    unsigned mask = (unsigned)p->nslot - 1, hole = (unsigned)(at - p->slot);
+    sti_free(*at);
+    *at = NULL;
+    p->nprogram--;
+    for (unsigned next = (hole + 1) & mask; p->slot[next]; next = (next + 1) & mask) {
+        sti_program *moved = p->slot[next];
+        p->slot[next] = NULL;
+        *sti_table_find(p, moved->kernel) = moved;
+    }
+}
+
+stet_result sti_table_keep_name(struct sti_programs *p, const char *name, const char **out)
+{
+    for (int i = 0; i < p->nname; ++i)
+        if (strcmp(p->name[i], name) == 0) {
+            *out = p->name[i];
+            return STET_OK;
+        }
+    STI_TRY(sti_realloc(&p->name, (size_t)(p->nname + 1) * sizeof *p->name, "names of kernels"));
+    STI_TRY(sti_strdup(&p->name[p->nname], name));
+    *out = p->name[p->nname++];
+    return STET_OK;
+}
+
+void sti_table_end(struct sti_programs *p)
+{
+    for (int i = 0; i < p->nslot; ++i) sti_free(p->slot[i]);
+    for (int i = 0; i < p->nname; ++i) sti_free(p->name[i]);
+    sti_free(p->slot);
+    sti_free(p->name);
+}
