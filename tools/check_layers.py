@@ -24,6 +24,7 @@ PUBLIC = {
     "lang_common": "kernel",
     "lang_cpu": "kernel",
     "lang_gpu": "kernel",
+    "lang_list": "kernel",
     "lang_math": "kernel",
     "pool": "sim",
     "round": "sim",

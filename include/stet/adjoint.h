@@ -145,14 +145,15 @@ STET_API stet_gradcheck_def stet_default_gradcheck_def(void);
 typedef struct stet_gradcheck_result {
     int64_t compared, wrong; /* elements */
     int64_t moving;          /* of them: not 0 by differences */
-    int64_t unfit;   /* not compared: what the kernel computes there is not finite, so differences say nothing */
+    int64_t unfit;   /* not compared: what is computed there is not finite, or has a kink, so differences say nothing */
     double worst;    /* |difference| / (1 + |gradient|) */
     char where[160]; /* of the worst: "k_x: pos[7] of world 1: 0.25 by the adjoint, 0.5 by differences" */
 } stet_gradcheck_result;
 
 /*
  * Compares a kernel's gradients with central differences, in double, for random inputs. The function is L = sum over the arrays that the kernel writes of (a random weight) * (what it wrote); L of each world by
- * itself, of an item kernel one. STET_OK also where gradients are wrong: look at out->wrong and out->unfit. Other results: the source cannot be read, differentiated or compiled.
+ * itself, of an item kernel one. A kernel k_x whose source has its k_x_adj is checked with that. An element beside a kink is compared with smaller steps. STET_OK also where
+ * gradients are wrong: look at out->wrong and out->unfit. Other results: the source cannot be read, differentiated or compiled; a kernel reaches beyond its arrays.
  */
 STET_API stet_result stet_gradcheck(const stet_gradcheck_def *def, stet_gradcheck_result *out);
 

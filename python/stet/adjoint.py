@@ -11,7 +11,7 @@ from ._errors import InvalidArgumentError
 
 
 class GradcheckResult(NamedTuple):
-    """Elements compared; of them wrong; not 0 by differences (moving). Not compared, because what the kernel computes there is not finite (unfit).
+    """Elements compared; of them wrong; not 0 by differences (moving). Not compared, because what the kernel computes there is not finite or has a kink (unfit).
     The greatest |difference| / (1 + |gradient|), and where it is."""
 
     compared: int

@@ -102,18 +102,18 @@ static void check_constants(sti_transform *t)
     }
 }
 
-/* as_bits of something that has a gradient, wherever it stands: what becomes of it cannot be followed. */
+/* as_bits of something that has a gradient, or a list of gradients, wherever it stands: what becomes of it cannot be followed. */
 static void refuse_bits(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {
         const sti_derivative *d = n->kind == STI_NODE_CALL ? sti_derivative_of(n) : NULL;
         bool library = n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_LIBRARY;
+        bool array = n->a && n->a->type && sti_type_points(n->a->type);
         if (d && d->kind == STI_DERIVATIVE_REFUSED && sti_varied(t, n->a))
-            sti_complain(
-                t->u, n->place,
-                "%s takes the bits of a value that has a gradient, and what becomes of them cannot be followed: "
-                "put it into a function, and write that function's adjoint",
-                n->name->text);
+            sti_complain(t->u, n->place,
+                         "%s takes %s that has a gradient, and what becomes of %s cannot be followed: "
+                         "put it into a function, and write that function's adjoint",
+                         n->name->text, array ? "an array" : "the bits of a value", array ? "it" : "them");
         if (library && !d) sti_complain(t->u, n->place, "the derivative of `%s` is not known", n->name->text);
         refuse_bits(t, n->a);
         refuse_bits(t, n->b);
@@ -128,7 +128,10 @@ static bool is_ours(const char *name)
     static const char *const ours[] = {"tape",        "ltape",       "utape",      "wtape",       "tape_over",
                                        "tape_width",  "tape_depth",  "top",        "tapes",       "ltapes",
                                        "utapes",      "wtapes",      "tape_overs", "result_grad", "listed",
-                                       "list_places", "list_values", "list_depth", "place_list",  "value_list"};
+                                       "list_places", "list_values", "list_depth", "place_list",  "value_list",
+                                       "wtape_room",  "utape_room",  "over_room"};
+    const sti_derivative *d = sti_derivative_find(name);
+    if (d && d->kind == STI_DERIVATIVE_REFUSED) return true; /* functions of lists */
     for (size_t i = 0; i < sizeof ours / sizeof *ours; ++i)
         if (strcmp(name, ours[i]) == 0) return true;
     return false;
@@ -175,6 +178,8 @@ static void prepare(sti_transform *t, sti_node *f)
     if (t->kernel) sti_put_in_calls(t, f);
     if (t->u->failed) return;
     sti_take_notes(t, f);
+    if (sti_settle_pointers(t, &f->b->a)) sti_take_notes(t, f);
+    if (sti_unroll(t, f)) sti_take_notes(t, f);
     refuse_bits(t, f->b->a);
 }
 
@@ -300,13 +305,6 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
     sti_free(sources);
     if (result != STET_OK) sti_adjoint_free(out);
     return result;
-}
-
-bool sti_adjoint_takes(const sti_adjoint_kernel *k, const char *parameter)
-{
-    for (const sti_node *v = k->node->a; v; v = v->next)
-        if (strcmp(v->name->text, parameter) == 0) return true;
-    return false;
 }
 
 void sti_adjoint_free(sti_adjoint *adjoint)

@@ -23,15 +23,16 @@ enum { STI_MARK_LINES = 1 << 20 };
 
 /* What a launch of an adjoint has to pass beyond the arguments and their gradients. */
 typedef struct sti_adjoint_kernel {
-    const char *name;            /* of the kernel: "k_x"; its adjoint is "k_x_adj" */
-    uint64_t id;                 /* hash of the source and the name: equal in all processes */
-    bool taped;                  /* its adjoint takes a tape: the parameters that tape.h names */
-    sti_bound *width;            /* iterations side by side: the greatest count of an each, 1 without one */
-    sti_bound *depth;            /* slots that each of them needs */
-    bool items;                  /* of an item kernel: its adjoint is one, and its tape is plain arrays */
-    sti_bound *entries;          /* of an item kernel: slots of its lists an item; NULL: it lists nothing */
-    sti_listing *listing;        /* parameters whose gradients are listed, too */
-    const struct sti_node *node; /* the kernel in its unit */
+    const char *name;   /* of the kernel: "k_x"; its adjoint is "k_x_adj" */
+    uint64_t id;        /* hash of the source and the name: equal in all processes */
+    bool taped;         /* its adjoint takes a tape: the parameters that tape.h names */
+    sti_bound *width;   /* iterations side by side: the greatest count of an each, 1 without one */
+    sti_bound *depth;   /* slots that each of them needs */
+    bool items;         /* of an item kernel: its adjoint is one, and its tape is plain arrays */
+    sti_bound *entries; /* of an item kernel: slots of its lists an item; NULL: it lists nothing */
+    bool
+        uniform; /* what its iterations list follows from plain whole numbers alone: it can have a plan (gather_plan.h) */
+    sti_listing *listing; /* parameters whose gradients are listed, too */
     struct sti_adjoint_kernel *next;
 } sti_adjoint_kernel;
 
@@ -47,7 +48,5 @@ typedef struct sti_adjoint {
  */
 stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options, sti_adjoint *out);
 void sti_adjoint_free(sti_adjoint *adjoint);
-/* Whether the kernel has a parameter of this name. */
-bool sti_adjoint_takes(const sti_adjoint_kernel *kernel, const char *parameter);
 
 #endif

@@ -3,13 +3,12 @@
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
-/* Whether an expression means the same wherever it stands. */
-static bool is_settled(sti_transform *t, const sti_node *e)
+bool sti_settled(sti_transform *t, const sti_node *e)
 {
     for (; e; e = e->next) {
         if (e->kind == STI_NODE_NAME && e->symbol && sti_note_of(t, e->symbol)->assigned) return false;
         if (e->kind == STI_NODE_INDEX || e->kind == STI_NODE_CALL) return false;
-        if (!is_settled(t, e->a) || !is_settled(t, e->b) || !is_settled(t, e->c)) return false;
+        if (!sti_settled(t, e->a) || !sti_settled(t, e->b) || !sti_settled(t, e->c)) return false;
     }
     return true;
 }
@@ -43,7 +42,7 @@ void sti_accumulate_chosen(sti_transform *t, const sti_node *place, const char *
         way[k] = *place;
         way[k].a = chosen(t, place->a, k == 0, &test);
         way[k].next = NULL;
-        if (!way[k].a || !is_settled(t, test)) {
+        if (!way[k].a || !sti_settled(t, test)) {
             sti_complain(t->u, place->place,
                          "`%s` may be an element of several arrays, and iterations may touch the same one: write the "
                          "array",

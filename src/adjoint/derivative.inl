@@ -101,4 +101,10 @@
     X("store_if", MEMORY, "", "", "")                                                                                  \
     X("scatter_if", MEMORY, "", "", "")                                                                                \
     X("load4", MEMORY, "", "", "")                                                                                     \
-    X("put4", MEMORY, "", "", "")
+    X("put4", MEMORY, "", "", "")                                                                                      \
+    X("listed_place", REFUSED, "", "", "")                                                                             \
+    X("listed_lanes", REFUSED, "", "", "")                                                                             \
+    X("sum_listed", REFUSED, "", "", "")                                                                               \
+    X("add_listed", REFUSED, "", "", "")                                                                               \
+    X("add_listed_lanes", REFUSED, "", "", "")                                                                         \
+    X("add_planned", REFUSED, "", "", "")

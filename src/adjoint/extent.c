@@ -175,14 +175,18 @@ static sizes statement_sizes(sti_extent *x, const sti_node *n)
 static sizes list_sizes(sti_extent *x, const sti_node *list)
 {
     sizes out = nothing(x);
+    sti_bound *stays = out.logged;
     int scope = x->count;
     for (const sti_node *n = list; n && !x->t->u->failed; n = n->next) {
         sizes s = statement_sizes(x, n);
+        bool plain =
+            n->kind != STI_NODE_EXPRESSION && !sti_last_of_list(n); /* else it is kept in variables, or not run */
+        if (plain) stays = sti_extent_operation(x, STI_BOUND_ADD, stays, s.logged);
         out.slots = sti_extent_greatest(x, out.slots, s.slots);
         out.listed = sti_extent_operation(x, STI_BOUND_ADD, out.listed, s.listed);
         out.logged = sti_extent_operation(x, STI_BOUND_ADD, out.logged, s.logged);
     }
-    out.slots = sti_extent_operation(x, STI_BOUND_ADD, out.slots, out.logged);
+    out.slots = sti_extent_operation(x, STI_BOUND_ADD, out.slots, stays);
     x->count = scope;
     return out;
 }

@@ -73,6 +73,7 @@ static const char *kernel_parameters(sti_transform *t, const sti_node *f)
         out = sti_say(t, "%s, %sreal *%s", out, written ? "" : "const ", name);
     }
     if (!t->taped) return out;
+    if (t->nlist > 0) out = sti_say(t, "%s, const int *gather_plan, int gather_planned", out);
     out = sti_say(t, "%s%s%s", out, sti_tape_parameters(t, true),
                   t->items && t->ncode > 0 ? ", i64 *list_places, ureal *list_values, int list_depth" : "");
     return own ? out : sti_say(t, "%s, int %s", out, t->items ? "block" : "world");
@@ -87,6 +88,13 @@ static const sti_node *find_function(const sti_transform *t, const char *name)
     return NULL;
 }
 
+/* In an item kernel's adjoint gradients are shaped like what they belong to. */
+static const char *gradient_word(sti_transform *t, const sti_node *f, const sti_type *type)
+{
+    if (f->op != STI_WORD_ITEM_KERNEL) return sti_gradient_type(t, type);
+    return sti_type_points(type) && type->of && type->of->kind == STI_TYPE_WREAL ? "wreal" : "ureal";
+}
+
 static const char *parameter_types(sti_transform *t, const sti_node *f, bool adjoint)
 {
     const char *out = "", *comma = "";
@@ -97,11 +105,33 @@ static const char *parameter_types(sti_transform *t, const sti_node *f, bool adj
         const char *sizes = "";
         for (; of && of->kind == STI_TYPE_ARRAY; of = of->of)
             sizes = sti_say(t, "%s[%lld]", sizes, (long long)of->count);
-        out = sti_say(t, "%s, %s *%s", out, sti_gradient_type(t, v->type), sizes);
+        out = sti_say(t, "%s, %s *%s", out, gradient_word(t, f, v->type), sizes);
     }
     if (adjoint && sti_type_carries(f->symbol->type))
         out = sti_say(t, "%s%s%s", out, comma, sti_gradient_type(t, f->symbol->type));
     return out;
+}
+
+/* What an adjoint only reads it may declare const, whatever it is in the function. */
+static bool types_fit(const char *found, const char *wanted)
+{
+    static const char word[] = "const ";
+    const size_t n = sizeof word - 1;
+    for (; *found && *wanted; found += strspn(found, ", "), wanted += strspn(wanted, ", ")) {
+        bool points = memchr(wanted, '*', strcspn(wanted, ",")) != NULL;
+        if (points && strncmp(found, word, n) == 0 && strncmp(wanted, word, n) != 0) found += n;
+        size_t length = strcspn(wanted, ",");
+        if (strcspn(found, ",") != length || strncmp(found, wanted, length) != 0) return false;
+        found += length;
+        wanted += length;
+    }
+    return !*found && !*wanted;
+}
+
+static const char *kind_of(const sti_node *f)
+{
+    if (f->op == STI_WORD_LFN) return "an LFN that returns void";
+    return f->op == STI_WORD_ITEM_KERNEL ? "an item_kernel" : "a world_kernel";
 }
 
 bool sti_given_adjoint(sti_transform *t, const sti_node *f)
@@ -109,12 +139,12 @@ bool sti_given_adjoint(sti_transform *t, const sti_node *f)
     const sti_node *given = find_function(t, sti_say(t, "%s_adj", f->name->text));
     if (!given) return false;
     const char *wanted = parameter_types(t, f, true), *found = parameter_types(t, given, false);
-    if (strcmp(wanted, found) != 0)
+    if (given->op != f->op || given->symbol->type->kind != STI_TYPE_VOID)
+        sti_complain(t->u, given->place, "%s, the adjoint of %s, is of another kind: it has to be %s",
+                     given->name->text, f->name->text, kind_of(f));
+    else if (!types_fit(found, wanted))
         sti_complain(t->u, given->place, "%s, the adjoint of %s, takes (%s); it has to take (%s)", given->name->text,
                      f->name->text, found, wanted);
-    else if (given->op != f->op || given->symbol->type->kind != STI_TYPE_VOID)
-        sti_complain(t->u, given->place, "%s, the adjoint of %s, is of another kind: it is an LFN that returns void",
-                     given->name->text, f->name->text);
     return true;
 }
 
@@ -243,10 +273,11 @@ static void begin_tape(sti_transform *t)
 
 static void note_listings(sti_transform *t, sti_adjoint_kernel *k)
 {
-    for (int i = t->items ? t->ncode : 0; i-- > 0;) {
+    const sti_symbol *const *array = t->items ? t->coded : t->planned;
+    for (int i = t->items ? t->ncode : t->nplanned; i-- > 0;) {
         sti_listing *l = sti_unit_take(t->u, sizeof *l);
         if (!l) return;
-        *l = (sti_listing){.name = t->coded[i]->name->text, .code = i, .next = k->listing};
+        *l = (sti_listing){.name = array[i]->name->text, .code = i, .next = k->listing};
         k->listing = l;
     }
 }
@@ -257,11 +288,14 @@ void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
     if (!k) return;
     begin_function(t, f, true);
     if (t->items) sti_forget_codes(t);
+    bool uniform = !t->items && sti_lists_uniformly(f);
+    t->nlist = t->nplanned = 0;
+    t->unplanned = false;
     sti_buffer body = body_of(t, f);
     sti_take_text(&t->out, &t->before);
     const char *parameters = kernel_parameters(t, f);
-    k->node = f;
     k->items = t->items;
+    k->uniform = uniform && t->nlist == 1 && !t->unplanned;
     note_listings(t, k);
     k->name = f->name->text;
     k->taped = t->taped != 0;

@@ -3,7 +3,7 @@
  *
  * The function is L = sum over the arrays that the kernel writes of (a random weight) * (what it wrote): in a world kernel L of each world by
  * itself, in an item kernel one L. Its gradient by the adjoint is compared with (L(x + h) - L(x - h)) / 2h for each element x of each array and each
- * real number.
+ * real number; where they disagree, with smaller steps, too (gradcheck_compare.c).
  *
  * Behind the items of each array lie some that no kernel should touch: NaN, and in gradients a number that has to stay. So a kernel whose arrays are
  * too small for its numbers is told apart from one whose gradients are wrong, and writes into nobody's memory unless it reaches further still.
@@ -27,6 +27,11 @@ typedef struct sti_subject {
     bool varied;
 } sti_subject;
 
+/* L at x and on both sides of it. */
+typedef struct sti_sides {
+    double before, there, after, step;
+} sti_sides;
+
 typedef struct sti_checking {
     const stet_gradcheck_def *def;
     stet_gradcheck_result *out;
@@ -39,8 +44,10 @@ typedef struct sti_checking {
     int n;
     int nloss; /* of each world, or one */
     uint64_t random;
-    double *loss[3]; /* at x, x + h, x - h */
-    double *room;    /* for an array's content */
+    double *there, *loss;      /* [nloss]: L at x, and where it was computed last */
+    sti_sides *sides, *closer; /* [nloss]: with the first step, with a smaller one */
+    double *start;             /* [worlds]: the element that moves, where it was */
+    double *room;              /* for an array's content */
     int64_t most;
 } sti_checking;
 
@@ -52,5 +59,8 @@ stet_result sti_subjects_write(sti_checking *c);
 /* INVALID_ARGUMENT: the kernel or its adjoint touched what lies behind an array's items. */
 stet_result sti_subjects_look_behind(sti_checking *c);
 stet_arg sti_subject_arg(const sti_subject *s);
+
+/* gradcheck_compare.c: all elements of all subjects, into c->out. */
+stet_result sti_gradcheck_compare(sti_checking *c);
 
 #endif

@@ -23,7 +23,12 @@ static const struct own {
             {"list_values", STI_PASSED_STACK, STI_STACK_VALUES},
             {"tape_width", STI_PASSED_WIDTH, 0},
             {"tape_depth", STI_PASSED_DEPTH, 0},
-            {"list_depth", STI_PASSED_LIST_DEPTH, 0}};
+            {"list_depth", STI_PASSED_LIST_DEPTH, 0},
+            {"utape_room", STI_PASSED_ROOM, STI_STACK_UREAL},
+            {"wtape_room", STI_PASSED_ROOM, STI_STACK_INT},
+            {"over_room", STI_PASSED_FLAGS_ROOM, 0},
+            {"gather_plan", STI_PASSED_PLAN, 0},
+            {"gather_planned", STI_PASSED_PLANNED, 0}};
 
 static int find_param(const stet_adjoint *a, const char *name)
 {
@@ -60,6 +65,7 @@ static stet_result plan(stet_adjoint *a)
     sti_signature sig;
     int before = -1;
     STI_TRY(find_signature(a, &sig));
+    a->given.items = sig.kind == STI_KERNEL_ITEM; /* as the kernel */
     for (int i = 0; i < a->nparam; ++i) a->listed[i] = -1;
     for (const sti_listing *l = a->k->listing; l; l = l->next) {
         int i = find_param(a, l->name);
@@ -85,6 +91,7 @@ static void destroy(sti_attachment *attachment)
     stet_kernel_destroy(a->code); /* what was listed with it runs now */
     sti_stacks_leave(a);
     sti_sizing_free(&a->sizing);
+    sti_gather_plans_free(&a->planning);
     sti_adjoint_free(&a->made);
     sti_unit_destroy(a->unit);
     sti_free(a);

@@ -10,6 +10,7 @@
 #define STI_ADJOINT_HANDLE_H
 
 #include "adjoint/adjoint.h"
+#include "adjoint/gather_plan.h"
 #include "adjoint/sizes.h"
 #include "adjoint/stacks.h"
 
@@ -20,7 +21,11 @@ typedef enum sti_passed {
     STI_PASSED_FLAGS,
     STI_PASSED_WIDTH,
     STI_PASSED_DEPTH,
-    STI_PASSED_LIST_DEPTH
+    STI_PASSED_LIST_DEPTH,
+    STI_PASSED_ROOM,       /* what a world has of sti_stack `number`, which is plain */
+    STI_PASSED_FLAGS_ROOM, /* the same of the flags */
+    STI_PASSED_PLAN,       /* of gathers, or NULL; and … */
+    STI_PASSED_PLANNED     /* … whether there is one */
 } sti_passed;
 
 typedef struct sti_passing {
@@ -52,6 +57,7 @@ struct stet_adjoint {
     sti_passing passing[STI_MAX_PARAMS];
     sti_stacks *stacks; /* its device's */
     sti_sizing sizing;
+    sti_planning planning;
     stet_array *flags; /* tape_overs, 0 but where a stack was too short; NULL: none were needed yet */
     sti_stamp looked;  /* at the flags, when they were this */
     sti_last_launch last;

@@ -97,8 +97,10 @@ static stet_result grow(sti_heap *h, sti_stack stack, int64_t need)
     *memory = NULL;
     stet_result result = STI_ARRAY(h->device, "stacks", dtypes[stack], false, memory, want);
     if (result != STET_OK && want > need) result = STI_ARRAY(h->device, "stacks", dtypes[stack], false, memory, need);
-    if (result == STET_OK) sti_array_held_by(*memory, STET_MECH_adstack);
-    return result;
+    if (result != STET_OK) return result;
+    sti_array_held_by(*memory, STET_MECH_adstack);
+    (*memory)->by_world = true; /* P3 */
+    return STET_OK;
 }
 
 /* ---- views -------------------------------------------------------------------------------------------------------- */
@@ -172,6 +174,8 @@ stet_result sti_heap_take(sti_heap *h, sti_stack stack, int64_t worlds, int64_t 
     h->device->listing = listing;
     return result;
 }
+
+int64_t sti_heap_room(const sti_heap *h, sti_stack stack, int64_t worlds) { return h->memory[stack]->nitem / worlds; }
 
 int64_t sti_heap_bytes(const sti_heap *h)
 {

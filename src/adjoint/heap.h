@@ -5,6 +5,8 @@
  * Invariants:
  *   P1  what is taken while somebody uses the heap stays until nobody does, also if it had to grow meanwhile
  *   P2  taking what was taken before allocates nothing
+ *   P3  launches over equally many worlds share the memory out among them in the same way, whatever each of them needs; so its plain arrays are by_world for
+ *       world kernels (device/device.h)
  */
 #ifndef STI_ADJOINT_HEAP_H
 #define STI_ADJOINT_HEAP_H
@@ -48,6 +50,8 @@ void sti_heap_end(sti_heap *heap);
  * can be addressed, or than the device has; OUT_OF_MEMORY.
  */
 stet_result sti_heap_take(sti_heap *heap, sti_stack stack, int64_t worlds, int64_t items, stet_array **out);
+/* How much of a plain stack that was taken each of so many worlds has: the same until it grows, so that a world's part is the same in each launch over them. */
+int64_t sti_heap_room(const sti_heap *heap, sti_stack stack, int64_t worlds);
 int64_t sti_heap_bytes(const sti_heap *heap);
 void sti_heap_free(sti_heap *heap);
 

@@ -1,4 +1,7 @@
-/* Calls of the source's own functions out of expressions, so that each is a statement's whole value; see transform.h. */
+/*
+ * What becomes the first value of a variable of its own: calls of the source's own functions in expressions, so that each is a statement's whole value, and
+ * offsets of pointers that would mean something else later; see transform.h.
+ */
 #include "adjoint/transform.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
@@ -52,4 +55,40 @@ void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root
     for (int i = 0; i < 3; ++i)
         for (sti_node *a = part[i]; a && !t->u->failed; a = a->next) sti_take_out_calls(t, at, a, false);
     if (!root && is_own_call(e)) take_out(t, at, e);
+}
+
+/* ---- where pointers point ----------------------------------------------------------------------------------------- */
+
+/* What a pointer is declared to be is written again where its elements' gradients go, so its offset has to mean the same there. */
+static bool settle_offset(sti_transform *t, sti_node **at, sti_node *e)
+{
+    bool changed = false;
+    for (; e->kind == STI_NODE_BINARY && e->a->type && sti_type_points(e->a->type); e = e->a) {
+        bool known = e->b->type && sti_type_integer(sti_type_value(e->b->type));
+        if (!known || sti_settled(t, e->b)) continue;
+        sti_symbol *s = sti_build_symbol(t, "offset", sti_type_value(e->b->type), e->b->place);
+        sti_node *d = sti_build_declare(t, s, e->b);
+        e->b = sti_build_name(t, s, e->b->place);
+        d->next = *at;
+        *at = d;
+        changed = true;
+    }
+    return changed;
+}
+
+bool sti_settle_pointers(sti_transform *t, sti_node **list)
+{
+    bool changed = false;
+    for (; *list && !t->u->failed; list = &(*list)->next) {
+        sti_node *n = *list, **body[] = {&n->a, &n->b, &n->c, &n->d};
+        const sti_node *v = n->kind == STI_NODE_DECLARE ? n->a : NULL;
+        if (v && v->type->kind == STI_TYPE_POINTER && v->a) {
+            changed |= settle_offset(t, list, v->a);
+            while (*list != n) list = &(*list)->next;
+        }
+        bool holds = n->kind == STI_NODE_IF || n->kind == STI_NODE_FOR || n->kind == STI_NODE_EACH ||
+                     n->kind == STI_NODE_ITEMS || n->kind == STI_NODE_BLOCK;
+        for (int i = 0; holds && i < 4; ++i) changed |= sti_settle_pointers(t, body[i]);
+    }
+    return changed;
 }

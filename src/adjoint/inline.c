@@ -86,6 +86,17 @@ static sti_node *copy_list(copying *c, const sti_node *n)
     return first;
 }
 
+sti_node *sti_copy_body(sti_transform *t, const sti_node *body, const sti_symbol *from, sti_symbol *to)
+{
+    copying *c = sti_unit_take(t->u, sizeof *c);
+    if (!c) return NULL;
+    c->t = t;
+    replace(c, from, to, NULL, to->place);
+    sti_node *copy = copy_list(c, body);
+    (void)sti_flow_pointers(t->u, copy);
+    return copy;
+}
+
 /* ---- one call ----------------------------------------------------------------------------------------------------- */
 
 static sti_node *parameter(copying *c, const sti_node *v, const sti_node *argument)

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { CODES = STI_ADJOINT_CODES, MOST_LANES = 16 };
+enum { MOST_LANES = 16 };
 
 void sti_lane_helpers(sti_transform *t)
 {
@@ -56,41 +56,19 @@ bool sti_linear_of_lanes(sti_transform *t, const sti_node *call, sti_linear *out
 static void list_lanes(sti_transform *t, const sti_node *call, const sti_symbol *array, const char *offset,
                        const char *g)
 {
-    const char *at = "(i64)(tape_depth - listed) * tape_width", *lanes = sti_closed(t, lanes_of(t, call));
-    sti_note_of(t, (const sti_symbol *)(const void *)t->inner)->listed++;
-    t->taped |= 1u << STI_TAPE_REAL | 1u << STI_TAPE_INT | 1u << STI_TAPE_LINT | 1u << STI_TAPE_OVER;
-    t->lists = true;
-    sti_emit(t, "if (top + listed < tape_depth) {");
-    sti_open(t);
-    sti_emit(t, "listed += 1;");
-    sti_emit(t, "if (%s) {", STI_TEAM_LISTS);
-    sti_open(t);
+    const char *at = "(i64)tape_depth * tape_width", *lanes = sti_closed(t, lanes_of(t, call));
+    const char *places = sti_say(t, "isplat((int)(%s)) + %s", offset, lanes), *to = sti_gradient_name(t, array);
+    t->lists = t->unplanned = true;
+    sti_team_open_entry(t);
+    t->taped |= 1u << STI_TAPE_LINT;
     sti_emit(t, "put(tape, %s, %s);", at, g);
-    sti_emit(t, "ltape[%s] = isplat((int)(%s)) + %s;", at, offset, lanes);
-    sti_emit(t, "wtape[%s] = -2 - %d;", at, sti_team_code(t, array)); /* -1: there is none any more */
+    sti_emit(t, "ltape[%s] = %s;", at, places);
+    sti_emit(t, "wtape[%s] = listed_lanes(%s, %s);", at, to, places);
     t->indent--;
     sti_emit(t, "} else {");
     sti_open(t);
-    sti_emit(t, "lane_add(m_all(), %s, 0, isplat((int)(%s)) + %s, %s);", sti_gradient_name(t, array), offset, lanes, g);
-    sti_close(t, "}");
-    t->indent--;
-    sti_emit(t, "} else {");
-    sti_open(t);
-    sti_emit(t, "tape_over[0] = %u;", sti_mark_of(call->place));
-    sti_close(t, "}");
-}
-
-/* Adds those that are this owner's, in the loop of add_listed. */
-void sti_lane_add_listed(sti_transform *t, const char *slot, const char *owner, const char *owners)
-{
-    sti_emit(t, "if (wtape[%s] < -1) {", slot);
-    sti_open(t);
-    sti_emit(t, "mask own = ieq(ltape[%s] & isplat(%s - 1), isplat(%s));", slot, owners, owner);
-    for (int i = 0; i < t->ncode; ++i)
-        if (t->coded[i]->kind == STI_SYMBOL_PARAMETER)
-            sti_emit(t, "if (wtape[%s] == -2 - %d) lane_add(own, %s, 0, ltape[%s], tape[%s]);", slot, i,
-                     sti_gradient_name(t, t->coded[i]), slot, slot);
-    sti_close(t, "}");
+    sti_emit(t, "lane_add(m_all(), %s, 0, %s, %s);", to, places, g);
+    sti_team_close_entry(t, call->place);
 }
 
 void sti_lane_reverse_read(sti_transform *t, const sti_node *call, const char *g)

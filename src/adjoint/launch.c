@@ -58,7 +58,7 @@ static stet_result check_call(const sti_adjoint_call *c, int narg)
 
 /* ---- what stet passes --------------------------------------------------------------------------------------------- */
 
-/* Stacks of a world kernel's lanes are arrays of worlds, all others plain. */
+/* Stacks of a world kernel's lanes are arrays of worlds, all others plain; arrays come before what their worlds have of them is passed. */
 static stet_result take_stack(sti_adjoint_call *c, sti_stack stack, stet_array **out)
 {
     stet_adjoint *a = c->adjoint;
@@ -87,6 +87,12 @@ static stet_result pass(sti_adjoint_call *c, const sti_passing *p, stet_arg *out
         break;
     case STI_PASSED_WIDTH: *out = stet_arg_int(c->size[STI_WIDTH]); return STET_OK;
     case STI_PASSED_DEPTH: *out = stet_arg_int(c->size[STI_DEPTH]); return STET_OK;
+    case STI_PASSED_ROOM:
+        *out = stet_arg_int(sti_heap_room(&c->adjoint->stacks->heap, (sti_stack)p->number, c->count));
+        return STET_OK;
+    case STI_PASSED_PLAN: array = c->plan; break;
+    case STI_PASSED_PLANNED: *out = stet_arg_int(c->plan != NULL); return STET_OK;
+    case STI_PASSED_FLAGS_ROOM: *out = stet_arg_int(c->adjoint->flags->nitem / c->count); return STET_OK;
     default: *out = stet_arg_int(c->size[STI_ENTRIES]); return STET_OK;
     }
     *out = stet_arg_array(array);
@@ -146,6 +152,7 @@ static stet_result launch(sti_adjoint_call *c)
     c->size[STI_WIDTH] = c->size[STI_DEPTH] = c->size[STI_ENTRIES] = 1;
     if (a->k->taped || a->k->entries)
         STI_TRY(sti_sizing_find(&a->sizing, a->kernel, &a->stacks->known, c->count, c->args, c->size));
+    STI_TRY(sti_gather_plan_find(c, &c->plan));
     if (sti_overflow_possible(c)) return sti_overflow_run(c);
     STI_TRY(sti_adjoint_run(c));
     return sti_adjoint_add_up(c);

@@ -13,6 +13,7 @@ typedef struct sti_adjoint_call {
     stet_array *const *gradients;
     int64_t size[STI_SIZES];
     stet_array *destinations, *values; /* what it listed */
+    stet_array *plan;                  /* of its gathers; NULL: it has none */
 } sti_adjoint_call;
 
 /* Runs the code, or lists it; its stacks have c->size. Nothing is looked at. */

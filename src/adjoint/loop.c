@@ -1,7 +1,7 @@
 /*
  * Loops from their last iteration to the first; see transform.h.
  *
- * A counted loop whose iterations leave nothing to each other that is needed just counts the other way. Any other runs forward once more
+ * A counted loop whose iterations leave nothing to each other that is needed just counts the other way (separate.c). Any other runs forward once more
  * and keeps, before each iteration, what the loop changes: in local arrays where the trips are constant and few, else on the tape.
  */
 #include "adjoint/transform.h"
@@ -14,8 +14,7 @@ enum { MOST_LOCAL = 512 /* numbers that a loop keeps in local arrays */ };
 
 /* ---- counting ----------------------------------------------------------------------------------------------------- */
 
-/* Whether nothing in an expression changes while the loop runs. */
-static bool is_stable(sti_transform *t, const sti_node *loop, const sti_node *e)
+bool sti_stable(sti_transform *t, const sti_node *loop, const sti_node *e)
 {
     if (e->kind == STI_NODE_NUMBER) return true;
     if (e->kind == STI_NODE_NAME) return e->symbol && !sti_changes(t, loop, e->symbol);
@@ -24,13 +23,14 @@ static bool is_stable(sti_transform *t, const sti_node *loop, const sti_node *e)
         const sti_symbol *array = sti_origin_of(e, &only);
         if (!array || !only || sti_changes(t, loop, array)) return false;
         bool read_only = array->kind == STI_SYMBOL_TABLE || !array->written || !sti_is_array_symbol(array);
-        return read_only && is_stable(t, loop, e->b);
+        return read_only && sti_stable(t, loop, e->b);
     }
-    if (e->kind == STI_NODE_BINARY) return is_stable(t, loop, e->a) && is_stable(t, loop, e->b);
-    if (e->kind == STI_NODE_CAST || (e->kind == STI_NODE_UNARY && e->op == STI_OP_SUB)) return is_stable(t, loop, e->a);
+    if (e->kind == STI_NODE_BINARY) return sti_stable(t, loop, e->a) && sti_stable(t, loop, e->b);
+    if (e->kind == STI_NODE_CAST || (e->kind == STI_NODE_UNARY && e->op == STI_OP_SUB))
+        return sti_stable(t, loop, e->a);
     if (e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_LIBRARY &&
         (strcmp(e->name->text, "nmin") == 0 || strcmp(e->name->text, "nmax") == 0))
-        return is_stable(t, loop, e->a) && is_stable(t, loop, e->a->next);
+        return sti_stable(t, loop, e->a) && sti_stable(t, loop, e->a->next);
     return false;
 }
 
@@ -73,7 +73,7 @@ bool sti_count_loop(sti_transform *t, const sti_node *n, sti_counted *out)
     out->from = n->a->a->a;
     out->step = step_of(t, n->c, v);
     if (out->step == 0 || !count_test(t, n->b, v, out)) return false;
-    return is_stable(t, n, out->from) && is_stable(t, n, out->to) && !sti_mentions(out->to, v);
+    return sti_stable(t, n, out->from) && sti_stable(t, n, out->to) && !sti_mentions(out->to, v);
 }
 
 int64_t sti_constant_trips(sti_transform *t, const sti_counted *c)
@@ -83,6 +83,16 @@ int64_t sti_constant_trips(sti_transform *t, const sti_counted *c)
     int64_t by = c->step > 0 ? c->step : -c->step, way = c->step > 0 ? to - from : from - to;
     way += c->included;
     return way <= 0 ? 0 : (way + by - 1) / by;
+}
+
+bool sti_loop_range(sti_transform *t, const sti_counted *c, int64_t *low, int64_t *high)
+{
+    int64_t from, trips = sti_constant_trips(t, c);
+    if (trips <= 0 || !sti_constant(t->u, c->from, false, &from)) return false;
+    int64_t last = from + (trips - 1) * c->step;
+    *low = from < last ? from : last;
+    *high = from < last ? last : from;
+    return true;
 }
 
 /* ---- the other way ------------------------------------------------------------------------------------------------ */
@@ -303,7 +313,8 @@ void sti_adjoint_for(sti_transform *t, sti_node *n)
     k.counted = sti_count_loop(t, n, &k.c);
     sti_effects_of(t, n, &k.changed);
     drop_flag(t, &k.changed);
-    if (k.counted) sti_note_of(t, k.c.variable)->loop = n;
+    bool alone = !sti_team_level(t) && !(t->items && t->kernel);
+    if (alone && k.counted && sti_separate(t, n, &k.c, &k.changed)) k.changed.count = k.changed.narray = 0;
     bool plain =
         k.counted && !k.c.early && k.changed.count == 0 && k.changed.narray == 0 && (k.c.step == 1 || k.c.step == -1);
     if (plain)

@@ -3,7 +3,7 @@
 #include "kernel/check/flow.h"
 #include "kernel/check/type.h"
 
-/* `&x` counts: somebody may write there. */
+/* And which variables are loops' own. `&x` counts: somebody may write there. */
 static void note_assigned(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {
@@ -15,6 +15,7 @@ static void note_assigned(sti_transform *t, const sti_node *n)
         note_assigned(t, n->a);
         note_assigned(t, n->b);
         bool own_step = n->kind == STI_NODE_FOR && n->a && n->a->kind == STI_NODE_DECLARE;
+        if (own_step && n->a->a->symbol) sti_note_of(t, n->a->a->symbol)->loop = n;
         if (!own_step) note_assigned(t, n->c);
         note_assigned(t, n->d);
     }

@@ -28,11 +28,15 @@ static bool is_fixed(const linear *l) { return !l->stride && !l->block && !l->la
 
 static bool linear_of(sti_transform *t, const sti_node *e, linear *out);
 
+bool sti_keeps_index(const sti_type *type)
+{
+    return type->kind == STI_TYPE_INT || type->kind == STI_TYPE_I64 || type->kind == STI_TYPE_LINT;
+}
+
 /* A variable of a loop with constant ends, or one that is what it was declared to be. */
 static bool linear_of_name(sti_transform *t, const sti_node *e, linear *out)
 {
     sti_counted c;
-    int64_t from, to;
     const sti_note *n = sti_note_of(t, e->symbol);
     *out = (linear){0};
     if (t->each && e->symbol == t->each->symbol) {
@@ -43,17 +47,12 @@ static bool linear_of_name(sti_transform *t, const sti_node *e, linear *out)
         out->block = 1;
         return !n->assigned;
     }
-    if (n->loop && sti_count_loop(t, n->loop, &c) && c.variable == e->symbol) {
-        if (!sti_constant(t->u, c.from, false, &from) || !sti_constant(t->u, c.to, false, &to)) return false;
-        out->low = c.step > 0 ? from : to + 1 - c.included;
-        out->high = c.step > 0 ? to - 1 + c.included : from;
-        return out->low <= out->high && out->low > -(1 << 30) && out->high < 1 << 30;
-    }
+    if (n->loop)
+        return sti_count_loop(t, n->loop, &c) && sti_loop_range(t, &c, &out->low, &out->high) &&
+               out->low > -(1 << 30) && out->high < 1 << 30;
     const sti_node *v = e->symbol->node;
-    if (n->assigned || !v || v->kind != STI_NODE_VARIABLE || !v->a || sti_type_points(v->type) ||
-        sti_type_carries(v->type))
-        return false;
-    return linear_of(t, v->a, out);
+    bool settled = !n->assigned && v && v->kind == STI_NODE_VARIABLE && v->a && sti_keeps_index(v->type);
+    return settled && linear_of(t, v->a, out);
 }
 
 /* lane(), and plain numbers as lanes. */
@@ -75,7 +74,7 @@ static bool linear_of(sti_transform *t, const sti_node *e, linear *out)
         return value > -(1LL << 30) && value < 1LL << 30;
     }
     if (e->kind == STI_NODE_NAME && e->symbol) return linear_of_name(t, e, out);
-    if (e->kind == STI_NODE_CAST) return linear_of(t, e->a, out);
+    if (e->kind == STI_NODE_CAST) return sti_keeps_index(e->named) && linear_of(t, e->a, out);
     if (e->kind == STI_NODE_CALL) return linear_of_call(t, e, out);
     if (e->kind != STI_NODE_BINARY) return false;
     if (e->op == STI_OP_ADD || e->op == STI_OP_SUB) {
@@ -130,27 +129,31 @@ bool sti_constant_range(sti_transform *t, const sti_node *place, int64_t *low, i
     return known && !l.block && !l.lane;
 }
 
-bool sti_team_owns(sti_transform *t, const sti_symbol *array) { return t->each && sti_note_of(t, array)->code == -2; }
+bool sti_team_owns(sti_transform *t, const sti_symbol *array)
+{
+    return t->each && sti_note_of(t, array)->code == STI_PLACES_OWN;
+}
 
-/* Widens what is known of an array by places where it is used; a stride of 0: its elements belong to nobody. */
+/* Widens what is known of an array by places where it is used. */
 static void note_linear(sti_transform *t, const sti_symbol *array, bool known, const linear *l)
 {
     sti_note *n = sti_note_of(t, array);
-    if (!known || l->stride == 0 || l->block || l->lane) {
-        n->code = -1;
+    int code = !known || l->block || l->lane ? STI_PLACES_SHARED : l->stride == 0 ? STI_PLACES_FIXED : STI_PLACES_OWN;
+    if (code == STI_PLACES_SHARED || (n->code != 0 && n->code != code)) {
+        n->code = STI_PLACES_SHARED;
         return;
     }
     if (n->code == 0) {
-        n->code = -2;
+        n->code = code;
         n->stride = l->stride;
         n->low = l->low;
         n->high = l->high;
     }
-    if (n->stride != l->stride) n->code = -1;
+    if (n->stride != l->stride) n->code = STI_PLACES_SHARED;
     n->low = l->low < n->low ? l->low : n->low;
     n->high = l->high > n->high ? l->high : n->high;
     int64_t stride = n->stride < 0 ? -n->stride : n->stride;
-    if (n->high - n->low >= stride) n->code = -1;
+    if (stride > 0 && n->high - n->low >= stride) n->code = STI_PLACES_SHARED;
 }
 
 static void forget_owner(sti_symbol *s, void *context)
@@ -159,7 +162,7 @@ static void forget_owner(sti_symbol *s, void *context)
     if (s->kind == STI_SYMBOL_STAGED)
         sti_origins(s->node->a, forget_owner, t);
     else
-        sti_note_of(t, s)->code = -1;
+        sti_note_of(t, s)->code = STI_PLACES_SHARED;
 }
 
 static void note_place(sti_transform *t, const sti_node *place, int64_t less, int64_t more)
@@ -200,15 +203,13 @@ static void note_arguments(sti_transform *t, const sti_node *call)
         if (sti_window_of(t, p, call->symbol, &w))
             note_place(t, a, w.low, w.high);
         else if (array && sti_is_array_symbol(array))
-            sti_note_of(t, array)->code = -1;
+            sti_note_of(t, array)->code = STI_PLACES_SHARED;
     }
 }
 
 void sti_note_places(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {
-        if (n->kind == STI_NODE_FOR && n->a && n->a->kind == STI_NODE_DECLARE && n->a->a->symbol)
-            sti_note_of(t, n->a->a->symbol)->loop = n;
         bool place = n->kind == STI_NODE_INDEX || (n->kind == STI_NODE_UNARY && n->op == STI_OP_MUL);
         if (place && n->type && sti_type_real(n->type)) note_place(t, n, 0, 0);
         if (sti_store_of(n) >= 0 && n->kind == STI_NODE_CALL && strncmp(n->name->text, "put", 3) == 0)

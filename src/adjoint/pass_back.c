@@ -178,12 +178,32 @@ static int most_ops(const stet_tape *t, const sti_pass_op *op)
     return n < STI_LIST_OPS ? n : STI_LIST_OPS;
 }
 
+/*
+ * Where the list writes what the sizes of an adjoint's stacks are taken from (the copy of a count, say, that the next launch overwrites), it ends, and runs:
+ * the host has to know them before it launches. That follows from the tape alone, too, so these lists are replayed as others are.
+ */
+static stet_result let_sizes_be_known(stet_tape *t, const sti_pass_op *op)
+{
+    const sti_list *pending = sti_record_pending(t->device);
+    const stet_adjoint *adjoint = t->kernel[op->kernel]->adjoint;
+    bool waits = false;
+    for (int i = 0; pending && i < op->narg; ++i) {
+        if (!(adjoint->sizing.inputs >> i & 1)) continue;
+        stet_arg a = argument(t, &t->arg[op->arg + i], true);
+        waits |= a.kind == STET_ARG_ARRAY && a.array && sti_list_touches(pending, a.array, true);
+    }
+    if (!waits) return STET_OK;
+    STI_TRY(end_list(t, STET_OK));
+    return begin_list(t);
+}
+
 static stet_result back(stet_tape *t, const sti_pass_op *op)
 {
     const sti_pass_arg *arg = t->arg + op->arg;
     STI_TRY(have_room(t, most_ops(t, op)));
     for (int i = 0; i < op->narg; ++i)
         if (arg[i].slot >= 0) t->array[arg[i].array].holder = t->array[arg[i].array].undo.array[arg[i].slot];
+    if (op->kernel >= 0 && sti_pass_differs(t, op)) STI_TRY(let_sizes_be_known(t, op));
     if (op->kernel >= 0) return sti_pass_differs(t, op) ? launch_adjoint(t, op) : STET_OK;
     sti_pass_array *to = &t->array[arg[0].array], *from = &t->array[arg[1].array];
     return sti_pass_real(to) ? sti_pass_add(from->gradient, to->gradient) : STET_OK;

@@ -5,6 +5,7 @@
  */
 #include "adjoint/pass.h"
 
+#include "device/share.h"
 #include "kernel/record.h"
 
 #include <stdio.h>
@@ -24,13 +25,19 @@ static stet_tape *of(sti_witness *witness)
 /* ---- one array of an operation ----------------------------------------------------------------------------------- */
 
 /* Whatever moved it since the tape touched it last was not taken down (P3). `by`: what touches it now. */
-static stet_result check_content(const sti_pass_array *a, const char *by)
+static stet_result check_content(const sti_pass_array *a, bool written, const char *by)
 {
     if (a->other[0])
         return sti_error(STET_UNSUPPORTED,
                          "tape: %s reads array %s, which was written by %s; that has no adjoint: do it before "
                          "stet_tape_begin",
                          by, a->name, a->other);
+    if (!written && !a->written && a->array->share && sti_share_writer(a->array->share))
+        return sti_error(
+            STET_STATE,
+            "tape: %s reads array %s, which somebody else may write at any time, through a tensor: let its "
+            "writes be announced, export it for reading, or pass a copy of it",
+            by, a->name);
     if (a->touched && a->array->version.generation > a->expected)
         return sti_error(STET_STATE,
                          "tape: array %s was written between two launches, and %s reads it (the host wrote it, or a "
@@ -44,7 +51,7 @@ static stet_result touch(stet_tape *t, const stet_array *array, const char *by, 
 {
     STI_TRY(sti_pass_find_array(t, array, out));
     sti_pass_array *a = &t->array[*out];
-    STI_TRY(check_content(a, by));
+    STI_TRY(check_content(a, written, by));
     if (!a->touched) a->expected = array->version.generation;
     a->touched = true;
     if (!written) return STET_OK;

@@ -114,7 +114,7 @@ static void forward_team_array(sti_transform *t, const sti_node *n)
     sti_emit(t, "sync();");
 }
 
-static bool last_of_list(const sti_node *n)
+bool sti_last_of_list(const sti_node *n)
 {
     for (n = n->next; n; n = n->next)
         if (n->kind != STI_NODE_SYNC) return false;
@@ -130,14 +130,14 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
         forward_declaration(t, n->a);
         break;
     case STI_NODE_EXPRESSION:
-        if (!last_of_list(n) || calls_own(n)) forward_expression(t, first, s);
+        if (!sti_last_of_list(n) || calls_own(n)) forward_expression(t, first, s);
         break;
     case STI_NODE_SHARED:
     case STI_NODE_STAGED: forward_team_array(t, n); break;
     case STI_NODE_SYNC: sti_emit(t, "sync();"); break;
     case STI_NODE_RETURN: break;
     default:
-        if (last_of_list(n)) break; /* nobody sees what it does: reverse runs it again */
+        if (sti_last_of_list(n)) break; /* nobody sees what it does: reverse runs it again */
         run_kept(t, first, s);
     }
 }
@@ -285,7 +285,7 @@ static void reverse_statement(sti_transform *t, sti_node *n)
         break;
     case STI_NODE_IF: reverse_if(t, n); break;
     case STI_NODE_FOR: sti_adjoint_for(t, n); break;
-    case STI_NODE_EACH: sti_adjoint_each(t, n); break;
+    case STI_NODE_EACH: sti_adjoint_summed_each(t, n); break;
     case STI_NODE_ITEMS: sti_adjoint_items(t, n); break;
     case STI_NODE_BLOCK:
         sti_emit(t, "{");

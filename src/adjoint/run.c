@@ -42,6 +42,7 @@ void sti_run_declaration(sti_transform *t, const sti_node *v)
     bool pointer = v->type->kind == STI_TYPE_POINTER;
     bool calls = sti_is_own_call(v->a) && writes_needed(t, v->a);
     if (is_dead(t, s) && !calls) return;
+    if (calls) t->deeds++;
     const char *sizes = "", *word = sti_type_word(t, sti_type_element(v->named));
     for (const sti_node *size = v->b; size; size = size->next) sizes = sti_say(t, "%s[%s]", sizes, sti_value(t, size));
     const char *value = v->a ? sti_value(t, v->a) : NULL;
@@ -79,6 +80,7 @@ void sti_run_expression(sti_transform *t, const sti_node *e)
         e = e->b;
     }
     if (e->kind == STI_NODE_CALL && !writes_needed(t, e)) return;
+    t->deeds++;
     note_writes(t, e);
     sti_log_write(t, e);
     sti_emit(t, "%s;", sti_value(t, e));
@@ -102,47 +104,42 @@ void sti_run_block(sti_transform *t, const sti_node *block)
     for (const sti_node *n = block->a; n; n = n->next) sti_run_statement(t, n);
 }
 
-/* Takes back what a statement began with if nothing came of what is in it. */
-static void drop_if_empty(sti_transform *t, size_t before, size_t begun)
+/* Takes back the text from a place on. */
+static void cut(sti_transform *t, size_t from)
 {
-    if (t->out.result != STET_OK || !t->out.data || t->out.size != begun) return;
-    t->out.size = before;
-    t->out.data[before] = 0;
+    if (t->out.result != STET_OK || !t->out.data) return;
+    t->out.size = from;
+    t->out.data[from] = 0;
 }
 
 static void run_if(sti_transform *t, const sti_node *n)
 {
-    size_t before = t->out.size;
+    size_t before = t->out.size, deeds = t->deeds;
     sti_emit(t, "if (%s) {", sti_value(t, n->a));
-    size_t then = t->out.size;
     sti_open(t);
     sti_run_block(t, n->b);
-    bool empty = t->out.size == then;
-    size_t last = t->out.size;
     if (n->c) {
+        size_t last = t->out.size, then = t->deeds;
         sti_close(t, "} else {");
         sti_open(t);
-        size_t other = t->out.size;
         sti_run_block(t, n->c);
-        if (t->out.size != other) empty = false, last = 0;
-        drop_if_empty(t, last ? last : other, other);
+        if (t->deeds == then) cut(t, last);
     }
     sti_close(t, "}");
-    if (empty) drop_if_empty(t, before, t->out.size);
+    if (t->deeds == deeds) cut(t, before);
 }
 
 /* A loop, an each or a block; a loop may be left out where only its own variable moves. */
 static void run_nested(sti_transform *t, const sti_node *n, const char *begin, const sti_node *body)
 {
-    size_t before = t->out.size;
+    size_t before = t->out.size, deeds = t->deeds;
     sti_emit(t, "%s", begin);
-    size_t begun = t->out.size;
     sti_open(t);
     sti_run_block(t, body);
     bool own = n->kind != STI_NODE_FOR || (n->a && n->a->kind == STI_NODE_DECLARE);
-    bool empty = own && t->out.size == begun;
     sti_close(t, "}");
-    if (empty) drop_if_empty(t, before, t->out.size);
+    if (own && t->deeds == deeds) cut(t, before);
+    if (!own) t->deeds++;
 }
 
 void sti_run_statement(sti_transform *t, const sti_node *n)
@@ -154,6 +151,7 @@ void sti_run_statement(sti_transform *t, const sti_node *n)
     case STI_NODE_FOR: run_nested(t, n, sti_for_text(t, n), n->d); break;
     case STI_NODE_EACH:
         if (t->logging && sti_team_level(t) && sti_each_logs(t, n)) {
+            t->deeds++;
             sti_team_log_each(t, n);
             break;
         }
@@ -165,7 +163,10 @@ void sti_run_statement(sti_transform *t, const sti_node *n)
                    n->b);
         break;
     case STI_NODE_BLOCK: run_nested(t, n, "{", n); break;
-    case STI_NODE_SYNC: sti_emit(t, "sync();"); break;
+    case STI_NODE_SYNC:
+        t->deeds++; /* others may rely on it */
+        sti_emit(t, "sync();");
+        break;
     default: break;
     }
 }

@@ -25,11 +25,16 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/place.c
     src/adjoint/region.c
     src/adjoint/run.c
+    src/adjoint/separate.c
+    src/adjoint/sums.c
     src/adjoint/tape.c
     src/adjoint/team.c
-    src/adjoint/terms.c
     src/adjoint/team_log.c
+    src/adjoint/team_shares.c
+    src/adjoint/terms.c
     src/adjoint/text.c
+    src/adjoint/unroll.c
+    src/adjoint/uniform.c
     src/adjoint/varied.c
     src/adjoint/window.c
 )

@@ -31,6 +31,7 @@ stet_result sti_flags_room(stet_adjoint *a, int64_t n)
         stet_array_destroy(a->flags);
         a->flags = more;
         sti_array_held_by(more, STET_MECH_adstack);
+        more->by_world = !a->k->items; /* a world has its share of them, the same in each launch over as many */
         sti_stamp_keep_version(&a->looked, &more->version);
     }
     device->listing = listing;

@@ -11,6 +11,9 @@
  * In an item kernel lanes are columns side by side, all parts are plain, [block][slot][column], and `real *` is `ureal *`, `lint *` is `int *`.
  *
  * Slot s is at [s * tape_width]. tape_over [world][column] tells of a tape that was too short: the line of the loop.
+ *
+ * Plain arrays of a world kernel are shared out among the worlds by rooms (utape_room, wtape_room, over_room: elements of a world), which are the same in
+ * each launch over as many worlds, whatever its tape's size: so a world's part is the same part in all of them.
  */
 #include "adjoint/transform.h"
 #include "kernel/check/type.h"
@@ -19,9 +22,12 @@ enum { MOST_NUMBERS = 4096 /* of one variable, on the tape */ };
 
 static const struct part {
     const char *word, *name;
-    bool worlds;
-} parts[STI_TAPE_COUNT] = {
-    {"real", "tape", true}, {"lint", "ltape", true}, {"ureal", "utape", false}, {"i64", "wtape", false}};
+    const char *room; /* what a world has of it in a world kernel: a parameter; NULL: it is an array of worlds */
+} parts[STI_TAPE_COUNT + 1] = {{"real", "tape", NULL},
+                               {"lint", "ltape", NULL},
+                               {"ureal", "utape", "utape_room"},
+                               {"i64", "wtape", "wtape_room"},
+                               [STI_TAPE_OVER] = {"int", "tape_over", "over_room"}};
 
 int sti_tape_of(const sti_type *type)
 {
@@ -114,10 +120,13 @@ static const char *word_of(const sti_transform *t, int part)
 const char *sti_tape_parameters(sti_transform *t, bool kernel)
 {
     const char *out = "";
-    for (int p = 0; p < STI_TAPE_COUNT; ++p)
+    for (int p = 0; p <= STI_TAPE_OVER; ++p)
         if (t->taped & 1u << p) out = sti_say(t, "%s, %s *%s%s", out, word_of(t, p), parts[p].name, kernel ? "s" : "");
-    if (t->taped & 1u << STI_TAPE_OVER) out = sti_say(t, "%s, int *tape_over%s", out, kernel ? "s" : "");
-    return sti_say(t, "%s, int tape_width, int tape_depth%s", out, kernel ? "" : ", int top");
+    out = sti_say(t, "%s, int tape_width, int tape_depth%s", out, kernel ? "" : ", int top");
+    for (int p = 0; p <= STI_TAPE_OVER; ++p)
+        if (kernel && !t->items && t->taped & 1u << p && parts[p].room)
+            out = sti_say(t, "%s, i64 %s", out, parts[p].room);
+    return out;
 }
 
 const char *sti_tape_arguments(sti_transform *t, unsigned used)
@@ -129,14 +138,16 @@ const char *sti_tape_arguments(sti_transform *t, unsigned used)
     return sti_say(t, "%stape_width, tape_depth, top", out);
 }
 
+/* Where the tape of a world or block begins in an array of all. */
+static const char *begin_of(sti_transform *t, int part)
+{
+    if (!t->items) return parts[part].room ? sti_say(t, "(i64)world * %s + ", parts[part].room) : "";
+    return part == STI_TAPE_OVER ? "(i64)block * tape_width + " : "(i64)block * tape_depth * tape_width + ";
+}
+
 void sti_tape_begin(sti_transform *t, const char *column)
 {
-    const char *number = t->items ? "block" : "world";
-    for (int p = 0; p < STI_TAPE_COUNT; ++p)
+    for (int p = 0; p <= STI_TAPE_OVER; ++p)
         if (t->taped & 1u << p)
-            sti_emit(t, "%s *%s = %ss + %s%s;", word_of(t, p), parts[p].name, parts[p].name,
-                     parts[p].worlds && !t->items ? "" : sti_say(t, "(i64)%s * tape_depth * tape_width + ", number),
-                     column);
-    if (t->taped & 1u << STI_TAPE_OVER)
-        sti_emit(t, "int *tape_over = tape_overs + (i64)%s * tape_width + %s;", number, column);
+            sti_emit(t, "%s *%s = %ss + %s%s;", word_of(t, p), parts[p].name, parts[p].name, begin_of(t, p), column);
 }

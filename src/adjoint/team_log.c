@@ -30,40 +30,24 @@ static sti_buffer body_of(sti_transform *t, const sti_node *n)
     return body;
 }
 
-/* A tape that is too short has lost what was noted; from there on nothing is taken back, and the launch fails. */
-static void check_room(sti_transform *t, const sti_node *n, const char *mark)
+/* Where the group has no room iterations run all the same, on a tape that has no slot left: what they would note is lost, and the launch fails. */
+static void check_room(sti_transform *t, const sti_node *n, const char *count, const char *room)
 {
-    sti_emit(t, "if (top + %d > tape_depth) {", STI_TEAM_LOG_SLOTS);
-    sti_open(t);
-    sti_emit(t, "tape_over[0] = %u;", n->place.line);
-    sti_emit(t, "top = %s;", mark);
-    sti_close(t, "}");
+    sti_emit(t, "int %s = %s, %s = top + %d <= tape_depth && %s <= tape_width;", count, sti_value(t, n->a), room,
+             STI_TEAM_LOG_SLOTS, count);
+    sti_emit(t, "if (!%s) tape_over[0] = %u;", room, sti_mark_of(n->place));
 }
 
-void sti_team_log_each(sti_transform *t, const sti_node *n)
+/* The longest column, and on top of it where the group begins and how many iterations it has. */
+static void end_group(sti_transform *t, const sti_node *n, const char *first, const char *count)
 {
-    const char *first = sti_fresh(t, "first"), *count = sti_fresh(t, "n"), *i = n->name->text, *j = sti_fresh(t, "j");
-    unsigned taped = t->taped;
-    t->each = (sti_node *)(uintptr_t)n;
-    t->taped = 1u << STI_TAPE_INT | 1u << STI_TAPE_OVER;
-    sti_buffer body = body_of(t, n);
-    t->each = NULL;
-    sti_emit(t, "int %s = nmin(top, tape_depth - %d), %s = %s;", first, STI_TEAM_LOG_SLOTS, count, sti_value(t, n->a));
-    check_room(t, n, first);
-    sti_emit(t, "each (%s, %s) {", i, sti_value(t, n->a));
-    sti_open(t);
-    sti_tape_begin(t, i);
-    sti_emit(t, "int top = %s + 1;", first);
-    sti_take_text(&t->out, &body);
-    sti_emit(t, "wtape[(i64)%s * tape_width] = top - %s - 1;", first, first);
-    sti_close(t, "}");
-    sti_emit(t, "sync();");
+    const char *j = sti_fresh(t, "j");
     sti_emit(t, "top = %s + 1;", first);
     sti_emit(t, "for (int %s = 0; %s < %s; ++%s) top = nmax(top, %s + 1 + (int)wtape[(i64)%s * tape_width + %s]);", j,
              j, count, j, first, first, j);
     sti_emit(t, "if (top + 2 > tape_depth) {");
     sti_open(t);
-    sti_emit(t, "tape_over[0] = %u;", n->place.line);
+    sti_emit(t, "tape_over[0] = %u;", sti_mark_of(n->place));
     sti_emit(t, "top = tape_depth - 2;");
     sti_close(t, "}");
     sti_emit(t, "each (%s, 1) {", sti_fresh(t, "one"));
@@ -73,6 +57,31 @@ void sti_team_log_each(sti_transform *t, const sti_node *n)
     sti_close(t, "}");
     sti_emit(t, "sync();");
     sti_emit(t, "top += 2;");
+}
+
+void sti_team_log_each(sti_transform *t, const sti_node *n)
+{
+    const char *first = sti_fresh(t, "first"), *count = sti_fresh(t, "n"), *room = sti_fresh(t, "room");
+    const char *i = n->name->text;
+    unsigned taped = t->taped;
+    t->each = (sti_node *)(uintptr_t)n;
+    t->taped = 1u << STI_TAPE_INT | 1u << STI_TAPE_OVER;
+    sti_buffer body = body_of(t, n);
+    t->each = NULL;
+    check_room(t, n, count, room);
+    sti_emit(t, "int %s = top;", first);
+    sti_emit(t, "each (%s, %s) {", i, sti_value(t, n->a));
+    sti_open(t);
+    sti_tape_begin(t, sti_say(t, "(%s ? %s : 0)", room, i));
+    sti_emit(t, "int top = %s ? %s + 1 : tape_depth;", room, first);
+    sti_take_text(&t->out, &body);
+    sti_emit(t, "if (%s) wtape[(i64)%s * tape_width] = top - %s - 1;", room, first, first);
+    sti_close(t, "}");
+    sti_emit(t, "sync();");
+    sti_emit(t, "if (%s) {", room);
+    sti_open(t);
+    end_group(t, n, first, count);
+    sti_close(t, "}");
     t->taped |= taped;
 }
 

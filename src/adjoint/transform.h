@@ -38,11 +38,16 @@ typedef struct sti_note {
     bool flag;             /* a variable of ours: it is 1 whenever its loop begins an iteration */
     unsigned taped;        /* a function: the parts of a tape that its adjoint takes, a bit each */
     const char *share;     /* within an each: the iteration's share of the gradient */
-    const sti_node *loop;  /* a variable: the counted loop that it belongs to */
+    const sti_node *loop;  /* a variable: the loop that declares it; its first value is not what it is */
     int slots;  /* a loop (by its node): slots of the tape an iteration, without the log's; an each: of shares */
     int listed; /* a loop or each (by its node): entries of the list that its body adds, without inner loops */
     int64_t stride, low, high, block; /* an array within an each: its elements belong to iterations, see team.c */
-    int code;                         /* an array within an each: its number in the list, from 1 */
+    int code;                         /* an array within an each: a word of sti_places; 0: there was no place yet */
+    const char *
+        sum; /* an array that an each reads at constant places: where the gradients of `nsum` of its elements, from `first` on, are */
+    int64_t first; /* summed; NULL: nowhere */
+    int nsum;
+    bool summed; /* something was added there */
     struct sti_note *next;
 } sti_note;
 
@@ -50,6 +55,9 @@ typedef struct sti_note {
 typedef enum sti_tape { STI_TAPE_REAL, STI_TAPE_LINT, STI_TAPE_UREAL, STI_TAPE_INT, STI_TAPE_COUNT } sti_tape;
 /* Beyond the parts: its end is looked for, and told of. */
 enum { STI_TAPE_OVER = STI_TAPE_COUNT };
+
+/* What is known of the places of an array within an each: any iteration may come to any; each has its own; they are constants, low … high, for all. */
+typedef enum sti_places { STI_PLACES_SHARED = -1, STI_PLACES_OWN = -2, STI_PLACES_FIXED = -3 } sti_places;
 
 typedef struct sti_transform {
     sti_unit *u;
@@ -62,19 +70,27 @@ typedef struct sti_transform {
     sti_note *note[STI_ADJOINT_BUCKETS];
     sti_note nothing; /* where memory is missing */
     sti_node *function;
-    bool kernel;           /* it is a kernel */
-    bool items;            /* it is an item kernel, or made for one */
-    bool lists;            /* these items list gradients; this each lists some by lanes */
-    const char *here;      /* within items: the mask of the lanes that exist */
-    int64_t most_items;    /* within items: there are no more of a block; 0: nobody knows */
-    unsigned taped;        /* parts of the tape that its adjoint takes */
-    sti_node *each;        /* around this place */
-    const sti_node *inner; /* the innermost loop or each */
-    int ncode;             /* arrays in the list of this each */
+    bool kernel;            /* it is a kernel */
+    bool items;             /* it is an item kernel, or made for one */
+    bool listing;           /* this each has a list of gradients */
+    bool lists;             /* these items list gradients; this each lists some by lanes */
+    bool unplanned;         /* what eaches list cannot have a plan (gather_plan.h) */
+    bool logging;           /* what is run plainly notes what it overwrites */
+    unsigned taped;         /* parts of the tape that its adjoint takes */
+    const char *base, *end; /* of this each: variables with the slot where its tape begins, and where it ends */
+    const char *here;       /* within items: the mask of the lanes that exist */
+    int64_t most_items;     /* within items: there are no more of a block; 0: nobody knows */
+    sti_node *each;         /* around this place */
+    const sti_node *inner;  /* the innermost loop or each */
+    size_t deeds; /* statements run plainly that do more than declare: where none came, what is around may go */
+    int kept;     /* slots that the shares of this each take, or its count */
+    int nlist;    /* eaches of this kernel that list gradients */
+    int nplanned; /* arrays that they list gradients of */
+    int ncode;    /* arrays that these items list gradients of */
+    int nlogged;  /* arrays in the log of this function */
+    const sti_symbol *planned[STI_ADJOINT_CODES];
     const sti_symbol *coded[STI_ADJOINT_CODES];
-    int nlogged; /* arrays in the log of this function */
     const sti_symbol *logged[STI_ADJOINT_CODES];
-    bool logging; /* what is run plainly notes what it overwrites */
 } sti_transform;
 
 /* ---- text.c ------------------------------------------------------------------------------------------------------- */
@@ -126,10 +142,23 @@ void sti_normalise(sti_transform *t, sti_node *f);
  */
 void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root);
 
+/*
+ * After notes were taken: offsets of pointers become variables of their own where what they are made of changes later. True: there are such, and
+ * notes have to be taken again. hoist.c.
+ */
+bool sti_settle_pointers(sti_transform *t, sti_node **list);
+
 /* ---- inline.c ----------------------------------------------------------------------------------------------------- */
 
 /* After the normal form of a kernel: its calls of functions that the adjoint cannot follow become their statements. */
 void sti_put_in_calls(sti_transform *t, sti_node *kernel);
+/* Statements once more: where they name `from` they name `to`, and what they declare has names of its own. NULL: no memory, or there were none. */
+sti_node *sti_copy_body(sti_transform *t, const sti_node *body, const sti_symbol *from, sti_symbol *to);
+
+/* ---- unroll.c ----------------------------------------------------------------------------------------------------- */
+
+/* After notes were taken; true: some loop went, and notes have to be taken again. */
+bool sti_unroll(sti_transform *t, sti_node *f);
 
 /* ---- notes.c ------------------------------------------------------------------------------------------------------ */
 
@@ -215,6 +244,8 @@ const char *sti_for_text(sti_transform *t, const sti_node *n);
 
 /* ---- region.c ----------------------------------------------------------------------------------------------------- */
 
+/* Whether nothing comes after a statement in its list. */
+bool sti_last_of_list(const sti_node *n);
 /* Forward and reverse of a list, in the scope that is open. */
 void sti_adjoint_list(sti_transform *t, sti_node *list);
 
@@ -247,8 +278,19 @@ static inline unsigned sti_mark_of(sti_place place)
 /* The tape of this thread or iteration, from that of all: in a kernel, first in a scope. `column`: "0" or an each's variable. */
 void sti_tape_begin(sti_transform *t, const char *column);
 
+/* ---- uniform.c: plans of what is listed (gather_plan.h) ----------------------------------------------------------- */
+
+/* Whether what a kernel's iterations list may follow from plain whole numbers alone. */
+bool sti_lists_uniformly(const sti_node *kernel);
+/* The number of an array in plans; it is listed. */
+int sti_planned_array(sti_transform *t, const sti_symbol *array);
+/* Adds up by the plan, instead of the list. */
+void sti_add_planned(sti_transform *t);
+
 /* ---- chosen.c ----------------------------------------------------------------------------------------------------- */
 
+/* Whether an expression means the same wherever its names are known. */
+bool sti_settled(sti_transform *t, const sti_node *e);
 /* Adds to an element behind a pointer that chooses: if (…) of one array, else of the other. */
 void sti_accumulate_chosen(sti_transform *t, const sti_node *place, const char *g);
 
@@ -288,8 +330,17 @@ typedef struct sti_counted {
 bool sti_count_loop(sti_transform *t, const sti_node *n, sti_counted *out);
 /* Its trips where they are constant; -1: they are not. */
 int64_t sti_constant_trips(sti_transform *t, const sti_counted *c);
+/* The least and the greatest value of its variable in an iteration, where they are constant and there is one. */
+bool sti_loop_range(sti_transform *t, const sti_counted *c, int64_t *low, int64_t *high);
+/* Whether nothing in an expression of whole numbers changes while a loop runs. */
+bool sti_stable(sti_transform *t, const sti_node *loop, const sti_node *e);
 
 void sti_adjoint_for(sti_transform *t, sti_node *n);
+
+/* ---- separate.c --------------------------------------------------------------------------------------------------- */
+
+/* Whether all that a loop changes are elements that only one of its iterations touches. */
+bool sti_separate(sti_transform *t, const sti_node *loop, const sti_counted *c, const sti_effects *changed);
 
 /* ---- team.c ------------------------------------------------------------------------------------------------------- */
 
@@ -303,6 +354,8 @@ bool sti_team_level(const sti_transform *t);
 typedef struct sti_linear {
     int64_t stride, low, high, block, lane;
 } sti_linear;
+/* Whether a type has room for any index: narrower ones can make two equal. */
+bool sti_keeps_index(const sti_type *type);
 bool sti_linear_of_value(sti_transform *t, const sti_node *e, sti_linear *out);
 bool sti_linear_of_place(sti_transform *t, const sti_node *place, sti_linear *out);
 /* Whether a place or pointer lies between two constants of its array, whatever the variables are. */
@@ -315,15 +368,39 @@ bool sti_team_owns(sti_transform *t, const sti_symbol *array);
 const char *sti_offset_of(sti_transform *t, const sti_node *e);
 /* In the adjoint's text: whether entries wait in the list. Else iterations run in their order, and an entry is added at once. */
 #define STI_TEAM_LISTS "STET_GPU || STET_PERMUTE"
-/* The number of an array in the list of this each. */
-int sti_team_code(sti_transform *t, const sti_symbol *array);
+/* Around the two ways of an entry: "… } else { …", the list's and the one that adds at once. */
+void sti_team_open_entry(sti_transform *t);
+void sti_team_close_entry(sti_transform *t, sti_place place);
+/* The number of iterations that have room on the tape, as a text: before a scope that uses columns. `slots`: that each of them needs in any case. */
+const char *sti_team_count(sti_transform *t, const sti_node *each, int slots);
 /* What this iteration has listed for a place that it wrote itself is that write's: it goes to `g`. */
 void sti_team_take_listed(sti_transform *t, const sti_node *place, const char *g);
 bool sti_team_accumulate(sti_transform *t, const sti_node *place, const char *array, const char *index, const char *g);
 
+/* team_shares.c: variables and local arrays from outside of an each whose gradients its iterations add to. */
+typedef struct sti_shares {
+    sti_symbol *symbol[STI_ADJOINT_CODES];
+    int count;
+} sti_shares;
+void sti_find_shares(sti_transform *t, const sti_node *n, sti_shares *out);
+/* Slots that they take. */
+int64_t sti_count_shares(const sti_shares *shares);
+/* Around an iteration: its shares begin with 0; they go to the tape. */
+void sti_open_shares(sti_transform *t, const sti_shares *shares);
+void sti_close_shares(sti_transform *t, const sti_shares *shares);
+/* Adds up those of all iterations. */
+void sti_add_shares(sti_transform *t, const sti_shares *shares, const char *count);
+
 /* Arrays have no numbers in lists any more. */
 void sti_forget_codes(sti_transform *t);
 void sti_adjoint_each(sti_transform *t, sti_node *n);
+
+/* ---- sums.c ------------------------------------------------------------------------------------------------------- */
+
+/* sti_adjoint_each, with sums of gradients at constant places around it. */
+void sti_adjoint_summed_each(sti_transform *t, sti_node *each);
+/* Where iterations run one after the other: an element's gradient grows; false: it is in no such sum. */
+bool sti_sum_add(sti_transform *t, const sti_symbol *array, const char *index, const char *more);
 
 /* ---- lanes.c ------------------------------------------------------------------------------------------------------ */
 
@@ -334,8 +411,6 @@ bool sti_lane_read(const sti_node *e);
 void sti_lane_reverse_read(sti_transform *t, const sti_node *call, const char *g);
 /* Which elements its lanes read, in all lanes that there may be. */
 bool sti_linear_of_lanes(sti_transform *t, const sti_node *call, sti_linear *out);
-/* The text that adds a listed entry of lanes. */
-void sti_lane_add_listed(sti_transform *t, const char *slot, const char *owner, const char *owners);
 
 /* ---- items.c ------------------------------------------------------------------------------------------------------ */
 

@@ -56,8 +56,6 @@ static void look(looking *l, const sti_node *n)
     for (; n && l->known; n = n->next) {
         bool element = n->kind == STI_NODE_INDEX || (n->kind == STI_NODE_UNARY && n->op == STI_OP_MUL);
         bool store = sti_store_of(n) >= 0;
-        if (n->kind == STI_NODE_FOR && n->a && n->a->kind == STI_NODE_DECLARE && n->a->a->symbol)
-            sti_note_of(l->t, n->a->a->symbol)->loop = n;
         if (n->kind == STI_NODE_MEMBER && n->op == STI_OP_ARROW && is_of(l, n)) widen(l, 0, 0);
         if (element) look_at_place(l, n, 0);
         if (store && strncmp(n->name->text, "put", 3) == 0)

@@ -2,6 +2,7 @@
  * `stet gradcheck FILE.k.h`: gradients of kernels by their adjoints, against central differences in double.
  */
 #include "cli/command.h"
+#include "base/plural.h"
 #include "cli/trouble.h"
 #include "stet/adjoint.h"
 
@@ -156,12 +157,12 @@ int gradcheck_main(int argc, char **argv)
     o.def.constant = o.constant;
     o.def.value = o.value;
     if (stet_gradcheck(&o.def, &r) != STET_OK) return trouble_last(EXIT_INPUT);
-    printf("%" PRId64 " gradients compared, %" PRId64 " wrong; greatest error %.2g%s%s\n", r.compared, r.wrong, r.worst,
-           r.where[0] ? " at " : "", r.where);
+    printf("%" PRId64 " gradient%s compared, %" PRId64 " wrong; greatest error %.2g%s%s\n", r.compared,
+           STI_S(r.compared), r.wrong, r.worst, r.where[0] ? " at " : "", r.where);
     if (r.unfit > 0)
-        printf("%" PRId64
-               " gradients not compared: what the kernel computes there is not finite, so differences say nothing; "
+        printf("%" PRId64 " gradient%s not compared: what the kernel computes there is not finite or has a kink, so "
+               "differences say nothing; "
                "give --range\n",
-               r.unfit);
+               r.unfit, STI_S(r.unfit));
     return r.wrong > 0 || r.compared == 0 ? EXIT_WORK : 0;
 }

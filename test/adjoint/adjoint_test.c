@@ -16,6 +16,8 @@ static void what_cannot_be_followed_is_refused_at_its_place(void **state)
     } cases[] = {
         {KERNEL("const real *x, real *y", "put(y, 0, from_bits(as_bits(x[0])) * x[0]);\n"),
          "k:3:21: as_bits takes the bits of a value that has a gradient"},
+        {KERNEL("const real *x, real *y", "put(y, 0, sum_listed(x, 3, x[0]));\n"),
+         "k:3:11: sum_listed takes an array that has a gradient, and what becomes of it cannot be followed"},
         {KERNEL("const real *x, real *y, int n",
                 "real s = x[0]; int k = 0;\nfor (; k < n;) { s = s * s; k += 1 + k; }\nput(y, 0, s);\n"),
          "k:4:1: how often this loop runs does not follow from the arguments"},
@@ -63,7 +65,8 @@ static const char much_source[] = SOURCE(
     "x = x * x; } return x; }\n"
     "world_kernel void k_f(real *x, const int *count, const real *z, real *y, ureal a, int n) { shared(real, t, 8);\n"
     "each (i, n) t[i] = z[i] * splat(a); sync();\n"
-    "each (i, n) { real s = early(x[i], i) * t[count[i]]; pt p; p.x = s; p.v[0] = z[count[i]];\n"
+    "each (i, n) { real s = early(x[i], i) * t[count[i]]; pt p; p.x = s; const real *from = z + count[i]; p.v[0] = "
+    "from[0];\n"
     "for (int k = 0; k < count[i]; ++k) { if (k == 3) break; for (int j = 0; j < 2; ++j) put(x, i, x[i] * s + p.v[0]); "
     "s += p.x * s; }\n"
     "put(y, i, s * x[i]); } }\n"

@@ -32,7 +32,13 @@ static const char source[] = SOURCE(
     "world_kernel void k_again(real *x, const real *z, const ureal *t, const int *count, ureal a, real *y, int n) {\n"
     "  each (i, n) { int p = (i + 2) % n; real s = x[p] * z[count[i]]; put(x, p, sin(s) * z[i % 2]);\n"
     "    for (int k = 0; k < count[i] + 1; ++k) s = fma(x[p], s, gather(t, isplat(k + i % 3)) * splat(t[i] * a));\n"
-    "    put(y, i, s * x[p]); } }\n");
+    "    put(y, i, s * x[p]); } }\n"
+    "world_kernel void k_fixed(real *x, const real *z, const ureal *t, const int *count, ureal a, real *y, int n) {\n"
+    "  real first = z[1] * z[0];\n"
+    "  each (i, n) { real s = x[i * 2] * z[2] * first; for (int k = 1; k < 4; ++k) s = fma(z[k], s, z[3]);\n"
+    "    for (int k = 0; k < 2; ++k) put(x, i * 2 + k, x[i * 2 + k] * s * splat(t[k + 1] * a));\n"
+    "    put(x, i * 2, x[i * 2] * x[i * 2 + 1]); put(y, i, s * x[i * 2]); }\n"
+    "  sync(); each (i, n) put(y, i, y[i] * y[i] * z[i % 2] * splat(t[0])); }\n");
 
 typedef struct arrays {
     stet_array *x, *z, *y, *t, *count, *x_grad, *z_grad, *y_grad, *t_grad, *a_grad;
@@ -95,8 +101,8 @@ static uint64_t gradients_on(stet_device *d, const char *name)
 static void gradients_have_the_same_bits_on_all_devices(void **state)
 {
     (void)state;
-    static const char *const names[] = {"k_deep", "k_place", "k_again"};
-    for (int k = 0; k < 3; ++k) {
+    static const char *const names[] = {"k_deep", "k_place", "k_again", "k_fixed"};
+    for (int k = 0; k < 4; ++k) {
         uint64_t wanted = 0;
         FOR_RUNNING_DEVICES(rig)
         {

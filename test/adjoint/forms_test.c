@@ -120,6 +120,16 @@ FORM(elements_that_iterations_share, 8,
      "  each (i, n) { const real *p = x + count[i]; real s = splat(t[count[i + 3]]);\n"
      "  for (int k = 0; k < count[i] + 1; ++k) s = fma(p[k], x[i], s); put(y, i, s * x[0]); } }")
 
+FORM(elements_at_constant_places, 12,
+     "LFN real mix(const real *p, real s) { return p[0] * s + p[2]; }\n"
+     "world_kernel void k_f(const real *x, const real *p, const real *q, const ureal *t, real *y, int n) { real all = "
+     "p[1] * q[0];\n"
+     "  each (i, n) { real s = p[2] * x[i] * all; for (int k = 1; k < 4; ++k) s = fma(p[k], s, p[3] * splat(t[5])); "
+     "put(y, i, s * q[i]); } sync();\n"
+     "  for (int round = 0; round < 2; ++round) { each (i, n) put(y, n + i + round * n, mix(p + 3, x[i]) * q[2] * x[0] "
+     "* splat(t[round])); sync(); }\n"
+     "  each (i, n) { if (i < 2) put(y, i + 9, p[9] * x[i + 1] * q[2]); } }")
+
 FORM(variables_of_the_team, 8,
      "world_kernel void k_f(const real *x, real *y, ureal a, const real *w, int n) {\n"
      "  shared(real, t, 8); real scale = w[0] * w[1] * splat(a); real b[2] = {w[2], scale};\n"
@@ -183,6 +193,7 @@ int main(void)
         TEST(structures),
         TEST(arrays_in_place),
         TEST(elements_that_iterations_share),
+        TEST(elements_at_constant_places),
         TEST(variables_of_the_team),
         TEST(the_whole_team),
         TEST(four_at_once),

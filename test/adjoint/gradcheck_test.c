@@ -30,6 +30,103 @@ static void what_is_not_finite_is_counted(void **state)
     assert_non_null(strstr(r.where, "is not finite"));
 }
 
+/* At x = 0.5. Differences have no value at a kink or a jump; beside one they have, with a step that does not reach it. */
+static void kinks_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        bool fit;
+    } cases[] = {{"rmax(x[i] * splat(3), splat((ureal)1.5))", false},
+                 {"rmax(x[i], splat((ureal)0.5)) * x[i]", false},
+                 {"floor(x[i] * splat(2))", false},
+                 {"rabs(x[i] - splat((ureal)0.5000003))", true},
+                 {"rmin(x[i], splat((ureal)0.49999995)) * x[i]", true}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char source[300];
+        stet_gradcheck_result r;
+        (void)snprintf(source, sizeof source,
+                       SOURCE("world_kernel void k_f(const real *x, real *y, int n) { each (i, n) put(y, i, %s); }"),
+                       cases[k].value);
+        stet_gradcheck_def def = gradcheck_def(source);
+        def.low = def.high = 0.5;
+        OK(stet_gradcheck(&def, &r));
+        if (r.wrong > 0) fail_msg("%s: %s", cases[k].value, r.where);
+        assert_int_equal(r.unfit, cases[k].fit ? 0 : 2 * 3);
+    }
+}
+
+/* However fast a function turns, that is no kink: a gradient of it that is wrong is told of. */
+static void a_sharp_turn_is_no_kink(void **state)
+{
+    (void)state;
+    stet_gradcheck_result r;
+    stet_gradcheck_def def = gradcheck_def(SOURCE(
+        "LFN real turn(real x) { return sin(x * splat(1000)); }\n"
+        "LFN void turn_adj(real x, real *to, real g) { *to = fma(splat(1001) * cos(x * splat(1000)), g, *to); }\n"
+        "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) put(y, i, turn(x[i])); }"));
+    OK(stet_gradcheck(&def, &r));
+    assert_int_equal(r.wrong, 2 * 3);
+    assert_int_equal(r.unfit, 0);
+}
+
+#define OWN(factor)                                                                                                    \
+    SOURCE(                                                                                                            \
+        "world_kernel void k_f(const real *x, real *y, ureal a, int n) { each (i, n) put(y, i, x[i] * splat(a)); }\n"  \
+        "world_kernel void k_f_adj(const real *x, real *x_grad, const real *y, real *y_grad, ureal a, real *a_grads, " \
+        "int n)\n{\n"                                                                                                  \
+        "    (void)y;\n    each (one, 1) for (int i = 0; i < n; ++i) put(a_grads, 0, fma(x[i], y_grad[i], "            \
+        "a_grads[0]));\n"                                                                                              \
+        "    sync();\n"                                                                                                \
+        "    each (i, n) {\n        put(x_grad, i, fma(" factor ", y_grad[i], x_grad[i]));\n"                          \
+        "        put(y_grad, i, splat(0));\n    }\n}\n")
+
+#define OWN_ITEMS                                                                                                      \
+    "item_kernel void k_i(const ureal *x, ureal *y, int n, int block) { items (p, nmin(2, n - block * 2)) {\n"         \
+    "    int q = block * 2 + p; store_if(in_range(q, n), y + q, load(x + q) * splat(3)); } }\n"                        \
+    "item_kernel void k_i_adj(const ureal *x, ureal *x_grad, const ureal *y, ureal *y_grad, int n, int block) {\n"     \
+    "    items (p, nmin(2, n - block * 2)) { int q = block * 2 + p; (void)x; (void)y;\n"                               \
+    "    store_if(in_range(q, n), x_grad + q, load(x_grad + q) + splat(3) * load(y_grad + q));\n"                      \
+    "    store_if(in_range(q, n), y_grad + q, splat(0)); } }\n"
+
+/* An adjoint that a source has for its kernel is checked as one that is made. */
+static void a_kernels_own_adjoint_is_checked(void **state)
+{
+    (void)state;
+    stet_gradcheck_result r;
+    stet_gradcheck_def def = gradcheck_def(OWN("splat(a)"));
+    OK(stet_gradcheck(&def, &r));
+    assert_int_equal(r.wrong + r.unfit, 0);
+    assert_int_equal(r.compared, 2 * (12 + 12 + 1)); /* x, y, a of two worlds */
+    assert_int_equal(r.moving, 2 * (3 + 9 + 1));     /* n is 3: the rest of y stays what it was */
+    def.kernel = "k_f";
+    def.source = OWN("splat(a + a)");
+    OK(stet_gradcheck(&def, &r));
+    assert_int_equal(r.wrong, 2 * 3);
+    assert_non_null(strstr(r.where, "k_f: x["));
+    def.kernel = "k_f_adj";
+    FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT,
+          "k_f_adj is the adjoint of k_f: check the gradients of that");
+    def = gradcheck_def(SOURCE(OWN_ITEMS));
+    OK(stet_gradcheck(&def, &r));
+    assert_int_equal(r.wrong + r.unfit, 0);
+    assert_int_equal(r.compared, 12 + 12);
+    assert_int_equal(r.moving, 3 + 9);
+}
+
+/* What a launch passes follows from the kernel's kind. */
+static void an_adjoint_of_another_kind_is_refused(void **state)
+{
+    (void)state;
+    stet_gradcheck_result r;
+    stet_gradcheck_def def = gradcheck_def(
+        SOURCE("world_kernel void k_f(const ureal *x, real *y, int n) { each (i, n) put(y, i, splat(x[i])); }\n"
+               "item_kernel void k_f_adj(const ureal *x, ureal *x_grad, int n, int block) {\n"
+               "    items (p, n) store_if(in_range(p, n), x_grad + p, load(x + p)); (void)block; }"));
+    FAILS(stet_gradcheck(&def, &r), STET_UNSUPPORTED,
+          "k_f_adj, the adjoint of k_f, is of another kind: it has to be a world_kernel");
+}
+
 /* What lies behind an array is nobody's: reading it, writing it, and adding a gradient there. */
 static void arrays_that_are_too_small_are_named(void **state)
 {
@@ -85,6 +182,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_gradient_is_found),
         cmocka_unit_test(what_is_not_finite_is_counted),
+        cmocka_unit_test(kinks_are_counted),
+        cmocka_unit_test(a_sharp_turn_is_no_kink),
+        cmocka_unit_test(a_kernels_own_adjoint_is_checked),
+        cmocka_unit_test(an_adjoint_of_another_kind_is_refused),
         cmocka_unit_test(arrays_that_are_too_small_are_named),
         cmocka_unit_test(bad_definitions_are_refused),
     };

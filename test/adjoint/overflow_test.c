@@ -79,7 +79,7 @@ static float read_one(const chain *c, stet_result *result)
 }
 
 /* Nobody could write, and yet somebody did: no array of the device can be read before that was told, and the next launch is right. */
-static void a_wrong_gradient_is_never_read(void **state)
+static void kf31_a_wrong_gradient_is_never_read(void **state)
 {
     (void)state;
     FOR_RUNNING_DEVICES(rig)
@@ -218,7 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_is_done_again_where_others_can_write),
         cmocka_unit_test(a_stack_that_is_too_short_twice_is_an_error),
-        cmocka_unit_test(a_wrong_gradient_is_never_read),
+        cmocka_unit_test(kf31_a_wrong_gradient_is_never_read),
         cmocka_unit_test(what_a_kernel_had_to_tell_is_told_without_it),
         TEST(the_file_is_the_one_that_has_the_loop),
         cmocka_unit_test(replays_are_looked_at_too),

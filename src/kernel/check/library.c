@@ -114,6 +114,18 @@ static bool read_parameters(sti_unit *u, sti_symbol *f, const char *text)
     return true;
 }
 
+static bool whole_team(const char *name)
+{
+    static const char *const names[] = {
+#define NAME(name) #name,
+        STI_LIBRARY_TEAM(NAME)
+#undef NAME
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
 static bool fill_functions(sti_unit *u)
 {
     static const struct {
@@ -126,6 +138,7 @@ static bool fill_functions(sti_unit *u)
 #define RESULT_sti_bits STI_TYPE_BITS
 #define RESULT_ureal STI_TYPE_UREAL
 #define RESULT_int STI_TYPE_INT
+#define RESULT_i64 STI_TYPE_I64
 #define RESULT_void STI_TYPE_VOID
 #define FUNCTION(result, name, inner, parameters, twin) {RESULT_##result, #name, #parameters, twin},
         STI_LIBRARY_FUNCTIONS(FUNCTION)
@@ -136,6 +149,7 @@ static bool fill_functions(sti_unit *u)
         if (!f || !read_parameters(u, f, functions[i].parameters)) return false;
         f->type = sti_type_basic(functions[i].result, false);
         f->twin = *functions[i].twin ? functions[i].twin : NULL;
+        f->team = whole_team(functions[i].name);
         f->name->symbol = f;
     }
     sti_symbol *of_world = new_symbol(u, STI_SYMBOL_LIBRARY, "of_world"); /* typed by hand: typing.c */

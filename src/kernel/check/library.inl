@@ -84,7 +84,19 @@
     X(void, put4, put4, (real *, i64, const real *), "")                                                               \
     X(void, wide_load, wide_load, (const int *, lint *), "")                                                           \
     X(void, wide_store, wide_store, (int *, const lint *), "")                                                         \
-    X(void, prefetch, prefetch, (const void *), "")
+    X(void, prefetch, prefetch, (const void *), "")                                                                    \
+    X(i64, listed_place, listed_place, (const real *, i64), "")                                                        \
+    X(i64, listed_lanes, listed_lanes, (const real *, lint), "")                                                       \
+    X(real, sum_listed, sum_listed, (const real *, int, real), "")                                                     \
+    X(void, add_listed, add_listed, (const real *, const i64 *, int, int, int, int), "")                               \
+    X(void, add_listed_lanes, add_listed_lanes, (const real *, const lint *, const i64 *, int, int, int, int), "")     \
+    X(void, add_planned, add_planned, (real *, const real *, const int *, int), "")
+
+/* Of these the ones to which the whole team comes. */
+#define STI_LIBRARY_TEAM(X)                                                                                            \
+    X(add_listed)                                                                                                      \
+    X(add_listed_lanes)                                                                                                \
+    X(add_planned)
 
 /* Names that people know from C and elsewhere, and what is here instead. */
 #define STI_LIBRARY_HINTS(X)                                                                                           \

@@ -76,7 +76,7 @@ static void write_in_each(writing *w, sti_symbol *s)
     rules *r = w->r;
     if (s->inside == r->number) return;
     if (!is_memory(s)) {
-        refuse_private(w, s);
+        if (!r->in_order) refuse_private(w, s);
         return;
     }
     s->written_in_each = true;
@@ -142,10 +142,9 @@ static void check_call(rules *r, sti_node *e)
     r->function->team |= f->team;
     r->function->items |= f->items;
     if (f->team && r->each)
-        sti_complain(
-            r->u, e->place,
-            "`%s` has each, items, sync or shared in it: it is called where the whole team comes, not within %s",
-            e->name->text, loop_of(r));
+        sti_complain(r->u, e->place, "`%s` %s: it is called where the whole team comes, not within %s", e->name->text,
+                     f->kind == STI_SYMBOL_LIBRARY ? "is for a team" : "has each, items, sync or shared in it",
+                     loop_of(r));
     if (f->items && r->function->word == STI_WORD_WORLD_KERNEL)
         sti_complain(r->u, e->place, "`%s` has items in it: in a world kernel lanes are worlds; use each",
                      e->name->text);
