@@ -60,6 +60,12 @@ STET_REASON(graph_replay, unsupported, "the driver could not build a graph of th
 STET_REASON(graph_replay, host_loop, "the driver has no conditional nodes: a loop whose end only the device knows runs on the host")
 STET_REASON(graph_replay, capture, "work that stet does not launch itself could not be captured: launched one by one")
 
+STET_MECHANISM(fusion, "Launches of a recording that follow each other over the same worlds are done world by world, in one go.")
+STET_REASON(fusion, disabled, "switched off: each launch of a recording is issued by itself")
+STET_REASON(fusion, planned, "a recording was played for the second time: what of it goes together was found, and on a GPU compiled")
+STET_REASON(fusion, cut, "launches beside each other were kept apart: one writes memory that another one's worlds share, or they have other worlds")
+STET_REASON(fusion, failed, "the code of launches that go together could not be made: they are issued one by one")
+
 STET_MECHANISM(args, "A launch site passes its arguments to a graph, or to its block on the device, only when their bytes differ.")
 STET_REASON(args, disabled, "switched off: each launch of a recording, or through a block, passes its arguments")
 STET_REASON(args, first, "the site had passed none yet")
@@ -95,3 +101,12 @@ STET_MECHANISM(adstack_handle, "A launch of an adjoint none of whose sizes can h
 STET_REASON(adstack_handle, disabled, "switched off: each launch asks for all maxima that its sizes come from")
 STET_REASON(adstack_handle, first, "the first launch with these arrays and numbers, or the first that is remembered")
 STET_REASON(adstack_handle, moved, "an array or a number that the sizes come from is another, or was written")
+
+STET_MECHANISM(gather_plan, "Where gradients of gathered elements are added, in adjoints on a GPU, is worked out once and stands while indices do.")
+STET_REASON(gather_plan, disabled, "switched off: each launch lists elements and values, and a warp adds the list up")
+STET_REASON(gather_plan, first, "the kernel's adjoint was not launched before with such sizes and indices")
+STET_REASON(gather_plan, moved, "indices, numbers or sizes are other ones than in the launches that plans were kept of")
+STET_REASON(gather_plan, listed, "launches that were listed and did not run yet write the indices: this launch lists its elements")
+STET_REASON(gather_plan, exported, "others can write the indices unannounced: this launch lists its elements")
+STET_REASON(gather_plan, restless, "indices changed with each launch, so that plans served nobody: a launch has to come again before it gets one")
+STET_REASON(gather_plan, large, "a plan would be too large: the launch lists its elements")

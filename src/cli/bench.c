@@ -22,6 +22,7 @@ static const benchmark table[] = {
     {"device", "a GPU: extraction and the hierarchy against plain copies, the Newton pilot", bench_device},
     {"teams", "a GPU: kernels with teams of several sizes", bench_teams},
     {"launches", "a GPU: launches, replays and a step of 20 launches, beside plain driver calls", bench_calls},
+    {"fusion", "a step of 20 launches, replayed world by world and launch by launch", bench_fusion},
     {"rounds", "rounds of one sim: setting up the first and later ones, against a sim made for each", bench_rounds},
     {"adjoint", "100 steps of masses on springs and a pass back through them, and what is of it finding sizes",
      bench_adjoint},
@@ -38,10 +39,11 @@ static const char usage[] =
     "  --json            one JSON object instead of the table\n"
     "  --out FILE        writes the JSON object to FILE, too\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
-    "  --device D        of `adjoint`, `device`, `teams`, `launches`, `start`: " DEVICE_NAMES "\n"
+    "  --device D        of `adjoint`, `fusion`, `device`, `teams`, `launches`, `start`: " DEVICE_NAMES "\n"
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
-    "  --quick           of `adjoint`, `mechanisms`, `launches`: few worlds and samples as short as can be, to see "
+    "  --quick           of `adjoint`, `fusion`, `mechanisms`, `launches`: few worlds and samples as short as can be, "
+    "to see "
     "that it runs\n"
     "  --help            this text\n";
 

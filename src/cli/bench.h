@@ -55,6 +55,7 @@ stet_result bench_teams(bench *b);    /* likewise */
 stet_result bench_calls(bench *b);    /* likewise: launches and replays beside plain driver calls; two parts: */
 stet_result bench_replays(bench *b, stet_device *device);
 stet_result bench_springs(bench *b, stet_device *device);
+stet_result bench_fusion(bench *b); /* of the CPU, unless a GPU was asked for */
 stet_result bench_start(bench *b);
 stet_result bench_rounds(bench *b);
 stet_result bench_adjoint(bench *b); /* of the CPU, unless a GPU was asked for */

@@ -66,6 +66,7 @@ static stet_result add_memory(bench *b, const bench_net *net)
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
 static stet_result forward(void *context) { return bench_net_forward(context); }
+static stet_result forward_singly(void *context) { return bench_net_forward_singly(context); }
 static stet_result taped(void *context) { return bench_net_taped(context); }
 static stet_result backward(void *context) { return bench_net_backward(context); }
 static stet_result settle(void *context) { return stet_device_synchronize(((bench_net *)context)->springs.device); }
@@ -94,15 +95,17 @@ static stet_result add_ratio(bench *b, const double *above, const double *below,
 
 static stet_result measure_whole(bench *b, bench_net *net)
 {
-    enum { FORWARD, TAPED, BACKWARD, WAYS };
+    enum { FORWARD, SINGLY, TAPED, BACKWARD, WAYS };
     double seconds[WAYS][BENCH_SAMPLES];
     char note[160];
-    const bench_work work[WAYS] = {{forward, net, settle}, {taped, net, settle}, {backward, net, settle}};
+    const bench_work work[WAYS] = {
+        {forward, net, settle}, {forward_singly, net, settle}, {taped, net, settle}, {backward, net, settle}};
     STI_TRY(taped(net));
     STI_TRY(bench_in_turns(work, WAYS, 0, seconds));
-    (void)snprintf(note, sizeof note, "%d steps of %d launches, %lld worlds, %s", net->steps, STI_SPRING_LAUNCHES,
-                   (long long)net->springs.nworld, stet_device_name(net->springs.device));
+    (void)snprintf(note, sizeof note, "%d steps of %d launches, each recorded, %lld worlds, %s", net->steps,
+                   STI_SPRING_LAUNCHES, (long long)net->springs.nworld, stet_device_name(net->springs.device));
     STI_TRY(add_ms(b, seconds[FORWARD], "forward_ms", note));
+    STI_TRY(add_ms(b, seconds[SINGLY], "forward_singly_ms", "the same, launched one by one"));
     STI_TRY(add_ms(b, seconds[BACKWARD], "backward_ms", "one pass back, steps run again from checkpoints included"));
     STI_TRY(add_ratio(b, seconds[TAPED], seconds[FORWARD], 1.1, "taped_over_forward", "the same steps on a tape"));
     STI_TRY(
@@ -199,6 +202,19 @@ static stet_result launch_adjoint(void *context)
     return stet_adjoint_launch(l->k->adjoint, l->net->springs.nworld, l->k->arg, l->k->gradient, l->k->narg);
 }
 
+/* The same so many times in one list, which is recorded. */
+static stet_result list_of(const launching *l, stet_result (*one)(void *context))
+{
+    stet_device *device = l->net->springs.device;
+    stet_result result = STET_OK;
+    STI_TRY(stet_record_begin(device, l->k->name));
+    for (int i = 0; i < TIMES && result == STET_OK; ++i) result = one((void *)(uintptr_t)l);
+    return stet_record_end(device, result);
+}
+
+static stet_result launch_list(void *context) { return list_of(context, launch); }
+static stet_result launch_adjoint_list(void *context) { return list_of(context, launch_adjoint); }
+
 static stet_result settle_launch(void *context)
 {
     return stet_device_synchronize(((const launching *)context)->net->springs.device);
@@ -208,15 +224,22 @@ static stet_result settle_launch(void *context)
 static stet_result measure_kernel(bench *b, bench_net *net, const bench_net_kernel *k)
 {
     launching l = {net, k};
-    double seconds[2][BENCH_SAMPLES];
-    char name[BENCH_NAME], note[160];
-    const bench_work work[2] = {{launch, &l, settle_launch}, {launch_adjoint, &l, settle_launch}};
+    enum { FORWARD, BACKWARD, FORWARDS, BACKWARDS, WAYS };
+    double seconds[WAYS][BENCH_SAMPLES];
+    char name[BENCH_NAME], note[240];
+    const bench_work work[WAYS] = {{launch, &l, settle_launch},
+                                   {launch_adjoint, &l, settle_launch},
+                                   {launch_list, &l, settle_launch},
+                                   {launch_adjoint_list, &l, settle_launch}};
     STI_TRY(bench_net_forward(net));
-    STI_TRY(bench_in_turns(work, 2, bench_least(b, 0.005), seconds));
+    for (int w = FORWARDS; w < WAYS; ++w) STI_TRY(work[w].run(&l)); /* listed; compared by the calibration */
+    STI_TRY(bench_in_turns(work, WAYS, bench_least(b, 0.005), seconds));
     (void)snprintf(name, sizeof name, "%s/backward_over_forward", k->name);
-    (void)snprintf(note, sizeof note, "%s; the kernel takes %.1f us",
+    (void)snprintf(note, sizeof note, "%s; the kernel takes %.1f us; of a recording of %d of one: %.2f and %.2f us",
                    k->gathers ? "reads at places that it looks up" : "no such reads",
-                   1e6 * bench_median(seconds[0], BENCH_SAMPLES));
+                   1e6 * bench_median(seconds[FORWARD], BENCH_SAMPLES), TIMES,
+                   1e6 / TIMES * bench_median(seconds[FORWARDS], BENCH_SAMPLES),
+                   1e6 / TIMES * bench_median(seconds[BACKWARDS], BENCH_SAMPLES));
     return add_ratio(b, seconds[1], seconds[0], k->gathers ? 5 : 3, name, note);
 }
 

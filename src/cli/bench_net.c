@@ -134,23 +134,31 @@ static stet_result step(const bench_net *net)
     return STET_OK;
 }
 
-static stet_result run(const bench_net *net, stet_tape *tape)
+static stet_result recorded_step(const bench_net *net)
+{
+    stet_device *device = net->springs.device;
+    STI_TRY(stet_record_begin(device, "a step"));
+    return stet_record_end(device, step(net));
+}
+
+static stet_result run(const bench_net *net, stet_tape *tape, bool recorded)
 {
     STI_TRY(stet_array_copy(net->springs.pos, net->start_pos));
     STI_TRY(stet_array_copy(net->springs.vel, net->start_vel));
     for (int i = 0; i < net->steps; ++i) {
         if (tape) STI_TRY(stet_tape_step(tape));
-        STI_TRY(step(net));
+        STI_TRY(recorded ? recorded_step(net) : step(net));
     }
     return STET_OK;
 }
 
-stet_result bench_net_forward(bench_net *net) { return run(net, NULL); }
+stet_result bench_net_forward(bench_net *net) { return run(net, NULL, true); }
+stet_result bench_net_forward_singly(bench_net *net) { return run(net, NULL, false); }
 
 stet_result bench_net_taped(bench_net *net)
 {
     STI_TRY(stet_tape_begin(net->tape));
-    return stet_tape_end(net->tape, run(net, net->tape));
+    return stet_tape_end(net->tape, run(net, net->tape, true));
 }
 
 stet_result bench_net_backward(bench_net *net)

@@ -31,8 +31,9 @@ typedef struct bench_net {
 /* Its gradients are of pos, vel and of each world's stiffness and damping; all numbers are constants. Kept also where it fails: close it. */
 stet_result bench_net_open(stet_device *device, int64_t nworld, int steps, bench_net *out);
 void bench_net_close(bench_net *net);
-/* From the start, all steps. */
+/* From the start, all steps: each a list, which comes back as a recording; or launch by launch. */
 stet_result bench_net_forward(bench_net *net);
+stet_result bench_net_forward_singly(bench_net *net);
 stet_result bench_net_taped(bench_net *net);
 /* Of what was taped last. */
 stet_result bench_net_backward(bench_net *net);

@@ -57,7 +57,7 @@ def test_json_is_one_object_with_its_keys():
         assert row["samples"] and abs(row["value"] - median(row["samples"])) <= 1e-4 * abs(row["value"]), row
 
 
-MECHANISMS = "pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay args bindings".split()
+MECHANISMS = "pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay fusion args bindings".split()
 
 
 def test_every_mechanism_has_its_rows():
@@ -67,7 +67,7 @@ def test_every_mechanism_has_its_rows():
         return
     rows = {row["name"]: row for row in json.loads(printed)["results"]}
     in_frames = [name for name in MECHANISMS if name not in ("kernel_cache", "bindings")]
-    expected = {f"{name}/hit_ns" for name in MECHANISMS}
+    expected = {f"{name}/hit_ns" for name in MECHANISMS if name != "fusion"}  # whose hits do the work
     expected |= {"stamp/64_inputs_ns", "idle/render_us", "idle/1024_worlds/render_us"}
     expected |= {f"graph_replay/{n}_launches/singly_ns" for n in (2, 20)} | {"graph_replay/2_launches/replayed_ns"}
     expected |= {f"ablation/hand/6/{name}" for name in ("none", "all", "speedup")}
@@ -98,6 +98,18 @@ def test_rounds_run():
 KERNELS = "spring_way spring_length spring_direction spring_rate spring_tension mass_weight mass_pull mass_contact mass_velocity mass_position".split()
 
 
+def test_fusion_runs():
+    """The command itself fails where steps have other bits world by world."""
+    with folder() as at:
+        for device, env in (("cpu", None), ("cuda", double(at))):
+            printed = measure("fusion", "--quick", "--json", "--threads", 1, "--device", device, env=env)
+            if printed is None:
+                return
+            rows = {row["name"]: row for row in json.loads(printed)["results"]}
+            assert set(rows) == {f"fusion/16/{name}" for name in ("step_by_launches_us", "step_fused_us", "speedup")}, rows
+            assert all(len(row["samples"]) == 15 and min(row["samples"]) > 0 for row in rows.values())
+
+
 def test_adjoint_runs():
     """The command itself fails where a gradient is no number."""
     with folder() as at:
@@ -106,7 +118,7 @@ def test_adjoint_runs():
             if printed is None:
                 return
             rows = {row["name"]: row for row in json.loads(printed)["results"]}
-            expected = {f"adjoint/{name}" for name in "forward_ms backward_ms taped_over_forward backward_over_forward stack_bytes_over_exact tape_mib".split()}
+            expected = {f"adjoint/{name}" for name in "forward_ms forward_singly_ms backward_ms taped_over_forward backward_over_forward stack_bytes_over_exact tape_mib".split()}
             expected |= {f"adjoint/{caches}/bookkeeping_{what}" for caches in ("neither", "per_reduction", "both") for what in ("ns_per_launch", "fraction")}
             assert set(rows) == expected | {f"adjoint/{kernel}/backward_over_forward" for kernel in KERNELS}, rows
             assert rows["adjoint/stack_bytes_over_exact"]["value"] >= 1 and rows["adjoint/tape_mib"]["value"] > 0
