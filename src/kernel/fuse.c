@@ -103,32 +103,32 @@ static stet_result add_singly(const planner *p, int first, int end)
     return STET_OK;
 }
 
-static stet_result add_run(const planner *p, int first, int end)
+static stet_result add_run(const planner *p, int first, int end, bool together)
 {
     int64_t nblock;
-    if (end == first + 1 || !p->out->enabled) return add_singly(p, first, end);
+    if (!together || !p->out->enabled) return add_singly(p, first, end);
     (void)sti_fuse_may(p->device, p->list, first, &nblock);
     if (sti_device_is_gpu(p->device)) return add_run_of_gpu(p, first, end, nblock);
     add(p->out, &(sti_group){.first = first, .end = end, .nblock = nblock, .fused = true});
     return STET_OK;
 }
 
-static void count_run(const planner *p, int length, bool cut)
+static void count_run(const planner *p, int length, sti_stretch run)
 {
     sti_mechanisms *m = &p->device->mechanisms;
-    if (length > 1)
+    if (run.together)
         sti_count_miss(m, STET_MECH_fusion, p->out->enabled ? STET_REASON_fusion_planned : STET_REASON_fusion_disabled,
                        p->out->enabled ? 0 : length, 0);
-    if (cut && p->out->enabled) sti_count_miss(m, STET_MECH_fusion, STET_REASON_fusion_cut, 0, 0);
+    if (run.cut && p->out->enabled) sti_count_miss(m, STET_MECH_fusion, STET_REASON_fusion_cut, 0, 0);
 }
 
 static stet_result add_all(const planner *p)
 {
-    bool cut;
+    sti_stretch run;
     for (int first = 0, end; first < p->list->nop; first = end) {
-        end = sti_fuse_run_end(p->device, p->list, first, &cut);
-        count_run(p, end - first, cut);
-        STI_TRY(add_run(p, first, end));
+        end = sti_fuse_run_end(p->device, p->list, first, &run);
+        count_run(p, end - first, run);
+        STI_TRY(add_run(p, first, end, run.together));
     }
     return STET_OK;
 }

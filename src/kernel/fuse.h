@@ -11,6 +11,8 @@
  *   F2  what is in a group follows from the list alone, so it stands as long as the recording; arguments do not matter, but how many worlds
  *       there are does, and an array of worlds in the list's key says it
  *   F3  a group whose code cannot be made is launched one by one, with a reason
+ *   F4  on a GPU a run is fused only if at least half of its launches come after others of it: launches that wait for nobody run side by
+ *       side there, and would come one after the other
  */
 #ifndef STI_KERNEL_FUSE_H
 #define STI_KERNEL_FUSE_H
@@ -52,8 +54,14 @@ stet_result sti_group_run(stet_device *device, const sti_group *group, const sti
 
 /* ---- inside: for fuse.c, fuse_runs.c and tests ---- */
 
-/* The end of the longest run that begins with operation `first` and that F1 lets fuse; first + 1: none. */
-int sti_fuse_run_end(stet_device *device, const sti_list *list, int first, bool *cut);
+/* What a run of operations is. */
+typedef struct sti_stretch {
+    bool together; /* it is worth being done world by world */
+    bool cut;      /* it ends because of F1, or because the next operation has other worlds */
+} sti_stretch;
+
+/* The end of the longest run that begins with operation `first` and that F1 lets fuse. */
+int sti_fuse_run_end(stet_device *device, const sti_list *list, int first, sti_stretch *run);
 /* May this operation be part of a run, and over how many blocks? */
 bool sti_fuse_may(stet_device *device, const sti_list *list, int op, int64_t *nblock);
 /* Of operations first … end - 1: how long the sequence is that comes again from `first` on, and how often, so that most are covered. */

@@ -87,23 +87,41 @@ static bool touch_all(touched *t, const sti_list *l, const sti_op *op)
     return true;
 }
 
-int sti_fuse_run_end(stet_device *device, const sti_list *l, int first, bool *cut)
+/* Does it come after something of the run: of an array that both touch, one of them writes? */
+static bool follows(const touched *t, const sti_list *l, const sti_op *op)
+{
+    for (int i = op->use; i < op->use + op->nuse; ++i)
+        for (int k = 0; k < t->n; ++k)
+            if ((t->use[k].written || l->use[i].written) && overlap(t->use[k].array, l->use[i].array)) return true;
+    return false;
+}
+
+/* F4. On a CPU launches wait for each other anyway. */
+static bool worth_it(const stet_device *device, int launches, int following)
+{
+    return launches > 1 && (!sti_device_is_gpu(device) || 2 * following >= launches);
+}
+
+int sti_fuse_run_end(stet_device *device, const sti_list *l, int first, sti_stretch *run)
 {
     touched t = {.n = 0};
     int64_t nblock, other;
-    int end = first, launches = 0;
-    *cut = false;
+    int end = first, launches = 0, following = 0;
+    *run = (sti_stretch){false, false};
     if (!sti_fuse_may(device, l, first, &nblock)) return first + 1;
     for (; end < l->nop; ++end) {
         const sti_op *op = &l->op[end];
         if (op->parent != l->op[first].parent || !sti_fuse_may(device, l, end, &other)) break;
-        *cut = other != nblock || !fits(&t, l, op) || !touch_all(&t, l, op);
-        if (*cut) break;
+        bool after = follows(&t, l, op);
+        run->cut = other != nblock || !fits(&t, l, op) || !touch_all(&t, l, op);
+        if (run->cut) break;
         launches += op->kind == STI_OP_LAUNCH;
+        following += op->kind == STI_OP_LAUNCH && after;
     }
-    while (end > first + 1 && l->op[end - 1].kind == STI_OP_COPY)
-        --end; /* copies at the end may overlap with what follows */
-    return launches > 1 ? end : first + 1;
+    /* Copies at the end may overlap with what follows. */
+    while (end > first + 1 && l->op[end - 1].kind == STI_OP_COPY) --end;
+    run->together = worth_it(device, launches, following);
+    return end > first ? end : first + 1;
 }
 
 /* ---- what comes again ---------------------------------------------------------------------------------------------- */

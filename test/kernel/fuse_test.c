@@ -126,14 +126,14 @@ static void copy(bench *b, int from, int to) { OK(sti_record_copy(b->a[to], b->a
 static void expect_runs(bench *b, void (*list)(bench *b), const char *want)
 {
     char got[128] = "";
-    bool cut;
+    sti_stretch run;
     OK(sti_record_begin(b->device, "runs"));
     list(b);
     const sti_list *l = sti_record_pending(b->device);
     for (int first = 0, end; first < l->nop; first = end) {
-        end = sti_fuse_run_end(b->device, l, first, &cut);
+        end = sti_fuse_run_end(b->device, l, first, &run);
         size_t n = strlen(got);
-        if (end > first + 1) (void)snprintf(got + n, sizeof got - n, "%s%d-%d", n ? " " : "", first, end);
+        if (run.together) (void)snprintf(got + n, sizeof got - n, "%s%d-%d", n ? " " : "", first, end);
     }
     assert_int_equal(sti_record_end(b->device, STET_LIMIT), STET_LIMIT); /* never runs */
     assert_string_equal(got, want);
@@ -201,8 +201,9 @@ static void runs_are_found(void **state)
     expect_runs(&b, with_copies, "0-4"); /* a copy at the end is better off by itself */
     expect_runs(&b, with_items, "0-3 4-7");
     expect_runs(&b, others, "0-3 3-5");
-    expect_runs(&b, marks, "0-2 2-4");
-    expect_runs(&b, looks, "0-2");
+    bool gpu = sti_device_is_gpu(b.device); /* there launches that wait for nobody stay side by side */
+    expect_runs(&b, marks, gpu ? "2-4" : "0-2 2-4");
+    expect_runs(&b, looks, gpu ? "" : "0-2");
     expect_runs(&b, own_marks, "");
     b.p->by_world = true;
     expect_runs(&b, own_marks, "0-2");
@@ -344,7 +345,7 @@ static void what_cannot_go_together_is_counted(void **state)
     open_bench(&b);
     for (int i = 0; i < 3; ++i) play(&b, marks);
     assert_int_equal(CUTS(&b), 1);
-    assert_int_equal(FUSION(&b).hits, 2);
+    assert_int_equal(FUSION(&b).hits, sti_device_is_gpu(b.device) ? 1 : 2);
     close_bench(&b);
 }
 
