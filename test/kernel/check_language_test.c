@@ -63,6 +63,15 @@ static char *read_header(const char *name)
     return text;
 }
 
+/* Behind the word that a function of the language begins with; NULL: no function begins here. */
+static const char *after_word(const char *line)
+{
+    static const char *const words[] = {"LFN ", "STI_LIST_FUNCTION "};
+    for (int i = 0; i < 2; ++i)
+        if (strncmp(line, words[i], strlen(words[i])) == 0) return line + strlen(words[i]);
+    return NULL;
+}
+
 /* `LFN type name(` at the beginning of a line, for every name that does not begin with sti_. */
 static int functions_in(const char *header)
 {
@@ -70,8 +79,9 @@ static int functions_in(const char *header)
     int found = 0;
     for (char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (strncmp(line, "LFN ", 4) == 0) {
-            const char *name = strchr(line + 4, ' ');
+        const char *type = after_word(line);
+        if (type) {
+            const char *name = strchr(type, ' ');
             assert_non_null(name);
             size_t n = strcspn(++name, "(");
             if (strncmp(name, "sti_", 4) != 0) {
