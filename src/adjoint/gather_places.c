@@ -138,6 +138,7 @@ static stet_result read_entries(const scratch *s, const int64_t *places, sti_pla
 
 static stet_result read_all(const scratch *s, int64_t *places, sti_place_listed **out, int64_t *n)
 {
+    if (!s->places) return sti_error(STET_LIMIT, "a plan of an adjoint that lists nothing");
     const int64_t width = s->call->size[STI_WIDTH], depth = s->call->size[STI_DEPTH];
     STI_TRY(sti_device_download(s->device, places, s->places->data, (size_t)(width * depth) * sizeof *places));
     *n = count_entries(places, width);

@@ -57,12 +57,14 @@ static int64_t end_of(const sti_place_listed *entry, int64_t first, int64_t n)
 static int32_t put_rows(const sti_place_listed *entry, int64_t from, int64_t to, bool many, int32_t slots, int32_t *row)
 {
     int32_t n = 0;
+    int64_t at = 0;
     for (int64_t first = from, end; first < to; first = end) {
         end = end_of(entry, first, to);
         if ((end - first > LONG) != many) continue;
-        row[3 * n] = entry[first].element;
-        row[3 * n + 1] = slots + (int32_t)first;
-        row[3 * n++ + 2] = (int32_t)(end - first);
+        row[at++] = entry[first].element;
+        row[at++] = slots + (int32_t)first;
+        row[at++] = (int32_t)(end - first);
+        ++n;
     }
     return n;
 }
@@ -81,7 +83,7 @@ stet_result sti_plan_words(sti_place_listed *entry, int64_t n, int narray, int32
         while (end < n && entry[end].array == a) ++end;
         word[a] = next;
         int32_t many = put_rows(entry, at, end, true, slots, word + next + 2);
-        int32_t few = put_rows(entry, at, end, false, slots, word + next + 2 + 3 * many);
+        int32_t few = put_rows(entry, at, end, false, slots, word + next + 2 + 3 * (int64_t)many);
         word[next] = many;
         word[next + 1] = many + few;
         next += 2 + 3 * (many + few);

@@ -114,9 +114,49 @@ static stet_result find(finding *f, const sti_stamp *now, int64_t size[STI_SIZES
     return STET_OK;
 }
 
+/* ---- the launch before -------------------------------------------------------------------------------------------- */
+
+/* Whether an array is as it was, and nobody has to be asked. */
+static bool array_stands(const stet_device *device, const stet_array *a, const uint64_t *word)
+{
+    if (!a) return word[0] == 0 && word[1] == 0 && word[2] == 0;
+    return word[0] == a->version.id && word[1] == a->version.generation && word[2] == (uint64_t)a->nitem &&
+           sti_array_settled(a) && !device->listing;
+}
+
+/* Z3. The words are those of sti_reduce_stamp, in its order. */
+static bool latest_stands(const sti_sizing *s, const stet_device *device, int64_t count, const stet_arg *args)
+{
+    const sti_stamp *stamp = &s->latest->stamp;
+    const uint64_t *word = stamp->capacity > 0 ? stamp->more : stamp->few, *end = word + stamp->count;
+    if (!stamp->valid || stamp->failed) return false;
+    if (s->inputs >> STI_COUNT_INPUT & 1 && *word++ != (uint64_t)count) return false;
+    for (int i = 0; i < s->reducing.nparam; ++i) {
+        bool array = s->reducing.param[i].kind == STET_ARG_ARRAY;
+        if (!(s->inputs >> i & 1)) continue;
+        if (array ? !array_stands(device, args[i].array, word) : *word != (uint64_t)args[i].i) return false;
+        word += array ? 3 : 1;
+    }
+    return word == end;
+}
+
+static bool take_latest(sti_sizing *s, stet_device *device, int64_t count, const stet_arg *args, int64_t *size)
+{
+    sti_mechanisms *m = &device->mechanisms;
+    if (!s->latest || s->asked || s->overflown || m->options.audit || !sti_enabled(m, STET_MECH_adstack_handle) ||
+        !latest_stands(s, device, count, args))
+        return false;
+    sti_count_hit(m, STET_MECH_adstack_handle, 0, 0);
+    s->latest->used = ++s->clock;
+    memcpy(size, s->latest->size, sizeof s->latest->size);
+    return true;
+}
+
 stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known *known, int64_t count,
                             const stet_arg *args, int64_t size[STI_SIZES])
 {
+    if (take_latest(s, sti_user_kernel_device(kernel), count, args, size)) return STET_OK;
+    s->latest = NULL; /* until there are sizes again */
     finding f = {.s = s};
     sti_stamp own = {0}, *now = s->asked ? &own : &s->now;
     bool asked = s->asked;
@@ -135,6 +175,10 @@ stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known 
     }
     s->asked = asked;
     sti_stamp_free(&own);
-    if (result == STET_OK) return check(stet_kernel_name(kernel), size);
+    if (result == STET_OK) {
+        STI_TRY(check(stet_kernel_name(kernel), size));
+        s->latest = f.to;
+        return STET_OK;
+    }
     return sti_error_prefix(result, "kernel %s_adj", stet_kernel_name(kernel));
 }

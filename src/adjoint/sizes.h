@@ -4,6 +4,7 @@
  * Invariants:
  *   Z1  a launch whose inputs are those of one of the last four finds its sizes by comparing these inputs, each once, and allocates nothing
  *   Z2  content that somebody else makes (a producer) is brought up to date before anything is asked, so a producer may launch adjoints itself
+ *   Z3  a launch whose inputs are those of the launch before it lists no stamp: it is compared word by word with the one that is kept
  */
 #ifndef STI_ADJOINT_SIZES_H
 #define STI_ADJOINT_SIZES_H
@@ -24,6 +25,7 @@ typedef struct sti_sizing {
     uint64_t inputs;             /* of all three; bits as in sti_reduction */
     sti_reducing reducing;
     sti_sized kept[STI_SIZED];
+    sti_sized *latest; /* of kept: of the launch before this one; NULL: there was none */
     uint64_t clock;
     sti_stamp now; /* of the launch that asks, unless it is `asked` from inside another */
     bool asked;

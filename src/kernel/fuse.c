@@ -164,8 +164,6 @@ const sti_group *sti_group_at(const sti_groups *g, int op)
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
-static int64_t share(const stet_array *a) { return (int64_t)(a->size / (size_t)a->nblock); }
-
 void sti_group_fill(const sti_group *group, const sti_list *list)
 {
     sti_slot *to = group->slot;
@@ -174,8 +172,8 @@ void sti_group_fill(const sti_group *group, const sti_list *list)
         const sti_op *op = &list->op[i];
         const sti_use *use = list->use + op->use;
         if (op->kind == STI_OP_COPY) {
-            *to++ = (sti_slot){.p = use[0].array->data, .n = share(use[0].array)};
-            *to++ = (sti_slot){.p = use[1].array->data, .n = share(use[1].array)};
+            *to++ = (sti_slot){.p = use[0].array->data, .n = sti_block_bytes(use[0].array)};
+            *to++ = (sti_slot){.p = use[1].array->data, .n = sti_block_bytes(use[1].array)};
         } else {
             memcpy(to, list->slot + op->slot, (size_t)op->nslot * sizeof *to);
             to += op->nslot;
@@ -199,7 +197,7 @@ static void run_block(const sharing *s, int64_t block)
             continue;
         }
         const sti_use *use = s->list->use + op->use;
-        int64_t size = share(use[0].array);
+        int64_t size = sti_block_bytes(use[0].array);
         memcpy((char *)use[0].array->data + block * size, (const char *)use[1].array->data + block * size,
                (size_t)size);
     }

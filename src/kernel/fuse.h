@@ -54,6 +54,11 @@ stet_result sti_group_run(stet_device *device, const sti_group *group, const sti
 
 /* ---- inside: for fuse.c, fuse_runs.c and tests ---- */
 
+/* Bytes that one block of worlds has of an array of worlds. */
+static inline int64_t sti_block_bytes(const stet_array *a)
+{
+    return a->nblock > 0 ? (int64_t)(a->size / (size_t)a->nblock) : 0;
+}
 /* What a run of operations is. */
 typedef struct sti_stretch {
     bool together; /* it is worth being done world by world */

@@ -8,21 +8,12 @@ enum { TOUCHED = 256, WORTH = 8 };
 
 /* ---- one operation ------------------------------------------------------------------------------------------------- */
 
-static bool overlap(const stet_array *a, const stet_array *b)
-{
-    uintptr_t p = (uintptr_t)a->data, q = (uintptr_t)b->data;
-    return a->size && b->size && p < q + b->size && q < p + a->size;
-}
-
-/* Bytes that one block of worlds has of it. */
-static size_t share(const stet_array *a) { return a->nblock > 0 ? a->size / (size_t)a->nblock : 0; }
-
 static bool may_copy(const sti_list *l, const sti_op *op, int64_t *nblock)
 {
     const stet_array *to = l->use[op->use].array, *from = l->use[op->use + 1].array;
     *nblock = to->nblock;
-    return to->worlds && from->worlds && to->nblock == from->nblock && !overlap(to, from) && to->size > 0 &&
-           share(to) % sizeof(uint32_t) == 0;
+    return to->worlds && from->worlds && to->nblock == from->nblock && !sti_memory_overlaps(to, from) && to->size > 0 &&
+           sti_block_bytes(to) % (int64_t)sizeof(uint32_t) == 0;
 }
 
 /* F2: an array of worlds says how many there are. */
@@ -55,9 +46,9 @@ static bool apart(const sti_use *a, const sti_use *b)
 {
     if (!a->written && !b->written) return true;
     if (a->array == b->array) return a->array->worlds || a->array->by_world;
-    if (!overlap(a->array, b->array)) return true;
+    if (!sti_memory_overlaps(a->array, b->array)) return true;
     return a->array->worlds && b->array->worlds && a->array->data == b->array->data &&
-           share(a->array) == share(b->array);
+           sti_block_bytes(a->array) == sti_block_bytes(b->array);
 }
 
 static bool fits(const touched *t, const sti_list *l, const sti_op *op)
@@ -92,7 +83,8 @@ static bool follows(const touched *t, const sti_list *l, const sti_op *op)
 {
     for (int i = op->use; i < op->use + op->nuse; ++i)
         for (int k = 0; k < t->n; ++k)
-            if ((t->use[k].written || l->use[i].written) && overlap(t->use[k].array, l->use[i].array)) return true;
+            if ((t->use[k].written || l->use[i].written) && sti_memory_overlaps(t->use[k].array, l->use[i].array))
+                return true;
     return false;
 }
 

@@ -182,17 +182,10 @@ bool sti_list_same(const sti_list *a, const sti_list *b)
     return a->nkey == b->nkey && memcmp(a->key, b->key, (size_t)a->nkey * sizeof *a->key) == 0;
 }
 
-/* Views share the memory of others, so it is memory that counts. */
-static bool overlap(const stet_array *a, const stet_array *b)
-{
-    uintptr_t p = (uintptr_t)a->data, q = (uintptr_t)b->data;
-    return a->size && b->size && p < q + b->size && q < p + a->size;
-}
-
 bool sti_list_touches(const sti_list *l, const stet_array *array, bool written)
 {
     for (int i = 0; i < l->nuse; ++i)
-        if ((l->use[i].written || !written) && overlap(l->use[i].array, array)) return true;
+        if ((l->use[i].written || !written) && sti_memory_overlaps(l->use[i].array, array)) return true;
     return false;
 }
 
@@ -209,7 +202,8 @@ static bool in_conflict(const sti_list *l, const sti_op *a, const sti_op *b)
 {
     for (int i = a->use; i < a->use + a->nuse; ++i)
         for (int k = b->use; k < b->use + b->nuse; ++k)
-            if ((l->use[i].written || l->use[k].written) && overlap(l->use[i].array, l->use[k].array)) return true;
+            if ((l->use[i].written || l->use[k].written) && sti_memory_overlaps(l->use[i].array, l->use[k].array))
+                return true;
     return false;
 }
 

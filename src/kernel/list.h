@@ -73,6 +73,12 @@ stet_result sti_list_foreign(sti_list *list, int parent, const sti_foreign *f);
 /* One more use of the last operation. */
 stet_result sti_list_add_use(sti_list *list, stet_array *array, bool written);
 
+/* Views share the memory of others, so it is memory that counts. */
+static inline bool sti_memory_overlaps(const stet_array *a, const stet_array *b)
+{
+    uintptr_t p = (uintptr_t)a->data, q = (uintptr_t)b->data;
+    return a->size && b->size && p < q + b->size && q < p + a->size;
+}
 uint64_t sti_list_hash(const sti_list *list);
 bool sti_list_same(const sti_list *a, const sti_list *b); /* by their keys */
 /* Does some operation touch memory of the array (written: write it)? */

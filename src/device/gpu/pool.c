@@ -177,7 +177,7 @@ static sti_pool_block *take_big(sti_gpu_pool *p, size_t size)
 static stet_result new_chunk(sti_gpu *gpu, const request *r)
 {
     sti_gpu_pool *p = &gpu->pool;
-    sti_pool_block *chunk;
+    sti_pool_block *chunk = NULL;
     STI_TRY(ask_big(gpu, chunk_size, r, &chunk));
     delist(p, chunk); /* its first piece has the same address */
     chunk->class = -2;
