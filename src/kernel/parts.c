@@ -350,8 +350,8 @@ stet_result sti_parts_update(const sti_player *p)
     sti_recording *x = p->recording;
     const bool enabled = sti_enabled(m, STET_MECH_args), whole = x->part[0].end == x->list.nop;
     const size_t size = (size_t)p->list->nslot * sizeof *p->list->slot;
-    if (enabled && whole && !x->fresh && memcmp(x->shadow, p->list->slot, size) == 0 &&
-        same_numbers(&x->list, p->list)) {
+    const bool equal = size == 0 || memcmp(x->shadow, p->list->slot, size) == 0; /* copies alone have no arguments */
+    if (enabled && whole && !x->fresh && equal && same_numbers(&x->list, p->list)) {
         m->counters.mechanism[STET_MECH_args].hits += p->list->nsite;
         m->counters.mechanism[STET_MECH_args].saved_bytes += (int64_t)size;
         return STET_OK;
