@@ -178,7 +178,8 @@ static stet_result new_chunk(sti_gpu *gpu, const request *r)
 {
     sti_gpu_pool *p = &gpu->pool;
     sti_pool_block *chunk = NULL;
-    STI_TRY(ask_big(gpu, chunk_size, r, &chunk));
+    stet_result result = ask_big(gpu, chunk_size, r, &chunk);
+    if (result != STET_OK || !chunk) return result;
     delist(p, chunk); /* its first piece has the same address */
     chunk->class = -2;
     chunk->kept = p->chunks;
