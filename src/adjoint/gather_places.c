@@ -53,12 +53,8 @@ static stet_result make_gradient(scratch *s, int i, int number, stet_arg *out)
 
 static stet_result make_stack(scratch *s, int i, sti_stack stack, stet_arg *out)
 {
-    static const stet_dtype dtypes[STI_STACK_COUNT] = {[STI_STACK_REAL] = STET_REAL,
-                                                       [STI_STACK_LINT] = STET_INT,
-                                                       [STI_STACK_UREAL] = STET_REAL,
-                                                       [STI_STACK_INT] = STET_I64};
-    bool worlds = stack == STI_STACK_REAL || stack == STI_STACK_LINT;
-    STI_TRY(make(s, i, dtypes[stack], worlds, s->call->size[STI_WIDTH] * s->call->size[STI_DEPTH], out));
+    STI_TRY(make(s, i, sti_stack_dtype(stack), sti_stack_has_lanes(stack),
+                 s->call->size[STI_WIDTH] * s->call->size[STI_DEPTH], out));
     if (stack == STI_STACK_INT) s->places = s->made[i];
     return STET_OK;
 }

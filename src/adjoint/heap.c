@@ -12,9 +12,13 @@ typedef struct sti_heap_old {
     struct sti_heap_old *next;
 } sti_heap_old;
 
-static const stet_dtype dtypes[STI_STACK_COUNT] = {
-    [STI_STACK_REAL] = STET_REAL, [STI_STACK_LINT] = STET_INT,         [STI_STACK_UREAL] = STET_REAL,
-    [STI_STACK_INT] = STET_I64,   [STI_STACK_DESTINATIONS] = STET_I64, [STI_STACK_VALUES] = STET_REAL};
+stet_dtype sti_stack_dtype(sti_stack stack)
+{
+    static const stet_dtype dtypes[STI_STACK_COUNT] = {
+        [STI_STACK_REAL] = STET_REAL, [STI_STACK_LINT] = STET_INT,         [STI_STACK_UREAL] = STET_REAL,
+        [STI_STACK_INT] = STET_I64,   [STI_STACK_DESTINATIONS] = STET_I64, [STI_STACK_VALUES] = STET_REAL};
+    return dtypes[stack];
+}
 
 /* ---- replacing ---------------------------------------------------------------------------------------------------- */
 
@@ -91,12 +95,13 @@ static stet_result grow(sti_heap *h, sti_stack stack, int64_t need)
 {
     stet_array **memory = &h->memory[stack];
     int64_t had = *memory ? (*memory)->nitem : 0, want = had + had / 2 > need ? had + had / 2 : need;
-    STI_TRY(check_room(h, (size_t)need * stet_dtype_size(h->device, dtypes[stack])));
+    STI_TRY(check_room(h, (size_t)need * stet_dtype_size(h->device, sti_stack_dtype(stack))));
     STI_TRY(drop_views(h, stack));
     if (*memory) STI_TRY(let_go(h, *memory));
     *memory = NULL;
-    stet_result result = STI_ARRAY(h->device, "stacks", dtypes[stack], false, memory, want);
-    if (result != STET_OK && want > need) result = STI_ARRAY(h->device, "stacks", dtypes[stack], false, memory, need);
+    stet_result result = STI_ARRAY(h->device, "stacks", sti_stack_dtype(stack), false, memory, want);
+    if (result != STET_OK && want > need)
+        result = STI_ARRAY(h->device, "stacks", sti_stack_dtype(stack), false, memory, need);
     if (result != STET_OK) return result;
     sti_array_held_by(*memory, STET_MECH_adstack);
     (*memory)->by_world = true; /* P3 */
@@ -112,7 +117,7 @@ static stet_result make_view(sti_heap *h, sti_stack stack, int64_t worlds, stet_
     stet_array_def def = stet_default_array_def();
     int64_t lanes = h->device->lanes, padded = (worlds + lanes - 1) / lanes * lanes;
     def.name = "stacks";
-    def.dtype = dtypes[stack];
+    def.dtype = sti_stack_dtype(stack);
     def.worlds = true;
     def.ndim = 2;
     def.shape[0] = worlds;

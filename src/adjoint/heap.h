@@ -24,6 +24,10 @@ typedef enum sti_stack {
     STI_STACK_COUNT
 } sti_stack;
 
+/* What it holds; and whether that is lanes, which in a world kernel are an array of worlds: all others are plain. */
+stet_dtype sti_stack_dtype(sti_stack stack);
+static inline bool sti_stack_has_lanes(sti_stack stack) { return stack == STI_STACK_REAL || stack == STI_STACK_LINT; }
+
 enum { STI_HEAP_VIEWS = 16 };
 
 typedef struct sti_heap_view {

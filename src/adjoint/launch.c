@@ -63,7 +63,7 @@ static stet_result take_stack(sti_adjoint_call *c, sti_stack stack, stet_array *
 {
     stet_adjoint *a = c->adjoint;
     bool list = stack == STI_STACK_DESTINATIONS || stack == STI_STACK_VALUES;
-    bool worlds = !a->k->items && (stack == STI_STACK_REAL || stack == STI_STACK_LINT);
+    bool worlds = !a->k->items && sti_stack_has_lanes(stack);
     int64_t items = c->size[STI_WIDTH] * c->size[list ? STI_ENTRIES : STI_DEPTH];
     if (!worlds && __builtin_mul_overflow(items, c->count, &items)) items = INT64_MAX;
     stet_result result = sti_heap_take(&a->stacks->heap, stack, worlds ? c->count : 0, items, out);

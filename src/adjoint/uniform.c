@@ -5,27 +5,14 @@
  * and all(). What is asked for is less than what could be known: one each and nothing around it but declarations, so that its list begins where the tape does.
  */
 #include "adjoint/transform.h"
+#include "kernel/check/type.h"
 
 #include <string.h>
 
-static bool whole(const sti_type *type)
-{
-    switch (type ? type->kind : STI_TYPE_VOID) {
-    case STI_TYPE_INT:
-    case STI_TYPE_I64:
-    case STI_TYPE_U64:
-    case STI_TYPE_U32:
-    case STI_TYPE_U16:
-    case STI_TYPE_U8: return true;
-    default: return false;
-    }
-}
+static bool whole(const sti_type *type) { return type && sti_type_integer(type); }
 
 /* Memory is no number: what is read from it has a type of its own. */
-static bool memory(const sti_type *type)
-{
-    return type && (type->kind == STI_TYPE_POINTER || type->kind == STI_TYPE_ARRAY);
-}
+static bool memory(const sti_type *type) { return type && sti_type_points(type); }
 
 static bool from_wholes(const sti_node *list)
 {

@@ -29,6 +29,11 @@ typedef struct planner {
     sti_groups *out;
 } planner;
 
+static void add_singly(const planner *p, int first, int end)
+{
+    for (; first < end; ++first) add(p->out, &(sti_group){.first = first, .end = first + 1});
+}
+
 static int slots_of(const sti_op *op) { return op->kind == STI_OP_COPY ? 2 : op->nslot; }
 
 /* Code of operations first … first + unit - 1. */
@@ -47,7 +52,7 @@ static stet_result without_code(const planner *p, int first, int unit, stet_resu
 {
     char where[400];
     if (why == STET_OUT_OF_MEMORY) return why;
-    for (int i = 0; i < unit; ++i) add(p->out, &(sti_group){.first = first + i, .end = first + i + 1});
+    add_singly(p, first, first + unit);
     (void)snprintf(where, sizeof where, "%s (%s)", p->what, stet_last_error());
     return sti_fallback(&p->device->mechanisms, STET_MECH_fusion, STET_REASON_fusion_failed, where);
 }
@@ -71,7 +76,7 @@ static stet_result add_sequence(const planner *p, int first, int unit, int times
 {
     const sti_code *code;
     if (unit * times == 1) {
-        add(p->out, &(sti_group){.first = first, .end = first + 1});
+        add_singly(p, first, first + 1);
         return STET_OK;
     }
     stet_result result = find_code(p, first, unit, nblock, &code);
@@ -97,16 +102,13 @@ static stet_result add_run_of_gpu(const planner *p, int first, int end, int64_t 
 
 /* ---- groups -------------------------------------------------------------------------------------------------------- */
 
-static stet_result add_singly(const planner *p, int first, int end)
-{
-    for (; first < end; ++first) add(p->out, &(sti_group){.first = first, .end = first + 1});
-    return STET_OK;
-}
-
 static stet_result add_run(const planner *p, int first, int end, bool together)
 {
     int64_t nblock;
-    if (!together || !p->out->enabled) return add_singly(p, first, end);
+    if (!together || !p->out->enabled) {
+        add_singly(p, first, end);
+        return STET_OK;
+    }
     (void)sti_fuse_may(p->device, p->list, first, &nblock);
     if (sti_device_is_gpu(p->device)) return add_run_of_gpu(p, first, end, nblock);
     add(p->out, &(sti_group){.first = first, .end = end, .nblock = nblock, .fused = true});
@@ -144,22 +146,32 @@ stet_result sti_groups_plan(stet_device *device, const sti_list *list, const cha
     const planner p = {device, list, what, out};
     STI_TRY(sti_alloc(&out->group, (size_t)list->nop * sizeof *out->group, "groups of a recording"));
     out->enabled = sti_enabled(&device->mechanisms, STET_MECH_fusion);
-    stet_result result = able(device) ? add_all(&p) : add_singly(&p, 0, list->nop);
+    if (!able(device)) {
+        add_singly(&p, 0, list->nop);
+        return STET_OK;
+    }
+    stet_result result = add_all(&p);
     if (result != STET_OK) sti_groups_free(out);
     return result;
 }
 
+int sti_group_of(const sti_groups *g, int op)
+{
+    int low = 0, high = g->n - 1;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (g->group[middle].first <= op)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 const sti_group *sti_group_at(const sti_groups *g, int op)
 {
-    int low = 0, high = g->n;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (g->group[middle].first < op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < g->n && g->group[low].first == op ? &g->group[low] : NULL;
+    const sti_group *group = g->n > 0 ? &g->group[sti_group_of(g, op)] : NULL;
+    return group && group->first == op ? group : NULL;
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */

@@ -45,6 +45,8 @@ typedef struct sti_groups {
  */
 stet_result sti_groups_plan(stet_device *device, const sti_list *list, const char *what, sti_groups *out);
 void sti_groups_free(sti_groups *groups);
+/* The number of the group that has this operation; there are groups. */
+int sti_group_of(const sti_groups *groups, int op);
 /* The group that begins with this operation, or NULL. */
 const sti_group *sti_group_at(const sti_groups *groups, int op);
 /* Puts what a fused group of a GPU is launched with into its slots: arguments as they lie in the list, addresses of copies. */

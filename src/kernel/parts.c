@@ -33,20 +33,6 @@ void sti_parts_free(stet_device *device, sti_recording *x)
 
 /* ---- one graph ----------------------------------------------------------------------------------------------------- */
 
-/* The number of the group that begins with, or has, operation i. */
-static int group_of(const sti_recording *x, int i)
-{
-    int low = 0, high = x->groups.n - 1;
-    while (low < high) {
-        int middle = (low + high + 1) / 2;
-        if (x->groups.group[middle].first <= i)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 static void describe_fused(const sti_group *group, sti_graph_op *out)
 {
     *out = (sti_graph_op){.kind = STI_GRAPH_LAUNCH,
@@ -62,7 +48,7 @@ static stet_result describe(stet_device *device, const sti_recording *x, int i, 
 {
     const sti_op *op = &x->list.op[i];
     const sti_use *use = x->list.use + op->use;
-    *out = (sti_graph_op){.mate = op->mate >= 0 ? group_of(x, op->mate) - first : -1};
+    *out = (sti_graph_op){.mate = op->mate >= 0 ? sti_group_of(&x->groups, op->mate) - first : -1};
     switch (op->kind) {
     case STI_OP_LAUNCH:
         out->kind = STI_GRAPH_LAUNCH;
@@ -105,10 +91,11 @@ static bool has_edge(const sti_edge *edge, int n, sti_edge wanted)
 /* Edges between groups of operations first … end - 1, counted from the group of `first`. They come in the order of `to`, as those of the list do. */
 static int pick_edges(const sti_recording *x, int first, int end, sti_edge *out)
 {
-    int n = 0, base = group_of(x, first);
+    int n = 0, base = sti_group_of(&x->groups, first);
     for (int i = 0; i < x->nedge; ++i) {
         if (x->edge[i].from < first || x->edge[i].to >= end) continue;
-        sti_edge edge = {group_of(x, x->edge[i].from) - base, group_of(x, x->edge[i].to) - base};
+        sti_edge edge = {sti_group_of(&x->groups, x->edge[i].from) - base,
+                         sti_group_of(&x->groups, x->edge[i].to) - base};
         if (edge.from != edge.to && !has_edge(out, n, edge)) out[n++] = edge;
     }
     return n;
@@ -117,7 +104,7 @@ static int pick_edges(const sti_recording *x, int first, int end, sti_edge *out)
 static stet_result fill_part(stet_device *device, const sti_recording *x, const char *what, sti_graph_op *op,
                              sti_edge *edge, sti_part *part)
 {
-    int first = group_of(x, part->first), n = 0;
+    int first = sti_group_of(&x->groups, part->first), n = 0;
     for (; first + n < x->groups.n && x->groups.group[first + n].first < part->end; ++n) {
         const sti_group *group = &x->groups.group[first + n];
         if (group->fused)
@@ -141,14 +128,14 @@ static void add_bump(sti_part *part, stet_array *array)
 static stet_result sum_up(const sti_recording *x, sti_part *part)
 {
     STI_TRY(sti_alloc(&part->bump, (size_t)x->list.nuse * sizeof *part->bump + 1, "what a graph writes"));
-    for (int k = group_of(x, part->first); k < x->groups.n && x->groups.group[k].first < part->end; ++k) {
+    for (int k = sti_group_of(&x->groups, part->first); k < x->groups.n && x->groups.group[k].first < part->end; ++k) {
         part->fused += x->groups.group[k].fused;
         part->saved -= x->groups.group[k].fused;
     }
     for (int i = part->first; i < part->end; ++i) {
         const sti_op *op = &x->list.op[i];
         part->launches += op->kind == STI_OP_LAUNCH;
-        part->saved += op->kind == STI_OP_LAUNCH && x->groups.group[group_of(x, i)].fused;
+        part->saved += op->kind == STI_OP_LAUNCH && x->groups.group[sti_group_of(&x->groups, i)].fused;
         for (int u = op->use; op->kind != STI_OP_WHILE && u < op->use + op->nuse; ++u) {
             stet_array *array = x->list.use[u].array;
             if (!x->list.use[u].written) continue;
@@ -311,7 +298,7 @@ static void taken(const sti_player *p, int i, stet_reason why)
 static stet_result set_group(const sti_player *p, const sti_part *part, const sti_group *group)
 {
     const sti_op *op = &p->list->op[group->first];
-    int number = group_of(p->recording, group->first) - group_of(p->recording, part->first);
+    int number = sti_group_of(&p->recording->groups, group->first) - sti_group_of(&p->recording->groups, part->first);
     if (!group->fused)
         return p->device->ops->graph_set(p->device, part->graph, number, p->list->slot + op->slot, op->nslot,
                                          op->kind == STI_OP_WHILE ? op->most : op->nblock);
@@ -332,7 +319,7 @@ static stet_result update_group(const sti_player *p, const sti_part *part, const
 static stet_result update_part(const sti_player *p, const sti_part *part, stet_reason why)
 {
     const sti_groups *g = &p->recording->groups;
-    for (int k = group_of(p->recording, part->first); k < g->n && g->group[k].first < part->end; ++k)
+    for (int k = sti_group_of(&p->recording->groups, part->first); k < g->n && g->group[k].first < part->end; ++k)
         STI_TRY(update_group(p, part, &g->group[k], why));
     return STET_OK;
 }

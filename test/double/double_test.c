@@ -293,31 +293,26 @@ static void without_a_context_nothing_goes(void **state)
     assert_int_equal(o.api.context_set(context), 201);
 }
 
-#define TEST(f)                                                                                                        \
-    {                                                                                                                  \
-#f, f, set_up, tear_down, state                                                                                \
-    }
-
 int main(void)
 {
     int failed = 0;
     for (int hip = 0; hip < 2; ++hip) {
         void *state = hip ? &o : NULL;
         const struct CMUnitTest tests[] = {
-            TEST(memory_is_closed_to_the_host),
-            TEST(memory_is_garbage_when_fresh_and_when_freed),
-            TEST(an_address_rests_unless_told_otherwise),
-            TEST(a_write_beyond_a_block_is_reported),
-            TEST(wrong_addresses_and_sizes_are_refused),
-            TEST(memory_runs_out),
-            TEST(a_copy_runs_later_and_a_buffer_used_again_shows),
-            TEST(kf15_two_streams_have_no_order_but_what_events_give),
-            TEST(the_legacy_stream_orders_blocking_ones),
-            TEST(an_event_is_ready_when_it_has_happened),
-            TEST(freeing_in_a_stream_waits_its_turn),
-            TEST(a_call_fails_once_or_for_ever),
-            TEST(without_devices_the_driver_says_so),
-            TEST(without_a_context_nothing_goes),
+            DOUBLE_TEST(memory_is_closed_to_the_host),
+            DOUBLE_TEST(memory_is_garbage_when_fresh_and_when_freed),
+            DOUBLE_TEST(an_address_rests_unless_told_otherwise),
+            DOUBLE_TEST(a_write_beyond_a_block_is_reported),
+            DOUBLE_TEST(wrong_addresses_and_sizes_are_refused),
+            DOUBLE_TEST(memory_runs_out),
+            DOUBLE_TEST(a_copy_runs_later_and_a_buffer_used_again_shows),
+            DOUBLE_TEST(kf15_two_streams_have_no_order_but_what_events_give),
+            DOUBLE_TEST(the_legacy_stream_orders_blocking_ones),
+            DOUBLE_TEST(an_event_is_ready_when_it_has_happened),
+            DOUBLE_TEST(freeing_in_a_stream_waits_its_turn),
+            DOUBLE_TEST(a_call_fails_once_or_for_ever),
+            DOUBLE_TEST(without_devices_the_driver_says_so),
+            DOUBLE_TEST(without_a_context_nothing_goes),
         };
         failed += cmocka_run_group_tests_name(hip ? "hip" : "cuda", tests, NULL, NULL);
     }

@@ -122,4 +122,10 @@ static inline void *entries_function(const opened *o, void *module, const char *
     return function;
 }
 
+/* A test of a file that has set_up and tear_down; `state` says of which driver. */
+#define DOUBLE_TEST(f)                                                                                                 \
+    {                                                                                                                  \
+#f, f, set_up, tear_down, state                                                                                \
+    }
+
 #endif

@@ -224,29 +224,24 @@ static void waiting_and_allocating_break_a_capture(void **state)
     assert_int_equal(o.api.capture_end(s, &graph), 901);
 }
 
-#define TEST(f)                                                                                                        \
-    {                                                                                                                  \
-#f, f, set_up, tear_down, state                                                                                \
-    }
-
 int main(void)
 {
     int failed = 0;
     for (int hip = 0; hip < 2; ++hip) {
         void *state = hip ? &o : NULL;
         const struct CMUnitTest tests[] = {
-            TEST(a_missing_edge_shows),
-            TEST(a_child_is_a_node),
-            TEST(an_executable_outlives_its_graph_and_runs_again),
-            TEST(a_node_of_another_graph_is_refused),
-            TEST(an_update_keeps_the_shape_or_is_refused),
-            TEST(a_node_takes_other_arguments),
-            TEST(a_captured_stream_runs_nothing_and_becomes_a_graph),
-            TEST(a_fork_that_was_not_joined_is_refused),
-            TEST(kf09_the_legacy_stream_breaks_a_blocking_streams_capture),
-            TEST(a_capture_has_a_number_of_its_own),
-            TEST(what_is_captured_waits_for_nothing_outside),
-            TEST(waiting_and_allocating_break_a_capture),
+            DOUBLE_TEST(a_missing_edge_shows),
+            DOUBLE_TEST(a_child_is_a_node),
+            DOUBLE_TEST(an_executable_outlives_its_graph_and_runs_again),
+            DOUBLE_TEST(a_node_of_another_graph_is_refused),
+            DOUBLE_TEST(an_update_keeps_the_shape_or_is_refused),
+            DOUBLE_TEST(a_node_takes_other_arguments),
+            DOUBLE_TEST(a_captured_stream_runs_nothing_and_becomes_a_graph),
+            DOUBLE_TEST(a_fork_that_was_not_joined_is_refused),
+            DOUBLE_TEST(kf09_the_legacy_stream_breaks_a_blocking_streams_capture),
+            DOUBLE_TEST(a_capture_has_a_number_of_its_own),
+            DOUBLE_TEST(what_is_captured_waits_for_nothing_outside),
+            DOUBLE_TEST(waiting_and_allocating_break_a_capture),
         };
         failed += cmocka_run_group_tests_name(hip ? "hip" : "cuda", tests, NULL, NULL);
     }

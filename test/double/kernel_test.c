@@ -344,33 +344,28 @@ static void a_kernel_that_fails_is_told_of_later(void **state)
     assert_int_equal(o.api.launch(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), 700);
 }
 
-#define TEST(f)                                                                                                        \
-    {                                                                                                                  \
-#f, f, set_up, tear_down, state                                                                                \
-    }
-
 int main(void)
 {
     int failed = 0;
     for (int hip = 0; hip < 2; ++hip) {
         void *state = hip ? &o : NULL;
         const struct CMUnitTest tests[] = {
-            TEST(an_error_names_the_programs_file_and_line),
-            TEST(an_unknown_option_or_architecture_is_refused),
-            TEST(headers_are_found_by_their_names),
-            TEST(code_for_another_device_is_not_loaded),
-            TEST(every_thread_of_every_block_runs_once),
-            TEST(arguments_are_read_at_the_launch),
-            TEST(modules_do_not_know_each_others_names),
-            TEST(a_barrier_orders_and_its_absence_shows),
-            TEST(order_changes_with_the_seed_only),
-            TEST(lanes_wait_for_those_they_name),
-            TEST(a_thread_that_misses_a_barrier_is_an_error),
-            TEST(lanes_that_name_others_are_an_error),
-            TEST(a_wild_address_loses_the_device_not_the_process),
-            TEST(freed_memory_is_closed_to_kernels),
-            TEST(an_address_of_the_host_is_refused),
-            TEST(a_kernel_that_fails_is_told_of_later),
+            DOUBLE_TEST(an_error_names_the_programs_file_and_line),
+            DOUBLE_TEST(an_unknown_option_or_architecture_is_refused),
+            DOUBLE_TEST(headers_are_found_by_their_names),
+            DOUBLE_TEST(code_for_another_device_is_not_loaded),
+            DOUBLE_TEST(every_thread_of_every_block_runs_once),
+            DOUBLE_TEST(arguments_are_read_at_the_launch),
+            DOUBLE_TEST(modules_do_not_know_each_others_names),
+            DOUBLE_TEST(a_barrier_orders_and_its_absence_shows),
+            DOUBLE_TEST(order_changes_with_the_seed_only),
+            DOUBLE_TEST(lanes_wait_for_those_they_name),
+            DOUBLE_TEST(a_thread_that_misses_a_barrier_is_an_error),
+            DOUBLE_TEST(lanes_that_name_others_are_an_error),
+            DOUBLE_TEST(a_wild_address_loses_the_device_not_the_process),
+            DOUBLE_TEST(freed_memory_is_closed_to_kernels),
+            DOUBLE_TEST(an_address_of_the_host_is_refused),
+            DOUBLE_TEST(a_kernel_that_fails_is_told_of_later),
         };
         failed += cmocka_run_group_tests_name(hip ? "hip" : "cuda", tests, NULL, NULL);
     }

@@ -100,22 +100,17 @@ static void lanes_that_do_different_things_are_an_error(void **state)
               "0 wait for the block, 32 for lanes, 0 have ended");
 }
 
-#define TEST(f)                                                                                                        \
-    {                                                                                                                  \
-#f, f, set_up, tear_down, state                                                                                \
-    }
-
 int main(void)
 {
     int failed = 0;
     for (int hip = 0; hip < 2; ++hip) {
         void *state = hip ? &o : NULL;
         const struct CMUnitTest tests[] = {
-            TEST(lanes_get_each_others_words),
-            TEST(lanes_with_the_same_word_find_each_other),
-            TEST(a_lane_that_is_not_there_gives_garbage),
-            TEST(lanes_that_do_different_things_are_an_error),
-            TEST(a_lane_that_does_not_come_is_an_error),
+            DOUBLE_TEST(lanes_get_each_others_words),
+            DOUBLE_TEST(lanes_with_the_same_word_find_each_other),
+            DOUBLE_TEST(a_lane_that_is_not_there_gives_garbage),
+            DOUBLE_TEST(lanes_that_do_different_things_are_an_error),
+            DOUBLE_TEST(a_lane_that_does_not_come_is_an_error),
         };
         failed += cmocka_run_group_tests_name(hip ? "hip" : "cuda", tests, NULL, NULL);
     }
