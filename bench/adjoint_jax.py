@@ -2,7 +2,7 @@
 
     PYTHONPATH=build/python python3 bench/adjoint_jax.py [--device cpu|cuda] [--threads N] [--worlds 1024] [--steps 100] [--every 0] [--samples 5] [--out FILE]
 
-100 steps of two halves, each ten small operations on a sheet of 8 x 8 masses (src/kernel/pilot/springs.k.h); the loss is half the squared length of the last
+100 steps of two halves, each ten small operations on a sheet of 8 x 8 masses (bench/pilot/springs.k.h); the loss is half the squared length of the last
 positions. In stet a step is one list, hence one recording; --every sets how many steps lie from one checkpoint of the tape to the next. In JAX it is a lax.scan
 over the steps, jit(grad) in single precision, in three ways of summing what springs pull at masses (scatter, padded gather, product with the incidence matrix),
 each with worlds last, which its compilers like best here, with and without jax.checkpoint of a step. Gradients with respect to stiffness, damping, positions and

@@ -17,11 +17,11 @@ else()
     set(stet_run_path "${stet_mujoco_pc_dir};$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endif()
 
-set_target_properties(stet stet_cli PROPERTIES INSTALL_RPATH "${stet_run_path}")
+set_target_properties(stet stet_cli stet_bench PROPERTIES INSTALL_RPATH "${stet_run_path}")
 install(TARGETS stet EXPORT stetTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(TARGETS stet_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS stet_cli stet_bench RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/stet" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/stet")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DATADIR}/stet" PATTERN CMakeLists.txt EXCLUDE)

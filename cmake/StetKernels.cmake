@@ -1,6 +1,6 @@
 # Kernel units. stet_kernel_unit(src/<layer>/<noun>.k.h …) names a kernel source; `kernelgen` turns it into C in the build
-# tree, and stet_build_kernels(TARGET), called once after all layers, compiles that C once per instruction set and puts
-# the objects into TARGET.
+# tree, and stet_build_kernels(TARGET TABLE UNITS…), called for the library after all layers, compiles that C once per instruction
+# set and puts the objects into TARGET.
 #
 # Each compilation sees -DSTI_ISA=<name> -DSTET_W=<lanes>, and -DSTET_DOUBLE=1 where `real` is double. The settings below
 # are part of the promise of equal bits: no contraction, no reassociation, never -ffast-math; nor -fno-trapping-math, with
@@ -30,45 +30,47 @@ function(stet_kernel_unit)
     endforeach()
 endfunction()
 
-# Adds the command that generates the C of one unit; the C's path goes to `result`.
-function(stet_generate_kernel unit result)
-    string(REGEX REPLACE "^src/(.*)\\.k\\.h$" "kernels/\\1.c" generated "${unit}")
+# The generator of C around kernels; it runs on this machine during the build, and is not part of what is installed.
+add_executable(kernelgen EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/kernelgen.c"
+    "${PROJECT_SOURCE_DIR}/src/kernel/compile/generate.c" "${PROJECT_SOURCE_DIR}/src/kernel/launch/signature.c")
+target_include_directories(kernelgen PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+stet_target_options(kernelgen)
+
+# Adds the command that generates the C of one unit, whose text is in the table of embedded sources `table`; the C's path goes to `result`.
+function(stet_generate_kernel unit table result)
+    string(REGEX REPLACE "^(src/)?(.*)\\.k\\.h$" "kernels/\\2.c" generated "${unit}")
     set(generated "${PROJECT_BINARY_DIR}/${generated}")
     get_filename_component(folder "${generated}" DIRECTORY)
     file(MAKE_DIRECTORY "${folder}")
     add_custom_command(
         OUTPUT "${generated}"
-        COMMAND kernelgen "${PROJECT_SOURCE_DIR}/${unit}" "${unit}" "${generated}"
+        COMMAND kernelgen "${PROJECT_SOURCE_DIR}/${unit}" "${unit}" "${generated}" ${table}
         DEPENDS kernelgen "${PROJECT_SOURCE_DIR}/${unit}"
         COMMENT "Generating kernels/${unit}"
         VERBATIM)
     set(${result} "${generated}" PARENT_SCOPE)
 endfunction()
 
-function(stet_build_kernels target)
-    get_property(units GLOBAL PROPERTY STET_KERNEL_UNITS)
-    if(NOT units)
-        return()
-    endif()
-    # The generator runs on this machine during the build; it is not part of what is installed.
-    add_executable(kernelgen EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/kernelgen.c"
-        "${PROJECT_SOURCE_DIR}/src/kernel/compile/generate.c" "${PROJECT_SOURCE_DIR}/src/kernel/launch/signature.c")
-    target_include_directories(kernelgen PRIVATE "${PROJECT_SOURCE_DIR}/src")
-    stet_target_options(kernelgen)
+# Compiles the kernels of the units named into `target`, and embeds their sources there as `table`.
+function(stet_build_kernels target table)
     set(sources)
-    foreach(unit IN LISTS units)
-        stet_generate_kernel("${unit}" generated)
+    set(names)
+    foreach(unit IN LISTS ARGN)
+        stet_generate_kernel("${unit}" ${table} generated)
         list(APPEND sources "${generated}")
+        string(REGEX REPLACE "^src/" "" unit "${unit}")
+        stet_collect_sources("${unit}" names)
     endforeach()
+    stet_embed(${target} ${table} ${names})
     # One target owns the commands, so that the builds of several instruction sets do not run them at the same time.
-    add_custom_target(stet_kernel_sources DEPENDS ${sources})
+    add_custom_target(${target}_kernel_sources DEPENDS ${sources})
     # Without an instruction set, the generated C holds the descriptions of the kernels.
     target_sources(${target} PRIVATE ${sources})
-    add_dependencies(${target} stet_kernel_sources)
+    add_dependencies(${target} ${target}_kernel_sources)
     foreach(isa IN LISTS STET_ISAS)
-        set(objects "stet_kernels_${isa}")
+        set(objects "${target}_kernels_${isa}")
         add_library(${objects} OBJECT ${sources})
-        add_dependencies(${objects} stet_kernel_sources)
+        add_dependencies(${objects} ${target}_kernel_sources)
         target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
             "${PROJECT_SOURCE_DIR}")
         target_compile_definitions(${objects} PRIVATE STI_ISA=${isa} ${STET_ISA_${isa}_DEFINITIONS})
@@ -78,13 +80,18 @@ function(stet_build_kernels target)
     endforeach()
 endfunction()
 
-# Adds a file of src/ and all that it includes there to the list `result`, each as its name in an #include.
+# Adds a file and all that it includes of this project to the list `result`, as NAME=PATH: each as its name in an #include, from src/ or
+# from the top of the checkout.
 function(stet_collect_sources name result)
     set(list ${${result}})
-    if(NOT name IN_LIST list)
-        list(APPEND list "${name}")
-        set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}")
-        file(STRINGS "${PROJECT_SOURCE_DIR}/src/${name}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
+    set(path "${PROJECT_SOURCE_DIR}/src/${name}")
+    if(NOT EXISTS "${path}")
+        set(path "${PROJECT_SOURCE_DIR}/${name}")
+    endif()
+    if(NOT "${name}=${path}" IN_LIST list)
+        list(APPEND list "${name}=${path}")
+        set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
+        file(STRINGS "${path}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
         foreach(line IN LISTS lines)
             string(REGEX REPLACE "^[^\"]*\"([^\"]*)\".*$" "\\1" included "${line}")
             if(NOT included MATCHES "^stet/")
@@ -96,8 +103,11 @@ function(stet_collect_sources name result)
 endfunction()
 
 # Adds the command that makes `table`, C with the content of files NAME=PATH …, and puts it into `target`.
+add_executable(embed EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/embed.c")
+stet_target_options(embed)
 function(stet_embed target table)
     set(folder "${PROJECT_BINARY_DIR}/language")
+    file(MAKE_DIRECTORY "${folder}")
     list(TRANSFORM ARGN REPLACE "^[^=]*=" "" OUTPUT_VARIABLE paths)
     add_custom_command(
         OUTPUT "${folder}/${table}.c"
@@ -109,13 +119,11 @@ function(stet_embed target table)
     target_sources(${target} PRIVATE "${folder}/${table}.c")
 endfunction()
 
-# What compiling at run time needs, put into `target`: the language's headers and the library's kernels as text, and `kernel_flags.h`, a
+# What compiling at run time needs, put into `target`: the language's headers as text, and `kernel_flags.h`, a
 # flag list for each instruction set as a C initialiser: the very flags of the library's own kernels.
 function(stet_embed_language target)
     set(folder "${PROJECT_BINARY_DIR}/language")
     file(MAKE_DIRECTORY "${folder}")
-    add_executable(embed EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/embed.c")
-    stet_target_options(embed)
     set(files)
     foreach(name IN ITEMS lang lang_common lang_cpu lang_gpu lang_list lang_math)
         list(APPEND files "stet/${name}.h=${PROJECT_SOURCE_DIR}/include/stet/${name}.h")
@@ -124,15 +132,6 @@ function(stet_embed_language target)
         list(APPEND files "device/${name}.h=${PROJECT_SOURCE_DIR}/src/device/${name}.h")
     endforeach()
     stet_embed(${target} sti_language ${files})
-
-    get_property(units GLOBAL PROPERTY STET_KERNEL_UNITS)
-    set(names)
-    foreach(unit IN LISTS units)
-        string(REGEX REPLACE "^src/" "" unit "${unit}")
-        stet_collect_sources("${unit}" names)
-    endforeach()
-    list(TRANSFORM names REPLACE "^(.+)$" "\\1=${PROJECT_SOURCE_DIR}/src/\\1")
-    stet_embed(${target} sti_kernel_sources ${names})
 
     set(header "/* Made by CMake: how the kernels of the library are compiled. */\n")
     foreach(isa IN LISTS STET_ISAS)

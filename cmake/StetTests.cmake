@@ -77,7 +77,7 @@ function(stet_test name)
     add_executable(${target} "${PROJECT_SOURCE_DIR}/test/${name}_test.c" ${arg_SOURCES})
     stet_target_options(${target})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
-    target_link_libraries(${target} PRIVATE ${STET_TEST_LIBRARY} mujoco::mujoco OpenMP::OpenMP_C PNG::PNG PkgConfig::JANSSON
+    target_link_libraries(${target} PRIVATE stet_pilots ${STET_TEST_LIBRARY} mujoco::mujoco OpenMP::OpenMP_C PNG::PNG PkgConfig::JANSSON
         PkgConfig::CMOCKA m)
     target_compile_definitions(${target} PRIVATE
         STET_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that each layer includes only itself and what is left of it.
 
-Layers are the folders of src/, in the order below. A public header belongs to the layer of its name, or to the one that
+Layers are the folders of src/, in the order below, and bench/. A public header belongs to the layer of its name, or to the one that
 PUBLIC gives it. Exit code 1 names every include that points to the right.
 """
 
@@ -11,10 +11,10 @@ import sys
 
 import source
 
-LAYERS = "base device kernel model geom worlds step stage render tiles sim cli".split()
+LAYERS = "base device kernel model geom worlds step stage render tiles sim cli bench".split()
 
 # May be used by; everything else follows from the order. `adjoint` hangs below kernel, beside the row.
-BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step", "cli"}}}
+BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step", "cli", "bench"}}}
 
 # Public headers that do not bear their layer's name.
 PUBLIC = {
@@ -49,6 +49,8 @@ def layer_of(path):
     name = None
     if parts[0] == "src" and len(parts) > 2:
         name = parts[1]
+    elif parts[0] == "bench":
+        name = "bench"
     elif parts[:2] == ["include", "stet"] and len(parts) == 3:
         stem = parts[2].split(".")[0]
         name = PUBLIC.get(stem, stem)
@@ -58,7 +60,7 @@ def layer_of(path):
 def target(path, mark, name):
     """The file that an include names, from the top of the checkout; None for a header of somebody else."""
     beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
-    for candidate in ([beside] if mark == '"' else []) + ["include/" + name, "src/" + name]:
+    for candidate in ([beside] if mark == '"' else []) + ["include/" + name, "src/" + name] + ([name] if path.startswith("bench/") else []):
         if os.path.exists(os.path.join(source.ROOT, candidate)):
             return candidate
     return None
@@ -84,7 +86,7 @@ def check(path):
 
 
 def main():
-    checked = source.files("src", "include")
+    checked = source.files("src", "include", "bench")
     wrong = [line for path in checked for line in check(path)]
     print("\n".join(wrong) if wrong else f"layers: {len(checked)} files, each includes only what is left of it")
     return 1 if wrong or not checked else 0

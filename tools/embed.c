@@ -29,8 +29,9 @@ static int write_all(FILE *out, const char *table, int n, char **pairs)
         }
     }
     fprintf(out, "\nconst sti_embedded %s[] = {\n", table);
-    for (int i = 0; i < n; ++i) fprintf(out, "    {\"%.*s\", text_%d},\n", (int)strcspn(pairs[i], "="), pairs[i], i);
-    fprintf(out, "    {0, 0},\n};\n");
+    for (int i = 0; i < n; ++i)
+        fprintf(out, "    {\"%.*s\", text_%d, %s},\n", (int)strcspn(pairs[i], "="), pairs[i], i, table);
+    fprintf(out, "    {0, 0, 0},\n};\n");
     return ferror(out) != 0;
 }
 

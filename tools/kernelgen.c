@@ -29,8 +29,8 @@ static void write_file(void *context, const char *text, size_t size) { fwrite(te
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: kernelgen INPUT.k.h NAME OUTPUT.c\n");
+    if (argc != 4 && argc != 5) {
+        fprintf(stderr, "usage: kernelgen INPUT.k.h NAME OUTPUT.c [TABLE]\n");
         return 2;
     }
     char *text = read_file(argv[1]);
@@ -41,7 +41,8 @@ int main(int argc, char **argv)
         return 1;
     }
     char message[512];
-    int line, result = sti_generate_unit(&(sti_sink){write_file, out}, text, argv[2], message, sizeof message, &line);
+    int line, result = sti_generate_unit(&(sti_sink){write_file, out}, text, argv[2], argc > 4 ? argv[4] : NULL,
+                                         message, sizeof message, &line);
     if (result) fprintf(stderr, "%s:%d: %s\n", argv[2], line, message);
     result = ferror(out) || result;
     result = fclose(out) != 0 || result;

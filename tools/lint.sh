@@ -9,10 +9,10 @@ build=$1
 jobs=${JOBS:-2}
 failed=0
 
-c_sources() { find examples include python/stet src test tools -name '*.c' -o -name '*.h' -o -name '*.inl' | sort; }
+c_sources() { find bench examples include python/stet src test tools -name '*.c' -o -name '*.h' -o -name '*.inl' | sort; }
 
-# The files of src/ that the build really compiles, hence with known flags.
-tidied() { sed -n 's|^ *"file": "\(.*/src/.*\.c\)",\{0,1\}$|\1|p' "$build/compile_commands.json" | sort -u; }
+# The files of src/ and bench/ that the build really compiles, hence with known flags.
+tidied() { sed -n 's#^ *"file": "\(.*/\(src\|bench\)/.*\.c\)",\{0,1\}$#\1#p' "$build/compile_commands.json" | sort -u; }
 
 format() { { c_sources; find python/src -name '*.cpp' -o -name '*.h'; } | grep -v '\.inl$' | xargs clang-format --dry-run -Werror; }
 
@@ -32,12 +32,12 @@ kernels() {
     while read -r file; do
         if grep -q '^#include' "$file"; then
             whole+=("$file")
-        elif ! grep -rqF --include='*.k.h' "#include \"${file#src/}\"" src test; then
+        elif ! grep -rqF --include='*.k.h' "#include \"${file#src/}\"" bench src test; then
             echo "$file: includes nothing, and no kernel source includes it"
             lost=1
         fi
-    done < <(find examples python src test -name '*.k.h' | sort)
-    "$build/kernelcheck" -I src -I include "${whole[@]}" && "$build/kernelcheck" --gpu -I src -I include "${whole[@]}" && [ $lost -eq 0 ]
+    done < <(find bench examples python src test -name '*.k.h' | sort)
+    "$build/kernelcheck" -I . -I src -I include "${whole[@]}" && "$build/kernelcheck" --gpu -I . -I src -I include "${whole[@]}" && [ $lost -eq 0 ]
 }
 
 check() { # check NAME COMMAND...

@@ -1,5 +1,4 @@
 /* The command `stet`: picks what its first word names. */
-#include "cli/bench.h"
 #include "cli/command.h"
 #include "cli/report_error.h"
 #include "stet/stet.h"
@@ -16,7 +15,7 @@ static const struct command {
     {"cache", "list|clear|verify", "the compiled kernels that are kept on disk", cache_main},
     {"adjoint", "FILE.k.h", "a kernel source with the adjoints of its kernels", adjoint_main},
     {"gradcheck", "FILE.k.h", "gradients of kernels against differences", gradcheck_main},
-    {"bench", "[NAME...]", "measure how fast it is, and compare", sti_bench_main},
+    {"bench", "[NAME...]", "measure how fast it is, and compare", bench_main},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -1,5 +1,5 @@
 /*
- * For tests of tapes: the springs (kernel/pilot/springs.k.h) as a person's own kernels, stepped on a tape, with the gradients of a sum of
+ * For tests of tapes: the springs (bench/pilot/springs.k.h) as a person's own kernels, stepped on a tape, with the gradients of a sum of
  * weighted positions.
  */
 #ifndef TEST_ADJOINT_TAPE_RIG_H
@@ -7,7 +7,7 @@
 
 #include "kernel/user_rig.h"
 
-#include "kernel/pilot/springs.h"
+#include "bench/pilot/springs.h"
 #include "stet/adjoint.h"
 
 enum { SPRING_KERNELS = 10, WORLDS = 5, M3 = 3 * STI_SPRING_MASSES };
@@ -28,7 +28,7 @@ static inline void make_spring_kernels(stet_device *device, stet_kernel *kernel[
         "k_mass_weight", "k_mass_pull",     "k_mass_contact",     "k_mass_velocity", "k_mass_position"};
     for (int i = 0; i < SPRING_KERNELS; ++i) {
         stet_kernel_def def = kernel_def(NULL);
-        def.path = STET_TEST_SOURCE_DIR "/src/kernel/pilot/springs.k.h";
+        def.path = STET_TEST_SOURCE_DIR "/bench/pilot/springs.k.h";
         def.name = names[i];
         kernel[i] = make_kernel(device, &def);
     }

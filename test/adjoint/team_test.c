@@ -90,7 +90,7 @@ static void a_newton_step_has_gradients(void **state)
                                            {.name = "D", .items = 50},
                                            {.name = "g", .items = 27},
                                            {.name = "x", .items = 27}};
-    stet_gradcheck_def def = pilot(STET_TEST_SOURCE_DIR "/src/kernel/pilot/newton.k.h");
+    stet_gradcheck_def def = pilot(STET_TEST_SOURCE_DIR "/bench/pilot/newton.k.h");
     def.value = values;
     def.nvalue = 5;
     gradients_are_right(&def, 1000);
@@ -105,7 +105,7 @@ static void a_level_of_a_hierarchy_has_gradients(void **state)
                                            {.name = "nlevel", .number = 2},
                                            {.name = "local", .items = 48},
                                            {.name = "world_xform", .items = 48}};
-    stet_gradcheck_def def = pilot(STET_TEST_SOURCE_DIR "/src/kernel/pilot/hierarchy.k.h");
+    stet_gradcheck_def def = pilot(STET_TEST_SOURCE_DIR "/bench/pilot/hierarchy.k.h");
     def.value = values;
     def.nvalue = 5;
     gradients_are_right(&def, 40);

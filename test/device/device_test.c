@@ -7,7 +7,7 @@
 #endif
 #include "device/rig.h"
 
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 
 #include <fenv.h>
 #include <sched.h>

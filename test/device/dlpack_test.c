@@ -4,7 +4,7 @@
 #include "device/tensor.h"
 
 #include "base/failing.h"
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 
 #include <pthread.h>
 

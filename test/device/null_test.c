@@ -5,7 +5,7 @@
 #include "device/rig.h"
 
 #include "base/dice.h"
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 
 #include <signal.h>
 #include <stdlib.h>

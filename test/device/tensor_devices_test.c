@@ -5,7 +5,7 @@
 #include "device/foreigner.h"
 
 #include "device/host_mirror.h"
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 #include "stet/kernel.h"
 
 /* ---- export -------------------------------------------------------------------------------------------------------- */

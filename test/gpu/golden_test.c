@@ -4,7 +4,7 @@
 #include "device/devices.h"
 
 #include "kernel/gpu/programs.h"
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 
 static const struct {
     sti_pilot_kind kind;

@@ -3,7 +3,7 @@
  * gpu_small SCENE [--library FILE] [--hip] [--cache FOLDER]; the file is a driver to use instead of this machine's. Exit status 0: all equal; 77: no GPU.
  */
 #include "base/hash.h"
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 #include "stet/stet.h"
 
 #include <stdio.h>

@@ -298,7 +298,7 @@ static void release(void *memory, void *context)
 static void each_allocation_may_fail(void **state)
 {
     (void)state;
-    char *text = read_text("src/kernel/pilot/newton.k.h");
+    char *text = read_text("bench/pilot/newton.k.h");
     sti_check_options options = options_for(16, false);
     OK(stet_set_allocator(limited, release, NULL));
     int failures = 0;

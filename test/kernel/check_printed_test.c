@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "check_printed.h"
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@ set(CHECKER_PRINTED)
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/kernels/test/printed")
 foreach(pilot hierarchy newton rays)
     set(printed "${PROJECT_BINARY_DIR}/kernels/test/printed/${pilot}.k.h")
-    set(pilot "${PROJECT_SOURCE_DIR}/src/kernel/pilot/${pilot}.k.h")
+    set(pilot "${PROJECT_SOURCE_DIR}/bench/pilot/${pilot}.k.h")
     add_custom_command(
         OUTPUT "${printed}"
         COMMAND kernelcheck --print -I "${PROJECT_SOURCE_DIR}/src" "${pilot}" > "${printed}"

@@ -263,7 +263,7 @@ static void a_compiler_speaks_of_the_sources_files(void **state)
         assert_non_null(strstr(source.text.data, "#line 1 \"<1>\"\n"));
         assert_string_equal(source.file[0].name, "fused three");
         assert_string_equal(source.file[1].name, "first.k.h");
-        assert_non_null(strstr(source.text.data, "#line 1 \"src/kernel/pilot/springs.k.h\"\n"));
+        assert_non_null(strstr(source.text.data, "#line 1 \"bench/pilot/springs.k.h\"\n"));
         sti_text_buffer_free(&said);
         sti_user_source_free(&source);
         sti_fused_head_free(&head);

@@ -3,7 +3,7 @@
  */
 #include "fused_rig.h"
 
-#include "kernel/pilot/springs.h"
+#include "bench/pilot/springs.h"
 
 extern const sti_kernel sti_k_mass_velocity, sti_k_mass_position;
 

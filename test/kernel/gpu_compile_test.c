@@ -3,6 +3,7 @@
  * must have for equal bits is looked up in it where its format says it. Architectures: the oldest of NVIDIA's and one of now, one of AMD's;
  * with the argument "all" all that are named below.
  */
+#include "bench/pilot/pilot.h"
 #include "device/rig.h"
 
 #include "base/memory.h"
@@ -59,11 +60,18 @@ static void add_piece(pieces *all, const sti_embedded *unit, const sti_signature
     OK(sti_gpu_finish(&p->source, chosen, nchosen, forms));
 }
 
+/* The units of the library, then the pilots. */
+static const sti_embedded *next_unit(const sti_embedded *unit)
+{
+    const sti_embedded *next = unit ? sti_gpu_unit_next(unit) : sti_gpu_unit_first(sti_kernel_sources);
+    return next || unit->table != sti_kernel_sources ? next : sti_gpu_unit_first(sti_pilot_sources);
+}
+
 /* The programs of all units, as a device makes them. */
 static pieces every_unit(unsigned forms)
 {
     pieces all = {0};
-    for (const sti_embedded *u = sti_gpu_unit_next(NULL); u; u = sti_gpu_unit_next(u)) {
+    for (const sti_embedded *u = next_unit(NULL); u; u = next_unit(u)) {
         sti_signature *kernels;
         int n, first = all.n;
         OK(sti_gpu_unit_kernels(u, &kernels, &n));
@@ -119,7 +127,7 @@ static bool has(const sti_text_buffer *object, const char *text)
 static void has_every_entry(const pieces *all, const char *form)
 {
     int found = 0, wanted = 0;
-    for (const sti_embedded *u = sti_gpu_unit_next(NULL); u; u = sti_gpu_unit_next(u)) {
+    for (const sti_embedded *u = next_unit(NULL); u; u = next_unit(u)) {
         sti_signature *kernels;
         int n;
         OK(sti_gpu_unit_kernels(u, &kernels, &n));

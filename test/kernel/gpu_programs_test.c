@@ -185,7 +185,7 @@ static void the_audit_finds_other_code(void **state)
     d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     d->mechanisms.options.audit = true;
     FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_AUDIT,
-          "kernel_cache: src/kernel/pilot/hierarchy.k.h: compiled again, the kernel is not what entry");
+          "kernel_cache: bench/pilot/hierarchy.k.h: compiled again, the kernel is not what entry");
     close_gpu(d);
     sti_text_buffer_free(&bytes);
 }
@@ -234,7 +234,7 @@ static void a_module_that_does_not_load(void **state)
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     rig.fail_load = 1;
-    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_DEVICE, "src/kernel/pilot/hierarchy.k.h");
+    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_DEVICE, "bench/pilot/hierarchy.k.h");
     assert_int_equal(rig_loaded(), 0);
     assert_int_equal(cache_counter(d).held_bytes, 0);
     code = code_of(d, &sti_k_pilot_level, false);

@@ -6,9 +6,9 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wunused-but-set-variable"
-#include "kernel/pilot/hierarchy.k.h"
-#include "kernel/pilot/newton.k.h"
-#include "kernel/pilot/rays.k.h"
+#include "bench/pilot/hierarchy.k.h"
+#include "bench/pilot/newton.k.h"
+#include "bench/pilot/rays.k.h"
 #pragma GCC diagnostic pop
 
 void permuted_newton(const float *M, const float *J, const float *D, const float *g, float *x)

@@ -4,7 +4,7 @@
  */
 #include "device/rig.h"
 
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 #include "permuted.h"
 
 #include <math.h>

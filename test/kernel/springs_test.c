@@ -6,7 +6,7 @@
 
 #include "base/part.h"
 #include "kernel/caller.h"
-#include "kernel/pilot/springs.h"
+#include "bench/pilot/springs.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "device/devices.h"
 
-#include "kernel/pilot/springs.h"
+#include "bench/pilot/springs.h"
 
 enum { N = 3, STEPS = 6 };
 

@@ -333,7 +333,8 @@ static void identifiers_are_found(void **state)
 static void own_text_has_what_is_not_the_languages(void **state)
 {
     (void)state;
-    static const sti_embedded files[] = {{"lib/a.h", "#ifndef A_H\n#define A_H\nint in_a;\n#endif\n"}, {NULL, NULL}};
+    static const sti_embedded files[] = {{"lib/a.h", "#ifndef A_H\n#define A_H\nint in_a;\n#endif\n", NULL},
+                                         {NULL, NULL, NULL}};
     const sti_user_source_def def = {
         .text = HEAD "#include \"lib/a.h\"\nint in_main;\n", .path = "main.k.h", .files = files, .gpu = true};
     sti_user_source source;

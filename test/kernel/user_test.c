@@ -5,7 +5,7 @@
 #include "user_rig.h"
 
 #include "base/failing.h"
-#include "kernel/pilot/pilot.h"
+#include "bench/pilot/pilot.h"
 
 enum { WORLDS = 21, ITEMS = 3 };
 
@@ -178,7 +178,7 @@ static void pilots_give_the_same_bits(void **state)
         OK(sti_pilot_create(d, (sti_pilot_kind)kind, 33, &built));
         OK(sti_pilot_create(d, (sti_pilot_kind)kind, 33, &own));
         char path[512];
-        (void)snprintf(path, sizeof path, "%s/src/kernel/pilot/%s.k.h", STET_TEST_SOURCE_DIR, files[kind]);
+        (void)snprintf(path, sizeof path, "%s/bench/pilot/%s.k.h", STET_TEST_SOURCE_DIR, files[kind]);
         stet_kernel_def def = kernel_def(NULL);
         def.path = path;
         def.includes = (const char *const[]){STET_TEST_SOURCE_DIR "/src"};

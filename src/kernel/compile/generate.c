@@ -90,7 +90,7 @@ void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form 
     sti_sink_text(out, ");\n}\n");
 }
 
-static void write_description(const sti_sink *out, const sti_signature *sig)
+static void write_description(const sti_sink *out, const sti_signature *sig, const char *table)
 {
     static const char *const tags[] = {
 #define TAG(name, worlds, tag) #tag,
@@ -110,10 +110,10 @@ static void write_description(const sti_sink *out, const sti_signature *sig)
     sti_sink_format(out, "};\nconst sti_kernel sti_%s = {\n    \"%s\", %s, %d, params_%s, STI_FILE, %d,\n    {\n",
                     sig->name, sig->name, sig->kind == STI_KERNEL_WORLD ? "STI_KERNEL_WORLD" : "STI_KERNEL_ITEM",
                     sig->nparam, sig->name, sig->line);
-    sti_sink_format(
-        out,
-        "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    NULL,\n};\n\n",
-        sig->name);
+    sti_sink_format(out,
+                    "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    "
+                    "NULL,\n    %s,\n};\n\n",
+                    sig->name, table ? table : "NULL");
 }
 
 static void write_heading(const sti_sink *out, const char *before, const char *name)
@@ -123,8 +123,8 @@ static void write_heading(const sti_sink *out, const char *before, const char *n
     sti_sink_text(out, "\"\n\n");
 }
 
-int sti_generate_unit(const sti_sink *out, const char *text, const char *name, char *message, size_t message_size,
-                      int *line)
+int sti_generate_unit(const sti_sink *out, const char *text, const char *name, const char *table, char *message,
+                      size_t message_size, int *line)
 {
     sti_sink_text(out, "/* Made by kernelgen from ");
     sti_sink_text(out, name);
@@ -134,6 +134,7 @@ int sti_generate_unit(const sti_sink *out, const char *text, const char *name, c
                       pass == 0 ? "#ifdef STI_ISA\n#include \"device/slot.h\"\n#include \""
                                 : "#else\n#include \"kernel/launch/kernel.h\"\n#define STI_FILE \"",
                       name);
+        if (pass == 1 && table) sti_sink_format(out, "extern const sti_embedded %s[];\n\n", table);
         size_t cursor = 0;
         sti_signature sig;
         int found;
@@ -141,7 +142,7 @@ int sti_generate_unit(const sti_sink *out, const char *text, const char *name, c
             if (pass == 0)
                 sti_generate_call(out, &sig);
             else
-                write_description(out, &sig);
+                write_description(out, &sig, table);
         }
         *line = sig.line;
         if (found < 0) return -1;

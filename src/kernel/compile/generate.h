@@ -41,9 +41,10 @@ void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form 
 
 /*
  * All of a kernel file's C: with STI_ISA defined, the functions of its kernels; without, their descriptions. `name` is
- * the file as it includes it. Returns 0, or -1 with a sentence in message and its line.
+ * the file as it includes it, `table` the embedded sources that hold it (compile/language.h; NULL: none does). Returns 0, or
+ * -1 with a sentence in message and its line.
  */
-int sti_generate_unit(const sti_sink *out, const char *text, const char *name, char *message, size_t message_size,
-                      int *line);
+int sti_generate_unit(const sti_sink *out, const char *text, const char *name, const char *table, char *message,
+                      size_t message_size, int *line);
 
 #endif

@@ -7,6 +7,7 @@
 typedef struct sti_embedded {
     const char *name; /* as an #include names it; NULL ends the table */
     const char *text; /* zero-terminated */
+    const struct sti_embedded *table; /* its own */
 } sti_embedded;
 
 /* The headers of the kernel language: "stet/lang.h" and what it includes, "device/slot.h" and "device/isa.h". */

@@ -57,7 +57,7 @@ bool sti_fused_redefines(const sti_fused_head *head, const char *own)
 
 stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const sti_user_source **out)
 {
-    const sti_embedded *unit = k->user ? NULL : sti_gpu_unit(k->file);
+    const sti_embedded *unit = k->user ? NULL : sti_gpu_unit(k);
     memset(room, 0, sizeof *room);
     *out = k->user ? &sti_user_kernel_source(k->user)->source : room;
     if (unit) STI_TRY(sti_gpu_unit_read(unit, room));

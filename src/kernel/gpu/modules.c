@@ -224,7 +224,8 @@ static stet_result keep_modules(sti_modules *p, jobs *all)
 static stet_result add_all_jobs(sti_modules *p, jobs *all, bool every, unsigned forms)
 {
     stet_result result = STET_OK;
-    for (const sti_embedded *u = sti_gpu_unit_next(NULL); u && result == STET_OK; u = sti_gpu_unit_next(u))
+    for (const sti_embedded *u = sti_gpu_unit_first(sti_kernel_sources); u && result == STET_OK;
+         u = sti_gpu_unit_next(u))
         if (every || sti_gpu_unit_in_sim(u)) result = add_unit_jobs(p, all, u, forms);
     return result;
 }
@@ -267,8 +268,8 @@ stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const
     STI_TRY(wanted->only[0] ? make_alone(modules, wanted) : make_units(modules, wanted->unit, wanted->forms));
     *out = find_module(modules, wanted);
     if (*out) return STET_OK;
-    return sti_error(STET_NOT_FOUND, "src/%s: has no kernels with teams of %d x %d threads", wanted->unit->name,
-                     wanted->team.team, wanted->team.teams);
+    return sti_error(STET_NOT_FOUND, "%s%s: has no kernels with teams of %d x %d threads",
+                     sti_gpu_unit_folder(wanted->unit), wanted->unit->name, wanted->team.team, wanted->team.teams);
 }
 
 stet_result sti_modules_prepare(sti_modules *modules, bool every, unsigned forms)

@@ -50,7 +50,7 @@ static sti_team usual_team(const struct sti_programs *p, const sti_embedded *uni
 
 static stet_result unit_of(const sti_kernel *k, const sti_embedded **out)
 {
-    *out = sti_gpu_unit(k->file);
+    *out = sti_gpu_unit(k);
     if (*out) return STET_OK;
     return sti_error(
         STET_UNSUPPORTED,

@@ -15,20 +15,24 @@ static bool has_kernels(const char *text)
     return sti_signature_next(text, &cursor, &sig, message, sizeof message) != 0;
 }
 
-const sti_embedded *sti_gpu_unit_next(const sti_embedded *unit)
+const sti_embedded *sti_gpu_unit_first(const sti_embedded *table)
 {
-    for (unit = unit ? unit + 1 : sti_kernel_sources; unit->name; ++unit)
-        if (has_kernels(unit->text)) return unit;
+    for (; table->name; ++table)
+        if (has_kernels(table->text)) return table;
     return NULL;
 }
 
-const sti_embedded *sti_gpu_unit(const char *file)
+const sti_embedded *sti_gpu_unit_next(const sti_embedded *unit) { return sti_gpu_unit_first(unit + 1); }
+
+const sti_embedded *sti_gpu_unit(const sti_kernel *kernel)
 {
-    if (strncmp(file, "src/", 4) != 0) return NULL;
-    for (const sti_embedded *e = sti_kernel_sources; e->name; ++e)
-        if (strcmp(e->name, file + 4) == 0) return e;
+    const char *name = strncmp(kernel->file, "src/", 4) == 0 ? kernel->file + 4 : kernel->file;
+    for (const sti_embedded *e = kernel->sources; e && e->name; ++e)
+        if (strcmp(e->name, name) == 0) return e;
     return NULL;
 }
+
+const char *sti_gpu_unit_folder(const sti_embedded *unit) { return unit->table == sti_kernel_sources ? "src/" : ""; }
 
 bool sti_gpu_unit_in_sim(const sti_embedded *unit)
 {
@@ -48,7 +52,9 @@ stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, 
         STI_TRY(sti_realloc(out, (size_t)(*n + 1) * sizeof **out, "the kernels of a file"));
         int found = sti_signature_next(unit->text, &cursor, &(*out)[*n], message, sizeof message);
         if (found == 0) return STET_OK;
-        if (found < 0) return sti_error(STET_PARSE, "src/%s:%d: %s", unit->name, (*out)[*n].line, message);
+        if (found < 0)
+            return sti_error(STET_PARSE, "%s%s:%d: %s", sti_gpu_unit_folder(unit), unit->name, (*out)[*n].line,
+                             message);
         ++*n;
     }
 }
@@ -56,12 +62,11 @@ stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, 
 stet_result sti_gpu_unit_read(const sti_embedded *unit, sti_user_source *out)
 {
     sti_text_buffer path = {0};
-    sti_text_buffer_put(&path, "src/");
+    sti_text_buffer_put(&path, sti_gpu_unit_folder(unit));
     sti_text_buffer_put(&path, unit->name);
     stet_result result = path.result;
     if (result == STET_OK) {
-        const sti_user_source_def def = {
-            .text = unit->text, .path = path.data, .files = sti_kernel_sources, .gpu = true};
+        const sti_user_source_def def = {.text = unit->text, .path = path.data, .files = unit->table, .gpu = true};
         result = sti_user_source_read(&def, out);
     }
     sti_text_buffer_free(&path);

@@ -7,12 +7,16 @@
 
 #include "kernel/compile/language.h"
 #include "kernel/compile/user_source.h"
+#include "kernel/launch/kernel.h"
 
-/* The unit with the kernels of a file, "src/stage/stage.k.h"; NULL: the library carries no such file. */
-const sti_embedded *sti_gpu_unit(const char *file);
-/* The unit after this one in the table (NULL: the first); NULL: that was the last. */
+/* The unit that holds a kernel which was compiled ahead of time; NULL: its sources are not carried. */
+const sti_embedded *sti_gpu_unit(const sti_kernel *kernel);
+/* Where its name begins: "src/", or "" at the top of the checkout. */
+const char *sti_gpu_unit_folder(const sti_embedded *unit);
+/* The units of a table of sources (compile/language.h): the first, and the one after this one; NULL: there is none. */
+const sti_embedded *sti_gpu_unit_first(const sti_embedded *table);
 const sti_embedded *sti_gpu_unit_next(const sti_embedded *unit);
-/* True if every simulation needs it; false: pilots and probes, for tests and benchmarks. */
+/* True if every simulation needs it. */
 bool sti_gpu_unit_in_sim(const sti_embedded *unit);
 /* Whether its kernels have memory that a team shares: a team's share then limits how many teams a block can have. */
 bool sti_gpu_unit_shares(const sti_embedded *unit);

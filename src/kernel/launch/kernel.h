@@ -8,6 +8,7 @@
 #define STI_KERNEL_LAUNCH_KERNEL_H
 
 #include "device/device.h"
+#include "kernel/compile/language.h"
 #include "kernel/launch/signature.h"
 
 typedef struct sti_kernel {
@@ -18,7 +19,8 @@ typedef struct sti_kernel {
     const char *file;
     int line;
     sti_call *call[STI_ISA_COUNT];
-    struct stet_kernel *user; /* of a person's own kernel its handle; NULL: it is the library's */
+    struct stet_kernel *user;    /* of a person's own kernel its handle; NULL: it was compiled ahead of time */
+    const sti_embedded *sources; /* of such a kernel, its file among them (compile/language.h); NULL: no GPU runs it */
 } sti_kernel;
 
 /* An argument of a launch, in the order of the signature without `world` and `block`. */

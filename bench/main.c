@@ -1,0 +1,265 @@
+/* `stet bench`: options, the table of benchmarks, and the run over them. */
+#include "bench/bench.h"
+
+#include "bench/start.h"
+#include "cli/device.h"
+#include "cli/folder.h"
+#include "cli/options.h"
+#include "cli/report_error.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const benchmark table[] = {
+    {"pilots", "three small kernels: a Newton iteration, camera rays, a level of a hierarchy", bench_pilots},
+    {"tiles", "extraction of tiles out of a frame, against memcpy of the same bytes", bench_tiles},
+    {"sim", "a step of all worlds, against a plain parallel loop of mj_step", bench_sim},
+    {"depth", "depth pictures of the shipped scenes on one core, against mj_ray on the same rays", bench_depth},
+    {"mechanisms", "what asking costs where everything stands, and what each mechanism is worth", bench_mechanisms},
+    {"device", "a GPU: extraction and the hierarchy against plain copies, the Newton pilot", bench_device},
+    {"teams", "a GPU: kernels with teams of several sizes", bench_teams},
+    {"launches", "a GPU: launches, replays and a step of 20 launches, beside plain driver calls", bench_calls},
+    {"fusion", "a step of 20 launches, replayed world by world and launch by launch", bench_fusion},
+    {"rounds", "rounds of one sim: setting up the first and later ones, against a sim made for each", bench_rounds},
+    {"adjoint", "100 steps of masses on springs and a pass back through them, and what is of it finding sizes",
+     bench_adjoint},
+    {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start},
+};
+enum { NBENCH = sizeof table / sizeof *table };
+
+static const char usage[] =
+    "usage: stet bench [NAME ...] [options]\n"
+    "\n"
+    "Runs the benchmarks named, or all, and prints a table: each value is the median of its samples.\n"
+    "\n"
+    "  --list            the benchmarks, and what each measures\n"
+    "  --json            one JSON object instead of the table\n"
+    "  --out FILE        writes the JSON object to FILE, too\n"
+    "  --threads T       threads where all are meant (default: one a processor)\n"
+    "  --device D        of `adjoint`, `fusion`, `device`, `teams`, `launches`, `start`: " DEVICE_NAMES "\n"
+    "  --scenes FOLDER   where the shipped scenes are\n"
+    "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
+    "  --quick           of `adjoint`, `fusion`, `mechanisms`, `launches`: few worlds and samples as short as can be, "
+    "to see "
+    "that it runs\n"
+    "  --help            this text\n";
+
+typedef struct bench_options {
+    bool chosen[NBENCH], any, json, list, quick;
+    const char *out, *scenes, *first_frame;
+    stet_device_def device;
+    int threads;
+} bench_options;
+
+/* ---- options -------------------------------------------------------------------------------------------------- */
+
+static int choose(bench_options *o, const char *name)
+{
+    for (int i = 0; i < NBENCH; ++i)
+        if (strcmp(name, table[i].name) == 0) {
+            o->chosen[i] = o->any = true;
+            return -1;
+        }
+    return report_error(EXIT_INPUT, "there is no benchmark '%s'; `stet bench --list` names them", name);
+}
+
+static int read_threads(const char *text, int *out)
+{
+    int64_t threads;
+    if (!parse_whole(text, 1, 4096, &threads))
+        return report_error(EXIT_INPUT, "--threads %s: give a whole number from 1 to 4096", text);
+    *out = (int)threads;
+    return -1;
+}
+
+static int read_device(const char *text, stet_device_def *out)
+{
+    if (device_parse(text, out)) return -1;
+    return report_error(EXIT_INPUT, "--device %s: there is no such device; give one of " DEVICE_NAMES, text);
+}
+
+enum {
+    OPTION_LIST = 256,
+    OPTION_JSON,
+    OPTION_OUT,
+    OPTION_THREADS,
+    OPTION_DEVICE,
+    OPTION_SCENES,
+    OPTION_FIRST,
+    OPTION_QUICK,
+    OPTION_HELP
+};
+
+/* Tracing takes time, of which a figure would be a part. */
+static int no_option(const char *option)
+{
+    if (strncmp(option, "--trace", 7) == 0 || strncmp(option, "--profile", 9) == 0)
+        return report_error(
+            EXIT_INPUT,
+            "there is no option %s: nothing is measured while it is traced or profiled; use `stet run` for that",
+            option);
+    return report_error(EXIT_INPUT, "there is no option %s; see `stet bench --help`", option);
+}
+
+/* -1: go on; else the exit code. */
+static int read_options(int argc, char **argv, bench_options *o)
+{
+    static const struct option known[] = {
+        {"list", no_argument, NULL, OPTION_LIST},           {"json", no_argument, NULL, OPTION_JSON},
+        {"out", required_argument, NULL, OPTION_OUT},       {"threads", required_argument, NULL, OPTION_THREADS},
+        {"device", required_argument, NULL, OPTION_DEVICE}, {"scenes", required_argument, NULL, OPTION_SCENES},
+        {"help", no_argument, NULL, OPTION_HELP},           {"first-frame", required_argument, NULL, OPTION_FIRST},
+        {"quick", no_argument, NULL, OPTION_QUICK},         {NULL, 0, NULL, 0},
+    };
+    int code = -1;
+    opterr = 0;
+    optind = 1;
+    for (int c; code < 0 && (c = getopt_long(argc, argv, ":", known, NULL)) != -1;) {
+        switch (c) {
+        case OPTION_LIST: o->list = true; break;
+        case OPTION_JSON: o->json = true; break;
+        case OPTION_OUT: o->out = optarg; break;
+        case OPTION_THREADS: code = read_threads(optarg, &o->threads); break;
+        case OPTION_DEVICE: code = read_device(optarg, &o->device); break;
+        case OPTION_FIRST: o->first_frame = optarg; break;
+        case OPTION_SCENES: o->scenes = optarg; break;
+        case OPTION_QUICK: o->quick = true; break;
+        case OPTION_HELP: return fputs(usage, stdout) < 0 ? EXIT_WORK : 0;
+        case ':': return report_error(EXIT_INPUT, "%s needs a value; see `stet bench --help`", argv[optind - 1]);
+        default: return no_option(argv[optind - 1]);
+        }
+    }
+    for (int i = optind; code < 0 && i < argc; ++i) code = choose(o, argv[i]);
+    return code;
+}
+
+static int list_benchmarks(void)
+{
+    for (int i = 0; i < NBENCH; ++i)
+        if (printf("%-10s %s\n", table[i].name, table[i].doc) < 0) return EXIT_WORK;
+    return 0;
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------- */
+
+/* The process that traces this one (a debugger, strace, a profiler), or 0. */
+static long tracer(void)
+{
+    long pid = 0;
+    char line[256];
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "TracerPid:", 10) == 0) pid = strtol(line + 10, NULL, 10);
+    if (f) (void)fclose(f);
+    return pid;
+}
+
+/* Whether a sanitizer is built in. */
+static bool instrumented(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#elif defined(__has_feature)
+    return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+    return false;
+#endif
+}
+
+/* Figures taken while somebody watches are no figures. */
+static int refuse_if_watched(void)
+{
+    if (instrumented())
+        return report_error(EXIT_INPUT, "this build is instrumented by a sanitizer; measure with a plain build");
+    long pid = tracer();
+    if (!pid) return -1;
+    return report_error(EXIT_INPUT, "process %ld traces this one; measure without a debugger, tracer or profiler", pid);
+}
+
+/* The options that all devices here have must be the usual ones. */
+static int refuse_if_disabled(void)
+{
+    stet_mechanism_options options;
+    if (stet_default_mechanism_options(&options) != STET_OK) return report_last_error(EXIT_INPUT);
+    if (!options.disabled) return -1;
+    return report_error(EXIT_INPUT, "STET_DISABLE switches mechanisms off, and the figures would be others; unset it");
+}
+
+/* ---- the run -------------------------------------------------------------------------------------------------- */
+
+static void join_command(int argc, char **argv, char *out, size_t size)
+{
+    size_t n = (size_t)snprintf(out, size, "stet bench");
+    for (int i = 1; i < argc && n < size; ++i) n += (size_t)snprintf(out + n, size - n, " %s", argv[i]);
+}
+
+static int run_all(const bench_options *o, bench *b)
+{
+    for (int i = 0; i < NBENCH; ++i) {
+        if (o->any && !o->chosen[i]) continue;
+        if (isatty(STDERR_FILENO)) (void)fprintf(stderr, "\r\033[K%s …", table[i].name);
+        if (table[i].run(b) != STET_OK) return report_last_error(EXIT_WORK);
+    }
+    if (isatty(STDERR_FILENO)) (void)fputs("\r\033[K", stderr);
+    return 0;
+}
+
+static int report(const bench_options *o, const bench *b, const char *command)
+{
+    char machine[256];
+    bench_machine(machine, sizeof machine);
+    size_t used = strlen(machine);
+    if (*b->gpu) (void)snprintf(machine + used, sizeof machine - used, "; %s", b->gpu);
+    if (o->out && !bench_write_json(b, machine, command, o->out))
+        return report_error(EXIT_WORK, "--out %s: the file could not be written", o->out);
+    if (o->json) return bench_write_json(b, machine, command, NULL) ? 0 : EXIT_WORK;
+    if (printf("%s\n\n", machine) < 0) return EXIT_WORK;
+    bench_print_table(b);
+    return 0;
+}
+
+/* Number of threads that a device takes by itself. */
+static int usual_threads(void)
+{
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    if (stet_device_create(&def, &device) != STET_OK) return 0;
+    int threads = stet_device_threads(device);
+    stet_device_destroy(device);
+    return threads;
+}
+
+int main(int argc, char **argv)
+{
+    bench_options o = {.device = stet_default_device_def()};
+    const char *why;
+    char command[1024];
+    report_begin("stet bench");
+    join_command(argc, argv, command, sizeof command); /* getopt reorders argv */
+    int code = read_options(argc, argv, &o);
+    if (code >= 0) return code;
+    if (o.list) return list_benchmarks();
+    if (o.out && !folder_usable_for(o.out, &why)) return report_error(EXIT_INPUT, "--out %s: %s", o.out, why);
+    if ((code = refuse_if_watched()) >= 0 || (code = refuse_if_disabled()) >= 0) return code;
+    if (!o.scenes) o.scenes = access("scenes", R_OK) == 0 ? "scenes" : STET_SCENES;
+    if (access(o.scenes, R_OK) != 0)
+        return report_error(EXIT_INPUT, "%s: no such folder of scenes; give one with --scenes", o.scenes);
+    bench *b = calloc(1, sizeof *b);
+    if (!b) return report_error(EXIT_WORK, "out of memory");
+    b->threads = o.threads ? o.threads : usual_threads();
+    b->scenes = o.scenes;
+    b->quick = o.quick;
+    b->device = o.device;
+    if (o.first_frame) {
+        code = bench_first_frame(b, o.first_frame) == STET_OK ? 0 : report_last_error(EXIT_WORK);
+        free(b);
+        return code;
+    }
+    code = b->threads ? run_all(&o, b) : report_last_error(EXIT_WORK);
+    if (code == 0) code = report(&o, b, command);
+    free(b);
+    return code;
+}

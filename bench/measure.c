@@ -1,0 +1,201 @@
+/* Clocks, samples in turns, and what the machine is; see bench.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mkdtemp */
+#endif
+#include "bench/bench.h"
+
+#include "base/error.h"
+#include "device/isa.h"
+#include "kernel/compile/cache.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+stet_result bench_make_folder(char folder[BENCH_FOLDER])
+{
+    (void)snprintf(folder, BENCH_FOLDER, "/tmp/stet-bench-XXXXXX");
+    if (mkdtemp(folder)) return STET_OK;
+    return sti_error(STET_IO, "bench: no folder can be made in /tmp: %s", strerror(errno));
+}
+
+void bench_remove_folder(const char *folder)
+{
+    sti_cache cache;
+    if (sti_cache_open(folder, 0, true, &cache) == STET_OK) {
+        int64_t removed;
+        (void)sti_cache_clear(&cache, &removed);
+        sti_cache_close(&cache);
+    }
+    (void)rmdir(folder);
+}
+
+double bench_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare_bench_measure(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(const double *sample, int n)
+{
+    double sorted[BENCH_SAMPLES];
+    memcpy(sorted, sample, sizeof *sample * (size_t)n);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_bench_measure);
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static stet_result repeat(const bench_work *work, int64_t times, double *seconds)
+{
+    double start = bench_now();
+    for (int64_t k = 0; k < times; ++k) {
+        stet_result result = work->run(work->context);
+        if (result != STET_OK) return result;
+    }
+    stet_result result = work->finish ? work->finish(work->context) : STET_OK;
+    if (result != STET_OK) return result;
+    *seconds = bench_now() - start;
+    return STET_OK;
+}
+
+/* How often work is to be done so that it takes `least` seconds; doubles until it is seen to. */
+static stet_result calibrate(const bench_work *work, double least, int64_t *times)
+{
+    double seconds;
+    stet_result result = repeat(work, 1, &seconds);
+    for (*times = 1; result == STET_OK; *times *= 2) {
+        result = repeat(work, *times, &seconds);
+        if (seconds >= least / 2) break;
+    }
+    if (result == STET_OK && seconds < least) *times *= 2;
+    return result;
+}
+
+enum { MAX_WORK = 8 };
+
+stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES])
+{
+    int64_t times[MAX_WORK];
+    stet_result result = STET_OK;
+    for (int i = 0; i < nwork && result == STET_OK; ++i) result = calibrate(&work[i], least, &times[i]);
+    for (int s = 0; s < BENCH_SAMPLES; ++s)
+        for (int i = 0; i < nwork && result == STET_OK; ++i) {
+            result = repeat(&work[i], times[i], &seconds[i][s]);
+            seconds[i][s] /= (double)times[i];
+        }
+    return result;
+}
+
+static stet_result time_calls(const bench_work *work, int calls, double *seconds)
+{
+    STI_TRY(work->finish(work->context));
+    double start = bench_now();
+    for (int k = 0; k < calls; ++k) STI_TRY(work->run(work->context));
+    *seconds += bench_now() - start;
+    return work->finish(work->context);
+}
+
+stet_result bench_host_in_turns(const bench_work *work, int nwork, int calls, int times,
+                                double seconds[][BENCH_SAMPLES])
+{
+    for (int s = -1; s < BENCH_SAMPLES; ++s) /* the first round is not kept */
+        for (int i = 0; i < nwork; ++i) {
+            double total = 0;
+            for (int t = 0; t < times; ++t) STI_TRY(time_calls(&work[i], calls, &total));
+            if (s >= 0) seconds[i][s] = total / ((double)calls * times);
+        }
+    return STET_OK;
+}
+
+/* ---- the machine ---------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+/* 12 sums that do not wait for each other, 24 multiply-adds a turn. */
+__attribute__((target("avx512f"))) static float chains_avx512(int64_t turns)
+{
+    __m512 s[12], a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(0.001f);
+    for (int i = 0; i < 12; ++i) s[i] = _mm512_set1_ps((float)i);
+    for (int64_t k = 0; k < turns; ++k) {
+#pragma GCC unroll 12
+        for (int i = 0; i < 12; ++i) s[i] = _mm512_fmadd_ps(_mm512_fmadd_ps(s[i], a, b), a, b);
+    }
+    for (int i = 1; i < 12; ++i) s[0] = _mm512_add_ps(s[0], s[i]);
+    return _mm512_cvtss_f32(s[0]);
+}
+__attribute__((target("avx2,fma"))) static float chains_avx2(int64_t turns)
+{
+    __m256 s[12], a = _mm256_set1_ps(0.999f), b = _mm256_set1_ps(0.001f);
+    for (int i = 0; i < 12; ++i) s[i] = _mm256_set1_ps((float)i);
+    for (int64_t k = 0; k < turns; ++k) {
+#pragma GCC unroll 12
+        for (int i = 0; i < 12; ++i) s[i] = _mm256_fmadd_ps(_mm256_fmadd_ps(s[i], a, b), a, b);
+    }
+    for (int i = 1; i < 12; ++i) s[0] = _mm256_add_ps(s[0], s[i]);
+    return _mm256_cvtss_f32(s[0]);
+}
+
+double bench_peak_gflops(void)
+{
+    enum { TURNS = 200000 };
+    double best = 0;
+    bool wide = sti_isa_available(STI_ISA_avx512);
+    if (!wide && !sti_isa_available(STI_ISA_avx2)) return 0;
+    for (int k = 0; k < 25; ++k) {
+        volatile float sink;
+        double start = bench_now();
+        sink = wide ? chains_avx512(TURNS) : chains_avx2(TURNS);
+        double seconds = bench_now() - start;
+        (void)sink;
+        double gflops = 24.0 * 2 * (wide ? 16 : 8) * TURNS / seconds * 1e-9;
+        if (gflops > best) best = gflops;
+    }
+    return best;
+}
+#else
+double bench_peak_gflops(void) { return 0; }
+#endif
+
+/* The processor's name as the system knows it. */
+static void processor(char *out, size_t size)
+{
+    char line[512];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    (void)snprintf(out, size, "unknown processor");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        line[strcspn(line, "\n")] = 0;
+        (void)snprintf(out, size, "%s", colon + 2);
+        break;
+    }
+    if (f) (void)fclose(f);
+}
+
+void bench_machine(char *out, size_t size)
+{
+    char name[160];
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    processor(name, sizeof name);
+    if (stet_device_create(&def, &device) != STET_OK) {
+        (void)snprintf(out, size, "%s", name);
+        return;
+    }
+    int threads = stet_device_threads(device);
+    (void)snprintf(out, size, "%s, %d processor%s, %s", name, threads, threads == 1 ? "" : "s",
+                   stet_device_isa(device));
+    stet_device_destroy(device);
+}
