@@ -102,10 +102,9 @@ enum { ASKS_A_SECOND = 100 };
 /* Between two time steps of a call. */
 static stet_result ask_caller(stet_sim *sim, int n)
 {
-    double now = sti_sim_now();
-    if (!sim->interrupt.ask || sim->made == n || now < sim->interrupt.next) return STET_OK;
+    if (!sim->interrupt.ask || sim->made == n || sti_now() < sim->interrupt.next) return STET_OK;
     bool ends = sim->interrupt.ask(sim->interrupt.context);
-    sim->interrupt.next = now + 1.0 / ASKS_A_SECOND;
+    sim->interrupt.next = sti_now() + 1.0 / ASKS_A_SECOND;
     if (!ends) return STET_OK;
     return sti_error(STET_INTERRUPTED, "step: interrupted after %d of %d time steps", sim->made, n);
 }
@@ -118,19 +117,23 @@ static int64_t count_stepped(const stet_sim *sim)
     return n;
 }
 
-/* Where somebody is asked, pieces of as many time steps as fit between two questions; bits do not depend on where they end. */
+/* Time steps that fit between two questions, of `left`; bits do not depend on where pieces end. */
+static int piece_of(const stet_sim *sim, int64_t nstepped, int left)
+{
+    double seconds = sim->worlds->step_seconds * (double)nstepped;
+    if (left <= 1 || seconds == 0) return 1;
+    double fit = 1 / (seconds * ASKS_A_SECOND);
+    return fit >= left ? left : fit >= 1 ? (int)fit : 1;
+}
+
 static stet_result step_in_pieces(stet_sim *sim, int n)
 {
-    bool whole = !sim->interrupt.ask || n <= 1;
-    double worlds = whole ? 0 : (double)count_stepped(sim) + 1e-9;
+    bool whole = !sim->interrupt.ask || n <= 1 || stet_sim_physics(sim) == STET_PHYSICS_EXTERNAL;
+    int64_t nstepped = whole ? 0 : count_stepped(sim);
     do {
-        double start = sti_sim_now(), fit = 1 / (sim->interrupt.seconds * worlds * ASKS_A_SECOND);
-        int left = n - sim->made, piece = whole || fit >= left ? left : fit >= 1 ? (int)fit : 1;
-        if (!whole && sim->interrupt.seconds == 0) piece = 1;
+        int piece = whole ? n : piece_of(sim, nstepped, n - sim->made);
         STI_TRY(stet_step_run_worlds(sim->step, sim->stepped, piece));
         sim->made += piece;
-        if (whole) return STET_OK;
-        sim->interrupt.seconds = (sti_sim_now() - start) / (piece * worlds);
         STI_TRY(ask_caller(sim, n));
     } while (sim->made < n);
     return STET_OK;

@@ -1,0 +1,340 @@
+/* Loops shared by threads; see threads.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pthread_setname_np */
+#endif
+#include "device/cpu/threads.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+enum {
+    MOST_HELPERS = 4096,
+    SPIN_NS = 20000,          /* T2: busy waiting, for work and for helpers to leave */
+    PAYS_AWAKE_NS = 8000,     /* what has to be left of a loop, where a helper is looking for work … */
+    PAYS_ASLEEP_NS = 40000,   /* … and where one has to be woken */
+    MOST_CREDIT_NS = 2000000, /* what helpers have brought, of which later losses are paid */
+    REST = 16                 /* a loss that is not paid for is followed by so many times as long without helpers */
+};
+
+/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+static void relax(void) { _mm_pause(); }
+#else
+static void relax(void) { atomic_signal_fence(memory_order_seq_cst); }
+#endif
+
+/* ---- floating-point environment (T6) ----------------------------------------------------------------------------- */
+
+#if defined(__SSE__)
+typedef unsigned float_mode;
+static inline float_mode enter_float_mode(void)
+{
+    unsigned saved = _mm_getcsr();
+    _mm_setcsr(0x1f80); /* all exceptions masked, nearest, no flush to zero */
+    return saved;
+}
+static inline void leave_float_mode(float_mode saved) { _mm_setcsr(saved); }
+#else
+#include <fenv.h>
+typedef fenv_t float_mode;
+static inline float_mode enter_float_mode(void)
+{
+    fenv_t saved;
+    fegetenv(&saved);
+    fesetenv(FE_DFL_ENV);
+    return saved;
+}
+static inline void leave_float_mode(float_mode saved) { fesetenv(&saved); }
+#endif
+
+/* ---- what is shared ---------------------------------------------------------------------------------------------- */
+
+typedef struct loop {
+    const sti_loop_def *def;
+    _Atomic int64_t next;   /* the first item that nobody has claimed */
+    _Atomic int inside;     /* helpers */
+    _Atomic int joined;     /* helpers, ever: the last one's thread */
+    _Atomic int64_t helped; /* CPU time of helpers, ns */
+    int room;               /* for helpers; the lock's */
+    struct loop *below;     /* the lock's */
+} loop;
+
+typedef struct helper {
+    pthread_t thread;
+    bool busy; /* in a loop */
+} helper;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t work, left;
+    loop *open; /* loops that have room */
+    int nhelper, most, asleep,
+        woken; /* most: that loops have asked for; woken: of those that slept, who have not noticed yet */
+    bool ends;
+    helper helper[MOST_HELPERS];
+    _Atomic bool any_open;         /* there are open loops */
+    _Atomic int looking;           /* helpers that wait busily */
+    _Atomic int waiting;           /* callers that sleep until their helpers have left */
+    _Atomic int64_t credit, alone; /* T1: ns; no loop is shown before the time `alone` */
+    _Atomic bool always;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local bool in_loop;
+
+static void claim_and_run(loop *l, int thread)
+{
+    const sti_loop_def *d = l->def;
+    for (;;) {
+        int64_t begin = atomic_fetch_add_explicit(&l->next, d->chunk, memory_order_relaxed);
+        if (begin >= d->n) return;
+        d->f(d->context, begin, d->n - begin < d->chunk ? d->n : begin + d->chunk, thread);
+    }
+}
+
+static void close_loop(loop *l) /* with the lock; one that is not open is fine */
+{
+    loop **at = &pool.open;
+    while (*at && *at != l) at = &(*at)->below;
+    if (*at) *at = l->below;
+    atomic_store(&pool.any_open, pool.open != NULL);
+}
+
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
+
+static void *help(void *self);
+
+/* Signals are for the program's own threads; what a thread brings on itself stays its own. */
+static void block_signals(sigset_t *saved)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    sigset_t all;
+    (void)sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof *own; ++i) (void)sigdelset(&all, own[i]);
+    (void)pthread_sigmask(SIG_SETMASK, &all, saved);
+}
+
+/* T5. */
+static void before_fork(void) { (void)pthread_mutex_lock(&pool.lock); }
+static void after_fork(void) { (void)pthread_mutex_unlock(&pool.lock); }
+static void in_child(void)
+{
+    (void)pthread_mutex_init(&pool.lock, NULL);
+    (void)pthread_cond_init(&pool.work, NULL);
+    (void)pthread_cond_init(&pool.left, NULL);
+    pool.open = NULL;
+    pool.nhelper = pool.asleep = pool.woken = 0;
+    atomic_store(&pool.any_open, false);
+    atomic_store(&pool.looking, 0);
+    atomic_store(&pool.waiting, 0);
+}
+static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, in_child); }
+
+/* With the lock: one more helper looks for work. A system that has no thread to give is no error: fewer help. */
+static void wake_one(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pool.asleep > 0) {
+        pool.asleep--;
+        pool.woken++;
+        (void)pthread_cond_signal(&pool.work);
+        return;
+    }
+    if (pool.nhelper >= pool.most || pool.ends) return;
+    sigset_t saved;
+    helper *h = &pool.helper[pool.nhelper];
+    (void)pthread_once(&once, watch_forks);
+    block_signals(&saved);
+    h->busy = false;
+    if (pthread_create(&h->thread, NULL, help, h) == 0) pool.nhelper++;
+    (void)pthread_sigmask(SIG_SETMASK, &saved, NULL);
+}
+
+/* With the lock, which is let go meanwhile: looks for a while, then sleeps until it is woken. */
+static void wait_for_work(void)
+{
+    atomic_fetch_add(&pool.looking, 1);
+    (void)pthread_mutex_unlock(&pool.lock);
+    for (int64_t end = sti_now_ns() + SPIN_NS;
+         !atomic_load_explicit(&pool.any_open, memory_order_relaxed) && sti_now_ns() < end;)
+        for (int i = 0; i < 8; ++i) relax();
+    (void)pthread_mutex_lock(&pool.lock);
+    atomic_fetch_sub(&pool.looking, 1);
+    if (pool.open || pool.ends) return;
+    pool.asleep++;
+    while (!pool.woken && !pool.ends) (void)pthread_cond_wait(&pool.work, &pool.lock);
+    if (pool.woken) pool.woken--;
+}
+
+/* Without the lock. After `inside` is counted down the loop may be gone (T4). */
+static void help_with(loop *l, int thread)
+{
+    int64_t start = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    claim_and_run(l, thread);
+    atomic_fetch_add(&l->helped, sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
+    if (atomic_fetch_sub(&l->inside, 1) > 1 || !atomic_load(&pool.waiting)) return;
+    (void)pthread_mutex_lock(&pool.lock);
+    (void)pthread_cond_broadcast(&pool.left);
+    (void)pthread_mutex_unlock(&pool.lock);
+}
+
+static void *help(void *self)
+{
+    helper *h = self;
+    in_loop = true;
+    (void)pthread_setname_np(pthread_self(), "stet");
+    (void)enter_float_mode();
+    (void)pthread_mutex_lock(&pool.lock);
+    while (!pool.ends) {
+        loop *l = pool.open;
+        if (!l) {
+            wait_for_work();
+            continue;
+        }
+        int thread = atomic_fetch_add(&l->joined, 1) + 1;
+        atomic_fetch_add(&l->inside, 1);
+        if (--l->room == 0) close_loop(l);
+        if (pool.open && !atomic_load(&pool.looking)) wake_one();
+        h->busy = true;
+        (void)pthread_mutex_unlock(&pool.lock);
+        help_with(l, thread);
+        (void)pthread_mutex_lock(&pool.lock);
+        h->busy = false;
+    }
+    (void)pthread_mutex_unlock(&pool.lock);
+    return NULL;
+}
+
+/* T5. A helper that is in a loop is another thread's, who goes on while the process ends. */
+__attribute__((destructor)) static void end_helpers(void)
+{
+    (void)pthread_mutex_lock(&pool.lock);
+    pool.ends = true;
+    (void)pthread_cond_broadcast(&pool.work);
+    for (int i = 0; i < pool.nhelper; ++i) {
+        helper h = pool.helper[i];
+        (void)pthread_mutex_unlock(&pool.lock);
+        if (h.busy)
+            (void)pthread_detach(h.thread);
+        else
+            (void)pthread_join(h.thread, NULL);
+        (void)pthread_mutex_lock(&pool.lock);
+    }
+    pool.nhelper = 0;
+    (void)pthread_mutex_unlock(&pool.lock);
+}
+
+/* ---- the caller -------------------------------------------------------------------------------------------------- */
+
+/* Does it pay to show what is left? */
+static bool pays(double ns)
+{
+    if (atomic_load_explicit(&pool.always, memory_order_relaxed)) return true;
+    if (ns < PAYS_AWAKE_NS) return false;
+    if (ns < PAYS_ASLEEP_NS && !atomic_load_explicit(&pool.looking, memory_order_relaxed)) return false;
+    return isinf(ns) || sti_now_ns() >= atomic_load_explicit(&pool.alone, memory_order_relaxed);
+}
+
+static void show(loop *l)
+{
+    const sti_loop_def *d = l->def;
+    int64_t chunks = (d->n - atomic_load_explicit(&l->next, memory_order_relaxed) + d->chunk - 1) / d->chunk;
+    l->room = chunks < d->threads ? (int)chunks - 1 : d->threads - 1;
+    if (l->room < 1) return;
+    (void)pthread_mutex_lock(&pool.lock);
+    if (pool.most < l->room) pool.most = l->room < MOST_HELPERS ? l->room : MOST_HELPERS;
+    l->below = pool.open;
+    pool.open = l;
+    atomic_store(&pool.any_open, true);
+    if (!atomic_load(&pool.looking)) wake_one();
+    bool any = pool.nhelper > 0;
+    (void)pthread_mutex_unlock(&pool.lock);
+    if (!any || !atomic_load_explicit(&pool.always, memory_order_relaxed)) return;
+    for (int i = 0; i < 10000 && !atomic_load(&l->joined); ++i) (void)sched_yield();
+}
+
+/* Until no helper is inside; none can come any more. */
+static void wait_for_helpers(loop *l)
+{
+    (void)pthread_mutex_lock(&pool.lock);
+    close_loop(l);
+    (void)pthread_mutex_unlock(&pool.lock);
+    if (!atomic_load(&l->inside)) return;
+    for (int64_t end = sti_now_ns() + SPIN_NS; atomic_load(&l->inside) && sti_now_ns() < end;)
+        for (int i = 0; i < 8; ++i) relax();
+    if (!atomic_load(&l->inside)) return;
+    (void)pthread_mutex_lock(&pool.lock);
+    atomic_fetch_add(&pool.waiting, 1);
+    while (atomic_load(&l->inside)) (void)pthread_cond_wait(&pool.left, &pool.lock);
+    atomic_fetch_sub(&pool.waiting, 1);
+    (void)pthread_mutex_unlock(&pool.lock);
+}
+
+/* T1. Where other processes want the processors, a helper may stand still in the middle of its work, and the caller with it. */
+static void account(int64_t gain, int64_t at)
+{
+    int64_t credit = atomic_load_explicit(&pool.credit, memory_order_relaxed) + gain;
+    if (credit < 0) atomic_store_explicit(&pool.alone, at - REST * credit, memory_order_relaxed);
+    credit = credit < 0 ? 0 : credit > MOST_CREDIT_NS ? MOST_CREDIT_NS : credit;
+    atomic_store_explicit(&pool.credit, credit, memory_order_relaxed);
+}
+
+static void share(const sti_loop_def *d, int64_t done)
+{
+    loop l = {.def = d, .next = done};
+    int64_t start = sti_now_ns();
+    show(&l);
+    int64_t shown = sti_now_ns();
+    claim_and_run(&l, 0);
+    int64_t ran = sti_now_ns();
+    wait_for_helpers(&l);
+    int64_t end = sti_now_ns();
+    if (!isinf(d->seconds)) account(atomic_load(&l.helped) - (shown - start) - (end - ran), end);
+}
+
+/* Where nothing is known of a loop, its first chunk tells. */
+static void run(const sti_loop_def *d)
+{
+    int64_t done = 0;
+    double left = d->seconds * 1e9;
+    if (left < PAYS_ASLEEP_NS) {
+        int64_t start = sti_now_ns();
+        done = d->n < d->chunk ? d->n : d->chunk;
+        d->f(d->context, 0, done, 0);
+        if (done == d->n) return;
+        left = (double)(sti_now_ns() - start) * (double)(d->n - done) / (double)done;
+    }
+    if (pays(left))
+        share(d, done);
+    else
+        d->f(d->context, done, d->n, 0);
+}
+
+void sti_loop_run(const sti_loop_def *d)
+{
+    float_mode saved = enter_float_mode();
+    bool nested = in_loop;
+    in_loop = true;
+    if (nested || d->threads <= 1 || d->n <= d->chunk)
+        d->f(d->context, 0, d->n, 0);
+    else
+        run(d);
+    in_loop = nested;
+    leave_float_mode(saved);
+}
+
+bool sti_loops_always_shared(bool always) { return atomic_exchange(&pool.always, always); }
+
+int sti_loop_helpers(void)
+{
+    (void)pthread_mutex_lock(&pool.lock);
+    int n = pool.nhelper;
+    (void)pthread_mutex_unlock(&pool.lock);
+    return n;
+}
