@@ -56,6 +56,7 @@ static stet_result cpu_launch(stet_device *device, const sti_code *code, const s
     /* Chunks small enough to even out blocks of unequal work, large enough not to be felt. */
     sti_loop_run(&(sti_loop_def){.f = launch_blocks,
                                  .context = &l,
+                                 .key = code,
                                  .n = nblock,
                                  .chunk = threads > 1 ? nblock / (threads * 16) + 1 : nblock,
                                  .threads = (int)threads});

@@ -18,7 +18,8 @@ enum {
     PAYS_AWAKE_NS = 8000,     /* what has to be left of a loop, where a helper is looking for work … */
     PAYS_ASLEEP_NS = 40000,   /* … and where one has to be woken */
     MOST_CREDIT_NS = 2000000, /* what helpers have brought, of which later losses are paid */
-    REST = 16                 /* a loss that is not paid for is followed by so many times as long without helpers */
+    LEAST_REST = 8, /* a loss that is not paid for is followed by so many times as long without helpers, … */
+    MOST_REST = 256 /* … twice as many each time, until there is all credit again */
 };
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------ */
@@ -83,8 +84,12 @@ static struct {
     _Atomic int looking;           /* helpers that wait busily */
     _Atomic int waiting;           /* callers that sleep until their helpers have left */
     _Atomic int64_t credit, alone; /* T1: ns; no loop is shown before the time `alone` */
+    _Atomic int rest;
     _Atomic bool always;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
+} pool = {.rest = LEAST_REST,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .work = PTHREAD_COND_INITIALIZER,
+          .left = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool in_loop;
 
@@ -280,40 +285,82 @@ static void wait_for_helpers(loop *l)
 static void account(int64_t gain, int64_t at)
 {
     int64_t credit = atomic_load_explicit(&pool.credit, memory_order_relaxed) + gain;
-    if (credit < 0) atomic_store_explicit(&pool.alone, at - REST * credit, memory_order_relaxed);
-    credit = credit < 0 ? 0 : credit > MOST_CREDIT_NS ? MOST_CREDIT_NS : credit;
+    int rest = atomic_load_explicit(&pool.rest, memory_order_relaxed);
+    if (credit < 0) {
+        atomic_store_explicit(&pool.alone, at - rest * credit, memory_order_relaxed);
+        atomic_store_explicit(&pool.rest, rest < MOST_REST ? 2 * rest : rest, memory_order_relaxed);
+        credit = 0;
+    } else if (credit > MOST_CREDIT_NS) {
+        atomic_store_explicit(&pool.rest, LEAST_REST, memory_order_relaxed);
+        credit = MOST_CREDIT_NS;
+    }
     atomic_store_explicit(&pool.credit, credit, memory_order_relaxed);
 }
 
-static void share(const sti_loop_def *d, int64_t done)
+/* Returns the CPU time that it took, ns. */
+static double share(const sti_loop_def *d)
 {
-    loop l = {.def = d, .next = done};
-    int64_t start = sti_now_ns();
+    loop l = {.def = d, .next = d->from};
+    int64_t start = sti_now_ns(), cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     show(&l);
-    int64_t shown = sti_now_ns();
     claim_and_run(&l, 0);
-    int64_t ran = sti_now_ns();
+    cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     wait_for_helpers(&l);
-    int64_t end = sti_now_ns();
-    if (!isinf(d->seconds)) account(atomic_load(&l.helped) - (shown - start) - (end - ran), end);
+    int64_t end = sti_now_ns(), all = cpu + atomic_load(&l.helped);
+    if (!isinf(d->seconds)) account(all - (end - start), end);
+    return (double)all;
 }
 
-/* Where nothing is known of a loop, its first chunk tells. */
+/* ---- what loops take --------------------------------------------------------------------------------------------- */
+
+/* Of a loop that came before in this thread. A short one is taken for as short as it was, and looked at again after a while. */
+typedef struct known {
+    const void *key;
+    int64_t n;
+    double ns;
+    int trust; /* times that it is still run without a look at the clock */
+} known;
+
+enum { KNOWN = 64, TRUST = 15 };
+static _Thread_local known table[KNOWN];
+
+static known *find(const sti_loop_def *d)
+{
+    known *k = &table[((uintptr_t)d->key >> 4 ^ (uintptr_t)d->n) % KNOWN];
+    if (k->key != d->key || k->n != d->n) *k = (known){.key = d->key, .n = d->n};
+    return k;
+}
+
+static double run_alone(const sti_loop_def *d, int64_t from)
+{
+    int64_t start = sti_now_ns();
+    d->f(d->context, from, d->n, 0);
+    return (double)(sti_now_ns() - start) * (double)d->n / (double)(d->n - from);
+}
+
+/* Where nothing is known, the first chunk tells. */
+static double run_unknown(const sti_loop_def *d)
+{
+    int64_t start = sti_now_ns();
+    d->f(d->context, 0, d->chunk, 0);
+    double each = (double)(sti_now_ns() - start) / (double)d->chunk;
+    sti_loop_def rest = *d;
+    rest.from = d->from + d->chunk;
+    if (pays(each * (double)(d->n - rest.from))) return share(&rest) + each * (double)d->chunk;
+    (void)run_alone(d, rest.from);
+    return each * (double)d->n;
+}
+
 static void run(const sti_loop_def *d)
 {
-    int64_t done = 0;
-    double left = d->seconds * 1e9;
-    if (left < PAYS_ASLEEP_NS) {
-        int64_t start = sti_now_ns();
-        done = d->n < d->chunk ? d->n : d->chunk;
-        d->f(d->context, 0, done, 0);
-        if (done == d->n) return;
-        left = (double)(sti_now_ns() - start) * (double)(d->n - done) / (double)done;
+    known own = {.ns = d->seconds * 1e9}, *k = d->key ? find(d) : &own;
+    if (k->trust > 0 && !atomic_load_explicit(&pool.always, memory_order_relaxed)) {
+        k->trust--;
+        d->f(d->context, 0, d->n, 0);
+        return;
     }
-    if (pays(left))
-        share(d, done);
-    else
-        d->f(d->context, done, d->n, 0);
+    k->ns = k->ns == 0 ? run_unknown(d) : pays(k->ns) ? share(d) : run_alone(d, 0);
+    if (k->ns < (double)PAYS_AWAKE_NS / 2) k->trust = TRUST;
 }
 
 void sti_loop_run(const sti_loop_def *d)

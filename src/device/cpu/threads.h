@@ -23,10 +23,11 @@ typedef void sti_loop_fn(void *context, int64_t begin, int64_t end, int thread);
 typedef struct sti_loop_def {
     sti_loop_fn *f;
     void *context;
-    int64_t n, chunk; /* items that are claimed at once */
-    int threads;      /* at most */
-    double
-        seconds; /* that all of it will take one thread, as far as known; 0: not known; INFINITY: it waits for others, and is always shared */
+    int64_t from, n, chunk; /* items from … n - 1; chunk: that are claimed at once */
+    int threads;            /* at most */
+    const void
+        *key; /* what loops of equal cost have in common, by which their times are remembered; NULL: `seconds` tells */
+    double seconds; /* of one thread for all items; 0: not known; INFINITY: it waits for others, and is always shared */
 } sti_loop_def;
 
 /* Runs a loop. From within one: in the thread that asks, as its thread 0. */
