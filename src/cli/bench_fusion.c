@@ -75,7 +75,7 @@ static stet_result measure(bench *b, int64_t nworld, stepping *s)
 
 static stet_result measure_worlds(bench *b, int threads, int64_t nworld)
 {
-    stepping s[2] = {{NULL}, {NULL}};
+    stepping s[2] = {{.device = NULL}};
     stet_result result = STET_OK;
     for (int k = 0; k < 2 && result == STET_OK; ++k) result = open_stepping(b, threads, nworld, k == 1, &s[k]);
     if (result == STET_OK) result = measure(b, nworld, s);
