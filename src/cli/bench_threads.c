@@ -190,7 +190,7 @@ static stet_result measure(bench *b, const char *when, bool quiet, int threads, 
 
 static stet_result measure_work(bench *b, const work *w, int threads)
 {
-    side s[WAYS] = {{NULL}, {NULL}};
+    side s[WAYS] = {{.work = w}, {.work = w}};
     pid_t other;
     stet_result result = open_side(b, w, 1, &s[ONE]);
     if (result == STET_OK) result = open_side(b, w, threads, &s[ALL]);

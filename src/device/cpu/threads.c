@@ -18,8 +18,9 @@ enum {
     PAYS_AWAKE_NS = 8000,     /* what has to be left of a loop, where a helper is looking for work … */
     PAYS_ASLEEP_NS = 40000,   /* … and where one has to be woken */
     MOST_CREDIT_NS = 2000000, /* what helpers have brought, of which later losses are paid */
+    MOST_LOSS_NS = 5000000,   /* what counts of one */
     LEAST_REST = 8, /* a loss that is not paid for is followed by so many times as long without helpers, … */
-    MOST_REST = 256 /* … twice as many each time, until there is all credit again */
+    MOST_REST = 256 /* … twice as many each time, half as many with each gain where credit is full */
 };
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------ */
@@ -287,11 +288,12 @@ static void account(int64_t gain, int64_t at)
     int64_t credit = atomic_load_explicit(&pool.credit, memory_order_relaxed) + gain;
     int rest = atomic_load_explicit(&pool.rest, memory_order_relaxed);
     if (credit < 0) {
+        if (credit < -MOST_LOSS_NS) credit = -MOST_LOSS_NS;
         atomic_store_explicit(&pool.alone, at - rest * credit, memory_order_relaxed);
         atomic_store_explicit(&pool.rest, rest < MOST_REST ? 2 * rest : rest, memory_order_relaxed);
         credit = 0;
     } else if (credit > MOST_CREDIT_NS) {
-        atomic_store_explicit(&pool.rest, LEAST_REST, memory_order_relaxed);
+        atomic_store_explicit(&pool.rest, rest > LEAST_REST ? rest / 2 : rest, memory_order_relaxed);
         credit = MOST_CREDIT_NS;
     }
     atomic_store_explicit(&pool.credit, credit, memory_order_relaxed);
