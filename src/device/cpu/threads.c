@@ -14,13 +14,14 @@
 
 enum {
     MOST_HELPERS = 4096,
-    SPIN_NS = 20000,          /* T2: busy waiting, for work and for helpers to leave */
-    PAYS_AWAKE_NS = 8000,     /* what has to be left of a loop, where a helper is looking for work … */
-    PAYS_ASLEEP_NS = 40000,   /* … and where one has to be woken */
-    MOST_CREDIT_NS = 2000000, /* what helpers have brought, of which later losses are paid */
-    MOST_LOSS_NS = 5000000,   /* what counts of one */
-    LEAST_REST = 8, /* a loss that is not paid for is followed by so many times as long without helpers, … */
-    MOST_REST = 256 /* … twice as many each time, half as many with each gain where credit is full */
+    SPIN_NS = 20000,           /* T2: busy waiting, for work and for helpers to leave */
+    PAYS_AWAKE_NS = 8000,      /* what has to be left of a loop, where a helper is looking for work … */
+    PAYS_ASLEEP_NS = 40000,    /* … and where one has to be woken */
+    FIRST_CREDIT_NS = 1000000, /* what helpers may lose at first, and after each rest … */
+    MOST_CREDIT_NS = 20000000, /* … and where they have brought as much before */
+    MOST_LOSS_NS = 5000000,    /* what counts of one */
+    LEAST_REST = 8, /* a loss that is not paid for is followed by so many times as much work without helpers, … */
+    MOST_REST = 128 /* … twice as many each time, half as many with each gain where credit is full */
 };
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------ */
@@ -84,10 +85,11 @@ static struct {
     _Atomic bool any_open;         /* there are open loops */
     _Atomic int looking;           /* helpers that wait busily */
     _Atomic int waiting;           /* callers that sleep until their helpers have left */
-    _Atomic int64_t credit, alone; /* T1: ns; no loop is shown before the time `alone` */
+    _Atomic int64_t credit, alone; /* T1: ns, of work that callers do alone before a loop is shown again */
     _Atomic int rest;
     _Atomic bool always;
 } pool = {.rest = LEAST_REST,
+          .credit = FIRST_CREDIT_NS,
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .work = PTHREAD_COND_INITIALIZER,
           .left = PTHREAD_COND_INITIALIZER};
@@ -238,13 +240,15 @@ __attribute__((destructor)) static void end_helpers(void)
 
 /* ---- the caller -------------------------------------------------------------------------------------------------- */
 
-/* Does it pay to show what is left? */
+/* Does it pay to show what is left? Work that does not, for the rest alone, is counted. */
 static bool pays(double ns)
 {
     if (atomic_load_explicit(&pool.always, memory_order_relaxed)) return true;
     if (ns < PAYS_AWAKE_NS) return false;
     if (ns < PAYS_ASLEEP_NS && !atomic_load_explicit(&pool.looking, memory_order_relaxed)) return false;
-    return isinf(ns) || sti_now_ns() >= atomic_load_explicit(&pool.alone, memory_order_relaxed);
+    if (isinf(ns) || atomic_load_explicit(&pool.alone, memory_order_relaxed) <= 0) return true;
+    atomic_fetch_sub_explicit(&pool.alone, (int64_t)ns, memory_order_relaxed);
+    return false;
 }
 
 static void show(loop *l)
@@ -283,15 +287,15 @@ static void wait_for_helpers(loop *l)
 }
 
 /* T1. Where other processes want the processors, a helper may stand still in the middle of its work, and the caller with it. */
-static void account(int64_t gain, int64_t at)
+static void account(int64_t gain)
 {
     int64_t credit = atomic_load_explicit(&pool.credit, memory_order_relaxed) + gain;
     int rest = atomic_load_explicit(&pool.rest, memory_order_relaxed);
     if (credit < 0) {
-        if (credit < -MOST_LOSS_NS) credit = -MOST_LOSS_NS;
-        atomic_store_explicit(&pool.alone, at - rest * credit, memory_order_relaxed);
+        int64_t loss = FIRST_CREDIT_NS + (credit < -MOST_LOSS_NS ? MOST_LOSS_NS : -credit);
+        atomic_store_explicit(&pool.alone, rest * loss, memory_order_relaxed);
         atomic_store_explicit(&pool.rest, rest < MOST_REST ? 2 * rest : rest, memory_order_relaxed);
-        credit = 0;
+        credit = FIRST_CREDIT_NS;
     } else if (credit > MOST_CREDIT_NS) {
         atomic_store_explicit(&pool.rest, rest > LEAST_REST ? rest / 2 : rest, memory_order_relaxed);
         credit = MOST_CREDIT_NS;
@@ -309,7 +313,7 @@ static double share(const sti_loop_def *d)
     cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     wait_for_helpers(&l);
     int64_t end = sti_now_ns(), all = cpu + atomic_load(&l.helped);
-    if (!isinf(d->seconds)) account(all - (end - start), end);
+    if (!isinf(d->seconds)) account(all - (end - start));
     return (double)all;
 }
 
