@@ -14,7 +14,7 @@
 
 enum {
     MOST_HELPERS = 4096,
-    SPIN_NS = 20000,           /* T2: busy waiting, for work and for helpers to leave */
+    SPIN_NS = 50000,           /* T2: busy waiting, for work and for helpers to leave */
     PAYS_AWAKE_NS = 8000,      /* what has to be left of a loop, where a helper is looking for work … */
     PAYS_ASLEEP_NS = 40000,    /* … and where one has to be woken */
     FIRST_CREDIT_NS = 1000000, /* what helpers may lose at first, and after each rest … */
