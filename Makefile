@@ -1,7 +1,7 @@
 # The front door: each target installs what it needs (tools/setup.sh says what), configures with CMake and does its work.
 #
 #   make            builds build/stet                   make asan   the tests under ASan and UBSan
-#   make run        runs the shipped hand scene         make tsan   the tests under TSan (Clang, libomp, Archer)
+#   make run        runs the shipped hand scene         make tsan   the tests under TSan (Clang)
 #   make test       builds and runs all tests           make lint   formatting, clang-tidy, layers, headers
 #   make bench      runs the benchmarks                 make clean  removes build/ (what was installed stays)
 #   make python     builds the Python package and installs it into .venv/ (for your own: pip install .)

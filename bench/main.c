@@ -2,6 +2,7 @@
 #include "bench/bench.h"
 
 #include "bench/start.h"
+#include "bench/threads.h"
 #include "cli/device.h"
 #include "cli/folder.h"
 #include "cli/options.h"
@@ -26,6 +27,7 @@ static const benchmark table[] = {
     {"rounds", "rounds of one sim: setting up the first and later ones, against a sim made for each", bench_rounds},
     {"adjoint", "100 steps of masses on springs and a pass back through them, and what is of it finding sizes",
      bench_adjoint},
+    {"threads", "the same work by all threads and by one, with and without another busy process", bench_threads},
     {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start},
 };
 enum { NBENCH = sizeof table / sizeof *table };
@@ -42,13 +44,15 @@ static const char usage[] =
     "  --device D        of `adjoint`, `fusion`, `device`, `teams`, `launches`, `start`: " DEVICE_NAMES "\n"
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
-    "  --quick           of `adjoint`, `fusion`, `mechanisms`, `launches`: few worlds and samples as short as can be, "
+    "  --burn            keep one core busy: the other process of `threads`\n"
+    "  --quick           of `adjoint`, `fusion`, `mechanisms`, `launches`, `threads`: few worlds and samples as short "
+    "as can be, "
     "to see "
     "that it runs\n"
     "  --help            this text\n";
 
 typedef struct bench_options {
-    bool chosen[NBENCH], any, json, list, quick;
+    bool chosen[NBENCH], any, json, list, quick, burn;
     const char *out, *scenes, *first_frame;
     stet_device_def device;
     int threads;
@@ -90,6 +94,7 @@ enum {
     OPTION_SCENES,
     OPTION_FIRST,
     OPTION_QUICK,
+    OPTION_BURN,
     OPTION_HELP
 };
 
@@ -108,11 +113,17 @@ static int no_option(const char *option)
 static int read_options(int argc, char **argv, bench_options *o)
 {
     static const struct option known[] = {
-        {"list", no_argument, NULL, OPTION_LIST},           {"json", no_argument, NULL, OPTION_JSON},
-        {"out", required_argument, NULL, OPTION_OUT},       {"threads", required_argument, NULL, OPTION_THREADS},
-        {"device", required_argument, NULL, OPTION_DEVICE}, {"scenes", required_argument, NULL, OPTION_SCENES},
-        {"help", no_argument, NULL, OPTION_HELP},           {"first-frame", required_argument, NULL, OPTION_FIRST},
-        {"quick", no_argument, NULL, OPTION_QUICK},         {NULL, 0, NULL, 0},
+        {"list", no_argument, NULL, OPTION_LIST},
+        {"json", no_argument, NULL, OPTION_JSON},
+        {"out", required_argument, NULL, OPTION_OUT},
+        {"threads", required_argument, NULL, OPTION_THREADS},
+        {"device", required_argument, NULL, OPTION_DEVICE},
+        {"scenes", required_argument, NULL, OPTION_SCENES},
+        {"help", no_argument, NULL, OPTION_HELP},
+        {"first-frame", required_argument, NULL, OPTION_FIRST},
+        {"quick", no_argument, NULL, OPTION_QUICK},
+        {"burn", no_argument, NULL, OPTION_BURN},
+        {NULL, 0, NULL, 0},
     };
     int code = -1;
     opterr = 0;
@@ -127,6 +138,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_FIRST: o->first_frame = optarg; break;
         case OPTION_SCENES: o->scenes = optarg; break;
         case OPTION_QUICK: o->quick = true; break;
+        case OPTION_BURN: o->burn = true; break;
         case OPTION_HELP: return fputs(usage, stdout) < 0 ? EXIT_WORK : 0;
         case ':': return report_error(EXIT_INPUT, "%s needs a value; see `stet bench --help`", argv[optind - 1]);
         default: return no_option(argv[optind - 1]);
@@ -241,6 +253,7 @@ int main(int argc, char **argv)
     join_command(argc, argv, command, sizeof command); /* getopt reorders argv */
     int code = read_options(argc, argv, &o);
     if (code >= 0) return code;
+    if (o.burn) return bench_burn() == STET_OK ? 0 : EXIT_WORK;
     if (o.list) return list_benchmarks();
     if (o.out && !folder_usable_for(o.out, &why)) return report_error(EXIT_INPUT, "--out %s: %s", o.out, why);
     if ((code = refuse_if_watched()) >= 0 || (code = refuse_if_disabled()) >= 0) return code;

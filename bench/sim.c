@@ -26,17 +26,25 @@ static stet_result step_sim(const stepping *s, double *seconds)
     return STET_OK;
 }
 
-static stet_result step_plainly(const stepping *s, double *seconds)
+static void step_alone(void *context, int64_t w, int thread)
 {
+    const stepping *s = context;
+    (void)thread;
+    mj_step(s->model->mj, s->data[w]);
+}
+
+/* Shared by the same threads. */
+static stet_result step_plainly(stepping *s, double *seconds)
+{
+    const stet_worlds *worlds = stet_sim_worlds(s->sim);
     double start = bench_now();
-#pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
-    for (int w = 0; w < WORLDS; ++w) mj_step(s->model->mj, s->data[w]);
+    sti_device_parallel(worlds->device, WORLDS, WORLDS * worlds->step_seconds, step_alone, s);
     *seconds += bench_now() - start;
     return STET_OK;
 }
 
 /* Both take a step in turn, one first and then the other first, so that each sample saw the same machine. */
-static stet_result step_in_turns(const stepping *s, double seconds[2][BENCH_SAMPLES])
+static stet_result step_in_turns(stepping *s, double seconds[2][BENCH_SAMPLES])
 {
     memset(seconds, 0, sizeof(double[2][BENCH_SAMPLES]));
     for (int k = 0; k < BENCH_SAMPLES; ++k)

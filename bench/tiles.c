@@ -36,7 +36,8 @@ static stet_result copy_plainly(void *context)
     if (stet_device_threads(c->extraction.device) == 1)
         memcpy(c->to, c->from, c->extraction.bytes);
     else
-        sti_device_parallel(c->extraction.device, (int64_t)((c->extraction.bytes + PIECE - 1) / PIECE), copy_piece, c);
+        sti_device_parallel(c->extraction.device, (int64_t)((c->extraction.bytes + PIECE - 1) / PIECE), 0, copy_piece,
+                            c);
     return STET_OK;
 }
 

@@ -37,7 +37,7 @@ install(FILES "${PROJECT_BINARY_DIR}/stetConfig.cmake" "${PROJECT_BINARY_DIR}/st
     DESTINATION "${stet_package_dir}")
 
 # pkg-config: a static libstet carries what it was linked with to whoever links it; a shared one has it already.
-set(stet_pc_libraries "-L${stet_mujoco_pc_dir} -l:${stet_mujoco_file} -Wl,-rpath,${stet_mujoco_pc_dir} ${OpenMP_C_FLAGS} -lm -ldl")
+set(stet_pc_libraries "-L${stet_mujoco_pc_dir} -l:${stet_mujoco_file} -Wl,-rpath,${stet_mujoco_pc_dir} -pthread -lm -ldl")
 set(stet_pc_requires "libpng jansson")
 if(BUILD_SHARED_LIBS)
     set(stet_pc_public "")

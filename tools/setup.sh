@@ -99,7 +99,6 @@ want_clang() {
 want_tsan() {
     want_clang "the thread sanitizer's build"
     have llvm-symbolizer || want llvm "names the lines in the sanitizer's reports"
-    compiles clang -fopenmp || want libomp-dev "OpenMP that the thread sanitizer understands"
 }
 
 # From Debian 12 on the sanitizers' run-time library is a package of its own; before, it came with clang. Asked once clang

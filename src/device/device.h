@@ -364,8 +364,11 @@ static inline int64_t sti_array_index(const stet_array *a, int64_t w, int64_t i)
 
 /* Processors that this process may run on. */
 int sti_processors(void);
-/* Runs f(context, i) for i = 0 … n - 1 over the device's threads, on the host; thread is 0 … threads - 1. */
-void sti_device_parallel(stet_device *device, int64_t n, void (*f)(void *context, int64_t i, int thread),
-                         void *context);
+/*
+ * Runs f(context, i) for i = 0 … n - 1 over the device's threads, on the host; thread is 0 … threads - 1. seconds: of one thread, see
+ * sti_loop_def.
+ */
+void sti_device_parallel(stet_device *device, int64_t n, double seconds,
+                         void (*f)(void *context, int64_t i, int thread), void *context);
 
 #endif

@@ -187,7 +187,7 @@ static stet_result set_up(stet_sim *sim, stet_round_value *values, int n)
 
 stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n)
 {
-    double start = sti_sim_now();
+    double start = sti_now();
     STI_TRY(check_call(sim, values, n, "stet_sim_round_begin"));
     STI_TRY(check_inputs(sim, values, n));
     sti_round *round = &sim->round;
@@ -201,7 +201,7 @@ stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n)
     round->trusted = round->info.open = true;
     round->apart = sti_device_uploads_after(sim->device) == STET_OK; /* else staging says what is wrong */
     round->begun = start;
-    round->info.setup = sti_sim_now() - start;
+    round->info.setup = sti_now() - start;
     return STET_OK;
 }
 
@@ -258,7 +258,7 @@ stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values, int n)
     info->open = false;
     stet_result result;
     STI_TRY_TIMED(sim, round, (result = copy_outputs(sim, values, n), STET_OK));
-    info->seconds = sti_sim_now() - sim->round.begun;
+    info->seconds = sti_now() - sim->round.begun;
     if (result == STET_OK) return check_worlds(sim);
     info->faulty = sti_round_faulty(sim);
     sim->round.trusted = false; /* a device that could not be read may hold anything */

@@ -10,13 +10,12 @@
 #ifndef STI_SIM_SIM_H
 #define STI_SIM_SIM_H
 
+#include "base/clock.h"
 #include "sim/phase.h"
 #include "sim/round.h"
 #include "stet/sim.h"
 #include "stet/tiles.h"
 #include "worlds/worlds.h"
-
-#include <time.h>
 
 struct stet_sim {
     stet_model *model;
@@ -39,6 +38,12 @@ struct stet_sim {
     sti_phases phases;                    /* the caller's kernels in the step */
     sti_round round;
     uint64_t seed; /* as the sim was made */
+    struct {
+        stet_interrupt_fn *ask; /* NULL: nobody is asked */
+        void *context;
+        double next; /* time of the next question */
+    } interrupt;
+    int made; /* time steps, by the latest call */
     stet_sim_timing timing;
 };
 
@@ -75,13 +80,6 @@ void sti_sim_all_put_back(stet_sim *sim);
 
 /* ---- timing ---- */
 
-static inline double sti_sim_now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* A row of sim->timing, in the trace of the sim's device if there is one. */
 static inline sti_trace_mark sti_sim_begin_phase(const stet_sim *sim, const char *name)
 {
@@ -97,11 +95,11 @@ static inline void sti_sim_end_phase(const stet_sim *sim, sti_trace_mark mark, s
 /* Returns from the calling function if a call is not STET_OK; its time goes to a row of sim->timing, and into a trace. */
 #define STI_TRY_TIMED(sim, row, call)                                                                                  \
     do {                                                                                                               \
-        double sti_start_ = sti_sim_now();                                                                             \
+        double sti_start_ = sti_now();                                                                                 \
         sti_trace_mark sti_phase_ = sti_sim_begin_phase((sim), #row);                                                  \
         stet_result sti_timed_ = (call);                                                                               \
         sti_sim_end_phase((sim), sti_phase_, sti_timed_);                                                              \
-        (sim)->timing.row += sti_sim_now() - sti_start_;                                                               \
+        (sim)->timing.row += sti_now() - sti_start_;                                                                   \
         if (sti_timed_ != STET_OK) return sti_timed_;                                                                  \
     } while (0)
 

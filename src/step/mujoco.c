@@ -6,6 +6,8 @@
  */
 #include "step/mujoco.h"
 
+#include "base/clock.h"
+
 typedef struct stepping {
     stet_worlds *worlds;
     const uint8_t *mask; /* NULL: all */
@@ -75,14 +77,17 @@ static int64_t block_end(const stet_worlds *worlds, int64_t block)
     return end < worlds->nworld ? end : worlds->nworld;
 }
 
-/* How many worlds of each block are to come. */
-static void expect(stet_worlds *worlds, const uint8_t *mask)
+/* How many worlds of each block are to come; returns how many of all. */
+static int64_t expect(stet_worlds *worlds, const uint8_t *mask)
 {
+    int64_t all = 0;
     for (int64_t b = 0; b < sti_worlds_blocks(worlds); ++b) {
         int n = 0;
         for (int64_t w = b * worlds->device->lanes; w < block_end(worlds, b); ++w) n += !mask || mask[w];
         atomic_store_explicit(&worlds->pending[b], n, memory_order_relaxed);
+        all += n;
     }
+    return all;
 }
 
 /* The last world of a block to be done writes the states of all: threads never share a cache line of the arrays. */
@@ -124,8 +129,9 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
     if (mask) STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote to the others counts, too */
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
-    expect(worlds, mask);
-    sti_worlds_parallel(worlds, step_world, &s, true);
+    double steps = (double)expect(worlds, mask) * n, start = sti_now();
+    sti_worlds_parallel(worlds, step_world, &s, worlds->step_seconds * steps + 1e-9);
+    worlds->step_seconds = (sti_now() - start) / (steps + 1e-9);
     moved(worlds, mask);
     sti_worlds_written(worlds, false);
     return STET_OK;

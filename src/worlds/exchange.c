@@ -191,7 +191,7 @@ static void push_all(syncing *s)
 {
     stet_worlds *worlds = s->worlds;
     if (worlds->data)
-        sti_worlds_parallel(worlds, push_world, s, false);
+        sti_worlds_parallel(worlds, push_world, s, 0);
     else
         for (int64_t w = 0; w < worlds->nworld; ++w) push_world(s, w, 0);
 }

@@ -107,7 +107,7 @@ static stet_result make_poses(void *context)
     int64_t due = count_due(p);
     if (due == 0) return STET_OK;
     STI_TRY(take_mirrors(p, due == worlds->nworld));
-    sti_worlds_parallel(worlds, pose_world, p, false);
+    sti_worlds_parallel(worlds, pose_world, p, 0);
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
     if (!atomic_load(&p->changed)) return STET_OK;
     sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);

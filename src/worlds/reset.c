@@ -70,7 +70,7 @@ stet_result sti_worlds_begin(stet_worlds *worlds)
     resetting r = {.worlds = worlds, .keyframe = worlds->def.keyframe};
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
     memset(worlds->marks, 1, (size_t)worlds->nworld);
-    sti_worlds_parallel(worlds, put_back, &r, false);
+    sti_worlds_parallel(worlds, put_back, &r, 0);
     sti_worlds_written(worlds, true);
     sti_worlds_all_moved(worlds);
     return STET_OK;
@@ -154,7 +154,7 @@ static stet_result fill_missing(stet_worlds *worlds, const bool fields[STI_FIELD
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || missing[f];
     if (!any) return STET_OK;
     begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
-    sti_worlds_parallel(worlds, begin_world, &b, false);
+    sti_worlds_parallel(worlds, begin_world, &b, 0);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (missing[f]) sti_array_mirror_written(worlds->initial[f]);
     return STET_OK;
@@ -193,7 +193,7 @@ static stet_result begin_near(stet_worlds *worlds, const bool fields[STI_FIELD_C
     }
     if (!any) return STET_OK;
     if (!worlds->data) begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
-    sti_worlds_parallel(worlds, begin_world, &b, false);
+    sti_worlds_parallel(worlds, begin_world, &b, 0);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (fields[f] && worlds->field[f]->nitem > 0)
             sti_worlds_field_written(worlds, (sti_field)f);
@@ -288,7 +288,7 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
                    .qpos_noise = def->qpos_noise,
                    .qvel_noise = def->qvel_noise,
                    .noise = drawn};
-    sti_worlds_parallel(worlds, put_back, &r, false);
+    sti_worlds_parallel(worlds, put_back, &r, 0);
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         if (!worlds->marks[w]) continue;
         worlds->resets[w]++;

@@ -260,7 +260,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH | (snapshot->head.npose ? STI_WRITER_POSES : 0)));
     STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5: what was written before is over with */
     restoring r = {worlds, snapshot};
-    sti_worlds_parallel(worlds, restore_world, &r, false);
+    sti_worlds_parallel(worlds, restore_world, &r, 0);
     sti_worlds_written(worlds, true);
     sti_worlds_all_moved(worlds);
     worlds->def.seed = snapshot->head.seed;

@@ -312,12 +312,12 @@ static void run_piece(void *context, int64_t i, int thread)
     for (int64_t w = i * p->size; w < end; ++w) p->f(p->context, w, thread);
 }
 
-void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, bool uneven)
+void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, double seconds)
 {
     int64_t wanted =
-        (int64_t)worlds->device->threads * (uneven ? 64 : 8); /* pieces; at their end, threads wait for the last */
+        (int64_t)worlds->device->threads * (seconds > 0 ? 64 : 8); /* pieces; at their end, threads wait for the last */
     int64_t size = worlds->device->lanes;
     while (size > 1 && worlds->nworld / size < wanted) size /= 2;
     pieces p = {f, context, worlds->nworld, size};
-    sti_device_parallel(worlds->device, (worlds->nworld + size - 1) / size, run_piece, &p);
+    sti_device_parallel(worlds->device, (worlds->nworld + size - 1) / size, seconds, run_piece, &p);
 }

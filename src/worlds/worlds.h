@@ -67,6 +67,7 @@ struct stet_worlds {
     stet_array *field[STI_FIELD_COUNT];
     void *mirror[STI_FIELD_COUNT];     /* WORLDS-7: of each field, as long as nothing else touches its array */
     mjData **data;                     /* [nworld], exact only */
+    double step_seconds;               /* that a time step of a world took lately; 0: not known */
     double *time;                      /* [nworld], not exact only: seconds, the number behind the array */
     mjModel *pose_model;               /* the model without sleeping, where it has that; else NULL */
     mjData **scratch;                  /* [threads], for kinematics, and for resets of worlds without data */
@@ -102,10 +103,11 @@ static inline int64_t sti_worlds_blocks(const stet_worlds *worlds)
 
 /*
  * Runs f for each world over the device's threads; thread is 0 … threads - 1. Neighbours in a block of the layout share cache lines, so they
- * stay together where there are worlds enough for it; with `uneven`, for worlds that take long and not equally long, hardly ever.
+ * stay together where there are worlds enough for it; hardly ever where it is known that worlds take long, and not equally long: `seconds`
+ * is what all take together (see sti_loop_def), 0 where it is not much.
  */
 typedef void sti_worlds_fn(void *context, int64_t w, int thread);
-void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, bool uneven);
+void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, double seconds);
 
 /*
  * For the physics: one thread, one world. push copies what the caller changed (WORLDS-2, only fields with dirty set) into mjData; true if qpos

@@ -110,6 +110,17 @@ def test_fusion_runs():
             assert all(len(row["samples"]) == 15 and min(row["samples"]) > 0 for row in rows.values())
 
 
+def test_threads_run():
+    printed = measure("threads", "--quick", "--json", "--threads", 2)
+    if printed is None:
+        return
+    rows = {row["name"]: row for row in json.loads(printed)["results"]}
+    works = "humanoid hand cartpole_64 cartpole_1024 cartpole_8192 render".split()
+    assert set(rows) == {f"threads/{when}/{work}/ratio_to_one_thread" for when in ("quiet", "disturbed") for work in works}, rows
+    assert all(len(row["samples"]) == 15 and min(row["samples"]) > 0 for row in rows.values())
+    assert {row["goal"] for row in rows.values()} == {0.9, 1, 1.9}
+
+
 def test_adjoint_runs():
     """The command itself fails where a gradient is no number."""
     with folder() as at:

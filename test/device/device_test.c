@@ -148,7 +148,7 @@ static void parallel_work_is_done_once_each(void **state)
         stet_device *device = open_device(STI_ISA_portable, threads);
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
             visits v = {.threads = threads};
-            sti_device_parallel(device, sizes[k], visit, &v);
+            sti_device_parallel(device, sizes[k], 0, visit, &v);
             for (int64_t i = 0; i < 1000; ++i) assert_int_equal(v.of[i], i < sizes[k]);
         }
         stet_device_destroy(device);
@@ -238,7 +238,7 @@ static void nor_for_host_work_in_parallel(void **state)
         sums in_odd_mode = {0}, odd = {0};
         unsigned before = set_odd_mode();
         calculate(&odd, 0, 0);
-        sti_device_parallel(device, 8, calculate, &in_odd_mode);
+        sti_device_parallel(device, 8, 0, calculate, &in_odd_mode);
         unsigned after = get_mode();
         assert_int_equal(fesetenv(&usual), 0);
         assert_true(odd.rounded[0] == 0x1.000002p0f);  /* the mode was odd indeed */

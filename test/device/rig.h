@@ -12,12 +12,16 @@
 
 #include <cmocka.h>
 
+#include "device/cpu/threads.h"
 #include "device/device.h"
 
 #define OK(expression)                                                                                                 \
     do {                                                                                                               \
         if ((expression) != STET_OK) fail_msg("%s: %s", #expression, stet_last_error());                               \
     } while (0)
+
+/* Loops of tests are short: threads would hardly ever share one. */
+__attribute__((constructor)) static inline void share_all_loops(void) { (void)sti_loops_always_shared(true); }
 
 /* The call fails with this result, and its sentence has `part` in it. */
 #define FAILS(expression, result, part)                                                                                \

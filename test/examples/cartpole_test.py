@@ -13,7 +13,7 @@ LINE = re.compile(r"step +(\d+): +(\d+) episodes ended(?:, of +([\d.]+) steps an
 def play(*words, **environment):
     """The lines of a run: step, episodes that ended, mean steps, mean reward (None: none ended)."""
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "XDG_CACHE_HOME": CACHE.name, "OMP_WAIT_POLICY": "passive", **environment})
+                          env={**os.environ, "XDG_CACHE_HOME": CACHE.name, **environment})
     assert done.returncode == 0 and done.stderr == "", done.stderr
     lines = [LINE.fullmatch(line) for line in done.stdout.splitlines()]
     assert all(lines), done.stdout

@@ -10,7 +10,7 @@ CACHE = tempfile.TemporaryDirectory()  # kernels are compiled once
 
 def process(words, **environment):
     return subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "XDG_CACHE_HOME": CACHE.name, "OMP_WAIT_POLICY": "passive", **environment})
+                          env={**os.environ, "XDG_CACHE_HOME": CACHE.name, **environment})
 
 
 def run(program, *words, **environment):

@@ -37,5 +37,5 @@ list(FILTER stet_device_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/src/(base|
 list(TRANSFORM stet_device_sources REPLACE "^${PROJECT_SOURCE_DIR}/" "")
 stet_fuzz(dlpack SOURCES ${stet_device_sources})
 if(TARGET fuzz_dlpack)
-    target_link_libraries(fuzz_dlpack PRIVATE OpenMP::OpenMP_C)
+    target_link_libraries(fuzz_dlpack PRIVATE Threads::Threads)
 endif()

@@ -7,11 +7,12 @@
 #include "device/rig.h"
 
 #include "base/memory.h"
+#include "device/cpu/threads.h"
 #include "kernel/gpu/compile.h"
 #include "kernel/gpu/fused_text.h"
 #include "kernel/gpu/source.h"
 
-#include <omp.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -97,18 +98,37 @@ static void free_pieces(pieces *all)
     free(all->piece);
 }
 
+typedef struct compiling {
+    const sti_rtc *rtc;
+    const sti_compile_target *target;
+    const char *arch;
+    piece *piece;
+} compiling;
+
+static void compile_some(void *context, int64_t begin, int64_t end, int thread)
+{
+    const compiling *c = context;
+    (void)thread;
+    for (int64_t i = begin; i < end; ++i) {
+        piece *p = &c->piece[i];
+        sti_text_buffer_free(&p->object);
+        p->result = sti_gpu_compile(&(sti_gpu_program){c->rtc, c->target, c->arch, p->team, &p->source}, &p->object);
+        (void)snprintf(p->said, sizeof p->said, "%s", stet_last_error());
+    }
+}
+
 /* Compiles them all, several at the same time where the compiler can; each must become code. */
 static void compile_pieces(const sti_rtc *rtc, const char *arch, pieces *all)
 {
     sti_compile_target target;
     OK(sti_rtc_target(rtc, arch, &target));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(rtc->parallel ? 2 : 1)
-    for (int i = 0; i < all->n; ++i) {
-        piece *p = &all->piece[i];
-        sti_text_buffer_free(&p->object);
-        p->result = sti_gpu_compile(&(sti_gpu_program){rtc, &target, arch, p->team, &p->source}, &p->object);
-        (void)snprintf(p->said, sizeof p->said, "%s", stet_last_error());
-    }
+    compiling c = {rtc, &target, arch, all->piece};
+    sti_loop_run(&(sti_loop_def){.f = compile_some,
+                                 .context = &c,
+                                 .n = all->n,
+                                 .chunk = 1,
+                                 .threads = rtc->parallel ? 2 : 1,
+                                 .seconds = (double)INFINITY});
     for (int i = 0; i < all->n; ++i) {
         const piece *p = &all->piece[i];
         if (p->result != STET_OK) fail_msg("%s for %s: %s", p->name, arch, p->said);

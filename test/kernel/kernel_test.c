@@ -6,6 +6,7 @@
 
 #include "kernel/launch/kernel.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 enum { WORLDS = 21, ITEMS = 3 };
@@ -20,13 +21,13 @@ static struct record {
 
 static void record_call(const sti_slot *slots, int64_t begin, int64_t end)
 {
-#pragma omp critical
-    {
-        seen.calls++;
-        seen.covered += end - begin;
-        if (end > seen.end) seen.end = end;
-        memcpy(seen.slot, slots, sizeof *slots * (size_t)seen.nslot);
-    }
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    (void)pthread_mutex_lock(&lock);
+    seen.calls++;
+    seen.covered += end - begin;
+    if (end > seen.end) seen.end = end;
+    memcpy(seen.slot, slots, sizeof *slots * (size_t)seen.nslot);
+    (void)pthread_mutex_unlock(&lock);
 }
 
 static sti_signature signature;

@@ -239,6 +239,12 @@ void drop_exports(program *p);
 void op_export(program *p);
 void op_export_write(program *p);
 
+/* ---- program_process.c: one process among others ---- */
+
+void op_fork(program *p);
+void op_step_beside(program *p);
+void op_interrupt(program *p);
+
 /* ---- program_open.c: making and ending the two sims ---- */
 
 void program_models(program *p);

@@ -1,40 +1,17 @@
 /*
- * The CPU as a device: memory is the host's, a launch is a loop over blocks shared by OpenMP threads.
- *
- * Invariant: each thread that runs kernels does so with the floating-point environment that the language asks for (round to
- * nearest, denormals kept, no traps), whatever the host program has set, and gives it back as it was.
+ * The CPU as a device: memory is the host's, a launch is a loop over blocks that threads share (threads.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
 #include "base/plural.h"
+#include "device/cpu/threads.h"
 #include "device/device.h"
 
-#include <omp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-
-#if defined(__SSE__)
-#include <xmmintrin.h>
-static inline unsigned enter_float_mode(void)
-{
-    unsigned saved = _mm_getcsr();
-    _mm_setcsr(0x1f80); /* all exceptions masked, nearest, no flush to zero */
-    return saved;
-}
-static inline void leave_float_mode(unsigned saved) { _mm_setcsr(saved); }
-#else
-#include <fenv.h>
-static inline fenv_t enter_float_mode(void)
-{
-    fenv_t saved;
-    fegetenv(&saved);
-    fesetenv(FE_DFL_ENV);
-    return saved;
-}
-static inline void leave_float_mode(fenv_t saved) { fesetenv(&saved); }
-#endif
+#include <unistd.h>
 
 static void cpu_destroy(stet_device *device) { (void)device; }
 
@@ -57,29 +34,32 @@ static stet_result cpu_copy(stet_device *device, void *to, const void *from, siz
     return STET_OK;
 }
 
+typedef struct launching {
+    sti_call *call;
+    const sti_slot *slots;
+} launching;
+
+static void launch_blocks(void *context, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const launching *l = context;
+    l->call(l->slots, begin, end);
+}
+
 static stet_result cpu_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
                               int64_t nblock, bool in_block)
 {
     (void)nslot;
     (void)in_block; /* there is one memory */
-    sti_call *call = code->call;
+    launching l = {code->call, slots};
     int64_t threads = device->threads < nblock ? device->threads : nblock;
-    if (threads <= 1) {
-        __typeof__(enter_float_mode()) saved = enter_float_mode();
-        call(slots, 0, nblock);
-        leave_float_mode(saved);
-        return STET_OK;
-    }
     /* Chunks small enough to even out blocks of unequal work, large enough not to be felt. */
-    int64_t chunk = nblock / (threads * 16) + 1;
-#pragma omp parallel num_threads((int)threads)
-    {
-        __typeof__(enter_float_mode()) saved = enter_float_mode();
-#pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t begin = 0; begin < nblock; begin += chunk)
-            call(slots, begin, begin + chunk < nblock ? begin + chunk : nblock);
-        leave_float_mode(saved);
-    }
+    sti_loop_run(&(sti_loop_def){.f = launch_blocks,
+                                 .context = &l,
+                                 .key = code,
+                                 .n = nblock,
+                                 .chunk = threads > 1 ? nblock / (threads * 16) + 1 : nblock,
+                                 .threads = (int)threads});
     return STET_OK;
 }
 
@@ -101,22 +81,23 @@ static const sti_device_ops cpu_ops = {
     .synchronize = cpu_synchronize,
 };
 
-void sti_device_parallel(stet_device *device, int64_t n, void (*f)(void *context, int64_t i, int thread), void *context)
+typedef struct items {
+    void (*f)(void *context, int64_t i, int thread);
+    void *context;
+} items;
+
+static void run_items(void *context, int64_t begin, int64_t end, int thread)
 {
-    int threads = n < device->threads ? (int)n : device->threads;
-    if (threads <= 1) {
-        __typeof__(enter_float_mode()) saved = enter_float_mode();
-        for (int64_t i = 0; i < n; ++i) f(context, i, 0);
-        leave_float_mode(saved);
-        return;
-    }
-#pragma omp parallel num_threads(threads)
-    {
-        __typeof__(enter_float_mode()) saved = enter_float_mode();
-#pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t i = 0; i < n; ++i) f(context, i, omp_get_thread_num());
-        leave_float_mode(saved);
-    }
+    const items *it = context;
+    for (int64_t i = begin; i < end; ++i) it->f(it->context, i, thread);
+}
+
+void sti_device_parallel(stet_device *device, int64_t n, double seconds,
+                         void (*f)(void *context, int64_t i, int thread), void *context)
+{
+    items it = {f, context};
+    sti_loop_run(&(sti_loop_def){
+        .f = run_items, .context = &it, .n = n, .chunk = 1, .threads = device->threads, .seconds = seconds});
 }
 
 /* Containers and taskset count. */
@@ -124,7 +105,8 @@ int sti_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-    return omp_get_num_procs();
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
 }
 
 static stet_result pick_isa(const char *name, sti_isa *out)

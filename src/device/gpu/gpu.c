@@ -71,8 +71,22 @@ static int give_back_device(sti_gpu *gpu, const sti_gpu_current *was)
     return code == STI_GPU_OK ? code : of_two_tries(gpu, code, v->leave(&gpu->driver, was));
 }
 
+/* GPU-3, G5. */
+static stet_result check_usable(const sti_gpu *gpu)
+{
+    if (sti_gpu_is_forked(gpu))
+        return sti_error(
+            STET_STATE,
+            "%s: this process was forked from the one that opened the device, and a GPU cannot be used across a fork; "
+            "start the process anew (in Python: multiprocessing.get_context(\"spawn\")), or open the device "
+            "after the fork alone",
+            gpu->where);
+    return atomic_load(&gpu->lost) ? sti_error(STET_DEVICE, "%s", gpu->why) : STET_OK;
+}
+
 int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
 {
+    if (sti_gpu_is_forked(gpu)) return STI_GPU_NOT_SUPPORTED;
     int code = gpu->driver.vendor->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
     if (code != STI_GPU_OK) return code;
     code = exchange_mode(gpu, STI_GPU_CAPTURE_RELAXED, &was->mode);
@@ -89,13 +103,13 @@ int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was)
 
 stet_result sti_gpu_enter(sti_gpu *gpu, sti_gpu_current *was)
 {
-    if (atomic_load(&gpu->lost)) return sti_error(STET_DEVICE, "%s", gpu->why);
+    STI_TRY(check_usable(gpu));
     return sti_gpu_check(gpu, sti_gpu_go_in(gpu, was), "making the device current");
 }
 
 stet_result sti_gpu_enter_in_any_mode(sti_gpu *gpu, sti_gpu_current *was)
 {
-    if (atomic_load(&gpu->lost)) return sti_error(STET_DEVICE, "%s", gpu->why);
+    STI_TRY(check_usable(gpu));
     was->mode = MODE_LEFT;
     int code = gpu->driver.vendor->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
     return sti_gpu_check(gpu, code, "making the device current");
@@ -211,6 +225,10 @@ static void close_gpu(sti_gpu *gpu)
 {
     const sti_gpu_vendor *v = gpu->driver.vendor;
     sti_gpu_current was;
+    if (sti_gpu_is_forked(gpu)) {
+        sti_free(gpu);
+        return;
+    }
     bool inside = sti_gpu_go_in(gpu, &was) == STI_GPU_OK;
     gpu->nlaunch = 0; /* the kernels' names have gone */
     sti_gpu_streams_wait(gpu);
@@ -283,10 +301,27 @@ static stet_result start(sti_gpu *gpu)
     return result;
 }
 
+/* GPU-5: a driver that the parent has started cannot be started again in its child. */
+static stet_result check_process(const sti_gpu_vendor *vendor, int *forks)
+{
+    static _Atomic int first = -1; /* forks before the first GPU was opened */
+    int none = -1;
+    *forks = sti_forks();
+    if (atomic_compare_exchange_strong(&first, &none, *forks) || none == *forks) return STET_OK;
+    return sti_error(STET_STATE,
+                     "%s: this process was forked from one that had opened a GPU, whose driver cannot be used here; "
+                     "start the process "
+                     "anew (in Python: multiprocessing.get_context(\"spawn\")), or use the CPU",
+                     vendor->name);
+}
+
 static stet_result open_gpu(const sti_gpu_vendor *vendor, const stet_gpu_def *def, sti_gpu **out)
 {
     sti_gpu *gpu;
+    int forks;
+    STI_TRY(check_process(vendor, &forks));
     STI_TRY(sti_alloc(&gpu, sizeof *gpu, "GPU"));
+    gpu->forks = forks;
     stet_result result = sti_gpu_driver_open(vendor, def->library, &gpu->driver);
     if (result == STET_OK) result = sti_gpu_facts_of(&gpu->driver, def->index, &gpu->facts);
     if (result != STET_OK) {

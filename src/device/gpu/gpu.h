@@ -9,10 +9,13 @@
  *   GPU-3  after a fault on the device (a kernel that went wrong) every call fails with the first one's sentence, which names the
  *       last launches; the driver is not asked any more but to let go
  *   GPU-4  nothing that the caller's memory holds is read after the call has returned
+ *   GPU-5  in a forked child, where drivers hang or fail, no call of a driver is made: every call fails with a sentence that says what to do, and
+ *       a device that is destroyed is only forgotten
  */
 #ifndef STI_DEVICE_GPU_GPU_H
 #define STI_DEVICE_GPU_GPU_H
 
+#include "base/process.h"
 #include "device/device.h"
 #include "device/gpu/upload_stream.h"
 #include "device/gpu/clock.h"
@@ -26,6 +29,7 @@ enum { STI_GPU_LAUNCHES = 16, STI_GPU_ARGUMENT_BYTES = 4096, STI_GPU_RAN = 64 };
 typedef struct sti_gpu {
     sti_gpu_driver driver;
     sti_gpu_facts facts;
+    int forks;      /* sti_forks() where it was opened (GPU-5) */
     char where[96]; /* for messages: "cuda:0 (NVIDIA H200)" */
     void *context;
     void *own;    /* the device's own stream */
@@ -47,6 +51,9 @@ typedef struct sti_gpu {
 /* The result of a driver call, with a sentence if it failed; notices a device that is lost. */
 stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call);
 #define STI_GPU_CALL(gpu, name, ...) sti_gpu_check((gpu), (gpu)->driver.api.name(__VA_ARGS__), #name)
+
+/* GPU-5: this process is a child of the one that opened the device. */
+static inline bool sti_gpu_is_forked(const sti_gpu *gpu) { return sti_forks() != gpu->forks; }
 
 /* Around all driver calls of a slot: GPU-2, and the error of a device that is lost. leave's value is `result`, or its own failure. */
 stet_result sti_gpu_enter(sti_gpu *gpu, sti_gpu_current *was);

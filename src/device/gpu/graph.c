@@ -97,6 +97,7 @@ static void let_go_graph(sti_gpu *gpu, const sti_gpu_graph *g)
 {
     const sti_gpu_api *api = &gpu->driver.api;
     sti_gpu_current was;
+    if (sti_gpu_is_forked(gpu)) return;
     bool inside = sti_gpu_go_in(gpu, &was) == STI_GPU_OK;
     if (g->executable && gpu->driver.vendor->graphs_wait)
         sti_gpu_drop_behind(gpu, api->graph_exec_destroy, g->executable);

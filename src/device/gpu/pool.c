@@ -270,7 +270,7 @@ static void trim_now(sti_gpu *gpu)
 void sti_pool_free(sti_gpu *gpu, void *memory)
 {
     sti_gpu_pool *p = &gpu->pool;
-    if (!memory) return;
+    if (!memory || sti_gpu_is_forked(gpu)) return;
     pthread_mutex_lock(&p->lock);
     sti_pool_block *b = find_pool(p, memory);
     if (b && b->used) {

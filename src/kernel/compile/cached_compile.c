@@ -1,6 +1,7 @@
 /* Code from the cache or a compiler; see cached_compile.h. */
 #include "kernel/compile/cached_compile.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,7 +118,7 @@ static void compile_traced(obtainer *o, int n, const item *first)
     stet_result result = STET_OK;
     if (trace) mark = sti_trace_open(trace, &what);
     if (n > 1 && o->keeping->parallel)
-        sti_device_parallel(o->device, o->n, compile_one, o);
+        sti_device_parallel(o->device, o->n, (double)INFINITY, compile_one, o); /* it waits for compilers */
     else
         for (int i = 0; i < o->n; ++i) compile_one(o, i, 0);
     for (int i = 0; i < o->n; ++i) {

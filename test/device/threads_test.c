@@ -1,0 +1,203 @@
+/*
+ * Loops that threads share: each item is done once, by threads of different numbers, however many threads ask at the same time; from within a loop, with
+ * signals, and on both sides of a fork.
+ */
+#include "device/rig.h"
+
+#include "base/dice.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST = 3000, MOST_THREADS = 7 };
+
+/* ---- one loop ---------------------------------------------------------------------------------------------------- */
+
+typedef struct counting {
+    _Atomic int *done;             /* [n] */
+    _Atomic bool in[MOST_THREADS]; /* a thread of this number is inside */
+    _Atomic int64_t threads;       /* bits of those that came */
+    int limit;
+    bool nests;
+} counting;
+
+static void add_one(void *context, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    int *n = context;
+    *n += (int)(end - begin);
+}
+
+static void count(void *context, int64_t begin, int64_t end, int thread)
+{
+    counting *c = context;
+    assert_in_range(thread, 0, c->limit - 1);
+    assert_false(atomic_exchange(&c->in[thread], true));
+    atomic_fetch_or(&c->threads, INT64_C(1) << thread);
+    for (int64_t i = begin; i < end; ++i) atomic_fetch_add(&c->done[i], 1);
+    if (c->nests) {
+        int n = 0; /* no race: within a loop the thread that asks does all */
+        sti_loop_run(&(sti_loop_def){.f = add_one, .context = &n, .n = 11, .chunk = 2, .threads = 5});
+        assert_int_equal(n, 11);
+    }
+    atomic_store(&c->in[thread], false);
+}
+
+static int64_t run_counted(int64_t from, int64_t n, int64_t chunk, int threads, double seconds, bool nests)
+{
+    counting c = {.done = calloc((size_t)n + 1, sizeof *c.done), .limit = threads, .nests = nests};
+    assert_non_null(c.done);
+    sti_loop_run(&(sti_loop_def){
+        .f = count, .context = &c, .from = from, .n = n, .chunk = chunk, .threads = threads, .seconds = seconds});
+    for (int64_t i = 0; i < n; ++i) assert_int_equal(c.done[i], i >= from);
+    free(c.done);
+    return c.threads;
+}
+
+static void each_item_once(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("device/threads");
+    for (int always = 0; always < 2; ++always) {
+        (void)sti_loops_always_shared(always);
+        for (int k = 0; k < 2000; ++k) {
+            int64_t n = (int64_t)dice_below(&dice, dice_below(&dice, 4) ? 40 : MOST);
+            int64_t chunk = 1 + (int64_t)dice_below(&dice, 9);
+            static const double seconds[] = {0, 1e-9, 1, (double)INFINITY};
+            (void)run_counted(0, n, chunk, 1 + (int)dice_below(&dice, MOST_THREADS), seconds[dice_below(&dice, 4)],
+                              dice_below(&dice, 3) == 0);
+        }
+    }
+}
+
+/* Shared loops have more than one thread, and no more than they may. */
+static void threads_come(void **state)
+{
+    (void)state;
+    int64_t came = 0;
+    (void)sti_loops_always_shared(true);
+    for (int k = 0; k < 200; ++k) came |= run_counted(0, 2000, 1, 3, 0, false);
+    assert_true((came & ~INT64_C(7)) == 0);
+    assert_true(came > 1);
+    assert_true(sti_loop_helpers() > 0);
+}
+
+/* ---- several that ask -------------------------------------------------------------------------------------------- */
+
+static void *ask_often(void *unused)
+{
+    for (int k = 0; k < 300; ++k) (void)run_counted(0, 500, 3, 4, k % 2 ? (double)INFINITY : 0, k % 5 == 0);
+    return unused;
+}
+
+static void many_threads_ask(void **state)
+{
+    (void)state;
+    pthread_t thread[5];
+    (void)sti_loops_always_shared(true);
+    for (int i = 0; i < 5; ++i) assert_int_equal(pthread_create(&thread[i], NULL, ask_often, NULL), 0);
+    for (int i = 0; i < 5; ++i) assert_int_equal(pthread_join(thread[i], NULL), 0);
+    assert_in_range(sti_loop_helpers(), 1, MOST_THREADS - 1); /* T3: not five times as many */
+}
+
+/* ---- what a thread runs under ------------------------------------------------------------------------------------ */
+
+static void check_mode(void *context, int64_t begin, int64_t end, int thread)
+{
+    sigset_t set;
+    (void)begin, (void)end;
+    volatile double one = 1, ten = 10;
+    assert_true(one / ten > 0x1.9999999999999p-4); /* to nearest: up */
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &set), 0);
+    if (thread)
+        assert_true(sigismember(&set, SIGINT) == 1 && sigismember(&set, SIGSEGV) == 0);
+    else
+        assert_true(sigismember(&set, SIGINT) == 0);
+    atomic_fetch_add((_Atomic int *)context, 1);
+}
+
+static void modes(void **state)
+{
+    (void)state;
+    _Atomic int n = 0;
+    (void)sti_loops_always_shared(true);
+    assert_int_equal(fesetround(FE_DOWNWARD), 0);
+    for (int k = 0; k < 50; ++k)
+        sti_loop_run(&(sti_loop_def){.f = check_mode, .context = &n, .n = 64, .chunk = 1, .threads = 4});
+    assert_int_equal(fegetround(), FE_DOWNWARD);
+    assert_int_equal(fesetround(FE_TONEAREST), 0);
+    assert_int_equal(n, 50 * 64);
+}
+
+/* ---- fork -------------------------------------------------------------------------------------------------------- */
+
+/* The child's exit code; a child that hangs is ended by its alarm, and the signal is the test's failure. */
+static void must_end_well(pid_t child)
+{
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status)) fail_msg("the child ended by signal %d", WTERMSIG(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_child_starts_its_own(void **state)
+{
+    (void)state;
+    (void)sti_loops_always_shared(true);
+    for (int k = 0; k < 10; ++k) {
+        (void)run_counted(0, 300, 1, 4, 0, false);
+        assert_true(sti_loop_helpers() > 0);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(60);
+            bool good = sti_loop_helpers() == 0;
+            (void)run_counted(0, 300, 1, 4, 0, false);
+            good = good && sti_loop_helpers() > 0;
+            exit(good ? 0 : 1); /* and with that, its helpers end */
+        }
+        (void)run_counted(0, 300, 1, 4, 0, false);
+        must_end_well(child);
+    }
+}
+
+/* Forked while other threads are in the middle of loops. */
+static void fork_beside_loops(void **state)
+{
+    (void)state;
+    pthread_t thread[2];
+    for (int i = 0; i < 2; ++i) assert_int_equal(pthread_create(&thread[i], NULL, ask_often, NULL), 0);
+    for (int k = 0; k < 10; ++k) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(60);
+            counting c = {.limit = 3};
+            static _Atomic int done[100]; /* no memory is asked for: another thread may have held the allocator */
+            c.done = done;
+            sti_loop_run(&(sti_loop_def){.f = count, .context = &c, .n = 100, .chunk = 1, .threads = 3});
+            for (int i = 0; i < 100; ++i)
+                if (done[i] != 1) _exit(1);
+            _exit(0);
+        }
+        must_end_well(child);
+    }
+    for (int i = 0; i < 2; ++i) assert_int_equal(pthread_join(thread[i], NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_item_once), cmocka_unit_test(threads_come),           cmocka_unit_test(many_threads_ask),
+        cmocka_unit_test(modes),          cmocka_unit_test(a_child_starts_its_own), cmocka_unit_test(fork_beside_loops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
