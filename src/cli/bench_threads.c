@@ -169,7 +169,7 @@ static void close_side(side *s)
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
-static stet_result measure(bench *b, const char *when, bool quiet, int threads, side s[WAYS])
+static stet_result measure_bench_threads(bench *b, const char *when, bool quiet, int threads, side s[WAYS])
 {
     const work *w = s[ONE].work;
     bench_work turns[4] = {
@@ -194,10 +194,10 @@ static stet_result measure_work(bench *b, const work *w, int threads)
     pid_t other;
     stet_result result = open_side(b, w, 1, &s[ONE]);
     if (result == STET_OK) result = open_side(b, w, threads, &s[ALL]);
-    if (result == STET_OK) result = measure(b, "quiet", true, threads, s);
+    if (result == STET_OK) result = measure_bench_threads(b, "quiet", true, threads, s);
     if (result == STET_OK) result = begin_disturbing(&other);
     if (result == STET_OK) {
-        result = measure(b, "disturbed", false, threads, s);
+        result = measure_bench_threads(b, "disturbed", false, threads, s);
         end_disturbing(other);
     }
     close_side(&s[ONE]);

@@ -83,7 +83,7 @@ static bool ends_it(void *context)
     return true;
 }
 
-/* How far it comes depends on the clock, so both are put back after it (P3). */
+/* How far it comes depends on the clock, so both are put back after it (PROGRAM-3). */
 void op_interrupt(program *p)
 {
     stet_snapshot *before[2];

@@ -14,7 +14,7 @@
 
 enum {
     MOST_HELPERS = 4096,
-    SPIN_NS = 50000,           /* T2: busy waiting, for work and for helpers to leave */
+    SPIN_NS = 50000,           /* THREADS-2: busy waiting, for work and for helpers to leave */
     PAYS_AWAKE_NS = 8000,      /* what has to be left of a loop, where a helper is looking for work … */
     PAYS_ASLEEP_NS = 40000,    /* … and where one has to be woken */
     FIRST_CREDIT_NS = 1000000, /* what helpers may lose at first, and after each rest … */
@@ -33,7 +33,7 @@ static void relax(void) { _mm_pause(); }
 static void relax(void) { atomic_signal_fence(memory_order_seq_cst); }
 #endif
 
-/* ---- floating-point environment (T6) ----------------------------------------------------------------------------- */
+/* ---- floating-point environment (THREADS-6) ----------------------------------------------------------------------------- */
 
 #if defined(__SSE__)
 typedef unsigned float_mode;
@@ -85,7 +85,7 @@ static struct {
     _Atomic bool any_open;         /* there are open loops */
     _Atomic int looking;           /* helpers that wait busily */
     _Atomic int waiting;           /* callers that sleep until their helpers have left */
-    _Atomic int64_t credit, alone; /* T1: ns, of work that callers do alone before a loop is shown again */
+    _Atomic int64_t credit, alone; /* THREADS-1: ns, of work that callers do alone before a loop is shown again */
     _Atomic int rest;
     _Atomic bool always;
 } pool = {.rest = LEAST_REST,
@@ -180,7 +180,7 @@ static void wait_for_work(void)
     if (pool.woken) pool.woken--;
 }
 
-/* Without the lock. After `inside` is counted down the loop may be gone (T4). */
+/* Without the lock. After `inside` is counted down the loop may be gone (THREADS-4). */
 static void help_with(loop *l, int thread)
 {
     int64_t start = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -251,7 +251,7 @@ static bool pays(double ns)
     return false;
 }
 
-static void show(loop *l)
+static void show_threads(loop *l)
 {
     const sti_loop_def *d = l->def;
     int64_t chunks = (d->n - atomic_load_explicit(&l->next, memory_order_relaxed) + d->chunk - 1) / d->chunk;
@@ -308,7 +308,7 @@ static double share(const sti_loop_def *d)
 {
     loop l = {.def = d, .next = d->from};
     int64_t start = sti_now_ns(), cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    show(&l);
+    show_threads(&l);
     claim_and_run(&l, 0);
     cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     wait_for_helpers(&l);
@@ -330,7 +330,7 @@ typedef struct known {
 enum { KNOWN = 64, TRUST = 15 };
 static _Thread_local known table[KNOWN];
 
-static known *find(const sti_loop_def *d)
+static known *find_threads(const sti_loop_def *d)
 {
     known *k = &table[((uintptr_t)d->key >> 4 ^ (uintptr_t)d->n) % KNOWN];
     if (k->key != d->key || k->n != d->n) *k = (known){.key = d->key, .n = d->n};
@@ -357,9 +357,9 @@ static double run_unknown(const sti_loop_def *d)
     return each * (double)d->n;
 }
 
-static void run(const sti_loop_def *d)
+static void run_threads(const sti_loop_def *d)
 {
-    known own = {.ns = d->seconds * 1e9}, *k = d->key ? find(d) : &own;
+    known own = {.ns = d->seconds * 1e9}, *k = d->key ? find_threads(d) : &own;
     if (k->trust > 0 && !atomic_load_explicit(&pool.always, memory_order_relaxed)) {
         k->trust--;
         d->f(d->context, 0, d->n, 0);
@@ -377,7 +377,7 @@ void sti_loop_run(const sti_loop_def *d)
     if (nested || d->threads <= 1 || d->n <= d->chunk)
         d->f(d->context, 0, d->n, 0);
     else
-        run(d);
+        run_threads(d);
     in_loop = nested;
     leave_float_mode(saved);
 }

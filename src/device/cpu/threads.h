@@ -2,13 +2,13 @@
  * Loops shared by threads: the caller's own, and helpers that all devices of the process have in common (`doc/design/threads.md`).
  *
  * Invariants:
- *   T1  the caller works from the first moment on; a loop is shown to helpers only if what is left of it pays for waking them, and only
+ *   THREADS-1  the caller works from the first moment on; a loop is shown to helpers only if what is left of it pays for waking them, and only
  *       while helpers have lately brought more than waiting for them took
- *   T2  nobody waits busily for longer than some microseconds, and no helper is started before a loop is shown
- *   T3  there are as many helpers as the largest loop has asked for, less one, however many threads call
- *   T4  a loop lives on its caller's stack: a helper touches it for the last time where it leaves
- *   T5  a forked child has no helpers, and starts its own; with the end of the process or of the library they end
- *   T6  each thread that runs a loop does so with the floating-point environment that the language asks for (round to nearest, denormals
+ *   THREADS-2  nobody waits busily for longer than some microseconds, and no helper is started before a loop is shown
+ *   THREADS-3  there are as many helpers as the largest loop has asked for, less one, however many threads call
+ *   THREADS-4  a loop lives on its caller's stack: a helper touches it for the last time where it leaves
+ *   THREADS-5  a forked child has no helpers, and starts its own; with the end of the process or of the library they end
+ *   THREADS-6  each thread that runs a loop does so with the floating-point environment that the language asks for (round to nearest, denormals
  *       kept, no traps), whatever the host program has set, and gives it back as it was
  */
 #ifndef STI_DEVICE_CPU_THREADS_H

@@ -20,7 +20,7 @@ static void name_launches(const sti_gpu *gpu, char *out, size_t size)
     }
 }
 
-/* From now on every call fails (G3). */
+/* From now on every call fails (GPU-3). */
 static stet_result lose(sti_gpu *gpu)
 {
     char launches[400];
@@ -50,7 +50,7 @@ static int exchange_mode(sti_gpu *gpu, int mode, int *was)
 }
 
 /*
- * What gives back is tried once more (G2): a driver may tell of earlier work's failure in any call, and then has not done what it was
+ * What gives back is tried once more (GPU-2): a driver may tell of earlier work's failure in any call, and then has not done what it was
  * asked for. A failure that takes the device is told though the second try worked.
  */
 static int of_two_tries(const sti_gpu *gpu, int first, int second)
@@ -71,7 +71,7 @@ static int give_back_device(sti_gpu *gpu, const sti_gpu_current *was)
     return code == STI_GPU_OK ? code : of_two_tries(gpu, code, v->leave(&gpu->driver, was));
 }
 
-/* G3, G5. */
+/* GPU-3, G5. */
 static stet_result check_usable(const sti_gpu *gpu)
 {
     if (sti_gpu_is_forked(gpu))
@@ -210,7 +210,7 @@ static stet_result synchronize(sti_gpu *gpu)
 {
     STI_TRY(sti_gpu_outside(gpu, "waiting for what was issued"));
     STI_TRY(STI_GPU_CALL(gpu, stream_synchronize, gpu->stream));
-    return sti_gpu_aside_wait(gpu);
+    return sti_gpu_upload_stream_wait(gpu);
 }
 
 static stet_result gpu_synchronize(stet_device *device)
@@ -277,7 +277,7 @@ static const sti_device_ops gpu_ops = {
     .graph_free = sti_gpu_graph_free,
     .use_stream = sti_gpu_use_stream,
     .order = sti_gpu_order,
-    .upload_aside = sti_gpu_upload_aside,
+    .stream_upload = sti_gpu_stream_upload,
     .capturing = sti_gpu_capturing,
     .moment = sti_gpu_moment,
     .between = sti_gpu_between,
@@ -302,7 +302,7 @@ static stet_result start(sti_gpu *gpu)
     return result;
 }
 
-/* G5: a driver that the parent has started cannot be started again in its child. */
+/* GPU-5: a driver that the parent has started cannot be started again in its child. */
 static stet_result check_process(const sti_gpu_vendor *vendor, int *forks)
 {
     static _Atomic int first = -1; /* forks before the first GPU was opened */
