@@ -61,11 +61,17 @@ typedef struct stet_gpu_def {
     const char *compiler_library; /* likewise (libnvrtc.so.13 …; libhiprtc.so.7 …) */
 } stet_gpu_def;
 
-/* How to make a device; start from stet_default_device_def(). */
+/*
+ * How to make a device; start from stet_default_device_def().
+ *
+ * Threads that help the caller's belong to the process: all devices share them. None is started before there is work that pays for it, and fewer than
+ * `threads` work where other processes keep them from it. In a forked child a CPU's device works on, with threads of the child's own; one of a GPU that
+ * was opened before the fork fails with STATE, and so does opening another: drivers cannot be used there. Start the process anew instead.
+ */
 typedef struct stet_device_def {
     uint32_t cookie;       /* set by stet_default_device_def */
     stet_device_type type; /* AUTO: the best that can be used */
-    int threads;           /* 0: one a processor that this process may use; at most 4096 */
+    int threads; /* that work at most, the caller's among them; 0: one a processor that this process may use; at most 4096 */
     const char
         *isa; /* CPU: "portable", "avx2", "avx512"; for tests "w1", "f64"; NULL: the widest that this machine has */
     stet_null_def null;       /* NULL device */

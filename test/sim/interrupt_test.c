@@ -3,7 +3,7 @@
  *
  * No number of steps here depends on the clock but that of the steps that were made, which the test asks for.
  */
-#include "sim/room.h"
+#include "sim/phases.h"
 
 #include <pthread.h>
 
@@ -99,13 +99,29 @@ static void masks(void **state)
     stet_sim_destroy(sim);
 }
 
+/* Kernels before the physics have run, those after it have not; the next step begins anew. */
+static void kernels_in_the_step(void **state)
+{
+    (void)state;
+    phases p = phases_open(&(room_def){.nworld = WORLDS, .threads = 2, .physics = STET_PHYSICS_MUJOCO});
+    stet_array *order = phases_array(&p, "order", STET_INT, 1);
+    question q = {.thread = pthread_self(), .sim = p.sim, .yes_at = 1};
+    (void)ADD(&p, BEFORE, "k_note", stet_arg_array(order), stet_arg_int(1));
+    (void)ADD(&p, AFTER, "k_note", stet_arg_array(order), stet_arg_int(2));
+    stet_sim_set_interrupt(p.sim, ask, &q);
+    REFUSED(STET_INTERRUPTED, "interrupted after", stet_sim_step(p.sim, ENDLESS));
+    assert_in_range(stet_sim_steps_made(p.sim), 1, ENDLESS - 1);
+    for (int w = 0; w < WORLDS; ++w) assert_int_equal(phases_int(&p, order, w), 1);
+    OK(stet_sim_step(p.sim, 3));
+    for (int w = 0; w < WORLDS; ++w) assert_int_equal(phases_int(&p, order, w), 112);
+    phases_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mujoco),
-        cmocka_unit_test(poses_that_follow),
-        cmocka_unit_test(who_is_asked),
-        cmocka_unit_test(masks),
+        cmocka_unit_test(mujoco), cmocka_unit_test(poses_that_follow),   cmocka_unit_test(who_is_asked),
+        cmocka_unit_test(masks),  cmocka_unit_test(kernels_in_the_step),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
 }

@@ -15,7 +15,7 @@ static bool on_the_host(const program *p)
 /* In the child, which may not fail as a test does; NULL: all is well. */
 static const char *use_in_child(const program *p, int n)
 {
-    uint64_t hash[2];
+    uint64_t hash[2] = {0};
     for (int i = 0; i < 2; ++i) {
         if (sti_device_is_gpu(device_of(p, i))) {
             if (stet_device_synchronize(device_of(p, i)) != STET_STATE) return "a GPU's device works in a child";

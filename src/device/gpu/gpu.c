@@ -86,6 +86,7 @@ static stet_result check_usable(const sti_gpu *gpu)
 
 int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
 {
+    was->mode = MODE_LEFT;
     if (sti_gpu_is_forked(gpu)) return STI_GPU_NOT_SUPPORTED;
     int code = gpu->driver.vendor->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
     if (code != STI_GPU_OK) return code;
