@@ -1,9 +1,9 @@
 /* `stet bench`: options, the table of benchmarks, and the run over them. */
 #include "cli/bench.h"
 
+#include "base/file.h"
 #include "cli/bench_start.h"
 #include "cli/device.h"
-#include "cli/folder.h"
 #include "cli/options.h"
 #include "cli/trouble.h"
 
@@ -127,7 +127,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_FIRST: o->first_frame = optarg; break;
         case OPTION_SCENES: o->scenes = optarg; break;
         case OPTION_QUICK: o->quick = true; break;
-        case OPTION_HELP: return fputs(usage, stdout) < 0 ? EXIT_WORK : 0;
+        case OPTION_HELP: return fputs(usage, stdout), 0;
         case ':': return trouble(EXIT_INPUT, "%s needs a value; see `stet bench --help`", argv[optind - 1]);
         default: return no_option(argv[optind - 1]);
         }
@@ -138,8 +138,7 @@ static int read_options(int argc, char **argv, bench_options *o)
 
 static int list_benchmarks(void)
 {
-    for (int i = 0; i < NBENCH; ++i)
-        if (printf("%-10s %s\n", table[i].name, table[i].doc) < 0) return EXIT_WORK;
+    for (int i = 0; i < NBENCH; ++i) printf("%-10s %s\n", table[i].name, table[i].doc);
     return 0;
 }
 
@@ -213,10 +212,11 @@ static int report(const bench_options *o, const bench *b, const char *command)
     bench_machine(machine, sizeof machine);
     size_t used = strlen(machine);
     if (*b->gpu) (void)snprintf(machine + used, sizeof machine - used, "; %s", b->gpu);
-    if (o->out && !bench_write_json(b, machine, command, o->out))
-        return trouble(EXIT_WORK, "--out %s: the file could not be written", o->out);
-    if (o->json) return bench_write_json(b, machine, command, NULL) ? 0 : EXIT_WORK;
-    if (printf("%s\n\n", machine) < 0) return EXIT_WORK;
+    const char *wrong = o->out ? bench_write_json(b, machine, command, o->out) : NULL;
+    if (!wrong && o->json) wrong = bench_write_json(b, machine, command, NULL);
+    if (wrong) return trouble(EXIT_WORK, "%s", wrong);
+    if (o->json) return 0;
+    printf("%s\n\n", machine);
     bench_print_table(b);
     return 0;
 }
@@ -242,7 +242,7 @@ int sti_bench_main(int argc, char **argv)
     int code = read_options(argc, argv, &o);
     if (code >= 0) return code;
     if (o.list) return list_benchmarks();
-    if (o.out && !folder_usable_for(o.out, &why)) return trouble(EXIT_INPUT, "--out %s: %s", o.out, why);
+    if (o.out && (why = sti_output_refusal(o.out))) return trouble(EXIT_INPUT, "--out %s: %s", o.out, why);
     if ((code = refuse_if_watched()) >= 0 || (code = refuse_if_disabled()) >= 0) return code;
     if (!o.scenes) o.scenes = access("scenes", R_OK) == 0 ? "scenes" : STET_SCENES;
     if (access(o.scenes, R_OK) != 0)

@@ -1,9 +1,12 @@
 /* The command `stet`: picks what its first word names. */
 #include "cli/bench.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/trouble.h"
 #include "stet/stet.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +39,18 @@ static int print_version(void)
     return 0;
 }
 
-int main(int argc, char **argv)
+/* What a command printed is there, or it failed: the one place that looks. Standard output that was never open is fine while nothing is written. */
+static int end_output(int code)
+{
+    bool lost = ferror(stdout) != 0;
+    int error = fflush(stdout) != 0 ? errno : 0;
+    if (fclose(stdout) != 0 && !error && errno != EBADF) error = errno;
+    if ((!lost && !error) || code != 0) return code;
+    return trouble(EXIT_WORK, "standard output: what was printed is lost: %s; look where it goes",
+                   error ? strerror(error) : "it cannot be written to");
+}
+
+static int run_command(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     for (int i = 0; i < COMMANDS; ++i)
@@ -45,4 +59,10 @@ int main(int argc, char **argv)
     if (strcmp(word, "--version") == 0) return print_version();
     if (!*word) return trouble(EXIT_INPUT, "no command is given; stet --help lists them");
     return trouble(EXIT_INPUT, "%s: there is no such command; stet --help lists them", word);
+}
+
+int main(int argc, char **argv)
+{
+    interrupt_begin();
+    return end_output(run_command(argc, argv));
 }
