@@ -21,8 +21,8 @@ const char *sti_file_not_plain(mode_t mode)
 {
     if (S_ISREG(mode)) return NULL;
     if (S_ISDIR(mode)) return "it is a folder";
-    if (S_ISFIFO(mode)) return "it is a named pipe; give a plain file";
-    if (S_ISCHR(mode) || S_ISBLK(mode)) return "it is a device; give a plain file";
+    if (S_ISFIFO(mode)) return "it is a named pipe, not a plain file";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "it is a device, not a plain file";
     return "it is no plain file";
 }
 
