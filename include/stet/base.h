@@ -35,7 +35,8 @@ extern "C" {
     X(STRICT, "a fallback happened in strict mode")                                                                    \
     X(AUDIT, "a mechanism let stand what had changed")                                                                 \
     X(STATE, "not possible in this state")                                                                             \
-    X(DEVICE, "the device reported an error")
+    X(DEVICE, "the device reported an error")                                                                          \
+    X(INTERRUPTED, "ended early, as the caller asked")
 
 typedef enum stet_result {
 #define STET_RESULT_ENUM(name, sentence) STET_##name,

@@ -71,6 +71,18 @@ STET_API stet_result stet_sim_step(stet_sim *sim, int n);
  */
 STET_API stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int n);
 
+/*
+ * Lets a long step end early. In a stet_sim_step of more than one time step, `ask` is called between two of them, in the caller's
+ * thread, about every 10 ms (less often only where one time step takes longer). If it returns true, the call ends there with
+ * STET_INTERRUPTED: all worlds have made the same number of time steps (stet_sim_steps_made), kernels after the physics have not run,
+ * and the sim can be used as ever; stepping on gives the bits of a step that was not interrupted. `ask` may not call anything of this
+ * sim but stet_sim_steps_made. `context` is given to it, borrowed until another is set. NULL (the default): nobody is asked.
+ */
+typedef bool stet_interrupt_fn(void *context);
+STET_API void stet_sim_set_interrupt(stet_sim *sim, stet_interrupt_fn *ask, void *context);
+/* Time steps that the latest stet_sim_step has made: all that it was asked for, or fewer if it failed or was interrupted. */
+STET_API int stet_sim_steps_made(const stet_sim *sim);
+
 /* ---- the caller's kernels in a step ------------------------------------------------------------------------------ */
 
 /*

@@ -14,11 +14,30 @@ using namespace nb::literals;
 
 // ---- steps and controls --------------------------------------------------------------------------------------------
 
+// Between two time steps of a long step, in the main thread: Ctrl-C and other signals have their handlers called; one that raises ends it.
+static bool signal_raised(void *)
+{
+    nb::gil_scoped_acquire python;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Python calls handlers in its main thread alone. Between single steps it does so by itself.
+static bool takes_signals(int n)
+{
+    if (n <= 1) return false;
+    nb::object main = nb::module_::import_("threading").attr("main_thread")().attr("ident");
+    return nb::cast<unsigned long>(main) == PyThread_get_thread_ident();
+}
+
 static void step(const Sim &sim, int n, nb::handle mask)
 {
     Core &core = *sim.core;
     Mask which(mask, core.nworld);
-    run(core, [&] { return stet_sim_step_worlds(core.sim, which.data(), n); });
+    stet_interrupt_fn *ask = takes_signals(n) ? signal_raised : nullptr;
+    run(core, [&] {
+        stet_sim_set_interrupt(core.sim, ask, nullptr);
+        return stet_sim_step_worlds(core.sim, which.data(), n);
+    });
 }
 
 static void control_zero(const Sim &sim)
@@ -156,7 +175,7 @@ static void bind_worlds(nb::class_<Sim> &sim)
 {
     sim.def("step", step, "n"_a = 1, "mask"_a = nb::none(),
             "Advances the worlds by n time steps; mask: only those whose entry is not 0. The caller's kernels in the "
-            "step run once a call.")
+            "step run once a call. Ctrl-C ends a long step between two time steps; the sim can be used on.")
         .def("reset", reset, "mask"_a = nb::none(), "worlds"_a = nb::none(), "keyframe"_a = nb::none(),
              "qpos_noise"_a = 0.0, "qvel_noise"_a = 0.0,
              "Puts worlds back: those of a mask [world], or of a list of numbers, or all. To `keyframe` (a number or a "

@@ -97,6 +97,45 @@ void stet_sim_clear_timing(stet_sim *sim) { sim->timing = (stet_sim_timing){0}; 
 
 /* ---- stepping ---------------------------------------------------------------------------------------------------- */
 
+enum { ASKS_A_SECOND = 100 };
+
+/* Between two time steps of a call. */
+static stet_result ask_caller(stet_sim *sim, int n)
+{
+    double now = sti_sim_now();
+    if (!sim->interrupt.ask || sim->made == n || now < sim->interrupt.next) return STET_OK;
+    bool ends = sim->interrupt.ask(sim->interrupt.context);
+    sim->interrupt.next = now + 1.0 / ASKS_A_SECOND;
+    if (!ends) return STET_OK;
+    return sti_error(STET_INTERRUPTED, "step: interrupted after %d of %d time steps", sim->made, n);
+}
+
+static int64_t count_stepped(const stet_sim *sim)
+{
+    if (!sim->stepped) return sim->worlds->nworld;
+    int64_t n = 0;
+    for (int64_t w = 0; w < sim->worlds->nworld; ++w) n += sim->stepped[w] != 0;
+    return n;
+}
+
+/* Where somebody is asked, pieces of as many time steps as fit between two questions; bits do not depend on where they end. */
+static stet_result step_in_pieces(stet_sim *sim, int n)
+{
+    bool whole = !sim->interrupt.ask || n <= 1;
+    double worlds = whole ? 0 : (double)count_stepped(sim) + 1e-9;
+    do {
+        double start = sti_sim_now(), fit = 1 / (sim->interrupt.seconds * worlds * ASKS_A_SECOND);
+        int left = n - sim->made, piece = whole || fit >= left ? left : fit >= 1 ? (int)fit : 1;
+        if (!whole && sim->interrupt.seconds == 0) piece = 1;
+        STI_TRY(stet_step_run_worlds(sim->step, sim->stepped, piece));
+        sim->made += piece;
+        if (whole) return STET_OK;
+        sim->interrupt.seconds = (sti_sim_now() - start) / (piece * worlds);
+        STI_TRY(ask_caller(sim, n));
+    } while (sim->made < n);
+    return STET_OK;
+}
+
 /*
  * pose_sync switched off: whoever reads them or not, poses and transforms follow each time step. What that takes is there
  * before the step is made: a step that was made does not fail.
@@ -107,6 +146,8 @@ static stet_result step_and_follow(stet_sim *sim, int n)
     for (int i = 0; i < n; ++i) {
         STI_TRY_TIMED(sim, step, stet_step_run_worlds(sim->step, sim->stepped, 1));
         STI_TRY_TIMED(sim, hierarchy, stet_stage_flush(sim->stage, false));
+        sim->made++;
+        STI_TRY(ask_caller(sim, n));
     }
     return STET_OK;
 }
@@ -114,13 +155,23 @@ static stet_result step_and_follow(stet_sim *sim, int n)
 stet_result sti_sim_physics(stet_sim *sim, int n)
 {
     if (n > 0 && !sti_enabled(&sim->device->mechanisms, STET_MECH_pose_sync)) return step_and_follow(sim, n);
-    STI_TRY_TIMED(sim, step, stet_step_run_worlds(sim->step, sim->stepped, n));
+    STI_TRY_TIMED(sim, step, step_in_pieces(sim, n));
     return STET_OK;
 }
+
+void stet_sim_set_interrupt(stet_sim *sim, stet_interrupt_fn *ask, void *context)
+{
+    if (!sim) return;
+    sim->interrupt.ask = ask;
+    sim->interrupt.context = context;
+}
+
+int stet_sim_steps_made(const stet_sim *sim) { return sim ? sim->made : 0; }
 
 stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int n)
 {
     if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_step: sim must not be NULL");
+    sim->made = 0;
     STI_TRY(sti_not_listing(sim->device, "stet_sim_step"));
     if (n > 0 && sti_round_has_controls(&sim->round)) STI_TRY_TIMED(sim, control, sti_round_take_controls(sim));
     sim->stepped = mask;

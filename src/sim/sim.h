@@ -39,6 +39,13 @@ struct stet_sim {
     sti_phases phases;                    /* the caller's kernels in the step */
     sti_round round;
     uint64_t seed; /* as the sim was made */
+    struct {
+        stet_interrupt_fn *ask; /* NULL: nobody is asked */
+        void *context;
+        double next;    /* time of the next question */
+        double seconds; /* that a time step of a world took lately; 0: not known */
+    } interrupt;
+    int made; /* time steps, by the latest call */
     stet_sim_timing timing;
 };
 
