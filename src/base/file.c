@@ -26,15 +26,23 @@ const char *sti_file_not_plain(mode_t mode)
     return "it is no plain file";
 }
 
+/* The same; errno is set. */
+static const char *what_is_wrong(int status, const struct stat *s)
+{
+    const char *why = status == 0 ? sti_file_not_plain(s->st_mode) : strerror(errno);
+    if (status == 0) errno = EINVAL;
+    return why;
+}
+
 FILE *sti_input_open(const char *path, const char **why)
 {
     struct stat s;
     FILE *f = NULL;
     int fd = -1;
     /* Looked at before it is opened, because opening a device may do something; and after, because it may be another by then. */
-    *why = stat(path, &s) == 0 ? sti_file_not_plain(s.st_mode) : strerror(errno);
+    *why = what_is_wrong(stat(path, &s), &s);
     if (!*why && (fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) < 0) *why = strerror(errno);
-    if (!*why) *why = fstat(fd, &s) == 0 ? sti_file_not_plain(s.st_mode) : strerror(errno);
+    if (!*why) *why = what_is_wrong(fstat(fd, &s), &s);
     if (!*why && !(f = fdopen(fd, "rb"))) *why = strerror(errno);
     if (f || fd < 0) return f;
     int error = errno;

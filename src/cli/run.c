@@ -153,13 +153,23 @@ static int record(run *r)
     return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
 }
 
+/* Asked between two frames, and between two time steps of a long one. */
+static bool is_interrupted(void *context)
+{
+    run *r = context;
+    return r->summary.interrupted = r->summary.interrupted || interrupt_signal() != 0;
+}
+
+/* A frame whose time steps are interrupted is not counted, and nothing is written of it. */
 static int one_frame(run *r, int64_t f)
 {
     const run_options *o = &r->options;
-    if ((!r->rounds.controls && control_apply(&r->control, r->sim, f, r->since + f) != STET_OK) ||
-        stet_sim_step(r->sim, r->summary.substeps) != STET_OK ||
-        (o->outputs && stet_sim_render(r->sim, &r->frame) != STET_OK))
-        return trouble_last(EXIT_WORK);
+    stet_result result = r->rounds.controls ? STET_OK : control_apply(&r->control, r->sim, f, r->since + f);
+    if (result == STET_OK) result = stet_sim_step(r->sim, r->summary.substeps);
+    if (result == STET_INTERRUPTED) return -1;
+    if (result == STET_OK && o->outputs) result = stet_sim_render(r->sim, &r->frame);
+    if (result != STET_OK) return trouble_last(EXIT_WORK);
+    ++r->summary.done;
     int code = record(r);
     if (code < 0 && o->save_every && (f + 1) % o->save_every == 0) code = write_mosaics(r, f + 1);
     return code;
@@ -210,9 +220,6 @@ static int end_trace(run *r)
     return -1;
 }
 
-/* Between two frames: whether there is no next one. */
-static bool is_interrupted(run *r) { return r->summary.interrupted = interrupt_signal() != 0; }
-
 /* All frames of a run, or of one of its rounds. */
 static int frames_of(run *r, int64_t round, progress *bar)
 {
@@ -220,7 +227,7 @@ static int frames_of(run *r, int64_t round, progress *bar)
     int code = r->rounds.row ? rounds_begin(&r->rounds, round) : -1;
     for (int64_t f = 0; f < o->frames && code < 0 && !is_interrupted(r); ++f) {
         code = one_frame(r, f);
-        if (code < 0) progress_update(bar, ++r->summary.done);
+        if (code < 0) progress_update(bar, r->summary.done);
     }
     if (code < 0 && r->rounds.row && !r->summary.interrupted) return rounds_end(&r->rounds, r->frame);
     if (r->rounds.row) rounds_cancel(&r->rounds);
@@ -231,6 +238,7 @@ static int all_frames(run *r)
 {
     progress bar;
     interrupt_await();
+    stet_sim_set_interrupt(r->sim, is_interrupted, r);
     int64_t count = r->rounds.row ? r->rounds.count : 1;
     stet_device_clear_counters(stet_sim_device(r->sim));
     int code = begin_ranges(r);
