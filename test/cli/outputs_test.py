@@ -384,6 +384,29 @@ def test_a_second_signal():
         assert os.listdir(cwd) == [], os.listdir(cwd)
 
 
+def test_a_signal_while_a_kernel_is_compiled():
+    """The compiler works in a folder of its own, which does not stay."""
+    with folder() as cwd:
+        for name in ("bin", "tmp", "cache"):
+            os.mkdir(os.path.join(cwd, name), 0o700)
+        compiler = os.path.join(cwd, "bin", "cc")
+        write(compiler, '#!/bin/sh\ncase "$*" in *--version*) echo "cc 1";; *) : >kernel.so; sleep 100;; esac\n')
+        os.chmod(compiler, 0o755)
+        write(os.path.join(cwd, "k.k.h"), '#include "stet/lang.h"\nworld_kernel void k_f(real *y, const real *x, int n) { each (i, n) put(y, i, x[i]); }\n')
+        env = dict(os.environ, PATH=os.path.join(cwd, "bin") + ":" + os.environ["PATH"], TMPDIR=os.path.join(cwd, "tmp"), XDG_CACHE_HOME=os.path.join(cwd, "cache"))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = subprocess.Popen(
+                [COMMAND, "gradcheck", "k.k.h"], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGTERM)],
+            )
+            wait_for(os.path.join(cwd, "tmp"), "stet-")
+            wait_for(os.path.join(cwd, "tmp", os.listdir(os.path.join(cwd, "tmp"))[0]), "kernel.so")
+            os.killpg(process.pid, number)
+            process.communicate(timeout=120)
+            assert process.returncode == -number, process.returncode
+            assert os.listdir(os.path.join(cwd, "tmp")) == [], "the compiler's folder"
+
+
 def test_named_pipes_as_inputs():
     """Nobody writes into them: the command says so, and does not wait."""
     with folder() as cwd:
