@@ -31,7 +31,7 @@ bool sti_output_target(const char *path, char *out, size_t size);
 
 /* A file that is being written. */
 typedef struct sti_output {
-    FILE *file;                     /* for writing and reading, empty at first; NULL: it is not open */
+    FILE *file;                      /* for writing and reading, empty at first; NULL: it is not open */
     char target[STI_FILE_PATH_SIZE]; /* what it replaces in the end */
     char part[STI_FILE_PATH_SIZE];   /* where it is until then; "": nowhere */
 } sti_output;

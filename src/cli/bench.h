@@ -113,6 +113,6 @@ void bench_note(bench_row *row, const char *format, ...) __attribute__((format(p
 /* Prints all rows as a table, or as one JSON object to a file, or (NULL) on standard output. NULL, or what is wrong. */
 void bench_print_table(const bench *b);
 const char *bench_write_json(const bench *b, const char *machine, const char *command,
-                      const char *path); /* NULL: standard output */
+                             const char *path); /* NULL: standard output */
 
 #endif

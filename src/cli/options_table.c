@@ -102,9 +102,8 @@ static bool read_control(run_options *o, const char *text)
     else if (strncmp(text, "noise:", 6) == 0) {
         o->control = CONTROL_NOISE;
         if (!parse_number(text + 6, &o->noise_scale) || o->noise_scale < 0 || o->noise_scale > FLT_MAX)
-            return trouble(EXIT_INPUT,
-                           "--control %s: the scale is not a number from 0 to %.3g; give such as noise:0.3", text,
-                           (double)FLT_MAX),
+            return trouble(EXIT_INPUT, "--control %s: the scale is not a number from 0 to %.3g; give such as noise:0.3",
+                           text, (double)FLT_MAX),
                    false;
     } else if (n > 4 && strcmp(text + n - 4, ".npy") == 0) {
         o->control = CONTROL_FILE;

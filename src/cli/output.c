@@ -144,7 +144,6 @@ int output_files(stet_sim *sim, const char *folder, int64_t number, output_visit
 {
     int code = -1;
     for (int k = 0; k < STET_OUTPUT_COUNT && code < 0; ++k)
-        if (stet_sim_outputs(sim) & 1u << k)
-            code = visit_output(sim, (stet_output)k, folder, number, visit, context);
+        if (stet_sim_outputs(sim) & 1u << k) code = visit_output(sim, (stet_output)k, folder, number, visit, context);
     return code;
 }

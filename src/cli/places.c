@@ -26,10 +26,10 @@ typedef struct places {
     const run_options *options;
     input *input;
     int ninput;
-    bool failed;      /* out of memory */
-    file_list target; /* of the outputs that were looked at */
+    bool failed;                /* out of memory */
+    file_list target;           /* of the outputs that were looked at */
     const char *option, *given; /* of the output that is looked at */
-    bool numbered;    /* one of many, which differ by a number */
+    bool numbered;              /* one of many, which differ by a number */
 } places;
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------- */

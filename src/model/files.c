@@ -149,7 +149,8 @@ bool sti_model_files(const char *path, sti_model_file_visit *visit, void *contex
     struct stat about;
     search s = {.visit = visit, .context = context, .nfolder = 1};
     const char *slash = strrchr(path, '/');
-    if (stat(path, &about) != 0 || snprintf(own, sizeof own, "%.*s", slash ? (int)(slash - path) + 1 : 0, path) >= PATH_MAX)
+    if (stat(path, &about) != 0 ||
+        snprintf(own, sizeof own, "%.*s", slash ? (int)(slash - path) + 1 : 0, path) >= PATH_MAX)
         return true;
     s.folder[0] = own;
     if (!visit(context, path, &about)) return false;

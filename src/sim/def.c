@@ -6,7 +6,6 @@
 #include "model/model.h"
 #include "render/render.h"
 
-
 enum { SIM_COOKIE = 0x57e75101, DEFAULT_SIZE = 128, MAX_SIZE = 16384, MAX_IN_FLIGHT = 16 };
 
 stet_sim_def stet_default_sim_def(void)

@@ -173,8 +173,8 @@ static void empty_arrays(void **state)
     (void)state;
     enum { SHAPES = 7 };
     static const int64_t big = INT64_C(1) << 40;
-    const int64_t shapes[SHAPES][3] = {{0, 3, 1},     {5, 0, 1},    {0, 0, 1},   {0, big, big},
-                                       {5, big, 0}, {5, 0, INT64_MAX}, {0, INT64_MAX, INT64_MAX}};
+    const int64_t shapes[SHAPES][3] = {
+        {0, 3, 1}, {5, 0, 1}, {0, 0, 1}, {0, big, big}, {5, big, 0}, {5, 0, INT64_MAX}, {0, INT64_MAX, INT64_MAX}};
     FOR_ISAS(isa)
     for (int k = 0; k < 2 * SHAPES; ++k) {
         stet_device *device = open_device(isa, 1);
