@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 static atomic_int awaited, noted;
 
@@ -17,7 +18,7 @@ static void handle(int number)
     if (atomic_load(&awaited) && atomic_compare_exchange_strong(&noted, &none, number)) return;
     sti_temporary_remove_all();
     (void)signal(number, SIG_DFL);
-    (void)raise(number); /* comes when the handler is left */
+    (void)kill(getpid(), number); /* comes when the handler is left */
 }
 
 void interrupt_begin(void)
