@@ -15,7 +15,7 @@
 
 enum { LINKS = 40, TRIES = 1000 };
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
 const char *sti_file_not_plain(mode_t mode)
 {
@@ -39,7 +39,10 @@ FILE *sti_input_open(const char *path, const char **why)
     struct stat s;
     FILE *f = NULL;
     int fd = -1;
-    /* Looked at before it is opened, because opening a device may do something; and after, because it may be another by then. */
+    /*
+     * Looked at before it is opened, because opening a device may do something; and after, because it may be another
+     * by then.
+     */
     *why = what_is_wrong(stat(path, &s), &s);
     if (!*why && (fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) < 0) *why = strerror(errno);
     if (!*why) *why = what_is_wrong(fstat(fd, &s), &s);
@@ -51,7 +54,7 @@ FILE *sti_input_open(const char *path, const char **why)
     return NULL;
 }
 
-/* ---- where a file is written -------------------------------------------------------------------------------------- */
+/* ---- where a file is written ----------------------------------------------------------------------------------- */
 
 /* Length of the folder in a path, its slash included; 0: it is the working directory. */
 static size_t folder_length(const char *path)
@@ -122,7 +125,7 @@ const char *sti_output_refusal(const char *path)
     return sti_output_target(path, target, sizeof target) ? check_target(target, &old) : strerror(errno);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------------------------- */
 
 /* A new file beside the target; -1: errno is set. */
 static int open_part(const char *target, char *part, size_t size)

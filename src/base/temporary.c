@@ -1,4 +1,7 @@
-/* See temporary.h. A slot's path is written before its state says that it is there, and is not written again before it is free. */
+/*
+ * See temporary.h. A slot's path is written before its state says that it is there, and is not written again before
+ * it is free.
+ */
 #include "base/temporary.h"
 
 #include <stdatomic.h>

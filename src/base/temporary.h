@@ -1,6 +1,6 @@
 /*
- * Files and folders that exist only while something works with them. They are listed, so that a program that is ended by a
- * signal can remove them.
+ * Files and folders that exist only while something works with them. They are listed, so that a program that is ended
+ * by a signal can remove them.
  */
 #ifndef STI_BASE_TEMPORARY_H
 #define STI_BASE_TEMPORARY_H

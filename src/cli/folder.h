@@ -13,8 +13,8 @@
  */
 bool folder_usable(const char *path, const char **why);
 /*
- * Makes the folder and those above it; *made, 0 before, counts them. They are temporary (base/temporary.h) until folder_keep
- * says that they stay. False: *why says what is wrong, and none that it made is left.
+ * Makes the folder and those above it; *made, 0 before, counts them. They are temporary (base/temporary.h) until
+ * folder_keep says that they stay. False: *why says what is wrong, and none that it made is left.
  */
 bool folder_make(const char *path, int *made, const char **why);
 void folder_keep(const char *path, int made);

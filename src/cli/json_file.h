@@ -4,7 +4,10 @@
 
 #include <jansson.h>
 
-/* `style`: Jansson's flags. NULL, or what is wrong: one sentence (borrowed until the next call). The object is the caller's. */
+/*
+ * `style`: Jansson's flags. NULL, or what is wrong: one sentence (borrowed until the next call). The object is the
+ * caller's.
+ */
 const char *json_file_write(const json_t *o, size_t style, const char *path);
 /* The same on standard output, whose errors show at the command's end. */
 void json_file_print(const json_t *o, size_t style);

@@ -39,7 +39,10 @@ static int print_version(void)
     return 0;
 }
 
-/* What a command printed is there, or it failed: the one place that looks. Standard output that was never open is fine while nothing is written. */
+/*
+ * What a command printed is there, or it failed: the one place that looks. Standard output that was never open is
+ * fine while nothing is written.
+ */
 static int end_output(int code)
 {
     bool lost = ferror(stdout) != 0;

@@ -264,10 +264,9 @@ void option_help(void)
     print_names("Outputs", output_name, STET_OUTPUT_COUNT);
     print_names("Mechanisms", mechanism_name, STET_MECH_COUNT);
     print_names("Fields", field_name, nfield);
-    printf(
-        "\nA file is written beside its place and renamed when it is complete; only plain files are replaced, and no inputs.\n"
-        "The first SIGINT or SIGTERM ends the run between two time steps, and files hold what was done; a second one ends\n"
-        "it at once.\n"
-        "\nExit code: 0, 1 if the run failed or standard output takes nothing, 2 if what was asked for is not possible (then\n"
-        "nothing was written), 130 or 143 if SIGINT or SIGTERM ended it.\n");
+    printf("\nFiles are written beside their places and renamed when they are complete; only plain files are\n"
+           "replaced, and no inputs. The first SIGINT or SIGTERM ends the run between two time steps, and files\n"
+           "hold what was done; a second one ends it at once.\n"
+           "\nExit code: 0, 1 if the run failed or standard output takes nothing, 2 if what was asked for is not\n"
+           "possible (then nothing was written), 130 or 143 if SIGINT or SIGTERM ended it.\n");
 }

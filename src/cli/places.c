@@ -32,7 +32,7 @@ typedef struct places {
     bool numbered;              /* one of many, which differ by a number */
 } places;
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------------------------- */
 
 static bool add_input(places *p, const char *what, const struct stat *about)
 {
@@ -65,7 +65,7 @@ static void list_inputs(places *p)
     for (int i = 0; i < o->inputs.count; ++i) add_path(p, "a file of --inputs", o->inputs.name[i]);
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------------------------ */
+/* ---- outputs --------------------------------------------------------------------------------------------------- */
 
 /* The path without links, also of what is not there yet: what is there of it, and the rest. False: errno is set. */
 static bool find_target(const char *path, char out[PATH_MAX])

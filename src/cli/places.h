@@ -1,6 +1,6 @@
 /*
- * The files of a run, looked at before it begins: outputs that cannot be written, that are inputs, or that are one another
- * are refused, so that nothing is lost by a slip of the pen.
+ * The files of a run, looked at before it begins: outputs that cannot be written, that are inputs, or that are one
+ * another are refused, so that nothing is lost by a slip of the pen.
  */
 #ifndef STI_CLI_PLACES_H
 #define STI_CLI_PLACES_H

@@ -18,8 +18,8 @@ typedef struct recorder {
 } recorder;
 
 /*
- * Each returns NULL, or a sentence about what is wrong. record_close is due in each case, or record_drop; after it there are
- * files, complete for the frames (rounds) that were appended to all of them.
+ * Each returns NULL, or a sentence about what is wrong. record_close is due in each case, or record_drop; after it
+ * there are files, complete for the frames (rounds) that were appended to all of them.
  */
 const char *record_open(recorder *r, const run_options *options, stet_sim *sim, file_list *files);
 const char *record_frame(recorder *r);

@@ -55,7 +55,10 @@ typedef struct rounds_figures {
     double first_setup, first_seconds, later_setup, later_seconds;
 } rounds_figures;
 rounds_figures rounds_look(const rounds *r);
-/* rounds.npz: swept values, hashes, seconds, faults, and the recordings, of the rounds that were ended. NULL, or a sentence. */
+/*
+ * rounds.npz: swept values, hashes, seconds, faults, and the recordings, of the rounds that were ended. NULL, or a
+ * sentence.
+ */
 const char *rounds_write(const rounds *r, recorder *recorded, const char *path);
 
 #endif

@@ -12,7 +12,10 @@
 
 /* False: that is enough. `path` is borrowed until the return. */
 typedef bool sti_model_file_visit(void *context, const char *path, const struct stat *about);
-/* Visits the model's own file and all others that are there, whatever they are (folders are left out). False: a visit said so. */
+/*
+ * Visits the model's own file and all others that are there, whatever they are (folders are left out). False: a visit
+ * said so.
+ */
 bool sti_model_files(const char *path, sti_model_file_visit *visit, void *context);
 
 #endif

@@ -157,7 +157,8 @@ stet_result sti_worlds_check_memory(int64_t nworld, double each, double have)
 
 /*
  * Memory is given out before it exists, and the system ends who then uses it; so what cannot be there is refused first. MuJoCo's
- * arenas do not count: they take what a world's contacts need; nor do fields that lie in a GPU's memory, which refuses itself.
+ * arenas do not count: they take what a world's contacts need; nor do fields that lie in a GPU's memory, which refuses
+ * itself.
  */
 static stet_result check_memory(const stet_worlds *worlds)
 {

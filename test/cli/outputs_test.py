@@ -19,7 +19,7 @@ import numpy as np
 from command import COMMAND, folder, run, scene, stet
 
 SEED = int(os.environ.get("STET_TEST_SEED", "20261122"))
-DRAWS = int(os.environ.get("STET_TEST_DRAWS", "300"))
+DRAWS = int(os.environ.get("STET_TEST_DRAWS", "160"))
 SMALL = ["--worlds", 2, "--frames", 2, "--substeps", 1, "--size", "4x4", "--device", "cpu", "--threads", 1]
 
 SCENE = """<mujoco><compiler meshdir="parts"/><asset><mesh name="m" file="mesh.obj"/></asset>
