@@ -28,6 +28,7 @@ typedef struct places {
     int ninput;
     bool failed;                /* out of memory */
     file_list target;           /* of the outputs that were looked at */
+    const char **writer;        /* of each, its option */
     const char *option, *given; /* of the output that is looked at */
     bool numbered;              /* one of many, which differ by a number */
 } places;
@@ -120,8 +121,15 @@ static int check_others(places *p, const char *path, const char *target)
 {
     if (p->numbered) return -1;
     for (int i = 0; i < p->target.count; ++i)
-        if (overlap(p->target.path[i], target)) return refuse(p, path, "another option writes there, too");
-    p->failed = !file_list_add(&p->target, target) || p->failed;
+        if (overlap(p->target.path[i], target)) {
+            char why[64];
+            (void)snprintf(why, sizeof why, "--%s writes there, too", p->writer[i]);
+            return refuse(p, path, why);
+        }
+    const char **more = realloc(p->writer, ((size_t)p->target.count + 1) * sizeof *more);
+    if (more) p->writer = more;
+    if (more) more[p->target.count] = p->option;
+    p->failed = !more || !file_list_add(&p->target, target) || p->failed;
     return -1;
 }
 
@@ -185,6 +193,7 @@ int places_check(const run_options *options, stet_sim *sim)
     if (code < 0) code = check_named(&p, "trace", options->trace);
     if (code < 0 && p.failed) code = trouble(EXIT_INPUT, "out of memory for the names of files; close other programs");
     free(p.input);
+    free(p.writer);
     file_list_free(&p.target);
     return code;
 }
