@@ -65,7 +65,8 @@ bool folder_make(const char *path, int *made, const char **why)
     return false;
 }
 
-void folder_keep(const char *path, int made)
+/* They are the caller's own now, or gone. */
+static void forget_temporary(const char *path, int made)
 {
     char at[PATH_MAX];
     const char *why;
@@ -77,7 +78,7 @@ void folder_unmake(const char *path, int made)
 {
     char at[PATH_MAX];
     const char *why;
-    folder_keep(path, made);
+    forget_temporary(path, made);
     if (!copy_path(at, path, &why)) return;
     for (int i = 0; i < made && rmdir(at) == 0; ++i) to_parent(at);
 }

@@ -13,11 +13,10 @@
  */
 bool folder_usable(const char *path, const char **why);
 /*
- * Makes the folder and those above it; *made, 0 before, counts them. They are temporary (base/temporary.h) until
- * folder_keep says that they stay. False: *why says what is wrong, and none that it made is left.
+ * Makes the folder and those above it; *made, 0 before, counts them. A signal that ends the command removes them if
+ * they are empty (base/temporary.h). False: *why says what is wrong, and none that it made is left.
  */
 bool folder_make(const char *path, int *made, const char **why);
-void folder_keep(const char *path, int made);
 /* Removes those that folder_make had made, as far as they are empty. */
 void folder_unmake(const char *path, int made);
 
