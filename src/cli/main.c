@@ -2,7 +2,7 @@
 #include "cli/bench.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 #include "stet/stet.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ static int end_output(int code)
     int error = fflush(stdout) != 0 ? errno : 0;
     if (fclose(stdout) != 0 && !error && errno != EBADF) error = errno;
     if ((!lost && !error) || code != 0) return code;
-    return trouble(EXIT_WORK, "standard output: what was printed is lost: %s; look where it goes",
-                   error ? strerror(error) : "it cannot be written to");
+    return report_error(EXIT_WORK, "standard output: what was printed is lost: %s; look where it goes",
+                        error ? strerror(error) : "it cannot be written to");
 }
 
 static int run_command(int argc, char **argv)
@@ -60,8 +60,8 @@ static int run_command(int argc, char **argv)
         if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) return print_help();
     if (strcmp(word, "--version") == 0) return print_version();
-    if (!*word) return trouble(EXIT_INPUT, "no command is given; stet --help lists them");
-    return trouble(EXIT_INPUT, "%s: there is no such command; stet --help lists them", word);
+    if (!*word) return report_error(EXIT_INPUT, "no command is given; stet --help lists them");
+    return report_error(EXIT_INPUT, "%s: there is no such command; stet --help lists them", word);
 }
 
 int main(int argc, char **argv)

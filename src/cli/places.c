@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "cli/folder.h"
 #include "cli/output.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 #include "model/files.h"
 
 #include <errno.h>
@@ -92,9 +92,10 @@ static bool find_target(const char *path, char out[PATH_MAX])
 static int refuse(const places *p, const char *path, const char *why)
 {
     if (strcmp(path, p->given) == 0)
-        return trouble(EXIT_INPUT, "--%s %s: this file cannot be made: %s; choose another place", p->option, path, why);
-    return trouble(EXIT_INPUT, "--%s %s: the file %s cannot be made: %s; choose another place", p->option, p->given,
-                   path, why);
+        return report_error(EXIT_INPUT, "--%s %s: this file cannot be made: %s; choose another place", p->option, path,
+                            why);
+    return report_error(EXIT_INPUT, "--%s %s: the file %s cannot be made: %s; choose another place", p->option,
+                        p->given, path, why);
 }
 
 static int check_input(const places *p, const char *path, const char *target)
@@ -170,7 +171,7 @@ static int check_folder(places *p, stet_sim *sim)
     p->given = o->out;
     if (!o->out) return -1;
     if (!folder_usable(o->out, &why))
-        return trouble(EXIT_INPUT, "--out %s: files cannot be made there: %s; choose another folder", o->out, why);
+        return report_error(EXIT_INPUT, "--out %s: files cannot be made there: %s; choose another folder", o->out, why);
     int code = check_inside(p, "summary", ".json");
     if (code < 0 && options_rounds(o)) code = check_inside(p, "rounds", ".npz");
     for (int i = 0; i < o->record.count && code < 0 && !options_rounds(o); ++i)
@@ -191,7 +192,8 @@ int places_check(const run_options *options, stet_sim *sim)
     int code = check_folder(&p, sim);
     if (code < 0) code = check_named(&p, "save", options->save);
     if (code < 0) code = check_named(&p, "trace", options->trace);
-    if (code < 0 && p.failed) code = trouble(EXIT_INPUT, "out of memory for the names of files; close other programs");
+    if (code < 0 && p.failed)
+        code = report_error(EXIT_INPUT, "out of memory for the names of files; close other programs");
     free(p.input);
     free(p.writer);
     file_list_free(&p.target);
