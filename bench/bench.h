@@ -108,9 +108,9 @@ stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, co
 stet_result bench_add_ns(bench *b, const double *seconds, double each, bench_row **row, const char *name);
 void bench_goal(bench_row *row, double goal);
 void bench_note(bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Prints all rows as a table, or as one JSON object to a file. False: it could not be written. */
+/* Prints all rows as a table, or as one JSON object to a file, or (NULL) on standard output. NULL, or what is wrong. */
 void bench_print_table(const bench *b);
-bool bench_write_json(const bench *b, const char *machine, const char *command,
-                      const char *path); /* NULL: standard output */
+const char *bench_write_json(const bench *b, const char *machine, const char *command,
+                             const char *path); /* NULL: standard output */
 
 #endif

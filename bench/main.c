@@ -1,10 +1,11 @@
 /* `stet bench`: options, the table of benchmarks, and the run over them. */
 #include "bench/bench.h"
 
+#include "base/file.h"
 #include "bench/start.h"
 #include "bench/threads.h"
 #include "cli/device.h"
-#include "cli/folder.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/report_error.h"
 
@@ -139,7 +140,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_SCENES: o->scenes = optarg; break;
         case OPTION_QUICK: o->quick = true; break;
         case OPTION_BURN: o->burn = true; break;
-        case OPTION_HELP: return fputs(usage, stdout) < 0 ? EXIT_WORK : 0;
+        case OPTION_HELP: return fputs(usage, stdout), 0;
         case ':': return report_error(EXIT_INPUT, "%s needs a value; see `stet bench --help`", argv[optind - 1]);
         default: return no_option(argv[optind - 1]);
         }
@@ -150,8 +151,7 @@ static int read_options(int argc, char **argv, bench_options *o)
 
 static int list_benchmarks(void)
 {
-    for (int i = 0; i < NBENCH; ++i)
-        if (printf("%-10s %s\n", table[i].name, table[i].doc) < 0) return EXIT_WORK;
+    for (int i = 0; i < NBENCH; ++i) printf("%-10s %s\n", table[i].name, table[i].doc);
     return 0;
 }
 
@@ -225,10 +225,11 @@ static int report(const bench_options *o, const bench *b, const char *command)
     bench_machine(machine, sizeof machine);
     size_t used = strlen(machine);
     if (*b->gpu) (void)snprintf(machine + used, sizeof machine - used, "; %s", b->gpu);
-    if (o->out && !bench_write_json(b, machine, command, o->out))
-        return report_error(EXIT_WORK, "--out %s: the file could not be written", o->out);
-    if (o->json) return bench_write_json(b, machine, command, NULL) ? 0 : EXIT_WORK;
-    if (printf("%s\n\n", machine) < 0) return EXIT_WORK;
+    const char *wrong = o->out ? bench_write_json(b, machine, command, o->out) : NULL;
+    if (!wrong && o->json) wrong = bench_write_json(b, machine, command, NULL);
+    if (wrong) return report_error(EXIT_WORK, "%s", wrong);
+    if (o->json) return 0;
+    printf("%s\n\n", machine);
     bench_print_table(b);
     return 0;
 }
@@ -244,7 +245,7 @@ static int usual_threads(void)
     return threads;
 }
 
-int main(int argc, char **argv)
+static int run_bench(int argc, char **argv)
 {
     bench_options o = {.device = stet_default_device_def()};
     const char *why;
@@ -255,7 +256,7 @@ int main(int argc, char **argv)
     if (code >= 0) return code;
     if (o.burn) return bench_burn() == STET_OK ? 0 : EXIT_WORK;
     if (o.list) return list_benchmarks();
-    if (o.out && !folder_usable_for(o.out, &why)) return report_error(EXIT_INPUT, "--out %s: %s", o.out, why);
+    if (o.out && (why = sti_output_refusal(o.out))) return report_error(EXIT_INPUT, "--out %s: %s", o.out, why);
     if ((code = refuse_if_watched()) >= 0 || (code = refuse_if_disabled()) >= 0) return code;
     if (!o.scenes) o.scenes = access("scenes", R_OK) == 0 ? "scenes" : STET_SCENES;
     if (access(o.scenes, R_OK) != 0)
@@ -275,4 +276,10 @@ int main(int argc, char **argv)
     if (code == 0) code = report(&o, b, command);
     free(b);
     return code;
+}
+
+int main(int argc, char **argv)
+{
+    interrupt_begin();
+    return report_end_output(run_bench(argc, argv));
 }

@@ -5,6 +5,7 @@
 #include "bench/bench.h"
 
 #include "base/error.h"
+#include "base/temporary.h"
 #include "device/isa.h"
 #include "kernel/compile/cache.h"
 
@@ -22,7 +23,7 @@
 stet_result bench_make_folder(char folder[BENCH_FOLDER])
 {
     (void)snprintf(folder, BENCH_FOLDER, "/tmp/stet-bench-XXXXXX");
-    if (mkdtemp(folder)) return STET_OK;
+    if (mkdtemp(folder)) return sti_temporary_add(folder), STET_OK;
     return sti_error(STET_IO, "bench: no folder can be made in /tmp: %s", strerror(errno));
 }
 
@@ -35,6 +36,7 @@ void bench_remove_folder(const char *folder)
         sti_cache_close(&cache);
     }
     (void)rmdir(folder);
+    sti_temporary_drop(folder);
 }
 
 double bench_now(void)

@@ -2,6 +2,7 @@
 #include "bench/bench.h"
 
 #include "base/error.h"
+#include "cli/json_file.h"
 #include <commit.h> /* made by the build */
 
 #include <jansson.h>
@@ -87,7 +88,7 @@ static json_t *row_json(const bench_row *row)
                      row->has_goal ? json_real(row->goal) : json_null(), "samples", samples, "note", row->note);
 }
 
-bool bench_write_json(const bench *b, const char *machine, const char *command, const char *path)
+const char *bench_write_json(const bench *b, const char *machine, const char *command, const char *path)
 {
     json_t *results = json_array();
     bool good = results != NULL;
@@ -96,11 +97,12 @@ bool bench_write_json(const bench *b, const char *machine, const char *command, 
                                    command, "results", results)
                        : NULL;
     json_decref(results);
-    if (!all) return false;
-    FILE *f = path ? fopen(path, "w") : stdout;
-    good = f && json_dumpf(all, f, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0 && fputc('\n', f) != EOF;
-    if (f && path && fclose(f) != 0) good = false;
-    if (f && !path && fflush(f) != 0) good = false;
+    if (!all) return "out of memory for the results";
+    const char *wrong = NULL;
+    if (path)
+        wrong = json_file_write(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6), path);
+    else
+        json_file_print(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     json_decref(all);
-    return good;
+    return wrong;
 }

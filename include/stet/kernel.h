@@ -25,7 +25,7 @@ typedef struct stet_kernel_def {
     const char *name;   /* which kernel of the source; NULL: the only one */
     /*
      * Folders in which #include "…" looks, after the folder of the including file. <stet/lang.h> needs none: the
-     * library carries it.
+     * library carries it. Files that lie neither below the source's folder nor below one of these are not opened.
      */
     const char *const *includes;
     int ninclude;

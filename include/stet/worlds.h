@@ -101,8 +101,9 @@ STET_API stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **o
 STET_API stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapshot);
 STET_API void stet_snapshot_destroy(stet_snapshot *snapshot);
 /*
- * The same in a file, versioned and checksummed, written under another name and then renamed. Loading checks that sizes and the
- * model's own fingerprint agree and says what does not.
+ * The same in a file, versioned and checksummed, written under another name and then renamed. Only a plain file is
+ * replaced, which may be written to, through links, which stay: all else is STET_IO. Loading takes plain files, checks
+ * that sizes and the model's own fingerprint agree, and says what does not.
  */
 STET_API stet_result stet_worlds_save(stet_worlds *worlds, const char *path);
 STET_API stet_result stet_worlds_resume(stet_worlds *worlds, const char *path);

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COOKIE UINT64_C(0x7374657420626c6b) /* in each header: memory that is not ours does not have it */
 
@@ -191,4 +192,10 @@ stet_result sti_mul_size(size_t a, size_t b, size_t *out, const char *what)
     }
     *out = a * b;
     return STET_OK;
+}
+
+double sti_machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (double)pages * (double)page : 0;
 }

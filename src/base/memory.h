@@ -24,6 +24,9 @@ void sti_free(void *block);
 size_t sti_block_size(const void *block);
 stet_result sti_strdup(char **out, const char *text);
 
+/* Bytes that the machine has; 0: that is not known. */
+double sti_machine_memory(void);
+
 /* a * b in size_t; STET_LIMIT with a sentence naming `what` on overflow. */
 stet_result sti_mul_size(size_t a, size_t b, size_t *out, const char *what);
 

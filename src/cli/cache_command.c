@@ -4,6 +4,7 @@
  * A listing is first collected as JSON; the text is made from that, so that the two cannot disagree.
  */
 #include "cli/command.h"
+#include "cli/json_file.h"
 #include "cli/report_error.h"
 #include "kernel/compile/cache.h"
 
@@ -171,14 +172,13 @@ static int list(const cache_options *options, opened *o)
     json_object_set_new(listing, "limit", json_integer(STI_CACHE_DEFAULT_LIMIT));
     json_object_set_new(listing, "bytes", json_integer(0));
     json_object_set_new(listing, "entries", json_array());
-    bool good = o->absent || sti_cache_list(&o->cache, add_item, listing) == STET_OK, written = true;
+    bool good = o->absent || sti_cache_list(&o->cache, add_item, listing) == STET_OK;
     if (good && options->json)
-        written = json_dumpf(listing, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
+        json_file_print(listing, JSON_INDENT(2));
     else if (good)
         print_listing(listing, o->path.data);
     json_decref(listing);
-    if (!good) return report_last_error(EXIT_WORK);
-    return written ? 0 : report_error(EXIT_WORK, "standard output cannot be written to");
+    return good ? 0 : report_last_error(EXIT_WORK);
 }
 
 /* ---- verify and clear ---- */
@@ -276,6 +276,5 @@ int cache_main(int argc, char **argv)
     code = open_cache(options.folder, &o);
     if (code == 0) code = find_action(options.action)->run(&options, &o);
     close_cache(&o);
-    if (code == 0 && fflush(stdout) != 0) return report_error(EXIT_WORK, "standard output cannot be written to");
     return code;
 }

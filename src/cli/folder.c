@@ -1,6 +1,8 @@
 /* See folder.h. */
 #include "cli/folder.h"
 
+#include "base/temporary.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -45,30 +47,40 @@ bool folder_usable(const char *path, const char **why)
     return true;
 }
 
-bool folder_usable_for(const char *file, const char **why)
-{
-    char folder[PATH_MAX];
-    struct stat s;
-    if (!copy_path(folder, file, why)) return false;
-    if (stat(file, &s) == 0 && S_ISDIR(s.st_mode)) return *why = strerror(EISDIR), false;
-    to_parent(folder);
-    if (stat(folder, &s) != 0) return *why = strerror(errno), false;
-    return folder_usable(folder, why);
-}
-
-bool folder_make(const char *path, const char **why)
+bool folder_make(const char *path, int *made, const char **why)
 {
     char parent[PATH_MAX];
     struct stat s;
     if (!copy_path(parent, path, why)) return false;
     if (stat(path, &s) == 0) return true;
     to_parent(parent);
-    bool made_parent = stat(parent, &s) != 0;
-    if (made_parent && !folder_make(parent, why)) return false;
-    if (mkdir(path, 0777) == 0) return true;
+    if (!folder_make(parent, made, why)) return false;
+    if (mkdir(path, 0777) == 0) {
+        sti_temporary_add(path);
+        ++*made;
+        return true;
+    }
     *why = strerror(errno);
-    if (made_parent) (void)rmdir(parent);
+    folder_unmake(parent, *made);
     return false;
+}
+
+/* They are the caller's own now, or gone. */
+static void forget_temporary(const char *path, int made)
+{
+    char at[PATH_MAX];
+    const char *why;
+    if (!copy_path(at, path, &why)) return;
+    for (int i = 0; i < made; ++i, to_parent(at)) sti_temporary_drop(at);
+}
+
+void folder_unmake(const char *path, int made)
+{
+    char at[PATH_MAX];
+    const char *why;
+    forget_temporary(path, made);
+    if (!copy_path(at, path, &why)) return;
+    for (int i = 0; i < made && rmdir(at) == 0; ++i) to_parent(at);
 }
 
 bool file_list_add(file_list *list, const char *path)

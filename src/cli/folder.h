@@ -12,10 +12,13 @@
  * wrong.
  */
 bool folder_usable(const char *path, const char **why);
-/* The same of the folder that a file would be in. */
-bool folder_usable_for(const char *file, const char **why);
-/* Makes the folder and those above it. False: *why says what is wrong, and none that it made is left. */
-bool folder_make(const char *path, const char **why);
+/*
+ * Makes the folder and those above it; *made, 0 before, counts them. A signal that ends the command removes them if
+ * they are empty (base/temporary.h). False: *why says what is wrong, and none that it made is left.
+ */
+bool folder_make(const char *path, int *made, const char **why);
+/* Removes those that folder_make had made, as far as they are empty. */
+void folder_unmake(const char *path, int made);
 
 /* Files that were written, in order. */
 typedef struct file_list {

@@ -6,6 +6,7 @@
  */
 #include "cli/command.h"
 #include "cli/device.h"
+#include "cli/json_file.h"
 #include "cli/report_error.h"
 #include "stet/stet.h"
 
@@ -295,13 +296,12 @@ static int print_help(void)
 
 static int show_info(json_t *o, bool json, void (*print)(const json_t *))
 {
-    bool good = true;
     if (json)
-        good = json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 && putchar('\n') != EOF;
+        json_file_print(o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     else
         print(o);
     json_decref(o);
-    return good && fflush(stdout) == 0 ? 0 : report_error(EXIT_WORK, "standard output cannot be written to");
+    return 0;
 }
 
 int info_main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* The command `stet`: picks what its first word names. */
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/report_error.h"
 #include "stet/stet.h"
 
@@ -35,7 +36,7 @@ static int print_version(void)
     return 0;
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     for (int i = 0; i < COMMANDS; ++i)
@@ -44,4 +45,10 @@ int main(int argc, char **argv)
     if (strcmp(word, "--version") == 0) return print_version();
     if (!*word) return report_error(EXIT_INPUT, "no command is given; stet --help lists them");
     return report_error(EXIT_INPUT, "%s: there is no such command; stet --help lists them", word);
+}
+
+int main(int argc, char **argv)
+{
+    interrupt_begin();
+    return report_end_output(run_command(argc, argv));
 }

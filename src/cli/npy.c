@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static _Thread_local char message[5000];
 
@@ -33,6 +35,15 @@ void npy_header(char header[NPY_HEADER], const char *descr, int ndim, const int6
     header[NPY_HEADER - 1] = '\n';
 }
 
+static size_t item_size(const char *descr)
+{
+    static const char *const known[] = {"<f4", "<f8", "<i4", "<i8", "|u1", "|b1"};
+    static const size_t sizes[] = {4, 8, 4, 8, 1, 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
+        if (strncmp(descr, known[i], 3) == 0) return sizes[i];
+    return 0;
+}
+
 const char *npy_open(npy_writer *w, const char *path, const char *descr, int ndim, const int64_t *shape)
 {
     memset(w, 0, sizeof *w);
@@ -40,29 +51,59 @@ const char *npy_open(npy_writer *w, const char *path, const char *descr, int ndi
     w->ndim = ndim;
     memcpy(w->shape, shape, sizeof *shape * (size_t)ndim);
     snprintf(w->path, sizeof w->path, "%s", path);
-    w->file = fopen(path, "wb");
-    if (!w->file) return complain("%s: cannot be written: %s", path, strerror(errno));
+    const char *wrong = sti_output_open(&w->out, path);
+    if (wrong) return complain("%s: cannot be written: %s", path, wrong);
     char header[NPY_HEADER];
     npy_header(header, w->descr, w->ndim, w->shape);
-    return npy_append(w, header, NPY_HEADER);
+    wrong = npy_append(w, header, NPY_HEADER);
+    if (wrong) npy_drop(w);
+    return wrong;
+}
+
+static const char *stopped(const npy_writer *w, int error)
+{
+    return complain("%s: writing stopped: %s", w->path, strerror(error));
 }
 
 const char *npy_append(npy_writer *w, const void *data, size_t size)
 {
-    if (fwrite(data, 1, size, w->file) == size) return NULL;
-    return complain("%s: writing stopped: %s", w->path, strerror(errno));
+    return fwrite(data, 1, size, w->out.file) == size ? NULL : stopped(w, errno);
+}
+
+static int64_t row_bytes(const npy_writer *w)
+{
+    int64_t n = (int64_t)item_size(w->descr);
+    for (int k = 1; k < w->ndim; ++k) n *= w->shape[k];
+    return n;
+}
+
+const char *npy_seal(npy_writer *w, int64_t rows)
+{
+    char header[NPY_HEADER];
+    struct stat s = {0};
+    bool whole = !ferror(w->out.file) && fflush(w->out.file) == 0;
+    int error = errno;
+    /* Opened anew, the stream has nothing more that it would write later. */
+    if (!whole) w->out.file = freopen(w->out.part, "r+b", w->out.file);
+    if (!w->out.file || fstat(fileno(w->out.file), &s) != 0 || s.st_size < NPY_HEADER) return stopped(w, error);
+    int64_t each = row_bytes(w), there = each > 0 ? (s.st_size - NPY_HEADER) / each : rows;
+    w->shape[0] = there < rows ? there : rows;
+    npy_header(header, w->descr, w->ndim, w->shape);
+    bool good = pwrite(fileno(w->out.file), header, NPY_HEADER, 0) == NPY_HEADER &&
+                ftruncate(fileno(w->out.file), NPY_HEADER + w->shape[0] * each) == 0;
+    if (!good) return error = errno, npy_drop(w), stopped(w, error);
+    return whole && there >= rows ? NULL : stopped(w, error);
 }
 
 const char *npy_close(npy_writer *w, int64_t rows)
 {
-    char header[NPY_HEADER];
-    w->shape[0] = rows;
-    npy_header(header, w->descr, w->ndim, w->shape);
-    bool good = fseek(w->file, 0, SEEK_SET) == 0 && fwrite(header, 1, NPY_HEADER, w->file) == NPY_HEADER;
-    good = fclose(w->file) == 0 && good;
-    w->file = NULL;
-    return good ? NULL : complain("%s: writing stopped: %s", w->path, strerror(errno));
+    const char *wrong = npy_seal(w, rows);
+    if (!w->out.file) return npy_drop(w), wrong;
+    const char *at_close = sti_output_commit(&w->out);
+    return wrong || !at_close ? wrong : complain("%s: writing stopped: %s", w->path, at_close);
 }
+
+void npy_drop(npy_writer *w) { sti_output_drop(&w->out); }
 
 const char *npy_write(const char *path, const char *descr, int ndim, const int64_t *shape, const void *data,
                       size_t size)
@@ -71,8 +112,10 @@ const char *npy_write(const char *path, const char *descr, int ndim, const int64
     const char *wrong = npy_open(&w, path, descr, ndim, shape);
     if (wrong) return wrong;
     wrong = npy_append(&w, data, size);
-    const char *at_close = npy_close(&w, shape[0]);
-    return wrong ? wrong : at_close;
+    if (!wrong && fflush(w.out.file) != 0) wrong = stopped(&w, errno);
+    if (!wrong) return npy_close(&w, shape[0]);
+    npy_drop(&w);
+    return wrong;
 }
 
 /* The text behind 'key': in the header's dictionary, or NULL. */
@@ -105,15 +148,6 @@ static const char *read_shape(const char *text, npy_array *out)
         }
     }
     return *p == ')' ? NULL : "has a shape that is not understood";
-}
-
-static size_t item_size(const char *descr)
-{
-    static const char *const known[] = {"<f4", "<f8", "<i4", "<i8", "|u1", "|b1"};
-    static const size_t sizes[] = {4, 8, 4, 8, 1, 1};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
-        if (strncmp(descr, known[i], 3) == 0) return sizes[i];
-    return 0;
 }
 
 static double item(const char *descr, const unsigned char *p)
@@ -188,9 +222,10 @@ const char *npy_read_stream(FILE *f, npy_array *out)
 const char *npy_read(const char *path, npy_array *out)
 {
     memset(out, 0, sizeof *out);
-    FILE *f = fopen(path, "rb");
-    if (!f) return complain("%s: cannot be read: %s", path, strerror(errno));
-    const char *wrong = npy_read_stream(f, out);
+    const char *wrong;
+    FILE *f = sti_input_open(path, &wrong);
+    if (!f) return complain("%s: cannot be read: %s", path, wrong);
+    wrong = npy_read_stream(f, out);
     fclose(f);
     return wrong ? complain("%s %s", path, wrong) : NULL;
 }

@@ -4,6 +4,7 @@
 #ifndef STI_CLI_NPY_H
 #define STI_CLI_NPY_H
 
+#include "base/file.h"
 #include "stet/base.h"
 
 #include <stdio.h>
@@ -22,11 +23,11 @@ typedef struct npy_array {
 
 /*
  * A file that is written row by row: `descr` is NumPy's ("<f4", "<i4", "|u1"); shape[0] may be given later by
- * npy_close, so that a run that ends early leaves a valid file.
+ * npy_close, so that a run that ends early leaves a valid file, which gets its name then (OUT-1, base/file.h).
  */
 typedef struct npy_writer {
-    FILE *file;
-    char path[4096];
+    sti_output out;
+    char path[4096]; /* as it was given */
     const char *descr;
     int ndim;
     int64_t shape[NPY_MAX_DIMS];
@@ -35,7 +36,14 @@ typedef struct npy_writer {
 /* Each returns NULL, or a sentence about what is wrong (borrowed until the thread's next call here). */
 const char *npy_open(npy_writer *w, const char *path, const char *descr, int ndim, const int64_t *shape);
 const char *npy_append(npy_writer *w, const void *data, size_t size);
+/*
+ * Makes the header say what there is: `rows`, or as many as could be written if that is fewer, which is wrong, too. The
+ * file has its name after npy_close alone, and is gone after npy_drop; one of the two is due once npy_open succeeded.
+ */
+const char *npy_seal(npy_writer *w, int64_t rows);
 const char *npy_close(npy_writer *w, int64_t rows);
+void npy_drop(npy_writer *w);
+/* All of a file, or none. */
 const char *npy_write(const char *path, const char *descr, int ndim, const int64_t *shape, const void *data,
                       size_t size);
 /* Reads float32, float64, int32, int64, uint8; other types, Fortran order and big endian are refused. */

@@ -72,12 +72,13 @@ static const char *read_all(unzFile zip, npz *out)
 const char *npz_read(const char *path, npz *out)
 {
     *out = (npz){0};
-    FILE *f = fopen(path, "rb");
-    if (!f) return complain("%s: cannot be read: %s", path, strerror(errno));
+    const char *wrong;
+    FILE *f = sti_input_open(path, &wrong);
+    if (!f) return complain("%s: cannot be read: %s", path, wrong);
     fclose(f);
     unzFile zip = unzOpen64(path);
     if (!zip) return complain("%s is not a .npz file", path);
-    const char *wrong = read_all(zip, out);
+    wrong = read_all(zip, out);
     unzClose(zip);
     if (!wrong) return NULL;
     const char *name = out->count ? out->array[out->count - 1].name : "";
@@ -98,8 +99,13 @@ void npz_free(npz *file)
 const char *npz_open(npz_writer *w, const char *path)
 {
     snprintf(w->path, sizeof w->path, "%s", path);
-    w->zip = zipOpen64(path, APPEND_STATUS_CREATE);
-    return w->zip ? NULL : complain("%s: cannot be written: %s", path, strerror(errno));
+    const char *wrong = sti_output_open(&w->out, path);
+    if (wrong) return complain("%s: cannot be written: %s", path, wrong);
+    w->zip = zipOpen64(w->out.part, APPEND_STATUS_CREATE);
+    if (w->zip) return NULL;
+    wrong = complain("%s: cannot be written: %s", path, strerror(errno));
+    sti_output_drop(&w->out);
+    return wrong;
 }
 
 static const char *put_npz(npz_writer *w, const void *data, size_t size)
@@ -142,6 +148,7 @@ static const char *put_file(npz_writer *w, FILE *from, const char *path)
 {
     char *chunk = malloc(CHUNK);
     const char *wrong = chunk ? NULL : "out of memory for a recording";
+    rewind(from);
     for (size_t n = 1; n > 0 && !wrong;) {
         n = fread(chunk, 1, CHUNK, from);
         wrong = put_npz(w, chunk, n);
@@ -151,19 +158,28 @@ static const char *put_file(npz_writer *w, FILE *from, const char *path)
     return wrong;
 }
 
-const char *npz_add_npy(npz_writer *w, const char *name, const char *path)
+const char *npz_add_npy(npz_writer *w, const char *name, npy_writer *from)
 {
-    FILE *from = fopen(path, "rb");
-    if (!from) return complain("%s: cannot be read: %s", path, strerror(errno));
     const char *wrong = begin_npz(w, name);
-    if (!wrong) wrong = end_npz(w, put_file(w, from, path));
-    fclose(from);
-    return wrong;
+    return wrong ? wrong : end_npz(w, put_file(w, from->out.file, from->path));
 }
 
 const char *npz_close(npz_writer *w)
 {
+    const char *wrong = NULL;
     bool good = zipClose(w->zip, NULL) == ZIP_OK;
+    int error = errno;
     w->zip = NULL;
-    return good ? NULL : complain("%s: writing stopped: %s", w->path, strerror(errno));
+    if (good)
+        wrong = sti_output_commit(&w->out);
+    else
+        wrong = strerror(error), sti_output_drop(&w->out);
+    return wrong ? complain("%s: writing stopped: %s", w->path, wrong) : NULL;
+}
+
+void npz_drop(npz_writer *w)
+{
+    (void)zipClose(w->zip, NULL);
+    w->zip = NULL;
+    sti_output_drop(&w->out);
 }

@@ -25,15 +25,17 @@ void npz_free(npz *file);
 
 typedef struct npz_writer {
     void *zip;
+    sti_output out;
     char path[4096];
 } npz_writer;
 
-/* npz_close is due once npz_open succeeded; a file that is not closed is none. */
+/* npz_close is due once npz_open succeeded, or npz_drop, after which there is no file. */
 const char *npz_open(npz_writer *w, const char *path);
 const char *npz_add(npz_writer *w, const char *name, const char *descr, int ndim, const int64_t *shape,
                     const void *data, size_t size);
-/* The array of a .npy file. */
-const char *npz_add_npy(npz_writer *w, const char *name, const char *path);
+/* The array of a .npy file, which was sealed (npy_seal). */
+const char *npz_add_npy(npz_writer *w, const char *name, npy_writer *from);
 const char *npz_close(npz_writer *w);
+void npz_drop(npz_writer *w);
 
 #endif

@@ -27,8 +27,6 @@ static int check_together(const run_options *o)
                             "--save-every: with rounds there is no such thing as the K-th frame; leave it out");
     if (o->nsweep && o->rounds)
         return report_error(EXIT_INPUT, "--rounds: the sweep says how many rounds there are; leave one of the two out");
-    if (o->trace && o->save && strcmp(o->trace, o->save) == 0)
-        return report_error(EXIT_INPUT, "--trace %s: --save writes this file too; choose another name", o->trace);
     if (o->save_every && !o->outputs)
         return report_error(EXIT_INPUT,
                             "--save-every: with --output none there are no pictures; leave one of the two out");

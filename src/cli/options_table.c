@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,9 +101,10 @@ static bool read_control(run_options *o, const char *text)
         o->control = CONTROL_NOISE;
     else if (strncmp(text, "noise:", 6) == 0) {
         o->control = CONTROL_NOISE;
-        if (!parse_number(text + 6, &o->noise_scale) || o->noise_scale < 0)
-            return report_error(EXIT_INPUT, "--control %s: the scale is not a number from 0 on; give such as noise:0.3",
-                                text),
+        if (!parse_number(text + 6, &o->noise_scale) || o->noise_scale < 0 || o->noise_scale > FLT_MAX)
+            return report_error(EXIT_INPUT,
+                                "--control %s: the scale is not a number from 0 to %.3g; give such as noise:0.3", text,
+                                (double)FLT_MAX),
                    false;
     } else if (n > 4 && strcmp(text + n - 4, ".npy") == 0) {
         o->control = CONTROL_FILE;
@@ -266,6 +268,9 @@ void option_help(void)
     print_names("Outputs", output_name, STET_OUTPUT_COUNT);
     print_names("Mechanisms", mechanism_name, STET_MECH_COUNT);
     print_names("Fields", field_name, nfield);
-    printf(
-        "\nExit code: 0, 1 if the run failed, 2 if what was asked for is not possible (then nothing was written).\n");
+    printf("\nFiles are written beside their places and renamed when they are complete; only plain files are\n"
+           "replaced, and no inputs. The first SIGINT or SIGTERM ends the run between two time steps, and files\n"
+           "hold what was done; a second one ends it at once.\n"
+           "\nExit code: 0, 1 if the run failed or standard output takes nothing, 2 if what was asked for is not\n"
+           "possible (then nothing was written), 130 or 143 if SIGINT or SIGTERM ended it.\n");
 }

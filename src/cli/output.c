@@ -40,6 +40,14 @@ static const char *write_mosaic(stet_sim *sim, const mosaic_layout *m, stet_outp
     return file_list_add(files, path) ? NULL : no_memory;
 }
 
+/* number 0: without one */
+static bool mosaic_path(stet_output output, const char *folder, int64_t number, char path[PATH_MAX])
+{
+    char suffix[32] = "";
+    if (number > 0) snprintf(suffix, sizeof suffix, "-%05lld", (long long)number);
+    return snprintf(path, PATH_MAX, "%s/mosaic-%s%s.png", folder, stet_output_name(output), suffix) < PATH_MAX;
+}
+
 const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
                            int64_t *shown)
 {
@@ -52,12 +60,9 @@ const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int
     *shown = m.worlds;
     for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
         stet_output output = (stet_output)k;
-        char path[PATH_MAX], suffix[32] = "";
+        char path[PATH_MAX];
         if (!(stet_sim_outputs(sim) & 1u << k)) continue;
-        if (number > 0) snprintf(suffix, sizeof suffix, "-%05lld", (long long)number);
-        if (snprintf(path, sizeof path, "%s/mosaic-%s%s.png", folder, stet_output_name(output), suffix) >=
-            (int)sizeof path)
-            wrong = long_name;
+        if (!mosaic_path(output, folder, number, path)) wrong = long_name;
         if (!wrong) wrong = read_tensors(sim, frame, output, tensors);
         if (!wrong) wrong = write_mosaic(sim, &m, output, tensors, path, files);
     }
@@ -123,4 +128,22 @@ const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, fil
         for (int c = 0; c < stet_sim_ncamera(sim) && !wrong; ++c)
             if (stet_sim_outputs(sim) & 1u << k) wrong = write_tensor(sim, frame, c, (stet_output)k, folder, files);
     return wrong;
+}
+
+static int visit_output(stet_sim *sim, stet_output output, const char *folder, int64_t number, output_visit *visit,
+                        void *context)
+{
+    char path[PATH_MAX];
+    int code = mosaic_path(output, folder, number, path) ? visit(context, path) : -1;
+    for (int c = 0; c < stet_sim_ncamera(sim) && number == 0 && code < 0; ++c)
+        if (tensor_path(sim, c, output, folder, path)) code = visit(context, path);
+    return code;
+}
+
+int output_files(stet_sim *sim, const char *folder, int64_t number, output_visit *visit, void *context)
+{
+    int code = -1;
+    for (int k = 0; k < STET_OUTPUT_COUNT && code < 0; ++k)
+        if (stet_sim_outputs(sim) & 1u << k) code = visit_output(sim, (stet_output)k, folder, number, visit, context);
+    return code;
 }

@@ -13,4 +13,9 @@ const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int
 /* <output>.npy, or <output>-<camera>.npy where there are several: [nworld][height][width][channels]. */
 const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files);
 
+/* -1 to go on */
+typedef int output_visit(void *context, const char *path);
+/* Visits the names of the files that those two write; with a number, of mosaics alone. What a visit returned, or -1. */
+int output_files(stet_sim *sim, const char *folder, int64_t number, output_visit *visit, void *context);
+
 #endif

@@ -14,10 +14,11 @@ static const char *open_one(recorder *r, const run_options *o, const char *name,
         return "the folder's name is too long; use a shorter one";
     r->file[k] = calloc(1, sizeof *r->file[k]);
     if (!r->file[k]) return "out of memory for a recording; record fewer fields";
-    r->count = k + 1;
     int64_t whole[] = {0, o->frames, shape[0], shape[1]};
     bool rounds = options_rounds(o);
     const char *wrong = npy_open(r->file[k], path, "<f4", rounds ? 4 : 3, rounds ? whole : whole + 1);
+    if (!wrong) r->count = k + 1;
+    if (wrong) free(r->file[k]);
     if (wrong || rounds) return wrong;
     return file_list_add(files, path) ? NULL : "out of memory for the names of files";
 }
@@ -48,10 +49,19 @@ const char *record_close(recorder *r)
 {
     const char *wrong = NULL;
     for (int k = 0; k < r->count; ++k) {
-        const char *here = r->file[k]->file ? npy_close(r->file[k], r->frames / r->each) : NULL;
+        const char *here = npy_close(r->file[k], r->frames / r->each);
         if (!wrong) wrong = here;
         free(r->file[k]);
     }
     r->count = 0;
     return wrong;
+}
+
+void record_drop(recorder *r)
+{
+    for (int k = 0; k < r->count; ++k) {
+        npy_drop(r->file[k]);
+        free(r->file[k]);
+    }
+    r->count = 0;
 }

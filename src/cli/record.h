@@ -1,6 +1,6 @@
 /*
  * Recordings: fields of the state after each frame, one .npy file a field, [frames][nworld][n] in float32; of a run in rounds
- * [rounds][frames][nworld][n], files that rounds.npz takes up in the end.
+ * [rounds][frames][nworld][n], which are no files of their own: rounds.npz takes them up in the end.
  */
 #ifndef STI_CLI_RECORD_H
 #define STI_CLI_RECORD_H
@@ -18,11 +18,13 @@ typedef struct recorder {
 } recorder;
 
 /*
- * Each returns NULL, or a sentence about what is wrong. record_close is due in each case; files that were begun are
- * complete after it.
+ * Each returns NULL, or a sentence about what is wrong. record_close is due in each case, or record_drop; after it
+ * there are files, complete for the frames (rounds) that were appended to all of them.
  */
 const char *record_open(recorder *r, const run_options *options, stet_sim *sim, file_list *files);
 const char *record_frame(recorder *r);
 const char *record_close(recorder *r);
+/* Leaves no files. */
+void record_drop(recorder *r);
 
 #endif

@@ -3,8 +3,10 @@
 
 #include "stet/base.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,3 +59,13 @@ int report_error(int code, const char *format, ...)
 int report_last_error(int code) { return report_error(code, "%s", stet_last_error()); }
 
 const char *report_warning(int index) { return index >= 0 && index < nwarning ? warnings[index] : NULL; }
+
+int report_end_output(int code)
+{
+    bool lost = ferror(stdout) != 0;
+    int error = fflush(stdout) != 0 ? errno : 0;
+    if (fclose(stdout) != 0 && !error && errno != EBADF) error = errno;
+    if ((!lost && !error) || code != 0) return code;
+    return report_error(EXIT_WORK, "standard output: what was printed is lost: %s; look where it goes",
+                        error ? strerror(error) : "it cannot be written to");
+}

@@ -21,4 +21,10 @@ int report_last_error(int code);
 /* Warnings of the library, each once, at most a few; index from 0, NULL after the last. */
 const char *report_warning(int index);
 
+/*
+ * What a command printed is there, or it failed: the last thing that a program does. Standard output that was never
+ * open is fine while nothing is written. Returns the exit code.
+ */
+int report_end_output(int code);
+
 #endif

@@ -6,7 +6,6 @@
 #include "base/error.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +224,8 @@ int rounds_end(rounds *r, int64_t frame)
     return -1;
 }
 
+void rounds_cancel(rounds *r) { (void)stet_sim_round_end(r->sim, NULL, 0); }
+
 /* ---- what came of them ---- */
 
 static int compare_rounds(const void *a, const void *b)
@@ -281,22 +282,17 @@ static const char *write_sweeps(const rounds *r, npz_writer *w)
     return wrong;
 }
 
-/* Recordings are files of their own until now. */
-static const char *take_recordings(const rounds *r, npz_writer *w)
+static const char *take_recordings(const rounds *r, recorder *recorded, npz_writer *w)
 {
-    const run_options *o = r->options;
-    char path[PATH_MAX];
-    for (int i = 0; i < o->record.count; ++i) {
-        if (snprintf(path, sizeof path, "%s/%s.npy", o->out, o->record.name[i]) >= (int)sizeof path)
-            return "the folder's name is too long; use a shorter one";
-        const char *wrong = npz_add_npy(w, o->record.name[i], path);
+    for (int i = 0; i < recorded->count; ++i) {
+        const char *wrong = npy_seal(recorded->file[i], r->done);
+        if (!wrong) wrong = npz_add_npy(w, r->options->record.name[i], recorded->file[i]);
         if (wrong) return wrong;
-        (void)remove(path);
     }
     return NULL;
 }
 
-const char *rounds_write(const rounds *r, const char *path)
+const char *rounds_write(const rounds *r, recorder *recorded, const char *path)
 {
     npz_writer w;
     const char *wrong = npz_open(&w, path);
@@ -307,7 +303,8 @@ const char *rounds_write(const rounds *r, const char *path)
     if (!wrong) wrong = write_column(r, &w, "setup_seconds", "<f8", offsetof(rounds_row, setup));
     if (!wrong) wrong = write_column(r, &w, "seconds", "<f8", offsetof(rounds_row, seconds));
     if (!wrong) wrong = write_sweeps(r, &w);
-    if (!wrong) wrong = take_recordings(r, &w);
-    const char *at_close = npz_close(&w);
-    return wrong ? wrong : at_close;
+    if (!wrong) wrong = take_recordings(r, recorded, &w);
+    if (!wrong) return npz_close(&w);
+    npz_drop(&w);
+    return wrong;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/npz.h"
 #include "cli/options.h"
+#include "cli/record.h"
 
 enum { ROUNDS_VALUES = 32 };
 
@@ -46,13 +47,18 @@ void rounds_close(rounds *r);
 int rounds_begin(rounds *r, int64_t k);
 /* Takes what came of the round that runs; `frame`: its last picture. All worlds NaN is a warning. */
 int rounds_end(rounds *r, int64_t frame);
+/* Ends the round that runs; it does not count. */
+void rounds_cancel(rounds *r);
 
 /* The first round's figures, and the medians of the others (0: there are none). */
 typedef struct rounds_figures {
     double first_setup, first_seconds, later_setup, later_seconds;
 } rounds_figures;
 rounds_figures rounds_look(const rounds *r);
-/* rounds.npz: swept values, hashes, seconds, faults, and the recordings, which are no files of their own any more. NULL, or a sentence. */
-const char *rounds_write(const rounds *r, const char *path);
+/*
+ * rounds.npz: swept values, hashes, seconds, faults, and the recordings, of the rounds that were ended. NULL, or a
+ * sentence.
+ */
+const char *rounds_write(const rounds *r, recorder *recorded, const char *path);
 
 #endif

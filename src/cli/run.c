@@ -7,8 +7,10 @@
 #include "cli/command.h"
 #include "cli/control.h"
 #include "cli/folder.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/places.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/rounds.h"
@@ -17,6 +19,7 @@
 #include "cli/report_error.h"
 
 #include "base/error.h"
+#include "worlds/snapshot.h"
 
 #include <limits.h>
 #include <math.h>
@@ -32,6 +35,7 @@ typedef struct run {
     summary summary;
     int64_t since; /* frames from the scene's initial state to this run's first */
     int64_t frame; /* number of the latest picture */
+    int made;      /* folders, for --out */
 } run;
 
 /* ---- before the first frame ---- */
@@ -43,19 +47,6 @@ static int load_model(run *r)
     r->summary.substeps = r->options.substeps;
     if (r->summary.substeps == 0) r->summary.substeps = (int)fmin(fmax(round(0.02 / timestep), 1), 1000);
     r->summary.frame_time = timestep * r->summary.substeps;
-    return -1;
-}
-
-static int check_places(const run_options *o)
-{
-    const char *why;
-    if (o->out && !folder_usable(o->out, &why))
-        return report_error(EXIT_INPUT, "--out %s: files cannot be made there: %s; choose another folder", o->out, why);
-    if (o->save && !folder_usable_for(o->save, &why))
-        return report_error(EXIT_INPUT, "--save %s: this file cannot be made: %s; choose another place", o->save, why);
-    if (o->trace && !folder_usable_for(o->trace, &why))
-        return report_error(EXIT_INPUT, "--trace %s: this file cannot be made: %s; choose another place", o->trace,
-                            why);
     return -1;
 }
 
@@ -104,11 +95,20 @@ static int resume(run *r)
     return -1;
 }
 
+/* What is written is known to be no input, and to be possible: of the state, too. */
+static int check_files(run *r)
+{
+    const run_options *o = &r->options;
+    if (o->save && sti_snapshot_check(stet_sim_worlds(r->sim)->model->mj) != STET_OK)
+        return report_error(EXIT_INPUT, "--save %s: %s", o->save, stet_last_error());
+    return places_check(o, r->sim);
+}
+
 /* All that was asked for is known to be possible: now the folder is made. */
 static int open_files(run *r)
 {
     const char *wrong;
-    if (r->options.out && !folder_make(r->options.out, &wrong))
+    if (r->options.out && !folder_make(r->options.out, &r->made, &wrong))
         return report_error(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out,
                             wrong);
     wrong = record_open(&r->recorder, &r->options, r->sim, &r->summary.files);
@@ -120,8 +120,8 @@ static int prepare(run *r)
     double begun = progress_now();
     int code = load_model(r);
     if (code < 0) code = control_open(&r->control, &r->options, stet_model_get_info(r->model).nu);
-    if (code < 0) code = check_places(&r->options);
     if (code < 0) code = make_sim(r);
+    if (code < 0) code = check_files(r);
     if (code < 0) code = resume(r);
     if (code < 0) code = rounds_open(&r->rounds, &r->options, r->sim);
     if (code < 0) code = open_files(r);
@@ -154,13 +154,23 @@ static int record(run *r)
     return wrong ? report_error(EXIT_WORK, "%s", wrong) : -1;
 }
 
+/* Asked between two frames, and between two time steps of a long one. */
+static bool is_interrupted(void *context)
+{
+    run *r = context;
+    return r->summary.interrupted = r->summary.interrupted || interrupt_signal() != 0;
+}
+
+/* A frame whose time steps are interrupted is not counted, and nothing is written of it. */
 static int one_frame(run *r, int64_t f)
 {
     const run_options *o = &r->options;
-    if ((!r->rounds.controls && control_apply(&r->control, r->sim, f, r->since + f) != STET_OK) ||
-        stet_sim_step(r->sim, r->summary.substeps) != STET_OK ||
-        (o->outputs && stet_sim_render(r->sim, &r->frame) != STET_OK))
-        return report_last_error(EXIT_WORK);
+    stet_result result = r->rounds.controls ? STET_OK : control_apply(&r->control, r->sim, f, r->since + f);
+    if (result == STET_OK) result = stet_sim_step(r->sim, r->summary.substeps);
+    if (result == STET_INTERRUPTED) return -1;
+    if (result == STET_OK && o->outputs) result = stet_sim_render(r->sim, &r->frame);
+    if (result != STET_OK) return report_last_error(EXIT_WORK);
+    ++r->summary.done;
     int code = record(r);
     if (code < 0 && o->save_every && (f + 1) % o->save_every == 0) code = write_mosaics(r, f + 1);
     return code;
@@ -216,16 +226,20 @@ static int frames_of(run *r, int64_t round, progress *bar)
 {
     const run_options *o = &r->options;
     int code = r->rounds.row ? rounds_begin(&r->rounds, round) : -1;
-    for (int64_t f = 0; f < o->frames && code < 0; ++f) {
+    for (int64_t f = 0; f < o->frames && code < 0 && !is_interrupted(r); ++f) {
         code = one_frame(r, f);
-        if (code < 0) progress_update(bar, round * o->frames + f + 1);
+        if (code < 0) progress_update(bar, r->summary.done);
     }
-    return code < 0 && r->rounds.row ? rounds_end(&r->rounds, r->frame) : code;
+    if (code < 0 && r->rounds.row && !r->summary.interrupted) return rounds_end(&r->rounds, r->frame);
+    if (r->rounds.row) rounds_cancel(&r->rounds);
+    return code;
 }
 
 static int all_frames(run *r)
 {
     progress bar;
+    interrupt_await();
+    stet_sim_set_interrupt(r->sim, is_interrupted, r);
     int64_t count = r->rounds.row ? r->rounds.count : 1;
     stet_device_clear_counters(stet_sim_device(r->sim));
     int code = begin_ranges(r);
@@ -233,9 +247,9 @@ static int all_frames(run *r)
     stet_sim_clear_timing(r->sim);
     progress_begin(&bar, !r->options.json, count * r->options.frames, "frames");
     double begun = progress_now();
-    for (int64_t k = 0; k < count && code < 0; ++k) code = frames_of(r, k, &bar);
+    for (int64_t k = 0; k < count && code < 0 && !r->summary.interrupted; ++k) code = frames_of(r, k, &bar);
     progress_end(&bar);
-    if (code < 0 && finish_frame(r) != STET_OK) code = report_last_error(EXIT_WORK);
+    if (code < 0 && r->summary.done && finish_frame(r) != STET_OK) code = report_last_error(EXIT_WORK);
     r->summary.seconds = progress_now() - begun - r->summary.write;
     r->summary.timing = stet_sim_get_timing(r->sim);
     stet_device_counters(stet_sim_device(r->sim), &r->summary.counters);
@@ -258,7 +272,7 @@ static const char *write_rounds(run *r)
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/rounds.npz", r->options.out) >= (int)sizeof path)
         return "the folder's name is too long; use a shorter one";
-    const char *wrong = rounds_write(&r->rounds, path);
+    const char *wrong = rounds_write(&r->rounds, &r->recorder, path);
     if (wrong) return wrong;
     return file_list_add(&r->summary.files, path) ? NULL : "out of memory for the names of files";
 }
@@ -276,7 +290,7 @@ static int write_files(run *r)
 {
     const run_options *o = &r->options;
     double begun = progress_now();
-    const char *wrong = record_close(&r->recorder);
+    const char *wrong = r->rounds.row ? NULL : record_close(&r->recorder);
     if (!wrong && o->out && r->rounds.row) wrong = write_rounds(r);
     if (!wrong && o->out && o->outputs)
         wrong = output_mosaics(r->sim, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
@@ -292,25 +306,38 @@ static int write_files(run *r)
     return wrong ? report_error(EXIT_WORK, "%s", wrong) : -1;
 }
 
+static int say_interrupted(const run *r)
+{
+    int64_t all = r->options.frames * (r->rounds.row ? r->rounds.count : 1);
+    return report_error(interrupt_code(interrupt_signal()), "interrupted after frame %lld of %lld; %s",
+                        (long long)r->summary.done, (long long)all,
+                        r->summary.done ? "files hold what was done until then" : "nothing was written");
+}
+
 static int report(run *r)
 {
     char path[PATH_MAX];
     if (r->options.out) {
         if (snprintf(path, sizeof path, "%s/summary.json", r->options.out) >= (int)sizeof path ||
-            !file_list_add(&r->summary.files, path) || !summary_write_json(&r->summary, path))
-            return report_error(EXIT_WORK, "%s/summary.json: cannot be written; look for room on the disk",
-                                r->options.out);
+            !file_list_add(&r->summary.files, path))
+            return report_error(EXIT_WORK, "--out %s: out of memory for the names of files", r->options.out);
+        const char *wrong = summary_write_json(&r->summary, path);
+        if (wrong) return report_error(EXIT_WORK, "%s", wrong);
     }
-    if (!r->options.json)
+    if (r->options.json)
+        summary_print_json(&r->summary);
+    else
         summary_print(&r->summary);
-    else if (!summary_print_json(&r->summary))
-        return report_error(EXIT_WORK, "standard output: the summary cannot be written there");
-    return 0;
+    return r->summary.interrupted ? say_interrupted(r) : 0;
 }
 
 static void clean_up(run *r)
 {
-    (void)record_close(&r->recorder);
+    if (r->rounds.row || r->summary.done == 0)
+        record_drop(&r->recorder);
+    else
+        (void)record_close(&r->recorder);
+    if (r->options.out && r->made) folder_unmake(r->options.out, r->made);
     rounds_close(&r->rounds);
     profile_free(&r->summary.profile);
     stet_sim_destroy(r->sim);
@@ -330,6 +357,7 @@ int run_main(int argc, char **argv)
     if (code < 0) code = prepare(&r);
     r.summary.sim = r.sim;
     if (code < 0) code = all_frames(&r);
+    if (code < 0 && r.summary.interrupted && r.summary.done == 0) code = say_interrupted(&r);
     if (code < 0) code = take_hashes(&r);
     if (code < 0) code = write_files(&r);
     if (code < 0) code = report(&r);

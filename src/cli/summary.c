@@ -2,6 +2,7 @@
 #include "cli/summary.h"
 
 #include "base/plural.h"
+#include "cli/json_file.h"
 #include "cli/report_error.h"
 
 #include <inttypes.h>
@@ -11,14 +12,11 @@
 
 /* ---- figures ---- */
 
-/* Frames of all rounds. */
-static int64_t frames(const summary *s) { return s->options->frames * (s->rounds->row ? s->rounds->done : 1); }
-
-static int64_t steps(const summary *s) { return s->options->worlds * frames(s) * s->substeps; }
+static int64_t steps(const summary *s) { return s->options->worlds * s->done * s->substeps; }
 
 static int64_t pictures(const summary *s)
 {
-    return s->options->outputs ? s->options->worlds * frames(s) * stet_sim_ncamera(s->sim) : 0;
+    return s->options->outputs ? s->options->worlds * s->done * stet_sim_ncamera(s->sim) : 0;
 }
 
 static double per_second(int64_t n, double seconds) { return seconds > 0 ? (double)n / seconds : 0; }
@@ -174,6 +172,8 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "scene", json_string(s->options->scene));
     json_object_set_new(o, "worlds", json_integer(s->options->worlds));
     json_object_set_new(o, "frames", json_integer(s->options->frames));
+    json_object_set_new(o, "frames_done", json_integer(s->done));
+    json_object_set_new(o, "interrupted", json_boolean(s->interrupted));
     json_object_set_new(o, "substeps", json_integer(s->substeps));
     json_object_set_new(o, "device", json_string(stet_device_name(stet_sim_device(s->sim))));
     json_object_set_new(o, "physics", json_string(stet_physics_name(stet_sim_physics(s->sim))));
@@ -199,20 +199,19 @@ static json_t *to_json(const summary *s)
 
 enum { JSON_STYLE = JSON_INDENT(2) | JSON_REAL_PRECISION(9) };
 
-bool summary_write_json(const summary *s, const char *path)
+const char *summary_write_json(const summary *s, const char *path)
 {
     json_t *o = to_json(s);
-    bool good = o && json_dump_file(o, path, JSON_STYLE) == 0;
+    const char *wrong = json_file_write(o, JSON_STYLE, path);
     json_decref(o);
-    return good;
+    return wrong;
 }
 
-bool summary_print_json(const summary *s)
+void summary_print_json(const summary *s)
 {
     json_t *o = to_json(s);
-    bool good = o && json_dumpf(o, stdout, JSON_STYLE) == 0 && putchar('\n') != EOF && fflush(stdout) == 0;
+    json_file_print(o, JSON_STYLE);
     json_decref(o);
-    return good;
 }
 
 /* ---- text ---- */
@@ -365,6 +364,7 @@ static void print_trace(const summary *s)
 void summary_print(const summary *s)
 {
     print_head(s);
+    if (s->interrupted) printf("interrupted: the run ended after %s frames\n", grouped(s->done));
     print_rates(s);
     if (s->rounds->row) print_rounds(s);
     print_phases(s);

@@ -12,6 +12,8 @@ typedef struct summary {
     stet_sim *sim;        /* borrowed */
     const rounds *rounds; /* likewise; without rows it is no run of rounds */
     int substeps;
+    int64_t done;      /* frames, of all rounds together */
+    bool interrupted;  /* before all frames were done */
     double frame_time; /* seconds of simulated time a frame */
     double load;       /* seconds: the scene, the worlds, the first state */
     double seconds;    /* of all frames: controls, physics, pictures and recordings; the phases below add up to it */
@@ -29,9 +31,9 @@ typedef struct summary {
 
 /* Counts the worlds with each fault. */
 void summary_count_faults(summary *s);
-/* The same object in a file, or on standard output. False: it could not be written. */
-bool summary_write_json(const summary *s, const char *path);
-bool summary_print_json(const summary *s);
+/* The same object in a file (NULL, or what is wrong), or on standard output. */
+const char *summary_write_json(const summary *s, const char *path);
+void summary_print_json(const summary *s);
 void summary_print(const summary *s);
 
 #endif

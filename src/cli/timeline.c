@@ -4,6 +4,8 @@
  */
 #include "cli/timeline.h"
 
+#include "base/file.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,11 +177,14 @@ static bool put_all(FILE *f, const stet_device *device, const char *title)
 
 const char *timeline_write(const stet_device *device, const char *title, const char *path)
 {
-    static const char *const wrong = "the trace cannot be written; look for room on the disk, and for memory";
-    FILE *f = fopen(path, "w");
-    if (!f) return "the trace's file cannot be made; choose another place";
-    bool good = put_all(f, device, title);
-    good = fclose(f) == 0 && good;
-    if (!good) (void)remove(path);
-    return good ? NULL : wrong;
+    static _Thread_local char message[5000];
+    sti_output out;
+    const char *wrong = sti_output_open(&out, path);
+    if (!wrong && put_all(out.file, device, title))
+        wrong = sti_output_commit(&out);
+    else if (!wrong)
+        sti_output_drop(&out), wrong = "look for room on the disk, and for memory";
+    if (!wrong) return NULL;
+    (void)snprintf(message, sizeof message, "%s: the trace cannot be written: %s", path, wrong);
+    return message;
 }

@@ -56,12 +56,30 @@ static stet_result check_def(const stet_array_def *def)
     return STET_OK;
 }
 
+/* Of a world, or of all. Dimensions that are too large do no harm where another one is 0. */
+static stet_result count_items(const stet_array *a, size_t *out)
+{
+    int first = a->worlds ? 1 : 0;
+    bool none = false;
+    for (int k = 0; k < a->ndim; ++k) none = none || a->shape[k] == 0;
+    *out = 1;
+    for (int k = first; k < a->ndim; ++k)
+        if (a->shape[k] == 0) *out = 0;
+    for (int k = first; k < a->ndim && *out; ++k)
+        if (__builtin_mul_overflow(*out, (size_t)a->shape[k], out)) {
+            *out = 0;
+            return none ? STET_OK
+                        : sti_error(STET_LIMIT, "array %s: its dimensions are more than this machine can address",
+                                    a->name);
+        }
+    return STET_OK;
+}
+
 /* Items, blocks and bytes from the shape. */
 static stet_result measure_array(stet_array *a)
 {
-    size_t nitem = 1, count, block = (size_t)a->device->lanes;
-    for (int k = a->worlds ? 1 : 0; k < a->ndim; ++k)
-        STI_TRY(sti_mul_size(nitem, (size_t)a->shape[k], &nitem, a->name));
+    size_t nitem, count, block = (size_t)a->device->lanes;
+    STI_TRY(count_items(a, &nitem));
     size_t nblock = a->worlds ? ((size_t)a->shape[0] + block - 1) / block : 1;
     STI_TRY(sti_mul_size(nitem, nblock, &count, a->name));
     if (a->worlds) STI_TRY(sti_mul_size(count, block, &count, a->name));

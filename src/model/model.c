@@ -8,7 +8,9 @@
 #include "model/model.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "model/files.h"
 #include "model/guard.h"
 
 #include <errno.h>
@@ -101,6 +103,14 @@ static stet_result run_load(load *l)
                      why[0] ? why : "it gives no cause");
 }
 
+/* MuJoCo would wait at a named pipe for ever. `context`: where to say what is wrong. */
+static bool is_plain(void *context, const char *path, const struct stat *about)
+{
+    const char *why = sti_file_not_plain(about->st_mode);
+    if (why) (void)snprintf(context, 512, "%.400s: %s", path, why);
+    return !why;
+}
+
 /* Faults of the file itself, told apart before MuJoCo sees it. */
 static stet_result check_file(const char *path)
 {
@@ -120,6 +130,8 @@ static stet_result check_file(const char *path)
     if (s.st_size == 0)
         return sti_error(STET_PARSE, "%s: the file is empty; it should hold an MJCF <mujoco> or a URDF <robot> element",
                          path);
+    char odd[512] = "";
+    if (!sti_model_files(path, is_plain, odd)) return sti_error(STET_IO, "%s: it names %s", path, odd);
     return STET_OK;
 }
 

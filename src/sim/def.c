@@ -1,11 +1,10 @@
 /* What a definition of a sim asks for: defaults, and all that can be refused before anything is made. */
 #include "sim/sim.h"
 
+#include "base/memory.h"
 #include "base/plural.h"
 #include "model/model.h"
 #include "render/render.h"
-
-#include <unistd.h>
 
 enum { SIM_COOKIE = 0x57e75101, DEFAULT_SIZE = 128, MAX_SIZE = 16384, MAX_IN_FLIGHT = 16 };
 
@@ -74,7 +73,7 @@ stet_result sti_sim_check(const stet_model *model, const stet_sim_def *def)
 /*
  * Memory is given out before it exists, and the system ends who then uses it; so frames that cannot be there are
  * refused first. A frame has its native pixels, and for rgb the tensor made of them; there is a place more than
- * frames in flight.
+ * frames in flight. Those of a GPU lie in its own memory, which refuses itself.
  */
 stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size_t real_size)
 {
@@ -89,10 +88,8 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
         painted[b] = true;
     }
     double world = pixel * resolved->width * resolved->height * ncamera * (resolved->frames_in_flight + 1);
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0) return STET_OK;
-    double have = (double)pages * (double)page, need = world * (double)resolved->nworld;
-    if (need <= have) return STET_OK;
+    double have = sti_machine_memory(), need = world * (double)resolved->nworld;
+    if (need <= have || have <= 0) return STET_OK;
     return sti_error(
         STET_LIMIT,
         "sim: pictures of %lld world%s, %d camera%s, %d x %d pixels and %d frame%s in flight need %.1f GB, "

@@ -11,9 +11,10 @@
  *
  * Numbers are little-endian; a file of a machine that is not has another version word and is refused as foreign.
  *
- *   FILE-1  a file with this name is complete: it is written under another one, put to disk, then renamed
+ *   FILE-1  a file with this name is complete, and on the disk (OUT-1, base/file.h)
  *   FILE-2  worlds change only after all of a file was read and checked
  */
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/plural.h"
 #include "worlds/snapshot.h"
@@ -78,37 +79,22 @@ static bool put_all(FILE *f, const preamble *p, const stet_snapshot *s)
     return fwrite(&sum, sizeof sum, 1, f) == 1 && fflush(f) == 0 && fsync(fileno(f)) == 0;
 }
 
-static stet_result write_file(const char *path, const char *part, const preamble *p, const stet_snapshot *s)
-{
-    FILE *f = fopen(part, "wbx");
-    if (!f) return sti_error(STET_IO, "save %s: cannot write there: %s; choose another place", path, strerror(errno));
-    bool good = put_all(f, p, s);
-    int error = errno;
-    if (fclose(f) != 0 && good) {
-        good = false;
-        error = errno;
-    }
-    if (good && rename(part, path) != 0) {
-        good = false;
-        error = errno;
-    }
-    if (good) return STET_OK;
-    (void)remove(part);
-    return sti_error(STET_IO, "save %s: %s; nothing was left behind, choose another place", path, strerror(error));
-}
-
 static stet_result save_snapshot(const stet_worlds *worlds, const stet_snapshot *s, const char *path)
 {
     preamble p = {.version = FORMAT_VERSION, .head = s->head};
+    sti_output o;
     memcpy(p.magic, magic, sizeof magic);
     STI_TRY(fingerprint_of(worlds, &p.fingerprint));
-    char *part;
-    size_t size = strlen(path) + 48;
-    STI_TRY(sti_alloc(&part, size, "a file's name"));
-    (void)snprintf(part, size, "%s.%ld.part", path, (long)getpid());
-    stet_result result = write_file(path, part, &p, s);
-    sti_free(part);
-    return result;
+    const char *wrong = sti_output_open(&o, path);
+    if (wrong) return sti_error(STET_IO, "save %s: cannot write there: %s; choose another place", path, wrong);
+    if (put_all(o.file, &p, s)) {
+        wrong = sti_output_commit(&o);
+    } else {
+        wrong = strerror(errno);
+        sti_output_drop(&o);
+    }
+    if (!wrong) return STET_OK;
+    return sti_error(STET_IO, "save %s: %s; nothing was left behind, choose another place", path, wrong);
 }
 
 stet_result stet_worlds_save(stet_worlds *worlds, const char *path)
@@ -199,10 +185,9 @@ stet_result stet_worlds_resume(stet_worlds *worlds, const char *path)
 {
     if (!worlds || !path)
         return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_resume: worlds and path must not be NULL");
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return sti_error(errno == ENOENT ? STET_NOT_FOUND : STET_IO, "resume %s: %s; check the path", path,
-                         strerror(errno));
+    const char *why;
+    FILE *f = sti_input_open(path, &why);
+    if (!f) return sti_error(errno == ENOENT ? STET_NOT_FOUND : STET_IO, "resume %s: %s; check the path", path, why);
     stet_result result = resume_from(worlds, f, path);
     (void)fclose(f);
     return result;

@@ -134,8 +134,8 @@ void stet_snapshot_destroy(stet_snapshot *snapshot)
 
 /* ---- taking ------------------------------------------------------------------------------------------------------- */
 
-/* With these options the next step also depends on what MuJoCo does not count as state. */
-static stet_result check_complete(const mjModel *m)
+/* Without them MuJoCo's state is all that the next step depends on. */
+stet_result sti_snapshot_check(const mjModel *m)
 {
     const char *option = m->opt.enableflags & mjENBL_SLEEP ? "sleep" : m->opt.enableflags & mjENBL_IPC ? "ipc" : NULL;
     if (!option) return STET_OK;
@@ -184,7 +184,7 @@ stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
     if (!worlds || !out)
         return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_snapshot: worlds and out must not be NULL");
     *out = NULL;
-    STI_TRY(check_complete(worlds->model->mj));
+    STI_TRY(sti_snapshot_check(worlds->model->mj));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_snapshot"));
     STI_TRY(sync_mirrors(worlds));
     sti_snapshot_head head = sti_snapshot_head_of(worlds);
@@ -212,7 +212,7 @@ static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
         return sti_error(STET_INVALID_ARGUMENT,
                          "restore: the snapshot was taken %s exact data, these worlds are %s; make both alike",
                          s->head.exact ? "with" : "without", own.exact ? "with" : "without");
-    return check_complete(worlds->model->mj);
+    return sti_snapshot_check(worlds->model->mj);
 }
 
 typedef struct restoring {

@@ -32,6 +32,8 @@ struct stet_snapshot {
     uint8_t *caller;  /* [nworld]: 1 where the poses are the caller's */
 };
 
+/* STET_UNSUPPORTED where a snapshot could not hold all that the next step depends on. */
+stet_result sti_snapshot_check(const mjModel *m);
 /* What a snapshot of these worlds would have, without poses. */
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds);
 /* Numbers of a world's poses, where there are any. */

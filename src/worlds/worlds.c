@@ -5,12 +5,12 @@
  */
 #include "worlds/worlds.h"
 
+#include "base/memory.h"
 #include "base/plural.h"
 #include "worlds/poses.h"
 #include "worlds/reset.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum { WORLDS_COOKIE = 0x57e70001 };
 
@@ -145,28 +145,32 @@ static stet_result make_scratch(stet_worlds *worlds)
     return STET_OK;
 }
 
+stet_result sti_worlds_check_memory(int64_t nworld, double each, double have)
+{
+    double need = each * (double)nworld;
+    if (need <= have || have <= 0) return STET_OK;
+    return sti_error(
+        STET_LIMIT,
+        "worlds: for %lld world%s of this model %.1f GB are needed, this machine has %.1f GB; ask for at most %lld",
+        (long long)nworld, STI_S(nworld), need / 1e9, have / 1e9, (long long)(have / each));
+}
+
 /*
  * Memory is given out before it exists, and the system ends who then uses it; so what cannot be there is refused first. MuJoCo's
- * arenas do not count: they take what a world's contacts need.
+ * arenas do not count: they take what a world's contacts need; nor do fields that lie in a GPU's memory, which refuses
+ * itself.
  */
 static stet_result check_memory(const stet_worlds *worlds)
 {
     const mjModel *m = worlds->model->mj;
     double each = 64;
-    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+    for (int f = 0; f < STI_FIELD_COUNT && !sti_device_is_gpu(worlds->device); ++f)
         each
             += (double)sti_field_items(m, (sti_field)f) * (double)worlds->device->real_size;
     if (worlds->def.exact)
         each
             += (double)sizeof(mjData) + (double)worlds->scratch[0]->nbuffer;
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0) return STET_OK;
-    double have = (double)pages * (double)page, need = each * (double)worlds->nworld;
-    if (need <= have) return STET_OK;
-    return sti_error(
-        STET_LIMIT,
-        "worlds: for %lld world%s of this model %.1f GB are needed, this machine has %.1f GB; ask for at most %lld",
-        (long long)worlds->nworld, STI_S(worlds->nworld), need / 1e9, have / 1e9, (long long)(have / each / 2));
+    return sti_worlds_check_memory(worlds->nworld, each, sti_machine_memory());
 }
 
 static stet_result make_fields(stet_worlds *worlds)

@@ -128,6 +128,9 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
 /* Takes all that the caller wrote: take_dirty and push; worlds whose qpos or mocap poses changed have moved. */
 stet_result sti_worlds_sync(stet_worlds *worlds);
 
+/* STET_LIMIT if worlds of `each` bytes do not fit into `have` (0: not known). */
+stet_result sti_worlds_check_memory(int64_t nworld, double each, double have);
+
 /* World w, or all, may have moved. From one thread. */
 void sti_worlds_moved(stet_worlds *worlds, int64_t w);
 void sti_worlds_all_moved(stet_worlds *worlds);

@@ -180,7 +180,7 @@ def test_refusals():
             (["--trace", ""], 2, "name is empty"),
             (["--trace", "no/such/folder/t.json"], 2, "--trace no/such/folder/t.json: this file cannot be made"),
             (["--trace", cwd], 2, "cannot be made"),
-            (["--trace", "same", "--save", "same"], 2, "--save writes this file too"),
+            (["--trace", "same", "--save", "same"], 2, "--save writes there, too"),
             (["--trace"], 2, "needs a value"),
             (["--profile=yes"], 2, "takes no value"),
         ]:

@@ -171,12 +171,15 @@ static void ranges_beyond_the_array_are_refused(void **state)
 static void empty_arrays(void **state)
 {
     (void)state;
-    static const int64_t shapes[][2] = {{0, 3}, {5, 0}, {0, 0}};
+    enum { SHAPES = 7 };
+    static const int64_t big = INT64_C(1) << 40;
+    const int64_t shapes[SHAPES][3] = {
+        {0, 3, 1}, {5, 0, 1}, {0, 0, 1}, {0, big, big}, {5, big, 0}, {5, 0, INT64_MAX}, {0, INT64_MAX, INT64_MAX}};
     FOR_ISAS(isa)
-    for (int k = 0; k < 6; ++k) {
+    for (int k = 0; k < 2 * SHAPES; ++k) {
         stet_device *device = open_device(isa, 1);
         stet_array *a;
-        OK(sti_array_new(device, "nothing", STET_INT, k % 2, 2, shapes[k / 2], &a));
+        OK(sti_array_new(device, "nothing", STET_INT, k % 2, 3, shapes[k / 2], &a));
         assert_int_equal(stet_array_count(a), 0);
         assert_int_equal(stet_array_bytes(a), 0);
         int here = 7;

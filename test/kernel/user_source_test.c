@@ -151,6 +151,41 @@ static void includes_are_found_as_a_compiler_would(void **state)
     stet_device_destroy(d);
 }
 
+/* The source's own folder and those of includes, and nothing else, whatever is there. */
+static void includes_stay_in_their_folders(void **state)
+{
+    (void)state;
+    stet_device *d = open_device(STI_ISA_portable, 1);
+    stet_kernel_def def = kernel_def(NULL);
+    stet_kernel *k;
+    char text[1024], extra[512];
+    static const char *const outside[] = {"../secret.h", "deep/../../secret.h", "nothing/../../secret.h"};
+    (void)write_file("secret.h", "#define SECRET 7\nsecret words\n");
+    for (size_t i = 0; i <= sizeof outside / sizeof *outside; ++i) {
+        bool absolute = i == sizeof outside / sizeof *outside;
+        (void)snprintf(text, sizeof text, HEAD "\n#include \"%s\"\n" FINE,
+                       absolute ? in_folder("secret.h") : outside[i]);
+        def.path = write_file("tree/out.k.h", text);
+        FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "tree/out.k.h:3:1: #error");
+        assert_non_null(strstr(stet_last_error(), "include folders"));
+        assert_null(strstr(stet_last_error(), "secret words"));
+    }
+    /* Up and down again is within; so is what an include folder has. */
+    (void)snprintf(extra, sizeof extra, "%s/extra", folder);
+    (void)write_file("tree/deep/up.h", "#include \"../beside.h\"\n#include \"../../extra/extra.k.h\"\n");
+    (void)write_file("tree/beside.h", "#define BESIDE 5\n");
+    def.path = write_file("tree/in.k.h", HEAD "#include \"deep/up.h\"\nworld_kernel void k_add(real *y, int n)\n"
+                                              "{\n    each (i, n) put(y, i, splat(BESIDE + EXTRA));\n}\n");
+    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "tree/deep/up.h:2:1: #error");
+    def.includes = (const char *const[]){extra};
+    def.ninclude = 1;
+    assert_true(value_of(d, &def) == 305);
+    /* A source that is a string lies nowhere. */
+    def = kernel_def(HEAD "#include \"../secret.h\"\n" FINE);
+    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "#error ../secret.h");
+    stet_device_destroy(d);
+}
+
 static void mistakes_in_an_included_file_are_its_own(void **state)
 {
     (void)state;
@@ -368,6 +403,7 @@ int main(void)
         TEST(many_mistakes_are_cut_short),
         TEST(files_that_cannot_be_a_source),
         TEST(includes_are_found_as_a_compiler_would),
+        TEST(includes_stay_in_their_folders),
         TEST(mistakes_in_an_included_file_are_its_own),
         TEST(includes_that_never_end),
         TEST(directives_are_found),

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[512]; /* of files that the tests write */
@@ -252,6 +253,40 @@ static void a_damaged_file_is_refused_and_changes_nothing(void **state)
     rig_free(&r);
 }
 
+/* Only plain files are replaced, through links, which stay; nobody waits for a named pipe. */
+static void only_plain_files_are_replaced(void **state)
+{
+    (void)state;
+    rig r = rig_make(RIG_PENDULUM, 2, NULL, 1, true);
+    char kept[1024], link[1024], odd[1024], text[1024];
+    struct stat s;
+    (void)snprintf(kept, sizeof kept, "%s", file_path("kept.stet"));
+    (void)snprintf(link, sizeof link, "%s", file_path("link.stet"));
+    (void)snprintf(odd, sizeof odd, "%s", file_path("odd.stet"));
+    assert_int_equal(symlink("kept.stet", link), 0);
+    for (int again = 0; again < 2; ++again) { /* to what is not there yet, and to what is */
+        OK(stet_worlds_save(r.worlds, link));
+        assert_int_equal(readlink(link, text, sizeof text), 9);
+        assert_true(lstat(kept, &s) == 0 && S_ISREG(s.st_mode));
+        OK(stet_worlds_resume(r.worlds, link));
+    }
+    assert_int_equal(chmod(kept, 0400), 0);
+    REFUSED(STET_IO, "read-only", stet_worlds_save(r.worlds, link));
+    assert_int_equal(unlink(kept), 0);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(mkfifo(odd, 0600), 0);
+    REFUSED(STET_IO, "named pipe", stet_worlds_save(r.worlds, odd));
+    REFUSED(STET_IO, "named pipe", stet_worlds_resume(r.worlds, odd));
+    assert_true(lstat(odd, &s) == 0 && S_ISFIFO(s.st_mode));
+    assert_int_equal(unlink(odd), 0);
+    assert_int_equal(symlink("/dev/null", odd), 0);
+    REFUSED(STET_IO, "device", stet_worlds_save(r.worlds, odd));
+    REFUSED(STET_IO, "device", stet_worlds_resume(r.worlds, odd));
+    assert_int_equal(unlink(odd), 0);
+    assert_true(stat("/dev/null", &s) == 0 && S_ISCHR(s.st_mode));
+    rig_free(&r);
+}
+
 static void a_file_of_others_is_refused(void **state)
 {
     (void)state;
@@ -291,6 +326,7 @@ int main(void)
         cmocka_unit_test(a_model_whose_state_is_not_complete_is_refused),
         cmocka_unit_test(a_run_is_resumed_to_the_bit),
         cmocka_unit_test(a_damaged_file_is_refused_and_changes_nothing),
+        cmocka_unit_test(only_plain_files_are_replaced),
         cmocka_unit_test(a_file_of_others_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

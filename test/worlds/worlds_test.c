@@ -4,6 +4,7 @@
 #include "base/failing.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 
 static void fields_have_mujocos_names_and_sizes(void **state)
@@ -176,6 +177,26 @@ static void a_failed_allocation_leaves_nothing_behind(void **state)
     assert_true(fail_each_allocation(make_and_use, false) > 20);
 }
 
+/* As many as the sentence advises are taken, and one more is not. */
+static void worlds_that_fit_are_not_refused(void **state)
+{
+    (void)state;
+    static const double each[] = {64, 1000, 170000.5, 3e9}, have[] = {2e9, 25.3e9, 1099511627776.0};
+    for (size_t i = 0; i < sizeof each / sizeof *each; ++i)
+        for (size_t k = 0; k < sizeof have / sizeof *have; ++k) {
+            int64_t most = 0;
+            assert_int_equal(sti_worlds_check_memory(INT32_MAX, 1e6, 1), STET_LIMIT);
+            stet_result result = sti_worlds_check_memory(INT32_MAX, each[i], have[k]);
+            assert_int_equal(result, each[i] * INT32_MAX <= have[k] ? STET_OK : STET_LIMIT);
+            if (result == STET_OK) continue;
+            const char *said = strstr(stet_last_error(), "at most ");
+            assert_true(said && sscanf(said, "at most %" SCNd64, &most) == 1);
+            if (most > 0) OK(sti_worlds_check_memory(most, each[i], have[k]));
+            assert_int_equal(sti_worlds_check_memory(most + 1, each[i], have[k]), STET_LIMIT);
+        }
+    OK(sti_worlds_check_memory(INT32_MAX, 1e9, 0)); /* not known */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +206,7 @@ int main(void)
         cmocka_unit_test(bad_definitions_are_refused),
         cmocka_unit_test(an_unknown_field_is_answered_with_the_known_ones),
         cmocka_unit_test(an_empty_model_makes_worlds),
+        cmocka_unit_test(worlds_that_fit_are_not_refused),
         cmocka_unit_test(worlds_keep_the_model_alive),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
     };

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "kernel/compile/subprocess.h"
 #include "kernel/compile/compiler_errors.h"
 
@@ -171,6 +172,7 @@ static stet_result compile_in(const sti_compiler *c, sti_isa isa, const sti_user
     sti_text_buffer_put(&output, folder);
     sti_text_buffer_put(&output, "/kernel.so");
     stet_result result = output.result;
+    if (result == STET_OK) sti_temporary_add(output.data);
     if (result == STET_OK) result = run_compile_cpu(c, isa, source, folder, output.data);
     if (result == STET_OK) {
         int fd = open(output.data, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -182,6 +184,7 @@ static stet_result compile_in(const sti_compiler *c, sti_isa isa, const sti_user
         }
     }
     if (output.data) (void)unlink(output.data);
+    if (output.data) sti_temporary_drop(output.data);
     sti_text_buffer_free(&output);
     return result;
 }
@@ -197,8 +200,10 @@ stet_result sti_compile_cpu(const sti_compiler *c, sti_isa isa, const sti_user_s
         result =
             sti_error(STET_IO, "compiler %s: no folder to work in (%s): %s", c->path, folder.data, strerror(errno));
     if (result == STET_OK) {
+        sti_temporary_add(folder.data);
         result = compile_in(c, isa, source, folder.data, object);
         (void)rmdir(folder.data);
+        sti_temporary_drop(folder.data);
     }
     sti_text_buffer_free(&folder);
     return result;

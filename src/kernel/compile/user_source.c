@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/check/source.h"
 #include "kernel/compile/directive.h"
 #include "kernel/compile/language.h"
 
@@ -82,7 +83,18 @@ static stet_result open_embedded(sti_user_source *s, const sti_embedded *table, 
     return STET_OK;
 }
 
-static stet_result open_in(sti_user_source *s, const char *folder, size_t length, const char *name, int *out)
+/* Whether an include's name may lead to this file. A string lies nowhere. */
+static bool is_allowed(const expander *e, const char *name, const char *path)
+{
+    const char *own = e->source->file[0].name, *slash = strrchr(own, '/');
+    if (!sti_source_goes_up(name)) return true;
+    if (!e->def->text && sti_source_is_below(path, own, slash ? (size_t)(slash - own) + 1 : 0)) return true;
+    for (int i = 0; i < e->def->ninclude; ++i)
+        if (sti_source_is_below(path, e->def->includes[i], strlen(e->def->includes[i]))) return true;
+    return false;
+}
+
+static stet_result open_in(const expander *e, const char *folder, size_t length, const char *name, int *out)
 {
     sti_text_buffer path = {0};
     *out = -1;
@@ -90,7 +102,7 @@ static stet_result open_in(sti_user_source *s, const char *folder, size_t length
     if (length > 0 && folder[length - 1] != '/') sti_text_buffer_put(&path, "/");
     sti_text_buffer_put(&path, name);
     stet_result result = path.result;
-    if (result == STET_OK) result = open_file(s, path.data, out);
+    if (result == STET_OK && is_allowed(e, name, path.data)) result = open_file(e->source, path.data, out);
     sti_text_buffer_free(&path);
     return result;
 }
@@ -104,13 +116,13 @@ static stet_result resolve(expander *e, int from, const sti_directive *d, int *o
     STI_TRY(open_embedded(s, sti_language, s->file[from].embedded && !strchr(d->name, '/') ? embedded : d->name, out));
     if (*out < 0) STI_TRY(open_embedded(s, e->def->files, d->name, out));
     if (*out >= 0 || s->file[from].embedded || d->kind != STI_DIRECTIVE_INCLUDE) return STET_OK;
-    if (d->name[0] == '/') return open_file(s, d->name, out);
+    if (d->name[0] == '/') return STET_OK;
     if (from > 0 || !e->def->text) { /* a string lies nowhere */
         const char *name = s->file[from].name, *slash = strrchr(name, '/');
-        STI_TRY(open_in(s, name, slash ? (size_t)(slash - name) + 1 : 0, d->name, out));
+        STI_TRY(open_in(e, name, slash ? (size_t)(slash - name) + 1 : 0, d->name, out));
     }
     for (int i = 0; i < e->def->ninclude && *out < 0; ++i)
-        STI_TRY(open_in(s, e->def->includes[i], strlen(e->def->includes[i]), d->name, out));
+        STI_TRY(open_in(e, e->def->includes[i], strlen(e->def->includes[i]), d->name, out));
     return STET_OK;
 }
 
@@ -199,7 +211,8 @@ static stet_result put_include(expander *e, int from, const sti_directive *d)
     if (d->kind == STI_DIRECTIVE_SYSTEM_INCLUDE && e->source->file[from].embedded) {
         add_format(e, from, "#include <%s>\n", d->name);
     } else if (d->kind == STI_DIRECTIVE_INCLUDE) {
-        add_format(e, from, "#error %.200s is neither beside this file nor in the include folders\n", d->name);
+        add_format(e, from, "#error %.200s is neither beside this file nor in the include folders%s\n", d->name,
+                   d->name[0] == '/' || sti_source_goes_up(d->name) ? ", and files elsewhere are not opened" : "");
     } else if (d->kind == STI_DIRECTIVE_SYSTEM_INCLUDE) {
         add_format(e, from, "#error <%.200s>: a kernel includes stet/lang.h and its own files in quotes\n", d->name);
     } else {
