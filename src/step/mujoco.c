@@ -6,6 +6,8 @@
  */
 #include "step/mujoco.h"
 
+#include "worlds/reset.h"
+
 typedef struct stepping {
     stet_worlds *worlds;
     const uint8_t *mask; /* NULL: all */
@@ -63,12 +65,6 @@ static void walk(void *context)
     }
 }
 
-static void wipe(void *context)
-{
-    walker *k = context;
-    mj_resetData(k->worlds->model->mj, k->d);
-}
-
 static int64_t block_end(const stet_worlds *worlds, int64_t block)
 {
     int64_t end = (block + 1) * worlds->device->lanes;
@@ -105,7 +101,7 @@ static void step_world(void *context, int64_t w, int thread)
     while (k.left > 0 && !sti_mujoco_guard(walk, &k, NULL, 0)) {
         worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
         k.left--; /* the step that failed */
-        if (!sti_mujoco_guard(wipe, &k, NULL, 0)) break;
+        if (!sti_reset_data(worlds->model->mj, k.d, -1, false)) break;
         push_inputs(worlds, w);
     }
     finish(worlds, w);
