@@ -222,3 +222,10 @@ def test_info():
     assert info["version"] == stet.__version__ and info["mujoco"].split(".")[0] in ("3", "4")
     assert "cpu" in info["devices"]["cpu"] and info["outputs"]["rgb"] == ("uint8", 3)
     assert "pose_sync" in info["mechanisms"] and (stet.scenes / "hand.xml").exists()
+
+
+def test_keyframes_begin_worlds(model):
+    for keyframe, number in ((None, 0), ("home", 0), ("bent", 1), (1, 1), ("none", -1), ("qpos0", -1), (-1, -1)):
+        with stet.Sim(model, worlds=2, outputs=(), keyframe=keyframe) as sim:
+            assert sim.keyframe == number
+            assert np.allclose(sim.qpos[1], [(0, 0), (0.1, 0.2), (0.5, -0.5)][number + 1])

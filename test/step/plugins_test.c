@@ -1,6 +1,10 @@
 /* MuJoCo's own plugins: every one that ships loads, steps as in MuJoCo, is saved and restored; a binary model with one is refused. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
 #include "worlds/rig.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -162,6 +166,28 @@ static void a_binary_model_with_a_plugin_is_refused(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* As when another copy of MuJoCo's package comes into the process: MuJoCo calls it an error, and by itself would end the process. */
+static void plugins_may_come_a_second_time(void **state)
+{
+    (void)state;
+    char path[1024], bytes[4096];
+    Dl_info info;
+    const mjpPlugin *pid = mjp_getPlugin("mujoco.pid", NULL);
+    int count = mjp_pluginCount();
+    assert_non_null(pid);
+    assert_true(dladdr((const void *)(uintptr_t)pid->nstate, &info) != 0);
+    (void)snprintf(path, sizeof path, "%s/test/plugin_%ld.so", STET_TEST_BINARY_DIR, (long)getpid());
+    FILE *from = fopen(info.dli_fname, "rb"), *to = fopen(path, "wb");
+    assert_true(from && to);
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, from)) > 0;) assert_int_equal(fwrite(bytes, 1, n, to), n);
+    assert_int_equal(fclose(from) | fclose(to), 0);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_int_equal(unlink(path), 0);
+    assert_non_null(library);
+    assert_int_equal(mjp_pluginCount(), count);
+    assert_ptr_equal(mjp_getPlugin("mujoco.pid", NULL), pid);
+}
+
 static void an_unknown_plugin_is_named(void **state)
 {
     (void)state;
@@ -174,9 +200,9 @@ static void an_unknown_plugin_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_load_them_together),    cmocka_unit_test(each_plugin_is_tested),
-        cmocka_unit_test(each_model_steps_as_in_mujoco), cmocka_unit_test(a_binary_model_with_a_plugin_is_refused),
-        cmocka_unit_test(an_unknown_plugin_is_named),
+        cmocka_unit_test(threads_load_them_together),     cmocka_unit_test(each_plugin_is_tested),
+        cmocka_unit_test(each_model_steps_as_in_mujoco),  cmocka_unit_test(a_binary_model_with_a_plugin_is_refused),
+        cmocka_unit_test(plugins_may_come_a_second_time), cmocka_unit_test(an_unknown_plugin_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
