@@ -224,8 +224,8 @@ def test_info():
     assert "pose_sync" in info["mechanisms"] and (stet.scenes / "hand.xml").exists()
 
 
-def test_keyframes_begin_worlds(model):
+def test_keyframes_begin_worlds(make):
     for keyframe, number in ((None, 0), ("home", 0), ("bent", 1), (1, 1), ("none", -1), ("qpos0", -1), (-1, -1)):
-        with stet.Sim(model, worlds=2, outputs=(), keyframe=keyframe) as sim:
+        with make(worlds=2, keyframe=keyframe) as sim:
             assert sim.keyframe == number
             assert np.allclose(sim.qpos[1], [(0, 0), (0.1, 0.2), (0.5, -0.5)][number + 1])
