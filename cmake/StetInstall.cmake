@@ -1,5 +1,6 @@
-# Install rules. The installed tree stands by itself: MuJoCo's library and its plugins go beside libstet (lib/stet/), found from there
-# by run path, unless STET_INSTALL_MUJOCO is off, in which case the one that was built against stays where it is.
+# Install rules. The installed tree stands by itself: MuJoCo's library and its plugins go beside libstet (lib/stet/),
+# found from there by run path, unless STET_INSTALL_MUJOCO is off, in which case the one that was built against stays
+# where it is.
 
 include(CMakePackageConfigHelpers)
 

@@ -57,8 +57,10 @@ if [ -x "$prefix/bin/stet" ]; then
     echo "install: the installed command runs"
     # One of MuJoCo's own plugins, which have to be found in the installed tree.
     cat >"$scratch/pid.xml" <<'END'
-<mujoco><extension><plugin plugin="mujoco.pid"><instance name="p"><config key="kp" value="4"/></instance></plugin></extension>
-<worldbody><camera pos="0 -2 0" xyaxes="1 0 0 0 0 1"/><body><joint name="j" type="slide"/><geom size=".1"/></body></worldbody>
+<mujoco>
+<extension><plugin plugin="mujoco.pid"><instance name="p"><config key="kp" value="4"/></instance></plugin></extension>
+<worldbody><camera pos="0 -2 0" xyaxes="1 0 0 0 0 1"/>
+<body><joint name="j" type="slide"/><geom size=".1"/></body></worldbody>
 <actuator><plugin joint="j" plugin="mujoco.pid" instance="p"/></actuator></mujoco>
 END
     if [ -n "$(find "$prefix" -name 'libactuator.so')" ]; then

@@ -5,8 +5,8 @@
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them), and
 # wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a second run
-# touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo; test-mujoco3 puts the wheel of
-# MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with.
+# touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo; test-mujoco3
+# puts the wheel of MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with.
 #
 # Invariants: nothing outside .venv/ is written except by apt-get; every failure is one sentence and exit code 2.
 set -u
@@ -180,8 +180,9 @@ remove_other_mujoco() {
     for package in mujoco mujoco-core; do
         "$venv/bin/python" -m pip show --quiet $package >/dev/null 2>&1 && packages+=("$package")
     done
-    [ ${#packages[@]} -eq 0 ] || "$venv/bin/python" -m pip uninstall --quiet --disable-pip-version-check -y "${packages[@]}" ||
-        fail "pip could not remove the MuJoCo that is in $venv/ (its message is above); remove $venv/ and run this again"
+    [ ${#packages[@]} -gt 0 ] || return 0
+    "$venv/bin/python" -m pip uninstall --quiet --disable-pip-version-check -y "${packages[@]}" ||
+        fail "pip could not remove MuJoCo from $venv/ (its message is above); remove $venv/ and run this again"
 }
 
 # Installs the wheels of tools/$1 once; the stamp is the hash of that list, kept in the environment itself.
@@ -210,8 +211,8 @@ install_wheels() {
         check_mujoco_dir
     fi
     if need_mujoco3_wheel; then
-        wheels requirements-mujoco3.txt "MuJoCo 3 (stet is tested with it, too)" "it is needed by 'make test-mujoco3' only" \
-            --target "$venv/mujoco3" --upgrade
+        wheels requirements-mujoco3.txt "MuJoCo 3 (stet is tested with it, too)" \
+            "it is needed by 'make test-mujoco3' only" --target "$venv/mujoco3" --upgrade
     fi
     if need_cmake_wheel; then
         wheels requirements-cmake.txt "CMake (this system's, $(cmake_version cmake), is older than $cmake_least)" \

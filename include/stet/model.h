@@ -50,8 +50,8 @@ STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, 
 /* The version of MuJoCo's library that this process has loaded, "4.0.1". */
 STET_API const char *stet_mujoco_version(void);
 /*
- * Fails with STET_UNSUPPORTED where that is not the release that this library was built for: what they say to each other is laid out
- * differently from release to release. Loading a model asks first.
+ * Fails with STET_UNSUPPORTED where that is not the release that this library was built for: what they say to each
+ * other is laid out differently from release to release. Loading a model asks first.
  */
 STET_API stet_result stet_mujoco_check(void);
 

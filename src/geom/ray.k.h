@@ -420,8 +420,8 @@ LFN void ray_surface(const ureal *node, const ureal *head, int nrow, int ncol, c
 }
 
 /*
- * One wall: across the axis (0 or 1), on its lower (side -1) or upper (side 1) end; from z = 0 up to the profile of the surface. Along
- * one row or column alone the profile is level.
+ * One wall: across the axis (0 or 1), on its lower (side -1) or upper (side 1) end; from z = 0 up to the profile of the
+ * surface. Along one row or column alone the profile is level.
  */
 LFN void ray_wall(const ureal *head, int nrow, int ncol, int axis, int side, const real *o, const real *d, mask live,
                   real *t, real *n)

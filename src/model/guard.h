@@ -4,8 +4,9 @@
  * Invariants:
  *   U1  an error of MuJoCo inside a guarded call comes back to the guard, in the thread that made the call
  *   U2  a warning inside a guarded call goes to the log callback, and nowhere else
- *   U3  outside any guard, errors and warnings go to the handler that was there before the first guard; but for plugins that come a
- *       second time (with another copy of MuJoCo's libraries in this process): MuJoCo lets the first ones stand, and nothing need end
+ *   U3  outside any guard, errors and warnings go to the handler that was there before the first guard; but for plugins
+ *       that come a second time (with another copy of MuJoCo's libraries in this process): MuJoCo lets the first ones
+ *       stand, and nothing need end
  */
 #ifndef STI_MODEL_GUARD_H
 #define STI_MODEL_GUARD_H
@@ -21,8 +22,8 @@
 bool sti_mujoco_guard(void (*call)(void *context), void *context, char *message, size_t size);
 
 /*
- * Runs call(context), which may not be left half-way (it loads a library, say): errors of MuJoCo inside it are information for the log
- * callback, and MuJoCo goes on. Thread safe; may be nested.
+ * Runs call(context), which may not be left half-way (it loads a library, say): errors of MuJoCo inside it are
+ * information for the log callback, and MuJoCo goes on. Thread safe; may be nested.
  */
 void sti_mujoco_finish(void (*call)(void *context), void *context);
 

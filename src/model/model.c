@@ -85,8 +85,8 @@ static void one_line(char text[TEXT_SIZE])
 }
 
 /*
- * A binary model names its plugins by their numbers in the process that saved it. What another process has under such a number, if
- * anything, may be another plugin.
+ * A binary model names its plugins by their numbers in the process that saved it. What another process has under such a
+ * number, if anything, may be another plugin.
  */
 static stet_result check_plugins(load *l)
 {

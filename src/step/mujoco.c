@@ -3,7 +3,8 @@
  *
  *   M1  the result of a world depends on that world alone: not on the thread, the order, or how many steps a call takes
  *   M2  an error of MuJoCo ends one step of one world, and nothing else; what the caller wrote goes on to hold there
- *   M3  a world that MuJoCo put back in a step goes on as MuJoCo's data do: its inputs are put back, too, in the arrays as well
+ *   M3  a world that MuJoCo put back in a step goes on as MuJoCo's data do: its inputs are put back, too, in the arrays
+ *       as well
  */
 #include "step/mujoco.h"
 

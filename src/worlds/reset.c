@@ -17,7 +17,7 @@ enum { RESET_COOKIE = 0x57e70002 };
 
 stet_reset_def stet_default_reset_def(void) { return (stet_reset_def){.cookie = RESET_COOKIE, .keyframe = -2}; }
 
-/* ---- MuJoCo's part ------------------------------------------------------------------------------------------------ */
+/* ---- MuJoCo's part ---------------------------------------------------------------------------------------------- */
 
 enum { POISON = 0xcb };
 

@@ -140,18 +140,19 @@ def test_without_pictures():
 
 def test_keyframes():
     """What worlds begin with, by the first positions of a run whose physics has hardly begun."""
-    begins = {None: (0, 0, 0), "leaning": (1, 0.3, 0.15), "1": (1, 0.3, 0.15), "hanging": (2, 0, 3.1416), "none": (-1, 0, 0)}
+    common = [scene("cartpole.xml"), "--worlds", 2, "--frames", 1, "--output", "none"]
+    leaning = (1, 0.3, 0.15)
+    begins = {None: (0, 0, 0), "leaning": leaning, "1": leaning, "hanging": (2, 0, 3.1416), "none": (-1, 0, 0)}
     for keyframe, (number, x, angle) in begins.items():
         words = ["--keyframe", keyframe] if keyframe else []
         with folder() as cwd:
-            common = [scene("cartpole.xml"), "--worlds", 2, "--frames", 1, "--substeps", 1, "--output", "none", "--record", "qpos"]
-            done = run(*common, *words, "--out", "out", cwd=cwd)
+            done = run(*common, "--substeps", 1, "--record", "qpos", *words, "--out", "out", cwd=cwd)
             qpos = np.load(os.path.join(cwd, "out", "qpos.npy"))
         assert done["keyframe"] == number, (keyframe, done["keyframe"])
         assert np.allclose(qpos, [x, angle], atol=0.01), (keyframe, qpos)
-    said = stet("run", scene("cartpole.xml"), "--worlds", 1, "--frames", 1, "--output", "none").stdout
+    said = stet("run", *common).stdout
     assert "worlds begin with keyframe 0, upright (--keyframe none" in said, said
-    said = stet("run", scene("cartpole.xml"), "--worlds", 1, "--frames", 1, "--output", "none", "--keyframe", "none").stdout
+    said = stet("run", *common, "--keyframe", "none").stdout
     assert "worlds begin with the model's qpos0\n" in said, said
 
 

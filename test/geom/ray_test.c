@@ -150,8 +150,8 @@ COMPARE(mesh, 6, 10, 1000)
 COMPARE(hfield, 7, 30, 1000)
 
 /*
- * Height fields with one row or one column have walls and a base, and no surface. MuJoCo 3 loads them, MuJoCo 4 does not: here they are
- * made of larger ones, whose further heights MuJoCo's own code reads without using them.
+ * Height fields with one row or one column have walls and a base, and no surface. MuJoCo 3 loads them, MuJoCo 4 does
+ * not: here they are made of larger ones, whose further heights MuJoCo's own code reads without using them.
  */
 static void test_thin_hfield(void **state)
 {

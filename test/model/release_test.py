@@ -11,7 +11,8 @@ def run(other, *words):
     env = dict(os.environ)
     if other:
         env["LD_PRELOAD"] = os.environ["STET_TEST_OTHER_MUJOCO"]
-    return subprocess.run([os.environ["STET_TEST_COMMAND"], *words], env=env, capture_output=True, text=True, check=False)
+    command = [os.environ["STET_TEST_COMMAND"], *words]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
 def main():

@@ -91,8 +91,8 @@ static void step_plain(void *context)
 }
 
 /*
- * A world that MuJoCo resets goes on as MuJoCo's data do, which have no controls then, nor forces; the arrays say so, and n steps at once
- * are n single ones.
+ * A world that MuJoCo resets goes on as MuJoCo's data do, which have no controls then, nor forces; the arrays say so,
+ * and n steps at once are n single ones.
  */
 static void a_reset_by_the_physics_is_mujocos(void **state)
 {

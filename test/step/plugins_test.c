@@ -1,4 +1,7 @@
-/* MuJoCo's own plugins: every one that ships loads, steps as in MuJoCo, is saved and restored; a binary model with one is refused. */
+/*
+ * MuJoCo's own plugins: every one that ships loads, steps as in MuJoCo, is saved and restored; a binary model with one
+ * is refused.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -166,7 +169,10 @@ static void a_binary_model_with_a_plugin_is_refused(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* As when another copy of MuJoCo's package comes into the process: MuJoCo calls it an error, and by itself would end the process. */
+/*
+ * As when another copy of MuJoCo's package comes into the process: MuJoCo calls it an error, and by itself would end
+ * the process.
+ */
 static void plugins_may_come_a_second_time(void **state)
 {
     (void)state;

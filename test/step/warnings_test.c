@@ -1,4 +1,7 @@
-/* A model that MuJoCo warns about in every reset: the warning is logged; stderr stays empty, and no log file appears. */
+/*
+ * A model that MuJoCo warns about in every reset: the warning is logged; stderr stays empty, and no log file
+ * appears.
+ */
 #include "worlds/rig.h"
 
 #include <fcntl.h>

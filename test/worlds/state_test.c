@@ -1,4 +1,7 @@
-/* All of MuJoCo's state is saved: from a snapshot and from a file a run goes on to the bit, whatever kinds of state its model has. */
+/*
+ * All of MuJoCo's state is saved: from a snapshot and from a file a run goes on to the bit, whatever kinds of state
+ * its model has.
+ */
 #include "worlds/rig.h"
 
 #include <unistd.h>
