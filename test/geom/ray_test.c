@@ -94,12 +94,31 @@ static void compare(stet_device *device, const scene *s, const rays *r, tally *s
     }
 }
 
-static void cast_and_compare(stet_device *device, const scene *s, random_state *r, int count, tally *sum)
+/* MuJoCo 4 sees of a thin height field the base alone: where that is hit, the walls are no further. */
+static void compare_with_base(const scene *s, const rays *r, tally *sum)
+{
+    for (int i = 0; i < r->n; ++i) {
+        double o[3], d[3], n[3];
+        for (int k = 0; k < 3; ++k) {
+            o[k] = (double)r->origin[3 * i + k];
+            d[k] = (double)r->direction[3 * i + k];
+        }
+        double t = mujoco_ray(s, o, d, n), ours = (double)r->t[i];
+        ++sum->rays;
+        sum->hits += ours >= 0;
+        sum->wrong += t >= 0 && (ours < 0 || ours > t * (1 + 1e-5) + 1e-5);
+    }
+}
+
+static void cast_and_compare(stet_device *device, const scene *s, random_state *r, int count, bool base, tally *sum)
 {
     rays all = rays_create(count);
     for (int k = 0; k < count; ++k) random_ray(r, s->bounds, all.origin + 3 * k, all.direction + 3 * k);
     rays_cast(device, s->geoms, 0, FAR, &all, NULL);
-    compare(device, s, &all, sum);
+    if (base)
+        compare_with_base(s, &all, sum);
+    else
+        compare(device, s, &all, sum);
     rays_destroy(&all);
 }
 
@@ -125,7 +144,7 @@ static void check(const geom_kind *kind, int count, int per)
     for (int i = 0; i < count; ++i) {
         kind->xml(&r, xml, XML_SIZE);
         scene s = scene_create(device, xml);
-        cast_and_compare(device, &s, &r, per, &sum);
+        cast_and_compare(device, &s, &r, per, false, &sum);
         scene_destroy(&s);
     }
     free(xml);
@@ -168,7 +187,7 @@ static void test_thin_hfield(void **state)
         if (i % 3 != 0) model->mj->hfield_nrow[0] = 1;
         if (i % 3 != 1) model->mj->hfield_ncol[0] = 1;
         scene s = scene_of_model(device, model);
-        cast_and_compare(device, &s, &r, 1000, &sum);
+        cast_and_compare(device, &s, &r, 1000, mj_version() >= 4000000, &sum);
         scene_destroy(&s);
     }
     free(xml);
