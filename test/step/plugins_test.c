@@ -118,13 +118,13 @@ static void each_model_steps_as_in_mujoco(void **state)
         for (int w = 0; w < N; ++w) plain[w] = mj_makeData(r.model->mj);
         stet_snapshot *middle = NULL;
         uint64_t end = 0;
-        for (int step = 0; step < 50; ++step) {
-            if (step == 25) OK(stet_worlds_snapshot(r.worlds, &middle));
-            rig_write_controls(&r, step / 10);
+        for (int step = 0; step < 20; ++step) {
+            if (step == 10) OK(stet_worlds_snapshot(r.worlds, &middle));
+            rig_write_controls(&r, step / 5);
             OK(stet_step_run(r.step, 2));
             for (int w = 0; w < N; ++w) {
                 float ctrl[8];
-                rig_controls(r.model->mj, w, step / 10, ctrl);
+                rig_controls(r.model->mj, w, step / 5, ctrl);
                 for (int i = 0; i < r.model->mj->nu; ++i) plain[w]->ctrl[i] = (double)ctrl[i];
                 for (int i = 0; i < 2; ++i) mj_step(r.model->mj, plain[w]);
                 compare_states(&r, w, plain[w]);
@@ -132,8 +132,8 @@ static void each_model_steps_as_in_mujoco(void **state)
         }
         end = rig_all_hash(&r);
         OK(stet_worlds_restore(r.worlds, middle));
-        for (int step = 25; step < 50; ++step) {
-            rig_write_controls(&r, step / 10);
+        for (int step = 10; step < 20; ++step) {
+            rig_write_controls(&r, step / 5);
             OK(stet_step_run(r.step, 2));
         }
         assert_true(rig_all_hash(&r) == end);
