@@ -1,9 +1,9 @@
 /*
  * One parallel pass: each world gets what the caller changed and takes its steps; a block of worlds gives back its states.
  *
- *   M1  the result of a world depends on that world alone: not on the thread, the order, or how many steps a call takes
- *   M2  an error of MuJoCo ends one step of one world, and nothing else; what the caller wrote goes on to hold there
- *   M3  a world that MuJoCo put back in a step goes on as MuJoCo's data do: its inputs are put back, too, in the arrays
+ *   MUJOCO-1  the result of a world depends on that world alone: not on the thread, the order, or how many steps a call takes
+ *   MUJOCO-2  an error of MuJoCo ends one step of one world, and nothing else; what the caller wrote goes on to hold there
+ *   MUJOCO-3  a world that MuJoCo put back in a step goes on as MuJoCo's data do: its inputs are put back, too, in the arrays
  *       as well
  */
 #include "step/mujoco.h"
@@ -43,7 +43,7 @@ static void list_inputs(bool inputs[STI_FIELD_COUNT])
     for (int f = 0; f < STI_FIELD_COUNT; ++f) inputs[f] = sti_field_writer[f] == STI_WRITER_CALLER;
 }
 
-/* The reset after an error wiped what the caller had written; it stands in the arrays and goes on to hold (M2). */
+/* The reset after an error wiped what the caller had written; it stands in the arrays and goes on to hold (MUJOCO-2). */
 static void push_inputs(stet_worlds *worlds, int64_t w)
 {
     bool inputs[STI_FIELD_COUNT];
@@ -114,14 +114,14 @@ static void step_world(void *context, int64_t w, int thread)
     finish(worlds, w);
 }
 
-/* M3, for the marked worlds. Hardly ever is there one: the inputs' arrays are left alone otherwise. */
+/* MUJOCO-3, for the marked worlds. Hardly ever is there one: the inputs' arrays are left alone otherwise. */
 static stet_result pull_inputs(stet_worlds *worlds)
 {
     bool inputs[STI_FIELD_COUNT];
     if (!memchr(worlds->marks, 1, (size_t)worlds->nworld)) return STET_OK;
     list_inputs(inputs);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (inputs[f]) STI_TRY(sti_array_face_write(worlds->field[f], &worlds->face[f]));
+        if (inputs[f]) STI_TRY(sti_array_mirror_write(worlds->field[f], &worlds->mirror[f]));
     for (int64_t w = 0; w < worlds->nworld; ++w)
         if (worlds->marks[w]) sti_worlds_pull_fields(worlds, w, worlds->data[w], inputs);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
@@ -140,7 +140,7 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     stepping s = {.worlds = worlds, .mask = mask, .n = n};
     if (mask) STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote to the others counts, too */
-    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_PHYSICS));
+    STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
     expect(worlds, mask);
     memset(worlds->marks, 0, (size_t)worlds->nworld);
