@@ -5,6 +5,8 @@
 #   make test       builds and runs all tests           make lint   formatting, clang-tidy, layers, headers
 #   make bench      runs the benchmarks                 make clean  removes build/ (what was installed stays)
 #   make python     builds the Python package and installs it into .venv/ (for your own: pip install .)
+#   make test-mujoco3  the tests of models, worlds and steps, and a run, with MuJoCo 3
+#                   (make test MUJOCO_DIR=… runs all tests with any release)
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
 # Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, or whole, which takes hours), RUN (arguments of make run),
@@ -36,7 +38,7 @@ endef
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test python test-gpu bench asan tsan lint clean
+.PHONY: build run test test-mujoco3 python test-gpu bench asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -50,6 +52,20 @@ test:
 	@tools/setup.sh test
 	$(call build_tree,$(BUILD),-DSTET_TESTS=ON $(with_python))
 	$(call run_tests,$(BUILD))
+
+# Only the C library, the command and the layers that call MuJoCo; the doubles of GPUs are left out.
+test-mujoco3: override MUJOCO_DIR = $(CURDIR)/.venv/mujoco3/mujoco
+test-mujoco3:
+	@MUJOCO_DIR= tools/setup.sh test-mujoco3
+	@mkdir -p $(BUILD)/mujoco3
+	@$(cmake) -S . -B $(BUILD)/mujoco3 -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_TESTS=ON $(CMAKE_FLAGS) --log-level=NOTICE \
+		>$(BUILD)/mujoco3/configure.log
+	@$(cmake) --build $(BUILD)/mujoco3 --parallel $(JOBS) --target tests_of_model tests_of_worlds tests_of_step -- \
+		--no-print-directory
+	@$(ctest) --test-dir $(BUILD)/mujoco3 --output-on-failure --no-tests=error --parallel $(JOBS) \
+		-L '^(model|worlds|step)$$' -E '@' -LE '^whole$$'
+	@$(BUILD)/mujoco3/stet --version | grep -q 'MuJoCo 3\.'
+	@$(BUILD)/mujoco3/stet run scenes/hand.xml --worlds 16 --frames 10 --control noise --threads $(JOBS)
 
 python:
 	@tools/setup.sh python

@@ -1,7 +1,8 @@
 # Finds MuJoCo's C library: in MUJOCO_DIR (the cache variable, else the environment's), an unpacked release or a wheel's
 # folder `mujoco`; else, where pip builds stet, in the wheel of the building Python; else in the wheel that tools/setup.sh put
-# into .venv/. Defines mujoco::mujoco, MuJoCo_VERSION, MuJoCo_LIBRARY (the file itself, links followed). Headers and library must
-# be of the same release: the layout of mjModel changes between releases.
+# into .venv/. Defines mujoco::mujoco, MuJoCo_VERSION, MuJoCo_LIBRARY (the file itself, links followed), MuJoCo_PLUGINS
+# (the files of its own plugins). Headers and library must be of the same release: the layout of mjModel changes between
+# releases.
 
 set(_mujoco_dir "${MUJOCO_DIR}")
 if(NOT _mujoco_dir)
@@ -53,12 +54,18 @@ foreach(_mujoco_try
     endif()
 endforeach()
 
-if(MuJoCo_VERSION VERSION_LESS MuJoCo_FIND_VERSION OR MuJoCo_VERSION VERSION_GREATER_EQUAL 4)
-    message(FATAL_ERROR "${_mujoco_named} holds MuJoCo ${MuJoCo_VERSION} (by its header), but stet needs ${MuJoCo_FIND_VERSION} or a later 3.x: ${_mujoco_advice}")
+if(MuJoCo_VERSION VERSION_LESS MuJoCo_FIND_VERSION OR MuJoCo_VERSION VERSION_GREATER_EQUAL 5)
+    message(FATAL_ERROR "${_mujoco_named} holds MuJoCo ${MuJoCo_VERSION} (by its header), but stet needs "
+        "${MuJoCo_FIND_VERSION} or later, below 5: ${_mujoco_advice}")
 endif()
 if(NOT MuJoCo_LIBRARY)
     message(FATAL_ERROR "${_mujoco_named} has no libmujoco.so.${MuJoCo_VERSION} to go with its headers, neither at its top nor in lib/: ${_mujoco_advice}")
 endif()
+
+# Where src/model/plugins.c looks for them, too: in wheels, in archives.
+get_filename_component(_mujoco_beside "${MuJoCo_LIBRARY}" DIRECTORY)
+file(GLOB MuJoCo_PLUGINS "${_mujoco_beside}/plugin/*.so" "${_mujoco_beside}/plugin/*.dylib"
+    "${_mujoco_beside}/../bin/mujoco_plugin/*.so" "${_mujoco_beside}/../bin/mujoco_plugin/*.dylib")
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(MuJoCo REQUIRED_VARS MuJoCo_LIBRARY VERSION_VAR MuJoCo_VERSION)

@@ -1,11 +1,13 @@
-# Install rules. The installed tree stands by itself: MuJoCo's library goes beside libstet (lib/stet/), found from there by
-# run path, unless STET_INSTALL_MUJOCO is off, in which case the one that was built against stays where it is.
+# Install rules. The installed tree stands by itself: MuJoCo's library and its plugins go beside libstet (lib/stet/),
+# found from there by run path, unless STET_INSTALL_MUJOCO is off, in which case the one that was built against stays
+# where it is.
 
 include(CMakePackageConfigHelpers)
 
 set(stet_private_dir "${CMAKE_INSTALL_LIBDIR}/stet")
 if(STET_INSTALL_MUJOCO)
     install(FILES "${MuJoCo_LIBRARY}" DESTINATION "${stet_private_dir}")
+    install(FILES ${MuJoCo_PLUGINS} DESTINATION "${stet_private_dir}/plugin")
     get_filename_component(stet_mujoco_file "${MuJoCo_LIBRARY}" NAME)
     set(stet_mujoco_installed "\${PACKAGE_PREFIX_DIR}/${stet_private_dir}/${stet_mujoco_file}")
     set(stet_mujoco_pc_dir "\${libdir}/stet")

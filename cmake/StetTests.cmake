@@ -1,4 +1,5 @@
 # stet_test(<layer>/<noun> [LABELS …] [SOURCES …]) builds test/<layer>/<noun>_test.c and registers it as `<layer>/<noun>`.
+# The target tests_of_<layer> builds those of a layer.
 #
 # Labels: the layer's name, and `short` unless LABELS has `long` (the short tier also runs under ASan and UBSan in .ci/run), or `whole`: what takes
 # a quarter of an hour or more, and the whole of what other tests do in part; it runs only when it is asked for (LABEL=whole).
@@ -60,6 +61,10 @@ function(stet_test name)
         STET_TEST_PACKAGES="${stet_test_packages}"
         STET_TEST_PYTHON="${PROJECT_SOURCE_DIR}/.venv/bin/python")
     add_dependencies(${target} stet_cli)
+    if(NOT TARGET tests_of_${layer})
+        add_custom_target(tests_of_${layer})
+    endif()
+    add_dependencies(tests_of_${layer} ${target})
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/${layer}")
     add_test(NAME "${name}" COMMAND ${target})
     stet_test_properties("${name}" ${layer} ${arg_LABELS})

@@ -18,6 +18,11 @@ rm -rf "$to"
 mkdir -p "$to/lib/pkgconfig" "$to/include" "$to/bin" "$to/mujoco"
 cp -r "$mujoco/include" "$to/mujoco/"
 cp -L "$mujoco"/libmujoco.so.* "$to/mujoco/" 2>/dev/null || cp -rL "$mujoco/lib" "$to/mujoco/"
+for plugins in plugin bin/mujoco_plugin; do
+    [ -d "$mujoco/$plugins" ] || continue
+    mkdir -p "$to/mujoco/$plugins"
+    cp -L "$mujoco/$plugins"/* "$to/mujoco/$plugins/"
+done
 
 # A library by its linker's name, with the name that programs look for at run time; no links, which not every way of copying keeps.
 library() { # library NAME

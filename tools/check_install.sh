@@ -55,4 +55,17 @@ echo "install: built and ran with find_package"
 if [ -x "$prefix/bin/stet" ]; then
     "$prefix/bin/stet" info >/dev/null
     echo "install: the installed command runs"
+    # One of MuJoCo's own plugins, which have to be found in the installed tree.
+    cat >"$scratch/pid.xml" <<'END'
+<mujoco>
+<extension><plugin plugin="mujoco.pid"><instance name="p"><config key="kp" value="4"/></instance></plugin></extension>
+<worldbody><camera pos="0 -2 0" xyaxes="1 0 0 0 0 1"/>
+<body><joint name="j" type="slide"/><geom size=".1"/></body></worldbody>
+<actuator><plugin joint="j" plugin="mujoco.pid" instance="p"/></actuator></mujoco>
+END
+    if [ -n "$(find "$prefix" -name 'libactuator.so')" ]; then
+        "$prefix/bin/stet" run "$scratch/pid.xml" --worlds 2 --frames 2 >/dev/null ||
+            { echo "install: a model with a plugin does not run"; exit 1; }
+        echo "install: a model with a plugin runs"
+    fi
 fi

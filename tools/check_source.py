@@ -2,7 +2,8 @@
 """Checks of the source that no compiler makes: what the library may not call, and how long a file may be.
 
 The library neither prints, exits, aborts nor reads the environment. One file of src/base/ may read it; the command
-(src/cli/) may print. Exit code 1 names every line that breaks this.
+(src/cli/) may print. Whatever may warn or fail in MuJoCo is called under a guard. Exit code 1 names every line that
+breaks this.
 """
 
 import re
@@ -15,6 +16,55 @@ LINES = 600  # a file has one subject
 PRINTS = r"(?:v?printf|puts|putchar|perror)\s*\(|\b(?:stdout|stderr)\b"
 ENDS = r"(?:exit|_exit|_Exit|quick_exit|abort|raise)\s*\("
 ENVIRONMENT = r"(?:getenv|secure_getenv|setenv|unsetenv|putenv)\s*\(|\benviron\b"
+
+
+# Functions of MuJoCo that neither warn nor fail; those of the state fail for a signature that MuJoCo does not have, and
+# ours is its own.
+HARMLESS = set("""mj_getState mj_id2name mj_name2id mj_normalizeQuat mj_setState mj_sizeModel mj_stateSize mj_version
+    mj_versionString mju_cos mju_cross mju_normalize3 mju_quat2Mat mju_scl3 mju_setLogHandler mju_sin mjv_defaultFreeCamera""".split())
+MUJOCO = r"\bmj[a-z]?_\w+(?=\s*\()"
+GUARDS = r"\bsti_mujoco_(?:guard|finish)\s*\(\s*(\w+)"
+
+
+def functions(text):
+    """(name, is it static, where its body begins, where it ends) of each function of C that is laid out as ours are."""
+    head = r"^(?!typedef|struct|enum|union)(\w[^;{}#=]*?)\b(\w+)\([^;{}]*\)\s*\{"
+    for found in re.finditer(head, text, re.MULTILINE):
+        one_line = text.find("\n", found.end())
+        end = one_line if text[found.end() : one_line].rstrip().endswith("}") else text.find("\n}", found.end())
+        yield found.group(2), found.group(1).startswith("static"), found.end(), end
+
+
+def check_guards(paths):
+    """A call of MuJoCo stands in a function that is given to a guard, or static and called by such functions only."""
+    wrong = []
+    for path in paths:
+        text = source.code(source.read(path))
+        places = list(functions(text))
+        given = set(re.findall(GUARDS, text))
+
+        def home(at):
+            return next((p for p in places if p[2] <= at < p[3]), None)
+
+        def uses(name):
+            """Homes of all mentions of a function outside its own body, but where it is given to a guard or defined."""
+            pattern = r"(?<!sti_mujoco_guard\()(?<!sti_mujoco_finish\()\b" + name + r"\b"
+            found = [home(m.start()) for m in re.finditer(pattern, text)]
+            return [p[0] for p in found if p and p[0] != name]
+
+        def guarded(place, above=()):
+            if not place or not place[1] or place[0] in above:
+                return False
+            users = uses(place[0])
+            by_name = {p[0]: p for p in places}
+            return bool(users or place[0] in given) and all(guarded(by_name[u], (*above, place[0])) for u in users)
+
+        for found in re.finditer(MUJOCO, text):
+            if found.group() not in HARMLESS and not guarded(home(found.start())):
+                line = text.count("\n", 0, found.start()) + 1
+                advice = "call it in a function given to sti_mujoco_guard"
+                wrong.append(f"{path}:{line}: calls {found.group()} unguarded; {advice}")
+    return wrong
 
 
 def calls(path, pattern):
@@ -50,7 +100,7 @@ def check_length(paths):
 def main():
     sources = source.files("src")
     every = source.files("bench", "examples", "src", "include", "test", "tools")
-    wrong = check_calls(sources) + check_length(every)
+    wrong = check_calls(sources) + check_guards(sources) + check_length(every)
     print("\n".join(wrong) if wrong else f"source: {len(every)} files, no forbidden call, none too long")
     return 1 if wrong or not every else 0
 

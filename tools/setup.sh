@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or check stet, and says so in one line each.
 #
-#   tools/setup.sh [build|python|test|asan|tsan|lint|bench]
+#   tools/setup.sh [build|python|test|test-mujoco3|asan|tsan|lint|bench]
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them), and
 # wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a second run
-# touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo.
+# touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo; test-mujoco3
+# puts the wheel of MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with.
 #
 # Invariants: nothing outside .venv/ is written except by apt-get; every failure is one sentence and exit code 2.
 set -u
@@ -157,9 +158,11 @@ need_cmake_wheel() { have cmake && ! at_least "$(cmake_version cmake)" $cmake_le
 
 need_python_wheels() { case $tier in python | test) true ;; *) false ;; esac; }
 
-need_test_wheels() { case $tier in python | test | asan | tsan) true ;; *) false ;; esac; }
+need_mujoco3_wheel() { [ "$tier" = test-mujoco3 ]; }
 
-need_venv() { need_mujoco_wheel || need_cmake_wheel || need_test_wheels; }
+need_test_wheels() { case $tier in python | test | test-mujoco3 | asan | tsan) true ;; *) false ;; esac; }
+
+need_venv() { need_mujoco_wheel || need_mujoco3_wheel || need_cmake_wheel || need_test_wheels; }
 
 make_venv() {
     "$venv/bin/python" -c 'import pip' >/dev/null 2>&1 && return 0
@@ -170,15 +173,27 @@ make_venv() {
     "$python" -m venv --clear "$venv" || fail "could not make the Python environment $venv/ (message above)"
 }
 
+# Two packages bring MuJoCo into the same folder, and each would leave files of another release there.
+remove_other_mujoco() {
+    local packages=()
+    for package in mujoco mujoco-core; do
+        "$venv/bin/python" -m pip show --quiet $package >/dev/null 2>&1 && packages+=("$package")
+    done
+    [ ${#packages[@]} -gt 0 ] || return 0
+    "$venv/bin/python" -m pip uninstall --quiet --disable-pip-version-check -y "${packages[@]}" ||
+        fail "pip could not remove MuJoCo from $venv/ (its message is above); remove $venv/ and run this again"
+}
+
 # Installs the wheels of tools/$1 once; the stamp is the hash of that list, kept in the environment itself.
-wheels() { # wheels LIST WHAT ADVICE
+wheels() { # wheels LIST WHAT ADVICE [PIP-OPTION...]
     local list=tools/$1 stamp=$venv/.stet-$1 now
     now=$(sha256sum <"$list")
     [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$now" ] && return 0
     make_venv
+    [ "$1" != requirements.txt ] || remove_other_mujoco
     say "installing $2 into $venv/ (pip, $list)"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
-        --only-binary :all: -r "$list" || fail "pip could not install $2 (its message is above); $3"
+        --only-binary :all: "${@:4}" -r "$list" || fail "pip could not install $2 (its message is above); $3"
     printf '%s\n' "$now" >"$stamp"
 }
 
@@ -193,6 +208,10 @@ install_wheels() {
             "without a network, set MUJOCO_DIR to an unpacked MuJoCo release"
     else
         check_mujoco_dir
+    fi
+    if need_mujoco3_wheel; then
+        wheels requirements-mujoco3.txt "MuJoCo 3 (stet is tested with it, too)" \
+            "it is needed by 'make test-mujoco3' only" --target "$venv/mujoco3" --upgrade
     fi
     if need_cmake_wheel; then
         wheels requirements-cmake.txt "CMake (this system's, $(cmake_version cmake), is older than $cmake_least)" \
@@ -213,10 +232,10 @@ case $tier in
     build | bench) ;;
     python) want_python ;;
     test) want_test; want_python ;;
-    asan) want_test ;;
+    asan | test-mujoco3) want_test ;;
     tsan) want_test; want_tsan ;;
     lint) want_test; want_clang "compiles the public headers"; want_lint ;;
-    *) fail "no such set '$tier': use build, python, test, asan, tsan, lint or bench" ;;
+    *) fail "no such set '$tier': use build, python, test, test-mujoco3, asan, tsan, lint or bench" ;;
 esac
 install_packages
 [ "$tier" = test ] && offer_hiprtc

@@ -47,8 +47,13 @@ typedef enum stet_object {
 STET_API const char *stet_model_object_name(const stet_model *model, stet_object kind, int index);
 /* Index of a named object; NOT_FOUND lists the names that exist (the first few). */
 STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out);
-/* MuJoCo's version that loaded it, "3.17.0". */
+/* The version of MuJoCo's library that this process has loaded, "4.0.1". */
 STET_API const char *stet_mujoco_version(void);
+/*
+ * Fails with STET_UNSUPPORTED where that is not the release that this library was built for: what they say to each
+ * other is laid out differently from release to release. Loading a model asks first.
+ */
+STET_API stet_result stet_mujoco_check(void);
 
 #ifdef __cplusplus
 }

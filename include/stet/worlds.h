@@ -74,7 +74,11 @@ typedef struct stet_reset_def {
 STET_API stet_reset_def stet_default_reset_def(void);
 STET_API stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def);
 
-/* Faults of a world, a bit each; the world goes on (or was reset by the physics) and the others never notice. */
+/*
+ * Faults of a world, a bit each; the world goes on and the others never notice. After bad_qpos, bad_qvel and bad_qacc
+ * MuJoCo has put it back to qpos0, with its inputs (`ctrl`, forces, mocap poses), which the arrays say, too; what is
+ * written then holds again.
+ */
 #define STET_FAULTS(X)                                                                                                 \
     X(BAD_QPOS, "positions became NaN or huge")                                                                        \
     X(BAD_QVEL, "velocities became NaN or huge")                                                                       \

@@ -3,6 +3,7 @@
 
 NB_MODULE(_core, m)
 {
+    if (stet_mujoco_check() != STET_OK) throw nb::import_error(stet_last_error());
     nb::set_leak_warnings(false); // a program may end with objects alive; the tests count them themselves
     binding::find_errors();
     binding::find_numpy();

@@ -47,7 +47,7 @@ int to_keyframe(const stet_model *model, nb::handle keyframe, int otherwise)
     if (keyframe.is_none()) return otherwise;
     if (!nb::isinstance<nb::str>(keyframe)) return nb::cast<int>(nb::borrow(keyframe));
     std::string name = nb::cast<std::string>(nb::borrow(keyframe));
-    if (name == "qpos0") return -1;
+    if (name == "qpos0" || name == "none") return -1;
     check(stet_model_find(model, STET_KEYFRAME, name.c_str(), &index));
     return index;
 }

@@ -84,7 +84,8 @@ class Sim(Rounds, _core.SimBase):
     width, height   pixels of each camera (128)
     outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no pictures
     seed         of noise at resets and of control noise
-    keyframe     that worlds begin with: a number, a name, "qpos0"; None: "home" if there is one, else the first, else qpos0
+    keyframe     that worlds begin with: a number, a name, "none" (or "qpos0": the model's qpos0, with which
+                 MuJoCo's own data begin); None: "home" if there is one, else the first, else qpos0
     frames_in_flight   how many frames can still be read, 1 to 16
     threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512"; None: the widest
     disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is checked

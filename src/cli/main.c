@@ -39,6 +39,7 @@ static int print_version(void)
 static int run_command(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
+    if (stet_mujoco_check() != STET_OK) return report_last_error(EXIT_INPUT);
     for (int i = 0; i < COMMANDS; ++i)
         if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) return print_help();

@@ -33,6 +33,7 @@ typedef struct run_options {
     int substeps;           /* 0: as many as come nearest to 1/50 s a frame */
     stet_device_def device; /* its type and gpu.index alone */
     stet_physics physics;
+    const char *keyframe; /* a name, a number or "none"; NULL: the sim's choice */
     name_list camera, record;
     int width, height;
     uint32_t outputs; /* bits 1u << STET_OUTPUT_x */

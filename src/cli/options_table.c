@@ -50,6 +50,14 @@ static bool read_physics(run_options *o, const char *text)
     return true;
 }
 
+static bool read_keyframe(run_options *o, const char *text)
+{
+    if (!text[0])
+        return report_error(EXIT_INPUT, "--keyframe: no keyframe is named; give a name, a number or none"), false;
+    o->keyframe = text;
+    return true;
+}
+
 static bool read_camera(run_options *o, const char *text) { return option_names("camera", text, &o->camera); }
 
 static bool read_size(run_options *o, const char *text)
@@ -199,6 +207,9 @@ static const option_row rows[] = {
     {"substeps", "S", read_substeps, "time steps of physics a frame (as many as come nearest to 1/50 s)"},
     {"device", "DEVICE", read_device, "where it runs (auto: a GPU if one can be used, else cpu):\n" DEVICE_NAMES},
     {"physics", "auto|mujoco", read_physics, "what moves the worlds (auto)"},
+    {"keyframe", "NAME|N|none", read_keyframe,
+     "keyframe that worlds begin with and are reset to; none: the model's qpos0, with which MuJoCo's own data begin\n"
+     "(home if the scene has one of that name, else its first, else none)"},
     {"camera", "NAME,...|all", read_camera, "cameras to look through (the scene's first; a free one if it has none)"},
     {"size", "WxH", read_size, "pixels of each camera's picture (128x128)"},
     {"output", "NAME,...|none", read_output, "what to render (rgb)"},

@@ -20,10 +20,12 @@
 
 #include "base/error.h"
 #include "worlds/snapshot.h"
+#include "base/plural.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct run {
     run_options options;
@@ -50,10 +52,32 @@ static int load_model(run *r)
     return -1;
 }
 
+/* A keyframe by its name or, if none has that name, by its number. */
+static int find_keyframe(const run *r, int *out)
+{
+    const char *text = r->options.keyframe;
+    int64_t number;
+    if (!text) return -1;
+    if (strcmp(text, "none") == 0)
+        *out = -1;
+    else if (stet_model_find(r->model, STET_KEYFRAME, text, out) != STET_OK) {
+        int64_t count = stet_model_get_info(r->model).nkey;
+        if (!parse_whole(text, 0, INT32_MAX, &number)) return report_last_error(EXIT_INPUT);
+        if (number >= count)
+            return report_error(EXIT_INPUT,
+                                "--keyframe %s: the scene has %lld keyframe%s, numbered from 0; use another or none",
+                                text, (long long)count, STI_S(count));
+        *out = (int)number;
+    }
+    return -1;
+}
+
 static int make_sim(run *r)
 {
     const run_options *o = &r->options;
     stet_sim_def def = stet_default_sim_def();
+    int code = find_keyframe(r, &def.keyframe);
+    if (code >= 0) return code;
     def.device.type = o->device.type;
     def.device.gpu.index = o->device.gpu.index;
     def.device.threads = o->threads;

@@ -177,6 +177,7 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "substeps", json_integer(s->substeps));
     json_object_set_new(o, "device", json_string(stet_device_name(stet_sim_device(s->sim))));
     json_object_set_new(o, "physics", json_string(stet_physics_name(stet_sim_physics(s->sim))));
+    json_object_set_new(o, "keyframe", json_integer(stet_sim_keyframe(s->sim)));
     add_view(s, o);
     json_object_set_new(o, "seconds", json_real(s->seconds));
     json_object_set_new(o, "steps_per_second", json_real(per_second(steps(s), s->seconds)));
@@ -241,6 +242,20 @@ static void print_bytes(int64_t n)
         printf("%.1f kB", (double)n / 1e3);
 }
 
+static void print_keyframe(const summary *s)
+{
+    int keyframe = stet_sim_keyframe(s->sim);
+    const char *name = stet_model_object_name(stet_sim_model(s->sim), STET_KEYFRAME, keyframe);
+    if (s->options->resume)
+        printf("worlds begin with the state of %s", s->options->resume);
+    else if (keyframe < 0)
+        printf("worlds begin with the model's qpos0");
+    else
+        printf("worlds begin with keyframe %d%s%s", keyframe, name && name[0] ? ", " : "", name ? name : "");
+    printf("%s\n",
+           !s->options->resume && keyframe >= 0 ? " (--keyframe none: with qpos0, as MuJoCo's own data do)" : "");
+}
+
 static void print_head(const summary *s)
 {
     const run_options *o = s->options;
@@ -250,6 +265,7 @@ static void print_head(const summary *s)
            s->substeps == 1 ? "" : "s", s->frame_time);
     printf("on %s, physics %s\n", stet_device_name(stet_sim_device(s->sim)),
            stet_physics_name(stet_sim_physics(s->sim)));
+    print_keyframe(s);
     if (!o->outputs) return;
     printf("camera%s", ncamera == 1 ? "" : "s");
     for (int c = 0; c < ncamera; ++c) printf("%s %s", c ? "," : "", stet_sim_camera(s->sim, c)->name);

@@ -77,19 +77,27 @@ static void copy_heights(const gather *g, int i, float *heights)
         heights[k] = (float)((double)m->hfield_data[m->hfield_adr[i] + k] * m->hfield_size[4 * i + 2]);
 }
 
+/* The tree of the surface; with one row or one column there is none. */
+static stet_result make_surface_tree(gather *g, int i, const char *what)
+{
+    const mjModel *m = g->m;
+    if (m->hfield_nrow[i] < 2 || m->hfield_ncol[i] < 2) return STET_OK;
+    float *heights = NULL;
+    STI_TRY(alloc_list(&heights, (int64_t)m->hfield_nrow[i] * m->hfield_ncol[i], sizeof *heights));
+    copy_heights(g, i, heights);
+    stet_result result = sti_bvh_grid(m->hfield_size + (ptrdiff_t)4 * i, heights, m->hfield_nrow[i], m->hfield_ncol[i],
+                                      what, &g->hfield[i]);
+    sti_free(heights);
+    return result;
+}
+
 static stet_result make_hfield_tree(gather *g, int i)
 {
     const mjModel *m = g->m;
     int64_t n = (int64_t)m->hfield_nrow[i] * m->hfield_ncol[i];
     char what[128];
     (void)snprintf(what, sizeof what, "height field %.80s", asset_name(m, m->name_hfieldadr, i));
-    float *heights = NULL;
-    STI_TRY(alloc_list(&heights, n, sizeof *heights));
-    copy_heights(g, i, heights);
-    stet_result result = sti_bvh_grid(m->hfield_size + (ptrdiff_t)4 * i, heights, m->hfield_nrow[i], m->hfield_ncol[i],
-                                      what, &g->hfield[i]);
-    sti_free(heights);
-    STI_TRY(result);
+    STI_TRY(make_surface_tree(g, i, what));
     g->hfield_node[i] = (int)g->nnode;
     g->hfield_elevation[i] = (int)g->nelevation + HEADER;
     g->nnode += g->hfield[i].nnode;

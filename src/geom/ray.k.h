@@ -419,21 +419,25 @@ LFN void ray_surface(const ureal *node, const ureal *head, int nrow, int ncol, c
     ray_take_direction(hit, along_x * splat(-per_x), along_y * splat(-per_y), splat(1), n);
 }
 
-/* One wall: across the axis (0 or 1), on its lower (side -1) or upper (side 1) end; from z = 0 up to the profile of the surface. */
+/*
+ * One wall: across the axis (0 or 1), on its lower (side -1) or upper (side 1) end; from z = 0 up to the profile of the
+ * surface. Along one row or column alone the profile is level.
+ */
 LFN void ray_wall(const ureal *head, int nrow, int ncol, int axis, int side, const real *o, const real *d, mask live,
                   real *t, real *n)
 {
     int other = 1 - axis, count = axis == 0 ? nrow : ncol, step = axis == 0 ? ncol : 1;
     int first = side < 0 ? 0 : axis == 0 ? ncol - 1 : (nrow - 1) * ncol;
+    int last = count > 1 ? count - 2 : 0, next = count > 1 ? step : 0;
     ureal half = head[other];
     real c = (splat((ureal)side * head[axis]) - o[axis]) * ray_inverse(d[axis]);
     real p = fma(c, d[other], o[other]), z = fma(c, d[2], o[2]);
     live = m_and(live, m_and(le(rabs(p), splat(half)), m_and(le(splat(0), z), le(z, splat(head[2])))));
     if (!any(live)) return;
     real y = select(live, (p + splat(half)) * splat((ureal)(count - 1) / (2 * half)), splat(0));
-    lint row = imin(to_int(floor(y)), isplat(count - 2));
+    lint row = imin(to_int(floor(y)), isplat(last));
     lint at = isplat(RAY_HEADER + first) + row * isplat(step);
-    real part = y - to_real(row), z0 = gather(head, at), z1 = gather(head, at + isplat(step));
+    real part = y - to_real(row), z0 = gather(head, at), z1 = gather(head, at + isplat(next));
     live = ray_take(m_and(live, le(z, fma(part, z1 - z0, z0))), c, t);
     ray_take_normal(live, splat(axis == 0 ? (ureal)side : 0), splat(axis == 1 ? (ureal)side : 0), splat(0), n);
 }
@@ -444,7 +448,8 @@ LFN void ray_hfield(const int *data, const ureal *node, const ureal *elevation, 
     const ureal *head = elevation + data[0] - RAY_HEADER;
     ureal base[3] = {head[0], head[1], head[3] / 2};
     ray_box(base, -base[2], o, d, live, t, n);
-    ray_surface(node + (i64)data[3] * RAY_NODE, head, data[1], data[2], o, d, live, t, n);
+    if (data[1] > 1 && data[2] > 1)
+        ray_surface(node + (i64)data[3] * RAY_NODE, head, data[1], data[2], o, d, live, t, n);
     for (int i = 0; i < 4; ++i) ray_wall(head, data[1], data[2], i / 2, i % 2 ? 1 : -1, o, d, live, t, n);
 }
 

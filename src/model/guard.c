@@ -11,19 +11,32 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct guard {
     jmp_buf jump;
     struct guard *outer;
+    bool finishes;   /* nothing is left half-way: no jump */
     char text[1024]; /* as long as MuJoCo's own */
 } guard;
 
 static _Thread_local guard *innermost;
 static mjfLogHandler previous; /* set once, before any guard exists */
 
+static bool is_second_plugin(const mjLogMessage *message)
+{
+    static const char end[] = "is already registered";
+    size_t n = strnlen(message->subject, sizeof message->subject), k = sizeof end - 1;
+    return strncmp(message->subject, "plugin '", 8) == 0 && n > k && strcmp(message->subject + n - k, end) == 0;
+}
+
 static void handle(const mjLogMessage *message)
 {
     guard *g = innermost;
+    if ((g && g->finishes) || is_second_plugin(message)) {
+        if (message->level >= mjLOG_WARNING) sti_log(STET_LOG_INFO, "MuJoCo: %s", message->subject);
+        return;
+    }
     if (!g) {
         previous(message);
         return;
@@ -37,11 +50,17 @@ static void handle(const mjLogMessage *message)
 
 static void install(void) { previous = mju_setLogHandler(handle); }
 
-bool sti_mujoco_guard(void (*call)(void *context), void *context, char *message, size_t size)
+static void install_once(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, install);
+}
+
+bool sti_mujoco_guard(void (*call)(void *context), void *context, char *message, size_t size)
+{
+    install_once();
     guard g;
+    g.finishes = false;
     g.text[0] = 0;
     g.outer = innermost;
     bool good = setjmp(g.jump) == 0;
@@ -52,4 +71,13 @@ bool sti_mujoco_guard(void (*call)(void *context), void *context, char *message,
     innermost = g.outer;
     if (message && size > 0) (void)snprintf(message, size, "%s", g.text);
     return good;
+}
+
+void sti_mujoco_finish(void (*call)(void *context), void *context)
+{
+    install_once();
+    guard g = {.outer = innermost, .finishes = true};
+    innermost = &g;
+    call(context);
+    innermost = g.outer;
 }

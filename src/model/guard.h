@@ -4,7 +4,9 @@
  * Invariants:
  *   GUARD-1  an error of MuJoCo inside a guarded call comes back to the guard, in the thread that made the call
  *   GUARD-2  a warning inside a guarded call goes to the log callback, and nowhere else
- *   GUARD-3  outside any guard, errors and warnings go to the handler that was there before the first guard
+ *   GUARD-3  outside any guard, errors and warnings go to the handler that was there before the first guard; but for plugins
+ *       that come a second time (with another copy of MuJoCo's libraries in this process): MuJoCo lets the first ones
+ *       stand, and nothing need end
  */
 #ifndef STI_MODEL_GUARD_H
 #define STI_MODEL_GUARD_H
@@ -18,5 +20,11 @@
  * "". Thread safe; may be nested.
  */
 bool sti_mujoco_guard(void (*call)(void *context), void *context, char *message, size_t size);
+
+/*
+ * Runs call(context), which may not be left half-way (it loads a library, say): errors of MuJoCo inside it are
+ * information for the log callback, and MuJoCo goes on. Thread safe; may be nested.
+ */
+void sti_mujoco_finish(void (*call)(void *context), void *context);
 
 #endif

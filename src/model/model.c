@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "model/files.h"
 #include "model/guard.h"
+#include "model/plugins.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,6 +65,8 @@ static bool has_suffix(const char *path, const char *suffix)
     return n >= k && strcmp(path + n - k, suffix) == 0;
 }
 
+static bool is_binary(const load *l) { return l->path && has_suffix(l->path, ".mjb"); }
+
 /* Several lines become one: after a colon a space, elsewhere a comma; no blanks in a row, none at the end. */
 static void one_line(char text[TEXT_SIZE])
 {
@@ -83,20 +86,36 @@ static void one_line(char text[TEXT_SIZE])
     (void)snprintf(text, TEXT_SIZE, "%.*s", TEXT_SIZE - 1, line);
 }
 
+/*
+ * A binary model names its plugins by their numbers in the process that saved it. What another process has under such a
+ * number, if anything, may be another plugin.
+ */
+static stet_result check_plugins(load *l)
+{
+    if (!is_binary(l) || l->mj->nplugin == 0) return STET_OK;
+    (void)sti_mujoco_guard(delete_model, l->mj, NULL, 0);
+    l->mj = NULL;
+    return sti_error(STET_UNSUPPORTED,
+                     "%s: a binary model with plugins holds only in the process that saved it; load its XML instead",
+                     l->path);
+}
+
 /* Fills l->mj. */
 static stet_result run_load(load *l)
 {
     const char *what = l->path ? l->path : "model string";
     char text[TEXT_SIZE];
     bool good;
-    if (l->path && has_suffix(l->path, ".mjb")) {
+    STI_TRY(stet_mujoco_check());
+    sti_load_plugins();
+    if (is_binary(l)) {
         good = sti_mujoco_guard(read_compiled, l, text, sizeof text);
     } else {
         good = sti_mujoco_guard(parse, l, text, sizeof text);
         if (good && l->spec) good = sti_mujoco_guard(compile, l, text, sizeof text);
         if (l->spec) (void)sti_mujoco_guard(delete_spec, l->spec, NULL, 0);
     }
-    if (good && l->mj) return STET_OK;
+    if (good && l->mj) return check_plugins(l);
     char *why = good && l->text[0] ? l->text : text;
     one_line(why);
     return sti_error(STET_PARSE, "%s: MuJoCo cannot load it: %s; correct the model there", what,
@@ -226,6 +245,16 @@ stet_model_info stet_model_get_info(const stet_model *model)
 const char *stet_model_path(const stet_model *model) { return model->path; }
 
 const char *stet_mujoco_version(void) { return mj_versionString(); }
+
+stet_result stet_mujoco_check(void)
+{
+    if (mj_version() == mjVERSION_HEADER) return STET_OK;
+    return sti_error(
+        STET_UNSUPPORTED,
+        "MuJoCo: this library was built for MuJoCo %d.%d.%d and finds %s; give it the library of that release, or "
+        "build it for the one that is here",
+        mjVERSION_HEADER / 1000000, mjVERSION_HEADER / 1000 % 1000, mjVERSION_HEADER % 1000, mj_versionString());
+}
 
 /* Every kind of named things: the noun, MuJoCo's kind, its count and the offsets of the names. */
 #define KINDS(X)                                                                                                       \

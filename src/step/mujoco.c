@@ -2,11 +2,16 @@
  * One parallel pass: each world gets what the caller changed and takes its steps; a block of worlds gives back its states.
  *
  *   MUJOCO-1  the result of a world depends on that world alone: not on the thread, the order, or how many steps a call takes
- *   MUJOCO-2  an error of MuJoCo ends one step of one world, and nothing else
+ *   MUJOCO-2  an error of MuJoCo ends one step of one world, and nothing else; what the caller wrote goes on to hold there
+ *   MUJOCO-3  a world that MuJoCo put back in a step goes on as MuJoCo's data do: its inputs are put back, too, in the arrays
+ *       as well
  */
 #include "step/mujoco.h"
 
 #include "base/clock.h"
+#include "worlds/reset.h"
+
+#include <string.h>
 
 typedef struct stepping {
     stet_worlds *worlds;
@@ -34,26 +39,29 @@ static const struct {
     {mjWARN_BADQACC, STET_FAULT_BAD_QACC, true},           {mjWARN_BADCTRL, STET_FAULT_BAD_CTRL, false},
 };
 
-/* A reset by the physics also wiped what the caller had written; it stands in the arrays and goes on to hold. */
+static void list_inputs(bool inputs[STI_FIELD_COUNT])
+{
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) inputs[f] = sti_field_writer[f] == STI_WRITER_CALLER;
+}
+
+/* The reset after an error wiped what the caller had written; it stands in the arrays and goes on to hold (MUJOCO-2). */
 static void push_inputs(stet_worlds *worlds, int64_t w)
 {
     bool inputs[STI_FIELD_COUNT];
-    for (int f = 0; f < STI_FIELD_COUNT; ++f) inputs[f] = sti_field_writer[f] == STI_WRITER_CALLER;
+    list_inputs(inputs);
     (void)sti_worlds_push(worlds, w, inputs);
 }
 
 /* Turns MuJoCo's warnings of one step into faults, and clears them. */
 static void take_warnings(walker *k)
 {
-    bool was_reset = false;
     for (size_t i = 0; i < sizeof warnings / sizeof *warnings; ++i) {
         mjWarningStat *stat = &k->d->warning[warnings[i].warning];
         if (!stat->number) continue;
         stat->number = 0;
         k->worlds->faults[k->w] |= 1u << warnings[i].fault;
-        was_reset = was_reset || warnings[i].was_reset;
+        if (warnings[i].was_reset) k->worlds->marks[k->w] = 1;
     }
-    if (was_reset) push_inputs(k->worlds, k->w);
 }
 
 static void walk(void *context)
@@ -63,12 +71,6 @@ static void walk(void *context)
         mj_step(k->m, k->d);
         take_warnings(k);
     }
-}
-
-static void wipe(void *context)
-{
-    walker *k = context;
-    mj_resetData(k->worlds->model->mj, k->d);
 }
 
 static int64_t block_end(const stet_worlds *worlds, int64_t block)
@@ -110,10 +112,25 @@ static void step_world(void *context, int64_t w, int thread)
     while (k.left > 0 && !sti_mujoco_guard(walk, &k, NULL, 0)) {
         worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
         k.left--; /* the step that failed */
-        if (!sti_mujoco_guard(wipe, &k, NULL, 0)) break;
+        if (!sti_reset_data(worlds->model->mj, k.d, -1, false)) break;
         push_inputs(worlds, w);
     }
     finish(worlds, w);
+}
+
+/* MUJOCO-3, for the marked worlds. Hardly ever is there one: the inputs' arrays are left alone otherwise. */
+static stet_result pull_inputs(stet_worlds *worlds)
+{
+    bool inputs[STI_FIELD_COUNT];
+    if (!memchr(worlds->marks, 1, (size_t)worlds->nworld)) return STET_OK;
+    list_inputs(inputs);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (inputs[f]) STI_TRY(sti_array_mirror_write(worlds->field[f], &worlds->mirror[f]));
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        if (worlds->marks[w]) sti_worlds_pull_fields(worlds, w, worlds->data[w], inputs);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (inputs[f] && worlds->field[f]->nitem > 0) sti_worlds_field_written(worlds, (sti_field)f);
+    return STET_OK;
 }
 
 static void moved(stet_worlds *worlds, const uint8_t *mask)
@@ -130,9 +147,10 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
     double steps = (double)expect(worlds, mask) * n, start = sti_now();
+    memset(worlds->marks, 0, (size_t)worlds->nworld);
     sti_worlds_parallel(worlds, step_world, &s, worlds->step_seconds * steps + 1e-9);
     worlds->step_seconds = (sti_now() - start) / (steps + 1e-9);
     moved(worlds, mask);
     sti_worlds_written(worlds, false);
-    return STET_OK;
+    return pull_inputs(worlds);
 }

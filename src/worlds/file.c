@@ -127,7 +127,8 @@ static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, 
     STI_TRY(fingerprint_of(worlds, &fingerprint));
     if (p->fingerprint != fingerprint)
         return sti_error(STET_INVALID_ARGUMENT,
-                         "resume %s: it was saved from another model than %s; load the model that it was saved from",
+                         "resume %s: it was saved from another model than %s, or with another release of MuJoCo; load "
+                         "what it was saved from",
                          path, worlds->model->path[0] ? worlds->model->path : "this one");
     if (h->nworld != own.nworld)
         return sti_error(STET_INVALID_ARGUMENT, "resume %s: it has %llu world%s, this run has %llu; ask for %llu", path,

@@ -85,6 +85,17 @@ static stet_result take_mirrors(pass *p, bool all)
     return STET_OK;
 }
 
+typedef struct kinematics {
+    const mjModel *m;
+    mjData *d;
+} kinematics;
+
+static void run_kinematics(void *context)
+{
+    const kinematics *k = context;
+    mj_kinematics(k->m, k->d);
+}
+
 static void pose_world(void *context, int64_t w, int thread)
 {
     pass *p = context;
@@ -92,7 +103,8 @@ static void pose_world(void *context, int64_t w, int thread)
     if (!is_due(p, w)) return;
     mjData *d = worlds->scratch[thread];
     copy_inputs(worlds, w, d);
-    mj_kinematics(sti_pose_model(worlds), d);
+    kinematics k = {sti_pose_model(worlds), d};
+    if (!sti_mujoco_guard(run_kinematics, &k, NULL, 0)) worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
     bool changed = put_poses(worlds, STI_FIELD_xpos, w, d->xpos);
     changed = put_poses(worlds, STI_FIELD_xquat, w, d->xquat) || changed;
     if (changed) atomic_store_explicit(&p->changed, true, memory_order_relaxed);

@@ -17,6 +17,36 @@ enum { RESET_COOKIE = 0x57e70002 };
 
 stet_reset_def stet_default_reset_def(void) { return (stet_reset_def){.cookie = RESET_COOKIE, .keyframe = -2}; }
 
+/* ---- MuJoCo's part ---------------------------------------------------------------------------------------------- */
+
+enum { POISON = 0xcb };
+
+typedef struct data_reset {
+    const mjModel *m;
+    mjData *d;
+    int keyframe;
+    bool poison;
+} data_reset;
+
+static void reset_data(void *context)
+{
+    const data_reset *r = context;
+    if (r->poison) mj_resetDataDebug(r->m, r->d, POISON);
+    if (r->keyframe >= 0)
+        mj_resetDataKeyframe(r->m, r->d, r->keyframe);
+    else
+        mj_resetData(r->m, r->d);
+}
+
+bool sti_reset_data(const mjModel *m, mjData *d, int keyframe, bool poison)
+{
+    data_reset r = {m, d, keyframe, poison};
+    return sti_mujoco_guard(reset_data, &r, NULL, 0);
+}
+
+/* A world whose reset MuJoCo left has what stood there, and a fault. */
+static uint32_t fault_of(bool good) { return good ? 0 : 1u << STET_FAULT_PHYSICS_ERROR; }
+
 typedef struct resetting {
     stet_worlds *worlds;
     int keyframe;
@@ -56,12 +86,9 @@ static void put_back(void *context, int64_t w, int thread)
     if (!worlds->marks[w]) return;
     const mjModel *m = worlds->data ? worlds->model->mj : worlds->pose_model ? worlds->pose_model : worlds->model->mj;
     mjData *d = worlds->data ? worlds->data[w] : worlds->scratch[thread];
-    if (r->keyframe >= 0)
-        mj_resetDataKeyframe(m, d, r->keyframe);
-    else
-        mj_resetData(m, d);
+    bool good = sti_reset_data(m, d, r->keyframe, false);
     if (r->qpos_noise > 0 || r->qvel_noise > 0) add_noise(r, w, d);
-    worlds->faults[w] = 0;
+    worlds->faults[w] = fault_of(good);
     sti_worlds_pull(worlds, w, d, true);
 }
 
@@ -78,22 +105,22 @@ stet_result sti_worlds_begin(stet_worlds *worlds)
 
 /* ---- from the beginning ------------------------------------------------------------------------------------------ */
 
-enum { POISON = 0xcb };
-
 typedef struct beginning {
     stet_worlds *worlds;
     const bool *fields;
     bool poison;
 } beginning;
 
-static void begin_data(const beginning *b, const mjModel *m, mjData *d)
+static bool begin_data(const beginning *b, const mjModel *m, mjData *d)
 {
-    int keyframe = b->worlds->def.keyframe;
-    if (b->poison) mj_resetDataDebug(m, d, POISON);
-    if (keyframe >= 0)
-        mj_resetDataKeyframe(m, d, keyframe);
-    else
-        mj_resetData(m, d);
+    return sti_reset_data(m, d, b->worlds->def.keyframe, b->poison);
+}
+
+/* Without data of their own, all worlds begin with what the scratch data hold. */
+static stet_result begin_scratch(const beginning *b)
+{
+    if (begin_data(b, sti_pose_model(b->worlds), b->worlds->scratch[0])) return STET_OK;
+    return sti_error(STET_STATE, "worlds: MuJoCo reported an error while it reset its data; look at the model");
 }
 
 static void begin_world(void *context, int64_t w, int thread)
@@ -101,7 +128,7 @@ static void begin_world(void *context, int64_t w, int thread)
     const beginning *b = context;
     stet_worlds *worlds = b->worlds;
     (void)thread;
-    if (worlds->data) begin_data(b, worlds->model->mj, worlds->data[w]);
+    if (worlds->data && !begin_data(b, worlds->model->mj, worlds->data[w])) worlds->faults[w] |= fault_of(false);
     sti_worlds_pull_fields(worlds, w, worlds->data ? worlds->data[w] : worlds->scratch[0], b->fields);
 }
 
@@ -153,7 +180,7 @@ static stet_result fill_missing(stet_worlds *worlds, const bool fields[STI_FIELD
     STI_TRY(make_missing(worlds, fields, missing));
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || missing[f];
     if (!any) return STET_OK;
-    begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
+    STI_TRY(begin_scratch(&b));
     sti_worlds_parallel(worlds, begin_world, &b, 0);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (missing[f]) sti_array_mirror_written(worlds->initial[f]);
@@ -192,7 +219,7 @@ static stet_result begin_near(stet_worlds *worlds, const bool fields[STI_FIELD_C
         any = any || (fields[f] && worlds->field[f]->size > 0);
     }
     if (!any) return STET_OK;
-    if (!worlds->data) begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
+    if (!worlds->data) STI_TRY(begin_scratch(&b));
     sti_worlds_parallel(worlds, begin_world, &b, 0);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (fields[f] && worlds->field[f]->nitem > 0)

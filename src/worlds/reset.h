@@ -7,6 +7,11 @@
 #include "worlds/restores.h"
 #include "worlds/worlds.h"
 
+/*
+ * MuJoCo's reset of d to a keyframe (-1: qpos0), guarded; with `poison`, d is filled first with what cannot be taken
+ * for numbers. False if MuJoCo reported an error.
+ */
+bool sti_reset_data(const mjModel *m, mjData *d, int keyframe, bool poison);
 /* The state of all worlds when they are made: the keyframe of their def, no noise, no faults; not counted as a reset. */
 stet_result sti_worlds_begin(stet_worlds *worlds);
 /*

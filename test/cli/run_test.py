@@ -138,6 +138,24 @@ def test_without_pictures():
     assert done["phases"]["render"] == 0 and done["mechanisms"]["frame"]["misses"] == 0
 
 
+def test_keyframes():
+    """What worlds begin with, by the first positions of a run whose physics has hardly begun."""
+    common = [scene("cartpole.xml"), "--worlds", 2, "--frames", 1, "--output", "none"]
+    leaning = (1, 0.3, 0.15)
+    begins = {None: (0, 0, 0), "leaning": leaning, "1": leaning, "hanging": (2, 0, 3.1416), "none": (-1, 0, 0)}
+    for keyframe, (number, x, angle) in begins.items():
+        words = ["--keyframe", keyframe] if keyframe else []
+        with folder() as cwd:
+            done = run(*common, "--substeps", 1, "--record", "qpos", *words, "--out", "out", cwd=cwd)
+            qpos = np.load(os.path.join(cwd, "out", "qpos.npy"))
+        assert done["keyframe"] == number, (keyframe, done["keyframe"])
+        assert np.allclose(qpos, [x, angle], atol=0.01), (keyframe, qpos)
+    said = stet("run", *common).stdout
+    assert "worlds begin with keyframe 0, upright (--keyframe none" in said, said
+    said = stet("run", *common, "--keyframe", "none").stdout
+    assert "worlds begin with the model's qpos0\n" in said, said
+
+
 def test_default_substeps():
     """As many as come nearest to 1/50 s a frame, at least one."""
     for name, substeps in (("hand.xml", 10), ("cartpole.xml", 4)):

@@ -154,8 +154,14 @@ void random_ray(random_state *r, const double bounds[6], float *o, float *d)
 
 scene scene_create(stet_device *device, const char *xml)
 {
-    scene s;
-    GOOD(stet_model_load_string(xml, &s.model));
+    stet_model *model;
+    GOOD(stet_model_load_string(xml, &model));
+    return scene_of_model(device, model);
+}
+
+scene scene_of_model(stet_device *device, stet_model *model)
+{
+    scene s = {.model = model};
     s.data = mj_makeData(s.model->mj);
     mj_kinematics(s.model->mj, s.data);
     GOOD(sti_geoms_create(device, s.model, &s.geoms));

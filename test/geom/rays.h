@@ -50,6 +50,7 @@ typedef struct scene {
     double reach;     /* largest coordinate of that box, at most 3 m */
 } scene;
 scene scene_create(stet_device *device, const char *xml);
+scene scene_of_model(stet_device *device, stet_model *model); /* takes the model over */
 void scene_destroy(scene *s);
 /*
  * Relative error below 1e-5; or the points are, across the surface (normal n), a few roundings of the coordinates apart, those of the

@@ -84,26 +84,62 @@ static void kf44_a_nan_spreads_to_no_other_world(void **state)
     rig_free(&clean);
 }
 
-/* When the physics resets a world, the controls that the caller wrote still hold, and n steps at once are n single ones. */
-static void controls_hold_after_the_physics_reset_a_world(void **state)
+static void step_plain(void *context)
+{
+    void **it = context;
+    mj_step(it[0], it[1]);
+}
+
+/*
+ * A world that MuJoCo resets goes on as MuJoCo's data do, which have no controls then, nor forces; the arrays say so,
+ * and n steps at once are n single ones.
+ */
+static void a_reset_by_the_physics_is_mujocos(void **state)
 {
     (void)state;
-    rig a = rig_make(RIG_PENDULUM, N, NULL, 1, true), b = rig_make(RIG_PENDULUM, N, NULL, 1, true);
-    rig *both[] = {&a, &b};
-    for (int k = 0; k < 2; ++k) {
-        rig_step(both[k], STET_PHYSICS_MUJOCO);
-        rig_write_controls(both[k], 2);
-        rig_set(both[k], "mocap_pos", BAD, 0, 3);
-        rig_set(both[k], "qpos", BAD, 0, NAN);
+    rig a = rig_make(RIG_PENDULUM, N, NULL, 2, true), b = rig_make(RIG_PENDULUM, N, NULL, 1, true);
+    rig clean = rig_make(RIG_PENDULUM, N, NULL, 1, true), *all[] = {&a, &b, &clean};
+    const mjModel *m = a.model->mj;
+    for (int k = 0; k < 3; ++k) {
+        rig_step(all[k], STET_PHYSICS_MUJOCO);
+        rig_write_controls(all[k], 2);
+        if (all[k] == &clean) continue;
+        rig_set(all[k], "mocap_pos", BAD, 0, 3);
+        rig_set(all[k], "qfrc_applied", BAD, 1, 2);
+        rig_set(all[k], "qpos", BAD, 0, NAN);
     }
+    mjData *plain = mj_makeData(m);
+    mj_resetDataKeyframe(m, plain, 0);
+    plain->ctrl[0] = rig_get(&a, "ctrl", BAD, 0);
+    plain->qpos[0] = NAN;
+    assert_true(plain->ctrl[0] != 0);
     OK(stet_step_run(a.step, 6));
-    for (int i = 0; i < 6; ++i) OK(stet_step_run(b.step, 1));
+    for (int i = 0; i < 6; ++i) {
+        OK(stet_step_run(b.step, 1));
+        OK(stet_step_run(clean.step, 1));
+        (void)sti_mujoco_guard(step_plain, (void *[]){(void *)(uintptr_t)m, plain}, NULL, 0);
+    }
     assert_true(rig_all_hash(&a) == rig_all_hash(&b));
+    check_others(&a, &clean);
     assert_int_equal(stet_worlds_faults(a.worlds)[BAD], 1u << STET_FAULT_BAD_QPOS);
+    size_t n = (size_t)mj_stateSize(m, mjSTATE_INTEGRATION);
+    double *x = test_malloc(n * sizeof *x), *y = test_malloc(n * sizeof *y);
+    mj_getState(m, a.worlds->data[BAD], x, mjSTATE_INTEGRATION);
+    mj_getState(m, plain, y, mjSTATE_INTEGRATION);
+    assert_memory_equal(x, y, n * sizeof *x);
+    test_free(x);
+    test_free(y);
+    static const char *const inputs[] = {"ctrl", "qfrc_applied", "xfrc_applied"};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; ++k)
+        for (int i = 0; i < rig_array(&a, inputs[k])->nitem; ++i) assert_true(rig_get(&a, inputs[k], BAD, i) == 0);
+    assert_true(rig_get(&a, "mocap_pos", BAD, 0) == 0 && rig_get(&a, "xpos", BAD, 9) == 0);
+    assert_true(rig_get(&a, "ctrl", 0, 0) != 0);
+    /* What is written from now on holds. */
+    rig_write_controls(&a, 3);
+    OK(stet_step_run(a.step, 1));
     assert_true(a.worlds->data[BAD]->ctrl[0] == rig_get(&a, "ctrl", BAD, 0) && a.worlds->data[BAD]->ctrl[0] != 0);
-    assert_true(rig_get(&a, "xpos", BAD, 9) == 3);
-    rig_free(&a);
-    rig_free(&b);
+    mj_deleteData(plain);
+    for (int k = 0; k < 3; ++k) rig_free(all[k]);
 }
 
 /* ---- errors of MuJoCo ---- */
@@ -178,7 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_number_stays_in_its_world),
         cmocka_unit_test(kf44_a_nan_spreads_to_no_other_world),
-        cmocka_unit_test(controls_hold_after_the_physics_reset_a_world),
+        cmocka_unit_test(a_reset_by_the_physics_is_mujocos),
         cmocka_unit_test(an_error_of_the_physics_is_a_fault_of_its_world),
         cmocka_unit_test(too_many_contacts_are_a_fault_of_their_world),
     };
