@@ -95,7 +95,8 @@ static void planes_are_across_the_view(void **state)
     static const char *const cameras[] = {"fovy='100'", "resolution='40 40' focal='1 1' sensorsize='2 2.4'",
                                           "projection='orthographic' fovy='2'"};
     for (int c = 0; c < 3; ++c)
-        for (double extent = 0.5; extent < 3; extent *= 2) {
+        for (int doubled = 0; doubled < 3; ++doubled) {
+            double extent = ldexp(0.5, doubled);
             assert_int_equal(count_seen(0.2, 1, extent, 0.199, cameras[c]), 0);
             assert_int_equal(count_seen(0.2, 1, extent, 0.201, cameras[c]), SIZE * SIZE);
             assert_int_equal(count_seen(0.2, 1, extent, 0.999, cameras[c]), SIZE * SIZE);

@@ -157,6 +157,7 @@ static void a_round_under_audit(void **state)
     for (int i = 0; i < 5; ++i) {
         sti_isa isa;
         if (isas[i] && (!sti_isa_find(isas[i], &isa) || !sti_isa_available(isa))) continue;
+        if (picked_any() && i > 0) continue; /* one device, whatever the name */
         for (int threads = 1; threads <= 2; ++threads) {
             stet_sim *sim =
                 room_open(scene, &(room_def){.nworld = 5, .isa = isas[i], .threads = threads, .audit = true});
