@@ -31,7 +31,7 @@ static void same_room(const char *what, double extent, const char *map, const ch
     open_room(&with, extent, map, on_body, more);
     open_room(&without, extent, map, "", "");
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
-        if (pictures_hash(&with, (sti_buffer)b, 0) != pictures_hash(&without, (sti_buffer)b, 0))
+        if (pictures_hash(&with, (sti_picture_buffer)b, 0) != pictures_hash(&without, (sti_picture_buffer)b, 0))
             fail_msg("%s is seen in buffer %d", what, b);
     pictures_close(&with);
     pictures_close(&without);
