@@ -134,16 +134,18 @@ static void close_scene(looking *l)
 
 /* ---- rows ----------------------------------------------------------------------------------------------------- */
 
-/* Share of the rays with the same depth; a renderer that sees something else would be no peer. */
+/* Share of the rays with the same depth, beyond the far plane none; a renderer that sees something else would be no peer. */
 static stet_result agreement(const looking *l, const char *scene, double *share)
 {
     int64_t same = 0;
     stet_array *depth = l->target.pixels[STI_BUFFER_DEPTH];
+    const mjModel *m = l->model->mj;
+    double far = (double)m->vis.map.zfar * m->stat.extent;
     void *mirror;
     STI_TRY(sti_array_mirror_read(depth, &mirror));
     for (int64_t i = 0; i < l->nray; ++i) {
         double mine = sti_mirror_get(depth, mirror, 0, i), theirs = l->depth[i] * l->along[i];
-        same += l->depth[i] < 0 ? isinf(mine) : fabs(mine - theirs) <= 1e-4 * theirs;
+        same += l->depth[i] < 0 || theirs >= far ? isinf(mine) : fabs(mine - theirs) <= 1e-4 * theirs;
     }
     *share = (double)same / (double)l->nray;
     if (*share >= 0.99) return STET_OK;

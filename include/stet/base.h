@@ -45,6 +45,11 @@ typedef enum stet_result {
         STET_RESULT_COUNT
 } stet_result;
 
+/*
+ * In all of stet a pointer is needed where nothing is said of NULL. Without it a function returns INVALID_ARGUMENT; one
+ * that returns no result returns 0, "", NULL or zeros, and does nothing.
+ */
+
 /* The general sentence of a result; never NULL. */
 STET_API const char *stet_result_string(stet_result result);
 

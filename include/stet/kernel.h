@@ -126,7 +126,7 @@ STET_API stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, cons
  * stet works out when it is read (xpos, xquat, transforms of the stage); where another list begins inside; after 1024
  * operations. Calls of sims, worlds, steps and stages that move something are refused (STATE): they are lists of their own.
  *
- * `what` names the list in messages; borrowed until its end. LIMIT: more than 8 lists inside each other.
+ * `what` names the list in messages (NULL: nothing does); borrowed until its end. LIMIT: more than 8 lists inside each other.
  */
 STET_API stet_result stet_record_begin(stet_device *device, const char *what);
 /*

@@ -2,9 +2,11 @@
  * Rendering: cameras of all worlds look at the stage; the picture is ray cast.
  *
  * Seen are geoms of the groups 0 to 2 whose colour has an alpha above 0, as in MuJoCo; between 0 and 1 they are opaque,
- * and a texture counts by its mean colour. Nothing is clipped near the camera: a camera inside a geom sees its inside
- * (MuJoCo's own renderer would look through it). Light is that of MuJoCo's lights and headlight, without shadows. A
- * world whose poses are NaN shows the rest.
+ * and a texture counts by its mean colour. As in MuJoCo's renderer, all outputs show what lies between the near and the
+ * far plane (the model's visual/map znear and zfar times statistic/extent, as depth along the viewing axis), and only
+ * from its front: a geom that the camera is in, or that the near plane cuts open, is seen through. Planes are not seen
+ * from below. Light is that of MuJoCo's lights and headlight, without shadows. A world whose poses are NaN shows the
+ * rest.
  */
 #ifndef STET_RENDER_H
 #define STET_RENDER_H

@@ -53,7 +53,7 @@ STET_API stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t f
 /* Reading brings up to date what is read. values [n][12]. */
 STET_API stet_result stet_stage_get_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
 STET_API stet_result stet_stage_get_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
-/* All of them: arrays of worlds [nworld][capacity][12], current when read through stet. Borrowed until the next add. */
+/* All of them: arrays of worlds [nworld][capacity][12], current when read through stet; either place may be NULL. Borrowed until the next add. */
 STET_API stet_result stet_stage_arrays(stet_stage *stage, stet_array **local, stet_array **world);
 /* Brings all up to date now; force visits every prim of every world. */
 STET_API stet_result stet_stage_flush(stet_stage *stage, bool force);

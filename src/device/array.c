@@ -13,7 +13,7 @@ enum { ARRAY_COOKIE = 0x57e7a001 };
 size_t stet_dtype_size(const stet_device *device, stet_dtype dtype)
 {
     switch (dtype) {
-    case STET_REAL: return device->real_size;
+    case STET_REAL: return device ? device->real_size : 0;
     case STET_INT:
     case STET_U32: return 4;
     case STET_I64: return 8;
@@ -178,21 +178,25 @@ void sti_array_held_by(stet_array *a, stet_mechanism mechanism)
     a->device->mechanisms.counters.mechanism[mechanism].held_bytes += (int64_t)a->size;
 }
 
-const char *stet_array_name(const stet_array *a) { return a->name; }
+const char *stet_array_name(const stet_array *a) { return a ? a->name : ""; }
 
-stet_dtype stet_array_dtype(const stet_array *a) { return a->dtype; }
+stet_dtype stet_array_dtype(const stet_array *a) { return a ? a->dtype : STET_DTYPE_COUNT; }
 
-int stet_array_ndim(const stet_array *a) { return a->ndim; }
+int stet_array_ndim(const stet_array *a) { return a ? a->ndim : 0; }
 
-const int64_t *stet_array_shape(const stet_array *a) { return a->shape; }
+const int64_t *stet_array_shape(const stet_array *a) { return a ? a->shape : NULL; }
 
-int64_t stet_array_count(const stet_array *a) { return a->worlds ? a->nitem * a->shape[0] : a->nitem; }
+int64_t stet_array_count(const stet_array *a)
+{
+    if (!a) return 0;
+    return a->worlds ? a->nitem * a->shape[0] : a->nitem;
+}
 
 size_t stet_array_bytes(const stet_array *a)
 {
-    return (size_t)stet_array_count(a) * stet_dtype_size(a->device, a->dtype);
+    return a ? (size_t)stet_array_count(a) * stet_dtype_size(a->device, a->dtype) : 0;
 }
 
-stet_device *stet_array_device(const stet_array *a) { return a->device; }
+stet_device *stet_array_device(const stet_array *a) { return a ? a->device : NULL; }
 
-uint64_t stet_array_id(const stet_array *a) { return a->version.id; }
+uint64_t stet_array_id(const stet_array *a) { return a ? a->version.id : 0; }

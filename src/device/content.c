@@ -9,12 +9,16 @@
 
 uint64_t stet_array_generation(const stet_array *a)
 {
+    if (!a) return 0;
     /* Equal generations must mean equal content here, too. */
     (void)sti_array_poll_external_writes((stet_array *)a);
     return a->version.generation;
 }
 
-void stet_array_mark_written(stet_array *a) { sti_mirror_external_write(a); }
+void stet_array_mark_written(stet_array *a)
+{
+    if (a) sti_mirror_external_write(a);
+}
 
 void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context)
 {

@@ -144,24 +144,29 @@ void sti_device_tell_gone(stet_device *device, const void *thing)
     for (sti_watcher *w = device->watchers; w; w = w->next) w->gone(w, thing);
 }
 
-const char *stet_device_name(const stet_device *device) { return device->name; }
+const char *stet_device_name(const stet_device *device) { return device ? device->name : ""; }
 
-stet_device_type stet_device_get_type(const stet_device *device) { return device->type; }
+stet_device_type stet_device_get_type(const stet_device *device) { return device ? device->type : STET_DEVICE_AUTO; }
 
 const char *stet_device_isa(const stet_device *device)
 {
+    if (!device) return "";
     if (sti_device_is_gpu(device)) return device->arch;
     return device->type == STET_DEVICE_CPU ? sti_isa_name(device->isa) : "none";
 }
 
-int stet_device_lanes(const stet_device *device) { return device->lanes; }
+int stet_device_lanes(const stet_device *device) { return device ? device->lanes : 0; }
 
-int stet_device_threads(const stet_device *device) { return device->threads; }
+int stet_device_threads(const stet_device *device) { return device ? device->threads : 0; }
 
-void stet_device_counters(const stet_device *device, stet_counters *out) { *out = device->mechanisms.counters; }
+void stet_device_counters(const stet_device *device, stet_counters *out)
+{
+    if (out) *out = device ? device->mechanisms.counters : (stet_counters){0};
+}
 
 void stet_device_clear_counters(stet_device *device)
 {
+    if (!device) return;
     stet_counters *c = &device->mechanisms.counters;
     int64_t held[STET_MECH_COUNT]; /* what is held is no count */
     for (int i = 0; i < STET_MECH_COUNT; ++i) held[i] = c->mechanism[i].held_bytes;
@@ -169,10 +174,15 @@ void stet_device_clear_counters(stet_device *device)
     for (int i = 0; i < STET_MECH_COUNT; ++i) c->mechanism[i].held_bytes = held[i];
 }
 
-stet_mechanism_options stet_device_mechanisms(const stet_device *device) { return device->mechanisms.options; }
+stet_mechanism_options stet_device_mechanisms(const stet_device *device)
+{
+    return device ? device->mechanisms.options : (stet_mechanism_options){0};
+}
 
 stet_result stet_device_set_mechanisms(stet_device *device, const stet_mechanism_options *options)
 {
+    if (!device || !options)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_device_set_mechanisms: device and options must not be NULL");
     STI_TRY(check_options(options));
     device->mechanisms.options = *options;
     return STET_OK;

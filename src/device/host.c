@@ -23,11 +23,19 @@ static stet_result check_range(const stet_array *a, int64_t first, int64_t n, si
     return STET_OK;
 }
 
+/* No memory is needed for no bytes. */
+static stet_result need(const stet_array *a, const void *memory, size_t size, const char *call)
+{
+    if (a && (memory || size == 0)) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT, "%s: %s must not be NULL", call, a ? "the place in memory" : "array");
+}
+
 stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size)
 {
     stet_array *a = (stet_array *)array; /* producing content is not a change of the array as the caller knows it */
     size_t expected;
     char *mirror = NULL;
+    STI_TRY(need(a, out, size, "stet_array_read_worlds"));
     STI_TRY(check_range(a, first, n, size, &expected));
     STI_TRY(sti_array_ensure(a));
     if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, size, &mirror));
@@ -37,6 +45,7 @@ stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64
 
 stet_result stet_array_read(const stet_array *array, void *out, size_t size)
 {
+    STI_TRY(need(array, out, size, "stet_array_read"));
     return stet_array_read_worlds(array, 0, array->shape[0], out, size);
 }
 
@@ -44,6 +53,7 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
 {
     size_t expected;
     char *mirror = NULL;
+    STI_TRY(need(a, data, size, "stet_array_write_worlds"));
     if (a->read_only)
         return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written", a->name);
     STI_TRY(check_range(a, first, n, size, &expected));
@@ -63,6 +73,7 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
 
 stet_result stet_array_write(stet_array *a, const void *data, size_t size)
 {
+    STI_TRY(need(a, data, size, "stet_array_write"));
     return stet_array_write_worlds(a, 0, a->shape[0], data, size);
 }
 
@@ -96,6 +107,7 @@ static stet_result show_mirror(stet_array *a, const void **out)
 
 stet_result stet_array_host(stet_array *a, const void **out)
 {
+    STI_TRY(need(a, out, 1, "stet_array_host"));
     *out = NULL;
     if (!a->device->host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_mirror(a, out);
     bool exported = sti_array_poll_external_writes(a);
@@ -127,6 +139,7 @@ stet_result stet_array_host(stet_array *a, const void **out)
 
 stet_result stet_array_hash(const stet_array *array, uint64_t *out)
 {
+    STI_TRY(need(array, out, 1, "stet_array_hash"));
     stet_array *a = (stet_array *)array;
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
     int64_t some = row ? (int64_t)((1u << 20) / row) + 1 : 1; /* about a megabyte at a time */

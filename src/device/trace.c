@@ -54,18 +54,21 @@ bool stet_trace_is_on(const stet_device *device)
 
 void stet_trace_get_stats(const stet_device *device, stet_trace_stats *out)
 {
+    if (!out) return;
     *out = (stet_trace_stats){0};
     if (device && device->traced) sti_trace_stats(device->traced, out);
 }
 
 bool stet_trace_get(const stet_device *device, int64_t i, stet_trace_event *out)
 {
+    if (!out) return false;
     *out = (stet_trace_event){0};
     return device && device->traced && sti_trace_get(device->traced, i, out);
 }
 
 bool stet_profile_get(const stet_device *device, int64_t i, stet_profile_row *out)
 {
+    if (!out) return false;
     *out = (stet_profile_row){0};
     return device && device->traced && sti_trace_get_row(device->traced, i, out);
 }

@@ -12,6 +12,7 @@ item_kernel void k_ray_probe(const int *type, const ureal *size, const int *data
                              const ureal *elevation, const ureal *origin, const ureal *direction, int nray, ureal tmax,
                              ureal *t, ureal *normal, int geom, int block)
 {
+    ray_range range = {0, 0};
     items(p, PROBE_BLOCK)
     {
         int first = block * PROBE_BLOCK + p;
@@ -23,7 +24,8 @@ item_kernel void k_ray_probe(const int *type, const ureal *size, const int *data
             d[k] = gather(direction, ray * isplat(3) + isplat(k));
             n[k] = splat(0);
         }
-        ray_geom(type[geom], size + 4 * geom, data + 4 * geom, node, tri, elevation, o, d, live, splat(tmax), &hit, n);
+        ray_geom(range, type[geom], size + 4 * geom, data + 4 * geom, node, tri, elevation, o, d, live, splat(tmax),
+                 &hit, n);
         store_if(live, t + first, hit);
         for (int k = 0; k < 3; ++k) scatter_if(live, normal, ray * isplat(3) + isplat(k), n[k]);
     }

@@ -11,6 +11,9 @@
  *             surface from either side, and the walls between base and surface at its four ends
  * A ray that starts on a surface hits at 0. Normals point out of the solid (of a triangle: by its winding), whatever side was hit.
  *
+ * A picture's rays (ray_range) hit nothing nearer than where they begin, and nothing from within: what the near plane cuts open is seen
+ * through, as MuJoCo's renderer has it (doc/design/clipping.md).
+ *
  * Invariants:
  *   RAY-1  what a lane gets depends on its own ray and the geom only: not on its neighbours, not on the order in which a tree is walked
  *   RAY-2  a ray with a NaN or an infinity, or without direction, hits nothing
@@ -42,6 +45,12 @@
 /* Boxes of a tree grow by this part of the distance: 16 roundings of the largest coordinate; the tests of boxes and triangles need 9. */
 #define RAY_PAD 9.5367431640625e-7f
 
+/* Which hits count: at t >= from; with front, only where a ray enters a solid, or meets the side that a normal points to. */
+typedef struct ray_range {
+    ureal from;
+    int front;
+} ray_range;
+
 LFN real ray_dot(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
 
 /* 1 / x, where 0 counts as a tiny number of the same sign. */
@@ -51,10 +60,10 @@ LFN real ray_inverse(real x)
     return splat(1) / select(lt(rabs(x), splat((ureal)RAY_TINY)), tiny, x);
 }
 
-/* Takes the candidate c on lanes of m where it is ahead and nearer than *t; returns those lanes. */
-LFN mask ray_take(mask m, real c, real *t)
+/* Takes the candidate c on lanes of m where it is in range and nearer than *t; returns those lanes. */
+LFN mask ray_take(ray_range range, mask m, real c, real *t)
 {
-    m = m_and(m, m_and(le(splat(0), c), lt(c, *t)));
+    m = m_and(m, m_and(le(splat(range.from), c), lt(c, *t)));
     *t = select(m, c, *t);
     return m;
 }
@@ -73,16 +82,19 @@ LFN void ray_take_direction(mask m, real x, real y, real z, real *n)
     ray_take_normal(m, x * inv, y * inv, z * inv, n);
 }
 
-/* The first of an interval's two ends that is not behind the origin. */
-LFN real ray_first(real in, real out) { return select(le(splat(0), in), in, out); }
+/* Lanes that meet a solid where they enter it; the others meet it where they leave it. */
+LFN mask ray_enters(ray_range range, real in) { return range.front ? m_all() : le(splat(range.from), in); }
 
-LFN void ray_plane(const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+/* The first of an interval's two ends that is in range. */
+LFN real ray_first(ray_range range, real in, real out) { return select(ray_enters(range, in), in, out); }
+
+LFN void ray_plane(ray_range range, const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
 {
     mask front = m_and(live, lt(d[2], splat(0)));
     real c = -o[2] / select(front, d[2], splat(-1));
     if (size[0] > 0) front = m_and(front, le(rabs(fma(c, d[0], o[0])), splat(size[0])));
     if (size[1] > 0) front = m_and(front, le(rabs(fma(c, d[1], o[1])), splat(size[1])));
-    front = ray_take(front, c, t);
+    front = ray_take(range, front, c, t);
     ray_take_normal(front, splat(0), splat(0), splat(1), n);
 }
 
@@ -101,17 +113,18 @@ LFN mask ray_ball(const real *o, const real *d, real inv, real r2, real *mid, re
     return ok;
 }
 
-LFN void ray_sphere(const ureal *size, const real *o, const real *d, real inv, mask live, real *t, real *n)
+LFN void ray_sphere(ray_range range, const ureal *size, const real *o, const real *d, real inv, mask live, real *t,
+                    real *n)
 {
     real mid, half;
     mask ok = m_and(live, ray_ball(o, d, inv, splat(size[0] * size[0]), &mid, &half));
-    real c = ray_first(mid - half, mid + half);
-    ok = ray_take(ok, c, t);
+    real c = ray_first(range, mid - half, mid + half);
+    ok = ray_take(range, ok, c, t);
     if (any(ok)) ray_take_direction(ok, fma(c, d[0], o[0]), fma(c, d[1], o[1]), fma(c, d[2], o[2]), n);
 }
 
 /* A unit sphere, in a frame that is scaled on each axis. */
-LFN void ray_ellipsoid(const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+LFN void ray_ellipsoid(ray_range range, const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
 {
     real so[3], sd[3], inv[3], mid, half;
     for (int k = 0; k < 3; ++k) {
@@ -120,8 +133,8 @@ LFN void ray_ellipsoid(const ureal *size, const real *o, const real *d, mask liv
         sd[k] = d[k] * inv[k];
     }
     mask ok = m_and(live, ray_ball(so, sd, splat(1) / ray_dot(sd, sd), splat(1), &mid, &half));
-    real c = ray_first(mid - half, mid + half);
-    ok = ray_take(ok, c, t);
+    real c = ray_first(range, mid - half, mid + half);
+    ok = ray_take(range, ok, c, t);
     if (any(ok))
         ray_take_direction(ok, fma(c, sd[0], so[0]) * inv[0], fma(c, sd[1], so[1]) * inv[1],
                            fma(c, sd[2], so[2]) * inv[2], n);
@@ -157,25 +170,26 @@ LFN mask ray_capsule_end(const ureal *size, const real *o, const real *d, real i
     return m_or(ok, m_not(beyond));
 }
 
-LFN void ray_capsule(const ureal *size, const real *o, const real *d, real inv, mask live, real *t, real *n)
+LFN void ray_capsule(ray_range range, const ureal *size, const real *o, const real *d, real inv, mask live, real *t,
+                     real *n)
 {
     real mid, half, in, out;
     mask ok = m_and(live, ray_tube(o, d, size[0], &mid, &half));
     if (!any(ok)) return;
     ok = m_and(ok, ray_capsule_end(size, o, d, inv, -1, mid - half, &in));
-    mask inside = m_and(ok, lt(in, splat(0)));
-    if (any(inside)) {
+    mask inside = m_and(ok, lt(in, splat(range.from)));
+    if (!range.front && any(inside)) {
         ok = m_and(ok, m_or(m_not(inside), ray_capsule_end(size, o, d, inv, 1, mid + half, &out)));
         in = select(inside, out, in);
     }
-    ok = ray_take(ok, in, t);
+    ok = ray_take(range, ok, in, t);
     if (!any(ok)) return;
     real z = fma(in, d[2], o[2]);
     real beyond = z - rmin(rmax(z, splat(-size[1])), splat(size[1]));
     ray_take_direction(ok, fma(in, d[0], o[0]), fma(in, d[1], o[1]), beyond, n);
 }
 
-LFN void ray_cylinder(const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+LFN void ray_cylinder(ray_range range, const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
 {
     real mid, half, inv = ray_inverse(d[2]);
     mask ok = m_and(live, ray_tube(o, d, size[0], &mid, &half));
@@ -185,9 +199,9 @@ LFN void ray_cylinder(const ureal *size, const real *o, const real *d, mask live
     in = select(by_lid_in, lid_in, in);
     out = select(by_lid_out, lid_out, out);
     ok = m_and(ok, le(in, out));
-    mask outside = le(splat(0), in);
+    mask outside = ray_enters(range, in);
     real c = select(outside, in, out);
-    ok = ray_take(ok, c, t);
+    ok = ray_take(range, ok, c, t);
     if (!any(ok)) return;
     mask lid = m_or(m_and(outside, by_lid_in), m_andnot(by_lid_out, outside));
     real up = copysign_(splat(1), select(outside, -d[2], d[2]));
@@ -196,7 +210,7 @@ LFN void ray_cylinder(const ureal *size, const real *o, const real *d, mask live
 }
 
 /* A box of half sizes h whose centre is at z of the frame's third axis. */
-LFN void ray_box(const ureal *h, ureal z, const real *o, const real *d, mask live, real *t, real *n)
+LFN void ray_box(ray_range range, const ureal *h, ureal z, const real *o, const real *d, mask live, real *t, real *n)
 {
     real near[3], far[3];
     for (int k = 0; k < 3; ++k) {
@@ -206,9 +220,9 @@ LFN void ray_box(const ureal *h, ureal z, const real *o, const real *d, mask liv
         far[k] = rmax(a, b);
     }
     real in = rmax(rmax(near[0], near[1]), near[2]), out = rmin(rmin(far[0], far[1]), far[2]);
-    mask outside = le(splat(0), in);
+    mask outside = ray_enters(range, in);
     real c = select(outside, in, out);
-    mask ok = ray_take(m_and(live, le(in, out)), c, t);
+    mask ok = ray_take(range, m_and(live, le(in, out)), c, t);
     if (!any(ok)) return;
     mask left = ok;
     for (int k = 0; k < 3; ++k) {
@@ -285,7 +299,7 @@ LFN real ray_edge(real a, real b, real c, real d)
  * The distance is a mean of the vertices' distances with weights of one sign, and at least `near` of the leaf, so that a tree that
  * leaves out what is further than the best changes nothing (RAY-1).
  */
-LFN void ray_triangle(const ray_walk *w, const ureal *v, mask live, real near, int at, ray_best *best)
+LFN void ray_triangle(ray_range range, const ray_walk *w, const ureal *v, mask live, real near, int at, ray_best *best)
 {
     real x[3], y[3], z[3];
     for (int i = 0; i < 3; ++i) {
@@ -300,9 +314,10 @@ LFN void ray_triangle(const ray_walk *w, const ureal *v, mask live, real near, i
                      m_and(le(e0, zero), m_and(le(e1, zero), le(e2, zero))));
     real det = e0 + e1 + e2;
     live = m_and(m_andnot(live, eq(det, zero)), same);
+    if (range.front) live = m_and(live, lt(zero, det * copysign_(splat(1), w->inv[w->kz])));
     if (!any(live)) return;
     real c = fma(e2, z[2], fma(e1, z[1], e0 * z[0])) / det * w->inv[w->kz];
-    live = m_and(live, le(zero, c));
+    live = m_and(live, le(splat(range.from), c));
     c = rmax(c, near);
     mask nearer = m_or(lt(c, best->t), m_and(eq(c, best->t), ilt(isplat(at), best->at)));
     live = m_and(live, nearer);
@@ -328,8 +343,8 @@ LFN void ray_grid_triangle(const ureal *head, int nrow, int ncol, int row, int c
 }
 
 /* Walks a tree, of triangles (nrow 0) or of a height field's cells; rays whose direction is largest on w->kz. */
-LFN void ray_tree(const ray_walk *w, const ureal *node, const ureal *tri, const ureal *head, int nrow, int ncol,
-                  mask live, ray_best *best)
+LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const ureal *tri, const ureal *head, int nrow,
+                  int ncol, mask live, ray_best *best)
 {
     int stack[RAY_STACK];
     stack[0] = 0;
@@ -344,12 +359,13 @@ LFN void ray_tree(const ray_walk *w, const ureal *node, const ureal *tri, const 
             stack[depth++] = upper ? first : first + 1;
             stack[depth++] = upper ? first + 1 : first;
         } else if (nrow == 0) {
-            for (int i = first; i < first + count; ++i) ray_triangle(w, tri + (i64)i * RAY_TRI, here, near, i, best);
+            for (int i = first; i < first + count; ++i)
+                ray_triangle(range, w, tri + (i64)i * RAY_TRI, here, near, i, best);
         } else {
             ureal v[9];
             for (int i = 2 * first; i < 2 * (first + count); ++i) {
                 ray_grid_triangle(head, nrow, ncol, i / 2 / ncol, i / 2 % ncol, i & 1, v);
-                ray_triangle(w, v, here, near, i, best);
+                ray_triangle(range, w, v, here, near, i, best);
             }
         }
     }
@@ -364,8 +380,8 @@ LFN ureal ray_extent(const ureal *box)
 }
 
 /* All rays against a tree: those of each main axis together. */
-LFN void ray_trees(const ureal *node, const ureal *tri, const ureal *head, int nrow, int ncol, const real *o,
-                   const real *d, mask live, ray_best *best)
+LFN void ray_trees(ray_range range, const ureal *node, const ureal *tri, const ureal *head, int nrow, int ncol,
+                   const real *o, const real *d, mask live, ray_best *best)
 {
     real a[3] = {rabs(d[0]), rabs(d[1]), rabs(d[2])};
     for (int k = 0; k < 3; ++k) {
@@ -374,16 +390,16 @@ LFN void ray_trees(const ureal *node, const ureal *tri, const ureal *head, int n
         if (!any(main)) continue;
         ray_walk w;
         ray_walk_begin(o, d, main, ray_extent(node), k, &w);
-        ray_tree(&w, node, tri, head, nrow, ncol, main, best);
+        ray_tree(range, &w, node, tri, head, nrow, ncol, main, best);
     }
 }
 
-LFN void ray_mesh(const int *data, const ureal *node, const ureal *tri, const real *o, const real *d, mask live,
-                  real *t, real *n)
+LFN void ray_mesh(ray_range range, const int *data, const ureal *node, const ureal *tri, const real *o, const real *d,
+                  mask live, real *t, real *n)
 {
     const ureal *triangles = tri + (i64)data[1] * RAY_TRI;
     ray_best best = {*t, isplat(-1)};
-    ray_trees(node + (i64)data[0] * RAY_NODE, triangles, triangles, 0, 0, o, d, live, &best);
+    ray_trees(range, node + (i64)data[0] * RAY_NODE, triangles, triangles, 0, 0, o, d, live, &best);
     mask hit = m_and(live, ilt(isplat(-1), best.at));
     if (!any(hit)) return;
     lint at = imax(best.at, isplat(0));
@@ -401,11 +417,11 @@ LFN void ray_mesh(const int *data, const ureal *node, const ureal *tri, const re
 /* ---- height fields ------------------------------------------------------------------------------------------------- */
 
 /* The surface. Its triangle 2 k + i is number i of the cell whose first vertex is k, row by row. */
-LFN void ray_surface(const ureal *node, const ureal *head, int nrow, int ncol, const real *o, const real *d, mask live,
-                     real *t, real *n)
+LFN void ray_surface(ray_range range, const ureal *node, const ureal *head, int nrow, int ncol, const real *o,
+                     const real *d, mask live, real *t, real *n)
 {
     ray_best best = {*t, isplat(-1)};
-    ray_trees(node, head, head, nrow, ncol, o, d, live, &best);
+    ray_trees(range, node, head, head, nrow, ncol, o, d, live, &best);
     mask hit = m_and(live, ilt(isplat(-1), best.at));
     if (!any(hit)) return;
     lint at = imax(best.at, isplat(0)), k = ishr(at, 1);
@@ -423,8 +439,8 @@ LFN void ray_surface(const ureal *node, const ureal *head, int nrow, int ncol, c
  * One wall: across the axis (0 or 1), on its lower (side -1) or upper (side 1) end; from z = 0 up to the profile of the
  * surface. Along one row or column alone the profile is level.
  */
-LFN void ray_wall(const ureal *head, int nrow, int ncol, int axis, int side, const real *o, const real *d, mask live,
-                  real *t, real *n)
+LFN void ray_wall(ray_range range, const ureal *head, int nrow, int ncol, int axis, int side, const real *o,
+                  const real *d, mask live, real *t, real *n)
 {
     int other = 1 - axis, count = axis == 0 ? nrow : ncol, step = axis == 0 ? ncol : 1;
     int first = side < 0 ? 0 : axis == 0 ? ncol - 1 : (nrow - 1) * ncol;
@@ -433,34 +449,46 @@ LFN void ray_wall(const ureal *head, int nrow, int ncol, int axis, int side, con
     real c = (splat((ureal)side * head[axis]) - o[axis]) * ray_inverse(d[axis]);
     real p = fma(c, d[other], o[other]), z = fma(c, d[2], o[2]);
     live = m_and(live, m_and(le(rabs(p), splat(half)), m_and(le(splat(0), z), le(z, splat(head[2])))));
+    if (range.front) live = m_and(live, lt(d[axis] * splat((ureal)side), splat(0)));
     if (!any(live)) return;
     real y = select(live, (p + splat(half)) * splat((ureal)(count - 1) / (2 * half)), splat(0));
     lint row = imin(to_int(floor(y)), isplat(last));
     lint at = isplat(RAY_HEADER + first) + row * isplat(step);
     real part = y - to_real(row), z0 = gather(head, at), z1 = gather(head, at + isplat(next));
-    live = ray_take(m_and(live, le(z, fma(part, z1 - z0, z0))), c, t);
+    live = ray_take(range, m_and(live, le(z, fma(part, z1 - z0, z0))), c, t);
     ray_take_normal(live, splat(axis == 0 ? (ureal)side : 0), splat(axis == 1 ? (ureal)side : 0), splat(0), n);
 }
 
-LFN void ray_hfield(const int *data, const ureal *node, const ureal *elevation, const real *o, const real *d, mask live,
-                    real *t, real *n)
+/* Lanes that begin above the base, no higher than the highest of the surface: the lid of the base is not seen from there. */
+LFN mask ray_in_hill(ray_range range, const ureal *head, const real *o, const real *d)
+{
+    real p[3];
+    for (int k = 0; k < 3; ++k) p[k] = fma(splat(range.from), d[k], o[k]);
+    return m_and(m_and(le(rabs(p[0]), splat(head[0])), le(rabs(p[1]), splat(head[1]))),
+                 m_and(lt(splat(0), p[2]), le(p[2], splat(head[2]))));
+}
+
+LFN void ray_hfield(ray_range range, const int *data, const ureal *node, const ureal *elevation, const real *o,
+                    const real *d, mask live, real *t, real *n)
 {
     const ureal *head = elevation + data[0] - RAY_HEADER;
     ureal base[3] = {head[0], head[1], head[3] / 2};
-    ray_box(base, -base[2], o, d, live, t, n);
+    mask outside = live;
+    if (range.front) outside = m_andnot(live, ray_in_hill(range, head, o, d));
+    ray_box(range, base, -base[2], o, d, outside, t, n);
     if (data[1] > 1 && data[2] > 1)
-        ray_surface(node + (i64)data[3] * RAY_NODE, head, data[1], data[2], o, d, live, t, n);
-    for (int i = 0; i < 4; ++i) ray_wall(head, data[1], data[2], i / 2, i % 2 ? 1 : -1, o, d, live, t, n);
+        ray_surface(range, node + (i64)data[3] * RAY_NODE, head, data[1], data[2], o, d, live, t, n);
+    for (int i = 0; i < 4; ++i) ray_wall(range, head, data[1], data[2], i / 2, i % 2 ? 1 : -1, o, d, live, t, n);
 }
 
 /* ---- any geom ------------------------------------------------------------------------------------------------------- */
 
 /*
  * Rays o + t d against one geom, all in its frame: o in metres; d of a length of 1e-3 … 1e3, t in units of it. `size` (4 numbers)
- * and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h). On lanes of `live` that hit with 0 <= t < tmax,
+ * and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h). On lanes of `live` that hit in range with t < tmax,
  * *t is set, and n is the unit normal that points out of the solid; other lanes keep both.
  */
-LFN void ray_geom(int type, const ureal *size, const int *data, const ureal *node, const ureal *tri,
+LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data, const ureal *node, const ureal *tri,
                   const ureal *elevation, const real o[3], const real d[3], mask live, real tmax, real *t, real n[3])
 {
     real dd = ray_dot(d, d), limit = splat((ureal)RAY_HUGE), best = tmax;
@@ -468,21 +496,21 @@ LFN void ray_geom(int type, const ureal *size, const int *data, const ureal *nod
     if (!any(live)) return;
     real inv = splat(1) / select(live, dd, splat(1));
     if (type == RAY_PLANE)
-        ray_plane(size, o, d, live, &best, n);
+        ray_plane(range, size, o, d, live, &best, n);
     else if (type == RAY_SPHERE)
-        ray_sphere(size, o, d, inv, live, &best, n);
+        ray_sphere(range, size, o, d, inv, live, &best, n);
     else if (type == RAY_CAPSULE)
-        ray_capsule(size, o, d, inv, live, &best, n);
+        ray_capsule(range, size, o, d, inv, live, &best, n);
     else if (type == RAY_ELLIPSOID)
-        ray_ellipsoid(size, o, d, live, &best, n);
+        ray_ellipsoid(range, size, o, d, live, &best, n);
     else if (type == RAY_CYLINDER)
-        ray_cylinder(size, o, d, live, &best, n);
+        ray_cylinder(range, size, o, d, live, &best, n);
     else if (type == RAY_BOX)
-        ray_box(size, 0, o, d, live, &best, n);
+        ray_box(range, size, 0, o, d, live, &best, n);
     else if (type == RAY_MESH || type == RAY_SDF)
-        ray_mesh(data, node, tri, o, d, live, &best, n);
+        ray_mesh(range, data, node, tri, o, d, live, &best, n);
     else if (type == RAY_HFIELD)
-        ray_hfield(data, node, elevation, o, d, live, &best, n);
+        ray_hfield(range, data, node, elevation, o, d, live, &best, n);
     *t = select(m_and(live, lt(best, tmax)), best, *t);
 }
 

@@ -216,6 +216,7 @@ void stet_model_destroy(stet_model *model)
 
 stet_model_info stet_model_get_info(const stet_model *model)
 {
+    if (!model) return (stet_model_info){0};
     const mjModel *m = model->mj;
     return (stet_model_info){
 #define COUNT(name) .name = (int)m->name
@@ -242,7 +243,7 @@ stet_model_info stet_model_get_info(const stet_model *model)
     };
 }
 
-const char *stet_model_path(const stet_model *model) { return model->path; }
+const char *stet_model_path(const stet_model *model) { return model ? model->path : ""; }
 
 const char *stet_mujoco_version(void) { return mj_versionString(); }
 
@@ -287,6 +288,7 @@ static names names_of(const mjModel *m, stet_object kind)
 
 const char *stet_model_object_name(const stet_model *model, stet_object kind, int index)
 {
+    if (!model) return NULL;
     names n = names_of(model->mj, kind);
     return n.noun && index >= 0 && index < n.count ? model->mj->names + n.offset[index] : NULL;
 }
@@ -314,6 +316,7 @@ static void list_names(const mjModel *m, const names *n, char *text, size_t size
 
 stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out)
 {
+    if (!model) return sti_error(STET_INVALID_ARGUMENT, "stet_model_find: model must not be NULL");
     const mjModel *m = model->mj;
     names n = names_of(m, kind);
     if (!n.noun)

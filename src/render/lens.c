@@ -23,11 +23,24 @@ static void sensor_lens(const mjModel *m, ptrdiff_t c, sti_lens *out)
     out->top = (size[1] / 2.0 + middle[1]) / focal[1];
 }
 
+/*
+ * MuJoCo's planes; a model file may have anything there. Beyond FARTHEST a ray along an infinite plane meets it only by
+ * rounding.
+ */
+static void clip_planes(const mjModel *m, sti_lens *out)
+{
+    const double FARTHEST = 1e12;
+    double near = (double)m->vis.map.znear * m->stat.extent, far = (double)m->vis.map.zfar * m->stat.extent;
+    out->near = near > 0 && near < FARTHEST ? near : 0;
+    out->far = far > 0 && far < FARTHEST ? far : FARTHEST;
+}
+
 stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_lens *out)
 {
     const mjModel *m = sti_stage_worlds((stet_stage *)stage)->model->mj;
     ptrdiff_t c = sti_lens_camera(stage, camera->prim);
     double fovy = camera->fovy;
+    clip_planes(m, out);
     out->flat = c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC;
     if (!(fovy > 0) || !isfinite(fovy) || (!out->flat && fovy >= 180))
         return sti_error(STET_INVALID_ARGUMENT,
@@ -53,4 +66,6 @@ void sti_lens_row(const sti_lens *lens, const stet_camera *camera, double row[ST
     row[3] = (lens->bottom + lens->top) / 2;
     row[4] = (lens->top - lens->bottom) / camera->height;
     row[5] = camera->height / 2.0;
+    row[6] = lens->near;
+    row[7] = lens->far;
 }

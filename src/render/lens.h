@@ -11,6 +11,7 @@
 typedef struct sti_lens {
     bool flat;                       /* orthographic */
     double left, right, bottom, top; /* in the camera's frame, x right, y up */
+    double near, far; /* depths, metres, of the planes between which things are seen; 0 <= near, far > 0 */
 } sti_lens;
 
 /* Index of the model's camera that a prim is, -1 if it is none. */
@@ -23,9 +24,9 @@ int sti_lens_camera(const stet_stage *stage, int prim);
 stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_lens *out);
 /*
  * The lens as the kernel wants it: across, then down: middle of the picture, size of a pixel, pixels from the edge to
- * the middle.
+ * the middle; then near and far.
  */
-enum { STI_LENS_ROW = 6 };
+enum { STI_LENS_ROW = 8 };
 void sti_lens_row(const sti_lens *lens, const stet_camera *camera, double row[STI_LENS_ROW]);
 
 #endif

@@ -30,17 +30,13 @@
 
 /* The nearest hits of a patch: for each pixel depth, three numbers of the normal, and apart from these the geom. */
 #define BEST_SIZE 4
-/*
- * Depth beyond which nothing is seen, metres: a ray along an infinite plane meets it only by rounding (MuJoCo's limit
- * is like it).
- */
-#define FARTHEST 1e12f
 
-LFN void clear_best(ureal *best, int *best_geom)
+/* Nothing is seen from the far plane on. */
+LFN void clear_best(ureal far, ureal *best, int *best_geom)
 {
     items(p, PIXELS)
     {
-        store(best + p, splat((ureal)FARTHEST));
+        store(best + p, splat(far));
         for (int k = 1; k < BEST_SIZE; ++k) store(best + k * PIXELS + p, splat(0));
         istore(best_geom + p, isplat(-1));
     }
@@ -94,7 +90,7 @@ LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int
         lint g = iload(best_geom + p);
         for (int c = 0; c < n; ++c)
             trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, size, data, node, tri,
-                            elevation, flat, u, view_v(view, y), in_range(x, width), &t, &g, towards);
+                            elevation, view[VIEW_NEAR], flat, u, view_v(view, y), in_range(x, width), &t, &g, towards);
         store_best(best, p, t, towards);
         istore(best_geom + p, g);
     }
@@ -201,7 +197,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
     view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, view);
     pyramid_of(view, flat, px, py, PATCH, pyramid);
-    clear_best(best, best_geom);
+    clear_best(view[VIEW_FAR], best, best_geom);
 
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
         const int *part = shown + chunk * SHOWN_SIZE;

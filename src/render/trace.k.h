@@ -42,15 +42,16 @@ LFN void candidate_ray(const ureal *candidate, int flat, real u, ureal v, real *
     }
 }
 
-/* Nearest hit so far: t, geom, and its normal n in the camera's frame, of any length. Takes in one more candidate. */
+/* From the near plane on, front faces only. Nearest hit so far: t, geom, and its normal n in the camera's frame, of any length. Takes in one more candidate. */
 LFN void trace_candidate(const ureal *candidate, const int *shown, const ureal *size, const int *data,
-                         const ureal *node, const ureal *tri, const ureal *elevation, int flat, real u, ureal v,
-                         mask live, real *t, lint *geom, real *n)
+                         const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, real u,
+                         ureal v, mask live, real *t, lint *geom, real *n)
 {
     real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
+    ray_range range = {from, 1};
     candidate_ray(candidate, flat, u, v, o, d);
-    ray_geom(shown[SHOWN_TYPE], size + 4 * g, data + 4 * g, node, tri, elevation, o, d, live, near, t, local);
+    ray_geom(range, shown[SHOWN_TYPE], size + 4 * g, data + 4 * g, node, tri, elevation, o, d, live, near, t, local);
     mask hit = lt(*t, near);
     if (any(hit)) {
         *geom = iselect(hit, isplat(g), *geom);

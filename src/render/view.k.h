@@ -4,7 +4,8 @@
  *
  * A view is VIEW_SIZE numbers: eye (3), axes right, up, back (unit, world frame; the camera looks along -back), then
  * the lens: across and down, middle of the picture and size of a pixel on the plane one metre in front of the eye
- * (orthographic: in metres), and how many pixels the middle is from the edge. Pixels are seen through their centres;
+ * (orthographic: in metres), and how many pixels the middle is from the edge; then the depths of the near and the far
+ * plane, between which things are seen. Pixels are seen through their centres;
  * row 0 is the upper one. Counting from the middle keeps the relative error of small angles small: the horizon of a
  * level camera is level.
  */
@@ -13,7 +14,9 @@
 #define VIEW_UP 6
 #define VIEW_BACK 9
 #define VIEW_LENS 12
-#define LENS_SIZE 6
+#define LENS_SIZE 8
+#define VIEW_NEAR (VIEW_LENS + 6)
+#define VIEW_FAR (VIEW_LENS + 7)
 #define VIEW_SIZE (VIEW_LENS + LENS_SIZE)
 
 #define PYRAMID_PLANES 5

@@ -58,6 +58,7 @@ static stet_result begin_counts(stet_sim *sim)
     return STET_OK;
 }
 
+/* Lanes beyond the last world keep what they have: transforms follow from them too, and nobody makes these anew. */
 static stet_result poison_poses(stet_worlds *worlds)
 {
     static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
@@ -66,7 +67,8 @@ static stet_result poison_poses(stet_worlds *worlds)
         void *mirror;
         if (a->size == 0) continue;
         STI_TRY(sti_mirror_overwrite(a, &mirror));
-        memset(mirror, 0xff, a->size);
+        for (int64_t w = 0; w < worlds->nworld; ++w)
+            for (int64_t i = 0; i < a->nitem; ++i) sti_mirror_set(a, mirror, w, i, (double)__builtin_nan(""));
         sti_array_mirror_written(a);
     }
     return STET_OK;

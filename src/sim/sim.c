@@ -78,22 +78,25 @@ void stet_sim_destroy(stet_sim *sim)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-stet_device *stet_sim_device(stet_sim *sim) { return sim->device; }
-stet_worlds *stet_sim_worlds(stet_sim *sim) { return sim->worlds; }
-stet_stage *stet_sim_stage(stet_sim *sim) { return sim->stage; }
-stet_model *stet_sim_model(stet_sim *sim) { return sim->model; }
-stet_physics stet_sim_physics(const stet_sim *sim) { return stet_step_get_physics(sim->step); }
-int stet_sim_keyframe(const stet_sim *sim) { return sim->keyframe; }
-uint32_t stet_sim_outputs(const stet_sim *sim) { return sim->outputs; }
-int stet_sim_ncamera(const stet_sim *sim) { return sim->ncamera; }
+stet_device *stet_sim_device(stet_sim *sim) { return sim ? sim->device : NULL; }
+stet_worlds *stet_sim_worlds(stet_sim *sim) { return sim ? sim->worlds : NULL; }
+stet_stage *stet_sim_stage(stet_sim *sim) { return sim ? sim->stage : NULL; }
+stet_model *stet_sim_model(stet_sim *sim) { return sim ? sim->model : NULL; }
+stet_physics stet_sim_physics(const stet_sim *sim) { return stet_step_get_physics(sim ? sim->step : NULL); }
+int stet_sim_keyframe(const stet_sim *sim) { return sim ? sim->keyframe : -1; }
+uint32_t stet_sim_outputs(const stet_sim *sim) { return sim ? sim->outputs : 0; }
+int stet_sim_ncamera(const stet_sim *sim) { return sim ? sim->ncamera : 0; }
 
 const stet_camera *stet_sim_camera(const stet_sim *sim, int camera)
 {
-    return camera >= 0 && camera < sim->ncamera ? &sim->cameras[camera] : NULL;
+    return sim && camera >= 0 && camera < sim->ncamera ? &sim->cameras[camera] : NULL;
 }
 
-stet_sim_timing stet_sim_get_timing(const stet_sim *sim) { return sim->timing; }
-void stet_sim_clear_timing(stet_sim *sim) { sim->timing = (stet_sim_timing){0}; }
+stet_sim_timing stet_sim_get_timing(const stet_sim *sim) { return sim ? sim->timing : (stet_sim_timing){0}; }
+void stet_sim_clear_timing(stet_sim *sim)
+{
+    if (sim) sim->timing = (stet_sim_timing){0};
+}
 
 /* ---- stepping ---------------------------------------------------------------------------------------------------- */
 

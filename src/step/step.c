@@ -65,7 +65,7 @@ void stet_step_destroy(stet_step *step)
     sti_free(step);
 }
 
-stet_physics stet_step_get_physics(const stet_step *step) { return step->physics; }
+stet_physics stet_step_get_physics(const stet_step *step) { return step ? step->physics : STET_PHYSICS_AUTO; }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 

@@ -257,7 +257,7 @@ void stet_worlds_destroy(stet_worlds *worlds)
 
 /* ---- looking at them -------------------------------------------------------------------------------------------- */
 
-int64_t stet_worlds_count(const stet_worlds *worlds) { return worlds->nworld; }
+int64_t stet_worlds_count(const stet_worlds *worlds) { return worlds ? worlds->nworld : 0; }
 
 stet_result stet_worlds_array(stet_worlds *worlds, const char *field, stet_array **out)
 {
@@ -282,7 +282,7 @@ const char *stet_fault_name(stet_fault fault)
     return (unsigned)fault < STET_FAULT_COUNT ? names[fault] : "unknown";
 }
 
-const uint32_t *stet_worlds_faults(const stet_worlds *worlds) { return worlds->faults; }
+const uint32_t *stet_worlds_faults(const stet_worlds *worlds) { return worlds ? worlds->faults : NULL; }
 
 /* ---- moving and working ----------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@ stet_test_on_devices(
     kernel/args kernel/binding kernel/binding_use kernel/foreign kernel/fuse kernel/graph kernel/external_capture kernel/list kernel/random_list kernel/record
     kernel/recording kernel/user_names kernel/launch_observer
     stage/hierarchy stage/prim stage/stage stage/tree
-    render/renderer render/same render/shade
+    render/clip render/renderer render/same render/shade
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
     step/faults

@@ -1,6 +1,7 @@
 /*
- * Pictures against MuJoCo's own mj_ray, pixel by pixel: random scenes of each type of geom, and the shipped scenes in
- * random poses.
+ * Pictures against MuJoCo's own mj_ray, pixel by pixel: random scenes of each type of geom, cameras within and among
+ * geoms, and the shipped scenes in random poses. From the near plane on, what a ray meets from its front is seen
+ * (MuJoCo's renderer culls back faces).
  *
  * A pixel agrees if it has the same geom and a depth with a relative error below 1e-5. At least 99.5 % must; each of
  * the rest must have a geom and a depth that mj_ray finds within a tenth of a pixel. Where two surfaces lie in one
@@ -10,15 +11,18 @@
 
 #define TOLERANCE 1e-5
 /*
- * Where the camera sits in a surface, within the rounding of its pose (metres), a ray may start on either side of it.
+ * Where the near plane lies in a surface, within the rounding of the camera's pose (metres), a ray may start on either
+ * side of it.
  */
 #define ON_SURFACE 1e-6
+#define PAST 1e-7 /* metres behind a back face from where the ray goes on */
 
 typedef struct oracle {
     const mjModel *m;
     mjData *d;
     double eye[3], axes[9]; /* columns right, up, back */
     double size;            /* of a pixel, one metre in front of the camera */
+    double near, far;
     const stet_camera *camera;
 } oracle;
 
@@ -26,16 +30,44 @@ typedef struct tally {
     int64_t rays, far, bad, hits, flush;
 } tally;
 
-/* Depth and geom at a place of the picture, in pixels from its upper left corner. */
+/* Where the ray through a place of the picture, in pixels from its upper left corner, meets the near plane, and its unit way; metres of depth for one along it. */
+static double aim(const oracle *o, double x, double y, double start[3], double way[3])
+{
+    double u = (x - o->camera->width / 2.0) * o->size, v = (o->camera->height / 2.0 - y) * o->size;
+    for (int k = 0; k < 3; ++k) {
+        way[k] = o->axes[3 * k] * u + o->axes[3 * k + 1] * v - o->axes[3 * k + 2];
+        start[k] = o->eye[k] + o->near * way[k];
+    }
+    return 1 / mju_normalize3(way);
+}
+
+/* From within the hill of a height field mj_ray sees the lid of its base, which is no surface. */
+static bool is_lid(const oracle *o, int geom, const double at[3])
+{
+    double from[3], local[3];
+    if (o->m->geom_type[geom] != mjGEOM_HFIELD) return false;
+    mju_sub3(from, at, o->d->geom_xpos + 3 * (ptrdiff_t)geom);
+    mju_mulMatTVec3(local, o->d->geom_xmat + 9 * (ptrdiff_t)geom, from);
+    const double *size = o->m->hfield_size + 4 * (ptrdiff_t)o->m->geom_dataid[geom];
+    return fabs(local[2]) < 1e-9 && fabs(local[0]) < size[0] - PAST && fabs(local[1]) < size[1] - PAST;
+}
+
+/* Depth and geom at a place of the picture. */
 static double ask(const oracle *o, double x, double y, int *geom)
 {
     static const mjtByte groups[mjNGROUP] = {1, 1, 1, 0, 0, 0};
-    double u = (x - o->camera->width / 2.0) * o->size, v = (o->camera->height / 2.0 - y) * o->size, way[3];
-    for (int k = 0; k < 3; ++k) way[k] = o->axes[3 * k] * u + o->axes[3 * k + 1] * v - o->axes[3 * k + 2];
-    double len = mju_normalize3(way);
-    double t = mj_ray(o->m, o->d, o->eye, way, groups, 1, -1, geom, NULL);
-    if (t < 0) *geom = -1;
-    return t < 0 ? INFINITY : t / len;
+    double at[3], way[3], normal[3], along = aim(o, x, y, at, way), gone = 0;
+    for (;;) {
+        double t = mj_ray(o->m, o->d, at, way, groups, 1, -1, geom, normal);
+        double depth = o->near + (gone + t) * along;
+        if (t < 0 || depth >= o->far) break;
+        mju_addToScl3(at, way, t);
+        if (mju_dot3(normal, way) < 0 && !is_lid(o, *geom, at)) return depth;
+        mju_addToScl3(at, way, PAST);
+        gone += t + PAST;
+    }
+    *geom = -1;
+    return INFINITY;
 }
 
 /* The absolute part is what rounding a pose to float moves a surface a metre away. */
@@ -65,12 +97,10 @@ static bool nearby(const oracle *o, int x, int y, int geom, double depth)
 static bool flush(const oracle *o, int x, int y, int geom, double nearest)
 {
     if (geom < 0 || o->m->geom_type[geom] == mjGEOM_MESH || o->m->geom_type[geom] == mjGEOM_HFIELD) return false;
-    double u = (x + 0.5 - o->camera->width / 2.0) * o->size, v = (o->camera->height / 2.0 - y - 0.5) * o->size, way[3];
-    for (int k = 0; k < 3; ++k) way[k] = o->axes[3 * k] * u + o->axes[3 * k + 1] * v - o->axes[3 * k + 2];
-    double len = mju_normalize3(way);
-    double t = mju_rayGeom(o->d->geom_xpos + 3 * geom, o->d->geom_xmat + 9 * geom, o->m->geom_size + 3 * geom, o->eye,
+    double start[3], way[3], along = aim(o, x + 0.5, y + 0.5, start, way);
+    double t = mju_rayGeom(o->d->geom_xpos + 3 * geom, o->d->geom_xmat + 9 * geom, o->m->geom_size + 3 * geom, start,
                            way, o->m->geom_type[geom], NULL);
-    return t >= 0 && fabs(t / len - nearest) <= 3e-7 * nearest;
+    return t >= 0 && fabs(o->near + t * along - nearest) <= 3e-7 * nearest;
 }
 
 static void compare(const pictures *p, const oracle *o, int64_t w, int c, const float *depth, const int *geom,
@@ -82,7 +112,7 @@ static void compare(const pictures *p, const oracle *o, int64_t w, int c, const 
             int64_t i = first + (int64_t)y * o->camera->width + x;
             int expected;
             double t = ask(o, x + 0.5, y + 0.5, &expected);
-            if (fmin(t, (double)depth[i]) < ON_SURFACE) continue;
+            if (fmin(t, (double)depth[i]) < o->near + ON_SURFACE) continue;
             sum->rays++;
             sum->hits += geom[i] >= 0;
             if (expected == geom[i] && near((double)depth[i], t)) continue;
@@ -109,6 +139,8 @@ static void compare_all(pictures *p, tally *sum)
     OK(stet_worlds_array(p->worlds, "qpos", &array));
     OK(stet_array_read(array, qpos, stet_array_bytes(array)));
     oracle o = {.m = m, .d = mj_makeData(m)};
+    o.near = (double)m->vis.map.znear * m->stat.extent;
+    o.far = (double)m->vis.map.zfar * m->stat.extent;
     for (int64_t w = 0; w < p->nworld; ++w) {
         for (int i = 0; i < (int)m->nq; ++i) o.d->qpos[i] = (double)qpos[w * m->nq + i];
         mj_kinematics(m, o.d);
@@ -217,7 +249,37 @@ static void test_many_geoms(void **state)
     assert_agreed(&sum, "many");
 }
 
-/* From within a closed mesh no pixel sees out, whatever the size of the picture and of the triangles. */
+/* Cameras within geoms and among them, near enough that the near plane cuts them. */
+static void test_cameras_within(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"box", "sphere", "capsule", "mesh", "cylinder", "ellipsoid", "hfield", "plane"};
+    uint64_t seed = 20270;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    tally sum = {0, 0, 0, 0, 0};
+    for (int scene = 0; scene < 12; ++scene) {
+        scene_text t = {.n = 0};
+        pictures p;
+        add(&t, "<mujoco><statistic extent='%g'/><visual><map znear='%g' zfar='%g'/></visual>", dice_in(&seed, 0.5, 4),
+            dice_in(&seed, 0.01, 0.15), dice_in(&seed, 1, 6));
+        add_assets(&t, &seed);
+        add(&t, "<worldbody>");
+        for (int i = 0; i < 40; ++i) add_geom(&t, types[dice_below(&seed, 8)], &seed);
+        add(&t, "</worldbody></mujoco>");
+        pictures_open(&p, t.at, 1, NULL, 1);
+        for (int c = 0; c < 6; ++c) {
+            const double *middle = p.model->mj->geom_pos + 3 * dice_below(&seed, 40);
+            random_camera(&p, 0.15, middle, &seed);
+        }
+        pictures_ready(&p);
+        pictures_run(&p);
+        compare_all(&p, &sum);
+        pictures_close(&p);
+    }
+    assert_agreed(&sum, "within");
+}
+
+/* A ball within a closed mesh shows through in no pixel, whatever the size of the picture and of the triangles. */
 static void test_mesh_is_watertight(void **state)
 {
     (void)state;
@@ -233,16 +295,15 @@ static void test_mesh_is_watertight(void **state)
         for (int k = 0; k < 3; ++k) add(&t, "%.5f ", v[k]);
     }
     add(&t,
-        "'/></asset><worldbody><geom type='mesh' mesh='ball' pos='.3 .2 .1' euler='10 20 30'/></worldbody></mujoco>");
+        "'/></asset><worldbody><geom type='mesh' mesh='ball' pos='.3 .2 .1' euler='10 20 30'/><geom size='.9' pos='.3 "
+        ".2 .1'/></worldbody></mujoco>");
     pictures_open(&p, t.at, 1, NULL, 2);
     assert_true(p.model->mj->mesh_facenum[0] > 1500);
     for (int c = 0; c < 12; ++c) {
-        double eye[3] = {0.3, 0.2, 0.1}, target[3];
-        for (int k = 0; k < 3; ++k) {
-            eye[k] += c % 2 ? dice_in(&seed, -0.5, 0.5) : 0;
-            target[k] = eye[k] + (c / 2 % 3 == k ? (c < 6 ? 1 : -1) : 0);
-        }
-        pictures_camera(&p, eye, target, 91, 301, 301);
+        double eye[3], target[3] = {0.3, 0.2, 0.1};
+        for (int k = 0; k < 3; ++k)
+            eye[k] = target[k] + (c / 2 % 3 == k ? (c < 6 ? 2 : -2) : 0) + (c % 2 ? dice_in(&seed, -0.3, 0.3) : 0);
+        pictures_camera(&p, eye, target, 26, 301, 301);
     }
     pictures_ready(&p);
     pictures_run(&p);
@@ -323,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_box),
         cmocka_unit_test(test_mesh),
         cmocka_unit_test(test_many_geoms),
+        cmocka_unit_test(test_cameras_within),
         cmocka_unit_test(test_mesh_is_watertight),
         cmocka_unit_test(test_shipped_scenes),
     };

@@ -167,25 +167,6 @@ static void test_sphere_by_normal(void **state)
     pictures_close(&p);
 }
 
-/* From inside a sphere its inside is seen, lit, with normals toward the camera. */
-static void test_inside(void **state)
-{
-    (void)state;
-    pictures p;
-    const double eye[3] = {0, -1e-3, 0};
-    appearance(&p,
-               "<mujoco><visual><headlight ambient='0 0 0' diffuse='1 1 1' specular='0 0 0'/></visual>" MATT
-               "<worldbody><geom type='sphere' size='1' material='m'/></worldbody></mujoco>",
-               eye);
-    uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR);
-    float *normal = pictures_read(&p, STI_BUFFER_NORMAL);
-    assert_true(normal[3 * MIDDLE + 1] < -0.999f);
-    assert_colour(rgba + 4 * MIDDLE, 0.5, 0.25, 1, 255);
-    free(rgba);
-    free(normal);
-    pictures_close(&p);
-}
-
 static void test_material_and_own_colour(void **state)
 {
     (void)state;
@@ -283,7 +264,6 @@ int main(void)
         cmocka_unit_test(test_spot_cone_and_attenuation),
         cmocka_unit_test(test_point_light),
         cmocka_unit_test(test_sphere_by_normal),
-        cmocka_unit_test(test_inside),
         cmocka_unit_test(test_material_and_own_colour),
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_sky),

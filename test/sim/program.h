@@ -16,6 +16,7 @@
 
 #include "stage/flush.h"
 #include "stet/dlpack.h"
+#include "stet/round.h"
 #include "tiles/tiles.h"
 
 enum { SUBJECT, TWIN };
@@ -208,6 +209,16 @@ void drop_snapshots(program *p);
 
 /* A field that both have, in their devices; `write`: one that this pair may write. */
 const char *pick_field(program *p, bool write, stet_array *array[2]);
+
+/* Number i of a field's content on the host, in the devices' precision. */
+void program_put_number(const program *p, void *data, size_t i, float x);
+
+/* ---- program_rounds.c: rounds, and some worlds by mask ---- */
+
+void op_step_some(program *p);
+void op_render_some(program *p);
+void op_round_begin(program *p);
+void op_round_end(program *p);
 
 /* ---- program_kernels.c: kernels of the program's own ---- */
 

@@ -82,7 +82,7 @@ static double get_number(const program *p, const void *data, size_t i)
     return p->f64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
-static void put_number(const program *p, void *data, size_t i, float x)
+void program_put_number(const program *p, void *data, size_t i, float x)
 {
     if (p->f64)
         ((double *)data)[i] = (double)x;
@@ -117,7 +117,7 @@ void op_write(program *p)
                    : "");
     void *data = room(p, size);
     must(p, TWIN, stet_array_read_worlds(a[TWIN], first, n, data, size), "stet_array_read_worlds");
-    for (size_t i = 0; i < count; ++i) put_number(p, data, i, near(p, (float)get_number(p, data, i)));
+    for (size_t i = 0; i < count; ++i) program_put_number(p, data, i, near(p, (float)get_number(p, data, i)));
     for (int i = 0; i < 2; ++i) {
         if (how == 0)
             write_behind(p, i, a[i], first, n, data);

@@ -174,7 +174,7 @@ stet_result sti_adjoint_code(stet_adjoint *a)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------- */
 
-const char *stet_adjoint_source(const stet_adjoint *adjoint) { return adjoint->made.text.data; }
+const char *stet_adjoint_source(const stet_adjoint *adjoint) { return adjoint ? adjoint->made.text.data : ""; }
 
 stet_result stet_adjoint_has_gradient(const stet_adjoint *adjoint, int i, bool *out)
 {

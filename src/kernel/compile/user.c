@@ -259,12 +259,14 @@ const sti_kernel_source *sti_user_kernel_source(const stet_kernel *kernel) { ret
 
 sti_attachment **sti_user_kernel_attachment(stet_kernel *kernel) { return &kernel->attachment; }
 
-const char *stet_kernel_name(const stet_kernel *kernel) { return kernel->kernel.name; }
+const char *stet_kernel_name(const stet_kernel *kernel) { return kernel ? kernel->kernel.name : ""; }
 
-int stet_kernel_nparam(const stet_kernel *kernel) { return sti_kernel_narg(&kernel->kernel); }
+int stet_kernel_nparam(const stet_kernel *kernel) { return kernel ? sti_kernel_narg(&kernel->kernel) : 0; }
 
 stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, stet_kernel_param *out)
 {
+    if (!kernel || !out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_get_param: kernel and out must not be NULL");
     for (int k = 0, at = 0; k < kernel->kernel.nparam; ++k) {
         const sti_param *p = &kernel->kernel.param[k];
         if (p->index || at++ != i) continue;
