@@ -266,7 +266,7 @@ template <class Work> static void with_file(Core &core, Work &&work)
     {
         Hold hold(core);
         nb::gil_scoped_release others;
-        result = work();
+        result = in_step(core, work);
     }
     if (result != STET_OK) raise_of_file(result);
 }

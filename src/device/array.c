@@ -3,6 +3,7 @@
  */
 #include "device/device.h"
 #include "device/face.h"
+#include "device/plain_view.h"
 #include "device/share.h"
 
 #include <stdio.h>
@@ -140,6 +141,7 @@ void stet_array_destroy(stet_array *a)
     if (device->keeper) device->keeper->array_gone(device, a);
     sti_device_tell_gone(device, a);
     sti_face_free(a);
+    sti_plain_view_leave(a);
     if (a->share)
         sti_share_leave(a->share);
     else if (!a->borrowed && a->data)

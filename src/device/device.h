@@ -190,6 +190,7 @@ struct stet_device {
         *programs; /* of a GPU: the code of kernels (kernel/gpu); NULL: none was needed yet; with it goes … */
     void (*drop_programs)(stet_device *device); /* … this, called before the device goes */
     sti_watcher *watchers;
+    struct sti_plain_view *views; /* that tensors of others show (device/plain_view.h) */
     struct sti_witness *witness; /* is told of what is issued (kernel/witness.h); NULL: nobody is */
     struct sti_stacks *stacks; /* of adjoints, who make and free it (adjoint/stacks.h); NULL: there are none; and … */
     stet_result (*doubt)(stet_device *device); /* … this, called before the host reads what launches have left */
@@ -306,6 +307,7 @@ struct stet_array {
     void *data;
     stet_array *base;        /* of a view */
     struct sti_share *share; /* data is shared with tensors; NULL: it is the array's alone */
+    struct sti_plain_view *view; /* what tensors show instead, where it lies in blocks; NULL: none do */
     sti_version version;
     void *host; /* mirror of stet_array_host */
     sti_stamp host_stamp;
