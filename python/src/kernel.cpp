@@ -119,7 +119,7 @@ static void destroy_kernel(void *kernel) { stet_kernel_destroy(static_cast<stet_
 
 // Empty texts are absent ones; `source` may be absent only if there is a path.
 struct Making {
-    std::string source, name, path, compiler, cache_folder;
+    std::string source, name, path, compiler, cache_folder, shipped;
     std::vector<std::string> includes, constant;
     int team, teams;
 };
@@ -136,6 +136,7 @@ static Kernel make_kernel(const Sim &sim, const Making &making)
     def.path = text_or_null(making.path);
     def.compiler = text_or_null(making.compiler);
     def.cache_folder = text_or_null(making.cache_folder);
+    def.shipped_folder = text_or_null(making.shipped);
     def.includes = includes.data();
     def.ninclude = (int)includes.size();
     def.constant = constant.data();
@@ -151,11 +152,12 @@ static Kernel make_kernel(const Sim &sim, const Making &making)
 }
 
 static Kernel kernel_of(const Sim &sim, std::string source, std::string name, std::string path,
-                        std::vector<std::string> includes, std::string compiler, std::string cache_folder, int team,
-                        int teams, std::vector<std::string> constant)
+                        std::vector<std::string> includes, std::string compiler, std::string cache_folder,
+                        std::string shipped, int team, int teams, std::vector<std::string> constant)
 {
     return make_kernel(sim, {std::move(source), std::move(name), std::move(path), std::move(compiler),
-                             std::move(cache_folder), std::move(includes), std::move(constant), team, teams});
+                             std::move(cache_folder), std::move(shipped), std::move(includes), std::move(constant),
+                             team, teams});
 }
 
 static nb::list list_of_params(const Kernel &kernel)

@@ -157,12 +157,14 @@ class Sim(Rounds, _core.SimBase):
         *,
         compiler: str | None = None,
         cache_folder: str | os.PathLike | None = None,
+        shipped_folder: str | os.PathLike | None = None,
         team: int = 0,
         teams: int = 0,
         constant: str | Iterable[str] = (),
     ) -> _core.Kernel:
         """A Kernel from a text in stet's language, or from the file `path`; `name`: which of its kernels. `includes`: folders where #include "…"
-        looks. `compiler`: of a CPU, "cc" by default. `team`, `teams`: on a GPU, threads of a team, teams of a block. `constant`: parameters that
+        looks. `compiler`: of a CPU; by default what the environment variable CC says, else "cc". `shipped_folder`: of a CPU, where compiled kernels lie
+        that came with a program: they need no compiler. `team`, `teams`: on a GPU, threads of a team, teams of a block. `constant`: parameters that
         get no gradient (Kernel.adjoint, Tape)."""
         if source is None and path is None:
             raise InvalidArgumentError("kernel: give a source or a path")
@@ -174,6 +176,7 @@ class Sim(Rounds, _core.SimBase):
             [os.fspath(folder) for folder in ([includes] if isinstance(includes, (str, os.PathLike)) else includes)],
             compiler or "",
             os.fspath(cache_folder) if cache_folder else "",
+            os.fspath(shipped_folder) if shipped_folder else "",
             team,
             teams,
             _texts("parameters", constant),
