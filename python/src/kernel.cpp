@@ -205,7 +205,8 @@ void bind_kernel(nb::module_ &m)
                      "Its Adjoint. UnsupportedError: something in it cannot be differentiated; the sentence says where "
                      "and what to do.")
         .def("__repr__", kernel_repr);
-    m.def("_kernel", kernel_of);
+    m.def("_kernel", kernel_of, "sim"_a, "source"_a, "name"_a, "path"_a, "includes"_a, "compiler"_a, "cache_folder"_a,
+          "shipped_folder"_a, "team"_a, "teams"_a, "constant"_a);
 }
 
 } // namespace binding

@@ -50,15 +50,15 @@ static void pack_model(void *context)
     mj_saveModel(p->m, NULL, p->buffer, p->size);
 }
 
-static stet_result fingerprint_of(const stet_worlds *worlds, uint64_t *out)
+stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out)
 {
-    packing p = {.m = worlds->model->mj, .size = mj_sizeModel(worlds->model->mj)};
+    packing p = {.m = model->mj, .size = mj_sizeModel(model->mj)};
     char text[256];
     STI_TRY(sti_alloc(&p.buffer, (size_t)p.size, "the model's fingerprint"));
     bool good = sti_mujoco_guard(pack_model, &p, text, sizeof text);
     *out = sti_hash_bytes(p.buffer, (size_t)p.size);
     sti_free(p.buffer);
-    return good ? STET_OK : sti_error(STET_DEVICE, "save: MuJoCo could not write the model into memory: %s", text);
+    return good ? STET_OK : sti_error(STET_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static stet_result save_snapshot(const stet_worlds *worlds, const stet_snapshot 
 {
     preamble p = {.version = FORMAT_VERSION, .head = s->head};
     memcpy(p.magic, magic, sizeof magic);
-    STI_TRY(fingerprint_of(worlds, &p.fingerprint));
+    STI_TRY(sti_model_fingerprint(worlds->model, &p.fingerprint));
     char *part;
     size_t size = strlen(path) + 48;
     STI_TRY(sti_alloc(&part, size, "a file's name"));
@@ -138,7 +138,7 @@ static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, 
             STET_PARSE,
             "resume %s: its format is version %llu, this library reads version %d; save it again with this version",
             path, (unsigned long long)p->version, FORMAT_VERSION);
-    STI_TRY(fingerprint_of(worlds, &fingerprint));
+    STI_TRY(sti_model_fingerprint(worlds->model, &fingerprint));
     if (p->fingerprint != fingerprint)
         return sti_error(STET_INVALID_ARGUMENT,
                          "resume %s: it was saved from another model than %s; load the model that it was saved from",

@@ -44,7 +44,7 @@ def test_capsules(sim):
         with pytest.raises(BufferError):
             array.__dlpack__(**bad)
     for bad in [{"max_version": 1}, {"stream": "x"}, {"what": 1}]:
-        with pytest.raises((TypeError, RuntimeError, BufferError)):
+        with pytest.raises((TypeError, BufferError)):
             array.__dlpack__(**bad)
 
 
