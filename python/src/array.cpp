@@ -74,6 +74,7 @@ static nb::object to_host(const Array &a)
 
 static void copy_array(const Array &to, const Array &from)
 {
+    to.check_writable();
     if (to.core != from.core)
         raise(STET_INVALID_ARGUMENT,
               "array " + to.name + ": array " + from.name + " is another sim's; write its numpy()");
@@ -86,6 +87,7 @@ static void copy_array(const Array &to, const Array &from)
 
 static void write_values(const Array &a, nb::handle x)
 {
+    a.check_writable();
     Values values(x, a.dtype, a.core->real_size, a.shape, a.name);
     run(a, [&](stet_array *array) { return stet_array_write(array, values.data(), values.size()); });
 }
@@ -104,6 +106,7 @@ static void write(const Array &a, nb::handle x)
 
 static void write_worlds(const Array &a, int64_t first, nb::handle x)
 {
+    a.check_writable();
     std::vector<int64_t> shape = a.shape;
     shape[0] = PyObject_Size(x.ptr());
     if (shape[0] < 0) {
@@ -128,6 +131,7 @@ static Export make_export(const Array &a, bool writable, bool announced)
     if (announced && !writable)
         raise(STET_INVALID_ARGUMENT,
               "array " + a.name + ": only writes are announced; export it with writable=True as well");
+    if (writable) a.check_writable();
     return {a, writable, announced};
 }
 

@@ -166,6 +166,7 @@ struct Array : Counted<Array> {
     stet_dtype dtype;
     bool worlds;            // an array of worlds, perhaps blocked
     bool read_only = false; // an export for writing was refused before
+    bool result = false;    // MuJoCo's physics makes it, so that what others write would be lost
     std::vector<int64_t> shape;
     std::string name;
     int64_t frame = -1; // of a picture, whose array is asked for at each use
@@ -175,6 +176,8 @@ struct Array : Counted<Array> {
     Array(Shared core, Held own, stet_array *array, bool worlds);
     // With the sim held: the array as it is now. NOT_FOUND: a picture whose frame is gone.
     stet_result find(stet_array **out) const;
+    // Raises InvalidArgumentError if it is a result.
+    void check_writable() const;
 };
 
 // Calls the library for an array; see run.

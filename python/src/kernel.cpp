@@ -24,6 +24,7 @@ static stet_arg array_arg(const Kernel &kernel, size_t i, const Array &a, Argume
     if (a.core != kernel.core)
         raise(STET_INVALID_ARGUMENT, std::string("kernel ") + stet_kernel_name(kernel.get()) + ": argument " +
                                          std::to_string(i) + ", array " + a.name + ", is another sim's");
+    if (i < kernel.params.size() && kernel.params[i].written) a.check_writable();
     if (!a.array) {
         out->pictures.resize(i + 1);
         out->pictures[i] = &a;

@@ -264,9 +264,8 @@ def test_copy(sim):
 def test_poses_are_for_reading(sim):
     blocks = np.from_dlpack(sim.xpos.export())
     assert not blocks.flags.writeable
-    with pytest.raises(stet.InvalidArgumentError, match="announced"):
-        np.from_dlpack(sim.xpos.export(writable=True))
-    assert np.from_dlpack(sim.xpos.export(writable=True, announced=True)).flags.writeable
+    with pytest.raises(stet.InvalidArgumentError, match="xpos.*would be lost"):
+        sim.xpos.export(writable=True)
     for _ in range(2):
         assert not np.from_dlpack(sim.xpos).flags.writeable
 
