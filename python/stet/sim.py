@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError
@@ -83,6 +83,25 @@ def _stream(stream):
     elif hasattr(stream, "cuda_stream"):
         stream = stream.cuda_stream
     return _integer("a stream", stream, 0, 2**64 - 1)
+
+
+class SimOptions(TypedDict, total=False):
+    """Keywords of Sim behind scene, worlds and device, for those that hand them on."""
+
+    physics: str
+    cameras: str | Iterable[str] | None
+    width: int
+    height: int
+    outputs: str | Iterable[str]
+    seed: int
+    keyframe: int | str | None
+    frames_in_flight: int
+    threads: int
+    isa: str | None
+    disable: str | Iterable[str]
+    strict: bool
+    audit: bool
+    cache_folder: str | os.PathLike | None
 
 
 class Sim(Rounds, _core.SimBase):

@@ -245,3 +245,7 @@ def test_signatures_are_explicit():
     for function in (stet.Sim.__init__, stet.Sim.kernel):
         kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
         assert inspect.Parameter.VAR_KEYWORD not in kinds
+    of_sim = [name for name, one in inspect.signature(stet.Sim.__init__).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    assert list(stet.sim.SimOptions.__annotations__) == of_sim  # what Pool.get and the environments hand on
+    with pytest.raises(stet.ArgumentTypeError, match="did you mean 'outputs'"):
+        stet.Pool().get(SCENE, output="rgb")
