@@ -5,22 +5,22 @@
  *   ship_kernels FOLDER COMPILER INCLUDES FILE.k.h…
  */
 #include "base/error.h"
-#include "kernel/compile_cpu.h"
+#include "kernel/compile/compile_cpu.h"
 #include "kernel/compiled.h"
 
 #include <stdio.h>
 
 static stet_result compile(const char *folder, const sti_compiler *compiler, sti_isa isa, sti_user_source *source)
 {
-    sti_buffer text = {0}, object = {0};
+    sti_text_buffer text = {0}, object = {0};
     stet_result result = sti_compile_key(NULL, isa, source, &text);
     if (result == STET_OK) result = sti_compile_cpu(compiler, isa, source, &object);
     if (result == STET_OK) {
         const sti_cache_key key = sti_cache_key_of(text.data, text.size);
         result = sti_compiled_ship(folder, &key, &object);
     }
-    sti_buffer_free(&text);
-    sti_buffer_free(&object);
+    sti_text_buffer_free(&text);
+    sti_text_buffer_free(&object);
     return result;
 }
 

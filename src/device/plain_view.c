@@ -77,7 +77,7 @@ static stet_result refuse(sti_plain_view *v)
                      v->array->name);
 }
 
-static stet_result take(sti_plain_view *v)
+static stet_result take_plain_view(sti_plain_view *v)
 {
     stet_array *a = v->array;
     int64_t nworld = a->shape[0];
@@ -102,7 +102,7 @@ stet_result stet_device_take_views(stet_device *device)
     for (sti_plain_view *v = device->views, *next; v; v = next) {
         next = v->next;
         bool last = atomic_load(&v->refs) == 1; /* its tensors have ended, so nobody writes it after this */
-        stet_result one = take(v);
+        stet_result one = take_plain_view(v);
         if (result == STET_OK) result = one;
         if (last && one == STET_OK) sti_plain_view_leave(v->array);
     }
@@ -111,7 +111,7 @@ stet_result stet_device_take_views(stet_device *device)
 
 /* ---- what stet wrote ---------------------------------------------------------------------------------------------- */
 
-static stet_result fill(void *context)
+static stet_result fill_plain_view(void *context)
 {
     sti_plain_view *v = context;
     STI_TRY(sti_rows_read(v->array, NULL, 0, v->array->shape[0], v->rows, v->size));
@@ -121,11 +121,11 @@ static stet_result fill(void *context)
 }
 
 /* What others wrote since the last look is not overwritten (PLAIN-3): they may have, between the launches of a list. */
-static stet_result show(sti_plain_view *v)
+static stet_result show_plain_view(sti_plain_view *v)
 {
     stet_array *a = v->array;
     STI_TRY(sti_array_ensure(a));
-    if (!sti_stamp_is(&v->shown, &a->version)) STI_TRY(take(v));
+    if (!sti_stamp_is(&v->shown, &a->version)) STI_TRY(take_plain_view(v));
     sti_stamp now = {0};
     sti_stamp_keep_version(&now, &a->version);
     sti_span output = {v->rows, v->size, NULL};
@@ -134,7 +134,7 @@ static stet_result show(sti_plain_view *v)
                      .what = a->name,
                      .kept = &v->shown,
                      .now = &now,
-                     .make = fill,
+                     .make = fill_plain_view,
                      .context = v,
                      .outputs = &output,
                      .noutput = 1,
@@ -148,7 +148,7 @@ stet_result stet_device_show_views(stet_device *device)
     stet_result result = STET_OK;
     if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_device_show_views: device must not be NULL");
     for (sti_plain_view *v = device->views; v && !device->listing; v = v->next) {
-        stet_result one = show(v);
+        stet_result one = show_plain_view(v);
         if (result == STET_OK) result = one;
     }
     return result;
@@ -167,8 +167,8 @@ stet_result sti_plain_view_open(stet_array *a, bool writable, sti_plain_view **o
     if (!a->view)
         STI_TRY(make_view(a));
     else
-        STI_TRY(take(a->view));
-    STI_TRY(show(a->view));
+        STI_TRY(take_plain_view(a->view));
+    STI_TRY(show_plain_view(a->view));
     a->view->writable |= writable;
     atomic_fetch_add(&a->view->refs, 1);
     *out = a->view;
