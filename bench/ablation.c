@@ -25,10 +25,13 @@
 #include <string.h>
 
 enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = (1 << STET_MECH_COUNT) - 1 };
-/* Nothing is compiled in a frame, no kernel of the caller's or adjoint is launched, and no round begins: the switches of these change nothing here. */
+/*
+ * Nothing is compiled in a frame, no kernel of the caller's or adjoint is launched, no round begins, and nobody holds a tensor: the switches of these
+ * change nothing here.
+ */
 enum {
     IDLE = 1 << STET_MECH_kernel_cache | 1 << STET_MECH_bindings | 1 << STET_MECH_rounds | 1 << STET_MECH_adstack |
-           1 << STET_MECH_adstack_handle | 1 << STET_MECH_gather_plan
+           1 << STET_MECH_adstack_handle | 1 << STET_MECH_gather_plan | 1 << STET_MECH_plain_view
 };
 
 typedef struct configuration {

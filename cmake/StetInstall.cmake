@@ -19,6 +19,9 @@ else()
     set(stet_run_path "${stet_mujoco_pc_dir};$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endif()
 
+if(STET_PYTHON)
+    list(APPEND stet_run_path "$ORIGIN/..") # of the package, whose command lies in bin/ beside MuJoCo's library
+endif()
 set_target_properties(stet stet_cli stet_bench PROPERTIES INSTALL_RPATH "${stet_run_path}")
 install(TARGETS stet EXPORT stetTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"

@@ -40,6 +40,7 @@ VALUES = {
     "stet_alloc_fn *": "f.alloc",
     "stet_free_fn *": "f.release",
     "stet_log_fn *": "f.log",
+    "stet_interrupt_fn *": "0",
     "stet_foreign *": "f.foreign",
 }
 # Things that the fixture has one of, by the end of their type's name.

@@ -79,6 +79,11 @@ typedef struct stet_export_def {
      * array counts as written at each time that stet reads it, and nothing that is made of it stands.
      */
     bool announced;
+    /*
+     * Where an array of worlds lies in blocks of lanes (a CPU): a tensor [world][…] over a plain view of it, in memory of its own that is kept
+     * in step with the array by stet_device_take_views and stet_device_show_views. Elsewhere it means nothing: the memory is plain.
+     */
+    bool plain;
     bool copy;        /* a copy of what the host sees, which later writes do not change; its bytes count as copied */
     stet_ready ready; /* for whoever gets the tensor; default: now. A copy is ready now */
     void *stream;     /* of ready: in stream */
@@ -98,7 +103,7 @@ STET_API stet_export_def stet_default_export_def(void);
  * for them, before stet is called again, and before the tensor is ended.
  *
  * Its shape is the array's. An array of worlds on a device of B > 1 lanes is exported as it lies, [block][item][B],
- * with world block * B + lane; its last block is padded with what is no world's. A copy is always [world][…]. Element
+ * with world block * B + lane; its last block is padded with what is no world's. A copy and a plain one are [world][…]. Element
  * types: REAL float32 (float64 on a device with isa "f64"), INT int32, I64 int64, U32, U16, U8 the same, F16 float16.
  *
  * INVALID_ARGUMENT, if writable: the array was imported read-only; it is a view of pictures that stet keeps; a copy; or
@@ -107,6 +112,18 @@ STET_API stet_export_def stet_default_export_def(void);
  */
 STET_API stet_result stet_array_export(stet_array *array, const stet_export_def *def,
                                        struct DLManagedTensorVersioned **out);
+
+/*
+ * Brings plain views (stet_export_def.plain) of the device's arrays in step. Others read and write a view's memory as they like while stet is not at
+ * work; take_views is called after that and before the next call of stet's: numbers that they changed are written to the arrays. show_views is
+ * called after calls of stet's and before others look: views of arrays that moved are filled again (mechanism plain_view), and poses are worked out
+ * first. While launches are being listed it does nothing: call it when the list has ended. Python does both, around each call.
+ *
+ * All views are seen to, whatever fails; the first failure is the result. STATE: a tensor that was given out for reading was written; it has its
+ * content back. Otherwise failures of what brings an array up to date.
+ */
+STET_API stet_result stet_device_take_views(stet_device *device);
+STET_API stet_result stet_device_show_views(stet_device *device);
 
 /* How to import a tensor; start from stet_default_import_def(). */
 typedef struct stet_import_def {

@@ -29,7 +29,16 @@ typedef struct stet_kernel_def {
      */
     const char *const *includes;
     int ninclude;
-    const char *compiler; /* on a CPU: a program on the PATH, or a path; NULL: "cc" */
+    /*
+     * On a CPU: a program on the PATH, or a path; NULL: what the environment variable CC says, else "cc". Where there is none of these, code that
+     * some compiler made of the same source, with the same flags, and that is in the cache is taken.
+     */
+    const char *compiler;
+    /*
+     * On a CPU: a folder of compiled kernels that came with the program (tools/ship_kernels.c makes one). Code of this very source is taken from
+     * there without a compiler; whoever can write there is trusted. NULL: none.
+     */
+    const char *shipped_folder;
     /* NULL: on a GPU its device's; else $XDG_CACHE_HOME/stet, or ~/.cache/stet. It is made if need be, and must be the user's alone. */
     const char *cache_folder;
     int64_t cache_limit; /* bytes that the folder may hold, the least recently used kernels go; 0: 256 MiB */

@@ -35,6 +35,11 @@ STET_REASON(readback, moved, "the array was written since it was last read")
 STET_REASON(readback, uploaded, "the host wrote the array since it was last on the device")
 STET_REASON(readback, exported, "a tensor lives through which the array may have been written unannounced")
 
+STET_MECHANISM(plain_view, "Tensors that show arrays of worlds in plain order, where these lie in blocks, are filled again only when the array was written.")
+STET_REASON(plain_view, disabled, "switched off: each view is filled after each call")
+STET_REASON(plain_view, moved, "stet wrote the array since the view was filled")
+STET_REASON(plain_view, written, "others wrote the view: what they changed went into the array")
+
 STET_MECHANISM(kernel_cache, "Kernels that were compiled at run time live on disk, under all that went into them, and are not compiled again.")
 STET_REASON(kernel_cache, disabled, "switched off: each kernel is compiled anew, and not kept")
 STET_REASON(kernel_cache, absent, "the cache had no entry for this kernel")

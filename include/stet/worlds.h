@@ -98,7 +98,8 @@ STET_API const uint32_t *stet_worlds_faults(const stet_worlds *worlds);
 
 /*
  * A copy of the whole state, exact; restore gives the same bits as before, whatever happened in between. The caller owns *out. Restoring needs
- * the same model and number of worlds. UNSUPPORTED: the model's option flags sleep or ipc are on (MuJoCo's state is not complete then).
+ * the same number of worlds and the same model, or one of equal content (the snapshot keeps its model). UNSUPPORTED: the model's option flags sleep
+ * or ipc are on (MuJoCo's state is not complete then).
  */
 typedef struct stet_snapshot stet_snapshot;
 STET_API stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out);

@@ -74,6 +74,7 @@ static nb::object to_host(const Array &a)
 
 static void copy_array(const Array &to, const Array &from)
 {
+    to.check_writable();
     if (to.core != from.core)
         raise(STET_INVALID_ARGUMENT,
               "array " + to.name + ": array " + from.name + " is another sim's; write its numpy()");
@@ -86,6 +87,7 @@ static void copy_array(const Array &to, const Array &from)
 
 static void write_values(const Array &a, nb::handle x)
 {
+    a.check_writable();
     Values values(x, a.dtype, a.core->real_size, a.shape, a.name);
     run(a, [&](stet_array *array) { return stet_array_write(array, values.data(), values.size()); });
 }
@@ -104,6 +106,7 @@ static void write(const Array &a, nb::handle x)
 
 static void write_worlds(const Array &a, int64_t first, nb::handle x)
 {
+    a.check_writable();
     std::vector<int64_t> shape = a.shape;
     shape[0] = PyObject_Size(x.ptr());
     if (shape[0] < 0) {
@@ -128,28 +131,20 @@ static Export make_export(const Array &a, bool writable, bool announced)
     if (announced && !writable)
         raise(STET_INVALID_ARGUMENT,
               "array " + a.name + ": only writes are announced; export it with writable=True as well");
+    if (writable) a.check_writable();
     return {a, writable, announced};
 }
 
 static nb::object export_capsule(const Export &e, nb::object stream, nb::object max_version, nb::object device,
                                  nb::object copy)
 {
-    return to_capsule(e.array, {e.writable, e.announced, stream, max_version, device, copy});
+    return to_capsule(e.array, {e.writable, e.announced, false, stream, max_version, device, copy});
 }
 
-// Without a word from the caller: writable where stet allows it, else (and in blocks of worlds, as a copy) for reading.
+// Without a word from the caller: [world, item], writable where stet allows it, else for reading.
 static nb::object array_capsule(Array &a, nb::object stream, nb::object max_version, nb::object device, nb::object copy)
 {
-    Request request{false, false, stream, max_version, device, copy};
-    if (a.blocked()) {
-        if (!copy.is_none() && !nb::cast<bool>(copy))
-            raise_buffer("__dlpack__: array " + a.name +
-                         " lies in blocks of worlds on the CPU, so [world, item] is a "
-                         "copy; export() gives its own memory as [block, item, lane]");
-        request.copy = nb::borrow(Py_True);
-        return to_capsule(a, request);
-    }
-    request.writable = !a.read_only;
+    Request request{!a.read_only, false, true, stream, max_version, device, copy};
     if (a.read_only) return to_capsule(a, request);
     try {
         return to_capsule(a, request);
@@ -254,12 +249,13 @@ static void bind_values(nb::class_<Array> &array)
 static void bind_tensors(nb::module_ &m, nb::class_<Array> &array)
 {
     array
-        .def("__dlpack__", array_capsule, "stream"_a = nb::none(), "max_version"_a = nb::none(),
-             "dl_device"_a = nb::none(), "copy"_a = nb::none(),
-             "For from_dlpack(array). Its own memory, writable where stet allows it and then taken as written while "
-             "the tensor lives; poses and "
-             "pictures for reading. On a CPU whose worlds lie in blocks, an array of worlds is a read-only copy "
-             "[world, item]. See export().")
+        .def(
+            "__dlpack__", array_capsule, "stream"_a = nb::none(), "max_version"_a = nb::none(),
+            "dl_device"_a = nb::none(), "copy"_a = nb::none(),
+            "For from_dlpack(array). Its own memory, writable where stet allows it and then taken as written while "
+            "the tensor lives; poses and pictures for reading. On a CPU whose worlds lie in blocks, an array of worlds "
+            "is shown as [world, item] by memory that each call of stet's keeps in step with the array, both ways. "
+            "copy=True: a copy of its own. See export().")
         .def("__dlpack_device__", dlpack_device)
         .def("export", make_export, nb::kw_only(), "writable"_a = false, "announced"_a = false,
              "For from_dlpack(array.export(…)): the array's own memory, without a copy, on a CPU with worlds in blocks "

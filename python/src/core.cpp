@@ -93,6 +93,16 @@ Array::Array(Shared core_, Held own_, stet_array *array_, bool worlds_)
 {
 }
 
+void Array::check_writable() const
+{
+    if (!result) return;
+    bool poses = name != "sensordata";
+    raise(STET_INVALID_ARGUMENT, "array " + name +
+                                     ": the physics makes it of the state, and what is written to it would be lost; " +
+                                     (poses ? "write qpos, or make the sim with physics=\"external\""
+                                            : "make a copy, or the sim with physics=\"external\""));
+}
+
 stet_result Array::find(stet_array **out) const
 {
     *out = array;

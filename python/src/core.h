@@ -125,6 +125,16 @@ class Hold
     std::shared_ptr<Gate> gate_;
 };
 
+// With the sim held: work between the two steps that keep tensors of others in step with arrays that lie in blocks (stet/dlpack.h).
+template <class Work> stet_result in_step(Core &core, Work &&work)
+{
+    stet_result result = stet_device_take_views(core.device);
+    if (result != STET_OK) return result;
+    result = work();
+    stet_result shown = stet_device_show_views(core.device);
+    return shown == STET_OK ? result : shown; // the later failure's sentence is the thread's
+}
+
 // Calls the library for a sim without the GIL, and raises what went wrong.
 template <class Work> void run(Core &core, Work &&work)
 {
@@ -132,7 +142,7 @@ template <class Work> void run(Core &core, Work &&work)
     {
         Hold hold(core);
         nb::gil_scoped_release others;
-        result = work();
+        result = in_step(core, work);
     }
     check(result);
 }
@@ -143,7 +153,7 @@ template <class Work> void run_now(Core &core, Work &&work)
     stet_result result;
     {
         Hold hold(core);
-        result = work();
+        result = in_step(core, work);
     }
     check(result);
 }
@@ -156,6 +166,7 @@ struct Array : Counted<Array> {
     stet_dtype dtype;
     bool worlds;            // an array of worlds, perhaps blocked
     bool read_only = false; // an export for writing was refused before
+    bool result = false;    // MuJoCo's physics makes it, so that what others write would be lost
     std::vector<int64_t> shape;
     std::string name;
     int64_t frame = -1; // of a picture, whose array is asked for at each use
@@ -165,7 +176,8 @@ struct Array : Counted<Array> {
     Array(Shared core, Held own, stet_array *array, bool worlds);
     // With the sim held: the array as it is now. NOT_FOUND: a picture whose frame is gone.
     stet_result find(stet_array **out) const;
-    bool blocked() const { return worlds && core->lanes > 1; }
+    // Raises InvalidArgumentError if it is a result.
+    void check_writable() const;
 };
 
 // Calls the library for an array; see run.

@@ -161,6 +161,7 @@ nb::object to_capsule(const Array &a, const Request &r)
     def.copy = copy == Copy::host;
     def.writable = r.writable && copy == Copy::none;
     def.announced = r.announced && def.writable;
+    def.plain = r.plain && copy == Copy::none;
     run(a, [&](stet_array *array) {
         return copy == Copy::device ? copy_on_device(array, a.worlds, def, &tensor)
                                     : stet_array_export(array, &def, &tensor);

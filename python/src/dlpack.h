@@ -8,7 +8,7 @@ namespace binding
 
 // How an array is handed out; None where Python's protocol says so.
 struct Request {
-    bool writable, announced;
+    bool writable, announced, plain;
     nb::object stream, max_version, device, copy;
 };
 

@@ -24,6 +24,7 @@ static stet_arg array_arg(const Kernel &kernel, size_t i, const Array &a, Argume
     if (a.core != kernel.core)
         raise(STET_INVALID_ARGUMENT, std::string("kernel ") + stet_kernel_name(kernel.get()) + ": argument " +
                                          std::to_string(i) + ", array " + a.name + ", is another sim's");
+    if (i < kernel.params.size() && kernel.params[i].written) a.check_writable();
     if (!a.array) {
         out->pictures.resize(i + 1);
         out->pictures[i] = &a;
@@ -119,7 +120,7 @@ static void destroy_kernel(void *kernel) { stet_kernel_destroy(static_cast<stet_
 
 // Empty texts are absent ones; `source` may be absent only if there is a path.
 struct Making {
-    std::string source, name, path, compiler, cache_folder;
+    std::string source, name, path, compiler, cache_folder, shipped;
     std::vector<std::string> includes, constant;
     int team, teams;
 };
@@ -136,6 +137,7 @@ static Kernel make_kernel(const Sim &sim, const Making &making)
     def.path = text_or_null(making.path);
     def.compiler = text_or_null(making.compiler);
     def.cache_folder = text_or_null(making.cache_folder);
+    def.shipped_folder = text_or_null(making.shipped);
     def.includes = includes.data();
     def.ninclude = (int)includes.size();
     def.constant = constant.data();
@@ -151,11 +153,12 @@ static Kernel make_kernel(const Sim &sim, const Making &making)
 }
 
 static Kernel kernel_of(const Sim &sim, std::string source, std::string name, std::string path,
-                        std::vector<std::string> includes, std::string compiler, std::string cache_folder, int team,
-                        int teams, std::vector<std::string> constant)
+                        std::vector<std::string> includes, std::string compiler, std::string cache_folder,
+                        std::string shipped, int team, int teams, std::vector<std::string> constant)
 {
     return make_kernel(sim, {std::move(source), std::move(name), std::move(path), std::move(compiler),
-                             std::move(cache_folder), std::move(includes), std::move(constant), team, teams});
+                             std::move(cache_folder), std::move(shipped), std::move(includes), std::move(constant),
+                             team, teams});
 }
 
 static nb::list list_of_params(const Kernel &kernel)
@@ -203,7 +206,8 @@ void bind_kernel(nb::module_ &m)
                      "Its Adjoint. UnsupportedError: something in it cannot be differentiated; the sentence says where "
                      "and what to do.")
         .def("__repr__", kernel_repr);
-    m.def("_kernel", kernel_of);
+    m.def("_kernel", kernel_of, "sim"_a, "source"_a, "name"_a, "path"_a, "includes"_a, "compiler"_a, "cache_folder"_a,
+          "shipped_folder"_a, "team"_a, "teams"_a, "constant"_a);
 }
 
 } // namespace binding

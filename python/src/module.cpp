@@ -1,5 +1,6 @@
 // The module stet._core. What of it is for users is named in stet/__init__.py.
 #include "numpy.h"
+#include "speak.h"
 
 NB_MODULE(_core, m)
 {
@@ -15,6 +16,7 @@ NB_MODULE(_core, m)
     binding::bind_tape(m);
     binding::bind_record(m);
     binding::bind_report(m);
+    binding::speak_of_wrong_arguments(m);
     m.attr("__version__") = STET_VERSION_TEXT;
     m.attr("mujoco_version") = stet_mujoco_version();
 }

@@ -34,6 +34,8 @@ class Record
         {
             nb::gil_scoped_release others;
             result = stet_record_end(core_->device, result);
+            stet_result shown = stet_device_show_views(core_->device);
+            if (result == STET_OK) result = shown;
         }
         core_->gate->leave();
         open_ = false;
@@ -70,9 +72,9 @@ class Loop
 
     void leave(bool failed)
     {
-        stet_result result = STET_OK;
         if (condition_.core->closed) return;
-        run_now(*condition_.core, [&] { return result = stet_record_while_end(condition_.core->device), STET_OK; });
+        Hold hold(*condition_.core);
+        stet_result result = stet_record_while_end(condition_.core->device);
         if (!failed) check(result);
     }
 

@@ -19,7 +19,12 @@ static Array field(const Sim &sim, const char *name)
 {
     stet_array *array = nullptr;
     run_now(*sim.core, [&] { return stet_worlds_array(sim.core->worlds, name, &array); });
-    return Array(sim.core, nullptr, array, true);
+    Array out(sim.core, nullptr, array, true);
+    std::string is = name;
+    out.result =
+        (is == "xpos" || is == "xquat" || is == "sensordata") && stet_sim_physics(sim.core->sim) == STET_PHYSICS_MUJOCO;
+    out.read_only = out.result;
+    return out;
 }
 
 static Array control_table(const Sim &sim, std::string name)
@@ -266,7 +271,7 @@ template <class Work> static void with_file(Core &core, Work &&work)
     {
         Hold hold(core);
         nb::gil_scoped_release others;
-        result = work();
+        result = in_step(core, work);
     }
     if (result != STET_OK) raise_of_file(result);
 }

@@ -3,9 +3,89 @@
 Each returns what the library can take as it is, or raises one of stet's errors with a sentence that names the array.
 """
 
+import ast
+import difflib
+import re
+
 import numpy as np
 
 from ._errors import ArgumentTypeError, InvalidArgumentError
+
+
+# ---- calls with wrong arguments ---------------------------------------------------------------------------------------
+
+
+def unknown_keyword(function, name, names):
+    """A sentence about a keyword that is not there, with the one that was meant, if that can be guessed."""
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}" if len(names) > 1 else f"it takes {names[0] if names else 'none'}"
+    return f"{function} has no argument {name!r}; {hint}"
+
+
+_FITS = {
+    "int": lambda x: hasattr(x, "__index__"),
+    "float": lambda x: hasattr(x, "__float__") or hasattr(x, "__index__"),
+    "str": lambda x: isinstance(x, str),
+    "bool": lambda x: isinstance(x, bool),
+}
+_WORDS = {"int": "a whole number", "float": "a number", "str": "a str", "bool": "True or False"}
+
+
+def _fits(x, annotation):
+    """False only where x cannot be what the annotation says."""
+    kinds = [kind.strip() for kind in re.sub(r"\[.*\]", "", annotation).split("|")]
+    if any(kind in ("object", "None") and (kind == "object" or x is None) for kind in kinds):
+        return True
+    known = [kind for kind in kinds if kind in _FITS]
+    named = [kind.rsplit(".", 1)[-1] for kind in kinds if kind not in _FITS]
+    classes = {one.__name__ for one in type(x).__mro__}
+    if any(name[:1].islower() or name in ("Sequence", "NDArray", "PathLike", "DType") for name in named):
+        return True
+    return any(_FITS[kind](x) for kind in known) or bool(classes.intersection(named))
+
+
+def _kind(annotation):
+    words = [_WORDS.get(kind.strip(), kind.strip()) for kind in annotation.replace("stet._core.", "").split("|")]
+    words = [f"a{'n' * (word[0] in 'AEIOU')} {word}" if word[0].isupper() and word not in ("None", "True or False") else word for word in words]
+    return " or ".join(words)
+
+
+def wrong_arguments(function, values, keywords):
+    """What is wrong with a call of a function of the extension, in a sentence: an argument too many, too few, misspelt, or of another type."""
+    name = function.__name__ if function.__name__.startswith("__") else function.__name__.lstrip("_")
+    name = "a kernel's launch" if name == "__call__" else name
+    signature = re.sub(r"\\\d+", "None", function.__nb_signature__[0][0])
+    said = ast.parse(signature + ": ...").body[0].args
+    places = [*said.posonlyargs, *said.args]
+    method = bool(places) and places[0].arg == "self"
+    if method:
+        places, values = places[1:], values[1:]
+    every = [*places, *said.kwonlyargs]
+    given = values[: len(values) - len(keywords)]
+    named = dict(zip(keywords, values[len(given) :]))
+    names = [one.arg for one in every]
+    for key in named:
+        if key not in names and not said.kwarg:
+            return unknown_keyword(name, key, names)
+    if len(given) > len(places) and not said.vararg:
+        return f"{name} takes {len(places)} argument{'s' * (len(places) != 1)} by place, not {len(given)}"
+    have = {one.arg: x for one, x in zip(places, given)} | named
+    needed = [one.arg for one in places[: len(places) - len(said.defaults)]]
+    needed += [one.arg for one, default in zip(said.kwonlyargs, said.kw_defaults) if default is None]
+    for one in needed:
+        if one not in have:
+            return f"{name} needs {one!r}"
+    for one in every:
+        if one.arg not in have or one.annotation is None:
+            continue
+        annotation, x = ast.unparse(one.annotation), have[one.arg]
+        if not _fits(x, annotation):
+            return f"{name}: {one.arg} is {_kind(annotation)}, not a {type(x).__name__!r}"
+        if "int" in annotation and isinstance(x, int) and not -(2**63) <= x < 2**64:
+            return f"{name}: {one.arg} is {x}, which does not fit a number of 64 bits"
+    types = ", ".join([type(x).__name__ for x in given] + [f"{key}={type(x).__name__}" for key, x in named.items()])
+    parameters = ", ".join(one.arg + (f": {_kind(ast.unparse(one.annotation))}" if one.annotation else "") for one in every)
+    return f"{name}({parameters}) does not take ({types}); give what its signature says"
 
 
 def describe(x):

@@ -10,10 +10,16 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._errors import ArgumentTypeError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .sim import Sim, SimOptions
 
 
 def _pairs(inputs, named):
@@ -177,7 +183,7 @@ class Pool:
         self._sims = OrderedDict()
         self._found = self._made = self._evicted = 0
 
-    def get(self, scene, worlds: int = 1, device: str = "auto", **arguments):
+    def get(self, scene, worlds: int = 1, device: str = "auto", **arguments: Unpack[SimOptions]) -> Sim:
         """The Sim of a scene and these arguments (as of stet.Sim): the one that is there, if it was asked for in the same words before, or a new one. The
         pool closes it; a Model is the same if it is the same object, any other scene if it is the same text."""
         from .sim import Sim

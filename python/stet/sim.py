@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
+import functools
+import inspect
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypedDict, TypeVar
 
-from . import _core
+from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError
 from .rounds import Rounds
 
 _DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
-_NAMES = (
-    "scene worlds device physics cameras width height outputs seed keyframe frames_in_flight threads isa disable strict audit cache_folder"
-).split()
+_Function = TypeVar("_Function", bound=Callable)
 
 
 def load(scene: str | os.PathLike | _core.Model) -> _core.Model:
@@ -57,11 +57,23 @@ def _integer(what, value, least, most):
     return number
 
 
-def _refuse(unknown):
-    name = next(iter(unknown))
-    near = difflib.get_close_matches(name, _NAMES, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_NAMES)}"
-    raise ArgumentTypeError(f"Sim has no argument {name!r}; {hint}")
+def _names_keywords(what: str) -> Callable[[_Function], _Function]:
+    """A keyword that the function does not have raises ArgumentTypeError, which names the one that was meant. Its signature stays its own, for
+    those that check types."""
+
+    def decorate(function):
+        names = [name for name in inspect.signature(function).parameters if name != "self"]
+
+        @functools.wraps(function)
+        def checked(*args, **keywords):
+            for name in keywords:
+                if name not in names:
+                    raise ArgumentTypeError(_convert.unknown_keyword(what, name, names))
+            return function(*args, **keywords)
+
+        return checked
+
+    return decorate
 
 
 def _stream(stream):
@@ -71,6 +83,25 @@ def _stream(stream):
     elif hasattr(stream, "cuda_stream"):
         stream = stream.cuda_stream
     return _integer("a stream", stream, 0, 2**64 - 1)
+
+
+class SimOptions(TypedDict, total=False):
+    """Keywords of Sim behind scene, worlds and device, for those that hand them on."""
+
+    physics: str
+    cameras: str | Iterable[str] | None
+    width: int
+    height: int
+    outputs: str | Iterable[str]
+    seed: int
+    keyframe: int | str | None
+    frames_in_flight: int
+    threads: int
+    isa: str | None
+    disable: str | Iterable[str]
+    strict: bool
+    audit: bool
+    cache_folder: str | os.PathLike | None
 
 
 class Sim(Rounds, _core.SimBase):
@@ -95,6 +126,7 @@ class Sim(Rounds, _core.SimBase):
     closes it at the end.
     """
 
+    @_names_keywords("Sim")
     def __init__(
         self,
         scene: str | os.PathLike | _core.Model,
@@ -115,10 +147,7 @@ class Sim(Rounds, _core.SimBase):
         strict: bool = False,
         audit: bool = False,
         cache_folder: str | os.PathLike | None = None,
-        **unknown,
     ) -> None:
-        if unknown:
-            _refuse(unknown)
         self._model = load(scene)
         kind, index = _parse_device(device)
         if keyframe is not None and not isinstance(keyframe, str):
@@ -149,6 +178,7 @@ class Sim(Rounds, _core.SimBase):
         """The scene: sizes, names, time step."""
         return self._model
 
+    @_names_keywords("kernel")
     def kernel(
         self,
         source: str | None = None,
@@ -158,12 +188,14 @@ class Sim(Rounds, _core.SimBase):
         *,
         compiler: str | None = None,
         cache_folder: str | os.PathLike | None = None,
+        shipped_folder: str | os.PathLike | None = None,
         team: int = 0,
         teams: int = 0,
         constant: str | Iterable[str] = (),
     ) -> _core.Kernel:
         """A Kernel from a text in stet's language, or from the file `path`; `name`: which of its kernels. `includes`: folders where #include "…"
-        looks. `compiler`: of a CPU, "cc" by default. `team`, `teams`: on a GPU, threads of a team, teams of a block. `constant`: parameters that
+        looks. `compiler`: of a CPU; by default what the environment variable CC says, else "cc". `shipped_folder`: of a CPU, where compiled kernels lie
+        that came with a program: they need no compiler. `team`, `teams`: on a GPU, threads of a team, teams of a block. `constant`: parameters that
         get no gradient (Kernel.adjoint, Tape)."""
         if source is None and path is None:
             raise InvalidArgumentError("kernel: give a source or a path")
@@ -175,6 +207,7 @@ class Sim(Rounds, _core.SimBase):
             [os.fspath(folder) for folder in ([includes] if isinstance(includes, (str, os.PathLike)) else includes)],
             compiler or "",
             os.fspath(cache_folder) if cache_folder else "",
+            os.fspath(shipped_folder) if shipped_folder else "",
             team,
             teams,
             _texts("parameters", constant),

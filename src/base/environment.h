@@ -7,6 +7,7 @@
  *   PATH, LD_LIBRARY_PATH   handed on to the compiler
  *   VIRTUAL_ENV             where a Python's packages may hold libraries
  *   TMPDIR                  where the compiler works
+ *   CC                      the compiler of kernels, where none is named
  */
 #ifndef STI_BASE_ENVIRONMENT_H
 #define STI_BASE_ENVIRONMENT_H

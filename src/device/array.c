@@ -3,6 +3,7 @@
  */
 #include "device/device.h"
 #include "device/host_mirror.h"
+#include "device/plain_view.h"
 #include "device/share.h"
 
 #include <stdio.h>
@@ -158,6 +159,7 @@ void stet_array_destroy(stet_array *a)
     if (device->list_hooks) device->list_hooks->array_gone(device, a);
     sti_device_tell_gone(device, a);
     sti_mirror_free(a);
+    sti_plain_view_leave(a);
     if (a->share)
         sti_share_leave(a->share);
     else if (!a->borrowed && a->data)

@@ -191,6 +191,7 @@ struct stet_device {
         *programs; /* of a GPU: the code of kernels (kernel/gpu); NULL: none was needed yet; with it goes … */
     void (*drop_programs)(stet_device *device); /* … this, called before the device goes */
     sti_watcher *watchers;
+    struct sti_plain_view *views; /* that tensors of others show (device/plain_view.h) */
     struct sti_launch_observer
         *launch_observer; /* is told of what is issued (kernel/launch/launch_observer.h); NULL: nobody is */
     struct sti_stacks
@@ -309,8 +310,9 @@ struct stet_array {
     int64_t nblock; /* of worlds; a plain array: 1 */
     size_t size;    /* bytes held on the device, with padding */
     void *data;
-    stet_array *base;        /* of a view */
-    struct sti_share *share; /* data is shared with tensors; NULL: it is the array's alone */
+    stet_array *base;            /* of a view */
+    struct sti_share *share;     /* data is shared with tensors; NULL: it is the array's alone */
+    struct sti_plain_view *view; /* what tensors show instead, where it lies in blocks; NULL: none do */
     sti_version version;
     void *host; /* mirror of stet_array_host */
     sti_stamp host_stamp;

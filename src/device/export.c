@@ -2,6 +2,7 @@
  * Arrays as tensors of other libraries, through DLPack. See stet/dlpack.h, and device/share.h for who holds the memory.
  */
 #include "device/dlpack.h"
+#include "device/plain_view.h"
 #include "device/share.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@ enum { EXPORT_COOKIE = 0x57e7e001 };
 typedef struct exported {
     DLManagedTensorVersioned tensor;
     int64_t shape[STET_MAX_DIMS], strides[STET_MAX_DIMS];
-    sti_share *share; /* NULL: a copy */
+    sti_share *share; /* NULL: a copy, or */
+    sti_plain_view *view;
     void *copy;
     bool writer;
 } exported;
@@ -53,6 +55,7 @@ static void delete_exported(DLManagedTensorVersioned *tensor)
 {
     exported *e = tensor->manager_ctx;
     if (e->share) sti_share_end(e->share, e->writer);
+    if (e->view) sti_plain_view_close(e->view);
     sti_free(e->copy);
     sti_free(e);
 }
@@ -84,6 +87,14 @@ static stet_result share_memory(stet_array *a, const stet_export_def *def, expor
     e->writer = def->writable && !def->announced;
     sti_share_begin(e->share, e->writer);
     e->tensor.dl_tensor.data = a->data;
+    e->tensor.flags = def->writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
+    return STET_OK;
+}
+
+static stet_result show_plain(stet_array *a, const stet_export_def *def, exported *e)
+{
+    STI_TRY(sti_plain_view_open(a, def->writable, &e->view));
+    e->tensor.dl_tensor.data = e->view->rows;
     e->tensor.flags = def->writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
     return STET_OK;
 }
@@ -137,12 +148,15 @@ stet_result stet_array_export(stet_array *a, const stet_export_def *def, struct 
     STI_TRY(sti_array_ensure(a));
     exported *e;
     STI_TRY(sti_alloc(&e, sizeof *e, "an exported tensor"));
-    stet_result result = def->copy ? copy_memory(a, e) : share_memory(a, def, e);
+    bool plain = def->copy || def->plain || !sti_array_blocked(a);
+    stet_result result = def->copy                            ? copy_memory(a, e)
+                         : def->plain && sti_array_blocked(a) ? show_plain(a, def, e)
+                                                              : share_memory(a, def, e);
     if (result != STET_OK) {
         sti_free(e);
         return result;
     }
-    describe(a, !def->copy && a->worlds && a->device->lanes > 1, e);
+    describe(a, !plain, e);
     *out = &e->tensor;
     return STET_OK;
 }

@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { FORMAT_VERSION = 1 };
 
@@ -51,15 +50,15 @@ static void pack_model(void *context)
     mj_saveModel(p->m, NULL, p->buffer, p->size);
 }
 
-static stet_result fingerprint_of(const stet_worlds *worlds, uint64_t *out)
+stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out)
 {
-    packing p = {.m = worlds->model->mj, .size = mj_sizeModel(worlds->model->mj)};
+    packing p = {.m = model->mj, .size = mj_sizeModel(model->mj)};
     char text[256];
     STI_TRY(sti_alloc(&p.buffer, (size_t)p.size, "the model's fingerprint"));
     bool good = sti_mujoco_guard(pack_model, &p, text, sizeof text);
     *out = sti_hash_bytes(p.buffer, (size_t)p.size);
     sti_free(p.buffer);
-    return good ? STET_OK : sti_error(STET_DEVICE, "save: MuJoCo could not write the model into memory: %s", text);
+    return good ? STET_OK : sti_error(STET_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------- */
@@ -84,7 +83,7 @@ static stet_result save_snapshot(const stet_worlds *worlds, const stet_snapshot 
     preamble p = {.version = FORMAT_VERSION, .head = s->head};
     sti_output o;
     memcpy(p.magic, magic, sizeof magic);
-    STI_TRY(fingerprint_of(worlds, &p.fingerprint));
+    STI_TRY(sti_model_fingerprint(worlds->model, &p.fingerprint));
     const char *wrong = sti_output_open(&o, path);
     if (wrong) return sti_error(STET_IO, "save %s: cannot write there: %s; choose another place", path, wrong);
     if (put_all(o.file, &p, s)) {
@@ -124,7 +123,7 @@ static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, 
             STET_PARSE,
             "resume %s: its format is version %llu, this library reads version %d; save it again with this version",
             path, (unsigned long long)p->version, FORMAT_VERSION);
-    STI_TRY(fingerprint_of(worlds, &fingerprint));
+    STI_TRY(sti_model_fingerprint(worlds->model, &fingerprint));
     if (p->fingerprint != fingerprint)
         return sti_error(STET_INVALID_ARGUMENT,
                          "resume %s: it was saved from another model than %s, or with another release of MuJoCo; load "

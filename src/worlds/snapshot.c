@@ -114,13 +114,14 @@ stet_result sti_snapshot_new(const stet_worlds *worlds, const sti_snapshot_head 
     stet_snapshot *s;
     *out = NULL;
     STI_TRY(sti_alloc(&s, sizeof *s, "a snapshot"));
-    s->model = worlds->model->version.id;
     s->head = *head;
     stet_result result = lay_out(s);
     if (result != STET_OK) {
         sti_free(s);
         return result;
     }
+    s->model = worlds->model;
+    sti_model_retain(s->model);
     *out = s;
     return STET_OK;
 }
@@ -128,6 +129,7 @@ stet_result sti_snapshot_new(const stet_worlds *worlds, const sti_snapshot_head 
 void stet_snapshot_destroy(stet_snapshot *snapshot)
 {
     if (!snapshot) return;
+    stet_model_destroy(snapshot->model);
     sti_free(snapshot->payload);
     sti_free(snapshot);
 }
@@ -198,10 +200,24 @@ stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
 
 /* ---- restoring ---------------------------------------------------------------------------------------------------- */
 
+/* Loaded twice, a model is another object of the same content. */
+static stet_result is_model(const stet_model *one, const stet_model *other, bool *out)
+{
+    uint64_t a = one->version.id, b = other->version.id;
+    if (a != b) {
+        STI_TRY(sti_model_fingerprint(one, &a));
+        STI_TRY(sti_model_fingerprint(other, &b));
+    }
+    *out = a == b;
+    return STET_OK;
+}
+
 static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
 {
     sti_snapshot_head own = sti_snapshot_head_of(worlds);
-    if (s->model != worlds->model->version.id)
+    bool same;
+    STI_TRY(is_model(s->model, worlds->model, &same));
+    if (!same)
         return sti_error(STET_INVALID_ARGUMENT,
                          "restore: the snapshot is of another model; restore it into worlds of the same model");
     if (s->head.nworld != own.nworld)

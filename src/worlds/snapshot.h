@@ -19,7 +19,7 @@ typedef struct sti_snapshot_head {
 } sti_snapshot_head;
 
 struct stet_snapshot {
-    uint64_t model; /* identity of the model */
+    stet_model *model; /* retained */
     sti_snapshot_head head;
     size_t size; /* bytes of the payload */
     char *payload;
@@ -36,6 +36,8 @@ struct stet_snapshot {
 stet_result sti_snapshot_check(const mjModel *m);
 /* What a snapshot of these worlds would have, without poses. */
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds);
+/* Hash of all that MuJoCo's model holds: equal for models of equal content, wherever they come from. */
+stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out);
 /* Numbers of a world's poses, where there are any. */
 uint64_t sti_snapshot_pose_items(const stet_worlds *worlds);
 /* A snapshot with room for what its head says, all zero. The caller owns *out. */

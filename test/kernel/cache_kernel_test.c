@@ -255,7 +255,7 @@ static void kf33_an_upgrade_of_stet(void **state)
     sti_entry e;
     char *bytes = content(only_entry(), &size), version[64];
     assert_int_equal(sti_entry_read(bytes, size, NULL, &e), STI_FOUND);
-    int n = snprintf(version, sizeof version, "stet %d.%d.%d\ncall 1\nisa portable\ncompiler /", STET_VERSION_MAJOR,
+    int n = snprintf(version, sizeof version, "stet %d.%d.%d\ncall 1\nisa portable\nflags -", STET_VERSION_MAJOR,
                      STET_VERSION_MINOR, STET_VERSION_PATCH);
     assert_memory_equal(e.key, version, (size_t)n);
     /* The entry of an older stet, broken in a way that no checksum sees, has another id and is not looked at. */
@@ -474,9 +474,80 @@ static void killed_while_compiling(void **state)
     shell(command);
 }
 
+/* ---- compilers --------------------------------------------------------------------------------------------------- */
+
+/* What the environment says of a compiler, for as long as a test wants. */
+static char *path_before;
+static void set_path(const char *path)
+{
+    if (!path_before) path_before = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+    assert_int_equal(setenv("PATH", path ? path : path_before, 1), 0);
+}
+
+static void a_warm_cache_needs_no_compiler(void **state)
+{
+    (void)state;
+    stet_device *d = open_device(STI_ISA_portable, 1);
+    stet_kernel_def def = kernel_def(adder(7)), other = kernel_def(adder(8)), named = def;
+    char first[STI_ID_SIZE], second[STI_ID_SIZE];
+    stet_kernel *k;
+    use(d, &def, 7, first);
+    set_path(in_folder("nothing"));
+    use(d, &def, 7, second);
+    assert_string_equal(first, second);
+    assert_int_equal(cache_counter(d).hits, 1);
+    FAILS(stet_kernel_create(d, &other, &k), STET_NOT_FOUND, "there is no compiler 'cc' to be found");
+    FAILS(stet_kernel_create(d, &other, &k), STET_NOT_FOUND, "environment variable CC");
+    named.compiler = "no-such-compiler"; /* whoever names one means it */
+    FAILS(stet_kernel_create(d, &named, &k), STET_NOT_FOUND, "no-such-compiler");
+    set_options(d, true, false, false);
+    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "there is no compiler");
+    set_options(d, false, false, true); /* an audit compiles again */
+    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "it is in the cache, but there is no compiler");
+    set_path(NULL);
+    stet_device_destroy(d);
+
+    d = open_device(STI_ISA_w1, 1); /* another instruction set is another kernel */
+    set_path(in_folder("nothing"));
+    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "there is no compiler");
+    set_path(NULL);
+    stet_device_destroy(d);
+}
+
+static void the_environment_names_the_compiler(void **state)
+{
+    (void)state;
+    stet_device *d = open_device(STI_ISA_portable, 1);
+    stet_kernel_def def = kernel_def(adder(9)), more = kernel_def(adder(10));
+    char text[1100], cc[600];
+    stet_kernel *k;
+    (void)snprintf(text, sizeof text, "#!/bin/sh\necho \"$1\" >> '%s'\nexec cc \"$@\"\n", in_folder("called"));
+    const char *mine = write_file("mine", text);
+    assert_int_equal(chmod(mine, 0700), 0);
+    (void)snprintf(cc, sizeof cc, "%s  -pipe", mine);
+    assert_int_equal(setenv("CC", cc, 1), 0);
+    use(d, &def, 9, NULL);
+    size_t size;
+    char *called = content(in_folder("called"), &size);
+    assert_string_equal(called, "-pipe\n-pipe\n"); /* its version, and the kernel */
+    free(called);
+    assert_int_equal(setenv("CC", "no-such-cc", 1), 0);
+    use(d, &def, 9, NULL); /* from the cache */
+    FAILS(stet_kernel_create(d, &more, &k), STET_NOT_FOUND, "there is no compiler 'no-such-cc'");
+    more.compiler = "cc"; /* what the def names comes first */
+    use(d, &more, 10, NULL);
+    assert_int_equal(setenv("CC", "cc 1 2 3 4 5 6 7 8 9", 1), 0);
+    FAILS(stet_kernel_create(d, &def, &k), STET_LIMIT, "CC has more than 9 words");
+    assert_int_equal(unsetenv("CC"), 0);
+    assert_int_equal(unlink(in_folder("called")), 0);
+    stet_device_destroy(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_warm_cache_needs_no_compiler),
+        TEST(the_environment_names_the_compiler),
         TEST(the_second_start_compiles_nothing),
         TEST(held_bytes_are_those_of_loaded_kernels),
         TEST(switched_off_everything_is_compiled),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stet
-from conftest import SCENE
+from conftest import KERNEL, SCENE
 
 TYPES = ["real", "float32", "int32", "int64", "uint32", "uint16", "uint8", "float16", bool, np.float32, np.dtype("int32")]
 
@@ -205,3 +205,33 @@ def test_two_sims_apart(make):
         one.ctrl.write(two.ctrl)
     one.ctrl.write(two.ctrl.numpy())
     assert one.qpos.hash() == two.qpos.hash()
+
+
+def test_results_refuse_writes(make):
+    """What MuJoCo's physics makes of the state; with physics of the caller's own they are his."""
+    sim, own = make(), make(physics="external")
+    kernel = sim.kernel(KERNEL)
+    for name in ("xpos", "xquat", "sensordata"):
+        array, theirs = getattr(sim, name), getattr(own, name)
+        before = array.numpy()
+        for write in [
+            lambda: array.write(1),
+            lambda: array.write(array),
+            lambda: array.write_worlds(0, before[:1]),
+            lambda: array.__setitem__(0, 1),
+            lambda: array.__setitem__(slice(None), 1),
+            lambda: array.export(writable=True),
+            lambda: array.export(writable=True, announced=True),
+            lambda: kernel(5, array, array, 1.0, 0, 1),
+            lambda: sim.add_kernel("after_physics", kernel, [sim.qpos, array, 1.0, 0, 1]),
+        ]:
+            with pytest.raises(stet.InvalidArgumentError, match=f"array {name}: the physics makes it"):
+                write()
+        assert not np.from_dlpack(array).flags.writeable and not array.host().flags.writeable
+        assert (array.numpy() == before).all()
+        kernel(5, array, sim.zeros((5, 2), worlds=True), 1.0, 0, 1)  # reading it is fine
+        theirs[:] = 0.5
+        assert (theirs.numpy() == 0.5).all()
+    for name in ("qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "time"):
+        getattr(sim, name)[:] = 0.25
+        assert (getattr(sim, name).numpy() == 0.25).all()

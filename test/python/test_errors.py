@@ -1,13 +1,14 @@
 """What goes wrong is one of stet's errors, with a sentence that says what to do, and is the builtin that fits."""
 
 import gc
+import inspect
 
 import numpy as np
 import pytest
 
 import stet
 from stet import _core
-from conftest import SCENE
+from conftest import KERNEL, SCENE
 
 BUILTINS = {
     stet.InvalidArgumentError: ValueError,
@@ -183,3 +184,68 @@ def test_streams_of_what_has_none(make):
     sim.use_stream(None)
     sim.synchronize()
     sim.step()
+
+
+def test_wrong_arguments_are_one_sentence(make):
+    """Every function of the extension that is called with arguments that it does not take, in every wrong way: one sentence, no list of signatures."""
+    sim = make(outputs="rgb", width=8, height=8)
+    kernel, array = sim.kernel(KERNEL), sim.qpos
+    for call, why in [
+        (lambda: sim.step("x"), "step: n is a whole number, not a 'str'"),
+        (lambda: sim.step(n=None), "step: n is a whole number, not a 'NoneType'"),
+        (lambda: sim.step(1, 2, 3), "step takes 2 arguments by place, not 3"),
+        (lambda: sim.step(2**70), "does not fit a number of 64 bits"),
+        (lambda: sim.reset(qpos_noise="a"), "reset: qpos_noise is a number"),
+        (lambda: sim.control_noise(), "control_noise needs 'scale'"),
+        (lambda: sim.tensor(3), "tensor: output is a str, not a 'int'"),
+        (lambda: sim.restore(None), "restore: snapshot is a Snapshot, not a 'NoneType'"),
+        (lambda: sim.set_reset(3), "set_reset: mask is an Array or None, not a 'int'"),
+        (lambda: sim.kernel(3), "kernel: source is a str, not a 'int'"),
+        (lambda: sim.kernel(KERNEL, team="a"), "kernel: team is a whole number, not a 'str'"),
+        (lambda: sim.kernel(KERNEL, compilr="x"), "kernel has no argument 'compilr'; did you mean 'compiler'?"),
+        (lambda: array.read_worlds(1), "read_worlds needs 'n'"),
+        (lambda: array.read_worlds(frist=1, n=2), "read_worlds has no argument 'frist'; did you mean 'first'?"),
+        (lambda: array.export(writeable=True), "export has no argument 'writeable'; did you mean 'writable'?"),
+        (lambda: array.__dlpack__(max_version=1), "does not take"),
+        (lambda: kernel(array), "a kernel's launch: count is a whole number, not a 'Array'"),
+        (lambda: kernel(), "a kernel's launch needs 'count'"),
+        (lambda: sim.model.find(3, 4), "find: kind is a str"),
+        (lambda: stet.Sim(SCENE, wrlds=3), "Sim has no argument 'wrlds'; did you mean 'worlds'?"),
+    ]:
+        with pytest.raises(stet.ArgumentTypeError) as caught:
+            call()
+        text = str(caught.value)
+        assert why in text and "\n" not in text and len(text) < 300, text
+
+
+def test_no_function_lists_its_signatures(make):
+    """The same for all of them, with what nobody takes."""
+    sim = make(outputs="rgb", width=8, height=8)
+    sim.render()
+
+    class Nothing:
+        pass
+
+    for thing in (sim, sim.qpos, sim.kernel(KERNEL), sim.model, sim.device, sim.snapshot(), sim.qpos.export()):
+        for name in dir(type(thing)):
+            function = getattr(type(thing), name)
+            if type(function).__name__ != "nb_method" or name == "__init__":
+                continue
+            for arguments, keywords in [((Nothing(),) * 9, {}), ((), {"no_such_argument": 1}), ((Nothing(),), {})]:
+                try:
+                    function(thing, *arguments, **keywords)
+                except TypeError as error:
+                    assert "incompatible" not in str(error) and "\n" not in str(error), (name, error)
+                except Exception as error:
+                    assert "std::" not in str(error), (name, error)
+
+
+def test_signatures_are_explicit():
+    """Misspelt keywords are found by those that check types: no function takes what it does not name."""
+    for function in (stet.Sim.__init__, stet.Sim.kernel):
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds
+    of_sim = [name for name, one in inspect.signature(stet.Sim.__init__).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    assert list(stet.sim.SimOptions.__annotations__) == of_sim  # what Pool.get and the environments hand on
+    with pytest.raises(stet.ArgumentTypeError, match="did you mean 'outputs'"):
+        stet.Pool().get(SCENE, output="rgb")

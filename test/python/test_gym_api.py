@@ -130,3 +130,29 @@ def test_runs_are_repeated():
     envs = gymnasium.make_vec("stet/CartPole-v0", num_envs=5, device="cpu")
     assert play(envs, 50) == play(envs, 50)
     envs.close()
+
+
+WITHOUT_A_COMPILER = """
+import gymnasium, numpy as np, os, stet.gym
+for isa in ("portable", "w1", ""):
+    os.environ["CC"] = os.environ["PATH"] = "/nowhere"
+    for name in {ids!r}:
+        envs = gymnasium.make_vec("stet.gym:" + name, num_envs=3, device="cpu", **({{"isa": isa}} if isa else {{}}))
+        envs.reset(seed=1)
+        print(isa, name, float(np.sum(envs.step(envs.action_space.sample() * 0)[1])))
+        cache = envs.unwrapped.sim.counters()["kernel_cache"]
+        assert cache["hits"] > 0 and cache["misses"] == 0, cache
+        envs.close()
+"""
+
+
+def test_no_compiler_is_needed(tmp_path):
+    """The environments' kernels come compiled: on a machine without a compiler, and with an empty cache."""
+    import os
+    import subprocess
+    import sys
+
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_A_COMPILER.format(ids=IDS)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 6 and not list(tmp_path.rglob("*.kernel"))

@@ -2,7 +2,10 @@
 
 import ast
 import inspect
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,3 +84,92 @@ def test_the_package_s_own_example(monkeypatch):
 @pytest.mark.parametrize("name", ["hand.xml", "cartpole.xml", "robot.urdf"])
 def test_scenes(name):
     assert stet.load(stet.scenes / name).nbody > 1
+
+
+# ---- what an installation has --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The package as the wheel has it: what the build installs (component python), with Python's own files beside it, as the wheel's builder copies them."""
+    build = Path(_core.__file__).parents[2]
+    cache = build / "CMakeCache.txt"
+    if not cache.exists():
+        pytest.skip("not in a build tree")
+    cmake = re.search(r"^CMAKE_COMMAND:INTERNAL=(.*)$", cache.read_text(), re.M)[1]
+    place = tmp_path_factory.mktemp("site")
+    subprocess.run([cmake, "--install", build, "--component", "python", "--prefix", place], check=True, capture_output=True)
+    for file in (ROOT / "python" / "stet").rglob("*"):
+        if file.suffix in (".py", ".h", ".typed") and "__pycache__" not in file.parts:
+            to = place / "stet" / file.relative_to(ROOT / "python" / "stet")
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(file.read_bytes())
+    return place
+
+
+def outside(wheel, folder, *command):
+    """Runs a command in a folder that is no checkout, with the installed package alone."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("STET_")} | {"PYTHONPATH": str(wheel)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_the_wheel_has_all(wheel):
+    have = {str(file.relative_to(wheel / "stet")) for file in (wheel / "stet").rglob("*") if file.is_file()}
+    assert {"bin/stet", "_command.py", "_core.pyi", "py.typed", "scenes/hand.xml", "gym/worlds/random.k.h"} <= have
+    assert any(name.startswith("libmujoco") for name in have)
+    assert any(name.startswith("licenses/mujoco/LICENSE") for name in have)
+    assert "Apache License" in "".join(file.read_text() for file in (wheel / "stet" / "licenses" / "mujoco").iterdir())
+    assert len([name for name in have if name.startswith("kernels/")]) == 3 * (5 if os.uname().machine == "x86_64" else 3)
+
+
+def test_every_module_is_in_the_build(wheel):
+    names = re.search(r"set\(stet_modules (.*)\)", (ROOT / "python" / "CMakeLists.txt").read_text())[1].split()
+    assert set(names) == {file.name for file in (ROOT / "python" / "stet").iterdir() if file.is_file()}
+
+
+def test_the_installed_command(wheel, tmp_path):
+    command = [sys.executable, "-m", "stet._command"]
+    done = outside(wheel, tmp_path, *command, "--help")
+    assert done.returncode == 0 and done.stdout == outside(wheel, tmp_path, str(wheel / "stet" / "bin" / "stet"), "--help").stdout
+    scene = str(wheel / "stet" / "scenes" / "cartpole.xml")
+    done = outside(wheel, tmp_path, *command, "run", scene, "--worlds", "3", "--frames", "2", "--output", "none", "--json")
+    assert done.returncode == 0 and '"nworld": 3' in done.stdout.replace('"worlds"', '"nworld"'), done.stderr
+    assert outside(wheel, tmp_path, *command, "run", "nothing.xml").returncode == 2
+    assert outside(wheel, tmp_path, *command, "bench", "--list").returncode == 0
+
+
+def test_the_installed_package(wheel, tmp_path):
+    """README's Python, from outside of the checkout, with the scenes of the package."""
+    (block,) = python_blocks((ROOT / "README.md").read_text().split("## From Python")[1].split("\n## ")[0])
+    block = block.replace('"scenes/hand.xml"', 'stet.scenes / "hand.xml"')
+    done = outside(wheel, tmp_path, sys.executable, "-c", block + "\nassert '/build/' not in stet.__file__")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_names_what_is_needed(wheel):
+    """Of the system, at run time: as ldd says."""
+    section = (ROOT / "README.md").read_text().split("## From Python")[1].split("\n## ")[0]
+    packages = {"libgomp": "libgomp1", "libstdc++": "libstdc++6", "libpng16": "libpng16-16", "libjansson": "libjansson4", "libminizip": "libminizip1"}
+    own = ("linux-vdso", "ld-linux", "libc", "libm", "libdl", "libpthread", "librt", "libgcc_s", "libz", "libmujoco")
+    for file in [wheel / "stet" / "bin" / "stet", *(wheel / "stet").glob("_core*.so")]:
+        text = subprocess.run(["ldd", file], capture_output=True, text=True, check=True).stdout
+        assert "not found" not in text and f"{wheel}" in text  # MuJoCo's library is the package's own
+        for line in text.splitlines():
+            name = line.split()[0].rsplit("/", 1)[-1].split(".so")[0]
+            if name not in own and not name.startswith("ld-linux"):
+                assert packages[name] in section, name
+
+
+def test_the_metadata():
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"stet": "stet._command:main"} and project["optional-dependencies"]["gym"]
+    assert project["urls"] and all("," not in label and url.startswith("https://") for label, url in project["urls"].items())
+    assert any(name.startswith("Topic ::") for name in project["classifiers"]) and project["license"] == "Apache-2.0"
+    assert "stet[gym]" in (ROOT / "README.md").read_text() or ".[gym]" in (ROOT / "README.md").read_text()
+
+
+def test_gym_says_what_it_needs(wheel, tmp_path):
+    block = "import sys; sys.modules['gymnasium'] = None\nimport stet.gym"
+    done = outside(wheel, tmp_path, sys.executable, "-c", block)
+    assert done.returncode == 1 and "stet.gym needs gymnasium" in done.stderr

@@ -17,7 +17,7 @@ DEVICES = ["cpu", "cuda"]
 
 @pytest.fixture(params=DEVICES)
 def sim(request, make):
-    """Plain arrays are shared on every device; arrays of worlds where they do not lie in blocks: on a GPU."""
+    """Plain arrays are shared on every device; arrays of worlds on a GPU, and shown by a plain view on a CPU."""
     if request.param == "cuda":
         request.getfixturevalue("gpu")
         if not torch.cuda.is_available():
@@ -60,6 +60,17 @@ def test_worlds(sim):
     np.testing.assert_array_equal(qpos.cpu().numpy(), sim.qpos.numpy())
     if sim.device.type == "cuda":
         assert qpos.data_ptr() == torch.from_dlpack(sim.qpos.export()).data_ptr()
+        return
+    sim.step(3)
+    np.testing.assert_array_equal(qpos.numpy(), sim.qpos.numpy())
+    qpos[2, 1] = 0.5
+    assert sim.qpos.numpy()[2, 1] == 0.5
+    xpos = torch.from_dlpack(sim.xpos)
+    np.testing.assert_array_equal(xpos.numpy(), sim.xpos.numpy())
+    if sim.device.lanes > 1:
+        xpos[0, 0] = 99  # PyTorch takes no notice of the flag
+        with pytest.raises(stet.StateError, match="for reading"):
+            sim.step()
 
 
 def test_every_type(sim):

@@ -63,7 +63,7 @@ typedef struct held_tensor {
 typedef struct export_pair {
     struct DLManagedTensorVersioned *tensor[2];
     const char *field;
-    bool announced;
+    bool announced, plain;
 } export_pair;
 
 /* Another library on the device of one of them, with a stream and memory of its own: a second device of stet's. */

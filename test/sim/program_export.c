@@ -6,6 +6,8 @@
 
 #include "device/dlpack.h"
 
+#include <stdlib.h>
+
 /* ---- neighbours -------------------------------------------------------------------------------------------------- */
 
 void open_neighbours(program *p, const stet_sim_def def[2])
@@ -110,9 +112,11 @@ static void open_export(program *p)
     def.writable = true;
     e.announced = e.field[0] == 'x' ? e.field[1] != 'f' : once_in(p, 2);
     if (e.field[0] == 'x' && e.field[1] == 'f') e.announced = once_in(p, 2);
-    def.announced = e.announced;
+    /* Unannounced, one whose memory is plain counts as written at each look, and one with a view does not. */
+    def.plain = e.plain = once_in(p, 2);
+    def.announced = e.announced |= e.plain;
     def.ready = once_in(p, 2) ? STET_READY_IN_STREAM : STET_READY_NOW;
-    say(p, ": %s%s", e.field, e.announced ? ", announced" : "");
+    say(p, ": %s%s%s", e.field, e.announced ? ", announced" : "", e.plain ? ", plain" : "");
     for (int i = 0; i < 2; ++i) {
         stet_array *a;
         def.stream = stet_device_stream(p->neighbour[i].device);
@@ -134,13 +138,28 @@ void op_export(program *p)
     open_export(p);
 }
 
-/* Element (world, item) of a tensor over an array of worlds, which lies as [block][item][lane]. */
+/* A plain tensor shows what the array has, on the host or on a GPU. */
+static void check_plain(program *p, int who, stet_array *a, const export_pair *e)
+{
+    stet_device *device = p->neighbour[who].device;
+    size_t size = stet_array_bytes(a);
+    char *shown = room(p, size), *there = room(p, size);
+    must(p, who, stet_device_show_views(device_of(p, who)), "stet_device_show_views");
+    must(p, who, stet_array_read(a, there, size), "stet_array_read");
+    must(p, who, device->ops->download(device, shown, e->tensor[who]->dl_tensor.data, size), "the neighbour's read");
+    same_bytes(p, shown, there, size, "a plain tensor, beside its array");
+    free(shown);
+    free(there);
+}
+
+/* Element (world, item) of a tensor over an array of worlds, which lies as [block][item][lane], or plain. */
 static void put(program *p, int who, const stet_array *a, const export_pair *e, int64_t w, int64_t i, float x)
 {
     const DLTensor *t = &e->tensor[who]->dl_tensor;
     size_t size = p->f64 ? sizeof(double) : sizeof(float);
     double wide = (double)x;
-    neighbour_writes(p, who, (char *)t->data + t->byte_offset + (size_t)sti_array_index(a, w, i) * size,
+    int64_t at = e->plain ? w * a->nitem + i : sti_array_index(a, w, i);
+    neighbour_writes(p, who, (char *)t->data + t->byte_offset + (size_t)at * size,
                      p->f64 ? (const void *)&wide : (const void *)&x, size);
 }
 
@@ -166,11 +185,13 @@ void op_export_write(program *p)
     say(p, "write %s of world %lld through its export%s", e->field, (long long)w, e->announced ? ", announced" : "");
     /* Over what it is by now, and after what was written before. */
     bring_up_to_date(p, a);
+    for (int i = 0; e->plain && i < 2; ++i) check_plain(p, i, a[i], e);
     for (int64_t k = 0; k < a[SUBJECT]->nitem; ++k) {
         if (once_in(p, 2)) continue;
         float x = near(p, wave(p));
         for (int i = 0; i < 2; ++i) put(p, i, a[i], e, w, k, x);
     }
     for (int i = 0; i < 2; ++i) hand_over(p, i);
+    if (e->plain) BOTH(p, stet_device_take_views(device_of(p, i)));
     for (int i = 0; e->announced && i < 2; ++i) stet_array_mark_written(a[i]);
 }

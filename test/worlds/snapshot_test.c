@@ -115,10 +115,28 @@ static void a_snapshot_holds_what_the_caller_wrote(void **state)
     }
 }
 
-static void a_snapshot_of_others_is_refused(void **state)
+/* Also when the one that it was taken from is gone. */
+static void a_model_loaded_again_takes_its_snapshots(void **state)
 {
     (void)state;
     rig a = rig_make(RIG_PENDULUM, 3, NULL, 1, true), b = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
+    stet_snapshot *s;
+    rig_step(&a, STET_PHYSICS_MUJOCO);
+    story(&a, 0);
+    OK(stet_worlds_snapshot(a.worlds, &s));
+    uint64_t there = rig_all_hash(&a);
+    rig_free(&a);
+    assert_true(rig_all_hash(&b) != there);
+    OK(stet_worlds_restore(b.worlds, s));
+    assert_true(rig_all_hash(&b) == there);
+    stet_snapshot_destroy(s);
+    rig_free(&b);
+}
+
+static void a_snapshot_of_others_is_refused(void **state)
+{
+    (void)state;
+    rig a = rig_make(RIG_PENDULUM, 3, NULL, 1, true), b = rig_make(ACTIVATED, 3, NULL, 1, true);
     stet_snapshot *s;
     stet_worlds *fewer, *inexact;
     stet_worlds_def def = stet_default_worlds_def();
@@ -322,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_snapshot_brings_back_past_and_future),
         cmocka_unit_test(a_snapshot_holds_what_the_caller_wrote),
+        cmocka_unit_test(a_model_loaded_again_takes_its_snapshots),
         cmocka_unit_test(a_snapshot_of_others_is_refused),
         cmocka_unit_test(a_model_whose_state_is_not_complete_is_refused),
         cmocka_unit_test(a_run_is_resumed_to_the_bit),

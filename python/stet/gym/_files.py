@@ -3,9 +3,13 @@
 from pathlib import Path
 
 import stet
+from stet import _core
 
 _HERE = Path(__file__).resolve().parent
 _CHECKOUT = _HERE.parents[2]
+
+SHIPPED = Path(_core.__file__).with_name("kernels")
+"""Where the environments' kernels lie compiled, for every instruction set."""
 
 
 def _first(*candidates):

@@ -1,6 +1,9 @@
 """The cart-pole, of MuJoCo or of its equations of motion; the task and its kernels are in cartpole.k.h."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -11,6 +14,11 @@ import stet
 from . import _files
 from ._episodes import Episodes, _count, _float32
 from ._single import Single
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from stet.sim import SimOptions
 
 _FARTHEST = 2.4  # m
 _STEEPEST = math.radians(12)
@@ -36,7 +44,7 @@ class CartPoleVectorEnv(Episodes):
     _team = {"team": 1, "teams": 32}  # a thread a world
 
     def __init__(self, num_envs=1, device="auto", *, physics="external", continuous=False, max_episode_steps=500,
-                 autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None, width=300, height=200, **sim):
+                 autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None, width=300, height=200, **sim: Unpack[SimOptions]):
         if physics not in ("external", "mujoco"):
             raise ValueError(f"physics is {physics!r}; use 'external' or 'mujoco'")
         outputs = () if render_mode is None else ("rgb",)

@@ -1,5 +1,9 @@
 """A hand that turns a cube, seen through a camera; the task and its kernels are in hand.k.h."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
@@ -9,6 +13,11 @@ import stet
 from . import _files
 from ._episodes import Episodes, _count
 from ._single import Single
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from stet.sim import SimOptions
 
 _FARTHEST = 0.1  # m, of the cube from where it lies
 _JOINT, _CUBE = 0.02, 0.003  # widths of initial states, rad and m
@@ -32,7 +41,7 @@ class HandPixelsVectorEnv(Episodes):
     _final = None
 
     def __init__(self, num_envs=1, device="auto", *, depth=False, camera="main", width=64, height=64, max_episode_steps=250,
-                 autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None, **sim):
+                 autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None, **sim: Unpack[SimOptions]):
         self._outputs = ("rgb", "depth") if depth else ("rgb",)
         sim = stet.Sim(_files.scene("hand.xml"), worlds=_count("num_envs", num_envs, 1), device=device, physics="mujoco",
                        keyframe="home", cameras=[camera], outputs=self._outputs, width=width, height=height, **sim)

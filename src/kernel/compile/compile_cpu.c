@@ -60,17 +60,41 @@ static const char *const own_flags[] = {
 
 /* ---- the compiler ------------------------------------------------------------------------------------------------ */
 
-stet_result sti_compiler_open(const char *name, sti_compiler *out)
+/* CC holds a program and what its arguments begin with. */
+static stet_result find_in_environment(const char *cc, sti_compiler *out)
 {
-    memset(out, 0, sizeof *out);
-    STI_TRY(sti_subprocess_find(name ? name : "cc", &out->path));
-    char version[] = "--version", *argv[] = {out->path, version, NULL};
+    char *rest = NULL;
+    STI_TRY(sti_strdup(&out->words, cc));
+    const char *name = strtok_r(out->words, " \t", &rest);
+    for (char *word; (word = strtok_r(NULL, " \t", &rest));) {
+        if (out->nargument == STI_COMPILER_WORDS)
+            return sti_error(STET_LIMIT, "the environment variable CC has more than %d words: '%s'; name a program",
+                             STI_COMPILER_WORDS + 1, cc);
+        out->argument[out->nargument++] = word;
+    }
+    return sti_subprocess_find(name ? name : "cc", &out->path);
+}
+
+static stet_result ask_version(sti_compiler *out)
+{
+    char version[] = "--version", *argv[STI_COMPILER_WORDS + 3] = {out->path};
     sti_text_buffer nothing = {0};
     int status = 0;
+    memcpy(argv + 1, out->argument, (size_t)out->nargument * sizeof *argv);
+    argv[1 + out->nargument] = version;
     stet_result result = sti_subprocess_run(out->path, argv, "/", &nothing, &out->version, &status);
     if (result == STET_OK && (status != 0 || out->version.size == 0))
         result = sti_error(STET_UNSUPPORTED, "compiler %s: does not say its version (status %d); name a gcc or clang",
                            out->path, status);
+    return result;
+}
+
+stet_result sti_compiler_open(const char *name, sti_compiler *out)
+{
+    const char *cc = name ? NULL : sti_environment("CC");
+    memset(out, 0, sizeof *out);
+    stet_result result = cc ? find_in_environment(cc, out) : sti_subprocess_find(name ? name : "cc", &out->path);
+    if (result == STET_OK) result = ask_version(out);
     if (result != STET_OK) sti_compiler_close(out);
     return result;
 }
@@ -78,8 +102,10 @@ stet_result sti_compiler_open(const char *name, sti_compiler *out)
 void sti_compiler_close(sti_compiler *c)
 {
     sti_free(c->path);
+    sti_free(c->words);
     sti_text_buffer_free(&c->version);
-    c->path = NULL;
+    c->path = c->words = NULL;
+    c->nargument = 0;
 }
 
 /* ---- the text and its key ---------------------------------------------------------------------------------------- */
@@ -106,24 +132,34 @@ static void put_flags(sti_text_buffer *out, const char *const *flags)
     }
 }
 
+static void put_compiler(sti_text_buffer *out, const sti_compiler *c)
+{
+    sti_text_buffer_put(out, "compiler ");
+    sti_text_buffer_put(out, c->path);
+    for (int i = 0; i < c->nargument; ++i) {
+        sti_text_buffer_put(out, " ");
+        sti_text_buffer_put(out, c->argument[i]);
+    }
+    sti_text_buffer_format(out, "\nversion %zu\n", c->version.size);
+    sti_text_buffer_add(out, c->version.data, c->version.size);
+}
+
 stet_result sti_compile_key(const sti_compiler *c, sti_isa isa, const sti_user_source *source, sti_text_buffer *out)
 {
     sti_hash second;
     sti_hash_begin(&second);
     sti_hash_add(&second, "source", 6); /* another start makes another hash */
     sti_hash_add(&second, source->text.data, source->text.size);
-    sti_text_buffer_format(out, "stet %s\ncall %d\nisa %s\ncompiler ", STET_VERSION_STRING, CALL_VERSION,
+    sti_text_buffer_format(out, "stet %s\ncall %d\nisa %s\nflags", STET_VERSION_STRING, CALL_VERSION,
                            sti_isa_name(isa));
-    sti_text_buffer_put(out, c->path);
-    sti_text_buffer_put(out, "\nflags");
     put_flags(out, flags_of(isa));
     put_flags(out, own_flags);
     sti_text_buffer_put(out, "\nkernels"); /* they follow from the source; whoever lists the cache can name them */
     for (int i = 0; i < source->nkernel; ++i) sti_text_buffer_format(out, " %s", source->kernel[i].name);
-    sti_text_buffer_format(out, "\nsource %zu %016llx%016llx\nversion %zu\n", source->text.size,
+    sti_text_buffer_format(out, "\nsource %zu %016llx%016llx\n", source->text.size,
                            (unsigned long long)sti_hash_bytes(source->text.data, source->text.size),
-                           (unsigned long long)sti_hash_end(&second), c->version.size);
-    sti_text_buffer_add(out, c->version.data, c->version.size);
+                           (unsigned long long)sti_hash_end(&second));
+    if (c) put_compiler(out, c);
     return out->result;
 }
 
@@ -154,7 +190,8 @@ static stet_result run_compile_cpu(const sti_compiler *c, sti_isa isa, const sti
                                    const char *folder, char *output)
 {
     char dash_o[] = "-o", *argv[MAX_ARGUMENTS + 4] = {c->path};
-    int n = add_arguments(argv, 1, flags_of(isa)), status = 0;
+    memcpy(argv + 1, c->argument, (size_t)c->nargument * sizeof *argv);
+    int n = add_arguments(argv, 1 + c->nargument, flags_of(isa)), status = 0;
     n = add_arguments(argv, n, own_flags);
     argv[n++] = dash_o;
     argv[n++] = output;

@@ -8,18 +8,25 @@
 #include "device/isa.h"
 #include "kernel/compile/user_source.h"
 
+enum { STI_COMPILER_WORDS = 8 };
+
 typedef struct sti_compiler {
     char *path;
-    sti_text_buffer version; /* what it says of itself */
+    sti_text_buffer version;                    /* what it says of itself */
+    char *words, *argument[STI_COMPILER_WORDS]; /* what follows its name in CC: "ccache gcc", "gcc -m64" */
+    int nargument;
 } sti_compiler;
 
-/* name NULL: "cc". Finds it and asks for its version. */
+/* name NULL: what the environment variable CC says, else "cc". Finds it and asks for its version. */
 stet_result sti_compiler_open(const char *name, sti_compiler *out);
 void sti_compiler_close(sti_compiler *c);
 
 /* Adds to the text of a source that was checked the functions that the device calls, one for each kernel. */
 stet_result sti_compile_finish(sti_user_source *source);
-/* All that the code depends on, as a text of lines; nothing else. `source` is finished. */
+/*
+ * All that the code depends on, as a text of lines; nothing else. `source` is finished. The compiler comes last; NULL: without one. Two compilers
+ * may make other bytes of one source, but not other results: what the text has before the compiler says what the code does.
+ */
 stet_result sti_compile_key(const sti_compiler *c, sti_isa isa, const sti_user_source *source, sti_text_buffer *out);
 /*
  * The compiled object, a shared library with a function sti_<kernel>__<isa> for each kernel, is added to `object`. What

@@ -61,7 +61,9 @@ stet_result sti_subprocess_find(const char *name, char **path)
     }
     return sti_error(
         STET_NOT_FOUND,
-        "there is no compiler '%s' to be found; install a C compiler (gcc or clang), or name one in the def", name);
+        "there is no compiler '%s' to be found; install a C compiler (gcc or clang), or name one: as the kernel's "
+        "`compiler`, or in the environment variable CC",
+        name);
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */

@@ -3,9 +3,8 @@
  * device's programs (gpu/programs.h).
  *
  * Invariants:
- *   USER-1  with a cache or without, cold or warm: the source is read and checked, the compiler is asked for its version,
- *   and the
- *       object is loaded from checked bytes in memory; a warm start leaves out the compiling, and nothing else
+ *   USER-1  with a cache or without, cold or warm: the source is read and checked, and the object is loaded from checked bytes in memory. A warm start
+ *       leaves out the compiling, and nothing else; only where no compiler is found, code of another one is as good
  *   USER-2  a kernel that was compiled works, whatever becomes of the cache
  */
 #include "kernel/compile/user.h"
@@ -14,6 +13,7 @@
 #include "base/plural.h"
 #include "kernel/launch/binding.h"
 #include "kernel/compile/compile_cpu.h"
+#include "kernel/compiled.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/compile/shared_object.h"
 #include "kernel/compile/cached_compile.h"
@@ -99,6 +99,9 @@ static stet_result pick_kernel(const sti_user_source *source, const char *name, 
 static stet_result compile(void *context, sti_text_buffer *object)
 {
     const maker *m = context;
+    if (!m->compiler.path) /* under audit */
+        return sti_error(STET_NOT_FOUND, "kernel %s: it is in the cache, but there is no compiler to compile it again",
+                         m->kernel->kernel.name);
     return sti_compile_cpu(&m->compiler, m->device->isa, &m->source, object);
 }
 
@@ -152,12 +155,41 @@ static stet_result describe(maker *m)
     return STET_OK;
 }
 
+static bool cached(const maker *m) { return sti_enabled(&m->device->mechanisms, STET_MECH_kernel_cache); }
+
+/* m->key has no compiler in it. */
+static stet_result take_shipped(maker *m, bool *found)
+{
+    const sti_cache_key key = sti_cache_key_of(m->key.data, m->key.size);
+    if (!m->def->shipped_folder || !cached(m)) return STET_OK;
+    STI_TRY(sti_compiled_shipped(m->def->shipped_folder, &key, &m->object, found));
+    if (!*found) return STET_OK;
+    memcpy(m->kernel->id, key.id, sizeof key.id);
+    sti_count_hit(&m->device->mechanisms, STET_MECH_kernel_cache, 0, (int64_t)m->object.size);
+    return STET_OK;
+}
+
+/* From a compiler, or from the cache: from there also without one. */
+static stet_result take_compiled(maker *m)
+{
+    stet_result result = sti_compiler_open(m->def->compiler, &m->compiler);
+    if (result == STET_NOT_FOUND && !m->def->compiler && cached(m)) {
+        result = sti_compiled_by_any(m->def->cache_folder, &m->key);
+    } else if (result == STET_OK) {
+        m->key.size = 0;
+        result = sti_compile_key(&m->compiler, m->device->isa, &m->source, &m->key);
+    }
+    STI_TRY(result);
+    return obtain(m);
+}
+
 static stet_result make_for_cpu(maker *m)
 {
+    bool shipped = false;
     STI_TRY(sti_compile_finish(&m->source));
-    STI_TRY(sti_compiler_open(m->def->compiler, &m->compiler));
-    STI_TRY(sti_compile_key(&m->compiler, m->device->isa, &m->source, &m->key));
-    STI_TRY(obtain(m));
+    STI_TRY(sti_compile_key(NULL, m->device->isa, &m->source, &m->key));
+    STI_TRY(take_shipped(m, &shipped));
+    if (!shipped) STI_TRY(take_compiled(m));
     return load(m);
 }
 

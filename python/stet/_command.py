@@ -1,0 +1,22 @@
+"""The command `stet` as the package brings it: becomes the C program beside this file."""
+
+import os
+import sys
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    program = _HERE / "bin" / "stet"
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["bench"] and not any(word.split("=")[0] == "--scenes" for word in arguments) and not os.path.isdir("scenes"):
+        arguments += ["--scenes", str(_HERE / "scenes")]
+    try:
+        os.execv(program, ["stet", *arguments])
+    except OSError as error:
+        sys.exit(f"stet: {program}: {error.strerror}; install the package again")
+
+
+if __name__ == "__main__":
+    main()
