@@ -127,7 +127,7 @@ def test_calls(make):
         (lambda: sim.reset(worlds=[0.5]), stet.InvalidArgumentError, "integers"),
         (lambda: sim.reset(worlds=[[1]]), stet.InvalidArgumentError, "list"),
         (lambda: sim.reset(mask=[1] * 5, worlds=[1]), stet.InvalidArgumentError, "mask"),
-        (lambda: sim.reset(keyframe="none"), stet.NotFoundError, "home"),
+        (lambda: sim.reset(keyframe="nowhere"), stet.NotFoundError, "home"),
         (lambda: sim.reset(keyframe=7), stet.Error, "7"),
         (lambda: sim.reset(qpos_noise=-1), stet.InvalidArgumentError, "noise"),
         (lambda: sim.reset(qpos_noise=float("nan")), stet.InvalidArgumentError, "noise"),
