@@ -161,6 +161,20 @@ static void refuse_function_name(sti_transform *t, const sti_node *f)
         sti_complain(t->u, f->place, "%s gets no adjoint: %s_adj is %d letters or longer", name, name, STI_MAX_NAME);
 }
 
+/* Worlds that overwrite what they all read have no order, and the gradient of what was there no meaning. */
+static void refuse_shared_writes(sti_transform *t, const sti_node *f)
+{
+    for (const sti_node *v = f->op == STI_WORD_WORLD_KERNEL ? f->a : NULL; v; v = v->next) {
+        const sti_note *n = sti_note_of(t, v->symbol);
+        bool plain = v->op == STI_OP_MUL && v->named->kind == STI_TYPE_UREAL;
+        if (plain && v->symbol->written && n->overwritten && n->varied)
+            sti_complain(t->u, v->place,
+                         "`%s` is one array for all worlds, and each of them overwrites what others read there: write "
+                         "to another array, or let `%s` be an array of worlds, real *",
+                         v->name->text, v->name->text);
+    }
+}
+
 static void prepare(sti_transform *t, sti_node *f)
 {
     const sti_note *n = sti_note_of(t, f->symbol);
@@ -174,6 +188,9 @@ static void prepare(sti_transform *t, sti_node *f)
     refuse_function_name(t, f);
     refuse_names(t, f->a);
     refuse_names(t, f->b);
+    sti_refuse_moving_pointers(t, f->b);
+    sti_refuse_overlaps(t, f->b);
+    if (t->u->nmistake > 0) return;
     sti_normalise(t, f);
     if (t->kernel) sti_put_in_calls(t, f);
     if (t->u->failed) return;
@@ -181,6 +198,7 @@ static void prepare(sti_transform *t, sti_node *f)
     if (sti_settle_pointers(t, &f->b->a)) sti_take_notes(t, f);
     if (sti_unroll(t, f)) sti_take_notes(t, f);
     refuse_bits(t, f->b->a);
+    refuse_shared_writes(t, f);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * that is left early gets a second flag in its condition.
  */
 #include "adjoint/transform.h"
-#include "kernel/check/printer.h"
+#include "kernel/check/flow.h"
 #include "kernel/check/type.h"
 
 /* Where jumps lead: the body of a loop, or of the function. */
@@ -131,7 +131,7 @@ static bool assigns_reals(const sti_node *e)
 {
     if (!e) return false;
     if (e->kind == STI_NODE_COMMA) return assigns_reals(e->a) || assigns_reals(e->b);
-    return e->kind == STI_NODE_ASSIGN && e->type && sti_type_real(e->type);
+    return e->kind == STI_NODE_ASSIGN && e->type && sti_type_carries(e->type);
 }
 
 static sti_node *as_statement(normaliser *n, sti_node *e)
@@ -250,7 +250,8 @@ static void normalise_expression(normaliser *n, sti_node ***at, sti_node *s)
     sti_node *e = s->a;
     if (e->kind == STI_NODE_ASSIGN) {
         expand_assignment(n, e);
-        sti_take_out_calls(n->t, at, e->b, e->a->kind == STI_NODE_NAME);
+        bool effect = e->b->kind == STI_NODE_CALL && sti_flow_writes(e->b->symbol);
+        sti_take_out_calls(n->t, at, e->b, e->a->kind == STI_NODE_NAME && !effect);
     } else if (e->kind == STI_NODE_CALL) {
         sti_take_out_calls(n->t, at, e, true);
     }

@@ -38,6 +38,7 @@ static bool calls_own(const sti_node *n)
 static void forward_declaration(sti_transform *t, const sti_node *v)
 {
     const sti_symbol *s = v->symbol;
+    sti_declare_passed(t, v);
     sti_run_declaration(t, v);
     bool carries = sti_type_carries(v->type), only;
     const sti_symbol *array =

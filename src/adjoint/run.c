@@ -36,6 +36,20 @@ static bool is_dead_assignment(sti_transform *t, const sti_node *e)
 
 /* ---- running plainly ---------------------------------------------------------------------------------------------- */
 
+static const char *sizes_of(sti_transform *t, const sti_node *v)
+{
+    const char *sizes = "";
+    for (const sti_node *size = v->b; size; size = size->next) sizes = sti_say(t, "%s[%s]", sizes, sti_value(t, size));
+    return sizes;
+}
+
+void sti_declare_passed(sti_transform *t, const sti_node *v)
+{
+    bool calls = sti_is_own_call(v->a) && writes_needed(t, v->a);
+    if (!is_dead(t, v->symbol) || calls || !sti_note_of(t, v->symbol)->passed) return;
+    sti_emit(t, "%s %s%s;", sti_type_word(t, sti_type_value(sti_type_element(v->named))), v->name->text, sizes_of(t, v));
+}
+
 void sti_run_declaration(sti_transform *t, const sti_node *v)
 {
     const sti_symbol *s = v->symbol;
@@ -43,8 +57,7 @@ void sti_run_declaration(sti_transform *t, const sti_node *v)
     bool calls = sti_is_own_call(v->a) && writes_needed(t, v->a);
     if (is_dead(t, s) && !calls) return;
     if (calls) t->deeds++;
-    const char *sizes = "", *word = sti_type_word(t, sti_type_element(v->named));
-    for (const sti_node *size = v->b; size; size = size->next) sizes = sti_say(t, "%s[%s]", sizes, sti_value(t, size));
+    const char *sizes = sizes_of(t, v), *word = sti_type_word(t, sti_type_element(v->named));
     const char *value = v->a ? sti_value(t, v->a) : NULL;
     if (pointer && sti_type_carries(v->type) && !v->named->is_const && v->a) { /* const unless something goes there */
         bool writes = sti_place_needed(t, v->a) && sti_place_written(v->a);

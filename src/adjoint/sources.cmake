@@ -21,6 +21,7 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/normal.c
     src/adjoint/notes.c
     src/adjoint/order.c
+    src/adjoint/overlap.c
     src/adjoint/own.c
     src/adjoint/place.c
     src/adjoint/region.c

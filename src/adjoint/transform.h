@@ -34,6 +34,7 @@ typedef struct sti_note {
     bool given;            /* a function: its adjoint is the user's */
     bool made, made_items; /* a function: its adjoint has been written, for world kernels and for item kernels */
     bool wanted;           /* a function: some kernel gets to it */
+    bool passed;           /* a variable: a called function gets its address */
     bool assigned;         /* a variable: not only where it is declared, or by the step of its loop */
     bool flag;             /* a variable of ours: it is 1 whenever its loop begins an iteration */
     unsigned taped;        /* a function: the parts of a tape that its adjoint takes, a bit each */
@@ -148,6 +149,12 @@ void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root
  */
 bool sti_settle_pointers(sti_transform *t, sti_node **list);
 
+/* ---- overlap.c ---------------------------------------------------------------------------------------------------- */
+
+/* In a function as its source has it: pointers that are assigned, calls whose arguments overlap. The functions that it calls are prepared. */
+void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n);
+void sti_refuse_overlaps(sti_transform *t, const sti_node *n);
+
 /* ---- inline.c ----------------------------------------------------------------------------------------------------- */
 
 /* After the normal form of a kernel: its calls of functions that the adjoint cannot follow become their statements. */
@@ -234,6 +241,8 @@ sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more);
 
 /* A call of the source's own function. */
 bool sti_is_own_call(const sti_node *e);
+/* A variable whose value nobody needs, but whose address the adjoint of a call takes: it is there, without a value. */
+void sti_declare_passed(sti_transform *t, const sti_node *variable);
 /* What is not needed is left out. */
 void sti_run_declaration(sti_transform *t, const sti_node *variable);
 void sti_run_expression(sti_transform *t, const sti_node *e);
