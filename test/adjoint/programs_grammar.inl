@@ -273,8 +273,8 @@
     X("a structure", 'S', "", 0, "pair t@ = s; t@.x = $B; s = t@;")                                                    \
     X("a structure with values", 'S', "", 0, "pair t@ = {$B, {$B, $B}, $e}; $V = t@.x * t@.w[$I % 2];")                \
     X("a structure that is assigned", 'S', "", 0, "pair t@; t@.x = $B; t@.w[0] = $B; t@.w[1] = $B; t@.n = $e; s = t@;") \
-    X("an array of structures", 'S', "", 0, "pair t@[2] = {s, o}; t@[$W % 2].x = $B; o = t@[$I % 2];")                 \
-    X("a structure within a structure", 'S', "", 0, "nest t@ = {s, {$B, $B}}; t@.in.x *= t@.w[1]; s = t@.in;")         \
+    X("an array of structures", 'S', "", ODD, "pair t@[2] = {s, o}; t@[$W % 2].x = $B; o = t@[$I % 2];")                 \
+    X("a structure within a structure", 'S', "", ODD, "nest t@ = {s, {$B, $B}}; t@.in.x *= t@.w[1]; s = t@.in;")         \
     X("int", 'S', "", 0, "int t@ = $W; j$e = t@ % 8;")                                                                 \
     X("several ints", 'S', "", 0, "int t@ = $W % 9, w@ = t@ + $W; j$e = w@ % 8;")                                      \
     X("i64", 'S', "", 0, "i64 t@ = $W; j$e = (int)(t@ % 8);")                                                          \
@@ -347,7 +347,7 @@
     X("call: reads an array", 'S', "", 0, "$V = sin(dot(v, m[$I % 2], 3));")                                           \
     X("call: reads one array twice", 'S', "", 0, "$V = sin(dot(v, v, 3));")                                            \
     X("call: fills an array", 'S', "", 0, "real t@[2]; two($R, $R, t@); $V = sin(t@[0] * t@[1]);")                     \
-    X("call: fills variables", 'S', "", 0, "real t@, w@; polar($R, &t@, &w@); $V = t@ * w@;")                          \
+    X("call: fills variables", 'S', "", ODD, "real t@, w@; polar($R, &t@, &w@); $V = t@ * w@;")                          \
     X("call: fills a field's array", 'S', "", 0, "two(sin($R), cos($R), s.w); s.w[0] = sin(s.w[0]);")                  \
     X("call: other arrays", 'S', "", 0, "rotate(v, m[$I % 2]);")                                                       \
     X("call: passes on a pointer", 'S', "", ODD, "turn_twice(v, $B, $n);")                                               \

@@ -43,7 +43,7 @@ static bool fits(const writer *w, const production *p)
 {
     if ((p->needs & NEEDS_LOOP) && w->loops == 0) return false;
     if ((p->needs & NEEDS_JUMP) && !w->jumps) return false;
-    if ((p->needs & LOOP) && w->loops == LOOP_DEPTH) return false;
+    if ((p->needs & LOOP) && w->loops >= LOOP_DEPTH) return false;
     if ((p->needs & CALLS) && (w->callable == 0 || w->loops > 1)) return false;
     if ((p->needs & READ_ONLY) && !w->reads) return false;
     return !(p->needs & ODD) && stands_in(w, p);
