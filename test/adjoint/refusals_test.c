@@ -129,7 +129,7 @@ static void arguments_that_overlap(void **state)
              "real v[3] = {x[i], w[i]};\ng(v, v + 1); put(y, i, v[0] * v[1]);")),
          "k:7:8: `g(v, v + 1)` writes"},
         {SOURCE(ROT LIVE_ITEMS("real v[2] = {a, a};\nrot(v, v); store_if(live, y + q, v[0]);")),
-         "k:6:8: `rot(v, v)` writes"},
+         "k:7:8: `rot(v, v)` writes"},
         {SOURCE(ROT EACH("real v[4] = {x[i], w[i]};\nrot(v + n, v + n + 2); put(y, i, v[2] * v[3]);")), ""},
         {SOURCE(ROT EACH("real v[2] = {x[i], w[i]}, o[2];\nrot(v, o); put(y, i, o[0] * v[1]);")), ""},
     };
