@@ -161,6 +161,8 @@ static void refuse_function_name(sti_transform *t, const sti_node *f)
         sti_complain(t->u, f->place, "%s gets no adjoint: %s_adj is %d letters or longer", name, name, STI_MAX_NAME);
 }
 
+static bool goes_on(const sti_transform *t) { return !t->u->failed && t->u->nmistake == 0; }
+
 /* Worlds that overwrite what they all read have no order, and the gradient of what was there no meaning. */
 static void refuse_shared_writes(sti_transform *t, const sti_node *f)
 {
@@ -189,11 +191,11 @@ static void prepare(sti_transform *t, sti_node *f)
     refuse_names(t, f->a);
     refuse_names(t, f->b);
     sti_refuse_moving_pointers(t, f->b);
-    sti_refuse_overlaps(t, f->b);
     if (t->u->nmistake > 0) return;
     sti_normalise(t, f);
     if (t->kernel) sti_put_in_calls(t, f);
-    if (t->u->failed) return;
+    sti_refuse_overlaps(t, f->b);
+    if (!goes_on(t)) return;
     sti_take_notes(t, f);
     if (sti_settle_pointers(t, &f->b->a)) sti_take_notes(t, f);
     if (sti_unroll(t, f)) sti_take_notes(t, f);
@@ -210,8 +212,6 @@ static void choose(sti_transform *t)
         if (f->kind == STI_NODE_FUNCTION && (is_kernel(f) || !kernels) && !is_given_adjoint(t, f) && is_chosen(t, f))
             want(t, f);
 }
-
-static bool goes_on(const sti_transform *t) { return !t->u->failed && t->u->nmistake == 0; }
 
 static bool has_items(sti_transform *t)
 {
@@ -286,6 +286,38 @@ static stet_result result_of(const sti_transform *t)
                      t->u->nmistake > 1 ? " (and more)" : "");
 }
 
+/* The kernel or function whose adjoint has a line of the text. */
+static sti_place place_of(const sti_transform *t, const sti_unit *text, int line)
+{
+    const sti_node *f = NULL;
+    for (const sti_node *n = text->top; n; n = n->next)
+        if (n->kind == STI_NODE_FUNCTION && (int)n->place.line <= line) f = n;
+    for (const sti_node *n = f ? t->u->top : NULL; n; n = n->next)
+        if (n->kind == STI_NODE_FUNCTION && strncmp(f->name->text, n->name->text, n->name->length) == 0 &&
+            strncmp(f->name->text + n->name->length, "_adj", 4) == 0)
+            return n->place;
+    return t->u->top->place;
+}
+
+/* What was written is a source of the language, or there is no adjoint: nobody is told of lines that he did not write. */
+static void check_text(sti_transform *t)
+{
+    sti_unit *text = NULL;
+    sti_check_options check = t->u->options;
+    check.folder = NULL;
+    check.nfolder = 0;
+    if (t->out.result != STET_OK) return;
+    stet_result result = sti_check_source(t->out.data, "the adjoint", &check, &text);
+    if (result == STET_PARSE)
+        sti_complain(t->u, place_of(t, text, text->first->line),
+                     "its adjoint is not made: what would be written is no source of the language (%s); write the "
+                     "kernel in another form",
+                     text->first->message);
+    else if (result != STET_OK)
+        t->u->failed = true;
+    sti_unit_destroy(text);
+}
+
 static void give_ids(sti_adjoint *out, const sti_adjoint_options *options, const char *sources)
 {
     for (sti_adjoint_kernel *k = out->kernel; k; k = k->next) {
@@ -314,6 +346,7 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
         sti_buffer_put(&t->out, sources);
         sti_buffer_put(&t->out, "\n");
         transform(t);
+        if (goes_on(t)) check_text(t);
         result = result_of(t);
         give_ids(out, t->options, sources);
         out->text = t->out;

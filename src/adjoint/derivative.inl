@@ -43,8 +43,7 @@
     X("asin", SMOOTH, "$g / sqrt(fma(-$a, $a, splat(1)))", "", "")                                                     \
     X("acos", SMOOTH, "-($g / sqrt(fma(-$a, $a, splat(1))))", "", "")                                                  \
     X("atan", SMOOTH, "$g / fma($a, $a, splat(1))", "", "")                                                            \
-    X("atan2", SMOOTH,                                                                                                 \
-      "select(m_and(eq($a, splat(0)), eq($b, splat(0))), splat(0), $g * $b / fma($a, $a, $b * $b))",                   \
+    X("atan2", SMOOTH, "select(m_and(eq($a, splat(0)), eq($b, splat(0))), splat(0), $g * $b / fma($a, $a, $b * $b))",  \
       "select(m_and(eq($a, splat(0)), eq($b, splat(0))), splat(0), -($g * $a / fma($a, $a, $b * $b)))", "")            \
     X("exp", SMOOTH, "$g * $r", "", "")                                                                                \
     X("exp2", SMOOTH, "$g * $r * splat((ureal)0.69314718055994530942)", "", "")                                        \

@@ -1,6 +1,6 @@
 /*
  * What a function's adjoint takes for granted, and its callers have to keep: where one argument is written, no other reaches the same elements. And
- * pointers stay where they were declared to point. Both are looked at in the source as it was written; see transform.h.
+ * pointers stay where they were declared to point. See transform.h.
  */
 #include "adjoint/transform.h"
 #include "kernel/check/flow.h"

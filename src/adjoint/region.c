@@ -15,8 +15,10 @@
 static void run_kept(sti_transform *t, const sti_step *first, sti_step *s)
 {
     bool logging = t->logging;
+    const sti_effects *log = t->log;
     sti_keep_effects(t, first, s);
     t->logging = s->effects.narray > 0;
+    t->log = &s->effects;
     if (t->logging) {
         s->mark = sti_fresh(t, "mark");
         t->taped |= 1u << STI_TAPE_INT;
@@ -24,6 +26,7 @@ static void run_kept(sti_transform *t, const sti_step *first, sti_step *s)
     }
     sti_run_statement(t, s->n);
     t->logging = logging;
+    t->log = log;
 }
 
 static bool calls_own(const sti_node *n)
@@ -91,15 +94,13 @@ static void forward_expression(sti_transform *t, const sti_step *first, sti_step
 
 static void forward_team_array(sti_transform *t, const sti_node *n)
 {
-    const char *type = sti_type_word(t, n->named);
+    sti_declare_team_array(t, n);
     if (n->kind == STI_NODE_STAGED) {
-        sti_emit(t, "staged(%s, %s, %s, %s);", type, n->name->text, sti_value(t, n->a), sti_value(t, n->b));
         if (!sti_type_carries(n->named) || !sti_varied(t, n->a) || t->items) return;
         sti_note_graded(t, n->a);
         sti_emit(t, "real *%s = %s;", sti_gradient_name(t, n->symbol), sti_gradient_place(t, n->a));
         return;
     }
-    sti_emit(t, "shared(%s, %s, %s);", type, n->name->text, sti_value(t, n->a));
     if (!sti_type_carries(n->named) || !sti_note_of(t, n->symbol)->varied) return;
     if (t->items) {
         sti_complain(

@@ -47,7 +47,8 @@ void sti_declare_passed(sti_transform *t, const sti_node *v)
 {
     bool calls = sti_is_own_call(v->a) && writes_needed(t, v->a);
     if (!is_dead(t, v->symbol) || calls || !sti_note_of(t, v->symbol)->passed) return;
-    sti_emit(t, "%s %s%s;", sti_type_word(t, sti_type_value(sti_type_element(v->named))), v->name->text, sizes_of(t, v));
+    sti_emit(t, "%s %s%s;", sti_type_word(t, sti_type_value(sti_type_element(v->named))), v->name->text,
+             sizes_of(t, v));
 }
 
 void sti_run_declaration(sti_transform *t, const sti_node *v)
@@ -155,6 +156,15 @@ static void run_nested(sti_transform *t, const sti_node *n, const char *begin, c
     if (!own) t->deeds++;
 }
 
+void sti_declare_team_array(sti_transform *t, const sti_node *n)
+{
+    const char *word = sti_type_word(t, n->named), *name = n->name->text, *first = sti_value(t, n->a);
+    if (n->kind == STI_NODE_STAGED)
+        sti_emit(t, "staged(%s, %s, %s, %s);", word, name, first, sti_value(t, n->b));
+    else
+        sti_emit(t, "shared(%s, %s, %s);", word, name, first);
+}
+
 void sti_run_statement(sti_transform *t, const sti_node *n)
 {
     switch (n->kind) {
@@ -176,6 +186,8 @@ void sti_run_statement(sti_transform *t, const sti_node *n)
                    n->b);
         break;
     case STI_NODE_BLOCK: run_nested(t, n, "{", n); break;
+    case STI_NODE_SHARED:
+    case STI_NODE_STAGED: sti_declare_team_array(t, n); break;
     case STI_NODE_SYNC:
         t->deeds++; /* others may rely on it */
         sti_emit(t, "sync();");

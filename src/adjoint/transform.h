@@ -71,18 +71,19 @@ typedef struct sti_transform {
     sti_note *note[STI_ADJOINT_BUCKETS];
     sti_note nothing; /* where memory is missing */
     sti_node *function;
-    bool kernel;            /* it is a kernel */
-    bool items;             /* it is an item kernel, or made for one */
-    bool listing;           /* this each has a list of gradients */
-    bool lists;             /* these items list gradients; this each lists some by lanes */
-    bool unplanned;         /* what eaches list cannot have a plan (gather_plan.h) */
-    bool logging;           /* what is run plainly notes what it overwrites */
-    unsigned taped;         /* parts of the tape that its adjoint takes */
-    const char *base, *end; /* of this each: variables with the slot where its tape begins, and where it ends */
-    const char *here;       /* within items: the mask of the lanes that exist */
-    int64_t most_items;     /* within items: there are no more of a block; 0: nobody knows */
-    sti_node *each;         /* around this place */
-    const sti_node *inner;  /* the innermost loop or each */
+    bool kernel;                   /* it is a kernel */
+    bool items;                    /* it is an item kernel, or made for one */
+    bool listing;                  /* this each has a list of gradients */
+    bool lists;                    /* these items list gradients; this each lists some by lanes */
+    bool unplanned;                /* what eaches list cannot have a plan (gather_plan.h) */
+    bool logging;                  /* what is run plainly notes what it overwrites */
+    const struct sti_effects *log; /* then: of which arrays; others are declared in what is run */
+    unsigned taped;                /* parts of the tape that its adjoint takes */
+    const char *base, *end;        /* of this each: variables with the slot where its tape begins, and where it ends */
+    const char *here;              /* within items: the mask of the lanes that exist */
+    int64_t most_items;            /* within items: there are no more of a block; 0: nobody knows */
+    sti_node *each;                /* around this place */
+    const sti_node *inner;         /* the innermost loop or each */
     size_t deeds; /* statements run plainly that do more than declare: where none came, what is around may go */
     int kept;     /* slots that the shares of this each take, or its count */
     int nlist;    /* eaches of this kernel that list gradients */
@@ -151,8 +152,12 @@ bool sti_settle_pointers(sti_transform *t, sti_node **list);
 
 /* ---- overlap.c ---------------------------------------------------------------------------------------------------- */
 
-/* In a function as its source has it: pointers that are assigned, calls whose arguments overlap. The functions that it calls are prepared. */
+/* In a function as its source has it: pointers that are assigned. */
 void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n);
+/*
+ * Calls that stay calls (inline.c: in what becomes a kernel's own statements two names of one array are known as such), whose arguments overlap. The
+ * functions that they call are prepared.
+ */
 void sti_refuse_overlaps(sti_transform *t, const sti_node *n);
 
 /* ---- inline.c ----------------------------------------------------------------------------------------------------- */
@@ -248,6 +253,8 @@ void sti_run_declaration(sti_transform *t, const sti_node *variable);
 void sti_run_expression(sti_transform *t, const sti_node *e);
 void sti_run_block(sti_transform *t, const sti_node *block);
 void sti_run_statement(sti_transform *t, const sti_node *n);
+/* "shared(…);" or "staged(…);" */
+void sti_declare_team_array(sti_transform *t, const sti_node *n);
 /* "for (…; …; …) {" */
 const char *sti_for_text(sti_transform *t, const sti_node *n);
 

@@ -207,7 +207,8 @@ const sti_type *sti_type_step(sti_typing *t, sti_node *e)
 /* E1: a step within a value. */
 static const sti_type *refuse_step(sti_typing *t, const sti_node *e)
 {
-    sti_complain(t->u, e->place, "`%s` within an expression: a step is a statement of its own, before or after this one",
+    sti_complain(t->u, e->place,
+                 "`%s` within an expression: a step is a statement of its own, before or after this one",
                  sti_text(t->u, e));
     return NULL;
 }
