@@ -62,12 +62,13 @@ static int choose(writer *w, char of, bool leaf)
 
 int writer_choose_odd(writer *w)
 {
-    int least = NONE, first = (int)writer_draw(w, PRODUCTIONS);
-    for (int k = 0; k < PRODUCTIONS; ++k) {
-        int i = (first + k) % PRODUCTIONS;
-        const production *p = &productions[i];
-        bool good = (p->needs & ODD) && stands_in(w, p);
-        if (good && (least == NONE || w->drawn[i] < w->drawn[least])) least = i;
+    int least = NONE;
+    uint32_t equal = 0;
+    for (int i = 0; i < PRODUCTIONS; ++i) {
+        if (!(productions[i].needs & ODD) || !stands_in(w, &productions[i])) continue;
+        if (least != NONE && w->drawn[i] > w->drawn[least]) continue;
+        equal = least == NONE || w->drawn[i] < w->drawn[least] ? 1 : equal + 1;
+        if (writer_draw(w, equal) == 0) least = i;
     }
     return least;
 }
