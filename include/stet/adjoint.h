@@ -145,7 +145,9 @@ STET_API stet_gradcheck_def stet_default_gradcheck_def(void);
 typedef struct stet_gradcheck_result {
     int64_t compared, wrong; /* elements */
     int64_t moving;          /* of them: not 0 by differences */
-    int64_t unfit;   /* not compared: what is computed there is not finite, or has a kink, so differences say nothing */
+    int64_t
+        unfit; /* not compared: what is computed there is not finite, has a kink, or is too large, so differences say nothing */
+    int64_t rounded; /* of them: too large, so a difference cannot be told from its rounding */
     double worst;    /* |difference| / (1 + |gradient|) */
     char where[160]; /* of the worst: "k_x: pos[7] of world 1: 0.25 by the adjoint, 0.5 by differences" */
 } stet_gradcheck_result;

@@ -62,8 +62,9 @@ static int choose(writer *w, char of, bool leaf)
 
 int writer_choose_odd(writer *w)
 {
-    int least = NONE;
-    for (int i = 0; i < PRODUCTIONS; ++i) {
+    int least = NONE, first = (int)writer_draw(w, PRODUCTIONS);
+    for (int k = 0; k < PRODUCTIONS; ++k) {
+        int i = (first + k) % PRODUCTIONS;
         const production *p = &productions[i];
         bool good = (p->needs & ODD) && stands_in(w, p);
         if (good && (least == NONE || w->drawn[i] < w->drawn[least])) least = i;

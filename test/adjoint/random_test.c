@@ -68,6 +68,8 @@ static stet_result check(uint64_t seed, const programs *p, uint64_t which, sti_b
     def.number = 2;
     def.seed = seed;
     def.cache_folder = in_folder("cache");
+    stet_gradcheck_value known[sizeof values / sizeof *values];
+    known_values(&def, known);
     return stet_gradcheck(&def, r);
 }
 
