@@ -28,6 +28,8 @@ static void note_assigned(sti_transform *t, const sti_node *n)
             n->kind == STI_NODE_UNARY && n->op != STI_OP_AND && n->op != STI_OP_INCREMENT && n->op != STI_OP_DECREMENT;
         if (writes && !reads && n->a->kind == STI_NODE_NAME && n->a->symbol)
             sti_note_of(t, n->a->symbol)->assigned = true;
+        if (n->kind == STI_NODE_VARIABLE && n->a && n->type && n->type->kind == STI_TYPE_POINTER)
+            sti_origins(n->a, note_passed, t);
         for (const sti_node *a = sti_is_own_call(n) ? n->a : NULL; a; a = a->next)
             if (a->type && sti_type_points(a->type)) sti_origins((sti_node *)(uintptr_t)a, note_passed, t);
         note_assigned(t, n->a);

@@ -41,7 +41,6 @@ static bool calls_own(const sti_node *n)
 static void forward_declaration(sti_transform *t, const sti_node *v)
 {
     const sti_symbol *s = v->symbol;
-    sti_declare_passed(t, v);
     sti_run_declaration(t, v);
     bool carries = sti_type_carries(v->type), only;
     const sti_symbol *array =
@@ -146,21 +145,6 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
 
 /* ---- reverse ------------------------------------------------------------------------------------------------------ */
 
-static void reverse_list_value(sti_transform *t, const sti_node *list, const char *place, const sti_type *type)
-{
-    const sti_symbol *field = type->kind == STI_TYPE_STRUCT ? type->structure->field : NULL;
-    int k = 0;
-    for (const sti_node *v = list->a; v; v = v->next, ++k) {
-        const char *at = field ? sti_say(t, "%s.%s", place, field->name->text) : sti_say(t, "%s[%d]", place, k);
-        const sti_type *of = field ? field->type : type->of;
-        if (v->kind == STI_NODE_LIST)
-            reverse_list_value(t, v, at, of);
-        else
-            sti_reverse_value(t, v, at);
-        if (field) field = field->next;
-    }
-}
-
 /* x = s of structures: field by field. */
 static void reverse_copy(sti_transform *t, const char *from, const char *to, const sti_type *type, bool clear)
 {
@@ -186,6 +170,23 @@ static void reverse_structure(sti_transform *t, const sti_node *value, const cha
                      sti_text(t->u, value));
     else if (sti_varied(t, value))
         reverse_copy(t, from, sti_gradient_place(t, value), value->type, clear);
+}
+
+static void reverse_list_value(sti_transform *t, const sti_node *list, const char *place, const sti_type *type)
+{
+    const sti_symbol *field = type->kind == STI_TYPE_STRUCT ? type->structure->field : NULL;
+    int k = 0;
+    for (const sti_node *v = list->a; v; v = v->next, ++k) {
+        const char *at = field ? sti_say(t, "%s.%s", place, field->name->text) : sti_say(t, "%s[%d]", place, k);
+        const sti_type *of = field ? field->type : type->of;
+        if (v->kind == STI_NODE_LIST)
+            reverse_list_value(t, v, at, of);
+        else if (of->kind == STI_TYPE_STRUCT)
+            reverse_structure(t, v, at, false);
+        else
+            sti_reverse_value(t, v, at);
+        if (field) field = field->next;
+    }
 }
 
 static void reverse_declaration(sti_transform *t, const sti_node *v)

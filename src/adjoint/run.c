@@ -30,8 +30,10 @@ static bool writes_needed(sti_transform *t, const sti_node *call)
 
 static bool is_dead_assignment(sti_transform *t, const sti_node *e)
 {
-    bool number = e->type && sti_type_carries(e->type) && e->type->kind != STI_TYPE_POINTER;
-    return number && !sti_place_needed(t, e->a);
+    bool number = e->type && sti_type_carries(e->type) && e->type->kind != STI_TYPE_POINTER, only;
+    const sti_symbol *s = sti_origin_of(e->a, &only);
+    bool dead = s && only && s->kind == STI_SYMBOL_VARIABLE && is_dead(t, s); /* a whole number of a structure */
+    return (number || dead) && !sti_place_needed(t, e->a);
 }
 
 /* ---- running plainly ---------------------------------------------------------------------------------------------- */
@@ -43,10 +45,10 @@ static const char *sizes_of(sti_transform *t, const sti_node *v)
     return sizes;
 }
 
-void sti_declare_passed(sti_transform *t, const sti_node *v)
+/* A variable whose value nobody needs, but whose address something takes: it is there, without a value. */
+static void declare_passed(sti_transform *t, const sti_node *v)
 {
-    bool calls = sti_is_own_call(v->a) && writes_needed(t, v->a);
-    if (!is_dead(t, v->symbol) || calls || !sti_note_of(t, v->symbol)->passed) return;
+    if (!sti_note_of(t, v->symbol)->passed) return;
     sti_emit(t, "%s %s%s;", sti_type_word(t, sti_type_value(sti_type_element(v->named))), v->name->text,
              sizes_of(t, v));
 }
@@ -56,14 +58,16 @@ void sti_run_declaration(sti_transform *t, const sti_node *v)
     const sti_symbol *s = v->symbol;
     bool pointer = v->type->kind == STI_TYPE_POINTER;
     bool calls = sti_is_own_call(v->a) && writes_needed(t, v->a);
-    if (is_dead(t, s) && !calls) return;
+    if (is_dead(t, s) && !calls) {
+        declare_passed(t, v);
+        return;
+    }
     if (calls) t->deeds++;
     const char *sizes = sizes_of(t, v), *word = sti_type_word(t, sti_type_element(v->named));
     const char *value = v->a ? sti_value(t, v->a) : NULL;
     if (pointer && sti_type_carries(v->type) && !v->named->is_const && v->a) { /* const unless something goes there */
         bool writes = sti_place_needed(t, v->a) && sti_place_written(v->a);
-        if (writes) sti_note_stored(t, v->a);
-        if (!writes) word = sti_say(t, "const %s", word);
+        word = writes ? sti_writable(t, v, word) : sti_say(t, "const %s", word);
     }
     if (!value && v->type->kind != STI_TYPE_ARRAY && v->type->kind != STI_TYPE_STRUCT && !pointer)
         value = v->type->kind == STI_TYPE_REAL   ? "splat(0)"
@@ -93,6 +97,7 @@ void sti_run_expression(sti_transform *t, const sti_node *e)
         if (!sti_is_own_call(e->b)) return;
         e = e->b;
     }
+    if (e->kind == STI_NODE_CAST) return; /* (void)x; */
     if (e->kind == STI_NODE_CALL && !writes_needed(t, e)) return;
     t->deeds++;
     note_writes(t, e);

@@ -34,7 +34,7 @@ typedef struct sti_note {
     bool given;            /* a function: its adjoint is the user's */
     bool made, made_items; /* a function: its adjoint has been written, for world kernels and for item kernels */
     bool wanted;           /* a function: some kernel gets to it */
-    bool passed;           /* a variable: a called function gets its address */
+    bool passed;           /* a variable: a called function, or a pointer, gets its address */
     bool assigned;         /* a variable: not only where it is declared, or by the step of its loop */
     bool flag;             /* a variable of ours: it is 1 whenever its loop begins an iteration */
     unsigned taped;        /* a function: the parts of a tape that its adjoint takes, a bit each */
@@ -93,6 +93,7 @@ typedef struct sti_transform {
     const sti_symbol *planned[STI_ADJOINT_CODES];
     const sti_symbol *coded[STI_ADJOINT_CODES];
     const sti_symbol *logged[STI_ADJOINT_CODES];
+    const struct sti_held *held; /* local pointers that may be const */
 } sti_transform;
 
 /* ---- text.c ------------------------------------------------------------------------------------------------------- */
@@ -102,6 +103,12 @@ sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol);
 const char *sti_say(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a text to another and frees it; if it failed, so has the other. */
 void sti_take_text(sti_buffer *to, sti_buffer *from);
+/*
+ * The type of a local pointer, as it is declared where the function that is being written may write there: const is added in the end if nothing of what it
+ * points to was noted as stored.
+ */
+const char *sti_writable(sti_transform *t, const sti_node *pointer, const char *word);
+void sti_settle_writable(sti_transform *t, sti_buffer *body);
 /* A line of the output. */
 void sti_emit(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sti_open(sti_transform *t); /* the lines that follow are a level deeper */
@@ -246,8 +253,6 @@ sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more);
 
 /* A call of the source's own function. */
 bool sti_is_own_call(const sti_node *e);
-/* A variable whose value nobody needs, but whose address the adjoint of a call takes: it is there, without a value. */
-void sti_declare_passed(sti_transform *t, const sti_node *variable);
 /* What is not needed is left out. */
 void sti_run_declaration(sti_transform *t, const sti_node *variable);
 void sti_run_expression(sti_transform *t, const sti_node *e);
