@@ -202,11 +202,11 @@ static void put_items(const programs *p, uint64_t which, sti_buffer *out)
     const char *bytes = uses(p, which, "bytes, ") ? "u8 *bytes, " : "";
     sti_buffer_format(out,
                       "\n\nitem_kernel void k_items(const ureal *a, const ureal *t, const int *at, const wreal *u, "
-                      "ureal c, const int *count, ureal *z, %s%sint n, int block)\n{\n",
+                      "ureal c, const int *count, ureal *z, ureal *made, %s%sint n, int block)\n{\n",
                       whole, bytes);
     sti_buffer_put(out, "    items (p, nmin(2, n - block * 2)) {\n        int q = block * 2 + p;\n"
                         "        lint i = igather(at, isplat(q) + lane());\n        real out = splat(of_world(u, 2, 0, "
-                        "0));");
+                        "0));\n        store_if(in_range(q, n), made + q, out);");
     put_called(p, which, 1, out);
     put_pieces(p, which, FIRST_BLOCK, BLOCKS, out);
     sti_buffer_put(out, "\n        store_if(in_range(q, n), z + q, out * load(z + q));\n    }\n}\n");

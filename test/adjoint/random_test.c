@@ -16,7 +16,7 @@ enum { MOST_PRODUCTIONS = 1024 };
 
 static int sources = 8;
 static uint64_t first_seed = 1;
-static int64_t least = 8;
+static int64_t least = 1;
 
 typedef enum { RIGHT, REFUSED, WRONG, VERDICTS } verdict;
 
@@ -54,6 +54,7 @@ static stet_result check(uint64_t seed, const programs *p, uint64_t which, sti_b
                                            {.name = "t", .items = 2 * FUNCTIONS},
                                            {.name = "a", .items = PROGRAM_ITEMS},
                                            {.name = "z", .items = PROGRAM_ITEMS},
+                                           {.name = "made", .items = PROGRAM_ITEMS},
                                            {.name = "u", .items = 2},
                                            {.name = "lints", .items = 2},
                                            {.name = "fours", .items = 8},
