@@ -97,7 +97,8 @@ void sti_run_expression(sti_transform *t, const sti_node *e)
         if (!sti_is_own_call(e->b)) return;
         e = e->b;
     }
-    if (e->kind == STI_NODE_CAST) return; /* (void)x; */
+    bool step = e->kind == STI_NODE_POSTFIX || e->kind == STI_NODE_UNARY;
+    if (e->kind == STI_NODE_CAST || (step && is_dead_assignment(t, e))) return; /* (void)x; s.n++; */
     if (e->kind == STI_NODE_CALL && !writes_needed(t, e)) return;
     t->deeds++;
     note_writes(t, e);

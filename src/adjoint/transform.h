@@ -11,6 +11,7 @@
  *   A2  after the reverse of a statement all variables that anybody still needs are as they were before the statement
  *   A3  a gradient is of lanes (`real`) also where its variable is plain: each lane has its own share, and no lane is added to another
  *   A4  what cannot be followed is complained about at its place in the source; nothing is left out without a word
+ *   A5  a gradient of 0 gives its parts 0, whatever the partial is
  */
 #ifndef STI_ADJOINT_TRANSFORM_H
 #define STI_ADJOINT_TRANSFORM_H
