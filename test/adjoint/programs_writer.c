@@ -64,17 +64,14 @@ static int choose(writer *w, char of, bool leaf)
     return best;
 }
 
-int writer_choose_odd(writer *w)
+int writer_choose_odd(const writer *w, uint64_t turn)
 {
-    int least = NONE;
-    uint32_t equal = 0;
-    for (int i = 0; i < PRODUCTIONS; ++i) {
-        if (!(productions[i].needs & ODD) || !stands_in(w, &productions[i])) continue;
-        if (least != NONE && w->drawn[i] > w->drawn[least]) continue;
-        equal = least == NONE || w->drawn[i] < w->drawn[least] ? 1 : equal + 1;
-        if (writer_draw(w, equal) == 0) least = i;
-    }
-    return least;
+    int found[PRODUCTIONS], n = 0;
+    bool own = w->kind == 'P' || w->kind == 'I'; /* these draw what stands in no other kind */
+    for (int i = 0; i < PRODUCTIONS; ++i)
+        if ((productions[i].needs & ODD) && stands_in(w, &productions[i]) && (!own || *productions[i].in))
+            found[n++] = i;
+    return n > 0 ? found[turn % (uint64_t)n] : NONE;
 }
 
 /* ---- writing a production ----------------------------------------------------------------------------------------- */
