@@ -245,7 +245,7 @@ static void check_pair(sti_transform *t, const sti_node *call, const argument *a
                  sti_text(t->u, call), common->name->text);
 }
 
-static void check_call(sti_transform *t, const sti_node *call)
+void sti_refuse_overlaps(sti_transform *t, const sti_node *call)
 {
     enum { MOST = 64 };
     argument list[MOST];
@@ -261,16 +261,5 @@ static void check_call(sti_transform *t, const sti_node *call)
         for (int k = 0; k < count; ++k)
             if (p->written || list[k].parameter->written) check_pair(t, call, &list[k], &list[count]);
         ++count;
-    }
-}
-
-void sti_refuse_overlaps(sti_transform *t, const sti_node *n)
-{
-    for (; n && !t->u->failed; n = n->next) {
-        if (n->kind == STI_NODE_CALL && n->symbol) check_call(t, n);
-        sti_refuse_overlaps(t, n->a);
-        sti_refuse_overlaps(t, n->b);
-        sti_refuse_overlaps(t, n->c);
-        sti_refuse_overlaps(t, n->d);
     }
 }
