@@ -145,20 +145,20 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
 
 /* ---- reverse ------------------------------------------------------------------------------------------------------ */
 
-/* x = s of structures: field by field. */
+/* x = s of structures: field by field. `to`: NULL where s has no gradient; that of x ends here all the same. */
 static void reverse_copy(sti_transform *t, const char *from, const char *to, const sti_type *type, bool clear)
 {
     if (type->kind == STI_TYPE_STRUCT) {
         for (const sti_symbol *f = type->structure->field; f; f = f->next)
             if (sti_type_carries(f->type))
-                reverse_copy(t, sti_say(t, "%s.%s", from, f->name->text), sti_say(t, "%s.%s", to, f->name->text),
-                             f->type, clear);
+                reverse_copy(t, sti_say(t, "%s.%s", from, f->name->text),
+                             to ? sti_say(t, "%s.%s", to, f->name->text) : NULL, f->type, clear);
     } else if (type->kind == STI_TYPE_ARRAY) {
         for (int64_t k = 0; k < type->count; ++k)
-            reverse_copy(t, sti_say(t, "%s[%lld]", from, (long long)k), sti_say(t, "%s[%lld]", to, (long long)k),
-                         type->of, clear);
+            reverse_copy(t, sti_say(t, "%s[%lld]", from, (long long)k),
+                         to ? sti_say(t, "%s[%lld]", to, (long long)k) : NULL, type->of, clear);
     } else {
-        sti_emit(t, "%s = %s + %s;", to, to, from);
+        if (to) sti_emit(t, "%s = %s + %s;", to, to, from);
         if (clear) sti_emit(t, "%s = splat(0);", from);
     }
 }
@@ -168,8 +168,8 @@ static void reverse_structure(sti_transform *t, const sti_node *value, const cha
     if (sti_is_own_call(value) || value->kind == STI_NODE_CONDITION)
         sti_complain(t->u, value->place, "`%s` is a structure: its adjoint is made for a copy of a variable only",
                      sti_text(t->u, value));
-    else if (sti_varied(t, value))
-        reverse_copy(t, from, sti_gradient_place(t, value), value->type, clear);
+    else if (sti_varied(t, value) || clear)
+        reverse_copy(t, from, sti_varied(t, value) ? sti_gradient_place(t, value) : NULL, value->type, clear);
 }
 
 static void reverse_list_value(sti_transform *t, const sti_node *list, const char *place, const sti_type *type)

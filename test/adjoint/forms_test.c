@@ -108,6 +108,13 @@ FORM(structures, 6,
      "  for (int k = 0; k < nmin(i, 2) + 1; ++k) p.x = p.x * p.v[k];\n"
      "  put(y, i, p.x * q.v[1] + length2(&p) * twice(q)); } }")
 
+FORM(structures_without_a_gradient, 6,
+     "typedef struct pt { real x, w[2]; int n; } pt;\n"
+     "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+     "  pt s = {x[i], {x[i], x[i]}, 1}, o = s; pt t; t.x = splat(2); t.w[0] = splat(1); t.w[1] = splat(3); t.n = 1;\n"
+     "  s = t; if (i == 1) o = t;\n"
+     "  put(y, i, s.x * s.w[1] * x[i] + o.x * o.w[0]); } }")
+
 FORM(arrays_in_place, 6,
      "world_kernel void k_f(real *x, const real *f, ureal h, int n) {\n"
      "  each (i, n) { real a = x[i * 2]; put(x, i * 2, a + f[i] * a * splat(h)); put(x, i * 2 + 1, x[i * 2] * x[i * 2 "
@@ -265,6 +272,7 @@ int main(void)
         TEST(functions),
         TEST(functions_that_read_the_kernels_arrays),
         TEST(structures),
+        TEST(structures_without_a_gradient),
         TEST(arrays_in_place),
         TEST(elements_that_iterations_share),
         TEST(elements_at_constant_places),

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { FEW_STATEMENTS = 4, MOST_STATEMENTS = 10, ODD_EVERY = 4 };
+enum { FEW_STATEMENTS = 4, MOST_STATEMENTS = 10, ODD_EVERY = 3 };
 
 const int64_t program_counts[PROGRAM_COUNTS] = {0, 2, 1, 3, 0, 1, 2, 3};
 
@@ -86,12 +86,23 @@ static void write_block(writer *w, int number)
     writer_put(w, "\n        }");
 }
 
+/* The turn of a program among those of its kind that have something odd, over all seeds. */
+static uint64_t turn_of(uint64_t seed, int number)
+{
+    int first = number < FIRST_PLACE   ? 0
+                : number < FIRST_TEAM  ? FIRST_PLACE
+                : number < FIRST_BLOCK ? FIRST_TEAM
+                                       : FIRST_BLOCK;
+    int n = first == 0 ? FUNCTIONS : first == FIRST_PLACE ? PLACES : first == FIRST_TEAM ? TEAMS : BLOCKS;
+    return seed * (uint64_t)(n / ODD_EVERY) + (uint64_t)((number - first) / ODD_EVERY);
+}
+
 static char kind_of(int number)
 {
     return number < FIRST_PLACE ? 'F' : number < FIRST_TEAM ? 'P' : number < FIRST_BLOCK ? 'T' : 'I';
 }
 
-static void write_program(writer *w, programs *all, int number)
+static void write_program(writer *w, programs *all, uint64_t seed, int number)
 {
     program *p = &all->p[number];
     w->out = &p->text;
@@ -100,7 +111,7 @@ static void write_program(writer *w, programs *all, int number)
     w->called = 0;
     w->names = w->loops = 0;
     w->jumps = false;
-    w->odd = number % ODD_EVERY == ODD_EVERY - 1 ? writer_choose_odd(w) : NONE;
+    w->odd = number % ODD_EVERY == ODD_EVERY - 1 ? writer_choose_odd(w, turn_of(seed, number)) : NONE;
     bool odd = w->odd != NONE;
     w->budget = 2 + (int)writer_draw(w, writer_chance(w, 25) ? MOST_STATEMENTS : FEW_STATEMENTS);
     switch (w->kind) {
@@ -123,7 +134,7 @@ programs *programs_create(uint64_t seed)
     programs *all;
     writer w = {.state = seed};
     if (sti_alloc(&all, sizeof *all, "random programs") != STET_OK) return NULL;
-    for (int i = 0; i < PROGRAMS; ++i) write_program(&w, all, i);
+    for (int i = 0; i < PROGRAMS; ++i) write_program(&w, all, seed, i);
     return all;
 }
 
@@ -202,11 +213,11 @@ static void put_items(const programs *p, uint64_t which, sti_buffer *out)
     const char *bytes = uses(p, which, "bytes, ") ? "u8 *bytes, " : "";
     sti_buffer_format(out,
                       "\n\nitem_kernel void k_items(const ureal *a, const ureal *t, const int *at, const wreal *u, "
-                      "ureal c, const int *count, ureal *z, %s%sint n, int block)\n{\n",
+                      "ureal c, const int *count, ureal *z, ureal *made, %s%sint n, int block)\n{\n",
                       whole, bytes);
     sti_buffer_put(out, "    items (p, nmin(2, n - block * 2)) {\n        int q = block * 2 + p;\n"
                         "        lint i = igather(at, isplat(q) + lane());\n        real out = splat(of_world(u, 2, 0, "
-                        "0));");
+                        "0));\n        store_if(in_range(q, n), made + q, out);");
     put_called(p, which, 1, out);
     put_pieces(p, which, FIRST_BLOCK, BLOCKS, out);
     sti_buffer_put(out, "\n        store_if(in_range(q, n), z + q, out * load(z + q));\n    }\n}\n");

@@ -46,7 +46,7 @@ uint64_t programs_needs(const programs *p, int i);
  *     k_random(x, y, t, c, count, n)                n = 2; x [2 * n * FUNCTIONS], y [n], t [2 * FUNCTIONS]
  *     k_places(x, y, lints, fours, count, c, n)     x [4], y [n * PLACES * ROOM], lints [n], fours [4 * n]
  *     k_team(p, w, y, g, at, count, c, n)           p, w [TEAM_ITEMS * TEAMS], y, g [TEAM_ITEMS]; at below TEAM_ITEMS - 1
- *     k_items(a, t, at, u, c, count, z, whole, bytes, n)   a, z, whole, bytes [PROGRAM_ITEMS], at below 4, u [2] of each world
+ *     k_items(a, t, at, u, c, count, z, made, n)         a, z, made [PROGRAM_ITEMS], at below 4, u [2] of each world
  */
 void programs_put(const programs *p, uint64_t which, sti_buffer *out);
 /* What count and at hold. */

@@ -360,7 +360,7 @@
     X("places: what is only read", 'V', "P", READ_ONLY, "x[i]")                                                        \
     X("places: put", 'A', "P", 0, "put(y, first + $J, $B);")                                                           \
     X("places: put by a pointer", 'A', "P", 0, "put(own, $J, $B);")                                                    \
-    X("places: put by an address", 'A', "P", 0, "put(&y[first + $J], 0, $B);")                                         \
+    X("places: put by an address", 'S', "P", ODD, "put(&y[first + $J], 0, $B);")                                         \
     X("places: put at an offset", 'A', "P", 0, "put(own + $J, 0, $B);")                                                \
     X("places: put over itself", 'A', "P", 0, "put(y, first + $J, sin(y[first + $J]) * y[first + $J]);")               \
     X("places: put in a branch", 'A', "P", 0, "if ($C) put(own, $J, $B);")                                             \
@@ -380,9 +380,9 @@
     X("items: gather at an offset", 'V', "I", READ_ONLY, "gather(t + $e, i)")                                          \
     X("items: what all share", 'V', "I", READ_ONLY, "splat(t[$I])")                                                    \
     X("items: of_world", 'V', "I", READ_ONLY, "splat(of_world(u, 2, $e % 2, $e % 2))")                                 \
-    X("items: store_if", 'O', "I", 0, "store_if(in_range(q, n), z + q, load(z + q) * $B);")                            \
-    X("items: store_if a mask", 'O', "I", 0, "store_if(m_and(in_range(q, n), $M), z + q, $B);")                        \
-    X("items: scatter_if", 'O', "I", 0, "scatter_if(in_range(q, n), z + block * 2, isplat(p) + lane(), $B);")          \
+    X("items: store_if", 'O', "I", 0, "store_if(in_range(q, n), made + q, load(z + q) * $B);")                            \
+    X("items: store_if a mask", 'O', "I", 0, "store_if(m_and(in_range(q, n), $M), made + q, $B);")                        \
+    X("items: scatter_if", 'O', "I", 0, "scatter_if(in_range(q, n), made, isplat(q) + lane(), $B);")          \
     X("items: istore_if", 'S', "I", ODD, "istore_if(in_range(q, n), whole + q, l0);")                                    \
     X("items: bstore_if", 'S', "I", ODD, "bstore_if(in_range(q, n), bytes, isplat(q) + lane(), l0 & isplat(7));")        \
     X("team: a shared array", 'V', "T", READ_ONLY, "$t")                                                               \

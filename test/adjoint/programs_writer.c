@@ -49,27 +49,29 @@ static bool fits(const writer *w, const production *p)
     return !(p->needs & ODD) && stands_in(w, p);
 }
 
-/* Of two that may stand here the one that the source has less often. */
+/* Of four that may stand here the one that the source has least often. */
 static int choose(writer *w, char of, bool leaf)
 {
     int found[MOST_CANDIDATES], n = 0;
     for (int i = 0; i < PRODUCTIONS && n < MOST_CANDIDATES; ++i)
         if (productions[i].of == of && fits(w, &productions[i]) && (!leaf || is_leaf(&productions[i]))) found[n++] = i;
     if (n == 0) return leaf ? choose(w, of, false) : NONE;
-    int a = found[writer_draw(w, (uint32_t)n)], b = found[writer_draw(w, (uint32_t)n)];
-    return w->drawn[b] < w->drawn[a] ? b : a;
+    int best = found[writer_draw(w, (uint32_t)n)];
+    for (int i = 1; i < 4; ++i) {
+        int other = found[writer_draw(w, (uint32_t)n)];
+        if (w->drawn[other] < w->drawn[best]) best = other;
+    }
+    return best;
 }
 
-int writer_choose_odd(writer *w)
+int writer_choose_odd(const writer *w, uint64_t turn)
 {
-    int least = NONE, first = (int)writer_draw(w, PRODUCTIONS);
-    for (int k = 0; k < PRODUCTIONS; ++k) {
-        int i = (first + k) % PRODUCTIONS;
-        const production *p = &productions[i];
-        bool good = (p->needs & ODD) && stands_in(w, p);
-        if (good && (least == NONE || w->drawn[i] < w->drawn[least])) least = i;
-    }
-    return least;
+    int found[PRODUCTIONS], n = 0;
+    bool own = w->kind == 'P' || w->kind == 'I'; /* these draw what stands in no other kind */
+    for (int i = 0; i < PRODUCTIONS; ++i)
+        if ((productions[i].needs & ODD) && stands_in(w, &productions[i]) && (!own || *productions[i].in))
+            found[n++] = i;
+    return n > 0 ? found[turn % (uint64_t)n] : NONE;
 }
 
 /* ---- writing a production ----------------------------------------------------------------------------------------- */

@@ -59,8 +59,8 @@ void writer_expand(writer *w, char of, int depth);
 void writer_statements(writer *w);
 /* r0 …, v, m, s, o and others from three values. */
 void writer_variables(writer *w, const char *a, const char *b, const char *c);
-/* The odd production that was drawn least often, among those of the program's kind. */
-int writer_choose_odd(writer *w);
+/* An odd production of the program's kind: turns that follow each other give them one after the other. */
+int writer_choose_odd(const writer *w, uint64_t turn);
 
 /* programs_team.c */
 void writer_team(writer *w, int number);
