@@ -30,7 +30,12 @@ void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n)
 
 /* ---- where an argument points ------------------------------------------------------------------------------------- */
 
-enum { MOST_TERMS = 16, MOST_LEVELS = 4, FAR_OFF = 1 << 24 /* beyond this no constant is counted with */ };
+enum {
+    MOST_ORIGINS = 64,
+    MOST_TERMS = 16,
+    MOST_LEVELS = 4,
+    FAR_OFF = 1 << 24 /* beyond this no constant is counted with */
+};
 
 /* A sum of whole numbers: factor * (what a text stands for), and a constant. */
 typedef struct sum {
@@ -164,7 +169,7 @@ typedef struct argument {
 } argument;
 
 typedef struct meeting {
-    sti_symbol *symbol[64];
+    sti_symbol *symbol[MOST_ORIGINS];
     int count;
     sti_symbol *common;
 } meeting;
@@ -172,7 +177,7 @@ typedef struct meeting {
 static void collect(sti_symbol *s, void *context)
 {
     meeting *m = context;
-    if (m->count < (int)(sizeof m->symbol / sizeof *m->symbol)) m->symbol[m->count++] = s;
+    if (m->count < MOST_ORIGINS) m->symbol[m->count++] = s;
 }
 
 static void compare(sti_symbol *s, void *context)
