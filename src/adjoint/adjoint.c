@@ -194,7 +194,6 @@ static void prepare(sti_transform *t, sti_node *f)
     if (t->u->nmistake > 0) return;
     sti_normalise(t, f);
     if (t->kernel) sti_put_in_calls(t, f);
-    sti_refuse_overlaps(t, f->b);
     if (!goes_on(t)) return;
     sti_take_notes(t, f);
     if (sti_settle_pointers(t, &f->b->a)) sti_take_notes(t, f);

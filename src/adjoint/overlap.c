@@ -30,7 +30,12 @@ void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n)
 
 /* ---- where an argument points ------------------------------------------------------------------------------------- */
 
-enum { MOST_TERMS = 16, MOST_LEVELS = 4, FAR_OFF = 1 << 24 /* beyond this no constant is counted with */ };
+enum {
+    MOST_ORIGINS = 64,
+    MOST_TERMS = 16,
+    MOST_LEVELS = 4,
+    FAR_OFF = 1 << 24 /* beyond this no constant is counted with */
+};
 
 /* A sum of whole numbers: factor * (what a text stands for), and a constant. */
 typedef struct sum {
@@ -164,7 +169,7 @@ typedef struct argument {
 } argument;
 
 typedef struct meeting {
-    sti_symbol *symbol[64];
+    sti_symbol *symbol[MOST_ORIGINS];
     int count;
     sti_symbol *common;
 } meeting;
@@ -172,7 +177,7 @@ typedef struct meeting {
 static void collect(sti_symbol *s, void *context)
 {
     meeting *m = context;
-    if (m->count < (int)(sizeof m->symbol / sizeof *m->symbol)) m->symbol[m->count++] = s;
+    if (m->count < MOST_ORIGINS) m->symbol[m->count++] = s;
 }
 
 static void compare(sti_symbol *s, void *context)
@@ -245,7 +250,7 @@ static void check_pair(sti_transform *t, const sti_node *call, const argument *a
                  sti_text(t->u, call), common->name->text);
 }
 
-static void check_call(sti_transform *t, const sti_node *call)
+void sti_refuse_overlaps(sti_transform *t, const sti_node *call)
 {
     enum { MOST = 64 };
     argument list[MOST];
@@ -261,16 +266,5 @@ static void check_call(sti_transform *t, const sti_node *call)
         for (int k = 0; k < count; ++k)
             if (p->written || list[k].parameter->written) check_pair(t, call, &list[k], &list[count]);
         ++count;
-    }
-}
-
-void sti_refuse_overlaps(sti_transform *t, const sti_node *n)
-{
-    for (; n && !t->u->failed; n = n->next) {
-        if (n->kind == STI_NODE_CALL && n->symbol) check_call(t, n);
-        sti_refuse_overlaps(t, n->a);
-        sti_refuse_overlaps(t, n->b);
-        sti_refuse_overlaps(t, n->c);
-        sti_refuse_overlaps(t, n->d);
     }
 }

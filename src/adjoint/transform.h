@@ -163,10 +163,10 @@ bool sti_settle_pointers(sti_transform *t, sti_node **list);
 /* In a function as its source has it: pointers that are assigned. */
 void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n);
 /*
- * Calls that stay calls (inline.c: in what becomes a kernel's own statements two names of one array are known as such), whose arguments overlap. The
- * functions that they call are prepared.
+ * A call whose adjoint is to be written, where arguments may overlap. Calls that became a kernel's own statements (inline.c) are none: there two names of one
+ * array are known to be one.
  */
-void sti_refuse_overlaps(sti_transform *t, const sti_node *n);
+void sti_refuse_overlaps(sti_transform *t, const sti_node *call);
 
 /* ---- inline.c ----------------------------------------------------------------------------------------------------- */
 

@@ -98,7 +98,7 @@ static void where_items_point(void **state)
 #define ROT "LFN void rot(const real *a, real *o) { o[0] = a[0] * a[1]; o[1] = a[1] * a[0]; }\n"
 #define EACH(body)                                                                                                     \
     "world_kernel void k_f(const real *x, const real *w, const int *c, real *y, int n) {\neach (i, n) {\n" body "} "   \
-                                                                                                                "}\n"
+    "}\n"
 #define LIVE_ITEMS(body)                                                                                               \
     "item_kernel void k_f(const ureal *x, const int *c, ureal *y, int n, int block) {\n" OWN_ITEMS                     \
     "real a = load(x + q);\n" body "} }\n"
