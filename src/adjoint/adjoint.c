@@ -88,6 +88,21 @@ static void note_absent(sti_transform *t, const sti_node *n)
     }
 }
 
+/* Where the values and gradients of both are needed, they would have one name. */
+static void refuse_hidden(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next) {
+        const sti_symbol *hidden = n->kind == STI_NODE_VARIABLE && n->symbol ? n->symbol->shadows : NULL;
+        if (hidden && hidden->scope > 0)
+            sti_complain(t->u, n->place, "`%s` hides that of line %u, and adjoints need both: choose another name",
+                         n->name->text, hidden->place.line);
+        refuse_hidden(t, n->a);
+        refuse_hidden(t, n->b);
+        refuse_hidden(t, n->c);
+        refuse_hidden(t, n->d);
+    }
+}
+
 static void check_constants(sti_transform *t)
 {
     for (int i = 0; i < t->options->nconstant; ++i) {
@@ -262,6 +277,7 @@ static void transform(sti_transform *t)
         if (f->kind == STI_NODE_FUNCTION && sti_note_of(t, f->symbol)->wanted && !sti_note_of(t, f->symbol)->given) {
             t->function = f;
             note_absent(t, f->b->a);
+            refuse_hidden(t, f->b->a);
         }
     sti_gradient_structures(t);
     make_helpers(t);

@@ -298,7 +298,7 @@
     X("a pointer to a variable", 'S', "", 0, "real *t@ = &r$e; *t@ = $B * *t@;")                                       \
     X("a pointer to a structure", 'S', "", 0, "pair *t@ = &s; t@->x = $B; t@->w[$I % 2] = $B * t@->x;")                \
     X("a pointer to whole numbers", 'S', "", 0, "const int *t@ = count + $e; j$e = t@[$I];")                           \
-    X("a name that hides another", 'S', "", 0, "{ real t@ = $B; real r0 = t@; v[$I] = r0 * r1; }")
+    X("a name that hides another", 'S', "", ODD, "{ real t@ = $B; real r0 = t@; v[$I] = r0 * r1; }")
 
 #define GRAMMAR_LOOPS(X)                                                                                               \
     X("for: up", 'S', "", LOOP, "for (int $k = 0; $k < $e + 1; ++$k) $Z")                                              \

@@ -179,6 +179,20 @@ static void arrays_of_all_worlds_that_are_overwritten(void **state)
     CHECK(cases);
 }
 
+static void names_that_hide_others(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {SOURCE("world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+                "real a = x[i], v = a; { real t = sin(a); real a = t; v = a * v; } put(y, i, v * a); } }\n"),
+         "k:3:47: `a` hides that of line 3, and adjoints need both: choose another name"},
+        {SOURCE("world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+                "real v = x[i]; { real a = sin(v); v = a; } { real a = cos(v); v = a; } put(y, i, v); } }\n"),
+         ""},
+    };
+    CHECK(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +203,7 @@ int main(void)
         cmocka_unit_test(arguments_that_overlap),
         cmocka_unit_test(pointers_that_move),
         cmocka_unit_test(arrays_of_all_worlds_that_are_overwritten),
+        cmocka_unit_test(names_that_hide_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
