@@ -17,7 +17,7 @@ foreach(noun IN ITEMS devices gather handle item_devices listed listed_overflow 
 endforeach()
 stet_test(adjoint/tape_fault)
 stet_test_doubles(adjoint/tape_fault)
-# 64 programs a source, some 4 s of a core: 512 programs in the short tier, 1536 others in `long`, 12800 others in `whole`, in four parts. Each production of the grammar that is not refused has to be right
+# 64 programs a source, some 3 s of a core: 512 programs in the short tier, 1536 others in `long`, 64000 others in `whole`, in four parts. Each production of the grammar that is not refused has to be right
 # as often as the last number says.
 stet_test(adjoint/random SOURCES adjoint/programs.c adjoint/programs_functions.c adjoint/programs_team.c
     adjoint/programs_writer.c)
@@ -27,7 +27,7 @@ foreach(part RANGE 1 3)
     stet_test_properties(adjoint/random_more_${part} adjoint long)
 endforeach()
 foreach(part RANGE 1 4)
-    add_test(NAME adjoint/random_long_${part} COMMAND test_adjoint_random 200 ${part}000 250)
+    add_test(NAME adjoint/random_long_${part} COMMAND test_adjoint_random 250 ${part}000 250)
     stet_test_properties(adjoint/random_long_${part} adjoint whole)
     set_tests_properties(adjoint/random_long_${part} PROPERTIES TIMEOUT 3600)
 endforeach()
