@@ -1,5 +1,5 @@
 /* What a check of gradients is told: refused where no kernel that is checked has it, or where it means nothing; see gradcheck.h. */
-#include "adjoint/gradcheck.h"
+#include "adjoint/gradcheck/gradcheck.h"
 
 #include "base/error.h"
 

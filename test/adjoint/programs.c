@@ -10,8 +10,8 @@ enum { FEW_STATEMENTS = 4, MOST_STATEMENTS = 10, ODD_EVERY = 3 };
 const int64_t program_counts[PROGRAM_COUNTS] = {0, 2, 1, 3, 0, 1, 2, 3};
 
 typedef struct program {
-    sti_buffer text;         /* of a function, or the piece of a kernel */
-    sti_buffer called_by[2]; /* of a function: its calls in the world kernel and the item kernel */
+    sti_text_buffer text;         /* of a function, or the piece of a kernel */
+    sti_text_buffer called_by[2]; /* of a function: its calls in the world kernel and the item kernel */
     uint64_t needs;
     uint16_t used[PRODUCTIONS];
 } program;
@@ -30,8 +30,8 @@ bool programs_is_odd(int k) { return (productions[k].needs & ODD) != 0; }
 
 static void write_function(writer *w, int number)
 {
-    sti_buffer_format(w->out, "\n\nLFN real f%d(real a, real b, ureal c, const int *count, const ureal *t, int n)\n{",
-                      number);
+    sti_text_buffer_format(
+        w->out, "\n\nLFN real f%d(real a, real b, ureal c, const int *count, const ureal *t, int n)\n{", number);
     w->indent = 1;
     w->n = "n";
     writer_line(w);
@@ -46,12 +46,13 @@ static void write_function(writer *w, int number)
 
 static void write_calls(writer *w, program *p, int number)
 {
-    sti_buffer_format(&p->called_by[0],
-                      "\n        s = fma(splat((ureal)0.%u), f%d(x[(i * %d + %d) * 2], x[(i * %d + %d) * 2 + 1], c, "
-                      "count, t, i + %u), s);",
-                      3 + writer_draw(w, 7), number, FUNCTIONS, number, FUNCTIONS, number, writer_draw(w, 6));
+    sti_text_buffer_format(
+        &p->called_by[0],
+        "\n        s = fma(splat((ureal)0.%u), f%d(x[(i * %d + %d) * 2], x[(i * %d + %d) * 2 + 1], c, "
+        "count, t, i + %u), s);",
+        3 + writer_draw(w, 7), number, FUNCTIONS, number, FUNCTIONS, number, writer_draw(w, 6));
     if (number % 2 == 0)
-        sti_buffer_format(
+        sti_text_buffer_format(
             &p->called_by[1],
             "\n        out = fma(splat((ureal)0.%u), f%d(gather(t + %d, i), load(a + q), c, count, t, q + "
             "%u), out);",
@@ -63,8 +64,9 @@ static void write_place(writer *w, int number)
 {
     w->n = "i";
     w->indent = 2;
-    sti_buffer_format(w->out, "\n        {\n        int first = (i * %d + %d) * %d;\n        real *own = y + first;",
-                      PLACES, number, ROOM);
+    sti_text_buffer_format(w->out,
+                           "\n        {\n        int first = (i * %d + %d) * %d;\n        real *own = y + first;",
+                           PLACES, number, ROOM);
     writer_line(w);
     writer_variables(w, "x[i]", "y[first] * x[1]", "own[1]");
     writer_statements(w);
@@ -81,8 +83,9 @@ static void write_block(writer *w, int number)
     writer_statements(w);
     writer_line(w);
     if (writer_chance(w, 70)) writer_expand(w, 'O', EXPRESSION_DEPTH);
-    sti_buffer_format(w->out, "\n        out = fma(splat((ureal)0.%d), sin(r0 + r1 * r2 + v[1] + s.x * m[0][0]), out);",
-                      3 + number % 5);
+    sti_text_buffer_format(w->out,
+                           "\n        out = fma(splat((ureal)0.%d), sin(r0 + r1 * r2 + v[1] + s.x * m[0][0]), out);",
+                           3 + number % 5);
     writer_put(w, "\n        }");
 }
 
@@ -141,8 +144,8 @@ programs *programs_create(uint64_t seed)
 void programs_destroy(programs *p)
 {
     for (int i = 0; i < PROGRAMS; ++i) {
-        sti_buffer_free(&p->p[i].text);
-        for (int k = 0; k < 2; ++k) sti_buffer_free(&p->p[i].called_by[k]);
+        sti_text_buffer_free(&p->p[i].text);
+        for (int k = 0; k < 2; ++k) sti_text_buffer_free(&p->p[i].called_by[k]);
     }
     sti_free(p);
 }
@@ -155,49 +158,51 @@ uint64_t programs_needs(const programs *p, int i) { return p->p[i].needs; }
 
 static uint64_t kinds(int first, int n) { return (n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << first; }
 
-static void put_text(sti_buffer *out, const sti_buffer *text)
+static void put_text(sti_text_buffer *out, const sti_text_buffer *text)
 {
-    if (text->data) sti_buffer_put(out, text->data);
+    if (text->data) sti_text_buffer_put(out, text->data);
 }
 
-static void put_pieces(const programs *p, uint64_t which, int first, int n, sti_buffer *out)
+static void put_pieces(const programs *p, uint64_t which, int first, int n, sti_text_buffer *out)
 {
     for (int i = first; i < first + n; ++i)
         if (which >> i & 1) put_text(out, &p->p[i].text);
 }
 
-static void put_called(const programs *p, uint64_t which, int kernel, sti_buffer *out)
+static void put_called(const programs *p, uint64_t which, int kernel, sti_text_buffer *out)
 {
     for (int i = 0; i < FUNCTIONS; ++i)
         if (which >> i & 1) put_text(out, &p->p[i].called_by[kernel]);
 }
 
-static void put_random(const programs *p, uint64_t which, sti_buffer *out)
+static void put_random(const programs *p, uint64_t which, sti_text_buffer *out)
 {
-    sti_buffer_put(out, "\n\nworld_kernel void k_random(const real *x, real *y, const ureal *t, ureal c, const int "
+    sti_text_buffer_put(out,
+                        "\n\nworld_kernel void k_random(const real *x, real *y, const ureal *t, ureal c, const int "
                         "*count, int n)\n{\n    each (i, n) {\n        real s = splat(t[i]);");
     put_called(p, which, 0, out);
-    sti_buffer_put(out, "\n        put(y, i, s);\n    }\n}\n");
+    sti_text_buffer_put(out, "\n        put(y, i, s);\n    }\n}\n");
 }
 
-static void put_places(const programs *p, uint64_t which, sti_buffer *out)
+static void put_places(const programs *p, uint64_t which, sti_text_buffer *out)
 {
-    sti_buffer_put(out, "\n\nworld_kernel void k_places(const real *x, real *y, lint *lints, real *fours, const int "
+    sti_text_buffer_put(out,
+                        "\n\nworld_kernel void k_places(const real *x, real *y, lint *lints, real *fours, const int "
                         "*count, ureal c, int n)\n{\n    each (i, n) {\n        lints[i] = isplat(i);\n        "
                         "put(fours, i * 4, x[i]);");
     put_pieces(p, which, FIRST_PLACE, PLACES, out);
-    sti_buffer_put(out, "\n    }\n}\n");
+    sti_text_buffer_put(out, "\n    }\n}\n");
 }
 
-static void put_team(const programs *p, uint64_t which, sti_buffer *out)
+static void put_team(const programs *p, uint64_t which, sti_text_buffer *out)
 {
-    sti_buffer_format(out,
-                      "\n\nworld_kernel void k_team(const real *p, real *w, real *y, const ureal *g, const int "
-                      "*at, const int *count, const ureal *t, ureal c, int n)\n{\n    shared(real, a0, %d);\n    "
-                      "shared(real, a1, %d);\n    (void)t; (void)n;",
-                      TEAM_ITEMS, TEAM_ITEMS);
+    sti_text_buffer_format(out,
+                           "\n\nworld_kernel void k_team(const real *p, real *w, real *y, const ureal *g, const int "
+                           "*at, const int *count, const ureal *t, ureal c, int n)\n{\n    shared(real, a0, %d);\n    "
+                           "shared(real, a1, %d);\n    (void)t; (void)n;",
+                           TEAM_ITEMS, TEAM_ITEMS);
     put_pieces(p, which, FIRST_TEAM, TEAMS, out);
-    sti_buffer_put(out, "\n}\n");
+    sti_text_buffer_put(out, "\n}\n");
 }
 
 static bool uses(const programs *p, uint64_t which, const char *word)
@@ -207,28 +212,30 @@ static bool uses(const programs *p, uint64_t which, const char *word)
     return false;
 }
 
-static void put_items(const programs *p, uint64_t which, sti_buffer *out)
+static void put_items(const programs *p, uint64_t which, sti_text_buffer *out)
 {
     const char *whole = uses(p, which, "whole + ") ? "int *whole, " : "";
     const char *bytes = uses(p, which, "bytes, ") ? "u8 *bytes, " : "";
-    sti_buffer_format(out,
-                      "\n\nitem_kernel void k_items(const ureal *a, const ureal *t, const int *at, const wreal *u, "
-                      "ureal c, const int *count, ureal *z, ureal *made, %s%sint n, int block)\n{\n",
-                      whole, bytes);
-    sti_buffer_put(out, "    items (p, nmin(2, n - block * 2)) {\n        int q = block * 2 + p;\n"
+    sti_text_buffer_format(
+        out,
+        "\n\nitem_kernel void k_items(const ureal *a, const ureal *t, const int *at, const wreal *u, "
+        "ureal c, const int *count, ureal *z, ureal *made, %s%sint n, int block)\n{\n",
+        whole, bytes);
+    sti_text_buffer_put(out,
+                        "    items (p, nmin(2, n - block * 2)) {\n        int q = block * 2 + p;\n"
                         "        lint i = igather(at, isplat(q) + lane());\n        real out = splat(of_world(u, 2, 0, "
                         "0));\n        store_if(in_range(q, n), made + q, out);");
     put_called(p, which, 1, out);
     put_pieces(p, which, FIRST_BLOCK, BLOCKS, out);
-    sti_buffer_put(out, "\n        store_if(in_range(q, n), z + q, out * load(z + q));\n    }\n}\n");
+    sti_text_buffer_put(out, "\n        store_if(in_range(q, n), z + q, out * load(z + q));\n    }\n}\n");
 }
 
-void programs_put(const programs *p, uint64_t which, sti_buffer *out)
+void programs_put(const programs *p, uint64_t which, sti_text_buffer *out)
 {
     uint64_t needed = 0;
     for (int i = 0; i < PROGRAMS; ++i)
         if (which >> i & 1) needed |= p->p[i].needs;
-    sti_buffer_put(out, programs_prelude);
+    sti_text_buffer_put(out, programs_prelude);
     put_pieces(p, needed, 0, FUNCTIONS, out);
     if (which & kinds(0, FUNCTIONS)) put_random(p, which, out);
     if (which & kinds(FIRST_PLACE, PLACES)) put_places(p, which, out);

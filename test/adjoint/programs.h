@@ -11,7 +11,7 @@
 #ifndef TEST_ADJOINT_PROGRAMS_H
 #define TEST_ADJOINT_PROGRAMS_H
 
-#include "kernel/buffer.h"
+#include "kernel/compile/text_buffer.h"
 
 enum {
     FUNCTIONS = 44,
@@ -48,7 +48,7 @@ uint64_t programs_needs(const programs *p, int i);
  *     k_team(p, w, y, g, at, count, c, n)           p, w [TEAM_ITEMS * TEAMS], y, g [TEAM_ITEMS]; at below TEAM_ITEMS - 1
  *     k_items(a, t, at, u, c, count, z, made, n)         a, z, made [PROGRAM_ITEMS], at below 4, u [2] of each world
  */
-void programs_put(const programs *p, uint64_t which, sti_buffer *out);
+void programs_put(const programs *p, uint64_t which, sti_text_buffer *out);
 /* What count and at hold. */
 extern const int64_t program_counts[PROGRAM_COUNTS];
 

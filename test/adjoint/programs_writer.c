@@ -20,7 +20,7 @@ uint32_t writer_draw(writer *w, uint32_t n)
 
 bool writer_chance(writer *w, uint32_t percent) { return writer_draw(w, 100) < percent; }
 
-void writer_put(writer *w, const char *text) { sti_buffer_put(w->out, text); }
+void writer_put(writer *w, const char *text) { sti_text_buffer_put(w->out, text); }
 
 void writer_line(writer *w)
 {
@@ -114,11 +114,11 @@ static void call_earlier(writer *w)
     do f = writer_draw(w, FUNCTIONS);
     while (!(w->callable >> f & 1));
     w->called |= (uint64_t)1 << f;
-    sti_buffer_format(w->out, "f%u(", f);
+    sti_text_buffer_format(w->out, "f%u(", f);
     writer_expand(w, 'R', 1);
     writer_put(w, ", ");
     writer_expand(w, 'R', 1);
-    sti_buffer_format(w->out, ", c, count, t, %s + %u)", w->n, writer_draw(w, 3));
+    sti_text_buffer_format(w->out, ", c, count, t, %s + %u)", w->n, writer_draw(w, 3));
 }
 
 /* A sum of loops' variables, each times a number, and a number: below ROOM whatever the variables are. */
@@ -128,19 +128,20 @@ static void affine(writer *w)
     int left = ROOM - 1;
     for (int k = w->loops - 1; k >= 0; --k) {
         int times = left / LOOP_MOST > 0 ? (int)writer_draw(w, (uint32_t)(left / LOOP_MOST) + 1) : 0;
-        if (times > 0) sti_buffer_format(w->out, writer_chance(w, 50) ? "%s * %d + " : "%s * %d + ", w->loop[k], times);
+        if (times > 0)
+            sti_text_buffer_format(w->out, writer_chance(w, 50) ? "%s * %d + " : "%s * %d + ", w->loop[k], times);
         left -= times * LOOP_MOST;
     }
-    sti_buffer_format(w->out, "%u", writer_draw(w, (uint32_t)left + 1));
+    sti_text_buffer_format(w->out, "%u", writer_draw(w, (uint32_t)left + 1));
 }
 
 static void placeholder(writer *w, const production *p, char c, int name, int depth)
 {
     switch (c) {
-    case 'd': sti_buffer_format(w->out, "%u", 1 + writer_draw(w, 9)); break;
-    case 'e': sti_buffer_format(w->out, "%u", writer_draw(w, 3)); break;
+    case 'd': sti_text_buffer_format(w->out, "%u", 1 + writer_draw(w, 9)); break;
+    case 'e': sti_text_buffer_format(w->out, "%u", writer_draw(w, 3)); break;
     case 'n': writer_put(w, w->n); break;
-    case 'k': sti_buffer_format(w->out, "k%d", w->loops); break;
+    case 'k': sti_text_buffer_format(w->out, "k%d", w->loops); break;
     case 'x': writer_put(w, w->loop[writer_draw(w, (uint32_t)w->loops)]); break;
     case 'j': affine(w); break;
     case 'f': call_earlier(w); break;
@@ -170,11 +171,11 @@ static void write_production(writer *w, int number, int depth)
     w->used[number]++;
     for (const char *s = p->text; *s; ++s) {
         if (*s == '@')
-            sti_buffer_format(w->out, "%d", name);
+            sti_text_buffer_format(w->out, "%d", name);
         else if (*s == '$')
             placeholder(w, p, *++s, name, depth);
         else
-            sti_buffer_add(w->out, s, 1);
+            sti_text_buffer_add(w->out, s, 1);
     }
 }
 
@@ -201,17 +202,17 @@ void writer_statements(writer *w)
 
 void writer_variables(writer *w, const char *a, const char *b, const char *c)
 {
-    sti_buffer_format(w->out, "real r0 = %s, r1 = %s, r2 = %s, v[3] = {r0, r1 * r2, sin(r2)};", a, b, c);
+    sti_text_buffer_format(w->out, "real r0 = %s, r1 = %s, r2 = %s, v[3] = {r0, r1 * r2, sin(r2)};", a, b, c);
     writer_line(w);
     writer_put(w, "real m[2][3] = {{r2, r1, r0 * r2}, {r1}};");
     writer_line(w);
     writer_put(w, "pair s = {r0, {r1, r0 - r2}, 1}, o = {r2, {r0}};");
     writer_line(w);
-    sti_buffer_format(w->out, "int j0 = %s, j1 = 1, j2 = count[2];", w->n);
+    sti_text_buffer_format(w->out, "int j0 = %s, j1 = 1, j2 = count[2];", w->n);
     writer_line(w);
     writer_put(w, "ureal u0 = c * c, u1 = c, u2 = (ureal)0.7;");
     writer_line(w);
     writer_put(w, "mask m0 = lt(r0, r1);");
     writer_line(w);
-    sti_buffer_format(w->out, "lint l0 = isplat(%s + 1);", w->n);
+    sti_text_buffer_format(w->out, "lint l0 = isplat(%s + 1);", w->n);
 }

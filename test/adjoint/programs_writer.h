@@ -32,7 +32,7 @@ extern const production productions[PRODUCTIONS];
 
 typedef struct writer {
     uint64_t state;
-    sti_buffer *out;
+    sti_text_buffer *out;
     char kind;         /* of the program: F, P, T, I */
     const char *n;     /* a whole number that programs differ by */
     uint64_t callable; /* functions that may be called */

@@ -42,7 +42,8 @@ static void quick_compiler(void)
 
 /* ---- a set of programs -------------------------------------------------------------------------------------------- */
 
-static stet_result check(uint64_t seed, const programs *p, uint64_t which, sti_buffer *text, stet_gradcheck_result *r)
+static stet_result check(uint64_t seed, const programs *p, uint64_t which, sti_text_buffer *text,
+                         stet_gradcheck_result *r)
 {
     stet_gradcheck_def def = stet_default_gradcheck_def();
     const stet_gradcheck_value values[] = {{.name = "x", .items = 4 * FUNCTIONS},
@@ -110,7 +111,7 @@ static void tell(const char *sentence, const char *source)
 static verdict ask(uint64_t seed, const programs *p, int program)
 {
     made m = {0};
-    sti_buffer text = {0};
+    sti_text_buffer text = {0};
     sti_check_options options = sti_default_check_options();
     programs_put(p, (uint64_t)1 << program, &text);
     assert_int_equal(text.result, STET_OK);
@@ -123,7 +124,7 @@ static verdict ask(uint64_t seed, const programs *p, int program)
         if (programs_is_odd(k) && programs_draws(p, program, k))
             (void)snprintf(sum.said[k], sizeof sum.said[k], "%s", stet_last_error());
     free_made(&m);
-    sti_buffer_free(&text);
+    sti_text_buffer_free(&text);
     return v;
 }
 
@@ -133,7 +134,7 @@ static verdict ask(uint64_t seed, const programs *p, int program)
 static void judge(uint64_t seed, const programs *p, uint64_t which)
 {
     stet_gradcheck_result r;
-    sti_buffer text = {0};
+    sti_text_buffer text = {0};
     stet_result result = check(seed, p, which, &text, &r);
     int first = __builtin_ctzll(which);
     bool alone = (which & (which - 1)) == 0, good = result == STET_OK && r.wrong == 0;
@@ -148,7 +149,7 @@ static void judge(uint64_t seed, const programs *p, uint64_t which)
         print_wrong(seed, first, result != STET_OK ? stet_last_error() : r.where, text.data);
         note(p, first, WRONG);
     }
-    sti_buffer_free(&text);
+    sti_text_buffer_free(&text);
     if (good) {
         sum.compared += r.compared;
         sum.moving += r.moving;

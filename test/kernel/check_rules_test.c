@@ -1,5 +1,5 @@
 /*
- * Rules of kernels and teams (T1 … T5, E1, E2 of rules.h): each with what it refuses, the exact sentence, and what is like it but fine. A case is the
+ * Rules of kernels and teams (RULES-1 … RULES-5, RULES-EFFECT-1, RULES-EFFECT-2 of rules.h): each with what it refuses, the exact sentence, and what is like it but fine. A case is the
  * body of one kernel; places count from the body's first line.
  */
 #include "check_case.h"
@@ -144,7 +144,7 @@ static const check_case world[] = {
     {"w[0] += 1; w[1]++;", "1:16: `w[1]++`: ++ is for whole plain numbers and pointers"},
 };
 
-/* E1, E2: what has an effect is a statement, in both kinds of kernels. */
+/* RULES-EFFECT-1, RULES-EFFECT-2: what has an effect is a statement, in both kinds of kernels. */
 static const check_case effects[] = {
     {"int j = 0, q = t[j++];",
      "1:19: `j++` within an expression: a step is a statement of its own, before or after this "
