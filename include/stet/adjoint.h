@@ -29,7 +29,11 @@ extern "C" {
  */
 typedef struct stet_adjoint stet_adjoint;
 
-/* UNSUPPORTED: something in it cannot be differentiated; the sentence has file, line, column and what to do. */
+/*
+ * The adjoint of a kernel. Where select, rmin, rmax, a mask or a branch did not take a value, its gradient is 0, whatever the slope there is (infinite, no number). Pointers that
+ * are assigned and arguments that may overlap are refused; doc/design/adjoint.md has all that is. UNSUPPORTED: something in it cannot be differentiated; the sentence
+ * has file, line, column and what to do.
+ */
 STET_API stet_result stet_kernel_adjoint(stet_kernel *kernel, stet_adjoint **out);
 /* The adjoint's source, in the kernel language; borrowed from the kernel. */
 STET_API const char *stet_adjoint_source(const stet_adjoint *adjoint);
@@ -40,6 +44,7 @@ STET_API stet_result stet_adjoint_has_gradient(const stet_adjoint *adjoint, int 
  * parameter has none. The gradient of an array of worlds is an array of worlds with as many items, REAL; that of a plain array, too: each world has
  * its own share of it (stet_adjoint_sum_worlds adds them up); that of a number is an array of worlds with one item. In an item kernel, whose items
  * are no worlds, the gradient of a plain array is a plain array of the same shape. What they hold before and after: doc/design/adjoint.md.
+ * INVALID_ARGUMENT: one array in two places, and the kernel writes it.
  *
  * Stacks are sized from the data (mechanism `adstack`). LIMIT: a stack was too short, twice, or would be beyond the device's memory; the sentence
  * names kernel, loop, line, what it needed and had.
@@ -145,7 +150,9 @@ STET_API stet_gradcheck_def stet_default_gradcheck_def(void);
 typedef struct stet_gradcheck_result {
     int64_t compared, wrong; /* elements */
     int64_t moving;          /* of them: not 0 by differences */
-    int64_t unfit;   /* not compared: what is computed there is not finite, or has a kink, so differences say nothing */
+    int64_t
+        unfit; /* not compared: what is computed there is not finite, has a kink, or is too large, so differences say nothing */
+    int64_t rounded; /* of them: too large, so a difference cannot be told from its rounding */
     double worst;    /* |difference| / (1 + |gradient|) */
     char where[160]; /* of the worst: "k_x: pos[7] of world 1: 0.25 by the adjoint, 0.5 by differences" */
 } stet_gradcheck_result;

@@ -6,6 +6,9 @@
  * + - * / work on lanes when both sides are lanes; everything else has a function, because C's operators on vectors and on
  * scalars disagree.
  *
+ * No expression has an effect: ++, -- and assignments are statements or parts of a `for`; a call that writes through a pointer is a statement,
+ * the whole value of `x = f(…);`, or a variable's first value.
+ *
  *   kind     CPU                                            GPU
  *   world    lanes = worlds, `each` is a loop               a team of threads a world, `each` is shared out
  *   item     lanes = items, a block of items is one call    a thread an item, a block of items is a block of threads

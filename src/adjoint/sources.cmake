@@ -7,6 +7,7 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/analysis/needed.c
     src/adjoint/analysis/notes.c
     src/adjoint/analysis/order.c
+    src/adjoint/analysis/overlap.c
     src/adjoint/analysis/place.c
     src/adjoint/analysis/uniform.c
     src/adjoint/analysis/window.c

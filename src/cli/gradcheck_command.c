@@ -6,7 +6,9 @@
 #include "cli/report_error.h"
 #include "stet/adjoint.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,29 +63,45 @@ static stet_gradcheck_value *named(gradcheck_options *o, const char **text)
 static bool whole(const char *text, int64_t *out)
 {
     char *end;
+    errno = 0;
     *out = strtoll(text, &end, 10);
-    return end != text && *end == 0;
+    return end != text && *end == 0 && errno == 0;
+}
+
+/* The size of an array follows from its content, where that is given. */
+static bool take_items(gradcheck_options *o, const char *text)
+{
+    stet_gradcheck_value *v = named(o, &text);
+    return v && !v->value && whole(text, &v->items) && v->items > 0;
 }
 
 static bool take_values(gradcheck_options *o, const char *text)
 {
     stet_gradcheck_value *v = named(o, &text);
-    if (!v) return false;
+    if (!v || v->items > 0) return false;
     v->value = &o->number[o->nnumber];
-    v->items = 0;
-    for (char *end; *text; text = *end == ',' ? end + 1 : end) {
+    errno = 0;
+    for (char *end;; text = end + 1) {
         if (o->nnumber == NUMBERS) return false;
         o->number[o->nnumber++] = strtoll(text, &end, 10);
         v->items++;
-        if (end == text || (*end && *end != ',')) return false;
+        if (end == text || errno != 0) return false;
+        if (*end != ',') return *end == 0;
     }
-    return v->items > 0;
+}
+
+static bool real_number(const char *text, char end, double *out, const char **behind)
+{
+    char *stop;
+    *out = strtod(text, &stop);
+    *behind = stop + 1;
+    return stop != text && *stop == end && isfinite(*out);
 }
 
 static bool take_range(gradcheck_options *o, const char *text)
 {
     stet_gradcheck_value *v = named(o, &text);
-    return v && sscanf(text, "%lf,%lf", &v->low, &v->high) == 2 && v->low < v->high;
+    return v && real_number(text, ',', &v->low, &text) && real_number(text, 0, &v->high, &text) && v->low < v->high;
 }
 
 static bool take_word(const char *text, const char **list, int *n)
@@ -105,8 +123,9 @@ static bool take_option(gradcheck_options *o, const char *option, const char *te
     if (strcmp(option, "--values") == 0) return take_values(o, text);
     if (strcmp(option, "--range") == 0) return take_range(o, text);
     if (strcmp(option, "--int") == 0) return (v = named(o, &rest)) && whole(rest, &v->number);
-    if (strcmp(option, "--items") == 0) return (v = named(o, &rest)) && whole(rest, &v->items) && v->items > 0;
-    if (strcmp(option, "--tolerance") == 0) return sscanf(text, "%lf", &o->def.tolerance) == 1;
+    if (strcmp(option, "--items") == 0) return take_items(o, text);
+    if (strcmp(option, "--tolerance") == 0)
+        return real_number(text, 0, &o->def.tolerance, &rest) && o->def.tolerance > 0;
     if (strcmp(option, "--worlds") == 0) {
         bool good = whole(text, &n) && n > 0 && n < 1 << 20;
         o->def.worlds = good ? (int)n : 1;
@@ -160,10 +179,14 @@ int gradcheck_main(int argc, char **argv)
     if (stet_gradcheck(&o.def, &r) != STET_OK) return report_last_error(EXIT_INPUT);
     printf("%" PRId64 " gradient%s compared, %" PRId64 " wrong; greatest error %.2g%s%s\n", r.compared,
            STI_S(r.compared), r.wrong, r.worst, r.where[0] ? " at " : "", r.where);
-    if (r.unfit > 0)
-        printf("%" PRId64 " gradient%s not compared: what the kernel computes there is not finite or has a kink, so "
-               "differences say nothing; "
-               "give --range\n",
-               r.unfit, STI_S(r.unfit));
+    if (r.unfit > r.rounded)
+        printf("%" PRId64 " gradient%s not compared: what the kernel computes there is not finite or has a kink or an "
+               "edge (where an adjoint gives the gradient of the side that the kernel takes), so differences say "
+               "nothing; give --range\n",
+               r.unfit - r.rounded, STI_S(r.unfit - r.rounded));
+    if (r.rounded > 0)
+        printf("%" PRId64 " gradient%s not compared: what the kernel writes is so large that the difference cannot be "
+               "told from rounding; give --range\n",
+               r.rounded, STI_S(r.rounded));
     return r.wrong > 0 || r.compared == 0 ? EXIT_WORK : 0;
 }

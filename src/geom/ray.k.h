@@ -117,7 +117,8 @@ LFN void ray_sphere(ray_range range, const ureal *size, const real *o, const rea
                     real *n)
 {
     real mid, half;
-    mask ok = m_and(live, ray_ball(o, d, inv, splat(size[0] * size[0]), &mid, &half));
+    mask ok = ray_ball(o, d, inv, splat(size[0] * size[0]), &mid, &half);
+    ok = m_and(live, ok);
     real c = ray_first(range, mid - half, mid + half);
     ok = ray_take(range, ok, c, t);
     if (any(ok)) ray_take_direction(ok, fma(c, d[0], o[0]), fma(c, d[1], o[1]), fma(c, d[2], o[2]), n);
@@ -132,7 +133,8 @@ LFN void ray_ellipsoid(ray_range range, const ureal *size, const real *o, const 
         so[k] = o[k] * inv[k];
         sd[k] = d[k] * inv[k];
     }
-    mask ok = m_and(live, ray_ball(so, sd, splat(1) / ray_dot(sd, sd), splat(1), &mid, &half));
+    mask ok = ray_ball(so, sd, splat(1) / ray_dot(sd, sd), splat(1), &mid, &half);
+    ok = m_and(live, ok);
     real c = ray_first(range, mid - half, mid + half);
     ok = ray_take(range, ok, c, t);
     if (any(ok))
@@ -174,12 +176,15 @@ LFN void ray_capsule(ray_range range, const ureal *size, const real *o, const re
                      real *n)
 {
     real mid, half, in, out;
-    mask ok = m_and(live, ray_tube(o, d, size[0], &mid, &half));
+    mask ok = ray_tube(o, d, size[0], &mid, &half);
+    ok = m_and(live, ok);
     if (!any(ok)) return;
-    ok = m_and(ok, ray_capsule_end(size, o, d, inv, -1, mid - half, &in));
+    mask near = ray_capsule_end(size, o, d, inv, -1, mid - half, &in);
+    ok = m_and(ok, near);
     mask inside = m_and(ok, lt(in, splat(range.from)));
     if (!range.front && any(inside)) {
-        ok = m_and(ok, m_or(m_not(inside), ray_capsule_end(size, o, d, inv, 1, mid + half, &out)));
+        mask far = ray_capsule_end(size, o, d, inv, 1, mid + half, &out);
+        ok = m_and(ok, m_or(m_not(inside), far));
         in = select(inside, out, in);
     }
     ok = ray_take(range, ok, in, t);
@@ -192,7 +197,8 @@ LFN void ray_capsule(ray_range range, const ureal *size, const real *o, const re
 LFN void ray_cylinder(ray_range range, const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
 {
     real mid, half, inv = ray_inverse(d[2]);
-    mask ok = m_and(live, ray_tube(o, d, size[0], &mid, &half));
+    mask ok = ray_tube(o, d, size[0], &mid, &half);
+    ok = m_and(live, ok);
     real a = (splat(-size[1]) - o[2]) * inv, b = (splat(size[1]) - o[2]) * inv;
     real in = mid - half, out = mid + half, lid_in = rmin(a, b), lid_out = rmax(a, b);
     mask by_lid_in = lt(in, lid_in), by_lid_out = lt(lid_out, out);
@@ -349,15 +355,17 @@ LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const u
     int stack[RAY_STACK];
     stack[0] = 0;
     for (int depth = 1; depth > 0;) {
-        const ureal *b = node + (i64)stack[--depth] * RAY_NODE;
+        --depth;
+        const ureal *b = node + (i64)stack[depth] * RAY_NODE;
         real near;
         mask here = ray_node(w, b, live, best->t, &near);
         if (!any(here)) continue;
         int first = (int)b[6], count = (int)b[7];
         if (count < 0) {
             int upper = w->back[-1 - count];
-            stack[depth++] = upper ? first : first + 1;
-            stack[depth++] = upper ? first + 1 : first;
+            stack[depth] = upper ? first : first + 1;
+            stack[depth + 1] = upper ? first + 1 : first;
+            depth += 2;
         } else if (nrow == 0) {
             for (int i = first; i < first + count; ++i)
                 ray_triangle(range, w, tri + (i64)i * RAY_TRI, here, near, i, best);

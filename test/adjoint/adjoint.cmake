@@ -8,9 +8,6 @@ stet_test(adjoint/items)
 stet_test(adjoint/refusals)
 stet_test(adjoint/stack_ids)
 stet_test(adjoint/loops)
-stet_test(adjoint/random_loops)
-add_test(NAME adjoint/random_loops_more COMMAND test_adjoint_random_loops 12 100)
-stet_test_properties(adjoint/random_loops_more adjoint long)
 stet_test(adjoint/team)
 # On every device that runs kernels, the doubles among them.
 foreach(noun IN ITEMS devices gather handle item_devices listed listed_overflow overflow room plan stack stack_cache stack_wrong sum tape tape_rules tape_sizes variants)
@@ -20,14 +17,17 @@ foreach(noun IN ITEMS devices gather handle item_devices listed listed_overflow 
 endforeach()
 stet_test(adjoint/tape_fault)
 stet_test_doubles(adjoint/tape_fault)
-# 64 programs a source. Most of the time goes into compiling them: 512 programs in the short tier, 1536 others in `long`, 6400 others in `whole`.
-stet_test(adjoint/random SOURCES adjoint/programs.c adjoint/programs_expression.c adjoint/programs_statement.c
-    adjoint/programs_team.c)
+# 64 programs a source, some 3 s of a core: 512 programs in the short tier, 1536 others in `long`, 64000 others in `whole`, in four parts. Each production of the grammar that is not refused has to be right
+# as often as the last number says.
+stet_test(adjoint/random SOURCES adjoint/programs.c adjoint/programs_functions.c adjoint/programs_team.c
+    adjoint/programs_writer.c)
 foreach(part RANGE 1 3)
     math(EXPR seed "1 + 8 * ${part}")
-    add_test(NAME adjoint/random_more_${part} COMMAND test_adjoint_random 8 ${seed})
+    add_test(NAME adjoint/random_more_${part} COMMAND test_adjoint_random 8 ${seed} 1)
     stet_test_properties(adjoint/random_more_${part} adjoint long)
 endforeach()
-add_test(NAME adjoint/random_long COMMAND test_adjoint_random 100 1000)
-stet_test_properties(adjoint/random_long adjoint whole)
-set_tests_properties(adjoint/random_long PROPERTIES TIMEOUT 3600)
+foreach(part RANGE 1 4)
+    add_test(NAME adjoint/random_long_${part} COMMAND test_adjoint_random 250 ${part}000 250)
+    stet_test_properties(adjoint/random_long_${part} adjoint whole)
+    set_tests_properties(adjoint/random_long_${part} PROPERTIES TIMEOUT 3600)
+endforeach()

@@ -108,6 +108,13 @@ FORM(structures, 6,
      "  for (int k = 0; k < nmin(i, 2) + 1; ++k) p.x = p.x * p.v[k];\n"
      "  put(y, i, p.x * q.v[1] + length2(&p) * twice(q)); } }")
 
+FORM(structures_without_a_gradient, 6,
+     "typedef struct pt { real x, w[2]; int n; } pt;\n"
+     "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+     "  pt s = {x[i], {x[i], x[i]}, 1}, o = s; pt t; t.x = splat(2); t.w[0] = splat(1); t.w[1] = splat(3); t.n = 1;\n"
+     "  s = t; if (i == 1) o = t;\n"
+     "  put(y, i, s.x * s.w[1] * x[i] + o.x * o.w[0]); } }")
+
 FORM(arrays_in_place, 6,
      "world_kernel void k_f(real *x, const real *f, ureal h, int n) {\n"
      "  each (i, n) { real a = x[i * 2]; put(x, i * 2, a + f[i] * a * splat(h)); put(x, i * 2 + 1, x[i * 2] * x[i * 2 "
@@ -150,6 +157,80 @@ FORM(staged_arrays, 6,
      "world_kernel void k_f(const real *x, real *y, int n) { staged(real, s, x, 12); sync();\n"
      "  each (i, n) put(y, i, s[i] * s[n - i]); }")
 
+FORM(calls_with_effects_as_statements, 6,
+     "LFN int twice(real *s) { *s = *s * *s; return 2; }\n"
+     "LFN real both(real a, real *s) { *s = *s * *s * a; return sin(*s * splat(2)); }\n"
+     "LFN void scaled(real a, real *s) { s[0] = s[0] * s[1] * a; s[1] = s[0] * s[0]; }\n"
+     "LFN real moved(const real *a, int *k) { real s = a[0] * a[1]; *k = *k + 1; return s; }\n"
+     "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+     "  real s = x[i], v[2] = {x[i], x[i + 1]}; int k = twice(&s), j = 0; k = twice(&s); s = both(s, &s);\n"
+     "  real r = moved(v + j, &j); r = moved(v + 1 - j, &j); (void)k; s = s * to_real(isplat(k)) + r;\n"
+     "  scaled(v[0] * v[1], v); scaled(v[0], v); put(y, i, s + v[0] * v[1]); } }")
+
+FORM(arguments_that_lie_apart, 6,
+     "typedef struct pt { real a[2]; real b[2]; real c; } pt;\n"
+     "LFN void rot(const real *a, real *o) { o[0] = a[0] * a[1]; o[1] = a[1] * a[0] + o[0]; }\n"
+     "LFN void square(const real *a, real *o) { put(o, 0, a[0] * a[0]); }\n"
+     "LFN real length(const real *a, const real *b) { return a[0] * b[1] + b[0]; }\n"
+     "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+     "  real v[8] = {x[i], x[i + 1]}, m[2][2] = {{x[i], x[i + 1]}, {splat(0), splat(0)}}; pt q[2]; int k = i % 2;\n"
+     "  const real *p = v; real *o = v + 2; rot(p, o); rot(v + k + 3, v + 1 + k); rot(m[0], m[1]); rot(m[k], v + 6);\n"
+     "  q[0].a[0] = x[i]; q[0].a[1] = v[2]; rot(q[0].a, q[0].b); rot(q[0].b, q[1].b); rot(q[1].b + 0, q[1].a);\n"
+     "  put(y, 2 * i + 1, q[1].a[1] * v[3] * length(v, v)); square(y + 2 * i + 1, y + 2 * i);\n"
+     "  put(y, 2 * i, y[2 * i] * m[1][0] * v[6]); } }")
+
+/* In a kernel's own statements two names of one array are known to be one. */
+FORM(arguments_that_overlap_in_a_kernels_array, 6,
+     "LFN void square(const real *a, real *o) { put(o, 0, a[0] * a[0]); put(o, 0, a[0] * o[0]); }\n"
+     "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+     "  put(y, i, x[i]); square(y + i, y + i); } }")
+
+FORM(pointers_to_where_something_was, 6,
+     "typedef struct pt { int k; real a; } pt;\n"
+     "world_kernel void k_f(const real *x, const int *count, real *y, int n) { each (i, n) {\n"
+     "  int k = i, v[1] = {i}; pt q; q.k = i;\n"
+     "  const real *a = x + k, *b = x + *v, *c = x + q.k, *d = x + count[k];\n"
+     "  k = k + 3; v[0] = v[0] + 3; q.k = q.k + 3; put(y, i, *a * a[1] * *b * b[2] * c[1] * d[k % 2]); } }")
+
+FORM(the_last_part_of_a_for, 6,
+     "world_kernel void k_f(const real *x, const int *count, real *y, int n) { each (i, n) {\n"
+     "  real s = x[i], t = splat(1); int j = 0;\n"
+     "  for (int k = 0; k < 3; s = s * x[k], ++k) t = t * s;\n"
+     "  for (int k = 0; k < count[i]; j += 2, ++k, t = t * x[j]) { if (k == 1) continue; s = s * t; }\n"
+     "  put(y, i, s * t); } }")
+
+/* Nobody needs what these hold, but the called functions' adjoints get their addresses. */
+FORM(arrays_that_only_take_results, 6,
+     "typedef struct pt { real a; int k; } pt;\n"
+     "LFN void twice(real a, real *o) { o[0] = a + a; }\n"
+     "LFN real more(real a, real *o) { *o = a + a; return a * a; }\n"
+     "LFN void fill(real a, pt *o) { o->a = a + a; o->k = 3; }\n"
+     "world_kernel void k_f(const real *x, real *y, int n) {\n"
+     "  for (int k = 0; k < 2; ++k) { real w[3]; twice(x[k], w); each (i, n) put(y, k * n + i, w[0]); }\n"
+     "  each (i, n) { real s = x[i]; for (int k = 0; k < n; ++k) { real w[3], o; twice(x[k], w); twice(x[k], w + 1);\n"
+     "  real r = more(x[k], &o); pt p; fill(x[k], &p); s = s + w[0] + w[1] + o + r + p.a; } put(y, 2 * n + i, s); } }")
+
+FORM(shared_arrays_in_loops, 6,
+     "LFN void work(const real *x, real *y, int n) { shared(real, t, 8); each (i, n) t[i] = x[i] * x[n - i]; sync();\n"
+     "  each (i, n) put(y, i, t[i] * t[n - 1 - i]); sync(); }\n"
+     "world_kernel void k_f(const real *x, const int *count, real *y, int n) {\n"
+     "  for (int k = 0; k < 2; ++k) { shared(real, t, 8); each (i, n) t[i] = x[i] * x[k]; sync();\n"
+     "    for (int j = 0; j < 2; ++j) { each (i, n) t[i] = t[i] * t[i]; sync(); }\n"
+     "    each (i, n) put(y, k * n + i, t[i] * t[n - 1 - i]); sync(); work(x, y + 2 * n, n); }\n"
+     "  for (int k = 0; k < count[1]; ++k) { shared(int, at, 8); each (i, n) at[i] = count[i]; sync();\n"
+     "    each (i, n) put(y, 3 * n + i, x[at[i]] * x[at[i] + k]); sync(); } }")
+
+/* The branch that is not taken has slopes and values that are infinite or no numbers. */
+FORM(what_is_not_taken_adds_nothing, 6,
+     "LFN real steep(real a, real b) { real t = splat(1) / a; return fma(t, b, b * log(a)) + sqrt(a) * b; }\n"
+     "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+     "  real u = x[i], z = u - u, w = z * x[i + 1], r = sqrt(z), t[2] = {u, splat(1) / z}; t[0] = t[0] * t[1];\n"
+     "  mask off = gt(u, splat(5)); real s = select(gt(z, splat(0)), r, u * u);\n"
+     "  s = s + select(off, steep(z, x[i + 1]), u) + select(off, u / w, u) + select(off, t[0], u);\n"
+     "  s = s * rmin(u, select(off, pow(z, -u), splat(9))) + select(off, asin(u - z + splat(1)) * atan2(z, w), u);\n"
+     "  if (any(off)) s = s * sqrt(-u);\n"
+     "  put(y, i, s + pow(z, splat(0)) * u + rmax(sqrt(-u) * u, z)); } }")
+
 /* The user's derivative of a step that is straight through. */
 static void own_adjoints_are_used(void **state)
 {
@@ -191,6 +272,7 @@ int main(void)
         TEST(functions),
         TEST(functions_that_read_the_kernels_arrays),
         TEST(structures),
+        TEST(structures_without_a_gradient),
         TEST(arrays_in_place),
         TEST(elements_that_iterations_share),
         TEST(elements_at_constant_places),
@@ -198,6 +280,14 @@ int main(void)
         TEST(the_whole_team),
         TEST(four_at_once),
         TEST(staged_arrays),
+        TEST(calls_with_effects_as_statements),
+        TEST(arguments_that_lie_apart),
+        TEST(arguments_that_overlap_in_a_kernels_array),
+        TEST(pointers_to_where_something_was),
+        TEST(the_last_part_of_a_for),
+        TEST(arrays_that_only_take_results),
+        TEST(shared_arrays_in_loops),
+        TEST(what_is_not_taken_adds_nothing),
         TEST(own_adjoints_are_used),
         TEST(constants_have_no_gradients),
     };

@@ -4,6 +4,8 @@
  */
 #include "adjoint/rig.h"
 
+#include <math.h>
+
 static void a_wrong_gradient_is_found(void **state)
 {
     (void)state;
@@ -159,6 +161,85 @@ static void arrays_that_are_too_small_are_named(void **state)
     }
 }
 
+/* Each evaluation begins with the same whole numbers, which the kernel overwrites after it has read them. */
+static void whole_numbers_are_put_back(void **state)
+{
+    (void)state;
+    stet_gradcheck_result r;
+    stet_gradcheck_def def = gradcheck_def(
+        SOURCE("item_kernel void k_f(const ureal *x, int *turn, ureal *y, int n, int block) {\n"
+               "    items (p, nmin(2, n - block * 2)) { int q = block * 2 + p; mask live = in_range(q, n);\n"
+               "    lint t = iload(turn + q); real a = load(x + q);\n"
+               "    store_if(live, y + q, select(ieq(t, isplat(0)), a * a, sin(a)));\n"
+               "    istore_if(live, turn + q, t + isplat(1)); } }"));
+    OK(stet_gradcheck(&def, &r));
+    if (r.wrong > 0) fail_msg("%s", r.where);
+    assert_true(r.moving >= 3);
+    def.source = SOURCE("world_kernel void k_f(const real *x, lint *turn, real *y, int n) { each (i, n) {\n"
+                        "    put(y, i, select(ieq(turn[i], isplat(1)), x[i] * x[i], sin(x[i])));\n"
+                        "    turn[i] = turn[i] + isplat(1); } }");
+    OK(stet_gradcheck(&def, &r));
+    if (r.wrong > 0) fail_msg("%s", r.where);
+}
+
+#define HUGE_BESIDE(factor)                                                                                            \
+    SOURCE("LFN real half(real x) { return x * splat((ureal)0.5); }\n"                                                 \
+           "LFN void half_adj(real x, real *to, real g) { (void)x; *to = fma(splat((ureal)" factor "), g, *to); }\n"   \
+           "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"                                    \
+           "    put(y, i * 2, half(x[i])); put(y, i * 2 + 1, splat((ureal)1e13)); } }")
+
+/* Beside outputs of 1e13 a slope of 0.5 is below the rounding of a difference; one of 1e12 that is wrong is not. */
+static void rounding_is_told_from_wrong_gradients(void **state)
+{
+    (void)state;
+    stet_gradcheck_result r;
+    stet_gradcheck_def def = gradcheck_def(HUGE_BESIDE("0.5"));
+    OK(stet_gradcheck(&def, &r));
+    assert_int_equal(r.wrong, 0);
+    assert_true(r.rounded > 0 && r.rounded == r.unfit);
+    def.source = HUGE_BESIDE("1e12");
+    OK(stet_gradcheck(&def, &r));
+    assert_int_equal(r.wrong, 2 * 3);
+}
+
+/* What is misspelt, and what means nothing, is no wish that goes unheard. */
+static void values_of_nothing_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t contents[] = {1, 2, 300};
+    static const struct {
+        stet_gradcheck_value value;
+        const char *sentence;
+    } cases[] = {{{.name = "m", .number = 3}, "kernel k_f has no parameter `m`; there are x, a, k, small, y, n"},
+                 {{.name = "x", .number = 3}, "`x` is an array, not a whole number: give its range"},
+                 {{.name = "k", .number = 3}, "`k` is an array, not a whole number: give its content"},
+                 {{.name = "a", .number = 3}, "`a` is a real, not a whole number: give its range"},
+                 {{.name = "n", .items = 3}, "`n` is a number, not an array: give its value"},
+                 {{.name = "a", .items = 3}, "`a` is a number, not an array: give its range"},
+                 {{.name = "x", .items = 3, .value = contents}, "`x` holds reals, which are random"},
+                 {{.name = "small", .items = 3, .value = contents}, "300 for `small` does not fit into its type u8"},
+                 {{.name = "n", .number = 1ll << 40}, "1099511627776 for `n` does not fit into its type int"},
+                 {{.name = "n", .number = 3, .low = 1, .high = 2}, "`n` holds whole numbers, which have no range"},
+                 {{.name = "x", .low = 2, .high = 1}, "the range of `x` goes from 2 to 1"},
+                 {{.name = "x", .low = 0, .high = INFINITY}, "give finite numbers"},
+                 {{.name = "x", .items = -1}, "`x` cannot have -1 items"}};
+    stet_gradcheck_result r;
+    stet_gradcheck_def def = gradcheck_def(SOURCE(
+        "world_kernel void k_f(const real *x, ureal a, const int *k, const u8 *small, real *y, int n) { each (i, n)\n"
+        "    put(y, i, x[k[i]] * splat(a) * to_real(isplat(small[i]))); }"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        def.value = &cases[i].value;
+        def.nvalue = 1;
+        FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT, cases[i].sentence);
+    }
+    def.nvalue = 0;
+    static const double tolerances[] = {0, -1, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; ++i) {
+        def.tolerance = tolerances[i];
+        FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT, "give a finite number above 0");
+    }
+}
+
 static void bad_definitions_are_refused(void **state)
 {
     (void)state;
@@ -187,6 +268,9 @@ int main(void)
         cmocka_unit_test(a_kernels_own_adjoint_is_checked),
         cmocka_unit_test(an_adjoint_of_another_kind_is_refused),
         cmocka_unit_test(arrays_that_are_too_small_are_named),
+        cmocka_unit_test(whole_numbers_are_put_back),
+        cmocka_unit_test(rounding_is_told_from_wrong_gradients),
+        cmocka_unit_test(values_of_nothing_are_refused),
         cmocka_unit_test(bad_definitions_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

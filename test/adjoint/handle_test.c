@@ -78,6 +78,26 @@ static void an_adjoint_runs_on_all_devices(void **state)
     }
 }
 
+/* In place the kernel is another function than the one that its adjoint belongs to. */
+static void one_array_in_two_places_is_refused(void **state)
+{
+    (void)state;
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_kernel *kernel = kernel_from(device, product);
+    stet_adjoint *adjoint;
+    scaled s = open_scaled(device), same = s;
+    OK(stet_kernel_adjoint(kernel, &adjoint));
+    same.y = s.x;
+    assert_int_equal(launch(adjoint, &same), STET_INVALID_ARGUMENT);
+    assert_string_equal(stet_last_error(),
+                        "kernel k_scale_adj: x and y are the same memory, and the kernel writes it; give "
+                        "it two arrays (stet_array_copy)");
+    OK(launch(adjoint, &s));
+    close_scaled(&s);
+    stet_kernel_destroy(kernel);
+    stet_device_destroy(device);
+}
+
 static void a_handle_answers_questions(void **state)
 {
     (void)state;
@@ -183,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_adjoint_runs_on_all_devices),
+        TEST(one_array_in_two_places_is_refused),
         TEST(a_handle_answers_questions),
         TEST(constants_have_no_gradient),
         TEST(the_source_is_kept),

@@ -1,185 +1,244 @@
 /* Sources of random programs; see programs.h. */
 #include "programs_writer.h"
 
-enum { FEW_STATEMENTS = 6, MOST_STATEMENTS = 14 };
+#include "base/memory.h"
+
+#include <string.h>
+
+enum { FEW_STATEMENTS = 4, MOST_STATEMENTS = 10, ODD_EVERY = 3 };
 
 const int64_t program_counts[PROGRAM_COUNTS] = {0, 2, 1, 3, 0, 1, 2, 3};
 
-uint32_t writer_draw(writer *w, uint32_t n)
+typedef struct program {
+    sti_text_buffer text;         /* of a function, or the piece of a kernel */
+    sti_text_buffer called_by[2]; /* of a function: its calls in the world kernel and the item kernel */
+    uint64_t needs;
+    uint16_t used[PRODUCTIONS];
+} program;
+
+struct programs {
+    program p[PROGRAMS];
+};
+
+enum { FIRST_PLACE = FUNCTIONS, FIRST_TEAM = FIRST_PLACE + PLACES, FIRST_BLOCK = FIRST_TEAM + TEAMS };
+
+int programs_productions(void) { return PRODUCTIONS; }
+const char *programs_production(int k) { return productions[k].name; }
+bool programs_is_odd(int k) { return (productions[k].needs & ODD) != 0; }
+
+/* ---- one program -------------------------------------------------------------------------------------------------- */
+
+static void write_function(writer *w, int number)
 {
-    uint64_t z = (w->state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ (z >> 31)) >> 16) % n;
-}
-
-bool writer_chance(writer *w, uint32_t percent) { return writer_draw(w, 100) < percent; }
-
-void writer_put(writer *w, const char *text) { sti_text_buffer_put(w->out, text); }
-
-void writer_line(writer *w)
-{
-    writer_put(w, "\n");
-    for (int i = 0; i < w->indent; ++i) writer_put(w, "    ");
-}
-
-/* ---- pieces: all are written, so that a seed gives the same ones whichever of them is wanted ------------------------ */
-
-typedef struct piece {
-    sti_text_buffer text;
-    uint64_t called;
-} piece;
-
-static void begin_piece(writer *w, piece *p, int indent)
-{
-    w->out = &p->text;
-    w->called = 0;
-    w->indent = indent;
-    w->loops = 0;
-}
-
-static void end_piece(const writer *w, piece *p) { p->called = w->called; }
-
-static void function(writer *w, int number)
-{
-    w->functions = number;
-    w->budget =
-        writer_chance(w, 25) ? 4 + (int)writer_draw(w, MOST_STATEMENTS) : 2 + (int)writer_draw(w, FEW_STATEMENTS);
-    w->returns = true;
-    sti_text_buffer_format(w->out, "\n\nLFN real f%d(real a, real b, ureal c, const int *count, int n)\n{", number);
+    sti_text_buffer_format(
+        w->out, "\n\nLFN real f%d(real a, real b, ureal c, const int *count, const ureal *t, int n)\n{", number);
     w->indent = 1;
+    w->n = "n";
     writer_line(w);
     writer_variables(w, "a", "b", "splat(c)");
     writer_statements(w);
     writer_line(w);
-    writer_put(w, "return sin(r0 + r1 * r2 - r3) + splat((ureal)0.5) * cos(v[0] * v[1] + v[2] * s.x + s.w[1]);\n}");
-    w->returns = false;
+    writer_put(w, "(void)t;");
+    writer_line(w);
+    writer_put(w, "return sin(r0 + r1 * r2) + splat((ureal)0.5) * cos(v[0] * v[1] + v[2] * s.x + s.w[1]) + "
+                  "m[0][1] * m[1][0] * sin(o.x);\n}");
 }
 
-static void world_call(writer *w, int number)
+static void write_calls(writer *w, program *p, int number)
 {
     sti_text_buffer_format(
-        w->out,
+        &p->called_by[0],
         "\n        s = fma(splat((ureal)0.%u), f%d(x[(i * %d + %d) * 2], x[(i * %d + %d) * 2 + 1], c, "
-        "count, i + %u), s);",
+        "count, t, i + %u), s);",
         3 + writer_draw(w, 7), number, FUNCTIONS, number, FUNCTIONS, number, writer_draw(w, 6));
-    w->called = (uint64_t)1 << number;
+    if (number % 2 == 0)
+        sti_text_buffer_format(
+            &p->called_by[1],
+            "\n        out = fma(splat((ureal)0.%u), f%d(gather(t + %d, i), load(a + q), c, count, t, q + "
+            "%u), out);",
+            3 + writer_draw(w, 7), number, number, writer_draw(w, 6));
 }
 
-/* Elements of the item's own, of its choosing, of all, of worlds; what it overwrites is its own. */
-static void item_call(writer *w, int number)
+/* Elements first … first + ROOM - 1 of y are the iteration's own. */
+static void write_place(writer *w, int number)
 {
-    static const char *const factors[] = {"load(a + q)", "splat(of_world(u, 2, 0, 1))", "splat(t[3])",
-                                          "splat(of_world(u, 2, 1, 0)) * gather(a, i)"};
-    int weight = 3 + (int)writer_draw(w, 7);
-    sti_text_buffer_format(w->out, "\n        real r%d = gather(t + %d, i);\n        ", number, number * 2);
-    if (writer_chance(w, 30)) sti_text_buffer_format(w->out, "for (int k = 0; k < count[%u]; ++k) ", writer_draw(w, 8));
-    sti_text_buffer_format(w->out, "r%d = sin(f%d(r%d, load(a + q), c, count, q + %u)) * ", number, number, number,
-                           writer_draw(w, 6));
-    writer_put(w, factors[writer_draw(w, sizeof factors / sizeof *factors)]);
-    sti_text_buffer_format(w->out, ";\n        out = fma(splat((ureal)0.%d), r%d, out);", weight, number);
-    if (writer_chance(w, 15))
-        sti_text_buffer_format(w->out, "\n        store_if(in_range(q, n), z + q, sin(load(z + q) + r%d));", number);
-    w->called = (uint64_t)1 << number;
+    w->n = "i";
+    w->indent = 2;
+    sti_text_buffer_format(w->out,
+                           "\n        {\n        int first = (i * %d + %d) * %d;\n        real *own = y + first;",
+                           PLACES, number, ROOM);
+    writer_line(w);
+    writer_variables(w, "x[i]", "y[first] * x[1]", "own[1]");
+    writer_statements(w);
+    writer_line(w);
+    writer_put(w, "put(own, 0, sin(own[0] + r0 * r1 + r2 * v[1] + s.x * m[0][0]));\n        }");
 }
+
+static void write_block(writer *w, int number)
+{
+    w->n = "q";
+    w->indent = 2;
+    writer_put(w, "\n        {\n        ");
+    writer_variables(w, "load(a + q)", "gather(t, i)", "load(z + q)");
+    writer_statements(w);
+    writer_line(w);
+    if (writer_chance(w, 70)) writer_expand(w, 'O', EXPRESSION_DEPTH);
+    sti_text_buffer_format(w->out,
+                           "\n        out = fma(splat((ureal)0.%d), sin(r0 + r1 * r2 + v[1] + s.x * m[0][0]), out);",
+                           3 + number % 5);
+    writer_put(w, "\n        }");
+}
+
+/* The turn of a program among those of its kind that have something odd, over all seeds. */
+static uint64_t turn_of(uint64_t seed, int number)
+{
+    int first = number < FIRST_PLACE   ? 0
+                : number < FIRST_TEAM  ? FIRST_PLACE
+                : number < FIRST_BLOCK ? FIRST_TEAM
+                                       : FIRST_BLOCK;
+    int n = first == 0 ? FUNCTIONS : first == FIRST_PLACE ? PLACES : first == FIRST_TEAM ? TEAMS : BLOCKS;
+    return seed * (uint64_t)(n / ODD_EVERY) + (uint64_t)((number - first) / ODD_EVERY);
+}
+
+static char kind_of(int number)
+{
+    return number < FIRST_PLACE ? 'F' : number < FIRST_TEAM ? 'P' : number < FIRST_BLOCK ? 'T' : 'I';
+}
+
+static void write_program(writer *w, programs *all, uint64_t seed, int number)
+{
+    program *p = &all->p[number];
+    w->out = &p->text;
+    w->used = p->used;
+    w->kind = kind_of(number);
+    w->called = 0;
+    w->names = w->loops = 0;
+    w->jumps = false;
+    w->odd = number % ODD_EVERY == ODD_EVERY - 1 ? writer_choose_odd(w, turn_of(seed, number)) : NONE;
+    bool odd = w->odd != NONE;
+    w->budget = 2 + (int)writer_draw(w, writer_chance(w, 25) ? MOST_STATEMENTS : FEW_STATEMENTS);
+    switch (w->kind) {
+    case 'F':
+        write_function(w, number);
+        write_calls(w, p, number);
+        break;
+    case 'P': write_place(w, number - FIRST_PLACE); break;
+    case 'T': writer_team(w, number - FIRST_TEAM); break;
+    default: write_block(w, number - FIRST_BLOCK);
+    }
+    p->needs = (uint64_t)1 << number;
+    for (int i = 0; i < FUNCTIONS; ++i)
+        if (w->called >> i & 1) p->needs |= all->p[i].needs;
+    if (w->kind == 'F' && !odd) w->callable |= (uint64_t)1 << number;
+}
+
+programs *programs_create(uint64_t seed)
+{
+    programs *all;
+    writer w = {.state = seed};
+    if (sti_alloc(&all, sizeof *all, "random programs") != STET_OK) return NULL;
+    for (int i = 0; i < PROGRAMS; ++i) write_program(&w, all, seed, i);
+    return all;
+}
+
+void programs_destroy(programs *p)
+{
+    for (int i = 0; i < PROGRAMS; ++i) {
+        sti_text_buffer_free(&p->p[i].text);
+        for (int k = 0; k < 2; ++k) sti_text_buffer_free(&p->p[i].called_by[k]);
+    }
+    sti_free(p);
+}
+
+int programs_draws(const programs *p, int i, int k) { return p->p[i].used[k]; }
+
+uint64_t programs_needs(const programs *p, int i) { return p->p[i].needs; }
 
 /* ---- sources ------------------------------------------------------------------------------------------------------ */
 
-typedef struct source {
-    piece function[FUNCTIONS], world[FUNCTIONS], item[FUNCTIONS], team[TEAMS];
-} source;
+static uint64_t kinds(int first, int n) { return (n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << first; }
 
-static void write_pieces(writer *w, source *s)
+static void put_text(sti_text_buffer *out, const sti_text_buffer *text)
 {
-    for (int i = 0; i < FUNCTIONS; ++i) {
-        begin_piece(w, &s->function[i], 0);
-        function(w, i);
-        end_piece(w, &s->function[i]);
-        begin_piece(w, &s->world[i], 2);
-        world_call(w, i);
-        end_piece(w, &s->world[i]);
-        begin_piece(w, &s->item[i], 2);
-        if (i % 2 == 0) item_call(w, i);
-        end_piece(w, &s->item[i]);
-    }
-    w->functions = FUNCTIONS;
-    for (int i = 0; i < TEAMS; ++i) {
-        begin_piece(w, &s->team[i], 1);
-        writer_team(w, i);
-        end_piece(w, &s->team[i]);
-    }
+    if (text->data) sti_text_buffer_put(out, text->data);
 }
 
-static void free_pieces(source *s)
+static void put_pieces(const programs *p, uint64_t which, int first, int n, sti_text_buffer *out)
 {
-    for (int i = 0; i < FUNCTIONS; ++i) {
-        sti_text_buffer_free(&s->function[i].text);
-        sti_text_buffer_free(&s->world[i].text);
-        sti_text_buffer_free(&s->item[i].text);
-    }
-    for (int i = 0; i < TEAMS; ++i) sti_text_buffer_free(&s->team[i].text);
+    for (int i = first; i < first + n; ++i)
+        if (which >> i & 1) put_text(out, &p->p[i].text);
 }
 
-static void put_pieces(sti_text_buffer *out, const piece *p, int n, int only)
+static void put_called(const programs *p, uint64_t which, int kernel, sti_text_buffer *out)
 {
-    for (int i = 0; i < n; ++i)
-        if ((only == ALL_PROGRAMS || only == i) && p[i].text.data) sti_text_buffer_put(out, p[i].text.data);
-}
-
-static uint64_t needed_functions(const source *s, int only)
-{
-    if (only == ALL_PROGRAMS) return UINT64_MAX;
-    uint64_t needed = only < FUNCTIONS ? (uint64_t)1 << only : s->team[only - FUNCTIONS].called;
-    for (int i = FUNCTIONS - 1; i >= 0; --i) /* a function calls earlier ones */
-        if (needed >> i & 1) needed |= s->function[i].called;
-    return needed;
-}
-
-static void put_source(const source *s, int only, sti_text_buffer *out)
-{
-    bool all = only == ALL_PROGRAMS;
-    uint64_t needed = needed_functions(s, only);
-    sti_text_buffer_put(out, "#include \"stet/lang.h\"\n\n"
-                             "typedef struct pair {\n    real x;\n    real w[2];\n} pair;\n\n"
-                             "LFN real square(real x) { return x * x; }\n\n"
-                             "LFN void turn(real *v, real by, int n)\n{\n"
-                             "    real first = v[0];\n"
-                             "    v[0] = v[1] * cos(by);\n"
-                             "    if (n % 2 == 1) v[1] = tanh(v[2] * by);\n"
-                             "    v[2] = first;\n}");
     for (int i = 0; i < FUNCTIONS; ++i)
-        if (needed >> i & 1) put_pieces(out, &s->function[i], 1, ALL_PROGRAMS);
-    if (all || only < FUNCTIONS) {
-        sti_text_buffer_put(out,
-                            "\n\nworld_kernel void k_random(const real *x, real *y, ureal c, const int *count, int "
-                            "n)\n{\n    each (i, n) {\n        real s = splat(0);");
-        put_pieces(out, s->world, FUNCTIONS, only);
-        sti_text_buffer_put(out, "\n        put(y, i, s);\n    }\n}\n");
-        sti_text_buffer_put(out,
-                            "\n\nitem_kernel void k_items(const ureal *a, const ureal *t, const int *at, const wreal "
-                            "*u, ureal c, const int *count, ureal *z, int n, int block)\n{\n"
-                            "    items (p, nmin(2, n - block * 2)) {\n        int q = block * 2 + p;\n"
-                            "        lint i = igather(at, isplat(q) + lane());\n        real out = splat(0);");
-        put_pieces(out, s->item, FUNCTIONS, only);
-        sti_text_buffer_put(out, "\n        store_if(in_range(q, n), z + q, out * load(z + q));\n    }\n}\n");
-    }
-    if (all || only >= FUNCTIONS) {
-        sti_text_buffer_format(
-            out,
-            "\n\nworld_kernel void k_team(const real *p, real *w, real *y, const ureal *g, const int "
-            "*at, const int *count, ureal c, int n)\n{\n    shared(real, a0, %d);\n    shared(real, a1, "
-            "%d);",
-            TEAM_ITEMS, TEAM_ITEMS);
-        put_pieces(out, s->team, TEAMS, all ? only : only - FUNCTIONS);
-        sti_text_buffer_put(out, "\n}\n");
-    }
+        if (which >> i & 1) put_text(out, &p->p[i].called_by[kernel]);
 }
 
-void programs_write(uint64_t seed, int only, sti_text_buffer *out)
+static void put_random(const programs *p, uint64_t which, sti_text_buffer *out)
 {
-    source s = {0};
-    writer w = {.state = seed, .n = "n"};
-    write_pieces(&w, &s);
-    put_source(&s, only, out);
-    free_pieces(&s);
+    sti_text_buffer_put(out,
+                        "\n\nworld_kernel void k_random(const real *x, real *y, const ureal *t, ureal c, const int "
+                        "*count, int n)\n{\n    each (i, n) {\n        real s = splat(t[i]);");
+    put_called(p, which, 0, out);
+    sti_text_buffer_put(out, "\n        put(y, i, s);\n    }\n}\n");
+}
+
+static void put_places(const programs *p, uint64_t which, sti_text_buffer *out)
+{
+    sti_text_buffer_put(out,
+                        "\n\nworld_kernel void k_places(const real *x, real *y, lint *lints, real *fours, const int "
+                        "*count, ureal c, int n)\n{\n    each (i, n) {\n        lints[i] = isplat(i);\n        "
+                        "put(fours, i * 4, x[i]);");
+    put_pieces(p, which, FIRST_PLACE, PLACES, out);
+    sti_text_buffer_put(out, "\n    }\n}\n");
+}
+
+static void put_team(const programs *p, uint64_t which, sti_text_buffer *out)
+{
+    sti_text_buffer_format(out,
+                           "\n\nworld_kernel void k_team(const real *p, real *w, real *y, const ureal *g, const int "
+                           "*at, const int *count, const ureal *t, ureal c, int n)\n{\n    shared(real, a0, %d);\n    "
+                           "shared(real, a1, %d);\n    (void)t; (void)n;",
+                           TEAM_ITEMS, TEAM_ITEMS);
+    put_pieces(p, which, FIRST_TEAM, TEAMS, out);
+    sti_text_buffer_put(out, "\n}\n");
+}
+
+static bool uses(const programs *p, uint64_t which, const char *word)
+{
+    for (int i = FIRST_BLOCK; i < PROGRAMS; ++i)
+        if ((which >> i & 1) && p->p[i].text.data && strstr(p->p[i].text.data, word)) return true;
+    return false;
+}
+
+static void put_items(const programs *p, uint64_t which, sti_text_buffer *out)
+{
+    const char *whole = uses(p, which, "whole + ") ? "int *whole, " : "";
+    const char *bytes = uses(p, which, "bytes, ") ? "u8 *bytes, " : "";
+    sti_text_buffer_format(
+        out,
+        "\n\nitem_kernel void k_items(const ureal *a, const ureal *t, const int *at, const wreal *u, "
+        "ureal c, const int *count, ureal *z, ureal *made, %s%sint n, int block)\n{\n",
+        whole, bytes);
+    sti_text_buffer_put(out,
+                        "    items (p, nmin(2, n - block * 2)) {\n        int q = block * 2 + p;\n"
+                        "        lint i = igather(at, isplat(q) + lane());\n        real out = splat(of_world(u, 2, 0, "
+                        "0));\n        store_if(in_range(q, n), made + q, out);");
+    put_called(p, which, 1, out);
+    put_pieces(p, which, FIRST_BLOCK, BLOCKS, out);
+    sti_text_buffer_put(out, "\n        store_if(in_range(q, n), z + q, out * load(z + q));\n    }\n}\n");
+}
+
+void programs_put(const programs *p, uint64_t which, sti_text_buffer *out)
+{
+    uint64_t needed = 0;
+    for (int i = 0; i < PROGRAMS; ++i)
+        if (which >> i & 1) needed |= p->p[i].needs;
+    sti_text_buffer_put(out, programs_prelude);
+    put_pieces(p, needed, 0, FUNCTIONS, out);
+    if (which & kinds(0, FUNCTIONS)) put_random(p, which, out);
+    if (which & kinds(FIRST_PLACE, PLACES)) put_places(p, which, out);
+    if (which & kinds(FIRST_TEAM, TEAMS)) put_team(p, which, out);
+    if (which & (kinds(0, FUNCTIONS) | kinds(FIRST_BLOCK, BLOCKS))) put_items(p, which, out);
 }

@@ -1,11 +1,12 @@
 /*
- * Random kernel sources whose gradients exist. A seed gives the same source everywhere.
+ * Random kernel sources, drawn from the grammar that the checker accepts (programs_grammar.inl). A seed gives the same source everywhere.
  *
- * A source has PROGRAMS programs: FUNCTIONS functions of every form of the language that has a derivative, which a world kernel and (every second) an item kernel call, and
- * TEAMS pieces of a world kernel whose team shares arrays out, overwrites them and meets at syncs. Each program has elements of its own in the
- * kernels' inputs, so a gradient that is wrong says by its place whose it is.
+ * A source has PROGRAMS programs of four kinds: functions, which a world kernel calls and (every second) an item kernel; pieces of a world kernel that
+ * overwrite what they read at places that may or may not meet; pieces of a world kernel whose team shares arrays out, overwrites them and meets at
+ * syncs; pieces of an item kernel. Each has elements of its own in the kernels' inputs.
  *
- * Values stay near 1: what is assigned goes through something bounded. Loops have at most three trips and four levels; some have none.
+ * Programs are well-defined: indices are in bounds, all that is read has a value, loops have at most five trips. Values stay near 1: what is assigned goes
+ * through something bounded.
  */
 #ifndef TEST_ADJOINT_PROGRAMS_H
 #define TEST_ADJOINT_PROGRAMS_H
@@ -13,23 +14,41 @@
 #include "kernel/compile/text_buffer.h"
 
 enum {
-    FUNCTIONS = 60, /* at most 64 */
-    TEAMS = 4,
-    PROGRAMS = FUNCTIONS + TEAMS,
-    PROGRAM_COUNTS = 8, /* elements of `count` and of `at` */
-    PROGRAM_ITEMS = 4,  /* n of k_items: two a block */
-    TEAM_ITEMS = 5,     /* iterations of most eaches, and elements of an array of a team's program */
-    ALL_PROGRAMS = -1
+    FUNCTIONS = 44,
+    PLACES = 10,
+    TEAMS = 5,
+    BLOCKS = 5,
+    PROGRAMS = FUNCTIONS + PLACES + TEAMS + BLOCKS, /* 64: a set of them is a word */
+    PROGRAM_COUNTS = 8,                             /* elements of `count` and of `at` */
+    PROGRAM_ITEMS = 4,                              /* n of k_items: two a block */
+    TEAM_ITEMS = 5, /* iterations of most eaches, and elements of an array of a team's program */
+    ROOM = 16       /* elements of an iteration of a program of places */
 };
 
+typedef struct programs programs;
+
+/* Productions of the grammar. */
+int programs_productions(void);
+const char *programs_production(int k);
+/* It may be refused: each program has at most one such. */
+bool programs_is_odd(int k);
+
+/* NULL: no memory. */
+programs *programs_create(uint64_t seed);
+void programs_destroy(programs *p);
+/* How often `program` draws `production`. */
+int programs_draws(const programs *p, int i, int k);
+/* The functions that it calls, by itself or through others, and itself. */
+uint64_t programs_needs(const programs *p, int i);
 /*
- * Three kernels, of which `only` >= 0 leaves what that program needs:
+ * The source of a set of programs:
  *
- *     k_random(x, y, c, count, n)        n = 2; x [2 * n * FUNCTIONS], y [n]
- *     k_team(p, w, y, g, at, count, c, n) p, w [TEAM_ITEMS * TEAMS], y, g [TEAM_ITEMS]; at below TEAM_ITEMS - 1
- *     k_items(a, t, at, u, c, count, z, n) every second function; a, z [PROGRAM_ITEMS], t [2 * FUNCTIONS], at below 4, u [2] of each world
+ *     k_random(x, y, t, c, count, n)                n = 2; x [2 * n * FUNCTIONS], y [n], t [2 * FUNCTIONS]
+ *     k_places(x, y, lints, fours, count, c, n)     x [4], y [n * PLACES * ROOM], lints [n], fours [4 * n]
+ *     k_team(p, w, y, g, at, count, c, n)           p, w [TEAM_ITEMS * TEAMS], y, g [TEAM_ITEMS]; at below TEAM_ITEMS - 1
+ *     k_items(a, t, at, u, c, count, z, made, n)         a, z, made [PROGRAM_ITEMS], at below 4, u [2] of each world
  */
-void programs_write(uint64_t seed, int only, sti_text_buffer *out);
+void programs_put(const programs *p, uint64_t which, sti_text_buffer *out);
 /* What count and at hold. */
 extern const int64_t program_counts[PROGRAM_COUNTS];
 

@@ -83,14 +83,14 @@ static void phase(writer *w)
     writer_line(w);
     writer_variables(w, from[0], from[1], from[2]);
     w->budget = 1 + (int)writer_draw(w, PHASE_BUDGET);
-    w->read = read_something;
+    int odd = w->odd; /* in the last phase, which is sure to come */
+    if (phases > 0) w->odd = NONE;
     writer_statements(w);
+    if (phases > 0) w->odd = odd;
     writer_line(w);
     writer_put(w, w->own[0]);
-    writer_bounded(w);
+    writer_expand(w, 'B', EXPRESSION_DEPTH);
     writer_put(w, w->own[1]);
-    w->read = NULL;
-    w->own[0][0] = 0;
     w->indent--;
     writer_line(w);
     writer_put(w, "}");
@@ -146,6 +146,8 @@ static void begin(writer *w)
     sti_text_buffer_format(w->out, "a0[i] = p[%d + i] * w[%d + i];", first, first);
     writer_line(w);
     sti_text_buffer_format(w->out, "a1[i] = sin(p[%d + (i + 1) %% %d]);", first, TEAM_ITEMS);
+    writer_line(w);
+    sti_text_buffer_format(w->out, "put(w, %d + i, cos(p[%d + i]) * w[%d + i]);", first, first, first);
     w->indent--;
     writer_line(w);
     writer_put(w, "}");
@@ -158,6 +160,8 @@ void writer_team(writer *w, int number)
     first = number * TEAM_ITEMS;
     phases = PROGRAM_PHASES;
     w->n = "i";
+    w->indent = 1;
+    w->read = read_something;
     begin(w);
     while (phases > 0) some_phases(w, 2);
     writer_line(w);
@@ -166,5 +170,4 @@ void writer_team(writer *w, int number)
         TEAM_ITEMS, 3 + writer_draw(w, 7), first);
     writer_line(w);
     writer_put(w, "sync();");
-    w->n = "n";
 }

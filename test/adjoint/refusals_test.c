@@ -95,6 +95,104 @@ static void where_items_point(void **state)
     CHECK(cases);
 }
 
+#define ROT "LFN void rot(const real *a, real *o) { o[0] = a[0] * a[1]; o[1] = a[1] * a[0]; }\n"
+#define EACH(body)                                                                                                     \
+    "world_kernel void k_f(const real *x, const real *w, const int *c, real *y, int n) {\neach (i, n) {\n" body "} "   \
+    "}\n"
+#define LIVE_ITEMS(body)                                                                                               \
+    "item_kernel void k_f(const ureal *x, const int *c, ureal *y, int n, int block) {\n" OWN_ITEMS                     \
+    "real a = load(x + q);\n" body "} }\n"
+
+/* The adjoint of a function takes its parameters as lying apart. */
+static void arguments_that_overlap(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {SOURCE(ROT EACH("real v[2] = {x[i], w[i]};\nrot(v, v); put(y, i, v[0] * v[1]);")),
+         "k:6:8: `rot(v, v)` writes where one of two arguments points, and both may reach the same elements of `v`: "
+         "pass a "
+         "copy, in a local array or variable of its own"},
+        {SOURCE("LFN void f(const real *a, real *o, int n) { for (int k = 0; k < n; ++k) o[k] = a[k] * a[k]; }\n" EACH(
+             "real v[8] = {x[i], w[i]};\nf(v + 1, v, 3); put(y, i, v[0] * v[1]);")),
+         "k:6:10: `f(v + 1, v, 3)` writes where one of two arguments points"},
+        {SOURCE("typedef struct pt { real a; real b; } pt;\n"
+                "LFN void rot(const pt *a, pt *o) { o->a = a->a * a->b; o->b = a->b * a->a; }\n" EACH(
+                    "pt q; q.a = x[i]; q.b = w[i];\nrot(&q, &q); put(y, i, q.a * q.b);")),
+         "k:7:9: `rot(&q, &q)` writes where one of two arguments points"},
+        {SOURCE(ROT EACH("real m[4] = {x[i], w[i]}; real *p = m;\nrot(m, p); put(y, i, m[0] * m[1]);")),
+         "k:6:8: `rot(m, p)` writes"},
+        {SOURCE(ROT EACH("real m[4] = {x[i], w[i]}; real *p = m + n;\nrot(p, m + 2); put(y, i, m[2] * m[3]);")),
+         "k:6:10: `rot(p, m + 2)` writes"},
+        {SOURCE(ROT EACH("real m[2][2] = {{x[i], w[i]}};\nrot(m[n], m[1]); put(y, i, m[1][0]);")),
+         "k:6:12: `rot(m[n], m[1])` writes"},
+        {SOURCE(ROT "LFN void g(const real *a, real *o) { rot(a, o); }\n" EACH(
+             "real v[3] = {x[i], w[i]};\ng(v, v + 1); put(y, i, v[0] * v[1]);")),
+         "k:7:8: `g(v, v + 1)` writes"},
+        {SOURCE(ROT LIVE_ITEMS("real v[2] = {a, a};\nrot(v, v); store_if(live, y + q, v[0]);")),
+         "k:7:8: `rot(v, v)` writes"},
+        {SOURCE(ROT EACH("real v[4] = {x[i], w[i]};\nrot(v + n, v + n + 2); put(y, i, v[2] * v[3]);")), ""},
+        {SOURCE(ROT EACH("real v[2] = {x[i], w[i]}, o[2];\nrot(v, o); put(y, i, o[0] * v[1]);")), ""},
+    };
+    CHECK(cases);
+}
+
+static void pointers_that_move(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {SOURCE(EACH("real s = splat(1); const real *p = x + i * 4;\nfor (int k = 0; k < 4; ++k) { s = s * *p; ++p; }\n"
+                     "put(y, i, s);")),
+         "k:5:43: `p` is a pointer that moves, and its gradient would have to: give it its value where it is declared, "
+         "and move an index"},
+        {SOURCE(EACH(
+             "real s = splat(1); const real *p = x;\nfor (int k = 0; k < 4; ++k, ++p) s = s * *p;\nput(y, i, s);")),
+         "k:5:29: `p` is a pointer that moves"},
+        {SOURCE(EACH("const real *p = x;\nif (c[i]) p = w;\nput(y, i, p[i] * p[i]);")), "k:5:13: `p` is a pointer"},
+        {SOURCE(EACH("const real *p;\np = x; put(y, i, p[i] * p[i]);")), "k:5:3: `p` is a pointer that moves"},
+        {SOURCE(EACH("const int *p = c; real s = splat(1);\nfor (int k = 0; k < 4; ++k) { s = s * x[*p]; p += 1; }\n"
+                     "put(y, i, s);")),
+         "k:5:48: `p` is a pointer that moves"},
+        {SOURCE(
+             "LFN real f(const real *a, int n) { real s = splat(1); for (int k = 0; k < n; ++k) { s = s * *a;\n++a; } "
+             "return s; }\n" EACH("real v[2] = {x[i], w[i]}; put(y, i, f(v, 2));")),
+         "k:3:1: `a` is a pointer that moves"},
+        {SOURCE(
+             LIVE_ITEMS("const int *r = c; real s = a;\nfor (int k = 0; k < 4; ++k) { s = s * splat(x[*r]);\n++r; }\n"
+                        "store_if(live, y + q, s);")),
+         "k:7:1: `r` is a pointer that moves"},
+    };
+    CHECK(cases);
+}
+
+/* What a world overwrites where all worlds read has no gradient. */
+static void arrays_of_all_worlds_that_are_overwritten(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {SOURCE("world_kernel void k_f(const real *x, real *y, ureal *u, int n) {\n"
+                "each (i, n) { put(y, i, x[i] * splat(u[i])); u[i] = 1; } }\n"),
+         "k:2:54: `u` is one array for all worlds, and each of them overwrites what others read there"},
+        {SOURCE("world_kernel void k_f(const real *x, real *y, ureal *u, int n) {\n"
+                "each (i, n) { put(y, i, x[i] * x[i]); u[i] = 1; } }\n"),
+         ""},
+    };
+    CHECK(cases);
+}
+
+static void names_that_hide_others(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {SOURCE("world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+                "real a = x[i], v = a; { real t = sin(a); real a = t; v = a * v; } put(y, i, v * a); } }\n"),
+         "k:3:47: `a` hides that of line 3, and adjoints need both: choose another name"},
+        {SOURCE("world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
+                "real v = x[i]; { real a = sin(v); v = a; } { real a = cos(v); v = a; } put(y, i, v); } }\n"),
+         ""},
+    };
+    CHECK(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +200,10 @@ int main(void)
         cmocka_unit_test(what_items_of_a_block_share),
         cmocka_unit_test(what_items_overwrite),
         cmocka_unit_test(where_items_point),
+        cmocka_unit_test(arguments_that_overlap),
+        cmocka_unit_test(pointers_that_move),
+        cmocka_unit_test(arrays_of_all_worlds_that_are_overwritten),
+        cmocka_unit_test(names_that_hide_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * Rules of kernels and teams (RULES-1 … RULES-5 of rules.h): each with what it refuses, the exact sentence, and what is like it but fine. A case is the
+ * Rules of kernels and teams (RULES-1 … RULES-5, RULES-EFFECT-1, RULES-EFFECT-2 of rules.h): each with what it refuses, the exact sentence, and what is like it but fine. A case is the
  * body of one kernel; places count from the body's first line.
  */
 #include "check_case.h"
@@ -144,6 +144,49 @@ static const check_case world[] = {
     {"w[0] += 1; w[1]++;", "1:16: `w[1]++`: ++ is for whole plain numbers and pointers"},
 };
 
+/* RULES-EFFECT-1, RULES-EFFECT-2: what has an effect is a statement, in both kinds of kernels. */
+static const check_case effects[] = {
+    {"int j = 0, q = t[j++];",
+     "1:19: `j++` within an expression: a step is a statement of its own, before or after this "
+     "one"},
+    {"int j = n; for (; j-- > 0;) n += 1;",
+     "1:20: `j--` within an expression: a step is a statement of its own, before or after this one"},
+    {"int j = 0; j = pure(++j);",
+     "1:21: `++j` within an expression: a step is a statement of its own, before or after this one"},
+    {"int j = 0; if (--j) n = 0; n = n && j++ ? 1 : 2; n += j--;",
+     "1:16: `--j` within an expression: a step is a statement of its own, before or after this one\n1:38: `j++` within "
+     "an "
+     "expression: a step is a statement of its own, before or after this one\n1:56: `j--` within an expression: a step "
+     "is "
+     "a statement of its own, before or after this one"},
+    {"int j = 0, q = 0; ++j; j--; for (j = 0, q = 1; j < n; ++j, q -= 2) n += 1;", ""},
+    {"int j = 0, q; q = j = n;", "1:21: one assignment at a time: write two statements"},
+    {"int s = 0; if (n == 1 || up(&s)) n = 0;",
+     "1:26: `up(&s)` writes through a pointer within an expression: call it in a statement of its own, f(…); or x = "
+     "f(…);"},
+    {"int s = 0; for (int q = 0; q < 3 && up(&s); ++q) n = 0;", "1:37: `up(&s)` writes through a pointer within an "
+                                                                "expression: call it in a statement of its own, f(…); "
+                                                                "or x = f(…);"},
+    {"int s = 0; for (int q = up(&s); q < 3; count(&s)) n = 0;",
+     "1:25: `up(&s)` writes through a pointer within an expression: call it in a statement of its own, f(…); or x = "
+     "f(…);\n1:40: `count(&s)` writes through a pointer within an expression: call it in a statement of its own, f(…); "
+     "or "
+     "x = f(…);"},
+    {"int s = 0, q[2]; q[0] = up(&s); n += up(&s); n = t[up(&s)]; n = pure(up(&s)); (void)up(&s);",
+     "1:25: `up(&s)` writes through a pointer within an expression: call it in a statement of its own, f(…); or x = "
+     "f(…);\n1:38: `up(&s)` writes through a pointer within an expression: call it in a statement of its own, f(…); or "
+     "x "
+     "= f(…);\n1:52: `up(&s)` writes through a pointer within an expression: call it in a statement of its own, f(…); "
+     "or "
+     "x = f(…);\n1:70: `up(&s)` writes through a pointer within an expression: call it in a statement of its own, "
+     "f(…); "
+     "or x = f(…);\n1:85: `up(&s)` writes through a pointer within an expression: call it in a statement of its own, "
+     "f(…); "
+     "or x = f(…);"},
+    {"int s = 0, q = up(&s), r = up(&q); q = up(&s); up(&s); up(&q), up(&s); r = up(&r);", ""},
+    {"int s = 0; if (n == 1 || seen(&s)) n = seen(&s) + t[seen(&n)];", ""},
+};
+
 /* In an item kernel. */
 static const check_case item[] = {
     {"y[0] = x[3];", "1:9: `x` is an array of all worlds: write of_world(x, items, world, 3)"},
@@ -220,6 +263,21 @@ static void rules_of_world_kernels(void **state)
     CHECK_CASES(world, world_before, world_after);
 }
 
+static void effects_are_statements(void **state)
+{
+    static const char functions[] = "LFN int pure(int k) { return k + 1; }\n"
+                                    "LFN int up(int *a) { *a = *a + 1; return *a; }\n"
+                                    "LFN int seen(const int *a) { return *a; }\n"
+                                    "LFN void count(int *a) { *a = *a + 1; }\n";
+    char before[1024];
+    (void)state;
+    (void)snprintf(before, sizeof before, "%sworld_kernel void k_a(real *y, const int *t, int n)\n{\n", functions);
+    CHECK_CASES(effects, before, "\neach (k, n) put(y, k, splat(0)); }\n");
+    (void)snprintf(before, sizeof before, "%sitem_kernel void k_b(int *y, const int *t, int n, int block)\n{\n",
+                   functions);
+    CHECK_CASES(effects, before, "\nitems (p, n) istore(y + p, isplat(block)); }\n");
+}
+
 static void rules_of_item_kernels(void **state)
 {
     (void)state;
@@ -236,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_of_world_kernels),
+        cmocka_unit_test(effects_are_statements),
         cmocka_unit_test(rules_of_item_kernels),
         cmocka_unit_test(rules_of_signatures),
     };

@@ -106,7 +106,7 @@ static bool need_where(sti_transform *t, const sti_node *place)
     case STI_NODE_INDEX: changed = need(t, place->b, true); return need_where(t, place->a) || changed;
     case STI_NODE_MEMBER:
     case STI_NODE_UNARY: return need_where(t, place->a);
-    case STI_NODE_CALL: return need_list(t, place->a->next, true);
+    case STI_NODE_CALL: return place->a && need_list(t, place->a->next, true);
     case STI_NODE_BINARY: return need(t, place, false);
     default: return false;
     }

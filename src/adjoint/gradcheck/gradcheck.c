@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define GRADCHECK_COOKIE 0x67726164u
@@ -63,6 +64,7 @@ static stet_result prepare(sti_checking *c, const sti_signature *k)
     size_t n = (size_t)c->nloss;
     STI_TRY(sti_alloc(&c->there, n * sizeof *c->there, "sums of a check"));
     STI_TRY(sti_alloc(&c->loss, n * sizeof *c->loss, "sums of a check"));
+    STI_TRY(sti_alloc(&c->size, n * sizeof *c->size, "sums of a check"));
     STI_TRY(sti_alloc(&c->sides, n * sizeof *c->sides, "differences of a check"));
     STI_TRY(sti_alloc(&c->closer, n * sizeof *c->closer, "differences of a check"));
     STI_TRY(sti_alloc(&c->start, (size_t)c->def->worlds * sizeof *c->start, "values of a check"));
@@ -74,6 +76,7 @@ static void close_kernel(sti_checking *c)
     for (int i = 0; i < c->n; ++i) sti_subject_close(&c->s[i]);
     sti_free(c->there);
     sti_free(c->loss);
+    sti_free(c->size);
     sti_free(c->sides);
     sti_free(c->closer);
     sti_free(c->start);
@@ -160,16 +163,29 @@ static stet_result refuse_names(const stet_gradcheck_def *def, const kernels *al
     return sti_error(STET_NOT_FOUND, "%s: has no kernel %s", path_of(def), def->kernel ? def->kernel : "at all");
 }
 
-static stet_result check_kernels(const stet_gradcheck_def *def, const kernels *all, stet_gradcheck_result *out)
+static stet_result check_each(const stet_gradcheck_def *def, const sti_signature *const *chosen, int n,
+                              stet_gradcheck_result *out)
 {
     stet_device *device;
-    STI_TRY(refuse_names(def, all));
+    STI_TRY(sti_gradcheck_names(def, chosen, n));
     STI_TRY(open_device(&device));
     stet_result result = STET_OK;
-    for (int i = 0; i < all->n && result == STET_OK; ++i)
-        if (def->kernel ? strcmp(all->k[i].name, def->kernel) == 0 : !adjoint_of(all, &all->k[i]))
-            result = check_kernel(def, device, &all->k[i], out);
+    for (int i = 0; i < n && result == STET_OK; ++i) result = check_kernel(def, device, chosen[i], out);
     stet_device_destroy(device);
+    return result;
+}
+
+static stet_result check_kernels(const stet_gradcheck_def *def, const kernels *all, stet_gradcheck_result *out)
+{
+    const sti_signature **chosen;
+    int n = 0;
+    STI_TRY(refuse_names(def, all));
+    STI_TRY(sti_alloc(&chosen, (size_t)all->n * sizeof *chosen, "kernels to check"));
+    for (int i = 0; i < all->n; ++i)
+        if (def->kernel ? strcmp(all->k[i].name, def->kernel) == 0 : !adjoint_of(all, &all->k[i]))
+            chosen[n++] = &all->k[i];
+    stet_result result = check_each(def, chosen, n, out);
+    sti_free(chosen);
     return result;
 }
 
@@ -184,6 +200,13 @@ static stet_result check_def(const stet_gradcheck_def *def, const stet_gradcheck
         return sti_error(STET_INVALID_ARGUMENT,
                          "stet_gradcheck: over %d worlds of arrays of %" PRId64 " items; give at least 1", def->worlds,
                          def->items);
+    if (!(def->tolerance > 0 && isfinite(def->tolerance)))
+        return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: the tolerance is %g: give a finite number above 0",
+                         def->tolerance);
+    if (!(isfinite(def->low) && isfinite(def->high) && def->low <= def->high))
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "stet_gradcheck: reals from %g to %g: give finite numbers, the lower one first", def->low,
+                         def->high);
     return STET_OK;
 }
 

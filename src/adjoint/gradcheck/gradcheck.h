@@ -11,6 +11,7 @@
 #ifndef STI_ADJOINT_GRADCHECK_GRADCHECK_H
 #define STI_ADJOINT_GRADCHECK_GRADCHECK_H
 
+#include "kernel/launch/signature.h"
 #include "stet/adjoint.h"
 
 enum { STI_GRADCHECK_MOST = 48 /* parameters */, STI_GRADCHECK_BEHIND = 256 /* items */ };
@@ -24,12 +25,14 @@ typedef struct sti_subject {
     double *base, *weight, *found; /* values before; of a written array its weights; the adjoint's gradient */
     double number;                 /* of a real number */
     int64_t whole;
+    char *bytes; /* of an array of whole numbers: what it holds before the kernel runs */
     bool active;
 } sti_subject;
 
 /* L at x and on both sides of it. */
 typedef struct sti_sides {
     double before, there, after, step;
+    double size; /* of the terms of `after` */
 } sti_sides;
 
 typedef struct sti_checking {
@@ -44,7 +47,8 @@ typedef struct sti_checking {
     int n;
     int nloss; /* of each world, or one */
     uint64_t random;
-    double *there, *loss;      /* [nloss]: L at x, and where it was computed last */
+    double *there, *loss; /* [nloss]: L at x, and where it was computed last */
+    double *size;         /* [nloss]: there the sum of its terms without their signs, which its rounding goes with */
     sti_sides *sides, *closer; /* [nloss]: with the first step, with a smaller one */
     double *start;             /* [worlds]: the element that moves, where it was */
     double *room;              /* for an array's content */
@@ -59,6 +63,9 @@ stet_result sti_subjects_write(sti_checking *c);
 /* INVALID_ARGUMENT: the kernel or its adjoint touched what lies behind an array's items. */
 stet_result sti_subjects_look_behind(sti_checking *c);
 stet_arg sti_subject_arg(const sti_subject *s);
+
+/* gradcheck_names.c: INVALID_ARGUMENT where the def says something of what none of these `n` kernels has, or what means nothing. */
+stet_result sti_gradcheck_names(const stet_gradcheck_def *def, const sti_signature *const *k, int n);
 
 /* compare.c: all elements of all subjects, into c->out. */
 stet_result sti_gradcheck_compare(sti_checking *c);

@@ -50,17 +50,14 @@ static stet_dtype dtype_of(const char *type)
 static stet_result write_whole(sti_checking *c, sti_subject *s, const stet_gradcheck_value *v)
 {
     size_t size = stet_array_bytes(s->array), each = s->count > 0 ? size / (size_t)s->count : 1;
-    char *bytes;
-    STI_TRY(sti_alloc(&bytes, size + 1, "whole numbers for a check"));
+    STI_TRY(sti_alloc(&s->bytes, size + 1, "whole numbers for a check"));
     int64_t modulus = c->def->number > 0 ? c->def->number : 1;
     for (int64_t i = 0; i < s->count; ++i) {
         int64_t item = i % s->stride, value = 0;
         if (item < s->items) value = v && v->value ? v->value[item] : item % modulus;
-        memcpy(bytes + (size_t)i * each, &value, each); /* the low bytes come first */
+        memcpy(s->bytes + (size_t)i * each, &value, each); /* the low bytes come first */
     }
-    stet_result result = stet_array_write(s->array, bytes, size);
-    sti_free(bytes);
-    return result;
+    return stet_array_write(s->array, s->bytes, size);
 }
 
 static stet_result new_array(sti_checking *c, const char *name, stet_dtype type, bool worlds, int64_t items,
@@ -111,6 +108,7 @@ void sti_subject_close(sti_subject *s)
 {
     stet_array_destroy(s->array);
     stet_array_destroy(s->gradient);
+    sti_free(s->bytes);
     sti_free(s->base);
     sti_free(s->weight);
     sti_free(s->found);
@@ -121,6 +119,7 @@ stet_result sti_subjects_write(sti_checking *c)
     for (int i = 0; i < c->n; ++i) {
         sti_subject *s = &c->s[i];
         if (s->array && s->base) STI_TRY(stet_array_write(s->array, s->base, (size_t)s->count * sizeof(double)));
+        if (s->bytes && s->p.written) STI_TRY(stet_array_write(s->array, s->bytes, stet_array_bytes(s->array)));
         if (s->gradient) STI_TRY(stet_array_write(s->gradient, s->weight, (size_t)s->ngradient * sizeof(double)));
     }
     return STET_OK;

@@ -2,6 +2,7 @@
 #include "adjoint/launch/launch.h"
 
 #include "base/error.h"
+#include "kernel/record/list.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -39,6 +40,23 @@ static stet_result check_gradient(const sti_adjoint_call *c, int i)
     return check_shape(c, i);
 }
 
+/* What a kernel does where two of its arrays are one, its adjoint cannot know. */
+static stet_result check_places(const sti_adjoint_call *c, int i)
+{
+    const stet_kernel_param *p = c->adjoint->param;
+    const stet_array *array = c->args[i].kind == STET_ARG_ARRAY ? c->args[i].array : NULL;
+    for (int k = 0; array && k < i; ++k) {
+        const stet_array *other = c->args[k].kind == STET_ARG_ARRAY ? c->args[k].array : NULL;
+        if (other && (p[i].written || p[k].written) && sti_memory_overlaps(array, other))
+            return sti_error(
+                STET_INVALID_ARGUMENT,
+                "kernel %s_adj: %s and %s are the same memory, and the kernel writes it; give it two arrays "
+                "(stet_array_copy)",
+                c->adjoint->k->name, p[k].name, p[i].name);
+    }
+    return STET_OK;
+}
+
 static stet_result check_call(const sti_adjoint_call *c, int narg)
 {
     const stet_adjoint *a = c->adjoint;
@@ -52,6 +70,7 @@ static stet_result check_call(const sti_adjoint_call *c, int narg)
             return sti_error(STET_INVALID_ARGUMENT, "kernel %s_adj: the argument for parameter %s is of another kind",
                              a->k->name, a->param[i].name);
         STI_TRY(check_gradient(c, i));
+        STI_TRY(check_places(c, i));
     }
     return STET_OK;
 }

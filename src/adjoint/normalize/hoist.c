@@ -3,13 +3,14 @@
  * offsets of pointers that would mean something else later; see transform.h.
  */
 #include "adjoint/transform/transform.h"
+#include "kernel/check/flow.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
 static bool is_own_call(const sti_node *e)
 {
     return e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_FUNCTION && e->type &&
-           (sti_type_real(e->type) || e->type->kind == STI_TYPE_STRUCT);
+           (sti_type_real(e->type) || e->type->kind == STI_TYPE_STRUCT || sti_flow_writes(e->symbol));
 }
 
 static bool has_own_call(const sti_node *e)

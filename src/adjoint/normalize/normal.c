@@ -5,7 +5,7 @@
  * that is left early gets a second flag in its condition.
  */
 #include "adjoint/transform/transform.h"
-#include "kernel/check/printer.h"
+#include "kernel/check/flow.h"
 #include "kernel/check/type.h"
 
 /* Where jumps lead: the body of a loop, or of the function. */
@@ -131,7 +131,20 @@ static bool assigns_reals(const sti_node *e)
 {
     if (!e) return false;
     if (e->kind == STI_NODE_COMMA) return assigns_reals(e->a) || assigns_reals(e->b);
-    return e->kind == STI_NODE_ASSIGN && e->type && sti_type_real(e->type);
+    return e->kind == STI_NODE_ASSIGN && e->type && sti_type_carries(e->type);
+}
+
+enum { MOST_PARTS = 16 };
+
+static int split_parts(sti_node *e, sti_node **part, int n)
+{
+    if (e->kind == STI_NODE_COMMA) {
+        n = split_parts(e->a, part, n);
+        return n < 0 ? n : split_parts(e->b, part, n);
+    }
+    if (n == MOST_PARTS) return -1;
+    part[n] = e;
+    return n + 1;
 }
 
 static sti_node *as_statement(normaliser *n, sti_node *e)
@@ -139,6 +152,29 @@ static sti_node *as_statement(normaliser *n, sti_node *e)
     sti_node *s = sti_build(n->t, STI_NODE_EXPRESSION, e->place);
     s->a = e;
     return s;
+}
+
+/*
+ * for (int k = …; …; s = s * t, ++k): all but the step of the loop's own variable becomes the end of its body, where nothing tells that from its place
+ * here. NULL: that is not so.
+ */
+static sti_node *take_parts(normaliser *n, sti_node *s)
+{
+    sti_node *part[MOST_PARTS], *first = NULL, **at = &first;
+    int count = s->a && s->c && s->c->kind == STI_NODE_COMMA ? split_parts(s->c, part, 0) : 0, own = -1;
+    for (int i = 0; i < count; ++i)
+        if (part[i]->a && part[i]->a->kind == STI_NODE_NAME && part[i]->a->symbol == s->a->a->symbol)
+            own = own < 0 ? i : count;
+    if (own < 0 || own == count) return NULL;
+    for (int i = own + 1; i < count; ++i)
+        if (sti_mentions(part[i], part[own]->a->symbol)) return NULL;
+    for (int i = 0; i < count; ++i) {
+        if (i == own) continue;
+        *at = as_statement(n, part[i]);
+        at = &(*at)->next;
+    }
+    s->c = part[own];
+    return first;
 }
 
 /* What begins a loop stands before it, unless it declares one whole number. */
@@ -183,7 +219,8 @@ static void normalise_loop(normaliser *n, sti_node *s, bool tail)
         s->a = NULL;
     }
     bool leaves = jumps(*body, false);
-    if (!each && s->c && (assigns_reals(s->c) || (leaves && !s->a))) {
+    if (!each) last = take_parts(n, s);
+    if (!each && !last && s->c && (assigns_reals(s->c) || (leaves && !s->a))) {
         last = as_statement(n, s->c);
         s->c = NULL;
     }
@@ -250,7 +287,8 @@ static void normalise_expression(normaliser *n, sti_node ***at, sti_node *s)
     sti_node *e = s->a;
     if (e->kind == STI_NODE_ASSIGN) {
         expand_assignment(n, e);
-        sti_take_out_calls(n->t, at, e->b, e->a->kind == STI_NODE_NAME);
+        bool effect = e->b->kind == STI_NODE_CALL && sti_flow_writes(e->b->symbol);
+        sti_take_out_calls(n->t, at, e->b, e->a->kind == STI_NODE_NAME && !effect);
     } else if (e->kind == STI_NODE_CALL) {
         sti_take_out_calls(n->t, at, e, true);
     }

@@ -7,7 +7,9 @@ bool sti_is_fixed(sti_transform *t, const sti_node *e)
 {
     for (; e; e = e->next) {
         if (e->kind == STI_NODE_NAME && e->symbol && sti_note_of(t, e->symbol)->assigned) return false;
-        if (e->kind == STI_NODE_INDEX || e->kind == STI_NODE_CALL) return false;
+        bool pointed = e->kind == STI_NODE_UNARY && e->op == STI_OP_MUL;
+        if (e->kind == STI_NODE_INDEX || e->kind == STI_NODE_CALL || e->kind == STI_NODE_MEMBER || pointed)
+            return false;
         if (!sti_is_fixed(t, e->a) || !sti_is_fixed(t, e->b) || !sti_is_fixed(t, e->c)) return false;
     }
     return true;

@@ -88,6 +88,21 @@ static void note_absent(sti_transform *t, const sti_node *n)
     }
 }
 
+/* Where the values and gradients of both are needed, they would have one name. */
+static void refuse_hidden(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next) {
+        const sti_symbol *hidden = n->kind == STI_NODE_VARIABLE && n->symbol ? n->symbol->shadows : NULL;
+        if (hidden && hidden->scope > 0)
+            sti_complain(t->u, n->place, "`%s` hides that of line %u, and adjoints need both: choose another name",
+                         n->name->text, hidden->place.line);
+        refuse_hidden(t, n->a);
+        refuse_hidden(t, n->b);
+        refuse_hidden(t, n->c);
+        refuse_hidden(t, n->d);
+    }
+}
+
 static void check_constants(sti_transform *t)
 {
     for (int i = 0; i < t->options->nconstant; ++i) {
@@ -161,6 +176,22 @@ static void refuse_function_name(sti_transform *t, const sti_node *f)
         sti_complain(t->u, f->place, "%s gets no adjoint: %s_adj is %d letters or longer", name, name, STI_MAX_NAME);
 }
 
+static bool goes_on(const sti_transform *t) { return !t->u->failed && t->u->nmistake == 0; }
+
+/* Worlds that overwrite what they all read have no order, and the gradient of what was there no meaning. */
+static void refuse_shared_writes(sti_transform *t, const sti_node *f)
+{
+    for (const sti_node *v = f->op == STI_WORD_WORLD_KERNEL ? f->a : NULL; v; v = v->next) {
+        const sti_note *n = sti_note_of(t, v->symbol);
+        bool plain = v->op == STI_OP_MUL && v->named->kind == STI_TYPE_UREAL;
+        if (plain && v->symbol->written && n->overwritten && n->active)
+            sti_complain(t->u, v->place,
+                         "`%s` is one array for all worlds, and each of them overwrites what others read there: write "
+                         "to another array, or let `%s` be an array of worlds, real *",
+                         v->name->text, v->name->text);
+    }
+}
+
 static void prepare(sti_transform *t, sti_node *f)
 {
     const sti_note *n = sti_note_of(t, f->symbol);
@@ -174,13 +205,16 @@ static void prepare(sti_transform *t, sti_node *f)
     refuse_function_name(t, f);
     refuse_names(t, f->a);
     refuse_names(t, f->b);
+    sti_refuse_moving_pointers(t, f->b);
+    if (t->u->nmistake > 0) return;
     sti_normalise(t, f);
     if (t->kernel) sti_put_in_calls(t, f);
-    if (t->u->failed) return;
+    if (!goes_on(t)) return;
     sti_take_notes(t, f);
     if (sti_fix_pointer_offsets(t, &f->b->a)) sti_take_notes(t, f);
     if (sti_unroll(t, f)) sti_take_notes(t, f);
     refuse_bits(t, f->b->a);
+    refuse_shared_writes(t, f);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------- */
@@ -192,8 +226,6 @@ static void choose(sti_transform *t)
         if (f->kind == STI_NODE_FUNCTION && (is_kernel(f) || !kernels) && !is_given_adjoint(t, f) && is_selected(t, f))
             want(t, f);
 }
-
-static bool goes_on(const sti_transform *t) { return !t->u->failed && t->u->nmistake == 0; }
 
 static bool has_items(sti_transform *t)
 {
@@ -245,6 +277,7 @@ static void transform(sti_transform *t)
         if (f->kind == STI_NODE_FUNCTION && sti_note_of(t, f->symbol)->wanted && !sti_note_of(t, f->symbol)->given) {
             t->function = f;
             note_absent(t, f->b->a);
+            refuse_hidden(t, f->b->a);
         }
     sti_gradient_structures(t);
     make_helpers(t);
@@ -266,6 +299,38 @@ static stet_result result_of(const sti_transform *t)
     if (t->u->nmistake == 0) return t->out.result;
     return sti_error(STET_UNSUPPORTED, "%s:%d:%d: %s%s", d->file, d->line, d->column, d->message,
                      t->u->nmistake > 1 ? " (and more)" : "");
+}
+
+/* The kernel or function whose adjoint has a line of the text. */
+static sti_source_place place_of(const sti_transform *t, const sti_unit *text, int line)
+{
+    const sti_node *f = NULL;
+    for (const sti_node *n = text->top; n; n = n->next)
+        if (n->kind == STI_NODE_FUNCTION && (int)n->place.line <= line) f = n;
+    for (const sti_node *n = f ? t->u->top : NULL; n; n = n->next)
+        if (n->kind == STI_NODE_FUNCTION && strncmp(f->name->text, n->name->text, n->name->length) == 0 &&
+            strncmp(f->name->text + n->name->length, "_adj", 4) == 0)
+            return n->place;
+    return t->u->top->place;
+}
+
+/* What was written is a source of the language, or there is no adjoint: nobody is told of lines that he did not write. */
+static void check_text(sti_transform *t)
+{
+    sti_unit *text = NULL;
+    sti_check_options check = t->u->options;
+    check.folder = NULL;
+    check.nfolder = 0;
+    if (t->out.result != STET_OK) return;
+    stet_result result = sti_check_source(t->out.data, "the adjoint", &check, &text);
+    if (result == STET_PARSE)
+        sti_complain(t->u, place_of(t, text, text->first->line),
+                     "its adjoint is not made: what would be written is no source of the language (%s); write the "
+                     "kernel in another form",
+                     text->first->message);
+    else if (result != STET_OK)
+        t->u->failed = true;
+    sti_unit_destroy(text);
 }
 
 static void give_ids(sti_adjoint *out, const sti_adjoint_options *options, const char *sources)
@@ -296,6 +361,7 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
         sti_text_buffer_put(&t->out, sources);
         sti_text_buffer_put(&t->out, "\n");
         transform(t);
+        if (goes_on(t)) check_text(t);
         result = result_of(t);
         give_ids(out, t->options, sources);
         out->text = t->out;

@@ -109,6 +109,7 @@ static void hand_on(sti_transform *t, const filled *f)
 
 void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
 {
+    sti_refuse_overlaps(t, call);
     sti_adjoint_function(t, call->symbol->node);
     filled f = {.count = 0};
     bool given = sti_note_of(t, call->symbol)->given;

@@ -43,12 +43,14 @@
     X("asin", SMOOTH, "$g / sqrt(fma(-$a, $a, splat(1)))", "", "")                                                     \
     X("acos", SMOOTH, "-($g / sqrt(fma(-$a, $a, splat(1))))", "", "")                                                  \
     X("atan", SMOOTH, "$g / fma($a, $a, splat(1))", "", "")                                                            \
-    X("atan2", SMOOTH, "$g * $b / fma($a, $a, $b * $b)", "-($g * $a / fma($a, $a, $b * $b))", "")                      \
+    X("atan2", SMOOTH, "select(m_and(eq($a, splat(0)), eq($b, splat(0))), splat(0), $g * $b / fma($a, $a, $b * $b))",  \
+      "select(m_and(eq($a, splat(0)), eq($b, splat(0))), splat(0), -($g * $a / fma($a, $a, $b * $b)))", "")            \
     X("exp", SMOOTH, "$g * $r", "", "")                                                                                \
     X("exp2", SMOOTH, "$g * $r * splat((ureal)0.69314718055994530942)", "", "")                                        \
     X("log", SMOOTH, "$g / $a", "", "")                                                                                \
     X("log2", SMOOTH, "$g / ($a * splat((ureal)0.69314718055994530942))", "", "")                                      \
-    X("pow", SMOOTH, "$g * $b * pow($a, $b - splat(1))", "select(lt(splat(0), $a), $g * $r * log($a), splat(0))", "")  \
+    X("pow", SMOOTH, "select(eq($b, splat(0)), splat(0), $g * $b * pow($a, $b - splat(1)))",                           \
+      "select(lt(splat(0), $a), $g * $r * log($a), splat(0))", "")                                                     \
     X("tanh", SMOOTH, "$g * fma(-$r, $r, splat(1))", "", "")                                                           \
     X("floor", ZERO, "", "", "")                                                                                       \
     X("rint", ZERO, "", "", "")                                                                                        \

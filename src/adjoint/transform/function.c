@@ -197,6 +197,7 @@ static sti_text_buffer body_of(sti_transform *t, sti_node *f)
     t->indent = 0;
     sti_text_buffer body = t->out;
     t->out = before;
+    sti_settle_writable(t, &body);
     return body;
 }
 
@@ -211,6 +212,7 @@ static void begin_function(sti_transform *t, sti_node *f, bool kernel)
     t->nlogged = 0;
     t->logging = false;
     t->inner = f;
+    t->held = NULL;
     t->serial = 0;
 }
 

@@ -192,6 +192,29 @@ static void reverse_part(sti_transform *t, const sti_node *e, const char *text)
     sti_reverse_value(t, e, g);
 }
 
+static bool is_number(const sti_node *e)
+{
+    bool splat = e->kind == STI_NODE_CALL && strcmp(e->name->text, "splat") == 0;
+    return sti_is_constant(splat ? e->a : e);
+}
+
+/* Whether a partial may be infinite or NaN: it is a factor, and made of more than numbers. */
+static bool is_boundless(const char *form, const sti_node *const arg[3])
+{
+    if (!strpbrk(form, "*/")) return false;
+    for (const char *p = strchr(form, '$'); p; p = strchr(p + 1, '$'))
+        if (p[1] == 'r' || (p[1] != 'g' && !is_number(arg[p[1] - 'a']))) return true;
+    return false;
+}
+
+/*
+ * TRANSFORM-5: where the gradient of a result is 0, so is that of its parts, whatever the partial is: what select, rmin or a mask did not take adds nothing.
+ */
+static const char *guarded(sti_transform *t, const char *g, const char *text)
+{
+    return sti_say(t, "select(eq(%s, splat(0)), splat(0), %s)", g, text);
+}
+
 static void reverse_operation(sti_transform *t, const sti_node *e, const sti_derivative *d, const char *g)
 {
     const sti_node *arg[3] = {e->a, e->b, NULL};
@@ -199,9 +222,11 @@ static void reverse_operation(sti_transform *t, const sti_node *e, const sti_der
         arg[1] = arg[0] ? arg[0]->next : NULL;
         arg[2] = arg[1] ? arg[1]->next : NULL;
     }
-    for (int i = 0; i < 3 && arg[i]; ++i)
-        if (*d->partial[i] && sti_active_value(t, arg[i]))
-            reverse_part(t, arg[i], fill_gradient(t, d->partial[i], arg, e, g));
+    for (int i = 0; i < 3 && arg[i]; ++i) {
+        if (!*d->partial[i] || !sti_active_value(t, arg[i])) continue;
+        const char *text = fill_gradient(t, d->partial[i], arg, e, g);
+        reverse_part(t, arg[i], is_boundless(d->partial[i], arg) ? guarded(t, g, text) : text);
+    }
 }
 
 static void reverse_condition(sti_transform *t, const sti_node *e, const char *g)

@@ -15,6 +15,9 @@ enum { CODES = STI_ADJOINT_CODES };
 
 static bool is_kept(sti_transform *t, const sti_symbol *s)
 {
+    bool listed = !t->logging;
+    for (int i = 0; t->logging && i < t->log->narray; ++i) listed |= t->log->array[i] == s;
+    if (!listed) return false;
     return sti_is_array_symbol(s) && sti_note_of(t, s)->needed && sti_note_of(t, s)->overwritten;
 }
 

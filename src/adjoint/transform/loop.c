@@ -210,8 +210,10 @@ static int count_slots(const keeping *k)
 static void run_body(sti_transform *t, keeping *k)
 {
     bool logging = t->logging;
+    const sti_effects *log = t->log;
     if (k->changed.count == 0 && k->changed.narray == 0 && !k->c.early && k->counted) return;
     t->logging = k->changed.narray > 0;
+    t->log = &k->changed;
     if (t->logging) {
         k->mark = sti_fresh(t, "mark");
         sti_emit(t, "int %s = top;", k->mark);
@@ -228,6 +230,7 @@ static void run_body(sti_transform *t, keeping *k)
         sti_emit(t, "top += 1;");
     }
     t->logging = logging;
+    t->log = log;
 }
 
 static void undo_iteration(sti_transform *t, keeping *k)

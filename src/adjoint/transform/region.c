@@ -15,8 +15,10 @@
 static void run_kept(sti_transform *t, const sti_step *first, sti_step *s)
 {
     bool logging = t->logging;
+    const sti_effects *log = t->log;
     sti_save_effects(t, first, s);
     t->logging = s->effects.narray > 0;
+    t->log = &s->effects;
     if (t->logging) {
         s->mark = sti_fresh(t, "mark");
         t->taped |= 1u << STI_SPILL_INT;
@@ -24,6 +26,7 @@ static void run_kept(sti_transform *t, const sti_step *first, sti_step *s)
     }
     sti_run_statement(t, s->n);
     t->logging = logging;
+    t->log = log;
 }
 
 static bool calls_own(const sti_node *n)
@@ -90,15 +93,13 @@ static void forward_expression(sti_transform *t, const sti_step *first, sti_step
 
 static void forward_team_array(sti_transform *t, const sti_node *n)
 {
-    const char *type = sti_type_word(t, n->named);
+    sti_declare_team_array(t, n);
     if (n->kind == STI_NODE_STAGED) {
-        sti_emit(t, "staged(%s, %s, %s, %s);", type, n->name->text, sti_value(t, n->a), sti_value(t, n->b));
         if (!sti_type_carries(n->named) || !sti_active_value(t, n->a) || t->items) return;
         sti_note_graded(t, n->a);
         sti_emit(t, "real *%s = %s;", sti_gradient_name(t, n->symbol), sti_gradient_place(t, n->a));
         return;
     }
-    sti_emit(t, "shared(%s, %s, %s);", type, n->name->text, sti_value(t, n->a));
     if (!sti_type_carries(n->named) || !sti_note_of(t, n->symbol)->active) return;
     if (t->items) {
         sti_complain(
@@ -144,35 +145,20 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
 
 /* ---- reverse ------------------------------------------------------------------------------------------------------ */
 
-static void reverse_list_value(sti_transform *t, const sti_node *list, const char *place, const sti_type *type)
-{
-    const sti_symbol *field = type->kind == STI_TYPE_STRUCT ? type->structure->field : NULL;
-    int k = 0;
-    for (const sti_node *v = list->a; v; v = v->next, ++k) {
-        const char *at = field ? sti_say(t, "%s.%s", place, field->name->text) : sti_say(t, "%s[%d]", place, k);
-        const sti_type *of = field ? field->type : type->of;
-        if (v->kind == STI_NODE_LIST)
-            reverse_list_value(t, v, at, of);
-        else
-            sti_reverse_value(t, v, at);
-        if (field) field = field->next;
-    }
-}
-
-/* x = s of structures: field by field. */
+/* x = s of structures: field by field. `to`: NULL where s has no gradient; that of x ends here all the same. */
 static void reverse_copy(sti_transform *t, const char *from, const char *to, const sti_type *type, bool clear)
 {
     if (type->kind == STI_TYPE_STRUCT) {
         for (const sti_symbol *f = type->structure->field; f; f = f->next)
             if (sti_type_carries(f->type))
-                reverse_copy(t, sti_say(t, "%s.%s", from, f->name->text), sti_say(t, "%s.%s", to, f->name->text),
-                             f->type, clear);
+                reverse_copy(t, sti_say(t, "%s.%s", from, f->name->text),
+                             to ? sti_say(t, "%s.%s", to, f->name->text) : NULL, f->type, clear);
     } else if (type->kind == STI_TYPE_ARRAY) {
         for (int64_t k = 0; k < type->count; ++k)
-            reverse_copy(t, sti_say(t, "%s[%lld]", from, (long long)k), sti_say(t, "%s[%lld]", to, (long long)k),
-                         type->of, clear);
+            reverse_copy(t, sti_say(t, "%s[%lld]", from, (long long)k),
+                         to ? sti_say(t, "%s[%lld]", to, (long long)k) : NULL, type->of, clear);
     } else {
-        sti_emit(t, "%s = %s + %s;", to, to, from);
+        if (to) sti_emit(t, "%s = %s + %s;", to, to, from);
         if (clear) sti_emit(t, "%s = splat(0);", from);
     }
 }
@@ -182,8 +168,25 @@ static void reverse_structure(sti_transform *t, const sti_node *value, const cha
     if (sti_is_own_call(value) || value->kind == STI_NODE_CONDITION)
         sti_complain(t->u, value->place, "`%s` is a structure: its adjoint is made for a copy of a variable only",
                      sti_text(t->u, value));
-    else if (sti_active_value(t, value))
-        reverse_copy(t, from, sti_gradient_place(t, value), value->type, clear);
+    else if (sti_active_value(t, value) || clear)
+        reverse_copy(t, from, sti_active_value(t, value) ? sti_gradient_place(t, value) : NULL, value->type, clear);
+}
+
+static void reverse_list_value(sti_transform *t, const sti_node *list, const char *place, const sti_type *type)
+{
+    const sti_symbol *field = type->kind == STI_TYPE_STRUCT ? type->structure->field : NULL;
+    int k = 0;
+    for (const sti_node *v = list->a; v; v = v->next, ++k) {
+        const char *at = field ? sti_say(t, "%s.%s", place, field->name->text) : sti_say(t, "%s[%d]", place, k);
+        const sti_type *of = field ? field->type : type->of;
+        if (v->kind == STI_NODE_LIST)
+            reverse_list_value(t, v, at, of);
+        else if (of->kind == STI_TYPE_STRUCT)
+            reverse_structure(t, v, at, false);
+        else
+            sti_reverse_value(t, v, at);
+        if (field) field = field->next;
+    }
 }
 
 static void reverse_declaration(sti_transform *t, const sti_node *v)

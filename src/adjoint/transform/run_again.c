@@ -30,26 +30,44 @@ static bool writes_needed(sti_transform *t, const sti_node *call)
 
 static bool is_dead_assignment(sti_transform *t, const sti_node *e)
 {
-    bool number = e->type && sti_type_carries(e->type) && e->type->kind != STI_TYPE_POINTER;
-    return number && !sti_place_needed(t, e->a);
+    bool number = e->type && sti_type_carries(e->type) && e->type->kind != STI_TYPE_POINTER, only;
+    const sti_symbol *s = sti_origin_of(e->a, &only);
+    bool dead = s && only && s->kind == STI_SYMBOL_VARIABLE && is_dead(t, s); /* a whole number of a structure */
+    return (number || dead) && !sti_place_needed(t, e->a);
 }
 
 /* ---- running plainly ---------------------------------------------------------------------------------------------- */
+
+static const char *sizes_of(sti_transform *t, const sti_node *v)
+{
+    const char *sizes = "";
+    for (const sti_node *size = v->b; size; size = size->next) sizes = sti_say(t, "%s[%s]", sizes, sti_value(t, size));
+    return sizes;
+}
+
+/* A variable whose value nobody needs, but whose address something takes: it is there, without a value. */
+static void declare_passed(sti_transform *t, const sti_node *v)
+{
+    if (!sti_note_of(t, v->symbol)->passed) return;
+    sti_emit(t, "%s %s%s;", sti_type_word(t, sti_type_value(sti_type_element(v->named))), v->name->text,
+             sizes_of(t, v));
+}
 
 void sti_run_declaration(sti_transform *t, const sti_node *v)
 {
     const sti_symbol *s = v->symbol;
     bool pointer = v->type->kind == STI_TYPE_POINTER;
     bool calls = sti_is_own_call(v->a) && writes_needed(t, v->a);
-    if (is_dead(t, s) && !calls) return;
+    if (is_dead(t, s) && !calls) {
+        declare_passed(t, v);
+        return;
+    }
     if (calls) t->deeds++;
-    const char *sizes = "", *word = sti_type_word(t, sti_type_element(v->named));
-    for (const sti_node *size = v->b; size; size = size->next) sizes = sti_say(t, "%s[%s]", sizes, sti_value(t, size));
+    const char *sizes = sizes_of(t, v), *word = sti_type_word(t, sti_type_element(v->named));
     const char *value = v->a ? sti_value(t, v->a) : NULL;
     if (pointer && sti_type_carries(v->type) && !v->named->is_const && v->a) { /* const unless something goes there */
         bool writes = sti_place_needed(t, v->a) && sti_place_written(v->a);
-        if (writes) sti_note_stored(t, v->a);
-        if (!writes) word = sti_say(t, "const %s", word);
+        word = writes ? sti_writable(t, v, word) : sti_say(t, "const %s", word);
     }
     if (!value && v->type->kind != STI_TYPE_ARRAY && v->type->kind != STI_TYPE_STRUCT && !pointer)
         value = v->type->kind == STI_TYPE_REAL   ? "splat(0)"
@@ -79,6 +97,8 @@ void sti_run_expression(sti_transform *t, const sti_node *e)
         if (!sti_is_own_call(e->b)) return;
         e = e->b;
     }
+    bool step = e->kind == STI_NODE_POSTFIX || e->kind == STI_NODE_UNARY;
+    if (e->kind == STI_NODE_CAST || (step && is_dead_assignment(t, e))) return; /* (void)x; s.n++; */
     if (e->kind == STI_NODE_CALL && !writes_needed(t, e)) return;
     t->deeds++;
     note_writes(t, e);
@@ -142,6 +162,15 @@ static void run_nested(sti_transform *t, const sti_node *n, const char *begin, c
     if (!own) t->deeds++;
 }
 
+void sti_declare_team_array(sti_transform *t, const sti_node *n)
+{
+    const char *word = sti_type_word(t, n->named), *name = n->name->text, *first = sti_value(t, n->a);
+    if (n->kind == STI_NODE_STAGED)
+        sti_emit(t, "staged(%s, %s, %s, %s);", word, name, first, sti_value(t, n->b));
+    else
+        sti_emit(t, "shared(%s, %s, %s);", word, name, first);
+}
+
 void sti_run_statement(sti_transform *t, const sti_node *n)
 {
     switch (n->kind) {
@@ -163,6 +192,8 @@ void sti_run_statement(sti_transform *t, const sti_node *n)
                    n->b);
         break;
     case STI_NODE_BLOCK: run_nested(t, n, "{", n); break;
+    case STI_NODE_SHARED:
+    case STI_NODE_STAGED: sti_declare_team_array(t, n); break;
     case STI_NODE_SYNC:
         t->deeds++; /* others may rely on it */
         sti_emit(t, "sync();");

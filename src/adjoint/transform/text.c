@@ -1,10 +1,12 @@
 /* Names, texts and lines of the output; see transform.h. */
 #include "adjoint/transform/transform.h"
+#include "kernel/check/flow.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- notes by symbol ---------------------------------------------------------------------------------------------- */
@@ -55,6 +57,52 @@ void sti_emit(sti_transform *t, const char *format, ...)
     for (int i = 0; i < t->indent; ++i) sti_text_buffer_put(&t->out, "    ");
     sti_text_buffer_put(&t->out, text);
     sti_text_buffer_put(&t->out, "\n");
+}
+
+/* ---- pointers that may be const ----------------------------------------------------------------------------------- */
+
+typedef struct sti_held {
+    sti_node *value; /* what the pointer is declared to be */
+    const struct sti_held *next;
+    int number;
+} sti_held;
+
+const char *sti_writable(sti_transform *t, const sti_node *pointer, const char *word)
+{
+    sti_held *h = sti_unit_alloc(t->u, sizeof *h);
+    if (!h) return word;
+    *h = (sti_held){.value = pointer->a, .next = t->held, .number = t->held ? t->held->number + 1 : 1};
+    t->held = h;
+    return sti_say(t, "\x01%d\x01%s", h->number, word);
+}
+
+typedef struct storing {
+    sti_transform *t;
+    bool all;
+} storing;
+
+static void look_if_stored(sti_symbol *s, void *context)
+{
+    storing *all = context;
+    bool array = sti_is_array_symbol(s) && s->kind == STI_SYMBOL_PARAMETER;
+    all->all &= !array || sti_note_of(all->t, s)->stored;
+}
+
+void sti_settle_writable(sti_transform *t, sti_text_buffer *body)
+{
+    sti_text_buffer out = {.result = body->result};
+    const char *p = body->data ? body->data : "";
+    for (const char *mark; (mark = strchr(p, 1)); p = strchr(mark + 1, 1) + 1) {
+        const sti_held *h = t->held;
+        storing s = {t, true};
+        while (h && h->number != atoi(mark + 1)) h = h->next;
+        sti_text_buffer_add(&out, p, (size_t)(mark - p));
+        if (h) sti_origins(h->value, look_if_stored, &s);
+        if (!s.all) sti_text_buffer_put(&out, "const ");
+    }
+    sti_text_buffer_put(&out, p);
+    sti_text_buffer_free(body);
+    *body = out;
 }
 
 void sti_take_text(sti_text_buffer *to, sti_text_buffer *from)

@@ -11,6 +11,7 @@
  *   TRANSFORM-2  after the reverse of a statement all variables that anybody still needs are as they were before the statement
  *   TRANSFORM-3  a gradient is of lanes (`real`) also where its variable is plain: each lane has its own share, and no lane is added to another
  *   TRANSFORM-4  what cannot be followed is complained about at its place in the source; nothing is left out without a word
+ *   TRANSFORM-5  a gradient of 0 gives its parts 0, whatever the partial is
  */
 #ifndef STI_ADJOINT_TRANSFORM_TRANSFORM_H
 #define STI_ADJOINT_TRANSFORM_TRANSFORM_H
@@ -34,6 +35,7 @@ typedef struct sti_note {
     bool given;            /* a function: its adjoint is the user's */
     bool made, made_items; /* a function: its adjoint has been written, for world kernels and for item kernels */
     bool wanted;           /* a function: some kernel gets to it */
+    bool passed;           /* a variable: a called function, or a pointer, gets its address */
     bool assigned;         /* a variable: not only where it is declared, or by the step of its loop */
     bool flag;             /* a variable of ours: it is 1 whenever its loop begins an iteration */
     unsigned taped;        /* a function: the parts of a tape that its adjoint takes, a bit each */
@@ -76,18 +78,19 @@ typedef struct sti_transform {
     sti_note *note[STI_ADJOINT_BUCKETS];
     sti_note nothing; /* where memory is missing */
     sti_node *function;
-    bool kernel;            /* it is a kernel */
-    bool items;             /* it is an item kernel, or made for one */
-    bool listing;           /* this each has a list of gradients */
-    bool lists;             /* these items list gradients; this each lists some by lanes */
-    bool unplanned;         /* what eaches list cannot have a plan (gather_plan.h) */
-    bool logging;           /* what is run plainly notes what it overwrites */
-    unsigned taped;         /* parts of the tape that its adjoint takes */
-    const char *base, *end; /* of this each: variables with the slot where its tape begins, and where it ends */
-    const char *here;       /* within items: the mask of the lanes that exist */
-    int64_t most_items;     /* within items: there are no more of a block; 0: nobody knows */
-    sti_node *each;         /* around this place */
-    const sti_node *inner;  /* the innermost loop or each */
+    bool kernel;                   /* it is a kernel */
+    bool items;                    /* it is an item kernel, or made for one */
+    bool listing;                  /* this each has a list of gradients */
+    bool lists;                    /* these items list gradients; this each lists some by lanes */
+    bool unplanned;                /* what eaches list cannot have a plan (gather_plan.h) */
+    bool logging;                  /* what is run plainly notes what it overwrites */
+    const struct sti_effects *log; /* then: of which arrays; others are declared in what is run */
+    unsigned taped;                /* parts of the tape that its adjoint takes */
+    const char *base, *end;        /* of this each: variables with the slot where its tape begins, and where it ends */
+    const char *here;              /* within items: the mask of the lanes that exist */
+    int64_t most_items;            /* within items: there are no more of a block; 0: nobody knows */
+    sti_node *each;                /* around this place */
+    const sti_node *inner;         /* the innermost loop or each */
     size_t deeds; /* statements run plainly that do more than declare: where none came, what is around may go */
     int kept;     /* slots that the shares of this each take, or its count */
     int nlist;    /* eaches of this kernel that list gradients */
@@ -97,6 +100,7 @@ typedef struct sti_transform {
     const sti_symbol *planned[STI_ADJOINT_CODES];
     const sti_symbol *coded[STI_ADJOINT_CODES];
     const sti_symbol *logged[STI_ADJOINT_CODES];
+    const struct sti_held *held; /* local pointers that may be const */
 } sti_transform;
 
 /* ---- text.c ------------------------------------------------------------------------------------------------------- */
@@ -106,6 +110,12 @@ sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol);
 const char *sti_say(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a text to another and frees it; if it failed, so has the other. */
 void sti_take_text(sti_text_buffer *to, sti_text_buffer *from);
+/*
+ * The type of a local pointer, as it is declared where the function that is being written may write there: const is added in the end if nothing of what it
+ * points to was noted as stored.
+ */
+const char *sti_writable(sti_transform *t, const sti_node *pointer, const char *word);
+void sti_settle_writable(sti_transform *t, sti_text_buffer *body);
 /* A line of the output. */
 void sti_emit(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sti_open(sti_transform *t); /* the lines that follow are a level deeper */
@@ -153,6 +163,16 @@ void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root
  * notes have to be taken again. hoist.c.
  */
 bool sti_fix_pointer_offsets(sti_transform *t, sti_node **list);
+
+/* ---- overlap.c ---------------------------------------------------------------------------------------------------- */
+
+/* In a function as its source has it: pointers that are assigned. */
+void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n);
+/*
+ * A call whose adjoint is to be written, where arguments may overlap. Calls that became a kernel's own statements (inline.c) are none: there two names of one
+ * array are known to be one.
+ */
+void sti_refuse_overlaps(sti_transform *t, const sti_node *call);
 
 /* ---- inline.c ----------------------------------------------------------------------------------------------------- */
 
@@ -245,6 +265,8 @@ void sti_run_declaration(sti_transform *t, const sti_node *variable);
 void sti_run_expression(sti_transform *t, const sti_node *e);
 void sti_run_block(sti_transform *t, const sti_node *block);
 void sti_run_statement(sti_transform *t, const sti_node *n);
+/* "shared(…);" or "staged(…);" */
+void sti_declare_team_array(sti_transform *t, const sti_node *n);
 /* "for (…; …; …) {" */
 const char *sti_for_text(sti_transform *t, const sti_node *n);
 

@@ -190,7 +190,7 @@ void sti_type_effect(sti_typing *t, sti_node *e)
         bool step = e->kind == STI_NODE_POSTFIX ||
                     (e->kind == STI_NODE_UNARY && (e->op == STI_OP_INCREMENT || e->op == STI_OP_DECREMENT));
         bool unused = e->kind == STI_NODE_CAST && e->named->kind == STI_TYPE_VOID && e->op == STI_OP_NONE;
-        const sti_type *type = sti_type_of(t, e);
+        const sti_type *type = step ? (e->type = sti_type_step(t, e)) : sti_type_of(t, e);
         if (type && !step && !unused && e->kind != STI_NODE_CALL)
             sti_complain(t->u, e->place, "`%s` does nothing: assign it, or leave it out", sti_text(t->u, e));
     }

@@ -12,6 +12,13 @@ const sti_symbol *sti_flow_parameter(const sti_node *call, int n)
     return p;
 }
 
+bool sti_flow_writes(const sti_symbol *function)
+{
+    for (const sti_symbol *p = function ? function->parameter : NULL; p; p = p->next)
+        if (p->written) return true;
+    return false;
+}
+
 /* ---- where pointers point ----------------------------------------------------------------------------------------- */
 
 static bool points(const sti_node *e) { return e->type && sti_type_points(e->type); }

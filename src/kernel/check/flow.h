@@ -21,6 +21,8 @@ void sti_flow_each(sti_node *each, unsigned number);
 /* Whether an expression differs between the iterations of that each. */
 bool sti_flow_varies(const sti_node *e, unsigned number);
 
+/* Whether a call of a function writes where an argument points. */
+bool sti_flow_writes(const sti_symbol *function);
 /* The parameter of a called function that belongs to its n-th argument, NULL: none. */
 const sti_symbol *sti_flow_parameter(const sti_node *call, int n);
 

@@ -194,8 +194,7 @@ static const sti_type *type_sign(sti_typing *t, sti_node *e, const sti_type *a)
     return NULL;
 }
 
-/* ++ and --, of plain numbers. */
-static const sti_type *type_step(sti_typing *t, sti_node *e)
+const sti_type *sti_type_step(sti_typing *t, sti_node *e)
 {
     const sti_type *a = sti_type_place(t, e->a);
     if (!a) return NULL;
@@ -205,9 +204,18 @@ static const sti_type *type_step(sti_typing *t, sti_node *e)
     return NULL;
 }
 
+/* RULES-EFFECT-1: a step within a value. */
+static const sti_type *refuse_step(sti_typing *t, const sti_node *e)
+{
+    sti_complain(t->u, e->place,
+                 "`%s` within an expression: a step is a statement of its own, before or after this one",
+                 sti_text(t->u, e));
+    return NULL;
+}
+
 static const sti_type *type_unary(sti_typing *t, sti_node *e)
 {
-    if (e->op == STI_OP_INCREMENT || e->op == STI_OP_DECREMENT) return type_step(t, e);
+    if (e->op == STI_OP_INCREMENT || e->op == STI_OP_DECREMENT) return refuse_step(t, e);
     if (e->op == STI_OP_AND) return type_address(t, e);
     const sti_type *a = sti_type_decayed(t, e->a);
     if (!a) return NULL;
@@ -318,7 +326,7 @@ const sti_type *sti_type_operation(sti_typing *t, sti_node *e)
     case STI_NODE_INDEX: return type_index(t, e);
     case STI_NODE_MEMBER: return type_member(t, e);
     case STI_NODE_UNARY: return type_unary(t, e);
-    case STI_NODE_POSTFIX: return type_step(t, e);
+    case STI_NODE_POSTFIX: return refuse_step(t, e);
     case STI_NODE_BINARY: {
         const sti_type *a = sti_type_decayed(t, e->a), *b = sti_type_decayed(t, e->b);
         return sti_type_binary(t, e, (sti_operator)e->op, a, b);

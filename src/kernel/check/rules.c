@@ -162,17 +162,49 @@ static void check_call(rules *r, sti_node *e)
     }
 }
 
+/* Everything in a list of expressions; RULES-EFFECT-2: none of them has an effect, but for what the caller allows itself. */
 static void check_expressions(rules *r, sti_node *n)
 {
     for (; n; n = n->next) {
         bool step = n->kind == STI_NODE_POSTFIX ||
                     (n->kind == STI_NODE_UNARY && (n->op == STI_OP_INCREMENT || n->op == STI_OP_DECREMENT));
         if (n->type && (n->kind == STI_NODE_ASSIGN || step)) write_place(r, n->a);
-        if (n->kind == STI_NODE_CALL) check_call(r, n);
+        if (n->kind == STI_NODE_CALL) {
+            check_call(r, n);
+            if (sti_flow_writes(n->symbol))
+                sti_complain(r->u, n->place,
+                             "`%s` writes through a pointer within an expression: call it in a statement of its own, "
+                             "f(…); or x = f(…);",
+                             sti_text(r->u, n));
+        }
         check_expressions(r, n->a);
         check_expressions(r, n->b);
         check_expressions(r, n->c);
         check_expressions(r, n->d);
+    }
+}
+
+/* What is all of a statement, the value of x = …; or a first value: here a call may have an effect. */
+static void check_value(rules *r, sti_node *e)
+{
+    if (e && e->kind == STI_NODE_CALL) {
+        check_call(r, e);
+        check_expressions(r, e->a);
+    } else if (e) {
+        check_expressions(r, e);
+    }
+}
+
+static void check_effect(rules *r, sti_node *e)
+{
+    if (e->kind == STI_NODE_COMMA) {
+        check_effect(r, e->a);
+        check_effect(r, e->b);
+    } else if (e->kind == STI_NODE_ASSIGN && e->op == STI_OP_ASSIGN && e->a->kind == STI_NODE_NAME) {
+        if (e->type) write_place(r, e->a);
+        check_value(r, e->b);
+    } else {
+        check_value(r, e);
     }
 }
 
@@ -258,6 +290,13 @@ static void check_statement(rules *r, sti_node *n)
         r->loops--;
         break;
     case STI_NODE_BLOCK: check_list(r, n->a); break;
+    case STI_NODE_EXPRESSION: check_effect(r, n->a); break;
+    case STI_NODE_DECLARE:
+        for (sti_node *v = n->a; v; v = v->next) {
+            check_value(r, v->a);
+            check_expressions(r, v->b);
+        }
+        break;
     default: check_jump(r, n); check_expressions(r, n->a);
     }
 }

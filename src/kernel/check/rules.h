@@ -9,6 +9,9 @@
  *   RULES-3  what a team shares out lies in shared memory or in a kernel's array, not in a variable of each thread
  *   RULES-4  a kernel's own arrays of real are written with put; a pointer that is not const is written
  *   RULES-5  the signature of a kernel is one that a launch can pass
+ *   RULES-EFFECT-1  ++, -- and assignments stand only as statements, and as the first and last part of a `for` (typing)
+ *   RULES-EFFECT-2  a call that writes through a pointer is a statement of its own, x = f(…); with a variable x, or a variable's first value;
+ *       so no expression has an effect, and whoever works an expression out again gets the same
  *
  * What a function does to its parameters is noted on their symbols, so that its callers are held to the same rules.
  */

@@ -29,6 +29,8 @@ const sti_type *sti_type_of(sti_typing *t, sti_node *e);
 const sti_type *sti_type_decayed(sti_typing *t, sti_node *e);
 const sti_type *sti_type_call(sti_typing *t, sti_node *e);
 const sti_type *sti_type_operation(sti_typing *t, sti_node *e);
+/* ++ and --, of whole plain numbers and pointers. */
+const sti_type *sti_type_step(sti_typing *t, sti_node *e);
 /* Assignments and steps, as statements are made of. */
 void sti_type_effect(sti_typing *t, sti_node *e);
 /* Something that is true or false: plain; `what` names the statement. */

@@ -1,0 +1,85 @@
+"""stet gradcheck: what it says of gradients, and one sentence for each option that means nothing."""
+
+import os
+
+from command import folder, stet
+
+KERNELS = """#include "stet/lang.h"
+world_kernel void k_f(const real *x, const int *k, lint *turn, real *y, ureal a, int n)
+{
+    each (i, n) {
+        put(y, i, select(ieq(turn[i], isplat(0)), x[k[i]] * splat(a), sin(x[i])));
+        turn[i] = turn[i] + isplat(1);
+    }
+}
+"""
+LARGE = """#include "stet/lang.h"
+world_kernel void k_f(const real *x, real *y, int n)
+{
+    each (i, n) {
+        put(y, i * 2, rabs(x[i] - splat((ureal)0.5)));
+        put(y, i * 2 + 1, splat((ureal)1e13));
+    }
+}
+"""
+
+
+def gradcheck(cwd, *words, text=KERNELS):
+    with open(os.path.join(cwd, "k.k.h"), "w", encoding="utf-8") as f:
+        f.write(text)
+    return stet("gradcheck", "k.k.h", *words, cwd=cwd, env={"XDG_CACHE_HOME": cwd})
+
+
+def test_right():
+    with folder() as cwd:
+        done = gradcheck(cwd, "--int", "n=4", "--values", "k=0,2,1,3", "--items", "x=8", "--range", "x=-1,1", "--tolerance", "1e-6")
+        assert done.returncode == 0 and " 0 wrong" in done.stdout, (done.stdout, done.stderr)
+
+
+def test_rounding():
+    with folder() as cwd:
+        done = gradcheck(cwd, text=LARGE)
+        assert "cannot be told from rounding" in done.stdout and " 0 wrong" in done.stdout, (done.stdout, done.stderr)
+
+
+def test_refusals():
+    with folder() as cwd:
+        for words, mention in (
+            (["--int", "m=4"], "kernel k_f has no parameter `m`; there are x, k, turn, y, a, n"),
+            (["--items", "z=4"], "no parameter `z`"),
+            (["--values", "kk=1,2"], "no parameter `kk`"),
+            (["--range", "b=0,1"], "no parameter `b`"),
+            (["--constant", "q"], "`q` is declared to be constant, but no kernel has such a parameter"),
+            (["--int", "x=4"], "`x` is an array"),
+            (["--int", "n=4x"], "--int n=4x: not understood"),
+            (["--int", "n=99999999999999999999"], "--int n=99999999999999999999: not understood"),
+            (["--int", "n=9999999999"], "does not fit into its type int"),
+            (["--items", "n=4"], "`n` is a number"),
+            (["--items", "x=0"], "--items x=0: not understood"),
+            (["--values", "k=1,,2"], "--values k=1,,2: not understood"),
+            (["--values", "k=1,2,"], "--values k=1,2,: not understood"),
+            (["--values", "k=1,9999999999"], "does not fit into its type int"),
+            (["--values", "k=1,2", "--items", "k=9"], "--items k=9: not understood"),
+            (["--values", "x=1,2"], "`x` holds reals"),
+            (["--range", "x=1,0"], "--range x=1,0: not understood"),
+            (["--range", "x=0,nan"], "--range x=0,nan: not understood"),
+            (["--range", "x=0,1y"], "--range x=0,1y: not understood"),
+            (["--range", "n=0,1"], "`n` holds whole numbers"),
+            (["--tolerance", "nan"], "--tolerance nan: not understood"),
+            (["--tolerance", "inf"], "--tolerance inf: not understood"),
+            (["--tolerance", "-1"], "--tolerance -1: not understood"),
+            (["--tolerance", "1e-3x"], "--tolerance 1e-3x: not understood"),
+            (["--worlds", "0"], "--worlds 0: not understood"),
+            (["--seed", "one"], "--seed one: not understood"),
+            (["--kernel", "k_g"], "has no kernel k_g"),
+        ):
+            done = gradcheck(cwd, *words)
+            told = (words, done.returncode, done.stdout, done.stderr)
+            assert done.returncode == 2 and done.stdout == "", told
+            assert done.stderr.count("\n") == 1 and mention in done.stderr, told
+
+
+if __name__ == "__main__":
+    from command import main
+
+    main(globals())
