@@ -12,6 +12,7 @@ set(STET_CHECKER_SOURCES
     src/kernel/check/kernels.c
     src/kernel/check/lexer.c
     src/kernel/check/library.c
+    src/kernel/check/limits.c
     src/kernel/check/macro.c
     src/kernel/check/operator.c
     src/kernel/check/parser.c
