@@ -35,7 +35,8 @@ extern "C" {
     X(STRICT, "a fallback happened in strict mode")                                                                    \
     X(AUDIT, "a mechanism let stand what had changed")                                                                 \
     X(STATE, "not possible in this state")                                                                             \
-    X(DEVICE, "the device reported an error")
+    X(DEVICE, "the device reported an error")                                                                          \
+    X(FAULT, "a checked kernel went out of bounds")
 
 typedef enum stet_result {
 #define STET_RESULT_ENUM(name, sentence) STET_##name,

@@ -9,6 +9,7 @@ static const char *const names[STET_RESULT_COUNT] = {
     "Error",       "InvalidArgumentError", "NotFoundError",    "FileError",
     "ParseError",  "OutOfMemoryError",     "UnsupportedError", "LimitError",
     "StrictError", "AuditError",           "StateError",       "DeviceError",
+    "FaultError",
 };
 
 // Kept for the life of the process, as the module is.

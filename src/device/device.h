@@ -193,6 +193,8 @@ struct stet_device {
     struct sti_witness *witness; /* is told of what is issued (kernel/witness.h); NULL: nobody is */
     struct sti_stacks *stacks; /* of adjoints, who make and free it (adjoint/stacks.h); NULL: there are none; and … */
     stet_result (*doubt)(stet_device *device); /* … this, called before the host reads what launches have left */
+    bool checked; /* people's kernels are made in checked mode (kernel/checked.h); those that ran unlooked at … */
+    struct sti_checked *unlooked; /* … are chained here */
     bool listing;                              /* launches are listed instead of run */
     int unlisted; /* lists that were begun without memory for a recorder: their launches run at once */
 };

@@ -55,5 +55,6 @@ stet_kernel_def sti_origin_def(const sti_origin *o)
     def.cache_limit = o->cache_limit;
     def.team = o->team;
     def.teams = o->teams;
+    def.unchecked = true; /* an adjoint goes where its kernel went, and to memory of its own */
     return def;
 }

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/plural.h"
 #include "kernel/binding.h"
+#include "kernel/checked.h"
 #include "kernel/compile_cpu.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/object.h"
@@ -43,6 +44,7 @@ typedef struct maker {
     stet_device *device;
     stet_kernel *kernel;
     sti_user_source source;
+    sti_user_source instrumented; /* in checked mode what is compiled, else empty */
     sti_compiler compiler;
     sti_buffer key, object;
 } maker;
@@ -96,10 +98,16 @@ static stet_result pick_kernel(const sti_user_source *source, const char *name, 
 
 /* ---- compiled code ----------------------------------------------------------------------------------------------- */
 
+/* What a compiler gets. */
+static const sti_user_source *compiled(const maker *m)
+{
+    return m->kernel->kernel.checked ? &m->instrumented : &m->source;
+}
+
 static stet_result compile(void *context, sti_buffer *object)
 {
     const maker *m = context;
-    return sti_compile_cpu(&m->compiler, m->device->isa, &m->source, object);
+    return sti_compile_cpu(&m->compiler, m->device->isa, compiled(m), object);
 }
 
 /* Fills m->object. */
@@ -154,9 +162,10 @@ static stet_result describe(maker *m)
 
 static stet_result make_for_cpu(maker *m)
 {
-    STI_TRY(sti_compile_finish(&m->source));
+    sti_user_source *source = m->kernel->kernel.checked ? &m->instrumented : &m->source;
+    STI_TRY(sti_compile_finish(source));
     STI_TRY(sti_compiler_open(m->def->compiler, &m->compiler));
-    STI_TRY(sti_compile_key(&m->compiler, m->device->isa, &m->source, &m->key));
+    STI_TRY(sti_compile_key(&m->compiler, m->device->isa, source, &m->key));
     STI_TRY(obtain(m));
     return load(m);
 }
@@ -165,7 +174,20 @@ static stet_result make_for_gpu(maker *m)
 {
     const sti_keeping keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
     const sti_team team = {m->def->team, m->def->teams};
-    return sti_program_add(m->device, &m->kernel->kernel, &m->source, team, &keeping, m->kernel->id);
+    sti_user_source *source = m->kernel->kernel.checked ? &m->instrumented : &m->source;
+    return sti_program_add(m->device, &m->kernel->kernel, source, team, &keeping, m->kernel->id);
+}
+
+/* Checked mode: another text is compiled, under the signature that it gives its kernel. */
+static stet_result instrument(maker *m)
+{
+    stet_kernel *k = m->kernel;
+    const sti_check_options options = sti_user_check_options(m->device);
+    STI_TRY(sti_checked_make(&m->source, &options, sti_device_is_gpu(m->device), &m->instrumented, &k->kernel.checked));
+    STI_TRY(pick_kernel(&m->instrumented, k->kernel.name, &k->signature));
+    k->kernel.nparam = k->signature.nparam;
+    k->kernel.checked->kernel = &k->kernel;
+    return STET_OK;
 }
 
 static stet_result make(maker *m)
@@ -179,6 +201,7 @@ static stet_result make(maker *m)
     STI_TRY(sti_user_source_read(&source, &m->source));
     STI_TRY(check_source(m->device, &m->source));
     STI_TRY(describe(m));
+    if (m->device->checked && !def->unchecked) STI_TRY(instrument(m));
     STI_TRY(source.gpu ? make_for_gpu(m) : make_for_cpu(m));
     return sti_origin_keep(&m->kernel->origin, def, &m->source);
 }
@@ -220,6 +243,7 @@ stet_result stet_kernel_create(stet_device *device, const stet_kernel_def *def, 
     sti_device_retain(device);
     stet_result result = make(&m);
     sti_user_source_free(&m.source);
+    sti_user_source_free(&m.instrumented);
     sti_compiler_close(&m.compiler);
     sti_buffer_free(&m.key);
     sti_buffer_free(&m.object);
@@ -241,6 +265,7 @@ void stet_kernel_destroy(stet_kernel *k)
         device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes -= (int64_t)k->object_size;
     sti_object_unload(&k->object);
     sti_program_drop(device, &k->kernel);
+    sti_checked_free(device, k->kernel.checked);
     sti_origin_free(&k->origin);
     sti_free(k->file);
     sti_free(k);

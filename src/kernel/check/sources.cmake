@@ -9,11 +9,13 @@ set(STET_CHECKER_SOURCES
     src/kernel/check/equal.c
     src/kernel/check/expression.c
     src/kernel/check/flow.c
+    src/kernel/check/instrument.c
     src/kernel/check/kernels.c
     src/kernel/check/lexer.c
     src/kernel/check/library.c
     src/kernel/check/limits.c
     src/kernel/check/macro.c
+    src/kernel/check/marks.c
     src/kernel/check/operator.c
     src/kernel/check/parser.c
     src/kernel/check/printer.c
