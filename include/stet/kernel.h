@@ -39,7 +39,7 @@ typedef struct stet_kernel_def {
      * fast it is, never what it computes.
      */
     int team, teams;
-    bool unchecked; /* on a device in checked mode (stet_device_def.checked): this one is not */
+    bool unchecked;              /* on a device in checked mode (stet_device_def.checked): this one is not */
     const char *const *constant; /* names of parameters that get no gradient in the kernel's adjoint (adjoint.h) */
     int nconstant;
 } stet_kernel_def;

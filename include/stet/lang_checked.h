@@ -18,10 +18,10 @@
 /* Indices beyond this are out of any array; below, bytes are counted without overflow. */
 #define STI_FAR (1ll << 40)
 
-/* Memory that a pointer may reach: bytes lo … hi - 1, those of several lanes up to `end`; and which array it is of. */
+/* Memory that a pointer may reach: so many bytes from lo; and which array it is of. */
 typedef struct sti_span {
     char *lo;
-    i64 size, end;
+    i64 size;
     int root;
 } sti_span;
 
@@ -33,7 +33,7 @@ typedef struct sti_seen_slot {
 
 /* One call of a kernel: whether it had a fault, and where that is noted. */
 typedef struct sti_watch {
-    u64 *record; /* a word whether there are any, then one a block */
+    u64 *record;       /* a word whether there are any, then one a block */
     i64 block, worlds; /* worlds 0: not a world kernel */
     char *sink;
     i64 sink_size;
@@ -68,20 +68,17 @@ LFN sti_span sti_span_of(const void *lo, i64 size, int root)
 {
     sti_span s;
     s.lo = (char *)(unsigned long)lo;
-    s.size = s.end = lo ? size : 0;
+    s.size = lo ? size : 0;
     s.root = root;
     return s;
 }
 
 LFN sti_span sti_span_none(void) { return sti_span_of(0, 0, 0); }
 
-/* A kernel's array. Bit 62 of n: its memory goes on to a multiple of 64 bytes, which lanes beyond its end may touch. */
+/* A kernel's array. */
 LFN sti_span sti_span_array(const void *lo, const void *slots, int slot, i64 size, int root)
 {
-    i64 n = ((const sti_seen_slot *)slots)[slot].n, padded = n >> 62 & 1;
-    sti_span s = sti_span_of(lo, (n & ((1ll << 62) - 1)) * size, root);
-    if (padded) s.end = (s.size + 63) / 64 * 64;
-    return s;
+    return sti_span_of(lo, ((const sti_seen_slot *)slots)[slot].n * size, root);
 }
 
 /* ---- faults ------------------------------------------------------------------------------------------------------- */
@@ -115,14 +112,16 @@ LFN void *sti_drain(sti_watch *c)
 
 LFN i64 sti_floor_div(i64 a, i64 b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
-/* Elements i … i + count - 1 of `size` bytes from p: where they are, or the sink. `wide`: those behind the first may lie in padding. */
-LFN void *sti_range(sti_watch *c, const void *p, sti_span s, i64 i, i64 size, i64 count, int wide, int lane, int site)
+/*
+ * Elements i … i + count - 1 of `size` bytes from p: where they are, or the sink. `line`: those behind the first may lie in the rest of the
+ * line of the cache in which the array ends: lanes beyond the last item read what is there.
+ */
+LFN void *sti_range(sti_watch *c, const void *p, sti_span s, i64 i, i64 size, i64 count, int line, int lane, int site)
 {
     i64 from = (i64)((u64)(unsigned long)p - (u64)(unsigned long)s.lo);
     if (i > -STI_FAR && i < STI_FAR) {
-        i64 first = from + i * size;
-        if (first >= 0 && first + size <= s.size && first + count * size <= (wide ? s.end : s.size))
-            return s.lo + first;
+        i64 first = from + i * size, rest = line ? (i64)(-((u64)(unsigned long)s.lo + (u64)s.size) & 63) : 0;
+        if (first >= 0 && first + size <= s.size && first + count * size <= s.size + rest) return s.lo + first;
         i = sti_floor_div(first, size);
         if (i >= 0 && first + size <= s.size) i = s.size / size; /* the first of them that is not there */
     }
@@ -133,9 +132,9 @@ LFN void *sti_at(sti_watch *c, const void *p, sti_span s, i64 i, i64 size, int s
 {
     return sti_range(c, p, s, i, size, 1, 0, -1, site);
 }
-LFN void *sti_wide(sti_watch *c, const void *p, sti_span s, i64 size, i64 count, int site)
+LFN void *sti_wide(sti_watch *c, const void *p, sti_span s, i64 size, i64 count, int reads, int site)
 {
-    return sti_range(c, p, s, 0, size, count, 1, -1, site);
+    return sti_range(c, p, s, 0, size, count, reads, -1, site);
 }
 
 /* Element i of an array of `count`, of `size` bytes each. */

@@ -195,8 +195,8 @@ struct stet_device {
     stet_result (*doubt)(stet_device *device); /* … this, called before the host reads what launches have left */
     bool checked; /* people's kernels are made in checked mode (kernel/checked.h); those that ran unlooked at … */
     struct sti_checked *unlooked; /* … are chained here */
-    bool listing;                              /* launches are listed instead of run */
-    int unlisted; /* lists that were begun without memory for a recorder: their launches run at once */
+    bool listing;                 /* launches are listed instead of run */
+    int unlisted;                 /* lists that were begun without memory for a recorder: their launches run at once */
 };
 
 static inline stet_result sti_before(stet_device *device, sti_act act, const stet_array *array, const char *name)

@@ -132,8 +132,7 @@ int64_t sti_checked_size(const sti_kernel *k, const stet_array *a)
 {
     if (a->worlds && k->kind == STI_KERNEL_WORLD) return a->nitem;
     if (a->worlds) return (int64_t)(a->size / stet_dtype_size(a->device, a->dtype));
-    bool padded = !a->borrowed && !a->share;
-    return a->nitem | (padded ? (int64_t)1 << 62 : 0);
+    return a->nitem;
 }
 
 stet_result sti_checked_prepare(stet_device *device, sti_launch *launch, int64_t count)
@@ -199,20 +198,30 @@ static void put_where(const stet_device *device, const sti_checked *c, const fau
                        (long long)(last < c->count ? last : c->count - 1));
 }
 
+/* NULL: there is no such argument. */
+static const char *argument_name(const sti_kernel *k, int slot)
+{
+    for (int i = 0, at = 0; i < k->nparam; ++i)
+        if (!k->param[i].index && at++ == slot) return k->param[i].name;
+    return NULL;
+}
+
 static void put_access(const sti_checked *c, const sti_site *s, const fault *f, char *out, size_t size)
 {
-    const sti_root *r = f->root > 0 && f->root < c->sites.nroot ? &c->sites.root[f->root] : NULL;
-    const char *does = s->kind == STI_SITE_WRITE ? "writes" : "reads";
-    if (!r) {
+    const sti_root *r =
+        f->root >= STI_ROOT && f->root - STI_ROOT < c->sites.nroot ? &c->sites.root[f->root - STI_ROOT] : NULL;
+    const char *does = s->kind == STI_SITE_WRITE ? "writes" : "reads",
+               *name = r ? r->name : argument_name(c->kernel, f->root - 1);
+    if (!name) {
         (void)snprintf(out, size, "%s element %lld, which is not there", does, (long long)f->index);
         return;
     }
-    int64_t items = r->kernel ? c->items[r->slot] : r->count, worlds = r->kernel ? c->worlds[r->slot] : 0;
+    int64_t items = r ? r->count : c->items[f->root - 1], worlds = r ? 0 : c->worlds[f->root - 1];
     if (s->kind == STI_SITE_WORLDS)
         (void)snprintf(out, size, "looks for %lld in `%s`, which has %lld item%s a world and %lld world%s",
-                       (long long)f->index, r->name, (long long)items, STI_S(items), (long long)worlds, STI_S(worlds));
+                       (long long)f->index, name, (long long)items, STI_S(items), (long long)worlds, STI_S(worlds));
     else
-        (void)snprintf(out, size, "%s element %lld of `%s`, which has %lld", does, (long long)f->index, r->name,
+        (void)snprintf(out, size, "%s element %lld of `%s`, which has %lld", does, (long long)f->index, name,
                        (long long)items);
 }
 

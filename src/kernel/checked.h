@@ -22,14 +22,14 @@ typedef struct sti_former_record {
 
 typedef struct sti_checked {
     sti_sites sites;
-    char *file; /* what messages call the source */
+    char *file;                                            /* what messages call the source */
     int64_t items[STI_MAX_PARAMS], worlds[STI_MAX_PARAMS]; /* of the arrays of the latest launch */
     int64_t count;                                         /* worlds of it; of an item kernel 0 */
     uint64_t *record; /* the device's: whether there are faults, then a word a block */
     int64_t blocks;
     sti_former_record *before; /* smaller ones, which recordings may still hold */
-    bool waiting;                /* launched, and not looked at */
-    struct sti_checked *next;    /* that is waiting */
+    bool waiting;              /* launched, and not looked at */
+    struct sti_checked *next;  /* that is waiting */
     const sti_kernel *kernel;
 } sti_checked;
 

@@ -112,10 +112,10 @@ static void write_description(const sti_sink *out, const sti_signature *sig)
     sti_sink_format(out, "};\nconst sti_kernel sti_%s = {\n    \"%s\", %s, %d, params_%s, STI_FILE, %d,\n    {\n",
                     sig->name, sig->name, sig->kind == STI_KERNEL_WORLD ? "STI_KERNEL_WORLD" : "STI_KERNEL_ITEM",
                     sig->nparam, sig->name, sig->line);
-    sti_sink_format(
-        out,
-        "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    NULL,\n    NULL,\n};\n\n",
-        sig->name);
+    sti_sink_format(out,
+                    "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    "
+                    "NULL,\n    NULL,\n};\n\n",
+                    sig->name);
 }
 
 static void write_heading(const sti_sink *out, const char *before, const char *name)

@@ -18,7 +18,7 @@ typedef struct sti_kernel {
     const char *file;
     int line;
     sti_call *call[STI_ISA_COUNT];
-    struct stet_kernel *user; /* of a person's own kernel its handle; NULL: it is the library's */
+    struct stet_kernel *user;    /* of a person's own kernel its handle; NULL: it is the library's */
     struct sti_checked *checked; /* of one in checked mode (checked.h); else NULL */
 } sti_kernel;
 
@@ -56,7 +56,7 @@ typedef struct sti_launch {
     int64_t nblock; /* 0: nothing to launch */
     int nwritten;
     stet_array *written[STI_MAX_PARAMS]; /* by each parameter that is written and present */
-    sti_slot slot[STI_MAX_PARAMS + 1]; /* one more where it is checked */
+    sti_slot slot[STI_MAX_PARAMS + 1];   /* one more where it is checked */
 } sti_launch;
 stet_result sti_launch_prepare(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                                int narg, sti_launch *out);

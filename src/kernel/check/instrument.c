@@ -94,7 +94,8 @@ static int site_of(work *w, const sti_node *e, sti_site_kind kind)
 {
     sti_sites *s = w->sites;
     if (s->nsite == STI_SITES && w->result == STET_OK)
-        w->result = sti_error(STET_LIMIT, "checked mode: more than %d places of the source would be checked", STI_SITES);
+        w->result =
+            sti_error(STET_LIMIT, "checked mode: more than %d places of the source would be checked", STI_SITES);
     if (w->result == STET_OK && (size_t)s->nsite == w->site_room) {
         w->site_room = 2 * w->site_room + 64;
         w->result = sti_realloc(&s->site, w->site_room * sizeof *s->site, "places that are checked");
@@ -106,21 +107,18 @@ static int site_of(work *w, const sti_node *e, sti_site_kind kind)
     return s->nsite++;
 }
 
-static int new_root(work *w, const char *name, const char *kernel, int slot, int64_t count)
+static int new_root(work *w, const char *name, int64_t count)
 {
     sti_sites *s = w->sites;
-    if (s->nroot == 0) s->nroot = 1;
-    if (s->nroot > STI_ROOTS || w->result != STET_OK) return 0;
-    if ((size_t)s->nroot >= w->root_room) {
+    if (s->nroot == STI_ROOTS || w->result != STET_OK) return 0;
+    if ((size_t)s->nroot == w->root_room) {
         w->root_room = 2 * w->root_room + 16;
         w->result = sti_realloc(&s->root, w->root_room * sizeof *s->root, "arrays that are checked");
         if (w->result != STET_OK) return 0;
-        s->root[0] = (sti_root){0};
     }
-    s->root[s->nroot] = (sti_root){.slot = slot, .count = count};
     s->root[s->nroot].name = kept(w, name);
-    s->root[s->nroot].kernel = kernel ? kept(w, kernel) : NULL;
-    return s->nroot++;
+    s->root[s->nroot].count = count;
+    return STI_ROOT + s->nroot++;
 }
 
 /* Of a variable, once. */
@@ -128,7 +126,8 @@ static int root_of(work *w, sti_symbol *s)
 {
     int64_t count = 1;
     for (const sti_type *t = s->type; t && t->kind == STI_TYPE_ARRAY; t = t->of) count *= t->count;
-    if (s->value == 0) s->value = new_root(w, s->name->text, NULL, 0, count);
+    if (s->kind == STI_SYMBOL_STAGED) (void)sti_constant(w->u, s->node->b, false, &count);
+    if (s->value == 0) s->value = new_root(w, s->name->text, count);
     return (int)s->value;
 }
 
@@ -138,10 +137,7 @@ void sti_sites_free(sti_sites *s)
         sti_free(s->site[i].file);
         sti_free(s->site[i].text);
     }
-    for (int i = 1; i < s->nroot; ++i) {
-        sti_free(s->root[i].name);
-        sti_free(s->root[i].kernel);
-    }
+    for (int i = 0; i < s->nroot; ++i) sti_free(s->root[i].name);
     sti_free(s->site);
     sti_free(s->root);
     *s = (sti_sites){0};
@@ -203,8 +199,7 @@ static const char *change_index(work *w, sti_node *e, int use)
                say(w, "(*(%s *)sti_in(sti_c, %s, %s, %lld, sizeof(%s), %d, %d))", element, a, b, (long long)count,
                    element, root, site));
     else
-        become(w, e,
-               say(w, "(*(%s *)sti_at(sti_c, %s, %s, %s, sizeof(%s), %d))", element, a, span, b, element, site));
+        become(w, e, say(w, "(*(%s *)sti_at(sti_c, %s, %s, %s, sizeof(%s), %d))", element, a, span, b, element, site));
     return row ? span : NULL;
 }
 
@@ -212,7 +207,8 @@ static void change_pointee(work *w, sti_node *e, int use)
 {
     int site = site_of(w, e, access_kind(use));
     const char *element = type_text(w, e->type), *span = change(w, e->a, 0);
-    become(w, e, say(w, "(*(%s *)sti_at(sti_c, %s, %s, 0, sizeof(%s), %d))", element, text_of(w, e->a), span, element, site));
+    become(w, e,
+           say(w, "(*(%s *)sti_at(sti_c, %s, %s, 0, sizeof(%s), %d))", element, text_of(w, e->a), span, element, site));
 }
 
 static const char *change_member(work *w, sti_node *e, int use)
@@ -221,14 +217,14 @@ static const char *change_member(work *w, sti_node *e, int use)
         int site = site_of(w, e, access_kind(use));
         const sti_type *structure = e->a->type->of;
         const char *element = type_text(w, structure), *span = change(w, e->a, 0);
-        become(w, e->a,
-               say(w, "((%s *)sti_at(sti_c, %s, %s, 0, sizeof(%s), %d))", element, text_of(w, e->a), span, element, site));
+        become(
+            w, e->a,
+            say(w, "((%s *)sti_at(sti_c, %s, %s, 0, sizeof(%s), %d))", element, text_of(w, e->a), span, element, site));
     } else {
         (void)change(w, e->a, use & WRITTEN);
     }
     const char *own = text_of(w, e);
-    return is_array(e) ? say(w, "sti_span_of(%s, sizeof(%s), %d)", own, own,
-                             new_root(w, e->name->text, NULL, 0, e->type->count))
+    return is_array(e) ? say(w, "sti_span_of(%s, sizeof(%s), %d)", own, own, new_root(w, e->name->text, e->type->count))
                        : NULL;
 }
 
@@ -335,7 +331,8 @@ static const char *change_assignment(work *w, sti_node *e)
         return NULL;
     }
     bool sums = within == STI_OP_ADD || within == STI_OP_SUB || within == STI_OP_MUL;
-    bool steps = index && sums && is_signed(e->a->type) && is_signed(e->b->type) && e->b->type->kind == e->a->type->kind;
+    bool steps =
+        index && sums && is_signed(e->a->type) && is_signed(e->b->type) && e->b->type->kind == e->a->type->kind;
     int site = steps ? site_of(w, e, STI_SITE_OVERFLOW) : 0;
     (void)change(w, e->a, WRITTEN);
     const char *span = change(w, e->b, index || (pointer && within != STI_OP_NONE) ? AS_INDEX : 0);
@@ -380,13 +377,13 @@ static const struct {
     touch first, second; /* its pointers, in their order */
     bool written;        /* the first one is, the second is not; or the other way round */
 } library[] = {
-    {"load", WIDE, NONE, false},        {"iload", WIDE, NONE, false},     {"store", WIDE, NONE, true},
-    {"istore", WIDE, NONE, true},       {"istream", WIDE, NONE, true},    {"load4", QUARTET, FOUR, false},
-    {"put4", QUARTET, FOUR, true},      {"wide_load", WORDS, OWN, false}, {"wide_store", WORDS, OWN, true},
+    {"load", WIDE, NONE, false},   {"iload", WIDE, NONE, false},     {"store", WIDE, NONE, true},
+    {"istore", WIDE, NONE, true},  {"istream", WIDE, NONE, true},    {"load4", QUARTET, FOUR, false},
+    {"put4", QUARTET, FOUR, true}, {"wide_load", WORDS, OWN, false}, {"wide_store", WORDS, OWN, true},
 };
 
 /* A pointer that is passed becomes one that may be touched. */
-static void change_pointer(work *w, sti_node *p, touch how, sti_node *index, const char *span, int site)
+static void change_pointer(work *w, sti_node *p, touch how, sti_node *index, const char *span, bool written, int site)
 {
     const char *type = type_text(w, p->type->of);
     const char *text = text_of(w, p), *count = how == WIDE    ? "STET_W"
@@ -394,7 +391,9 @@ static void change_pointer(work *w, sti_node *p, touch how, sti_node *index, con
                                                : how == OWN   ? "STET_WIDE"
                                                               : "4";
     if (how == WIDE || how == WORDS) {
-        become(w, p, say(w, "(%s *)sti_wide(sti_c, %s, %s, sizeof(%s), %s, %d)", type, text, span, type, count, site));
+        become(w, p,
+               say(w, "(%s *)sti_wide(sti_c, %s, %s, sizeof(%s), %s, %d, %d)", type, text, span, type, count, !written,
+                   site));
         return;
     }
     become(w, p,
@@ -417,8 +416,8 @@ static bool change_access(work *w, sti_node *e)
             if (a == p) span = s;
             if (a == q) second = s;
         }
-        change_pointer(w, p, library[k].first, index, span, site);
-        if (q) change_pointer(w, q, library[k].second, NULL, second, other);
+        change_pointer(w, p, library[k].first, index, span, library[k].written, site);
+        if (q) change_pointer(w, q, library[k].second, NULL, second, !library[k].written, other);
         return true;
     }
     return false;
@@ -545,8 +544,8 @@ static sti_node *change_declaration(work *w, sti_node *n)
         bool index = v->symbol && sti_is_marked(v->symbol);
         const char *span = v->a ? change(w, v->a, index ? AS_INDEX : 0) : NULL;
         if (v->type && v->type->kind == STI_TYPE_POINTER) {
-            n->next = raw_statement(
-                w, say(w, "sti_span sti_s_%s = %s", v->name->text, span ? span : "sti_span_none()"));
+            n->next =
+                raw_statement(w, say(w, "sti_span sti_s_%s = %s", v->name->text, span ? span : "sti_span_none()"));
             if (!n->next) return n;
             n = n->next;
             n->next = after;
@@ -570,13 +569,15 @@ static void change_staged(work *w, sti_node *n)
     int site = site_of(w, n->a, STI_SITE_READ);
     const char *type = type_text(w, n->named), *name = n->name->text, *size = text_of(w, n->b);
     const char *span = change(w, n->a, 0), *from = text_of(w, n->a);
+    int root = n->symbol ? root_of(w, n->symbol) : 0;
     n->kind = STI_NODE_EXPRESSION;
-    n->a = raw_node(w, say(w,
-                           "shared(%s, sti_g_%s, %s); each (%s_i, %s) sti_g_%s[%s_i] = "
-                           "*(const %s *)sti_at(sti_c, %s, %s, %s_i, sizeof(%s), %d); sync(); "
-                           "const %s *%s = sti_g_%s; sti_span sti_s_%s = sti_span_of(%s, (i64)(%s) * (i64)sizeof(%s), %d)",
-                           type, name, size, name, size, name, name, type, from, span, name, type, site, type, name, name,
-                           name, name, size, type, n->symbol ? root_of(w, n->symbol) : 0));
+    n->a =
+        raw_node(w, say(w,
+                        "shared(%s, sti_g_%s, %s); each (%s_i, %s) sti_g_%s[%s_i] = "
+                        "*(const %s *)sti_at(sti_c, %s, %s, %s_i, sizeof(%s), %d); sync(); "
+                        "const %s *%s = sti_g_%s; sti_span sti_s_%s = sti_span_of(%s, (i64)(%s) * (i64)sizeof(%s), %d)",
+                        type, name, size, name, size, name, name, type, from, span, name, type, site, type, name, name,
+                        name, name, size, type, root));
     n->b = NULL;
 }
 
@@ -703,9 +704,9 @@ static void open_kernel(work *w, sti_node *f)
         const sti_type *t = v->type;
         if (t->kind == STI_TYPE_INT && strcmp(v->name->text, given) == 0) continue;
         if (t->kind == STI_TYPE_POINTER) {
-            int root = new_root(w, v->name->text, f->name->text, slot, 0);
-            *at = raw_statement(w, say(w, "sti_span sti_s_%s = sti_span_array(%s, sti_slots, %d, sizeof(%s), %d)",
-                                       v->name->text, v->name->text, slot, type_text(w, sti_type_value(t->of)), root));
+            *at = raw_statement(w,
+                                say(w, "sti_span sti_s_%s = sti_span_array(%s, sti_slots, %d, sizeof(%s), %d)",
+                                    v->name->text, v->name->text, slot, type_text(w, sti_type_value(t->of)), slot + 1));
             if (*at) at = &(*at)->next;
         }
         ++slot;

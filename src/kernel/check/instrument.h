@@ -27,20 +27,22 @@ typedef struct sti_site {
     int line, column;
 } sti_site;
 
-/* An array that a span may be of. */
+/* A variable that a span may be of. */
 typedef struct sti_root {
     char *name;
-    char *kernel;  /* of a kernel's parameter; NULL: a variable */
-    int slot;      /* among the kernel's arguments */
-    int64_t count; /* of a variable: its elements */
+    int64_t count; /* its elements */
 } sti_root;
 
-enum { STI_SITES = 32767, STI_ROOTS = 255 };
+/*
+ * What a span is of, in a byte: 0 nothing that has a name, 1 … the argument of the launch (from 1), STI_ROOT … a variable of the list (from
+ * its first). The list goes no further than a byte does.
+ */
+enum { STI_SITES = 32767, STI_ROOT = 64, STI_ROOTS = 256 - STI_ROOT };
 
 typedef struct sti_sites {
     sti_site *site;
     int nsite;
-    sti_root *root; /* from 1; 0 is nobody's, and what is beyond STI_ROOTS is 0 */
+    sti_root *root;
     int nroot;
 } sti_sites;
 

@@ -33,7 +33,10 @@ static void mark(marks *m, sti_node *e)
         return;
     case STI_NODE_UNARY:
     case STI_NODE_CAST: mark(m, e->a); return;
-    case STI_NODE_CONDITION: mark(m, e->b); mark(m, e->c); return;
+    case STI_NODE_CONDITION:
+        mark(m, e->b);
+        mark(m, e->c);
+        return;
     default: return;
     }
 }
