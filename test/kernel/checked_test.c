@@ -3,9 +3,12 @@
  * that no loop can count; divisions by zero. Each is told with kernel, line, array, index and world, and nothing outside is touched. What has
  * no fault computes the same bits as unchecked. Run on each device (stet_test_on_devices); on a CPU at all widths.
  */
+#include "base/dice.h"
 #include "device/picked.h"
 
 #include "user_rig.h"
+
+#include "kernel/checked.h"
 
 enum { WORLDS = 21, NX = 4, NZ = 3, NW = 40, NT = 5, ARGS = 7 };
 
@@ -293,8 +296,224 @@ static void faults_of_item_kernels(void **state)
     check_all(item, (int)(sizeof item / sizeof *item), false);
 }
 
-int main(void)
+/* ---- random accesses ---------------------------------------------------------------------------------------------- */
+
+enum { ACCESSES = 24, SOURCES = 1 };
+
+/* A statement with one access, whose index is written `%s` there; of which array, and how many elements that has. */
+typedef struct one_access {
+    const char *text, *array;
+    int count;
+} one_access;
+
+static const one_access accesses[] = {
+    {"put(y, 1, x[%s]);", "x", NX},
+    {"put(y, %s, splat(2));", "y", NX},
+    {"z[%s] = isplat(3);", "z", NZ},
+    {"put(y, 2, to_real(z[%s]));", "z", NZ},
+    {"w[%s] = 4;", "w", NW},
+    {"w[1] = w[%s] + 1;", "w", NW},
+    {"w[2] = (ureal)t[%s];", "t", NT},
+    {"{ const real *p = x + 2; put(y, 1, p[(%s) - 2]); }", "x", NX},
+    {"{ const real *p = x; p = p + (%s); put(y, 1, *p); }", "x", NX},
+    {"{ ureal *p = w; for (int k = 0; k < 2; ++k) p[%s] += 1; }", "w", NW},
+    {"put(y, 0, pick(x, %s));", "x", NX},
+    {"put(y, 0, pick(x + 1, (%s) - 1));", "x", NX},
+    {"{ real v[5] = {splat(0), x[0], x[1], x[2], x[3]}; put(y, 3, v[%s]); }", "v", 5},
+    {"{ real u[6]; for (int k = 0; k < 6; ++k) u[k] = splat(0); fill(u, %s); put(y, 3, u[0]); }", "u", 6},
+    {"{ int m[2][3] = {{1, 2, 3}, {4, 5, 6}}; w[3] = (ureal)m[%s][1]; }", "m", 2},
+    {"{ pair q[3]; for (int k = 0; k < 3; ++k) q[k].n = k; w[3] = (ureal)q[%s].n; }", "q", 3},
+    {"{ pair q[3]; for (int k = 0; k < 3; ++k) q[k].n = k; q[%s].n = 1; w[3] = (ureal)q[0].n; }", "q", 3},
+    {"w[4] = (ureal)table[%s];", "table", 4},
+    {"each (k, 2) w[6 + k] = (ureal)t[%s];", "t", NT},
+    {"if (n == 6) { w[8] = w[%s]; } else { w[8] = 0; }", "w", NW},
+    {"put(y, 2, gather(w, isplat(%s)));", "w", NW},
+    {"z[2] = igather(t, isplat(%s));", "t", NT},
+    {"w[9] = (n > 5 ? w : w + 3)[%s];", "w", NW},
+    {"for (int k = 0; k < 3; ++k) put(y, 1, x[(%s) + 0 * k]);", "x", NX},
+};
+
+/* A constant, a sum, a product, a number that was read, a variable: all of this value. */
+static void put_index(uint64_t *dice, int value, char *out, size_t size)
 {
-    const struct CMUnitTest tests[] = {TEST(faults_of_world_kernels), TEST(faults_of_item_kernels)};
+    switch (dice_below(dice, 5)) {
+    case 0: (void)snprintf(out, size, "n + %d", value - 6); break;
+    case 1: (void)snprintf(out, size, "n * %d + %d", 3, value - 18); break;
+    case 2: (void)snprintf(out, size, "t[4] + %d", value - 4); break;
+    case 3: (void)snprintf(out, size, "(int)(far >> 40) + %d", value - 1); break;
+    default: (void)snprintf(out, size, "world - world + %d - n", value + 6); break;
+    }
+}
+
+static int outside(uint64_t *dice, int count)
+{
+    static const int far_ones[] = {-1, -2, 0, 1, 1000, 100000000, -100000000};
+    int x = far_ones[dice_below(dice, sizeof far_ones / sizeof *far_ones)];
+    return x < 0 ? x : count + x;
+}
+
+/* Kernel 0 is right; of kernel k access k - 1 goes beyond its array: found as such, on every device. Unchecked, kernel 0 has the same bits. */
+static void random_source(uint64_t seed)
+{
+    static char text[400000];
+    uint64_t dice = seed;
+    const one_access *list[ACCESSES];
+    int right[ACCESSES], wrong[ACCESSES];
+    for (int i = 0; i < ACCESSES; ++i) {
+        list[i] = &accesses[dice_below(&dice, sizeof accesses / sizeof *accesses)];
+        right[i] = (int)dice_below(&dice, (size_t)list[i]->count);
+        wrong[i] = outside(&dice, list[i]->count);
+    }
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", before);
+    for (int k = 0; k <= ACCESSES; ++k) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%.*s%d%s",
+                                 (int)(strchr(world_head, '(') - world_head), world_head, k, strchr(world_head, '('));
+        for (int i = 0; i < ACCESSES; ++i) {
+            char index[64];
+            const char *at = strstr(list[i]->text, "%s");
+            put_index(&dice, i == k - 1 ? wrong[i] : right[i], index, sizeof index);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%.*s%s%s\n", (int)(at - list[i]->text),
+                                     list[i]->text, index, at + 2);
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", world_tail);
+    }
+    assert_true(used < sizeof text);
+    FOR_DEVICES(isa)
+    {
+        uint64_t bits[2];
+        for (int checked = 0; checked < 2; ++checked) {
+            rig r = open_rig(isa, checked, true);
+            stet_kernel_def def = kernel_def(text);
+            def.name = "k_world0";
+            stet_kernel *k = make_kernel(r.device, &def);
+            stet_result result = stet_kernel_launch(k, WORLDS, r.arg, ARGS);
+            if (result != STET_OK) fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, stet_last_error(), text);
+            bits[checked] = hash_all(&r);
+            stet_kernel_destroy(k);
+            close_rig(&r);
+        }
+        if (bits[0] != bits[1]) fail_msg("seed %llu: other bits in checked mode\n%s", (unsigned long long)seed, text);
+        rig r = open_rig(isa, true, true);
+        for (int m = 1; m <= ACCESSES; ++m) {
+            char name[32], wanted[96];
+            stet_kernel_def def = kernel_def(text);
+            (void)snprintf(name, sizeof name, "k_world%d", m);
+            (void)snprintf(wanted, sizeof wanted, " element %d of `%s`", wrong[m - 1], list[m - 1]->array);
+            def.name = name;
+            stet_kernel *k = make_kernel(r.device, &def);
+            reset_rig(&r);
+            stet_result result = stet_kernel_launch(k, WORLDS, r.arg, ARGS);
+            bool named = result == STET_FAULT && strstr(stet_last_error(), wanted);
+            bool row = list[m - 1]->array[0] == 'm' && result == STET_FAULT;
+            if (!named && !row)
+                fail_msg("seed %llu, %s, %s: %s, not%s\n%s", (unsigned long long)seed, stet_device_name(r.device), name,
+                         result == STET_OK ? "no fault" : stet_last_error(), wanted, list[m - 1]->text);
+            stet_kernel_destroy(k);
+        }
+        close_rig(&r);
+    }
+}
+
+static int nsource = SOURCES;
+static uint64_t first_seed = 1;
+
+static void an_index_that_is_wrong_is_found(void **state)
+{
+    (void)state;
+    print_message("%d sources, seeds from %llu\n", nsource, (unsigned long long)first_seed);
+    for (int i = 0; i < nsource; ++i) random_source(first_seed + (uint64_t)i);
+}
+
+/* ---- lists -------------------------------------------------------------------------------------------------------- */
+
+/* In a list and in a loop of one a fault is told at the end of the list; the next one is clean. */
+static void faults_in_lists(void **state)
+{
+    (void)state;
+    static const char source[] = "#include <stet/lang.h>\n"
+                                 "world_kernel void k_far(real *y, int *more, int i)\n"
+                                 "{ put(y, i, splat(1)); more[0] = 0; }\n";
+    FOR_DEVICES(isa)
+    {
+        rig r = open_rig(isa, true, true);
+        stet_kernel *k = kernel_from(r.device, source);
+        for (int turn = 0; turn < 6; ++turn) {
+            bool wrong = turn % 3 == 1;
+            int one = 1;
+            stet_arg args[] = {r.arg[1], r.arg[4], stet_arg_int(wrong ? 7 : 2)};
+            write_array(r.array[4], one);
+            OK(stet_record_begin(r.device, "a list"));
+            stet_result result = turn < 3 ? STET_OK : stet_record_while(r.device, r.array[4], 5);
+            if (result == STET_OK) result = stet_kernel_launch(k, WORLDS, args, 3);
+            if (result == STET_OK && turn >= 3) result = stet_record_while_end(r.device);
+            OK(result);
+            result = stet_record_end(r.device, result);
+            if (wrong)
+                FAILS(result, STET_FAULT, "writes element 7 of `y`, which has 4");
+            else
+                OK(result);
+        }
+        stet_kernel_destroy(k);
+        close_rig(&r);
+    }
+}
+
+/* An array that is not given has no elements; a kernel may say that it is not checked. */
+static void absent_arrays(void **state)
+{
+    (void)state;
+    static const char source[] = "#include <stet/lang.h>\n"
+                                 "world_kernel void k_maybe(real *y, const ureal *w, int n)\n"
+                                 "{ if (n) put(y, 0, splat(w[n])); }\n";
+    FOR_DEVICES(isa)
+    {
+        rig r = open_rig(isa, true, true);
+        stet_kernel *k = kernel_from(r.device, source);
+        stet_arg args[] = {r.arg[1], stet_arg_array(NULL), stet_arg_int(0)};
+        OK(stet_kernel_launch(k, WORLDS, args, 3));
+        args[2].i = 1;
+        FAILS(stet_kernel_launch(k, WORLDS, args, 3), STET_FAULT, "reads element 1 of `w`, which has 0");
+        assert_int_equal(stet_kernel_nparam(k), 3);
+        stet_kernel_destroy(k);
+        stet_kernel_def def = kernel_def(source);
+        def.unchecked = true;
+        k = make_kernel(r.device, &def);
+        args[1] = r.arg[3];
+        OK(stet_kernel_launch(k, WORLDS, args, 3));
+        assert_null(sti_user_kernel(k)->checked);
+        stet_kernel_destroy(k);
+        close_rig(&r);
+    }
+}
+
+/* Local arrays just below the limits run on every width. */
+static void arrays_at_the_limit_fit(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "#include <stet/lang.h>\n"
+        "LFN real sum(const real *a, int n) { real s = splat(0); for (int i = 0; i < n; ++i) s = s + a[i]; return s; "
+        "}\n"
+        "world_kernel void k_large(real *y, int n)\n"
+        "{ real v[16000]; for (int i = 0; i < n; ++i) v[i] = splat((ureal)(i & 3)); put(y, 0, sum(v, n)); }\n";
+    for (int checked = 0; checked < 2; ++checked) FOR_DEVICES(isa)
+        {
+            rig r = open_rig(isa, checked, true);
+            stet_kernel *k = kernel_from(r.device, source);
+            stet_arg args[] = {r.arg[1], stet_arg_int(16000)};
+            OK(stet_kernel_launch(k, WORLDS, args, 2));
+            assert_true(reals_get(r.array[1], WORLDS - 1, 0) == 24000);
+            stet_kernel_destroy(k);
+            close_rig(&r);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {TEST(faults_of_world_kernels), TEST(faults_of_item_kernels),
+                                       TEST(faults_in_lists),         TEST(absent_arrays),
+                                       TEST(arrays_at_the_limit_fit), TEST(an_index_that_is_wrong_is_found)};
+    if (argc > 1) nsource = atoi(argv[1]);
+    if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
