@@ -1,5 +1,6 @@
 # The sources of the checker, from the top of the checkout: for the library, and for its fuzz target, which compiles them itself.
 set(STET_CHECKER_SOURCES
+    src/kernel/check/access.c
     src/kernel/check/call.c
     src/kernel/check/check.c
     src/kernel/check/constant.c
