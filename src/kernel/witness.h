@@ -23,7 +23,7 @@ typedef struct sti_witness {
 static inline void sti_witness_launch(stet_device *device, const sti_launch *l, int64_t count)
 {
     sti_witness *w = device->witness;
-    if (w) w->launch(w, l->kernel, count, l->args, l->nslot);
+    if (w) w->launch(w, l->kernel, count, l->args, sti_kernel_narg(l->kernel));
 }
 
 static inline void sti_witness_lost(stet_device *device, const char *what)
