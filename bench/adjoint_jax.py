@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -47,6 +48,18 @@ MASSES = SHEET * SHEET
 
 
 # ---- the net ----
+
+
+def commit():
+    """The commit that this script is of, as `stet bench` writes it: with -dirty where the checkout has changes."""
+    said = subprocess.run(["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return os.environ.get("STET_COMMIT") or said.stdout.strip() or "unknown"
+
+
+def machine(device):
+    """The processor's name beside the device's."""
+    names = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return f"{names[0] if names else 'unknown processor'}, {len(names)} processors; {device}"
 
 
 def net():
@@ -241,7 +254,7 @@ def settle(ours):
 def main():
     rows, ours = [], Stet()
     add = lambda name, samples, unit, note="", goal=None: rows.append(
-        {"name": name, "value": statistics.median(samples), "unit": unit, "goal": goal, "samples": samples, "note": note})
+        {"name": name, "value": statistics.median(samples), "unit": unit, "better": "higher" if unit == "times as fast" else "lower", "goal": goal, "samples": samples, "note": note})
     add("adjoint_jax/stet/first_ms", [1e3 * seconds(ours)], "ms", "kernels and adjoints compiled or read from the cache")
     info = ours.tape.info
     add("adjoint_jax/stet/mib", [sum(value for key, value in info.items() if key.endswith("bytes")) / 2**20], "MiB", f"{info['launches']} launches")
@@ -272,7 +285,7 @@ def main():
     for row in rows:
         print(f"{row['name']:46} {row['value']:12.4g} {row['unit']:14} {row['note']}")
     if options.out:
-        Path(options.out).write_text(json.dumps({"machine": ours.sim.device.name, "jax": jax.__version__, "command": " ".join(sys.argv), "results": rows}, indent=1))
+        Path(options.out).write_text(json.dumps({"machine": machine(ours.sim.device.name), "commit": commit(), "jax": jax.__version__, "command": " ".join(sys.argv), "results": rows}, indent=1))
     if misses:
         print(f"{misses} lists of the timed passes were not replayed: the times are not those of the steady state", file=sys.stderr)
         return 1

@@ -52,7 +52,7 @@ function(stet_build_kernels target)
     endif()
     # The generator runs on this machine during the build; it is not part of what is installed.
     add_executable(kernelgen EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/kernelgen.c"
-        "${PROJECT_SOURCE_DIR}/src/kernel/generate.c" "${PROJECT_SOURCE_DIR}/src/kernel/signature.c")
+        "${PROJECT_SOURCE_DIR}/src/kernel/compile/generate.c" "${PROJECT_SOURCE_DIR}/src/kernel/launch/signature.c")
     target_include_directories(kernelgen PRIVATE "${PROJECT_SOURCE_DIR}/src")
     stet_target_options(kernelgen)
     set(sources)

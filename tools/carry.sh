@@ -58,4 +58,5 @@ describe jansson "$(pkg-config --modversion jansson)" jansson
 tool=$(readlink -f "$(command -v pkg-config)")
 cp -L "$tool" "$to/bin/pkg-config"
 for file in $(ldd "$tool" | sed -n 's|.*=> \(/[^ ]*libpkgconf[^ ]*\).*|\1|p'); do cp -L "$file" "$to/lib/"; done
+git describe --always --abbrev=40 --dirty '--exclude=*' >"$to/commit" # for results of benchmarks: STET_COMMIT
 echo "carry: $to holds $(du -sh "$to" | cut -f 1)"

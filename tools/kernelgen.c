@@ -5,7 +5,7 @@
  * OUTPUT is compiled once for each instruction set with STI_ISA and STET_W set (the callable functions), and once
  * without STI_ISA (the descriptions, which name those functions).
  */
-#include "kernel/generate.h"
+#include "kernel/compile/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -52,7 +52,7 @@ def check_section(name, text):
     if headings != HEADINGS:
         yield f"{path}: its headings are {headings}, not {HEADINGS}"
     part = text.partition("### Invariants")[2].partition("\n### ")[0]
-    cited = re.findall(r"^- \*\*(\w+)\*\* \(`([^`]+)`\) ", part, re.MULTILINE)
+    cited = re.findall(r"^- \*\*([\w-]+)\*\* \(`([^`]+)`\) ", part, re.MULTILINE)
     if not cited:
         yield f"{path}: it names no invariant as '- **X1** (`file`) …'"
     for label, where in cited:

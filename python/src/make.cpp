@@ -90,8 +90,7 @@ static Shared make_core(const Model &model, const Options &o)
 static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, int index, std::string physics,
                      std::vector<std::string> cameras, int width, int height, std::vector<std::string> outputs,
                      uint64_t seed, nb::object keyframe, int frames_in_flight, int threads, std::string isa,
-                     std::vector<std::string> disable, bool strict, bool audit, bool checked,
-                     std::string cache_folder)
+                     std::vector<std::string> disable, bool strict, bool audit, bool checked, std::string cache_folder)
 {
     Options o{worlds,
               (stet_device_type)type,

@@ -1,7 +1,7 @@
 // Gradients through many launches: stet.Tape.
 //
 // Invariants:
-//   T1  arrays whose gradients were asked for live as long as the tape, and the tape as long as a gradient: dropping never leaves an Array without
+//   PYTAPE-1  arrays whose gradients were asked for live as long as the tape, and the tape as long as a gradient: dropping never leaves an Array without
 //       memory
 //   T2  each begin of the library gets its end; a tape that is dropped while open is ended by its destruction
 #include "names.h"
@@ -13,7 +13,7 @@ namespace binding
 
 using namespace nb::literals;
 
-// The tape and what it needs (T1). Members go in reverse, so the tape goes first.
+// The tape and what it needs (PYTAPE-1). Members go in reverse, so the tape goes first.
 struct Taped {
     std::vector<Held> primals;
     Memory memory;
@@ -140,7 +140,7 @@ class Tape
 
     Shared core_;
     std::shared_ptr<Taped> taped_;
-    std::map<const stet_array *, Array> totals_; // by the array, which lives as long (T1)
+    std::map<const stet_array *, Array> totals_; // by the array, which lives as long (PYTAPE-1)
     stet_tape *tape_;
 };
 

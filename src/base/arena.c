@@ -2,9 +2,9 @@
  * Arenas: a chain of chunks, used in order. See arena.h.
  *
  * Invariants:
- *   A1  chunks before `current` are full or were too small, those after it are empty
- *   A2  each piece starts at a multiple of STI_ALIGN from its chunk's start, which is aligned itself
- *   A3  a reset leaves one chunk, as large as all that there were; without memory to merge them it keeps the chain,
+ *   ARENA-1  chunks before `current` are full or were too small, those after it are empty
+ *   ARENA-2  each piece starts at a multiple of STI_ALIGN from its chunk's start, which is aligned itself
+ *   ARENA-3  a reset leaves one chunk, as large as all that there were; without memory to merge them it keeps the chain,
  *       which is as good but slower
  */
 #include "base/arena.h"
@@ -52,7 +52,7 @@ static void free_chain(struct sti_arena_chunk *chunk)
 void sti_arena_init(sti_arena *a, const char *name) { *a = (sti_arena){.name = name}; }
 
 /* Makes `current` a chunk with room for size bytes: the next one that has it, or a new one as large as all others. */
-static stet_result make_room(sti_arena *a, size_t size)
+static stet_result make_room_arena(sti_arena *a, size_t size)
 {
     struct sti_arena_chunk *last = NULL;
     for (struct sti_arena_chunk *c = a->current; c; c = c->next) {
@@ -83,7 +83,7 @@ stet_result sti_arena_take(sti_arena *a, size_t size, void *out)
         return sti_error(STET_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; ask for less", size, a->name);
     }
     size = size > 0 ? (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN : STI_ALIGN;
-    STI_TRY(make_room(a, size));
+    STI_TRY(make_room_arena(a, size));
     piece = chunk_bytes(a->current) + a->current->used;
     memset(piece, 0, size);
     memcpy(out, &piece, sizeof piece);

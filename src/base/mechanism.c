@@ -2,9 +2,9 @@
  * Mechanisms: what their table says, the switches, and letting things stand.
  *
  * Invariants:
- *   K1  a stamp is invalid while its thing is being made, so a failure half-way is never taken for the finished thing
- *   K2  a miss is counted when it succeeded, with exactly one reason; a hit has none
- *   K3  an audited hit counts as the hit that it was; what its work counts further down, it counts again
+ *   MECHANISM-1  a stamp is invalid while its thing is being made, so a failure half-way is never taken for the finished thing
+ *   MECHANISM-2  a miss is counted when it succeeded, with exactly one reason; a hit has none
+ *   MECHANISM-3  an audited hit counts as the hit that it was; what its work counts further down, it counts again
  */
 #include "base/mechanism.h"
 
@@ -87,7 +87,7 @@ static void list_known(char *text, size_t size)
 }
 
 /* The mechanism whose name is the first `length` characters of name, or STET_MECH_COUNT. */
-static stet_mechanism find(const char *name, size_t length)
+static stet_mechanism find_mechanism(const char *name, size_t length)
 {
     int i = 0;
     while (i < STET_MECH_COUNT &&
@@ -99,7 +99,7 @@ static stet_mechanism find(const char *name, size_t length)
 stet_result stet_mechanism_find(const char *name, stet_mechanism *out)
 {
     if (!name || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_mechanism_find: name or out is NULL; give both");
-    stet_mechanism found = find(name, strlen(name));
+    stet_mechanism found = find_mechanism(name, strlen(name));
     if (found == STET_MECH_COUNT) {
         char known[512];
         list_known(known, sizeof known);
@@ -116,7 +116,7 @@ static stet_result parse_disabled(const char *list, uint32_t *disabled)
         at += strspn(at, ", \t");
         size_t length = strcspn(at, ", \t");
         if (length == 0) continue;
-        stet_mechanism found = find(at, length);
+        stet_mechanism found = find_mechanism(at, length);
         if (found == STET_MECH_COUNT) {
             char known[512];
             list_known(known, sizeof known);
@@ -184,7 +184,7 @@ stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason wh
 
 /* ---- letting stand ----------------------------------------------------------------------------------------------- */
 
-static stet_result make(const sti_work *work)
+static stet_result make_mechanism(const sti_work *work)
 {
     sti_stamp_invalidate(work->kept);
     STI_TRY(work->make(work->context));
@@ -259,7 +259,7 @@ static stet_result audit(const sti_work *work)
 {
     outputs o = {0};
     stet_result result = save_outputs(work, &o);
-    if (result == STET_OK) result = make(work);
+    if (result == STET_OK) result = make_mechanism(work);
     if (result == STET_OK) {
         result = compare_outputs(work, &o);
         if (result != STET_OK) sti_stamp_invalidate(work->kept);
@@ -276,7 +276,7 @@ stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work)
         sti_count_hit(m, work->mechanism, work->launches, work->bytes);
         return STET_OK;
     }
-    STI_TRY(make(work));
+    STI_TRY(make_mechanism(work));
     stet_reason why = enabled ? work->why : sti_reason_disabled(work->mechanism);
     sti_count_miss(m, work->mechanism, why, work->launches, work->bytes);
     return STET_OK;

@@ -2,9 +2,9 @@
  * Memory from the allocator hook, counted.
  *
  * Invariants:
- *   M1  a block is STI_ALIGN bytes of header, then the caller's bytes: both aligned to STI_ALIGN
- *   M2  every block is given back to the allocator that it came from: the hook changes only while no block is held
- *   M3  counts are kept for blocks that exist, so a failure changes only the count of calls
+ *   MEMORY-1  a block is STI_ALIGN bytes of header, then the caller's bytes: both aligned to STI_ALIGN
+ *   MEMORY-2  every block is given back to the allocator that it came from: the hook changes only while no block is held
+ *   MEMORY-3  counts are kept for blocks that exist, so a failure changes only the count of calls
  */
 #include "base/memory.h"
 
@@ -168,7 +168,7 @@ void sti_free(void *block)
     atomic_fetch_sub(&held_bytes, (int64_t)h->size);
     h->cookie = 0;
     hook.release(h, hook.context);
-    /* Last, so that the hook cannot be replaced while a block is on its way back (M2). */
+    /* Last, so that the hook cannot be replaced while a block is on its way back (MEMORY-2). */
     atomic_fetch_sub(&held_blocks, 1);
 }
 

@@ -21,7 +21,7 @@ struct sti_trace {
     sti_trace_ranges ranges;
     bool comparing;
     bool stopped;
-    int open; /* T4 */
+    int open; /* TRACE-4 */
     int64_t start, duration, dropped;
     sti_trace_memory memory;
     sti_trace_store events; /* of sti_trace_event */

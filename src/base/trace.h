@@ -2,10 +2,10 @@
  * The store of a trace: events, and rows of totals. stet/trace.h says what they mean.
  *
  * Invariants:
- *   T1  a row is found or made when its event begins, so every event counts in exactly one row, kept or not
- *   T2  nothing here fails or sets a message: without memory, or at the limit, an event is dropped and counted
- *   T3  events are kept in order of their begin; nothing that is kept moves
- *   T4  a trace does not end, and so is not freed, while an event of it is open
+ *   TRACE-1  a row is found or made when its event begins, so every event counts in exactly one row, kept or not
+ *   TRACE-2  nothing here fails or sets a message: without memory, or at the limit, an event is dropped and counted
+ *   TRACE-3  events are kept in order of their begin; nothing that is kept moves
+ *   TRACE-4  a trace does not end, and so is not freed, while an event of it is open
  */
 #ifndef STI_BASE_TRACE_H
 #define STI_BASE_TRACE_H
@@ -26,7 +26,7 @@ stet_result sti_trace_new(bool events, int64_t limit, sti_trace **out);
 /* From now on; NULL: nobody any more. `alone`: nothing is kept, named or timed beside. No event is open. */
 void sti_trace_show(sti_trace *trace, const sti_trace_ranges *ranges, bool alone);
 void sti_trace_free(sti_trace *trace); /* NULL is fine */
-/* The clock stops for stats. False: an event is open (T4). */
+/* The clock stops for stats. False: an event is open (TRACE-4). */
 bool sti_trace_stop(sti_trace *trace);
 bool sti_trace_is_open(const sti_trace *trace); /* an event of it is */
 int64_t sti_trace_now(const sti_trace *trace);  /* on its clock: nanoseconds from its beginning */

@@ -7,9 +7,9 @@
 
 enum { BLOCK_SIZE = 64 * 1024, FIRST_SLOTS = 64 };
 
-/* ---- memory (T2) ------------------------------------------------------------------------------------------------- */
+/* ---- memory (TRACE-2) ------------------------------------------------------------------------------------------------- */
 
-static void *take(sti_trace_memory *m, size_t size)
+static void *take_trace_rows(sti_trace_memory *m, size_t size)
 {
     if ((int64_t)size > m->limit - m->bytes) return NULL;
     void *block = sti_alloc_or_null(size);
@@ -30,18 +30,18 @@ void *sti_trace_item(const sti_trace_store *s, int64_t i)
     return (char *)s->block[i / per_block(s)] + (size_t)(i % per_block(s)) * s->item;
 }
 
-static bool make_room(sti_trace_memory *m, sti_trace_store *s)
+static bool make_room_trace_rows(sti_trace_memory *m, sti_trace_store *s)
 {
     if (s->nblock == s->room) {
         int64_t room = s->room ? 2 * s->room : 16;
-        void **grown = take(m, (size_t)room * sizeof *grown);
+        void **grown = take_trace_rows(m, (size_t)room * sizeof *grown);
         if (!grown) return false;
         if (s->room) memcpy(grown, s->block, (size_t)s->nblock * sizeof *grown);
         give(m, s->block);
         s->block = grown;
         s->room = room;
     }
-    s->block[s->nblock] = take(m, BLOCK_SIZE);
+    s->block[s->nblock] = take_trace_rows(m, BLOCK_SIZE);
     if (!s->block[s->nblock]) return false;
     ++s->nblock;
     return true;
@@ -49,7 +49,7 @@ static bool make_room(sti_trace_memory *m, sti_trace_store *s)
 
 void *sti_trace_add(sti_trace_memory *m, sti_trace_store *s)
 {
-    if (s->count == s->nblock * per_block(s) && !make_room(m, s)) return NULL;
+    if (s->count == s->nblock * per_block(s) && !make_room_trace_rows(m, s)) return NULL;
     return sti_trace_item(s, s->count++);
 }
 
@@ -91,7 +91,7 @@ static bool grow_slots(sti_trace_rows *r)
 {
     if (4 * r->row.count < 3 * r->nslot) return true;
     int64_t n = r->nslot ? 2 * r->nslot : FIRST_SLOTS;
-    sti_trace_row **grown = take(r->memory, (size_t)n * sizeof(sti_trace_row *));
+    sti_trace_row **grown = take_trace_rows(r->memory, (size_t)n * sizeof(sti_trace_row *));
     if (!grown) return r->row.count + 1 < r->nslot;
     for (int64_t k = 0; k < r->nslot; ++k) {
         if (!r->slot[k]) continue;
@@ -109,7 +109,7 @@ static bool grow_slots(sti_trace_rows *r)
 static sti_trace_row *make_row(sti_trace_rows *r, const sti_trace_what *w, const char *name)
 {
     size_t length = strlen(name) + 1, file = w->file ? strlen(w->file) + 1 : 0;
-    sti_trace_row *row = take(r->memory, sizeof *row + length + file);
+    sti_trace_row *row = take_trace_rows(r->memory, sizeof *row + length + file);
     if (!row) return NULL;
     sti_trace_row **listed = sti_trace_add(r->memory, &r->row);
     if (!listed) {

@@ -1,5 +1,5 @@
 /*
- * What a trace keeps: things of one size in blocks that never move (T3), and rows of totals that are found by a hash of what they are about.
+ * What a trace keeps: things of one size in blocks that never move (TRACE-3), and rows of totals that are found by a hash of what they are about.
  * Part of base/trace.c, whose invariants are trace.h's.
  */
 #ifndef STI_BASE_TRACE_ROWS_H
@@ -7,7 +7,7 @@
 
 #include "base/trace.h"
 
-/* Memory of a trace. Nothing fails: what does not fit is NULL (T2). */
+/* Memory of a trace. Nothing fails: what does not fit is NULL (TRACE-2). */
 typedef struct sti_trace_memory {
     int64_t limit, bytes;
 } sti_trace_memory;
@@ -39,7 +39,7 @@ typedef struct sti_trace_rows {
 
 void sti_trace_rows_init(sti_trace_rows *rows, sti_trace_memory *memory);
 void sti_trace_rows_free(sti_trace_rows *rows);
-sti_trace_row *sti_trace_find_row(sti_trace_rows *rows, const sti_trace_what *what); /* T1 */
+sti_trace_row *sti_trace_find_row(sti_trace_rows *rows, const sti_trace_what *what); /* TRACE-1 */
 int64_t sti_trace_count_rows(const sti_trace_rows *rows);
 /* The i-th of them: first those with a name, then those without one that have calls; NULL: there is none. */
 const sti_trace_row *sti_trace_row_at(const sti_trace_rows *rows, int64_t i);

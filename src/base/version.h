@@ -2,11 +2,11 @@
  * Versions and stamps: the one notion of "has not changed".
  *
  * Invariants:
- *   V1  an identity is given once in a process, never again
- *   V2  a generation only grows; equal (identity, generation) means equal content
- *   V3  a stamp lists everything its thing was made from: content, shapes, addresses, and what was found absent
- *   V4  identity 0 is never given, so the words 0, 0 of a version mean absence
- *   V5  words carry no kind: who lists a varying number of things adds that number first
+ *   VERSION-1  an identity is given once in a process, never again
+ *   VERSION-2  a generation only grows; equal (identity, generation) means equal content
+ *   VERSION-3  a stamp lists everything its thing was made from: content, shapes, addresses, and what was found absent
+ *   VERSION-4  identity 0 is never given, so the words 0, 0 of a version mean absence
+ *   VERSION-5  words carry no kind: who lists a varying number of things adds that number first
  */
 #ifndef STI_BASE_VERSION_H
 #define STI_BASE_VERSION_H

@@ -1,9 +1,9 @@
 /*
  * `stet adjoint FILE.k.h`: a kernel source and the adjoints of its kernels, as one text to read or to compile.
  */
-#include "adjoint/adjoint.h"
+#include "adjoint/transform/adjoint.h"
 #include "cli/command.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static int print_usage(void)
 }
 
 /* A word that takes a value; false: it has none, or there are too many. */
-static bool take(const char *const *argv, int argc, int *i, const char **list, int *n)
+static bool take_adjoint_command(const char *const *argv, int argc, int *i, const char **list, int *n)
 {
     if (*i + 1 >= argc || *n == WORDS) return false;
     list[(*n)++] = argv[++*i];
@@ -42,18 +42,18 @@ static int parse(int argc, char **argv, adjoint_options *o)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             o->help = true;
         else if (strcmp(argv[i], "--constant") == 0)
-            good = take(words, argc, &i, o->constant, &o->nconstant);
+            good = take_adjoint_command(words, argc, &i, o->constant, &o->nconstant);
         else if (strcmp(argv[i], "-I") == 0)
-            good = take(words, argc, &i, o->folder, &o->nfolder);
+            good = take_adjoint_command(words, argc, &i, o->folder, &o->nfolder);
         else if (strcmp(argv[i], "--gpu") == 0)
             o->gpu = true;
         else if (argv[i][0] == '-' || o->path)
-            return trouble(EXIT_INPUT, "%s: not understood; stet adjoint --help lists the options", argv[i]);
+            return report_error(EXIT_INPUT, "%s: not understood; stet adjoint --help lists the options", argv[i]);
         else
             o->path = argv[i];
-        if (!good) return trouble(EXIT_INPUT, "%s: takes a value, and at most %d times", argv[i], WORDS);
+        if (!good) return report_error(EXIT_INPUT, "%s: takes a value, and at most %d times", argv[i], WORDS);
     }
-    if (!o->path && !o->help) return trouble(EXIT_INPUT, "no file is given; stet adjoint FILE.k.h");
+    if (!o->path && !o->help) return report_error(EXIT_INPUT, "no file is given; stet adjoint FILE.k.h");
     return 0;
 }
 
@@ -81,7 +81,7 @@ static int print_adjoint(const adjoint_options *o)
     if (result == STET_OK)
         fputs(adjoint.text.data, stdout);
     else
-        code = unit && sti_unit_mistakes(unit) > 0 ? print_mistakes(unit) : trouble_last(EXIT_INPUT);
+        code = unit && sti_unit_mistakes(unit) > 0 ? print_mistakes(unit) : report_last_error(EXIT_INPUT);
     sti_adjoint_free(&adjoint);
     sti_unit_destroy(unit);
     return code;
@@ -90,7 +90,7 @@ static int print_adjoint(const adjoint_options *o)
 int adjoint_main(int argc, char **argv)
 {
     adjoint_options o = {0};
-    trouble_begin("stet adjoint");
+    report_begin("stet adjoint");
     int code = parse(argc, argv, &o);
     if (code != 0) return code;
     return o.help ? print_usage() : print_adjoint(&o);

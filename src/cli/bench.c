@@ -5,7 +5,7 @@
 #include "cli/device.h"
 #include "cli/folder.h"
 #include "cli/options.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -63,14 +63,14 @@ static int choose(bench_options *o, const char *name)
             o->chosen[i] = o->any = true;
             return -1;
         }
-    return trouble(EXIT_INPUT, "there is no benchmark '%s'; `stet bench --list` names them", name);
+    return report_error(EXIT_INPUT, "there is no benchmark '%s'; `stet bench --list` names them", name);
 }
 
 static int read_threads(const char *text, int *out)
 {
     int64_t threads;
     if (!parse_whole(text, 1, 4096, &threads))
-        return trouble(EXIT_INPUT, "--threads %s: give a whole number from 1 to 4096", text);
+        return report_error(EXIT_INPUT, "--threads %s: give a whole number from 1 to 4096", text);
     *out = (int)threads;
     return -1;
 }
@@ -78,7 +78,7 @@ static int read_threads(const char *text, int *out)
 static int read_device(const char *text, stet_device_def *out)
 {
     if (device_parse(text, out)) return -1;
-    return trouble(EXIT_INPUT, "--device %s: there is no such device; give one of " DEVICE_NAMES, text);
+    return report_error(EXIT_INPUT, "--device %s: there is no such device; give one of " DEVICE_NAMES, text);
 }
 
 enum {
@@ -97,11 +97,11 @@ enum {
 static int no_option(const char *option)
 {
     if (strncmp(option, "--trace", 7) == 0 || strncmp(option, "--profile", 9) == 0)
-        return trouble(
+        return report_error(
             EXIT_INPUT,
             "there is no option %s: nothing is measured while it is traced or profiled; use `stet run` for that",
             option);
-    return trouble(EXIT_INPUT, "there is no option %s; see `stet bench --help`", option);
+    return report_error(EXIT_INPUT, "there is no option %s; see `stet bench --help`", option);
 }
 
 /* -1: go on; else the exit code. */
@@ -128,7 +128,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_SCENES: o->scenes = optarg; break;
         case OPTION_QUICK: o->quick = true; break;
         case OPTION_HELP: return fputs(usage, stdout) < 0 ? EXIT_WORK : 0;
-        case ':': return trouble(EXIT_INPUT, "%s needs a value; see `stet bench --help`", argv[optind - 1]);
+        case ':': return report_error(EXIT_INPUT, "%s needs a value; see `stet bench --help`", argv[optind - 1]);
         default: return no_option(argv[optind - 1]);
         }
     }
@@ -173,19 +173,19 @@ static bool instrumented(void)
 static int refuse_if_watched(void)
 {
     if (instrumented())
-        return trouble(EXIT_INPUT, "this build is instrumented by a sanitizer; measure with a plain build");
+        return report_error(EXIT_INPUT, "this build is instrumented by a sanitizer; measure with a plain build");
     long pid = tracer();
     if (!pid) return -1;
-    return trouble(EXIT_INPUT, "process %ld traces this one; measure without a debugger, tracer or profiler", pid);
+    return report_error(EXIT_INPUT, "process %ld traces this one; measure without a debugger, tracer or profiler", pid);
 }
 
 /* The options that all devices here have must be the usual ones. */
 static int refuse_if_disabled(void)
 {
     stet_mechanism_options options;
-    if (stet_default_mechanism_options(&options) != STET_OK) return trouble_last(EXIT_INPUT);
+    if (stet_default_mechanism_options(&options) != STET_OK) return report_last_error(EXIT_INPUT);
     if (!options.disabled) return -1;
-    return trouble(EXIT_INPUT, "STET_DISABLE switches mechanisms off, and the figures would be others; unset it");
+    return report_error(EXIT_INPUT, "STET_DISABLE switches mechanisms off, and the figures would be others; unset it");
 }
 
 /* ---- the run -------------------------------------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static int run_all(const bench_options *o, bench *b)
     for (int i = 0; i < NBENCH; ++i) {
         if (o->any && !o->chosen[i]) continue;
         if (isatty(STDERR_FILENO)) (void)fprintf(stderr, "\r\033[K%s …", table[i].name);
-        if (table[i].run(b) != STET_OK) return trouble_last(EXIT_WORK);
+        if (table[i].run(b) != STET_OK) return report_last_error(EXIT_WORK);
     }
     if (isatty(STDERR_FILENO)) (void)fputs("\r\033[K", stderr);
     return 0;
@@ -214,7 +214,7 @@ static int report(const bench_options *o, const bench *b, const char *command)
     size_t used = strlen(machine);
     if (*b->gpu) (void)snprintf(machine + used, sizeof machine - used, "; %s", b->gpu);
     if (o->out && !bench_write_json(b, machine, command, o->out))
-        return trouble(EXIT_WORK, "--out %s: the file could not be written", o->out);
+        return report_error(EXIT_WORK, "--out %s: the file could not be written", o->out);
     if (o->json) return bench_write_json(b, machine, command, NULL) ? 0 : EXIT_WORK;
     if (printf("%s\n\n", machine) < 0) return EXIT_WORK;
     bench_print_table(b);
@@ -237,28 +237,28 @@ int sti_bench_main(int argc, char **argv)
     bench_options o = {.device = stet_default_device_def()};
     const char *why;
     char command[1024];
-    trouble_begin("stet bench");
+    report_begin("stet bench");
     join_command(argc, argv, command, sizeof command); /* getopt reorders argv */
     int code = read_options(argc, argv, &o);
     if (code >= 0) return code;
     if (o.list) return list_benchmarks();
-    if (o.out && !folder_usable_for(o.out, &why)) return trouble(EXIT_INPUT, "--out %s: %s", o.out, why);
+    if (o.out && !folder_usable_for(o.out, &why)) return report_error(EXIT_INPUT, "--out %s: %s", o.out, why);
     if ((code = refuse_if_watched()) >= 0 || (code = refuse_if_disabled()) >= 0) return code;
     if (!o.scenes) o.scenes = access("scenes", R_OK) == 0 ? "scenes" : STET_SCENES;
     if (access(o.scenes, R_OK) != 0)
-        return trouble(EXIT_INPUT, "%s: no such folder of scenes; give one with --scenes", o.scenes);
+        return report_error(EXIT_INPUT, "%s: no such folder of scenes; give one with --scenes", o.scenes);
     bench *b = calloc(1, sizeof *b);
-    if (!b) return trouble(EXIT_WORK, "out of memory");
+    if (!b) return report_error(EXIT_WORK, "out of memory");
     b->threads = o.threads ? o.threads : usual_threads();
     b->scenes = o.scenes;
     b->quick = o.quick;
     b->device = o.device;
     if (o.first_frame) {
-        code = bench_first_frame(b, o.first_frame) == STET_OK ? 0 : trouble_last(EXIT_WORK);
+        code = bench_first_frame(b, o.first_frame) == STET_OK ? 0 : report_last_error(EXIT_WORK);
         free(b);
         return code;
     }
-    code = b->threads ? run_all(&o, b) : trouble_last(EXIT_WORK);
+    code = b->threads ? run_all(&o, b) : report_last_error(EXIT_WORK);
     if (code == 0) code = report(&o, b, command);
     free(b);
     return code;

@@ -3,8 +3,8 @@
  * them.
  *
  * Invariants:
- *   M1  a value is the median of its samples, and the samples are kept
- *   M2  what is compared in a ratio is measured in turns, A B A B, in the same process and with the same number of
+ *   BENCH-1  a value is the median of its samples, and the samples are kept
+ *   BENCH-2  what is compared in a ratio is measured in turns, A B A B, in the same process and with the same number of
  *       threads
  */
 #ifndef STI_CLI_BENCH_H

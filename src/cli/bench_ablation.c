@@ -11,8 +11,8 @@
  * What fills the buffer of poses is the other physics, and is not timed.
  *
  * Invariants:
- *   A1  configurations take turns in one process, on one sim, at the same frames; each of them settles first
- *   A2  the last frame of a turn has the same hash in all configurations, or nothing is reported
+ *   ABLATION-1  configurations take turns in one process, on one sim, at the same frames; each of them settles first
+ *   ABLATION-2  the last frame of a turn has the same hash in all configurations, or nothing is reported
  */
 #include "cli/bench.h"
 
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUBSTEPS = 10, EDGE = 16, SETTLE = 1, ALL = (1 << STET_MECH_COUNT) - 1 };
+enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = (1 << STET_MECH_COUNT) - 1 };
 /* Nothing is compiled in a frame, no kernel of the caller's or adjoint is launched, and no round begins: the switches of these change nothing here. */
 enum {
     IDLE = 1 << STET_MECH_kernel_cache | 1 << STET_MECH_bindings | 1 << STET_MECH_rounds | 1 << STET_MECH_adstack |
@@ -64,7 +64,7 @@ static void fill_poses(moving *m, int64_t frame)
     }
 }
 
-static stet_result look(stet_sim *sim, int times)
+static stet_result look_bench_ablation(stet_sim *sim, int times)
 {
     stet_array *tensor;
     const void *pixels;
@@ -78,11 +78,11 @@ static stet_result play_frame(moving *m)
 {
     for (int k = 0; k < 2; ++k) STI_TRY(stet_array_write(m->pose[k], m->buffer[k], stet_array_bytes(m->pose[k])));
     STI_TRY(stet_sim_step(m->sim, SUBSTEPS));
-    STI_TRY(look(m->sim, 2));
-    return look(m->sim, 1);
+    STI_TRY(look_bench_ablation(m->sim, 2));
+    return look_bench_ablation(m->sim, 1);
 }
 
-static stet_result play(moving *m, int64_t first, int n, double *seconds)
+static stet_result play_bench_ablation(moving *m, int64_t first, int n, double *seconds)
 {
     *seconds = 0;
     for (int i = 0; i < n; ++i) {
@@ -167,8 +167,8 @@ static stet_result take_turn(moving *m, int64_t first, configuration *c, int sam
     stet_mechanism_options options = stet_device_mechanisms(device);
     options.disabled = ALL & ~c->on;
     STI_TRY(stet_device_set_mechanisms(device, &options));
-    STI_TRY(play(m, first, SETTLE, &unmeasured));
-    STI_TRY(play(m, first + SETTLE, m->frames, &c->seconds[sample]));
+    STI_TRY(play_bench_ablation(m, first, WARM_UP, &unmeasured));
+    STI_TRY(play_bench_ablation(m, first + WARM_UP, m->frames, &c->seconds[sample]));
     c->seconds[sample] /= m->frames;
     return stet_sim_frame_hash(m->sim, STET_FRAME_LATEST, hash);
 }
@@ -177,7 +177,7 @@ static stet_result take_turns(moving *m)
 {
     for (int s = 0; s < BENCH_SAMPLES; ++s) {
         uint64_t expected = 0, hash;
-        int64_t first = (int64_t)s * (SETTLE + m->frames);
+        int64_t first = (int64_t)s * (WARM_UP + m->frames);
         for (int i = 0; i < m->nconfiguration; ++i) {
             configuration *c = &m->configuration[i];
             STI_TRY(take_turn(m, first, c, s, &hash));
@@ -222,7 +222,7 @@ static stet_result add_rows(bench *b, const moving *m)
     return STET_OK;
 }
 
-static stet_result measure(bench *b, int64_t nworld)
+static stet_result measure_bench_ablation(bench *b, int64_t nworld)
 {
     moving m = {.nworld = nworld, .frames = b->quick ? 1 : nworld < 256 ? 6 : 2};
     stet_result result = open_moving(&m, b);
@@ -235,7 +235,7 @@ static stet_result measure(bench *b, int64_t nworld)
 
 stet_result bench_ablation(bench *b)
 {
-    if (b->quick) return measure(b, 6);
-    STI_TRY(measure(b, 64));
-    return measure(b, 1024);
+    if (b->quick) return measure_bench_ablation(b, 6);
+    STI_TRY(measure_bench_ablation(b, 64));
+    return measure_bench_ablation(b, 1024);
 }

@@ -6,7 +6,7 @@
 
 #include "cli/bench.h"
 
-#include "adjoint/handle.h"
+#include "adjoint/launch/handle.h"
 #include "base/error.h"
 
 #include <math.h>
@@ -69,7 +69,7 @@ static stet_result forward(void *context) { return bench_net_forward(context); }
 static stet_result forward_singly(void *context) { return bench_net_forward_singly(context); }
 static stet_result taped(void *context) { return bench_net_taped(context); }
 static stet_result backward(void *context) { return bench_net_backward(context); }
-static stet_result settle(void *context) { return stet_device_synchronize(((bench_net *)context)->springs.device); }
+static stet_result wait_idle(void *context) { return stet_device_synchronize(((bench_net *)context)->springs.device); }
 
 static stet_result add_ms(bench *b, const double *seconds, const char *name, const char *note)
 {
@@ -98,8 +98,10 @@ static stet_result measure_whole(bench *b, bench_net *net)
     enum { FORWARD, SINGLY, TAPED, BACKWARD, WAYS };
     double seconds[WAYS][BENCH_SAMPLES];
     char note[160];
-    const bench_work work[WAYS] = {
-        {forward, net, settle}, {forward_singly, net, settle}, {taped, net, settle}, {backward, net, settle}};
+    const bench_work work[WAYS] = {{forward, net, wait_idle},
+                                   {forward_singly, net, wait_idle},
+                                   {taped, net, wait_idle},
+                                   {backward, net, wait_idle}};
     STI_TRY(taped(net));
     STI_TRY(bench_in_turns(work, WAYS, 0, seconds));
     (void)snprintf(note, sizeof note, "%d steps of %d launches, each recorded, %lld worlds, %s", net->steps,
@@ -142,13 +144,13 @@ static stet_result sample_caches(bench *b, bench_net *net, const struct caches *
     double start;
     options.disabled = c->disabled;
     STI_TRY(stet_device_set_mechanisms(device, &options));
-    STI_TRY(settle(net));
+    STI_TRY(wait_idle(net));
     start = bench_now();
     STI_TRY(backward(net));
-    STI_TRY(settle(net));
+    STI_TRY(wait_idle(net));
     *whole = bench_now() - start;
     STI_TRY(time_sizes(net, b->quick ? 1 : c->disabled ? TIMES : 50 * TIMES, sizes));
-    return settle(net);
+    return wait_idle(net);
 }
 
 static stet_result add_caches(bench *b, const bench_net *net, const struct caches *c, const double *sizes,
@@ -215,7 +217,7 @@ static stet_result list_of(const launching *l, stet_result (*one)(void *context)
 static stet_result launch_list(void *context) { return list_of(context, launch); }
 static stet_result launch_adjoint_list(void *context) { return list_of(context, launch_adjoint); }
 
-static stet_result settle_launch(void *context)
+static stet_result wait_after_launch(void *context)
 {
     return stet_device_synchronize(((const launching *)context)->net->springs.device);
 }
@@ -227,10 +229,10 @@ static stet_result measure_kernel(bench *b, bench_net *net, const bench_net_kern
     enum { FORWARD, BACKWARD, FORWARDS, BACKWARDS, WAYS };
     double seconds[WAYS][BENCH_SAMPLES];
     char name[BENCH_NAME], note[240];
-    const bench_work work[WAYS] = {{launch, &l, settle_launch},
-                                   {launch_adjoint, &l, settle_launch},
-                                   {launch_list, &l, settle_launch},
-                                   {launch_adjoint_list, &l, settle_launch}};
+    const bench_work work[WAYS] = {{launch, &l, wait_after_launch},
+                                   {launch_adjoint, &l, wait_after_launch},
+                                   {launch_list, &l, wait_after_launch},
+                                   {launch_adjoint_list, &l, wait_after_launch}};
     STI_TRY(bench_net_forward(net));
     for (int w = FORWARDS; w < WAYS; ++w) STI_TRY(work[w].run(&l)); /* listed; compared by the calibration */
     STI_TRY(bench_in_turns(work, WAYS, bench_least(b, 0.005), seconds));
@@ -262,7 +264,7 @@ static stet_result check_gradient(bench_net *net)
     return STET_OK;
 }
 
-static stet_result measure(bench *b, bench_net *net)
+static stet_result measure_bench_adjoint(bench *b, bench_net *net)
 {
     STI_TRY(check_gradient(net));
     STI_TRY(measure_whole(b, net));
@@ -281,7 +283,7 @@ stet_result bench_adjoint(bench *b)
     STI_TRY(stet_device_create(&def, &device));
     if (sti_device_is_gpu(device)) (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_name(device));
     stet_result result = bench_net_open(device, b->quick ? 8 : WORLDS, b->quick ? 4 : STEPS, &net);
-    if (result == STET_OK) result = measure(b, &net);
+    if (result == STET_OK) result = measure_bench_adjoint(b, &net);
     bench_net_close(&net);
     stet_device_destroy(device);
     return result;

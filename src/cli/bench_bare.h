@@ -6,7 +6,7 @@
 #define STI_CLI_BENCH_BARE_H
 
 #include "device/gpu/gpu.h"
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 
 typedef struct bench_bare {
     stet_device *device; /* a GPU */

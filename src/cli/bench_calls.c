@@ -5,7 +5,7 @@
 #include "cli/bench_bare.h"
 
 #include "base/error.h"
-#include "kernel/user.h"
+#include "kernel/compile/user.h"
 
 enum { WORLDS = 4, ITEMS = 8, ARRAYS = 4, ARGS = 8, SCALAR = 4, CALLS = 200, TIMES = 10 };
 
@@ -54,7 +54,7 @@ static stet_result bare(void *context) { return bench_bare_launch(&((calling *)c
 static stet_result uploaded(void *context) { return bench_bare_launch(&((calling *)context)->by_block); }
 
 /* Before and after calls that are timed. */
-static stet_result settle(void *context)
+static stet_result wait_idle(void *context)
 {
     calling *c = context;
     STI_TRY(bench_bare_enter(&c->bare));
@@ -62,10 +62,10 @@ static stet_result settle(void *context)
     return c->device->ops->synchronize(c->device);
 }
 
-static stet_result settle_outside(void *context)
+static stet_result wait_outside(void *context)
 {
     calling *c = context;
-    STI_TRY(settle(c));
+    STI_TRY(wait_idle(c));
     return bench_bare_leave(&c->bare);
 }
 
@@ -136,16 +136,16 @@ static stet_result add_rows(bench *b, double seconds[WAYS][BENCH_SAMPLES])
     return STET_OK;
 }
 
-static stet_result measure(bench *b, calling *c)
+static stet_result measure_bench_calls(bench *b, calling *c)
 {
     double seconds[WAYS][BENCH_SAMPLES];
     stet_counters counters;
-    const bench_work work[WAYS] = {[BARE] = {bare, c, settle},
-                                   [UNCHANGED] = {unchanged, c, settle},
-                                   [CHANGED] = {changed, c, settle},
-                                   [UNBOUND] = {unbound, c, settle},
-                                   [OUTSIDE] = {unchanged, c, settle_outside},
-                                   [UPLOADED] = {uploaded, c, settle}};
+    const bench_work work[WAYS] = {[BARE] = {bare, c, wait_idle},
+                                   [UNCHANGED] = {unchanged, c, wait_idle},
+                                   [CHANGED] = {changed, c, wait_idle},
+                                   [UNBOUND] = {unbound, c, wait_idle},
+                                   [OUTSIDE] = {unchanged, c, wait_outside},
+                                   [UPLOADED] = {uploaded, c, wait_idle}};
     stet_device_clear_counters(c->device);
     STI_TRY(bench_host_in_turns(work, WAYS, b->quick ? 2 : CALLS, b->quick ? 1 : TIMES, seconds));
     stet_device_counters(c->device, &counters);
@@ -159,7 +159,7 @@ static stet_result measure_calls(bench *b, stet_device *device)
 {
     calling c = {.device = device};
     stet_result result = open_calling(&c);
-    if (result == STET_OK) result = measure(b, &c);
+    if (result == STET_OK) result = measure_bench_calls(b, &c);
     close_calling(&c);
     return result;
 }

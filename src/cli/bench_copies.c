@@ -2,7 +2,7 @@
 #include "cli/bench_copies.h"
 
 #include "base/error.h"
-#include "device/face.h"
+#include "device/host_mirror.h"
 
 #include <string.h>
 
@@ -14,9 +14,9 @@ const bench_variant bench_variants[BENCH_VARIANTS] = {
 
 static stet_result fill_frame(stet_array *pixels)
 {
-    void *face;
-    STI_TRY(sti_array_face_write(pixels, &face));
-    uint32_t *data = face;
+    void *mirror;
+    STI_TRY(sti_array_mirror_write(pixels, &mirror));
+    uint32_t *data = mirror;
     int64_t n = stet_array_count(pixels);
     bool real = stet_array_dtype(pixels) == STET_REAL;
     for (int64_t i = 0; i < n; ++i) {
@@ -26,11 +26,11 @@ static stet_result fill_frame(stet_array *pixels)
         else
             data[i] = (uint32_t)i * 2654435761u;
     }
-    sti_array_face_written(pixels);
+    sti_array_mirror_written(pixels);
     return STET_OK;
 }
 
-static stet_result open_frame(bench_copies *c, sti_buffer buffer)
+static stet_result open_frame(bench_copies *c, sti_picture_buffer buffer)
 {
     bool used[STI_BUFFER_COUNT] = {false}, direct = false;
     used[buffer] = true;

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/face.h"
+#include "device/host_mirror.h"
 #include "model/model.h"
 #include "render/render.h"
 #include "worlds/worlds.h"
@@ -18,7 +18,7 @@ typedef struct looking {
     stet_model *model;
     stet_sim *sim;
     sti_renderer *renderer;
-    sti_target target;
+    sti_render_target target;
     stet_camera camera[MAX_CAMERAS];
     int ncamera;
     mjData *data;
@@ -139,10 +139,10 @@ static stet_result agreement(const looking *l, const char *scene, double *share)
 {
     int64_t same = 0;
     stet_array *depth = l->target.pixels[STI_BUFFER_DEPTH];
-    void *face;
-    STI_TRY(sti_array_face_read(depth, &face));
+    void *mirror;
+    STI_TRY(sti_array_mirror_read(depth, &mirror));
     for (int64_t i = 0; i < l->nray; ++i) {
-        double mine = sti_face_get(depth, face, 0, i), theirs = l->depth[i] * l->along[i];
+        double mine = sti_mirror_get(depth, mirror, 0, i), theirs = l->depth[i] * l->along[i];
         same += l->depth[i] < 0 ? isinf(mine) : fabs(mine - theirs) <= 1e-4 * theirs;
     }
     *share = (double)same / (double)l->nray;
@@ -151,7 +151,7 @@ static stet_result agreement(const looking *l, const char *scene, double *share)
                      scene);
 }
 
-static stet_result measure(bench *b, const char *file)
+static stet_result measure_bench_depth(bench *b, const char *file)
 {
     looking l = {0};
     char path[512], scene[64];
@@ -180,6 +180,6 @@ stet_result bench_depth(bench *b)
 {
     static const char *const scenes[] = {"hand.xml",      "humanoid.xml", "quadruped.xml",
                                          "arm_table.xml", "cartpole.xml", "robot.urdf"};
-    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) STI_TRY(measure(b, scenes[k]));
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) STI_TRY(measure_bench_depth(b, scenes[k]));
     return STET_OK;
 }

@@ -23,7 +23,7 @@ static stet_result steps(void *context)
     return STET_OK;
 }
 
-static stet_result settle(void *context) { return stet_device_synchronize(((stepping *)context)->device); }
+static stet_result wait_idle(void *context) { return stet_device_synchronize(((stepping *)context)->device); }
 
 static void close_stepping(stepping *s)
 {
@@ -51,10 +51,10 @@ static stet_result compare_bits(const stepping *s)
     return hash[0] == hash[1] ? STET_OK : sti_error(STET_AUDIT, "bench fusion: steps have other bits with fusion");
 }
 
-static stet_result measure(bench *b, int64_t nworld, stepping *s)
+static stet_result measure_bench_fusion(bench *b, int64_t nworld, stepping *s)
 {
     double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES];
-    const bench_work work[2] = {{steps, &s[0], settle}, {steps, &s[1], settle}};
+    const bench_work work[2] = {{steps, &s[0], wait_idle}, {steps, &s[1], wait_idle}};
     bench_row *row;
     STI_TRY(compare_bits(s));
     STI_TRY(bench_in_turns(work, 2, bench_least(b, 0.05), seconds));
@@ -75,10 +75,10 @@ static stet_result measure(bench *b, int64_t nworld, stepping *s)
 
 static stet_result measure_worlds(bench *b, int threads, int64_t nworld)
 {
-    stepping s[2] = {{NULL}, {NULL}};
+    stepping s[2] = {{.device = NULL}};
     stet_result result = STET_OK;
     for (int k = 0; k < 2 && result == STET_OK; ++k) result = open_stepping(b, threads, nworld, k == 1, &s[k]);
-    if (result == STET_OK) result = measure(b, nworld, s);
+    if (result == STET_OK) result = measure_bench_fusion(b, nworld, s);
     for (int k = 0; k < 2; ++k) close_stepping(&s[k]);
     return result;
 }

@@ -4,8 +4,8 @@
 #include "cli/bench.h"
 
 #include "base/error.h"
-#include "kernel/binding.h"
-#include "kernel/record.h"
+#include "kernel/launch/binding.h"
+#include "kernel/record/record.h"
 #include "stet/kernel.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "device/isa.h"
-#include "kernel/cache.h"
+#include "kernel/compile/cache.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ double bench_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_bench_measure(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -54,7 +54,7 @@ double bench_median(const double *sample, int n)
 {
     double sorted[BENCH_SAMPLES];
     memcpy(sorted, sample, sizeof *sample * (size_t)n);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_bench_measure);
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 

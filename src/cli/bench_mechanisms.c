@@ -48,9 +48,9 @@ static stet_result ask_frame(void *context)
 static stet_result ask_tiles(void *context)
 {
     stet_tiles *tiles = ((resting *)context)->sim->tiles;
-    sti_place *place = sti_place_of(tiles, tiles->newest);
+    sti_tile_place *place = sti_place_of(tiles, tiles->newest);
     sti_stamp_invalidate(&place->extracted);
-    return sti_tiles_take(tiles, place, STET_REASON_deferred_tiles_first_read);
+    return sti_tiles_extract_frame(tiles, place, STET_REASON_deferred_tiles_first_read);
 }
 
 static stet_result ask_deferred(void *context)

@@ -2,7 +2,7 @@
 #include "cli/bench_net.h"
 
 #include "base/error.h"
-#include "kernel/language.h"
+#include "kernel/compile/language.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static stet_result make_gradients(bench_net *net, bench_net_kernel *k)
 
 /* ---- opening ------------------------------------------------------------------------------------------------------ */
 
-static stet_result make(stet_device *device, int64_t nworld, bench_net *net)
+static stet_result make_bench_net(stet_device *device, int64_t nworld, bench_net *net)
 {
     const int64_t items = (int64_t)3 * STI_SPRING_MASSES;
     stet_tape_def def = stet_default_tape_def();
@@ -108,7 +108,7 @@ static stet_result make(stet_device *device, int64_t nworld, bench_net *net)
 stet_result bench_net_open(stet_device *device, int64_t nworld, int steps, bench_net *out)
 {
     *out = (bench_net){.steps = steps};
-    return make(device, nworld, out);
+    return make_bench_net(device, nworld, out);
 }
 
 void bench_net_close(bench_net *net)
@@ -141,7 +141,7 @@ static stet_result recorded_step(const bench_net *net)
     return stet_record_end(device, step(net));
 }
 
-static stet_result run(const bench_net *net, stet_tape *tape, bool recorded)
+static stet_result run_bench_net(const bench_net *net, stet_tape *tape, bool recorded)
 {
     STI_TRY(stet_array_copy(net->springs.pos, net->start_pos));
     STI_TRY(stet_array_copy(net->springs.vel, net->start_vel));
@@ -152,13 +152,13 @@ static stet_result run(const bench_net *net, stet_tape *tape, bool recorded)
     return STET_OK;
 }
 
-stet_result bench_net_forward(bench_net *net) { return run(net, NULL, true); }
-stet_result bench_net_forward_singly(bench_net *net) { return run(net, NULL, false); }
+stet_result bench_net_forward(bench_net *net) { return run_bench_net(net, NULL, true); }
+stet_result bench_net_forward_singly(bench_net *net) { return run_bench_net(net, NULL, false); }
 
 stet_result bench_net_taped(bench_net *net)
 {
     STI_TRY(stet_tape_begin(net->tape));
-    return stet_tape_end(net->tape, run(net, net->tape, true));
+    return stet_tape_end(net->tape, run_bench_net(net, net->tape, true));
 }
 
 stet_result bench_net_backward(bench_net *net)

@@ -9,7 +9,7 @@ typedef struct running {
     sti_pilot pilot;
 } running;
 
-static stet_result run(void *context)
+static stet_result run_bench_pilots(void *context)
 {
     running *r = context;
     return sti_pilot_run(r->device, &r->pilot);
@@ -18,7 +18,7 @@ static stet_result run(void *context)
 /* Multiply-adds of one Newton iteration: the tiles of the lower triangle over 50 rows, Cholesky, two substitutions. */
 static double newton_flops(void) { return 2 * (45 * 9 * 50.0 + 27.0 * 27 * 27 / 6 + 27 * 27); }
 
-static stet_result add(bench *b, sti_pilot_kind kind, const double *seconds)
+static stet_result add_bench_pilots(bench *b, sti_pilot_kind kind, const double *seconds)
 {
     static const double items[] = {1000, 512.0 * 512, 1000}, scale[] = {1e6, 1e9, 1e9};
     static const char *const units[] = {"us/world/core", "ns/ray", "ns/world"};
@@ -49,8 +49,8 @@ stet_result bench_pilots(bench *b)
         double seconds[1][BENCH_SAMPLES];
         result = sti_pilot_create(r.device, (sti_pilot_kind)kind, sizes[kind], &r.pilot);
         if (result != STET_OK) break;
-        result = bench_in_turns(&(bench_work){run, &r, NULL}, 1, 0.02, seconds);
-        if (result == STET_OK) result = add(b, (sti_pilot_kind)kind, seconds[0]);
+        result = bench_in_turns(&(bench_work){run_bench_pilots, &r, NULL}, 1, 0.02, seconds);
+        if (result == STET_OK) result = add_bench_pilots(b, (sti_pilot_kind)kind, seconds[0]);
         sti_pilot_destroy(&r.pilot);
     }
     stet_device_destroy(r.device);

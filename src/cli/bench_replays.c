@@ -52,7 +52,7 @@ static stet_result launch_all(replaying *r)
     return STET_OK;
 }
 
-static stet_result replay(void *context)
+static stet_result replay_bench_replays(void *context)
 {
     replaying *r = context;
     STI_TRY(stet_record_begin(r->device, r->branches ? "branches" : "a chain"));
@@ -62,13 +62,13 @@ static stet_result replay(void *context)
 static stet_result replay_chain(void *context)
 {
     ((replaying *)context)->branches = false;
-    return replay(context);
+    return replay_bench_replays(context);
 }
 
 static stet_result replay_branches(void *context)
 {
     ((replaying *)context)->branches = true;
-    return replay(context);
+    return replay_bench_replays(context);
 }
 
 static stet_result launch_bare(void *context)
@@ -84,7 +84,7 @@ static stet_result replay_bare(void *context)
     return bench_bare_replay(&r->bare, r->chain, r->bare.stream);
 }
 
-static stet_result settle(void *context)
+static stet_result wait_idle(void *context)
 {
     replaying *r = context;
     STI_TRY(bench_bare_wait(&r->bare));
@@ -116,7 +116,7 @@ static stet_result add_ratio(bench *b, const double *stet, const double *bare, i
 static stet_result measure_chain(bench *b, replaying *r)
 {
     enum { STET, BARE, WAYS };
-    const bench_work work[WAYS] = {[STET] = {replay_chain, r, settle}, [BARE] = {replay_bare, r, settle}};
+    const bench_work work[WAYS] = {[STET] = {replay_chain, r, wait_idle}, [BARE] = {replay_bare, r, wait_idle}};
     double device[WAYS][BENCH_SAMPLES], host[WAYS][BENCH_SAMPLES];
     bench_row *row;
     for (int i = 0; i < 3; ++i) STI_TRY(replay_chain(r)); /* recorded, compared, trusted */
@@ -143,7 +143,7 @@ static stet_result measure_with_bare(bench *b, replaying *r, int n)
 static stet_result measure_branches(bench *b, replaying *r, int n, int turns)
 {
     double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES];
-    const bench_work work[] = {{replay_branches, r, settle}, {replay_chain, r, settle}};
+    const bench_work work[] = {{replay_branches, r, wait_idle}, {replay_chain, r, wait_idle}};
     bench_row *row;
     r->n = n;
     r->turns = turns;
@@ -183,7 +183,7 @@ static stet_result open_replaying(replaying *r)
     return bench_bare_kernel_of(&r->bare, launch_one, r, false, &r->one);
 }
 
-static stet_result measure(bench *b, replaying *r)
+static stet_result measure_bench_replays(bench *b, replaying *r)
 {
     static const int lengths[] = {50, 100, 200};
     if (b->quick) {
@@ -198,7 +198,7 @@ stet_result bench_replays(bench *b, stet_device *device)
 {
     replaying r = {.device = device};
     stet_result result = open_replaying(&r);
-    if (result == STET_OK) result = measure(b, &r);
+    if (result == STET_OK) result = measure_bench_replays(b, &r);
     bench_bare_kernel_end(&r.one);
     bench_bare_close(&r.bare);
     for (int i = 0; i < BRANCHES; ++i) stet_array_destroy(r.array[i]);

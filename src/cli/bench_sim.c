@@ -88,7 +88,7 @@ static stet_result check_same(const stepping *s, const char *scene)
     return STET_OK;
 }
 
-static stet_result measure(bench *b, const char *scene, double *overhead)
+static stet_result measure_bench_sim(bench *b, const char *scene, double *overhead)
 {
     stepping s = {.threads = b->threads};
     char path[512];
@@ -116,8 +116,8 @@ stet_result bench_sim(bench *b)
 {
     double overhead[2][BENCH_SAMPLES];
     bench_row *row;
-    STI_TRY(measure(b, "hand", overhead[0]));
-    STI_TRY(measure(b, "humanoid", overhead[1]));
+    STI_TRY(measure_bench_sim(b, "hand", overhead[0]));
+    STI_TRY(measure_bench_sim(b, "humanoid", overhead[1]));
     int worst = bench_median(overhead[1], BENCH_SAMPLES) > bench_median(overhead[0], BENCH_SAMPLES);
     STI_TRY(bench_add(b, &row, overhead[worst], BENCH_SAMPLES, "of mj_step", false, "sim/overhead_over_mj_step"));
     bench_goal(row, 0.03);

@@ -98,7 +98,7 @@ static stet_result add_ratio(bench *b, const char *name, long long nworld, const
     return STET_OK;
 }
 
-static stet_result measure(bench *b, stepping *s)
+static stet_result measure_bench_springs(bench *b, stepping *s)
 {
     double host[WAYS][BENCH_SAMPLES], device[WAYS][BENCH_SAMPLES];
     int steps = b->quick ? 1 : STEPS;
@@ -122,7 +122,7 @@ static stet_result measure_worlds(bench *b, stet_device *device, int64_t nworld)
     stet_result result = bench_bare_open(&s.bare, device);
     if (result == STET_OK) result = step_singly(&s); /* compiled before it is captured */
     if (result == STET_OK) result = capture_step(&s);
-    if (result == STET_OK) result = measure(b, &s);
+    if (result == STET_OK) result = measure_bench_springs(b, &s);
     (void)prepare(device, &ways[0]);
     (void)device->ops->synchronize(device);
     bench_bare_graph_end(&s.bare, s.graph);

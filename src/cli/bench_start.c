@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cli/device.h"
-#include "kernel/program.h"
+#include "kernel/compile/subprocess.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -68,14 +68,14 @@ static stet_result start_one(const bench *b, char *folder, double *context, doub
 {
     char device[32], scenes[PATH_MAX];
     int status = 0;
-    sti_buffer input = {0}, said = {0};
+    sti_text_buffer input = {0}, said = {0};
     if (!realpath(b->scenes, scenes)) return sti_error(STET_IO, "bench start: %s: %s", b->scenes, strerror(errno));
     device_spell(&b->device, device, sizeof device);
     char *argv[] = {"stet", "bench", "--first-frame", folder, "--device", device, "--scenes", scenes, NULL};
-    stet_result result = sti_program_run("/proc/self/exe", argv, folder, &input, &said, &status);
+    stet_result result = sti_subprocess_run("/proc/self/exe", argv, folder, &input, &said, &status);
     if (result == STET_OK && (status != 0 || !said.data || sscanf(said.data, "%lf %lf", context, frame) != 2))
         result = sti_error(STET_IO, "bench start: the new process drew no frame: %s", said.data ? said.data : "");
-    sti_buffer_free(&said);
+    sti_text_buffer_free(&said);
     return result;
 }
 
@@ -83,7 +83,7 @@ typedef struct started {
     double context[BENCH_SAMPLES], cold[BENCH_SAMPLES], warm[BENCH_SAMPLES];
 } started;
 
-static stet_result measure(const bench *b, started *t)
+static stet_result measure_bench_start(const bench *b, started *t)
 {
     for (int k = 0; k < COLD; ++k) {
         char folder[BENCH_FOLDER];
@@ -101,7 +101,7 @@ stet_result bench_start(bench *b)
 {
     started t;
     bench_row *row;
-    STI_TRY(measure(b, &t));
+    STI_TRY(measure_bench_start(b, &t));
     STI_TRY(bench_add(b, &row, t.context, COLD, "s", false, "start/context_s"));
     bench_note(row, "making the first device of a process; no part of the rows below");
     STI_TRY(bench_add(b, &row, t.cold, COLD, "s", false, "start/cold_start_s"));

@@ -59,7 +59,8 @@ static void close_copies(copying *c)
 /* ---- rows ----------------------------------------------------------------------------------------------------- */
 
 /* The ratio of one variant; its samples also go to `ratio`. */
-static stet_result measure(bench *b, const bench_variant *v, int64_t nworld, int edge, int threads, double *ratio)
+static stet_result measure_bench_tiles(bench *b, const bench_variant *v, int64_t nworld, int edge, int threads,
+                                       double *ratio)
 {
     stet_device_def def = stet_default_device_def();
     stet_device *device;
@@ -97,7 +98,8 @@ static stet_result measure_rgba8(bench *b)
     bench_row *row;
     for (int k = 0; k < 4; ++k) {
         if (k % 2 && b->threads == 1) continue;
-        STI_TRY(measure(b, &bench_variants[0], sizes[k / 2].nworld, sizes[k / 2].edge, k % 2 ? b->threads : 1, ratio));
+        STI_TRY(measure_bench_tiles(b, &bench_variants[0], sizes[k / 2].nworld, sizes[k / 2].edge,
+                                    k % 2 ? b->threads : 1, ratio));
         bench_goal(&b->row[b->nrow - 1], 0.9);
         if (*name && bench_median(ratio, BENCH_SAMPLES) >= bench_median(worst, BENCH_SAMPLES)) continue;
         memcpy(worst, ratio, sizeof worst);
@@ -113,6 +115,7 @@ stet_result bench_tiles(bench *b)
 {
     double ratio[BENCH_SAMPLES];
     STI_TRY(measure_rgba8(b));
-    for (size_t k = 1; k < BENCH_VARIANTS; ++k) STI_TRY(measure(b, &bench_variants[k], 1225, 120, 1, ratio));
+    for (size_t k = 1; k < BENCH_VARIANTS; ++k)
+        STI_TRY(measure_bench_tiles(b, &bench_variants[k], 1225, 120, 1, ratio));
     return bench_direct(b);
 }

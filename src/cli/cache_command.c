@@ -4,8 +4,8 @@
  * A listing is first collected as JSON; the text is made from that, so that the two cannot disagree.
  */
 #include "cli/command.h"
-#include "cli/trouble.h"
-#include "kernel/cache.h"
+#include "cli/report_error.h"
+#include "kernel/compile/cache.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef struct cache_options {
 
 /* The folder that is meant, and the cache in it. */
 typedef struct opened {
-    sti_buffer path;
+    sti_text_buffer path;
     sti_cache cache;
     bool absent; /* the usual folder is not there: nothing was ever kept */
 } opened;
@@ -28,20 +28,20 @@ static int open_cache(const char *folder, opened *out)
 {
     *out = (opened){.cache.folder = -1};
     if (folder)
-        sti_buffer_put(&out->path, folder);
+        sti_text_buffer_put(&out->path, folder);
     else if (sti_cache_default_folder(&out->path) != STET_OK)
-        return trouble_last(EXIT_INPUT);
-    if (out->path.result != STET_OK) return trouble_last(EXIT_WORK);
+        return report_last_error(EXIT_INPUT);
+    if (out->path.result != STET_OK) return report_last_error(EXIT_WORK);
     stet_result result = sti_cache_open(out->path.data, 0, true, &out->cache);
     out->absent = result == STET_NOT_FOUND && !folder;
     if (out->absent || result == STET_OK) return 0;
-    return trouble_last(result == STET_NOT_FOUND || result == STET_UNSUPPORTED ? EXIT_INPUT : EXIT_WORK);
+    return report_last_error(result == STET_NOT_FOUND || result == STET_UNSUPPORTED ? EXIT_INPUT : EXIT_WORK);
 }
 
 static void close_cache(opened *o)
 {
     sti_cache_close(&o->cache);
-    sti_buffer_free(&o->path);
+    sti_text_buffer_free(&o->path);
 }
 
 /* ---- one entry ---- */
@@ -177,8 +177,8 @@ static int list(const cache_options *options, opened *o)
     else if (good)
         print_listing(listing, o->path.data);
     json_decref(listing);
-    if (!good) return trouble_last(EXIT_WORK);
-    return written ? 0 : trouble(EXIT_WORK, "standard output cannot be written to");
+    if (!good) return report_last_error(EXIT_WORK);
+    return written ? 0 : report_error(EXIT_WORK, "standard output cannot be written to");
 }
 
 /* ---- verify and clear ---- */
@@ -187,7 +187,7 @@ static int verify(const cache_options *options, opened *o)
 {
     int64_t good = 0, removed = 0;
     (void)options;
-    if (!o->absent && sti_cache_verify(&o->cache, &good, &removed) != STET_OK) return trouble_last(EXIT_WORK);
+    if (!o->absent && sti_cache_verify(&o->cache, &good, &removed) != STET_OK) return report_last_error(EXIT_WORK);
     printf("%s: %lld good, %lld removed\n", o->path.data, (long long)good, (long long)removed);
     return 0;
 }
@@ -196,7 +196,7 @@ static int clear(const cache_options *options, opened *o)
 {
     int64_t removed = 0;
     (void)options;
-    if (!o->absent && sti_cache_clear(&o->cache, &removed) != STET_OK) return trouble_last(EXIT_WORK);
+    if (!o->absent && sti_cache_clear(&o->cache, &removed) != STET_OK) return report_last_error(EXIT_WORK);
     printf("%s: %lld removed\n", o->path.data, (long long)removed);
     return 0;
 }
@@ -238,26 +238,26 @@ static int read_word(char **argv, int *i, cache_options *out)
     } else if (strncmp(word, "--folder=", 9) == 0) {
         out->folder = word + 9;
     } else if (strcmp(word, "--folder") == 0) {
-        if (!argv[*i + 1]) return trouble(EXIT_INPUT, "--folder needs a value; stet cache --help explains");
+        if (!argv[*i + 1]) return report_error(EXIT_INPUT, "--folder needs a value; stet cache --help explains");
         out->folder = argv[++*i];
     } else if (word[0] == '-') {
-        return trouble(EXIT_INPUT, "%s: there is no such option; stet cache --help lists them", word);
+        return report_error(EXIT_INPUT, "%s: there is no such option; stet cache --help lists them", word);
     } else if (out->action) {
-        return trouble(EXIT_INPUT, "%s: it is said already what to do (%s); give one", word, out->action);
+        return report_error(EXIT_INPUT, "%s: it is said already what to do (%s); give one", word, out->action);
     } else {
         out->action = word;
     }
     return -1;
 }
 
-static int check(const cache_options *o)
+static int check_cache_command(const cache_options *o)
 {
-    if (!o->action) return trouble(EXIT_INPUT, "it is not said what to do; give list, clear or verify");
+    if (!o->action) return report_error(EXIT_INPUT, "it is not said what to do; give list, clear or verify");
     if (!find_action(o->action))
-        return trouble(EXIT_INPUT, "%s: there are list, clear and verify; give one", o->action);
+        return report_error(EXIT_INPUT, "%s: there are list, clear and verify; give one", o->action);
     if (o->json && strcmp(o->action, "list") != 0)
-        return trouble(EXIT_INPUT, "--json goes with list only; leave it out");
-    if (o->folder && !*o->folder) return trouble(EXIT_INPUT, "--folder: the name is empty; give a folder");
+        return report_error(EXIT_INPUT, "--json goes with list only; leave it out");
+    if (o->folder && !*o->folder) return report_error(EXIT_INPUT, "--folder: the name is empty; give a folder");
     return -1;
 }
 
@@ -266,16 +266,16 @@ int cache_main(int argc, char **argv)
     cache_options options = {0};
     opened o;
     int code = -1;
-    trouble_begin("stet cache");
+    report_begin("stet cache");
     for (int i = 1; i < argc && code < 0; ++i) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_help();
         code = read_word(argv, &i, &options);
     }
-    if (code < 0) code = check(&options);
+    if (code < 0) code = check_cache_command(&options);
     if (code >= 0) return code;
     code = open_cache(options.folder, &o);
     if (code == 0) code = find_action(options.action)->run(&options, &o);
     close_cache(&o);
-    if (code == 0 && fflush(stdout) != 0) return trouble(EXIT_WORK, "standard output cannot be written to");
+    if (code == 0 && fflush(stdout) != 0) return report_error(EXIT_WORK, "standard output cannot be written to");
     return code;
 }

@@ -1,7 +1,7 @@
 /* See control.h. */
 #include "cli/control.h"
 
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +26,11 @@ int control_open(control *c, const run_options *o, int nu)
     *c = (control){.kind = o->control, .scale = o->noise_scale, .nworld = o->worlds, .nu = nu};
     if (c->kind != CONTROL_FILE) return -1;
     const char *wrong = npy_read(o->control_path, &c->numbers);
-    if (wrong) return trouble(EXIT_INPUT, "--control %s", wrong);
+    if (wrong) return report_error(EXIT_INPUT, "--control %s", wrong);
     char shape[200];
     show_shape(shape, sizeof shape, &c->numbers);
     if (!right_shape(&c->numbers, o, nu))
-        return trouble(
+        return report_error(
             EXIT_INPUT,
             "--control %s: its shape is %s; for %lld frames it must be %lld x %d (frames x nu) or %lld x %lld x %d "
             "(frames x worlds x nu), with that many frames or more",
@@ -38,8 +38,8 @@ int control_open(control *c, const run_options *o, int nu)
             (long long)o->worlds, nu);
     c->row = calloc((size_t)(o->worlds * nu) + 1, sizeof *c->row);
     if (!c->row)
-        return trouble(EXIT_INPUT, "--control %s: out of memory for %lld worlds; ask for fewer", o->control_path,
-                       (long long)o->worlds);
+        return report_error(EXIT_INPUT, "--control %s: out of memory for %lld worlds; ask for fewer", o->control_path,
+                            (long long)o->worlds);
     return -1;
 }
 

@@ -42,7 +42,7 @@ void device_spell(const stet_device_def *def, char *out, size_t size)
 
 /* ---- what was found ------------------------------------------------------------------------------------------------ */
 
-static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+static void set_device(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
 
 /* A text of others, whatever bytes it has. */
@@ -56,15 +56,15 @@ static json_t *one_json(const sti_gpu_driver *driver, int index)
 {
     sti_gpu_facts facts;
     json_t *o = json_object();
-    set(o, "index", json_integer(index));
+    set_device(o, "index", json_integer(index));
     if (sti_gpu_facts_of(driver, index, &facts) != STET_OK) {
-        set(o, "why", text_json(stet_last_error()));
+        set_device(o, "why", text_json(stet_last_error()));
         return o;
     }
-    set(o, "name", text_json(facts.name));
-    set(o, "arch", text_json(facts.arch));
-    set(o, "memory", json_integer((json_int_t)facts.memory));
-    set(o, "multiprocessors", json_integer(facts.fact[STI_GPU_PROCESSORS]));
+    set_device(o, "name", text_json(facts.name));
+    set_device(o, "arch", text_json(facts.arch));
+    set_device(o, "memory", json_integer((json_int_t)facts.memory));
+    set_device(o, "multiprocessors", json_integer(facts.fact[STI_GPU_PROCESSORS]));
     return o;
 }
 
@@ -73,13 +73,13 @@ static json_t *driver_json(stet_device_type type, json_t *devices)
     sti_gpu_driver driver;
     json_t *o = json_object();
     bool good = sti_gpu_driver_open(type == STET_DEVICE_HIP ? &sti_gpu_hip : &sti_gpu_cuda, NULL, &driver) == STET_OK;
-    set(o, "available", json_boolean(good));
+    set_device(o, "available", json_boolean(good));
     if (!good) {
-        set(o, "why", text_json(stet_last_error()));
+        set_device(o, "why", text_json(stet_last_error()));
         return o;
     }
-    set(o, "version", json_string(driver.version_text));
-    set(o, "file", text_json(driver.library.file));
+    set_device(o, "version", json_string(driver.version_text));
+    set_device(o, "file", text_json(driver.library.file));
     for (int i = 0; i < driver.ndevice; ++i) json_array_append_new(devices, one_json(&driver, i));
     return o;
 }
@@ -90,14 +90,14 @@ static json_t *compiler_json(stet_device_type type)
     char version[32];
     json_t *o = json_object();
     bool good = sti_rtc_open(type, NULL, 0, &rtc) == STET_OK;
-    set(o, "available", json_boolean(good));
+    set_device(o, "available", json_boolean(good));
     if (!good) {
-        set(o, "why", text_json(stet_last_error()));
+        set_device(o, "why", text_json(stet_last_error()));
         return o;
     }
     (void)snprintf(version, sizeof version, "%d.%d", rtc.major, rtc.minor);
-    set(o, "version", json_string(version));
-    set(o, "file", text_json(rtc.library.file));
+    set_device(o, "version", json_string(version));
+    set_device(o, "file", text_json(rtc.library.file));
     sti_rtc_close(&rtc);
     return o;
 }
@@ -105,9 +105,9 @@ static json_t *compiler_json(stet_device_type type)
 json_t *gpu_json(stet_device_type type)
 {
     json_t *o = json_object(), *devices = json_array();
-    set(o, "driver", driver_json(type, devices));
-    set(o, "devices", devices);
-    set(o, "compiler", compiler_json(type));
+    set_device(o, "driver", driver_json(type, devices));
+    set_device(o, "devices", devices);
+    set_device(o, "compiler", compiler_json(type));
     return o;
 }
 

@@ -3,7 +3,7 @@
  */
 #include "cli/command.h"
 #include "base/plural.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 #include "stet/adjoint.h"
 
 #include <inttypes.h>
@@ -133,15 +133,16 @@ static int parse(int argc, char **argv, gradcheck_options *o)
         } else if (i + 1 < argc && argv[i][0] == '-') {
             bool good = take_option(o, argv[i], argv[i + 1], &known);
             if (!good)
-                return trouble(EXIT_INPUT, "%s %s: not understood; stet gradcheck --help says how", argv[i],
-                               argv[i + 1]);
+                return report_error(EXIT_INPUT, "%s %s: not understood; stet gradcheck --help says how", argv[i],
+                                    argv[i + 1]);
             if (known) ++i;
         } else {
             known = false;
         }
-        if (!known) return trouble(EXIT_INPUT, "%s: not understood; stet gradcheck --help lists the options", argv[i]);
+        if (!known)
+            return report_error(EXIT_INPUT, "%s: not understood; stet gradcheck --help lists the options", argv[i]);
     }
-    if (!o->def.path && !o->help) return trouble(EXIT_INPUT, "no file is given; stet gradcheck FILE.k.h");
+    if (!o->def.path && !o->help) return report_error(EXIT_INPUT, "no file is given; stet gradcheck FILE.k.h");
     return 0;
 }
 
@@ -150,14 +151,14 @@ int gradcheck_main(int argc, char **argv)
     static gradcheck_options o;
     stet_gradcheck_result r;
     o = (gradcheck_options){.def = stet_default_gradcheck_def()};
-    trouble_begin("stet gradcheck");
+    report_begin("stet gradcheck");
     int code = parse(argc, argv, &o);
     if (code != 0) return code;
     if (o.help) return print_usage();
     o.def.includes = o.folder;
     o.def.constant = o.constant;
     o.def.value = o.value;
-    if (stet_gradcheck(&o.def, &r) != STET_OK) return trouble_last(EXIT_INPUT);
+    if (stet_gradcheck(&o.def, &r) != STET_OK) return report_last_error(EXIT_INPUT);
     printf("%" PRId64 " gradient%s compared, %" PRId64 " wrong; greatest error %.2g%s%s\n", r.compared,
            STI_S(r.compared), r.wrong, r.worst, r.where[0] ? " at " : "", r.where);
     if (r.unfit > 0)

@@ -6,7 +6,7 @@
  */
 #include "cli/command.h"
 #include "cli/device.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 #include "stet/stet.h"
 
 #include <jansson.h>
@@ -16,7 +16,7 @@
 
 /* ---- this machine and this build ---- */
 
-static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+static void set_info(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
 
 static json_t *versions_json(void)
@@ -24,10 +24,10 @@ static json_t *versions_json(void)
     char version[32];
     json_t *o = json_object();
     snprintf(version, sizeof version, "%d.%d.%d", STET_VERSION_MAJOR, STET_VERSION_MINOR, STET_VERSION_PATCH);
-    set(o, "stet", json_string(version));
-    set(o, "mujoco", json_string(stet_mujoco_version()));
-    set(o, "libpng", json_string(png_get_libpng_ver(NULL)));
-    set(o, "jansson", json_string(jansson_version_str()));
+    set_info(o, "stet", json_string(version));
+    set_info(o, "mujoco", json_string(stet_mujoco_version()));
+    set_info(o, "libpng", json_string(png_get_libpng_ver(NULL)));
+    set_info(o, "jansson", json_string(jansson_version_str()));
     return o;
 }
 
@@ -40,18 +40,18 @@ static json_t *device_json(const char *isa)
     def.type = STET_DEVICE_CPU;
     def.isa = isa;
     bool good = stet_device_create(&def, &device) == STET_OK;
-    if (isa) set(o, "isa", json_string(isa));
-    set(o, "available", json_boolean(good));
+    if (isa) set_info(o, "isa", json_string(isa));
+    set_info(o, "available", json_boolean(good));
     if (!good) {
-        set(o, "why", json_string(stet_last_error()));
+        set_info(o, "why", json_string(stet_last_error()));
         return o;
     }
     if (!isa) {
-        set(o, "name", json_string(stet_device_name(device)));
-        set(o, "isa", json_string(stet_device_isa(device)));
-        set(o, "threads", json_integer(stet_device_threads(device)));
+        set_info(o, "name", json_string(stet_device_name(device)));
+        set_info(o, "isa", json_string(stet_device_isa(device)));
+        set_info(o, "threads", json_integer(stet_device_threads(device)));
     }
-    set(o, "lanes", json_integer(stet_device_lanes(device)));
+    set_info(o, "lanes", json_integer(stet_device_lanes(device)));
     stet_device_destroy(device);
     return o;
 }
@@ -61,10 +61,10 @@ static json_t *devices_json(void)
     static const char *const isas[] = {"portable", "avx2", "avx512"};
     json_t *o = json_object(), *cpu = device_json(NULL), *sets = json_array();
     for (size_t i = 0; i < sizeof isas / sizeof *isas; ++i) json_array_append_new(sets, device_json(isas[i]));
-    set(cpu, "instruction_sets", sets);
-    set(o, "cpu", cpu);
-    set(o, "cuda", gpu_json(STET_DEVICE_CUDA));
-    set(o, "hip", gpu_json(STET_DEVICE_HIP));
+    set_info(cpu, "instruction_sets", sets);
+    set_info(o, "cpu", cpu);
+    set_info(o, "cuda", gpu_json(STET_DEVICE_CUDA));
+    set_info(o, "hip", gpu_json(STET_DEVICE_HIP));
     return o;
 }
 
@@ -73,9 +73,9 @@ static json_t *mechanisms_json(const stet_mechanism_options *options)
     json_t *o = json_object();
     for (int k = 0; k < STET_MECH_COUNT; ++k) {
         json_t *m = json_object();
-        set(m, "on", json_boolean(!(options->disabled & 1u << k)));
-        set(m, "doc", json_string(stet_mechanism_doc((stet_mechanism)k)));
-        set(o, stet_mechanism_name((stet_mechanism)k), m);
+        set_info(m, "on", json_boolean(!(options->disabled & 1u << k)));
+        set_info(m, "doc", json_string(stet_mechanism_doc((stet_mechanism)k)));
+        set_info(o, stet_mechanism_name((stet_mechanism)k), m);
     }
     return o;
 }
@@ -90,11 +90,11 @@ static json_t *ranges_json(void)
     def.type = STET_DEVICE_CPU;
     bool good = stet_device_create(&def, &device) == STET_OK;
     good = good && (stet_ranges_library(device) || stet_ranges_begin(device, &ranges) == STET_OK);
-    set(o, "available", json_boolean(good));
+    set_info(o, "available", json_boolean(good));
     if (good)
-        set(o, "library", json_string(stet_ranges_library(device)));
+        set_info(o, "library", json_string(stet_ranges_library(device)));
     else
-        set(o, "why", json_string(stet_last_error()));
+        set_info(o, "why", json_string(stet_last_error()));
     stet_device_destroy(device);
     return o;
 }
@@ -102,18 +102,18 @@ static json_t *ranges_json(void)
 static json_t *missing_json(void)
 {
     json_t *o = json_object();
-    set(o, "native physics", json_string("not in this version: MuJoCo's own steps move the worlds"));
+    set_info(o, "native physics", json_string("not in this version: MuJoCo's own steps move the worlds"));
     return o;
 }
 
 static json_t *machine_json(const stet_mechanism_options *options)
 {
     json_t *o = json_object();
-    set(o, "versions", versions_json());
-    set(o, "devices", devices_json());
-    set(o, "mechanisms", mechanisms_json(options));
-    set(o, "ranges", ranges_json());
-    set(o, "missing", missing_json());
+    set_info(o, "versions", versions_json());
+    set_info(o, "devices", devices_json());
+    set_info(o, "mechanisms", mechanisms_json(options));
+    set_info(o, "ranges", ranges_json());
+    set_info(o, "missing", missing_json());
     return o;
 }
 
@@ -174,7 +174,7 @@ static json_t *sizes_json(const stet_model *model)
                 {"nlight", m.nlight}, {"nmesh", m.nmesh},     {"nhfield", m.nhfield},
                 {"nmat", m.nmat},     {"nsensor", m.nsensor}, {"nsensordata", m.nsensordata},
                 {"nkey", m.nkey},     {"nmocap", m.nmocap},   {"neq", m.neq}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) set(o, rows[i].name, json_integer(rows[i].n));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) set_info(o, rows[i].name, json_integer(rows[i].n));
     return o;
 }
 
@@ -184,8 +184,8 @@ static json_t *cameras_json(const stet_sim *sim)
     for (int c = 0; c < stet_sim_ncamera(sim); ++c) {
         const stet_camera *camera = stet_sim_camera(sim, c);
         json_t *o = json_object();
-        set(o, "name", json_string(camera->name));
-        set(o, "fovy", json_real((double)camera->fovy));
+        set_info(o, "name", json_string(camera->name));
+        set_info(o, "fovy", json_real((double)camera->fovy));
         json_array_append_new(list, o);
     }
     return list;
@@ -207,7 +207,7 @@ static json_t *fields_json(stet_sim *sim)
     for (const char *const *field = stet_worlds_fields(); *field; ++field) {
         stet_array *array;
         if (stet_worlds_array(stet_sim_worlds(sim), *field, &array) == STET_OK)
-            set(o, *field, json_integer(stet_array_shape(array)[1]));
+            set_info(o, *field, json_integer(stet_array_shape(array)[1]));
     }
     return o;
 }
@@ -216,18 +216,18 @@ static json_t *scene_json(const char *path, const stet_model *model, stet_sim *s
 {
     json_t *o = json_object();
     bool own = stet_model_get_info(model).ncam > 0;
-    set(o, "scene", json_string(path));
-    set(o, "timestep", json_real(stet_model_get_info(model).timestep));
-    set(o, "physics", json_string(stet_physics_name(stet_sim_physics(sim))));
-    set(o, "sizes", sizes_json(model));
-    set(o, "fields", fields_json(sim));
-    set(o, "keyframes", keyframes_json(model));
-    set(o, "keyframe", json_integer(stet_sim_keyframe(sim)));
-    set(o, "own_cameras", json_boolean(own));
-    set(o, "cameras", cameras_json(sim));
+    set_info(o, "scene", json_string(path));
+    set_info(o, "timestep", json_real(stet_model_get_info(model).timestep));
+    set_info(o, "physics", json_string(stet_physics_name(stet_sim_physics(sim))));
+    set_info(o, "sizes", sizes_json(model));
+    set_info(o, "fields", fields_json(sim));
+    set_info(o, "keyframes", keyframes_json(model));
+    set_info(o, "keyframe", json_integer(stet_sim_keyframe(sim)));
+    set_info(o, "own_cameras", json_boolean(own));
+    set_info(o, "cameras", cameras_json(sim));
     json_t *warnings = json_array();
-    for (int i = 0; trouble_warning(i); ++i) json_array_append_new(warnings, json_string(trouble_warning(i)));
-    set(o, "warnings", warnings);
+    for (int i = 0; report_warning(i); ++i) json_array_append_new(warnings, json_string(report_warning(i)));
+    set_info(o, "warnings", warnings);
     return o;
 }
 
@@ -269,7 +269,7 @@ static int read_scene(const char *path, const stet_mechanism_options *options, j
     stet_model *model;
     stet_sim *sim;
     static const char *const every[] = {"all"};
-    if (stet_model_load(path, &model) != STET_OK) return trouble_last(EXIT_INPUT);
+    if (stet_model_load(path, &model) != STET_OK) return report_last_error(EXIT_INPUT);
     stet_sim_def def = stet_default_sim_def();
     def.device.type = STET_DEVICE_CPU; /* what is asked is the same on all */
     def.device.threads = 1;
@@ -280,7 +280,7 @@ static int read_scene(const char *path, const stet_mechanism_options *options, j
     if (result == STET_OK) *out = scene_json(path, model, sim);
     if (result == STET_OK) stet_sim_destroy(sim);
     stet_model_destroy(model);
-    return result == STET_OK ? -1 : trouble_last(EXIT_INPUT);
+    return result == STET_OK ? -1 : report_last_error(EXIT_INPUT);
 }
 
 /* ---- the command ---- */
@@ -293,7 +293,7 @@ static int print_help(void)
     return 0;
 }
 
-static int show(json_t *o, bool json, void (*print)(const json_t *))
+static int show_info(json_t *o, bool json, void (*print)(const json_t *))
 {
     bool good = true;
     if (json)
@@ -301,7 +301,7 @@ static int show(json_t *o, bool json, void (*print)(const json_t *))
     else
         print(o);
     json_decref(o);
-    return good && fflush(stdout) == 0 ? 0 : trouble(EXIT_WORK, "standard output cannot be written to");
+    return good && fflush(stdout) == 0 ? 0 : report_error(EXIT_WORK, "standard output cannot be written to");
 }
 
 int info_main(int argc, char **argv)
@@ -309,21 +309,21 @@ int info_main(int argc, char **argv)
     const char *scene = NULL;
     bool json = false;
     stet_mechanism_options options;
-    trouble_begin("stet info");
+    report_begin("stet info");
     for (int i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_help();
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (argv[i][0] == '-')
-            return trouble(EXIT_INPUT, "%s: there is no such option; there are --json and --help", argv[i]);
+            return report_error(EXIT_INPUT, "%s: there is no such option; there are --json and --help", argv[i]);
         else if (scene)
-            return trouble(EXIT_INPUT, "%s: a scene was named already (%s); give one", argv[i], scene);
+            return report_error(EXIT_INPUT, "%s: a scene was named already (%s); give one", argv[i], scene);
         else
             scene = argv[i];
     }
-    if (stet_default_mechanism_options(&options) != STET_OK) return trouble_last(EXIT_INPUT);
-    if (!scene) return show(machine_json(&options), json, print_machine);
+    if (stet_default_mechanism_options(&options) != STET_OK) return report_last_error(EXIT_INPUT);
+    if (!scene) return show_info(machine_json(&options), json, print_machine);
     json_t *o = NULL;
     int code = read_scene(scene, &options, &o);
-    return code < 0 ? show(o, json, print_scene) : code;
+    return code < 0 ? show_info(o, json, print_scene) : code;
 }

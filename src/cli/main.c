@@ -1,7 +1,7 @@
 /* The command `stet`: picks what its first word names. */
 #include "cli/bench.h"
 #include "cli/command.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 #include "stet/stet.h"
 
 #include <stdio.h>
@@ -43,6 +43,6 @@ int main(int argc, char **argv)
         if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) return print_help();
     if (strcmp(word, "--version") == 0) return print_version();
-    if (!*word) return trouble(EXIT_INPUT, "no command is given; stet --help lists them");
-    return trouble(EXIT_INPUT, "%s: there is no such command; stet --help lists them", word);
+    if (!*word) return report_error(EXIT_INPUT, "no command is given; stet --help lists them");
+    return report_error(EXIT_INPUT, "%s: there is no such command; stet --help lists them", word);
 }

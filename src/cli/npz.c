@@ -102,7 +102,7 @@ const char *npz_open(npz_writer *w, const char *path)
     return w->zip ? NULL : complain("%s: cannot be written: %s", path, strerror(errno));
 }
 
-static const char *put(npz_writer *w, const void *data, size_t size)
+static const char *put_npz(npz_writer *w, const void *data, size_t size)
 {
     const char *at = data;
     for (; size > 0; size -= size < CHUNK ? size : CHUNK, at += CHUNK)
@@ -112,7 +112,7 @@ static const char *put(npz_writer *w, const void *data, size_t size)
 }
 
 /* 1980-01-01, the first that a zip can have: equal content is an equal file. */
-static const char *begin(npz_writer *w, const char *name)
+static const char *begin_npz(npz_writer *w, const char *name)
 {
     static const zip_fileinfo info = {.tmz_date = {.tm_mday = 1, .tm_year = 1980}};
     char file[NPZ_NAME + 8];
@@ -121,7 +121,7 @@ static const char *begin(npz_writer *w, const char *name)
     return complain("%s: writing stopped: %s", w->path, strerror(errno));
 }
 
-static const char *end(npz_writer *w, const char *wrong)
+static const char *end_npz(npz_writer *w, const char *wrong)
 {
     bool good = zipCloseFileInZip(w->zip) == ZIP_OK;
     return wrong || good ? wrong : complain("%s: writing stopped: %s", w->path, strerror(errno));
@@ -131,11 +131,11 @@ const char *npz_add(npz_writer *w, const char *name, const char *descr, int ndim
                     const void *data, size_t size)
 {
     char header[NPY_HEADER];
-    const char *wrong = begin(w, name);
+    const char *wrong = begin_npz(w, name);
     if (wrong) return wrong;
     npy_header(header, descr, ndim, shape);
-    wrong = put(w, header, sizeof header);
-    return end(w, wrong ? wrong : put(w, data, size));
+    wrong = put_npz(w, header, sizeof header);
+    return end_npz(w, wrong ? wrong : put_npz(w, data, size));
 }
 
 static const char *put_file(npz_writer *w, FILE *from, const char *path)
@@ -144,7 +144,7 @@ static const char *put_file(npz_writer *w, FILE *from, const char *path)
     const char *wrong = chunk ? NULL : "out of memory for a recording";
     for (size_t n = 1; n > 0 && !wrong;) {
         n = fread(chunk, 1, CHUNK, from);
-        wrong = put(w, chunk, n);
+        wrong = put_npz(w, chunk, n);
     }
     if (!wrong && ferror(from)) wrong = complain("%s: cannot be read: %s", path, strerror(errno));
     free(chunk);
@@ -155,8 +155,8 @@ const char *npz_add_npy(npz_writer *w, const char *name, const char *path)
 {
     FILE *from = fopen(path, "rb");
     if (!from) return complain("%s: cannot be read: %s", path, strerror(errno));
-    const char *wrong = begin(w, name);
-    if (!wrong) wrong = end(w, put_file(w, from, path));
+    const char *wrong = begin_npz(w, name);
+    if (!wrong) wrong = end_npz(w, put_file(w, from, path));
     fclose(from);
     return wrong;
 }

@@ -2,7 +2,7 @@
 #include "cli/options.h"
 
 #include "cli/options_table.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -12,30 +12,35 @@ enum { HELP = 1000 };
 
 static int check_together(const run_options *o)
 {
-    if (!o->scene) return trouble(EXIT_INPUT, "no scene is named; give an .xml or .urdf file, such as scenes/hand.xml");
+    if (!o->scene)
+        return report_error(EXIT_INPUT, "no scene is named; give an .xml or .urdf file, such as scenes/hand.xml");
     if (o->record.count && !o->out)
-        return trouble(EXIT_INPUT, "--record: there is no folder to write to; add --out DIR");
+        return report_error(EXIT_INPUT, "--record: there is no folder to write to; add --out DIR");
     if (o->save_every && !o->out)
-        return trouble(EXIT_INPUT, "--save-every: there is no folder to write to; add --out DIR");
+        return report_error(EXIT_INPUT, "--save-every: there is no folder to write to; add --out DIR");
     if (options_rounds(o) && o->resume)
-        return trouble(EXIT_INPUT, "--resume: a round begins where the scene begins, not with a state that was saved; "
-                                   "give it as --inputs, or leave the rounds out");
+        return report_error(EXIT_INPUT,
+                            "--resume: a round begins where the scene begins, not with a state that was saved; "
+                            "give it as --inputs, or leave the rounds out");
     if (options_rounds(o) && o->save_every)
-        return trouble(EXIT_INPUT, "--save-every: with rounds there is no such thing as the K-th frame; leave it out");
+        return report_error(EXIT_INPUT,
+                            "--save-every: with rounds there is no such thing as the K-th frame; leave it out");
     if (o->nsweep && o->rounds)
-        return trouble(EXIT_INPUT, "--rounds: the sweep says how many rounds there are; leave one of the two out");
+        return report_error(EXIT_INPUT, "--rounds: the sweep says how many rounds there are; leave one of the two out");
     if (o->trace && o->save && strcmp(o->trace, o->save) == 0)
-        return trouble(EXIT_INPUT, "--trace %s: --save writes this file too; choose another name", o->trace);
+        return report_error(EXIT_INPUT, "--trace %s: --save writes this file too; choose another name", o->trace);
     if (o->save_every && !o->outputs)
-        return trouble(EXIT_INPUT, "--save-every: with --output none there are no pictures; leave one of the two out");
+        return report_error(EXIT_INPUT,
+                            "--save-every: with --output none there are no pictures; leave one of the two out");
     return -1;
 }
 
 /* What getopt did not take: an option without its value, an unknown one. */
 static int not_understood(int kind, const char *text)
 {
-    if (kind == ':') return trouble(EXIT_INPUT, "%s needs a value; stet run --help explains", text);
-    return trouble(EXIT_INPUT, "%s: there is no such option, or it takes no value; stet run --help lists them", text);
+    if (kind == ':') return report_error(EXIT_INPUT, "%s needs a value; stet run --help explains", text);
+    return report_error(EXIT_INPUT, "%s: there is no such option, or it takes no value; stet run --help lists them",
+                        text);
 }
 
 int options_read(int argc, char **argv, run_options *o)
@@ -43,7 +48,7 @@ int options_read(int argc, char **argv, run_options *o)
     *o = (run_options){
         .worlds = 64, .frames = 60, .width = 128, .height = 128, .outputs = 1u << STET_OUTPUT_RGB, .noise_scale = 0.3};
     o->device = stet_default_device_def();
-    if (stet_default_mechanism_options(&o->mechanisms) != STET_OK) return trouble_last(EXIT_INPUT);
+    if (stet_default_mechanism_options(&o->mechanisms) != STET_OK) return report_last_error(EXIT_INPUT);
     int nrow;
     const option_row *rows = option_rows(&nrow);
     struct option table[OPTION_ROWS + 2] = {{"help", no_argument, NULL, HELP}};

@@ -3,7 +3,7 @@
 
 #include "cli/device.h"
 #include "cli/options_values.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -35,7 +35,7 @@ static bool read_substeps(run_options *o, const char *text)
 static bool read_device(run_options *o, const char *text)
 {
     if (device_parse(text, &o->device)) return true;
-    return trouble(EXIT_INPUT, "--device %s: there is no such device; there are " DEVICE_NAMES, text), false;
+    return report_error(EXIT_INPUT, "--device %s: there is no such device; there are " DEVICE_NAMES, text), false;
 }
 
 static bool read_physics(run_options *o, const char *text)
@@ -45,7 +45,7 @@ static bool read_physics(run_options *o, const char *text)
     else if (strcmp(text, "mujoco") == 0)
         o->physics = STET_PHYSICS_MUJOCO;
     else
-        return trouble(EXIT_INPUT, "--physics %s: there is no such physics; use auto or mujoco", text), false;
+        return report_error(EXIT_INPUT, "--physics %s: there is no such physics; use auto or mujoco", text), false;
     return true;
 }
 
@@ -63,9 +63,9 @@ static bool read_size(run_options *o, const char *text)
         good = parse_whole(width, 1, 16384, &w) && parse_whole(x + 1, 1, 16384, &h);
     }
     if (!good)
-        return trouble(EXIT_INPUT,
-                       "--size %s: this is not WIDTHxHEIGHT in pixels, each from 1 to 16384; give such as 128x96",
-                       text),
+        return report_error(EXIT_INPUT,
+                            "--size %s: this is not WIDTHxHEIGHT in pixels, each from 1 to 16384; give such as 128x96",
+                            text),
                false;
     o->width = (int)w;
     o->height = (int)h;
@@ -84,7 +84,7 @@ static bool read_output(run_options *o, const char *text)
         if (good)
             o->outputs |= 1u << output;
         else
-            trouble(EXIT_INPUT, "--output: %s, or none", stet_last_error());
+            report_error(EXIT_INPUT, "--output: %s, or none", stet_last_error());
     }
     free(list.text);
     return good;
@@ -101,16 +101,17 @@ static bool read_control(run_options *o, const char *text)
     else if (strncmp(text, "noise:", 6) == 0) {
         o->control = CONTROL_NOISE;
         if (!parse_number(text + 6, &o->noise_scale) || o->noise_scale < 0)
-            return trouble(EXIT_INPUT, "--control %s: the scale is not a number from 0 on; give such as noise:0.3",
-                           text),
+            return report_error(EXIT_INPUT, "--control %s: the scale is not a number from 0 on; give such as noise:0.3",
+                                text),
                    false;
     } else if (n > 4 && strcmp(text + n - 4, ".npy") == 0) {
         o->control = CONTROL_FILE;
         o->control_path = text;
     } else
-        return trouble(EXIT_INPUT,
-                       "--control %s: this is not a kind of control; use zero, noise, noise:SCALE or a file FILE.npy",
-                       text),
+        return report_error(
+                   EXIT_INPUT,
+                   "--control %s: this is not a kind of control; use zero, noise, noise:SCALE or a file FILE.npy",
+                   text),
                false;
     return true;
 }
@@ -121,8 +122,8 @@ static bool read_record(run_options *o, const char *text)
     for (int i = 0; i < o->record.count; ++i) {
         char known[400];
         if (!option_one_of(stet_worlds_fields(), o->record.name[i], known, sizeof known))
-            return trouble(EXIT_INPUT, "--record %s: the worlds have no such field; there are: %s", o->record.name[i],
-                           known),
+            return report_error(EXIT_INPUT, "--record %s: the worlds have no such field; there are: %s",
+                                o->record.name[i], known),
                    false;
     }
     return true;
@@ -144,7 +145,8 @@ static bool read_seed(run_options *o, const char *text)
     errno = 0;
     unsigned long long seed = strtoull(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end || errno)
-        return trouble(EXIT_INPUT, "--seed %s: this is not a whole number from 0 to 2^64 - 1; give one", text), false;
+        return report_error(EXIT_INPUT, "--seed %s: this is not a whole number from 0 to 2^64 - 1; give one", text),
+               false;
     o->seed = seed;
     return true;
 }
@@ -167,7 +169,7 @@ static bool read_disable(run_options *o, const char *text)
         if (good)
             o->mechanisms.disabled |= 1u << mechanism;
         else
-            trouble(EXIT_INPUT, "--disable: %s", stet_last_error());
+            report_error(EXIT_INPUT, "--disable: %s", stet_last_error());
     }
     free(list.text);
     return good;
@@ -181,7 +183,8 @@ static bool read_json(run_options *o, const char *text) { return (void)text, o->
 
 bool option_read_scene(run_options *o, const char *text)
 {
-    if (o->scene) return trouble(EXIT_INPUT, "%s: a scene was named already (%s); give one", text, o->scene), false;
+    if (o->scene)
+        return report_error(EXIT_INPUT, "%s: a scene was named already (%s); give one", text, o->scene), false;
     o->scene = text;
     return true;
 }

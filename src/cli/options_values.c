@@ -1,7 +1,7 @@
 /* Values of options; see options_values.h. */
 #include "cli/options_values.h"
 
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -32,8 +32,8 @@ bool parse_number(const char *text, double *out)
 bool option_whole(const char *option, const char *text, int64_t lo, int64_t hi, int64_t *out)
 {
     if (parse_whole(text, lo, hi, out)) return true;
-    trouble(EXIT_INPUT, "--%s %s: this is not a whole number from %lld to %lld; give one", option, text, (long long)lo,
-            (long long)hi);
+    report_error(EXIT_INPUT, "--%s %s: this is not a whole number from %lld to %lld; give one", option, text,
+                 (long long)lo, (long long)hi);
     return false;
 }
 
@@ -42,15 +42,15 @@ bool option_names(const char *option, const char *text, name_list *list)
     free(list->text);
     *list = (name_list){.text = strdup(text)};
     if (!list->text) {
-        trouble(EXIT_INPUT, "--%s: out of memory; close other programs", option);
+        report_error(EXIT_INPUT, "--%s: out of memory; close other programs", option);
         return false;
     }
     for (char *p = list->text; p;) {
         char *comma = strchr(p, ',');
         if (comma) *comma = 0;
         if (!*p || list->count == OPTIONS_MAX_NAMES) {
-            trouble(EXIT_INPUT, "--%s %s: %s; give up to %d names, separated by commas", option, text,
-                    *p ? "there are too many names" : "a name is empty", OPTIONS_MAX_NAMES);
+            report_error(EXIT_INPUT, "--%s %s: %s; give up to %d names, separated by commas", option, text,
+                         *p ? "there are too many names" : "a name is empty", OPTIONS_MAX_NAMES);
             return false;
         }
         bool again = false;
@@ -63,7 +63,7 @@ bool option_names(const char *option, const char *text, name_list *list)
 
 bool option_path(const char *option, const char *text, const char **out)
 {
-    if (!*text) return trouble(EXIT_INPUT, "--%s: the name is empty; give one", option), false;
+    if (!*text) return report_error(EXIT_INPUT, "--%s: the name is empty; give one", option), false;
     *out = text;
     return true;
 }

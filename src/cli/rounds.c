@@ -1,7 +1,7 @@
 /* See rounds.h. */
 #include "cli/rounds.h"
 
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include "base/error.h"
 
@@ -30,11 +30,12 @@ static rounds_value *add_value(rounds *r, const char *name)
 {
     for (int i = 0; i < r->nvalue; ++i)
         if (strcmp(r->value[i].name, name) == 0) {
-            trouble(EXIT_INPUT, "%s: its values are given twice; give them once, in one of --inputs and --sweep", name);
+            report_error(EXIT_INPUT, "%s: its values are given twice; give them once, in one of --inputs and --sweep",
+                         name);
             return NULL;
         }
     if (r->nvalue == ROUNDS_VALUES) {
-        trouble(EXIT_INPUT, "%s: more than %d values of rounds; give fewer", name, ROUNDS_VALUES);
+        report_error(EXIT_INPUT, "%s: more than %d values of rounds; give fewer", name, ROUNDS_VALUES);
         return NULL;
     }
     rounds_value *v = &r->value[r->nvalue++];
@@ -47,7 +48,7 @@ static rounds_value *add_value(rounds *r, const char *name)
 static int to_floats(rounds_value *v, const npy_array *a)
 {
     float *out = malloc(((size_t)a->count + 1) * sizeof *out);
-    if (!out) return trouble(EXIT_INPUT, "--inputs: out of memory for %s", v->name);
+    if (!out) return report_error(EXIT_INPUT, "--inputs: out of memory for %s", v->name);
     for (int64_t i = 0; i < a->count; ++i) out[i] = (float)a->data[i];
     v->data = (char *)out;
     return -1;
@@ -56,7 +57,7 @@ static int to_floats(rounds_value *v, const npy_array *a)
 static int to_doubles(rounds_value *v, const npy_array *a)
 {
     double *out = malloc(((size_t)a->count + 1) * sizeof *out);
-    if (!out) return trouble(EXIT_INPUT, "--inputs: out of memory for %s", v->name);
+    if (!out) return report_error(EXIT_INPUT, "--inputs: out of memory for %s", v->name);
     if (a->count > 0) memcpy(out, a->data, (size_t)a->count * sizeof *out);
     v->data = (char *)out;
     return -1;
@@ -66,11 +67,11 @@ static int to_doubles(rounds_value *v, const npy_array *a)
 static int to_seeds(rounds_value *v, const npy_array *a)
 {
     uint64_t *out = malloc(((size_t)a->count + 1) * sizeof *out);
-    if (!out) return trouble(EXIT_INPUT, "--inputs: out of memory for %s", v->name);
+    if (!out) return report_error(EXIT_INPUT, "--inputs: out of memory for %s", v->name);
     v->data = (char *)out;
     for (int64_t i = 0; i < a->count; ++i) {
         if (!(a->data[i] >= 0 && a->data[i] <= MOST_SEED && floor(a->data[i]) == a->data[i]))
-            return trouble(EXIT_INPUT, "--inputs: seed %g is not a whole number from 0 to 2^53", a->data[i]);
+            return report_error(EXIT_INPUT, "--inputs: seed %g is not a whole number from 0 to 2^53", a->data[i]);
         out[i] = (uint64_t)a->data[i];
     }
     return -1;
@@ -80,8 +81,8 @@ static int take_array(rounds *r, const char *path, const npz_array *from)
 {
     const npy_array *a = &from->array;
     if (a->ndim < 2 || a->shape[0] < 1)
-        return trouble(EXIT_INPUT, "--inputs %s: array %s has no round axis; its first dimension is the round", path,
-                       from->name);
+        return report_error(EXIT_INPUT, "--inputs %s: array %s has no round axis; its first dimension is the round",
+                            path, from->name);
     rounds_value *v = add_value(r, from->name);
     if (!v) return EXIT_INPUT;
     bool doubles = is_parameter(from->name), seeds = is_seed(from->name);
@@ -99,7 +100,7 @@ static int take_file(rounds *r, const char *path)
 {
     npz file;
     const char *wrong = npz_read(path, &file);
-    int code = wrong ? trouble(EXIT_INPUT, "--inputs %s", wrong) : -1;
+    int code = wrong ? report_error(EXIT_INPUT, "--inputs %s", wrong) : -1;
     for (int i = 0; i < file.count && code < 0; ++i) code = take_array(r, path, &file.array[i]);
     npz_free(&file);
     return code;
@@ -112,7 +113,7 @@ static int take_sweep(rounds *r, const sweep_option *s, int64_t n, int64_t each)
     if (!v) return EXIT_INPUT;
     int64_t items = strcmp(s->name, "gravity") == 0 ? 3 : 1;
     double *out = calloc((size_t)(n * items), sizeof *out);
-    if (!out) return trouble(EXIT_INPUT, "--sweep: out of memory for %lld rounds", (long long)n);
+    if (!out) return report_error(EXIT_INPUT, "--sweep: out of memory for %lld rounds", (long long)n);
     for (int64_t k = 0; k < n; ++k) {
         double *to = &out[k * items + items - 1];
         *to = s->value[k / each % s->text.count];
@@ -130,7 +131,8 @@ static int take_sweeps(rounds *r)
     const run_options *o = r->options;
     int64_t n = 1, each = 1;
     for (int i = 0; i < o->nsweep; ++i) n *= o->sweep[i].text.count;
-    if (n > INT32_MAX) return trouble(EXIT_INPUT, "--sweep: %" PRId64 " rounds are too many; give fewer values", n);
+    if (n > INT32_MAX)
+        return report_error(EXIT_INPUT, "--sweep: %" PRId64 " rounds are too many; give fewer values", n);
     int code = -1;
     for (int i = o->nsweep - 1; i >= 0 && code < 0; --i) {
         code = take_sweep(r, &o->sweep[i], n, each);
@@ -148,9 +150,9 @@ static int count_rounds(rounds *r)
     if (r->count == 0) r->count = 1;
     for (int i = 0; i < r->nvalue; ++i)
         if (r->value[i].rounds != 1 && r->value[i].rounds != r->count)
-            return trouble(EXIT_INPUT,
-                           "%s: its values are those of %lld rounds, and there are %lld; give as many, or 1",
-                           r->value[i].name, (long long)r->value[i].rounds, (long long)r->count);
+            return report_error(EXIT_INPUT,
+                                "%s: its values are those of %lld rounds, and there are %lld; give as many, or 1",
+                                r->value[i].name, (long long)r->value[i].rounds, (long long)r->count);
     return -1;
 }
 
@@ -175,12 +177,12 @@ int rounds_open(rounds *r, const run_options *options, stet_sim *sim)
     if (code < 0) code = count_rounds(r);
     if (code >= 0) return code;
     if (r->controls && options->control != CONTROL_ZERO)
-        return trouble(EXIT_INPUT, "--control: the inputs have controls; leave one of the two out");
+        return report_error(EXIT_INPUT, "--control: the inputs have controls; leave one of the two out");
     r->row = calloc((size_t)r->count, sizeof *r->row);
-    if (!r->row) return trouble(EXIT_INPUT, "--rounds: out of memory for %lld rounds", (long long)r->count);
+    if (!r->row) return report_error(EXIT_INPUT, "--rounds: out of memory for %lld rounds", (long long)r->count);
     stet_round_value values[ROUNDS_VALUES];
     set_data(r, 0, values);
-    return stet_sim_round_check(sim, values, r->nvalue) == STET_OK ? -1 : trouble_last(EXIT_INPUT);
+    return stet_sim_round_check(sim, values, r->nvalue) == STET_OK ? -1 : report_last_error(EXIT_INPUT);
 }
 
 void rounds_close(rounds *r)
@@ -203,7 +205,7 @@ int rounds_begin(rounds *r, int64_t k)
 {
     stet_round_value values[ROUNDS_VALUES];
     set_data(r, k, values);
-    if (stet_sim_round_begin(r->sim, values, r->nvalue) != STET_OK) return trouble_last(EXIT_WORK);
+    if (stet_sim_round_begin(r->sim, values, r->nvalue) != STET_OK) return report_last_error(EXIT_WORK);
     stage(r, k + 1);
     return -1;
 }
@@ -213,19 +215,19 @@ int rounds_end(rounds *r, int64_t frame)
     rounds_row *row = &r->row[r->done];
     stet_result result = stet_sim_round_end(r->sim, NULL, 0);
     stet_round_info info = stet_sim_get_round(r->sim);
-    if (result != STET_OK && info.faulty < r->options->worlds) return trouble_last(EXIT_WORK);
+    if (result != STET_OK && info.faulty < r->options->worlds) return report_last_error(EXIT_WORK);
     if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
     *row = (rounds_row){.setup = info.setup, .seconds = info.seconds, .faulty = info.faulty, .staged = info.staged};
     if (stet_worlds_hash(stet_sim_worlds(r->sim), &row->state) != STET_OK ||
         (r->options->outputs && stet_sim_frame_hash(r->sim, frame, &row->frame) != STET_OK))
-        return trouble_last(EXIT_WORK);
+        return report_last_error(EXIT_WORK);
     r->done++;
     return -1;
 }
 
 /* ---- what came of them ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_rounds(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -237,7 +239,7 @@ static double later(const rounds *r, size_t offset)
     double median = 0, *x = r->done > 1 ? malloc((size_t)r->done * sizeof *x) : NULL;
     if (!x) return 0;
     for (int64_t k = 1; k < r->done; ++k) memcpy(&x[k - 1], (const char *)&r->row[k] + offset, sizeof *x);
-    qsort(x, (size_t)r->done - 1, sizeof *x, compare);
+    qsort(x, (size_t)r->done - 1, sizeof *x, compare_rounds);
     median = x[(r->done - 1) / 2];
     free(x);
     return median;

@@ -14,7 +14,7 @@
 #include "cli/rounds.h"
 #include "cli/summary.h"
 #include "cli/timeline.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include "base/error.h"
 
@@ -38,7 +38,7 @@ typedef struct run {
 
 static int load_model(run *r)
 {
-    if (stet_model_load(r->options.scene, &r->model) != STET_OK) return trouble_last(EXIT_INPUT);
+    if (stet_model_load(r->options.scene, &r->model) != STET_OK) return report_last_error(EXIT_INPUT);
     double timestep = stet_model_get_info(r->model).timestep;
     r->summary.substeps = r->options.substeps;
     if (r->summary.substeps == 0) r->summary.substeps = (int)fmin(fmax(round(0.02 / timestep), 1), 1000);
@@ -50,11 +50,12 @@ static int check_places(const run_options *o)
 {
     const char *why;
     if (o->out && !folder_usable(o->out, &why))
-        return trouble(EXIT_INPUT, "--out %s: files cannot be made there: %s; choose another folder", o->out, why);
+        return report_error(EXIT_INPUT, "--out %s: files cannot be made there: %s; choose another folder", o->out, why);
     if (o->save && !folder_usable_for(o->save, &why))
-        return trouble(EXIT_INPUT, "--save %s: this file cannot be made: %s; choose another place", o->save, why);
+        return report_error(EXIT_INPUT, "--save %s: this file cannot be made: %s; choose another place", o->save, why);
     if (o->trace && !folder_usable_for(o->trace, &why))
-        return trouble(EXIT_INPUT, "--trace %s: this file cannot be made: %s; choose another place", o->trace, why);
+        return report_error(EXIT_INPUT, "--trace %s: this file cannot be made: %s; choose another place", o->trace,
+                            why);
     return -1;
 }
 
@@ -74,7 +75,7 @@ static int make_sim(run *r)
     def.width = o->width;
     def.height = o->height;
     def.outputs = o->outputs;
-    if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return trouble_last(EXIT_INPUT);
+    if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return report_last_error(EXIT_INPUT);
     return -1;
 }
 
@@ -97,7 +98,7 @@ static int resume(run *r)
     if (!r->options.resume) return -1;
     if (latest_time(r, &begin) != STET_OK || stet_sim_resume(r->sim, r->options.resume) != STET_OK ||
         latest_time(r, &now) != STET_OK)
-        return trouble_last(EXIT_INPUT);
+        return report_last_error(EXIT_INPUT);
     double frames = round((now - begin) / r->summary.frame_time);
     r->since = frames > 0 ? (int64_t)fmin(frames, 1e15) : 0;
     return -1;
@@ -108,9 +109,10 @@ static int open_files(run *r)
 {
     const char *wrong;
     if (r->options.out && !folder_make(r->options.out, &wrong))
-        return trouble(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out, wrong);
+        return report_error(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out,
+                            wrong);
     wrong = record_open(&r->recorder, &r->options, r->sim, &r->summary.files);
-    return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
+    return wrong ? report_error(EXIT_WORK, "%s", wrong) : -1;
 }
 
 static int prepare(run *r)
@@ -141,7 +143,7 @@ static int write_mosaics(run *r, int64_t number)
     double begun = progress_now(), reading = sim_reading(r);
     const char *wrong = output_mosaics(r->sim, r->frame, r->options.out, number, &r->summary.files, &r->summary.shown);
     r->summary.write += progress_now() - begun - (sim_reading(r) - reading);
-    return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
+    return wrong ? report_error(EXIT_WORK, "%s", wrong) : -1;
 }
 
 static int record(run *r)
@@ -149,7 +151,7 @@ static int record(run *r)
     double begun = progress_now();
     const char *wrong = record_frame(&r->recorder);
     r->summary.record += progress_now() - begun;
-    return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
+    return wrong ? report_error(EXIT_WORK, "%s", wrong) : -1;
 }
 
 static int one_frame(run *r, int64_t f)
@@ -158,7 +160,7 @@ static int one_frame(run *r, int64_t f)
     if ((!r->rounds.controls && control_apply(&r->control, r->sim, f, r->since + f) != STET_OK) ||
         stet_sim_step(r->sim, r->summary.substeps) != STET_OK ||
         (o->outputs && stet_sim_render(r->sim, &r->frame) != STET_OK))
-        return trouble_last(EXIT_WORK);
+        return report_last_error(EXIT_WORK);
     int code = record(r);
     if (code < 0 && o->save_every && (f + 1) % o->save_every == 0) code = write_mosaics(r, f + 1);
     return code;
@@ -183,7 +185,7 @@ static int begin_trace(run *r)
     stet_trace_def def = stet_default_trace_def();
     def.events = r->options.trace != NULL;
     if (!r->options.trace && !r->options.profile) return -1;
-    return stet_trace_begin(stet_sim_device(r->sim), &def) == STET_OK ? -1 : trouble_last(EXIT_WORK);
+    return stet_trace_begin(stet_sim_device(r->sim), &def) == STET_OK ? -1 : report_last_error(EXIT_WORK);
 }
 
 /* That nobody can be told of ranges is an error in strict mode alone. */
@@ -193,7 +195,7 @@ static int begin_ranges(run *r)
     stet_ranges_def def = stet_default_ranges_def();
     if (!r->options.ranges || stet_ranges_library(device)) return -1;
     if (stet_ranges_begin(device, &def) == STET_OK) return -1;
-    if (r->options.mechanisms.strict) return trouble_last(EXIT_WORK);
+    if (r->options.mechanisms.strict) return report_last_error(EXIT_WORK);
     sti_log(STET_LOG_WARNING, "%s", stet_last_error());
     return -1;
 }
@@ -202,10 +204,10 @@ static int end_trace(run *r)
 {
     stet_device *device = stet_sim_device(r->sim);
     if (!stet_trace_is_on(device)) return -1;
-    if (stet_trace_end(device) != STET_OK) return trouble_last(EXIT_WORK);
+    if (stet_trace_end(device) != STET_OK) return report_last_error(EXIT_WORK);
     stet_trace_get_stats(device, &r->summary.traced);
     if (r->options.profile && !profile_take(&r->summary.profile, device))
-        return trouble(EXIT_WORK, "--profile: out of memory for the table; ask for fewer worlds");
+        return report_error(EXIT_WORK, "--profile: out of memory for the table; ask for fewer worlds");
     return -1;
 }
 
@@ -233,7 +235,7 @@ static int all_frames(run *r)
     double begun = progress_now();
     for (int64_t k = 0; k < count && code < 0; ++k) code = frames_of(r, k, &bar);
     progress_end(&bar);
-    if (code < 0 && finish_frame(r) != STET_OK) code = trouble_last(EXIT_WORK);
+    if (code < 0 && finish_frame(r) != STET_OK) code = report_last_error(EXIT_WORK);
     r->summary.seconds = progress_now() - begun - r->summary.write;
     r->summary.timing = stet_sim_get_timing(r->sim);
     stet_device_counters(stet_sim_device(r->sim), &r->summary.counters);
@@ -247,7 +249,7 @@ static int take_hashes(run *r)
     summary_count_faults(&r->summary);
     if (stet_worlds_hash(stet_sim_worlds(r->sim), &r->summary.state_hash) != STET_OK ||
         (r->options.outputs && stet_sim_frame_hash(r->sim, r->frame, &r->summary.frame_hash) != STET_OK))
-        return trouble_last(EXIT_WORK);
+        return report_last_error(EXIT_WORK);
     return -1;
 }
 
@@ -287,7 +289,7 @@ static int write_files(run *r)
     }
     if (!wrong && o->trace) wrong = write_trace(r);
     r->summary.write += progress_now() - begun;
-    return wrong ? trouble(EXIT_WORK, "%s", wrong) : -1;
+    return wrong ? report_error(EXIT_WORK, "%s", wrong) : -1;
 }
 
 static int report(run *r)
@@ -296,12 +298,13 @@ static int report(run *r)
     if (r->options.out) {
         if (snprintf(path, sizeof path, "%s/summary.json", r->options.out) >= (int)sizeof path ||
             !file_list_add(&r->summary.files, path) || !summary_write_json(&r->summary, path))
-            return trouble(EXIT_WORK, "%s/summary.json: cannot be written; look for room on the disk", r->options.out);
+            return report_error(EXIT_WORK, "%s/summary.json: cannot be written; look for room on the disk",
+                                r->options.out);
     }
     if (!r->options.json)
         summary_print(&r->summary);
     else if (!summary_print_json(&r->summary))
-        return trouble(EXIT_WORK, "standard output: the summary cannot be written there");
+        return report_error(EXIT_WORK, "standard output: the summary cannot be written there");
     return 0;
 }
 
@@ -320,7 +323,7 @@ static void clean_up(run *r)
 int run_main(int argc, char **argv)
 {
     run r = {.frame = STET_FRAME_LATEST};
-    trouble_begin("stet run");
+    report_begin("stet run");
     int code = options_read(argc, argv, &r.options);
     r.summary.options = &r.options;
     r.summary.rounds = &r.rounds;

@@ -2,7 +2,7 @@
 #include "cli/summary.h"
 
 #include "base/plural.h"
-#include "cli/trouble.h"
+#include "cli/report_error.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -131,7 +131,7 @@ static void add_lists(const summary *s, json_t *o)
 {
     json_t *files = json_array(), *warnings = json_array();
     for (int i = 0; i < s->files.count; ++i) json_array_append_new(files, json_string(s->files.path[i]));
-    for (int i = 0; trouble_warning(i); ++i) json_array_append_new(warnings, json_string(trouble_warning(i)));
+    for (int i = 0; report_warning(i); ++i) json_array_append_new(warnings, json_string(report_warning(i)));
     json_object_set_new(o, "warnings", warnings);
     json_object_set_new(o, "files", files);
 }
@@ -333,7 +333,7 @@ static void print_faults(const summary *s)
         if (s->faults[k])
             printf("  %-15s in %s world%s\n", stet_fault_name((stet_fault)k), grouped(s->faults[k]),
                    STI_S(s->faults[k]));
-    for (int i = 0; trouble_warning(i); ++i) printf("%swarning: %s\n", i ? "" : "\n", trouble_warning(i));
+    for (int i = 0; report_warning(i); ++i) printf("%swarning: %s\n", i ? "" : "\n", report_warning(i));
 }
 
 static void print_files(const summary *s)

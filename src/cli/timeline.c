@@ -139,7 +139,7 @@ static json_t *facts_json(const stet_device *device)
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 /* Writes the object after what stands before it, and lets it go. An object is NULL, or lacks keys, only without memory. */
-static bool put(FILE *f, const char *before, json_t *o, size_t keys)
+static bool put_timeline(FILE *f, const char *before, json_t *o, size_t keys)
 {
     bool good = o && json_object_size(o) == keys && fputs(before, f) >= 0 && json_dumpf(o, f, STYLE) == 0;
     json_decref(o);
@@ -149,8 +149,9 @@ static bool put(FILE *f, const char *before, json_t *o, size_t keys)
 static bool put_event(FILE *f, const stet_trace_event *e)
 {
     size_t keys = 8;
-    if (!put(f, ",\n", event_json(e, HOST, e->begin, e->duration), keys)) return false;
-    return e->device_duration < 0 || put(f, ",\n", event_json(e, DEVICE, e->device_begin, e->device_duration), keys);
+    if (!put_timeline(f, ",\n", event_json(e, HOST, e->begin, e->duration), keys)) return false;
+    return e->device_duration < 0 ||
+           put_timeline(f, ",\n", event_json(e, DEVICE, e->device_begin, e->device_duration), keys);
 }
 
 static bool has_device_times(const stet_device *device)
@@ -164,10 +165,10 @@ static bool has_device_times(const stet_device *device)
 static bool put_all(FILE *f, const stet_device *device, const char *title)
 {
     stet_trace_event event;
-    bool good = put(f, "{\"displayTimeUnit\":\"ms\",\n\"otherData\":", facts_json(device), 5) &&
-                put(f, ",\n\"traceEvents\":[\n", name_json("process_name", 0, title), 6) &&
-                put(f, ",\n", name_json("thread_name", HOST, "host"), 6);
-    if (good && has_device_times(device)) good = put(f, ",\n", name_json("thread_name", DEVICE, "device"), 6);
+    bool good = put_timeline(f, "{\"displayTimeUnit\":\"ms\",\n\"otherData\":", facts_json(device), 5) &&
+                put_timeline(f, ",\n\"traceEvents\":[\n", name_json("process_name", 0, title), 6) &&
+                put_timeline(f, ",\n", name_json("thread_name", HOST, "host"), 6);
+    if (good && has_device_times(device)) good = put_timeline(f, ",\n", name_json("thread_name", DEVICE, "device"), 6);
     for (int64_t i = 0; good && stet_trace_get(device, i, &event); ++i) good = put_event(f, &event);
     return good && fputs("\n]}\n", f) >= 0;
 }

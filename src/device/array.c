@@ -2,7 +2,7 @@
  * Arrays: their definition, creation and end, and what is asked about them.
  */
 #include "device/device.h"
-#include "device/face.h"
+#include "device/host_mirror.h"
 #include "device/share.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static stet_result check_def(const stet_array_def *def)
 }
 
 /* Items, blocks and bytes from the shape. */
-static stet_result measure(stet_array *a)
+static stet_result measure_array(stet_array *a)
 {
     size_t nitem = 1, count, block = (size_t)a->device->lanes;
     for (int k = a->worlds ? 1 : 0; k < a->ndim; ++k)
@@ -81,7 +81,7 @@ static stet_result describe(stet_array *a, const stet_array_def *def)
     a->ndim = def->ndim;
     memcpy(a->shape, def->shape, sizeof a->shape);
     a->version = sti_version_new();
-    return measure(a);
+    return measure_array(a);
 }
 
 stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_array **out)
@@ -137,9 +137,9 @@ void stet_array_destroy(stet_array *a)
 {
     if (!a) return;
     stet_device *device = a->device;
-    if (device->keeper) device->keeper->array_gone(device, a);
+    if (device->list_hooks) device->list_hooks->array_gone(device, a);
     sti_device_tell_gone(device, a);
-    sti_face_free(a);
+    sti_mirror_free(a);
     if (a->share)
         sti_share_leave(a->share);
     else if (!a->borrowed && a->data)

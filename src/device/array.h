@@ -10,10 +10,10 @@
 stet_result sti_array_follow(stet_array *array);
 
 /*
- * `size` bytes of the rows first … first + n - 1 (worlds, or the first dimension) between the content and the host's memory. face: where the content
- * can be reached on the host (sti_face_reach), NULL: nowhere. Neither checks anything, asks a producer or moves a generation.
+ * `size` bytes of the rows first … first + n - 1 (worlds, or the first dimension) between the content and the host's memory. host mirror: where the content
+ * can be reached on the host (sti_mirror_reach), NULL: nowhere. Neither checks anything, asks a producer or moves a generation.
  */
-stet_result sti_rows_read(const stet_array *array, char *face, int64_t first, int64_t n, void *out, size_t size);
-stet_result sti_rows_write(stet_array *array, char *face, int64_t first, int64_t n, const void *data, size_t size);
+stet_result sti_rows_read(const stet_array *array, char *mirror, int64_t first, int64_t n, void *out, size_t size);
+stet_result sti_rows_write(stet_array *array, char *mirror, int64_t first, int64_t n, const void *data, size_t size);
 
 #endif

@@ -4,17 +4,17 @@
  * Invariant: a producer is never asked again from within itself, and what it launches runs at once.
  */
 #include "device/array.h"
-#include "device/face.h"
+#include "device/host_mirror.h"
 #include "device/share.h"
 
 uint64_t stet_array_generation(const stet_array *a)
 {
     /* Equal generations must mean equal content here, too. */
-    (void)sti_array_look((stet_array *)a);
+    (void)sti_array_poll_external_writes((stet_array *)a);
     return a->version.generation;
 }
 
-void stet_array_mark_written(stet_array *a) { sti_face_told(a); }
+void stet_array_mark_written(stet_array *a) { sti_mirror_external_write(a); }
 
 void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context)
 {
@@ -22,19 +22,19 @@ void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context
     a->producer_context = context;
 }
 
-bool sti_array_look(stet_array *a)
+bool sti_array_poll_external_writes(stet_array *a)
 {
     bool writer = false;
     if (!a->share) return false;
-    /* A face that did not reach the device yet is the later one: it goes there when that is possible. */
-    if (sti_face_ahead(a)) return sti_share_writer(a->share);
-    if (sti_share_look(a->share, &writer)) sti_version_bump(&a->version);
+    /* A host mirror that did not reach the device yet is the later one: it goes there when that is possible. */
+    if (sti_mirror_ahead(a)) return sti_share_writer(a->share);
+    if (sti_share_poll_external_writes(a->share, &writer)) sti_version_bump(&a->version);
     return writer;
 }
 
 stet_result sti_array_follow(stet_array *a)
 {
-    (void)sti_array_look(a);
+    (void)sti_array_poll_external_writes(a);
     if (!a->producer || a->producing) return STET_OK;
     STI_TRY(sti_before(a->device, STI_ACT_PRODUCE, a, a->name));
     bool listing = a->device->listing;
@@ -55,7 +55,7 @@ stet_result sti_array_produce(stet_array *a)
 stet_result sti_array_ensure(stet_array *a)
 {
     STI_TRY(sti_before(a->device, STI_ACT_READ, a, a->name));
-    if (a->device->doubt) STI_TRY(a->device->doubt(a->device));
+    if (a->device->check_overflow) STI_TRY(a->device->check_overflow(a->device));
     return sti_array_follow(a);
 }
 
@@ -69,7 +69,7 @@ static stet_result update(stet_array *a, const char *call)
 stet_result stet_array_update(stet_array *a)
 {
     STI_TRY(update(a, "stet_array_update"));
-    return sti_device_settle(a->device);
+    return sti_device_wait_idle(a->device);
 }
 
 stet_result stet_array_update_in_stream(stet_array *a, void *stream)

@@ -114,7 +114,7 @@ void stet_device_destroy(stet_device *device)
     if (device->narray)
         sti_log(STET_LOG_WARNING, "device: %lld array%s not destroyed yet: it lives as long", (long long)device->narray,
                 STI_S(device->narray));
-    if (device->keeper) device->keeper->destroy(device);
+    if (device->list_hooks) device->list_hooks->destroy(device);
     sti_device_release(device);
 }
 

@@ -47,7 +47,7 @@ typedef enum sti_attribute {
 } sti_attribute;
 
 /*
- * What comes after what. `stream`: one of others. Aside: a second stream of the device's own, to which upload_aside alone goes; what it gets is
+ * What comes after what. `stream`: one of others. Aside: a second stream of the device's own, to which stream_upload alone goes; what it gets is
  * ordered with nothing else but by these. STREAM_BEHIND: what `stream` gets from now on comes after all that was issued; BEHIND_STREAM: what is
  * issued from now on comes after what `stream` has got so far. The last two are of memory that host_alloc gave, in the place of `stream`, at its
  * beginning: HOST_KEEPS: from now on uploads of it may read it after they have returned, and so need not copy it; HOST_BEHIND, before it is written
@@ -56,8 +56,8 @@ typedef enum sti_attribute {
 typedef enum sti_order {
     STI_ORDER_STREAM_BEHIND,
     STI_ORDER_BEHIND_STREAM,
-    STI_ORDER_ASIDE_BEHIND,
-    STI_ORDER_BEHIND_ASIDE,
+    STI_ORDER_UPLOADS_AFTER,
+    STI_ORDER_AFTER_UPLOADS,
     STI_ORDER_HOST_KEEPS,
     STI_ORDER_HOST_BEHIND
 } sti_order;
@@ -127,7 +127,7 @@ typedef struct sti_device_ops {
     /* BEHIND_ASIDE works at any time (where the stream in use is captured, the host waits); where nothing went aside, neither does anything. */
     stet_result (*order)(stet_device *device, void *stream, sti_order how);
     /* An upload in the second stream; `from` may go when it returns. Its place in the order is the caller's to see to. */
-    stet_result (*upload_aside)(stet_device *device, void *to, const void *from, size_t size);
+    stet_result (*stream_upload)(stet_device *device, void *to, const void *from, size_t size);
     /* Number of the capture that the stream in use is a part of; 0: none. While there is one only launches and copies on the device work. */
     stet_result (*capturing)(stet_device *device, uint64_t *out);
 
@@ -142,15 +142,15 @@ typedef struct sti_device_ops {
 typedef enum sti_act { STI_ACT_READ, STI_ACT_WRITE, STI_ACT_CREATE, STI_ACT_PRODUCE } sti_act;
 
 /*
- * The layer above lists launches and keeps recordings of them (kernel/record.h). It hears of what concerns them.
+ * The layer above lists launches and keeps recordings of them (kernel/record/record.h). It hears of what concerns them.
  */
-typedef struct sti_keeper {
+typedef struct sti_list_hooks {
     /* While listing: runs what has to run before the host does this, or refuses. CREATE has no array yet. */
     stet_result (*before)(stet_device *device, sti_act act, const stet_array *array, const char *name);
     /* An array is about to go, its memory is still there. */
     void (*array_gone)(stet_device *device, const stet_array *array);
     void (*destroy)(stet_device *device);
-} sti_keeper;
+} sti_list_hooks;
 
 /* Somebody who keeps pointers to arrays or kernels that others own: told when one goes, which is still there. */
 typedef struct sti_watcher {
@@ -165,9 +165,10 @@ struct stet_device {
     int lanes;   /* B */
     int threads;
     size_t real_size;
-    bool host_memory; /* the host may touch the device's memory: faces are it (device/face.h); else only the slots do */
-    bool apart;       /* a null device whose addresses mean nothing to the host */
-    bool no_reuse;    /* what a round set up cannot be used by the next (stet/round.h) */
+    bool
+        host_memory; /* the host may touch the device's memory: host mirrors are it (device/host mirror.h); else only the slots do */
+    bool apart;           /* a null device whose addresses mean nothing to the host */
+    bool no_reuse;        /* what a round set up cannot be used by the next (stet/round.h) */
     _Atomic int64_t refs; /* the owner's, one an array or kernel, one a block shared with tensors (share.h) */
     int64_t narray;       /* alive */
     int64_t array_bytes;  /* of the device's memory that they were given */
@@ -184,15 +185,18 @@ struct stet_device {
     sti_trace *traced;         /* the latest trace: mechanisms.trace, or one that has ended; NULL: there was none */
     struct sti_ranges *ranges; /* for profilers (device/ranges.h); NULL: nobody wants them */
     struct sti_times *times;   /* on the device, of what is traced (device/trace.h); NULL: there are none */
-    const sti_keeper *keeper;  /* NULL: nothing was listed yet; with it goes recorder */
+    const sti_list_hooks *list_hooks; /* NULL: nothing was listed yet; with it goes recorder */
     struct sti_recorder *recorder;
     struct sti_programs
         *programs; /* of a GPU: the code of kernels (kernel/gpu); NULL: none was needed yet; with it goes … */
     void (*drop_programs)(stet_device *device); /* … this, called before the device goes */
     sti_watcher *watchers;
-    struct sti_witness *witness; /* is told of what is issued (kernel/witness.h); NULL: nobody is */
-    struct sti_stacks *stacks; /* of adjoints, who make and free it (adjoint/stacks.h); NULL: there are none; and … */
-    stet_result (*doubt)(stet_device *device); /* … this, called before the host reads what launches have left */
+    struct sti_launch_observer
+        *launch_observer; /* is told of what is issued (kernel/launch/launch_observer.h); NULL: nobody is */
+    struct sti_stacks
+        *stacks; /* of adjoints, who make and free it (adjoint/launch/stacks.h); NULL: there are none; and … */
+    stet_result (*check_overflow)(
+        stet_device *device); /* … this, called before the host reads what launches have left */
     bool checked; /* people's kernels are made in checked mode (kernel/checked.h); those that ran unlooked at … */
     struct sti_checked *unlooked; /* … are chained here */
     bool listing;                 /* launches are listed instead of run */
@@ -201,7 +205,7 @@ struct stet_device {
 
 static inline stet_result sti_before(stet_device *device, sti_act act, const stet_array *array, const char *name)
 {
-    return device->listing ? device->keeper->before(device, act, array, name) : STET_OK;
+    return device->listing ? device->list_hooks->before(device, act, array, name) : STET_OK;
 }
 
 /* For calls that cannot be part of a list of launches. */
@@ -216,7 +220,7 @@ static inline stet_result sti_not_listing(const stet_device *device, const char 
 stet_result sti_device_upload_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
 stet_result sti_device_download_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
 stet_result sti_device_copy_traced(stet_device *device, const char *name, void *to, const void *from, size_t size);
-stet_result sti_device_upload_aside(stet_device *device, const char *name, void *to, const void *from, size_t size);
+stet_result sti_device_stream_upload(stet_device *device, const char *name, void *to, const void *from, size_t size);
 static inline stet_result sti_device_upload_of(stet_device *device, const char *name, void *to, const void *from,
                                                size_t size)
 {
@@ -257,14 +261,15 @@ static inline bool sti_device_is_gpu(const stet_device *device)
     return device->type == STET_DEVICE_CUDA || device->type == STET_DEVICE_HIP;
 }
 /* Others than the device's own stream are about to look at its memory: waits for what was issued. */
-static inline stet_result sti_device_settle(stet_device *device)
+static inline stet_result sti_device_wait_idle(stet_device *device)
 {
     return sti_device_is_gpu(device) ? device->ops->synchronize(device) : STET_OK;
 }
 /* The same for one stream of others: what it gets from now on comes after what was issued. */
 static inline stet_result sti_device_signal(stet_device *device, void *stream)
 {
-    return device->ops->order ? device->ops->order(device, stream, STI_ORDER_STREAM_BEHIND) : sti_device_settle(device);
+    return device->ops->order ? device->ops->order(device, stream, STI_ORDER_STREAM_BEHIND)
+                              : sti_device_wait_idle(device);
 }
 /* What is issued from now on comes after what a stream of others has got so far. */
 static inline stet_result sti_device_follow(stet_device *device, void *stream)
@@ -272,13 +277,13 @@ static inline stet_result sti_device_follow(stet_device *device, void *stream)
     return device->ops->order ? device->ops->order(device, stream, STI_ORDER_BEHIND_STREAM) : STET_OK;
 }
 /* The same for the device's second stream; without one all is in one order. */
-static inline stet_result sti_device_behind_aside(stet_device *device)
+static inline stet_result sti_device_after_uploads(stet_device *device)
 {
-    return device->ops->order ? device->ops->order(device, NULL, STI_ORDER_BEHIND_ASIDE) : STET_OK;
+    return device->ops->order ? device->ops->order(device, NULL, STI_ORDER_AFTER_UPLOADS) : STET_OK;
 }
-static inline stet_result sti_device_aside_behind(stet_device *device)
+static inline stet_result sti_device_uploads_after(stet_device *device)
 {
-    return device->ops->order ? device->ops->order(device, NULL, STI_ORDER_ASIDE_BEHIND) : STET_OK;
+    return device->ops->order ? device->ops->order(device, NULL, STI_ORDER_UPLOADS_AFTER) : STET_OK;
 }
 /* The last one that lets go ends the device; from any thread. */
 void sti_device_retain(stet_device *device);
@@ -311,8 +316,8 @@ struct stet_array {
     sti_version version;
     void *host; /* mirror of stet_array_host */
     sti_stamp host_stamp;
-    struct sti_face *face;  /* the host's side, where it has one (device/face.h) */
-    sti_producer *producer; /* who brings the content up to date before a read; NULL: it always is */
+    struct sti_host_mirror *mirror; /* the host's side, where it has one (device/host mirror.h) */
+    sti_producer *producer;         /* who brings the content up to date before a read; NULL: it always is */
     void *producer_context;
     bool producing; /* inside producer: its own reads and writes go straight through */
     int holder;     /* 1 + the mechanism whose held_bytes has the size of this array; 0: none */
@@ -330,18 +335,18 @@ void sti_array_held_by(stet_array *array, stet_mechanism mechanism);
 stet_result sti_array_ensure(stet_array *array);
 /* The part of it that is the producer's, and what the host wrote: for an array that a launch is to touch, listed or not. */
 stet_result sti_array_produce(stet_array *array);
-/* Brings the device's memory up to what the host wrote (device/face.h), for whoever is given its address; no producer is asked. */
+/* Brings the device's memory up to what the host wrote (device/host mirror.h), for whoever is given its address; no producer is asked. */
 stet_result sti_array_to_device(stet_array *array);
 /*
  * Moves the generation if somebody may have written through a tensor since the last look (see stet/dlpack.h); part of
  * sti_array_produce. True: such a tensor lives, so that what is made of the array never stands.
  */
-bool sti_array_look(stet_array *array);
+bool sti_array_poll_external_writes(stet_array *array);
 /*
  * Writes all of an array beside what runs, in the device's second stream; what comes before it and after it is the caller's to order
- * (sti_device_aside_behind, sti_device_behind_aside). For arrays that nobody else knows. A device without such a stream writes as ever.
+ * (sti_device_uploads_after, sti_device_after_uploads). For arrays that nobody else knows. A device without such a stream writes as ever.
  */
-stet_result sti_array_write_aside(stet_array *array, const void *data, size_t size);
+stet_result sti_array_stream_upload(stet_array *array, const void *data, size_t size);
 /* Checks the def and the size, and makes the array without memory. */
 stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_array **out);
 

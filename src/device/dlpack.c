@@ -44,7 +44,7 @@ DLDevice sti_dlpack_place(const stet_device *device)
     }
 }
 
-/* A null device's slots take the host's addresses, too (N3). Of the CPU there is one, whatever its number. */
+/* A null device's slots take the host's addresses, too (NULL-3). Of the CPU there is one, whatever its number. */
 bool sti_dlpack_reaches(const stet_device *device, DLDevice place)
 {
     DLDevice own = sti_dlpack_place(device);

@@ -70,7 +70,7 @@ static stet_result make_ready(stet_device *device, const stet_export_def *def)
     switch (def->ready) {
     case STET_READY_IN_STREAM: return sti_device_signal(device, def->stream);
     case STET_READY_UNORDERED: return STET_OK;
-    default: return sti_device_settle(device);
+    default: return sti_device_wait_idle(device);
     }
 }
 

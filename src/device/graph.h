@@ -1,5 +1,5 @@
 /*
- * A list of operations as a device takes it to build a graph of it: what kernel/list.h has, with addresses instead of arrays.
+ * A list of operations as a device takes it to build a graph of it: what kernel/record/list.h has, with addresses instead of arrays.
  */
 #ifndef STI_DEVICE_GRAPH_H
 #define STI_DEVICE_GRAPH_H
@@ -34,7 +34,7 @@ typedef struct sti_graph_op {
     size_t size;
     const int32_t *condition; /* WHILE: on the device; looked at before each trip: 0 ends */
     int64_t most;             /* WHILE: trips */
-    int mate;                 /* of a WHILE its END, of an END its WHILE */
+    int match;                /* of a WHILE its END, of an END its WHILE */
     stet_foreign *work;       /* FOREIGN */
     void *context;
 } sti_graph_op;

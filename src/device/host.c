@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/plural.h"
 #include "device/array.h"
-#include "device/face.h"
+#include "device/host_mirror.h"
 
 /* Rows of an array as the host sees it: worlds, or the first dimension; `first`, `n` within them. */
 static stet_result check_range(const stet_array *a, int64_t first, int64_t n, size_t size, size_t *expected)
@@ -27,12 +27,12 @@ stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64
 {
     stet_array *a = (stet_array *)array; /* producing content is not a change of the array as the caller knows it */
     size_t expected;
-    char *face = NULL;
+    char *mirror = NULL;
     STI_TRY(check_range(a, first, n, size, &expected));
     STI_TRY(sti_array_ensure(a));
-    if (!a->device->host_memory) STI_TRY(sti_face_reach(a, false, size, &face));
+    if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, size, &mirror));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
-    return sti_rows_read(a, face, first, n, out, size);
+    return sti_rows_read(a, mirror, first, n, out, size);
 }
 
 stet_result stet_array_read(const stet_array *array, void *out, size_t size)
@@ -43,7 +43,7 @@ stet_result stet_array_read(const stet_array *array, void *out, size_t size)
 stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, const void *data, size_t size)
 {
     size_t expected;
-    char *face = NULL;
+    char *mirror = NULL;
     if (a->read_only)
         return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written", a->name);
     STI_TRY(check_range(a, first, n, size, &expected));
@@ -51,11 +51,11 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
     STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_array_follow(a));
     if (size == 0) return STET_OK;
-    if (!a->device->host_memory) STI_TRY(sti_face_reach(a, true, size, &face));
-    STI_TRY(sti_rows_write(a, face, first, n, data, size));
+    if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, true, size, &mirror));
+    STI_TRY(sti_rows_write(a, mirror, first, n, data, size));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
-    if (face)
-        sti_array_face_written(a);
+    if (mirror)
+        sti_array_mirror_written(a);
     else
         sti_version_bump(&a->version);
     return STET_OK;
@@ -66,11 +66,11 @@ stet_result stet_array_write(stet_array *a, const void *data, size_t size)
     return stet_array_write_worlds(a, 0, a->shape[0], data, size);
 }
 
-stet_result sti_array_write_aside(stet_array *a, const void *data, size_t size)
+stet_result sti_array_stream_upload(stet_array *a, const void *data, size_t size)
 {
-    if (!a->device->ops->upload_aside || a->device->lanes > 1) return stet_array_write(a, data, size);
+    if (!a->device->ops->stream_upload || a->device->lanes > 1) return stet_array_write(a, data, size);
     if (size == 0) return STET_OK;
-    STI_TRY(sti_device_upload_aside(a->device, a->name, a->data, data, size));
+    STI_TRY(sti_device_stream_upload(a->device, a->name, a->data, data, size));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     sti_version_bump(&a->version);
     return STET_OK;
@@ -79,26 +79,26 @@ stet_result sti_array_write_aside(stet_array *a, const void *data, size_t size)
 static stet_result fill_mirror(void *context)
 {
     stet_array *a = context;
-    char *face = NULL;
-    if (!a->device->host_memory) STI_TRY(sti_face_reach(a, false, stet_array_bytes(a), &face));
+    char *mirror = NULL;
+    if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, stet_array_bytes(a), &mirror));
     a->device->mechanisms.counters.bytes_copied += (int64_t)stet_array_bytes(a);
-    return sti_rows_read(a, face, 0, a->shape[0], a->host, stet_array_bytes(a));
+    return sti_rows_read(a, mirror, 0, a->shape[0], a->host, stet_array_bytes(a));
 }
 
 /* The host's order is the device's, and it has memory of its own for it. */
-static stet_result show_face(stet_array *a, const void **out)
+static stet_result show_mirror(stet_array *a, const void **out)
 {
-    void *face;
-    STI_TRY(sti_array_face_read(a, &face));
-    *out = face;
+    void *mirror;
+    STI_TRY(sti_array_mirror_read(a, &mirror));
+    *out = mirror;
     return STET_OK;
 }
 
 stet_result stet_array_host(stet_array *a, const void **out)
 {
     *out = NULL;
-    if (!a->device->host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_face(a, out);
-    bool exported = sti_array_look(a);
+    if (!a->device->host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_mirror(a, out);
+    bool exported = sti_array_poll_external_writes(a);
     STI_TRY(sti_array_ensure(a));
     if (!a->host) {
         STI_TRY(sti_alloc(&a->host, stet_array_bytes(a), a->name));
@@ -130,16 +130,16 @@ stet_result stet_array_hash(const stet_array *array, uint64_t *out)
     stet_array *a = (stet_array *)array;
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
     int64_t some = row ? (int64_t)((1u << 20) / row) + 1 : 1; /* about a megabyte at a time */
-    char *buffer, *face = NULL;
+    char *buffer, *mirror = NULL;
     STI_TRY(sti_array_ensure(a));
-    if (!a->device->host_memory) STI_TRY(sti_face_reach(a, false, stet_array_bytes(a), &face));
+    if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, stet_array_bytes(a), &mirror));
     STI_TRY(sti_alloc(&buffer, (size_t)some * row, "hash of an array"));
     sti_hash h;
     sti_hash_begin(&h);
     stet_result result = STET_OK;
     for (int64_t w = 0; row > 0 && w < a->shape[0] && result == STET_OK; w += some) {
         int64_t n = a->shape[0] - w < some ? a->shape[0] - w : some;
-        result = sti_rows_read(a, face, w, n, buffer, (size_t)n * row);
+        result = sti_rows_read(a, mirror, w, n, buffer, (size_t)n * row);
         sti_hash_add(&h, buffer, (size_t)n * row);
     }
     sti_free(buffer);

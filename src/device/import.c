@@ -37,7 +37,7 @@ static stet_result find_type(const stet_device *device, const char *name, DLData
 }
 
 /* Bytes from the shape. */
-static stet_result measure(const char *name, const DLTensor *t, size_t element, size_t *size)
+static stet_result measure_import(const char *name, const DLTensor *t, size_t element, size_t *size)
 {
     if (t->ndim < 0 || t->ndim > STET_MAX_DIMS)
         return sti_error(STET_UNSUPPORTED, "tensor %s: %d dimensions; at most %d are possible", name, t->ndim,
@@ -155,7 +155,7 @@ static stet_result understand(const stet_device *device, const DLManagedTensorVe
     STI_TRY(check_place(device, name, t->device));
     STI_TRY(find_type(device, name, t->dtype, &out->dtype));
     element = stet_dtype_size(device, out->dtype);
-    STI_TRY(measure(name, t, element, &size));
+    STI_TRY(measure_import(name, t, element, &size));
     STI_TRY(check_strides(name, t, size));
     STI_TRY(find_data(name, t, size, def->worlds ? element * (size_t)device->lanes : element, data));
     return shape_of(device, t, def, out);

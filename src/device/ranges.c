@@ -12,7 +12,7 @@ enum { RANGES_COOKIE = 0x57e7d00d };
 struct sti_ranges {
     sti_library library;
     sti_trace_ranges calls;
-    sti_trace *alone; /* N2 */
+    sti_trace *alone; /* RANGES-2 */
 };
 
 /* ---- the libraries ----------------------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static stet_result open_library(const stet_device *device, const char *given, st
 
 stet_ranges_def stet_default_ranges_def(void) { return (stet_ranges_def){.cookie = RANGES_COOKIE}; }
 
-static stet_result make(const stet_device *device, const char *given, sti_ranges **out)
+static stet_result make_ranges(const stet_device *device, const char *given, sti_ranges **out)
 {
     STI_TRY(sti_alloc(out, sizeof **out, "ranges"));
     sti_ranges *r = *out;
@@ -105,16 +105,16 @@ static stet_result make(const stet_device *device, const char *given, sti_ranges
     return result;
 }
 
-static stet_result begin(stet_device *device, const char *given)
+static stet_result begin_ranges(stet_device *device, const char *given)
 {
     sti_trace *trace = device->mechanisms.trace;
     if (device->ranges)
         return sti_error(STET_STATE, "device %s gives ranges already, to %s; end them first", device->name,
                          device->ranges->library.file);
-    if (trace && sti_trace_is_open(trace)) /* N1 */
+    if (trace && sti_trace_is_open(trace)) /* RANGES-1 */
         return sti_error(STET_STATE, "device %s is in the middle of what is being traced; begin ranges before it",
                          device->name);
-    STI_TRY(make(device, given, &device->ranges));
+    STI_TRY(make_ranges(device, given, &device->ranges));
     if (trace)
         sti_ranges_join(device, trace);
     else
@@ -128,7 +128,7 @@ stet_result stet_ranges_begin(stet_device *device, const stet_ranges_def *def)
     if (def->cookie != RANGES_COOKIE)
         return sti_error(STET_INVALID_ARGUMENT,
                          "ranges: the def is not initialised; start from stet_default_ranges_def()");
-    return begin(device, def->library);
+    return begin_ranges(device, def->library);
 }
 
 stet_result stet_ranges_end(stet_device *device)
@@ -157,7 +157,7 @@ void sti_ranges_begin_asked(stet_device *device)
 {
     const char *asked = sti_environment("STET_RANGES");
     if (!asked || strcmp(asked, "0") == 0) return;
-    if (begin(device, strcmp(asked, "1") == 0 ? NULL : asked) != STET_OK)
+    if (begin_ranges(device, strcmp(asked, "1") == 0 ? NULL : asked) != STET_OK)
         sti_log(STET_LOG_WARNING, "STET_RANGES=%s: %s", asked, stet_last_error());
 }
 

@@ -3,10 +3,10 @@
  * AMD's ROCTX), which is found when they are asked for. stet/trace.h is the public side.
  *
  * Invariants:
- *   N1  what is pushed is popped, in order: ranges begin and end only while no event is open
- *   N2  ranges change no result and keep nothing; without a trace of the user's the events go to one of their own (`alone`), which is
+ *   RANGES-1  what is pushed is popped, in order: ranges begin and end only while no event is open
+ *   RANGES-2  ranges change no result and keep nothing; without a trace of the user's the events go to one of their own (`alone`), which is
  *       `mechanisms.trace` then and never `traced`
- *   N3  a library is used only if it has both entry points of one vendor
+ *   RANGES-3  a library is used only if it has both entry points of one vendor
  */
 #ifndef STI_DEVICE_RANGES_H
 #define STI_DEVICE_RANGES_H

@@ -86,21 +86,22 @@ static void transpose_traced(const stet_array *a, char *rows, int64_t first, int
     if (trace) sti_trace_close(trace, mark, STET_OK);
 }
 
-/* Rows between the caller's memory and a face. */
-static void move_rows(const stet_array *a, char *face, char *rows, int64_t first, int64_t n, size_t size, bool to_rows)
+/* Rows between the caller's memory and a host mirror. */
+static void move_rows(const stet_array *a, char *mirror, char *rows, int64_t first, int64_t n, size_t size,
+                      bool to_rows)
 {
-    char *at = face + (n > 0 ? size / (size_t)n * (size_t)first : 0);
+    char *at = mirror + (n > 0 ? size / (size_t)n * (size_t)first : 0);
     if (a->worlds && a->device->lanes > 1)
-        transpose_worlds(a, face, rows, first, n, to_rows);
+        transpose_worlds(a, mirror, rows, first, n, to_rows);
     else
         memcpy(to_rows ? rows : at, to_rows ? at : rows, size);
 }
 
-stet_result sti_rows_read(const stet_array *a, char *face, int64_t first, int64_t n, void *out, size_t size)
+stet_result sti_rows_read(const stet_array *a, char *mirror, int64_t first, int64_t n, void *out, size_t size)
 {
     if (size == 0) return STET_OK;
-    if (face) {
-        move_rows(a, face, out, first, n, size, true);
+    if (mirror) {
+        move_rows(a, mirror, out, first, n, size, true);
         return STET_OK;
     }
     if (a->worlds && a->device->lanes > 1) {
@@ -112,10 +113,10 @@ stet_result sti_rows_read(const stet_array *a, char *face, int64_t first, int64_
     return sti_device_download_of(a->device, a->name, out, (const char *)a->data + (size_t)first * row, size);
 }
 
-stet_result sti_rows_write(stet_array *a, char *face, int64_t first, int64_t n, const void *data, size_t size)
+stet_result sti_rows_write(stet_array *a, char *mirror, int64_t first, int64_t n, const void *data, size_t size)
 {
-    if (face) {
-        move_rows(a, face, (char *)(uintptr_t)data, first, n, size, false);
+    if (mirror) {
+        move_rows(a, mirror, (char *)(uintptr_t)data, first, n, size, false);
         return STET_OK;
     }
     if (a->worlds && a->device->lanes > 1) {

@@ -1,4 +1,4 @@
-/* Memory shared with tensors: who holds it, and who may have written it; see share.h for S1 to S3. */
+/* Memory shared with tensors: who holds it, and who may have written it; see share.h for SHARE-1 to S3. */
 #include "device/share.h"
 
 #include "stet/dlpack.h"
@@ -23,7 +23,7 @@ void sti_share_begin(sti_share *s, bool writer)
     if (writer) atomic_fetch_add(&s->writers, 1);
 }
 
-static void let_go(sti_share *s)
+static void let_go_share(sti_share *s)
 {
     if (atomic_fetch_sub(&s->refs, 1) > 1) return;
     if (!s->tensor)
@@ -41,22 +41,22 @@ void sti_share_end(sti_share *s, bool writer)
         atomic_store(&s->written, true);
         atomic_fetch_sub(&s->writers, 1);
     }
-    let_go(s);
+    let_go_share(s);
 }
 
-/* Later work of stet's on the memory there is none: what is under way is all that S3 is about. Of a failure other calls tell. */
+/* Later work of stet's on the memory there is none: what is under way is all that SHARE-3 is about. Of a failure other calls tell. */
 void sti_share_leave(sti_share *s)
 {
     bool in_its_stream = s->streamed && stet_device_stream(s->device) == s->stream;
-    if (s->tensor && !in_its_stream) (void)sti_device_settle(s->device);
-    let_go(s);
+    if (s->tensor && !in_its_stream) (void)sti_device_wait_idle(s->device);
+    let_go_share(s);
 }
 
 bool sti_share_shown(sti_share *s) { return s->tensor || atomic_load(&s->refs) > 1; }
 
 bool sti_share_writer(sti_share *s) { return atomic_load(&s->writers) > 0; }
 
-bool sti_share_look(sti_share *s, bool *now)
+bool sti_share_poll_external_writes(sti_share *s, bool *now)
 {
     *now = atomic_load(&s->writers) > 0;
     return *now || atomic_exchange(&s->written, false);

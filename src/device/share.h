@@ -2,10 +2,10 @@
  * Memory that an array shares with tensors of other libraries: that of an exported array, or of an imported tensor.
  *
  * Invariants:
- *   S1  the memory, and the device that it came from, live until the array and the last tensor are gone
- *   S2  while a tensor lives through which somebody may write unannounced, and once after its end, each look at the array
+ *   SHARE-1  the memory, and the device that it came from, live until the array and the last tensor are gone
+ *   SHARE-2  while a tensor lives through which somebody may write unannounced, and once after its end, each look at the array
  *       moves its generation
- *   S3  an imported tensor is ended when nothing of stet's is under way that touches it, but in the order of its own stream
+ *   SHARE-3  an imported tensor is ended when nothing of stet's is under way that touches it, but in the order of its own stream
  */
 #ifndef STI_DEVICE_SHARE_H
 #define STI_DEVICE_SHARE_H
@@ -39,6 +39,6 @@ bool sti_share_shown(sti_share *share);
 bool sti_share_writer(sti_share *share);
 
 /* Could somebody have written since the last look? *now: such a tensor lives. */
-bool sti_share_look(sti_share *share, bool *now);
+bool sti_share_poll_external_writes(sti_share *share, bool *now);
 
 #endif

@@ -33,7 +33,7 @@ static bool note(stet_device *device, int64_t *id)
     return !t->broken;
 }
 
-/* A moment whose time on the trace's clock is known: right after a wait for it, the shortest of some (D4). */
+/* A moment whose time on the trace's clock is known: right after a wait for it, the shortest of some (DEVTRACE-4). */
 static bool align(stet_device *device)
 {
     sti_times *t = device->times;
@@ -63,7 +63,7 @@ static bool time_of(stet_device *device, int64_t moment, int64_t *out)
     return true;
 }
 
-/* ---- working out (D3) -------------------------------------------------------------------------------------------- */
+/* ---- working out (DEVTRACE-3) -------------------------------------------------------------------------------------------- */
 
 static void work_out_span(stet_device *device, const span *s)
 {
@@ -93,7 +93,7 @@ static void work_out(stet_device *device)
     t->aligned = false;
 }
 
-/* D2; room for one more event, and the clocks aligned. */
+/* DEVTRACE-2; room for one more event, and the clocks aligned. */
 static bool is_ready(stet_device *device)
 {
     sti_times *t = device->times;

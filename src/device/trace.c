@@ -86,13 +86,13 @@ stet_result sti_device_upload_traced(stet_device *device, const char *name, void
 }
 
 /* In a stream of its own, where moments of the one in use tell nothing: it has the host's times alone. */
-stet_result sti_device_upload_aside(stet_device *device, const char *name, void *to, const void *from, size_t size)
+stet_result sti_device_stream_upload(stet_device *device, const char *name, void *to, const void *from, size_t size)
 {
     sti_trace *trace = device->mechanisms.trace;
     sti_trace_mark mark = {0};
     sti_trace_what what = {.kind = STET_TRACE_STAGE, .name = name, .amount = (int64_t)size};
     if (trace) mark = sti_trace_open(trace, &what);
-    stet_result result = device->ops->upload_aside(device, to, from, size);
+    stet_result result = device->ops->stream_upload(device, to, from, size);
     if (trace) sti_trace_close(trace, mark, result);
     return result;
 }

@@ -8,11 +8,11 @@
  *     sti_device_trace_close(device, mark, result);
  *
  * Invariants:
- *   D1  no result depends on a moment, and no message of work that failed: what cannot be measured has no time on the device
- *   D2  no moment is noted, and nothing is waited for, while the stream in use is being captured
- *   D3  moments are worked out when the trace ends, when STI_TIMES_PENDING events wait for it, or after a second: then the device is waited
+ *   DEVTRACE-1  no result depends on a moment, and no message of work that failed: what cannot be measured has no time on the device
+ *   DEVTRACE-2  no moment is noted, and nothing is waited for, while the stream in use is being captured
+ *   DEVTRACE-3  moments are worked out when the trace ends, when STI_TIMES_PENDING events wait for it, or after a second: then the device is waited
  *       for, and the clocks are aligned anew
- *   D4  times of the device are on the trace's clock, too late by what a wait takes, never too early: no event begins on the device before
+ *   DEVTRACE-4  times of the device are on the trace's clock, too late by what a wait takes, never too early: no event begins on the device before
  *       it was asked for
  */
 #ifndef STI_DEVICE_TRACE_H

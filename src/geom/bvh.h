@@ -7,10 +7,10 @@
  *          first of which has its lower vertex at row * ncol + col = first
  *
  * Invariants:
- *   B1  node 0 is the root; a child's box lies within its parent's, and the boxes of leaves hold what they list
- *   B2  no leaf is more than STI_BVH_DEPTH levels below the root (a walk's stack has that many places and one more)
- *   B3  all numbers are exact in a float
- *   B4  equal input gives an equal tree
+ *   BVH-1  node 0 is the root; a child's box lies within its parent's, and the boxes of leaves hold what they list
+ *   BVH-2  no leaf is more than STI_BVH_DEPTH levels below the root (a walk's stack has that many places and one more)
+ *   BVH-3  all numbers are exact in a float
+ *   BVH-4  equal input gives an equal tree
  */
 #ifndef STI_GEOM_BVH_H
 #define STI_GEOM_BVH_H

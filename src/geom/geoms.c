@@ -2,8 +2,8 @@
  * The shapes of a model, gathered from MuJoCo's model into the arrays that kernels read.
  *
  * Invariants:
- *   G1  a tree is made once for each mesh and height field, however many geoms show it
- *   G2  bounds and radius hold the shape after rounding to the device's real
+ *   GEOMS-1  a tree is made once for each mesh and height field, however many geoms show it
+ *   GEOMS-2  bounds and radius hold the shape after rounding to the device's real
  */
 #include "geom/geom.h"
 

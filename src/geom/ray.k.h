@@ -12,10 +12,10 @@
  * A ray that starts on a surface hits at 0. Normals point out of the solid (of a triangle: by its winding), whatever side was hit.
  *
  * Invariants:
- *   R1  what a lane gets depends on its own ray and the geom only: not on its neighbours, not on the order in which a tree is walked
- *   R2  a ray with a NaN or an infinity, or without direction, hits nothing
- *   R3  no ray passes between two triangles that share an edge (of equal vertices)
- *   R4  between triangles that are equally far, the first in the order of the tree wins
+ *   RAY-1  what a lane gets depends on its own ray and the geom only: not on its neighbours, not on the order in which a tree is walked
+ *   RAY-2  a ray with a NaN or an infinity, or without direction, hits nothing
+ *   RAY-3  no ray passes between two triangles that share an edge (of equal vertices)
+ *   RAY-4  between triangles that are equally far, the first in the order of the tree wins
  */
 #ifndef STI_GEOM_RAY_K_H
 #define STI_GEOM_RAY_K_H
@@ -281,9 +281,9 @@ LFN real ray_edge(real a, real b, real c, real d)
 /*
  * A triangle, by the shear and the edge functions of Woop, Benthin and Wald (Watertight Ray/Triangle Intersection, 2013). Each vertex
  * goes to one point of the plane across the ray, the same for all its triangles, and the edge functions have exact signs; an edge
- * belongs to both its triangles. So there is no gap (R3).
+ * belongs to both its triangles. So there is no gap (RAY-3).
  * The distance is a mean of the vertices' distances with weights of one sign, and at least `near` of the leaf, so that a tree that
- * leaves out what is further than the best changes nothing (R1).
+ * leaves out what is further than the best changes nothing (RAY-1).
  */
 LFN void ray_triangle(const ray_walk *w, const ureal *v, mask live, real near, int at, ray_best *best)
 {

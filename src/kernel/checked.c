@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/plural.h"
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -225,7 +225,7 @@ static void put_access(const sti_checked *c, const sti_site *s, const fault *f, 
                        (long long)items);
 }
 
-static stet_result tell(const stet_device *device, const sti_checked *c, const fault *f)
+static stet_result tell_checked(const stet_device *device, const sti_checked *c, const fault *f)
 {
     char where[96], what[256];
     if (f->site >= c->sites.nsite)
@@ -247,7 +247,7 @@ static stet_result tell(const stet_device *device, const sti_checked *c, const f
 }
 
 /* The lowest block that has one. */
-static stet_result find(stet_device *device, sti_checked *c)
+static stet_result find_checked(stet_device *device, sti_checked *c)
 {
     uint64_t *word;
     fault f = {.site = -1};
@@ -257,15 +257,15 @@ static stet_result find(stet_device *device, sti_checked *c)
     for (int64_t b = 0; result == STET_OK && f.site < 0 && b < c->blocks; ++b)
         if (word[1 + b] != 0) f = read_fault(word[1 + b], b);
     sti_free(word);
-    if (result == STET_OK) result = clear(device, c->record, c->blocks); /* C3 */
-    return result == STET_OK && f.site >= 0 ? tell(device, c, &f) : result;
+    if (result == STET_OK) result = clear(device, c->record, c->blocks); /* CHECKED-3 */
+    return result == STET_OK && f.site >= 0 ? tell_checked(device, c, &f) : result;
 }
 
-static stet_result look(stet_device *device, sti_checked *c)
+static stet_result look_checked(stet_device *device, sti_checked *c)
 {
     uint64_t some = 0;
     STI_TRY(sti_device_download(device, &some, c->record, sizeof some));
-    return some ? find(device, c) : STET_OK;
+    return some ? find_checked(device, c) : STET_OK;
 }
 
 stet_result sti_checked_look(stet_device *device)
@@ -277,7 +277,7 @@ stet_result sti_checked_look(stet_device *device)
         device->unlooked = c->next;
         c->waiting = false;
         if (result == STET_OK)
-            result = look(device, c);
+            result = look_checked(device, c);
         else
             (void)clear(device, c->record, c->blocks);
     }

@@ -3,16 +3,16 @@
  * record of faults, and what the record has is told as an error of the launch, or of the list that it was in.
  *
  * Invariants:
- *   C1  memory that is no part of a kernel's arrays is not touched
- *   C2  of a launch the fault of the lowest block is told; there, the first in program order on a CPU, the first in the source on a GPU
- *   C3  a record is all zero before a launch that nobody has failed to look at
+ *   CHECKED-1  memory that is no part of a kernel's arrays is not touched
+ *   CHECKED-2  of a launch the fault of the lowest block is told; there, the first in program order on a CPU, the first in the source on a GPU
+ *   CHECKED-3  a record is all zero before a launch that nobody has failed to look at
  */
 #ifndef STI_KERNEL_CHECKED_H
 #define STI_KERNEL_CHECKED_H
 
 #include "kernel/check/instrument.h"
-#include "kernel/kernel.h"
-#include "kernel/user_source.h"
+#include "kernel/launch/kernel.h"
+#include "kernel/compile/user_source.h"
 
 /* A record that was too small. */
 typedef struct sti_former_record {

@@ -2,9 +2,9 @@
  * MuJoCo's errors and warnings, kept from ending the process and from writing a log file.
  *
  * Invariants:
- *   U1  an error of MuJoCo inside a guarded call comes back to the guard, in the thread that made the call
- *   U2  a warning inside a guarded call goes to the log callback, and nowhere else
- *   U3  outside any guard, errors and warnings go to the handler that was there before the first guard
+ *   GUARD-1  an error of MuJoCo inside a guarded call comes back to the guard, in the thread that made the call
+ *   GUARD-2  a warning inside a guarded call goes to the log callback, and nowhere else
+ *   GUARD-3  outside any guard, errors and warnings go to the handler that was there before the first guard
  */
 #ifndef STI_MODEL_GUARD_H
 #define STI_MODEL_GUARD_H

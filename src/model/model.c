@@ -2,8 +2,8 @@
  * Models: loading through MuJoCo, names, life time.
  *
  * Invariants:
- *   L1  a model never changes after loading, so any thread may read it
- *   L2  every call of MuJoCo that may report an error is guarded, and what it says becomes one sentence
+ *   MODEL-1  a model never changes after loading, so any thread may read it
+ *   MODEL-2  every call of MuJoCo that may report an error is guarded, and what it says becomes one sentence
  */
 #include "model/model.h"
 

@@ -35,7 +35,7 @@ stet_result stet_output_find(const char *name, stet_output *out)
     return sti_error(STET_NOT_FOUND, "output %s: there is none of this name; there are: %s", name, list);
 }
 
-sti_buffer sti_output_buffer(stet_output output)
+sti_picture_buffer sti_output_buffer(stet_output output)
 {
     switch (output) {
     case STET_OUTPUT_RGB:
@@ -52,7 +52,7 @@ sti_buffer sti_output_buffer(stet_output output)
     return STI_BUFFER_COUNT;
 }
 
-stet_dtype sti_buffer_dtype(sti_buffer buffer)
+stet_dtype sti_buffer_dtype(sti_picture_buffer buffer)
 {
     switch (buffer) {
     case STI_BUFFER_COLOUR:
@@ -68,4 +68,4 @@ stet_dtype sti_buffer_dtype(sti_buffer buffer)
     return STET_DTYPE_COUNT;
 }
 
-int sti_buffer_channels(sti_buffer buffer) { return buffer == STI_BUFFER_NORMAL ? 3 : 1; }
+int sti_buffer_channels(sti_picture_buffer buffer) { return buffer == STI_BUFFER_NORMAL ? 3 : 1; }

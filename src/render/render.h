@@ -17,7 +17,7 @@ typedef struct sti_renderer sti_renderer;
 /*
  * Native pixels of a buffer: colours one U32 (R | G << 8 | B << 16 | A << 24), reals 1 or 3 REAL, segmentation one INT.
  */
-typedef enum sti_buffer {
+typedef enum sti_picture_buffer {
     STI_BUFFER_COLOUR,
     STI_BUFFER_DEPTH,
     STI_BUFFER_DISTANCE,
@@ -27,17 +27,17 @@ typedef enum sti_buffer {
     STI_BUFFER_BODY,
     STI_BUFFER_TYPE,
     STI_BUFFER_COUNT
-} sti_buffer;
-sti_buffer sti_output_buffer(stet_output output); /* RGB and RGBA share COLOUR */
-stet_dtype sti_buffer_dtype(sti_buffer buffer);   /* U32, REAL, INT */
-int sti_buffer_channels(sti_buffer buffer);       /* elements a pixel: 3 for NORMAL, else 1 */
+} sti_picture_buffer;
+sti_picture_buffer sti_output_buffer(stet_output output); /* RGB and RGBA share COLOUR */
+stet_dtype sti_buffer_dtype(sti_picture_buffer buffer);   /* U32, REAL, INT */
+int sti_buffer_channels(sti_picture_buffer buffer);       /* elements a pixel: 3 for NORMAL, else 1 */
 
 /* Tile t = world * ncamera + camera. */
-typedef struct sti_target {
+typedef struct sti_render_target {
     stet_array *pixels[STI_BUFFER_COUNT]; /* NULL: not wanted */
     stet_array *first[STI_BUFFER_COUNT];  /* I64 [ntile]: first pixel of each tile in pixels */
     stet_array *pitch[STI_BUFFER_COUNT];  /* INT [ntile] */
-} sti_target;
+} sti_render_target;
 
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out);
 void sti_renderer_destroy(sti_renderer *renderer);
@@ -45,9 +45,9 @@ void sti_renderer_destroy(sti_renderer *renderer);
  * Renders the n worlds listed (host indices), all cameras, in one launch, into target. Flushes the stage first. Other
  * worlds' pixels stay.
  */
-stet_result sti_renderer_run(sti_renderer *renderer, const int *worlds, int n, const sti_target *target);
+stet_result sti_renderer_run(sti_renderer *renderer, const int *worlds, int n, const sti_render_target *target);
 /* What a world's pixels are made from besides its transforms: materials, lights, cameras. */
-const sti_version *sti_renderer_look(const sti_renderer *renderer);
+const sti_version *sti_renderer_appearance(const sti_renderer *renderer);
 /* Change the angle of view of a camera; bumps the look. */
 stet_result sti_renderer_set_fovy(sti_renderer *renderer, int camera, float fovy);
 

@@ -154,13 +154,13 @@ LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, 
     return far;
 }
 
-/* Colour of surfaces in the light of all lamps of a world. surface: LOOK_SIZE numbers. */
+/* Colour of surfaces in the light of all lamps of a world. surface: APPEARANCE_SIZE numbers. */
 LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, const int *lamp_info, const ureal *lamp,
                int nlamp, const real *surface, const real *normal, const real *way, const real *point, real *rgb)
 {
     real back[3];
     for (int k = 0; k < 3; ++k) {
-        rgb[k] = surface[LOOK_RGB + k] * surface[LOOK_EMISSION];
+        rgb[k] = surface[APPEARANCE_RGB + k] * surface[APPEARANCE_EMISSION];
         back[k] = -way[k];
     }
     for (int l = 0; l < nlamp; ++l) {
@@ -173,14 +173,14 @@ LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, cons
 /*
  * xform [nworld][nitem]: world transforms of prims. Block = place in `worlds` * npatch + patch; patch [npatch *
  * PATCH_SIZE]. lens [ncamera * LENS_SIZE]: see view.k.h. shown [nshown * SHOWN_SIZE]: geoms that are drawn. size …
- * elevation: see geom/geom.h. ids [ngeom * 2]: body and type. look [ngeom * LOOK_SIZE], lamp_info [nlamp * 2], lamp
+ * elevation: see geom/geom.h. ids [ngeom * 2]: body and type. look [ngeom * APPEARANCE_SIZE], lamp_info [nlamp * 2], lamp
  * [nlamp * LAMP_SIZE], sky [nsky * 3]: see shade.k.h, sky.k.h. Then the buffers, each absent or with first pixel and
  * pitch of tile world * ncamera + camera.
  */
 item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *patch, int npatch,
                           const ureal *lens, int ncamera, const int *shown, int nshown, const ureal *size,
                           const int *data, const ureal *bounds, const ureal *node, const ureal *tri,
-                          const ureal *elevation, const int *ids, const ureal *look, const int *lamp_info,
+                          const ureal *elevation, const int *ids, const ureal *appearance, const int *lamp_info,
                           const ureal *lamp, int nlamp, const ureal *sky, int nsky, u32 *colour,
                           const i64 *colour_first, const int *colour_pitch, ureal *depth, const i64 *depth_first,
                           const int *depth_pitch, ureal *distance, const i64 *distance_first, const int *distance_pitch,
@@ -230,8 +230,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
             put_int(type, type_first, type_pitch, tile, x, y, live,
                     iselect(hit, igather(ids + 1, known + known), none));
         if (!colour && !albedo) continue;
-        real surface[LOOK_SIZE], rgb[3];
-        for (int k = 0; k < LOOK_SIZE; ++k) surface[k] = gather(look + k, ishl(known, 3));
+        real surface[APPEARANCE_SIZE], rgb[3];
+        for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = gather(appearance + k, ishl(known, 3));
         put_int((int *)albedo, albedo_first, albedo_pitch, tile, x, y, live, pack_colour(surface, isplat(255)) & hit);
         if (!colour) continue;
         shade(xform, nitem, world, view, lamp_info, lamp, nlamp, surface, up, way, point, rgb);

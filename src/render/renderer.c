@@ -1,13 +1,15 @@
 /*
  * The renderer: owns the tables that the kernel reads and launches it.
  *
- * Invariants: R1  all memory is taken when it is made; a run allocates nothing.  R2  the kernel's tables change only
+ * Invariants:
+ *   RENDERER-1  all memory is taken when it is made; a run allocates nothing
+ *   RENDERER-2  the kernel's tables change only
  * with the look's version.
  */
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 #include "base/plural.h"
 #include "render/lens.h"
-#include "render/look.h"
+#include "render/appearance.h"
 #include "render/render.h"
 
 #include <string.h>
@@ -26,7 +28,7 @@ struct sti_renderer {
     bool *asked;       /* [nworld], all false between runs */
     double *lens_rows; /* [ncamera][STI_LENS_ROW], what `lens` holds */
     sti_geoms *geoms;
-    sti_look look;
+    sti_appearance appearance;
     stet_array *lens, *patch, *worlds;
     sti_version version;
 };
@@ -96,7 +98,7 @@ static stet_result make_tables(sti_renderer *r)
     STI_TRY(make_lenses(r));
     STI_TRY(make_patches(r));
     STI_TRY(sti_geoms_create(r->device, worlds->model, &r->geoms));
-    return sti_look_init(&r->look, r->stage);
+    return sti_appearance_init(&r->appearance, r->stage);
 }
 
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out)
@@ -131,7 +133,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
 void sti_renderer_destroy(sti_renderer *r)
 {
     if (!r) return;
-    sti_look_free(&r->look);
+    sti_appearance_free(&r->appearance);
     sti_geoms_destroy(r->geoms);
     stet_array_destroy(r->lens);
     stet_array_destroy(r->patch);
@@ -143,7 +145,7 @@ void sti_renderer_destroy(sti_renderer *r)
     sti_free(r);
 }
 
-const sti_version *sti_renderer_look(const sti_renderer *renderer) { return &renderer->version; }
+const sti_version *sti_renderer_appearance(const sti_renderer *renderer) { return &renderer->version; }
 
 stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)
 {
@@ -181,7 +183,7 @@ static stet_result choose_worlds(sti_renderer *r, const int *worlds, int n)
     return result;
 }
 
-static stet_result check_target(const sti_renderer *r, const sti_target *target)
+static stet_result check_target(const sti_renderer *r, const sti_render_target *target)
 {
     int64_t ntile = sti_stage_worlds(r->stage)->nworld * r->ncamera;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
@@ -196,28 +198,28 @@ static stet_result check_target(const sti_renderer *r, const sti_target *target)
 }
 
 /* Launches the kernel for the n worlds chosen. */
-static stet_result launch(sti_renderer *r, const sti_target *t, int n)
+static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 {
     stet_array *xform = sti_stage_world(r->stage);
     const sti_geoms *g = r->geoms;
-    const sti_look *look = &r->look;
+    const sti_appearance *appearance = &r->appearance;
 #define BUFFER(b)                                                                                                      \
     sti_arg_array(t->pixels[b]), sti_arg_array(t->pixels[b] ? t->first[b] : NULL),                                     \
         sti_arg_array(t->pixels[b] ? t->pitch[b] : NULL)
     return STI_LAUNCH(sti_k_render, r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
                       sti_arg_array(r->worlds), sti_arg_array(r->patch), sti_arg_int(r->npatch), sti_arg_array(r->lens),
-                      sti_arg_int(r->ncamera), sti_arg_array(look->shown), sti_arg_int(look->nshown),
+                      sti_arg_int(r->ncamera), sti_arg_array(appearance->shown), sti_arg_int(appearance->nshown),
                       sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(g->node),
-                      sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(look->ids),
-                      sti_arg_array(look->look), sti_arg_array(look->lamp_info), sti_arg_array(look->lamp),
-                      sti_arg_int(look->nlamp), sti_arg_array(look->sky), sti_arg_int(look->nsky),
-                      BUFFER(STI_BUFFER_COLOUR), BUFFER(STI_BUFFER_DEPTH), BUFFER(STI_BUFFER_DISTANCE),
-                      BUFFER(STI_BUFFER_NORMAL), BUFFER(STI_BUFFER_ALBEDO), BUFFER(STI_BUFFER_GEOM),
-                      BUFFER(STI_BUFFER_BODY), BUFFER(STI_BUFFER_TYPE));
+                      sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(appearance->ids),
+                      sti_arg_array(appearance->appearance), sti_arg_array(appearance->lamp_info),
+                      sti_arg_array(appearance->lamp), sti_arg_int(appearance->nlamp), sti_arg_array(appearance->sky),
+                      sti_arg_int(appearance->nsky), BUFFER(STI_BUFFER_COLOUR), BUFFER(STI_BUFFER_DEPTH),
+                      BUFFER(STI_BUFFER_DISTANCE), BUFFER(STI_BUFFER_NORMAL), BUFFER(STI_BUFFER_ALBEDO),
+                      BUFFER(STI_BUFFER_GEOM), BUFFER(STI_BUFFER_BODY), BUFFER(STI_BUFFER_TYPE));
 #undef BUFFER
 }
 
-stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_target *target)
+stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
 {
     if (n < 0 || (n > 0 && !worlds) || n > sti_stage_worlds(r->stage)->nworld)
         return sti_error(STET_INVALID_ARGUMENT, "render: a list of 0 to %lld worlds is needed (%d given)",

@@ -4,12 +4,12 @@
  * render.k.h.
  */
 /* Numbers of a geom in `look`. */
-#define LOOK_RGB 0
-#define LOOK_ALPHA 3
-#define LOOK_EMISSION 4  /* times rgb */
-#define LOOK_SPECULAR 5  /* times white */
-#define LOOK_SHININESS 6 /* exponent */
-#define LOOK_SIZE 8
+#define APPEARANCE_RGB 0
+#define APPEARANCE_ALPHA 3
+#define APPEARANCE_EMISSION 4  /* times rgb */
+#define APPEARANCE_SPECULAR 5  /* times white */
+#define APPEARANCE_SHININESS 6 /* exponent */
+#define APPEARANCE_SIZE 8
 
 /* Numbers of a lamp: INT prim (-1: the camera) and kind; REAL as named. */
 #define LAMP_PRIM 0
@@ -68,7 +68,7 @@ LFN real lamp_reach(const ureal *lamp, const ureal *shine, const real *to, real 
 }
 
 /*
- * Adds what one lamp gives. surface: LOOK_SIZE numbers; n, back: unit, toward the viewer; point: of the surface, all
+ * Adds what one lamp gives. surface: APPEARANCE_SIZE numbers; n, back: unit, toward the viewer; point: of the surface, all
  * world frame.
  */
 LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const real *surface, const real *n,
@@ -85,12 +85,12 @@ LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const r
     if (lamp[LAMP_SPECULAR] + lamp[LAMP_SPECULAR + 1] + lamp[LAMP_SPECULAR + 2] > 0) {
         for (int k = 0; k < 3; ++k) half[k] = to[k] + back[k];
         unit3(half);
-        shine = pow(rmax(dot3(n, half), splat(0)), surface[LOOK_SHININESS]) * surface[LOOK_SPECULAR];
+        shine = pow(rmax(dot3(n, half), splat(0)), surface[APPEARANCE_SHININESS]) * surface[APPEARANCE_SPECULAR];
         shine = select(lt(splat(0), facing), shine, splat(0));
     }
     for (int k = 0; k < 3; ++k) {
         real matt = fma(facing, splat(lamp[LAMP_DIFFUSE + k]), splat(lamp[LAMP_AMBIENT + k]));
-        real sum = fma(shine, splat(lamp[LAMP_SPECULAR + k]), matt * surface[LOOK_RGB + k]);
+        real sum = fma(shine, splat(lamp[LAMP_SPECULAR + k]), matt * surface[APPEARANCE_RGB + k]);
         rgb[k] = fma(reach, sum, rgb[k]);
     }
 }

@@ -1,5 +1,5 @@
 /* What the look takes from textures: mean colours, and the sky by elevation. */
-#include "render/look.h"
+#include "render/appearance.h"
 
 #include <math.h>
 #include <string.h>

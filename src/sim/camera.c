@@ -1,7 +1,7 @@
 /*
  * Cameras by name, and the free one.
  *
- *   C1  a camera has one name: the model's, or "camera<i>", or "free"; where the model uses "free" itself, its own
+ *   CAMERA-1  a camera has one name: the model's, or "camera<i>", or "free"; where the model uses "free" itself, its own
  *       is meant
  */
 #include "sim/sim.h"
@@ -66,7 +66,7 @@ static bool means_all(const stet_sim_def *def)
 }
 
 /* The k-th camera that a def means: an index of the model, or the free one. */
-static stet_result pick(const mjModel *m, const stet_sim_def *def, int k, int *out)
+static stet_result pick_camera(const mjModel *m, const stet_sim_def *def, int k, int *out)
 {
     *out = m->ncam > 0 ? k : FREE_CAMERA;
     return def->ncamera == 0 || means_all(def) ? STET_OK : find_camera(m, def->cameras[k], out);
@@ -82,9 +82,9 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
     if (means_all(def)) return STET_OK;
     for (int k = 0; k < def->ncamera; ++k) {
         int camera, other;
-        STI_TRY(pick(m, def, k, &camera));
+        STI_TRY(pick_camera(m, def, k, &camera));
         for (int i = 0; i < k; ++i) {
-            STI_TRY(pick(m, def, i, &other));
+            STI_TRY(pick_camera(m, def, i, &other));
             if (other == camera)
                 return sti_error(STET_INVALID_ARGUMENT, "camera %.64s: asked for twice; name each once",
                                  def->cameras[k]);
@@ -143,7 +143,7 @@ stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved)
     for (int k = 0; k < sim->ncamera; ++k) {
         stet_camera *c = &sim->cameras[k];
         int camera;
-        STI_TRY(pick(sim->model->mj, resolved, k, &camera));
+        STI_TRY(pick_camera(sim->model->mj, resolved, k, &camera));
         c->width = resolved->width;
         c->height = resolved->height;
         STI_TRY(make_camera(sim, camera, c));

@@ -1,8 +1,8 @@
 /* Controls that the sim makes itself: the hold position, and noise around it. */
 #include "sim/sim.h"
 
-#include "device/face.h"
-#include "kernel/kernel.h"
+#include "device/host_mirror.h"
+#include "kernel/launch/kernel.h"
 #include "model/model.h"
 #include "worlds/random.h"
 
@@ -41,23 +41,23 @@ stet_result sti_sim_make_controls(stet_sim *sim)
     static const char *const names[] = {"hold position", "half ranges of controls", "lowest controls",
                                         "highest controls"};
     enum { TABLES = sizeof tables / sizeof *tables };
-    void *face[TABLES];
+    void *mirror[TABLES];
     for (int k = 0; k < TABLES; ++k) {
         STI_TRY(STI_ARRAY(sim->device, names[k], STET_REAL, false, tables[k], nu > 0 ? nu : 1));
-        STI_TRY(sti_array_face_write(*tables[k], &face[k]));
+        STI_TRY(sti_array_mirror_write(*tables[k], &mirror[k]));
     }
     for (int i = 0; i < nu; ++i) {
         actuator a = actuator_of(m, sim->keyframe, i);
         const double values[] = {a.hold, a.half, a.low, a.high};
-        for (int k = 0; k < TABLES; ++k) sti_face_set(*tables[k], face[k], 0, i, values[k]);
+        for (int k = 0; k < TABLES; ++k) sti_mirror_set(*tables[k], mirror[k], 0, i, values[k]);
     }
-    for (int k = 0; k < TABLES; ++k) sti_array_face_written(*tables[k]);
+    for (int k = 0; k < TABLES; ++k) sti_array_mirror_written(*tables[k]);
     return STET_OK;
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-static stet_result hold(stet_sim *sim)
+static stet_result hold_control(stet_sim *sim)
 {
     stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl];
     if (ctrl->nitem == 0) return STET_OK;
@@ -68,7 +68,7 @@ static stet_result hold(stet_sim *sim)
 stet_result stet_sim_control_zero(stet_sim *sim)
 {
     if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_control_zero: sim must not be NULL");
-    STI_TRY_TIMED(sim, control, hold(sim));
+    STI_TRY_TIMED(sim, control, hold_control(sim));
     return STET_OK;
 }
 

@@ -82,7 +82,7 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
     bool painted[STI_BUFFER_COUNT] = {false};
     for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
         if (!(resolved->outputs >> i & 1u)) continue;
-        sti_buffer b = sti_output_buffer((stet_output)i);
+        sti_picture_buffer b = sti_output_buffer((stet_output)i);
         size_t element = sti_buffer_dtype(b) == STET_REAL ? real_size : 4;
         if (!painted[b]) pixel += (double)element * sti_buffer_channels(b);
         if (i == STET_OUTPUT_RGB) pixel += stet_output_channels(STET_OUTPUT_RGB);

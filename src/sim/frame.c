@@ -1,7 +1,7 @@
 /*
  * Frames: starting them, reading them, and worlds that were put back in between.
  *
- *   F1  requests are in canonical order: camera by camera, output by output
+ *   FRAME-1  requests are in canonical order: camera by camera, output by output
  */
 #include "sim/sim.h"
 
@@ -104,7 +104,7 @@ static stet_result draw(stet_sim *sim, const uint8_t *mask, bool asked)
     return result;
 }
 
-/* No world that was rendered counts as put back any more (S3). */
+/* No world that was rendered counts as put back any more (SIM-3). */
 static void see_resets(stet_sim *sim, const uint8_t *mask)
 {
     const stet_worlds *worlds = sim->worlds;
@@ -146,7 +146,7 @@ void sti_sim_all_put_back(stet_sim *sim)
     sti_stamp_invalidate(&sim->seen_at);
 }
 
-/* Worlds that were put back since the latest frame, if there is one (S3), are rendered again. */
+/* Worlds that were put back since the latest frame, if there is one (SIM-3), are rendered again. */
 static stet_result render_put_back(stet_sim *sim)
 {
     bool any = false;

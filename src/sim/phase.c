@@ -1,14 +1,14 @@
 /* The caller's kernels in the phases of a step: adding, changing, removing, losing them. Running: phase_step.c. Invariants: phase.h. */
 #include "sim/phase.h"
 
-#include "kernel/user.h"
+#include "kernel/compile/user.h"
 #include "sim/sim.h"
 #include "worlds/reset.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what goes while it is used (F1) ----------------------------------------------------------------------------- */
+/* ---- what goes while it is used (PHASE-1) ----------------------------------------------------------------------------- */
 
 static void lose_array(sti_phase_kernel *k, const stet_array *array)
 {
@@ -60,7 +60,7 @@ static stet_result check_args(const stet_sim *sim, const stet_kernel *kernel, in
     return sti_launch_check(sim->device, sti_user_kernel(kernel), count, own, narg);
 }
 
-static stet_result make_room(sti_phases *p)
+static stet_result make_room_phase(sti_phases *p)
 {
     if (p->nkernel < p->room) return STET_OK;
     int room = p->room ? 2 * p->room : 8;
@@ -82,7 +82,7 @@ stet_result stet_sim_add_kernel(stet_sim *sim, stet_phase phase, stet_kernel *ke
     (void)snprintf(k.name, sizeof k.name, "%s", stet_kernel_name(kernel));
     STI_TRY(check_kernel(sim, kernel));
     STI_TRY(check_args(sim, kernel, count, args, narg, own));
-    STI_TRY(make_room(p));
+    STI_TRY(make_room_phase(p));
     STI_TRY(sti_alloc(&k.arg, (size_t)(narg + 1) * sizeof *own, "arguments of a kernel in the step"));
     memcpy(k.arg, own, (size_t)narg * sizeof *own);
     watch(sim);
@@ -92,7 +92,7 @@ stet_result stet_sim_add_kernel(stet_sim *sim, stet_phase phase, stet_kernel *ke
     return STET_OK;
 }
 
-static stet_result find(stet_sim *sim, int id, const char *call, int *at)
+static stet_result find_phase(stet_sim *sim, int id, const char *call, int *at)
 {
     if (!sim) return sti_error(STET_INVALID_ARGUMENT, "%s: sim must not be NULL", call);
     for (*at = 0; *at < sim->phases.nkernel; ++*at)
@@ -104,7 +104,7 @@ stet_result stet_sim_set_kernel_args(stet_sim *sim, int id, const stet_arg *args
 {
     int at;
     sti_arg own[STI_MAX_PARAMS];
-    STI_TRY(find(sim, id, "stet_sim_set_kernel_args", &at));
+    STI_TRY(find_phase(sim, id, "stet_sim_set_kernel_args", &at));
     sti_phase_kernel *k = &sim->phases.kernel[at];
     if (!k->kernel)
         return sti_error(STET_STATE, "step: kernel %s was destroyed; remove it with stet_sim_remove_kernel", k->name);
@@ -117,7 +117,7 @@ stet_result stet_sim_set_kernel_args(stet_sim *sim, int id, const stet_arg *args
 stet_result stet_sim_remove_kernel(stet_sim *sim, int id)
 {
     int at;
-    STI_TRY(find(sim, id, "stet_sim_remove_kernel", &at));
+    STI_TRY(find_phase(sim, id, "stet_sim_remove_kernel", &at));
     sti_phases *p = &sim->phases;
     sti_free(p->kernel[at].arg);
     p->nkernel--;

@@ -2,17 +2,17 @@
  * The caller's kernels in the phases of a step, and the reset by mask between two of them.
  *
  * Invariants:
- *   F1  what a phase keeps of the caller's (kernels, arrays) is told to it when it goes; a step that needs it is refused before
+ *   PHASE-1  what a phase keeps of the caller's (kernels, arrays) is told to it when it goes; a step that needs it is refused before
  *       anything of it has run
- *   F2  kernels with no work of the host between them are one list, in the order phase by phase, kernel by kernel
- *   F3  a list ends, and runs, before the host's work that needs what it writes: physics of the host, the reset, poses and transforms
+ *   PHASE-2  kernels with no work of the host between them are one list, in the order phase by phase, kernel by kernel
+ *   PHASE-3  a list ends, and runs, before the host's work that needs what it writes: physics of the host, the reset, poses and transforms
  *       that follow what it writes. None of these is a split: nothing is counted as a fallback
- *   F4  worlds are put back once for each generation of the mask
+ *   PHASE-4  worlds are put back once for each generation of the mask
  */
 #ifndef STI_SIM_PHASE_H
 #define STI_SIM_PHASE_H
 
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 #include "stet/sim.h"
 
 typedef struct sti_phase_kernel {
@@ -34,8 +34,8 @@ typedef struct sti_phases {
     char mask_name[48];   /* for the sentence then */
     stet_reset_def reset; /* its mask is `chosen` */
     uint8_t *chosen;      /* [nworld] */
-    sti_stamp taken;      /* F4: version of the mask at the last reset */
-    sti_watcher watcher;  /* F1 */
+    sti_stamp taken;      /* PHASE-4: version of the mask at the last reset */
+    sti_watcher watcher;  /* PHASE-1 */
     bool watching;
 } sti_phases;
 

@@ -1,8 +1,8 @@
 /* A step with the caller's kernels in it. Invariants: phase.h. */
 #include "sim/phase.h"
 
-#include "kernel/record.h"
-#include "kernel/user.h"
+#include "kernel/record/record.h"
+#include "kernel/compile/user.h"
 #include "sim/sim.h"
 #include "stage/stage.h"
 
@@ -13,7 +13,7 @@ typedef struct stepping {
     bool open; /* a list was begun */
 } stepping;
 
-/* ---- F1 ---------------------------------------------------------------------------------------------------------- */
+/* ---- PHASE-1 ---------------------------------------------------------------------------------------------------------- */
 
 static stet_result check_present(const sti_phases *p)
 {
@@ -34,7 +34,7 @@ static stet_result check_present(const sti_phases *p)
                      p->mask_name);
 }
 
-/* ---- lists (F2, F3) ---------------------------------------------------------------------------------------------- */
+/* ---- lists (PHASE-2, PHASE-3) ---------------------------------------------------------------------------------------------- */
 
 static stet_result open_list(stepping *s)
 {
@@ -145,7 +145,7 @@ static stet_result put_back(stet_sim *sim)
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-static stet_result run(stepping *s, int n)
+static stet_result run_phase_step(stepping *s, int n)
 {
     stet_sim *sim = s->sim;
     STI_TRY_TIMED(sim, kernels, list_phase(s, STET_PHASE_BEFORE_PHYSICS));
@@ -164,5 +164,5 @@ stet_result sti_phases_step(stet_sim *sim, int n)
 {
     stepping s = {.sim = sim};
     STI_TRY(check_present(&sim->phases));
-    return close_list(&s, run(&s, n));
+    return close_list(&s, run_phase_step(&s, n));
 }

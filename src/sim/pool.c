@@ -2,13 +2,13 @@
  * Pools of sims.
  *
  * Invariants:
- *   P1  a sim is given for a definition only if both were made from equal ones: keys are compared byte for byte
- *   P2  a sim with an open round, and the one that is asked for, is not evicted
- *   P3  a sim that cannot be made leaves the pool as it was
+ *   POOL-1  a sim is given for a definition only if both were made from equal ones: keys are compared byte for byte
+ *   POOL-2  a sim with an open round, and the one that is asked for, is not evicted
+ *   POOL-3  a sim that cannot be made leaves the pool as it was
  */
 #include "stet/pool.h"
 
-#include "kernel/buffer.h"
+#include "kernel/compile/text_buffer.h"
 #include "model/model.h"
 #include "sim/sim.h"
 
@@ -17,7 +17,7 @@
 enum { POOL_COOKIE = 0x57e79001, REMEMBERED = 64 };
 
 typedef struct entry {
-    sti_buffer key;
+    sti_text_buffer key;
     stet_sim *sim; /* it keeps its model, too; NULL: it was evicted */
     int64_t used;
 } entry;
@@ -49,7 +49,7 @@ static void drop_entry(stet_pool *pool, int k)
 {
     entry *e = &pool->entry[k];
     stet_sim_destroy(e->sim);
-    sti_buffer_free(&e->key);
+    sti_text_buffer_free(&e->key);
     pool->nentry--;
     memmove(e, e + 1, (size_t)(pool->nentry - k) * sizeof *e);
 }
@@ -62,31 +62,31 @@ void stet_pool_destroy(stet_pool *pool)
     sti_free(pool);
 }
 
-/* ---- keys (P1) ----------------------------------------------------------------------------------------------------- */
+/* ---- keys (POOL-1) ----------------------------------------------------------------------------------------------------- */
 
-static void put_number(sti_buffer *key, int64_t x) { sti_buffer_add(key, (const char *)&x, sizeof x); }
+static void put_number(sti_text_buffer *key, int64_t x) { sti_text_buffer_add(key, (const char *)&x, sizeof x); }
 
 /* Its length first, so that no two lists of texts have the same bytes; NULL is no text. */
-static void put_text(sti_buffer *key, const char *text)
+static void put_text(sti_text_buffer *key, const char *text)
 {
     put_number(key, text ? (int64_t)strlen(text) : -1);
-    if (text) sti_buffer_put(key, text);
+    if (text) sti_text_buffer_put(key, text);
 }
 
-static void put_device(sti_buffer *key, const stet_device_def *d)
+static void put_device(sti_text_buffer *key, const stet_device_def *d)
 {
     const int64_t numbers[] = {(int64_t)d->type,     d->threads,         d->null.lanes,
                                d->null.no_reuse,     d->null.apart,      (int64_t)d->null.fail_slot,
                                d->null.fail_at,      d->gpu.index,       (int64_t)d->mechanisms.disabled,
                                d->mechanisms.strict, d->mechanisms.audit};
-    sti_buffer_add(key, (const char *)numbers, sizeof numbers);
+    sti_text_buffer_add(key, (const char *)numbers, sizeof numbers);
     put_text(key, d->isa);
     put_text(key, d->gpu.library);
     put_text(key, d->gpu.compiler_library);
     put_text(key, d->cache_folder);
 }
 
-static stet_result make_key(const stet_model *model, const stet_sim_def *d, sti_buffer *key)
+static stet_result make_key(const stet_model *model, const stet_sim_def *d, sti_text_buffer *key)
 {
     const int64_t numbers[] = {(int64_t)model->version.id,
                                d->nworld,
@@ -99,15 +99,15 @@ static stet_result make_key(const stet_model *model, const stet_sim_def *d, sti_
                                (int64_t)d->outputs,
                                d->frames_in_flight};
     put_device(key, &d->device);
-    sti_buffer_add(key, (const char *)numbers, sizeof numbers);
+    sti_text_buffer_add(key, (const char *)numbers, sizeof numbers);
     for (int i = 0; d->cameras && i < d->ncamera; ++i) put_text(key, d->cameras[i]);
     if (key->result == STET_OK) return STET_OK;
     stet_result result = key->result;
-    sti_buffer_free(key);
+    sti_text_buffer_free(key);
     return result;
 }
 
-static entry *find(stet_pool *pool, const sti_buffer *key)
+static entry *find_pool(stet_pool *pool, const sti_text_buffer *key)
 {
     for (int k = 0; k < pool->nentry; ++k) {
         entry *e = &pool->entry[k];
@@ -145,7 +145,7 @@ static int64_t all_bytes(const stet_pool *pool)
     return n;
 }
 
-/* The sim that was asked for longest ago, of those that may go (P2); NULL: none may. */
+/* The sim that was asked for longest ago, of those that may go (POOL-2); NULL: none may. */
 static entry *oldest(stet_pool *pool, const entry *asked)
 {
     entry *found = NULL;
@@ -171,7 +171,7 @@ static void forget_some(stet_pool *pool)
 }
 
 /* A sim that goes leaves its key, so that it is known why it is made again. */
-static void make_room(stet_pool *pool, const entry *asked)
+static void make_room_pool(stet_pool *pool, const entry *asked)
 {
     while (all_bytes(pool) > pool->def.bytes) {
         entry *e = oldest(pool, asked);
@@ -184,7 +184,7 @@ static void make_room(stet_pool *pool, const entry *asked)
 
 /* ---- asking -------------------------------------------------------------------------------------------------------- */
 
-static stet_result add_entry(stet_pool *pool, sti_buffer *key, entry **out)
+static stet_result add_entry(stet_pool *pool, sti_text_buffer *key, entry **out)
 {
     if (pool->nentry == pool->room) {
         int room = pool->room ? 2 * pool->room : 8;
@@ -193,7 +193,7 @@ static stet_result add_entry(stet_pool *pool, sti_buffer *key, entry **out)
     }
     *out = &pool->entry[pool->nentry++];
     **out = (entry){.key = *key};
-    *key = (sti_buffer){0};
+    *key = (sti_text_buffer){0};
     return STET_OK;
 }
 
@@ -205,9 +205,10 @@ static stet_result make_sim(stet_pool *pool, entry *e, stet_model *model, const 
     return STET_OK;
 }
 
-static stet_result get(stet_pool *pool, stet_model *model, const stet_sim_def *def, sti_buffer *key, entry **out)
+static stet_result get_pool(stet_pool *pool, stet_model *model, const stet_sim_def *def, sti_text_buffer *key,
+                            entry **out)
 {
-    entry *e = *out = find(pool, key);
+    entry *e = *out = find_pool(pool, key);
     bool known = e != NULL;
     if (known && e->sim) {
         pool->stats.found++;
@@ -215,14 +216,14 @@ static stet_result get(stet_pool *pool, stet_model *model, const stet_sim_def *d
     }
     if (!known) STI_TRY(add_entry(pool, key, &e));
     stet_result result = make_sim(pool, e, model, def, known);
-    if (result != STET_OK && !known) drop_entry(pool, pool->nentry - 1); /* P3 */
+    if (result != STET_OK && !known) drop_entry(pool, pool->nentry - 1); /* POOL-3 */
     *out = e;
     return result;
 }
 
 stet_result stet_pool_get(stet_pool *pool, stet_model *model, const stet_sim_def *def, stet_sim **out)
 {
-    sti_buffer key = {0};
+    sti_text_buffer key = {0};
     entry *e;
     if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_pool_get: out is NULL; give a place for the sim");
     *out = NULL;
@@ -231,11 +232,11 @@ stet_result stet_pool_get(stet_pool *pool, stet_model *model, const stet_sim_def
     STI_TRY(sti_sim_check(model, def));
     forget_some(pool);
     STI_TRY(make_key(model, def, &key));
-    stet_result result = get(pool, model, def, &key, &e);
-    sti_buffer_free(&key);
+    stet_result result = get_pool(pool, model, def, &key, &e);
+    sti_text_buffer_free(&key);
     if (result != STET_OK) return result;
     e->used = ++pool->clock;
-    make_room(pool, e);
+    make_room_pool(pool, e);
     *out = e->sim;
     return STET_OK;
 }

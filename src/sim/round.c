@@ -68,7 +68,7 @@ static stet_result check_directions(const stet_round_value *values, int n)
     return STET_OK;
 }
 
-/* N3; the slots of all inputs are there after it. */
+/* ROUND-3; the slots of all inputs are there after it. */
 static stet_result check_inputs(stet_sim *sim, const stet_round_value *values, int n)
 {
     sti_round *round = &sim->round;
@@ -158,7 +158,7 @@ static stet_result keep_contracts(stet_sim *sim)
     return STET_OK;
 }
 
-/* N7: inputs, and all that is put back. An input that failed stops none of it. */
+/* ROUND-7: inputs, and all that is put back. An input that failed stops none of it. */
 static stet_result bring_in(stet_sim *sim, stet_round_value *values, int n, bool *posed)
 {
     failures f = {.result = STET_OK};
@@ -174,8 +174,8 @@ static stet_result bring_in(stet_sim *sim, stet_round_value *values, int n, bool
 static stet_result set_up(stet_sim *sim, stet_round_value *values, int n)
 {
     bool posed;
-    sti_restores_clear(&sim->round.restores);      /* of a beginning that failed */
-    STI_TRY(sti_device_behind_aside(sim->device)); /* N6 */
+    sti_restores_clear(&sim->round.restores);       /* of a beginning that failed */
+    STI_TRY(sti_device_after_uploads(sim->device)); /* ROUND-6 */
     STI_TRY(sti_round_put_back(sim));
     STI_TRY(keep_contracts(sim));
     STI_TRY(bring_in(sim, values, n, &posed));
@@ -199,7 +199,7 @@ stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n)
     round->trusted = round->apart = false;
     STI_TRY_TIMED(sim, round, set_up(sim, values, n));
     round->trusted = round->info.open = true;
-    round->apart = sti_device_aside_behind(sim->device) == STET_OK; /* else staging says what is wrong */
+    round->apart = sti_device_uploads_after(sim->device) == STET_OK; /* else staging says what is wrong */
     round->begun = start;
     round->info.setup = sti_sim_now() - start;
     return STET_OK;

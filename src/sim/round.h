@@ -2,14 +2,14 @@
  * Rounds, inside: the slots of inputs, and what a sim keeps from round to round.
  *
  * Invariants:
- *   N1  a round's bits are those of a sim that was made just now and got the same inputs
- *   N2  what a slot says is there (`valid`) is there: it says so only after a copy that succeeded, and no longer once another begins
- *   N3  `begin` checks all inputs before it touches anything
- *   N4  `end` copies what is an output, and nothing else
- *   N5  in later rounds of the same inputs nothing is allocated, compiled or sent
- *   N6  what goes aside (the device's second stream) writes `next.held` alone, and comes after all work that touches it; a round that begins,
+ *   ROUND-1  a round's bits are those of a sim that was made just now and got the same inputs
+ *   ROUND-2  what a slot says is there (`valid`) is there: it says so only after a copy that succeeded, and no longer once another begins
+ *   ROUND-3  `begin` checks all inputs before it touches anything
+ *   ROUND-4  `end` copies what is an output, and nothing else
+ *   ROUND-5  in later rounds of the same inputs nothing is allocated, compiled or sent
+ *   ROUND-6  what goes aside (the device's second stream) writes `next.held` alone, and comes after all work that touches it; a round that begins,
  *       and whoever lets go of it, comes after what went aside
- *   N7  what the round before wrote is put back by copies on the device that are one list, played when all else has been looked at and
+ *   ROUND-7  what the round before wrote is put back by copies on the device that are one list, played when all else has been looked at and
  *       sent: one recording, as long as rounds write the same arrays
  */
 #ifndef STI_SIM_ROUND_H
@@ -44,8 +44,8 @@ typedef struct sti_content {
     const void *place; /* the caller's, with his generation of it */
     uint64_t generation;
     stet_array *held; /* the same on the device, of controls as steps take them; NULL: the host's copy is as near */
-    bool valid;       /* N2 */
-    bool held_valid;  /* N2: of `held` */
+    bool valid;       /* ROUND-2 */
+    bool held_valid;  /* ROUND-2: of `held` */
 } sti_content;
 
 typedef struct sti_round_slot {
@@ -72,8 +72,8 @@ typedef struct sti_round {
     int64_t checked, pass;            /* checks of inputs, and those on which a round began */
     sti_stamp state[STI_FIELD_COUNT]; /* versions of fields when the latest round had begun */
     bool from_input[STI_FIELD_COUNT]; /* and whether they were an input's */
-    sti_restores restores;            /* N7 */
-    bool apart;   /* N6: nothing that was issued touches what is staged, but what the second stream waits for */
+    sti_restores restores;            /* ROUND-7 */
+    bool apart;   /* ROUND-6: nothing that was issued touches what is staged, but what the second stream waits for */
     char *turned; /* controls on the host, as the device has them: [nworld][frames * nu] */
     size_t turned_room;
     int64_t frame;       /* of controls: taken in this round */
@@ -110,13 +110,13 @@ void sti_content_free(sti_content *content);
 
 /* ---- round_input.c ---- */
 
-/* Copies an input in, if it is not there; what the device has to copy for that is added (N7). */
+/* Copies an input in, if it is not there; what the device has to copy for that is added (ROUND-7). */
 stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value);
 /* Content beside the one in use; on a device with a second stream, through that. */
 stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value);
 /* Is it an input of this round whose array does not have it yet? */
 bool sti_round_is_due(const stet_sim *sim, const sti_round_slot *slot);
-/* What was stated for an array of the caller's; copies are added (N7). */
+/* What was stated for an array of the caller's; copies are added (ROUND-7). */
 stet_result sti_round_keep_contract(stet_sim *sim, sti_round_slot *slot);
 /* Audit, once all is in its place: what was let stand, or put back, is what was given. */
 stet_result sti_round_audit_inputs(const stet_sim *sim);
@@ -129,7 +129,7 @@ stet_result sti_round_turn_controls(stet_sim *sim, sti_content *content, bool *m
 
 /* ---- round_state.c ---- */
 
-/* Everything of the table that is not kept, but for inputs; copies are added (N7). */
+/* Everything of the table that is not kept, but for inputs; copies are added (ROUND-7). */
 stet_result sti_round_put_back(stet_sim *sim);
 /* Poses that follow from what the round begins with, if they were made before: their copies are added (*given); and when those were made. */
 stet_result sti_round_give_poses(stet_sim *sim, bool *given);

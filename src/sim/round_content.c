@@ -49,18 +49,18 @@ static stet_result make_host(sti_content *c, stet_device *device, size_t size, c
 }
 
 /* Room that no upload reads any more. */
-static stet_result make_room(sti_content *c, stet_device *device, size_t size, const char *name)
+static stet_result make_room_round_content(sti_content *c, stet_device *device, size_t size, const char *name)
 {
     if (c->room < size) return make_host(c, device, size, name);
     return c->device ? device->ops->order(device, c->host, STI_ORDER_HOST_BEHIND) : STET_OK;
 }
 
-/* Its memory is the next one's who asks, whose work comes after what went aside (N6). */
+/* Its memory is the next one's who asks, whose work comes after what went aside (ROUND-6). */
 void sti_content_drop_held(sti_content *c)
 {
     stet_device *device = c->held ? c->held->device : NULL;
     if (!device) return;
-    if (sti_device_behind_aside(device) != STET_OK && device->ops->synchronize(device) != STET_OK)
+    if (sti_device_after_uploads(device) != STET_OK && device->ops->synchronize(device) != STET_OK)
         sti_log(STET_LOG_WARNING, "%s", stet_last_error());
     stet_array_destroy(c->held);
     c->held = NULL;
@@ -79,7 +79,7 @@ void sti_content_free(sti_content *c)
 stet_result sti_content_take(sti_content *c, stet_sim *sim, const stet_round_value *value, const char *name)
 {
     c->valid = c->held_valid = false;
-    STI_TRY(make_room(c, sim->device, value->size, name));
+    STI_TRY(make_room_round_content(c, sim->device, value->size, name));
     if (value->size > 0) memcpy(c->host, value->data, value->size);
     c->size = value->size;
     c->frames = value->frames;

@@ -4,8 +4,8 @@
  * With MuJoCo's data behind the worlds they are the host's, and a frame goes from the input's copy there to `ctrl`. Else all frames lie on
  * the device, and a small launch takes one.
  */
-#include "device/face.h"
-#include "kernel/kernel.h"
+#include "device/host_mirror.h"
+#include "kernel/launch/kernel.h"
 #include "sim/sim.h"
 
 #include <string.h>
@@ -102,13 +102,13 @@ static stet_result take_on_host(stet_sim *sim, const sti_content *c)
     stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl];
     shape s = shape_of(sim, c->size, c->frames);
     const char *row = c->host + (size_t)(sim->round.frame * s.nworld * s.nu) * s.each;
-    char *face;
-    STI_TRY(sti_face_overwrite(ctrl, (void **)&face));
+    char *mirror;
+    STI_TRY(sti_mirror_overwrite(ctrl, (void **)&mirror));
     for (int64_t w = 0; w < sim->worlds->nworld; ++w)
         for (int64_t i = 0; i < s.nu; ++i)
-            memcpy(face + (size_t)sti_array_index(ctrl, w, i) * s.each,
+            memcpy(mirror + (size_t)sti_array_index(ctrl, w, i) * s.each,
                    row + (size_t)((s.nworld > 1 ? w * s.nu : 0) + i) * s.each, s.each);
-    sti_array_face_written(ctrl);
+    sti_array_mirror_written(ctrl);
     return STET_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Inputs of rounds: copying them in where they are not there. Invariants: round.h. */
-#include "device/face.h"
-#include "kernel/record.h"
+#include "device/host_mirror.h"
+#include "kernel/record/record.h"
 #include "sim/sim.h"
 
 #include <string.h>
@@ -13,18 +13,18 @@ static bool on_host(const stet_sim *sim, const sti_round_target *t)
     return t->field >= 0 && sim->worlds->data && sti_field_writer[t->field] & STI_WRITER_CALLER;
 }
 
-/* Rows as the caller gives them, into the array's face. */
-static stet_result write_face(stet_array *a, const char *rows)
+/* Rows as the caller gives them, into the array's host mirror. */
+static stet_result write_mirror(stet_array *a, const char *rows)
 {
-    char *face;
+    char *mirror;
     size_t e = stet_dtype_size(a->device, a->dtype), nitem = (size_t)a->nitem;
     if (a->size == 0) return STET_OK;
-    STI_TRY(sti_face_overwrite(a, (void **)&face));
-    if (a->device->lanes == 1) memcpy(face, rows, a->size);
+    STI_TRY(sti_mirror_overwrite(a, (void **)&mirror));
+    if (a->device->lanes == 1) memcpy(mirror, rows, a->size);
     for (int64_t w = 0; a->device->lanes > 1 && w < a->shape[0]; ++w)
         for (int64_t i = 0; i < a->nitem; ++i)
-            memcpy(face + (size_t)sti_array_index(a, w, i) * e, rows + ((size_t)w * nitem + (size_t)i) * e, e);
-    sti_array_face_written(a);
+            memcpy(mirror + (size_t)sti_array_index(a, w, i) * e, rows + ((size_t)w * nitem + (size_t)i) * e, e);
+    sti_array_mirror_written(a);
     return STET_OK;
 }
 
@@ -63,7 +63,7 @@ static stet_result prepare_held(stet_sim *sim, const sti_round_target *t, sti_co
 }
 
 /* The content's copy on the device. */
-static stet_result hold(stet_sim *sim, const sti_round_target *t, sti_content *c)
+static stet_result hold_round_input(stet_sim *sim, const sti_round_target *t, sti_content *c)
 {
     bool made;
     const char *bytes;
@@ -74,27 +74,27 @@ static stet_result hold(stet_sim *sim, const sti_round_target *t, sti_content *c
     return STET_OK;
 }
 
-/* The same beside what runs (N6). */
-static stet_result hold_aside(stet_sim *sim, const sti_round_target *t, sti_content *c)
+/* The same beside what runs (ROUND-6). */
+static stet_result hold_upload(stet_sim *sim, const sti_round_target *t, sti_content *c)
 {
     bool made;
     const char *bytes;
     if (c->held_valid) return STET_OK;
     STI_TRY(prepare_held(sim, t, c, &made, &bytes));
     if (made) sim->round.apart = false;
-    if (!sim->round.apart) STI_TRY(sti_device_aside_behind(sim->device));
+    if (!sim->round.apart) STI_TRY(sti_device_uploads_after(sim->device));
     sim->round.apart = true;
-    STI_TRY(sti_array_write_aside(c->held, bytes, c->size));
+    STI_TRY(sti_array_stream_upload(c->held, bytes, c->size));
     c->held_valid = true;
     return STET_OK;
 }
 
-/* Poses that stand are those of the round before: they have to be given again to be the caller's (see worlds.h, W4). */
+/* Poses that stand are those of the round before: they have to be given again to be the caller's (see worlds.h, WORLDS-4). */
 static bool array_stands(const sti_round_slot *slot)
 {
     stet_array *a = slot->target.array;
     int field = slot->target.field;
-    bool exported = sti_array_look(a);
+    bool exported = sti_array_poll_external_writes(a);
     return !exported && !(field >= 0 && sti_field_writer[field] & STI_WRITER_POSES) &&
            sti_stamp_is(&slot->begun, &a->version);
 }
@@ -109,7 +109,7 @@ static stet_result copy_held(stet_sim *sim, sti_round_slot *slot)
     const char *bytes = a->device->lanes == 1 ? slot->now.host : NULL;
     bool stood = array_stands(slot);
     sti_stamp_invalidate(&slot->begun);
-    STI_TRY(hold(sim, &slot->target, &slot->now));
+    STI_TRY(hold_round_input(sim, &slot->target, &slot->now));
     if (!stood) return sti_restores_add(&sim->round.restores, &(sti_restore){a, slot->now.held, bytes, &slot->begun});
     STI_TRY(stet_array_copy(a, slot->now.held));
     if (bytes) sti_array_host_gets(a, bytes);
@@ -117,14 +117,14 @@ static stet_result copy_held(stet_sim *sim, sti_round_slot *slot)
     return STET_OK;
 }
 
-/* The array gets the slot's content from where it is nearest: at once, or with what is put back (N7). */
+/* The array gets the slot's content from where it is nearest: at once, or with what is put back (ROUND-7). */
 static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
 {
     stet_array *a = slot->target.array;
     if (needs_held(sim, &slot->target)) return copy_held(sim, slot);
     sti_stamp_invalidate(&slot->begun);
     if (on_host(sim, &slot->target))
-        STI_TRY(write_face(a, slot->now.host));
+        STI_TRY(write_mirror(a, slot->now.host));
     else
         STI_TRY(stet_array_write(a, slot->now.host, slot->now.size));
     sti_stamp_keep_version(&slot->begun, &a->version);
@@ -133,7 +133,7 @@ static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
 
 /* ---- copying in ---------------------------------------------------------------------------------------------------- */
 
-static stet_result set(stet_sim *sim, sti_round_slot *slot)
+static stet_result set_round_input(stet_sim *sim, sti_round_slot *slot)
 {
     switch (slot->target.kind) {
     case STI_TARGET_ARRAY: return write_array(sim, slot);
@@ -141,7 +141,7 @@ static stet_result set(stet_sim *sim, sti_round_slot *slot)
         return stet_worlds_set_parameter(sim->worlds, slot->name, (const double *)(void *)slot->now.host,
                                          (int64_t)(slot->now.size / sizeof(double)));
     case STI_TARGET_SEED: memcpy(&sim->worlds->def.seed, slot->now.host, sizeof sim->worlds->def.seed); return STET_OK;
-    default: return needs_held(sim, &slot->target) ? hold(sim, &slot->target, &slot->now) : STET_OK;
+    default: return needs_held(sim, &slot->target) ? hold_round_input(sim, &slot->target, &slot->now) : STET_OK;
     }
 }
 
@@ -170,7 +170,7 @@ static stet_result let_stand(stet_sim *sim, sti_round_slot *slot, const stet_rou
                          "rounds: input %s has other bytes than in the round before, under the same address and "
                          "generation; give another generation with each change",
                          slot->name);
-    if (!array || audit || !array_stands(slot)) STI_TRY(set(sim, slot));
+    if (!array || audit || !array_stands(slot)) STI_TRY(set_round_input(sim, slot));
     slot->stands = true;
     sti_content_note_place(&slot->now, value);
     sti_count_hit(&sim->device->mechanisms, STET_MECH_rounds, 0, (int64_t)value->size);
@@ -211,7 +211,7 @@ stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_ro
     if (why == STET_REASON_none) why = slot->now.valid ? STET_REASON_rounds_differs : STET_REASON_rounds_first;
     bool staged = take_staged(slot, value);
     if (!staged) STI_TRY(sti_content_take(&slot->now, sim, value, slot->name));
-    stet_result result = set(sim, slot);
+    stet_result result = set_round_input(sim, slot);
     if (result != STET_OK) {
         slot->now.valid = false;
         return result;
@@ -228,7 +228,7 @@ stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_
     if (!sti_enabled(&sim->device->mechanisms, STET_MECH_rounds)) return STET_OK;
     if (sti_content_is(&slot->now, value)) return STET_OK;
     if (!sti_content_is(&slot->next, value)) STI_TRY(sti_content_take(&slot->next, sim, value, slot->name));
-    return needs_held(sim, &slot->target) ? hold_aside(sim, &slot->target, &slot->next) : STET_OK;
+    return needs_held(sim, &slot->target) ? hold_upload(sim, &slot->target, &slot->next) : STET_OK;
 }
 
 /* ---- arrays of the caller's that are no inputs --------------------------------------------------------------------- */
@@ -258,7 +258,7 @@ stet_result sti_round_keep_contract(stet_sim *sim, sti_round_slot *slot)
         stet_array_mark_written(a);
         return STET_OK;
     }
-    (void)sti_array_look(a);
+    (void)sti_array_poll_external_writes(a);
     if (sti_stamp_is(&slot->zeroed, &a->version)) return STET_OK;
     STI_TRY(make_like(a, &slot->zeros));
     return sti_restores_add(&sim->round.restores, &(sti_restore){a, slot->zeros, NULL, &slot->zeroed});

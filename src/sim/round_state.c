@@ -4,8 +4,8 @@
  * Under audit each fills what it has with NaN first, or with what MuJoCo takes for such; a result that changes by that was made from what an
  * earlier round left.
  */
-#include "device/face.h"
-#include "kernel/record.h"
+#include "device/host_mirror.h"
+#include "kernel/record/record.h"
 #include "sim/sim.h"
 #include "worlds/poses.h"
 #include "worlds/reset.h"
@@ -21,7 +21,7 @@ static void find_stale(stet_sim *sim, bool stale[STI_FIELD_COUNT])
 {
     sti_round *round = &sim->round;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        bool exported = sti_array_look(sim->worlds->field[f]);
+        bool exported = sti_array_poll_external_writes(sim->worlds->field[f]);
         stale[f] = (sti_field_writer[f] & STI_WRITER_BOTH) && !sti_round_has(round, f) &&
                    (exported || round->from_input[f] || audited(sim) ||
                     !sti_stamp_is(&round->state[f], &sim->worlds->field[f]->version));
@@ -63,11 +63,11 @@ static stet_result poison_poses(stet_worlds *worlds)
     static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
     for (size_t k = 0; k < sizeof poses / sizeof *poses; ++k) {
         stet_array *a = worlds->field[poses[k]];
-        void *face;
+        void *mirror;
         if (a->size == 0) continue;
-        STI_TRY(sti_face_overwrite(a, &face));
-        memset(face, 0xff, a->size);
-        sti_array_face_written(a);
+        STI_TRY(sti_mirror_overwrite(a, &mirror));
+        memset(mirror, 0xff, a->size);
+        sti_array_mirror_written(a);
     }
     return STET_OK;
 }
@@ -77,8 +77,8 @@ static stet_result begin_poses(stet_sim *sim)
 {
     stet_worlds *worlds = sim->worlds;
     if (audited(sim)) STI_TRY(poison_poses(worlds));
-    (void)sti_array_look(worlds->field[STI_FIELD_xpos]);
-    (void)sti_array_look(worlds->field[STI_FIELD_xquat]);
+    (void)sti_array_poll_external_writes(worlds->field[STI_FIELD_xpos]);
+    (void)sti_array_poll_external_writes(worlds->field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds); /* what the caller wrote in the round before is no news */
     sti_worlds_all_moved(worlds);
     return STET_OK;

@@ -19,7 +19,7 @@ static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
     return stet_worlds_create(sim->device, sim->model, &def, &sim->worlds);
 }
 
-static stet_result make(stet_sim *sim, const stet_sim_def *resolved)
+static stet_result make_sim(stet_sim *sim, const stet_sim_def *resolved)
 {
     STI_TRY(stet_device_create(&resolved->device, &sim->device));
     STI_TRY(sti_sim_check_memory(resolved, sim->ncamera, sim->device->real_size));
@@ -47,7 +47,7 @@ stet_result stet_sim_create(stet_model *model, const stet_sim_def *def, stet_sim
     sim->ncamera = ncamera;
     sim->keyframe = resolved.keyframe;
     sim->seed = resolved.seed;
-    stet_result result = make(sim, &resolved);
+    stet_result result = make_sim(sim, &resolved);
     if (result == STET_OK)
         *out = sim;
     else

@@ -2,10 +2,10 @@
  * The sim, inside: its parts, and what it remembers between calls.
  *
  * Invariants:
- *   S1  the parts are made from left to right and destroyed from right to left, also where one could
+ *   SIM-1  the parts are made from left to right and destroyed from right to left, also where one could
  *       not be made
- *   S2  the sim keeps no copy of any state: what is done to a part directly is seen by the next call
- *   S3  a world whose number of resets is not `seen` was put back since the latest frame
+ *   SIM-2  the sim keeps no copy of any state: what is done to a part directly is seen by the next call
+ *   SIM-3  a world whose number of resets is not `seen` was put back since the latest frame
  */
 #ifndef STI_SIM_SIM_H
 #define STI_SIM_SIM_H
@@ -33,7 +33,7 @@ struct stet_sim {
     int64_t newest; /* number of the latest frame; -1: none */
     uint32_t outputs;
     stet_array *hold, *half, *low, *high; /* REAL [max(nu, 1)]: of each actuator, see control.k.h */
-    uint64_t *seen;                       /* [nworld], S3 */
+    uint64_t *seen;                       /* [nworld], SIM-3 */
     sti_stamp seen_at;                    /* moves of worlds of which `seen` tells all resets: a reset is a move */
     uint8_t *again;                       /* [nworld]: worlds to render again */
     sti_phases phases;                    /* the caller's kernels in the step */

@@ -1,8 +1,8 @@
 /* Bringing the stage's transforms up to date; see flush.h for the invariants. */
 #include "stage/flush.h"
 
-#include "device/face.h"
-#include "kernel/record.h"
+#include "device/host_mirror.h"
+#include "kernel/record/record.h"
 
 #include <string.h>
 
@@ -65,7 +65,7 @@ static void forget_due(stet_stage *stage)
 
 /* ---- world transforms -------------------------------------------------------------------------------------------- */
 
-/* Marks the worlds to visit and gives those a new number whose inputs moved (G4); *poses: bodies moved in some. How many to visit. */
+/* Marks the worlds to visit and gives those a new number whose inputs moved (FLUSH-4); *poses: bodies moved in some. How many to visit. */
 static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
 {
     const uint64_t *moved = stage->worlds->moved;

@@ -2,10 +2,10 @@
  * The stage's state, and bringing its transforms up to date (mechanism hierarchy).
  *
  * Invariants:
- *   G1  a transform follows from poses, local transforms and connectivity alone, so making it again changes no bit
- *   G2  what is due is forgotten only after it was made: a failure is made good by the next flush
- *   G3  a write to the arrays that the stage did not make itself makes everything due
- *   G4  changed[w] grows only with a world whose inputs may have moved, not with work done again (audit, switched off)
+ *   FLUSH-1  a transform follows from poses, local transforms and connectivity alone, so making it again changes no bit
+ *   FLUSH-2  what is due is forgotten only after it was made: a failure is made good by the next flush
+ *   FLUSH-3  a write to the arrays that the stage did not make itself makes everything due
+ *   FLUSH-4  changed[w] grows only with a world whose inputs may have moved, not with work done again (audit, switched off)
  */
 #ifndef STI_STAGE_FLUSH_H
 #define STI_STAGE_FLUSH_H
@@ -33,9 +33,9 @@ struct stet_stage {
     uint8_t *due_world;  /* [nworld]: some of these transforms were this world's */
     uint64_t *flushed;   /* [nworld]: worlds->moved that the world transforms were made from */
 
-    uint64_t *changed, *localised; /* [nworld]: G4, and the value that local transforms of rigid prims were made from */
+    uint64_t *changed, *localised; /* [nworld]: FLUSH-4, and the value that local transforms of rigid prims were made from */
     uint64_t clock;                /* last value given to changed */
-    sti_version values;            /* bumped with each write through the stage, and with each that was found out (G3) */
+    sti_version values;            /* bumped with each write through the stage, and with each that was found out (FLUSH-3) */
     sti_version changes;           /* bumped with changed */
     sti_version foreign;           /* bumped with each write found out: locals of all rigid prims are due */
     sti_stamp poses_seen;          /* moves of worlds in which nobody had written poses */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void put(const double position[3], const double matrix[9], double out[12])
+static void put_frame(const double position[3], const double matrix[9], double out[12])
 {
     for (int r = 0; r < 3; r++) {
         for (int c = 0; c < 3; c++) out[r * 4 + c] = matrix[r * 3 + c];
@@ -15,7 +15,7 @@ static void put_quat(const double position[3], const double quat[4], double out[
 {
     double matrix[9];
     mju_quat2Mat(matrix, quat);
-    put(position, matrix, out);
+    put_frame(position, matrix, out);
 }
 
 /* Any right-handed frame whose -z axis is the direction; x is along the world axis that is farthest from it. */
@@ -35,7 +35,7 @@ static void put_direction(const double position[3], const double direction[3], d
         matrix[i * 3 + 1] = y[i];
         matrix[i * 3 + 2] = z[i];
     }
-    put(position, matrix, out);
+    put_frame(position, matrix, out);
 }
 
 void sti_frame_local(const mjModel *m, stet_prim_kind kind, int index, double out[12])
@@ -58,7 +58,7 @@ void sti_frame_track(const mjModel *m, stet_prim_kind kind, int index, double ou
     size_t i = (size_t)index;
     if (kind == STET_PRIM_CAMERA) {
         bool com = m->cam_mode[i] == mjCAMLIGHT_TRACKCOM;
-        put((com ? m->cam_poscom0 : m->cam_pos0) + 3 * i, m->cam_mat0 + 9 * i, out);
+        put_frame((com ? m->cam_poscom0 : m->cam_pos0) + 3 * i, m->cam_mat0 + 9 * i, out);
     } else {
         bool com = m->light_mode[i] == mjCAMLIGHT_TRACKCOM;
         put_direction((com ? m->light_poscom0 : m->light_pos0) + 3 * i, m->light_dir0 + 3 * i, out);

@@ -5,7 +5,7 @@
 #include "stage/flush.h"
 
 #include "base/plural.h"
-#include "device/face.h"
+#include "device/host_mirror.h"
 
 #include <math.h>
 
@@ -39,21 +39,21 @@ static stet_result write_rows(stet_array *to, int prim, int64_t first, int64_t n
     for (int64_t w = 0; w < n && result == STET_OK; w++) {
         float row[ROW];
         for (int k = 0; k < ROW; k++) row[k] = (float)canonical(values[w * ROW + k]);
-        result = sti_face_put_part(to, row_place(to, prim, first + w), row, sizeof row);
+        result = sti_mirror_put_part(to, row_place(to, prim, first + w), row, sizeof row);
         *moved = *moved || result == STET_OK;
     }
     if (*moved) sti_version_bump(&to->version);
     return result;
 }
 
-static stet_result write_face(stet_array *to, int prim, int64_t first, int64_t n, const float *values, bool *moved)
+static stet_result write_mirror(stet_array *to, int prim, int64_t first, int64_t n, const float *values, bool *moved)
 {
-    void *face;
-    STI_TRY(sti_array_face_write(to, &face));
+    void *mirror;
+    STI_TRY(sti_array_mirror_write(to, &mirror));
     for (int64_t w = 0; w < n; w++)
         for (int64_t k = 0; k < ROW; k++)
-            sti_face_set(to, face, first + w, (int64_t)prim * ROW + k, canonical(values[w * ROW + k]));
-    sti_array_face_written(to);
+            sti_mirror_set(to, mirror, first + w, (int64_t)prim * ROW + k, canonical(values[w * ROW + k]));
+    sti_array_mirror_written(to);
     *moved = true;
     return STET_OK;
 }
@@ -64,7 +64,7 @@ static stet_result write_prim(stet_stage *stage, stet_array *to, int prim, int64
     if (n == 0) return STET_OK;
     sti_stage_before_write(stage);
     bool moved = false;
-    stet_result result = (sti_face_in_parts(to, n) ? write_rows : write_face)(to, prim, first, n, values, &moved);
+    stet_result result = (sti_mirror_in_parts(to, n) ? write_rows : write_mirror)(to, prim, first, n, values, &moved);
     sti_stage_after_write(stage);
     if (moved) sti_stage_due(stage, prim, first, n);
     return result;
@@ -73,19 +73,19 @@ static stet_result write_prim(stet_stage *stage, stet_array *to, int prim, int64
 static stet_result read_rows(stet_array *from, int prim, int64_t first, int64_t n, float *values)
 {
     for (int64_t w = 0; w < n; w++)
-        STI_TRY(sti_face_get_part(from, row_place(from, prim, first + w), values + w * ROW, ROW * sizeof *values));
+        STI_TRY(sti_mirror_get_part(from, row_place(from, prim, first + w), values + w * ROW, ROW * sizeof *values));
     return STET_OK;
 }
 
 static stet_result read_prim(stet_array *from, int prim, int64_t first, int64_t n, float *values)
 {
-    void *face;
+    void *mirror;
     STI_TRY(sti_array_ensure(from));
-    if (sti_face_in_parts(from, n)) return read_rows(from, prim, first, n, values);
-    STI_TRY(sti_array_face(from, &face));
+    if (sti_mirror_in_parts(from, n)) return read_rows(from, prim, first, n, values);
+    STI_TRY(sti_array_mirror(from, &mirror));
     for (int64_t w = 0; w < n; w++)
         for (int64_t k = 0; k < ROW; k++)
-            values[w * ROW + k] = (float)sti_face_get(from, face, first + w, (int64_t)prim * ROW + k);
+            values[w * ROW + k] = (float)sti_mirror_get(from, mirror, first + w, (int64_t)prim * ROW + k);
     return STET_OK;
 }
 

@@ -128,7 +128,7 @@ static stet_result write_selection(sti_selection *x, sti_schedule *s)
     return stet_array_write(x->level, list, stet_array_bytes(x->level));
 }
 
-/* H3: what is below prims with root set, level by level. */
+/* SCHEDULE-3: what is below prims with root set, level by level. */
 static stet_result make_selection(sti_selection *x, sti_schedule *s, const sti_tree *tree, const uint8_t *root,
                                   bool poses)
 {

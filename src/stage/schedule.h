@@ -2,9 +2,9 @@
  * The schedule: prims in the order in which transforms are propagated, and selections from it.
  *
  * Invariants:
- *   H1  it follows from connectivity, and from whether somebody else's physics writes poses, and from nothing else
- *   H2  a prim's level is one more than its parent's; the parents of level 0 are rigid
- *   H3  a selection holds, with each prim that moved, all prims below it down to the next rigid ones
+ *   SCHEDULE-1  it follows from connectivity, and from whether somebody else's physics writes poses, and from nothing else
+ *   SCHEDULE-2  a prim's level is one more than its parent's; the parents of level 0 are rigid
+ *   SCHEDULE-3  a selection holds, with each prim that moved, all prims below it down to the next rigid ones
  */
 #ifndef STI_STAGE_SCHEDULE_H
 #define STI_STAGE_SCHEDULE_H

@@ -1,8 +1,8 @@
-/* The stage's public face: making it, and its prims. Their transforms: prim.c; bringing those up to date: flush.c. */
+/* The stage's public host mirror: making it, and its prims. Their transforms: prim.c; bringing those up to date: flush.c. */
 #include "stage/flush.h"
 
-#include "device/face.h"
-#include "kernel/kernel.h"
+#include "device/host_mirror.h"
+#include "kernel/launch/kernel.h"
 #include "stage/frame.h"
 #include "stage/table.h"
 
@@ -87,7 +87,7 @@ static stet_result make_tables(stet_stage *stage)
     return sti_alloc(&stage->localised, n * sizeof *stage->localised, "versions of worlds");
 }
 
-static stet_result make(stet_stage *stage)
+static stet_result make_stage(stet_stage *stage)
 {
     stet_array *local, *world;
     STI_TRY(sti_tree_init(&stage->tree, stage->worlds->model));
@@ -113,7 +113,7 @@ stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
     stage->foreign = sti_version_new();
     stage->due_all = true;
     sti_stage_due_connectivity(stage);
-    stet_result result = make(stage);
+    stet_result result = make_stage(stage);
     if (result == STET_OK)
         *out = stage;
     else

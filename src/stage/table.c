@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Destroys a new array that could not be filled. */
-static stet_result keep(stet_result result, stet_array *made, stet_array **out)
+static stet_result keep_table(stet_result result, stet_array *made, stet_array **out)
 {
     if (result == STET_OK)
         *out = made;
@@ -18,7 +18,7 @@ stet_result sti_table_ints(stet_device *device, const char *name, const int *val
     stet_array *made;
     *out = NULL;
     STI_TRY(STI_ARRAY(device, name, STET_INT, false, &made, n > 0 ? n : 1));
-    return keep(n > 0 ? stet_array_write(made, values, stet_array_bytes(made)) : STET_OK, made, out);
+    return keep_table(n > 0 ? stet_array_write(made, values, stet_array_bytes(made)) : STET_OK, made, out);
 }
 
 /* The device's reals may be narrower than the host's double. */
@@ -38,5 +38,5 @@ stet_result sti_table_reals(stet_device *device, const char *name, const double 
     stet_array *made;
     *out = NULL;
     STI_TRY(STI_ARRAY(device, name, STET_REAL, false, &made, n > 0 ? n : 1));
-    return keep(n > 0 ? write_reals(made, values, n) : STET_OK, made, out);
+    return keep_table(n > 0 ? write_reals(made, values, n) : STET_OK, made, out);
 }

@@ -37,7 +37,7 @@ static void list_subtree(const mjModel *m, int top, lists *l)
     }
 }
 
-static void add(const mjModel *m, const sti_prim *p, int prim, lists *l)
+static void add_track(const mjModel *m, const sti_prim *p, int prim, lists *l)
 {
     bool camera = p->kind == STET_PRIM_CAMERA;
     int mode = camera ? m->cam_mode[p->index] : m->light_mode[p->index];
@@ -89,7 +89,7 @@ stet_result sti_track_init(sti_track *track, stet_device *device, const sti_tree
                          n, nbody);
     stet_result result = reserve(n, nbody, &l);
     for (int i = 0; result == STET_OK && i < tree->nmodel; i++)
-        if (tree->prim[i].source == STI_PRIM_TRACK) add(tree->model->mj, &tree->prim[i], i, &l);
+        if (tree->prim[i].source == STI_PRIM_TRACK) add_track(tree->model->mj, &tree->prim[i], i, &l);
     if (result == STET_OK) result = upload(track, device, &l);
     sti_free(l.entry);
     sti_free(l.frame);

@@ -2,9 +2,9 @@
  * The tree of prims: which exist, who is whose parent. Connectivity only; transforms are elsewhere.
  *
  * Invariants:
- *   T1  prim 0 is the root and the only one without a parent; prims of the model are never removed
- *   T2  a prim's number stays the same for its life; numbers of removed prims are given again
- *   T3  connectivity is bumped by each change of the tree, and by nothing else
+ *   TREE-1  prim 0 is the root and the only one without a parent; prims of the model are never removed
+ *   TREE-2  a prim's number stays the same for its life; numbers of removed prims are given again
+ *   TREE-3  connectivity is bumped by each change of the tree, and by nothing else
  */
 #ifndef STI_STAGE_TREE_H
 #define STI_STAGE_TREE_H

@@ -1,8 +1,8 @@
 /*
  * One parallel pass: each world gets what the caller changed and takes its steps; a block of worlds gives back its states.
  *
- *   M1  the result of a world depends on that world alone: not on the thread, the order, or how many steps a call takes
- *   M2  an error of MuJoCo ends one step of one world, and nothing else
+ *   MUJOCO-1  the result of a world depends on that world alone: not on the thread, the order, or how many steps a call takes
+ *   MUJOCO-2  an error of MuJoCo ends one step of one world, and nothing else
  */
 #include "step/mujoco.h"
 
@@ -122,7 +122,7 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     stepping s = {.worlds = worlds, .mask = mask, .n = n};
     if (mask) STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote to the others counts, too */
-    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_PHYSICS));
+    STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
     expect(worlds, mask);
     sti_worlds_parallel(worlds, step_world, &s, true);

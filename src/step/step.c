@@ -22,7 +22,7 @@ const char *stet_physics_name(stet_physics physics)
     return "unknown";
 }
 
-static stet_result pick(const stet_worlds *worlds, stet_physics wanted, stet_physics *out)
+static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, stet_physics *out)
 {
     switch (wanted) {
     case STET_PHYSICS_EXTERNAL: *out = wanted; return STET_OK;
@@ -46,7 +46,7 @@ stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_ste
     *out = NULL;
     if (!worlds) return sti_error(STET_INVALID_ARGUMENT, "stet_step_create: worlds must not be NULL");
     stet_physics picked;
-    STI_TRY(pick(worlds, physics, &picked));
+    STI_TRY(pick_step(worlds, physics, &picked));
     /* What was written to qpos until now still moves the worlds; from now on external physics writes poses. */
     STI_TRY(sti_worlds_sync(worlds));
     stet_step *step;
@@ -85,13 +85,13 @@ static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
     STI_TRY(sti_worlds_sync(worlds));
     double dt = worlds->model->mj->opt.timestep;
     stet_array *time = worlds->field[STI_FIELD_time];
-    void *face;
-    STI_TRY(sti_array_face_write(time, &face));
+    void *mirror;
+    STI_TRY(sti_array_mirror_write(time, &mirror));
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         if (mask && !mask[w]) continue;
         double *exact = worlds->data ? &worlds->data[w]->time : &worlds->time[w];
         for (int i = 0; i < n; ++i) *exact += dt;
-        sti_face_set(time, face, w, 0, *exact);
+        sti_mirror_set(time, mirror, w, 0, *exact);
     }
     sti_worlds_field_written(worlds, STI_FIELD_time);
     return STET_OK;
@@ -100,7 +100,7 @@ static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
 stet_result stet_step_run(stet_step *step, int n) { return stet_step_run_worlds(step, NULL, n); }
 
 /* Somebody to step? An empty mask is a step of nobody: done. */
-static bool any(const stet_worlds *worlds, const uint8_t *mask)
+static bool any_step(const stet_worlds *worlds, const uint8_t *mask)
 {
     for (int64_t w = 0; mask && w < worlds->nworld; ++w)
         if (mask[w]) return true;
@@ -113,7 +113,7 @@ stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)
     if (n < 0) return sti_error(STET_INVALID_ARGUMENT, "step: %d time steps; ask for 0 or more", n);
     if (n == 0) return STET_OK;
     STI_TRY(sti_not_listing(step->worlds->device, "stet_step_run"));
-    if (!any(step->worlds, mask)) return STET_OK;
+    if (!any_step(step->worlds, mask)) return STET_OK;
     return step->physics == STET_PHYSICS_MUJOCO ? run_mujoco(step->worlds, mask, n)
                                                 : run_external(step->worlds, mask, n);
 }

@@ -19,7 +19,7 @@
 /* Columns of a row of the job table (int): */
 #define STI_JOB_BLOCK 0  /* first block */
 #define STI_JOB_BANDS 1  /* blocks a tile */
-#define STI_JOB_BUFFER 2 /* sti_buffer */
+#define STI_JOB_BUFFER 2 /* sti_picture_buffer */
 #define STI_JOB_ROW 3    /* row of the tile table */
 #define STI_JOB_CAMERA 4
 #define STI_JOB_WIDTH 5

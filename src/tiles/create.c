@@ -18,12 +18,12 @@ static stet_result update(void *context, sti_scene *out)
     STI_TRY(sti_array_ensure(sti_stage_world(p->stage))); /* flushes */
     *out = (sti_scene){.changed = sti_stage_changed(p->stage),
                        .changes = *sti_stage_changes(p->stage),
-                       .look = *sti_renderer_look(p->renderer),
+                       .appearance = *sti_renderer_appearance(p->renderer),
                        .connectivity = *sti_stage_connectivity(p->stage)};
     return STET_OK;
 }
 
-static stet_result paint(void *context, const int *worlds, int n, const sti_target *target)
+static stet_result paint(void *context, const int *worlds, int n, const sti_render_target *target)
 {
     stage_painter *p = context;
     return sti_renderer_run(p->renderer, worlds, n, target);

@@ -1,7 +1,7 @@
-/* Launches of the extraction kernel; see extract.h for E1 and E2. */
+/* Launches of the extraction kernel; see extract.h for EXTRACT-1 and E2. */
 #include "tiles/extract.h"
 
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 
 #include <assert.h>
 #include <string.h>
@@ -122,7 +122,7 @@ void sti_extractor_destroy(sti_extractor *x)
 
 /* ---- launching ---------------------------------------------------------------------------------------------------- */
 
-/* Uploads a table unless the device has it (E2). The shadow changes only after an upload that succeeded. */
+/* Uploads a table unless the device has it (EXTRACT-2). The shadow changes only after an upload that succeeded. */
 static stet_result upload(stet_array *array, void *shadow, const void *next)
 {
     size_t size = stet_array_bytes(array);
@@ -198,11 +198,11 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
                        sti_arg_array(source->table->pitch), sti_arg_array(x->job), sti_arg_array(x->place),
                        sti_arg_array(worlds ? x->list : NULL), sti_arg_int(ncopy), sti_arg_int(source->ncamera),
                        sti_arg_int(source->table->ntile), sti_arg_int(*bytes >= STREAM_BYTES), sti_arg_array(x->base)));
-    for (int k = 0; k < ncopy; ++k) sti_version_bump(&copies[k].to->version); /* E1 */
+    for (int k = 0; k < ncopy; ++k) sti_version_bump(&copies[k].to->version); /* EXTRACT-1 */
     return STET_OK;
 }
 
-stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_buffer buffer, stet_array *to,
+stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_picture_buffer buffer, stet_array *to,
                       stet_array *size, const int *worlds, int64_t n)
 {
     int stride = sti_buffer_channels(buffer);

@@ -2,8 +2,8 @@
  * Extraction: copies of tiles out of the renderer's buffers into tensors, all of them in one launch.
  *
  * Invariants:
- *   E1  a launch marks each of its destinations as written, once
- *   E2  tables that the last launch already has on the device are not uploaded again
+ *   EXTRACT-1  a launch marks each of its destinations as written, once
+ *   EXTRACT-2  tables that the last launch already has on the device are not uploaded again
  */
 #ifndef STI_TILES_EXTRACT_H
 #define STI_TILES_EXTRACT_H
@@ -13,7 +13,7 @@
 
 /* A request as the kernel sees it: the tiles of one camera in one buffer, to `to` [nworld][height][width][channels]. */
 typedef struct sti_copy {
-    sti_buffer buffer;
+    sti_picture_buffer buffer;
     int camera, conversion, channels;
     sti_tile_size size;
     stet_array *to;
@@ -52,7 +52,7 @@ void sti_extractor_destroy(sti_extractor *x);
 stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
                         const int *worlds, int64_t n, int64_t *bytes);
 /* Copies the tiles of the worlds listed between two buffers of the same layout; dimensions of cameras in `size` (INT [ncamera * 2]). */
-stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_buffer buffer, stet_array *to,
+stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_picture_buffer buffer, stet_array *to,
                       stet_array *size, const int *worlds, int64_t n);
 
 #endif

@@ -113,7 +113,7 @@ LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int e
 /* ---- the kernels ---- */
 
 /*
- * Sources by sti_buffer (NULL where not used); first, pitch [nrow * ntile], ntile = worlds * ncamera: the tile table; job [njob *
+ * Sources by sti_picture_buffer (NULL where not used); first, pitch [nrow * ntile], ntile = worlds * ncamera: the tile table; job [njob *
  * STI_JOB_COLUMNS], place [njob * STI_PLACE_COLUMNS]; list: worlds, or NULL: block order is world order. `stream`: the outputs are larger
  * than the caches. `out` is aligned to 64 bytes, places are relative to it.
  */

@@ -6,7 +6,7 @@
 /* ---- layouts ------------------------------------------------------------------------------------------------------ */
 
 /* A camera is laid out as its tensor where at least one request takes it from there as it is. */
-static stet_result plan_buffer(stet_tiles *t, sti_buffer b)
+static stet_result plan_buffer(stet_tiles *t, sti_picture_buffer b)
 {
     sti_tile_part *part;
     bool *direct = NULL;
@@ -25,8 +25,8 @@ static int64_t bytes_of_world(const stet_tiles *t)
     int64_t bytes = 0;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
         for (int c = 0; t->used[b] && c < t->ncamera; ++c)
-            bytes += (int64_t)t->size[c].width * t->size[c].height * sti_buffer_channels((sti_buffer)b) *
-                     (int64_t)stet_dtype_size(t->device, sti_buffer_dtype((sti_buffer)b));
+            bytes += (int64_t)t->size[c].width * t->size[c].height * sti_buffer_channels((sti_picture_buffer)b) *
+                     (int64_t)stet_dtype_size(t->device, sti_buffer_dtype((sti_picture_buffer)b));
     return bytes;
 }
 
@@ -35,23 +35,23 @@ static stet_result plan(stet_tiles *t)
     for (int k = 0; k < t->nrequest; ++k) t->used[t->request[k].buffer] = true;
     t->world_bytes = bytes_of_world(t);
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
-        if (t->used[b]) STI_TRY(plan_buffer(t, (sti_buffer)b));
+        if (t->used[b]) STI_TRY(plan_buffer(t, (sti_picture_buffer)b));
     return STET_OK;
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------- */
 
-static stet_result create_pixels(stet_tiles *t, sti_place *p)
+static stet_result create_pixels(stet_tiles *t, sti_tile_place *p)
 {
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         int64_t count;
         if (!t->used[b]) continue;
-        if (__builtin_mul_overflow(t->layout[b].npixel, (int64_t)sti_buffer_channels((sti_buffer)b), &count))
+        if (__builtin_mul_overflow(t->layout[b].npixel, (int64_t)sti_buffer_channels((sti_picture_buffer)b), &count))
             return sti_error(
                 STET_LIMIT,
                 "tiles: a frame has more numbers than can be addressed; use fewer worlds or smaller pictures");
-        STI_TRY(
-            STI_ARRAY(t->device, "pixels of a frame", sti_buffer_dtype((sti_buffer)b), false, &p->pixels[b], count));
+        STI_TRY(STI_ARRAY(t->device, "pixels of a frame", sti_buffer_dtype((sti_picture_buffer)b), false, &p->pixels[b],
+                          count));
         sti_array_held_by(p->pixels[b], STET_MECH_frame);
     }
     return STET_OK;
@@ -65,7 +65,7 @@ static stet_result new_tensor(const stet_tiles *t, const sti_request *r, stet_ar
     return STET_OK;
 }
 
-static stet_result create_tensor(stet_tiles *t, sti_place *p, int k)
+static stet_result create_tensor(stet_tiles *t, sti_tile_place *p, int k)
 {
     const sti_request *r = &t->request[k];
     const char *name = stet_output_name(r->ask.output);
@@ -77,7 +77,7 @@ static stet_result create_tensor(stet_tiles *t, sti_place *p, int k)
                          r->shape, &p->tensor[k]);
 }
 
-static stet_result create_place(stet_tiles *t, sti_place *p)
+static stet_result create_place(stet_tiles *t, sti_tile_place *p)
 {
     size_t serials = (size_t)t->nworld * sizeof(uint64_t), tensors = (size_t)t->nrequest * sizeof(stet_array *);
     p->frame = -1;
@@ -90,7 +90,7 @@ static stet_result create_place(stet_tiles *t, sti_place *p)
     return STET_OK;
 }
 
-static void destroy_place(stet_tiles *t, sti_place *p)
+static void destroy_place(stet_tiles *t, sti_tile_place *p)
 {
     for (int k = 0; k < t->nrequest; ++k) {
         if (p->tensor) stet_array_destroy(p->tensor[k]);
@@ -104,7 +104,7 @@ static void destroy_place(stet_tiles *t, sti_place *p)
     sti_stamp_free(&p->extracted);
 }
 
-stet_result sti_place_copy(stet_tiles *t, sti_place *p, int k, stet_array **out)
+stet_result sti_place_copy(stet_tiles *t, sti_tile_place *p, int k, stet_array **out)
 {
     const sti_request *r = &t->request[k];
     if (!p->copy[k]) STI_TRY(new_tensor(t, r, &p->copy[k]));
@@ -112,7 +112,7 @@ stet_result sti_place_copy(stet_tiles *t, sti_place *p, int k, stet_array **out)
     return STET_OK;
 }
 
-stet_result sti_place_prepare(stet_tiles *t, sti_place *p)
+stet_result sti_place_prepare(stet_tiles *t, sti_tile_place *p)
 {
     stet_array *copy;
     if (sti_enabled(&t->device->mechanisms, STET_MECH_tiles)) return STET_OK;

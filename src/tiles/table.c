@@ -1,4 +1,4 @@
-/* Planning tile layouts, and the tables on the device; see table.h for B1 to B3. */
+/* Planning tile layouts, and the tables on the device; see table.h for TABLE-1 to B3. */
 #include "tiles/table.h"
 
 #include "base/plural.h"

@@ -5,9 +5,9 @@
  * pure, so that layouts far beyond this machine's memory can be tested.
  *
  * Invariants:
- *   B1  tile t = world * ncamera + camera; there are at most INT32_MAX tiles, or an error, never fewer tiles in silence
- *   B2  no two tiles share a pixel; all pixels are below npixel; offsets are 64 bit
- *   B3  the tiles of a direct camera lie one after the other, [nworld][height][width], and start on a cache line
+ *   TABLE-1  tile t = world * ncamera + camera; there are at most INT32_MAX tiles, or an error, never fewer tiles in silence
+ *   TABLE-2  no two tiles share a pixel; all pixels are below npixel; offsets are 64 bit
+ *   TABLE-3  the tiles of a direct camera lie one after the other, [nworld][height][width], and start on a cache line
  */
 #ifndef STI_TILES_TABLE_H
 #define STI_TILES_TABLE_H

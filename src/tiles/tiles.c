@@ -1,11 +1,11 @@
 /*
- * Frames: rendering what moved, reading, what is stale. See tiles.h for T1 to T4.
+ * Frames: rendering what moved, reading, what is stale. See tiles.h for TILES-1 to T4.
  *
  * Worlds that did not move keep their pixels: they are carried over from the last frame, unless the new frame's place has them already.
  */
 #include "tiles/tiles.h"
 
-#include "device/face.h"
+#include "device/host_mirror.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 static void stamp_scene(const sti_scene *scene, sti_stamp *s)
 {
     sti_stamp_begin(s);
-    sti_stamp_add(s, &scene->look);
+    sti_stamp_add(s, &scene->appearance);
     sti_stamp_add(s, &scene->connectivity);
     sti_stamp_add(s, &scene->changes);
 }
@@ -22,15 +22,15 @@ static void stamp_scene(const sti_scene *scene, sti_stamp *s)
 /* What a world would be drawn from now. */
 static sti_drawn record_of(const sti_scene *scene, int64_t w)
 {
-    return (sti_drawn){scene->changed[w], scene->look.generation, scene->connectivity.generation};
+    return (sti_drawn){scene->changed[w], scene->appearance.generation, scene->connectivity.generation};
 }
 
 static bool same(const sti_drawn *a, const sti_drawn *b)
 {
-    return a->changed == b->changed && a->look == b->look && a->connectivity == b->connectivity;
+    return a->changed == b->changed && a->appearance == b->appearance && a->connectivity == b->connectivity;
 }
 
-static bool was_drawn(const sti_drawn *d) { return d->look != 0; }
+static bool was_drawn(const sti_drawn *d) { return d->appearance != 0; }
 
 /*
  * Worlds that are not wanted stay as they are; t->list: those wanted that moved, or with all: all wanted. True: some world that moved
@@ -58,13 +58,13 @@ static void stamp(stet_tiles *t, const sti_scene *scene)
 {
     sti_stamp *s = &t->frame_now;
     sti_stamp_begin(s);
-    sti_stamp_add_value(s, scene->look.id);
+    sti_stamp_add_value(s, scene->appearance.id);
     sti_stamp_add_value(s, scene->connectivity.id);
     for (int64_t w = 0; w < t->nworld; ++w) {
         uint64_t *word = sti_stamp_extend(s, 3);
         if (!word) return;
         word[0] = t->next[w].changed;
-        word[1] = t->next[w].look;
+        word[1] = t->next[w].appearance;
         word[2] = t->next[w].connectivity;
     }
 }
@@ -72,16 +72,16 @@ static void stamp(stet_tiles *t, const sti_scene *scene)
 /* ---- drawing ------------------------------------------------------------------------------------------------------- */
 
 /* Pixels of a place were written: the tensors that are views of them have an identity of their own. */
-static void mark_direct(stet_tiles *t, sti_place *p)
+static void mark_direct(stet_tiles *t, sti_tile_place *p)
 {
     for (int k = 0; k < t->nrequest; ++k)
         if (t->request[k].direct) stet_array_mark_written(p->tensor[k]);
 }
 
 /* Paints the worlds of t->list into a place. */
-static stet_result paint(stet_tiles *t, sti_place *p)
+static stet_result paint(stet_tiles *t, sti_tile_place *p)
 {
-    sti_target target = {0};
+    sti_render_target target = {0};
     if (t->nlist == 0) return STET_OK;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         target.pixels[b] = p->pixels[b];
@@ -94,9 +94,9 @@ static stet_result paint(stet_tiles *t, sti_place *p)
 }
 
 /* Brings the pixels of all other worlds over from the newest frame, where this place does not have them. */
-static stet_result carry(stet_tiles *t, sti_place *p)
+static stet_result carry(stet_tiles *t, sti_tile_place *p)
 {
-    sti_place *from = sti_place_of(t, t->newest);
+    sti_tile_place *from = sti_place_of(t, t->newest);
     sti_tile_source source = {&t->table, t->ncamera, from->pixels};
     int n = 0;
     for (int64_t w = 0, k = 0; w < t->nworld; ++w) {
@@ -105,20 +105,21 @@ static stet_result carry(stet_tiles *t, sti_place *p)
         if (!painted && p->serial[w] != from->serial[w]) t->carry[n++] = (int)w;
     }
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
-        if (t->used[b]) STI_TRY(sti_carry(&t->extractor, &source, (sti_buffer)b, p->pixels[b], t->sizes, t->carry, n));
+        if (t->used[b])
+            STI_TRY(sti_carry(&t->extractor, &source, (sti_picture_buffer)b, p->pixels[b], t->sizes, t->carry, n));
     for (int i = 0; i < n; ++i) p->serial[t->carry[i]] = from->serial[t->carry[i]];
     if (n) mark_direct(t, p);
     return STET_OK;
 }
 
 /* After a failure nothing is known of a place; before the first frame there is nothing to carry either, so it goes back to zero. */
-static void abandon(stet_tiles *t, sti_place *p)
+static void abandon(stet_tiles *t, sti_tile_place *p)
 {
     memset(p->serial, 0xff, (size_t)t->nworld * sizeof *p->serial);
     p->frame = -1;
 }
 
-static stet_result clear_abandoned(stet_tiles *t, sti_place *p)
+static stet_result clear_abandoned(stet_tiles *t, sti_tile_place *p)
 {
     void *zero;
     if (t->newest >= 0 || p->serial[0] != UINT64_MAX) return STET_OK;
@@ -133,27 +134,27 @@ static stet_result clear_abandoned(stet_tiles *t, sti_place *p)
     return STET_OK;
 }
 
-static stet_result fill_place(stet_tiles *t, sti_place *p)
+static stet_result fill_place(stet_tiles *t, sti_tile_place *p)
 {
     STI_TRY(clear_abandoned(t, p));
     if (t->newest >= 0) STI_TRY(carry(t, p));
     return paint(t, p);
 }
 
-/* T2: the frame that would be one too many in flight is taken now, if nobody has read it. */
-static stet_result make_room(stet_tiles *t, int64_t frame)
+/* TILES-2: the frame that would be one too many in flight is taken now, if nobody has read it. */
+static stet_result make_room_tiles(stet_tiles *t, int64_t frame)
 {
-    sti_place *oldest = sti_place_of(t, frame - t->depth + t->nplace);
+    sti_tile_place *oldest = sti_place_of(t, frame - t->depth + t->nplace);
     if (oldest->frame != frame - t->depth || oldest->frame < 0 || oldest->extracted.valid) return STET_OK;
-    return sti_tiles_take(t, oldest, STET_REASON_deferred_tiles_ring_full);
+    return sti_tiles_extract_frame(t, oldest, STET_REASON_deferred_tiles_ring_full);
 }
 
 static stet_result draw(void *context)
 {
     stet_tiles *t = context;
     int64_t frame = t->newest + 1;
-    sti_place *p = sti_place_of(t, frame);
-    STI_TRY(make_room(t, frame));
+    sti_tile_place *p = sti_place_of(t, frame);
+    STI_TRY(make_room_tiles(t, frame));
     STI_TRY(sti_place_prepare(t, p));
     p->frame = -1;
     sti_stamp_invalidate(&p->extracted);
@@ -182,7 +183,7 @@ static stet_result paint_again(void *context)
 /* t->list: worlds wanted that have pixels which stood, which are all that were not painted for this frame (`serial` or later). */
 static void list_standing(stet_tiles *t, const uint8_t *mask, uint64_t serial)
 {
-    const sti_place *p = sti_place_of(t, t->newest);
+    const sti_tile_place *p = sti_place_of(t, t->newest);
     t->nlist = 0;
     for (int64_t w = 0; w < t->nworld; ++w)
         if ((!mask || mask[w]) && was_drawn(&t->drawn[w]) && p->serial[w] < serial) t->list[t->nlist++] = (int)w;
@@ -190,7 +191,7 @@ static void list_standing(stet_tiles *t, const uint8_t *mask, uint64_t serial)
 
 static int list_pixels(stet_tiles *t)
 {
-    const sti_place *p = sti_place_of(t, t->newest);
+    const sti_tile_place *p = sti_place_of(t, t->newest);
     int n = 0;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
         if (t->used[b]) t->spans[n++] = sti_array_span(p->pixels[b]);
@@ -259,7 +260,7 @@ static stet_result draw_frame(stet_tiles *t, const uint8_t *mask)
     return audit_standing(t, mask, before);
 }
 
-/* Draws a frame unless the newest one is it: by the scene as a whole (T5), else world by world. */
+/* Draws a frame unless the newest one is it: by the scene as a whole (TILES-5), else world by world. */
 static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
 {
     bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_frame);
@@ -281,12 +282,12 @@ stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame
     STI_TRY(sti_not_listing(t->device, "stet_tiles_render"));
     STI_TRY(draw_what_moved(t, mask));
     if (!sti_enabled(&t->device->mechanisms, STET_MECH_deferred_tiles))
-        STI_TRY(sti_tiles_take(t, sti_place_of(t, t->newest), STET_REASON_deferred_tiles_first_read));
+        STI_TRY(sti_tiles_extract_frame(t, sti_place_of(t, t->newest), STET_REASON_deferred_tiles_first_read));
     if (frame) *frame = t->newest;
     return STET_OK;
 }
 
-static stet_result find_frame(stet_tiles *t, int64_t frame, sti_place **out)
+static stet_result find_frame(stet_tiles *t, int64_t frame, sti_tile_place **out)
 {
     if (t->newest < 0)
         return sti_error(STET_NOT_FOUND, "tiles: nothing was rendered yet; call stet_tiles_render first");
@@ -305,7 +306,7 @@ static stet_result find_frame(stet_tiles *t, int64_t frame, sti_place **out)
 
 stet_result stet_tiles_read(stet_tiles *t, int64_t frame, int request, stet_array **out)
 {
-    sti_place *p = NULL;
+    sti_tile_place *p = NULL;
     if (!t || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_tiles_read: tiles and out must not be NULL");
     *out = NULL;
     if (request < 0 || request >= t->nrequest)
@@ -319,7 +320,7 @@ stet_result stet_tiles_read(stet_tiles *t, int64_t frame, int request, stet_arra
             "tiles: array %s, bound to request %d, holds frame %lld already and never goes back to frame %lld; "
             "read frames in order",
             r->ask.bound->name, request, (long long)r->frame, (long long)p->frame);
-    STI_TRY(sti_tiles_take(t, p, STET_REASON_deferred_tiles_first_read));
+    STI_TRY(sti_tiles_extract_frame(t, p, STET_REASON_deferred_tiles_first_read));
     bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_tiles);
     *out = r->ask.bound ? r->ask.bound : r->direct && !enabled ? p->copy[request] : p->tensor[request];
     return STET_OK;

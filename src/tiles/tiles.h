@@ -5,12 +5,12 @@
  * so that a tensor that the renderer wrote itself (direct) outlives its frame by K others as an extracted one does.
  *
  * Invariants:
- *   T1  a frame in a place has all its pixels; each world's pixels carry the serial number of the rendering that made them, and equal
+ *   TILES-1  a frame in a place has all its pixels; each world's pixels carry the serial number of the rendering that made them, and equal
  *       numbers mean equal pixels (0: never rendered, all zero)
- *   T2  at most K frames were not extracted; starting one more extracts the oldest of them first, and counts it
- *   T3  the frame in a bound array only grows: an older frame is never written over a newer one
- *   T4  what the pixels of a world are made from is told by its record in `drawn`, complete: transforms, look, connectivity
- *   T5  `whole` is the scene from which the records of all worlds are; while it stands, every world's pixels do, and no world is looked at
+ *   TILES-2  at most K frames were not extracted; starting one more extracts the oldest of them first, and counts it
+ *   TILES-3  the frame in a bound array only grows: an older frame is never written over a newer one
+ *   TILES-4  what the pixels of a world are made from is told by its record in `drawn`, complete: transforms, look, connectivity
+ *   TILES-5  `whole` is the scene from which the records of all worlds are; while it stands, every world's pixels do, and no world is looked at
  */
 #ifndef STI_TILES_TILES_H
 #define STI_TILES_TILES_H
@@ -22,8 +22,8 @@
 typedef struct sti_scene {
     const uint64_t
         *changed; /* [nworld], borrowed until the next update: a number that differs when a world may have moved */
-    sti_version changes; /* of all these numbers */
-    sti_version look;    /* all besides the transforms */
+    sti_version changes;    /* of all these numbers */
+    sti_version appearance; /* all besides the transforms */
     sti_version connectivity;
 } sti_scene;
 
@@ -34,19 +34,19 @@ typedef struct sti_painter {
     int64_t nworld;
     stet_result (*update)(void *context, sti_scene *out); /* brings the scene up to date */
     /* Paints all cameras of the n worlds listed; other pixels stay. */
-    stet_result (*paint)(void *context, const int *worlds, int n, const sti_target *target);
+    stet_result (*paint)(void *context, const int *worlds, int n, const sti_render_target *target);
     void (*destroy)(void *context);
 } sti_painter;
 
-/* What a world's pixels are made from (T4); all zero: it was never drawn (generations begin at 1). */
+/* What a world's pixels are made from (TILES-4); all zero: it was never drawn (generations begin at 1). */
 typedef struct sti_drawn {
-    uint64_t changed, look, connectivity;
+    uint64_t changed, appearance, connectivity;
 } sti_drawn;
 
 /* A request, resolved. */
 typedef struct sti_request {
     stet_tile_request ask; /* channels is never 0 */
-    sti_buffer buffer;
+    sti_picture_buffer buffer;
     int conversion;
     bool direct; /* not bound, and the native pixel is the element wanted: the renderer writes the tensor itself */
     sti_tile_size size;
@@ -58,15 +58,15 @@ typedef struct sti_request {
     uint64_t *held;      /* [nworld]: serials */
 } sti_request;
 
-typedef struct sti_place {
+typedef struct sti_tile_place {
     int64_t frame; /* -1: none */
     stet_array *pixels[STI_BUFFER_COUNT];
     stet_array **tensor; /* [nrequest]: direct: a view of pixels; bound: NULL */
     stet_array **copy;   /* [nrequest]: direct requests while `tiles` is switched off; made when first needed */
-    uint64_t *serial;    /* [nworld]: of pixels (T1) */
+    uint64_t *serial;    /* [nworld]: of pixels (TILES-1) */
     uint64_t *taken;     /* [nworld]: of the tensors that are neither direct nor bound */
     sti_stamp extracted; /* what the tensors were made from */
-} sti_place;
+} sti_tile_place;
 
 struct stet_tiles {
     stet_device *device;
@@ -80,12 +80,12 @@ struct stet_tiles {
     sti_tile_table table;
     stet_array *sizes; /* INT [ncamera * 2] */
     sti_extractor extractor;
-    sti_place *place;
+    sti_tile_place *place;
     int64_t newest; /* frame; -1: none */
     uint64_t serial;
     sti_drawn *drawn, *next; /* [nworld]: of the newest frame, and as it would be now */
     sti_stamp frame_kept, frame_now, take_now;
-    sti_stamp whole, scene_now; /* T5 */
+    sti_stamp whole, scene_now; /* TILES-5 */
     int *list, *carry;          /* [nworld]: worlds to paint, to carry over */
     int nlist;
     int64_t world_bytes; /* of the pixels of one world */
@@ -105,16 +105,19 @@ stet_result sti_request_resolve(const stet_tiles_def *def, int k, int64_t nworld
 
 /* Tiles over a painter, which belongs to the tiles from then on; after a failure it is still the caller's. */
 stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_def *def, stet_tiles **out);
-static inline sti_place *sti_place_of(stet_tiles *tiles, int64_t frame) { return &tiles->place[frame % tiles->nplace]; }
+static inline sti_tile_place *sti_place_of(stet_tiles *tiles, int64_t frame)
+{
+    return &tiles->place[frame % tiles->nplace];
+}
 /* The array of a direct request while `tiles` is switched off. */
-stet_result sti_place_copy(stet_tiles *t, sti_place *p, int k, stet_array **out);
+stet_result sti_place_copy(stet_tiles *t, sti_tile_place *p, int k, stet_array **out);
 /* All of these, if it is switched off: a frame that is drawn does not lack the memory to be taken. */
-stet_result sti_place_prepare(stet_tiles *tiles, sti_place *place);
+stet_result sti_place_prepare(stet_tiles *tiles, sti_tile_place *place);
 
-/* ---- take.c ---- */
+/* ---- extract_frames.c ---- */
 
 /* Sees to it that all requests of a frame are extracted; `why`: the reason that counts if they are not. */
-stet_result sti_tiles_take(stet_tiles *tiles, sti_place *place, stet_reason why);
+stet_result sti_tiles_extract_frame(stet_tiles *tiles, sti_tile_place *place, stet_reason why);
 /* In audit mode, for a part of some work that stood: `make` does it again, and must leave the outputs as they are. */
 stet_result sti_tiles_audit(stet_mechanism mechanism, const char *what, stet_result (*make)(void *context),
                             void *context, const sti_span *outputs, int noutput);

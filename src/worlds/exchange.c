@@ -1,5 +1,5 @@
 /*
- * Between the arrays and MuJoCo's data: what the caller changed goes in, what the physics made comes out (W2).
+ * Between the arrays and MuJoCo's data: what the caller changed goes in, what the physics made comes out (WORLDS-2).
  *
  * Invariant: a NaN that is pulled has the one canonical bit pattern, whatever the machine made it of.
  */
@@ -27,11 +27,11 @@ static inline bool same_double(double x, double rounded)
     return a == b || (x != x && rounded != rounded);
 }
 
-static bool push_float(double *exact, const float *face, int64_t n, int64_t stride)
+static bool push_float(double *exact, const float *mirror, int64_t n, int64_t stride)
 {
     bool changed = false;
     for (int64_t i = 0; i < n; ++i) {
-        float x = face[i * stride];
+        float x = mirror[i * stride];
         if (same_float(x, (float)exact[i])) continue;
         exact[i] = (double)x;
         changed = true;
@@ -39,34 +39,34 @@ static bool push_float(double *exact, const float *face, int64_t n, int64_t stri
     return changed;
 }
 
-static bool push_double(double *exact, const double *face, int64_t n, int64_t stride)
+static bool push_double(double *exact, const double *mirror, int64_t n, int64_t stride)
 {
     bool changed = false;
     for (int64_t i = 0; i < n; ++i) {
-        if (same_double(face[i * stride], exact[i])) continue;
-        exact[i] = face[i * stride];
+        if (same_double(mirror[i * stride], exact[i])) continue;
+        exact[i] = mirror[i * stride];
         changed = true;
     }
     return changed;
 }
 
-static void pull_float(const double *exact, float *face, int64_t n, int64_t stride)
+static void pull_float(const double *exact, float *mirror, int64_t n, int64_t stride)
 {
     const uint32_t nan_bits = 0x7fc00000u;
     for (int64_t i = 0; i < n; ++i) {
         float x = (float)exact[i];
         if (x != x) memcpy(&x, &nan_bits, sizeof x);
-        face[i * stride] = x;
+        mirror[i * stride] = x;
     }
 }
 
-static void pull_double(const double *exact, double *face, int64_t n, int64_t stride)
+static void pull_double(const double *exact, double *mirror, int64_t n, int64_t stride)
 {
     const uint64_t nan_bits = UINT64_C(0x7ff8000000000000);
     for (int64_t i = 0; i < n; ++i) {
         double x = exact[i];
         if (x != x) memcpy(&x, &nan_bits, sizeof x);
-        face[i * stride] = x;
+        mirror[i * stride] = x;
     }
 }
 
@@ -75,8 +75,8 @@ static bool push_numbers(const stet_worlds *worlds, int f, int64_t w, double *ex
     const stet_array *a = worlds->field[f];
     int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
     if (a->device->real_size == sizeof(double))
-        return push_double(exact, (const double *)worlds->face[f] + at, a->nitem, stride);
-    return push_float(exact, (const float *)worlds->face[f] + at, a->nitem, stride);
+        return push_double(exact, (const double *)worlds->mirror[f] + at, a->nitem, stride);
+    return push_float(exact, (const float *)worlds->mirror[f] + at, a->nitem, stride);
 }
 
 static void pull_numbers(const stet_worlds *worlds, int f, int64_t w, const double *exact)
@@ -84,9 +84,9 @@ static void pull_numbers(const stet_worlds *worlds, int f, int64_t w, const doub
     const stet_array *a = worlds->field[f];
     int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
     if (a->device->real_size == sizeof(double))
-        pull_double(exact, (double *)worlds->face[f] + at, a->nitem, stride);
+        pull_double(exact, (double *)worlds->mirror[f] + at, a->nitem, stride);
     else
-        pull_float(exact, (float *)worlds->face[f] + at, a->nitem, stride);
+        pull_float(exact, (float *)worlds->mirror[f] + at, a->nitem, stride);
 }
 
 static bool field_moves(int f) { return f == STI_FIELD_qpos || f == STI_FIELD_mocap_pos || f == STI_FIELD_mocap_quat; }
@@ -129,7 +129,7 @@ void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
 
 void sti_worlds_field_written(stet_worlds *worlds, sti_field field)
 {
-    sti_array_face_written(worlds->field[field]);
+    sti_array_mirror_written(worlds->field[field]);
     sti_stamp_keep_version(&worlds->pushed[field], &worlds->field[field]->version);
 }
 
@@ -141,10 +141,10 @@ void sti_worlds_written(stet_worlds *worlds, bool all)
             sti_worlds_field_written(worlds, (sti_field)f);
 }
 
-stet_result sti_worlds_take_faces(stet_worlds *worlds, int writers)
+stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers)
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (sti_field_writer[f] & writers) STI_TRY(sti_array_face_write(worlds->field[f], &worlds->face[f]));
+        if (sti_field_writer[f] & writers) STI_TRY(sti_array_mirror_write(worlds->field[f], &worlds->mirror[f]));
     return STET_OK;
 }
 
@@ -163,7 +163,7 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
         STI_TRY(sti_array_ensure(worlds->field[f]));
     }
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (is_compared(worlds, f)) STI_TRY(sti_array_face(worlds->field[f], &worlds->face[f]));
+        if (is_compared(worlds, f)) STI_TRY(sti_array_mirror(worlds->field[f], &worlds->mirror[f]));
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!(sti_field_writer[f] & STI_WRITER_CALLER)) continue;
         const sti_version *now = &worlds->field[f]->version;

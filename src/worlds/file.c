@@ -11,8 +11,8 @@
  *
  * Numbers are little-endian; a file of a machine that is not has another version word and is refused as foreign.
  *
- *   F1  a file with this name is complete: it is written under another one, put to disk, then renamed
- *   F2  worlds change only after all of a file was read and checked
+ *   FILE-1  a file with this name is complete: it is written under another one, put to disk, then renamed
+ *   FILE-2  worlds change only after all of a file was read and checked
  */
 #include "base/hash.h"
 #include "base/plural.h"
@@ -63,7 +63,7 @@ static stet_result fingerprint_of(const stet_worlds *worlds, uint64_t *out)
 
 /* ---- saving ------------------------------------------------------------------------------------------------------- */
 
-static bool put(FILE *f, sti_hash *h, const void *data, size_t size)
+static bool put_file(FILE *f, sti_hash *h, const void *data, size_t size)
 {
     sti_hash_add(h, data, size);
     return size == 0 || fwrite(data, size, 1, f) == 1;
@@ -73,7 +73,7 @@ static bool put_all(FILE *f, const preamble *p, const stet_snapshot *s)
 {
     sti_hash h;
     sti_hash_begin(&h);
-    if (!put(f, &h, p, sizeof *p) || !put(f, &h, s->payload, s->size)) return false;
+    if (!put_file(f, &h, p, sizeof *p) || !put_file(f, &h, s->payload, s->size)) return false;
     uint64_t sum = sti_hash_end(&h);
     return fwrite(&sum, sizeof sum, 1, f) == 1 && fflush(f) == 0 && fsync(fileno(f)) == 0;
 }

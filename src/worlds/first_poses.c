@@ -1,5 +1,5 @@
 /*
- * The poses that worlds begin with, for worlds that begin again and again without MuJoCo's data on a device whose memory the host cannot reach (W9): made
+ * The poses that worlds begin with, for worlds that begin again and again without MuJoCo's data on a device whose memory the host cannot reach (WORLDS-9): made
  * by kinematics on the host once for each content that they follow from, then copied on the device.
  */
 #include "worlds/poses.h"
@@ -26,7 +26,7 @@ static stet_result copy(stet_array *to, stet_array *from)
 
 /* ---- keeping ------------------------------------------------------------------------------------------------------- */
 
-static stet_result keep(stet_worlds *worlds, int k)
+static stet_result keep_first_poses(stet_worlds *worlds, int k)
 {
     stet_array *a = worlds->field[poses[k]], **first = &worlds->first_poses[k];
     void *bytes;
@@ -34,19 +34,19 @@ static stet_result keep(stet_worlds *worlds, int k)
         STI_TRY(STI_ARRAY(worlds->device, a->name, STET_REAL, true, first, worlds->nworld, a->nitem));
         sti_array_held_by(*first, STET_MECH_rounds);
     }
-    STI_TRY(sti_face_overwrite(*first, &bytes));
+    STI_TRY(sti_mirror_overwrite(*first, &bytes));
     STI_TRY(copy(*first, a));
-    sti_array_host_gets(*first, worlds->face[poses[k]]);
+    sti_array_host_gets(*first, worlds->mirror[poses[k]]);
     return STET_OK;
 }
 
 /* Audit: what was made anew is what was kept. */
-static stet_result compare(const stet_worlds *worlds)
+static stet_result compare_first_poses(const stet_worlds *worlds)
 {
     for (int k = 0; k < POSES; ++k) {
         void *bytes;
-        STI_TRY(sti_array_face(worlds->first_poses[k], &bytes));
-        if (memcmp(bytes, worlds->face[poses[k]], worlds->first_poses[k]->size) == 0) continue;
+        STI_TRY(sti_array_mirror(worlds->first_poses[k], &bytes));
+        if (memcmp(bytes, worlds->mirror[poses[k]], worlds->first_poses[k]->size) == 0) continue;
         return sti_error(
             STET_AUDIT,
             "rounds: %s of a round's beginning are others than those that were kept, though its inputs are "
@@ -59,9 +59,9 @@ static stet_result compare(const stet_worlds *worlds)
 stet_result sti_poses_keep_first(stet_worlds *worlds)
 {
     if (!worlds->begun || worlds->clock != worlds->begun) return STET_OK;
-    if (worlds->first_valid && is_key(worlds->first_key, worlds->begun_key)) return compare(worlds);
+    if (worlds->first_valid && is_key(worlds->first_key, worlds->begun_key)) return compare_first_poses(worlds);
     worlds->first_valid = false;
-    for (int k = 0; k < POSES; ++k) STI_TRY(keep(worlds, k));
+    for (int k = 0; k < POSES; ++k) STI_TRY(keep_first_poses(worlds, k));
     memcpy(worlds->first_key, worlds->begun_key, sizeof worlds->first_key);
     worlds->first_valid = true;
     return STET_OK;
@@ -82,7 +82,7 @@ stet_result sti_poses_give_first(stet_worlds *worlds, const uint64_t key[STI_POS
     for (int k = 0; *given && k < POSES; ++k) {
         stet_array *first = worlds->first_poses[k];
         void *bytes;
-        STI_TRY(sti_array_face(first, &bytes));
+        STI_TRY(sti_array_mirror(first, &bytes));
         STI_TRY(sti_restores_add(restores, &(sti_restore){worlds->field[poses[k]], first, bytes, NULL}));
     }
     return STET_OK;

@@ -55,7 +55,7 @@ static size_t own_numbers(const mjModel *m)
     return n;
 }
 
-/* A thread's model: the shared one, with its own arrays from `at` on; as yet of the model's own values (Q2). */
+/* A thread's model: the shared one, with its own arrays from `at` on; as yet of the model's own values (PARAMETER-2). */
 static void make_model(mjModel *own, const mjModel *m, mjtNum *at)
 {
     *own = *m;

@@ -5,8 +5,8 @@
  * arrays that no parameter touches are the shared ones, and those that one does touch are filled for the world that is stepped next.
  *
  * Invariants:
- *   Q1  what a world's step reads depends on that world's values alone, not on the thread or on who was stepped before
- *   Q2  a parameter that nobody gave is the model's own, bit for bit
+ *   PARAMETER-1  what a world's step reads depends on that world's values alone, not on the thread or on who was stepped before
+ *   PARAMETER-2  a parameter that nobody gave is the model's own, bit for bit
  */
 #ifndef STI_WORLDS_PARAMETER_H
 #define STI_WORLDS_PARAMETER_H

@@ -1,8 +1,8 @@
 /*
  * The pose pass (mechanism pose_sync): mj_kinematics on scratch data, for the worlds that moved since their poses were made.
  *
- *   P1  the pass is a function of qpos and mocap poses alone, so doing it again over what stands changes no bit
- *   P2  the arrays get a new generation only if a bit of them changed, or if all were made anew over what the device alone knew
+ *   POSES-1  the pass is a function of qpos and mocap poses alone, so doing it again over what stands changes no bit
+ *   POSES-2  the arrays get a new generation only if a bit of them changed, or if all were made anew over what the device alone knew
  */
 #include "worlds/poses.h"
 
@@ -27,7 +27,7 @@ static void copy_inputs(const stet_worlds *worlds, int64_t w, mjData *to)
         if (worlds->data)
             memcpy(out, sti_field_exact(worlds->data[w], inputs[k]), (size_t)a->nitem * sizeof *out);
         else
-            for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_face_get(a, worlds->face[inputs[k]], w, i);
+            for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_mirror_get(a, worlds->mirror[inputs[k]], w, i);
     }
 }
 
@@ -35,15 +35,15 @@ static void copy_inputs(const stet_worlds *worlds, int64_t w, mjData *to)
 static bool put_poses(const stet_worlds *worlds, sti_field field, int64_t w, const mjtNum *exact)
 {
     const stet_array *a = worlds->field[field];
-    char *face = worlds->face[field];
+    char *mirror = worlds->mirror[field];
     bool changed = false;
     size_t e = a->device->real_size;
     for (int64_t i = 0; i < a->nitem; ++i) {
-        char *place = face + (size_t)sti_array_index(a, w, i) * e;
+        char *place = mirror + (size_t)sti_array_index(a, w, i) * e;
         char before[sizeof(double)];
         memcpy(before, place, e);
         /* NAN has the canonical pattern of NaN in either width. */
-        sti_face_set(a, face, w, i, exact[i] == exact[i] ? exact[i] : (double)__builtin_nan(""));
+        sti_mirror_set(a, mirror, w, i, exact[i] == exact[i] ? exact[i] : (double)__builtin_nan(""));
         changed = changed || memcmp(before, place, e) != 0;
     }
     return changed;
@@ -63,25 +63,25 @@ static int64_t count_due(const pass *p)
     return n;
 }
 
-/* What is made anew in all worlds need not come from the device first; then it counts as changed, for who compares finds nothing (P2). */
+/* What is made anew in all worlds need not come from the device first; then it counts as changed, for who compares finds nothing (POSES-2). */
 static stet_result take_poses(pass *p, sti_field field, bool all)
 {
     stet_worlds *worlds = p->worlds;
     stet_array *a = worlds->field[field];
-    if (!all || sti_array_host_has(a)) return sti_array_face_write(a, &worlds->face[field]);
+    if (!all || sti_array_host_has(a)) return sti_array_mirror_write(a, &worlds->mirror[field]);
     STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
-    STI_TRY(sti_face_overwrite(a, &worlds->face[field]));
+    STI_TRY(sti_mirror_overwrite(a, &worlds->mirror[field]));
     atomic_store_explicit(&p->changed, true, memory_order_relaxed);
     return STET_OK;
 }
 
-static stet_result take_faces(pass *p, bool all)
+static stet_result take_mirrors(pass *p, bool all)
 {
     stet_worlds *worlds = p->worlds;
     STI_TRY(take_poses(p, STI_FIELD_xpos, all));
     STI_TRY(take_poses(p, STI_FIELD_xquat, all));
     for (size_t k = 0; !worlds->data && k < STI_POSE_INPUTS; ++k)
-        STI_TRY(sti_array_face(worlds->field[inputs[k]], &worlds->face[inputs[k]]));
+        STI_TRY(sti_array_mirror(worlds->field[inputs[k]], &worlds->mirror[inputs[k]]));
     return STET_OK;
 }
 
@@ -106,12 +106,12 @@ static stet_result make_poses(void *context)
     stet_worlds *worlds = p->worlds;
     int64_t due = count_due(p);
     if (due == 0) return STET_OK;
-    STI_TRY(take_faces(p, due == worlds->nworld));
+    STI_TRY(take_mirrors(p, due == worlds->nworld));
     sti_worlds_parallel(worlds, pose_world, p, false);
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
     if (!atomic_load(&p->changed)) return STET_OK;
-    sti_array_face_written(worlds->field[STI_FIELD_xpos]);
-    sti_array_face_written(worlds->field[STI_FIELD_xquat]);
+    sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);
+    sti_array_mirror_written(worlds->field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds);
     return due == worlds->nworld && !p->every ? sti_poses_keep_first(worlds) : STET_OK;
 }

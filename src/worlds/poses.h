@@ -9,7 +9,7 @@
 
 /* Makes the arrays xpos and xquat follow the worlds; once, when they are made. */
 void sti_poses_attach(stet_worlds *worlds);
-/* If the caller wrote xpos or xquat since stet last looked, his poses stand in all worlds until they move (W4). */
+/* If the caller wrote xpos or xquat since stet last looked, his poses stand in all worlds until they move (WORLDS-4). */
 void sti_poses_take_written(stet_worlds *worlds);
 /* The versions of xpos and xquat are no news from here on. */
 void sti_poses_keep_written(stet_worlds *worlds);
@@ -21,7 +21,7 @@ void sti_poses_keep_written(stet_worlds *worlds);
 stet_result sti_poses_give_first(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS], sti_restores *restores,
                                  bool *given);
 stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS], bool given);
-/* xpos and xquat were made just now, in all worlds (their faces have them): keeps them, if they are those of a beginning. */
+/* xpos and xquat were made just now, in all worlds (their host mirrors have them): keeps them, if they are those of a beginning. */
 stet_result sti_poses_keep_first(stet_worlds *worlds);
 /* They are not used again. */
 void sti_poses_forget_first(stet_worlds *worlds);

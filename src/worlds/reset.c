@@ -1,8 +1,8 @@
 /*
  * Resets: of all worlds, of a list, or by mask; to a keyframe, with noise.
  *
- *   R1  what a world is reset to depends on (seed, world, how often it was reset before) and the call, on no other world
- *   R2  a reset of no world changes nothing, and no version
+ *   RESET-1  what a world is reset to depends on (seed, world, how often it was reset before) and the call, on no other world
+ *   RESET-2  a reset of no world changes nothing, and no version
  */
 #include "worlds/reset.h"
 
@@ -21,7 +21,7 @@ typedef struct resetting {
     stet_worlds *worlds;
     int keyframe;
     double qpos_noise, qvel_noise; /* half-widths, 0: none */
-    void *noise;                   /* face of worlds->noise; NULL: none */
+    void *noise;                   /* host mirror of worlds->noise; NULL: none */
 } resetting;
 
 stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who)
@@ -42,11 +42,11 @@ static void add_noise(const resetting *r, int64_t w, mjData *d)
     const mjModel *m = r->worlds->model->mj;
     const stet_array *noise = r->worlds->noise;
     if (r->qpos_noise > 0) {
-        for (int64_t i = 0; i < m->nq; ++i) d->qpos[i] += r->qpos_noise * sti_face_get(noise, r->noise, w, i);
+        for (int64_t i = 0; i < m->nq; ++i) d->qpos[i] += r->qpos_noise * sti_mirror_get(noise, r->noise, w, i);
         mj_normalizeQuat(m, d->qpos);
     }
     if (r->qvel_noise > 0)
-        for (int64_t i = 0; i < m->nv; ++i) d->qvel[i] += r->qvel_noise * sti_face_get(noise, r->noise, w, m->nq + i);
+        for (int64_t i = 0; i < m->nv; ++i) d->qvel[i] += r->qvel_noise * sti_mirror_get(noise, r->noise, w, m->nq + i);
 }
 
 static void put_back(void *context, int64_t w, int thread)
@@ -68,7 +68,7 @@ static void put_back(void *context, int64_t w, int thread)
 stet_result sti_worlds_begin(stet_worlds *worlds)
 {
     resetting r = {.worlds = worlds, .keyframe = worlds->def.keyframe};
-    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_BOTH));
+    STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
     memset(worlds->marks, 1, (size_t)worlds->nworld);
     sti_worlds_parallel(worlds, put_back, &r, false);
     sti_worlds_written(worlds, true);
@@ -113,13 +113,13 @@ void sti_worlds_forget_initial(stet_worlds *worlds)
     }
 }
 
-/* W8: an array with a face, to be filled. */
+/* WORLDS-8: an array with a host mirror, to be filled. */
 static stet_result make_initial(stet_worlds *worlds, int f)
 {
     stet_array *a;
     STI_TRY(STI_ARRAY(worlds->device, worlds->field[f]->name, STET_REAL, true, &a, worlds->nworld,
                       worlds->field[f]->nitem));
-    stet_result result = sti_face_overwrite(a, &worlds->face[f]);
+    stet_result result = sti_mirror_overwrite(a, &worlds->mirror[f]);
     if (result != STET_OK) {
         stet_array_destroy(a);
         return result;
@@ -156,7 +156,7 @@ static stet_result fill_missing(stet_worlds *worlds, const bool fields[STI_FIELD
     begin_data(&b, sti_pose_model(worlds), worlds->scratch[0]);
     sti_worlds_parallel(worlds, begin_world, &b, false);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (missing[f]) sti_array_face_written(worlds->initial[f]);
+        if (missing[f]) sti_array_mirror_written(worlds->initial[f]);
     return STET_OK;
 }
 
@@ -168,7 +168,7 @@ static stet_result begin_far(stet_worlds *worlds, const bool fields[STI_FIELD_CO
         stet_array *a = worlds->field[f], *from = worlds->initial[f];
         void *bytes;
         if (!fields[f] || a->size == 0) continue;
-        STI_TRY(sti_array_face(from, &bytes));
+        STI_TRY(sti_array_mirror(from, &bytes));
         STI_TRY(sti_restores_add(restores, &(sti_restore){a, from, bytes, &worlds->pushed[f]}));
     }
     return STET_OK;
@@ -188,7 +188,7 @@ static stet_result begin_near(stet_worlds *worlds, const bool fields[STI_FIELD_C
     beginning b = {worlds, fields, poison};
     bool any = worlds->data != NULL;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        if (fields[f]) STI_TRY(sti_face_overwrite(worlds->field[f], &worlds->face[f]));
+        if (fields[f]) STI_TRY(sti_mirror_overwrite(worlds->field[f], &worlds->mirror[f]));
         any = any || (fields[f] && worlds->field[f]->size > 0);
     }
     if (!any) return STET_OK;
@@ -254,7 +254,7 @@ static int64_t mark_chosen(stet_worlds *worlds, const stet_reset_def *def)
     return chosen;
 }
 
-/* Noise for all worlds, each drawn with the number of resets that it will have had. *out: the face of it. */
+/* Noise for all worlds, each drawn with the number of resets that it will have had. *out: the host mirror of it. */
 static stet_result draw_noise(stet_worlds *worlds, void **out)
 {
     const mjModel *m = worlds->model->mj;
@@ -263,14 +263,14 @@ static stet_result draw_noise(stet_worlds *worlds, void **out)
                           (int64_t)m->nq + m->nv));
     if (!worlds->draws)
         STI_TRY(STI_ARRAY(worlds->device, "numbers of resets", STET_INT, true, &worlds->draws, worlds->nworld, 1));
-    void *face;
-    STI_TRY(sti_array_face_write(worlds->draws, &face));
-    int32_t *draws = face;
+    void *mirror;
+    STI_TRY(sti_array_mirror_write(worlds->draws, &mirror));
+    int32_t *draws = mirror;
     for (int64_t w = 0; w < worlds->nworld; ++w)
         draws[sti_array_index(worlds->draws, w, 0)] = (int32_t)(uint32_t)(worlds->resets[w] + 1);
-    sti_array_face_written(worlds->draws);
+    sti_array_mirror_written(worlds->draws);
     STI_TRY(sti_noise_draws(worlds->noise, worlds->def.seed, STI_STREAM_RESET, worlds->draws));
-    return sti_array_face_read(worlds->noise, out);
+    return sti_array_mirror_read(worlds->noise, out);
 }
 
 stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
@@ -279,8 +279,8 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
     STI_TRY(sti_check_reset(worlds, def));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
     void *drawn = NULL;
-    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_BOTH));
-    STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote into worlds that stay; W5 */
+    STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
+    STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote into worlds that stay; WORLDS-5 */
     if (def->qpos_noise > 0 || def->qvel_noise > 0) STI_TRY(draw_noise(worlds, &drawn));
     if (mark_chosen(worlds, def) == 0) return STET_OK;
     resetting r = {.worlds = worlds,

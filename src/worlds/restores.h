@@ -1,10 +1,10 @@
 /*
  * What is put back by copies on the device: gathered one by one, then copied as one list, which is a recording when it comes back
- * (kernel/record.h).
+ * (kernel/record/record.h).
  *
  * Invariants:
- *   Y1  between adding an array and restoring it nobody looks at it, and what it is restored from stays as it is
- *   Y2  what the host knows of an array (its host's side, a stamp) is told only when all copies have been issued
+ *   RESTORES-1  between adding an array and restoring it nobody looks at it, and what it is restored from stays as it is
+ *   RESTORES-2  what the host knows of an array (its host's side, a stamp) is told only when all copies have been issued
  */
 #ifndef STI_WORLDS_RESTORES_H
 #define STI_WORLDS_RESTORES_H

@@ -26,13 +26,13 @@ static uint64_t state_items(const stet_worlds *worlds)
 static void read_numbers(const stet_worlds *worlds, int f, int64_t w, double *out)
 {
     const stet_array *a = worlds->field[f];
-    for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_face_get(a, worlds->face[f], w, i);
+    for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_mirror_get(a, worlds->mirror[f], w, i);
 }
 
 static void write_numbers(const stet_worlds *worlds, int f, int64_t w, const double *from)
 {
     const stet_array *a = worlds->field[f];
-    for (int64_t i = 0; i < a->nitem; ++i) sti_face_set(a, worlds->face[f], w, i, from[i]);
+    for (int64_t i = 0; i < a->nitem; ++i) sti_mirror_set(a, worlds->mirror[f], w, i, from[i]);
 }
 
 static void get_state(const stet_worlds *worlds, int64_t w, double *out)
@@ -166,17 +166,17 @@ static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
     s->caller[k] = worlds->caller_poses[w];
 }
 
-/* Takes what the caller wrote, and the faces of all that a snapshot may read: the state, sensors, and poses that are the caller's. */
-static stet_result sync_faces(stet_worlds *worlds)
+/* Takes what the caller wrote, and the host mirrors of all that a snapshot may read: the state, sensors, and poses that are the caller's. */
+static stet_result sync_mirrors(stet_worlds *worlds)
 {
     stet_array **field = worlds->field;
-    void **face = worlds->face;
+    void **mirror = worlds->mirror;
     STI_TRY(sti_worlds_sync(worlds));
     for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
-        if (sti_field_writer[f] & STI_WRITER_BOTH) STI_TRY(sti_array_face_read(field[f], &face[f]));
+        if (sti_field_writer[f] & STI_WRITER_BOTH) STI_TRY(sti_array_mirror_read(field[f], &mirror[f]));
     if (!any_caller_poses(worlds)) return STET_OK;
-    STI_TRY(sti_array_face(field[STI_FIELD_xpos], &face[STI_FIELD_xpos]));
-    return sti_array_face(field[STI_FIELD_xquat], &face[STI_FIELD_xquat]);
+    STI_TRY(sti_array_mirror(field[STI_FIELD_xpos], &mirror[STI_FIELD_xpos]));
+    return sti_array_mirror(field[STI_FIELD_xquat], &mirror[STI_FIELD_xquat]);
 }
 
 stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
@@ -186,7 +186,7 @@ stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
     *out = NULL;
     STI_TRY(check_complete(worlds->model->mj));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_snapshot"));
-    STI_TRY(sync_faces(worlds));
+    STI_TRY(sync_mirrors(worlds));
     sti_snapshot_head head = sti_snapshot_head_of(worlds);
     if (any_caller_poses(worlds)) head.npose = sti_snapshot_pose_items(worlds);
     stet_snapshot *s;
@@ -246,8 +246,8 @@ static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
         worlds->caller_poses[w] = 1;
         worlds->posed[w] = worlds->moved[w];
     }
-    sti_array_face_written(worlds->field[STI_FIELD_xpos]);
-    sti_array_face_written(worlds->field[STI_FIELD_xquat]);
+    sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);
+    sti_array_mirror_written(worlds->field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds);
 }
 
@@ -257,8 +257,8 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
         return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_restore: worlds and snapshot must not be NULL");
     STI_TRY(check_fits(worlds, snapshot));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_restore"));
-    STI_TRY(sti_worlds_take_faces(worlds, STI_WRITER_BOTH | (snapshot->head.npose ? STI_WRITER_POSES : 0)));
-    STI_TRY(sti_worlds_sync(worlds)); /* W5: what was written before is over with */
+    STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH | (snapshot->head.npose ? STI_WRITER_POSES : 0)));
+    STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5: what was written before is over with */
     restoring r = {worlds, snapshot};
     sti_worlds_parallel(worlds, restore_world, &r, false);
     sti_worlds_written(worlds, true);
@@ -283,7 +283,7 @@ stet_result stet_worlds_hash(stet_worlds *worlds, uint64_t *out)
 {
     if (!worlds || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_hash: worlds and out must not be NULL");
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_hash"));
-    STI_TRY(sync_faces(worlds));
+    STI_TRY(sync_mirrors(worlds));
     uint64_t nstate = state_items(worlds), npose = sti_snapshot_pose_items(worlds);
     double *numbers;
     STI_TRY(sti_alloc(&numbers, (nstate > npose ? nstate : npose) * sizeof *numbers, "hash of the state"));

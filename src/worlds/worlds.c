@@ -1,7 +1,7 @@
 /*
  * Worlds: making and destroying them, their fields, and what has moved. Invariants: worlds.h.
  *
- *   W6  worlds that could not be made completely are destroyed again by the same function that destroys complete ones
+ *   WORLDS-6  worlds that could not be made completely are destroyed again by the same function that destroys complete ones
  */
 #include "worlds/worlds.h"
 

@@ -2,22 +2,22 @@
  * The worlds: arrays of the state, MuJoCo's data behind them, and the poses that follow.
  *
  * Invariants:
- *   W1  mjData of a world is touched by one thread at a time, and never by a kinematics pass (that has scratch data of its own)
- *   W2  an array element equal to the rounding of the exact number lets the exact number stand
- *   W3  moved[w] grows whenever the pose of world w may have changed (a step, a reset, a write to qpos, mocap or poses)
- *   W4  poses that the caller wrote stand until their world moves; every other world's are those of mj_kinematics
- *   W5  whoever moves worlds takes what the caller wrote before (sti_worlds_take_dirty, sti_worlds_sync), so the later of a write
+ *   WORLDS-1  mjData of a world is touched by one thread at a time, and never by a kinematics pass (that has scratch data of its own)
+ *   WORLDS-2  an array element equal to the rounding of the exact number lets the exact number stand
+ *   WORLDS-3  moved[w] grows whenever the pose of world w may have changed (a step, a reset, a write to qpos, mocap or poses)
+ *   WORLDS-4  poses that the caller wrote stand until their world moves; every other world's are those of mj_kinematics
+ *   WORLDS-5  whoever moves worlds takes what the caller wrote before (sti_worlds_take_dirty, sti_worlds_sync), so the later of a write
  *       and a move wins
- *   W7  passes over worlds touch fields through `face`, which is taken before a pass, when nothing has been changed yet: a pass cannot fail
- *   W8  without MuJoCo's data, on a device whose memory the host cannot reach: what a field begins with, on both sides, so that beginning again
+ *   WORLDS-7  passes over worlds touch fields through `host mirror`, which is taken before a pass, when nothing has been changed yet: a pass cannot fail
+ *   WORLDS-8  without MuJoCo's data, on a device whose memory the host cannot reach: what a field begins with, on both sides, so that beginning again
  *       sends nothing
- *   W9  likewise the poses that follow from what they begin with, under a key that names the content of qpos and mocap poses
+ *   WORLDS-9  likewise the poses that follow from what they begin with, under a key that names the content of qpos and mocap poses
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
 
 #include "device/device.h"
-#include "device/face.h"
+#include "device/host_mirror.h"
 #include "model/guard.h"
 #include "model/model.h"
 #include "stet/worlds.h"
@@ -65,13 +65,13 @@ struct stet_worlds {
     stet_worlds_def def;
     int64_t nworld;
     stet_array *field[STI_FIELD_COUNT];
-    void *face[STI_FIELD_COUNT];       /* W7: of each field, as long as nothing else touches its array */
+    void *mirror[STI_FIELD_COUNT];     /* WORLDS-7: of each field, as long as nothing else touches its array */
     mjData **data;                     /* [nworld], exact only */
     double *time;                      /* [nworld], not exact only: seconds, the number behind the array */
     mjModel *pose_model;               /* the model without sleeping, where it has that; else NULL */
     mjData **scratch;                  /* [threads], for kinematics, and for resets of worlds without data */
     uint32_t *faults;                  /* [nworld] */
-    uint64_t *moved;                   /* [nworld], W3 */
+    uint64_t *moved;                   /* [nworld], WORLDS-3 */
     uint64_t *resets;                  /* [nworld], number of resets, for the noise */
     uint64_t clock;                    /* last value given to moved */
     sti_version moved_version;         /* bumped with every change of moved */
@@ -81,12 +81,12 @@ struct stet_worlds {
     sti_stamp pose_written;    /* versions of xpos and xquat that are no news */
     stet_reason pose_why;      /* of the last move */
     uint64_t *posed;           /* [nworld]: moved[w] that xpos and xquat were made from */
-    uint8_t *caller_poses;     /* [nworld], W4 */
+    uint8_t *caller_poses;     /* [nworld], WORLDS-4 */
     uint8_t *marks;            /* [nworld], work space of one call */
     atomic_int *pending;       /* [blocks of the layout], the same: worlds of a block that are not done yet */
     sti_parameters parameters; /* of the physics, world by world */
-    stet_array *initial[STI_FIELD_COUNT]; /* W8; NULL: not needed yet */
-    stet_array *first_poses[2];           /* W9: xpos, xquat; NULL: not needed yet */
+    stet_array *initial[STI_FIELD_COUNT]; /* WORLDS-8; NULL: not needed yet */
+    stet_array *first_poses[2];           /* WORLDS-9: xpos, xquat; NULL: not needed yet */
     uint64_t first_key[STI_POSE_INPUTS],
         begun_key[STI_POSE_INPUTS]; /* content that first_poses was made from, and of the latest beginning */
     uint64_t begun;                 /* clock of that beginning; 0: there was none, or it is not known from what */
@@ -108,12 +108,12 @@ typedef void sti_worlds_fn(void *context, int64_t w, int thread);
 void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, bool uneven);
 
 /*
- * For the physics: one thread, one world. push copies what the caller changed (W2, only fields with dirty set) into mjData; true if qpos
+ * For the physics: one thread, one world. push copies what the caller changed (WORLDS-2, only fields with dirty set) into mjData; true if qpos
  * or mocap poses changed. pull copies what the physics writes into the arrays, and with `all` what the caller writes too. After a
- * parallel pass, the pulled arrays are marked once with sti_worlds_written. Before it, the faces of what is written are taken with
- * sti_worlds_take_faces, and those of what is read with sti_worlds_take_dirty, in this order.
+ * parallel pass, the pulled arrays are marked once with sti_worlds_written. Before it, the host mirrors of what is written are taken with
+ * sti_worlds_take_mirrors, and those of what is read with sti_worlds_take_dirty, in this order.
  */
-stet_result sti_worlds_take_faces(stet_worlds *worlds, int writers);
+stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers);
 bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT]);
 void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all);
 void sti_worlds_written(stet_worlds *worlds, bool all);
@@ -121,7 +121,7 @@ void sti_worlds_written(stet_worlds *worlds, bool all);
 void sti_worlds_pull_fields(stet_worlds *worlds, int64_t w, mjData *d, const bool fields[STI_FIELD_COUNT]);
 /* The array of one field was written from the exact numbers. */
 void sti_worlds_field_written(stet_worlds *worlds, sti_field field);
-/* Which fields were written since the last push, remembered as pushed from now on; takes poses that the caller wrote (W5), and faces. */
+/* Which fields were written since the last push, remembered as pushed from now on; takes poses that the caller wrote (WORLDS-5), and host mirrors. */
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT]);
 /* Takes all that the caller wrote: take_dirty and push; worlds whose qpos or mocap poses changed have moved. */
 stet_result sti_worlds_sync(stet_worlds *worlds);

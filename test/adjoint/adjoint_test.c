@@ -3,7 +3,7 @@
  */
 #include "rig.h"
 
-#include "adjoint/launch.h"
+#include "adjoint/launch/launch.h"
 #include "base/failing.h"
 
 #define KERNEL(parameters, body) SOURCE("world_kernel void k_f(" parameters ") {\n" body "}\n")
@@ -110,7 +110,7 @@ static void sizes_of_tapes_follow_from_the_source(void **state)
 {
     (void)state;
     made m, again;
-    sti_buffer depth = {0}, width = {0};
+    sti_text_buffer depth = {0}, width = {0};
     OK(make_adjoint(deep_source, NULL, &m));
     OK(make_adjoint(deep_source, NULL, &again));
     const sti_adjoint_kernel *k = m.adjoint.kernel;
@@ -122,8 +122,8 @@ static void sizes_of_tapes_follow_from_the_source(void **state)
     assert_string_equal(depth.data, "max over i < n of max(first[i + 1] - first[i], 0)");
     assert_true(sti_bound_id(k->depth) == sti_bound_id(again.adjoint.kernel->depth));
     assert_true(sti_bound_id(k->depth) != sti_bound_id(k->width));
-    sti_buffer_free(&depth);
-    sti_buffer_free(&width);
+    sti_text_buffer_free(&depth);
+    sti_text_buffer_free(&width);
     free_made(&m);
     free_made(&again);
 }

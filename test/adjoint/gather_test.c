@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "adjoint/gather.h"
+#include "adjoint/launch/gather.h"
 
 enum { MOST = 1 << 17 };
 

@@ -5,8 +5,8 @@
 
 #include "kernel/user_rig.h"
 
-#include "adjoint/handle.h"
-#include "kernel/record.h"
+#include "adjoint/launch/handle.h"
+#include "kernel/record/record.h"
 #include "stet/adjoint.h"
 #include "stet/dlpack.h"
 

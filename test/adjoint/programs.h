@@ -10,7 +10,7 @@
 #ifndef TEST_ADJOINT_PROGRAMS_H
 #define TEST_ADJOINT_PROGRAMS_H
 
-#include "kernel/buffer.h"
+#include "kernel/compile/text_buffer.h"
 
 enum {
     FUNCTIONS = 60, /* at most 64 */
@@ -29,7 +29,7 @@ enum {
  *     k_team(p, w, y, g, at, count, c, n) p, w [TEAM_ITEMS * TEAMS], y, g [TEAM_ITEMS]; at below TEAM_ITEMS - 1
  *     k_items(a, t, at, u, c, count, z, n) every second function; a, z [PROGRAM_ITEMS], t [2 * FUNCTIONS], at below 4, u [2] of each world
  */
-void programs_write(uint64_t seed, int only, sti_buffer *out);
+void programs_write(uint64_t seed, int only, sti_text_buffer *out);
 /* What count and at hold. */
 extern const int64_t program_counts[PROGRAM_COUNTS];
 

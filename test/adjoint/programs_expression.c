@@ -4,9 +4,9 @@
 void writer_index_of_v(writer *w)
 {
     if (w->loops > 0 && writer_chance(w, 60))
-        sti_buffer_format(w->out, "(i%u + %u) %% 3", writer_draw(w, (uint32_t)w->loops), writer_draw(w, 3));
+        sti_text_buffer_format(w->out, "(i%u + %u) %% 3", writer_draw(w, (uint32_t)w->loops), writer_draw(w, 3));
     else
-        sti_buffer_format(w->out, "%u", writer_draw(w, 3));
+        sti_text_buffer_format(w->out, "%u", writer_draw(w, 3));
 }
 
 void writer_leaf(writer *w)
@@ -16,7 +16,7 @@ void writer_leaf(writer *w)
         return;
     }
     switch (writer_draw(w, 8)) {
-    case 0: sti_buffer_format(w->out, "splat((ureal)0.%u)", 1 + writer_draw(w, 9)); return;
+    case 0: sti_text_buffer_format(w->out, "splat((ureal)0.%u)", 1 + writer_draw(w, 9)); return;
     case 1: writer_put(w, "splat(c)"); return;
     case 2:
     case 3:
@@ -25,7 +25,7 @@ void writer_leaf(writer *w)
         writer_put(w, "]");
         return;
     case 4: writer_put(w, writer_chance(w, 50) ? "s.x" : "s.w[1]"); return;
-    default: sti_buffer_format(w->out, "r%u", writer_draw(w, REALS));
+    default: sti_text_buffer_format(w->out, "r%u", writer_draw(w, REALS));
     }
 }
 
@@ -38,7 +38,7 @@ static void fill(writer *w, const char *form, int depth)
         else if (*form == '#')
             writer_put(w, w->n);
         else
-            sti_buffer_add(w->out, form, 1);
+            sti_text_buffer_add(w->out, form, 1);
     }
 }
 
@@ -98,10 +98,10 @@ void writer_bounded(writer *w)
 void writer_condition(writer *w)
 {
     if (w->loops > 0 && writer_chance(w, 60)) {
-        sti_buffer_format(w->out, "i%u %s %u", writer_draw(w, (uint32_t)w->loops), writer_chance(w, 50) ? "==" : "<",
-                          writer_draw(w, 3));
+        sti_text_buffer_format(w->out, "i%u %s %u", writer_draw(w, (uint32_t)w->loops),
+                               writer_chance(w, 50) ? "==" : "<", writer_draw(w, 3));
     } else if (writer_chance(w, 50)) {
-        sti_buffer_format(w->out, "%s %% %u == %u", w->n, 2 + writer_draw(w, 2), writer_draw(w, 2));
+        sti_text_buffer_format(w->out, "%s %% %u == %u", w->n, 2 + writer_draw(w, 2), writer_draw(w, 2));
     } else {
         writer_put(w, "any(lt(");
         writer_expression(w, 1);

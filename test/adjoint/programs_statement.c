@@ -18,19 +18,19 @@ static void loop(writer *w)
     int i = w->loops;
     bool jumps = w->jumps;
     switch (writer_draw(w, 6)) {
-    case 0: sti_buffer_format(w->out, "for (int i%d = 0; i%d < %u; ++i%d) ", i, i, writer_draw(w, 4), i); break;
-    case 1: sti_buffer_format(w->out, "for (int i%d = %u; i%d >= 0; i%d--) ", i, writer_draw(w, 3), i, i); break;
-    case 2: sti_buffer_format(w->out, "for (int i%d = 0; i%d < 5; i%d += 2) ", i, i, i); break;
+    case 0: sti_text_buffer_format(w->out, "for (int i%d = 0; i%d < %u; ++i%d) ", i, i, writer_draw(w, 4), i); break;
+    case 1: sti_text_buffer_format(w->out, "for (int i%d = %u; i%d >= 0; i%d--) ", i, writer_draw(w, 3), i, i); break;
+    case 2: sti_text_buffer_format(w->out, "for (int i%d = 0; i%d < 5; i%d += 2) ", i, i, i); break;
     case 3:
         if (i > 0) {
-            sti_buffer_format(w->out, "for (int i%d = 0; i%d <= i%d && i%d < 3; ++i%d) ", i, i, i - 1, i, i);
-            sti_buffer_format(w->out, "if (i%d < 3) ", i);
+            sti_text_buffer_format(w->out, "for (int i%d = 0; i%d <= i%d && i%d < 3; ++i%d) ", i, i, i - 1, i, i);
+            sti_text_buffer_format(w->out, "if (i%d < 3) ", i);
             break;
         }
         /* fall through */
     default:
-        sti_buffer_format(w->out, "for (int i%d = 0; i%d < count[(%s + %u) %% 8]; ++i%d) ", i, i, w->n,
-                          writer_draw(w, 8), i);
+        sti_text_buffer_format(w->out, "for (int i%d = 0; i%d < count[(%s + %u) %% 8]; ++i%d) ", i, i, w->n,
+                               writer_draw(w, 8), i);
     }
     w->loops++;
     w->jumps = true;
@@ -55,11 +55,11 @@ static void assignment(writer *w)
         break;
     case 1: writer_put(w, writer_chance(w, 50) ? "s.x = " : "s.w[1] = "); break;
     case 2:
-        sti_buffer_format(w->out, "r%u += ", writer_draw(w, REALS));
+        sti_text_buffer_format(w->out, "r%u += ", writer_draw(w, REALS));
         writer_put(w, "splat((ureal)0.1) * ");
         break;
-    case 3: sti_buffer_format(w->out, "real t%d = ", w->names); break;
-    default: sti_buffer_format(w->out, "r%u = ", writer_draw(w, REALS));
+    case 3: sti_text_buffer_format(w->out, "real t%d = ", w->names); break;
+    default: sti_text_buffer_format(w->out, "r%u = ", writer_draw(w, REALS));
     }
     writer_bounded(w);
     writer_put(w, ";");
@@ -86,15 +86,15 @@ static void jump(writer *w)
 
 static void call(writer *w)
 {
-    sti_buffer_format(w->out, "r%u = ", writer_draw(w, REALS));
+    sti_text_buffer_format(w->out, "r%u = ", writer_draw(w, REALS));
     if (w->functions > 0 && writer_chance(w, 40) && w->loops < 2) {
         uint32_t f = writer_draw(w, (uint32_t)w->functions);
         w->called |= (uint64_t)1 << f;
-        sti_buffer_format(w->out, "f%u(", f);
+        sti_text_buffer_format(w->out, "f%u(", f);
         writer_expression(w, 1);
         writer_put(w, ", ");
         writer_expression(w, 1);
-        sti_buffer_format(w->out, ", c, count, %s + %u);", w->n, writer_draw(w, 3));
+        sti_text_buffer_format(w->out, ", c, count, %s + %u);", w->n, writer_draw(w, 3));
     } else {
         writer_put(w, "square(");
         writer_bounded(w);
@@ -102,7 +102,7 @@ static void call(writer *w)
         writer_line(w);
         writer_put(w, "turn(v, ");
         writer_leaf(w);
-        sti_buffer_format(w->out, ", %s);", w->n);
+        sti_text_buffer_format(w->out, ", %s);", w->n);
     }
 }
 
@@ -152,7 +152,7 @@ void writer_statements(writer *w)
 
 void writer_variables(writer *w, const char *a, const char *b, const char *c)
 {
-    sti_buffer_format(w->out, "real r0 = %s, r1 = %s, r2 = r0 * r1, r3 = %s, v[3] = {r0, r1, sin(r3)};", a, b, c);
+    sti_text_buffer_format(w->out, "real r0 = %s, r1 = %s, r2 = r0 * r1, r3 = %s, v[3] = {r0, r1, sin(r3)};", a, b, c);
     writer_line(w);
     writer_put(w, "pair s;");
     writer_line(w);

@@ -24,10 +24,10 @@ static void somewhere(writer *w)
 {
     switch (writer_draw(w, 5)) {
     case 0: writer_put(w, "i"); return;
-    case 1: sti_buffer_format(w->out, "(i + %u) %% %d", writer_draw(w, TEAM_ITEMS), TEAM_ITEMS); return;
-    case 2: sti_buffer_format(w->out, "at[i] + %u", writer_draw(w, 2)); return;
-    case 3: sti_buffer_format(w->out, "at[(i + %u) %% 8]", writer_draw(w, 8)); return;
-    default: sti_buffer_format(w->out, "%u", writer_draw(w, TEAM_ITEMS));
+    case 1: sti_text_buffer_format(w->out, "(i + %u) %% %d", writer_draw(w, TEAM_ITEMS), TEAM_ITEMS); return;
+    case 2: sti_text_buffer_format(w->out, "at[i] + %u", writer_draw(w, 2)); return;
+    case 3: sti_text_buffer_format(w->out, "at[(i + %u) %% 8]", writer_draw(w, 8)); return;
+    default: sti_text_buffer_format(w->out, "%u", writer_draw(w, TEAM_ITEMS));
     }
 }
 
@@ -35,12 +35,12 @@ static void read_something(writer *w)
 {
     int array = (int)writer_draw(w, NARRAY + 2);
     if (array == NARRAY + 1) {
-        sti_buffer_format(w->out, "gather(g, isplat(at[(i + %u) %% 8]) + isplat(%u))", writer_draw(w, 8),
-                          writer_draw(w, 2));
+        sti_text_buffer_format(w->out, "gather(g, isplat(at[(i + %u) %% 8]) + isplat(%u))", writer_draw(w, 8),
+                               writer_draw(w, 2));
         return;
     }
-    sti_buffer_format(w->out, "%s[", array == NARRAY ? "p" : arrays[array]);
-    if (array >= NARRAY - 1) sti_buffer_format(w->out, "%d + ", first);
+    sti_text_buffer_format(w->out, "%s[", array == NARRAY ? "p" : arrays[array]);
+    if (array >= NARRAY - 1) sti_text_buffer_format(w->out, "%d + ", first);
     if (array == written)
         writer_put(w, place);
     else
@@ -68,17 +68,17 @@ static void phase(writer *w)
     choose_own(w);
     phases--;
     for (int k = 0; k < 3; ++k) {
-        sti_buffer text = {0}, *out = w->out;
+        sti_text_buffer text = {0}, *out = w->out;
         w->out = &text;
         read_something(w);
         w->out = out;
         (void)snprintf(from[k], sizeof from[k], "%s", text.data ? text.data : "");
-        sti_buffer_free(&text);
+        sti_text_buffer_free(&text);
     }
     if (writer_chance(w, 20))
-        sti_buffer_format(w->out, "each (i, count[%u]) {", writer_draw(w, PROGRAM_COUNTS));
+        sti_text_buffer_format(w->out, "each (i, count[%u]) {", writer_draw(w, PROGRAM_COUNTS));
     else
-        sti_buffer_format(w->out, "each (i, %d) {", TEAM_ITEMS);
+        sti_text_buffer_format(w->out, "each (i, %d) {", TEAM_ITEMS);
     w->indent++;
     writer_line(w);
     writer_variables(w, from[0], from[1], from[2]);
@@ -116,11 +116,11 @@ static void piece(writer *w, int depth)
     writer_line(w);
     uint32_t kind = depth > 0 ? writer_draw(w, 100) : 99;
     if (kind < 25) {
-        sti_buffer_format(w->out, "for (int q%d = 0; q%d < count[%u]; ++q%d) ", depth, depth,
-                          writer_draw(w, PROGRAM_COUNTS), depth);
+        sti_text_buffer_format(w->out, "for (int q%d = 0; q%d < count[%u]; ++q%d) ", depth, depth,
+                               writer_draw(w, PROGRAM_COUNTS), depth);
         block(w, depth - 1);
     } else if (kind < 40) {
-        sti_buffer_format(w->out, "if (count[%u] > %u) ", writer_draw(w, PROGRAM_COUNTS), writer_draw(w, 3));
+        sti_text_buffer_format(w->out, "if (count[%u] > %u) ", writer_draw(w, PROGRAM_COUNTS), writer_draw(w, 3));
         block(w, depth - 1);
         if (writer_chance(w, 50)) {
             writer_put(w, " else ");
@@ -140,12 +140,12 @@ static void some_phases(writer *w, int depth)
 static void begin(writer *w)
 {
     writer_line(w);
-    sti_buffer_format(w->out, "each (i, %d) {", TEAM_ITEMS);
+    sti_text_buffer_format(w->out, "each (i, %d) {", TEAM_ITEMS);
     w->indent++;
     writer_line(w);
-    sti_buffer_format(w->out, "a0[i] = p[%d + i] * w[%d + i];", first, first);
+    sti_text_buffer_format(w->out, "a0[i] = p[%d + i] * w[%d + i];", first, first);
     writer_line(w);
-    sti_buffer_format(w->out, "a1[i] = sin(p[%d + (i + 1) %% %d]);", first, TEAM_ITEMS);
+    sti_text_buffer_format(w->out, "a1[i] = sin(p[%d + (i + 1) %% %d]);", first, TEAM_ITEMS);
     w->indent--;
     writer_line(w);
     writer_put(w, "}");
@@ -161,9 +161,9 @@ void writer_team(writer *w, int number)
     begin(w);
     while (phases > 0) some_phases(w, 2);
     writer_line(w);
-    sti_buffer_format(w->out,
-                      "each (i, %d) put(y, i, fma(splat((ureal)0.%u), a0[i] + a1[(i + 2) %% 5] * w[%d + i], y[i]));",
-                      TEAM_ITEMS, 3 + writer_draw(w, 7), first);
+    sti_text_buffer_format(
+        w->out, "each (i, %d) put(y, i, fma(splat((ureal)0.%u), a0[i] + a1[(i + 2) %% 5] * w[%d + i], y[i]));",
+        TEAM_ITEMS, 3 + writer_draw(w, 7), first);
     writer_line(w);
     writer_put(w, "sync();");
     w->n = "n";

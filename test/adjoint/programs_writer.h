@@ -8,7 +8,7 @@ enum { REALS = 4 /* r0 … r3 */, EXPRESSION_DEPTH = 3, LOOP_DEPTH = 4 };
 
 typedef struct writer {
     uint64_t state;
-    sti_buffer *out;
+    sti_text_buffer *out;
     int functions; /* f0 … may be called */
     int indent, loops, budget, names;
     bool jumps;    /* a break or continue may stand here */

@@ -14,7 +14,7 @@ static uint64_t first_seed = 1;
 
 typedef struct writer {
     uint64_t state;
-    sti_buffer text;
+    sti_text_buffer text;
     int loops, budget, names;
 } writer;
 
@@ -31,9 +31,9 @@ static void fill(writer *w, const char *form, int k, int c)
 {
     for (; *form; ++form) {
         if (*form == '#' || *form == '@')
-            sti_buffer_format(&w->text, "%d", *form == '#' ? k : c);
+            sti_text_buffer_format(&w->text, "%d", *form == '#' ? k : c);
         else
-            sti_buffer_add(&w->text, form, 1);
+            sti_text_buffer_add(&w->text, form, 1);
     }
 }
 
@@ -46,29 +46,29 @@ static void put_index(writer *w)
         if (times > 0) fill(w, draw(w, 2) ? "@ * k# + " : "k# * @ + ", k, times);
         left -= times * LOOP_MOST;
     }
-    sti_buffer_format(&w->text, "%u", draw(w, (uint32_t)left + 1));
+    sti_text_buffer_format(&w->text, "%u", draw(w, (uint32_t)left + 1));
 }
 
 static void put_element(writer *w)
 {
     bool pointer = draw(w, 4) == 0;
-    sti_buffer_put(&w->text, pointer ? "own[" : "y[first + ");
+    sti_text_buffer_put(&w->text, pointer ? "own[" : "y[first + ");
     put_index(w);
-    sti_buffer_put(&w->text, "]");
+    sti_text_buffer_put(&w->text, "]");
 }
 
 static void put_value(writer *w)
 {
     static const char *const forms[] = {"sin($) * $",          "$ * $",         "tanh($ + s)", "s * cos($)",
                                         "fma($, s, $ * x[i])", "sin(s) + $ * $"};
-    sti_buffer_put(&w->text, "splat((ureal)0.7) * (");
+    sti_text_buffer_put(&w->text, "splat((ureal)0.7) * (");
     for (const char *p = forms[draw(w, sizeof forms / sizeof *forms)]; *p; ++p) {
         if (*p == '$')
             put_element(w);
         else
-            sti_buffer_add(&w->text, p, 1);
+            sti_text_buffer_add(&w->text, p, 1);
     }
-    sti_buffer_put(&w->text, ")");
+    sti_text_buffer_put(&w->text, ")");
 }
 
 static void put_statements(writer *w);
@@ -81,7 +81,7 @@ static void put_loop(writer *w)
     int k = w->loops++;
     fill(w, heads[draw(w, sizeof heads / sizeof *heads)], k, (int)draw(w, 4));
     put_statements(w);
-    sti_buffer_put(&w->text, "}\n");
+    sti_text_buffer_put(&w->text, "}\n");
     w->loops--;
 }
 
@@ -93,24 +93,24 @@ static void put_statement(writer *w)
         return;
     }
     if (kind < 55) {
-        sti_buffer_put(&w->text, "s = ");
+        sti_text_buffer_put(&w->text, "s = ");
         put_value(w);
     } else if (kind < 65) { /* an index and a value by name */
         int name = w->names++;
-        sti_buffer_format(&w->text, "int at%d = first + (int)(", name);
+        sti_text_buffer_format(&w->text, "int at%d = first + (int)(", name);
         put_index(w);
-        sti_buffer_format(&w->text, "); real v%d = ", name);
+        sti_text_buffer_format(&w->text, "); real v%d = ", name);
         put_value(w);
-        sti_buffer_format(&w->text, "; put(y, at%d, v%d * y[at%d])", name, name, name);
+        sti_text_buffer_format(&w->text, "; put(y, at%d, v%d * y[at%d])", name, name, name);
     } else {
-        if (kind > 90 && w->loops > 0) sti_buffer_format(&w->text, "if (k%u != 1) ", draw(w, (uint32_t)w->loops));
-        sti_buffer_put(&w->text, "put(y, first + ");
+        if (kind > 90 && w->loops > 0) sti_text_buffer_format(&w->text, "if (k%u != 1) ", draw(w, (uint32_t)w->loops));
+        sti_text_buffer_put(&w->text, "put(y, first + ");
         put_index(w);
-        sti_buffer_put(&w->text, ", ");
+        sti_text_buffer_put(&w->text, ", ");
         put_value(w);
-        sti_buffer_put(&w->text, ")");
+        sti_text_buffer_put(&w->text, ")");
     }
-    sti_buffer_put(&w->text, ";\n");
+    sti_text_buffer_put(&w->text, ";\n");
 }
 
 static void put_statements(writer *w)
@@ -119,17 +119,17 @@ static void put_statements(writer *w)
     for (int i = 0; i < n && w->budget-- > 0; ++i) put_statement(w);
 }
 
-static void write_source(uint64_t seed, sti_buffer *out)
+static void write_source(uint64_t seed, sti_text_buffer *out)
 {
     writer w = {.state = seed};
-    sti_buffer_put(&w.text, SOURCE(""));
+    sti_text_buffer_put(&w.text, SOURCE(""));
     for (int k = 0; k < KERNELS; ++k) {
-        sti_buffer_format(
+        sti_text_buffer_format(
             &w.text, "world_kernel void k_%d(const real *x, const int *count, real *y, int n) {\neach (i, n) {\n", k);
-        sti_buffer_format(&w.text, "int first = i * %d; real *own = y + i * %d; real s = x[i];\n", ROOM, ROOM);
+        sti_text_buffer_format(&w.text, "int first = i * %d; real *own = y + i * %d; real s = x[i];\n", ROOM, ROOM);
         w.budget = 12;
         while (w.budget > 0) put_statements(&w);
-        sti_buffer_put(&w.text, "put(y, first, y[first] + s);\n} }\n");
+        sti_text_buffer_put(&w.text, "put(y, first, y[first] + s);\n} }\n");
     }
     *out = w.text;
 }
@@ -148,7 +148,7 @@ static int taped_of(const char *source)
 /* Returns how many of its adjoints keep something on a tape. */
 static int check_seed(uint64_t seed)
 {
-    sti_buffer text;
+    sti_text_buffer text;
     write_source(seed, &text);
     assert_int_equal(text.result, STET_OK);
     int taped = taped_of(text.data);
@@ -167,7 +167,7 @@ static int check_seed(uint64_t seed)
                  (long long)r.compared, r.where, text.data);
     assert_int_equal(r.unfit, 0);
     assert_true(r.moving > KERNELS * ROOM / 2);
-    sti_buffer_free(&text);
+    sti_text_buffer_free(&text);
     return taped;
 }
 

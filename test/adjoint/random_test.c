@@ -28,7 +28,7 @@ static void quick_compiler(void)
 
 /* ---- one source --------------------------------------------------------------------------------------------------- */
 
-static stet_result check(uint64_t seed, int only, sti_buffer *text, stet_gradcheck_result *r)
+static stet_result check(uint64_t seed, int only, sti_text_buffer *text, stet_gradcheck_result *r)
 {
     stet_gradcheck_def def = stet_default_gradcheck_def();
     const stet_gradcheck_value values[] = {{.name = "x", .items = 4 * FUNCTIONS},
@@ -58,12 +58,12 @@ static void tell(uint64_t seed, const char *all)
 {
     for (int i = 0; i < PROGRAMS; ++i) {
         stet_gradcheck_result r;
-        sti_buffer text = {0};
+        sti_text_buffer text = {0};
         stet_result result = check(seed, i, &text, &r);
         if (result != STET_OK || r.wrong > 0)
             fail_msg("seed %llu, program %d: %s\n%s", (unsigned long long)seed, i,
                      result != STET_OK ? stet_last_error() : r.where, text.data);
-        sti_buffer_free(&text);
+        sti_text_buffer_free(&text);
     }
     fail_msg("seed %llu: %s; none of its programs alone", (unsigned long long)seed, all);
 }
@@ -72,11 +72,11 @@ static void check_seed(uint64_t seed, stet_gradcheck_result *sum)
 {
     char said[400];
     stet_gradcheck_result r;
-    sti_buffer text = {0};
+    sti_text_buffer text = {0};
     stet_result result = check(seed, ALL_PROGRAMS, &text, &r);
     (void)snprintf(said, sizeof said, "%s", result != STET_OK ? stet_last_error() : r.where);
     if (result != STET_OK || r.wrong > 0) tell(seed, said);
-    sti_buffer_free(&text);
+    sti_text_buffer_free(&text);
     sum->compared += r.compared;
     sum->moving += r.moving;
     sum->unfit += r.unfit;

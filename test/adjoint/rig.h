@@ -6,7 +6,7 @@
 
 #include "kernel/user_rig.h"
 
-#include "adjoint/adjoint.h"
+#include "adjoint/transform/adjoint.h"
 #include "stet/adjoint.h"
 
 #define SOURCE(body) "#include \"stet/lang.h\"\n" body

@@ -6,7 +6,7 @@
 
 #include "adjoint/rig.h"
 
-#include "adjoint/handle.h"
+#include "adjoint/launch/handle.h"
 
 enum { WORLDS = 9, ITEMS = 8 };
 
@@ -61,8 +61,8 @@ static void launch(const scene *s, int64_t n)
 static void check_rooms(stet_device *d, const scene *s, int64_t n)
 {
     const int64_t mark = INT64_C(0x5A5A5A5A5A5A5A5A);
-    stet_array *memory = s->adjoint->stacks->heap.memory[STI_STACK_INT];
-    int64_t room = sti_heap_room(&s->adjoint->stacks->heap, STI_STACK_INT, WORLDS), written = 0;
+    stet_array *memory = s->adjoint->stacks->spill_pool.memory[STI_STACK_INT];
+    int64_t room = sti_spill_pool_room(&s->adjoint->stacks->spill_pool, STI_STACK_INT, WORLDS), written = 0;
     int64_t *bytes = bytes_take(memory);
     for (int64_t i = 0; i < memory->nitem; ++i) bytes[i] = mark;
     bytes_give(memory, bytes, true);
@@ -89,14 +89,14 @@ static void a_world_has_the_same_part_in_each_launch(void **state)
         scene deep = open_scene(rig.device, 12), flat = open_scene(rig.device, 2);
         launch(&flat, ITEMS);
         launch(&deep, ITEMS);
-        const sti_heap *heap = &deep.adjoint->stacks->heap;
-        int64_t room = sti_heap_room(heap, STI_STACK_INT, WORLDS), bytes = sti_heap_bytes(heap);
+        const sti_spill_pool *spill_pool = &deep.adjoint->stacks->spill_pool;
+        int64_t room = sti_spill_pool_room(spill_pool, STI_STACK_INT, WORLDS), bytes = sti_spill_pool_bytes(spill_pool);
         check_rooms(rig.device, &deep, ITEMS);
         check_rooms(rig.device, &flat, ITEMS);
         check_rooms(rig.device, &flat, 3);
-        assert_int_equal(sti_heap_room(heap, STI_STACK_INT, WORLDS), room);
-        assert_int_equal(sti_heap_bytes(heap), bytes);
-        assert_true(heap->memory[STI_STACK_INT]->by_world);
+        assert_int_equal(sti_spill_pool_room(spill_pool, STI_STACK_INT, WORLDS), room);
+        assert_int_equal(sti_spill_pool_bytes(spill_pool), bytes);
+        assert_true(spill_pool->memory[STI_STACK_INT]->by_world);
         assert_true(deep.adjoint->flags->by_world);
         assert_int_equal(deep.adjoint->flags->nitem, WORLDS * ITEMS);
         close_scene(&deep);

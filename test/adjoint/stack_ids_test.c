@@ -4,7 +4,7 @@
  */
 #include "adjoint/stack_two.h"
 
-#include "adjoint/bound.h"
+#include "adjoint/sizing/bound.h"
 
 #include <sys/wait.h>
 

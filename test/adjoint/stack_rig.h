@@ -10,7 +10,7 @@
 
 #include "kernel/user_rig.h"
 
-#include "adjoint/handle.h"
+#include "adjoint/launch/handle.h"
 
 enum { WORLDS = 9, N = 5 };
 

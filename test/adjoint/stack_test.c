@@ -109,9 +109,9 @@ static void memory_grows_by_half_at_least_and_stays(void **state)
     {
         chain c = open_chain(rig.device);
         OK(launch_chain(&c));
-        const sti_heap *heap = &c.adjoint->stacks->heap;
+        const sti_spill_pool *spill_pool = &c.adjoint->stacks->spill_pool;
         int64_t lanes = rig.device->lanes, padded = (WORLDS + lanes - 1) / lanes * lanes;
-        assert_int_equal(heap->memory[STI_STACK_REAL]->nitem, padded * N * 4); /* exactly */
+        assert_int_equal(spill_pool->memory[STI_STACK_REAL]->nitem, padded * N * 4); /* exactly */
         int64_t bytes = rig.device->array_bytes, arrays = rig.device->narray;
         for (int i = 0; i < 3; ++i) OK(launch_chain(&c));
         assert_int_equal(rig.device->array_bytes, bytes);
@@ -119,15 +119,15 @@ static void memory_grows_by_half_at_least_and_stays(void **state)
         const int32_t five[] = {0, 5, 5, 5, 5, 5}, six[] = {0, 6, 6, 6, 6, 6}, seven[] = {0, 7, 7, 7, 7, 7};
         OK(stet_array_write(c.first, five, sizeof five));
         OK(launch_chain(&c));
-        assert_int_equal(heap->memory[STI_STACK_REAL]->nitem, padded * N * 6); /* half as much again */
+        assert_int_equal(spill_pool->memory[STI_STACK_REAL]->nitem, padded * N * 6); /* half as much again */
         OK(stet_array_write(c.first, six, sizeof six));
         OK(launch_chain(&c));
-        assert_int_equal(heap->memory[STI_STACK_REAL]->nitem, padded * N * 6);
+        assert_int_equal(spill_pool->memory[STI_STACK_REAL]->nitem, padded * N * 6);
         OK(stet_array_write(c.first, seven, sizeof seven));
         set_gradients(&c);
         OK(launch_chain(&c));
         check_chain(&c, seven);
-        assert_int_equal(heap->memory[STI_STACK_REAL]->nitem, padded * N * 9);
+        assert_int_equal(spill_pool->memory[STI_STACK_REAL]->nitem, padded * N * 9);
         assert_true(row(rig.device, STET_MECH_adstack).held_bytes > 0);
         close_chain(&c);
         assert_int_equal(row(rig.device, STET_MECH_adstack).held_bytes, 0);
@@ -141,10 +141,10 @@ static void kernels_share_the_memory(void **state)
     stet_device *d = open_device(STI_ISA_portable, 2);
     chain a = open_chain(d), b = open_chain(d);
     OK(launch_chain(&a));
-    int64_t bytes = sti_heap_bytes(&a.adjoint->stacks->heap);
+    int64_t bytes = sti_spill_pool_bytes(&a.adjoint->stacks->spill_pool);
     OK(launch_chain(&b));
     assert_ptr_equal(a.adjoint->stacks, b.adjoint->stacks);
-    assert_int_equal(sti_heap_bytes(&a.adjoint->stacks->heap), bytes);
+    assert_int_equal(sti_spill_pool_bytes(&a.adjoint->stacks->spill_pool), bytes);
     assert_int_equal(sti_stacks_bytes(d), bytes);
     close_chain(&a);
     set_gradients(&b);

@@ -116,18 +116,18 @@ static inline void seed(const sheets *x)
 {
     OK(stet_tape_zero(x->tape));
     stet_array *gradient = gradient_of(x, x->s.pos);
-    void *face;
-    OK(sti_array_face_write(gradient, &face));
+    void *mirror;
+    OK(sti_array_mirror_write(gradient, &mirror));
     for (int w = 0; w < WORLDS; ++w)
-        for (int i = 0; i < M3; ++i) sti_face_set(gradient, face, w, i, weight_of(w, i));
-    sti_array_face_written(gradient);
+        for (int i = 0; i < M3; ++i) sti_mirror_set(gradient, mirror, w, i, weight_of(w, i));
+    sti_array_mirror_written(gradient);
 }
 
 static inline double item(stet_array *array, int64_t w, int64_t i)
 {
-    void *face;
-    OK(sti_array_face_read(array, &face));
-    return sti_face_get(array, face, w, i);
+    void *mirror;
+    OK(sti_array_mirror_read(array, &mirror));
+    return sti_mirror_get(array, mirror, w, i);
 }
 
 static inline uint64_t hash_of(const stet_array *array)

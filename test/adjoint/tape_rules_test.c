@@ -5,7 +5,7 @@
 
 #include "adjoint/tape_small.h"
 
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -118,12 +118,12 @@ static void whole_numbers_are_put_back(void **state)
             }
             OK(stet_tape_end(s.tape, result));
             OK(stet_tape_zero(s.tape));
-            void *face;
+            void *mirror;
             stet_array *y = gradient_of(&s, s.y);
-            OK(sti_array_face_write(y, &face));
+            OK(sti_array_mirror_write(y, &mirror));
             for (int w = 0; w < FEW; ++w)
-                sti_face_set(y, face, w, 0, 1); /* y[0] is the sum of 0 and 4, at steps 0 and 4 */
-            sti_array_face_written(y);
+                sti_mirror_set(y, mirror, w, 0, 1); /* y[0] is the sum of 0 and 4, at steps 0 and 4 */
+            sti_array_mirror_written(y);
             OK(stet_tape_backward(s.tape));
             for (int w = 0; w < FEW; ++w) {
                 assert_true(get(gradient_of(&s, s.x), w, 0) == 4.0 * (1 + w));

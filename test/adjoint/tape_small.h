@@ -152,9 +152,9 @@ static inline stet_array *gradient_of(const small *s, stet_array *array)
 }
 static inline double get(stet_array *array, int64_t w, int64_t i)
 {
-    void *face;
-    OK(sti_array_face_read(array, &face));
-    return sti_face_get(array, face, w, i);
+    void *mirror;
+    OK(sti_array_mirror_read(array, &mirror));
+    return sti_mirror_get(array, mirror, w, i);
 }
 static inline double value_one(int64_t w, int64_t i) { return w + i >= 0 ? 1 : 0; }
 /* All gradients 0 but that of `array`: 1. */

@@ -6,7 +6,7 @@
 
 #include "adjoint/tape_rig.h"
 
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 
 #include <math.h>
 
@@ -56,14 +56,14 @@ static stet_array *array_of(const sheets *x, input which)
 static double sum_with(sheets *x, input which, int64_t w, int64_t i, double by)
 {
     double sum = 0, weight = x->weight;
-    void *face;
+    void *mirror;
     sti_springs_destroy(&x->s);
     OK(sti_springs_create(x->device, WORLDS, &x->s));
     stet_array *moved = array_of(x, which);
     if (moved) {
-        OK(sti_array_face_write(moved, &face));
-        sti_face_set(moved, face, w, i, sti_face_get(moved, face, w, i) + by);
-        sti_array_face_written(moved);
+        OK(sti_array_mirror_write(moved, &mirror));
+        sti_mirror_set(moved, mirror, w, i, sti_mirror_get(moved, mirror, w, i) + by);
+        sti_array_mirror_written(moved);
     } else {
         x->weight += by;
     }

@@ -75,7 +75,7 @@ static void events_nest_in_order(void **state)
     (void)state;
     sti_trace *t = open_trace(true, MUCH);
     sti_trace_mark phase = sti_trace_open(t, &(sti_trace_what){.kind = STET_TRACE_PHASE, .name = "step"});
-    assert_false(sti_trace_stop(t)); /* T4 */
+    assert_false(sti_trace_stop(t)); /* TRACE-4 */
     sti_trace_mark k = launch(t, "k_a", 7, 12);
     sti_trace_instant(t, &(sti_trace_what){.kind = STET_TRACE_MISS, .name = "args", .reason = STET_REASON_args_first});
     sti_trace_close(t, k, STET_DEVICE);
@@ -285,7 +285,7 @@ static void ranges_nest_as_events_do(void **state)
     }
 }
 
-/* T1, T2: whichever allocation fails, totals are of all events, none goes uncounted, and no message is set. */
+/* TRACE-1, TRACE-2: whichever allocation fails, totals are of all events, none goes uncounted, and no message is set. */
 static stet_result much_of_all(void)
 {
     enum { EVENTS = 3000, NAMES = 200 };

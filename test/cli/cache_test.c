@@ -4,7 +4,7 @@
  */
 #include "kernel/user_rig.h"
 
-#include "kernel/cache.h"
+#include "kernel/compile/cache.h"
 
 #include <jansson.h>
 #include <sys/wait.h>

@@ -9,7 +9,7 @@
 
 #include "device/rig.h"
 
-#include "kernel/signature.h"
+#include "kernel/launch/signature.h"
 
 #define APART_MARK ((uintptr_t)0x0080 << 48)
 

@@ -71,7 +71,7 @@ static void what_goes_during_a_capture(void **state)
         rig r;
         list l = {.random = 6}, own = {0};
         caller c = {0};
-        void *graph, *module, *big, *face;
+        void *graph, *module, *big, *mirror;
         begin_beside(19);
         rig_open(&r);
         gpu_of(r.device)->pool.keep = 0;
@@ -80,7 +80,7 @@ static void what_goes_during_a_capture(void **state)
         OK(r.device->ops->load(r.device, code, size, "more code", &module));
         free(code);
         big = take(r.device, 4 * MIB);
-        OK(r.device->ops->host_alloc(r.device, 2 * MIB, "a face", &face));
+        OK(r.device->ops->host_alloc(r.device, 2 * MIB, "a face", &mirror));
         (void)list_mix(&own, -1, 0, 1, 3, ITEMS);
         OK(list_graph(&r, &own, &graph));
         c.stream = new_stream(1);
@@ -93,7 +93,7 @@ static void what_goes_during_a_capture(void **state)
         r.device->ops->free(r.device, big);
         r.device->ops->graph_free(r.device, graph);
         r.device->ops->unload(r.device, module);
-        r.device->ops->host_free(r.device, face);
+        r.device->ops->host_free(r.device, mirror);
         r.device->ops->free(r.device, NULL);
         issue_some(&r, &l, 3);
         end_capture(&c);

@@ -134,7 +134,7 @@ typedef struct op {
     bool less; /* LAUNCH: k_less, else k_mix */
     int to, from, k;
     int64_t number; /* of blocks, of items, of trips */
-    int parent, mate;
+    int parent, match;
     unsigned reads, writes; /* arrays; of a loop also those of all that is in it */
     stet_foreign *work;
     void *context;
@@ -209,8 +209,8 @@ static inline int list_while(list *l, int parent, int condition, int64_t most)
 
 static inline void list_end(list *l, int loop)
 {
-    int end = list_add(l, (op){.kind = STI_GRAPH_END, .name = "end", .parent = l->op[loop].parent, .mate = loop});
-    l->op[loop].mate = end;
+    int end = list_add(l, (op){.kind = STI_GRAPH_END, .name = "end", .parent = l->op[loop].parent, .match = loop});
+    l->op[loop].match = end;
 }
 
 /* Reads array 1, writes array 2. */
@@ -262,7 +262,7 @@ static inline stet_result list_graph(rig *r, const list *l, void **graph)
     sti_edge edge[OPS * OPS];
     for (int i = 0; i < l->nop; ++i) {
         const op *p = &l->op[i];
-        ops[i] = (sti_graph_op){.kind = p->kind, .name = p->name, .mate = p->mate};
+        ops[i] = (sti_graph_op){.kind = p->kind, .name = p->name, .match = p->match};
         if (p->kind == STI_GRAPH_LAUNCH) {
             ops[i].code = p->less ? &r->less : &r->mix;
             op_slots(r, p, slots[i]);
@@ -308,9 +308,9 @@ static inline void list_run_from(rig *r, list *l, int begin, int end)
             continue;
         }
         int64_t trips = 0;
-        for (; trips < p->number && r->host[p->from][0] != 0; ++trips) list_run_from(r, l, i + 1, p->mate);
+        for (; trips < p->number && r->host[p->from][0] != 0; ++trips) list_run_from(r, l, i + 1, p->match);
         l->trips = trips;
-        i = p->mate;
+        i = p->match;
     }
 }
 

@@ -5,7 +5,7 @@
 #ifndef TEST_DEVICE_REALS_H
 #define TEST_DEVICE_REALS_H
 
-#include "device/face.h"
+#include "device/host_mirror.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,9 +41,9 @@ static inline bool bytes_equal(const stet_array *a, const void *want, size_t siz
 /* Item i of world w, wherever the content is. */
 static inline double reals_get(const stet_array *a, int64_t w, int64_t i)
 {
-    void *face;
-    if (sti_array_face((stet_array *)(uintptr_t)a, &face) != STET_OK) abort();
-    return sti_face_get(a, face, w, i);
+    void *mirror;
+    if (sti_array_mirror((stet_array *)(uintptr_t)a, &mirror) != STET_OK) abort();
+    return sti_mirror_get(a, mirror, w, i);
 }
 /* On the device, behind stet's back. */
 static inline void reals_set(stet_array *a, int64_t w, int64_t i, double x)

@@ -4,7 +4,7 @@
  */
 #include "device/foreigner.h"
 
-#include "device/face.h"
+#include "device/host_mirror.h"
 #include "kernel/pilot/pilot.h"
 #include "stet/kernel.h"
 
@@ -162,7 +162,7 @@ static void an_import_is_an_array_over_their_memory(void **state)
     }
 }
 
-/* The face of a host's writer, which is current before theirs and never hides it. */
+/* The host mirror of a host's writer, which is current before theirs and never hides it. */
 static void faces_of_an_import(void **state)
 {
     (void)state;
@@ -172,17 +172,17 @@ static void faces_of_an_import(void **state)
         foreign_tensor *f = foreign_make(other, 4);
         stet_array *a = import_ints(rig.device, f, false);
         for (int k = 1; k < 4; ++k) {
-            void *face;
-            OK(sti_array_face_write(a, &face));
-            ((int *)face)[0] = 100 * k;
-            sti_array_face_written(a);
+            void *mirror;
+            OK(sti_array_mirror_write(a, &mirror));
+            ((int *)mirror)[0] = 100 * k;
+            sti_array_mirror_written(a);
             OK(stet_array_update(a));
             assert_int_equal(foreigner_int(other, &f->tensor, 0), 100 * k);
             foreigner_set(other, &f->tensor, 1, k);
             foreigner_finish(other);
-            OK(sti_array_face_read(a, &face));
-            assert_int_equal(((int *)face)[0], 100 * k);
-            assert_int_equal(((int *)face)[1], k);
+            OK(sti_array_mirror_read(a, &mirror));
+            assert_int_equal(((int *)mirror)[0], 100 * k);
+            assert_int_equal(((int *)mirror)[1], k);
         }
         stet_array_destroy(a);
         foreign_drop(f);

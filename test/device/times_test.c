@@ -70,7 +70,7 @@ static void numbers_that_are_none(void **state)
     FAILS(device->ops->between(device, -1, id, &ns), STET_INVALID_ARGUMENT, "no moments");
     OK(device->ops->moment(device, NULL));
     FAILS(device->ops->between(device, id, id, &ns), STET_INVALID_ARGUMENT, "0 are kept");
-    gpu_of(device)->clock.used = STI_GPU_MOMENTS; /* C2 */
+    gpu_of(device)->clock.used = STI_GPU_MOMENTS; /* CLOCK-2 */
     FAILS(device->ops->moment(device, &id), STET_LIMIT, "drop them");
     assert_int_equal(id, -1);
     OK(device->ops->moment(device, NULL));
@@ -197,7 +197,7 @@ static void without_a_trace_nothing_is_noted(void **state)
     close_work(&w);
 }
 
-/* D3: more than may pend, inside of something that is open all the while. */
+/* DEVTRACE-3: more than may pend, inside of something that is open all the while. */
 static void long_traces_are_worked_out_in_parts(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void long_traces_are_worked_out_in_parts(void **state)
     close_work(&w);
 }
 
-/* D1: whatever fails of the moments, the traced work is done, and nothing is told of it. */
+/* DEVTRACE-1: whatever fails of the moments, the traced work is done, and nothing is told of it. */
 static void moments_may_fail(void **state)
 {
     (void)state;

@@ -4,11 +4,11 @@
  * look up the one symbol `double_get_control`, and call through the table it gives.
  *
  * What it does that a friendly driver does not:
- *   D1  device memory can be touched only by kernels and copies of the double: anybody else who does faults (config.protect)
- *   D2  fresh memory is full of garbage; freed memory too, and it stays closed for a while; zones around each block are checked
- *   D3  copies and launches run later, in an order between streams that changes with the seed unless events order them
- *   D4  the threads of a block run in an order that changes with the seed, between any two barriers
- *   D5  each call can be made to fail, once or for ever
+ *   DOUBLE-1  device memory can be touched only by kernels and copies of the double: anybody else who does faults (config.protect)
+ *   DOUBLE-2  fresh memory is full of garbage; freed memory too, and it stays closed for a while; zones around each block are checked
+ *   DOUBLE-3  copies and launches run later, in an order between streams that changes with the seed unless events order them
+ *   DOUBLE-4  the threads of a block run in an order that changes with the seed, between any two barriers
+ *   DOUBLE-5  each call can be made to fail, once or for ever
  * Errors that a driver would not tell of (a write beyond a block, a barrier that not all threads reach) are kept in a report.
  *
  * All calls may come from any thread; one lock serves them all, and what is waiting runs on the thread whose call makes it run.
@@ -24,9 +24,9 @@ typedef struct double_config {
     uint64_t seed;
     int devices;       /* 0 … 4 */
     size_t memory;     /* bytes a device has */
-    bool protect;      /* D1; slow where devices hold hundreds of megabytes */
+    bool protect;      /* DOUBLE-1; slow where devices hold hundreds of megabytes */
     bool recycle;      /* a freed address is the next one handed out; else it rests as long as there is room */
-    bool eager;        /* everything runs inside its own call: D3 off */
+    bool eager;        /* everything runs inside its own call: DOUBLE-3 off */
     int progress;      /* percent of calls that let something run that waits */
     int latency;       /* calls that an operation waits before it may run without being waited for */
     int cuda_version;  /* of the driver: 13000 is 13.0 */

@@ -217,7 +217,7 @@ static bool may_run(const dd_exec *exec, const step *s)
     return !s->done;
 }
 
-/* One node of the body, or a look whether there is another trip; true: the loop is over (G3). */
+/* One node of the body, or a look whether there is another trip; true: the loop is over (GRAPH-3). */
 static bool step_loop(step *s)
 {
     if (!s->inside) {

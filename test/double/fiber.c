@@ -146,7 +146,7 @@ static bool release_block(void)
     return true;
 }
 
-/* All threads of the warp that begins at `first` and that fiber i waits for wait for the same, at an exchange of the same kind (F3). Lanes that do not exist
+/* All threads of the warp that begins at `first` and that fiber i waits for wait for the same, at an exchange of the same kind (FIBER-3). Lanes that do not exist
  * have come. */
 static bool lanes_have_come(int i)
 {
@@ -194,7 +194,7 @@ static int run_block(void)
     return DD_OK;
 }
 
-/* ---- wrong accesses (F4) --------------------------------------------------------------------------------------------- */
+/* ---- wrong accesses (FIBER-4) --------------------------------------------------------------------------------------------- */
 
 static struct sigaction before[2];
 static const int signals[2] = {SIGSEGV, SIGBUS};

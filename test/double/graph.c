@@ -138,7 +138,7 @@ static int copy_graph(const dd_graph *from, dd_graph **out)
     int result = copy ? DD_OK : DD_OUT_OF_MEMORY;
     for (int i = 0; i < from->nodes.n && !result; ++i) {
         const dd_node *node = from->nodes.at[i];
-        if (node->body) result = DD_NOT_SUPPORTED; /* its condition belongs to the one graph (N1) */
+        if (node->body) result = DD_NOT_SUPPORTED; /* its condition belongs to the one graph (CONDITION-1) */
         dd_nodes after = {0};
         dd_node *made;
         dd_work work = {0};

@@ -2,10 +2,10 @@
  * Graphs: nodes of work with edges, made once, instantiated, launched.
  *
  * Invariants:
- *   G1  nodes run in an order that the edges allow and that changes with the seed: an edge that is missing shows
- *   G2  an executable graph owns a copy of all that it runs; the graph it came from may go
- *   G3  a loop's body runs from its beginning to its end before the condition is looked at again
- *   G4  an update keeps the number of nodes, their kinds and edges; else it is refused and nothing has changed
+ *   GRAPH-1  nodes run in an order that the edges allow and that changes with the seed: an edge that is missing shows
+ *   GRAPH-2  an executable graph owns a copy of all that it runs; the graph it came from may go
+ *   GRAPH-3  a loop's body runs from its beginning to its end before the condition is looked at again
+ *   GRAPH-4  an update keeps the number of nodes, their kinds and edges; else it is refused and nothing has changed
  */
 #ifndef TEST_DOUBLE_GRAPH_H
 #define TEST_DOUBLE_GRAPH_H
@@ -48,7 +48,7 @@ bool dd_graph_is_alive(const dd_graph *graph);
 int dd_graph_add(dd_graph *graph, dd_node *const *after, size_t nafter, dd_work *work, dd_node **out);
 int dd_graph_add_child(dd_graph *graph, dd_node *const *after, size_t nafter, const dd_graph *child, dd_node **out);
 
-/* A loop, and *body for what is in it, which goes with the graph. INVALID_VALUE: the handle is not for it (N1). */
+/* A loop, and *body for what is in it, which goes with the graph. INVALID_VALUE: the handle is not for it (CONDITION-1). */
 int dd_graph_add_loop(dd_graph *graph, dd_node *const *after, size_t nafter, uint64_t handle, dd_node **out,
                       dd_graph **body);
 void dd_graph_forget(void);

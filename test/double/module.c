@@ -20,7 +20,7 @@ size_t dd_image_size(const void *image)
     return (size_t)header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 }
 
-/* The loader wants a file, with a name that it has not seen (O1). */
+/* The loader wants a file, with a name that it has not seen (MODULE-1). */
 static void *open_image(const void *image, size_t size)
 {
     char path[] = "/tmp/double_module_XXXXXX";

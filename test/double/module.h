@@ -2,8 +2,8 @@
  * Modules: what the double's compiler made (rtc.c), loaded as a shared object of the host.
  *
  * Invariants:
- *   O1  each load has memory of its own, as on a device: an image that is loaded twice gives two modules
- *   O2  a handle is looked up among those that are alive before it is used
+ *   MODULE-1  each load has memory of its own, as on a device: an image that is loaded twice gives two modules
+ *   MODULE-2  a handle is looked up among those that are alive before it is used
  */
 #ifndef TEST_DOUBLE_MODULE_H
 #define TEST_DOUBLE_MODULE_H

@@ -122,7 +122,7 @@ int dd_stream_end(dd_stream *stream)
 
 /* ---- what may run ---------------------------------------------------------------------------------------------------- */
 
-/* Q4: of this device, nothing with a smaller number waits in the streams on the other side. */
+/* QUEUE-4: of this device, nothing with a smaller number waits in the streams on the other side. */
 static bool legacy_allows(const dd_stream *stream, const dd_op *op)
 {
     if (!stream->legacy && !stream->blocking) return true;

@@ -2,11 +2,11 @@
  * Streams and events.
  *
  * Invariants:
- *   Q1  work of one stream runs in the order in which it was asked for
- *   Q2  work of two streams runs in any order (the seed says which), unless an event or the legacy stream orders it
- *   Q3  work runs when it is waited for, or by itself once it is `latency` calls old
- *   Q4  the legacy stream waits for all work that blocking streams were given before, and they wait for it; non-blocking ones don't
- *   Q5  a stream that is captured runs nothing: its work becomes nodes of a graph; what would wait for it is refused and breaks the capture
+ *   QUEUE-1  work of one stream runs in the order in which it was asked for
+ *   QUEUE-2  work of two streams runs in any order (the seed says which), unless an event or the legacy stream orders it
+ *   QUEUE-3  work runs when it is waited for, or by itself once it is `latency` calls old
+ *   QUEUE-4  the legacy stream waits for all work that blocking streams were given before, and they wait for it; non-blocking ones don't
+ *   QUEUE-5  a stream that is captured runs nothing: its work becomes nodes of a graph; what would wait for it is refused and breaks the capture
  */
 #ifndef TEST_DOUBLE_QUEUE_H
 #define TEST_DOUBLE_QUEUE_H
@@ -60,7 +60,7 @@ bool dd_queue_runs(const dd_exec *exec); /* a launch of it has not ended */
 int dd_queue_record(dd_stream *stream, dd_event *event);
 int dd_queue_wait(dd_stream *stream, dd_event *event);
 
-/* Run things until this is done; the device's error, if it was lost (S3). */
+/* Run things until this is done; the device's error, if it was lost (STATE-3). */
 int dd_wait_stream(dd_stream *stream);
 int dd_wait_event(dd_event *event);
 int dd_wait_device(dd_device *device);

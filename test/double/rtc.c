@@ -3,10 +3,10 @@
  * that comes out for the code.
  *
  * Invariants:
- *   K1  an option that the real compiler does not know is refused; without the options that forbid it, multiply-adds are contracted
- *   K2  what the compiler says names the files as the program named them, in the real compiler's manner
- *   K3  an entry point that is named as a function of the host's is called all the same (-Bsymbolic)
- *   K4  compiling holds no lock: several threads may compile at the same time
+ *   DOUBLE-RTC-1  an option that the real compiler does not know is refused; without the options that forbid it, multiply-adds are contracted
+ *   DOUBLE-RTC-2  what the compiler says names the files as the program named them, in the real compiler's manner
+ *   DOUBLE-RTC-3  an entry point that is named as a function of the host's is called all the same (-Bsymbolic)
+ *   DOUBLE-RTC-4  compiling holds no lock: several threads may compile at the same time
  */
 #define _GNU_SOURCE
 #include "memory.h"
@@ -119,7 +119,7 @@ int rtc_destroy(void **out)
     return RTC_OK;
 }
 
-/* ---- options (K1) ------------------------------------------------------------------------------------------------------ */
+/* ---- options (DOUBLE-RTC-1) ------------------------------------------------------------------------------------------------------ */
 
 typedef struct options {
     char arch[32];

@@ -230,7 +230,7 @@ static bool run(const char *const *arguments, const char *log)
     return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* One line of what it said: without our folder, and `file(3): error: …` where the real compiler has brackets (K2). */
+/* One line of what it said: without our folder, and `file(3): error: …` where the real compiler has brackets (DOUBLE-RTC-2). */
 static void say_line(const dd_source *source, const char *line, size_t n, bool brackets, dd_text *log)
 {
     size_t folder = strlen(source->folder);

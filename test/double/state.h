@@ -2,9 +2,9 @@
  * What all of the double shares: its lock, its configuration, counts of calls and faults, random numbers, the report.
  *
  * Invariants:
- *   S1  every entry point holds the lock, and counts its call before it does anything
- *   S2  a call that is made to fail does nothing but be counted
- *   S3  a device that is lost (a kernel ended with an error) answers every later call with that error
+ *   STATE-1  every entry point holds the lock, and counts its call before it does anything
+ *   STATE-2  a call that is made to fail does nothing but be counted
+ *   STATE-3  a device that is lost (a kernel ended with an error) answers every later call with that error
  */
 #ifndef TEST_DOUBLE_STATE_H
 #define TEST_DOUBLE_STATE_H

@@ -2,8 +2,8 @@
  * A piece of work: a copy, a fill, a kernel, a freeing. Streams queue them, graphs hold them.
  *
  * Invariants:
- *   W1  work is checked when it is asked for, and owns all that it needs but memory of the device and of the host
- *   W2  memory is looked at when the work runs, not before: so a host's buffer that is used again too early shows
+ *   WORK-1  work is checked when it is asked for, and owns all that it needs but memory of the device and of the host
+ *   WORK-2  memory is looked at when the work runs, not before: so a host's buffer that is used again too early shows
  */
 #ifndef TEST_DOUBLE_WORK_H
 #define TEST_DOUBLE_WORK_H
@@ -31,7 +31,7 @@ typedef struct dd_work {
     dd_launch launch;
 } dd_work;
 
-/* Fill *out (W1). */
+/* Fill *out (WORK-1). */
 int dd_work_to_device(dd_device *device, uint64_t to, const void *from, size_t size, dd_work *out);
 int dd_work_to_host(dd_device *device, void *to, uint64_t from, size_t size, dd_work *out);
 int dd_work_copy(dd_device *device, uint64_t to, uint64_t from, size_t size, dd_work *out);
@@ -40,7 +40,7 @@ int dd_work_free_later(dd_device *device, uint64_t address, dd_work *out);
 int dd_work_kernel(dd_device *device, dd_function *function, const unsigned grid[3], const unsigned block[3],
                    unsigned shared, void **arguments, dd_work *out);
 int dd_work_same(const dd_work *from, dd_work *out); /* a copy of its own */
-/* Runs it; what it finds wrong loses the device (S3). */
+/* Runs it; what it finds wrong loses the device (STATE-3). */
 void dd_work_run(const dd_work *work);
 void dd_work_drop(dd_work *work);
 

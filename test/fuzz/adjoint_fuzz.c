@@ -2,7 +2,7 @@
  * Adjoints of any text that the checker takes: either there is one, which is a source of the language again, or a sentence says what can't
  * be differentiated and where. The first byte chooses what the text is read for.
  */
-#include "adjoint/adjoint.h"
+#include "adjoint/transform/adjoint.h"
 
 #include "check_input.h"
 

@@ -3,7 +3,7 @@
  * entry what is none. The first byte chooses what the others are: an entry as it lies on disk, or a key and an object
  * that must survive a round.
  */
-#include "kernel/entry.h"
+#include "kernel/compile/entry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,15 +35,15 @@ static void go_round(const uint8_t *bytes, size_t size)
 {
     size_t split = size ? bytes[0] % size : 0;
     sti_cache_key key = sti_cache_key_of((const char *)bytes, split);
-    sti_buffer entry = {0};
+    sti_text_buffer entry = {0};
     sti_entry e;
     sti_entry_write_head(&entry, &key, bytes + split, size - split);
-    sti_buffer_add(&entry, (const char *)bytes + split, size - split);
+    sti_text_buffer_add(&entry, (const char *)bytes + split, size - split);
     require(entry.result == STET_OK);
     require(sti_entry_read(entry.data, entry.size, &key, &e) == STI_FOUND);
     require(e.object_size == size - split && (size == split || memcmp(e.object, bytes + split, size - split) == 0));
     for (size_t n = 0; n < entry.size; n += 1 + n / 8) require(sti_entry_read(entry.data, n, &key, &e) == STI_DAMAGED);
-    sti_buffer_free(&entry);
+    sti_text_buffer_free(&entry);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -25,12 +25,12 @@ function(stet_fuzz noun)
     endif()
 endfunction()
 
-stet_fuzz(cache SOURCES src/base/error.c src/base/hash.c src/base/log.c src/base/memory.c src/kernel/buffer.c
-    src/kernel/entry.c src/kernel/generate.c src/kernel/signature.c)
+stet_fuzz(cache SOURCES src/base/error.c src/base/hash.c src/base/log.c src/base/memory.c src/kernel/compile/text_buffer.c
+    src/kernel/compile/entry.c src/kernel/compile/generate.c src/kernel/launch/signature.c)
 include("${PROJECT_SOURCE_DIR}/src/kernel/check/sources.cmake")
 stet_fuzz(check SOURCES src/base/arena.c src/base/error.c src/base/memory.c ${STET_CHECKER_SOURCES})
 include("${PROJECT_SOURCE_DIR}/src/adjoint/sources.cmake")
-stet_fuzz(adjoint SOURCES src/base/arena.c src/base/error.c src/base/hash.c src/base/memory.c src/kernel/buffer.c
+stet_fuzz(adjoint SOURCES src/base/arena.c src/base/error.c src/base/hash.c src/base/memory.c src/kernel/compile/text_buffer.c
     ${STET_CHECKER_SOURCES} ${STET_ADJOINT_SOURCES})
 get_target_property(stet_device_sources stet SOURCES)
 list(FILTER stet_device_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/src/(base|device)/.*[.]c$")

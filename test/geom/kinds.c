@@ -38,7 +38,7 @@ static void mesh_xml(random_state *r, char *xml, size_t size)
                                  random_between(r, 0.5, 1.5));
     for (int i = 0; i < 3 * s.nvertex; ++i) at += (size_t)snprintf(xml + at, size - at, "%.9g ", (double)s.vertices[i]);
     at += (size_t)snprintf(xml + at, size - at, "' face='");
-    for (int i = 0; i < 3 * s.nface; ++i) at += (size_t)snprintf(xml + at, size - at, "%d ", s.faces[i]);
+    for (int i = 0; i < 3 * s.nmirror; ++i) at += (size_t)snprintf(xml + at, size - at, "%d ", s.faces[i]);
     at += (size_t)snprintf(
         xml + at, size - at,
         "'/></asset><worldbody><geom type='mesh' mesh='m' pos='1 2 3' euler='10 20 30'/></worldbody></mujoco>");

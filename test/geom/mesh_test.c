@@ -23,7 +23,7 @@ static void test_watertight(void **state)
     for (int round = 0; round < 12; ++round) {
         surface s = ball_create(&r, 2 + round % 4, 0.02 * round);
         sti_geoms *geoms = surface_geoms(device, &s);
-        int n = s.nvertex + 3 * s.nface;
+        int n = s.nvertex + 3 * s.nmirror;
         rays in = rays_create(n), out = rays_create(n);
         double from[3];
         random_direction(&r, from);
@@ -90,7 +90,7 @@ static void test_degenerate(void **state)
     stet_device_destroy(device);
 }
 
-/* B1 and B2 below a node; marks the triangles found. */
+/* MESH-TEST-1 and BVH-2 below a node; marks the triangles found. */
 static void check_node(const sti_bvh *bvh, const surface *s, int at, int depth, char *seen)
 {
     const sti_bvh_node *node = &bvh->node[at];
@@ -121,14 +121,14 @@ static void check_node(const sti_bvh *bvh, const surface *s, int at, int depth, 
 static void check_tree(const surface *s)
 {
     sti_bvh bvh, again;
-    GOOD(sti_bvh_triangles(s->vertices, s->faces, s->nface, "surface", &bvh));
-    GOOD(sti_bvh_triangles(s->vertices, s->faces, s->nface, "surface", &again));
+    GOOD(sti_bvh_triangles(s->vertices, s->faces, s->nmirror, "surface", &bvh));
+    GOOD(sti_bvh_triangles(s->vertices, s->faces, s->nmirror, "surface", &again));
     assert_int_equal(bvh.nnode, again.nnode);
     assert_memory_equal(bvh.node, again.node, (size_t)bvh.nnode * sizeof *bvh.node);
-    char *seen = calloc((size_t)s->nface + 1, 1);
+    char *seen = calloc((size_t)s->nmirror + 1, 1);
     assert_non_null(seen);
     check_node(&bvh, s, 0, 0, seen);
-    for (int i = 0; i < s->nface; ++i) assert_int_equal(seen[i], 1);
+    for (int i = 0; i < s->nmirror; ++i) assert_int_equal(seen[i], 1);
     free(seen);
     sti_bvh_free(&bvh);
     sti_bvh_free(&again);

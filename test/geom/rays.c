@@ -8,7 +8,7 @@
 
 #include "device/reals.h"
 #include "geom/bvh.h"
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -210,17 +210,17 @@ static int middle(surface *s, int *made, int *nmade, int a, int b)
 
 static void split(surface *s)
 {
-    int nface = s->nface, nmade = 0, *old = s->faces, *made = malloc((size_t)nface * 9 * sizeof *made);
-    s->faces = malloc((size_t)nface * 12 * sizeof *s->faces);
+    int nmirror = s->nmirror, nmade = 0, *old = s->faces, *made = malloc((size_t)nmirror * 9 * sizeof *made);
+    s->faces = malloc((size_t)nmirror * 12 * sizeof *s->faces);
     assert_true(made && s->faces);
-    for (int f = 0; f < nface; ++f) {
+    for (int f = 0; f < nmirror; ++f) {
         const int *v = old + 3 * f;
         int ab = middle(s, made, &nmade, v[0], v[1]), bc = middle(s, made, &nmade, v[1], v[2]),
             ca = middle(s, made, &nmade, v[2], v[0]);
         int four[12] = {v[0], ab, ca, v[1], bc, ab, v[2], ca, bc, ab, bc, ca};
         memcpy(s->faces + 12 * f, four, sizeof four);
     }
-    s->nface = 4 * nface;
+    s->nmirror = 4 * nmirror;
     free(made);
     free(old);
 }
@@ -230,13 +230,13 @@ surface ball_create(random_state *r, int level, double bump)
     /* An octahedron, split. */
     static const float corners[18] = {1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1};
     static const int sides[24] = {0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5};
-    int nface = 8 << 2 * level;
-    surface s = {6, 8, malloc((size_t)(nface / 2 + 2) * 3 * sizeof *s.vertices), malloc(sizeof sides)};
+    int nmirror = 8 << 2 * level;
+    surface s = {6, 8, malloc((size_t)(nmirror / 2 + 2) * 3 * sizeof *s.vertices), malloc(sizeof sides)};
     assert_true(s.vertices && s.faces);
     memcpy(s.vertices, corners, sizeof corners);
     memcpy(s.faces, sides, sizeof sides);
     for (int i = 0; i < level; ++i) split(&s);
-    assert_int_equal(s.nvertex, nface / 2 + 2);
+    assert_int_equal(s.nvertex, nmirror / 2 + 2);
     for (int v = 0; v < s.nvertex; ++v) {
         float scale = (float)(1 + random_between(r, -bump, bump));
         for (int k = 0; k < 3; ++k) s.vertices[3 * v + k] *= scale;
@@ -269,10 +269,10 @@ static stet_array *reals(stet_device *device, const char *name, const float *fro
 sti_geoms *surface_geoms(stet_device *device, const surface *s)
 {
     sti_bvh bvh;
-    GOOD(sti_bvh_triangles(s->vertices, s->faces, s->nface, "surface", &bvh));
-    float *tri = calloc((size_t)s->nface + 1, 12 * sizeof *tri);
+    GOOD(sti_bvh_triangles(s->vertices, s->faces, s->nmirror, "surface", &bvh));
+    float *tri = calloc((size_t)s->nmirror + 1, 12 * sizeof *tri);
     assert_non_null(tri);
-    for (int i = 0; i < s->nface; ++i)
+    for (int i = 0; i < s->nmirror; ++i)
         for (int v = 0; v < 3; ++v)
             memcpy(tri + 12 * i + 3 * v, s->vertices + 3 * s->faces[3 * bvh.order[i] + v], 3 * sizeof *tri);
     sti_geoms *geoms;
@@ -283,7 +283,7 @@ sti_geoms *surface_geoms(stet_device *device, const surface *s)
     geoms->size = reals(device, "size", (const float[]){0, 0, 0, 0}, 4);
     geoms->bounds = reals(device, "bounds", (const float[]){0, 0, 0, 0, 0, 0}, 6);
     geoms->node = reals(device, "node", bvh.node->lower, bvh.nnode * 8);
-    geoms->tri = reals(device, "tri", tri, s->nface * 12);
+    geoms->tri = reals(device, "tri", tri, s->nmirror * 12);
     geoms->elevation = reals(device, "elevation", NULL, 0);
     free(tri);
     sti_bvh_free(&bvh);

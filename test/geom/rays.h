@@ -67,7 +67,7 @@ extern const geom_kind kinds[KINDS];
 
 /* Triangles that share vertices. */
 typedef struct surface {
-    int nvertex, nface;
+    int nvertex, nmirror;
     float *vertices; /* [nvertex * 3] */
     int *faces;      /* [nface * 3] */
 } surface;

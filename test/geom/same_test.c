@@ -94,7 +94,7 @@ static void shuffle(rays *r, int kind, void *context)
     rays_destroy(&old);
 }
 
-/* A ray gets the same whatever its neighbours are (R1). */
+/* A ray gets the same whatever its neighbours are (RAY-1). */
 static void test_neighbours(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_neighbours(void **state)
     stet_device_destroy(device);
 }
 
-/* From the middle of a ball through its vertices, where several triangles are equally far: the same one is hit in any order and width (R4). */
+/* From the middle of a ball through its vertices, where several triangles are equally far: the same one is hit in any order and width (RAY-4). */
 static void test_ties(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void spoil(rays *r, int kind, void *context)
     }
 }
 
-/* Rays of NaN, infinity or no direction hit nothing and disturb no other (R2). */
+/* Rays of NaN, infinity or no direction hit nothing and disturb no other (RAY-2). */
 static void kf44_rays_that_are_no_numbers(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
 
 #include "base/dice.h"
 #include "base/failing.h"
-#include "kernel/args.h"
+#include "kernel/launch/args.h"
 
 #undef ROW
 #undef REASON
@@ -30,7 +30,7 @@ static const sti_slot *put(stet_device *device, sti_args *site, const sti_slot *
     assert_true(site->capacity <= 2 * STI_MAX_PARAMS);
     if (block) peek(now, device, block, sizeof *now * (size_t)site->capacity);
     if (n > 0) assert_memory_equal(now, slots, sizeof *slots * (size_t)n);
-    for (int i = n; n > 0 && i < site->capacity; ++i) /* A2 */
+    for (int i = n; n > 0 && i < site->capacity; ++i) /* ARGS-2 */
         assert_true(now[i].i == 0 && now[i].n == 0);
     return block;
 }

@@ -4,7 +4,7 @@
  */
 #include "kernel/bound.h"
 
-#include "device/face.h"
+#include "device/host_mirror.h"
 #include "device/tensor.h"
 #include "kernel/caller.h"
 
@@ -125,15 +125,15 @@ static void what_the_host_writes_is_seen(void **state)
     OK(LAUNCH(&b, MIX, N, A(b.a[0]), A(b.a[1]), R(0)));
     stet_device_clear_counters(b.device);
     for (int i = 1; i <= 4; ++i) {
-        void *face = NULL;
+        void *mirror = NULL;
         x[2] = (float)i;
         if (i % 2) {
             OK(stet_array_write(b.a[0], x, sizeof x));
         } else {
-            OK(sti_array_face_write(b.a[0], &face));
-            assert_non_null(face);
-            if (face) memcpy(face, x, sizeof x);
-            sti_array_face_written(b.a[0]);
+            OK(sti_array_mirror_write(b.a[0], &mirror));
+            assert_non_null(mirror);
+            if (mirror) memcpy(mirror, x, sizeof x);
+            sti_array_mirror_written(b.a[0]);
         }
         OK(LAUNCH(&b, MIX, N, A(b.a[0]), A(b.a[1]), R(0)));
         assert_true(real_at(b.a[1], 2) == (float)i / 2);

@@ -6,7 +6,7 @@
 
 #include "kernel/lists.h"
 
-#include "kernel/binding.h"
+#include "kernel/launch/binding.h"
 
 #define BOUND(b) (counters_of((b)->device).mechanism[STET_MECH_bindings])
 #define WHY(b, name) (counters_of((b)->device).reason[STET_REASON_bindings_##name])

@@ -6,7 +6,7 @@
 
 #include "base/dice.h"
 #include "base/failing.h"
-#include "kernel/cache.h"
+#include "kernel/compile/cache.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -48,13 +48,13 @@ static stet_result store(const sti_cache *c, const sti_cache_key *key, int byte,
 /* The verdict; where it is FOUND, the object must be equal bytes throughout, and *byte is what they are. */
 static sti_verdict look(const sti_cache *c, const sti_cache_key *key, int *byte, size_t *size)
 {
-    sti_buffer object = {0};
+    sti_text_buffer object = {0};
     sti_verdict verdict;
     OK(sti_cache_load(c, key, &object, &verdict));
     for (size_t i = 1; i < object.size; ++i) assert_int_equal(object.data[i], object.data[0]);
     if (byte) *byte = object.size ? object.data[0] : 0;
     if (size) *size = object.size;
-    sti_buffer_free(&object);
+    sti_text_buffer_free(&object);
     return verdict;
 }
 
@@ -65,7 +65,7 @@ static const char some_key[] = "stet 0\nkey of a test\n", some_object[] = "\177E
 /* The bytes of an entry; free them. */
 static char *make_entry(size_t *size)
 {
-    sti_buffer head = {0};
+    sti_text_buffer head = {0};
     sti_cache_key key = key_of(some_key);
     sti_entry_write_head(&head, &key, some_object, sizeof some_object);
     assert_int_equal(head.result, STET_OK);
@@ -74,7 +74,7 @@ static char *make_entry(size_t *size)
     assert_non_null(bytes);
     memcpy(bytes, head.data, head.size);
     memcpy(bytes + head.size, some_object, sizeof some_object);
-    sti_buffer_free(&head);
+    sti_text_buffer_free(&head);
     return bytes;
 }
 
@@ -198,7 +198,7 @@ static void folders_that_are_not_the_users_alone(void **state)
 static void the_usual_folder(void **state)
 {
     (void)state;
-    sti_buffer path = {0};
+    sti_text_buffer path = {0};
     const char *had = getenv("HOME");
     char *home = strdup(had ? had : "/");
     assert_int_equal(setenv("XDG_CACHE_HOME", in_folder("a/b"), 1), 0);
@@ -212,7 +212,7 @@ static void the_usual_folder(void **state)
     assert_int_equal(status.st_mode & 0777, 0700);
     assert_int_equal(setenv("XDG_CACHE_HOME", "relative", 1), 0);
     assert_int_equal(setenv("HOME", folder, 1), 0);
-    sti_buffer_free(&path);
+    sti_text_buffer_free(&path);
     OK(sti_cache_default_folder(&path));
     assert_string_equal(path.data, in_folder(".cache/stet"));
     assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
@@ -220,7 +220,7 @@ static void the_usual_folder(void **state)
     FAILS(sti_cache_default_folder(&path), STET_NOT_FOUND, "neither XDG_CACHE_HOME nor HOME is set");
     FAILS(sti_cache_open(NULL, 0, false, &c), STET_NOT_FOUND, "neither");
     assert_int_equal(setenv("HOME", home, 1), 0);
-    sti_buffer_free(&path);
+    sti_text_buffer_free(&path);
     free(home);
 }
 
@@ -497,7 +497,7 @@ static stet_result everything_once(void)
 {
     sti_cache c;
     sti_cache_key key = key_of(some_key);
-    sti_buffer object = {0};
+    sti_text_buffer object = {0};
     sti_verdict verdict = STI_ABSENT;
     int64_t good, removed;
     STI_TRY(sti_cache_open(in_folder("cache"), 0, false, &c));
@@ -508,7 +508,7 @@ static stet_result everything_once(void)
     if (!result && verdict != STI_FOUND) result = STET_STATE;
     if (!result) result = sti_cache_verify(&c, &good, &removed);
     if (!result) result = sti_cache_clear(&c, &removed);
-    sti_buffer_free(&object);
+    sti_text_buffer_free(&object);
     sti_cache_close(&c);
     return result;
 }

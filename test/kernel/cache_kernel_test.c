@@ -4,8 +4,8 @@
  */
 #include "user_rig.h"
 
-#include "kernel/cache.h"
-#include "kernel/compile_cpu.h"
+#include "kernel/compile/cache.h"
+#include "kernel/compile/compile_cpu.h"
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -310,12 +310,12 @@ static void kf35_a_spoilt_entry_is_rebuilt(void **state)
     rebuilt(d, &def, bytes, size, STET_REASON_kernel_cache_schema);
     bytes[8] = 1;
     /* An intact entry with this id and the content of another key. */
-    sti_buffer head = {0};
+    sti_text_buffer head = {0};
     sti_cache_key other = sti_cache_key_of("another", 7);
     sti_entry_write_head(&head, &other, "no code", 8);
-    sti_buffer_add(&head, "no code", 8);
+    sti_text_buffer_add(&head, "no code", 8);
     rebuilt(d, &def, head.data, head.size, STET_REASON_kernel_cache_collision);
-    sti_buffer_free(&head);
+    sti_text_buffer_free(&head);
     /* Others could have written it. */
     assert_int_equal(chmod(only_entry(), 0622), 0);
     clear_counters(d);

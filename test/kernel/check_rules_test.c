@@ -1,5 +1,5 @@
 /*
- * Rules of kernels and teams (T1 … T5 of rules.h): each with what it refuses, the exact sentence, and what is like it but fine. A case is the
+ * Rules of kernels and teams (RULES-1 … RULES-5 of rules.h): each with what it refuses, the exact sentence, and what is like it but fine. A case is the
  * body of one kernel; places count from the body's first line.
  */
 #include "check_case.h"

@@ -2,8 +2,8 @@
 #include "kernel/faulty.h"
 
 #include "base/failing.h"
-#include "kernel/record.h"
-#include "kernel/user.h"
+#include "kernel/record/record.h"
+#include "kernel/compile/user.h"
 #include "kernel/pilot/springs.h"
 
 enum { WORLDS = 37, ITEMS = 5, KERNELS = 6, ARRAYS = 4 };

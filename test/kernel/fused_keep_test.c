@@ -249,7 +249,7 @@ static void a_compiler_speaks_of_the_sources_files(void **state)
         const sti_phase phase[] = {{sti_user_kernel(one), 2}, {&sti_k_spring_way, 4}, {sti_user_kernel(two), 2}};
         sti_fused_head head = {.text = {0}};
         sti_user_source source;
-        sti_buffer said = {0};
+        sti_text_buffer said = {0};
         char line[64], want[600];
         OK(sti_fused_head_read(&head));
         OK(sti_fused_write(&head, phase, 3, 1, 1024, "fused three", "entry", &source));
@@ -264,7 +264,7 @@ static void a_compiler_speaks_of_the_sources_files(void **state)
         assert_string_equal(source.file[0].name, "fused three");
         assert_string_equal(source.file[1].name, "first.k.h");
         assert_non_null(strstr(source.text.data, "#line 1 \"src/kernel/pilot/springs.k.h\"\n"));
-        sti_buffer_free(&said);
+        sti_text_buffer_free(&said);
         sti_user_source_free(&source);
         sti_fused_head_free(&head);
         stet_kernel_destroy(one);

@@ -8,7 +8,7 @@
 
 #include "kernel/gpu/fused.h"
 #include "kernel/gpu/teams.h"
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 #include "kernel/user_rig.h"
 
 enum { PHASES = 64, SLOTS = 512, WORLDS = 37 /* the last block is not full */ };

@@ -1,5 +1,5 @@
-stet_test(kernel/obtain)
-stet_test(kernel/said)
+stet_test(kernel/cached_compile)
+stet_test(kernel/compiler_errors)
 
 # Kernels for GPUs, compiled with NVRTC and hipRTC where they are installed; no GPU is needed. Not under a sanitizer, which would
 # judge the vendors' compilers.

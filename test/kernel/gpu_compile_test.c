@@ -27,7 +27,7 @@ static void need_compiler(stet_device_type type, sti_rtc *out)
 /* One program: a unit's kernels with one team. */
 typedef struct piece {
     sti_user_source source;
-    sti_buffer object;
+    sti_text_buffer object;
     sti_team team;
     stet_result result;
     char said[1024];
@@ -84,7 +84,7 @@ static void free_pieces(pieces *all)
 {
     for (int i = 0; i < all->n; ++i) {
         sti_user_source_free(&all->piece[i].source);
-        sti_buffer_free(&all->piece[i].object);
+        sti_text_buffer_free(&all->piece[i].object);
     }
     free(all->piece);
 }
@@ -92,12 +92,12 @@ static void free_pieces(pieces *all)
 /* Compiles them all, several at the same time where the compiler can; each must become code. */
 static void compile_pieces(const sti_rtc *rtc, const char *arch, pieces *all)
 {
-    sti_target target;
+    sti_compile_target target;
     OK(sti_rtc_target(rtc, arch, &target));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(rtc->parallel ? 2 : 1)
     for (int i = 0; i < all->n; ++i) {
         piece *p = &all->piece[i];
-        sti_buffer_free(&p->object);
+        sti_text_buffer_free(&p->object);
         p->result = sti_gpu_compile(&(sti_gpu_program){rtc, &target, arch, p->team, &p->source}, &p->object);
         (void)snprintf(p->said, sizeof p->said, "%s", stet_last_error());
     }
@@ -108,7 +108,7 @@ static void compile_pieces(const sti_rtc *rtc, const char *arch, pieces *all)
     }
 }
 
-static bool has(const sti_buffer *object, const char *text)
+static bool has(const sti_text_buffer *object, const char *text)
 {
     for (size_t i = 0, n = strlen(text); i + n <= object->size; ++i)
         if (memcmp(object->data + i, text, n) == 0) return true;
@@ -187,7 +187,7 @@ static uint64_t word(const char *at, int bytes)
  * bits 12 to 15 the rounding (0: to nearest), 16 and 17 denormals of float (3: kept). At byte 4 are the bytes of a thread's own memory, which is
  * none with `lean`. Returns how many it has.
  */
-static int check_descriptors(const sti_buffer *object, bool lean)
+static int check_descriptors(const sti_text_buffer *object, bool lean)
 {
     const char *elf = object->data;
     assert_memory_equal(elf, "\177ELF\2\1", 6);
@@ -319,8 +319,8 @@ static void the_key_has_what_makes_the_code(void **state)
 {
     (void)state;
     sti_rtc rtc = {.major = 13, .minor = 0, .bytes = 1000}, other = {.major = 13, .minor = 0, .bytes = 1001};
-    sti_target target = {.option = "--gpu-architecture=sm_90"},
-               further = {.option = "--gpu-architecture=compute_90", .further = true};
+    sti_compile_target target = {.option = "--gpu-architecture=sm_90"},
+                       further = {.option = "--gpu-architecture=compute_90", .further = true};
     pieces all = every_unit(1u << STI_FORM_VALUE), block = every_unit(1u << STI_FORM_BLOCK);
     const sti_gpu_program base = {&rtc, &target, "sm_90", {32, 4}, &all.piece[0].source};
     sti_gpu_program p[7] = {base, base, base, base, base, base, base};
@@ -330,15 +330,15 @@ static void the_key_has_what_makes_the_code(void **state)
     p[4].team.teams = 2;
     p[5].team.team = 16;
     p[6].source = &block.piece[0].source;
-    sti_buffer key[7] = {0}, again = {0};
+    sti_text_buffer key[7] = {0}, again = {0};
     for (int i = 0; i < 7; ++i) OK(sti_gpu_key(&p[i], NULL, 0, &key[i]));
     OK(sti_gpu_key(&base, NULL, 0, &again));
     assert_string_equal(again.data, key[0].data);
     for (int i = 0; i < 7; ++i)
         for (int k = 0; k < i; ++k) assert_string_not_equal(key[i].data, key[k].data);
     assert_non_null(strstr(key[0].data, "compiler nvrtc 13.0, 1000 bytes\n"));
-    for (int i = 0; i < 7; ++i) sti_buffer_free(&key[i]);
-    sti_buffer_free(&again);
+    for (int i = 0; i < 7; ++i) sti_text_buffer_free(&key[i]);
+    sti_text_buffer_free(&again);
     free_pieces(&all);
     free_pieces(&block);
 }
@@ -380,7 +380,7 @@ static void an_architecture_that_the_compiler_does_not_know(void **state)
 {
     (void)state;
     sti_rtc rtc = {.major = 13, .minor = 0, .narch = 3, .arch = {75, 80, 90}};
-    sti_target t;
+    sti_compile_target t;
     OK(sti_rtc_target(&rtc, "sm_90", &t));
     assert_string_equal(t.option, "--gpu-architecture=sm_90");
     assert_false(t.further);

@@ -169,10 +169,10 @@ static void the_audit_finds_other_code(void **state)
     const sti_code *code;
     (void)code_of(d, &sti_k_pilot_level, false);
     close_gpu(d);
-    sti_buffer bytes = {0};
+    sti_text_buffer bytes = {0};
     sti_entry e;
     int fd = open(only_entry_path(), O_RDONLY);
-    OK(sti_buffer_read(&bytes, fd, 1 << 24, "entry"));
+    OK(sti_text_buffer_read(&bytes, fd, 1 << 24, "entry"));
     close(fd);
     assert_int_equal(sti_entry_read(bytes.data, bytes.size, NULL, &e), STI_FOUND);
     sti_cache_key key = sti_cache_key_of(e.key, e.key_size);
@@ -187,7 +187,7 @@ static void the_audit_finds_other_code(void **state)
     FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_AUDIT,
           "kernel_cache: src/kernel/pilot/hierarchy.k.h: compiled again, the kernel is not what entry");
     close_gpu(d);
-    sti_buffer_free(&bytes);
+    sti_text_buffer_free(&bytes);
 }
 
 /* ---- what is missing --------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 #include "kernel/gpu/programs.h"
 #include "kernel/gpu/rtc.h"
-#include "kernel/obtain.h"
+#include "kernel/compile/cached_compile.h"
 
 enum { RIG_MODULES = 64 };
 

@@ -4,7 +4,7 @@
  */
 #include "device/rig.h"
 
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 
 #include <stdio.h>
 

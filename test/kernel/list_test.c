@@ -40,7 +40,7 @@ static void a_loop_ends_by_its_condition_or_its_bound(void **state)
             assert_int_equal(int_at(b.c[0], 0), cases[i].condition - cases[i].trips);
             assert_int_equal(int_at(b.c[0], 1), cases[i].trips);
             sum += (float)cases[i].trips;
-            /* R2: once for each time that it ran; where only the device knows, once a replay. */
+            /* RECORD-2: once for each time that it ran; where only the device knows, once a replay. */
             bool known = off || i < 2 || !device_loops(&b);
             generation += (uint64_t)(known ? cases[i].trips : 1);
             assert_true(real_at(b.a[0], N - 1) == sum);

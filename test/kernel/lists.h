@@ -7,8 +7,8 @@
 
 #include "kernel/faulty.h"
 
-#include "kernel/record.h"
-#include "kernel/user.h"
+#include "kernel/record/record.h"
+#include "kernel/compile/user.h"
 
 enum { N = 8, ARRAYS = 5 };
 

@@ -16,7 +16,7 @@ static void recorded_then_compared_then_replayed(void **state)
         OK(add_and_mix(&b, 1));
         assert_true(real_at(b.a[0], 3) == (float)(i + 1));
         assert_true(real_at(b.a[1], 3) == (float)(i + 1) / 2 + 1);
-        assert_int_equal(stet_array_generation(b.a[0]), i + 2); /* R2: once a play, compared or not */
+        assert_int_equal(stet_array_generation(b.a[0]), i + 2); /* RECORD-2: once a play, compared or not */
         assert_int_equal(stet_array_generation(b.a[1]), i + 2);
     }
     assert_int_equal(REASON(&b, first), 1);
@@ -157,7 +157,7 @@ static void two_views_of_one_memory_are_two_arrays(void **state)
     }
     b.a[0] = whole;
     assert_int_equal(b.device->recorder->built, 2);
-    b.device->keeper->array_gone(b.device, &view); /* takes its own recording only */
+    b.device->list_hooks->array_gone(b.device, &view); /* takes its own recording only */
     OK(play_pair(&b, 0));
     assert_int_equal(b.device->recorder->nrecording, 1);
     assert_int_equal(ROW(&b).hits, 3);
@@ -268,7 +268,7 @@ static stet_result some_plays(void)
     b.device = device;
     b.a[0] = a[0];
     b.a[1] = a[1];
-    for (int i = 1; result == STET_OK && i <= 4; ++i) { /* R7: from here on nothing fails */
+    for (int i = 1; result == STET_OK && i <= 4; ++i) { /* RECORD-7: from here on nothing fails */
         OK(add_and_mix(&b, 1));
         const float *x = a[0]->data, *y = a[1]->data;
         assert_true(x[0] == (float)i && y[0] == (float)i / 2 + 1);
@@ -335,7 +335,7 @@ static void kf04_building_a_recording_leaves_the_state_alone(void **state)
         stet_result result = mix(&b, b.a[2], b.a[3], 0);
         if (result == STET_OK) result = add(&b, b.a[2], -1);
         if (result == STET_OK) result = mix(&b, b.a[3], b.a[4], 0);
-        expect_issued(&b, 3 * (i < 3 ? i - 1 : 2), i < 3 ? 0 : i - 2, 3); /* R1 */
+        expect_issued(&b, 3 * (i < 3 ? i - 1 : 2), i < 3 ? 0 : i - 2, 3); /* RECORD-1 */
         OK(sti_record_end(b.device, result));
         for (int k = 0; k < N; ++k) {
             assert_true(real_at(b.a[2], k) == (float)(k - i));

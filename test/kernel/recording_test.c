@@ -6,7 +6,7 @@
 
 #include "user_rig.h"
 
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 
 enum { WORLDS = 13 };
 

@@ -8,7 +8,7 @@
 #include "device/reals.h"
 #include "device/rig.h"
 
-#include "kernel/user.h"
+#include "kernel/compile/user.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
  */
 #include "user_rig.h"
 
-#include "kernel/directive.h"
-#include "kernel/language.h"
-#include "kernel/user_source.h"
+#include "kernel/compile/directive.h"
+#include "kernel/compile/language.h"
+#include "kernel/compile/user_source.h"
 
 /* ---- mistakes ---------------------------------------------------------------------------------------------------- */
 
@@ -353,10 +353,10 @@ static void names_come_back_into_what_is_said(void **state)
     const sti_user_source_def def = {.text = HEAD, .path = "my \"own\" file"};
     OK(sti_user_source_read(&def, &source));
     static const char said[] = "<0>:3: a <0> b <999999>:1 <7777>:2 <>:3 <0";
-    sti_buffer out = {0};
+    sti_text_buffer out = {0};
     sti_user_source_explain(&source, said, strlen(said), &out);
     assert_string_equal(out.data, "my \"own\" file:3: a <0> b <999999>:1 <7777>:2 <>:3 <0");
-    sti_buffer_free(&out);
+    sti_text_buffer_free(&out);
     sti_user_source_free(&source);
 }
 

@@ -32,7 +32,7 @@ typedef struct pictures {
     stet_camera camera[MAX_CAMERAS];
     int ncamera;
     int64_t nworld, npixel; /* npixel: of a world */
-    sti_target target;
+    sti_render_target target;
 } pictures;
 
 #define OK(expression)                                                                                                 \
@@ -117,8 +117,8 @@ static inline void pictures_ready(pictures *p)
         pitch[t] = p->camera[t % p->ncamera].width;
     }
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
-        int64_t n = p->nworld * p->npixel * sti_buffer_channels((sti_buffer)b);
-        OK(STI_ARRAY(p->device, "pixels", sti_buffer_dtype((sti_buffer)b), false, &p->target.pixels[b], n));
+        int64_t n = p->nworld * p->npixel * sti_buffer_channels((sti_picture_buffer)b);
+        OK(STI_ARRAY(p->device, "pixels", sti_buffer_dtype((sti_picture_buffer)b), false, &p->target.pixels[b], n));
         OK(STI_ARRAY(p->device, "first", STET_I64, false, &p->target.first[b], ntile));
         OK(STI_ARRAY(p->device, "pitch", STET_INT, false, &p->target.pitch[b], ntile));
         OK(stet_array_write(p->target.first[b], first, (size_t)ntile * sizeof *first));
@@ -137,7 +137,7 @@ static inline void pictures_run(pictures *p)
 }
 
 /* A copy of a buffer; free it. */
-static inline void *pictures_read(const pictures *p, sti_buffer b)
+static inline void *pictures_read(const pictures *p, sti_picture_buffer b)
 {
     size_t size = stet_array_bytes(p->target.pixels[b]);
     void *out = malloc(size ? size : 1);
@@ -146,7 +146,7 @@ static inline void *pictures_read(const pictures *p, sti_buffer b)
 }
 
 /* Hash of one world's pixels in a buffer. */
-static inline uint64_t pictures_hash(const pictures *p, sti_buffer b, int64_t world)
+static inline uint64_t pictures_hash(const pictures *p, sti_picture_buffer b, int64_t world)
 {
     size_t size = stet_array_bytes(p->target.pixels[b]) / (size_t)p->nworld;
     char *bytes = pictures_read(p, b);

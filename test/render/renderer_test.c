@@ -18,7 +18,7 @@ static void test_outputs(void **state)
         stet_output output = (stet_output)i;
         assert_int_equal(stet_output_find(stet_output_name(output), &found), STET_OK);
         assert_int_equal(found, output);
-        sti_buffer buffer = sti_output_buffer(output);
+        sti_picture_buffer buffer = sti_output_buffer(output);
         assert_true(buffer < STI_BUFFER_COUNT);
         if (stet_output_dtype(output) == STET_U8)
             assert_int_equal(sti_buffer_dtype(buffer), STET_U32);
@@ -104,10 +104,10 @@ static void test_set_fovy(void **state)
     pictures_model_camera(&p, 0, 40, 30);
     pictures_ready(&p);
     pictures_run(&p);
-    sti_version before = *sti_renderer_look(p.renderer);
+    sti_version before = *sti_renderer_appearance(p.renderer);
     uint64_t hash = pictures_hash(&p, STI_BUFFER_DEPTH, 0);
     OK(sti_renderer_set_fovy(p.renderer, 0, 70));
-    assert_true(sti_renderer_look(p.renderer)->generation > before.generation);
+    assert_true(sti_renderer_appearance(p.renderer)->generation > before.generation);
     pictures_run(&p);
     assert_true(hash != pictures_hash(&p, STI_BUFFER_DEPTH, 0));
     pictures_open(&fresh, BALL, 1, NULL, 1);
@@ -116,11 +116,11 @@ static void test_set_fovy(void **state)
     pictures_ready(&fresh);
     pictures_run(&fresh);
     assert_true(pictures_hash(&fresh, STI_BUFFER_DEPTH, 0) == pictures_hash(&p, STI_BUFFER_DEPTH, 0));
-    before = *sti_renderer_look(p.renderer);
+    before = *sti_renderer_appearance(p.renderer);
     assert_int_equal(sti_renderer_set_fovy(p.renderer, 0, 180), STET_INVALID_ARGUMENT);
     assert_int_equal(sti_renderer_set_fovy(p.renderer, 0, NAN), STET_INVALID_ARGUMENT);
     assert_int_equal(sti_renderer_set_fovy(p.renderer, 1, 50), STET_INVALID_ARGUMENT);
-    assert_true(sti_renderer_look(p.renderer)->generation == before.generation);
+    assert_true(sti_renderer_appearance(p.renderer)->generation == before.generation);
     pictures_close(&fresh);
     pictures_close(&p);
 }
@@ -142,7 +142,7 @@ static void test_some_worlds_anywhere(void **state)
     /* A two by two grid in reverse order; world 4 would lie outside, and is not asked for. */
     const int64_t first[NWORLD] = {PITCH * H + 25, PITCH * H, 25, 0, (int64_t)1 << 40};
     const int pitch[NWORLD] = {PITCH, PITCH, PITCH, PITCH, PITCH}, list[] = {3, 0};
-    sti_target target;
+    sti_render_target target;
     memset(&target, 0, sizeof target);
     OK(STI_ARRAY(p.device, "loose", STET_INT, false, &target.pixels[STI_BUFFER_GEOM], SPACE));
     OK(STI_ARRAY(p.device, "first", STET_I64, false, &target.first[STI_BUFFER_GEOM], NWORLD));
@@ -255,7 +255,7 @@ static void test_bad_runs(void **state)
     refuse(sti_renderer_run(p.renderer, twice, 3, &p.target), "twice");
     refuse(sti_renderer_run(p.renderer, NULL, 1, &p.target), "list");
     refuse(sti_renderer_run(p.renderer, fine, -1, &p.target), "list");
-    sti_target target = p.target;
+    sti_render_target target = p.target;
     target.pitch[STI_BUFFER_DEPTH] = NULL;
     refuse(sti_renderer_run(p.renderer, fine, 1, &target), "first pixel and pitch");
     target = p.target;

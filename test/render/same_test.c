@@ -119,7 +119,8 @@ static void test_world_of_many_as_alone(void **state)
     for (int w = 0; w < NWORLD; w += 6) {
         open_scene(&one, w, 1, NULL, 1);
         for (int b = 0; b < STI_BUFFER_COUNT; ++b)
-            assert_true(pictures_hash(&many, (sti_buffer)b, w) == pictures_hash(&one, (sti_buffer)b, 0));
+            assert_true(pictures_hash(&many, (sti_picture_buffer)b, w) ==
+                        pictures_hash(&one, (sti_picture_buffer)b, 0));
         pictures_close(&one);
     }
     assert_true(pictures_hash(&many, STI_BUFFER_DEPTH, 0) != pictures_hash(&many, STI_BUFFER_DEPTH, 1));
@@ -136,8 +137,8 @@ static void test_patches_change_no_pixel(void **state)
     pictures p;
     open_scene(&p, 0, NWORLD, NULL, 2);
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
-        size_t pixel = 4 * (size_t)sti_buffer_channels((sti_buffer)b);
-        char *bytes = pictures_read(&p, (sti_buffer)b);
+        size_t pixel = 4 * (size_t)sti_buffer_channels((sti_picture_buffer)b);
+        char *bytes = pictures_read(&p, (sti_picture_buffer)b);
         for (int w = 0; w < NWORLD; ++w)
             for (int y = 0; y < 64; ++y) {
                 int64_t a = pictures_first(&p, w, SMALL) + 64 * y;
@@ -160,7 +161,7 @@ static void test_nan_stays_in_its_world(void **state)
     pictures_run(&bad);
     for (int w = 0; w < NWORLD; ++w)
         for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
-            bool same = pictures_hash(&good, (sti_buffer)b, w) == pictures_hash(&bad, (sti_buffer)b, w);
+            bool same = pictures_hash(&good, (sti_picture_buffer)b, w) == pictures_hash(&bad, (sti_picture_buffer)b, w);
             assert_true(same == (w != BROKEN));
         }
     int *body = pictures_read(&bad, STI_BUFFER_BODY);

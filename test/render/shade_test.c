@@ -4,7 +4,7 @@
 enum { SIZE = 33, MIDDLE = SIZE / 2 * SIZE + SIZE / 2 };
 
 /* One world, one camera at `eye` that looks at the origin; all buffers. */
-static void look(pictures *p, const char *xml, const double eye[3])
+static void appearance(pictures *p, const char *xml, const double eye[3])
 {
     const double origin[3] = {0, 0, 0};
     pictures_open(p, xml, 1, NULL, 1);
@@ -27,7 +27,7 @@ static void assert_middle(const char *xml, double r, double g, double b, int alp
 {
     const double above[3] = {0, 0, 2};
     pictures p;
-    look(&p, xml, above);
+    appearance(&p, xml, above);
     uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR);
     assert_colour(rgba + 4 * MIDDLE, r, g, b, alpha);
     free(rgba);
@@ -83,11 +83,11 @@ static void test_highlight_falls_off(void **state)
     (void)state;
     pictures p;
     const double above[3] = {0, 0, 2};
-    look(&p,
-         "<mujoco>" DARK
-         "<asset><material name='m' rgba='0 0 0 1' specular='1' shininess='.0625'/></asset><worldbody>" FLOOR
-         "<light directional='true' dir='0 0 -1' specular='1 1 1'/></worldbody></mujoco>",
-         above);
+    appearance(&p,
+               "<mujoco>" DARK
+               "<asset><material name='m' rgba='0 0 0 1' specular='1' shininess='.0625'/></asset><worldbody>" FLOOR
+               "<light directional='true' dir='0 0 -1' specular='1 1 1'/></worldbody></mujoco>",
+               above);
     uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR);
     for (int x = 0; x < SIZE; ++x) {
         double u = (x + 0.5 - SIZE / 2.0) * 2 * tan(mjPI / 6) / SIZE, view[3] = {-u, 0, 1};
@@ -106,11 +106,11 @@ static void test_spot_cone_and_attenuation(void **state)
     (void)state;
     pictures p;
     const double above[3] = {0, 0, 2};
-    look(&p,
-         "<mujoco>" DARK MATT "<worldbody>" FLOOR
-         "<light type='spot' pos='0 0 1' dir='0 0 -1' cutoff='20' exponent='3' "
-         "attenuation='1 .5 .5' diffuse='1 1 1'/></worldbody></mujoco>",
-         above);
+    appearance(&p,
+               "<mujoco>" DARK MATT "<worldbody>" FLOOR
+               "<light type='spot' pos='0 0 1' dir='0 0 -1' cutoff='20' exponent='3' "
+               "attenuation='1 .5 .5' diffuse='1 1 1'/></worldbody></mujoco>",
+               above);
     uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR);
     for (int x = 0; x < SIZE; ++x) {
         double place = 2 * (x + 0.5 - SIZE / 2.0) * 2 * tan(mjPI / 6) / SIZE, far = hypot(place, 1), cosine = 1 / far;
@@ -135,10 +135,10 @@ static void test_sphere_by_normal(void **state)
     (void)state;
     pictures p;
     const double eye[3] = {0, -3, 0};
-    look(&p,
-         "<mujoco>" DARK MATT "<worldbody><geom type='sphere' size='1' material='m'/>"
-         "<light directional='true' dir='-.48 .64 -.6' diffuse='.9 .9 .9'/></worldbody></mujoco>",
-         eye);
+    appearance(&p,
+               "<mujoco>" DARK MATT "<worldbody><geom type='sphere' size='1' material='m'/>"
+               "<light directional='true' dir='-.48 .64 -.6' diffuse='.9 .9 .9'/></worldbody></mujoco>",
+               eye);
     uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR);
     float *normal = pictures_read(&p, STI_BUFFER_NORMAL), *depth = pictures_read(&p, STI_BUFFER_DEPTH);
     float *distance = pictures_read(&p, STI_BUFFER_DISTANCE);
@@ -173,10 +173,10 @@ static void test_inside(void **state)
     (void)state;
     pictures p;
     const double eye[3] = {0, -1e-3, 0};
-    look(&p,
-         "<mujoco><visual><headlight ambient='0 0 0' diffuse='1 1 1' specular='0 0 0'/></visual>" MATT
-         "<worldbody><geom type='sphere' size='1' material='m'/></worldbody></mujoco>",
-         eye);
+    appearance(&p,
+               "<mujoco><visual><headlight ambient='0 0 0' diffuse='1 1 1' specular='0 0 0'/></visual>" MATT
+               "<worldbody><geom type='sphere' size='1' material='m'/></worldbody></mujoco>",
+               eye);
     uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR);
     float *normal = pictures_read(&p, STI_BUFFER_NORMAL);
     assert_true(normal[3 * MIDDLE + 1] < -0.999f);
@@ -228,11 +228,11 @@ static void test_sky(void **state)
                 {{0, -1, 0}, {.45, 0, .45}, {.55, 0, .55}}};
     for (int i = 0; i < 3; ++i) {
         pictures p;
-        look(&p,
-             "<mujoco><asset><texture type='skybox' builtin='gradient' rgb1='1 0 0' rgb2='0 0 1' width='64' "
-             "height='384'/></asset>"
-             "<worldbody/></mujoco>",
-             ways[i].eye);
+        appearance(&p,
+                   "<mujoco><asset><texture type='skybox' builtin='gradient' rgb1='1 0 0' rgb2='0 0 1' width='64' "
+                   "height='384'/></asset>"
+                   "<worldbody/></mujoco>",
+                   ways[i].eye);
         uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR), *albedo = pictures_read(&p, STI_BUFFER_ALBEDO);
         for (int k = 0; k < 3; ++k) {
             double value = rgba[4 * MIDDLE + k] / 255.0;
@@ -251,10 +251,11 @@ static void test_albedo_and_ids(void **state)
     (void)state;
     pictures p;
     const double above[3] = {0, 0, 2};
-    look(&p,
-         "<mujoco><worldbody><geom size='.1' pos='9 9 0'/><body pos='0 0 .1'><geom type='box' size='1 1 .1' rgba='.2 "
-         ".4 .6 1'/></body></worldbody></mujoco>",
-         above);
+    appearance(
+        &p,
+        "<mujoco><worldbody><geom size='.1' pos='9 9 0'/><body pos='0 0 .1'><geom type='box' size='1 1 .1' rgba='.2 "
+        ".4 .6 1'/></body></worldbody></mujoco>",
+        above);
     uint8_t *albedo = pictures_read(&p, STI_BUFFER_ALBEDO);
     int *geom = pictures_read(&p, STI_BUFFER_GEOM), *body = pictures_read(&p, STI_BUFFER_BODY),
         *type = pictures_read(&p, STI_BUFFER_TYPE);

@@ -277,7 +277,7 @@ static void use_tensor(program *p)
     {
         stet_array *ctrl = field(l, "ctrl");
         if (!l->tensor) OK(stet_array_export(ctrl, &def, &l->tensor));
-        sti_face_set(ctrl, apart_here(l->tensor->dl_tensor.data), w, 0, (double)x);
+        sti_mirror_set(ctrl, apart_here(l->tensor->dl_tensor.data), w, 0, (double)x);
         stet_array_mark_written(ctrl);
     }
 }
@@ -423,7 +423,7 @@ static void extraction_leaves_what_the_host_wrote(void **state)
     stet_array *pixels[STI_BUFFER_COUNT] = {NULL}, *to;
     int conversion, rows[WORLDS][PIXELS];
     bool plain;
-    void *face;
+    void *mirror;
     int64_t bytes;
     used[STI_BUFFER_GEOM] = true;
     OK(sti_tile_plan(&size, &direct, 1, WORLDS, &part, &layout[STI_BUFFER_GEOM]));
@@ -432,9 +432,9 @@ static void extraction_leaves_what_the_host_wrote(void **state)
     OK(STI_ARRAY(device, "pixels", STET_INT, false, &pixels[STI_BUFFER_GEOM], layout[STI_BUFFER_GEOM].npixel));
     OK(STI_ARRAY(device, "rows", STET_INT, false, &to, WORLDS, HIGH, WIDE, 1));
     OK(sti_conversion(STET_OUTPUT_SEG_GEOM, STET_INT, 1, &conversion, &plain));
-    OK(sti_array_face_write(to, &face));
-    for (int k = 0; k < WORLDS * PIXELS; ++k) ((int *)face)[k] = 7;
-    sti_array_face_written(to);
+    OK(sti_array_mirror_write(to, &mirror));
+    for (int k = 0; k < WORLDS * PIXELS; ++k) ((int *)mirror)[k] = 7;
+    sti_array_mirror_written(to);
     const sti_tile_source source = {&table, 1, pixels};
     const sti_copy copy = {STI_BUFFER_GEOM, 0, conversion, 1, size, to};
     OK(sti_extract(&x, &source, &copy, 1, (const int[]){1, 4}, 2, &bytes));

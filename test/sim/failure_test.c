@@ -60,7 +60,7 @@ static void far_away(stet_device_def *def)
     def->null.lanes = 4;
 }
 
-/* Numbers of its own, for pictures are empty; what the host works out goes through faces, which take memory, too. */
+/* Numbers of its own, for pictures are empty; what the host works out goes through host mirrors, which take memory, too. */
 static void where_arrays_have_two_sides(void **state)
 {
     (void)state;

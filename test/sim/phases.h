@@ -6,7 +6,7 @@
 
 #include "sim/room.h"
 
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

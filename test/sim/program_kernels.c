@@ -4,7 +4,7 @@
  */
 #include "sim/program.h"
 
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 #include "stet/kernel.h"
 
 enum { MOST_ITEMS_MIRRORED = 64, MOST_LISTED = 4 };

@@ -24,11 +24,11 @@ static stet_result steps(const phases *p, stet_tape *tape, int n)
 
 static void fill(stet_array *a, double value)
 {
-    void *face;
-    OK(sti_array_face_write(a, &face));
+    void *mirror;
+    OK(sti_array_mirror_write(a, &mirror));
     for (int64_t w = 0; w < a->shape[0]; ++w)
-        for (int64_t i = 0; i < a->nitem; ++i) sti_face_set(a, face, w, i, value);
-    sti_array_face_written(a);
+        for (int64_t i = 0; i < a->nitem; ++i) sti_mirror_set(a, mirror, w, i, value);
+    sti_array_mirror_written(a);
 }
 
 static void kernels_in_a_step_are_taken_down(void **state)

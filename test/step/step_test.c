@@ -140,7 +140,7 @@ static void many_steps_at_once_are_as_many_single_ones(void **state)
     }
 }
 
-/* W2: what is read and written back unchanged leaves the exact numbers as they are; what is changed replaces them. */
+/* WORLDS-2: what is read and written back unchanged leaves the exact numbers as they are; what is changed replaces them. */
 static void the_exact_number_stands_behind_its_rounding(void **state)
 {
     (void)state;

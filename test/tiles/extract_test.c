@@ -38,7 +38,7 @@ typedef struct bench {
 
 static void bench_paint(bench *b)
 {
-    sti_target target = {0};
+    sti_render_target target = {0};
     int *all = malloc((size_t)b->painter.base.nworld * sizeof *all);
     for (int w = 0; w < (int)b->painter.base.nworld; ++w) all[w] = w;
     for (int k = 0; k < STI_BUFFER_COUNT; ++k) {
@@ -61,8 +61,8 @@ static void bench_open(bench *b, stet_device *device, int64_t nworld, int ncamer
         used[k] = buffers >> k & 1u;
         if (!used[k]) continue;
         assert_int_equal(sti_tile_plan(size, tiled, ncamera, nworld, b->part[k], &b->layout[k]), STET_OK);
-        assert_int_equal(STI_ARRAY(device, "pixels", sti_buffer_dtype((sti_buffer)k), false, &b->pixels[k],
-                                   b->layout[k].npixel * sti_buffer_channels((sti_buffer)k)),
+        assert_int_equal(STI_ARRAY(device, "pixels", sti_buffer_dtype((sti_picture_buffer)k), false, &b->pixels[k],
+                                   b->layout[k].npixel * sti_buffer_channels((sti_picture_buffer)k)),
                          STET_OK);
     }
     assert_int_equal(sti_tile_table_create(device, b->layout, used, &b->table), STET_OK);

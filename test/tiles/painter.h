@@ -15,7 +15,7 @@
 typedef struct painter {
     sti_painter base;
     uint64_t *value; /* [nworld]: what a world looks like; the number that `changed` is, too */
-    sti_version look, connectivity, changes;
+    sti_version appearance, connectivity, changes;
     int ncamera;
     sti_tile_size size[8];
     int64_t painted, calls; /* worlds, calls so far */
@@ -27,7 +27,7 @@ typedef struct painter {
 
 static inline uint64_t paint_hash(const painter *p, int64_t w, int c, int x, int y, int b)
 {
-    uint64_t z = (p->value[w] + p->secret) * 0x9E3779B97F4A7C15u + p->look.generation * 0xD1B54A32D192ED03u;
+    uint64_t z = (p->value[w] + p->secret) * 0x9E3779B97F4A7C15u + p->appearance.generation * 0xD1B54A32D192ED03u;
     z += (uint64_t)w * 0xBF58476D1CE4E5B9u + (uint64_t)(c * 16 + b) * 0x94D049BB133111EBu + (uint64_t)(y * 16384 + x);
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
     z = (z ^ z >> 27) * 0x94D049BB133111EBu;
@@ -68,9 +68,9 @@ static inline void paint_pixel(const painter *p, const canvas *to, int64_t at, i
     else if (to->array->dtype == STET_INT)
         ((int32_t *)to->pixels)[at] = paint_id(p, w, c, x, y, b);
     else {
-        int n = sti_buffer_channels((sti_buffer)b);
+        int n = sti_buffer_channels((sti_picture_buffer)b);
         for (int k = 0; k < n; ++k)
-            sti_face_set(to->array, to->pixels, 0, at * n + k, (double)paint_real(p, w, c, x, y, b, k));
+            sti_mirror_set(to->array, to->pixels, 0, at * n + k, (double)paint_real(p, w, c, x, y, b, k));
     }
 }
 
@@ -84,7 +84,7 @@ static inline void paint_world(const painter *p, const canvas *to, int64_t w, in
     }
 }
 
-static inline stet_result painter_paint(void *context, const int *worlds, int n, const sti_target *target)
+static inline stet_result painter_paint(void *context, const int *worlds, int n, const sti_render_target *target)
 {
     painter *p = context;
     p->calls++;
@@ -110,7 +110,7 @@ static inline stet_result painter_update(void *context, sti_scene *out)
     p->changes.generation = 0;
     for (int64_t w = 0; w < p->base.nworld; ++w)
         p->changes.generation = (p->changes.generation + p->value[w] + 1) * 0x9E3779B97F4A7C15u;
-    *out = (sti_scene){p->value, p->changes, p->look, p->connectivity};
+    *out = (sti_scene){p->value, p->changes, p->appearance, p->connectivity};
     return STET_OK;
 }
 
@@ -120,7 +120,7 @@ static inline void painter_init(painter *p, stet_device *device, int64_t nworld,
 {
     *p = (painter){.base = {p, device, nworld, painter_update, painter_paint, painter_destroy}, .ncamera = ncamera};
     p->value = calloc((size_t)nworld, sizeof *p->value);
-    p->look = sti_version_new();
+    p->appearance = sti_version_new();
     p->changes = sti_version_new();
     p->connectivity = sti_version_new();
     memcpy(p->size, size, (size_t)ncamera * sizeof *size);

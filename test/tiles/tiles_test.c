@@ -169,7 +169,7 @@ static void nothing_moved_is_no_work(void **state)
     assert_int_equal(c.mechanism[STET_MECH_frame].done_bytes, 2 * pixel_bytes());
     check_frame(&s, &s.painter, mixed, NMIXED, 1);
 
-    sti_version_bump(&s.painter.look); /* a material: all of them */
+    sti_version_bump(&s.painter.appearance); /* a material: all of them */
     assert_int_equal(render(&s, NULL), 2);
     assert_int_equal(s.painter.painted, 2 * NWORLD + 2);
     check_frame(&s, &s.painter, mixed, NMIXED, 2);

@@ -287,7 +287,7 @@ static void a_write_of_all_positions_leaves_the_turns_current(void **state)
     rig_free(&read);
 }
 
-/* W5: the later of a write to qpos and one of all poses, read in between or not. */
+/* WORLDS-5: the later of a write to qpos and one of all poses, read in between or not. */
 static void the_later_of_qpos_and_all_poses_wins(void **state)
 {
     (void)state;

@@ -135,7 +135,7 @@ static void noise_is_bounded_and_each_world_has_its_own(void **state)
     }
 }
 
-/* R1: the third reset of a world is the same, whoever was reset beside it and before. */
+/* RESET-1: the third reset of a world is the same, whoever was reset beside it and before. */
 static void noise_depends_on_the_world_and_its_resets_alone(void **state)
 {
     (void)state;

@@ -2,8 +2,8 @@
  * Episodes: when they end, what the caller is told, how the next one begins. The same for each task; a task's own kernels say
  * what a step was worth and whether it failed (cartpole.k.h, hand.k.h).
  *
- *   E1  a world's initial states are a function of (key, world, number of its episode), whatever the other worlds do
- *   E2  arrays for the caller (reward, terminated, truncated) are plain, one element a world, in the order of worlds
+ *   EPISODE-1  a world's initial states are a function of (key, world, number of its episode), whatever the other worlds do
+ *   EPISODE-2  arrays for the caller (reward, terminated, truncated) are plain, one element a world, in the order of worlds
  */
 #include "stet/lang.h"
 

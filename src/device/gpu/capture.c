@@ -2,22 +2,22 @@
  * Work of others as a graph: it is captured while they issue it, to a stream that is used for nothing else.
  *
  * Invariants:
- *   C1  nothing runs while it is captured; what was captured runs with the graph that it becomes a part of
- *   C2  the stream is a private one that does not wait for the legacy stream, captured in relaxed mode: other threads may do what they like,
+ *   CAPTURE-1  nothing runs while it is captured; what was captured runs with the graph that it becomes a part of
+ *   CAPTURE-2  the stream is a private one that does not wait for the legacy stream, captured in relaxed mode: other threads may do what they like,
  *       use the legacy stream, too
- *   C3  a capture has ended when this returns, whatever became of it; the stream of one that failed is not used again
- *   C4  once the capture has begun, what fails is the work's: UNSUPPORTED, which says that the driver has no graphs, is not said for that
+ *   CAPTURE-3  a capture has ended when this returns, whatever became of it; the stream of one that failed is not used again
+ *   CAPTURE-4  once the capture has begun, what fails is the work's: UNSUPPORTED, which says that the driver has no graphs, is not said for that
  */
 #include "device/gpu/gpu.h"
 
-static stet_result begin(sti_gpu *gpu)
+static stet_result begin_capture(sti_gpu *gpu)
 {
     if (!gpu->streams.foreign)
         STI_TRY(STI_GPU_CALL(gpu, stream_create, &gpu->streams.foreign, STI_GPU_STREAM_NON_BLOCKING));
     return STI_GPU_CALL(gpu, capture_begin, gpu->streams.foreign, STI_GPU_CAPTURE_RELAXED);
 }
 
-/* C3: a second time if the first was refused before it did anything. */
+/* CAPTURE-3: a second time if the first was refused before it did anything. */
 static void drop(sti_gpu *gpu)
 {
     const sti_gpu_api *api = &gpu->driver.api;
@@ -33,7 +33,7 @@ static void drop(sti_gpu *gpu)
 stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign *work, void *context, const char *name, void **graph)
 {
     *graph = NULL;
-    STI_TRY(begin(gpu));
+    STI_TRY(begin_capture(gpu));
     stet_result result = work(context, gpu->streams.foreign);
     if (result != STET_OK)
         (void)sti_error(result, "the work of %s failed while it was captured: %s", name, stet_result_string(result));
@@ -42,5 +42,5 @@ stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign *work, void *context, con
         if (result != STET_OK) (void)sti_error_prefix(result, "the work of %s cannot be captured", name);
     }
     if (result != STET_OK) drop(gpu);
-    return result == STET_UNSUPPORTED ? STET_STATE : result; /* C4 */
+    return result == STET_UNSUPPORTED ? STET_STATE : result; /* CAPTURE-4 */
 }

@@ -3,8 +3,8 @@
  * they were dropped, so that noting one is a single call of the driver.
  *
  * Invariants:
- *   C1  moment i is event[i] while i < used; a moment that could not be noted has no number
- *   C2  at most STI_GPU_MOMENTS are kept at a time; one more is STET_LIMIT
+ *   CLOCK-1  moment i is event[i] while i < used; a moment that could not be noted has no number
+ *   CLOCK-2  at most STI_GPU_MOMENTS are kept at a time; one more is STET_LIMIT
  */
 #ifndef STI_DEVICE_GPU_CLOCK_H
 #define STI_DEVICE_GPU_CLOCK_H

@@ -39,7 +39,7 @@ static void note_missing(char *missing, size_t size, const char *symbol)
 }
 
 /* Fills the table; every required symbol that is missing is named. */
-static stet_result fill(sti_gpu_driver *d)
+static stet_result fill_driver(sti_gpu_driver *d)
 {
     char missing[600] = "";
     for (size_t i = 0; i < ENTRIES; ++i) {
@@ -81,7 +81,7 @@ stet_result sti_gpu_call_failed(const sti_gpu_driver *d, int code, const char *w
                      text ? text : "of which the driver says nothing");
 }
 
-static stet_result check(const sti_gpu_driver *d, int code, const char *call)
+static stet_result check_driver(const sti_gpu_driver *d, int code, const char *call)
 {
     return code == STI_GPU_OK ? STET_OK : sti_gpu_call_failed(d, code, d->vendor->driver->what, call);
 }
@@ -89,7 +89,7 @@ static stet_result check(const sti_gpu_driver *d, int code, const char *call)
 static stet_result check_version(sti_gpu_driver *d)
 {
     char least[32];
-    STI_TRY(check(d, d->api.driver_version(&d->version), "driver_version"));
+    STI_TRY(check_driver(d, d->api.driver_version(&d->version), "driver_version"));
     d->vendor->version_text(d->version, d->version_text, sizeof d->version_text);
     if (d->version >= d->vendor->least) return STET_OK;
     d->vendor->version_text(d->vendor->least, least, sizeof least);
@@ -110,7 +110,7 @@ static stet_result start(sti_gpu_driver *d)
     if (code == STI_GPU_OK) code = d->api.device_count(&d->ndevice);
     bool none = code == STI_GPU_NO_DEVICE || code == STI_GPU_INVALID_DEVICE || (code == STI_GPU_OK && d->ndevice == 0);
     if (none) return no_device(d);
-    return check(d, code, "init");
+    return check_driver(d, code, "init");
 }
 
 stet_result sti_gpu_driver_open(const sti_gpu_vendor *vendor, const char *given, sti_gpu_driver *out)
@@ -118,7 +118,7 @@ stet_result sti_gpu_driver_open(const sti_gpu_vendor *vendor, const char *given,
     memset(out, 0, sizeof *out);
     out->vendor = vendor;
     STI_TRY(sti_library_open(vendor->driver, given, &out->library));
-    stet_result result = fill(out);
+    stet_result result = fill_driver(out);
     if (result == STET_OK) result = check_version(out);
     if (result != STET_OK) {
         sti_library_close(&out->library); /* nothing was started */
@@ -135,13 +135,13 @@ stet_result sti_gpu_facts_of(const sti_gpu_driver *d, int index, sti_gpu_facts *
     if (index < 0 || index >= d->ndevice)
         return sti_error(STET_NOT_FOUND, "%s: there is no device %d; the driver sees %d, counted from 0",
                          d->vendor->name, index, d->ndevice);
-    STI_TRY(check(d, d->api.device_get(&out->ordinal, index), "device_get"));
-    STI_TRY(check(d, d->api.device_name(out->name, (int)sizeof out->name, out->ordinal), "device_name"));
+    STI_TRY(check_driver(d, d->api.device_get(&out->ordinal, index), "device_get"));
+    STI_TRY(check_driver(d, d->api.device_name(out->name, (int)sizeof out->name, out->ordinal), "device_name"));
     out->name[sizeof out->name - 1] = 0;
-    STI_TRY(check(d, d->api.device_memory(&out->memory, out->ordinal), "device_memory"));
+    STI_TRY(check_driver(d, d->api.device_memory(&out->memory, out->ordinal), "device_memory"));
     for (int f = 0; f < STI_GPU_FACT_COUNT; ++f)
         if (d->vendor->fact[f] >= 0)
-            STI_TRY(
-                check(d, d->api.device_attribute(&out->fact[f], d->vendor->fact[f], out->ordinal), "device_attribute"));
+            STI_TRY(check_driver(d, d->api.device_attribute(&out->fact[f], d->vendor->fact[f], out->ordinal),
+                                 "device_attribute"));
     return d->vendor->arch(d, out->ordinal, out->fact, out->arch, sizeof out->arch);
 }

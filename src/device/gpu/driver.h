@@ -3,9 +3,9 @@
  * vendors' drivers have different (sti_gpu_vendor). Nothing of a vendor is needed to build.
  *
  * Invariants:
- *   V1  a driver is used only when every required entry point was found and its version is one that is known to do
- *   V2  no number or layout is taken from a driver whose version does not vouch for it
- *   V3  outside cuda.c and hip.c nobody knows which vendor it is
+ *   DRIVER-1  a driver is used only when every required entry point was found and its version is one that is known to do
+ *   DRIVER-2  no number or layout is taken from a driver whose version does not vouch for it
+ *   DRIVER-3  outside cuda.c and hip.c nobody knows which vendor it is
  */
 #ifndef STI_DEVICE_GPU_DRIVER_H
 #define STI_DEVICE_GPU_DRIVER_H

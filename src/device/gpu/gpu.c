@@ -20,7 +20,7 @@ static void name_launches(const sti_gpu *gpu, char *out, size_t size)
     }
 }
 
-/* From now on every call fails (G3). */
+/* From now on every call fails (GPU-3). */
 static stet_result lose(sti_gpu *gpu)
 {
     char launches[400];
@@ -50,7 +50,7 @@ static int exchange_mode(sti_gpu *gpu, int mode, int *was)
 }
 
 /*
- * What gives back is tried once more (G2): a driver may tell of earlier work's failure in any call, and then has not done what it was
+ * What gives back is tried once more (GPU-2): a driver may tell of earlier work's failure in any call, and then has not done what it was
  * asked for. A failure that takes the device is told though the second try worked.
  */
 static int of_two_tries(const sti_gpu *gpu, int first, int second)
@@ -195,7 +195,7 @@ static stet_result synchronize(sti_gpu *gpu)
 {
     STI_TRY(sti_gpu_outside(gpu, "waiting for what was issued"));
     STI_TRY(STI_GPU_CALL(gpu, stream_synchronize, gpu->stream));
-    return sti_gpu_aside_wait(gpu);
+    return sti_gpu_upload_stream_wait(gpu);
 }
 
 static stet_result gpu_synchronize(stet_device *device)
@@ -258,7 +258,7 @@ static const sti_device_ops gpu_ops = {
     .graph_free = sti_gpu_graph_free,
     .use_stream = sti_gpu_use_stream,
     .order = sti_gpu_order,
-    .upload_aside = sti_gpu_upload_aside,
+    .stream_upload = sti_gpu_stream_upload,
     .capturing = sti_gpu_capturing,
     .moment = sti_gpu_moment,
     .between = sti_gpu_between,

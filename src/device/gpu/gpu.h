@@ -2,19 +2,19 @@
  * A GPU as a device: what its files share.
  *
  * Invariants:
- *   G1  all work goes to the stream in use, in the order in which it was asked for (stream.h): by default to a private one that does not
- *       wait for the legacy stream. Nothing here uses another stream, but for uploads aside (aside.h), or a call that acts on all of them
- *   G2  whatever device or context the calling thread had made current is current again when a call returns: other libraries
+ *   GPU-1  all work goes to the stream in use, in the order in which it was asked for (stream.h): by default to a private one that does not
+ *       wait for the legacy stream. Nothing here uses another stream, but for uploads aside (upload_stream.h), or a call that acts on all of them
+ *   GPU-2  whatever device or context the calling thread had made current is current again when a call returns: other libraries
  *       in the process count on theirs. A capture that one of them has begun is not broken by stet's calls, which work meanwhile
- *   G3  after a fault on the device (a kernel that went wrong) every call fails with the first one's sentence, which names the
+ *   GPU-3  after a fault on the device (a kernel that went wrong) every call fails with the first one's sentence, which names the
  *       last launches; the driver is not asked any more but to let go
- *   G4  nothing that the caller's memory holds is read after the call has returned
+ *   GPU-4  nothing that the caller's memory holds is read after the call has returned
  */
 #ifndef STI_DEVICE_GPU_GPU_H
 #define STI_DEVICE_GPU_GPU_H
 
 #include "device/device.h"
-#include "device/gpu/aside.h"
+#include "device/gpu/upload_stream.h"
 #include "device/gpu/clock.h"
 #include "device/gpu/driver.h"
 #include "device/gpu/pool.h"
@@ -31,7 +31,7 @@ typedef struct sti_gpu {
     void *own;    /* the device's own stream */
     void *stream; /* in use */
     sti_gpu_streams streams;
-    sti_gpu_aside aside;
+    sti_gpu_upload_stream upload_stream;
     sti_gpu_pool pool;
     sti_gpu_staging staging;
     sti_gpu_clock clock;
@@ -40,7 +40,7 @@ typedef struct sti_gpu {
     uint64_t nlaunch;
     void *ran[STI_GPU_RAN]; /* functions that were launched and not unloaded since: their code is loaded */
     _Atomic bool losing;    /* one thread writes `why` … */
-    _Atomic bool lost;      /* … and then it does not change any more (G3) */
+    _Atomic bool lost;      /* … and then it does not change any more (GPU-3) */
     char why[700];
 } sti_gpu;
 
@@ -48,7 +48,7 @@ typedef struct sti_gpu {
 stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call);
 #define STI_GPU_CALL(gpu, name, ...) sti_gpu_check((gpu), (gpu)->driver.api.name(__VA_ARGS__), #name)
 
-/* Around all driver calls of a slot: G2, and the error of a device that is lost. leave's value is `result`, or its own failure. */
+/* Around all driver calls of a slot: GPU-2, and the error of a device that is lost. leave's value is `result`, or its own failure. */
 stet_result sti_gpu_enter(sti_gpu *gpu, sti_gpu_current *was);
 stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result result);
 /*
@@ -68,10 +68,10 @@ int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was);
         return sti_gpu_leave((gpu), &was_, (expression));                                                              \
     } while (0)
 
-/* Before launches and copies on the device, which may be captured: what was issued before is in front of them (T2 in stream.h). */
+/* Before launches and copies on the device, which may be captured: what was issued before is in front of them (STREAM-2 in stream.h). */
 static inline stet_result sti_gpu_may_issue(sti_gpu *gpu)
 {
-    return gpu->streams.joined ? sti_gpu_look_at_capture(gpu) : STET_OK;
+    return gpu->streams.joined ? sti_gpu_poll_capture(gpu) : STET_OK;
 }
 
 /* ---- code.c ---- */

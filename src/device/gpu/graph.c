@@ -9,7 +9,7 @@
 
 /* ---- making and letting go ------------------------------------------------------------------------------------------- */
 
-static int count(const sti_graph_op *ops, int nop, sti_graph_kind kind)
+static int count_graph(const sti_graph_op *ops, int nop, sti_graph_kind kind)
 {
     int n = 0;
     for (int i = 0; i < nop; ++i) n += ops[i].kind == kind;
@@ -45,9 +45,9 @@ static stet_result check_driver(const sti_gpu *gpu, const sti_graph_op *ops, int
                                         NULL};
     static const char *const captures[] = {"capture_begin", "capture_end", "graph_add_child", NULL};
     STI_TRY(sti_gpu_driver_needs(&gpu->driver, names, "graphs"));
-    if (count(ops, nop, STI_GRAPH_FOREIGN))
+    if (count_graph(ops, nop, STI_GRAPH_FOREIGN))
         STI_TRY(sti_gpu_driver_needs(&gpu->driver, captures, "captures of others' work"));
-    return count(ops, nop, STI_GRAPH_WHILE) ? check_loops(gpu, ops, nop) : STET_OK;
+    return count_graph(ops, nop, STI_GRAPH_WHILE) ? check_loops(gpu, ops, nop) : STET_OK;
 }
 
 typedef struct making {
@@ -56,7 +56,7 @@ typedef struct making {
     int nedge, nloop;
 } making;
 
-static stet_result make(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
+static stet_result make_graph(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
 {
     void *left = NULL;
     STI_TRY(sti_gpu_outside(gpu, "the building of a graph"));
@@ -69,7 +69,7 @@ static stet_result make(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
 
 static stet_result make_within(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
 {
-    STI_GPU_WITHIN(gpu, make(gpu, g, m));
+    STI_GPU_WITHIN(gpu, make_graph(gpu, g, m));
 }
 
 stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
@@ -82,7 +82,7 @@ stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int
     STI_TRY(sti_alloc(&g, sizeof *g + (size_t)nop * sizeof *g->op, "a graph"));
     (void)snprintf(g->name, sizeof g->name, "graph of %s", what);
     g->nop = nop;
-    stet_result result = make_within(gpu, g, &(making){ops, edges, nedge, count(ops, nop, STI_GRAPH_WHILE)});
+    stet_result result = make_within(gpu, g, &(making){ops, edges, nedge, count_graph(ops, nop, STI_GRAPH_WHILE)});
     if (result != STET_OK) {
         (void)sti_error_prefix(result, "%s", g->name);
         sti_gpu_graph_free(device, g);
@@ -93,7 +93,7 @@ stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int
 }
 
 /* What the driver has of it. Whatever fails, the rest goes. */
-static void let_go(sti_gpu *gpu, const sti_gpu_graph *g)
+static void let_go_graph(sti_gpu *gpu, const sti_gpu_graph *g)
 {
     const sti_gpu_api *api = &gpu->driver.api;
     sti_gpu_current was;
@@ -111,7 +111,7 @@ void sti_gpu_graph_free(stet_device *device, void *graph)
     sti_gpu *gpu = device->state;
     sti_gpu_graph *g = graph;
     if (!g) return;
-    let_go(gpu, g);
+    let_go_graph(gpu, g);
     sti_pool_free(gpu, g->left);
     sti_free(g);
 }
@@ -130,12 +130,13 @@ static stet_result set_kernel(sti_gpu *gpu, void *context, const sti_gpu_kernel 
     return sti_gpu_check(gpu, code, "graph_exec_set_kernel");
 }
 
-static stet_result set(sti_gpu *gpu, const sti_gpu_graph *g, int op, const sti_slot *slots, int nslot, int64_t number)
+static stet_result set_graph(sti_gpu *gpu, const sti_gpu_graph *g, int op, const sti_slot *slots, int nslot,
+                             int64_t number)
 {
     const sti_gpu_changeable *c = &g->op[op];
     changed node = {g, c->node};
     if (number < 0) number = 0;
-    if (c->kind == STI_GRAPH_WHILE) return sti_gpu_with_look(gpu, c, number, 1, set_kernel, &node);
+    if (c->kind == STI_GRAPH_WHILE) return sti_gpu_with_poll(gpu, c, number, 1, set_kernel, &node);
     return sti_gpu_with_launch(gpu, c, slots, nslot, number, set_kernel, &node);
 }
 
@@ -146,7 +147,7 @@ stet_result sti_gpu_graph_set(stet_device *device, void *graph, int op, const st
     const sti_gpu_graph *g = graph;
     bool known = op >= 0 && op < g->nop && (g->op[op].kind == STI_GRAPH_LAUNCH || g->op[op].kind == STI_GRAPH_WHILE);
     if (!known) return sti_error(STET_INVALID_ARGUMENT, "%s: operation %d has nothing that could be set", g->name, op);
-    STI_GPU_WITHIN(gpu, set(gpu, g, op, slots, nslot, number));
+    STI_GPU_WITHIN(gpu, set_graph(gpu, g, op, slots, nslot, number));
 }
 
 /* The name of a launch outlives the graph. */

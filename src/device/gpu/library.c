@@ -138,7 +138,7 @@ static bool try_everywhere(search *s, const char *name)
     return s->names->wheels && try_python(s, name);
 }
 
-static void append(char *text, size_t size, const char *const *list, const char *before)
+static void append_library(char *text, size_t size, const char *const *list, const char *before)
 {
     for (; list && *list; ++list) {
         size_t used = strlen(text);
@@ -150,9 +150,9 @@ static void append(char *text, size_t size, const char *const *list, const char 
 static stet_result not_found(const search *s)
 {
     char looked[500] = "";
-    append(looked, sizeof looked, s->names->names, "");
-    append(looked, sizeof looked, s->names->folders, ", also in ");
-    append(looked, sizeof looked, s->names->wheels, ", and in Python packages' ");
+    append_library(looked, sizeof looked, s->names->names, "");
+    append_library(looked, sizeof looked, s->names->folders, ", also in ");
+    append_library(looked, sizeof looked, s->names->wheels, ", and in Python packages' ");
     return sti_error(STET_NOT_FOUND, "%s: not found; install it, or use the CPU; looked for %s%s%s", s->names->what,
                      looked, s->said[0] ? "; not usable: " : "", s->said);
 }

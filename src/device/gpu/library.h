@@ -2,11 +2,11 @@
  * Finding a shared library that stet was not linked with: a driver, a run-time compiler.
  *
  * Invariants:
- *   L1  a library is one of a list of names, best first, each looked for where the system's loader looks, then in each of
+ *   LIBRARY-1  a library is one of a list of names, best first, each looked for where the system's loader looks, then in each of
  *       a list of folders, then where Python's packages are; nothing is fixed to one version
- *   L2  what was found says which file it is; what was not says what was looked for, and why what is there is not used
- *   L3  a path that the caller gave is the only one that is tried
- *   L4  no folder is searched because the process happens to work in it
+ *   LIBRARY-2  what was found says which file it is; what was not says what was looked for, and why what is there is not used
+ *   LIBRARY-3  a path that the caller gave is the only one that is tried
+ *   LIBRARY-4  no folder is searched because the process happens to work in it
  */
 #ifndef STI_DEVICE_GPU_LIBRARY_H
 #define STI_DEVICE_GPU_LIBRARY_H

@@ -28,7 +28,7 @@ stet_result sti_gpu_with_launch(sti_gpu *gpu, const sti_gpu_changeable *c, const
     return use(gpu, context, &k);
 }
 
-stet_result sti_gpu_with_look(sti_gpu *gpu, const sti_gpu_changeable *c, int64_t most, int first,
+stet_result sti_gpu_with_poll(sti_gpu *gpu, const sti_gpu_changeable *c, int64_t most, int first,
                               sti_gpu_use_kernel *use, void *context)
 {
     sti_gpu_kernel k;
@@ -139,7 +139,7 @@ static stet_result begin_loop(builder *b, int op, sti_gpu_changeable *c)
     void *body = NULL;
     c->left = b->g->left + b->nloop++;
     STI_TRY(STI_GPU_CALL(b->gpu, graph_condition, &c->handle, b->inside, b->gpu->context, 0, 0));
-    STI_TRY(sti_gpu_with_look(b->gpu, c, b->ops[op].most, 1, add_kernel, b));
+    STI_TRY(sti_gpu_with_poll(b->gpu, c, b->ops[op].most, 1, add_kernel, b));
     c->node = b->after[0];
     b->place = (sti_gpu_place){b->inside, b->after, 1, NULL};
     STI_TRY(sti_gpu_check(b->gpu, d->vendor->add_while(d, &b->place, b->gpu->context, c->handle, &p->node, &body),
@@ -152,9 +152,9 @@ static stet_result begin_loop(builder *b, int op, sti_gpu_changeable *c)
 
 static stet_result end_loop(builder *b, int op)
 {
-    int loop = b->ops[op].mate;
+    int loop = b->ops[op].match;
     place_last(b, loop, op);
-    STI_TRY(sti_gpu_with_look(b->gpu, &b->g->op[loop], 0, 0, add_kernel, b));
+    STI_TRY(sti_gpu_with_poll(b->gpu, &b->g->op[loop], 0, 0, add_kernel, b));
     b->inside = b->placed[loop].outside;
     b->loop = b->placed[loop].loop;
     return STET_OK;

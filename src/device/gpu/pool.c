@@ -51,7 +51,7 @@ static sti_pool_block **bucket_of(sti_gpu_pool *p, const void *address)
     return &p->bucket[h >> 54];
 }
 
-static sti_pool_block *find(sti_gpu_pool *p, const void *address)
+static sti_pool_block *find_pool(sti_gpu_pool *p, const void *address)
 {
     sti_pool_block *b = *bucket_of(p, address);
     while (b && b->address != address) b = b->next;
@@ -74,7 +74,7 @@ static void delist(sti_gpu_pool *p, const sti_pool_block *b)
 
 /* ---- the driver's blocks ------------------------------------------------------------------------------------------ */
 
-static stet_result ask(sti_gpu *gpu, sti_pool_block *b, size_t size)
+static stet_result ask_pool(sti_gpu *gpu, sti_pool_block *b, size_t size)
 {
     void *memory = NULL;
     STI_TRY(STI_GPU_CALL(gpu, alloc, &memory, size));
@@ -84,7 +84,7 @@ static stet_result ask(sti_gpu *gpu, sti_pool_block *b, size_t size)
     return STET_OK;
 }
 
-/* A lost device's memory has gone with it (G3). */
+/* A lost device's memory has gone with it (GPU-3). */
 static void give_back(sti_gpu *gpu, sti_pool_block *b)
 {
     if (!atomic_load(&gpu->lost) && STI_GPU_CALL(gpu, free, b->address) != STET_OK)
@@ -145,10 +145,10 @@ static stet_result ask_big(sti_gpu *gpu, size_t size, const request *r, sti_pool
 {
     sti_pool_block *b;
     STI_TRY(sti_alloc(&b, sizeof *b, "a block of a GPU's memory"));
-    stet_result result = ask(gpu, b, size);
+    stet_result result = ask_pool(gpu, b, size);
     if (result == STET_OUT_OF_MEMORY && gpu->pool.big) {
         result = wait_and_trim(gpu, 0);
-        if (result == STET_OK) result = ask(gpu, b, size);
+        if (result == STET_OK) result = ask_pool(gpu, b, size);
     }
     if (result != STET_OK) {
         sti_free(b);
@@ -213,7 +213,7 @@ static sti_pool_block *take_small(sti_gpu_pool *p, int class)
 
 /* ---- given out, and back ------------------------------------------------------------------------------------------ */
 
-static stet_result take(sti_gpu *gpu, const request *r, sti_pool_block **out)
+static stet_result take_pool(sti_gpu *gpu, const request *r, sti_pool_block **out)
 {
     sti_gpu_pool *p = &gpu->pool;
     bool small = r->size <= SMALL_MOST;
@@ -234,8 +234,8 @@ stet_result sti_pool_alloc(sti_gpu *gpu, size_t size, const char *what, void **o
     sti_gpu_pool *p = &gpu->pool;
     sti_pool_block *b = NULL;
     pthread_mutex_lock(&p->lock);
-    stet_result result = big_kept(p) > p->keep ? wait_and_trim(gpu, p->keep) : STET_OK; /* P5 */
-    if (result == STET_OK) result = take(gpu, &(request){size, what}, &b);
+    stet_result result = big_kept(p) > p->keep ? wait_and_trim(gpu, p->keep) : STET_OK; /* GPU-POOL-5 */
+    if (result == STET_OK) result = take_pool(gpu, &(request){size, what}, &b);
     if (result == STET_OK) {
         b->used = true;
         b->kept = NULL;
@@ -247,7 +247,7 @@ stet_result sti_pool_alloc(sti_gpu *gpu, size_t size, const char *what, void **o
     return result;
 }
 
-static void keep(sti_gpu_pool *p, sti_pool_block *b)
+static void keep_pool(sti_gpu_pool *p, sti_pool_block *b)
 {
     sti_pool_block **list = b->class >= 0 ? &p->small[b->class] : &p->big;
     b->used = false;
@@ -272,10 +272,10 @@ void sti_pool_free(sti_gpu *gpu, void *memory)
     sti_gpu_pool *p = &gpu->pool;
     if (!memory) return;
     pthread_mutex_lock(&p->lock);
-    sti_pool_block *b = find(p, memory);
+    sti_pool_block *b = find_pool(p, memory);
     if (b && b->used) {
-        keep(p, b);
-        if (b->class < 0 && big_kept(p) > p->keep && gpu->stream == gpu->own) trim_now(gpu); /* P5 */
+        keep_pool(p, b);
+        if (b->class < 0 && big_kept(p) > p->keep && gpu->stream == gpu->own) trim_now(gpu); /* GPU-POOL-5 */
     } else {
         sti_log(STET_LOG_ERROR, "%s: %p is freed and is no block in use", gpu->where, memory);
     }

@@ -3,13 +3,13 @@
  * streams wait to take one back.
  *
  * Invariants:
- *   P1  a block is either given out or kept, and is known by its address in either case
- *   P2  a freed block may be given out while work that uses it is still under way: the next user's work comes behind, in whatever
- *       stream (T1 in stream.h). Not so what was captured: a graph of the caller's holds addresses, and arrays must outlive it
- *   P3  the driver is asked only when no kept block is big enough; it gets blocks back when more is kept than `keep`, when it
+ *   GPU-POOL-1  a block is either given out or kept, and is known by its address in either case
+ *   GPU-POOL-2  a freed block may be given out while work that uses it is still under way: the next user's work comes behind, in whatever
+ *       stream (STREAM-1 in stream.h). Not so what was captured: a graph of the caller's holds addresses, and arrays must outlive it
+ *   GPU-POOL-3  the driver is asked only when no kept block is big enough; it gets blocks back when more is kept than `keep`, when it
  *       has no more, and at the end, each time after the stream has been waited for
- *   P4  small blocks are cut from chunks, which go back at the end only
- *   P5  a free waits for the device's own stream only: one of the caller's may be under capture, or used by another thread just now.
+ *   GPU-POOL-4  small blocks are cut from chunks, which go back at the end only
+ *   GPU-POOL-5  a free waits for the device's own stream only: one of the caller's may be under capture, or used by another thread just now.
  *       What is too much then goes back at the next alloc
  */
 #ifndef STI_DEVICE_GPU_POOL_H

@@ -12,7 +12,7 @@ struct sti_host_block {
     char *address;
     size_t size;
     bool locked;          /* its pages are; else it is memory like any other */
-    bool kept;            /* S4 */
+    bool kept;            /* STAGING-4 */
     bool busy;            /* the event was recorded and not waited for */
     void *event, *stream; /* behind the last upload of what is kept, in this stream; NULL: there was none */
     sti_host_block *next;
@@ -20,7 +20,7 @@ struct sti_host_block {
 
 /* ---- the ring ------------------------------------------------------------------------------------------------------ */
 
-static stet_result make(sti_gpu *gpu, piece *p)
+static stet_result make_staging(sti_gpu *gpu, piece *p)
 {
     void *memory = NULL, *event = NULL;
     if (!p->event) {
@@ -35,7 +35,7 @@ static stet_result make(sti_gpu *gpu, piece *p)
 
 static void *stream_of(const sti_gpu *gpu, const ring *r)
 {
-    return r == &gpu->staging.aside ? gpu->aside.stream : gpu->stream;
+    return r == &gpu->staging.upload_stream ? gpu->upload_stream.stream : gpu->stream;
 }
 
 /* What was issued up to now is what the piece waits for before it is used again. */
@@ -54,7 +54,7 @@ static stet_result await(sti_gpu *gpu, piece *p)
     return STET_OK;
 }
 
-/* Leaves the present piece, if anything in it was used, for the next one, which is free then (S1). */
+/* Leaves the present piece, if anything in it was used, for the next one, which is free then (STAGING-1). */
 static stet_result turn(sti_gpu *gpu, ring *r)
 {
     if (r->used) {
@@ -62,12 +62,12 @@ static stet_result turn(sti_gpu *gpu, ring *r)
         r->at = (r->at + 1) % STI_STAGING_PIECES;
         r->used = 0;
     }
-    STI_TRY(make(gpu, &r->piece[r->at]));
+    STI_TRY(make_staging(gpu, &r->piece[r->at]));
     return await(gpu, &r->piece[r->at]);
 }
 
 /* `size` bytes (of at most a piece) that no copy uses. */
-static stet_result take(sti_gpu *gpu, ring *r, size_t size, char **out)
+static stet_result take_staging(sti_gpu *gpu, ring *r, size_t size, char **out)
 {
     if (r->used == 0 || STI_STAGING_BYTES - r->used < size) STI_TRY(turn(gpu, r));
     *out = r->piece[r->at].memory + r->used;
@@ -94,7 +94,7 @@ static bool is_locked(sti_gpu_staging *s, const char *memory, size_t size)
     return locked_block(s, memory, size) != NULL;
 }
 
-/* S4: the block of an upload that nobody has to wait for, or NULL. */
+/* STAGING-4: the block of an upload that nobody has to wait for, or NULL. */
 static sti_host_block *kept_block(sti_gpu_staging *s, const void *memory, size_t size)
 {
     sti_host_block *b = size < STI_STAGING_KEPT ? NULL : locked_block(s, memory, size);
@@ -131,7 +131,7 @@ stet_result sti_staging_order_host(sti_gpu *gpu, const void *memory, bool behind
     STI_GPU_WITHIN(gpu, await_kept(gpu, b));
 }
 
-/* Less goes through the ring in any case (S3, S4), so that locking its pages would be for nothing. */
+/* Less goes through the ring in any case (STAGING-3, STAGING-4), so that locking its pages would be for nothing. */
 static stet_result make_host(sti_gpu *gpu, size_t size, const char *what, sti_host_block *out)
 {
     void *memory = NULL;
@@ -214,7 +214,7 @@ static stet_result upload_in_parts(sti_gpu *gpu, ring *r, char *target, const ch
     char *piece_at;
     for (size_t n; size > 0; source += n, target += n, size -= n) {
         n = size < STI_STAGING_BYTES ? size : STI_STAGING_BYTES;
-        STI_TRY(take(gpu, r, n, &piece_at));
+        STI_TRY(take_staging(gpu, r, n, &piece_at));
         memcpy(piece_at, source, n);
         STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, target, piece_at, n, stream_of(gpu, r)));
     }
@@ -231,12 +231,12 @@ stet_result sti_staging_upload(sti_gpu *gpu, void *to, const void *from, size_t 
     return wait(gpu);
 }
 
-/* Through the ring, unless it is kept: nobody waits for the end of a direct copy here, and its source may go (S2). */
-stet_result sti_staging_upload_aside(sti_gpu *gpu, void *to, const void *from, size_t size)
+/* Through the ring, unless it is kept: nobody waits for the end of a direct copy here, and its source may go (STAGING-2). */
+stet_result sti_staging_stream_upload(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
     sti_host_block *kept = kept_block(&gpu->staging, from, size);
-    if (kept) return upload_kept(gpu, kept, to, from, size, gpu->aside.stream);
-    return upload_in_parts(gpu, &gpu->staging.aside, to, from, size);
+    if (kept) return upload_kept(gpu, kept, to, from, size, gpu->upload_stream.stream);
+    return upload_in_parts(gpu, &gpu->staging.upload_stream, to, from, size);
 }
 
 /* A part of a download that is under way. */
@@ -292,7 +292,7 @@ stet_result sti_staging_download(sti_gpu *gpu, void *to, const void *from, size_
     if (locked)
         piece_at = to;
     else
-        STI_TRY(take(gpu, &gpu->staging.ring, size, &piece_at));
+        STI_TRY(take_staging(gpu, &gpu->staging.ring, size, &piece_at));
     STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, piece_at, from, size, gpu->stream));
     STI_TRY(wait(gpu));
     if (!locked) memcpy(to, piece_at, size);
@@ -318,7 +318,7 @@ void sti_staging_end(sti_gpu *gpu)
 {
     sti_gpu_staging *s = &gpu->staging;
     end_ring(gpu, &s->ring);
-    end_ring(gpu, &s->aside);
+    end_ring(gpu, &s->upload_stream);
     while (s->host) sti_staging_host_free(gpu, s->host->address);
     pthread_mutex_destroy(&s->lock);
 }

@@ -3,10 +3,10 @@
  * other memory goes through a ring of such pieces.
  *
  * Invariants:
- *   S1  a piece is written again only after the copies that use it have run
- *   S2  an upload's source has been read when the call returns, but for S4; a download has arrived
- *   S3  a megabyte or more that lies in memory the caller got from here (then page-locked) is copied from and to directly
- *   S4  what lies in such memory that the caller said stays as it is (kept), from STI_STAGING_KEPT bytes on, is uploaded directly, and nobody waits; an
+ *   STAGING-1  a piece is written again only after the copies that use it have run
+ *   STAGING-2  an upload's source has been read when the call returns, but for STAGING-4; a download has arrived
+ *   STAGING-3  a megabyte or more that lies in memory the caller got from here (then page-locked) is copied from and to directly
+ *   STAGING-4  what lies in such memory that the caller said stays as it is (kept), from STI_STAGING_KEPT bytes on, is uploaded directly, and nobody waits; an
  *       event behind its last upload is what is waited for before it is written again, or goes
  */
 #ifndef STI_DEVICE_GPU_STAGING_H
@@ -33,8 +33,8 @@ typedef struct sti_staging_ring {
 } sti_staging_ring;
 
 typedef struct sti_gpu_staging {
-    sti_staging_ring ring;  /* of the stream in use */
-    sti_staging_ring aside; /* of uploads aside (aside.h) */
+    sti_staging_ring ring;          /* of the stream in use */
+    sti_staging_ring upload_stream; /* of uploads aside (upload_stream.h) */
     pthread_mutex_t lock;
     sti_host_block *host; /* what host_alloc gave */
 } sti_gpu_staging;
@@ -43,9 +43,9 @@ void sti_staging_init(sti_gpu_staging *staging);
 /* What follows is called inside enter and leave, but for host_free. */
 void sti_staging_end(struct sti_gpu *gpu);
 stet_result sti_staging_upload(struct sti_gpu *gpu, void *to, const void *from, size_t size);
-stet_result sti_staging_upload_aside(struct sti_gpu *gpu, void *to, const void *from, size_t size);
+stet_result sti_staging_stream_upload(struct sti_gpu *gpu, void *to, const void *from, size_t size);
 stet_result sti_staging_download(struct sti_gpu *gpu, void *to, const void *from, size_t size);
-/* Memory that host_alloc gave stays as it is from now on (S4); or, behind: its uploads are waited for. Enters and leaves by itself. */
+/* Memory that host_alloc gave stays as it is from now on (STAGING-4); or, behind: its uploads are waited for. Enters and leaves by itself. */
 stet_result sti_staging_order_host(struct sti_gpu *gpu, const void *memory, bool behind);
 stet_result sti_staging_host_alloc(struct sti_gpu *gpu, size_t size, const char *what, void **out);
 void sti_staging_host_free(struct sti_gpu *gpu, void *memory);

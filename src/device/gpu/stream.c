@@ -16,7 +16,7 @@ struct sti_gpu_later {
 static bool is_legacy(const void *stream) { return (uintptr_t)stream <= 1; }
 
 /* Of a stream: *status is 0 where it is not captured; *id is 0 where the driver does not tell. */
-static stet_result ask(sti_gpu *gpu, void *stream, int *status, uint64_t *id)
+static stet_result ask_stream(sti_gpu *gpu, void *stream, int *status, uint64_t *id)
 {
     const sti_gpu_api *api = &gpu->driver.api;
     *status = 0;
@@ -31,7 +31,7 @@ static stet_result find_capture(sti_gpu *gpu, uint64_t *id)
 {
     sti_gpu_streams *s = &gpu->streams;
     int status;
-    STI_TRY(ask(gpu, gpu->stream, &status, id));
+    STI_TRY(ask_stream(gpu, gpu->stream, &status, id));
     if (status == 0) *id = 0;
     if (status != 0 && *id == 0) *id = s->capture ? s->capture : UINT64_C(1) << 63 | ++s->ncapture;
     s->capture = *id;
@@ -43,15 +43,15 @@ static stet_result find_capture(sti_gpu *gpu, uint64_t *id)
 /* The event may be used for the next order at once; what goes aside is in no order with the rest, and has one of its own. */
 stet_result sti_gpu_put_behind(sti_gpu *gpu, void *to, void *from)
 {
-    bool aside = gpu->aside.stream && from == gpu->aside.stream;
-    void **event = aside ? &gpu->aside.event : &gpu->streams.event;
+    bool upload_stream = gpu->upload_stream.stream && from == gpu->upload_stream.stream;
+    void **event = upload_stream ? &gpu->upload_stream.event : &gpu->streams.event;
     if (to == from) return STET_OK;
     if (!*event) STI_TRY(STI_GPU_CALL(gpu, event_create, event, STI_GPU_EVENT_NO_TIMING));
     STI_TRY(STI_GPU_CALL(gpu, event_record, *event, from));
     return STI_GPU_CALL(gpu, stream_wait_event, to, *event, 0);
 }
 
-/* The capture that stet had joined has ended: the stream takes its place behind what was issued before (T2). */
+/* The capture that stet had joined has ended: the stream takes its place behind what was issued before (STREAM-2). */
 static stet_result leave_capture(sti_gpu *gpu)
 {
     STI_TRY(sti_gpu_put_behind(gpu, gpu->stream, gpu->own));
@@ -59,7 +59,7 @@ static stet_result leave_capture(sti_gpu *gpu)
     return STET_OK;
 }
 
-stet_result sti_gpu_look_at_capture(sti_gpu *gpu)
+stet_result sti_gpu_poll_capture(sti_gpu *gpu)
 {
     uint64_t id;
     STI_TRY(find_capture(gpu, &id));
@@ -69,7 +69,7 @@ stet_result sti_gpu_look_at_capture(sti_gpu *gpu)
 stet_result sti_gpu_outside(sti_gpu *gpu, const char *what)
 {
     if (gpu->stream == gpu->own) return STET_OK;
-    STI_TRY(sti_gpu_look_at_capture(gpu));
+    STI_TRY(sti_gpu_poll_capture(gpu));
     if (!gpu->streams.capture) return STET_OK;
     return sti_error(STET_UNSUPPORTED,
                      "%s: %s cannot be a part of a graph, and the stream in use is being captured; do this before the "
@@ -79,7 +79,7 @@ stet_result sti_gpu_outside(sti_gpu *gpu, const char *what)
 
 /* ---- the stream in use ------------------------------------------------------------------------------------------------ */
 
-/* Where all that stet has issued outside of captures comes before what is issued next (T2). */
+/* Where all that stet has issued outside of captures comes before what is issued next (STREAM-2). */
 static void *front(const sti_gpu *gpu) { return gpu->streams.joined ? gpu->own : gpu->stream; }
 
 /* The pool gives memory back from any thread, and waits for the device's own stream then. */
@@ -104,7 +104,7 @@ static stet_result change(sti_gpu *gpu, void *to)
                          "%s: the stream in use is being captured since it came into use, so that no other can be put "
                          "behind what it had got before; use another stream when the capture has ended",
                          gpu->where);
-    STI_TRY(ask(gpu, to, &captured, &id));
+    STI_TRY(ask_stream(gpu, to, &captured, &id));
     STI_TRY(sti_gpu_put_behind(gpu, captured ? gpu->own : to, front(gpu)));
     set_stream(gpu, to, captured != 0);
     return STET_OK;
@@ -128,8 +128,8 @@ static stet_result order(sti_gpu *gpu, void *other, bool behind)
     uint64_t id[2];
     STI_TRY(sti_gpu_may_issue(gpu));
     if (other == gpu->stream) return STET_OK;
-    STI_TRY(ask(gpu, gpu->stream, &captured[0], &id[0]));
-    STI_TRY(ask(gpu, other, &captured[1], &id[1]));
+    STI_TRY(ask_stream(gpu, gpu->stream, &captured[0], &id[0]));
+    STI_TRY(ask_stream(gpu, other, &captured[1], &id[1]));
     bool same = captured[0] ? captured[1] && id[0] && id[0] == id[1] : !captured[1];
     if (!same)
         return sti_error(STET_UNSUPPORTED,
@@ -143,8 +143,8 @@ static stet_result order(sti_gpu *gpu, void *other, bool behind)
 stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how)
 {
     sti_gpu *gpu = device->state;
-    if (how == STI_ORDER_ASIDE_BEHIND || how == STI_ORDER_BEHIND_ASIDE)
-        return sti_gpu_order_aside(gpu, how == STI_ORDER_BEHIND_ASIDE);
+    if (how == STI_ORDER_UPLOADS_AFTER || how == STI_ORDER_AFTER_UPLOADS)
+        return sti_gpu_order_upload_stream(gpu, how == STI_ORDER_AFTER_UPLOADS);
     if (how == STI_ORDER_HOST_KEEPS || how == STI_ORDER_HOST_BEHIND)
         return sti_staging_order_host(gpu, stream, how == STI_ORDER_HOST_BEHIND);
     STI_GPU_WITHIN(gpu, order(gpu, stream, how == STI_ORDER_BEHIND_STREAM));
@@ -152,7 +152,7 @@ stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how)
 
 static stet_result capturing(sti_gpu *gpu, uint64_t *out)
 {
-    STI_TRY(sti_gpu_look_at_capture(gpu));
+    STI_TRY(sti_gpu_poll_capture(gpu));
     *out = gpu->streams.capture;
     return STET_OK;
 }
@@ -173,7 +173,7 @@ stet_result sti_gpu_capturing(stet_device *device, uint64_t *out)
 static bool wait_for_all(sti_gpu *gpu)
 {
     uint64_t id = 0;
-    if (atomic_load(&gpu->lost)) return true; /* G3: nothing runs any more */
+    if (atomic_load(&gpu->lost)) return true; /* GPU-3: nothing runs any more */
     bool known = gpu->stream == gpu->own || find_capture(gpu, &id) == STET_OK;
     if (!known || (id && !gpu->streams.joined)) return false;
     if (STI_GPU_CALL(gpu, stream_synchronize, front(gpu)) != STET_OK)
@@ -198,7 +198,7 @@ static void drop_all(sti_gpu *gpu)
     }
 }
 
-static void keep(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
+static void keep_stream(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     sti_gpu_later *l;
     if (sti_alloc(&l, sizeof *l, "what goes when a capture has ended") != STET_OK) {
@@ -212,7 +212,7 @@ static void keep(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 void sti_gpu_drop_behind(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     if (!wait_for_all(gpu)) {
-        keep(gpu, drop, thing);
+        keep_stream(gpu, drop, thing);
         return;
     }
     drop_all(gpu);
@@ -233,7 +233,7 @@ void sti_gpu_streams_wait(sti_gpu *gpu)
     if (!gpu->own) return;
     if (gpu->stream != gpu->own) (void)wait_for_all(gpu);
     (void)gpu->driver.api.stream_synchronize(gpu->own);
-    if (gpu->aside.stream) (void)gpu->driver.api.stream_synchronize(gpu->aside.stream);
+    if (gpu->upload_stream.stream) (void)gpu->driver.api.stream_synchronize(gpu->upload_stream.stream);
     drop_all(gpu);
 }
 
@@ -242,7 +242,7 @@ void sti_gpu_streams_end(sti_gpu *gpu)
     const sti_gpu_api *api = &gpu->driver.api;
     if (gpu->streams.event) (void)api->event_destroy(gpu->streams.event);
     if (gpu->streams.foreign) (void)api->stream_destroy(gpu->streams.foreign);
-    if (gpu->aside.event) (void)api->event_destroy(gpu->aside.event);
-    if (gpu->aside.stream) (void)api->stream_destroy(gpu->aside.stream);
+    if (gpu->upload_stream.event) (void)api->event_destroy(gpu->upload_stream.event);
+    if (gpu->upload_stream.stream) (void)api->stream_destroy(gpu->upload_stream.stream);
     if (gpu->own) (void)api->stream_destroy(gpu->own);
 }

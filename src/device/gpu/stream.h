@@ -2,13 +2,13 @@
  * The stream that a GPU's work goes to: the device's own, or one of somebody else's, which may be captured into a graph of theirs.
  *
  * Invariants:
- *   T1  work goes to one stream at a time, the one in use; all that was issued outside of captures is in one order, whichever streams it went
+ *   STREAM-1  work goes to one stream at a time, the one in use; all that was issued outside of captures is in one order, whichever streams it went
  *       to: a stream that comes into use is put behind the one before it
- *   T2  so there is a front, after which comes all that was issued outside of captures: the stream in use; or, where that was captured when it
+ *   STREAM-2  so there is a front, after which comes all that was issued outside of captures: the stream in use; or, where that was captured when it
  *       came into use (joined), the device's own, until the capture has ended
- *   T3  what is captured is ordered with nothing outside of it. While the stream in use is captured, nothing is waited for, no event is
+ *   STREAM-3  what is captured is ordered with nothing outside of it. While the stream in use is captured, nothing is waited for, no event is
  *       recorded but for `order` within the capture, and only launches and copies on the device are issued
- *   T4  the caller's stream is asked whether it is captured where that matters only: not for launches and copies, unless joined
+ *   STREAM-4  the caller's stream is asked whether it is captured where that matters only: not for launches and copies, unless joined
  */
 #ifndef STI_DEVICE_GPU_STREAM_H
 #define STI_DEVICE_GPU_STREAM_H
@@ -21,7 +21,7 @@ struct sti_gpu;
 typedef struct sti_gpu_later sti_gpu_later;
 
 typedef struct sti_gpu_streams {
-    bool joined;          /* T2 */
+    bool joined;          /* STREAM-2 */
     uint64_t capture;     /* that the stream in use was a part of when it was last asked; 0: none */
     uint64_t ncapture;    /* numbers given to captures of drivers that give none */
     void *event;          /* for orders; NULL: not made yet */
@@ -40,7 +40,7 @@ stet_result sti_gpu_capturing(stet_device *device, uint64_t *out);
 /* What `to` gets from now on comes after what `from` has got. */
 stet_result sti_gpu_put_behind(struct sti_gpu *gpu, void *to, void *from);
 /* Has the driver say whether the stream in use is captured (streams.capture); leaves a capture that stet had joined and that has ended. */
-stet_result sti_gpu_look_at_capture(struct sti_gpu *gpu);
+stet_result sti_gpu_poll_capture(struct sti_gpu *gpu);
 /* Before all that cannot be captured. UNSUPPORTED, with a sentence about `what` ("an upload"): the stream in use is being captured. */
 stet_result sti_gpu_outside(struct sti_gpu *gpu, const char *what);
 

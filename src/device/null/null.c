@@ -5,9 +5,9 @@
  * addresses at which no processor finds anything, so that whoever goes round the slots is found out.
  *
  * Invariants:
- *   N1  a call that fails is counted and does nothing else
- *   N2  at most one failure is armed, and it is disarmed when it happens
- *   N3  the slots take addresses of either kind: those given out, and those of the host (imported tensors)
+ *   NULL-1  a call that fails is counted and does nothing else
+ *   NULL-2  at most one failure is armed, and it is disarmed when it happens
+ *   NULL-3  the slots take addresses of either kind: those given out, and those of the host (imported tensors)
  */
 #include "base/plural.h"
 #include "device/device.h"

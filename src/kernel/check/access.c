@@ -19,7 +19,7 @@ const char *sti_work_say(sti_work *w, const char *format, ...)
     va_start(list, format);
     int n = vsnprintf(NULL, 0, format, list);
     va_end(list);
-    char *text = sti_unit_take(w->u, (size_t)n + 1);
+    char *text = sti_unit_alloc(w->u, (size_t)n + 1);
     if (!text) return "";
     va_start(list, format);
     (void)vsnprintf(text, (size_t)n + 1, format, list);
@@ -38,8 +38,8 @@ const char *sti_work_type(sti_work *w, const sti_type *t)
 
 sti_node *sti_work_node(sti_work *w, const char *text)
 {
-    sti_node *e = sti_unit_take(w->u, sizeof *e);
-    sti_name *name = sti_unit_take(w->u, sizeof *name);
+    sti_node *e = sti_unit_alloc(w->u, sizeof *e);
+    sti_name *name = sti_unit_alloc(w->u, sizeof *name);
     if (!e || !name) return NULL;
     *name = (sti_name){.text = text, .length = (uint32_t)strlen(text)};
     *e = (sti_node){.kind = STI_NODE_NAME, .name = name};
@@ -59,7 +59,7 @@ void sti_work_become(sti_work *w, sti_node *e, const char *text)
 
 sti_node *sti_work_statement(sti_work *w, const char *text)
 {
-    sti_node *s = sti_unit_take(w->u, sizeof *s);
+    sti_node *s = sti_unit_alloc(w->u, sizeof *s);
     if (!s) return NULL;
     *s = (sti_node){.kind = STI_NODE_EXPRESSION, .a = sti_work_node(w, text)};
     return s;
@@ -278,9 +278,9 @@ static void change_sum(sti_work *w, sti_node *e)
                                                            : "mul",
                                      a, b, site));
     else
-        sti_work_become(
-            w, e,
-            sti_work_say(w, "sti_int(sti_c, (i64)(%s) %s (i64)(%s), %d)", a, sti_op_text((sti_op)e->op), b, site));
+        sti_work_become(w, e,
+                        sti_work_say(w, "sti_int(sti_c, (i64)(%s) %s (i64)(%s), %d)", a,
+                                     sti_op_text((sti_operator)e->op), b, site));
 }
 
 static const char *change_binary(sti_work *w, sti_node *e, int use)
@@ -320,7 +320,7 @@ static void change_assigned_division(sti_work *w, sti_node *e)
 static const char *change_assignment(sti_work *w, sti_node *e)
 {
     bool pointer = points(e->a), index = e->a->kind == STI_NODE_NAME && sti_is_marked(e->a->symbol);
-    sti_op within = sti_op_compound((sti_op)e->op);
+    sti_operator within = sti_op_compound((sti_operator)e->op);
     if (e->op == STI_OP_DIV_ASSIGN || e->op == STI_OP_MOD_ASSIGN) {
         (void)sti_work_change(w, e->a, STI_WRITTEN);
         change_assigned_division(w, e);

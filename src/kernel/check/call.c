@@ -167,7 +167,7 @@ const sti_type *sti_type_decayed(sti_typing *t, sti_node *e)
 static void type_assignment(sti_typing *t, sti_node *e)
 {
     const sti_type *to = sti_type_place(t, e->a), *from = sti_type_decayed(t, e->b);
-    sti_op op = sti_op_compound((sti_op)e->op);
+    sti_operator op = sti_op_compound((sti_operator)e->op);
     if (!to || !from) return;
     bool into_plain = sti_type_plain(to) && sti_type_lanes(from);
     if (op != STI_OP_NONE && !into_plain) from = sti_type_binary(t, e, op, to, from);

@@ -39,7 +39,7 @@ static stet_result out_of_memory(const char *name)
 }
 
 /* From the text to the tree, and what is wrong. */
-static stet_result check(sti_unit *u, const char *text, const char *name, const char *path)
+static stet_result check_all(sti_unit *u, const char *text, const char *name, const char *path)
 {
     sti_tokens tokens = {0};
     if (!sti_library_fill(u) || !sti_read_tokens(u, text, name, path, &tokens)) return out_of_memory(name);
@@ -65,7 +65,7 @@ static stet_result close_failed(stet_result result, sti_unit **out)
 stet_result sti_check_source(const char *text, const char *name, const sti_check_options *options, sti_unit **out)
 {
     STI_TRY(open_unit(options, name, out));
-    return close_failed(check(*out, text, name, NULL), out);
+    return close_failed(check_all(*out, text, name, NULL), out);
 }
 
 stet_result sti_check_file(const char *path, const char *name, const sti_check_options *options, sti_unit **out)
@@ -73,7 +73,7 @@ stet_result sti_check_file(const char *path, const char *name, const sti_check_o
     const char *text;
     STI_TRY(open_unit(options, name, out));
     stet_result result = sti_source_read(*out, path, &text);
-    if (result == STET_OK) result = check(*out, text, name, path);
+    if (result == STET_OK) result = check_all(*out, text, name, path);
     return close_failed(result, out);
 }
 

@@ -10,7 +10,7 @@
 #ifndef STI_KERNEL_CHECK_CHECK_H
 #define STI_KERNEL_CHECK_CHECK_H
 
-#include "kernel/signature.h"
+#include "kernel/launch/signature.h"
 #include "stet/base.h"
 
 enum {

@@ -89,7 +89,7 @@ bool sti_floating(const char *text, sti_type_kind *kind)
     return some && (point || exponent) && !*p;
 }
 
-static bool divide(sti_op op, int64_t a, int64_t b, int64_t *out)
+static bool divide(sti_operator op, int64_t a, int64_t b, int64_t *out)
 {
     if (b == 0) return false;
     if (b == -1)
@@ -99,7 +99,7 @@ static bool divide(sti_op op, int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-static bool binary(sti_op op, int64_t a, int64_t b, int64_t *out)
+static bool binary(sti_operator op, int64_t a, int64_t b, int64_t *out)
 {
     uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
     switch (op) {
@@ -169,7 +169,8 @@ bool sti_constant(const sti_unit *u, const sti_node *e, bool in_if, int64_t *out
     }
     case STI_NODE_UNARY: return sti_constant(u, e->a, in_if, &a) && unary(e->op, a, out);
     case STI_NODE_BINARY:
-        return sti_constant(u, e->a, in_if, &a) && sti_constant(u, e->b, in_if, &b) && binary((sti_op)e->op, a, b, out);
+        return sti_constant(u, e->a, in_if, &a) && sti_constant(u, e->b, in_if, &b) &&
+               binary((sti_operator)e->op, a, b, out);
     case STI_NODE_CONDITION: return sti_constant(u, e->a, in_if, &a) && sti_constant(u, a ? e->b : e->c, in_if, out);
     case STI_NODE_CAST: return e->op == STI_OP_NONE && sti_constant(u, e->a, in_if, &a) && cast(e->named->kind, a, out);
     case STI_NODE_SIZEOF: return sti_type_size(u, e->named, out);

@@ -99,7 +99,7 @@ bool sti_type_convert(sti_typing *t, const sti_node *e, const sti_type *from, co
 
 /* ---- lanes -------------------------------------------------------------------------------------------------------- */
 
-static const char *comparison(sti_op op, bool real)
+static const char *comparison(sti_operator op, bool real)
 {
     switch (op) {
     case STI_OP_LT: return real ? "lt(%s, %s)" : "ilt(%s, %s)";
@@ -130,7 +130,8 @@ static void put_operands(char *out, size_t size, const char *format, const char 
 }
 
 /* Operators that lanes don't have: what to write. */
-static bool refused(sti_typing *t, const sti_node *e, sti_op op, const sti_type *a, const char *left, const char *right)
+static bool refused(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a, const char *left,
+                    const char *right)
 {
     char write[400];
     const char *text = sti_text(t->u, e);
@@ -154,7 +155,8 @@ static bool refused(sti_typing *t, const sti_node *e, sti_op op, const sti_type 
 }
 
 /* Two lanes under + - * / & | ^. */
-static const sti_type *calculate(sti_typing *t, const sti_node *e, sti_op op, const sti_type *a, const sti_type *b)
+static const sti_type *calculate(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
+                                 const sti_type *b)
 {
     const char *text = sti_text(t->u, e);
     bool bits = op == STI_OP_AND || op == STI_OP_OR || op == STI_OP_XOR;
@@ -180,7 +182,7 @@ static const sti_type *calculate(sti_typing *t, const sti_node *e, sti_op op, co
     return sti_type_basic(sti_type_whole(a) ? STI_TYPE_LINT : STI_TYPE_REAL, false);
 }
 
-const sti_type *sti_type_lanes_operation(sti_typing *t, const sti_node *e, sti_op op, const sti_type *a,
+const sti_type *sti_type_lanes_operation(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
                                          const sti_type *b)
 {
     char left[256], right[256];
@@ -211,6 +213,6 @@ const sti_type *sti_type_lanes_operation(sti_typing *t, const sti_node *e, sti_o
     char name[TYPE_TEXT];
     sti_type_text(lanes, name, sizeof name);
     sti_complain(t->u, e->place, "`%s` mixes lanes (%s) and plain (%s): write %s %s %s", sti_text(t->u, e), name, is,
-                 left, sti_op_text((sti_op)e->op), right);
+                 left, sti_op_text((sti_operator)e->op), right);
     return NULL;
 }

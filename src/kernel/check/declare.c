@@ -47,7 +47,7 @@ sti_symbol *sti_declare(sti_typing *t, sti_symbol_kind kind, sti_node *n, const 
         sti_complain(t->u, n->place, "`%s` is declared already, in line %u", name, old->place.line);
         return NULL;
     }
-    sti_symbol *s = sti_unit_take(t->u, sizeof *s);
+    sti_symbol *s = sti_unit_alloc(t->u, sizeof *s);
     if (!s) return NULL;
     *s = (sti_symbol){.kind = kind, .name = n->name, .type = type, .place = n->place, .node = n};
     s->shadows = old;
@@ -127,7 +127,7 @@ void sti_type_structure_fields(sti_typing *t, sti_node *n)
             const sti_type *type = sti_type_variable(t, v, false);
             for (const sti_symbol *f = n->named->structure->field; f; f = f->next)
                 if (f->name == v->name) sti_complain(t->u, v->place, "there is a field `%s` already", v->name->text);
-            sti_symbol *s = type ? sti_unit_take(t->u, sizeof *s) : NULL;
+            sti_symbol *s = type ? sti_unit_alloc(t->u, sizeof *s) : NULL;
             if (!s) continue;
             *s = (sti_symbol){.kind = STI_SYMBOL_FIELD, .name = v->name, .type = type, .place = v->place, .node = v};
             v->symbol = s;

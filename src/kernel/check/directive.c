@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-static bool is_op(const sti_token *t, sti_op op) { return t->kind == STI_TOKEN_OP && t->op == op; }
+static bool is_op(const sti_token *t, sti_operator op) { return t->kind == STI_TOKEN_OP && t->op == op; }
 
 /* The number of a file with this name; -1: there are too many (complained), or no memory. */
-static int add_file(sti_reader *r, const char *name, const char *path, sti_place place)
+static int add_file(sti_reader *r, const char *name, const char *path, sti_source_place place)
 {
     sti_unit *u = r->u;
     if (u->nfile == STI_CHECK_FILES) {
@@ -24,14 +24,14 @@ static int add_file(sti_reader *r, const char *name, const char *path, sti_place
     return u->nfile++;
 }
 
-bool sti_reader_open(sti_reader *r, const char *text, const char *name, const char *path, sti_place place)
+bool sti_reader_open(sti_reader *r, const char *text, const char *name, const char *path, sti_source_place place)
 {
     int file = add_file(r, name, path, place);
     if (file < 0) return !r->u->failed;
-    sti_lexer *l = sti_unit_take(r->u, sizeof *l);
+    sti_lexer *l = sti_unit_alloc(r->u, sizeof *l);
     if (!l) return false;
     *l = (sti_lexer){.u = r->u, .text = text, .first = true, .below = r->file};
-    l->place = (sti_place){1, 1, (uint16_t)file};
+    l->place = (sti_source_place){1, 1, (uint16_t)file};
     r->file = l;
     return true;
 }
@@ -82,7 +82,7 @@ static bool same_macro(const sti_macro *a, const sti_macro *b)
     return true;
 }
 
-static void check_macro(sti_reader *r, sti_place place, const sti_macro *m)
+static void check_macro(sti_reader *r, sti_source_place place, const sti_macro *m)
 {
     for (size_t i = 0; i < m->body.count; ++i)
         if (is_op(&m->body.token[i], STI_OP_HASH) || is_op(&m->body.token[i], STI_OP_PASTE))
@@ -102,7 +102,7 @@ static bool define(sti_reader *r, const sti_token *directive, const sti_tokens *
         sti_complain(r->u, directive->place, "#define needs a name");
         return true;
     }
-    sti_macro *m = sti_unit_take(r->u, sizeof *m);
+    sti_macro *m = sti_unit_alloc(r->u, sizeof *m);
     if (!m) return false;
     m->name = line->token[1].name;
     size_t at = 2;
@@ -343,7 +343,7 @@ bool sti_reader_file(sti_reader *r, sti_token *out)
 bool sti_read_tokens(sti_unit *u, const char *text, const char *name, const char *path, sti_tokens *out)
 {
     sti_reader r = {.u = u};
-    if (!sti_reader_open(&r, text, name, path, (sti_place){0})) return false;
+    if (!sti_reader_open(&r, text, name, path, (sti_source_place){0})) return false;
     sti_token t;
     do {
         if (!sti_reader_next(&r, &t) || !sti_tokens_add(u, out, &t)) return false;

@@ -24,7 +24,7 @@ static sti_node *parse_arguments(sti_parser *p, sti_node *call)
 
 static sti_node *parse_name(sti_parser *p)
 {
-    sti_place place = p->t->place;
+    sti_source_place place = p->t->place;
     sti_name *name = p->t->name;
     if (name->word == STI_WORD_SYNC || name->word == STI_WORD_EACH || name->word == STI_WORD_ITEMS ||
         name->word == STI_WORD_SHARED || name->word == STI_WORD_STAGED) {
@@ -54,7 +54,7 @@ static sti_node *parse_sizeof(sti_parser *p)
 }
 
 /* Behind an open parenthesis at a type. */
-static sti_node *parse_cast(sti_parser *p, sti_place place)
+static sti_node *parse_cast(sti_parser *p, sti_source_place place)
 {
     sti_node *n = sti_parser_node(p, STI_NODE_CAST, place);
     const sti_type *t = n ? sti_parser_type(p) : NULL;
@@ -72,7 +72,7 @@ static sti_node *parse_cast(sti_parser *p, sti_place place)
 
 static sti_node *parse_parentheses(sti_parser *p)
 {
-    sti_place place = p->t->place;
+    sti_source_place place = p->t->place;
     sti_parser_pass(p);
     if (sti_parser_at_type(p)) return parse_cast(p, place);
     sti_node *n = sti_parse_expression(p);
@@ -103,7 +103,7 @@ static sti_node *parse_behind(sti_parser *p)
 {
     sti_node *n = parse_value(p);
     while (n) {
-        sti_op op = p->t->kind == STI_TOKEN_OP ? (sti_op)p->t->op : STI_OP_NONE;
+        sti_operator op = p->t->kind == STI_TOKEN_OP ? (sti_operator)p->t->op : STI_OP_NONE;
         sti_node_kind kind = op == STI_OP_LEFT                                  ? STI_NODE_INDEX
                              : op == STI_OP_DOT || op == STI_OP_ARROW           ? STI_NODE_MEMBER
                              : op == STI_OP_INCREMENT || op == STI_OP_DECREMENT ? STI_NODE_POSTFIX
@@ -131,7 +131,7 @@ static sti_node *parse_behind(sti_parser *p)
     return n;
 }
 
-static bool is_before(sti_op op)
+static bool is_before(sti_operator op)
 {
     return op == STI_OP_SUB || op == STI_OP_ADD || op == STI_OP_NOT || op == STI_OP_INVERT || op == STI_OP_MUL ||
            op == STI_OP_AND || op == STI_OP_INCREMENT || op == STI_OP_DECREMENT;
@@ -141,7 +141,7 @@ static sti_node *parse_unary(sti_parser *p)
 {
     if (!sti_parser_enter(p)) return NULL;
     sti_node *n;
-    if (p->t->kind == STI_TOKEN_OP && is_before((sti_op)p->t->op)) {
+    if (p->t->kind == STI_TOKEN_OP && is_before((sti_operator)p->t->op)) {
         n = sti_parser_node(p, STI_NODE_UNARY, p->t->place);
         int op = p->t->op;
         sti_parser_pass(p);
@@ -162,14 +162,14 @@ static sti_node *parse_unary(sti_parser *p)
 static sti_node *parse_binary(sti_parser *p, int least)
 {
     sti_node *left = parse_unary(p);
-    while (left && p->t->kind == STI_TOKEN_OP && sti_op_precedence((sti_op)p->t->op) >= least) {
+    while (left && p->t->kind == STI_TOKEN_OP && sti_op_precedence((sti_operator)p->t->op) >= least) {
         sti_node *n = sti_parser_node(p, STI_NODE_BINARY, p->t->place);
         int op = p->t->op;
         sti_parser_pass(p);
         if (!n) return NULL;
         n->op = op;
         n->a = left;
-        n->b = parse_binary(p, sti_op_precedence((sti_op)op) + 1);
+        n->b = parse_binary(p, sti_op_precedence((sti_operator)op) + 1);
         left = n->b ? sti_parser_above(p, n) : NULL;
     }
     return left;
@@ -195,13 +195,13 @@ sti_node *sti_parse_conditional(sti_parser *p)
     return parse_choice(p, out);
 }
 
-static bool is_assignment(sti_op op) { return op == STI_OP_ASSIGN || sti_op_compound(op) != STI_OP_NONE; }
+static bool is_assignment(sti_operator op) { return op == STI_OP_ASSIGN || sti_op_compound(op) != STI_OP_NONE; }
 
 sti_node *sti_parse_assignment(sti_parser *p)
 {
     sti_node *left = sti_parse_conditional(p);
     if (!left || p->t->kind != STI_TOKEN_OP) return left;
-    sti_op op = (sti_op)p->t->op;
+    sti_operator op = (sti_operator)p->t->op;
     if (!is_assignment(op)) return left;
     sti_node *n = sti_parser_node(p, STI_NODE_ASSIGN, p->t->place);
     sti_parser_pass(p);
@@ -209,7 +209,7 @@ sti_node *sti_parse_assignment(sti_parser *p)
     n->op = (int)op;
     n->a = left;
     n->b = sti_parse_conditional(p);
-    if (n->b && p->t->kind == STI_TOKEN_OP && is_assignment((sti_op)p->t->op)) {
+    if (n->b && p->t->kind == STI_TOKEN_OP && is_assignment((sti_operator)p->t->op)) {
         sti_complain(p->u, p->t->place, "one assignment at a time: write two statements");
         return NULL;
     }

@@ -68,7 +68,7 @@ static void add_origin(sti_unit *u, sti_symbol *pointer, sti_symbol *symbol)
     int n = 0;
     for (const sti_reach *o = leader->origin; o; o = o->next, ++n)
         if (o->symbol == symbol) return;
-    sti_reach *o = n < MOST_ORIGINS ? sti_unit_take(u, sizeof *o) : NULL;
+    sti_reach *o = n < MOST_ORIGINS ? sti_unit_alloc(u, sizeof *o) : NULL;
     if (o) {
         *o = (sti_reach){symbol, leader->origin};
         leader->origin = o;

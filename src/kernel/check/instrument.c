@@ -31,7 +31,7 @@ static sti_node *change_declaration(sti_work *w, sti_node *n)
         }
         v->next = NULL;
         if (rest) {
-            sti_node *d = sti_unit_take(w->u, sizeof *d);
+            sti_node *d = sti_unit_alloc(w->u, sizeof *d);
             if (!d) return n;
             *d = (sti_node){.kind = STI_NODE_DECLARE, .named = v->named ? v->named : NULL, .a = rest, .next = after};
             n->next = d;
@@ -88,7 +88,7 @@ static void change_for(sti_work *w, sti_node *n)
     for (const sti_node *v = n->a && n->a->kind == STI_NODE_DECLARE ? n->a->a : NULL; v; v = v->next)
         pointers |= v->type && v->type->kind == STI_TYPE_POINTER;
     if (pointers) {
-        sti_node *loop = sti_unit_take(w->u, sizeof *loop), *begin = n->a;
+        sti_node *loop = sti_unit_alloc(w->u, sizeof *loop), *begin = n->a;
         if (!loop) return;
         *loop = *n;
         loop->a = loop->next = NULL;
@@ -143,7 +143,7 @@ static void change_block(sti_work *w, sti_node *block)
 static void add_parameter(sti_work *w, sti_node *f, const char *type, const char *name)
 {
     sti_node **at = &f->a, *v = sti_work_node(w, name);
-    sti_structure *s = sti_unit_take(w->u, sizeof *s);
+    sti_structure *s = sti_unit_alloc(w->u, sizeof *s);
     sti_node *written = sti_work_node(w, type);
     if (!v || !s || !written) return;
     s->name = written->name;

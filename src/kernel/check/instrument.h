@@ -2,9 +2,9 @@
  * A kernel source in checked mode: the tree printed with a check around each access (include/stet/lang_checked.h), for a compiler.
  *
  * Invariants:
- *   I1  a pointer that the source has goes along with its span, from the kernel's parameters through variables, assignments and calls
- *   I2  where nothing is out of bounds the text computes the same bits
- *   I3  a kernel gets two parameters more, which only its entry knows (STI_WATCH): its slots, and the number of the block
+ *   INSTRUMENT-1  a pointer that the source has goes along with its span, from the kernel's parameters through variables, assignments and calls
+ *   INSTRUMENT-2  where nothing is out of bounds the text computes the same bits
+ *   INSTRUMENT-3  a kernel gets two parameters more, which only its entry knows (STI_WATCH): its slots, and the number of the block
  */
 #ifndef STI_KERNEL_CHECK_INSTRUMENT_H
 #define STI_KERNEL_CHECK_INSTRUMENT_H

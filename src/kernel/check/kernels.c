@@ -12,7 +12,7 @@ static bool is_kernel(const sti_unit *u, const sti_node *f, sti_file_test *wante
     return f->kind == STI_NODE_FUNCTION && f->op != STI_WORD_LFN && (!wanted || wanted(u->file[f->place.file]));
 }
 
-/* By rule T5 (rules.h) each parameter of a kernel has one of these types. */
+/* By rule RULES-5 (rules.h) each parameter of a kernel has one of these types. */
 static sti_param_type param_type(sti_type_kind kind)
 {
     switch (kind) {

@@ -9,9 +9,9 @@ static const char *const texts[] = {
 #undef TEXT
 };
 
-const char *sti_op_text(sti_op op) { return texts[op]; }
+const char *sti_op_text(sti_operator op) { return texts[op]; }
 
-int sti_op_precedence(sti_op op)
+int sti_op_precedence(sti_operator op)
 {
     static const int precedences[] = {
 #define PRECEDENCE(tag, text, precedence) precedence,
@@ -21,7 +21,7 @@ int sti_op_precedence(sti_op op)
     return precedences[op];
 }
 
-sti_op sti_op_compound(sti_op op)
+sti_operator sti_op_compound(sti_operator op)
 {
     switch (op) {
     case STI_OP_MUL_ASSIGN: return STI_OP_MUL;
@@ -117,11 +117,12 @@ static size_t text_length(const char *p)
     return p[n] == p[0] ? n + 1 : n;
 }
 
-static sti_op operator_at(const char *p)
+static sti_operator operator_at(const char *p)
 {
-    sti_op best = STI_OP_NONE;
+    sti_operator best = STI_OP_NONE;
     for (int op = 1; op < STI_OP_COUNT; ++op)
-        if (strncmp(p, texts[op], strlen(texts[op])) == 0 && strlen(texts[op]) > strlen(texts[best])) best = (sti_op)op;
+        if (strncmp(p, texts[op], strlen(texts[op])) == 0 && strlen(texts[op]) > strlen(texts[best]))
+            best = (sti_operator)op;
     return best;
 }
 
@@ -135,7 +136,7 @@ bool sti_lex(sti_lexer *l, sti_token *out)
     size_t n = 1;
     if (!*p) return true;
     l->first = false;
-    sti_op op = STI_OP_NONE;
+    sti_operator op = STI_OP_NONE;
     if (is_letter(*p)) {
         out->kind = STI_TOKEN_NAME;
         n = name_length(p);

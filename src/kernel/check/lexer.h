@@ -58,17 +58,17 @@
     X(HASH, "#", 0)                                                                                                    \
     X(PASTE, "##", 0)
 
-typedef enum sti_op {
+typedef enum sti_operator {
 #define STI_OP_ENUM(tag, text, precedence) STI_OP_##tag,
     STI_OPS(STI_OP_ENUM)
 #undef STI_OP_ENUM
         STI_OP_COUNT
-} sti_op;
+} sti_operator;
 
-const char *sti_op_text(sti_op op);
-int sti_op_precedence(sti_op op);
+const char *sti_op_text(sti_operator op);
+int sti_op_precedence(sti_operator op);
 /* The operator within a compound assignment: + of +=; STI_OP_NONE of any other. */
-sti_op sti_op_compound(sti_op op);
+sti_operator sti_op_compound(sti_operator op);
 
 typedef enum sti_token_kind {
     STI_TOKEN_END,
@@ -80,10 +80,10 @@ typedef enum sti_token_kind {
 } sti_token_kind;
 
 typedef struct sti_token {
-    sti_place place;
+    sti_source_place place;
     sti_name *name; /* spelling; of operators NULL */
     uint8_t kind;   /* sti_token_kind */
-    uint8_t op;     /* sti_op */
+    uint8_t op;     /* sti_operator */
     bool first;     /* of its line */
     bool spaced;    /* white space before it */
     bool fixed;     /* a macro's name that is not to be replaced again */
@@ -93,7 +93,7 @@ typedef struct sti_lexer {
     sti_unit *u;
     const char *text;
     size_t at;
-    sti_place place;
+    sti_source_place place;
     bool first;
     int conditions; /* of the file, that are open: used by the reader */
     struct sti_lexer *below;

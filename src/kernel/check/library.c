@@ -37,7 +37,7 @@ static bool fill_words(sti_unit *u)
 
 static sti_symbol *new_symbol(sti_unit *u, sti_symbol_kind kind, const char *name)
 {
-    sti_symbol *s = sti_unit_take(u, sizeof *s);
+    sti_symbol *s = sti_unit_alloc(u, sizeof *s);
     sti_name *n = s ? name_of(u, name) : NULL;
     if (!n) return NULL;
     s->kind = kind;
@@ -101,7 +101,7 @@ static bool read_parameters(sti_unit *u, sti_symbol *f, const char *text)
     if (strcmp(text, "(void)") == 0) return true;
     for (const char *p = text; *p != ')';) {
         ++p; /* ( or , */
-        sti_symbol *s = sti_unit_take(u, sizeof *s);
+        sti_symbol *s = sti_unit_alloc(u, sizeof *s);
         const sti_type *t = s ? read_type(u, &p) : NULL;
         if (!t) return false;
         s->kind = STI_SYMBOL_PARAMETER;

@@ -51,7 +51,7 @@ static int64_t bytes_of(const sti_type *t, int lanes)
                                                                                                : 4;
 }
 
-static void take(taken *t, place p, const sti_node *variable, int64_t bytes)
+static void take_limits(taken *t, place p, const sti_node *variable, int64_t bytes)
 {
     t->bytes[p] += bytes;
     if (bytes <= t->most[p]) return;
@@ -70,7 +70,7 @@ static void larger(taken *t, const taken *other)
     }
 }
 
-static void add(taken *t, const taken *other)
+static void add_limits(taken *t, const taken *other)
 {
     for (int p = 0; p < PLACES; ++p) {
         t->bytes[p] += other->bytes[p];
@@ -147,7 +147,7 @@ static void walk_scope(limits *l, const sti_node *n, taken *within)
 {
     taken own = {0}, deeper = {0};
     walk_list(l, n, &own, &deeper);
-    add(&own, &deeper);
+    add_limits(&own, &deeper);
     larger(within, &own);
 }
 
@@ -163,8 +163,8 @@ static bool chosen(const limits *l, const sti_node *test, bool *side)
 static void walk_variable(const sti_node *v, taken *own, bool shared)
 {
     if (!v->type) return;
-    take(own, STACK, v, bytes_of(v->type, WIDEST));
-    take(own, shared ? SHARED : LOCAL, v, bytes_of(v->type, 1));
+    take_limits(own, STACK, v, bytes_of(v->type, WIDEST));
+    take_limits(own, shared ? SHARED : LOCAL, v, bytes_of(v->type, 1));
 }
 
 /* shared(T, name, n): its type points to T. */
@@ -173,8 +173,8 @@ static void walk_shared(limits *l, const sti_node *n, taken *own)
     int64_t count;
     const sti_node *size = n->kind == STI_NODE_SHARED ? n->a : n->b;
     if (!sti_constant(l->u, size, false, &count)) return;
-    if (n->kind == STI_NODE_SHARED) take(own, STACK, n, count * bytes_of(n->named, WIDEST));
-    take(own, SHARED, n, count * bytes_of(n->named, 1));
+    if (n->kind == STI_NODE_SHARED) take_limits(own, STACK, n, count * bytes_of(n->named, WIDEST));
+    take_limits(own, SHARED, n, count * bytes_of(n->named, 1));
 }
 
 static void walk_if(limits *l, const sti_node *n, taken *own, taken *within)
@@ -249,7 +249,7 @@ void sti_check_limits(sti_unit *u)
     limits l = {.u = u};
     for (const sti_node *f = u->top; f && !u->failed; f = f->next) {
         if (f->kind != STI_NODE_FUNCTION || !f->symbol) continue;
-        chain *c = sti_unit_take(u, sizeof *c);
+        chain *c = sti_unit_alloc(u, sizeof *c);
         if (!c) return;
         *c = (chain){.function = f->symbol, .next = l.first};
         walk_scope(&l, f->b->a, &c->taken);

@@ -1,9 +1,9 @@
 /*
  * What no target can do, told before anything is compiled:
  *
- *   L1  a division by a constant 0, a shift by a constant that is no bit of the number, a constant index outside of an array whose size
+ *   LIMITS-1  a division by a constant 0, a shift by a constant that is no bit of the number, a constant index outside of an array whose size
  *       the source says; a branch that a constant leaves out may hold them
- *   L2  local arrays, those of the functions that are called counted in, fit the stack of a thread on a CPU with the widest lanes, and
+ *   LIMITS-2  local arrays, those of the functions that are called counted in, fit the stack of a thread on a CPU with the widest lanes, and
  *       the local memory of a thread of a GPU; shared memory fits what a block of every GPU has. One kernel fits everywhere or nowhere
  */
 #ifndef STI_KERNEL_CHECK_LIMITS_H

@@ -7,7 +7,7 @@
 
 #include "base/plural.h"
 
-static bool is_op(const sti_token *t, sti_op op) { return t->kind == STI_TOKEN_OP && t->op == op; }
+static bool is_op(const sti_token *t, sti_operator op) { return t->kind == STI_TOKEN_OP && t->op == op; }
 
 bool sti_tokens_add(sti_unit *u, sti_tokens *t, const sti_token *token)
 {
@@ -18,7 +18,7 @@ bool sti_tokens_add(sti_unit *u, sti_tokens *t, const sti_token *token)
 
 static bool push(sti_reader *r, const sti_token *token, size_t count, sti_macro *macro, bool barrier)
 {
-    sti_frame *f = sti_unit_take(r->u, sizeof *f);
+    sti_frame *f = sti_unit_alloc(r->u, sizeof *f);
     if (!f) return false;
     *f = (sti_frame){token, count, 0, macro, barrier, r->frame};
     r->frame = f;
@@ -38,11 +38,11 @@ static bool next_raw(sti_reader *r, sti_token *out)
     while (r->frame && r->frame->at == r->frame->count && !r->frame->barrier) pop(r);
     if (!r->stopped && ++r->steps > STI_CHECK_TOKENS) {
         r->stopped = true;
-        sti_place place = r->file ? r->file->place : (sti_place){0};
+        sti_source_place place = r->file ? r->file->place : (sti_source_place){0};
         sti_complain(r->u, place, "more than %d tokens, macros replaced: make the source smaller", STI_CHECK_TOKENS);
     }
     if (r->stopped || (r->frame && r->frame->at == r->frame->count)) {
-        *out = (sti_token){.kind = STI_TOKEN_END, .place = r->file ? r->file->place : (sti_place){0}};
+        *out = (sti_token){.kind = STI_TOKEN_END, .place = r->file ? r->file->place : (sti_source_place){0}};
         return true;
     }
     if (!r->frame) return sti_reader_file(r, out);
@@ -53,7 +53,7 @@ static bool next_raw(sti_reader *r, sti_token *out)
 static bool push_back(sti_reader *r, const sti_token *t)
 {
     if (t->kind == STI_TOKEN_END) return true; /* comes again by itself */
-    sti_token *copy = sti_unit_take(r->u, sizeof *copy);
+    sti_token *copy = sti_unit_alloc(r->u, sizeof *copy);
     if (!copy) return false;
     *copy = *t;
     return push(r, copy, 1, NULL, false);
@@ -108,9 +108,9 @@ static int parameter_of(const sti_macro *m, const sti_token *t)
 }
 
 /* The body with arguments, themselves replaced first, in place of parameters; then it is read again. */
-static bool substitute(sti_reader *r, sti_macro *m, const sti_tokens *argument, sti_place place)
+static bool substitute(sti_reader *r, sti_macro *m, const sti_tokens *argument, sti_source_place place)
 {
-    sti_tokens *full = m->nparam ? sti_unit_take(r->u, (size_t)m->nparam * sizeof *full) : NULL;
+    sti_tokens *full = m->nparam ? sti_unit_alloc(r->u, (size_t)m->nparam * sizeof *full) : NULL;
     if (m->nparam && !full) return false;
     for (int i = 0; argument && full && i < m->nparam; ++i)
         if (!sti_reader_expand(r, argument[i].token, argument[i].count, &full[i])) return false;
@@ -134,7 +134,7 @@ static bool use_function(sti_reader *r, const sti_token *t, bool *used)
     if (!next_raw(r, &open)) return false;
     *used = is_op(&open, STI_OP_OPEN);
     if (!*used) return push_back(r, &open);
-    sti_tokens *argument = m->nparam ? sti_unit_take(r->u, (size_t)m->nparam * sizeof *argument) : NULL;
+    sti_tokens *argument = m->nparam ? sti_unit_alloc(r->u, (size_t)m->nparam * sizeof *argument) : NULL;
     if (m->nparam && !argument) return false;
     int found;
     if (!read_arguments(r, m, argument, &found)) return false;

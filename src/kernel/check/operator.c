@@ -29,13 +29,13 @@ void sti_type_test(sti_typing *t, sti_node *e, const char *what)
 
 /* ---- between values ----------------------------------------------------------------------------------------------- */
 
-static bool is_comparison(sti_op op)
+static bool is_comparison(sti_operator op)
 {
     return op == STI_OP_LT || op == STI_OP_GT || op == STI_OP_LE || op == STI_OP_GE || op == STI_OP_EQ ||
            op == STI_OP_NE;
 }
 
-static bool is_whole_only(sti_op op)
+static bool is_whole_only(sti_operator op)
 {
     return op == STI_OP_MOD || op == STI_OP_SHL || op == STI_OP_SHR || op == STI_OP_AND || op == STI_OP_OR ||
            op == STI_OP_XOR;
@@ -55,7 +55,7 @@ static const sti_type *together(sti_typing *t, const sti_node *left, const sti_n
     return NULL;
 }
 
-static const sti_type *plain_operation(sti_typing *t, const sti_node *e, sti_op op, const sti_type *a,
+static const sti_type *plain_operation(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
                                        const sti_type *b)
 {
     if (op == STI_OP_BOTH || op == STI_OP_EITHER) return sti_type_basic(STI_TYPE_INT, false);
@@ -69,7 +69,7 @@ static const sti_type *plain_operation(sti_typing *t, const sti_node *e, sti_op 
     return both;
 }
 
-static const sti_type *pointer_operation(sti_typing *t, const sti_node *e, sti_op op, const sti_type *a,
+static const sti_type *pointer_operation(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
                                          const sti_type *b)
 {
     const sti_type *pointer = a->kind == STI_TYPE_POINTER ? a : b, *other = pointer == a ? b : a;
@@ -87,7 +87,7 @@ static const sti_type *pointer_operation(sti_typing *t, const sti_node *e, sti_o
     return NULL;
 }
 
-const sti_type *sti_type_binary(sti_typing *t, const sti_node *e, sti_op op, const sti_type *a, const sti_type *b)
+const sti_type *sti_type_binary(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a, const sti_type *b)
 {
     if (!a || !b) return NULL;
     const sti_type *types[] = {a, b};
@@ -189,7 +189,7 @@ static const sti_type *type_sign(sti_typing *t, sti_node *e, const sti_type *a)
     if (lanes && e->op == STI_OP_SUB)
         sti_complain(t->u, e->place, "`%s` calculates with a mask: write m & isplat(1), or iselect", text);
     else
-        sti_complain(t->u, e->place, "`%s`: %s is not for `%s`", text, sti_op_text((sti_op)e->op),
+        sti_complain(t->u, e->place, "`%s`: %s is not for `%s`", text, sti_op_text((sti_operator)e->op),
                      sti_text(t->u, e->a));
     return NULL;
 }
@@ -201,7 +201,7 @@ static const sti_type *type_step(sti_typing *t, sti_node *e)
     if (!a) return NULL;
     if (sti_type_integer(a) || (a->kind == STI_TYPE_POINTER && !is_world_array(a))) return a;
     sti_complain(t->u, e->place, "`%s`: %s is for whole plain numbers and pointers", sti_text(t->u, e),
-                 sti_op_text((sti_op)e->op));
+                 sti_op_text((sti_operator)e->op));
     return NULL;
 }
 
@@ -321,7 +321,7 @@ const sti_type *sti_type_operation(sti_typing *t, sti_node *e)
     case STI_NODE_POSTFIX: return type_step(t, e);
     case STI_NODE_BINARY: {
         const sti_type *a = sti_type_decayed(t, e->a), *b = sti_type_decayed(t, e->b);
-        return sti_type_binary(t, e, (sti_op)e->op, a, b);
+        return sti_type_binary(t, e, (sti_operator)e->op, a, b);
     }
     case STI_NODE_CONDITION: return type_condition(t, e);
     case STI_NODE_CAST: return type_cast(t, e);

@@ -7,7 +7,7 @@ enum { MOST_SIZES = 8 };
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------- */
 
-bool sti_parser_is(const sti_parser *p, sti_op op) { return p->t->kind == STI_TOKEN_OP && p->t->op == op; }
+bool sti_parser_is(const sti_parser *p, sti_operator op) { return p->t->kind == STI_TOKEN_OP && p->t->op == op; }
 
 bool sti_parser_word(const sti_parser *p, sti_word word)
 {
@@ -20,7 +20,7 @@ void sti_parser_pass(sti_parser *p)
     if (p->t->kind != STI_TOKEN_END) ++p->t;
 }
 
-bool sti_parser_take(sti_parser *p, sti_op op)
+bool sti_parser_take(sti_parser *p, sti_operator op)
 {
     if (!sti_parser_is(p, op)) return false;
     sti_parser_pass(p);
@@ -29,7 +29,9 @@ bool sti_parser_take(sti_parser *p, sti_op op)
 
 static const char *text_of(const sti_token *t)
 {
-    return t->kind == STI_TOKEN_END ? "the end" : t->kind == STI_TOKEN_OP ? sti_op_text((sti_op)t->op) : t->name->text;
+    return t->kind == STI_TOKEN_END  ? "the end"
+           : t->kind == STI_TOKEN_OP ? sti_op_text((sti_operator)t->op)
+                                     : t->name->text;
 }
 
 void sti_parser_unexpected(sti_parser *p, const char *wanted)
@@ -40,7 +42,7 @@ void sti_parser_unexpected(sti_parser *p, const char *wanted)
         sti_complain(p->u, p->t->place, "%s expected, not `%.80s`", wanted, text_of(p->t));
 }
 
-bool sti_parser_expect(sti_parser *p, sti_op op, const char *where)
+bool sti_parser_expect(sti_parser *p, sti_operator op, const char *where)
 {
     if (sti_parser_take(p, op)) return true;
     if (p->t->kind == STI_TOKEN_NAME && p->t->name->word == STI_WORD_REFUSED)
@@ -72,9 +74,9 @@ sti_name *sti_parser_name(sti_parser *p, const char *of_what)
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
 
-sti_node *sti_parser_node(sti_parser *p, sti_node_kind kind, sti_place place)
+sti_node *sti_parser_node(sti_parser *p, sti_node_kind kind, sti_source_place place)
 {
-    sti_node *n = sti_unit_take(p->u, sizeof *n);
+    sti_node *n = sti_unit_alloc(p->u, sizeof *n);
     if (n) *n = (sti_node){.kind = kind, .place = place, .depth = 1};
     return n;
 }
@@ -314,7 +316,7 @@ static sti_node *parse_structure(sti_parser *p)
         sti_complain(p->u, n->place, "a structure has one name: %s, not %s", tag->text, n->name->text);
         return NULL;
     }
-    sti_structure *s = sti_unit_take(p->u, sizeof *s);
+    sti_structure *s = sti_unit_alloc(p->u, sizeof *s);
     if (!s) return NULL;
     s->name = n->name;
     for (int k = 0; k < 2; ++k) s->type[k] = (sti_type){.kind = STI_TYPE_STRUCT, .is_const = k == 1, .structure = s};
@@ -326,7 +328,7 @@ static sti_node *parse_structure(sti_parser *p)
 /* static const type name[…] = { … }; */
 static sti_node *parse_table(sti_parser *p)
 {
-    sti_place place = p->t->place;
+    sti_source_place place = p->t->place;
     bool is_static = sti_parser_word(p, STI_WORD_STATIC);
     if (is_static) sti_parser_pass(p);
     if (!is_static || !sti_parser_word(p, STI_WORD_CONST)) {

@@ -34,17 +34,17 @@ sti_node *sti_parse_variables(sti_parser *p, const sti_type *named); /* after th
 bool sti_parser_at_type(const sti_parser *p);
 const sti_type *sti_parser_type(sti_parser *p);
 
-bool sti_parser_is(const sti_parser *p, sti_op op);
+bool sti_parser_is(const sti_parser *p, sti_operator op);
 bool sti_parser_word(const sti_parser *p, sti_word word);
 void sti_parser_pass(sti_parser *p);
 /* Past an operator if it is there; the second complains if not: "… expected after …". */
-bool sti_parser_take(sti_parser *p, sti_op op);
-bool sti_parser_expect(sti_parser *p, sti_op op, const char *where);
+bool sti_parser_take(sti_parser *p, sti_operator op);
+bool sti_parser_expect(sti_parser *p, sti_operator op, const char *where);
 /* A name that may be given to something; complains about words of the language. */
 sti_name *sti_parser_name(sti_parser *p, const char *of_what);
 /* Complains about the token that stands here instead of what is wanted. */
 void sti_parser_unexpected(sti_parser *p, const char *wanted);
-sti_node *sti_parser_node(sti_parser *p, sti_node_kind kind, sti_place place);
+sti_node *sti_parser_node(sti_parser *p, sti_node_kind kind, sti_source_place place);
 /* A node above others; complains where the tree becomes too deep. */
 sti_node *sti_parser_above(sti_parser *p, sti_node *n);
 /* Deeper by one; false, with a complaint: too deep. */

@@ -8,7 +8,7 @@
 
 /* An expression on one line, cut to what fits; for messages. Never NULL. */
 const char *sti_text(sti_unit *u, const sti_node *e);
-/* The whole of an expression on one line, in the unit's memory. Without memory "" (U2). */
+/* The whole of an expression on one line, in the unit's memory. Without memory "" (UNIT-2). */
 const char *sti_text_whole(sti_unit *u, const sti_node *e);
 
 #endif

@@ -57,6 +57,6 @@ bool sti_reader_expand(sti_reader *r, const sti_token *token, size_t count, sti_
  * Begins to read a text as a file (path: NULL, from memory). False: no memory. Too many files are complained about at
  * `place`.
  */
-bool sti_reader_open(sti_reader *r, const char *text, const char *name, const char *path, sti_place place);
+bool sti_reader_open(sti_reader *r, const char *text, const char *name, const char *path, sti_source_place place);
 
 #endif

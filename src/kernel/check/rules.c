@@ -4,7 +4,7 @@
 #include "kernel/check/flow.h"
 #include "kernel/check/type.h"
 #include "kernel/check/typing.h"
-#include "kernel/signature.h"
+#include "kernel/launch/signature.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ typedef struct writing {
     rules *r;
     const sti_node *at;   /* whose address has to vary, and what is complained about */
     const sti_node *call; /* NULL: an assignment */
-    sti_place place;
+    sti_source_place place;
     bool plainly;    /* reals, without put */
     bool shared_out; /* the called function shares the places out over the team */
     bool told;
@@ -40,7 +40,7 @@ static bool is_memory(const sti_symbol *s)
     return s->kind == STI_SYMBOL_SHARED || (s->kind == STI_SYMBOL_PARAMETER && s->type && sti_type_points(s->type));
 }
 
-/* T3: an array of each thread that the team is to fill together. */
+/* RULES-3: an array of each thread that the team is to fill together. */
 static void refuse_private(writing *w, const sti_symbol *s)
 {
     const char *name = s->name->text;
@@ -180,7 +180,7 @@ static void check_expressions(rules *r, sti_node *n)
 
 static void check_list(rules *r, sti_node *n);
 
-/* T2: where the whole team has to come. */
+/* RULES-2: where the whole team has to come. */
 static bool team_comes(rules *r, const sti_node *n, const char *word)
 {
     r->function->team = true;
@@ -269,7 +269,7 @@ static void check_list(rules *r, sti_node *n)
 
 /* ---- functions ---------------------------------------------------------------------------------------------------- */
 
-/* T5, in the words of signature.c. */
+/* RULES-5, in the words of signature.c. */
 static void check_parameter(sti_unit *u, const sti_node *f, const sti_node *v)
 {
     sti_type_kind kind = v->named->kind;

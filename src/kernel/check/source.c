@@ -16,7 +16,7 @@ static stet_result read_open(sti_unit *u, FILE *f, const char *path, const char 
     long long size = about.st_size;
     if (size > STI_CHECK_SOURCE)
         return sti_error(STET_LIMIT, "%s: a kernel source of %lld bytes; the most is %d", path, size, STI_CHECK_SOURCE);
-    char *text = sti_unit_take(u, (size_t)size + 1);
+    char *text = sti_unit_alloc(u, (size_t)size + 1);
     if (!text) return sti_error(STET_OUT_OF_MEMORY, "%s: out of memory for %lld bytes", path, size);
     if (fread(text, 1, (size_t)size, f) != (size_t)size)
         return sti_error(STET_IO, "%s: cannot be read: %s", path, strerror(errno));

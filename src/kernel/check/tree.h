@@ -127,7 +127,7 @@ typedef struct sti_symbol {
     sti_symbol_kind kind;
     sti_name *name;
     const sti_type *type; /* of a function: its result */
-    sti_place place;
+    sti_source_place place;
     struct sti_node *node;      /* its declaration; of the language: NULL */
     struct sti_symbol *next;    /* next parameter or field */
     struct sti_symbol *shadows; /* what the name means outside */
@@ -159,8 +159,8 @@ typedef struct sti_symbol {
 
 typedef struct sti_node {
     sti_node_kind kind;
-    int op; /* sti_op or, of a function, sti_word */
-    sti_place place;
+    int op; /* sti_operator or, of a function, sti_word */
+    sti_source_place place;
     int depth; /* longest way down */
     sti_name *name;
     sti_symbol *symbol;

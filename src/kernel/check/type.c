@@ -19,7 +19,7 @@ const sti_type *sti_type_structure(sti_structure *s, bool is_const) { return &s-
 
 static const sti_type *derived(sti_unit *u, sti_type_kind kind, const sti_type *of, int64_t count)
 {
-    sti_type *t = of ? sti_unit_take(u, sizeof *t) : NULL;
+    sti_type *t = of ? sti_unit_alloc(u, sizeof *t) : NULL;
     if (t) *t = (sti_type){.kind = kind, .of = of, .count = count};
     return t;
 }

@@ -39,10 +39,11 @@ const sti_type *sti_type_place(sti_typing *t, sti_node *e);
 bool sti_type_convert(sti_typing *t, const sti_node *e, const sti_type *from, const sti_type *to, const char *what,
                       const char *twin);
 /* An operator on two types, at least one of them lanes. */
-const sti_type *sti_type_lanes_operation(sti_typing *t, const sti_node *e, sti_op op, const sti_type *a,
+const sti_type *sti_type_lanes_operation(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
                                          const sti_type *b);
 /* Type of an operator between values: + of a += b too. */
-const sti_type *sti_type_binary(sti_typing *t, const sti_node *e, sti_op op, const sti_type *a, const sti_type *b);
+const sti_type *sti_type_binary(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
+                                const sti_type *b);
 
 /* Makes a name mean a new symbol; NULL: no memory, or complained. */
 sti_symbol *sti_declare(sti_typing *t, sti_symbol_kind kind, sti_node *n, const sti_type *type);

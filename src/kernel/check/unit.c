@@ -7,7 +7,7 @@
 
 enum { PIECE = 1 << 15, ALIGN = 16, MESSAGE = 512 };
 
-void *sti_unit_take(sti_unit *u, size_t size)
+void *sti_unit_alloc(sti_unit *u, size_t size)
 {
     if (u->failed) return NULL;
     size = (size + ALIGN - 1) / ALIGN * ALIGN;
@@ -31,7 +31,7 @@ bool sti_unit_grow(sti_unit *u, void *items, size_t count, size_t *capacity, siz
 {
     if (count < *capacity) return true;
     size_t more = *capacity ? 2 * *capacity : 16;
-    void *now, *fresh = sti_unit_take(u, more * size);
+    void *now, *fresh = sti_unit_alloc(u, more * size);
     if (!fresh) return false;
     memcpy(&now, items, sizeof now);
     if (count > 0) memcpy(fresh, now, count * size);
@@ -58,8 +58,8 @@ sti_name *sti_unit_name(sti_unit *u, const char *text, size_t length)
 {
     sti_name **bucket = &u->bucket[bucket_of(text, length)], *known = sti_unit_find(u, text, length);
     if (known) return known;
-    sti_name *n = sti_unit_take(u, sizeof *n);
-    char *copy = sti_unit_take(u, length + 1);
+    sti_name *n = sti_unit_alloc(u, sizeof *n);
+    char *copy = sti_unit_alloc(u, length + 1);
     if (!n || !copy) return NULL;
     memcpy(copy, text, length);
     *n = (sti_name){.text = copy, .length = (uint32_t)length, .next = *bucket};
@@ -70,18 +70,18 @@ sti_name *sti_unit_name(sti_unit *u, const char *text, size_t length)
 const char *sti_unit_copy(sti_unit *u, const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *copy = sti_unit_take(u, size);
+    char *copy = sti_unit_alloc(u, size);
     if (copy) memcpy(copy, text, size);
     return copy;
 }
 
-static bool after(const sti_diagnostic *d, sti_place place)
+static bool after(const sti_diagnostic *d, sti_source_place place)
 {
     return d->line > (int)place.line || (d->line == (int)place.line && d->column > place.column);
 }
 
 /* Into the order of the source: passes find mistakes one after the other. Files keep the order of their first mistake. */
-static void insert(sti_unit *u, sti_diagnostic *fresh, sti_place place)
+static void insert(sti_unit *u, sti_diagnostic *fresh, sti_source_place place)
 {
     sti_diagnostic **at = &u->first;
     while (*at && (*at)->file != fresh->file) at = &(*at)->next;
@@ -90,7 +90,7 @@ static void insert(sti_unit *u, sti_diagnostic *fresh, sti_place place)
     *at = fresh;
 }
 
-void sti_complain(sti_unit *u, sti_place place, const char *format, ...)
+void sti_complain(sti_unit *u, sti_source_place place, const char *format, ...)
 {
     if (++u->nmistake > STI_CHECK_DIAGNOSTICS) return;
     char message[MESSAGE];
@@ -98,7 +98,7 @@ void sti_complain(sti_unit *u, sti_place place, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    sti_diagnostic *d = sti_unit_take(u, sizeof *d);
+    sti_diagnostic *d = sti_unit_alloc(u, sizeof *d);
     const char *copy = sti_unit_copy(u, message);
     if (!d || !copy) return;
     *d = (sti_diagnostic){u->file[place.file], (int)place.line, place.column, copy, NULL};

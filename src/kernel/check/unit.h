@@ -2,8 +2,8 @@
  * What all parts of the checker share: the unit with its memory, names that are kept once, places in the source, complaints.
  *
  * Invariants:
- *   U1  equal names are one sti_name, so names are compared by address
- *   U2  whoever takes memory and gets none returns at once; `failed` remembers it, and the check ends with STET_OUT_OF_MEMORY
+ *   UNIT-1  equal names are one sti_name, so names are compared by address
+ *   UNIT-2  whoever takes memory and gets none returns at once; `failed` remembers it, and the check ends with STET_OUT_OF_MEMORY
  */
 #ifndef STI_KERNEL_CHECK_UNIT_H
 #define STI_KERNEL_CHECK_UNIT_H
@@ -22,10 +22,10 @@ typedef enum sti_word {
         STI_WORD_REFUSED
 } sti_word;
 
-typedef struct sti_place {
+typedef struct sti_source_place {
     uint32_t line;
     uint16_t column, file; /* file: number in the unit */
-} sti_place;
+} sti_source_place;
 
 struct sti_macro;
 struct sti_symbol;
@@ -60,8 +60,8 @@ struct sti_unit {
     struct sti_node *top; /* definitions, in order */
 };
 
-/* Zeroed memory that lives as long as the unit; NULL: there is none (U2). */
-void *sti_unit_take(sti_unit *u, size_t size);
+/* Zeroed memory that lives as long as the unit; NULL: there is none (UNIT-2). */
+void *sti_unit_alloc(sti_unit *u, size_t size);
 /* `count` items of `size` bytes at *items grow to hold one more; false: no memory. */
 bool sti_unit_grow(sti_unit *u, void *items, size_t count, size_t *capacity, size_t size);
 sti_name *sti_unit_name(sti_unit *u, const char *text, size_t length);
@@ -70,6 +70,6 @@ sti_name *sti_unit_find(const sti_unit *u, const char *text, size_t length);
 const char *sti_unit_copy(sti_unit *u, const char *text);
 
 /* Notes a mistake at a place of the source: one sentence that says what is wrong and what is wanted. */
-void sti_complain(sti_unit *u, sti_place place, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void sti_complain(sti_unit *u, sti_source_place place, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "kernel/said.h"
+#include "kernel/compile/compiler_errors.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,53 +54,53 @@ static void make_options(const sti_gpu_program *p, options *out)
     for (const char *const *o = p->rtc->hip ? hip_options : cuda_options; *o; ++o) out->list[out->n++] = *o;
 }
 
-stet_result sti_gpu_key(const sti_gpu_program *p, const sti_signature *const *kernel, int nkernel, sti_buffer *out)
+stet_result sti_gpu_key(const sti_gpu_program *p, const sti_signature *const *kernel, int nkernel, sti_text_buffer *out)
 {
     options o;
     char compiler[128];
-    const sti_buffer *text = &p->source->text;
+    const sti_text_buffer *text = &p->source->text;
     sti_hash second;
     sti_hash_begin(&second);
     sti_hash_add(&second, "source", 6); /* another start makes another hash */
     sti_hash_add(&second, text->data, text->size);
     make_options(p, &o);
     sti_rtc_identity(p->rtc, compiler, sizeof compiler);
-    sti_buffer_format(out, "stet %s\nentry %d\narch %s\ncompiler %s\noptions", STET_VERSION_STRING, ENTRY_VERSION,
-                      p->arch, compiler);
-    for (int i = 0; i < o.n; ++i) sti_buffer_format(out, " %s", o.list[i]);
-    sti_buffer_put(out, "\nkernels");
-    for (int i = 0; i < nkernel; ++i) sti_buffer_format(out, " %s", kernel[i]->name);
-    sti_buffer_format(out, "\nsource %zu %016llx%016llx\n", text->size,
-                      (unsigned long long)sti_hash_bytes(text->data, text->size),
-                      (unsigned long long)sti_hash_end(&second));
+    sti_text_buffer_format(out, "stet %s\nentry %d\narch %s\ncompiler %s\noptions", STET_VERSION_STRING, ENTRY_VERSION,
+                           p->arch, compiler);
+    for (int i = 0; i < o.n; ++i) sti_text_buffer_format(out, " %s", o.list[i]);
+    sti_text_buffer_put(out, "\nkernels");
+    for (int i = 0; i < nkernel; ++i) sti_text_buffer_format(out, " %s", kernel[i]->name);
+    sti_text_buffer_format(out, "\nsource %zu %016llx%016llx\n", text->size,
+                           (unsigned long long)sti_hash_bytes(text->data, text->size),
+                           (unsigned long long)sti_hash_end(&second));
     return out->result;
 }
 
-static stet_result compile_text(const sti_gpu_program *p, const char *text, sti_buffer *object)
+static stet_result compile_text(const sti_gpu_program *p, const char *text, sti_text_buffer *object)
 {
     options o;
-    sti_buffer said = {0};
+    sti_text_buffer said = {0};
     make_options(p, &o);
     stet_result result = sti_rtc_compile(p->rtc, text, o.list, o.n, p->target->further, object, &said);
     if (result == STET_PARSE || (result == STET_IO && said.size > 1)) {
         char compiler[OPTION];
         (void)snprintf(compiler, sizeof compiler, "%s %d.%d failed", p->rtc->hip ? "hipRTC" : "NVRTC", p->rtc->major,
                        p->rtc->minor);
-        result = sti_said_report(compiler, p->source, &said);
+        result = sti_compiler_errors_report(compiler, p->source, &said);
     }
-    sti_buffer_free(&said);
+    sti_text_buffer_free(&said);
     return result;
 }
 
-stet_result sti_gpu_compile(const sti_gpu_program *p, sti_buffer *object)
+stet_result sti_gpu_compile(const sti_gpu_program *p, sti_text_buffer *object)
 {
     if (!p->rtc->hip) return compile_text(p, p->source->text.data, object);
-    sti_buffer text = {0};
-    sti_buffer_put(&text, hip_before);
-    sti_buffer_put(&text, p->source->text.data);
-    sti_buffer_put(&text, hip_after);
+    sti_text_buffer text = {0};
+    sti_text_buffer_put(&text, hip_before);
+    sti_text_buffer_put(&text, p->source->text.data);
+    sti_text_buffer_put(&text, hip_after);
     stet_result result = text.result;
     if (result == STET_OK) result = compile_text(p, text.data, object);
-    sti_buffer_free(&text);
+    sti_text_buffer_free(&text);
     return result;
 }

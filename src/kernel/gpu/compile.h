@@ -6,12 +6,12 @@
 
 #include "kernel/gpu/rtc.h"
 #include "kernel/gpu/teams.h"
-#include "kernel/user_source.h"
+#include "kernel/compile/user_source.h"
 
 /* What is compiled, how. All borrowed. */
 typedef struct sti_gpu_program {
     const sti_rtc *rtc;
-    const sti_target *target;
+    const sti_compile_target *target;
     const char *arch; /* of the device */
     sti_team team;
     const sti_user_source *source;
@@ -19,11 +19,11 @@ typedef struct sti_gpu_program {
 
 /* All that the code depends on, as a text of lines; nothing else. */
 stet_result sti_gpu_key(const sti_gpu_program *program, const sti_signature *const *kernel, int nkernel,
-                        sti_buffer *out);
+                        sti_text_buffer *out);
 /*
  * The code is added to `object`. STET_PARSE: what the compiler has to say about the source, with its files and lines. From
  * any thread where rtc.parallel.
  */
-stet_result sti_gpu_compile(const sti_gpu_program *program, sti_buffer *object);
+stet_result sti_gpu_compile(const sti_gpu_program *program, sti_text_buffer *object);
 
 #endif

@@ -146,7 +146,7 @@ static void free_fused(struct sti_programs *p, sti_fused *it)
     sti_free(it);
 }
 
-static stet_result fill(struct sti_programs *p, sti_fused *it, const sti_phase *phase, int nphase, int nslot)
+static stet_result fill_fused(struct sti_programs *p, sti_fused *it, const sti_phase *phase, int nphase, int nslot)
 {
     const int most = nslot > 0 ? (MOST_SLOTS - 1) / nslot : STI_FUSED_REPEATS;
     STI_TRY(sti_alloc(&it->phase, (size_t)nphase * sizeof *phase, "the phases of fused code"));
@@ -159,14 +159,14 @@ static stet_result fill(struct sti_programs *p, sti_fused *it, const sti_phase *
     return compile(p, it);
 }
 
-static stet_result make(struct sti_programs *p, const sti_phase *phase, int nphase, int nslot, sti_team team,
-                        int resident, sti_fused **out)
+static stet_result make_fused(struct sti_programs *p, const sti_phase *phase, int nphase, int nslot, sti_team team,
+                              int resident, sti_fused **out)
 {
     STI_TRY(sti_realloc(&p->fused, (size_t)(p->nfused + 1) * sizeof(void *), "fused code"));
     STI_TRY(sti_alloc(out, sizeof **out, "fused code"));
     (*out)->code = (sti_code){.team = team.team, .teams = team.teams};
     (*out)->resident = resident;
-    stet_result result = fill(p, *out, phase, nphase, nslot);
+    stet_result result = fill_fused(p, *out, phase, nphase, nslot);
     if (result == STET_OK)
         p->fused[p->nfused++] = *out;
     else
@@ -176,7 +176,8 @@ static stet_result make(struct sti_programs *p, const sti_phase *phase, int npha
 
 /* ---- keeping --------------------------------------------------------------------------------------------------------------- */
 
-static sti_fused *find(const struct sti_programs *p, const sti_phase *phase, int nphase, sti_team team, int resident)
+static sti_fused *find_fused(const struct sti_programs *p, const sti_phase *phase, int nphase, sti_team team,
+                             int resident)
 {
     for (int i = 0; i < p->nfused; ++i) {
         sti_fused *it = p->fused[i];
@@ -217,8 +218,8 @@ static stet_result take_fewer(struct sti_programs *p, const sti_phase *phase, in
                               sti_fused **out)
 {
     const sti_team team = sti_team_fused(count, p->modules.device->processors, STI_TEAM_RESIDENT_FEW);
-    *out = find(p, phase, nphase, team, STI_TEAM_RESIDENT_FEW);
-    return *out ? STET_OK : make(p, phase, nphase, nslot, team, STI_TEAM_RESIDENT_FEW, out);
+    *out = find_fused(p, phase, nphase, team, STI_TEAM_RESIDENT_FEW);
+    return *out ? STET_OK : make_fused(p, phase, nphase, nslot, team, STI_TEAM_RESIDENT_FEW, out);
 }
 
 stet_result sti_program_fused(stet_device *device, const sti_phase *phase, int nphase, int64_t count,
@@ -229,8 +230,8 @@ stet_result sti_program_fused(stet_device *device, const sti_phase *phase, int n
     STI_TRY(sti_programs_open(device, &p));
     STI_TRY(check_phases(p, phase, nphase, &nslot));
     const sti_team team = sti_team_fused(count, device->processors, STI_TEAM_RESIDENT);
-    sti_fused *it = find(p, phase, nphase, team, 0);
-    if (!it) STI_TRY(make(p, phase, nphase, nslot, team, 0, &it));
+    sti_fused *it = find_fused(p, phase, nphase, team, 0);
+    if (!it) STI_TRY(make_fused(p, phase, nphase, nslot, team, 0, &it));
     if (it->registers > STI_TEAM_REGISTERS) STI_TRY(take_fewer(p, phase, nphase, nslot, count, &it));
     *out = &it->code;
     return STET_OK;

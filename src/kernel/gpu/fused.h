@@ -3,14 +3,14 @@
  * worlds, with a barrier in between, and all of them over and over (mechanism fusion; doc/design/gpu_programs.md).
  *
  * Invariants:
- *   U1  fused code does for each world what the launches do one by one, in their order: the same bits, whatever its team
- *   U2  it goes before the first of its kernels, so that a kernel at the same address is never taken for one that has gone
- *   U3  what is made is whole or not there
+ *   FUSED-1  fused code does for each world what the launches do one by one, in their order: the same bits, whatever its team
+ *   FUSED-2  it goes before the first of its kernels, so that a kernel at the same address is never taken for one that has gone
+ *   FUSED-3  what is made is whole or not there
  */
 #ifndef STI_KERNEL_GPU_FUSED_H
 #define STI_KERNEL_GPU_FUSED_H
 
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 
 enum { STI_FUSED_REPEATS = 8 }; /* at most so many times over in one launch */
 

@@ -2,9 +2,9 @@
 #include "kernel/gpu/fused_text.h"
 
 #include "base/memory.h"
-#include "kernel/directive.h"
+#include "kernel/compile/directive.h"
 #include "kernel/gpu/source.h"
-#include "kernel/user.h"
+#include "kernel/compile/user.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +14,17 @@
 
 void sti_fused_head_free(sti_fused_head *head)
 {
-    sti_buffer_free(&head->text);
-    sti_buffer_free(&head->macros);
+    sti_text_buffer_free(&head->text);
+    sti_text_buffer_free(&head->macros);
 }
 
-static void list_macros(const char *text, sti_buffer *out)
+static void list_macros(const char *text, sti_text_buffer *out)
 {
     char name[STI_DIRECTIVE_NAME];
-    sti_buffer_put(out, "\n");
+    sti_text_buffer_put(out, "\n");
     for (size_t at = 0; sti_directive_macro(text, &at, name);) {
-        sti_buffer_put(out, name);
-        sti_buffer_put(out, "\n");
+        sti_text_buffer_put(out, name);
+        sti_text_buffer_put(out, "\n");
     }
 }
 
@@ -37,7 +37,7 @@ stet_result sti_fused_head_read(sti_fused_head *out)
     list_macros(source.text.data, &out->macros);
     stet_result result = out->macros.result;
     out->text = source.text;
-    source.text = (sti_buffer){0};
+    source.text = (sti_text_buffer){0};
     sti_user_source_free(&source);
     if (result != STET_OK) sti_fused_head_free(out);
     return result;
@@ -59,7 +59,7 @@ stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const s
 {
     const sti_embedded *unit = k->user ? NULL : sti_gpu_unit(k->file);
     memset(room, 0, sizeof *room);
-    *out = k->user ? &sti_user_kernel_origin(k->user)->source : room;
+    *out = k->user ? &sti_user_kernel_source(k->user)->source : room;
     if (unit) STI_TRY(sti_gpu_unit_read(unit, room));
     if ((*out)->own.size > 0) return STET_OK;
     sti_user_source_free(room);
@@ -70,8 +70,8 @@ stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const s
 static bool same_source(const sti_kernel *a, const sti_kernel *b)
 {
     if (!a->user || !b->user) return !a->user && !b->user && strcmp(a->file, b->file) == 0;
-    const sti_user_source *s = &sti_user_kernel_origin(a->user)->source;
-    const sti_user_source *t = &sti_user_kernel_origin(b->user)->source;
+    const sti_user_source *s = &sti_user_kernel_source(a->user)->source;
+    const sti_user_source *t = &sti_user_kernel_source(b->user)->source;
     return s->own.size == t->own.size && memcmp(s->own.data, t->own.data, s->own.size) == 0;
 }
 
@@ -105,17 +105,17 @@ static const char *number_in(const char *line)
 }
 
 /* A source's text, in which its files have the numbers that they have here: from `first` on. */
-static void put_text(sti_buffer *out, const char *text, int first)
+static void put_text(sti_text_buffer *out, const char *text, int first)
 {
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "\n");
         const char *number = number_in(at);
         n += at[n] != 0;
         if (number) {
-            sti_buffer_add(out, at, (size_t)(number - at));
-            sti_buffer_format(out, "%ld>\"\n", strtol(number, NULL, 10) + first);
+            sti_text_buffer_add(out, at, (size_t)(number - at));
+            sti_text_buffer_format(out, "%ld>\"\n", strtol(number, NULL, 10) + first);
         } else {
-            sti_buffer_add(out, at, n);
+            sti_text_buffer_add(out, at, n);
         }
         at += n;
     }
@@ -124,12 +124,12 @@ static void put_text(sti_buffer *out, const char *text, int first)
 static void put_source(sti_user_source *out, const sti_user_source *source, int space)
 {
     char name[STI_DIRECTIVE_NAME];
-    sti_buffer_format(&out->text, "namespace sti_source_%d\n{\n", space);
+    sti_text_buffer_format(&out->text, "namespace sti_source_%d\n{\n", space);
     put_text(&out->text, source->own.data, out->nfile - source->nfile);
     sti_user_source_mark(out, 1);
-    sti_buffer_put(&out->text, "}\n");
+    sti_text_buffer_put(&out->text, "}\n");
     for (size_t at = 0; sti_directive_macro(source->own.data, &at, name);)
-        sti_buffer_format(&out->text, "#undef %s\n", name);
+        sti_text_buffer_format(&out->text, "#undef %s\n", name);
 }
 
 /* The source of phase i in its namespace, unless it is there already. */
@@ -191,7 +191,7 @@ static const char bounds[] =
 static void put_phase(const writer *w, int i, int slot)
 {
     const sti_kernel *k = w->phase[i].kernel;
-    sti_sink sink = sti_buffer_sink(&w->out->text);
+    sti_sink sink = sti_text_buffer_sink(&w->out->text);
     if (k) {
         sti_sink_format(&sink, "        sti_source_%d::%s(", w->space[i], k->name);
         (void)sti_generate_arguments(&sink, k->param, k->nparam, true, slot);
@@ -204,29 +204,29 @@ static void put_phase(const writer *w, int i, int slot)
 
 static void put_entry(const writer *w, int repeats, const char *entry)
 {
-    sti_buffer *text = &w->out->text;
+    sti_text_buffer *text = &w->out->text;
     int nslot = 0;
     for (int i = 0; i < w->nphase; ++i) nslot += w->phase[i].nslot;
     sti_user_source_mark(w->out, 1);
-    sti_buffer_put(text, sti_generate_slot);
-    sti_buffer_put(text, copy_function);
-    sti_buffer_put(text, grid_constant);
-    sti_buffer_format(text, bounds, w->resident, w->resident);
-    sti_buffer_format(text, "struct sti_slots_fused {\n    sti_slot s[%d];\n};\n", 1 + repeats * nslot);
-    sti_buffer_format(text,
-                      "extern \"C\" __global__ void sti_fused_bounds\n"
-                      "%s(const sti_grid_constant sti_slots_fused sti_b, i64 sti_count)\n{\n",
-                      entry);
-    sti_buffer_format(text,
-                      "    i64 sti_k = (i64)blockIdx.x * STET_TEAMS + threadIdx.y;\n"
-                      "    sti_wait_for_others();\n"
-                      "    if (sti_k >= sti_count) return;\n"
-                      "    for (i64 sti_r = 0; sti_r < sti_b.s[0].i; ++sti_r) {\n"
-                      "        const sti_slot *sti_s = sti_b.s + 1 + sti_r * %d;\n"
-                      "        (void)sti_s;\n",
-                      nslot);
+    sti_text_buffer_put(text, sti_generate_slot);
+    sti_text_buffer_put(text, copy_function);
+    sti_text_buffer_put(text, grid_constant);
+    sti_text_buffer_format(text, bounds, w->resident, w->resident);
+    sti_text_buffer_format(text, "struct sti_slots_fused {\n    sti_slot s[%d];\n};\n", 1 + repeats * nslot);
+    sti_text_buffer_format(text,
+                           "extern \"C\" __global__ void sti_fused_bounds\n"
+                           "%s(const sti_grid_constant sti_slots_fused sti_b, i64 sti_count)\n{\n",
+                           entry);
+    sti_text_buffer_format(text,
+                           "    i64 sti_k = (i64)blockIdx.x * STET_TEAMS + threadIdx.y;\n"
+                           "    sti_wait_for_others();\n"
+                           "    if (sti_k >= sti_count) return;\n"
+                           "    for (i64 sti_r = 0; sti_r < sti_b.s[0].i; ++sti_r) {\n"
+                           "        const sti_slot *sti_s = sti_b.s + 1 + sti_r * %d;\n"
+                           "        (void)sti_s;\n",
+                           nslot);
     for (int i = 0, slot = 0; i < w->nphase; slot += w->phase[i++].nslot) put_phase(w, i, slot);
-    sti_buffer_put(text, "    }\n}\n");
+    sti_text_buffer_put(text, "    }\n}\n");
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ static stet_result write_all(writer *w, const sti_fused_head *head, int repeats,
 {
     STI_TRY(sti_alloc(&w->space, (size_t)w->nphase * sizeof *w->space, "the sources of fused code"));
     STI_TRY(add_file(w->out, name));
-    sti_buffer_add(&w->out->text, head->text.data, head->text.size);
+    sti_text_buffer_add(&w->out->text, head->text.data, head->text.size);
     for (int i = 0; i < w->nphase; ++i) STI_TRY(add_source(w, i));
     put_entry(w, repeats, entry);
     return w->out->text.result;

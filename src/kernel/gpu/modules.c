@@ -11,7 +11,7 @@ typedef struct job {
     sti_modules *modules;
     sti_module *module;
     sti_user_source source;
-    sti_buffer key;
+    sti_text_buffer key;
 } job;
 
 typedef struct jobs {
@@ -52,7 +52,7 @@ static stet_result open_compiler(sti_modules *p)
 
 /* ---- making modules ---------------------------------------------------------------------------------------------- */
 
-static stet_result compile_job(void *context, sti_buffer *object)
+static stet_result compile_job(void *context, sti_text_buffer *object)
 {
     const job *j = context;
     const sti_modules *p = j->modules;
@@ -73,7 +73,7 @@ static void free_jobs(jobs *all)
 {
     for (int i = 0; i < all->n; ++i) {
         sti_user_source_free(&all->job[i].source);
-        sti_buffer_free(&all->job[i].key);
+        sti_text_buffer_free(&all->job[i].key);
         if (all->job[i].module) sti_module_unload(all->job[i].modules, all->job[i].module);
     }
     sti_free(all->job);
@@ -93,7 +93,7 @@ static stet_result add_job(sti_modules *p, jobs *all, const sti_module *wanted, 
     return STET_OK;
 }
 
-static stet_result load_job(const job *j, const sti_buffer *object)
+static stet_result load_job(const job *j, const sti_text_buffer *object)
 {
     stet_device *device = j->modules->device;
     stet_result result =
@@ -109,7 +109,7 @@ static stet_result load_job(const job *j, const sti_buffer *object)
 }
 
 /* Compiles and loads all of them, or none. id of the first, if it is asked for. */
-static stet_result make(const jobs *all, const sti_keeping *keeping, char *id)
+static stet_result make_modules(const jobs *all, const sti_keeping *keeping, char *id)
 {
     sti_wanted *wanted;
     STI_TRY(sti_alloc(&wanted, (size_t)all->n * sizeof *wanted, "modules to be made"));
@@ -120,10 +120,10 @@ static stet_result make(const jobs *all, const sti_keeping *keeping, char *id)
                                  .compile = compile_job,
                                  .context = j};
     }
-    stet_result result = sti_obtain(all->job[0].modules->device, keeping, wanted, all->n);
+    stet_result result = sti_cached_compile(all->job[0].modules->device, keeping, wanted, all->n);
     for (int i = 0; i < all->n && result == STET_OK; ++i) result = load_job(&all->job[i], &wanted[i].object);
     if (id) memcpy(id, wanted[0].key.id, STI_ID_SIZE);
-    for (int i = 0; i < all->n; ++i) sti_buffer_free(&wanted[i].object);
+    for (int i = 0; i < all->n; ++i) sti_text_buffer_free(&wanted[i].object);
     sti_free(wanted);
     return result;
 }
@@ -207,12 +207,12 @@ static stet_result add_unit_jobs(sti_modules *p, jobs *all, const sti_embedded *
 }
 
 /* Makes what the jobs say and keeps the modules. */
-static stet_result keep(sti_modules *p, jobs *all)
+static stet_result keep_modules(sti_modules *p, jobs *all)
 {
     const sti_keeping keeping = {.folder = p->device->cache_folder, .parallel = p->rtc.parallel};
     if (all->n == 0) return STET_OK;
     STI_TRY(sti_realloc(&p->module, (size_t)(p->nmodule + all->n) * sizeof(void *), "modules"));
-    STI_TRY(make(all, &keeping, NULL));
+    STI_TRY(make_modules(all, &keeping, NULL));
     for (int i = 0; i < all->n; ++i) {
         p->module[p->nmodule++] = all->job[i].module;
         all->job[i].module = NULL;
@@ -229,7 +229,7 @@ static stet_result add_all_jobs(sti_modules *p, jobs *all, bool every, unsigned 
     return result;
 }
 
-/* Makes a unit's modules in one form; with a unit of the simulation's, all others of it (M2). */
+/* Makes a unit's modules in one form; with a unit of the simulation's, all others of it (MODULES-2). */
 static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned forms)
 {
     jobs all = {0};
@@ -239,7 +239,7 @@ static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned
     } else {
         result = add_all_jobs(p, &all, false, forms);
     }
-    if (result == STET_OK) result = keep(p, &all);
+    if (result == STET_OK) result = keep_modules(p, &all);
     free_jobs(&all);
     return result;
 }
@@ -251,7 +251,7 @@ static stet_result make_alone(sti_modules *p, const sti_module *wanted)
     unit_kernels u;
     stet_result result = read_kernels(p, wanted->unit, &u);
     if (result == STET_OK) result = add_unit_job(p, &all, &u, wanted);
-    if (result == STET_OK) result = keep(p, &all);
+    if (result == STET_OK) result = keep_modules(p, &all);
     free_kernels(&u);
     free_jobs(&all);
     return result;
@@ -276,7 +276,7 @@ stet_result sti_modules_prepare(sti_modules *modules, bool every, unsigned forms
     jobs all = {0};
     STI_TRY(open_compiler(modules));
     stet_result result = add_all_jobs(modules, &all, every, forms);
-    if (result == STET_OK) result = keep(modules, &all);
+    if (result == STET_OK) result = keep_modules(modules, &all);
     free_jobs(&all);
     return result;
 }
@@ -292,7 +292,7 @@ stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signa
     if (result == STET_OK) {
         j->source = *source; /* lent */
         result = finish_job(j, &kernel, 1);
-        if (result == STET_OK) result = make(&all, keeping, id);
+        if (result == STET_OK) result = make_modules(&all, keeping, id);
         *source = j->source;
         j->source = (sti_user_source){0};
     }
@@ -315,7 +315,7 @@ stet_result sti_module_from_source(sti_modules *modules, sti_team team, sti_user
     if (result == STET_OK) {
         j->source = *source; /* lent */
         result = finish_job(j, NULL, 0);
-        if (result == STET_OK) result = make(&all, &keeping, NULL);
+        if (result == STET_OK) result = make_modules(&all, &keeping, NULL);
         *source = j->source;
         j->source = (sti_user_source){0};
     }

@@ -3,8 +3,8 @@
  * one form (people's kernels: in both).
  *
  * Invariants:
- *   M1  a call makes all that it is asked for, or nothing
- *   M2  the first module of a simulation brings the others with it, compiled at the same time (obtain.h)
+ *   MODULES-1  a call makes all that it is asked for, or nothing
+ *   MODULES-2  the first module of a simulation brings the others with it, compiled at the same time (obtain.h)
  */
 #ifndef STI_KERNEL_GPU_MODULES_H
 #define STI_KERNEL_GPU_MODULES_H
@@ -12,7 +12,7 @@
 #include "kernel/gpu/rtc.h"
 #include "kernel/gpu/source.h"
 #include "kernel/gpu/teams.h"
-#include "kernel/obtain.h"
+#include "kernel/compile/cached_compile.h"
 
 typedef struct sti_module {
     const sti_embedded *unit; /* NULL: of a user's kernel */
@@ -26,7 +26,7 @@ typedef struct sti_module {
 typedef struct sti_modules {
     stet_device *device;
     sti_rtc rtc; /* open once a module was needed */
-    sti_target target;
+    sti_compile_target target;
     sti_module **module; /* the library's */
     int nmodule;
 } sti_modules;

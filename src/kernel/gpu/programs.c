@@ -3,7 +3,7 @@
 
 #include "kernel/gpu/fused.h"
 #include "kernel/gpu/table.h"
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * launch.
  *
  * Invariants:
- *   P1  a kernel's code is made once a device, form and size of team; finding it again is one look into a table
- *   P2  what is made is whole or not there: after a failure the next launch tries again
- *   P3  results do not depend on the sizes of teams
+ *   PROGRAMS-1  a kernel's code is made once a device, form and size of team; finding it again is one look into a table
+ *   PROGRAMS-2  what is made is whole or not there: after a failure the next launch tries again
+ *   PROGRAMS-3  results do not depend on the sizes of teams
  *
  * One thread at a time, like the device.
  */
@@ -13,10 +13,10 @@
 #define STI_KERNEL_GPU_PROGRAMS_H
 
 #include "kernel/gpu/teams.h"
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 
-struct sti_keeping;     /* kernel/obtain.h */
-struct sti_user_source; /* kernel/user_source.h */
+struct sti_keeping;     /* kernel/compile/cached_compile.h */
+struct sti_user_source; /* kernel/compile/user_source.h */
 
 /*
  * The code of a kernel with the entry for arguments by value, or in a block. *out stands until the kernel is dropped or its team

@@ -17,13 +17,13 @@ enum { COMPILATION = 6 };
 static const char *title(const sti_rtc *rtc) { return rtc->hip ? "hipRTC" : "NVRTC"; }
 
 /* Fills the table; the names of what is missing go to `missing`. */
-static void fill(sti_rtc *rtc, sti_buffer *missing)
+static void fill_rtc(sti_rtc *rtc, sti_text_buffer *missing)
 {
     void *symbol;
 #define FILL(name, symbol_name)                                                                                        \
     symbol = sti_library_symbol(&rtc->library, symbol_name);                                                           \
     memcpy(&rtc->api.name, &symbol, sizeof symbol);                                                                    \
-    if (!symbol) sti_buffer_format(missing, "%s%s", missing->size ? ", " : "", symbol_name);
+    if (!symbol) sti_text_buffer_format(missing, "%s%s", missing->size ? ", " : "", symbol_name);
 #define BOTH(name, cuda, hip_name, result, parameters) FILL(name, rtc->hip ? #hip_name : #cuda)
 #define CUDA(name, cuda, result, parameters)                                                                           \
     if (!rtc->hip) {                                                                                                   \
@@ -59,7 +59,7 @@ static int64_t worker_bytes(const sti_rtc *rtc)
 }
 
 /* What it is: version, architectures. */
-static stet_result ask(sti_rtc *rtc)
+static stet_result ask_rtc(sti_rtc *rtc)
 {
     int result = rtc->api.version(&rtc->major, &rtc->minor);
     if (result == 0 && !rtc->hip) result = rtc->api.arch_count(&rtc->narch);
@@ -110,18 +110,18 @@ stet_result sti_rtc_open(stet_device_type type, const char *given, int driver, s
     out->hip = type == STET_DEVICE_HIP;
     out->parallel = !out->hip; /* NVRTC promises it */
     STI_TRY(open_library(out, given, driver));
-    sti_buffer missing = {0};
-    fill(out, &missing);
+    sti_text_buffer missing = {0};
+    fill_rtc(out, &missing);
     stet_result result = missing.result;
     if (result == STET_OK && missing.size > 0)
         result = sti_error(STET_UNSUPPORTED, "%s (%s): has no %s; install a newer one", title(out), out->library.file,
                            missing.data);
-    if (result == STET_OK) result = ask(out);
+    if (result == STET_OK) result = ask_rtc(out);
     if (result == STET_OK && !out->hip && driver > 0 && out->major > driver / 1000)
         sti_log(STET_LOG_INFO,
                 "NVRTC %d.%d (%s) is newer than the driver, which knows CUDA %d.%d and may refuse its code", out->major,
                 out->minor, out->library.file, driver / 1000, driver % 1000 / 10);
-    sti_buffer_free(&missing);
+    sti_text_buffer_free(&missing);
     if (result != STET_OK) sti_rtc_close(out);
     return result;
 }
@@ -148,7 +148,7 @@ static int number_of(const char *arch)
     return n > 0 && n < 10000 && end && *end == 0 ? (int)n : 0;
 }
 
-stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_target *out)
+stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_compile_target *out)
 {
     memset(out, 0, sizeof *out);
     if (rtc->hip) {
@@ -179,7 +179,8 @@ typedef int size_entry(void *program, size_t *size);
 typedef int bytes_entry(void *program, char *bytes);
 
 /* Adds what the compiler has of a program (its log, its code) to `out`. */
-static stet_result fetch(const sti_rtc *rtc, void *program, size_entry *get_size, bytes_entry *get, sti_buffer *out)
+static stet_result fetch(const sti_rtc *rtc, void *program, size_entry *get_size, bytes_entry *get,
+                         sti_text_buffer *out)
 {
     size_t size = 0;
     int result = get_size(program, &size);
@@ -187,7 +188,7 @@ static stet_result fetch(const sti_rtc *rtc, void *program, size_entry *get_size
         char *bytes;
         STI_TRY(sti_alloc(&bytes, size, "compiled code"));
         result = get(program, bytes);
-        if (result == 0) sti_buffer_add(out, bytes, size);
+        if (result == 0) sti_text_buffer_add(out, bytes, size);
         sti_free(bytes);
     }
     if (result != 0) return sti_error(STET_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
@@ -195,7 +196,7 @@ static stet_result fetch(const sti_rtc *rtc, void *program, size_entry *get_size
 }
 
 static stet_result compile(const sti_rtc *rtc, void *program, const char *const *options, int noption, bool further,
-                           sti_buffer *code, sti_buffer *said)
+                           sti_text_buffer *code, sti_text_buffer *said)
 {
     int result = rtc->api.compile(program, noption, options);
     STI_TRY(fetch(rtc, program, rtc->api.log_size, rtc->api.log, said));
@@ -206,7 +207,7 @@ static stet_result compile(const sti_rtc *rtc, void *program, const char *const 
 }
 
 stet_result sti_rtc_compile(const sti_rtc *rtc, const char *text, const char *const *options, int noption, bool further,
-                            sti_buffer *code, sti_buffer *said)
+                            sti_text_buffer *code, sti_text_buffer *said)
 {
     void *program = NULL;
     int result = rtc->api.create(&program, text, "kernel.cu", 0, NULL, NULL);

@@ -2,16 +2,16 @@
  * A vendor's run-time compiler (NVRTC, hipRTC) under neutral names, found when it is needed.
  *
  * Invariants:
- *   R1  it is used only when all its entry points were found; a missing one is named
- *   R2  code is made for the very architecture where the compiler knows it, else for the newest older one in a form that the
+ *   RTC-1  it is used only when all its entry points were found; a missing one is named
+ *   RTC-2  code is made for the very architecture where the compiler knows it, else for the newest older one in a form that the
  *       driver compiles further, and that is logged; an architecture that the compiler has given up is refused
- *   R3  what a program compiles to depends on its text, its options, and what sti_rtc_identity says, on nothing else
+ *   RTC-3  what a program compiles to depends on its text, its options, and what sti_rtc_identity says, on nothing else
  */
 #ifndef STI_KERNEL_GPU_RTC_H
 #define STI_KERNEL_GPU_RTC_H
 
 #include "device/gpu/library.h"
-#include "kernel/buffer.h"
+#include "kernel/compile/text_buffer.h"
 #include "stet/device.h"
 
 typedef struct sti_rtc_api {
@@ -46,19 +46,19 @@ void sti_rtc_close(sti_rtc *rtc);
 void sti_rtc_identity(const sti_rtc *rtc, char *out, size_t size);
 
 /* What to compile for. */
-typedef struct sti_target {
+typedef struct sti_compile_target {
     char option[64];
     bool further; /* what comes out is compiled further by the driver */
     int sm;       /* of CUDA the architecture: 90; else 0 */
-} sti_target;
+} sti_compile_target;
 /* arch as in stet_device: "sm_90", "gfx90a". STET_UNSUPPORTED where the compiler has no way to it. */
-stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_target *out);
+stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_compile_target *out);
 
 /*
  * Compiles one text; the code is added to `code`, what the compiler had to say to `said`. STET_PARSE: it is about the text.
  * STET_IO: it failed otherwise. From any thread if rtc.parallel.
  */
 stet_result sti_rtc_compile(const sti_rtc *rtc, const char *text, const char *const *options, int noption, bool further,
-                            sti_buffer *code, sti_buffer *said);
+                            sti_text_buffer *code, sti_text_buffer *said);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernel/directive.h"
+#include "kernel/compile/directive.h"
 
 #include <string.h>
 
@@ -55,23 +55,23 @@ stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, 
 
 stet_result sti_gpu_unit_read(const sti_embedded *unit, sti_user_source *out)
 {
-    sti_buffer path = {0};
-    sti_buffer_put(&path, "src/");
-    sti_buffer_put(&path, unit->name);
+    sti_text_buffer path = {0};
+    sti_text_buffer_put(&path, "src/");
+    sti_text_buffer_put(&path, unit->name);
     stet_result result = path.result;
     if (result == STET_OK) {
         const sti_user_source_def def = {
             .text = unit->text, .path = path.data, .files = sti_kernel_sources, .gpu = true};
         result = sti_user_source_read(&def, out);
     }
-    sti_buffer_free(&path);
+    sti_text_buffer_free(&path);
     return result;
 }
 
 stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *kernel, int nkernel, unsigned forms)
 {
-    sti_sink sink = sti_buffer_sink(&source->text);
-    sti_buffer_put(&source->text, sti_generate_slot);
+    sti_sink sink = sti_text_buffer_sink(&source->text);
+    sti_text_buffer_put(&source->text, sti_generate_slot);
     for (int i = 0; i < nkernel; ++i)
         for (int form = 0; form < 2; ++form) {
             if (!(forms >> form & 1u)) continue;

@@ -5,8 +5,8 @@
 #ifndef STI_KERNEL_GPU_SOURCE_H
 #define STI_KERNEL_GPU_SOURCE_H
 
-#include "kernel/language.h"
-#include "kernel/user_source.h"
+#include "kernel/compile/language.h"
+#include "kernel/compile/user_source.h"
 
 /* The unit with the kernels of a file, "src/stage/stage.k.h"; NULL: the library carries no such file. */
 const sti_embedded *sti_gpu_unit(const char *file);

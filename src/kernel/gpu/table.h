@@ -61,6 +61,6 @@ stet_result sti_programs_open(stet_device *device, struct sti_programs **out);
 /* A kernel's program, made without code if there is none. STET_UNSUPPORTED: the library does not carry its source. */
 stet_result sti_programs_get(struct sti_programs *p, const sti_kernel *kernel, sti_program **out);
 /* Does what was compiled for this target wait for the kernels before it by itself (stet/lang_gpu.h)? */
-static inline bool sti_target_waits(const sti_target *target) { return target->sm >= 90; }
+static inline bool sti_target_waits(const sti_compile_target *target) { return target->sm >= 90; }
 
 #endif

@@ -4,7 +4,7 @@
 #include "kernel/pilot/pilot.h"
 
 #include "base/hash.h"
-#include "device/face.h"
+#include "device/host_mirror.h"
 
 #include <string.h>
 
@@ -23,14 +23,14 @@ static double noise(uint64_t stream, uint64_t i)
 }
 
 /* Fills an array of worlds or a plain one, item by item, with f(world, item). */
-static stet_result fill(stet_array *a, double (*f)(int64_t w, int64_t i))
+static stet_result fill_pilot(stet_array *a, double (*f)(int64_t w, int64_t i))
 {
     int64_t worlds = a->worlds ? a->shape[0] : 1;
-    void *face;
-    STI_TRY(sti_array_face_write(a, &face));
+    void *mirror;
+    STI_TRY(sti_array_mirror_write(a, &mirror));
     for (int64_t w = 0; w < worlds; ++w)
-        for (int64_t i = 0; i < a->nitem; ++i) sti_face_set(a, face, w, i, f(w, i));
-    sti_array_face_written(a);
+        for (int64_t i = 0; i < a->nitem; ++i) sti_mirror_set(a, mirror, w, i, f(w, i));
+    sti_array_mirror_written(a);
     return STET_OK;
 }
 
@@ -54,10 +54,10 @@ static stet_result create_newton(stet_device *d, int64_t n, sti_pilot *p)
     if (!r) r = STI_ARRAY(d, "x", STET_REAL, true, &a[4], n, NV);
     for (int i = 0; i < 5; ++i) p->arg[p->narg++] = sti_arg_array(a[i]);
     if (r) return r;
-    STI_TRY(fill(a[0], newton_M));
-    STI_TRY(fill(a[1], newton_J));
-    STI_TRY(fill(a[2], newton_D));
-    STI_TRY(fill(a[3], newton_g));
+    STI_TRY(fill_pilot(a[0], newton_M));
+    STI_TRY(fill_pilot(a[1], newton_J));
+    STI_TRY(fill_pilot(a[2], newton_D));
+    STI_TRY(fill_pilot(a[3], newton_g));
     p->output[p->noutput++] = a[4];
     p->kernel = &sti_k_newton;
     p->count = n;
@@ -112,8 +112,8 @@ static stet_result create_rays(stet_device *d, int64_t n, sti_pilot *p)
     p->narg = (int)(sizeof args / sizeof *args);
     memcpy(p->arg, args, sizeof args);
     if (r) return r;
-    STI_TRY(fill(a[0], ray_camera));
-    STI_TRY(fill(a[1], ray_prim));
+    STI_TRY(fill_pilot(a[0], ray_camera));
+    STI_TRY(fill_pilot(a[1], ray_prim));
     p->output[p->noutput++] = a[2];
     p->output[p->noutput++] = a[3];
     p->kernel = &sti_k_pilot_rays;
@@ -148,8 +148,8 @@ static stet_result create_level(stet_device *d, int64_t n, sti_pilot *p)
     if (!r) r = stet_array_write(a[2], parent, sizeof parent);
     if (!r) r = stet_array_write(a[3], level, sizeof level);
     if (r) return r;
-    STI_TRY(fill(a[0], level_xform));
-    STI_TRY(fill(a[1], level_xform));
+    STI_TRY(fill_pilot(a[0], level_xform));
+    STI_TRY(fill_pilot(a[1], level_xform));
     p->output[p->noutput++] = a[1];
     p->kernel = &sti_k_pilot_level;
     p->count = n;

@@ -5,7 +5,7 @@
 #ifndef STI_KERNEL_PILOT_PILOT_H
 #define STI_KERNEL_PILOT_PILOT_H
 
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 
 typedef enum sti_pilot_kind { STI_PILOT_NEWTON, STI_PILOT_RAYS, STI_PILOT_LEVEL, STI_PILOT_COUNT } sti_pilot_kind;
 

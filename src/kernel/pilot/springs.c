@@ -2,7 +2,7 @@
 #include "kernel/pilot/springs.h"
 
 #include "base/hash.h"
-#include "kernel/record.h"
+#include "kernel/record/record.h"
 
 #include <math.h>
 
@@ -73,7 +73,7 @@ static double start_damping(int64_t w, int64_t i)
     return 0.25 + (double)(w % 8) / 32;
 }
 
-static stet_result fill(stet_array *a, fill_item *item)
+static stet_result fill_springs(stet_array *a, fill_item *item)
 {
     size_t e = a->device->real_size, n = (size_t)a->nitem;
     char *row;
@@ -122,7 +122,7 @@ static stet_result make_tables(sti_springs *s)
     return r;
 }
 
-static stet_result make(sti_springs *s)
+static stet_result make_springs(sti_springs *s)
 {
     STI_TRY(make_tables(s));
     const struct {
@@ -139,7 +139,7 @@ static stet_result make(sti_springs *s)
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         STI_TRY(STI_ARRAY(s->device, rows[k].name, STET_REAL, true, rows[k].array, s->nworld, rows[k].nitem));
-        if (rows[k].item) STI_TRY(fill(*rows[k].array, rows[k].item));
+        if (rows[k].item) STI_TRY(fill_springs(*rows[k].array, rows[k].item));
     }
     return STET_OK;
 }
@@ -147,7 +147,7 @@ static stet_result make(sti_springs *s)
 stet_result sti_springs_create(stet_device *device, int64_t nworld, sti_springs *out)
 {
     *out = (sti_springs){.device = device, .nworld = nworld};
-    stet_result result = make(out);
+    stet_result result = make_springs(out);
     if (result != STET_OK) sti_springs_destroy(out);
     return result;
 }

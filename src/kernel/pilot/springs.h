@@ -5,7 +5,7 @@
 #ifndef STI_KERNEL_PILOT_SPRINGS_H
 #define STI_KERNEL_PILOT_SPRINGS_H
 
-#include "kernel/kernel.h"
+#include "kernel/launch/kernel.h"
 
 enum { STI_SHEET = 8, STI_SPRING_MASSES = STI_SHEET * STI_SHEET, STI_SPRING_LAUNCHES = 20 };
 

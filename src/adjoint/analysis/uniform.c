@@ -1,0 +1,95 @@
+/*
+ * Whether what an adjoint's iterations list is the same for all worlds, and follows from plain whole numbers alone: then it can have a plan (gather_plan.h, PLAN-3).
+ *
+ * A kernel's plain whole numbers are the same for all worlds unless they were made from the number of the world, or from reals: by a comparison, a cast, or any()
+ * and all(). What is asked for is less than what could be known: one each and nothing around it but declarations, so that its list begins where the tape does.
+ */
+#include "adjoint/transform/transform.h"
+#include "kernel/check/type.h"
+
+#include <string.h>
+
+static bool whole(const sti_type *type) { return type && sti_type_integer(type); }
+
+/* Memory is no number: what is read from it has a type of its own. */
+static bool memory(const sti_type *type) { return type && sti_type_points(type); }
+
+static bool from_wholes(const sti_node *list)
+{
+    for (const sti_node *n = list; n; n = n->next)
+        if (!whole(n->type) && !memory(n->type)) return false;
+    return true;
+}
+
+static bool is_world(const sti_symbol *s)
+{
+    return s && s->kind == STI_SYMBOL_PARAMETER && s->name && strcmp(s->name->text, "world") == 0;
+}
+
+static bool follows(const sti_node *n);
+
+static bool all_follow(const sti_node *list)
+{
+    for (const sti_node *n = list; n; n = n->next)
+        if (!follows(n)) return false;
+    return true;
+}
+
+/* A value or statement, and all in it. */
+static bool follows(const sti_node *n)
+{
+    if (n->kind == STI_NODE_NAME) return !is_world(n->symbol);
+    bool made = n->kind == STI_NODE_CALL || n->kind == STI_NODE_CAST || n->kind == STI_NODE_BINARY ||
+                n->kind == STI_NODE_UNARY || n->kind == STI_NODE_CONDITION || n->kind == STI_NODE_ASSIGN;
+    bool own = n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_FUNCTION;
+    if (made && !own && whole(n->type) && !(from_wholes(n->a) && from_wholes(n->b) && from_wholes(n->c))) return false;
+    if (n->kind == STI_NODE_VARIABLE && whole(n->type) && !from_wholes(n->a)) return false;
+    if (own && n->symbol->node && !all_follow(n->symbol->node->b)) return false;
+    return all_follow(n->a) && all_follow(n->b) && all_follow(n->c) && all_follow(n->d);
+}
+
+/* One each, and nothing around it that has a tape. */
+static bool one_each(const sti_node *body)
+{
+    int each = 0;
+    for (const sti_node *n = body->a; n; n = n->next) {
+        if (n->kind != STI_NODE_EACH && n->kind != STI_NODE_DECLARE && n->kind != STI_NODE_SYNC) return false;
+        each
+            += n->kind == STI_NODE_EACH;
+    }
+    return each == 1;
+}
+
+/* A launch that only looks must not write what is the caller's. */
+static bool writes_wholes(const sti_node *f)
+{
+    for (const sti_node *v = f->a; v; v = v->next) {
+        const sti_type *of = v->type && v->type->kind == STI_TYPE_POINTER ? v->type->of : NULL;
+        if (of && whole(of) && v->symbol && v->symbol->written) return true;
+    }
+    return false;
+}
+
+bool sti_lists_uniformly(const sti_node *f) { return one_each(f->b) && !writes_wholes(f) && all_follow(f->b); }
+
+/* ---- what the text says of it --------------------------------------------------------------------------------------- */
+
+int sti_planned_array(sti_transform *t, const sti_symbol *array)
+{
+    if (array->kind != STI_SYMBOL_PARAMETER) t->unplanned = true;
+    for (int i = 0; i < t->nplanned; ++i)
+        if (t->planned[i] == array) return i;
+    if (t->nplanned == STI_ADJOINT_CODES) {
+        t->unplanned = true;
+        return 0;
+    }
+    t->planned[t->nplanned] = array;
+    return t->nplanned++;
+}
+
+void sti_add_planned(sti_transform *t)
+{
+    for (int i = 0; i < t->nplanned; ++i)
+        if (t->planned[i]->kind == STI_SYMBOL_PARAMETER)
+            sti_emit(t, "add_planned(%s, tape, gather_plan, %d);", sti_gradient_name(t, t->planned[i]), i);
+}

@@ -1,0 +1,199 @@
+/*
+ * A kernel's gradients against differences, element by element; see gradcheck.h.
+ *
+ * A difference is the gradient's value only where the function is smooth from x - h to x + h. An element that disagrees is looked at again with smaller steps,
+ * which leave a kink beside x outside; where the slopes on both sides of x differ however small the step is, the kink or jump is at x itself, and the
+ * element counts as unfit. A smooth function's slopes come together as the step does, so a wrong gradient stays wrong.
+ */
+#include "adjoint/gradcheck/gradcheck.h"
+
+#include "base/error.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first is what differences are best with: its square and the rounding of a double over it are both small. */
+static const double steps[] = {1e-6, 1e-7, 1e-8};
+enum { NSTEP = sizeof steps / sizeof *steps };
+
+/* ---- running ------------------------------------------------------------------------------------------------------ */
+
+/* Of a kernel of worlds that writes plain arrays nobody knows which world's these are: they have no weight. */
+static bool counts(const sti_checking *c, const sti_subject *s)
+{
+    return s->array && s->base && s->p.written && s->active && (s->p.worlds || c->items);
+}
+
+static stet_result loss_of(sti_checking *c, double *loss)
+{
+    stet_arg args[STI_GRADCHECK_MOST];
+    STI_TRY(sti_subjects_write(c));
+    for (int i = 0; i < c->n; ++i) args[i] = sti_subject_arg(&c->s[i]);
+    STI_TRY(stet_kernel_launch(c->kernel, c->def->worlds, args, c->n));
+    for (int w = 0; w < c->nloss; ++w) loss[w] = 0;
+    for (int i = 0; i < c->n; ++i) {
+        const sti_subject *s = &c->s[i];
+        if (!counts(c, s)) continue;
+        STI_TRY(stet_array_read(s->array, c->room, (size_t)s->count * sizeof(double)));
+        for (int64_t k = 0; k < s->count; ++k)
+            if (k % s->stride < s->items) loss[c->items ? 0 : k / s->stride] += s->weight[k] * c->room[k];
+    }
+    return STET_OK;
+}
+
+/* Fills `found` of all subjects. */
+static stet_result run_adjoint(sti_checking *c)
+{
+    stet_arg args[STI_GRADCHECK_MOST];
+    stet_array *gradients[STI_GRADCHECK_MOST];
+    STI_TRY(sti_subjects_write(c));
+    for (int i = 0; i < c->n; ++i) {
+        args[i] = sti_subject_arg(&c->s[i]);
+        gradients[i] = c->s[i].active ? c->s[i].gradient : NULL;
+    }
+    STI_TRY(stet_adjoint_launch(c->adjoint, c->def->worlds, args, gradients, c->n));
+    for (int i = 0; i < c->n; ++i) {
+        sti_subject *s = &c->s[i];
+        if (s->active) STI_TRY(stet_array_read(s->gradient, s->found, (size_t)s->ngradient * sizeof(double)));
+    }
+    return STET_OK;
+}
+
+/* ---- what an element came to -------------------------------------------------------------------------------------- */
+
+/* Which element `k` of a parameter's gradient is. */
+static const char *element(const sti_checking *c, const sti_subject *s, int64_t k, char text[120])
+{
+    if (s->ngradient == s->stride)
+        (void)snprintf(text, 120, "%s: %s[%" PRId64 "]", c->name, s->p.name, k);
+    else
+        (void)snprintf(text, 120, "%s: %s[%" PRId64 "] of world %" PRId64, c->name, s->p.name, k % s->stride,
+                       k / s->stride);
+    return text;
+}
+
+static double error_of(double found, double wanted) { return fabs(found - wanted) / (1 + fabs(wanted)); }
+
+static void compare_all(sti_checking *c, const sti_subject *s, int64_t k, double wanted)
+{
+    char text[120];
+    double found = s->found[k], error = error_of(found, wanted);
+    bool wrong = !(error <= c->def->tolerance);
+    c->out->compared++;
+    c->out->wrong += wrong;
+    c->out->moving += fabs(wanted) > 1e-4;
+    if (!(error > c->out->worst) && !(wrong && isfinite(c->out->worst) && !isfinite(error))) return;
+    c->out->worst = error;
+    (void)snprintf(c->out->where, sizeof c->out->where, "%s: %.9g by the adjoint, %.9g by differences",
+                   element(c, s, k, text), found, wanted);
+}
+
+static void leave_out(sti_checking *c, const sti_subject *s, int64_t k, const char *why)
+{
+    char text[120];
+    c->out->unfit++;
+    if (c->out->compared == 0)
+        (void)snprintf(c->out->where, sizeof c->out->where, "%s: what the kernel computes at it or beside it %s",
+                       element(c, s, k, text), why);
+}
+
+/* ---- differences -------------------------------------------------------------------------------------------------- */
+
+static bool finite_sides(const sti_sides *d) { return isfinite(d->before) && isfinite(d->there) && isfinite(d->after); }
+
+static double slope(const sti_sides *d) { return (d->after - d->before) / (2 * d->step); }
+
+/* How far the slopes left and right of x are apart. */
+static double bend(const sti_sides *d) { return fabs(d->after - 2 * d->there + d->before) / d->step; }
+
+/* Does L have a kink or a jump at x? With the first step and the last: where L is smooth, bends are as far apart as the steps. */
+static bool is_kink(const sti_sides *wide, const sti_sides *narrow)
+{
+    double noise = 8 * DBL_EPSILON * (1 + fabs(narrow->there)) / narrow->step;
+    return bend(narrow) > 1e-4 * (1 + fabs(slope(narrow))) + noise && bend(narrow) > 0.3 * bend(wide);
+}
+
+/* One item in all worlds at once, since worlds do not see each other; of an item kernel one element. */
+static int64_t next_world(const sti_checking *c, const sti_subject *s) { return c->items ? s->count : s->stride; }
+
+static void keep_start(sti_checking *c, const sti_subject *s, int64_t k)
+{
+    c->start[0] = s->number;
+    for (int64_t i = k, w = 0; s->array && i < s->count; i += next_world(c, s), ++w) c->start[w] = s->base[i];
+}
+
+/* To where it was, and `by` on. */
+static void move(const sti_checking *c, sti_subject *s, int64_t k, double by)
+{
+    if (!s->array) s->number = c->start[0] + by;
+    for (int64_t i = k, w = 0; s->array && i < s->count; i += next_world(c, s), ++w) s->base[i] = c->start[w] + by;
+}
+
+/* Fills `sides`. */
+static stet_result look_beside(sti_checking *c, sti_subject *s, int64_t k, double step, sti_sides *sides)
+{
+    move(c, s, k, step);
+    stet_result result = loss_of(c, c->loss);
+    for (int w = 0; w < c->nloss; ++w) sides[w] = (sti_sides){.there = c->there[w], .after = c->loss[w], .step = step};
+    move(c, s, k, -step);
+    if (result == STET_OK) result = loss_of(c, c->loss);
+    for (int w = 0; w < c->nloss; ++w) sides[w].before = c->loss[w];
+    move(c, s, k, 0);
+    return result;
+}
+
+/* Element `k` of world `w` disagrees: with smaller steps, too? */
+static stet_result look_closer(sti_checking *c, sti_subject *s, int64_t k, int w)
+{
+    int64_t at = k + w * s->stride;
+    const sti_sides *narrow = &c->closer[w];
+    for (int i = 1; i < NSTEP; ++i) {
+        STI_TRY(look_beside(c, s, k, steps[i], c->closer));
+        if (!finite_sides(narrow) || error_of(s->found[at], slope(narrow)) > c->def->tolerance) continue;
+        compare_all(c, s, at, slope(narrow));
+        return STET_OK;
+    }
+    if (finite_sides(narrow) && is_kink(&c->sides[w], narrow))
+        leave_out(c, s, at, "has a kink");
+    else
+        compare_all(c, s, at, slope(&c->sides[w]));
+    return STET_OK;
+}
+
+static stet_result check_element(sti_checking *c, sti_subject *s, int64_t k, int w)
+{
+    int64_t at = k + w * s->stride;
+    const sti_sides *d = &c->sides[w];
+    if (!finite_sides(d)) {
+        leave_out(c, s, at, "is not finite");
+        return STET_OK;
+    }
+    if (isfinite(s->found[at]) && error_of(s->found[at], slope(d)) > c->def->tolerance) return look_closer(c, s, k, w);
+    compare_all(c, s, at, slope(d));
+    return STET_OK;
+}
+
+static stet_result check_item(sti_checking *c, sti_subject *s, int64_t k)
+{
+    keep_start(c, s, k);
+    STI_TRY(look_beside(c, s, k, steps[0], c->sides));
+    for (int w = 0; w < c->nloss; ++w) STI_TRY(check_element(c, s, k, w));
+    return STET_OK;
+}
+
+stet_result sti_gradcheck_compare(sti_checking *c)
+{
+    STI_TRY(loss_of(c, c->there)); /* first: in checked mode, which adjoints are not */
+    STI_TRY(sti_subjects_look_behind(c));
+    STI_TRY(run_adjoint(c));
+    STI_TRY(sti_subjects_look_behind(c));
+    for (int i = 0; i < c->n; ++i) {
+        int64_t n = c->items ? c->s[i].ngradient : c->s[i].items;
+        for (int64_t k = 0; c->s[i].active && k < n; ++k)
+            if (k % c->s[i].stride < c->s[i].items) STI_TRY(check_item(c, &c->s[i], k));
+    }
+    return STET_OK;
+}

@@ -1,0 +1,215 @@
+/*
+ * Listed gradients, sorted by destination and added up; see gather.h. Kind item.
+ *
+ * The sort goes by four bits of the place at a time and keeps the order of equal ones: each worker counts the digits of its own entries, one sum over
+ * (digit, worker) tells it where its first entry of each digit goes, and it moves its entries there one after the other. How many entries there are is known on
+ * the device alone (`n`); a worker whose entries lie behind has nothing to do. A worker is an iteration, not a thread, so nothing here depends on how many
+ * threads there are.
+ */
+#include "stet/lang.h"
+
+#include "adjoint/launch/gather_sizes.h"
+
+/* ---- entries of one parameter, items in their order ---- */
+
+/* counts[item] = entries of this code that the item listed; destinations [blocks][depth][width], nitem = blocks * width. */
+item_kernel void k_gather_count(const i64 *destinations, i64 *counts, i64 nitem, int depth, int width, int code,
+                                int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 item = (i64)block * GATHER_WORKERS + i, count = 0;
+        if (item >= nitem) continue;
+        i64 first = item / width * depth * width + item % width;
+        for (int k = 0; k < depth; ++k) {
+            i64 d = destinations[first + (i64)k * width];
+            if (d >= 0 && d % GATHER_CODES == code) count += 1;
+        }
+        counts[item] = count;
+    }
+}
+
+/* The entries, from where counts[item] says on. */
+item_kernel void k_gather_take(const i64 *destinations, const ureal *values, const i64 *counts, i64 *place,
+                               ureal *value, i64 nitem, int depth, int width, int code, int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 item = (i64)block * GATHER_WORKERS + i;
+        if (item >= nitem) continue;
+        i64 first = item / width * depth * width + item % width, to = counts[item];
+        for (int k = 0; k < depth; ++k) {
+            i64 at = first + (i64)k * width, d = destinations[at];
+            if (d < 0 || d % GATHER_CODES != code) continue;
+            place[to] = d / GATHER_CODES;
+            value[to] = values[at];
+            to += 1;
+        }
+    }
+}
+
+/* ---- sums before each element ---- */
+
+/* sums[p] = piece p of a [n]. */
+item_kernel void k_gather_sums(const i64 *a, i64 *sums, i64 n, i64 npiece, int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 p = (i64)block * GATHER_WORKERS + i, sum = 0;
+        if (p >= npiece) continue;
+        for (int k = 0; k < GATHER_PIECE; ++k)
+            if (p * GATHER_PIECE + k < n) sum += a[p * GATHER_PIECE + k];
+        sums[p] = sum;
+    }
+}
+
+/* a[j] becomes the sum of what stands before it: sums[p] before piece p. */
+item_kernel void k_gather_before(i64 *a, const i64 *sums, i64 n, i64 npiece, int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 p = (i64)block * GATHER_WORKERS + i;
+        if (p >= npiece) continue;
+        i64 sum = sums[p];
+        for (int k = 0; k < GATHER_PIECE; ++k) {
+            i64 j = p * GATHER_PIECE + k;
+            if (j >= n) continue;
+            i64 own = a[j];
+            a[j] = sum;
+            sum += own;
+        }
+    }
+}
+
+/* The same of a [n], n <= GATHER_PIECE, by one worker; total[0] = the sum of all. */
+item_kernel void k_gather_top(i64 *a, i64 *total, int n)
+{
+    each (one, 1) {
+        i64 sum = 0;
+        for (int j = 0; j < n; ++j) {
+            i64 own = a[j];
+            a[j] = sum;
+            sum += own;
+        }
+        total[0] = sum;
+    }
+}
+
+/* ---- a round of the sort ---- */
+
+LFN int gather_digit(i64 place, int shift) { return (int)((place >> shift) & (GATHER_DIGITS - 1)); }
+
+/* counts[digit * nworker + worker] */
+item_kernel void k_gather_digits(const i64 *place, const i64 *n, i64 *counts, i64 nworker, int shift, int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 worker = (i64)block * GATHER_WORKERS + i, from = worker * GATHER_RUN;
+        int count[GATHER_DIGITS];
+        if (worker >= nworker) continue;
+        for (int d = 0; d < GATHER_DIGITS; ++d) count[d] = 0;
+        for (int k = 0; k < GATHER_RUN; ++k) {
+            if (from + k >= n[0]) break;
+            count[gather_digit(place[from + k], shift)] += 1;
+        }
+        for (int d = 0; d < GATHER_DIGITS; ++d) counts[d * nworker + worker] = count[d];
+    }
+}
+
+/* Entries go where counts, by now sums, says. */
+item_kernel void k_gather_move(const i64 *place, const ureal *value, const i64 *n, const i64 *counts, i64 *to_place,
+                               ureal *to_value, i64 nworker, int shift, int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 worker = (i64)block * GATHER_WORKERS + i, from = worker * GATHER_RUN;
+        i64 next[GATHER_DIGITS];
+        if (worker >= nworker || from >= n[0]) continue;
+        for (int d = 0; d < GATHER_DIGITS; ++d) next[d] = counts[d * nworker + worker];
+        for (int k = 0; k < GATHER_RUN; ++k) {
+            if (from + k >= n[0]) break;
+            int d = gather_digit(place[from + k], shift);
+            to_place[next[d]] = place[from + k];
+            to_value[next[d]] = value[from + k];
+            next[d] += 1;
+        }
+    }
+}
+
+/* ---- what the owners add ---- */
+
+/* The first entry with this place, at `at` or before it. */
+LFN i64 gather_first(const i64 *place, i64 at)
+{
+    i64 low = 0, high = at;
+    for (; low < high;) {
+        i64 middle = low + (high - low) / 2;
+        if (place[middle] < place[at])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* sum[j] of every GATHER_PIECE-th entry of a place: of that entry and those behind it. */
+item_kernel void k_gather_pieces(const i64 *place, const ureal *value, const i64 *n, ureal *sum, int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 from = ((i64)block * GATHER_WORKERS + i) * GATHER_RUN;
+        if (from >= n[0]) continue;
+        i64 first = gather_first(place, from);
+        for (i64 j = from; j < from + GATHER_RUN; ++j) {
+            if (j >= n[0]) break;
+            if (place[j] != place[first]) first = j;
+            if ((j - first) % GATHER_PIECE != 0) continue;
+            ureal s = value[j];
+            for (i64 k = j + 1; k < j + GATHER_PIECE; ++k) {
+                if (k >= n[0] || place[k] != place[j]) break;
+                s = s + value[k];
+            }
+            sum[j] = s;
+        }
+    }
+}
+
+/* All of the place of entry j: the sums of its pieces, in their order. */
+LFN ureal gather_total(const i64 *place, const ureal *sum, i64 n, i64 j)
+{
+    ureal s = sum[j];
+    for (i64 k = j + GATHER_PIECE; k < n; k += GATHER_PIECE) {
+        if (place[k] != place[j]) break;
+        s = s + sum[k];
+    }
+    return s;
+}
+
+/* NaN has one bit pattern in memory. */
+LFN ureal gather_canonical(ureal x)
+{
+    ureal lanes[STET_W];
+    store(lanes, splat(x));
+    return lanes[0];
+}
+
+item_kernel void k_gather_add(const i64 *place, const ureal *sum, const i64 *n, ureal *gradient, int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 from = ((i64)block * GATHER_WORKERS + i) * GATHER_RUN;
+        for (i64 j = from; j < from + GATHER_RUN; ++j) {
+            if (j >= n[0]) break;
+            if (j > 0 && place[j - 1] == place[j]) continue;
+            gradient[place[j]] = gather_canonical(gradient[place[j]] + gather_total(place, sum, n[0], j));
+        }
+    }
+}
+
+/* The same for an array of worlds, `nitem` of a world. */
+item_kernel void k_gather_add_worlds(const i64 *place, const ureal *sum, const i64 *n, wreal *gradient, int nitem,
+                                     int block)
+{
+    each (i, GATHER_WORKERS) {
+        i64 from = ((i64)block * GATHER_WORKERS + i) * GATHER_RUN;
+        for (i64 j = from; j < from + GATHER_RUN; ++j) {
+            if (j >= n[0]) break;
+            if (j > 0 && place[j - 1] == place[j]) continue;
+            int world = (int)(place[j] / nitem), item = (int)(place[j] % nitem);
+            of_world(gradient, nitem, world, item) =
+                gather_canonical(of_world(gradient, nitem, world, item) + gather_total(place, sum, n[0], j));
+        }
+    }
+}

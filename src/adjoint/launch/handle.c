@@ -1,0 +1,188 @@
+/* The adjoint of one kernel; see handle.h. */
+#include "adjoint/launch/handle.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what a launch passes ----------------------------------------------------------------------------------------- */
+
+static const struct own {
+    const char *name;
+    sti_passed what;
+    sti_stack stack;
+} owns[] = {{"tapes", STI_PASSED_STACK, STI_STACK_REAL},
+            {"ltapes", STI_PASSED_STACK, STI_STACK_LINT},
+            {"utapes", STI_PASSED_STACK, STI_STACK_UREAL},
+            {"wtapes", STI_PASSED_STACK, STI_STACK_INT},
+            {"tape_overs", STI_PASSED_FLAGS, 0},
+            {"list_places", STI_PASSED_STACK, STI_STACK_DESTINATIONS},
+            {"list_values", STI_PASSED_STACK, STI_STACK_VALUES},
+            {"tape_width", STI_PASSED_WIDTH, 0},
+            {"tape_depth", STI_PASSED_DEPTH, 0},
+            {"list_depth", STI_PASSED_LIST_DEPTH, 0},
+            {"utape_room", STI_PASSED_ROOM, STI_STACK_UREAL},
+            {"wtape_room", STI_PASSED_ROOM, STI_STACK_INT},
+            {"over_room", STI_PASSED_FLAGS_ROOM, 0},
+            {"gather_plan", STI_PASSED_PLAN, 0},
+            {"gather_planned", STI_PASSED_PLANNED, 0}};
+
+static int find_param(const stet_adjoint *a, const char *name)
+{
+    for (int i = 0; i < a->nparam; ++i)
+        if (strcmp(a->param[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* The source of one parameter of the code; behind a parameter of the kernel stands its gradient. */
+static sti_passing passing_of(const stet_adjoint *a, const char *name, int before)
+{
+    int own = find_param(a, name);
+    if (own >= 0) return (sti_passing){.what = STI_PASSED_ARGUMENT, .number = own};
+    bool taped = a->k->taped || a->k->entries;
+    for (size_t i = 0; taped && i < sizeof owns / sizeof *owns; ++i)
+        if (strcmp(name, owns[i].name) == 0) return (sti_passing){.what = owns[i].what, .number = (int)owns[i].stack};
+    return (sti_passing){.what = STI_PASSED_GRADIENT, .number = before};
+}
+
+static stet_result find_signature(const stet_adjoint *a, sti_signature *out)
+{
+    char name[2 * STI_MAX_NAME], message[256] = "";
+    size_t cursor = 0;
+    int found;
+    (void)snprintf(name, sizeof name, "%s_adj", a->k->name);
+    while ((found = sti_signature_next(a->made.text.data, &cursor, out, message, sizeof message)) > 0)
+        if (strcmp(out->name, name) == 0) return STET_OK;
+    return sti_error(STET_UNSUPPORTED, "kernel %s: its adjoint cannot be launched: %s; give it fewer parameters",
+                     a->k->name, found < 0 ? message : "its signature is not to be found");
+}
+
+static stet_result plan(stet_adjoint *a)
+{
+    sti_signature sig;
+    int before = -1;
+    STI_TRY(find_signature(a, &sig));
+    a->given.items = sig.kind == STI_KERNEL_ITEM; /* as the kernel */
+    for (int i = 0; i < a->nparam; ++i) a->listed[i] = -1;
+    for (const sti_listing *l = a->k->listing; l; l = l->next) {
+        int i = find_param(a, l->name);
+        if (i >= 0) a->has_gradient[i] = true;
+        if (i >= 0) a->listed[i] = l->code;
+    }
+    for (int i = 0; i < sig.nparam; ++i) {
+        if (sig.param[i].index) continue;
+        sti_passing p = passing_of(a, sig.param[i].name, before);
+        if (p.what == STI_PASSED_GRADIENT && p.number >= 0) a->has_gradient[p.number] = true;
+        p.written = sig.param[i].pointer && sig.param[i].written;
+        before = p.what == STI_PASSED_ARGUMENT ? p.number : -1;
+        a->passing[a->npassing++] = p;
+    }
+    return STET_OK;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------- */
+
+static void destroy(sti_attachment *attachment)
+{
+    stet_adjoint *a = (stet_adjoint *)(void *)attachment;
+    stet_kernel_destroy(a->code); /* what was listed with it runs now */
+    sti_stacks_leave(a);
+    sti_sizing_free(&a->sizing);
+    sti_gather_plans_free(&a->planning);
+    sti_adjoint_free(&a->made);
+    sti_unit_destroy(a->unit);
+    sti_free(a);
+}
+
+/* Complaints name files by their numbers (SOURCE-2): they get their names. */
+static stet_result explain(const sti_kernel_source *origin, stet_result result)
+{
+    sti_text_buffer text = {0};
+    const char *said = stet_last_error();
+    sti_user_source_explain(&origin->source, said, strlen(said), &text);
+    if (text.result == STET_OK) result = sti_error(result, "%s", text.data);
+    sti_text_buffer_free(&text);
+    return result;
+}
+
+/* Where the source has k_x_adj itself, the transformation leaves k_x out. */
+static void choose(stet_adjoint *a)
+{
+    const char *name = stet_kernel_name(a->kernel);
+    a->given.name = name;
+    a->given.id = sti_hash_bytes(a->made.text.data, a->made.text.size);
+    a->k = &a->given;
+    for (const sti_adjoint_kernel *k = a->made.kernel; k; k = k->next)
+        if (strcmp(k->name, name) == 0) a->k = k;
+}
+
+static stet_result make_handle(stet_adjoint *a)
+{
+    const sti_kernel_source *origin = sti_user_kernel_source(a->kernel);
+    sti_check_options check = sti_user_check_options(sti_user_kernel_device(a->kernel));
+    sti_adjoint_options options = {.constant = (const char *const *)origin->constant,
+                                   .nconstant = origin->nconstant,
+                                   .kernel = stet_kernel_name(a->kernel)};
+    STI_TRY(sti_check_source(origin->source.own.data, "<0>", &check, &a->unit));
+    stet_result result = sti_adjoint_make(a->unit, &options, &a->made);
+    if (result != STET_OK) return explain(origin, result);
+    choose(a);
+    a->nparam = stet_kernel_nparam(a->kernel);
+    for (int i = 0; i < a->nparam; ++i) STI_TRY(stet_kernel_get_param(a->kernel, i, &a->param[i]));
+    STI_TRY(plan(a));
+    sti_sizing_open(&a->sizing, a->k, a->param, a->nparam);
+    return sti_stacks_join(a);
+}
+
+stet_result stet_kernel_adjoint(stet_kernel *kernel, stet_adjoint **out)
+{
+    if (!kernel || !out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_adjoint: kernel and out must not be NULL");
+    sti_attachment **kept = sti_user_kernel_attachment(kernel);
+    stet_adjoint *a = (stet_adjoint *)(void *)*kept;
+    *out = a;
+    if (a) return STET_OK;
+    STI_TRY(sti_alloc(&a, sizeof *a, "an adjoint"));
+    a->attachment.destroy = destroy;
+    a->kernel = kernel;
+    stet_result result = make_handle(a);
+    if (result != STET_OK) {
+        destroy(&a->attachment);
+        return result;
+    }
+    *kept = &a->attachment;
+    *out = a;
+    return STET_OK;
+}
+
+stet_result sti_adjoint_code(stet_adjoint *a)
+{
+    const sti_kernel_source *origin = sti_user_kernel_source(a->kernel);
+    char name[2 * STI_MAX_NAME];
+    if (a->code) return STET_OK;
+    stet_kernel_def def = sti_kernel_source_def(origin);
+    (void)snprintf(name, sizeof name, "%s_adj", a->k->name);
+    def.source = a->made.text.data;
+    def.path = origin->source.file[0].name;
+    def.name = name;
+    stet_result result = stet_kernel_create(sti_user_kernel_device(a->kernel), &def, &a->code);
+    return result == STET_OK ? result : sti_error_prefix(result, "the adjoint of kernel %s", a->k->name);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------- */
+
+const char *stet_adjoint_source(const stet_adjoint *adjoint) { return adjoint->made.text.data; }
+
+stet_result stet_adjoint_has_gradient(const stet_adjoint *adjoint, int i, bool *out)
+{
+    if (!adjoint || !out)
+        return sti_error(STET_INVALID_ARGUMENT, "stet_adjoint_has_gradient: adjoint and out must not be NULL");
+    if (i < 0 || i >= adjoint->nparam)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: there is no parameter %d; it has %d", adjoint->k->name, i,
+                         adjoint->nparam);
+    *out = adjoint->has_gradient[i];
+    return STET_OK;
+}

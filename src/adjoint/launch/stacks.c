@@ -1,0 +1,234 @@
+/* What adjoints of a device share; see stacks.h. */
+#include "adjoint/launch/handle.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernel/record/record.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { CHECK_BLOCKS = 64, CHECK_TEAM = 256 /* as in stacks.k.h */ };
+
+extern const sti_kernel sti_k_stack_flags;
+
+/* ---- flags -------------------------------------------------------------------------------------------------------- */
+
+stet_result sti_flags_room(stet_adjoint *a, int64_t n)
+{
+    stet_device *device = a->stacks->device;
+    bool listing = device->listing;
+    stet_array *more;
+    if (a->flags && a->flags->nitem >= n) return STET_OK;
+    if (a->flags) { /* what they say would go with them */
+        STI_TRY(sti_before(device, STI_ACT_READ, a->flags, a->flags->name));
+        STI_TRY(device->check_overflow(device));
+    }
+    device->listing = false;
+    stet_result result = STI_ARRAY(device, "flags of stacks", STET_INT, false, &more, n);
+    if (result == STET_OK) {
+        stet_array_destroy(a->flags);
+        a->flags = more;
+        sti_array_held_by(more, STET_MECH_adstack);
+        more->by_world = !a->k->items; /* a world has its share of them, the same in each launch over as many */
+        sti_stamp_keep_version(&a->looked, &more->version);
+    }
+    device->listing = listing;
+    return result;
+}
+
+static stet_result clear(stet_array *flags)
+{
+    void *zero;
+    STI_TRY(sti_alloc(&zero, flags->size, "flags of stacks"));
+    stet_result result = sti_device_upload_of(flags->device, flags->name, flags->data, zero, flags->size);
+    sti_free(zero);
+    return result;
+}
+
+static stet_result look_stacks(stet_adjoint *a, int64_t *mark)
+{
+    sti_stacks *s = a->stacks;
+    stet_device *device = s->device;
+    int64_t found[2 * CHECK_BLOCKS], n = a->flags->nitem, blocks = (n + CHECK_TEAM - 1) / CHECK_TEAM;
+    if (blocks > CHECK_BLOCKS) blocks = CHECK_BLOCKS;
+    if (!s->found) STI_TRY(STI_ARRAY(device, "looks at stacks", STET_I64, false, &s->found, (int64_t)2 * CHECK_BLOCKS));
+    STI_TRY(STI_LAUNCH(sti_k_stack_flags, device, blocks, sti_arg_array(a->flags), sti_arg_int(n), sti_arg_int(blocks),
+                       sti_arg_array(s->found)));
+    size_t size = (size_t)blocks * 2 * sizeof *found;
+    STI_TRY(sti_device_download_of(device, s->found->name, found, s->found->data, size));
+    device->mechanisms.counters.bytes_copied += (int64_t)size;
+    int64_t first = n;
+    for (int64_t b = 0; b < blocks && device->type != STET_DEVICE_NULL; ++b) {
+        if (found[2 * b] >= first) continue;
+        first = found[2 * b];
+        *mark = found[2 * b + 1];
+    }
+    return *mark ? clear(a->flags) : STET_OK;
+}
+
+stet_result sti_flags_check(stet_adjoint *a, int64_t *mark)
+{
+    stet_device *device = a->stacks->device;
+    *mark = 0;
+    if (!a->flags || sti_stamp_is(&a->looked, &a->flags->version)) return STET_OK; /* STACKS-2 */
+    bool listing = device->listing;
+    device->listing = false;
+    stet_result result = look_stacks(a, mark);
+    device->listing = listing;
+    if (result == STET_OK) sti_stamp_keep_version(&a->looked, &a->flags->version);
+    return result;
+}
+
+/* ---- STACKS-1 ----------------------------------------------------------------------------------------------------------- */
+
+static stet_result tell_stacks(stet_adjoint *a, int64_t mark)
+{
+    char needed[96] = "";
+    int64_t had = a->last.size[STI_DEPTH], size[STI_SIZES];
+    if (a->last.valid) sti_sizing_overflown(&a->sizing, a->last.args);
+    if (a->last.valid &&
+        sti_sizing_find(&a->sizing, a->kernel, &a->stacks->known, a->last.count, a->last.args, size) == STET_OK)
+        (void)snprintf(needed, sizeof needed, " and needs %" PRId64 " now", size[STI_DEPTH]);
+    return sti_overflow_error(a, mark, had, needed);
+}
+
+/* Of an adjoint that is gone. */
+static stet_result tell_late(sti_stacks *s)
+{
+    s->untold = false;
+    return sti_error(STET_LIMIT, "%s", s->late);
+}
+
+/* An adjoint goes with flags that nobody looked at: what they say is told at the next read. */
+static void look_late(stet_adjoint *a)
+{
+    sti_stacks *s = a->stacks;
+    int64_t mark = 0;
+    a->last.valid = false;
+    if (s->untold || sti_flags_check(a, &mark) != STET_OK || !mark) return;
+    (void)tell_stacks(a, mark);
+    s->untold = true;
+    (void)snprintf(s->late, sizeof s->late, "%s", stet_last_error());
+}
+
+static stet_result check_overflow(stet_device *device)
+{
+    sti_stacks *s = device->stacks;
+    stet_result result = STET_OK;
+    int64_t mark;
+    if (s->looking) return STET_OK;
+    if (s->untold) return tell_late(s);
+    for (stet_adjoint *a = s->first; a && result == STET_OK; a = a->next) {
+        if (!a->flags || sti_stamp_is(&a->looked, &a->flags->version)) continue;
+        if (sti_joining(device)) return STET_OK; /* a capture: nothing can be read, and nothing has run */
+        s->looking = true;
+        result = sti_flags_check(a, &mark);
+        if (result == STET_OK && mark) result = tell_stacks(a, mark);
+        s->looking = false;
+    }
+    return result;
+}
+
+/* ---- joining ------------------------------------------------------------------------------------------------------ */
+
+static void forget_last(sti_watcher *watcher, const void *thing)
+{
+    stet_adjoint *a = (stet_adjoint *)(void *)((char *)watcher - offsetof(stet_adjoint, watcher));
+    for (int i = 0; i < a->nparam && a->last.valid; ++i)
+        if (a->last.args[i].kind == STET_ARG_ARRAY && a->last.args[i].array == thing) a->last.valid = false;
+}
+
+static stet_result open_stacks(stet_device *device)
+{
+    if (device->stacks) return STET_OK;
+    STI_TRY(sti_alloc(&device->stacks, sizeof *device->stacks, "the stacks of a device"));
+    device->stacks->device = device;
+    device->stacks->spill_pool.device = device;
+    device->check_overflow = check_overflow;
+    return STET_OK;
+}
+
+static void close_stacks(stet_device *device)
+{
+    sti_stacks *s = device->stacks;
+    if (s->first) return;
+    stet_array_destroy(s->found);
+    s->found = NULL;
+    sti_gathering_destroy(s->gathering);
+    s->gathering = NULL;
+    sti_known_free(&s->known);
+    sti_spill_pool_free(&s->spill_pool);
+    if (s->untold) return; /* the device frees it */
+    sti_free(s);
+    device->stacks = NULL;
+    device->check_overflow = NULL;
+}
+
+/* Equal ids are equal texts: of the adjoint, and of each of its maxima. */
+static stet_result add_ids(stet_adjoint *a)
+{
+    sti_ids *ids = &a->stacks->ids;
+    const sti_reducing *r = &a->sizing.reducing;
+    stet_result result = sti_ids_add(ids, a->k->id, a->made.text.data, a->k->name);
+    a->nid = result == STET_OK;
+    for (int k = 0; k < r->nreduction && result == STET_OK; ++k) {
+        sti_text_buffer text = {0};
+        sti_bound_print(r->reduction[k].bound, &text);
+        result = text.result;
+        if (result == STET_OK) result = sti_ids_add(ids, r->reduction[k].id, text.data, a->k->name);
+        a->nid += result == STET_OK;
+        sti_text_buffer_free(&text);
+    }
+    return result;
+}
+
+static void drop_ids(stet_adjoint *a)
+{
+    sti_ids *ids = &a->stacks->ids;
+    if (a->nid > 0) sti_ids_drop(ids, a->k->id);
+    for (int k = 0; k + 1 < a->nid; ++k) sti_ids_drop(ids, a->sizing.reducing.reduction[k].id);
+}
+
+stet_result sti_stacks_join(stet_adjoint *a)
+{
+    stet_device *device = sti_user_kernel_device(a->kernel);
+    STI_TRY(open_stacks(device));
+    a->stacks = device->stacks;
+    a->next = a->stacks->first;
+    a->stacks->first = a;
+    a->watcher.gone = forget_last;
+    sti_device_watch(device, &a->watcher);
+    return add_ids(a);
+}
+
+void sti_stacks_leave(stet_adjoint *a)
+{
+    if (!a->stacks) return;
+    stet_device *device = a->stacks->device;
+    look_late(a);
+    drop_ids(a);
+    sti_device_unwatch(device, &a->watcher);
+    for (stet_adjoint **at = &a->stacks->first; *at; at = &(*at)->next)
+        if (*at == a) {
+            *at = a->next;
+            break;
+        }
+    stet_array_destroy(a->flags);
+    sti_stamp_free(&a->looked);
+    for (int i = 0; i < STI_MAX_PARAMS; ++i) stet_array_destroy(a->saved[i]);
+    close_stacks(device);
+}
+
+stet_result sti_stacks_check_overflow(stet_device *device)
+{
+    return device->check_overflow ? device->check_overflow(device) : STET_OK;
+}
+
+int64_t sti_stacks_bytes(const stet_device *device)
+{
+    const sti_stacks *s = device->stacks;
+    if (!s) return 0;
+    return sti_spill_pool_bytes(&s->spill_pool) + (s->gathering ? sti_gathering_bytes(s->gathering) : 0);
+}

@@ -1,0 +1,94 @@
+/*
+ * What becomes the first value of a variable of its own: calls of the source's own functions in expressions, so that each is a statement's whole value, and
+ * offsets of pointers that would mean something else later; see transform.h.
+ */
+#include "adjoint/transform/transform.h"
+#include "kernel/check/printer.h"
+#include "kernel/check/type.h"
+
+static bool is_own_call(const sti_node *e)
+{
+    return e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_FUNCTION && e->type &&
+           (sti_type_real(e->type) || e->type->kind == STI_TYPE_STRUCT);
+}
+
+static bool has_own_call(const sti_node *e)
+{
+    for (; e; e = e->next)
+        if (is_own_call(e) || has_own_call(e->a) || has_own_call(e->b) || has_own_call(e->c)) return true;
+    return false;
+}
+
+static bool has_own_call_alone(const sti_node *e)
+{
+    return is_own_call(e) || has_own_call(e->a) || has_own_call(e->b) || has_own_call(e->c);
+}
+
+/* The call becomes a variable's first value, before the statement at *at, which moves on behind it. */
+static void take_out(sti_transform *t, sti_node ***at, sti_node *e)
+{
+    sti_node *call = sti_build(t, STI_NODE_CALL, e->place);
+    sti_symbol *s = sti_build_symbol(t, e->name->text, e->type, e->place);
+    *call = *e;
+    call->next = NULL;
+    sti_node *d = sti_build_declare(t, s, call), *name = sti_build_name(t, s, e->place);
+    name->next = e->next;
+    *e = *name;
+    d->next = **at;
+    **at = d;
+    *at = &d->next;
+}
+
+void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root)
+{
+    bool chooses = e->kind == STI_NODE_CONDITION ||
+                   (e->kind == STI_NODE_BINARY && (e->op == STI_OP_BOTH || e->op == STI_OP_EITHER));
+    if (chooses && (has_own_call_alone(e->b) || (e->c && has_own_call_alone(e->c)))) {
+        sti_complain(
+            t->u, e->place,
+            "the adjoint of `%s`, which calls a function where it chooses, is not made: write if, and the call "
+            "as a statement",
+            sti_text(t->u, e));
+        return;
+    }
+    sti_node *part[] = {e->a, e->b, e->c};
+    for (int i = 0; i < 3; ++i)
+        for (sti_node *a = part[i]; a && !t->u->failed; a = a->next) sti_take_out_calls(t, at, a, false);
+    if (!root && is_own_call(e)) take_out(t, at, e);
+}
+
+/* ---- where pointers point ----------------------------------------------------------------------------------------- */
+
+/* What a pointer is declared to be is written again where its elements' gradients go, so its offset has to mean the same there. */
+static bool fix_offset(sti_transform *t, sti_node **at, sti_node *e)
+{
+    bool changed = false;
+    for (; e->kind == STI_NODE_BINARY && e->a->type && sti_type_points(e->a->type); e = e->a) {
+        bool known = e->b->type && sti_type_integer(sti_type_value(e->b->type));
+        if (!known || sti_is_fixed(t, e->b)) continue;
+        sti_symbol *s = sti_build_symbol(t, "offset", sti_type_value(e->b->type), e->b->place);
+        sti_node *d = sti_build_declare(t, s, e->b);
+        e->b = sti_build_name(t, s, e->b->place);
+        d->next = *at;
+        *at = d;
+        changed = true;
+    }
+    return changed;
+}
+
+bool sti_fix_pointer_offsets(sti_transform *t, sti_node **list)
+{
+    bool changed = false;
+    for (; *list && !t->u->failed; list = &(*list)->next) {
+        sti_node *n = *list, **body[] = {&n->a, &n->b, &n->c, &n->d};
+        const sti_node *v = n->kind == STI_NODE_DECLARE ? n->a : NULL;
+        if (v && v->type->kind == STI_TYPE_POINTER && v->a) {
+            changed |= fix_offset(t, list, v->a);
+            while (*list != n) list = &(*list)->next;
+        }
+        bool holds = n->kind == STI_NODE_IF || n->kind == STI_NODE_FOR || n->kind == STI_NODE_EACH ||
+                     n->kind == STI_NODE_ITEMS || n->kind == STI_NODE_BLOCK;
+        for (int i = 0; holds && i < 4; ++i) changed |= sti_fix_pointer_offsets(t, body[i]);
+    }
+    return changed;
+}

@@ -1,0 +1,279 @@
+/* Reductions: found, known, or worked out; see reduce.h. */
+#include "adjoint/sizing/reduce.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TROUBLE ((int64_t)1 << 62)
+
+/* ---- which there are ---------------------------------------------------------------------------------------------- */
+
+uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *b)
+{
+    uint64_t inputs = 0;
+    if (!b) return 0;
+    if (b->kind == STI_BOUND_ARGUMENT && strcmp(b->name, STI_BOUND_COUNT) == 0)
+        inputs |= UINT64_C(1) << STI_COUNT_INPUT;
+    for (int i = 0; i < r->nparam && (b->kind == STI_BOUND_ARGUMENT || b->kind == STI_BOUND_ELEMENT); ++i)
+        if (strcmp(r->param[i].name, b->name) == 0) inputs |= UINT64_C(1) << i;
+    return inputs | sti_reduce_inputs(r, b->a) | sti_reduce_inputs(r, b->b) | sti_reduce_inputs(r, b->c);
+}
+
+static bool has(const sti_bound *b, sti_bound_kind kind)
+{
+    return b && (b->kind == kind || has(b->a, kind) || has(b->b, kind) || has(b->c, kind));
+}
+
+/* What the kernel cannot read: arrays of lanes. */
+static bool is_foreign(const sti_reducing *r, uint64_t inputs)
+{
+    for (int i = 0; i < r->nparam; ++i)
+        if (inputs >> i & 1 && r->param[i].kind == STET_ARG_ARRAY &&
+            (r->param[i].worlds || strcmp(r->param[i].type, "ureal") == 0))
+            return true;
+    return false;
+}
+
+void sti_reduce_collect(sti_reducing *r, sti_bound *b)
+{
+    if (!b) return;
+    bool data = has(b, STI_BOUND_ELEMENT);
+    if (data && (b->kind == STI_BOUND_OVER || b->kind == STI_BOUND_ELEMENT)) {
+        for (int k = 0; k < r->nreduction; ++k)
+            if (r->reduction[k].bound == b) return;
+        if (r->nreduction == STI_REDUCTIONS) {
+            r->more = true;
+            return;
+        }
+        sti_reduction *own = &r->reduction[r->nreduction++];
+        *own = (sti_reduction){b, sti_bound_id(b), sti_reduce_inputs(r, b)};
+        r->on_host |= is_foreign(r, own->inputs);
+        return;
+    }
+    if (!data) return;
+    sti_reduce_collect(r, (sti_bound *)(uintptr_t)b->a);
+    sti_reduce_collect(r, (sti_bound *)(uintptr_t)b->b);
+}
+
+/* ---- working out -------------------------------------------------------------------------------------------------- */
+
+static stet_result make_code(const sti_question *q, uint64_t inputs)
+{
+    const sti_kernel_source *origin = sti_user_kernel_source(q->kernel);
+    sti_reducing *r = q->reducing;
+    sti_text_buffer text = {0};
+    if (r->code) return STET_OK;
+    if (!r->out)
+        STI_TRY(
+            STI_ARRAY(q->device, "stack sizes", STET_I64, false, &r->out, (int64_t)r->nreduction * STI_REDUCE_BLOCKS));
+    sti_reduce_text(r, inputs, &text);
+    stet_result result = text.result;
+    if (result == STET_OK) {
+        stet_kernel_def def = sti_kernel_source_def(origin);
+        def.source = text.data;
+        def.path = "the sizes of stacks";
+        def.team = def.teams = 0;
+        result = stet_kernel_create(q->device, &def, &r->code);
+    }
+    sti_text_buffer_free(&text);
+    return result;
+}
+
+static uint64_t all_inputs(const sti_reducing *r)
+{
+    uint64_t inputs = 0;
+    for (int k = 0; k < r->nreduction; ++k) inputs |= r->reduction[k].inputs;
+    return inputs;
+}
+
+/* As many as the longest of the outermost ranges has work for; where that is in the data, all. */
+static int64_t blocks_of(const sti_question *q, uint64_t wanted)
+{
+    int64_t most = 1;
+    for (int k = 0; k < q->reducing->nreduction; ++k) {
+        const sti_bound *b = q->reducing->reduction[k].bound;
+        int64_t from, to;
+        if (!(wanted >> k & 1) || b->kind != STI_BOUND_OVER) continue;
+        bool data = has(b->a, STI_BOUND_ELEMENT) || has(b->b, STI_BOUND_ELEMENT);
+        if (data || sti_reduce_on_host(q, (sti_bound *)(uintptr_t)b->a, &from) != STET_OK ||
+            sti_reduce_on_host(q, (sti_bound *)(uintptr_t)b->b, &to) != STET_OK)
+            return STI_REDUCE_BLOCKS;
+        int64_t blocks = (to - from + STI_REDUCE_TEAM - 1) / STI_REDUCE_TEAM;
+        if (blocks > most) most = blocks;
+    }
+    return most < STI_REDUCE_BLOCKS ? most : STI_REDUCE_BLOCKS;
+}
+
+static stet_result launch(const sti_question *q, uint64_t wanted, int64_t blocks)
+{
+    const sti_reducing *r = q->reducing;
+    stet_arg args[STI_MAX_PARAMS];
+    uint64_t inputs = all_inputs(r);
+    int n = 0;
+    for (int i = 0; i < r->nparam; ++i) {
+        if (!(inputs >> i & 1)) continue;
+        if (n + 6 > STI_MAX_PARAMS)
+            return sti_error(STET_LIMIT, "the sizes of its stacks depend on more than %d arguments", n);
+        args[n++] = q->args[i];
+        if (r->param[i].kind != STET_ARG_ARRAY) continue;
+        args[n++] = stet_arg_int(q->args[i].array ? q->args[i].array->nitem : 0);
+    }
+    if (inputs >> STI_COUNT_INPUT & 1) args[n++] = stet_arg_int(q->count);
+    args[n++] = stet_arg_int((int64_t)wanted);
+    args[n++] = stet_arg_int(blocks);
+    args[n++] = stet_arg_array(r->out);
+    return stet_kernel_launch(r->code, blocks, args, n);
+}
+
+/* D3. values [reduction]; what was not asked for is left as it is. */
+static stet_result work_out(const sti_question *q, uint64_t wanted, int64_t *values)
+{
+    sti_reducing *r = q->reducing;
+    int64_t found[STI_REDUCTIONS * STI_REDUCE_BLOCKS];
+    size_t size = (size_t)r->nreduction * STI_REDUCE_BLOCKS * sizeof *found;
+    STI_TRY(make_code(q, all_inputs(r)));
+    int64_t blocks = blocks_of(q, wanted);
+    STI_TRY(launch(q, wanted, blocks));
+    STI_TRY(sti_device_download_of(q->device, r->out->name, found, r->out->data, size));
+    q->device->mechanisms.counters.bytes_copied += (int64_t)size;
+    for (int k = 0; k < r->nreduction; ++k) {
+        if (!(wanted >> k & 1)) continue;
+        const int64_t *of = found + (size_t)k * STI_REDUCE_BLOCKS;
+        values[k] = of[0];
+        for (int64_t b = 1; b < blocks; ++b)
+            if (of[b] > values[k]) values[k] = of[b];
+    }
+    return STET_OK;
+}
+
+/* What is made here is no part of a list of launches. */
+static stet_result work_out_beside(const sti_question *q, uint64_t wanted, int64_t *values)
+{
+    sti_reducing *r = q->reducing;
+    bool listing = q->device->listing;
+    for (int k = 0; k < r->nreduction; ++k) values[k] = TROUBLE;
+    if (r->on_host)
+        return sti_fallback(&q->device->mechanisms, STET_MECH_adstack, STET_REASON_adstack_host,
+                            stet_kernel_name(q->kernel));
+    q->device->listing = false;
+    stet_result result = work_out(q, wanted, values);
+    q->device->listing = listing;
+    return result;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------- */
+
+/* A value, or what keeps it from being one. Lack of memory, say, is no fact about the data. */
+static stet_result settle(const sti_question *q, int k, int64_t value, sti_reduced *out)
+{
+    out->result = STET_OK;
+    out->value = value;
+    if (value < TROUBLE) return STET_OK;
+    stet_result result = sti_reduce_on_host(q, q->reducing->reduction[k].bound, &out->value);
+    if (result != STET_OK && result != STET_INVALID_ARGUMENT && result != STET_LIMIT) return result;
+    out->result = result;
+    if (result != STET_OK) (void)snprintf(out->why, sizeof out->why, "%s", stet_last_error());
+    return STET_OK;
+}
+
+/* Audit: what stood must be what is there. */
+static stet_result compare_reduce(const sti_question *q, int k, int64_t value)
+{
+    sti_reduced again = {0};
+    const sti_reduced *stood = q->found[k];
+    STI_TRY(settle(q, k, value, &again));
+    if (again.result == stood->result && (again.result != STET_OK || again.value == stood->value)) return STET_OK;
+    return sti_error(
+        STET_AUDIT,
+        "adstack: kernel %s: a maximum stood at %lld and is %lld: an array that it is taken over was written "
+        "without being announced",
+        stet_kernel_name(q->kernel), (long long)stood->value, (long long)again.value);
+}
+
+typedef struct asking {
+    sti_question *q;
+    sti_stamp now;
+    sti_reduced *own[STI_REDUCTIONS]; /* where it goes; NULL: there is none yet */
+    stet_reason why[STI_REDUCTIONS];
+    uint64_t missed, audited;
+} asking;
+
+static void ask_reduce(asking *a, int k)
+{
+    sti_question *q = a->q;
+    sti_mechanisms *m = &q->device->mechanisms;
+    const sti_reduction *r = &q->reducing->reduction[k];
+    bool enabled = sti_enabled(m, STET_MECH_adstack);
+    sti_reduce_stamp(q, r->inputs, &a->now);
+    sti_reduced *own = sti_known_find(q, r, &a->now);
+    a->own[k] = own;
+    if (own) own->used = ++q->known->clock;
+    if (enabled && own && sti_stamp_equal(&own->stamp, &a->now)) {
+        q->found[k] = own;
+        sti_count_hit(m, STET_MECH_adstack, 0, 0);
+        if (m->options.audit) a->audited |= UINT64_C(1) << k;
+        return;
+    }
+    a->missed |= UINT64_C(1) << k;
+    a->why[k] = !enabled       ? STET_REASON_adstack_disabled
+                : !own         ? STET_REASON_adstack_first
+                : q->overflown ? STET_REASON_adstack_overflow
+                : q->exported  ? STET_REASON_adstack_exported
+                               : STET_REASON_adstack_moved;
+}
+
+static stet_result keep_reduce(asking *a, int k, int64_t value)
+{
+    sti_question *q = a->q;
+    const sti_reduction *r = &q->reducing->reduction[k];
+    sti_reduced *own = a->own[k];
+    if (!own) STI_TRY(sti_known_add(q->known, r->id, &own));
+    sti_stamp_invalidate(&own->stamp);
+    own->used = ++q->known->clock;
+    STI_TRY(settle(q, k, value, own));
+    sti_reduce_stamp(q, r->inputs, &a->now);
+    sti_stamp_keep(&own->stamp, &a->now);
+    q->found[k] = own;
+    return STET_OK;
+}
+
+static stet_result answer(asking *a)
+{
+    sti_question *q = a->q;
+    sti_mechanisms *m = &q->device->mechanisms;
+    int64_t values[STI_REDUCTIONS], launches = 1, bytes = 0;
+    if (!(a->missed | a->audited)) return STET_OK;
+    STI_TRY(work_out_beside(q, a->missed | a->audited, values));
+    if (q->reducing->out) bytes = (int64_t)q->reducing->out->size;
+    for (int k = 0; k < q->reducing->nreduction; ++k) {
+        if (a->audited >> k & 1) STI_TRY(compare_reduce(q, k, values[k]));
+        if (!(a->missed >> k & 1)) continue;
+        STI_TRY(keep_reduce(a, k, values[k]));
+        sti_count_miss(m, STET_MECH_adstack, a->why[k], launches, bytes); /* one launch is all of them */
+        launches = bytes = 0;
+    }
+    return STET_OK;
+}
+
+stet_result sti_reduce(sti_question *q)
+{
+    asking a = {.q = q};
+    if (q->reducing->more)
+        STI_TRY(sti_fallback(&q->device->mechanisms, STET_MECH_adstack, STET_REASON_adstack_host,
+                             stet_kernel_name(q->kernel)));
+    for (int k = 0; k < q->reducing->nreduction; ++k) ask_reduce(&a, k);
+    stet_result result = answer(&a);
+    sti_stamp_free(&a.now);
+    for (int k = 0; k < q->reducing->nreduction && result == STET_OK; ++k)
+        if (q->found[k]->result != STET_OK) result = sti_error(q->found[k]->result, "%s", q->found[k]->why);
+    return result;
+}
+
+void sti_reducing_free(sti_reducing *r)
+{
+    stet_kernel_destroy(r->code);
+    stet_array_destroy(r->out);
+    *r = (sti_reducing){0};
+}

@@ -1,0 +1,184 @@
+/* Sizes of stacks; see sizes.h. */
+#include "adjoint/sizing/sizes.h"
+
+#include "adjoint/transform/adjoint.h"
+#include "base/error.h"
+#include "device/host_mirror.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void sti_sizing_open(sti_sizing *s, const sti_adjoint_kernel *k, const stet_kernel_param *param, int nparam)
+{
+    s->bound[STI_WIDTH] = k->width;
+    s->bound[STI_DEPTH] = k->depth;
+    s->bound[STI_ENTRIES] = k->entries;
+    s->reducing.param = param;
+    s->reducing.nparam = nparam;
+    for (int i = 0; i < STI_SIZES; ++i) {
+        s->inputs |= sti_reduce_inputs(&s->reducing, s->bound[i]);
+        sti_reduce_collect(&s->reducing, s->bound[i]);
+    }
+}
+
+void sti_sizing_free(sti_sizing *s)
+{
+    for (int i = 0; i < STI_SIZED; ++i) sti_stamp_free(&s->kept[i].stamp);
+    sti_stamp_free(&s->now);
+    sti_reducing_free(&s->reducing);
+}
+
+void sti_sizing_overflown(sti_sizing *s, const stet_arg *args)
+{
+    s->overflown = true;
+    for (int i = 0; i < s->reducing.nparam; ++i)
+        if (s->inputs >> i & 1 && args[i].kind == STET_ARG_ARRAY && args[i].array)
+            stet_array_mark_written((stet_array *)(uintptr_t)args[i].array);
+}
+
+/* ---- working out -------------------------------------------------------------------------------------------------- */
+
+typedef struct finding {
+    sti_sizing *s;
+    sti_question q;
+    sti_sized *to;
+} finding;
+
+static stet_result make_sizes(void *context)
+{
+    finding *f = context;
+    int64_t size[STI_SIZES];
+    STI_TRY(sti_reduce(&f->q));
+    for (int i = 0; i < STI_SIZES; ++i) {
+        size[i] = 1;
+        if (f->s->bound[i]) STI_TRY(sti_reduce_evaluate(&f->q, f->s->bound[i], &size[i]));
+        if (size[i] < 1) size[i] = 1;
+    }
+    memcpy(f->to->size, size, sizeof size);
+    return STET_OK;
+}
+
+/* Z2. Lists are played first where they write what is asked for; nothing else of the host's reading is needed. */
+static stet_result bring_up(finding *f)
+{
+    stet_device *device = f->q.device;
+    for (int i = 0; i < f->s->reducing.nparam; ++i) {
+        if (!(f->s->inputs >> i & 1) || f->q.args[i].kind != STET_ARG_ARRAY || !f->q.args[i].array) continue;
+        stet_array *a = (stet_array *)(uintptr_t)f->q.args[i].array;
+        STI_TRY(sti_before(device, STI_ACT_READ, a, a->name));
+        if (sti_array_is_current(a)) continue;
+        f->q.exported |= sti_array_poll_external_writes(a);
+        STI_TRY(sti_array_produce(a));
+    }
+    return STET_OK;
+}
+
+/* The one that was made from the same, or the one that was not used the longest. */
+static sti_sized *choose(sti_sizing *s, const sti_stamp *now)
+{
+    sti_sized *oldest = &s->kept[0];
+    for (int i = 0; i < STI_SIZED; ++i) {
+        if (sti_stamp_equal(&s->kept[i].stamp, now)) return &s->kept[i];
+        if (s->kept[i].used < oldest->used) oldest = &s->kept[i];
+    }
+    return oldest;
+}
+
+static stet_result check_sizes(const char *name, const int64_t size[STI_SIZES])
+{
+    const int64_t most = INT32_MAX;
+    if (size[STI_WIDTH] <= most && size[STI_DEPTH] <= most && size[STI_ENTRIES] <= most) return STET_OK;
+    return sti_error(STET_LIMIT,
+                     "kernel %s_adj: its stacks would have %" PRId64 " columns of %" PRId64
+                     " slots and lists of %" PRId64 ": its arguments are no sensible counts",
+                     name, size[STI_WIDTH], size[STI_DEPTH], size[STI_ENTRIES]);
+}
+
+static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI_SIZES])
+{
+    f->to = choose(f->s, now);
+    sti_span output = {f->to->size, sizeof f->to->size, NULL};
+    const sti_work work = {.mechanism = STET_MECH_adstack_handle,
+                           .why = f->to->used ? STET_REASON_adstack_handle_moved : STET_REASON_adstack_handle_first,
+                           .what = stet_kernel_name(f->q.kernel),
+                           .kept = &f->to->stamp,
+                           .now = now,
+                           .make = make_sizes,
+                           .context = f,
+                           .outputs = &output,
+                           .noutput = 1};
+    STI_TRY(sti_let_stand(&f->q.device->mechanisms, &work));
+    f->to->used = ++f->s->clock;
+    f->s->overflown = false;
+    memcpy(size, f->to->size, sizeof f->to->size);
+    return STET_OK;
+}
+
+/* ---- the launch before -------------------------------------------------------------------------------------------- */
+
+/* Whether an array is as it was, and nobody has to be asked. */
+static bool array_stands(const stet_device *device, const stet_array *a, const uint64_t *word)
+{
+    if (!a) return word[0] == 0 && word[1] == 0 && word[2] == 0;
+    return word[0] == a->version.id && word[1] == a->version.generation && word[2] == (uint64_t)a->nitem &&
+           sti_array_is_current(a) && !device->listing;
+}
+
+/* Z3. The words are those of sti_reduce_stamp, in its order. */
+static bool latest_stands(const sti_sizing *s, const stet_device *device, int64_t count, const stet_arg *args)
+{
+    const sti_stamp *stamp = &s->latest->stamp;
+    const uint64_t *word = stamp->capacity > 0 ? stamp->more : stamp->few, *end = word + stamp->count;
+    if (!stamp->valid || stamp->failed) return false;
+    if (s->inputs >> STI_COUNT_INPUT & 1 && *word++ != (uint64_t)count) return false;
+    for (int i = 0; i < s->reducing.nparam; ++i) {
+        bool array = s->reducing.param[i].kind == STET_ARG_ARRAY;
+        if (!(s->inputs >> i & 1)) continue;
+        if (array ? !array_stands(device, args[i].array, word) : *word != (uint64_t)args[i].i) return false;
+        word += array ? 3 : 1;
+    }
+    return word == end;
+}
+
+static bool take_latest(sti_sizing *s, stet_device *device, int64_t count, const stet_arg *args, int64_t *size)
+{
+    sti_mechanisms *m = &device->mechanisms;
+    if (!s->latest || s->asked || s->overflown || m->options.audit || !sti_enabled(m, STET_MECH_adstack_handle) ||
+        !latest_stands(s, device, count, args))
+        return false;
+    sti_count_hit(m, STET_MECH_adstack_handle, 0, 0);
+    s->latest->used = ++s->clock;
+    memcpy(size, s->latest->size, sizeof s->latest->size);
+    return true;
+}
+
+stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known *known, int64_t count,
+                            const stet_arg *args, int64_t size[STI_SIZES])
+{
+    if (take_latest(s, sti_user_kernel_device(kernel), count, args, size)) return STET_OK;
+    s->latest = NULL; /* until there are sizes again */
+    finding f = {.s = s};
+    sti_stamp own = {0}, *now = s->asked ? &own : &s->now;
+    bool asked = s->asked;
+    f.q.device = sti_user_kernel_device(kernel);
+    f.q.reducing = &s->reducing;
+    f.q.known = known;
+    f.q.kernel = kernel;
+    f.q.args = args;
+    f.q.count = count;
+    f.q.overflown = s->overflown;
+    stet_result result = bring_up(&f);
+    s->asked = true;
+    if (result == STET_OK) {
+        sti_reduce_stamp(&f.q, s->inputs, now);
+        result = find_sizes(&f, now, size);
+    }
+    s->asked = asked;
+    sti_stamp_free(&own);
+    if (result == STET_OK) {
+        STI_TRY(check_sizes(stet_kernel_name(kernel), size));
+        s->latest = f.to;
+        return STET_OK;
+    }
+    return sti_error_prefix(result, "kernel %s_adj", stet_kernel_name(kernel));
+}

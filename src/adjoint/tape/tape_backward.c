@@ -1,0 +1,292 @@
+/*
+ * Going backwards over a tape: each segment, from the last, is put back to its beginning, run again with its old contents kept, and then its
+ * adjoints are launched from the last. See tape.h for the invariants.
+ *
+ * The launches of a segment go through lists, which are the same for each segment with the same launches, and again in the next pass: recordings. Only
+ * checkpoints are copied outside of them, since each segment has its own.
+ */
+#include "adjoint/launch/handle.h"
+#include "adjoint/tape/tape.h"
+
+#include "kernel/record/record.h"
+
+#include <stdio.h>
+
+static const char what[] = "a backward pass";
+
+/* ---- before it begins -------------------------------------------------------------------------------------------- */
+
+static stet_result check_array(const stet_tape *t, const sti_tape_array *a)
+{
+    if (!a->touched) return STET_OK;
+    if (!a->array)
+        return sti_error(STET_STATE,
+                         "stet_tape_backward: array %s was destroyed; keep the arrays of a tape while it is used",
+                         a->name);
+    if (!a->written) STI_TRY(sti_array_produce(a->array));
+    if (!a->written && a->array->version.generation != a->expected)
+        return sti_error(STET_STATE,
+                         "stet_tape_backward: array %s was written since the tape ended, and its launches read it; "
+                         "take down a new tape",
+                         a->name);
+    if (a->blocked >= 0 && a->asked)
+        return sti_error(
+            STET_UNSUPPORTED,
+            "stet_tape_backward: array %s has a gradient, and kernel %s wrote it, which has no adjoint: %s", a->name,
+            t->kernel[a->blocked]->name, t->kernel[a->blocked]->why);
+    return STET_OK;
+}
+
+static stet_result check_tape_backward(stet_tape *t)
+{
+    STI_TRY(sti_not_listing(t->device, "stet_tape_backward"));
+    if (t->device->launch_observer)
+        return sti_error(STET_STATE, "stet_tape_backward: a tape of this device is open; end it");
+    if (!t->complete || t->nop == 0) return sti_error(STET_STATE, "stet_tape_backward: nothing is on the tape");
+    if (sti_joining(t->device))
+        return sti_error(STET_STATE, "stet_tape_backward: not while a caller's stream is being captured");
+    for (int64_t i = 0; i < t->narray; ++i) STI_TRY(check_array(t, &t->array[i]));
+    for (int64_t i = 0; i < t->nkernel; ++i)
+        if (t->kernel[i]->used && !t->kernel[i]->kernel)
+            return sti_error(STET_STATE,
+                             "stet_tape_backward: kernel %s was destroyed; keep the kernels of a tape while it is used",
+                             t->kernel[i]->name);
+    return STET_OK;
+}
+
+/* Gradients of an array that an adjoint is launched with, as many as it has places there. */
+static stet_result make_gradients(stet_tape *t, const sti_tape_op *op)
+{
+    const sti_tape_arg *arg = t->arg + op->arg;
+    sti_tape_kernel *k = op->kernel >= 0 ? t->kernel[op->kernel] : NULL;
+    if (k && !k->adjoint) return STET_OK;
+    if (k) STI_TRY(sti_adjoint_code(k->adjoint));
+    for (int i = 0; i < op->narg; ++i) {
+        if (k && !k->param[i].graded) continue;
+        if (k && !k->param[i].array) STI_TRY(sti_tape_make_number(t, k, &k->param[i]));
+        if (arg[i].array < 0) continue;
+        sti_tape_array *a = &t->array[arg[i].array];
+        if (!sti_tape_real(a)) continue;
+        STI_TRY(sti_tape_make_gradient(t, a));
+        if (a->seen++ > 0) STI_TRY(sti_tape_pooled(&a->scratch, a->seen - 2, a->gradient));
+    }
+    for (int i = 0; i < op->narg; ++i)
+        if (arg[i].array >= 0) t->array[arg[i].array].seen = 0;
+    return STET_OK;
+}
+
+/* P4. */
+static stet_result make_room_tape_backward(stet_tape *t)
+{
+    for (int64_t i = 0; i < t->narray; ++i) {
+        sti_tape_array *a = &t->array[i];
+        a->seen = 0;
+        if (a->undone > 0) STI_TRY(sti_tape_pooled(&a->undo, a->undone - 1, a->array));
+        if (!a->written || a->final) continue;
+        STI_TRY(sti_array_new(t->device, a->name, a->array->dtype, a->array->worlds, a->array->ndim, a->array->shape,
+                              &a->final));
+    }
+    for (int64_t i = 0; i < t->nop; ++i) STI_TRY(make_gradients(t, &t->op[i]));
+    return STET_OK;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static stet_result begin_list(stet_tape *t)
+{
+    STI_TRY(sti_record_begin(t->device, what));
+    t->listed = true;
+    return STET_OK;
+}
+
+static stet_result end_list(stet_tape *t, stet_result result)
+{
+    if (!t->listed) return result;
+    t->listed = false;
+    return sti_record_end(t->device, result);
+}
+
+/* A list that has no room for n more operations ends, and another one begins: where, follows from the tape alone. */
+static stet_result have_room(stet_tape *t, int n)
+{
+    const sti_list *pending = sti_record_pending(t->device);
+    if (!pending || pending->nop + n <= STI_LIST_OPS) return STET_OK;
+    STI_TRY(end_list(t, STET_OK));
+    return begin_list(t);
+}
+
+/* ---- one operation ----------------------------------------------------------------------------------------------- */
+
+static stet_arg argument(const stet_tape *t, const sti_tape_arg *arg, bool held)
+{
+    if (arg->kind == STET_ARG_INT) return stet_arg_int(arg->value.i);
+    if (arg->kind == STET_ARG_REAL) return stet_arg_real(arg->value.f);
+    if (arg->array < 0) return stet_arg_array(NULL);
+    return stet_arg_array(held ? t->array[arg->array].holder : t->array[arg->array].array);
+}
+
+static stet_result forward(stet_tape *t, const sti_tape_op *op)
+{
+    const sti_tape_arg *arg = t->arg + op->arg;
+    stet_arg args[STI_MAX_PARAMS];
+    STI_TRY(have_room(t, op->narg + 1));
+    for (int i = 0; i < op->narg; ++i)
+        if (arg[i].slot >= 0)
+            STI_TRY(sti_record_copy(t->array[arg[i].array].undo.array[arg[i].slot], t->array[arg[i].array].array));
+    if (op->kernel < 0) return sti_record_copy(t->array[arg[0].array].array, t->array[arg[1].array].array);
+    for (int i = 0; i < op->narg; ++i) args[i] = argument(t, &arg[i], false);
+    return stet_kernel_launch(t->kernel[op->kernel]->kernel, op->count, args, op->narg);
+}
+
+/* The gradient that one place of a launch has: of an array that it has before, one of its own. */
+static stet_array *gradient_of(stet_tape *t, const sti_tape_arg *arg)
+{
+    if (arg->array < 0) return NULL;
+    sti_tape_array *a = &t->array[arg->array];
+    if (!sti_tape_real(a)) return NULL;
+    int place = a->seen++;
+    return place == 0 ? a->gradient : a->scratch.array[place - 1];
+}
+
+static stet_result launch_adjoint(stet_tape *t, const sti_tape_op *op)
+{
+    const sti_tape_arg *arg = t->arg + op->arg;
+    const sti_tape_kernel *k = t->kernel[op->kernel];
+    stet_arg args[STI_MAX_PARAMS];
+    stet_array *gradients[STI_MAX_PARAMS];
+    for (int i = 0; i < op->narg; ++i) {
+        const sti_tape_param *p = &k->param[i];
+        args[i] = argument(t, &arg[i], true);
+        gradients[i] = !p->graded ? NULL : p->array ? gradient_of(t, &arg[i]) : p->number;
+    }
+    STI_TRY(stet_adjoint_launch(k->adjoint, op->count, args, gradients, op->narg));
+    for (int i = 0; i < op->narg; ++i) {
+        if (!gradients[i] || !k->param[i].array) continue;
+        sti_tape_array *a = &t->array[arg[i].array];
+        a->seen = 0;
+        if (gradients[i] != a->gradient) STI_TRY(sti_tape_add(a->gradient, gradients[i]));
+    }
+    return STET_OK;
+}
+
+/* Operations that an adjoint's launch is at most: itself, sums of gradients, and for each gradient that is listed the rounds of a sort. */
+static int most_ops(const stet_tape *t, const sti_tape_op *op)
+{
+    enum { ITSELF = 8, SORT = 96 };
+    int n = ITSELF + op->narg;
+    for (int i = 0; i < op->narg && sti_tape_differs(t, op); ++i)
+        if (t->kernel[op->kernel]->adjoint->listed[i] >= 0) n += SORT;
+    return n < STI_LIST_OPS ? n : STI_LIST_OPS;
+}
+
+/*
+ * Where the list writes what the sizes of an adjoint's stacks are taken from (the copy of a count, say, that the next launch overwrites), it ends, and runs:
+ * the host has to know them before it launches. That follows from the tape alone, too, so these lists are replayed as others are.
+ */
+static stet_result let_sizes_be_known(stet_tape *t, const sti_tape_op *op)
+{
+    const sti_list *pending = sti_record_pending(t->device);
+    const stet_adjoint *adjoint = t->kernel[op->kernel]->adjoint;
+    bool waits = false;
+    for (int i = 0; pending && i < op->narg; ++i) {
+        if (!(adjoint->sizing.inputs >> i & 1)) continue;
+        stet_arg a = argument(t, &t->arg[op->arg + i], true);
+        waits |= a.kind == STET_ARG_ARRAY && a.array && sti_list_touches(pending, a.array, true);
+    }
+    if (!waits) return STET_OK;
+    STI_TRY(end_list(t, STET_OK));
+    return begin_list(t);
+}
+
+static stet_result back(stet_tape *t, const sti_tape_op *op)
+{
+    const sti_tape_arg *arg = t->arg + op->arg;
+    STI_TRY(have_room(t, most_ops(t, op)));
+    for (int i = 0; i < op->narg; ++i)
+        if (arg[i].slot >= 0) t->array[arg[i].array].holder = t->array[arg[i].array].undo.array[arg[i].slot];
+    if (op->kernel >= 0 && sti_tape_differs(t, op)) STI_TRY(let_sizes_be_known(t, op));
+    if (op->kernel >= 0) return sti_tape_differs(t, op) ? launch_adjoint(t, op) : STET_OK;
+    sti_tape_array *to = &t->array[arg[0].array], *from = &t->array[arg[1].array];
+    return sti_tape_real(to) ? sti_tape_add(from->gradient, to->gradient) : STET_OK;
+}
+
+/* ---- segments ---------------------------------------------------------------------------------------------------- */
+
+/* What the launches of a segment touch is put back to its beginning. */
+static stet_result put_back(stet_tape *t, int64_t step, int64_t first, int64_t end)
+{
+    for (int64_t i = 0; i < t->narray; ++i) t->array[i].holder = NULL;
+    for (int64_t k = first; k < end; ++k)
+        for (int i = 0; i < t->op[k].narg; ++i) {
+            int number = t->arg[t->op[k].arg + i].array;
+            sti_tape_array *a = number >= 0 ? &t->array[number] : NULL;
+            if (!a || a->holder) continue;
+            a->holder = a->array;
+            if (a->written) STI_TRY(sti_record_copy(a->array, (stet_array *)sti_tape_copy_at(a, step)));
+        }
+    return STET_OK;
+}
+
+static stet_result go_through(stet_tape *t, int64_t first, int64_t end)
+{
+    for (int64_t k = first; k < end; ++k) STI_TRY(forward(t, &t->op[k]));
+    for (int64_t k = end; k > first; --k) STI_TRY(back(t, &t->op[k - 1]));
+    return STET_OK;
+}
+
+static stet_result segment(stet_tape *t, int64_t k)
+{
+    int64_t first = t->check[k].op, end = k + 1 < t->ncheck ? t->check[k + 1].op : t->nop;
+    STI_TRY(put_back(t, t->check[k].step, first, end));
+    STI_TRY(begin_list(t));
+    return end_list(t, go_through(t, first, end));
+}
+
+/* ---- the pass ---------------------------------------------------------------------------------------------------- */
+
+static stet_result keep_final(stet_tape *t)
+{
+    for (int64_t i = 0; i < t->narray; ++i)
+        if (t->array[i].written) STI_TRY(sti_record_copy(t->array[i].final, t->array[i].array));
+    return STET_OK;
+}
+
+/* As far as it goes: the first failure is told. */
+static stet_result put_final(stet_tape *t, stet_result result)
+{
+    char why[512];
+    stet_result own = STET_OK;
+    (void)snprintf(why, sizeof why, "%s", stet_last_error());
+    for (int64_t i = 0; i < t->narray; ++i) {
+        if (!t->array[i].written) continue;
+        stet_result one = sti_record_copy(t->array[i].array, t->array[i].final);
+        if (own == STET_OK) own = one;
+    }
+    if (own == STET_OK) return result;
+    if (result != STET_OK) return sti_error(result, "%s; arrays that the launches wrote could not be put back", why);
+    return sti_error_prefix(own, "stet_tape_backward: arrays that the launches wrote could not be put back");
+}
+
+static stet_result clean(stet_tape *t)
+{
+    for (int64_t i = 0; i < t->narray && t->unclean; ++i)
+        for (int64_t k = 0; k < t->array[i].scratch.n; ++k) STI_TRY(sti_tape_clear(t->array[i].scratch.array[k]));
+    t->unclean = false;
+    return STET_OK;
+}
+
+stet_result stet_tape_backward(stet_tape *t)
+{
+    if (!t) return sti_error(STET_INVALID_ARGUMENT, "stet_tape_backward: tape must not be NULL");
+    STI_TRY(check_tape_backward(t));
+    STI_TRY(make_room_tape_backward(t));
+    STI_TRY(clean(t));
+    STI_TRY(keep_final(t));
+    stet_result result = STET_OK;
+    for (int64_t k = t->ncheck; k > 0 && result == STET_OK; --k) result = segment(t, k - 1);
+    if (result != STET_OK) {
+        t->unclean = true;
+        result = sti_error_prefix(result, "stet_tape_backward: gradients are not complete");
+    }
+    return put_final(t, result);
+}

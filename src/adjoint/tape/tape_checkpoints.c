@@ -1,0 +1,102 @@
+/*
+ * Checkpoints: what the arrays of a tape held when some of its steps began; see tape.h for the invariants.
+ *
+ * Where nobody says how many steps lie between two of them, it is a power of two, doubled as steps come in, so that after T steps it is between
+ * the square roots of T / 2 and of 2 T. A checkpoint copies only arrays that were written since their latest copy.
+ */
+#include "adjoint/tape/tape.h"
+
+#include "kernel/record/record.h"
+
+/* A copy of what the array holds now, made at once, whatever is being listed: nothing that is listed writes it, or nothing is listed. */
+static stet_result copy_now(stet_tape *t, sti_tape_array *a, stet_array *to)
+{
+    stet_device *device = t->device;
+    bool listing = device->listing;
+    device->listing = false;
+    device->launch_observer = NULL;
+    stet_result result = sti_record_copy(to, a->array);
+    device->launch_observer = t->open ? &t->launch_observer : NULL;
+    device->listing = listing;
+    return result;
+}
+
+/* Takes a free copy, or makes one. There is room to give all of them back. */
+static stet_result take_spare(stet_tape *t, sti_tape_array *a, stet_array **out)
+{
+    stet_device *device = t->device;
+    bool listing = device->listing;
+    STI_TRY(sti_tape_reserve(&a->copy, &a->copy_room, a->ncopy + 1, sizeof *a->copy));
+    STI_TRY(sti_tape_reserve(&a->spare.array, &a->spare.room, a->ncopy + a->spare.n + 1, sizeof(stet_array *)));
+    device->listing = false;
+    stet_result result = a->spare.n > 0 ? STET_OK : sti_tape_pooled(&a->spare, 0, a->array);
+    device->listing = listing;
+    if (result == STET_OK) *out = a->spare.array[--a->spare.n];
+    return result;
+}
+
+static stet_result add_copy(stet_tape *t, sti_tape_array *a, int64_t step)
+{
+    stet_array *copy;
+    STI_TRY(take_spare(t, a, &copy));
+    stet_result result = copy_now(t, a, copy);
+    if (result == STET_OK)
+        a->copy[a->ncopy++] = (sti_tape_copy){step, copy};
+    else
+        a->spare.array[a->spare.n++] = copy;
+    return result;
+}
+
+stet_result sti_tape_first_copy(stet_tape *t, sti_tape_array *a) { return add_copy(t, a, 0); }
+
+const stet_array *sti_tape_copy_at(const sti_tape_array *a, int64_t step)
+{
+    int64_t k = a->ncopy - 1;
+    while (k > 0 && a->copy[k].step > step) --k;
+    return a->copy[k].copy;
+}
+
+/*
+ * Twice as many steps from one checkpoint to the next. A copy is now that of the next step that keeps its checkpoint, unless there is a later one
+ * for it: in between nothing looks.
+ */
+static void thin_array(sti_tape_array *a, int64_t every)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < a->ncopy; ++k) {
+        int64_t step = (a->copy[k].step + every - 1) / every * every;
+        if (k + 1 < a->ncopy && (a->copy[k + 1].step + every - 1) / every * every == step)
+            a->spare.array[a->spare.n++] = a->copy[k].copy;
+        else
+            a->copy[n++] = (sti_tape_copy){step, a->copy[k].copy};
+    }
+    a->ncopy = n;
+}
+
+static void thin(stet_tape *t)
+{
+    int64_t n = 0;
+    t->every *= 2; /* the latest checkpoint is at a multiple of it: see when this is called */
+    for (int64_t i = 0; i < t->narray; ++i) thin_array(&t->array[i], t->every);
+    for (int64_t k = 0; k < t->ncheck; ++k)
+        if (t->check[k].step % t->every == 0) t->check[n++] = t->check[k];
+    t->ncheck = n;
+}
+
+static stet_result copy_dirty(stet_tape *t, sti_tape_array *a)
+{
+    STI_TRY(add_copy(t, a, t->step));
+    a->dirty = false;
+    return STET_OK;
+}
+
+stet_result sti_tape_checkpoint(stet_tape *t)
+{
+    if (t->given == 0 && t->step > 2 * t->every * t->every) thin(t);
+    if (t->step % t->every != 0) return STET_OK;
+    STI_TRY(sti_tape_reserve(&t->check, &t->check_room, t->ncheck + 1, sizeof *t->check));
+    for (int64_t i = 0; i < t->narray; ++i)
+        if (t->array[i].written && t->array[i].dirty && t->array[i].array) STI_TRY(copy_dirty(t, &t->array[i]));
+    t->check[t->ncheck++] = (sti_tape_check){t->step, t->nop};
+    return STET_OK;
+}

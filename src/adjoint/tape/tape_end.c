@@ -1,0 +1,208 @@
+/*
+ * The end of a forward pass: whether what is on the tape can be differentiated, how gradients of plain arrays are held, and which old contents
+ * a backward pass has to keep. See tape.h for the invariants.
+ */
+#include "adjoint/tape/tape.h"
+
+#include <stdio.h>
+
+/* ---- adjoints of kernels ----------------------------------------------------------------------------------------- */
+
+static stet_result get_adjoint(sti_tape_kernel *k)
+{
+    stet_result result = stet_kernel_adjoint(k->kernel, &k->adjoint);
+    k->why[0] = '\0';
+    if (result == STET_UNSUPPORTED) {
+        k->adjoint = NULL;
+        (void)snprintf(k->why, sizeof k->why, "%s", stet_last_error());
+        return STET_OK;
+    }
+    STI_TRY(result);
+    for (int i = 0; i < k->nparam; ++i) STI_TRY(stet_adjoint_has_gradient(k->adjoint, i, &k->param[i].graded));
+    sti_tape_find_reads(k);
+    return STET_OK;
+}
+
+static stet_result get_adjoints(stet_tape *t)
+{
+    for (int64_t i = 0; i < t->nkernel; ++i) {
+        sti_tape_kernel *k = t->kernel[i];
+        if (!k->used) continue;
+        if (!k->kernel)
+            return sti_error(STET_STATE, "tape: kernel %s was destroyed; keep the kernels of a tape while it is used",
+                             k->name);
+        if (k->writes_reals) STI_TRY(get_adjoint(k));
+    }
+    return STET_OK;
+}
+
+static bool lacks_adjoint(const stet_tape *t, const sti_tape_op *op)
+{
+    return op->kernel >= 0 && t->kernel[op->kernel]->why[0] != '\0';
+}
+
+/* Reals that were written by a kernel without an adjoint are nobody's to read. */
+static stet_result check_op(stet_tape *t, const sti_tape_op *op)
+{
+    const sti_tape_arg *arg = t->arg + op->arg;
+    for (int i = 0; i < op->narg; ++i) {
+        const sti_tape_array *a = arg[i].array >= 0 ? &t->array[arg[i].array] : NULL;
+        if (a && a->blocked >= 0)
+            return sti_error(STET_UNSUPPORTED, "tape: %s reads array %s, which a kernel without an adjoint wrote: %s",
+                             op->kernel >= 0 ? t->kernel[op->kernel]->name : "a copy", a->name,
+                             t->kernel[a->blocked]->why);
+    }
+    for (int i = 0; i < op->narg && lacks_adjoint(t, op); ++i)
+        if (arg[i].written && arg[i].array >= 0 && t->kernel[op->kernel]->param[i].real)
+            t->array[arg[i].array].blocked = op->kernel;
+    return STET_OK;
+}
+
+static stet_result check_ops(stet_tape *t)
+{
+    for (int64_t i = 0; i < t->narray; ++i) t->array[i].blocked = -1;
+    for (int64_t i = 0; i < t->nop; ++i) STI_TRY(check_op(t, &t->op[i]));
+    return STET_OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static bool overlap(const stet_array *a, const stet_array *b)
+{
+    const char *p = a->data, *q = b->data;
+    return a->size && b->size && p < q + b->size && q < p + a->size;
+}
+
+/* Arrays that share memory would have two gradients of one thing. */
+static stet_result check_overlaps(const stet_tape *t)
+{
+    for (int64_t i = 0; i < t->narray; ++i)
+        for (int64_t k = 0; k < t->narray; ++k) {
+            const sti_tape_array *a = &t->array[i], *b = &t->array[k];
+            if (i == k || !a->written || !b->touched || !a->array || !b->array) continue;
+            if (overlap(a->array, b->array))
+                return sti_error(STET_UNSUPPORTED,
+                                 "tape: arrays %s and %s share memory, and one of them is written; launch with one of "
+                                 "the two",
+                                 a->name, b->name);
+        }
+    return STET_OK;
+}
+
+/* ---- gradients of plain arrays ----------------------------------------------------------------------------------- */
+
+static stet_result set_shares(sti_tape_array *a, int64_t shares)
+{
+    if (a->shares == STI_SHARES_UNKNOWN) a->shares = shares;
+    if (a->shares == shares) return STET_OK;
+    if (a->shares == STI_SHARES_NONE || shares == STI_SHARES_NONE)
+        return sti_error(STET_UNSUPPORTED,
+                         "tape: array %s is read by a world kernel and by an item kernel, whose gradients differ in "
+                         "shape; give one of them a copy (stet_array_copy)",
+                         a->name);
+    return sti_error(STET_UNSUPPORTED,
+                     "tape: array %s is read over %lld worlds and over %lld; give one of the launches a copy "
+                     "(stet_array_copy)",
+                     a->name, (long long)a->shares, (long long)shares);
+}
+
+static stet_result shares_of_launch(stet_tape *t, const sti_tape_op *op)
+{
+    sti_tape_kernel *k = t->kernel[op->kernel];
+    const sti_tape_arg *arg = t->arg + op->arg;
+    int64_t shares = k->items ? STI_SHARES_NONE : op->count;
+    for (int i = 0; i < op->narg; ++i) {
+        const sti_tape_param *p = &k->param[i];
+        if (!p->graded) continue;
+        if (p->array && !p->worlds && arg[i].array >= 0) STI_TRY(set_shares(&t->array[arg[i].array], shares));
+        if (p->array || k->items) continue;
+        if (k->count == 0) k->count = op->count;
+        if (k->count != op->count)
+            return sti_error(
+                STET_UNSUPPORTED,
+                "tape: kernel %s is launched over %lld worlds and over %lld, so the gradient of its number %s "
+                "has no shape; make a second kernel of the source",
+                k->name, (long long)k->count, (long long)op->count, p->name);
+    }
+    return STET_OK;
+}
+
+/* Gradients go through copies, so both sides hold them alike. *moved: one was not known before. */
+static stet_result shares_of_copy(stet_tape *t, const sti_tape_op *op, bool *moved)
+{
+    sti_tape_array *a = &t->array[t->arg[op->arg].array], *b = &t->array[t->arg[op->arg + 1].array];
+    if (a->shares == b->shares) return STET_OK;
+    *moved |= a->shares == STI_SHARES_UNKNOWN || b->shares == STI_SHARES_UNKNOWN;
+    if (a->shares == STI_SHARES_UNKNOWN) return set_shares(a, b->shares);
+    return set_shares(b, a->shares);
+}
+
+/* Gradients that there are already stay as they are. */
+static void share_as_before(stet_tape *t)
+{
+    for (int64_t i = 0; i < t->narray; ++i) {
+        const stet_array *gradient = t->array[i].gradient;
+        t->array[i].shares = STI_SHARES_UNKNOWN;
+        if (gradient) t->array[i].shares = gradient->worlds ? gradient->shape[0] : STI_SHARES_NONE;
+    }
+    for (int64_t i = 0; i < t->nkernel; ++i) {
+        t->kernel[i]->count = 0;
+        for (int p = 0; p < t->kernel[i]->nparam; ++p)
+            if (t->kernel[i]->param[p].number) t->kernel[i]->count = t->kernel[i]->param[p].number->shape[0];
+    }
+}
+
+static stet_result share_out(stet_tape *t)
+{
+    share_as_before(t);
+    for (int64_t i = 0; i < t->nop; ++i)
+        if (sti_tape_differs(t, &t->op[i])) STI_TRY(shares_of_launch(t, &t->op[i]));
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int64_t i = 0; i < t->nop; ++i)
+            if (t->op[i].kernel < 0) STI_TRY(shares_of_copy(t, &t->op[i], &moved));
+    }
+    return STET_OK;
+}
+
+/* ---- old contents ------------------------------------------------------------------------------------------------ */
+
+/* What an operation overwrites is kept if an adjoint needs it: its own, or that of one since it was written. */
+static void plan_op(stet_tape *t, const sti_tape_op *op)
+{
+    sti_tape_arg *arg = t->arg + op->arg;
+    bool differs = sti_tape_differs(t, op);
+    for (int i = 0; i < op->narg; ++i) {
+        if (arg[i].array < 0) continue;
+        sti_tape_array *a = &t->array[arg[i].array];
+        a->needed |= differs && t->kernel[op->kernel]->param[i].read;
+        if (!arg[i].written) continue;
+        arg[i].slot = a->needed ? (int)a->slots++ : -1;
+        a->needed = false;
+    }
+}
+
+/* Each segment counts anew, so all of them use the same arrays. */
+static void plan(stet_tape *t)
+{
+    for (int64_t k = 0; k < t->ncheck; ++k) {
+        int64_t end = k + 1 < t->ncheck ? t->check[k + 1].op : t->nop;
+        for (int64_t i = 0; i < t->narray; ++i) {
+            t->array[i].needed = false;
+            t->array[i].slots = 0;
+        }
+        for (int64_t i = t->check[k].op; i < end; ++i) plan_op(t, &t->op[i]);
+        for (int64_t i = 0; i < t->narray; ++i)
+            if (t->array[i].slots > t->array[i].undone) t->array[i].undone = t->array[i].slots;
+    }
+}
+
+stet_result sti_tape_finish(stet_tape *t)
+{
+    STI_TRY(get_adjoints(t));
+    STI_TRY(check_ops(t));
+    STI_TRY(check_overlaps(t));
+    STI_TRY(share_out(t));
+    plan(t);
+    return STET_OK;
+}

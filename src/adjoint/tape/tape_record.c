@@ -1,0 +1,205 @@
+/*
+ * Taking down what is launched, and noticing what else moves the arrays that it touches; see tape.h for the invariants.
+ *
+ * Nothing here fails: a launch is a launch. What goes wrong breaks the tape (TAPE-1), and is told at its end.
+ */
+#include "adjoint/tape/tape.h"
+
+#include "device/share.h"
+#include "kernel/record/record.h"
+
+#include <stdio.h>
+
+void sti_tape_break(stet_tape *t, stet_result result)
+{
+    if (result == STET_OK || t->broken != STET_OK) return;
+    t->broken = result;
+    (void)snprintf(t->why, sizeof t->why, "%s", stet_last_error());
+}
+
+static stet_tape *of(sti_launch_observer *launch_observer)
+{
+    return (stet_tape *)(void *)((char *)launch_observer - offsetof(stet_tape, launch_observer));
+}
+
+/* ---- one array of an operation ----------------------------------------------------------------------------------- */
+
+/* Whatever moved it since the tape touched it last was not taken down (TAPE-3). `by`: what touches it now. */
+static stet_result check_content(const sti_tape_array *a, bool written, const char *by)
+{
+    if (a->other[0])
+        return sti_error(STET_UNSUPPORTED,
+                         "tape: %s reads array %s, which was written by %s; that has no adjoint: do it before "
+                         "stet_tape_begin",
+                         by, a->name, a->other);
+    if (!written && !a->written && a->array->share && sti_share_writer(a->array->share))
+        return sti_error(
+            STET_STATE,
+            "tape: %s reads array %s, which somebody else may write at any time, through a tensor: let its "
+            "writes be announced, export it for reading, or pass a copy of it",
+            by, a->name);
+    if (a->touched && a->array->version.generation > a->expected)
+        return sti_error(STET_STATE,
+                         "tape: array %s was written between two launches, and %s reads it (the host wrote it, or a "
+                         "tensor through which others may write shows it); put what varies by step into one array, "
+                         "and pass the step",
+                         a->name, by);
+    return STET_OK;
+}
+
+static stet_result touch(stet_tape *t, const stet_array *array, const char *by, bool written, int *out)
+{
+    STI_TRY(sti_tape_find_array(t, array, out));
+    sti_tape_array *a = &t->array[*out];
+    STI_TRY(check_content(a, written, by));
+    if (!a->touched) a->expected = array->version.generation;
+    a->touched = true;
+    if (!written) return STET_OK;
+    if (!a->written) STI_TRY(sti_tape_first_copy(t, a));
+    a->written = a->dirty = true;
+    a->expected++;
+    return STET_OK;
+}
+
+/* Something that has no adjoint writes an array: who reads it later is refused. */
+static stet_result written_by(stet_tape *t, const stet_array *array, const char *name)
+{
+    int i;
+    STI_TRY(sti_tape_find_array(t, array, &i));
+    (void)snprintf(t->array[i].other, sizeof t->array[i].other, "%s", name);
+    return STET_OK;
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+/* An array that is written has one place in a launch: what a kernel does where two of its arrays are one, its adjoint cannot know. */
+static stet_result check_places(const stet_tape *t, const sti_tape_op *op)
+{
+    const sti_tape_arg *arg = t->arg + op->arg;
+    const sti_tape_kernel *k = t->kernel[op->kernel];
+    for (int i = 0; i < op->narg; ++i)
+        for (int j = i + 1; j < op->narg; ++j)
+            if (arg[i].array >= 0 && arg[i].array == arg[j].array && (arg[i].written || arg[j].written))
+                return sti_error(STET_UNSUPPORTED,
+                                 "tape: kernel %s has array %s both as %s and as %s, and writes it; give it two arrays "
+                                 "(stet_array_copy)",
+                                 k->name, t->array[arg[i].array].name, k->param[i].name, k->param[j].name);
+    return STET_OK;
+}
+
+static stet_result take_arg(stet_tape *t, const sti_tape_kernel *k, int i, const sti_arg *arg)
+{
+    sti_tape_arg *out = &t->arg[t->narg];
+    *out = (sti_tape_arg){.written = k->param[i].written, .array = -1, .slot = -1};
+    switch (arg->kind) {
+    case STI_ARG_INT:
+        out->kind = STET_ARG_INT;
+        out->value.i = arg->i;
+        return STET_OK;
+    case STI_ARG_REAL:
+        out->kind = STET_ARG_REAL;
+        out->value.f = arg->f;
+        return STET_OK;
+    default: out->kind = STET_ARG_ARRAY; return STET_OK;
+    }
+}
+
+/* The operation is on the tape once all of it is. */
+static stet_result take_launch(stet_tape *t, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg)
+{
+    sti_tape_op op = {.arg = t->narg, .count = count, .narg = narg};
+    int64_t before = t->narg;
+    STI_TRY(sti_tape_find_kernel(t, kernel, &op.kernel));
+    STI_TRY(sti_tape_reserve(&t->op, &t->op_room, t->nop + 1, sizeof *t->op));
+    STI_TRY(sti_tape_reserve(&t->arg, &t->arg_room, t->narg + narg, sizeof *t->arg));
+    sti_tape_kernel *k = t->kernel[op.kernel];
+    for (int i = 0; i < narg; ++i) {
+        STI_TRY(take_arg(t, k, i, &args[i]));
+        if (args[i].array) STI_TRY(touch(t, args[i].array, k->name, k->param[i].written, &t->arg[before + i].array));
+        t->narg++;
+    }
+    STI_TRY(check_places(t, &op));
+    k->used = true;
+    t->op[t->nop++] = op;
+    return STET_OK;
+}
+
+static stet_result pass_by(stet_tape *t, const sti_kernel *kernel, const sti_arg *args)
+{
+    for (int i = 0, at = 0; i < kernel->nparam; ++i) {
+        if (kernel->param[i].index) continue;
+        if (kernel->param[i].written && args[at].array) STI_TRY(written_by(t, args[at].array, kernel->name));
+        ++at;
+    }
+    return STET_OK;
+}
+
+/* What goes into a caller's graph has not run. */
+static stet_result check_capture(const stet_tape *t, const char *what)
+{
+    if (!sti_joining(t->device)) return STET_OK;
+    return sti_error(STET_STATE, "tape: %s went into a graph of the caller's, and has not run; capture after the tape",
+                     what);
+}
+
+static void launched(sti_launch_observer *launch_observer, const sti_kernel *kernel, int64_t count, const sti_arg *args,
+                     int narg)
+{
+    stet_tape *t = of(launch_observer);
+    if (t->broken != STET_OK) return;
+    stet_result result = check_capture(t, kernel->name);
+    if (result == STET_OK) result = kernel->user ? take_launch(t, kernel, count, args, narg) : pass_by(t, kernel, args);
+    sti_tape_break(t, result);
+}
+
+/* ---- others ------------------------------------------------------------------------------------------------------ */
+
+static stet_result take_copy(stet_tape *t, stet_array *to, stet_array *from)
+{
+    sti_tape_op op = {.kernel = -1, .arg = t->narg, .narg = 2};
+    STI_TRY(check_capture(t, "a copy"));
+    STI_TRY(sti_tape_reserve(&t->op, &t->op_room, t->nop + 1, sizeof *t->op));
+    STI_TRY(sti_tape_reserve(&t->arg, &t->arg_room, t->narg + 2, sizeof *t->arg));
+    sti_tape_arg *arg = t->arg + t->narg;
+    arg[0] = (sti_tape_arg){.kind = STET_ARG_ARRAY, .written = true, .slot = -1};
+    arg[1] = (sti_tape_arg){.kind = STET_ARG_ARRAY, .slot = -1};
+    STI_TRY(touch(t, from, "a copy", false, &arg[1].array));
+    STI_TRY(touch(t, to, "a copy", true, &arg[0].array));
+    if (arg[0].array == arg[1].array)
+        return sti_error(STET_UNSUPPORTED, "tape: array %s is copied to itself; leave that out", to->name);
+    t->narg += 2;
+    t->op[t->nop++] = op;
+    return STET_OK;
+}
+
+static void copied(sti_launch_observer *launch_observer, stet_array *to, stet_array *from)
+{
+    stet_tape *t = of(launch_observer);
+    if (t->broken == STET_OK) sti_tape_break(t, take_copy(t, to, from));
+}
+
+static void foreign(sti_launch_observer *launch_observer, const sti_foreign *f)
+{
+    stet_tape *t = of(launch_observer);
+    for (int i = 0; i < f->nuse && t->broken == STET_OK; ++i)
+        if (f->use[i].written) sti_tape_break(t, written_by(t, f->use[i].array, f->name));
+}
+
+static void looped(sti_launch_observer *launch_observer)
+{
+    sti_tape_break(of(launch_observer),
+                   sti_error(STET_UNSUPPORTED,
+                             "tape: a loop of launches (stet_record_while) does not tell how often it "
+                             "ran; launch its trips one by one"));
+}
+
+static void lost(sti_launch_observer *launch_observer, const char *what)
+{
+    sti_tape_break(of(launch_observer),
+                   sti_error(STET_STATE,
+                             "tape: %s failed or was left out, so what is on the tape is not what ran; "
+                             "give stet_tape_end its result",
+                             what));
+}
+
+const sti_launch_observer sti_tape_observer = {launched, copied, foreign, looped, lost};

@@ -1,0 +1,314 @@
+/* From a unit to the text with its adjoints; see adjoint.h. */
+#include "adjoint/transform/transform.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "kernel/check/flow.h"
+#include "kernel/check/type.h"
+
+#include <string.h>
+
+static bool is_kernel(const sti_node *n) { return n->kind == STI_NODE_FUNCTION && n->op != STI_WORD_LFN; }
+
+/* Its adjoint, or whatever it calls, is asked for. */
+static bool is_selected(const sti_transform *t, const sti_node *f)
+{
+    return !t->options->kernel || strcmp(f->name->text, t->options->kernel) == 0;
+}
+
+/* ---- which functions ---------------------------------------------------------------------------------------------- */
+
+static void want(sti_transform *t, const sti_node *f);
+
+static void want_called(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next) {
+        if (n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_FUNCTION) want(t, n->symbol->node);
+        want_called(t, n->a);
+        want_called(t, n->b);
+        want_called(t, n->c);
+        want_called(t, n->d);
+    }
+}
+
+static void want(sti_transform *t, const sti_node *f)
+{
+    sti_note *n = sti_note_of(t, f->symbol);
+    if (n->wanted) return;
+    n->wanted = true;
+    n->given = sti_given_adjoint(t, f);
+    if (!n->given || is_kernel(f)) want_called(t, f->b->a);
+}
+
+static bool is_given_adjoint(sti_transform *t, const sti_node *f)
+{
+    size_t length = f->name->length;
+    if (length < 5 || strcmp(f->name->text + length - 4, "_adj") != 0) return false;
+    for (const sti_node *n = t->u->top; n; n = n->next)
+        if (n->kind == STI_NODE_FUNCTION && n->name->length == length - 4 &&
+            strncmp(n->name->text, f->name->text, length - 4) == 0)
+            return true;
+    return false;
+}
+
+static bool has_kernels(sti_transform *t)
+{
+    for (const sti_node *n = t->u->top; n; n = n->next)
+        if (is_kernel(n) && !is_given_adjoint(t, n)) return true;
+    return false;
+}
+
+/* ---- before any text ---------------------------------------------------------------------------------------------- */
+
+static void note_given(sti_transform *t, const sti_node *f)
+{
+    for (const sti_node *v = f->a; v; v = v->next) {
+        sti_note *n = sti_note_of(t, v->symbol);
+        n->active = sti_type_carries(v->type);
+        n->read = n->needed = true;
+    }
+}
+
+/* Parameters for which some caller has no gradient. */
+static void note_absent(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next) {
+        int i = 0;
+        bool own = n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_FUNCTION;
+        for (const sti_node *a = own ? n->a : NULL; a; a = a->next, ++i) {
+            const sti_symbol *p = sti_flow_parameter(n, i);
+            if (p && sti_type_points(p->type) && sti_type_carries(p->type) && !sti_active_value(t, a))
+                sti_note_of(t, p)->absent = true;
+        }
+        note_absent(t, n->a);
+        note_absent(t, n->b);
+        note_absent(t, n->c);
+        note_absent(t, n->d);
+    }
+}
+
+static void check_constants(sti_transform *t)
+{
+    for (int i = 0; i < t->options->nconstant; ++i) {
+        bool found = false;
+        for (const sti_node *f = t->u->top; f; f = f->next)
+            for (const sti_node *v = is_kernel(f) && is_selected(t, f) ? f->a : NULL; v; v = v->next)
+                found |= strcmp(v->name->text, t->options->constant[i]) == 0;
+        if (!found)
+            sti_complain(t->u, t->u->top ? t->u->top->place : (sti_source_place){0},
+                         "`%s` is declared to be constant, but no kernel has such a parameter",
+                         t->options->constant[i]);
+    }
+}
+
+/* as_bits of something that has a gradient, or a list of gradients, wherever it stands: what becomes of it cannot be followed. */
+static void refuse_bits(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next) {
+        const sti_derivative *d = n->kind == STI_NODE_CALL ? sti_derivative_of(n) : NULL;
+        bool library = n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_LIBRARY;
+        bool array = n->a && n->a->type && sti_type_points(n->a->type);
+        if (d && d->kind == STI_DERIVATIVE_REFUSED && sti_active_value(t, n->a))
+            sti_complain(t->u, n->place,
+                         "%s takes %s that has a gradient, and what becomes of %s cannot be followed: "
+                         "put it into a function, and write that function's adjoint",
+                         n->name->text, array ? "an array" : "the bits of a value", array ? "it" : "them");
+        if (library && !d) sti_complain(t->u, n->place, "the derivative of `%s` is not known", n->name->text);
+        refuse_bits(t, n->a);
+        refuse_bits(t, n->b);
+        refuse_bits(t, n->c);
+        refuse_bits(t, n->d);
+    }
+}
+
+/* Names that adjoints have themselves, in the scope of what they take over. */
+static bool is_ours(const char *name)
+{
+    static const char *const ours[] = {"tape",        "ltape",       "utape",      "wtape",       "tape_over",
+                                       "tape_width",  "tape_depth",  "top",        "tapes",       "ltapes",
+                                       "utapes",      "wtapes",      "tape_overs", "result_grad", "listed",
+                                       "list_places", "list_values", "list_depth", "place_list",  "value_list",
+                                       "wtape_room",  "utape_room",  "over_room"};
+    const sti_derivative *d = sti_derivative_find(name);
+    if (d && d->kind == STI_DERIVATIVE_REFUSED) return true; /* functions of lists */
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; ++i)
+        if (strcmp(name, ours[i]) == 0) return true;
+    return false;
+}
+
+static void refuse_names(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next) {
+        bool declares = n->kind == STI_NODE_VARIABLE || n->kind == STI_NODE_SHARED || n->kind == STI_NODE_STAGED ||
+                        n->kind == STI_NODE_EACH || n->kind == STI_NODE_ITEMS;
+        if (declares && is_ours(n->name->text))
+            sti_complain(t->u, n->place, "adjoints have a `%s` of their own: choose another name", n->name->text);
+        refuse_names(t, n->a);
+        refuse_names(t, n->b);
+        refuse_names(t, n->c);
+        refuse_names(t, n->d);
+    }
+}
+
+static void refuse_function_name(sti_transform *t, const sti_node *f)
+{
+    const char *name = f->name->text;
+    if (name[f->name->length - 1] == '_')
+        sti_complain(t->u, f->place, "%s gets no adjoint, since %s_adj has two _ in a row: choose another name", name,
+                     name);
+    if (is_kernel(f) && f->name->length + 4 >= STI_MAX_NAME)
+        sti_complain(t->u, f->place, "%s gets no adjoint: %s_adj is %d letters or longer", name, name, STI_MAX_NAME);
+}
+
+static void prepare(sti_transform *t, sti_node *f)
+{
+    const sti_note *n = sti_note_of(t, f->symbol);
+    if (!n->wanted) return;
+    if (n->given) {
+        note_given(t, f);
+        return;
+    }
+    t->function = f;
+    t->kernel = is_kernel(f);
+    refuse_function_name(t, f);
+    refuse_names(t, f->a);
+    refuse_names(t, f->b);
+    sti_normalise(t, f);
+    if (t->kernel) sti_put_in_calls(t, f);
+    if (t->u->failed) return;
+    sti_take_notes(t, f);
+    if (sti_fix_pointer_offsets(t, &f->b->a)) sti_take_notes(t, f);
+    if (sti_unroll(t, f)) sti_take_notes(t, f);
+    refuse_bits(t, f->b->a);
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------- */
+
+static void choose(sti_transform *t)
+{
+    bool kernels = has_kernels(t);
+    for (const sti_node *f = t->u->top; f; f = f->next)
+        if (f->kind == STI_NODE_FUNCTION && (is_kernel(f) || !kernels) && !is_given_adjoint(t, f) && is_selected(t, f))
+            want(t, f);
+}
+
+static bool goes_on(const sti_transform *t) { return !t->u->failed && t->u->nmistake == 0; }
+
+static bool has_items(sti_transform *t)
+{
+    for (const sti_node *n = t->u->top; n; n = n->next)
+        if (n->kind == STI_NODE_FUNCTION && n->op == STI_WORD_ITEM_KERNEL && sti_note_of(t, n->symbol)->wanted &&
+            !sti_note_of(t, n->symbol)->given)
+            return true;
+    return false;
+}
+
+static bool reads_by_lanes(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next)
+        if ((sti_lane_read(n) && sti_active_value(t, n)) || reads_by_lanes(t, n->a) || reads_by_lanes(t, n->b) ||
+            reads_by_lanes(t, n->c) || reads_by_lanes(t, n->d))
+            return true;
+    return false;
+}
+
+static void refuse_taken(sti_transform *t, const char *name)
+{
+    if (t->u->top && sti_unit_find(t->u, name, strlen(name)))
+        sti_complain(t->u, t->u->top->place, "adjoints have a function `%s` of their own: choose another name", name);
+}
+
+/* Functions of ours that the adjoints call. */
+static void make_helpers(sti_transform *t)
+{
+    bool items = has_items(t), lanes = false;
+    for (const sti_node *n = t->u->top; n; n = n->next) {
+        bool ours =
+            n->kind == STI_NODE_FUNCTION && sti_note_of(t, n->symbol)->wanted && !sti_note_of(t, n->symbol)->given;
+        lanes |= ours && n->op != STI_WORD_ITEM_KERNEL && reads_by_lanes(t, n->b);
+    }
+    if (items) refuse_taken(t, "item_read"), refuse_taken(t, "item_list");
+    if (lanes) refuse_taken(t, "lane_add");
+    if (items) sti_item_helpers(t);
+    if (lanes) sti_lane_helpers(t);
+}
+
+static void transform(sti_transform *t)
+{
+    check_constants(t);
+    choose(t);
+    for (sti_node *f = t->u->top; f && !t->u->failed; f = f->next)
+        if (f->kind == STI_NODE_FUNCTION) prepare(t, f);
+    if (!goes_on(t)) return;
+    for (sti_node *f = t->u->top; f; f = f->next)
+        if (f->kind == STI_NODE_FUNCTION && sti_note_of(t, f->symbol)->wanted && !sti_note_of(t, f->symbol)->given) {
+            t->function = f;
+            note_absent(t, f->b->a);
+        }
+    sti_gradient_structures(t);
+    make_helpers(t);
+    bool kernels = has_kernels(t);
+    for (sti_node *f = t->u->top; f && !t->u->failed; f = f->next) {
+        if (f->kind != STI_NODE_FUNCTION || !sti_note_of(t, f->symbol)->wanted || sti_note_of(t, f->symbol)->given)
+            continue;
+        if (is_kernel(f)) sti_adjoint_kernel_of(t, f);
+        if (!kernels) sti_adjoint_function(t, f);
+    }
+    sti_take_text(&t->out, &t->before);
+}
+
+static stet_result result_of(const sti_transform *t)
+{
+    const sti_diagnostic *d = t->u->first;
+    if (t->u->failed)
+        return sti_error(STET_OUT_OF_MEMORY, "%s: out of memory while its adjoint was made", t->u->file[0]);
+    if (t->u->nmistake == 0) return t->out.result;
+    return sti_error(STET_UNSUPPORTED, "%s:%d:%d: %s%s", d->file, d->line, d->column, d->message,
+                     t->u->nmistake > 1 ? " (and more)" : "");
+}
+
+static void give_ids(sti_adjoint *out, const sti_adjoint_options *options, const char *sources)
+{
+    for (sti_adjoint_kernel *k = out->kernel; k; k = k->next) {
+        sti_hash h;
+        sti_hash_begin(&h);
+        sti_hash_add(&h, sources, strlen(sources));
+        sti_hash_add(&h, k->name, strlen(k->name) + 1);
+        for (int i = 0; i < options->nconstant; ++i)
+            sti_hash_add(&h, options->constant[i], strlen(options->constant[i]) + 1);
+        k->id = sti_hash_end(&h);
+    }
+}
+
+stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options, sti_adjoint *out)
+{
+    static const sti_adjoint_options none;
+    char *sources;
+    sti_transform *t;
+    *out = (sti_adjoint){0};
+    STI_TRY(sti_unit_print(unit, &sources));
+    stet_result result = sti_alloc(&t, sizeof *t, "a transformation");
+    if (result == STET_OK) {
+        t->u = unit;
+        t->options = options ? options : &none;
+        t->result = out;
+        sti_text_buffer_put(&t->out, sources);
+        sti_text_buffer_put(&t->out, "\n");
+        transform(t);
+        result = result_of(t);
+        give_ids(out, t->options, sources);
+        out->text = t->out;
+        sti_text_buffer_free(&t->before);
+        sti_free(t);
+    }
+    sti_free(sources);
+    if (result != STET_OK) sti_adjoint_free(out);
+    return result;
+}
+
+void sti_adjoint_free(sti_adjoint *adjoint)
+{
+    sti_text_buffer_free(&adjoint->text);
+    *adjoint = (sti_adjoint){0};
+}

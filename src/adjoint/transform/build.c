@@ -1,0 +1,95 @@
+/* Nodes that no source has; see transform.h. They bear the place of what they were made from, so complaints find it. */
+#include "adjoint/transform/transform.h"
+#include "kernel/check/type.h"
+
+#include <string.h>
+
+/*
+ * Where memory is missing a build goes on with one of these, and the transformation ends with STET_OUT_OF_MEMORY (UNIT-2) as soon as whoever
+ * builds looks again. There are more than are built in between, so that no list comes back to itself.
+ */
+static sti_node *spare(void)
+{
+    enum { SPARES = 256 };
+    static _Thread_local sti_node nodes[SPARES];
+    static _Thread_local unsigned next;
+    sti_node *n = &nodes[next++ % SPARES];
+    *n = (sti_node){.kind = STI_NODE_BLOCK};
+    return n;
+}
+
+sti_node *sti_build(sti_transform *t, sti_node_kind kind, sti_source_place place)
+{
+    sti_node *n = sti_unit_alloc(t->u, sizeof *n);
+    if (!n) n = spare();
+    n->kind = kind;
+    n->place = place;
+    return n;
+}
+
+sti_symbol *sti_build_symbol(sti_transform *t, const char *stem, const sti_type *type, sti_source_place place)
+{
+    static _Thread_local sti_name no_name = {.text = ""};
+    static _Thread_local sti_symbol no_symbol;
+    const char *text = sti_fresh(t, stem);
+    sti_symbol *s = sti_unit_alloc(t->u, sizeof *s);
+    sti_name *name = sti_unit_name(t->u, text, strlen(text));
+    if (!s || !name) {
+        no_symbol = (sti_symbol){.kind = STI_SYMBOL_VARIABLE, .name = &no_name, .type = type};
+        return &no_symbol;
+    }
+    *s = (sti_symbol){.kind = STI_SYMBOL_VARIABLE, .name = name, .type = type, .place = place};
+    return s;
+}
+
+sti_node *sti_build_name(sti_transform *t, sti_symbol *symbol, sti_source_place place)
+{
+    sti_node *n = sti_build(t, STI_NODE_NAME, place);
+    n->name = symbol->name;
+    n->symbol = symbol;
+    n->type = symbol->type;
+    return n;
+}
+
+sti_node *sti_build_number(sti_transform *t, int value, sti_source_place place)
+{
+    static _Thread_local sti_name no_name = {.text = "0"};
+    const char *text = sti_say(t, "%d", value);
+    sti_node *n = sti_build(t, STI_NODE_NUMBER, place);
+    n->name = sti_unit_name(t->u, text, strlen(text));
+    if (!n->name) n->name = &no_name;
+    n->type = sti_type_basic(STI_TYPE_INT, false);
+    return n;
+}
+
+sti_node *sti_build_assign(sti_transform *t, sti_symbol *symbol, sti_node *value)
+{
+    sti_node *s = sti_build(t, STI_NODE_EXPRESSION, value->place), *a = sti_build(t, STI_NODE_ASSIGN, value->place);
+    a->op = STI_OP_ASSIGN;
+    a->a = sti_build_name(t, symbol, value->place);
+    a->b = value;
+    a->type = symbol->type;
+    s->a = a;
+    return s;
+}
+
+sti_node *sti_build_declare(sti_transform *t, sti_symbol *symbol, sti_node *value)
+{
+    sti_node *d = sti_build(t, STI_NODE_DECLARE, symbol->place), *v = sti_build(t, STI_NODE_VARIABLE, symbol->place);
+    d->named = v->named = v->type = symbol->type;
+    v->name = symbol->name;
+    v->symbol = symbol;
+    v->a = value;
+    symbol->node = v;
+    d->a = v;
+    return d;
+}
+
+sti_node *sti_build_if(sti_transform *t, sti_node *test, sti_node *then)
+{
+    sti_node *n = sti_build(t, STI_NODE_IF, test->place), *block = sti_build(t, STI_NODE_BLOCK, test->place);
+    n->a = test;
+    n->b = block;
+    block->a = then;
+    return n;
+}

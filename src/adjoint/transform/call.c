@@ -1,0 +1,210 @@
+/* Adjoints of calls: of the source's own functions, and of the language's stores; see transform.h. */
+#include "adjoint/analysis/notes.h"
+#include "kernel/check/flow.h"
+#include "kernel/check/printer.h"
+#include "kernel/check/type.h"
+
+#include <string.h>
+
+/* ---- the source's own functions ----------------------------------------------------------------------------------- */
+
+/* Gradients of arguments that are no variables: filled by the call, then handed on. */
+enum { MOST_FILLED = 48, MOST_WINDOW = 64 };
+typedef struct filled {
+    const sti_node *argument[MOST_FILLED];
+    const char *name[MOST_FILLED];
+    int64_t low[MOST_FILLED], high[MOST_FILLED]; /* of an array its elements; of a number high is -1 */
+    int count;
+} filled;
+
+static bool is_local(const sti_node *a)
+{
+    return a->kind == STI_NODE_NAME && a->symbol && a->symbol->kind != STI_SYMBOL_TABLE && !sti_type_points(a->type);
+}
+
+static const char *number_gradient(sti_transform *t, const sti_node *a, filled *f)
+{
+    bool active = sti_active_value(t, a);
+    if (active && is_local(a)) return sti_say(t, "&%s", sti_gradient_name(t, a->symbol));
+    if (a->type->kind == STI_TYPE_STRUCT) {
+        if (active) return sti_say(t, "&%s", sti_closed(t, sti_gradient_place(t, a)));
+        sti_complain(t->u, a->place, "`%s` has no gradient, but the function that it is given to wants one",
+                     sti_text(t->u, a));
+        return "";
+    }
+    const char *name = sti_fresh(t, "g");
+    sti_emit(t, "real %s = splat(0);", name);
+    if (active && f->count < MOST_FILLED) {
+        f->high[f->count] = -1;
+        f->argument[f->count] = a;
+        f->name[f->count++] = name;
+    }
+    return sti_say(t, "&%s", name);
+}
+
+static void refuse_array(sti_transform *t, const sti_node *call, const sti_node *a, const sti_symbol *array,
+                         bool writes)
+{
+    sti_complain(
+        t->u, a->place,
+        writes ? "`%s` writes `%s`, an array of this kernel, where several iterations may: let it write a local "
+                 "array, and put that"
+               : "`%s` reads `%s`, an array of this kernel, and the adjoint does not know which elements: load them "
+                 "before the call and pass a local array",
+        call->name->text, array->name->text);
+}
+
+/* Elements of an array that several iterations may touch: their gradients go through a local array. */
+static const char *window_gradient(sti_transform *t, const sti_node *call, const sti_node *a, const sti_symbol *p,
+                                   const sti_symbol *array, filled *f)
+{
+    sti_window w;
+    bool known = sti_window_of(t, p, call->symbol, &w) && w.low >= 0 && w.high < MOST_WINDOW;
+    if (!known || p->written || f->count == MOST_FILLED || !sti_type_real(p->type->of) ||
+        p->type->of->kind == STI_TYPE_WREAL) {
+        refuse_array(t, call, a, array, p->written);
+        return "0";
+    }
+    const char *name = sti_fresh(t, "g"), *k = sti_fresh(t, "k");
+    sti_emit(t, "real %s[%lld];", name, (long long)w.high + 1);
+    sti_emit(t, "for (int %s = 0; %s < %lld; ++%s) %s[%s] = splat(0);", k, k, (long long)w.high + 1, k, name, k);
+    f->argument[f->count] = a;
+    f->low[f->count] = w.low;
+    f->high[f->count] = w.high;
+    f->name[f->count++] = name;
+    return name;
+}
+
+static const char *array_gradient(sti_transform *t, const sti_node *call, const sti_node *a, const sti_symbol *p,
+                                  filled *f)
+{
+    bool only;
+    const sti_symbol *s = sti_origin_of(a, &only);
+    if (!sti_active_value(t, a)) return "0";
+    if (t->kernel && s && sti_is_array_symbol(s) && !sti_team_owns(t, s)) return window_gradient(t, call, a, p, s, f);
+    sti_note_graded(t, a);
+    return sti_gradient_place(t, a);
+}
+
+/* What a call filled goes to where it belongs. */
+static void hand_on(sti_transform *t, const filled *f)
+{
+    for (int i = 0; i < f->count; ++i) {
+        const sti_node *a = f->argument[i];
+        if (f->high[i] < 0) {
+            sti_reverse_value(t, a, f->name[i]);
+            continue;
+        }
+        for (int64_t k = f->low[i]; k <= f->high[i]; ++k) {
+            sti_node *place = sti_build(t, STI_NODE_INDEX, a->place), *array = sti_build(t, STI_NODE_NAME, a->place);
+            *array = *a;
+            array->next = NULL;
+            place->a = array;
+            place->b = sti_build_number(t, (int)k, a->place);
+            place->type = a->type->of;
+            sti_accumulate(t, place, sti_say(t, "%s[%lld]", f->name[i], (long long)k));
+        }
+    }
+}
+
+void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
+{
+    sti_adjoint_function(t, call->symbol->node);
+    filled f = {.count = 0};
+    bool given = sti_note_of(t, call->symbol)->given;
+    const char *args = "", *comma = "";
+    int n = 0;
+    for (const sti_node *a = call->a; a; a = a->next, ++n) {
+        const sti_symbol *p = sti_flow_parameter(call, n);
+        args = sti_say(t, "%s%s%s", args, comma, sti_closed(t, sti_value(t, a)));
+        comma = ", ";
+        if (!p || !a->type) continue;
+        bool writes = sti_type_points(p->type) && (given ? p->written : sti_note_of(t, p)->stored);
+        if (writes) sti_note_stored(t, a);
+        if (!sti_type_carries(p->type)) continue;
+        const char *more = sti_type_points(p->type) ? array_gradient(t, call, a, p, &f) : number_gradient(t, a, &f);
+        args = sti_say(t, "%s, %s", args, more);
+    }
+    if (call->type && sti_type_carries(call->type)) args = sti_say(t, "%s%s%s", args, comma, g ? g : "splat(0)");
+    unsigned taped = sti_note_of(t, call->symbol)->taped;
+    t->taped |= taped;
+    if (taped && sti_team_level(t)) /* its loops would use slots again while other threads still read them */
+        sti_complain(
+            t->u, call->place,
+            "the adjoint of `%s` keeps values of its loops, and here the whole team would keep them in one place: "
+            "call it within an each",
+            call->name->text);
+    if (taped) args = sti_say(t, "%s, %s", args, sti_spill_arguments(t, taped));
+    sti_emit(t, "%s_adj%s(%s);", call->name->text, t->items && !given ? "_item" : "", args);
+    hand_on(t, &f);
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------------- */
+
+/* The element that put(a, i, x) writes, as a place. */
+static sti_node *element_of(sti_transform *t, const sti_node *call, int more)
+{
+    sti_node *place = sti_build(t, STI_NODE_INDEX, call->place), *array = sti_build(t, STI_NODE_NAME, call->place);
+    *array = *call->a;
+    array->next = NULL;
+    sti_node *left = sti_build(t, STI_NODE_NAME, call->place);
+    *left = *sti_argument(call, 1);
+    left->next = NULL;
+    place->a = array;
+    place->b = left;
+    place->type = sti_type_basic(STI_TYPE_REAL, false);
+    if (!more) return place;
+    sti_node *sum = sti_build(t, STI_NODE_BINARY, call->place);
+    sum->op = STI_OP_ADD;
+    sum->type = sti_type_basic(STI_TYPE_I64, false);
+    sum->a = left;
+    sum->b = sti_build_number(t, more, call->place);
+    place->b = sum;
+    return place;
+}
+
+/* v[k] of load4 and put4. */
+static sti_node *quarter(sti_transform *t, const sti_node *v, int k)
+{
+    sti_node *place = sti_build(t, STI_NODE_INDEX, v->place), *array = sti_build(t, STI_NODE_NAME, v->place);
+    *array = *v;
+    array->next = NULL;
+    place->a = array;
+    place->b = sti_build_number(t, k, v->place);
+    place->type = sti_type_basic(STI_TYPE_REAL, false);
+    return place;
+}
+
+sti_node *sti_loaded_element(sti_transform *t, const sti_node *call, int more) { return element_of(t, call, more); }
+
+sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more)
+{
+    if (strcmp(call->name->text, "load4") != 0) return element_of(t, call, more);
+    return quarter(t, sti_argument(call, 2), more);
+}
+
+void sti_reverse_store(sti_transform *t, const sti_node *call)
+{
+    const char *name = call->name->text;
+    const sti_node *value = sti_argument(call, 2);
+    if (strcmp(name, "put") == 0) {
+        sti_reverse_value(t, value, sti_take_gradient(t, element_of(t, call, 0)));
+    } else if (strcmp(name, "put4") == 0) {
+        for (int k = 3; k >= 0; --k) {
+            const char *g = sti_take_gradient(t, element_of(t, call, k));
+            if (sti_active_value(t, value)) sti_accumulate(t, quarter(t, value, k), g);
+        }
+    } else if (strcmp(name, "load4") == 0) {
+        for (int k = 3; k >= 0; --k) {
+            const char *g = sti_take_gradient(t, quarter(t, value, k));
+            if (sti_active_value(t, call->a)) sti_accumulate(t, element_of(t, call, k), g);
+        }
+    } else if (t->items && t->kernel) {
+        sti_item_reverse_store(t, call);
+    } else {
+        sti_complain(t->u, call->place,
+                     "`%s`: lanes write different places of an array that all worlds share, and its gradient is not "
+                     "made: write put to an array of worlds",
+                     sti_text(t->u, call));
+    }
+}

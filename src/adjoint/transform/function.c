@@ -1,0 +1,335 @@
+/* Signatures and bodies of adjoints: of functions, and of kernels; see transform.h. */
+#include "adjoint/sizing/extent.h"
+#include "adjoint/transform/transform.h"
+#include "kernel/check/printer.h"
+#include "kernel/check/type.h"
+
+#include <string.h>
+
+/* ---- signatures --------------------------------------------------------------------------------------------------- */
+
+static const char *sizes_of(sti_transform *t, const sti_node *v)
+{
+    const char *out = "";
+    for (const sti_node *size = v->b; size; size = size->next) out = sti_say(t, "%s[%s]", out, sti_value(t, size));
+    return out;
+}
+
+static const char *declaration(sti_transform *t, const sti_node *v, const char *type)
+{
+    return sti_say(t, "%s %s%s%s", type, v->op == STI_OP_MUL ? "*" : "", v->name->text, sizes_of(t, v));
+}
+
+/* Where a number's gradient goes when the adjoint ends. */
+static const char *number_out(sti_transform *t, const sti_node *v)
+{
+    return sti_say(t, "%ss", sti_gradient_name(t, v->symbol));
+}
+
+static const char *gradient_parameter(sti_transform *t, const sti_node *v)
+{
+    const char *type = sti_gradient_type(t, v->type);
+    if (!sti_type_points(v->type)) return sti_say(t, "%s *%s", type, number_out(t, v));
+    const char *star = v->op == STI_OP_MUL ? "*" : "";
+    return sti_say(t, "%s %s%s%s", type, star, sti_gradient_name(t, v->symbol), sizes_of(t, v));
+}
+
+/* What the adjoint only reads is const, whatever it was in the function. */
+static const char *function_parameters(sti_transform *t, const sti_node *f)
+{
+    const char *out = "", *comma = "";
+    for (const sti_node *v = f->a; v; v = v->next, comma = ", ") {
+        bool reads = sti_type_points(v->type) && !v->named->is_const && !sti_note_of(t, v->symbol)->stored;
+        const char *word = sti_say(t, "%s%s", reads ? "const " : "", sti_type_word(t, v->named));
+        out = sti_say(t, "%s%s%s", out, comma, declaration(t, v, word));
+        if (sti_type_carries(v->type)) out = sti_say(t, "%s, %s", out, gradient_parameter(t, v));
+    }
+    if (sti_type_carries(f->symbol->type))
+        out = sti_say(t, "%s%s%s result_grad", out, comma, sti_gradient_type(t, f->symbol->type));
+    return t->taped ? sti_say(t, "%s%s", out, sti_spill_parameters(t, false)) : out;
+}
+
+static bool is_constant(sti_transform *t, const sti_node *v) { return !sti_note_of(t, v->symbol)->active; }
+
+/* An array that the adjoint only reads is const, whatever it was in the kernel. */
+static const char *kernel_parameters(sti_transform *t, const sti_node *f)
+{
+    bool own = false, *number = &own;
+    const char *out = "", *comma = "";
+    for (const sti_node *v = f->a; v; v = v->next, comma = ", ") {
+        const sti_note *n = sti_note_of(t, v->symbol);
+        const char *word = sti_type_word(t, sti_type_value(v->named));
+        bool reads = v->op == STI_OP_MUL && !n->stored;
+        *number |= strcmp(v->name->text, t->items ? "block" : "world") == 0;
+        out = sti_say(t, "%s%s%s%s", out, comma, reads ? "const " : "", declaration(t, v, word));
+        if (!sti_type_carries(v->type) || is_constant(t, v)) continue;
+        if (t->items) { /* what is not added at once is listed */
+            if (n->graded && v->op == STI_OP_MUL)
+                out = sti_say(t, "%s, ureal *%s", out, sti_gradient_name(t, v->symbol));
+            continue;
+        }
+        bool written = n->graded || v->op != STI_OP_MUL;
+        const char *name = v->op == STI_OP_MUL ? sti_gradient_name(t, v->symbol) : number_out(t, v);
+        out = sti_say(t, "%s, %sreal *%s", out, written ? "" : "const ", name);
+    }
+    if (!t->taped) return out;
+    if (t->nlist > 0) out = sti_say(t, "%s, const int *gather_plan, int gather_planned", out);
+    out = sti_say(t, "%s%s%s", out, sti_spill_parameters(t, true),
+                  t->items && t->ncode > 0 ? ", i64 *list_places, ureal *list_values, int list_depth" : "");
+    return own ? out : sti_say(t, "%s, int %s", out, t->items ? "block" : "world");
+}
+
+/* ---- the user's own ----------------------------------------------------------------------------------------------- */
+
+static const sti_node *find_function(const sti_transform *t, const char *name)
+{
+    for (const sti_node *n = t->u->top; n; n = n->next)
+        if (n->kind == STI_NODE_FUNCTION && strcmp(n->name->text, name) == 0) return n;
+    return NULL;
+}
+
+/* In an item kernel's adjoint gradients are shaped like what they belong to. */
+static const char *gradient_word(sti_transform *t, const sti_node *f, const sti_type *type)
+{
+    if (f->op != STI_WORD_ITEM_KERNEL) return sti_gradient_type(t, type);
+    return sti_type_points(type) && type->of && type->of->kind == STI_TYPE_WREAL ? "wreal" : "ureal";
+}
+
+static const char *parameter_types(sti_transform *t, const sti_node *f, bool adjoint)
+{
+    const char *out = "", *comma = "";
+    for (const sti_node *v = f->a; v; v = v->next, comma = ", ") {
+        out = sti_say(t, "%s%s%s", out, comma, sti_type_word(t, sti_type_value(v->type)));
+        if (!adjoint || !sti_type_carries(v->type)) continue;
+        const sti_type *of = sti_type_points(v->type) ? v->type->of : NULL;
+        const char *sizes = "";
+        for (; of && of->kind == STI_TYPE_ARRAY; of = of->of)
+            sizes = sti_say(t, "%s[%lld]", sizes, (long long)of->count);
+        out = sti_say(t, "%s, %s *%s", out, gradient_word(t, f, v->type), sizes);
+    }
+    if (adjoint && sti_type_carries(f->symbol->type))
+        out = sti_say(t, "%s%s%s", out, comma, sti_gradient_type(t, f->symbol->type));
+    return out;
+}
+
+/* What an adjoint only reads it may declare const, whatever it is in the function. */
+static bool types_fit(const char *found, const char *wanted)
+{
+    static const char word[] = "const ";
+    const size_t n = sizeof word - 1;
+    for (; *found && *wanted; found += strspn(found, ", "), wanted += strspn(wanted, ", ")) {
+        bool points = memchr(wanted, '*', strcspn(wanted, ",")) != NULL;
+        if (points && strncmp(found, word, n) == 0 && strncmp(wanted, word, n) != 0) found += n;
+        size_t length = strcspn(wanted, ",");
+        if (strcspn(found, ",") != length || strncmp(found, wanted, length) != 0) return false;
+        found += length;
+        wanted += length;
+    }
+    return !*found && !*wanted;
+}
+
+static const char *kind_of(const sti_node *f)
+{
+    if (f->op == STI_WORD_LFN) return "an LFN that returns void";
+    return f->op == STI_WORD_ITEM_KERNEL ? "an item_kernel" : "a world_kernel";
+}
+
+bool sti_given_adjoint(sti_transform *t, const sti_node *f)
+{
+    const sti_node *given = find_function(t, sti_say(t, "%s_adj", f->name->text));
+    if (!given) return false;
+    const char *wanted = parameter_types(t, f, true), *found = parameter_types(t, given, false);
+    if (given->op != f->op || given->symbol->type->kind != STI_TYPE_VOID)
+        sti_complain(t->u, given->place, "%s, the adjoint of %s, is of another kind: it has to be %s",
+                     given->name->text, f->name->text, kind_of(f));
+    else if (!types_fit(found, wanted))
+        sti_complain(t->u, given->place, "%s, the adjoint of %s, takes (%s); it has to take (%s)", given->name->text,
+                     f->name->text, found, wanted);
+    return true;
+}
+
+/* ---- bodies ------------------------------------------------------------------------------------------------------- */
+
+static void begin_numbers(sti_transform *t, const sti_node *f)
+{
+    for (const sti_node *v = f->a; v; v = v->next)
+        if (sti_type_carries(v->type) && !sti_type_points(v->type) && !is_constant(t, v))
+            sti_declare_gradient(t, v->symbol);
+}
+
+static void add_structure(sti_transform *t, const char *to, const char *from, const sti_type *type)
+{
+    if (type->kind == STI_TYPE_STRUCT) {
+        for (const sti_symbol *f = type->structure->field; f; f = f->next)
+            if (sti_type_carries(f->type))
+                add_structure(t, sti_say(t, "%s.%s", to, f->name->text), sti_say(t, "%s.%s", from, f->name->text),
+                              f->type);
+    } else if (type->kind == STI_TYPE_ARRAY) {
+        for (int64_t k = 0; k < type->count; ++k)
+            add_structure(t, sti_say(t, "%s[%lld]", to, (long long)k), sti_say(t, "%s[%lld]", from, (long long)k),
+                          type->of);
+    } else {
+        sti_emit(t, "%s = %s + %s;", to, to, from);
+    }
+}
+
+static void end_numbers(sti_transform *t, const sti_node *f)
+{
+    for (const sti_node *v = f->a; v; v = v->next) {
+        if (!sti_type_carries(v->type) || sti_type_points(v->type) || is_constant(t, v)) continue;
+        const char *out = number_out(t, v), *g = sti_gradient_name(t, v->symbol);
+        if (t->kernel)
+            sti_emit(t, "each (%s, 1) put(%s, 0, %s[0] + %s);", sti_fresh(t, "one"), out, out, g);
+        else
+            add_structure(t, sti_say(t, "(*%s)", out), g, sti_type_value(v->type));
+    }
+}
+
+static sti_text_buffer body_of(sti_transform *t, sti_node *f)
+{
+    sti_text_buffer before = t->out;
+    bool numbers = !t->items || !t->kernel; /* items list theirs */
+    t->out = (sti_text_buffer){0};
+    t->indent = 1;
+    if (numbers) begin_numbers(t, f);
+    sti_adjoint_list(t, f->b->a);
+    if (numbers) end_numbers(t, f);
+    t->indent = 0;
+    sti_text_buffer body = t->out;
+    t->out = before;
+    return body;
+}
+
+/* What the transformation knows of a function begins anew with each. */
+static void begin_function(sti_transform *t, sti_node *f, bool kernel)
+{
+    t->function = f;
+    t->kernel = kernel;
+    if (kernel) t->items = f->op == STI_WORD_ITEM_KERNEL;
+    t->taped = 0;
+    t->each = NULL;
+    t->nlogged = 0;
+    t->logging = false;
+    t->inner = f;
+    t->serial = 0;
+}
+
+void sti_adjoint_function(sti_transform *t, sti_node *f)
+{
+    sti_note *note = sti_note_of(t, f->symbol);
+    bool *made = t->items ? &note->made_items : &note->made;
+    if (*made || note->given || t->u->failed) return;
+    *made = true;
+    sti_transform outer = *t;
+    t->out = (sti_text_buffer){0};
+    t->before = (sti_text_buffer){0};
+    begin_function(t, f, false);
+    sti_text_buffer body = body_of(t, f);
+    sti_take_text(&t->out, &t->before);
+    note->taped = t->taped;
+    sti_emit(t, "/* The adjoint of %s. */", f->name->text);
+    sti_emit(t, "LFN void %s_adj%s(%s)\n{", f->name->text, t->items ? "_item" : "", function_parameters(t, f));
+    sti_take_text(&t->out, &body);
+    sti_emit(t, "}\n");
+    sti_text_buffer text = t->out;
+    sti_note *notes[STI_ADJOINT_BUCKETS];
+    memcpy(notes, t->note, sizeof notes);
+    *t = outer;
+    memcpy(t->note, notes, sizeof notes);
+    sti_take_text(&t->before, &text);
+}
+
+static void print_bound(sti_transform *t, const char *name, const sti_bound *bound)
+{
+    sti_text_buffer text = {0};
+    sti_bound_print(bound, &text);
+    if (text.result == STET_OK)
+        sti_emit(t, " * %s: %s", name, text.data);
+    else
+        t->out.result = text.result;
+    sti_text_buffer_free(&text);
+}
+
+static void print_extent(sti_transform *t, const sti_adjoint_kernel *k)
+{
+    print_bound(t, "tape_width", k->width);
+    print_bound(t, "tape_depth", k->depth);
+    if (k->entries) print_bound(t, "list_depth", k->entries);
+    sti_emit(t, " */");
+}
+
+static void begin_tape(sti_transform *t)
+{
+    if (!t->taped) return;
+    t->indent = 1;
+    if (t->items) { /* items have tapes of their own */
+        sti_item_begin(t);
+    } else {
+        sti_spill_begin(t, "0");
+        sti_emit(t, "int top = 0;");
+    }
+    t->indent = 0;
+}
+
+static void note_listings(sti_transform *t, sti_adjoint_kernel *k)
+{
+    const sti_symbol *const *array = t->items ? t->coded : t->planned;
+    for (int i = t->items ? t->ncode : t->nplanned; i-- > 0;) {
+        sti_listing *l = sti_unit_alloc(t->u, sizeof *l);
+        if (!l) return;
+        *l = (sti_listing){.name = array[i]->name->text, .code = i, .next = k->listing};
+        k->listing = l;
+    }
+}
+
+void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
+{
+    sti_adjoint_kernel *k = sti_unit_alloc(t->u, sizeof *k), **at = &t->result->kernel;
+    if (!k) return;
+    begin_function(t, f, true);
+    if (t->items) sti_forget_codes(t);
+    bool uniform = !t->items && sti_lists_uniformly(f);
+    t->nlist = t->nplanned = 0;
+    t->unplanned = false;
+    sti_text_buffer body = body_of(t, f);
+    sti_take_text(&t->out, &t->before);
+    const char *parameters = kernel_parameters(t, f);
+    k->items = t->items;
+    k->uniform = uniform && t->nlist == 1 && !t->unplanned;
+    note_listings(t, k);
+    k->name = f->name->text;
+    k->taped = t->taped != 0;
+    sti_extent_of(t, f, k);
+    if (t->u->failed) {
+        sti_text_buffer_free(&body);
+        return;
+    }
+    sti_emit(t, t->taped ? "/*\n * The adjoint of %s." : "/* The adjoint of %s. */", f->name->text);
+    if (t->taped) print_extent(t, k);
+    sti_emit(t, "%s void %s_adj(%s)\n{", t->items ? "item_kernel" : "world_kernel", f->name->text, parameters);
+    begin_tape(t);
+    sti_take_text(&t->out, &body);
+    sti_emit(t, "}\n");
+    while (*at) at = &(*at)->next;
+    *at = k;
+}
+
+/* ---- structures --------------------------------------------------------------------------------------------------- */
+
+void sti_gradient_structures(sti_transform *t)
+{
+    for (const sti_node *n = t->u->top; n; n = n->next) {
+        if (n->kind != STI_NODE_STRUCT || !n->named->structure || !sti_type_carries(n->named)) continue;
+        const char *name = sti_gradient_type(t, n->named);
+        sti_emit(t, "typedef struct %s {", name);
+        sti_open(t);
+        for (const sti_symbol *f = n->named->structure->field; f; f = f->next) {
+            const char *sizes = "";
+            if (!sti_type_carries(f->type)) continue;
+            for (const sti_type *a = f->type; a->kind == STI_TYPE_ARRAY; a = a->of)
+                sizes = sti_say(t, "%s[%lld]", sizes, (long long)a->count);
+            sti_emit(t, "%s %s%s;", sti_gradient_type(t, f->type), f->name->text, sizes);
+        }
+        sti_close(t, sti_say(t, "} %s;\n", name));
+    }
+}

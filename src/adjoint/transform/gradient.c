@@ -1,0 +1,264 @@
+/* Reverse of expressions: what a value's gradient is for the parts that it was made from; see transform.h. */
+#include "adjoint/transform/transform.h"
+#include "kernel/check/printer.h"
+#include "kernel/check/type.h"
+
+#include <string.h>
+
+/* ---- places ------------------------------------------------------------------------------------------------------- */
+
+bool sti_through_pointer(const sti_node *place)
+{
+    if (place->kind == STI_NODE_INDEX) return place->a->type && place->a->type->kind == STI_TYPE_POINTER;
+    return place->kind == STI_NODE_UNARY && place->op == STI_OP_MUL;
+}
+
+static const char *unknown(sti_transform *t, const sti_node *e)
+{
+    sti_complain(t->u, e->place, "the gradient of `%s` is not made: write it as an array with an index",
+                 sti_text(t->u, e));
+    return "";
+}
+
+const char *sti_gradient_place(sti_transform *t, const sti_node *e)
+{
+    const char *a, *b;
+    switch (e->kind) {
+    case STI_NODE_NAME: return sti_gradient_name(t, e->symbol);
+    case STI_NODE_INDEX:
+        a = sti_gradient_place(t, e->a);
+        return sti_say(t, "%s[%s]", sti_closed(t, a), sti_value(t, e->b));
+    case STI_NODE_MEMBER:
+        a = sti_gradient_place(t, e->a);
+        return sti_say(t, "%s%s%s", sti_closed(t, a), sti_op_text((sti_operator)e->op), e->name->text);
+    case STI_NODE_UNARY:
+        if (e->op != STI_OP_MUL && e->op != STI_OP_AND) return unknown(t, e);
+        a = sti_gradient_place(t, e->a);
+        return sti_say(t, "%s%s", sti_op_text((sti_operator)e->op), sti_closed(t, a));
+    case STI_NODE_BINARY: {
+        bool left = e->a->type && sti_type_points(e->a->type);
+        a = left ? sti_gradient_place(t, e->a) : sti_value(t, e->a);
+        b = left ? sti_closed(t, sti_value(t, e->b)) : sti_gradient_place(t, e->b);
+        return sti_say(t, "%s %s %s", a, sti_op_text((sti_operator)e->op), b);
+    }
+    case STI_NODE_CONDITION:
+        a = sti_gradient_place(t, e->b);
+        b = sti_gradient_place(t, e->c);
+        return sti_say(t, "%s ? %s : %s", sti_closed(t, sti_value(t, e->a)), sti_closed(t, a), sti_closed(t, b));
+    default: return unknown(t, e);
+    }
+}
+
+/* Splits the gradient of an element behind a pointer into array and index. */
+static void split_element(sti_transform *t, const sti_node *place, const char **array, const char **index)
+{
+    *array = sti_gradient_place(t, place->a);
+    *index = place->kind == STI_NODE_INDEX ? sti_value(t, place->b) : "0";
+}
+
+/* A parameter of a function that may come without a gradient. */
+static const char *guard_of(sti_transform *t, const sti_node *place)
+{
+    bool only;
+    const sti_symbol *s = sti_origin_of(place, &only);
+    return s && !t->kernel && sti_note_of(t, s)->absent ? sti_gradient_name(t, s) : NULL;
+}
+
+static void set_gradient(sti_transform *t, const sti_node *place, const char *value)
+{
+    const char *array, *index, *guard = guard_of(t, place), *when = guard ? sti_say(t, "if (%s) ", guard) : "";
+    sti_note_graded(t, place);
+    if (!sti_through_pointer(place)) {
+        sti_emit(t, "%s%s = %s;", when, sti_gradient_place(t, place), value);
+        return;
+    }
+    split_element(t, place, &array, &index);
+    sti_emit(t, "%sput(%s, %s, %s);", when, array, index, value);
+}
+
+void sti_accumulate(sti_transform *t, const sti_node *place, const char *g)
+{
+    if (sti_item_accumulate(t, place, g)) return;
+    const char *sum = sti_say(t, "%s %s", sti_gradient_place(t, place), *g == '-' ? "- " : "+ ");
+    sum = *g == '-' ? sti_say(t, "%s%s", sum, sti_closed(t, g + 1)) : sti_say(t, "%s%s", sum, g);
+    const char *array, *index = NULL;
+    if (sti_through_pointer(place)) {
+        split_element(t, place, &array, &index);
+        if (sti_team_accumulate(t, place, array, index, g)) return;
+    } else if (place->kind == STI_NODE_INDEX) {
+        array = sti_gradient_place(t, place->a);
+        if (sti_team_accumulate(t, place, array, sti_value(t, place->b), g)) return;
+    }
+    set_gradient(t, place, sum);
+}
+
+const char *sti_take_gradient(sti_transform *t, const sti_node *place)
+{
+    const char *g = sti_fresh(t, "g"), *guard = guard_of(t, place), *now = sti_gradient_place(t, place);
+    bool only, together = sti_team_level(t);
+    const sti_symbol *s = sti_origin_of(place, &only);
+    together = together && s && sti_is_array_symbol(s);
+    if (together) sti_emit(t, "sync();");
+    sti_emit(t, guard ? "real %s = %s%s%s : splat(0);" : "real %s = %s%s%s;", g, guard ? guard : "", guard ? " ? " : "",
+             now);
+    sti_team_take_listed(t, place, g);
+    if (together) {
+        sti_emit(t, "sync();");
+        sti_emit(t, "each (%s, 1) {", sti_fresh(t, "one"));
+        sti_open(t);
+    }
+    set_gradient(t, place, "splat(0)");
+    if (together) {
+        sti_close(t, "}");
+        sti_emit(t, "sync();");
+    }
+    return g;
+}
+
+/* ---- variables ---------------------------------------------------------------------------------------------------- */
+
+const char *sti_gradient_type(sti_transform *t, const sti_type *type)
+{
+    type = sti_type_element(type);
+    return type->kind == STI_TYPE_STRUCT ? sti_joined(t, type->structure->name->text, "grad") : "real";
+}
+
+static void emit_zero(sti_transform *t, const char *place, const sti_type *type)
+{
+    if (type->kind == STI_TYPE_ARRAY) {
+        const char *k = sti_fresh(t, "k");
+        sti_emit(t, "for (int %s = 0; %s < %lld; ++%s) {", k, k, (long long)type->count, k);
+        sti_open(t);
+        emit_zero(t, sti_say(t, "%s[%s]", place, k), type->of);
+        sti_close(t, "}");
+    } else if (type->kind == STI_TYPE_STRUCT) {
+        for (const sti_symbol *f = type->structure->field; f; f = f->next)
+            if (sti_type_carries(f->type)) emit_zero(t, sti_say(t, "%s.%s", place, f->name->text), f->type);
+    } else {
+        sti_emit(t, "%s = splat(0);", place);
+    }
+}
+
+void sti_declare_gradient(sti_transform *t, const sti_symbol *s)
+{
+    const char *name = sti_gradient_name(t, s), *type = sti_gradient_type(t, s->type), *sizes = "";
+    if (s->type->kind != STI_TYPE_ARRAY && s->type->kind != STI_TYPE_STRUCT) {
+        sti_emit(t, "real %s = splat(0);", name);
+        return;
+    }
+    for (const sti_type *a = s->type; a->kind == STI_TYPE_ARRAY; a = a->of)
+        sizes = sti_say(t, "%s[%lld]", sizes, (long long)a->count);
+    sti_emit(t, "%s %s%s;", type, name, sizes);
+    emit_zero(t, name, s->type);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------- */
+
+/* The text of a partial with its $a, $b, $c, $r and $g filled in. */
+static const char *fill_gradient(sti_transform *t, const char *form, const sti_node *const arg[3], const sti_node *e,
+                                 const char *g)
+{
+    const char *out = "";
+    for (const char *p = form; *p;) {
+        size_t n = strcspn(p, "$");
+        out = sti_say(t, "%s%.*s", out, (int)n, p);
+        p += n;
+        if (!*p) break;
+        const char *text = p[1] == 'g'   ? sti_closed(t, g)
+                           : p[1] == 'r' ? sti_lanes(t, e)
+                                         : sti_lanes(t, arg[p[1] - 'a']);
+        out = sti_say(t, "%s%s", out, text);
+        p += 2;
+    }
+    return out;
+}
+
+static bool is_place(const sti_node *e)
+{
+    return e->kind == STI_NODE_NAME || e->kind == STI_NODE_INDEX || e->kind == STI_NODE_MEMBER ||
+           (e->kind == STI_NODE_UNARY && e->op == STI_OP_MUL);
+}
+
+/* A part that is made of others gets its gradient as a variable, so that it is worked out once. */
+static void reverse_part(sti_transform *t, const sti_node *e, const char *text)
+{
+    bool name = strcspn(text, " ([-") == strlen(text);
+    if (is_place(e) || name) {
+        sti_reverse_value(t, e, text);
+        return;
+    }
+    const char *g = sti_fresh(t, "g");
+    sti_emit(t, "real %s = %s;", g, text);
+    sti_reverse_value(t, e, g);
+}
+
+static void reverse_operation(sti_transform *t, const sti_node *e, const sti_derivative *d, const char *g)
+{
+    const sti_node *arg[3] = {e->a, e->b, NULL};
+    if (e->kind == STI_NODE_CALL) {
+        arg[1] = arg[0] ? arg[0]->next : NULL;
+        arg[2] = arg[1] ? arg[1]->next : NULL;
+    }
+    for (int i = 0; i < 3 && arg[i]; ++i)
+        if (*d->partial[i] && sti_active_value(t, arg[i]))
+            reverse_part(t, arg[i], fill_gradient(t, d->partial[i], arg, e, g));
+}
+
+static void reverse_condition(sti_transform *t, const sti_node *e, const char *g)
+{
+    sti_emit(t, "if (%s) {", sti_value(t, e->a));
+    sti_open(t);
+    sti_reverse_value(t, e->b, g);
+    t->indent--;
+    sti_emit(t, "} else {");
+    sti_open(t);
+    sti_reverse_value(t, e->c, g);
+    sti_close(t, "}");
+}
+
+static void reverse_call_value(sti_transform *t, const sti_node *e, const char *g)
+{
+    const sti_derivative *d = sti_derivative_of(e);
+    if (e->symbol->kind == STI_SYMBOL_FUNCTION) {
+        sti_reverse_call(t, e, g);
+    } else if (!d) {
+        sti_complain(t->u, e->place,
+                     "`%s` has no derivative that is known: give the adjoint of a function that calls it",
+                     e->name->text);
+    } else if (d->kind == STI_DERIVATIVE_MEMORY && t->items && t->kernel) {
+        sti_item_reverse_read(t, e, g);
+    } else if (d->kind == STI_DERIVATIVE_MEMORY && !t->items && sti_lane_read(e)) {
+        sti_lane_reverse_read(t, e, g);
+    } else if (d->kind == STI_DERIVATIVE_MEMORY) {
+        sti_complain(
+            t->u, e->place,
+            "`%s`: the gradient of what a function reads there is not made: read it before the call, within items",
+            sti_text(t->u, e));
+    } else {
+        reverse_operation(t, e, d, g);
+    }
+}
+
+void sti_reverse_value(sti_transform *t, const sti_node *e, const char *g)
+{
+    if (!sti_active_value(t, e) || t->u->failed) return;
+    if (is_place(e)) {
+        sti_accumulate(t, e, g);
+        return;
+    }
+    switch (e->kind) {
+    case STI_NODE_CALL: reverse_call_value(t, e, g); break;
+    case STI_NODE_CAST: sti_reverse_value(t, e->a, g); break;
+    case STI_NODE_CONDITION: reverse_condition(t, e, g); break;
+    case STI_NODE_UNARY:
+    case STI_NODE_BINARY: {
+        const sti_derivative *d = sti_derivative_of(e);
+        if (d)
+            reverse_operation(t, e, d, g);
+        else
+            sti_reverse_value(t, e->a, g); /* + before a value */
+        break;
+    }
+    default: sti_complain(t->u, e->place, "the derivative of `%s` is not known", sti_text(t->u, e));
+    }
+}

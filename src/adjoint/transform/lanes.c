@@ -1,0 +1,96 @@
+/*
+ * World kernels that read an array of all worlds at places that differ by lane: load, gather. See transform.h.
+ *
+ * The gradient of such an array is an array of worlds, so a lane adds to its own world's share and meets no other lane. Where several iterations of an
+ * each may read one element it is listed (team.c), its place in the part of the tape that holds whole numbers of lanes.
+ */
+#include "adjoint/analysis/notes.h"
+#include "kernel/check/flow.h"
+#include "kernel/check/printer.h"
+#include "kernel/check/type.h"
+
+#include <string.h>
+
+enum { MOST_LANES = 16 };
+
+void sti_lane_helpers(sti_transform *t)
+{
+    sti_emit(t, "/* a[i] grows by x in the lanes where m is true, each in its own world. */");
+    sti_emit(t, "LFN void lane_add(mask m, real *a, i64 base, lint i, real x)\n{");
+    sti_open(t);
+    sti_emit(t, "int on[STET_W], at[STET_W];");
+    sti_emit(t, "istore(on, iselect(m, isplat(1), isplat(0)));");
+    sti_emit(t, "istore(at, i);");
+    sti_emit(t, "for (int l = 0; l < STET_W; ++l) {");
+    sti_open(t);
+    sti_emit(t, "i64 k = base + at[l];");
+    sti_emit(t, "if (on[l]) put(a, k, a[k] + select(ieq(lane(), isplat(l)), x, splat(0)));");
+    sti_close(t, "}");
+    sti_close(t, "}\n");
+}
+
+bool sti_lane_read(const sti_node *e)
+{
+    bool library = e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_LIBRARY;
+    return library && (strcmp(e->name->text, "load") == 0 || strcmp(e->name->text, "gather") == 0);
+}
+
+/* Where its lanes read, as a text of lanes: from the pointer on. */
+static const char *lanes_of(sti_transform *t, const sti_node *call)
+{
+    return strcmp(call->name->text, "load") == 0 ? "lane()" : sti_value(t, sti_argument(call, 1));
+}
+
+bool sti_linear_of_lanes(sti_transform *t, const sti_node *call, sti_linear *out)
+{
+    sti_linear i = {.lane = 1};
+    bool gathers = strcmp(call->name->text, "gather") == 0;
+    if (!sti_linear_of_place(t, call->a, out) || (gathers && !sti_linear_of_value(t, sti_argument(call, 1), &i)))
+        return false;
+    out->stride += i.stride;
+    out->low += i.low + (i.lane < 0 ? i.lane * (MOST_LANES - 1) : 0);
+    out->high += i.high + (i.lane > 0 ? i.lane * (MOST_LANES - 1) : 0);
+    return true;
+}
+
+static void list_lanes(sti_transform *t, const sti_node *call, const sti_symbol *array, const char *offset,
+                       const char *g)
+{
+    const char *at = "(i64)tape_depth * tape_width", *lanes = sti_closed(t, lanes_of(t, call));
+    const char *places = sti_say(t, "isplat((int)(%s)) + %s", offset, lanes), *to = sti_gradient_name(t, array);
+    t->lists = t->unplanned = true;
+    sti_team_open_entry(t);
+    t->taped |= 1u << STI_SPILL_LINT;
+    sti_emit(t, "put(tape, %s, %s);", at, g);
+    sti_emit(t, "ltape[%s] = %s;", at, places);
+    sti_emit(t, "wtape[%s] = listed_lanes(%s, %s);", at, to, places);
+    t->indent--;
+    sti_emit(t, "} else {");
+    sti_open(t);
+    sti_emit(t, "lane_add(m_all(), %s, 0, %s, %s);", to, places, g);
+    sti_team_close_entry(t, call->place);
+}
+
+void sti_lane_reverse_read(sti_transform *t, const sti_node *call, const char *g)
+{
+    bool only;
+    const sti_symbol *s = sti_origin_of(call->a, &only);
+    if (!s || !only || s->kind != STI_SYMBOL_PARAMETER) {
+        sti_complain(
+            t->u, call->place,
+            "`%s`: the gradient of what lanes read at different places is made for an array that is a parameter",
+            sti_text(t->u, call));
+        return;
+    }
+    const char *offset = sti_offset_of(t, call->a), *gradient = sti_gradient_name(t, s), *lanes = lanes_of(t, call);
+    bool absent = !t->kernel && sti_note_of(t, s)->absent;
+    sti_note_graded(t, call->a);
+    if (t->kernel && t->each && !sti_team_owns(t, s)) {
+        list_lanes(t, call, s, offset, g);
+        return;
+    }
+    if (sti_team_level(t)) sti_emit(t, "each (%s, 1) {", sti_fresh(t, "one"));
+    sti_emit(t, "%s%slane_add(m_all(), %s, (i64)(%s), %s, %s);", absent ? sti_say(t, "if (%s) ", gradient) : "",
+             sti_team_level(t) ? "    " : "", gradient, offset, lanes, g);
+    if (sti_team_level(t)) sti_emit(t, "}");
+}

@@ -1,0 +1,172 @@
+/*
+ * Statements run plainly: once more as they are, without what nobody needs; see transform.h.
+ */
+#include "adjoint/transform/transform.h"
+#include "kernel/check/flow.h"
+#include "kernel/check/type.h"
+
+bool sti_is_own_call(const sti_node *e)
+{
+    return e && e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_FUNCTION;
+}
+
+/* ---- what need not be done ---------------------------------------------------------------------------------------- */
+
+/* A variable all of whose uses are gradients that do not depend on its value. */
+static bool is_dead(sti_transform *t, const sti_symbol *s)
+{
+    return s->type->kind != STI_TYPE_POINTER && sti_type_carries(s->type) && !sti_note_of(t, s)->needed;
+}
+
+static bool writes_needed(sti_transform *t, const sti_node *call)
+{
+    int n = 0;
+    for (const sti_node *a = call->a; a; a = a->next, ++n) {
+        const sti_symbol *p = sti_flow_parameter(call, n);
+        if (p && p->written && (!sti_type_carries(p->type) || sti_place_needed(t, a))) return true;
+    }
+    return false;
+}
+
+static bool is_dead_assignment(sti_transform *t, const sti_node *e)
+{
+    bool number = e->type && sti_type_carries(e->type) && e->type->kind != STI_TYPE_POINTER;
+    return number && !sti_place_needed(t, e->a);
+}
+
+/* ---- running plainly ---------------------------------------------------------------------------------------------- */
+
+void sti_run_declaration(sti_transform *t, const sti_node *v)
+{
+    const sti_symbol *s = v->symbol;
+    bool pointer = v->type->kind == STI_TYPE_POINTER;
+    bool calls = sti_is_own_call(v->a) && writes_needed(t, v->a);
+    if (is_dead(t, s) && !calls) return;
+    if (calls) t->deeds++;
+    const char *sizes = "", *word = sti_type_word(t, sti_type_element(v->named));
+    for (const sti_node *size = v->b; size; size = size->next) sizes = sti_say(t, "%s[%s]", sizes, sti_value(t, size));
+    const char *value = v->a ? sti_value(t, v->a) : NULL;
+    if (pointer && sti_type_carries(v->type) && !v->named->is_const && v->a) { /* const unless something goes there */
+        bool writes = sti_place_needed(t, v->a) && sti_place_written(v->a);
+        if (writes) sti_note_stored(t, v->a);
+        if (!writes) word = sti_say(t, "const %s", word);
+    }
+    if (!value && v->type->kind != STI_TYPE_ARRAY && v->type->kind != STI_TYPE_STRUCT && !pointer)
+        value = v->type->kind == STI_TYPE_REAL   ? "splat(0)"
+                : v->type->kind == STI_TYPE_LINT ? "isplat(0)"
+                : v->type->kind == STI_TYPE_MASK ? "m_none()"
+                                                 : "0";
+    sti_emit(t, "%s %s%s%s%s%s;", word, pointer ? "*" : "", v->name->text, sizes, value ? " = " : "",
+             value ? value : "");
+}
+
+static void note_writes(sti_transform *t, const sti_node *e)
+{
+    int n = 0;
+    if (e->kind == STI_NODE_ASSIGN) {
+        sti_note_stored(t, e->a);
+        e = e->b;
+    }
+    for (const sti_node *a = e->kind == STI_NODE_CALL ? e->a : NULL; a; a = a->next, ++n) {
+        const sti_symbol *p = sti_flow_parameter(e, n);
+        if (p && p->written) sti_note_stored(t, a);
+    }
+}
+
+void sti_run_expression(sti_transform *t, const sti_node *e)
+{
+    if (e->kind == STI_NODE_ASSIGN && is_dead_assignment(t, e)) {
+        if (!sti_is_own_call(e->b)) return;
+        e = e->b;
+    }
+    if (e->kind == STI_NODE_CALL && !writes_needed(t, e)) return;
+    t->deeds++;
+    note_writes(t, e);
+    sti_log_write(t, e);
+    sti_emit(t, "%s;", sti_value(t, e));
+}
+
+static const char *begin_text(sti_transform *t, const sti_node *n)
+{
+    const sti_node *v = n ? n->a : NULL;
+    if (!v) return "";
+    return sti_say(t, "%s %s = %s", sti_type_word(t, v->named), v->name->text, v->a ? sti_value(t, v->a) : "0");
+}
+
+const char *sti_for_text(sti_transform *t, const sti_node *n)
+{
+    return sti_say(t, "for (%s;%s%s;%s%s) {", begin_text(t, n->a), n->b ? " " : "", n->b ? sti_value(t, n->b) : "",
+                   n->c ? " " : "", n->c ? sti_value(t, n->c) : "");
+}
+
+void sti_run_block(sti_transform *t, const sti_node *block)
+{
+    for (const sti_node *n = block->a; n; n = n->next) sti_run_statement(t, n);
+}
+
+/* Takes back the text from a place on. */
+static void cut(sti_transform *t, size_t from)
+{
+    if (t->out.result != STET_OK || !t->out.data) return;
+    t->out.size = from;
+    t->out.data[from] = 0;
+}
+
+static void run_if(sti_transform *t, const sti_node *n)
+{
+    size_t before = t->out.size, deeds = t->deeds;
+    sti_emit(t, "if (%s) {", sti_value(t, n->a));
+    sti_open(t);
+    sti_run_block(t, n->b);
+    if (n->c) {
+        size_t last = t->out.size, then = t->deeds;
+        sti_close(t, "} else {");
+        sti_open(t);
+        sti_run_block(t, n->c);
+        if (t->deeds == then) cut(t, last);
+    }
+    sti_close(t, "}");
+    if (t->deeds == deeds) cut(t, before);
+}
+
+/* A loop, an each or a block; a loop may be left out where only its own variable moves. */
+static void run_nested(sti_transform *t, const sti_node *n, const char *begin, const sti_node *body)
+{
+    size_t before = t->out.size, deeds = t->deeds;
+    sti_emit(t, "%s", begin);
+    sti_open(t);
+    sti_run_block(t, body);
+    bool own = n->kind != STI_NODE_FOR || (n->a && n->a->kind == STI_NODE_DECLARE);
+    sti_close(t, "}");
+    if (own && t->deeds == deeds) cut(t, before);
+    if (!own) t->deeds++;
+}
+
+void sti_run_statement(sti_transform *t, const sti_node *n)
+{
+    switch (n->kind) {
+    case STI_NODE_DECLARE: sti_run_declaration(t, n->a); break;
+    case STI_NODE_EXPRESSION: sti_run_expression(t, n->a); break;
+    case STI_NODE_IF: run_if(t, n); break;
+    case STI_NODE_FOR: run_nested(t, n, sti_for_text(t, n), n->d); break;
+    case STI_NODE_EACH:
+        if (t->logging && sti_team_level(t) && sti_each_logs(t, n)) {
+            t->deeds++;
+            sti_team_log_each(t, n);
+            break;
+        }
+        /* fall through */
+    case STI_NODE_ITEMS:
+        run_nested(t, n,
+                   sti_say(t, n->kind == STI_NODE_EACH ? "each (%s, %s) {" : "items (%s, %s) {", n->name->text,
+                           sti_value(t, n->a)),
+                   n->b);
+        break;
+    case STI_NODE_BLOCK: run_nested(t, n, "{", n); break;
+    case STI_NODE_SYNC:
+        t->deeds++; /* others may rely on it */
+        sti_emit(t, "sync();");
+        break;
+    default: break;
+    }
+}

@@ -1,0 +1,119 @@
+/*
+ * What is kept of values before a statement overwrites them, in variables of the adjoint; see save_restore.h.
+ */
+#include "adjoint/transform/save_restore.h"
+#include "kernel/check/printer.h"
+#include "kernel/check/type.h"
+
+#include <string.h>
+
+static void *take_save_restore(sti_transform *t, size_t size)
+{
+    static _Thread_local char nothing[256];
+    void *p = sti_unit_alloc(t->u, size);
+    return p || size > sizeof nothing ? p : memset(nothing, 0, sizeof nothing);
+}
+
+/* ---- keeping and bringing back ------------------------------------------------------------------------------------ */
+
+void sti_copy(sti_transform *t, const char *to, const char *from, const sti_type *type)
+{
+    if (type->kind != STI_TYPE_ARRAY) {
+        sti_emit(t, "%s = %s;", to, from);
+        return;
+    }
+    const char *k = sti_fresh(t, "k");
+    sti_emit(t, "for (int %s = 0; %s < %lld; ++%s) {", k, k, (long long)type->count, k);
+    sti_open(t);
+    sti_copy(t, sti_say(t, "%s[%s]", to, k), sti_say(t, "%s[%s]", from, k), type->of);
+    sti_close(t, "}");
+}
+
+static void keep_save_restore(sti_transform *t, sti_step *s, const char *stem, const char *place, const sti_type *type,
+                              const sti_node *store)
+{
+    sti_kept *k = take_save_restore(t, sizeof *k);
+    const char *sizes = "";
+    type = sti_type_value(type);
+    for (const sti_type *a = type; a->kind == STI_TYPE_ARRAY; a = a->of)
+        sizes = sti_say(t, "%s[%lld]", sizes, (long long)a->count);
+    *k = (sti_kept){.type = type, .place = place, .name = sti_fresh(t, stem), .store = store, .next = s->kept};
+    s->kept = k;
+    const char *word = sti_type_word(t, type->kind == STI_TYPE_ARRAY ? sti_type_value(sti_type_element(type)) : type);
+    if (type->kind != STI_TYPE_ARRAY) {
+        bool star = word[strlen(word) - 1] == '*';
+        sti_emit(t, "%s%s%s = %s;", word, star ? "" : " ", k->name, place);
+        return;
+    }
+    sti_emit(t, "%s %s%s;", word, k->name, sizes);
+    sti_copy(t, k->name, place, type);
+}
+
+void sti_restore_saved(sti_transform *t, sti_step *s, const char *statement)
+{
+    sti_kept *k = take_save_restore(t, sizeof *k);
+    *k = (sti_kept){.back = statement, .next = s->kept};
+    s->kept = k;
+}
+
+void sti_bring_back(sti_transform *t, const sti_kept *k)
+{
+    for (; k; k = k->next) {
+        if (k->back) {
+            sti_emit(t, "%s", k->back);
+        } else if (k->store) {
+            sti_note_stored(t, k->store->a);
+            sti_emit(t, "put(%s, %s, %s);", sti_value(t, k->store->a), sti_value(t, k->store->b), k->name);
+        } else {
+            sti_copy(t, k->place, k->name, k->type);
+        }
+    }
+}
+
+/* Whether a variable of this list has no value yet when a statement comes: it was declared without, and not touched since. */
+static bool untouched(const sti_step *first, const sti_step *s, const sti_symbol *symbol)
+{
+    for (const sti_step *p = s; p-- > first;) {
+        if (p->n->kind == STI_NODE_DECLARE && p->n->a->symbol == symbol) return !p->n->a->a;
+        sti_node alone = *p->n;
+        alone.next = NULL;
+        if (sti_mentions(&alone, symbol)) return false;
+    }
+    return false;
+}
+
+void sti_save_variable(sti_transform *t, const sti_step *first, sti_step *s, const sti_symbol *symbol)
+{
+    if (!sti_note_of(t, symbol)->needed || untouched(first, s, symbol)) return;
+    keep_save_restore(t, s, symbol->name->text, symbol->name->text, symbol->type, NULL);
+}
+
+void sti_save_effects(sti_transform *t, const sti_step *first, sti_step *s)
+{
+    sti_effects_of(t, s->n, &s->effects);
+    for (int i = 0; i < s->effects.count; ++i) sti_save_variable(t, first, s, s->effects.symbol[i]);
+}
+
+/* An element's address must mean the same when it is brought back: what it is made of may have changed by the statement itself. */
+static bool index_is_safe(const sti_node *place, const sti_symbol *array)
+{
+    for (const sti_node *p = place; p && p->kind != STI_NODE_NAME; p = p->a)
+        if (p->b && sti_mentions(p->b, array)) return false;
+    return true;
+}
+
+void sti_save_element(sti_transform *t, const sti_step *first, sti_step *s, sti_node *place)
+{
+    bool only;
+    const sti_symbol *array = sti_origin_of(place, &only);
+    if (!array || !sti_place_needed(t, place)) return;
+    if (sti_is_array_symbol(array) ? !sti_note_of(t, array)->overwritten : untouched(first, s, array)) return;
+    if (!index_is_safe(place, array)) {
+        sti_complain(t->u, place->place, "`%s` is assigned where it says itself: take the index into a variable first",
+                     sti_text(t->u, place));
+        return;
+    }
+    bool lanes = place->type && place->type->kind == STI_TYPE_REAL && sti_through_pointer(place) && t->kernel &&
+                 place->kind == STI_NODE_INDEX;
+    keep_save_restore(t, s, array->name->text, sti_value(t, place), place->type, lanes ? place : NULL);
+}

@@ -1,0 +1,119 @@
+/*
+ * The log of a team: what eaches held before they overwrote it; see transform.h and log.c.
+ *
+ * An each that is run with a log makes a group. Iteration i notes in column i of the tape, from the slot after the group's first on; the first has how many slots
+ * it took. On top of the longest column lie two slots, of column 0 alone: where the group begins and how many iterations it has. So groups are taken back from the
+ * last to the first without knowing which loops made them, an iteration's own entries by the thread that has that iteration.
+ */
+#include "adjoint/transform/transform.h"
+
+static bool logs(sti_transform *t, const sti_node *n)
+{
+    for (; n; n = n->next) {
+        if (n->kind == STI_NODE_EXPRESSION && sti_log_entries(t, n->a) > 0) return true;
+        if (logs(t, n->a) || logs(t, n->b) || logs(t, n->c) || logs(t, n->d)) return true;
+    }
+    return false;
+}
+
+bool sti_each_logs(sti_transform *t, const sti_node *each) { return logs(t, each->b->a); }
+
+static sti_text_buffer body_of(sti_transform *t, const sti_node *n)
+{
+    sti_text_buffer before = t->out;
+    t->out = (sti_text_buffer){0};
+    t->indent++;
+    sti_run_block(t, n->b);
+    t->indent--;
+    sti_text_buffer body = t->out;
+    t->out = before;
+    return body;
+}
+
+/* Where the group has no room iterations run all the same, on a tape that has no slot left: what they would note is lost, and the launch fails. */
+static void check_room(sti_transform *t, const sti_node *n, const char *count, const char *room)
+{
+    sti_emit(t, "int %s = %s, %s = top + %d <= tape_depth && %s <= tape_width;", count, sti_value(t, n->a), room,
+             STI_TEAM_LOG_SLOTS, count);
+    sti_emit(t, "if (!%s) tape_over[0] = %u;", room, sti_mark_of(n->place));
+}
+
+/* The longest column, and on top of it where the group begins and how many iterations it has. */
+static void end_group(sti_transform *t, const sti_node *n, const char *first, const char *count)
+{
+    const char *j = sti_fresh(t, "j");
+    sti_emit(t, "top = %s + 1;", first);
+    sti_emit(t, "for (int %s = 0; %s < %s; ++%s) top = nmax(top, %s + 1 + (int)wtape[(i64)%s * tape_width + %s]);", j,
+             j, count, j, first, first, j);
+    sti_emit(t, "if (top + 2 > tape_depth) {");
+    sti_open(t);
+    sti_emit(t, "tape_over[0] = %u;", sti_mark_of(n->place));
+    sti_emit(t, "top = tape_depth - 2;");
+    sti_close(t, "}");
+    sti_emit(t, "each (%s, 1) {", sti_fresh(t, "one"));
+    sti_open(t);
+    sti_emit(t, "wtape[(i64)top * tape_width] = %s;", first);
+    sti_emit(t, "wtape[(i64)(top + 1) * tape_width] = %s;", count);
+    sti_close(t, "}");
+    sti_emit(t, "sync();");
+    sti_emit(t, "top += 2;");
+}
+
+void sti_team_log_each(sti_transform *t, const sti_node *n)
+{
+    const char *first = sti_fresh(t, "first"), *count = sti_fresh(t, "n"), *room = sti_fresh(t, "room");
+    const char *i = n->name->text;
+    unsigned taped = t->taped;
+    t->each = (sti_node *)(uintptr_t)n;
+    t->taped = 1u << STI_SPILL_INT | 1u << STI_SPILL_OVER;
+    sti_text_buffer body = body_of(t, n);
+    t->each = NULL;
+    check_room(t, n, count, room);
+    sti_emit(t, "int %s = top;", first);
+    sti_emit(t, "each (%s, %s) {", i, sti_value(t, n->a));
+    sti_open(t);
+    sti_spill_begin(t, sti_say(t, "(%s ? %s : 0)", room, i));
+    sti_emit(t, "int top = %s ? %s + 1 : tape_depth;", room, first);
+    sti_take_text(&t->out, &body);
+    sti_emit(t, "if (%s) wtape[(i64)%s * tape_width] = top - %s - 1;", room, first, first);
+    sti_close(t, "}");
+    sti_emit(t, "sync();");
+    sti_emit(t, "if (%s) {", room);
+    sti_open(t);
+    end_group(t, n, first, count);
+    sti_close(t, "}");
+    t->taped |= taped;
+}
+
+void sti_team_log_undo(sti_transform *t, const sti_effects *e, const char *mark)
+{
+    const char *first = sti_fresh(t, "first"), *count = sti_fresh(t, "n"), *i = sti_fresh(t, "i");
+    unsigned taped = t->taped;
+    sti_text_buffer before = t->out;
+    t->out = (sti_text_buffer){0};
+    t->taped = 1u << STI_SPILL_INT;
+    t->indent += 3;
+    sti_log_undo_entry(t, e);
+    t->indent -= 3;
+    sti_text_buffer body = t->out;
+    t->out = before;
+    sti_emit(t, "sync();");
+    sti_emit(t, "if (tape_over[0] != 0) top = %s;", mark);
+    sti_emit(t, "for (; top > %s;) {", mark);
+    sti_open(t);
+    sti_emit(t, "top -= 2;");
+    sti_emit(t, "int %s = (int)wtape[(i64)top * tape_width], %s = (int)wtape[(i64)(top + 1) * tape_width];", first,
+             count);
+    sti_emit(t, "each (%s, %s) {", i, count);
+    sti_open(t);
+    sti_spill_begin(t, i);
+    sti_emit(t, "int top = %s + 1 + (int)wtape[(i64)%s * tape_width];", first, first);
+    sti_emit(t, "for (; top > %s + 1;) {", first);
+    sti_take_text(&t->out, &body);
+    sti_emit(t, "}");
+    sti_close(t, "}");
+    sti_emit(t, "sync();");
+    sti_emit(t, "top = %s;", first);
+    sti_close(t, "}");
+    t->taped |= taped | 1u << STI_SPILL_OVER;
+}

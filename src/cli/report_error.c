@@ -1,0 +1,59 @@
+/* See report_error.h. */
+#include "cli/report_error.h"
+
+#include "stet/base.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WARNINGS = 8, WARNING_SIZE = 400 };
+
+static const char *speaker = "stet";
+static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
+static char warnings[WARNINGS][WARNING_SIZE];
+static int nwarning;
+
+static void one_line(char *text)
+{
+    for (char *p = text; *p; ++p)
+        if (*p == '\n' || *p == '\r') *p = ' ';
+}
+
+/* Called from any thread. Information (why a mechanism fell back) is in the counters. */
+static void keep_warning(stet_log_level level, const char *message, void *context)
+{
+    (void)context;
+    if (level == STET_LOG_INFO) return;
+    char text[WARNING_SIZE];
+    snprintf(text, sizeof text, "%s", message);
+    one_line(text);
+    pthread_mutex_lock(&warning_lock);
+    bool known = false;
+    for (int i = 0; i < nwarning; ++i) known = known || strcmp(warnings[i], text) == 0;
+    if (!known && nwarning < WARNINGS) memcpy(warnings[nwarning++], text, sizeof text);
+    pthread_mutex_unlock(&warning_lock);
+}
+
+void report_begin(const char *who)
+{
+    speaker = who;
+    stet_set_log(keep_warning, NULL);
+}
+
+int report_error(int code, const char *format, ...)
+{
+    char text[8192];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    one_line(text);
+    fprintf(stderr, "%s: %s\n", speaker, text);
+    return code;
+}
+
+int report_last_error(int code) { return report_error(code, "%s", stet_last_error()); }
+
+const char *report_warning(int index) { return index >= 0 && index < nwarning ? warnings[index] : NULL; }

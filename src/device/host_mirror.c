@@ -1,0 +1,262 @@
+/* Host mirrors: making them, and what crosses when; see host mirror.h for the invariants. */
+#include "device/host_mirror.h"
+
+#include "device/share.h"
+
+#include <string.h>
+
+typedef struct sti_host_mirror {
+    void *memory;   /* of the array's size */
+    sti_stamp held; /* the content that it holds */
+    sti_stamp sent; /* the content that it and the device held when last it crossed, either way */
+} sti_host_mirror;
+
+/* The array whose memory a view shows (MIRROR-5). */
+static stet_array *owner(const stet_array *a)
+{
+    while (a->base) a = a->base;
+    return (stet_array *)a;
+}
+
+static size_t place_in(const stet_array *own, const stet_array *a)
+{
+    return (size_t)((uintptr_t)a->data - (uintptr_t)own->data);
+}
+
+static bool holds(const stet_array *a) { return a->mirror && sti_stamp_is(&a->mirror->held, &a->version); }
+
+bool sti_mirror_ahead(const stet_array *a) { return holds(a) && !sti_stamp_is(&a->mirror->sent, &a->version); }
+
+/* May others read or write its memory without a word (MIRROR-4)? */
+static bool shown(const stet_array *a) { return a->outside || (a->share && sti_share_shown(a->share)); }
+
+static bool enabled(const stet_array *a) { return sti_enabled(&a->device->mechanisms, STET_MECH_readback); }
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+static stet_result take_memory(stet_device *device, size_t size, const char *what, void **out)
+{
+    return device->ops->host_alloc ? device->ops->host_alloc(device, size, what, out) : sti_alloc(out, size, what);
+}
+
+static stet_result make_mirror(stet_array *a)
+{
+    sti_host_mirror *f;
+    STI_TRY(sti_alloc(&f, sizeof *f, "the host's side of an array"));
+    stet_result result = take_memory(a->device, a->size, a->name, &f->memory);
+    if (result != STET_OK) {
+        sti_free(f);
+        return result;
+    }
+    a->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes += (int64_t)a->size;
+    a->mirror = f;
+    return STET_OK;
+}
+
+void sti_mirror_free(stet_array *a)
+{
+    sti_host_mirror *f = a->mirror;
+    if (!f) return;
+    a->mirror = NULL;
+    a->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes -= (int64_t)a->size;
+    if (a->device->ops->host_free)
+        a->device->ops->host_free(a->device, f->memory);
+    else
+        sti_free(f->memory);
+    sti_stamp_free(&f->held);
+    sti_stamp_free(&f->sent);
+    sti_free(f);
+}
+
+/* ---- crossing ----------------------------------------------------------------------------------------------------- */
+
+/* Both sides hold the same from here on. */
+static void has_crossed(stet_array *a)
+{
+    a->device->mechanisms.counters.bytes_copied += (int64_t)a->size;
+    sti_stamp_keep_version(&a->mirror->sent, &a->version);
+}
+
+static stet_result download(void *context)
+{
+    stet_array *a = context;
+    STI_TRY(sti_device_download_of(a->device, a->name, a->mirror->memory, a->data, a->size));
+    has_crossed(a);
+    return STET_OK;
+}
+
+static stet_result upload(void *context)
+{
+    stet_array *a = context;
+    STI_TRY(sti_device_upload_of(a->device, a->name, a->data, a->mirror->memory, a->size));
+    has_crossed(a);
+    return STET_OK;
+}
+
+static stet_result let_cross(stet_array *a, sti_stamp *kept, stet_reason why, stet_result (*make)(void *context),
+                             const sti_span *output)
+{
+    sti_stamp now = {0};
+    sti_stamp_keep_version(&now, &a->version);
+    sti_work work = {.mechanism = STET_MECH_readback,
+                     .why = why,
+                     .what = a->name,
+                     .kept = kept,
+                     .now = &now,
+                     .make = make,
+                     .context = a,
+                     .outputs = output,
+                     .noutput = 1,
+                     .bytes = (int64_t)a->size};
+    return sti_let_stand(&a->device->mechanisms, &work);
+}
+
+/* What is on the device, whatever the host mirror holds. */
+static stet_result fetch_device(const void *array, size_t size, void *to)
+{
+    const stet_array *a = array;
+    return sti_device_download_of(a->device, a->name, to, a->data, size);
+}
+
+/*
+ * Nothing that is listed waits to touch the array: that ran before the host mirror was taken for writing, and what is listed from then on sends
+ * the host mirror first.
+ */
+static stet_result send_host_mirror(stet_array *a)
+{
+    /* Switched off, each read copies; what the device has need not be sent all the same. */
+    bool ahead = sti_mirror_ahead(a);
+    if (!ahead && !enabled(a)) return STET_OK;
+    /* Each launch asks this of each argument: no stamp is made for it. */
+    if (!ahead && !a->device->mechanisms.options.audit) {
+        sti_count_hit(&a->device->mechanisms, STET_MECH_readback, 0, (int64_t)a->size);
+        return STET_OK;
+    }
+    sti_span output = {a, a->size, fetch_device};
+    return let_cross(a, &a->mirror->sent, STET_REASON_readback_uploaded, upload, &output);
+}
+
+stet_result sti_array_to_device(stet_array *a)
+{
+    stet_array *own = owner(a);
+    if (!holds(own)) return STET_OK;
+    STI_TRY(send_host_mirror(own));
+    if (own != a) sti_stamp_invalidate(&own->mirror->held); /* a write of the view moves no version of its owner */
+    return STET_OK;
+}
+
+stet_result sti_mirror_bring(stet_array *a, void **out)
+{
+    *out = a->data; /* of nothing, anywhere */
+    if (a->size == 0) return STET_OK;
+    *out = NULL;
+    bool exported = sti_array_poll_external_writes(a);
+    if (!a->mirror) STI_TRY(make_mirror(a));
+    /* Where the host mirror is filled again though it stands, the device must have what it holds. */
+    if (sti_mirror_ahead(a) && (!enabled(a) || a->device->mechanisms.options.audit)) STI_TRY(send_host_mirror(a));
+    sti_span output = {a->mirror->memory, a->size, NULL};
+    stet_reason why = exported ? STET_REASON_readback_exported : STET_REASON_readback_moved;
+    STI_TRY(let_cross(a, &a->mirror->held, why, download, &output));
+    *out = a->mirror->memory;
+    return STET_OK;
+}
+
+stet_result sti_mirror_overwrite(stet_array *a, void **out)
+{
+    *out = a->data;
+    if (a->device->host_memory || a->size == 0) return STET_OK;
+    *out = NULL;
+    if (!a->mirror) STI_TRY(make_mirror(a));
+    *out = a->mirror->memory;
+    return STET_OK;
+}
+
+bool sti_array_host_has(const stet_array *a) { return a->device->host_memory || a->size == 0 || holds(a); }
+
+void sti_array_host_gets(stet_array *a, const void *bytes)
+{
+    if (!a->mirror || a->size == 0) return;
+    memcpy(a->mirror->memory, bytes, a->size);
+    sti_stamp_keep_version(&a->mirror->held, &a->version);
+    sti_stamp_keep_version(&a->mirror->sent, &a->version);
+}
+
+/* MIRROR-4: of a failure the next ask tells, which has to send it too. */
+void sti_mirror_announce(stet_array *a)
+{
+    sti_version_bump(&a->version);
+    if (!a->mirror) return; /* an array of nothing */
+    sti_stamp_keep_version(&a->mirror->held, &a->version);
+    if (!shown(a)) return;
+    if (sti_array_to_device(a) != STET_OK)
+        sti_log(STET_LOG_WARNING, "array %s: what was written on the host did not reach the device: %s", a->name,
+                stet_last_error());
+}
+
+void sti_mirror_external_write(stet_array *a)
+{
+    bool ahead = sti_mirror_ahead(a);
+    sti_version_bump(&a->version);
+    if (ahead) sti_stamp_keep_version(&a->mirror->held, &a->version);
+}
+
+/* ---- reads and writes of the caller ------------------------------------------------------------------------------- */
+
+stet_result sti_mirror_reach(stet_array *a, bool writes, size_t bytes, char **out)
+{
+    sti_mechanisms *m = &a->device->mechanisms;
+    stet_array *own = owner(a);
+    void *memory;
+    *out = NULL;
+    if (!holds(own)) return STET_OK;
+    /* A write to a view, and one that others have to see at once, goes to the device. */
+    if (!enabled(own) || (writes && (own != a || shown(own)))) return sti_array_to_device(a);
+    memory = own->mirror->memory;
+    if (!writes && m->options.audit)
+        STI_TRY(sti_mirror_bring(own, &memory));
+    else if (!writes)
+        sti_count_hit(m, STET_MECH_readback, 0, (int64_t)bytes);
+    *out = (char *)memory + place_in(own, a);
+    return STET_OK;
+}
+
+/* ---- parts ---------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a large copy that take as long as a small one: some ten microseconds. */
+enum { SMALL_COPY = 128 << 10 };
+
+bool sti_mirror_in_parts(const stet_array *a, int64_t n)
+{
+    bool rows = a->device->lanes == 1 && !a->base; /* elsewhere a row is not in one piece */
+    return !a->device->host_memory && rows && n <= (int64_t)(a->size / SMALL_COPY) && !holds(a);
+}
+
+stet_result sti_mirror_get_part(stet_array *a, size_t offset, void *to, size_t size)
+{
+    STI_TRY(sti_device_download_of(a->device, a->name, to, (const char *)a->data + offset, size));
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
+    return STET_OK;
+}
+
+stet_result sti_mirror_put_part(stet_array *a, size_t offset, const void *from, size_t size)
+{
+    STI_TRY(sti_device_upload_of(a->device, a->name, (char *)a->data + offset, from, size));
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
+    return STET_OK;
+}
+
+/* ---- audits ------------------------------------------------------------------------------------------------------- */
+
+static stet_result fetch_content(const void *array, size_t size, void *to)
+{
+    const stet_array *a = array, *own = owner(a);
+    if (!holds(own)) return fetch_device(a, size, to);
+    memcpy(to, (const char *)own->mirror->memory + place_in(own, a), size);
+    return STET_OK;
+}
+
+sti_span sti_array_span(const stet_array *a)
+{
+    if (a->device->host_memory) return (sti_span){a->data, a->size, NULL};
+    return (sti_span){a, a->size, fetch_content};
+}

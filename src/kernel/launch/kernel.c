@@ -1,0 +1,249 @@
+/* Launches: arguments checked against the signature, versions moved on; see kernel.h. */
+#include "device/trace.h"
+#include "base/plural.h"
+#include "device/host_mirror.h"
+#include "kernel/checked.h"
+#include "kernel/gpu/programs.h"
+#include "kernel/record/record.h"
+#include "kernel/launch/launch_observer.h"
+
+/* ---- arguments ----------------------------------------------------------------------------------------------------- */
+
+#define BIT(dtype) (1u << STET_##dtype)
+/* Element types that a parameter takes. Lanes know one kind of 32 bits. */
+static const unsigned fitting[STI_PARAM_TYPE_COUNT] = {
+    [STI_PARAM_REAL] = BIT(REAL), [STI_PARAM_WREAL] = BIT(REAL),         [STI_PARAM_UREAL] = BIT(REAL),
+    [STI_PARAM_LINT] = BIT(INT),  [STI_PARAM_WINT] = BIT(INT),           [STI_PARAM_INT] = BIT(INT) | BIT(U32),
+    [STI_PARAM_I64] = BIT(I64),   [STI_PARAM_U16] = BIT(U16) | BIT(F16), [STI_PARAM_U32] = BIT(U32),
+    [STI_PARAM_U8] = BIT(U8),
+};
+#undef BIT
+
+static const bool is_worlds[] = {
+#define WORLDS(name, worlds, tag) worlds,
+    STI_PARAM_TYPES(WORLDS)
+#undef WORLDS
+};
+
+static bool dtype_fits(sti_param_type type, stet_dtype dtype) { return fitting[type] >> dtype & 1u; }
+
+/* Whole arrays only: the last block's lanes beyond a smaller count would be written too. */
+static bool count_fits(const sti_kernel *k, const stet_array *a, int64_t count)
+{
+    return k->kind != STI_KERNEL_WORLD || !a->worlds || count <= 0 || a->shape[0] == count;
+}
+
+static inline bool array_fits(const sti_kernel *k, const sti_param *p, const stet_array *a, const stet_device *device,
+                              int64_t count)
+{
+    return a->device == device && dtype_fits(p->type, a->dtype) && is_worlds[p->type] == a->worlds &&
+           !(p->written && a->read_only) && count_fits(k, a, count);
+}
+
+/* What array_fits would not have. */
+static stet_result check_array(const sti_kernel *k, const sti_param *p, const stet_array *a, const stet_device *device,
+                               int64_t count)
+{
+    const char *type = sti_param_type_name(p->type);
+    if (a->device != device)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s lives on another device", k->name,
+                         p->name, a->name);
+    if (!dtype_fits(p->type, a->dtype))
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, array %s holds %s", k->name, p->name,
+                         type, a->name, stet_dtype_name(a->dtype));
+    if (is_worlds[p->type] != a->worlds)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, so it takes %s; %s is %s", k->name,
+                         p->name, type, a->worlds ? "a plain array" : "an array of worlds", a->name,
+                         a->worlds ? "an array of worlds" : "a plain array");
+    if (p->written && a->read_only)
+        return sti_error(STET_INVALID_ARGUMENT,
+                         "kernel %s: parameter %s is written, and array %s was imported for reading", k->name, p->name,
+                         a->name);
+    if (!count_fits(k, a, count))
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s has %lld world%s, the launch %lld",
+                         k->name, p->name, a->name, (long long)a->shape[0], STI_S(a->shape[0]), (long long)count);
+    return STET_OK;
+}
+
+static sti_arg_kind wanted_kind(const sti_param *p)
+{
+    return p->pointer ? STI_ARG_ARRAY : p->type == STI_PARAM_UREAL ? STI_ARG_REAL : STI_ARG_INT;
+}
+
+static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
+                             int64_t count)
+{
+    sti_arg_kind wanted = wanted_kind(p);
+    static const char *const kinds[] = {"an array", "an integer", "a real number"};
+    if (arg->kind != wanted)
+        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s takes %s, not %s", k->name, p->name,
+                         kinds[wanted], kinds[arg->kind]);
+    if (wanted == STI_ARG_INT && p->type == STI_PARAM_INT && (arg->i < INT32_MIN || arg->i > INT32_MAX))
+        return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld does not fit an int", k->name, p->name,
+                         (long long)arg->i);
+    if (wanted != STI_ARG_ARRAY || !arg->array || array_fits(k, p, arg->array, device, count)) return STET_OK;
+    return check_array(k, p, arg->array, device, count);
+}
+
+/* Checks one argument, brings a read array up to date, and fills the slot, whose unused bytes are zero: they are part of a block, too. */
+static inline stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
+                               int64_t count, sti_slot *slot)
+{
+    stet_array *a = arg->array;
+    *slot = (sti_slot){0};
+    if (!p->pointer) {
+        STI_TRY(check_arg(k, p, arg, device, count));
+        if (p->type == STI_PARAM_UREAL)
+            slot->f = arg->f;
+        else
+            slot->i = arg->i;
+        return STET_OK;
+    }
+    if (arg->kind != STI_ARG_ARRAY || (a && !array_fits(k, p, a, device, count)))
+        return check_arg(k, p, arg, device, count); /* says what is wrong */
+    if (!a) return STET_OK;
+    if (!sti_array_is_current(a)) STI_TRY(sti_array_produce(a));
+    slot->p = a->data;
+    slot->n = k->checked ? sti_checked_size(k, a) : a->worlds ? a->nitem : 0;
+    return STET_OK;
+}
+
+stet_result sti_launch_bind(const stet_device *device, const sti_kernel *k, const sti_param *p, int64_t count,
+                            const sti_arg *arg, sti_slot *slot)
+{
+    return bind(k, p, arg, device, count, slot);
+}
+
+void sti_launch_list_written(sti_launch *launch)
+{
+    const sti_kernel *k = launch->kernel;
+    launch->nwritten = 0;
+    for (int i = 0, at = 0; i < k->nparam; ++i) {
+        if (k->param[i].index) continue;
+        stet_array *array = launch->args[at++].array;
+        if (k->param[i].written && array) launch->written[launch->nwritten++] = array;
+    }
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------------------ */
+
+static inline stet_result launch(stet_device *device, const sti_kernel *k, const sti_code *code, const sti_slot *slots,
+                                 int nslot, int64_t nblock, bool in_block)
+{
+    if (!device->mechanisms.trace) return device->ops->launch(device, code, slots, nslot, nblock, in_block);
+    sti_device_mark mark = sti_device_trace_open(
+        device, &(sti_trace_what){STET_TRACE_LAUNCH, k->name, k->file, k->line, STET_REASON_none, nblock, 0});
+    stet_result result = device->ops->launch(device, code, slots, nslot, nblock, in_block);
+    sti_device_trace_close(device, mark, result);
+    return result;
+}
+
+stet_result sti_kernel_run(stet_device *device, const sti_kernel *k, const sti_slot *slots, int nslot, int64_t nblock,
+                           bool in_block)
+{
+    if (sti_device_is_gpu(device)) {
+        const sti_code *compiled;
+        STI_TRY(sti_program_code(device, k, in_block, &compiled));
+        return launch(device, k, compiled, slots, nslot, nblock, in_block);
+    }
+    sti_code code = {.name = k->name, .call = k->call[device->isa]};
+    return launch(device, k, &code, slots, nslot, nblock, in_block);
+}
+
+static inline stet_result run_kernel(stet_device *device, const sti_launch *l)
+{
+    if (l->code) return launch(device, l->kernel, l->code, l->slot, l->nslot, l->nblock, false);
+    return sti_kernel_run(device, l->kernel, l->slot, l->nslot, l->nblock, false);
+}
+
+stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
+{
+    STI_TRY(run_kernel(device, launch));
+    sti_launch_done(device, launch);
+    if (!launch->kernel->checked) return STET_OK;
+    sti_checked_wait(device, launch->kernel);
+    return sti_checked_look(device);
+}
+
+void sti_launch_done(stet_device *device, const sti_launch *launch)
+{
+    uint64_t capture = device->ops->capturing ? sti_joining(device) : 0;
+    device->mechanisms.counters.launches++;
+    for (int i = 0; i < launch->nwritten; ++i) sti_version_bump(&launch->written[i]->version);
+    if (capture) sti_external_capture_launch(device, capture, launch);
+}
+
+/* Blocks of a launch over `count`. */
+static stet_result count_blocks(const stet_device *device, const sti_kernel *k, int64_t count, int64_t *nblock)
+{
+    *nblock = 0;
+    if (count == 0) return STET_OK;
+    *nblock = k->kind == STI_KERNEL_WORLD ? (count + device->lanes - 1) / device->lanes : count;
+    int64_t largest = k->kind == STI_KERNEL_WORLD ? count : *nblock;
+    if (largest > INT32_MAX)
+        return sti_error(STET_LIMIT, "kernel %s: launched over %lld; at most %d are possible", k->name,
+                         (long long)count, INT32_MAX);
+    return STET_OK;
+}
+
+/* Goes through the parameters that a launch passes; with `out`, binds them, else only checks. */
+static stet_result each_arg(const stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args,
+                            int narg, sti_launch *out)
+{
+    int at = 0;
+    for (int i = 0; i < k->nparam; ++i) {
+        const sti_param *p = &k->param[i];
+        if (p->index) continue;
+        if (at == narg)
+            return sti_error(STET_INVALID_ARGUMENT, "kernel %s: argument for parameter %s is missing", k->name,
+                             p->name);
+        STI_TRY(out ? bind(k, p, &args[at], device, count, &out->slot[at]) : check_arg(k, p, &args[at], device, count));
+        ++at;
+    }
+    if (at == narg) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d argument%s, not %d", k->name, at, STI_S(at), narg);
+}
+
+static stet_result check_count(const sti_kernel *k, int64_t count)
+{
+    if (count >= 0) return STET_OK;
+    return sti_error(STET_INVALID_ARGUMENT, "kernel %s: launched over %lld", k->name, (long long)count);
+}
+
+stet_result sti_launch_check(const stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args,
+                             int narg)
+{
+    int64_t nblock;
+    STI_TRY(check_count(k, count));
+    STI_TRY(each_arg(device, k, count, args, narg, NULL));
+    return count_blocks(device, k, count, &nblock);
+}
+
+stet_result sti_launch_prepare(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg,
+                               sti_launch *out)
+{
+    STI_TRY(check_count(k, count));
+    STI_TRY(each_arg(device, k, count, args, narg, out));
+    out->kernel = k;
+    out->code = NULL;
+    out->args = args;
+    out->nslot = narg;
+    sti_launch_list_written(out);
+    STI_TRY(count_blocks(device, k, count, &out->nblock));
+    return k->checked ? sti_checked_prepare(device, out, count) : STET_OK;
+}
+
+stet_result sti_launch_issue(stet_device *device, const sti_launch *launch, int64_t count, bool listed)
+{
+    sti_observe_launch(device, launch, count);
+    stet_result result = listed ? sti_record_launch(device, launch) : sti_launch_run(device, launch);
+    if (result != STET_OK) sti_observe_lost(device, launch->kernel->name);
+    return result;
+}
+
+stet_result sti_launch_on(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)
+{
+    sti_launch launch;
+    STI_TRY(sti_launch_prepare(device, k, count, args, narg, &launch));
+    return launch.nblock == 0 ? STET_OK : sti_launch_issue(device, &launch, count, device->listing);
+}

@@ -1,0 +1,357 @@
+/*
+ * The graphs of a recording: one of the whole list, or, where the driver has no loops that end on the device, one of each piece between the
+ * host's looks at a condition. See play.h.
+ *
+ * Invariants:
+ *   GRAPHS-1  `shadow` and the numbers of `list` are what the graphs have; they change only after the device has taken the new ones
+ *   GRAPHS-2  arguments are in the graphs by value: no memory of the device holds them, so nobody can overwrite what a launch in flight reads
+ */
+#include "kernel/gpu/programs.h"
+#include "kernel/record/play.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void count_held(stet_device *device, int64_t slots)
+{
+    device->mechanisms.counters.mechanism[STET_MECH_args].held_bytes += slots * (int64_t)sizeof(sti_slot);
+}
+
+void sti_device_graphs_free(stet_device *device, sti_recording *x)
+{
+    for (int i = 0; i < x->ngraph_piece; ++i) {
+        device->ops->graph_free(device, x->graph_piece[i].graph);
+        sti_free(x->graph_piece[i].bump);
+    }
+    if (x->shadow) count_held(device, -x->nslot);
+    sti_free(x->shadow);
+    sti_free(x->graph_piece);
+    x->shadow = NULL;
+    x->graph_piece = NULL;
+    x->ngraph_piece = 0;
+}
+
+/* ---- one graph ----------------------------------------------------------------------------------------------------- */
+
+static void describe_fused(const sti_group *group, sti_graph_op *out)
+{
+    *out = (sti_graph_op){.kind = STI_GRAPH_LAUNCH,
+                          .name = group->code->name,
+                          .code = group->code,
+                          .slots = group->slot,
+                          .nslot = group->code->nslot,
+                          .nblock = group->nblock};
+}
+
+/* Operation i as the device takes it, in a graph that begins with group `first`. */
+static stet_result describe(stet_device *device, const sti_recording *x, int i, int first, sti_graph_op *out)
+{
+    const sti_op *op = &x->list.op[i];
+    const sti_use *use = x->list.use + op->use;
+    *out = (sti_graph_op){.match = op->match >= 0 ? sti_group_of(&x->groups, op->match) - first : -1};
+    switch (op->kind) {
+    case STI_OP_LAUNCH:
+        out->kind = STI_GRAPH_LAUNCH;
+        out->name = op->kernel->name;
+        out->slots = x->shadow + op->slot;
+        out->nslot = op->nslot;
+        out->nblock = op->nblock;
+        return sti_program_code(device, op->kernel, false, &out->code);
+    case STI_OP_COPY:
+        out->kind = STI_GRAPH_COPY;
+        out->name = use[0].array->name;
+        out->to = use[0].array->data;
+        out->from = use[1].array->data;
+        out->size = use[1].array->size;
+        return STET_OK;
+    case STI_OP_WHILE:
+        out->kind = STI_GRAPH_WHILE;
+        out->name = use[0].array->name;
+        out->condition = use[0].array->data;
+        out->most = op->most;
+        return sti_program_condition(device, &out->code);
+    case STI_OP_END: out->kind = STI_GRAPH_END; return STET_OK;
+    case STI_OP_FOREIGN:
+        out->kind = STI_GRAPH_FOREIGN;
+        out->name = op->name;
+        out->work = op->work;
+        out->context = op->context;
+        return STET_OK;
+    }
+    return STET_OK;
+}
+
+static bool has_edge(const sti_edge *edge, int n, sti_edge wanted)
+{
+    while (n > 0 && edge[n - 1].to == wanted.to)
+        if (edge[--n].from == wanted.from) return true;
+    return false;
+}
+
+/* Edges between groups of operations first … end - 1, counted from the group of `first`. They come in the order of `to`, as those of the list do. */
+static int pick_edges(const sti_recording *x, int first, int end, sti_edge *out)
+{
+    int n = 0, base = sti_group_of(&x->groups, first);
+    for (int i = 0; i < x->nedge; ++i) {
+        if (x->edge[i].from < first || x->edge[i].to >= end) continue;
+        sti_edge edge = {sti_group_of(&x->groups, x->edge[i].from) - base,
+                         sti_group_of(&x->groups, x->edge[i].to) - base};
+        if (edge.from != edge.to && !has_edge(out, n, edge)) out[n++] = edge;
+    }
+    return n;
+}
+
+static stet_result fill_part(stet_device *device, const sti_recording *x, const char *what, sti_graph_op *op,
+                             sti_edge *edge, sti_device_graph *graph_piece)
+{
+    int first = sti_group_of(&x->groups, graph_piece->first), n = 0;
+    for (; first + n < x->groups.n && x->groups.group[first + n].first < graph_piece->end; ++n) {
+        const sti_group *group = &x->groups.group[first + n];
+        if (group->fused)
+            describe_fused(group, &op[n]);
+        else
+            STI_TRY(describe(device, x, group->first, first, &op[n]));
+    }
+    int nedge = pick_edges(x, graph_piece->first, graph_piece->end, edge);
+    return device->ops->graph_make(device, op, n, edge, nedge, what, &graph_piece->graph);
+}
+
+static void add_bump(sti_device_graph *graph_piece, stet_array *array)
+{
+    int i = 0;
+    while (i < graph_piece->nbump && graph_piece->bump[i].array != array) ++i;
+    if (i == graph_piece->nbump) graph_piece->bump[graph_piece->nbump++] = (struct sti_bump){array, 0};
+    graph_piece->bump[i].times++;
+}
+
+/* What its operations write, each array once. A loop's own uses are those of what is in it. */
+static stet_result sum_up(const sti_recording *x, sti_device_graph *graph_piece)
+{
+    STI_TRY(sti_alloc(&graph_piece->bump, (size_t)x->list.nuse * sizeof *graph_piece->bump + 1, "what a graph writes"));
+    for (int k = sti_group_of(&x->groups, graph_piece->first);
+         k < x->groups.n && x->groups.group[k].first < graph_piece->end; ++k) {
+        graph_piece->fused += x->groups.group[k].fused;
+        graph_piece->saved -= x->groups.group[k].fused;
+    }
+    for (int i = graph_piece->first; i < graph_piece->end; ++i) {
+        const sti_op *op = &x->list.op[i];
+        graph_piece->launches += op->kind == STI_OP_LAUNCH;
+        graph_piece->saved += op->kind == STI_OP_LAUNCH && x->groups.group[sti_group_of(&x->groups, i)].fused;
+        for (int u = op->use; op->kind != STI_OP_WHILE && u < op->use + op->nuse; ++u) {
+            stet_array *array = x->list.use[u].array;
+            if (!x->list.use[u].written) continue;
+            add_bump(graph_piece, array);
+            if (op->kind == STI_OP_COPY) graph_piece->bytes += (int64_t)array->size;
+        }
+    }
+    return STET_OK;
+}
+
+static stet_result add_graph_piece(stet_device *device, sti_recording *x, const char *what, int first, int end)
+{
+    sti_device_graph graph_piece = {.first = first, .end = end};
+    sti_graph_op *op = NULL;
+    sti_edge *edge = NULL;
+    STI_TRY(
+        sti_realloc(&x->graph_piece, (size_t)(x->ngraph_piece + 1) * sizeof *x->graph_piece, "graphs of a recording"));
+    stet_result result = sti_alloc(&op, (size_t)(end - first) * sizeof *op, "a graph's operations");
+    if (result == STET_OK) result = sti_alloc(&edge, (size_t)x->nedge * sizeof *edge + 1, "a graph's edges");
+    if (result == STET_OK) result = sum_up(x, &graph_piece);
+    if (result == STET_OK) result = fill_part(device, x, what, op, edge, &graph_piece);
+    sti_free(op);
+    sti_free(edge);
+    if (result == STET_OK)
+        x->graph_piece[x->ngraph_piece++] = graph_piece;
+    else
+        sti_free(graph_piece.bump);
+    return result;
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------------------- */
+
+static bool has(const sti_recording *x, sti_op_kind kind)
+{
+    for (int i = 0; i < x->list.nop; ++i)
+        if (x->list.op[i].kind == kind) return true;
+    return false;
+}
+
+static bool is_loop(const sti_op *op) { return op->kind == STI_OP_WHILE || op->kind == STI_OP_END; }
+
+/* Between the ends of loops; a piece of one operation is that operation. */
+static stet_result add_pieces(stet_device *device, sti_recording *x, const char *what)
+{
+    for (int first = 0, end; first < x->list.nop; first = end + 1) {
+        for (end = first; end < x->list.nop && !is_loop(&x->list.op[end]);) ++end;
+        if (end - first > 1) STI_TRY(add_graph_piece(device, x, what, first, end));
+    }
+    return STET_OK;
+}
+
+/* *why: what the driver could not; none: it could all. */
+static stet_result add_graph_pieces(stet_device *device, sti_recording *x, const char *what, stet_reason *why)
+{
+    *why = STET_REASON_none;
+    stet_result result = add_graph_piece(device, x, what, 0, x->list.nop);
+    if (result == STET_UNSUPPORTED && has(x, STI_OP_WHILE)) {
+        *why = STET_REASON_graph_replay_host_loop;
+        result = add_pieces(device, x, what);
+    }
+    if (result == STET_OK) return STET_OK;
+    sti_device_graphs_free(device, x);
+    if (result == STET_UNSUPPORTED)
+        *why = STET_REASON_graph_replay_unsupported;
+    else if (result != STET_OUT_OF_MEMORY && has(x, STI_OP_FOREIGN))
+        *why = STET_REASON_graph_replay_capture;
+    else
+        return result;
+    return STET_OK;
+}
+
+/* The graphs begin with the arguments and numbers of this play. */
+static stet_result take_numbers(const sti_player *p, sti_recording *x)
+{
+    const sti_list *now = p->list;
+    size_t size = (size_t)now->nslot * sizeof *now->slot;
+    STI_TRY(sti_alloc(&x->shadow, size + 1, "arguments of a recording"));
+    if (size) memcpy(x->shadow, now->slot, size);
+    x->nslot = now->nslot;
+    x->fresh = true;
+    count_held(p->device, x->nslot);
+    for (int i = 0; i < x->groups.n; ++i)
+        if (x->groups.group[i].code) sti_group_fill(&x->groups.group[i], now);
+    for (int i = 0; i < now->nop; ++i) {
+        x->list.op[i].nblock = now->op[i].nblock;
+        x->list.op[i].most = now->op[i].most;
+    }
+    return STET_OK;
+}
+
+static stet_result plan_graphs(const sti_player *p, sti_recording *x)
+{
+    stet_device *device = p->device;
+    char where[400];
+    stet_reason why = STET_REASON_none;
+    STI_TRY(take_numbers(p, x));
+    stet_result result = add_graph_pieces(device, x, p->what, &why);
+    if (result == STET_OK && why != STET_REASON_none) {
+        (void)snprintf(where, sizeof where, "%s (%s)", p->what, stet_last_error());
+        result = sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, where);
+    }
+    if (result != STET_OK || x->ngraph_piece == 0) sti_device_graphs_free(device, x);
+    return result;
+}
+
+/* What was planned while the mechanism was off, or on, does not serve when it is not: it is compared anew, too. */
+static void forget_other_plan(stet_device *device, sti_recording *x)
+{
+    if (!x->planned || x->groups.enabled == sti_enabled(&device->mechanisms, STET_MECH_fusion)) return;
+    sti_device_graphs_free(device, x);
+    sti_groups_free(&x->groups);
+    x->planned = x->trusted = false;
+}
+
+stet_result sti_device_graphs_plan(const sti_player *p, sti_recording *x)
+{
+    forget_other_plan(p->device, x);
+    if (x->planned) return STET_OK;
+    STI_TRY(sti_groups_plan(p->device, p->list, p->what, &x->groups));
+    stet_result result = p->device->ops->graph_make ? plan_graphs(p, x) : STET_OK;
+    if (result != STET_OK) sti_groups_free(&x->groups);
+    x->planned = result == STET_OK;
+    return result;
+}
+
+/* ---- arguments and numbers ----------------------------------------------------------------------------------------- */
+
+/* Why operation i has to be given its arguments anew; `why`: it has to be, whatever they are. */
+static stet_reason why_anew(const sti_player *p, int i, stet_reason why)
+{
+    const sti_op *now = &p->list->op[i];
+    size_t size = (size_t)now->nslot * sizeof *p->list->slot;
+    bool other = size && memcmp(p->recording->shadow + now->slot, p->list->slot + now->slot, size) != 0;
+    return why == STET_REASON_none && other ? STET_REASON_args_changed : why;
+}
+
+static bool must_be_set(const sti_player *p, int i, stet_reason why)
+{
+    const sti_op *now = &p->list->op[i], *had = &p->recording->list.op[i];
+    bool anew = now->nslot && why != STET_REASON_none && why != STET_REASON_args_first;
+    return anew || had->nblock != now->nblock || had->most != now->most;
+}
+
+/* GRAPHS-1: the graphs have taken what operation i is in this play. */
+static void taken(const sti_player *p, int i, stet_reason why)
+{
+    sti_mechanisms *m = &p->device->mechanisms;
+    const sti_op *now = &p->list->op[i];
+    sti_op *had = &p->recording->list.op[i];
+    size_t size = (size_t)now->nslot * sizeof *p->list->slot;
+    had->nblock = now->nblock;
+    had->most = now->most;
+    if (!size) return;
+    memcpy(p->recording->shadow + now->slot, p->list->slot + now->slot, size);
+    if (why != STET_REASON_none)
+        sti_count_miss(m, STET_MECH_args, why, 0, (int64_t)size);
+    else
+        sti_count_hit(m, STET_MECH_args, 0, (int64_t)size);
+}
+
+static stet_result set_group(const sti_player *p, const sti_device_graph *graph_piece, const sti_group *group)
+{
+    const sti_op *op = &p->list->op[group->first];
+    int number =
+        sti_group_of(&p->recording->groups, group->first) - sti_group_of(&p->recording->groups, graph_piece->first);
+    if (!group->fused)
+        return p->device->ops->graph_set(p->device, graph_piece->graph, number, p->list->slot + op->slot, op->nslot,
+                                         op->kind == STI_OP_WHILE ? op->most : op->nblock);
+    sti_group_fill(group, p->list);
+    return p->device->ops->graph_set(p->device, graph_piece->graph, number, group->slot, group->code->nslot,
+                                     group->nblock);
+}
+
+/* How one group of a graph comes to what it is in this play. */
+static stet_result update_group(const sti_player *p, const sti_device_graph *graph_piece, const sti_group *group,
+                                stet_reason why)
+{
+    bool set = false;
+    for (int i = group->first; i < group->end; ++i) set |= must_be_set(p, i, why_anew(p, i, why));
+    if (set) STI_TRY(set_group(p, graph_piece, group));
+    for (int i = group->first; i < group->end; ++i) taken(p, i, why_anew(p, i, why));
+    return STET_OK;
+}
+
+static stet_result update_graph_piece(const sti_player *p, const sti_device_graph *graph_piece, stet_reason why)
+{
+    const sti_groups *g = &p->recording->groups;
+    for (int k = sti_group_of(&p->recording->groups, graph_piece->first);
+         k < g->n && g->group[k].first < graph_piece->end; ++k)
+        STI_TRY(update_group(p, graph_piece, &g->group[k], why));
+    return STET_OK;
+}
+
+static bool same_numbers(const sti_list *a, const sti_list *b)
+{
+    for (int i = 0; i < a->nop; ++i)
+        if (a->op[i].nblock != b->op[i].nblock || a->op[i].most != b->op[i].most) return false;
+    return true;
+}
+
+stet_result sti_device_graphs_update(const sti_player *p)
+{
+    sti_mechanisms *m = &p->device->mechanisms;
+    sti_recording *x = p->recording;
+    const bool enabled = sti_enabled(m, STET_MECH_args), whole = x->graph_piece[0].end == x->list.nop;
+    const size_t size = (size_t)p->list->nslot * sizeof *p->list->slot;
+    const bool equal = size == 0 || memcmp(x->shadow, p->list->slot, size) == 0; /* copies alone have no arguments */
+    if (enabled && whole && !x->fresh && equal && same_numbers(&x->list, p->list)) {
+        m->counters.mechanism[STET_MECH_args].hits += p->list->nsite;
+        m->counters.mechanism[STET_MECH_args].saved_bytes += (int64_t)size;
+        return STET_OK;
+    }
+    stet_reason why = !enabled ? STET_REASON_args_disabled : STET_REASON_none;
+    if (x->fresh && enabled) why = STET_REASON_args_first;
+    for (int k = 0; k < x->ngraph_piece; ++k) STI_TRY(update_graph_piece(p, &x->graph_piece[k], why));
+    x->fresh = false;
+    return STET_OK;
+}

@@ -1,0 +1,79 @@
+/* The ways to play a list: one by one, by a new recording, compared, replayed. See record.h for the invariants. */
+#include "kernel/record/play.h"
+
+stet_result sti_play_on(sti_player *p, stet_reason why)
+{
+    p->recording = NULL;
+    p->nlaunch = 0;
+    STI_TRY(sti_fallback(&p->device->mechanisms, STET_MECH_graph_replay, why, p->what));
+    stet_result result = sti_run(p);
+    sti_replay_row(p->device)->done_launches += p->nlaunch;
+    return result;
+}
+
+static stet_result play_singly(sti_player *p, stet_reason why)
+{
+    STI_TRY(sti_run(p));
+    sti_count_miss(&p->device->mechanisms, STET_MECH_graph_replay, why, p->nlaunch, 0);
+    return STET_OK;
+}
+
+static stet_result play_first(sti_player *p)
+{
+    if (sti_recording_build(p->device) != STET_OK) return sti_play_on(p, STET_REASON_graph_replay_memory);
+    return play_singly(p, STET_REASON_graph_replay_first);
+}
+
+static stet_result play_recording(sti_player *p, sti_recording *x)
+{
+    p->recording = x;
+    stet_result result = sti_replay(p);
+    if (result != STET_OK) {
+        sti_recording_drop_this(p->device, x);
+        return sti_play_on(p, STET_REASON_graph_replay_failed);
+    }
+    sti_count_hit(&p->device->mechanisms, STET_MECH_graph_replay, p->nlaunch, 0);
+    return STET_OK;
+}
+
+/* A list that comes back. Its graphs are made the first time, when it is compared. */
+static stet_result play_again(sti_player *p, sti_recording *x)
+{
+    stet_result result = sti_device_graphs_plan(p, x);
+    if (result == STET_STRICT) return result;
+    if (result != STET_OK) {
+        sti_recording_drop_this(p->device, x);
+        return sti_play_on(p, result == STET_OUT_OF_MEMORY ? STET_REASON_graph_replay_memory
+                                                           : STET_REASON_graph_replay_failed);
+    }
+    sti_recording_played(p->device->recorder, x);
+    if (!x->trusted || p->device->mechanisms.options.audit) return sti_play_compared(p, x);
+    return play_recording(p, x);
+}
+
+static stet_result play_all(sti_player *p)
+{
+    const sti_mechanisms *m = &p->device->mechanisms;
+    p->device->recorder->last = 0;
+    if (p->list->nop == 1) return sti_run(p); /* a launch is a launch */
+    if (!sti_enabled(m, STET_MECH_graph_replay)) return play_singly(p, STET_REASON_graph_replay_disabled);
+    if (p->capture) return play_singly(p, STET_REASON_graph_replay_joined);
+    sti_recording *x = sti_recording_find(p->device->recorder);
+    return x ? play_again(p, x) : play_first(p);
+}
+
+stet_result sti_play(stet_device *device, const char *what)
+{
+    sti_recorder *r = device->recorder;
+    if (r->pending.nop == 0) return STET_OK;
+    sti_player p = {.device = device, .list = &r->pending, .what = what, .capture = sti_joining(device)};
+    bool listing = device->listing;
+    sti_rewind(&p);
+    device->listing = false;
+    r->playing = true;
+    stet_result result = play_all(&p);
+    r->playing = false;
+    device->listing = listing;
+    sti_list_clear(&r->pending);
+    return result;
+}
