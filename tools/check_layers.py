@@ -21,6 +21,7 @@ PUBLIC = {
     "dlpack": "device",
     "mechanisms": "base",
     "lang": "kernel",
+    "lang_checked": "kernel",
     "lang_common": "kernel",
     "lang_cpu": "kernel",
     "lang_gpu": "kernel",

@@ -6,7 +6,7 @@
  */
 #include "base/error.h"
 #include "kernel/compile/compile_cpu.h"
-#include "kernel/compiled.h"
+#include "kernel/compile/compiled.h"
 
 #include <stdio.h>
 

@@ -36,7 +36,8 @@ extern "C" {
     X(AUDIT, "a mechanism let stand what had changed")                                                                 \
     X(STATE, "not possible in this state")                                                                             \
     X(DEVICE, "the device reported an error")                                                                          \
-    X(INTERRUPTED, "ended early, as the caller asked")
+    X(INTERRUPTED, "ended early, as the caller asked")                                                                 \
+    X(FAULT, "a checked kernel went out of bounds")
 
 typedef enum stet_result {
 #define STET_RESULT_ENUM(name, sentence) STET_##name,

@@ -78,6 +78,12 @@ typedef struct stet_device_def {
     stet_gpu_def gpu;         /* CUDA, HIP */
     const char *cache_folder; /* of kernels that are compiled when first used, on GPUs; NULL: as in stet_kernel_def */
     stet_mechanism_options mechanisms;
+    /*
+     * Kernels of the caller's (kernel.h) are made in checked mode: each access is held to the bounds of its array, and what would go beyond
+     * is not done but told, as STET_FAULT of the launch (or of the list that it was in) with kernel, line, array, index and world. The
+     * same bits, several times slower. Also on where the environment says STET_CHECKED=1.
+     */
+    bool checked;
 } stet_device_def;
 
 STET_API stet_device_def stet_default_device_def(void);

@@ -17,6 +17,10 @@ typedef struct stet_kernel stet_kernel;
  * How to make a kernel; start from stet_default_kernel_def(). On a CPU a kernel is compiled by the system's C compiler, with
  * the flags of the library's own kernels, for the instruction set of the device; on a GPU by the vendor's run-time compiler. What
  * was compiled is kept on disk (mechanism `kernel_cache`). Nothing here is needed after stet_kernel_create.
+ *
+ * An access beyond an array is nobody's mistake but the kernel's, and not noticed unless the device is in checked mode
+ * (stet_device_def.checked): then a launch returns STET_FAULT with kernel, line, array, index and world. Local arrays take at most
+ * 1 MiB of stack at 16 lanes along a chain of calls, and 512 KiB on a GPU; shared ones 48 KiB there.
  */
 typedef struct stet_kernel_def {
     uint32_t cookie;    /* set by stet_default_kernel_def */
@@ -48,6 +52,7 @@ typedef struct stet_kernel_def {
      * fast it is, never what it computes.
      */
     int team, teams;
+    bool unchecked;              /* on a device in checked mode (stet_device_def.checked): this one is not */
     const char *const *constant; /* names of parameters that get no gradient in the kernel's adjoint (adjoint.h) */
     int nconstant;
 } stet_kernel_def;

@@ -10,6 +10,7 @@ static const char *const names[STET_RESULT_COUNT] = {
     "ParseError",  "OutOfMemoryError",     "UnsupportedError", "LimitError",
     "StrictError", "AuditError",           "StateError",       "DeviceError",
     "Error", // INTERRUPTED: what Python's signal handler has raised is raised instead (run)
+    "FaultError",
 };
 
 // Kept for the life of the process, as the module is.

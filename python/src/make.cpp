@@ -23,7 +23,7 @@ struct Options {
     int frames_in_flight, threads;
     std::string isa;
     std::vector<std::string> disable;
-    bool strict, audit;
+    bool strict, audit, checked;
     std::string cache_folder;
 };
 
@@ -38,6 +38,7 @@ static void set_device(const Options &o, stet_device_def *device)
     device->mechanisms.disabled |= to_mechanisms(o.disable);
     device->mechanisms.strict = o.strict;
     device->mechanisms.audit = o.audit;
+    device->checked = o.checked;
 }
 
 // Borrows texts of `o`, and puts the cameras' into `cameras`.
@@ -89,7 +90,7 @@ static Shared make_core(const Model &model, const Options &o)
 static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, int index, std::string physics,
                      std::vector<std::string> cameras, int width, int height, std::vector<std::string> outputs,
                      uint64_t seed, nb::object keyframe, int frames_in_flight, int threads, std::string isa,
-                     std::vector<std::string> disable, bool strict, bool audit, std::string cache_folder)
+                     std::vector<std::string> disable, bool strict, bool audit, bool checked, std::string cache_folder)
 {
     Options o{worlds,
               (stet_device_type)type,
@@ -107,6 +108,7 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, in
               std::move(disable),
               strict,
               audit,
+              checked,
               std::move(cache_folder)};
     new (self) Sim{make_core(model, o)};
 }
@@ -115,7 +117,7 @@ void bind_making(nb::class_<Sim> &sim)
 {
     sim.def("__init__", init_sim, "model"_a, "worlds"_a, "type"_a, "index"_a, "physics"_a, "cameras"_a, "width"_a,
             "height"_a, "outputs"_a, "seed"_a, "keyframe"_a.none(), "frames_in_flight"_a, "threads"_a, "isa"_a,
-            "disable"_a, "strict"_a, "audit"_a, "cache_folder"_a);
+            "disable"_a, "strict"_a, "audit"_a, "checked"_a, "cache_folder"_a);
 }
 
 } // namespace binding

@@ -86,3 +86,9 @@ class DeviceError(Error, RuntimeError):
     """The device reported an error."""
 
     result = "DEVICE"
+
+
+class FaultError(Error, IndexError):
+    """A kernel in checked mode went out of bounds, divided by zero, or an index of it overflowed."""
+
+    result = "FAULT"

@@ -120,6 +120,8 @@ class Sim(Rounds, _core.SimBase):
     frames_in_flight   how many frames can still be read, 1 to 16
     threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512"; None: the widest
     disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is checked
+    checked      own kernels are held to the bounds of their arrays: a fault is a FaultError with line, array, index and world. The
+                 same results, slower; STET_CHECKED=1 in the environment does it for a whole program
     cache_folder    of compiled kernels; None: $XDG_CACHE_HOME/stet
 
     A sim is used by one thread at a time: another one waits. Calls that take long let other threads of Python run. `with stet.Sim(…) as sim:`
@@ -146,6 +148,7 @@ class Sim(Rounds, _core.SimBase):
         disable: str | Iterable[str] = (),
         strict: bool = False,
         audit: bool = False,
+        checked: bool = False,
         cache_folder: str | os.PathLike | None = None,
     ) -> None:
         self._model = load(scene)
@@ -170,6 +173,7 @@ class Sim(Rounds, _core.SimBase):
             _texts("mechanisms", disable),
             bool(strict),
             bool(audit),
+            bool(checked),
             os.fspath(cache_folder) if cache_folder else "",
         )
 

@@ -3,6 +3,7 @@
  *
  *   STET_DISABLE            mechanisms that are switched off
  *   STET_RANGES             ranges for profilers
+ *   STET_CHECKED            1: people's kernels are made in checked mode
  *   XDG_CACHE_HOME, HOME    where the user's caches are
  *   PATH, LD_LIBRARY_PATH   handed on to the compiler
  *   VIRTUAL_ENV             where a Python's packages may hold libraries

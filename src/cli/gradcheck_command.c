@@ -30,7 +30,8 @@ static int print_usage(void)
     printf(
         "stet gradcheck FILE.k.h [options]\n\n"
         "Compares the gradients that the kernels' adjoints work out with central differences, in double, for random\n"
-        "inputs. Exit code 1: some gradient is wrong, or none could be compared.\n\n"
+        "inputs. Exit code 1: some gradient is wrong, or none could be compared. Kernels run in checked mode: a fault\n"
+        "(beyond an array, a division by 0) is told with line, array, index and world.\n\n"
         "  --kernel NAME         only this one\n"
         "  --constant NAME       this parameter is constant; may be repeated\n"
         "  --int NAME=V          a whole number (others: 3)\n"

@@ -1,5 +1,6 @@
 /* Devices: creation, names, counters. What differs between kinds of device is behind sti_device_ops. */
 #include "device/device.h"
+#include "base/environment.h"
 #include "base/plural.h"
 #include "device/gpu/library.h"
 #include "device/ranges.h"
@@ -81,6 +82,12 @@ static stet_result init(stet_device *device, const stet_device_def *def)
     return sti_error(STET_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
 }
 
+static bool checked_by_environment(void)
+{
+    const char *value = sti_environment("STET_CHECKED");
+    return value && strcmp(value, "0") != 0;
+}
+
 stet_result stet_device_create(const stet_device_def *def, stet_device **out)
 {
     if (!def || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_device_create: def and out must not be NULL");
@@ -89,6 +96,7 @@ stet_result stet_device_create(const stet_device_def *def, stet_device **out)
     stet_device *device;
     STI_TRY(sti_alloc(&device, sizeof *device, "device"));
     device->mechanisms.options = def->mechanisms;
+    device->checked = def->checked || checked_by_environment();
     atomic_init(&device->refs, 1);
     stet_result result = init(device, def);
     if (result != STET_OK) {

@@ -198,8 +198,10 @@ struct stet_device {
         *stacks; /* of adjoints, who make and free it (adjoint/launch/stacks.h); NULL: there are none; and … */
     stet_result (*check_overflow)(
         stet_device *device); /* … this, called before the host reads what launches have left */
-    bool listing;             /* launches are listed instead of run */
-    int unlisted;             /* lists that were begun without memory for a recorder: their launches run at once */
+    bool checked; /* people's kernels are made in checked mode (kernel/checked.h); those that ran unlooked at … */
+    struct sti_checked *unlooked; /* … are chained here */
+    bool listing;                 /* launches are listed instead of run */
+    int unlisted;                 /* lists that were begun without memory for a recorder: their launches run at once */
 };
 
 static inline stet_result sti_before(stet_device *device, sti_act act, const stet_array *array, const char *name)

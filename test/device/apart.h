@@ -69,7 +69,7 @@ static inline stet_result apart_copy(stet_device *device, void *to, const void *
 static inline stet_result apart_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
                                        int64_t nblock, bool in_block)
 {
-    sti_slot real[STI_MAX_PARAMS];
+    sti_slot real[STI_MAX_PARAMS + 1];
     apart.launches++;
     assert_true(apart_is(slots) == in_block);
     if (nslot > 0) memcpy(real, apart_here(slots), (size_t)nslot * sizeof *real);

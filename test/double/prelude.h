@@ -98,6 +98,12 @@ extern "C" __attribute__((visibility("hidden"))) void cudaGraphSetConditional(un
 #define sti_from_lane(lanes, x, from) __shfl_sync(lanes, (unsigned)(x), (int)(from))
 #define sti_vote(lanes, yes) __ballot_sync(lanes, yes)
 #endif
+static inline unsigned long long atomicMax(unsigned long long *at, unsigned long long x)
+{
+    unsigned long long had = *at;
+    if (x > had) *at = x;
+    return had;
+}
 static inline void __threadfence(void) {}
 static inline void __threadfence_block(void) {}
 static inline void __trap(void) { __builtin_trap(); }

@@ -19,6 +19,7 @@ endforeach()
 
 stet_test(kernel/check_syntax)
 stet_test(kernel/check_types)
+stet_test(kernel/check_limits)
 stet_test(kernel/check_rules)
 stet_test(kernel/check_language)
 stet_test(kernel/lang_list)

@@ -24,6 +24,7 @@ BUILTINS = {
     stet.AuditError: RuntimeError,
     stet.StateError: RuntimeError,
     stet.DeviceError: RuntimeError,
+    stet.FaultError: IndexError,
 }
 
 

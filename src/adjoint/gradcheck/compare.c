@@ -196,9 +196,9 @@ static stet_result check_item(sti_checking *c, sti_subject *s, int64_t k)
 
 stet_result sti_gradcheck_compare(sti_checking *c)
 {
-    STI_TRY(run_adjoint(c));
+    STI_TRY(loss_of(c, c->there)); /* first: in checked mode, which adjoints are not */
     STI_TRY(sti_subjects_look_behind(c));
-    STI_TRY(loss_of(c, c->there));
+    STI_TRY(run_adjoint(c));
     STI_TRY(sti_subjects_look_behind(c));
     for (int i = 0; i < c->n; ++i) {
         int64_t n = c->items ? c->s[i].ngradient : c->s[i].items;

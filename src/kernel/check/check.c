@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/check/library.h"
+#include "kernel/check/limits.h"
 #include "kernel/check/parser.h"
 #include "kernel/check/reader.h"
 #include "kernel/check/rules.h"
@@ -45,6 +46,7 @@ static stet_result check_all(sti_unit *u, const char *text, const char *name, co
     u->top = sti_parse(u, tokens.token);
     if (!u->failed) sti_type_unit(u);
     if (!u->failed) sti_check_rules(u);
+    if (!u->failed && u->nmistake == 0) sti_check_limits(u);
     if (u->failed) return out_of_memory(name);
     if (u->nmistake == 0) return STET_OK;
     const sti_diagnostic *d = u->first;

@@ -21,7 +21,9 @@ void sti_sink_format(const sti_sink *out, const char *format, ...)
 static void write_argument(const sti_sink *out, const sti_param *p, int slot, bool world)
 {
     const char *type = sti_param_type_name(p->type);
-    if (p->index) {
+    if (p->index && strcmp(p->name, STI_WATCH) == 0) {
+        sti_sink_text(out, "sti_s, (i64)sti_k");
+    } else if (p->index) {
         sti_sink_text(out, world ? "(int)(sti_k * STET_W)" : "(int)sti_k");
     } else if (p->pointer && sti_param_type_worlds(p->type) && world) {
         sti_sink_format(out, "(%s *)sti_s[%d].p + sti_k * sti_s[%d].n", type, slot, slot);
@@ -65,7 +67,7 @@ const char sti_generate_slot[] =
 static int count_slots(const sti_signature *sig)
 {
     int n = 0;
-    for (int i = 0; i < sig->nparam; ++i) n += !sig->param[i].index;
+    for (int i = 0; i < sig->nparam; ++i) n += !sig->param[i].index || strcmp(sig->param[i].name, STI_WATCH) == 0;
     return n;
 }
 
@@ -112,7 +114,7 @@ static void write_description(const sti_sink *out, const sti_signature *sig, con
                     sig->nparam, sig->name, sig->line);
     sti_sink_format(out,
                     "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    "
-                    "NULL,\n    %s,\n};\n\n",
+                    "NULL,\n    %s,\n    NULL,\n};\n\n",
                     sig->name, table ? table : "NULL");
 }
 

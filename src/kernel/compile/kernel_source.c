@@ -55,5 +55,6 @@ stet_kernel_def sti_kernel_source_def(const sti_kernel_source *o)
     def.cache_limit = o->cache_limit;
     def.team = o->team;
     def.teams = o->teams;
+    def.unchecked = true; /* an adjoint goes where its kernel went, and to memory of its own */
     return def;
 }

@@ -12,8 +12,9 @@
 #include "base/memory.h"
 #include "base/plural.h"
 #include "kernel/launch/binding.h"
+#include "kernel/compile/checked.h"
 #include "kernel/compile/compile_cpu.h"
-#include "kernel/compiled.h"
+#include "kernel/compile/compiled.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/compile/shared_object.h"
 #include "kernel/compile/cached_compile.h"
@@ -43,6 +44,7 @@ typedef struct maker {
     stet_device *device;
     stet_kernel *kernel;
     sti_user_source source;
+    sti_user_source instrumented; /* in checked mode what is compiled, else empty */
     sti_compiler compiler;
     sti_text_buffer key, object;
 } maker;
@@ -96,13 +98,19 @@ static stet_result pick_kernel(const sti_user_source *source, const char *name, 
 
 /* ---- compiled code ----------------------------------------------------------------------------------------------- */
 
+/* What a compiler gets. */
+static const sti_user_source *compiled(const maker *m)
+{
+    return m->kernel->kernel.checked ? &m->instrumented : &m->source;
+}
+
 static stet_result compile(void *context, sti_text_buffer *object)
 {
     const maker *m = context;
     if (!m->compiler.path) /* under audit */
         return sti_error(STET_NOT_FOUND, "kernel %s: it is in the cache, but there is no compiler to compile it again",
                          m->kernel->kernel.name);
-    return sti_compile_cpu(&m->compiler, m->device->isa, &m->source, object);
+    return sti_compile_cpu(&m->compiler, m->device->isa, compiled(m), object);
 }
 
 /* Fills m->object. */
@@ -177,7 +185,7 @@ static stet_result take_compiled(maker *m)
         result = sti_compiled_by_any(m->def->cache_folder, &m->key);
     } else if (result == STET_OK) {
         m->key.size = 0;
-        result = sti_compile_key(&m->compiler, m->device->isa, &m->source, &m->key);
+        result = sti_compile_key(&m->compiler, m->device->isa, compiled(m), &m->key);
     }
     STI_TRY(result);
     return obtain(m);
@@ -186,8 +194,9 @@ static stet_result take_compiled(maker *m)
 static stet_result make_for_cpu(maker *m)
 {
     bool shipped = false;
-    STI_TRY(sti_compile_finish(&m->source));
-    STI_TRY(sti_compile_key(NULL, m->device->isa, &m->source, &m->key));
+    sti_user_source *source = m->kernel->kernel.checked ? &m->instrumented : &m->source;
+    STI_TRY(sti_compile_finish(source));
+    STI_TRY(sti_compile_key(NULL, m->device->isa, source, &m->key));
     STI_TRY(take_shipped(m, &shipped));
     if (!shipped) STI_TRY(take_compiled(m));
     return load(m);
@@ -197,7 +206,20 @@ static stet_result make_for_gpu(maker *m)
 {
     const sti_keeping keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
     const sti_team team = {m->def->team, m->def->teams};
-    return sti_program_add(m->device, &m->kernel->kernel, &m->source, team, &keeping, m->kernel->id);
+    sti_user_source *source = m->kernel->kernel.checked ? &m->instrumented : &m->source;
+    return sti_program_add(m->device, &m->kernel->kernel, source, team, &keeping, m->kernel->id);
+}
+
+/* Checked mode: another text is compiled, under the signature that it gives its kernel. */
+static stet_result instrument(maker *m)
+{
+    stet_kernel *k = m->kernel;
+    const sti_check_options options = sti_user_check_options(m->device);
+    STI_TRY(sti_checked_make(&m->source, &options, sti_device_is_gpu(m->device), &m->instrumented, &k->kernel.checked));
+    STI_TRY(pick_kernel(&m->instrumented, k->kernel.name, &k->signature));
+    k->kernel.nparam = k->signature.nparam;
+    k->kernel.checked->kernel = &k->kernel;
+    return STET_OK;
 }
 
 static stet_result make_user(maker *m)
@@ -211,6 +233,7 @@ static stet_result make_user(maker *m)
     STI_TRY(sti_user_source_read(&source, &m->source));
     STI_TRY(check_source(m->device, &m->source));
     STI_TRY(describe(m));
+    if (m->device->checked && !def->unchecked) STI_TRY(instrument(m));
     STI_TRY(source.gpu ? make_for_gpu(m) : make_for_cpu(m));
     return sti_kernel_source_keep(&m->kernel->source_kept, def, &m->source);
 }
@@ -252,6 +275,7 @@ stet_result stet_kernel_create(stet_device *device, const stet_kernel_def *def, 
     sti_device_retain(device);
     stet_result result = make_user(&m);
     sti_user_source_free(&m.source);
+    sti_user_source_free(&m.instrumented);
     sti_compiler_close(&m.compiler);
     sti_text_buffer_free(&m.key);
     sti_text_buffer_free(&m.object);
@@ -273,6 +297,7 @@ void stet_kernel_destroy(stet_kernel *k)
         device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes -= (int64_t)k->object_size;
     sti_shared_object_unload(&k->object);
     sti_program_drop(device, &k->kernel);
+    sti_checked_free(device, k->kernel.checked);
     sti_kernel_source_free(&k->source_kept);
     sti_free(k->file);
     sti_free(k);

@@ -2,6 +2,7 @@
 #include "device/trace.h"
 #include "base/plural.h"
 #include "device/host_mirror.h"
+#include "kernel/compile/checked.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/record/record.h"
 #include "kernel/launch/launch_observer.h"
@@ -103,7 +104,7 @@ static inline stet_result bind(const sti_kernel *k, const sti_param *p, const st
     if (!a) return STET_OK;
     if (!sti_array_is_current(a)) STI_TRY(sti_array_produce(a));
     slot->p = a->data;
-    slot->n = a->worlds ? a->nitem : 0;
+    slot->n = k->checked ? sti_checked_size(k, a) : a->worlds ? a->nitem : 0;
     return STET_OK;
 }
 
@@ -159,7 +160,9 @@ stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
 {
     STI_TRY(run_kernel(device, launch));
     sti_launch_done(device, launch);
-    return STET_OK;
+    if (!launch->kernel->checked) return STET_OK;
+    sti_checked_wait(device, launch->kernel);
+    return sti_checked_look(device);
 }
 
 void sti_launch_done(stet_device *device, const sti_launch *launch)
@@ -226,7 +229,8 @@ stet_result sti_launch_prepare(stet_device *device, const sti_kernel *k, int64_t
     out->args = args;
     out->nslot = narg;
     sti_launch_list_written(out);
-    return count_blocks(device, k, count, &out->nblock);
+    STI_TRY(count_blocks(device, k, count, &out->nblock));
+    return k->checked ? sti_checked_prepare(device, out, count) : STET_OK;
 }
 
 stet_result sti_launch_issue(stet_device *device, const sti_launch *launch, int64_t count, bool listed)

@@ -21,6 +21,7 @@ typedef struct sti_kernel {
     sti_call *call[STI_ISA_COUNT];
     struct stet_kernel *user;    /* of a person's own kernel its handle; NULL: it was compiled ahead of time */
     const sti_embedded *sources; /* of such a kernel, its file among them (compile/language.h); NULL: no GPU runs it */
+    struct sti_checked *checked; /* of one in checked mode (checked.h); else NULL */
 } sti_kernel;
 
 /* An argument of a launch, in the order of the signature without `world` and `block`. */
@@ -57,7 +58,7 @@ typedef struct sti_launch {
     int64_t nblock; /* 0: nothing to launch */
     int nwritten;
     stet_array *written[STI_MAX_PARAMS]; /* by each parameter that is written and present */
-    sti_slot slot[STI_MAX_PARAMS];
+    sti_slot slot[STI_MAX_PARAMS + 1];   /* one more where it is checked */
 } sti_launch;
 stet_result sti_launch_prepare(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                                int narg, sti_launch *out);

@@ -25,7 +25,7 @@ typedef struct sti_launch_observer {
 static inline void sti_observe_launch(stet_device *device, const sti_launch *l, int64_t count)
 {
     sti_launch_observer *w = device->launch_observer;
-    if (w) w->launch(w, l->kernel, count, l->args, l->nslot);
+    if (w) w->launch(w, l->kernel, count, l->args, sti_kernel_narg(l->kernel));
 }
 
 static inline void sti_observe_lost(stet_device *device, const char *what)

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The name of the parameter that an instrumented kernel has beside (checked.h): its slots and its block. No kernel's own begins so. */
+#define STI_WATCH "sti_watch"
+
 enum { STI_MAX_PARAMS = 48, STI_MAX_NAME = 64 };
 
 typedef enum sti_kernel_kind { STI_KERNEL_WORLD, STI_KERNEL_ITEM } sti_kernel_kind;
@@ -43,15 +46,15 @@ typedef struct sti_param {
     sti_param_type type;
     bool pointer;
     bool written; /* a pointer that is not const */
-    bool index;   /* `int world` or `int block`: supplied by the launch, not by the caller */
+    bool index;   /* `int world` or `int block`, or STI_WATCH: supplied by the launch, not by the caller */
 } sti_param;
 
 typedef struct sti_signature {
     char name[STI_MAX_NAME];
     sti_kernel_kind kind;
     int nparam;
-    sti_param param[STI_MAX_PARAMS];
-    int line; /* of the kernel's name in the text, from 1 */
+    sti_param param[STI_MAX_PARAMS + 1]; /* the last one is for checked mode (checked.h) */
+    int line;                            /* of the kernel's name in the text, from 1 */
 } sti_signature;
 
 /*

@@ -1,5 +1,7 @@
 /* Listing launches; see record.h for the invariants. Playing them is play.c's. */
 #include "kernel/record/record.h"
+
+#include "kernel/compile/checked.h"
 #include "kernel/launch/launch_observer.h"
 
 #include <stdio.h>
@@ -9,12 +11,19 @@
 
 static const char *what_is_listed(const sti_recorder *r) { return r->begun[r->depth > 0 ? r->depth - 1 : 0].what; }
 
+/* What was listed runs; then checked kernels of it are looked at. */
+static stet_result play_record(stet_device *device, const char *what)
+{
+    STI_TRY(sti_play(device, what));
+    return sti_checked_look(device);
+}
+
 /* RECORD-5: what was listed runs now, in the middle of a list, for a reason. */
 static stet_result split(stet_device *device, stet_reason why)
 {
     const char *what = what_is_listed(device->recorder);
     stet_result result = sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, what);
-    if (result == STET_OK) result = sti_play(device, what);
+    if (result == STET_OK) result = play_record(device, what);
     if (result != STET_OK) sti_observe_lost(device, what);
     return result;
 }
@@ -136,7 +145,7 @@ static stet_result end_record(stet_device *device, stet_result result, const cha
     if (result == STET_OK && r->loop >= 0)
         result = sti_error(STET_STATE, "%s: a loop is still open; end it before the list", what);
     r->loop = -1;
-    if (result == STET_OK) result = sti_play(device, what);
+    if (result == STET_OK) result = play_record(device, what);
     if (result != STET_OK && some) sti_observe_lost(device, what);
     sti_list_clear(&r->pending);
     return result;
@@ -187,7 +196,9 @@ stet_result sti_record_launch(stet_device *device, const sti_launch *launch)
     bool now;
     STI_TRY(make_room_record(device));
     STI_TRY(without_memory(device, sti_list_launch(&r->pending, r->loop, launch), &now));
-    return now ? sti_launch_run(device, launch) : STET_OK;
+    if (now) return sti_launch_run(device, launch);
+    if (launch->kernel->checked) sti_checked_wait(device, launch->kernel);
+    return STET_OK;
 }
 
 stet_result sti_launch_beside(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)

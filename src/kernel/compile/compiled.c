@@ -1,5 +1,5 @@
 /* Code that was compiled before; see compiled.h. */
-#include "kernel/compiled.h"
+#include "kernel/compile/compiled.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  *
  * A key without a compiler (sti_compile_key) says all that code does; a compiler's name and version say which bytes.
  */
-#ifndef STI_KERNEL_COMPILED_H
-#define STI_KERNEL_COMPILED_H
+#ifndef STI_KERNEL_COMPILE_COMPILED_H
+#define STI_KERNEL_COMPILE_COMPILED_H
 
 #include "kernel/compile/cache.h"
 
