@@ -92,13 +92,16 @@ static int64_t expect(stet_worlds *worlds, const uint8_t *mask)
     return all;
 }
 
-/* The last world of a block to be done writes the states of all: threads never share a cache line of the arrays. */
-static void finish(stet_worlds *worlds, int64_t w)
+/*
+ * The last world of a block to be done writes the states of all that stepped: threads never share a cache line of the
+ * arrays. What the caller wrote to the results of a world that did not step stays.
+ */
+static void finish(stet_worlds *worlds, const uint8_t *mask, int64_t w)
 {
     int64_t block = w / worlds->device->lanes;
     if (atomic_fetch_sub_explicit(&worlds->pending[block], 1, memory_order_acq_rel) > 1) return;
     for (int64_t v = block * worlds->device->lanes; v < block_end(worlds, block); ++v)
-        sti_worlds_pull(worlds, v, worlds->data[v], false);
+        if (!mask || mask[v]) sti_worlds_pull(worlds, v, worlds->data[v], false);
 }
 
 static void step_world(void *context, int64_t w, int thread)
@@ -115,7 +118,7 @@ static void step_world(void *context, int64_t w, int thread)
         if (!sti_reset_data(worlds->model->mj, k.d, -1, false)) break;
         push_inputs(worlds, w);
     }
-    finish(worlds, w);
+    finish(worlds, s->mask, w);
 }
 
 /* MUJOCO-3, for the marked worlds. Hardly ever is there one: the inputs' arrays are left alone otherwise. */

@@ -361,15 +361,10 @@ static void mistakes_in_a_users_kernel(void **state)
     assert_null(k);
     def.source = "#include <stet/lang.h>\nworld_kernel void k_a(real *x)\n{\n    shared(real, s, 100000);\n"
                  "    s[0] = splat(1);\n    sync();\n    put(x, 0, s[0]);\n}\n";
-    if (!rig.installed) { /* the double's compiler has room for all */
-        close_gpu(d);
-        return;
-    }
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "sti_k_a__");
-    assert_non_null(strstr(stet_last_error(), "too much shared data"));
+    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "arm.k.h:4:18: `s` takes");
     assert_null(strchr(stet_last_error(), '\n'));
     assert_int_equal(rig_loaded(), 0);
-    assert_int_equal(count_files(in_folder("cache")), 0); /* a mistake is never kept */
+    assert_true(count_files(in_folder("cache")) <= 0); /* a mistake is never kept */
     close_gpu(d);
 }
 

@@ -150,8 +150,8 @@ static void bad_arguments(void **state)
     (void)state;
     char arguments[1024];
     assert_int_equal(kernelgen(""), 2);
-    says("usage: kernelgen INPUT.k.h NAME OUTPUT.c");
-    assert_int_equal(kernelgen("one two three four"), 2);
+    says("usage: kernelgen INPUT.k.h NAME OUTPUT.c [TABLE]");
+    assert_int_equal(kernelgen("one two three four five"), 2);
     (void)snprintf(arguments, sizeof arguments, "'%s' name '%s'", path_of("absent.k.h"), path_of("out.c"));
     assert_int_equal(kernelgen(arguments), 1);
     says("kernelgen: cannot open");

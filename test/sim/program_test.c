@@ -32,8 +32,8 @@ static const struct {
     {20, op_export_write}, {8, op_compare_all},  {5, op_anew},           {8, op_stage_write_arrays},
     {4, op_kernel_make},   {2, op_kernel_drop},  {40, op_kernel_launch}, {15, op_kernel_list},
     {25, op_fault},        {15, op_stream},      {3, op_fork},           {20, op_step_beside},
-    {1, op_interrupt},     {25, op_fault},       {15, op_stream},        {30, op_step_some},
-    {40, op_render_some},  {12, op_round_begin}, {8, op_round_end},
+    {1, op_interrupt},     {30, op_step_some},   {40, op_render_some},   {12, op_round_begin},
+    {8, op_round_end},
 };
 
 static void run_one(program *p)

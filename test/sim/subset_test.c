@@ -87,6 +87,32 @@ static void a_step_of_some(void **state)
     check_steps(&(room_def){.audit = true}, &dice);
 }
 
+/* Results that the caller wrote in worlds that do not step stay, in the same block of lanes as one that does, too. */
+static void results_of_others_stay(void **state)
+{
+    (void)state;
+    stet_sim *sim = opened(&(room_def){0});
+    uint8_t mask[N] = {0};
+    float wanted = 1234.5f, found[2];
+    stet_array *a;
+    mask[1] = 1;
+    OK(stet_worlds_array(stet_sim_worlds(sim), "sensordata", &a));
+    size_t n = (size_t)(stet_array_count(a) / N);
+    room_write(sim, "sensordata", 0, 0, wanted);
+    room_write(sim, "sensordata", 1, 0, wanted);
+    OK(stet_sim_step_worlds(sim, mask, 1));
+    float *row = malloc(n * sizeof *row);
+    assert_non_null(row);
+    for (int w = 0; w < 2; ++w) {
+        OK(stet_array_read_worlds(a, w, 1, row, n * sizeof *row));
+        found[w] = row[0];
+    }
+    free(row);
+    assert_true(found[0] == wanted);
+    assert_true(found[1] != wanted);
+    stet_sim_destroy(sim);
+}
+
 /* With external physics a step is time, and that of the others stands. */
 static void time_of_some(void **state)
 {
@@ -180,10 +206,8 @@ static void a_round_under_audit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_of_some),
-        cmocka_unit_test(time_of_some),
-        cmocka_unit_test(pictures_of_some),
-        cmocka_unit_test(a_round_under_audit),
+        cmocka_unit_test(a_step_of_some),   cmocka_unit_test(results_of_others_stay), cmocka_unit_test(time_of_some),
+        cmocka_unit_test(pictures_of_some), cmocka_unit_test(a_round_under_audit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
