@@ -69,7 +69,7 @@ def test_many_errors(make):
     sim = make()
 
     def work():
-        for call in (lambda: sim.array("nothing"), lambda: sim.ctrl.write("x"), lambda: sim.zeros(-1), lambda: sim.reset(keyframe="none")):
+        for call in (lambda: sim.array("nothing"), lambda: sim.ctrl.write("x"), lambda: sim.zeros(-1), lambda: sim.reset(keyframe="nowhere")):
             with pytest.raises(stet.Error):
                 call()
 
