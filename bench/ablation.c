@@ -121,7 +121,7 @@ static stet_result open_moving(moving *m, const bench *b)
     stet_sim_def def = stet_default_sim_def();
     (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
     def.nworld = m->nworld;
-    def.device.threads = b->threads;
+    def.device = bench_device_def(b);
     def.physics = STET_PHYSICS_EXTERNAL;
     def.outputs = 1u << STET_OUTPUT_DEPTH | 1u << STET_OUTPUT_SEG_GEOM;
     def.width = def.height = EDGE;

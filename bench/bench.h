@@ -76,6 +76,10 @@ typedef struct bench_work {
 enum { BENCH_FOLDER = 32 };
 stet_result bench_make_folder(char folder[BENCH_FOLDER]);
 void bench_remove_folder(const char *folder);
+/* A CPU: what most rows are about, also on a machine with a GPU. */
+stet_device_def bench_cpu_def(void);
+/* The device of --device, else a CPU, with as many threads as all means. */
+stet_device_def bench_device_def(const bench *b);
 double bench_now(void); /* seconds, monotonic */
 /*
  * Measures pieces of work in turns: BENCH_SAMPLES rounds of A, B, …, each repeated until a sample takes at least

@@ -91,6 +91,7 @@ static stet_result open_scene(looking *l, const char *path)
     static const char *const all[] = {"all"};
     stet_sim_def def = stet_default_sim_def();
     stet_model_info info;
+    def.device = bench_cpu_def();
     def.device.threads = 1;
     def.outputs = 1u << STET_OUTPUT_DEPTH;
     def.width = def.height = EDGE;

@@ -32,7 +32,7 @@ static stet_result open_resting(resting *r, const bench *b, int64_t nworld, stet
     (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
     r->output = output;
     def.nworld = nworld;
-    def.device.threads = b->threads;
+    def.device = bench_device_def(b);
     def.outputs = 1u << output;
     def.width = def.height = EDGE;
     STI_TRY(stet_model_load(path, &r->model));

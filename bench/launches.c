@@ -98,7 +98,7 @@ static stet_result launch_listed(void *context)
 /* One thread: what a launch costs the host, not what threads cost. */
 static stet_result open_launching(launching *l)
 {
-    stet_device_def def = stet_default_device_def();
+    stet_device_def def = bench_cpu_def();
     def.threads = 1;
     STI_TRY(stet_device_create(&def, &l->device));
     STI_TRY(STI_ARRAY(l->device, "from", STET_REAL, true, &l->from, WORLDS, ITEMS));
@@ -179,7 +179,7 @@ static stet_result launch_unbound(void *context)
 
 static stet_result open_binding(binding *x)
 {
-    stet_device_def def = stet_default_device_def();
+    stet_device_def def = bench_cpu_def();
     def.type = STET_DEVICE_NULL;
     STI_TRY(stet_device_create(&def, &x->device));
     STI_TRY(STI_ARRAY(x->device, "from", STET_REAL, true, &x->from, WORLDS, ITEMS));
@@ -240,7 +240,7 @@ static stet_result measure_cache(bench *b)
 {
     caching c = {.def = stet_default_kernel_def()};
     char folder[BENCH_FOLDER];
-    stet_device_def def = stet_default_device_def();
+    stet_device_def def = bench_cpu_def();
     STI_TRY(bench_make_folder(folder));
     c.def.source =
         "#include <stet/lang.h>\nworld_kernel void k_twice(real *x, int n) { each (i, n) put(x, i, x[i] + x[i]); }\n";

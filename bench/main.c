@@ -42,7 +42,8 @@ static const char usage[] =
     "  --json            one JSON object instead of the table\n"
     "  --out FILE        writes the JSON object to FILE, too\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
-    "  --device D        of `adjoint`, `fusion`, `device`, `teams`, `launches`, `start`: " DEVICE_NAMES "\n"
+    "  --device D        of `adjoint`, `fusion`, `mechanisms`, `device`, `teams`, `launches`, `start`: " DEVICE_NAMES
+    "\n"
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
@@ -237,7 +238,7 @@ static int report(const bench_options *o, const bench *b, const char *command)
 /* Number of threads that a device takes by itself. */
 static int usual_threads(void)
 {
-    stet_device_def def = stet_default_device_def();
+    stet_device_def def = bench_cpu_def();
     stet_device *device;
     if (stet_device_create(&def, &device) != STET_OK) return 0;
     int threads = stet_device_threads(device);

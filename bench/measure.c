@@ -39,6 +39,20 @@ void bench_remove_folder(const char *folder)
     sti_temporary_drop(folder);
 }
 
+stet_device_def bench_cpu_def(void)
+{
+    stet_device_def def = stet_default_device_def();
+    def.type = STET_DEVICE_CPU;
+    return def;
+}
+
+stet_device_def bench_device_def(const bench *b)
+{
+    stet_device_def def = b->device.type == STET_DEVICE_AUTO ? bench_cpu_def() : b->device;
+    def.threads = b->threads;
+    return def;
+}
+
 double bench_now(void)
 {
     struct timespec t;
@@ -189,7 +203,7 @@ static void processor(char *out, size_t size)
 void bench_machine(char *out, size_t size)
 {
     char name[160];
-    stet_device_def def = stet_default_device_def();
+    stet_device_def def = bench_cpu_def();
     stet_device *device;
     processor(name, sizeof name);
     if (stet_device_create(&def, &device) != STET_OK) {

@@ -71,7 +71,7 @@ static stet_result open_resting(resting *r, const bench *b)
     stet_sim_def def = stet_default_sim_def();
     (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
     def.nworld = WORLDS;
-    def.device.threads = b->threads;
+    def.device = bench_device_def(b);
     def.outputs = 1u << STET_OUTPUT_RGBA;
     STI_TRY(stet_model_load(path, &r->model));
     STI_TRY(stet_sim_create(r->model, &def, &r->sim));

@@ -40,7 +40,7 @@ static stet_result add_bench_pilots(bench *b, sti_pilot_kind kind, const double 
 stet_result bench_pilots(bench *b)
 {
     static const int64_t sizes[] = {1000, 512, 1000};
-    stet_device_def def = stet_default_device_def();
+    stet_device_def def = bench_cpu_def();
     running r;
     def.threads = 1;
     STI_TRY(stet_device_create(&def, &r.device));

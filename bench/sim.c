@@ -61,6 +61,7 @@ static stet_result open_stepping(stepping *s, const char *path)
 {
     stet_sim_def def = stet_default_sim_def();
     def.nworld = WORLDS;
+    def.device = bench_cpu_def();
     def.device.threads = s->threads;
     def.physics = STET_PHYSICS_MUJOCO;
     STI_TRY(stet_model_load(path, &s->model));

@@ -63,7 +63,7 @@ static void close_copies(copying *c)
 static stet_result measure_bench_tiles(bench *b, const bench_variant *v, int64_t nworld, int edge, int threads,
                                        double *ratio)
 {
-    stet_device_def def = stet_default_device_def();
+    stet_device_def def = bench_cpu_def();
     stet_device *device;
     copying c = {.extraction = {.nworld = nworld, .size = {edge, edge}}};
     double seconds[2][BENCH_SAMPLES];

@@ -274,6 +274,8 @@ static int all_frames(run *r)
     for (int64_t k = 0; k < count && code < 0 && !r->summary.interrupted; ++k) code = frames_of(r, k, &bar);
     progress_end(&bar);
     if (code < 0 && r->summary.done && finish_frame(r) != STET_OK) code = report_last_error(EXIT_WORK);
+    /* What was issued is part of the run: the clock stops when the device has done it. */
+    if (code < 0 && stet_device_synchronize(stet_sim_device(r->sim)) != STET_OK) code = report_last_error(EXIT_WORK);
     r->summary.seconds = progress_now() - begun - r->summary.write;
     r->summary.timing = stet_sim_get_timing(r->sim);
     stet_device_counters(stet_sim_device(r->sim), &r->summary.counters);

@@ -61,6 +61,30 @@ def python_blocks(text):
     return re.findall(r"```python\n(.*?)```", text, re.S)
 
 
+def test_the_readme_s_ten_lines(monkeypatch, capsys):
+    """Its section "Ten lines of Python" runs as it stands, in the checkout."""
+    section = (ROOT / "README.md").read_text().split("## Ten lines of Python")[1].split("\n## ")[0]
+    monkeypatch.chdir(ROOT)
+    (block,) = python_blocks(section)
+    names = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert names["pixels"].shape == (64, 96, 128, 3) and names["pixels"].std() > 5
+    assert capsys.readouterr().out.startswith("(64, ")
+
+
+def test_the_readme_s_c(tmp_path):
+    """Its C is C: the lines of a body of main, or of a function that has what they name."""
+    before = "#include <stet/stet.h>\n#include <stdio.h>\n"
+    text = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"^```c\n(.*?)^```", text, re.M | re.S)
+    assert len(blocks) == 2
+    body = "stet_result launches(void);\nint lines(stet_tape *tape, stet_array *miss, stet_array *gradient, stet_result result, int steps)\n"
+    source = before + "int main(void)\n{\n" + blocks[0] + "return 0;\n}\n" + body + "{\n" + blocks[1] + "return (int)result;\n}\n"
+    (tmp_path / "readme.c").write_text(source)
+    done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", tmp_path / "readme.c"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_readme(monkeypatch, capsys):
     """Its section "From Python" runs as it stands, in the checkout."""
     section = (ROOT / "README.md").read_text().split("## From Python")[1].split("\n## ")[0]
