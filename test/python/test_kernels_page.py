@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stet
@@ -89,6 +90,29 @@ def test_kernels(folder, name):
     for isa in ("portable", None):
         with stet.Sim(EMPTY, physics="external", device="cpu", isa=isa) as sim:
             assert sim.kernel(path=folder / name).adjoint.source
+
+
+@pytest.fixture
+def scrambling(tmp_path):
+    """A compiler with which `each` runs its iterations in a scrambled order."""
+    compiler = tmp_path / "scrambling-cc"
+    compiler.write_text('#!/bin/sh\nexec cc -DSTET_PERMUTE=1 "$@"\n')
+    compiler.chmod(0o755)
+    return str(compiler)
+
+
+def test_equal_bits(folder, scrambling):
+    """Example 2 has the same bits at every width, and in whatever order the team works."""
+    plan = np.random.default_rng(2).uniform(-1, 1, (9, 50))
+    results = []
+    for isa, compiler in [(None, None), ("portable", None), ("w1", None), (None, scrambling)]:
+        with stet.Sim(EMPTY, worlds=9, physics="external", device="cpu", isa=isa) as sim:
+            kernel = sim.kernel(path=folder / "smooth.k.h", compiler=compiler)
+            before, after = (sim.zeros(plan.shape, worlds=True) for _ in range(2))
+            before[:] = plan
+            kernel(9, before, after, 5, 50)
+            results.append(after.numpy().tobytes())
+    assert len(set(results)) == 1
 
 
 @pytest.mark.parametrize("row, sentence", rows("what stet says"))
