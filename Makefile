@@ -9,7 +9,7 @@
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
-# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, or whole, which takes hours), RUN (arguments of make run),
+# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, race, or whole, which takes hours), RUN (arguments of make run),
 # BENCH (arguments of make bench), CMAKE_FLAGS (more settings for CMake), CC (compiler; needs a BUILD of its own).
 
 BUILD ?= build

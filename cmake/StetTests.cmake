@@ -126,8 +126,13 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME project/layers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_layers.py")
 add_test(NAME project/headers COMMAND "${PROJECT_SOURCE_DIR}/tools/check_headers.sh" "${CMAKE_C_COMPILER}")
 add_test(NAME project/mechanisms COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/mechanisms_doc.py" --check)
+add_test(NAME project/kernels_page COMMAND "${Python3_EXECUTABLE}" -B
+    "${PROJECT_SOURCE_DIR}/tools/kernel_functions.py" --check)
+add_test(NAME project/where COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/check_where.py")
 stet_test_properties(project/layers)
 stet_test_properties(project/mechanisms)
+stet_test_properties(project/kernels_page)
+stet_test_properties(project/where)
 stet_test_properties(project/headers)
 if(NOT STET_SANITIZE)
     add_test(NAME project/install COMMAND "${PROJECT_SOURCE_DIR}/tools/check_install.sh" "${PROJECT_BINARY_DIR}"
