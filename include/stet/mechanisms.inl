@@ -71,13 +71,11 @@ STET_REASON(fusion, planned, "a recording was played for the second time: what o
 STET_REASON(fusion, cut, "launches beside each other were kept apart: one writes memory that another one's worlds share, or they have other worlds")
 STET_REASON(fusion, failed, "the code of launches that go together could not be made: they are issued one by one")
 
-STET_MECHANISM(args, "A launch site passes its arguments to a graph, or to its block on the device, only when their bytes differ.")
-STET_REASON(args, disabled, "switched off: each launch of a recording, or through a block, passes its arguments")
-STET_REASON(args, first, "the site had passed none yet")
-STET_REASON(args, grown, "the arguments outgrew their block; a larger one starts empty")
+STET_MECHANISM(args, "A launch of a recording passes its arguments to a graph, or to a block on the device, only when their bytes differ.")
+STET_REASON(args, disabled, "switched off: each launch of a recording passes its arguments")
+STET_REASON(args, first, "the recording had passed none yet")
 STET_REASON(args, changed, "the bytes of the arguments differ")
-STET_REASON(args, unknown, "what the block holds is not known: an upload failed, or somebody else wrote it")
-STET_REASON(args, running, "a launch that is still running reads the block: this one passed its arguments by value")
+STET_REASON(args, unknown, "what the block holds is not known: an upload failed, or an audit found that somebody else wrote it")
 
 STET_MECHANISM(bindings, "A kernel's handle checks the arguments of a launch only where they differ from those that it launched last.")
 STET_REASON(bindings, disabled, "switched off: all arguments are checked at each launch")
