@@ -77,13 +77,6 @@ STET_REASON(args, first, "the recording had passed none yet")
 STET_REASON(args, changed, "the bytes of the arguments differ")
 STET_REASON(args, unknown, "what the block holds is not known: an upload failed, or an audit found that somebody else wrote it")
 
-STET_MECHANISM(bindings, "A kernel's handle checks the arguments of a launch only where they differ from those that it launched last.")
-STET_REASON(bindings, disabled, "switched off: all arguments are checked at each launch")
-STET_REASON(bindings, first, "nothing was launched through the handle yet, or the launch before was refused")
-STET_REASON(bindings, changed, "an argument differs, or the number of worlds or blocks: what differs was checked")
-STET_REASON(bindings, moved, "another array lies at the address of the one before, or its memory moved: it was checked")
-STET_REASON(bindings, reentrant, "launched from inside a launch of the same handle: its arguments were checked apart")
-
 STET_MECHANISM(rounds, "A round of a sim sets up only what the round before did not leave: inputs that differ are copied in, and only outputs are copied out.")
 STET_REASON(rounds, disabled, "switched off: each round sets all up again, and copies all its inputs in")
 STET_REASON(rounds, first, "the first round, or the first with this input")
