@@ -30,7 +30,7 @@ enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = (1 << STET_MECH_COUNT) - 1 }
  * change nothing here.
  */
 enum {
-    IDLE = 1 << STET_MECH_kernel_cache | 1 << STET_MECH_bindings | 1 << STET_MECH_rounds | 1 << STET_MECH_adstack |
+    IDLE = 1 << STET_MECH_kernel_cache | 1 << STET_MECH_rounds | 1 << STET_MECH_adstack |
            1 << STET_MECH_adstack_handle | 1 << STET_MECH_gather_plan | 1 << STET_MECH_plain_view
 };
 
@@ -214,7 +214,7 @@ static stet_result add_rows(bench *b, const moving *m)
     }
     bench_note(&b->row[b->nrow - m->nconfiguration],
                "a frame: poses of %lld worlds written, %d external substeps, depth and seg_geom %d x %d drawn, depth "
-               "read twice; then drawn and read once more though nothing moved; %d threads; kernel_cache, bindings, "
+               "read twice; then drawn and read once more though nothing moved; %d threads; kernel_cache, "
                "rounds and adstack have nothing to do in a frame",
                (long long)m->nworld, SUBSTEPS, EDGE, EDGE, b->threads);
     const double *all = m->configuration[m->nconfiguration - 1].seconds;

@@ -40,7 +40,7 @@ static stet_result changed(void *context)
     return unchanged(c);
 }
 
-/* As with the mechanism `bindings` switched off. */
+/* As a launch without a handle. */
 static stet_result unbound(void *context)
 {
     calling *c = context;

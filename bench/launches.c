@@ -1,10 +1,9 @@
 /*
- * What asking costs around launches: stamps, blocks of arguments, recordings, bindings, and kernels of the disk cache.
+ * What asking costs around launches: stamps, blocks of arguments, recordings, and kernels of the disk cache.
  */
 #include "bench/bench.h"
 
 #include "base/error.h"
-#include "kernel/launch/binding.h"
 #include "kernel/record/record.h"
 #include "stet/kernel.h"
 
@@ -75,8 +74,9 @@ typedef struct launching {
 static stet_result ask_args(void *context)
 {
     launching *l = context;
-    const sti_slot *block;
-    return sti_args_put(l->device, &l->site, "a launch", l->slots, SLOTS, &block);
+    sti_op op = {.kind = STI_OP_LAUNCH, .kernel = &sti_k_grow, .nslot = SLOTS};
+    const sti_list list = {.op = &op, .slot = l->slots, .nop = 1, .nslot = SLOTS, .nsite = 1};
+    return sti_args_put_list(l->device, &l->site, &list);
 }
 
 static stet_result launch_singly(void *context)
@@ -122,7 +122,7 @@ static stet_result measure_args(bench *b, launching *l)
     STI_TRY(bench_in_turns(&(bench_work){.run = ask_args, .context = l}, 1, bench_least(b, 0.01), seconds));
     STI_TRY(bench_add_ns(b, seconds[0], 1, &row, "args/hit_ns"));
     bench_goal(row, 50);
-    bench_note(row, "256 bytes of arguments that are in their block already");
+    bench_note(row, "256 bytes of arguments of a recording, as a replay without a graph of the driver asks for them");
     return STET_OK;
 }
 
@@ -153,54 +153,6 @@ static stet_result measure_launching(bench *b)
     if (result == STET_OK) result = measure_list(b, &l, FEW, false);
     if (result == STET_OK) result = measure_list(b, &l, MANY, true);
     close_launching(&l);
-    return result;
-}
-
-/* ---- bindings ------------------------------------------------------------------------------------------------------ */
-
-typedef struct binding {
-    stet_device *device; /* that runs nothing */
-    stet_array *from, *to;
-    sti_binding bound;
-} binding;
-
-static stet_result ask_binding(void *context)
-{
-    binding *x = context;
-    const stet_arg args[] = {stet_arg_array(x->from), stet_arg_array(x->to), stet_arg_int(ITEMS)};
-    return sti_binding_launch(&x->bound, x->device, &sti_k_grow, WORLDS, args, 3);
-}
-
-static stet_result launch_unbound(void *context)
-{
-    binding *x = context;
-    return STI_LAUNCH(sti_k_grow, x->device, WORLDS, sti_arg_array(x->from), sti_arg_array(x->to), sti_arg_int(ITEMS));
-}
-
-static stet_result open_binding(binding *x)
-{
-    stet_device_def def = bench_cpu_def();
-    def.type = STET_DEVICE_NULL;
-    STI_TRY(stet_device_create(&def, &x->device));
-    STI_TRY(STI_ARRAY(x->device, "from", STET_REAL, true, &x->from, WORLDS, ITEMS));
-    return STI_ARRAY(x->device, "to", STET_REAL, true, &x->to, WORLDS, ITEMS);
-}
-
-static stet_result measure_binding(bench *b)
-{
-    binding x = {.device = NULL};
-    const bench_work work[] = {{.run = ask_binding, .context = &x}, {.run = launch_unbound, .context = &x}};
-    double seconds[2][BENCH_SAMPLES];
-    bench_row *row;
-    stet_result result = open_binding(&x);
-    if (result == STET_OK) result = bench_in_turns(work, 2, bench_least(b, 0.01), seconds);
-    if (result == STET_OK) result = bench_add_ns(b, seconds[0], 1, &row, "bindings/hit_ns");
-    if (result == STET_OK)
-        bench_note(row, "a launch of 3 arguments that stand, on a device that runs nothing; checked each time: %.0f ns",
-                   1e9 * bench_median(seconds[1], BENCH_SAMPLES));
-    stet_array_destroy(x.from);
-    stet_array_destroy(x.to);
-    stet_device_destroy(x.device);
     return result;
 }
 
@@ -259,6 +211,5 @@ stet_result bench_launches(bench *b)
 {
     STI_TRY(measure_stamp(b));
     STI_TRY(measure_launching(b));
-    STI_TRY(measure_binding(b));
     return measure_cache(b);
 }

@@ -22,17 +22,24 @@ static void fill(sti_slot *slots, int n, int64_t first)
     for (int i = 0; i < n; ++i) slots[i].i = first + i;
 }
 
-static const sti_slot *put(stet_device *device, sti_args *site, const sti_slot *slots, int n)
+/* A recording of one launch, with these slots. */
+static stet_result put_one(stet_device *device, sti_args *site, sti_slot *slots, int n)
 {
-    const sti_slot *block;
-    OK(sti_args_put(device, site, "k_x", slots, n, &block));
+    static const sti_kernel kernel = {.name = "k_x"};
+    sti_op op = {.kind = STI_OP_LAUNCH, .kernel = &kernel, .nslot = n};
+    const sti_list list = {.op = &op, .slot = slots, .nop = 1, .nslot = n, .nsite = n > 0};
+    return sti_args_put_list(device, site, &list);
+}
+
+static void put(stet_device *device, sti_args *site, sti_slot *slots, int n)
+{
+    OK(put_one(device, site, slots, n));
     sti_slot now[2 * STI_MAX_PARAMS];
     assert_true(site->capacity <= 2 * STI_MAX_PARAMS);
-    if (block) peek(now, device, block, sizeof *now * (size_t)site->capacity);
+    if (site->block) peek(now, device, site->block, sizeof *now * (size_t)site->capacity);
     if (n > 0) assert_memory_equal(now, slots, sizeof *slots * (size_t)n);
     for (int i = n; n > 0 && i < site->capacity; ++i) /* ARGS-2 */
         assert_true(now[i].i == 0 && now[i].n == 0);
-    return block;
 }
 
 /* ---- what is uploaded ------------------------------------------------------------------------------------------ */
@@ -87,33 +94,6 @@ static void switched_off_each_launch_uploads(void **state)
     stet_device_destroy(device);
 }
 
-static void a_block_that_grows_starts_empty(void **state)
-{
-    (void)state;
-    stet_device *device = open_faulty();
-    sti_args site = {0};
-    sti_slot slots[SIXTEEN];
-    fill(slots, SIXTEEN, 1);
-    const sti_slot *small = put(device, &site, slots, 3);
-    assert_int_equal(site.capacity, 4); /* whole lines */
-    const sti_slot *large = put(device, &site, slots, SIXTEEN);
-    assert_ptr_not_equal(small, large);
-    assert_int_equal(REASON(device, first), 1);
-    assert_int_equal(REASON(device, grown), 1);
-    assert_int_equal(ROW(device).done_bytes, 3 * 16 + BYTES);
-    assert_int_equal(ROW(device).held_bytes, BYTES);
-    put(device, &site, slots, 3); /* fewer: the rest is zero again, which is written, too */
-    assert_int_equal(REASON(device, changed), 1);
-    assert_int_equal(ROW(device).done_bytes, 3 * 16 + 2 * BYTES);
-    put(device, &site, slots, 3);
-    assert_int_equal(ROW(device).hits, 1);
-    assert_int_equal(ROW(device).saved_bytes, 3 * 16);
-    assert_non_null(put(device, &site, slots, 0)); /* a kernel without arguments: nothing to upload, nothing to count */
-    assert_int_equal(ROW(device).hits + ROW(device).misses, 4);
-    sti_args_free(device, &site);
-    stet_device_destroy(device);
-}
-
 static void random_arguments_always_arrive(void **state)
 {
     (void)state;
@@ -121,15 +101,13 @@ static void random_arguments_always_arrive(void **state)
     stet_device *device = open_faulty();
     for (int round = 0; round < 20; ++round) {
         sti_args site = {0};
+        int n = (int)dice_below(&dice, STI_MAX_PARAMS + 1);
         for (int i = 0; i < 300; ++i) {
             sti_slot slots[STI_MAX_PARAMS];
             fill(slots, STI_MAX_PARAMS, (int64_t)dice_below(&dice, 3));
             set_options(device, dice_below(&dice, 8) == 0 ? 1u << STET_MECH_args : 0, false, dice_below(&dice, 4) == 0);
-            if (dice_below(&dice, 20) == 0) sti_args_mark_written(&site);
             if (dice_below(&dice, 20) == 0) faulty.fail_upload = 1;
-            int n = (int)dice_below(&dice, STI_MAX_PARAMS + 1);
-            const sti_slot *block;
-            if (faulty.fail_upload && sti_args_put(device, &site, "k_x", slots, n, &block) == STET_DEVICE) continue;
+            if (faulty.fail_upload && put_one(device, &site, slots, n) == STET_DEVICE) continue;
             faulty.fail_upload = 0;
             put(device, &site, slots, n);
         }
@@ -147,7 +125,6 @@ static void kf12_a_kernel_that_writes_its_block_is_found_by_the_audit(void **sta
     stet_device *device = open_faulty();
     sti_args site = {0};
     sti_slot slots[SIXTEEN];
-    const sti_slot *block;
     fill(slots, SIXTEEN, 9);
     set_options(device, 0, false, true);
     put(device, &site, slots, SIXTEEN);
@@ -156,15 +133,10 @@ static void kf12_a_kernel_that_writes_its_block_is_found_by_the_audit(void **sta
     slots[3].i++;
     poke(device, site.block + 3, &slots[3], sizeof *slots);
     slots[3].i--;
-    FAILS(sti_args_put(device, &site, "k_x", slots, SIXTEEN, &block), STET_AUDIT,
+    FAILS(put_one(device, &site, slots, SIXTEEN), STET_AUDIT,
           "args: kernel k_x: its block of arguments changed at byte 48");
     put(device, &site, slots, SIXTEEN); /* made good */
     assert_int_equal(REASON(device, unknown), 1);
-    set_options(device, 0, false, false);
-    poke(device, site.block + 15, &slots[0], sizeof *slots); /* announced, no audit is needed */
-    sti_args_mark_written(&site);
-    put(device, &site, slots, SIXTEEN);
-    assert_int_equal(REASON(device, unknown), 2);
     sti_args_free(device, &site);
     stet_device_destroy(device);
 }
@@ -175,13 +147,12 @@ static void kf13_the_shadow_does_not_believe_an_upload_that_failed(void **state)
     stet_device *device = open_faulty();
     sti_args site = {0};
     sti_slot old[SIXTEEN], new[SIXTEEN];
-    const sti_slot *block;
     fill(old, SIXTEEN, 1);
     fill(new, SIXTEEN, 1000);
     put(device, &site, old, SIXTEEN);
     for (int again = 0; again < 2; ++again) {
         faulty.fail_upload = 1;
-        FAILS(sti_args_put(device, &site, "k_x", new, SIXTEEN, &block), STET_DEVICE, "made to fail");
+        FAILS(put_one(device, &site, new, SIXTEEN), STET_DEVICE, "made to fail");
         assert_int_equal(ROW(device).misses, 1 + 2 * again);
         put(device, &site, again ? old : new, SIXTEEN); /* neither is taken for what the block holds */
         put(device, &site, old, SIXTEEN);
@@ -207,7 +178,6 @@ typedef struct noter {
     stet_kernel *own;
     const sti_kernel *kernel;
     stet_array *a;
-    sti_args site;
 } noter;
 
 static noter open_noter(void)
@@ -224,15 +194,19 @@ static noter open_noter(void)
 
 static void close_noter(noter *t)
 {
-    sti_args_free(t->device, &t->site);
     stet_array_destroy(t->a);
     stet_kernel_destroy(t->own);
     stet_device_destroy(t->device);
 }
 
+/* A recording of two launches, the second with other arguments. */
 static stet_result note(noter *t, int n, double h)
 {
-    return STI_LAUNCH_AT(&t->site, *t->kernel, t->device, 1, sti_arg_int(n), sti_arg_real(h), sti_arg_array(t->a));
+    STI_TRY(sti_record_begin(t->device, "two notes"));
+    stet_result result = STET_OK;
+    for (int i = 0; i < 2 && result == STET_OK; ++i)
+        result = STI_LAUNCH(*t->kernel, t->device, 1, sti_arg_int(n - 1 + i), sti_arg_real(h), sti_arg_array(t->a));
+    return sti_record_end(t->device, result);
 }
 
 static bool noted(const noter *t, int n, double h)
@@ -251,89 +225,68 @@ static void kf14_unused_bytes_are_zero(void **state)
     (void)state;
     noter t = open_noter();
     for (int i = 0; i < 8; ++i) {
-        sti_slot seen[3];
         soil_the_stack(31 * i + 1);
         OK(note(&t, -5, 0.25));
         assert_true(noted(&t, -5, 0.25));
-        peek(seen, t.device, t.site.block, sizeof seen);
-        assert_true(seen[0].i == -5 && seen[1].f == 0.25 && seen[2].p == t.a->data);
-        for (int s = 0; s < 3; ++s) assert_int_equal(seen[s].n, 0);
     }
-    assert_int_equal(ROW(t.device).misses, 1); /* equal arguments never look different */
-    assert_int_equal(ROW(t.device).hits, 7);
-    assert_int_equal(ROW(t.device).done_bytes, 3 * 16);
-    assert_int_equal(stet_array_generation(t.a), 9);
-    close_noter(&t);
-}
-
-static void kf15_a_handle_launched_twice_at_once_has_two_blocks_or_waits(void **state)
-{
-    (void)state;
-    noter t = open_noter();
-    sti_args other = {0};
-    for (int i = 1; i < 30;
-         ++i) { /* the second launch is issued before the first has run, where that is how the device is */
-        OK(note(&t, i, 0.5));
-        OK(sti_record_copy(t.a, t.a));
-        OK(STI_LAUNCH_AT(&other, *t.kernel, t.device, 1, sti_arg_int(7 * i), sti_arg_real(2), sti_arg_array(t.a)));
-        OK(note(&t, -i, 0.75));
-        if (i % 3 == 0) assert_true(noted(&t, -i, 0.75));
+    assert_int_equal(ROW(t.device).misses, 2); /* equal arguments never look different */
+    assert_int_equal(ROW(t.device).hits, 6 * 2);
+    assert_int_equal(ROW(t.device).done_bytes, 6 * 16);
+    const sti_recording *x = t.device->recorder->recording[0];
+    const sti_slot *seen = x->ngraph_piece ? x->shadow : x->args.shadow;
+    for (int k = 0; k < 6; k += 3) {
+        assert_true(seen[k].i == -6 + k / 3 && seen[k + 1].f == 0.25 && seen[k + 2].p == t.a->data);
+        for (int s = k; s < k + 3; ++s) assert_int_equal(seen[s].n, 0);
     }
-    assert_int_equal(REASON(t.device, changed), 28 * 2 + 29);
-    assert_int_equal(REASON(t.device, running), 0);
-    sti_args_free(t.device, &other);
     close_noter(&t);
 }
 
 static struct inner {
     stet_device *device;
-    sti_args *site;
     const sti_kernel *kernel;
-    int depth;
+    int depth, deepest, wrong;
     stet_result result;
-    int64_t before[4], after[4];
 } inner;
 
-/* Launches itself, twice, through the same site, and reads its own arguments before and after. */
+/* Makes a list of itself, and reads its own arguments before and after. */
 static void recurse(const sti_slot *slots, int64_t begin, int64_t end)
 {
     (void)begin;
     (void)end;
-    int depth = inner.depth++;
-    inner.before[depth] = slots[0].i;
-    if (depth < 3) {
-        const sti_arg deeper[] = {sti_arg_int(slots[0].i * 10)};
-        inner.result = sti_launch_at(inner.site, inner.device, inner.kernel, 1, deeper, 1);
+    int64_t before = slots[0].i;
+    if (++inner.depth > inner.deepest) inner.deepest = inner.depth;
+    if (inner.depth < 4 && inner.result == STET_OK) {
+        inner.result = sti_record_begin(inner.device, "from inside");
+        if (inner.result == STET_OK) {
+            stet_result result = STI_LAUNCH(*inner.kernel, inner.device, 1, sti_arg_int(before * 10));
+            if (result == STET_OK) result = STI_LAUNCH(*inner.kernel, inner.device, 1, sti_arg_int(before * 10 + 1));
+            inner.result = sti_record_end(inner.device, result);
+        }
     }
-    inner.after[depth] = slots[0].i;
+    inner.wrong += slots[0].i != before;
+    inner.depth--;
 }
 
-static void kf15_a_launch_from_inside_a_launch_leaves_its_block_alone(void **state)
+static void kf15_a_list_from_inside_a_launch_leaves_its_block_alone(void **state)
 {
     (void)state;
     if (picked_any()) skip(); /* kernels of other devices launch none */
     stet_device *device = open_faulty();
-    sti_args site = {0};
     test_kernel k;
     make_kernel(&k, "item_kernel void k_x(int n)", recurse);
-    inner = (struct inner){device, &site, &k.kernel, 0, STET_OK, {0}, {0}};
-    OK(STI_LAUNCH_AT(&site, k.kernel, device, 1, sti_arg_int(7)));
-    OK(inner.result);
-    for (int d = 0, n = 7; d < 4; ++d, n *= 10) {
-        assert_int_equal(inner.before[d], n);
-        assert_int_equal(inner.after[d], n);
+    inner = (struct inner){.device = device, .kernel = &k.kernel};
+    for (int play = 0; play < 5; ++play) {
+        OK(sti_record_begin(device, "outside"));
+        for (int i = 1; i <= 2; ++i) OK(STI_LAUNCH(k.kernel, device, 1, sti_arg_int(i)));
+        OK(sti_record_end(device, STET_OK));
+        OK(inner.result);
     }
-    assert_int_equal(REASON(device, running), 3);
-    assert_int_equal(ROW(device).fallbacks, 3);
-    assert_int_equal(ROW(device).misses, 1);
-    assert_int_equal(counters_of(device).launches, 4);
-    inner.depth = 0;
-    set_options(device, 0, true, false); /* a fallback is an error: of the inner launch, not of the outer */
-    OK(STI_LAUNCH_AT(&site, k.kernel, device, 1, sti_arg_int(7)));
-    assert_int_equal(inner.result, STET_STRICT);
-    assert_int_equal(inner.depth, 1);
-    assert_int_equal(ROW(device).hits, 1);
-    sti_args_free(device, &site);
+    assert_int_equal(inner.wrong, 0);
+    assert_int_equal(inner.deepest, 4);
+    assert_int_equal(ROW(device).misses, 2); /* only of the list outside */
+    assert_int_equal(ROW(device).hits, 3 * 2);
+    assert_int_equal(device->recorder->nrecording, 1);
+    sti_record_kernel_gone(device, &k.kernel);
     stet_device_destroy(device);
 }
 
@@ -342,19 +295,18 @@ static void kf16_what_an_upload_reads_lives_on(void **state)
 {
     (void)state;
     noter t = open_noter();
+    sti_args site = {0};
     faulty.late = true;
     for (int n = 1; n < 20; ++n) {
         sti_slot slots[3] = {{.i = 50 * n}, {.f = 0.125 * n}, {.p = t.a->data}};
-        const sti_slot *block;
-        OK(sti_args_put(t.device, &t.site, "k_x", slots, 3, &block));
+        OK(put_one(t.device, &site, slots, 3));
         fill(slots, 3, -1); /* the caller's slots are gone */
         assert_int_equal(faulty.nwaiting, 1);
         assert_ptr_not_equal(faulty.waiting[0].from, slots);
-        OK(sti_kernel_run(t.device, t.kernel, block, 3, 1, true));
+        OK(sti_kernel_run(t.device, t.kernel, site.block, 3, 1, true));
         assert_true(noted(&t, 50 * n, 0.125 * n));
-        OK(note(&t, n, 3));
-        assert_true(noted(&t, n, 3));
     }
+    sti_args_free(t.device, &site);
     close_noter(&t);
 }
 
@@ -364,7 +316,7 @@ static void nothing_is_allocated_once_the_block_exists(void **state)
 {
     (void)state;
     noter t = open_noter();
-    OK(note(&t, 1, 1));
+    for (int i = 0; i < 3; ++i) OK(note(&t, 1, 1)); /* recorded, compared, replayed */
     OK(t.device->ops->synchronize(t.device));
     int64_t before = stet_get_memory_stats().allocations;
     for (int n = 1; n < 100; ++n) OK(note(&t, n / 3, 1));
@@ -372,22 +324,19 @@ static void nothing_is_allocated_once_the_block_exists(void **state)
     close_noter(&t);
 }
 
-static stet_result put_and_grow(void)
+static stet_result put_audited(void)
 {
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     def.type = STET_DEVICE_CPU;
     sti_args site = {0};
     sti_slot slots[SIXTEEN];
-    const sti_slot *block;
     fill(slots, SIXTEEN, 1);
     STI_TRY(stet_device_create(&def, &device));
     set_options(device, 0, false, true);
     stet_result result = STET_OK;
-    for (int n = 3; n <= SIXTEEN && result == STET_OK; n += 13)
-        for (int again = 0; again < 2 && result == STET_OK; ++again)
-            result = sti_args_put(device, &site, "k_x", slots, n, &block);
-    if (site.block) assert_int_equal(site.block[2].i, 3); /* what could not grow is as it was */
+    for (int again = 0; again < 3 && result == STET_OK; ++again) result = put_one(device, &site, slots, SIXTEEN);
+    if (result == STET_OK) assert_int_equal(site.block[2].i, 3);
     sti_args_free(device, &site);
     assert_int_equal(ROW(device).held_bytes, 0);
     stet_device_destroy(device);
@@ -397,7 +346,7 @@ static stet_result put_and_grow(void)
 static void the_nth_allocation_fails(void **state)
 {
     (void)state;
-    assert_true(fail_each_allocation(put_and_grow, false) >= 8);
+    assert_true(fail_each_allocation(put_audited, false) >= 6);
 }
 
 int main(void)
@@ -405,13 +354,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_bytes_are_uploaded_once),
         cmocka_unit_test(switched_off_each_launch_uploads),
-        cmocka_unit_test(a_block_that_grows_starts_empty),
         cmocka_unit_test(random_arguments_always_arrive),
         cmocka_unit_test(kf12_a_kernel_that_writes_its_block_is_found_by_the_audit),
         cmocka_unit_test(kf13_the_shadow_does_not_believe_an_upload_that_failed),
         cmocka_unit_test(kf14_unused_bytes_are_zero),
-        cmocka_unit_test(kf15_a_handle_launched_twice_at_once_has_two_blocks_or_waits),
-        cmocka_unit_test(kf15_a_launch_from_inside_a_launch_leaves_its_block_alone),
+        cmocka_unit_test(kf15_a_list_from_inside_a_launch_leaves_its_block_alone),
         cmocka_unit_test(kf16_what_an_upload_reads_lives_on),
         cmocka_unit_test(nothing_is_allocated_once_the_block_exists),
         cmocka_unit_test(the_nth_allocation_fails),

@@ -8,13 +8,12 @@
 
 /* ---- two streams ----------------------------------------------------------------------------------------------------- */
 
-/* Recordings and a site of the caller's, whose arguments change each time, over two streams by turns. */
+/* Recordings whose arguments change each time, and launches by value, over two streams by turns. */
 static void kf15_blocks_hold_over_two_streams(void **state)
 {
     (void)state;
     for (int off = 0; off < 2; ++off) {
         bench b;
-        sti_args site = {0};
         void *stream[2] = {NULL, NULL};
         float a0 = 0, a1 = 0, a2 = 0;
         open_bench(&b);
@@ -25,7 +24,7 @@ static void kf15_blocks_hold_over_two_streams(void **state)
             OK(add_and_mix(&b, i));
             a0 += (float)i;
             a1 = a0 / 2 + (float)i;
-            OK(STI_LAUNCH_AT(&site, *b.add, b.device, N, sti_arg_array(b.a[2]), sti_arg_real(i)));
+            OK(add(&b, b.a[2], i));
             a2 += (float)i;
             if (i % 7 == 0) OK(stet_device_use_own_stream(b.device));
             if (i % 5 == 0)
@@ -34,7 +33,6 @@ static void kf15_blocks_hold_over_two_streams(void **state)
         assert_int_equal(ROW(&b).hits, 38);
         OK(stet_device_use_own_stream(b.device));
         for (int i = 0; i < 2 && caller_can(b.device); ++i) caller_stream_end(b.device, stream[i]);
-        sti_args_free(b.device, &site);
         close_bench(&b);
     }
 }
@@ -77,7 +75,6 @@ static void kf11_a_joined_graph_that_runs_is_announced(void **state)
 {
     (void)state;
     joint j;
-    sti_args site = {0};
     if (!open_joint(&j)) skip();
     bench *b = &j.b;
     warm_up(b); /* a0 = 3, a1 = 2.5 */
@@ -89,7 +86,7 @@ static void kf11_a_joined_graph_that_runs_is_announced(void **state)
     OK(add_and_mix(b, 2));             /* a list that has a recording */
     OK(add(b, b->a[2], 3));            /* a launch by itself */
     OK(record_work(b->device, &copy)); /* a3 = a2, theirs */
-    OK(STI_LAUNCH_AT(&site, *b->add, b->device, N, sti_arg_array(b->a[2]), sti_arg_real(1))); /* a site: by value */
+    OK(add(b, b->a[2], 1));
     OK(sti_record_copy(b->a[4], b->a[1]));
     j.id = stet_recording_last(b->device);
     j.executable = caller_captured(b->device, j.stream);
@@ -97,7 +94,6 @@ static void kf11_a_joined_graph_that_runs_is_announced(void **state)
     assert_int_equal(REASON(b, joined), 1);
     assert_int_equal(ROW(b).fallbacks, 0);
     assert_int_equal(faulty.uploads, uploads);
-    assert_null(site.block);
     assert_true(real_at(b->a[0], 0) == 3 && real_at(b->a[2], 0) == 0); /* nothing ran, but generations moved */
     uint64_t was[ARRAYS];
     for (int k = 0; k < ARRAYS; ++k) was[k] = stet_array_generation(b->a[k]);
@@ -117,7 +113,6 @@ static void kf11_a_joined_graph_that_runs_is_announced(void **state)
     for (int i = 0; i < 3; ++i) OK(add_and_mix(b, 1)); /* stet's own recording is as good as before */
     assert_true(real_at(b->a[0], 0) == 12);
     assert_int_equal(ROW(b).hits, 1 + 3);
-    sti_args_free(b->device, &site);
     close_joint(&j);
 }
 

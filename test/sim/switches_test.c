@@ -184,15 +184,8 @@ static raised without_args(const measured *m)
     return (raised){0, F * arguments * 16, 0, F * m->flush, 0};
 }
 
-/* The script has no kernel of the caller's own. */
+/* The script has no kernel of the caller's own, and no plain view of an array is held. */
 static raised without_kernel_cache(const measured *m)
-{
-    (void)m;
-    return (raised){0};
-}
-
-/* Launches of the library's own have no handle; what a caller's handle is worth is in kernel/binding_test.c. */
-static raised without_bindings(const measured *m)
 {
     (void)m;
     return (raised){0};
@@ -233,7 +226,7 @@ static const struct {
     {STET_MECH_fusion, without_fusion},
     {STET_MECH_args, without_args},
     {STET_MECH_kernel_cache, without_kernel_cache},
-    {STET_MECH_bindings, without_bindings},
+    {STET_MECH_plain_view, without_kernel_cache},
     {STET_MECH_rounds, without_rounds},
     {STET_MECH_adstack, without_adstack},
     {STET_MECH_adstack_handle, without_adstack},

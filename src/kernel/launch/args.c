@@ -2,7 +2,6 @@
 #include "kernel/launch/args.h"
 
 #include "kernel/record/record.h"
-#include "kernel/launch/launch_observer.h"
 
 #include <assert.h>
 #include <string.h>
@@ -26,40 +25,27 @@ void sti_args_free(stet_device *device, sti_args *a)
     *a = (sti_args){0};
 }
 
-void sti_args_mark_written(sti_args *a) { a->known = 0; }
-
-/* A3. The old block goes only when the new one exists. */
-static stet_result reserve(stet_device *device, sti_args *a, int nslot, const char *what)
+/* ARGS-3. */
+static stet_result reserve(stet_device *device, sti_args *a, int nslot)
 {
-    if (nslot <= a->capacity) return STET_OK;
-    sti_args bigger = {.capacity = (nslot + STEP - 1) / STEP * STEP};
-    size_t size = (size_t)bigger.capacity * sizeof(sti_slot);
-    stet_result result = sti_alloc(&bigger.shadow, size, what);
-    if (result == STET_OK) result = sti_alloc(&bigger.next, size, what);
+    static const char what[] = "arguments of a recording";
+    assert(!a->block || nslot <= a->capacity);
+    if (a->block) return STET_OK;
+    a->capacity = (nslot + STEP - 1) / STEP * STEP;
+    size_t size = (size_t)a->capacity * sizeof(sti_slot);
+    count_held(device, a->capacity);
+    stet_result result = sti_alloc(&a->shadow, size, what);
+    if (result == STET_OK) result = sti_alloc(&a->next, size, what);
     if (result == STET_OK) {
         void *block = NULL;
         result = device->ops->alloc(device, size, what, &block);
-        bigger.block = block;
+        a->block = block;
     }
-    count_held(device, bigger.capacity);
-    if (result != STET_OK) {
-        sti_args_free(device, &bigger);
-        return result;
-    }
-    sti_args_free(device, a);
-    *a = bigger;
-    return STET_OK;
+    if (result != STET_OK) sti_args_free(device, a);
+    return result;
 }
 
 /* ---- uploading ----------------------------------------------------------------------------------------------------- */
-
-/* ARGS-2: slots that an earlier, longer launch used become zero again. From here on nothing is known, until `settle`. */
-static void prepare(sti_args *a, const sti_slot *slots, int nslot)
-{
-    memset(a->next + nslot, 0, (size_t)(a->capacity - nslot) * sizeof *a->next);
-    memcpy(a->next, slots, (size_t)nslot * sizeof *slots);
-    a->known = 0;
-}
 
 static stet_result upload(stet_device *device, const sti_args *a, int from, int n)
 {
@@ -67,15 +53,6 @@ static stet_result upload(stet_device *device, const sti_args *a, int from, int 
     STI_TRY(sti_device_upload(device, a->block + from, a->next + from, size));
     device->mechanisms.counters.bytes_copied += (int64_t)size;
     return STET_OK;
-}
-
-/* All that had to go up did: ARGS-1, A4. */
-static void wait_idle(sti_args *a, int nslot)
-{
-    sti_slot *shadow = a->next;
-    a->next = a->shadow;
-    a->shadow = shadow;
-    a->known = nslot;
 }
 
 /* Audited, a hit looks at the block itself. *byte: the first that is not the shadow's; -1: there is none. */
@@ -89,7 +66,7 @@ static stet_result look_args(stet_device *device, sti_args *a, ptrdiff_t *byte)
     for (size_t k = 0; result == STET_OK && *byte < 0 && k < size; ++k)
         if (((const char *)found)[k] != ((const char *)a->shadow)[k]) *byte = (ptrdiff_t)k;
     sti_free(found);
-    if (*byte >= 0) a->known = 0;
+    if (*byte >= 0) a->known = false;
     return result;
 }
 
@@ -100,42 +77,6 @@ static stet_result was_written(const char *what, ptrdiff_t byte)
         "args: kernel %s: its block of arguments changed at byte %td though nobody uploaded it: some kernel "
         "writes where it must not, or a write was not announced",
         what, byte);
-}
-
-/* ---- one launch ---------------------------------------------------------------------------------------------------- */
-
-static stet_result audit(stet_device *device, sti_args *a, const char *what)
-{
-    ptrdiff_t byte;
-    STI_TRY(look_args(device, a, &byte));
-    return byte < 0 ? STET_OK : was_written(what, byte);
-}
-
-stet_result sti_args_put(stet_device *device, sti_args *a, const char *what, const sti_slot *slots, int nslot,
-                         const sti_slot **out)
-{
-    sti_mechanisms *m = &device->mechanisms;
-    int64_t size = nslot * (int64_t)sizeof *slots;
-    bool enabled = sti_enabled(m, STET_MECH_args);
-    *out = a->block;
-    if (nslot == 0) return STET_OK;
-    if (enabled && a->known == nslot && memcmp(a->shadow, slots, (size_t)size) == 0) {
-        if (m->options.audit) STI_TRY(audit(device, a, what));
-        sti_count_hit(m, STET_MECH_args, 0, size);
-        return STET_OK;
-    }
-    stet_reason why = !a->block             ? STET_REASON_args_first
-                      : nslot > a->capacity ? STET_REASON_args_grown
-                      : a->known == 0       ? STET_REASON_args_unknown
-                                            : STET_REASON_args_changed;
-    int n = why == STET_REASON_args_unknown ? a->capacity : nslot > a->known ? nslot : a->known;
-    STI_TRY(reserve(device, a, nslot, what));
-    prepare(a, slots, nslot);
-    STI_TRY(upload(device, a, 0, n));
-    wait_idle(a, nslot);
-    sti_count_miss(m, STET_MECH_args, enabled ? why : STET_REASON_args_disabled, 0, n * (int64_t)sizeof *slots);
-    *out = a->block;
-    return STET_OK;
 }
 
 /* ---- the launches of a list ---------------------------------------------------------------------------------------- */
@@ -221,54 +162,24 @@ stet_result sti_args_put_list(stet_device *device, sti_args *a, const sti_list *
     size_t size = (size_t)list->nslot * sizeof *list->slot;
     bool enabled = sti_enabled(m, STET_MECH_args);
     if (list->nslot == 0) return STET_OK;
-    if (enabled && a->known == list->nslot && m->options.audit) STI_TRY(audit_list(device, a, list));
-    if (enabled && a->known == list->nslot && memcmp(a->shadow, list->slot, size) == 0) {
+    if (enabled && a->known && m->options.audit) STI_TRY(audit_list(device, a, list));
+    if (enabled && a->known && memcmp(a->shadow, list->slot, size) == 0) {
         m->counters.mechanism[STET_MECH_args].hits += list->nsite;
         m->counters.mechanism[STET_MECH_args].saved_bytes += (int64_t)size;
         return STET_OK;
     }
-    sending s = {device, a, list, !enabled || a->known != list->nslot, STET_REASON_args_changed};
-    if (a->known == 0) s.why = a->block ? STET_REASON_args_unknown : STET_REASON_args_first;
+    sending s = {device, a, list, !enabled || !a->known, STET_REASON_args_changed};
+    if (!a->known) s.why = a->block ? STET_REASON_args_unknown : STET_REASON_args_first;
     if (!enabled) s.why = STET_REASON_args_disabled;
     int64_t sent;
-    STI_TRY(reserve(device, a, list->nslot, "arguments of a recording"));
-    prepare(a, list->slot, list->nslot);
+    STI_TRY(reserve(device, a, list->nslot));
+    memcpy(a->next, list->slot, size);
+    a->known = false; /* until all that differs went up */
     STI_TRY(send_args(&s, &sent));
     count_sent(&s, sent);
-    wait_idle(a, list->nslot);
+    sti_slot *shadow = a->next; /* ARGS-1, ARGS-4 */
+    a->next = a->shadow;
+    a->shadow = shadow;
+    a->known = true;
     return STET_OK;
-}
-
-/* ---- launching ----------------------------------------------------------------------------------------------------- */
-
-stet_result sti_args_launch(stet_device *device, sti_args *a, const sti_kernel *k, const sti_slot *slots, int nslot,
-                            int64_t nblock)
-{
-    const sti_slot *block;
-    if (sti_joining(device)) return sti_kernel_run(device, k, slots, nslot, nblock, false);
-    if (a->running) {
-        STI_TRY(sti_fallback(&device->mechanisms, STET_MECH_args, STET_REASON_args_running, k->name));
-        return sti_kernel_run(device, k, slots, nslot, nblock, false);
-    }
-    STI_TRY(sti_args_put(device, a, k->name, slots, nslot, &block));
-    a->running = true;
-    stet_result result = sti_kernel_run(device, k, block, nslot, nblock, true);
-    a->running = false;
-    return result;
-}
-
-stet_result sti_launch_at(sti_args *site, stet_device *device, const sti_kernel *kernel, int64_t count,
-                          const sti_arg *args, int narg)
-{
-    sti_launch launch;
-    STI_TRY(sti_launch_prepare(device, kernel, count, args, narg, &launch));
-    if (launch.nblock == 0) return STET_OK;
-    if (device->listing) return sti_launch_issue(device, &launch, count, true);
-    sti_observe_launch(device, &launch, count);
-    stet_result result = sti_args_launch(device, site, kernel, launch.slot, launch.nslot, launch.nblock);
-    if (result == STET_OK)
-        sti_launch_done(device, &launch);
-    else
-        sti_observe_lost(device, kernel->name);
-    return result;
 }

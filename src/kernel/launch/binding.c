@@ -67,7 +67,7 @@ static inline bool same(const sti_arg *kept, const stet_arg *now)
     return kept->kind == STI_ARG_INT ? kept->i == now->i : bits_of(kept->f) == bits_of(now->f);
 }
 
-/* BINDING-1, and nobody has to bring it up to date: so it is with most arguments of most launches. */
+/* BINDING-1, and nobody has to bring its array up to date. */
 static inline bool stands(const sti_binding *b, int at, const stet_arg *now)
 {
     if (!same(&b->arg[at], now)) return false;
@@ -102,72 +102,26 @@ static stet_result bind_all(sti_binding *b, stet_device *device, const sti_kerne
     return STET_OK;
 }
 
-/* An argument that does not stand as it is: its array is brought up to date, or it is bound anew; then *why. */
-static stet_result renew(sti_binding *b, const stet_device *device, int at, const stet_arg *now, stet_reason *why)
-{
-    bool equal = same(&b->arg[at], now);
-    stet_array *a = equal ? array_of(&b->arg[at]) : NULL;
-    *why = STET_REASON_none;
-    if (a && a->version.id == b->id[at]) {
-        STI_TRY(sti_array_produce(a));
-        if (a->data == b->launch.slot[at].p) return STET_OK;
-    }
-    *why = equal ? STET_REASON_bindings_moved : STET_REASON_bindings_changed;
-    return rebind(b, device, at, now);
-}
-
-/* *why: in what the first that differs does; none: none differs. */
-static stet_result bind_what_differs(sti_binding *b, const stet_device *device, const stet_arg *args, int narg,
-                                     stet_reason *why)
+static stet_result bind_what_differs(sti_binding *b, const stet_device *device, const stet_arg *args, int narg)
 {
     bool arrays = false;
-    *why = STET_REASON_none;
     for (int i = 0; i < narg; ++i) {
-        stet_reason differs;
         if (stands(b, i, &args[i])) continue;
         b->known = false; /* BINDING-5 */
-        STI_TRY(renew(b, device, i, &args[i], &differs));
-        arrays = arrays || (differs != STET_REASON_none && b->arg[i].kind == STI_ARG_ARRAY);
-        if (*why == STET_REASON_none) *why = differs;
+        STI_TRY(rebind(b, device, i, &args[i]));
+        arrays = arrays || b->arg[i].kind == STI_ARG_ARRAY;
     }
     if (arrays) sti_launch_list_written(&b->launch);
     b->known = true;
     return STET_OK;
 }
 
-/* What stood is what it would be if it were bound now. */
-static stet_result audit(sti_binding *b, stet_device *device)
+static inline stet_result bind(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count,
+                               const stet_arg *args, int narg)
 {
-    const sti_launch *had = &b->launch;
-    sti_launch fresh;
-    b->known = false; /* in case of a failure */
-    STI_TRY(sti_launch_prepare(device, had->kernel, b->count, b->arg, had->nslot, &fresh));
-    for (int i = 0; i < had->nslot; ++i)
-        if (fresh.slot[i].i != had->slot[i].i || fresh.slot[i].n != had->slot[i].n) /* all bits of both */
-            return sti_error(STET_AUDIT,
-                             "bindings: kernel %s: argument %d (parameter %s) is not what was bound, though it stood; "
-                             "switch this mechanism off and report it",
-                             had->kernel->name, i, b->param[i]->name);
-    b->known = true;
-    return STET_OK;
-}
-
-static stet_result bind(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count, const stet_arg *args,
-                        int narg)
-{
-    sti_mechanisms *m = &device->mechanisms;
-    stet_reason why = b->known ? STET_REASON_bindings_changed : STET_REASON_bindings_first;
     if (b->known && count == b->count && narg == b->launch.nslot && args)
-        STI_TRY(bind_what_differs(b, device, args, narg, &why));
-    else
-        STI_TRY(bind_all(b, device, k, count, args, narg));
-    if (why != STET_REASON_none) {
-        sti_count_miss(m, STET_MECH_bindings, why, 0, 0);
-        return STET_OK;
-    }
-    if (m->options.audit) STI_TRY(audit(b, device));
-    sti_count_hit(m, STET_MECH_bindings, 0, 0);
-    return STET_OK;
+        return bind_what_differs(b, device, args, narg);
+    return bind_all(b, device, k, count, args, narg);
 }
 
 /* ---- launching ----------------------------------------------------------------------------------------------------- */
@@ -182,15 +136,7 @@ static stet_result launch_apart(stet_device *device, const sti_kernel *k, int64_
 stet_result sti_binding_launch(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count,
                                const stet_arg *args, int narg)
 {
-    sti_mechanisms *m = &device->mechanisms;
-    bool enabled = sti_enabled(m, STET_MECH_bindings);
-    if (count <= 0) return launch_apart(device, k, count, args, narg); /* refused, or no launch */
-    if (!enabled || b->busy) {
-        STI_TRY(launch_apart(device, k, count, args, narg));
-        sti_count_miss(m, STET_MECH_bindings, enabled ? STET_REASON_bindings_reentrant : STET_REASON_bindings_disabled,
-                       0, 0);
-        return STET_OK;
-    }
+    if (count <= 0 || b->busy) return launch_apart(device, k, count, args, narg); /* refused, no launch, or BINDING-4 */
     b->busy = true;
     stet_result result = bind(b, device, k, count, args, narg);
     if (result == STET_OK) result = sti_launch_issue(device, &b->launch, count, device->listing);

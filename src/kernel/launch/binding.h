@@ -1,6 +1,6 @@
 /*
- * Bindings: what a handle launched last, its arguments checked and put into slots, so that the same arguments are not checked again
- * (mechanism bindings). Each argument stands for itself: of a launch in which one number differs, that one is bound anew.
+ * Bindings: what a handle launched last, its arguments checked and put into slots, so that the same arguments are not checked again.
+ * Each argument stands for itself: of a launch in which one number differs, that one is bound anew.
  *
  * Invariants:
  *   BINDING-1  an argument stands if its kind and its value are equal, bit for bit, and, of an array, its identity and the address of its
