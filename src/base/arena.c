@@ -4,8 +4,8 @@
  * Invariants:
  *   ARENA-1  chunks before `current` are full or were too small, those after it are empty
  *   ARENA-2  each piece starts at a multiple of STI_ALIGN from its chunk's start, which is aligned itself
- *   ARENA-3  a reset leaves one chunk, as large as all that there were; without memory to merge them it keeps the chain,
- *       which is as good but slower
+ *   ARENA-3  a reset leaves one chunk as large as all chunks together; without memory for it, the chain stays, which
+ *       works but is slower
  */
 #include "base/arena.h"
 
@@ -51,7 +51,7 @@ static void free_chain(struct sti_arena_chunk *chunk)
 
 void sti_arena_init(sti_arena *a, const char *name) { *a = (sti_arena){.name = name}; }
 
-/* Makes `current` a chunk with room for size bytes: the next one that has it, or a new one as large as all others. */
+/* Makes `current` a chunk with room for size bytes: the next one that has room, or a new one as large as all others. */
 static stet_result make_room_arena(sti_arena *a, size_t size)
 {
     struct sti_arena_chunk *last = NULL;

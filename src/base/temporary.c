@@ -1,6 +1,6 @@
 /*
- * See temporary.h. A slot's path is written before its state says that it is there, and is not written again before
- * it is free.
+ * The list of temporary files; see temporary.h. A slot's path is written before its state says that it is there, and is
+ * not written again before the slot is free.
  */
 #include "base/temporary.h"
 
@@ -49,6 +49,6 @@ void sti_temporary_remove_all(void)
 {
     for (int i = 0; i < SLOTS; ++i)
         if (atomic_load(&slot[i].state) == LISTED) (void)unlink(slot[i].path);
-    for (int i = SLOTS; i-- > 0;) /* a folder in another is listed after it */
+    for (int i = SLOTS; i-- > 0;) /* a folder inside another is listed after it */
         if (atomic_load(&slot[i].state) == LISTED) (void)rmdir(slot[i].path);
 }

@@ -1,4 +1,4 @@
-/* Traces: events as they begin and end, and reading them. Rows and memory: trace_rows.c. Invariants: trace.h. */
+/* Traces: events at their begin and end, and reading them. Rows and memory: trace_rows.c. Invariants: trace.h. */
 #include "base/trace_rows.h"
 
 #include "base/error.h"
@@ -16,8 +16,8 @@ struct sti_trace_event {
 };
 
 struct sti_trace {
-    bool wanted; /* events, not only totals */
-    bool alone;  /* neither, only ranges */
+    bool wanted; /* events are kept, not only totals */
+    bool alone;  /* neither are kept; events only become ranges */
     sti_trace_ranges ranges;
     bool comparing;
     bool stopped;
@@ -98,7 +98,7 @@ void sti_trace_show(sti_trace *t, const sti_trace_ranges *ranges, bool alone)
     t->alone = alone;
 }
 
-/* Copies are not: profilers see them by themselves. */
+/* Copies are no ranges: profilers see them by themselves. */
 static bool is_range(stet_trace_kind kind)
 {
     return kind == STET_TRACE_PHASE || kind == STET_TRACE_REPLAY || kind == STET_TRACE_LAUNCH ||
@@ -117,7 +117,7 @@ static void end_range(const sti_trace *t, stet_trace_kind kind)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* An event that nobody keeps still has a row, by which it is known to be open. */
+/* An event that is not kept still has a row, which marks it as open. */
 static sti_trace_mark open_alone(sti_trace *t, const sti_trace_what *w)
 {
     ++t->open;

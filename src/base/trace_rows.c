@@ -7,7 +7,7 @@
 
 enum { BLOCK_SIZE = 64 * 1024, FIRST_SLOTS = 64 };
 
-/* ---- memory (TRACE-2) ------------------------------------------------------------------------------------------------- */
+/* ---- memory (TRACE-2) -------------------------------------------------------------------------------------------- */
 
 static void *take_trace_rows(sti_trace_memory *m, size_t size)
 {
@@ -78,7 +78,7 @@ static bool is_about(const sti_trace_row *row, const sti_trace_what *w, const ch
            !r->file == !w->file && (!r->file || strcmp(r->file, w->file) == 0);
 }
 
-/* Where a row with this hash is, or would be. */
+/* Index of the slot that has a row with this hash, or would get it. */
 static int64_t place_of(const sti_trace_rows *r, uint64_t hash, const sti_trace_what *w, const char *name)
 {
     int64_t i = (int64_t)(hash & (uint64_t)(r->nslot - 1));
@@ -86,7 +86,7 @@ static int64_t place_of(const sti_trace_rows *r, uint64_t hash, const sti_trace_
     return i;
 }
 
-/* Twice the slots, if a quarter or less of them is free. */
+/* Doubles the slots if a quarter or less of them is free. */
 static bool grow_slots(sti_trace_rows *r)
 {
     if (4 * r->row.count < 3 * r->nslot) return true;
@@ -105,7 +105,7 @@ static bool grow_slots(sti_trace_rows *r)
     return true;
 }
 
-/* NULL: there is no memory for it. */
+/* Makes a row; NULL: out of memory. */
 static sti_trace_row *make_row(sti_trace_rows *r, const sti_trace_what *w, const char *name)
 {
     size_t length = strlen(name) + 1, file = w->file ? strlen(w->file) + 1 : 0;
