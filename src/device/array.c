@@ -1,5 +1,5 @@
 /*
- * Arrays: their definition, creation and end, and what is asked about them.
+ * Arrays: how they are defined, created and destroyed, and queries about them.
  */
 #include "device/device.h"
 #include "device/host_mirror.h"
@@ -57,7 +57,10 @@ static stet_result check_def(const stet_array_def *def)
     return STET_OK;
 }
 
-/* Of a world, or of all. Dimensions that are too large do no harm where another one is 0. */
+/*
+ * Counts the items of a world, or of a whole plain array. A dimension that is too large does no harm where another one
+ * is 0.
+ */
 static stet_result count_items(const stet_array *a, size_t *out)
 {
     int first = a->worlds ? 1 : 0;
@@ -76,7 +79,7 @@ static stet_result count_items(const stet_array *a, size_t *out)
     return STET_OK;
 }
 
-/* Items, blocks and bytes from the shape. */
+/* Computes items, blocks and bytes from the shape. */
 static stet_result measure_array(stet_array *a)
 {
     size_t nitem, count, block = (size_t)a->device->lanes;
@@ -117,7 +120,7 @@ stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_
         return result;
     }
     device->narray++;
-    sti_device_retain(device); /* destroyed after its device, an array still has one to give its memory back to */
+    sti_device_retain(device); /* an array that outlives its device can still free its memory */
     *out = a;
     return STET_OK;
 }

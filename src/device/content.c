@@ -1,7 +1,7 @@
 /*
- * What brings an array's content up to date before somebody reads it: its producer, writes of tensors of others, the host's side of it.
+ * Brings an array's content up to date before a read: its producer, writes through tensors, its host mirror.
  *
- * Invariant: a producer is never asked again from within itself, and what it launches runs at once.
+ * Invariant: a producer is never called again while it runs, and what it launches runs at once.
  */
 #include "device/array.h"
 #include "device/host_mirror.h"
@@ -10,7 +10,7 @@
 uint64_t stet_array_generation(const stet_array *a)
 {
     if (!a) return 0;
-    /* Equal generations must mean equal content here, too. */
+    /* Equal generations must mean equal content for the caller, too. */
     (void)sti_array_poll_external_writes((stet_array *)a);
     return a->version.generation;
 }
@@ -30,7 +30,7 @@ bool sti_array_poll_external_writes(stet_array *a)
 {
     bool writer = false;
     if (!a->share) return false;
-    /* A host mirror that did not reach the device yet is the later one: it goes there when that is possible. */
+    /* A dirty host mirror is the later write: it is uploaded when that is possible. */
     if (sti_mirror_ahead(a)) return sti_share_writer(a->share);
     if (sti_share_poll_external_writes(a->share, &writer)) sti_version_bump(&a->version);
     return writer;

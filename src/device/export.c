@@ -1,5 +1,6 @@
 /*
- * Arrays as tensors of other libraries, through DLPack. See stet/dlpack.h, and device/share.h for who holds the memory.
+ * Exports arrays as tensors for other libraries, through DLPack. See stet/dlpack.h, and device/share.h for who owns the
+ * memory.
  */
 #include "device/dlpack.h"
 #include "device/plain_view.h"
@@ -9,11 +10,11 @@
 
 enum { EXPORT_COOKIE = 0x57e7e001 };
 
-/* One block holds all of an exported tensor; its context is itself. */
+/* An exported tensor is one block of memory; its context points to itself. */
 typedef struct exported {
     DLManagedTensorVersioned tensor;
     int64_t shape[STET_MAX_DIMS], strides[STET_MAX_DIMS];
-    sti_share *share; /* NULL: a copy, or */
+    sti_share *share; /* NULL: the tensor is a copy or a plain view */
     sti_plain_view *view;
     void *copy;
     bool writer;
@@ -60,14 +61,14 @@ static void delete_exported(DLManagedTensorVersioned *tensor)
     sti_free(e);
 }
 
-/* The array that owns the memory of a view. */
+/* Returns the array that owns the memory of a view. */
 static stet_array *owner(stet_array *a)
 {
     while (a->base) a = a->base;
     return a;
 }
 
-/* Orders the one who gets the tensor behind what was issued. */
+/* Makes the tensor's receiver wait for the work that was issued. */
 static stet_result make_ready(stet_device *device, const stet_export_def *def)
 {
     switch (def->ready) {
@@ -124,11 +125,12 @@ static void describe(const stet_array *a, bool blocked, exported *e)
         t->ndim = a->ndim;
     }
     bool empty = a->size == 0;
-    if (empty) t->data = NULL; /* so says the specification */
+    if (empty) t->data = NULL; /* as the specification demands */
     int64_t stride = 1;
     for (int k = t->ndim - 1; k >= 0; --k) {
         e->strides[k] = stride;
-        if (!empty) stride *= e->shape[k]; /* else it means nothing, and may be too large */
+        /* of an empty tensor a stride means nothing, and may overflow */
+        if (!empty) stride *= e->shape[k];
     }
     t->dtype = sti_dlpack_type(a->device, a->dtype);
     t->device = e->copy ? (DLDevice){kDLCPU, 0} : sti_dlpack_place(a->device);

@@ -1,5 +1,5 @@
 /*
- * What the host sees of arrays: reads and writes of rows, the mirror that lets a second read stand, hashes.
+ * The host's interface to arrays: reads and writes of rows, the copy that lets a second read skip the work, hashes.
  *
  * Invariant: the padding of the last block of worlds is never part of what the host reads or hashes.
  */
@@ -8,7 +8,7 @@
 #include "device/array.h"
 #include "device/host_mirror.h"
 
-/* Rows of an array as the host sees it: worlds, or the first dimension; `first`, `n` within them. */
+/* Checks a range of rows (worlds, or the first dimension): `first`, `n`. */
 static stet_result check_range(const stet_array *a, int64_t first, int64_t n, size_t size, size_t *expected)
 {
     if (first < 0 || n < 0 || first > a->shape[0] || n > a->shape[0] - first)
@@ -23,7 +23,7 @@ static stet_result check_range(const stet_array *a, int64_t first, int64_t n, si
     return STET_OK;
 }
 
-/* No memory is needed for no bytes. */
+/* Zero bytes need no memory. */
 static stet_result need(const stet_array *a, const void *memory, size_t size, const char *call)
 {
     if (a && (memory || size == 0)) return STET_OK;
@@ -32,7 +32,7 @@ static stet_result need(const stet_array *a, const void *memory, size_t size, co
 
 stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size)
 {
-    stet_array *a = (stet_array *)array; /* producing content is not a change of the array as the caller knows it */
+    stet_array *a = (stet_array *)array; /* producing content is no change of the array to the caller */
     size_t expected;
     char *mirror = NULL;
     STI_TRY(need(a, out, size, "stet_array_read_worlds"));
@@ -57,7 +57,10 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
     if (a->read_only)
         return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written", a->name);
     STI_TRY(check_range(a, first, n, size, &expected));
-    /* A write is on top of what the other rows should be now, and later than what the producer has not looked at yet. */
+    /*
+     * The write goes on top of the other rows' up-to-date content, and is later than what the producer has not taken
+     * yet.
+     */
     STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_array_follow(a));
     if (size == 0) return STET_OK;
@@ -96,7 +99,7 @@ static stet_result fill_mirror(void *context)
     return sti_rows_read(a, mirror, 0, a->shape[0], a->host, stet_array_bytes(a));
 }
 
-/* The host's order is the device's, and it has memory of its own for it. */
+/* For arrays whose order on the device is the host's order, but whose device memory is not the host's. */
 static stet_result show_mirror(stet_array *a, const void **out)
 {
     void *mirror;

@@ -1,4 +1,4 @@
-/* Plain views of arrays of worlds that lie in blocks; see plain_view.h for PLAIN-1 to PLAIN-4. */
+/* Plain views of arrays of worlds in blocked layout; see plain_view.h for PLAIN-1 to PLAIN-4. */
 #include "device/plain_view.h"
 
 #include "device/array.h"
@@ -7,7 +7,7 @@
 
 static sti_mechanisms *mechanisms_of(const sti_plain_view *v) { return &v->array->device->mechanisms; }
 
-/* ---- making and ending -------------------------------------------------------------------------------------------- */
+/* ---- making and ending ------------------------------------------------------------------------------------------- */
 
 static void free_view(sti_plain_view *v)
 {
@@ -53,9 +53,12 @@ static stet_result make_view(stet_array *a)
     return STET_OK;
 }
 
-/* ---- what others wrote -------------------------------------------------------------------------------------------- */
+/*
+ * ---- what tensors wrote
+ * ----------------------------------------------------------------------------------------------
+ */
 
-/* PLAIN-3; the element is 4 or 8 bytes. */
+/* Copies what was written to a row into the array (PLAIN-3); an element is 4 or 8 bytes. */
 static void take_row(sti_plain_view *v, int64_t world)
 {
     stet_array *a = v->array;
@@ -101,7 +104,8 @@ stet_result stet_device_take_views(stet_device *device)
     if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_device_take_views: device must not be NULL");
     for (sti_plain_view *v = device->views, *next; v; v = next) {
         next = v->next;
-        bool last = atomic_load(&v->refs) == 1; /* its tensors have ended, so nobody writes it after this */
+        /* its tensors have ended, so it cannot be written any more */
+        bool last = atomic_load(&v->refs) == 1;
         stet_result one = take_plain_view(v);
         if (result == STET_OK) result = one;
         if (last && one == STET_OK) sti_plain_view_leave(v->array);
@@ -109,7 +113,7 @@ stet_result stet_device_take_views(stet_device *device)
     return result;
 }
 
-/* ---- what stet wrote ---------------------------------------------------------------------------------------------- */
+/* ---- what stet wrote --------------------------------------------------------------------------------------------- */
 
 static stet_result fill_plain_view(void *context)
 {
@@ -120,7 +124,10 @@ static stet_result fill_plain_view(void *context)
     return STET_OK;
 }
 
-/* What others wrote since the last look is not overwritten (PLAIN-3): they may have, between the launches of a list. */
+/*
+ * What was written through a tensor since the last call, for example between the launches of a list, is not overwritten
+ * (PLAIN-3).
+ */
 static stet_result show_plain_view(sti_plain_view *v)
 {
     stet_array *a = v->array;
@@ -142,7 +149,7 @@ static stet_result show_plain_view(sti_plain_view *v)
     return sti_let_stand(mechanisms_of(v), &work);
 }
 
-/* Launches that are listed and have not run are shown when the list has. */
+/* While launches are listed, nothing is shown: their results are shown after the list has run. */
 stet_result stet_device_show_views(stet_device *device)
 {
     stet_result result = STET_OK;
@@ -154,7 +161,7 @@ stet_result stet_device_show_views(stet_device *device)
     return result;
 }
 
-/* ---- for exports -------------------------------------------------------------------------------------------------- */
+/* ---- for exports ------------------------------------------------------------------------------------------------- */
 
 stet_result sti_plain_view_open(stet_array *a, bool writable, sti_plain_view **out)
 {

@@ -42,7 +42,7 @@ static const struct vendor {
 };
 enum { NVIDIA, AMD, VENDORS };
 
-/* N3. */
+/* RANGES-3. */
 static bool has_calls(const sti_library *library, const struct vendor *v, sti_trace_ranges *out)
 {
     void *push = sti_library_symbol(library, v->push), *pop = sti_library_symbol(library, v->pop);
@@ -74,7 +74,7 @@ static stet_result open_given(const char *path, sti_ranges *r)
                      vendors[NVIDIA].push, vendors[AMD].push);
 }
 
-/* A GPU's vendor has the profiler that sees it; on others either will do. */
+/* A GPU needs its vendor's profiler; for other devices either library will do. */
 static stet_result open_library(const stet_device *device, const char *given, sti_ranges *r)
 {
     if (given) return open_given(given, r);

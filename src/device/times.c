@@ -1,17 +1,18 @@
-/* Times on the device of traced work; see trace.h for the invariants. */
+/* Device times of traced work; see trace.h for the invariants. */
 #include "device/trace.h"
 
-enum { DEPTH = 8, TRIES = 3, ALIGNED_FOR = 1000000000 /* ns: clocks drift apart */ };
+enum { DEPTH = 8, TRIES = 3, ALIGNED_FOR = 1000000000 /* ns: clocks drift apart after that */ };
 
-/* From one moment to another, of an event that is closed or (to: not yet) open. */
+/* The time between two moments, of an event that is closed or (`to` not set yet) open. */
 typedef struct span {
     sti_trace_mark mark;
     int64_t from, to; /* moments */
-    int64_t begin; /* on the trace's clock, if `from` is -1: that moment was worked out before; -1: it could not be */
+    /* on the trace's clock, if `from` is -1: that moment was evaluated before; -1: its evaluation failed */
+    int64_t begin;
 } span;
 
 struct sti_times {
-    bool aligned, broken; /* broken: a moment failed, no more are tried */
+    bool aligned, broken; /* broken: a moment failed, so no more are recorded */
     int64_t base, base_time;
     int depth, npending;
     span open[DEPTH], pending[STI_TIMES_PENDING];
@@ -33,7 +34,10 @@ static bool note(stet_device *device, int64_t *id)
     return !t->broken;
 }
 
-/* A moment whose time on the trace's clock is known: right after a wait for it, the shortest of some (DEVTRACE-4). */
+/*
+ * Finds a moment whose time on the trace's clock is known: right after a wait for it; the shortest of some waits
+ * (DEVTRACE-4).
+ */
 static bool align(stet_device *device)
 {
     sti_times *t = device->times;
@@ -63,7 +67,7 @@ static bool time_of(stet_device *device, int64_t moment, int64_t *out)
     return true;
 }
 
-/* ---- working out (DEVTRACE-3) -------------------------------------------------------------------------------------------- */
+/* ---- working out (DEVTRACE-3) ------------------------------------------------------------------------------------ */
 
 static void work_out_span(stet_device *device, const span *s)
 {
@@ -78,7 +82,7 @@ static void work_out_span(stet_device *device, const span *s)
     sti_trace_device_time(s->mark, begin, duration);
 }
 
-/* All that pends; of open events the beginning. After it no moment is kept. */
+/* Evaluates all pending moments; of open events only the beginning. Afterwards no moment is kept. */
 static void work_out(stet_device *device)
 {
     sti_times *t = device->times;
@@ -93,7 +97,7 @@ static void work_out(stet_device *device)
     t->aligned = false;
 }
 
-/* DEVTRACE-2; room for one more event, and the clocks aligned. */
+/* DEVTRACE-2. Also makes room for one more event, and aligns the clocks. */
 static bool is_ready(stet_device *device)
 {
     sti_times *t = device->times;

@@ -18,7 +18,7 @@ static stet_result make_room_clock(sti_gpu_clock *c)
     return STET_OK;
 }
 
-/* The event of the next moment. */
+/* Returns the event of the next moment. */
 static stet_result next_event(sti_gpu *gpu, void **out)
 {
     sti_gpu_clock *c = &gpu->clock;

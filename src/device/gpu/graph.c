@@ -1,4 +1,4 @@
-/* Graphs of a GPU: making, changing, launching, letting go; invariants in graph.h. */
+/* Graphs of a GPU: making, changing, launching, freeing; invariants in graph.h. */
 #include "device/gpu/graph.h"
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- making and letting go ------------------------------------------------------------------------------------------- */
+/* ---- making and letting go --------------------------------------------------------------------------------------- */
 
 static int count_graph(const sti_graph_op *ops, int nop, sti_graph_kind kind)
 {
@@ -92,7 +92,7 @@ stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int
     return STET_OK;
 }
 
-/* What the driver has of it. Whatever fails, the rest goes. */
+/* Frees the driver's part of a graph. If one call fails, the rest is still freed. */
 static void let_go_graph(sti_gpu *gpu, const sti_gpu_graph *g)
 {
     const sti_gpu_api *api = &gpu->driver.api;
@@ -117,7 +117,7 @@ void sti_gpu_graph_free(stet_device *device, void *graph)
     sti_free(g);
 }
 
-/* ---- changing, launching --------------------------------------------------------------------------------------------- */
+/* ---- changing, launching ----------------------------------------------------------------------------------------- */
 
 typedef struct changed {
     const sti_gpu_graph *g;
@@ -151,7 +151,7 @@ stet_result sti_gpu_graph_set(stet_device *device, void *graph, int op, const st
     STI_GPU_WITHIN(gpu, set_graph(gpu, g, op, slots, nslot, number));
 }
 
-/* The name of a launch outlives the graph. */
+/* Copies the graph's name for messages of faults, because it may outlive the graph. */
 static void remember(sti_gpu *gpu, const sti_gpu_graph *g)
 {
     char *kept = gpu->graphs[gpu->nlaunch % STI_GPU_LAUNCHES];

@@ -1,4 +1,4 @@
-/* Launches on a GPU: the contract of entries is sti_code's (device/device.h). */
+/* Launches on a GPU; sti_code (device/device.h) describes the entries. */
 #include "device/gpu/gpu.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static inline bool fits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
            code->shared <= (unsigned)fact[STI_GPU_SHARED_MOST];
 }
 
-/* What does not fit: an error before the driver sees the launch, which would speak of an invalid value only. */
+/* Checks all limits before the driver sees the launch, because the driver would only say "invalid value". */
 static stet_result check_limits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
 {
     const int *fact = gpu->facts.fact;
@@ -68,7 +68,7 @@ stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, int nslo
     return kernel_of(gpu, code, nslot, count, in_block, out);
 }
 
-/* A function gets more shared memory than is usual only when it was asked for. */
+/* A function gets more shared memory than the default only after a request. */
 stet_result sti_gpu_allow_shared(sti_gpu *gpu, const sti_gpu_kernel *k)
 {
     int attribute = gpu->driver.vendor->shared_attribute;
@@ -76,7 +76,7 @@ stet_result sti_gpu_allow_shared(sti_gpu *gpu, const sti_gpu_kernel *k)
     return STI_GPU_CALL(gpu, function_set, k->function, attribute, (int)k->shared);
 }
 
-/* ---- functions that ran -------------------------------------------------------------------------------------------- */
+/* ---- functions that ran ------------------------------------------------------------------------------------------ */
 
 static inline void **place_of(sti_gpu *gpu, const void *function)
 {
@@ -85,7 +85,7 @@ static inline void **place_of(sti_gpu *gpu, const void *function)
 
 void sti_gpu_forget_functions(sti_gpu *gpu) { memset(gpu->ran, 0, sizeof gpu->ran); }
 
-/* ---- launching ----------------------------------------------------------------------------------------------------- */
+/* ---- launching --------------------------------------------------------------------------------------------------- */
 
 static stet_result issue(sti_gpu *gpu, const sti_code *code, const sti_gpu_kernel *k)
 {
@@ -102,7 +102,7 @@ static stet_result issue(sti_gpu *gpu, const sti_code *code, const sti_gpu_kerne
 stet_result sti_gpu_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot, int64_t nblock,
                            bool in_block)
 {
-    static const sti_slot none; /* an entry without slots takes one, which it does not look at */
+    static const sti_slot none; /* an entry without slots takes one, which it ignores */
     sti_gpu *gpu = device->state;
     sti_gpu_current was;
     sti_gpu_kernel k;

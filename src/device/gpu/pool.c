@@ -1,4 +1,4 @@
-/* The pool of a GPU's memory; see pool.h. */
+/* The pool of GPU memory; see pool.h. */
 #include "device/gpu/gpu.h"
 
 #include "base/memory.h"
@@ -13,10 +13,10 @@ static const size_t chunk_size = 8 * MIB, big_step = 2 * MIB;
 struct sti_pool_block {
     char *address;
     size_t size;
-    int class;            /* of a small one; -1: big, the driver's own block; -2: a chunk */
-    bool used;            /* given out */
+    int class;            /* a small block's size class; -1: big, a block of the driver; -2: a chunk */
+    bool used;            /* in use */
     sti_pool_block *next; /* in its bucket */
-    sti_pool_block *kept; /* next in the list of kept ones, or of chunks */
+    sti_pool_block *kept; /* next in the list of kept blocks, or of chunks */
 };
 
 typedef struct request {
@@ -43,7 +43,7 @@ static int class_of(size_t size)
 
 static size_t round_up(size_t size, size_t step) { return (size + step - 1) / step * step; }
 
-/* ---- blocks by address -------------------------------------------------------------------------------------------- */
+/* ---- blocks by address ------------------------------------------------------------------------------------------- */
 
 static sti_pool_block **bucket_of(sti_gpu_pool *p, const void *address)
 {
@@ -72,7 +72,7 @@ static void delist(sti_gpu_pool *p, const sti_pool_block *b)
     *at = b->next;
 }
 
-/* ---- the driver's blocks ------------------------------------------------------------------------------------------ */
+/* ---- the driver's blocks ----------------------------------------------------------------------------------------- */
 
 static stet_result ask_pool(sti_gpu *gpu, sti_pool_block *b, size_t size)
 {
@@ -84,7 +84,7 @@ static stet_result ask_pool(sti_gpu *gpu, sti_pool_block *b, size_t size)
     return STET_OK;
 }
 
-/* A lost device's memory has gone with it (GPU-3). */
+/* The memory of a lost device is gone already (GPU-3). */
 static void give_back(sti_gpu *gpu, sti_pool_block *b)
 {
     if (!atomic_load(&gpu->lost) && STI_GPU_CALL(gpu, free, b->address) != STET_OK)
@@ -99,7 +99,10 @@ static size_t big_kept(const sti_gpu_pool *p)
     return sum;
 }
 
-/* Big kept ones, until no more than `most` bytes are kept; the stream has passed all that used them. The oldest go first. */
+/*
+ * Frees big kept blocks, the oldest first, until no more than `most` bytes are kept. Call it after a wait for the work
+ * that used them.
+ */
 static void trim(sti_gpu *gpu, size_t most)
 {
     sti_gpu_pool *p = &gpu->pool;
@@ -131,7 +134,7 @@ static stet_result out_of_memory(sti_gpu *gpu, const request *r)
 {
     size_t free = 0, total = gpu->facts.memory;
     const sti_pool_stats *s = &gpu->pool.stats;
-    (void)gpu->driver.api.memory_info(&free, &total); /* the sentence is worth having without it too */
+    (void)gpu->driver.api.memory_info(&free, &total); /* the message is useful without it, too */
     return sti_error(STET_OUT_OF_MEMORY,
                      "%s: out of memory: %s needs %zu bytes (%.2f GiB); %.2f of %.2f GiB are free, stet holds %.2f GiB "
                      "in %lld block%s; use fewer worlds or smaller pictures",
@@ -139,7 +142,7 @@ static stet_result out_of_memory(sti_gpu *gpu, const request *r)
                      (long long)s->blocks, STI_S(s->blocks));
 }
 
-/* ---- big blocks --------------------------------------------------------------------------------------------------- */
+/* ---- big blocks -------------------------------------------------------------------------------------------------- */
 
 static stet_result ask_big(sti_gpu *gpu, size_t size, const request *r, sti_pool_block **out)
 {
@@ -160,7 +163,7 @@ static stet_result ask_big(sti_gpu *gpu, size_t size, const request *r, sti_pool
     return STET_OK;
 }
 
-/* The smallest kept one that is big enough, and not more than an eighth too big. */
+/* Returns the smallest kept block that is big enough and at most an eighth too big. */
 static sti_pool_block *take_big(sti_gpu_pool *p, size_t size)
 {
     sti_pool_block **best = NULL;
@@ -172,7 +175,7 @@ static sti_pool_block *take_big(sti_gpu_pool *p, size_t size)
     return b;
 }
 
-/* ---- small blocks ------------------------------------------------------------------------------------------------- */
+/* ---- small blocks ------------------------------------------------------------------------------------------------ */
 
 static stet_result new_chunk(sti_gpu *gpu, const request *r)
 {
@@ -194,7 +197,7 @@ static stet_result cut_small(sti_gpu *gpu, int class, const request *r, sti_pool
     sti_gpu_pool *p = &gpu->pool;
     sti_pool_block *b;
     size_t size = class_size(class);
-    if (p->left < size) STI_TRY(new_chunk(gpu, r)); /* what is left of the old one stays unused */
+    if (p->left < size) STI_TRY(new_chunk(gpu, r)); /* the rest of the old chunk stays unused */
     STI_TRY(sti_alloc(&b, sizeof *b, "a block of a GPU's memory"));
     *b = (sti_pool_block){.address = p->cut, .size = size, .class = class};
     p->cut += size;
@@ -211,7 +214,7 @@ static sti_pool_block *take_small(sti_gpu_pool *p, int class)
     return b;
 }
 
-/* ---- given out, and back ------------------------------------------------------------------------------------------ */
+/* ---- given out, and back ----------------------------------------------------------------------------------------- */
 
 static stet_result take_pool(sti_gpu *gpu, const request *r, sti_pool_block **out)
 {
@@ -258,7 +261,7 @@ static void keep_pool(sti_gpu_pool *p, sti_pool_block *b)
     p->stats.blocks--;
 }
 
-/* More is kept than ought to be: only now does a free call the driver. */
+/* More is kept than `keep`: only then does a free call the driver. */
 static void trim_now(sti_gpu *gpu)
 {
     sti_gpu_current was;
@@ -290,12 +293,12 @@ sti_pool_stats sti_pool_get_stats(sti_gpu_pool *p)
     return stats;
 }
 
-/* ---- beginning and end -------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
 void sti_pool_init(sti_gpu_pool *p, size_t keep_most)
 {
     p->keep = keep_most;
-    (void)pthread_mutex_init(&p->lock, NULL); /* of the default kind: cannot fail */
+    (void)pthread_mutex_init(&p->lock, NULL); /* default attributes: cannot fail */
 }
 
 void sti_pool_end(sti_gpu *gpu)

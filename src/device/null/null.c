@@ -1,13 +1,13 @@
 /*
- * A device for tests: it runs no kernel, counts what it is asked for, and fails where it is told to.
+ * A device for tests: it runs no kernel, counts the calls of its functions, and fails where a test tells it to.
  *
- * Its memory is the host's, but stet is not told: copies in and out go through the slots, as on a GPU. With null.apart it gives out
- * addresses at which no processor finds anything, so that whoever goes round the slots is found out.
+ * Its memory is the host's, but stet does not know that: copies go through the device's functions, as on a GPU. With
+ * null.apart it returns addresses that no processor can access, so code that does not use the functions is found.
  *
  * Invariants:
  *   NULL-1  a call that fails is counted and does nothing else
  *   NULL-2  at most one failure is armed, and it is disarmed when it happens
- *   NULL-3  the slots take addresses of either kind: those given out, and those of the host (imported tensors)
+ *   NULL-3  the functions take addresses of either kind: the device's own, and the host's (imported tensors)
  */
 #include "base/plural.h"
 #include "device/device.h"
@@ -17,9 +17,9 @@
 #include <string.h>
 
 typedef struct null_state {
-    _Atomic int64_t calls[STET_SLOT_COUNT]; /* memory may be freed by any thread */
+    _Atomic int64_t calls[STET_SLOT_COUNT]; /* any thread may free memory */
     stet_slot fail_slot;
-    int64_t fail_in; /* calls until the one that fails; 0: none */
+    int64_t fail_in; /* calls until the one that fails; 0: none will */
 } null_state;
 
 const char *stet_slot_name(stet_slot slot)
@@ -32,7 +32,7 @@ const char *stet_slot_name(stet_slot slot)
     return (unsigned)slot < STET_SLOT_COUNT ? names[slot] : "?";
 }
 
-/* Every slot that can fail begins here. */
+/* Every function that can fail begins with this. */
 static stet_result enter(stet_device *device, stet_slot slot)
 {
     null_state *s = device->state;
@@ -45,8 +45,8 @@ static stet_result enter(stet_device *device, stet_slot slot)
 }
 
 /*
- * Bit 55: on no machine of 64 bits does a program have memory there (virtual addresses of 48, 52 or 57 bits, of which programs have
- * the lower half), and none ignores it.
+ * Bit 55: on no 64-bit machine does a program have memory there (virtual addresses have 48, 52 or 57 bits, and programs
+ * get the lower half), and no machine ignores it.
  */
 static_assert(sizeof(void *) == 8, "addresses that are apart are told by a bit that no address of a program has");
 static const uintptr_t apart_bit = (uintptr_t)1 << 55;
@@ -124,7 +124,7 @@ static const sti_device_ops null_ops = {
     .synchronize = null_synchronize,
 };
 
-/* ---- making, counts, failures ------------------------------------------------------------------------------------- */
+/* ---- making, counts, failures ------------------------------------------------------------------------------------ */
 
 static stet_result check_fail(stet_slot slot, int64_t at)
 {
@@ -159,7 +159,7 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
     device->ops = &null_ops;
     device->type = STET_DEVICE_NULL;
     device->state = s;
-    device->isa = STI_ISA_portable; /* of kernels that are compiled, though never run */
+    device->isa = STI_ISA_portable; /* for compiling kernels, though none runs */
     device->apart = def->null.apart;
     device->no_reuse = def->null.no_reuse;
     device->lanes = def->null.lanes ? def->null.lanes : 1;
