@@ -1,4 +1,4 @@
-/* What is put back by copies on the device, as one list; see restores.h. */
+/* Restores arrays by copies on the device, issued as one list; see restores.h. */
 #include "worlds/restores.h"
 
 #include "base/memory.h"
@@ -6,8 +6,8 @@
 #include "kernel/record/record.h"
 
 /*
- * Beyond this a driver's copies take so long that a recording of them saves nothing; and it would be compared once (record.h, RECORD-4), which
- * takes twice as much of the host's memory.
+ * Above this size the driver's copies take so long that a recording saves nothing. A recording would also be compared
+ * once (record.h, RECORD-4), which takes twice as much host memory.
  */
 static const size_t LISTED = (size_t)64 << 20;
 
@@ -35,7 +35,7 @@ static stet_result copy_all(const sti_restores *restores)
     return STET_OK;
 }
 
-/* Y2. */
+/* RESTORES-2. */
 static void tell_restores(const sti_restore *r)
 {
     if (r->bytes) sti_array_host_gets(r->to, r->bytes);
