@@ -183,7 +183,7 @@ stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason wh
                      stet_mechanism_name(which), where, stet_reason_sentence(why));
 }
 
-/* ---- sti_let_stand ------------------------------------------------------------------------------------------------ */
+/* ---- sti_let_stand ----------------------------------------------------------------------------------------------- */
 
 static stet_result make_mechanism(const sti_work *work)
 {
