@@ -143,7 +143,7 @@ static int open_part(const char *target, char *part, size_t size)
 }
 
 /* Copies owner and mode of the replaced file to the new one, as far as this process may. */
-static void keep_rights(int fd, const struct stat *old)
+static void copy_rights(int fd, const struct stat *old)
 {
     struct stat s;
     if (!old->st_mode || fstat(fd, &s) != 0) return;
@@ -163,7 +163,7 @@ const char *sti_output_open(sti_output *o, const char *path)
     int fd = open_part(o->target, o->part, sizeof o->part);
     if (fd < 0) return *o->part = 0, strerror(errno);
     sti_temporary_add(o->part);
-    keep_rights(fd, &old);
+    copy_rights(fd, &old);
     o->file = fdopen(fd, "w+b");
     if (o->file) return NULL;
     wrong = strerror(errno);

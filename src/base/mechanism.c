@@ -185,7 +185,7 @@ stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason wh
 
 /* ---- sti_let_stand ----------------------------------------------------------------------------------------------- */
 
-static stet_result make_mechanism(const sti_work *work)
+static stet_result make_and_keep_stamp(const sti_work *work)
 {
     sti_stamp_invalidate(work->kept);
     STI_TRY(work->make(work->context));
@@ -262,7 +262,7 @@ static stet_result audit(const sti_work *work)
 {
     outputs o = {0};
     stet_result result = save_outputs(work, &o);
-    if (result == STET_OK) result = make_mechanism(work);
+    if (result == STET_OK) result = make_and_keep_stamp(work);
     if (result == STET_OK) {
         result = compare_outputs(work, &o);
         if (result != STET_OK) sti_stamp_invalidate(work->kept);
@@ -279,7 +279,7 @@ stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work)
         sti_count_hit(m, work->mechanism, work->launches, work->bytes);
         return STET_OK;
     }
-    STI_TRY(make_mechanism(work));
+    STI_TRY(make_and_keep_stamp(work));
     stet_reason why = enabled ? work->why : sti_reason_disabled(work->mechanism);
     sti_count_miss(m, work->mechanism, why, work->launches, work->bytes);
     return STET_OK;

@@ -17,7 +17,7 @@ static struct {
     char path[PATH_SIZE];
 } slot[SLOTS];
 
-static bool take_temporary(int i)
+static bool claim_slot(int i)
 {
     int expected = FREE;
     return atomic_compare_exchange_strong(&slot[i].state, &expected, TAKEN);
@@ -28,7 +28,7 @@ void sti_temporary_add(const char *path)
     size_t size = strlen(path) + 1;
     if (size > PATH_SIZE) return;
     for (int i = 0; i < SLOTS; ++i) {
-        if (!take_temporary(i)) continue;
+        if (!claim_slot(i)) continue;
         memcpy(slot[i].path, path, size);
         atomic_store(&slot[i].state, LISTED);
         return;

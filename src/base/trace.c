@@ -146,7 +146,7 @@ sti_trace_mark sti_trace_open(sti_trace *t, const sti_trace_what *w)
     return mark;
 }
 
-static void finish(sti_trace *t, const sti_trace_mark *mark, int64_t duration, bool failed)
+static void close_event(sti_trace *t, const sti_trace_mark *mark, int64_t duration, bool failed)
 {
     stet_profile_row *r = &mark->row->total;
     end_range(t, r->kind);
@@ -166,13 +166,13 @@ static void finish(sti_trace *t, const sti_trace_mark *mark, int64_t duration, b
 
 void sti_trace_close(sti_trace *t, sti_trace_mark mark, stet_result result)
 {
-    finish(t, &mark, t->alone ? 0 : sti_trace_now(t) - mark.begin, result != STET_OK);
+    close_event(t, &mark, t->alone ? 0 : sti_trace_now(t) - mark.begin, result != STET_OK);
 }
 
 void sti_trace_instant(sti_trace *t, const sti_trace_what *w)
 {
     sti_trace_mark mark = sti_trace_open(t, w);
-    finish(t, &mark, 0, false);
+    close_event(t, &mark, 0, false);
 }
 
 void sti_trace_device_time(sti_trace_mark mark, int64_t begin, int64_t duration)
