@@ -95,7 +95,7 @@ static stet_result measure_array(stet_array *a)
     return STET_OK;
 }
 
-static stet_result describe(stet_array *a, const stet_array_def *def)
+static stet_result read_def(stet_array *a, const stet_array_def *def)
 {
     snprintf(a->name, sizeof a->name, "%s", def->name ? def->name : "array");
     a->dtype = def->dtype;
@@ -114,7 +114,7 @@ stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_
     stet_array *a;
     STI_TRY(sti_alloc(&a, sizeof *a, "array"));
     a->device = device;
-    stet_result result = describe(a, def);
+    stet_result result = read_def(a, def);
     if (result != STET_OK) {
         sti_free(a);
         return result;

@@ -63,7 +63,7 @@ stet_result sti_array_ensure(stet_array *a)
     return sti_array_follow(a);
 }
 
-static stet_result update(stet_array *a, const char *call)
+static stet_result update_device(stet_array *a, const char *call)
 {
     if (!a) return sti_error(STET_INVALID_ARGUMENT, "%s: array must not be NULL", call);
     STI_TRY(sti_array_ensure(a));
@@ -72,12 +72,12 @@ static stet_result update(stet_array *a, const char *call)
 
 stet_result stet_array_update(stet_array *a)
 {
-    STI_TRY(update(a, "stet_array_update"));
+    STI_TRY(update_device(a, "stet_array_update"));
     return sti_device_wait_idle(a->device);
 }
 
 stet_result stet_array_update_in_stream(stet_array *a, void *stream)
 {
-    STI_TRY(update(a, "stet_array_update_in_stream"));
+    STI_TRY(update_device(a, "stet_array_update_in_stream"));
     return sti_device_signal(a->device, stream);
 }

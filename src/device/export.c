@@ -62,7 +62,7 @@ static void delete_exported(DLManagedTensorVersioned *tensor)
 }
 
 /* Returns the array that owns the memory of a view. */
-static stet_array *owner(stet_array *a)
+static stet_array *owner_of(stet_array *a)
 {
     while (a->base) a = a->base;
     return a;
@@ -80,7 +80,7 @@ static stet_result make_ready(stet_device *device, const stet_export_def *def)
 
 static stet_result share_memory(stet_array *a, const stet_export_def *def, exported *e)
 {
-    stet_array *own = owner(a);
+    stet_array *own = owner_of(a);
     STI_TRY(sti_array_to_device(a));
     STI_TRY(make_ready(a->device, def));
     if (!own->share) STI_TRY(sti_share_create(own->device, own->data, NULL, &own->share));
@@ -92,7 +92,7 @@ static stet_result share_memory(stet_array *a, const stet_export_def *def, expor
     return STET_OK;
 }
 
-static stet_result show_plain(stet_array *a, const stet_export_def *def, exported *e)
+static stet_result share_plain_view(stet_array *a, const stet_export_def *def, exported *e)
 {
     STI_TRY(sti_plain_view_open(a, def->writable, &e->view));
     e->tensor.dl_tensor.data = e->view->rows;
@@ -114,7 +114,7 @@ static stet_result copy_memory(const stet_array *a, exported *e)
     return STET_OK;
 }
 
-static void describe(const stet_array *a, bool blocked, exported *e)
+static void fill_shape(const stet_array *a, bool blocked, exported *e)
 {
     DLTensor *t = &e->tensor.dl_tensor;
     if (blocked) {
@@ -152,13 +152,13 @@ stet_result stet_array_export(stet_array *a, const stet_export_def *def, struct 
     STI_TRY(sti_alloc(&e, sizeof *e, "an exported tensor"));
     bool plain = def->copy || def->plain || !sti_array_blocked(a);
     stet_result result = def->copy                            ? copy_memory(a, e)
-                         : def->plain && sti_array_blocked(a) ? show_plain(a, def, e)
+                         : def->plain && sti_array_blocked(a) ? share_plain_view(a, def, e)
                                                               : share_memory(a, def, e);
     if (result != STET_OK) {
         sti_free(e);
         return result;
     }
-    describe(a, !plain, e);
+    fill_shape(a, !plain, e);
     *out = &e->tensor;
     return STET_OK;
 }

@@ -24,7 +24,7 @@ static stet_result check_range(const stet_array *a, int64_t first, int64_t n, si
 }
 
 /* Zero bytes need no memory. */
-static stet_result need(const stet_array *a, const void *memory, size_t size, const char *call)
+static stet_result check_pointers(const stet_array *a, const void *memory, size_t size, const char *call)
 {
     if (a && (memory || size == 0)) return STET_OK;
     return sti_error(STET_INVALID_ARGUMENT, "%s: %s must not be NULL", call, a ? "the place in memory" : "array");
@@ -35,7 +35,7 @@ stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64
     stet_array *a = (stet_array *)array; /* producing content is no change of the array to the caller */
     size_t expected;
     char *mirror = NULL;
-    STI_TRY(need(a, out, size, "stet_array_read_worlds"));
+    STI_TRY(check_pointers(a, out, size, "stet_array_read_worlds"));
     STI_TRY(check_range(a, first, n, size, &expected));
     STI_TRY(sti_array_ensure(a));
     if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, size, &mirror));
@@ -45,7 +45,7 @@ stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64
 
 stet_result stet_array_read(const stet_array *array, void *out, size_t size)
 {
-    STI_TRY(need(array, out, size, "stet_array_read"));
+    STI_TRY(check_pointers(array, out, size, "stet_array_read"));
     return stet_array_read_worlds(array, 0, array->shape[0], out, size);
 }
 
@@ -53,7 +53,7 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
 {
     size_t expected;
     char *mirror = NULL;
-    STI_TRY(need(a, data, size, "stet_array_write_worlds"));
+    STI_TRY(check_pointers(a, data, size, "stet_array_write_worlds"));
     if (a->read_only)
         return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written", a->name);
     STI_TRY(check_range(a, first, n, size, &expected));
@@ -76,7 +76,7 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
 
 stet_result stet_array_write(stet_array *a, const void *data, size_t size)
 {
-    STI_TRY(need(a, data, size, "stet_array_write"));
+    STI_TRY(check_pointers(a, data, size, "stet_array_write"));
     return stet_array_write_worlds(a, 0, a->shape[0], data, size);
 }
 
@@ -110,7 +110,7 @@ static stet_result show_mirror(stet_array *a, const void **out)
 
 stet_result stet_array_host(stet_array *a, const void **out)
 {
-    STI_TRY(need(a, out, 1, "stet_array_host"));
+    STI_TRY(check_pointers(a, out, 1, "stet_array_host"));
     *out = NULL;
     if (!a->device->host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_mirror(a, out);
     bool exported = sti_array_poll_external_writes(a);
@@ -142,7 +142,7 @@ stet_result stet_array_host(stet_array *a, const void **out)
 
 stet_result stet_array_hash(const stet_array *array, uint64_t *out)
 {
-    STI_TRY(need(array, out, 1, "stet_array_hash"));
+    STI_TRY(check_pointers(array, out, 1, "stet_array_hash"));
     stet_array *a = (stet_array *)array;
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
     int64_t some = row ? (int64_t)((1u << 20) / row) + 1 : 1; /* about a megabyte at a time */

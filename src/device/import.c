@@ -93,8 +93,8 @@ static stet_result find_data(const char *name, const DLTensor *t, size_t size, s
 /* ---- import: what the array is ----------------------------------------------------------------------------------- */
 
 /* Computes worlds and items of a tensor in [block][item][B] order. */
-static stet_result unblock(const stet_device *device, const DLTensor *t, const stet_import_def *def,
-                           stet_array_def *out)
+static stet_result unblock_shape(const stet_device *device, const DLTensor *t, const stet_import_def *def,
+                                 stet_array_def *out)
 {
     int64_t lanes = device->lanes;
     if (t->ndim != 3 || t->shape[2] != lanes)
@@ -118,7 +118,7 @@ static stet_result unblock(const stet_device *device, const DLTensor *t, const s
 static stet_result shape_of(const stet_device *device, const DLTensor *t, const stet_import_def *def,
                             stet_array_def *out)
 {
-    if (def->worlds && device->lanes > 1) return unblock(device, t, def, out);
+    if (def->worlds && device->lanes > 1) return unblock_shape(device, t, def, out);
     out->ndim = t->ndim > 0 ? t->ndim : 1;
     out->shape[0] = 1;
     if (t->ndim > 0) memcpy(out->shape, t->shape, (size_t)t->ndim * sizeof *t->shape);
@@ -147,8 +147,8 @@ static stet_result check_place(const stet_device *device, const char *name, DLDe
 }
 
 /* Reads the array's def, data and size from the tensor; nothing is owned yet. */
-static stet_result understand(const stet_device *device, const DLManagedTensorVersioned *tensor,
-                              const stet_import_def *def, stet_array_def *out, void **data)
+static stet_result read_tensor(const stet_device *device, const DLManagedTensorVersioned *tensor,
+                               const stet_import_def *def, stet_array_def *out, void **data)
 {
     const DLTensor *t = &tensor->dl_tensor;
     const char *name = out->name;
@@ -176,7 +176,7 @@ static stet_result make_array(stet_device *device, DLManagedTensorVersioned *ten
     void *data = NULL;
     array.name = def->name ? def->name : "tensor";
     array.worlds = def->worlds;
-    STI_TRY(understand(device, tensor, def, &array, &data));
+    STI_TRY(read_tensor(device, tensor, def, &array, &data));
     if (def->ready == STET_READY_IN_STREAM) STI_TRY(sti_device_follow(device, def->stream));
     STI_TRY(sti_array_make(device, &array, &a));
     stet_result result = sti_share_create(device, data, tensor, &a->share);

@@ -59,7 +59,7 @@ static stet_result make_view(stet_array *a)
  */
 
 /* Copies what was written to a row into the array (PLAIN-3); an element is 4 or 8 bytes. */
-static void take_row(sti_plain_view *v, int64_t world)
+static void take_written_row(sti_plain_view *v, int64_t world)
 {
     stet_array *a = v->array;
     size_t element = stet_dtype_size(a->device, a->dtype), from = (size_t)(world * a->nitem) * element;
@@ -71,7 +71,7 @@ static void take_row(sti_plain_view *v, int64_t world)
     }
 }
 
-static stet_result refuse(sti_plain_view *v)
+static stet_result refuse_write(sti_plain_view *v)
 {
     memcpy(v->rows, v->last, v->size);
     return sti_error(STET_STATE,
@@ -86,12 +86,12 @@ static stet_result take_plain_view(sti_plain_view *v)
     int64_t nworld = a->shape[0];
     size_t row = nworld ? v->size / (size_t)nworld : 0;
     if (memcmp(v->rows, v->last, v->size) == 0) return STET_OK;
-    if (!v->writable) return refuse(v);
+    if (!v->writable) return refuse_write(v);
     STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_array_follow(a));
     bool current = sti_stamp_is(&v->shown, &a->version);
     for (int64_t w = 0; w < nworld; ++w)
-        if (memcmp(v->rows + (size_t)w * row, v->last + (size_t)w * row, row) != 0) take_row(v, w);
+        if (memcmp(v->rows + (size_t)w * row, v->last + (size_t)w * row, row) != 0) take_written_row(v, w);
     sti_version_bump(&a->version);
     if (current) sti_stamp_keep_version(&v->shown, &a->version);
     sti_count_miss(mechanisms_of(v), STET_MECH_plain_view, STET_REASON_plain_view_written, 0, (int64_t)v->size);

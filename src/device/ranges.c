@@ -51,7 +51,7 @@ static bool has_calls(const sti_library *library, const struct vendor *v, sti_tr
     return push && pop;
 }
 
-static bool find_of(const struct vendor *v, sti_ranges *r)
+static bool find_library(const struct vendor *v, sti_ranges *r)
 {
     for (const char *const *name = v->names; *name; ++name) {
         const char *const one[] = {*name, NULL};
@@ -78,8 +78,8 @@ static stet_result open_given(const char *path, sti_ranges *r)
 static stet_result open_library(const stet_device *device, const char *given, sti_ranges *r)
 {
     if (given) return open_given(given, r);
-    if (device->type != STET_DEVICE_HIP && find_of(&vendors[NVIDIA], r)) return STET_OK;
-    if (device->type != STET_DEVICE_CUDA && find_of(&vendors[AMD], r)) return STET_OK;
+    if (device->type != STET_DEVICE_HIP && find_library(&vendors[NVIDIA], r)) return STET_OK;
+    if (device->type != STET_DEVICE_CUDA && find_library(&vendors[AMD], r)) return STET_OK;
     return sti_error(STET_NOT_FOUND, "ranges: no library that profilers take them from was found (%s, %s); install %s",
                      vendors[NVIDIA].names[0], vendors[AMD].names[0],
                      device->type == STET_DEVICE_HIP ? "ROCTX" : "NVTX, which comes with CUDA's toolkit, or ROCTX");

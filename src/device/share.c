@@ -23,7 +23,7 @@ void sti_share_begin(sti_share *s, bool writer)
     if (writer) atomic_fetch_add(&s->writers, 1);
 }
 
-static void let_go_share(sti_share *s)
+static void release_share(sti_share *s)
 {
     if (atomic_fetch_sub(&s->refs, 1) > 1) return;
     if (!s->tensor)
@@ -41,7 +41,7 @@ void sti_share_end(sti_share *s, bool writer)
         atomic_store(&s->written, true);
         atomic_fetch_sub(&s->writers, 1);
     }
-    let_go_share(s);
+    release_share(s);
 }
 
 /*
@@ -51,7 +51,7 @@ void sti_share_leave(sti_share *s)
 {
     bool in_its_stream = s->streamed && stet_device_stream(s->device) == s->stream;
     if (s->tensor && !in_its_stream) (void)sti_device_wait_idle(s->device);
-    let_go_share(s);
+    release_share(s);
 }
 
 bool sti_share_shown(sti_share *s) { return s->tensor || atomic_load(&s->refs) > 1; }

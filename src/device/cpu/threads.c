@@ -118,7 +118,7 @@ static void close_loop(loop *l) /* called with the lock; does nothing if the loo
 
 /* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
-static void *help(void *self);
+static void *run_helper(void *self);
 
 /*
  * Blocks signals in a helper, because they are for the program's own threads. Signals that a thread causes itself stay
@@ -136,7 +136,7 @@ static void block_signals(sigset_t *saved)
 /* THREADS-5. */
 static void before_fork(void) { (void)pthread_mutex_lock(&pool.lock); }
 static void after_fork(void) { (void)pthread_mutex_unlock(&pool.lock); }
-static void in_child(void)
+static void reset_in_child(void)
 {
     (void)pthread_mutex_init(&pool.lock, NULL);
     (void)pthread_cond_init(&pool.work, NULL);
@@ -147,13 +147,13 @@ static void in_child(void)
     atomic_store(&pool.looking, 0);
     atomic_store(&pool.waiting, 0);
 }
-static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, in_child); }
+static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, reset_in_child); }
 
 /*
  * Called with the lock: makes one more helper look for work. If the system has no more threads, there are fewer
  * helpers.
  */
-static void wake_one(void)
+static void wake_helper(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (pool.asleep > 0) {
@@ -168,7 +168,7 @@ static void wake_one(void)
     (void)pthread_once(&once, watch_forks);
     block_signals(&saved);
     h->busy = false;
-    if (pthread_create(&h->thread, NULL, help, h) == 0) pool.nhelper++;
+    if (pthread_create(&h->thread, NULL, run_helper, h) == 0) pool.nhelper++;
     (void)pthread_sigmask(SIG_SETMASK, &saved, NULL);
 }
 
@@ -200,7 +200,7 @@ static void help_with(loop *l, int thread)
     (void)pthread_mutex_unlock(&pool.lock);
 }
 
-static void *help(void *self)
+static void *run_helper(void *self)
 {
     helper *h = self;
     in_loop = true;
@@ -216,7 +216,7 @@ static void *help(void *self)
         int thread = atomic_fetch_add(&l->joined, 1) + 1;
         atomic_fetch_add(&l->inside, 1);
         if (--l->room == 0) close_loop(l);
-        if (pool.open && !atomic_load(&pool.looking)) wake_one();
+        if (pool.open && !atomic_load(&pool.looking)) wake_helper();
         h->busy = true;
         (void)pthread_mutex_unlock(&pool.lock);
         help_with(l, thread);
@@ -252,7 +252,7 @@ __attribute__((destructor)) static void end_helpers(void)
 /* ---- the caller -------------------------------------------------------------------------------------------------- */
 
 /* Does it pay to offer the remaining work? Work that does not, only because of a rest, is subtracted from the rest. */
-static bool pays(double ns)
+static bool is_worth_sharing(double ns)
 {
     if (atomic_load_explicit(&pool.always, memory_order_relaxed)) return true;
     if (ns < PAYS_AWAKE_NS) return false;
@@ -262,7 +262,7 @@ static bool pays(double ns)
     return false;
 }
 
-static void show_threads(loop *l)
+static void offer_loop(loop *l)
 {
     const sti_loop_def *d = l->def;
     int64_t chunks = (d->n - atomic_load_explicit(&l->next, memory_order_relaxed) + d->chunk - 1) / d->chunk;
@@ -273,7 +273,7 @@ static void show_threads(loop *l)
     l->below = pool.open;
     pool.open = l;
     atomic_store(&pool.any_open, true);
-    if (!atomic_load(&pool.looking)) wake_one();
+    if (!atomic_load(&pool.looking)) wake_helper();
     bool any = pool.nhelper > 0;
     (void)pthread_mutex_unlock(&pool.lock);
     if (!any || !atomic_load_explicit(&pool.always, memory_order_relaxed)) return;
@@ -301,7 +301,7 @@ static void wait_for_helpers(loop *l)
  * THREADS-1. Where other processes use the processors, a helper can be descheduled in the middle of its work while the
  * caller waits for it.
  */
-static void account(int64_t gain)
+static void update_credit(int64_t gain)
 {
     int64_t credit = atomic_load_explicit(&pool.credit, memory_order_relaxed) + gain;
     int rest = atomic_load_explicit(&pool.rest, memory_order_relaxed);
@@ -318,16 +318,16 @@ static void account(int64_t gain)
 }
 
 /* Returns the CPU time that the loop took, ns. */
-static double share(const sti_loop_def *d)
+static double run_shared(const sti_loop_def *d)
 {
     loop l = {.def = d, .next = d->from};
     int64_t start = sti_now_ns(), cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    show_threads(&l);
+    offer_loop(&l);
     claim_and_run(&l, 0);
     cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     wait_for_helpers(&l);
     int64_t end = sti_now_ns(), all = cpu + atomic_load(&l.helped);
-    if (!isinf(d->seconds)) account(all - (end - start));
+    if (!isinf(d->seconds)) update_credit(all - (end - start));
     return (double)all;
 }
 
@@ -346,7 +346,7 @@ typedef struct known {
 enum { KNOWN = 64, TRUST = 15 };
 static _Thread_local known table[KNOWN];
 
-static known *find_threads(const sti_loop_def *d)
+static known *find_known(const sti_loop_def *d)
 {
     known *k = &table[((uintptr_t)d->key >> 4 ^ (uintptr_t)d->n) % KNOWN];
     if (k->key != d->key || k->n != d->n) *k = (known){.key = d->key, .n = d->n};
@@ -368,20 +368,20 @@ static double run_unknown(const sti_loop_def *d)
     double each = (double)(sti_now_ns() - start) / (double)d->chunk;
     sti_loop_def rest = *d;
     rest.from = d->from + d->chunk;
-    if (pays(each * (double)(d->n - rest.from))) return share(&rest) + each * (double)d->chunk;
+    if (is_worth_sharing(each * (double)(d->n - rest.from))) return run_shared(&rest) + each * (double)d->chunk;
     (void)run_alone(d, rest.from);
     return each * (double)d->n;
 }
 
-static void run_threads(const sti_loop_def *d)
+static void run_timed(const sti_loop_def *d)
 {
-    known own = {.ns = d->seconds * 1e9}, *k = d->key ? find_threads(d) : &own;
+    known own = {.ns = d->seconds * 1e9}, *k = d->key ? find_known(d) : &own;
     if (k->trust > 0 && !atomic_load_explicit(&pool.always, memory_order_relaxed)) {
         k->trust--;
         d->f(d->context, 0, d->n, 0);
         return;
     }
-    k->ns = k->ns == 0 ? run_unknown(d) : pays(k->ns) ? share(d) : run_alone(d, 0);
+    k->ns = k->ns == 0 ? run_unknown(d) : is_worth_sharing(k->ns) ? run_shared(d) : run_alone(d, 0);
     if (k->ns < (double)PAYS_AWAKE_NS / 2) k->trust = TRUST;
 }
 
@@ -393,7 +393,7 @@ void sti_loop_run(const sti_loop_def *d)
     if (nested || d->threads <= 1 || d->n <= d->chunk)
         d->f(d->context, 0, d->n, 0);
     else
-        run_threads(d);
+        run_timed(d);
     in_loop = nested;
     leave_float_mode(saved);
 }

@@ -21,7 +21,7 @@ static stet_result begin_capture(sti_gpu *gpu)
 }
 
 /* CAPTURE-3: destroys it a second time if the first try was refused before it did anything. */
-static void drop(sti_gpu *gpu)
+static void destroy_capture_stream(sti_gpu *gpu)
 {
     const sti_gpu_api *api = &gpu->driver.api;
     void *graph = NULL;
@@ -44,6 +44,6 @@ stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign *work, void *context, con
         result = STI_GPU_CALL(gpu, capture_end, gpu->streams.foreign, graph);
         if (result != STET_OK) (void)sti_error_prefix(result, "the work of %s cannot be captured", name);
     }
-    if (result != STET_OK) drop(gpu);
+    if (result != STET_OK) destroy_capture_stream(gpu);
     return result == STET_UNSUPPORTED ? STET_STATE : result; /* CAPTURE-4 */
 }

@@ -104,7 +104,7 @@ static stet_result no_device(const sti_gpu_driver *d)
 }
 
 /* A driver without devices may count none, or return an error. */
-static stet_result start(sti_gpu_driver *d)
+static stet_result start_driver(sti_gpu_driver *d)
 {
     int code = d->api.init(0);
     if (code == STI_GPU_OK) code = d->api.device_count(&d->ndevice);
@@ -124,7 +124,7 @@ stet_result sti_gpu_driver_open(const sti_gpu_vendor *vendor, const char *given,
         sti_library_close(&out->library); /* no driver call was made yet */
         return result;
     }
-    return start(out);
+    return start_driver(out);
 }
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ static void name_launches(const sti_gpu *gpu, char *out, size_t size)
 }
 
 /* Marks the device as lost: from now on every call fails (GPU-3). */
-static stet_result lose(sti_gpu *gpu)
+static stet_result mark_lost(sti_gpu *gpu)
 {
     char launches[400];
     if (atomic_exchange(&gpu->losing, true)) return STET_DEVICE;
@@ -37,7 +37,7 @@ stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call)
 {
     if (code == STI_GPU_OK) return STET_OK;
     stet_result result = sti_gpu_call_failed(&gpu->driver, code, gpu->where, call);
-    return gpu->driver.vendor->fatal(code) ? lose(gpu) : result;
+    return gpu->driver.vendor->fatal(code) ? mark_lost(gpu) : result;
 }
 
 enum { MODE_LEFT = -1 }; /* not a mode of the driver: the mode was left alone */
@@ -56,22 +56,22 @@ static int exchange_mode(sti_gpu *gpu, int mode, int *was)
  * Calls that restore the caller's state are tried twice (GPU-2): a driver may report an earlier failure in any call,
  * and then has not done what was asked. An error that takes the device is reported although the second try worked.
  */
-static int of_two_tries(const sti_gpu *gpu, int first, int second)
+static int result_of_two_tries(const sti_gpu *gpu, int first, int second)
 {
     return gpu->driver.vendor->fatal(first) ? first : second;
 }
 
-static int give_back_mode(sti_gpu *gpu, int mode)
+static int restore_mode(sti_gpu *gpu, int mode)
 {
     int relaxed, code = exchange_mode(gpu, mode, &relaxed);
-    return code == STI_GPU_OK ? code : of_two_tries(gpu, code, exchange_mode(gpu, mode, &relaxed));
+    return code == STI_GPU_OK ? code : result_of_two_tries(gpu, code, exchange_mode(gpu, mode, &relaxed));
 }
 
-static int give_back_device(sti_gpu *gpu, const sti_gpu_current *was)
+static int restore_device(sti_gpu *gpu, const sti_gpu_current *was)
 {
     const sti_gpu_vendor *v = gpu->driver.vendor;
     int code = v->leave(&gpu->driver, was);
-    return code == STI_GPU_OK ? code : of_two_tries(gpu, code, v->leave(&gpu->driver, was));
+    return code == STI_GPU_OK ? code : result_of_two_tries(gpu, code, v->leave(&gpu->driver, was));
 }
 
 /* GPU-3, GPU-5. */
@@ -94,14 +94,14 @@ int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
     int code = gpu->driver.vendor->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
     if (code != STI_GPU_OK) return code;
     code = exchange_mode(gpu, STI_GPU_CAPTURE_RELAXED, &was->mode);
-    if (code != STI_GPU_OK) (void)give_back_device(gpu, was);
+    if (code != STI_GPU_OK) (void)restore_device(gpu, was);
     return code;
 }
 
 int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was)
 {
-    int code = was->mode == MODE_LEFT ? STI_GPU_OK : give_back_mode(gpu, was->mode);
-    int left = give_back_device(gpu, was);
+    int code = was->mode == MODE_LEFT ? STI_GPU_OK : restore_mode(gpu, was->mode);
+    int left = restore_device(gpu, was);
     return code != STI_GPU_OK ? code : left;
 }
 
@@ -289,7 +289,7 @@ static const sti_device_ops gpu_ops = {
 static stet_result begin_streams(sti_gpu *gpu) { STI_GPU_WITHIN(gpu, sti_gpu_streams_begin(gpu)); }
 
 /* The pool and the staging are initialized first, so that closing works after any failure. */
-static stet_result start(sti_gpu *gpu)
+static stet_result start_gpu(sti_gpu *gpu)
 {
     const sti_gpu_vendor *v = gpu->driver.vendor;
     int code = v->retain(&gpu->driver, gpu->facts.ordinal, &gpu->context);
@@ -333,7 +333,7 @@ static stet_result open_gpu(const sti_gpu_vendor *vendor, const stet_gpu_def *de
         return result;
     }
     (void)snprintf(gpu->where, sizeof gpu->where, "%s:%d (%s)", vendor->name, def->index, gpu->facts.name);
-    STI_TRY(start(gpu));
+    STI_TRY(start_gpu(gpu));
     *out = gpu;
     return STET_OK;
 }

@@ -22,13 +22,13 @@ typedef struct search {
     char said[400];
 } search;
 
-static void note_refusal(search *s, const char *why)
+static void add_refusal(search *s, const char *why)
 {
     size_t used = strlen(s->said);
     (void)snprintf(s->said + used, sizeof s->said - used, "%s%s", used ? "; " : "", why);
 }
 
-static void note_file(sti_library *out, const char *name)
+static void set_file(sti_library *out, const char *name)
 {
     struct link_map *map = NULL;
     bool known = dlinfo(out->handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && map->l_name[0];
@@ -39,7 +39,7 @@ static void note_file(sti_library *out, const char *name)
 static bool try_file(search *s, const char *path)
 {
     s->out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (s->out->handle) note_file(s->out, path);
+    if (s->out->handle) set_file(s->out, path);
     return s->out->handle != NULL;
 }
 
@@ -54,7 +54,7 @@ static bool try_name(search *s, const char *name)
     const char *why = dlerror();
     size_t n = strlen(name);
     bool absent = why && strncmp(why, name, n) == 0 && strstr(why, "No such file");
-    if (why && !absent) note_refusal(s, why);
+    if (why && !absent) add_refusal(s, why);
     return false;
 }
 
@@ -72,7 +72,7 @@ static bool try_folders(search *s, const char *pattern, const char *name)
     for (size_t i = found.gl_pathc; !good && i-- > 0;) {
         good = try_file(s, found.gl_pathv[i]);
         const char *why = good ? NULL : dlerror();
-        if (why) note_refusal(s, why);
+        if (why) add_refusal(s, why);
     }
     globfree(&found);
     return good;

@@ -40,14 +40,14 @@ static void *stream_of(const sti_gpu *gpu, const ring *r)
 }
 
 /* Records the event that the piece waits for before it is used again. */
-static stet_result mark(sti_gpu *gpu, const ring *r, piece *p)
+static stet_result record_event(sti_gpu *gpu, const ring *r, piece *p)
 {
     STI_TRY(STI_GPU_CALL(gpu, event_record, p->event, stream_of(gpu, r)));
     p->busy = true;
     return STET_OK;
 }
 
-static stet_result await(sti_gpu *gpu, piece *p)
+static stet_result wait_for_piece(sti_gpu *gpu, piece *p)
 {
     if (!p->busy) return STET_OK;
     STI_TRY(STI_GPU_CALL(gpu, event_synchronize, p->event));
@@ -56,21 +56,21 @@ static stet_result await(sti_gpu *gpu, piece *p)
 }
 
 /* If anything in the present piece was used, goes on to the next one, and waits until it is free (STAGING-1). */
-static stet_result turn(sti_gpu *gpu, ring *r)
+static stet_result next_piece(sti_gpu *gpu, ring *r)
 {
     if (r->used) {
-        if (!r->piece[r->at].busy) STI_TRY(mark(gpu, r, &r->piece[r->at]));
+        if (!r->piece[r->at].busy) STI_TRY(record_event(gpu, r, &r->piece[r->at]));
         r->at = (r->at + 1) % STI_STAGING_PIECES;
         r->used = 0;
     }
     STI_TRY(make_staging(gpu, &r->piece[r->at]));
-    return await(gpu, &r->piece[r->at]);
+    return wait_for_piece(gpu, &r->piece[r->at]);
 }
 
 /* Returns `size` bytes (at most a piece) that no copy uses. */
-static stet_result take_staging(sti_gpu *gpu, ring *r, size_t size, char **out)
+static stet_result take_bytes(sti_gpu *gpu, ring *r, size_t size, char **out)
 {
-    if (r->used == 0 || STI_STAGING_BYTES - r->used < size) STI_TRY(turn(gpu, r));
+    if (r->used == 0 || STI_STAGING_BYTES - r->used < size) STI_TRY(next_piece(gpu, r));
     *out = r->piece[r->at].memory + r->used;
     r->used += (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN;
     return STET_OK;
@@ -102,7 +102,7 @@ static sti_host_block *kept_block(sti_gpu_staging *s, const void *memory, size_t
     return b && b->kept ? b : NULL;
 }
 
-static stet_result await_kept(sti_gpu *gpu, sti_host_block *b)
+static stet_result wait_for_kept(sti_gpu *gpu, sti_host_block *b)
 {
     if (!b->busy) return STET_OK;
     STI_TRY(STI_GPU_CALL(gpu, event_synchronize, b->event));
@@ -113,7 +113,7 @@ static stet_result await_kept(sti_gpu *gpu, sti_host_block *b)
 /* An upload that was issued cannot be revoked: if no event can be recorded behind it, it is waited for. */
 static stet_result upload_kept(sti_gpu *gpu, sti_host_block *b, void *to, const void *from, size_t size, void *stream)
 {
-    if (b->stream != stream) STI_TRY(await_kept(gpu, b)); /* the event belongs to one stream */
+    if (b->stream != stream) STI_TRY(wait_for_kept(gpu, b)); /* the event belongs to one stream */
     if (!b->event) STI_TRY(STI_GPU_CALL(gpu, event_create, &b->event, STI_GPU_EVENT_NO_TIMING));
     STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, to, from, size, stream));
     stet_result result = STI_GPU_CALL(gpu, event_record, b->event, stream);
@@ -129,7 +129,7 @@ stet_result sti_staging_order_host(sti_gpu *gpu, const void *memory, bool behind
     if (!b) return STET_OK; /* other memory is copied through the ring */
     b->kept = true;
     if (!behind || !b->busy) return STET_OK;
-    STI_GPU_WITHIN(gpu, await_kept(gpu, b));
+    STI_GPU_WITHIN(gpu, wait_for_kept(gpu, b));
 }
 
 /* Smaller blocks always use the ring (STAGING-3, STAGING-4), so locking their pages would be useless. */
@@ -215,7 +215,7 @@ static stet_result upload_in_parts(sti_gpu *gpu, ring *r, char *target, const ch
     char *piece_at;
     for (size_t n; size > 0; source += n, target += n, size -= n) {
         n = size < STI_STAGING_BYTES ? size : STI_STAGING_BYTES;
-        STI_TRY(take_staging(gpu, r, n, &piece_at));
+        STI_TRY(take_bytes(gpu, r, n, &piece_at));
         memcpy(piece_at, source, n);
         STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, target, piece_at, n, stream_of(gpu, r)));
     }
@@ -253,16 +253,16 @@ typedef struct part {
 static stet_result begin_part(sti_gpu *gpu, char *to, const char *from, size_t size, part *out)
 {
     ring *r = &gpu->staging.ring;
-    STI_TRY(turn(gpu, r));
+    STI_TRY(next_piece(gpu, r));
     *out = (part){&r->piece[r->at], to, size};
     r->used = STI_STAGING_BYTES;
     STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, out->piece->memory, from, size, gpu->stream));
-    return mark(gpu, r, out->piece);
+    return record_event(gpu, r, out->piece);
 }
 
 static stet_result end_part(sti_gpu *gpu, const part *p)
 {
-    STI_TRY(await(gpu, p->piece));
+    STI_TRY(wait_for_piece(gpu, p->piece));
     memcpy(p->target, p->piece->memory, p->size);
     return STET_OK;
 }
@@ -296,7 +296,7 @@ stet_result sti_staging_download(sti_gpu *gpu, void *to, const void *from, size_
     if (locked)
         piece_at = to;
     else
-        STI_TRY(take_staging(gpu, &gpu->staging.ring, size, &piece_at));
+        STI_TRY(take_bytes(gpu, &gpu->staging.ring, size, &piece_at));
     STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, piece_at, from, size, gpu->stream));
     STI_TRY(wait(gpu));
     if (!locked) memcpy(to, piece_at, size);

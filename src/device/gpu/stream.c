@@ -80,7 +80,7 @@ stet_result sti_gpu_outside(sti_gpu *gpu, const char *what)
 /* ---- the stream in use ------------------------------------------------------------------------------------------- */
 
 /* Returns the stream behind which all work issued outside of captures comes (STREAM-2). */
-static void *front(const sti_gpu *gpu) { return gpu->streams.joined ? gpu->own : gpu->stream; }
+static void *front_stream(const sti_gpu *gpu) { return gpu->streams.joined ? gpu->own : gpu->stream; }
 
 /* Under the pool's lock, because a free in any thread waits for the device's own stream. */
 static void set_stream(sti_gpu *gpu, void *stream, bool joined)
@@ -92,7 +92,7 @@ static void set_stream(sti_gpu *gpu, void *stream, bool joined)
     pthread_mutex_unlock(&gpu->pool.lock);
 }
 
-static stet_result change(sti_gpu *gpu, void *to)
+static stet_result change_stream(sti_gpu *gpu, void *to)
 {
     int captured;
     uint64_t id;
@@ -105,7 +105,7 @@ static stet_result change(sti_gpu *gpu, void *to)
                          "behind what it had got before; use another stream when the capture has ended",
                          gpu->where);
     STI_TRY(ask_stream(gpu, to, &captured, &id));
-    STI_TRY(sti_gpu_put_behind(gpu, captured ? gpu->own : to, front(gpu)));
+    STI_TRY(sti_gpu_put_behind(gpu, captured ? gpu->own : to, front_stream(gpu)));
     set_stream(gpu, to, captured != 0);
     return STET_OK;
 }
@@ -117,12 +117,12 @@ stet_result sti_gpu_use_stream(stet_device *device, void *stream, bool own)
     sti_gpu_current was;
     if (to == gpu->stream && !gpu->streams.joined) return STET_OK;
     STI_TRY(sti_gpu_enter(gpu, &was));
-    stet_result result = sti_gpu_leave(gpu, &was, change(gpu, to));
+    stet_result result = sti_gpu_leave(gpu, &was, change_stream(gpu, to));
     device->stream = gpu->stream;
     return result;
 }
 
-static stet_result order(sti_gpu *gpu, void *other, bool behind)
+static stet_result order_stream(sti_gpu *gpu, void *other, bool behind)
 {
     int captured[2];
     uint64_t id[2];
@@ -147,10 +147,10 @@ stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how)
         return sti_gpu_order_upload_stream(gpu, how == STI_ORDER_AFTER_UPLOADS);
     if (how == STI_ORDER_HOST_KEEPS || how == STI_ORDER_HOST_BEHIND)
         return sti_staging_order_host(gpu, stream, how == STI_ORDER_HOST_BEHIND);
-    STI_GPU_WITHIN(gpu, order(gpu, stream, how == STI_ORDER_BEHIND_STREAM));
+    STI_GPU_WITHIN(gpu, order_stream(gpu, stream, how == STI_ORDER_BEHIND_STREAM));
 }
 
-static stet_result capturing(sti_gpu *gpu, uint64_t *out)
+static stet_result query_capture(sti_gpu *gpu, uint64_t *out)
 {
     STI_TRY(sti_gpu_poll_capture(gpu));
     *out = gpu->streams.capture;
@@ -164,7 +164,7 @@ stet_result sti_gpu_capturing(stet_device *device, uint64_t *out)
     *out = 0;
     if (gpu->stream == gpu->own) return STET_OK;
     STI_TRY(sti_gpu_enter(gpu, &was));
-    return sti_gpu_leave(gpu, &was, capturing(gpu, out));
+    return sti_gpu_leave(gpu, &was, query_capture(gpu, out));
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static bool wait_for_all(sti_gpu *gpu)
     if (atomic_load(&gpu->lost)) return true; /* GPU-3: nothing runs any more */
     bool known = gpu->stream == gpu->own || find_capture(gpu, &id) == STET_OK;
     if (!known || (id && !gpu->streams.joined)) return false;
-    if (STI_GPU_CALL(gpu, stream_synchronize, front(gpu)) != STET_OK)
+    if (STI_GPU_CALL(gpu, stream_synchronize, front_stream(gpu)) != STET_OK)
         sti_log(STET_LOG_WARNING, "%s", stet_last_error());
     return true;
 }
@@ -198,7 +198,7 @@ static void drop_all(sti_gpu *gpu)
     }
 }
 
-static void keep_stream(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
+static void drop_later(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     sti_gpu_later *l;
     if (sti_alloc(&l, sizeof *l, "what goes when a capture has ended") != STET_OK) {
@@ -212,7 +212,7 @@ static void keep_stream(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 void sti_gpu_drop_behind(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     if (!wait_for_all(gpu)) {
-        keep_stream(gpu, drop, thing);
+        drop_later(gpu, drop, thing);
         return;
     }
     drop_all(gpu);

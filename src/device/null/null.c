@@ -33,7 +33,7 @@ const char *stet_slot_name(stet_slot slot)
 }
 
 /* Every function that can fail begins with this. */
-static stet_result enter(stet_device *device, stet_slot slot)
+static stet_result count_call(stet_device *device, stet_slot slot)
 {
     null_state *s = device->state;
     int64_t call = atomic_fetch_add(&s->calls[slot], 1) + 1;
@@ -51,9 +51,9 @@ static stet_result enter(stet_device *device, stet_slot slot)
 static_assert(sizeof(void *) == 8, "addresses that are apart are told by a bit that no address of a program has");
 static const uintptr_t apart_bit = (uintptr_t)1 << 55;
 
-static void *apart(void *memory) { return (char *)memory + apart_bit; }
+static void *apart_address(void *memory) { return (char *)memory + apart_bit; }
 
-static void *here(const void *address)
+static void *host_address(const void *address)
 {
     uintptr_t at = (uintptr_t)address;
     return at & apart_bit ? (char *)(uintptr_t)address - apart_bit : (void *)at;
@@ -64,9 +64,9 @@ static void null_destroy(stet_device *device) { sti_free(device->state); }
 static stet_result null_alloc(stet_device *device, size_t size, const char *what, void **out)
 {
     *out = NULL;
-    STI_TRY(enter(device, STET_SLOT_ALLOC));
+    STI_TRY(count_call(device, STET_SLOT_ALLOC));
     STI_TRY(sti_alloc(out, size, what));
-    if (device->apart) *out = apart(*out);
+    if (device->apart) *out = apart_address(*out);
     return STET_OK;
 }
 
@@ -74,29 +74,29 @@ static void null_free(stet_device *device, void *memory)
 {
     null_state *s = device->state;
     atomic_fetch_add(&s->calls[STET_SLOT_FREE], 1);
-    sti_free(here(memory));
+    sti_free(host_address(memory));
 }
 
-static stet_result move(stet_device *device, stet_slot slot, void *to, const void *from, size_t size)
+static stet_result copy_bytes(stet_device *device, stet_slot slot, void *to, const void *from, size_t size)
 {
-    STI_TRY(enter(device, slot));
-    if (size > 0) memcpy(here(to), here(from), size);
+    STI_TRY(count_call(device, slot));
+    if (size > 0) memcpy(host_address(to), host_address(from), size);
     return STET_OK;
 }
 
 static stet_result null_upload(stet_device *device, void *to, const void *from, size_t size)
 {
-    return move(device, STET_SLOT_UPLOAD, to, from, size);
+    return copy_bytes(device, STET_SLOT_UPLOAD, to, from, size);
 }
 
 static stet_result null_download(stet_device *device, void *to, const void *from, size_t size)
 {
-    return move(device, STET_SLOT_DOWNLOAD, to, from, size);
+    return copy_bytes(device, STET_SLOT_DOWNLOAD, to, from, size);
 }
 
 static stet_result null_copy(stet_device *device, void *to, const void *from, size_t size)
 {
-    return move(device, STET_SLOT_COPY, to, from, size);
+    return copy_bytes(device, STET_SLOT_COPY, to, from, size);
 }
 
 static stet_result null_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
@@ -107,10 +107,10 @@ static stet_result null_launch(stet_device *device, const sti_code *code, const 
     (void)nslot;
     (void)nblock;
     (void)in_block;
-    return enter(device, STET_SLOT_LAUNCH);
+    return count_call(device, STET_SLOT_LAUNCH);
 }
 
-static stet_result null_synchronize(stet_device *device) { return enter(device, STET_SLOT_SYNCHRONIZE); }
+static stet_result null_synchronize(stet_device *device) { return count_call(device, STET_SLOT_SYNCHRONIZE); }
 
 static const sti_device_ops null_ops = {
     .version = STI_DEVICE_OPS_VERSION,
