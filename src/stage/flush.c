@@ -163,7 +163,7 @@ static stet_result make_world(void *context)
 }
 
 /* Skips or computes the transforms. With the mechanism off, or in an audit, all of them are computed again. */
-static stet_result let_stand(flush *f, stet_result (*make)(void *context), stet_array *output)
+static stet_result flush_if_stale(flush *f, stet_result (*make)(void *context), stet_array *output)
 {
     stet_stage *s = f->stage;
     sti_mechanisms *m = &s->device->mechanisms;
@@ -235,7 +235,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
         (sti_work){.why = why_world(stage, force), .what = "world transforms", .kept = &stage->kept_world, .now = &now};
     f.work.launches = stage->cost_launches;
     f.work.bytes = stage->cost_bytes;
-    return let_stand(&f, make_world, stage->world);
+    return flush_if_stale(&f, make_world, stage->world);
 }
 
 stet_result sti_stage_produce_world(void *context) { return sti_stage_flush(context, false); }
@@ -290,7 +290,7 @@ stet_result sti_stage_produce_local(void *context)
         (sti_work){.what = "local transforms of rigid prims", .kept = &stage->kept_local, .now = &now, .launches = 1};
     bool same = sti_stamp_equal(&stage->local_base, &base);
     f.work.why = same ? STET_REASON_hierarchy_values : STET_REASON_hierarchy_connectivity;
-    return let_stand(&f, make_local, stage->local);
+    return flush_if_stale(&f, make_local, stage->local);
 }
 
 /* ---- ahead of time ----------------------------------------------------------------------------------------------- */

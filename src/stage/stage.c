@@ -222,7 +222,7 @@ static stet_result copy_grown(stet_stage *stage, stet_array *local, stet_array *
     return result;
 }
 
-static stet_result grow(stet_stage *stage)
+static stet_result grow_stage(stet_stage *stage)
 {
     int capacity;
     stet_array *local, *world;
@@ -241,7 +241,7 @@ static stet_result grow(stet_stage *stage)
 }
 
 /* Writes the new prim's transforms: local as given; a rigid prim's world transform once from its parent's. */
-static stet_result place(stet_stage *stage, int prim, const float local[12])
+static stet_result place_prim(stet_stage *stage, int prim, const float local[12])
 {
     double frame[12];
     for (int k = 0; k < 12; k++) frame[k] = (double)local[k];
@@ -275,10 +275,10 @@ stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, cons
     STI_TRY(check_add(stage, parent, name, local));
     if (rigid) STI_TRY(sti_stage_flush(stage, false));
     sti_stage_before_write(stage);
-    if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow(stage));
+    if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow_stage(stage));
     int added = sti_tree_vacant(&stage->tree);
     STI_TRY(sti_tree_add(&stage->tree, added, parent, name, rigid));
-    stet_result result = place(stage, added, local);
+    stet_result result = place_prim(stage, added, local);
     sti_stage_after_write(stage);
     sti_stage_due_connectivity(stage);
     if (result != STET_OK) {

@@ -62,7 +62,7 @@ static void add_track(const mjModel *m, const sti_prim *p, int prim, lists *l)
         sti_frame_track(m, p->kind, p->index, frame);
 }
 
-static stet_result upload(sti_track *track, stet_device *device, const lists *l)
+static stet_result upload_tables(sti_track *track, stet_device *device, const lists *l)
 {
     track->n = (int)l->n;
     STI_TRY(sti_table_ints(device, "tracking prims", l->entry, (int64_t)(l->n * ENTRY), &track->entry));
@@ -93,7 +93,7 @@ stet_result sti_track_init(sti_track *track, stet_device *device, const sti_tree
     stet_result result = reserve(n, nbody, &l);
     for (int i = 0; result == STET_OK && i < tree->nmodel; i++)
         if (tree->prim[i].source == STI_PRIM_TRACK) add_track(tree->model->mj, &tree->prim[i], i, &l);
-    if (result == STET_OK) result = upload(track, device, &l);
+    if (result == STET_OK) result = upload_tables(track, device, &l);
     sti_free(l.entry);
     sti_free(l.frame);
     sti_free(l.body);

@@ -180,7 +180,7 @@ stet_result sti_tree_add(sti_tree *tree, int prim, int parent, const char *name,
     return STET_OK;
 }
 
-static void vacate(sti_tree *tree, int prim)
+static void free_prim(sti_tree *tree, int prim)
 {
     sti_free(tree->prim[prim].name);
     tree->prim[prim] = (sti_prim){0};
@@ -201,7 +201,7 @@ void sti_tree_remove(sti_tree *tree, int prim)
         }
     }
     for (int i = tree->nmodel; i < tree->capacity; i++)
-        if (tree->prim[i].parent == -2) vacate(tree, i);
+        if (tree->prim[i].parent == -2) free_prim(tree, i);
     sti_version_bump(&tree->connectivity);
 }
 

@@ -69,7 +69,7 @@ static void take_warnings(walker *k)
     }
 }
 
-static void walk(void *context)
+static void run_steps(void *context)
 {
     walker *k = context;
     for (; k->left > 0; --k->left) {
@@ -85,7 +85,7 @@ static int64_t block_end(const stet_worlds *worlds, int64_t block)
 }
 
 /* Counts the worlds of each block that will be stepped; returns the total. */
-static int64_t expect(stet_worlds *worlds, const uint8_t *mask)
+static int64_t count_pending(stet_worlds *worlds, const uint8_t *mask)
 {
     int64_t all = 0;
     for (int64_t b = 0; b < sti_worlds_blocks(worlds); ++b) {
@@ -98,7 +98,7 @@ static int64_t expect(stet_worlds *worlds, const uint8_t *mask)
 }
 
 /* The last world of a block writes the states of the whole block, so threads never share a cache line of the arrays. */
-static void finish(stet_worlds *worlds, int64_t w)
+static void finish_world(stet_worlds *worlds, int64_t w)
 {
     int64_t block = w / worlds->device->lanes;
     if (atomic_fetch_sub_explicit(&worlds->pending[block], 1, memory_order_acq_rel) > 1) return;
@@ -114,13 +114,13 @@ static void step_world(void *context, int64_t w, int thread)
     walker k = {
         .worlds = worlds, .m = sti_parameters_model(worlds, w, thread), .w = w, .d = worlds->data[w], .left = s->n};
     (void)sti_worlds_push(worlds, w, s->dirty);
-    while (k.left > 0 && !sti_mujoco_guard(walk, &k, NULL, 0)) {
+    while (k.left > 0 && !sti_mujoco_guard(run_steps, &k, NULL, 0)) {
         worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
         k.left--; /* the failed step counts as taken */
         if (!sti_reset_data(worlds->model->mj, k.d, -1, false)) break;
         push_inputs(worlds, w);
     }
-    finish(worlds, w);
+    finish_world(worlds, w);
 }
 
 /* MUJOCO-3, for the marked worlds. Usually there is none, and the inputs' arrays are not touched. */
@@ -138,7 +138,7 @@ static stet_result pull_inputs(stet_worlds *worlds)
     return STET_OK;
 }
 
-static void moved(stet_worlds *worlds, const uint8_t *mask)
+static void mark_moved(stet_worlds *worlds, const uint8_t *mask)
 {
     if (!mask) sti_worlds_all_moved(worlds);
     for (int64_t w = 0; mask && w < worlds->nworld; ++w)
@@ -151,11 +151,11 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
     if (mask) STI_TRY(sti_worlds_sync(worlds)); /* the caller's writes to the other worlds count, too */
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
-    double steps = (double)expect(worlds, mask) * n, start = sti_now();
+    double steps = (double)count_pending(worlds, mask) * n, start = sti_now();
     memset(worlds->marks, 0, (size_t)worlds->nworld);
     sti_worlds_parallel(worlds, step_world, &s, worlds->step_seconds * steps + 1e-9);
     worlds->step_seconds = (sti_now() - start) / (steps + 1e-9);
-    moved(worlds, mask);
+    mark_moved(worlds, mask);
     sti_worlds_written(worlds, false);
     return pull_inputs(worlds);
 }

@@ -80,7 +80,7 @@ static void add_noise(const resetting *r, int64_t w, mjData *d)
         for (int64_t i = 0; i < m->nv; ++i) d->qvel[i] += r->qvel_noise * sti_mirror_get(noise, r->noise, w, m->nq + i);
 }
 
-static void put_back(void *context, int64_t w, int thread)
+static void reset_world(void *context, int64_t w, int thread)
 {
     const resetting *r = context;
     stet_worlds *worlds = r->worlds;
@@ -98,7 +98,7 @@ stet_result sti_worlds_begin(stet_worlds *worlds)
     resetting r = {.worlds = worlds, .keyframe = worlds->def.keyframe};
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
     memset(worlds->marks, 1, (size_t)worlds->nworld);
-    sti_worlds_parallel(worlds, put_back, &r, 0);
+    sti_worlds_parallel(worlds, reset_world, &r, 0);
     sti_worlds_written(worlds, true);
     sti_worlds_all_moved(worlds);
     return STET_OK;
@@ -188,8 +188,8 @@ static stet_result fill_missing(stet_worlds *worlds, const bool fields[STI_FIELD
     return STET_OK;
 }
 
-static stet_result begin_far(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
-                             sti_restores *restores)
+static stet_result begin_on_device(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
+                                   sti_restores *restores)
 {
     STI_TRY(fill_missing(worlds, fields, poison));
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
@@ -211,7 +211,7 @@ static void begin_time(stet_worlds *worlds)
 }
 
 /* For arrays that the host can access, or that have exact numbers behind them. */
-static stet_result begin_near(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
+static stet_result begin_on_host(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
 {
     beginning b = {worlds, fields, poison};
     bool any = worlds->data != NULL;
@@ -236,9 +236,9 @@ stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FI
 {
     bool far = !worlds->data && !worlds->device->host_memory;
     if (!worlds->data) begin_time(worlds);
-    if (!far) return begin_near(worlds, fields, poison);
+    if (!far) return begin_on_host(worlds, fields, poison);
     if (poison) sti_worlds_forget_initial(worlds);
-    return begin_far(worlds, fields, poison, restores);
+    return begin_on_device(worlds, fields, poison, restores);
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
@@ -317,7 +317,7 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
                    .qpos_noise = def->qpos_noise,
                    .qvel_noise = def->qvel_noise,
                    .noise = drawn};
-    sti_worlds_parallel(worlds, put_back, &r, 0);
+    sti_worlds_parallel(worlds, reset_world, &r, 0);
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         if (!worlds->marks[w]) continue;
         worlds->resets[w]++;

@@ -36,7 +36,7 @@ static stet_result copy_all(const sti_restores *restores)
 }
 
 /* RESTORES-2. */
-static void tell_restores(const sti_restore *r)
+static void update_host(const sti_restore *r)
 {
     if (r->bytes) sti_array_host_gets(r->to, r->bytes);
     if (r->stamp) sti_stamp_keep_version(r->stamp, &r->to->version);
@@ -53,7 +53,7 @@ stet_result sti_restores_make(sti_restores *restores, stet_device *device, const
     int n = restores->n;
     bool listed = n > 1 && !once && bytes_of(restores) <= LISTED;
     stet_result result = listed ? list_all(restores, device, what) : copy_all(restores);
-    for (int i = 0; i < n && result == STET_OK; ++i) tell_restores(&restores->one[i]);
+    for (int i = 0; i < n && result == STET_OK; ++i) update_host(&restores->one[i]);
     sti_restores_clear(restores);
     return result;
 }
