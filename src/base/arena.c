@@ -4,8 +4,8 @@
  * Invariants:
  *   ARENA-1  chunks before `current` are full or were too small, those after it are empty
  *   ARENA-2  each piece starts at a multiple of STI_ALIGN from its chunk's start, which is aligned itself
- *   ARENA-3  a reset leaves one chunk, as large as all that there were; without memory to merge them it keeps the chain,
- *       which is as good but slower
+ *   ARENA-3  a reset leaves one chunk as large as all chunks together; without memory for it, the chain stays, which
+ *       works but is slower
  */
 #include "base/arena.h"
 
@@ -33,7 +33,7 @@ static size_t capacity(const sti_arena *a)
     return sum;
 }
 
-static stet_result chunk_new(const sti_arena *a, size_t size, struct sti_arena_chunk **out)
+static stet_result new_chunk(const sti_arena *a, size_t size, struct sti_arena_chunk **out)
 {
     STI_TRY(sti_alloc(out, size + STI_ALIGN, a->name));
     (*out)->size = size;
@@ -51,8 +51,8 @@ static void free_chain(struct sti_arena_chunk *chunk)
 
 void sti_arena_init(sti_arena *a, const char *name) { *a = (sti_arena){.name = name}; }
 
-/* Makes `current` a chunk with room for size bytes: the next one that has it, or a new one as large as all others. */
-static stet_result make_room_arena(sti_arena *a, size_t size)
+/* Makes `current` a chunk with room for size bytes: the next one that has room, or a new one as large as all others. */
+static stet_result make_room(sti_arena *a, size_t size)
 {
     struct sti_arena_chunk *last = NULL;
     for (struct sti_arena_chunk *c = a->current; c; c = c->next) {
@@ -66,7 +66,7 @@ static stet_result make_room_arena(sti_arena *a, size_t size)
     if (fresh < FIRST_CHUNK) fresh = FIRST_CHUNK;
     if (fresh < size) fresh = size;
     struct sti_arena_chunk *chunk;
-    STI_TRY(chunk_new(a, fresh, &chunk));
+    STI_TRY(new_chunk(a, fresh, &chunk));
     if (last)
         last->next = chunk;
     else
@@ -83,7 +83,7 @@ stet_result sti_arena_take(sti_arena *a, size_t size, void *out)
         return sti_error(STET_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; ask for less", size, a->name);
     }
     size = size > 0 ? (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN : STI_ALIGN;
-    STI_TRY(make_room_arena(a, size));
+    STI_TRY(make_room(a, size));
     piece = chunk_bytes(a->current) + a->current->used;
     memset(piece, 0, size);
     memcpy(out, &piece, sizeof piece);
@@ -96,7 +96,7 @@ stet_result sti_arena_take(sti_arena *a, size_t size, void *out)
 void sti_arena_reset(sti_arena *a)
 {
     struct sti_arena_chunk *merged;
-    if (a->first && a->first->next && chunk_new(a, capacity(a), &merged) == STET_OK) {
+    if (a->first && a->first->next && new_chunk(a, capacity(a), &merged) == STET_OK) {
         free_chain(a->first);
         a->first = merged;
     }

@@ -1,19 +1,19 @@
 /*
- * The environment of the process: the one place that reads it.
+ * Reads the environment of the process; no other file does.
  *
  *   STET_DISABLE            mechanisms that are switched off
  *   STET_RANGES             ranges for profilers
- *   STET_CHECKED            1: people's kernels are made in checked mode
+ *   STET_CHECKED            1: users' kernels are compiled in checked mode
  *   XDG_CACHE_HOME, HOME    where the user's caches are
- *   PATH, LD_LIBRARY_PATH   handed on to the compiler
- *   VIRTUAL_ENV             where a Python's packages may hold libraries
+ *   PATH, LD_LIBRARY_PATH   passed on to the compiler
+ *   VIRTUAL_ENV             Python packages in it may hold libraries
  *   TMPDIR                  where the compiler works
- *   CC                      the compiler of kernels, where none is named
+ *   CC                      the compiler of kernels, if none is named
  */
 #ifndef STI_BASE_ENVIRONMENT_H
 #define STI_BASE_ENVIRONMENT_H
 
-/* NULL where the variable is not set, or empty. Borrowed until somebody changes the environment. */
+/* NULL if the variable is not set, or empty. Valid until the environment changes. */
 const char *sti_environment(const char *name);
 
 #endif

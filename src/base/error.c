@@ -1,7 +1,7 @@
 /*
- * Results and the message of the thread's last failure.
+ * Results, and the message of the thread's last failure.
  *
- * Invariants: nothing here allocates; a message and its place are always NUL-terminated; each thread has its own.
+ * Invariants: nothing here allocates; a message and its file are always NUL-terminated; each thread has its own.
  */
 #include "base/error.h"
 
@@ -29,7 +29,7 @@ const char *stet_last_error(void) { return last_message; }
 
 const char *stet_last_error_where(void) { return last_where; }
 
-/* Ends a text that vsnprintf would have made `length` long with "...", if it was cut, between two UTF-8 characters. */
+/* Ends a text that vsnprintf cut (`length` is the full length) with "...", between two UTF-8 characters. */
 static void mark_cut(char *text, size_t size, int length)
 {
     if (length >= 0 && (size_t)length < size) return;
@@ -41,7 +41,7 @@ static void mark_cut(char *text, size_t size, int length)
 
 stet_result sti_error_at(stet_result result, const char *file, int line, const char *format, ...)
 {
-    /* Made aside first: an argument may be the present message. */
+    /* Formatted into a second buffer, because an argument may be the present message. */
     char message[MESSAGE_SIZE] = "";
     va_list arguments;
     va_start(arguments, format);

@@ -1,5 +1,5 @@
 /*
- * Failing: a result code, and in this thread one sentence with the place where it was born.
+ * Errors: a result code, and per thread one message with the file and line where the error was set.
  */
 #ifndef STI_BASE_ERROR_H
 #define STI_BASE_ERROR_H
@@ -7,14 +7,14 @@
 #include "stet/base.h"
 
 /*
- * Sets the thread's message; its value is the result, which is evaluated twice:
+ * Sets the thread's message. The value is the result, which is evaluated twice:
  *     return sti_error(STET_NOT_FOUND, "scene %s: no such file; check the path", path);
  */
 #define sti_error(result, ...) (sti_error_at((result), __FILE__, __LINE__, __VA_ARGS__), (result))
 stet_result sti_error_at(stet_result result, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Puts "prefix: " before the present message, keeping where it was born; returns result. */
+/* Puts "prefix: " in front of the present message and keeps its file and line. Returns result. */
 stet_result sti_error_prefix(stet_result result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns from the calling function if an expression is not STET_OK. */

@@ -1,4 +1,4 @@
-/* See file.h. */
+/* Files that are read and written; see file.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strdup, readlink, fchmod, fchown */
 #endif
@@ -40,8 +40,8 @@ FILE *sti_input_open(const char *path, const char **why)
     FILE *f = NULL;
     int fd = -1;
     /*
-     * Looked at before it is opened, because opening a device may do something; and after, because it may be another
-     * by then.
+     * Checked before the file is opened, because opening a device may have an effect; and after, because it may have
+     * been replaced meanwhile.
      */
     *why = what_is_wrong(stat(path, &s), &s);
     if (!*why && (fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) < 0) *why = strerror(errno);
@@ -56,7 +56,7 @@ FILE *sti_input_open(const char *path, const char **why)
 
 /* ---- where a file is written ----------------------------------------------------------------------------------- */
 
-/* Length of the folder in a path, its slash included; 0: it is the working directory. */
+/* Length of the folder in a path, including its slash; 0: the current directory. */
 static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -92,7 +92,7 @@ static const char *check_folder(const char *target)
     return access(folder, W_OK | X_OK) == 0 ? NULL : strerror(errno);
 }
 
-/* Standard output that goes into this file would be lost with what the file is replaced by. */
+/* Is the file this process's standard output? Output into it would be lost when the file is replaced. */
 static bool is_own_stream(const struct stat *s)
 {
     struct stat own;
@@ -101,7 +101,7 @@ static bool is_own_stream(const struct stat *s)
     return false;
 }
 
-/* What is wrong with the target; *old: what is there now, mode 0 for nothing. */
+/* Says what is wrong with the target; *old: the file that exists there, mode 0 for none. */
 static const char *check_target(const char *target, struct stat *old)
 {
     memset(old, 0, sizeof *old);
@@ -127,7 +127,7 @@ const char *sti_output_refusal(const char *path)
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-/* A new file beside the target; -1: errno is set. */
+/* Creates a new file beside the target; -1: errno is set. */
 static int open_part(const char *target, char *part, size_t size)
 {
     static atomic_uint counter;
@@ -142,8 +142,8 @@ static int open_part(const char *target, char *part, size_t size)
     return fd;
 }
 
-/* Who may read a file that is replaced may read the new one, as far as this process can give it away. */
-static void keep_rights(int fd, const struct stat *old)
+/* Copies owner and mode of the replaced file to the new one, as far as this process may. */
+static void copy_rights(int fd, const struct stat *old)
 {
     struct stat s;
     if (!old->st_mode || fstat(fd, &s) != 0) return;
@@ -163,7 +163,7 @@ const char *sti_output_open(sti_output *o, const char *path)
     int fd = open_part(o->target, o->part, sizeof o->part);
     if (fd < 0) return *o->part = 0, strerror(errno);
     sti_temporary_add(o->part);
-    keep_rights(fd, &old);
+    copy_rights(fd, &old);
     o->file = fdopen(fd, "w+b");
     if (o->file) return NULL;
     wrong = strerror(errno);

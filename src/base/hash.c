@@ -1,9 +1,9 @@
 /*
- * XXH64, written from its published specification, seed 0: four lanes of 64 bits eat 32 bytes at a time and are folded
- * into one; the rest follows in steps of 8, 4 and 1 bytes.
+ * XXH64, written from its published specification, seed 0: four lanes of 64 bits consume 32 bytes at a time and are
+ * folded into one; the rest follows in steps of 8, 4 and 1 bytes.
  *
- * Invariants: numbers are read as little-endian on every machine; fewer than 32 bytes are pending between calls, so how
- * the bytes are split over calls cannot change the result.
+ * Invariants: numbers are read as little-endian on every machine; fewer than 32 bytes are pending between calls, so the
+ * way the bytes are split over calls does not change the result.
  */
 #include "base/hash.h"
 
@@ -60,7 +60,7 @@ void sti_hash_add(sti_hash *h, const void *data, size_t size)
     h->npending = size;
 }
 
-/* The last bytes (fewer than 32), one after the other. */
+/* Hashes the last bytes (fewer than 32), one after the other. */
 static uint64_t eat_rest(uint64_t hash, const uint8_t *p, size_t size)
 {
     for (; size >= 8; p += 8, size -= 8) hash = rotate(hash ^ eat(0, read8(p)), 27) * PRIME1 + PRIME4;

@@ -1,5 +1,5 @@
 /*
- * A 64-bit hash of bytes: the same on every machine, fit for comparing results (not for secrets).
+ * A 64-bit hash of bytes that is equal on every machine, for comparing results (not for secrets).
  * XXH64 by Y. Collet (public specification), seed 0.
  */
 #ifndef STI_BASE_HASH_H

@@ -1,5 +1,5 @@
 /*
- * The log callback: the only way in which the library says something that is not a failure.
+ * The log callback, through which the library reports everything that is not a failure.
  *
  * Invariant: callback and context are always read as the pair that was set, whatever other threads do.
  */

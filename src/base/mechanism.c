@@ -1,10 +1,11 @@
 /*
- * Mechanisms: what their table says, the switches, and letting things stand.
+ * Mechanisms: their names and reasons from the table, the switches, and sti_let_stand.
  *
  * Invariants:
- *   MECHANISM-1  a stamp is invalid while its thing is being made, so a failure half-way is never taken for the finished thing
+ *   MECHANISM-1  a stamp is invalid while its output is being made, so a failure half-way is never taken for a finished
+ *       output
  *   MECHANISM-2  a miss is counted when it succeeded, with exactly one reason; a hit has none
- *   MECHANISM-3  an audited hit counts as the hit that it was; what its work counts further down, it counts again
+ *   MECHANISM-3  an audited hit counts as a hit; what the repeated work itself counts is counted again
  */
 #include "base/mechanism.h"
 
@@ -76,7 +77,7 @@ stet_reason sti_reason_disabled(stet_mechanism which)
 
 /* ---- finding and switching --------------------------------------------------------------------------------------- */
 
-/* "pose_sync, hierarchy, …", as much as fits. */
+/* Lists "pose_sync, hierarchy, …", as many as fit. */
 static void list_known(char *text, size_t size)
 {
     size_t used = 0;
@@ -86,7 +87,7 @@ static void list_known(char *text, size_t size)
     }
 }
 
-/* The mechanism whose name is the first `length` characters of name, or STET_MECH_COUNT. */
+/* Finds the mechanism whose name is the first `length` characters of name; STET_MECH_COUNT: none. */
 static stet_mechanism find_mechanism(const char *name, size_t length)
 {
     int i = 0;
@@ -109,7 +110,7 @@ stet_result stet_mechanism_find(const char *name, stet_mechanism *out)
     return STET_OK;
 }
 
-/* Sets the bit of each name of a comma-separated list; blanks around names and empty names are skipped. */
+/* Sets the bit of each name in a comma-separated list; blanks around names and empty names are skipped. */
 static stet_result parse_disabled(const char *list, uint32_t *disabled)
 {
     for (const char *at = list; *at;) {
@@ -182,9 +183,9 @@ stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason wh
                      stet_mechanism_name(which), where, stet_reason_sentence(why));
 }
 
-/* ---- letting stand ----------------------------------------------------------------------------------------------- */
+/* ---- sti_let_stand ----------------------------------------------------------------------------------------------- */
 
-static stet_result make_mechanism(const sti_work *work)
+static stet_result make_and_keep_stamp(const sti_work *work)
 {
     sti_stamp_invalidate(work->kept);
     STI_TRY(work->make(work->context));
@@ -192,7 +193,9 @@ static stet_result make_mechanism(const sti_work *work)
     return STET_OK;
 }
 
-/* The outputs' bytes, before and after; `fresh` has room for the largest that has to be fetched. */
+/*
+ * The outputs' bytes before and after the repeated work; `fresh` has room for the largest output that must be fetched.
+ */
 typedef struct outputs {
     uint8_t *saved, *fresh;
 } outputs;
@@ -218,7 +221,7 @@ static stet_result fetch_span(const sti_span *span, uint8_t *to)
     return STET_OK;
 }
 
-/* One block with all of them, one after the other, and the room for those to come. */
+/* Allocates one block: the saved outputs one after the other, and room for the fetched ones. */
 static stet_result save_outputs(const sti_work *work, outputs *out)
 {
     size_t total, fetched;
@@ -254,12 +257,12 @@ static stet_result compare_outputs(const sti_work *work, const outputs *o)
     return STET_OK;
 }
 
-/* The work is done again over outputs that stood, and must leave them as they were. */
+/* Does the work again over valid outputs; it must leave them as they were. */
 static stet_result audit(const sti_work *work)
 {
     outputs o = {0};
     stet_result result = save_outputs(work, &o);
-    if (result == STET_OK) result = make_mechanism(work);
+    if (result == STET_OK) result = make_and_keep_stamp(work);
     if (result == STET_OK) {
         result = compare_outputs(work, &o);
         if (result != STET_OK) sti_stamp_invalidate(work->kept);
@@ -276,7 +279,7 @@ stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work)
         sti_count_hit(m, work->mechanism, work->launches, work->bytes);
         return STET_OK;
     }
-    STI_TRY(make_mechanism(work));
+    STI_TRY(make_and_keep_stamp(work));
     stet_reason why = enabled ? work->why : sti_reason_disabled(work->mechanism);
     sti_count_miss(m, work->mechanism, why, work->launches, work->bytes);
     return STET_OK;

@@ -3,7 +3,7 @@
  *
  * Invariants:
  *   MEMORY-1  a block is STI_ALIGN bytes of header, then the caller's bytes: both aligned to STI_ALIGN
- *   MEMORY-2  every block is given back to the allocator that it came from: the hook changes only while no block is held
+ *   MEMORY-2  every block is freed by the allocator that it came from: the hook changes only while no block is in use
  *   MEMORY-3  counts are kept for blocks that exist, so a failure changes only the count of calls
  */
 #include "base/memory.h"
@@ -16,10 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COOKIE UINT64_C(0x7374657420626c6b) /* in each header: memory that is not ours does not have it */
+#define COOKIE UINT64_C(0x7374657420626c6b) /* in each header; other memory does not have it */
 
 typedef struct header {
-    size_t size; /* of the caller's bytes */
+    size_t size; /* size of the caller's bytes */
     uint64_t cookie;
 } header;
 
@@ -92,7 +92,10 @@ static header *header_of(void *block)
     return h;
 }
 
-/* A new block whose bytes are not set; NULL: there is no memory, or (misaligned) none that can be used. */
+/*
+ * Allocates a block whose bytes are not set. NULL: out of memory, or (misaligned) the allocator's memory cannot be
+ * used.
+ */
 static void *try_block(size_t size, bool *misaligned)
 {
     *misaligned = false;
@@ -109,7 +112,7 @@ static void *try_block(size_t size, bool *misaligned)
     return (char *)memory + STI_ALIGN;
 }
 
-/* The same; NULL with the thread's message set. */
+/* The same; on failure returns NULL and sets the thread's message. */
 static void *new_block(size_t size, const char *what)
 {
     bool misaligned;
@@ -169,7 +172,7 @@ void sti_free(void *block)
     atomic_fetch_sub(&held_bytes, (int64_t)h->size);
     h->cookie = 0;
     hook.release(h, hook.context);
-    /* Last, so that the hook cannot be replaced while a block is on its way back (MEMORY-2). */
+    /* Last, so that the hook cannot be replaced while a block is being freed (MEMORY-2). */
     atomic_fetch_sub(&held_blocks, 1);
 }
 

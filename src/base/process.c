@@ -1,4 +1,4 @@
-/* See process.h. */
+/* Counts forks; see process.h. */
 #include "base/process.h"
 
 #include <pthread.h>

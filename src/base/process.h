@@ -1,8 +1,8 @@
-/* Which process this is: what belongs to the one that made it cannot be used in a forked child. */
+/* Detects forks: a forked child cannot use what belongs to the process that made it. */
 #ifndef STI_BASE_PROCESS_H
 #define STI_BASE_PROCESS_H
 
-/* How many forks lie between the process that first asked and this one; costs no system call. */
+/* The number of forks between the process that first called this and the present one. Costs no system call. */
 int sti_forks(void);
 
 #endif

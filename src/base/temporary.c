@@ -1,6 +1,6 @@
 /*
- * See temporary.h. A slot's path is written before its state says that it is there, and is not written again before
- * it is free.
+ * The list of temporary files; see temporary.h. A slot's path is written before its state says that it is there, and is
+ * not written again before the slot is free.
  */
 #include "base/temporary.h"
 
@@ -17,7 +17,7 @@ static struct {
     char path[PATH_SIZE];
 } slot[SLOTS];
 
-static bool take_temporary(int i)
+static bool claim_slot(int i)
 {
     int expected = FREE;
     return atomic_compare_exchange_strong(&slot[i].state, &expected, TAKEN);
@@ -28,7 +28,7 @@ void sti_temporary_add(const char *path)
     size_t size = strlen(path) + 1;
     if (size > PATH_SIZE) return;
     for (int i = 0; i < SLOTS; ++i) {
-        if (!take_temporary(i)) continue;
+        if (!claim_slot(i)) continue;
         memcpy(slot[i].path, path, size);
         atomic_store(&slot[i].state, LISTED);
         return;
@@ -49,6 +49,6 @@ void sti_temporary_remove_all(void)
 {
     for (int i = 0; i < SLOTS; ++i)
         if (atomic_load(&slot[i].state) == LISTED) (void)unlink(slot[i].path);
-    for (int i = SLOTS; i-- > 0;) /* a folder in another is listed after it */
+    for (int i = SLOTS; i-- > 0;) /* a folder inside another is listed after it */
         if (atomic_load(&slot[i].state) == LISTED) (void)rmdir(slot[i].path);
 }

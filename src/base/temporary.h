@@ -1,15 +1,16 @@
 /*
- * Files and folders that exist only while something works with them. They are listed, so that a program that is ended
- * by a signal can remove them.
+ * A list of temporary files and folders, so that a program that a signal ends can remove them.
  */
 #ifndef STI_BASE_TEMPORARY_H
 #define STI_BASE_TEMPORARY_H
 
-/* Lists a path, of a file or of an empty folder; one that is too long, or beyond the list's room, is not listed. */
+/*
+ * Adds the path of a file or of an empty folder. A path that is too long, or does not fit into the list, is not added.
+ */
 void sti_temporary_add(const char *path);
-/* Takes it off the list again: it was removed, or renamed. */
+/* Takes a path off the list, because it was removed or renamed. */
 void sti_temporary_drop(const char *path);
-/* Removes all that is listed. Only for a program that ends: safe in the handler of a signal. */
+/* Removes all listed files and folders. Only for a program that ends; safe in a signal handler. */
 void sti_temporary_remove_all(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Traces: events as they begin and end, and reading them. Rows and memory: trace_rows.c. Invariants: trace.h. */
+/* Traces: events at their begin and end, and reading them. Rows and memory: trace_rows.c. Invariants: trace.h. */
 #include "base/trace_rows.h"
 
 #include "base/error.h"
@@ -16,8 +16,8 @@ struct sti_trace_event {
 };
 
 struct sti_trace {
-    bool wanted; /* events, not only totals */
-    bool alone;  /* neither, only ranges */
+    bool wanted; /* events are kept, not only totals */
+    bool alone;  /* neither are kept; events only become ranges */
     sti_trace_ranges ranges;
     bool comparing;
     bool stopped;
@@ -98,7 +98,7 @@ void sti_trace_show(sti_trace *t, const sti_trace_ranges *ranges, bool alone)
     t->alone = alone;
 }
 
-/* Copies are not: profilers see them by themselves. */
+/* Copies are no ranges: profilers see them by themselves. */
 static bool is_range(stet_trace_kind kind)
 {
     return kind == STET_TRACE_PHASE || kind == STET_TRACE_REPLAY || kind == STET_TRACE_LAUNCH ||
@@ -117,7 +117,7 @@ static void end_range(const sti_trace *t, stet_trace_kind kind)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* An event that nobody keeps still has a row, by which it is known to be open. */
+/* An event that is not kept still has a row, which marks it as open. */
 static sti_trace_mark open_alone(sti_trace *t, const sti_trace_what *w)
 {
     ++t->open;
@@ -146,7 +146,7 @@ sti_trace_mark sti_trace_open(sti_trace *t, const sti_trace_what *w)
     return mark;
 }
 
-static void finish(sti_trace *t, const sti_trace_mark *mark, int64_t duration, bool failed)
+static void close_event(sti_trace *t, const sti_trace_mark *mark, int64_t duration, bool failed)
 {
     stet_profile_row *r = &mark->row->total;
     end_range(t, r->kind);
@@ -166,13 +166,13 @@ static void finish(sti_trace *t, const sti_trace_mark *mark, int64_t duration, b
 
 void sti_trace_close(sti_trace *t, sti_trace_mark mark, stet_result result)
 {
-    finish(t, &mark, t->alone ? 0 : sti_trace_now(t) - mark.begin, result != STET_OK);
+    close_event(t, &mark, t->alone ? 0 : sti_trace_now(t) - mark.begin, result != STET_OK);
 }
 
 void sti_trace_instant(sti_trace *t, const sti_trace_what *w)
 {
     sti_trace_mark mark = sti_trace_open(t, w);
-    finish(t, &mark, 0, false);
+    close_event(t, &mark, 0, false);
 }
 
 void sti_trace_device_time(sti_trace_mark mark, int64_t begin, int64_t duration)

@@ -7,9 +7,9 @@
 
 enum { BLOCK_SIZE = 64 * 1024, FIRST_SLOTS = 64 };
 
-/* ---- memory (TRACE-2) ------------------------------------------------------------------------------------------------- */
+/* ---- memory (TRACE-2) -------------------------------------------------------------------------------------------- */
 
-static void *take_trace_rows(sti_trace_memory *m, size_t size)
+static void *alloc_counted(sti_trace_memory *m, size_t size)
 {
     if ((int64_t)size > m->limit - m->bytes) return NULL;
     void *block = sti_alloc_or_null(size);
@@ -17,7 +17,7 @@ static void *take_trace_rows(sti_trace_memory *m, size_t size)
     return block;
 }
 
-static void give(sti_trace_memory *m, void *block)
+static void free_counted(sti_trace_memory *m, void *block)
 {
     m->bytes -= (int64_t)sti_block_size(block);
     sti_free(block);
@@ -30,18 +30,18 @@ void *sti_trace_item(const sti_trace_store *s, int64_t i)
     return (char *)s->block[i / per_block(s)] + (size_t)(i % per_block(s)) * s->item;
 }
 
-static bool make_room_trace_rows(sti_trace_memory *m, sti_trace_store *s)
+static bool make_room(sti_trace_memory *m, sti_trace_store *s)
 {
     if (s->nblock == s->room) {
         int64_t room = s->room ? 2 * s->room : 16;
-        void **grown = take_trace_rows(m, (size_t)room * sizeof *grown);
+        void **grown = alloc_counted(m, (size_t)room * sizeof *grown);
         if (!grown) return false;
         if (s->room) memcpy(grown, s->block, (size_t)s->nblock * sizeof *grown);
-        give(m, s->block);
+        free_counted(m, s->block);
         s->block = grown;
         s->room = room;
     }
-    s->block[s->nblock] = take_trace_rows(m, BLOCK_SIZE);
+    s->block[s->nblock] = alloc_counted(m, BLOCK_SIZE);
     if (!s->block[s->nblock]) return false;
     ++s->nblock;
     return true;
@@ -49,7 +49,7 @@ static bool make_room_trace_rows(sti_trace_memory *m, sti_trace_store *s)
 
 void *sti_trace_add(sti_trace_memory *m, sti_trace_store *s)
 {
-    if (s->count == s->nblock * per_block(s) && !make_room_trace_rows(m, s)) return NULL;
+    if (s->count == s->nblock * per_block(s) && !make_room(m, s)) return NULL;
     return sti_trace_item(s, s->count++);
 }
 
@@ -71,27 +71,27 @@ static uint64_t hash_of(const sti_trace_what *w, const char *name)
     return h ^ h >> 29;
 }
 
-static bool is_about(const sti_trace_row *row, const sti_trace_what *w, const char *name)
+static bool row_matches(const sti_trace_row *row, const sti_trace_what *w, const char *name)
 {
     const stet_profile_row *r = &row->total;
     return r->kind == w->kind && r->line == w->line && r->reason == w->reason && strcmp(r->name, name) == 0 &&
            !r->file == !w->file && (!r->file || strcmp(r->file, w->file) == 0);
 }
 
-/* Where a row with this hash is, or would be. */
+/* Index of the slot that has a row with this hash, or would get it. */
 static int64_t place_of(const sti_trace_rows *r, uint64_t hash, const sti_trace_what *w, const char *name)
 {
     int64_t i = (int64_t)(hash & (uint64_t)(r->nslot - 1));
-    while (r->slot[i] && (r->slot[i]->hash != hash || !is_about(r->slot[i], w, name))) i = (i + 1) & (r->nslot - 1);
+    while (r->slot[i] && (r->slot[i]->hash != hash || !row_matches(r->slot[i], w, name))) i = (i + 1) & (r->nslot - 1);
     return i;
 }
 
-/* Twice the slots, if a quarter or less of them is free. */
+/* Doubles the slots if a quarter or less of them is free. */
 static bool grow_slots(sti_trace_rows *r)
 {
     if (4 * r->row.count < 3 * r->nslot) return true;
     int64_t n = r->nslot ? 2 * r->nslot : FIRST_SLOTS;
-    sti_trace_row **grown = take_trace_rows(r->memory, (size_t)n * sizeof(sti_trace_row *));
+    sti_trace_row **grown = alloc_counted(r->memory, (size_t)n * sizeof(sti_trace_row *));
     if (!grown) return r->row.count + 1 < r->nslot;
     for (int64_t k = 0; k < r->nslot; ++k) {
         if (!r->slot[k]) continue;
@@ -99,21 +99,21 @@ static bool grow_slots(sti_trace_rows *r)
         while (grown[i]) i = (i + 1) & (n - 1);
         grown[i] = r->slot[k];
     }
-    give(r->memory, r->slot);
+    free_counted(r->memory, r->slot);
     r->slot = grown;
     r->nslot = n;
     return true;
 }
 
-/* NULL: there is no memory for it. */
+/* Makes a row; NULL: out of memory. */
 static sti_trace_row *make_row(sti_trace_rows *r, const sti_trace_what *w, const char *name)
 {
     size_t length = strlen(name) + 1, file = w->file ? strlen(w->file) + 1 : 0;
-    sti_trace_row *row = take_trace_rows(r->memory, sizeof *row + length + file);
+    sti_trace_row *row = alloc_counted(r->memory, sizeof *row + length + file);
     if (!row) return NULL;
     sti_trace_row **listed = sti_trace_add(r->memory, &r->row);
     if (!listed) {
-        give(r->memory, row);
+        free_counted(r->memory, row);
         return NULL;
     }
     *listed = row;

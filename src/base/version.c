@@ -16,7 +16,7 @@ sti_version sti_version_new(void)
 
 static const uint64_t *words(const sti_stamp *s) { return s->capacity > 0 ? s->more : s->few; }
 
-/* Room for `count` words in all; on failure the stamp stays as it was. */
+/* Makes room for `count` words in all; on failure the stamp stays as it was. */
 static bool reserve(sti_stamp *s, uint32_t count)
 {
     uint32_t room = s->capacity > 0 ? s->capacity : STI_STAMP_FEW;

@@ -1,5 +1,5 @@
 /*
- * Arrays: their definition, creation and end, and what is asked about them.
+ * Arrays: how they are defined, created and destroyed, and queries about them.
  */
 #include "device/device.h"
 #include "device/host_mirror.h"
@@ -57,7 +57,10 @@ static stet_result check_def(const stet_array_def *def)
     return STET_OK;
 }
 
-/* Of a world, or of all. Dimensions that are too large do no harm where another one is 0. */
+/*
+ * Counts the items of a world, or of a whole plain array. A dimension that is too large does no harm where another one
+ * is 0.
+ */
 static stet_result count_items(const stet_array *a, size_t *out)
 {
     int first = a->worlds ? 1 : 0;
@@ -76,7 +79,7 @@ static stet_result count_items(const stet_array *a, size_t *out)
     return STET_OK;
 }
 
-/* Items, blocks and bytes from the shape. */
+/* Computes items, blocks and bytes from the shape. */
 static stet_result measure_array(stet_array *a)
 {
     size_t nitem, count, block = (size_t)a->device->lanes;
@@ -92,7 +95,7 @@ static stet_result measure_array(stet_array *a)
     return STET_OK;
 }
 
-static stet_result describe(stet_array *a, const stet_array_def *def)
+static stet_result read_def(stet_array *a, const stet_array_def *def)
 {
     snprintf(a->name, sizeof a->name, "%s", def->name ? def->name : "array");
     a->dtype = def->dtype;
@@ -111,13 +114,13 @@ stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_
     stet_array *a;
     STI_TRY(sti_alloc(&a, sizeof *a, "array"));
     a->device = device;
-    stet_result result = describe(a, def);
+    stet_result result = read_def(a, def);
     if (result != STET_OK) {
         sti_free(a);
         return result;
     }
     device->narray++;
-    sti_device_retain(device); /* destroyed after its device, an array still has one to give its memory back to */
+    sti_device_retain(device); /* an array that outlives its device can still free its memory */
     *out = a;
     return STET_OK;
 }

@@ -1,7 +1,7 @@
 /*
- * What brings an array's content up to date before somebody reads it: its producer, writes of tensors of others, the host's side of it.
+ * Brings an array's content up to date before a read: its producer, writes through tensors, its host mirror.
  *
- * Invariant: a producer is never asked again from within itself, and what it launches runs at once.
+ * Invariant: a producer is never called again while it runs, and what it launches runs at once.
  */
 #include "device/array.h"
 #include "device/host_mirror.h"
@@ -10,7 +10,7 @@
 uint64_t stet_array_generation(const stet_array *a)
 {
     if (!a) return 0;
-    /* Equal generations must mean equal content here, too. */
+    /* Equal generations must mean equal content for the caller, too. */
     (void)sti_array_poll_external_writes((stet_array *)a);
     return a->version.generation;
 }
@@ -30,7 +30,7 @@ bool sti_array_poll_external_writes(stet_array *a)
 {
     bool writer = false;
     if (!a->share) return false;
-    /* A host mirror that did not reach the device yet is the later one: it goes there when that is possible. */
+    /* A dirty host mirror is the later write: it is uploaded when that is possible. */
     if (sti_mirror_ahead(a)) return sti_share_writer(a->share);
     if (sti_share_poll_external_writes(a->share, &writer)) sti_version_bump(&a->version);
     return writer;
@@ -63,7 +63,7 @@ stet_result sti_array_ensure(stet_array *a)
     return sti_array_follow(a);
 }
 
-static stet_result update(stet_array *a, const char *call)
+static stet_result update_device(stet_array *a, const char *call)
 {
     if (!a) return sti_error(STET_INVALID_ARGUMENT, "%s: array must not be NULL", call);
     STI_TRY(sti_array_ensure(a));
@@ -72,12 +72,12 @@ static stet_result update(stet_array *a, const char *call)
 
 stet_result stet_array_update(stet_array *a)
 {
-    STI_TRY(update(a, "stet_array_update"));
+    STI_TRY(update_device(a, "stet_array_update"));
     return sti_device_wait_idle(a->device);
 }
 
 stet_result stet_array_update_in_stream(stet_array *a, void *stream)
 {
-    STI_TRY(update(a, "stet_array_update_in_stream"));
+    STI_TRY(update_device(a, "stet_array_update_in_stream"));
     return sti_device_signal(a->device, stream);
 }

@@ -1,4 +1,4 @@
-/* Devices: creation, names, counters. What differs between kinds of device is behind sti_device_ops. */
+/* Devices: creation, names, counters. What differs between kinds of device is in sti_device_ops. */
 #include "device/device.h"
 #include "base/environment.h"
 #include "base/plural.h"
@@ -13,7 +13,7 @@ enum { DEVICE_COOKIE = 0x57e7d001 };
 stet_device_def stet_default_device_def(void)
 {
     stet_device_def def = {.cookie = DEVICE_COOKIE, .type = STET_DEVICE_AUTO};
-    /* A STET_DISABLE that is wrong is reported by stet_device_create, which reads it again. */
+    /* An invalid STET_DISABLE is reported by stet_device_create, which reads it again. */
     if (stet_default_mechanism_options(&def.mechanisms) != STET_OK) def.cookie = ~(uint32_t)DEVICE_COOKIE;
     return def;
 }
@@ -41,7 +41,7 @@ static stet_result check_def(const stet_device_def *def)
     return check_options(&def->mechanisms);
 }
 
-/* A GPU with all that it needs: its driver, itself, and what compiles kernels for it. */
+/* Opens a GPU with all that it needs: its driver, the device, and the run-time compiler of kernels. */
 static stet_result init_gpu(stet_device *device, const stet_device_def *def, stet_device_type type)
 {
     stet_device_def one = *def;
@@ -57,13 +57,13 @@ static stet_result init_gpu(stet_device *device, const stet_device_def *def, ste
     return result == STET_NOT_FOUND ? STET_UNSUPPORTED : result;
 }
 
-/* The best that exists. That a GPU is there and cannot be used is worth a warning; that there is none is not. */
+/* Opens the best device that exists. A GPU that exists and cannot be used is worth a warning; a missing GPU is not. */
 static stet_result init_best(stet_device *device, const stet_device_def *def)
 {
     static const stet_device_type gpus[] = {STET_DEVICE_CUDA, STET_DEVICE_HIP};
     for (size_t i = 0; !def->isa && i < sizeof gpus / sizeof *gpus; ++i) {
         stet_result result = init_gpu(device, def, gpus[i]);
-        if (result == STET_OK || result == STET_OUT_OF_MEMORY) return result; /* the host's memory */
+        if (result == STET_OK || result == STET_OUT_OF_MEMORY) return result; /* out of host memory */
         sti_log(result == STET_NOT_FOUND ? STET_LOG_INFO : STET_LOG_WARNING, "device auto: no GPU: %s",
                 stet_last_error());
     }
@@ -176,7 +176,7 @@ void stet_device_clear_counters(stet_device *device)
 {
     if (!device) return;
     stet_counters *c = &device->mechanisms.counters;
-    int64_t held[STET_MECH_COUNT]; /* what is held is no count */
+    int64_t held[STET_MECH_COUNT]; /* held bytes are no counter */
     for (int i = 0; i < STET_MECH_COUNT; ++i) held[i] = c->mechanism[i].held_bytes;
     memset(c, 0, sizeof *c);
     for (int i = 0; i < STET_MECH_COUNT; ++i) c->mechanism[i].held_bytes = held[i];

@@ -1,9 +1,9 @@
-/* Tensors of other libraries: element types and places, in DLPack's terms and in stet's; see dlpack.h. */
+/* Tensors of other libraries: element types and devices in DLPack's terms and in stet's; see dlpack.h. */
 #include "device/dlpack.h"
 
 #include <stdio.h>
 
-/* Which element types are which. The first row of a dtype is what it is exported as. */
+/* Pairs of element types. The first row of a dtype is the one that exports use. */
 static const struct {
     stet_dtype dtype;
     uint8_t code, bits;
@@ -21,7 +21,7 @@ static bool is_type(size_t k, const stet_device *device)
 DLDataType sti_dlpack_type(const stet_device *device, stet_dtype dtype)
 {
     size_t k = 0;
-    while (types[k].dtype != dtype || !is_type(k, device)) ++k; /* each has a row */
+    while (types[k].dtype != dtype || !is_type(k, device)) ++k; /* every dtype has a row */
     return (DLDataType){types[k].code, types[k].bits, 1};
 }
 
@@ -44,7 +44,7 @@ DLDevice sti_dlpack_place(const stet_device *device)
     }
 }
 
-/* A null device's slots take the host's addresses, too (NULL-3). Of the CPU there is one, whatever its number. */
+/* A null device's functions take host addresses, too (NULL-3). There is one CPU, whatever its number. */
 bool sti_dlpack_reaches(const stet_device *device, DLDevice place)
 {
     DLDevice own = sti_dlpack_place(device);

@@ -1,5 +1,6 @@
 /*
- * Arrays as tensors of other libraries, through DLPack. See stet/dlpack.h, and device/share.h for who holds the memory.
+ * Exports arrays as tensors for other libraries, through DLPack. See stet/dlpack.h, and device/share.h for who owns the
+ * memory.
  */
 #include "device/dlpack.h"
 #include "device/plain_view.h"
@@ -9,11 +10,11 @@
 
 enum { EXPORT_COOKIE = 0x57e7e001 };
 
-/* One block holds all of an exported tensor; its context is itself. */
+/* An exported tensor is one block of memory; its context points to itself. */
 typedef struct exported {
     DLManagedTensorVersioned tensor;
     int64_t shape[STET_MAX_DIMS], strides[STET_MAX_DIMS];
-    sti_share *share; /* NULL: a copy, or */
+    sti_share *share; /* NULL: the tensor is a copy or a plain view */
     sti_plain_view *view;
     void *copy;
     bool writer;
@@ -60,14 +61,14 @@ static void delete_exported(DLManagedTensorVersioned *tensor)
     sti_free(e);
 }
 
-/* The array that owns the memory of a view. */
-static stet_array *owner(stet_array *a)
+/* Returns the array that owns the memory of a view. */
+static stet_array *owner_of(stet_array *a)
 {
     while (a->base) a = a->base;
     return a;
 }
 
-/* Orders the one who gets the tensor behind what was issued. */
+/* Makes the tensor's receiver wait for the work that was issued. */
 static stet_result make_ready(stet_device *device, const stet_export_def *def)
 {
     switch (def->ready) {
@@ -79,7 +80,7 @@ static stet_result make_ready(stet_device *device, const stet_export_def *def)
 
 static stet_result share_memory(stet_array *a, const stet_export_def *def, exported *e)
 {
-    stet_array *own = owner(a);
+    stet_array *own = owner_of(a);
     STI_TRY(sti_array_to_device(a));
     STI_TRY(make_ready(a->device, def));
     if (!own->share) STI_TRY(sti_share_create(own->device, own->data, NULL, &own->share));
@@ -91,7 +92,7 @@ static stet_result share_memory(stet_array *a, const stet_export_def *def, expor
     return STET_OK;
 }
 
-static stet_result show_plain(stet_array *a, const stet_export_def *def, exported *e)
+static stet_result share_plain_view(stet_array *a, const stet_export_def *def, exported *e)
 {
     STI_TRY(sti_plain_view_open(a, def->writable, &e->view));
     e->tensor.dl_tensor.data = e->view->rows;
@@ -113,7 +114,7 @@ static stet_result copy_memory(const stet_array *a, exported *e)
     return STET_OK;
 }
 
-static void describe(const stet_array *a, bool blocked, exported *e)
+static void fill_shape(const stet_array *a, bool blocked, exported *e)
 {
     DLTensor *t = &e->tensor.dl_tensor;
     if (blocked) {
@@ -124,11 +125,12 @@ static void describe(const stet_array *a, bool blocked, exported *e)
         t->ndim = a->ndim;
     }
     bool empty = a->size == 0;
-    if (empty) t->data = NULL; /* so says the specification */
+    if (empty) t->data = NULL; /* as the specification demands */
     int64_t stride = 1;
     for (int k = t->ndim - 1; k >= 0; --k) {
         e->strides[k] = stride;
-        if (!empty) stride *= e->shape[k]; /* else it means nothing, and may be too large */
+        /* of an empty tensor a stride means nothing, and may overflow */
+        if (!empty) stride *= e->shape[k];
     }
     t->dtype = sti_dlpack_type(a->device, a->dtype);
     t->device = e->copy ? (DLDevice){kDLCPU, 0} : sti_dlpack_place(a->device);
@@ -150,13 +152,13 @@ stet_result stet_array_export(stet_array *a, const stet_export_def *def, struct 
     STI_TRY(sti_alloc(&e, sizeof *e, "an exported tensor"));
     bool plain = def->copy || def->plain || !sti_array_blocked(a);
     stet_result result = def->copy                            ? copy_memory(a, e)
-                         : def->plain && sti_array_blocked(a) ? show_plain(a, def, e)
+                         : def->plain && sti_array_blocked(a) ? share_plain_view(a, def, e)
                                                               : share_memory(a, def, e);
     if (result != STET_OK) {
         sti_free(e);
         return result;
     }
-    describe(a, !plain, e);
+    fill_shape(a, !plain, e);
     *out = &e->tensor;
     return STET_OK;
 }

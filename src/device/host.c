@@ -1,5 +1,5 @@
 /*
- * What the host sees of arrays: reads and writes of rows, the mirror that lets a second read stand, hashes.
+ * The host's interface to arrays: reads and writes of rows, the copy that lets a second read skip the work, hashes.
  *
  * Invariant: the padding of the last block of worlds is never part of what the host reads or hashes.
  */
@@ -8,7 +8,7 @@
 #include "device/array.h"
 #include "device/host_mirror.h"
 
-/* Rows of an array as the host sees it: worlds, or the first dimension; `first`, `n` within them. */
+/* Checks a range of rows (worlds, or the first dimension): `first`, `n`. */
 static stet_result check_range(const stet_array *a, int64_t first, int64_t n, size_t size, size_t *expected)
 {
     if (first < 0 || n < 0 || first > a->shape[0] || n > a->shape[0] - first)
@@ -23,8 +23,8 @@ static stet_result check_range(const stet_array *a, int64_t first, int64_t n, si
     return STET_OK;
 }
 
-/* No memory is needed for no bytes. */
-static stet_result need(const stet_array *a, const void *memory, size_t size, const char *call)
+/* Zero bytes need no memory. */
+static stet_result check_pointers(const stet_array *a, const void *memory, size_t size, const char *call)
 {
     if (a && (memory || size == 0)) return STET_OK;
     return sti_error(STET_INVALID_ARGUMENT, "%s: %s must not be NULL", call, a ? "the place in memory" : "array");
@@ -32,10 +32,10 @@ static stet_result need(const stet_array *a, const void *memory, size_t size, co
 
 stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size)
 {
-    stet_array *a = (stet_array *)array; /* producing content is not a change of the array as the caller knows it */
+    stet_array *a = (stet_array *)array; /* producing content is no change of the array to the caller */
     size_t expected;
     char *mirror = NULL;
-    STI_TRY(need(a, out, size, "stet_array_read_worlds"));
+    STI_TRY(check_pointers(a, out, size, "stet_array_read_worlds"));
     STI_TRY(check_range(a, first, n, size, &expected));
     STI_TRY(sti_array_ensure(a));
     if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, size, &mirror));
@@ -45,7 +45,7 @@ stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64
 
 stet_result stet_array_read(const stet_array *array, void *out, size_t size)
 {
-    STI_TRY(need(array, out, size, "stet_array_read"));
+    STI_TRY(check_pointers(array, out, size, "stet_array_read"));
     return stet_array_read_worlds(array, 0, array->shape[0], out, size);
 }
 
@@ -53,11 +53,14 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
 {
     size_t expected;
     char *mirror = NULL;
-    STI_TRY(need(a, data, size, "stet_array_write_worlds"));
+    STI_TRY(check_pointers(a, data, size, "stet_array_write_worlds"));
     if (a->read_only)
         return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written", a->name);
     STI_TRY(check_range(a, first, n, size, &expected));
-    /* A write is on top of what the other rows should be now, and later than what the producer has not looked at yet. */
+    /*
+     * The write goes on top of the other rows' up-to-date content, and is later than what the producer has not taken
+     * yet.
+     */
     STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_array_follow(a));
     if (size == 0) return STET_OK;
@@ -73,7 +76,7 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
 
 stet_result stet_array_write(stet_array *a, const void *data, size_t size)
 {
-    STI_TRY(need(a, data, size, "stet_array_write"));
+    STI_TRY(check_pointers(a, data, size, "stet_array_write"));
     return stet_array_write_worlds(a, 0, a->shape[0], data, size);
 }
 
@@ -96,7 +99,7 @@ static stet_result fill_mirror(void *context)
     return sti_rows_read(a, mirror, 0, a->shape[0], a->host, stet_array_bytes(a));
 }
 
-/* The host's order is the device's, and it has memory of its own for it. */
+/* For arrays whose order on the device is the host's order, but whose device memory is not the host's. */
 static stet_result show_mirror(stet_array *a, const void **out)
 {
     void *mirror;
@@ -107,7 +110,7 @@ static stet_result show_mirror(stet_array *a, const void **out)
 
 stet_result stet_array_host(stet_array *a, const void **out)
 {
-    STI_TRY(need(a, out, 1, "stet_array_host"));
+    STI_TRY(check_pointers(a, out, 1, "stet_array_host"));
     *out = NULL;
     if (!a->device->host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_mirror(a, out);
     bool exported = sti_array_poll_external_writes(a);
@@ -139,7 +142,7 @@ stet_result stet_array_host(stet_array *a, const void **out)
 
 stet_result stet_array_hash(const stet_array *array, uint64_t *out)
 {
-    STI_TRY(need(array, out, 1, "stet_array_hash"));
+    STI_TRY(check_pointers(array, out, 1, "stet_array_hash"));
     stet_array *a = (stet_array *)array;
     size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
     int64_t some = row ? (int64_t)((1u << 20) / row) + 1 : 1; /* about a megabyte at a time */

@@ -1,4 +1,4 @@
-/* Host mirrors: making them, and what crosses when; see host mirror.h for the invariants. */
+/* Host mirrors: creating them, and copying between them and the device; see host_mirror.h for the invariants. */
 #include "device/host_mirror.h"
 
 #include "device/share.h"
@@ -7,8 +7,9 @@
 
 typedef struct sti_host_mirror {
     void *memory;   /* of the array's size */
-    sti_stamp held; /* the content that it holds */
-    sti_stamp sent; /* the content that it and the device held when last it crossed, either way */
+    sti_stamp held; /* version of the content that it holds */
+    /* version of the content that it and the device held after the last copy, in either direction */
+    sti_stamp sent;
 } sti_host_mirror;
 
 /* The array whose memory a view shows (MIRROR-5). */
@@ -18,23 +19,23 @@ static stet_array *owner(const stet_array *a)
     return (stet_array *)a;
 }
 
-static size_t place_in(const stet_array *own, const stet_array *a)
+static size_t offset_in(const stet_array *own, const stet_array *a)
 {
     return (size_t)((uintptr_t)a->data - (uintptr_t)own->data);
 }
 
-static bool holds(const stet_array *a) { return a->mirror && sti_stamp_is(&a->mirror->held, &a->version); }
+static bool mirror_holds(const stet_array *a) { return a->mirror && sti_stamp_is(&a->mirror->held, &a->version); }
 
-bool sti_mirror_ahead(const stet_array *a) { return holds(a) && !sti_stamp_is(&a->mirror->sent, &a->version); }
+bool sti_mirror_ahead(const stet_array *a) { return mirror_holds(a) && !sti_stamp_is(&a->mirror->sent, &a->version); }
 
-/* May others read or write its memory without a word (MIRROR-4)? */
-static bool shown(const stet_array *a) { return a->outside || (a->share && sti_share_shown(a->share)); }
+/* May something outside of stet read or write the array's memory at any time (MIRROR-4)? */
+static bool is_shown(const stet_array *a) { return a->outside || (a->share && sti_share_shown(a->share)); }
 
 static bool enabled(const stet_array *a) { return sti_enabled(&a->device->mechanisms, STET_MECH_readback); }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static stet_result take_memory(stet_device *device, size_t size, const char *what, void **out)
+static stet_result alloc_mirror_memory(stet_device *device, size_t size, const char *what, void **out)
 {
     return device->ops->host_alloc ? device->ops->host_alloc(device, size, what, out) : sti_alloc(out, size, what);
 }
@@ -43,7 +44,7 @@ static stet_result make_mirror(stet_array *a)
 {
     sti_host_mirror *f;
     STI_TRY(sti_alloc(&f, sizeof *f, "the host's side of an array"));
-    stet_result result = take_memory(a->device, a->size, a->name, &f->memory);
+    stet_result result = alloc_mirror_memory(a->device, a->size, a->name, &f->memory);
     if (result != STET_OK) {
         sti_free(f);
         return result;
@@ -68,10 +69,10 @@ void sti_mirror_free(stet_array *a)
     sti_free(f);
 }
 
-/* ---- crossing ----------------------------------------------------------------------------------------------------- */
+/* ---- crossing ---------------------------------------------------------------------------------------------------- */
 
-/* Both sides hold the same from here on. */
-static void has_crossed(stet_array *a)
+/* Both sides hold the same content now. */
+static void note_copy(stet_array *a)
 {
     a->device->mechanisms.counters.bytes_copied += (int64_t)a->size;
     sti_stamp_keep_version(&a->mirror->sent, &a->version);
@@ -81,7 +82,7 @@ static stet_result download(void *context)
 {
     stet_array *a = context;
     STI_TRY(sti_device_download_of(a->device, a->name, a->mirror->memory, a->data, a->size));
-    has_crossed(a);
+    note_copy(a);
     return STET_OK;
 }
 
@@ -89,12 +90,12 @@ static stet_result upload(void *context)
 {
     stet_array *a = context;
     STI_TRY(sti_device_upload_of(a->device, a->name, a->data, a->mirror->memory, a->size));
-    has_crossed(a);
+    note_copy(a);
     return STET_OK;
 }
 
-static stet_result let_cross(stet_array *a, sti_stamp *kept, stet_reason why, stet_result (*make)(void *context),
-                             const sti_span *output)
+static stet_result copy_if_stale(stet_array *a, sti_stamp *kept, stet_reason why, stet_result (*make)(void *context),
+                                 const sti_span *output)
 {
     sti_stamp now = {0};
     sti_stamp_keep_version(&now, &a->version);
@@ -111,7 +112,7 @@ static stet_result let_cross(stet_array *a, sti_stamp *kept, stet_reason why, st
     return sti_let_stand(&a->device->mechanisms, &work);
 }
 
-/* What is on the device, whatever the host mirror holds. */
+/* Downloads the device's content, whatever the host mirror holds. */
 static stet_result fetch_device(const void *array, size_t size, void *to)
 {
     const stet_array *a = array;
@@ -119,44 +120,45 @@ static stet_result fetch_device(const void *array, size_t size, void *to)
 }
 
 /*
- * Nothing that is listed waits to touch the array: that ran before the host mirror was taken for writing, and what is listed from then on sends
- * the host mirror first.
+ * No listed launch that touches the array is pending: such launches ran before the host mirror was taken for writing,
+ * and a launch that is listed later uploads the host mirror first.
  */
 static stet_result send_host_mirror(stet_array *a)
 {
-    /* Switched off, each read copies; what the device has need not be sent all the same. */
+    /* With the mechanism off each read downloads; but only a dirty mirror needs an upload. */
     bool ahead = sti_mirror_ahead(a);
     if (!ahead && !enabled(a)) return STET_OK;
-    /* Each launch asks this of each argument: no stamp is made for it. */
+    /* Each launch calls this for each argument, so the hit is counted without making a stamp. */
     if (!ahead && !a->device->mechanisms.options.audit) {
         sti_count_hit(&a->device->mechanisms, STET_MECH_readback, 0, (int64_t)a->size);
         return STET_OK;
     }
     sti_span output = {a, a->size, fetch_device};
-    return let_cross(a, &a->mirror->sent, STET_REASON_readback_uploaded, upload, &output);
+    return copy_if_stale(a, &a->mirror->sent, STET_REASON_readback_uploaded, upload, &output);
 }
 
 stet_result sti_array_to_device(stet_array *a)
 {
     stet_array *own = owner(a);
-    if (!holds(own)) return STET_OK;
+    if (!mirror_holds(own)) return STET_OK;
     STI_TRY(send_host_mirror(own));
-    if (own != a) sti_stamp_invalidate(&own->mirror->held); /* a write of the view moves no version of its owner */
+    /* a write to the view does not move its owner's version */
+    if (own != a) sti_stamp_invalidate(&own->mirror->held);
     return STET_OK;
 }
 
 stet_result sti_mirror_bring(stet_array *a, void **out)
 {
-    *out = a->data; /* of nothing, anywhere */
+    *out = a->data; /* an empty array has no content anywhere */
     if (a->size == 0) return STET_OK;
     *out = NULL;
     bool exported = sti_array_poll_external_writes(a);
     if (!a->mirror) STI_TRY(make_mirror(a));
-    /* Where the host mirror is filled again though it stands, the device must have what it holds. */
+    /* If the host mirror will be downloaded again although it is valid, the device must first have its content. */
     if (sti_mirror_ahead(a) && (!enabled(a) || a->device->mechanisms.options.audit)) STI_TRY(send_host_mirror(a));
     sti_span output = {a->mirror->memory, a->size, NULL};
     stet_reason why = exported ? STET_REASON_readback_exported : STET_REASON_readback_moved;
-    STI_TRY(let_cross(a, &a->mirror->held, why, download, &output));
+    STI_TRY(copy_if_stale(a, &a->mirror->held, why, download, &output));
     *out = a->mirror->memory;
     return STET_OK;
 }
@@ -171,7 +173,7 @@ stet_result sti_mirror_overwrite(stet_array *a, void **out)
     return STET_OK;
 }
 
-bool sti_array_host_has(const stet_array *a) { return a->device->host_memory || a->size == 0 || holds(a); }
+bool sti_array_host_has(const stet_array *a) { return a->device->host_memory || a->size == 0 || mirror_holds(a); }
 
 void sti_array_host_gets(stet_array *a, const void *bytes)
 {
@@ -181,13 +183,13 @@ void sti_array_host_gets(stet_array *a, const void *bytes)
     sti_stamp_keep_version(&a->mirror->sent, &a->version);
 }
 
-/* MIRROR-4: of a failure the next ask tells, which has to send it too. */
+/* MIRROR-4. A failed upload is only logged: the next use of the array uploads again, and reports the error. */
 void sti_mirror_announce(stet_array *a)
 {
     sti_version_bump(&a->version);
-    if (!a->mirror) return; /* an array of nothing */
+    if (!a->mirror) return; /* an empty array */
     sti_stamp_keep_version(&a->mirror->held, &a->version);
-    if (!shown(a)) return;
+    if (!is_shown(a)) return;
     if (sti_array_to_device(a) != STET_OK)
         sti_log(STET_LOG_WARNING, "array %s: what was written on the host did not reach the device: %s", a->name,
                 stet_last_error());
@@ -200,7 +202,7 @@ void sti_mirror_external_write(stet_array *a)
     if (ahead) sti_stamp_keep_version(&a->mirror->held, &a->version);
 }
 
-/* ---- reads and writes of the caller ------------------------------------------------------------------------------- */
+/* ---- reads and writes of the caller ------------------------------------------------------------------------------ */
 
 stet_result sti_mirror_reach(stet_array *a, bool writes, size_t bytes, char **out)
 {
@@ -208,27 +210,29 @@ stet_result sti_mirror_reach(stet_array *a, bool writes, size_t bytes, char **ou
     stet_array *own = owner(a);
     void *memory;
     *out = NULL;
-    if (!holds(own)) return STET_OK;
-    /* A write to a view, and one that others have to see at once, goes to the device. */
-    if (!enabled(own) || (writes && (own != a || shown(own)))) return sti_array_to_device(a);
+    if (!mirror_holds(own)) return STET_OK;
+    /* A write to a view, and a write that must be visible outside of stet at once, go to the device. */
+    if (!enabled(own) || (writes && (own != a || is_shown(own)))) return sti_array_to_device(a);
     memory = own->mirror->memory;
     if (!writes && m->options.audit)
         STI_TRY(sti_mirror_bring(own, &memory));
     else if (!writes)
         sti_count_hit(m, STET_MECH_readback, 0, (int64_t)bytes);
-    *out = (char *)memory + place_in(own, a);
+    *out = (char *)memory + offset_in(own, a);
     return STET_OK;
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- pieces --------------------------------------------------------------------------------------------------------
+ */
 
-/* Bytes of a large copy that take as long as a small one: some ten microseconds. */
+/* A large copy of this many bytes takes as long as a small one: some ten microseconds. */
 enum { SMALL_COPY = 128 << 10 };
 
 bool sti_mirror_in_parts(const stet_array *a, int64_t n)
 {
-    bool rows = a->device->lanes == 1 && !a->base; /* elsewhere a row is not in one piece */
-    return !a->device->host_memory && rows && n <= (int64_t)(a->size / SMALL_COPY) && !holds(a);
+    bool rows = a->device->lanes == 1 && !a->base; /* elsewhere a row is not contiguous */
+    return !a->device->host_memory && rows && n <= (int64_t)(a->size / SMALL_COPY) && !mirror_holds(a);
 }
 
 stet_result sti_mirror_get_part(stet_array *a, size_t offset, void *to, size_t size)
@@ -245,13 +249,13 @@ stet_result sti_mirror_put_part(stet_array *a, size_t offset, const void *from, 
     return STET_OK;
 }
 
-/* ---- audits ------------------------------------------------------------------------------------------------------- */
+/* ---- audits ------------------------------------------------------------------------------------------------------ */
 
 static stet_result fetch_content(const void *array, size_t size, void *to)
 {
     const stet_array *a = array, *own = owner(a);
-    if (!holds(own)) return fetch_device(a, size, to);
-    memcpy(to, (const char *)own->mirror->memory + place_in(own, a), size);
+    if (!mirror_holds(own)) return fetch_device(a, size, to);
+    memcpy(to, (const char *)own->mirror->memory + offset_in(own, a), size);
     return STET_OK;
 }
 

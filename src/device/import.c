@@ -1,8 +1,9 @@
 /*
- * Tensors of other libraries as arrays, through DLPack. See stet/dlpack.h, and device/share.h for who holds the memory.
+ * Imports tensors of other libraries as arrays, through DLPack. See stet/dlpack.h, and device/share.h for who owns the
+ * memory.
  *
- * Invariant: a tensor given to stet_array_import is ended exactly once, and nothing of it but its deleter is looked at where its
- * version is unknown.
+ * Invariant: a tensor given to stet_array_import is deleted exactly once; if its version is unknown, nothing of it but
+ * its deleter is read.
  */
 #include "device/dlpack.h"
 #include "base/plural.h"
@@ -13,7 +14,7 @@
 
 enum { IMPORT_COOKIE = 0x57e71001 };
 
-/* ---- import: what the tensor is ------------------------------------------------------------------------------------ */
+/* ---- import: what the tensor is ---------------------------------------------------------------------------------- */
 
 stet_import_def stet_default_import_def(void) { return (stet_import_def){.cookie = IMPORT_COOKIE, .name = "tensor"}; }
 
@@ -36,7 +37,7 @@ static stet_result find_type(const stet_device *device, const char *name, DLData
         name, what, (int)device->real_size * 8);
 }
 
-/* Bytes from the shape. */
+/* Computes bytes from the shape. */
 static stet_result measure_import(const char *name, const DLTensor *t, size_t element, size_t *size)
 {
     if (t->ndim < 0 || t->ndim > STET_MAX_DIMS)
@@ -56,7 +57,7 @@ static stet_result measure_import(const char *name, const DLTensor *t, size_t el
     return STET_OK;
 }
 
-/* A dimension of 1 is stepped over by no one, so its stride means nothing. */
+/* The stride of a dimension of 1 is never used, so it is not checked. */
 static stet_result check_strides(const char *name, const DLTensor *t, size_t size)
 {
     int64_t expected = 1;
@@ -75,7 +76,8 @@ static stet_result check_strides(const char *name, const DLTensor *t, size_t siz
 static stet_result find_data(const char *name, const DLTensor *t, size_t size, size_t align, void **out)
 {
     uintptr_t at = (uintptr_t)t->data;
-    *out = (void *)(uintptr_t)STI_ALIGN; /* where arrays without elements begin; nobody's, on any device */
+    /* the address of arrays without elements on every device; nobody owns it */
+    *out = (void *)(uintptr_t)STI_ALIGN;
     if (size == 0) return STET_OK;
     if (!t->data) return sti_error(STET_INVALID_ARGUMENT, "tensor %s: %zu bytes, but data is NULL", name, size);
     if (t->byte_offset > UINTPTR_MAX - at || size > UINTPTR_MAX - at - t->byte_offset)
@@ -88,11 +90,11 @@ static stet_result find_data(const char *name, const DLTensor *t, size_t size, s
     return STET_OK;
 }
 
-/* ---- import: what the array is ------------------------------------------------------------------------------------- */
+/* ---- import: what the array is ----------------------------------------------------------------------------------- */
 
-/* Worlds and items of a tensor that lies [block][item][B]. */
-static stet_result unblock(const stet_device *device, const DLTensor *t, const stet_import_def *def,
-                           stet_array_def *out)
+/* Computes worlds and items of a tensor in [block][item][B] order. */
+static stet_result unblock_shape(const stet_device *device, const DLTensor *t, const stet_import_def *def,
+                                 stet_array_def *out)
 {
     int64_t lanes = device->lanes;
     if (t->ndim != 3 || t->shape[2] != lanes)
@@ -116,7 +118,7 @@ static stet_result unblock(const stet_device *device, const DLTensor *t, const s
 static stet_result shape_of(const stet_device *device, const DLTensor *t, const stet_import_def *def,
                             stet_array_def *out)
 {
-    if (def->worlds && device->lanes > 1) return unblock(device, t, def, out);
+    if (def->worlds && device->lanes > 1) return unblock_shape(device, t, def, out);
     out->ndim = t->ndim > 0 ? t->ndim : 1;
     out->shape[0] = 1;
     if (t->ndim > 0) memcpy(out->shape, t->shape, (size_t)t->ndim * sizeof *t->shape);
@@ -144,9 +146,9 @@ static stet_result check_place(const stet_device *device, const char *name, DLDe
                      there, device->name, here);
 }
 
-/* The array's def, data and size; nothing is owned yet. */
-static stet_result understand(const stet_device *device, const DLManagedTensorVersioned *tensor,
-                              const stet_import_def *def, stet_array_def *out, void **data)
+/* Reads the array's def, data and size from the tensor; nothing is owned yet. */
+static stet_result read_tensor(const stet_device *device, const DLManagedTensorVersioned *tensor,
+                               const stet_import_def *def, stet_array_def *out, void **data)
 {
     const DLTensor *t = &tensor->dl_tensor;
     const char *name = out->name;
@@ -174,7 +176,7 @@ static stet_result make_array(stet_device *device, DLManagedTensorVersioned *ten
     void *data = NULL;
     array.name = def->name ? def->name : "tensor";
     array.worlds = def->worlds;
-    STI_TRY(understand(device, tensor, def, &array, &data));
+    STI_TRY(read_tensor(device, tensor, def, &array, &data));
     if (def->ready == STET_READY_IN_STREAM) STI_TRY(sti_device_follow(device, def->stream));
     STI_TRY(sti_array_make(device, &array, &a));
     stet_result result = sti_share_create(device, data, tensor, &a->share);
@@ -184,7 +186,8 @@ static stet_result make_array(stet_device *device, DLManagedTensorVersioned *ten
     }
     a->share->streamed = def->ready == STET_READY_IN_STREAM;
     a->share->stream = def->stream;
-    if (!def->announced) atomic_store(&a->share->writers, 1); /* whoever made the tensor, as long as the array lives */
+    /* the maker of the tensor may write, as long as the array lives */
+    if (!def->announced) atomic_store(&a->share->writers, 1);
     a->data = data;
     a->read_only = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
     *out = a;

@@ -1,4 +1,4 @@
-/* Which instruction sets this machine has; see isa.h. */
+/* Detects which instruction sets this machine has; see isa.h. */
 #include "device/isa.h"
 
 #include <string.h>

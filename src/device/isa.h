@@ -1,13 +1,13 @@
 /*
- * Instruction sets that kernels are compiled for, and which of them this machine has. The file isa.c is built without
- * any instruction set flags, so that it runs everywhere.
+ * The instruction sets that kernels are compiled for, and which of them this machine has. isa.c is built without
+ * instruction set flags, so that it runs on every machine.
  */
 #ifndef STI_DEVICE_ISA_H
 #define STI_DEVICE_ISA_H
 
 #include <stdbool.h>
 
-/* Name, lanes, whether it is meant for tests and verification only (never picked by itself). */
+/* Name, lanes, test only (never chosen automatically). */
 #if defined(__x86_64__)
 #define STI_ISAS(X)                                                                                                    \
     X(portable, 4, false)                                                                                              \
@@ -32,9 +32,9 @@ typedef enum sti_isa {
 const char *sti_isa_name(sti_isa isa);
 int sti_isa_width(sti_isa isa);
 bool sti_isa_available(sti_isa isa);
-/* The widest one that this machine has and that is not for tests only. */
+/* The widest instruction set of this machine that is not for tests only. */
 sti_isa sti_isa_best(void);
-/* False if there is no such name. */
+/* Returns false if there is no such name. */
 bool sti_isa_find(const char *name, sti_isa *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Plain views of arrays of worlds that lie in blocks; see plain_view.h for PLAIN-1 to PLAIN-4. */
+/* Plain views of arrays of worlds in blocked layout; see plain_view.h for PLAIN-1 to PLAIN-4. */
 #include "device/plain_view.h"
 
 #include "device/array.h"
@@ -7,7 +7,7 @@
 
 static sti_mechanisms *mechanisms_of(const sti_plain_view *v) { return &v->array->device->mechanisms; }
 
-/* ---- making and ending -------------------------------------------------------------------------------------------- */
+/* ---- making and ending ------------------------------------------------------------------------------------------- */
 
 static void free_view(sti_plain_view *v)
 {
@@ -53,10 +53,13 @@ static stet_result make_view(stet_array *a)
     return STET_OK;
 }
 
-/* ---- what others wrote -------------------------------------------------------------------------------------------- */
+/*
+ * ---- what tensors wrote
+ * ----------------------------------------------------------------------------------------------
+ */
 
-/* PLAIN-3; the element is 4 or 8 bytes. */
-static void take_row(sti_plain_view *v, int64_t world)
+/* Copies what was written to a row into the array (PLAIN-3); an element is 4 or 8 bytes. */
+static void take_written_row(sti_plain_view *v, int64_t world)
 {
     stet_array *a = v->array;
     size_t element = stet_dtype_size(a->device, a->dtype), from = (size_t)(world * a->nitem) * element;
@@ -68,7 +71,7 @@ static void take_row(sti_plain_view *v, int64_t world)
     }
 }
 
-static stet_result refuse(sti_plain_view *v)
+static stet_result refuse_write(sti_plain_view *v)
 {
     memcpy(v->rows, v->last, v->size);
     return sti_error(STET_STATE,
@@ -83,12 +86,12 @@ static stet_result take_plain_view(sti_plain_view *v)
     int64_t nworld = a->shape[0];
     size_t row = nworld ? v->size / (size_t)nworld : 0;
     if (memcmp(v->rows, v->last, v->size) == 0) return STET_OK;
-    if (!v->writable) return refuse(v);
+    if (!v->writable) return refuse_write(v);
     STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_array_follow(a));
     bool current = sti_stamp_is(&v->shown, &a->version);
     for (int64_t w = 0; w < nworld; ++w)
-        if (memcmp(v->rows + (size_t)w * row, v->last + (size_t)w * row, row) != 0) take_row(v, w);
+        if (memcmp(v->rows + (size_t)w * row, v->last + (size_t)w * row, row) != 0) take_written_row(v, w);
     sti_version_bump(&a->version);
     if (current) sti_stamp_keep_version(&v->shown, &a->version);
     sti_count_miss(mechanisms_of(v), STET_MECH_plain_view, STET_REASON_plain_view_written, 0, (int64_t)v->size);
@@ -101,7 +104,8 @@ stet_result stet_device_take_views(stet_device *device)
     if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_device_take_views: device must not be NULL");
     for (sti_plain_view *v = device->views, *next; v; v = next) {
         next = v->next;
-        bool last = atomic_load(&v->refs) == 1; /* its tensors have ended, so nobody writes it after this */
+        /* its tensors have ended, so it cannot be written any more */
+        bool last = atomic_load(&v->refs) == 1;
         stet_result one = take_plain_view(v);
         if (result == STET_OK) result = one;
         if (last && one == STET_OK) sti_plain_view_leave(v->array);
@@ -109,7 +113,7 @@ stet_result stet_device_take_views(stet_device *device)
     return result;
 }
 
-/* ---- what stet wrote ---------------------------------------------------------------------------------------------- */
+/* ---- what stet wrote --------------------------------------------------------------------------------------------- */
 
 static stet_result fill_plain_view(void *context)
 {
@@ -120,7 +124,10 @@ static stet_result fill_plain_view(void *context)
     return STET_OK;
 }
 
-/* What others wrote since the last look is not overwritten (PLAIN-3): they may have, between the launches of a list. */
+/*
+ * What was written through a tensor since the last call, for example between the launches of a list, is not overwritten
+ * (PLAIN-3).
+ */
 static stet_result show_plain_view(sti_plain_view *v)
 {
     stet_array *a = v->array;
@@ -142,7 +149,7 @@ static stet_result show_plain_view(sti_plain_view *v)
     return sti_let_stand(mechanisms_of(v), &work);
 }
 
-/* Launches that are listed and have not run are shown when the list has. */
+/* While launches are listed, nothing is shown: their results are shown after the list has run. */
 stet_result stet_device_show_views(stet_device *device)
 {
     stet_result result = STET_OK;
@@ -154,7 +161,7 @@ stet_result stet_device_show_views(stet_device *device)
     return result;
 }
 
-/* ---- for exports -------------------------------------------------------------------------------------------------- */
+/* ---- for exports ------------------------------------------------------------------------------------------------- */
 
 stet_result sti_plain_view_open(stet_array *a, bool writable, sti_plain_view **out)
 {

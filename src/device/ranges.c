@@ -42,7 +42,7 @@ static const struct vendor {
 };
 enum { NVIDIA, AMD, VENDORS };
 
-/* N3. */
+/* RANGES-3. */
 static bool has_calls(const sti_library *library, const struct vendor *v, sti_trace_ranges *out)
 {
     void *push = sti_library_symbol(library, v->push), *pop = sti_library_symbol(library, v->pop);
@@ -51,7 +51,7 @@ static bool has_calls(const sti_library *library, const struct vendor *v, sti_tr
     return push && pop;
 }
 
-static bool find_of(const struct vendor *v, sti_ranges *r)
+static bool find_library(const struct vendor *v, sti_ranges *r)
 {
     for (const char *const *name = v->names; *name; ++name) {
         const char *const one[] = {*name, NULL};
@@ -74,12 +74,12 @@ static stet_result open_given(const char *path, sti_ranges *r)
                      vendors[NVIDIA].push, vendors[AMD].push);
 }
 
-/* A GPU's vendor has the profiler that sees it; on others either will do. */
+/* A GPU needs its vendor's profiler; for other devices either library will do. */
 static stet_result open_library(const stet_device *device, const char *given, sti_ranges *r)
 {
     if (given) return open_given(given, r);
-    if (device->type != STET_DEVICE_HIP && find_of(&vendors[NVIDIA], r)) return STET_OK;
-    if (device->type != STET_DEVICE_CUDA && find_of(&vendors[AMD], r)) return STET_OK;
+    if (device->type != STET_DEVICE_HIP && find_library(&vendors[NVIDIA], r)) return STET_OK;
+    if (device->type != STET_DEVICE_CUDA && find_library(&vendors[AMD], r)) return STET_OK;
     return sti_error(STET_NOT_FOUND, "ranges: no library that profilers take them from was found (%s, %s); install %s",
                      vendors[NVIDIA].names[0], vendors[AMD].names[0],
                      device->type == STET_DEVICE_HIP ? "ROCTX" : "NVTX, which comes with CUDA's toolkit, or ROCTX");

@@ -1,5 +1,5 @@
 /*
- * Rows of arrays between the device's layout, wherever the content is, and the host's: [world][item].
+ * Copies rows of arrays between the device's layout, wherever the content is, and the host's [world][item].
  *
  * Invariant: the padding of the last block of worlds is never part of what the host reads.
  */
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Between the blocked layout of memory that the host can reach and [world][item]; the element is 4 or 8 bytes. */
+/* Copies between blocked memory that the host can access and [world][item]; an element is 4 or 8 bytes. */
 static void transpose_worlds(const stet_array *a, char *blocked, char *rows, int64_t first, int64_t n, bool to_rows)
 {
     size_t e = stet_dtype_size(a->device, a->dtype), b = (size_t)a->device->lanes, nitem = (size_t)a->nitem;
@@ -29,14 +29,14 @@ static void transpose_worlds(const stet_array *a, char *blocked, char *rows, int
     }
 }
 
-/* Whole blocks of worlds in host memory, of a device whose memory the host cannot touch. */
+/* Whole blocks of worlds staged in host memory, of a device whose memory the host cannot access. */
 typedef struct staged {
-    char *host, *device; /* the blocks here and there */
+    char *host, *device; /* the blocks' two addresses */
     size_t size;
-    int64_t first; /* world that the first lane holds */
+    int64_t first; /* world of the first lane */
 } staged;
 
-/* Blocks that hold the worlds first … first + n - 1; with their content, or zero. */
+/* Stages the blocks of the worlds first … first + n - 1, with their content or zeroed. */
 static stet_result stage(const stet_array *a, int64_t first, int64_t n, bool content, staged *out)
 {
     int64_t lanes = a->device->lanes, block = first / lanes, end = (first + n + lanes - 1) / lanes;
@@ -61,7 +61,7 @@ static stet_result read_blocks(const stet_array *a, int64_t first, int64_t n, vo
     return STET_OK;
 }
 
-/* Lanes of the first and last block that are not written stay as they are. */
+/* Lanes of the first and last block that are not written keep their content. */
 static stet_result write_blocks(stet_array *a, int64_t first, int64_t n, const void *rows)
 {
     staged s;
@@ -73,7 +73,7 @@ static stet_result write_blocks(stet_array *a, int64_t first, int64_t n, const v
     return result;
 }
 
-/* The same in the array's own memory, as the copy that it is. */
+/* The same within the array's own memory; it is traced as a copy. */
 static void transpose_traced(const stet_array *a, char *rows, int64_t first, int64_t n, size_t size, bool to_rows)
 {
     sti_trace *trace = a->device->mechanisms.trace;
@@ -86,7 +86,7 @@ static void transpose_traced(const stet_array *a, char *rows, int64_t first, int
     if (trace) sti_trace_close(trace, mark, STET_OK);
 }
 
-/* Rows between the caller's memory and a host mirror. */
+/* Copies rows between the caller's memory and a host mirror. */
 static void move_rows(const stet_array *a, char *mirror, char *rows, int64_t first, int64_t n, size_t size,
                       bool to_rows)
 {

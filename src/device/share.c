@@ -1,4 +1,4 @@
-/* Memory shared with tensors: who holds it, and who may have written it; see share.h for SHARE-1 to S3. */
+/* Memory shared with tensors: who holds it, and who may have written it; see share.h for SHARE-1 to SHARE-3. */
 #include "device/share.h"
 
 #include "stet/dlpack.h"
@@ -23,7 +23,7 @@ void sti_share_begin(sti_share *s, bool writer)
     if (writer) atomic_fetch_add(&s->writers, 1);
 }
 
-static void let_go_share(sti_share *s)
+static void release_share(sti_share *s)
 {
     if (atomic_fetch_sub(&s->refs, 1) > 1) return;
     if (!s->tensor)
@@ -37,19 +37,21 @@ static void let_go_share(sti_share *s)
 void sti_share_end(sti_share *s, bool writer)
 {
     if (writer) {
-        /* In this order: who sees no writer any more sees that there was one. */
+        /* In this order, a thread that sees no writer sees `written`. */
         atomic_store(&s->written, true);
         atomic_fetch_sub(&s->writers, 1);
     }
-    let_go_share(s);
+    release_share(s);
 }
 
-/* Later work of stet's on the memory there is none: what is under way is all that SHARE-3 is about. Of a failure other calls tell. */
+/*
+ * stet issues no more work on the memory, so SHARE-3 only concerns work that is running. Later calls report a failure.
+ */
 void sti_share_leave(sti_share *s)
 {
     bool in_its_stream = s->streamed && stet_device_stream(s->device) == s->stream;
     if (s->tensor && !in_its_stream) (void)sti_device_wait_idle(s->device);
-    let_go_share(s);
+    release_share(s);
 }
 
 bool sti_share_shown(sti_share *s) { return s->tensor || atomic_load(&s->refs) > 1; }

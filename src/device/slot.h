@@ -1,6 +1,6 @@
 /*
- * What a launch hands to a kernel: a block of slots, one for each parameter that the caller passes. Plain bytes without
- * padding, so that two blocks are equal when their bytes are.
+ * The arguments of a launch: a block of slots, one for each parameter that the caller passes. Slots are plain bytes
+ * without padding, so two blocks are equal when their bytes are equal.
  */
 #ifndef STI_DEVICE_SLOT_H
 #define STI_DEVICE_SLOT_H
@@ -15,10 +15,11 @@ typedef struct sti_slot {
         int64_t i; /* int, i64 */
         double f;  /* ureal */
     };
-    int64_t n; /* arrays of worlds: numbers from one block of worlds to the next, in lanes (items a world); else 0 */
+    /* arrays of worlds: distance between blocks of worlds, in lane vectors (items per world); else 0 */
+    int64_t n;
 } sti_slot;
 
-/* A kernel compiled for one instruction set: blocks begin … end - 1 (of worlds, or of items), one after the other. */
+/* A kernel compiled for one instruction set. Runs blocks begin … end - 1 (of worlds or items), one after the other. */
 typedef void sti_call(const sti_slot *slots, int64_t begin, int64_t end);
 
 /* Used by generated code: STI_ISA_NAME(sti_k_x) is sti_k_x__avx512 where STI_ISA is avx512. */

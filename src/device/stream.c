@@ -1,4 +1,4 @@
-/* Streams of others: which one a device works in, and what comes after what. See stet/device.h. */
+/* Streams of the caller: which one a device works in, and the order of work. See stet/device.h. */
 #include "device/device.h"
 
 stet_result stet_device_use_stream(stet_device *device, void *stream)

@@ -1,5 +1,6 @@
 /*
- * Tracing of a device: `mechanisms.trace` while it is on, and `traced`, what is kept of it (base/trace.h).
+ * Tracing of a device: `mechanisms.trace` is the running trace; `traced` is also kept after it has ended
+ * (base/trace.h).
  */
 #include "device/trace.h"
 
@@ -88,7 +89,10 @@ stet_result sti_device_upload_traced(stet_device *device, const char *name, void
     return result;
 }
 
-/* In a stream of its own, where moments of the one in use tell nothing: it has the host's times alone. */
+/*
+ * Uploads in the upload stream, to which moments of the stream in use do not apply: the event has only the host's
+ * times.
+ */
 stet_result sti_device_stream_upload(stet_device *device, const char *name, void *to, const void *from, size_t size)
 {
     sti_trace *trace = device->mechanisms.trace;

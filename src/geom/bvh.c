@@ -1,6 +1,6 @@
 /*
- * Building trees of boxes: by the surface area heuristic over bins of centroids, or by halves where that finds nothing or where the
- * depth runs out. Invariants: bvh.h.
+ * Builds bounding volume hierarchies: by the surface area heuristic over bins of centroids, or by halving where that
+ * finds no split or the depth runs out. Invariants: bvh.h.
  */
 #include "geom/bvh.h"
 
@@ -16,7 +16,7 @@ typedef struct box {
     float lower[3], upper[3];
 } box;
 
-/* Comparisons, not the C library's fminf: they are inlined. Where b is not a number, a stays. */
+/* Comparisons instead of the C library's fminf, because they are inlined. If b is NaN, the result is a. */
 static float least(float a, float b) { return b < a ? b : a; }
 static float most(float a, float b) { return b > a ? b : a; }
 
@@ -30,7 +30,7 @@ static void grow(box *b, const box *by)
     }
 }
 
-/* Half the surface; 0 for an empty box. */
+/* Half the surface area; 0 for an empty box. */
 static double area(const box *b)
 {
     double e[3];
@@ -49,12 +49,12 @@ static void set_node(sti_bvh_node *node, const box *b, int first, int count)
     node->count = (float)count;
 }
 
-/* ---- triangles ------------------------------------------------------------------------------------------------------ */
+/* ---- triangles --------------------------------------------------------------------------------------------------- */
 
 typedef struct builder {
     sti_bvh *bvh;
-    box *boxes; /* of the triangles */
-    int *spare; /* [n], for partitions */
+    box *boxes; /* boxes of the triangles */
+    int *spare; /* [n], scratch for partitions */
 } builder;
 
 /* Twice the centre of a triangle's box on an axis. */
@@ -64,9 +64,9 @@ static double centre(const builder *b, int triangle, int axis)
 }
 
 typedef struct cut {
-    int axis;             /* -1: none is better than a leaf */
+    int axis;             /* -1: a leaf is at least as good */
     double origin, scale; /* bin = (centre - origin) * scale */
-    int bin;              /* the first of the upper part */
+    int bin;              /* first bin of the upper part */
     double cost;
 } cut;
 
@@ -76,7 +76,7 @@ static int bin_of(const builder *b, const cut *c, int triangle)
     return bin < BINS - 1 ? (int)fmax(bin, 0) : BINS - 1;
 }
 
-/* The best cut on one axis goes to *best if it costs less. */
+/* Finds the best split on one axis; *best gets it if it costs less. */
 static void try_axis(const builder *b, int begin, int end, int axis, double total, cut *best)
 {
     const int *order = b->bvh->order;
@@ -112,7 +112,7 @@ static void try_axis(const builder *b, int begin, int end, int axis, double tota
     }
 }
 
-/* Sorts order[begin, end) by centre on an axis, then by number: a merge sort, bottom up. */
+/* Sorts order[begin, end) by centre on an axis, then by number: a bottom-up merge sort. */
 static void sort_by_centre(const builder *b, int begin, int end, int axis)
 {
     int *from = b->bvh->order + begin, *to = b->spare, n = end - begin;
@@ -132,7 +132,7 @@ static void sort_by_centre(const builder *b, int begin, int end, int axis)
     }
 }
 
-/* Cuts in two equal parts on the longest axis; returns the first of the upper part. */
+/* Splits into two equal parts on the longest axis; returns the first of the upper part. */
 static int halve(const builder *b, int begin, int end, const box *bounds, int *axis)
 {
     *axis = 0;
@@ -142,7 +142,7 @@ static int halve(const builder *b, int begin, int end, const box *bounds, int *a
     return begin + (end - begin) / 2;
 }
 
-/* Puts the triangles below the cut first, keeping their order. */
+/* Moves the triangles below the split to the front; keeps their order. */
 static int partition(const builder *b, int begin, int end, const cut *c)
 {
     int *order = b->bvh->order, at = begin, n = 0;
@@ -156,7 +156,7 @@ static int partition(const builder *b, int begin, int end, const cut *c)
     return at;
 }
 
-/* Levels that halving n triangles needs. */
+/* Number of levels that halving n triangles needs. */
 static int levels(int n)
 {
     int l = 0;
@@ -223,7 +223,7 @@ stet_result sti_bvh_triangles(const float *vertices, const int *faces, int64_t n
     return result;
 }
 
-/* ---- height fields -------------------------------------------------------------------------------------------------- */
+/* ---- height fields ----------------------------------------------------------------------------------------------- */
 
 typedef struct grid {
     sti_bvh *bvh;
@@ -232,7 +232,7 @@ typedef struct grid {
     double half[2];
 } grid;
 
-/* A vertex's place on an axis, rounded down (side -1) or up (1) by more than the kernel's own rounding. */
+/* A vertex's position on an axis, rounded down (side -1) or up (1) by more than the kernel's own rounding. */
 static float place(const grid *g, int axis, int i, int side)
 {
     int n = axis == 0 ? g->ncol : g->nrow;
@@ -277,7 +277,7 @@ stet_result sti_bvh_grid(const double half[2], const float *heights, int64_t nro
                          sti_bvh *out)
 {
     *out = (sti_bvh){0};
-    /* Numbers of triangles go up to twice the number of points. */
+    /* There are up to twice as many triangles as points. */
     if (nrow > STI_BVH_LIMIT / 2 / ncol)
         return sti_error(STET_LIMIT, "%s: %lld x %lld points are more than the %d that can be drawn; use fewer", what,
                          (long long)nrow, (long long)ncol, STI_BVH_LIMIT / 2);

@@ -1,9 +1,9 @@
 /*
- * The shapes of a model, gathered from MuJoCo's model into the arrays that kernels read.
+ * The shapes of a model: converts MuJoCo's model into the arrays that kernels read.
  *
  * Invariants:
- *   GEOMS-1  a tree is made once for each mesh and height field, however many geoms show it
- *   GEOMS-2  bounds and radius hold the shape after rounding to the device's real
+ *   GEOMS-1  each mesh and height field has one tree, however many geoms use it
+ *   GEOMS-2  bounds and radius still contain the shape after rounding to the device's real
  */
 #include "geom/geom.h"
 
@@ -13,9 +13,9 @@
 #include <stdio.h>
 
 enum { NODE = 8, TRI = 12, HEADER = 4 };
-#define NO_END 1e10 /* half size of a plane without end, metres */
+#define NO_END 1e10 /* half size of an infinite plane, metres */
 
-/* What is gathered, as doubles: the device's real may be one. */
+/* The arrays while they are gathered, as doubles, because the device's real may be double. */
 typedef struct gather {
     const mjModel *m;
     sti_bvh *mesh;   /* [nmesh] */
@@ -42,7 +42,7 @@ static const char *asset_name(const mjModel *m, const int *offset, int i)
     return name[0] ? name : "without a name";
 }
 
-/* ---- trees ---------------------------------------------------------------------------------------------------------- */
+/* ---- trees ------------------------------------------------------------------------------------------------------- */
 
 static stet_result make_mesh_trees(gather *g)
 {
@@ -68,7 +68,7 @@ static stet_result make_mesh_trees(gather *g)
     return STET_OK;
 }
 
-/* Heights in metres go to elevation, after their header. */
+/* Copies heights in metres to elevation, behind their header. */
 static void copy_heights(const gather *g, int i, float *heights)
 {
     const mjModel *m = g->m;
@@ -77,7 +77,7 @@ static void copy_heights(const gather *g, int i, float *heights)
         heights[k] = (float)((double)m->hfield_data[m->hfield_adr[i] + k] * m->hfield_size[4 * i + 2]);
 }
 
-/* The tree of the surface; with one row or one column there is none. */
+/* Builds the tree of the surface; a field with one row or one column has none. */
 static stet_result make_surface_tree(gather *g, int i, const char *what)
 {
     const mjModel *m = g->m;
@@ -176,9 +176,9 @@ static stet_result gather_trees(gather *g)
     return STET_OK;
 }
 
-/* ---- geoms ---------------------------------------------------------------------------------------------------------- */
+/* ---- geoms ------------------------------------------------------------------------------------------------------- */
 
-/* Rounded up to a float, with a margin for what a kernel adds. */
+/* Rounded up to a float, with a margin for a kernel's rounding. */
 static double rounded_up(double x) { return (double)nextafterf((float)(x * (1 + 0x1p-21)), INFINITY); }
 
 static void set_bounds(double *bounds, const double lower[3], const double upper[3])
@@ -190,13 +190,13 @@ static void set_bounds(double *bounds, const double lower[3], const double upper
     }
 }
 
-/* The box of a shape that is symmetric about its centre. */
+/* Sets the box of a shape that is symmetric about its centre. */
 static void set_half_sizes(double *bounds, double x, double y, double z)
 {
     set_bounds(bounds, (double[]){-x, -y, -z}, (double[]){x, y, z});
 }
 
-/* The largest distance of a mesh's vertices from the origin. */
+/* Largest distance of a mesh's vertices from the origin. */
 static double mesh_radius(const mjModel *m, int mesh)
 {
     double r2 = 0;
@@ -260,7 +260,7 @@ static void gather_geom(const gather *g, int i)
     case mjGEOM_MESH:
     case mjGEOM_SDF: gather_mesh_geom(g, m->geom_dataid[i], data, bounds, &radius); break;
     case mjGEOM_HFIELD: gather_hfield_geom(g, m->geom_dataid[i], data, bounds, &radius); break;
-    default: break; /* nothing to see */
+    default: break; /* not visible */
     }
     for (int k = 0; k < 3; ++k) g->size[4 * i + k] = s[k];
     g->size[4 * i + 3] = radius > 0 ? rounded_up(radius) : 0;
@@ -287,7 +287,7 @@ static void free_gather(gather *g)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) sti_free(lists[i]);
 }
 
-/* ---- arrays --------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 static stet_result upload_real(stet_device *device, const char *name, const double *from, int64_t n, stet_array **out)
 {

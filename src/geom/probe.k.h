@@ -4,9 +4,9 @@
 #define PROBE_BLOCK 64 /* rays of a block */
 
 /*
- * nray rays, origin and direction [nray * 3] in the frame of geom number `geom`; type … elevation: sti_geoms (geom.h). Writes t [nray], the
- * distance in units of the direction (-1: no hit before tmax), and normal [nray * 3] (zeros: no hit), unit, out of the solid, in the
- * geom's frame. Blocks: nray / 64, rounded up.
+ * nray rays, origin and direction [nray * 3] in the frame of geom number `geom`; type … elevation: sti_geoms (geom.h).
+ * Writes t [nray], the distance in units of the direction (-1: no hit before tmax), and normal [nray * 3] (zeros: no
+ * hit), unit, out of the solid, in the geom's frame. Blocks: nray / 64, rounded up.
  */
 item_kernel void k_ray_probe(const int *type, const ureal *size, const int *data, const ureal *node, const ureal *tri,
                              const ureal *elevation, const ureal *origin, const ureal *direction, int nray, ureal tmax,

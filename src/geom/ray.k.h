@@ -2,20 +2,23 @@
  * Rays against shapes. Lanes are rays, one geom at a time is uniform; everything is in the geom's own frame.
  *
  * What a ray hits, as in MuJoCo's mj_ray and mju_rayGeom:
- *   plane     from above (+z) only; beyond the half sizes x, y there is nothing (a half size of 0: no end)
- *   sphere, capsule, ellipsoid, cylinder, box
- *             the surface of a solid, from outside and from inside; a ray that starts inside hits where it leaves
- *   mesh      the nearest triangle, seen from either side
- *   height field
- *             the nearest of: its base as a box from -base to 0 (its lid at z = 0 too, to rays from within), the triangles of its
- *             surface from either side, and the walls between base and surface at its four ends
- * A ray that starts on a surface hits at 0. Normals point out of the solid (of a triangle: by its winding), whatever side was hit.
+ *     plane         from above (+z) only, within the half sizes x, y (a half size of 0: infinite)
+ *     sphere, capsule, ellipsoid, cylinder, box
+ *                   the surface of a solid, from outside and from inside; a ray that starts inside hits where it leaves
+ *     mesh          the nearest triangle, seen from either side
+ *     height field  the nearest of: its base as a box from -base to 0 (also its lid at z = 0, for rays from within),
+ *                   the triangles of its surface from either side, and the walls between base and surface
+ *                   at its four ends
  *
- * A picture's rays (ray_range) hit nothing nearer than where they begin, and nothing from within: what the near plane cuts open is seen
- * through, as MuJoCo's renderer has it (doc/design/clipping.md).
+ * A ray that starts on a surface hits at 0. Normals point out of the solid (of a triangle: by its winding), whatever
+ * side was hit.
+ *
+ * A picture's rays (ray_range) hit nothing nearer than their beginning, and nothing from within: one sees through what
+ * the near plane cuts open, as with MuJoCo's renderer (doc/design/clipping.md).
  *
  * Invariants:
- *   RAY-1  what a lane gets depends on its own ray and the geom only: not on its neighbours, not on the order in which a tree is walked
+ *   RAY-1  a lane's result depends on its own ray and the geom only: not on its neighbours, not on the order in which a
+ *       tree is traversed
  *   RAY-2  a ray with a NaN or an infinity, or without direction, hits nothing
  *   RAY-3  no ray passes between two triangles that share an edge (of equal vertices)
  *   RAY-4  between triangles that are equally far, the first in the order of the tree wins
@@ -36,16 +39,22 @@
 #define RAY_MESH 7
 #define RAY_SDF 8
 
-#define RAY_NODE 8      /* numbers of a node, bvh.h */
-#define RAY_TRI 12      /* numbers of a triangle */
+#define RAY_NODE 8      /* numbers per node, bvh.h */
+#define RAY_TRI 12      /* numbers per triangle */
 #define RAY_STACK 33    /* a tree is at most 32 levels below its root (bvh.h) */
 #define RAY_HEADER 4    /* numbers before the first elevation of a height field */
-#define RAY_TINY 1e-20f /* stands for a component of a direction that is 0 */
+#define RAY_TINY 1e-20f /* replaces a component of a direction that is 0 */
 #define RAY_HUGE 1e30f
-/* Boxes of a tree grow by this part of the distance: 16 roundings of the largest coordinate; the tests of boxes and triangles need 9. */
+/*
+ * Boxes of a tree are padded by this part of the distance: 16 roundings of the largest coordinate. The box and triangle
+ * tests need 9.
+ */
 #define RAY_PAD 9.5367431640625e-7f
 
-/* Which hits count: at t >= from; with front, only where a ray enters a solid, or meets the side that a normal points to. */
+/*
+ * Which hits count: at t >= from; with front, only where a ray enters a solid, or meets the side that a normal points
+ * to.
+ */
 typedef struct ray_range {
     ureal from;
     int front;
@@ -53,7 +62,7 @@ typedef struct ray_range {
 
 LFN real ray_dot(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
 
-/* 1 / x, where 0 counts as a tiny number of the same sign. */
+/* 1 / x, where 0 is replaced by a tiny number of the same sign. */
 LFN real ray_inverse(real x)
 {
     real tiny = copysign_(splat((ureal)RAY_TINY), x);
@@ -82,7 +91,7 @@ LFN void ray_take_direction(mask m, real x, real y, real z, real *n)
     ray_take_normal(m, x * inv, y * inv, z * inv, n);
 }
 
-/* Lanes that meet a solid where they enter it; the others meet it where they leave it. */
+/* Lanes whose first hit in range is where they enter a solid; the others hit it where they leave it. */
 LFN mask ray_enters(ray_range range, real in) { return range.front ? m_all() : le(splat(range.from), in); }
 
 /* The first of an interval's two ends that is in range. */
@@ -99,8 +108,8 @@ LFN void ray_plane(ray_range range, const ureal *size, const real *o, const real
 }
 
 /*
- * Roots of |o + t d| = r: *mid and *half, in units of t; returns the lanes that have them. The origin is moved to the point of the
- * ray nearest to the centre first, so that no digits are lost where the ray starts far away. inv: 1 / d.d.
+ * Roots of |o + t d| = r: *mid and *half, in units of t; returns the lanes that have roots. The origin is first moved
+ * to the ray's point nearest to the centre, so that no digits are lost where the ray starts far away. inv: 1 / d.d.
  */
 LFN mask ray_ball(const real *o, const real *d, real inv, real r2, real *mid, real *half)
 {
@@ -142,7 +151,7 @@ LFN void ray_ellipsoid(ray_range range, const ureal *size, const real *o, const 
                            fma(c, sd[2], so[2]) * inv[2], n);
 }
 
-/* The same roots for a cylinder without ends around z; along the axis, half is huge. */
+/* The same roots for an infinite cylinder around z; for a ray along the axis, half is huge. */
 LFN mask ray_tube(const real *o, const real *d, ureal r, real *mid, real *half)
 {
     real a = fma(d[1], d[1], d[0] * d[0]), b = fma(o[1], d[1], o[0] * d[0]);
@@ -157,8 +166,9 @@ LFN mask ray_tube(const real *o, const real *d, ureal r, real *mid, real *half)
 }
 
 /*
- * Where the line enters (side -1) or leaves (side 1) a capsule, given where it does so with the tube: if that point is beyond an end, it
- * can only do so through the half ball at that end. Returns the lanes that do.
+ * Where the line enters (side -1) or leaves (side 1) a capsule, given where it enters or leaves the infinite tube. If
+ * that point is beyond an end of the capsule, the line can only pass through the half ball at that end. Returns the
+ * lanes that do.
  */
 LFN mask ray_capsule_end(const ureal *size, const real *o, const real *d, real inv, ureal side, real tube, real *c)
 {
@@ -241,15 +251,18 @@ LFN void ray_box(ray_range range, const ureal *h, ureal z, const real *o, const 
 
 /* ---- triangles -------------------------------------------------------------------------------------------------- */
 
-/* What the walk of a tree needs of the rays; kz is the axis on which the direction is largest (of all lanes of this walk). */
+/*
+ * The rays as the traversal of a tree needs them. kz is the axis on which the direction is largest (on all lanes of one
+ * traversal).
+ */
 typedef struct ray_walk {
     real o[3], inv[3], low[3], high[3]; /* 1 / d; (o + pad) / d and (o - pad) / d: the planes of boxes */
     real shear_x, shear_y;
     int kx, ky, kz;
-    int back[3]; /* some direction falls on this axis: the upper child comes first */
+    int back[3]; /* some direction is negative on this axis: the upper child comes first */
 } ray_walk;
 
-/* Nearest hit so far: distance, position of its triangle in the order of the tree (-1: none). */
+/* The nearest hit so far: distance, and position of its triangle in the order of the tree (-1: none). */
 typedef struct ray_best {
     real t;
     lint at;
@@ -274,8 +287,8 @@ LFN void ray_walk_begin(const real *o, const real *d, mask live, ureal extent, i
 }
 
 /*
- * Lanes that may meet a node's box at *near or later, no further than best. A rounded product is monotonous, so a box within
- * another has its interval within the other's: a lane that meets a leaf meets all nodes above it.
+ * Lanes that may meet a node's box at *near or later, no further than best. A rounded product is monotonous, so a box
+ * within another has its interval within the other's: a lane that meets a leaf meets all nodes above it.
  */
 LFN mask ray_node(const ray_walk *w, const ureal *box, mask live, real best, real *near)
 {
@@ -299,11 +312,11 @@ LFN real ray_edge(real a, real b, real c, real d)
 }
 
 /*
- * A triangle, by the shear and the edge functions of Woop, Benthin and Wald (Watertight Ray/Triangle Intersection, 2013). Each vertex
- * goes to one point of the plane across the ray, the same for all its triangles, and the edge functions have exact signs; an edge
- * belongs to both its triangles. So there is no gap (RAY-3).
- * The distance is a mean of the vertices' distances with weights of one sign, and at least `near` of the leaf, so that a tree that
- * leaves out what is further than the best changes nothing (RAY-1).
+ * A triangle, by the shear and the edge functions of Woop, Benthin and Wald (Watertight Ray/Triangle Intersection,
+ * 2013). Each vertex goes to one point of the plane across the ray, the same for all its triangles, and the edge
+ * functions have exact signs; an edge belongs to both its triangles. So there is no gap (RAY-3). The distance is a mean
+ * of the vertices' distances with weights of one sign, and at least `near` of the leaf, so that a tree that leaves out
+ * what is further than the best changes nothing (RAY-1).
  */
 LFN void ray_triangle(ray_range range, const ray_walk *w, const ureal *v, mask live, real near, int at, ray_best *best)
 {
@@ -339,7 +352,10 @@ LFN void ray_grid_vertex(const ureal *head, int ncol, ureal dx, ureal dy, int ro
     v[2] = head[RAY_HEADER + row * ncol + col];
 }
 
-/* Triangle 0 or 1 of the cell at (row, col): the cell is cut from its first corner to the opposite one; normals point up. */
+/*
+ * Triangle 0 or 1 of the cell at (row, col): the cell is cut from its first corner to the opposite one; normals point
+ * up.
+ */
 LFN void ray_grid_triangle(const ureal *head, int nrow, int ncol, int row, int col, int which, ureal *v)
 {
     ureal dx = 2 * head[0] / (ureal)(ncol - 1), dy = 2 * head[1] / (ureal)(nrow - 1);
@@ -348,7 +364,9 @@ LFN void ray_grid_triangle(const ureal *head, int nrow, int ncol, int row, int c
     ray_grid_vertex(head, ncol, dx, dy, row + 1, which ? col : col + 1, v + 6);
 }
 
-/* Walks a tree, of triangles (nrow 0) or of a height field's cells; rays whose direction is largest on w->kz. */
+/*
+ * Traverses a tree, of triangles (nrow 0) or of a height field's cells, for rays whose direction is largest on w->kz.
+ */
 LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const ureal *tri, const ureal *head, int nrow,
                   int ncol, mask live, ray_best *best)
 {
@@ -387,7 +405,7 @@ LFN ureal ray_extent(const ureal *box)
     return e;
 }
 
-/* All rays against a tree: those of each main axis together. */
+/* All rays against a tree, grouped by main axis. */
 LFN void ray_trees(ray_range range, const ureal *node, const ureal *tri, const ureal *head, int nrow, int ncol,
                    const real *o, const real *d, mask live, ray_best *best)
 {
@@ -422,7 +440,7 @@ LFN void ray_mesh(ray_range range, const int *data, const ureal *node, const ure
     ray_take_direction(hit, p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0], n);
 }
 
-/* ---- height fields ------------------------------------------------------------------------------------------------- */
+/* ---- height fields ----------------------------------------------------------------------------------------------- */
 
 /* The surface. Its triangle 2 k + i is number i of the cell whose first vertex is k, row by row. */
 LFN void ray_surface(ray_range range, const ureal *node, const ureal *head, int nrow, int ncol, const real *o,
@@ -467,7 +485,10 @@ LFN void ray_wall(ray_range range, const ureal *head, int nrow, int ncol, int ax
     ray_take_normal(live, splat(axis == 0 ? (ureal)side : 0), splat(axis == 1 ? (ureal)side : 0), splat(0), n);
 }
 
-/* Lanes that begin above the base, no higher than the highest of the surface: the lid of the base is not seen from there. */
+/*
+ * Lanes that begin above the base and not above the surface's highest point: the lid of the base cannot be seen from
+ * there.
+ */
 LFN mask ray_in_hill(ray_range range, const ureal *head, const real *o, const real *d)
 {
     real p[3];
@@ -489,12 +510,13 @@ LFN void ray_hfield(ray_range range, const int *data, const ureal *node, const u
     for (int i = 0; i < 4; ++i) ray_wall(range, head, data[1], data[2], i / 2, i % 2 ? 1 : -1, o, d, live, t, n);
 }
 
-/* ---- any geom ------------------------------------------------------------------------------------------------------- */
+/* ---- any geom ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Rays o + t d against one geom, all in its frame: o in metres; d of a length of 1e-3 … 1e3, t in units of it. `size` (4 numbers)
- * and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h). On lanes of `live` that hit in range with t < tmax,
- * *t is set, and n is the unit normal that points out of the solid; other lanes keep both.
+ * Rays o + t d against one geom, all in its frame: o in metres; d of a length of 1e-3 … 1e3, t in units of it. `size`
+ * (4 numbers) and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h). On lanes of `live`
+ * that hit in range with t < tmax, *t is set, and n is the unit normal that points out of the solid; other lanes keep
+ * both.
  */
 LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data, const ureal *node, const ureal *tri,
                   const ureal *elevation, const real o[3], const real d[3], mask live, real tmax, real *t, real n[3])

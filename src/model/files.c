@@ -1,4 +1,4 @@
-/* See files.h. Without memory, what was found until then is all. */
+/* Finds the files that a model names; see files.h. If memory runs out, the files found so far are the result. */
 #include "model/files.h"
 
 #include "base/file.h"
@@ -15,7 +15,8 @@ enum { TEXTS = 1000, DEEP = 16, FOLDERS = 32, TEXT_LIMIT = 1 << 28 };
 typedef struct search {
     sti_model_file_visit *visit;
     void *context;
-    const char *folder[FOLDERS]; /* where names may be relative to, each with a slash at its end; owned but the first */
+    /* folders that names may be relative to, each ending in a slash; owned except the first */
+    const char *folder[FOLDERS];
     int nfolder, texts, depth;
     bool stopped;
 } search;
@@ -36,7 +37,7 @@ typedef struct attribute {
     size_t nname, nvalue;
 } attribute;
 
-/* The next NAME="VALUE" from *at on; *at moves behind it. */
+/* Finds the next NAME="VALUE" from *at on; *at moves behind it. */
 static bool next_attribute(const char **at, attribute *a)
 {
     for (const char *p; (p = strchr(*at, '=')); *at = p + 1) {
@@ -54,13 +55,13 @@ static bool next_attribute(const char **at, attribute *a)
     return false;
 }
 
-/* meshdir, texturedir, assetdir */
+/* True for meshdir, texturedir, assetdir. */
 static bool names_folder(const attribute *a)
 {
     return a->nname > 3 && memcmp(a->name + a->nname - 3, "dir", 3) == 0 && a->nvalue > 0 && a->nvalue < PATH_MAX;
 }
 
-/* file, fileright, filename … */
+/* True for file, fileright, filename … */
 static bool names_file(const attribute *a)
 {
     return a->nname >= 4 && memcmp(a->name, "file", 4) == 0 && a->nvalue > 0 && a->nvalue < PATH_MAX;
@@ -74,7 +75,7 @@ static bool is_text(const char *path)
 
 static void search_text(search *s, const char *path);
 
-/* A name in a folder, if there is something. */
+/* Visits a name in a folder, if that file exists. */
 static void try_name(search *s, const char *folder, const char *name, size_t length)
 {
     char path[PATH_MAX];
@@ -86,7 +87,7 @@ static void try_name(search *s, const char *folder, const char *name, size_t len
     if (!s->stopped && is_text(path) && S_ISREG(about.st_mode)) search_text(s, path);
 }
 
-/* A value that names a folder is one that names may be relative to (meshdir, texturedir). */
+/* Adds the folder that a value names (meshdir, texturedir) to those that names may be relative to. */
 static void take_folder(search *s, const char *name, size_t length)
 {
     char path[PATH_MAX];
@@ -100,7 +101,7 @@ static void take_folder(search *s, const char *name, size_t length)
     if (copy) s->folder[s->nfolder++] = copy;
 }
 
-/* Behind "package://" and such: the name as URDF has it. */
+/* Skips "package://" and the like, which URDF puts before names. */
 static void skip_scheme(const char **value, size_t *length)
 {
     for (size_t i = 0; i + 3 <= *length; ++i)
@@ -124,7 +125,7 @@ static void try_value(search *s, const char *beside, const char *value, size_t l
     }
 }
 
-/* Folders first: they may be named behind what lies in them. */
+/* Folders first, because the text may name them after the files that lie in them. */
 static void search_text(search *s, const char *path)
 {
     char beside[PATH_MAX];

@@ -1,7 +1,7 @@
 /*
- * The files that a model's text names: what it includes, meshes, textures and so on. They are found by attributes whose
- * names begin with "file", tried in each folder that the text or its place can mean: one that is
- * found may be one that MuJoCo does not read.
+ * The files that a model's text names: included files, meshes, textures and so on. They are the values of attributes
+ * whose names begin with "file". Each is searched in every folder that the text or its location can mean, so a file
+ * that is found may be one that MuJoCo does not read.
  */
 #ifndef STI_MODEL_FILES_H
 #define STI_MODEL_FILES_H
@@ -10,11 +10,11 @@
 
 #include <sys/stat.h>
 
-/* False: that is enough. `path` is borrowed until the return. */
+/* Called for each file. Returning false stops the search. `path` is valid until the function returns. */
 typedef bool sti_model_file_visit(void *context, const char *path, const struct stat *about);
 /*
- * Visits the model's own file and all others that are there, whatever they are (folders are left out). False: a visit
- * said so.
+ * Visits the model's own file and all files it names that exist, of any kind but folders. Returns false if a visit
+ * stopped the search.
  */
 bool sti_model_files(const char *path, sti_model_file_visit *visit, void *context);
 

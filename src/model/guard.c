@@ -1,6 +1,6 @@
 /*
- * One handler for all messages of MuJoCo, installed before the first guarded call; a guard is a jump buffer on a list of this
- * thread. Invariants: guard.h.
+ * One handler for all messages of MuJoCo, installed before the first guarded call. A guard is a jump buffer in a list
+ * per thread. Invariants: guard.h.
  */
 #include "model/guard.h"
 
@@ -16,8 +16,8 @@
 typedef struct guard {
     jmp_buf jump;
     struct guard *outer;
-    bool finishes;   /* nothing is left half-way: no jump */
-    char text[1024]; /* as long as MuJoCo's own */
+    bool finishes;   /* the call must not be aborted: errors do not jump */
+    char text[1024]; /* as long as MuJoCo's own buffer */
 } guard;
 
 static _Thread_local guard *innermost;
@@ -41,7 +41,7 @@ static void handle(const mjLogMessage *message)
         previous(message);
         return;
     }
-    /* Information (timings of the compiler) is what MuJoCo itself shows only to those who ask. */
+    /* Information (timings of the compiler) is dropped, because MuJoCo itself shows it only on request. */
     if (message->level < mjLOG_WARNING) return;
     (void)snprintf(g->text, sizeof g->text, "%s", message->subject);
     if (message->level >= mjLOG_ERROR) longjmp(g->jump, 1);

@@ -1,9 +1,9 @@
 /*
- * Models: loading through MuJoCo, names, life time.
+ * Models: loading through MuJoCo, names, lifetime.
  *
  * Invariants:
  *   MODEL-1  a model never changes after loading, so any thread may read it
- *   MODEL-2  every call of MuJoCo that may report an error is guarded, and what it says becomes one sentence
+ *   MODEL-2  every call of MuJoCo that may report an error is guarded, and its messages become one sentence
  */
 #include "model/model.h"
 
@@ -67,10 +67,12 @@ static bool has_suffix(const char *path, const char *suffix)
 
 static bool is_binary(const load *l) { return l->path && has_suffix(l->path, ".mjb"); }
 
-/* Several lines become one: after a colon a space, elsewhere a comma; no blanks in a row, none at the end. */
+/*
+ * Joins several lines into one: after a colon by a space, elsewhere by a comma; removes repeated and trailing blanks.
+ */
 static void one_line(char text[TEXT_SIZE])
 {
-    char line[2 * TEXT_SIZE]; /* a line's end may become two characters */
+    char line[2 * TEXT_SIZE]; /* the end of a line may become two characters */
     size_t to = 0;
     for (const char *from = text; *from; ++from) {
         bool end = *from == '\n' || *from == '\r', blank = end || *from == ' ' || *from == '\t';
@@ -87,8 +89,8 @@ static void one_line(char text[TEXT_SIZE])
 }
 
 /*
- * A binary model names its plugins by their numbers in the process that saved it. What another process has under such a
- * number, if anything, may be another plugin.
+ * A binary model refers to its plugins by their numbers in the process that saved it. Another process may have another
+ * plugin under such a number, or none.
  */
 static stet_result check_plugins(load *l)
 {
@@ -100,7 +102,7 @@ static stet_result check_plugins(load *l)
                      l->path);
 }
 
-/* Fills l->mj. */
+/* Loads the model into l->mj. */
 static stet_result run_load(load *l)
 {
     const char *what = l->path ? l->path : "model string";
@@ -122,7 +124,7 @@ static stet_result run_load(load *l)
                      why[0] ? why : "it gives no cause");
 }
 
-/* MuJoCo would wait at a named pipe for ever. `context`: where to say what is wrong. */
+/* MuJoCo would wait forever at a named pipe. `context`: receives what is wrong. */
 static bool is_plain(void *context, const char *path, const struct stat *about)
 {
     const char *why = sti_file_not_plain(about->st_mode);
@@ -130,7 +132,7 @@ static bool is_plain(void *context, const char *path, const struct stat *about)
     return !why;
 }
 
-/* Faults of the file itself, told apart before MuJoCo sees it. */
+/* Reports errors of the file itself before MuJoCo reads it. */
 static stet_result check_file(const char *path)
 {
     struct stat s;
@@ -154,7 +156,7 @@ static stet_result check_file(const char *path)
     return STET_OK;
 }
 
-/* Wraps l->mj, which it takes over, also on failure. */
+/* Makes a model of l->mj, which it owns from now on, also on failure. */
 static stet_result make_model(load *l, stet_model **out)
 {
     stet_model *model = NULL;
@@ -257,7 +259,7 @@ stet_result stet_mujoco_check(void)
         mjVERSION_HEADER / 1000000, mjVERSION_HEADER / 1000 % 1000, mjVERSION_HEADER % 1000, mj_versionString());
 }
 
-/* Every kind of named things: the noun, MuJoCo's kind, its count and the offsets of the names. */
+/* All kinds of named objects: the noun, MuJoCo's kind, its count and the offsets of the names. */
 #define KINDS(X)                                                                                                       \
     X(STET_BODY, "body", nbody, name_bodyadr)                                                                          \
     X(STET_JOINT, "joint", njnt, name_jntadr)                                                                          \
@@ -270,7 +272,7 @@ stet_result stet_mujoco_check(void)
     X(STET_KEYFRAME, "keyframe", nkey, name_keyadr)
 
 typedef struct names {
-    const char *noun; /* NULL: no such kind */
+    const char *noun; /* NULL: there is no such kind */
     int64_t count;
     const int *offset;
 } names;

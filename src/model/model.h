@@ -1,4 +1,4 @@
-/* The model: MuJoCo's mjModel, const after loading, with a version and a reference count. */
+/* The model: MuJoCo's mjModel, constant after loading, with a version and a reference count. */
 #ifndef STI_MODEL_MODEL_H
 #define STI_MODEL_MODEL_H
 

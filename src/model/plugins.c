@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where releases of MuJoCo keep them, from the folder of the library: wheels (and stet's own tree), archives. */
+/* Where releases of MuJoCo have them, relative to the library's folder: wheels (and stet's own tree), archives. */
 static const char *const folders[] = {"plugin", "../bin/mujoco_plugin"};
 
 static int is_library(const struct dirent *entry)
@@ -27,14 +27,14 @@ static int is_library(const struct dirent *entry)
     return end && (strcmp(end, ".so") == 0 || strcmp(end, ".dylib") == 0);
 }
 
-/* A library registers its plugins while it is loaded, from inside dlopen: no error may jump out of that. */
+/* A library registers its plugins while it is being loaded, inside dlopen, and no error may jump out of dlopen. */
 static void load_library(void *path)
 {
     if (!dlopen(path, RTLD_NOW | RTLD_LOCAL))
         sti_log(STET_LOG_INFO, "MuJoCo's plugins: %s; it is passed over", dlerror());
 }
 
-/* In the order of names, so that plugins have the same numbers in every process. */
+/* Loads libraries in the order of their names, so that plugins have the same numbers in every process. */
 static void load_folder(const char *folder)
 {
     struct dirent **entries = NULL;

@@ -1,4 +1,4 @@
-/* Bringing the stage's transforms up to date; see flush.h for the invariants. */
+/* Flushes: bring the stage's transforms up to date; see flush.h for the invariants. */
 #include "stage/flush.h"
 
 #include "device/host_mirror.h"
@@ -11,11 +11,14 @@ extern const sti_kernel sti_k_body_world, sti_k_track, sti_k_forward, sti_k_inve
 /* One flush, of world or of local transforms. */
 typedef struct flush {
     stet_stage *stage;
-    bool again; /* switched off, or audited: do all of it, though some of it or all of it stands */
+    /* the mechanism is off, or this is an audit: compute everything, although some or all of it is valid */
+    bool again;
     sti_work work;
 } flush;
 
-/* ---- what is due ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- dirty marks --------------------------------------------------------------------------------------------------
+ */
 
 static void stamp_own(const stet_stage *stage, sti_stamp *now)
 {
@@ -24,7 +27,7 @@ static void stamp_own(const stet_stage *stage, sti_stamp *now)
     sti_stamp_add(now, &stage->world->version);
 }
 
-/* G3. */
+/* FLUSH-3. */
 void sti_stage_before_write(stet_stage *stage)
 {
     sti_stamp now = {0};
@@ -52,7 +55,7 @@ void sti_stage_due(stet_stage *stage, int prim, int64_t first, int64_t n)
 
 void sti_stage_due_connectivity(stet_stage *stage) { stage->due_why = STET_REASON_hierarchy_connectivity; }
 
-/* After the world transforms were made. */
+/* Clears the dirty marks; called after the world transforms were computed (FLUSH-2). */
 static void forget_due(stet_stage *stage)
 {
     int64_t n = stage->worlds->nworld;
@@ -65,7 +68,10 @@ static void forget_due(stet_stage *stage)
 
 /* ---- world transforms -------------------------------------------------------------------------------------------- */
 
-/* Marks the worlds to visit and gives those a new number whose inputs moved (FLUSH-4); *poses: bodies moved in some. How many to visit. */
+/*
+ * Marks the worlds to visit, and gives a new number to those whose inputs moved (FLUSH-4). *poses: some world's bodies
+ * moved. Returns how many worlds to visit.
+ */
 static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
 {
     const uint64_t *moved = stage->worlds->moved;
@@ -85,7 +91,7 @@ static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
     return visits;
 }
 
-/* Bodies and what follows them, the first nbody of the schedule's list. */
+/* Computes transforms of bodies (the first nbody in the schedule's list) and of the prims that follow bodies. */
 static stet_result make_poses(flush *f, int nbody)
 {
     stet_stage *s = f->stage;
@@ -122,7 +128,7 @@ static void count_cost(flush *f, int64_t nworld, int64_t nprim)
     f->work.bytes = nworld * nprim * 12 * (int64_t)f->stage->device->real_size;
 }
 
-/* The launches of a flush, as one list: a selection of prims that comes back is a recording. */
+/* Issues the launches of a flush as one list. A selection of prims that is used again is replayed as a recording. */
 static stet_result launch_world(flush *f, bool poses, int nbody, const sti_selection *x)
 {
     stet_device *device = f->stage->device;
@@ -132,7 +138,7 @@ static stet_result launch_world(flush *f, bool poses, int nbody, const sti_selec
     return sti_record_end(device, result);
 }
 
-/* An empty selection of worlds or prims is done, too: nothing is launched, and it counts. */
+/* With an empty selection of worlds or prims nothing is launched, and the miss still counts. */
 static stet_result make_world(void *context)
 {
     flush *f = context;
@@ -156,8 +162,8 @@ static stet_result make_world(void *context)
     return STET_OK;
 }
 
-/* Switched off or audited, the work is done again as a whole. */
-static stet_result let_stand(flush *f, stet_result (*make)(void *context), stet_array *output)
+/* Skips or computes the transforms. With the mechanism off, or in an audit, all of them are computed again. */
+static stet_result flush_if_stale(flush *f, stet_result (*make)(void *context), stet_array *output)
 {
     stet_stage *s = f->stage;
     sti_mechanisms *m = &s->device->mechanisms;
@@ -169,7 +175,7 @@ static stet_result let_stand(flush *f, stet_result (*make)(void *context), stet_
     f->work.outputs = &span;
     f->work.noutput = 1;
     stet_array *xpos = s->worlds->field[STI_FIELD_xpos], *xquat = s->worlds->field[STI_FIELD_xquat];
-    /* Poses are current, transforms are being made; the launches need not ask for them. */
+    /* Poses are up to date, and transforms are being computed: the launches must not call these producers. */
     bool world = s->world->producing, local = s->local->producing;
     s->flushing = xpos->producing = xquat->producing = s->world->producing = s->local->producing = true;
     stet_result result = sti_let_stand(m, &f->work);
@@ -185,7 +191,7 @@ static stet_result update_schedule(stet_stage *stage)
     const stet_worlds *worlds = stage->worlds;
     int built = 0;
     bool was_free = stage->free_poses;
-    /* Who takes poses that the caller wrote moves the worlds, W5. */
+    /* Taking poses that the caller wrote moves their worlds (WORLDS-5). */
     if (!was_free && !sti_stamp_is(&stage->poses_seen, &worlds->moved_version)) {
         stage->free_poses = memchr(worlds->caller_poses, 1, (size_t)worlds->nworld) != NULL;
         sti_stamp_keep_version(&stage->poses_seen, &worlds->moved_version);
@@ -209,7 +215,7 @@ static stet_reason why_world(const stet_stage *stage, bool force)
 stet_result sti_stage_flush(stet_stage *stage, bool force)
 {
     if (stage->flushing) return STET_OK;
-    STI_TRY(sti_array_ensure(stage->worlds->field[STI_FIELD_xpos])); /* xquat comes from the same pass */
+    STI_TRY(sti_array_ensure(stage->worlds->field[STI_FIELD_xpos])); /* the same pass computes xquat */
     STI_TRY(update_schedule(stage));
     sti_stage_before_write(stage);
     if (force) {
@@ -229,7 +235,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
         (sti_work){.why = why_world(stage, force), .what = "world transforms", .kept = &stage->kept_world, .now = &now};
     f.work.launches = stage->cost_launches;
     f.work.bytes = stage->cost_bytes;
-    return let_stand(&f, make_world, stage->world);
+    return flush_if_stale(&f, make_world, stage->world);
 }
 
 stet_result sti_stage_produce_world(void *context) { return sti_stage_flush(context, false); }
@@ -284,12 +290,12 @@ stet_result sti_stage_produce_local(void *context)
         (sti_work){.what = "local transforms of rigid prims", .kept = &stage->kept_local, .now = &now, .launches = 1};
     bool same = sti_stamp_equal(&stage->local_base, &base);
     f.work.why = same ? STET_REASON_hierarchy_values : STET_REASON_hierarchy_connectivity;
-    return let_stand(&f, make_local, stage->local);
+    return flush_if_stale(&f, make_local, stage->local);
 }
 
 /* ---- ahead of time ----------------------------------------------------------------------------------------------- */
 
-/* The first flush after a change of the tree takes memory, those after it none. */
+/* The first flush after a change of the tree allocates memory, later ones allocate none. */
 stet_result sti_stage_prepare(stet_stage *stage)
 {
     sti_stamp now = {0};

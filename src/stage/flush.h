@@ -1,11 +1,14 @@
 /*
- * The stage's state, and bringing its transforms up to date (mechanism hierarchy).
+ * The stage's state, and the flush that brings its transforms up to date (mechanism hierarchy).
  *
  * Invariants:
- *   FLUSH-1  a transform follows from poses, local transforms and connectivity alone, so making it again changes no bit
- *   FLUSH-2  what is due is forgotten only after it was made: a failure is made good by the next flush
- *   FLUSH-3  a write to the arrays that the stage did not make itself makes everything due
- *   FLUSH-4  changed[w] grows only with a world whose inputs may have moved, not with work done again (audit, switched off)
+ *   FLUSH-1  a transform is a function of poses, local transforms and connectivity alone, so computing it again changes
+ *       no bit
+ *   FLUSH-2  a dirty mark is cleared only after the transforms were computed: after a failure the next flush does the
+ *       work
+ *   FLUSH-3  a write to the arrays that the stage did not make itself marks everything dirty
+ *   FLUSH-4  changed[w] grows only for a world whose inputs may have moved, not for work that is repeated (audit,
+ *       mechanism off)
  */
 #ifndef STI_STAGE_FLUSH_H
 #define STI_STAGE_FLUSH_H
@@ -22,43 +25,52 @@ struct stet_stage {
     sti_track track;
     stet_array *local, *world; /* REAL [nworld][capacity][12] */
     stet_array *stale;         /* INT [nworld]: worlds that a launch visits */
-    int *visit;                /* [nworld]: stale on the host */
-    bool flushing;             /* inside a flush: its own reads of local and world go straight through */
-    bool free_poses;           /* the caller wrote poses: no body can be taken for fixed any more */
+    int *visit;                /* [nworld]: `stale` on the host */
+    bool flushing;             /* a flush is running: its own reads of local and world do not flush again */
+    bool free_poses;           /* the caller wrote poses: any body may move from now on */
 
-    /* What is due, G2. */
-    bool due_all;        /* every prim of every world */
-    stet_reason due_why; /* of the next miss; none: values */
-    uint8_t *due_prim;   /* [capacity]: local (rigid: world) transform was written */
-    uint8_t *due_world;  /* [nworld]: some of these transforms were this world's */
-    uint64_t *flushed;   /* [nworld]: worlds->moved that the world transforms were made from */
+    /* Dirty marks (FLUSH-2). */
+    bool due_all;        /* every prim of every world is dirty */
+    stet_reason due_why; /* reason of the next miss; none: values were written */
+    uint8_t *due_prim;   /* [capacity]: the prim's local (rigid prims: world) transform was written */
+    uint8_t *due_world;  /* [nworld]: one of these writes was in this world */
+    uint64_t *flushed;   /* [nworld]: worlds->moved at the time world transforms were computed */
 
-    uint64_t *changed, *localised; /* [nworld]: FLUSH-4, and the value that local transforms of rigid prims were made from */
-    uint64_t clock;                /* last value given to changed */
-    sti_version values;            /* bumped with each write through the stage, and with each that was found out (FLUSH-3) */
-    sti_version changes;           /* bumped with changed */
-    sti_version foreign;           /* bumped with each write found out: locals of all rigid prims are due */
-    sti_stamp poses_seen;          /* moves of worlds in which nobody had written poses */
-    sti_stamp own;                 /* versions of local and world after the stage's own last write */
+    /* [nworld]: FLUSH-4; its value when local transforms of rigid prims were computed */
+    uint64_t *changed, *localised;
+    uint64_t clock; /* last value given to changed */
+    /* bumped by each write through the stage, and by each detected write (FLUSH-3) */
+    sti_version values;
+    sti_version changes; /* bumped with changed */
+    /* bumped by each detected write: local transforms of all rigid prims are dirty */
+    sti_version foreign;
+    sti_stamp poses_seen; /* moves of worlds for which no caller had written poses */
+    sti_stamp own;        /* versions of local and world after the stage's own last write */
     sti_stamp kept_world, kept_local;
-    sti_stamp prepared;                /* connectivity for which a flush has taken its memory */
-    sti_stamp local_base;              /* connectivity that local transforms of rigid prims were made from */
-    uint64_t local_foreign;            /* and generation of foreign */
-    int64_t cost_launches, cost_bytes; /* of the last flush that did something, for what hits save */
+    sti_stamp prepared;                /* connectivity for which a flush has allocated its memory */
+    sti_stamp local_base;              /* connectivity that local transforms of rigid prims were computed from … */
+    uint64_t local_foreign;            /* … and generation of `foreign` */
+    int64_t cost_launches, cost_bytes; /* of the last flush that did something: what a hit saves */
 };
 
-/* Brings world transforms up to date; force: every prim of every world. */
+/* Brings world transforms up to date. force: every prim of every world. */
 stet_result sti_stage_flush(stet_stage *stage, bool force);
-/* Producers of the arrays; the context is the stage. Reading local ones needs those of rigid prims, which follow from world transforms. */
+/*
+ * Producers of the two arrays; the context is the stage. Local transforms of rigid prims are computed from world
+ * transforms.
+ */
 stet_result sti_stage_produce_world(void *context);
 stet_result sti_stage_produce_local(void *context);
 
-/* Before and after the stage itself writes to local or world: finds out what others wrote; takes the own write as known. */
+/*
+ * Called before and after the stage itself writes to local or world. Before: detects writes of others. After: the
+ * stage's write is known.
+ */
 void sti_stage_before_write(stet_stage *stage);
 void sti_stage_after_write(stet_stage *stage);
-/* A transform of a prim was written in worlds first … first + n - 1. */
+/* Marks a prim's transform dirty, which was written in worlds first … first + n - 1. */
 void sti_stage_due(stet_stage *stage, int prim, int64_t first, int64_t n);
-/* Connectivity changed. */
+/* Connectivity has changed. */
 void sti_stage_due_connectivity(stet_stage *stage);
 
 #endif

@@ -18,7 +18,7 @@ static void put_quat(const double position[3], const double quat[4], double out[
     put_frame(position, matrix, out);
 }
 
-/* Any right-handed frame whose -z axis is the direction; x is along the world axis that is farthest from it. */
+/* Writes any right-handed frame whose -z axis is the direction; x is along the world axis that is farthest from it. */
 static void put_direction(const double position[3], const double direction[3], double out[12])
 {
     double z[3], x[3], y[3], matrix[9];

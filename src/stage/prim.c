@@ -1,6 +1,6 @@
 /*
- * Transforms of one prim, read and written by the host. Where it has no access to the device's memory, a few worlds' cross by themselves, and
- * many with all prims, as one copy.
+ * Transforms of one prim, read and written by the host. Where the host cannot access the device's memory, those of a
+ * few worlds are copied one by one. Those of many worlds are copied together with all other prims, in one copy.
  */
 #include "stage/flush.h"
 
@@ -21,7 +21,7 @@ static stet_result check_range(const stet_stage *stage, int prim, int64_t first,
                      (long long)n, STI_S(n), (long long)first, (long long)nworld);
 }
 
-/* A row of a prim: twelve numbers of a world. */
+/* Numbers of one prim in one world. */
 enum { ROW = 12 };
 
 static size_t row_place(const stet_array *a, int prim, int64_t world)
@@ -29,10 +29,13 @@ static size_t row_place(const stet_array *a, int prim, int64_t world)
     return (size_t)(sti_array_index(a, world, (int64_t)prim * ROW)) * a->device->real_size;
 }
 
-/* NaN has one pattern in memory, G1. */
+/* NaN has one bit pattern in memory (FLUSH-1). */
 static double canonical(float x) { return isnan(x) ? (double)NAN : (double)x; }
 
-/* Row by row to the device, past the host's side of all prims. Where a row fails, those before it have moved all the same: *moved. */
+/*
+ * Uploads row by row, without the host mirror of all prims. If a row fails, the rows before it are written all the
+ * same: *moved.
+ */
 static stet_result write_rows(stet_array *to, int prim, int64_t first, int64_t n, const float *values, bool *moved)
 {
     stet_result result = sti_before(to->device, STI_ACT_WRITE, to, to->name);

@@ -44,7 +44,7 @@ void sti_schedule_free(sti_schedule *s)
     *s = (sti_schedule){0};
 }
 
-/* Room for as many prims as the tree can hold; a steady state takes no more. */
+/* Allocates for as many prims as the tree can hold, so a steady state allocates nothing. */
 static stet_result reserve(sti_schedule *s, stet_device *device, const sti_tree *tree)
 {
     size_t n = (size_t)tree->capacity;
@@ -67,7 +67,7 @@ static stet_result reserve(sti_schedule *s, stet_device *device, const sti_tree 
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
-/* H2. */
+/* SCHEDULE-2. */
 static int depth_of(const sti_tree *tree, int prim)
 {
     int depth = 0;
@@ -78,7 +78,7 @@ static int depth_of(const sti_tree *tree, int prim)
     return depth;
 }
 
-/* Counting sort by level; within a level by number. */
+/* Counting sort by level; by number within a level. */
 static void find_order(sti_schedule *s, const sti_tree *tree)
 {
     int *first = s->scratch;
@@ -95,7 +95,7 @@ static void find_order(sti_schedule *s, const sti_tree *tree)
         if (tree->prim[p].source == STI_PRIM_FORWARD) s->order[first[s->depth[p]]++] = p;
 }
 
-/* Rigid prims that physics moves: bodies not welded to the world, and what follows bodies. */
+/* Marks rigid prims that physics moves: bodies not welded to the world, and prims that follow bodies. */
 static void find_moving(sti_schedule *s, const sti_tree *tree, bool external)
 {
     const int *weld = tree->model->mj->body_weldid;
@@ -128,7 +128,7 @@ static stet_result write_selection(sti_selection *x, sti_schedule *s)
     return stet_array_write(x->level, list, stet_array_bytes(x->level));
 }
 
-/* SCHEDULE-3: what is below prims with root set, level by level. */
+/* SCHEDULE-3: selects everything below the prims with root set, level by level. */
 static stet_result make_selection(sti_selection *x, sti_schedule *s, const sti_tree *tree, const uint8_t *root,
                                   bool poses)
 {
@@ -141,7 +141,10 @@ static stet_result make_selection(sti_selection *x, sti_schedule *s, const sti_t
     return write_selection(x, s);
 }
 
-/* What a selection is made from: the schedule, the wish for poses, and each root that poses do not cover. How many of those. */
+/*
+ * The stamp of a selection: the schedule, whether poses are wanted, and each root that poses do not cover. Returns how
+ * many such roots.
+ */
 static int stamp_selection(sti_stamp *now, const sti_schedule *s, const sti_tree *tree, const uint8_t *root, bool poses)
 {
     int n = 0;
@@ -156,7 +159,7 @@ static int stamp_selection(sti_stamp *now, const sti_schedule *s, const sti_tree
     return n;
 }
 
-/* The kept selection that was made from what is asked for, or the one that was not used for longest. */
+/* Finds the kept selection with the requested stamp, or the least recently used one. */
 static sti_selection *find_selection(sti_schedule *s)
 {
     sti_selection *oldest = &s->some[0];
@@ -191,7 +194,7 @@ static stet_result write_parents(sti_schedule *s, const sti_tree *tree)
     return stet_array_write(s->parent, s->scratch, stet_array_bytes(s->parent));
 }
 
-/* Lists prims with those that cannot move at the end, so that the rest is the list's beginning. */
+/* Lists rigid prims, those that cannot move last, so that the others are the beginning of the list. */
 static stet_result write_rigid(sti_schedule *s, const sti_tree *tree)
 {
     int *list = s->scratch;
@@ -237,7 +240,8 @@ stet_result sti_schedule_update(sti_schedule *s, stet_device *device, const sti_
     sti_stamp_begin(&now);
     sti_stamp_add(&now, &tree->connectivity);
     sti_stamp_add_value(&now, external);
-    if (sti_stamp_equal(&s->from, &now)) return STET_OK; /* two words and a value fit the stamp: nothing to free */
+    /* two words and a value fit into `few`: nothing to free */
+    if (sti_stamp_equal(&s->from, &now)) return STET_OK;
     sti_stamp_invalidate(&s->from);
     STI_TRY(build(s, device, tree, external));
     sti_stamp_keep(&s->from, &now);

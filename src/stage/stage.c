@@ -1,4 +1,4 @@
-/* The stage's public host mirror: making it, and its prims. Their transforms: prim.c; bringing those up to date: flush.c. */
+/* The stage's public functions: creating it, and its prims. Their transforms: prim.c; the flush: flush.c. */
 #include "stage/flush.h"
 
 #include "device/host_mirror.h"
@@ -38,7 +38,7 @@ static void attach_arrays(stet_stage *stage, stet_array *local, stet_array *worl
     sti_stage_after_write(stage);
 }
 
-/* The same local transforms in all worlds; the stage's own writes go straight through. */
+/* Writes the same local transforms in all worlds. The stage's own writes do not flush. */
 static stet_result fill_local(stet_stage *stage, const int *prims, const double *frames, int n)
 {
     stet_array *prim = NULL, *frame = NULL;
@@ -54,7 +54,10 @@ static stet_result fill_local(stet_stage *stage, const int *prims, const double 
     return result;
 }
 
-/* Locals of the model's prims as the model has them. Those of rigid prims are worked out when they are read. */
+/*
+ * Writes local transforms of the model's prims as the model gives them. Those of rigid prims are computed when they are
+ * read.
+ */
 static stet_result fill_model(stet_stage *stage)
 {
     int n = stage->tree.nmodel;
@@ -204,7 +207,7 @@ stet_result stet_stage_flush(stet_stage *stage, bool force)
 
 /* ---- prims that come and go -------------------------------------------------------------------------------------- */
 
-/* Copies the arrays' content into larger ones. */
+/* Copies the arrays' content into larger arrays. */
 static stet_result copy_grown(stet_stage *stage, stet_array *local, stet_array *world)
 {
     int n = stage->tree.capacity * 12;
@@ -219,7 +222,7 @@ static stet_result copy_grown(stet_stage *stage, stet_array *local, stet_array *
     return result;
 }
 
-static stet_result grow(stet_stage *stage)
+static stet_result grow_stage(stet_stage *stage)
 {
     int capacity;
     stet_array *local, *world;
@@ -237,8 +240,8 @@ static stet_result grow(stet_stage *stage)
     return result;
 }
 
-/* The new prim's transforms: local as given, world of a rigid one from its parent's, once. */
-static stet_result place(stet_stage *stage, int prim, const float local[12])
+/* Writes the new prim's transforms: local as given; a rigid prim's world transform once from its parent's. */
+static stet_result place_prim(stet_stage *stage, int prim, const float local[12])
 {
     double frame[12];
     for (int k = 0; k < 12; k++) frame[k] = (double)local[k];
@@ -272,10 +275,10 @@ stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, cons
     STI_TRY(check_add(stage, parent, name, local));
     if (rigid) STI_TRY(sti_stage_flush(stage, false));
     sti_stage_before_write(stage);
-    if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow(stage));
+    if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow_stage(stage));
     int added = sti_tree_vacant(&stage->tree);
     STI_TRY(sti_tree_add(&stage->tree, added, parent, name, rigid));
-    stet_result result = place(stage, added, local);
+    stet_result result = place_prim(stage, added, local);
     sti_stage_after_write(stage);
     sti_stage_due_connectivity(stage);
     if (result != STET_OK) {
@@ -287,7 +290,7 @@ stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, cons
     return STET_OK;
 }
 
-/* Only prims that were added come and go. */
+/* Only added prims can be removed or re-parented. */
 static stet_result check_added(const stet_stage *stage, int prim, const char *call)
 {
     STI_TRY(sti_not_listing(stage->device, call));

@@ -1,9 +1,10 @@
 /*
- * Transforms of the stage's prims. Kind world.
+ * Kernels for the transforms of the stage's prims. Kind: world.
  *
- * Everywhere: `xform` holds world transforms, `local` local ones, [prim * 12]: a 3x4 matrix by rows, the translation (metres) in
- * column 3. `stale` is 1 where the world has to be visited, else 0; a block of lanes without such a world is left at once. The
- * other lanes of a visited block are made again from the same inputs, so they keep their bits.
+ * In all of them, `xform` holds world transforms and `local` local ones, [prim * 12]: a 3x4 matrix by rows, the
+ * translation (metres) in column 3. `stale` is 1 if the world must be visited, else 0; a block of lanes without such a
+ * world returns at once. The other lanes of a visited block are computed again from the same inputs, so they keep their
+ * bits.
  */
 #include "stet/lang.h"
 
@@ -52,8 +53,8 @@ world_kernel void k_body_world(const lint *stale, const real *xpos, const real *
 }
 
 /*
- * Forward: world = parent's world * local. prim[level[l]] … prim[level[l + 1] - 1] are the prims of level l, whose parents are in
- * earlier levels, rigid, or stand.
+ * Forward: world = parent's world * local. prim[level[l]] … prim[level[l + 1] - 1] are the prims of level l. Their
+ * parents are in earlier levels, rigid, or up to date.
  */
 world_kernel void k_forward(const lint *stale, const real *local, real *xform, const int *parent, const int *prim,
                             const int *level, int nlevel)
@@ -68,7 +69,7 @@ world_kernel void k_forward(const lint *stale, const real *local, real *xform, c
 /* inverse(a) * b for affine a, b: the linear part by cofactors. A singular a gives numbers that are not finite. */
 LFN void st_solve(const real *a, const real *b, real *out)
 {
-    real cof[9]; /* cof[r * 3 + c]: of a's linear element (r, c) */
+    real cof[9]; /* cof[r * 3 + c] is the cofactor of a's linear element (r, c) */
     for (int r = 0; r < 3; ++r)
         for (int c = 0; c < 3; ++c) {
             int r1 = (r + 1) % 3 * 4, r2 = (r + 2) % 3 * 4, c1 = (c + 1) % 3, c2 = (c + 2) % 3;
@@ -85,7 +86,10 @@ LFN void st_solve(const real *a, const real *b, real *out)
     }
 }
 
-/* Inverse: local = inverse(parent's world) * world for the rigid prims listed; a prim without a parent: its world transform. */
+/*
+ * Inverse: local = inverse(parent's world) * world for the rigid prims listed; a prim without a parent: its world
+ * transform.
+ */
 world_kernel void k_inverse(const lint *stale, const real *xform, real *local, const int *parent, const int *prim,
                             int nlist)
 {
@@ -99,7 +103,10 @@ world_kernel void k_inverse(const lint *stale, const real *xform, real *local, c
     }
 }
 
-/* Origin of body b, or the centre of mass of a list of bodies: part [4 a body] is its share of the mass, and its centre in its frame. */
+/*
+ * The origin of body b or, for n > 0, the centre of mass of a list of bodies. part [4 each]: share of the mass, centre
+ * in the body's frame.
+ */
 LFN void st_anchor(const real *xpos, const real *xquat, int b, const int *body, const ureal *part, int first, int n,
                    real *out)
 {
@@ -115,7 +122,10 @@ LFN void st_anchor(const real *xpos, const real *xquat, int b, const int *body, 
     }
 }
 
-/* The frame at p whose z axis points from `aim` to p and whose x axis is level; both axes default to (1, 0, 0) as in MuJoCo. */
+/*
+ * The frame at p whose z axis points from `aim` to p and whose x axis is level; both axes default to (1, 0, 0) as in
+ * MuJoCo.
+ */
 LFN void st_look(const real *p, const real *aim, real *out)
 {
     real x[3], y[3], z[3];
@@ -139,9 +149,10 @@ LFN void st_look(const real *p, const real *aim, real *out)
 }
 
 /*
- * Cameras and lights that follow bodies. entry [6 each]: prim, 1 if it aims (0: it keeps its orientation), its own body, the body
- * it follows or aims at, first and number of bodies of a centre of mass (0: the body's origin). frame [12 each]: it aims: its
- * transform in its body's frame; else its orientation in the world, and its offset from what it follows.
+ * Cameras and lights that follow bodies. entry [6 each]: prim, 1 if it aims (0: it keeps its orientation), its own
+ * body, the body that it follows or aims at, first and number of bodies of a centre of mass (0: the body's origin).
+ * frame [12 each]: if it aims, its transform in its body's frame; else its orientation in the world, and its offset
+ * from what it follows.
  */
 world_kernel void k_track(const lint *stale, const real *xpos, const real *xquat, real *xform, const int *entry,
                           const ureal *frame, const int *body, const ureal *part, int ntrack)
@@ -176,13 +187,13 @@ world_kernel void k_fill(real *local, const int *prim, const ureal *value, int n
     }
 }
 
-/* World transform of one prim from its local one, once: a rigid prim's first. */
+/* The world transform of one prim from its local one; done once, when a prim becomes rigid. */
 world_kernel void k_place(const real *local, real *xform, int parent, int prim)
 {
     each (one, 1) xform_mul(xform + (i64)parent * 12, local + (i64)prim * 12, xform + (i64)prim * 12);
 }
 
-/* The first n numbers of each world, to an array with room for more. */
+/* Copies the first n numbers of each world to an array with room for more. */
 world_kernel void k_grow(const real *from, real *to, int n)
 {
     each (i, n) put(to, i, from[i]);

@@ -1,6 +1,6 @@
 /*
- * Cameras and lights that follow or aim at bodies; see track.h. What each mode means is mj_camlight's: MuJoCo's documentation, XML
- * reference, "body/camera/mode".
+ * Cameras and lights that follow or aim at bodies; see track.h. The modes are those of mj_camlight: MuJoCo's
+ * documentation, XML reference, "body/camera/mode".
  */
 #include "stage/track.h"
 
@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-enum { ENTRY = 6, FRAME = 12, PART = 4 }; /* numbers of each, as k_track has them */
+enum { ENTRY = 6, FRAME = 12, PART = 4 }; /* numbers per entry, as in k_track */
 
-/* The tables while they are made. Each tracked prim may need all bodies for its centre of mass. */
+/* The tables while they are built. Each tracked prim may need all bodies for its centre of mass. */
 typedef struct lists {
     int *entry, *body;
     double *frame, *part;
@@ -24,7 +24,10 @@ static bool in_subtree(const mjModel *m, int body, int top)
     return body == top;
 }
 
-/* The bodies of top's subtree, from its leaves up as MuJoCo adds them, with their share of its mass; a massless one: top alone. */
+/*
+ * Lists the bodies of top's subtree, from its leaves up as MuJoCo adds them, with their share of its mass. A massless
+ * subtree: top alone.
+ */
 static void list_subtree(const mjModel *m, int top, lists *l)
 {
     double mass = m->body_subtreemass[top];
@@ -59,7 +62,7 @@ static void add_track(const mjModel *m, const sti_prim *p, int prim, lists *l)
         sti_frame_track(m, p->kind, p->index, frame);
 }
 
-static stet_result upload(sti_track *track, stet_device *device, const lists *l)
+static stet_result upload_tables(sti_track *track, stet_device *device, const lists *l)
 {
     track->n = (int)l->n;
     STI_TRY(sti_table_ints(device, "tracking prims", l->entry, (int64_t)(l->n * ENTRY), &track->entry));
@@ -68,7 +71,7 @@ static stet_result upload(sti_track *track, stet_device *device, const lists *l)
     return sti_table_reals(device, "shares of centres of mass", l->part, (int64_t)(l->nbody * PART), &track->part);
 }
 
-/* Room for n tracked prims, and for every body under each of them. */
+/* Allocates for n tracked prims, and for every body under each of them. */
 static stet_result reserve(size_t n, size_t nbody, lists *l)
 {
     STI_TRY(sti_alloc(&l->entry, n * ENTRY * sizeof *l->entry, "tracking prims"));
@@ -90,7 +93,7 @@ stet_result sti_track_init(sti_track *track, stet_device *device, const sti_tree
     stet_result result = reserve(n, nbody, &l);
     for (int i = 0; result == STET_OK && i < tree->nmodel; i++)
         if (tree->prim[i].source == STI_PRIM_TRACK) add_track(tree->model->mj, &tree->prim[i], i, &l);
-    if (result == STET_OK) result = upload(track, device, &l);
+    if (result == STET_OK) result = upload_tables(track, device, &l);
     sti_free(l.entry);
     sti_free(l.frame);
     sti_free(l.body);

@@ -7,7 +7,7 @@
 #include "device/device.h"
 #include "stage/tree.h"
 
-/* Layouts: see k_track. Immutable after init. */
+/* For the layouts see k_track. Immutable after init. */
 typedef struct sti_track {
     int n;
     stet_array *entry, *frame, *body, *part;

@@ -13,7 +13,7 @@ static const char *const kinds[] = {"root", "body", "geom", "site", "camera", "l
 
 /* ---- the model's prims ------------------------------------------------------------------------------------------- */
 
-/* Cameras and lights that follow or aim at bodies have their world transforms written by k_track. */
+/* k_track writes the world transforms of cameras and lights that follow or aim at bodies. */
 static sti_prim_source camlight_source(int mode, int target)
 {
     bool aims = mode == mjCAMLIGHT_TARGETBODY || mode == mjCAMLIGHT_TARGETBODYCOM;
@@ -98,13 +98,13 @@ stet_result sti_tree_check(const sti_tree *tree, int prim, const char *call)
                      call, prim);
 }
 
-/* The root goes by the kinds root and body. */
+/* The root is of the kinds root and body. */
 static bool of_kind(const sti_prim *p, stet_prim_kind kind)
 {
     return p->source != STI_PRIM_FREE && (p->kind == kind || (kind == STET_PRIM_BODY && p->kind == STET_PRIM_ROOT));
 }
 
-/* "a, b, c and 3 more" of a kind's names. */
+/* Lists a kind's names: "a, b, c and 3 more". */
 static void list_names(const sti_tree *tree, stet_prim_kind kind, char *text, size_t size)
 {
     int shown = 0, more = 0;
@@ -180,14 +180,14 @@ stet_result sti_tree_add(sti_tree *tree, int prim, int parent, const char *name,
     return STET_OK;
 }
 
-static void vacate(sti_tree *tree, int prim)
+static void free_prim(sti_tree *tree, int prim)
 {
     sti_free(tree->prim[prim].name);
     tree->prim[prim] = (sti_prim){0};
     tree->count--;
 }
 
-/* Descendants first need their chain of parents, so all are found before the first is freed: parent -2 marks them. */
+/* Finding descendants needs their parents, so all are found, and marked by parent -2, before the first is freed. */
 void sti_tree_remove(sti_tree *tree, int prim)
 {
     tree->prim[prim].parent = -2;
@@ -201,7 +201,7 @@ void sti_tree_remove(sti_tree *tree, int prim)
         }
     }
     for (int i = tree->nmodel; i < tree->capacity; i++)
-        if (tree->prim[i].parent == -2) vacate(tree, i);
+        if (tree->prim[i].parent == -2) free_prim(tree, i);
     sti_version_bump(&tree->connectivity);
 }
 

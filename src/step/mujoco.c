@@ -1,10 +1,12 @@
 /*
- * One parallel pass: each world gets what the caller changed and takes its steps; a block of worlds gives back its states.
+ * One parallel pass steps the worlds: each world gets what the caller changed and takes its steps; each block of worlds
+ * then copies its states to the arrays.
  *
- *   MUJOCO-1  the result of a world depends on that world alone: not on the thread, the order, or how many steps a call takes
- *   MUJOCO-2  an error of MuJoCo ends one step of one world, and nothing else; what the caller wrote goes on to hold there
- *   MUJOCO-3  a world that MuJoCo put back in a step goes on as MuJoCo's data do: its inputs are put back, too, in the arrays
- *       as well
+ *   MUJOCO-1  the result of a world depends on that world alone: not on the thread, the order, or the number of steps
+ *       per call
+ *   MUJOCO-2  an error of MuJoCo ends one step of one world, and nothing else; the caller's inputs stay valid there
+ *   MUJOCO-3  a world that MuJoCo resets during a step continues like MuJoCo's data: its inputs are reset, too, also in
+ *       the arrays
  */
 #include "step/mujoco.h"
 
@@ -20,10 +22,10 @@ typedef struct stepping {
     bool dirty[STI_FIELD_COUNT];
 } stepping;
 
-/* One world on its way; lives outside the guard, so that it is whole when MuJoCo left a step half-way. */
+/* One world being stepped; lives outside the guard, so that it is intact when MuJoCo aborts a step. */
 typedef struct walker {
     stet_worlds *worlds;
-    const mjModel *m; /* with the parameters of this world */
+    const mjModel *m; /* the model with this world's parameters */
     int64_t w;
     mjData *d;
     int left;
@@ -32,7 +34,7 @@ typedef struct walker {
 static const struct {
     mjtWarning warning;
     stet_fault fault;
-    bool was_reset; /* MuJoCo put the data back to qpos0, unless the model forbids it */
+    bool was_reset; /* MuJoCo reset the data to qpos0, unless the model forbids it */
 } warnings[] = {
     {mjWARN_CONTACTFULL, STET_FAULT_CONTACTS_FULL, false}, {mjWARN_CNSTRFULL, STET_FAULT_CONTACTS_FULL, false},
     {mjWARN_BADQPOS, STET_FAULT_BAD_QPOS, true},           {mjWARN_BADQVEL, STET_FAULT_BAD_QVEL, true},
@@ -44,7 +46,10 @@ static void list_inputs(bool inputs[STI_FIELD_COUNT])
     for (int f = 0; f < STI_FIELD_COUNT; ++f) inputs[f] = sti_field_writer[f] == STI_WRITER_CALLER;
 }
 
-/* The reset after an error wiped what the caller had written; it stands in the arrays and goes on to hold (MUJOCO-2). */
+/*
+ * The reset after an error erased what the caller had written; it is pushed again from the arrays, because it stays
+ * valid (MUJOCO-2).
+ */
 static void push_inputs(stet_worlds *worlds, int64_t w)
 {
     bool inputs[STI_FIELD_COUNT];
@@ -52,7 +57,7 @@ static void push_inputs(stet_worlds *worlds, int64_t w)
     (void)sti_worlds_push(worlds, w, inputs);
 }
 
-/* Turns MuJoCo's warnings of one step into faults, and clears them. */
+/* Turns MuJoCo's warnings of one step into faults, and clears the warnings. */
 static void take_warnings(walker *k)
 {
     for (size_t i = 0; i < sizeof warnings / sizeof *warnings; ++i) {
@@ -64,7 +69,7 @@ static void take_warnings(walker *k)
     }
 }
 
-static void walk(void *context)
+static void run_steps(void *context)
 {
     walker *k = context;
     for (; k->left > 0; --k->left) {
@@ -79,8 +84,8 @@ static int64_t block_end(const stet_worlds *worlds, int64_t block)
     return end < worlds->nworld ? end : worlds->nworld;
 }
 
-/* How many worlds of each block are to come; returns how many of all. */
-static int64_t expect(stet_worlds *worlds, const uint8_t *mask)
+/* Counts the worlds of each block that will be stepped; returns the total. */
+static int64_t count_pending(stet_worlds *worlds, const uint8_t *mask)
 {
     int64_t all = 0;
     for (int64_t b = 0; b < sti_worlds_blocks(worlds); ++b) {
@@ -93,10 +98,10 @@ static int64_t expect(stet_worlds *worlds, const uint8_t *mask)
 }
 
 /*
- * The last world of a block to be done writes the states of all that stepped: threads never share a cache line of the
- * arrays. What the caller wrote to the results of a world that did not step stays.
+ * The last world of a block writes the states of those that stepped, so threads never share a cache line of the arrays.
+ * What the caller wrote to the results of a world that did not step stays.
  */
-static void finish(stet_worlds *worlds, const uint8_t *mask, int64_t w)
+static void finish_world(stet_worlds *worlds, const uint8_t *mask, int64_t w)
 {
     int64_t block = w / worlds->device->lanes;
     if (atomic_fetch_sub_explicit(&worlds->pending[block], 1, memory_order_acq_rel) > 1) return;
@@ -112,16 +117,16 @@ static void step_world(void *context, int64_t w, int thread)
     walker k = {
         .worlds = worlds, .m = sti_parameters_model(worlds, w, thread), .w = w, .d = worlds->data[w], .left = s->n};
     (void)sti_worlds_push(worlds, w, s->dirty);
-    while (k.left > 0 && !sti_mujoco_guard(walk, &k, NULL, 0)) {
+    while (k.left > 0 && !sti_mujoco_guard(run_steps, &k, NULL, 0)) {
         worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
-        k.left--; /* the step that failed */
+        k.left--; /* the failed step counts as taken */
         if (!sti_reset_data(worlds->model->mj, k.d, -1, false)) break;
         push_inputs(worlds, w);
     }
-    finish(worlds, s->mask, w);
+    finish_world(worlds, s->mask, w);
 }
 
-/* MUJOCO-3, for the marked worlds. Hardly ever is there one: the inputs' arrays are left alone otherwise. */
+/* MUJOCO-3, for the marked worlds. Usually there is none, and the inputs' arrays are not touched. */
 static stet_result pull_inputs(stet_worlds *worlds)
 {
     bool inputs[STI_FIELD_COUNT];
@@ -136,7 +141,7 @@ static stet_result pull_inputs(stet_worlds *worlds)
     return STET_OK;
 }
 
-static void moved(stet_worlds *worlds, const uint8_t *mask)
+static void mark_moved(stet_worlds *worlds, const uint8_t *mask)
 {
     if (!mask) sti_worlds_all_moved(worlds);
     for (int64_t w = 0; mask && w < worlds->nworld; ++w)
@@ -146,14 +151,14 @@ static void moved(stet_worlds *worlds, const uint8_t *mask)
 stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     stepping s = {.worlds = worlds, .mask = mask, .n = n};
-    if (mask) STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote to the others counts, too */
+    if (mask) STI_TRY(sti_worlds_sync(worlds)); /* the caller's writes to the other worlds count, too */
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
-    double steps = (double)expect(worlds, mask) * n, start = sti_now();
+    double steps = (double)count_pending(worlds, mask) * n, start = sti_now();
     memset(worlds->marks, 0, (size_t)worlds->nworld);
     sti_worlds_parallel(worlds, step_world, &s, worlds->step_seconds * steps + 1e-9);
     worlds->step_seconds = (sti_now() - start) / (steps + 1e-9);
-    moved(worlds, mask);
+    mark_moved(worlds, mask);
     sti_worlds_written(worlds, false);
     return pull_inputs(worlds);
 }

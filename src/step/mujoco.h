@@ -1,5 +1,5 @@
 /*
- * Physics by MuJoCo: one mj_step a world and time step, worlds over threads.
+ * Physics by MuJoCo: one mj_step per world and time step, worlds in parallel over threads.
  */
 #ifndef STI_STEP_MUJOCO_H
 #define STI_STEP_MUJOCO_H
@@ -7,8 +7,8 @@
 #include "worlds/worlds.h"
 
 /*
- * Advances worlds (which have exact data) by n time steps, n at least 1: all, or those whose byte in mask is not 0. Worlds that fail get a
- * fault, and go on from qpos0.
+ * Advances worlds (which have exact data) by n time steps, n at least 1: all worlds, or those whose byte in mask is not
+ * 0. A world that fails gets a fault and goes on from qpos0.
  */
 stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n);
 

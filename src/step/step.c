@@ -1,7 +1,8 @@
 /*
- * Physics behind one call: which one it is, and what it owes to the poses.
+ * Physics behind one interface: which kind it is, and how it affects the poses.
  *
- * Invariant: with pose_sync on, steps work out no pose; with it off, each time step does, and the state has the same bits.
+ * Invariant: with pose_sync on, steps compute no pose; with it off, each time step does, and the state has the same
+ * bits.
  */
 #include "stet/step.h"
 
@@ -47,7 +48,7 @@ stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_ste
     if (!worlds) return sti_error(STET_INVALID_ARGUMENT, "stet_step_create: worlds must not be NULL");
     stet_physics picked;
     STI_TRY(pick_step(worlds, physics, &picked));
-    /* What was written to qpos until now still moves the worlds; from now on external physics writes poses. */
+    /* Writes to qpos up to now still move the worlds; from now on external physics writes poses. */
     STI_TRY(sti_worlds_sync(worlds));
     stet_step *step;
     STI_TRY(sti_alloc(&step, sizeof *step, "step"));
@@ -79,7 +80,7 @@ static stet_result run_mujoco(stet_worlds *worlds, const uint8_t *mask, int n)
     return STET_OK;
 }
 
-/* Somebody else moves the worlds; here their time goes on. */
+/* The caller moves the worlds; only their time advances here. */
 static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     STI_TRY(sti_worlds_sync(worlds));
@@ -99,7 +100,7 @@ static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
 
 stet_result stet_step_run(stet_step *step, int n) { return stet_step_run_worlds(step, NULL, n); }
 
-/* Somebody to step? An empty mask is a step of nobody: done. */
+/* Is there a world to step? A step with an empty mask is done at once. */
 static bool any_step(const stet_worlds *worlds, const uint8_t *mask)
 {
     for (int64_t w = 0; mask && w < worlds->nworld; ++w)

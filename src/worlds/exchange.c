@@ -1,7 +1,8 @@
 /*
- * Between the arrays and MuJoCo's data: what the caller changed goes in, what the physics made comes out (WORLDS-2).
+ * Copies between the arrays and MuJoCo's data: push copies what the caller changed, pull copies what the physics
+ * computed (WORLDS-2).
  *
- * Invariant: a NaN that is pulled has the one canonical bit pattern, whatever the machine made it of.
+ * Invariant: a NaN that is pulled has the one canonical bit pattern, whatever the machine produced.
  */
 #include "worlds/poses.h"
 #include "worlds/worlds.h"
@@ -10,7 +11,7 @@
 
 /* ---- one field of one world: n numbers, `stride` apart in the array ---------------------------------------------- */
 
-/* Are x (of the array) and the rounding of the exact number the same? Zeros of both signs differ, NaNs do not. */
+/* Is x (of the array) equal to the rounding of the exact number? Zeros of different sign differ, NaNs do not. */
 static inline bool same_float(float x, float rounded)
 {
     uint32_t a, b;
@@ -148,7 +149,10 @@ stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers)
     return STET_OK;
 }
 
-/* Numbers that a push looks at. Without MuJoCo's data the arrays are the state: whoever wrote them on the device, they stay there. */
+/*
+ * True for fields whose numbers a push compares. Without MuJoCo's data the arrays are the state, and what was written
+ * on the device stays there.
+ */
 static bool is_compared(const stet_worlds *worlds, int f)
 {
     return f == STI_FIELD_time || (worlds->data && sti_field_writer[f] & STI_WRITER_CALLER);
@@ -186,7 +190,7 @@ static void push_world(void *context, int64_t w, int thread)
     s->worlds->marks[w] = sti_worlds_push(s->worlds, w, s->dirty);
 }
 
-/* Without MuJoCo's data a push of a world is a number at most: threads would take longer to begin. */
+/* Without MuJoCo's data a push of a world is one number at most, and starting threads would take longer. */
 static void push_all(syncing *s)
 {
     stet_worlds *worlds = s->worlds;

@@ -37,7 +37,7 @@ _Static_assert(sizeof(preamble) == 72, "the preamble has no padding");
 
 static const char magic[8] = {'s', 't', 'e', 't', 'w', 'r', 'l', 'd'};
 
-/* ---- the model's fingerprint -------------------------------------------------------------------------------------- */
+/* ---- the model's fingerprint ------------------------------------------------------------------------------------- */
 
 typedef struct packing {
     const mjModel *m;
@@ -62,7 +62,7 @@ stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out)
     return good ? STET_OK : sti_error(STET_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
 }
 
-/* ---- saving ------------------------------------------------------------------------------------------------------- */
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
 
 static bool put_file(FILE *f, sti_hash *h, const void *data, size_t size)
 {
@@ -108,9 +108,9 @@ stet_result stet_worlds_save(stet_worlds *worlds, const char *path)
     return result;
 }
 
-/* ---- resuming ----------------------------------------------------------------------------------------------------- */
+/* ---- resuming ---------------------------------------------------------------------------------------------------- */
 
-/* Does the file's own description fit these worlds? Only after that are its sizes used. */
+/* Does the file's own description fit these worlds? Its sizes are used only after this check. */
 static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, const char *path)
 {
     sti_snapshot_head own = sti_snapshot_head_of(worlds);

@@ -1,6 +1,7 @@
 /*
- * The poses that worlds begin with, for worlds that begin again and again without MuJoCo's data on a device whose memory the host cannot reach (WORLDS-9): made
- * by kinematics on the host once for each content that they follow from, then copied on the device.
+ * The poses of the initial state (WORLDS-9), for worlds that begin again and again without MuJoCo's data, on a device
+ * whose memory the host cannot access. Kinematics on the host compute them once for each content of qpos and mocap
+ * poses; later they are copied on the device.
  */
 #include "worlds/poses.h"
 
@@ -14,7 +15,7 @@ static bool is_key(const uint64_t a[STI_POSE_INPUTS], const uint64_t b[STI_POSE_
     return memcmp(a, b, STI_POSE_INPUTS * sizeof *a) == 0;
 }
 
-/* No producer is asked: it is the one that is at work, or has nothing to say. */
+/* Calls no producer: the producer itself is running, or has nothing to do. */
 static stet_result copy(stet_array *to, stet_array *from)
 {
     STI_TRY(sti_array_to_device(from));
@@ -24,7 +25,7 @@ static stet_result copy(stet_array *to, stet_array *from)
     return STET_OK;
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------------------- */
+/* ---- keeping ----------------------------------------------------------------------------------------------------- */
 
 static stet_result keep_first_poses(stet_worlds *worlds, int k)
 {
@@ -40,7 +41,7 @@ static stet_result keep_first_poses(stet_worlds *worlds, int k)
     return STET_OK;
 }
 
-/* Audit: what was made anew is what was kept. */
+/* Audit: poses computed again must equal the kept ones. */
 static stet_result compare_first_poses(const stet_worlds *worlds)
 {
     for (int k = 0; k < POSES; ++k) {
@@ -67,7 +68,7 @@ stet_result sti_poses_keep_first(stet_worlds *worlds)
     return STET_OK;
 }
 
-/* ---- beginning ----------------------------------------------------------------------------------------------------- */
+/* ---- beginning --------------------------------------------------------------------------------------------------- */
 
 static bool has_first(const stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS])
 {
@@ -92,8 +93,8 @@ stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INP
 {
     worlds->begun = 0;
     if (!key || worlds->data || worlds->device->host_memory || !worlds->external_poses) return STET_OK;
-    if (given) sti_poses_keep_written(worlds); /* these copies are not the caller's writes */
-    STI_TRY(sti_worlds_sync(worlds));          /* what was written until now is what they begin with */
+    if (given) sti_poses_keep_written(worlds); /* these copies are not writes of the caller */
+    STI_TRY(sti_worlds_sync(worlds));          /* writes up to now are part of the initial state */
     memcpy(worlds->begun_key, key, sizeof worlds->begun_key);
     worlds->begun = worlds->clock;
     if (given) memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);

@@ -1,4 +1,4 @@
-/* Parameters of the physics, world by world; see parameter.h. */
+/* Parameters of the physics per world; see parameter.h. */
 #include "worlds/parameter.h"
 
 #include "base/plural.h"
@@ -35,9 +35,9 @@ bool sti_parameter_find(const char *name, sti_parameter *out, int *items)
     return false;
 }
 
-/* ---- arrays that a thread's model has of its own ------------------------------------------------------------------- */
+/* ---- arrays that a thread's model has of its own ----------------------------------------------------------------- */
 
-/* Array of the model, its count, the parameter that is a factor on it. */
+/* Array of the model, its count, the parameter that scales it. */
 #define ARRAYS(X)                                                                                                      \
     X(geom_friction, 3 * m->ngeom, friction)                                                                           \
     X(pair_friction, 5 * m->npair, friction)                                                                           \
@@ -55,7 +55,10 @@ static size_t own_numbers(const mjModel *m)
     return n;
 }
 
-/* A thread's model: the shared one, with its own arrays from `at` on; as yet of the model's own values (PARAMETER-2). */
+/*
+ * Makes a thread's model: the shared one, with arrays of its own from `at` on, which hold the model's own values so far
+ * (PARAMETER-2).
+ */
 static void make_model(mjModel *own, const mjModel *m, mjtNum *at)
 {
     *own = *m;
@@ -89,7 +92,7 @@ static void scale(mjtNum *to, const mjtNum *from, int64_t n, double factor)
     for (int64_t i = 0; i < n; ++i) to[i] = from[i] * factor;
 }
 
-/* Where a parameter is given no longer, its arrays get the model's values back: by the factor 1, which changes no bit. */
+/* If a parameter is no longer given, its arrays get the model's values back by the factor 1, which changes no bit. */
 static double factor(const sti_parameters *p, sti_parameter which, int64_t w)
 {
     return p->given[which] ? p->value[which][w] : 1;
@@ -111,7 +114,7 @@ const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int th
     return own;
 }
 
-/* ---- giving them --------------------------------------------------------------------------------------------------- */
+/* ---- giving them ------------------------------------------------------------------------------------------------- */
 
 bool sti_parameters_any(const sti_parameters *p)
 {

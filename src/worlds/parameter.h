@@ -1,12 +1,13 @@
 /*
  * Parameters of the physics that differ from world to world.
  *
- * MuJoCo's step reads them from the model, which all worlds share. So each thread has a model of its own: the structure is a copy, the
- * arrays that no parameter touches are the shared ones, and those that one does touch are filled for the world that is stepped next.
+ * MuJoCo's step reads them from the model, which all worlds share. So each thread has a model of its own. The structure
+ * is a copy; arrays that no parameter changes are shared; the others are filled before each world's step.
  *
  * Invariants:
- *   PARAMETER-1  what a world's step reads depends on that world's values alone, not on the thread or on who was stepped before
- *   PARAMETER-2  a parameter that nobody gave is the model's own, bit for bit
+ *   PARAMETER-1  what a world's step reads depends on that world's values alone, not on the thread or on the world
+ *       stepped before
+ *   PARAMETER-2  a parameter that was never given has the model's own value, bit for bit
  */
 #ifndef STI_WORLDS_PARAMETER_H
 #define STI_WORLDS_PARAMETER_H
@@ -14,7 +15,7 @@
 #include "model/model.h"
 #include "stet/worlds.h"
 
-/* Name, numbers a world, may they be negative. The meaning of each: stet/worlds.h. */
+/* Name, numbers per world, whether they may be negative. stet/worlds.h describes them. */
 #define STI_PARAMETERS(X)                                                                                              \
     X(gravity, 3, true)                                                                                                \
     X(friction, 1, false)                                                                                              \
@@ -30,16 +31,17 @@ typedef enum sti_parameter {
 
 typedef struct sti_parameters {
     double *value[STI_PARAMETER_COUNT]; /* [nworld][items] */
-    bool given[STI_PARAMETER_COUNT];    /* false: the model's own in all worlds, whatever `value` holds */
-    mjModel *model;                     /* [threads]; NULL until a parameter is given */
-    mjtNum *numbers;                    /* of those models' own arrays */
+    /* false: all worlds have the model's own value, and `value` is unused */
+    bool given[STI_PARAMETER_COUNT];
+    mjModel *model;  /* [threads]; NULL until a parameter is given */
+    mjtNum *numbers; /* memory of those models' own arrays */
 } sti_parameters;
 
-/* The parameter of a name, with the numbers that it has a world; false: there is none. */
+/* Finds a parameter by name, with its numbers per world. False: there is none. */
 bool sti_parameter_find(const char *name, sti_parameter *out, int *items);
-/* Checks values of a parameter, for all worlds alike (n its items) or for each (n nworld times its items). */
+/* Checks values of a parameter, either for all worlds alike (n its items) or for each (n nworld times its items). */
 stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter parameter, const double *values, int64_t n);
-/* The model with which a thread steps a world, as long as it asks for no other. */
+/* The model with which a thread steps a world; valid until the thread's next call. */
 const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread);
 bool sti_parameters_any(const sti_parameters *p);
 void sti_parameters_free(sti_parameters *p);

@@ -1,8 +1,10 @@
 /*
- * The pose pass (mechanism pose_sync): mj_kinematics on scratch data, for the worlds that moved since their poses were made.
+ * The pose pass (mechanism pose_sync): mj_kinematics on scratch data, for the worlds that moved since their poses were
+ * computed.
  *
- *   POSES-1  the pass is a function of qpos and mocap poses alone, so doing it again over what stands changes no bit
- *   POSES-2  the arrays get a new generation only if a bit of them changed, or if all were made anew over what the device alone knew
+ *   POSES-1  the pass is a function of qpos and mocap poses alone, so repeating it over valid poses changes no bit
+ *   POSES-2  the arrays get a new generation only if a bit of them changed, or if all poses were computed without
+ *       downloading the old ones
  */
 #include "worlds/poses.h"
 
@@ -11,14 +13,14 @@
 
 typedef struct pass {
     stet_worlds *worlds;
-    bool every; /* audit, or switched off: what stands is made again */
+    bool every; /* audit, or the mechanism is off: valid poses are computed again */
     atomic_llong made;
     atomic_bool changed;
 } pass;
 
 static const sti_field inputs[STI_POSE_INPUTS] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
 
-/* The state that kinematics depend on, from the exact numbers or, where there are none, from the arrays. */
+/* Copies the state that kinematics depend on, from the exact numbers or, if there are none, from the arrays. */
 static void copy_inputs(const stet_worlds *worlds, int64_t w, mjData *to)
 {
     for (size_t k = 0; k < STI_POSE_INPUTS; ++k) {
@@ -31,7 +33,7 @@ static void copy_inputs(const stet_worlds *worlds, int64_t w, mjData *to)
     }
 }
 
-/* Rounds into the array; true if a bit changed. */
+/* Rounds into the array; returns true if a bit changed. */
 static bool put_poses(const stet_worlds *worlds, sti_field field, int64_t w, const mjtNum *exact)
 {
     const stet_array *a = worlds->field[field];
@@ -55,7 +57,7 @@ static bool is_due(const pass *p, int64_t w)
     return !worlds->caller_poses[w] && (p->every || worlds->posed[w] != worlds->moved[w]);
 }
 
-/* Where the caller writes all poses, on the device, they need not come to the host. */
+/* Counts the worlds to compute. If it is 0 (the caller writes all poses on the device), nothing is downloaded. */
 static int64_t count_due(const pass *p)
 {
     int64_t n = 0;
@@ -63,7 +65,10 @@ static int64_t count_due(const pass *p)
     return n;
 }
 
-/* What is made anew in all worlds need not come from the device first; then it counts as changed, for who compares finds nothing (POSES-2). */
+/*
+ * If the poses of all worlds are computed, the old ones are not downloaded first. Then nothing can be compared, and
+ * they count as changed (POSES-2).
+ */
 static stet_result take_poses(pass *p, sti_field field, bool all)
 {
     stet_worlds *worlds = p->worlds;
@@ -128,7 +133,7 @@ static stet_result make_poses(void *context)
     return due == worlds->nworld && !p->every ? sti_poses_keep_first(worlds) : STET_OK;
 }
 
-/* Brings xpos and xquat up to date before they are read. */
+/* The producer of xpos and xquat: brings them up to date before a read. */
 static stet_result produce(void *context)
 {
     stet_worlds *worlds = context;

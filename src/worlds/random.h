@@ -1,17 +1,20 @@
 /*
- * Uniform random numbers for worlds; see random.k.h for where they come from.
+ * Uniform random numbers for worlds; random.k.h describes the generator.
  */
 #ifndef STI_WORLDS_RANDOM_H
 #define STI_WORLDS_RANDOM_H
 
 #include "device/device.h"
 
-/* Streams: each use of random numbers has one of its own. */
+/* Streams: each use of random numbers has its own. */
 enum { STI_STREAM_RESET, STI_STREAM_CONTROL };
 
-/* out (REAL, of worlds): uniform in [-1, 1), a function of (seed, stream, world, draw, item). Only the low 32 bits of draw count. */
+/*
+ * Fills out (REAL, of worlds) with numbers in [-1, 1), a function of (seed, stream, world, draw, item). Uses the low 32
+ * bits of draw.
+ */
 stet_result sti_noise(stet_array *out, uint64_t seed, int stream, uint64_t draw);
-/* The same with a draw for each world: draws INT [nworld][1]. */
+/* The same with one draw per world: draws INT [nworld][1]. */
 stet_result sti_noise_draws(stet_array *out, uint64_t seed, int stream, const stet_array *draws);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Random numbers by counting: the n-th number is a function of (seed, stream, world, draw, n), so it is the same for any number of
- * threads and worlds, in any order, and nothing has to be remembered or saved.
+ * Counter-based random numbers: the n-th number is a function of (seed, stream, world, draw, n). So it is the same for
+ * any number of threads and worlds, in any order, and no state has to be kept or saved.
  *
  * Philox4x32-10 by Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (2011), section 5.
  */
@@ -47,7 +47,7 @@ world_kernel void k_noise_draws(real *out, int n, int stream, const lint *draws,
     rk_fill(out, n, draws[0], lane() + isplat(world), stream, seed_low, seed_high);
 }
 
-/* The generator itself, to be held against the published vectors: counter [4], key [2], out [4]. */
+/* The generator itself, for comparison with the published vectors: counter [4], key [2], out [4]. */
 world_kernel void k_philox(const lint *counter, const lint *key, lint *out)
 {
     lint c[4];

@@ -1,7 +1,8 @@
 /*
  * Resets: of all worlds, of a list, or by mask; to a keyframe, with noise.
  *
- *   RESET-1  what a world is reset to depends on (seed, world, how often it was reset before) and the call, on no other world
+ *   RESET-1  a world's state after a reset depends on (seed, world, number of its earlier resets) and the call, on no
+ *       other world
  *   RESET-2  a reset of no world changes nothing, and no version
  */
 #include "worlds/reset.h"
@@ -44,13 +45,13 @@ bool sti_reset_data(const mjModel *m, mjData *d, int keyframe, bool poison)
     return sti_mujoco_guard(reset_data, &r, NULL, 0);
 }
 
-/* A world whose reset MuJoCo left has what stood there, and a fault. */
+/* A world whose reset MuJoCo aborted keeps its state, and gets a fault. */
 static uint32_t fault_of(bool good) { return good ? 0 : 1u << STET_FAULT_PHYSICS_ERROR; }
 
 typedef struct resetting {
     stet_worlds *worlds;
     int keyframe;
-    double qpos_noise, qvel_noise; /* half-widths, 0: none */
+    double qpos_noise, qvel_noise; /* half-widths; 0: no noise */
     void *noise;                   /* host mirror of worlds->noise; NULL: none */
 } resetting;
 
@@ -79,7 +80,7 @@ static void add_noise(const resetting *r, int64_t w, mjData *d)
         for (int64_t i = 0; i < m->nv; ++i) d->qvel[i] += r->qvel_noise * sti_mirror_get(noise, r->noise, w, m->nq + i);
 }
 
-static void put_back(void *context, int64_t w, int thread)
+static void reset_world(void *context, int64_t w, int thread)
 {
     const resetting *r = context;
     stet_worlds *worlds = r->worlds;
@@ -97,7 +98,7 @@ stet_result sti_worlds_begin(stet_worlds *worlds)
     resetting r = {.worlds = worlds, .keyframe = worlds->def.keyframe};
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
     memset(worlds->marks, 1, (size_t)worlds->nworld);
-    sti_worlds_parallel(worlds, put_back, &r, 0);
+    sti_worlds_parallel(worlds, reset_world, &r, 0);
     sti_worlds_written(worlds, true);
     sti_worlds_all_moved(worlds);
     return STET_OK;
@@ -116,7 +117,7 @@ static bool begin_data(const beginning *b, const mjModel *m, mjData *d)
     return sti_reset_data(m, d, b->worlds->def.keyframe, b->poison);
 }
 
-/* Without data of their own, all worlds begin with what the scratch data hold. */
+/* Without data of their own, all worlds begin with the content of the scratch data. */
 static stet_result begin_scratch(const beginning *b)
 {
     if (begin_data(b, sti_pose_model(b->worlds), b->worlds->scratch[0])) return STET_OK;
@@ -140,7 +141,7 @@ void sti_worlds_forget_initial(stet_worlds *worlds)
     }
 }
 
-/* WORLDS-8: an array with a host mirror, to be filled. */
+/* WORLDS-8: creates an array with a host mirror, which the caller fills. */
 static stet_result make_initial(stet_worlds *worlds, int f)
 {
     stet_array *a;
@@ -156,7 +157,7 @@ static stet_result make_initial(stet_worlds *worlds, int f)
     return STET_OK;
 }
 
-/* All of those that are missing, or none: what is there is filled. */
+/* Creates all missing initial arrays or, on failure, none: an array that exists has been filled. */
 static stet_result make_missing(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool missing[STI_FIELD_COUNT])
 {
     stet_result result = STET_OK;
@@ -172,7 +173,7 @@ static stet_result make_missing(stet_worlds *worlds, const bool fields[STI_FIELD
     return result;
 }
 
-/* What is not there yet is filled, on the host: all worlds begin with the same numbers. */
+/* Fills missing initial arrays on the host: all worlds begin with the same numbers. */
 static stet_result fill_missing(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
 {
     bool missing[STI_FIELD_COUNT], any = false;
@@ -187,8 +188,8 @@ static stet_result fill_missing(stet_worlds *worlds, const bool fields[STI_FIELD
     return STET_OK;
 }
 
-static stet_result begin_far(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
-                             sti_restores *restores)
+static stet_result begin_on_device(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
+                                   sti_restores *restores)
 {
     STI_TRY(fill_missing(worlds, fields, poison));
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
@@ -201,7 +202,7 @@ static stet_result begin_far(stet_worlds *worlds, const bool fields[STI_FIELD_CO
     return STET_OK;
 }
 
-/* Without data of their own, all worlds begin with the same numbers; the time is the only one that is on the host in any case. */
+/* Without data of their own, all worlds begin with the same time, which is always on the host. */
 static void begin_time(stet_worlds *worlds)
 {
     int keyframe = worlds->def.keyframe;
@@ -209,8 +210,8 @@ static void begin_time(stet_worlds *worlds)
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->time[w] = time;
 }
 
-/* Where the host reaches the arrays, or has the numbers behind them. */
-static stet_result begin_near(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
+/* For arrays that the host can access, or that have exact numbers behind them. */
+static stet_result begin_on_host(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
 {
     beginning b = {worlds, fields, poison};
     bool any = worlds->data != NULL;
@@ -235,9 +236,9 @@ stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FI
 {
     bool far = !worlds->data && !worlds->device->host_memory;
     if (!worlds->data) begin_time(worlds);
-    if (!far) return begin_near(worlds, fields, poison);
+    if (!far) return begin_on_host(worlds, fields, poison);
     if (poison) sti_worlds_forget_initial(worlds);
-    return begin_far(worlds, fields, poison, restores);
+    return begin_on_device(worlds, fields, poison, restores);
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
@@ -264,7 +265,7 @@ stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def
     return sti_check_keyframe(worlds->model->mj, def->keyframe, "reset");
 }
 
-/* Marks the worlds that are meant; how many there are. */
+/* Marks the chosen worlds; returns how many there are. */
 static int64_t mark_chosen(stet_worlds *worlds, const stet_reset_def *def)
 {
     size_t n = (size_t)worlds->nworld;
@@ -281,7 +282,7 @@ static int64_t mark_chosen(stet_worlds *worlds, const stet_reset_def *def)
     return chosen;
 }
 
-/* Noise for all worlds, each drawn with the number of resets that it will have had. *out: the host mirror of it. */
+/* Draws noise for all worlds, each with the number of resets that it will have had. *out: the noise's host mirror. */
 static stet_result draw_noise(stet_worlds *worlds, void **out)
 {
     const mjModel *m = worlds->model->mj;
@@ -307,7 +308,8 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
     void *drawn = NULL;
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
-    STI_TRY(sti_worlds_sync(worlds)); /* what the caller wrote into worlds that stay; WORLDS-5 */
+    /* WORLDS-5, for what the caller wrote into worlds that are not reset */
+    STI_TRY(sti_worlds_sync(worlds));
     if (def->qpos_noise > 0 || def->qvel_noise > 0) STI_TRY(draw_noise(worlds, &drawn));
     if (mark_chosen(worlds, def) == 0) return STET_OK;
     resetting r = {.worlds = worlds,
@@ -315,7 +317,7 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
                    .qpos_noise = def->qpos_noise,
                    .qvel_noise = def->qvel_noise,
                    .noise = drawn};
-    sti_worlds_parallel(worlds, put_back, &r, 0);
+    sti_worlds_parallel(worlds, reset_world, &r, 0);
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         if (!worlds->marks[w]) continue;
         worlds->resets[w]++;

@@ -1,5 +1,5 @@
 /*
- * Putting worlds back to an initial state.
+ * Resets worlds to an initial state.
  */
 #ifndef STI_WORLDS_RESET_H
 #define STI_WORLDS_RESET_H
@@ -8,26 +8,27 @@
 #include "worlds/worlds.h"
 
 /*
- * MuJoCo's reset of d to a keyframe (-1: qpos0), guarded; with `poison`, d is filled first with what cannot be taken
- * for numbers. False if MuJoCo reported an error.
+ * MuJoCo's reset of d to a keyframe (-1: qpos0), guarded. With `poison`, d is first filled with bytes that are no valid
+ * numbers. Returns false if MuJoCo reported an error.
  */
 bool sti_reset_data(const mjModel *m, mjData *d, int keyframe, bool poison);
-/* The state of all worlds when they are made: the keyframe of their def, no noise, no faults; not counted as a reset. */
+/* Gives all worlds their state at creation: the keyframe of their def, no noise, no faults. Not counted as a reset. */
 stet_result sti_worlds_begin(stet_worlds *worlds);
 /*
- * That state once more, as if the worlds had been made just now: MuJoCo's data wholly, of the arrays those fields that are marked (CALLER, PHYSICS or
- * BOTH). What stands in the others counts as written by the caller since. With `poison`, MuJoCo's data are
- * filled with what cannot be taken for numbers first. Faults, numbers of resets and poses are left to the caller.
- * Fields that are on a device whose memory the host cannot reach (WORLDS-8) are so once the caller has made `restores`, to which theirs are added.
+ * Gives all worlds that state again, as if they had just been created: all of MuJoCo's data, and of the arrays those
+ * fields that are marked (CALLER, PHYSICS or BOTH). Content of the other fields counts as written by the caller since.
+ * With `poison`, MuJoCo's data are first filled with bytes that are no valid numbers. The caller resets faults, reset
+ * counts and poses. On a device whose memory the host cannot access (WORLDS-8), the fields' copies are added to
+ * `restores`, which the caller then makes.
  */
 stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
                                    sti_restores *restores);
-/* What fields begin with is made anew when it is needed again (WORLDS-8). */
+/* Drops the initial content of fields; it is computed again when needed (WORLDS-8). */
 void sti_worlds_forget_initial(stet_worlds *worlds);
-/* A keyframe of the model, or -1: qpos0. The message says how many there are. */
+/* Checks for a keyframe of the model, or -1: qpos0. The message says how many there are. */
 stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who);
 
-/* All that stet_worlds_reset would refuse. */
+/* Checks everything that stet_worlds_reset would refuse. */
 stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def);
 
 #endif

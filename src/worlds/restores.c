@@ -1,4 +1,4 @@
-/* What is put back by copies on the device, as one list; see restores.h. */
+/* Restores arrays by copies on the device, issued as one list; see restores.h. */
 #include "worlds/restores.h"
 
 #include "base/memory.h"
@@ -6,8 +6,8 @@
 #include "kernel/record/record.h"
 
 /*
- * Beyond this a driver's copies take so long that a recording of them saves nothing; and it would be compared once (record.h, RECORD-4), which
- * takes twice as much of the host's memory.
+ * Above this size the driver's copies take so long that a recording saves nothing. A recording would also be compared
+ * once (record.h, RECORD-4), which takes twice as much host memory.
  */
 static const size_t LISTED = (size_t)64 << 20;
 
@@ -35,8 +35,8 @@ static stet_result copy_all(const sti_restores *restores)
     return STET_OK;
 }
 
-/* Y2. */
-static void tell_restores(const sti_restore *r)
+/* RESTORES-2. */
+static void update_host(const sti_restore *r)
 {
     if (r->bytes) sti_array_host_gets(r->to, r->bytes);
     if (r->stamp) sti_stamp_keep_version(r->stamp, &r->to->version);
@@ -53,7 +53,7 @@ stet_result sti_restores_make(sti_restores *restores, stet_device *device, const
     int n = restores->n;
     bool listed = n > 1 && !once && bytes_of(restores) <= LISTED;
     stet_result result = listed ? list_all(restores, device, what) : copy_all(restores);
-    for (int i = 0; i < n && result == STET_OK; ++i) tell_restores(&restores->one[i]);
+    for (int i = 0; i < n && result == STET_OK; ++i) update_host(&restores->one[i]);
     sti_restores_clear(restores);
     return result;
 }

@@ -7,10 +7,13 @@
 
 #include <string.h>
 
-/* MuJoCo's own list of what the next step depends on: time, positions, velocities, activations, histories, warm start, inputs. */
+/*
+ * MuJoCo's list of what the next step depends on: time, positions, velocities, activations, histories, warm start,
+ * inputs.
+ */
 enum { STATE = mjSTATE_INTEGRATION };
 
-/* ---- one world's state as numbers --------------------------------------------------------------------------------- */
+/* ---- one world's state as numbers -------------------------------------------------------------------------------- */
 
 static bool is_state(int f) { return (sti_field_writer[f] & STI_WRITER_CALLER) != 0; }
 
@@ -77,7 +80,7 @@ static void set_poses(stet_worlds *worlds, int64_t w, const double *from)
     write_numbers(worlds, STI_FIELD_xquat, w, from + worlds->field[STI_FIELD_xpos]->nitem);
 }
 
-/* ---- memory of a snapshot ----------------------------------------------------------------------------------------- */
+/* ---- memory of a snapshot ---------------------------------------------------------------------------------------- */
 
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds)
 {
@@ -134,9 +137,9 @@ void stet_snapshot_destroy(stet_snapshot *snapshot)
     sti_free(snapshot);
 }
 
-/* ---- taking ------------------------------------------------------------------------------------------------------- */
+/* ---- taking ------------------------------------------------------------------------------------------------------ */
 
-/* Without them MuJoCo's state is all that the next step depends on. */
+/* Refuses models for which MuJoCo's state is not all that the next step depends on. */
 stet_result sti_snapshot_check(const mjModel *m)
 {
     const char *option = m->opt.enableflags & mjENBL_SLEEP ? "sleep" : m->opt.enableflags & mjENBL_IPC ? "ipc" : NULL;
@@ -168,7 +171,10 @@ static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
     s->caller[k] = worlds->caller_poses[w];
 }
 
-/* Takes what the caller wrote, and the host mirrors of all that a snapshot may read: the state, sensors, and poses that are the caller's. */
+/*
+ * Takes what the caller wrote, and the host mirrors of what a snapshot may read: the state, sensors, and the caller's
+ * poses.
+ */
 static stet_result sync_mirrors(stet_worlds *worlds)
 {
     stet_array **field = worlds->field;
@@ -198,9 +204,9 @@ stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
     return STET_OK;
 }
 
-/* ---- restoring ---------------------------------------------------------------------------------------------------- */
+/* ---- restoring --------------------------------------------------------------------------------------------------- */
 
-/* Loaded twice, a model is another object of the same content. */
+/* A model that is loaded twice is two objects of the same content. */
 static stet_result is_model(const stet_model *one, const stet_model *other, bool *out)
 {
     uint64_t a = one->version.id, b = other->version.id;
@@ -274,7 +280,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     STI_TRY(check_fits(worlds, snapshot));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_restore"));
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH | (snapshot->head.npose ? STI_WRITER_POSES : 0)));
-    STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5: what was written before is over with */
+    STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5: earlier writes are replaced */
     restoring r = {worlds, snapshot};
     sti_worlds_parallel(worlds, restore_world, &r, 0);
     sti_worlds_written(worlds, true);
@@ -284,9 +290,9 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     return STET_OK;
 }
 
-/* ---- hash --------------------------------------------------------------------------------------------------------- */
+/* ---- hash -------------------------------------------------------------------------------------------------------- */
 
-/* NaN has many bit patterns; equal states have one. */
+/* NaN has many bit patterns; equal states need one. */
 static void add_numbers(sti_hash *h, double *x, uint64_t n)
 {
     const uint64_t nan_bits = UINT64_C(0x7ff8000000000000);

@@ -1,20 +1,21 @@
 /*
- * A copy of the whole state of worlds, in one block: a head, and a payload of tables that follow from it.
+ * A copy of the whole state of worlds in one block: a head, and a payload of tables whose sizes follow from the head.
  *
- * Invariant: nothing in a snapshot depends on the layout, the threads or the element type of the device that it was taken on.
+ * Invariant: nothing in a snapshot depends on the layout, the threads or the element type of the device that it was
+ * taken on.
  */
 #ifndef STI_WORLDS_SNAPSHOT_H
 #define STI_WORLDS_SNAPSHOT_H
 
 #include "worlds/worlds.h"
 
-/* Sizes, and what else the restored worlds must agree with. Words only, so that equal heads have equal bytes. */
+/* Sizes, and what else the restored worlds must match. All words, so equal heads have equal bytes. */
 typedef struct sti_snapshot_head {
-    uint64_t exact; /* 1: MuJoCo's data stood behind the arrays */
+    uint64_t exact; /* 1: the worlds have MuJoCo's data behind the arrays */
     uint64_t nworld;
-    uint64_t nstate;  /* numbers of a world's state */
-    uint64_t nsensor; /* of its sensor data */
-    uint64_t npose;   /* of its poses, 0 if none were written by the caller */
+    uint64_t nstate;  /* numbers in a world's state */
+    uint64_t nsensor; /* numbers in its sensor data */
+    uint64_t npose;   /* numbers in its poses; 0 if the caller wrote none */
     uint64_t seed;
 } sti_snapshot_head;
 
@@ -32,15 +33,15 @@ struct stet_snapshot {
     uint8_t *caller;  /* [nworld]: 1 where the poses are the caller's */
 };
 
-/* STET_UNSUPPORTED where a snapshot could not hold all that the next step depends on. */
+/* Returns STET_UNSUPPORTED if a snapshot could not hold everything that the next step depends on. */
 stet_result sti_snapshot_check(const mjModel *m);
-/* What a snapshot of these worlds would have, without poses. */
+/* The head of a snapshot of these worlds, without poses. */
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds);
-/* Hash of all that MuJoCo's model holds: equal for models of equal content, wherever they come from. */
+/* Hash of all of MuJoCo's model: equal for models of equal content, whatever their origin. */
 stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out);
-/* Numbers of a world's poses, where there are any. */
+/* Numbers in a world's poses. */
 uint64_t sti_snapshot_pose_items(const stet_worlds *worlds);
-/* A snapshot with room for what its head says, all zero. The caller owns *out. */
+/* Creates an all-zero snapshot of the sizes in its head. The caller owns *out. */
 stet_result sti_snapshot_new(const stet_worlds *worlds, const sti_snapshot_head *head, stet_snapshot **out);
 
 #endif

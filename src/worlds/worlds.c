@@ -1,7 +1,7 @@
 /*
- * Worlds: making and destroying them, their fields, and what has moved. Invariants: worlds.h.
+ * Worlds: creating and destroying them, their fields, and which worlds have moved. Invariants: worlds.h.
  *
- *   WORLDS-6  worlds that could not be made completely are destroyed again by the same function that destroys complete ones
+ *   WORLDS-6  worlds that could not be created completely are destroyed by the same function as complete ones
  */
 #include "worlds/worlds.h"
 
@@ -123,7 +123,7 @@ static stet_result make_tables(stet_worlds *worlds)
     return sti_alloc(&worlds->time, n * sizeof *worlds->time, "time of worlds");
 }
 
-/* Sleeping bodies are skipped by kinematics, and scratch data has no memory of where they sleep. */
+/* Kinematics skip sleeping bodies, but scratch data do not record which bodies sleep. */
 static stet_result make_pose_model(stet_worlds *worlds)
 {
     const mjModel *m = worlds->model->mj;
@@ -156,9 +156,9 @@ stet_result sti_worlds_check_memory(int64_t nworld, double each, double have)
 }
 
 /*
- * Memory is given out before it exists, and the system ends who then uses it; so what cannot be there is refused first. MuJoCo's
- * arenas do not count: they take what a world's contacts need; nor do fields that lie in a GPU's memory, which refuses
- * itself.
+ * The system hands out more memory than it has, and kills the process that then uses it; so what cannot fit is refused
+ * first. MuJoCo's arenas do not count, because they grow with a world's contacts. Nor do fields in GPU memory, whose
+ * allocation fails by itself.
  */
 static stet_result check_memory(const stet_worlds *worlds)
 {
@@ -318,8 +318,8 @@ static void run_piece(void *context, int64_t i, int thread)
 
 void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, double seconds)
 {
-    int64_t wanted =
-        (int64_t)worlds->device->threads * (seconds > 0 ? 64 : 8); /* pieces; at their end, threads wait for the last */
+    /* pieces; at their end, threads wait for the last one */
+    int64_t wanted = (int64_t)worlds->device->threads * (seconds > 0 ? 64 : 8);
     int64_t size = worlds->device->lanes;
     while (size > 1 && worlds->nworld / size < wanted) size /= 2;
     pieces p = {f, context, worlds->nworld, size};

@@ -1,17 +1,22 @@
 /*
- * The worlds: arrays of the state, MuJoCo's data behind them, and the poses that follow.
+ * The worlds: arrays of the state, MuJoCo's data behind them, and the poses computed from them.
  *
  * Invariants:
- *   WORLDS-1  mjData of a world is touched by one thread at a time, and never by a kinematics pass (that has scratch data of its own)
- *   WORLDS-2  an array element equal to the rounding of the exact number lets the exact number stand
- *   WORLDS-3  moved[w] grows whenever the pose of world w may have changed (a step, a reset, a write to qpos, mocap or poses)
- *   WORLDS-4  poses that the caller wrote stand until their world moves; every other world's are those of mj_kinematics
- *   WORLDS-5  whoever moves worlds takes what the caller wrote before (sti_worlds_take_dirty, sti_worlds_sync), so the later of a write
- *       and a move wins
- *   WORLDS-7  passes over worlds touch fields through `host mirror`, which is taken before a pass, when nothing has been changed yet: a pass cannot fail
- *   WORLDS-8  without MuJoCo's data, on a device whose memory the host cannot reach: what a field begins with, on both sides, so that beginning again
- *       sends nothing
- *   WORLDS-9  likewise the poses that follow from what they begin with, under a key that names the content of qpos and mocap poses
+ *   WORLDS-1  one thread at a time touches the mjData of a world, and a kinematics pass never does (it has scratch data
+ *       of its own)
+ *   WORLDS-2  an array element that equals the rounding of the exact number leaves the exact number as it is
+ *   WORLDS-3  moved[w] grows whenever the pose of world w may have changed (a step, a reset, a write to qpos, mocap or
+ *       poses)
+ *   WORLDS-4  poses that the caller wrote are valid until their world moves; every other world's are those of
+ *       mj_kinematics
+ *   WORLDS-5  a function that moves worlds first takes what the caller wrote (sti_worlds_take_dirty, sti_worlds_sync),
+ *       so the later of a write and a move wins
+ *   WORLDS-7  passes over worlds access fields through `mirror`, which is filled before a pass, when nothing has
+ *       changed yet: a pass cannot fail
+ *   WORLDS-8  without MuJoCo's data, on a device whose memory the host cannot access: `initial` keeps the initial
+ *       content of fields on both sides, so that beginning again uploads nothing
+ *   WORLDS-9  `first_poses` likewise keeps the poses computed from the initial fields, under a key that names the
+ *       content of qpos and mocap poses
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
@@ -26,8 +31,8 @@
 #include <stdatomic.h>
 
 /*
- * Fields: name, items a world (an expression over `const mjModel *m`), the numbers in `mjData *d`, who writes it: CALLER (pushed to
- * the physics before a step), PHYSICS (pulled after each step), BOTH, POSES (the pose pass, on demand).
+ * Fields: name, items per world (an expression over `const mjModel *m`), the numbers in `mjData *d`, and who writes it:
+ * CALLER (pushed to the physics before a step), PHYSICS (pulled after each step), BOTH, POSES (computed on demand).
  */
 #define STI_FIELDS(X)                                                                                                  \
     X(qpos, m->nq, d->qpos, BOTH)                                                                                      \
@@ -50,7 +55,7 @@ typedef enum sti_field {
         STI_FIELD_COUNT
 } sti_field;
 
-/* Who writes a field, as bits: a BOTH field has both. */
+/* Who writes a field, as bits; a BOTH field has both. */
 enum { STI_WRITER_CALLER = 1, STI_WRITER_PHYSICS = 2, STI_WRITER_BOTH = 3, STI_WRITER_POSES = 4 };
 extern const int sti_field_writer[STI_FIELD_COUNT];
 /* The numbers of a field in MuJoCo's data. */
@@ -65,55 +70,60 @@ struct stet_worlds {
     stet_worlds_def def;
     int64_t nworld;
     stet_array *field[STI_FIELD_COUNT];
-    void *mirror[STI_FIELD_COUNT];     /* WORLDS-7: of each field, as long as nothing else touches its array */
-    mjData **data;                     /* [nworld], exact only */
-    double step_seconds;               /* that a time step of a world took lately; 0: not known */
-    double *time;                      /* [nworld], not exact only: seconds, the number behind the array */
-    mjModel *pose_model;               /* the model without sleeping, where it has that; else NULL */
+    /* WORLDS-7: the host mirror of each field, valid while nothing else touches its array */
+    void *mirror[STI_FIELD_COUNT];
+    mjData **data;       /* [nworld], exact only */
+    double step_seconds; /* recent duration of a time step of one world; 0: not known */
+    double *time;        /* [nworld], not exact only: seconds, the number that the array is rounded from */
+    /* a copy of the model without sleeping, if the model has sleeping; else NULL */
+    mjModel *pose_model;
     mjData **scratch;                  /* [threads], for kinematics, and for resets of worlds without data */
     uint32_t *faults;                  /* [nworld] */
     uint64_t *moved;                   /* [nworld], WORLDS-3 */
     uint64_t *resets;                  /* [nworld], number of resets, for the noise */
     uint64_t clock;                    /* last value given to moved */
-    sti_version moved_version;         /* bumped with every change of moved */
+    sti_version moved_version;         /* bumped by every change of moved */
     sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
-    bool external_poses;       /* physics is external: steps move no world, qpos none whose poses the caller wrote */
-    sti_stamp pose_stamp;      /* what the poses were brought up to date with */
-    sti_stamp pose_written;    /* versions of xpos and xquat that are no news */
-    stet_reason pose_why;      /* of the last move */
-    uint64_t *posed;           /* [nworld]: moved[w] that xpos and xquat were made from */
-    uint8_t *caller_poses;     /* [nworld], WORLDS-4 */
-    uint8_t *marks;            /* [nworld], work space of one call */
-    atomic_int *pending;       /* [blocks of the layout], the same: worlds of a block that are not done yet */
-    sti_parameters parameters; /* of the physics, world by world */
+    /* physics is external: steps move no world; a write to qpos moves none whose poses the caller wrote */
+    bool external_poses;
+    sti_stamp pose_stamp;   /* what the poses were last computed from */
+    sti_stamp pose_written; /* known versions of xpos and xquat */
+    stet_reason pose_why;   /* reason of the last move */
+    uint64_t *posed;        /* [nworld]: moved[w] when xpos and xquat were computed */
+    uint8_t *caller_poses;  /* [nworld], WORLDS-4 */
+    uint8_t *marks;         /* [nworld], scratch of one call */
+    /* [blocks of the layout], scratch of one call: worlds of a block that are not done yet */
+    atomic_int *pending;
+    sti_parameters parameters;            /* parameters of the physics per world */
     stet_array *initial[STI_FIELD_COUNT]; /* WORLDS-8; NULL: not needed yet */
     stet_array *first_poses[2];           /* WORLDS-9: xpos, xquat; NULL: not needed yet */
-    uint64_t first_key[STI_POSE_INPUTS],
-        begun_key[STI_POSE_INPUTS]; /* content that first_poses was made from, and of the latest beginning */
-    uint64_t begun;                 /* clock of that beginning; 0: there was none, or it is not known from what */
+    /* content that first_poses was computed from, and content of the latest beginning */
+    uint64_t first_key[STI_POSE_INPUTS], begun_key[STI_POSE_INPUTS];
+    uint64_t begun; /* clock of that beginning; 0: there was none, or its content is not known */
     bool first_valid;
-    stet_array *noise, *draws; /* of resets: [nworld][nq + nv], [nworld][1]; made when first needed */
+    stet_array *noise, *draws; /* for resets: [nworld][nq + nv], [nworld][1]; made when first needed */
 };
 
-/* Blocks of the layout, of `lanes` worlds each; the last may not be full. */
+/* Number of blocks of the layout, of `lanes` worlds each; the last may not be full. */
 static inline int64_t sti_worlds_blocks(const stet_worlds *worlds)
 {
     return (worlds->nworld + worlds->device->lanes - 1) / worlds->device->lanes;
 }
 
 /*
- * Runs f for each world over the device's threads; thread is 0 … threads - 1. Neighbours in a block of the layout share cache lines, so they
- * stay together where there are worlds enough for it; hardly ever where it is known that worlds take long, and not equally long: `seconds`
- * is what all take together (see sti_loop_def), 0 where it is not much.
+ * Runs f for each world over the device's threads; thread is 0 … threads - 1. Neighbours in a block of the layout share
+ * cache lines, so a thread takes whole blocks if there are enough worlds. Worlds that are known to take long, and
+ * unequally long, are split more finely. `seconds` is what all worlds take together (see sti_loop_def); 0: not much.
  */
 typedef void sti_worlds_fn(void *context, int64_t w, int thread);
 void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, double seconds);
 
 /*
- * For the physics: one thread, one world. push copies what the caller changed (WORLDS-2, only fields with dirty set) into mjData; true if qpos
- * or mocap poses changed. pull copies what the physics writes into the arrays, and with `all` what the caller writes too. After a
- * parallel pass, the pulled arrays are marked once with sti_worlds_written. Before it, the host mirrors of what is written are taken with
- * sti_worlds_take_mirrors, and those of what is read with sti_worlds_take_dirty, in this order.
+ * For the physics; one thread per world. push copies what the caller changed into mjData (WORLDS-2, only fields with
+ * dirty set) and returns true if qpos or mocap poses changed. pull copies what the physics writes into the arrays and,
+ * with `all`, what the caller writes, too. Before a parallel pass, take the mirrors of written fields with
+ * sti_worlds_take_mirrors, then those of read fields with sti_worlds_take_dirty. After it, mark the pulled arrays once
+ * with sti_worlds_written.
  */
 stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers);
 bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT]);
@@ -123,15 +133,18 @@ void sti_worlds_written(stet_worlds *worlds, bool all);
 void sti_worlds_pull_fields(stet_worlds *worlds, int64_t w, mjData *d, const bool fields[STI_FIELD_COUNT]);
 /* The array of one field was written from the exact numbers. */
 void sti_worlds_field_written(stet_worlds *worlds, sti_field field);
-/* Which fields were written since the last push, remembered as pushed from now on; takes poses that the caller wrote (WORLDS-5), and host mirrors. */
+/*
+ * Returns which fields were written since the last push and counts them as pushed. Also takes poses that the caller
+ * wrote (WORLDS-5) and host mirrors.
+ */
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT]);
-/* Takes all that the caller wrote: take_dirty and push; worlds whose qpos or mocap poses changed have moved. */
+/* Takes everything that the caller wrote: take_dirty and push. Worlds whose qpos or mocap poses changed have moved. */
 stet_result sti_worlds_sync(stet_worlds *worlds);
 
-/* STET_LIMIT if worlds of `each` bytes do not fit into `have` (0: not known). */
+/* STET_LIMIT if worlds of `each` bytes do not fit into `have` bytes (0: not known). */
 stet_result sti_worlds_check_memory(int64_t nworld, double each, double have);
 
-/* World w, or all, may have moved. From one thread. */
+/* World w, or all worlds, may have moved. One thread at a time. */
 void sti_worlds_moved(stet_worlds *worlds, int64_t w);
 void sti_worlds_all_moved(stet_worlds *worlds);
 

@@ -13,10 +13,11 @@ foreach(kind IN ITEMS cuda hip)
     target_link_libraries(${target} PRIVATE m ${CMAKE_DL_LIBS} pthread)
     set_target_properties(${target} PROPERTIES PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/double"
         LINK_OPTIONS -Wl,-Bsymbolic)
-    # What its compiler made before is not what it makes now.
+    # What its compiler made before is not what it makes now. One after the other: the folder is of both.
     add_custom_command(TARGET ${target} POST_BUILD
         COMMAND "${CMAKE_COMMAND}" -E rm -rf "${PROJECT_BINARY_DIR}/test/kernel_cache")
 endforeach()
+add_dependencies(double_hip double_cuda)
 
 function(stet_test_doubles)
     foreach(name IN LISTS ARGN)

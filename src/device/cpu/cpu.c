@@ -1,5 +1,5 @@
 /*
- * The CPU as a device: memory is the host's, a launch is a loop over blocks that threads share (threads.h).
+ * The CPU as a device: memory is the host's, a launch is a parallel loop over blocks (threads.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
@@ -50,10 +50,10 @@ static stet_result cpu_launch(stet_device *device, const sti_code *code, const s
                               int64_t nblock, bool in_block)
 {
     (void)nslot;
-    (void)in_block; /* there is one memory */
+    (void)in_block; /* host and device share one memory */
     launching l = {code->call, slots};
     int64_t threads = device->threads < nblock ? device->threads : nblock;
-    /* Chunks small enough to even out blocks of unequal work, large enough not to be felt. */
+    /* Chunks small enough to balance blocks of unequal work, and large enough to cost little. */
     sti_loop_run(&(sti_loop_def){.f = launch_blocks,
                                  .context = &l,
                                  .key = code,
@@ -100,7 +100,7 @@ void sti_device_parallel(stet_device *device, int64_t n, double seconds,
         .f = run_items, .context = &it, .n = n, .chunk = 1, .threads = device->threads, .seconds = seconds});
 }
 
-/* Containers and taskset count. */
+/* Containers and taskset limit the number. */
 int sti_processors(void)
 {
     cpu_set_t set;

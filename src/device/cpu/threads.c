@@ -1,4 +1,4 @@
-/* Loops shared by threads; see threads.h. */
+/* Parallel loops over threads; see threads.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pthread_setname_np */
 #endif
@@ -14,17 +14,18 @@
 
 enum {
     MOST_HELPERS = 4096,
-    SPIN_NS = 50000,           /* THREADS-2: busy waiting, for work and for helpers to leave */
-    PAYS_AWAKE_NS = 8000,      /* what has to be left of a loop, where a helper is looking for work … */
-    PAYS_ASLEEP_NS = 40000,    /* … and where one has to be woken */
-    FIRST_CREDIT_NS = 1000000, /* what helpers may lose at first, and after each rest … */
-    MOST_CREDIT_NS = 20000000, /* … and where they have brought as much before */
-    MOST_LOSS_NS = 5000000,    /* what counts of one */
-    LEAST_REST = 8, /* a loss that is not paid for is followed by so many times as much work without helpers, … */
-    MOST_REST = 128 /* … twice as many each time, half as many with each gain where credit is full */
+    SPIN_NS = 50000,           /* THREADS-2: time of spinning, for work and for helpers to leave */
+    PAYS_AWAKE_NS = 8000,      /* least remaining work of a loop that is offered to a spinning helper … */
+    PAYS_ASLEEP_NS = 40000,    /* … and to one that must be woken */
+    FIRST_CREDIT_NS = 1000000, /* credit: what helpers may lose at first, and after each rest … */
+    MOST_CREDIT_NS = 20000000, /* … and the most that earlier gains can add up to */
+    MOST_LOSS_NS = 5000000,    /* greatest loss that counts */
+    /* after the credit is used up, this multiple of the loss is worked without helpers … */
+    LEAST_REST = 8,
+    MOST_REST = 128 /* … doubled each time, and halved by each gain at full credit */
 };
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -33,7 +34,7 @@ static void relax(void) { _mm_pause(); }
 static void relax(void) { atomic_signal_fence(memory_order_seq_cst); }
 #endif
 
-/* ---- floating-point environment (THREADS-6) ----------------------------------------------------------------------------- */
+/* ---- floating-point environment (THREADS-6) ---------------------------------------------------------------------- */
 
 #if defined(__SSE__)
 typedef unsigned float_mode;
@@ -61,31 +62,32 @@ static inline void leave_float_mode(float_mode saved) { fesetenv(&saved); }
 
 typedef struct loop {
     const sti_loop_def *def;
-    _Atomic int64_t next;   /* the first item that nobody has claimed */
-    _Atomic int inside;     /* helpers */
-    _Atomic int joined;     /* helpers, ever: the last one's thread */
+    _Atomic int64_t next;   /* the first item that no thread has claimed */
+    _Atomic int inside;     /* helpers inside now */
+    _Atomic int joined;     /* helpers that ever joined: the last one's thread number */
     _Atomic int64_t helped; /* CPU time of helpers, ns */
-    int room;               /* for helpers; the lock's */
-    struct loop *below;     /* the lock's */
+    int room;               /* for more helpers; guarded by the lock */
+    struct loop *below;     /* next open loop; guarded by the lock */
 } loop;
 
 typedef struct helper {
     pthread_t thread;
-    bool busy; /* in a loop */
+    bool busy; /* running a loop */
 } helper;
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, left;
     loop *open; /* loops that have room */
-    int nhelper, most, asleep,
-        woken; /* most: that loops have asked for; woken: of those that slept, who have not noticed yet */
+    /* most: helpers that loops have asked for; woken: signalled helpers that have not noticed yet */
+    int nhelper, most, asleep, woken;
     bool ends;
     helper helper[MOST_HELPERS];
-    _Atomic bool any_open;         /* there are open loops */
-    _Atomic int looking;           /* helpers that wait busily */
-    _Atomic int waiting;           /* callers that sleep until their helpers have left */
-    _Atomic int64_t credit, alone; /* THREADS-1: ns, of work that callers do alone before a loop is shown again */
+    _Atomic bool any_open; /* there is an open loop */
+    _Atomic int looking;   /* helpers that spin */
+    _Atomic int waiting;   /* callers that sleep until their helpers have left */
+    /* THREADS-1: ns; alone: work to be done without helpers before the next loop is offered */
+    _Atomic int64_t credit, alone;
     _Atomic int rest;
     _Atomic bool always;
 } pool = {.rest = LEAST_REST,
@@ -106,7 +108,7 @@ static void claim_and_run(loop *l, int thread)
     }
 }
 
-static void close_loop(loop *l) /* with the lock; one that is not open is fine */
+static void close_loop(loop *l) /* called with the lock; does nothing if the loop is not open */
 {
     loop **at = &pool.open;
     while (*at && *at != l) at = &(*at)->below;
@@ -116,9 +118,12 @@ static void close_loop(loop *l) /* with the lock; one that is not open is fine *
 
 /* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
-static void *help(void *self);
+static void *run_helper(void *self);
 
-/* Signals are for the program's own threads; what a thread brings on itself stays its own. */
+/*
+ * Blocks signals in a helper, because they are for the program's own threads. Signals that a thread causes itself stay
+ * unblocked.
+ */
 static void block_signals(sigset_t *saved)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
@@ -128,10 +133,10 @@ static void block_signals(sigset_t *saved)
     (void)pthread_sigmask(SIG_SETMASK, &all, saved);
 }
 
-/* T5. */
+/* THREADS-5. */
 static void before_fork(void) { (void)pthread_mutex_lock(&pool.lock); }
 static void after_fork(void) { (void)pthread_mutex_unlock(&pool.lock); }
-static void in_child(void)
+static void reset_in_child(void)
 {
     (void)pthread_mutex_init(&pool.lock, NULL);
     (void)pthread_cond_init(&pool.work, NULL);
@@ -142,10 +147,13 @@ static void in_child(void)
     atomic_store(&pool.looking, 0);
     atomic_store(&pool.waiting, 0);
 }
-static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, in_child); }
+static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, reset_in_child); }
 
-/* With the lock: one more helper looks for work. A system that has no thread to give is no error: fewer help. */
-static void wake_one(void)
+/*
+ * Called with the lock: makes one more helper look for work. If the system has no more threads, there are fewer
+ * helpers.
+ */
+static void wake_helper(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (pool.asleep > 0) {
@@ -160,11 +168,11 @@ static void wake_one(void)
     (void)pthread_once(&once, watch_forks);
     block_signals(&saved);
     h->busy = false;
-    if (pthread_create(&h->thread, NULL, help, h) == 0) pool.nhelper++;
+    if (pthread_create(&h->thread, NULL, run_helper, h) == 0) pool.nhelper++;
     (void)pthread_sigmask(SIG_SETMASK, &saved, NULL);
 }
 
-/* With the lock, which is let go meanwhile: looks for a while, then sleeps until it is woken. */
+/* Called with the lock, which is released meanwhile: spins for a while, then sleeps until it is woken. */
 static void wait_for_work(void)
 {
     atomic_fetch_add(&pool.looking, 1);
@@ -180,7 +188,7 @@ static void wait_for_work(void)
     if (pool.woken) pool.woken--;
 }
 
-/* Without the lock. After `inside` is counted down the loop may be gone (THREADS-4). */
+/* Called without the lock. After `inside` is decremented the loop may no longer exist (THREADS-4). */
 static void help_with(loop *l, int thread)
 {
     int64_t start = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -192,7 +200,7 @@ static void help_with(loop *l, int thread)
     (void)pthread_mutex_unlock(&pool.lock);
 }
 
-static void *help(void *self)
+static void *run_helper(void *self)
 {
     helper *h = self;
     in_loop = true;
@@ -208,7 +216,7 @@ static void *help(void *self)
         int thread = atomic_fetch_add(&l->joined, 1) + 1;
         atomic_fetch_add(&l->inside, 1);
         if (--l->room == 0) close_loop(l);
-        if (pool.open && !atomic_load(&pool.looking)) wake_one();
+        if (pool.open && !atomic_load(&pool.looking)) wake_helper();
         h->busy = true;
         (void)pthread_mutex_unlock(&pool.lock);
         help_with(l, thread);
@@ -219,7 +227,10 @@ static void *help(void *self)
     return NULL;
 }
 
-/* T5. A helper that is in a loop is another thread's, who goes on while the process ends. */
+/*
+ * THREADS-5. A helper inside a loop is not joined: another thread, which still runs while the process ends, owns that
+ * loop.
+ */
 __attribute__((destructor)) static void end_helpers(void)
 {
     (void)pthread_mutex_lock(&pool.lock);
@@ -240,8 +251,8 @@ __attribute__((destructor)) static void end_helpers(void)
 
 /* ---- the caller -------------------------------------------------------------------------------------------------- */
 
-/* Does it pay to show what is left? Work that does not, for the rest alone, is counted. */
-static bool pays(double ns)
+/* Does it pay to offer the remaining work? Work that does not, only because of a rest, is subtracted from the rest. */
+static bool is_worth_sharing(double ns)
 {
     if (atomic_load_explicit(&pool.always, memory_order_relaxed)) return true;
     if (ns < PAYS_AWAKE_NS) return false;
@@ -251,7 +262,7 @@ static bool pays(double ns)
     return false;
 }
 
-static void show_threads(loop *l)
+static void offer_loop(loop *l)
 {
     const sti_loop_def *d = l->def;
     int64_t chunks = (d->n - atomic_load_explicit(&l->next, memory_order_relaxed) + d->chunk - 1) / d->chunk;
@@ -262,14 +273,14 @@ static void show_threads(loop *l)
     l->below = pool.open;
     pool.open = l;
     atomic_store(&pool.any_open, true);
-    if (!atomic_load(&pool.looking)) wake_one();
+    if (!atomic_load(&pool.looking)) wake_helper();
     bool any = pool.nhelper > 0;
     (void)pthread_mutex_unlock(&pool.lock);
     if (!any || !atomic_load_explicit(&pool.always, memory_order_relaxed)) return;
     for (int i = 0; i < 10000 && !atomic_load(&l->joined); ++i) (void)sched_yield();
 }
 
-/* Until no helper is inside; none can come any more. */
+/* Waits until no helper is inside; no new one can join. */
 static void wait_for_helpers(loop *l)
 {
     (void)pthread_mutex_lock(&pool.lock);
@@ -286,8 +297,11 @@ static void wait_for_helpers(loop *l)
     (void)pthread_mutex_unlock(&pool.lock);
 }
 
-/* T1. Where other processes want the processors, a helper may stand still in the middle of its work, and the caller with it. */
-static void account(int64_t gain)
+/*
+ * THREADS-1. Where other processes use the processors, a helper can be descheduled in the middle of its work while the
+ * caller waits for it.
+ */
+static void update_credit(int64_t gain)
 {
     int64_t credit = atomic_load_explicit(&pool.credit, memory_order_relaxed) + gain;
     int rest = atomic_load_explicit(&pool.rest, memory_order_relaxed);
@@ -303,34 +317,36 @@ static void account(int64_t gain)
     atomic_store_explicit(&pool.credit, credit, memory_order_relaxed);
 }
 
-/* Returns the CPU time that it took, ns. */
-static double share(const sti_loop_def *d)
+/* Returns the CPU time that the loop took, ns. */
+static double run_shared(const sti_loop_def *d)
 {
     loop l = {.def = d, .next = d->from};
     int64_t start = sti_now_ns(), cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    show_threads(&l);
+    offer_loop(&l);
     claim_and_run(&l, 0);
     cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     wait_for_helpers(&l);
     int64_t end = sti_now_ns(), all = cpu + atomic_load(&l.helped);
-    if (!isinf(d->seconds)) account(all - (end - start));
+    if (!isinf(d->seconds)) update_credit(all - (end - start));
     return (double)all;
 }
 
 /* ---- what loops take --------------------------------------------------------------------------------------------- */
 
-/* Of a loop that came before in this thread. A short one is taken for as short as it was, and looked at again after a while. */
+/*
+ * The time of a loop that this thread has run before. A short loop counts as short, and is timed again after some runs.
+ */
 typedef struct known {
     const void *key;
     int64_t n;
     double ns;
-    int trust; /* times that it is still run without a look at the clock */
+    int trust; /* runs left without reading the clock */
 } known;
 
 enum { KNOWN = 64, TRUST = 15 };
 static _Thread_local known table[KNOWN];
 
-static known *find_threads(const sti_loop_def *d)
+static known *find_known(const sti_loop_def *d)
 {
     known *k = &table[((uintptr_t)d->key >> 4 ^ (uintptr_t)d->n) % KNOWN];
     if (k->key != d->key || k->n != d->n) *k = (known){.key = d->key, .n = d->n};
@@ -344,7 +360,7 @@ static double run_alone(const sti_loop_def *d, int64_t from)
     return (double)(sti_now_ns() - start) * (double)d->n / (double)(d->n - from);
 }
 
-/* Where nothing is known, the first chunk tells. */
+/* Runs a loop of unknown duration; its first chunk is timed. */
 static double run_unknown(const sti_loop_def *d)
 {
     int64_t start = sti_now_ns();
@@ -352,20 +368,20 @@ static double run_unknown(const sti_loop_def *d)
     double each = (double)(sti_now_ns() - start) / (double)d->chunk;
     sti_loop_def rest = *d;
     rest.from = d->from + d->chunk;
-    if (pays(each * (double)(d->n - rest.from))) return share(&rest) + each * (double)d->chunk;
+    if (is_worth_sharing(each * (double)(d->n - rest.from))) return run_shared(&rest) + each * (double)d->chunk;
     (void)run_alone(d, rest.from);
     return each * (double)d->n;
 }
 
-static void run_threads(const sti_loop_def *d)
+static void run_timed(const sti_loop_def *d)
 {
-    known own = {.ns = d->seconds * 1e9}, *k = d->key ? find_threads(d) : &own;
+    known own = {.ns = d->seconds * 1e9}, *k = d->key ? find_known(d) : &own;
     if (k->trust > 0 && !atomic_load_explicit(&pool.always, memory_order_relaxed)) {
         k->trust--;
         d->f(d->context, 0, d->n, 0);
         return;
     }
-    k->ns = k->ns == 0 ? run_unknown(d) : pays(k->ns) ? share(d) : run_alone(d, 0);
+    k->ns = k->ns == 0 ? run_unknown(d) : is_worth_sharing(k->ns) ? run_shared(d) : run_alone(d, 0);
     if (k->ns < (double)PAYS_AWAKE_NS / 2) k->trust = TRUST;
 }
 
@@ -377,7 +393,7 @@ void sti_loop_run(const sti_loop_def *d)
     if (nested || d->threads <= 1 || d->n <= d->chunk)
         d->f(d->context, 0, d->n, 0);
     else
-        run_threads(d);
+        run_timed(d);
     in_loop = nested;
     leave_float_mode(saved);
 }

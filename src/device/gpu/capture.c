@@ -1,12 +1,15 @@
 /*
- * Work of others as a graph: it is captured while they issue it, to a stream that is used for nothing else.
+ * Captures the caller's work into a graph: the work is captured while the caller issues it, on a stream that is used
+ * for nothing else.
  *
  * Invariants:
- *   CAPTURE-1  nothing runs while it is captured; what was captured runs with the graph that it becomes a part of
- *   CAPTURE-2  the stream is a private one that does not wait for the legacy stream, captured in relaxed mode: other threads may do what they like,
- *       use the legacy stream, too
- *   CAPTURE-3  a capture has ended when this returns, whatever became of it; the stream of one that failed is not used again
- *   CAPTURE-4  once the capture has begun, what fails is the work's: UNSUPPORTED, which says that the driver has no graphs, is not said for that
+ *   CAPTURE-1  nothing runs while it is captured; captured work runs with the graph that it becomes part of
+ *   CAPTURE-2  the stream is a private one that does not wait for the legacy stream, captured in relaxed mode: other
+ *       threads may make any call, also on the legacy stream
+ *   CAPTURE-3  the capture has ended when this returns, also on failure; the stream of a failed capture is not used
+ *       again
+ *   CAPTURE-4  once the capture has begun, a failure is the work's: it never becomes UNSUPPORTED, which means that the
+ *       driver has no graphs
  */
 #include "device/gpu/gpu.h"
 
@@ -17,8 +20,8 @@ static stet_result begin_capture(sti_gpu *gpu)
     return STI_GPU_CALL(gpu, capture_begin, gpu->streams.foreign, STI_GPU_CAPTURE_RELAXED);
 }
 
-/* CAPTURE-3: a second time if the first was refused before it did anything. */
-static void drop(sti_gpu *gpu)
+/* CAPTURE-3: destroys it a second time if the first try was refused before it did anything. */
+static void destroy_capture_stream(sti_gpu *gpu)
 {
     const sti_gpu_api *api = &gpu->driver.api;
     void *graph = NULL;
@@ -41,6 +44,6 @@ stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign *work, void *context, con
         result = STI_GPU_CALL(gpu, capture_end, gpu->streams.foreign, graph);
         if (result != STET_OK) (void)sti_error_prefix(result, "the work of %s cannot be captured", name);
     }
-    if (result != STET_OK) drop(gpu);
+    if (result != STET_OK) destroy_capture_stream(gpu);
     return result == STET_UNSUPPORTED ? STET_STATE : result; /* CAPTURE-4 */
 }

@@ -10,7 +10,7 @@ enum { FIRST_ROOM = 64 };
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-static stet_result make_room_clock(sti_gpu_clock *c)
+static stet_result make_room(sti_gpu_clock *c)
 {
     int64_t room = c->room ? 2 * c->room : FIRST_ROOM;
     STI_TRY(sti_realloc(&c->event, (size_t)room * sizeof *c->event, "moments of a device"));
@@ -18,13 +18,13 @@ static stet_result make_room_clock(sti_gpu_clock *c)
     return STET_OK;
 }
 
-/* The event of the next moment. */
+/* Returns the event of the next moment. */
 static stet_result next_event(sti_gpu *gpu, void **out)
 {
     sti_gpu_clock *c = &gpu->clock;
     if (c->used == STI_GPU_MOMENTS)
         return sti_error(STET_LIMIT, "%s: more than %d moments are kept; drop them", gpu->where, STI_GPU_MOMENTS);
-    if (c->used == c->room) STI_TRY(make_room_clock(c));
+    if (c->used == c->room) STI_TRY(make_room(c));
     if (c->used == c->made) {
         STI_TRY(STI_GPU_CALL(gpu, event_create, &c->event[c->made], STI_GPU_EVENT_TIMING));
         ++c->made;
@@ -33,7 +33,7 @@ static stet_result next_event(sti_gpu *gpu, void **out)
     return STET_OK;
 }
 
-static stet_result note(sti_gpu *gpu, int64_t *id)
+static stet_result record_moment(sti_gpu *gpu, int64_t *id)
 {
     void *event;
     STI_TRY(next_event(gpu, &event));
@@ -42,7 +42,7 @@ static stet_result note(sti_gpu *gpu, int64_t *id)
     return STET_OK;
 }
 
-static stet_result measure_clock(sti_gpu *gpu, void *from, void *to, int64_t *ns)
+static stet_result elapsed_ns(sti_gpu *gpu, void *from, void *to, int64_t *ns)
 {
     float milliseconds = 0;
     STI_TRY(STI_GPU_CALL(gpu, event_synchronize, from));
@@ -66,7 +66,7 @@ stet_result sti_gpu_moment(stet_device *device, int64_t *id)
     if (!gpu->driver.api.event_elapsed)
         return sti_error(STET_UNSUPPORTED, "%s: the driver does not tell the time between events", gpu->where);
     STI_TRY(sti_gpu_enter(gpu, &was));
-    return sti_gpu_leave(gpu, &was, note(gpu, id));
+    return sti_gpu_leave(gpu, &was, record_moment(gpu, id));
 }
 
 stet_result sti_gpu_between(stet_device *device, int64_t from, int64_t to, int64_t *ns)
@@ -79,7 +79,7 @@ stet_result sti_gpu_between(stet_device *device, int64_t from, int64_t to, int64
         return sti_error(STET_INVALID_ARGUMENT, "%s: there are no moments %lld and %lld; %lld are kept", gpu->where,
                          (long long)from, (long long)to, (long long)c->used);
     STI_TRY(sti_gpu_enter(gpu, &was));
-    return sti_gpu_leave(gpu, &was, measure_clock(gpu, c->event[from], c->event[to], ns));
+    return sti_gpu_leave(gpu, &was, elapsed_ns(gpu, c->event[from], c->event[to], ns));
 }
 
 void sti_gpu_clock_end(sti_gpu *gpu)

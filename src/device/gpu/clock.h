@@ -1,9 +1,9 @@
 /*
- * Moments in a GPU's streams: the driver's events that note the time. They are made when they are first needed and used again after
- * they were dropped, so that noting one is a single call of the driver.
+ * Moments in a GPU's streams: events of the driver that record the time. Events are created when they are first needed
+ * and reused after moments were dropped, so recording a moment is a single driver call.
  *
  * Invariants:
- *   CLOCK-1  moment i is event[i] while i < used; a moment that could not be noted has no number
+ *   CLOCK-1  moment i is event[i] while i < used; a moment that could not be recorded has no number
  *   CLOCK-2  at most STI_GPU_MOMENTS are kept at a time; one more is STET_LIMIT
  */
 #ifndef STI_DEVICE_GPU_CLOCK_H
@@ -20,7 +20,10 @@ typedef struct sti_gpu_clock {
     int64_t used, made, room;
 } sti_gpu_clock;
 
-/* Slots of the device. UNSUPPORTED: the driver has no times of events. Without an id: drops all. */
+/*
+ * The device's functions `moment` and `between`. UNSUPPORTED: the driver's events have no times. id NULL: drops all
+ * moments.
+ */
 stet_result sti_gpu_moment(stet_device *device, int64_t *id);
 stet_result sti_gpu_between(stet_device *device, int64_t from, int64_t to, int64_t *ns);
 

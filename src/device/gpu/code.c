@@ -1,4 +1,4 @@
-/* Compiled code on a GPU: modules and their functions; contracts in device/device.h. */
+/* Compiled code on a GPU: modules and their functions; device/device.h describes the calls. */
 #include "device/gpu/gpu.h"
 
 stet_result sti_gpu_load(stet_device *device, const void *image, size_t size, const char *what, void **module)

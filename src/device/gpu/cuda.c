@@ -1,4 +1,7 @@
-/* What is CUDA's own: names of libraries, numbers of attributes, contexts. Numbers are those of the CUDA driver API. */
+/*
+ * What is specific to CUDA: names of libraries, numbers of attributes, contexts. Numbers are those of the CUDA driver
+ * API.
+ */
 #include "device/device.h"
 #include "device/gpu/driver.h"
 
@@ -41,7 +44,10 @@ static void error_text(const sti_gpu_driver *d, int code, const char **name, con
     if (d->api.error_text_into(code, text) != STI_GPU_OK) *text = NULL;
 }
 
-/* What the manual calls leaving the process in an inconsistent state, and what takes the context or the device away. */
+/*
+ * Errors that leave the process in an inconsistent state, as the manual says, and errors that take the context or the
+ * device away.
+ */
 static bool fatal(int code)
 {
     return code == 4 || code == 46 || code == 214 || code == 220 || code == 226 || code == 700 || code == 702 ||
@@ -71,13 +77,13 @@ static int leave(const sti_gpu_driver *d, const sti_gpu_current *was)
     return was->switched ? d->api.context_set(was->context) : STI_GPU_OK;
 }
 
-/* ---- nodes of graphs: structs of the driver API, of CUDA 12 --------------------------------------------------------- */
+/* ---- nodes of graphs: structs of the driver API, of CUDA 12 ------------------------------------------------------ */
 
 typedef struct kernel_parameters {
     void *function;
     unsigned grid[3], block[3], shared;
     void **arguments, **extra;
-    void *kernel, *context; /* not looked at where there is a function */
+    void *kernel, *context; /* ignored if there is a function */
 } kernel_parameters;
 static_assert(sizeof(kernel_parameters) == 72, "CUDA_KERNEL_NODE_PARAMS, version 2");
 
@@ -90,14 +96,17 @@ static kernel_parameters parameters_of(const sti_gpu_kernel *k)
                                .arguments = k->arguments};
 }
 
-/* An edge from what of a node, to what of another, of which type; 0: from its end, to its beginning, whole. */
+/*
+ * CUDA's edge data: from which port of a node, to which port of another, of which type; 0: from its end, to its
+ * beginning, a full dependency.
+ */
 typedef struct edge_data {
     unsigned char from, to, type, unused[5];
 } edge_data;
 static_assert(sizeof(edge_data) == 8, "CUgraphEdgeData");
 
 typedef struct any_kernel_parameters {
-    int type; /* 0: a kernel */
+    int type; /* 0: kernel */
     int zero[3];
     kernel_parameters kernel;
     char unused[168]; /* zero */
@@ -106,7 +115,10 @@ static_assert(sizeof(any_kernel_parameters) == 256, "CUgraphNodeParams");
 
 enum { EDGES = 32 };
 
-/* From port 1 (all blocks of the kernel have ended or said that others may start), of type 1 (the kernel behind it waits by itself). */
+/*
+ * Edge from port 1 (all blocks of the kernel have ended or allowed dependents to start), of type 1 (the next kernel
+ * waits by itself).
+ */
 static int add_early(const sti_gpu_driver *d, const sti_gpu_place *at, const sti_gpu_kernel *k, void **node)
 {
     any_kernel_parameters p = {.kernel = parameters_of(k)};
@@ -129,10 +141,10 @@ static int set_kernel(const sti_gpu_driver *d, void *executable, void *node, con
     return d->api.graph_exec_set_kernel(executable, node, &p);
 }
 
-/* One side of a copy: where in it, and what it is. */
+/* One side of a copy: position and kind of memory. */
 typedef struct copy_side {
     size_t x, y, z, level;
-    unsigned memory; /* 2: the device's */
+    unsigned memory; /* 2: device memory */
     const void *host;
     uint64_t device;
     void *array, *reserved;
@@ -145,7 +157,7 @@ typedef struct copy_parameters {
 } copy_parameters;
 static_assert(sizeof(copy_parameters) == 200, "CUDA_MEMCPY3D, version 2");
 
-/* One row. */
+/* Adds a copy of one row. */
 static int add_copy(const sti_gpu_driver *d, const sti_gpu_place *at, void *context, void *to, const void *from,
                     size_t size, void **node)
 {
@@ -164,8 +176,8 @@ typedef struct while_parameters {
     int zero[3];
     uint64_t handle;
     int kind;      /* 1: while */
-    unsigned size; /* of bodies */
-    void **bodies; /* out: the driver's */
+    unsigned size; /* number of bodies */
+    void **bodies; /* out; the driver owns them */
     void *context;
     char unused[208]; /* zero */
 } while_parameters;
@@ -186,7 +198,8 @@ const sti_gpu_vendor sti_gpu_cuda = {
     .type = STET_DEVICE_CUDA,
     .driver = &driver,
     .compiler = &sti_cuda_compiler,
-    .least = 11020, /* since then it runs what any compiler of its major version makes, and has stream-ordered memory */
+    /* since this version it runs code of every compiler of its major version, and has stream-ordered memory */
+    .least = 11020,
     .version_text = version_text,
     .fact = {[STI_GPU_MAX_THREADS] = 1,
              [STI_GPU_MAX_X] = 2,

@@ -1,4 +1,4 @@
-/* Opening a driver and asking it about its devices; see driver.h. */
+/* Opens a driver and queries its devices; see driver.h. */
 #include "device/gpu/driver.h"
 
 #include <assert.h>
@@ -8,9 +8,9 @@
 static_assert(sizeof(void *) == 8 && sizeof(int) == 4 && sizeof(size_t) == 8, "what both drivers mean by these");
 
 typedef struct entry {
-    const char *name, *symbol[2]; /* of CUDA, of HIP; NULL: it has none */
+    const char *name, *symbol[2]; /* CUDA's, HIP's; NULL: the vendor has none */
     bool required;
-    size_t offset; /* of the pointer in sti_gpu_api */
+    size_t offset; /* offset of the pointer in sti_gpu_api */
 } entry;
 
 #define REQUIRED true
@@ -26,7 +26,7 @@ static const entry entries[] = {
 
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
-/* NULL: the vendor has none. */
+/* Returns the vendor's symbol; NULL: the vendor has none. */
 static const char *symbol_of(const sti_gpu_driver *d, const entry *e)
 {
     return e->symbol[d->vendor->type == STET_DEVICE_HIP];
@@ -38,7 +38,7 @@ static void note_missing(char *missing, size_t size, const char *symbol)
     (void)snprintf(missing + used, size - used, "%s%s", used ? ", " : "", symbol);
 }
 
-/* Fills the table; every required symbol that is missing is named. */
+/* Fills the table; the message names every required symbol that is missing. */
 static stet_result fill_driver(sti_gpu_driver *d)
 {
     char missing[600] = "";
@@ -103,8 +103,8 @@ static stet_result no_device(const sti_gpu_driver *d)
                      d->library.file, d->version_text);
 }
 
-/* The driver may count no devices, or call it an error. */
-static stet_result start(sti_gpu_driver *d)
+/* A driver without devices may count none, or return an error. */
+static stet_result start_driver(sti_gpu_driver *d)
 {
     int code = d->api.init(0);
     if (code == STI_GPU_OK) code = d->api.device_count(&d->ndevice);
@@ -121,13 +121,13 @@ stet_result sti_gpu_driver_open(const sti_gpu_vendor *vendor, const char *given,
     stet_result result = fill_driver(out);
     if (result == STET_OK) result = check_version(out);
     if (result != STET_OK) {
-        sti_library_close(&out->library); /* nothing was started */
+        sti_library_close(&out->library); /* no driver call was made yet */
         return result;
     }
-    return start(out);
+    return start_driver(out);
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------ */
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 stet_result sti_gpu_facts_of(const sti_gpu_driver *d, int index, sti_gpu_facts *out)
 {

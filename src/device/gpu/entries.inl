@@ -1,14 +1,14 @@
 /*
- * The entry points of a GPU's driver that stet calls, under neutral names: the one list from which come the table
- * of pointers (driver.h), its filling at run time (driver.c), and the sentences that name what is missing.
+ * The entry points of a GPU's driver that stet calls, under neutral names. The table of pointers (driver.h), the code
+ * that fills it at run time (driver.c), and the messages that name what is missing are made from this list.
  *
  *   BOTH(need, name, CUDA's symbol, HIP's symbol, result, (parameters))
- *   CUDA(need, name, CUDA's symbol, result, (parameters))               only CUDA has it, or needs it
- *   HIP(need, name, HIP's symbol, result, (parameters))                 only HIP has it, or needs it
+ *   CUDA(need, name, CUDA's symbol, result, (parameters))               only CUDA has it or needs it
+ *   HIP(need, name, HIP's symbol, result, (parameters))                 only HIP has it or needs it
  *
- * need: REQUIRED (without it the driver is not used) or OPTIONAL (a NULL pointer where it is missing). The two drivers
- * agree on the order of parameters in every row of BOTH; what differs in name only is the same to a machine's calling
- * convention: results are ints, handles are pointers, a device's address is as wide as a pointer (CUdeviceptr is an
+ * need: REQUIRED (without it the driver is not used) or OPTIONAL (a NULL pointer if it is missing). The two drivers
+ * have the same order of parameters in every row of BOTH. Types with different names are equal to the calling
+ * convention: results are ints, handles are pointers, and a device address is as wide as a pointer (CUdeviceptr is an
  * integer, hipDeviceptr_t a pointer). Numbers that differ (attributes, flags, limits) are in cuda.c and hip.c.
  *
  * Include it with the three macros defined; it undefines them.
@@ -25,7 +25,7 @@ BOTH(REQUIRED, device_name, cuDeviceGetName, hipDeviceGetName, int, (char *name,
 BOTH(REQUIRED, device_attribute, cuDeviceGetAttribute, hipDeviceGetAttribute, int,
      (int *value, int attribute, int ordinal))
 BOTH(REQUIRED, device_memory, cuDeviceTotalMem_v2, hipDeviceTotalMem, int, (size_t *bytes, int ordinal))
-/* A symbol names the version of the struct that it fills: of HIP 6 and later, and of HIP 5. */
+/* The symbol names the version of the struct that it fills: HIP 6 and later, and HIP 5. */
 HIP(OPTIONAL, device_properties_6, hipGetDevicePropertiesR0600, int, (void *properties, int ordinal))
 HIP(OPTIONAL, device_properties_5, hipGetDeviceProperties, int, (void *properties, int ordinal))
 CUDA(REQUIRED, error_name_into, cuGetErrorName, int, (int code, const char **name))
@@ -33,7 +33,7 @@ CUDA(REQUIRED, error_text_into, cuGetErrorString, int, (int code, const char **t
 HIP(REQUIRED, error_name_of, hipGetErrorName, const char *, (int code))
 HIP(REQUIRED, error_text_of, hipGetErrorString, const char *, (int code))
 
-/* ---- which device a thread's calls go to -------------------------------------------------------------------------- */
+/* ---- which device a thread's calls go to ------------------------------------------------------------------------- */
 
 CUDA(REQUIRED, context_retain, cuDevicePrimaryCtxRetain, int, (void **context, int ordinal))
 CUDA(REQUIRED, context_release, cuDevicePrimaryCtxRelease_v2, int, (int ordinal))
@@ -42,7 +42,7 @@ CUDA(REQUIRED, context_set, cuCtxSetCurrent, int, (void *context))
 HIP(REQUIRED, device_current, hipGetDevice, int, (int *ordinal))
 HIP(REQUIRED, device_set, hipSetDevice, int, (int ordinal))
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 BOTH(REQUIRED, memory_info, cuMemGetInfo_v2, hipMemGetInfo, int, (size_t *free, size_t *total))
 BOTH(REQUIRED, alloc, cuMemAlloc_v2, hipMalloc, int, (void **memory, size_t size))
@@ -60,7 +60,7 @@ BOTH(REQUIRED, copy_to_host_async, cuMemcpyDtoHAsync_v2, hipMemcpyDtoHAsync, int
 BOTH(REQUIRED, copy_async, cuMemcpyDtoDAsync_v2, hipMemcpyDtoDAsync, int,
      (void *to, const void *from, size_t size, void *stream))
 
-/* ---- streams and events --------------------------------------------------------------------------------------------- */
+/* ---- streams and events ------------------------------------------------------------------------------------------ */
 
 BOTH(REQUIRED, stream_create, cuStreamCreate, hipStreamCreateWithFlags, int, (void **stream, unsigned flags))
 BOTH(REQUIRED, stream_destroy, cuStreamDestroy_v2, hipStreamDestroy, int, (void *stream))
@@ -75,7 +75,7 @@ BOTH(REQUIRED, event_synchronize, cuEventSynchronize, hipEventSynchronize, int, 
 BOTH(OPTIONAL, event_elapsed, cuEventElapsedTime, hipEventElapsedTime, int,
      (float *milliseconds, void *begin, void *end))
 
-/* ---- code ------------------------------------------------------------------------------------------------------------ */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 BOTH(REQUIRED, module_load, cuModuleLoadData, hipModuleLoadData, int, (void **module, const void *image))
 BOTH(REQUIRED, module_unload, cuModuleUnload, hipModuleUnload, int, (void *module))
@@ -88,11 +88,11 @@ BOTH(REQUIRED, launch, cuLaunchKernel, hipModuleLaunchKernel, int,
      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
       unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra))
 
-/* ---- recordings as graphs of the device, and what is captured ---------------------------------------------------------- */
+/* ---- recordings as graphs of the device, and what is captured ---------------------------------------------------- */
 
 BOTH(OPTIONAL, graph_create, cuGraphCreate, hipGraphCreate, int, (void **graph, unsigned flags))
 BOTH(OPTIONAL, graph_destroy, cuGraphDestroy, hipGraphDestroy, int, (void *graph))
-/* parameters: a struct of each driver's own */
+/* parameters: a struct that differs between the drivers */
 BOTH(OPTIONAL, graph_add_kernel, cuGraphAddKernelNode_v2, hipGraphAddKernelNode, int,
      (void **node, void *graph, void *const *after, size_t nafter, const void *parameters))
 CUDA(OPTIONAL, graph_add_copy, cuGraphAddMemcpyNode, int,
@@ -120,7 +120,7 @@ BOTH(OPTIONAL, graph_launch, cuGraphLaunch, hipGraphLaunch, int, (void *executab
 BOTH(OPTIONAL, capture_begin, cuStreamBeginCapture_v2, hipStreamBeginCapture, int, (void *stream, int mode))
 BOTH(OPTIONAL, capture_end, cuStreamEndCapture, hipStreamEndCapture, int, (void *stream, void **graph))
 BOTH(OPTIONAL, capture_status, cuStreamIsCapturing, hipStreamIsCapturing, int, (void *stream, int *status))
-/* status as above; id: of the capture, never used again; the rest is not asked for (NULL) */
+/* status as above; id: the capture's, never reused; the other parameters are NULL */
 BOTH(OPTIONAL, capture_info, cuStreamGetCaptureInfo_v2, hipStreamGetCaptureInfo_v2, int,
      (void *stream, int *status, uint64_t *id, void **graph, void *const **after, size_t *nafter))
 BOTH(OPTIONAL, capture_mode, cuThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode, int, (int *mode))

@@ -1,4 +1,4 @@
-/* A GPU as a device: opening, slots, faults; see gpu.h. */
+/* A GPU as a device: opening, device functions, faults; see gpu.h. */
 #include "device/gpu/gpu.h"
 
 #include "base/memory.h"
@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- failures ------------------------------------------------------------------------------------------------------ */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
-/* The last launches, the newest first. */
+/* Lists the last launches, the newest first. */
 static void name_launches(const sti_gpu *gpu, char *out, size_t size)
 {
     uint64_t n = gpu->nlaunch < STI_GPU_LAUNCHES ? gpu->nlaunch : STI_GPU_LAUNCHES;
@@ -20,8 +20,8 @@ static void name_launches(const sti_gpu *gpu, char *out, size_t size)
     }
 }
 
-/* From now on every call fails (GPU-3). */
-static stet_result lose(sti_gpu *gpu)
+/* Marks the device as lost: from now on every call fails (GPU-3). */
+static stet_result mark_lost(sti_gpu *gpu)
 {
     char launches[400];
     if (atomic_exchange(&gpu->losing, true)) return STET_DEVICE;
@@ -37,12 +37,15 @@ stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call)
 {
     if (code == STI_GPU_OK) return STET_OK;
     stet_result result = sti_gpu_call_failed(&gpu->driver, code, gpu->where, call);
-    return gpu->driver.vendor->fatal(code) ? lose(gpu) : result;
+    return gpu->driver.vendor->fatal(code) ? mark_lost(gpu) : result;
 }
 
-enum { MODE_LEFT = -1 }; /* none of the driver's: it was not exchanged */
+enum { MODE_LEFT = -1 }; /* not a mode of the driver: the mode was left alone */
 
-/* Drivers refuse calls of threads that may not know of another thread's capture, and break it; stet's stream is no part of one. */
+/*
+ * A driver refuses calls of a thread that may conflict with another thread's capture, and breaks the capture; stet's
+ * stream is not part of it.
+ */
 static int exchange_mode(sti_gpu *gpu, int mode, int *was)
 {
     *was = mode;
@@ -50,28 +53,28 @@ static int exchange_mode(sti_gpu *gpu, int mode, int *was)
 }
 
 /*
- * What gives back is tried once more (GPU-2): a driver may tell of earlier work's failure in any call, and then has not done what it was
- * asked for. A failure that takes the device is told though the second try worked.
+ * Calls that restore the caller's state are tried twice (GPU-2): a driver may report an earlier failure in any call,
+ * and then has not done what was asked. An error that takes the device is reported although the second try worked.
  */
-static int of_two_tries(const sti_gpu *gpu, int first, int second)
+static int result_of_two_tries(const sti_gpu *gpu, int first, int second)
 {
     return gpu->driver.vendor->fatal(first) ? first : second;
 }
 
-static int give_back_mode(sti_gpu *gpu, int mode)
+static int restore_mode(sti_gpu *gpu, int mode)
 {
     int relaxed, code = exchange_mode(gpu, mode, &relaxed);
-    return code == STI_GPU_OK ? code : of_two_tries(gpu, code, exchange_mode(gpu, mode, &relaxed));
+    return code == STI_GPU_OK ? code : result_of_two_tries(gpu, code, exchange_mode(gpu, mode, &relaxed));
 }
 
-static int give_back_device(sti_gpu *gpu, const sti_gpu_current *was)
+static int restore_device(sti_gpu *gpu, const sti_gpu_current *was)
 {
     const sti_gpu_vendor *v = gpu->driver.vendor;
     int code = v->leave(&gpu->driver, was);
-    return code == STI_GPU_OK ? code : of_two_tries(gpu, code, v->leave(&gpu->driver, was));
+    return code == STI_GPU_OK ? code : result_of_two_tries(gpu, code, v->leave(&gpu->driver, was));
 }
 
-/* GPU-3, G5. */
+/* GPU-3, GPU-5. */
 static stet_result check_usable(const sti_gpu *gpu)
 {
     if (sti_gpu_is_forked(gpu))
@@ -91,14 +94,14 @@ int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
     int code = gpu->driver.vendor->enter(&gpu->driver, gpu->facts.ordinal, gpu->context, was);
     if (code != STI_GPU_OK) return code;
     code = exchange_mode(gpu, STI_GPU_CAPTURE_RELAXED, &was->mode);
-    if (code != STI_GPU_OK) (void)give_back_device(gpu, was);
+    if (code != STI_GPU_OK) (void)restore_device(gpu, was);
     return code;
 }
 
 int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was)
 {
-    int code = was->mode == MODE_LEFT ? STI_GPU_OK : give_back_mode(gpu, was->mode);
-    int left = give_back_device(gpu, was);
+    int code = was->mode == MODE_LEFT ? STI_GPU_OK : restore_mode(gpu, was->mode);
+    int left = restore_device(gpu, was);
     return code != STI_GPU_OK ? code : left;
 }
 
@@ -122,7 +125,7 @@ stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result 
     return result != STET_OK ? result : sti_gpu_check(gpu, code, "giving the device back");
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static stet_result alloc_zeroed(sti_gpu *gpu, size_t size, const char *what, void **out)
 {
@@ -219,9 +222,9 @@ static stet_result gpu_synchronize(stet_device *device)
     STI_GPU_WITHIN(gpu, synchronize(gpu));
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------- */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-/* Each part whatever became of the others; of a lost device the driver only lets go. */
+/* Frees each part, even if others failed; of a lost device the driver only frees. */
 static void close_gpu(sti_gpu *gpu)
 {
     const sti_gpu_vendor *v = gpu->driver.vendor;
@@ -231,7 +234,7 @@ static void close_gpu(sti_gpu *gpu)
         return;
     }
     bool inside = sti_gpu_go_in(gpu, &was) == STI_GPU_OK;
-    gpu->nlaunch = 0; /* the kernels' names have gone */
+    gpu->nlaunch = 0; /* the kernels' names no longer exist */
     sti_gpu_streams_wait(gpu);
     sti_gpu_clock_end(gpu);
     sti_staging_end(gpu);
@@ -285,15 +288,15 @@ static const sti_device_ops gpu_ops = {
 
 static stet_result begin_streams(sti_gpu *gpu) { STI_GPU_WITHIN(gpu, sti_gpu_streams_begin(gpu)); }
 
-/* The pool and the staging exist from the first moment, so that closing needs to know of no halves. */
-static stet_result start(sti_gpu *gpu)
+/* The pool and the staging are initialized first, so that closing works after any failure. */
+static stet_result start_gpu(sti_gpu *gpu)
 {
     const sti_gpu_vendor *v = gpu->driver.vendor;
     int code = v->retain(&gpu->driver, gpu->facts.ordinal, &gpu->context);
     if (code != STI_GPU_OK) {
         (void)sti_gpu_call_failed(&gpu->driver, code, gpu->where, "context_retain");
         sti_free(gpu);
-        return STET_DEVICE; /* also where the driver lacks memory for it: that is not the host's */
+        return STET_DEVICE; /* also if the driver is out of memory, which is not the host's memory */
     }
     sti_pool_init(&gpu->pool, gpu->facts.memory / 8);
     sti_staging_init(&gpu->staging);
@@ -302,10 +305,10 @@ static stet_result start(sti_gpu *gpu)
     return result;
 }
 
-/* GPU-5: a driver that the parent has started cannot be started again in its child. */
+/* GPU-5: a driver that the parent process has initialized cannot be initialized again in its child. */
 static stet_result check_process(const sti_gpu_vendor *vendor, int *forks)
 {
-    static _Atomic int first = -1; /* forks before the first GPU was opened */
+    static _Atomic int first = -1; /* sti_forks() before the first GPU was opened */
     int none = -1;
     *forks = sti_forks();
     if (atomic_compare_exchange_strong(&first, &none, *forks) || none == *forks) return STET_OK;
@@ -330,7 +333,7 @@ static stet_result open_gpu(const sti_gpu_vendor *vendor, const stet_gpu_def *de
         return result;
     }
     (void)snprintf(gpu->where, sizeof gpu->where, "%s:%d (%s)", vendor->name, def->index, gpu->facts.name);
-    STI_TRY(start(gpu));
+    STI_TRY(start_gpu(gpu));
     *out = gpu;
     return STET_OK;
 }
@@ -360,7 +363,7 @@ stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def)
     }
     device->ops = &gpu_ops;
     device->type = vendor->type;
-    device->isa = STI_ISA_portable; /* of the host's half of a kernel; none is run here */
+    device->isa = STI_ISA_portable; /* for the host's build of a kernel, which never runs here */
     device->lanes = 1;
     device->threads = def->threads ? def->threads : sti_processors();
     device->real_size = sizeof(float);

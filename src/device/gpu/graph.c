@@ -1,4 +1,4 @@
-/* Graphs of a GPU: making, changing, launching, letting go; invariants in graph.h. */
+/* Graphs of a GPU: making, changing, launching, freeing; invariants in graph.h. */
 #include "device/gpu/graph.h"
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- making and letting go ------------------------------------------------------------------------------------------- */
+/* ---- making and letting go --------------------------------------------------------------------------------------- */
 
 static int count_graph(const sti_graph_op *ops, int nop, sti_graph_kind kind)
 {
@@ -67,7 +67,7 @@ static stet_result make_graph(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
     return gpu->driver.api.graph_upload ? STI_GPU_CALL(gpu, graph_upload, g->executable, gpu->stream) : STET_OK;
 }
 
-static stet_result make_within(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
+static stet_result make_graph_within(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
 {
     STI_GPU_WITHIN(gpu, make_graph(gpu, g, m));
 }
@@ -82,7 +82,8 @@ stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int
     STI_TRY(sti_alloc(&g, sizeof *g + (size_t)nop * sizeof *g->op, "a graph"));
     (void)snprintf(g->name, sizeof g->name, "graph of %s", what);
     g->nop = nop;
-    stet_result result = make_within(gpu, g, &(making){ops, edges, nedge, count_graph(ops, nop, STI_GRAPH_WHILE)});
+    stet_result result =
+        make_graph_within(gpu, g, &(making){ops, edges, nedge, count_graph(ops, nop, STI_GRAPH_WHILE)});
     if (result != STET_OK) {
         (void)sti_error_prefix(result, "%s", g->name);
         sti_gpu_graph_free(device, g);
@@ -92,8 +93,8 @@ stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int
     return STET_OK;
 }
 
-/* What the driver has of it. Whatever fails, the rest goes. */
-static void let_go_graph(sti_gpu *gpu, const sti_gpu_graph *g)
+/* Frees the driver's part of a graph. If one call fails, the rest is still freed. */
+static void free_graph(sti_gpu *gpu, const sti_gpu_graph *g)
 {
     const sti_gpu_api *api = &gpu->driver.api;
     sti_gpu_current was;
@@ -112,12 +113,12 @@ void sti_gpu_graph_free(stet_device *device, void *graph)
     sti_gpu *gpu = device->state;
     sti_gpu_graph *g = graph;
     if (!g) return;
-    let_go_graph(gpu, g);
+    free_graph(gpu, g);
     sti_pool_free(gpu, g->left);
     sti_free(g);
 }
 
-/* ---- changing, launching --------------------------------------------------------------------------------------------- */
+/* ---- changing, launching ----------------------------------------------------------------------------------------- */
 
 typedef struct changed {
     const sti_gpu_graph *g;
@@ -151,8 +152,8 @@ stet_result sti_gpu_graph_set(stet_device *device, void *graph, int op, const st
     STI_GPU_WITHIN(gpu, set_graph(gpu, g, op, slots, nslot, number));
 }
 
-/* The name of a launch outlives the graph. */
-static void remember(sti_gpu *gpu, const sti_gpu_graph *g)
+/* Copies the graph's name for messages of faults, because it may outlive the graph. */
+static void remember_graph(sti_gpu *gpu, const sti_gpu_graph *g)
 {
     char *kept = gpu->graphs[gpu->nlaunch % STI_GPU_LAUNCHES];
     static_assert(sizeof g->name == sizeof *gpu->graphs, "names of graphs");
@@ -165,7 +166,7 @@ static stet_result launch(sti_gpu *gpu, const sti_gpu_graph *g)
     STI_TRY(sti_gpu_outside(gpu, "a graph of stet's own"));
     stet_result result = STI_GPU_CALL(gpu, graph_launch, g->executable, gpu->stream);
     if (result != STET_OK) return sti_error_prefix(result, "%s", g->name);
-    remember(gpu, g);
+    remember_graph(gpu, g);
     return STET_OK;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What is HIP's own: names of libraries, numbers of attributes, the current device, the architecture's name. Numbers are
- * those of HIP 5.2 to 7 (they were different before).
+ * What is specific to HIP: names of libraries, numbers of attributes, the current device, the architecture's name.
+ * Numbers are those of HIP 5.2 to 7 (they were different before).
  */
 #include "device/device.h"
 #include "device/gpu/driver.h"
@@ -16,12 +16,9 @@ static const char *const folders[] = {"/opt/rocm*/lib", "/opt/rocm*/hip/lib", NU
 static const char *const driver_wheels[] = {"_rocm_sdk_core/lib", "torch/lib", NULL};
 static const sti_library_names driver = {"AMD's driver (HIP)", driver_names, folders, driver_wheels};
 
-static const char *const compiler_names[] = {"libhiprtc.so.7",
-                                             "libhiprtc.so.6",
-                                             "libhiprtc.so.5",
-                                             "libhiprtc.so",
-                                             "libamdhip64.so.5", /* of which it was a part */
-                                             NULL};
+static const char *const compiler_names[] = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so",
+                                             /* the library that contained it then */
+                                             "libamdhip64.so.5", NULL};
 const sti_library_names sti_hip_compiler = {"AMD's run-time compiler (hipRTC)", compiler_names, folders, driver_wheels};
 
 static void version_text(int version, char *out, size_t size)
@@ -46,7 +43,7 @@ typedef struct properties_6 {
     char after[8192 - 1160 - 256];
 } properties_6;
 
-/* "gfx90a:sramecc+:xnack-": what is behind the colon a program need not be compiled for. */
+/* "gfx90a:sramecc+:xnack-": what follows the colon is not needed for compiling. */
 static stet_result take_arch(const char *full, char *out, size_t size)
 {
     size_t n = 0;
@@ -82,7 +79,7 @@ static stet_result arch(const sti_gpu_driver *d, int ordinal, const int *fact, c
     return sti_gpu_call_failed(d, code, d->vendor->driver->what, "device_properties");
 }
 
-/* ---- errors, the current device ----------------------------------------------------------------------------------- */
+/* ---- errors, the current device ---------------------------------------------------------------------------------- */
 
 static void error_text(const sti_gpu_driver *d, int code, const char **name, const char **text)
 {
@@ -96,7 +93,7 @@ static bool fatal(int code)
            code == 999 || code == 1052 || code == 1053;
 }
 
-/* A device's context is the runtime's own business. */
+/* The runtime manages a device's context itself. */
 static int retain(const sti_gpu_driver *d, int ordinal, void **context)
 {
     (void)d;
@@ -128,7 +125,7 @@ static int leave(const sti_gpu_driver *d, const sti_gpu_current *was)
     return was->switched ? d->api.device_set(was->ordinal) : STI_GPU_OK;
 }
 
-/* ---- nodes of graphs -------------------------------------------------------------------------------------------------- */
+/* ---- nodes of graphs --------------------------------------------------------------------------------------------- */
 
 typedef struct kernel_parameters {
     unsigned block[3];
@@ -182,7 +179,7 @@ const sti_gpu_vendor sti_gpu_hip = {
              [STI_GPU_MAX_Y] = 27,
              [STI_GPU_MAX_GRID] = 29,
              [STI_GPU_SHARED] = 74,
-             [STI_GPU_SHARED_MOST] = -1, /* all that there is needs no asking */
+             [STI_GPU_SHARED_MOST] = -1, /* all shared memory is available without a request */
              [STI_GPU_WARP] = 87,
              [STI_GPU_PROCESSORS] = 63,
              [STI_GPU_MAJOR] = 23,
@@ -203,5 +200,5 @@ const sti_gpu_vendor sti_gpu_hip = {
     .add_kernel = add_kernel,
     .set_kernel = set_kernel,
     .add_copy = add_copy,
-    .graphs_wait = true, /* older ones free what a running graph still reads */
+    .graphs_wait = true, /* older drivers free what a running graph still reads */
 };

@@ -1,9 +1,9 @@
-/* Launches on a GPU: the contract of entries is sti_code's (device/device.h). */
+/* Launches on a GPU; sti_code (device/device.h) describes the entries. */
 #include "device/gpu/gpu.h"
 
 #include <string.h>
 
-static inline bool fits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
+static inline bool fits_limits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
 {
     const int *fact = gpu->facts.fact;
     return code->team >= 1 && code->teams >= 1 && code->team <= fact[STI_GPU_MAX_X] &&
@@ -12,7 +12,7 @@ static inline bool fits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
            code->shared <= (unsigned)fact[STI_GPU_SHARED_MOST];
 }
 
-/* What does not fit: an error before the driver sees the launch, which would speak of an invalid value only. */
+/* Checks all limits before the driver sees the launch, because the driver would only say "invalid value". */
 static stet_result check_limits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
 {
     const int *fact = gpu->facts.fact;
@@ -53,7 +53,7 @@ static inline stet_result kernel_of(const sti_gpu *gpu, const sti_code *code, in
     uint64_t per = code->worlds ? (uint64_t)code->teams : 1, n = count > 0 ? (uint64_t)count : 1;
     uint64_t grid = per > 1 ? (n + per - 1) / per : n;
     STI_TRY(check_arguments(gpu, code, nslot, in_block));
-    if (!fits(gpu, code, grid)) STI_TRY(check_limits(gpu, code, grid));
+    if (!fits_limits(gpu, code, grid)) STI_TRY(check_limits(gpu, code, grid));
     *out = (sti_gpu_kernel){.function = in_block ? code->block : code->value,
                             .grid = (unsigned)grid,
                             .team = (unsigned)code->team,
@@ -68,7 +68,7 @@ stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, int nslo
     return kernel_of(gpu, code, nslot, count, in_block, out);
 }
 
-/* A function gets more shared memory than is usual only when it was asked for. */
+/* A function gets more shared memory than the default only after a request. */
 stet_result sti_gpu_allow_shared(sti_gpu *gpu, const sti_gpu_kernel *k)
 {
     int attribute = gpu->driver.vendor->shared_attribute;
@@ -76,25 +76,25 @@ stet_result sti_gpu_allow_shared(sti_gpu *gpu, const sti_gpu_kernel *k)
     return STI_GPU_CALL(gpu, function_set, k->function, attribute, (int)k->shared);
 }
 
-/* ---- functions that ran -------------------------------------------------------------------------------------------- */
+/* ---- functions that ran ------------------------------------------------------------------------------------------ */
 
-static inline void **place_of(sti_gpu *gpu, const void *function)
+static inline void **ran_slot(sti_gpu *gpu, const void *function)
 {
     return &gpu->ran[((uintptr_t)function >> 4) % STI_GPU_RAN];
 }
 
 void sti_gpu_forget_functions(sti_gpu *gpu) { memset(gpu->ran, 0, sizeof gpu->ran); }
 
-/* ---- launching ----------------------------------------------------------------------------------------------------- */
+/* ---- launching --------------------------------------------------------------------------------------------------- */
 
-static stet_result issue(sti_gpu *gpu, const sti_code *code, const sti_gpu_kernel *k)
+static stet_result issue_launch(sti_gpu *gpu, const sti_code *code, const sti_gpu_kernel *k)
 {
     STI_TRY(sti_gpu_may_issue(gpu));
     STI_TRY(sti_gpu_allow_shared(gpu, k));
     stet_result result = STI_GPU_CALL(gpu, launch, k->function, k->grid, 1, 1, k->team, k->teams, 1, k->shared,
                                       gpu->stream, k->arguments, NULL);
     if (result != STET_OK) return sti_error_prefix(result, "kernel %s", code->name);
-    *place_of(gpu, k->function) = k->function;
+    *ran_slot(gpu, k->function) = k->function;
     sti_gpu_remember(gpu, code->name);
     return STET_OK;
 }
@@ -102,7 +102,7 @@ static stet_result issue(sti_gpu *gpu, const sti_code *code, const sti_gpu_kerne
 stet_result sti_gpu_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot, int64_t nblock,
                            bool in_block)
 {
-    static const sti_slot none; /* an entry without slots takes one, which it does not look at */
+    static const sti_slot none; /* an entry without slots takes one, which it ignores */
     sti_gpu *gpu = device->state;
     sti_gpu_current was;
     sti_gpu_kernel k;
@@ -110,7 +110,7 @@ stet_result sti_gpu_launch(stet_device *device, const sti_code *code, const sti_
     if (nblock <= 0) return STET_OK;
     const sti_slot *first = nslot ? slots : &none;
     k.arguments = in_block ? (void *[]){(void *)&slots, &nblock} : (void *[]){(void *)(uintptr_t)first, &nblock};
-    bool again = *place_of(gpu, k.function) == k.function && !gpu->streams.joined;
+    bool again = *ran_slot(gpu, k.function) == k.function && !gpu->streams.joined;
     STI_TRY(again ? sti_gpu_enter_in_any_mode(gpu, &was) : sti_gpu_enter(gpu, &was));
-    return sti_gpu_leave(gpu, &was, issue(gpu, code, &k));
+    return sti_gpu_leave(gpu, &was, issue_launch(gpu, code, &k));
 }

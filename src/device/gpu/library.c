@@ -1,4 +1,4 @@
-/* Finding shared libraries at run time; see library.h. */
+/* Finds shared libraries at run time; see library.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr, dlinfo */
 #endif
@@ -15,47 +15,53 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One search: what it is for, and what the loader said of files that exist and were not good. */
+/* One search: what it is for, and the loader's errors for files that exist and could not be used. */
 typedef struct search {
     const sti_library_names *names;
     sti_library *out;
     char said[400];
 } search;
 
-static void note_refusal(search *s, const char *why)
+static void add_refusal(search *s, const char *why)
 {
     size_t used = strlen(s->said);
     (void)snprintf(s->said + used, sizeof s->said - used, "%s%s", used ? "; " : "", why);
 }
 
-static void note_file(sti_library *out, const char *name)
+static void set_file(sti_library *out, const char *name)
 {
     struct link_map *map = NULL;
     bool known = dlinfo(out->handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && map->l_name[0];
     (void)snprintf(out->file, sizeof out->file, "%s", known ? map->l_name : name);
 }
 
-/* Vendors' libraries are not made for being unloaded: their threads and memory stay, so their code stays too. */
+/* Vendors' libraries are never unloaded: their threads and memory stay, so their code must stay, too. */
 static bool try_file(search *s, const char *path)
 {
     s->out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (s->out->handle) note_file(s->out, path);
+    if (s->out->handle) set_file(s->out, path);
     return s->out->handle != NULL;
 }
 
-/* By the loader's own rules: what is loaded already, LD_LIBRARY_PATH, the system's cache. */
+/* Searches by the loader's own rules: libraries already loaded, LD_LIBRARY_PATH, the system's cache. */
 static bool try_name(search *s, const char *name)
 {
     if (try_file(s, name)) return true;
-    /* The loader says the same of a file that is not there and of one whose own needs are not met, but for the name in front. */
+    /*
+     * For a missing file and for a file with a missing dependency the loader's message differs only in the name at its
+     * beginning.
+     */
     const char *why = dlerror();
     size_t n = strlen(name);
     bool absent = why && strncmp(why, name, n) == 0 && strstr(why, "No such file");
-    if (why && !absent) note_refusal(s, why);
+    if (why && !absent) add_refusal(s, why);
     return false;
 }
 
-/* The file `name` in every folder that a pattern fits, the last in the alphabet (the newest version) first. */
+/*
+ * Tries the file `name` in every folder that matches a pattern, the last in alphabetical order (the newest version)
+ * first.
+ */
 static bool try_folders(search *s, const char *pattern, const char *name)
 {
     char full[PATH_MAX];
@@ -66,13 +72,13 @@ static bool try_folders(search *s, const char *pattern, const char *name)
     for (size_t i = found.gl_pathc; !good && i-- > 0;) {
         good = try_file(s, found.gl_pathv[i]);
         const char *why = good ? NULL : dlerror();
-        if (why) note_refusal(s, why);
+        if (why) add_refusal(s, why);
     }
     globfree(&found);
     return good;
 }
 
-/* ---- where Python's packages are ---------------------------------------------------------------------------------- */
+/* ---- where Python's packages are --------------------------------------------------------------------------------- */
 
 static bool try_wheels(search *s, const char *site, const char *name)
 {
@@ -84,7 +90,7 @@ static bool try_wheels(search *s, const char *site, const char *name)
     return false;
 }
 
-/* Of an interpreter that is installed below this folder. */
+/* Searches the packages of an interpreter installed below this folder. */
 static bool try_prefix(search *s, const char *prefix, const char *name)
 {
     static const char *const sites[] = {"lib/python3*/site-packages", "lib/python3*/dist-packages"};
@@ -96,7 +102,7 @@ static bool try_prefix(search *s, const char *prefix, const char *name)
     return false;
 }
 
-/* In each folder that a file lies below: packages that lie there, an interpreter's, a virtual environment's (.venv). */
+/* Searches each folder above a file: its packages, an interpreter's, a virtual environment's (.venv). */
 static bool try_above(search *s, const char *file, const char *name)
 {
     char folder[PATH_MAX], venv[PATH_MAX];
@@ -128,7 +134,7 @@ static bool try_python(search *s, const char *name)
     return try_prefix(s, path, name);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static bool try_everywhere(search *s, const char *name)
 {

@@ -1,12 +1,13 @@
 /*
- * Finding a shared library that stet was not linked with: a driver, a run-time compiler.
+ * Finds and opens a shared library that stet was not linked with: a driver, a run-time compiler.
  *
  * Invariants:
- *   LIBRARY-1  a library is one of a list of names, best first, each looked for where the system's loader looks, then in each of
- *       a list of folders, then where Python's packages are; nothing is fixed to one version
- *   LIBRARY-2  what was found says which file it is; what was not says what was looked for, and why what is there is not used
+ *   LIBRARY-1  a library is one of a list of names, best first. Each name is searched where the system's loader
+ *       searches, then in each of a list of folders, then in Python's packages; nothing is fixed to one version
+ *   LIBRARY-2  a library that was found says which file it is; otherwise the message says what was searched for, and
+ *       why the files that exist are not used
  *   LIBRARY-3  a path that the caller gave is the only one that is tried
- *   LIBRARY-4  no folder is searched because the process happens to work in it
+ *   LIBRARY-4  no folder is searched because it is the current directory
  */
 #ifndef STI_DEVICE_GPU_LIBRARY_H
 #define STI_DEVICE_GPU_LIBRARY_H
@@ -15,28 +16,29 @@
 
 typedef struct sti_library {
     void *handle;   /* NULL: nothing is open */
-    char file[512]; /* the file that was loaded; the name where the loader does not say */
+    char file[512]; /* the file that was loaded; the name, if the loader does not say */
 } sti_library;
 
 typedef struct sti_library_names {
-    const char *what;           /* for sentences: "NVIDIA's driver" */
+    const char *what;           /* for messages: "NVIDIA's driver" */
     const char *const *names;   /* sonames, best first, ended by NULL: "libnvrtc.so.13", "libnvrtc.so.12", … */
-    const char *const *folders; /* patterns as of glob(3), ended by NULL; NULL: none */
-    const char *const *wheels; /* within a Python's site-packages, ended by NULL; NULL: none: "nvidia/cuda_nvrtc/lib" */
+    const char *const *folders; /* patterns for glob(3), ended by NULL; NULL: none */
+    /* folders within Python's site-packages, ended by NULL; NULL: none: "nvidia/cuda_nvrtc/lib" */
+    const char *const *wheels;
 } sti_library_names;
 
-/* What compiles kernels when they are first used: NVRTC, hipRTC (cuda.c, hip.c). */
+/* The run-time compilers of kernels: NVRTC, hipRTC (cuda.c, hip.c). */
 extern const sti_library_names sti_cuda_compiler, sti_hip_compiler;
 
 /*
- * Opens the best of them, or `given` alone if it is not NULL. STET_NOT_FOUND: the sentence says what was looked for, and
- * what the loader said of those that are there. *out is empty on failure.
+ * Opens the best library of a list, or only `given` if it is not NULL. STET_NOT_FOUND: the message says what was
+ * searched for, and the loader's error for files that exist. *out is empty on failure.
  */
 stet_result sti_library_open(const sti_library_names *names, const char *given, sti_library *out);
-/* An empty one is fine. */
+/* Does nothing for an empty one. */
 void sti_library_close(sti_library *library);
 
-/* The address of a symbol; NULL: it has none of this name. */
+/* Returns the address of a symbol; NULL: the library has no such symbol. */
 void *sti_library_symbol(const sti_library *library, const char *symbol);
 
 #endif

@@ -1,4 +1,4 @@
-/* Building a graph of the driver's, node by node; invariants in graph.h. */
+/* Builds a driver graph node by node; invariants in graph.h. */
 #include "device/gpu/graph.h"
 
 #include "base/memory.h"
@@ -15,12 +15,12 @@ const char sti_graph_condition_source[] =
     "    cudaGraphSetConditional(handle, n > 0 && *condition != 0);\n"
     "}\n";
 
-/* ---- kernels of nodes ---------------------------------------------------------------------------------------------- */
+/* ---- kernels of nodes -------------------------------------------------------------------------------------------- */
 
 stet_result sti_gpu_with_launch(sti_gpu *gpu, const sti_gpu_changeable *c, const sti_slot *slots, int nslot,
                                 int64_t count, sti_gpu_use_kernel *use, void *context)
 {
-    static const sti_slot none; /* an entry without slots takes one, which it does not look at */
+    static const sti_slot none; /* an entry without slots takes one, which it ignores */
     sti_gpu_kernel k;
     STI_TRY(sti_gpu_kernel_of(gpu, c->code, nslot, count, false, &k));
     STI_TRY(sti_gpu_allow_shared(gpu, &k));
@@ -38,27 +38,27 @@ stet_result sti_gpu_with_poll(sti_gpu *gpu, const sti_gpu_changeable *c, int64_t
     return use(gpu, context, &k);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 typedef struct placed {
-    void *node;    /* what follows the operation comes after this one */
-    void *outside; /* of a loop: the graph that it is in */
-    int loop;      /* that it is in; -1: none */
-    bool followed; /* by another of the same loop */
+    void *node;    /* the node that later operations run after */
+    void *outside; /* of a loop: the graph that contains it */
+    int loop;      /* the loop that contains it; -1: none */
+    bool followed; /* another operation of the same loop runs after it */
 } placed;
 
 typedef struct builder {
     sti_gpu *gpu;
     const sti_graph_op *ops;
-    const sti_edge *edge, *edge_end; /* those that are left */
+    const sti_edge *edge, *edge_end; /* edges that are left */
     sti_gpu_graph *g;
     placed *placed; /* [nop] */
-    void **after;   /* [nop], for one node at a time */
-    bool *early;    /* [nop], likewise: it may be started while this one of `after` ends */
+    void **after;   /* [nop], scratch for one node */
+    bool *early;    /* [nop], likewise: the node may start while this one of `after` is ending */
     bool may_be_early;
-    void *inside;        /* the graph that nodes go to now: the whole, or the body of … */
-    int loop, nloop;     /* … this loop; how many there were */
-    sti_gpu_place place; /* of the next node */
+    void *inside;        /* the graph that nodes are added to: the whole, or the body of … */
+    int loop, nloop;     /* … this loop; nloop: loops so far */
+    sti_gpu_place place; /* place of the next node */
 } builder;
 
 static stet_result failed_at(stet_result result, const sti_graph_op *op)
@@ -73,7 +73,7 @@ static stet_result add_kernel(sti_gpu *gpu, void *context, const sti_gpu_kernel 
                          "graph_add_kernel");
 }
 
-/* Loops are left alone: what a conditional node may hold is the driver's to say. */
+/* Not for loops: what a conditional node may contain depends on the driver. */
 static bool is_early(const builder *b, int from, int to)
 {
     const sti_graph_op *op = &b->ops[to];
@@ -81,7 +81,7 @@ static bool is_early(const builder *b, int from, int to)
            op->code->waits;
 }
 
-/* The next node comes after those that edges lead from to this operation. */
+/* The next node runs after the operations from which edges lead to this one. */
 static void place_behind(builder *b, int op)
 {
     size_t n = 0;
@@ -94,7 +94,7 @@ static void place_behind(builder *b, int op)
     b->place = (sti_gpu_place){b->inside, b->after, n, early ? b->early : NULL};
 }
 
-/* The next node comes after all that is in a loop. */
+/* The next node runs after everything in a loop. */
 static void place_last(builder *b, int loop, int end)
 {
     size_t n = 0;
@@ -120,7 +120,7 @@ static stet_result add_copy(builder *b, const sti_graph_op *op, void **node)
                          "graph_add_copy");
 }
 
-/* The driver copies what was captured. */
+/* Adds captured work; the driver copies it. */
 static stet_result add_foreign(builder *b, const sti_graph_op *op, void **node)
 {
     void *child;
@@ -131,7 +131,7 @@ static stet_result add_foreign(builder *b, const sti_graph_op *op, void **node)
     return result;
 }
 
-/* From here to the loop's end nodes go to its body. */
+/* From here to the loop's end nodes are added to its body. */
 static stet_result begin_loop(builder *b, int op, sti_gpu_changeable *c)
 {
     const sti_gpu_driver *d = &b->gpu->driver;
@@ -188,7 +188,7 @@ static stet_result add_ops(builder *b)
     return sti_error(STET_INVALID_ARGUMENT, "a graph: its edges do not come in the order of where they lead");
 }
 
-/* Can the driver and the device start a kernel while those before it end? */
+/* True if the driver and the device can start a kernel while the kernels before it are ending. */
 static bool may_be_early(const sti_gpu *gpu)
 {
     const sti_gpu_vendor *v = gpu->driver.vendor;

@@ -1,4 +1,4 @@
-/* The pool of a GPU's memory; see pool.h. */
+/* The pool of GPU memory; see pool.h. */
 #include "device/gpu/gpu.h"
 
 #include "base/memory.h"
@@ -13,10 +13,10 @@ static const size_t chunk_size = 8 * MIB, big_step = 2 * MIB;
 struct sti_pool_block {
     char *address;
     size_t size;
-    int class;            /* of a small one; -1: big, the driver's own block; -2: a chunk */
-    bool used;            /* given out */
+    int class;            /* a small block's size class; -1: big, a block of the driver; -2: a chunk */
+    bool used;            /* in use */
     sti_pool_block *next; /* in its bucket */
-    sti_pool_block *kept; /* next in the list of kept ones, or of chunks */
+    sti_pool_block *kept; /* next in the list of kept blocks, or of chunks */
 };
 
 typedef struct request {
@@ -43,7 +43,7 @@ static int class_of(size_t size)
 
 static size_t round_up(size_t size, size_t step) { return (size + step - 1) / step * step; }
 
-/* ---- blocks by address -------------------------------------------------------------------------------------------- */
+/* ---- blocks by address ------------------------------------------------------------------------------------------- */
 
 static sti_pool_block **bucket_of(sti_gpu_pool *p, const void *address)
 {
@@ -51,30 +51,30 @@ static sti_pool_block **bucket_of(sti_gpu_pool *p, const void *address)
     return &p->bucket[h >> 54];
 }
 
-static sti_pool_block *find_pool(sti_gpu_pool *p, const void *address)
+static sti_pool_block *find_block(sti_gpu_pool *p, const void *address)
 {
     sti_pool_block *b = *bucket_of(p, address);
     while (b && b->address != address) b = b->next;
     return b;
 }
 
-static void enlist(sti_gpu_pool *p, sti_pool_block *b)
+static void add_to_bucket(sti_gpu_pool *p, sti_pool_block *b)
 {
     sti_pool_block **bucket = bucket_of(p, b->address);
     b->next = *bucket;
     *bucket = b;
 }
 
-static void delist(sti_gpu_pool *p, const sti_pool_block *b)
+static void remove_from_bucket(sti_gpu_pool *p, const sti_pool_block *b)
 {
     sti_pool_block **at = bucket_of(p, b->address);
     while (*at != b) at = &(*at)->next;
     *at = b->next;
 }
 
-/* ---- the driver's blocks ------------------------------------------------------------------------------------------ */
+/* ---- the driver's blocks ----------------------------------------------------------------------------------------- */
 
-static stet_result ask_pool(sti_gpu *gpu, sti_pool_block *b, size_t size)
+static stet_result alloc_from_driver(sti_gpu *gpu, sti_pool_block *b, size_t size)
 {
     void *memory = NULL;
     STI_TRY(STI_GPU_CALL(gpu, alloc, &memory, size));
@@ -84,8 +84,8 @@ static stet_result ask_pool(sti_gpu *gpu, sti_pool_block *b, size_t size)
     return STET_OK;
 }
 
-/* A lost device's memory has gone with it (GPU-3). */
-static void give_back(sti_gpu *gpu, sti_pool_block *b)
+/* The memory of a lost device is gone already (GPU-3). */
+static void free_to_driver(sti_gpu *gpu, sti_pool_block *b)
 {
     if (!atomic_load(&gpu->lost) && STI_GPU_CALL(gpu, free, b->address) != STET_OK)
         sti_log(STET_LOG_WARNING, "%s", stet_last_error());
@@ -99,7 +99,10 @@ static size_t big_kept(const sti_gpu_pool *p)
     return sum;
 }
 
-/* Big kept ones, until no more than `most` bytes are kept; the stream has passed all that used them. The oldest go first. */
+/*
+ * Frees big kept blocks, the oldest first, until no more than `most` bytes are kept. Call it after a wait for the work
+ * that used them.
+ */
 static void trim(sti_gpu *gpu, size_t most)
 {
     sti_gpu_pool *p = &gpu->pool;
@@ -113,8 +116,8 @@ static void trim(sti_gpu *gpu, size_t most)
         }
         *at = b->kept;
         p->stats.kept -= b->size;
-        delist(p, b);
-        give_back(gpu, b);
+        remove_from_bucket(p, b);
+        free_to_driver(gpu, b);
     }
 }
 
@@ -131,7 +134,7 @@ static stet_result out_of_memory(sti_gpu *gpu, const request *r)
 {
     size_t free = 0, total = gpu->facts.memory;
     const sti_pool_stats *s = &gpu->pool.stats;
-    (void)gpu->driver.api.memory_info(&free, &total); /* the sentence is worth having without it too */
+    (void)gpu->driver.api.memory_info(&free, &total); /* the message is useful without it, too */
     return sti_error(STET_OUT_OF_MEMORY,
                      "%s: out of memory: %s needs %zu bytes (%.2f GiB); %.2f of %.2f GiB are free, stet holds %.2f GiB "
                      "in %lld block%s; use fewer worlds or smaller pictures",
@@ -139,29 +142,29 @@ static stet_result out_of_memory(sti_gpu *gpu, const request *r)
                      (long long)s->blocks, STI_S(s->blocks));
 }
 
-/* ---- big blocks --------------------------------------------------------------------------------------------------- */
+/* ---- big blocks -------------------------------------------------------------------------------------------------- */
 
-static stet_result ask_big(sti_gpu *gpu, size_t size, const request *r, sti_pool_block **out)
+static stet_result new_big(sti_gpu *gpu, size_t size, const request *r, sti_pool_block **out)
 {
     sti_pool_block *b;
     STI_TRY(sti_alloc(&b, sizeof *b, "a block of a GPU's memory"));
-    stet_result result = ask_pool(gpu, b, size);
+    stet_result result = alloc_from_driver(gpu, b, size);
     if (result == STET_OUT_OF_MEMORY && gpu->pool.big) {
         result = wait_and_trim(gpu, 0);
-        if (result == STET_OK) result = ask_pool(gpu, b, size);
+        if (result == STET_OK) result = alloc_from_driver(gpu, b, size);
     }
     if (result != STET_OK) {
         sti_free(b);
         return result == STET_OUT_OF_MEMORY ? out_of_memory(gpu, r) : result;
     }
     b->class = -1;
-    enlist(&gpu->pool, b);
+    add_to_bucket(&gpu->pool, b);
     *out = b;
     return STET_OK;
 }
 
-/* The smallest kept one that is big enough, and not more than an eighth too big. */
-static sti_pool_block *take_big(sti_gpu_pool *p, size_t size)
+/* Returns the smallest kept block that is big enough and at most an eighth too big. */
+static sti_pool_block *take_kept_big(sti_gpu_pool *p, size_t size)
 {
     sti_pool_block **best = NULL;
     for (sti_pool_block **at = &p->big; *at; at = &(*at)->kept)
@@ -172,15 +175,15 @@ static sti_pool_block *take_big(sti_gpu_pool *p, size_t size)
     return b;
 }
 
-/* ---- small blocks ------------------------------------------------------------------------------------------------- */
+/* ---- small blocks ------------------------------------------------------------------------------------------------ */
 
 static stet_result new_chunk(sti_gpu *gpu, const request *r)
 {
     sti_gpu_pool *p = &gpu->pool;
     sti_pool_block *chunk = NULL;
-    stet_result result = ask_big(gpu, chunk_size, r, &chunk);
+    stet_result result = new_big(gpu, chunk_size, r, &chunk);
     if (result != STET_OK || !chunk) return result;
-    delist(p, chunk); /* its first piece has the same address */
+    remove_from_bucket(p, chunk); /* its first piece has the same address */
     chunk->class = -2;
     chunk->kept = p->chunks;
     p->chunks = chunk;
@@ -194,39 +197,39 @@ static stet_result cut_small(sti_gpu *gpu, int class, const request *r, sti_pool
     sti_gpu_pool *p = &gpu->pool;
     sti_pool_block *b;
     size_t size = class_size(class);
-    if (p->left < size) STI_TRY(new_chunk(gpu, r)); /* what is left of the old one stays unused */
+    if (p->left < size) STI_TRY(new_chunk(gpu, r)); /* the rest of the old chunk stays unused */
     STI_TRY(sti_alloc(&b, sizeof *b, "a block of a GPU's memory"));
     *b = (sti_pool_block){.address = p->cut, .size = size, .class = class};
     p->cut += size;
     p->left -= size;
-    enlist(p, b);
+    add_to_bucket(p, b);
     *out = b;
     return STET_OK;
 }
 
-static sti_pool_block *take_small(sti_gpu_pool *p, int class)
+static sti_pool_block *take_kept_small(sti_gpu_pool *p, int class)
 {
     sti_pool_block *b = p->small[class];
     if (b) p->small[class] = b->kept;
     return b;
 }
 
-/* ---- given out, and back ------------------------------------------------------------------------------------------ */
+/* ---- given out, and back ----------------------------------------------------------------------------------------- */
 
-static stet_result take_pool(sti_gpu *gpu, const request *r, sti_pool_block **out)
+static stet_result take_block(sti_gpu *gpu, const request *r, sti_pool_block **out)
 {
     sti_gpu_pool *p = &gpu->pool;
     bool small = r->size <= SMALL_MOST;
     int class = small ? class_of(r->size) : -1;
     if (!small && r->size > SIZE_MAX - big_step) return out_of_memory(gpu, r);
     size_t size = round_up(r->size, big_step);
-    *out = small ? take_small(p, class) : take_big(p, size);
+    *out = small ? take_kept_small(p, class) : take_kept_big(p, size);
     if (*out) {
         p->stats.kept -= (*out)->size;
         p->stats.reused++;
         return STET_OK;
     }
-    return small ? cut_small(gpu, class, r, out) : ask_big(gpu, size, r, out);
+    return small ? cut_small(gpu, class, r, out) : new_big(gpu, size, r, out);
 }
 
 stet_result sti_pool_alloc(sti_gpu *gpu, size_t size, const char *what, void **out)
@@ -235,7 +238,7 @@ stet_result sti_pool_alloc(sti_gpu *gpu, size_t size, const char *what, void **o
     sti_pool_block *b = NULL;
     pthread_mutex_lock(&p->lock);
     stet_result result = big_kept(p) > p->keep ? wait_and_trim(gpu, p->keep) : STET_OK; /* GPU-POOL-5 */
-    if (result == STET_OK) result = take_pool(gpu, &(request){size, what}, &b);
+    if (result == STET_OK) result = take_block(gpu, &(request){size, what}, &b);
     if (result == STET_OK) {
         b->used = true;
         b->kept = NULL;
@@ -247,7 +250,7 @@ stet_result sti_pool_alloc(sti_gpu *gpu, size_t size, const char *what, void **o
     return result;
 }
 
-static void keep_pool(sti_gpu_pool *p, sti_pool_block *b)
+static void keep_block(sti_gpu_pool *p, sti_pool_block *b)
 {
     sti_pool_block **list = b->class >= 0 ? &p->small[b->class] : &p->big;
     b->used = false;
@@ -258,7 +261,7 @@ static void keep_pool(sti_gpu_pool *p, sti_pool_block *b)
     p->stats.blocks--;
 }
 
-/* More is kept than ought to be: only now does a free call the driver. */
+/* More is kept than `keep`: only then does a free call the driver. */
 static void trim_now(sti_gpu *gpu)
 {
     sti_gpu_current was;
@@ -272,9 +275,9 @@ void sti_pool_free(sti_gpu *gpu, void *memory)
     sti_gpu_pool *p = &gpu->pool;
     if (!memory || sti_gpu_is_forked(gpu)) return;
     pthread_mutex_lock(&p->lock);
-    sti_pool_block *b = find_pool(p, memory);
+    sti_pool_block *b = find_block(p, memory);
     if (b && b->used) {
-        keep_pool(p, b);
+        keep_block(p, b);
         if (b->class < 0 && big_kept(p) > p->keep && gpu->stream == gpu->own) trim_now(gpu); /* GPU-POOL-5 */
     } else {
         sti_log(STET_LOG_ERROR, "%s: %p is freed and is no block in use", gpu->where, memory);
@@ -290,12 +293,12 @@ sti_pool_stats sti_pool_get_stats(sti_gpu_pool *p)
     return stats;
 }
 
-/* ---- beginning and end -------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
 void sti_pool_init(sti_gpu_pool *p, size_t keep_most)
 {
     p->keep = keep_most;
-    (void)pthread_mutex_init(&p->lock, NULL); /* of the default kind: cannot fail */
+    (void)pthread_mutex_init(&p->lock, NULL); /* default attributes: cannot fail */
 }
 
 void sti_pool_end(sti_gpu *gpu)
@@ -305,13 +308,13 @@ void sti_pool_end(sti_gpu *gpu)
         for (sti_pool_block *b = p->bucket[i], *next; b; b = next) {
             next = b->next;
             if (b->class < 0)
-                give_back(gpu, b);
+                free_to_driver(gpu, b);
             else
                 sti_free(b);
         }
     for (sti_pool_block *b = p->chunks, *next; b; b = next) {
         next = b->kept;
-        give_back(gpu, b);
+        free_to_driver(gpu, b);
     }
     pthread_mutex_destroy(&p->lock);
 }

@@ -11,14 +11,15 @@ typedef sti_staging_ring ring;
 struct sti_host_block {
     char *address;
     size_t size;
-    bool locked;          /* its pages are; else it is memory like any other */
-    bool kept;            /* STAGING-4 */
-    bool busy;            /* the event was recorded and not waited for */
-    void *event, *stream; /* behind the last upload of what is kept, in this stream; NULL: there was none */
+    bool locked; /* page-locked; else ordinary memory */
+    bool kept;   /* STAGING-4 */
+    bool busy;   /* the event was recorded and not waited for */
+    /* behind the last upload from kept memory, in this stream; NULL: there was none */
+    void *event, *stream;
     sti_host_block *next;
 };
 
-/* ---- the ring ------------------------------------------------------------------------------------------------------ */
+/* ---- the ring ---------------------------------------------------------------------------------------------------- */
 
 static stet_result make_staging(sti_gpu *gpu, piece *p)
 {
@@ -38,15 +39,15 @@ static void *stream_of(const sti_gpu *gpu, const ring *r)
     return r == &gpu->staging.upload_stream ? gpu->upload_stream.stream : gpu->stream;
 }
 
-/* What was issued up to now is what the piece waits for before it is used again. */
-static stet_result mark(sti_gpu *gpu, const ring *r, piece *p)
+/* Records the event that the piece waits for before it is used again. */
+static stet_result record_event(sti_gpu *gpu, const ring *r, piece *p)
 {
     STI_TRY(STI_GPU_CALL(gpu, event_record, p->event, stream_of(gpu, r)));
     p->busy = true;
     return STET_OK;
 }
 
-static stet_result await(sti_gpu *gpu, piece *p)
+static stet_result wait_for_piece(sti_gpu *gpu, piece *p)
 {
     if (!p->busy) return STET_OK;
     STI_TRY(STI_GPU_CALL(gpu, event_synchronize, p->event));
@@ -54,30 +55,30 @@ static stet_result await(sti_gpu *gpu, piece *p)
     return STET_OK;
 }
 
-/* Leaves the present piece, if anything in it was used, for the next one, which is free then (STAGING-1). */
-static stet_result turn(sti_gpu *gpu, ring *r)
+/* If anything in the present piece was used, goes on to the next one, and waits until it is free (STAGING-1). */
+static stet_result next_piece(sti_gpu *gpu, ring *r)
 {
     if (r->used) {
-        if (!r->piece[r->at].busy) STI_TRY(mark(gpu, r, &r->piece[r->at]));
+        if (!r->piece[r->at].busy) STI_TRY(record_event(gpu, r, &r->piece[r->at]));
         r->at = (r->at + 1) % STI_STAGING_PIECES;
         r->used = 0;
     }
     STI_TRY(make_staging(gpu, &r->piece[r->at]));
-    return await(gpu, &r->piece[r->at]);
+    return wait_for_piece(gpu, &r->piece[r->at]);
 }
 
-/* `size` bytes (of at most a piece) that no copy uses. */
-static stet_result take_staging(sti_gpu *gpu, ring *r, size_t size, char **out)
+/* Returns `size` bytes (at most a piece) that no copy uses. */
+static stet_result take_bytes(sti_gpu *gpu, ring *r, size_t size, char **out)
 {
-    if (r->used == 0 || STI_STAGING_BYTES - r->used < size) STI_TRY(turn(gpu, r));
+    if (r->used == 0 || STI_STAGING_BYTES - r->used < size) STI_TRY(next_piece(gpu, r));
     *out = r->piece[r->at].memory + r->used;
     r->used += (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN;
     return STET_OK;
 }
 
-/* ---- page-locked memory of the caller's ---------------------------------------------------------------------------- */
+/* ---- page-locked memory of the caller's -------------------------------------------------------------------------- */
 
-/* The page-locked block that has these bytes, whose owner does not let go of it meanwhile; or NULL. */
+/* Returns the page-locked block that contains these bytes, or NULL. Its owner does not free it meanwhile. */
 static sti_host_block *locked_block(sti_gpu_staging *s, const char *memory, size_t size)
 {
     pthread_mutex_lock(&s->lock);
@@ -94,14 +95,14 @@ static bool is_locked(sti_gpu_staging *s, const char *memory, size_t size)
     return locked_block(s, memory, size) != NULL;
 }
 
-/* STAGING-4: the block of an upload that nobody has to wait for, or NULL. */
+/* STAGING-4: returns the block of an upload that needs no wait, or NULL. */
 static sti_host_block *kept_block(sti_gpu_staging *s, const void *memory, size_t size)
 {
     sti_host_block *b = size < STI_STAGING_KEPT ? NULL : locked_block(s, memory, size);
     return b && b->kept ? b : NULL;
 }
 
-static stet_result await_kept(sti_gpu *gpu, sti_host_block *b)
+static stet_result wait_for_kept(sti_gpu *gpu, sti_host_block *b)
 {
     if (!b->busy) return STET_OK;
     STI_TRY(STI_GPU_CALL(gpu, event_synchronize, b->event));
@@ -109,10 +110,10 @@ static stet_result await_kept(sti_gpu *gpu, sti_host_block *b)
     return STET_OK;
 }
 
-/* What was issued cannot be taken back: where no event can be put behind it, it is waited for. */
+/* An upload that was issued cannot be revoked: if no event can be recorded behind it, it is waited for. */
 static stet_result upload_kept(sti_gpu *gpu, sti_host_block *b, void *to, const void *from, size_t size, void *stream)
 {
-    if (b->stream != stream) STI_TRY(await_kept(gpu, b)); /* the event tells of one stream */
+    if (b->stream != stream) STI_TRY(wait_for_kept(gpu, b)); /* the event belongs to one stream */
     if (!b->event) STI_TRY(STI_GPU_CALL(gpu, event_create, &b->event, STI_GPU_EVENT_NO_TIMING));
     STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, to, from, size, stream));
     stet_result result = STI_GPU_CALL(gpu, event_record, b->event, stream);
@@ -125,13 +126,13 @@ static stet_result upload_kept(sti_gpu *gpu, sti_host_block *b, void *to, const 
 stet_result sti_staging_order_host(sti_gpu *gpu, const void *memory, bool behind)
 {
     sti_host_block *b = locked_block(&gpu->staging, memory, 1);
-    if (!b) return STET_OK; /* what is not locked goes through the ring */
+    if (!b) return STET_OK; /* other memory is copied through the ring */
     b->kept = true;
     if (!behind || !b->busy) return STET_OK;
-    STI_GPU_WITHIN(gpu, await_kept(gpu, b));
+    STI_GPU_WITHIN(gpu, wait_for_kept(gpu, b));
 }
 
-/* Less goes through the ring in any case (STAGING-3, STAGING-4), so that locking its pages would be for nothing. */
+/* Smaller blocks always use the ring (STAGING-3, STAGING-4), so locking their pages would be useless. */
 static stet_result make_host(sti_gpu *gpu, size_t size, const char *what, sti_host_block *out)
 {
     void *memory = NULL;
@@ -205,7 +206,7 @@ void sti_staging_host_free(sti_gpu *gpu, void *memory)
         sti_log(STET_LOG_ERROR, "%s: %p is freed and is no page-locked block", gpu->where, memory);
 }
 
-/* ---- copies -------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static stet_result wait(sti_gpu *gpu) { return STI_GPU_CALL(gpu, stream_synchronize, gpu->stream); }
 
@@ -214,7 +215,7 @@ static stet_result upload_in_parts(sti_gpu *gpu, ring *r, char *target, const ch
     char *piece_at;
     for (size_t n; size > 0; source += n, target += n, size -= n) {
         n = size < STI_STAGING_BYTES ? size : STI_STAGING_BYTES;
-        STI_TRY(take_staging(gpu, r, n, &piece_at));
+        STI_TRY(take_bytes(gpu, r, n, &piece_at));
         memcpy(piece_at, source, n);
         STI_TRY(STI_GPU_CALL(gpu, copy_to_device_async, target, piece_at, n, stream_of(gpu, r)));
     }
@@ -231,7 +232,10 @@ stet_result sti_staging_upload(sti_gpu *gpu, void *to, const void *from, size_t 
     return wait(gpu);
 }
 
-/* Through the ring, unless it is kept: nobody waits for the end of a direct copy here, and its source may go (STAGING-2). */
+/*
+ * Uses the ring unless the memory is kept: nothing waits for the end of a direct copy here, and its source may be freed
+ * (STAGING-2).
+ */
 stet_result sti_staging_stream_upload(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
     sti_host_block *kept = kept_block(&gpu->staging, from, size);
@@ -239,7 +243,7 @@ stet_result sti_staging_stream_upload(sti_gpu *gpu, void *to, const void *from, 
     return upload_in_parts(gpu, &gpu->staging.upload_stream, to, from, size);
 }
 
-/* A part of a download that is under way. */
+/* A part of a running download. */
 typedef struct part {
     piece *piece;
     char *target;
@@ -249,21 +253,21 @@ typedef struct part {
 static stet_result begin_part(sti_gpu *gpu, char *to, const char *from, size_t size, part *out)
 {
     ring *r = &gpu->staging.ring;
-    STI_TRY(turn(gpu, r));
+    STI_TRY(next_piece(gpu, r));
     *out = (part){&r->piece[r->at], to, size};
     r->used = STI_STAGING_BYTES;
     STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, out->piece->memory, from, size, gpu->stream));
-    return mark(gpu, r, out->piece);
+    return record_event(gpu, r, out->piece);
 }
 
 static stet_result end_part(sti_gpu *gpu, const part *p)
 {
-    STI_TRY(await(gpu, p->piece));
+    STI_TRY(wait_for_piece(gpu, p->piece));
     memcpy(p->target, p->piece->memory, p->size);
     return STET_OK;
 }
 
-/* While a piece is copied out on the host, the next ones arrive. */
+/* While one piece is copied out on the host, the next ones arrive. */
 static stet_result download_in_parts(sti_gpu *gpu, char *to, const char *from, size_t size)
 {
     enum { AHEAD = STI_STAGING_PIECES - 1 };
@@ -292,18 +296,18 @@ stet_result sti_staging_download(sti_gpu *gpu, void *to, const void *from, size_
     if (locked)
         piece_at = to;
     else
-        STI_TRY(take_staging(gpu, &gpu->staging.ring, size, &piece_at));
+        STI_TRY(take_bytes(gpu, &gpu->staging.ring, size, &piece_at));
     STI_TRY(STI_GPU_CALL(gpu, copy_to_host_async, piece_at, from, size, gpu->stream));
     STI_TRY(wait(gpu));
     if (!locked) memcpy(to, piece_at, size);
     return STET_OK;
 }
 
-/* ---- beginning and end --------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
 void sti_staging_init(sti_gpu_staging *s)
 {
-    (void)pthread_mutex_init(&s->lock, NULL); /* of the default kind: cannot fail */
+    (void)pthread_mutex_init(&s->lock, NULL); /* default attributes: cannot fail */
 }
 
 static void end_ring(const sti_gpu *gpu, const ring *r)

@@ -1,4 +1,4 @@
-/* The stream in use, and others; see stream.h. */
+/* The stream in use, and streams of the caller; see stream.h. */
 #include "device/gpu/stream.h"
 
 #include "base/memory.h"
@@ -10,12 +10,12 @@ struct sti_gpu_later {
     void *thing;
 };
 
-/* ---- captures -------------------------------------------------------------------------------------------------------- */
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
 
-/* The legacy stream cannot be captured, and asking about it beside a capture is an error. */
+/* The legacy stream cannot be captured, and querying it during a capture is an error. */
 static bool is_legacy(const void *stream) { return (uintptr_t)stream <= 1; }
 
-/* Of a stream: *status is 0 where it is not captured; *id is 0 where the driver does not tell. */
+/* Queries a stream: *status is 0 if it is not being captured; *id is 0 if the driver gives no number. */
 static stet_result ask_stream(sti_gpu *gpu, void *stream, int *status, uint64_t *id)
 {
     const sti_gpu_api *api = &gpu->driver.api;
@@ -26,7 +26,7 @@ static stet_result ask_stream(sti_gpu *gpu, void *stream, int *status, uint64_t 
     return api->capture_status ? STI_GPU_CALL(gpu, capture_status, stream, status) : STET_OK;
 }
 
-/* A capture without a number, or one that is broken and has lost it, keeps the number it was seen with first. */
+/* A capture without a number, or a broken one that has lost its number, keeps the first number it was seen with. */
 static stet_result find_capture(sti_gpu *gpu, uint64_t *id)
 {
     sti_gpu_streams *s = &gpu->streams;
@@ -38,9 +38,9 @@ static stet_result find_capture(sti_gpu *gpu, uint64_t *id)
     return STET_OK;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
-/* The event may be used for the next order at once; what goes aside is in no order with the rest, and has one of its own. */
+/* The event can be reused for the next order at once. The upload stream has an event of its own. */
 stet_result sti_gpu_put_behind(sti_gpu *gpu, void *to, void *from)
 {
     bool upload_stream = gpu->upload_stream.stream && from == gpu->upload_stream.stream;
@@ -51,7 +51,7 @@ stet_result sti_gpu_put_behind(sti_gpu *gpu, void *to, void *from)
     return STI_GPU_CALL(gpu, stream_wait_event, to, *event, 0);
 }
 
-/* The capture that stet had joined has ended: the stream takes its place behind what was issued before (STREAM-2). */
+/* The capture that stet had joined has ended: orders the stream behind the work issued before (STREAM-2). */
 static stet_result leave_capture(sti_gpu *gpu)
 {
     STI_TRY(sti_gpu_put_behind(gpu, gpu->stream, gpu->own));
@@ -77,12 +77,12 @@ stet_result sti_gpu_outside(sti_gpu *gpu, const char *what)
                      gpu->where, what);
 }
 
-/* ---- the stream in use ------------------------------------------------------------------------------------------------ */
+/* ---- the stream in use ------------------------------------------------------------------------------------------- */
 
-/* Where all that stet has issued outside of captures comes before what is issued next (STREAM-2). */
-static void *front(const sti_gpu *gpu) { return gpu->streams.joined ? gpu->own : gpu->stream; }
+/* Returns the stream behind which all work issued outside of captures comes (STREAM-2). */
+static void *front_stream(const sti_gpu *gpu) { return gpu->streams.joined ? gpu->own : gpu->stream; }
 
-/* The pool gives memory back from any thread, and waits for the device's own stream then. */
+/* Under the pool's lock, because a free in any thread waits for the device's own stream. */
 static void set_stream(sti_gpu *gpu, void *stream, bool joined)
 {
     pthread_mutex_lock(&gpu->pool.lock);
@@ -92,7 +92,7 @@ static void set_stream(sti_gpu *gpu, void *stream, bool joined)
     pthread_mutex_unlock(&gpu->pool.lock);
 }
 
-static stet_result change(sti_gpu *gpu, void *to)
+static stet_result change_stream(sti_gpu *gpu, void *to)
 {
     int captured;
     uint64_t id;
@@ -105,7 +105,7 @@ static stet_result change(sti_gpu *gpu, void *to)
                          "behind what it had got before; use another stream when the capture has ended",
                          gpu->where);
     STI_TRY(ask_stream(gpu, to, &captured, &id));
-    STI_TRY(sti_gpu_put_behind(gpu, captured ? gpu->own : to, front(gpu)));
+    STI_TRY(sti_gpu_put_behind(gpu, captured ? gpu->own : to, front_stream(gpu)));
     set_stream(gpu, to, captured != 0);
     return STET_OK;
 }
@@ -117,12 +117,12 @@ stet_result sti_gpu_use_stream(stet_device *device, void *stream, bool own)
     sti_gpu_current was;
     if (to == gpu->stream && !gpu->streams.joined) return STET_OK;
     STI_TRY(sti_gpu_enter(gpu, &was));
-    stet_result result = sti_gpu_leave(gpu, &was, change(gpu, to));
+    stet_result result = sti_gpu_leave(gpu, &was, change_stream(gpu, to));
     device->stream = gpu->stream;
     return result;
 }
 
-static stet_result order(sti_gpu *gpu, void *other, bool behind)
+static stet_result order_stream(sti_gpu *gpu, void *other, bool behind)
 {
     int captured[2];
     uint64_t id[2];
@@ -147,10 +147,10 @@ stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how)
         return sti_gpu_order_upload_stream(gpu, how == STI_ORDER_AFTER_UPLOADS);
     if (how == STI_ORDER_HOST_KEEPS || how == STI_ORDER_HOST_BEHIND)
         return sti_staging_order_host(gpu, stream, how == STI_ORDER_HOST_BEHIND);
-    STI_GPU_WITHIN(gpu, order(gpu, stream, how == STI_ORDER_BEHIND_STREAM));
+    STI_GPU_WITHIN(gpu, order_stream(gpu, stream, how == STI_ORDER_BEHIND_STREAM));
 }
 
-static stet_result capturing(sti_gpu *gpu, uint64_t *out)
+static stet_result query_capture(sti_gpu *gpu, uint64_t *out)
 {
     STI_TRY(sti_gpu_poll_capture(gpu));
     *out = gpu->streams.capture;
@@ -164,19 +164,19 @@ stet_result sti_gpu_capturing(stet_device *device, uint64_t *out)
     *out = 0;
     if (gpu->stream == gpu->own) return STET_OK;
     STI_TRY(sti_gpu_enter(gpu, &was));
-    return sti_gpu_leave(gpu, &was, capturing(gpu, out));
+    return sti_gpu_leave(gpu, &was, query_capture(gpu, out));
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* False: the stream in use is being captured since it came into use, and must not be waited for. */
+/* Returns false if the stream in use has been captured since it came into use, and must not be waited for. */
 static bool wait_for_all(sti_gpu *gpu)
 {
     uint64_t id = 0;
     if (atomic_load(&gpu->lost)) return true; /* GPU-3: nothing runs any more */
     bool known = gpu->stream == gpu->own || find_capture(gpu, &id) == STET_OK;
     if (!known || (id && !gpu->streams.joined)) return false;
-    if (STI_GPU_CALL(gpu, stream_synchronize, front(gpu)) != STET_OK)
+    if (STI_GPU_CALL(gpu, stream_synchronize, front_stream(gpu)) != STET_OK)
         sti_log(STET_LOG_WARNING, "%s", stet_last_error());
     return true;
 }
@@ -198,7 +198,7 @@ static void drop_all(sti_gpu *gpu)
     }
 }
 
-static void keep_stream(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
+static void drop_later(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     sti_gpu_later *l;
     if (sti_alloc(&l, sizeof *l, "what goes when a capture has ended") != STET_OK) {
@@ -212,14 +212,14 @@ static void keep_stream(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 void sti_gpu_drop_behind(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     if (!wait_for_all(gpu)) {
-        keep_stream(gpu, drop, thing);
+        drop_later(gpu, drop, thing);
         return;
     }
     drop_all(gpu);
     drop_now(gpu, drop, thing);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------------------------ */
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
 stet_result sti_gpu_streams_begin(sti_gpu *gpu)
 {

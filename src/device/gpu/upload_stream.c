@@ -1,7 +1,7 @@
-/* Uploads beside what runs; see upload_stream.h. */
+/* The upload stream; see upload_stream.h. */
 #include "device/gpu/gpu.h"
 
-/* ---- the stream ---------------------------------------------------------------------------------------------------- */
+/* ---- the stream -------------------------------------------------------------------------------------------------- */
 
 static stet_result make_upload_stream(sti_gpu *gpu)
 {
@@ -24,13 +24,13 @@ stet_result sti_gpu_upload_stream_wait(sti_gpu *gpu)
     return STET_OK;
 }
 
-/* ---- uploads --------------------------------------------------------------------------------------------------------- */
+/* ---- uploads ----------------------------------------------------------------------------------------------------- */
 
 static stet_result upload(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
     STI_TRY(sti_gpu_outside(gpu, "an upload"));
     STI_TRY(make_upload_stream(gpu));
-    gpu->upload_stream.busy = true; /* also of one that fails in the middle */
+    gpu->upload_stream.busy = true; /* also if the upload fails in the middle */
     return sti_staging_stream_upload(gpu, to, from, size);
 }
 
@@ -40,9 +40,12 @@ stet_result sti_gpu_stream_upload(stet_device *device, void *to, const void *fro
     STI_GPU_WITHIN(gpu, upload(gpu, to, from, size));
 }
 
-/* ---- orders ---------------------------------------------------------------------------------------------------------- */
+/* ---- orders ------------------------------------------------------------------------------------------------------ */
 
-/* What is captured cannot be put behind anything outside of it: there the host waits, and what comes later is behind all the same. */
+/*
+ * Captured work cannot be ordered behind work outside of its capture. There the host waits, so what is issued later is
+ * behind it all the same.
+ */
 static stet_result order_after_uploads(sti_gpu *gpu)
 {
     if (gpu->stream != gpu->own) STI_TRY(sti_gpu_poll_capture(gpu));

@@ -1,13 +1,13 @@
 /*
- * A device for tests: it runs no kernel, counts what it is asked for, and fails where it is told to.
+ * A device for tests: it runs no kernel, counts the calls of its functions, and fails where a test tells it to.
  *
- * Its memory is the host's, but stet is not told: copies in and out go through the slots, as on a GPU. With null.apart it gives out
- * addresses at which no processor finds anything, so that whoever goes round the slots is found out.
+ * Its memory is the host's, but stet does not know that: copies go through the device's functions, as on a GPU. With
+ * null.apart it returns addresses that no processor can access, so code that does not use the functions is found.
  *
  * Invariants:
  *   NULL-1  a call that fails is counted and does nothing else
  *   NULL-2  at most one failure is armed, and it is disarmed when it happens
- *   NULL-3  the slots take addresses of either kind: those given out, and those of the host (imported tensors)
+ *   NULL-3  the functions take addresses of either kind: the device's own, and the host's (imported tensors)
  */
 #include "base/plural.h"
 #include "device/device.h"
@@ -17,9 +17,9 @@
 #include <string.h>
 
 typedef struct null_state {
-    _Atomic int64_t calls[STET_SLOT_COUNT]; /* memory may be freed by any thread */
+    _Atomic int64_t calls[STET_SLOT_COUNT]; /* any thread may free memory */
     stet_slot fail_slot;
-    int64_t fail_in; /* calls until the one that fails; 0: none */
+    int64_t fail_in; /* calls until the one that fails; 0: none will */
 } null_state;
 
 const char *stet_slot_name(stet_slot slot)
@@ -32,8 +32,8 @@ const char *stet_slot_name(stet_slot slot)
     return (unsigned)slot < STET_SLOT_COUNT ? names[slot] : "?";
 }
 
-/* Every slot that can fail begins here. */
-static stet_result enter(stet_device *device, stet_slot slot)
+/* Every function that can fail begins with this. */
+static stet_result count_call(stet_device *device, stet_slot slot)
 {
     null_state *s = device->state;
     int64_t call = atomic_fetch_add(&s->calls[slot], 1) + 1;
@@ -45,15 +45,15 @@ static stet_result enter(stet_device *device, stet_slot slot)
 }
 
 /*
- * Bit 55: on no machine of 64 bits does a program have memory there (virtual addresses of 48, 52 or 57 bits, of which programs have
- * the lower half), and none ignores it.
+ * Bit 55: on no 64-bit machine does a program have memory there (virtual addresses have 48, 52 or 57 bits, and programs
+ * get the lower half), and no machine ignores it.
  */
 static_assert(sizeof(void *) == 8, "addresses that are apart are told by a bit that no address of a program has");
 static const uintptr_t apart_bit = (uintptr_t)1 << 55;
 
-static void *apart(void *memory) { return (char *)memory + apart_bit; }
+static void *apart_address(void *memory) { return (char *)memory + apart_bit; }
 
-static void *here(const void *address)
+static void *host_address(const void *address)
 {
     uintptr_t at = (uintptr_t)address;
     return at & apart_bit ? (char *)(uintptr_t)address - apart_bit : (void *)at;
@@ -64,9 +64,9 @@ static void null_destroy(stet_device *device) { sti_free(device->state); }
 static stet_result null_alloc(stet_device *device, size_t size, const char *what, void **out)
 {
     *out = NULL;
-    STI_TRY(enter(device, STET_SLOT_ALLOC));
+    STI_TRY(count_call(device, STET_SLOT_ALLOC));
     STI_TRY(sti_alloc(out, size, what));
-    if (device->apart) *out = apart(*out);
+    if (device->apart) *out = apart_address(*out);
     return STET_OK;
 }
 
@@ -74,29 +74,29 @@ static void null_free(stet_device *device, void *memory)
 {
     null_state *s = device->state;
     atomic_fetch_add(&s->calls[STET_SLOT_FREE], 1);
-    sti_free(here(memory));
+    sti_free(host_address(memory));
 }
 
-static stet_result move(stet_device *device, stet_slot slot, void *to, const void *from, size_t size)
+static stet_result copy_bytes(stet_device *device, stet_slot slot, void *to, const void *from, size_t size)
 {
-    STI_TRY(enter(device, slot));
-    if (size > 0) memcpy(here(to), here(from), size);
+    STI_TRY(count_call(device, slot));
+    if (size > 0) memcpy(host_address(to), host_address(from), size);
     return STET_OK;
 }
 
 static stet_result null_upload(stet_device *device, void *to, const void *from, size_t size)
 {
-    return move(device, STET_SLOT_UPLOAD, to, from, size);
+    return copy_bytes(device, STET_SLOT_UPLOAD, to, from, size);
 }
 
 static stet_result null_download(stet_device *device, void *to, const void *from, size_t size)
 {
-    return move(device, STET_SLOT_DOWNLOAD, to, from, size);
+    return copy_bytes(device, STET_SLOT_DOWNLOAD, to, from, size);
 }
 
 static stet_result null_copy(stet_device *device, void *to, const void *from, size_t size)
 {
-    return move(device, STET_SLOT_COPY, to, from, size);
+    return copy_bytes(device, STET_SLOT_COPY, to, from, size);
 }
 
 static stet_result null_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
@@ -107,10 +107,10 @@ static stet_result null_launch(stet_device *device, const sti_code *code, const 
     (void)nslot;
     (void)nblock;
     (void)in_block;
-    return enter(device, STET_SLOT_LAUNCH);
+    return count_call(device, STET_SLOT_LAUNCH);
 }
 
-static stet_result null_synchronize(stet_device *device) { return enter(device, STET_SLOT_SYNCHRONIZE); }
+static stet_result null_synchronize(stet_device *device) { return count_call(device, STET_SLOT_SYNCHRONIZE); }
 
 static const sti_device_ops null_ops = {
     .version = STI_DEVICE_OPS_VERSION,
@@ -124,7 +124,7 @@ static const sti_device_ops null_ops = {
     .synchronize = null_synchronize,
 };
 
-/* ---- making, counts, failures ------------------------------------------------------------------------------------- */
+/* ---- making, counts, failures ------------------------------------------------------------------------------------ */
 
 static stet_result check_fail(stet_slot slot, int64_t at)
 {
@@ -159,7 +159,7 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
     device->ops = &null_ops;
     device->type = STET_DEVICE_NULL;
     device->state = s;
-    device->isa = STI_ISA_portable; /* of kernels that are compiled, though never run */
+    device->isa = STI_ISA_portable; /* for compiling kernels, though none runs */
     device->apart = def->null.apart;
     device->no_reuse = def->null.no_reuse;
     device->lanes = def->null.lanes ? def->null.lanes : 1;
