@@ -92,7 +92,7 @@ static const char *check_folder(const char *target)
     return access(folder, W_OK | X_OK) == 0 ? NULL : strerror(errno);
 }
 
-/* Is the file this process's standard output? Output into it would be lost when the file is replaced. */
+/* Is the file this process's standard output or error? What goes into it would be lost when the file is replaced. */
 static bool is_own_stream(const struct stat *s)
 {
     struct stat own;

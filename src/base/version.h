@@ -81,7 +81,7 @@ static inline bool sti_stamp_is(const sti_stamp *kept, const sti_version *v)
 }
 /* Copies now to kept. Without memory kept becomes invalid, so the work is done again next time. */
 void sti_stamp_keep(sti_stamp *kept, const sti_stamp *now);
-/* makes kept a stamp of one version only */
+/* Makes kept a stamp of one version only. */
 void sti_stamp_keep_version(sti_stamp *kept, const sti_version *v);
 void sti_stamp_invalidate(sti_stamp *s);
 void sti_stamp_free(sti_stamp *s);

@@ -301,7 +301,7 @@ static inline stet_result sti_device_copy(stet_device *device, void *to, const v
 
 stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def);
 stet_result sti_null_device_init(stet_device *device, const stet_device_def *def);
-/* type CUDA or HIP */
+/* Type CUDA or HIP. */
 stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def);
 /* Kernels are compiled when they are first used (kernel/gpu). */
 static inline bool sti_device_is_gpu(const stet_device *device)
@@ -342,7 +342,7 @@ static inline stet_result sti_device_uploads_after(stet_device *device)
 void sti_device_retain(stet_device *device);
 void sti_device_release(stet_device *device);
 void sti_device_watch(stet_device *device, sti_watcher *watcher);
-/* does nothing if it is not registered */
+/* Does nothing if it is not registered. */
 void sti_device_unwatch(stet_device *device, sti_watcher *watcher);
 void sti_device_tell_gone(stet_device *device, const void *thing);
 
@@ -395,10 +395,7 @@ void sti_array_held_by(stet_array *array, stet_mechanism mechanism);
  * first.
  */
 stet_result sti_array_ensure(stet_array *array);
-/*
- * The part of sti_array_ensure that runs no listed launches: calls the producer and uploads a dirty host mirror. For a
- * launch's arrays.
- */
+/* Calls the producer and uploads a dirty host mirror, without running listed launches. For arrays of a launch. */
 stet_result sti_array_produce(stet_array *array);
 /* Uploads a dirty host mirror (device/host_mirror.h), before the device address is handed out. Calls no producer. */
 stet_result sti_array_to_device(stet_array *array);

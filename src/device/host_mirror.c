@@ -42,31 +42,31 @@ static stet_result alloc_mirror_memory(stet_device *device, size_t size, const c
 
 static stet_result make_mirror(stet_array *a)
 {
-    sti_host_mirror *f;
-    STI_TRY(sti_alloc(&f, sizeof *f, "the host's side of an array"));
-    stet_result result = alloc_mirror_memory(a->device, a->size, a->name, &f->memory);
+    sti_host_mirror *mirror;
+    STI_TRY(sti_alloc(&mirror, sizeof *mirror, "the host's side of an array"));
+    stet_result result = alloc_mirror_memory(a->device, a->size, a->name, &mirror->memory);
     if (result != STET_OK) {
-        sti_free(f);
+        sti_free(mirror);
         return result;
     }
     a->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes += (int64_t)a->size;
-    a->mirror = f;
+    a->mirror = mirror;
     return STET_OK;
 }
 
 void sti_mirror_free(stet_array *a)
 {
-    sti_host_mirror *f = a->mirror;
-    if (!f) return;
+    sti_host_mirror *mirror = a->mirror;
+    if (!mirror) return;
     a->mirror = NULL;
     a->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes -= (int64_t)a->size;
     if (a->device->ops->host_free)
-        a->device->ops->host_free(a->device, f->memory);
+        a->device->ops->host_free(a->device, mirror->memory);
     else
-        sti_free(f->memory);
-    sti_stamp_free(&f->held);
-    sti_stamp_free(&f->sent);
-    sti_free(f);
+        sti_free(mirror->memory);
+    sti_stamp_free(&mirror->held);
+    sti_stamp_free(&mirror->sent);
+    sti_free(mirror);
 }
 
 /* ---- crossing ---------------------------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ static inline bool sti_array_is_current(const stet_array *a)
     return !a->producer && !a->share && !a->base && !a->mirror;
 }
 
-/* The same for a reader: brings the content up to date first. */
+/* sti_array_mirror for a reader: brings the content up to date first. */
 static inline stet_result sti_array_mirror_read(stet_array *array, void **out)
 {
     *out = NULL;
@@ -47,7 +47,7 @@ static inline stet_result sti_array_mirror_read(stet_array *array, void **out)
     return sti_array_mirror(array, out);
 }
 
-/* The same for writing all or part in place: listed launches that touch the array run first. Calls no producer. */
+/* sti_array_mirror for writing all or part in place; runs listed launches that touch the array. Calls no producer. */
 static inline stet_result sti_array_mirror_write(stet_array *array, void **out)
 {
     *out = NULL;
@@ -55,7 +55,7 @@ static inline stet_result sti_array_mirror_write(stet_array *array, void **out)
     return sti_array_mirror(array, out);
 }
 
-/* The same for overwriting all of it: the device's content is not downloaded first. Not while launches are listed. */
+/* sti_array_mirror for overwriting all of it: downloads nothing. Not while launches are listed. */
 stet_result sti_mirror_overwrite(stet_array *array, void **out);
 /* True if the host already has the content. */
 bool sti_array_host_has(const stet_array *array);

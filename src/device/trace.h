@@ -39,7 +39,7 @@ void sti_device_trace_close(stet_device *device, sti_device_mark mark, stet_resu
  * times.
  */
 void sti_times_begin(stet_device *device);
-/* evaluates pending events; events that are still open get no device times */
+/* Evaluates pending events; events that are still open get no device times. */
 void sti_times_end(stet_device *device);
 
 #endif

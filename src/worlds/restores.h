@@ -27,14 +27,14 @@ typedef struct sti_restores {
     int n, room;
 } sti_restores;
 
-/* everything that it points to is borrowed */
+/* Everything that it points to is borrowed. */
 stet_result sti_restores_add(sti_restores *restores, const sti_restore *one);
 /*
  * Makes all copies and empties the list, also on failure. `what` names the list in messages. No array is both restored
  * and restored from. once: the same list will not come again, so it is not recorded.
  */
 stet_result sti_restores_make(sti_restores *restores, stet_device *device, const char *what, bool once);
-/* keeps its memory */
+/* Keeps its memory. */
 static inline void sti_restores_clear(sti_restores *restores) { restores->n = 0; }
 void sti_restores_free(sti_restores *restores);
 

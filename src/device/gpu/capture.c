@@ -20,7 +20,7 @@ static stet_result begin_capture(sti_gpu *gpu)
     return STI_GPU_CALL(gpu, capture_begin, gpu->streams.foreign, STI_GPU_CAPTURE_RELAXED);
 }
 
-/* CAPTURE-3: destroys it a second time if the first try was refused before it did anything. */
+/* CAPTURE-3: ends a capture whose first end was refused before it did anything, and destroys the stream. */
 static void destroy_capture_stream(sti_gpu *gpu)
 {
     const sti_gpu_api *api = &gpu->driver.api;

@@ -26,7 +26,7 @@ typedef struct sti_gpu_upload_stream {
 
 /* The device's function `stream_upload`. */
 stet_result sti_gpu_stream_upload(stet_device *device, void *to, const void *from, size_t size);
-/* behind: AFTER_UPLOADS; else UPLOADS_AFTER. */
+/* If `behind`, STI_ORDER_AFTER_UPLOADS; else STI_ORDER_UPLOADS_AFTER. */
 stet_result sti_gpu_order_upload_stream(struct sti_gpu *gpu, bool behind);
 /* Waits for its uploads. Inside enter and leave. */
 stet_result sti_gpu_upload_stream_wait(struct sti_gpu *gpu);
