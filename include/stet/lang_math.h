@@ -59,7 +59,7 @@ LFN real sti_h(real p, real x, float c) { return sti_fma(p, x, splat(c)); }
 /* Adding and taking away 1.5 2^23 rounds to an integer, which is then in the low bits. */
 #define STI_ROUNDER 12582912.0f
 
-/* ---- sine, cosine, tangent ---- */
+/* ---- sine, cosine, tangent --------------------------------------------------------------------------------------- */
 
 /* c[j] for 0 <= j <= 4. */
 LFN lint sti_pick(lint j, u32 c0, u32 c1, u32 c2, u32 c3, u32 c4)
@@ -181,7 +181,7 @@ LFN real sti_real_tan(real x)
     return sti_turn(select(ieq(q & isplat(1), isplat(0)), t, i), as_bits(x));
 }
 
-/* ---- inverse trigonometric functions ---- */
+/* ---- inverse trigonometric functions ----------------------------------------------------------------------------- */
 
 /* atan(x), 0 <= x <= 1. The highest coefficient is 9e-9 above the fit's, so that atan(1) is the float nearest to pi/4. */
 LFN real sti_atan_unit(real x)
@@ -247,7 +247,7 @@ LFN real sti_real_acos(real x)
     return select(outer, select(back, splat(3.14159274f) + (splat(-8.74227766e-8f) - t), t), inner);
 }
 
-/* ---- exponential functions ---- */
+/* ---- exponential functions --------------------------------------------------------------------------------------- */
 
 /* p 2^(k - 512), 0 <= k < 1024, in two factors of which only the second rounds: through denormals to 0, or to infinity. */
 LFN real sti_scale(real p, lint k)
@@ -295,7 +295,7 @@ LFN real sti_real_tanh(real x)
     return sti_turn(select(lt(a, splat(0.625f)), near, far), as_bits(x));
 }
 
-/* ---- logarithms and powers ---- */
+/* ---- logarithms and powers --------------------------------------------------------------------------------------- */
 
 /* m in [sqrt(1/2), sqrt(2)) and k with x = m 2^k, for positive finite x; something finite for any other. */
 LFN real sti_split(real x, real *k)
