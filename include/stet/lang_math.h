@@ -4,13 +4,15 @@
  *
  * Invariants: only operations that are exact or rounded once (+ - * / fma, integers), in a fixed order, so the bits are
  * the same at each width and on each device; no function is the compiler's or the machine's. Special values are those
- * of C99's annex F. Denormals are read and made. Signed integers do not overflow, so that no compiler may assume things.
+ * of C99's annex F. Denormals are read and made. Signed integers do not overflow, so that no compiler may assume
+ * things.
  *
- * Polynomials are minimax fits of the relative error (Remez exchange), their coefficients rounded to float; they and the
- * split constants are printed by test/kernel/lang_fit.py. Greatest errors in units of the last place (ulp), measured
- * over all exponents by test/kernel/math_test.c, which holds them as limits:
+ * Polynomials are minimax fits of the relative error (Remez exchange), their coefficients rounded to float; they and
+ * the split constants are printed by test/kernel/lang_fit.py. Greatest errors in units of the last place (ulp),
+ * measured over all exponents by test/kernel/math_test.c, which holds them as limits:
  *
- *   sin 1.4  cos 1.4  tan 1.5  asin 1.4  acos 1.3  atan 1.5  atan2 1.7  exp 1.1  exp2 0.9  log 0.9  log2 1  pow 1  tanh 1.4
+ *   sin 1.4  cos 1.4  tan 1.5  asin 1.4  acos 1.3  atan 1.5  atan2 1.7  exp 1.1  exp2 0.9
+ *   log 0.9  log2 1  pow 1  tanh 1.4
  *
  * A double build is for verification and promises no bits: it takes the C library's functions.
  */
@@ -87,9 +89,9 @@ LFN void sti_pi_window(lint p, lint *w0, lint *w1, lint *w2)
 }
 
 /*
- * For finite a >= 2^16: r, low and q with a = (4 n + q) pi/2 + r + low, |r| <= pi/4. After Payne and Hanek, "Radian reduction for
- * trigonometric functions" (1983): of 2/pi only those 96 bits matter whose product with a is neither a multiple of 4 nor
- * below 2^-62; no float comes nearer than about 2^-30 to a multiple of pi/2.
+ * For finite a >= 2^16: r, low and q with a = (4 n + q) pi/2 + r + low, |r| <= pi/4. After Payne and Hanek, "Radian
+ * reduction for trigonometric functions" (1983): of 2/pi only those 96 bits matter whose product with a is neither a
+ * multiple of 4 nor below 2^-62; no float comes nearer than about 2^-30 to a multiple of pi/2.
  */
 LFN real sti_reduce_far(real a, real *low_r, lint *q)
 {
@@ -107,7 +109,7 @@ LFN real sti_reduce_far(real a, real *low_r, lint *q)
     *q = (ishr(top, 30) + (above & isplat(1))) & isplat(3);
     high = high ^ above;
     low = ishl(mid, 2) ^ above;
-    /* The fraction as a sum of two floats: 23 bits, and the rest. */
+    /* The fraction as a sum of two floats: 23 bits and the remainder. */
     real h = to_real(ishr(high, 8)) * splat(5.96046448e-8f);
     real l = to_real(ishl(high & isplat(255), 16) | ishr(low, 16)) * splat(3.55271368e-15f);
     l = sti_fma(to_real(low & isplat(0xffff)), splat(5.42101086e-20f), l);
@@ -119,8 +121,8 @@ LFN real sti_reduce_far(real a, real *low_r, lint *q)
 }
 
 /*
- * For a >= 0: r, low and q with a = (4 n + q) pi/2 + r + low, |r| <= pi/4 and a little; NaN from NaN and infinity. Near:
- * pi/2 in three parts (Cody and Waite); the first fma is exact, so nothing cancels that was rounded.
+ * For a >= 0: r, low and q with a = (4 n + q) pi/2 + r + low, |r| <= pi/4 and a little; NaN from NaN and infinity.
+ * Near: pi/2 in three parts (Cody and Waite); the first fma is exact, so nothing cancels that was rounded.
  */
 LFN real sti_reduce(real a, real *low, lint *q)
 {
@@ -183,7 +185,9 @@ LFN real sti_real_tan(real x)
 
 /* ---- inverse trigonometric functions ----------------------------------------------------------------------------- */
 
-/* atan(x), 0 <= x <= 1. The highest coefficient is 9e-9 above the fit's, so that atan(1) is the float nearest to pi/4. */
+/*
+ * atan(x), 0 <= x <= 1. The highest coefficient is 9e-9 above the fit's, so that atan(1) is the float nearest to pi/4.
+ */
 LFN real sti_atan_unit(real x)
 {
     real z = x * x;
@@ -249,7 +253,9 @@ LFN real sti_real_acos(real x)
 
 /* ---- exponential functions --------------------------------------------------------------------------------------- */
 
-/* p 2^(k - 512), 0 <= k < 1024, in two factors of which only the second rounds: through denormals to 0, or to infinity. */
+/*
+ * p 2^(k - 512), 0 <= k < 1024, in two factors of which only the second rounds: through denormals to 0, or to infinity.
+ */
 LFN real sti_scale(real p, lint k)
 {
     lint half = ishr(k, 1);
@@ -340,8 +346,8 @@ LFN real sti_real_log2(real x)
 }
 
 /*
- * log2 of x >= 0 as high + low, relative error about 2^-35, by 2 atanh(s) / ln 2 with s = (m - 1) / (m + 1); the terms s and
- * s^3 are carried in two floats. Infinities of the two ends are in high.
+ * log2 of x >= 0 as high + low, relative error about 2^-35, by 2 atanh(s) / ln 2 with s = (m - 1) / (m + 1); the terms
+ * s and s^3 are carried in two floats. Infinities of the two ends are in high.
  */
 LFN real sti_log2_sum(real x, real *low)
 {

@@ -2,7 +2,7 @@
  * Rounds: one sim runs again and again (episodes, candidates, seeds of a sweep) and is set up once.
  *
  *     for (int r = 0; r < rounds; ++r) {
- *         stet_round_value in[] = {stet_round_in("qpos", start[r], bytes), stet_round_in("gravity", g[r], sizeof g[r])};
+ *         stet_round_value in[] = {stet_round_in("qpos", start[r], bytes), stet_round_in("gravity", g[r], gbytes)};
  *         stet_round_value out[] = {stet_round_out("qpos", end[r], bytes)};
  *         result = stet_sim_round_begin(sim, in, 2);
  *         for (int i = 0; result == STET_OK && i < steps; ++i) result = stet_sim_step(sim, 1);
@@ -76,10 +76,11 @@ typedef enum stet_direction { STET_IN = 1, STET_OUT = 2, STET_INOUT = 3 } stet_d
  *
  *     a field of the worlds    "qpos" …: data [nworld][items], as stet_array_write takes it
  *     a parameter              "gravity" … (stet_worlds_parameters): double [items] or [nworld][items]
- *     "controls"               of the round's steps: [frames][nworld][nu], or [frames][nu] for all worlds alike, elements
- *                              as of `ctrl`. The k-th stet_sim_step of a round uses frame k; after the last frame the
- *                              controls do not change
- *     "seed"                   one uint64_t, for the noise of resets and of controls in this round; default: the sim's seed
+ *     "controls"               of the round's steps: [frames][nworld][nu], or [frames][nu] for all worlds alike,
+ *                              elements as of `ctrl`. The k-th stet_sim_step of a round uses frame k; after the last
+ *                              frame the controls do not change
+ *     "seed"                   one uint64_t, for the noise of resets and of controls in this round; default: the
+ *                              sim's seed
  *
  * Parameters, controls and the seed are inputs only. Kernels of the round may write the caller's arrays, inputs
  * included.
