@@ -1,6 +1,6 @@
 /*
- * Plain calls of a GPU's driver, beside stet's in the same process: what a launch, an upload and a graph cost without stet. The context
- * is stet's own, the stream is not.
+ * Plain calls of a GPU's driver, beside stet's in the same process: what a launch, an upload and a graph cost without
+ * stet. The context is stet's own, the stream is not.
  */
 #ifndef STET_BENCH_BARE_H
 #define STET_BENCH_BARE_H
@@ -42,8 +42,8 @@ void bench_bare_kernel_end(bench_bare_kernel *k);
 stet_result bench_bare_launch(bench_bare_kernel *k); /* in a block: uploads it, then launches */
 
 /*
- * What `work` gives to b->stream, as a graph of the driver's own: one operation after the other. UNSUPPORTED: the driver has none, or stet's
- * device cannot join a capture.
+ * What `work` gives to b->stream, as a graph of the driver's own: one operation after the other. UNSUPPORTED: the
+ * driver has none, or stet's device cannot join a capture.
  */
 stet_result bench_bare_capture(bench_bare *b, stet_result (*work)(void *), void *context, void **executable);
 stet_result bench_bare_replay(bench_bare *b, void *executable, void *stream);

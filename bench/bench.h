@@ -38,7 +38,7 @@ typedef struct benchmark {
     stet_result (*run)(bench *b);
 } benchmark;
 
-/* ---- the benchmarks ---- */
+/* ---- the benchmarks ---------------------------------------------------------------------------------------------- */
 stet_result bench_pilots(bench *b);
 stet_result bench_tiles(bench *b);
 stet_result bench_sim(bench *b);
@@ -62,7 +62,7 @@ stet_result bench_direct(bench *b);  /* a part of tiles: what the direct path co
 /* The GPU that was asked for, or NULL where there is none, which is said. `what`: the benchmark. */
 stet_result bench_open_gpu(bench *b, const char *what, stet_device **out);
 
-/* ---- measuring (bench_measure.c) ---- */
+/* ---- measuring (bench_measure.c) --------------------------------------------------------------------------------- */
 
 /* Work that can be done again and again. */
 typedef struct bench_work {
@@ -83,8 +83,8 @@ double bench_now(void); /* seconds, monotonic */
  */
 stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
 /*
- * The host's time of a call alone: `calls` calls are timed as one, which should not be more than a device's queue takes; then finish is
- * called, untimed, as it is before them. In turns, BENCH_SAMPLES rounds of `times` such.
+ * The host's time of a call alone: `calls` calls are timed as one, which should not be more than a device's queue
+ * takes; then finish is called, untimed, as it is before them. In turns, BENCH_SAMPLES rounds of `times` such.
  */
 stet_result bench_host_in_turns(const bench_work *work, int nwork, int calls, int times,
                                 double seconds[][BENCH_SAMPLES]);
@@ -99,7 +99,7 @@ double bench_peak_gflops(void);
 /* What this machine is: processor, how many of them may be used, instruction set. */
 void bench_machine(char *out, size_t size);
 
-/* ---- rows (bench_report.c) ---- */
+/* ---- rows (bench_report.c) --------------------------------------------------------------------------------------- */
 
 /* A row from samples; the name is formatted. LIMIT: too many rows. */
 stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, const char *unit, bool higher,

@@ -1,5 +1,6 @@
 /*
- * A GPU: what a launch costs the host, beside the same launch by plain driver calls. All are small: the device is never what is waited for.
+ * A GPU: what a launch costs the host, beside the same launch by plain driver calls. All are small: the device is never
+ * what is waited for.
  */
 #include "bench/bench.h"
 #include "bench/bare.h"

@@ -1,4 +1,6 @@
-/* What benchmarks of extraction share: a tiled frame with pixels in it, a tensor, and the copy from one to the other. */
+/*
+ * What benchmarks of extraction share: a tiled frame with pixels in it, a tensor, and the copy from one to the other.
+ */
 #ifndef STET_BENCH_COPIES_H
 #define STET_BENCH_COPIES_H
 

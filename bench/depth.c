@@ -27,7 +27,7 @@ typedef struct looking {
     double *along;             /* [nray]: metres along the view axis for one along the ray */
 } looking;
 
-/* ---- work ----------------------------------------------------------------------------------------------------- */
+/* ---- work -------------------------------------------------------------------------------------------------------- */
 
 static stet_result render(void *context)
 {
@@ -46,7 +46,7 @@ static stet_result ask_mujoco(void *context)
     return STET_OK;
 }
 
-/* ---- set-up --------------------------------------------------------------------------------------------------- */
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
 /* Rays through the middles of the pixels of one camera, from the transform that the renderer has. */
 static stet_result make_rays(looking *l, int c)
@@ -132,9 +132,12 @@ static void close_scene(looking *l)
     stet_model_destroy(l->model);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Share of the rays with the same depth, beyond the far plane none; a renderer that sees something else would be no peer. */
+/*
+ * Share of the rays with the same depth, beyond the far plane none; a renderer that sees something else would be no
+ * peer.
+ */
 static stet_result agreement(const looking *l, const char *scene, double *share)
 {
     int64_t same = 0;

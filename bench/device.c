@@ -1,8 +1,9 @@
 /*
- * What a GPU does with its memory: extraction and the hierarchy beside a plain copy on the same device, and the Newton pilot; and kernels with
- * teams of several sizes.
+ * What a GPU does with its memory: extraction and the hierarchy beside a plain copy on the same device, and the Newton
+ * pilot; and kernels with teams of several sizes.
  *
- * A copy of n bytes reads n and writes n. What reads r bytes and writes w is held against the time of a copy of (r + w) / 2.
+ * A copy of n bytes reads n and writes n. What reads r bytes and writes w is held against the time of a copy of (r + w)
+ * / 2.
  */
 #include "bench/bench.h"
 #include "bench/copies.h"

@@ -48,7 +48,7 @@ static void close_resting(resting *r)
     stet_model_destroy(r->model);
 }
 
-/* ---- idle ----------------------------------------------------------------------------------------------------- */
+/* ---- idle -------------------------------------------------------------------------------------------------------- */
 
 static stet_result add_work(bench *b, const resting r[2])
 {
@@ -98,7 +98,7 @@ stet_result bench_idle(bench *b)
     return result;
 }
 
-/* ---- direct path ---------------------------------------------------------------------------------------------- */
+/* ---- direct path ------------------------------------------------------------------------------------------------- */
 
 /* Frames that moved, drawn straight into the tensor: what extraction copied for each. */
 stet_result bench_direct(bench *b)

@@ -17,7 +17,7 @@ extern const sti_kernel sti_k_grow;
 /* 16 arguments are 256 bytes. */
 enum { WORLDS = 64, INPUTS = 64, SLOTS = 16, FEW = 2, MANY = 20, ITEMS = 4 };
 
-/* ---- stamps ------------------------------------------------------------------------------------------------------- */
+/* ---- stamps ------------------------------------------------------------------------------------------------------ */
 
 typedef struct stamping {
     sti_version version[INPUTS], *input[INPUTS];
@@ -62,7 +62,7 @@ static stet_result measure_stamp(bench *b)
     return result;
 }
 
-/* ---- blocks of arguments and recordings --------------------------------------------------------------------------- */
+/* ---- blocks of arguments and recordings -------------------------------------------------------------------------- */
 
 typedef struct launching {
     stet_device *device;
@@ -156,7 +156,7 @@ static stet_result measure_launching(bench *b)
     return result;
 }
 
-/* ---- bindings ------------------------------------------------------------------------------------------------------ */
+/* ---- bindings ---------------------------------------------------------------------------------------------------- */
 
 typedef struct binding {
     stet_device *device; /* that runs nothing */
@@ -204,7 +204,7 @@ static stet_result measure_binding(bench *b)
     return result;
 }
 
-/* ---- the disk cache ----------------------------------------------------------------------------------------------- */
+/* ---- the disk cache ---------------------------------------------------------------------------------------------- */
 
 typedef struct caching {
     stet_device *device;
@@ -253,7 +253,7 @@ static stet_result measure_cache(bench *b)
     return result;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 stet_result bench_launches(bench *b)
 {

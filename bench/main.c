@@ -59,7 +59,7 @@ typedef struct bench_options {
     int threads;
 } bench_options;
 
-/* ---- options -------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static int choose(bench_options *o, const char *name)
 {
@@ -155,7 +155,7 @@ static int list_benchmarks(void)
     return 0;
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 /* The process that traces this one (a debugger, strace, a profiler), or 0. */
 static long tracer(void)
@@ -200,7 +200,7 @@ static int refuse_if_disabled(void)
     return report_error(EXIT_INPUT, "STET_DISABLE switches mechanisms off, and the figures would be others; unset it");
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static void join_command(int argc, char **argv, char *out, size_t size)
 {

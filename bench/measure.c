@@ -122,7 +122,7 @@ stet_result bench_host_in_turns(const bench_work *work, int nwork, int calls, in
     return STET_OK;
 }
 
-/* ---- the machine ---------------------------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 /* 12 sums that do not wait for each other, 24 multiply-adds a turn. */

@@ -1,5 +1,6 @@
 /*
- * Rounds of the springs: what beginning one costs once all is there, and a sim that stays against one that is made and destroyed for each.
+ * Rounds of the springs: what beginning one costs once all is there, and a sim that stays against one that is made and
+ * destroyed for each.
  */
 #include "bench/bench.h"
 
@@ -115,7 +116,10 @@ static stet_result measure_setup(bench *b, task *t)
         double made = bench_now() - start;
         STI_TRY(one_round(t));
         first[k] = made + t->setup;
-        /* What a round wrote is put back for the first time, then by a recording that is compared once, then by one that is trusted. */
+        /*
+         * What a round wrote is put back for the first time, then by a recording that is compared once, then by one
+         * that is trusted.
+         */
         for (int i = 0; i < 3; ++i) STI_TRY(one_round(t));
         later[k] = t->setup;
         fraction[k] = later[k] / first[k];
@@ -134,9 +138,12 @@ static stet_result measure_setup(bench *b, task *t)
     return STET_OK;
 }
 
-/* ---- a round's beginning beside its copies ------------------------------------------------------------------------- */
+/* ---- a round's beginning beside its copies ----------------------------------------------------------------------- */
 
-/* A round whose one input differs from the round's before, and whose other one was written in that, until both are on the device. */
+/*
+ * A round whose one input differs from the round's before, and whose other one was written in that, until both are on
+ * the device.
+ */
 static stet_result begin_other(task *t, int turn)
 {
     stet_round_value in[] = {stet_round_array(t->springs.pos, STET_IN, turn % 2 ? t->start : t->other, t->size),
@@ -165,7 +172,9 @@ static stet_result add_time(turn_fn *f, task *t, int turn, double *seconds)
     return STET_OK;
 }
 
-/* Seconds of one; each comes first in every second pair of turns, since what is second finds the bytes in the caches. */
+/*
+ * Seconds of one; each comes first in every second pair of turns, since what is second finds the bytes in the caches.
+ */
 static stet_result time_copies(task *t, int turns, double *begun, double *copied)
 {
     *begun = *copied = 0;

@@ -1,7 +1,7 @@
 /*
- * Threads on a machine that is shared: the same work by all threads and by one, while a process of its own keeps one core busy
- * ("disturbed"), and while none does ("quiet", as far as the machine is). This process may run on as many processors as it has threads, so that the other one is
- * in its way.
+ * Threads on a machine that is shared: the same work by all threads and by one, while a process of its own keeps one
+ * core busy ("disturbed"), and while none does ("quiet", as far as the machine is). This process may run on as many
+ * processors as it has threads, so that the other one is in its way.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */

@@ -1,5 +1,6 @@
 /*
- * Inputs of the pilots. Each number is an integer scaled by a power of two, or a product of such: no machine rounds it differently.
+ * Inputs of the pilots. Each number is an integer scaled by a power of two, or a product of such: no machine rounds it
+ * differently.
  */
 #include "bench/pilot/pilot.h"
 
@@ -64,7 +65,10 @@ static stet_result create_newton(stet_device *d, int64_t n, sti_pilot *p)
     return STET_OK;
 }
 
-/* A rotation about an axis by an angle of which sine and cosine are rational: (1 - t^2, 2 t) / (1 + t^2) with t a power of two. */
+/*
+ * A rotation about an axis by an angle of which sine and cosine are rational: (1 - t^2, 2 t) / (1 + t^2) with t a power
+ * of two.
+ */
 static void rotation(int axis, double t, double out[9])
 {
     double c = (1 - t * t) / (1 + t * t), s = 2 * t / (1 + t * t);
