@@ -1,6 +1,6 @@
 /*
- * Gradients: 100 steps of masses on springs and one pass back through them (bench_net.h), what finding the sizes of
- * stacks is of it, and what each kernel's adjoint costs beside the kernel.
+ * Gradients: 100 steps of masses on springs and one backward pass (net.h), the share of finding stack sizes, and the
+ * cost of each kernel's adjoint beside the kernel.
  */
 #include "bench/net.h"
 
@@ -204,7 +204,7 @@ static stet_result launch_adjoint(void *context)
     return stet_adjoint_launch(l->k->adjoint, l->net->springs.nworld, l->k->arg, l->k->gradient, l->k->narg);
 }
 
-/* The same so many times in one list, which is recorded. */
+/* The same launch that many times in one list, which is recorded. */
 static stet_result list_of(const launching *l, stet_result (*one)(void *context))
 {
     stet_device *device = l->net->springs.device;
@@ -222,7 +222,7 @@ static stet_result wait_after_launch(void *context)
     return stet_device_synchronize(((const launching *)context)->net->springs.device);
 }
 
-/* From the start each time: what kernels change again and again would run away. */
+/* Restarts from the initial state each time, because repeated kernels would make the values diverge. */
 static stet_result measure_kernel(bench *b, bench_net *net, const bench_net_kernel *k)
 {
     launching l = {net, k};
@@ -247,7 +247,7 @@ static stet_result measure_kernel(bench *b, bench_net *net, const bench_net_kern
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* A gradient that is no number would make all of this worthless. */
+/* A gradient that is NaN would make all figures meaningless. */
 static stet_result check_gradient(bench_net *net)
 {
     stet_array *gradient;

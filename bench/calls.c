@@ -1,6 +1,6 @@
 /*
- * A GPU: what a launch costs the host, beside the same launch by plain driver calls. All are small: the device is never
- * what is waited for.
+ * A GPU: what a launch costs the host, beside the same launch by plain driver calls. The kernels are so small that the
+ * host never waits for the device.
  */
 #include "bench/bench.h"
 #include "bench/bare.h"
@@ -41,7 +41,7 @@ static stet_result changed(void *context)
     return unchanged(c);
 }
 
-/* As with the mechanism `bindings` switched off. */
+/* As with mechanism `bindings` switched off. */
 static stet_result unbound(void *context)
 {
     calling *c = context;

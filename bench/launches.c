@@ -1,5 +1,5 @@
 /*
- * What asking costs around launches: stamps, blocks of arguments, recordings, bindings, and kernels of the disk cache.
+ * The cost of checks around launches: stamps, blocks of arguments, recordings, bindings, and kernels of the disk cache.
  */
 #include "bench/bench.h"
 
@@ -95,7 +95,7 @@ static stet_result launch_listed(void *context)
     return sti_record_end(l->device, launch_singly(l));
 }
 
-/* One thread: what a launch costs the host, not what threads cost. */
+/* One thread, so that only the host's cost of a launch is measured. */
 static stet_result open_launching(launching *l)
 {
     stet_device_def def = stet_default_device_def();
@@ -235,7 +235,7 @@ static stet_result measure_warm(bench *b, caching *c)
     return STET_OK;
 }
 
-/* A folder of its own, which goes again with all that is in it. */
+/* Uses a folder of its own, which is removed with its content. */
 static stet_result measure_cache(bench *b)
 {
     caching c = {.def = stet_default_kernel_def()};

@@ -99,7 +99,7 @@ enum {
     OPTION_HELP
 };
 
-/* Tracing takes time, of which a figure would be a part. */
+/* Tracing takes time, which would be part of the figures. */
 static int no_option(const char *option)
 {
     if (strncmp(option, "--trace", 7) == 0 || strncmp(option, "--profile", 9) == 0)
@@ -181,7 +181,7 @@ static bool instrumented(void)
 #endif
 }
 
-/* Figures taken while somebody watches are no figures. */
+/* Refuses to measure under a debugger, tracer or sanitizer. */
 static int refuse_if_watched(void)
 {
     if (instrumented())
@@ -191,7 +191,7 @@ static int refuse_if_watched(void)
     return report_error(EXIT_INPUT, "process %ld traces this one; measure without a debugger, tracer or profiler", pid);
 }
 
-/* The options that all devices here have must be the usual ones. */
+/* All devices here must have the default options. */
 static int refuse_if_disabled(void)
 {
     stet_mechanism_options options;
@@ -234,7 +234,7 @@ static int report(const bench_options *o, const bench *b, const char *command)
     return 0;
 }
 
-/* Number of threads that a device takes by itself. */
+/* The default number of threads of a device. */
 static int usual_threads(void)
 {
     stet_device_def def = stet_default_device_def();

@@ -1,6 +1,7 @@
 /*
- * From nothing to the first frame of the hand, in processes of their own: with an empty folder of compiled kernels, and
- * with one that the run before filled. Making the first device (a GPU's driver sets itself up) is timed apart.
+ * From nothing to the first frame of the hand, in separate processes: with an empty folder of compiled kernels, and
+ * with the folder that the run before filled. Creating the first device (which initialises a GPU's driver) is timed
+ * separately.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* realpath */

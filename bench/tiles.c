@@ -1,5 +1,5 @@
 /*
- * Extraction of tiles out of a tiled frame into tensors, in turns with memcpy of as many bytes by as many threads; and
+ * Extraction of tiles from a tiled frame into tensors, in turns with memcpy of as many bytes by as many threads; and
  * the direct path, which copies nothing.
  */
 #include "bench/bench.h"

@@ -62,8 +62,8 @@ world_kernel void k_mass_weight(real *force, ureal weight, int nmass)
 }
 
 /*
- * The springs' pull: end[first[i]] … end[first[i + 1] - 1] are the springs of mass i, each as 2 * spring + (1: it is
- * the spring's second mass). Summed in that order, so no order of threads shows.
+ * The pull of the springs: end[first[i]] … end[first[i + 1] - 1] are the springs of mass i, each as 2 * spring + (1: it
+ * is the spring's second mass). They are summed in that order, so the result does not depend on the order of threads.
  */
 world_kernel void k_mass_pull(const real *tension, const real *way, const int *first, const int *end, real *force,
                               int nmass)
