@@ -1,17 +1,18 @@
 /*
- * What each mechanism is worth: one workload with none of them, with each alone, with all but each, and with all.
+ * What each mechanism is worth: one workload with no mechanism, with each alone, with all but each, and with all.
  *
- * Physics is `external`, so that it does not drown the rest: poses come from a recording of the hand (scenes/recordings), which each world
- * plays from another place on. A frame of the workload:
+ * Physics is `external`, so that it does not dominate: poses come from a recording of the hand (scenes/recordings),
+ * which each world plays from another position on. A frame of the workload:
  *
  *     poses of all worlds are written; SUBSTEPS steps; a frame is rendered (depth and geoms, EDGE x EDGE)
- *     its depth is looked at on the host, twice; its geoms are asked for as a tensor
- *     again, though nothing moved: a frame is rendered, the depth looked at, the geoms asked for
+ *     its depth is read on the host, twice; its geoms are read as a tensor
+ *     the same again, though nothing moved: a frame is rendered, the depth read, the geoms read
  *
- * What fills the buffer of poses is the other physics, and is not timed.
+ * Filling the buffer of poses stands for the other physics and is not timed.
  *
  * Invariants:
- *   ABLATION-1  configurations take turns in one process, on one sim, at the same frames; each of them settles first
+ *   ABLATION-1  configurations take turns in one process, on one sim, at the same frames; each first runs until it is
+ *               steady
  *   ABLATION-2  the last frame of a turn has the same hash in all configurations, or nothing is reported
  */
 #include "bench/bench.h"
@@ -26,8 +27,8 @@
 
 enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = (1 << STET_MECH_COUNT) - 1 };
 /*
- * Nothing is compiled in a frame, no kernel of the caller's or adjoint is launched, no round begins, and nobody holds a tensor: the switches of these
- * change nothing here.
+ * The switches of these mechanisms change nothing here: a frame compiles nothing, launches no kernel of the caller and
+ * no adjoint, begins no round, and no tensor is exported.
  */
 enum {
     IDLE = 1 << STET_MECH_kernel_cache | 1 << STET_MECH_rounds | 1 << STET_MECH_adstack |
@@ -52,9 +53,9 @@ typedef struct moving {
     configuration configuration[2 * STET_MECH_COUNT + 2];
 } moving;
 
-/* ---- the workload ------------------------------------------------------------------------------------------------- */
+/* ---- the workload ------------------------------------------------------------------------------------------------ */
 
-/* What the other physics does: world w is 7 w frames ahead. */
+/* Stands for the other physics: world w is 7 w frames ahead. */
 static void fill_poses(moving *m, int64_t frame)
 {
     for (int k = 0; k < 2; ++k) {
@@ -97,7 +98,7 @@ static stet_result play_bench_ablation(moving *m, int64_t first, int n, double *
     return STET_OK;
 }
 
-/* ---- set-up ------------------------------------------------------------------------------------------------------- */
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
 static stet_result read_recording(moving *m, const bench *b, int k)
 {
@@ -160,7 +161,7 @@ static void list_configurations(moving *m)
     add_configuration(m, ALL, "all", "");
 }
 
-/* ---- turns -------------------------------------------------------------------------------------------------------- */
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
 
 /* One sample of one configuration; *hash is that of its last frame. */
 static stet_result take_turn(moving *m, int64_t first, configuration *c, int sample, uint64_t *hash)
@@ -195,7 +196,7 @@ static stet_result take_turns(moving *m)
     return STET_OK;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static stet_result add_rows(bench *b, const moving *m)
 {

@@ -1,6 +1,6 @@
 /*
- * Gradients: 100 steps of masses on springs and one pass back through them (bench_net.h), what finding the sizes of stacks is of it, and what each kernel's
- * adjoint costs beside the kernel.
+ * Gradients: 100 steps of masses on springs and one backward pass (net.h), the share of finding stack sizes, and the
+ * cost of each kernel's adjoint beside the kernel.
  */
 #include "bench/net.h"
 
@@ -15,7 +15,7 @@
 
 enum { WORLDS = 1024, STEPS = 100, FEW_STEPS = 10, TIMES = 20 };
 
-/* ---- stacks: what is held, and what exact depths need ------------------------------------------------------------- */
+/* ---- stacks: what is held, and what exact depths need ------------------------------------------------------------ */
 
 static stet_result sizes_of(const bench_net_kernel *k, int64_t count, int64_t size[STI_SIZES])
 {
@@ -63,7 +63,7 @@ static stet_result add_memory(bench *b, const bench_net *net)
     return STET_OK;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static stet_result forward(void *context) { return bench_net_forward(context); }
 static stet_result forward_singly(void *context) { return bench_net_forward_singly(context); }
@@ -115,7 +115,7 @@ static stet_result measure_whole(bench *b, bench_net *net)
     return add_memory(b, net);
 }
 
-/* ---- what finding the sizes costs --------------------------------------------------------------------------------- */
+/* ---- what finding the sizes costs -------------------------------------------------------------------------------- */
 
 static const struct caches {
     const char *name, *note;
@@ -185,7 +185,7 @@ static stet_result measure_caches(bench *b, bench_net *net)
     return STET_OK;
 }
 
-/* ---- each kernel -------------------------------------------------------------------------------------------------- */
+/* ---- each kernel ------------------------------------------------------------------------------------------------- */
 
 typedef struct launching {
     const bench_net *net;
@@ -204,7 +204,7 @@ static stet_result launch_adjoint(void *context)
     return stet_adjoint_launch(l->k->adjoint, l->net->springs.nworld, l->k->arg, l->k->gradient, l->k->narg);
 }
 
-/* The same so many times in one list, which is recorded. */
+/* The same launch that many times in one list, which is recorded. */
 static stet_result list_of(const launching *l, stet_result (*one)(void *context))
 {
     stet_device *device = l->net->springs.device;
@@ -222,7 +222,7 @@ static stet_result wait_after_launch(void *context)
     return stet_device_synchronize(((const launching *)context)->net->springs.device);
 }
 
-/* From the start each time: what kernels change again and again would run away. */
+/* Restarts from the initial state each time, because repeated kernels would make the values diverge. */
 static stet_result measure_kernel(bench *b, bench_net *net, const bench_net_kernel *k)
 {
     launching l = {net, k};
@@ -245,9 +245,9 @@ static stet_result measure_kernel(bench *b, bench_net *net, const bench_net_kern
     return add_ratio(b, seconds[1], seconds[0], k->gathers ? 5 : 3, name, note);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* A gradient that is no number would make all of this worthless. */
+/* A gradient that is NaN would make all figures meaningless. */
 static stet_result check_gradient(bench_net *net)
 {
     stet_array *gradient;

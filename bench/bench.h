@@ -1,11 +1,10 @@
 /*
- * Benchmarks: what they share. A benchmark measures, and adds rows of results; bench.c runs them, bench_report.c prints
- * them.
+ * What benchmarks share. A benchmark measures and adds rows of results; main.c runs the benchmarks, report.c prints the
+ * rows.
  *
  * Invariants:
  *   BENCH-1  a value is the median of its samples, and the samples are kept
- *   BENCH-2  what is compared in a ratio is measured in turns, A B A B, in the same process and with the same number of
- *       threads
+ *   BENCH-2  values of a ratio are measured in turns, A B A B, in the same process and with the same number of threads
  */
 #ifndef STET_BENCH_BENCH_H
 #define STET_BENCH_BENCH_H
@@ -28,7 +27,7 @@ typedef struct bench {
     stet_device_def device; /* that was asked for; AUTO where none was */
     char gpu[96];           /* name of the GPU that was measured; "": none was */
     const char *scenes;     /* folder of the shipped scenes */
-    bool quick;             /* mechanisms: to see that it runs, not to measure */
+    bool quick;             /* mechanisms: only checks that it runs, without measuring */
     bench_row row[BENCH_ROWS];
     int nrow;
 } bench;
@@ -38,16 +37,16 @@ typedef struct benchmark {
     stet_result (*run)(bench *b);
 } benchmark;
 
-/* ---- the benchmarks ---- */
+/* ---- the benchmarks ---------------------------------------------------------------------------------------------- */
 stet_result bench_pilots(bench *b);
 stet_result bench_tiles(bench *b);
 stet_result bench_sim(bench *b);
 stet_result bench_depth(bench *b);
 stet_result bench_mechanisms(bench *b);
-stet_result bench_launches(bench *b); /* parts of mechanisms: what asking costs around launches, */
-stet_result bench_idle(bench *b);     /* a render where nothing moved, */
-stet_result bench_ablation(bench *b); /* what each of them is worth */
-stet_result bench_device(bench *b);   /* of a GPU; without one it adds nothing and says so */
+stet_result bench_launches(bench *b); /* parts of mechanisms: the cost of checks around launches, */
+stet_result bench_idle(bench *b);     /* a render when nothing moved, */
+stet_result bench_ablation(bench *b); /* what each mechanism is worth */
+stet_result bench_device(bench *b);   /* for a GPU; without one it says so and adds no row */
 stet_result bench_teams(bench *b);    /* likewise */
 stet_result bench_calls(bench *b);    /* likewise: launches and replays beside plain driver calls; two parts: */
 stet_result bench_replays(bench *b, stet_device *device);
@@ -59,20 +58,20 @@ stet_result bench_rounds(bench *b);
 stet_result bench_adjoint(bench *b); /* of the CPU, unless a GPU was asked for */
 stet_result bench_direct(bench *b);  /* a part of tiles: what the direct path copies */
 
-/* The GPU that was asked for, or NULL where there is none, which is said. `what`: the benchmark. */
+/* The requested GPU, or NULL after a message if there is none. `what`: the benchmark. */
 stet_result bench_open_gpu(bench *b, const char *what, stet_device **out);
 
-/* ---- measuring (bench_measure.c) ---- */
+/* ---- measuring (bench_measure.c) --------------------------------------------------------------------------------- */
 
-/* Work that can be done again and again. */
+/* Work that can be repeated. */
 typedef struct bench_work {
     stet_result (*run)(void *context);
     void *context;
     stet_result (*finish)(
-        void *context); /* waits for what was started, once a sample and as a part of it; NULL: nothing to wait for */
+        void *context); /* waits for started work, once per sample and timed with it; NULL: nothing to wait for */
 } bench_work;
 
-/* A new folder for compiled kernels in /tmp, and its end with all that the cache keeps in it. */
+/* Creates a folder for compiled kernels in /tmp; removes it with its content. */
 enum { BENCH_FOLDER = 32 };
 stet_result bench_make_folder(char folder[BENCH_FOLDER]);
 void bench_remove_folder(const char *folder);
@@ -87,12 +86,12 @@ double bench_now(void); /* seconds, monotonic */
  */
 stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
 /*
- * The host's time of a call alone: `calls` calls are timed as one, which should not be more than a device's queue takes; then finish is
- * called, untimed, as it is before them. In turns, BENCH_SAMPLES rounds of `times` such.
+ * The host's time of a call alone. `calls` calls are timed together; they should fit into a device's queue. finish is
+ * called before and after them, untimed. In turns, BENCH_SAMPLES rounds of `times` such measurements.
  */
 stet_result bench_host_in_turns(const bench_work *work, int nwork, int calls, int times,
                                 double seconds[][BENCH_SAMPLES]);
-/* Seconds that a sample takes at least: none where it is only to be seen that all runs. */
+/* Least seconds of a sample: 0 if the benchmark only checks that everything runs. */
 static inline double bench_least(const bench *b, double seconds) { return b->quick ? 0 : seconds; }
 double bench_median(const double *sample, int n);
 /*
@@ -100,15 +99,15 @@ double bench_median(const double *sample, int n);
  * is two); 0: not known.
  */
 double bench_peak_gflops(void);
-/* What this machine is: processor, how many of them may be used, instruction set. */
+/* Describes this machine: processor, number of processors that may be used, instruction set. */
 void bench_machine(char *out, size_t size);
 
-/* ---- rows (bench_report.c) ---- */
+/* ---- rows (bench_report.c) --------------------------------------------------------------------------------------- */
 
 /* A row from samples; the name is formatted. LIMIT: too many rows. */
 stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, const char *unit, bool higher,
                       const char *format, ...) __attribute__((format(printf, 7, 8)));
-/* A row in nanoseconds from BENCH_SAMPLES times of one run, which did `each` of what the row is about. */
+/* Adds a row in nanoseconds from BENCH_SAMPLES times of one run, each of `each` operations. */
 stet_result bench_add_ns(bench *b, const double *seconds, double each, bench_row **row, const char *name);
 void bench_goal(bench_row *row, double goal);
 void bench_note(bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 /*
- * A GPU: what a launch costs the host, beside the same launch by plain driver calls. All are small: the device is never what is waited for.
+ * A GPU: what a launch costs the host, beside the same launch by plain driver calls. The kernels are so small that the
+ * host never waits for the device.
  */
 #include "bench/bench.h"
 #include "bench/bare.h"

@@ -1,4 +1,4 @@
-/* What benchmarks of extraction share: a tiled frame with pixels in it, a tensor, and the copy from one to the other. */
+/* Shared by benchmarks of extraction: a tiled frame with pixels, a tensor, and the copy from one to the other. */
 #ifndef STET_BENCH_COPIES_H
 #define STET_BENCH_COPIES_H
 
@@ -15,7 +15,7 @@ typedef struct bench_copies {
     stet_array *pixels[STI_BUFFER_COUNT];
     sti_extractor extractor;
     sti_copy copy;
-    size_t bytes, source_bytes; /* of the tensor; of the pixels that are read for it */
+    size_t bytes, source_bytes; /* of the tensor; of the pixels that are read */
 } bench_copies;
 
 typedef struct bench_variant {
@@ -28,7 +28,7 @@ typedef struct bench_variant {
 enum { BENCH_VARIANTS = 6 };
 extern const bench_variant bench_variants[BENCH_VARIANTS];
 
-/* nworld and size are set; on failure bench_copies_close is due all the same. */
+/* nworld and size must be set. Always call bench_copies_close, also after a failure. */
 stet_result bench_copies_open(bench_copies *c, stet_device *device, const bench_variant *v);
 void bench_copies_close(bench_copies *c);
 /* Extracts all; context is the bench_copies. */

@@ -1,4 +1,4 @@
-/* Depth pictures on one core, in turns with mj_ray on the very same rays. */
+/* Depth pictures on one core, in turns with mj_ray on the same rays. */
 #include "bench/bench.h"
 
 #include "base/error.h"
@@ -27,7 +27,7 @@ typedef struct looking {
     double *along;             /* [nray]: metres along the view axis for one along the ray */
 } looking;
 
-/* ---- work ----------------------------------------------------------------------------------------------------- */
+/* ---- work -------------------------------------------------------------------------------------------------------- */
 
 static stet_result render(void *context)
 {
@@ -46,9 +46,9 @@ static stet_result ask_mujoco(void *context)
     return STET_OK;
 }
 
-/* ---- set-up --------------------------------------------------------------------------------------------------- */
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-/* Rays through the middles of the pixels of one camera, from the transform that the renderer has. */
+/* Rays through the centres of the pixels of one camera, from the renderer's transform of the camera. */
 static stet_result make_rays(looking *l, int c)
 {
     const stet_camera *camera = &l->camera[c];
@@ -85,7 +85,7 @@ static stet_result make_target(looking *l)
     return stet_array_write(l->target.pitch[STI_BUFFER_DEPTH], pitch, sizeof *pitch * (size_t)l->ncamera);
 }
 
-/* One world of a scene, a while on its way, seen by all its cameras on one core. */
+/* One world of a scene after some simulated time, seen by all its cameras on one core. */
 static stet_result open_scene(looking *l, const char *path)
 {
     static const char *const all[] = {"all"};
@@ -133,9 +133,12 @@ static void close_scene(looking *l)
     stet_model_destroy(l->model);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Share of the rays with the same depth, beyond the far plane none; a renderer that sees something else would be no peer. */
+/*
+ * Share of the rays with equal depth (none beyond the far plane). If the two renderers disagreed, the comparison would
+ * be meaningless.
+ */
 static stet_result agreement(const looking *l, const char *scene, double *share)
 {
     int64_t same = 0;

@@ -1,8 +1,8 @@
 /*
- * What a GPU does with its memory: extraction and the hierarchy beside a plain copy on the same device, and the Newton pilot; and kernels with
- * teams of several sizes.
+ * How well a GPU uses its memory: extraction and the hierarchy beside a plain copy on the same device, and the Newton
+ * pilot; and kernels with several team sizes.
  *
- * A copy of n bytes reads n and writes n. What reads r bytes and writes w is held against the time of a copy of (r + w) / 2.
+ * A copy of n bytes reads n and writes n. Work that reads r bytes and writes w is compared with a copy of (r + w) / 2.
  */
 #include "bench/bench.h"
 #include "bench/copies.h"
@@ -102,7 +102,7 @@ static stet_result measure_all_tiles(bench *b, stet_device *device)
 
 enum { PRIMS = 128, TREE_WORLDS = 8192 };
 
-/* A stage of PRIMS prims in each world: a tree in which everybody has four children. */
+/* A stage of PRIMS prims in each world: a tree in which each prim has four children. */
 typedef struct forest {
     stet_device *device;
     stet_model *model;
@@ -141,7 +141,7 @@ static void fell(forest *f)
     stet_model_destroy(f->model);
 }
 
-/* Seconds of the host for one flush: it waits for nothing while the device's queue takes more. */
+/* Seconds of the host for one flush. The device's queue has room, so the host waits for nothing. */
 static stet_result host_time(forest *f, double *seconds)
 {
     enum { FLUSHES = 20 };
@@ -208,7 +208,7 @@ static stet_result measure_newton(bench *b, stet_device *device)
 
 extern const sti_kernel sti_k_render, sti_k_extract, sti_k_forward, sti_k_newton;
 
-/* Times of work whose kernel runs with teams of several sizes: what teams.inl is made from. */
+/* Times of a kernel with several team sizes. teams.inl is made from these. */
 static stet_result try_teams(bench *b, stet_device *device, const sti_kernel *kernel, const char *name,
                              const sti_team *team, int n, bench_work work)
 {
@@ -257,7 +257,7 @@ static stet_result draw(void *context) { return stet_sim_render(context, NULL); 
 
 static stet_result finish_drawing(void *context) { return wait_for(stet_sim_device(context)); }
 
-/* Colours and depths of 1024 hands; with `frame` switched off each asking draws. */
+/* Colours and depths of 1024 hands; with `frame` switched off each render draws. */
 static stet_result teams_of_renderer(bench *b)
 {
     static const sti_team team[] = {{32, 1}, {64, 1}, {128, 1}, {256, 1}};

@@ -1,6 +1,6 @@
 /*
- * Fusion: steps of the springs (bench/pilot/springs.h), 20 small launches each, replayed world by world and launch by launch, for few worlds and for many; of the
- * CPU, unless a GPU was asked for.
+ * Fusion: steps of the springs (bench/pilot/springs.h), 20 small launches each, replayed world by world and launch by
+ * launch, for few worlds and for many; of the CPU, unless a GPU was asked for.
  */
 #include "bench/bench.h"
 

@@ -1,6 +1,4 @@
-/*
- * A render though nothing has moved: the time of asking, and what was done for it; and what the direct path copies.
- */
+/* A render when nothing moved: the time of the check, and the work that was done; and what the direct path copies. */
 #include "bench/bench.h"
 
 #include "base/error.h"
@@ -48,7 +46,7 @@ static void close_resting(resting *r)
     stet_model_destroy(r->model);
 }
 
-/* ---- idle ----------------------------------------------------------------------------------------------------- */
+/* ---- idle -------------------------------------------------------------------------------------------------------- */
 
 static stet_result add_work(bench *b, const resting r[2])
 {
@@ -68,7 +66,7 @@ static stet_result add_work(bench *b, const resting r[2])
     return STET_OK;
 }
 
-/* In turns for few worlds and for many: it must not matter how many stand. */
+/* In turns for few worlds and for many: the time must not depend on the number of worlds. */
 static stet_result measure_idle(bench *b, resting r[2])
 {
     static const int64_t nworld[2] = {WORLDS, MANY_WORLDS};
@@ -98,9 +96,9 @@ stet_result bench_idle(bench *b)
     return result;
 }
 
-/* ---- direct path ---------------------------------------------------------------------------------------------- */
+/* ---- direct path ------------------------------------------------------------------------------------------------- */
 
-/* Frames that moved, drawn straight into the tensor: what extraction copied for each. */
+/* Moving frames, drawn directly into the tensor: bytes that extraction copied for each. */
 stet_result bench_direct(bench *b)
 {
     resting r = {0};

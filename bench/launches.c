@@ -1,5 +1,5 @@
 /*
- * What asking costs around launches: stamps, blocks of arguments, recordings, and kernels of the disk cache.
+ * The cost of checks around launches: stamps, blocks of arguments, recordings, and kernels of the disk cache.
  */
 #include "bench/bench.h"
 
@@ -16,7 +16,7 @@ extern const sti_kernel sti_k_grow;
 /* 16 arguments are 256 bytes. */
 enum { WORLDS = 64, INPUTS = 64, SLOTS = 16, FEW = 2, MANY = 20, ITEMS = 4 };
 
-/* ---- stamps ------------------------------------------------------------------------------------------------------- */
+/* ---- stamps ------------------------------------------------------------------------------------------------------ */
 
 typedef struct stamping {
     sti_version version[INPUTS], *input[INPUTS];
@@ -61,7 +61,7 @@ static stet_result measure_stamp(bench *b)
     return result;
 }
 
-/* ---- blocks of arguments and recordings --------------------------------------------------------------------------- */
+/* ---- blocks of arguments and recordings -------------------------------------------------------------------------- */
 
 typedef struct launching {
     stet_device *device;
@@ -95,7 +95,7 @@ static stet_result launch_listed(void *context)
     return sti_record_end(l->device, launch_singly(l));
 }
 
-/* One thread: what a launch costs the host, not what threads cost. */
+/* One thread, so that only the host's cost of a launch is measured. */
 static stet_result open_launching(launching *l)
 {
     stet_device_def def = bench_cpu_def();
@@ -187,7 +187,7 @@ static stet_result measure_warm(bench *b, caching *c)
     return STET_OK;
 }
 
-/* A folder of its own, which goes again with all that is in it. */
+/* Uses a folder of its own, which is removed with its content. */
 static stet_result measure_cache(bench *b)
 {
     caching c = {.def = stet_default_kernel_def()};
@@ -205,7 +205,7 @@ static stet_result measure_cache(bench *b)
     return result;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 stet_result bench_launches(bench *b)
 {

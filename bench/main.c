@@ -60,7 +60,7 @@ typedef struct bench_options {
     int threads;
 } bench_options;
 
-/* ---- options -------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static int choose(bench_options *o, const char *name)
 {
@@ -100,7 +100,7 @@ enum {
     OPTION_HELP
 };
 
-/* Tracing takes time, of which a figure would be a part. */
+/* Tracing takes time, which would be part of the figures. */
 static int no_option(const char *option)
 {
     if (strncmp(option, "--trace", 7) == 0 || strncmp(option, "--profile", 9) == 0)
@@ -156,7 +156,7 @@ static int list_benchmarks(void)
     return 0;
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 /* The process that traces this one (a debugger, strace, a profiler), or 0. */
 static long tracer(void)
@@ -182,7 +182,7 @@ static bool instrumented(void)
 #endif
 }
 
-/* Figures taken while somebody watches are no figures. */
+/* Refuses to measure under a debugger, tracer or sanitizer. */
 static int refuse_if_watched(void)
 {
     if (instrumented())
@@ -192,7 +192,7 @@ static int refuse_if_watched(void)
     return report_error(EXIT_INPUT, "process %ld traces this one; measure without a debugger, tracer or profiler", pid);
 }
 
-/* The options that all devices here have must be the usual ones. */
+/* All devices here must have the default options. */
 static int refuse_if_disabled(void)
 {
     stet_mechanism_options options;
@@ -201,7 +201,7 @@ static int refuse_if_disabled(void)
     return report_error(EXIT_INPUT, "STET_DISABLE switches mechanisms off, and the figures would be others; unset it");
 }
 
-/* ---- the run -------------------------------------------------------------------------------------------------- */
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static void join_command(int argc, char **argv, char *out, size_t size)
 {
@@ -235,7 +235,7 @@ static int report(const bench_options *o, const bench *b, const char *command)
     return 0;
 }
 
-/* Number of threads that a device takes by itself. */
+/* The default number of threads of a device. */
 static int usual_threads(void)
 {
     stet_device_def def = bench_cpu_def();

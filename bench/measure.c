@@ -1,4 +1,4 @@
-/* Clocks, samples in turns, and what the machine is; see bench.h. */
+/* Clocks, samples in turns, and the description of the machine; see bench.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* mkdtemp */
 #endif
@@ -87,7 +87,7 @@ static stet_result repeat(const bench_work *work, int64_t times, double *seconds
     return STET_OK;
 }
 
-/* How often work is to be done so that it takes `least` seconds; doubles until it is seen to. */
+/* How often to repeat work so that it takes `least` seconds; doubles the count until it does. */
 static stet_result calibrate(const bench_work *work, double least, int64_t *times)
 {
     double seconds;
@@ -136,10 +136,10 @@ stet_result bench_host_in_turns(const bench_work *work, int nwork, int calls, in
     return STET_OK;
 }
 
-/* ---- the machine ---------------------------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
-/* 12 sums that do not wait for each other, 24 multiply-adds a turn. */
+/* 12 independent sums, 24 multiply-adds per iteration. */
 __attribute__((target("avx512f"))) static float chains_avx512(int64_t turns)
 {
     __m512 s[12], a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(0.001f);

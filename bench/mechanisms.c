@@ -1,8 +1,9 @@
 /*
- * What asking costs where everything stands: a row for each mechanism. Those of launches: bench_launches.c; what the mechanisms are worth:
- * bench_ablation.c; a whole render where nothing moved: bench_idle.c.
+ * The cost of a check when everything is unchanged: a row for each mechanism. launches.c has those of launches,
+ * ablation.c what mechanisms are worth, idle.c a whole render when nothing moved.
  *
- * Each is asked alone: what it would ask in turn (transforms ask poses, frames ask transforms) is told that it was asked already.
+ * Each check is measured alone: checks that it would call (transforms check poses, frames check transforms) are told
+ * that they were made already.
  */
 #include "bench/bench.h"
 
@@ -16,7 +17,7 @@
 
 enum { WORLDS = 64 };
 
-/* ---- a sim at rest ------------------------------------------------------------------------------------------------ */
+/* ---- a sim at rest ----------------------------------------------------------------------------------------------- */
 
 typedef struct resting {
     stet_model *model;
@@ -122,7 +123,7 @@ static stet_result measure_resting(bench *b)
     return result;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 stet_result bench_mechanisms(bench *b)
 {

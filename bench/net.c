@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- kernels and their arguments ---------------------------------------------------------------------------------- */
+/* ---- kernels and their arguments --------------------------------------------------------------------------------- */
 
 extern const sti_kernel sti_k_spring_way;
 
@@ -84,7 +84,7 @@ static stet_result make_gradients(bench_net *net, bench_net_kernel *k)
     return STET_OK;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static stet_result make_bench_net(stet_device *device, int64_t nworld, bench_net *net)
 {
@@ -120,7 +120,7 @@ void bench_net_close(bench_net *net)
     sti_springs_destroy(&net->springs);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static stet_result step(const bench_net *net)
 {

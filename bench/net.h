@@ -1,6 +1,6 @@
 /*
- * The masses on springs of bench/pilot/springs.h as somebody's own kernels: launched one by one, taken down on a tape, and each beside its
- * adjoint. A step is 20 launches; the loss is half the squared length of all positions.
+ * The masses on springs of bench/pilot/springs.h as somebody's own kernels: launched one by one, taken down on a tape,
+ * and each beside its adjoint. A step is 20 launches; the loss is half the squared length of all positions.
  */
 #ifndef STET_BENCH_NET_H
 #define STET_BENCH_NET_H
@@ -28,7 +28,10 @@ typedef struct bench_net {
     int steps;
 } bench_net;
 
-/* Its gradients are of pos, vel and of each world's stiffness and damping; all numbers are constants. Kept also where it fails: close it. */
+/*
+ * Its gradients are of pos, vel and of each world's stiffness and damping; all numbers are constants. Kept also where
+ * it fails: close it.
+ */
 stet_result bench_net_open(stet_device *device, int64_t nworld, int steps, bench_net *out);
 void bench_net_close(bench_net *net);
 /* From the start, all steps: each a list, which comes back as a recording; or launch by launch. */

@@ -1,7 +1,7 @@
 /*
- * A GPU: what a replayed launch costs, in lists of tiny kernels: a chain, in which each comes after the one before it, beside the same
- * chain as a plain graph of the driver; and as many launches that depend on nothing, in parallel branches: of tiny kernels, whose launching is
- * all that they cost, and of slow ones, which can overlap.
+ * A GPU: what a replayed launch costs, in lists of tiny kernels: a chain, in which each comes after the one before it,
+ * beside the same chain as a plain graph of the driver; and as many launches that depend on nothing, in parallel
+ * branches: of tiny kernels, whose launching is all that they cost, and of slow ones, which can overlap.
  */
 #include "bench/bench.h"
 #include "bench/bare.h"

@@ -1,5 +1,6 @@
 /*
- * Rounds of the springs: what beginning one costs once all is there, and a sim that stays against one that is made and destroyed for each.
+ * Rounds of the springs: the cost of beginning one after the first set-up, and one sim for all rounds against a new sim
+ * for each.
  */
 #include "bench/bench.h"
 
@@ -59,7 +60,7 @@ static stet_result one_round(void *context)
     task *t = context;
     stet_round_value in[] = {stet_round_array(t->springs.pos, STET_IN, t->start, t->size),
                              stet_round_array(t->springs.vel, STET_IN, t->still, t->size)};
-    in[0].generation = in[1].generation = 1; /* nobody writes them: begin need not look */
+    in[0].generation = in[1].generation = 1; /* they are never written, so begin need not compare the bytes */
     stet_round_value out = stet_round_array(t->springs.pos, STET_OUT, t->end, t->size);
     STI_TRY(stet_sim_round_begin(t->sim, in, 2));
     STI_TRY(steps(t));
@@ -67,7 +68,7 @@ static stet_result one_round(void *context)
     return stet_sim_round_end(t->sim, &out, 1);
 }
 
-/* What one does without rounds. */
+/* A run without rounds. */
 static stet_result one_sim(void *context)
 {
     task *t = context;
@@ -104,7 +105,7 @@ static stet_result open_task(task *t, const char *folder)
     return STET_OK;
 }
 
-/* From nothing to the end of the first set-up, kernels being on disk; then the set-ups of rounds that follow. */
+/* From nothing to the end of the first set-up, with kernels on disk; then the set-ups of later rounds. */
 static stet_result measure_setup(bench *b, task *t)
 {
     double first[BENCH_SAMPLES], later[BENCH_SAMPLES], fraction[BENCH_SAMPLES];
@@ -115,7 +116,10 @@ static stet_result measure_setup(bench *b, task *t)
         double made = bench_now() - start;
         STI_TRY(one_round(t));
         first[k] = made + t->setup;
-        /* What a round wrote is put back for the first time, then by a recording that is compared once, then by one that is trusted. */
+        /*
+         * Restores what a round wrote: for the first time, then by a recording that is compared, then by a trusted
+         * recording.
+         */
         for (int i = 0; i < 3; ++i) STI_TRY(one_round(t));
         later[k] = t->setup;
         fraction[k] = later[k] / first[k];
@@ -134,9 +138,12 @@ static stet_result measure_setup(bench *b, task *t)
     return STET_OK;
 }
 
-/* ---- a round's beginning beside its copies ------------------------------------------------------------------------- */
+/* ---- a round's beginning beside its copies ----------------------------------------------------------------------- */
 
-/* A round whose one input differs from the round's before, and whose other one was written in that, until both are on the device. */
+/*
+ * A round in which one input differs from the round before, and the other one was written in that round; timed until
+ * both are on the device.
+ */
 static stet_result begin_other(task *t, int turn)
 {
     stet_round_value in[] = {stet_round_array(t->springs.pos, STET_IN, turn % 2 ? t->start : t->other, t->size),
@@ -146,7 +153,7 @@ static stet_result begin_other(task *t, int turn)
     return stet_device_synchronize(stet_sim_device(t->sim));
 }
 
-/* The copies alone that this takes: what differs is sent, and both arrays, which this writes, are put back. */
+/* The copies alone: uploads the input that differs, and restores both arrays. */
 static stet_result copy_other(task *t, int turn)
 {
     STI_TRY(stet_array_write(t->held[0], turn % 2 ? t->start : t->other, t->size));
@@ -165,7 +172,7 @@ static stet_result add_time(turn_fn *f, task *t, int turn, double *seconds)
     return STET_OK;
 }
 
-/* Seconds of one; each comes first in every second pair of turns, since what is second finds the bytes in the caches. */
+/* Seconds of one. The two alternate in going first, because the second finds the bytes in the caches. */
 static stet_result time_copies(task *t, int turns, double *begun, double *copied)
 {
     *begun = *copied = 0;
@@ -203,7 +210,7 @@ static void close_copies(task *t)
     close_sim(t);
 }
 
-/* What a begin costs beyond the copies that it takes. */
+/* The cost of begin beyond its copies. */
 static stet_result measure_copies(bench *b, task *t)
 {
     enum { WARM = 12 }; /* all is set up, and the recording of what is put back trusted */

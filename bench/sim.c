@@ -1,4 +1,4 @@
-/* A step of all worlds, in turns with a plain parallel loop of mj_step over data of its own, from the same states. */
+/* A step of all worlds, in turns with a plain parallel loop of mj_step over its own data, from the same states. */
 #include "bench/bench.h"
 
 #include "base/error.h"
@@ -43,7 +43,7 @@ static stet_result step_plainly(stepping *s, double *seconds)
     return STET_OK;
 }
 
-/* Both take a step in turn, one first and then the other first, so that each sample saw the same machine. */
+/* Both step in turns and alternate in going first, so that each sample has the same conditions. */
 static stet_result step_in_turns(stepping *s, double seconds[2][BENCH_SAMPLES])
 {
     memset(seconds, 0, sizeof(double[2][BENCH_SAMPLES]));
@@ -56,7 +56,7 @@ static stet_result step_in_turns(stepping *s, double seconds[2][BENCH_SAMPLES])
     return STET_OK;
 }
 
-/* Worlds that move differently, on their way for a while; the plain loop's data are copies. */
+/* Worlds that move differently, after some simulated time; the plain loop's data are copies. */
 static stet_result open_stepping(stepping *s, const char *path)
 {
     stet_sim_def def = stet_default_sim_def();
@@ -87,7 +87,7 @@ static void close_stepping(stepping *s)
     stet_model_destroy(s->model);
 }
 
-/* Both must have gone the same way, or they did not do the same work. */
+/* Both must reach the same state, or they did not do the same work. */
 static stet_result check_same(const stepping *s, const char *scene)
 {
     const stet_worlds *worlds = stet_sim_worlds(s->sim);

@@ -1,7 +1,7 @@
 /*
- * A GPU: one step of the springs, which is 20 small launches (bench/pilot/springs.h), replayed and launched one by one, for few worlds and
- * for many. Of each the host's time, and the device's from the first launch to the last: where that is no more than the host's, the device
- * waits for the host; where it grows with the worlds, it is full.
+ * A GPU: one step of the springs, which is 20 small launches (bench/pilot/springs.h), replayed and launched one by one,
+ * for few worlds and for many. Of each the host's time, and the device's from the first launch to the last: where that
+ * is no more than the host's, the device waits for the host; where it grows with the worlds, it is full.
  */
 #include "bench/bench.h"
 #include "bench/bare.h"

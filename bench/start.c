@@ -1,6 +1,7 @@
 /*
- * From nothing to the first frame of the hand, in processes of their own: with an empty folder of compiled kernels, and with one that the run
- * before filled. Making the first device (a GPU's driver sets itself up) is timed apart.
+ * From nothing to the first frame of the hand, in separate processes: with an empty folder of compiled kernels, and
+ * with the folder that the run before filled. Creating the first device (which initialises a GPU's driver) is timed
+ * separately.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* realpath */
@@ -19,7 +20,7 @@
 
 enum { WORLDS = 64, COLD = 5 };
 
-/* ---- in the new process ------------------------------------------------------------------------------------------- */
+/* ---- in the new process ------------------------------------------------------------------------------------------ */
 
 static stet_result draw_first(stet_model *model, const stet_device_def *device)
 {
@@ -61,7 +62,7 @@ stet_result bench_first_frame(const bench *b, const char *folder)
     return result;
 }
 
-/* ---- in the old one ----------------------------------------------------------------------------------------------- */
+/* ---- in the old one ---------------------------------------------------------------------------------------------- */
 
 /* Times of one new process, whose kernels are in `folder`. */
 static stet_result start_one(const bench *b, char *folder, double *context, double *frame)

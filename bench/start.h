@@ -4,7 +4,10 @@
 
 #include "bench/bench.h"
 
-/* What `stet bench --first-frame FOLDER` does: prints the seconds of making a device, and from there to the first frame. */
+/*
+ * What `stet bench --first-frame FOLDER` does: prints the seconds of making a device, and from there to the first
+ * frame.
+ */
 stet_result bench_first_frame(const bench *b, const char *folder);
 
 #endif

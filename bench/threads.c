@@ -1,7 +1,7 @@
 /*
- * Threads on a machine that is shared: the same work by all threads and by one, while a process of its own keeps one core busy
- * ("disturbed"), and while none does ("quiet", as far as the machine is). This process may run on as many processors as it has threads, so that the other one is
- * in its way.
+ * Threads on a shared machine: the same work by all threads and by one, while another process keeps one core busy
+ * ("disturbed") and without it ("quiet", as far as the machine is). This process may use as many processors as it has
+ * threads, so that the other process competes with it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */
@@ -136,7 +136,7 @@ static stet_result add_cartpole(side *s)
     return STET_OK;
 }
 
-/* On its way for a while, in worlds that move differently. */
+/* After some simulated time, in worlds that move differently. */
 static stet_result open_side(const bench *b, const work *w, int threads, side *s)
 {
     stet_sim_def def = stet_default_sim_def();

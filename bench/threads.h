@@ -1,4 +1,4 @@
-/* The process that is in the way of threads that are measured; see threads.c. */
+/* The process that competes with the measured threads; see threads.c. */
 #ifndef STET_BENCH_THREADS_H
 #define STET_BENCH_THREADS_H
 

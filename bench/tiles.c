@@ -1,5 +1,5 @@
 /*
- * Extraction of tiles out of a tiled frame into tensors, in turns with memcpy of as many bytes by as many threads; and
+ * Extraction of tiles from a tiled frame into tensors, in turns with memcpy of as many bytes by as many threads; and
  * the direct path, which copies nothing.
  */
 #include "bench/bench.h"
@@ -17,7 +17,7 @@ typedef struct copying {
     char *from, *to;
 } copying;
 
-/* ---- work ----------------------------------------------------------------------------------------------------- */
+/* ---- work -------------------------------------------------------------------------------------------------------- */
 
 enum { PIECE = 1 << 20 };
 
@@ -57,7 +57,7 @@ static void close_copies(copying *c)
     sti_free(c->to);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* The ratio of one variant; its samples also go to `ratio`. */
 static stet_result measure_bench_tiles(bench *b, const bench_variant *v, int64_t nworld, int edge, int threads,

@@ -13,8 +13,8 @@
 #define NT_TRI 45 /* tiles of the lower triangle */
 
 /*
- * Rows that are added to all tiles before the next rows: on a CPU 16 worlds of 10 rows and the lower triangle fit a 48 KB first-level
- * cache together; on a GPU the sums stay in registers. The order of the sum is the same.
+ * Rows that are added to all tiles before the next rows: on a CPU 16 worlds of 10 rows and the lower triangle fit a 48
+ * KB first-level cache together; on a GPU the sums stay in registers. The order of the sum is the same.
  */
 #if STET_GPU
 #define NT_ROWS NT_NR
@@ -91,8 +91,8 @@ LFN void nt_update_tile(real *H, int bi, int bj, int k)
 }
 
 /*
- * M [nv * nv], J [nr * nv], D [nr], g [nv] → x [nv], the search direction H^-1 g. All arrays of one world; M, D and g in
- * consistent units.
+ * M [nv * nv], J [nr * nv], D [nr], g [nv] → x [nv], the search direction H^-1 g. All arrays of one world; M, D and g
+ * in consistent units.
  */
 world_kernel void k_newton(const real *M, const real *J, const real *D, const real *g, real *x)
 {

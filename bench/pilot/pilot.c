@@ -1,5 +1,6 @@
 /*
- * Inputs of the pilots. Each number is an integer scaled by a power of two, or a product of such: no machine rounds it differently.
+ * Inputs of the pilots. Each number is an integer scaled by a power of two, or a product of such numbers, so no machine
+ * rounds it differently.
  */
 #include "bench/pilot/pilot.h"
 
@@ -64,7 +65,10 @@ static stet_result create_newton(stet_device *d, int64_t n, sti_pilot *p)
     return STET_OK;
 }
 
-/* A rotation about an axis by an angle of which sine and cosine are rational: (1 - t^2, 2 t) / (1 + t^2) with t a power of two. */
+/*
+ * A rotation about an axis by an angle of which sine and cosine are rational: (1 - t^2, 2 t) / (1 + t^2) with t a power
+ * of two.
+ */
 static void rotation(int axis, double t, double out[9])
 {
     double c = (1 - t * t) / (1 + t * t), s = 2 * t / (1 + t * t);
@@ -122,7 +126,7 @@ static stet_result create_rays(stet_device *d, int64_t n, sti_pilot *p)
     return STET_OK;
 }
 
-/* Prims 0 … 20 are parents whose world transforms stand; the level is prims 21 … 84, four under each of 5 … 20. */
+/* Prims 0 … 20 are parents with given world transforms; the level is prims 21 … 84, four under each of 5 … 20. */
 static double level_xform(int64_t w, int64_t k)
 {
     double rot[9];

@@ -1,6 +1,7 @@
 /*
- * The pilots: three small kernels that prove the language (one Newton iteration, camera rays, one level of a hierarchy), with inputs that
- * are the same numbers on every machine. Used by the tests, the benchmarks and the check on a GPU.
+ * The pilots: three small kernels that prove the language (one Newton iteration, camera rays, one level of a
+ * hierarchy), with inputs that are the same numbers on every machine. Used by the tests, the benchmarks and the check
+ * on a GPU.
  */
 #ifndef STET_BENCH_PILOT_PILOT_H
 #define STET_BENCH_PILOT_PILOT_H

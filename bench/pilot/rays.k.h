@@ -10,7 +10,10 @@
 #define PR_STRIDE                                                                                                      \
     20 /* numbers a primitive: type, bounding radius, size 3, position 3, rotation 9 (by rows), 3 unused */
 
-/* Whether the bounding sphere of a primitive may touch the cone of a block's rays (axis unit, half-angle by its cos and sin). */
+/*
+ * Whether the bounding sphere of a primitive may touch the cone of a block's rays (axis unit, half-angle by its cos and
+ * sin).
+ */
 LFN int pr_may_touch(const ureal *prim, const ureal *eye, const ureal *axis, ureal cos_a, ureal sin_a)
 {
     ureal d0 = prim[5] - eye[0], d1 = prim[6] - eye[1], d2 = prim[7] - eye[2], r = prim[1] * (ureal)1.001 + (ureal)1e-4;
@@ -52,8 +55,8 @@ LFN real pr_box(const real *o, const real *d, const ureal *h, real far)
 }
 
 /*
- * cam [16]: eye 3, rotation 9 (columns: right, up, back), tan of half the angle of view across and up; prims
- * [nprim * PR_STRIDE]. depth, id [height * width]: distance along the ray (1e10 where nothing is hit) and primitive (-1).
+ * cam [16]: eye 3, rotation 9 (columns: right, up, back), tan of half the angle of view across and up; prims [nprim *
+ * PR_STRIDE]. depth, id [height * width]: distance along the ray (1e10 where nothing is hit) and primitive (-1).
  */
 item_kernel void k_pilot_rays(const ureal *cam, const ureal *prims, int nprim, ureal *depth, int *id, int width,
                               int height, int block)

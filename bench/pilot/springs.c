@@ -1,4 +1,7 @@
-/* Masses on springs: the sheet, and one step of it. Inputs are exact in single precision but for rest lengths, which are rounded once. */
+/*
+ * Masses on springs: the sheet, and one step of it. Inputs are exact in single precision but for rest lengths, which
+ * are rounded once.
+ */
 #include "bench/pilot/springs.h"
 
 #include "base/hash.h"

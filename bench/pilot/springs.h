@@ -1,6 +1,7 @@
 /*
- * Masses on springs over a floor, moved by kernels alone: 20 small launches a step. A sheet of 8 x 8 masses falls, bounces and comes to
- * rest; each world has its own stiffness, damping and tilt. Used by tests and benchmarks of everything that launches.
+ * Masses on springs over a floor, moved by kernels alone: 20 small launches a step. A sheet of 8 x 8 masses falls,
+ * bounces and comes to rest; each world has its own stiffness, damping and tilt. Used by tests and benchmarks of
+ * everything that launches.
  */
 #ifndef STET_BENCH_PILOT_SPRINGS_H
 #define STET_BENCH_PILOT_SPRINGS_H
@@ -13,7 +14,10 @@ typedef struct sti_springs {
     stet_device *device;
     int64_t nworld;
     int nspring;
-    /* Of worlds: [nworld][3 * masses] pos, vel, force; [nworld][3 * nspring] way; [nworld][nspring] …; [nworld][1] stiffness, damping. */
+    /*
+     * Of worlds: [nworld][3 * masses] pos, vel, force; [nworld][3 * nspring] way; [nworld][nspring] …; [nworld][1]
+     * stiffness, damping.
+     */
     stet_array *pos, *vel, *force, *way, *length, *rate, *tension, *stiffness, *damping;
     stet_array *spring, *rest, *first, *end; /* plain: see springs.k.h */
 } sti_springs;

@@ -1,9 +1,10 @@
 /*
  * Masses on springs over a floor: one time step in small kernels, as a person would write them. Kind world.
  *
- * pos, vel, force [nmass * 3] (m, m/s, N, world frame, z up); way [nspring * 3] from the first mass of a spring to its second; length, rate,
- * tension [nspring] (m, m/s, N; a positive tension pulls the masses together). Integration is semi-implicit Euler: first velocities,
- * then positions with the new velocities (E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, I.1).
+ * pos, vel, force [nmass * 3] (m, m/s, N, world frame, z up); way [nspring * 3] from the first mass of a spring to its
+ * second; length, rate, tension [nspring] (m, m/s, N; a positive tension pulls the masses together). Integration is
+ * semi-implicit Euler: first velocities, then positions with the new velocities (E. Hairer, C. Lubich, G. Wanner,
+ * Geometric Numerical Integration, I.1).
  */
 #include "stet/lang.h"
 
@@ -61,8 +62,8 @@ world_kernel void k_mass_weight(real *force, ureal weight, int nmass)
 }
 
 /*
- * The springs' pull: end[first[i]] … end[first[i + 1] - 1] are the springs of mass i, each as 2 * spring + (1: it is the spring's second
- * mass). Summed in that order, so no order of threads shows.
+ * The pull of the springs: end[first[i]] … end[first[i + 1] - 1] are the springs of mass i, each as 2 * spring + (1: it
+ * is the spring's second mass). They are summed in that order, so the result does not depend on the order of threads.
  */
 world_kernel void k_mass_pull(const real *tension, const real *way, const int *first, const int *end, real *force,
                               int nmass)
@@ -80,8 +81,8 @@ world_kernel void k_mass_pull(const real *tension, const real *way, const int *f
 }
 
 /*
- * The floor z = 0 pushes back by penalty: stiffness (N/m) times how deep a mass of this radius (m) is in it, less damping (N s/m) times
- * its speed upwards, never pulling; and it resists sliding with slip (N s/m).
+ * The floor z = 0 pushes back by penalty: stiffness (N/m) times how deep a mass of this radius (m) is in it, less
+ * damping (N s/m) times its speed upwards, never pulling; and it resists sliding with slip (N s/m).
  */
 world_kernel void k_mass_contact(const real *pos, const real *vel, real *force, ureal radius, ureal stiffness,
                                  ureal damping, ureal slip, int nmass)

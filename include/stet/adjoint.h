@@ -1,5 +1,5 @@
 /*
- * Gradients: the adjoint of a kernel, and tapes of launches that run backwards.
+ * Gradients: adjoints of kernels, and tapes of launches that run backwards.
  *
  *     stet_tape_begin(tape);
  *     for (int i = 0; result == STET_OK && i < steps; ++i) {
@@ -8,9 +8,9 @@
  *     }
  *     result = stet_tape_end(tape, result);
  *     stet_tape_gradient(tape, loss, &gradient);                    // write 1 into it
- *     result = stet_tape_backward(tape);                            // the gradients of all that the launches read are there now
+ *     result = stet_tape_backward(tape);                            // now all gradients are there
  *
- * How adjoints are made, and what they cost, is in doc/design/adjoint.md.
+ * doc/design/adjoint.md says how adjoints are made and what they cost.
  */
 #ifndef STET_ADJOINT_H
 #define STET_ADJOINT_H
@@ -21,46 +21,58 @@
 extern "C" {
 #endif
 
-/* ---- one kernel --------------------------------------------------------------------------------------------------- */
+/* ---- one kernel -------------------------------------------------------------------------------------------------- */
 
 /*
- * The adjoint of a kernel: what takes gradients of what the kernel wrote to gradients of what it read (reverse mode).
- * stet_kernel_def.constant names parameters that get no gradient. Made once a kernel and owned by it; borrowed.
+ * The adjoint of a kernel (reverse mode). It turns gradients of what the kernel wrote into gradients of what the kernel
+ * read. stet_kernel_def.constant names parameters that get no gradient. It is made once per kernel; the kernel owns it.
  */
 typedef struct stet_adjoint stet_adjoint;
 
 /*
- * The adjoint of a kernel. Where select, rmin, rmax, a mask or a branch did not take a value, its gradient is 0, whatever the slope there is (infinite, no number). Pointers that
- * are assigned and arguments that may overlap are refused; doc/design/adjoint.md has all that is. UNSUPPORTED: something in it cannot be differentiated; the sentence
- * has file, line, column and what to do.
+ * Gets the adjoint of a kernel; *out is borrowed from the kernel. A value that select, rmin, rmax, a mask or a branch
+ * did not choose gets the gradient 0, even where its slope is infinite or NaN. Assigned pointers and arguments that may
+ * overlap are refused; doc/design/adjoint.md lists everything that is. UNSUPPORTED: something in the kernel cannot be
+ * differentiated; the message has file, line, column and what to do.
  */
 STET_API stet_result stet_kernel_adjoint(stet_kernel *kernel, stet_adjoint **out);
-/* The adjoint's source, in the kernel language; borrowed from the kernel. */
+/* The source of the adjoint in the kernel language; borrowed from the kernel. */
 STET_API const char *stet_adjoint_source(const stet_adjoint *adjoint);
-/* False where parameter i has no gradient: whole numbers, constants, masks. INVALID_ARGUMENT if there is no parameter i. */
+/*
+ * Sets *out to false if parameter i has no gradient: an integer, a constant, a mask. INVALID_ARGUMENT: there is no
+ * parameter i.
+ */
 STET_API stet_result stet_adjoint_has_gradient(const stet_adjoint *adjoint, int i, bool *out);
 /*
- * Runs the adjoint. `args` as in the kernel's launch, arrays holding what they held before the kernel ran; `gradients` [narg], NULL where the
- * parameter has none. The gradient of an array of worlds is an array of worlds with as many items, REAL; that of a plain array, too: each world has
- * its own share of it (stet_adjoint_sum_worlds adds them up); that of a number is an array of worlds with one item. In an item kernel, whose items
- * are no worlds, the gradient of a plain array is a plain array of the same shape. What they hold before and after: doc/design/adjoint.md.
- * INVALID_ARGUMENT: one array in two places, and the kernel writes it.
+ * Runs the adjoint. `args` are those of the kernel's launch, with arrays that hold what they held before the kernel
+ * ran. `gradients` has narg entries; an entry is NULL where the parameter has no gradient. Shapes of gradients:
  *
- * Stacks are sized from the data (mechanism `adstack`). LIMIT: a stack was too short, twice, or would be beyond the device's memory; the sentence
- * names kernel, loop, line, what it needed and had.
+ *     world kernel, array of worlds   REAL array of worlds with as many items
+ *     world kernel, plain array       REAL array of worlds, one share per world (stet_adjoint_sum_worlds adds them)
+ *     world kernel, number            REAL array of worlds with one item
+ *     item kernel, plain array        REAL plain array of the same shape
+ *
+ * doc/design/adjoint.md says what the gradients hold before and after. INVALID_ARGUMENT: one array is passed in two
+ * places, and the kernel writes it.
+ *
+ * Stack sizes are computed from the data (mechanism `adstack`). LIMIT: a stack overflowed twice, or would not fit into
+ * the device's memory; the message names kernel, loop, line, and the sizes that it needed and had.
  */
 STET_API stet_result stet_adjoint_launch(stet_adjoint *adjoint, int64_t count, const stet_arg *args,
                                          stet_array *const *gradients, int narg);
-/* sum [items], plain = the shares of all worlds [nworld][items], added in an order that no width, team or device changes. */
+/*
+ * sum [items], a plain array = the shares of all worlds [nworld][items], added in an order that does not depend on lane
+ * width, team size or device.
+ */
 STET_API stet_result stet_adjoint_sum_worlds(stet_array *sum, const stet_array *shares);
 
-/* ---- tapes -------------------------------------------------------------------------------------------------------- */
+/* ---- tapes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct stet_tape stet_tape;
 
 typedef struct stet_tape_def {
     uint32_t cookie; /* set by stet_default_tape_def */
-    int64_t every;   /* steps between two checkpoints; 0: the square root of their number, as steps come in */
+    int64_t every;   /* steps from one checkpoint to the next; 0: about the square root of the number of steps */
 } stet_tape_def;
 
 STET_API stet_tape_def stet_default_tape_def(void);
@@ -70,97 +82,107 @@ STET_API stet_result stet_tape_create(stet_device *device, const stet_tape_def *
 /* NULL is fine. Its gradients go with it. */
 STET_API void stet_tape_destroy(stet_tape *tape);
 /*
- * From here to the end the launches of the device's kernels and stet_array_copy are taken down, and run as always. What a tape held before is
- * forgotten; its memory stays, and so do its gradients. STATE: another tape of this device is open.
+ * Starts a tape. Launches of the device's kernels and stet_array_copy run as always and are recorded until
+ * stet_tape_end. The tape's former content is dropped; its memory and its gradients stay. STATE: another tape of this
+ * device is open.
  */
 STET_API stet_result stet_tape_begin(stet_tape *tape);
-/* A step begins here: checkpoints lie between steps. A sequence without steps is one step. Not while launches are listed (STATE). */
+/*
+ * Begins a step; checkpoints lie between steps. A sequence without steps counts as one step. STATE: launches are being
+ * listed.
+ */
 STET_API stet_result stet_tape_step(stet_tape *tape);
 /*
- * `result` STET_OK: the tape is complete. Else it is empty and `result` is returned. Each begin that succeeded needs its end. UNSUPPORTED:
- * something was launched that cannot be differentiated, and writes what later launches read; a launch has one array in two places and writes it; a loop
- * of launches; the sentence names it. STATE: the host wrote, between two launches, what they read (put what varies by step into one array, and pass the
- * step), or may have, through a tensor; something that was launched did not run.
+ * Ends a tape. Each successful begin needs its end. With `result` STET_OK the tape is complete; otherwise it is emptied
+ * and `result` is returned. UNSUPPORTED names the launch: a later launch reads what a launch without an adjoint wrote;
+ * a launch that writes an array has it in two places; there is a loop of launches. STATE: between two launches the host
+ * wrote what they read, or may have written it through a tensor; or a recorded launch did not run. To vary a value by
+ * step, put all values into one array and pass the step.
  */
 STET_API stet_result stet_tape_end(stet_tape *tape, stet_result result);
 /*
- * The array that holds the gradient with respect to `array`: of the same shape for an array of worlds; for a plain one [nworld][items], shares of the worlds.
- * Made at the first call, all 0; owned by the tape, and gone with the array. (A plain array that only item kernels touch has a plain one of its own shape.)
- * INVALID_ARGUMENT: not an array of REAL. STATE: of a plain array, before a tape that touches it has ended: nobody knows the worlds.
+ * The gradient with respect to `array`: of the same shape for an array of worlds; [nworld][items] for a plain array,
+ * one share per world. A plain array that only item kernels touch has a plain gradient of its own shape. The first call
+ * makes the gradient and fills it with 0. The tape owns it; it is destroyed with the array. INVALID_ARGUMENT: not an
+ * array of REAL. STATE: a plain array that no ended tape has touched, so that the number of worlds is unknown.
  */
 STET_API stet_result stet_tape_gradient(stet_tape *tape, stet_array *array, stet_array **out);
 /*
- * The gradient with respect to a number of a launch, by the parameter's name ("stiffness"): [nworld][1], over all launches of this kernel; of an item kernel plain, [1].
- * Owned by the tape, and gone with the kernel. NOT_FOUND: it has no such number. STATE: it is not on the tape.
+ * The gradient with respect to a number of a kernel, by the parameter's name ("stiffness"), summed over all its
+ * launches: [nworld][1], or a plain [1] for an item kernel. The tape owns it; it is destroyed with the kernel.
+ * NOT_FOUND: the kernel has no such number. STATE: the kernel is not on the tape.
  */
 STET_API stet_result stet_tape_number_gradient(stet_tape *tape, stet_kernel *kernel, const char *parameter,
                                                stet_array **out);
-/* All gradients become 0. */
+/* Sets all gradients to 0. */
 STET_API stet_result stet_tape_zero(stet_tape *tape);
 /*
- * Goes through the launches backwards: from gradients with respect to what the sequence left, as they are now, to gradients with respect to what it
- * began with. Arrays that the launches wrote hold the same afterwards as before. May be called again and again after one forward pass, and is a
- * recording then (mechanism `graph_replay`). STATE: nothing is on the tape; what it needs was written since, or destroyed: the sentence names the array. Other
- * failures: arrays are put back, gradients are not to be used (stet_tape_zero, and again).
+ * Runs the launches backwards: turns gradients with respect to the final values into gradients with respect to the
+ * initial values. Arrays that the launches wrote have the same content afterwards. It may be called several times after
+ * one forward pass; it is then replayed as a recording (mechanism `graph_replay`). STATE: the tape is empty, or an
+ * array that it needs was written or destroyed since; the message names the array. After any other failure arrays are
+ * restored, and gradients are invalid: call stet_tape_zero and start again.
  */
 STET_API stet_result stet_tape_backward(stet_tape *tape);
 
 /* What a tape holds. */
 typedef struct stet_tape_info {
-    int64_t steps, launches;    /* taken down */
-    int64_t checkpoints, every; /* kept; steps from one to the next */
+    int64_t steps, launches;    /* that were recorded */
+    int64_t checkpoints, every; /* checkpoints that are kept; steps from one to the next */
     int64_t checkpoint_bytes, undo_bytes, gradient_bytes;
-    int64_t stack_bytes; /* of all adjoints of the device */
+    int64_t stack_bytes; /* memory of all adjoint stacks of the device */
 } stet_tape_info;
 STET_API stet_tape_info stet_tape_get_info(const stet_tape *tape);
 
-/* ---- checking ----------------------------------------------------------------------------------------------------- */
+/* ---- checking ---------------------------------------------------------------------------------------------------- */
 
-/* What a parameter is for a check; those that are not named get the usual. */
+/* A parameter's value in a gradient check. Parameters without an entry use the defaults of the def. */
 typedef struct stet_gradcheck_value {
     const char *name;
-    int64_t number;       /* of a whole number its value */
-    int64_t items;        /* of an array its size; 0: the usual */
-    const int64_t *value; /* of an array of whole numbers: its content, `items` of them; NULL: the usual */
-    double low, high;     /* of reals: from where to where they lie; equal: the usual */
+    int64_t number;       /* value of an integer */
+    int64_t items;        /* size of an array; 0: the default */
+    const int64_t *value; /* content of an integer array, `items` values; NULL: the default */
+    double low, high;     /* range of reals; equal values: the default */
 } stet_gradcheck_value;
 
 typedef struct stet_gradcheck_def {
     uint32_t cookie;    /* set by stet_default_gradcheck_def */
-    const char *source; /* NULL: the file `path` */
-    const char *path;   /* for messages, too */
+    const char *source; /* text; NULL: read the file `path` */
+    const char *path;   /* the file; also its name in messages */
     const char *const *includes;
     int ninclude;
-    const char *kernel; /* NULL: all that the source has */
+    const char *kernel; /* NULL: all kernels of the source */
     const char *const *constant;
     int nconstant;
     const stet_gradcheck_value *value;
     int nvalue;
-    int64_t number;   /* the usual value of whole numbers: 3 */
-    int64_t items;    /* the usual size of arrays: 32 */
-    int worlds;       /* 2; of an item kernel also its blocks */
-    double low, high; /* the usual range of reals: 0.1 … 0.9 */
-    double tolerance; /* of |difference| / (1 + |gradient|): 1e-5 */
+    int64_t number;   /* default value of integers: 3 */
+    int64_t items;    /* default size of arrays: 32 */
+    int worlds;       /* number of worlds, or of blocks of an item kernel: 2 */
+    double low, high; /* default range of reals: 0.1 … 0.9 */
+    double tolerance; /* largest |difference| / (1 + |gradient|) that passes: 1e-5 */
     uint64_t seed;
-    const char *cache_folder; /* of compiled kernels; NULL: the usual */
+    const char *cache_folder; /* disk cache of compiled kernels; NULL: the default folder */
 } stet_gradcheck_def;
 
 STET_API stet_gradcheck_def stet_default_gradcheck_def(void);
 
 typedef struct stet_gradcheck_result {
-    int64_t compared, wrong; /* elements */
-    int64_t moving;          /* of them: not 0 by differences */
-    int64_t
-        unfit; /* not compared: what is computed there is not finite, has a kink, or is too large, so differences say nothing */
-    int64_t rounded; /* of them: too large, so a difference cannot be told from its rounding */
+    int64_t compared, wrong; /* numbers of elements */
+    int64_t moving;          /* of the compared: not 0 by differences */
+    /* not compared, because the result there is not finite, has a kink or is too large for differences */
+    int64_t unfit;
+    int64_t rounded; /* of the unfit: so large that a difference cannot be told from rounding */
     double worst;    /* |difference| / (1 + |gradient|) */
-    char where[160]; /* of the worst: "k_x: pos[7] of world 1: 0.25 by the adjoint, 0.5 by differences" */
+    char where[160]; /* place of the worst: "k_x: pos[7] of world 1: 0.25 by the adjoint, 0.5 by differences" */
 } stet_gradcheck_result;
 
 /*
- * Compares a kernel's gradients with central differences, in double, for random inputs. The function is L = sum over the arrays that the kernel writes of (a random weight) * (what it wrote); L of each world by
- * itself, of an item kernel one. A kernel k_x whose source has its k_x_adj is checked with that. An element beside a kink is compared with smaller steps. STET_OK also where
- * gradients are wrong: look at out->wrong and out->unfit. Other results: the source cannot be read, differentiated or compiled; a kernel reaches beyond its arrays.
+ * Compares a kernel's gradients with central differences in double, for random inputs. The function is L = sum over the
+ * arrays that the kernel writes of (random weight) * (written value): one L per world for a world kernel, one in all
+ * for an item kernel. If the source of a kernel k_x contains k_x_adj, that adjoint is checked. Smaller steps are used
+ * next to a kink. The result is STET_OK even where gradients are wrong: read out->wrong and out->unfit. Other results:
+ * the source cannot be read, differentiated or compiled, or a kernel goes out of the bounds of its arrays.
  */
 STET_API stet_result stet_gradcheck(const stet_gradcheck_def *def, stet_gradcheck_result *out);
 

@@ -1,6 +1,4 @@
-/*
- * Results, messages, memory hooks: what every other header needs.
- */
+/* Results, messages, the memory hook and the log hook. Every other header includes this one. */
 #ifndef STET_BASE_H
 #define STET_BASE_H
 
@@ -22,7 +20,7 @@ extern "C" {
 #define STET_VERSION_MINOR 1
 #define STET_VERSION_PATCH 0
 
-/* Every result: name, sentence. Zero is success. */
+/* Every result code: name, general sentence. Zero is success. */
 #define STET_RESULTS(X)                                                                                                \
     X(OK, "ok")                                                                                                        \
     X(INVALID_ARGUMENT, "an argument is not valid")                                                                    \
@@ -47,33 +45,35 @@ typedef enum stet_result {
 } stet_result;
 
 /*
- * In all of stet a pointer is needed where nothing is said of NULL. Without it a function returns INVALID_ARGUMENT; one
- * that returns no result returns 0, "", NULL or zeros, and does nothing.
+ * A pointer argument must not be NULL unless its comment says that NULL is allowed. With a NULL that is not allowed, a
+ * function that returns a stet_result returns STET_INVALID_ARGUMENT; any other function returns 0, "", NULL or zeros.
+ * In both cases it does nothing else.
  */
 
-/* The general sentence of a result; never NULL. */
+/* The general sentence of a result code; never NULL. */
 STET_API const char *stet_result_string(stet_result result);
 
 /*
- * The message of this thread's last failed call: one sentence that says what, where and what to do. Empty before the
- * first failure. Valid until the next failure in this thread.
+ * The message of this thread's last failed call: one sentence that says what failed, where, and what to do. Empty
+ * before the first failure. Borrowed until the next failure in this thread.
  */
 STET_API const char *stet_last_error(void);
 
-/* Source file and line where that error was born, "file.c:123"; for bug reports. */
+/* The source file and line that raised that error, "file.c:123". For bug reports. */
 STET_API const char *stet_last_error_where(void);
 
 /*
- * Allocation hook, process wide, to be set before anything is created (STET_STATE otherwise). `alloc` returns memory
- * aligned to `align` (a power of two, at least 16) or NULL; `release` gets what `alloc` gave. NULL, NULL restores the
- * default.
+ * Sets the allocation hook of the whole process. Call it before anything is created; later it returns STET_STATE.
+ * `alloc` returns memory aligned to `align` bytes (a power of two, at least 16), or NULL. `release` gets the pointers
+ * that `alloc` returned. NULL, NULL restores the default.
  */
 typedef void *stet_alloc_fn(size_t size, size_t align, void *context);
 typedef void stet_free_fn(void *memory, void *context);
 STET_API stet_result stet_set_allocator(stet_alloc_fn *alloc, stet_free_fn *release, void *context);
 
 /*
- * Blocks and bytes now held through the hook, and calls made; for leak tests and "no allocation in the steady state".
+ * Blocks and bytes that are allocated through the hook now, and the number of calls of the hook. Tests use it to find
+ * leaks and allocations in the steady state.
  */
 typedef struct stet_memory_stats {
     int64_t blocks, bytes, peak_bytes, allocations;
@@ -81,7 +81,7 @@ typedef struct stet_memory_stats {
 STET_API stet_memory_stats stet_get_memory_stats(void);
 
 typedef enum stet_log_level { STET_LOG_ERROR, STET_LOG_WARNING, STET_LOG_INFO } stet_log_level;
-/* Called for warnings and information; may be called from any thread. NULL (the default): silence. */
+/* Receives warnings and information. It may be called from any thread. NULL (the default): no log. */
 typedef void stet_log_fn(stet_log_level level, const char *message, void *context);
 STET_API void stet_set_log(stet_log_fn *log, void *context);
 

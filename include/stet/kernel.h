@@ -1,6 +1,8 @@
 /*
- * The caller's own kernels: written in the kernel language (lang.h), given as a string or a file, compiled when the
- * program runs, launched over the worlds or items of arrays.
+ * The caller's own kernels, recordings of launches, and work of other libraries.
+ *
+ * A kernel is written in the kernel language (lang.h), given as a string or a file, compiled at run time, and launched
+ * over the worlds or items of arrays.
  */
 #ifndef STET_KERNEL_H
 #define STET_KERNEL_H
@@ -14,45 +16,51 @@ extern "C" {
 typedef struct stet_kernel stet_kernel;
 
 /*
- * How to make a kernel; start from stet_default_kernel_def(). On a CPU a kernel is compiled by the system's C compiler, with
- * the flags of the library's own kernels, for the instruction set of the device; on a GPU by the vendor's run-time compiler. What
- * was compiled is kept on disk (mechanism `kernel_cache`). Nothing here is needed after stet_kernel_create.
+ * How to make a kernel; start from stet_default_kernel_def(). On a CPU the system's C compiler compiles it, with the
+ * flags of the library's own kernels and for the device's instruction set. On a GPU the vendor's run-time compiler
+ * does. Compiled code is kept on disk (mechanism `kernel_cache`). The def and all it points to can go once
+ * stet_kernel_create has returned.
  *
- * An access beyond an array is nobody's mistake but the kernel's, and not noticed unless the device is in checked mode
- * (stet_device_def.checked): then a launch returns STET_FAULT with kernel, line, array, index and world. Local arrays take at most
- * 1 MiB of stack at 16 lanes along a chain of calls, and 512 KiB on a GPU; shared ones 48 KiB there.
+ * Accesses out of bounds are a bug of the kernel and are not detected, unless the device is in checked mode
+ * (stet_device_def.checked); a launch then returns STET_FAULT with kernel, line, array, index and world. Local arrays
+ * take at most 1 MiB of stack at 16 lanes along a chain of calls, and 512 KiB on a GPU; `shared` arrays at most 48 KiB
+ * on a GPU.
  */
 typedef struct stet_kernel_def {
     uint32_t cookie;    /* set by stet_default_kernel_def */
-    const char *source; /* the text; NULL: the file `path` */
-    const char *path;   /* the file; with a source, what messages call it (NULL: "kernel") */
+    const char *source; /* the text; NULL: read the file `path` */
+    const char *path;   /* the file; with a source, its name in messages (NULL: "kernel") */
     const char *name;   /* which kernel of the source; NULL: the only one */
     /*
-     * Folders in which #include "…" looks, after the folder of the including file. <stet/lang.h> needs none: the
-     * library carries it. Files that lie neither below the source's folder nor below one of these are not opened.
+     * Folders in which #include "…" searches after the folder of the including file. <stet/lang.h> needs none: the
+     * library contains it. Files outside the source's folder and outside these folders are not opened.
      */
     const char *const *includes;
     int ninclude;
     /*
-     * On a CPU: a program on the PATH, or a path; NULL: what the environment variable CC says, else "cc". Where there is none of these, code that
-     * some compiler made of the same source, with the same flags, and that is in the cache is taken.
+     * CPU: a program on the PATH, or a path. NULL: the environment variable CC, else "cc". If there is no compiler,
+     * stet uses cached code that any compiler made from the same source with the same flags.
      */
     const char *compiler;
     /*
-     * On a CPU: a folder of compiled kernels that came with the program (tools/ship_kernels.c makes one). Code of this very source is taken from
-     * there without a compiler; whoever can write there is trusted. NULL: none.
+     * CPU: a folder of compiled kernels that was shipped with the program (tools/ship_kernels.c makes one). Code of
+     * exactly this source is loaded from it without a compiler. Whoever can write to the folder is trusted. NULL: none.
      */
     const char *shipped_folder;
-    /* NULL: on a GPU its device's; else $XDG_CACHE_HOME/stet, or ~/.cache/stet. It is made if need be, and must be the user's alone. */
-    const char *cache_folder;
-    int64_t cache_limit; /* bytes that the folder may hold, the least recently used kernels go; 0: 256 MiB */
     /*
-     * On a GPU: threads of a team, and teams of a block (several only of 1, 2, 4, 8, 16 or 32 threads; an item kernel's block is one
-     * team). 0: 32 threads, 4 teams (1 where the source has `shared` or `staged` memory); an item kernel 128 threads. They change how
-     * fast it is, never what it computes.
+     * The disk cache. NULL: on a GPU its device's; else $XDG_CACHE_HOME/stet, or ~/.cache/stet. It is created if
+     * missing and must belong to the user alone.
+     */
+    const char *cache_folder;
+    int64_t cache_limit; /* most bytes in the folder; the least recently used kernels are deleted; 0: 256 MiB */
+    /*
+     * GPU: threads of a team, and teams of a block. Several teams need a team of 1, 2, 4, 8, 16 or 32 threads. A block
+     * of an item kernel is one team. 0: 32 threads and 4 teams (1 team if the source has `shared` or `staged` memory),
+     * or 128 threads for an item kernel. These change the speed and never the result.
      */
     int team, teams;
-    bool unchecked;              /* on a device in checked mode (stet_device_def.checked): this one is not */
+    /* compiles this kernel without checks on a device in checked mode (stet_device_def.checked) */
+    bool unchecked;
     const char *const *constant; /* names of parameters that get no gradient in the kernel's adjoint (adjoint.h) */
     int nconstant;
 } stet_kernel_def;
@@ -60,10 +68,10 @@ typedef struct stet_kernel_def {
 STET_API stet_kernel_def stet_default_kernel_def(void);
 
 /*
- * The caller owns *out and destroys it before the device. The source is held to the language's rules before any compiler
- * sees it. STET_PARSE: it breaks them, or has no kernel; the sentence has the first few mistakes, each with file, line,
- * column and what the language wants instead. STET_NOT_FOUND: no such file, kernel or compiler. STET_UNSUPPORTED: the
- * program is no compiler. STET_IO: it could not do its work.
+ * The caller owns *out and destroys it before the device. The source is checked against the rules of the language
+ * before a compiler sees it. PARSE: it breaks a rule or has no kernel; the message lists the first few mistakes, each
+ * with file, line, column and what to write instead. NOT_FOUND: no such file, kernel or compiler. UNSUPPORTED: the
+ * program is not a compiler. IO: the compiler failed.
  */
 STET_API stet_result stet_kernel_create(stet_device *device, const stet_kernel_def *def, stet_kernel **out);
 /* NULL is fine. */
@@ -73,11 +81,12 @@ STET_API void stet_kernel_destroy(stet_kernel *kernel);
 
 typedef enum stet_arg_kind { STET_ARG_ARRAY, STET_ARG_INT, STET_ARG_REAL } stet_arg_kind;
 
-/* A parameter that a launch passes: all of the source's but `int world` and `int block`, which stet supplies. */
+/* A parameter that the caller passes to a launch: any but `int world` and `int block`, which stet supplies. */
 typedef struct stet_kernel_param {
     const char *name; /* "qpos" */
-    const char *type; /* in the language: "real", "lint", "wreal", "wint", "ureal", "int", "i64", "u32", "u16", "u8" */
-    stet_arg_kind kind; /* what its argument is */
+    /* in the kernel language: "real", "lint", "wreal", "wint", "ureal", "int", "i64", "u32", "u16", "u8" */
+    const char *type;
+    stet_arg_kind kind; /* kind of the argument */
     bool worlds;        /* an array of worlds */
     bool written;       /* an array that the kernel may write: its pointer is not const */
 } stet_kernel_param;
@@ -89,10 +98,10 @@ STET_API stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, ste
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-/* An argument; make it with one of the three functions below. */
+/* An argument of a launch; made by the functions below. */
 typedef struct stet_arg {
     stet_arg_kind kind;
-    const stet_array *array; /* NULL: absent; the kernel gets a NULL pointer and must not touch it */
+    const stet_array *array; /* NULL: absent; the kernel gets a NULL pointer and must not dereference it */
     int64_t i;
     double f;
 } stet_arg;
@@ -114,76 +123,87 @@ static inline stet_arg stet_arg_real(double f)
 }
 
 /*
- * Runs a kernel over `count` worlds (a world_kernel) or blocks of items (an item_kernel); 0 is no launch. Arguments in
- * the order of the parameters. Arrays that it reads are brought up to date first; those that it may write get a new
- * generation. `count` is all the worlds of its arrays: a mask, not a smaller count, leaves worlds alone.
- * STET_INVALID_ARGUMENT names the parameter: number or kind of arguments, element type, worlds or plain, another number
- * of worlds, another device.
+ * Runs a kernel over `count` worlds (world_kernel) or blocks of items (item_kernel); a count of 0 launches nothing.
+ * Arguments are in the order of the parameters. Arrays that the kernel reads are brought up to date first; arrays that
+ * it may write get a new generation. `count` must be the number of worlds of the arrays; to skip worlds, use a mask and
+ * not a smaller count. INVALID_ARGUMENT names the parameter: wrong number or kind of arguments, element type, worlds or
+ * plain, number of worlds, or device.
  */
 STET_API stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, const stet_arg *args, int narg);
 
 /* ---- recordings -------------------------------------------------------------------------------------------------- */
 
 /*
- * Launches between begin and end are listed instead of run; end runs the whole list, in the order in which it was issued. A list
- * that comes back (the same kernels, arrays and loops; numbers may differ) is replayed as a recording, mechanism
- * `graph_replay`: the host issues it as one thing. Switched off, the launches are issued one by one, with the same bits.
+ * Starts a list. Launches between begin and end are listed instead of run; end runs the list in the order of its calls.
+ * When the same list comes again (the same kernels, arrays and loops; numbers may differ), it is replayed as one
+ * recording (mechanism `graph_replay`). With the mechanism switched off, the launches are issued one by one, with the
+ * same bits.
  *
  *     stet_result result = stet_record_begin(device, "a sweep");
  *     if (result != STET_OK) return result;
  *     result = launches();
  *     return stet_record_end(device, result);
  *
- * In between: launches, copies, loops, and calls of arrays. Generations move when what writes has run, not when it is listed.
- * A list is split (what was listed so far runs first, counted as a fallback, so an error in strict mode) where the host
- * reads or destroys an array that the list writes, writes or destroys one that it touches, makes an array; where a launch reads what
- * stet works out when it is read (xpos, xquat, transforms of the stage); where another list begins inside; after 1024
- * operations. Calls of sims, worlds, steps and stages that move something are refused (STATE): they are lists of their own.
+ * A list may hold launches, copies, loops and array calls. Generations move when a writer runs, not when it is listed.
+ * A list is split where it cannot go on: what is listed so far runs first. A split counts as a fallback, which is an
+ * error in strict mode. Causes:
  *
- * `what` names the list in messages (NULL: nothing does); borrowed until its end. LIMIT: more than 8 lists inside each other.
+ * - the host reads or destroys an array that the list writes, or writes or destroys one that it uses
+ * - an array is created
+ * - a launch reads an array that stet computes on demand (xpos, xquat, transforms of the stage)
+ * - another list begins inside
+ * - the list has 1024 operations
+ *
+ * Calls of sims, worlds, steps and stages that move something return STATE: they are lists of their own.
+ *
+ * `what` names the list in messages (NULL: no name) and is borrowed until the end. LIMIT: more than 8 nested lists.
  */
 STET_API stet_result stet_record_begin(stet_device *device, const char *what);
 /*
- * Each begin that succeeded needs its end, also on a way out of failure. `result` STET_OK: runs the list. Else: forgets what
- * was not run yet and returns `result`. A launch that fails ends the list: what came before it has run. STATE: nothing was begun, or
- * a loop is still open.
+ * Ends a list. Each successful begin needs its end, also on an error path. With `result` STET_OK the list runs;
+ * otherwise what has not run is dropped and `result` is returned. A failing launch ends the list; what came before it
+ * has run. STATE: no list was begun, or a loop is still open.
  */
 STET_API stet_result stet_record_end(stet_device *device, stet_result result);
 /*
- * Lists a loop: what is listed until stet_record_while_end runs again and again while the first element of `condition` (INT, plain) is
- * not 0, at most `most` times. It is looked at before each time, so a kernel in the loop ends it by writing 0. Loops may be
- * nested. Where a list would be split, a loop is refused (UNSUPPORTED): do that before it. STATE: not between begin and end.
- * Generations of what is written in it move once each time; where the device ends the loop by itself (a replay on CUDA), once a replay.
+ * Lists a loop. The calls until stet_record_while_end repeat while the first element of `condition` (INT, plain) is not
+ * 0, at most `most` times. The condition is read before each iteration, so a kernel in the loop ends it by writing 0.
+ * Loops may be nested. Inside a loop, calls that would split a list return UNSUPPORTED: make them before the loop.
+ * STATE: no list is open. Generations of arrays that the loop writes move once per iteration; in a replay where the
+ * device itself ends the loop (CUDA), once per replay.
  */
 STET_API stet_result stet_record_while(stet_device *device, stet_array *condition, int64_t most);
 STET_API stet_result stet_record_while_end(stet_device *device);
 /*
- * Copies all of an array into another of the same device, type and shape, on the device; listed like a launch between begin and
- * end, else at once. INVALID_ARGUMENT: they differ, or `to` was imported for reading.
+ * Copies an array into another one of the same device, type and shape, on the device. Between begin and end it is
+ * listed like a launch. INVALID_ARGUMENT: device, type or shape differ, or `to` was imported read-only.
  */
 STET_API stet_result stet_array_copy(stet_array *to, stet_array *from);
-/* What foreign work does with an array. What it writes it may read, too. */
+/* How foreign work uses an array. An array that it writes it may also read. */
 typedef struct stet_use {
     const stet_array *array;
     bool written;
 } stet_use;
 /*
- * Work that stet does not launch itself (another library's kernels): listed like a launch between begin and end, else done at once. It must
- * touch no array of stet's but these, as it says, and issue all to the stream that it is given. In a recording it is captured into a graph
- * once, when the recording is built, and not called again: what it issues must be the same each time (`work`, `context`, which arrays).
- * Where capturing fails, the list is played one by one, with a reason (mechanism `graph_replay`, `capture`). In a loop it is refused
- * (UNSUPPORTED). `what` names it in messages, borrowed as long as the device lives.
+ * Runs work that stet does not launch itself, such as another library's kernels. Between begin and end it is listed
+ * like a launch. The work may touch only the arrays in `uses`, in the way stated there, and must issue everything to
+ * the stream that it gets. A recording captures the work into a graph once, when the recording is built, and does not
+ * call it again: equal `work`, `context` and arrays must issue equal work. If capture fails, the list is issued one by
+ * one, with the reason `capture` of mechanism `graph_replay`. UNSUPPORTED: inside a loop. `what` names the work in
+ * messages and is borrowed as long as the device lives.
  */
 STET_API stet_result stet_record_foreign(stet_device *device, const char *what, stet_foreign *work, void *context,
                                          const stet_use *uses, int nuse);
 /*
- * The recording of the list that ran last, or, while a caller's stream is being captured, of all that stet has put into that graph so far; 0: there
- * is none (the list was new, of one launch, or graph_replay is off). For somebody who makes it a part of a graph of his own.
+ * The recording of the list that ran last. While a caller's stream is being captured: the recording of all that stet
+ * has put into that graph so far. 0: there is none (the list was new, had one launch, or graph_replay is off). For
+ * callers that make the recording part of their own graph.
  */
 STET_API uint64_t stet_recording_last(const stet_device *device);
 /*
- * Announces that somebody else ran a recording: what it writes has moved. NOT_FOUND: it is gone, with an array or kernel that it
- * held or as the least recently used of 64.
+ * Announces that the caller ran a recording outside stet, so the generations of the arrays that it writes move.
+ * NOT_FOUND: the recording is gone, because an array or kernel of it was destroyed or because 64 others were used
+ * since.
  */
 STET_API stet_result stet_recording_replayed(stet_device *device, uint64_t recording);
 

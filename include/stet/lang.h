@@ -1,22 +1,22 @@
 /*
  * The kernel language: the one header that a kernel includes.
  *
- * The same source means the same on a lane of a SIMD register and on a thread of a GPU. Values that differ between
- * lanes are `real`, `lint` and `mask`; values that all lanes share are plain C (`ureal`, `int`, `i64`). The C operators
- * + - * / work on lanes when both sides are lanes; everything else has a function, because C's operators on vectors and on
- * scalars disagree.
+ * The same source has the same meaning on a lane of a SIMD register and on a thread of a GPU. Values that differ
+ * between lanes are `real`, `lint` and `mask`; values that all lanes share are plain C (`ureal`, `int`, `i64`). The C
+ * operators + - * / work on lanes if both operands are lanes. Everything else is a function, because C's operators on
+ * vectors and on scalars differ.
  *
- * No expression has an effect: ++, -- and assignments are statements or parts of a `for`; a call that writes through a pointer is a statement,
- * the whole value of `x = f(…);`, or a variable's first value.
+ * Expressions have no side effects. ++, -- and assignments are statements or parts of a `for`. A call that writes
+ * through a pointer is a statement, the whole value of `x = f(…);`, or a variable's first value.
  *
  *   kind     CPU                                            GPU
- *   world    lanes = worlds, `each` is a loop               a team of threads a world, `each` is shared out
- *   item     lanes = items, a block of items is one call    a thread an item, a block of items is a block of threads
+ *   world    lanes = worlds, `each` is a loop               a team of threads per world shares the iterations of `each`
+ *   item     lanes = items, a block of items is one call    a thread per item, a block of items is a block of threads
  *
  * Every function here gives the same bits on every target; see doc/architecture.md, "The kernel language".
  *
- * Configuration, set by whoever compiles a kernel:
- *   STET_W        lanes: 1, 4, 8, 16 on a CPU; absent on a GPU (1)
+ * Configuration, set by the code that compiles a kernel:
+ *   STET_W        lanes: 1, 4, 8, 16 on a CPU; not set on a GPU (1)
  *   STET_DOUBLE   1: real is double (verification; only with STET_W 1)
  *   STET_PERMUTE  1: `each` runs its iterations in a scrambled order (finds races without a GPU)
  *   STET_TEAM     threads of a team, STET_TEAMS teams of a block (GPU)
@@ -24,7 +24,7 @@
 #ifndef STET_LANG_H
 #define STET_LANG_H
 
-/* Some compilers begin with these names as macros; here they are anybody's. */
+/* Some compilers predefine these macros; kernels may use the names. */
 #undef linux
 #undef unix
 
@@ -53,7 +53,9 @@
 #define STET_B STET_W
 #endif
 
-/* Words that a lane loads or stores at a time where it has neighbours: one of a vector's, 16 bytes of a thread's. */
+/*
+ * Words that a lane loads or stores at a time from neighbouring memory: one on a vector's lane, 16 bytes on a thread.
+ */
 #if STET_W == 1
 #define STET_WIDE 4
 #else

@@ -62,7 +62,7 @@ LFN sti_watch sti_watch_open(const void *slots, int narg, i64 block, int world, 
     return c;
 }
 
-/* ---- spans -------------------------------------------------------------------------------------------------------- */
+/* ---- spans ------------------------------------------------------------------------------------------------------- */
 
 LFN sti_span sti_span_of(const void *lo, i64 size, int root)
 {
@@ -81,7 +81,7 @@ LFN sti_span sti_span_array(const void *lo, const void *slots, int slot, i64 siz
     return sti_span_of(lo, ((const sti_seen_slot *)slots)[slot].n * size, root);
 }
 
-/* ---- faults ------------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 /*
  * Notes the first fault of a call; of threads that share a block the one that comes first in the source, then by lane and index. In a word:
@@ -164,7 +164,7 @@ LFN void *sti_world(sti_watch *c, const void *p, sti_span s, i64 n, i64 w, i64 i
     return sti_drain(c);
 }
 
-/* ---- lanes that go to places of their own ------------------------------------------------------------------------- */
+/* ---- lanes that go to places of their own ------------------------------------------------------------------------ */
 
 /* Of the lanes of m those that may touch element i of theirs. */
 LFN mask sti_allowed(sti_watch *c, mask m, const void *p, sti_span s, lint i, i64 size, int site)
@@ -187,7 +187,7 @@ LFN lint sti_igather(sti_watch *c, const int *p, sti_span s, lint i, int site)
     return r;
 }
 
-/* ---- whole numbers ------------------------------------------------------------------------------------------------ */
+/* ---- whole numbers ----------------------------------------------------------------------------------------------- */
 
 /* What becomes an index has to fit an int. */
 LFN int sti_int(sti_watch *c, i64 x, int site)

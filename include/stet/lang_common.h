@@ -1,17 +1,17 @@
-/* The kernel language, what is the same on every target. Included by lang.h only. */
+/* The part of the kernel language that is the same on every target. Included by lang.h only. */
 #ifndef STET_LANG_COMMON_H
 #define STET_LANG_COMMON_H
 #ifndef STET_LANG_H
 #include "lang.h"
 #endif
 
-/* The C library has names of its own for these; macros keep both possible. */
+/* The C library has functions of these names; macros avoid the clash. */
 #define select(m, a, b) sti_select(m, a, b)
-/* Lane of a, b, c: a * b + c with one rounding. */
+/* a * b + c in each lane, rounded once. */
 #define fma(a, b, c) sti_fma(a, b, c)
 #define sqrt(x) sti_sqrt(x)
 #define floor(x) sti_floor(x)
-/* To the nearest integer, halves to even. */
+/* Rounds to the nearest integer, halves to even. */
 #define rint(x) sti_rint(x)
 
 LFN mask gt(real a, real b) { return lt(b, a); }
@@ -43,11 +43,11 @@ LFN real canon(real x) { return x == x ? x : from_bits(STI_NAN_BITS); }
 #define STI_SIGN isplat((int)0x80000000u)
 LFN real rabs(real x) { return from_bits(as_bits(x) & ~STI_SIGN); }
 LFN real copysign_(real a, real b) { return from_bits((as_bits(a) & ~STI_SIGN) | (as_bits(b) & STI_SIGN)); }
-/* NaN has many bit patterns and machines choose differently; this is the one that is stored: 0x7fc00000. */
+/* NaN has many bit patterns, and machines produce different ones. This one is stored: 0x7fc00000. */
 LFN real canon(real x) { return select(eq(x, x), x, from_bits(isplat(0x7fc00000))); }
 #endif
 
-/* Toward zero; NaN gives 0, beyond the range of int the nearest end that float has (-2^31, 2^31 - 128). */
+/* Rounds toward zero. NaN gives 0; values beyond int give the nearest limit that float has (-2^31, 2^31 - 128). */
 LFN lint to_int(real x)
 {
     real c = rmin(rmax(x, splat((ureal)-2147483648.0)), splat((ureal)2147483520.0));

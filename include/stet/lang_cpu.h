@@ -11,8 +11,9 @@
 #endif
 
 /*
- * Reading <immintrin.h> takes five times as long as compiling a small kernel: only where more than SSE2 is used. What it includes for its _mm_malloc
- * (GCC's and Clang's guards of it) stays out: <stdlib.h>, whose names are the kernels' own.
+ * Including <immintrin.h> takes five times as long as compiling a small kernel, so it is included only where more than
+ * SSE2 is used. Its _mm_malloc part (guarded by macros of GCC and Clang) is left out, because it includes <stdlib.h>,
+ * whose names kernels may use.
  */
 #if !defined(_MM_MALLOC_H_INCLUDED) && !defined(__MM_MALLOC_H)
 #define STI_WITHOUT_MM_MALLOC
@@ -144,7 +145,10 @@ LFN real load(const ureal *p) { return (real) * (const sti_ureal_v *)p; }
 LFN lint iload(const int *p) { return (lint) * (const sti_int_v *)p; }
 LFN void sti_put(ureal *p, real x) { *(sti_ureal_v *)p = x; }
 LFN void istore(int *p, lint x) { *(sti_int_v *)p = x; }
-/* A store that the next readers will not find in the cache: large outputs. Falls back to a plain store off alignment. */
+/*
+ * A store for large outputs that bypasses the cache, so the next readers do not find the data there. Without the needed
+ * alignment it is a plain store.
+ */
 LFN void istream(int *p, lint x)
 {
 #if STET_W == 16 && defined(__AVX512F__)
@@ -167,7 +171,9 @@ LFN void istream(int *p, lint x)
 }
 #endif
 
-/* A hint that the cache line at p is read soon; never a fault. For accesses that jump where the machine can't guess. */
+/*
+ * Hints that the cache line at p is read soon; never faults. For accesses whose addresses the machine cannot predict.
+ */
 LFN void prefetch(const void *p) { __builtin_prefetch(p); }
 
 /* World kernels: items i … i + 3 of the world(s); i and the array's items a world are multiples of 4. */
@@ -180,7 +186,7 @@ LFN void sti_store4(real *a, const real *v)
     for (int k = 0; k < 4; ++k) a[k] = v[k];
 }
 
-/* STET_WIDE words a lane, one lane's after the other's; p is aligned to 4 * STET_WIDE bytes. */
+/* Load and store STET_WIDE words per lane, lane after lane; p is aligned to 4 * STET_WIDE bytes. */
 LFN void wide_load(const int *p, lint *v)
 {
     for (int k = 0; k < STET_WIDE; ++k) v[k] = iload(p + k);
@@ -256,7 +262,7 @@ LFN ureal ufma(ureal a, ureal b, ureal c) { return __builtin_fmaf(a, b, c); }
 LFN ureal usqrt(ureal x) { return __builtin_sqrtf(x); }
 #endif
 
-/* The bits of a real, and back. In a double build only the sign and comparisons of these are portable. */
+/* The bits of a real, and back. In a double build only their sign and comparisons are portable. */
 #if STET_W == 1
 LFN sti_bits as_bits(real x)
 {
@@ -290,7 +296,7 @@ LFN real sti_min(real a, real b) { return sti_select(lt(a, b), a, b); }
 LFN real sti_max(real a, real b) { return sti_select(lt(b, a), a, b); }
 #endif
 
-/* Masked stores: lanes where m is false keep what memory held. */
+/* Masked stores: where m is false, memory does not change. */
 LFN void sti_put_if(mask m, ureal *p, real x)
 {
 #if STET_W == 16 && defined(__AVX512F__)
@@ -307,7 +313,7 @@ LFN void istore_if(mask m, int *p, lint x)
     STI_LANES(l) if (STI_LANE(m, l)) p[l] = STI_LANE(x, l);
 #endif
 }
-/* Scatter of lanes to p[i]; two lanes must not name one place. */
+/* Scatters lanes to p[i]; two active lanes must not have the same index. */
 LFN void sti_scatter_if(mask m, ureal *p, lint i, real x)
 {
     STI_LANES(l) if (STI_LANE(m, l)) p[STI_LANE(i, l)] = STI_LANE(x, l);
@@ -344,7 +350,7 @@ static inline int sti_perm_step(int n)
 #define items(p, n) for (int p##_n = (n), p = 0; p < p##_n; p += STET_W)
 #define sync() ((void)0)
 #define shared(T, name, n) T name[n]
-/* A copy of src[0 … n) in the team's fast memory; on a CPU the array itself, which the cache holds anyway. */
+/* A copy of src[0 … n) in the team's fast memory. On a CPU it is the array itself, which is in the cache anyway. */
 #define staged(T, name, src, n) const T *name = (src)
 
 #endif

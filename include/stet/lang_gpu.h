@@ -1,8 +1,8 @@
 /*
  * The kernel language on a GPU (CUDA C++ by NVRTC, HIP by hipRTC): a lane is a thread. Included by lang.h only.
  *
- * Needs --fmad=false --prec-div=true --prec-sqrt=true --ftz=false (NVRTC), -ffp-contract=off (hipRTC), which keeps denormals
- * and rounds quotients and roots correctly unless told otherwise.
+ * It needs --fmad=false --prec-div=true --prec-sqrt=true --ftz=false with NVRTC, and -ffp-contract=off with hipRTC,
+ * whose defaults keep denormals and round quotients and roots correctly.
  */
 #ifndef STET_LANG_GPU_H
 #define STET_LANG_GPU_H
@@ -91,7 +91,7 @@ LFN void load4(const real *a, i64 i, real *v)
 LFN void sti_store4(real *a, const real *v) { *(float4 *)a = make_float4(v[0], v[1], v[2], v[3]); }
 #endif
 
-/* Threads hide the time that memory takes; nothing to do. */
+/* Does nothing: threads hide the latency of memory. */
 LFN void prefetch(const void *p) { (void)p; }
 
 #if STET_DOUBLE
@@ -121,15 +121,15 @@ LFN ureal ufma(ureal a, ureal b, ureal c) { return sti_fma(a, b, c); }
 LFN ureal usqrt(ureal x) { return sti_sqrt(x); }
 
 /*
- * A block of threads is (STET_TEAM, STET_TEAMS): x is the rank in a team, y the team. Either one team has the whole block,
- * or a team is a power of two of at most 32 threads, so that it lies within one warp.
+ * A block of threads is (STET_TEAM, STET_TEAMS): x is the rank in a team, y the team. Either one team is the whole
+ * block, or a team is a power of two of at most 32 threads and lies within one warp.
  */
 #if STET_TEAMS > 1 && (STET_TEAM > 32 || (STET_TEAM & (STET_TEAM - 1)) != 0)
 #error "several teams a block: a team must be 1, 2, 4, 8, 16 or 32 threads"
 #endif
-/* Waits until these lanes of a warp are here, and what they stored is there for them. A test may bring its own. */
+/* Waits until these lanes of a warp are here and see each other's stores. A test may define its own. */
 #if defined(__HIPCC_RTC__) && !defined(sti_sync_lanes)
-/* On AMD the lanes of a wavefront that took the same branches are in step; only memory has to be kept in order. */
+/* On AMD, lanes of a wavefront that took the same branches are in step; only memory must be ordered. */
 LFN void sti_sync_lanes(unsigned lanes)
 {
     (void)lanes;
@@ -151,8 +151,8 @@ LFN void sti_sync(void)
 }
 #define world_kernel static __device__ __forceinline__
 /*
- * Where a kernel that comes after others waits for them, if the device starts it while their last blocks still run: the first thing that an
- * entry does. (PTX ISA, griddepcontrol; nothing where nobody starts a kernel early.)
+ * Waits for earlier kernels, if the device starts a kernel while the last blocks of its predecessor still run. It is
+ * the first statement of an entry. (PTX ISA, griddepcontrol; does nothing if kernels are not started early.)
  */
 #if !defined(sti_wait_for_others)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

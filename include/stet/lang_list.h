@@ -1,12 +1,14 @@
 /*
- * Lists of gradients: what the iterations of an `each` leave for elements that several of them may share, and its addition in one fixed order. Adjoints use
- * them (doc/design/adjoint.md). Included by lang.h only.
+ * Lists of gradients. Iterations of an `each` list what they add to elements that several of them may share; the list
+ * is then added up in one fixed order. Adjoints use this (doc/design/adjoint.md). Included by lang.h only.
  *
- * A list is two arrays [depth][width]: entry k = 1, 2, … of iteration j is at [(depth - k) * width + j], its value in `values`, its element in `places`
- * (listed_place; -1: the entry was taken back). How many entries iteration j has stands in places[top * width + j].
+ * A list is two arrays [depth][width]. Entry k = 1, 2, … of iteration j is at [(depth - k) * width + j]: its value in
+ * `values`, its element in `places` (listed_place; -1: the entry was removed). places[top * width + j] is the number of
+ * entries of iteration j.
  *
- * Invariant: each element gets its entries one after the other, iterations in their order, those of an iteration in the order in which it listed them. So no bit
- * depends on the size of a team, and all is as if iterations had run one after the other and had added each entry at once.
+ * Invariant: each element gets its entries one after the other, iterations in order, and the entries of an iteration in
+ * the order in which it listed them. So no bit depends on the size of a team, and the result is that of a serial loop
+ * that adds each entry at once.
  */
 #ifndef STET_LANG_LIST_H
 #define STET_LANG_LIST_H
@@ -14,19 +16,22 @@
 #include "lang.h"
 #endif
 
-/* Which element a[i] is, of whatever array: never -1. */
+/* Identifies the element a[i] of any array; never -1. */
 LFN i64 listed_place(const real *a, i64 i) { return (i64)(unsigned long)(a + i); }
 
 /*
- * sum + values[0] + values[1] …, one after the other: values that lie side by side and that all threads read, as the shares of an each's iterations. A GPU's
- * thread reads four at a time.
+ * sum + values[0] + values[1] …, in this order. The values are contiguous and visible to all threads, for example
+ * shares of an each's iterations. A GPU thread loads four at a time.
  */
 LFN real sum_listed(const real *values, int count, real sum)
 {
     int j = 0;
 #if STET_GPU
 
-/* Functions of a list are long, and kernels fused into one have several: each is there once, and is called. A test may bring its own word. */
+/*
+ * Functions of a list are long, and a fused kernel uses several. So each is compiled once and called, not inlined. A
+ * test may define its own qualifier.
+ */
 #if defined(STI_LIST_FUNCTION)
 #elif defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
 #define STI_LIST_FUNCTION static __device__ __noinline__
@@ -49,15 +54,16 @@ LFN real sum_listed(const real *values, int count, real sum)
 
 #if STET_GPU
 
-/* Elements that differ by lane: a lane is a thread. */
+/* An element that differs by lane. On a GPU a lane is a thread. */
 LFN i64 listed_lanes(const real *a, lint i) { return listed_place(a, i); }
 
 /*
- * One warp goes through a list: the first of a team, or where a team is smaller than a warp its threads. All of them come to each of the three
- * operations below, which move words between them; `lanes` names them, and lanes are counted within their warp (of AMD's 64 in two halves).
+ * One warp processes a list: the first warp of a team, or all threads of a team that is smaller than a warp. All of
+ * them must call each of the three operations below, which exchange words between lanes. `lanes` is the mask of these
+ * lanes, counted within their warp; AMD's 64 lanes count as two halves.
  */
 #define STI_LIST_LANES (STET_TEAM < 32 ? STET_TEAM : 32)
-/* Groups of more entries for one element take another way; see sti_list_sum. */
+/* Groups with more entries than this for one element take another path; see sti_list_sum. */
 #define STI_LIST_FEW 6
 
 LFN unsigned sti_list_first(void) { return STET_TEAMS > 1 ? (threadIdx.y * STET_TEAM) & 31u : 0u; }
@@ -66,7 +72,7 @@ LFN unsigned sti_list_lanes(void)
     return (STI_LIST_LANES == 32 ? 0xffffffffu : (1u << (STI_LIST_LANES & 31)) - 1u) << sti_list_first();
 }
 
-/* x of another lane; in which lanes `yes` is true. A test may bring its own. */
+/* x of another lane; the mask of lanes in which `yes` is true. A test may define its own. */
 #if !defined(sti_from_lane) && defined(__HIPCC_RTC__)
 #define sti_from_lane(lanes, x, from) ((unsigned)__shfl((int)(x), (int)(from), 32))
 #define sti_vote(lanes, yes) ((unsigned)(__ballot(yes) >> (__lane_id() & 32u)) & (lanes))
@@ -90,11 +96,13 @@ LFN real sti_real_from_lane(unsigned lanes, real x, unsigned from)
 #endif
 }
 
-/* The lanes that have the same x. */
+/* The mask of lanes that have the same x. */
 #if defined(__CUDACC_RTC__) && !(defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700)
 LFN unsigned sti_list_same(unsigned lanes, u64 x) { return __match_any_sync(lanes, x); }
 #else
-/* All of them differ from the first one in a few bits at most, as elements of few arrays do: one vote for each of these bits. */
+/*
+ * Elements of few arrays differ from the first lane's in a few bits only, so one vote for each differing bit is enough.
+ */
 LFN unsigned sti_list_same(unsigned lanes, u64 x)
 {
     unsigned first = sti_list_first(), me = threadIdx.x, same = lanes;
@@ -110,7 +118,7 @@ LFN unsigned sti_list_same(unsigned lanes, u64 x)
 }
 #endif
 
-/* sum + the values of the lanes in `same`, in their order. */
+/* sum + the values of the lanes in `same`, in lane order. */
 LFN real sti_list_sum(unsigned lanes, unsigned same, real sum, real value)
 {
     if (sti_vote(lanes, (same & (same - 1)) != 0) == 0) return same ? sum + value : sum;
@@ -121,7 +129,7 @@ LFN real sti_list_sum(unsigned lanes, unsigned same, real sum, real value)
         }
         return sum;
     }
-    /* Lanes that are known beforehand: words are on their way all at once, not one after the other. */
+    /* The lane numbers are known in advance, so the exchanges overlap. */
     for (unsigned l = 0; l < STI_LIST_LANES; ++l) {
         real v = sti_real_from_lane(lanes, value, sti_list_first() + l);
         if (same >> (sti_list_first() + l) & 1) sum = sum + v;
@@ -134,12 +142,12 @@ typedef struct sti_listed {
     real value;
 } sti_listed;
 
-/* Adds an entry of each lane, in the order of the lanes. */
+/* Adds one entry per lane, in lane order. */
 LFN void sti_list_add(unsigned lanes, sti_listed e)
 {
     unsigned some = sti_vote(lanes, e.place != -1);
     if (some == 0) return;
-    /* A lane without an entry goes with one that has some, so that its place brings no further bits. */
+    /* A lane without an entry uses the place of a lane that has one, so it adds no further bits to compare. */
     i64 place = e.place;
     if (some != lanes) {
         i64 other = (i64)sti_wide_from_lane(lanes, (u64)e.place, (unsigned)__ffs((int)some) - 1);
@@ -154,7 +162,7 @@ LFN void sti_list_add(unsigned lanes, sti_listed e)
     sti_sync_lanes(lanes);
 }
 
-/* Entry i of the iterations whose counts add up, lane by lane, to `end`; of `total` entries. */
+/* Entry i of `total` entries of these iterations; `end` is each lane's running sum of their counts. */
 LFN sti_listed sti_list_entry(const real *values, const i64 *places, int width, int depth, int end, int i, int total)
 {
     unsigned lanes = sti_list_lanes(), first = sti_list_first();
@@ -173,7 +181,10 @@ LFN sti_listed sti_list_entry(const real *values, const i64 *places, int width, 
     return {places[slot], values[slot]};
 }
 
-/* The entries of as many iterations as there are lanes; n: of this lane's. What comes next is read while what is there is added. */
+/*
+ * Adds the entries of as many iterations as there are lanes; n is the count of this lane's iteration. The next entries
+ * are loaded while the present ones are added.
+ */
 LFN void sti_list_columns(const real *values, const i64 *places, int width, int depth, int n)
 {
     unsigned lanes = sti_list_lanes(), first = sti_list_first();
@@ -192,7 +203,7 @@ LFN void sti_list_columns(const real *values, const i64 *places, int width, int 
     }
 }
 
-/* Adds up the list of `count` iterations. The whole team comes; sync() before and after. */
+/* Adds up the list of `count` iterations. The whole team must call it, with sync() before and after. */
 STI_LIST_FUNCTION void add_listed(const real *values, const i64 *places, int top, int count, int width, int depth)
 {
     const i64 *counts = places + (i64)top * width;
@@ -205,7 +216,7 @@ STI_LIST_FUNCTION void add_listed(const real *values, const i64 *places, int top
         sti_list_columns(values + j, places + j, width, depth, n);
     }
 }
-/* The same where some entries are of lanes: `at` has which element of each. */
+/* The same if some entries are lane vectors: `at` has the element of each. */
 LFN void add_listed_lanes(const real *values, const lint *at, const i64 *places, int top, int count, int width,
                           int depth)
 {
@@ -213,11 +224,11 @@ LFN void add_listed_lanes(const real *values, const lint *at, const i64 *places,
     add_listed(values, places, top, count, width, depth);
 }
 
-/* Values of one row that a lane has on their way at a time. */
+/* Values of a row that a lane loads at a time. */
 #define STI_PLANNED_DEEP 8
 #define STI_PLANNED_ROOM (STI_LIST_LANES * STI_PLANNED_DEEP)
 
-/* Brings as many of a row's values as there is room for into memory that the team shares; what is beyond them adds nothing: -0. */
+/* Loads as many values of a row as fit into shared memory of the team. Unused places are -0, which adds nothing. */
 LFN void sti_planned_fetch(real *room, const real *values, const int *slot, int n)
 {
     int at[STI_PLANNED_DEEP], me = (int)(threadIdx.x % STI_LIST_LANES);
@@ -231,8 +242,9 @@ LFN void sti_planned_fetch(real *room, const real *values, const int *slot, int 
 }
 
 /*
- * sum + the n values in these slots, in their order, by all lanes of a warp; each lane has the sum. A value goes from lane to lane by shared memory, which has four of them
- * for everybody in one read: words that are moved between lanes take three times as long.
+ * sum + the n values in these slots, in order, computed by all lanes of a warp; each lane gets the sum. Values go from
+ * lane to lane through shared memory, which returns four to all lanes in one read; lane shuffles take three times as
+ * long.
  */
 LFN real sti_planned_sum(real sum, const real *values, const int *slot, int n)
 {
@@ -255,7 +267,7 @@ LFN real sti_planned_sum(real sum, const real *values, const int *slot, int n)
     return sum;
 }
 
-/* A row of a plan: what is added to one element; its first four slots come with it. */
+/* A row of a plan: the entries that are added to one element. Its first four slots are loaded with it. */
 typedef struct sti_planned_row {
     int element, first, n, slot[4];
 } sti_planned_row;
@@ -288,9 +300,11 @@ LFN real sti_planned_add(real sum, const real *values, const int *plan, const st
 }
 
 /*
- * Adds what was listed for the elements of one array by a plan. It has where the rows of each array begin; there, how many rows have many entries
- * and how many rows there are, then each row (element, where its slots begin in the plan, how many), those of many entries first. Rows of many are a warp's, which has them on
- * their way side by side; each other one is a thread's, which reads the next row while values come. The whole team comes; sync() before and after.
+ * Adds the listed entries of the elements of one array, by a plan. plan[array] is where the array's part begins: the
+ * number of rows with many entries, the number of rows, then each row (element, start of its slots in the plan, number
+ * of slots), those with many entries first. A warp adds a row with many entries and loads them in parallel. A single
+ * thread adds any other row and loads its next row while the values arrive. The whole team must call it, with sync()
+ * before and after.
  */
 STI_LIST_FUNCTION void add_planned(real *a, const real *values, const int *plan, int array)
 {
@@ -298,7 +312,7 @@ STI_LIST_FUNCTION void add_planned(real *a, const real *values, const int *plan,
     int many = row[-2], rows = row[-1], warp = (int)threadIdx.x / STI_LIST_LANES;
     int warps = STET_TEAM / STI_LIST_LANES; /* whole ones */
     for (int r = (warp + array) % (warps > 0 ? warps : 1); warp < warps && r < many;
-         r += warps) { /* arrays of one row each: not all the same warp's */
+         r += warps) { /* arrays of one row each start at different warps */
         real sum = sti_planned_sum(a[row[3 * r]], values, plan + row[3 * r + 1], row[3 * r + 2]);
         if (threadIdx.x % STI_LIST_LANES == 0) a[row[3 * r]] = canon(sum);
     }
@@ -320,14 +334,14 @@ LFN void add_planned(real *a, const real *values, const int *plan, int array)
     (void)a, (void)values, (void)plan, (void)array;
 }
 
-/* Elements that differ by lane: the array, marked; which of its elements stands beside it. */
+/* An element that differs by lane: the marked array; the element numbers are stored beside it. */
 LFN i64 listed_lanes(const real *a, lint i)
 {
     (void)i;
     return listed_place(a, 0) + 1;
 }
 
-/* Adds a value to the element at a place, or in each lane to its own of the array there. */
+/* Adds a value to the element at a place, or each lane's value to its own element of the array there. */
 LFN void sti_list_add(i64 place, const lint *at, real value)
 {
     if (place == -1) return;
@@ -344,7 +358,8 @@ LFN void sti_list_add(i64 place, const lint *at, real value)
 }
 
 /*
- * Adds up the list of `count` iterations, where they are permuted. Where they run in their order nothing is listed: each entry was added at once.
+ * Adds up the list of `count` iterations if the order is permuted. Otherwise nothing is listed: each entry was added at
+ * once.
  */
 LFN void add_listed_lanes(const real *values, const lint *at, const i64 *places, int top, int count, int width,
                           int depth)

@@ -4,13 +4,15 @@
  *
  * Invariants: only operations that are exact or rounded once (+ - * / fma, integers), in a fixed order, so the bits are
  * the same at each width and on each device; no function is the compiler's or the machine's. Special values are those
- * of C99's annex F. Denormals are read and made. Signed integers do not overflow, so that no compiler may assume things.
+ * of C99's annex F. Denormals are read and made. Signed integers do not overflow, so that no compiler may assume
+ * things.
  *
- * Polynomials are minimax fits of the relative error (Remez exchange), their coefficients rounded to float; they and the
- * split constants are printed by test/kernel/lang_fit.py. Greatest errors in units of the last place (ulp), measured
- * over all exponents by test/kernel/math_test.c, which holds them as limits:
+ * Polynomials are minimax fits of the relative error (Remez exchange), their coefficients rounded to float; they and
+ * the split constants are printed by test/kernel/lang_fit.py. Greatest errors in units of the last place (ulp),
+ * measured over all exponents by test/kernel/math_test.c, which holds them as limits:
  *
- *   sin 1.4  cos 1.4  tan 1.5  asin 1.4  acos 1.3  atan 1.5  atan2 1.7  exp 1.1  exp2 0.9  log 0.9  log2 1  pow 1  tanh 1.4
+ *   sin 1.4  cos 1.4  tan 1.5  asin 1.4  acos 1.3  atan 1.5  atan2 1.7  exp 1.1  exp2 0.9
+ *   log 0.9  log2 1  pow 1  tanh 1.4
  *
  * A double build is for verification and promises no bits: it takes the C library's functions.
  */
@@ -59,7 +61,7 @@ LFN real sti_h(real p, real x, float c) { return sti_fma(p, x, splat(c)); }
 /* Adding and taking away 1.5 2^23 rounds to an integer, which is then in the low bits. */
 #define STI_ROUNDER 12582912.0f
 
-/* ---- sine, cosine, tangent ---- */
+/* ---- sine, cosine, tangent --------------------------------------------------------------------------------------- */
 
 /* c[j] for 0 <= j <= 4. */
 LFN lint sti_pick(lint j, u32 c0, u32 c1, u32 c2, u32 c3, u32 c4)
@@ -87,9 +89,9 @@ LFN void sti_pi_window(lint p, lint *w0, lint *w1, lint *w2)
 }
 
 /*
- * For finite a >= 2^16: r, low and q with a = (4 n + q) pi/2 + r + low, |r| <= pi/4. After Payne and Hanek, "Radian reduction for
- * trigonometric functions" (1983): of 2/pi only those 96 bits matter whose product with a is neither a multiple of 4 nor
- * below 2^-62; no float comes nearer than about 2^-30 to a multiple of pi/2.
+ * For finite a >= 2^16: r, low and q with a = (4 n + q) pi/2 + r + low, |r| <= pi/4. After Payne and Hanek, "Radian
+ * reduction for trigonometric functions" (1983): of 2/pi only those 96 bits matter whose product with a is neither a
+ * multiple of 4 nor below 2^-62; no float comes nearer than about 2^-30 to a multiple of pi/2.
  */
 LFN real sti_reduce_far(real a, real *low_r, lint *q)
 {
@@ -107,7 +109,7 @@ LFN real sti_reduce_far(real a, real *low_r, lint *q)
     *q = (ishr(top, 30) + (above & isplat(1))) & isplat(3);
     high = high ^ above;
     low = ishl(mid, 2) ^ above;
-    /* The fraction as a sum of two floats: 23 bits, and the rest. */
+    /* The fraction as a sum of two floats: 23 bits and the remainder. */
     real h = to_real(ishr(high, 8)) * splat(5.96046448e-8f);
     real l = to_real(ishl(high & isplat(255), 16) | ishr(low, 16)) * splat(3.55271368e-15f);
     l = sti_fma(to_real(low & isplat(0xffff)), splat(5.42101086e-20f), l);
@@ -119,8 +121,8 @@ LFN real sti_reduce_far(real a, real *low_r, lint *q)
 }
 
 /*
- * For a >= 0: r, low and q with a = (4 n + q) pi/2 + r + low, |r| <= pi/4 and a little; NaN from NaN and infinity. Near:
- * pi/2 in three parts (Cody and Waite); the first fma is exact, so nothing cancels that was rounded.
+ * For a >= 0: r, low and q with a = (4 n + q) pi/2 + r + low, |r| <= pi/4 and a little; NaN from NaN and infinity.
+ * Near: pi/2 in three parts (Cody and Waite); the first fma is exact, so nothing cancels that was rounded.
  */
 LFN real sti_reduce(real a, real *low, lint *q)
 {
@@ -181,9 +183,11 @@ LFN real sti_real_tan(real x)
     return sti_turn(select(ieq(q & isplat(1), isplat(0)), t, i), as_bits(x));
 }
 
-/* ---- inverse trigonometric functions ---- */
+/* ---- inverse trigonometric functions ----------------------------------------------------------------------------- */
 
-/* atan(x), 0 <= x <= 1. The highest coefficient is 9e-9 above the fit's, so that atan(1) is the float nearest to pi/4. */
+/*
+ * atan(x), 0 <= x <= 1. The highest coefficient is 9e-9 above the fit's, so that atan(1) is the float nearest to pi/4.
+ */
 LFN real sti_atan_unit(real x)
 {
     real z = x * x;
@@ -247,9 +251,11 @@ LFN real sti_real_acos(real x)
     return select(outer, select(back, splat(3.14159274f) + (splat(-8.74227766e-8f) - t), t), inner);
 }
 
-/* ---- exponential functions ---- */
+/* ---- exponential functions --------------------------------------------------------------------------------------- */
 
-/* p 2^(k - 512), 0 <= k < 1024, in two factors of which only the second rounds: through denormals to 0, or to infinity. */
+/*
+ * p 2^(k - 512), 0 <= k < 1024, in two factors of which only the second rounds: through denormals to 0, or to infinity.
+ */
 LFN real sti_scale(real p, lint k)
 {
     lint half = ishr(k, 1);
@@ -295,7 +301,7 @@ LFN real sti_real_tanh(real x)
     return sti_turn(select(lt(a, splat(0.625f)), near, far), as_bits(x));
 }
 
-/* ---- logarithms and powers ---- */
+/* ---- logarithms and powers --------------------------------------------------------------------------------------- */
 
 /* m in [sqrt(1/2), sqrt(2)) and k with x = m 2^k, for positive finite x; something finite for any other. */
 LFN real sti_split(real x, real *k)
@@ -340,8 +346,8 @@ LFN real sti_real_log2(real x)
 }
 
 /*
- * log2 of x >= 0 as high + low, relative error about 2^-35, by 2 atanh(s) / ln 2 with s = (m - 1) / (m + 1); the terms s and
- * s^3 are carried in two floats. Infinities of the two ends are in high.
+ * log2 of x >= 0 as high + low, relative error about 2^-35, by 2 atanh(s) / ln 2 with s = (m - 1) / (m + 1); the terms
+ * s and s^3 are carried in two floats. Infinities of the two ends are in high.
  */
 LFN real sti_log2_sum(real x, real *low)
 {

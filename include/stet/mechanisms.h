@@ -1,6 +1,6 @@
 /*
- * The mechanisms: each lets stand what has not changed. Switches, counters, reasons, strict and audit are the same for
- * all of them and come from one table, mechanisms.inl beside this header.
+ * The mechanisms: each reuses a result whose inputs have not changed. Switches, counters, reasons, strict mode and
+ * audit mode are the same for all mechanisms and come from one table, mechanisms.inl in this folder.
  */
 #ifndef STET_MECHANISMS_H
 #define STET_MECHANISMS_H
@@ -20,7 +20,7 @@ typedef enum stet_mechanism {
     STET_MECH_COUNT
 } stet_mechanism;
 
-/* Why a mechanism did not let things stand, or fell back; each belongs to one mechanism. */
+/* Why a mechanism did the work again or fell back. Each reason belongs to one mechanism. */
 typedef enum stet_reason {
     STET_REASON_none,
 #define STET_MECHANISM(name, doc)
@@ -32,9 +32,10 @@ typedef enum stet_reason {
 } stet_reason;
 
 /*
- * What a mechanism did since the counters were last cleared. `hits`: asked, and it stood. `misses`: made again.
- * `fallbacks`: a slower way was taken, for a reason. `saved_*`: what hits did not do; `done_*`: what misses and
- * fallbacks did. `held_bytes`: memory that it holds now, of the device and (readback, kernel_cache) of the host.
+ * What a mechanism did since its counters were cleared. `hits`: the result was still valid and was reused. `misses`:
+ * the work was done again. `fallbacks`: a slower way was taken, for a reason. `saved_*`: work that hits avoided.
+ * `done_*`: work of misses and fallbacks. `held_bytes`: memory that the mechanism holds now, on the device and
+ * (readback, kernel_cache) the host.
  */
 typedef struct stet_counter {
     int64_t hits, misses, fallbacks;
@@ -42,7 +43,10 @@ typedef struct stet_counter {
     int64_t held_bytes;
 } stet_counter;
 
-/* Counters of one sim (or of a part used alone): one row a mechanism, one count a reason, and totals of work. */
+/*
+ * Counters of one sim, or of a part that is used alone: one row per mechanism, one count per reason, and totals of all
+ * work.
+ */
 typedef struct stet_counters {
     stet_counter mechanism[STET_MECH_COUNT];
     int64_t reason[STET_REASON_COUNT];
@@ -51,19 +55,20 @@ typedef struct stet_counters {
 
 STET_API const char *stet_mechanism_name(stet_mechanism mechanism);              /* "pose_sync"; never NULL */
 STET_API const char *stet_mechanism_doc(stet_mechanism mechanism);               /* one sentence */
-STET_API stet_result stet_mechanism_find(const char *name, stet_mechanism *out); /* NOT_FOUND names the known ones */
+STET_API stet_result stet_mechanism_find(const char *name, stet_mechanism *out); /* NOT_FOUND lists the known names */
 STET_API const char *stet_reason_name(stet_reason reason); /* "disabled": unique within its mechanism */
 STET_API const char *stet_reason_sentence(stet_reason reason);
 STET_API stet_mechanism stet_reason_mechanism(stet_reason reason); /* STET_MECH_COUNT for none */
 
 /*
- * How mechanisms behave. `disabled`: a bit a mechanism (1u << STET_MECH_x). The environment variable STET_DISABLE (a
- * comma-separated list of names) is added by stet_default_mechanism_options().
+ * How mechanisms behave. `disabled` has one bit per mechanism (1u << STET_MECH_x). stet_default_mechanism_options()
+ * adds the names in the environment variable STET_DISABLE (separated by commas).
  */
 typedef struct stet_mechanism_options {
     uint32_t disabled;
     bool strict; /* a fallback is an error, STET_STRICT */
-    bool audit;  /* on a hit the work is done anyway and compared, byte for byte: STET_AUDIT names the mechanism */
+    /* a hit does the work anyway and compares the bytes; a difference is STET_AUDIT and names the mechanism */
+    bool audit;
 } stet_mechanism_options;
 STET_API stet_result stet_default_mechanism_options(stet_mechanism_options *out);
 

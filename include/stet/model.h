@@ -1,6 +1,4 @@
-/*
- * Models: a robot scene, loaded from MJCF or URDF by MuJoCo's own library, immutable from then on.
- */
+/* Models: a robot scene, loaded from MJCF or URDF by MuJoCo's own library. A model does not change after loading. */
 #ifndef STET_MODEL_H
 #define STET_MODEL_H
 
@@ -13,25 +11,26 @@ extern "C" {
 typedef struct stet_model stet_model;
 
 /*
- * Loads MJCF (.xml), URDF (.urdf, or .xml with a <robot> root) or a compiled model (.mjb). The caller owns *out. Errors: NOT_FOUND (no
- * such file), PARSE (what the loader says, with file and line), all naming the path. A scene without cameras is fine.
+ * Loads MJCF (.xml), URDF (.urdf, or .xml with a <robot> root) or a compiled model (.mjb). The caller owns *out. A
+ * scene without cameras is fine. NOT_FOUND: no such file. PARSE: the loader's message, with file and line. All messages
+ * name the path.
  */
 STET_API stet_result stet_model_load(const char *path, stet_model **out);
 /* The same from a string of MJCF or URDF. */
 STET_API stet_result stet_model_load_string(const char *xml, stet_model **out);
-/* Counted: a sim made from the model keeps it alive. NULL is fine. */
+/* Releases the caller's reference. A sim keeps its model alive. NULL is fine. */
 STET_API void stet_model_destroy(stet_model *model);
 
-/* Sizes, in MuJoCo's names. `timestep` in seconds. */
+/* Sizes under MuJoCo's names; `timestep` in seconds. */
 typedef struct stet_model_info {
     int nq, nv, na, nu, nbody, njnt, ngeom, nsite, ncam, nlight, nmesh, nhfield, nmat, nsensor, nsensordata, nkey,
         nmocap, neq;
     double timestep;
 } stet_model_info;
 STET_API stet_model_info stet_model_get_info(const stet_model *model);
-STET_API const char *stet_model_path(const stet_model *model); /* "" if from a string */
+STET_API const char *stet_model_path(const stet_model *model); /* "" if loaded from a string */
 
-/* Kinds of named things. */
+/* Kinds of named objects. */
 typedef enum stet_object {
     STET_BODY,
     STET_JOINT,
@@ -43,15 +42,15 @@ typedef enum stet_object {
     STET_SENSOR,
     STET_KEYFRAME
 } stet_object;
-/* Name of an object, "" if it has none; NULL if there is no such index. Borrowed from the model. */
+/* The name of an object, "" if it has none; NULL: no such index. Borrowed from the model. */
 STET_API const char *stet_model_object_name(const stet_model *model, stet_object kind, int index);
-/* Index of a named object; NOT_FOUND lists the names that exist (the first few). */
+/* The index of a named object. NOT_FOUND lists the first few names that exist. */
 STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out);
 /* The version of MuJoCo's library that this process has loaded, "4.0.1". */
 STET_API const char *stet_mujoco_version(void);
 /*
- * Fails with STET_UNSUPPORTED where that is not the release that this library was built for: what they say to each
- * other is laid out differently from release to release. Loading a model asks first.
+ * UNSUPPORTED: the loaded MuJoCo is not the release that stet was built for. Structures differ from release to release.
+ * Loading a model makes this check first.
  */
 STET_API stet_result stet_mujoco_check(void);
 

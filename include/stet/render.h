@@ -1,12 +1,12 @@
 /*
- * Rendering: cameras of all worlds look at the stage; the picture is ray cast.
+ * Rendering: cameras of all worlds show the stage, by ray casting.
  *
- * Seen are geoms of the groups 0 to 2 whose colour has an alpha above 0, as in MuJoCo; between 0 and 1 they are opaque,
- * and a texture counts by its mean colour. As in MuJoCo's renderer, all outputs show what lies between the near and the
- * far plane (the model's visual/map znear and zfar times statistic/extent, as depth along the viewing axis), and only
- * from its front: a geom that the camera is in, or that the near plane cuts open, is seen through. Planes are not seen
- * from below. Light is that of MuJoCo's lights and headlight, without shadows. A world whose poses are NaN shows the
- * rest.
+ * Visible are the geoms of groups 0 to 2 whose colour has an alpha above 0, as in MuJoCo. An alpha between 0 and 1 is
+ * drawn opaque; a texture is drawn in its mean colour. As in MuJoCo's renderer, all outputs show what lies between the
+ * near and the far plane (the model's visual/map znear and zfar times statistic/extent, as depth along the viewing
+ * axis), and only front sides: a geom around the camera, or cut open by the near plane, is transparent. Planes are
+ * invisible from below. Light comes from MuJoCo's lights and headlight, without shadows. A geom whose pose is NaN is
+ * not drawn.
  */
 #ifndef STET_RENDER_H
 #define STET_RENDER_H
@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /*
- * Outputs: enumerator, name, element type of the native pixel, channels of it, meaning. The native pixel of colours is
- * 4 bytes R G B A.
+ * The outputs: enumerator, name, element type of the native pixel, its channels, meaning. The native pixel of colours
+ * is 4 bytes R G B A.
  */
 #define STET_OUTPUTS(X)                                                                                                \
     X(RGB, "rgb", STET_U8, 3, "shaded colour")                                                                         \
@@ -42,12 +42,13 @@ typedef enum stet_output {
 STET_API const char *stet_output_name(stet_output output);
 STET_API int stet_output_channels(stet_output output);
 STET_API stet_dtype stet_output_dtype(stet_output output);
-STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NOT_FOUND lists the known ones */
+STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NOT_FOUND lists the known names */
 
 /*
- * A camera of the renderer: a prim of the stage, looked through along its -z axis, x right, y up. Of one of the model's
- * cameras, given with the model's fovy, sensor size, focal lengths and principal point count if the model has them; one
- * that is orthographic in the model stays so, and its fovy is the height of the picture in metres.
+ * A camera of the renderer: a prim of the stage that looks along its -z axis, with x right and y up. For a camera of
+ * the model that keeps the model's fovy, the model's sensor size, focal lengths and principal point apply if it has
+ * them. A camera that is orthographic in the model stays orthographic; its fovy is then the height of the picture in
+ * metres.
  */
 typedef struct stet_camera {
     int prim;

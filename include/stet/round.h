@@ -1,17 +1,17 @@
 /*
- * Rounds: the same sim run again and again (episodes, candidates, seeds of a sweep), set up once.
+ * Rounds: one sim runs again and again (episodes, candidates, seeds of a sweep) and is set up once.
  *
  *     for (int r = 0; r < rounds; ++r) {
- *         stet_round_value in[] = {stet_round_in("qpos", start[r], bytes), stet_round_in("gravity", g[r], sizeof g[r])};
+ *         stet_round_value in[] = {stet_round_in("qpos", start[r], bytes), stet_round_in("gravity", g[r], gbytes)};
  *         stet_round_value out[] = {stet_round_out("qpos", end[r], bytes)};
  *         result = stet_sim_round_begin(sim, in, 2);
  *         for (int i = 0; result == STET_OK && i < steps; ++i) result = stet_sim_step(sim, 1);
  *         result = stet_sim_round_end(sim, out, 1);
  *     }
  *
- * A round begins where a sim begins that was made just now, and has the bits that it would have there, whatever rounds came before, in whatever
- * order, and however they ended. `begin` knows which round it is: the first sets up, later ones copy in what differs from what is there
- * (mechanism `rounds`). What becomes of everything else between two rounds is one table, STET_ROUND_RESOURCES.
+ * A round starts from the state of a newly created sim and has the same bits as there, whatever the rounds before did
+ * and however they ended. The first `begin` sets everything up; later ones copy in only what differs (mechanism
+ * `rounds`). The table STET_ROUND_RESOURCES says what happens to everything else between two rounds.
  */
 #ifndef STET_ROUND_H
 #define STET_ROUND_H
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* What becomes of a resource when a round begins. */
+/* What happens to a resource when a round begins. */
 #define STET_CONTRACTS(X)                                                                                              \
     X(KEEP, "keep", "stays as it is")                                                                                  \
     X(EPOCH, "epoch", "is invalid, without a byte being touched: who reads it makes it first")                         \
@@ -36,7 +36,10 @@ typedef enum stet_contract {
 } stet_contract;
 STET_API const char *stet_contract_name(stet_contract contract); /* "keep" */
 
-/* The resources of a sim: name, contract, what it is. Under audit all but KEEP is filled with NaN between rounds first. */
+/*
+ * The resources of a sim: name, contract, description. In audit mode all resources but those of KEEP are filled with
+ * NaN between rounds.
+ */
 #define STET_ROUND_RESOURCES(X)                                                                                        \
     X(model, KEEP, "the scene, its tables, meshes with their BVHs, textures")                                          \
     X(programs, KEEP, "compiled kernels, recordings, blocks of arguments")                                             \
@@ -58,46 +61,50 @@ typedef enum stet_round_resource {
 STET_API const char *stet_round_resource_name(stet_round_resource resource); /* "state"; never NULL */
 STET_API stet_contract stet_round_resource_contract(stet_round_resource resource);
 /*
- * States the contract of an array of the caller's, on the sim's device, for all rounds to come. KEEP, which is also that of an array of which
- * nothing was said, takes the statement back; an array that is destroyed takes it along. COPY_IN is not stated: an array is an input by being
- * one. INVALID_ARGUMENT: another device, an array of the sim's own.
+ * Sets the contract of one of the caller's arrays on the sim's device, for all later rounds. KEEP is the default and
+ * removes an earlier contract; so does destroying the array. COPY_IN cannot be set: an array gets it by being an input.
+ * INVALID_ARGUMENT: an array of another device, or one of the sim's own arrays.
  */
 STET_API stet_result stet_sim_round_contract(stet_sim *sim, stet_array *array, stet_contract contract);
 
-/* ---- what goes in and comes out ------------------------------------------------------------------------------------ */
+/* ---- what goes in and comes out ---------------------------------------------------------------------------------- */
 
 typedef enum stet_direction { STET_IN = 1, STET_OUT = 2, STET_INOUT = 3 } stet_direction;
 
 /*
- * An input, an output, or both. What it is: `array`, or by name
+ * An input, an output, or both. `array` says what it is, or a name:
  *
  *     a field of the worlds    "qpos" …: data [nworld][items], as stet_array_write takes it
  *     a parameter              "gravity" … (stet_worlds_parameters): double [items] or [nworld][items]
- *     "controls"               of the round's steps: [frames][nworld][nu], or [frames][nu] for all worlds alike, elements as of `ctrl`. The k-th
- *                              stet_sim_step of a round takes frame k; from the last one on the controls stay
+ *     "controls"               of the round's steps: [frames][nworld][nu], or [frames][nu] for all worlds alike,
+ *                              elements as of `ctrl`. The k-th stet_sim_step of a round uses frame k; after the last
+ *                              frame the controls do not change
+ *     "seed"                   one uint64_t, for the noise of resets and of controls in this round; default: the
+ *                              sim's seed
  *
- *     "seed"                   one uint64_t: of noise at resets and of control noise in this round; without it, the sim's
+ * Parameters, controls and the seed are inputs only. Kernels of the round may write the caller's arrays, inputs
+ * included.
  *
- * Parameters, controls and the seed are inputs only. An array of the caller's may be written by kernels in the round, also where it is an input.
+ * An input that equals that of the round before is not copied again. `begin` compares the bytes; or, if `generation` is
+ * not 0, an equal generation at an equal address counts as equal content, and the bytes are not read. Each input costs
+ * its size in host memory. An array of worlds, or any array on a device with its own memory, costs as much device
+ * memory.
  *
- * An input that is the same as in the round before is not copied in again: `begin` compares it with what it was, byte for byte; or, with
- * a `generation` that is not 0, takes an equal generation and an equal address for equal content and does not look. Each input costs its size of host memory, and
- * an array of worlds (on a device with memory of its own, any array) as much of the device's.
- *
- * An output whose place and length only the device knows has a header: a plain array of I64, [2]: first row, number of rows (of the array's
- * first dimension, from 0). `end` reads the header first, then these rows; `rows` is their number. `size` is then the room.
+ * If only the device knows where an output is, the output has a header: a plain I64 array [2] with the first row and
+ * the number of rows, in the array's first dimension from 0. `end` reads the header, then those rows, and sets `rows`.
+ * `size` is then the size of the caller's buffer.
  */
 typedef struct stet_round_value {
     const char *name;  /* NULL: `array` */
     stet_array *array; /* on the sim's device */
-    void *data;        /* of the host; borrowed until the call returns. An input is only read. */
+    void *data;        /* host memory, borrowed until the call returns; an input is only read */
     size_t size;
-    uint64_t generation; /* of `data`, the caller's own count of its writes; 0: not known */
-    int64_t frames;      /* of controls */
+    uint64_t generation; /* the caller's count of its writes to `data`; 0: unknown, compare the bytes */
+    int64_t frames;      /* number of frames of controls */
     stet_array *header;
-    int64_t rows; /* set by `end`, with a header */
+    int64_t rows; /* set by `end` if there is a header */
     stet_direction direction;
-    stet_result result; /* set by `begin` (inputs) and `end` (outputs): what became of this one */
+    stet_result result; /* the result of this value alone, set by `begin` (inputs) and `end` (outputs) */
 } stet_round_value;
 
 static inline stet_round_value stet_round_array(stet_array *array, stet_direction direction, void *data, size_t size)
@@ -117,40 +124,46 @@ static inline stet_round_value stet_round_out(const char *name, void *data, size
 }
 
 /*
- * Begins a round: puts the sim back to how it was made, as the contracts say, and copies in those of n values whose direction has IN; the others
- * are left alone, so that one list can serve both calls. A round that was begun and not ended is over, and nothing of it is seen any more.
+ * Begins a round: resets the sim to its initial state as the contracts say, and copies in the values whose direction
+ * has IN. Other values are ignored, so one list can serve both calls. A round that is still open is abandoned; nothing
+ * of it remains visible.
  *
- * All values are checked before anything is done: INVALID_ARGUMENT, NOT_FOUND name the value and what it should be, and then the sim is as
- * it was. A copy that fails does not stop the others; the sentence names each that failed, the result is that of the first. No round is begun then, and the next
- * `begin` trusts nothing that is there (reason `failed`). STRICT: the device cannot reuse.
+ * All values are checked before anything changes: INVALID_ARGUMENT and NOT_FOUND name the value and what is expected,
+ * and the sim is as it was. A failing copy does not stop the other copies; the message names each failed value, and the
+ * result is that of the first. Then no round is open, and the next `begin` sets everything up again (reason `failed`).
+ * STRICT: the device cannot reuse anything.
  */
 STET_API stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n);
-/* All that `begin` would refuse; changes nothing. */
+/* Makes all checks of `begin` and changes nothing. */
 STET_API stet_result stet_sim_round_check(stet_sim *sim, const stet_round_value *values, int n);
 /*
- * Ends it: copies out those of n values whose direction has OUT, and frees nothing. A copy that fails does not stop the others; all are named.
- * STATE: no round was begun; or all worlds have a fault of their state (NaN, huge): then the outputs are copied out all the same.
+ * Ends a round: copies out the values whose direction has OUT, and frees nothing. A failing copy does not stop the
+ * others; the message names all that failed. STATE: no round is open; or the state of every world is faulty (NaN,
+ * huge), and the outputs are copied out nevertheless.
  */
 STET_API stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values, int n);
 /*
- * Looks at the inputs of the next round while the present one runs: those that differ are copied beside the ones in use, on the host and on a GPU there too, in
- * a stream of their own, which waits for nothing of the round that runs (but when memory is made for it, the first two times). The host waits only where it
- * sends controls of more than 4 MiB. `begin` with the same values then has nothing left to copy from the host; values that it gets otherwise are taken as they
- * are then. What `begin` would refuse is refused here, too, and nothing is staged. A copy that fails does not stop the others, and `begin` makes it.
- * UNSUPPORTED: the stream in use is being captured.
+ * Uploads the inputs of the next round while the present one runs. Inputs that differ are copied beside those in use:
+ * on the host, and on a GPU also on the device, in a separate upload stream that does not wait for the running round
+ * (except while memory is allocated, in the first two calls). The host waits only to send controls of more than 4 MiB.
+ * A `begin` with the same values then copies nothing from the host; a `begin` with other values uses those. Values that
+ * `begin` would refuse are refused here, and nothing is staged. A failing copy does not stop the others; `begin` makes
+ * it again. UNSUPPORTED: the stream in use is being captured.
  */
 STET_API stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int n);
 
 /* The latest round. */
 typedef struct stet_round_info {
-    int64_t round;   /* 1, 2, 3 … as begun; 0: there was none */
-    bool open;       /* begun, not ended */
-    stet_reason why; /* of setting all up: first, failed, no_reuse, disabled; STET_REASON_none: nothing but inputs */
-    int inputs, copied_in, staged; /* staged: of those that were copied in, what stet_sim_round_stage had brought */
+    int64_t round; /* counted from 1; 0: there was none */
+    bool open;     /* begun and not ended */
+    /* reason for setting everything up: first, failed, no_reuse, disabled; STET_REASON_none: only inputs were copied */
+    stet_reason why;
+    int inputs, copied_in, staged; /* staged: how many of the copied inputs stet_sim_round_stage had uploaded */
     int outputs, copied_out;
-    int64_t bytes_in, bytes_out; /* of those that were copied from and to the host */
-    double setup, seconds;       /* in `begin`; from `begin` to the end of `end` */
-    int64_t faulty;              /* worlds whose state became NaN or huge, as MuJoCo's physics tells; 0 with others */
+    int64_t bytes_in, bytes_out; /* copied from and to the host */
+    double setup, seconds;       /* seconds in `begin`; seconds from `begin` to the end of `end` */
+    /* worlds whose state became NaN or huge, as MuJoCo's physics reports; 0 with other physics */
+    int64_t faulty;
 } stet_round_info;
 STET_API stet_round_info stet_sim_get_round(const stet_sim *sim);
 

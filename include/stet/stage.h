@@ -1,8 +1,9 @@
 /*
  * The stage: a tree of prims for all worlds, with local and world transforms.
  *
- * A transform is a 3x4 matrix by rows, 12 numbers: the linear part (rotation, and scale if any) in columns 0–2, the translation in
- * metres in column 3; world = parent's world * local. A *rigid* prim's world transform is written from outside (physics); its local one follows.
+ * A transform is a 3x4 matrix by rows, 12 numbers: the linear part (rotation, and scale if any) in columns 0–2, and the
+ * translation in metres in column 3. A prim's world transform is its parent's world transform * its local transform.
+ * The world transform of a *rigid* prim is written from outside (by physics), and its local transform follows from it.
  */
 #ifndef STET_STAGE_H
 #define STET_STAGE_H
@@ -25,37 +26,49 @@ typedef enum stet_prim_kind {
 } stet_prim_kind;
 
 /*
- * A stage over worlds: prims for each body (rigid), geom, site, camera and light of the model, in this order; prim 0 is the root (MuJoCo's
- * world body). The caller owns *out and destroys it before the worlds.
+ * Creates a stage over worlds. It has a prim for each body (rigid), geom, site, camera and light of the model, in this
+ * order; prim 0 is the root (MuJoCo's world body). The caller owns *out and destroys it before the worlds.
  */
 STET_API stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out);
 STET_API void stet_stage_destroy(stet_stage *stage);
-STET_API int stet_stage_count(const stet_stage *stage);    /* prims that exist */
-STET_API int stet_stage_capacity(const stet_stage *stage); /* prim numbers are below this */
+STET_API int stet_stage_count(const stet_stage *stage);    /* number of prims that exist */
+STET_API int stet_stage_capacity(const stet_stage *stage); /* all prim numbers are below this */
 
-/* Prim of the index-th object of the model of that kind. */
+/* The prim of the model's object of that kind and index. */
 STET_API stet_result stet_stage_prim_of(const stet_stage *stage, stet_prim_kind kind, int index, int *prim);
-/* Prim by name, of one kind. NOT_FOUND names some that exist. */
+/* Finds a prim of one kind by name. NOT_FOUND lists some names that exist. */
 STET_API stet_result stet_stage_find(const stet_stage *stage, stet_prim_kind kind, const char *name, int *prim);
 
-/* Adds a prim (kind XFORM) under any other, with the same local transform in all worlds. A rigid one keeps the world transform that is written to it. */
+/*
+ * Adds a prim (kind XFORM) under any other, with the same local transform in all worlds. A rigid prim keeps the world
+ * transform that is written to it.
+ */
 STET_API stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, const float local[12], bool rigid,
                                     int *prim);
-/* Removes a prim that was added, and all that was added under it. */
+/* Removes an added prim and all prims that were added below it. */
 STET_API stet_result stet_stage_remove(stet_stage *stage, int prim);
-/* Gives an added prim another parent (not one of its own descendants); keeps its local transform (a rigid one: its world transform). */
+/*
+ * Moves an added prim to another parent, which must not be one of its descendants. The prim keeps its local transform;
+ * a rigid prim keeps its world transform.
+ */
 STET_API stet_result stet_stage_reparent(stet_stage *stage, int prim, int parent);
 
-/* Local transform of a non-rigid prim in the worlds first … first + n - 1; values [n][12]. Cameras with a tracking mode refuse. */
+/*
+ * Sets the local transform of a non-rigid prim in the worlds first … first + n - 1; values [n][12]. A camera with a
+ * tracking mode is refused.
+ */
 STET_API stet_result stet_stage_set_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
-/* World transform of an added rigid prim. */
+/* Sets the world transform of an added rigid prim. */
 STET_API stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
-/* Reading brings up to date what is read. values [n][12]. */
+/* Get transforms, brought up to date first. values [n][12]. */
 STET_API stet_result stet_stage_get_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
 STET_API stet_result stet_stage_get_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
-/* All of them: arrays of worlds [nworld][capacity][12], current when read through stet; either place may be NULL. Borrowed until the next add. */
+/*
+ * The arrays of all transforms: arrays of worlds [nworld][capacity][12]. They are up to date when read through stet.
+ * Either pointer may be NULL. Borrowed until the next stet_stage_add.
+ */
 STET_API stet_result stet_stage_arrays(stet_stage *stage, stet_array **local, stet_array **world);
-/* Brings all up to date now; force visits every prim of every world. */
+/* Brings all transforms up to date now; force visits every prim of every world. */
 STET_API stet_result stet_stage_flush(stet_stage *stage, bool force);
 
 #ifdef __cplusplus

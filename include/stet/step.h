@@ -1,6 +1,4 @@
-/*
- * Physics: worlds in, worlds a time step later out.
- */
+/* Physics: advances worlds by time steps. */
 #ifndef STET_STEP_H
 #define STET_STEP_H
 
@@ -11,9 +9,9 @@ extern "C" {
 #endif
 
 typedef enum stet_physics {
-    STET_PHYSICS_AUTO,    /* the best that runs the model */
-    STET_PHYSICS_MUJOCO,  /* MuJoCo's mj_step, one call a world, over the device's threads */
-    STET_PHYSICS_EXTERNAL /* the caller writes xpos and xquat; a step only counts time */
+    STET_PHYSICS_AUTO,    /* the best that can run the model */
+    STET_PHYSICS_MUJOCO,  /* MuJoCo's mj_step, one call per world and time step, over the device's threads */
+    STET_PHYSICS_EXTERNAL /* the caller writes xpos and xquat; a step only advances time */
 } stet_physics;
 
 typedef struct stet_step stet_step;
@@ -22,9 +20,12 @@ STET_API stet_result stet_step_create(stet_worlds *worlds, stet_physics physics,
 STET_API void stet_step_destroy(stet_step *step);
 STET_API stet_physics stet_step_get_physics(const stet_step *step); /* never AUTO */
 STET_API const char *stet_physics_name(stet_physics physics);
-/* Advances all worlds by n time steps with the controls that stand in `ctrl`. */
+/* Advances all worlds by n time steps, with the controls in `ctrl`. */
 STET_API stet_result stet_step_run(stet_step *step, int n);
-/* The same for the worlds whose byte in mask [nworld] is not 0 (NULL: all); the others stay as they are, their time too. */
+/*
+ * The same for the worlds whose byte in mask [nworld] is not 0 (NULL: all). The other worlds do not change, nor does
+ * their time.
+ */
 STET_API stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n);
 
 #ifdef __cplusplus

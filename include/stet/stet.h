@@ -1,6 +1,4 @@
-/*
- * All of stet for programs that use it. The kernel language (lang.h) is for kernels, and is included by them alone.
- */
+/* Includes all public headers, except the kernel language (lang.h), which only kernels include. */
 #ifndef STET_STET_H
 #define STET_STET_H
 

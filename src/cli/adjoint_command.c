@@ -26,7 +26,7 @@ static int print_usage(void)
     return 0;
 }
 
-/* A word that takes a value; false: it has none, or there are too many. */
+/* Reads a word that takes a value; false: the value is missing, or there are too many. */
 static bool take_adjoint_command(const char *const *argv, int argc, int *i, const char **list, int *n)
 {
     if (*i + 1 >= argc || *n == WORDS) return false;
@@ -57,7 +57,7 @@ static int parse(int argc, char **argv, adjoint_options *o)
     return 0;
 }
 
-/* All mistakes, as compilers print them. */
+/* Prints all mistakes in the format of compilers. */
 static int print_mistakes(const sti_unit *unit)
 {
     for (const sti_diagnostic *d = sti_unit_diagnostics(unit); d; d = d->next)

@@ -1,4 +1,4 @@
-/* `stet bench`: runs the program `stet-bench`, which stands beside this one. */
+/* `stet bench`: runs the program `stet-bench` in this program's folder. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memrchr */
 #endif

@@ -1,7 +1,7 @@
 /*
- * `stet cache`: what the disk cache of compiled kernels holds; checking it, and emptying it.
+ * `stet cache`: lists, checks and empties the disk cache of compiled kernels.
  *
- * A listing is first collected as JSON; the text is made from that, so that the two cannot disagree.
+ * A listing is first built as JSON, and the text is made from that, so the two always agree.
  */
 #include "cli/command.h"
 #include "cli/json_file.h"
@@ -14,15 +14,15 @@
 #include <time.h>
 
 typedef struct cache_options {
-    const char *action, *folder; /* folder NULL: the usual one */
+    const char *action, *folder; /* folder NULL: the default folder */
     bool json;
 } cache_options;
 
-/* The folder that is meant, and the cache in it. */
+/* The selected folder and its cache. */
 typedef struct opened {
     sti_text_buffer path;
     sti_cache cache;
-    bool absent; /* the usual folder is not there: nothing was ever kept */
+    bool absent; /* the default folder does not exist, so nothing was ever cached */
 } opened;
 
 static int open_cache(const char *folder, opened *out)
@@ -45,7 +45,7 @@ static void close_cache(opened *o)
     sti_text_buffer_free(&o->path);
 }
 
-/* ---- one entry ---- */
+/* ---- one entry --------------------------------------------------------------------------------------------------- */
 
 static const char *verdict_name(sti_verdict verdict)
 {
@@ -59,8 +59,8 @@ static const char *verdict_name(sti_verdict verdict)
 }
 
 /*
- * What stands behind `word` in its line of a key's text, which is lines "word value" up to the one with the word
- * `version`; behind that is what the compiler says of itself. Its length; 0: there is no such line.
+ * The value of `word` in a key's text. The text has lines "word value" up to the word `version`, which the compiler's
+ * own version text follows. Returns the length; 0: no such line.
  */
 static size_t key_value(const char *key, size_t size, const char *word, const char **out)
 {
@@ -85,7 +85,7 @@ static size_t key_value(const char *key, size_t size, const char *word, const ch
     return 0;
 }
 
-/* Text that is no UTF-8 is left out: null. */
+/* Text that is not UTF-8 becomes null. */
 static void set_value(json_t *o, const char *name, const sti_cache_item *item, const char *word)
 {
     const char *text = NULL;
@@ -134,14 +134,14 @@ static void add_item(void *context, const sti_cache_item *item)
     json_array_append_new(json_object_get(listing, "entries"), o);
 }
 
-/* ---- list ---- */
+/* ---- list -------------------------------------------------------------------------------------------------------- */
 
 static void print_entry(const json_t *o)
 {
     const char *target = json_string_value(json_object_get(o, "target"));
     const char *compiler = json_string_value(json_object_get(o, "compiler_version"));
     if (!compiler)
-        compiler = json_string_value(json_object_get(o, "compiler")); /* of GPUs: it has its version in its name */
+        compiler = json_string_value(json_object_get(o, "compiler")); /* a GPU compiler has its version in its name */
     printf("%s %9lld B  %s  %-10s", json_string_value(json_object_get(o, "id")),
            (long long)json_integer_value(json_object_get(o, "bytes")),
            json_string_value(json_object_get(o, "last_use")), json_string_value(json_object_get(o, "verdict")));
@@ -181,7 +181,7 @@ static int list(const cache_options *options, opened *o)
     return good ? 0 : report_last_error(EXIT_WORK);
 }
 
-/* ---- verify and clear ---- */
+/* ---- verify and clear -------------------------------------------------------------------------------------------- */
 
 static int verify(const cache_options *options, opened *o)
 {
@@ -201,7 +201,7 @@ static int clear(const cache_options *options, opened *o)
     return 0;
 }
 
-/* ---- the command ---- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static const struct action {
     const char *name, *help;
@@ -229,7 +229,7 @@ static const struct action *find_action(const char *name)
     return NULL;
 }
 
-/* One word of the command; -1: on to the next, which is behind the option's value; else the exit code. */
+/* Reads one word of the command. -1: continue with the word after the option's value; else the exit code. */
 static int read_word(char **argv, int *i, cache_options *out)
 {
     const char *word = argv[*i];

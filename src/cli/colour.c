@@ -8,7 +8,7 @@ static uint8_t byte(double x) { return (uint8_t)(x <= 0 ? 0 : x >= 1 ? 255 : x *
 
 void colour_depth(float depth, float lo, float hi, uint8_t rgb[3])
 {
-    /* Points of a ramp whose lightness falls evenly: straw, orange, rose, violet, night blue. */
+    /* Points of a ramp with evenly decreasing lightness: straw, orange, rose, violet, night blue. */
     static const double ramp[5][3] = {
         {0.99, 0.95, 0.74}, {0.98, 0.66, 0.42}, {0.82, 0.33, 0.45}, {0.43, 0.18, 0.50}, {0.09, 0.08, 0.26}};
     memset(rgb, 0, 3);
@@ -24,13 +24,13 @@ void colour_id(int32_t id, uint8_t rgb[3])
 {
     memset(rgb, 0, 3);
     if (id < 0) return;
-    if (id == 0) { /* the world itself, mostly floors: not to draw the eye */
+    if (id == 0) { /* the world body, mostly floors: an unobtrusive colour */
         rgb[0] = 74;
         rgb[1] = 78;
         rgb[2] = 86;
         return;
     }
-    /* Hues a golden angle apart never meet; three steps of lightness keep later turns apart too. */
+    /* Multiples of the golden angle give distinct hues; three steps of lightness separate later turns. */
     double hue = fmod(id * 0.6180339887498949, 1.0) * 6, light = 0.55 + 0.15 * (id / 7 % 3);
     for (int c = 0; c < 3; ++c) {
         double d = fabs(fmod(hue + 4.0 - 2.0 * c + 6.0, 6.0) - 3.0) - 1.0;

@@ -1,15 +1,12 @@
-/*
- * From numbers to pixels that people can read: depth by a ramp, segmentation by hashed colours, normals by
- * components.
- */
+/* Converts numbers to colours: depth by a ramp, segmentation by hashed colours, normals by components. */
 #ifndef STI_CLI_COLOUR_H
 #define STI_CLI_COLOUR_H
 
 #include <stdint.h>
 
 /*
- * Near is light and warm, far is dark, in even steps of 1 / depth: most of the ramp goes to what is near. What is not
- * finite (nothing hit) is black. lo < hi.
+ * Near is light and warm, far is dark, in even steps of 1 / depth, so most of the ramp is used for near depths. Values
+ * that are not finite (nothing hit) are black. lo < hi.
  */
 void colour_depth(float depth, float lo, float hi, uint8_t rgb[3]);
 /* One colour an id, neighbours apart; 0 is grey, -1 (the sky) is black. */

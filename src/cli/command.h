@@ -1,4 +1,4 @@
-/* The commands behind the first word: each gets its own words from argv[0] on and returns an exit code. */
+/* The subcommands: each gets its words from argv[0] on and returns an exit code. */
 #ifndef STI_CLI_COMMAND_H
 #define STI_CLI_COMMAND_H
 

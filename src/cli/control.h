@@ -1,4 +1,4 @@
-/* The controls of a run, frame by frame: the scene's own, noise, or numbers from a file. */
+/* The controls of a run, frame by frame: the scene's own, noise, or a file. */
 #ifndef STI_CLI_CONTROL_H
 #define STI_CLI_CONTROL_H
 
@@ -14,14 +14,14 @@ typedef struct control {
 } control;
 
 /*
- * Reads and checks the file, if there is one. An exit code after its sentence was printed, or -1. control_close is
- * due in each case.
+ * Opens and checks the file, if there is one. Returns -1, or an exit code after printing the error. Always call
+ * control_close.
  */
 int control_open(control *c, const run_options *options, int nu);
 void control_close(control *c);
 /*
- * Sets the controls for a frame: `frame` counts from this run's first, `since` from the scene's initial state, so that
- * noise goes on where a run that was saved had stopped.
+ * Sets the controls of a frame. `frame` counts from this run's first, `since` from the scene's initial state, so that
+ * noise continues where a saved run stopped.
  */
 stet_result control_apply(control *c, stet_sim *sim, int64_t frame, int64_t since);
 

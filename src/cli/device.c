@@ -1,4 +1,4 @@
-/* Naming devices, and finding GPUs; see device.h. */
+/* Device names, and the GPUs of this machine; see device.h. */
 #include "cli/device.h"
 
 #include "cli/options.h"
@@ -12,7 +12,7 @@
 static const struct kind {
     const char *name;
     stet_device_type type;
-    bool counted; /* there may be several */
+    bool counted; /* several may exist */
 } kinds[] = {{"auto", STET_DEVICE_AUTO, false},
              {"cpu", STET_DEVICE_CPU, false},
              {"null", STET_DEVICE_NULL, false},
@@ -40,12 +40,12 @@ void device_spell(const stet_device_def *def, char *out, size_t size)
             (void)snprintf(out, size, kinds[i].counted ? "%s:%d" : "%s", kinds[i].name, def->gpu.index);
 }
 
-/* ---- what was found ------------------------------------------------------------------------------------------------ */
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
 
 static void set_device(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
 
-/* A text of others, whatever bytes it has. */
+/* JSON of a text from outside, whatever bytes it has. */
 static json_t *text_json(const char *text)
 {
     json_t *o = json_string(text);

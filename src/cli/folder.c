@@ -65,7 +65,7 @@ bool folder_make(const char *path, int *made, const char **why)
     return false;
 }
 
-/* They are the caller's own now, or gone. */
+/* Keeps these folders when a signal ends the command: they belong to the user now, or were removed. */
 static void forget_temporary(const char *path, int made)
 {
     char at[PATH_MAX];

@@ -1,6 +1,4 @@
-/*
- * `stet gradcheck FILE.k.h`: gradients of kernels by their adjoints, against central differences in double.
- */
+/* `stet gradcheck FILE.k.h`: compares gradients of adjoints with central differences in double. */
 #include "cli/command.h"
 #include "base/plural.h"
 #include "cli/report_error.h"
@@ -43,7 +41,7 @@ static int print_usage(void)
     return 0;
 }
 
-/* The entry of the name before `=`; *text becomes what stands behind. NULL: no name, or too many. */
+/* The entry of the name before `=`; *text becomes the text after it. NULL: no name, or too many. */
 static stet_gradcheck_value *named(gradcheck_options *o, const char **text)
 {
     const char *equal = strchr(*text, '=');
@@ -69,7 +67,7 @@ static bool whole(const char *text, int64_t *out)
     return end != text && *end == 0 && errno == 0;
 }
 
-/* The size of an array follows from its content, where that is given. */
+/* If the content of an array is given, its size follows from it. */
 static bool take_items(gradcheck_options *o, const char *text)
 {
     stet_gradcheck_value *v = named(o, &text);
@@ -112,7 +110,7 @@ static bool take_word(const char *text, const char **list, int *n)
     return true;
 }
 
-/* An option with its value; *known false: there is no such option. */
+/* Reads an option with its value; *known false: no such option. */
 static bool take_option(gradcheck_options *o, const char *option, const char *text, bool *known)
 {
     const char *rest = text;

@@ -1,8 +1,8 @@
 /*
- * `stet info`: what this machine and this build have, what is missing and why; of a scene: what it holds and what runs
- * it.
+ * `stet info`: what this machine and this build have, what is missing and why; for a scene, its content and the physics
+ * that runs it.
  *
- * Both are first collected as JSON; the text is made from that, so that the two cannot disagree.
+ * Both are first built as JSON, and the text is made from that, so the two always agree.
  */
 #include "cli/command.h"
 #include "cli/device.h"
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- this machine and this build ---- */
+/* ---- this machine and this build --------------------------------------------------------------------------------- */
 
 static void set_info(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
@@ -81,7 +81,7 @@ static json_t *mechanisms_json(const stet_mechanism_options *options)
     return o;
 }
 
-/* Where profilers' ranges go, or why they cannot. */
+/* The library that gets profilers' ranges, or why there is none. */
 static json_t *ranges_json(void)
 {
     json_t *o = json_object();
@@ -160,7 +160,7 @@ static void print_machine(const json_t *machine)
         printf("  %-15s %s\n", key, json_string_value(value));
 }
 
-/* ---- a scene ---- */
+/* ---- a scene ----------------------------------------------------------------------------------------------------- */
 
 static json_t *sizes_json(const stet_model *model)
 {
@@ -272,7 +272,7 @@ static int read_scene(const char *path, const stet_mechanism_options *options, j
     static const char *const every[] = {"all"};
     if (stet_model_load(path, &model) != STET_OK) return report_last_error(EXIT_INPUT);
     stet_sim_def def = stet_default_sim_def();
-    def.device.type = STET_DEVICE_CPU; /* what is asked is the same on all */
+    def.device.type = STET_DEVICE_CPU; /* the answers are the same on every device */
     def.device.threads = 1;
     def.device.mechanisms = *options;
     def.cameras = every;
@@ -284,7 +284,7 @@ static int read_scene(const char *path, const stet_mechanism_options *options, j
     return result == STET_OK ? -1 : report_last_error(EXIT_INPUT);
 }
 
-/* ---- the command ---- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static int print_help(void)
 {

@@ -1,4 +1,4 @@
-/* See interrupt.h. The handler does only what is safe in one. */
+/* See interrupt.h. The handler does only what is safe in a signal handler. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sigaction */
 #endif
@@ -18,7 +18,7 @@ static void handle(int number)
     if (atomic_load(&awaited) && atomic_compare_exchange_strong(&noted, &none, number)) return;
     sti_temporary_remove_all();
     (void)signal(number, SIG_DFL);
-    (void)kill(getpid(), number); /* comes when the handler is left */
+    (void)kill(getpid(), number); /* delivered when the handler returns */
 }
 
 void interrupt_begin(void)

@@ -1,19 +1,19 @@
 /*
- * SIGINT, SIGTERM and SIGHUP. A command is ended by them at once, and what it had begun to write is removed
- * (base/temporary.h); from interrupt_await on the first one is only noted, so that the command can end in order.
+ * SIGINT, SIGTERM and SIGHUP. By default they end the command at once, and files that it had begun are removed
+ * (base/temporary.h). After interrupt_await the first signal is only noted, so the command can end in order.
  */
 #ifndef STI_CLI_INTERRUPT_H
 #define STI_CLI_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* Once, at the start of the process. Signals that are ignored stay so. */
+/* Call once at the start of the process. Ignored signals stay ignored. */
 void interrupt_begin(void);
 /* From now on the first signal is noted; the second ends the process at once. */
 void interrupt_await(void);
-/* The number of the signal that was noted, or 0. */
+/* The number of the noted signal, or 0. */
 int interrupt_signal(void);
-/* The exit code that shells give to a command that such a signal ended. */
+/* The exit code of a command that this signal ended, as shells have it. */
 static inline int interrupt_code(int number) { return 128 + number; }
 
 #endif

@@ -1,15 +1,15 @@
-/* A JSON object as a file, or on standard output. */
+/* Writes a JSON object to a file or to standard output. */
 #ifndef STI_CLI_JSON_FILE_H
 #define STI_CLI_JSON_FILE_H
 
 #include <jansson.h>
 
 /*
- * `style`: Jansson's flags. NULL, or what is wrong: one sentence (borrowed until the next call). The object is the
- * caller's.
+ * `style`: Jansson's flags. Returns NULL, or an error message (borrowed until the next call). The caller keeps the
+ * object.
  */
 const char *json_file_write(const json_t *o, size_t style, const char *path);
-/* The same on standard output, whose errors show at the command's end. */
+/* The same to standard output. Its errors are reported at the end of the command. */
 void json_file_print(const json_t *o, size_t style);
 
 #endif

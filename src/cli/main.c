@@ -1,4 +1,4 @@
-/* The command `stet`: picks what its first word names. */
+/* The command `stet`: runs the subcommand that its first word names. */
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/report_error.h"

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 65500 };                               /* pixels of a side that every reader of PNG takes */
-static const int64_t most_pixels = INT64_C(1) << 29; /* and of the whole, so that libpng's sizes of 32 bits hold them */
+enum { SIDE = 65500 }; /* pixels of a side that every PNG reader accepts */
+/* and of the whole picture, so that libpng's 32-bit sizes hold them */
+static const int64_t most_pixels = INT64_C(1) << 29;
 
 mosaic_layout mosaic_plan(int64_t nworld, int64_t cell_width, int height)
 {
@@ -22,7 +23,7 @@ mosaic_layout mosaic_plan(int64_t nworld, int64_t cell_width, int height)
     int64_t rows = (m.worlds + columns - 1) / columns;
     if (rows > most_rows) rows = most_rows;
     if (m.worlds > rows * columns) m.worlds = rows * columns;
-    columns = (m.worlds + rows - 1) / rows; /* no column without a world */
+    columns = (m.worlds + rows - 1) / rows; /* no empty column */
     m.columns = (int)columns;
     m.rows = (int)rows;
     m.width = (int)(columns * cell_width);
@@ -41,8 +42,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * The range of depths of a camera that the colours span: from the 5th to the 95th percentile of a sample of up to 65536
- * finite ones, so that neither a far floor nor a surface at the lens pushes all that matters into one end of the ramp.
+ * The range of a camera's depths that the colours span: from the 5th to the 95th percentile of a sample of up to 65536
+ * finite depths. So neither a far floor nor a surface at the lens takes up most of the ramp.
  */
 static void depth_range(const float *tensor, int64_t count, float range[2])
 {

@@ -1,4 +1,4 @@
-/* Reading and writing .npy; see npy.h. Source of the format: NumPy's documentation, "NEP 1: a simple file format". */
+/* Reads and writes .npy; see npy.h. Source of the format: NumPy's documentation, "NEP 1: a simple file format". */
 #include "cli/npy.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ const char *npy_seal(npy_writer *w, int64_t rows)
     struct stat s = {0};
     bool whole = !ferror(w->out.file) && fflush(w->out.file) == 0;
     int error = errno;
-    /* Opened anew, the stream has nothing more that it would write later. */
+    /* A newly opened stream has no buffered bytes to write later. */
     if (!whole) w->out.file = freopen(w->out.part, "r+b", w->out.file);
     if (!w->out.file || fstat(fileno(w->out.file), &s) != 0 || s.st_size < NPY_HEADER) return stopped(w, error);
     int64_t each = row_bytes(w), there = each > 0 ? (s.st_size - NPY_HEADER) / each : rows;
@@ -163,7 +163,7 @@ static double item(const char *descr, const unsigned char *p)
     return memcpy(&l, p, sizeof l), (double)l;
 }
 
-/* Bytes from the present place to the end; -1: not known, as of a pipe. */
+/* Bytes from the present position to the end; -1: unknown, for example for a pipe. */
 static long bytes_left(FILE *f)
 {
     long here = ftell(f);

@@ -1,5 +1,5 @@
 /*
- * NumPy's .npy files, format version 1.0: what the command writes (C order, little endian) and the kinds it reads.
+ * NumPy's .npy files, format version 1.0: what the command writes (C order, little endian) and the types that it reads.
  */
 #ifndef STI_CLI_NPY_H
 #define STI_CLI_NPY_H
@@ -22,8 +22,8 @@ typedef struct npy_array {
 } npy_array;
 
 /*
- * A file that is written row by row: `descr` is NumPy's ("<f4", "<i4", "|u1"); shape[0] may be given later by
- * npy_close, so that a run that ends early leaves a valid file, which gets its name then (OUT-1, base/file.h).
+ * A file that is written row by row. `descr` is NumPy's type ("<f4", "<i4", "|u1"). npy_close may set shape[0], so a
+ * run that ends early leaves a valid file. The file gets its name only then (OUT-1, base/file.h).
  */
 typedef struct npy_writer {
     sti_output out;
@@ -33,22 +33,23 @@ typedef struct npy_writer {
     int64_t shape[NPY_MAX_DIMS];
 } npy_writer;
 
-/* Each returns NULL, or a sentence about what is wrong (borrowed until the thread's next call here). */
+/* Each returns NULL, or an error message (borrowed until the thread's next call here). */
 const char *npy_open(npy_writer *w, const char *path, const char *descr, int ndim, const int64_t *shape);
 const char *npy_append(npy_writer *w, const void *data, size_t size);
 /*
- * Makes the header say what there is: `rows`, or as many as could be written if that is fewer, which is wrong, too. The
- * file has its name after npy_close alone, and is gone after npy_drop; one of the two is due once npy_open succeeded.
+ * Writes the final header: `rows`, or the number of rows that could be written if that is smaller, which is an error,
+ * too. The file gets its name in npy_close and is removed by npy_drop; call one of the two after each successful
+ * npy_open.
  */
 const char *npy_seal(npy_writer *w, int64_t rows);
 const char *npy_close(npy_writer *w, int64_t rows);
 void npy_drop(npy_writer *w);
-/* All of a file, or none. */
+/* Writes a complete file, or none. */
 const char *npy_write(const char *path, const char *descr, int ndim, const int64_t *shape, const void *data,
                       size_t size);
 /* Reads float32, float64, int32, int64, uint8; other types, Fortran order and big endian are refused. */
 const char *npy_read(const char *path, npy_array *out);
-/* The same from a stream whose name is the caller's to say. */
+/* The same from a stream; the caller names it in messages. */
 const char *npy_read_stream(FILE *f, npy_array *out);
 /* The header of a file that holds such an array. */
 void npy_header(char header[NPY_HEADER], const char *descr, int ndim, const int64_t *shape);

@@ -1,4 +1,4 @@
-/* Reading and writing .npz with minizip, zlib's own library of zip files; see npz.h. */
+/* Reads and writes .npz with minizip, zlib's own library of zip files; see npz.h. */
 #include "cli/npz.h"
 
 #include <errno.h>
@@ -23,9 +23,9 @@ static const char *complain(const char *format, ...)
     return message;
 }
 
-/* ---- reading ---- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The current file's bytes, as a stream in memory; *bytes is the caller's. */
+/* The current file's bytes as a stream in memory; the caller frees *bytes. */
 static const char *inflate_current(unzFile zip, uint64_t size, char **bytes)
 {
     if (size > (uint64_t)INT64_MAX / 2) return "is larger than memory can be";
@@ -94,7 +94,7 @@ void npz_free(npz *file)
     *file = (npz){0};
 }
 
-/* ---- writing ---- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 const char *npz_open(npz_writer *w, const char *path)
 {
@@ -117,7 +117,7 @@ static const char *put_npz(npz_writer *w, const void *data, size_t size)
     return NULL;
 }
 
-/* 1980-01-01, the first that a zip can have: equal content is an equal file. */
+/* Dated 1980-01-01, the first date of the format, so that equal content makes an equal file. */
 static const char *begin_npz(npz_writer *w, const char *name)
 {
     static const zip_fileinfo info = {.tmz_date = {.tm_mday = 1, .tm_year = 1980}};

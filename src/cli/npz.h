@@ -1,6 +1,6 @@
 /*
- * NumPy's .npz files: a zip of .npy files, each under its array's name. Written without compression, as numpy.savez does; read also where they
- * are compressed.
+ * NumPy's .npz files: a zip of .npy files, each under its array's name. Written without compression, as by numpy.savez;
+ * compressed files can be read.
  */
 #ifndef STI_CLI_NPZ_H
 #define STI_CLI_NPZ_H
@@ -9,7 +9,7 @@
 
 enum { NPZ_NAME = 128 };
 
-/* What a file holds, in its order. The caller frees it with npz_free. */
+/* The content of a file, in its order. The caller frees it with npz_free. */
 typedef struct npz_array {
     char name[NPZ_NAME];
     npy_array array;
@@ -19,7 +19,7 @@ typedef struct npz {
     int count;
 } npz;
 
-/* Each returns NULL, or a sentence about what is wrong (borrowed until the thread's next call here). */
+/* Each returns NULL, or an error message (borrowed until the thread's next call here). */
 const char *npz_read(const char *path, npz *out);
 void npz_free(npz *file);
 
@@ -29,11 +29,11 @@ typedef struct npz_writer {
     char path[4096];
 } npz_writer;
 
-/* npz_close is due once npz_open succeeded, or npz_drop, after which there is no file. */
+/* After a successful npz_open call npz_close, or npz_drop, which leaves no file. */
 const char *npz_open(npz_writer *w, const char *path);
 const char *npz_add(npz_writer *w, const char *name, const char *descr, int ndim, const int64_t *shape,
                     const void *data, size_t size);
-/* The array of a .npy file, which was sealed (npy_seal). */
+/* Adds the array of a .npy file that was sealed (npy_seal). */
 const char *npz_add_npy(npz_writer *w, const char *name, npy_writer *from);
 const char *npz_close(npz_writer *w);
 void npz_drop(npz_writer *w);

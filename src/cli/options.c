@@ -1,4 +1,4 @@
-/* The command line of `stet run`, read by the table (options_table.h), and what its options must be together; see options.h. */
+/* The command line of `stet run`: read by the table (options_table.h), then checked as a whole; see options.h. */
 #include "cli/options.h"
 
 #include "cli/options_table.h"
@@ -33,7 +33,7 @@ static int check_together(const run_options *o)
     return -1;
 }
 
-/* What getopt did not take: an option without its value, an unknown one. */
+/* An error of getopt: an unknown option, or an option without its value. */
 static int not_understood(int kind, const char *text)
 {
     if (kind == ':') return report_error(EXIT_INPUT, "%s needs a value; stet run --help explains", text);
@@ -62,7 +62,7 @@ int options_read(int argc, char **argv, run_options *o)
         if (got == '?' || got == ':') return not_understood(got, argv[at]);
         if (got == 1 ? !option_read_scene(o, optarg) : !rows[got - HELP - 1].read(o, optarg)) return EXIT_INPUT;
     }
-    for (; optind < argc; ++optind) /* behind "--" */
+    for (; optind < argc; ++optind) /* the words after "--" */
         if (!option_read_scene(o, argv[optind])) return EXIT_INPUT;
     return check_together(o);
 }

@@ -8,7 +8,7 @@ enum { OPTIONS_MAX_NAMES = 64 };
 
 typedef enum control_kind { CONTROL_ZERO, CONTROL_NOISE, CONTROL_FILE } control_kind;
 
-/* Names that were separated by commas, each once. */
+/* Names that were separated by commas; duplicates are dropped. */
 typedef struct name_list {
     char *text; /* owns the names */
     const char *name[OPTIONS_MAX_NAMES];
@@ -26,12 +26,12 @@ typedef struct sweep_option {
 typedef struct run_options {
     const char *scene;
     int64_t worlds, frames, save_every;
-    int64_t rounds;                     /* 0: as many as inputs and sweeps say, or it is no run of rounds */
+    int64_t rounds;                     /* 0: as many as inputs and sweeps have, or not a run in rounds */
     name_list inputs;                   /* .npz files with values of rounds */
-    sweep_option sweep[OPTIONS_SWEEPS]; /* their grid, the last one fastest */
+    sweep_option sweep[OPTIONS_SWEEPS]; /* their grid; the last parameter varies fastest */
     int nsweep;
-    int substeps;           /* 0: as many as come nearest to 1/50 s a frame */
-    stet_device_def device; /* its type and gpu.index alone */
+    int substeps;           /* 0: as many as come nearest to 1/50 s per frame */
+    stet_device_def device; /* only type and gpu.index are set */
     stet_physics physics;
     const char *keyframe; /* a name, a number or "none"; NULL: the sim's choice */
     name_list camera, record;
@@ -42,7 +42,7 @@ typedef struct run_options {
     const char *control_path;
     const char *save, *resume, *out, *trace;
     uint64_t seed;
-    int threads; /* 0: one a processor */
+    int threads; /* 0: one per processor */
     stet_mechanism_options mechanisms;
     bool profile, ranges, json;
 } run_options;

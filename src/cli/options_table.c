@@ -1,4 +1,7 @@
-/* The options of `stet run`, one function each, and the table that the parser and the help are made from; see options_table.h. */
+/*
+ * The options of `stet run`, one function each, and the table that the parser and the help are made from; see
+ * options_table.h.
+ */
 #include "cli/options_table.h"
 
 #include "cli/device.h"
@@ -13,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one function an option; each prints what is wrong and returns false ---- */
+/* ---- one function an option; each prints what is wrong and returns false ----------------------------------------- */
 
 static bool read_worlds(run_options *o, const char *text)
 {
@@ -199,7 +202,7 @@ bool option_read_scene(run_options *o, const char *text)
     return true;
 }
 
-/* ---- the table ---- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
     {"worlds", "N", read_worlds, "copies of the scene (64)"},

@@ -1,7 +1,4 @@
-/*
- * Values of the options of `stet run`, read out of their text. The functions option_… print what is wrong, in one sentence that names the
- * option, and return false.
- */
+/* Parses option values of `stet run`. The functions option_… print an error that names the option, and return false. */
 #ifndef STI_CLI_OPTIONS_VALUES_H
 #define STI_CLI_OPTIONS_VALUES_H
 
@@ -12,7 +9,7 @@ bool option_whole(const char *option, const char *text, int64_t lo, int64_t hi, 
 bool option_names(const char *option, const char *text, name_list *list);
 /* A file's name; the text is borrowed. */
 bool option_path(const char *option, const char *text, const char **out);
-/* Is the name one of those, whose list ends with NULL? All of them go into `known`, for a sentence; says nothing itself. */
+/* Whether the name is in the NULL-terminated list. All names go into `known`, for an error message; prints nothing. */
 bool option_one_of(const char *const *names, const char *name, char *known, size_t size);
 
 /* options_rounds.c: --rounds, --inputs, --sweep */

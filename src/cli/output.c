@@ -70,7 +70,7 @@ const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int
     return wrong;
 }
 
-/* A camera's name as part of a file's name: all but letters, digits, '.', '_' and '-' become '_'. */
+/* A camera's name as part of a file name: everything but letters, digits, '.', '_' and '-' becomes '_'. */
 static void file_part(const stet_sim *sim, int camera, char *out, size_t size)
 {
     const char *name = stet_sim_camera(sim, camera)->name;

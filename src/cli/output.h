@@ -1,11 +1,11 @@
-/* What a run writes of its pictures: mosaics as PNG, the tensors of the last frame as .npy. */
+/* The pictures that a run writes: mosaics as PNG, the tensors of the last frame as .npy. */
 #ifndef STI_CLI_OUTPUT_H
 #define STI_CLI_OUTPUT_H
 
 #include "cli/folder.h"
 #include "stet/stet.h"
 
-/* Each returns NULL, or a sentence about what is wrong (borrowed until the thread's next call). */
+/* Each returns NULL, or an error message (borrowed until the thread's next call). */
 
 /* mosaic-<output>.png of each output, or mosaic-<output>-<number>.png if number > 0. *shown: worlds in them. */
 const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
@@ -13,9 +13,11 @@ const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int
 /* <output>.npy, or <output>-<camera>.npy where there are several: [nworld][height][width][channels]. */
 const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files);
 
-/* -1 to go on */
+/* Returns -1 to continue. */
 typedef int output_visit(void *context, const char *path);
-/* Visits the names of the files that those two write; with a number, of mosaics alone. What a visit returned, or -1. */
+/*
+ * Visits the names of the files that those two write; with a number, of mosaics alone. Returns a visit's result, or -1.
+ */
 int output_files(stet_sim *sim, const char *folder, int64_t number, output_visit *visit, void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* See places.h. Inputs are known by device and inode, outputs by their target: the path with all links followed. */
+/* See places.h. Inputs are identified by device and inode, outputs by their path with all links resolved. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* realpath */
 #endif
@@ -19,7 +19,7 @@
 typedef struct input {
     dev_t device;
     ino_t inode;
-    const char *what; /* as the sentence says it */
+    const char *what; /* name in messages */
 } input;
 
 typedef struct places {
@@ -27,13 +27,13 @@ typedef struct places {
     input *input;
     int ninput;
     bool failed;                /* out of memory */
-    file_list target;           /* of the outputs that were looked at */
-    const char **writer;        /* of each, its option */
-    const char *option, *given; /* of the output that is looked at */
-    bool numbered;              /* one of many, which differ by a number */
+    file_list target;           /* resolved paths of the outputs that were checked */
+    const char **writer;        /* option of each of them */
+    const char *option, *given; /* of the output that is being checked */
+    bool numbered;              /* one of many, whose names differ by a number */
 } places;
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 static bool add_input(places *p, const char *what, const struct stat *about)
 {
@@ -66,9 +66,9 @@ static void list_inputs(places *p)
     for (int i = 0; i < o->inputs.count; ++i) add_path(p, "a file of --inputs", o->inputs.name[i]);
 }
 
-/* ---- outputs --------------------------------------------------------------------------------------------------- */
+/* ---- outputs ----------------------------------------------------------------------------------------------------- */
 
-/* The path without links, also of what is not there yet: what is there of it, and the rest. False: errno is set. */
+/* Resolves links in a path whose last parts may not exist yet. False: errno is set. */
 static bool find_target(const char *path, char out[PATH_MAX])
 {
     char at[PATH_MAX], rest[PATH_MAX] = "";
@@ -78,7 +78,7 @@ static bool find_target(const char *path, char out[PATH_MAX])
         if (errno != ENOENT) return false;
         if (snprintf(kept, sizeof kept, "/%s%s", slash ? slash + 1 : at, rest) >= (int)sizeof kept)
             return errno = ENAMETOOLONG, false;
-        if (slash != at + strlen(at) - 1) memcpy(rest, kept, sizeof kept); /* but for a slash at the end */
+        if (slash != at + strlen(at) - 1) memcpy(rest, kept, sizeof kept); /* without a slash at the end */
         if (!slash)
             memcpy(at, ".", 2);
         else
@@ -111,7 +111,7 @@ static int check_input(const places *p, const char *path, const char *target)
     return -1;
 }
 
-/* Whether one of two targets is the other, or lies in it. */
+/* Whether one of two resolved paths equals the other or is inside it. */
 static bool overlap(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b), k = n < m ? n : m;

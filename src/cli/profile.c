@@ -1,4 +1,4 @@
-/* See profile.h. A kernel's time is the device's where that is known apart from the host's. */
+/* See profile.h. A kernel's time is the time on the device, if it is known. */
 #include "cli/profile.h"
 
 #include "base/plural.h"

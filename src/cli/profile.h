@@ -1,6 +1,7 @@
 /*
- * Where the time went: kernel by kernel, recording by recording, and copies by their direction. Where a device has times of its own they are
- * what is ranked and summed, and the host's stand beside them. Launches inside a device's graph have none: their recording has.
+ * The profile of a run: times by kernel, by recording, and of copies by direction. If the device has times of its own,
+ * rows are ranked and summed by them, and the host's times are shown beside. Launches in a device graph have no time;
+ * their recording has.
  */
 #ifndef STI_CLI_PROFILE_H
 #define STI_CLI_PROFILE_H
@@ -12,17 +13,18 @@
 enum { PROFILE_WAYS = 4 };
 
 typedef struct profile {
-    stet_profile_row *kernel;    /* [nkernel], the longest total first; texts are borrowed from the device */
-    stet_profile_row *recording; /* [nrecording], likewise */
+    stet_profile_row *kernel;    /* [nkernel], longest total first; strings are borrowed from the device */
+    stet_profile_row *recording; /* [nrecording], the same */
     int nkernel, nrecording;
-    bool device; /* it has times of its own */
+    bool device; /* the device has times of its own */
     stet_profile_row
-        way[PROFILE_WAYS]; /* uploads, those beside what runs, downloads, copies on the device: all arrays together */
-    int64_t kernel_time;   /* nanoseconds in all kernels */
+        /* uploads, uploads in the upload stream, downloads, copies on the device: all arrays together */
+        way[PROFILE_WAYS];
+    int64_t kernel_time; /* nanoseconds in all kernels */
     stet_trace_stats stats;
 } profile;
 
-/* Takes the totals of a device's trace; false: there is no memory for them. profile_free is due in each case. */
+/* Reads the totals of a device's trace; false: out of memory. Always call profile_free. */
 bool profile_take(profile *p, const stet_device *device);
 void profile_free(profile *p);
 json_t *profile_json(const profile *p);

@@ -1,4 +1,4 @@
-/* A progress bar on standard error, only where somebody watches (a terminal). */
+/* A progress bar on standard error, only on a terminal. */
 #ifndef STI_CLI_PROGRESS_H
 #define STI_CLI_PROGRESS_H
 

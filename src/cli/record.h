@@ -1,6 +1,6 @@
 /*
- * Recordings: fields of the state after each frame, one .npy file a field, [frames][nworld][n] in float32; of a run in rounds
- * [rounds][frames][nworld][n], which are no files of their own: rounds.npz takes them up in the end.
+ * Records fields of the state after each frame, one .npy file per field, [frames][nworld][n] in float32. For a run in
+ * rounds [rounds][frames][nworld][n] in temporary files, which become part of rounds.npz.
  */
 #ifndef STI_CLI_RECORD_H
 #define STI_CLI_RECORD_H
@@ -12,14 +12,14 @@
 typedef struct recorder {
     int count;
     int64_t frames; /* appended by now */
-    int64_t each;   /* frames of a row of the files: 1, or those of a round */
+    int64_t each;   /* frames per row of the files: 1, or those of a round */
     stet_array *field[OPTIONS_MAX_NAMES];
     npy_writer *file[OPTIONS_MAX_NAMES];
 } recorder;
 
 /*
- * Each returns NULL, or a sentence about what is wrong. record_close is due in each case, or record_drop; after it
- * there are files, complete for the frames (rounds) that were appended to all of them.
+ * Each returns NULL, or an error message. Always call record_close or record_drop. After record_close the files are
+ * complete for the frames (rounds) that were appended to all of them.
  */
 const char *record_open(recorder *r, const run_options *options, stet_sim *sim, file_list *files);
 const char *record_frame(recorder *r);

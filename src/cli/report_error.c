@@ -23,7 +23,7 @@ static void one_line(char *text)
         if (*p == '\n' || *p == '\r') *p = ' ';
 }
 
-/* Called from any thread. Information (why a mechanism fell back) is in the counters. */
+/* May be called from any thread. Information (why a mechanism fell back) is in the counters and is not kept. */
 static void keep_warning(stet_log_level level, const char *message, void *context)
 {
     (void)context;

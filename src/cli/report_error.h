@@ -1,5 +1,5 @@
 /*
- * What the command says when something is wrong: one line on standard error, and the exit code to end with.
+ * Errors of the command: one line on standard error, and the exit code.
  *
  * Invariant: a run that ends with EXIT_INPUT has written nothing, and nothing is on standard output unless it succeeds.
  */
@@ -7,23 +7,23 @@
 #define STI_CLI_REPORT_ERROR_H
 
 enum {
-    EXIT_WORK = 1, /* what was asked for is fine, but doing it failed */
-    EXIT_INPUT = 2 /* what was asked for is not possible */
+    EXIT_WORK = 1, /* the request is valid, but the work failed */
+    EXIT_INPUT = 2 /* the request is not possible */
 };
 
-/* Who speaks from now on: "stet run". Also collects the library's warnings from here on. */
+/* Sets the name in messages, "stet run", and starts to collect the library's warnings. */
 void report_begin(const char *who);
-/* Prints "who: sentence" in one line; returns the code. */
+/* Prints "name: message" in one line; returns the code. */
 int report_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same with the sentence of this thread's last failed call of the library. */
+/* The same with the message of this thread's last failed call of the library. */
 int report_last_error(int code);
 
-/* Warnings of the library, each once, at most a few; index from 0, NULL after the last. */
+/* Warnings of the library, a few at most, without duplicates; index from 0, NULL after the last. */
 const char *report_warning(int index);
 
 /*
- * What a command printed is there, or it failed: the last thing that a program does. Standard output that was never
- * open is fine while nothing is written. Returns the exit code.
+ * Checks that all output of the command was written; the last call of the program. A closed standard output is fine if
+ * nothing was printed. Returns the exit code.
  */
 int report_end_output(int code);
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double MOST_SEED = 9007199254740992.0; /* 2^53: as a double has it */
+static const double MOST_SEED = 9007199254740992.0; /* 2^53: the largest that double represents with all smaller ones */
 
-/* ---- values ---- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static bool is_parameter(const char *name)
 {
@@ -21,10 +21,10 @@ static bool is_parameter(const char *name)
     return false;
 }
 
-/* Of noise: a round's own. */
+/* The noise seed of a round. */
 static bool is_seed(const char *name) { return strcmp(name, "seed") == 0; }
 
-/* A new value; NULL: it cannot be, and a sentence was printed. */
+/* Adds a value; NULL: it failed, and an error was printed. */
 static rounds_value *add_value(rounds *r, const char *name)
 {
     for (int i = 0; i < r->nvalue; ++i)
@@ -43,7 +43,7 @@ static rounds_value *add_value(rounds *r, const char *name)
     return v;
 }
 
-/* Bytes that the library takes for a field or controls, as float. */
+/* Converts to the float bytes that the library reads for a field or controls. */
 static int to_floats(rounds_value *v, const npy_array *a)
 {
     float *out = malloc(((size_t)a->count + 1) * sizeof *out);
@@ -62,7 +62,7 @@ static int to_doubles(rounds_value *v, const npy_array *a)
     return -1;
 }
 
-/* Seeds are the library's uint64_t, whatever the file has them as. */
+/* Converts seeds to uint64_t, whatever type the file has. */
 static int to_seeds(rounds_value *v, const npy_array *a)
 {
     uint64_t *out = malloc(((size_t)a->count + 1) * sizeof *out);
@@ -105,7 +105,7 @@ static int take_file(rounds *r, const char *path)
     return code;
 }
 
-/* The grid's values of one parameter, for each of its `n` points; `each` points have the same before the next comes. */
+/* The grid's values of one parameter at each of its `n` points; `each` consecutive points have the same value. */
 static int take_sweep(rounds *r, const sweep_option *s, int64_t n, int64_t each)
 {
     rounds_value *v = add_value(r, s->name);
@@ -155,14 +155,14 @@ static int count_rounds(rounds *r)
     return -1;
 }
 
-/* ---- rounds ---- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 static void set_data(rounds *r, int64_t k, stet_round_value out[ROUNDS_VALUES])
 {
     for (int i = 0; i < r->nvalue; ++i) {
         out[i] = r->value[i].value;
         out[i].data = r->value[i].data + (size_t)k * r->value[i].stride;
-        out[i].generation = r->value[i].stride ? 0 : 1; /* nobody writes it */
+        out[i].generation = r->value[i].stride ? 0 : 1; /* it is never written */
     }
 }
 
@@ -191,7 +191,7 @@ void rounds_close(rounds *r)
     *r = (rounds){0};
 }
 
-/* What could not be staged is copied when its round begins. */
+/* Inputs that could not be staged are copied when their round begins. */
 static void stage(rounds *r, int64_t k)
 {
     stet_round_value values[ROUNDS_VALUES];
@@ -226,7 +226,7 @@ int rounds_end(rounds *r, int64_t frame)
 
 void rounds_cancel(rounds *r) { (void)stet_sim_round_end(r->sim, NULL, 0); }
 
-/* ---- what came of them ---- */
+/* ---- what came of them ------------------------------------------------------------------------------------------- */
 
 static int compare_rounds(const void *a, const void *b)
 {
@@ -234,7 +234,7 @@ static int compare_rounds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median of a column over the rounds after the first. */
+/* Median of a column over all rounds but the first. */
 static double later(const rounds *r, size_t offset)
 {
     double median = 0, *x = r->done > 1 ? malloc((size_t)r->done * sizeof *x) : NULL;
@@ -259,7 +259,7 @@ rounds_figures rounds_look(const rounds *r)
 
 static const char *write_column(const rounds *r, npz_writer *w, const char *name, const char *descr, size_t offset)
 {
-    char *x = malloc((size_t)r->done * 8 + 1); /* every column is of 8 bytes */
+    char *x = malloc((size_t)r->done * 8 + 1); /* every column has 8 bytes */
     if (!x) return "out of memory for rounds.npz";
     for (int64_t k = 0; k < r->done; ++k) memcpy(x + 8 * k, (const char *)&r->row[k] + offset, 8);
     const char *wrong = npz_add(w, name, descr, 1, &r->done, x, (size_t)r->done * 8);

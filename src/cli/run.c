@@ -1,8 +1,8 @@
 /*
- * `stet run`: steps copies of a scene, renders them, and says how it went.
+ * `stet run`: steps copies of a scene, renders them, and reports the result.
  *
- * Invariant: all that can be wrong with what was asked for is found before the first file or folder is made (prepare),
- * and ends with EXIT_INPUT; after that, failures end with EXIT_WORK.
+ * Invariant: all checks of the request are made before the first file or folder is created (prepare), and fail with
+ * EXIT_INPUT; later failures end with EXIT_WORK.
  */
 #include "cli/command.h"
 #include "cli/control.h"
@@ -37,10 +37,10 @@ typedef struct run {
     summary summary;
     int64_t since; /* frames from the scene's initial state to this run's first */
     int64_t frame; /* number of the latest picture */
-    int made;      /* folders, for --out */
+    int made;      /* number of folders created for --out */
 } run;
 
-/* ---- before the first frame ---- */
+/* ---- before the first frame -------------------------------------------------------------------------------------- */
 
 static int load_model(run *r)
 {
@@ -94,7 +94,7 @@ static int make_sim(run *r)
     return -1;
 }
 
-/* The latest time of any world: one that the physics had to put back stays behind. */
+/* The latest time of any world; a world that the physics reset is behind. */
 static stet_result latest_time(run *r, double *out)
 {
     stet_array *array;
@@ -119,7 +119,7 @@ static int resume(run *r)
     return -1;
 }
 
-/* What is written is known to be no input, and to be possible: of the state, too. */
+/* Checks that outputs, the state file included, are not inputs and can be written. */
 static int check_files(run *r)
 {
     const run_options *o = &r->options;
@@ -128,7 +128,7 @@ static int check_files(run *r)
     return places_check(o, r->sim);
 }
 
-/* All that was asked for is known to be possible: now the folder is made. */
+/* Creates the folder, after all checks. */
 static int open_files(run *r)
 {
     const char *wrong;
@@ -153,9 +153,9 @@ static int prepare(run *r)
     return code;
 }
 
-/* ---- frames ---- */
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
 
-/* Time that the sim has counted as its own, in calls that read pictures. */
+/* Time in calls that read pictures, as the sim counts it. */
 static double sim_reading(const run *r)
 {
     stet_sim_timing t = stet_sim_get_timing(r->sim);
@@ -178,14 +178,14 @@ static int record(run *r)
     return wrong ? report_error(EXIT_WORK, "%s", wrong) : -1;
 }
 
-/* Asked between two frames, and between two time steps of a long one. */
+/* Called between two frames, and between time steps of a long one. */
 static bool is_interrupted(void *context)
 {
     run *r = context;
     return r->summary.interrupted = r->summary.interrupted || interrupt_signal() != 0;
 }
 
-/* A frame whose time steps are interrupted is not counted, and nothing is written of it. */
+/* An interrupted frame is not counted, and nothing of it is written. */
 static int one_frame(run *r, int64_t f)
 {
     const run_options *o = &r->options;
@@ -200,7 +200,7 @@ static int one_frame(run *r, int64_t f)
     return code;
 }
 
-/* Pictures that are asked for are there at the end: the last frame's tensors are part of the work that is timed. */
+/* Reads the last frame's tensors, so that all requested pictures are part of the timed work. */
 static stet_result finish_frame(run *r)
 {
     for (int c = 0; c < stet_sim_ncamera(r->sim); ++c)
@@ -213,7 +213,7 @@ static stet_result finish_frame(run *r)
     return STET_OK;
 }
 
-/* What is traced is what is timed: it begins and ends with the counters. */
+/* Starts the trace together with the counters, so that both cover the timed work. */
 static int begin_trace(run *r)
 {
     stet_trace_def def = stet_default_trace_def();
@@ -222,7 +222,7 @@ static int begin_trace(run *r)
     return stet_trace_begin(stet_sim_device(r->sim), &def) == STET_OK ? -1 : report_last_error(EXIT_WORK);
 }
 
-/* That nobody can be told of ranges is an error in strict mode alone. */
+/* Missing ranges are an error in strict mode only. */
 static int begin_ranges(run *r)
 {
     stet_device *device = stet_sim_device(r->sim);
@@ -282,7 +282,7 @@ static int all_frames(run *r)
     return code < 0 ? end_trace(r) : code;
 }
 
-/* ---- after the last one ---- */
+/* ---- after the last one ------------------------------------------------------------------------------------------ */
 
 static int take_hashes(run *r)
 {

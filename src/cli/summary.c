@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- figures ---- */
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
 
 static int64_t steps(const summary *s) { return s->options->worlds * s->done * s->substeps; }
 
@@ -29,7 +29,7 @@ void summary_count_faults(summary *s)
         for (int k = 0; k < STET_FAULT_COUNT; ++k) s->faults[k] += faults[w] >> k & 1;
 }
 
-/* Where the time went: name, seconds, what it is. The last row is what the others leave of `seconds`. */
+/* Time by phase: name, seconds, description. The last row is the part of `seconds` that no other row has. */
 typedef struct phase {
     const char *name;
     double seconds;
@@ -58,7 +58,7 @@ static void list_phases(const summary *s, phase out[PHASES])
     out[PHASES - 1].seconds = left > 0 ? left : 0;
 }
 
-/* ---- JSON ---- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *hex(uint64_t hash)
 {
@@ -215,9 +215,9 @@ void summary_print_json(const summary *s)
     json_decref(o);
 }
 
-/* ---- text ---- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* A whole number with commas; in one of a few buffers that take turns. */
+/* An integer with commas, in one of a few static buffers. */
 static const char *grouped(int64_t n)
 {
     static char texts[4][32];

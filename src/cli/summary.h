@@ -1,4 +1,4 @@
-/* What a run came to: one JSON object for machines, a few aligned lines for people. */
+/* The results of a run: one JSON object for programs, a few aligned lines for people. */
 #ifndef STI_CLI_SUMMARY_H
 #define STI_CLI_SUMMARY_H
 
@@ -10,15 +10,15 @@
 typedef struct summary {
     const run_options *options;
     stet_sim *sim;        /* borrowed */
-    const rounds *rounds; /* likewise; without rows it is no run of rounds */
+    const rounds *rounds; /* borrowed; without rows the run has no rounds */
     int substeps;
-    int64_t done;      /* frames, of all rounds together */
+    int64_t done;      /* frames, in all rounds together */
     bool interrupted;  /* before all frames were done */
-    double frame_time; /* seconds of simulated time a frame */
-    double load;       /* seconds: the scene, the worlds, the first state */
-    double seconds;    /* of all frames: controls, physics, pictures and recordings; the phases below add up to it */
-    double record;     /* of that: recordings */
-    double write;      /* seconds: pictures, tensors and the state into files; not part of `seconds` */
+    double frame_time; /* seconds of simulated time per frame */
+    double load;       /* seconds for loading the scene and creating the worlds and their first state */
+    double seconds;    /* for all frames: controls, physics, pictures and recordings; the sum of the phases below */
+    double record;     /* the part of `seconds` for recordings */
+    double write;      /* seconds for writing pictures, tensors and the state; not part of `seconds` */
     stet_sim_timing timing;
     stet_counters counters;
     stet_trace_stats traced; /* zero: not traced */
@@ -31,7 +31,7 @@ typedef struct summary {
 
 /* Counts the worlds with each fault. */
 void summary_count_faults(summary *s);
-/* The same object in a file (NULL, or what is wrong), or on standard output. */
+/* Writes the same object to a file (returns NULL or an error message), or to standard output. */
 const char *summary_write_json(const summary *s, const char *path);
 void summary_print_json(const summary *s);
 void summary_print(const summary *s);

@@ -1,6 +1,6 @@
 /*
- * See timeline.h. Events are written one by one, so that the text of a long trace is never in memory as a whole. Times there are in
- * microseconds; digits for nanoseconds are kept, so that what is inside of something stays inside.
+ * See timeline.h. Events are written one by one, so the text of a long trace is never in memory as a whole. Times in
+ * the file are microseconds with three decimals, so that nested events stay nested.
  */
 #include "cli/timeline.h"
 
@@ -27,7 +27,10 @@ static size_t character(const unsigned char *p)
     return n;
 }
 
-/* Names are cut to what fits, also within a character: what is no UTF-8 becomes U+FFFD. Control characters are escaped by the writer. */
+/*
+ * Cuts names to the limit, also within a character; bytes that are not UTF-8 become U+FFFD. The writer escapes control
+ * characters.
+ */
 static json_t *text(const char *from)
 {
     char *clean = malloc(3 * strlen(from) + 1), *to = clean;
@@ -57,7 +60,7 @@ static bool is_instant(stet_trace_kind kind)
     return kind == STET_TRACE_CACHED || kind == STET_TRACE_MISS || kind == STET_TRACE_FALLBACK;
 }
 
-/* What stands on the bar: a copy says which way it goes, an instant what happened. */
+/* The label of an event: a copy has its direction, an instant what happened. */
 static json_t *name_of(const stet_trace_event *e)
 {
     char name[320];
@@ -124,7 +127,7 @@ static json_t *name_json(const char *what, int track, const char *name)
     return o;
 }
 
-/* What the trace does not have is said in it. */
+/* Facts about the trace, with what it lacks. */
 static json_t *facts_json(const stet_device *device)
 {
     stet_trace_stats stats;
@@ -140,7 +143,9 @@ static json_t *facts_json(const stet_device *device)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* Writes the object after what stands before it, and lets it go. An object is NULL, or lacks keys, only without memory. */
+/*
+ * Writes the text `before` and the object, and frees the object. An object is NULL or incomplete only without memory.
+ */
 static bool put_timeline(FILE *f, const char *before, json_t *o, size_t keys)
 {
     bool good = o && json_object_size(o) == keys && fputs(before, f) >= 0 && json_dumpf(o, f, STYLE) == 0;

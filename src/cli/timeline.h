@@ -5,8 +5,8 @@
 #include "stet/stet.h"
 
 /*
- * Writes what is kept of a device's trace. `title` names the process in the picture. NULL, or what is wrong: one sentence, and no file of
- * this name is left.
+ * Writes the kept events of a device's trace. `title` names the process in the viewer. Returns NULL, or an error
+ * message; then no file of this name is left.
  */
 const char *timeline_write(const stet_device *device, const char *title, const char *path);
 

@@ -51,7 +51,7 @@ static void geom_texture(const mjModel *m, ptrdiff_t material, double rgb[3])
     for (int k = 0; k < 3; ++k) rgb[k] *= mean[k];
 }
 
-/* A row of `look`: r g b a, emission, specular, exponent. Without a material: MuJoCo's defaults. */
+/* A row of `appearance`: r g b a, emission, specular, exponent. Without a material: MuJoCo's defaults. */
 static void geom_appearance(const mjModel *m, ptrdiff_t geom, double *row)
 {
     ptrdiff_t material = m->geom_matid[geom];
@@ -126,7 +126,7 @@ static stet_result make_geoms(sti_appearance *appearance, stet_stage *stage)
  * ------------------------------------------------------------------------------------------------------------
  */
 
-/* A lamp of the model; false if it is off or of a kind that only pictures of the surroundings make. */
+/* A lamp of the model; false if it is off, or of a kind that only affects images of the surroundings. */
 static bool model_lamp(const mjModel *m, int light, double *row, int *info)
 {
     const float *colours[] = {m->light_ambient, m->light_diffuse, m->light_specular, m->light_attenuation};
@@ -141,7 +141,7 @@ static bool model_lamp(const mjModel *m, int light, double *row, int *info)
     return true;
 }
 
-/* The headlight shines from the camera along its view. */
+/* The headlight shines from the camera along its viewing direction. */
 static void head_lamp(const mjModel *m, double *row, int *info)
 {
     const float *colours[] = {m->vis.headlight.ambient, m->vis.headlight.diffuse, m->vis.headlight.specular};

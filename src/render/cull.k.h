@@ -1,18 +1,18 @@
 /*
- * Which geoms a patch of pixels may see. Part of render.k.h.
+ * Culling: which geoms a patch of pixels may show. Part of render.k.h.
  *
- * Conservative: a geom is left out only if its box lies outside of one plane of the patch's pyramid by more than
- * rounding can do. The list keeps the order of the geoms, so culling changes no pixel. A pose that is not finite, or
- * flat, is left out: it draws nothing.
+ * Culling is conservative: a geom is left out only if its box is outside one plane of the patch's pyramid by more than
+ * rounding errors. The list keeps the order of the geoms, so culling changes no pixel. A geom whose pose is not finite,
+ * or is singular, is left out.
  */
-#define CHUNK 128 /* geoms that are looked at together: what the shared list holds */
-#define GROUP 16  /* of them, listed by one thread */
+#define CHUNK 128 /* geoms that are culled together: the capacity of the shared list */
+#define GROUP 16  /* geoms of a chunk that one thread lists */
 
 /* Numbers of a geom's entry in `shown`. */
 #define SHOWN_GEOM 0
 #define SHOWN_PRIM 1
 #define SHOWN_TYPE 2
-#define SHOWN_ENDLESS 3 /* a plane without bounds: never left out */
+#define SHOWN_ENDLESS 3 /* an infinite plane: never left out */
 #define SHOWN_SIZE 4
 
 LFN void xform_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
@@ -65,10 +65,7 @@ LFN int geom_may_touch(const wreal *xform, int nitem, int world, const int *show
     return shown[SHOWN_ENDLESS] || box_may_touch(m, bounds + 6 * shown[SHOWN_GEOM], eye, pyramid);
 }
 
-/*
- * Group g's part of the list: its entries come after those of the groups before it. flag, list [CHUNK], 0 past the last
- * geom.
- */
+/* Group g's part of the list, after the entries of the groups before it. flag, list [CHUNK], 0 past the last geom. */
 LFN void list_group(int g, const int *flag, int *list)
 {
     int at = 0;

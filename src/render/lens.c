@@ -1,4 +1,4 @@
-/* From a camera's angle of view, or its sensor and focal lengths, to the rays of its pixels. */
+/* Lenses: from a camera's angle of view, or its sensor and focal lengths, to the rays of its pixels. */
 #include "render/lens.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ int sti_lens_camera(const stet_stage *stage, int prim)
     return -1;
 }
 
-/* The picture is the sensor, seen through the principal point; as mjv_cameraFrustum has it, at one metre. */
+/* The picture is the sensor, seen through the principal point, as in mjv_cameraFrustum, at one metre. */
 static void sensor_lens(const mjModel *m, ptrdiff_t c, sti_lens *out)
 {
     const float *focal = &m->cam_intrinsic[4 * c], *middle = focal + 2, *size = &m->cam_sensorsize[2 * c];
@@ -24,8 +24,8 @@ static void sensor_lens(const mjModel *m, ptrdiff_t c, sti_lens *out)
 }
 
 /*
- * MuJoCo's planes; a model file may have anything there. Beyond FARTHEST a ray along an infinite plane meets it only by
- * rounding.
+ * MuJoCo's near and far planes, limited: a model file may have any value. A ray along an infinite plane meets it beyond
+ * FARTHEST only by rounding.
  */
 static void clip_planes(const mjModel *m, sti_lens *out)
 {

@@ -1,4 +1,4 @@
-/* The table of outputs: names, element types, and which buffer of the renderer holds their pixels. */
+/* The table of outputs: names, element types, and the buffer of the renderer that holds their pixels. */
 #include "render/render.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * The renderer: from the stage's transforms to pixels, for the worlds that are asked for.
+ * The renderer: from the stage's transforms to pixels, for listed worlds.
  *
- * Where a pixel goes is a table's business: for each output and tile the first pixel and the pitch (pixels from one row
- * to the next) in the output's buffer. So the same kernel fills a tiled frame or, where the layout is the caller's own,
- * the destination itself.
+ * A table says where each pixel goes: for each output and tile the first pixel and the pitch (pixels from one row to
+ * the next) in the output's buffer. So the same kernel fills a tiled frame or, if the layouts agree, the destination
+ * itself.
  */
 #ifndef STI_RENDER_RENDER_H
 #define STI_RENDER_RENDER_H
@@ -42,13 +42,13 @@ typedef struct sti_render_target {
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out);
 void sti_renderer_destroy(sti_renderer *renderer);
 /*
- * Renders the n worlds listed (host indices), all cameras, in one launch, into target. Flushes the stage first. Other
- * worlds' pixels stay.
+ * Renders all cameras of the n listed worlds (host indices) into target, in one launch. Flushes the stage first. Pixels
+ * of other worlds do not change.
  */
 stet_result sti_renderer_run(sti_renderer *renderer, const int *worlds, int n, const sti_render_target *target);
-/* What a world's pixels are made from besides its transforms: materials, lights, cameras. */
+/* Version of everything but transforms that pixels are made from: materials, lights, cameras. */
 const sti_version *sti_renderer_appearance(const sti_renderer *renderer);
-/* Change the angle of view of a camera; bumps the look. */
+/* Changes the angle of view of a camera and increases the generation of the appearance. */
 stet_result sti_renderer_set_fovy(sti_renderer *renderer, int camera, float fovy);
 
 #endif

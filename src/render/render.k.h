@@ -1,10 +1,9 @@
 /*
- * The ray caster: one block is a patch of PATCH x PATCH pixels of one camera of one world; lanes are pixels of a row.
+ * The ray caster. A block is a patch of PATCH x PATCH pixels of one camera of one world; lanes are pixels of a row.
  * Kind item.
  *
- * Camera rays and patches in view.k.h, what a patch may see in cull.k.h, hits in trace.k.h, light in shade.k.h, sky in
- * sky.k.h. There is no limit on geoms: they are taken CHUNK at a time, and the patch keeps the nearest hits from one
- * chunk to the next.
+ * view.k.h has camera rays and patches, cull.k.h culling, trace.k.h hits, shade.k.h light, sky.k.h the sky. The number
+ * of geoms is not limited: they are processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
  */
 #include "stet/lang.h"
 
@@ -28,10 +27,10 @@
 #define PATCH_FLAT 6 /* orthographic */
 #define PATCH_SIZE 8
 
-/* The nearest hits of a patch: for each pixel depth, three numbers of the normal, and apart from these the geom. */
+/* The nearest hits of a patch: depth and normal (3) per pixel, and the geom in an array of its own. */
 #define BEST_SIZE 4
 
-/* Nothing is seen from the far plane on. */
+/* Nothing is visible beyond the far plane. */
 LFN void clear_best(ureal far, ureal *best, int *best_geom)
 {
     items(p, PIXELS)
@@ -54,7 +53,7 @@ LFN void store_best(ureal *best, int p, real t, const real *n)
     for (int k = 0; k < 3; ++k) store(best + (k + 1) * PIXELS + p, n[k]);
 }
 
-/* Lists which of the n geoms from `shown` on the patch may see, in order, and makes them candidates; how many. */
+/* Makes candidates of those of the n geoms from `shown` on that the patch may show, in order; returns their number. */
 LFN int find_candidates(const wreal *xform, int nitem, int world, const int *shown, int n, const ureal *bounds,
                         const ureal *view, const ureal *pyramid, int *flag, int *list, ureal *candidate)
 {
@@ -77,7 +76,7 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sho
     return found;
 }
 
-/* Takes n candidates into the nearest hits of all pixels of the patch at (px, py). */
+/* Updates the nearest hits of all pixels of the patch at (px, py) with n candidates. */
 LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int height, const ureal *candidate,
                      const int *list, int n, const int *shown, const ureal *size, const int *data, const ureal *node,
                      const ureal *tri, const ureal *elevation, ureal *best, int *best_geom)
@@ -96,7 +95,7 @@ LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int
     }
 }
 
-/* Pixels (x, y) … of a tile, where the buffer is wanted; its first pixel and the pitch are the table's. */
+/* Index of the pixels (x, y) … of a tile, if the buffer is wanted, from the table's first pixel and pitch. */
 LFN i64 pixel_at(const i64 *first, const int *pitch, int tile, int x, int y)
 {
     return first[tile] + (i64)y * pitch[tile] + x;
@@ -121,8 +120,8 @@ LFN void put_normal(ureal *pixels, const i64 *first, const int *pitch, int tile,
 }
 
 /*
- * From hits (t; n: normal in the camera's frame) of pixels at u, v: normal (world, unit, toward the viewer; 0 in the
- * sky), way from the eye (world, unit), point of the surface. Returns the distance.
+ * From hits (t; n: normal in the camera's frame) of pixels at u, v: the normal (world frame, unit, toward the viewer; 0
+ * in the sky), the direction from the eye (world frame, unit), and the point on the surface. Returns the distance.
  */
 LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, real t, const real *n, real *normal,
                         real *way, real *point)
@@ -150,7 +149,7 @@ LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, 
     return far;
 }
 
-/* Colour of surfaces in the light of all lamps of a world. surface: APPEARANCE_SIZE numbers. */
+/* Colour of surfaces lit by all lamps of a world. surface: APPEARANCE_SIZE numbers. */
 LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, const int *lamp_info, const ureal *lamp,
                int nlamp, const real *surface, const real *normal, const real *way, const real *point, real *rgb)
 {
@@ -167,9 +166,9 @@ LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, cons
 }
 
 /*
- * xform [nworld][nitem]: world transforms of prims. Block = place in `worlds` * npatch + patch; patch [npatch *
- * PATCH_SIZE]. lens [ncamera * LENS_SIZE]: see view.k.h. shown [nshown * SHOWN_SIZE]: geoms that are drawn. size …
- * elevation: see geom/geom.h. ids [ngeom * 2]: body and type. look [ngeom * APPEARANCE_SIZE], lamp_info [nlamp * 2], lamp
+ * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch; patch [npatch *
+ * PATCH_SIZE]. lens [ncamera * LENS_SIZE]: see view.k.h. shown [nshown * SHOWN_SIZE]: geoms to draw. size … elevation:
+ * see geom/geom.h. ids [ngeom * 2]: body and type. appearance [ngeom * APPEARANCE_SIZE], lamp_info [nlamp * 2], lamp
  * [nlamp * LAMP_SIZE], sky [nsky * 3]: see shade.k.h, sky.k.h. Then the buffers, each absent or with first pixel and
  * pitch of tile world * ncamera + camera.
  */

@@ -1,10 +1,9 @@
 /*
- * The renderer: owns the tables that the kernel reads and launches it.
+ * The renderer: owns the kernel's tables and launches the kernel.
  *
  * Invariants:
- *   RENDERER-1  all memory is taken when it is made; a run allocates nothing
- *   RENDERER-2  the kernel's tables change only
- * with the look's version.
+ *   RENDERER-1  all memory is allocated at creation; a run allocates nothing
+ *   RENDERER-2  the kernel's tables change only with the version of the appearance
  */
 #include "kernel/launch/kernel.h"
 #include "base/plural.h"
@@ -25,8 +24,8 @@ struct sti_renderer {
     stet_camera *cameras;
     int ncamera, npatch;
     int *chosen;       /* [nworld], staging for worlds */
-    bool *asked;       /* [nworld], all false between runs */
-    double *lens_rows; /* [ncamera][STI_LENS_ROW], what `lens` holds */
+    bool *asked;       /* [nworld], marks listed worlds; all false between runs */
+    double *lens_rows; /* [ncamera][STI_LENS_ROW], copy of `lens` */
     sti_geoms *geoms;
     sti_appearance appearance;
     stet_array *lens, *patch, *worlds;
@@ -57,7 +56,7 @@ static stet_result make_lenses(sti_renderer *r)
     return sti_reals_new(r->device, "lenses", (int64_t)r->ncamera * STI_LENS_ROW, r->lens_rows, &r->lens);
 }
 
-/* Adds a camera's patches, row by row. */
+/* Appends a camera's patches, row by row. */
 static stet_result fill_patches(const sti_renderer *r, int camera, int *rows, int *n)
 {
     const stet_camera *c = &r->cameras[camera];
@@ -162,7 +161,7 @@ stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)
     return STET_OK;
 }
 
-/* Each world must exist and be named once, or two threads would write its pixels. */
+/* Checks that each listed world exists and is listed once; otherwise two threads would write its pixels. */
 static stet_result choose_worlds(sti_renderer *r, const int *worlds, int n)
 {
     int64_t nworld = sti_stage_worlds(r->stage)->nworld;
@@ -197,7 +196,7 @@ static stet_result check_target(const sti_renderer *r, const sti_render_target *
     return STET_OK;
 }
 
-/* Launches the kernel for the n worlds chosen. */
+/* Launches the kernel for the n listed worlds. */
 static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 {
     stet_array *xform = sti_stage_world(r->stage);

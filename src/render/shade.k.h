@@ -1,9 +1,9 @@
 /*
- * Light on surfaces: the model of OpenGL's fixed function (The OpenGL Graphics System, version 2.1, section 2.14),
- * which MuJoCo's materials and lights are made for, worked out at each pixel with the viewer at the camera. Part of
- * render.k.h.
+ * Light on surfaces: the lighting model of OpenGL's fixed function (The OpenGL Graphics System, version 2.1, section
+ * 2.14), which MuJoCo's materials and lights are made for, computed at each pixel with the viewer at the camera. Part
+ * of render.k.h.
  */
-/* Numbers of a geom in `look`. */
+/* Numbers of a geom in `appearance`. */
 #define APPEARANCE_RGB 0
 #define APPEARANCE_ALPHA 3
 #define APPEARANCE_EMISSION 4  /* times rgb */
@@ -30,7 +30,7 @@ LFN void unit3(real *a)
     for (int k = 0; k < 3; ++k) a[k] = a[k] * inv;
 }
 
-/* Where a lamp is (3) and where it shines (3, unit), world frame. */
+/* Position of a lamp (3) and its direction (3, unit), world frame. */
 LFN void lamp_place(const wreal *xform, int nitem, int world, const ureal *view, int prim, ureal *place)
 {
     ureal m[12];
@@ -50,8 +50,8 @@ LFN void lamp_place(const wreal *xform, int nitem, int world, const ureal *view,
 }
 
 /*
- * How much of a positional lamp arrives: attenuation and cone. to: unit, from the surface to the lamp, `far` metres
- * away.
+ * Attenuation of a positional lamp, by distance and cone. to: unit, from the surface to the lamp; `far`: distance,
+ * metres.
  */
 LFN real lamp_reach(const ureal *lamp, const ureal *shine, const real *to, real far)
 {
@@ -68,8 +68,8 @@ LFN real lamp_reach(const ureal *lamp, const ureal *shine, const real *to, real 
 }
 
 /*
- * Adds what one lamp gives. surface: APPEARANCE_SIZE numbers; n, back: unit, toward the viewer; point: of the surface, all
- * world frame.
+ * Adds the light of one lamp. surface: APPEARANCE_SIZE numbers; n, back: unit, toward the viewer; point: on the
+ * surface; all in the world frame.
  */
 LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const real *surface, const real *n,
                   const real *back, const real *point, real *rgb)
@@ -95,7 +95,7 @@ LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const r
     }
 }
 
-/* Colour of 0 … 1 a channel as bytes R G B A. Clamped, nearest, halves to even; no gamma, as in MuJoCo. */
+/* Packs channels of 0 … 1 as bytes R G B A. Clamped, rounded to nearest, halves to even; no gamma, as in MuJoCo. */
 LFN lint pack_colour(const real *rgb, lint alpha)
 {
     lint packed = ishl(alpha, 24);

@@ -1,6 +1,6 @@
 /*
- * The colour of the sky: a row of `nsky` colours from straight down (0) to straight up (nsky - 1), evenly spaced in the
- * sine of the elevation; black where there is none. Part of render.k.h.
+ * The colour of the sky: `nsky` colours from straight down (0) to straight up (nsky - 1), evenly spaced in the sine of
+ * the elevation; black without colours. Part of render.k.h.
  */
 
 /* z: third component of the unit direction. */
@@ -18,7 +18,7 @@ LFN void sky_colour(const ureal *sky, int nsky, real z, real *rgb)
     }
 }
 
-/* The sky where nothing was hit. */
+/* The sky in pixels without a hit. */
 LFN void sky_behind(const ureal *sky, int nsky, real z, mask hit, real *rgb)
 {
     real above[3];

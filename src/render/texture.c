@@ -1,10 +1,10 @@
-/* What the look takes from textures: mean colours, and the sky by elevation. */
+/* What the appearance uses of textures: mean colours, and the sky by elevation. */
 #include "render/appearance.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SAMPLES = 128 }; /* texels looked at along an edge, at most */
+enum { SAMPLES = 128 }; /* most texels that are sampled along an edge */
 
 /* Colour of a texel; 0 … 1 a channel. A texture of one channel is grey. */
 static void texel(const mjModel *m, int texture, int row, int column, double rgb[3])
@@ -28,10 +28,7 @@ void sti_texture_mean(const mjModel *m, int texture, double rgb[3])
     for (int k = 0; k < 3; ++k) rgb[k] = n ? sum[k] / n : 1;
 }
 
-/*
- * Sine of the elevation in which a texel of a cube's face lies; faces: right, left, up, down, front, back; s, t from -1
- * to 1.
- */
+/* Sine of the elevation of a texel of a cube; faces: right, left, up, down, front, back; s, t from -1 to 1. */
 static double elevation(int face, double s, double t)
 {
     double len = sqrt(1 + s * s + t * t);
@@ -53,7 +50,7 @@ static void splat_colour(double z, const double c[3], int n, double *rgb, double
 static void add_face(const mjModel *m, int texture, int face, int n, double *rgb, double *weight)
 {
     int size = m->tex_width[texture], step = 1 + (size - 1) / SAMPLES;
-    int first = m->tex_height[texture] >= 6 * size ? face * size : 0; /* one image serves all six faces */
+    int first = m->tex_height[texture] >= 6 * size ? face * size : 0; /* one image is used for all six faces */
     for (int row = 0; row < size; row += step) {
         for (int column = 0; column < size; column += step) {
             double c[3], s = (2 * column + 1.0) / size - 1, t = 1 - (2 * row + 1.0) / size;

@@ -1,20 +1,20 @@
 /*
  * Rays of a patch against its candidates. Part of render.k.h.
  *
- * A ray is not made unit: it goes one metre along the view axis for each unit of t, so t is the depth. Candidates come
- * in the order of geoms and a hit must be strictly nearer, so ties go to the lower id.
+ * A ray is not normalised: it goes one metre along the view axis per unit of t, so t is the depth. Candidates come in
+ * the order of geoms, and a hit must be strictly nearer, so ties go to the lower id.
  */
 /*
- * A candidate is 12 numbers: camera axes seen from the geom's frame (3 x 3, columns right, up, back), then the eye in
+ * A candidate is 12 numbers: the camera's axes in the geom's frame (3 x 3, columns right, up, back), then the eye in
  * that frame.
  */
 #define CANDIDATE_SIZE 12
 
-/* Any invertible transform will do, so that scale works too: t stays what it is. m: 3 x 4 by rows. */
+/* m: 3 x 4 by rows, any invertible transform, so scale works: t does not change. */
 LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
 {
     ureal scale = 1 / xform_det(m);
-    for (int k = 0; k < 3; ++k) { /* row k of the inverse: product of the two other columns */
+    for (int k = 0; k < 3; ++k) { /* row k of the inverse: the cross product of the two other columns */
         int a = (k + 1) % 3, b = (k + 2) % 3;
         ureal row[3], from[3];
         for (int r = 0; r < 3; ++r) {
@@ -27,7 +27,7 @@ LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
     }
 }
 
-/* Lanes' rays in a geom's frame. */
+/* The rays of lanes in a geom's frame. */
 LFN void candidate_ray(const ureal *candidate, int flat, real u, ureal v, real *o, real *d)
 {
     for (int k = 0; k < 3; ++k) {
@@ -42,7 +42,10 @@ LFN void candidate_ray(const ureal *candidate, int flat, real u, ureal v, real *
     }
 }
 
-/* From the near plane on, front faces only. Nearest hit so far: t, geom, and its normal n in the camera's frame, of any length. Takes in one more candidate. */
+/*
+ * Tests one more candidate, from the near plane on, front faces only. The nearest hit so far: t, geom, and its normal n
+ * in the camera's frame, of any length.
+ */
 LFN void trace_candidate(const ureal *candidate, const int *shown, const ureal *size, const int *data,
                          const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, real u,
                          ureal v, mask live, real *t, lint *geom, real *n)

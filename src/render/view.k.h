@@ -1,13 +1,12 @@
 /*
- * Where a camera looks: its axes, the rays of its pixels, and the pyramid of rays of a patch of pixels. Uniform but for
- * the lanes of a row; part of render.k.h.
+ * Views: a camera's axes, the rays of its pixels, and the pyramid of rays of a patch of pixels. Everything is uniform
+ * but the lanes of a row. Part of render.k.h.
  *
  * A view is VIEW_SIZE numbers: eye (3), axes right, up, back (unit, world frame; the camera looks along -back), then
- * the lens: across and down, middle of the picture and size of a pixel on the plane one metre in front of the eye
- * (orthographic: in metres), and how many pixels the middle is from the edge; then the depths of the near and the far
- * plane, between which things are seen. Pixels are seen through their centres;
- * row 0 is the upper one. Counting from the middle keeps the relative error of small angles small: the horizon of a
- * level camera is level.
+ * the lens: for across and down the middle of the picture and the size of a pixel on the plane one metre in front of
+ * the eye (orthographic: in metres), and the number of pixels from the edge to the middle; then the depths of the near
+ * and the far plane. Rays go through the centres of pixels; row 0 is the top row. Counting from the middle keeps the
+ * relative error of small angles small: the horizon of a level camera is level.
  */
 #define VIEW_EYE 0
 #define VIEW_RIGHT 3
@@ -24,7 +23,7 @@
 
 LFN ureal udot(const ureal *a, const ureal *b) { return ufma(a[2], b[2], ufma(a[1], b[1], a[0] * b[0])); }
 
-/* Axes are made unit, so that depth is in metres whatever scale stands above the camera. m: 3 x 4 by rows. */
+/* Normalises the axes, so that depth is in metres whatever the scale of the camera's prim. m: 3 x 4 by rows. */
 LFN void view_from(const ureal *m, const ureal *lens, ureal *view)
 {
     for (int k = 0; k < 3; ++k) {
@@ -37,8 +36,8 @@ LFN void view_from(const ureal *m, const ureal *lens, ureal *view)
 }
 
 /*
- * Places on the plane of the picture: of the edge before column x, of the edge above row y, of the centres of columns
- * (lanes) and of a row.
+ * Coordinates on the plane of the picture: of the edge before column x, of the edge above row y, of the centres of
+ * columns (lanes), and of the centre of a row.
  */
 LFN ureal edge_u(const ureal *lens, int x) { return ufma((ureal)x - lens[2], lens[1], lens[0]); }
 LFN ureal edge_v(const ureal *lens, int y) { return ufma(lens[5] - (ureal)y, lens[4], lens[3]); }
@@ -53,7 +52,7 @@ LFN ureal view_v(const ureal *view, int y)
     return ufma(lens[5] - (ureal)y - (ureal)0.5, lens[4], lens[3]);
 }
 
-/* A corner of a patch: where its ray starts (from the eye) and where it goes; c = 0 … 3 in a circle. */
+/* A corner of a patch: origin (from the eye) and direction of its ray; c = 0 … 3 around the patch. */
 LFN void patch_corner(const ureal *view, int flat, int c, const ureal *edge, ureal *start, ureal *way)
 {
     ureal u = edge[c == 0 || c == 3 ? 0 : 1], v = edge[c < 2 ? 2 : 3];
@@ -65,10 +64,10 @@ LFN void patch_corner(const ureal *view, int flat, int c, const ureal *edge, ure
 }
 
 /*
- * The pyramid (orthographic: the beam) of the patch with corner pixel (x, y) and n x n pixels: planes of four sides and
- * the one through the eye, each as inward normal and offset, seen from the eye; then two numbers for the slack of tests
- * against it. The normals are as long as they come out, with an absolute error of a few units in the last place of the
- * product of two rays.
+ * The pyramid (orthographic: the beam) of the patch with corner pixel (x, y) and n x n pixels: the planes of four sides
+ * and the one through the eye, each as inward normal and offset, relative to the eye; then two numbers for the
+ * tolerance of tests against it. The normals are not normalised; their absolute error is a few units in the last place
+ * of the product of two rays.
  */
 LFN void pyramid_of(const ureal *view, int flat, int x, int y, int n, ureal *pyramid)
 {

@@ -1,8 +1,8 @@
 /*
- * Cameras by name, and the free one.
+ * Cameras of a sim: by name, and the free camera.
  *
- *   CAMERA-1  a camera has one name: the model's, or "camera<i>", or "free"; where the model uses "free" itself, its own
- *       is meant
+ *   CAMERA-1  a camera has one name: the model's, or "camera<i>", or "free"; if the model has a camera "free", that one
+ *             is meant
  */
 #include "sim/sim.h"
 
@@ -16,7 +16,7 @@ enum { FREE_CAMERA = -1, NAME_SIZE = 256, LIST_SIZE = 512 };
 
 static const char free_name[] = "free";
 
-/* Name of a camera of the model, for people. */
+/* Name of a camera of the model, for messages. */
 static const char *camera_name(const mjModel *m, int camera, char text[NAME_SIZE])
 {
     const char *name = mj_id2name(m, mjOBJ_CAMERA, camera);
@@ -27,7 +27,7 @@ static const char *camera_name(const mjModel *m, int camera, char text[NAME_SIZE
     return text;
 }
 
-/* "a, b, c and 4 more", as much as fits. */
+/* "a, b, c and 4 more": as many names as fit. */
 static void list_cameras(const mjModel *m, char text[LIST_SIZE])
 {
     char name[NAME_SIZE];
@@ -65,7 +65,7 @@ static bool means_all(const stet_sim_def *def)
     return def->ncamera == 1 && def->cameras && def->cameras[0] && strcmp(def->cameras[0], "all") == 0;
 }
 
-/* The k-th camera that a def means: an index of the model, or the free one. */
+/* The k-th camera of a def: an index of the model, or the free camera. */
 static stet_result pick_camera(const mjModel *m, const stet_sim_def *def, int k, int *out)
 {
     *out = m->ncam > 0 ? k : FREE_CAMERA;
@@ -93,7 +93,7 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
     return STET_OK;
 }
 
-/* Where MuJoCo's own viewer would begin: the model's middle, seen from one and a half times its extent. */
+/* The initial view of MuJoCo's viewer: toward the model's middle, from one and a half times its extent. */
 static void free_frame(const mjModel *m, float frame[12])
 {
     mjvCamera view;
@@ -112,8 +112,7 @@ static void free_frame(const mjModel *m, float frame[12])
 }
 
 /*
- * The angle of view of MuJoCo's free camera, degrees; where that is orthographic, the number is a length, and 45 is
- * used.
+ * Vertical angle of view of MuJoCo's free camera, degrees; 45 if that camera is orthographic, where fovy is a length.
  */
 static float free_fovy(const mjModel *m)
 {

@@ -1,4 +1,4 @@
-/* Controls that the sim makes itself: the hold position, and noise around it. */
+/* Controls that the sim computes: the hold position, and noise around it. */
 #include "sim/sim.h"
 
 #include "device/host_mirror.h"

@@ -1,8 +1,7 @@
 /*
- * Controls of all worlds: the hold position, and smooth random ones around it.
+ * Controls of all worlds: the hold position, and smooth noise around it.
  *
- * Random controls go from knot to knot, a straight line between two. A knot is drawn from (seed, world, knot), so no
- * world remembers anything.
+ * Noise is linear between knots. A knot is a function of (seed, world, knot), so worlds have no state for it.
  */
 #include "stet/lang.h"
 
@@ -23,8 +22,8 @@ LFN void ck_knot(real u[4], int group, lint world, int stream, int knot, int see
 }
 
 /*
- * ctrl [nu] = clamp(hold + scale * half * u), low … high; u: the part t of the way from a knot to the next. hold,
- * half, low, high [nu] are plain.
+ * ctrl [nu] = clamp(hold + scale * half * u, low … high). u is interpolated: the part t of the way from a knot to the
+ * next. hold, half, low, high [nu] are plain.
  */
 world_kernel void k_control_noise(real *ctrl, const ureal *hold, const ureal *half, const ureal *low, const ureal *high,
                                   int nu, ureal scale, int knot, int next, ureal t, int stream, int seed_low,
@@ -50,7 +49,7 @@ world_kernel void k_control_row(real *ctrl, const real *rows, int first, int nu)
     each (i, nu) put(ctrl, i, rows[first + i]);
 }
 
-/* The same, of rows that are all worlds'. */
+/* The same for rows that all worlds share. */
 world_kernel void k_control_row_alike(real *ctrl, const ureal *rows, int first, int nu)
 {
     each (i, nu) put(ctrl, i, splat(rows[first + i]));

@@ -1,4 +1,4 @@
-/* What a definition of a sim asks for: defaults, and all that can be refused before anything is made. */
+/* Definitions of sims: defaults, and all checks that can be made before anything is created. */
 #include "sim/sim.h"
 
 #include "base/memory.h"
@@ -71,9 +71,9 @@ stet_result sti_sim_check(const stet_model *model, const stet_sim_def *def)
 }
 
 /*
- * Memory is given out before it exists, and the system ends who then uses it; so frames that cannot be there are
- * refused first. A frame has its native pixels, and for rgb the tensor made of them; there is a place more than
- * frames in flight. Those of a GPU lie in its own memory, which refuses itself.
+ * Refuses frames that do not fit into this machine's memory. Otherwise the allocation would succeed and the system
+ * would kill the process at first use. A frame has its native pixels and, for rgb, the tensor made of them; the ring
+ * has one place more than frames in flight. Frames of a GPU are in its own memory, whose allocation fails by itself.
  */
 stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size_t real_size)
 {

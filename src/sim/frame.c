@@ -1,5 +1,5 @@
 /*
- * Frames: starting them, reading them, and worlds that were put back in between.
+ * Frames of a sim: starting them, reading them, and rendering worlds again that were reset in between.
  *
  *   FRAME-1  requests are in canonical order: camera by camera, output by output
  */
@@ -14,7 +14,7 @@
 
 static int count_bits(uint32_t bits) { return __builtin_popcount(bits); }
 
-/* One request for each (camera, output), in the output's own element type and with all its channels. */
+/* One request for each (camera, output), in the output's own element type with all its channels. */
 static void list_requests(const stet_sim *sim, stet_tile_request *requests)
 {
     int n = 0;
@@ -26,7 +26,7 @@ static void list_requests(const stet_sim *sim, stet_tile_request *requests)
         }
 }
 
-/* Number of the request for an output of a camera. */
+/* Index of the request for an output of a camera. */
 static stet_result find_request(const stet_sim *sim, int camera, stet_output output, int *request)
 {
     if (!sim->tiles) return sti_error(STET_STATE, "sim: it was made without outputs; set `outputs` in its def");
@@ -70,7 +70,7 @@ stet_result sti_sim_make_frames(stet_sim *sim, const stet_sim_def *resolved)
 
 /* ---- starting frames --------------------------------------------------------------------------------------------- */
 
-/* Transforms from poses that were asked for just now: nobody has to ask again. */
+/* Updates scene transforms from poses that are up to date. */
 static stet_result follow_poses(stet_sim *sim)
 {
     stet_array *xpos = sim->worlds->field[STI_FIELD_xpos];
@@ -81,8 +81,9 @@ static stet_result follow_poses(stet_sim *sim)
 }
 
 /*
- * Brings poses and transforms up to date ahead of the renderer, so that their time is known, and so that each is asked for once. Not in an
- * audit, and not where one of them is made again with each asking: there the renderer alone asks (*asked is false).
+ * Brings poses and transforms up to date before the renderer does, so that each is timed by itself and computed once.
+ * Not in audit mode, and not if one of them is recomputed at each read: then only the renderer reads them (*asked is
+ * false).
  */
 static stet_result time_scene(stet_sim *sim, bool *asked)
 {
@@ -94,7 +95,7 @@ static stet_result time_scene(stet_sim *sim, bool *asked)
     return STET_OK;
 }
 
-/* asked: the transforms are current. */
+/* asked: the transforms are up to date. */
 static stet_result draw(stet_sim *sim, const uint8_t *mask, bool asked)
 {
     stet_array *transforms = sti_stage_world(sim->stage);
@@ -104,13 +105,13 @@ static stet_result draw(stet_sim *sim, const uint8_t *mask, bool asked)
     return result;
 }
 
-/* No world that was rendered counts as put back any more (SIM-3). */
+/* Marks the rendered worlds as seen, so they no longer count as reset (SIM-3). */
 static void see_resets(stet_sim *sim, const uint8_t *mask)
 {
     const stet_worlds *worlds = sim->worlds;
     for (int64_t w = 0; mask && w < worlds->nworld; ++w)
         if (mask[w]) sim->seen[w] = worlds->resets[w];
-    if (mask) return; /* the others are looked at when somebody asks */
+    if (mask) return; /* the other worlds are checked when a frame is read */
     if (sti_stamp_is(&sim->seen_at, &worlds->moved_version)) return;
     memcpy(sim->seen, worlds->resets, (size_t)worlds->nworld * sizeof *sim->seen);
     sti_stamp_keep_version(&sim->seen_at, &worlds->moved_version);
@@ -146,7 +147,7 @@ void sti_sim_all_put_back(stet_sim *sim)
     sti_stamp_invalidate(&sim->seen_at);
 }
 
-/* Worlds that were put back since the latest frame, if there is one (SIM-3), are rendered again. */
+/* Renders the worlds again that were reset since the latest frame, if there is one (SIM-3). */
 static stet_result render_put_back(stet_sim *sim)
 {
     bool any = false;
@@ -156,7 +157,7 @@ static stet_result render_put_back(stet_sim *sim)
         any = any || sim->again[w];
     }
     if (any) return render(sim, sim->again, NULL);
-    sti_stamp_keep_version(&sim->seen_at, &sim->worlds->moved_version); /* `seen` is what it would be now */
+    sti_stamp_keep_version(&sim->seen_at, &sim->worlds->moved_version); /* `seen` would not change */
     return STET_OK;
 }
 

@@ -1,4 +1,7 @@
-/* The caller's kernels in the phases of a step: adding, changing, removing, losing them. Running: phase_step.c. Invariants: phase.h. */
+/*
+ * The caller's kernels in the phases of a step: adding, changing and removing them, and their destruction by the
+ * caller. phase_step.c runs them. Invariants: phase.h.
+ */
 #include "sim/phase.h"
 
 #include "kernel/compile/user.h"
@@ -8,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what goes while it is used (PHASE-1) ----------------------------------------------------------------------------- */
+/* ---- what goes while it is used (PHASE-1) ------------------------------------------------------------------------ */
 
 static void lose_array(sti_phase_kernel *k, const stet_array *array)
 {
@@ -52,7 +55,7 @@ static stet_result check_kernel(const stet_sim *sim, const stet_kernel *kernel)
                      stet_kernel_name(kernel));
 }
 
-/* The caller's arguments as the library has them, checked as a launch would check them. */
+/* Converts the caller's arguments and checks them as a launch would. */
 static stet_result check_args(const stet_sim *sim, const stet_kernel *kernel, int64_t count, const stet_arg *args,
                               int narg, sti_arg own[STI_MAX_PARAMS])
 {
@@ -109,7 +112,8 @@ stet_result stet_sim_set_kernel_args(stet_sim *sim, int id, const stet_arg *args
     if (!k->kernel)
         return sti_error(STET_STATE, "step: kernel %s was destroyed; remove it with stet_sim_remove_kernel", k->name);
     STI_TRY(check_args(sim, k->kernel, k->count, args, narg, own));
-    if (narg > 0) memcpy(k->arg, own, (size_t)narg * sizeof *own); /* a kernel takes as many as ever */
+    /* the number of a kernel's arguments never changes */
+    if (narg > 0) memcpy(k->arg, own, (size_t)narg * sizeof *own);
     k->lost = -1;
     return STET_OK;
 }

@@ -1,4 +1,4 @@
-/* A step with the caller's kernels in it. Invariants: phase.h. */
+/* Runs a step with the caller's kernels. Invariants: phase.h. */
 #include "sim/phase.h"
 
 #include "kernel/record/record.h"
@@ -10,10 +10,10 @@
 
 typedef struct stepping {
     stet_sim *sim;
-    bool open; /* a list was begun */
+    bool open; /* a list is open */
 } stepping;
 
-/* ---- PHASE-1 ---------------------------------------------------------------------------------------------------------- */
+/* ---- PHASE-1 ----------------------------------------------------------------------------------------------------- */
 
 static stet_result check_present(const sti_phases *p)
 {
@@ -34,7 +34,7 @@ static stet_result check_present(const sti_phases *p)
                      p->mask_name);
 }
 
-/* ---- lists (PHASE-2, PHASE-3) ---------------------------------------------------------------------------------------------- */
+/* ---- lists (PHASE-2, PHASE-3) ------------------------------------------------------------------------------------ */
 
 static stet_result open_list(stepping *s)
 {
@@ -43,7 +43,7 @@ static stet_result open_list(stepping *s)
     return STET_OK;
 }
 
-/* Runs what was listed; with a failure, forgets it. */
+/* Runs the list; after a failure drops it. */
 static stet_result close_list(stepping *s, stet_result result)
 {
     if (!s->open) return result;
@@ -58,7 +58,7 @@ static bool pending_writes(const sti_list *pending, const stet_worlds *worlds, c
     return false;
 }
 
-/* Does what is listed write anything that this array, which stet works out when it is read, is worked out from? */
+/* Whether the pending list writes anything that this computed array depends on. */
 static bool follows(const stet_sim *sim, const stet_array *array, const sti_list *pending)
 {
     static const sti_field moves[] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
@@ -67,7 +67,7 @@ static bool follows(const stet_sim *sim, const stet_array *array, const sti_list
     if (!array->producer) return false;
     if (pending_writes(pending, worlds, moves, sizeof moves / sizeof *moves)) return true;
     if (array == worlds->field[STI_FIELD_xpos] || array == worlds->field[STI_FIELD_xquat]) return false;
-    /* Scene transforms are made by launches, which are a list of their own: with no other pending, or not at all. */
+    /* Launches update scene transforms in a list of their own: close this one, unless it has read them before. */
     if (!sti_list_touches(pending, array, false)) return true;
     return pending_writes(pending, worlds, poses, sizeof poses / sizeof *poses) ||
            sti_list_touches(pending, sti_stage_local(sim->stage), true) ||
@@ -100,8 +100,8 @@ static stet_result list_phase(stepping *s, stet_phase phase)
 /* ---- the host's work --------------------------------------------------------------------------------------------- */
 
 /*
- * Somebody else's physics is a number that grows: nothing that is listed has to run before it, unless it touches that number.
- * What the caller wrote to the worlds is taken at the next work on the host, as if it had been written after the step.
+ * External physics only increases the time, so no listed kernel has to run before it, unless one uses `time`. The
+ * caller's writes to the worlds are taken at the next host work, as if they were made after the step.
  */
 static bool physics_beside_list(const stet_sim *sim)
 {
@@ -122,7 +122,7 @@ static stet_result physics(stepping *s, int n)
     return result;
 }
 
-/* F4. */
+/* PHASE-4. */
 static stet_result put_back(stet_sim *sim)
 {
     sti_phases *p = &sim->phases;

@@ -2,9 +2,9 @@
  * Pools of sims.
  *
  * Invariants:
- *   POOL-1  a sim is given for a definition only if both were made from equal ones: keys are compared byte for byte
- *   POOL-2  a sim with an open round, and the one that is asked for, is not evicted
- *   POOL-3  a sim that cannot be made leaves the pool as it was
+ *   POOL-1  a sim is returned only for a definition equal to its own: keys are compared byte for byte
+ *   POOL-2  a sim with an open round is never evicted, nor is the requested sim
+ *   POOL-3  a failing creation leaves the pool as it was
  */
 #include "stet/pool.h"
 
@@ -18,7 +18,7 @@ enum { POOL_COOKIE = 0x57e79001, REMEMBERED = 64 };
 
 typedef struct entry {
     sti_text_buffer key;
-    stet_sim *sim; /* it keeps its model, too; NULL: it was evicted */
+    stet_sim *sim; /* keeps its model alive, too; NULL: evicted */
     int64_t used;
 } entry;
 
@@ -62,11 +62,11 @@ void stet_pool_destroy(stet_pool *pool)
     sti_free(pool);
 }
 
-/* ---- keys (POOL-1) ----------------------------------------------------------------------------------------------------- */
+/* ---- keys (POOL-1) ----------------------------------------------------------------------------------------------- */
 
 static void put_number(sti_text_buffer *key, int64_t x) { sti_text_buffer_add(key, (const char *)&x, sizeof x); }
 
-/* Its length first, so that no two lists of texts have the same bytes; NULL is no text. */
+/* Writes the length first, so that different lists of strings have different bytes. NULL is a value of its own. */
 static void put_text(sti_text_buffer *key, const char *text)
 {
     put_number(key, text ? (int64_t)strlen(text) : -1);
@@ -116,7 +116,7 @@ static entry *find_pool(stet_pool *pool, const sti_text_buffer *key)
     return NULL;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static int64_t data_bytes(const stet_worlds *worlds)
 {
@@ -145,7 +145,7 @@ static int64_t all_bytes(const stet_pool *pool)
     return n;
 }
 
-/* The sim that was asked for longest ago, of those that may go (POOL-2); NULL: none may. */
+/* The least recently used sim that may be evicted (POOL-2); NULL: none. */
 static entry *oldest(stet_pool *pool, const entry *asked)
 {
     entry *found = NULL;
@@ -157,7 +157,10 @@ static entry *oldest(stet_pool *pool, const entry *asked)
     return found;
 }
 
-/* Of sims that went, the pool remembers some: the oldest are forgotten. An identity is never given twice, so no key is mistaken. */
+/*
+ * Limits the number of keys of evicted sims; the oldest are dropped. Identities are never reused, so no key is
+ * ambiguous.
+ */
 static void forget_some(stet_pool *pool)
 {
     for (int k = 0, gone = 0; k < pool->nentry; ++k) {
@@ -170,7 +173,7 @@ static void forget_some(stet_pool *pool)
     }
 }
 
-/* A sim that goes leaves its key, so that it is known why it is made again. */
+/* An evicted sim leaves its key, so that creating it again is counted with the reason `evicted`. */
 static void make_room_pool(stet_pool *pool, const entry *asked)
 {
     while (all_bytes(pool) > pool->def.bytes) {
@@ -182,7 +185,7 @@ static void make_room_pool(stet_pool *pool, const entry *asked)
     }
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static stet_result add_entry(stet_pool *pool, sti_text_buffer *key, entry **out)
 {

@@ -1,4 +1,4 @@
-/* Rounds: beginning and ending them. Invariants: round.h. */
+/* Rounds: begin and end. Invariants: round.h. */
 #include "sim/round.h"
 
 #include "sim/sim.h"
@@ -16,9 +16,9 @@ const char *stet_contract_name(stet_contract contract)
     return (unsigned)contract < STET_CONTRACT_COUNT ? names[contract] : "unknown";
 }
 
-/* ---- copies that failed -------------------------------------------------------------------------------------------- */
+/* ---- copies that failed ------------------------------------------------------------------------------------------ */
 
-/* Several copies may fail in one call: the first says why, all are named. */
+/* Several copies may fail in one call: the message has the cause of the first and the names of all. */
 typedef struct failures {
     stet_result result;
     int n;
@@ -48,7 +48,7 @@ static stet_result tell_failures(const failures *f, int64_t round, const char *w
                      (long long)round, f->n, what, f->names, f->why);
 }
 
-/* ---- beginning ----------------------------------------------------------------------------------------------------- */
+/* ---- beginning --------------------------------------------------------------------------------------------------- */
 
 static stet_result check_call(stet_sim *sim, const stet_round_value *values, int n, const char *call)
 {
@@ -68,7 +68,7 @@ static stet_result check_directions(const stet_round_value *values, int n)
     return STET_OK;
 }
 
-/* ROUND-3; the slots of all inputs are there after it. */
+/* Checks all inputs (ROUND-3) and creates their slots. */
 static stet_result check_inputs(stet_sim *sim, const stet_round_value *values, int n)
 {
     sti_round *round = &sim->round;
@@ -93,7 +93,7 @@ stet_result stet_sim_round_check(stet_sim *sim, const stet_round_value *values, 
     return check_inputs(sim, values, n);
 }
 
-/* Those that were just checked are the inputs of the round that begins. */
+/* Makes the inputs that were just checked those of the round that begins. */
 static void take_inputs(sti_round *round)
 {
     round->pass++;
@@ -101,7 +101,7 @@ static void take_inputs(sti_round *round)
         if (round->slot[k].checked == round->checked) round->slot[k].pass = round->pass;
 }
 
-/* Why all has to be set up; none: it stands. */
+/* The reason for setting everything up; none: the earlier set-up is still valid. */
 static stet_reason why_all(const stet_sim *sim)
 {
     if (sim->round.info.round == 0) return sim->round.evicted ? STET_REASON_rounds_evicted : STET_REASON_rounds_first;
@@ -121,7 +121,7 @@ static stet_result count_setup(stet_sim *sim, stet_reason why)
     return STET_OK;
 }
 
-/* Uploads what differs; what is left to do on the device is added to the copies. */
+/* Uploads inputs that differ, and adds the device's part of the work to the list of copies. */
 static void copy_inputs(stet_sim *sim, stet_round_value *values, int n, failures *f)
 {
     for (int i = 0; i < n; ++i) {
@@ -137,7 +137,7 @@ static void copy_inputs(stet_sim *sim, stet_round_value *values, int n, failures
     }
 }
 
-/* The copies on the device failed: so did each input that was among them. */
+/* The copies on the device failed: marks each input among them as failed. */
 static void note_due(stet_sim *sim, stet_round_value *values, int n, stet_result result, failures *f)
 {
     for (int i = 0; i < n; ++i) {
@@ -158,7 +158,7 @@ static stet_result keep_contracts(stet_sim *sim)
     return STET_OK;
 }
 
-/* ROUND-7: inputs, and all that is put back. An input that failed stops none of it. */
+/* ROUND-7: copies inputs and resets everything else. A failing input does not stop the rest. */
 static stet_result bring_in(stet_sim *sim, stet_round_value *values, int n, bool *posed)
 {
     failures f = {.result = STET_OK};
@@ -174,7 +174,7 @@ static stet_result bring_in(stet_sim *sim, stet_round_value *values, int n, bool
 static stet_result set_up(stet_sim *sim, stet_round_value *values, int n)
 {
     bool posed;
-    sti_restores_clear(&sim->round.restores);       /* of a beginning that failed */
+    sti_restores_clear(&sim->round.restores);       /* left by a begin that failed */
     STI_TRY(sti_device_after_uploads(sim->device)); /* ROUND-6 */
     STI_TRY(sti_round_put_back(sim));
     STI_TRY(keep_contracts(sim));
@@ -199,7 +199,7 @@ stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n)
     round->trusted = round->apart = false;
     STI_TRY_TIMED(sim, round, set_up(sim, values, n));
     round->trusted = round->info.open = true;
-    round->apart = sti_device_uploads_after(sim->device) == STET_OK; /* else staging says what is wrong */
+    round->apart = sti_device_uploads_after(sim->device) == STET_OK; /* otherwise staging reports the error */
     round->begun = start;
     round->info.setup = sti_now() - start;
     return STET_OK;
@@ -222,7 +222,7 @@ stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int n)
     return tell_failures(&f, sim->round.info.round + 1, "inputs");
 }
 
-/* ---- ending -------------------------------------------------------------------------------------------------------- */
+/* ---- ending ------------------------------------------------------------------------------------------------------ */
 
 static stet_result copy_outputs(stet_sim *sim, stet_round_value *values, int n)
 {
@@ -267,7 +267,7 @@ stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values, int n)
 
 stet_round_info stet_sim_get_round(const stet_sim *sim) { return sim ? sim->round.info : (stet_round_info){0}; }
 
-/* ---- contracts of the caller's arrays ------------------------------------------------------------------------------ */
+/* ---- contracts of the caller's arrays ---------------------------------------------------------------------------- */
 
 stet_result stet_sim_round_contract(stet_sim *sim, stet_array *array, stet_contract contract)
 {
@@ -281,7 +281,7 @@ stet_result stet_sim_round_contract(stet_sim *sim, stet_array *array, stet_contr
                          "stet_sim_round_begin to have it copied in",
                          stet_array_name(array), stet_contract_name(contract));
     stet_round_value value = stet_round_array(array, STET_INOUT, NULL, stet_array_bytes(array));
-    value.data = &value; /* nothing is copied here */
+    value.data = &value; /* only checked, never copied */
     STI_TRY(sti_round_find(sim, &value, STET_IN, &target));
     if (target.field >= 0)
         return sti_error(STET_INVALID_ARGUMENT, "contract of %s: it is a field of the worlds, which stet puts back",
@@ -293,7 +293,7 @@ stet_result stet_sim_round_contract(stet_sim *sim, stet_array *array, stet_contr
     return STET_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 void sti_round_free(stet_sim *sim)
 {

@@ -1,6 +1,7 @@
 /*
- * Contents of inputs, as the host keeps them. What a device gets of one is sent from the copy that is kept: where the device has memory from which copies
- * are fast, it is there, so nothing is copied twice, and an upload may go on while the host does. Invariants: round.h.
+ * Contents of inputs in host memory. Uploads are sent from this copy. If the device has host memory that it copies
+ * faster from, the copy is there; so content is copied once, and an upload can go on while the host continues.
+ * Invariants: round.h.
  */
 #include "sim/sim.h"
 
@@ -19,7 +20,7 @@ void sti_content_note_place(sti_content *c, const stet_round_value *value)
     c->generation = value->generation;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void free_host(sti_content *c)
 {
@@ -48,14 +49,14 @@ static stet_result make_host(sti_content *c, stet_device *device, size_t size, c
     return device->ops->order(device, memory, STI_ORDER_HOST_KEEPS);
 }
 
-/* Room that no upload reads any more. */
+/* Allocates memory that no upload still reads. */
 static stet_result make_room_round_content(sti_content *c, stet_device *device, size_t size, const char *name)
 {
     if (c->room < size) return make_host(c, device, size, name);
     return c->device ? device->ops->order(device, c->host, STI_ORDER_HOST_BEHIND) : STET_OK;
 }
 
-/* Its memory is the next one's who asks, whose work comes after what went aside (ROUND-6). */
+/* Frees the device copy. The next user of that memory is ordered after the upload stream (ROUND-6). */
 void sti_content_drop_held(sti_content *c)
 {
     stet_device *device = c->held ? c->held->device : NULL;
@@ -74,7 +75,7 @@ void sti_content_free(sti_content *c)
     *c = (sti_content){0};
 }
 
-/* ---- taking it over ------------------------------------------------------------------------------------------------ */
+/* ---- taking it over ---------------------------------------------------------------------------------------------- */
 
 stet_result sti_content_take(sti_content *c, stet_sim *sim, const stet_round_value *value, const char *name)
 {

@@ -1,8 +1,8 @@
 /*
- * Controls over time, an input of rounds: a frame a step.
+ * Controls over time, an input of rounds: one frame per step.
  *
- * With MuJoCo's data behind the worlds they are the host's, and a frame goes from the input's copy there to `ctrl`. Else all frames lie on
- * the device, and a small launch takes one.
+ * With exact MuJoCo data controls are used on the host: a frame is copied from the host copy of the input to `ctrl`.
+ * Otherwise all frames are on the device, and a small launch copies one.
  */
 #include "device/host_mirror.h"
 #include "kernel/launch/kernel.h"
@@ -12,7 +12,7 @@
 
 extern const sti_kernel sti_k_control_row, sti_k_control_row_alike;
 
-/* Of a row: its worlds (1: all alike), controls, and bytes of a number. */
+/* Shape of a row: its worlds (1: the same for all), controls, and bytes of a number. */
 typedef struct shape {
     int64_t nworld, nu;
     size_t each;
@@ -44,7 +44,7 @@ stet_result sti_round_check_controls(const stet_sim *sim, const stet_round_value
                      value->size, (long long)value->frames, (long long)nu, row, (long long)nworld, (long long)nu, all);
 }
 
-/* [frames][nworld][nu] as the device has it, [nworld][frames * nu]. */
+/* Transposes [frames][nworld][nu] to the device's layout, [nworld][frames * nu]. */
 static void turn(char *to, const char *from, int64_t frames, shape s)
 {
     size_t row = (size_t)s.nu * s.each;
@@ -82,7 +82,7 @@ stet_result sti_round_turn_controls(stet_sim *sim, sti_content *c, bool *made, c
     return STET_OK;
 }
 
-/* The round's controls over time; NULL: it has none. */
+/* The round's controls over time; NULL: none. */
 static const sti_round_slot *controls_of(const sti_round *round)
 {
     for (int k = 0; round->info.open && k < round->nslot; ++k)

@@ -1,19 +1,19 @@
-/* Inputs of rounds: copying them in where they are not there. Invariants: round.h. */
+/* Inputs of rounds: copies those to the device or the host that are not there yet. Invariants: round.h. */
 #include "device/host_mirror.h"
 #include "kernel/record/record.h"
 #include "sim/sim.h"
 
 #include <string.h>
 
-/* ---- arrays -------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* A field with MuJoCo's data behind it is the host's: what is written there needs no way to the device. */
+/* A field with exact MuJoCo data is used on the host, so writing it needs no upload. */
 static bool on_host(const stet_sim *sim, const sti_round_target *t)
 {
     return t->field >= 0 && sim->worlds->data && sti_field_writer[t->field] & STI_WRITER_CALLER;
 }
 
-/* Rows as the caller gives them, into the array's host mirror. */
+/* Writes the caller's rows to the array's host mirror. */
 static stet_result write_mirror(stet_array *a, const char *rows)
 {
     char *mirror;
@@ -42,7 +42,10 @@ static stet_result make_like(const stet_array *a, stet_array **out)
     return STET_OK;
 }
 
-/* Does an input need a copy on the device, from which its array is restored? Where the host's copy is in the same memory, and lies alike, it is as good. */
+/*
+ * Whether an input needs a device copy to restore its array from. It does not if the host copy is in the same memory
+ * with the same layout.
+ */
 static bool needs_held(const stet_sim *sim, const sti_round_target *t)
 {
     if (t->kind == STI_TARGET_CONTROLS) return !sim->worlds->data;
@@ -51,8 +54,8 @@ static bool needs_held(const stet_sim *sim, const sti_round_target *t)
 }
 
 /*
- * The array of the content's copy on the device, and what goes into it. It was made just now (*made), so other work may have touched its
- * memory.
+ * Prepares the array of the content's device copy and the bytes that go into it. If the array was created just now
+ * (*made), earlier work may still use its memory.
  */
 static stet_result prepare_held(stet_sim *sim, const sti_round_target *t, sti_content *c, bool *made, const char **out)
 {
@@ -62,7 +65,7 @@ static stet_result prepare_held(stet_sim *sim, const sti_round_target *t, sti_co
     return make_like(t->array, &c->held);
 }
 
-/* The content's copy on the device. */
+/* Uploads the content to its device copy. */
 static stet_result hold_round_input(stet_sim *sim, const sti_round_target *t, sti_content *c)
 {
     bool made;
@@ -74,7 +77,7 @@ static stet_result hold_round_input(stet_sim *sim, const sti_round_target *t, st
     return STET_OK;
 }
 
-/* The same beside what runs (ROUND-6). */
+/* The same in the upload stream (ROUND-6). */
 static stet_result hold_upload(stet_sim *sim, const sti_round_target *t, sti_content *c)
 {
     bool made;
@@ -89,7 +92,10 @@ static stet_result hold_upload(stet_sim *sim, const sti_round_target *t, sti_con
     return STET_OK;
 }
 
-/* Poses that stand are those of the round before: they have to be given again to be the caller's (see worlds.h, WORLDS-4). */
+/*
+ * Whether the array still has the content. Poses that are still valid belong to the round before: they must be written
+ * again to count as the caller's (worlds.h, WORLDS-4).
+ */
 static bool array_stands(const sti_round_slot *slot)
 {
     stet_array *a = slot->target.array;
@@ -100,8 +106,8 @@ static bool array_stands(const sti_round_slot *slot)
 }
 
 /*
- * From the copy on the device. An array that the round before wrote is put back with the others, whichever content it gets: so that list is the same
- * whatever inputs differ. One that nobody wrote is no part of it.
+ * Copies from the device copy. An array that the round before wrote is restored in the common list, whatever content it
+ * gets, so the list does not depend on which inputs differ. An array that was not written is not in the list.
  */
 static stet_result copy_held(stet_sim *sim, sti_round_slot *slot)
 {
@@ -117,7 +123,7 @@ static stet_result copy_held(stet_sim *sim, sti_round_slot *slot)
     return STET_OK;
 }
 
-/* The array gets the slot's content from where it is nearest: at once, or with what is put back (ROUND-7). */
+/* Writes the slot's content to the array from the nearest copy: at once, or with the restoring copies (ROUND-7). */
 static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
 {
     stet_array *a = slot->target.array;
@@ -131,7 +137,7 @@ static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
     return STET_OK;
 }
 
-/* ---- copying in ---------------------------------------------------------------------------------------------------- */
+/* ---- copying in -------------------------------------------------------------------------------------------------- */
 
 static stet_result set_round_input(stet_sim *sim, sti_round_slot *slot)
 {
@@ -145,7 +151,7 @@ static stet_result set_round_input(stet_sim *sim, sti_round_slot *slot)
     }
 }
 
-/* Audit: the array holds what was given. */
+/* Audit: compares the array with the input. */
 static stet_result check_content(const sti_round_slot *slot)
 {
     char *fresh;
@@ -161,7 +167,10 @@ static stet_result check_content(const sti_round_slot *slot)
                      slot->name);
 }
 
-/* The same content as in the round before: whatever became of the array meanwhile, nothing is copied from the host. */
+/*
+ * The content equals that of the round before: nothing is copied from the host, even if the array was written
+ * meanwhile.
+ */
 static stet_result let_stand(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
 {
     bool array = slot->target.kind == STI_TARGET_ARRAY, audit = sim->device->mechanisms.options.audit;
@@ -191,7 +200,7 @@ stet_result sti_round_audit_inputs(const stet_sim *sim)
     return STET_OK;
 }
 
-/* Content that was staged takes the place of what was there. */
+/* Makes the staged content the present one. */
 static bool take_staged(sti_round_slot *slot, const stet_round_value *value)
 {
     if (!sti_content_is(&slot->next, value)) return false;
@@ -231,9 +240,9 @@ stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_
     return needs_held(sim, &slot->target) ? hold_upload(sim, &slot->target, &slot->next) : STET_OK;
 }
 
-/* ---- arrays of the caller's that are no inputs --------------------------------------------------------------------- */
+/* ---- arrays of the caller's that are no inputs ------------------------------------------------------------------- */
 
-/* Bytes that no kernel can take for numbers: NaN, -1. */
+/* Fills an array with bytes that no kernel can use by mistake: NaN, -1. */
 static stet_result poison(stet_array *a)
 {
     char *bytes;

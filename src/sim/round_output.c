@@ -1,4 +1,4 @@
-/* Outputs of rounds: what is copied to the host when one ends. Invariants: round.h. */
+/* Outputs of rounds: copies to the host at the end of a round. Invariants: round.h. */
 #include "sim/sim.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static stet_result check_header(const stet_sim *sim, const stet_array *header)
                      "round: header %s must be a plain array of i64, [2]: first row, number of rows", header->name);
 }
 
-/* The rows that the header says, if there are such and room for them. */
+/* Copies the rows that the header names, if they exist and fit. */
 static stet_result copy_rows(stet_sim *sim, const stet_array *a, stet_round_value *value)
 {
     int64_t rows[2];

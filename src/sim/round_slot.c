@@ -1,10 +1,10 @@
-/* What values of rounds mean, and the slots in which a sim keeps what it knows of them. Invariants: round.h. */
+/* Slots of rounds: what a value refers to, and what the sim knows about it. Invariants: round.h. */
 #include "sim/sim.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what a value means -------------------------------------------------------------------------------------------- */
+/* ---- what a value means ------------------------------------------------------------------------------------------ */
 
 static stet_result unknown_name(const char *name)
 {
@@ -90,7 +90,7 @@ stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_di
     return sti_parameter_check(sim->worlds, out->parameter, value->data, (int64_t)(value->size / sizeof(double)));
 }
 
-/* ---- slots --------------------------------------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
 
 void sti_round_drop_content(sti_round_slot *slot)
 {
@@ -111,7 +111,7 @@ void sti_round_drop_slot(sti_round *round, int k)
     memmove(&round->slot[k], &round->slot[k + 1], (size_t)(round->nslot - k) * sizeof *round->slot);
 }
 
-/* An array of the caller's goes, and with it all that was said of it. */
+/* Called when one of the caller's arrays is destroyed: drops its slot's content and its contract. */
 static void gone(sti_watcher *watcher, const void *thing)
 {
     sti_round *round = (sti_round *)(void *)((char *)watcher - offsetof(sti_round, watcher));

@@ -1,8 +1,8 @@
 /*
- * What becomes of a sim's resources when a round begins: one function for each row of STET_ROUND_RESOURCES that is not kept.
+ * Resets a sim's resources when a round begins: one function for each row of STET_ROUND_RESOURCES that is not kept.
  *
- * Under audit each fills what it has with NaN first, or with what MuJoCo takes for such; a result that changes by that was made from what an
- * earlier round left.
+ * In audit mode each function first fills its resource with NaN, or with what MuJoCo treats as NaN. A result that
+ * changes by that depends on what an earlier round left.
  */
 #include "device/host_mirror.h"
 #include "kernel/record/record.h"
@@ -14,9 +14,9 @@
 
 static bool audited(const stet_sim *sim) { return sim->device->mechanisms.options.audit; }
 
-/* ---- the rows ------------------------------------------------------------------------------------------------------ */
+/* ---- the rows ---------------------------------------------------------------------------------------------------- */
 
-/* Fields whose numbers may not be those of the sim's making, and that no input is going to overwrite. */
+/* Fields that may differ from the initial state and that no input will overwrite. */
 static void find_stale(stet_sim *sim, bool stale[STI_FIELD_COUNT])
 {
     sti_round *round = &sim->round;
@@ -58,7 +58,10 @@ static stet_result begin_counts(stet_sim *sim)
     return STET_OK;
 }
 
-/* Lanes beyond the last world keep what they have: transforms follow from them too, and nobody makes these anew. */
+/*
+ * Lanes beyond the last world are not filled: transforms are computed from them, too, and nothing would compute them
+ * again.
+ */
 static stet_result poison_poses(stet_worlds *worlds)
 {
     static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
@@ -74,14 +77,14 @@ static stet_result poison_poses(stet_worlds *worlds)
     return STET_OK;
 }
 
-/* The worlds count as moved; scene transforms and pictures follow from that. */
+/* Marks the worlds as moved; scene transforms and pictures follow. */
 static stet_result begin_poses(stet_sim *sim)
 {
     stet_worlds *worlds = sim->worlds;
     if (audited(sim)) STI_TRY(poison_poses(worlds));
     (void)sti_array_poll_external_writes(worlds->field[STI_FIELD_xpos]);
     (void)sti_array_poll_external_writes(worlds->field[STI_FIELD_xquat]);
-    sti_poses_keep_written(worlds); /* what the caller wrote in the round before is no news */
+    sti_poses_keep_written(worlds); /* the caller's writes of the round before do not count any more */
     sti_worlds_all_moved(worlds);
     return STET_OK;
 }
@@ -98,9 +101,9 @@ static stet_result begin_reset_mask(stet_sim *sim)
     return STET_OK;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* What is kept has no function: there is nothing to do. */
+/* Kept resources have no function. */
 enum { begin_model, begin_programs, begin_memory, begin_scene_edits };
 typedef stet_result begin_fn(stet_sim *sim);
 #define BEGIN_KEEP(name) NULL
@@ -154,7 +157,7 @@ void sti_round_forget(stet_sim *sim)
     while (recorder && recorder->nrecording) sti_recording_drop(sim->device, recorder->nrecording - 1);
 }
 
-/* The contents that poses follow from; NULL: they are an input themselves. */
+/* The serials of the contents that poses depend on; NULL: poses are an input themselves. */
 static const uint64_t *pose_key(const stet_sim *sim, uint64_t key[STI_POSE_INPUTS])
 {
     static const sti_field inputs[STI_POSE_INPUTS] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
@@ -179,7 +182,7 @@ stet_result sti_round_begin_poses(stet_sim *sim, bool given)
     return sti_poses_begin(sim->worlds, pose_key(sim, key), given);
 }
 
-/* ---- looking at the end -------------------------------------------------------------------------------------------- */
+/* ---- looking at the end ------------------------------------------------------------------------------------------ */
 
 int64_t sti_round_faulty(const stet_sim *sim)
 {

@@ -1,6 +1,6 @@
 /*
- * The sim: making it from its parts, steps, resets. Cameras, controls and frames have files of their own. Invariants:
- * sim.h.
+ * The sim: creates and destroys the parts, steps, resets. Cameras, controls and frames have files of their own.
+ * Invariants: sim.h.
  */
 #include "sim/sim.h"
 
@@ -102,7 +102,7 @@ void stet_sim_clear_timing(stet_sim *sim)
 
 enum { ASKS_A_SECOND = 100 };
 
-/* Between two time steps of a call. */
+/* Calls the caller's interrupt function between time steps. */
 static stet_result ask_caller(stet_sim *sim, int n)
 {
     if (!sim->interrupt.ask || sim->made == n || sti_now() < sim->interrupt.next) return STET_OK;
@@ -120,7 +120,7 @@ static int64_t count_stepped(const stet_sim *sim)
     return n;
 }
 
-/* Time steps that fit between two questions, of `left`; bits do not depend on where pieces end. */
+/* Number of time steps until the next call of the interrupt function, at most `left`. No bit depends on it. */
 static int piece_of(const stet_sim *sim, int64_t nstepped, int left)
 {
     double seconds = sim->worlds->step_seconds * (double)nstepped;
@@ -143,8 +143,8 @@ static stet_result step_in_pieces(stet_sim *sim, int n)
 }
 
 /*
- * pose_sync switched off: whoever reads them or not, poses and transforms follow each time step. What that takes is there
- * before the step is made: a step that was made does not fail.
+ * A step with pose_sync switched off: poses and transforms are updated after each time step. All memory for that is
+ * allocated before the step, so a step that was made cannot fail afterwards.
  */
 static stet_result step_and_follow(stet_sim *sim, int n)
 {

@@ -1,11 +1,10 @@
 /*
- * The sim, inside: its parts, and what it remembers between calls.
+ * The sim, inside: its parts, and what it keeps between calls.
  *
  * Invariants:
- *   SIM-1  the parts are made from left to right and destroyed from right to left, also where one could
- *       not be made
- *   SIM-2  the sim keeps no copy of any state: what is done to a part directly is seen by the next call
- *   SIM-3  a world whose number of resets is not `seen` was put back since the latest frame
+ *   SIM-1  parts are created from left to right and destroyed from right to left, also after a failing creation
+ *   SIM-2  the sim has no copy of any state: the next call sees changes that were made to a part directly
+ *   SIM-3  a world whose number of resets differs from `seen` was reset since the latest frame
  */
 #ifndef STI_SIM_SIM_H
 #define STI_SIM_SIM_H
@@ -23,7 +22,7 @@ struct stet_sim {
     stet_worlds *worlds;
     stet_step *step;
     stet_stage *stage;
-    const uint8_t *stepped; /* worlds that the call which is running steps; NULL: all */
+    const uint8_t *stepped; /* worlds that the running call steps; NULL: all */
     stet_tiles *tiles;      /* NULL: no outputs */
     stet_camera *cameras;
     int ncamera;
@@ -31,56 +30,57 @@ struct stet_sim {
     int noutput;
     int64_t newest; /* number of the latest frame; -1: none */
     uint32_t outputs;
-    stet_array *hold, *half, *low, *high; /* REAL [max(nu, 1)]: of each actuator, see control.k.h */
+    stet_array *hold, *half, *low, *high; /* REAL [max(nu, 1)], one value per actuator; see control.k.h */
     uint64_t *seen;                       /* [nworld], SIM-3 */
-    sti_stamp seen_at;                    /* moves of worlds of which `seen` tells all resets: a reset is a move */
-    uint8_t *again;                       /* [nworld]: worlds to render again */
-    sti_phases phases;                    /* the caller's kernels in the step */
+    /* version of the moves of worlds at which `seen` was compared: every reset is a move */
+    sti_stamp seen_at;
+    uint8_t *again;    /* [nworld]: worlds to render again */
+    sti_phases phases; /* the caller's kernels in the step */
     sti_round round;
-    uint64_t seed; /* as the sim was made */
+    uint64_t seed; /* from the def */
     struct {
-        stet_interrupt_fn *ask; /* NULL: nobody is asked */
+        stet_interrupt_fn *ask; /* NULL: no interruption */
         void *context;
-        double next; /* time of the next question */
+        double next; /* time of the next call of `ask` */
     } interrupt;
-    int made; /* time steps, by the latest call */
+    int made; /* time steps made by the latest call */
     stet_sim_timing timing;
 };
 
-/* ---- sim.c ---- */
+/* ---- sim.c ------------------------------------------------------------------------------------------------------- */
 
-/* n time steps, and nothing of the caller's. */
+/* Makes n time steps of physics, without the caller's kernels. */
 stet_result sti_sim_physics(stet_sim *sim, int n);
 
-/* ---- def.c: what a definition asks for ---- */
+/* ---- def.c: what a definition asks for --------------------------------------------------------------------------- */
 
-/* All that can be told before anything is made; one sentence for the first thing that is wrong. */
+/* Makes all checks that need no allocation; the message is about the first error. */
 stet_result sti_sim_check(const stet_model *model, const stet_sim_def *def);
-/* The def with its zeros and the keyframe filled in. */
+/* The def with its zeros and the keyframe replaced by their meaning. */
 stet_sim_def sti_sim_resolve(const stet_model *model, const stet_sim_def *def);
-/* STET_LIMIT if a frame's pixels cannot be in this machine's memory. */
+/* LIMIT: the pixels of a frame do not fit into this machine's memory. */
 stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size_t real_size);
 
-/* ---- camera.c ---- */
+/* ---- camera.c ---------------------------------------------------------------------------------------------------- */
 
-/* How many cameras the names of a def mean; NOT_FOUND lists those that exist. */
+/* Number of cameras that the names of a def select; NOT_FOUND lists those that exist. */
 stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *def, int *n);
-/* Fills sim->cameras [sim->ncamera]; adds the free camera to the stage if it is one of them. */
+/* Fills sim->cameras [sim->ncamera]; adds the free camera to the stage if it is selected. */
 stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved);
 
-/* ---- control.c ---- */
+/* ---- control.c --------------------------------------------------------------------------------------------------- */
 
 stet_result sti_sim_make_controls(stet_sim *sim);
 
-/* ---- frame.c ---- */
+/* ---- frame.c ----------------------------------------------------------------------------------------------------- */
 
 stet_result sti_sim_make_frames(stet_sim *sim, const stet_sim_def *resolved);
-/* All worlds were put back, whatever their numbers of resets say. */
+/* Marks all worlds as reset, whatever their numbers of resets are. */
 void sti_sim_all_put_back(stet_sim *sim);
 
-/* ---- timing ---- */
+/* ---- timing ------------------------------------------------------------------------------------------------------ */
 
-/* A row of sim->timing, in the trace of the sim's device if there is one. */
+/* Starts a row of sim->timing and, if the sim's device is traced, a phase of the trace. */
 static inline sti_trace_mark sti_sim_begin_phase(const stet_sim *sim, const char *name)
 {
     sti_trace *trace = sim->device->mechanisms.trace;
@@ -92,7 +92,10 @@ static inline void sti_sim_end_phase(const stet_sim *sim, sti_trace_mark mark, s
     if (mark.row) sti_trace_close(sim->device->mechanisms.trace, mark, result);
 }
 
-/* Returns from the calling function if a call is not STET_OK; its time goes to a row of sim->timing, and into a trace. */
+/*
+ * Returns from the calling function if a call is not STET_OK. The time of the call is added to a row of sim->timing and
+ * to a trace.
+ */
 #define STI_TRY_TIMED(sim, row, call)                                                                                  \
     do {                                                                                                               \
         double sti_start_ = sti_now();                                                                                 \

@@ -1,6 +1,6 @@
 /*
- * Conversions row by row: part of extraction on vector machines, whose compilers turn plain loops over the pixels of a row into vectors. The same
- * bits as convert_words.k.h.
+ * Conversions row by row: part of extraction on CPUs, whose compilers vectorise plain loops over the pixels of a row.
+ * The bits are those of convert_words.k.h.
  */
 #ifndef STI_TILES_CONVERT_ROWS_K_H
 #define STI_TILES_CONVERT_ROWS_K_H
@@ -12,9 +12,9 @@
 
 #define TX_CHUNK 64   /* pixels converted at a time */
 #define TX_VALUES 256 /* numbers of those: at most 4 channels */
-#define TX_ROOM 272   /* and a vector more: the last group may reach beyond */
+#define TX_ROOM 272   /* and one vector more, because the last group may write past the end */
 
-/* n values to halves; `half` is memory of the block for TX_ROOM numbers. */
+/* Stores n values as halves; `half` is scratch memory of the block for TX_ROOM numbers. */
 LFN void tx_store_halves(const ureal *value, int *half, u16 *to, int n)
 {
     items(p, n) istore(half + p, tx_half(load(value + p)));
@@ -82,7 +82,7 @@ LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals,
     }
 }
 
-/* Bytes of one pixel of a destination; a word is all channels of one. */
+/* Bytes of one pixel of a destination. For a word conversion the pixel is all its channels. */
 LFN int tx_size(int conversion, int channels)
 {
     if (conversion == STI_TO_WORDS) return 4;
@@ -91,7 +91,7 @@ LFN int tx_size(int conversion, int channels)
     return (conversion == STI_INT_LONG ? 8 : (int)sizeof(ureal)) * channels;
 }
 
-/* A band of npixel pixels to `to`, which is dense: see tx_convert of convert_words.k.h for the arguments. */
+/* Converts a band of npixel pixels to `to`, which is dense. Arguments as tx_convert of convert_words.k.h. */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int npixel, int channels,
                     int skip, int width, int gap, ureal *value, int *half)
 {

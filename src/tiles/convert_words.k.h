@@ -1,7 +1,7 @@
 /*
- * Conversions where a lane is a thread: part of extraction. A team takes some pixels at a time: first each of their elements becomes a word in
- * the team's memory, then the elements are packed, and neighbours store 16 bytes beside each other. So a team's loads and stores are whole lines
- * of memory, whatever a pixel's size.
+ * Conversions on a GPU, where a lane is a thread: part of extraction. A team takes a chunk of pixels at a time. It
+ * first stages each element of the pixels as a word in shared memory, then packs the elements, and neighbouring threads
+ * store 16 bytes each. So the loads and stores of a team are whole cache lines, whatever the size of a pixel.
  */
 #ifndef STI_TILES_CONVERT_WORDS_K_H
 #define STI_TILES_CONVERT_WORDS_K_H
@@ -10,13 +10,13 @@
 #include "tiles/conversion.h"
 #include "tiles/half.k.h"
 
-#define TX_FOURS 4             /* loads of four pixels of a thread under way, and */
-#define TX_AHEAD 8             /* loads of a thread under way */
+#define TX_FOURS 4             /* loads of four pixels that a thread has in flight */
+#define TX_AHEAD 8             /* loads that a thread has in flight */
 #define TX_CHUNK 768           /* pixels taken at a time */
 #define TX_ROOM (TX_CHUNK * 4) /* their elements, at most 4 each */
 #define TX_REAL_WORDS (STET_DOUBLE ? 2 : 1)
 
-/* Words that a pixel becomes: an element each, or two for an element of 8 bytes. */
+/* Words that a pixel is staged as: one per element, or two for an element of 8 bytes. */
 LFN int tx_elements(int conversion, int channels)
 {
     if (conversion == STI_TO_WORDS) return 1;
@@ -26,7 +26,7 @@ LFN int tx_elements(int conversion, int channels)
     return channels;
 }
 
-/* Bytes of each such word that are stored. */
+/* Bytes of each staged word that are stored. */
 LFN int tx_bytes_of(int conversion)
 {
     if (conversion == STI_TO_BYTES || conversion == STI_INT_BYTE) return 1;
@@ -38,8 +38,9 @@ LFN int tx_bytes_of(int conversion)
 LFN int tx_size(int conversion, int channels) { return tx_elements(conversion, channels) * tx_bytes_of(conversion); }
 
 /*
- * x / 255, as IEEE division has it, for x from 0 to 255: a product with the rounded inverse, put right by its remainder (P. Markstein,
- * Computation of elementary functions on the IBM RISC System/6000 processor, 1990); the pictures of the tests have all 256.
+ * x / 255 with the bits of IEEE division, for x from 0 to 255: a product with the rounded inverse, corrected by its
+ * remainder (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). The test
+ * pictures have all 256 values.
  */
 LFN real tx_unit(lint byte)
 {
@@ -47,7 +48,7 @@ LFN real tx_unit(lint byte)
     return fma(fma(-q, splat((ureal)255), x), inverse, q);
 }
 
-/* The words of a real at `word`. */
+/* Stages a real at `word`. */
 LFN void tx_put_real(int *word, real x)
 {
 #if STET_DOUBLE
@@ -58,7 +59,7 @@ LFN void tx_put_real(int *word, real x)
 #endif
 }
 
-/* Element c of a pixel of one number (a colour, an int, a real's bits), where it is one word. */
+/* Element c of a pixel of one number (a colour, an int, a real's bits), if the element is one word. */
 LFN lint tx_element(int conversion, lint v, int c, const int *halves)
 {
     if (conversion == STI_REALS_HALF) return tx_half(from_bits((sti_bits)v));
@@ -68,7 +69,7 @@ LFN lint tx_element(int conversion, lint v, int c, const int *halves)
     return v;
 }
 
-/* One such pixel as words. */
+/* Stages such a pixel. */
 LFN void tx_stage_word(int conversion, lint v, int channels, const int *halves, int *word)
 {
     if (conversion == STI_INT_LONG) {
@@ -82,7 +83,7 @@ LFN void tx_stage_word(int conversion, lint v, int channels, const int *halves, 
     }
 }
 
-/* One pixel of reals as words. */
+/* Stages a pixel of reals. */
 LFN void tx_stage_real(int conversion, const ureal *v, int channels, int *word)
 {
     for (int c = 0; c < channels; ++c)
@@ -92,7 +93,7 @@ LFN void tx_stage_real(int conversion, const ureal *v, int channels, int *word)
             tx_put_real(word + c * TX_REAL_WORDS, load(v + c));
 }
 
-/* Four elements of two bytes are two words, four of one byte are one. */
+/* Packs four elements of two bytes into two words, or of one byte into one. */
 LFN lint tx_pack_two(lint low, lint high) { return (low & isplat(0xffff)) | ishl(high, 16); }
 LFN lint tx_pack_four(const lint *v)
 {
@@ -100,7 +101,7 @@ LFN lint tx_pack_four(const lint *v)
     return low | ishl(v[2] & isplat(255), 16) | ishl(v[3], 24);
 }
 
-/* Sixteen bytes of packed elements, from 4, 8 or 16 of them. */
+/* Packs 4, 8 or 16 elements into sixteen bytes. */
 LFN void tx_pack(const int *word, int bytes, lint *v)
 {
     lint u[4];
@@ -120,7 +121,7 @@ LFN void tx_pack(const int *word, int bytes, lint *v)
     }
 }
 
-/* n elements, packed, to `to`: by 16 bytes if it is aligned to them, the rest one by one. */
+/* Packs and stores n elements: 16 bytes at a time if `to` is aligned to 16 bytes, the remainder one by one. */
 LFN void tx_store(const int *word, u8 *to, int n, int bytes, int aligned)
 {
     int group = 16 / bytes, wide = aligned ? n / group : 0, done = wide * group;
@@ -141,10 +142,13 @@ LFN void tx_store(const int *word, u8 *to, int n, int bytes, int aligned)
     }
 }
 
-/* x / width of a pixel's place, for places below 2^20: the product is nearer to the quotient than 1 / 2 width, so no rounding shows. */
+/*
+ * x / width for a pixel index below 2^20. The product is nearer to the quotient than 1 / (2 width), so truncation is
+ * exact.
+ */
 LFN int tx_row(int x, ureal inverse) { return (int)(((ureal)x + (ureal)0.5) * inverse); }
 
-/* n pixels of one number each, TX_AHEAD under way at a time. */
+/* Stages n pixels of one number each, with TX_AHEAD loads in flight. */
 LFN void tx_stage_words(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
                         const int *halves, int *word)
 {
@@ -161,7 +165,7 @@ LFN void tx_stage_words(int conversion, const int *words, int n, int channels, i
     }
 }
 
-/* Four pixels' elements, packed: as many words as a pixel has bytes. */
+/* Packs the elements of four pixels: as many words as a pixel has bytes. */
 LFN void tx_pack_pixels(int conversion, const lint *pixel, int channels, const int *halves, int *word)
 {
     lint w[16];
@@ -180,7 +184,10 @@ LFN void tx_pack_pixels(int conversion, const lint *pixel, int channels, const i
     }
 }
 
-/* All fours of a chunk, TX_FOURS under way at a time; rows, the chunk's place in them and its length are whole fours. */
+/*
+ * Stages all groups of four of a chunk, with TX_FOURS in flight. Rows, the chunk's start within them and its length are
+ * multiples of four pixels.
+ */
 LFN void tx_stage_fours(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
                         const int *halves, int *word)
 {
@@ -198,7 +205,7 @@ LFN void tx_stage_fours(int conversion, const int *words, int n, int channels, i
     }
 }
 
-/* The same with the number of channels a constant, so that a pixel's elements are registers. */
+/* The same with a constant number of channels, so that the compiler keeps a pixel's elements in registers. */
 LFN void tx_stage_channels(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
                            const int *halves, int *word)
 {
@@ -212,7 +219,7 @@ LFN void tx_stage_channels(int conversion, const int *words, int n, int channels
         tx_stage_fours(conversion, words, n, 4, skip, width, gap, halves, word);
 }
 
-/* n pixels of one number each, by fours. */
+/* Stages n pixels of one number each, four at a time. */
 LFN void tx_stage_wide(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
                        const int *halves, int *word)
 {
@@ -242,8 +249,8 @@ LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, i
 }
 
 /*
- * A band as in tx_convert, where pixels are one number each, rows, their ends and the source's beginning are whole fours of pixels, and `to` is
- * aligned: packed in registers, so that as many pixels as fit are taken at a time.
+ * Converts a band as tx_convert does, for pixels of one number each, if `to` is aligned and rows, their ends and the
+ * start of the source are multiples of four pixels. It packs in registers, so the chunk is as large as fits.
  */
 LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, int channels, int skip, int width,
                           int gap, const int *halves, int *word)
@@ -266,9 +273,11 @@ LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, 
 }
 
 /*
- * A band of npixel pixels to `to`, which is dense and aligned to 16 bytes or not. Its first row begins `skip` pixels before it; rows have `width`
- * pixels and `gap` others between. words or reals (`stride` a pixel) point to the first pixel of that row.  fours: rows and their ends, and where the source begins, are
- * whole fours of pixels. `word` is memory of the block for TX_ROOM, `halves` for 256: the 256 values that a byte becomes.
+ * Converts a band of npixel pixels to `to`, which is dense and may be unaligned. The band starts `skip` pixels into its
+ * first row; rows have `width` pixels and `gap` further pixels between them. `words` or `reals` (`stride` per pixel)
+ * point to the first pixel of that row. fours: rows, their ends and the start of the source are multiples of four
+ * pixels. `word` is scratch memory of the block for TX_ROOM words, `halves` for 256: the values that a byte converts
+ * to.
  */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int aligned, int fours,
                     int npixel, int channels, int skip, int width, int gap, int *halves, int *word)

@@ -1,6 +1,4 @@
-/*
- * Tiles over a stage: the painter is the renderer. Cameras that no request names are not rendered at all.
- */
+/* Creates tiles over a stage, with the renderer as painter. Cameras without a request are not rendered. */
 #include "tiles/tiles.h"
 
 #include "stage/stage.h"
@@ -15,7 +13,7 @@ typedef struct stage_painter {
 static stet_result update(void *context, sti_scene *out)
 {
     stage_painter *p = context;
-    STI_TRY(sti_array_ensure(sti_stage_world(p->stage))); /* flushes */
+    STI_TRY(sti_array_ensure(sti_stage_world(p->stage))); /* flushes the stage */
     *out = (sti_scene){.changed = sti_stage_changed(p->stage),
                        .changes = *sti_stage_changes(p->stage),
                        .appearance = *sti_renderer_appearance(p->renderer),
@@ -36,7 +34,10 @@ static void destroy(void *context)
     sti_free(p);
 }
 
-/* Cameras that requests name, in their order, and the requests with the new numbers. Room for all is there. */
+/*
+ * Copies the cameras that have requests, in their order, and the requests with new camera numbers. The arrays have
+ * room.
+ */
 static int compact(const stet_tiles_def *def, stet_camera *cameras, stet_tile_request *requests)
 {
     int n = 0;
@@ -53,7 +54,7 @@ static int compact(const stet_tiles_def *def, stet_camera *cameras, stet_tile_re
     return n;
 }
 
-/* Identifiers that a byte cannot tell apart are refused: 255 stands for the sky. */
+/* Refuses U8 identifiers that would be ambiguous: 255 means sky. */
 static stet_result check_bytes(stet_stage *stage, const stet_tiles_def *def)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;

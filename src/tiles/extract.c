@@ -1,4 +1,4 @@
-/* Launches of the extraction kernel; see extract.h for EXTRACT-1 and E2. */
+/* Launches the extraction kernel. EXTRACT-1 and EXTRACT-2: extract.h. */
 #include "tiles/extract.h"
 
 #include "kernel/launch/kernel.h"
@@ -15,12 +15,11 @@ static_assert(STI_BUFFER_COLOUR == 0 && STI_BUFFER_DEPTH == 1 && STI_BUFFER_DIST
               "extract.k.h picks its sources by these numbers");
 
 enum {
-    BASE_BYTES = 64, /* of the array that places are relative to */
-    STREAM_BYTES =
-        8 << 20 /* outputs larger than this are streamed past the caches: no core's own cache would keep them */
+    BASE_BYTES = 64,       /* size of the array that places are relative to */
+    STREAM_BYTES = 8 << 20 /* bytes; larger outputs bypass the caches, because no core's own cache would hold them */
 };
 
-/* ---- conversions -------------------------------------------------------------------------------------------------- */
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
 
 static int colour_conversion(stet_dtype dtype, int channels)
 {
@@ -76,7 +75,7 @@ stet_result sti_conversion(stet_output output, stet_dtype dtype, int channels, i
     return STET_OK;
 }
 
-/* ---- creation ----------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 static stet_result create_tables(stet_device *device, int64_t nworld, int64_t ncopy, sti_extractor *x)
 {
@@ -120,9 +119,9 @@ void sti_extractor_destroy(sti_extractor *x)
     *x = (sti_extractor){0};
 }
 
-/* ---- launching ---------------------------------------------------------------------------------------------------- */
+/* ---- launching --------------------------------------------------------------------------------------------------- */
 
-/* Uploads a table unless the device has it (EXTRACT-2). The shadow changes only after an upload that succeeded. */
+/* Uploads a table unless the device has it (EXTRACT-2). The shadow copy changes only after a successful upload. */
 static stet_result upload(stet_array *array, void *shadow, const void *next)
 {
     size_t size = stet_array_bytes(array);
@@ -132,14 +131,17 @@ static stet_result upload(stet_array *array, void *shadow, const void *next)
     return STET_OK;
 }
 
-/* Four bytes are a word only where words may lie: a tensor of bytes that was imported may begin anywhere. */
+/*
+ * Four bytes are copied as a word only if the tensor is aligned to words; an imported tensor of bytes may start
+ * anywhere.
+ */
 static int conversion_at(const sti_copy *c)
 {
     bool odd = (uintptr_t)c->to->data % sizeof(int) != 0;
     return c->conversion == STI_TO_WORDS && odd ? STI_TO_BYTES : c->conversion;
 }
 
-/* Rows of the tables for the copies; *nblock: blocks in all. */
+/* Fills the rows of both tables for the copies; *nblock: number of blocks. */
 static stet_result describe(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
                             int64_t n, int64_t *nblock, int64_t *bytes)
 {
@@ -155,7 +157,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
                                           c->channels,  band};
         int64_t pitch = (int64_t)(stet_array_bytes(c->to) / (size_t)x->nworld);
         memcpy(x->job_next + (ptrdiff_t)k * STI_JOB_COLUMNS, row, sizeof row);
-        /* Distance between allocations, by address: they are no parts of one object. */
+        /* The distance is computed from addresses as integers, because the allocations are different objects. */
         x->place_next[(ptrdiff_t)k * STI_PLACE_COLUMNS] = (int64_t)((uintptr_t)c->to->data - (uintptr_t)x->base->data);
         x->place_next[k * STI_PLACE_COLUMNS + 1] = pitch;
         *nblock += n * bands; /* below 2^31 * 2^14 for each copy */
@@ -169,7 +171,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
     return STET_OK;
 }
 
-/* Puts the list of worlds on the device. */
+/* Uploads the list of worlds. */
 static stet_result list_worlds(sti_extractor *x, const int *worlds, int64_t n)
 {
     memcpy(x->list_next, worlds, (size_t)n * sizeof *worlds);
@@ -185,7 +187,10 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
     if (!worlds) n = x->nworld;
     STI_TRY(describe(x, source, copies, ncopy, n, &nblock, bytes));
     if (nblock == 0) return STET_OK;
-    /* The kernel writes to their addresses; worlds not listed keep what the host may have written. */
+    /*
+     * The kernel writes through raw addresses, and worlds that are not listed keep their bytes, so host writes go up
+     * first.
+     */
     for (int k = 0; worlds && k < ncopy; ++k) STI_TRY(sti_array_to_device(copies[k].to));
     STI_TRY(upload(x->job, x->job_host, x->job_next));
     STI_TRY(upload(x->place, x->place_host, x->place_next));

@@ -1,9 +1,10 @@
 /*
- * Extraction: all requests of all listed worlds leave the renderer's buffers in one launch. Kind item; a block is a band of one tile for one
- * request.
+ * Extraction: all requests of all listed worlds are copied from the renderer's buffers in one launch. Kind item; a
+ * block is a band of one tile for one request.
  *
- * Destinations are allocations of their own, more of them than a kernel has parameters. So a launch passes one base pointer, and
- * each job the distance in bytes from it; the host works it out. Who launches marks the destinations as written: the launch cannot know.
+ * Destinations are separate allocations, more than a kernel has parameters. So a launch passes one base pointer, and
+ * each job has the distance of its destination in bytes, which the host computes. The launch cannot know these
+ * destinations, so its caller marks them as written.
  */
 #include "stet/lang.h"
 #include "tiles/conversion.h"
@@ -14,17 +15,17 @@
 #include "tiles/convert_rows.k.h"
 #endif
 
-/* ---- copies of 32-bit elements, at the speed of memory ---- */
+/* ---- copies of 32-bit elements, at the speed of memory ----------------------------------------------------------- */
 
 #if !STET_DOUBLE
-/* W elements from k on, of the one source that is there. */
+/* W elements from k on, of the source that is not NULL. */
 LFN lint tx_words(const int *words, const ureal *reals, i64 k)
 {
     if (reals) return as_bits(load(reals + k));
     return iload(words + k);
 }
 
-/* n <= W elements from the flat element q of a tile on, across ends of rows. */
+/* Copies n <= W elements from the flat element q of a tile on, across ends of rows. */
 LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, int n, int width, int pitch, int stream)
 {
     int y = q / width;
@@ -42,7 +43,7 @@ LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, in
         value = as_bits(gather(reals + row, at));
     else
         value = igather(words + row, at);
-    /* A plain store here would fetch the line that all its neighbours are streamed around. */
+    /* A plain store here would load the cache line that its neighbours bypass. */
     if (stream && n == STET_W)
         istream(to + q, value);
     else
@@ -50,8 +51,8 @@ LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, in
 }
 
 /*
- * Elements begin … end - 1 of a tile, counted along its rows, to `to`, where all that is a whole number of wide groups: rows, the ends of the
- * band, and where source and destination begin. Four groups are under way at a time.
+ * Copies elements begin … end - 1 of a tile, counted along its rows, to `to`. Rows, the ends of the band and the starts
+ * of source and destination are multiples of a wide group. Four groups are in flight at a time.
  */
 LFN void tx_copy_wide(const int *from, int *to, int begin, int end, int width, int pitch)
 {
@@ -68,7 +69,10 @@ LFN void tx_copy_wide(const int *from, int *to, int begin, int end, int width, i
     }
 }
 
-/* n elements, a multiple of W, from `row` on, two groups at a time: with W = 8 both halves of a cache line leave together. */
+/*
+ * Streams n elements (a multiple of W) from `row` on, two groups at a time: with W = 8 both halves of a cache line are
+ * written together.
+ */
 LFN void tx_stream_row(const int *words, const ureal *reals, i64 row, int *to, int n)
 {
     int pairs = n / (2 * STET_W) * STET_W, done = 2 * pairs;
@@ -82,8 +86,9 @@ LFN void tx_stream_row(const int *words, const ureal *reals, i64 row, int *to, i
 }
 
 /*
- * Elements begin … end - 1 of a tile, counted along its rows, to `to`, which is dense. Groups begin where the destination is aligned, `ahead`
- * elements after begin, so that they can be streamed past the caches; a group that crosses the end of a row is gathered.
+ * Copies elements begin … end - 1 of a tile, counted along its rows, to `to`, which is dense. Groups start where the
+ * destination is aligned, `ahead` elements after begin, so that they can bypass the caches. A group that crosses the
+ * end of a row is gathered.
  */
 LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int end, int ahead, int width, int pitch,
                  int stream)
@@ -110,12 +115,13 @@ LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int e
 }
 #endif
 
-/* ---- the kernels ---- */
+/* ---- the kernels ------------------------------------------------------------------------------------------------- */
 
 /*
- * Sources by sti_picture_buffer (NULL where not used); first, pitch [nrow * ntile], ntile = worlds * ncamera: the tile table; job [njob *
- * STI_JOB_COLUMNS], place [njob * STI_PLACE_COLUMNS]; list: worlds, or NULL: block order is world order. `stream`: the outputs are larger
- * than the caches. `out` is aligned to 64 bytes, places are relative to it.
+ * Sources are indexed by sti_picture_buffer (NULL if unused). first, pitch [nrow * ntile], ntile = worlds * ncamera:
+ * the tile table. job [njob * STI_JOB_COLUMNS], place [njob * STI_PLACE_COLUMNS]. list: the worlds; NULL: block order
+ * is world order. `stream`: the outputs are larger than the caches. `out` is aligned to 64 bytes; places are relative
+ * to it.
  */
 item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *distance, const ureal *normal,
                            const int *albedo, const int *geom, const int *body, const int *type, const i64 *first,
@@ -152,7 +158,7 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
         return;
     }
 #else
-    (void)stream; /* eight bytes a real: through the conversions */
+    (void)stream; /* a real has eight bytes: uses the conversions */
 #endif
     int y = begin / width, size = tx_size(conversion, channels);
     i64 row = (i64)y * pitch[tile];
@@ -176,8 +182,9 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
 }
 
 /*
- * Pixels that stand: the tiles of the listed worlds from one buffer to another of the same layout. A block is a tile; `stride` elements a
- * pixel; first, pitch: this buffer's rows of the tile table; size [ncamera * 2]: width, height.
+ * Copies the tiles of the listed worlds, whose pixels are unchanged, to another buffer of the same layout. A block is a
+ * tile; `stride` elements per pixel; first, pitch: this buffer's rows of the tile table; size [ncamera * 2]: width,
+ * height.
  */
 item_kernel void k_carry_words(const int *from, int *to, const i64 *first, const int *pitch, const int *size,
                                const int *list, int ncamera, int stride, int block)

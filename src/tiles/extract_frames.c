@@ -1,8 +1,9 @@
 /*
- * Taking tensors out of a frame: which copies a frame needs, of which worlds, and what stands. See tiles.h for TILES-1 to T3.
+ * Extracts tensors from a frame: decides which copies a frame needs and for which worlds. See tiles.h for TILES-1 to
+ * TILES-3.
  *
- * A direct request needs no copy: the renderer wrote its tensor. With `tiles` switched off nothing is direct and nothing is batched:
- * each world of each request is a launch.
+ * A direct request needs no copy, because the renderer wrote its tensor. With `tiles` switched off nothing is direct or
+ * batched: each world of each request is a launch.
  */
 #include "tiles/tiles.h"
 
@@ -13,12 +14,12 @@
 typedef struct taking {
     stet_tiles *t;
     sti_tile_place *place;
-    bool again; /* all of it stands; an audit wants to see it made */
+    bool again; /* everything is valid; an audit makes it again */
 } taking;
 
-/* ---- what a frame needs -------------------------------------------------------------------------------------------- */
+/* ---- what a frame needs ------------------------------------------------------------------------------------------ */
 
-/* A bound array that holds a newer frame stays as it is (TILES-3). */
+/* A bound array that holds a newer frame is not written (TILES-3). */
 static bool superseded(const sti_request *r, const sti_tile_place *p) { return r->ask.bound && r->frame > p->frame; }
 
 static bool stands_by_itself(const stet_tiles *t, const sti_request *r)
@@ -27,7 +28,8 @@ static bool stands_by_itself(const stet_tiles *t, const sti_request *r)
 }
 
 /*
- * Copies for the requests of a place, into t->copies. all: direct requests too (a copy of each pixel to where it is), for audits.
+ * Collects the copies for the requests of a place into t->copies. all: direct requests too (each pixel onto itself),
+ * for audits.
  */
 static stet_result collect(stet_tiles *t, sti_tile_place *p, bool all, int *n)
 {
@@ -58,7 +60,7 @@ static bool holds(const stet_tiles *t, const sti_tile_place *p, int64_t w)
     return true;
 }
 
-/* Worlds of which some destination does not hold the pixels of this frame, into t->carry; returns how many. */
+/* Lists the worlds for which some destination lacks this frame's pixels in t->carry; returns their number. */
 static int list_missing(stet_tiles *t, const sti_tile_place *p)
 {
     int n = 0;
@@ -67,14 +69,14 @@ static int list_missing(stet_tiles *t, const sti_tile_place *p)
     return n;
 }
 
-/* ---- doing it ------------------------------------------------------------------------------------------------------ */
+/* ---- doing it ---------------------------------------------------------------------------------------------------- */
 
 static sti_tile_source source_of(stet_tiles *t, sti_tile_place *p)
 {
     return (sti_tile_source){&t->table, t->ncamera, p->pixels};
 }
 
-/* The destinations hold the pixels of this place from now on. */
+/* Notes that the destinations hold the pixels of this place. */
 static void remember(stet_tiles *t, sti_tile_place *p)
 {
     size_t size = (size_t)t->nworld * sizeof(uint64_t);
@@ -88,7 +90,7 @@ static void remember(stet_tiles *t, sti_tile_place *p)
     }
 }
 
-/* One row of the mechanism's counters for each request: n worlds of it were copied, together in one launch. */
+/* Adds one row of the mechanism's counters per request: n of its worlds were copied, all in one launch. */
 static void count_extract_frames(stet_tiles *t, const sti_tile_place *p, int64_t n)
 {
     sti_mechanisms *m = &t->device->mechanisms;
@@ -107,7 +109,7 @@ static void count_extract_frames(stet_tiles *t, const sti_tile_place *p, int64_t
     }
 }
 
-/* Switched off: world by world, request by request. */
+/* With `tiles` switched off: extracts world by world, request by request. */
 static stet_result extract_singly(stet_tiles *t, sti_tile_place *p)
 {
     sti_tile_source source = source_of(t, p);
@@ -124,8 +126,8 @@ static stet_result extract_singly(stet_tiles *t, sti_tile_place *p)
 }
 
 /*
- * Everything of a place, all worlds, direct requests too: one after the other, since a direct one writes (what is there already) where others
- * read.
+ * Extracts all worlds of a place, direct requests too. Requests run one after the other, because a direct one writes
+ * (the same bytes) where others read.
  */
 static stet_result extract_all(void *context)
 {
@@ -138,7 +140,7 @@ static stet_result extract_all(void *context)
     return STET_OK;
 }
 
-/* The memory that extract_all writes. */
+/* Lists the memory that extract_all writes. */
 static stet_result list_outputs(stet_tiles *t, sti_tile_place *p, int *n)
 {
     STI_TRY(collect(t, p, true, n));
@@ -146,7 +148,7 @@ static stet_result list_outputs(stet_tiles *t, sti_tile_place *p, int *n)
     return STET_OK;
 }
 
-/* What was direct, and worlds that were not copied because they stood, are what a full extraction gives. */
+/* Audit: direct tensors, and worlds that were not copied again, must equal a full extraction. */
 static stet_result audit_taken(taking *x)
 {
     int n;
@@ -180,11 +182,11 @@ static stet_result take_extract_frames(void *context)
     return STET_OK;
 }
 
-/* ---- once a frame -------------------------------------------------------------------------------------------------- */
+/* ---- once a frame ------------------------------------------------------------------------------------------------ */
 
 /*
- * If somebody else has written a bound array since, or may have, what it holds is unknown and the frame has to be taken again. True: a
- * tensor lives through which one may be written at any time.
+ * If a bound array was or may have been written outside stet, its content is unknown and the frame must be extracted
+ * again. Returns true if a tensor is alive through which it can be written at any time.
  */
 static bool distrust_bound(stet_tiles *t, sti_tile_place *p)
 {
@@ -201,7 +203,7 @@ static bool distrust_bound(stet_tiles *t, sti_tile_place *p)
     return exported;
 }
 
-/* Launches and bytes that taking costs: what is missing now, or all if nothing is. */
+/* Launches and bytes of an extraction: of the missing worlds, or of all if none is missing. */
 static void cost(stet_tiles *t, const sti_tile_place *p, bool stands, int64_t *launches, int64_t *bytes)
 {
     bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_tiles);
@@ -222,9 +224,10 @@ stet_result sti_tiles_extract_frame(stet_tiles *t, sti_tile_place *p, stet_reaso
     if (distrust_bound(t, p)) why = STET_REASON_deferred_tiles_exported;
     sti_stamp_begin(&t->take_now);
     sti_stamp_add_value(&t->take_now, (uint64_t)p->frame);
-    sti_stamp_add_value(&t->take_now, sti_enabled(m, STET_MECH_tiles)); /* switched off, tensors are elsewhere */
+    /* with `tiles` switched off the tensors are in other arrays */
+    sti_stamp_add_value(&t->take_now, sti_enabled(m, STET_MECH_tiles));
     bool stands = sti_stamp_equal(&p->extracted, &t->take_now);
-    /* Switched off, frames are taken as they are rendered; a read finds that and has nothing to defer. */
+    /* With deferred_tiles switched off, frames are extracted when they are rendered, so a read has nothing to defer. */
     if (stands && !sti_enabled(m, STET_MECH_deferred_tiles)) return STET_OK;
     x.again = stands;
     sti_work work = {.mechanism = STET_MECH_deferred_tiles,
@@ -243,7 +246,7 @@ stet_result sti_tiles_extract_frame(stet_tiles *t, sti_tile_place *p, stet_reaso
 stet_result sti_tiles_audit(stet_mechanism mechanism, const char *what, stet_result (*make)(void *context),
                             void *context, const sti_span *outputs, int noutput)
 {
-    /* Counters of its own: this is a look at a part of what is being counted already. */
+    /* Separate counters, because the work that is compared here has been counted already. */
     sti_mechanisms own = {.options = {.audit = true}};
     sti_stamp kept = {0}, now = {0};
     sti_stamp_begin(&kept);

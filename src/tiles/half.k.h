@@ -3,7 +3,7 @@
 #define STI_TILES_HALF_K_H
 #include "stet/lang.h"
 
-/* The bits of x in IEEE binary16, to the nearest, halves to even; 0x7e00 for every NaN. */
+/* The bits of x in IEEE binary16, rounded to nearest, halves to even; 0x7e00 for every NaN. */
 #if STET_DOUBLE
 LFN lint tx_half(real x)
 {

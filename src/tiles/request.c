@@ -1,4 +1,4 @@
-/* Requests: what is asked for, checked before anything is made. */
+/* Requests of tiles: checks them before anything is created. */
 #include "tiles/tiles.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static stet_result check_cameras(const stet_tiles_def *def)
     return STET_OK;
 }
 
-/* A bound array must be exactly the tensor: its device, element type and shape. */
+/* A bound array must have the device, element type and shape of the tensor. */
 static stet_result check_bound(const stet_tile_request *ask, int k, const int64_t shape[4], const stet_device *device)
 {
     const stet_array *a = ask->bound;

@@ -1,11 +1,11 @@
-/* Creation and destruction of tiles: layouts, the tile table, the places of the ring. */
+/* Creates and destroys tiles: layouts, the tile table, the places of the ring. */
 #include "tiles/tiles.h"
 
 #include <string.h>
 
-/* ---- layouts ------------------------------------------------------------------------------------------------------ */
+/* ---- layouts ----------------------------------------------------------------------------------------------------- */
 
-/* A camera is laid out as its tensor where at least one request takes it from there as it is. */
+/* A camera gets the layout of its tensor if at least one request can be direct. */
 static stet_result plan_buffer(stet_tiles *t, sti_picture_buffer b)
 {
     sti_tile_part *part;
@@ -39,7 +39,7 @@ static stet_result plan(stet_tiles *t)
     return STET_OK;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static stet_result create_pixels(stet_tiles *t, sti_tile_place *p)
 {
@@ -57,7 +57,7 @@ static stet_result create_pixels(stet_tiles *t, sti_tile_place *p)
     return STET_OK;
 }
 
-/* A tensor of a request that is the ring's own. */
+/* Creates a tensor of the ring for a request. */
 static stet_result new_tensor(const stet_tiles *t, const sti_request *r, stet_array **out)
 {
     STI_TRY(sti_array_new(t->device, stet_output_name(r->ask.output), r->ask.dtype, false, 4, r->shape, out));
@@ -121,7 +121,7 @@ stet_result sti_place_prepare(stet_tiles *t, sti_tile_place *p)
     return STET_OK;
 }
 
-/* ---- creation ----------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 static stet_result resolve(stet_tiles *t, const stet_tiles_def *def)
 {
@@ -132,7 +132,8 @@ static stet_result resolve(stet_tiles *t, const stet_tiles_def *def)
         STI_TRY(sti_request_resolve(def, k, t->nworld, t->device, &t->request[k]));
         if (!t->request[k].ask.bound) continue;
         STI_TRY(sti_alloc(&t->request[k].held, (size_t)t->nworld * sizeof(uint64_t), "serials of a bound array"));
-        memset(t->request[k].held, 0xff, (size_t)t->nworld * sizeof(uint64_t)); /* whatever the caller left there */
+        /* the content of the caller's array is unknown */
+        memset(t->request[k].held, 0xff, (size_t)t->nworld * sizeof(uint64_t));
     }
     return STET_OK;
 }

@@ -1,4 +1,4 @@
-/* Planning tile layouts, and the tables on the device; see table.h for TABLE-1 to B3. */
+/* Plans tile layouts, and creates the tables on the device. TABLE-1 to TABLE-3: table.h. */
 #include "tiles/table.h"
 
 #include "base/plural.h"
@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- layouts ------------------------------------------------------------------------------------------------------ */
+/* ---- layouts ----------------------------------------------------------------------------------------------------- */
 
-/* *sum += a * b * c, all not negative; false if that does not fit. */
+/* *sum += a * b * c, all not negative; returns false on overflow. */
 static bool add_product(int64_t *sum, int64_t a, int64_t b, int64_t c)
 {
     int64_t product;
@@ -19,7 +19,7 @@ static bool add_product(int64_t *sum, int64_t a, int64_t b, int64_t c)
 
 static int64_t rows_of_tiles(int64_t nworld, int columns) { return nworld / columns + (nworld % columns != 0); }
 
-/* Columns that make nworld tiles about a square, within the width of a frame. */
+/* Number of columns that makes nworld tiles about square, within the width of a frame. */
 static int columns_for(sti_tile_size size, int64_t nworld)
 {
     int64_t most = STI_FRAME_WIDTH / size.width;
@@ -55,7 +55,7 @@ static stet_result too_many_pixels(int camera)
         camera);
 }
 
-/* Rounds up to where a part may start. */
+/* Rounds up to the next position at which a part may start. */
 static bool align_part(int64_t *at)
 {
     return !__builtin_add_overflow(*at, STI_PART_ALIGN - 1, at) && (*at -= *at % STI_PART_ALIGN, true);
@@ -99,7 +99,7 @@ int64_t sti_tile_first(const sti_tile_layout *layout, int64_t world, int camera)
     return p->origin + row * p->size.height * p->pitch + column * p->size.width;
 }
 
-/* ---- views -------------------------------------------------------------------------------------------------------- */
+/* ---- views ------------------------------------------------------------------------------------------------------- */
 
 stet_result sti_tile_view(const stet_array *of, int64_t offset, const char *name, stet_dtype dtype, int ndim,
                           const int64_t *shape, stet_array **out)
@@ -111,13 +111,13 @@ stet_result sti_tile_view(const stet_array *of, int64_t offset, const char *name
     a->device = of->device;
     a->dtype = dtype;
     a->borrowed = true;
-    a->base = (stet_array *)of; /* a tensor made of the view keeps its memory */
+    a->base = (stet_array *)of; /* a tensor exported from the view keeps the memory alive */
     a->ndim = ndim;
     a->nitem = 1;
     a->nblock = 1;
     for (int k = 0; k < ndim; ++k) {
         a->shape[k] = shape[k];
-        a->nitem *= shape[k]; /* no overflow: it lies within an array */
+        a->nitem *= shape[k]; /* no overflow: the view lies within an array */
     }
     a->size = (size_t)a->nitem * stet_dtype_size(of->device, dtype);
     a->data = (char *)of->data + offset;
@@ -128,7 +128,7 @@ stet_result sti_tile_view(const stet_array *of, int64_t offset, const char *name
     return STET_OK;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static void fill_row(const sti_tile_layout *layout, int64_t *first, int *pitch)
 {
@@ -139,7 +139,7 @@ static void fill_row(const sti_tile_layout *layout, int64_t *first, int *pitch)
         }
 }
 
-/* Host copies of all rows, uploaded once. */
+/* Uploads host copies of all rows, once. */
 static stet_result upload(const sti_tile_layout *layout, sti_tile_table *t, int nrow)
 {
     int64_t *first;

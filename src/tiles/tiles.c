@@ -1,7 +1,8 @@
 /*
- * Frames: rendering what moved, reading, what is stale. See tiles.h for TILES-1 to T4.
+ * Frames: rendering what moved, reading, finding stale worlds. See tiles.h for TILES-1 to TILES-4.
  *
- * Worlds that did not move keep their pixels: they are carried over from the last frame, unless the new frame's place has them already.
+ * Worlds that did not move keep their pixels, which are copied from the last frame unless the new frame's place has
+ * them already.
  */
 #include "tiles/tiles.h"
 
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- what moved ---------------------------------------------------------------------------------------------------- */
+/* ---- what moved -------------------------------------------------------------------------------------------------- */
 
 static void stamp_scene(const sti_scene *scene, sti_stamp *s)
 {
@@ -19,7 +20,7 @@ static void stamp_scene(const sti_scene *scene, sti_stamp *s)
     sti_stamp_add(s, &scene->changes);
 }
 
-/* What a world would be drawn from now. */
+/* The record of what a world would be drawn from now. */
 static sti_drawn record_of(const sti_scene *scene, int64_t w)
 {
     return (sti_drawn){scene->changed[w], scene->appearance.generation, scene->connectivity.generation};
@@ -33,8 +34,8 @@ static bool same(const sti_drawn *a, const sti_drawn *b)
 static bool was_drawn(const sti_drawn *d) { return d->appearance != 0; }
 
 /*
- * Worlds that are not wanted stay as they are; t->list: those wanted that moved, or with all: all wanted. True: some world that moved
- * is not wanted.
+ * Lists in t->list the wanted worlds that moved, or with `all` all wanted worlds. Returns true if a world that moved is
+ * not wanted.
  */
 static bool choose(stet_tiles *t, const sti_scene *scene, const uint8_t *mask, bool all)
 {
@@ -53,7 +54,7 @@ static bool choose(stet_tiles *t, const sti_scene *scene, const uint8_t *mask, b
     return left;
 }
 
-/* The stamp of a frame: identities, and every world's record. */
+/* Computes the stamp of a frame: identities, and every world's record. */
 static void stamp(stet_tiles *t, const sti_scene *scene)
 {
     sti_stamp *s = &t->frame_now;
@@ -69,16 +70,16 @@ static void stamp(stet_tiles *t, const sti_scene *scene)
     }
 }
 
-/* ---- drawing ------------------------------------------------------------------------------------------------------- */
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
-/* Pixels of a place were written: the tensors that are views of them have an identity of their own. */
+/* Marks the tensors that are views of a place's pixels as written; they have identities of their own. */
 static void mark_direct(stet_tiles *t, sti_tile_place *p)
 {
     for (int k = 0; k < t->nrequest; ++k)
         if (t->request[k].direct) stet_array_mark_written(p->tensor[k]);
 }
 
-/* Paints the worlds of t->list into a place. */
+/* Renders the worlds of t->list into a place. */
 static stet_result paint(stet_tiles *t, sti_tile_place *p)
 {
     sti_render_target target = {0};
@@ -93,7 +94,7 @@ static stet_result paint(stet_tiles *t, sti_tile_place *p)
     return STET_OK;
 }
 
-/* Brings the pixels of all other worlds over from the newest frame, where this place does not have them. */
+/* Copies the pixels of all other worlds from the newest frame, unless this place has them. */
 static stet_result carry(stet_tiles *t, sti_tile_place *p)
 {
     sti_tile_place *from = sti_place_of(t, t->newest);
@@ -112,7 +113,10 @@ static stet_result carry(stet_tiles *t, sti_tile_place *p)
     return STET_OK;
 }
 
-/* After a failure nothing is known of a place; before the first frame there is nothing to carry either, so it goes back to zero. */
+/*
+ * After a failure the content of a place is unknown. Before the first frame there is nothing to copy from, so it is
+ * zeroed.
+ */
 static void abandon(stet_tiles *t, sti_tile_place *p)
 {
     memset(p->serial, 0xff, (size_t)t->nworld * sizeof *p->serial);
@@ -141,7 +145,7 @@ static stet_result fill_place(stet_tiles *t, sti_tile_place *p)
     return paint(t, p);
 }
 
-/* TILES-2: the frame that would be one too many in flight is taken now, if nobody has read it. */
+/* TILES-2: if too many frames would be in flight, extracts the oldest one now, unless it was read. */
 static stet_result make_room_tiles(stet_tiles *t, int64_t frame)
 {
     sti_tile_place *oldest = sti_place_of(t, frame - t->depth + t->nplace);
@@ -172,7 +176,7 @@ static stet_result draw(void *context)
     return STET_OK;
 }
 
-/* ---- audits -------------------------------------------------------------------------------------------------------- */
+/* ---- audits ------------------------------------------------------------------------------------------------------ */
 
 static stet_result paint_again(void *context)
 {
@@ -180,7 +184,10 @@ static stet_result paint_again(void *context)
     return paint(t, sti_place_of(t, t->newest));
 }
 
-/* t->list: worlds wanted that have pixels which stood, which are all that were not painted for this frame (`serial` or later). */
+/*
+ * t->list: the wanted worlds whose pixels were reused, which are all that were not painted for this frame (`serial` or
+ * later).
+ */
 static void list_standing(stet_tiles *t, const uint8_t *mask, uint64_t serial)
 {
     const sti_tile_place *p = sti_place_of(t, t->newest);
@@ -198,7 +205,7 @@ static int list_pixels(stet_tiles *t)
     return n;
 }
 
-/* The worlds that stood in a frame in which others moved. */
+/* Audits the worlds that were reused in a frame in which others moved. */
 static stet_result audit_standing(stet_tiles *t, const uint8_t *mask, uint64_t before)
 {
     if (!t->device->mechanisms.options.audit || t->serial == before) return STET_OK;
@@ -207,7 +214,7 @@ static stet_result audit_standing(stet_tiles *t, const uint8_t *mask, uint64_t b
                            list_pixels(t));
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------------------- */
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 static int64_t count_wanted(const stet_tiles *t, const uint8_t *mask)
 {
@@ -217,7 +224,7 @@ static int64_t count_wanted(const stet_tiles *t, const uint8_t *mask)
     return n;
 }
 
-/* The newest frame is what is wanted: kept equals now. */
+/* The newest frame is valid: the kept stamp equals the present one. */
 static stet_result stand(stet_tiles *t, const uint8_t *mask, sti_stamp *kept, const sti_stamp *now)
 {
     sti_mechanisms *m = &t->device->mechanisms;
@@ -242,7 +249,7 @@ static stet_result stand(stet_tiles *t, const uint8_t *mask, sti_stamp *kept, co
     return result;
 }
 
-/* A new frame, in which the worlds of t->list are drawn. */
+/* Starts a new frame and draws the worlds of t->list into it. */
 static stet_result draw_frame(stet_tiles *t, const uint8_t *mask)
 {
     uint64_t before = t->serial;
@@ -260,7 +267,7 @@ static stet_result draw_frame(stet_tiles *t, const uint8_t *mask)
     return audit_standing(t, mask, before);
 }
 
-/* Draws a frame unless the newest one is it: by the scene as a whole (TILES-5), else world by world. */
+/* Draws a frame unless the newest one is valid: compares the scene as a whole (TILES-5), then world by world. */
 static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
 {
     bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_frame);
@@ -330,7 +337,7 @@ bool stet_tiles_stale(stet_tiles *t, int64_t world)
 {
     sti_scene scene;
     if (!t || world < 0 || world >= t->nworld || t->newest < 0) return true;
-    /* What cannot be found out is taken as stale. */
+    /* If the update fails, the frame counts as stale. */
     if (t->painter.update(t->painter.context, &scene) != STET_OK) return true;
     sti_drawn now = record_of(&scene, world);
     return !same(&now, &t->drawn[world]);
