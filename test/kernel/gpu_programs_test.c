@@ -83,13 +83,6 @@ static void the_first_kernel_of_a_simulation_brings_the_others(void **state)
     assert_int_equal(rig.loads, loads - 1);
     counted(e, loads - 1, 0, STET_REASON_none);
     close_gpu(e);
-    /* Asked for in advance. */
-    e = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
-    OK(sti_programs_prepare(e, false, false));
-    counted(e, loads - 1, 0, STET_REASON_none);
-    (void)code_of(e, &sti_k_render, false);
-    assert_int_equal(rig.loads, loads - 1);
-    close_gpu(e);
     /* The other form only when it is asked for, whatever threads are to spare: recordings pass by value, too. */
     e = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     e->threads = 2 * (loads - 1);

@@ -220,13 +220,13 @@ static stet_result keep_modules(sti_modules *p, jobs *all)
     return STET_OK;
 }
 
-/* Those of all units that a simulation needs (every: of all units). */
-static stet_result add_all_jobs(sti_modules *p, jobs *all, bool every, unsigned forms)
+/* Those of all units that a simulation needs. */
+static stet_result add_sim_jobs(sti_modules *p, jobs *all, unsigned forms)
 {
     stet_result result = STET_OK;
     for (const sti_embedded *u = sti_gpu_unit_first(sti_kernel_sources); u && result == STET_OK;
          u = sti_gpu_unit_next(u))
-        if (every || sti_gpu_unit_in_sim(u)) result = add_unit_jobs(p, all, u, forms);
+        if (sti_gpu_unit_in_sim(u)) result = add_unit_jobs(p, all, u, forms);
     return result;
 }
 
@@ -238,7 +238,7 @@ static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned
     if (!sti_gpu_unit_in_sim(unit)) {
         result = add_unit_jobs(p, &all, unit, forms);
     } else {
-        result = add_all_jobs(p, &all, false, forms);
+        result = add_sim_jobs(p, &all, forms);
     }
     if (result == STET_OK) result = keep_modules(p, &all);
     free_jobs(&all);
@@ -270,16 +270,6 @@ stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const
     if (*out) return STET_OK;
     return sti_error(STET_NOT_FOUND, "%s%s: has no kernels with teams of %d x %d threads",
                      sti_gpu_unit_folder(wanted->unit), wanted->unit->name, wanted->team.team, wanted->team.teams);
-}
-
-stet_result sti_modules_prepare(sti_modules *modules, bool every, unsigned forms)
-{
-    jobs all = {0};
-    STI_TRY(open_compiler(modules));
-    stet_result result = add_all_jobs(modules, &all, every, forms);
-    if (result == STET_OK) result = keep_modules(modules, &all);
-    free_jobs(&all);
-    return result;
 }
 
 stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signature *kernel, sti_user_source *source,

@@ -36,8 +36,6 @@ void sti_modules_close(sti_modules *modules);
 
 /* The library's module with this unit, only, team and forms; made if it is not there. Borrowed until modules are closed. */
 stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const sti_module **out);
-/* Makes those of all units that a simulation needs (every: of all units) in these forms. */
-stet_result sti_modules_prepare(sti_modules *modules, bool every, unsigned forms);
 /*
  * Makes the module of a user's kernel; `source` was read for a GPU, its text is finished here. id: of its entry in the cache, may
  * be NULL. The caller unloads *out.

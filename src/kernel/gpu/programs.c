@@ -184,10 +184,3 @@ stet_result sti_program_set_team(stet_device *device, const sti_kernel *k, sti_t
     it->code.value = it->code.block = NULL;
     return STET_OK;
 }
-
-stet_result sti_programs_prepare(stet_device *device, bool every, bool in_block)
-{
-    struct sti_programs *p;
-    STI_TRY(sti_programs_open(device, &p));
-    return sti_modules_prepare(&p->modules, every, 1u << (in_block ? STI_FORM_BLOCK : STI_FORM_VALUE));
-}

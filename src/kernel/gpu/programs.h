@@ -36,7 +36,4 @@ stet_result sti_program_add(stet_device *device, const sti_kernel *kernel, struc
 /* Forgets a kernel; one that was added is unloaded. None is fine. */
 void sti_program_drop(stet_device *device, const sti_kernel *kernel);
 
-/* Compiles and loads in advance: what a simulation needs, or every kernel of the library. */
-stet_result sti_programs_prepare(stet_device *device, bool every, bool in_block);
-
 #endif
