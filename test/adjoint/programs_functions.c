@@ -15,6 +15,7 @@ const char programs_prelude[] =
     "typedef struct pair {\n    real x, w[2];\n    int n;\n} pair;\n\n"
     "typedef struct nest {\n    pair in;\n    real w[2];\n} nest;\n\n"
     "typedef struct plain {\n    ureal x[2];\n    int n, k;\n} plain;\n\n"
+    "typedef struct counts {\n    int n;\n    u8 k[4];\n} counts;\n\n"
     "static const ureal heights[3] = {(ureal)0.3, -0.4, (ureal)0.9};\n"
     "static const int places[3] = {2, 0, 1};\n\n"
     "LFN real square(real x) { return x * x; }\n"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAF_PERCENT = 35, ODD_PERCENT = 20, MOST_CANDIDATES = 256, PLAIN_STATEMENTS = 4 };
+enum { LEAF_PERCENT = 35, ODD_PERCENT = 20, MOST_CANDIDATES = 256, OWN_WEIGHT = 3, PLAIN_STATEMENTS = 4 };
 
 #define ROW(name, of, in, needs, text) {name, of, in, needs, text},
 const production productions[PRODUCTIONS] = {GRAMMAR(ROW)};
@@ -49,12 +49,16 @@ static bool fits(const writer *w, const production *p)
     return !(p->needs & ODD) && stands_in(w, p);
 }
 
+/* It stands in no other kind of program, and programs of that kind are few. */
+static bool is_own(const writer *w, const production *p) { return w->kind != 'F' && *p->in && !p->in[1]; }
+
 /* Of four that may stand here the one that the source has least often. */
 static int choose(writer *w, char of, bool leaf)
 {
     int found[MOST_CANDIDATES], n = 0;
     for (int i = 0; i < PRODUCTIONS && n < MOST_CANDIDATES; ++i)
-        if (productions[i].of == of && fits(w, &productions[i]) && (!leaf || is_leaf(&productions[i]))) found[n++] = i;
+        if (productions[i].of == of && fits(w, &productions[i]) && (!leaf || is_leaf(&productions[i])))
+            for (int k = is_own(w, &productions[i]) ? OWN_WEIGHT : 1; k > 0 && n < MOST_CANDIDATES; --k) found[n++] = i;
     if (n == 0) return leaf ? choose(w, of, false) : NONE;
     int best = found[writer_draw(w, (uint32_t)n)];
     for (int i = 1; i < 4; ++i) {

@@ -78,6 +78,10 @@ static void what_items_overwrite(void **state)
         {ITEMS("ureal *z, const int *at", OWN_ITEMS "lint i = igather(at, lane() + isplat(q));\n"
                                                     "scatter_if(live, z, i, sin(gather(z, i))); }\n"),
          "`z` is read and written by this kernel, and here it cannot be seen that the element is the item's own"},
+        {ITEMS("const ureal *x, int *w, ureal *y",
+               OWN_ITEMS "for (int k = 0; k < 2; ++k) istore_if(live, w + q, isplat(k));\n"
+                         "store_if(live, y + q, load(x + q) * load(x + q)); }\n"),
+         ""},
         {ITEMS("ureal *z", OWN_ITEMS "store_if(live, z + q, load(z + q) * load(z + q)); }\n"), ""},
         {ITEMS("ureal *z", OWN_ITEMS "if (n > 3) store_if(live, z + q, load(z + q) * load(z + q)); }\n"), ""},
     };

@@ -178,6 +178,17 @@ static const check_case variables[] = {
     {"int n2 = 1; int n2 = 2;", "1:17: `n2` is declared already, in line 3"},
     {"const real *r[2];", "1:13: `r`: there are no arrays of pointers; keep indices"},
     {"int v = v;", "1:9: `v` is not declared"},
+    {"int v = 1; { int v = v; }",
+     "1:22: `v` is the variable that is declared here, which has no value yet, and none of "
+     "that name outside: choose another name"},
+    {"{ real x = sin(x); }",
+     "1:16: `x` is the variable that is declared here, which has no value yet, and none of that "
+     "name outside: choose another name"},
+    {"for (int n = n; n < 3; ++n) ;", "1:14: `n` is the variable that is declared here, which has no value yet, and "
+                                      "none of that name outside: choose another name"},
+    {"real nmin = splat(nmin(1, 2));", "1:19: `nmin` is the variable that is declared here, which has no value yet, "
+                                       "and none of that name outside: choose another name"},
+    {"{ int m = n, n = m; n = 2; }", ""},
     {"shared(real, w, n);", "1:17: the size `n` is not a constant: write a number or a #define"},
     {"shared(const real, w, 3);",
      "1:20: shared(…): elements are real, lint, mask, ureal, int, i64, u64, u32, u16 or u8"},

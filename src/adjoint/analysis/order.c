@@ -44,7 +44,8 @@ static void read_in_call(order *o, const sti_node *e)
     bool own = e->symbol && e->symbol->kind == STI_SYMBOL_FUNCTION;
     for (const sti_node *a = e->a; a; a = a->next, ++n) {
         const sti_symbol *p = sti_flow_parameter(e, n);
-        bool reads = n != store && (!own || !p || sti_note_of(o->t, p)->read || !sti_type_carries(p->type));
+        bool stores = n == store || (!own && p && p->written); /* the language's functions only write what they write */
+        bool reads = !stores && (!own || !p || sti_note_of(o->t, p)->read || !sti_type_carries(p->type));
         if (!a->type || !sti_type_points(a->type))
             read_in(o, a);
         else if (reads && belongs(o, a))

@@ -36,6 +36,7 @@ static void replace(copying *c, const sti_symbol *from, sti_symbol *to, const st
 static sti_symbol *copy_symbol(copying *c, const sti_symbol *s, sti_symbol_kind kind, sti_source_place place)
 {
     sti_symbol *own = sti_build_symbol(c->t, s->name->text, s->type, s->place);
+    own->written = s->written; /* through pointers to it, which are not const for that */
     own->kind = kind;
     sti_note_of(c->t, own)->flag = sti_note_of(c->t, s)->flag;
     replace(c, s, own, NULL, place);

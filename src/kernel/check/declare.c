@@ -226,14 +226,40 @@ static void check_table(sti_typing *t, const sti_node *v)
         sti_complain(t->u, v->a->place, "`%s`: the values of a table are constants", v->name->text);
 }
 
+/* A name in the first value of a variable of that name. */
+static const sti_node *find_name(const sti_node *n, const sti_name *name)
+{
+    for (const sti_node *found; n; n = n->next) {
+        if ((n->kind == STI_NODE_NAME || n->kind == STI_NODE_CALL) && n->name == name) return n;
+        if ((found = find_name(n->a, name)) || (found = find_name(n->b, name)) || (found = find_name(n->c, name)) ||
+            (found = find_name(n->d, name)))
+            return found;
+    }
+    return NULL;
+}
+
+/* C lets a variable be seen in its own first value, where it has none yet. What is declared nowhere else is refused as such. */
+static void refuse_own_value(sti_typing *t, const sti_node *v)
+{
+    const sti_symbol *outer = v->name->symbol;
+    const sti_node *own = outer && outer->kind != STI_SYMBOL_SETTING ? find_name(v->a, v->name) : NULL;
+    if (own)
+        sti_complain(t->u, own->place,
+                     "`%s` is the variable that is declared here, which has no value yet, and none of that name "
+                     "outside: choose another name",
+                     v->name->text);
+}
+
 void sti_type_declare(sti_typing *t, sti_node *n, sti_symbol_kind kind)
 {
     for (sti_node *v = n->a; v; v = v->next) {
         const sti_type *type = sti_type_variable(t, v, false);
         char what[160];
         (void)snprintf(what, sizeof what, "`%.120s`", v->name->text);
-        /* C lets a variable be seen in its own first value; nobody wants that. */
-        if (v->a && type) type_initial(t, v->a, type, what);
+        if (v->a && type) {
+            refuse_own_value(t, v);
+            type_initial(t, v->a, type, what);
+        }
         (void)sti_declare(t, kind, v, type);
         if (kind == STI_SYMBOL_TABLE && v->type) check_table(t, v);
     }
