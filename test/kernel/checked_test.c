@@ -564,8 +564,8 @@ static void arrays_at_the_limit_fit(void **state)
 }
 
 /*
- * Compiling takes nearly all of the time: without optimisation on a double, and where accesses are random. The driver that a first launch opens keeps
- * files open, which are not a test's.
+ * Compiling takes nearly all of the time: without optimisation on a double, and where accesses are random. The driver
+ * that a first launch opens keeps files open, which are not a test's.
  */
 static int begin_all(void **state)
 {

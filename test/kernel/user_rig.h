@@ -104,8 +104,8 @@ static inline void quick_script(const char *name, const char *compiler, const ch
 }
 
 /*
- * From now on `cc`, and `c++`, which is the driver double's, do not optimise, and call the language's functions instead of putting them in: the bits are the
- * same. clang, where there is one, takes a third of the time of gcc.
+ * From now on `cc`, and the driver double's `c++`, do not optimise, and call the language's functions instead of
+ * inlining them: the bits are the same. clang, where there is one, takes a third of the time of gcc.
  */
 static inline void quick_compiler(void)
 {

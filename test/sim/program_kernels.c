@@ -158,8 +158,8 @@ void op_kernel_launch(program *p)
 }
 
 /*
- * The subject's launch may fail: then nothing has happened, and it is done again. In checked mode the call that fails may be the one that asks for
- * faults: then the launch ran, its record is still to be looked at, and it is not done again.
+ * The subject's launch may fail: then nothing has happened, and it is done again. In checked mode the call that fails may
+ * be the one that asks for faults: then the launch ran, its record is still to be looked at, and it is not done again.
  */
 void faulty_launch(program *p)
 {
