@@ -101,6 +101,7 @@ class SimOptions(TypedDict, total=False):
     disable: str | Iterable[str]
     strict: bool
     audit: bool
+    checked: bool
     cache_folder: str | os.PathLike | None
 
 

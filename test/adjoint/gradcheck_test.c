@@ -161,6 +161,29 @@ static void arrays_that_are_too_small_are_named(void **state)
     }
 }
 
+/* Where the kernel stops its adjoint would too, and the process with it: it is not launched. n is 3. */
+static void a_fault_of_the_kernel_is_told_before_its_adjoint(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *sentence;
+    } cases[] = {
+        {"put(y, i, x[i / (n - 3)])", "kernel k_f: kernel:2:100: `i / (n - 3)` divides by 0 (world 0)"},
+        {"put(y, i, x[0] * splat((ureal)(i % (n - 3))))", "`i % (n - 3)` divides by 0 (world 0)"},
+        {"real v[2]; v[i] = x[i]; put(y, i, v[i] * v[i])", "`v[i]` writes element 2 of `v`, which has 2 (world 0)"},
+        {"int far = n * 1000000000; put(y, i, x[far])", "`n * 1000000000` overflows, and becomes an index"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char source[300];
+        stet_gradcheck_result r;
+        (void)snprintf(
+            source, sizeof source,
+            SOURCE("world_kernel void k_f(const real *x, real *y, int n) { for (int i = 0; i < n; ++i) { %s; } }"),
+            cases[k].body);
+        stet_gradcheck_def def = gradcheck_def(source);
+        FAILS(stet_gradcheck(&def, &r), STET_FAULT, cases[k].sentence);
+    }
+}
+
 /* Each evaluation begins with the same whole numbers, which the kernel overwrites after it has read them. */
 static void whole_numbers_are_put_back(void **state)
 {
@@ -268,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_kernels_own_adjoint_is_checked),
         cmocka_unit_test(an_adjoint_of_another_kind_is_refused),
         cmocka_unit_test(arrays_that_are_too_small_are_named),
+        cmocka_unit_test(a_fault_of_the_kernel_is_told_before_its_adjoint),
         cmocka_unit_test(whole_numbers_are_put_back),
         cmocka_unit_test(rounding_is_told_from_wrong_gradients),
         cmocka_unit_test(values_of_nothing_are_refused),

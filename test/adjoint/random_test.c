@@ -29,20 +29,6 @@ static struct {
     int64_t programs[VERDICTS], compared, moving, unfit;
 } sum;
 
-static void quick_compiler(void)
-{
-    static char path[4096];
-    const char *found = getenv("PATH"), *wanted = system("clang --version >/dev/null 2>&1") == 0 ? "clang" : "gcc";
-    char script[5000];
-    if (system("gcc --version >/dev/null 2>&1") != 0 && strcmp(wanted, "gcc") == 0) return;
-    (void)snprintf(script, sizeof script, "#!/bin/sh\nPATH='%s'\nexec %s \"$@\" -O0 -Dalways_inline=unused\n",
-                   found ? found : "", wanted);
-    assert_int_equal(mkdir(in_folder("bin"), 0700), 0);
-    assert_int_equal(chmod(write_file("bin/cc", script), 0700), 0);
-    (void)snprintf(path, sizeof path, "%s:%s", in_folder("bin"), found ? found : "");
-    assert_int_equal(setenv("PATH", path, 1), 0);
-}
-
 /* ---- a set of programs -------------------------------------------------------------------------------------------- */
 
 static stet_result check(uint64_t seed, const programs *p, uint64_t which, sti_text_buffer *text,

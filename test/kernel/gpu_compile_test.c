@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "device/cpu/threads.h"
+#include "kernel/compile/checked.h"
 #include "kernel/gpu/compile.h"
 #include "kernel/gpu/fused_text.h"
 #include "kernel/gpu/source.h"
@@ -324,6 +325,89 @@ static void fused_code_compiles_for_amd(void **state)
     sti_rtc_close(&rtc);
 }
 
+/* ---- checked mode -------------------------------------------------------------------------------------------------- */
+
+static const char *const own_sources[] = {
+    "#include \"stet/lang.h\"\n"
+    "typedef struct pair { int n; int at[3]; real v; } pair;\n"
+    "static const int table[4] = {1, 2, 3, 4};\n"
+    "LFN real pick(const real *a, int i) { return a[i]; }\n"
+    "world_kernel void k_own(const real *x, real *y, lint *z, const ureal *w, const int *t, int n, i64 far, int "
+    "world)\n"
+    "{\n    pair q[2];\n    real v[3];\n    shared(real, s, 8);\n    staged(int, g, t, 5);\n"
+    "    const real *p = n > 3 ? x + 1 : x;\n"
+    "    each (i, 8) s[i] = splat(1);\n    sync();\n"
+    "    each (i, n) put(y, i, p[i] + s[i] + pick(x, i * n));\n"
+    "    q[n].at[n] = g[n] + table[n] / (n - 3);\n    v[n] = x[far * far];\n    z[n] += isplat(q[n].at[2] % n);\n"
+    "    if (n == 7) put(y, 0, gather(w, z[0]) + to_real(igather(t, z[1])) + v[0]);\n}\n",
+    "#include \"stet/lang.h\"\n"
+    "item_kernel void k_own(const wreal *x, ureal *y, int *z, int n, i64 far, int block)\n"
+    "{\n    for (int k = 0; k < n; ++k) y[k] = of_world(x, n, block, k);\n"
+    "    items (p, n * n) store_if(in_range(p, n * n), y + p + far, load(y + p));\n"
+    "    items (p, n) istore(z + p, iload(z + p) + isplat(n / (n - block)));\n}\n",
+};
+
+/* Kernels as a device in checked mode compiles them, with their entries; `out` has nothing that the reading of the source holds. */
+static piece checked_piece(const char *text, sti_team team)
+{
+    piece p = {.team = team, .name = "a checked kernel"};
+    sti_check_options options = sti_default_check_options();
+    const sti_user_source_def def = {.text = text, .path = "own.k.h", .gpu = true};
+    sti_user_source own;
+    sti_checked *checked = NULL;
+    options.gpu = true;
+    options.lanes = 1;
+    OK(sti_user_source_read(&def, &own));
+    OK(sti_user_source_check(&own, &options));
+    OK(sti_checked_make(&own, &options, true, &p.source, &checked));
+    assert_true(checked->sites.nsite > 3);
+    assert_non_null(strstr(p.source.text.data, "sti_watch_open"));
+    const sti_signature *kernel = &p.source.kernel[0];
+    OK(sti_gpu_finish(&p.source, &kernel, 1, STI_FORMS_BOTH));
+    sti_user_source_free(&own);
+    sti_sites_free(&checked->sites);
+    sti_free(checked->file);
+    sti_free(checked);
+    return p;
+}
+
+static pieces checked_pieces(void)
+{
+    pieces all = {.piece = calloc(2, sizeof *all.piece)};
+    assert_non_null(all.piece);
+    while (all.n < 2) {
+        all.piece[all.n] = checked_piece(own_sources[all.n], (sti_team){32, 4});
+        all.n++;
+    }
+    return all;
+}
+
+static void compile_checked(stet_device_type type, const char *const *arch, int narch)
+{
+    sti_rtc rtc;
+    need_compiler(type, &rtc);
+    pieces all = checked_pieces();
+    for (int i = 0; i < narch; ++i) {
+        if (type == STET_DEVICE_CUDA && !knows(&rtc, atoi(arch[i] + 3))) continue;
+        compile_pieces(&rtc, arch[i], &all);
+        for (int k = 0; k < all.n; ++k) assert_true(has(&all.piece[k].object, "sti_k_own__value"));
+    }
+    free_pieces(&all);
+    sti_rtc_close(&rtc);
+}
+
+static void checked_kernels_compile_for_nvidia(void **state)
+{
+    (void)state;
+    compile_checked(STET_DEVICE_CUDA, (const char *const[]){"sm_75", "sm_90"}, 2);
+}
+
+static void checked_kernels_compile_for_amd(void **state)
+{
+    (void)state;
+    compile_checked(STET_DEVICE_HIP, (const char *const[]){"gfx90a"}, 1);
+}
+
 /* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 /* One self-contained text: what it includes of others stands in the branch for CPUs. */
@@ -432,6 +516,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_kernel_compiles_for_amd),
         cmocka_unit_test(fused_code_compiles_for_nvidia),
         cmocka_unit_test(fused_code_compiles_for_amd),
+        cmocka_unit_test(checked_kernels_compile_for_nvidia),
+        cmocka_unit_test(checked_kernels_compile_for_amd),
         cmocka_unit_test(no_header_of_a_vendor_is_needed),
         cmocka_unit_test(the_key_has_what_makes_the_code),
         cmocka_unit_test(kf01_a_driver_older_than_the_compiler),

@@ -95,6 +95,31 @@ static inline const char *write_file(const char *name, const char *text)
     return path;
 }
 
+static inline void quick_script(const char *name, const char *compiler, const char *path)
+{
+    char script[5000];
+    (void)snprintf(script, sizeof script, "#!/bin/sh\nPATH='%s'\nexec %s \"$@\" -O0 -Dalways_inline=unused\n", path,
+                   compiler);
+    assert_int_equal(chmod(write_file(name, script), 0700), 0);
+}
+
+/*
+ * From now on `cc`, and the driver double's `c++`, do not optimise, and call the language's functions instead of
+ * inlining them: the bits are the same. clang, where there is one, takes a third of the time of gcc.
+ */
+static inline void quick_compiler(void)
+{
+    static char path[4096];
+    const char *found = getenv("PATH") ? getenv("PATH") : "";
+    bool clang = system("clang --version >/dev/null 2>&1 && clang++ --version >/dev/null 2>&1") == 0;
+    if (!clang && system("gcc --version >/dev/null 2>&1 && g++ --version >/dev/null 2>&1") != 0) return;
+    assert_int_equal(mkdir(in_folder("bin"), 0700), 0);
+    quick_script("bin/cc", clang ? "clang" : "gcc", found);
+    quick_script("bin/c++", clang ? "clang++" : "g++", found);
+    (void)snprintf(path, sizeof path, "%s:%s", in_folder("bin"), found);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+}
+
 static inline stet_kernel_def kernel_def(const char *source)
 {
     static char cache[512];

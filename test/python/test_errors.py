@@ -38,6 +38,7 @@ def test_kinds(kind):
         "AUDIT",
         "STATE",
         "DEVICE",
+        "FAULT",
     }
 
 

@@ -279,3 +279,43 @@ item_kernel void k_sum(const ureal *depth, ureal *out, int n, int block)
         sim.render()
     with pytest.raises(stet.NotFoundError):
         kernel(1, depth, out, 128)
+
+
+FAR = """#include "stet/lang.h"
+world_kernel void k_far(real *y, int i, int world)
+{
+    put(y, i, splat(7));
+}
+world_kernel void k_divide(int *n, int d, int world) { n[0] = 6 / d; }
+"""
+
+
+def test_checked(make, tmp_path):
+    path = tmp_path / "far.k.h"
+    path.write_text(FAR)
+    sim = make(checked=True)
+    kernel = sim.kernel(name="k_far", path=path)
+    arrays = [sim.zeros((5, 4), worlds=True) for _ in range(3)]
+    for x in arrays:
+        x[:] = 3
+    assert kernel(5, arrays[1], 2) is None
+    right = [x.numpy().copy() for x in arrays]
+    assert (right[1][:, 2] == 7).all() and (right[1][:, :2] == 3).all()
+    for i in (4, -1, 100000000):
+        with pytest.raises(stet.FaultError) as caught:
+            kernel(5, arrays[1], i)
+        said = str(caught.value)
+        assert said.startswith("kernel k_far: ") and f"far.k.h:4:5: `put(y, i, splat(7))` writes element {i} of `y`, which has 4 (world" in said
+        assert caught.value.result == "FAULT" and isinstance(caught.value, IndexError)
+        for x, was in zip(arrays, right):
+            np.testing.assert_array_equal(x.numpy(), was)
+    assert kernel(5, arrays[1], 3) is None  # the next launch is clean
+    with pytest.raises(stet.FaultError, match="`6 / d` divides by 0"):
+        sim.kernel(name="k_divide", path=path)(5, sim.zeros(4, "int32"), 0)
+
+
+def test_checked_by_the_environment(make, monkeypatch):
+    monkeypatch.setenv("STET_CHECKED", "1")
+    sim = make()
+    with pytest.raises(stet.FaultError, match="element 9"):
+        sim.kernel(FAR, "k_far")(5, sim.zeros((5, 4), worlds=True), 9)

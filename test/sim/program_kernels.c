@@ -4,6 +4,7 @@
  */
 #include "sim/program.h"
 
+#include "kernel/compile/checked.h"
 #include "kernel/record/record.h"
 #include "stet/kernel.h"
 
@@ -156,7 +157,10 @@ void op_kernel_launch(program *p)
     if (p->kernel[l.pair].which == COUNT) compare_above(p);
 }
 
-/* The subject's launch may fail: then nothing has happened, and it is done again. */
+/*
+ * The subject's launch may fail: then nothing has happened, and it is done again. In checked mode the call that fails may
+ * be the one that asks for faults: then the launch ran, its record is still to be looked at, and it is not done again.
+ */
 void faulty_launch(program *p)
 {
     if (!p->nkernel) op_kernel_make(p);
@@ -166,7 +170,11 @@ void faulty_launch(program *p)
     uint64_t before = stet_array_generation(p->above[SUBJECT]);
     faults_begin(p);
     stet_result result = launch(p, SUBJECT, &l);
-    if (faults_end(p, result)) {
+    bool failed = faults_end(p, result), ran = failed && device_of(p, SUBJECT)->unlooked;
+    if (ran) {
+        must(p, SUBJECT, sti_checked_look(device_of(p, SUBJECT)), "the look that failed, again");
+        CHECK(p, !device_of(p, SUBJECT)->unlooked, "a kernel that was looked at waits for it");
+    } else if (failed) {
         CHECK(p, stet_array_generation(p->above[SUBJECT]) == before, "a failed launch left a new generation");
         must(p, SUBJECT, launch(p, SUBJECT, &l), "the launch that failed, again");
     }

@@ -15,10 +15,11 @@
 
 static void cpu_destroy(stet_device *device) { (void)device; }
 
+/* A vector that begins at any item of an array ends within its memory: `store(y + p, …)` at the last items writes no neighbour's. */
 static stet_result cpu_alloc(stet_device *device, size_t size, const char *what, void **out)
 {
     (void)device;
-    return sti_alloc(out, size, what);
+    return sti_alloc(out, size + STI_ALIGN, what);
 }
 
 static void cpu_free(stet_device *device, void *memory)

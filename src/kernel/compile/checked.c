@@ -274,12 +274,11 @@ stet_result sti_checked_look(stet_device *device)
     if (!device->unlooked || sti_joining(device)) return STET_OK;
     while (device->unlooked) {
         sti_checked *c = device->unlooked;
+        stet_result one = result == STET_OK ? look_checked(device, c) : clear(device, c->record, c->blocks);
+        if (one != STET_OK && one != STET_FAULT) return result == STET_OK ? one : result; /* CHECKED-4 */
         device->unlooked = c->next;
         c->waiting = false;
-        if (result == STET_OK)
-            result = look_checked(device, c);
-        else
-            (void)clear(device, c->record, c->blocks);
+        if (result == STET_OK) result = one;
     }
     return result;
 }
