@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Blocks are made of whole lines of the cache. */
+/* The capacity of a block is a multiple of whole cache lines. */
 enum { STEP = STI_ALIGN / sizeof(sti_slot) };
 
 static_assert(sizeof(sti_slot) == 16 && STI_ALIGN % sizeof(sti_slot) == 0, "slots have no padding, and fill lines");
@@ -28,7 +28,7 @@ void sti_args_free(stet_device *device, sti_args *a)
 
 void sti_args_mark_written(sti_args *a) { a->known = 0; }
 
-/* A3. The old block goes only when the new one exists. */
+/* ARGS-3. The old block is freed only after the new one was allocated. */
 static stet_result reserve(stet_device *device, sti_args *a, int nslot, const char *what)
 {
     if (nslot <= a->capacity) return STET_OK;
@@ -51,10 +51,15 @@ static stet_result reserve(stet_device *device, sti_args *a, int nslot, const ch
     return STET_OK;
 }
 
-/* ---- uploading ----------------------------------------------------------------------------------------------------- */
+/*
+ * ---- uploading -----------------------------------------------------------------------------------------------------
+ */
 
-/* ARGS-2: slots that an earlier, longer launch used become zero again. From here on nothing is known, until `settle`. */
-static void prepare(sti_args *a, const sti_slot *slots, int nslot)
+/*
+ * Copies the slots to `next` and zeroes the slots behind them, which a longer launch may have used (ARGS-2). The
+ * block's content is unknown from here until commit_upload.
+ */
+static void fill_next(sti_args *a, const sti_slot *slots, int nslot)
 {
     memset(a->next + nslot, 0, (size_t)(a->capacity - nslot) * sizeof *a->next);
     memcpy(a->next, slots, (size_t)nslot * sizeof *slots);
@@ -69,8 +74,8 @@ static stet_result upload(stet_device *device, const sti_args *a, int from, int 
     return STET_OK;
 }
 
-/* All that had to go up did: ARGS-1, A4. */
-static void wait_idle(sti_args *a, int nslot)
+/* Makes the uploaded slots the shadow, after all uploads succeeded (ARGS-1, ARGS-4). */
+static void commit_upload(sti_args *a, int nslot)
 {
     sti_slot *shadow = a->next;
     a->next = a->shadow;
@@ -78,8 +83,11 @@ static void wait_idle(sti_args *a, int nslot)
     a->known = nslot;
 }
 
-/* Audited, a hit looks at the block itself. *byte: the first that is not the shadow's; -1: there is none. */
-static stet_result look_args(stet_device *device, sti_args *a, ptrdiff_t *byte)
+/*
+ * Compares the block on the device with the shadow, for an audit. *byte: the first byte that differs; -1: there is
+ * none.
+ */
+static stet_result compare_block(stet_device *device, sti_args *a, ptrdiff_t *byte)
 {
     sti_slot *found;
     size_t size = (size_t)a->capacity * sizeof *found;
@@ -102,12 +110,14 @@ static stet_result was_written(const char *what, ptrdiff_t byte)
         what, byte);
 }
 
-/* ---- one launch ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- one launch ----------------------------------------------------------------------------------------------------
+ */
 
 static stet_result audit(stet_device *device, sti_args *a, const char *what)
 {
     ptrdiff_t byte;
-    STI_TRY(look_args(device, a, &byte));
+    STI_TRY(compare_block(device, a, &byte));
     return byte < 0 ? STET_OK : was_written(what, byte);
 }
 
@@ -130,17 +140,22 @@ stet_result sti_args_put(stet_device *device, sti_args *a, const char *what, con
                                             : STET_REASON_args_changed;
     int n = why == STET_REASON_args_unknown ? a->capacity : nslot > a->known ? nslot : a->known;
     STI_TRY(reserve(device, a, nslot, what));
-    prepare(a, slots, nslot);
+    fill_next(a, slots, nslot);
     STI_TRY(upload(device, a, 0, n));
-    wait_idle(a, nslot);
+    commit_upload(a, nslot);
     sti_count_miss(m, STET_MECH_args, enabled ? why : STET_REASON_args_disabled, 0, n * (int64_t)sizeof *slots);
     *out = a->block;
     return STET_OK;
 }
 
-/* ---- the launches of a list ---------------------------------------------------------------------------------------- */
+/*
+ * ---- the launches of a list ----------------------------------------------------------------------------------------
+ */
 
-/* As many clean slots are sent along rather than beginning another upload, whose call costs more than 16 KiB do. */
+/*
+ * Two changed ranges with at most so many equal slots between them are uploaded at once: one more upload costs more
+ * than 16 KiB do.
+ */
 enum { BRIDGE = 1024 };
 
 static bool is_site(const sti_op *op) { return op->kind == STI_OP_LAUNCH && op->nslot > 0; }
@@ -148,7 +163,7 @@ static bool is_site(const sti_op *op) { return op->kind == STI_OP_LAUNCH && op->
 static stet_result audit_list(stet_device *device, sti_args *a, const sti_list *l)
 {
     ptrdiff_t byte;
-    STI_TRY(look_args(device, a, &byte));
+    STI_TRY(compare_block(device, a, &byte));
     if (byte < 0) return STET_OK;
     const char *kernel = "?";
     ptrdiff_t begin = 0;
@@ -161,25 +176,25 @@ static stet_result audit_list(stet_device *device, sti_args *a, const sti_list *
     return was_written(kernel, byte - begin);
 }
 
-/* The launches of a list whose slots are in `next`, and why they go up; `all`: whatever the shadow says. */
-typedef struct sending {
+/* An upload of a list's arguments, whose slots are in `next`. `all`: upload all of them, `why`: the reason to count. */
+typedef struct args_upload {
     stet_device *device;
     sti_args *a;
     const sti_list *list;
     bool all;
     stet_reason why;
-} sending;
+} args_upload;
 
-static bool differs(const sending *s, const sti_op *op)
+static bool differs(const args_upload *s, const sti_op *op)
 {
     return s->all ||
            memcmp(s->a->shadow + op->slot, s->a->next + op->slot, (size_t)op->nslot * sizeof *s->a->next) != 0;
 }
 
-/* *sent: slots that went up. */
-static stet_result send_args(const sending *s, int64_t *sent)
+/* *sent: slots that were uploaded. */
+static stet_result upload_changed(const args_upload *s, int64_t *sent)
 {
-    int begin = 0, end = -1; /* what is to be sent: nothing yet */
+    int begin = 0, end = -1; /* the range to upload: empty so far */
     *sent = 0;
     for (int i = 0; i < s->list->nop; ++i) {
         const sti_op *op = &s->list->op[i];
@@ -196,8 +211,8 @@ static stet_result send_args(const sending *s, int64_t *sent)
     return upload(s->device, s->a, begin, end - begin);
 }
 
-/* Each launch for itself; what went up between two of them is nobody's, and saved nothing. */
-static void count_sent(const sending *s, int64_t sent)
+/* Counts each launch. Equal slots that were uploaded between changed ones count as done bytes of no launch. */
+static void count_sent(const args_upload *s, int64_t sent)
 {
     sti_mechanisms *m = &s->device->mechanisms;
     const int64_t size = sizeof *s->a->next;
@@ -227,19 +242,21 @@ stet_result sti_args_put_list(stet_device *device, sti_args *a, const sti_list *
         m->counters.mechanism[STET_MECH_args].saved_bytes += (int64_t)size;
         return STET_OK;
     }
-    sending s = {device, a, list, !enabled || a->known != list->nslot, STET_REASON_args_changed};
+    args_upload s = {device, a, list, !enabled || a->known != list->nslot, STET_REASON_args_changed};
     if (a->known == 0) s.why = a->block ? STET_REASON_args_unknown : STET_REASON_args_first;
     if (!enabled) s.why = STET_REASON_args_disabled;
     int64_t sent;
     STI_TRY(reserve(device, a, list->nslot, "arguments of a recording"));
-    prepare(a, list->slot, list->nslot);
-    STI_TRY(send_args(&s, &sent));
+    fill_next(a, list->slot, list->nslot);
+    STI_TRY(upload_changed(&s, &sent));
     count_sent(&s, sent);
-    wait_idle(a, list->nslot);
+    commit_upload(a, list->nslot);
     return STET_OK;
 }
 
-/* ---- launching ----------------------------------------------------------------------------------------------------- */
+/*
+ * ---- launching -----------------------------------------------------------------------------------------------------
+ */
 
 stet_result sti_args_launch(stet_device *device, sti_args *a, const sti_kernel *k, const sti_slot *slots, int nslot,
                             int64_t nblock)

@@ -13,7 +13,9 @@ static_assert((int)STI_ARG_ARRAY == (int)STET_ARG_ARRAY && (int)STI_ARG_INT == (
                   (int)STI_ARG_REAL == (int)STET_ARG_REAL,
               "a caller's kinds are the library's");
 
-/* ---- a caller's arguments ------------------------------------------------------------------------------------------ */
+/*
+ * ---- a caller's arguments ------------------------------------------------------------------------------------------
+ */
 
 static inline sti_arg arg_of(const stet_arg *arg)
 {
@@ -50,7 +52,9 @@ stet_result sti_args_of(const sti_kernel *k, const stet_arg *args, int narg, sti
     return STET_OK;
 }
 
-/* ---- what stands --------------------------------------------------------------------------------------------------- */
+/*
+ * ---- what stands ---------------------------------------------------------------------------------------------------
+ */
 
 static inline uint64_t bits_of(double x)
 {
@@ -59,18 +63,18 @@ static inline uint64_t bits_of(double x)
     return bits;
 }
 
-/* The same kind and value; what a kind does not use is not looked at. */
-static inline bool same(const sti_arg *kept, const stet_arg *now)
+/* Compares kind and value. Members that the kind does not use are ignored. */
+static inline bool same_value(const sti_arg *kept, const stet_arg *now)
 {
     if ((int)kept->kind != (int)now->kind) return false;
     if (kept->kind == STI_ARG_ARRAY) return kept->array == now->array;
     return kept->kind == STI_ARG_INT ? kept->i == now->i : bits_of(kept->f) == bits_of(now->f);
 }
 
-/* BINDING-1, and nobody has to bring it up to date: so it is with most arguments of most launches. */
-static inline bool stands(const sti_binding *b, int at, const stet_arg *now)
+/* BINDING-1, and the array is up to date. True of most arguments of most launches. */
+static inline bool is_reusable(const sti_binding *b, int at, const stet_arg *now)
 {
-    if (!same(&b->arg[at], now)) return false;
+    if (!same_value(&b->arg[at], now)) return false;
     const stet_array *a = array_of(&b->arg[at]);
     return !a || (a->version.id == b->id[at] && a->data == b->launch.slot[at].p && sti_array_is_current(a));
 }
@@ -85,7 +89,9 @@ static stet_result rebind(sti_binding *b, const stet_device *device, int at, con
     return STET_OK;
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- binding -------------------------------------------------------------------------------------------------------
+ */
 
 static stet_result bind_all(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count,
                             const stet_arg *args, int narg)
@@ -102,10 +108,10 @@ static stet_result bind_all(sti_binding *b, stet_device *device, const sti_kerne
     return STET_OK;
 }
 
-/* An argument that does not stand as it is: its array is brought up to date, or it is bound anew; then *why. */
-static stet_result renew(sti_binding *b, const stet_device *device, int at, const stet_arg *now, stet_reason *why)
+/* Brings an argument's array up to date, or binds the argument again; then *why is the reason. */
+static stet_result update_arg(sti_binding *b, const stet_device *device, int at, const stet_arg *now, stet_reason *why)
 {
-    bool equal = same(&b->arg[at], now);
+    bool equal = same_value(&b->arg[at], now);
     stet_array *a = equal ? array_of(&b->arg[at]) : NULL;
     *why = STET_REASON_none;
     if (a && a->version.id == b->id[at]) {
@@ -116,7 +122,7 @@ static stet_result renew(sti_binding *b, const stet_device *device, int at, cons
     return rebind(b, device, at, now);
 }
 
-/* *why: in what the first that differs does; none: none differs. */
+/* *why: the reason of the first argument that was bound again; none: no argument was. */
 static stet_result bind_what_differs(sti_binding *b, const stet_device *device, const stet_arg *args, int narg,
                                      stet_reason *why)
 {
@@ -124,9 +130,9 @@ static stet_result bind_what_differs(sti_binding *b, const stet_device *device, 
     *why = STET_REASON_none;
     for (int i = 0; i < narg; ++i) {
         stet_reason differs;
-        if (stands(b, i, &args[i])) continue;
+        if (is_reusable(b, i, &args[i])) continue;
         b->known = false; /* BINDING-5 */
-        STI_TRY(renew(b, device, i, &args[i], &differs));
+        STI_TRY(update_arg(b, device, i, &args[i], &differs));
         arrays = arrays || (differs != STET_REASON_none && b->arg[i].kind == STI_ARG_ARRAY);
         if (*why == STET_REASON_none) *why = differs;
     }
@@ -135,15 +141,15 @@ static stet_result bind_what_differs(sti_binding *b, const stet_device *device, 
     return STET_OK;
 }
 
-/* What stood is what it would be if it were bound now. */
+/* Binds all arguments again and compares them with those that were reused. */
 static stet_result audit(sti_binding *b, stet_device *device)
 {
     const sti_launch *had = &b->launch;
     sti_launch fresh;
-    b->known = false; /* in case of a failure */
+    b->known = false; /* in case the audit fails */
     STI_TRY(sti_launch_prepare(device, had->kernel, b->count, b->arg, had->nslot, &fresh));
     for (int i = 0; i < had->nslot; ++i)
-        if (fresh.slot[i].i != had->slot[i].i || fresh.slot[i].n != had->slot[i].n) /* all bits of both */
+        if (fresh.slot[i].i != had->slot[i].i || fresh.slot[i].n != had->slot[i].n) /* all bits of the slot */
             return sti_error(STET_AUDIT,
                              "bindings: kernel %s: argument %d (parameter %s) is not what was bound, though it stood; "
                              "switch this mechanism off and report it",
@@ -170,9 +176,12 @@ static stet_result bind(sti_binding *b, stet_device *device, const sti_kernel *k
     return STET_OK;
 }
 
-/* ---- launching ----------------------------------------------------------------------------------------------------- */
+/*
+ * ---- launching -----------------------------------------------------------------------------------------------------
+ */
 
-static stet_result launch_apart(stet_device *device, const sti_kernel *k, int64_t count, const stet_arg *args, int narg)
+static stet_result launch_unbound(stet_device *device, const sti_kernel *k, int64_t count, const stet_arg *args,
+                                  int narg)
 {
     sti_arg own[STI_MAX_PARAMS];
     STI_TRY(sti_args_of(k, args, narg, own));
@@ -184,9 +193,9 @@ stet_result sti_binding_launch(sti_binding *b, stet_device *device, const sti_ke
 {
     sti_mechanisms *m = &device->mechanisms;
     bool enabled = sti_enabled(m, STET_MECH_bindings);
-    if (count <= 0) return launch_apart(device, k, count, args, narg); /* refused, or no launch */
+    if (count <= 0) return launch_unbound(device, k, count, args, narg); /* refused, or nothing to launch */
     if (!enabled || b->busy) {
-        STI_TRY(launch_apart(device, k, count, args, narg));
+        STI_TRY(launch_unbound(device, k, count, args, narg));
         sti_count_miss(m, STET_MECH_bindings, enabled ? STET_REASON_bindings_reentrant : STET_REASON_bindings_disabled,
                        0, 0);
         return STET_OK;

@@ -1,7 +1,7 @@
 /*
- * Recordings as callers have them: record.h's, with pointers checked.
+ * The public functions for recordings: those of record.h, with pointers checked.
  *
- *   PUBLIC-RECORDING-1  what is not between a begin and its end is refused in a sentence, never taken for something else
+ *   PUBLIC-RECORDING-1  a call that belongs between a begin and its end is refused elsewhere, with a sentence
  */
 #include "kernel/record/record.h"
 #include "stet/kernel.h"
