@@ -166,7 +166,7 @@ static stet_result make_beside(void *context)
 /* ---- asking -------------------------------------------------------------------------------------------------------- */
 
 /* Plain whole numbers, one or an array of them. */
-static bool matters(const sti_adjoint_call *c, int i)
+static bool affects_plan(const sti_adjoint_call *c, int i)
 {
     const stet_array *array = c->args[i].array;
     if (c->args[i].kind == STET_ARG_INT) return true;
@@ -182,7 +182,7 @@ static void list_stamp(const sti_adjoint_call *c, sti_stamp *s)
     sti_stamp_add_value(s, (uint64_t)c->size[STI_DEPTH]);
     for (int i = 0; i < a->nparam; ++i) {
         const stet_array *array = c->args[i].array;
-        if (!matters(c, i)) continue;
+        if (!affects_plan(c, i)) continue;
         if (c->args[i].kind == STET_ARG_INT) {
             sti_stamp_add_value(s, (uint64_t)c->args[i].i);
         } else {
@@ -193,14 +193,15 @@ static void list_stamp(const sti_adjoint_call *c, sti_stamp *s)
 }
 
 /* Brings the arrays up to date that matter. *why: what keeps a plan from being good for this launch, or none. */
-static stet_result bring_up(const sti_adjoint_call *c, stet_reason *why)
+static stet_result bring_up_to_date(const sti_adjoint_call *c, stet_reason *why)
 {
     const stet_adjoint *a = c->adjoint;
     const stet_device *device = a->stacks->device;
     *why = STET_REASON_none;
     for (int i = 0; i < a->nparam; ++i) {
         stet_array *array =
-            (stet_array *)(uintptr_t)(matters(c, i) && c->args[i].kind == STET_ARG_ARRAY ? c->args[i].array : NULL);
+            (stet_array *)(uintptr_t)(affects_plan(c, i) && c->args[i].kind == STET_ARG_ARRAY ? c->args[i].array
+                                                                                              : NULL);
         if (!array) continue;
         if (array->outside || sti_array_poll_external_writes(array)) *why = STET_REASON_gather_plan_exported;
         if (device->listing && sti_list_touches(sti_record_pending(device), array, true))
@@ -222,7 +223,7 @@ static sti_gather_plan *choose(sti_planning *p, const sti_stamp *now)
 }
 
 /* Data that changes from launch to launch gets no plans: they would cost more than they save. */
-static bool restless(sti_planning *p, const sti_gather_plan *to)
+static bool is_too_volatile(sti_planning *p, const sti_gather_plan *to)
 {
     if (to->array && !to->again)
         p->wasted++;
@@ -245,7 +246,7 @@ static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, 
                      .now = &p->now,
                      .make = make_beside,
                      .context = &it};
-    if (!it.stands && restless(p, it.to)) {
+    if (!it.stands && is_too_volatile(p, it.to)) {
         sti_count_miss(m, STET_MECH_gather_plan, STET_REASON_gather_plan_restless, 0, 0);
         return STET_OK;
     }
@@ -268,7 +269,7 @@ stet_result sti_gather_plan_find(const sti_adjoint_call *c, stet_array **out)
     stet_reason why = STET_REASON_gather_plan_disabled;
     *out = NULL;
     if (!a->k->uniform || !sti_device_is_gpu(device) || sti_joining(device)) return STET_OK;
-    if (sti_enabled(&device->mechanisms, STET_MECH_gather_plan)) STI_TRY(bring_up(c, &why));
+    if (sti_enabled(&device->mechanisms, STET_MECH_gather_plan)) STI_TRY(bring_up_to_date(c, &why));
     if (why != STET_REASON_none) {
         sti_count_miss(&device->mechanisms, STET_MECH_gather_plan, why, 0, 0);
         return STET_OK;

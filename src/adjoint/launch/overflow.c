@@ -37,7 +37,7 @@ stet_result sti_overflow_error(const stet_adjoint *a, int64_t mark, int64_t had,
 
 /* ---- whether ------------------------------------------------------------------------------------------------------ */
 
-static bool others_can_write(const stet_array *a)
+static bool can_be_written_outside(const stet_array *a)
 {
     while (a->base) a = a->base;
     return a->share || a->outside;
@@ -50,7 +50,7 @@ bool sti_overflow_possible(const sti_adjoint_call *c)
     bool others = false;
     for (int i = 0; i < a->nparam; ++i)
         if (a->sizing.inputs >> i & 1 && c->args[i].kind == STET_ARG_ARRAY && c->args[i].array)
-            others |= others_can_write(c->args[i].array);
+            others |= can_be_written_outside(c->args[i].array);
     return others && !device->listing && !sti_joining(device);
 }
 
@@ -71,7 +71,7 @@ static bool fits(const stet_array *a, const stet_array *b)
            memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
-static stet_result save(const sti_adjoint_call *c)
+static stet_result save_written(const sti_adjoint_call *c)
 {
     stet_array **saved = c->adjoint->saved;
     for (int i = 0; i < c->adjoint->npassing; ++i) {
@@ -89,7 +89,7 @@ static stet_result save(const sti_adjoint_call *c)
     return STET_OK;
 }
 
-static stet_result put_back(const sti_adjoint_call *c)
+static stet_result restore_written(const sti_adjoint_call *c)
 {
     for (int i = 0; i < c->adjoint->npassing; ++i) {
         stet_array *a = written(c, i);
@@ -100,7 +100,7 @@ static stet_result put_back(const sti_adjoint_call *c)
 
 /* ---- running ------------------------------------------------------------------------------------------------------ */
 
-static stet_result run_and_look(sti_adjoint_call *c, int64_t *mark)
+static stet_result run_and_check(sti_adjoint_call *c, int64_t *mark)
 {
     STI_TRY(sti_adjoint_run(c));
     return sti_flags_check(c->adjoint, mark);
@@ -112,19 +112,19 @@ stet_result sti_overflow_run(sti_adjoint_call *c)
     int64_t mark, had = c->size[STI_DEPTH];
     char needed[96];
     STI_TRY(a->stacks->device->check_overflow(a->stacks->device)); /* what launches before it have to tell */
-    STI_TRY(save(c));
-    STI_TRY(run_and_look(c, &mark));
+    STI_TRY(save_written(c));
+    STI_TRY(run_and_check(c, &mark));
     if (mark) {
-        STI_TRY(put_back(c));
+        STI_TRY(restore_written(c));
         sti_sizing_overflown(&a->sizing, c->args);
         STI_TRY(sti_sizing_find(&a->sizing, a->kernel, &a->stacks->known, c->count, c->args, c->size));
         sti_log(STET_LOG_INFO, "adstack: kernel %s_adj: a stack had %lld slots and needs %lld: launched again",
                 a->k->name, (long long)had, (long long)c->size[STI_DEPTH]);
         had = c->size[STI_DEPTH];
-        STI_TRY(run_and_look(c, &mark));
+        STI_TRY(run_and_check(c, &mark));
     }
     if (!mark) return sti_adjoint_add_up(c);
-    STI_TRY(put_back(c));
+    STI_TRY(restore_written(c));
     (void)snprintf(needed, sizeof needed, ", as many as it needs by its arguments, twice");
     return sti_overflow_error(a, mark, had, needed);
 }

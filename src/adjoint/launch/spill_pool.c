@@ -23,7 +23,7 @@ stet_dtype sti_stack_dtype(sti_stack stack)
 /* ---- replacing ---------------------------------------------------------------------------------------------------- */
 
 /* P1. */
-static stet_result let_go_spill_pool(sti_spill_pool *h, stet_array *array)
+static stet_result release_array(sti_spill_pool *h, stet_array *array)
 {
     sti_spill_pool_old *old;
     if (h->users > 0) {
@@ -40,7 +40,7 @@ static stet_result drop_views(sti_spill_pool *h, sti_stack stack)
 {
     for (int i = h->nview - 1; i >= 0; --i) {
         if (h->view[i].stack != stack) continue;
-        STI_TRY(let_go_spill_pool(h, h->view[i].array));
+        STI_TRY(release_array(h, h->view[i].array));
         h->view[i] = h->view[--h->nview];
     }
     return STET_OK;
@@ -97,7 +97,7 @@ static stet_result grow(sti_spill_pool *h, sti_stack stack, int64_t need)
     int64_t had = *memory ? (*memory)->nitem : 0, want = had + had / 2 > need ? had + had / 2 : need;
     STI_TRY(check_room(h, (size_t)need * stet_dtype_size(h->device, sti_stack_dtype(stack))));
     STI_TRY(drop_views(h, stack));
-    if (*memory) STI_TRY(let_go_spill_pool(h, *memory));
+    if (*memory) STI_TRY(release_array(h, *memory));
     *memory = NULL;
     stet_result result = STI_ARRAY(h->device, "stacks", sti_stack_dtype(stack), false, memory, want);
     if (result != STET_OK && want > need)
@@ -136,7 +136,7 @@ static stet_result evict_view(sti_spill_pool *h)
     if (h->nview < STI_SPILL_POOL_VIEWS) return STET_OK;
     for (int i = 1; i < h->nview; ++i)
         if (h->view[i].used < h->view[oldest].used) oldest = i;
-    STI_TRY(let_go_spill_pool(h, h->view[oldest].array));
+    STI_TRY(release_array(h, h->view[oldest].array));
     h->view[oldest] = h->view[--h->nview];
     return STET_OK;
 }

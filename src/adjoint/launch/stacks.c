@@ -47,7 +47,7 @@ static stet_result clear(stet_array *flags)
     return result;
 }
 
-static stet_result look_stacks(stet_adjoint *a, int64_t *mark)
+static stet_result read_flags(stet_adjoint *a, int64_t *mark)
 {
     sti_stacks *s = a->stacks;
     stet_device *device = s->device;
@@ -75,7 +75,7 @@ stet_result sti_flags_check(stet_adjoint *a, int64_t *mark)
     if (!a->flags || sti_stamp_is(&a->looked, &a->flags->version)) return STET_OK; /* STACKS-2 */
     bool listing = device->listing;
     device->listing = false;
-    stet_result result = look_stacks(a, mark);
+    stet_result result = read_flags(a, mark);
     device->listing = listing;
     if (result == STET_OK) sti_stamp_keep_version(&a->looked, &a->flags->version);
     return result;
@@ -83,7 +83,7 @@ stet_result sti_flags_check(stet_adjoint *a, int64_t *mark)
 
 /* ---- STACKS-1 ----------------------------------------------------------------------------------------------------------- */
 
-static stet_result tell_stacks(stet_adjoint *a, int64_t mark)
+static stet_result report_overflow(stet_adjoint *a, int64_t mark)
 {
     char needed[96] = "";
     int64_t had = a->last.size[STI_DEPTH], size[STI_SIZES];
@@ -95,20 +95,20 @@ static stet_result tell_stacks(stet_adjoint *a, int64_t mark)
 }
 
 /* Of an adjoint that is gone. */
-static stet_result tell_late(sti_stacks *s)
+static stet_result report_late_overflow(sti_stacks *s)
 {
     s->untold = false;
     return sti_error(STET_LIMIT, "%s", s->late);
 }
 
 /* An adjoint goes with flags that nobody looked at: what they say is told at the next read. */
-static void look_late(stet_adjoint *a)
+static void check_before_destroy(stet_adjoint *a)
 {
     sti_stacks *s = a->stacks;
     int64_t mark = 0;
     a->last.valid = false;
     if (s->untold || sti_flags_check(a, &mark) != STET_OK || !mark) return;
-    (void)tell_stacks(a, mark);
+    (void)report_overflow(a, mark);
     s->untold = true;
     (void)snprintf(s->late, sizeof s->late, "%s", stet_last_error());
 }
@@ -119,13 +119,13 @@ static stet_result check_overflow(stet_device *device)
     stet_result result = STET_OK;
     int64_t mark;
     if (s->looking) return STET_OK;
-    if (s->untold) return tell_late(s);
+    if (s->untold) return report_late_overflow(s);
     for (stet_adjoint *a = s->first; a && result == STET_OK; a = a->next) {
         if (!a->flags || sti_stamp_is(&a->looked, &a->flags->version)) continue;
         if (sti_joining(device)) return STET_OK; /* a capture: nothing can be read, and nothing has run */
         s->looking = true;
         result = sti_flags_check(a, &mark);
-        if (result == STET_OK && mark) result = tell_stacks(a, mark);
+        if (result == STET_OK && mark) result = report_overflow(a, mark);
         s->looking = false;
     }
     return result;
@@ -207,7 +207,7 @@ void sti_stacks_leave(stet_adjoint *a)
 {
     if (!a->stacks) return;
     stet_device *device = a->stacks->device;
-    look_late(a);
+    check_before_destroy(a);
     drop_ids(a);
     sti_device_unwatch(device, &a->watcher);
     for (stet_adjoint **at = &a->stacks->first; *at; at = &(*at)->next)

@@ -59,7 +59,7 @@ static stet_result make_sizes(void *context)
 }
 
 /* Z2. Lists are played first where they write what is asked for; nothing else of the host's reading is needed. */
-static stet_result bring_up(finding *f)
+static stet_result bring_up_to_date(finding *f)
 {
     stet_device *device = f->q.device;
     for (int i = 0; i < f->s->reducing.nparam; ++i) {
@@ -74,7 +74,7 @@ static stet_result bring_up(finding *f)
 }
 
 /* The one that was made from the same, or the one that was not used the longest. */
-static sti_sized *choose(sti_sizing *s, const sti_stamp *now)
+static sti_sized *choose_entry(sti_sizing *s, const sti_stamp *now)
 {
     sti_sized *oldest = &s->kept[0];
     for (int i = 0; i < STI_SIZED; ++i) {
@@ -96,7 +96,7 @@ static stet_result check_sizes(const char *name, const int64_t size[STI_SIZES])
 
 static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI_SIZES])
 {
-    f->to = choose(f->s, now);
+    f->to = choose_entry(f->s, now);
     sti_span output = {f->to->size, sizeof f->to->size, NULL};
     const sti_work work = {.mechanism = STET_MECH_adstack_handle,
                            .why = f->to->used ? STET_REASON_adstack_handle_moved : STET_REASON_adstack_handle_first,
@@ -117,7 +117,7 @@ static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI
 /* ---- the launch before -------------------------------------------------------------------------------------------- */
 
 /* Whether an array is as it was, and nobody has to be asked. */
-static bool array_stands(const stet_device *device, const stet_array *a, const uint64_t *word)
+static bool array_is_unchanged(const stet_device *device, const stet_array *a, const uint64_t *word)
 {
     if (!a) return word[0] == 0 && word[1] == 0 && word[2] == 0;
     return word[0] == a->version.id && word[1] == a->version.generation && word[2] == (uint64_t)a->nitem &&
@@ -125,7 +125,7 @@ static bool array_stands(const stet_device *device, const stet_array *a, const u
 }
 
 /* Z3. The words are those of sti_reduce_stamp, in its order. */
-static bool latest_stands(const sti_sizing *s, const stet_device *device, int64_t count, const stet_arg *args)
+static bool latest_is_valid(const sti_sizing *s, const stet_device *device, int64_t count, const stet_arg *args)
 {
     const sti_stamp *stamp = &s->latest->stamp;
     const uint64_t *word = stamp->capacity > 0 ? stamp->more : stamp->few, *end = word + stamp->count;
@@ -134,17 +134,17 @@ static bool latest_stands(const sti_sizing *s, const stet_device *device, int64_
     for (int i = 0; i < s->reducing.nparam; ++i) {
         bool array = s->reducing.param[i].kind == STET_ARG_ARRAY;
         if (!(s->inputs >> i & 1)) continue;
-        if (array ? !array_stands(device, args[i].array, word) : *word != (uint64_t)args[i].i) return false;
+        if (array ? !array_is_unchanged(device, args[i].array, word) : *word != (uint64_t)args[i].i) return false;
         word += array ? 3 : 1;
     }
     return word == end;
 }
 
-static bool take_latest(sti_sizing *s, stet_device *device, int64_t count, const stet_arg *args, int64_t *size)
+static bool reuse_latest(sti_sizing *s, stet_device *device, int64_t count, const stet_arg *args, int64_t *size)
 {
     sti_mechanisms *m = &device->mechanisms;
     if (!s->latest || s->asked || s->overflown || m->options.audit || !sti_enabled(m, STET_MECH_adstack_handle) ||
-        !latest_stands(s, device, count, args))
+        !latest_is_valid(s, device, count, args))
         return false;
     sti_count_hit(m, STET_MECH_adstack_handle, 0, 0);
     s->latest->used = ++s->clock;
@@ -155,7 +155,7 @@ static bool take_latest(sti_sizing *s, stet_device *device, int64_t count, const
 stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known *known, int64_t count,
                             const stet_arg *args, int64_t size[STI_SIZES])
 {
-    if (take_latest(s, sti_user_kernel_device(kernel), count, args, size)) return STET_OK;
+    if (reuse_latest(s, sti_user_kernel_device(kernel), count, args, size)) return STET_OK;
     s->latest = NULL; /* until there are sizes again */
     finding f = {.s = s};
     sti_stamp own = {0}, *now = s->asked ? &own : &s->now;
@@ -167,7 +167,7 @@ stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known 
     f.q.args = args;
     f.q.count = count;
     f.q.overflown = s->overflown;
-    stet_result result = bring_up(&f);
+    stet_result result = bring_up_to_date(&f);
     s->asked = true;
     if (result == STET_OK) {
         sti_reduce_stamp(&f.q, s->inputs, now);

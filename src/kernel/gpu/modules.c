@@ -39,7 +39,7 @@ void sti_modules_close(sti_modules *m)
     m->nmodule = 0;
 }
 
-/* The compiler, opened when the first module is needed: also a start that finds all in the cache asks for its version. */
+/* Opens the compiler when the first module is needed. The cache's key needs its version, too. */
 static stet_result open_compiler(sti_modules *p)
 {
     if (p->rtc.library.handle) return STET_OK;
@@ -60,7 +60,7 @@ static stet_result compile_job(void *context, sti_text_buffer *object)
                            object);
 }
 
-/* The source is read: its entries, if it has kernels of the language, and its key. */
+/* Adds the entries (if it has kernels of the language) to a job's source, which was read, and makes its key. */
 static stet_result finish_job(job *j, const sti_signature *const *kernel, int nkernel)
 {
     const sti_modules *p = j->modules;
@@ -108,7 +108,7 @@ static stet_result load_job(const job *j, const sti_text_buffer *object)
     return STET_OK;
 }
 
-/* Compiles and loads all of them, or none. id of the first, if it is asked for. */
+/* Compiles and loads all modules, or none. `id` gets the id of the first; it may be NULL. */
 static stet_result make_modules(const jobs *all, const sti_keeping *keeping, char *id)
 {
     sti_wanted *wanted;
@@ -176,7 +176,7 @@ static void free_kernels(unit_kernels *u)
     sti_free(u->team);
 }
 
-/* The job of one module of a unit. */
+/* Adds the job of one module of a unit. */
 static stet_result add_unit_job(sti_modules *p, jobs *all, const unit_kernels *u, const sti_module *wanted)
 {
     const sti_signature **kernel;
@@ -193,7 +193,7 @@ static stet_result add_unit_job(sti_modules *p, jobs *all, const unit_kernels *u
     return result;
 }
 
-/* Jobs for all modules of a unit in one form that are not there yet. */
+/* Adds jobs for all modules of a unit in one form that do not exist yet. */
 static stet_result add_unit_jobs(sti_modules *p, jobs *all, const sti_embedded *unit, unsigned forms)
 {
     unit_kernels u;
@@ -206,7 +206,7 @@ static stet_result add_unit_jobs(sti_modules *p, jobs *all, const sti_embedded *
     return result;
 }
 
-/* Makes what the jobs say and keeps the modules. */
+/* Makes the modules of the jobs and stores them. */
 static stet_result keep_modules(sti_modules *p, jobs *all)
 {
     const sti_keeping keeping = {.folder = p->device->cache_folder, .parallel = p->rtc.parallel};
@@ -220,7 +220,7 @@ static stet_result keep_modules(sti_modules *p, jobs *all)
     return STET_OK;
 }
 
-/* Those of all units that a simulation needs (every: of all units). */
+/* Adds the jobs of all units that a simulation needs (`every`: of all units). */
 static stet_result add_all_jobs(sti_modules *p, jobs *all, bool every, unsigned forms)
 {
     stet_result result = STET_OK;
@@ -230,7 +230,7 @@ static stet_result add_all_jobs(sti_modules *p, jobs *all, bool every, unsigned 
     return result;
 }
 
-/* Makes a unit's modules in one form; with a unit of the simulation's, all others of it (MODULES-2). */
+/* Makes a unit's modules in one form. A unit of the simulation brings all others of it (MODULES-2). */
 static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned forms)
 {
     jobs all = {0};
@@ -245,7 +245,7 @@ static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned
     return result;
 }
 
-/* A module with one kernel alone, of a team that was set. */
+/* Makes a module with one kernel only, whose team was set. */
 static stet_result make_alone(sti_modules *p, const sti_module *wanted)
 {
     jobs all = {0};
@@ -291,7 +291,7 @@ stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signa
     STI_TRY(open_compiler(modules));
     stet_result result = add_job(modules, &all, &wanted, &j);
     if (result == STET_OK) {
-        j->source = *source; /* lent */
+        j->source = *source; /* moved back below */
         result = finish_job(j, &kernel, 1);
         if (result == STET_OK) result = make_modules(&all, keeping, id);
         *source = j->source;
@@ -314,7 +314,7 @@ stet_result sti_module_from_source(sti_modules *modules, sti_team team, sti_user
     STI_TRY(open_compiler(modules));
     stet_result result = add_job(modules, &all, &wanted, &j);
     if (result == STET_OK) {
-        j->source = *source; /* lent */
+        j->source = *source; /* moved back below */
         result = finish_job(j, NULL, 0);
         if (result == STET_OK) result = make_modules(&all, &keeping, NULL);
         *source = j->source;

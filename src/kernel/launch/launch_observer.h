@@ -20,9 +20,8 @@ typedef struct sti_launch_observer {
                    const sti_arg *args, int narg);
     void (*copy)(struct sti_launch_observer *launch_observer, stet_array *to, stet_array *from);
     void (*foreign)(struct sti_launch_observer *launch_observer, const sti_foreign *foreign);
-    void (*loop)(struct sti_launch_observer
-                     /* A loop of launches begins. The observer does not learn how often the body runs. */
-                     *launch_observer);
+    /* A loop of launches begins. The observer does not learn how often the body runs. */
+    void (*loop)(struct sti_launch_observer *launch_observer);
     /* Operations that the observer was notified of have not run and never will. `what` names them. */
     void (*lost)(struct sti_launch_observer *launch_observer, const char *what);
 } sti_launch_observer;

@@ -30,9 +30,8 @@ typedef struct sti_group {
     int first, end; /* operations first … end - 1 of the list */
     int64_t nblock; /* of a fused group: blocks of worlds of each operation */
     bool fused;     /* runs world by world */
-    const sti_code
-        /* On a GPU: the code of `unit` operations, which the group repeats. NULL: the group is one operation. */
-        *code;
+    /* On a GPU: the code of `unit` operations, which the group repeats. NULL: the group is one operation. */
+    const sti_code *code;
     int unit;
     sti_slot *slot; /* the arguments that the code was last launched with; room for code->nslot */
 } sti_group;
