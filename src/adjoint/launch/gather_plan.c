@@ -1,4 +1,6 @@
-/* Plans of gathers: kept while what they were made from stands; see gather_plan.h. */
+/*
+ * Makes gather plans and keeps them while their inputs are unchanged; see gather_plan.h.
+ */
 #include "adjoint/launch/gather_plan.h"
 
 #include "adjoint/launch/launch.h"
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Plans that are made for nothing, one after the other, before a launch has to come twice to get one. */
+/* After this many consecutive plans of no use, a launch must repeat before it gets a plan. */
 enum { WASTED = 4 };
 
 /* Elements with more entries than this are summed by a warp (stet/lang_list.h). */
@@ -35,7 +37,9 @@ void sti_gather_plans_free(sti_planning *p)
     sti_stamp_free(&p->seen);
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- words ---------------------------------------------------------------------------------------------------------
+ */
 
 static int by_element(const void *x, const void *y)
 {
@@ -45,7 +49,7 @@ static int by_element(const void *x, const void *y)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* The end of the entries from `first` on for the same element. */
+/* Returns the end of the run of entries from `first` on that have the same element. */
 static int64_t end_of(const sti_place_listed *entry, int64_t first, int64_t n)
 {
     int64_t end = first + 1;
@@ -53,7 +57,10 @@ static int64_t end_of(const sti_place_listed *entry, int64_t first, int64_t n)
     return end;
 }
 
-/* Rows of one array, those of many entries first or those of few; returns how many there are. `slots`: where its slots begin. */
+/*
+ * Writes the rows of one array: those with many entries, or those with few. Returns their number. `slots` is where the
+ * slots of the entries begin.
+ */
 static int32_t put_rows(const sti_place_listed *entry, int64_t from, int64_t to, bool many, int32_t slots, int32_t *row)
 {
     int32_t n = 0;
@@ -93,12 +100,14 @@ stet_result sti_plan_words(sti_place_listed *entry, int64_t n, int narray, int32
     return STET_OK;
 }
 
-/* ---- making -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- making --------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct making {
     const sti_adjoint_call *call;
     sti_gather_plan *to;
-    bool stands; /* so this is an audit */
+    bool stands; /* the plan is still valid, so this is an audit */
 } making;
 
 static int count_arrays(const stet_adjoint *a)
@@ -127,7 +136,7 @@ static stet_result upload(const making *m, int32_t *words, int64_t nword)
     return STET_OK;
 }
 
-/* What comes out equal keeps its array: under audit that is all of them. */
+/* An equal plan keeps its array, so in an audit nothing is replaced. */
 static stet_result make_gather_plan(void *context)
 {
     const making *m = context;
@@ -151,7 +160,7 @@ static stet_result make_gather_plan(void *context)
     return result;
 }
 
-/* What is made here is no part of a list of launches. */
+/* Makes a plan outside of any list of launches. */
 static stet_result make_beside(void *context)
 {
     const making *m = context;
@@ -163,9 +172,11 @@ static stet_result make_beside(void *context)
     return result;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- asking --------------------------------------------------------------------------------------------------------
+ */
 
-/* Plain whole numbers, one or an array of them. */
+/* True for plain whole numbers, single or in an array. */
 static bool affects_plan(const sti_adjoint_call *c, int i)
 {
     const stet_array *array = c->args[i].array;
@@ -173,7 +184,7 @@ static bool affects_plan(const sti_adjoint_call *c, int i)
     return c->args[i].kind == STET_ARG_ARRAY && (!array || (!array->worlds && array->dtype != STET_REAL));
 }
 
-/* G2. */
+/* PLAN-2. */
 static void list_stamp(const sti_adjoint_call *c, sti_stamp *s)
 {
     const stet_adjoint *a = c->adjoint;
@@ -192,7 +203,7 @@ static void list_stamp(const sti_adjoint_call *c, sti_stamp *s)
     }
 }
 
-/* Brings the arrays up to date that matter. *why: what keeps a plan from being good for this launch, or none. */
+/* Brings these arrays up to date. *why: the reason that this launch can have no plan, or none. */
 static stet_result bring_up_to_date(const sti_adjoint_call *c, stet_reason *why)
 {
     const stet_adjoint *a = c->adjoint;
@@ -222,7 +233,7 @@ static sti_gather_plan *choose(sti_planning *p, const sti_stamp *now)
     return oldest;
 }
 
-/* Data that changes from launch to launch gets no plans: they would cost more than they save. */
+/* True if the data changes in each launch: then plans would cost more than they save. */
 static bool is_too_volatile(sti_planning *p, const sti_gather_plan *to)
 {
     if (to->array && !to->again)

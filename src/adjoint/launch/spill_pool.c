@@ -1,4 +1,6 @@
-/* The memory of stacks; see spill_pool.h. */
+/*
+ * The memory of stacks: takes, grows, divides it; see spill_pool.h.
+ */
 #include "adjoint/launch/spill_pool.h"
 
 #include "base/error.h"
@@ -20,9 +22,11 @@ stet_dtype sti_stack_dtype(sti_stack stack)
     return dtypes[stack];
 }
 
-/* ---- replacing ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- replacing ----------------------------------------------------------------------------------------------------
+ */
 
-/* P1. */
+/* Destroys an array, or keeps it until the pool has no users (SPILL-1). */
 static stet_result release_array(sti_spill_pool *h, stet_array *array)
 {
     sti_spill_pool_old *old;
@@ -48,7 +52,7 @@ static stet_result drop_views(sti_spill_pool *h, sti_stack stack)
 
 void sti_spill_pool_begin(sti_spill_pool *h) { h->users++; }
 
-/* Views were let go before what they are views of, so they come later in the list: all views first. */
+/* Views must be destroyed before the arrays that they show. `views`: destroys only the views. */
 static void drop_old(sti_spill_pool *h, bool views)
 {
     for (sti_spill_pool_old **at = &h->old; *at;) {
@@ -70,16 +74,18 @@ void sti_spill_pool_end(sti_spill_pool *h)
     drop_old(h, false);
 }
 
-/* ---- growing ------------------------------------------------------------------------------------------------------ */
+/*
+ * ---- growing ------------------------------------------------------------------------------------------------------
+ */
 
-/* Of a device whose memory is the host's: all that there is. 0: not known. */
+/* For a device in host memory: all memory of the machine. 0: unknown. */
 static size_t host_total(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : 0;
 }
 
-/* A system may promise more memory than it has. */
+/* Refuses more than the device has, because an allocation may succeed even though there is not enough memory. */
 static stet_result check_room(const sti_spill_pool *h, size_t bytes)
 {
     size_t available, total = 0;
@@ -108,9 +114,11 @@ static stet_result grow(sti_spill_pool *h, sti_stack stack, int64_t need)
     return STET_OK;
 }
 
-/* ---- views -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- views --------------------------------------------------------------------------------------------------------
+ */
 
-/* All of the memory, shared out among worlds: it serves until the memory grows. */
+/* Makes a view of all the memory, divided among the worlds. It is used until the memory grows. */
 static stet_result make_view(sti_spill_pool *h, sti_stack stack, int64_t worlds, stet_array **out)
 {
     stet_array *of = h->memory[stack], *a;
@@ -156,7 +164,9 @@ static stet_result take_view(sti_spill_pool *h, sti_stack stack, int64_t worlds,
     return STET_OK;
 }
 
-/* ---- taking ------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- taking -------------------------------------------------------------------------------------------------------
+ */
 
 static stet_result take_spill_pool(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
 {
@@ -169,7 +179,7 @@ static stet_result take_spill_pool(sti_spill_pool *h, sti_stack stack, int64_t w
     return STET_OK;
 }
 
-/* What is made here is no part of a list of launches: its memory outlives the list. */
+/* Arrays are made outside of any list of launches, because they outlive the list. */
 stet_result sti_spill_pool_take(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
 {
     bool listing = h->device->listing;

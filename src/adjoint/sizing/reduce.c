@@ -1,4 +1,6 @@
-/* Reductions: found, known, or worked out; see reduce.h. */
+/*
+ * Reductions: collects, looks up and computes them; see reduce.h.
+ */
 #include "adjoint/sizing/reduce.h"
 
 #include "base/error.h"
@@ -8,7 +10,9 @@
 
 #define TROUBLE ((int64_t)1 << 62)
 
-/* ---- which there are ---------------------------------------------------------------------------------------------- */
+/*
+ * ---- which there are ----------------------------------------------------------------------------------------------
+ */
 
 uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *b)
 {
@@ -26,7 +30,7 @@ static bool has_kind(const sti_bound *b, sti_bound_kind kind)
     return b && (b->kind == kind || has_kind(b->a, kind) || has_kind(b->b, kind) || has_kind(b->c, kind));
 }
 
-/* What the kernel cannot read: arrays of lanes. */
+/* True if the kernel cannot read an input: an array of worlds, or of reals. */
 static bool needs_host(const sti_reducing *r, uint64_t inputs)
 {
     for (int i = 0; i < r->nparam; ++i)
@@ -57,7 +61,9 @@ void sti_reduce_collect(sti_reducing *r, sti_bound *b)
     sti_reduce_collect(r, (sti_bound *)(uintptr_t)b->b);
 }
 
-/* ---- working out -------------------------------------------------------------------------------------------------- */
+/*
+ * ---- working out --------------------------------------------------------------------------------------------------
+ */
 
 static stet_result make_code(const sti_question *q, uint64_t inputs)
 {
@@ -88,7 +94,7 @@ static uint64_t all_inputs(const sti_reducing *r)
     return inputs;
 }
 
-/* As many as the longest of the outermost ranges has work for; where that is in the data, all. */
+/* The number of blocks: enough for the longest outermost range, or the most if a range depends on data. */
 static int64_t blocks_of(const sti_question *q, uint64_t wanted)
 {
     int64_t most = 1;
@@ -127,7 +133,7 @@ static stet_result launch(const sti_question *q, uint64_t wanted, int64_t blocks
     return stet_kernel_launch(r->code, blocks, args, n);
 }
 
-/* D3. values [reduction]; what was not asked for is left as it is. */
+/* Computes the wanted reductions (REDUCE-3) into values [reduction]. Leaves the other values as they are. */
 static stet_result compute(const sti_question *q, uint64_t wanted, int64_t *values)
 {
     sti_reducing *r = q->reducing;
@@ -148,7 +154,7 @@ static stet_result compute(const sti_question *q, uint64_t wanted, int64_t *valu
     return STET_OK;
 }
 
-/* What is made here is no part of a list of launches. */
+/* Computes outside of any list of launches. */
 static stet_result compute_unlisted(const sti_question *q, uint64_t wanted, int64_t *values)
 {
     sti_reducing *r = q->reducing;
@@ -163,9 +169,11 @@ static stet_result compute_unlisted(const sti_question *q, uint64_t wanted, int6
     return result;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- asking -------------------------------------------------------------------------------------------------------
+ */
 
-/* A value, or what keeps it from being one. Lack of memory, say, is no fact about the data. */
+/* Stores a value or a failure. Failures that do not depend on the data, such as lack of memory, are returned. */
 static stet_result store_value(const sti_question *q, int k, int64_t value, sti_reduced *out)
 {
     out->result = STET_OK;
@@ -178,7 +186,7 @@ static stet_result store_value(const sti_question *q, int k, int64_t value, sti_
     return STET_OK;
 }
 
-/* Audit: what stood must be what is there. */
+/* Audit: compares a stored result with the new value. */
 static stet_result compare_reduce(const sti_question *q, int k, int64_t value)
 {
     sti_reduced again = {0};
@@ -195,7 +203,7 @@ static stet_result compare_reduce(const sti_question *q, int k, int64_t value)
 typedef struct lookup {
     sti_question *q;
     sti_stamp now;
-    sti_reduced *own[STI_REDUCTIONS]; /* where it goes; NULL: there is none yet */
+    sti_reduced *own[STI_REDUCTIONS]; /* the entry for the result; NULL: none so far */
     stet_reason why[STI_REDUCTIONS];
     uint64_t missed, audited;
 } lookup;
@@ -251,7 +259,8 @@ static stet_result compute_missing(lookup *a)
         if (a->audited >> k & 1) STI_TRY(compare_reduce(q, k, values[k]));
         if (!(a->missed >> k & 1)) continue;
         STI_TRY(store_result(a, k, values[k]));
-        sti_count_miss(m, STET_MECH_adstack, a->why[k], launches, bytes); /* one launch is all of them */
+        /* one launch computes all of them: count it once */
+        sti_count_miss(m, STET_MECH_adstack, a->why[k], launches, bytes);
         launches = bytes = 0;
     }
     return STET_OK;

@@ -1,4 +1,6 @@
-/* Sizes of stacks; see sizes.h. */
+/*
+ * Computes and caches sizes of stacks; see sizes.h.
+ */
 #include "adjoint/sizing/sizes.h"
 
 #include "adjoint/transform/adjoint.h"
@@ -36,7 +38,9 @@ void sti_sizing_overflown(sti_sizing *s, const stet_arg *args)
             stet_array_mark_written((stet_array *)(uintptr_t)args[i].array);
 }
 
-/* ---- working out -------------------------------------------------------------------------------------------------- */
+/*
+ * ---- working out --------------------------------------------------------------------------------------------------
+ */
 
 typedef struct finding {
     sti_sizing *s;
@@ -58,7 +62,9 @@ static stet_result make_sizes(void *context)
     return STET_OK;
 }
 
-/* Z2. Lists are played first where they write what is asked for; nothing else of the host's reading is needed. */
+/*
+ * Brings the inputs up to date (SIZES-2). Plays a pending list that writes one of them. Needs no download to the host.
+ */
 static stet_result bring_up_to_date(finding *f)
 {
     stet_device *device = f->q.device;
@@ -73,7 +79,7 @@ static stet_result bring_up_to_date(finding *f)
     return STET_OK;
 }
 
-/* The one that was made from the same, or the one that was not used the longest. */
+/* Returns the entry with this stamp, else the least recently used one. */
 static sti_sized *choose_entry(sti_sizing *s, const sti_stamp *now)
 {
     sti_sized *oldest = &s->kept[0];
@@ -114,9 +120,11 @@ static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI
     return STET_OK;
 }
 
-/* ---- the launch before -------------------------------------------------------------------------------------------- */
+/*
+ * ---- the launch before --------------------------------------------------------------------------------------------
+ */
 
-/* Whether an array is as it was, and nobody has to be asked. */
+/* True if an array is unchanged, and nothing has to bring it up to date. */
 static bool array_is_unchanged(const stet_device *device, const stet_array *a, const uint64_t *word)
 {
     if (!a) return word[0] == 0 && word[1] == 0 && word[2] == 0;
@@ -124,7 +132,7 @@ static bool array_is_unchanged(const stet_device *device, const stet_array *a, c
            sti_array_is_current(a) && !device->listing;
 }
 
-/* Z3. The words are those of sti_reduce_stamp, in its order. */
+/* Compares the launch with the latest stamp (SIZES-3). The words have the order of sti_reduce_stamp. */
 static bool latest_is_valid(const sti_sizing *s, const stet_device *device, int64_t count, const stet_arg *args)
 {
     const sti_stamp *stamp = &s->latest->stamp;
@@ -156,7 +164,7 @@ stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known 
                             const stet_arg *args, int64_t size[STI_SIZES])
 {
     if (reuse_latest(s, sti_user_kernel_device(kernel), count, args, size)) return STET_OK;
-    s->latest = NULL; /* until there are sizes again */
+    s->latest = NULL; /* until sizes were found */
     finding f = {.s = s};
     sti_stamp own = {0}, *now = s->asked ? &own : &s->now;
     bool asked = s->asked;
