@@ -34,9 +34,7 @@ typedef struct looking {
     bool found;
 } looking;
 
-/*
- * ---- indices ------------------------------------------------------------------------------------------------------
- */
+/* ---- indices ----------------------------------------------------------------------------------------------------- */
 
 /* True if an expression names something that is declared in the loop. */
 static bool names_own(const looking *l, const sti_node *e)
@@ -143,9 +141,7 @@ static bool add_pointer(const looking *l, const sti_node *e, position *out)
     return s->node && s->node->a && add_pointer(l, s->node->a, out);
 }
 
-/*
- * ---- places -------------------------------------------------------------------------------------------------------
- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static bool same_terms(const position *a, const position *b)
 {

@@ -9,9 +9,7 @@
 
 #include <string.h>
 
-/*
- * ---- pointers that move -------------------------------------------------------------------------------------------
- */
+/* ---- pointers that move ------------------------------------------------------------------------------------------ */
 
 void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n)
 {
@@ -30,9 +28,7 @@ void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n)
     }
 }
 
-/*
- * ---- where an argument points -------------------------------------------------------------------------------------
- */
+/* ---- where an argument points ------------------------------------------------------------------------------------ */
 
 enum {
     MOST_ORIGINS = 64,
@@ -165,9 +161,7 @@ static void follow_place(path *p, const sti_node *e)
     }
 }
 
-/*
- * ---- two arguments ------------------------------------------------------------------------------------------------
- */
+/* ---- two arguments ----------------------------------------------------------------------------------------------- */
 
 typedef struct argument {
     const sti_node *node;

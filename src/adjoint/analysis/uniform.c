@@ -74,9 +74,7 @@ static bool writes_wholes(const sti_node *f)
 
 bool sti_lists_uniformly(const sti_node *f) { return one_each(f->b) && !writes_wholes(f) && all_follow(f->b); }
 
-/*
- * ---- what the text says of it ---------------------------------------------------------------------------------------
- */
+/* ---- what the text says of it ------------------------------------------------------------------------------------ */
 
 int sti_planned_array(sti_transform *t, const sti_symbol *array)
 {

@@ -28,9 +28,7 @@ struct sti_gathering {
     stet_array *n, *rest;            /* the number of entries; a sum that is not used */
 };
 
-/*
- * ---- room ---------------------------------------------------------------------------------------------------------
- */
+/* ---- room -------------------------------------------------------------------------------------------------------- */
 
 stet_result sti_gathering_create(stet_device *device, sti_gathering **out)
 {
@@ -98,9 +96,7 @@ static stet_result make_all_room(sti_gathering *g, int64_t nitem, int64_t nentry
     return STET_OK;
 }
 
-/*
- * ---- launches -----------------------------------------------------------------------------------------------------
- */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static int64_t blocks_of(int64_t nworker) { return parts(nworker, GATHER_WORKERS); }
 

@@ -91,9 +91,7 @@ static stet_result run_gather_places(scratch *s)
     return sti_launch_run(s->device, &launch);
 }
 
-/*
- * ---- reading -------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Finds the array and element of an entry. */
 static stet_result find_element(const scratch *s, int64_t place, sti_place_listed *out)

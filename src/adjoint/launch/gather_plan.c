@@ -37,9 +37,7 @@ void sti_gather_plans_free(sti_planning *p)
     sti_stamp_free(&p->seen);
 }
 
-/*
- * ---- words ---------------------------------------------------------------------------------------------------------
- */
+/* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static int by_element(const void *x, const void *y)
 {
@@ -100,9 +98,7 @@ stet_result sti_plan_words(sti_place_listed *entry, int64_t n, int narray, int32
     return STET_OK;
 }
 
-/*
- * ---- making --------------------------------------------------------------------------------------------------------
- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 typedef struct making {
     const sti_adjoint_call *call;
@@ -172,9 +168,7 @@ static stet_result make_beside(void *context)
     return result;
 }
 
-/*
- * ---- asking --------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* True for plain whole numbers, single or in an array. */
 static bool affects_plan(const sti_adjoint_call *c, int i)

@@ -10,9 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * ---- what a launch passes -----------------------------------------------------------------------------------------
- */
+/* ---- what a launch passes ---------------------------------------------------------------------------------------- */
 
 static const struct own {
     const char *name;
@@ -87,9 +85,7 @@ static stet_result plan(stet_adjoint *a)
     return STET_OK;
 }
 
-/*
- * ---- making -------------------------------------------------------------------------------------------------------
- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static void destroy(sti_attachment *attachment)
 {
@@ -178,9 +174,7 @@ stet_result sti_adjoint_code(stet_adjoint *a)
     return result == STET_OK ? result : sti_error_prefix(result, "the adjoint of kernel %s", a->k->name);
 }
 
-/*
- * ---- asking -------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 const char *stet_adjoint_source(const stet_adjoint *adjoint) { return adjoint ? adjoint->made.text.data : ""; }
 

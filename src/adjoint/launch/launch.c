@@ -7,9 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/*
- * ---- what the caller passed ---------------------------------------------------------------------------------------
- */
+/* ---- what the caller passed -------------------------------------------------------------------------------------- */
 
 static stet_result refuse_gradient(const sti_adjoint_call *c, int i, const char *wanted)
 {
@@ -77,9 +75,7 @@ static stet_result check_call(const sti_adjoint_call *c, int narg)
     return STET_OK;
 }
 
-/*
- * ---- what stet passes ---------------------------------------------------------------------------------------------
- */
+/* ---- what stet passes -------------------------------------------------------------------------------------------- */
 
 /*
  * Passes a stack. Lanes of a world kernel are arrays of worlds; all others are plain. The array must be taken before
@@ -169,9 +165,7 @@ stet_result sti_adjoint_add_up(const sti_adjoint_call *c)
     return STET_OK;
 }
 
-/*
- * ---- launching ----------------------------------------------------------------------------------------------------
- */
+/* ---- launching --------------------------------------------------------------------------------------------------- */
 
 static stet_result launch(sti_adjoint_call *c)
 {

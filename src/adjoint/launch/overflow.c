@@ -37,9 +37,7 @@ stet_result sti_overflow_error(const stet_adjoint *a, int64_t mark, int64_t had,
     return result;
 }
 
-/*
- * ---- whether ------------------------------------------------------------------------------------------------------
- */
+/* ---- whether ----------------------------------------------------------------------------------------------------- */
 
 static bool can_be_written_outside(const stet_array *a)
 {
@@ -58,9 +56,7 @@ bool sti_overflow_possible(const sti_adjoint_call *c)
     return others && !device->listing && !sti_joining(device);
 }
 
-/*
- * ---- keeping and putting back -------------------------------------------------------------------------------------
- */
+/* ---- keeping and putting back ------------------------------------------------------------------------------------ */
 
 /* The caller's array that parameter i of the code writes, or NULL. */
 static stet_array *written(const sti_adjoint_call *c, int i)
@@ -104,9 +100,7 @@ static stet_result restore_written(const sti_adjoint_call *c)
     return STET_OK;
 }
 
-/*
- * ---- running ------------------------------------------------------------------------------------------------------
- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static stet_result run_and_check(sti_adjoint_call *c, int64_t *mark)
 {

@@ -22,9 +22,7 @@ stet_dtype sti_stack_dtype(sti_stack stack)
     return dtypes[stack];
 }
 
-/*
- * ---- replacing ----------------------------------------------------------------------------------------------------
- */
+/* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 /* Destroys an array, or keeps it until the pool has no users (SPILL-1). */
 static stet_result release_array(sti_spill_pool *h, stet_array *array)
@@ -74,9 +72,7 @@ void sti_spill_pool_end(sti_spill_pool *h)
     drop_old(h, false);
 }
 
-/*
- * ---- growing ------------------------------------------------------------------------------------------------------
- */
+/* ---- growing ----------------------------------------------------------------------------------------------------- */
 
 /* For a device in host memory: all memory of the machine. 0: unknown. */
 static size_t host_total(void)
@@ -114,9 +110,7 @@ static stet_result grow(sti_spill_pool *h, sti_stack stack, int64_t need)
     return STET_OK;
 }
 
-/*
- * ---- views --------------------------------------------------------------------------------------------------------
- */
+/* ---- views ------------------------------------------------------------------------------------------------------- */
 
 /* Makes a view of all the memory, divided among the worlds. It is used until the memory grows. */
 static stet_result make_view(sti_spill_pool *h, sti_stack stack, int64_t worlds, stet_array **out)
@@ -164,9 +158,7 @@ static stet_result take_view(sti_spill_pool *h, sti_stack stack, int64_t worlds,
     return STET_OK;
 }
 
-/*
- * ---- taking -------------------------------------------------------------------------------------------------------
- */
+/* ---- taking ------------------------------------------------------------------------------------------------------ */
 
 static stet_result take_spill_pool(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
 {

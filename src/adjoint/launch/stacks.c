@@ -15,9 +15,7 @@ enum { CHECK_BLOCKS = 64, CHECK_TEAM = 256 /* as in stacks.k.h */ };
 
 extern const sti_kernel sti_k_stack_flags;
 
-/*
- * ---- flags --------------------------------------------------------------------------------------------------------
- */
+/* ---- flags ------------------------------------------------------------------------------------------------------- */
 
 stet_result sti_flags_room(stet_adjoint *a, int64_t n)
 {
@@ -138,9 +136,7 @@ static stet_result check_overflow(stet_device *device)
     return result;
 }
 
-/*
- * ---- joining ------------------------------------------------------------------------------------------------------
- */
+/* ---- joining ----------------------------------------------------------------------------------------------------- */
 
 static void forget_last(sti_watcher *watcher, const void *thing)
 {

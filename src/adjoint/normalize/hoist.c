@@ -58,9 +58,7 @@ void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root
     if (!root && is_own_call(e)) take_out(t, at, e);
 }
 
-/*
- * ---- where pointers point -----------------------------------------------------------------------------------------
- */
+/* ---- where pointers point ---------------------------------------------------------------------------------------- */
 
 /* The declaration of a pointer is written again where gradients of its elements go, so its offset must not change. */
 static bool fix_offset(sti_transform *t, sti_node **at, sti_node *e)

@@ -19,9 +19,7 @@ typedef struct copying {
     int count;
 } copying;
 
-/*
- * ---- copies -------------------------------------------------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static void replace(copying *c, const sti_symbol *from, sti_symbol *to, const sti_type *type, sti_source_place place)
 {
@@ -99,9 +97,7 @@ sti_node *sti_copy_body(sti_transform *t, const sti_node *body, const sti_symbol
     return copy;
 }
 
-/*
- * ---- one call -----------------------------------------------------------------------------------------------------
- */
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 static sti_node *parameter(copying *c, const sti_node *v, const sti_node *argument)
 {
@@ -153,9 +149,7 @@ static void put_in(sti_transform *t, sti_node **at, sti_node *call, sti_node **v
     *at = first;
 }
 
-/*
- * ---- which calls --------------------------------------------------------------------------------------------------
- */
+/* ---- which calls ------------------------------------------------------------------------------------------------- */
 
 static bool has_loop(const sti_node *n)
 {

@@ -36,9 +36,7 @@ static sti_node *set_flag(normaliser *n, sti_symbol **flag, const char *stem, in
     return sti_build_assign(n->t, *flag, sti_build_number(n->t, value, place));
 }
 
-/*
- * ---- jumps --------------------------------------------------------------------------------------------------------
- */
+/* ---- jumps ------------------------------------------------------------------------------------------------------- */
 
 /* True if control may leave this level's list within a statement. */
 static bool jumps(const sti_node *s, bool in_loop)
@@ -127,9 +125,7 @@ static sti_node *flag_up(normaliser *n, sti_symbol *flag)
     return sti_build_declare(n->t, flag, sti_build_number(n->t, 1, flag->place));
 }
 
-/*
- * ---- loops --------------------------------------------------------------------------------------------------------
- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 static bool assigns_reals(const sti_node *e)
 {
@@ -247,9 +243,7 @@ static void normalise_loop(normaliser *n, sti_node *s, bool tail)
     if (before) wrap(n, s, before);
 }
 
-/*
- * ---- single statements --------------------------------------------------------------------------------------------
- */
+/* ---- single statements ------------------------------------------------------------------------------------------- */
 
 /* Splits real a = …, b = …; into two declarations. */
 static void split_declaration(normaliser *n, sti_node *s)
@@ -306,9 +300,7 @@ static void normalise_declaration(normaliser *n, sti_node ***at, sti_node *s)
     if (s->a->a) sti_take_out_calls(n->t, at, s->a->a, true);
 }
 
-/*
- * ---- lists --------------------------------------------------------------------------------------------------------
- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static void normalise_if(normaliser *n, sti_node *s, bool tail)
 {

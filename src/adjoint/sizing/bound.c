@@ -101,9 +101,7 @@ stet_result sti_bound_evaluate(sti_bound *bound, const sti_bound_values *values,
     return evaluate(&v, bound, out);
 }
 
-/*
- * ---- for people ---------------------------------------------------------------------------------------------------
- */
+/* ---- for people -------------------------------------------------------------------------------------------------- */
 
 static const char *text_of(sti_bound_kind kind)
 {

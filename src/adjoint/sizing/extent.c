@@ -26,9 +26,7 @@ static sizes nothing(sti_extent *x)
     return (sizes){zero, zero, zero};
 }
 
-/*
- * ---- statements ---------------------------------------------------------------------------------------------------
- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static sizes list_sizes(sti_extent *x, const sti_node *list);
 
@@ -196,9 +194,7 @@ static sizes list_sizes(sti_extent *x, const sti_node *list)
     return out;
 }
 
-/*
- * ---- kernels ------------------------------------------------------------------------------------------------------
- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /* The greatest sizes that a list's statements need. Entries of items' lists are added up, as they stay to the end. */
 typedef struct kernel_sizes {

@@ -6,9 +6,7 @@
 
 #include "adjoint/transform/transform.h"
 
-/*
- * ---- terms.c: expressions in terms of arguments --------------------------------------------------------------------
- */
+/* ---- terms.c: expressions in terms of arguments ------------------------------------------------------------------ */
 
 enum { MOST_WORK = 20000, MOST_SCOPE = 256 };
 
@@ -50,9 +48,7 @@ void sti_extent_bind(sti_extent *x, const sti_symbol *s, sti_bound *value, const
 sti_bound *sti_extent_value(sti_extent *x, const sti_node *e);
 bool sti_extent_array(sti_extent *x, const sti_node *e, const char **name, sti_bound **offset);
 
-/*
- * ---- extent.c -----------------------------------------------------------------------------------------------------
- */
+/* ---- extent.c ---------------------------------------------------------------------------------------------------- */
 
 /*
  * Fills width and depth of a kernel, after its adjoint was made. A loop whose bound cannot be derived is reported as an

@@ -10,9 +10,7 @@
 
 #define TROUBLE ((int64_t)1 << 62)
 
-/*
- * ---- which there are ----------------------------------------------------------------------------------------------
- */
+/* ---- which there are --------------------------------------------------------------------------------------------- */
 
 uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *b)
 {
@@ -61,9 +59,7 @@ void sti_reduce_collect(sti_reducing *r, sti_bound *b)
     sti_reduce_collect(r, (sti_bound *)(uintptr_t)b->b);
 }
 
-/*
- * ---- working out --------------------------------------------------------------------------------------------------
- */
+/* ---- working out ------------------------------------------------------------------------------------------------- */
 
 static stet_result make_code(const sti_question *q, uint64_t inputs)
 {
@@ -169,9 +165,7 @@ static stet_result compute_unlisted(const sti_question *q, uint64_t wanted, int6
     return result;
 }
 
-/*
- * ---- asking -------------------------------------------------------------------------------------------------------
- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* Stores a value or a failure. Failures that do not depend on the data, such as lack of memory, are returned. */
 static stet_result store_value(const sti_question *q, int k, int64_t value, sti_reduced *out)

@@ -108,9 +108,7 @@ static int write_value(writing *w, const sti_bound *b)
     }
 }
 
-/*
- * ---- functions and the kernel -------------------------------------------------------------------------------------
- */
+/* ---- functions and the kernel ------------------------------------------------------------------------------------ */
 
 static void write_inputs(const sti_reducing *r, uint64_t inputs, bool declared, sti_text_buffer *out)
 {

@@ -38,9 +38,7 @@ void sti_sizing_overflown(sti_sizing *s, const stet_arg *args)
             stet_array_mark_written((stet_array *)(uintptr_t)args[i].array);
 }
 
-/*
- * ---- working out --------------------------------------------------------------------------------------------------
- */
+/* ---- working out ------------------------------------------------------------------------------------------------- */
 
 typedef struct finding {
     sti_sizing *s;
@@ -120,9 +118,7 @@ static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI
     return STET_OK;
 }
 
-/*
- * ---- the launch before --------------------------------------------------------------------------------------------
- */
+/* ---- the launch before ------------------------------------------------------------------------------------------- */
 
 /* True if an array is unchanged, and nothing has to bring it up to date. */
 static bool array_is_unchanged(const stet_device *device, const stet_array *a, const uint64_t *word)

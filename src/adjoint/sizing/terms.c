@@ -6,9 +6,7 @@
 
 #include <string.h>
 
-/*
- * ---- making bounds ------------------------------------------------------------------------------------------------
- */
+/* ---- making bounds ----------------------------------------------------------------------------------------------- */
 
 sti_bound *sti_extent_bound(sti_extent *x, sti_bound_kind kind)
 {
@@ -111,9 +109,7 @@ sti_bound *sti_extent_over(sti_extent *x, const sti_range *r, sti_bound *b)
     return out;
 }
 
-/*
- * ---- scope --------------------------------------------------------------------------------------------------------
- */
+/* ---- scope ------------------------------------------------------------------------------------------------------- */
 
 void sti_extent_bind(sti_extent *x, const sti_symbol *s, sti_bound *value, const char *array)
 {

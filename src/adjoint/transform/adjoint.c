@@ -19,9 +19,7 @@ static bool is_selected(const sti_transform *t, const sti_node *f)
     return !t->options->kernel || strcmp(f->name->text, t->options->kernel) == 0;
 }
 
-/*
- * ---- which functions ----------------------------------------------------------------------------------------------
- */
+/* ---- which functions --------------------------------------------------------------------------------------------- */
 
 static void want(sti_transform *t, const sti_node *f);
 
@@ -63,9 +61,7 @@ static bool has_kernels(sti_transform *t)
     return false;
 }
 
-/*
- * ---- before any text ----------------------------------------------------------------------------------------------
- */
+/* ---- before any text --------------------------------------------------------------------------------------------- */
 
 static void note_given(sti_transform *t, const sti_node *f)
 {
@@ -226,9 +222,7 @@ static void prepare(sti_transform *t, sti_node *f)
     refuse_shared_writes(t, f);
 }
 
-/*
- * ---- making -------------------------------------------------------------------------------------------------------
- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static void choose(sti_transform *t)
 {

@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-/*
- * ---- the source's own functions -----------------------------------------------------------------------------------
- */
+/* ---- the source's own functions ---------------------------------------------------------------------------------- */
 
 /* Gradients of arguments that are no variables: the call fills them, then they are passed on. */
 enum { MOST_FILLED = 48, MOST_WINDOW = 64 };
@@ -144,9 +142,7 @@ void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
     hand_on(t, &f);
 }
 
-/*
- * ---- stores -------------------------------------------------------------------------------------------------------
- */
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
 
 /* The element that put(a, i, x) writes, as a place. */
 static sti_node *element_of(sti_transform *t, const sti_node *call, int more)

@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-/*
- * ---- signatures ---------------------------------------------------------------------------------------------------
- */
+/* ---- signatures -------------------------------------------------------------------------------------------------- */
 
 static const char *sizes_of(sti_transform *t, const sti_node *v)
 {
@@ -83,9 +81,7 @@ static const char *kernel_parameters(sti_transform *t, const sti_node *f)
     return own ? out : sti_say(t, "%s, int %s", out, t->items ? "block" : "world");
 }
 
-/*
- * ---- the user's own -----------------------------------------------------------------------------------------------
- */
+/* ---- the user's own ---------------------------------------------------------------------------------------------- */
 
 static const sti_node *find_function(const sti_transform *t, const char *name)
 {
@@ -154,9 +150,7 @@ bool sti_given_adjoint(sti_transform *t, const sti_node *f)
     return true;
 }
 
-/*
- * ---- bodies -------------------------------------------------------------------------------------------------------
- */
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
 static void begin_numbers(sti_transform *t, const sti_node *f)
 {
@@ -324,9 +318,7 @@ void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
     *at = k;
 }
 
-/*
- * ---- structures ---------------------------------------------------------------------------------------------------
- */
+/* ---- structures -------------------------------------------------------------------------------------------------- */
 
 void sti_gradient_structures(sti_transform *t)
 {

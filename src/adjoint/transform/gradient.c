@@ -7,9 +7,7 @@
 
 #include <string.h>
 
-/*
- * ---- places -------------------------------------------------------------------------------------------------------
- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 bool sti_through_pointer(const sti_node *place)
 {
@@ -119,9 +117,7 @@ const char *sti_take_gradient(sti_transform *t, const sti_node *place)
     return g;
 }
 
-/*
- * ---- variables ----------------------------------------------------------------------------------------------------
- */
+/* ---- variables --------------------------------------------------------------------------------------------------- */
 
 const char *sti_gradient_type(sti_transform *t, const sti_type *type)
 {
@@ -158,9 +154,7 @@ void sti_declare_gradient(sti_transform *t, const sti_symbol *s)
     emit_zero(t, name, s->type);
 }
 
-/*
- * ---- values -------------------------------------------------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* The text of a partial derivative with its $a, $b, $c, $r and $g filled in. */
 static const char *fill_gradient(sti_transform *t, const char *form, const sti_node *const arg[3], const sti_node *e,

@@ -2,8 +2,8 @@
  * Adjoints of item kernels, whose lanes are items and whose arrays belong to all items; see transform.h.
  *
  * The reverse of items is items: a group of lanes runs forward and back. A gradient leaves it in one of three ways:
- *   own      an element at an index that belongs to this item only (s * item + c) gets its gradient at once, in the lanes
- *            that exist
+ *   own      an element at an index that belongs to this item only (s * item + c) gets its gradient at once, in the
+ *            lanes that exist
  *   written  an element that an item writes is written by no other item, so the item takes its gradient there
  *   listed   for an element that other items may read, (place, gradient) goes to the item's column of the lists, which
  *            gather.h adds up
@@ -27,9 +27,7 @@ typedef struct access {
     sti_source_place place;
 } access;
 
-/*
- * ---- helpers of the text ------------------------------------------------------------------------------------------
- */
+/* ---- helpers of the text ----------------------------------------------------------------------------------------- */
 
 void sti_item_helpers(sti_transform *t)
 {
@@ -67,9 +65,7 @@ void sti_item_begin(sti_transform *t)
     sti_emit(t, "sync();");
 }
 
-/*
- * ---- which elements -----------------------------------------------------------------------------------------------
- */
+/* ---- which elements ---------------------------------------------------------------------------------------------- */
 
 static const char *sum_of(sti_transform *t, const char *a, const char *b)
 {
@@ -144,9 +140,7 @@ static const char *address(sti_transform *t, const char *array, const access *a)
     return strcmp(a->offset, "0") == 0 ? array : sti_say(t, "%s + %s", array, a->offset);
 }
 
-/*
- * ---- lists --------------------------------------------------------------------------------------------------------
- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static int code_of(sti_transform *t, const sti_symbol *s, sti_source_place place)
 {
@@ -230,9 +224,7 @@ void sti_item_reverse_read(sti_transform *t, const sti_node *call, const char *g
     add_gradient(t, &a, g);
 }
 
-/*
- * ---- stores -------------------------------------------------------------------------------------------------------
- */
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
 
 /*
  * store(p, x), store_if(m, p, x), scatter_if(m, p, i, x): the lanes that write, as a text, and the access. NULL: it
@@ -279,9 +271,7 @@ void sti_item_save(sti_transform *t, sti_step *s, const sti_node *call)
     sti_restore_saved(t, s, sti_say(t, "scatter_if(%s, %s, %s, %s);", on, at, a.lanes, old));
 }
 
-/*
- * ---- items --------------------------------------------------------------------------------------------------------
- */
+/* ---- items ------------------------------------------------------------------------------------------------------- */
 
 /* The constant that a count never exceeds; 0: unknown. */
 static int64_t most_of(sti_transform *t, const sti_node *e)

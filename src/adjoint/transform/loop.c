@@ -13,9 +13,7 @@
 
 enum { MOST_LOCAL = 512 /* numbers that a loop saves in local arrays */ };
 
-/*
- * ---- counting -----------------------------------------------------------------------------------------------------
- */
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 bool sti_stable(sti_transform *t, const sti_node *loop, const sti_node *e)
 {
@@ -98,9 +96,7 @@ bool sti_loop_range(sti_transform *t, const sti_counted *c, int64_t *low, int64_
     return true;
 }
 
-/*
- * ---- the other way ------------------------------------------------------------------------------------------------
- */
+/* ---- the other way ----------------------------------------------------------------------------------------------- */
 
 static void adjoint_body(sti_transform *t, sti_node *n)
 {
@@ -134,9 +130,7 @@ static void count_back(sti_transform *t, sti_node *n, const sti_counted *c)
     sti_close(t, "}");
 }
 
-/*
- * ---- keeping ------------------------------------------------------------------------------------------------------
- */
+/* ---- keeping ----------------------------------------------------------------------------------------------------- */
 
 /* A loop that runs again while its changes are saved. */
 typedef struct keeping {

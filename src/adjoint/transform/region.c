@@ -36,9 +36,7 @@ static bool calls_own(const sti_node *n)
     return sti_is_own_call(e);
 }
 
-/*
- * ---- forward ------------------------------------------------------------------------------------------------------
- */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 static void forward_declaration(sti_transform *t, const sti_node *v)
 {
@@ -145,9 +143,7 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
     }
 }
 
-/*
- * ---- reverse ------------------------------------------------------------------------------------------------------
- */
+/* ---- reverse ----------------------------------------------------------------------------------------------------- */
 
 /* x = s of structures, field by field. `to` is NULL if s has no gradient; the gradient of x is cleared all the same. */
 static void reverse_copy(sti_transform *t, const char *from, const char *to, const sti_type *type, bool clear)

@@ -10,9 +10,7 @@ bool sti_is_own_call(const sti_node *e)
     return e && e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_FUNCTION;
 }
 
-/*
- * ---- what need not be done ----------------------------------------------------------------------------------------
- */
+/* ---- what need not be done --------------------------------------------------------------------------------------- */
 
 /* True if all uses of a variable are gradients that do not depend on its value. */
 static bool is_dead(sti_transform *t, const sti_symbol *s)
@@ -38,9 +36,7 @@ static bool is_dead_assignment(sti_transform *t, const sti_node *e)
     return (number || dead) && !sti_place_needed(t, e->a);
 }
 
-/*
- * ---- running plainly ----------------------------------------------------------------------------------------------
- */
+/* ---- running plainly --------------------------------------------------------------------------------------------- */
 
 static const char *sizes_of(sti_transform *t, const sti_node *v)
 {

@@ -14,9 +14,7 @@ static void *take_save_restore(sti_transform *t, size_t size)
     return p || size > sizeof nothing ? p : memset(nothing, 0, sizeof nothing);
 }
 
-/*
- * ---- keeping and bringing back ------------------------------------------------------------------------------------
- */
+/* ---- keeping and bringing back ----------------------------------------------------------------------------------- */
 
 void sti_copy(sti_transform *t, const char *to, const char *from, const sti_type *type)
 {

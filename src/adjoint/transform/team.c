@@ -3,11 +3,11 @@
  *
  * The reverse of an each is an each: an iteration runs forward and back. Gradients leave it in one of three ways:
  *   own      an element that only this iteration touches gets its gradient at once
- *   shares   for a variable from outside each iteration writes its share to the tape; all threads add up the shares, in the
- *            order of the iterations
- *   listed   for an element that several iterations may touch (place, gradient) goes to the far end of the tape's columns.
- *            Then one warp adds up the entries (stet/lang_list.h): iterations in their order, and the entries of an
- *            iteration in the order of its reverse
+ *   shares   for a variable from outside each iteration writes its share to the tape; all threads add up the shares, in
+ *            the order of the iterations
+ *   listed   for an element that several iterations may touch (place, gradient) goes to the far end of the tape's
+ *            columns. Then one warp adds up the entries (stet/lang_list.h): iterations in their order, and the entries
+ *            of an iteration in the order of its reverse
  * So no sum depends on the number of threads or on their timing. Where iterations run one after the other and in order
  * (a CPU's lanes, not permuted), adding at once gives the same order, entry by entry. There only the list's length is
  * counted, so that a tape that is too short is detected on every device.
@@ -21,9 +21,7 @@
 
 bool sti_team_level(const sti_transform *t) { return t->kernel && !t->each; }
 
-/*
- * ---- the list -----------------------------------------------------------------------------------------------------
- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 const char *sti_offset_of(sti_transform *t, const sti_node *e)
 {
@@ -161,9 +159,7 @@ static void add_listed(sti_transform *t, const char *count)
     sti_emit(t, "sync();");
 }
 
-/*
- * ---- an each ------------------------------------------------------------------------------------------------------
- */
+/* ---- an each ----------------------------------------------------------------------------------------------------- */
 
 void sti_forget_codes(sti_transform *t)
 {

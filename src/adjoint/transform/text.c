@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * ---- notes by symbol ----------------------------------------------------------------------------------------------
- */
+/* ---- notes by symbol --------------------------------------------------------------------------------------------- */
 
 sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol)
 {
@@ -30,9 +28,7 @@ sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol)
     return n;
 }
 
-/*
- * ---- texts --------------------------------------------------------------------------------------------------------
- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 static const char *say_text(sti_transform *t, const char *format, va_list args)
 {
@@ -65,9 +61,7 @@ void sti_emit(sti_transform *t, const char *format, ...)
     sti_text_buffer_put(&t->out, "\n");
 }
 
-/*
- * ---- pointers that may be const -----------------------------------------------------------------------------------
- */
+/* ---- pointers that may be const ---------------------------------------------------------------------------------- */
 
 typedef struct sti_held {
     sti_node *value; /* the value that the pointer is declared with */
@@ -162,9 +156,7 @@ const char *sti_type_word(sti_transform *t, const sti_type *type)
     return sti_say(t, "%s", text);
 }
 
-/*
- * ---- names --------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static bool name_taken(const sti_unit *u, const char *text) { return sti_unit_find(u, text, strlen(text)) != NULL; }
 

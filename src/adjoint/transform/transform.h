@@ -118,9 +118,7 @@ typedef struct sti_transform {
     const struct sti_held *held; /* local pointers that may be const */
 } sti_transform;
 
-/*
- * ---- text.c -------------------------------------------------------------------------------------------------------
- */
+/* ---- text.c ------------------------------------------------------------------------------------------------------ */
 
 sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol);
 /* Formats a text in the unit's memory. Returns "" if there is no memory. */
@@ -165,9 +163,7 @@ sti_node *sti_build_assign(sti_transform *t, sti_symbol *symbol, sti_node *value
 sti_node *sti_build_declare(sti_transform *t, sti_symbol *symbol, sti_node *value);
 sti_node *sti_build_if(sti_transform *t, sti_node *test, sti_node *then);
 
-/*
- * ---- normal.c -----------------------------------------------------------------------------------------------------
- */
+/* ---- normal.c ---------------------------------------------------------------------------------------------------- */
 
 /*
  * Brings a function's body to normal form, which the rest relies on: one variable a declaration; plain assignments of
@@ -187,9 +183,7 @@ void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root
  */
 bool sti_fix_pointer_offsets(sti_transform *t, sti_node **list);
 
-/*
- * ---- overlap.c ----------------------------------------------------------------------------------------------------
- */
+/* ---- overlap.c --------------------------------------------------------------------------------------------------- */
 
 /* Refuses pointers that are assigned. Called for a function as its source has it. */
 void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n);
@@ -199,9 +193,7 @@ void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n);
  */
 void sti_refuse_overlaps(sti_transform *t, const sti_node *call);
 
-/*
- * ---- inline.c -----------------------------------------------------------------------------------------------------
- */
+/* ---- inline.c ---------------------------------------------------------------------------------------------------- */
 
 /* After the normal form of a kernel: inlines its calls of functions that the adjoint cannot handle as calls. */
 void sti_put_in_calls(sti_transform *t, sti_node *kernel);
@@ -211,16 +203,12 @@ void sti_put_in_calls(sti_transform *t, sti_node *kernel);
  */
 sti_node *sti_copy_body(sti_transform *t, const sti_node *body, const sti_symbol *from, sti_symbol *to);
 
-/*
- * ---- unroll.c -----------------------------------------------------------------------------------------------------
- */
+/* ---- unroll.c ---------------------------------------------------------------------------------------------------- */
 
 /* After notes were taken: unrolls loops. Returns true if a loop was unrolled; notes must be taken again then. */
 bool sti_unroll(sti_transform *t, sti_node *f);
 
-/*
- * ---- notes.c ------------------------------------------------------------------------------------------------------
- */
+/* ---- notes.c ----------------------------------------------------------------------------------------------------- */
 
 /* Fills the notes of a function's symbols. Those of the functions that it calls must be filled. */
 void sti_take_notes(sti_transform *t, sti_node *f);
@@ -265,9 +253,7 @@ void sti_effects_of(sti_transform *t, const sti_node *statement, sti_effects *ou
 /* True if a needed variable or local array from outside may have another value after a statement. */
 bool sti_changes(sti_transform *t, const sti_node *statement, const sti_symbol *symbol);
 
-/*
- * ---- gradient.c: reverse of expressions ---------------------------------------------------------------------------
- */
+/* ---- gradient.c: reverse of expressions -------------------------------------------------------------------------- */
 
 /*
  * Adds to the gradients of an expression's parts. `g` is the gradient of its value, in lanes: a name or a closed text.
@@ -288,9 +274,7 @@ void sti_accumulate(sti_transform *t, const sti_node *place, const char *g);
  */
 const char *sti_take_gradient(sti_transform *t, const sti_node *place);
 
-/*
- * ---- call.c -------------------------------------------------------------------------------------------------------
- */
+/* ---- call.c ------------------------------------------------------------------------------------------------------ */
 
 /* Writes the adjoint of a call of the source's own function. g: the gradient of its result; NULL: it has none. */
 void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g);
@@ -318,9 +302,7 @@ void sti_declare_team_array(sti_transform *t, const sti_node *n);
 /* "for (…; …; …) {" */
 const char *sti_for_text(sti_transform *t, const sti_node *n);
 
-/*
- * ---- region.c -----------------------------------------------------------------------------------------------------
- */
+/* ---- region.c ---------------------------------------------------------------------------------------------------- */
 
 /* True if a statement is the last of its list. */
 bool sti_last_of_list(const sti_node *n);
@@ -365,9 +347,7 @@ static inline unsigned sti_mark_of(sti_source_place place)
  */
 void sti_spill_begin(sti_transform *t, const char *column);
 
-/*
- * ---- uniform.c: plans of what is listed (gather_plan.h) -----------------------------------------------------------
- */
+/* ---- uniform.c: plans of what is listed (gather_plan.h) ---------------------------------------------------------- */
 
 /* True if the elements that a kernel's iterations list depend on plain whole numbers only. */
 bool sti_lists_uniformly(const sti_node *kernel);
@@ -400,9 +380,7 @@ void sti_team_log_undo(sti_transform *t, const sti_effects *effects, const char 
 /* Slots of the team's log beyond those of its iterations. */
 enum { STI_TEAM_LOG_SLOTS = 3 };
 
-/*
- * ---- log.c --------------------------------------------------------------------------------------------------------
- */
+/* ---- log.c ------------------------------------------------------------------------------------------------------- */
 
 /* Before an expression statement that runs plainly: logs what it overwrites, if logging is on. */
 void sti_log_write(sti_transform *t, const sti_node *e);
@@ -413,9 +391,7 @@ void sti_log_undo_entry(sti_transform *t, const sti_effects *effects);
 /* Undoes all entries above a mark, a variable with an earlier value of `top`. */
 void sti_log_undo(sti_transform *t, const sti_effects *effects, const char *mark);
 
-/*
- * ---- loop.c -------------------------------------------------------------------------------------------------------
- */
+/* ---- loop.c ------------------------------------------------------------------------------------------------------ */
 
 /* A counted loop: for (int i = from; i < to; i += step), with a variable of its own that nothing else assigns. */
 typedef struct sti_counted {
@@ -436,16 +412,12 @@ bool sti_stable(sti_transform *t, const sti_node *loop, const sti_node *e);
 
 void sti_adjoint_for(sti_transform *t, sti_node *n);
 
-/*
- * ---- disjoint.c ---------------------------------------------------------------------------------------------------
- */
+/* ---- disjoint.c -------------------------------------------------------------------------------------------------- */
 
 /* True if a loop changes only elements that just one of its iterations touches. */
 bool sti_disjoint(sti_transform *t, const sti_node *loop, const sti_counted *c, const sti_effects *changed);
 
-/*
- * ---- team.c -------------------------------------------------------------------------------------------------------
- */
+/* ---- team.c ------------------------------------------------------------------------------------------------------ */
 
 /* True if all threads of a team reach this place together. */
 bool sti_team_level(const sti_transform *t);
@@ -507,18 +479,14 @@ void sti_add_shares(sti_transform *t, const sti_shares *shares, const char *coun
 void sti_forget_codes(sti_transform *t);
 void sti_adjoint_each(sti_transform *t, sti_node *n);
 
-/*
- * ---- sums.c -------------------------------------------------------------------------------------------------------
- */
+/* ---- sums.c ------------------------------------------------------------------------------------------------------ */
 
 /* sti_adjoint_each with sums of gradients at constant places around it. */
 void sti_adjoint_summed_each(sti_transform *t, sti_node *each);
 /* Where iterations run one after the other: adds to an element's sum. False: the element belongs to no such sum. */
 bool sti_sum_add(sti_transform *t, const sti_symbol *array, const char *index, const char *more);
 
-/*
- * ---- lanes.c ------------------------------------------------------------------------------------------------------
- */
+/* ---- lanes.c ----------------------------------------------------------------------------------------------------- */
 
 /* Writes helper functions for adjoints of kernels whose lanes read different places. */
 void sti_lane_helpers(sti_transform *t);
@@ -528,9 +496,7 @@ void sti_lane_reverse_read(sti_transform *t, const sti_node *call, const char *g
 /* The elements that the lanes of a read may access, for all lanes. */
 bool sti_linear_of_lanes(sti_transform *t, const sti_node *call, sti_linear *out);
 
-/*
- * ---- items.c ------------------------------------------------------------------------------------------------------
- */
+/* ---- items.c ----------------------------------------------------------------------------------------------------- */
 
 struct sti_step;
 /* Writes helper functions for the adjoints of item kernels. */
@@ -545,9 +511,7 @@ void sti_item_reverse_store(sti_transform *t, const sti_node *call);
 void sti_item_save(sti_transform *t, struct sti_step *s, const sti_node *call);
 void sti_adjoint_items(sti_transform *t, sti_node *n);
 
-/*
- * ---- window.c -----------------------------------------------------------------------------------------------------
- */
+/* ---- window.c ---------------------------------------------------------------------------------------------------- */
 
 /* The range of elements that a function touches of the array behind a parameter. False: unknown. */
 typedef struct sti_window {
@@ -555,9 +519,7 @@ typedef struct sti_window {
 } sti_window;
 bool sti_window_of(sti_transform *t, const sti_symbol *parameter, const sti_symbol *function, sti_window *out);
 
-/*
- * ---- function.c ---------------------------------------------------------------------------------------------------
- */
+/* ---- function.c -------------------------------------------------------------------------------------------------- */
 
 /* Writes the adjoint of a kernel and adds its entry to the result. */
 void sti_adjoint_kernel_of(sti_transform *t, sti_node *f);

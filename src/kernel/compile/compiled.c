@@ -17,9 +17,7 @@ static void put_path(sti_text_buffer *out, const char *folder, const char *id)
     sti_text_buffer_put(out, ".kernel");
 }
 
-/*
- * ---- shipped ------------------------------------------------------------------------------------------------------
- */
+/* ---- shipped ----------------------------------------------------------------------------------------------------- */
 
 stet_result sti_compiled_shipped(const char *folder, const sti_cache_key *key, sti_text_buffer *object, bool *found)
 {
@@ -61,9 +59,7 @@ stet_result sti_compiled_ship(const char *folder, const sti_cache_key *key, cons
     return result;
 }
 
-/*
- * ---- by any compiler ----------------------------------------------------------------------------------------------
- */
+/* ---- by any compiler --------------------------------------------------------------------------------------------- */
 
 typedef struct search {
     const sti_text_buffer *wanted;

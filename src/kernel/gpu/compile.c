@@ -49,7 +49,7 @@ static void make_options(const sti_gpu_program *p, options *out)
     out->list[out->n++] = p->target->option;
     out->list[out->n++] = out->made[0];
     out->list[out->n++] = out->made[1];
-    if (!p->rtc->hip && p->rtc->major >= 13) out->list[out->n++] = "--no-cache"; /* the compiler's own cache is not needed: the kernel cache stores the code */
+    if (!p->rtc->hip && p->rtc->major >= 13) out->list[out->n++] = "--no-cache"; /* the kernel cache stores the code */
     for (const char *const *o = p->rtc->hip ? hip_options : cuda_options; *o; ++o) out->list[out->n++] = *o;
 }
 

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * ---- what stands before the sources ---------------------------------------------------------------------------------
- */
+/* ---- the text before the sources ------------------------------------------------------------------------------ */
 
 void sti_fused_head_free(sti_fused_head *head)
 {

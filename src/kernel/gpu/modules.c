@@ -258,7 +258,7 @@ static stet_result make_alone(sti_modules *p, const sti_module *wanted)
     return result;
 }
 
-/* ---- what others call -------------------------------------------------------------------------------------------- */
+/* ---- interface -------------------------------------------------------------------------------------------- */
 
 stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const sti_module **out)
 {

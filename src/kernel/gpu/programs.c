@@ -40,9 +40,7 @@ stet_result sti_programs_open(stet_device *device, struct sti_programs **out)
     return STET_OK;
 }
 
-/*
- * ---- codes --------------------------------------------------------------------------------------------------------
- */
+/* ---- codes ------------------------------------------------------------------------------------------------------- */
 
 /* The team of a kernel of the library, unless it was set. */
 static sti_team default_team(const struct sti_programs *p, const sti_embedded *unit, const sti_kernel *k)
@@ -92,7 +90,7 @@ static stet_result make_function(struct sti_programs *p, sti_program *it, sti_fo
                                form == STI_FORM_BLOCK ? &it->code.block : &it->code.value);
 }
 
-/* ---- what others call -------------------------------------------------------------------------------------------- */
+/* ---- interface -------------------------------------------------------------------------------------------- */
 
 stet_result sti_program_code(stet_device *device, const sti_kernel *kernel, bool in_block, const sti_code **out)
 {

@@ -51,9 +51,7 @@ static stet_result reserve(stet_device *device, sti_args *a, int nslot, const ch
     return STET_OK;
 }
 
-/*
- * ---- uploading -----------------------------------------------------------------------------------------------------
- */
+/* ---- uploading --------------------------------------------------------------------------------------------------- */
 
 /*
  * Copies the slots to `next` and zeroes the slots behind them, which a longer launch may have used (ARGS-2). The
@@ -110,9 +108,7 @@ static stet_result was_written(const char *what, ptrdiff_t byte)
         what, byte);
 }
 
-/*
- * ---- one launch ----------------------------------------------------------------------------------------------------
- */
+/* ---- one launch -------------------------------------------------------------------------------------------------- */
 
 static stet_result audit(stet_device *device, sti_args *a, const char *what)
 {
@@ -148,9 +144,7 @@ stet_result sti_args_put(stet_device *device, sti_args *a, const char *what, con
     return STET_OK;
 }
 
-/*
- * ---- the launches of a list ----------------------------------------------------------------------------------------
- */
+/* ---- the launches of a list -------------------------------------------------------------------------------------- */
 
 /*
  * Two changed ranges with at most so many equal slots between them are uploaded at once: one more upload costs more
@@ -254,9 +248,7 @@ stet_result sti_args_put_list(stet_device *device, sti_args *a, const sti_list *
     return STET_OK;
 }
 
-/*
- * ---- launching -----------------------------------------------------------------------------------------------------
- */
+/* ---- launching --------------------------------------------------------------------------------------------------- */
 
 stet_result sti_args_launch(stet_device *device, sti_args *a, const sti_kernel *k, const sti_slot *slots, int nslot,
                             int64_t nblock)

@@ -13,9 +13,7 @@ static_assert((int)STI_ARG_ARRAY == (int)STET_ARG_ARRAY && (int)STI_ARG_INT == (
                   (int)STI_ARG_REAL == (int)STET_ARG_REAL,
               "a caller's kinds are the library's");
 
-/*
- * ---- a caller's arguments ------------------------------------------------------------------------------------------
- */
+/* ---- a caller's arguments ---------------------------------------------------------------------------------------- */
 
 static inline sti_arg arg_of(const stet_arg *arg)
 {
@@ -52,9 +50,7 @@ stet_result sti_args_of(const sti_kernel *k, const stet_arg *args, int narg, sti
     return STET_OK;
 }
 
-/*
- * ---- what stands ---------------------------------------------------------------------------------------------------
- */
+/* ---- reusing arguments ------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t bits_of(double x)
 {
@@ -89,9 +85,7 @@ static stet_result rebind(sti_binding *b, const stet_device *device, int at, con
     return STET_OK;
 }
 
-/*
- * ---- binding -------------------------------------------------------------------------------------------------------
- */
+/* ---- binding ----------------------------------------------------------------------------------------------------- */
 
 static stet_result bind_all(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count,
                             const stet_arg *args, int narg)
@@ -176,9 +170,7 @@ static stet_result bind(sti_binding *b, stet_device *device, const sti_kernel *k
     return STET_OK;
 }
 
-/*
- * ---- launching -----------------------------------------------------------------------------------------------------
- */
+/* ---- launching --------------------------------------------------------------------------------------------------- */
 
 static stet_result launch_unbound(stet_device *device, const sti_kernel *k, int64_t count, const stet_arg *args,
                                   int narg)

@@ -9,9 +9,7 @@
 #include "kernel/record/record.h"
 #include "kernel/launch/launch_observer.h"
 
-/*
- * ---- arguments -----------------------------------------------------------------------------------------------------
- */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 #define BIT(dtype) (1u << STET_##dtype)
 /* The element types that each parameter type accepts. Lanes have one type of 32-bit integers. */
@@ -135,9 +133,7 @@ void sti_launch_list_written(sti_launch *launch)
     }
 }
 
-/*
- * ---- launches ------------------------------------------------------------------------------------------------------
- */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static inline stet_result launch(stet_device *device, const sti_kernel *k, const sti_code *code, const sti_slot *slots,
                                  int nslot, int64_t nblock, bool in_block)

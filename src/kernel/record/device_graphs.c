@@ -34,9 +34,7 @@ void sti_device_graphs_free(stet_device *device, sti_recording *x)
     x->ngraph_piece = 0;
 }
 
-/*
- * ---- one graph -----------------------------------------------------------------------------------------------------
- */
+/* ---- one graph --------------------------------------------------------------------------------------------------- */
 
 static void describe_fused(const sti_group *group, sti_graph_op *out)
 {
@@ -178,9 +176,7 @@ static stet_result add_graph_piece(stet_device *device, sti_recording *x, const 
     return result;
 }
 
-/*
- * ---- all of them ---------------------------------------------------------------------------------------------------
- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static bool has_kind(const sti_recording *x, sti_op_kind kind)
 {
@@ -278,9 +274,7 @@ stet_result sti_device_graphs_plan(const sti_player *p, sti_recording *x)
     return result;
 }
 
-/*
- * ---- arguments and numbers -----------------------------------------------------------------------------------------
- */
+/* ---- arguments and numbers --------------------------------------------------------------------------------------- */
 
 /* Returns why operation i must get its arguments again. A given `why` applies whatever the arguments are. */
 static stet_reason why_anew(const sti_player *p, int i, stet_reason why)

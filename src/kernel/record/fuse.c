@@ -11,9 +11,7 @@
 /* The most operations of a fused sequence that does not repeat. A longer one is cut. */
 enum { ONCE = 32 };
 
-/*
- * ---- memory --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 void sti_groups_free(sti_groups *g)
 {
@@ -24,9 +22,7 @@ void sti_groups_free(sti_groups *g)
 
 static void add_fuse(sti_groups *g, const sti_group *group) { g->group[g->n++] = *group; }
 
-/*
- * ---- groups of a GPU -----------------------------------------------------------------------------------------------
- */
+/* ---- groups of a GPU --------------------------------------------------------------------------------------------- */
 
 typedef struct planner {
     stet_device *device;
@@ -106,9 +102,7 @@ static stet_result add_run_of_gpu(const planner *p, int first, int end, int64_t 
     return STET_OK;
 }
 
-/*
- * ---- groups --------------------------------------------------------------------------------------------------------
- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static stet_result add_run(const planner *p, int first, int end, bool together)
 {
@@ -185,9 +179,7 @@ const sti_group *sti_group_at(const sti_groups *g, int op)
     return group && group->first == op ? group : NULL;
 }
 
-/*
- * ---- running -------------------------------------------------------------------------------------------------------
- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 void sti_group_fill(const sti_group *group, const sti_list *list)
 {

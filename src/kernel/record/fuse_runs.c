@@ -9,9 +9,7 @@
 /* The most arrays that one run may touch; the least operations that a repeated sequence must cover to be worth it. */
 enum { TOUCHED = 256, WORTH = 8 };
 
-/*
- * ---- one operation -------------------------------------------------------------------------------------------------
- */
+/* ---- one operation ----------------------------------------------------------------------------------------------- */
 
 static bool may_copy(const sti_list *l, const sti_op *op, int64_t *nblock)
 {
@@ -40,9 +38,7 @@ bool sti_fuse_may(stet_device *device, const sti_list *l, int i, int64_t *nblock
     return sti_device_is_gpu(device) ? sti_program_can_fuse(device, op->kernel) : op->kernel->call[device->isa] != NULL;
 }
 
-/*
- * ---- runs ----------------------------------------------------------------------------------------------------------
- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 typedef struct touched {
     sti_use use[TOUCHED];
@@ -124,9 +120,7 @@ int sti_fuse_run_end(stet_device *device, const sti_list *l, int first, sti_stre
     return end > first ? end : first + 1;
 }
 
-/*
- * ---- what comes again ----------------------------------------------------------------------------------------------
- */
+/* ---- what comes again -------------------------------------------------------------------------------------------- */
 
 static bool alike(const sti_op *a, const sti_op *b) { return a->kind == b->kind && a->kernel == b->kernel; }
 

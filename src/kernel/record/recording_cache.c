@@ -18,9 +18,7 @@ static void free_recording(stet_device *device, sti_recording *x)
     sti_free(x);
 }
 
-/*
- * ---- dropping ------------------------------------------------------------------------------------------------------
- */
+/* ---- dropping ---------------------------------------------------------------------------------------------------- */
 
 void sti_recording_drop(stet_device *device, int k)
 {
@@ -52,9 +50,7 @@ static void drop_least_recent(stet_device *device)
     sti_recording_drop(device, oldest);
 }
 
-/*
- * ---- keeping -------------------------------------------------------------------------------------------------------
- */
+/* ---- keeping ----------------------------------------------------------------------------------------------------- */
 
 void sti_recording_cache_add(stet_device *device, sti_recording *x)
 {
@@ -97,9 +93,7 @@ void sti_recording_played(sti_recorder *r, sti_recording *x)
     r->latest = x;
 }
 
-/*
- * ---- finding -------------------------------------------------------------------------------------------------------
- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 /*
  * Lists usually repeat in the same order. The recording that followed the latest one last time is compared first, which

@@ -76,9 +76,7 @@ static stet_result run_op(sti_player *p)
     return STET_OK;
 }
 
-/*
- * ---- groups ---------------------------------------------------------------------------------------------------------
- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* The fused group that begins at the player's position, or NULL. */
 static const sti_group *group_here(const sti_player *p)
@@ -112,9 +110,7 @@ static stet_result run_group(sti_player *p, const sti_group *group)
     return STET_OK;
 }
 
-/*
- * ---- graphs --------------------------------------------------------------------------------------------------------
- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* The graph that begins at the player's position, or NULL. */
 static const sti_device_graph *graph_piece_here(const sti_player *p)
@@ -140,9 +136,7 @@ static stet_result run_graph_piece(sti_player *p, const sti_device_graph *graph_
     return STET_OK;
 }
 
-/*
- * ---- lists ---------------------------------------------------------------------------------------------------------
- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 stet_result sti_run(sti_player *p)
 {
