@@ -158,7 +158,7 @@ static void launched(sti_launch_observer *launch_observer, const sti_kernel *ker
     sti_tape_break(t, result);
 }
 
-/* ---- copies and foreign work ------------------------------------------------------------------------------------------------------ */
+/* ---- copies and foreign work ------------------------------------------------------------------------------------- */
 
 static stet_result take_copy(stet_tape *t, stet_array *to, stet_array *from)
 {

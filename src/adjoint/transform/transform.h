@@ -148,10 +148,7 @@ const char *sti_closed(sti_transform *t, const char *text);
 /* The word for a type in a declaration, such as "const real". */
 const char *sti_type_word(sti_transform *t, const sti_type *type);
 
-/*
- * ---- build.c: nodes that the source does not have
- * ---------------------------------------------------------------------
- */
+/* ---- build.c: nodes that the source does not have ---------------------------------------------------------------- */
 
 sti_node *sti_build(sti_transform *t, sti_node_kind kind, sti_source_place place);
 sti_symbol *sti_build_symbol(sti_transform *t, const char *stem, const sti_type *type, sti_source_place place);
@@ -235,10 +232,7 @@ void sti_note_graded(sti_transform *t, const sti_node *place);
 /* Returns the symbol that a place belongs to; if there may be several, one of them, with *only false. NULL: unknown. */
 sti_symbol *sti_origin_of(const sti_node *place, bool *only);
 
-/*
- * ---- effects.c: what a statement changes of what is declared outside of it
- * --------------------------------------------
- */
+/* ---- effects.c: what a statement changes of what is declared outside of it --------------------------------------- */
 
 typedef struct sti_effects {
     sti_symbol *symbol[STI_ADJOINT_CHANGED]; /* variables, local arrays */
@@ -285,10 +279,7 @@ sti_node *sti_loaded_element(sti_transform *t, const sti_node *call, int more);
 /* Element `more` of those that a store writes, as a place. put4 writes, and load4 fills, four. */
 sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more);
 
-/*
- * ---- run_again.c
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- run_again.c ------------------------------------------------------------------------------------------------- */
 
 /* True for a call of the source's own function. */
 bool sti_is_own_call(const sti_node *e);
@@ -311,10 +302,7 @@ void sti_adjoint_list(sti_transform *t, sti_node *list);
 
 /* Copies a whole value. */
 void sti_copy(sti_transform *t, const char *to, const char *from, const sti_type *type);
-/*
- * ---- spill.c: what reverse needs from inside of loops
- * -----------------------------------------------------------------
- */
+/* ---- spill.c: what reverse needs from inside of loops ------------------------------------------------------------ */
 
 /* The kind of spill memory that holds a type; -1: it is no number. */
 int sti_spill_of(const sti_type *type);
@@ -356,20 +344,14 @@ int sti_planned_array(sti_transform *t, const sti_symbol *array);
 /* Writes the statements that add up by the plan, instead of the list. */
 void sti_add_planned(sti_transform *t);
 
-/*
- * ---- select_pointer.c
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- select_pointer.c -------------------------------------------------------------------------------------------- */
 
 /* True if an expression has the same value wherever its names are known. */
 bool sti_is_fixed(sti_transform *t, const sti_node *e);
 /* Adds to an element behind a pointer that selects one of two arrays: if (…) to one array, else to the other. */
 void sti_accumulate_selected(sti_transform *t, const sti_node *place, const char *g);
 
-/*
- * ---- team_log.c: what the whole team overwrites
- * -----------------------------------------------------------------------
- */
+/* ---- team_log.c: what the whole team overwrites ------------------------------------------------------------------ */
 
 /* True if an each logs something when it runs with a log. */
 bool sti_each_logs(sti_transform *t, const sti_node *each);

@@ -18,10 +18,7 @@ enum {
     NAME_SIZE = 3 * STI_MAX_NAME
 };
 
-/*
- * ---- which kernels
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- which kernels ----------------------------------------------------------------------------------------------- */
 
 /* Finds what is known of another of the library's kernels in the same file. */
 static sti_fusing find_fusing_of_file(const struct sti_programs *p, const sti_kernel *k)
@@ -108,10 +105,7 @@ static stet_result check_phases(struct sti_programs *p, const sti_phase *phase, 
                      MOST_SLOTS - 1);
 }
 
-/*
- * ---- making
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static const char *name_of(const sti_phase *phase) { return phase->kernel ? phase->kernel->name : "copy"; }
 
@@ -182,10 +176,7 @@ static stet_result make_fused(struct sti_programs *p, const sti_phase *phase, in
     return result;
 }
 
-/*
- * ---- keeping
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- keeping ----------------------------------------------------------------------------------------------------- */
 
 static sti_fused *find_fused(const struct sti_programs *p, const sti_phase *phase, int nphase, sti_team team,
                              int resident)

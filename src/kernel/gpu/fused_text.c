@@ -53,10 +53,7 @@ bool sti_fused_redefines(const sti_fused_head *head, const char *own)
     return false;
 }
 
-/*
- * ---- sources
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const sti_user_source **out)
 {
@@ -157,10 +154,7 @@ static stet_result add_source(writer *w, int i)
     return result == STET_OK ? w->out->text.result : result;
 }
 
-/*
- * ---- the entry
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- the entry --------------------------------------------------------------------------------------------------- */
 
 /* The team copies its world's part, 4 bytes at a time, or 16 where addresses and size are aligned for it. */
 static const char copy_function[] =
@@ -235,10 +229,7 @@ static void put_entry(const writer *w, int repeats, const char *entry)
     sti_text_buffer_put(text, "    }\n}\n");
 }
 
-/*
- * ---- all of it
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static stet_result write_all(writer *w, const sti_fused_head *head, int repeats, const char *name, const char *entry)
 {

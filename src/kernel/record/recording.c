@@ -66,7 +66,7 @@ stet_result stet_record_foreign(stet_device *device, const char *what, stet_fore
 
 uint64_t stet_recording_last(const stet_device *device) { return device ? sti_record_last(device) : 0; }
 
-/* ---- replays by the caller ------------------------------------------------------------------------------------------- */
+/* ---- replays by the caller --------------------------------------------------------------------------------------- */
 
 stet_result stet_recording_replayed(stet_device *device, uint64_t recording)
 {
