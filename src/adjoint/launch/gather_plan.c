@@ -103,7 +103,7 @@ stet_result sti_plan_words(sti_place_listed *entry, int64_t n, int narray, int32
 typedef struct making {
     const sti_adjoint_call *call;
     sti_gather_plan *to;
-    bool stands; /* the plan is still valid, so this is an audit */
+    bool is_valid; /* the plan is still valid, so this is an audit */
 } making;
 
 static int count_arrays(const stet_adjoint *a)
@@ -145,7 +145,7 @@ static stet_result make_gather_plan(void *context)
     STI_TRY(result);
     bool same =
         m->to->array && m->to->nword == nword && memcmp(m->to->words, words, (size_t)nword * sizeof *words) == 0;
-    if (m->stands && !same)
+    if (m->is_valid && !same)
         result = sti_error(STET_AUDIT,
                            "gather_plan: kernel %s: its plan stood and is another one: an array of indices was written "
                            "without being announced",
@@ -243,7 +243,7 @@ static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, 
 {
     sti_mechanisms *m = &c->adjoint->stacks->device->mechanisms;
     making it = {.call = c, .to = choose(p, &p->now)};
-    it.stands = sti_stamp_equal(&it.to->stamp, &p->now);
+    it.is_valid = sti_stamp_equal(&it.to->stamp, &p->now);
     sti_work work = {.mechanism = STET_MECH_gather_plan,
                      .why = it.to->array ? STET_REASON_gather_plan_moved : STET_REASON_gather_plan_first,
                      .what = stet_kernel_name(c->adjoint->kernel),
@@ -251,7 +251,7 @@ static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, 
                      .now = &p->now,
                      .make = make_beside,
                      .context = &it};
-    if (!it.stands && is_too_volatile(p, it.to)) {
+    if (!it.is_valid && is_too_volatile(p, it.to)) {
         sti_count_miss(m, STET_MECH_gather_plan, STET_REASON_gather_plan_restless, 0, 0);
         return STET_OK;
     }
@@ -261,7 +261,7 @@ static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, 
         return STET_OK;
     }
     STI_TRY(result);
-    it.to->again = it.stands;
+    it.to->again = it.is_valid;
     it.to->used = ++p->clock;
     *out = it.to->array;
     return STET_OK;

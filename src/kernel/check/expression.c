@@ -99,7 +99,7 @@ static sti_node *parse_value(sti_parser *p)
     return NULL;
 }
 
-/* ---- what stands behind and before a value ----------------------------------------------------------------------- */
+/* ---- postfix and prefix operators -------------------------------------------------------------------------------- */
 
 static sti_node *parse_behind(sti_parser *p)
 {

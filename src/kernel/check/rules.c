@@ -34,7 +34,7 @@ typedef struct writing {
     sti_source_place place;
     bool plainly;    /* reals are written without put */
     bool shared_out; /* the called function distributes the places over the team */
-    bool told;
+    bool reported;
 } writing;
 
 static bool is_memory(const sti_symbol *s)
@@ -55,7 +55,7 @@ static void refuse_private(writing *w, const sti_symbol *s)
             w->r->u, w->place,
             "`%s` is declared outside of %s: there, only elements of shared and a kernel's arrays are assigned", name,
             w->r->each ? loop_of(w->r) : "each");
-    w->told = true;
+    w->reported = true;
 }
 
 /*
@@ -89,14 +89,14 @@ static void write_in_each(writing *w, sti_symbol *s)
     else
         sti_complain(r->u, w->place, "every iteration writes `%s`: let the index depend on `%s`", sti_text(r->u, w->at),
                      r->each->name->text);
-    w->told = true;
+    w->reported = true;
 }
 
 static void write_origin(sti_symbol *s, void *context)
 {
     writing *w = context;
     rules *r = w->r;
-    if (w->told) return;
+    if (w->reported) return;
     s->written = true;
     bool lanes = s->kind == STI_SYMBOL_PARAMETER && s->type && s->type->kind == STI_TYPE_POINTER &&
                  s->type->of->kind == STI_TYPE_REAL;
@@ -110,7 +110,7 @@ static void write_origin(sti_symbol *s, void *context)
             else
                 sti_complain(r->u, w->place, "`%s` is an array of this kernel: write put(%s, i, x)", s->name->text,
                              s->name->text);
-            w->told = true;
+            w->reported = true;
             return;
         }
     }
@@ -262,11 +262,12 @@ static bool is_setting(const sti_node *e, const char *name)
 /* The else of `if (STET_GPU || STET_PERMUTE)` runs only where an each is a loop that counts up. */
 static void check_if(rules *r, sti_node *n)
 {
-    bool in_order = r->in_order, asks = n->a->kind == STI_NODE_BINARY && n->a->op == STI_OP_EITHER &&
-                                        is_setting(n->a->a, "STET_GPU") && is_setting(n->a->b, "STET_PERMUTE");
+    bool in_order = r->in_order, is_setting_test = n->a->kind == STI_NODE_BINARY && n->a->op == STI_OP_EITHER &&
+                                                   is_setting(n->a->a, "STET_GPU") &&
+                                                   is_setting(n->a->b, "STET_PERMUTE");
     check_expressions(r, n->a);
     check_list(r, n->b);
-    r->in_order |= asks && r->each && r->each->kind == STI_NODE_EACH;
+    r->in_order |= is_setting_test && r->each && r->each->kind == STI_NODE_EACH;
     check_list(r, n->c);
     r->in_order = in_order;
 }

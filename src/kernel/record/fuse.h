@@ -30,7 +30,7 @@ typedef struct sti_group {
     int first, end; /* operations first … end - 1 of the list */
     int64_t nblock; /* of a fused group: blocks of worlds of each operation */
     bool fused;     /* runs world by world */
-    /* On a GPU: the code of `unit` operations, which the group repeats. NULL: the group is one operation. */
+    /* The code of `unit` operations, which a fused group on a GPU repeats. Otherwise NULL. */
     const sti_code *code;
     int unit;
     sti_slot *slot; /* the arguments that the code was last launched with; room for code->nslot */
