@@ -1,6 +1,6 @@
 /*
- * Transforms in kernels: 12 numbers, a 3x4 matrix by rows, the linear part in columns 0 to 2, the translation in column 3.
- * Part of the kernels that include it, after the language.
+ * Transforms in kernels: 12 numbers, a 3x4 matrix by rows, the linear part in columns 0 to 2, the translation in column
+ * 3. Part of the kernels that include it, after the language.
  */
 /* Row r, column c of a * b: the frame b, given in a's frame, seen from where a is given. */
 LFN real xform_element(const real *a, const real *b, int r, int c)
@@ -18,8 +18,9 @@ LFN void xform_mul(const real *a, const real *b, real *out)
 }
 
 /*
- * world[prim] = world[parent[prim]] * local[prim] for the n prims listed, whose parents are not among them. Where a lane is a thread, each makes
- * a row, 16 bytes, so that neighbours write whole lines; a vector makes whole products, whose inputs it loads once.
+ * world[prim] = world[parent[prim]] * local[prim] for the n prims listed, whose parents are not among them. Where a
+ * lane is a thread, each makes a row, 16 bytes, so that neighbours write whole lines; a vector makes whole products,
+ * whose inputs it loads once.
  */
 LFN void xform_level(const real *local, real *xform, const int *parent, const int *prim, int n)
 {

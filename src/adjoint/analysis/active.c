@@ -1,4 +1,6 @@
-/* What depends on something that has a gradient; see notes.h. */
+/*
+ * Activity: which symbols depend on something that has a gradient; see notes.h.
+ */
 #include "adjoint/analysis/notes.h"
 #include "kernel/check/flow.h"
 #include "kernel/check/type.h"

@@ -1,9 +1,11 @@
 /*
  * Loops whose iterations overwrite elements that no other iteration touches; see transform.h.
  *
- * An index is stride * (the loop's variable) + terms that stay the same while the loop runs + something in a range. If stride and terms are those of every
- * place of an array in the loop, and all ranges together are narrower than the stride, each iteration has elements of its own: before it runs they are as
- * they were before the loop, whichever iterations ran already. So such a loop is taken back without running it first, and nothing of it is kept.
+ * An index is stride * (the loop's variable) + terms that do not change while the loop runs + a number in a range. If
+ * all places of an array in the loop have the same stride and terms, and all their ranges together are narrower than
+ * the stride, then each iteration has elements of its own. Before an iteration its elements are as they were before the
+ * loop, whichever iterations ran already. So such a loop is reversed without running it first, and nothing of it is
+ * saved.
  */
 #include "adjoint/analysis/notes.h"
 #include "kernel/check/flow.h"
@@ -12,7 +14,7 @@
 #include <string.h>
 
 enum { MOST_TERMS = 8 };
-/* Of numbers in indices; of what they are multiplied by. So nothing here overflows. */
+/* Limits of numbers in indices, and of their factors, so that nothing overflows here. */
 static const int64_t max_value = 1LL << 40, max_times = 1LL << 22;
 
 typedef struct position {
@@ -28,13 +30,13 @@ typedef struct looking {
     sti_transform *t;
     const sti_node *loop;
     const sti_symbol *variable, *array;
-    position first; /* of the places so far; a stride of 0: there was none */
+    position first; /* of the places so far; a stride of 0: no place so far */
     bool found;
 } looking;
 
-/* ---- indices ------------------------------------------------------------------------------------------------------ */
+/* ---- indices ----------------------------------------------------------------------------------------------------- */
 
-/* Whether an expression names anything that is declared in the loop. */
+/* True if an expression names something that is declared in the loop. */
 static bool names_own(const looking *l, const sti_node *e)
 {
     for (; e; e = e->next) {
@@ -44,7 +46,7 @@ static bool names_own(const looking *l, const sti_node *e)
     return false;
 }
 
-/* The names in an expression may mean others elsewhere, so what they mean is part of its text. */
+/* A text for an expression. It includes what the names mean, because a name may mean something else elsewhere. */
 static const char *key_of(sti_transform *t, const sti_node *e, const char *text)
 {
     for (; e; e = e->next) {
@@ -83,7 +85,10 @@ static bool add_range(position *out, int64_t low, int64_t high, int64_t times)
 
 static bool add_index(const looking *l, const sti_node *e, int64_t times, position *out);
 
-/* A variable of a loop with constant ends in this one, or one that is what it was declared to be; others that are declared in this one are not known. */
+/*
+ * Adds a variable: that of an inner loop with constant ends, or one with the value of its declaration. Others that are
+ * declared in this loop are unknown.
+ */
 static bool add_variable(const looking *l, const sti_node *e, int64_t times, position *out)
 {
     sti_counted c;
@@ -101,7 +106,7 @@ static bool add_variable(const looking *l, const sti_node *e, int64_t times, pos
     return !inside && sti_stable(l->t, l->loop, e) && add_term(l->t, out, e, times);
 }
 
-/* out grows by times * e. */
+/* Adds times * e to out. */
 static bool add_index(const looking *l, const sti_node *e, int64_t times, position *out)
 {
     int64_t by;
@@ -123,7 +128,7 @@ static bool add_index(const looking *l, const sti_node *e, int64_t times, positi
     return sti_stable(l->t, l->loop, e) && !names_own(l, e) && add_term(l->t, out, e, times);
 }
 
-/* Where a pointer points in its array. One from outside of the loop stays where it is, wherever that may be. */
+/* Adds the offset of a pointer in its array. A pointer from outside of the loop has an unknown but constant offset. */
 static bool add_pointer(const looking *l, const sti_node *e, position *out)
 {
     if (e->kind == STI_NODE_BINARY && e->a->type && sti_type_points(e->a->type))
@@ -136,7 +141,7 @@ static bool add_pointer(const looking *l, const sti_node *e, position *out)
     return s->node && s->node->a && add_pointer(l, s->node->a, out);
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static bool same_terms(const position *a, const position *b)
 {
@@ -149,7 +154,7 @@ static bool same_terms(const position *a, const position *b)
     return true;
 }
 
-/* One more place, of `more` + 1 elements: each iteration still has its own. */
+/* Adds a place of `more` + 1 elements. Returns true if each iteration still has elements of its own. */
 static bool add_place(looking *l, const sti_node *place, int64_t more)
 {
     position i = {0};
@@ -181,7 +186,7 @@ static bool touches(looking *l, const sti_node *place)
 
 static bool all_disjoint(looking *l, const sti_node *n);
 
-/* What is in the indices of a place or pointer. */
+/* Checks the indices inside of a place or pointer. */
 static bool indices_disjoint(looking *l, const sti_node *e)
 {
     for (; e && e->kind != STI_NODE_NAME; e = e->a) {
@@ -200,7 +205,7 @@ static bool one_disjoint(looking *l, const sti_node *n)
         return add_place(l, sti_stored_element(l->t, n, 0), n->name->text[3] == '4' ? 3 : 0) &&
                indices_disjoint(l, n->a) && all_disjoint(l, n->a->next);
     if (n->kind == STI_NODE_VARIABLE && n->type && n->type->kind == STI_TYPE_POINTER && n->a && touches(l, n->a))
-        return indices_disjoint(l, n->a); /* what is done with it is looked at where it is done */
+        return indices_disjoint(l, n->a); /* its uses are checked where they occur */
     if (n->kind == STI_NODE_NAME && n->type && sti_type_points(n->type) && touches(l, n)) return false;
     return all_disjoint(l, n->a) && all_disjoint(l, n->b) && all_disjoint(l, n->c) && all_disjoint(l, n->d);
 }

@@ -1,4 +1,6 @@
-/* What a statement changes of what was declared outside of it; see transform.h. */
+/*
+ * Finds what a statement changes of what is declared outside of it; see transform.h.
+ */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
 #include "kernel/check/type.h"
@@ -8,8 +10,8 @@ typedef struct collecting {
     const sti_node *statement;
     sti_effects *out;
     sti_source_place place; /* of the write */
-    bool call;              /* it is made by a function */
-    bool quiet;             /* only asked, without complaints */
+    bool call;              /* a called function writes */
+    bool quiet;             /* report no errors */
 } collecting;
 
 static bool declared_in(const sti_node *n, const sti_symbol *s)
@@ -30,7 +32,7 @@ bool sti_declared_in(const sti_node *statement, const sti_symbol *s)
     return declared_in(&alone, s);
 }
 
-/* Memory that others see: the log keeps it, but neither what all of a team share nor what a called function does. */
+/* Memory that other threads see is logged, but not arrays that a team shares, nor writes by a called function. */
 static void collect_array(collecting *c, sti_symbol *s)
 {
     if (!sti_note_of(c->t, s)->overwritten || c->quiet) return;
@@ -72,7 +74,7 @@ static void collect_place(collecting *c, const sti_node *place, sti_source_place
 {
     c->place = where;
     c->call = false;
-    if (place->kind == STI_NODE_NAME && place->symbol) /* a pointer itself, not what it points to */
+    if (place->kind == STI_NODE_NAME && place->symbol) /* the pointer itself, not the memory behind it */
         collect(place->symbol, c);
     else
         sti_origins((sti_node *)(uintptr_t)place, collect, c);

@@ -1,6 +1,6 @@
 /*
- * Which elements of an array belong to one iteration of an each, by their indices: stride * (its variable) + something in a range that is
- * narrower than the stride. See transform.h.
+ * Finds which elements of an array belong to one iteration of an each, by their indices: stride * (the each's variable)
+ * + a number in a range that is narrower than the stride. See transform.h.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
@@ -33,7 +33,7 @@ bool sti_saves_index(const sti_type *type)
     return type->kind == STI_TYPE_INT || type->kind == STI_TYPE_I64 || type->kind == STI_TYPE_LINT;
 }
 
-/* A variable of a loop with constant ends, or one that is what it was declared to be. */
+/* A variable: that of a loop with constant ends, or one with the value of its declaration. */
 static bool linear_of_name(sti_transform *t, const sti_node *e, linear *out)
 {
     sti_counted c;
@@ -89,7 +89,7 @@ static bool linear_of(sti_transform *t, const sti_node *e, linear *out)
 
 bool sti_linear_of_value(sti_transform *t, const sti_node *e, sti_linear *out) { return linear_of(t, e, out); }
 
-/* Where a pointer points in its array. */
+/* The offset of a pointer in its array. */
 static bool linear_of_pointer(sti_transform *t, const sti_node *e, linear *out)
 {
     linear a, b;
@@ -134,7 +134,7 @@ bool sti_team_owns(sti_transform *t, const sti_symbol *array)
     return t->each && sti_note_of(t, array)->code == STI_PLACES_OWN;
 }
 
-/* Widens what is known of an array by places where it is used. */
+/* Widens the known range of an array by the places where it is used. */
 static void note_linear(sti_transform *t, const sti_symbol *array, bool known, const linear *l)
 {
     sti_note *n = sti_note_of(t, array);
@@ -171,7 +171,7 @@ static void note_place(sti_transform *t, const sti_node *place, int64_t less, in
     linear l;
     const sti_symbol *array = sti_origin_of(place, &only);
     if (!array || !sti_is_array_symbol(array)) return;
-    if (!only) { /* any of them */
+    if (!only) { /* it may be any of them */
         sti_origins((sti_node *)(uintptr_t)place, forget_owner, t);
         return;
     }
@@ -190,7 +190,7 @@ static void note_lanes(sti_transform *t, const sti_node *call)
     note_linear(t, array, known, &l);
 }
 
-/* Arrays that go into functions: what these touch of them. */
+/* Arrays that are passed to functions: notes the elements that the functions touch. */
 static void note_arguments(sti_transform *t, const sti_node *call)
 {
     int n = 0;

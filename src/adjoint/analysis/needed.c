@@ -1,6 +1,6 @@
 /*
- * Whose value some partial, address or condition takes; see notes.h. A value that only goes through sums, and products with what has no
- * gradient, is not needed.
+ * Need: whose values partial derivatives, addresses or conditions use; see notes.h. A value is not needed if it goes
+ * only through sums, and through products with values that have no gradient.
  */
 #include "adjoint/analysis/notes.h"
 #include "kernel/check/flow.h"
@@ -49,7 +49,7 @@ static bool need_call(sti_transform *t, const sti_node *e, bool value)
     return need_list(t, e->a, value || !d || d->kind != STI_DERIVATIVE_SMOOTH || sti_active_value(t, e));
 }
 
-/* `value`: what e is counts, not only what its gradient does to its parts. */
+/* `value`: the value of e is needed, not only its effect on the gradients of its parts. */
 static bool need(sti_transform *t, const sti_node *e, bool value)
 {
     bool changed = false;
@@ -76,7 +76,7 @@ static bool need(sti_transform *t, const sti_node *e, bool value)
     case STI_NODE_POSTFIX: return need(t, e->a, true);
     case STI_NODE_CALL: return need_call(t, e, value);
     case STI_NODE_BINARY:
-        if (e->type && sti_type_points(e->type)) { /* where, not what */
+        if (e->type && sti_type_points(e->type)) { /* its place is needed, not its value */
             const sti_node *pointer = e->a->type && sti_type_points(e->a->type) ? e->a : e->b;
             changed = need(t, pointer, value);
             return need(t, pointer == e->a ? e->b : e->a, true) || changed;
@@ -98,7 +98,7 @@ static bool need(sti_transform *t, const sti_node *e, bool value)
     }
 }
 
-/* The indices in a place. */
+/* Needs the indices in a place. */
 static bool need_where(sti_transform *t, const sti_node *place)
 {
     bool changed = false;
@@ -131,7 +131,7 @@ static bool need_store(sti_transform *t, const sti_node *call)
     return changed;
 }
 
-/* A call of the source's own function: what it reads, and the numbers that it gets. */
+/* A call of the source's own function: needs what the function reads, and its numbers. */
 static bool need_own_call(sti_transform *t, const sti_node *call)
 {
     bool changed = false;

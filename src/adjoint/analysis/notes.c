@@ -7,7 +7,7 @@ static void note_assigned(sti_transform *t, const sti_node *n);
 
 static void note_passed(sti_symbol *s, void *context) { sti_note_of(context, s)->passed = true; }
 
-/* The last part of a loop with a variable of its own: that one's step is no assignment. */
+/* The third part of a loop with a variable of its own: the step of that variable is no assignment. */
 static void note_step(sti_transform *t, const sti_node *e, const sti_symbol *own)
 {
     if (!e) return;
@@ -19,7 +19,9 @@ static void note_step(sti_transform *t, const sti_node *e, const sti_symbol *own
     }
 }
 
-/* And which variables are loops' own. `&x` counts: somebody may write there. */
+/*
+ * Notes assigned variables and the variables of loops. `&x` counts as an assignment, because code may write through it.
+ */
 static void note_assigned(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {

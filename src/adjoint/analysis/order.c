@@ -1,4 +1,6 @@
-/* Which arrays are overwritten after they were read, in the order of the text; see notes.h. */
+/*
+ * Finds which arrays are overwritten after they were read, in the order of the text; see notes.h.
+ */
 #include "adjoint/analysis/notes.h"
 #include "kernel/check/flow.h"
 #include "kernel/check/type.h"
@@ -10,7 +12,7 @@ typedef struct order {
     const sti_symbol *array;
     bool read, overwritten; /* read: before this place, or anywhere in a loop around it */
     bool found;
-    int loops; /* around this place */
+    int loops; /* the number of loops around this place */
 } order;
 
 static void is_array(sti_symbol *s, void *context)
@@ -58,7 +60,7 @@ static void read_in_call(order *o, const sti_node *e)
     }
 }
 
-/* The outermost loop twice: what stands further down in it comes before, the next time. */
+/* Visits the outermost loop twice, because the end of its body comes before the beginning in the next iteration. */
 static void read_in_loop(order *o, const sti_node *n)
 {
     read_in(o, n->a);

@@ -1,6 +1,6 @@
 /*
- * What a function's adjoint takes for granted, and its callers have to keep: where one argument is written, no other reaches the same elements. And
- * pointers stay where they were declared to point. See transform.h.
+ * Checks what a function's adjoint assumes of its callers: if one argument is written, no other argument reaches the
+ * same elements. Also checks that pointers are not assigned after their declaration. See transform.h.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- pointers that move ------------------------------------------------------------------------------------------- */
+/* ---- pointers that move ------------------------------------------------------------------------------------------ */
 
 void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n)
 {
@@ -28,26 +28,26 @@ void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n)
     }
 }
 
-/* ---- where an argument points ------------------------------------------------------------------------------------- */
+/* ---- where an argument points ------------------------------------------------------------------------------------ */
 
 enum {
     MOST_ORIGINS = 64,
     MOST_TERMS = 16,
     MOST_LEVELS = 4,
-    FAR_OFF = 1 << 24 /* beyond this no constant is counted with */
+    FAR_OFF = 1 << 24 /* larger constants are not computed with */
 };
 
-/* A sum of whole numbers: factor * (what a text stands for), and a constant. */
+/* A sum of whole numbers: factor * (the value of a text), and a constant. */
 typedef struct sum {
     const char *text[MOST_TERMS];
     int64_t factor[MOST_TERMS], constant;
     int count;
 } sum;
 
-/* root, so many elements on, a field of that structure, so many elements on … */
+/* A path: the root, plus so many elements, a field of that structure, plus so many elements, … */
 typedef struct path {
     sti_transform *t;
-    const sti_symbol *root, *field[MOST_LEVELS]; /* field[k]: taken behind offset[k] */
+    const sti_symbol *root, *field[MOST_LEVELS]; /* field[k] is taken behind offset[k] */
     sum offset[MOST_LEVELS];
     int levels;
     bool known;
@@ -85,7 +85,7 @@ static void add_sum(path *p, sum *s, const sti_node *e, int64_t factor)
     p->known &= factor > -FAR_OFF && factor < FAR_OFF;
 }
 
-/* Elements of the innermost kind in a value. */
+/* The number of innermost elements in a value. */
 static int64_t elements_of(const sti_type *type)
 {
     int64_t n = 1;
@@ -105,7 +105,7 @@ static bool is_written(const sti_node *n, const sti_symbol *s)
     return false;
 }
 
-/* Whether an offset means the same at any place of the function. */
+/* True if an offset has the same value at any place of the function. */
 static bool lasts(const path *p, const sti_node *e)
 {
     if (e->kind == STI_NODE_NUMBER) return true;
@@ -161,7 +161,7 @@ static void follow_place(path *p, const sti_node *e)
     }
 }
 
-/* ---- two arguments ------------------------------------------------------------------------------------------------ */
+/* ---- two arguments ----------------------------------------------------------------------------------------------- */
 
 typedef struct argument {
     const sti_node *node;
@@ -195,7 +195,7 @@ static sti_symbol *common_origin(const sti_node *a, const sti_node *b)
     return m.common;
 }
 
-/* a - b, where that is a constant. */
+/* a - b, if that is constant. */
 static bool difference(const sum *a, const sum *b, int64_t *out)
 {
     sum d = *a;
@@ -211,7 +211,10 @@ static bool difference(const sum *a, const sum *b, int64_t *out)
     return true;
 }
 
-/* Which elements a call touches from where the path ends at a level; one that goes on touches the one that it goes on from. */
+/*
+ * The elements that a call touches from the end of the path at a level. A longer path touches the elements that it
+ * passes.
+ */
 static bool reach(sti_transform *t, const sti_node *call, const argument *a, const path *p, int level, sti_window *out)
 {
     *out = (sti_window){0};

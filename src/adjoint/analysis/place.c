@@ -1,11 +1,13 @@
-/* Types with reals, places, and the symbols that they belong to; see notes.h. */
+/*
+ * Types that contain reals, places, and the symbols that places belong to; see notes.h.
+ */
 #include "adjoint/analysis/notes.h"
 #include "kernel/check/flow.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
 
-/* ---- types -------------------------------------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------------------------------------- */
 
 const sti_type *sti_type_element(const sti_type *type)
 {
@@ -62,7 +64,7 @@ sti_node *sti_argument(const sti_node *call, int n)
     return a;
 }
 
-/* ---- notes of what a place belongs to ----------------------------------------------------------------------------- */
+/* ---- notes of what a place belongs to ---------------------------------------------------------------------------- */
 
 typedef struct asking {
     sti_transform *t;
@@ -79,7 +81,7 @@ static void set_place(asking *a, bool *flag)
 static void ask_place(sti_symbol *s, void *context)
 {
     asking *a = context;
-    if (s->kind == STI_SYMBOL_STAGED) { /* another name of what it is a copy of */
+    if (s->kind == STI_SYMBOL_STAGED) { /* another name of the array that it is a copy of */
         sti_origins(s->node->a, ask_place, a);
         return;
     }

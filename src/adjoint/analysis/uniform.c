@@ -1,8 +1,10 @@
 /*
- * Whether what an adjoint's iterations list is the same for all worlds, and follows from plain whole numbers alone: then it can have a plan (gather_plan.h, PLAN-3).
+ * Finds whether the elements that an adjoint's iterations list are the same for all worlds, and depend on plain whole
+ * numbers only. Then it can have a plan (gather_plan.h, PLAN-3).
  *
- * A kernel's plain whole numbers are the same for all worlds unless they were made from the number of the world, or from reals: by a comparison, a cast, or any()
- * and all(). What is asked for is less than what could be known: one each and nothing around it but declarations, so that its list begins where the tape does.
+ * A kernel's plain whole numbers are the same for all worlds unless they come from the number of the world, or from
+ * reals: by a comparison, a cast, any() or all(). The check is simpler than it could be: it wants one each with nothing
+ * around it but declarations, so that the list begins where the tape does.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/type.h"
@@ -11,7 +13,7 @@
 
 static bool whole(const sti_type *type) { return type && sti_type_integer(type); }
 
-/* Memory is no number: what is read from it has a type of its own. */
+/* Pointers are allowed: a value that is read through one has a type of its own. */
 static bool memory(const sti_type *type) { return type && sti_type_points(type); }
 
 static bool from_wholes(const sti_node *list)
@@ -35,7 +37,7 @@ static bool all_follow(const sti_node *list)
     return true;
 }
 
-/* A value or statement, and all in it. */
+/* Checks a value or statement and everything in it. */
 static bool follows(const sti_node *n)
 {
     if (n->kind == STI_NODE_NAME) return !is_world(n->symbol);
@@ -48,7 +50,7 @@ static bool follows(const sti_node *n)
     return all_follow(n->a) && all_follow(n->b) && all_follow(n->c) && all_follow(n->d);
 }
 
-/* One each, and nothing around it that has a tape. */
+/* True if there is one each, and nothing around it that uses a tape. */
 static bool one_each(const sti_node *body)
 {
     int each = 0;
@@ -60,7 +62,7 @@ static bool one_each(const sti_node *body)
     return each == 1;
 }
 
-/* A launch that only looks must not write what is the caller's. */
+/* True if the kernel writes whole numbers. The launch that makes a plan must not write the caller's arrays. */
 static bool writes_wholes(const sti_node *f)
 {
     for (const sti_node *v = f->a; v; v = v->next) {
@@ -72,7 +74,7 @@ static bool writes_wholes(const sti_node *f)
 
 bool sti_lists_uniformly(const sti_node *f) { return one_each(f->b) && !writes_wholes(f) && all_follow(f->b); }
 
-/* ---- what the text says of it --------------------------------------------------------------------------------------- */
+/* ---- what the text says of it ------------------------------------------------------------------------------------ */
 
 int sti_planned_array(sti_transform *t, const sti_symbol *array)
 {

@@ -1,6 +1,6 @@
 /*
- * Which elements a function touches of an array that it is given: those from low to high, where its indices are constants and variables
- * of loops with constant ends. See transform.h.
+ * Finds which elements of an array parameter a function touches: those from low to high, if its indices are constants
+ * and variables of loops with constant ends. See transform.h.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
@@ -36,7 +36,7 @@ static void look_at_place(looking *l, const sti_node *place, int more)
     if (l->known) widen(l, low, high + more);
 }
 
-/* A pointer that is handed on: the other function's window, moved. */
+/* For a pointer that is passed on: the called function's window, moved by the offset. */
 static void look_at_call(looking *l, const sti_node *call)
 {
     int n = 0;

@@ -1,4 +1,6 @@
-/* Listed gradients, sorted and added up: the launches; see gather.h and gather.k.h. */
+/*
+ * Launches the kernels that sort and add up listed gradients; see gather.h and gather.k.h.
+ */
 #include "adjoint/launch/gather.h"
 
 #include "adjoint/launch/gather_sizes.h"
@@ -15,7 +17,7 @@ extern const sti_kernel sti_k_gather_count, sti_k_gather_take, sti_k_gather_sums
 _Static_assert(GATHER_CODES == STI_LISTING_CODES, "the kernels take entries apart as they were put together");
 _Static_assert(1 << GATHER_BITS == GATHER_DIGITS, "a digit has all its bits");
 
-/* Each holds what GATHER_PIECE of those below it sum up to; 256^5 is beyond the greatest list. */
+/* Each level holds sums over GATHER_PIECE elements of the level below; 256^5 is more than the longest list has. */
 enum { LEVELS = 6 };
 static const int64_t most_entries = INT64_C(1) << 40;
 
@@ -23,10 +25,10 @@ struct sti_gathering {
     stet_device *device;
     stet_array *place[2], *value[2]; /* entries, before and after a round */
     stet_array *level[LEVELS];       /* [0] counts */
-    stet_array *n, *rest;            /* how many entries there are; a sum that nobody wants */
+    stet_array *n, *rest;            /* the number of entries; a sum that is not used */
 };
 
-/* ---- room --------------------------------------------------------------------------------------------------------- */
+/* ---- room -------------------------------------------------------------------------------------------------------- */
 
 stet_result sti_gathering_create(stet_device *device, sti_gathering **out)
 {
@@ -66,7 +68,7 @@ int64_t sti_gathering_bytes(const sti_gathering *g)
     return sum;
 }
 
-/* The old content is not needed: an array that is too short is replaced by one of at least twice its size. */
+/* Makes room in an array whose content is not needed: replaces it by one of at least twice its size. */
 static stet_result make_room_gather(sti_gathering *g, stet_array **a, stet_dtype type, int64_t items)
 {
     if (*a && (*a)->nitem >= items) return STET_OK;
@@ -94,11 +96,11 @@ static stet_result make_all_room(sti_gathering *g, int64_t nitem, int64_t nentry
     return STET_OK;
 }
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static int64_t blocks_of(int64_t nworker) { return parts(nworker, GATHER_WORKERS); }
 
-/* level[k] [n] becomes, element by element, the sum of what stands before it. */
+/* Replaces each element of level[k] [n] by the sum of the elements before it. */
 static stet_result sum_before(sti_gathering *g, int k, int64_t n, stet_array *total)
 {
     sti_arg a = sti_arg_array(g->level[k]);
@@ -121,7 +123,7 @@ static stet_result take_entries(sti_gathering *g, const sti_lists *l, int code)
                       sti_arg_array(g->place[0]), sti_arg_array(g->value[0]), items, depth, width, own);
 }
 
-/* One round: entries go from place[0] to place[1], which change names. */
+/* One round of the sort: moves the entries from place[0] to place[1] and swaps the two. */
 static stet_result sort_digit(sti_gathering *g, int64_t nworker, int shift)
 {
     sti_arg n = sti_arg_array(g->n), counts = sti_arg_array(g->level[0]);

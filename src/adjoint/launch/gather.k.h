@@ -1,10 +1,10 @@
 /*
- * Listed gradients, sorted by destination and added up; see gather.h. Kind item.
+ * Kernels that sort listed gradients by destination and add them up; see gather.h. Kind item.
  *
- * The sort goes by four bits of the place at a time and keeps the order of equal ones: each worker counts the digits of its own entries, one sum over
- * (digit, worker) tells it where its first entry of each digit goes, and it moves its entries there one after the other. How many entries there are is known on
- * the device alone (`n`); a worker whose entries lie behind has nothing to do. A worker is an iteration, not a thread, so nothing here depends on how many
- * threads there are.
+ * The sort is a stable radix sort by four bits of the place a round. Each worker counts the digits of its own entries.
+ * A sum over (digit, worker) gives the position of its first entry of each digit, and the worker moves its entries
+ * there one after the other. The number of entries is known only on the device (`n`), and a worker whose entries would
+ * be behind the end does nothing. A worker is an iteration, not a thread, so nothing depends on the number of threads.
  */
 #include "stet/lang.h"
 
@@ -12,7 +12,10 @@
 
 /* ---- entries of one parameter, items in their order ---- */
 
-/* counts[item] = entries of this code that the item listed; destinations [blocks][depth][width], nitem = blocks * width. */
+/*
+ * counts[item] = entries of this code that the item listed; destinations [blocks][depth][width], nitem = blocks *
+ * width.
+ */
 item_kernel void k_gather_count(const i64 *destinations, i64 *counts, i64 nitem, int depth, int width, int code,
                                 int block)
 {
@@ -28,7 +31,7 @@ item_kernel void k_gather_count(const i64 *destinations, i64 *counts, i64 nitem,
     }
 }
 
-/* The entries, from where counts[item] says on. */
+/* Copies the entries of each item, from position counts[item] on. */
 item_kernel void k_gather_take(const i64 *destinations, const ureal *values, const i64 *counts, i64 *place,
                                ureal *value, i64 nitem, int depth, int width, int code, int block)
 {
@@ -48,7 +51,7 @@ item_kernel void k_gather_take(const i64 *destinations, const ureal *values, con
 
 /* ---- sums before each element ---- */
 
-/* sums[p] = piece p of a [n]. */
+/* sums[p] = sum of piece p of a [n]. */
 item_kernel void k_gather_sums(const i64 *a, i64 *sums, i64 n, i64 npiece, int block)
 {
     each (i, GATHER_WORKERS) {
@@ -60,7 +63,7 @@ item_kernel void k_gather_sums(const i64 *a, i64 *sums, i64 n, i64 npiece, int b
     }
 }
 
-/* a[j] becomes the sum of what stands before it: sums[p] before piece p. */
+/* Replaces a[j] by the sum of the elements before it. sums[p] is the sum before piece p. */
 item_kernel void k_gather_before(i64 *a, const i64 *sums, i64 n, i64 npiece, int block)
 {
     each (i, GATHER_WORKERS) {
@@ -77,7 +80,7 @@ item_kernel void k_gather_before(i64 *a, const i64 *sums, i64 n, i64 npiece, int
     }
 }
 
-/* The same of a [n], n <= GATHER_PIECE, by one worker; total[0] = the sum of all. */
+/* The same for a [n], n <= GATHER_PIECE, by one worker; total[0] = the sum of all elements. */
 item_kernel void k_gather_top(i64 *a, i64 *total, int n)
 {
     each (one, 1) {
@@ -111,7 +114,7 @@ item_kernel void k_gather_digits(const i64 *place, const i64 *n, i64 *counts, i6
     }
 }
 
-/* Entries go where counts, by now sums, says. */
+/* Moves the entries to the positions in counts, which holds prefix sums by now. */
 item_kernel void k_gather_move(const i64 *place, const ureal *value, const i64 *n, const i64 *counts, i64 *to_place,
                                ureal *to_value, i64 nworker, int shift, int block)
 {
@@ -132,7 +135,7 @@ item_kernel void k_gather_move(const i64 *place, const ureal *value, const i64 *
 
 /* ---- what the owners add ---- */
 
-/* The first entry with this place, at `at` or before it. */
+/* The first entry with the place of entry `at`. */
 LFN i64 gather_first(const i64 *place, i64 at)
 {
     i64 low = 0, high = at;
@@ -146,7 +149,7 @@ LFN i64 gather_first(const i64 *place, i64 at)
     return low;
 }
 
-/* sum[j] of every GATHER_PIECE-th entry of a place: of that entry and those behind it. */
+/* Sums up pieces: sum[j] of every GATHER_PIECE-th entry of a place is the sum of that entry and those behind it. */
 item_kernel void k_gather_pieces(const i64 *place, const ureal *value, const i64 *n, ureal *sum, int block)
 {
     each (i, GATHER_WORKERS) {
@@ -167,7 +170,7 @@ item_kernel void k_gather_pieces(const i64 *place, const ureal *value, const i64
     }
 }
 
-/* All of the place of entry j: the sums of its pieces, in their order. */
+/* The sum of all entries with the place of entry j, from the sums of its pieces in their order. */
 LFN ureal gather_total(const i64 *place, const ureal *sum, i64 n, i64 j)
 {
     ureal s = sum[j];
@@ -178,7 +181,7 @@ LFN ureal gather_total(const i64 *place, const ureal *sum, i64 n, i64 j)
     return s;
 }
 
-/* NaN has one bit pattern in memory. */
+/* Gives NaN one bit pattern in memory. */
 LFN ureal gather_canonical(ureal x)
 {
     ureal lanes[STET_W];
@@ -198,7 +201,7 @@ item_kernel void k_gather_add(const i64 *place, const ureal *sum, const i64 *n, 
     }
 }
 
-/* The same for an array of worlds, `nitem` of a world. */
+/* The same for an array of worlds with `nitem` elements a world. */
 item_kernel void k_gather_add_worlds(const i64 *place, const ureal *sum, const i64 *n, wreal *gradient, int nitem,
                                      int block)
 {

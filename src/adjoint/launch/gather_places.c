@@ -1,6 +1,6 @@
 /*
- * What a launch of an adjoint lists, found by launching it: over one world, with arrays of its own in place of all that it writes and of all reals; see
- * gather_plan.h.
+ * Finds what a launch of an adjoint lists by launching it over one world. All arrays that it writes, and all reals, are
+ * replaced by scratch arrays; see gather_plan.h.
  */
 #include "adjoint/launch/gather_plan.h"
 
@@ -13,7 +13,7 @@ typedef struct scratch {
     const sti_adjoint_call *call;
     stet_device *device;
     stet_array *made[STI_MAX_PARAMS];     /* by parameter of the code */
-    stet_array *gradient[STI_MAX_PARAMS]; /* by parameter of the kernel: one of those; NULL: it has none */
+    stet_array *gradient[STI_MAX_PARAMS]; /* by parameter of the kernel: one of `made`; NULL: no gradient */
     stet_array *places;
 } scratch;
 
@@ -31,7 +31,7 @@ static stet_result make_gather_places(scratch *s, int i, stet_dtype dtype, bool 
     return STET_OK;
 }
 
-/* Plain whole numbers are the caller's; all else is 0. */
+/* Passes the caller's plain whole numbers; everything else is 0. */
 static stet_result make_argument(scratch *s, int i, int number, stet_arg *out)
 {
     const stet_arg *given = &s->call->args[number];
@@ -78,7 +78,7 @@ static stet_result make_one(scratch *s, int i, stet_arg *out)
     return STET_OK;
 }
 
-/* Nobody is told of this launch: it is no part of what the caller does. */
+/* Runs the launch without the launch observer, because it is not one of the caller's. */
 static stet_result run_gather_places(scratch *s)
 {
     const stet_adjoint *a = s->call->adjoint;
@@ -91,9 +91,9 @@ static stet_result run_gather_places(scratch *s)
     return sti_launch_run(s->device, &launch);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Which element of which array an entry is for. */
+/* Finds the array and element of an entry. */
 static stet_result find_element(const scratch *s, int64_t place, sti_place_listed *out)
 {
     const stet_adjoint *a = s->call->adjoint;
@@ -108,7 +108,7 @@ static stet_result find_element(const scratch *s, int64_t place, sti_place_liste
     }
     return sti_error(
         STET_LIMIT,
-        "a plan of elements that are in no array"); /* an index that is wrong: the caller's launch shows it */
+        "a plan of elements that are in no array"); /* a wrong index: the caller's own launch will report it */
 }
 
 static int64_t count_entries(const int64_t *places, int64_t width)

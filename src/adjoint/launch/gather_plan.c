@@ -1,4 +1,6 @@
-/* Plans of gathers: kept while what they were made from stands; see gather_plan.h. */
+/*
+ * Makes gather plans and keeps them while their inputs are unchanged; see gather_plan.h.
+ */
 #include "adjoint/launch/gather_plan.h"
 
 #include "adjoint/launch/launch.h"
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Plans that are made for nothing, one after the other, before a launch has to come twice to get one. */
+/* After this many consecutive plans of no use, a launch must repeat before it gets a plan. */
 enum { WASTED = 4 };
 
 /* Elements with more entries than this are summed by a warp (stet/lang_list.h). */
@@ -35,7 +37,7 @@ void sti_gather_plans_free(sti_planning *p)
     sti_stamp_free(&p->seen);
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static int by_element(const void *x, const void *y)
 {
@@ -45,7 +47,7 @@ static int by_element(const void *x, const void *y)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* The end of the entries from `first` on for the same element. */
+/* Returns the end of the run of entries from `first` on that have the same element. */
 static int64_t end_of(const sti_place_listed *entry, int64_t first, int64_t n)
 {
     int64_t end = first + 1;
@@ -53,7 +55,10 @@ static int64_t end_of(const sti_place_listed *entry, int64_t first, int64_t n)
     return end;
 }
 
-/* Rows of one array, those of many entries first or those of few; returns how many there are. `slots`: where its slots begin. */
+/*
+ * Writes the rows of one array: those with many entries, or those with few. Returns their number. `slots` is where the
+ * slots of the entries begin.
+ */
 static int32_t put_rows(const sti_place_listed *entry, int64_t from, int64_t to, bool many, int32_t slots, int32_t *row)
 {
     int32_t n = 0;
@@ -93,12 +98,12 @@ stet_result sti_plan_words(sti_place_listed *entry, int64_t n, int narray, int32
     return STET_OK;
 }
 
-/* ---- making -------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 typedef struct making {
     const sti_adjoint_call *call;
     sti_gather_plan *to;
-    bool stands; /* so this is an audit */
+    bool is_valid; /* the plan is still valid, so this is an audit */
 } making;
 
 static int count_arrays(const stet_adjoint *a)
@@ -127,7 +132,7 @@ static stet_result upload(const making *m, int32_t *words, int64_t nword)
     return STET_OK;
 }
 
-/* What comes out equal keeps its array: under audit that is all of them. */
+/* An equal plan keeps its array, so in an audit nothing is replaced. */
 static stet_result make_gather_plan(void *context)
 {
     const making *m = context;
@@ -140,7 +145,7 @@ static stet_result make_gather_plan(void *context)
     STI_TRY(result);
     bool same =
         m->to->array && m->to->nword == nword && memcmp(m->to->words, words, (size_t)nword * sizeof *words) == 0;
-    if (m->stands && !same)
+    if (m->is_valid && !same)
         result = sti_error(STET_AUDIT,
                            "gather_plan: kernel %s: its plan stood and is another one: an array of indices was written "
                            "without being announced",
@@ -151,7 +156,7 @@ static stet_result make_gather_plan(void *context)
     return result;
 }
 
-/* What is made here is no part of a list of launches. */
+/* Makes a plan outside of any list of launches. */
 static stet_result make_beside(void *context)
 {
     const making *m = context;
@@ -163,17 +168,17 @@ static stet_result make_beside(void *context)
     return result;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-/* Plain whole numbers, one or an array of them. */
-static bool matters(const sti_adjoint_call *c, int i)
+/* True for plain whole numbers, single or in an array. */
+static bool affects_plan(const sti_adjoint_call *c, int i)
 {
     const stet_array *array = c->args[i].array;
     if (c->args[i].kind == STET_ARG_INT) return true;
     return c->args[i].kind == STET_ARG_ARRAY && (!array || (!array->worlds && array->dtype != STET_REAL));
 }
 
-/* G2. */
+/* PLAN-2. */
 static void list_stamp(const sti_adjoint_call *c, sti_stamp *s)
 {
     const stet_adjoint *a = c->adjoint;
@@ -182,7 +187,7 @@ static void list_stamp(const sti_adjoint_call *c, sti_stamp *s)
     sti_stamp_add_value(s, (uint64_t)c->size[STI_DEPTH]);
     for (int i = 0; i < a->nparam; ++i) {
         const stet_array *array = c->args[i].array;
-        if (!matters(c, i)) continue;
+        if (!affects_plan(c, i)) continue;
         if (c->args[i].kind == STET_ARG_INT) {
             sti_stamp_add_value(s, (uint64_t)c->args[i].i);
         } else {
@@ -192,15 +197,16 @@ static void list_stamp(const sti_adjoint_call *c, sti_stamp *s)
     }
 }
 
-/* Brings the arrays up to date that matter. *why: what keeps a plan from being good for this launch, or none. */
-static stet_result bring_up(const sti_adjoint_call *c, stet_reason *why)
+/* Brings these arrays up to date. *why: the reason that this launch can have no plan, or none. */
+static stet_result bring_up_to_date(const sti_adjoint_call *c, stet_reason *why)
 {
     const stet_adjoint *a = c->adjoint;
     const stet_device *device = a->stacks->device;
     *why = STET_REASON_none;
     for (int i = 0; i < a->nparam; ++i) {
         stet_array *array =
-            (stet_array *)(uintptr_t)(matters(c, i) && c->args[i].kind == STET_ARG_ARRAY ? c->args[i].array : NULL);
+            (stet_array *)(uintptr_t)(affects_plan(c, i) && c->args[i].kind == STET_ARG_ARRAY ? c->args[i].array
+                                                                                              : NULL);
         if (!array) continue;
         if (array->outside || sti_array_poll_external_writes(array)) *why = STET_REASON_gather_plan_exported;
         if (device->listing && sti_list_touches(sti_record_pending(device), array, true))
@@ -221,8 +227,8 @@ static sti_gather_plan *choose(sti_planning *p, const sti_stamp *now)
     return oldest;
 }
 
-/* Data that changes from launch to launch gets no plans: they would cost more than they save. */
-static bool restless(sti_planning *p, const sti_gather_plan *to)
+/* True if the data changes in each launch: then plans would cost more than they save. */
+static bool is_too_volatile(sti_planning *p, const sti_gather_plan *to)
 {
     if (to->array && !to->again)
         p->wasted++;
@@ -237,7 +243,7 @@ static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, 
 {
     sti_mechanisms *m = &c->adjoint->stacks->device->mechanisms;
     making it = {.call = c, .to = choose(p, &p->now)};
-    it.stands = sti_stamp_equal(&it.to->stamp, &p->now);
+    it.is_valid = sti_stamp_equal(&it.to->stamp, &p->now);
     sti_work work = {.mechanism = STET_MECH_gather_plan,
                      .why = it.to->array ? STET_REASON_gather_plan_moved : STET_REASON_gather_plan_first,
                      .what = stet_kernel_name(c->adjoint->kernel),
@@ -245,7 +251,7 @@ static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, 
                      .now = &p->now,
                      .make = make_beside,
                      .context = &it};
-    if (!it.stands && restless(p, it.to)) {
+    if (!it.is_valid && is_too_volatile(p, it.to)) {
         sti_count_miss(m, STET_MECH_gather_plan, STET_REASON_gather_plan_restless, 0, 0);
         return STET_OK;
     }
@@ -255,7 +261,7 @@ static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, 
         return STET_OK;
     }
     STI_TRY(result);
-    it.to->again = it.stands;
+    it.to->again = it.is_valid;
     it.to->used = ++p->clock;
     *out = it.to->array;
     return STET_OK;
@@ -268,7 +274,7 @@ stet_result sti_gather_plan_find(const sti_adjoint_call *c, stet_array **out)
     stet_reason why = STET_REASON_gather_plan_disabled;
     *out = NULL;
     if (!a->k->uniform || !sti_device_is_gpu(device) || sti_joining(device)) return STET_OK;
-    if (sti_enabled(&device->mechanisms, STET_MECH_gather_plan)) STI_TRY(bring_up(c, &why));
+    if (sti_enabled(&device->mechanisms, STET_MECH_gather_plan)) STI_TRY(bring_up_to_date(c, &why));
     if (why != STET_REASON_none) {
         sti_count_miss(&device->mechanisms, STET_MECH_gather_plan, why, 0, 0);
         return STET_OK;

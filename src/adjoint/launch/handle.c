@@ -1,4 +1,6 @@
-/* The adjoint of one kernel; see handle.h. */
+/*
+ * The adjoint of one kernel as an object; see handle.h.
+ */
 #include "adjoint/launch/handle.h"
 
 #include "base/error.h"
@@ -8,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what a launch passes ----------------------------------------------------------------------------------------- */
+/* ---- what a launch passes ---------------------------------------------------------------------------------------- */
 
 static const struct own {
     const char *name;
@@ -37,7 +39,7 @@ static int find_param(const stet_adjoint *a, const char *name)
     return -1;
 }
 
-/* The source of one parameter of the code; behind a parameter of the kernel stands its gradient. */
+/* Finds the source of one parameter of the code. A gradient comes right behind its parameter. */
 static sti_passing passing_of(const stet_adjoint *a, const char *name, int before)
 {
     int own = find_param(a, name);
@@ -65,7 +67,7 @@ static stet_result plan(stet_adjoint *a)
     sti_signature sig;
     int before = -1;
     STI_TRY(find_signature(a, &sig));
-    a->given.items = sig.kind == STI_KERNEL_ITEM; /* as the kernel */
+    a->given.items = sig.kind == STI_KERNEL_ITEM; /* the same kind as the kernel */
     for (int i = 0; i < a->nparam; ++i) a->listed[i] = -1;
     for (const sti_listing *l = a->k->listing; l; l = l->next) {
         int i = find_param(a, l->name);
@@ -83,12 +85,12 @@ static stet_result plan(stet_adjoint *a)
     return STET_OK;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static void destroy(sti_attachment *attachment)
 {
     stet_adjoint *a = (stet_adjoint *)(void *)attachment;
-    stet_kernel_destroy(a->code); /* what was listed with it runs now */
+    stet_kernel_destroy(a->code); /* listed launches of it run now */
     sti_stacks_leave(a);
     sti_sizing_free(&a->sizing);
     sti_gather_plans_free(&a->planning);
@@ -97,7 +99,7 @@ static void destroy(sti_attachment *attachment)
     sti_free(a);
 }
 
-/* Complaints name files by their numbers (SOURCE-2): they get their names. */
+/* Replaces the numbers of files in a message by their names (SOURCE-2). */
 static stet_result explain(const sti_kernel_source *origin, stet_result result)
 {
     sti_text_buffer text = {0};
@@ -108,7 +110,7 @@ static stet_result explain(const sti_kernel_source *origin, stet_result result)
     return result;
 }
 
-/* Where the source has k_x_adj itself, the transformation leaves k_x out. */
+/* Uses k_x_adj of the source itself, if there is one; the transformation leaves k_x out then. */
 static void choose(stet_adjoint *a)
 {
     const char *name = stet_kernel_name(a->kernel);
@@ -172,7 +174,7 @@ stet_result sti_adjoint_code(stet_adjoint *a)
     return result == STET_OK ? result : sti_error_prefix(result, "the adjoint of kernel %s", a->k->name);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 const char *stet_adjoint_source(const stet_adjoint *adjoint) { return adjoint ? adjoint->made.text.data : ""; }
 

@@ -1,9 +1,11 @@
 /*
- * The adjoint of one kernel as a thing: its text, its code once it was launched, and what a launch of it passes.
+ * The adjoint of one kernel as an object: its text, its code once it was launched, and the parameters that a launch
+ * passes.
  *
  * Invariants:
- *   HANDLE-1  it is owned by its kernel, and goes with it
- *   HANDLE-2  its text is made when it is asked for; its code when it is first launched, through the cache of kernels
+ *   HANDLE-1  the kernel owns its adjoint and destroys it
+ *   HANDLE-2  the text is made when it is first requested. The code is compiled at the first launch, through the kernel
+ *       cache
  *   HANDLE-3  each parameter of the code has one source, known before the first launch
  */
 #ifndef STI_ADJOINT_LAUNCH_HANDLE_H
@@ -16,61 +18,61 @@
 
 typedef enum sti_passed {
     STI_PASSED_ARGUMENT, /* the kernel's argument `number` */
-    STI_PASSED_GRADIENT, /* its gradient */
+    STI_PASSED_GRADIENT, /* the gradient of argument `number` */
     STI_PASSED_STACK,    /* sti_stack `number` */
     STI_PASSED_FLAGS,
     STI_PASSED_WIDTH,
     STI_PASSED_DEPTH,
     STI_PASSED_LIST_DEPTH,
-    STI_PASSED_ROOM,       /* what a world has of sti_stack `number`, which is plain */
-    STI_PASSED_FLAGS_ROOM, /* the same of the flags */
-    STI_PASSED_PLAN,       /* of gathers, or NULL; and … */
-    STI_PASSED_PLANNED     /* … whether there is one */
+    STI_PASSED_ROOM,       /* what a world has of sti_stack `number`, if that stack is plain */
+    STI_PASSED_FLAGS_ROOM, /* the same for the flags */
+    STI_PASSED_PLAN,       /* the gather plan, or NULL */
+    STI_PASSED_PLANNED     /* 1 if there is a gather plan */
 } sti_passed;
 
 typedef struct sti_passing {
     sti_passed what;
     int number;
-    bool written; /* of an argument or gradient */
+    bool written; /* an argument or gradient that is written */
 } sti_passing;
 
-/* The launch that ran last; for sentences about it. */
+/* The last launch, for error messages about it. */
 typedef struct sti_last_launch {
     int64_t count, size[STI_SIZES];
     stet_arg args[STI_MAX_PARAMS];
-    bool valid; /* its arrays are all there */
+    bool valid; /* all of its arrays still exist */
 } sti_last_launch;
 
 struct stet_adjoint {
     sti_attachment attachment;
-    stet_kernel *kernel; /* owns it */
-    stet_kernel *code;   /* NULL: it was not launched yet */
-    sti_unit *unit;      /* owns what k points to */
+    stet_kernel *kernel; /* the owner */
+    stet_kernel *code;   /* NULL: not launched yet */
+    sti_unit *unit;      /* owns the memory that k points to */
     sti_adjoint made;
-    sti_adjoint_kernel given; /* k, where the source has the adjoint */
+    sti_adjoint_kernel given; /* *k, if the source itself has the adjoint */
     const sti_adjoint_kernel *k;
-    int nparam; /* of the kernel */
+    int nparam; /* parameters of the kernel */
     stet_kernel_param param[STI_MAX_PARAMS];
     bool has_gradient[STI_MAX_PARAMS];
-    int listed[STI_MAX_PARAMS]; /* code of its listing; -1: it is not listed */
+    int listed[STI_MAX_PARAMS]; /* code of its listing; -1: not listed */
     int npassing;
     sti_passing passing[STI_MAX_PARAMS];
-    sti_stacks *stacks; /* its device's */
+    sti_stacks *stacks; /* shared by all adjoints of the device */
     sti_sizing sizing;
     sti_planning planning;
-    stet_array *flags; /* tape_overs, 0 but where a stack was too short; NULL: none were needed yet */
-    sti_stamp looked;  /* at the flags, when they were this */
+    stet_array *flags; /* tape_overs: 0 except where a stack was too short; NULL: not needed so far */
+    sti_stamp looked;  /* the versions when the flags were read last */
     sti_last_launch last;
-    sti_watcher watcher; /* tells when an array of `last` goes */
-    stet_array
-        *saved[STI_MAX_PARAMS]; /* for a launch that may have to be done again (overflow.h); by parameter of the code */
-    struct stet_adjoint *next;  /* of the device's */
-    int nid;                    /* ids that it has in the registry: its own, and those of its reductions */
+    sti_watcher watcher; /* is notified when an array of `last` is destroyed */
+    /* Copies for a launch that may have to run again (overflow.h), by parameter of the code. */
+    stet_array *saved[STI_MAX_PARAMS];
+    struct stet_adjoint *next; /* the device's next adjoint */
+    int nid;                   /* ids that it has in the registry: its own and those of its reductions */
 };
 
-/* The sentence about a stack that was too short. */
+/* Makes the error about a stack that was too short. */
 stet_result sti_overflow_error(const stet_adjoint *adjoint, int64_t mark, int64_t had, const char *needed);
-/* Makes the code if there is none. */
+/* Compiles the code if that was not done yet. */
 stet_result sti_adjoint_code(stet_adjoint *adjoint);
 
 #endif

@@ -1,4 +1,6 @@
-/* Ids and what they stand for; see ids.h. */
+/*
+ * The registry of ids; see ids.h.
+ */
 #include "adjoint/launch/ids.h"
 
 #include "base/error.h"

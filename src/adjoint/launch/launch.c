@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- what the caller passed --------------------------------------------------------------------------------------- */
+/* ---- what the caller passed -------------------------------------------------------------------------------------- */
 
 static stet_result refuse_gradient(const sti_adjoint_call *c, int i, const char *wanted)
 {
@@ -15,7 +15,7 @@ static stet_result refuse_gradient(const sti_adjoint_call *c, int i, const char 
                      c->adjoint->param[i].name, wanted);
 }
 
-/* A gradient: of a world's share, or in an item kernel of the array itself. */
+/* Checks a gradient's shape: one share a world, or in an item kernel the shape of the array itself. */
 static stet_result check_shape(const sti_adjoint_call *c, int i)
 {
     const stet_kernel_param *p = &c->adjoint->param[i];
@@ -40,7 +40,7 @@ static stet_result check_gradient(const sti_adjoint_call *c, int i)
     return check_shape(c, i);
 }
 
-/* What a kernel does where two of its arrays are one, its adjoint cannot know. */
+/* Refuses arrays that occur twice: an adjoint does not account for two parameters that are one array. */
 static stet_result check_places(const sti_adjoint_call *c, int i)
 {
     const stet_kernel_param *p = c->adjoint->param;
@@ -75,9 +75,12 @@ static stet_result check_call(const sti_adjoint_call *c, int narg)
     return STET_OK;
 }
 
-/* ---- what stet passes --------------------------------------------------------------------------------------------- */
+/* ---- what stet passes -------------------------------------------------------------------------------------------- */
 
-/* Stacks of a world kernel's lanes are arrays of worlds, all others plain; arrays come before what their worlds have of them is passed. */
+/*
+ * Passes a stack. Lanes of a world kernel are arrays of worlds; all others are plain. The array must be taken before
+ * its room a world is passed.
+ */
 static stet_result take_stack(sti_adjoint_call *c, sti_stack stack, stet_array **out)
 {
     stet_adjoint *a = c->adjoint;
@@ -162,7 +165,7 @@ stet_result sti_adjoint_add_up(const sti_adjoint_call *c)
     return STET_OK;
 }
 
-/* ---- launching ---------------------------------------------------------------------------------------------------- */
+/* ---- launching --------------------------------------------------------------------------------------------------- */
 
 static stet_result launch(sti_adjoint_call *c)
 {

@@ -1,10 +1,12 @@
 /*
- * Stacks that were too short. The size of a stack is what its data says, so it is too short only where an array was written behind stet's back, between the
- * time when its maximum was taken and the launch.
+ * Stacks that were too short. Sizes of stacks are computed from data, so a stack is too short only if an array was
+ * written without being marked, after its size was computed and before the launch.
  *
- * Where others can do that (tensors of theirs show one of the arrays that the sizes come from, or a graph of theirs holds its address), a launch
- * keeps what the adjoint writes, looks at its flags, and if a stack was too short puts all back, takes the arrays as written, and runs again with sizes that fit. In a list of launches, or
- * a caller's capture, nothing can be looked at in between; there, and where nobody else can write, the look comes before the next host read (stacks.h), which fails.
+ * Code outside of stet can do that if an exported tensor shows one of the arrays that sizes come from, or if a captured
+ * graph of the caller's holds its address. Then a launch saves what the adjoint writes and reads the overflow flags. If
+ * a stack was too short it restores the arrays, marks the inputs as written, and runs again with larger stacks. In a
+ * list of launches or in the caller's capture the flags cannot be read in between. There, and if no outside code can
+ * write, the flags are read before the next host read (stacks.h), which then fails.
  */
 #include "adjoint/launch/launch.h"
 
@@ -35,9 +37,9 @@ stet_result sti_overflow_error(const stet_adjoint *a, int64_t mark, int64_t had,
     return result;
 }
 
-/* ---- whether ------------------------------------------------------------------------------------------------------ */
+/* ---- whether ----------------------------------------------------------------------------------------------------- */
 
-static bool others_can_write(const stet_array *a)
+static bool can_be_written_outside(const stet_array *a)
 {
     while (a->base) a = a->base;
     return a->share || a->outside;
@@ -50,13 +52,13 @@ bool sti_overflow_possible(const sti_adjoint_call *c)
     bool others = false;
     for (int i = 0; i < a->nparam; ++i)
         if (a->sizing.inputs >> i & 1 && c->args[i].kind == STET_ARG_ARRAY && c->args[i].array)
-            others |= others_can_write(c->args[i].array);
+            others |= can_be_written_outside(c->args[i].array);
     return others && !device->listing && !sti_joining(device);
 }
 
-/* ---- keeping and putting back ------------------------------------------------------------------------------------- */
+/* ---- keeping and putting back ------------------------------------------------------------------------------------ */
 
-/* What the code writes of the caller's. */
+/* The caller's array that parameter i of the code writes, or NULL. */
 static stet_array *written(const sti_adjoint_call *c, int i)
 {
     const sti_passing *p = &c->adjoint->passing[i];
@@ -71,7 +73,7 @@ static bool fits(const stet_array *a, const stet_array *b)
            memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
-static stet_result save(const sti_adjoint_call *c)
+static stet_result save_written(const sti_adjoint_call *c)
 {
     stet_array **saved = c->adjoint->saved;
     for (int i = 0; i < c->adjoint->npassing; ++i) {
@@ -89,7 +91,7 @@ static stet_result save(const sti_adjoint_call *c)
     return STET_OK;
 }
 
-static stet_result put_back(const sti_adjoint_call *c)
+static stet_result restore_written(const sti_adjoint_call *c)
 {
     for (int i = 0; i < c->adjoint->npassing; ++i) {
         stet_array *a = written(c, i);
@@ -98,9 +100,9 @@ static stet_result put_back(const sti_adjoint_call *c)
     return STET_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
-static stet_result run_and_look(sti_adjoint_call *c, int64_t *mark)
+static stet_result run_and_check(sti_adjoint_call *c, int64_t *mark)
 {
     STI_TRY(sti_adjoint_run(c));
     return sti_flags_check(c->adjoint, mark);
@@ -111,20 +113,20 @@ stet_result sti_overflow_run(sti_adjoint_call *c)
     stet_adjoint *a = c->adjoint;
     int64_t mark, had = c->size[STI_DEPTH];
     char needed[96];
-    STI_TRY(a->stacks->device->check_overflow(a->stacks->device)); /* what launches before it have to tell */
-    STI_TRY(save(c));
-    STI_TRY(run_and_look(c, &mark));
+    STI_TRY(a->stacks->device->check_overflow(a->stacks->device)); /* reports overflows of earlier launches first */
+    STI_TRY(save_written(c));
+    STI_TRY(run_and_check(c, &mark));
     if (mark) {
-        STI_TRY(put_back(c));
+        STI_TRY(restore_written(c));
         sti_sizing_overflown(&a->sizing, c->args);
         STI_TRY(sti_sizing_find(&a->sizing, a->kernel, &a->stacks->known, c->count, c->args, c->size));
         sti_log(STET_LOG_INFO, "adstack: kernel %s_adj: a stack had %lld slots and needs %lld: launched again",
                 a->k->name, (long long)had, (long long)c->size[STI_DEPTH]);
         had = c->size[STI_DEPTH];
-        STI_TRY(run_and_look(c, &mark));
+        STI_TRY(run_and_check(c, &mark));
     }
     if (!mark) return sti_adjoint_add_up(c);
-    STI_TRY(put_back(c));
+    STI_TRY(restore_written(c));
     (void)snprintf(needed, sizeof needed, ", as many as it needs by its arguments, twice");
     return sti_overflow_error(a, mark, had, needed);
 }

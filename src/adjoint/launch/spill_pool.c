@@ -1,4 +1,6 @@
-/* The memory of stacks; see spill_pool.h. */
+/*
+ * The memory of stacks: takes, grows, divides it; see spill_pool.h.
+ */
 #include "adjoint/launch/spill_pool.h"
 
 #include "base/error.h"
@@ -20,10 +22,10 @@ stet_dtype sti_stack_dtype(sti_stack stack)
     return dtypes[stack];
 }
 
-/* ---- replacing ---------------------------------------------------------------------------------------------------- */
+/* ---- replacing --------------------------------------------------------------------------------------------------- */
 
-/* P1. */
-static stet_result let_go_spill_pool(sti_spill_pool *h, stet_array *array)
+/* Destroys an array, or keeps it until the pool has no users (SPILL-1). */
+static stet_result release_array(sti_spill_pool *h, stet_array *array)
 {
     sti_spill_pool_old *old;
     if (h->users > 0) {
@@ -40,7 +42,7 @@ static stet_result drop_views(sti_spill_pool *h, sti_stack stack)
 {
     for (int i = h->nview - 1; i >= 0; --i) {
         if (h->view[i].stack != stack) continue;
-        STI_TRY(let_go_spill_pool(h, h->view[i].array));
+        STI_TRY(release_array(h, h->view[i].array));
         h->view[i] = h->view[--h->nview];
     }
     return STET_OK;
@@ -48,7 +50,7 @@ static stet_result drop_views(sti_spill_pool *h, sti_stack stack)
 
 void sti_spill_pool_begin(sti_spill_pool *h) { h->users++; }
 
-/* Views were let go before what they are views of, so they come later in the list: all views first. */
+/* Views must be destroyed before the arrays that they show. `views`: destroys only the views. */
 static void drop_old(sti_spill_pool *h, bool views)
 {
     for (sti_spill_pool_old **at = &h->old; *at;) {
@@ -70,16 +72,16 @@ void sti_spill_pool_end(sti_spill_pool *h)
     drop_old(h, false);
 }
 
-/* ---- growing ------------------------------------------------------------------------------------------------------ */
+/* ---- growing ----------------------------------------------------------------------------------------------------- */
 
-/* Of a device whose memory is the host's: all that there is. 0: not known. */
+/* For a device in host memory: all memory of the machine. 0: unknown. */
 static size_t host_total(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : 0;
 }
 
-/* A system may promise more memory than it has. */
+/* Refuses more than the device has, because an allocation may succeed even though there is not enough memory. */
 static stet_result check_room(const sti_spill_pool *h, size_t bytes)
 {
     size_t available, total = 0;
@@ -97,7 +99,7 @@ static stet_result grow(sti_spill_pool *h, sti_stack stack, int64_t need)
     int64_t had = *memory ? (*memory)->nitem : 0, want = had + had / 2 > need ? had + had / 2 : need;
     STI_TRY(check_room(h, (size_t)need * stet_dtype_size(h->device, sti_stack_dtype(stack))));
     STI_TRY(drop_views(h, stack));
-    if (*memory) STI_TRY(let_go_spill_pool(h, *memory));
+    if (*memory) STI_TRY(release_array(h, *memory));
     *memory = NULL;
     stet_result result = STI_ARRAY(h->device, "stacks", sti_stack_dtype(stack), false, memory, want);
     if (result != STET_OK && want > need)
@@ -108,9 +110,9 @@ static stet_result grow(sti_spill_pool *h, sti_stack stack, int64_t need)
     return STET_OK;
 }
 
-/* ---- views -------------------------------------------------------------------------------------------------------- */
+/* ---- views ------------------------------------------------------------------------------------------------------- */
 
-/* All of the memory, shared out among worlds: it serves until the memory grows. */
+/* Makes a view of all the memory, divided among the worlds. It is used until the memory grows. */
 static stet_result make_view(sti_spill_pool *h, sti_stack stack, int64_t worlds, stet_array **out)
 {
     stet_array *of = h->memory[stack], *a;
@@ -136,7 +138,7 @@ static stet_result evict_view(sti_spill_pool *h)
     if (h->nview < STI_SPILL_POOL_VIEWS) return STET_OK;
     for (int i = 1; i < h->nview; ++i)
         if (h->view[i].used < h->view[oldest].used) oldest = i;
-    STI_TRY(let_go_spill_pool(h, h->view[oldest].array));
+    STI_TRY(release_array(h, h->view[oldest].array));
     h->view[oldest] = h->view[--h->nview];
     return STET_OK;
 }
@@ -156,7 +158,7 @@ static stet_result take_view(sti_spill_pool *h, sti_stack stack, int64_t worlds,
     return STET_OK;
 }
 
-/* ---- taking ------------------------------------------------------------------------------------------------------- */
+/* ---- taking ------------------------------------------------------------------------------------------------------ */
 
 static stet_result take_spill_pool(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
 {
@@ -169,7 +171,7 @@ static stet_result take_spill_pool(sti_spill_pool *h, sti_stack stack, int64_t w
     return STET_OK;
 }
 
-/* What is made here is no part of a list of launches: its memory outlives the list. */
+/* Arrays are made outside of any list of launches, because they outlive the list. */
 stet_result sti_spill_pool_take(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
 {
     bool listing = h->device->listing;

@@ -1,19 +1,20 @@
 /*
- * The memory of stacks: one piece a kind, shared by all adjoints of a device, since work on it is in one order and no launch needs what another
- * left there. It grows by half at least, and stays.
+ * The memory of stacks: one array for each kind, shared by all adjoints of a device. Sharing is possible because the
+ * device's work is in one order and no launch needs what another left in the memory. An array grows at least by half
+ * and never shrinks.
  *
  * Invariants:
- *   SPILL-1  what is taken while somebody uses the heap stays until nobody does, also if it had to grow meanwhile
- *   SPILL-2  taking what was taken before allocates nothing
- *   SPILL-3  launches over equally many worlds share the memory out among them in the same way, whatever each of them needs; so its plain arrays are by_world for
- *       world kernels (device/device.h)
+ *   SPILL-1  an array that was taken stays valid until the pool has no users, even if the pool had to grow meanwhile
+ *   SPILL-2  taking the same array again allocates nothing
+ *   SPILL-3  launches over the same number of worlds divide the memory among the worlds in the same way, whatever each
+ *       of them needs. So its plain arrays are by_world for world kernels (device/device.h)
  */
 #ifndef STI_ADJOINT_LAUNCH_SPILL_POOL_H
 #define STI_ADJOINT_LAUNCH_SPILL_POOL_H
 
 #include "device/device.h"
 
-/* Arrays of its own that the launch of an adjoint passes. */
+/* The arrays that the launch of an adjoint passes in addition to the caller's. */
 typedef enum sti_stack {
     STI_STACK_REAL,
     STI_STACK_LINT,
@@ -24,7 +25,10 @@ typedef enum sti_stack {
     STI_STACK_COUNT
 } sti_stack;
 
-/* What it holds; and whether that is lanes, which in a world kernel are an array of worlds: all others are plain. */
+/*
+ * The element type of a stack, and whether it has lanes. In a world kernel a stack of lanes is an array of worlds; all
+ * others are plain.
+ */
 stet_dtype sti_stack_dtype(sti_stack stack);
 static inline bool sti_stack_has_lanes(sti_stack stack) { return stack == STI_STACK_REAL || stack == STI_STACK_LINT; }
 
@@ -38,24 +42,27 @@ typedef struct sti_spill_pool_view {
 
 typedef struct sti_spill_pool {
     stet_device *device;
-    stet_array *memory[STI_STACK_COUNT];            /* plain; NULL: none was needed */
-    sti_spill_pool_view view[STI_SPILL_POOL_VIEWS]; /* of it as arrays of worlds */
+    stet_array *memory[STI_STACK_COUNT];            /* plain; NULL: not needed so far */
+    sti_spill_pool_view view[STI_SPILL_POOL_VIEWS]; /* the memory viewed as arrays of worlds */
     int nview;
     uint64_t clock;
     int users;
-    struct sti_spill_pool_old *old; /* replaced while somebody used it */
+    struct sti_spill_pool_old *old; /* memory that was replaced while the pool had users */
 } sti_spill_pool;
 
-/* Between these what was taken stays. */
+/* Arrays that are taken between these stay valid until the end. */
 void sti_spill_pool_begin(sti_spill_pool *spill_pool);
 void sti_spill_pool_end(sti_spill_pool *spill_pool);
 /*
- * An array that has room for `items` numbers: of each of `worlds` worlds, as an array of worlds; with worlds 0 plain. Its content is anything. LIMIT: more than
- * can be addressed, or than the device has; OUT_OF_MEMORY.
+ * Returns an array with room for `items` numbers: for each of `worlds` worlds, as an array of worlds; with worlds 0 as
+ * a plain array. Its content is undefined. LIMIT: more than can be addressed, or than the device has; OUT_OF_MEMORY.
  */
 stet_result sti_spill_pool_take(sti_spill_pool *spill_pool, sti_stack stack, int64_t worlds, int64_t items,
                                 stet_array **out);
-/* How much of a plain stack that was taken each of so many worlds has: the same until it grows, so that a world's part is the same in each launch over them. */
+/*
+ * The room of each of so many worlds in a plain stack that was taken. It does not change until the stack grows, so a
+ * world has the same part in each launch over these worlds.
+ */
 int64_t sti_spill_pool_room(const sti_spill_pool *spill_pool, sti_stack stack, int64_t worlds);
 int64_t sti_spill_pool_bytes(const sti_spill_pool *spill_pool);
 void sti_spill_pool_free(sti_spill_pool *spill_pool);

@@ -1,4 +1,6 @@
-/* What adjoints of a device share; see stacks.h. */
+/*
+ * The state that the adjoints of a device share; see stacks.h.
+ */
 #include "adjoint/launch/handle.h"
 
 #include "base/error.h"
@@ -13,7 +15,7 @@ enum { CHECK_BLOCKS = 64, CHECK_TEAM = 256 /* as in stacks.k.h */ };
 
 extern const sti_kernel sti_k_stack_flags;
 
-/* ---- flags -------------------------------------------------------------------------------------------------------- */
+/* ---- flags ------------------------------------------------------------------------------------------------------- */
 
 stet_result sti_flags_room(stet_adjoint *a, int64_t n)
 {
@@ -21,7 +23,7 @@ stet_result sti_flags_room(stet_adjoint *a, int64_t n)
     bool listing = device->listing;
     stet_array *more;
     if (a->flags && a->flags->nitem >= n) return STET_OK;
-    if (a->flags) { /* what they say would go with them */
+    if (a->flags) { /* their overflow must be reported before they are replaced */
         STI_TRY(sti_before(device, STI_ACT_READ, a->flags, a->flags->name));
         STI_TRY(device->check_overflow(device));
     }
@@ -31,7 +33,7 @@ stet_result sti_flags_room(stet_adjoint *a, int64_t n)
         stet_array_destroy(a->flags);
         a->flags = more;
         sti_array_held_by(more, STET_MECH_adstack);
-        more->by_world = !a->k->items; /* a world has its share of them, the same in each launch over as many */
+        more->by_world = !a->k->items; /* each world has its own part, the same in each launch over as many worlds */
         sti_stamp_keep_version(&a->looked, &more->version);
     }
     device->listing = listing;
@@ -47,7 +49,7 @@ static stet_result clear(stet_array *flags)
     return result;
 }
 
-static stet_result look_stacks(stet_adjoint *a, int64_t *mark)
+static stet_result read_flags(stet_adjoint *a, int64_t *mark)
 {
     sti_stacks *s = a->stacks;
     stet_device *device = s->device;
@@ -75,15 +77,15 @@ stet_result sti_flags_check(stet_adjoint *a, int64_t *mark)
     if (!a->flags || sti_stamp_is(&a->looked, &a->flags->version)) return STET_OK; /* STACKS-2 */
     bool listing = device->listing;
     device->listing = false;
-    stet_result result = look_stacks(a, mark);
+    stet_result result = read_flags(a, mark);
     device->listing = listing;
     if (result == STET_OK) sti_stamp_keep_version(&a->looked, &a->flags->version);
     return result;
 }
 
-/* ---- STACKS-1 ----------------------------------------------------------------------------------------------------------- */
+/* ---- STACKS-1 ---------------------------------------------------------------------------------------------------- */
 
-static stet_result tell_stacks(stet_adjoint *a, int64_t mark)
+static stet_result report_overflow(stet_adjoint *a, int64_t mark)
 {
     char needed[96] = "";
     int64_t had = a->last.size[STI_DEPTH], size[STI_SIZES];
@@ -94,21 +96,21 @@ static stet_result tell_stacks(stet_adjoint *a, int64_t mark)
     return sti_overflow_error(a, mark, had, needed);
 }
 
-/* Of an adjoint that is gone. */
-static stet_result tell_late(sti_stacks *s)
+/* Reports an overflow of an adjoint that was destroyed. */
+static stet_result report_late_overflow(sti_stacks *s)
 {
     s->untold = false;
     return sti_error(STET_LIMIT, "%s", s->late);
 }
 
-/* An adjoint goes with flags that nobody looked at: what they say is told at the next read. */
-static void look_late(stet_adjoint *a)
+/* Checks the flags of an adjoint before it is destroyed. The next host read reports an overflow. */
+static void check_before_destroy(stet_adjoint *a)
 {
     sti_stacks *s = a->stacks;
     int64_t mark = 0;
     a->last.valid = false;
     if (s->untold || sti_flags_check(a, &mark) != STET_OK || !mark) return;
-    (void)tell_stacks(a, mark);
+    (void)report_overflow(a, mark);
     s->untold = true;
     (void)snprintf(s->late, sizeof s->late, "%s", stet_last_error());
 }
@@ -119,19 +121,19 @@ static stet_result check_overflow(stet_device *device)
     stet_result result = STET_OK;
     int64_t mark;
     if (s->looking) return STET_OK;
-    if (s->untold) return tell_late(s);
+    if (s->untold) return report_late_overflow(s);
     for (stet_adjoint *a = s->first; a && result == STET_OK; a = a->next) {
         if (!a->flags || sti_stamp_is(&a->looked, &a->flags->version)) continue;
-        if (sti_joining(device)) return STET_OK; /* a capture: nothing can be read, and nothing has run */
+        if (sti_joining(device)) return STET_OK; /* during a capture nothing can be read, and nothing has run */
         s->looking = true;
         result = sti_flags_check(a, &mark);
-        if (result == STET_OK && mark) result = tell_stacks(a, mark);
+        if (result == STET_OK && mark) result = report_overflow(a, mark);
         s->looking = false;
     }
     return result;
 }
 
-/* ---- joining ------------------------------------------------------------------------------------------------------ */
+/* ---- joining ----------------------------------------------------------------------------------------------------- */
 
 static void forget_last(sti_watcher *watcher, const void *thing)
 {
@@ -160,13 +162,13 @@ static void close_stacks(stet_device *device)
     s->gathering = NULL;
     sti_known_free(&s->known);
     sti_spill_pool_free(&s->spill_pool);
-    if (s->untold) return; /* the device frees it */
+    if (s->untold) return; /* an error is still to be reported: the device frees it */
     sti_free(s);
     device->stacks = NULL;
     device->check_overflow = NULL;
 }
 
-/* Equal ids are equal texts: of the adjoint, and of each of its maxima. */
+/* Registers the ids of the adjoint's text and of its reductions, so that equal ids mean equal texts. */
 static stet_result add_ids(stet_adjoint *a)
 {
     sti_ids *ids = &a->stacks->ids;
@@ -207,7 +209,7 @@ void sti_stacks_leave(stet_adjoint *a)
 {
     if (!a->stacks) return;
     stet_device *device = a->stacks->device;
-    look_late(a);
+    check_before_destroy(a);
     drop_ids(a);
     sti_device_unwatch(device, &a->watcher);
     for (stet_adjoint **at = &a->stacks->first; *at; at = &(*at)->next)

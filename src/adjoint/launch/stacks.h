@@ -1,13 +1,15 @@
 /*
- * What all adjoints of a device share: the memory of their stacks, what is known of sizes, the registry of ids, and the look at their flags. It is there
- * while one of them is, and until all that it has to tell was told.
+ * The state that all adjoints of a device share: the memory of their stacks, known sizes, the registry of ids, and the
+ * check of their overflow flags. It exists while an adjoint exists and until all errors were reported.
  *
- * A launch whose stack is too short sets a flag, `tape_overs`, and goes no further. Nobody waits for that flag after a launch; the host looks before it next
- * reads anything of the device (STACKS-1), and where the sizes of a launch come from memory that others can write, at once (overflow.h).
+ * A launch whose stack is too short sets a flag, `tape_overs`, and stops there. The host does not wait for that flag
+ * after a launch. It reads the flag before the next host read of any array (STACKS-1). A launch whose sizes come from
+ * memory that code outside of stet can write is checked at once (overflow.h).
  *
  * Invariants:
- *   STACKS-1  no host read of any array succeeds between a launch whose stack was too short and the error that tells of it
- *   STACKS-2  flags are looked at only if launches, or replays, that can set them have run since; versions say so
+ *   STACKS-1  between a launch whose stack was too short and the error that reports it, no host read of any array
+ *       succeeds
+ *   STACKS-2  flags are read only if a launch or replay that can set them has run since the last read. Versions tell
  */
 #ifndef STI_ADJOINT_LAUNCH_STACKS_H
 #define STI_ADJOINT_LAUNCH_STACKS_H
@@ -23,25 +25,32 @@ typedef struct sti_stacks {
     sti_spill_pool spill_pool;
     sti_known known;
     sti_ids ids;
-    sti_gathering *gathering; /* NULL: not needed yet */
-    stet_array *found;        /* of looks: [block] (place, mark); NULL: not needed yet */
-    stet_adjoint *first;      /* all of the device, by `next` */
+    sti_gathering *gathering; /* NULL: not needed so far */
+    stet_array *found;        /* results of the check: [block] (place, mark); NULL: not needed so far */
+    stet_adjoint *first;      /* list of the device's adjoints, linked by `next` */
     bool looking;
-    bool untold; /* of an adjoint that is gone: … */
+    /* An overflow of an adjoint that was destroyed, not reported yet; `late` is its message. */
+    bool untold;
     char late[320];
 } sti_stacks;
 
-/* Those of the kernel's device; the first adjoint makes them, the last one takes them with it. */
+/* Adds the adjoint to its device's stacks, which the first adjoint creates and the last one destroys. */
 stet_result sti_stacks_join(stet_adjoint *adjoint);
 void sti_stacks_leave(stet_adjoint *adjoint);
-/* LIMIT: a stack was too short in a launch or replay since the last look. Looks only if one that can have been has run; in a capture not at all. */
+/*
+ * Reads the overflow flags. LIMIT: a stack was too short in a launch or replay since the last check. Reads nothing if
+ * no launch that can set a flag has run since, nor while the stream is being captured.
+ */
 stet_result sti_stacks_check_overflow(stet_device *device);
 /* Bytes of stacks and lists that the device has now. */
 int64_t sti_stacks_bytes(const stet_device *device);
 
-/* Flags: room for them, zero; and what they say. */
+/* Makes room for n flags, all zero. */
 stet_result sti_flags_room(stet_adjoint *adjoint, int64_t n);
-/* *mark: what the flag says (adjoint.h) of a stack that was too short since the last look, the first in the order of worlds and columns; 0: there was none. */
+/*
+ * *mark: the mark (adjoint.h) of the first stack, in the order of worlds and columns, that was too short since the last
+ * check; 0: none.
+ */
 stet_result sti_flags_check(stet_adjoint *adjoint, int64_t *mark);
 
 #endif

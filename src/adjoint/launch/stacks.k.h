@@ -1,12 +1,13 @@
 /*
- * Flags of stacks that were too short, and sums over worlds. Kind item.
+ * Kernels for the flags of stacks that were too short, and for sums over worlds. Kind item.
  */
 #include "stet/lang.h"
 
 #define STACK_TEAM 256
 
 /*
- * The first flag that is not 0 of each block's share of flags [n]: found[2 * block] = its place, or n; found[2 * block + 1] = what it says.
+ * Finds the first flag that is not 0 in each block's part of flags [n]: found[2 * block] = its place, or n if there is
+ * none; found[2 * block + 1] = its value.
  */
 item_kernel void k_stack_flags(const int *flags, i64 n, i64 blocks, i64 *found, int block)
 {
@@ -27,7 +28,7 @@ item_kernel void k_stack_flags(const int *flags, i64 n, i64 blocks, i64 *found, 
     }
 }
 
-/* NaN has one bit pattern in memory. */
+/* Gives NaN one bit pattern in memory. */
 LFN ureal stack_canonical(ureal x)
 {
     ureal lanes[STET_W];
@@ -36,11 +37,11 @@ LFN ureal stack_canonical(ureal x)
 }
 
 #define SUM_ITEMS 8
-#define SUM_WORKERS 32 /* of an item: part of the sum's definition */
+#define SUM_WORKERS 32 /* workers of an item; the result depends on this number */
 
 /*
- * sum[i] = shares of all worlds [nworld][nitem]: worker k adds up the worlds k, k + 32, … in their order; then the upper half of the workers is added to
- * the lower, again and again.
+ * sum[i] = sum of shares over all worlds [nworld][nitem]. Worker k adds up the worlds k, k + 32, … in their order. Then
+ * the upper half of the workers is added to the lower, until one is left.
  */
 item_kernel void k_sum_worlds(ureal *sum, const wreal *shares, i64 nitem, int nworld, int block)
 {

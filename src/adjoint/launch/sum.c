@@ -1,4 +1,6 @@
-/* Sums of the shares of all worlds; see stet/adjoint.h. */
+/*
+ * Sums over the shares of all worlds; see stet/adjoint.h.
+ */
 #include "base/error.h"
 #include "device/device.h"
 #include "kernel/launch/kernel.h"

@@ -1,6 +1,6 @@
 /*
- * What becomes the first value of a variable of its own: calls of the source's own functions in expressions, so that each is a statement's whole value, and
- * offsets of pointers that would mean something else later; see transform.h.
+ * Moves expressions into variables of their own: calls of the source's own functions, so that each is a statement's
+ * whole value, and offsets of pointers that would change later; see transform.h.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
@@ -25,7 +25,7 @@ static bool has_own_call_alone(const sti_node *e)
     return is_own_call(e) || has_own_call(e->a) || has_own_call(e->b) || has_own_call(e->c);
 }
 
-/* The call becomes a variable's first value, before the statement at *at, which moves on behind it. */
+/* Makes a call the first value of a variable, before the statement at *at, which moves on behind it. */
 static void take_out(sti_transform *t, sti_node ***at, sti_node *e)
 {
     sti_node *call = sti_build(t, STI_NODE_CALL, e->place);
@@ -58,9 +58,9 @@ void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root
     if (!root && is_own_call(e)) take_out(t, at, e);
 }
 
-/* ---- where pointers point ----------------------------------------------------------------------------------------- */
+/* ---- where pointers point ---------------------------------------------------------------------------------------- */
 
-/* What a pointer is declared to be is written again where its elements' gradients go, so its offset has to mean the same there. */
+/* The declaration of a pointer is written again where gradients of its elements go, so its offset must not change. */
 static bool fix_offset(sti_transform *t, sti_node **at, sti_node *e)
 {
     bool changed = false;

@@ -1,9 +1,9 @@
 /*
- * Calls that become the function's own statements, in a kernel: of a function that the whole team calls, or that touches an array of the kernel where its
- * adjoint, made once for all callers, could not tell which elements; see transform.h.
+ * Inlines calls in a kernel. A call is inlined if the whole team calls the function, or if the function touches an
+ * array of the kernel at elements that its adjoint, made once for all callers, could not determine; see transform.h.
  *
- * The function is in its normal form already, so its one return is its last statement. Parameters become variables with the arguments as first values; what it
- * declares gets names that the source does not have.
+ * The function is in normal form already, so its one return is its last statement. Parameters become variables with the
+ * arguments as first values. Its own variables get names that the source does not have.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
@@ -15,11 +15,11 @@ typedef struct copying {
     sti_transform *t;
     const sti_symbol *from[MOST_SYMBOLS];
     sti_symbol *to[MOST_SYMBOLS];
-    const sti_type *type[MOST_SYMBOLS]; /* of an array that stands for a parameter */
+    const sti_type *type[MOST_SYMBOLS]; /* of an array that replaces a parameter */
     int count;
 } copying;
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static void replace(copying *c, const sti_symbol *from, sti_symbol *to, const sti_type *type, sti_source_place place)
 {
@@ -63,7 +63,7 @@ static sti_node *copy_one(copying *c, const sti_node *n)
     own->next = NULL;
     bool declares = n->kind == STI_NODE_VARIABLE || n->kind == STI_NODE_EACH || n->kind == STI_NODE_ITEMS ||
                     n->kind == STI_NODE_SHARED || n->kind == STI_NODE_STAGED;
-    own->a = copy_list(c, n->a); /* a variable's first value, a count: before the variable is there */
+    own->a = copy_list(c, n->a); /* a variable's first value and an each's count come before the variable */
     if (declares && n->symbol) {
         own->symbol = copy_symbol(c, n->symbol, n->symbol->kind, n->place);
         own->symbol->node = own;
@@ -98,7 +98,7 @@ sti_node *sti_copy_body(sti_transform *t, const sti_node *body, const sti_symbol
     return copy;
 }
 
-/* ---- one call ----------------------------------------------------------------------------------------------------- */
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 static sti_node *parameter(copying *c, const sti_node *v, const sti_node *argument)
 {
@@ -119,7 +119,7 @@ static sti_node **end_of(sti_node **list)
     return list;
 }
 
-/* Puts the function's statements before the statement at *at; *value is what it returns. */
+/* Puts the function's statements before the statement at *at. *value is the value that it returns. */
 static void put_in(sti_transform *t, sti_node **at, sti_node *call, sti_node **value)
 {
     copying *c = sti_unit_alloc(t->u, sizeof *c);
@@ -130,7 +130,7 @@ static void put_in(sti_transform *t, sti_node **at, sti_node *call, sti_node **v
     for (const sti_node *a = call->a; a && v; a = a->next, v = v->next) {
         if (!v->symbol) continue;
         bool name = sti_type_points(v->type) && a->kind == STI_NODE_NAME && !sti_note_of(t, v->symbol)->assigned;
-        if (name) { /* the array itself, so that it is known which one it is */
+        if (name) { /* the array itself, so that analyses see which array it is */
             replace(c, v->symbol, a->symbol, a->type, a->place);
             continue;
         }
@@ -150,7 +150,7 @@ static void put_in(sti_transform *t, sti_node **at, sti_node *call, sti_node **v
     *at = first;
 }
 
-/* ---- which calls -------------------------------------------------------------------------------------------------- */
+/* ---- which calls ------------------------------------------------------------------------------------------------- */
 
 static bool has_loop(const sti_node *n)
 {
@@ -159,7 +159,9 @@ static bool has_loop(const sti_node *n)
     return false;
 }
 
-/* `alone`: within an each or items. The loops of what the whole team calls keep their values with the team's. */
+/*
+ * `alone`: inside of an each or items. Loops in a function that the whole team calls save their values with the team's.
+ */
 static bool is_wanted(sti_transform *t, const sti_node *call, bool alone)
 {
     int n = 0;
@@ -201,12 +203,12 @@ static void look_through(sti_transform *t, sti_node **list, int *left, bool alon
             put_in(t, at, *call, &value);
             if (value) {
                 *call = value;
-            } else { /* a call for its own sake */
+            } else { /* a call whose result is not used */
                 sti_node **gone = at;
                 while (*gone != s) gone = &(*gone)->next;
                 *gone = s->next;
             }
-            continue; /* what came in may call, too */
+            continue; /* the inlined statements may contain calls, too */
         }
         if (s->kind == STI_NODE_BLOCK) look_through(t, &s->a, left, alone);
         if (s->kind == STI_NODE_IF && s->c) look_through(t, &s->c->a, left, alone);

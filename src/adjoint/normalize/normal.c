@@ -1,19 +1,19 @@
 /*
- * The normal form of a function's body; see transform.h.
+ * Brings a function's body to normal form; see transform.h.
  *
- * A jump becomes a path: what comes after an `if` that jumps goes into its other branch, or behind a flag that the jump takes down. A loop
- * that is left early gets a second flag in its condition.
+ * Jumps are replaced by branches: what follows an `if` that jumps goes into its other branch, or behind a flag that the
+ * jump clears. A loop that is left early gets a second flag in its condition.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
 #include "kernel/check/type.h"
 
-/* Where jumps lead: the body of a loop, or of the function. */
+/* The target of jumps: the body of a loop, or of the function. */
 typedef struct level {
     struct level *up;
     sti_node *loop;       /* NULL: the function */
     bool tail;            /* nothing follows the loop in the level above */
-    sti_symbol *go, *run; /* flags, where they are needed */
+    sti_symbol *go, *run; /* flags, if they are needed */
 } level;
 
 typedef struct normaliser {
@@ -36,9 +36,9 @@ static sti_node *set_flag(normaliser *n, sti_symbol **flag, const char *stem, in
     return sti_build_assign(n->t, *flag, sti_build_number(n->t, value, place));
 }
 
-/* ---- jumps -------------------------------------------------------------------------------------------------------- */
+/* ---- jumps ------------------------------------------------------------------------------------------------------- */
 
-/* Whether control may leave this level's list within a statement. */
+/* True if control may leave this level's list within a statement. */
 static bool jumps(const sti_node *s, bool in_loop)
 {
     for (; s; s = s->next) {
@@ -60,7 +60,7 @@ static bool jumps_alone(sti_node *s)
     return yes;
 }
 
-/* Whether control never comes to the end of a list. */
+/* True if control never reaches the end of a list. */
 static bool always_jumps(const sti_node *s)
 {
     for (; s; s = s->next) {
@@ -71,7 +71,7 @@ static bool always_jumps(const sti_node *s)
     return false;
 }
 
-/* What a jump is instead: flags go down, a result is kept. What stands behind it is never reached. */
+/* Replaces a jump: clears flags and stores a result. Statements behind it are never reached. */
 static sti_node *replace_jump(normaliser *n, const sti_node *s, bool tail)
 {
     sti_node *first = NULL, **at = &first;
@@ -97,7 +97,7 @@ static sti_node *replace_jump(normaliser *n, const sti_node *s, bool tail)
 
 static void add_to_block(sti_node *block, sti_node *rest) { *end_of(&block->a) = rest; }
 
-/* An `if` that may jump, and what follows it. */
+/* Moves what follows an `if` that may jump into its branches. */
 static void take_in_rest(normaliser *n, sti_node *s)
 {
     sti_node *rest = s->next;
@@ -125,7 +125,7 @@ static sti_node *flag_up(normaliser *n, sti_symbol *flag)
     return sti_build_declare(n->t, flag, sti_build_number(n->t, 1, flag->place));
 }
 
-/* ---- loops -------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 static bool assigns_reals(const sti_node *e)
 {
@@ -155,8 +155,8 @@ static sti_node *as_statement(normaliser *n, sti_node *e)
 }
 
 /*
- * for (int k = …; …; s = s * t, ++k): all but the step of the loop's own variable becomes the end of its body, where nothing tells that from its place
- * here. NULL: that is not so.
+ * For loops such as for (int k = …; …; s = s * t, ++k): everything but the step of the loop's own variable moves to the
+ * end of the body. NULL: there is nothing else, or moving it would change the result.
  */
 static sti_node *take_parts(normaliser *n, sti_node *s)
 {
@@ -177,7 +177,7 @@ static sti_node *take_parts(normaliser *n, sti_node *s)
     return first;
 }
 
-/* What begins a loop stands before it, unless it declares one whole number. */
+/* True if a loop's first part must move before the loop: it does not declare just one whole number. */
 static bool begins_apart(const sti_node *s)
 {
     if (!s->a) return false;
@@ -197,7 +197,7 @@ static sti_node *with_flag(normaliser *n, sti_symbol *run, sti_node *test)
     return both;
 }
 
-/* A loop with what it declares becomes a block of its own. */
+/* Puts a loop and what it declares into a block of its own. */
 static void wrap(normaliser *n, sti_node *s, sti_node *before)
 {
     sti_node *loop = sti_build(n->t, STI_NODE_FOR, s->place), *next = s->next;
@@ -243,9 +243,9 @@ static void normalise_loop(normaliser *n, sti_node *s, bool tail)
     if (before) wrap(n, s, before);
 }
 
-/* ---- single statements -------------------------------------------------------------------------------------------- */
+/* ---- single statements ------------------------------------------------------------------------------------------- */
 
-/* real a = …, b = …; becomes two declarations. */
+/* Splits real a = …, b = …; into two declarations. */
 static void split_declaration(normaliser *n, sti_node *s)
 {
     for (; s->a->next && !n->t->u->failed; s = s->next) {
@@ -267,7 +267,7 @@ static void split_comma(normaliser *n, sti_node *s)
     }
 }
 
-/* a += b of reals becomes a = a + b. */
+/* Expands a += b of reals to a = a + b. */
 static void expand_assignment(normaliser *n, sti_node *e)
 {
     sti_operator op = sti_op_compound((sti_operator)e->op);
@@ -300,7 +300,7 @@ static void normalise_declaration(normaliser *n, sti_node ***at, sti_node *s)
     if (s->a->a) sti_take_out_calls(n->t, at, s->a->a, true);
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static void normalise_if(normaliser *n, sti_node *s, bool tail)
 {
@@ -312,7 +312,7 @@ static void normalise_if(normaliser *n, sti_node *s, bool tail)
     if (leaves) guard_rest(n, s);
 }
 
-/* One statement at *at, which may move on. */
+/* Normalises one statement at *at, which may move on. */
 static void normalise_statement(normaliser *n, sti_node ***at, bool tail)
 {
     sti_node *s = **at;

@@ -1,4 +1,6 @@
-/* Elements behind a pointer that is one of two arrays, by a condition; see transform.h. */
+/*
+ * Elements behind a pointer that selects one of two arrays by a condition; see transform.h.
+ */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
@@ -15,7 +17,7 @@ bool sti_is_fixed(sti_transform *t, const sti_node *e)
     return true;
 }
 
-/* A pointer with its first choice made: `*test` is what it chose by. NULL: it does not choose. */
+/* Returns one branch of a pointer's first selection; *test is its condition. NULL: the pointer selects nothing. */
 static sti_node *chosen(sti_transform *t, const sti_node *e, bool first, const sti_node **test)
 {
     if (e->kind == STI_NODE_CONDITION) {

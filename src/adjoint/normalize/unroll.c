@@ -1,8 +1,9 @@
 /*
- * Loops of few constant trips that overwrite elements after they were read become their trips, one after the other; see transform.h.
+ * Unrolls loops with few constant trips that overwrite elements after they were read; see transform.h.
  *
- * What such a loop overwrites would go to the tape, place by place. As statements of the list around it, each keeps what it overwrites in a variable. A loop
- * whose iterations have elements of their own and that stands last in its list keeps nothing anyhow (disjoint.c), and stays.
+ * What such a loop overwrites would go to the tape, element by element. Once it is unrolled, each statement saves what
+ * it overwrites in a variable. A loop whose iterations have elements of their own and that is last in its list saves
+ * nothing anyway (disjoint.c), and is not unrolled.
  */
 #include "adjoint/analysis/notes.h"
 #include "kernel/check/type.h"
@@ -17,7 +18,7 @@ static int nodes_of(const sti_node *n)
     return count;
 }
 
-/* A store of items, to an array whose elements they overwrite. */
+/* True for a store by items to an array whose elements they overwrite. */
 static bool item_overwrites(sti_transform *t, const sti_node *e)
 {
     bool only;
@@ -25,7 +26,7 @@ static bool item_overwrites(sti_transform *t, const sti_node *e)
     return s && sti_is_array_symbol(s) && sti_note_of(t, s)->needed && sti_note_of(t, s)->overwritten;
 }
 
-/* Values that the statements of a list overwrite, without those that stand in another one. */
+/* The number of values that the statements of a list overwrite, without those inside of regions. */
 static int kept_of(sti_transform *t, const sti_node *list, bool items)
 {
     int count = 0;
@@ -55,7 +56,7 @@ static bool is_wanted(sti_transform *t, const sti_node *loop, bool items, sti_co
     return !sti_disjoint(t, loop, c, &changed);
 }
 
-/* The statements of all trips instead of the loop at *at. */
+/* Replaces the loop at *at by the statements of all trips. */
 static void unroll(sti_transform *t, sti_node **at, const sti_counted *c, int trips)
 {
     const sti_node *loop = *at;
@@ -73,7 +74,7 @@ static void unroll(sti_transform *t, sti_node **at, const sti_counted *c, int tr
     *at = first;
 }
 
-/* Where a list stands: where the whole team comes, with one iteration of an each or in a function of its own, within items. */
+/* The context of a list: reached by the whole team; inside one iteration of an each, or in a function; inside items. */
 typedef enum where { TEAM, ALONE, ITEMS } where;
 
 static bool look_through(sti_transform *t, sti_node **list, where at)

@@ -1,4 +1,6 @@
-/* Evaluating and printing bounds; see bound.h. */
+/*
+ * Evaluates and prints bounds; see bound.h.
+ */
 #include "adjoint/sizing/bound.h"
 
 #include "base/error.h"
@@ -99,7 +101,7 @@ stet_result sti_bound_evaluate(sti_bound *bound, const sti_bound_values *values,
     return evaluate(&v, bound, out);
 }
 
-/* ---- for people --------------------------------------------------------------------------------------------------- */
+/* ---- for people -------------------------------------------------------------------------------------------------- */
 
 static const char *text_of(sti_bound_kind kind)
 {

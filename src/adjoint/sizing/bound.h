@@ -1,5 +1,6 @@
 /*
- * Bounds: whole numbers that only a launch knows, as expressions over its arguments. From them follow the sizes of tapes.
+ * Bounds: whole numbers that are known only at a launch, as expressions over its arguments. The sizes of tapes come
+ * from them.
  *
  *   kind      value                                    a           b     c
  *   NUMBER    number
@@ -10,7 +11,7 @@
  *             from … to - 1; 0 if there is none
  *   others    the operation                            left        right
  *
- * A tree is data: the launch evaluates it, on the host or by reductions on its device.
+ * A launch evaluates the tree, on the host or by reductions on its device.
  */
 #ifndef STI_ADJOINT_SIZING_BOUND_H
 #define STI_ADJOINT_SIZING_BOUND_H
@@ -32,7 +33,7 @@
     X(MAX, "max")                                                                                                      \
     X(MIN, "min")
 
-/* The name of an argument that is no parameter: how many worlds or blocks are launched. */
+/* The name of the launch's count (worlds or blocks), which is no parameter. */
 #define STI_BOUND_COUNT "(count)"
 
 typedef enum sti_bound_kind {
@@ -43,30 +44,30 @@ typedef enum sti_bound_kind {
 
 typedef struct sti_bound {
     sti_bound_kind kind;
-    int64_t number;   /* of a variable its value, while it is evaluated */
-    const char *name; /* of an argument; of a variable, for people */
+    int64_t number;   /* of a variable its value during the evaluation */
+    const char *name; /* of an argument; of a variable, for printing */
     const struct sti_bound *a, *b, *c;
-    struct sti_bound *variable; /* of an OVER: the node that is its variable wherever it occurs in c */
+    struct sti_bound *variable; /* of an OVER: the node of its variable, wherever it occurs in c */
 } sti_bound;
 
-/* What a launch passes. */
+/* Gives access to a launch's arguments. */
 typedef struct sti_bound_values {
-    /* False: there is no such argument, or no such element. */
+    /* Return false if there is no such argument, or no such element. */
     bool (*number)(void *context, const char *name, int64_t *out);
     bool (*element)(void *context, const char *name, int64_t index, int64_t *out);
     void *context;
-    /* True: the value of this OVER or ELEMENT is known. NULL: none is. */
+    /* Returns true if the value of this OVER or ELEMENT is known. NULL: no value is. */
     bool (*known)(void *context, const struct sti_bound *bound, int64_t *out);
 } sti_bound_values;
 
 /*
- * STET_INVALID_ARGUMENT: an element that is not there, a division by 0; the message names it. STET_LIMIT: more than 2^28 steps, or a value
- * beyond 2^62.
+ * Evaluates a bound. STET_INVALID_ARGUMENT: an element that does not exist, or a division by 0; the message names it.
+ * STET_LIMIT: more than 2^28 steps, or a value beyond 2^62.
  */
 stet_result sti_bound_evaluate(sti_bound *bound, const sti_bound_values *values, int64_t *out);
-/* "max over i < n of first[i + 1] - first[i]", for people. */
+/* Prints a bound for people: "max over i < n of first[i + 1] - first[i]". */
 void sti_bound_print(const sti_bound *bound, sti_text_buffer *out);
-/* Equal for equal expressions, in all processes: made from their content. */
+/* A hash of the expression. Equal expressions have equal ids in all processes. */
 uint64_t sti_bound_id(const sti_bound *bound);
 
 #endif

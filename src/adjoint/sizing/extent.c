@@ -1,9 +1,9 @@
 /*
- * Sizes of tapes; see extent.h.
+ * Derives the sizes of tapes; see extent.h.
  *
- * Within one iteration of an each (or in the team's own code) loops that stand one after the other use the same slots, loops within
- * loops their sum: one loop's iterations are taken from their last to their first, and each runs its inner loops anew. Entries of the list
- * of gradients stay until the iteration ends, so they multiply.
+ * Within one iteration of an each (or in the team's own code) loops one after the other use the same slots, and nested
+ * loops add up their slots: a loop's iterations are reversed from last to first, and each runs its inner loops again.
+ * Entries in the list of gradients stay until the iteration ends, so their numbers are multiplied by the trips.
  */
 #include "adjoint/sizing/extent.h"
 
@@ -13,7 +13,9 @@
 
 #include <string.h>
 
-/* Depth of slots while the adjoint of a statement runs; entries in the list of gradients; entries that a plain run adds to the log. */
+/*
+ * Sizes of a statement: slots while its adjoint runs; entries in the list of gradients; entries that a plain run logs.
+ */
 typedef struct sizes {
     sti_bound *slots, *listed, *logged;
 } sizes;
@@ -24,7 +26,7 @@ static sizes nothing(sti_extent *x)
     return (sizes){zero, zero, zero};
 }
 
-/* ---- statements --------------------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static sizes list_sizes(sti_extent *x, const sti_node *list);
 
@@ -90,8 +92,8 @@ static sizes loop_sizes(sti_extent *x, const sti_node *n)
                                      sti_extent_operation(x, STI_BOUND_MUL, trips, sti_extent_number(x, note->slots)));
     sti_bound *logged = sti_extent_over(x, &r, body.logged);
     if (logged && !sti_is_number(logged, 0)) logged = sti_extent_operation(x, STI_BOUND_MUL, trips, logged);
-    if (note->slots > 0)
-        slots = sti_extent_operation(x, STI_BOUND_ADD, slots, logged); /* kept iteration by iteration */
+    if (note->slots > 0) /* the log of each iteration stays while the loop is reversed */
+        slots = sti_extent_operation(x, STI_BOUND_ADD, slots, logged);
     if (slots && listed && logged) return (sizes){slots, listed, logged};
     refuse_loop(x, n);
     return nothing(x);
@@ -120,7 +122,7 @@ static sizes call_sizes(sti_extent *x, const sti_node *call)
     bind_parameters(x, call, f);
     sizes out = list_sizes(x, f->b->a);
     x->count = scope;
-    out.logged = sti_extent_number(x, 0); /* its adjoint logs, it itself does not */
+    out.logged = sti_extent_number(x, 0); /* its adjoint logs; the call itself does not */
     return out;
 }
 
@@ -171,7 +173,7 @@ static sizes statement_sizes(sti_extent *x, const sti_node *n)
     }
 }
 
-/* What the statements of a list log in its forward part stays while the adjoint of one of them runs. */
+/* The sizes of a list. What its statements log in the forward part stays while the adjoint of one of them runs. */
 static sizes list_sizes(sti_extent *x, const sti_node *list)
 {
     sizes out = nothing(x);
@@ -180,7 +182,8 @@ static sizes list_sizes(sti_extent *x, const sti_node *list)
     for (const sti_node *n = list; n && !x->t->u->failed; n = n->next) {
         sizes s = statement_sizes(x, n);
         bool plain =
-            n->kind != STI_NODE_EXPRESSION && !sti_last_of_list(n); /* else it is kept in variables, or not run */
+            /* otherwise it is saved in variables, or does not run */
+            n->kind != STI_NODE_EXPRESSION && !sti_last_of_list(n);
         if (plain) stays = sti_extent_operation(x, STI_BOUND_ADD, stays, s.logged);
         out.slots = sti_extent_greatest(x, out.slots, s.slots);
         out.listed = sti_extent_operation(x, STI_BOUND_ADD, out.listed, s.listed);
@@ -191,12 +194,12 @@ static sizes list_sizes(sti_extent *x, const sti_node *list)
     return out;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-/* Of all that a list's statements need the greatest; but entries of items' lists stay until the kernel ends. */
+/* The greatest sizes that a list's statements need. Entries of items' lists are added up, as they stay to the end. */
 typedef struct kernel_sizes {
     sti_bound *width, *depth, *entries;
-    sti_bound *logged; /* slots that the team's log takes when it is run plainly */
+    sti_bound *logged; /* slots that the team's log takes in a plain run */
 } kernel_sizes;
 
 static kernel_sizes team_list(sti_extent *x, const sti_node *list);
@@ -207,7 +210,7 @@ static kernel_sizes no_size(sti_extent *x)
     return (kernel_sizes){zero, zero, zero, zero};
 }
 
-/* Depth of an each: its shares take the slots of its loops when these are done; the list stands behind both. */
+/* The depth of an each. Its shares reuse the slots of its loops; the list needs slots beyond both. */
 static kernel_sizes each_sizes(sti_extent *x, const sti_node *n)
 {
     int scope = x->count;
@@ -303,7 +306,7 @@ static kernel_sizes team_list(sti_extent *x, const sti_node *list)
     return out;
 }
 
-/* `world` and `block` are no arguments: they run over all that is launched. */
+/* `world` and `block` are no arguments: their range is the launch's count. */
 static sti_range bind_number(sti_extent *x, const sti_node *v)
 {
     sti_bound *count = sti_extent_bound(x, STI_BOUND_ARGUMENT);
@@ -340,7 +343,7 @@ void sti_extent_of(sti_transform *t, const sti_node *kernel, sti_adjoint_kernel 
     kernel_sizes s = team_list(x, kernel->b->a);
     out->width = sti_extent_greatest(x, sti_extent_number(x, 1), sti_extent_over(x, &all, s.width));
     out->depth = sti_extent_over(x, &all, s.depth);
-    if (t->items && t->ncode > 0) /* the first slot counts */
+    if (t->items && t->ncode > 0) /* the first slot holds the number of entries */
         out->entries =
             sti_extent_operation(x, STI_BOUND_ADD, sti_extent_over(x, &all, s.entries), sti_extent_number(x, 1));
 }

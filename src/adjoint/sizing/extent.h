@@ -1,20 +1,20 @@
 /*
- * How large a tape a kernel's adjoint needs, worked out from its source as bounds.
+ * Derives from a kernel's source how large a tape its adjoint needs, as bounds.
  */
 #ifndef STI_ADJOINT_SIZING_EXTENT_H
 #define STI_ADJOINT_SIZING_EXTENT_H
 
 #include "adjoint/transform/transform.h"
 
-/* ---- terms.c: what expressions are in terms of arguments ---------------------------------------------------------- */
+/* ---- terms.c: expressions in terms of arguments ------------------------------------------------------------------ */
 
 enum { MOST_WORK = 20000, MOST_SCOPE = 256 };
 
-/* What a variable is, at this place, in terms of arguments; NULL: nobody knows. */
+/* The value of a variable at this place in terms of arguments; NULL: unknown. */
 typedef struct sti_extent_variable {
     const sti_symbol *symbol;
     sti_bound *value;
-    const char *array; /* of a pointer parameter: the kernel's parameter that it is, and the offset in `value` */
+    const char *array; /* of a pointer: the kernel's parameter that it points into; `value` is the offset */
 } sti_extent_variable;
 
 typedef struct sti_extent {
@@ -25,30 +25,34 @@ typedef struct sti_extent {
     bool complained;
 } sti_extent;
 
-/* A variable of a loop and from where to where it runs. */
+/* The variable of a loop and its range. */
 typedef struct sti_range {
     sti_bound *variable, *from, *to;
 } sti_range;
 
-/* Bounds in the unit's memory; NULL as an operand makes NULL: nobody knows. */
+/* Make bounds in the unit's memory. A NULL operand (unknown) gives NULL. */
 sti_bound *sti_extent_bound(sti_extent *x, sti_bound_kind kind);
 sti_bound *sti_extent_number(sti_extent *x, int64_t value);
 bool sti_is_number(const sti_bound *b, int64_t value);
 sti_bound *sti_extent_operation(sti_extent *x, sti_bound_kind kind, sti_bound *a, sti_bound *b);
 sti_bound *sti_extent_greatest(sti_extent *x, sti_bound *a, sti_bound *b);
-/* Columns for so many items, which come in groups of lanes. */
+/* The number of columns for so many items, which come in groups of lanes. */
 sti_bound *sti_extent_groups(sti_extent *x, sti_bound *count);
 /* The greatest value of b over a range. */
 sti_bound *sti_extent_over(sti_extent *x, const sti_range *r, sti_bound *b);
-/* From here on a symbol means this; `array`: the kernel's parameter that a pointer points into, `value` elements on. */
+/*
+ * Sets the value of a symbol from here on. For a pointer: `array` is the kernel's parameter that it points into,
+ * `value` the offset in elements.
+ */
 void sti_extent_bind(sti_extent *x, const sti_symbol *s, sti_bound *value, const char *array);
 sti_bound *sti_extent_value(sti_extent *x, const sti_node *e);
 bool sti_extent_array(sti_extent *x, const sti_node *e, const char **name, sti_bound **offset);
 
-/* ---- extent.c ----------------------------------------------------------------------------------------------------- */
+/* ---- extent.c ---------------------------------------------------------------------------------------------------- */
 
 /*
- * After the adjoint of a kernel was made: fills width and depth. What cannot be worked out is complained about at the loop.
+ * Fills width and depth of a kernel, after its adjoint was made. A loop whose bound cannot be derived is reported as an
+ * error.
  */
 void sti_extent_of(sti_transform *t, const sti_node *kernel, sti_adjoint_kernel *out);
 

@@ -1,4 +1,6 @@
-/* Reductions: found, known, or worked out; see reduce.h. */
+/*
+ * Reductions: collects, looks up and computes them; see reduce.h.
+ */
 #include "adjoint/sizing/reduce.h"
 
 #include "base/error.h"
@@ -8,7 +10,7 @@
 
 #define TROUBLE ((int64_t)1 << 62)
 
-/* ---- which there are ---------------------------------------------------------------------------------------------- */
+/* ---- which there are --------------------------------------------------------------------------------------------- */
 
 uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *b)
 {
@@ -21,13 +23,13 @@ uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *b)
     return inputs | sti_reduce_inputs(r, b->a) | sti_reduce_inputs(r, b->b) | sti_reduce_inputs(r, b->c);
 }
 
-static bool has(const sti_bound *b, sti_bound_kind kind)
+static bool has_kind(const sti_bound *b, sti_bound_kind kind)
 {
-    return b && (b->kind == kind || has(b->a, kind) || has(b->b, kind) || has(b->c, kind));
+    return b && (b->kind == kind || has_kind(b->a, kind) || has_kind(b->b, kind) || has_kind(b->c, kind));
 }
 
-/* What the kernel cannot read: arrays of lanes. */
-static bool is_foreign(const sti_reducing *r, uint64_t inputs)
+/* True if the kernel cannot read an input: an array of worlds, or of reals. */
+static bool needs_host(const sti_reducing *r, uint64_t inputs)
 {
     for (int i = 0; i < r->nparam; ++i)
         if (inputs >> i & 1 && r->param[i].kind == STET_ARG_ARRAY &&
@@ -39,7 +41,7 @@ static bool is_foreign(const sti_reducing *r, uint64_t inputs)
 void sti_reduce_collect(sti_reducing *r, sti_bound *b)
 {
     if (!b) return;
-    bool data = has(b, STI_BOUND_ELEMENT);
+    bool data = has_kind(b, STI_BOUND_ELEMENT);
     if (data && (b->kind == STI_BOUND_OVER || b->kind == STI_BOUND_ELEMENT)) {
         for (int k = 0; k < r->nreduction; ++k)
             if (r->reduction[k].bound == b) return;
@@ -49,7 +51,7 @@ void sti_reduce_collect(sti_reducing *r, sti_bound *b)
         }
         sti_reduction *own = &r->reduction[r->nreduction++];
         *own = (sti_reduction){b, sti_bound_id(b), sti_reduce_inputs(r, b)};
-        r->on_host |= is_foreign(r, own->inputs);
+        r->on_host |= needs_host(r, own->inputs);
         return;
     }
     if (!data) return;
@@ -57,7 +59,7 @@ void sti_reduce_collect(sti_reducing *r, sti_bound *b)
     sti_reduce_collect(r, (sti_bound *)(uintptr_t)b->b);
 }
 
-/* ---- working out -------------------------------------------------------------------------------------------------- */
+/* ---- working out ------------------------------------------------------------------------------------------------- */
 
 static stet_result make_code(const sti_question *q, uint64_t inputs)
 {
@@ -88,7 +90,7 @@ static uint64_t all_inputs(const sti_reducing *r)
     return inputs;
 }
 
-/* As many as the longest of the outermost ranges has work for; where that is in the data, all. */
+/* The number of blocks: enough for the longest outermost range, or the most if a range depends on data. */
 static int64_t blocks_of(const sti_question *q, uint64_t wanted)
 {
     int64_t most = 1;
@@ -96,7 +98,7 @@ static int64_t blocks_of(const sti_question *q, uint64_t wanted)
         const sti_bound *b = q->reducing->reduction[k].bound;
         int64_t from, to;
         if (!(wanted >> k & 1) || b->kind != STI_BOUND_OVER) continue;
-        bool data = has(b->a, STI_BOUND_ELEMENT) || has(b->b, STI_BOUND_ELEMENT);
+        bool data = has_kind(b->a, STI_BOUND_ELEMENT) || has_kind(b->b, STI_BOUND_ELEMENT);
         if (data || sti_reduce_on_host(q, (sti_bound *)(uintptr_t)b->a, &from) != STET_OK ||
             sti_reduce_on_host(q, (sti_bound *)(uintptr_t)b->b, &to) != STET_OK)
             return STI_REDUCE_BLOCKS;
@@ -127,8 +129,8 @@ static stet_result launch(const sti_question *q, uint64_t wanted, int64_t blocks
     return stet_kernel_launch(r->code, blocks, args, n);
 }
 
-/* D3. values [reduction]; what was not asked for is left as it is. */
-static stet_result work_out(const sti_question *q, uint64_t wanted, int64_t *values)
+/* Computes the wanted reductions (REDUCE-3) into values [reduction]. Leaves the other values as they are. */
+static stet_result compute(const sti_question *q, uint64_t wanted, int64_t *values)
 {
     sti_reducing *r = q->reducing;
     int64_t found[STI_REDUCTIONS * STI_REDUCE_BLOCKS];
@@ -148,8 +150,8 @@ static stet_result work_out(const sti_question *q, uint64_t wanted, int64_t *val
     return STET_OK;
 }
 
-/* What is made here is no part of a list of launches. */
-static stet_result work_out_beside(const sti_question *q, uint64_t wanted, int64_t *values)
+/* Computes outside of any list of launches. */
+static stet_result compute_unlisted(const sti_question *q, uint64_t wanted, int64_t *values)
 {
     sti_reducing *r = q->reducing;
     bool listing = q->device->listing;
@@ -158,15 +160,15 @@ static stet_result work_out_beside(const sti_question *q, uint64_t wanted, int64
         return sti_fallback(&q->device->mechanisms, STET_MECH_adstack, STET_REASON_adstack_host,
                             stet_kernel_name(q->kernel));
     q->device->listing = false;
-    stet_result result = work_out(q, wanted, values);
+    stet_result result = compute(q, wanted, values);
     q->device->listing = listing;
     return result;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-/* A value, or what keeps it from being one. Lack of memory, say, is no fact about the data. */
-static stet_result settle(const sti_question *q, int k, int64_t value, sti_reduced *out)
+/* Stores a value or a failure. Failures that do not depend on the data, such as lack of memory, are returned. */
+static stet_result store_value(const sti_question *q, int k, int64_t value, sti_reduced *out)
 {
     out->result = STET_OK;
     out->value = value;
@@ -178,12 +180,12 @@ static stet_result settle(const sti_question *q, int k, int64_t value, sti_reduc
     return STET_OK;
 }
 
-/* Audit: what stood must be what is there. */
+/* Audit: compares a stored result with the new value. */
 static stet_result compare_reduce(const sti_question *q, int k, int64_t value)
 {
     sti_reduced again = {0};
     const sti_reduced *stood = q->found[k];
-    STI_TRY(settle(q, k, value, &again));
+    STI_TRY(store_value(q, k, value, &again));
     if (again.result == stood->result && (again.result != STET_OK || again.value == stood->value)) return STET_OK;
     return sti_error(
         STET_AUDIT,
@@ -192,15 +194,15 @@ static stet_result compare_reduce(const sti_question *q, int k, int64_t value)
         stet_kernel_name(q->kernel), (long long)stood->value, (long long)again.value);
 }
 
-typedef struct asking {
+typedef struct lookup {
     sti_question *q;
     sti_stamp now;
-    sti_reduced *own[STI_REDUCTIONS]; /* where it goes; NULL: there is none yet */
+    sti_reduced *own[STI_REDUCTIONS]; /* the entry for the result; NULL: none so far */
     stet_reason why[STI_REDUCTIONS];
     uint64_t missed, audited;
-} asking;
+} lookup;
 
-static void ask_reduce(asking *a, int k)
+static void look_up(lookup *a, int k)
 {
     sti_question *q = a->q;
     sti_mechanisms *m = &q->device->mechanisms;
@@ -224,7 +226,7 @@ static void ask_reduce(asking *a, int k)
                                : STET_REASON_adstack_moved;
 }
 
-static stet_result keep_reduce(asking *a, int k, int64_t value)
+static stet_result store_result(lookup *a, int k, int64_t value)
 {
     sti_question *q = a->q;
     const sti_reduction *r = &q->reducing->reduction[k];
@@ -232,26 +234,27 @@ static stet_result keep_reduce(asking *a, int k, int64_t value)
     if (!own) STI_TRY(sti_known_add(q->known, r->id, &own));
     sti_stamp_invalidate(&own->stamp);
     own->used = ++q->known->clock;
-    STI_TRY(settle(q, k, value, own));
+    STI_TRY(store_value(q, k, value, own));
     sti_reduce_stamp(q, r->inputs, &a->now);
     sti_stamp_keep(&own->stamp, &a->now);
     q->found[k] = own;
     return STET_OK;
 }
 
-static stet_result answer(asking *a)
+static stet_result compute_missing(lookup *a)
 {
     sti_question *q = a->q;
     sti_mechanisms *m = &q->device->mechanisms;
     int64_t values[STI_REDUCTIONS], launches = 1, bytes = 0;
     if (!(a->missed | a->audited)) return STET_OK;
-    STI_TRY(work_out_beside(q, a->missed | a->audited, values));
+    STI_TRY(compute_unlisted(q, a->missed | a->audited, values));
     if (q->reducing->out) bytes = (int64_t)q->reducing->out->size;
     for (int k = 0; k < q->reducing->nreduction; ++k) {
         if (a->audited >> k & 1) STI_TRY(compare_reduce(q, k, values[k]));
         if (!(a->missed >> k & 1)) continue;
-        STI_TRY(keep_reduce(a, k, values[k]));
-        sti_count_miss(m, STET_MECH_adstack, a->why[k], launches, bytes); /* one launch is all of them */
+        STI_TRY(store_result(a, k, values[k]));
+        /* one launch computes all of them: count it once */
+        sti_count_miss(m, STET_MECH_adstack, a->why[k], launches, bytes);
         launches = bytes = 0;
     }
     return STET_OK;
@@ -259,12 +262,12 @@ static stet_result answer(asking *a)
 
 stet_result sti_reduce(sti_question *q)
 {
-    asking a = {.q = q};
+    lookup a = {.q = q};
     if (q->reducing->more)
         STI_TRY(sti_fallback(&q->device->mechanisms, STET_MECH_adstack, STET_REASON_adstack_host,
                              stet_kernel_name(q->kernel)));
-    for (int k = 0; k < q->reducing->nreduction; ++k) ask_reduce(&a, k);
-    stet_result result = answer(&a);
+    for (int k = 0; k < q->reducing->nreduction; ++k) look_up(&a, k);
+    stet_result result = compute_missing(&a);
     sti_stamp_free(&a.now);
     for (int k = 0; k < q->reducing->nreduction && result == STET_OK; ++k)
         if (q->found[k]->result != STET_OK) result = sti_error(q->found[k]->result, "%s", q->found[k]->why);

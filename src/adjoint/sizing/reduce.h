@@ -1,16 +1,17 @@
 /*
- * Greatest values over data: the parts of bounds that only elements of arrays tell. A reduction is a largest part of a bound that begins with OVER or
- * ELEMENT, has an ELEMENT in it, and no variable from outside.
+ * Reductions: the parts of bounds that depend on elements of arrays. A reduction is a maximal part of a bound that
+ * begins with OVER or ELEMENT, contains an ELEMENT, and uses no variable from outside.
  *
- * All reductions of a kernel are one item kernel of its own (reduce_text.c), which works out those that a launch names, 64 blocks of 256 at most; the host folds
- * what the blocks found. Whole numbers of 64 bits; where one would leave ±2^62, or an element is not there, the kernel says so, and the host's own
- * evaluation (bound.c) has the last word, and the sentence.
+ * All reductions of a kernel are in one generated item kernel (reduce_text.c). It computes those that a launch names,
+ * in at most 64 blocks of 256, and the host combines the blocks' results. Numbers have 64 bits. Where a value would
+ * leave ±2^62, or an element does not exist, the kernel reports that, and the host evaluates the bound itself (bound.c)
+ * and makes the message.
  *
  * Invariants:
- *   REDUCE-1  what was found is known by the id of the reduction and all that it was worked out from: numbers, identities, generations and sizes of arrays, and
- *       those that are absent; a failure, too
- *   REDUCE-2  it is kept once a device; who uses it looks at it and copies nothing
- *   REDUCE-3  a launch works out what is not known, all of it in one launch with one look at the result, and nothing else
+ *   REDUCE-1  a result is stored under the id of the reduction and a stamp of its inputs: numbers, identities,
+ *       generations and sizes of arrays, and absent arrays. A failure is stored, too
+ *   REDUCE-2  a result is stored once a device. Users point to it and copy nothing
+ *   REDUCE-3  a launch computes exactly the results that are not known, all in one launch with one read of the results
  */
 #ifndef STI_ADJOINT_SIZING_REDUCE_H
 #define STI_ADJOINT_SIZING_REDUCE_H
@@ -22,14 +23,14 @@
 
 enum { STI_REDUCTIONS = 60, STI_REDUCED = 256, STI_REDUCE_TEAM = 256, STI_REDUCE_BLOCKS = 64, STI_COUNT_INPUT = 63 };
 
-/* Of a kernel, as its bounds name them. */
+/* A reduction of a kernel, as its bounds name it. */
 typedef struct sti_reduction {
     sti_bound *bound;
     uint64_t id;
-    uint64_t inputs; /* bit i: parameter i; STI_COUNT_INPUT: the launch's count */
+    uint64_t inputs; /* bit i: parameter i; bit STI_COUNT_INPUT: the launch's count */
 } sti_reduction;
 
-/* What one gave. Owned by the device's list. */
+/* The result of a reduction. The device's list owns it. */
 typedef struct sti_reduced {
     uint64_t id, used;
     sti_stamp stamp; /* REDUCE-1 */
@@ -44,52 +45,55 @@ typedef struct sti_known {
     uint64_t clock;
 } sti_known;
 
-/* What bounds of a kernel are worked out from. */
+/* The reductions of a kernel's bounds. */
 typedef struct sti_reducing {
     const stet_kernel_param *param;
     int nparam;
     sti_reduction reduction[STI_REDUCTIONS];
     int nreduction;
-    stet_kernel *code; /* NULL: not needed yet */
+    stet_kernel *code; /* NULL: not needed so far */
     stet_array *out;   /* [reduction][block] */
-    bool on_host;      /* an array in it is of a kind that the kernel cannot read */
-    bool more;         /* there was no room for some: the host works them out */
+    bool on_host;      /* one of its arrays has a type that the kernel cannot read */
+    bool more;         /* there was no room for some of them: the host evaluates those */
 } sti_reducing;
 
-/* A launch, as it asks. */
+/* A launch that needs the values of its reductions. */
 typedef struct sti_question {
     stet_device *device;
     sti_reducing *reducing;
     sti_known *known;
-    const stet_kernel *kernel; /* whose adjoint it is */
+    const stet_kernel *kernel; /* whose adjoint is launched */
     const stet_arg *args;
     int64_t count;
-    bool exported;  /* a tensor lives through which one of the arrays may have been written */
-    bool overflown; /* a stack was too short, so its arrays were taken as written */
+    bool exported;  /* an exported tensor may have written one of the arrays */
+    bool overflown; /* a stack was too short, so the arrays count as written */
     const sti_reduced *found[STI_REDUCTIONS];
 } sti_question;
 
-/* The parameters that occur in a bound. */
+/* Returns the parameters that occur in a bound. */
 uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *bound);
-/* Adds the reductions of a bound, as long as there is room. */
+/* Adds the reductions of a bound while there is room. */
 void sti_reduce_collect(sti_reducing *r, sti_bound *bound);
-/* Fills q->found (mechanism adstack). Arrays are up to date. */
+/* Fills q->found (mechanism adstack). The arrays must be up to date. */
 stet_result sti_reduce(sti_question *q);
-/* Value of a bound whose reductions were found. */
+/* Evaluates a bound whose reductions were found. */
 stet_result sti_reduce_evaluate(const sti_question *q, sti_bound *bound, int64_t *out);
 void sti_reducing_free(sti_reducing *r);
 
-/* reduce_known.c: the words that a value was worked out from (REDUCE-1). */
+/* reduce_known.c: makes the stamp of a value's inputs (REDUCE-1). */
 void sti_reduce_stamp(const sti_question *q, uint64_t inputs, sti_stamp *out);
-/* Of the same numbers and arrays: with this stamp, or with another. NULL: there is none. */
+/* Finds the result with this stamp, else one that differs only in generations. NULL: there is none. */
 sti_reduced *sti_known_find(const sti_question *q, const sti_reduction *r, const sti_stamp *now);
-/* A new one; the one that was not asked for the longest goes for it. */
+/* Adds a new result. If the list is full it replaces the least recently used one. */
 stet_result sti_known_add(sti_known *known, uint64_t id, sti_reduced **out);
 void sti_known_free(sti_known *known);
 
-/* reduce_text.c: the kernel that works them out. Its parameters: of each input in the order of the kernel's an array and its size, or a number; which, blocks, out. */
+/*
+ * reduce_text.c: writes the kernel that computes the reductions. Its parameters: for each input, in the order of the
+ * kernel's parameters, an array and its size, or a number; then which, blocks, out.
+ */
 void sti_reduce_text(const sti_reducing *r, uint64_t inputs, sti_text_buffer *out);
-/* reduce_host.c: the same on the host; its message is the one that counts. */
+/* reduce_host.c: evaluates on the host. Its error messages are the ones that users see. */
 stet_result sti_reduce_on_host(const sti_question *q, sti_bound *bound, int64_t *out);
 
 #endif

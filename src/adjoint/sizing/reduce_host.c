@@ -1,4 +1,6 @@
-/* Bounds worked out on the host, from whole arrays; see reduce.h. */
+/*
+ * Evaluates bounds on the host, from downloaded arrays; see reduce.h.
+ */
 #include "adjoint/sizing/reduce.h"
 
 #include "base/error.h"
@@ -8,7 +10,7 @@
 
 typedef struct looking {
     const sti_question *q;
-    int64_t *element[STI_MAX_PARAMS]; /* whole arrays, once asked for */
+    int64_t *element[STI_MAX_PARAMS]; /* the arrays that were downloaded */
     stet_result result;
 } looking;
 
@@ -32,7 +34,7 @@ static bool number(void *context, const char *name, int64_t *out)
     return true;
 }
 
-/* As a kernel with this parameter reads it. */
+/* Reads an element as a kernel with this parameter type does. */
 static int64_t widened(const void *bytes, const char *type, int64_t i)
 {
     if (strcmp(type, "i64") == 0) return ((const int64_t *)bytes)[i];

@@ -1,4 +1,6 @@
-/* What is known of maxima; see reduce.h. */
+/*
+ * The stored results of reductions; see reduce.h.
+ */
 #include "adjoint/sizing/reduce.h"
 
 #include "base/memory.h"
@@ -21,7 +23,7 @@ void sti_reduce_stamp(const sti_question *q, uint64_t inputs, sti_stamp *out)
 
 static const uint64_t *words(const sti_stamp *s) { return s->capacity > 0 ? s->more : s->few; }
 
-/* Made from the same numbers and arrays, whatever those hold. */
+/* True if two stamps have the same numbers and arrays, whatever the generations. */
 static bool same_but_generations(const sti_question *q, uint64_t inputs, const sti_stamp *a, const sti_stamp *b)
 {
     uint32_t at = inputs >> STI_COUNT_INPUT & 1 ? 1 : 0;

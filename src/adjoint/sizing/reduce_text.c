@@ -1,8 +1,9 @@
 /*
- * The kernel that works out reductions, as a text of the kernel language; see reduce.h.
+ * Writes the kernel that computes reductions, as a text of the kernel language; see reduce.h.
  *
- * Each reduction is a function over every step-th value of its outermost range; numbers are sti_bound's, and what cannot be told is TROUBLE, which is
- * greater than all of them and goes through every operation.
+ * Each reduction is a function over every step-th value of its outermost range. Numbers have the limits of sti_bound. A
+ * value that cannot be computed is TROUBLE, which is greater than all numbers and is the result of every operation with
+ * it.
  */
 #include "adjoint/sizing/reduce.h"
 
@@ -52,12 +53,12 @@ static int write_element(writing *w, const sti_bound *b)
     return own;
 }
 
-/* `by`: how far the loop goes each time, and from where on. */
+/* Writes a loop over the range from `at` on, by `step`. */
 static int write_over(writing *w, const sti_bound *b, const char *at, const char *step)
 {
     int from = write_value(w, b->a), to = write_value(w, b->b), own = w->next++, variable = w->next++;
     if (w->nvariable == 16) {
-        sti_text_buffer_format(w->out, "    i64 v%d = TROUBLE;\n", own); /* the host says so */
+        sti_text_buffer_format(w->out, "    i64 v%d = TROUBLE;\n", own); /* too deep: the host evaluates it */
         return own;
     }
     sti_text_buffer_format(w->out, "    i64 v%d = v%d >= TROUBLE || v%d >= TROUBLE ? TROUBLE : 0;\n", own, from, to);
@@ -85,7 +86,7 @@ static int write_variable(writing *w, const sti_bound *b)
 {
     for (int i = w->nvariable - 1; i >= 0; --i)
         if (w->variable[i] == b) return w->number[i];
-    return constant(w, 0); /* never: a reduction has no variable from outside */
+    return constant(w, 0); /* unreachable: a reduction has no variable from outside */
 }
 
 static int write_value(writing *w, const sti_bound *b)
@@ -107,7 +108,7 @@ static int write_value(writing *w, const sti_bound *b)
     }
 }
 
-/* ---- functions and the kernel ------------------------------------------------------------------------------------- */
+/* ---- functions and the kernel ------------------------------------------------------------------------------------ */
 
 static void write_inputs(const sti_reducing *r, uint64_t inputs, bool declared, sti_text_buffer *out)
 {

@@ -1,4 +1,6 @@
-/* Sizes of stacks; see sizes.h. */
+/*
+ * Computes and caches sizes of stacks; see sizes.h.
+ */
 #include "adjoint/sizing/sizes.h"
 
 #include "adjoint/transform/adjoint.h"
@@ -36,7 +38,7 @@ void sti_sizing_overflown(sti_sizing *s, const stet_arg *args)
             stet_array_mark_written((stet_array *)(uintptr_t)args[i].array);
 }
 
-/* ---- working out -------------------------------------------------------------------------------------------------- */
+/* ---- working out ------------------------------------------------------------------------------------------------- */
 
 typedef struct finding {
     sti_sizing *s;
@@ -58,8 +60,10 @@ static stet_result make_sizes(void *context)
     return STET_OK;
 }
 
-/* Z2. Lists are played first where they write what is asked for; nothing else of the host's reading is needed. */
-static stet_result bring_up(finding *f)
+/*
+ * Brings the inputs up to date (SIZES-2). Plays a pending list that writes one of them. Needs no download to the host.
+ */
+static stet_result bring_up_to_date(finding *f)
 {
     stet_device *device = f->q.device;
     for (int i = 0; i < f->s->reducing.nparam; ++i) {
@@ -73,8 +77,8 @@ static stet_result bring_up(finding *f)
     return STET_OK;
 }
 
-/* The one that was made from the same, or the one that was not used the longest. */
-static sti_sized *choose(sti_sizing *s, const sti_stamp *now)
+/* Returns the entry with this stamp, else the least recently used one. */
+static sti_sized *choose_entry(sti_sizing *s, const sti_stamp *now)
 {
     sti_sized *oldest = &s->kept[0];
     for (int i = 0; i < STI_SIZED; ++i) {
@@ -96,7 +100,7 @@ static stet_result check_sizes(const char *name, const int64_t size[STI_SIZES])
 
 static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI_SIZES])
 {
-    f->to = choose(f->s, now);
+    f->to = choose_entry(f->s, now);
     sti_span output = {f->to->size, sizeof f->to->size, NULL};
     const sti_work work = {.mechanism = STET_MECH_adstack_handle,
                            .why = f->to->used ? STET_REASON_adstack_handle_moved : STET_REASON_adstack_handle_first,
@@ -114,18 +118,18 @@ static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI
     return STET_OK;
 }
 
-/* ---- the launch before -------------------------------------------------------------------------------------------- */
+/* ---- the launch before ------------------------------------------------------------------------------------------- */
 
-/* Whether an array is as it was, and nobody has to be asked. */
-static bool array_stands(const stet_device *device, const stet_array *a, const uint64_t *word)
+/* True if an array is unchanged, and nothing has to bring it up to date. */
+static bool array_is_unchanged(const stet_device *device, const stet_array *a, const uint64_t *word)
 {
     if (!a) return word[0] == 0 && word[1] == 0 && word[2] == 0;
     return word[0] == a->version.id && word[1] == a->version.generation && word[2] == (uint64_t)a->nitem &&
            sti_array_is_current(a) && !device->listing;
 }
 
-/* Z3. The words are those of sti_reduce_stamp, in its order. */
-static bool latest_stands(const sti_sizing *s, const stet_device *device, int64_t count, const stet_arg *args)
+/* Compares the launch with the latest stamp (SIZES-3). The words have the order of sti_reduce_stamp. */
+static bool latest_is_valid(const sti_sizing *s, const stet_device *device, int64_t count, const stet_arg *args)
 {
     const sti_stamp *stamp = &s->latest->stamp;
     const uint64_t *word = stamp->capacity > 0 ? stamp->more : stamp->few, *end = word + stamp->count;
@@ -134,17 +138,17 @@ static bool latest_stands(const sti_sizing *s, const stet_device *device, int64_
     for (int i = 0; i < s->reducing.nparam; ++i) {
         bool array = s->reducing.param[i].kind == STET_ARG_ARRAY;
         if (!(s->inputs >> i & 1)) continue;
-        if (array ? !array_stands(device, args[i].array, word) : *word != (uint64_t)args[i].i) return false;
+        if (array ? !array_is_unchanged(device, args[i].array, word) : *word != (uint64_t)args[i].i) return false;
         word += array ? 3 : 1;
     }
     return word == end;
 }
 
-static bool take_latest(sti_sizing *s, stet_device *device, int64_t count, const stet_arg *args, int64_t *size)
+static bool reuse_latest(sti_sizing *s, stet_device *device, int64_t count, const stet_arg *args, int64_t *size)
 {
     sti_mechanisms *m = &device->mechanisms;
     if (!s->latest || s->asked || s->overflown || m->options.audit || !sti_enabled(m, STET_MECH_adstack_handle) ||
-        !latest_stands(s, device, count, args))
+        !latest_is_valid(s, device, count, args))
         return false;
     sti_count_hit(m, STET_MECH_adstack_handle, 0, 0);
     s->latest->used = ++s->clock;
@@ -155,8 +159,8 @@ static bool take_latest(sti_sizing *s, stet_device *device, int64_t count, const
 stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known *known, int64_t count,
                             const stet_arg *args, int64_t size[STI_SIZES])
 {
-    if (take_latest(s, sti_user_kernel_device(kernel), count, args, size)) return STET_OK;
-    s->latest = NULL; /* until there are sizes again */
+    if (reuse_latest(s, sti_user_kernel_device(kernel), count, args, size)) return STET_OK;
+    s->latest = NULL; /* until sizes were found */
     finding f = {.s = s};
     sti_stamp own = {0}, *now = s->asked ? &own : &s->now;
     bool asked = s->asked;
@@ -167,7 +171,7 @@ stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known 
     f.q.args = args;
     f.q.count = count;
     f.q.overflown = s->overflown;
-    stet_result result = bring_up(&f);
+    stet_result result = bring_up_to_date(&f);
     s->asked = true;
     if (result == STET_OK) {
         sti_reduce_stamp(&f.q, s->inputs, now);

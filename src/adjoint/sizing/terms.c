@@ -1,10 +1,12 @@
-/* Expressions of a source as bounds over a kernel's arguments; see extent.h. */
+/*
+ * Derives bounds over a kernel's arguments from expressions of its source; see extent.h.
+ */
 #include "adjoint/sizing/extent.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
 
-/* ---- making bounds ------------------------------------------------------------------------------------------------ */
+/* ---- making bounds ----------------------------------------------------------------------------------------------- */
 
 sti_bound *sti_extent_bound(sti_extent *x, sti_bound_kind kind)
 {
@@ -59,7 +61,7 @@ sti_bound *sti_extent_greatest(sti_extent *x, sti_bound *a, sti_bound *b)
     return sti_extent_operation(x, STI_BOUND_MAX, a, b);
 }
 
-/* Items come in groups of lanes, 16 at most; where it is known how many there are at most, that will do. */
+/* Items come in groups of up to 16 lanes. If a constant limits their number, that limit is the count. */
 sti_bound *sti_extent_groups(sti_extent *x, sti_bound *count)
 {
     sti_bound *lanes = sti_extent_number(x, 16);
@@ -78,7 +80,6 @@ static bool depends(const sti_bound *b, const sti_bound *variable)
     return b && (b == variable || depends(b->a, variable) || depends(b->b, variable) || depends(b->c, variable));
 }
 
-/* The greatest value of b over the range of a variable. */
 static bool has_elements(const sti_bound *b)
 {
     return b && (b->kind == STI_BOUND_ELEMENT || has_elements(b->a) || has_elements(b->b) || has_elements(b->c));
@@ -89,7 +90,10 @@ static bool is_data_of(const sti_bound *b, const sti_bound *variable)
     return has_elements(b) && depends(b, variable);
 }
 
-/* The greatest of two is taken over each by itself, if both are data: what one of them depends on need not be looked at again for the other. */
+/*
+ * The maximum of two data-dependent bounds is taken over each by itself, so that a change of the inputs of one does not
+ * cause the other to be computed again.
+ */
 sti_bound *sti_extent_over(sti_extent *x, const sti_range *r, sti_bound *b)
 {
     if (!b || !r->variable || !depends(b, r->variable)) return b;
@@ -105,7 +109,7 @@ sti_bound *sti_extent_over(sti_extent *x, const sti_range *r, sti_bound *b)
     return out;
 }
 
-/* ---- scope -------------------------------------------------------------------------------------------------------- */
+/* ---- scope ------------------------------------------------------------------------------------------------------- */
 
 void sti_extent_bind(sti_extent *x, const sti_symbol *s, sti_bound *value, const char *array)
 {
@@ -121,7 +125,7 @@ static const sti_extent_variable *bound_to(const sti_extent *x, const sti_symbol
 
 sti_bound *sti_extent_value(sti_extent *x, const sti_node *e);
 
-/* An array of whole numbers as (argument, offset). */
+/* Finds the parameter and the offset of an array of whole numbers. */
 bool sti_extent_array(sti_extent *x, const sti_node *e, const char **name, sti_bound **offset)
 {
     if (e->kind == STI_NODE_NAME && e->symbol) {

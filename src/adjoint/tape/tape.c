@@ -1,4 +1,6 @@
-/* Tapes: made, begun, ended; see tape.h for the invariants. Going backwards is tape_backward.c's. */
+/*
+ * Tapes: creates, begins and ends them. tape.h has the invariants; tape_backward.c runs backward passes.
+ */
 #include "adjoint/tape/tape.h"
 #include "adjoint/launch/stacks.h"
 
@@ -90,14 +92,14 @@ stet_result stet_tape_step(stet_tape *t)
     STI_TRY(sti_not_listing(t->device, "stet_tape_step"));
     bool first = !t->stepped && t->nop == 0;
     t->stepped = true;
-    if (first || t->broken != STET_OK) return STET_OK; /* its end says why */
+    if (first || t->broken != STET_OK) return STET_OK; /* the end of the tape reports it */
     t->step++;
     stet_result result = sti_tape_checkpoint(t);
     sti_tape_break(t, result);
     return result;
 }
 
-/* What the tape is, once nothing is taken down any more. */
+/* Completes the tape after recording has ended. */
 static stet_result finish(stet_tape *t)
 {
     if (t->broken != STET_OK) return sti_error(t->broken, "%s", t->why);

@@ -1,12 +1,17 @@
 /*
- * Tapes (stet/adjoint.h): what was launched between begin and end, and what it takes to go through it backwards. doc/design/tapes.md says why.
+ * Tapes (stet/adjoint.h): the launches between begin and end, and what is needed to run them backwards.
+ * doc/design/tapes.md gives the reasons.
  *
  * Invariants:
- *   TAPE-1  what is on the tape has run, each operation once and in the order of the tape; else the tape is broken, and its end says so
- *   TAPE-2  what an array held when a step with a checkpoint began is in the latest of its copies that is of that step or of one before it
- *   TAPE-3  `expected` is the generation that an array has when all that was taken down has run: one beyond it was moved by somebody else
- *   TAPE-4  a backward pass makes what it needs before it changes anything; what the launches wrote is put back, also where it fails
- *   TAPE-5  numbers of arrays and kernels stay as they are until the next begin
+ *   TAPE-1  every operation on the tape has run, once and in the order of the tape. Otherwise the tape is broken, and
+ *       its end reports it
+ *   TAPE-2  the content that an array had at the beginning of a step with a checkpoint is in its latest copy of that
+ *       step or of an earlier one
+ *   TAPE-3  `expected` is the generation that an array has after all recorded operations have run. A higher one means
+ *       that something else wrote the array
+ *   TAPE-4  a backward pass allocates everything before it changes anything. The arrays that the launches wrote are
+ *       restored, also after a failure
+ *   TAPE-5  the numbers of arrays and kernels do not change until the next begin
  */
 #ifndef STI_ADJOINT_TAPE_TAPE_H
 #define STI_ADJOINT_TAPE_TAPE_H
@@ -15,72 +20,72 @@
 #include "kernel/launch/launch_observer.h"
 #include "stet/adjoint.h"
 
-/* Arrays that are made as they are needed, and stay. */
+/* Arrays that are made when needed and reused. */
 typedef struct sti_tape_pool {
     stet_array **array;
     int64_t n, room;
 } sti_tape_pool;
 
-/* What an array held when `step` began (TAPE-2). */
+/* The content of an array at the beginning of `step` (TAPE-2). */
 typedef struct sti_tape_copy {
     int64_t step;
     stet_array *copy;
 } sti_tape_copy;
 
-/* How the gradient of a plain array is held: by shares of this many worlds, or as a plain array; worked out at the end. */
+/* How the gradient of a plain array is held: as shares of this many worlds, or as a plain array. Decided at the end. */
 enum { STI_SHARES_UNKNOWN = 0, STI_SHARES_NONE = -1 };
 
-/* An array that something touched. */
+/* An array that an operation touched. */
 typedef struct sti_tape_array {
-    stet_array *array; /* NULL: it is gone */
+    stet_array *array; /* NULL: destroyed */
     uint64_t id;
     char name[48];
     bool touched, written, dirty; /* by the tape; dirty: since its latest copy */
-    bool asked;                   /* the caller has its gradient */
+    bool asked;                   /* the caller requested its gradient */
     uint64_t expected;            /* TAPE-3 */
-    char other[80];               /* what else wrote it since begin, and has no adjoint; "": nothing */
-    sti_tape_copy *copy;          /* with rising steps */
+    char other[80];               /* another writer since begin that has no adjoint; "": none */
+    sti_tape_copy *copy;          /* ordered by step */
     int64_t ncopy, copy_room;
     sti_tape_pool spare;   /* copies that are free */
-    sti_tape_pool undo;    /* what it held before launches of a segment */
-    sti_tape_pool scratch; /* gradients of a launch that has it in several places; all 0 between two launches */
-    stet_array *final;     /* what it holds, while a pass goes backwards */
+    sti_tape_pool undo;    /* its contents before the launches of a segment */
+    sti_tape_pool scratch; /* gradients for a launch that has it at several places; all 0 between two launches */
+    stet_array *final;     /* its content at the end, during a backward pass */
     int64_t shares;
     stet_array *gradient;
     int blocked;    /* the kernel without an adjoint that wrote it last; -1: none */
-    int64_t undone; /* most of its old contents that a segment needs */
-    /* while a segment is planned, or gone through */
+    int64_t undone; /* the most old contents that a segment needs */
+    /* while a segment is planned or run */
     bool needed;
     int64_t slots;
-    stet_array *holder; /* of its content as it was here */
-    int seen;           /* places in the present launch */
+    stet_array *holder; /* holds its content of this point */
+    int seen;           /* places in the current launch */
 } sti_tape_array;
 
 typedef struct sti_tape_param {
     char name[STI_MAX_NAME];
     bool array, written, worlds, real, graded;
-    bool read;          /* of an array: the adjoint looks at what it held */
-    stet_array *number; /* gradient of a number */
+    bool read;          /* of an array: the adjoint reads its content */
+    stet_array *number; /* the gradient of a number */
 } sti_tape_param;
 
 /* A kernel that was launched. */
 typedef struct sti_tape_kernel {
-    stet_kernel *kernel; /* NULL: it is gone */
+    stet_kernel *kernel; /* NULL: destroyed */
     char name[STI_MAX_NAME];
     bool items;
-    bool used, writes_reals; /* used: on this tape */
-    int64_t count;           /* of its launches, that the gradients of numbers have */
+    bool used, writes_reals; /* `used`: on this tape */
+    int64_t count;           /* of its launches, for the gradients of numbers */
     int nparam;
     sti_tape_param param[STI_MAX_PARAMS];
-    stet_adjoint *adjoint; /* NULL: it writes no reals, or: */
-    char why[256];         /* it cannot be differentiated */
+    stet_adjoint *adjoint; /* NULL: it writes no reals, or it cannot be differentiated */
+    char why[256];         /* why it cannot be differentiated */
 } sti_tape_kernel;
 
 typedef struct sti_tape_arg {
     stet_arg_kind kind;
     bool written;
     int array; /* -1: absent, or no array */
-    int slot;  /* of what is written: where its old content goes (undo); -1: nobody needs it */
+    int slot;  /* of a written array: the slot for its old content (undo); -1: not needed */
     union {
         int64_t i;
         double f;
@@ -88,12 +93,12 @@ typedef struct sti_tape_arg {
 } sti_tape_arg;
 
 typedef struct sti_tape_op {
-    int kernel; /* -1: a copy, to and from */
+    int kernel; /* -1: a copy, with arguments to and from */
     int narg;
     int64_t arg, count;
 } sti_tape_op;
 
-/* A step that began with a checkpoint: the segment from here to the next one is what is run again. */
+/* A step that began with a checkpoint. The segment from here to the next checkpoint is what is run again. */
 typedef struct sti_tape_check {
     int64_t step, op;
 } sti_tape_check;
@@ -102,16 +107,16 @@ struct stet_tape {
     sti_launch_observer launch_observer;
     sti_watcher watcher;
     stet_device *device;
-    int64_t given; /* the def's every */
+    int64_t given; /* `every` of the def */
     bool open, complete, stepped;
-    bool unclean;       /* a backward pass failed: scratch may not be 0 */
-    bool listed;        /* a backward pass has a list open */
-    stet_result broken; /* why there will be no tape */
+    bool unclean;       /* a backward pass failed: scratch arrays may not be 0 */
+    bool listed;        /* a backward pass has an open list */
+    stet_result broken; /* why the tape is broken */
     char why[512];
     int64_t step, every;
     sti_tape_array *array;
     int64_t narray, array_room;
-    int *place; /* of arrays by identity: [nplace], a power of two; -1: free */
+    int *place; /* a hash table of arrays by identity: [nplace], a power of two; -1: free */
     int64_t nplace;
     sti_tape_kernel **kernel;
     int64_t nkernel, kernel_room;
@@ -125,35 +130,35 @@ struct stet_tape {
 
 /* ---- tape_table.c: arrays and kernels by number ---- */
 
-/* Room for n items of a growing block. */
+/* Makes room for n items of a growing block. */
 stet_result sti_tape_reserve(void *block, int64_t *room, int64_t n, size_t item);
 stet_result sti_tape_find_array(stet_tape *t, const stet_array *array, int *out);
-int sti_tape_known_array(const stet_tape *t, const stet_array *array); /* -1: it is not known */
+int sti_tape_known_array(const stet_tape *t, const stet_array *array); /* -1: unknown */
 stet_result sti_tape_find_kernel(stet_tape *t, const sti_kernel *kernel, int *out);
-/* Something goes: what was made for it goes with it. */
+/* Called when an array or kernel is destroyed: frees what was made for it. */
 void sti_tape_gone(sti_watcher *watcher, const void *thing);
-/* Nothing is on the tape; records of what is gone are forgotten. */
+/* Empties the tape and removes the entries of destroyed arrays and kernels. */
 void sti_tape_forget(stet_tape *t);
 void sti_tape_free_tables(stet_tape *t);
-/* An array of the pool's, the n-th; like `like`. */
+/* Makes the n-th array of the pool if needed, shaped like `like`. */
 stet_result sti_tape_pooled(sti_tape_pool *pool, int64_t n, const stet_array *like);
 
-/* ---- tape_record.c: taking down ---- */
+/* ---- tape_record.c: recording ---- */
 
 extern const sti_launch_observer sti_tape_observer;
-/* TAPE-1: keeps the first reason, which is the thread's message. */
+/* Breaks the tape. Keeps the first reason, which is the thread's last message (TAPE-1). */
 void sti_tape_break(stet_tape *t, stet_result result);
 
 /* ---- tape_checkpoints.c: checkpoints ---- */
 
-/* What an array holds before the tape writes it for the first time. */
+/* Copies an array before the tape writes it for the first time. */
 stet_result sti_tape_first_copy(stet_tape *t, sti_tape_array *a);
-/* A step begins. */
+/* Makes a checkpoint at the beginning of a step. */
 stet_result sti_tape_checkpoint(stet_tape *t);
-/* What an array held at the beginning of the segment of a checkpoint. */
+/* The content of an array at the beginning of a checkpoint's segment. */
 const stet_array *sti_tape_copy_at(const sti_tape_array *a, int64_t step);
 
-/* ---- tape_end.c: whether it can be differentiated, and how ---- */
+/* ---- tape_end.c: can it be differentiated, and how ---- */
 
 stet_result sti_tape_finish(stet_tape *t);
 
@@ -170,14 +175,14 @@ stet_result sti_tape_make_number(stet_tape *t, sti_tape_kernel *k, sti_tape_para
 stet_result sti_tape_add(stet_array *sum, stet_array *part);
 stet_result sti_tape_clear(stet_array *a);
 
-/* Elements of a plain gradient that a block of a launch has: as in tape.k.h. */
+/* Elements of a plain gradient for each block of a launch, as in tape.k.h. */
 enum { STI_TAPE_BLOCK = 256 };
 
 static inline bool sti_tape_real(const sti_tape_array *a)
 {
     return a->array && stet_array_dtype(a->array) == STET_REAL;
 }
-/* Do its gradients go through an adjoint? */
+/* True if the operation's gradients are computed by an adjoint. */
 static inline bool sti_tape_differs(const stet_tape *t, const sti_tape_op *op)
 {
     return op->kernel >= 0 && t->kernel[op->kernel]->adjoint;

@@ -1,6 +1,7 @@
 /*
- * Sums of gradients, element by element: what the adjoint of a copy is, and of arrays that a launch has in several places. Gradients of arrays
- * of worlds, and shares of plain ones, are arrays of worlds; those of plain arrays of item kernels are plain, in blocks of 256.
+ * Sums of gradients, element by element. They are the adjoint of a copy, and they add up the gradients of an array that
+ * a launch has at several places. Gradients of arrays of worlds, and shares of plain arrays, are arrays of worlds.
+ * Gradients of an item kernel's plain arrays are plain, in blocks of 256.
  */
 #include "stet/lang.h"
 

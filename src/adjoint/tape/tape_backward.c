@@ -1,9 +1,10 @@
 /*
- * Going backwards over a tape: each segment, from the last, is put back to its beginning, run again with its old contents kept, and then its
- * adjoints are launched from the last. See tape.h for the invariants.
+ * The backward pass over a tape. For each segment, from the last to the first: its arrays are restored to their
+ * contents at its beginning, its launches run again while old contents are saved, and then its adjoints are launched
+ * from last to first. See tape.h for the invariants.
  *
- * The launches of a segment go through lists, which are the same for each segment with the same launches, and again in the next pass: recordings. Only
- * checkpoints are copied outside of them, since each segment has its own.
+ * The launches of a segment are listed. Segments with the same launches, and later passes, list the same operations, so
+ * they replay recordings. Only checkpoints are copied outside of lists, because each segment has its own.
  */
 #include "adjoint/launch/handle.h"
 #include "adjoint/tape/tape.h"
@@ -54,7 +55,7 @@ static stet_result check_tape_backward(stet_tape *t)
     return STET_OK;
 }
 
-/* Gradients of an array that an adjoint is launched with, as many as it has places there. */
+/* Makes the gradients for an operation's arrays, as many for each as it has places in the launch. */
 static stet_result make_gradients(stet_tape *t, const sti_tape_op *op)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
@@ -75,7 +76,7 @@ static stet_result make_gradients(stet_tape *t, const sti_tape_op *op)
     return STET_OK;
 }
 
-/* P4. */
+/* Allocates everything before anything is changed (TAPE-4). */
 static stet_result make_room_tape_backward(stet_tape *t)
 {
     for (int64_t i = 0; i < t->narray; ++i) {
@@ -106,7 +107,9 @@ static stet_result end_list(stet_tape *t, stet_result result)
     return sti_record_end(t->device, result);
 }
 
-/* A list that has no room for n more operations ends, and another one begins: where, follows from the tape alone. */
+/*
+ * Ends a list that has no room for n more operations, and begins another. Where that happens depends only on the tape.
+ */
 static stet_result have_room(stet_tape *t, int n)
 {
     const sti_list *pending = sti_record_pending(t->device);
@@ -138,7 +141,7 @@ static stet_result forward(stet_tape *t, const sti_tape_op *op)
     return stet_kernel_launch(t->kernel[op->kernel]->kernel, op->count, args, op->narg);
 }
 
-/* The gradient that one place of a launch has: of an array that it has before, one of its own. */
+/* Returns the gradient for one place of a launch: the array's own for its first place, a scratch array for others. */
 static stet_array *gradient_of(stet_tape *t, const sti_tape_arg *arg)
 {
     if (arg->array < 0) return NULL;
@@ -169,7 +172,10 @@ static stet_result launch_adjoint(stet_tape *t, const sti_tape_op *op)
     return STET_OK;
 }
 
-/* Operations that an adjoint's launch is at most: itself, sums of gradients, and for each gradient that is listed the rounds of a sort. */
+/*
+ * The most operations of an adjoint's launch: the launch itself, sums of gradients, and the rounds of a sort for each
+ * listed gradient.
+ */
 static int most_ops(const stet_tape *t, const sti_tape_op *op)
 {
     enum { ITSELF = 8, SORT = 96 };
@@ -180,8 +186,9 @@ static int most_ops(const stet_tape *t, const sti_tape_op *op)
 }
 
 /*
- * Where the list writes what the sizes of an adjoint's stacks are taken from (the copy of a count, say, that the next launch overwrites), it ends, and runs:
- * the host has to know them before it launches. That follows from the tape alone, too, so these lists are replayed as others are.
+ * Ends and runs the list if it writes an array that the sizes of an adjoint's stacks depend on, because the host must
+ * know the sizes before the launch. An example is the copy of a count that the next launch overwrites. Where that
+ * happens depends only on the tape, so these lists are replayed, too.
  */
 static stet_result let_sizes_be_known(stet_tape *t, const sti_tape_op *op)
 {
@@ -212,7 +219,7 @@ static stet_result back(stet_tape *t, const sti_tape_op *op)
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
-/* What the launches of a segment touch is put back to its beginning. */
+/* Restores the arrays that the launches of a segment touch to their contents at its beginning. */
 static stet_result put_back(stet_tape *t, int64_t step, int64_t first, int64_t end)
 {
     for (int64_t i = 0; i < t->narray; ++i) t->array[i].holder = NULL;
@@ -251,7 +258,7 @@ static stet_result keep_final(stet_tape *t)
     return STET_OK;
 }
 
-/* As far as it goes: the first failure is told. */
+/* Restores as many arrays as possible. Returns the first failure. */
 static stet_result put_final(stet_tape *t, stet_result result)
 {
     char why[512];

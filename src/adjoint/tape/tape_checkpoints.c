@@ -1,14 +1,15 @@
 /*
- * Checkpoints: what the arrays of a tape held when some of its steps began; see tape.h for the invariants.
+ * Checkpoints: copies of a tape's arrays at the beginning of some of its steps; see tape.h for the invariants.
  *
- * Where nobody says how many steps lie between two of them, it is a power of two, doubled as steps come in, so that after T steps it is between
- * the square roots of T / 2 and of 2 T. A checkpoint copies only arrays that were written since their latest copy.
+ * If the caller does not set the number of steps between two checkpoints, it is a power of two that is doubled as steps
+ * come in: after T steps it is between the square roots of T / 2 and of 2 T. A checkpoint copies only arrays that were
+ * written since their latest copy.
  */
 #include "adjoint/tape/tape.h"
 
 #include "kernel/record/record.h"
 
-/* A copy of what the array holds now, made at once, whatever is being listed: nothing that is listed writes it, or nothing is listed. */
+/* Copies an array's current content at once, even while launches are listed: no listed operation writes the array. */
 static stet_result copy_now(stet_tape *t, sti_tape_array *a, stet_array *to)
 {
     stet_device *device = t->device;
@@ -21,7 +22,7 @@ static stet_result copy_now(stet_tape *t, sti_tape_array *a, stet_array *to)
     return result;
 }
 
-/* Takes a free copy, or makes one. There is room to give all of them back. */
+/* Takes a free copy, or makes one. Reserves the room that is needed to give all copies back. */
 static stet_result take_spare(stet_tape *t, sti_tape_array *a, stet_array **out)
 {
     stet_device *device = t->device;
@@ -57,8 +58,8 @@ const stet_array *sti_tape_copy_at(const sti_tape_array *a, int64_t step)
 }
 
 /*
- * Twice as many steps from one checkpoint to the next. A copy is now that of the next step that keeps its checkpoint, unless there is a later one
- * for it: in between nothing looks.
+ * Removes copies after the distance of checkpoints was doubled. A copy moves to the next step that keeps its
+ * checkpoint, unless a later copy belongs to that step: no segment begins in between.
  */
 static void thin_array(sti_tape_array *a, int64_t every)
 {
@@ -76,7 +77,7 @@ static void thin_array(sti_tape_array *a, int64_t every)
 static void thin(stet_tape *t)
 {
     int64_t n = 0;
-    t->every *= 2; /* the latest checkpoint is at a multiple of it: see when this is called */
+    t->every *= 2; /* the latest checkpoint is at a multiple of the doubled distance: see the caller */
     for (int64_t i = 0; i < t->narray; ++i) thin_array(&t->array[i], t->every);
     for (int64_t k = 0; k < t->ncheck; ++k)
         if (t->check[k].step % t->every == 0) t->check[n++] = t->check[k];

@@ -1,6 +1,6 @@
 /*
- * The end of a forward pass: whether what is on the tape can be differentiated, how gradients of plain arrays are held, and which old contents
- * a backward pass has to keep. See tape.h for the invariants.
+ * The end of a forward pass: can the tape be differentiated, how are gradients of plain arrays held, and which old
+ * contents must a backward pass save. See tape.h for the invariants.
  */
 #include "adjoint/tape/tape.h"
 
@@ -41,7 +41,7 @@ static bool lacks_adjoint(const stet_tape *t, const sti_tape_op *op)
     return op->kernel >= 0 && t->kernel[op->kernel]->why[0] != '\0';
 }
 
-/* Reals that were written by a kernel without an adjoint are nobody's to read. */
+/* Refuses operations that read reals which a kernel without an adjoint wrote. */
 static stet_result check_op(stet_tape *t, const sti_tape_op *op)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
@@ -73,7 +73,7 @@ static bool overlap(const stet_array *a, const stet_array *b)
     return a->size && b->size && p < q + b->size && q < p + a->size;
 }
 
-/* Arrays that share memory would have two gradients of one thing. */
+/* Refuses arrays that share memory: the same memory would have two gradients. */
 static stet_result check_overlaps(const stet_tape *t)
 {
     for (int64_t i = 0; i < t->narray; ++i)
@@ -127,7 +127,10 @@ static stet_result shares_of_launch(stet_tape *t, const sti_tape_op *op)
     return STET_OK;
 }
 
-/* Gradients go through copies, so both sides hold them alike. *moved: one was not known before. */
+/*
+ * Gives both arrays of a copy the same kind of gradient, because gradients are copied, too. *moved: one of them was not
+ * known before.
+ */
 static stet_result shares_of_copy(stet_tape *t, const sti_tape_op *op, bool *moved)
 {
     sti_tape_array *a = &t->array[t->arg[op->arg].array], *b = &t->array[t->arg[op->arg + 1].array];
@@ -137,7 +140,7 @@ static stet_result shares_of_copy(stet_tape *t, const sti_tape_op *op, bool *mov
     return set_shares(b, a->shares);
 }
 
-/* Gradients that there are already stay as they are. */
+/* Gradients that already exist keep their kind. */
 static void share_as_before(stet_tape *t)
 {
     for (int64_t i = 0; i < t->narray; ++i) {
@@ -167,7 +170,10 @@ static stet_result share_out(stet_tape *t)
 
 /* ---- old contents ------------------------------------------------------------------------------------------------ */
 
-/* What an operation overwrites is kept if an adjoint needs it: its own, or that of one since it was written. */
+/*
+ * Plans which old contents an operation must save: those that an adjoint needs, its own or that of an earlier operation
+ * since the array was last written.
+ */
 static void plan_op(stet_tape *t, const sti_tape_op *op)
 {
     sti_tape_arg *arg = t->arg + op->arg;
@@ -182,7 +188,7 @@ static void plan_op(stet_tape *t, const sti_tape_op *op)
     }
 }
 
-/* Each segment counts anew, so all of them use the same arrays. */
+/* Plans each segment by itself, so that all segments use the same undo arrays. */
 static void plan(stet_tape *t)
 {
     for (int64_t k = 0; k < t->ncheck; ++k) {

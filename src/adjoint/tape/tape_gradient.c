@@ -1,4 +1,6 @@
-/* Gradients of a tape, beside their arrays and numbers; see tape.h. */
+/*
+ * The gradients of a tape's arrays and numbers; see tape.h.
+ */
 #include "adjoint/tape/tape.h"
 
 #include "kernel/record/record.h"

@@ -1,8 +1,9 @@
 /*
- * Whether an adjoint looks at what an array held. Reals that it only has gradients of (sums are made of such) need not be kept.
+ * Finds whether an adjoint reads the content of an array. Reals that appear only in sums are not read, so their
+ * contents need not be saved.
  *
- * The adjoint's text tells: what nobody needs is not worked out in it, so a parameter that its body does not name is not looked at. Where that cannot be
- * seen (the source brings its own adjoint), everything counts as looked at.
+ * The adjoint's text leaves out everything that is not needed, so a parameter whose name is not in its body is not
+ * read. If the source itself has the adjoint, all parameters count as read.
  */
 #include "adjoint/launch/handle.h"
 #include "adjoint/tape/tape.h"
@@ -13,7 +14,7 @@
 
 static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* The next whole word from `at` on, before `end`; NULL: there is none. */
+/* Finds the next whole word from `at` on, before `end`; NULL: there is none. */
 static const char *find_word(const char *at, const char *end, const char *word)
 {
     size_t n = strlen(word);
@@ -22,7 +23,7 @@ static const char *find_word(const char *at, const char *end, const char *word)
     return NULL;
 }
 
-/* The body of a function of a printed text: from the brace that begins a line to the one that does next. */
+/* Finds the body of a function in a printed text: from the brace that begins a line to the next one that does. */
 static bool find_body(const char *text, const char *name, const char **begin, const char **end)
 {
     const char *p = text, *limit = text + strlen(text);

@@ -1,7 +1,7 @@
 /*
- * Taking down what is launched, and noticing what else moves the arrays that it touches; see tape.h for the invariants.
+ * Records launches, and detects other writes to the arrays that they touch; see tape.h for the invariants.
  *
- * Nothing here fails: a launch is a launch. What goes wrong breaks the tape (TAPE-1), and is told at its end.
+ * Nothing here fails a launch. An error breaks the tape (TAPE-1) and is returned by the end of the tape.
  */
 #include "adjoint/tape/tape.h"
 
@@ -24,7 +24,10 @@ static stet_tape *of(sti_launch_observer *launch_observer)
 
 /* ---- one array of an operation ----------------------------------------------------------------------------------- */
 
-/* Whatever moved it since the tape touched it last was not taken down (TAPE-3). `by`: what touches it now. */
+/*
+ * Refuses an array that was written since the tape touched it last, by something not recorded (TAPE-3). `by`: the
+ * reader.
+ */
 static stet_result check_content(const sti_tape_array *a, bool written, const char *by)
 {
     if (a->other[0])
@@ -61,7 +64,7 @@ static stet_result touch(stet_tape *t, const stet_array *array, const char *by, 
     return STET_OK;
 }
 
-/* Something that has no adjoint writes an array: who reads it later is refused. */
+/* Notes that something without an adjoint writes an array. Reading it later is refused. */
 static stet_result written_by(stet_tape *t, const stet_array *array, const char *name)
 {
     int i;
@@ -72,7 +75,10 @@ static stet_result written_by(stet_tape *t, const stet_array *array, const char 
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* An array that is written has one place in a launch: what a kernel does where two of its arrays are one, its adjoint cannot know. */
+/*
+ * Refuses a launch that writes an array which it has at two places: an adjoint does not account for two parameters that
+ * are one array.
+ */
 static stet_result check_places(const stet_tape *t, const sti_tape_op *op)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
@@ -104,7 +110,7 @@ static stet_result take_arg(stet_tape *t, const sti_tape_kernel *k, int i, const
     }
 }
 
-/* The operation is on the tape once all of it is. */
+/* Records a launch. It counts as recorded only when all of it is. */
 static stet_result take_launch(stet_tape *t, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg)
 {
     sti_tape_op op = {.arg = t->narg, .count = count, .narg = narg};
@@ -134,7 +140,7 @@ static stet_result pass_by(stet_tape *t, const sti_kernel *kernel, const sti_arg
     return STET_OK;
 }
 
-/* What goes into a caller's graph has not run. */
+/* Refuses launches in the caller's capture, because they have not run. */
 static stet_result check_capture(const stet_tape *t, const char *what)
 {
     if (!sti_joining(t->device)) return STET_OK;
@@ -152,7 +158,7 @@ static void launched(sti_launch_observer *launch_observer, const sti_kernel *ker
     sti_tape_break(t, result);
 }
 
-/* ---- others ------------------------------------------------------------------------------------------------------ */
+/* ---- copies and foreign work ------------------------------------------------------------------------------------- */
 
 static stet_result take_copy(stet_tape *t, stet_array *to, stet_array *from)
 {

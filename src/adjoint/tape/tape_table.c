@@ -1,4 +1,6 @@
-/* The arrays and kernels that a tape knows, by number; see tape.h for the invariants. */
+/*
+ * The tables of arrays and kernels that a tape knows, by number; see tape.h for the invariants.
+ */
 #include "adjoint/tape/tape.h"
 
 #include "kernel/compile/user.h"
@@ -42,7 +44,7 @@ static void free_pool(sti_tape_pool *pool)
 
 static uint64_t mixed(uint64_t id) { return id * UINT64_C(0x9e3779b97f4a7c15) >> 32; }
 
-/* Where an identity is in the table, or would be. */
+/* The place of an identity in the table, or the free place for it. */
 static int64_t place_of(const stet_tape *t, uint64_t id)
 {
     int64_t mask = t->nplace - 1, p = (int64_t)mixed(id) & mask;
@@ -156,7 +158,7 @@ void sti_tape_gone(sti_watcher *watcher, const void *thing)
 
 static void forget_array(sti_tape_array *a)
 {
-    /* Room for them was made when they were taken (tape_checkpoints.c), so giving them back cannot fail. */
+    /* tape_checkpoints.c reserved the room when it took the copies, so giving them back cannot fail */
     for (int64_t i = a->ncopy; i > 0; --i) a->spare.array[a->spare.n++] = a->copy[i - 1].copy;
     a->ncopy = 0;
     a->touched = a->written = a->dirty = false;

@@ -1,4 +1,6 @@
-/* From a unit to the text with its adjoints; see adjoint.h. */
+/*
+ * Makes the text with the adjoints of a unit; see adjoint.h.
+ */
 #include "adjoint/transform/transform.h"
 
 #include "base/error.h"
@@ -11,13 +13,13 @@
 
 static bool is_kernel(const sti_node *n) { return n->kind == STI_NODE_FUNCTION && n->op != STI_WORD_LFN; }
 
-/* Its adjoint, or whatever it calls, is asked for. */
+/* True if the adjoint of a function, or of a kernel that calls it, is requested. */
 static bool is_selected(const sti_transform *t, const sti_node *f)
 {
     return !t->options->kernel || strcmp(f->name->text, t->options->kernel) == 0;
 }
 
-/* ---- which functions ---------------------------------------------------------------------------------------------- */
+/* ---- which functions --------------------------------------------------------------------------------------------- */
 
 static void want(sti_transform *t, const sti_node *f);
 
@@ -59,7 +61,7 @@ static bool has_kernels(sti_transform *t)
     return false;
 }
 
-/* ---- before any text ---------------------------------------------------------------------------------------------- */
+/* ---- before any text --------------------------------------------------------------------------------------------- */
 
 static void note_given(sti_transform *t, const sti_node *f)
 {
@@ -70,7 +72,7 @@ static void note_given(sti_transform *t, const sti_node *f)
     }
 }
 
-/* Parameters for which some caller has no gradient. */
+/* Notes parameters for which some caller has no gradient. */
 static void note_absent(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {
@@ -88,7 +90,7 @@ static void note_absent(sti_transform *t, const sti_node *n)
     }
 }
 
-/* Where the values and gradients of both are needed, they would have one name. */
+/* Refuses a variable that hides another one, if both need values and gradients: the gradients would have one name. */
 static void refuse_hidden(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {
@@ -117,7 +119,7 @@ static void check_constants(sti_transform *t)
     }
 }
 
-/* as_bits of something that has a gradient, or a list of gradients, wherever it stands: what becomes of it cannot be followed. */
+/* Refuses calls whose effect on an active value or array cannot be followed: as_bits, and functions of lists. */
 static void refuse_bits(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {
@@ -137,7 +139,7 @@ static void refuse_bits(sti_transform *t, const sti_node *n)
     }
 }
 
-/* Names that adjoints have themselves, in the scope of what they take over. */
+/* True for names that adjoints use themselves, in the scope of the source's code. */
 static bool is_ours(const char *name)
 {
     static const char *const ours[] = {"tape",        "ltape",       "utape",      "wtape",       "tape_over",
@@ -178,7 +180,10 @@ static void refuse_function_name(sti_transform *t, const sti_node *f)
 
 static bool goes_on(const sti_transform *t) { return !t->u->failed && t->u->nmistake == 0; }
 
-/* Worlds that overwrite what they all read have no order, and the gradient of what was there no meaning. */
+/*
+ * Refuses writes to arrays that all worlds share: the order of worlds is not defined, so the gradient of the old
+ * content has no meaning.
+ */
 static void refuse_shared_writes(sti_transform *t, const sti_node *f)
 {
     for (const sti_node *v = f->op == STI_WORD_WORLD_KERNEL ? f->a : NULL; v; v = v->next) {
@@ -217,7 +222,7 @@ static void prepare(sti_transform *t, sti_node *f)
     refuse_shared_writes(t, f);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static void choose(sti_transform *t)
 {
@@ -251,7 +256,7 @@ static void refuse_taken(sti_transform *t, const char *name)
         sti_complain(t->u, t->u->top->place, "adjoints have a function `%s` of their own: choose another name", name);
 }
 
-/* Functions of ours that the adjoints call. */
+/* Writes the helper functions that the adjoints call. */
 static void make_helpers(sti_transform *t)
 {
     bool items = has_items(t), lanes = false;
@@ -301,7 +306,7 @@ static stet_result result_of(const sti_transform *t)
                      t->u->nmistake > 1 ? " (and more)" : "");
 }
 
-/* The kernel or function whose adjoint has a line of the text. */
+/* Finds the kernel or function whose adjoint contains a line of the text. */
 static sti_source_place place_of(const sti_transform *t, const sti_unit *text, int line)
 {
     const sti_node *f = NULL;
@@ -314,7 +319,10 @@ static sti_source_place place_of(const sti_transform *t, const sti_unit *text, i
     return t->u->top->place;
 }
 
-/* What was written is a source of the language, or there is no adjoint: nobody is told of lines that he did not write. */
+/*
+ * Checks that the generated text follows the language's rules. If not, there is no adjoint, and the message names the
+ * function in the source, not lines that the user did not write.
+ */
 static void check_text(sti_transform *t)
 {
     sti_unit *text = NULL;

@@ -1,12 +1,16 @@
-/* Nodes that no source has; see transform.h. They bear the place of what they were made from, so complaints find it. */
+/*
+ * Makes nodes that the source does not have; see transform.h. They have the place of the node that they are made from,
+ * so error messages find it.
+ */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
 
 /*
- * Where memory is missing a build goes on with one of these, and the transformation ends with STET_OUT_OF_MEMORY (UNIT-2) as soon as whoever
- * builds looks again. There are more than are built in between, so that no list comes back to itself.
+ * Used when memory runs out: a build goes on with one of these nodes, and the transformation ends with
+ * STET_OUT_OF_MEMORY (UNIT-2) at the next check. There are more of them than are built between two checks, so no list
+ * becomes circular.
  */
 static sti_node *spare(void)
 {

@@ -1,4 +1,6 @@
-/* Adjoints of calls: of the source's own functions, and of the language's stores; see transform.h. */
+/*
+ * Adjoints of calls: of the source's own functions, and of the language's stores; see transform.h.
+ */
 #include "adjoint/analysis/notes.h"
 #include "kernel/check/flow.h"
 #include "kernel/check/printer.h"
@@ -6,14 +8,14 @@
 
 #include <string.h>
 
-/* ---- the source's own functions ----------------------------------------------------------------------------------- */
+/* ---- the source's own functions ---------------------------------------------------------------------------------- */
 
-/* Gradients of arguments that are no variables: filled by the call, then handed on. */
+/* Gradients of arguments that are no variables: the call fills them, then they are passed on. */
 enum { MOST_FILLED = 48, MOST_WINDOW = 64 };
 typedef struct filled {
     const sti_node *argument[MOST_FILLED];
     const char *name[MOST_FILLED];
-    int64_t low[MOST_FILLED], high[MOST_FILLED]; /* of an array its elements; of a number high is -1 */
+    int64_t low[MOST_FILLED], high[MOST_FILLED]; /* an array's range of elements; for a number high is -1 */
     int count;
 } filled;
 
@@ -86,7 +88,7 @@ static const char *array_gradient(sti_transform *t, const sti_node *call, const 
     return sti_gradient_place(t, a);
 }
 
-/* What a call filled goes to where it belongs. */
+/* Passes on the gradients that a call filled. */
 static void hand_on(sti_transform *t, const filled *f)
 {
     for (int i = 0; i < f->count; ++i) {
@@ -140,7 +142,7 @@ void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
     hand_on(t, &f);
 }
 
-/* ---- stores ------------------------------------------------------------------------------------------------------- */
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
 
 /* The element that put(a, i, x) writes, as a place. */
 static sti_node *element_of(sti_transform *t, const sti_node *call, int more)

@@ -21,9 +21,12 @@ typedef struct sti_derivative {
     const char *partial[3]; /* "": this argument takes no gradient */
 } sti_derivative;
 
-/* NULL: the table does not have it. */
+/* NULL: the table does not have this name. */
 const sti_derivative *sti_derivative_find(const char *name);
-/* Of the operation that an expression is: a call of the language's own function, an operator; NULL: it is none of these. */
+/*
+ * The derivative of an expression's operation: a call of the language's own function, or an operator. NULL: it is
+ * neither.
+ */
 const sti_derivative *sti_derivative_of(const sti_node *e);
 
 #endif

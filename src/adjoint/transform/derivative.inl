@@ -1,19 +1,19 @@
 /*
- * What becomes of a gradient at each operator and function of the kernel language.
+ * The derivative of each operator and function of the kernel language.
  *
  *   STI_DERIVATIVES(X): X(name, kind, first, second, third)
  *
  * `name` as a source writes it. Kinds:
- *   SMOOTH   first … third: the gradient of each argument, in lanes; "": it takes none (a mask, a number of places)
- *   LINEAR   the same, and no partial needs the values of arguments that have a gradient themselves
+ *   SMOOTH   first … third: the gradient of each argument, in lanes; "": none (a mask, a number of places)
+ *   LINEAR   the same, and no partial derivative needs the values of arguments that have a gradient
  *   ZERO     a step function of its real arguments: its derivative is 0 wherever it has one
- *   CHOICE   its result is no real and no real goes into another by it: masks, whole numbers
- *   MEMORY   loads and stores: memory.c
- *   REFUSED  a real goes in, and what it becomes cannot be followed
+ *   CHOICE   no real argument reaches a real result: masks, whole numbers
+ *   MEMORY   loads and stores: handled by code, not by this table
+ *   REFUSED  has a real argument whose effect cannot be followed
  *
- * In the texts $a $b $c are the arguments, $r the result, $g the gradient of the result: all in lanes. Where a function has a kink or a
- * step, the derivative is that of the side that the function itself takes. Formulas: I. N. Bronshtein, K. A. Semendyayev, Handbook of
- * Mathematics, 6.1.2 (table of derivatives).
+ * In the texts $a $b $c are the arguments, $r is the result and $g the gradient of the result, all in lanes. Where a
+ * function has a kink or a step, the derivative is that of the side that the function itself takes. Formulas: I. N.
+ * Bronshtein, K. A. Semendyayev, Handbook of Mathematics, 6.1.2 (table of derivatives).
  */
 #define STI_DERIVATIVES(X)                                                                                             \
     X("+", LINEAR, "$g", "$g", "")                                                                                     \

@@ -1,4 +1,6 @@
-/* Signatures and bodies of adjoints: of functions, and of kernels; see transform.h. */
+/*
+ * Writes signatures and bodies of adjoints, of functions and of kernels; see transform.h.
+ */
 #include "adjoint/sizing/extent.h"
 #include "adjoint/transform/transform.h"
 #include "kernel/check/printer.h"
@@ -6,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- signatures --------------------------------------------------------------------------------------------------- */
+/* ---- signatures -------------------------------------------------------------------------------------------------- */
 
 static const char *sizes_of(sti_transform *t, const sti_node *v)
 {
@@ -20,7 +22,7 @@ static const char *declaration(sti_transform *t, const sti_node *v, const char *
     return sti_say(t, "%s %s%s%s", type, v->op == STI_OP_MUL ? "*" : "", v->name->text, sizes_of(t, v));
 }
 
-/* Where a number's gradient goes when the adjoint ends. */
+/* The place to which a number's gradient is written at the end of the adjoint. */
 static const char *number_out(sti_transform *t, const sti_node *v)
 {
     return sti_say(t, "%ss", sti_gradient_name(t, v->symbol));
@@ -34,7 +36,7 @@ static const char *gradient_parameter(sti_transform *t, const sti_node *v)
     return sti_say(t, "%s %s%s%s", type, star, sti_gradient_name(t, v->symbol), sizes_of(t, v));
 }
 
-/* What the adjoint only reads is const, whatever it was in the function. */
+/* A parameter that the adjoint only reads is const, even if it is not in the function. */
 static const char *function_parameters(sti_transform *t, const sti_node *f)
 {
     const char *out = "", *comma = "";
@@ -51,7 +53,7 @@ static const char *function_parameters(sti_transform *t, const sti_node *f)
 
 static bool is_constant(sti_transform *t, const sti_node *v) { return !sti_note_of(t, v->symbol)->active; }
 
-/* An array that the adjoint only reads is const, whatever it was in the kernel. */
+/* An array that the adjoint only reads is const, even if it is not in the kernel. */
 static const char *kernel_parameters(sti_transform *t, const sti_node *f)
 {
     bool own = false, *number = &own;
@@ -63,7 +65,7 @@ static const char *kernel_parameters(sti_transform *t, const sti_node *f)
         *number |= strcmp(v->name->text, t->items ? "block" : "world") == 0;
         out = sti_say(t, "%s%s%s%s", out, comma, reads ? "const " : "", declaration(t, v, word));
         if (!sti_type_carries(v->type) || is_constant(t, v)) continue;
-        if (t->items) { /* what is not added at once is listed */
+        if (t->items) { /* gradients that are not added at once are listed */
             if (n->graded && v->op == STI_OP_MUL)
                 out = sti_say(t, "%s, ureal *%s", out, sti_gradient_name(t, v->symbol));
             continue;
@@ -79,7 +81,7 @@ static const char *kernel_parameters(sti_transform *t, const sti_node *f)
     return own ? out : sti_say(t, "%s, int %s", out, t->items ? "block" : "world");
 }
 
-/* ---- the user's own ----------------------------------------------------------------------------------------------- */
+/* ---- the user's own ---------------------------------------------------------------------------------------------- */
 
 static const sti_node *find_function(const sti_transform *t, const char *name)
 {
@@ -88,7 +90,7 @@ static const sti_node *find_function(const sti_transform *t, const char *name)
     return NULL;
 }
 
-/* In an item kernel's adjoint gradients are shaped like what they belong to. */
+/* In an item kernel's adjoint a gradient has the shape of its array or number. */
 static const char *gradient_word(sti_transform *t, const sti_node *f, const sti_type *type)
 {
     if (f->op != STI_WORD_ITEM_KERNEL) return sti_gradient_type(t, type);
@@ -112,7 +114,7 @@ static const char *parameter_types(sti_transform *t, const sti_node *f, bool adj
     return out;
 }
 
-/* What an adjoint only reads it may declare const, whatever it is in the function. */
+/* An adjoint may declare const what it only reads, even if the function does not. */
 static bool types_fit(const char *found, const char *wanted)
 {
     static const char word[] = "const ";
@@ -148,7 +150,7 @@ bool sti_given_adjoint(sti_transform *t, const sti_node *f)
     return true;
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
 static void begin_numbers(sti_transform *t, const sti_node *f)
 {
@@ -188,7 +190,7 @@ static void end_numbers(sti_transform *t, const sti_node *f)
 static sti_text_buffer body_of(sti_transform *t, sti_node *f)
 {
     sti_text_buffer before = t->out;
-    bool numbers = !t->items || !t->kernel; /* items list theirs */
+    bool numbers = !t->items || !t->kernel; /* items list their gradients */
     t->out = (sti_text_buffer){0};
     t->indent = 1;
     if (numbers) begin_numbers(t, f);
@@ -201,7 +203,7 @@ static sti_text_buffer body_of(sti_transform *t, sti_node *f)
     return body;
 }
 
-/* What the transformation knows of a function begins anew with each. */
+/* Resets the state of the transformation for a function. */
 static void begin_function(sti_transform *t, sti_node *f, bool kernel)
 {
     t->function = f;
@@ -264,7 +266,7 @@ static void begin_tape(sti_transform *t)
 {
     if (!t->taped) return;
     t->indent = 1;
-    if (t->items) { /* items have tapes of their own */
+    if (t->items) { /* item kernels have tapes of their own */
         sti_item_begin(t);
     } else {
         sti_spill_begin(t, "0");
@@ -316,7 +318,7 @@ void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
     *at = k;
 }
 
-/* ---- structures --------------------------------------------------------------------------------------------------- */
+/* ---- structures -------------------------------------------------------------------------------------------------- */
 
 void sti_gradient_structures(sti_transform *t)
 {

@@ -1,11 +1,13 @@
-/* Reverse of expressions: what a value's gradient is for the parts that it was made from; see transform.h. */
+/*
+ * Reverse of expressions: from the gradient of a value to those of its parts; see transform.h.
+ */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
 
-/* ---- places ------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 bool sti_through_pointer(const sti_node *place)
 {
@@ -56,7 +58,7 @@ static void split_element(sti_transform *t, const sti_node *place, const char **
     *index = place->kind == STI_NODE_INDEX ? sti_value(t, place->b) : "0";
 }
 
-/* A parameter of a function that may come without a gradient. */
+/* For a parameter of a function that may come without a gradient: the name to test. NULL: no test is needed. */
 static const char *guard_of(sti_transform *t, const sti_node *place)
 {
     bool only;
@@ -115,7 +117,7 @@ const char *sti_take_gradient(sti_transform *t, const sti_node *place)
     return g;
 }
 
-/* ---- variables ---------------------------------------------------------------------------------------------------- */
+/* ---- variables --------------------------------------------------------------------------------------------------- */
 
 const char *sti_gradient_type(sti_transform *t, const sti_type *type)
 {
@@ -152,9 +154,9 @@ void sti_declare_gradient(sti_transform *t, const sti_symbol *s)
     emit_zero(t, name, s->type);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* The text of a partial with its $a, $b, $c, $r and $g filled in. */
+/* The text of a partial derivative with its $a, $b, $c, $r and $g filled in. */
 static const char *fill_gradient(sti_transform *t, const char *form, const sti_node *const arg[3], const sti_node *e,
                                  const char *g)
 {
@@ -179,7 +181,7 @@ static bool is_place(const sti_node *e)
            (e->kind == STI_NODE_UNARY && e->op == STI_OP_MUL);
 }
 
-/* A part that is made of others gets its gradient as a variable, so that it is worked out once. */
+/* The gradient of a compound part is stored in a variable, so that it is computed once. */
 static void reverse_part(sti_transform *t, const sti_node *e, const char *text)
 {
     bool name = strcspn(text, " ([-") == strlen(text);
@@ -198,7 +200,7 @@ static bool is_number(const sti_node *e)
     return sti_is_constant(splat ? e->a : e);
 }
 
-/* Whether a partial may be infinite or NaN: it is a factor, and made of more than numbers. */
+/* True if a partial derivative may be infinite or NaN: it is a factor, and made of more than numbers. */
 static bool is_boundless(const char *form, const sti_node *const arg[3])
 {
     if (!strpbrk(form, "*/")) return false;
@@ -208,7 +210,8 @@ static bool is_boundless(const char *form, const sti_node *const arg[3])
 }
 
 /*
- * TRANSFORM-5: where the gradient of a result is 0, so is that of its parts, whatever the partial is: what select, rmin or a mask did not take adds nothing.
+ * TRANSFORM-5: a gradient of 0 gives its parts gradients of 0, whatever the partial derivative is. So values that
+ * select, rmin or a mask did not take add nothing.
  */
 static const char *guarded(sti_transform *t, const char *g, const char *text)
 {

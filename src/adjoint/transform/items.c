@@ -1,11 +1,14 @@
 /*
- * Item kernels: lanes are items, and the arrays are all items'; see transform.h.
+ * Adjoints of item kernels, whose lanes are items and whose arrays belong to all items; see transform.h.
  *
  * The reverse of items is items: a group of lanes runs forward and back. A gradient leaves it in one of three ways:
- *   own      an element at an index that is the item's alone (s * item + c) gets its gradient at once, in the lanes that exist
- *   written  where an item writes no other does, so the gradient of what it wrote is taken there
- *   listed   of an element that other items may read: (place, gradient) goes to the item's column of the lists, which gather.h adds up
- * A number's gradient is summed over an item's own uses, then listed. Slot 0 of a column counts its entries, below 0, which is no entry.
+ *   own      an element at an index that belongs to this item only (s * item + c) gets its gradient at once, in the
+ *            lanes that exist
+ *   written  an element that an item writes is written by no other item, so the item takes its gradient there
+ *   listed   for an element that other items may read, (place, gradient) goes to the item's column of the lists, which
+ *            gather.h adds up
+ * A number's gradient is summed over an item's own uses and then listed. Slot 0 of a column holds the number of its
+ * entries as a value below 0, which is no entry.
  */
 #include "adjoint/transform/save_restore.h"
 #include "adjoint/analysis/notes.h"
@@ -15,16 +18,16 @@
 
 #include <string.h>
 
-/* An element a lane: array[offset + lanes]. */
+/* An access by lanes: array[offset + lanes]. */
 typedef struct access {
     sti_symbol *array;
     const char *offset, *lanes;
     sti_linear linear;
-    bool known; /* `linear` is */
+    bool known; /* `linear` is known */
     sti_source_place place;
 } access;
 
-/* ---- helpers of the text ------------------------------------------------------------------------------------------ */
+/* ---- helpers of the text ----------------------------------------------------------------------------------------- */
 
 void sti_item_helpers(sti_transform *t)
 {
@@ -50,7 +53,7 @@ void sti_item_helpers(sti_transform *t)
     sti_close(t, "}\n");
 }
 
-/* All slots of the block's columns are empty. */
+/* Writes the code that makes all slots of the block's columns empty. */
 void sti_item_begin(sti_transform *t)
 {
     if (t->ncode == 0) return;
@@ -62,7 +65,7 @@ void sti_item_begin(sti_transform *t)
     sti_emit(t, "sync();");
 }
 
-/* ---- which elements ----------------------------------------------------------------------------------------------- */
+/* ---- which elements ---------------------------------------------------------------------------------------------- */
 
 static const char *sum_of(sti_transform *t, const char *a, const char *b)
 {
@@ -70,7 +73,7 @@ static const char *sum_of(sti_transform *t, const char *a, const char *b)
     return strcmp(b, "0") == 0 ? a : sti_say(t, "%s + %s", a, b);
 }
 
-/* The element behind a pointer, or in an array, in each lane the same, or at i. */
+/* The element behind a pointer, or in an array: the same in each lane, or at i. */
 static bool access_of(sti_transform *t, const sti_node *pointer, const sti_node *index, const sti_node *i,
                       const char *lanes, access *out)
 {
@@ -96,7 +99,7 @@ static bool access_of(sti_transform *t, const sti_node *pointer, const sti_node 
     return true;
 }
 
-/* Whether two items, of any block, never have the same element. */
+/* True if two items, of any blocks, never have the same element. */
 static bool is_own(sti_transform *t, const sti_linear *l)
 {
     int64_t s = l->stride < 0 ? -l->stride : l->stride, of_block = l->block < 0 ? -l->block : l->block;
@@ -107,7 +110,10 @@ static bool is_own(sti_transform *t, const sti_linear *l)
     return true;
 }
 
-/* The first element of an item's own that is found says which ones are; another one that does not fit is listed. */
+/*
+ * The first element of the item's own that is found decides which elements are its own. An access that does not match
+ * is listed.
+ */
 static bool owns(sti_transform *t, const access *a)
 {
     sti_note *n = sti_note_of(t, a->array);
@@ -134,7 +140,7 @@ static const char *address(sti_transform *t, const char *array, const access *a)
     return strcmp(a->offset, "0") == 0 ? array : sti_say(t, "%s + %s", array, a->offset);
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static int code_of(sti_transform *t, const sti_symbol *s, sti_source_place place)
 {
@@ -196,7 +202,7 @@ bool sti_item_accumulate(sti_transform *t, const sti_node *place, const char *g)
     if (!s || !sti_is_array_symbol(s)) return false;
     const sti_node *index = place->kind == STI_NODE_INDEX ? place->b : NULL;
     if (!access_of(t, place->a, index, NULL, "isplat(0)", &a)) return true;
-    a.known = false; /* lanes have it together */
+    a.known = false; /* all lanes access the same element */
     add_gradient(t, &a, g);
     return true;
 }
@@ -218,9 +224,12 @@ void sti_item_reverse_read(sti_transform *t, const sti_node *call, const char *g
     add_gradient(t, &a, g);
 }
 
-/* ---- stores ------------------------------------------------------------------------------------------------------- */
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
 
-/* store(p, x), store_if(m, p, x), scatter_if(m, p, i, x): the lanes that write, as a text, and where; NULL: not followed. */
+/*
+ * store(p, x), store_if(m, p, x), scatter_if(m, p, i, x): the lanes that write, as a text, and the access. NULL: it
+ * cannot be followed.
+ */
 static const char *store_access(sti_transform *t, const sti_node *call, access *a)
 {
     bool scatter = strcmp(call->name->text, "scatter_if") == 0, always = strcmp(call->name->text, "store") == 0;
@@ -262,9 +271,9 @@ void sti_item_save(sti_transform *t, sti_step *s, const sti_node *call)
     sti_restore_saved(t, s, sti_say(t, "scatter_if(%s, %s, %s, %s);", on, at, a.lanes, old));
 }
 
-/* ---- items -------------------------------------------------------------------------------------------------------- */
+/* ---- items ------------------------------------------------------------------------------------------------------- */
 
-/* A count that never exceeds a constant; 0: nobody knows. */
+/* The constant that a count never exceeds; 0: unknown. */
 static int64_t most_of(sti_transform *t, const sti_node *e)
 {
     int64_t a, b;
@@ -280,7 +289,7 @@ static int64_t most_of(sti_transform *t, const sti_node *e)
     return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
-/* Numbers of the kernel that an item uses: its own sum of each. */
+/* Declares an item's own sum for each number of the kernel that the items use, or (`end`) lists the sums. */
 static void move_numbers(sti_transform *t, const sti_node *n, bool end)
 {
     for (const sti_node *v = t->function->a; v; v = v->next) {

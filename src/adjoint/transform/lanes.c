@@ -1,8 +1,10 @@
 /*
- * World kernels that read an array of all worlds at places that differ by lane: load, gather. See transform.h.
+ * Reads of world kernels at places that differ by lane, in an array that all worlds share: load, gather. See
+ * transform.h.
  *
- * The gradient of such an array is an array of worlds, so a lane adds to its own world's share and meets no other lane. Where several iterations of an
- * each may read one element it is listed (team.c), its place in the part of the tape that holds whole numbers of lanes.
+ * The gradient of such an array is an array of worlds, so a lane adds to its own world's share and never meets another
+ * lane. If several iterations of an each may read one element, its gradient is listed (team.c), with its place in the
+ * part of the tape that holds lanes of whole numbers.
  */
 #include "adjoint/analysis/notes.h"
 #include "kernel/check/flow.h"
@@ -35,7 +37,7 @@ bool sti_lane_read(const sti_node *e)
     return library && (strcmp(e->name->text, "load") == 0 || strcmp(e->name->text, "gather") == 0);
 }
 
-/* Where its lanes read, as a text of lanes: from the pointer on. */
+/* The places that the lanes read, as a text of lanes, counted from the pointer. */
 static const char *lanes_of(sti_transform *t, const sti_node *call)
 {
     return strcmp(call->name->text, "load") == 0 ? "lane()" : sti_value(t, sti_argument(call, 1));

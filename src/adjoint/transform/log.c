@@ -1,8 +1,9 @@
 /*
- * The log: what elements of arrays held before they were overwritten inside of a loop or branch; see transform.h.
+ * The log: the values of array elements before they were overwritten inside of a loop or branch; see transform.h.
  *
- * An entry takes one slot of the tape: (index, array) in wtape, the old value in the part of its type. It is written where a statement
- * with others in it is run plainly, and taken back, from the last entry to a mark, before reverse gets into that statement.
+ * An entry takes one slot of the tape: (index, array) in wtape, and the old value in the part of its type. It is
+ * written when a region is run plainly. Before reverse enters that region, the entries are undone, from the last one to
+ * a mark.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
@@ -49,7 +50,7 @@ static int code_of(sti_transform *t, const sti_symbol *s)
 {
     for (int i = 0; i < t->nlogged; ++i)
         if (t->logged[i] == s) return i;
-    if (t->nlogged == CODES) return 0; /* a function has fewer parameters */
+    if (t->nlogged == CODES) return 0; /* a function has fewer parameters than this array has room for */
     t->logged[t->nlogged] = s;
     return t->nlogged++;
 }
@@ -61,7 +62,7 @@ static const char *part_of(const sti_type *type)
     return part < 0 ? NULL : names[part];
 }
 
-/* Whole numbers are in the part of their index: one slot before it. */
+/* A whole number is in the same part as its index, one slot before it. */
 static int slots_of(const sti_type *type) { return sti_spill_of(type) == STI_SPILL_INT ? 2 : 1; }
 
 static void log_place(sti_transform *t, const sti_node *place)

@@ -1,8 +1,9 @@
 /*
- * Loops from their last iteration to the first; see transform.h.
+ * Reverse of loops, from the last iteration to the first; see transform.h.
  *
- * A counted loop whose iterations leave nothing to each other that is needed just counts the other way (disjoint.c). Any other runs forward once more
- * and keeps, before each iteration, what the loop changes: in local arrays where the trips are constant and few, else on the tape.
+ * A counted loop whose iterations pass nothing on that reverse needs just counts the other way (disjoint.c). Any other
+ * loop runs forward once more and saves, before each iteration, what the loop changes: in local arrays if the trips are
+ * constant and few, else on the tape.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/printer.h"
@@ -10,9 +11,9 @@
 
 #include <string.h>
 
-enum { MOST_LOCAL = 512 /* numbers that a loop keeps in local arrays */ };
+enum { MOST_LOCAL = 512 /* numbers that a loop saves in local arrays */ };
 
-/* ---- counting ----------------------------------------------------------------------------------------------------- */
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 bool sti_stable(sti_transform *t, const sti_node *loop, const sti_node *e)
 {
@@ -34,7 +35,7 @@ bool sti_stable(sti_transform *t, const sti_node *loop, const sti_node *e)
     return false;
 }
 
-/* ++i, i++, --i, i--, i += 3, i -= 3; 0: none of these. */
+/* The step of ++i, i++, --i, i--, i += 3, i -= 3; 0: it is none of these. */
 static int64_t step_of(sti_transform *t, const sti_node *e, const sti_symbol *variable)
 {
     int64_t by;
@@ -45,7 +46,7 @@ static int64_t step_of(sti_transform *t, const sti_node *e, const sti_symbol *va
     return e->op == STI_OP_ADD_ASSIGN ? by : e->op == STI_OP_SUB_ASSIGN ? -by : 0;
 }
 
-/* variable < to, or that and something else, which may end the loop early. */
+/* Reads a test: variable < to, or that and another condition, which may end the loop early. */
 static bool count_test(sti_transform *t, const sti_node *test, const sti_symbol *v, sti_counted *out)
 {
     if (test->kind != STI_NODE_BINARY) return false;
@@ -95,7 +96,7 @@ bool sti_loop_range(sti_transform *t, const sti_counted *c, int64_t *low, int64_
     return true;
 }
 
-/* ---- the other way ------------------------------------------------------------------------------------------------ */
+/* ---- the other way ----------------------------------------------------------------------------------------------- */
 
 static void adjoint_body(sti_transform *t, sti_node *n)
 {
@@ -113,7 +114,7 @@ static const char *less_or_more(sti_transform *t, const sti_node *e, int more)
     return more ? sti_say(t, "%s %s 1", sti_closed(t, text), more < 0 ? "-" : "+") : text;
 }
 
-/* Step 1 either way: for (int i = to - 1; i >= from; --i). */
+/* Counts back, for step 1 or -1: for (int i = to - 1; i >= from; --i). */
 static void count_back(sti_transform *t, sti_node *n, const sti_counted *c)
 {
     const char *type = sti_type_word(t, sti_type_value(c->variable->type)), *i = c->variable->name->text;
@@ -129,17 +130,17 @@ static void count_back(sti_transform *t, sti_node *n, const sti_counted *c)
     sti_close(t, "}");
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------------------ */
+/* ---- keeping ----------------------------------------------------------------------------------------------------- */
 
-/* One loop that is run again and kept. */
+/* A loop that runs again while its changes are saved. */
 typedef struct keeping {
     sti_node *n;
     sti_counted c;
     bool counted;
     sti_effects changed;
-    int64_t trips;                          /* in local arrays: this many; else -1 */
-    const char *local[STI_ADJOINT_CHANGED]; /* their names */
-    const char *count, *k;                  /* variables: how many iterations there were, which one it is */
+    int64_t trips;                          /* the number of trips, if local arrays are used; else -1 */
+    const char *local[STI_ADJOINT_CHANGED]; /* names of the local arrays */
+    const char *count, *k;                  /* variables with the number of iterations and the current one */
     int slots;
     const char *mark; /* where the log of an iteration begins */
 } keeping;
@@ -167,7 +168,7 @@ static void choose_place(sti_transform *t, keeping *k)
     for (int i = 0; i < k->changed.count; ++i) numbers += numbers_of(k->changed.symbol[i]->type);
     k->trips = k->counted ? sti_constant_trips(t, &k->c) : -1;
     if (k->trips < 0 || k->trips > MOST_LOCAL || numbers * k->trips > MOST_LOCAL) k->trips = -1;
-    if (numbers == 0) k->trips = 1; /* nothing to keep */
+    if (numbers == 0) k->trips = 1; /* nothing to save */
     if (k->changed.narray > 0) k->trips = -1;
 }
 
@@ -183,7 +184,7 @@ static void declare_local(sti_transform *t, keeping *k)
     }
 }
 
-/* Values before an iteration: to where they are kept, or back. */
+/* Saves the values before an iteration, or (`back`) restores them. */
 static void copy_changed(sti_transform *t, keeping *k, bool back)
 {
     sti_slots slots = {{0}};
@@ -206,7 +207,7 @@ static int count_slots(const keeping *k)
     return sti_slots_count(&slots);
 }
 
-/* With a log, its entries of an iteration lie above what the iteration keeps, and on top of them where they begin. */
+/* The log's entries of an iteration are above what the iteration saves, followed by the mark where they begin. */
 static void run_body(sti_transform *t, keeping *k)
 {
     bool logging = t->logging;
@@ -224,7 +225,7 @@ static void run_body(sti_transform *t, keeping *k)
         sti_emit(t, "if (top + 1 > tape_depth) {");
         sti_open(t);
         sti_emit(t, "tape_over[0] = %u;", sti_mark_of(k->n->place));
-        sti_emit(t, "top = %s;", k->mark); /* there was room for one slot more when the iteration began */
+        sti_emit(t, "top = %s;", k->mark); /* one more slot was reserved when the iteration began */
         sti_close(t, "}");
         sti_emit(t, "wtape[(i64)top * tape_width] = %s;", k->mark);
         sti_emit(t, "top += 1;");
@@ -282,7 +283,7 @@ static void reverse_pass(sti_transform *t, keeping *k)
     sti_close(t, "}");
 }
 
-/* A loop that does not count: its own variable is one of those that change. */
+/* For a loop that is not counted: its own variable is one of those that change. */
 static void take_out_variable(sti_transform *t, keeping *k)
 {
     sti_node *d = k->n->a;

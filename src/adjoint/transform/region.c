@@ -1,8 +1,8 @@
 /*
- * Lists of statements: forward, keeping what is overwritten, then reverse, bringing it back; see transform.h.
+ * Forward and reverse of lists of statements. Forward saves what is overwritten; reverse restores it. See transform.h.
  *
- * What is kept of a statement: of a variable its value, of an element of an array that value, of a statement with others in it whatever
- * changes by it. A value that nobody needs is not kept, nor worked out.
+ * What is saved for a statement: the value of a variable; an element of an array; for a region everything that it
+ * changes. Values that are not needed are neither saved nor computed.
  */
 #include "adjoint/transform/save_restore.h"
 #include "kernel/check/flow.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Runs a statement with others in it, so that all it changes can be brought back. */
+/* Runs a region in a way that all its changes can be undone. */
 static void run_kept(sti_transform *t, const sti_step *first, sti_step *s)
 {
     bool logging = t->logging;
@@ -36,7 +36,7 @@ static bool calls_own(const sti_node *n)
     return sti_is_own_call(e);
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------ */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 static void forward_declaration(sti_transform *t, const sti_node *v)
 {
@@ -86,7 +86,7 @@ static void forward_expression(sti_transform *t, const sti_step *first, sti_step
         sti_save_effects(t, first, s);
     }
     bool logging = t->logging;
-    t->logging = false; /* kept already */
+    t->logging = false; /* saved above */
     sti_run_expression(t, e);
     t->logging = logging;
 }
@@ -138,14 +138,14 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
     case STI_NODE_SYNC: sti_emit(t, "sync();"); break;
     case STI_NODE_RETURN: break;
     default:
-        if (sti_last_of_list(n)) break; /* nobody sees what it does: reverse runs it again */
+        if (sti_last_of_list(n)) break; /* nothing after it uses its results: reverse runs it again */
         run_kept(t, first, s);
     }
 }
 
-/* ---- reverse ------------------------------------------------------------------------------------------------------ */
+/* ---- reverse ----------------------------------------------------------------------------------------------------- */
 
-/* x = s of structures: field by field. `to`: NULL where s has no gradient; that of x ends here all the same. */
+/* x = s of structures, field by field. `to` is NULL if s has no gradient; the gradient of x is cleared all the same. */
 static void reverse_copy(sti_transform *t, const char *from, const char *to, const sti_type *type, bool clear)
 {
     if (type->kind == STI_TYPE_STRUCT) {
@@ -203,7 +203,10 @@ static void reverse_declaration(sti_transform *t, const sti_node *v)
         sti_reverse_value(t, v->a, g);
 }
 
-/* x = x + e, x = fma(a, b, x): the gradient of x stays as it is, and e gets it too. The part e; NULL: it is none of these. */
+/*
+ * For x = x + e or x = fma(a, b, x) returns the part e: the gradient of x does not change, and e gets it too. NULL: it
+ * is neither.
+ */
 static const sti_node *added_to_itself(const sti_node *e)
 {
     const sti_node *x = e->a, *sum = e->b;
@@ -219,7 +222,7 @@ static const sti_node *added_to_itself(const sti_node *e)
     return sti_mentions(&first, x->symbol) || sti_mentions(&second, x->symbol) ? NULL : sum;
 }
 
-/* The same without x: its gradient is hidden from the parts of the sum while they take theirs. */
+/* Reverses such a sum without x, whose gradient is hidden while the other parts take theirs. */
 static void reverse_added(sti_transform *t, const sti_node *e)
 {
     sti_note *x = sti_note_of(t, e->a->symbol);
@@ -300,7 +303,7 @@ static void reverse_statement(sti_transform *t, sti_node *n)
     }
 }
 
-/* What an item kernel works out for all items of a block. */
+/* Refuses code of an item kernel that computes for all items of a block. */
 static bool refuse_block(sti_transform *t, const sti_node *n)
 {
     const sti_node *v = n->kind == STI_NODE_DECLARE ? n->a : NULL;

@@ -1,5 +1,5 @@
 /*
- * Statements run plainly: once more as they are, without what nobody needs; see transform.h.
+ * Runs statements plainly: once more as they are, without what is not needed; see transform.h.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
@@ -10,9 +10,9 @@ bool sti_is_own_call(const sti_node *e)
     return e && e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_FUNCTION;
 }
 
-/* ---- what need not be done ---------------------------------------------------------------------------------------- */
+/* ---- what need not be done --------------------------------------------------------------------------------------- */
 
-/* A variable all of whose uses are gradients that do not depend on its value. */
+/* True if all uses of a variable are gradients that do not depend on its value. */
 static bool is_dead(sti_transform *t, const sti_symbol *s)
 {
     return s->type->kind != STI_TYPE_POINTER && sti_type_carries(s->type) && !sti_note_of(t, s)->needed;
@@ -36,7 +36,7 @@ static bool is_dead_assignment(sti_transform *t, const sti_node *e)
     return (number || dead) && !sti_place_needed(t, e->a);
 }
 
-/* ---- running plainly ---------------------------------------------------------------------------------------------- */
+/* ---- running plainly --------------------------------------------------------------------------------------------- */
 
 static const char *sizes_of(sti_transform *t, const sti_node *v)
 {
@@ -45,7 +45,7 @@ static const char *sizes_of(sti_transform *t, const sti_node *v)
     return sizes;
 }
 
-/* A variable whose value nobody needs, but whose address something takes: it is there, without a value. */
+/* Declares a variable without a value: the value is not needed, but its address is taken. */
 static void declare_passed(sti_transform *t, const sti_node *v)
 {
     if (!sti_note_of(t, v->symbol)->passed) return;
@@ -65,7 +65,7 @@ void sti_run_declaration(sti_transform *t, const sti_node *v)
     if (calls) t->deeds++;
     const char *sizes = sizes_of(t, v), *word = sti_type_word(t, sti_type_element(v->named));
     const char *value = v->a ? sti_value(t, v->a) : NULL;
-    if (pointer && sti_type_carries(v->type) && !v->named->is_const && v->a) { /* const unless something goes there */
+    if (pointer && sti_type_carries(v->type) && !v->named->is_const && v->a) { /* const unless it is written */
         bool writes = sti_place_needed(t, v->a) && sti_place_written(v->a);
         word = writes ? sti_writable(t, v, word) : sti_say(t, "const %s", word);
     }
@@ -124,7 +124,7 @@ void sti_run_block(sti_transform *t, const sti_node *block)
     for (const sti_node *n = block->a; n; n = n->next) sti_run_statement(t, n);
 }
 
-/* Takes back the text from a place on. */
+/* Removes the text behind a position. */
 static void cut(sti_transform *t, size_t from)
 {
     if (t->out.result != STET_OK || !t->out.data) return;
@@ -149,7 +149,7 @@ static void run_if(sti_transform *t, const sti_node *n)
     if (t->deeds == deeds) cut(t, before);
 }
 
-/* A loop, an each or a block; a loop may be left out where only its own variable moves. */
+/* Runs a loop, an each or a block. A loop is left out if it changes only its own variable. */
 static void run_nested(sti_transform *t, const sti_node *n, const char *begin, const sti_node *body)
 {
     size_t before = t->out.size, deeds = t->deeds;
@@ -195,7 +195,7 @@ void sti_run_statement(sti_transform *t, const sti_node *n)
     case STI_NODE_SHARED:
     case STI_NODE_STAGED: sti_declare_team_array(t, n); break;
     case STI_NODE_SYNC:
-        t->deeds++; /* others may rely on it */
+        t->deeds++; /* other code may rely on it */
         sti_emit(t, "sync();");
         break;
     default: break;

@@ -1,5 +1,5 @@
 /*
- * What is kept of values before a statement overwrites them, in variables of the adjoint; see save_restore.h.
+ * Saves values in variables of the adjoint before a statement overwrites them; see save_restore.h.
  */
 #include "adjoint/transform/save_restore.h"
 #include "kernel/check/printer.h"
@@ -14,7 +14,7 @@ static void *take_save_restore(sti_transform *t, size_t size)
     return p || size > sizeof nothing ? p : memset(nothing, 0, sizeof nothing);
 }
 
-/* ---- keeping and bringing back ------------------------------------------------------------------------------------ */
+/* ---- keeping and bringing back ----------------------------------------------------------------------------------- */
 
 void sti_copy(sti_transform *t, const char *to, const char *from, const sti_type *type)
 {
@@ -70,7 +70,10 @@ void sti_bring_back(sti_transform *t, const sti_kept *k)
     }
 }
 
-/* Whether a variable of this list has no value yet when a statement comes: it was declared without, and not touched since. */
+/*
+ * True if a variable of this list has no value yet before a statement: it was declared without one and not touched
+ * since.
+ */
 static bool untouched(const sti_step *first, const sti_step *s, const sti_symbol *symbol)
 {
     for (const sti_step *p = s; p-- > first;) {
@@ -94,7 +97,9 @@ void sti_save_effects(sti_transform *t, const sti_step *first, sti_step *s)
     for (int i = 0; i < s->effects.count; ++i) sti_save_variable(t, first, s, s->effects.symbol[i]);
 }
 
-/* An element's address must mean the same when it is brought back: what it is made of may have changed by the statement itself. */
+/*
+ * True if no index of a place reads the array that the statement writes, so the place is the same when it is restored.
+ */
 static bool index_is_safe(const sti_node *place, const sti_symbol *array)
 {
     for (const sti_node *p = place; p && p->kind != STI_NODE_NAME; p = p->a)

@@ -1,6 +1,6 @@
 /*
- * The tape: rows of slots, a column for each iteration of an each (or for the team). A slot has room for one number of each part, so one
- * `top` counts all parts. See transform.h.
+ * The tape: rows of slots with a column for each iteration of an each (or for the team). A slot has room for one number
+ * of each part, so one `top` counts the slots of all parts. See transform.h.
  *
  *   part    holds                 in a kernel                             of an iteration
  *   tape    lanes of reals        real *tapes: array of worlds            tapes + column
@@ -8,12 +8,15 @@
  *   utape   ureal                 ureal *utapes: [world][slot][column]    utapes + (world's) + column
  *   wtape   plain whole numbers   i64 *wtapes: the same                   wtapes + (world's) + column
  *
- * In an item kernel lanes are columns side by side, all parts are plain, [block][slot][column], and `real *` is `ureal *`, `lint *` is `int *`.
+ * In an item kernel lanes are columns side by side. All parts are plain, [block][slot][column]; `real *` is `ureal *`
+ * and `lint *` is `int *`.
  *
- * Slot s is at [s * tape_width]. tape_over [world][column] tells of a tape that was too short: the line of the loop.
+ * Slot s is at [s * tape_width]. tape_over [world][column] is the overflow flag: the line of the loop whose tape was
+ * too short.
  *
- * Plain arrays of a world kernel are shared out among the worlds by rooms (utape_room, wtape_room, over_room: elements of a world), which are the same in
- * each launch over as many worlds, whatever its tape's size: so a world's part is the same part in all of them.
+ * Plain arrays of a world kernel are divided among the worlds. utape_room, wtape_room and over_room are the numbers of
+ * elements of a world. They are the same in each launch over as many worlds, whatever the size of its tape, so a world
+ * has the same part in all of them.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/type.h"
@@ -22,7 +25,7 @@ enum { MOST_NUMBERS = 4096 /* of one variable, on the tape */ };
 
 static const struct part {
     const char *word, *name;
-    const char *room; /* what a world has of it in a world kernel: a parameter; NULL: it is an array of worlds */
+    const char *room; /* the parameter with a world's elements, in a world kernel; NULL: it is an array of worlds */
 } parts[STI_SPILL_COUNT + 1] = {{"real", "tape", NULL},
                                 {"lint", "ltape", NULL},
                                 {"ureal", "utape", "utape_room"},
@@ -139,7 +142,7 @@ const char *sti_spill_arguments(sti_transform *t, unsigned used)
     return sti_say(t, "%stape_width, tape_depth, top", out);
 }
 
-/* Where the tape of a world or block begins in an array of all. */
+/* The beginning of the tape of a world or block, in an array for all of them. */
 static const char *begin_of(sti_transform *t, int part)
 {
     if (!t->items) return parts[part].room ? sti_say(t, "(i64)world * %s + ", parts[part].room) : "";

@@ -1,17 +1,18 @@
 /*
- * Elements at constant places that all iterations of an each read, such as a world's parameters: their gradients are sums over the iterations; see
- * transform.h.
+ * Elements at constant places that all iterations of an each read, such as a world's parameters. Their gradients are
+ * sums over the iterations; see transform.h.
  *
- * Where iterations run one after the other, such a sum is built in a local array, which nothing else points to, so that a compiler can hold it in a register:
- * in memory each addition would wait for the one before to be stored. Entry by entry it is the same sum in the same order, and the array begins with what
- * the gradient holds. Elsewhere entries are listed (team.c), and the array has no use.
+ * If iterations run one after the other, such a sum is built in a local array. Nothing else points to that array, so
+ * the compiler can hold it in registers; in memory each addition would wait for the previous store. The array begins
+ * with the old gradient and adds the same entries in the same order, so the result is the same. Otherwise entries are
+ * listed (team.c), and the array is not used.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/type.h"
 
 enum { MOST_SUMS = 8 /* elements of one array */ };
 
-/* Parameters alone: nothing of them is written, and their gradients are arrays of worlds. */
+/* True for parameters that the kernel does not write and whose gradients are arrays of worlds. */
 static bool is_summed(sti_transform *t, const sti_symbol *s)
 {
     const sti_note *n = sti_note_of(t, s);
@@ -28,7 +29,7 @@ static void name_sum(sti_transform *t, const sti_symbol *s)
     n->summed = false;
 }
 
-/* From the gradient, or back to it: over no element where sums have no use. */
+/* Copies the gradient to the array, or (`back`) to the gradient. Copies no element where sums are not used. */
 static void move_sum(sti_transform *t, const sti_symbol *s, bool back)
 {
     const sti_note *n = sti_note_of(t, s);
@@ -79,7 +80,7 @@ void sti_adjoint_summed_each(sti_transform *t, sti_node *each)
     t->each = NULL;
     for (const sti_node *v = parameters; v; v = v->next)
         if (v->symbol && is_summed(t, v->symbol)) name_sum(t, v->symbol);
-    sti_text_buffer before = t->out; /* what is summed is known when the each is made */
+    sti_text_buffer before = t->out; /* which sums are used is known after the each is made */
     t->out = (sti_text_buffer){0};
     sti_adjoint_each(t, each);
     sti_text_buffer text = t->out;

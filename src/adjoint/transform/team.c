@@ -1,13 +1,16 @@
 /*
- * Iterations of an each, shared out over a team; see transform.h.
+ * The adjoint of an each, whose iterations are distributed over a team; see transform.h.
  *
- * The reverse of an each is an each: an iteration runs forward and back. Three kinds of gradients leave it:
+ * The reverse of an each is an each: an iteration runs forward and back. Gradients leave it in one of three ways:
  *   own      an element that only this iteration touches gets its gradient at once
- *   shares   of a variable from outside: each iteration's share goes to the tape; all threads add them up, in the order of the iterations
- *   listed   of an element that several iterations may touch: (place, gradient) go to the far end of the tape's columns. Then one warp
- *            adds up what is there (stet/lang_list.h): iterations in their order, of each iteration in the order of its reverse
- * So no sum depends on how many threads there are, or which is first. Where iterations run one after the other, in their order (a CPU's lanes, not permuted),
- * adding at once is that same order, entry by entry: there nothing goes to the list but its length, so that a tape that is too short is found everywhere.
+ *   shares   for a variable from outside each iteration writes its share to the tape; all threads add up the shares, in
+ *            the order of the iterations
+ *   listed   for an element that several iterations may touch (place, gradient) goes to the far end of the tape's
+ *            columns. Then one warp adds up the entries (stet/lang_list.h): iterations in their order, and the entries
+ *            of an iteration in the order of its reverse
+ * So no sum depends on the number of threads or on their timing. Where iterations run one after the other and in order
+ * (a CPU's lanes, not permuted), adding at once gives the same order, entry by entry. There only the list's length is
+ * counted, so that a tape that is too short is detected on every device.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
@@ -18,7 +21,7 @@
 
 bool sti_team_level(const sti_transform *t) { return t->kernel && !t->each; }
 
-/* ---- the list ----------------------------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 const char *sti_offset_of(sti_transform *t, const sti_node *e)
 {
@@ -38,7 +41,7 @@ const char *sti_offset_of(sti_transform *t, const sti_node *e)
     return "0";
 }
 
-/* A listed element grows by `more`. */
+/* Adds `more` to a listed element. */
 static void add_to(sti_transform *t, const sti_symbol *array, const char *index, const char *more)
 {
     if (sti_sum_add(t, array, index, more)) return;
@@ -47,7 +50,10 @@ static void add_to(sti_transform *t, const sti_symbol *array, const char *index,
     sti_emit(t, shared ? "%s[%s] = %s[%s] + %s;" : "put(%s, %s, %s[%s] + %s);", g, index, g, index, more);
 }
 
-/* An entry takes the last slot of the iteration's column, which is then one shorter. Where the column's last slots are those of its shares and its count, there is no room. */
+/*
+ * Begins an entry. It takes the last slot of the iteration's column, which gets one shorter. There is no room if the
+ * last slots are those of the iteration's shares and its count.
+ */
 void sti_team_open_entry(sti_transform *t)
 {
     sti_note_of(t, (const sti_symbol *)(const void *)t->inner)->listed++;
@@ -135,7 +141,7 @@ bool sti_team_accumulate(sti_transform *t, const sti_node *place, const char *ar
     return true;
 }
 
-/* One warp goes through all that was listed, in its order; how many threads there are changes no sum (stet/lang_list.h). */
+/* One warp adds up the list in its order, so the number of threads changes no sum (stet/lang_list.h). */
 static void add_listed(sti_transform *t, const char *count)
 {
     t->nlist++;
@@ -153,7 +159,7 @@ static void add_listed(sti_transform *t, const char *count)
     sti_emit(t, "sync();");
 }
 
-/* ---- an each ------------------------------------------------------------------------------------------------------ */
+/* ---- an each ----------------------------------------------------------------------------------------------------- */
 
 void sti_forget_codes(sti_transform *t)
 {
@@ -162,7 +168,7 @@ void sti_forget_codes(sti_transform *t)
     t->ncode = 0;
 }
 
-/* The body's text is made first: only then it is known what of a tape it takes. */
+/* Makes the body's text first, because only the text shows which kinds of spill memory the body takes. */
 static sti_text_buffer body_of(sti_transform *t, sti_node *n, const sti_shares *s)
 {
     sti_text_buffer before = t->out;
@@ -183,7 +189,7 @@ static sti_text_buffer body_of(sti_transform *t, sti_node *n, const sti_shares *
     return body;
 }
 
-/* A count that is made of numbers and of the kernel's own: the tape was made for it. */
+/* True if a count depends only on numbers and on the kernel's arguments: then the tape was sized for it. */
 static bool is_argument(sti_transform *t, const sti_node *e)
 {
     if (e->kind == STI_NODE_NUMBER) return true;
@@ -195,8 +201,9 @@ static bool is_argument(sti_transform *t, const sti_node *e)
 }
 
 /*
- * How many iterations run. Where data, or what lies on the tape already, could be other than the tape was made for: none, if it is too small, since each iteration
- * needs a column, and in it room for its shares and its count.
+ * The number of iterations that run. If it depends on data, or the tape already has content, it may be more than the
+ * tape was sized for. Then no iteration runs if the tape is too small: each needs a column with room for its shares and
+ * its count.
  */
 const char *sti_team_count(sti_transform *t, const sti_node *each, int slots)
 {
@@ -222,7 +229,7 @@ static void refuse_items(sti_transform *t, const sti_node *n)
         "write items");
 }
 
-/* What the each's text refers to, before it is made. */
+/* Prepares the state that the each's text refers to. */
 static void begin_each(sti_transform *t, sti_node *n, sti_shares *s)
 {
     t->each = n;
@@ -234,7 +241,7 @@ static void begin_each(sti_transform *t, sti_node *n, sti_shares *s)
     sti_note_places(t, n->b->a);
     sti_find_shares(t, n->b->a, s);
     t->kept = (int)sti_count_shares(s);
-    if (t->kept == 0) t->kept = 1; /* of a list the count */
+    if (t->kept == 0) t->kept = 1; /* the count of a list */
 }
 
 void sti_adjoint_each(sti_transform *t, sti_node *n)
@@ -254,7 +261,7 @@ void sti_adjoint_each(sti_transform *t, sti_node *n)
     const char *count = t->taped ? sti_team_count(t, n, slots) : sti_value(t, n->a);
     if (t->taped) sti_emit(t, "int %s = top;", t->base);
     if (t->listing) sti_emit(t, "int %s = tape_depth;", t->end);
-    bool one = n->a->kind == STI_NODE_NUMBER; /* whoever checks the text looks for each (one, 1) */
+    bool one = n->a->kind == STI_NODE_NUMBER; /* the checker of the text looks for each (one, 1) */
     const char *some = one && strcmp(count, sti_value(t, n->a)) != 0 ? sti_say(t, "if (%s > 0) ", count) : "";
     sti_emit(t, "each (%s, %s) %s{", n->name->text, one ? sti_value(t, n->a) : count, some);
     sti_open(t);

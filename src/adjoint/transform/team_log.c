@@ -1,9 +1,11 @@
 /*
- * The log of a team: what eaches held before they overwrote it; see transform.h and log.c.
+ * The log of a team: the values that eaches overwrite; see transform.h and log.c.
  *
- * An each that is run with a log makes a group. Iteration i notes in column i of the tape, from the slot after the group's first on; the first has how many slots
- * it took. On top of the longest column lie two slots, of column 0 alone: where the group begins and how many iterations it has. So groups are taken back from the
- * last to the first without knowing which loops made them, an iteration's own entries by the thread that has that iteration.
+ * An each that runs with a log makes a group. Iteration i logs to column i of the tape, from the slot after the group's
+ * first one on. The first slot holds the number of slots that the iteration took. Above the longest column there are
+ * two more slots, in column 0 only: where the group begins, and how many iterations it has. So groups can be undone
+ * from the last to the first without knowing which loops made them. The thread that runs an iteration undoes its
+ * entries.
  */
 #include "adjoint/transform/transform.h"
 
@@ -30,7 +32,10 @@ static sti_text_buffer body_of(sti_transform *t, const sti_node *n)
     return body;
 }
 
-/* Where the group has no room iterations run all the same, on a tape that has no slot left: what they would note is lost, and the launch fails. */
+/*
+ * If there is no room for the group, iterations run on a tape without free slots: their entries are lost, and the
+ * launch fails.
+ */
 static void check_room(sti_transform *t, const sti_node *n, const char *count, const char *room)
 {
     sti_emit(t, "int %s = %s, %s = top + %d <= tape_depth && %s <= tape_width;", count, sti_value(t, n->a), room,
@@ -38,7 +43,7 @@ static void check_room(sti_transform *t, const sti_node *n, const char *count, c
     sti_emit(t, "if (!%s) tape_over[0] = %u;", room, sti_mark_of(n->place));
 }
 
-/* The longest column, and on top of it where the group begins and how many iterations it has. */
+/* Finds the longest column and writes above it where the group begins and how many iterations it has. */
 static void end_group(sti_transform *t, const sti_node *n, const char *first, const char *count)
 {
     const char *j = sti_fresh(t, "j");

@@ -1,6 +1,6 @@
 /*
- * Variables from outside of an each whose gradients its iterations add to: each iteration's share goes to the tape, and all threads add them up, in the order
- * of the iterations; see transform.h and team.c.
+ * Shares: variables from outside of an each to whose gradients its iterations add. Each iteration writes its share to
+ * the tape, and all threads add up the shares in the order of the iterations; see transform.h and team.c.
  */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/type.h"
@@ -53,7 +53,7 @@ void sti_open_shares(sti_transform *t, const sti_shares *s)
     }
 }
 
-/* Where the numbers of a share go: to the tape; from there, of iteration `j`, or of all at once, to the gradient. */
+/* Directions of a share's numbers: to the tape; from the tape to the gradient, for iteration `j` or for all. */
 typedef enum moving { TO_SPILL, OF_ITERATION, OF_ALL } moving;
 
 static void move_number(sti_transform *t, const char *place, moving way, const char *j, int slot)
@@ -96,7 +96,10 @@ static void add_up(sti_transform *t, const sti_shares *s, moving way, const char
         move_share(t, sti_gradient_name(t, s->symbol[i]), s->symbol[i]->type, way, j, &slot);
 }
 
-/* A GPU's thread reads the shares of one variable at once; lanes of a CPU add those of all variables side by side, which do not wait for each other. */
+/*
+ * A thread of a GPU adds up the shares of one variable. Lanes of a CPU add those of all variables in one loop, because
+ * the additions are independent.
+ */
 void sti_add_shares(sti_transform *t, const sti_shares *s, const char *count)
 {
     const char *j = sti_fresh(t, "j");

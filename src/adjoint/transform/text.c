@@ -1,4 +1,6 @@
-/* Names, texts and lines of the output; see transform.h. */
+/*
+ * Names, texts and lines of the output; see transform.h.
+ */
 #include "adjoint/transform/transform.h"
 #include "kernel/check/flow.h"
 #include "kernel/check/printer.h"
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- notes by symbol ---------------------------------------------------------------------------------------------- */
+/* ---- notes by symbol --------------------------------------------------------------------------------------------- */
 
 sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol)
 {
@@ -26,7 +28,7 @@ sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol)
     return n;
 }
 
-/* ---- texts -------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 static const char *say_text(sti_transform *t, const char *format, va_list args)
 {
@@ -59,10 +61,10 @@ void sti_emit(sti_transform *t, const char *format, ...)
     sti_text_buffer_put(&t->out, "\n");
 }
 
-/* ---- pointers that may be const ----------------------------------------------------------------------------------- */
+/* ---- pointers that may be const ---------------------------------------------------------------------------------- */
 
 typedef struct sti_held {
-    sti_node *value; /* what the pointer is declared to be */
+    sti_node *value; /* the value that the pointer is declared with */
     const struct sti_held *next;
     int number;
 } sti_held;
@@ -130,7 +132,7 @@ static bool is_simple(const char *text)
         if (*p == ')' || *p == ']') --depth;
         if (depth == 0 && (*p == ' ' || (p == text && (*p == '-' || *p == '*' || *p == '&' || *p == '('))))
             return false;
-        if (depth == 1 && p == text && *p == '(') return false; /* a cast, or closed in part */
+        if (depth == 1 && p == text && *p == '(') return false; /* a cast, or parentheses around only a part */
     }
     return true;
 }
@@ -144,7 +146,7 @@ const char *sti_lanes(sti_transform *t, const sti_node *e)
     if (e->type && (e->type->kind == STI_TYPE_UREAL || e->type->kind == STI_TYPE_WREAL))
         return sti_say(t, "splat(%s)", text);
     if (e->type && sti_type_plain(e->type)) return sti_say(t, "splat((ureal)%s)", sti_closed(t, text));
-    return sti_closed(t, text); /* masks and other lanes, and what is no number */
+    return sti_closed(t, text); /* masks, lanes of whole numbers, and everything else that is no number */
 }
 
 const char *sti_type_word(sti_transform *t, const sti_type *type)
@@ -154,13 +156,13 @@ const char *sti_type_word(sti_transform *t, const sti_type *type)
     return sti_say(t, "%s", text);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static bool name_taken(const sti_unit *u, const char *text) { return sti_unit_find(u, text, strlen(text)) != NULL; }
 
 const char *sti_joined(sti_transform *t, const char *stem, const char *suffix)
 {
-    size_t n = strlen(stem); /* two _ in a row belong to the language */
+    size_t n = strlen(stem); /* names with two _ in a row are reserved */
     return sti_say(t, "%s%s%s", stem, n > 0 && stem[n - 1] == '_' ? "" : "_", suffix);
 }
 

@@ -1,4 +1,6 @@
-/* Names, calls and places; see typing.h. */
+/*
+ * Types names, calls and places; see typing.h.
+ */
 #include "kernel/check/library.h"
 #include "base/plural.h"
 #include "kernel/check/typing.h"
@@ -21,7 +23,7 @@ static const sti_type *type_name(sti_typing *t, sti_node *e)
     return NULL;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static bool is_defined_later(const sti_unit *u, const sti_name *name)
 {
@@ -61,7 +63,10 @@ static int count_arguments(const sti_node *e)
     return n;
 }
 
-/* of_world(array, items, world, i): an element of an array of all worlds, which may be written where that is not const. */
+/*
+ * of_world(array, items, world, i): an element of an array of all worlds, which can be written if the array is not
+ * const.
+ */
 static const sti_type *type_of_world(sti_typing *t, sti_node *e)
 {
     static const sti_type_kind kinds[] = {STI_TYPE_I64, STI_TYPE_INT, STI_TYPE_INT};
@@ -105,7 +110,7 @@ const sti_type *sti_type_call(sti_typing *t, sti_node *e)
     return s ? s->type : NULL;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static bool named_place(sti_typing *t, const sti_node *e)
 {
@@ -145,7 +150,7 @@ const sti_type *sti_type_place(sti_typing *t, sti_node *e)
     return NULL;
 }
 
-/* ---- values and effects ------------------------------------------------------------------------------------------- */
+/* ---- values and effects ------------------------------------------------------------------------------------------ */
 
 const sti_type *sti_type_of(sti_typing *t, sti_node *e)
 {
@@ -173,7 +178,7 @@ static void type_assignment(sti_typing *t, sti_node *e)
     if (op != STI_OP_NONE && !into_plain) from = sti_type_binary(t, e, op, to, from);
     char what[160];
     (void)snprintf(what, sizeof what, "`%s`", e->a->kind == STI_NODE_NAME ? e->a->name->text : sti_text(t->u, e->a));
-    /* A compound assignment of plain numbers brings its result back by itself, as in C. */
+    /* A compound assignment of plain numbers converts its result back without a cast, as in C. */
     bool back = op != STI_OP_NONE && from && sti_type_integer(from) && sti_type_integer(to);
     if (from && !back && !sti_type_convert(t, e->b, from, to, what, NULL)) return;
     e->type = to;

@@ -1,4 +1,6 @@
-/* Checking from beginning to end, and comparing trees; see check.h. */
+/*
+ * The whole check, and comparison of trees; see check.h.
+ */
 #include "kernel/check/check.h"
 
 #include "base/error.h"
@@ -38,7 +40,7 @@ static stet_result out_of_memory(const char *name)
     return sti_error(STET_OUT_OF_MEMORY, "%s: out of memory while it was checked", name);
 }
 
-/* From the text to the tree, and what is wrong. */
+/* Makes the tree from the text and reports mistakes. */
 static stet_result check_all(sti_unit *u, const char *text, const char *name, const char *path)
 {
     sti_tokens tokens = {0};

@@ -1,6 +1,6 @@
 /*
- * Constants: how numbers are spelled, and expressions of whole numbers worked out. Overflow wraps round: nothing here can
- * trap, whatever the source says.
+ * Constants: the spelling of numbers, and evaluation of expressions of whole numbers. Overflow wraps around, so no
+ * source can cause a trap here.
  */
 #include "kernel/check/tree.h"
 
@@ -47,7 +47,7 @@ bool sti_integer(const char *text, uint64_t *out, sti_type_kind *kind)
     }
     bool is_unsigned, is_long;
     if (p == text || !integer_suffix(p, &is_unsigned, &is_long)) return false;
-    bool any_sign = base != 10; /* a decimal number without u never is unsigned */
+    bool any_sign = base != 10; /* a decimal number without u is never unsigned */
     if (!is_unsigned && !is_long && value <= INT32_MAX)
         *kind = STI_TYPE_INT;
     else if (!is_long && (is_unsigned || any_sign) && value <= UINT32_MAX)
@@ -136,7 +136,7 @@ static bool unary(int op, int64_t a, int64_t *out)
     }
 }
 
-/* A value as a type holds it. */
+/* Converts a value to a type. */
 static bool cast(sti_type_kind kind, int64_t a, int64_t *out)
 {
     switch (kind) {

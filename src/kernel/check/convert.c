@@ -1,11 +1,13 @@
-/* What may become what, and what to write where it may not; see typing.h. */
+/*
+ * Conversions: which are allowed, and what to write where they are not; see typing.h.
+ */
 #include "kernel/check/typing.h"
 
 #include <stdio.h>
 
 enum { TYPE_TEXT = 128 };
 
-/* Whole numbers become each other where nothing is lost; others are written as casts. */
+/* Whole numbers convert to each other if no value is lost; otherwise a cast is needed. */
 static bool fits(const sti_node *e, const sti_type *from, const sti_type *to, const sti_unit *u)
 {
     int64_t value, bytes_from = 8, bytes_to = 8;
@@ -25,7 +27,7 @@ static bool is_null(const sti_unit *u, const sti_node *e)
     return e->kind == STI_NODE_NUMBER && sti_constant(u, e, false, &value) && value == 0;
 }
 
-/* How lanes are made of a plain value. */
+/* The text that makes lanes of a plain value. */
 static void splat_text(sti_unit *u, const sti_node *e, const sti_type *from, const sti_type *to, char *out, size_t size)
 {
     const char *text = sti_text(u, e);
@@ -97,7 +99,7 @@ bool sti_type_convert(sti_typing *t, const sti_node *e, const sti_type *from, co
     return false;
 }
 
-/* ---- lanes -------------------------------------------------------------------------------------------------------- */
+/* ---- lanes ------------------------------------------------------------------------------------------------------- */
 
 static const char *comparison(sti_operator op, bool real)
 {
@@ -112,7 +114,7 @@ static const char *comparison(sti_operator op, bool real)
     }
 }
 
-/* The format's two %s, one after the other; it comes from the table above. */
+/* Fills the two %s of a format from the table above. */
 static void put_operands(char *out, size_t size, const char *format, const char *a, const char *b)
 {
     size_t n = 0;
@@ -129,7 +131,7 @@ static void put_operands(char *out, size_t size, const char *format, const char 
     out[n] = 0;
 }
 
-/* Operators that lanes don't have: what to write. */
+/* Reports operators that lanes do not have, and what to write instead. */
 static bool refused(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a, const char *left,
                     const char *right)
 {
@@ -154,7 +156,7 @@ static bool refused(sti_typing *t, const sti_node *e, sti_operator op, const sti
     return true;
 }
 
-/* Two lanes under + - * / & | ^. */
+/* Two lanes with + - * / & | ^. */
 static const sti_type *calculate(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
                                  const sti_type *b)
 {

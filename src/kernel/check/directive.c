@@ -8,7 +8,7 @@
 
 static bool is_op(const sti_token *t, sti_operator op) { return t->kind == STI_TOKEN_OP && t->op == op; }
 
-/* The number of a file with this name; -1: there are too many (complained), or no memory. */
+/* Returns the number of a file with this name; -1: too many files (reported), or no memory. */
 static int add_file(sti_reader *r, const char *name, const char *path, sti_source_place place)
 {
     sti_unit *u = r->u;
@@ -36,7 +36,7 @@ bool sti_reader_open(sti_reader *r, const char *text, const char *name, const ch
     return true;
 }
 
-/* The tokens up to the end of the line. */
+/* Reads the tokens up to the end of the line. */
 static bool read_line(sti_reader *r, sti_tokens *out)
 {
     for (;;) {
@@ -51,9 +51,9 @@ static bool read_line(sti_reader *r, sti_tokens *out)
     }
 }
 
-/* ---- macros ------------------------------------------------------------------------------------------------------- */
+/* ---- macros ------------------------------------------------------------------------------------------------------ */
 
-/* The parameters behind the name; *at moves past them. *good: they are understood. */
+/* Reads the parameters behind a macro's name and moves *at behind them. *good: they are well formed. */
 static bool read_parameters(sti_reader *r, const sti_tokens *line, size_t *at, sti_macro *m, bool *good)
 {
     size_t i = *at;
@@ -124,9 +124,9 @@ static bool define(sti_reader *r, const sti_token *directive, const sti_tokens *
     return true;
 }
 
-/* ---- conditions --------------------------------------------------------------------------------------------------- */
+/* ---- conditions -------------------------------------------------------------------------------------------------- */
 
-/* `defined X` and `defined(X)` become 1 or 0. */
+/* Replaces `defined X` and `defined(X)` by 1 or 0. */
 static bool replace_defined(sti_reader *r, const sti_tokens *line, sti_tokens *out)
 {
     for (size_t i = 1; i < line->count; ++i) {
@@ -146,7 +146,7 @@ static bool replace_defined(sti_reader *r, const sti_tokens *line, sti_tokens *o
     return true;
 }
 
-/* The value of the expression behind #if. */
+/* Evaluates the expression behind #if. */
 static bool evaluate(sti_reader *r, const sti_token *directive, const sti_tokens *line, bool *out)
 {
     sti_tokens plain = {0}, full = {0};
@@ -175,8 +175,8 @@ static bool begins_condition(const char *word)
 }
 
 /*
- * Skips to the #else, #elif or #endif of a condition that is not met; `taken`: a branch before was. Stops after that
- * directive when its branch is to be read, or at the end.
+ * Skips to the #else, #elif or #endif of a condition that is not met. `taken`: an earlier branch was read. Stops after
+ * that directive if its branch is to be read, or at the end of the condition.
  */
 static bool skip_branches(sti_reader *r, bool taken)
 {
@@ -184,7 +184,7 @@ static bool skip_branches(sti_reader *r, bool taken)
     for (;;) {
         sti_token t;
         if (!sti_lex(r->file, &t)) return false;
-        if (t.kind == STI_TOKEN_END) return true; /* complained about when the file is left */
+        if (t.kind == STI_TOKEN_END) return true; /* a missing #endif is reported at the end of the file */
         if (!t.first || !is_op(&t, STI_OP_HASH)) continue;
         sti_tokens line = {0};
         if (!read_line(r, &line)) return false;
@@ -216,9 +216,9 @@ static bool condition(sti_reader *r, const sti_token *directive, const sti_token
     return met || skip_branches(r, false);
 }
 
-/* ---- directives --------------------------------------------------------------------------------------------------- */
+/* ---- directives -------------------------------------------------------------------------------------------------- */
 
-/* Whether <stet/lang.h> follows the word `include`, which begins at `start` or after space there. */
+/* True if <stet/lang.h> follows the word `include`, which begins at `start` or after white space there. */
 static bool names_language(const sti_reader *r, size_t start)
 {
     static const char language[] = "<stet/lang.h>";
@@ -228,7 +228,7 @@ static bool names_language(const sti_reader *r, size_t start)
     return strncmp(p + strspn(p, " \t"), language, sizeof language - 1) == 0;
 }
 
-/* "stet/lang.h" is the language itself; other files are read where they stand. */
+/* "stet/lang.h" is the language itself and is not read. Other files are read in the place of the include. */
 static bool include(sti_reader *r, const sti_token *directive, const sti_tokens *line, size_t start)
 {
     if (names_language(r, start)) return true;
@@ -249,7 +249,7 @@ static bool include(sti_reader *r, const sti_token *directive, const sti_tokens 
     return true;
 }
 
-/* #line number "name": the next line has that number, in that file. */
+/* #line number "name": sets the number and file of the next line. */
 static bool renumber(sti_reader *r, const sti_token *directive, const sti_tokens *line)
 {
     uint64_t number = 0;
@@ -272,7 +272,7 @@ static bool renumber(sti_reader *r, const sti_token *directive, const sti_tokens
     return !r->u->failed;
 }
 
-/* #error: its own words are the complaint. */
+/* #error: its text is the reported mistake. */
 static void stop_with_error(sti_reader *r, const sti_token *directive, size_t start)
 {
     const char *text = r->file->text + start;
@@ -280,7 +280,7 @@ static void stop_with_error(sti_reader *r, const sti_token *directive, size_t st
     sti_complain(r->u, directive->place, "#%.*s", n < 200 ? n : 200, text);
 }
 
-/* `start`: where the directive's name is in the file. */
+/* Executes a directive. `start`: the position of its name in the file. */
 static bool obey(sti_reader *r, const sti_token *directive, const sti_tokens *line, size_t start)
 {
     const char *word = line->token[0].kind == STI_TOKEN_NAME ? line->token[0].name->text : "";
@@ -307,7 +307,7 @@ static bool obey(sti_reader *r, const sti_token *directive, const sti_tokens *li
     return true;
 }
 
-/* The end of a file: back to the one that includes it. False: there is none. */
+/* At the end of a file, goes back to the including file. False: there is none. */
 static bool leave(sti_reader *r)
 {
     if (r->file->conditions > 0)

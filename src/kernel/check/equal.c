@@ -1,4 +1,6 @@
-/* Whether two trees are the same; see check.h. */
+/*
+ * Compares two trees; see check.h.
+ */
 #include "kernel/check/check.h"
 
 #include "kernel/check/tree.h"
@@ -11,7 +13,7 @@ static bool equal_names(const sti_name *a, const sti_name *b)
     return strcmp(a->text, b->text) == 0;
 }
 
-/* Types of two units: structures are told by their names, their fields are compared where they are defined. */
+/* Compares types of two units. Structures are compared by name; their fields are compared where they are defined. */
 static bool equal_types(const sti_type *a, const sti_type *b)
 {
     for (; a && b; a = a->of, b = b->of) {

@@ -1,9 +1,11 @@
-/* Expressions; see parser.h. */
+/*
+ * Parses expressions; see parser.h.
+ */
 #include "kernel/check/parser.h"
 
 static sti_node *parse_unary(sti_parser *p);
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static sti_node *parse_arguments(sti_parser *p, sti_node *call)
 {
@@ -53,7 +55,7 @@ static sti_node *parse_sizeof(sti_parser *p)
     return n->named && sti_parser_expect(p, STI_OP_CLOSE, "after the type of sizeof") ? n : NULL;
 }
 
-/* Behind an open parenthesis at a type. */
+/* Parses a cast, after the parenthesis and at the type. */
 static sti_node *parse_cast(sti_parser *p, sti_source_place place)
 {
     sti_node *n = sti_parser_node(p, STI_NODE_CAST, place);
@@ -97,7 +99,7 @@ static sti_node *parse_value(sti_parser *p)
     return NULL;
 }
 
-/* ---- what stands behind and before a value ------------------------------------------------------------------------ */
+/* ---- postfix and prefix operators -------------------------------------------------------------------------------- */
 
 static sti_node *parse_behind(sti_parser *p)
 {
@@ -157,7 +159,7 @@ static sti_node *parse_unary(sti_parser *p)
     return n;
 }
 
-/* ---- operators between values ------------------------------------------------------------------------------------- */
+/* ---- operators between values ------------------------------------------------------------------------------------ */
 
 static sti_node *parse_binary(sti_parser *p, int least)
 {
@@ -175,7 +177,7 @@ static sti_node *parse_binary(sti_parser *p, int least)
     return left;
 }
 
-/* Behind the ? of a condition. */
+/* Parses a conditional expression, after the ?. */
 static sti_node *parse_choice(sti_parser *p, sti_node *out)
 {
     if (!out || !sti_parser_enter(p)) return NULL;

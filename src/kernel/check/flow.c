@@ -1,4 +1,6 @@
-/* Pointers and iterations; see flow.h. */
+/*
+ * Data flow of pointers and iterations; see flow.h.
+ */
 #include "kernel/check/flow.h"
 
 #include "kernel/check/type.h"
@@ -19,7 +21,7 @@ bool sti_flow_writes(const sti_symbol *function)
     return false;
 }
 
-/* ---- where pointers point ----------------------------------------------------------------------------------------- */
+/* ---- where pointers point ---------------------------------------------------------------------------------------- */
 
 static bool points(const sti_node *e) { return e->type && sti_type_points(e->type); }
 
@@ -31,7 +33,7 @@ static bool is_local_pointer(const sti_symbol *s)
 static sti_symbol *leader_of(sti_symbol *s)
 {
     while (s->leader) {
-        if (s->leader->leader) s->leader = s->leader->leader; /* keeps ways short */
+        if (s->leader->leader) s->leader = s->leader->leader; /* shortens the path for the next search */
         s = s->leader;
     }
     return s;
@@ -94,7 +96,7 @@ static void join(sti_unit *u, sti_symbol *a, sti_symbol *b)
     for (const sti_reach *o = b->origin; o; o = o->next) add_origin(u, a, o->symbol);
 }
 
-/* Takes in what an assigned value may point to. */
+/* Adds what an assigned value may point to. */
 static void link_pointer(sti_unit *u, sti_symbol *pointer, sti_node *e)
 {
     if (e->kind == STI_NODE_NAME) {
@@ -113,7 +115,7 @@ static void link_pointer(sti_unit *u, sti_symbol *pointer, sti_node *e)
     if (below && e->kind != STI_NODE_NUMBER) link_pointer(u, pointer, below);
 }
 
-/* All expressions and statements below a node are walked alike: its four parts and their lists. */
+/* Visits all expressions and statements below a node: its four parts and their lists. */
 static void note_pointers(sti_unit *u, sti_node *n)
 {
     for (; n; n = n->next) {
@@ -135,7 +137,7 @@ bool sti_flow_pointers(sti_unit *u, sti_node *body)
     return !u->failed;
 }
 
-/* ---- what varies -------------------------------------------------------------------------------------------------- */
+/* ---- what varies ------------------------------------------------------------------------------------------------- */
 
 static bool list_varies(const sti_node *e, unsigned number)
 {
@@ -164,7 +166,7 @@ static void mark(sti_symbol *s, void *context)
     m->changed = true;
 }
 
-/* What is assigned: a variable itself, or what an element or a pointer belongs to. */
+/* Marks what is assigned: a variable, or the symbols that an element or pointer belongs to. */
 static void mark_place(sti_node *e, marking *m)
 {
     if (e->kind == STI_NODE_NAME && e->symbol)
@@ -173,7 +175,10 @@ static void mark_place(sti_node *e, marking *m)
         sti_origins(e, mark, m);
 }
 
-/* A jump out of the loop in which only some iterations take part: what comes after it in the loop is theirs alone. */
+/*
+ * True if a loop has a break or continue that only some iterations of the each reach: then what follows in the loop
+ * runs for only some of them.
+ */
 static bool jumps(const sti_node *n, unsigned number, bool some)
 {
     for (; n; n = n->next) {
@@ -208,7 +213,7 @@ static void mark_for(sti_node *n, marking *m, bool some)
     mark_list(n->d, m, own);
 }
 
-/* `some`: only some iterations come here. */
+/* `some`: only some iterations reach this node. */
 static void mark_node(sti_node *n, marking *m, bool some)
 {
     bool step = n->kind == STI_NODE_POSTFIX ||
@@ -263,5 +268,5 @@ void sti_flow_each(sti_node *each, unsigned number)
         m.changed = false;
         mark_list(each->b, &m, false);
     }
-    if (m.changed) place_inside(each->b, number, true); /* nobody writes such a chain of variables: all differ */
+    if (m.changed) place_inside(each->b, number, true); /* too long a chain of variables: treat all as different */
 }

@@ -1,4 +1,6 @@
-/* The kernels of a source as launches know them; see check.h. */
+/*
+ * Makes the signatures of a source's kernels, as launches use them; see check.h.
+ */
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/check/check.h"

@@ -55,7 +55,7 @@ static void pass(sti_lexer *l, size_t n)
     }
 }
 
-/* Length of a backslash with the end of its line; 0: there is none. */
+/* Length of a backslash with its end of line; 0: there is none. */
 static size_t splice(const char *p)
 {
     return p[0] != '\\' ? 0 : p[1] == '\n' ? 2 : p[1] == '\r' && p[2] == '\n' ? 3 : 0;
@@ -75,7 +75,7 @@ static bool skip_comment(sti_lexer *l)
     return true;
 }
 
-/* Whether there was any. */
+/* Skips white space, comments and splices. Returns true if there were any. */
 static bool skip_space(sti_lexer *l)
 {
     size_t start = l->at;
@@ -98,7 +98,7 @@ static size_t name_length(const char *p)
     return n;
 }
 
-/* As C's preprocessor has it: whatever looks like a number; the parser judges it. */
+/* As in C's preprocessor: takes what looks like a number; the parser checks it. */
 static size_t number_length(const char *p)
 {
     size_t n = 0;

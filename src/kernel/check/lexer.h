@@ -1,12 +1,12 @@
 /*
- * Tokens of one file: names, numbers, operators; comments, white space and spliced lines are gone.
+ * Lexer: splits one file into names, numbers and operators, without comments, white space and line splices.
  */
 #ifndef STI_KERNEL_CHECK_LEXER_H
 #define STI_KERNEL_CHECK_LEXER_H
 
 #include "kernel/check/unit.h"
 
-/* Tag, spelling, precedence as an operator between two operands (0: it is none). */
+/* Tag, spelling, precedence as a binary operator (0: it is none). */
 #define STI_OPS(X)                                                                                                     \
     X(NONE, "", 0)                                                                                                     \
     X(OPEN, "(", 0)                                                                                                    \
@@ -67,7 +67,7 @@ typedef enum sti_operator {
 
 const char *sti_op_text(sti_operator op);
 int sti_op_precedence(sti_operator op);
-/* The operator within a compound assignment: + of +=; STI_OP_NONE of any other. */
+/* The operator of a compound assignment: + for +=. STI_OP_NONE for any other operator. */
 sti_operator sti_op_compound(sti_operator op);
 
 typedef enum sti_token_kind {
@@ -76,17 +76,17 @@ typedef enum sti_token_kind {
     STI_TOKEN_NUMBER,
     STI_TOKEN_OP,
     STI_TOKEN_TEXT, /* a string or character, with its quotes */
-    STI_TOKEN_OTHER /* no part of the language */
+    STI_TOKEN_OTHER /* not part of the language */
 } sti_token_kind;
 
 typedef struct sti_token {
     sti_source_place place;
-    sti_name *name; /* spelling; of operators NULL */
+    sti_name *name; /* spelling; NULL for operators */
     uint8_t kind;   /* sti_token_kind */
     uint8_t op;     /* sti_operator */
-    bool first;     /* of its line */
+    bool first;     /* the first of its line */
     bool spaced;    /* white space before it */
-    bool fixed;     /* a macro's name that is not to be replaced again */
+    bool fixed;     /* a macro's name that must not be replaced again */
 } sti_token;
 
 typedef struct sti_lexer {
@@ -95,11 +95,11 @@ typedef struct sti_lexer {
     size_t at;
     sti_source_place place;
     bool first;
-    int conditions; /* of the file, that are open: used by the reader */
+    int conditions; /* conditions of the file that are open; used by the reader */
     struct sti_lexer *below;
 } sti_lexer;
 
-/* The next token; at the end always STI_TOKEN_END. False: no memory. */
+/* Reads the next token; at the end always STI_TOKEN_END. False: no memory. */
 bool sti_lex(sti_lexer *lexer, sti_token *out);
 
 #endif

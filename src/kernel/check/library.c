@@ -66,7 +66,7 @@ static bool fill_settings(sti_unit *u)
     return true;
 }
 
-/* The type at *p, up to a comma or parenthesis: "const ureal *". */
+/* Reads the type at *p, up to a comma or parenthesis: "const ureal *". */
 static const sti_type *read_type(sti_unit *u, const char **p)
 {
     static const struct {
@@ -94,7 +94,7 @@ static const sti_type *read_type(sti_unit *u, const char **p)
     return t;
 }
 
-/* Parameters from the table's text, "(mask, real, real)". */
+/* Reads parameters from the table's text, "(mask, real, real)". */
 static bool read_parameters(sti_unit *u, sti_symbol *f, const char *text)
 {
     sti_symbol **at = &f->parameter;
@@ -152,7 +152,7 @@ static bool fill_functions(sti_unit *u)
         f->team = whole_team(functions[i].name);
         f->name->symbol = f;
     }
-    sti_symbol *of_world = new_symbol(u, STI_SYMBOL_LIBRARY, "of_world"); /* typed by hand: typing.c */
+    sti_symbol *of_world = new_symbol(u, STI_SYMBOL_LIBRARY, "of_world"); /* typing.c handles it separately */
     if (!of_world) return false;
     of_world->name->symbol = of_world;
     return true;

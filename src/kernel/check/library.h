@@ -6,9 +6,9 @@
 
 #include "kernel/check/tree.h"
 
-/* Gives the unit the language's words, functions and settings. False: no memory. */
+/* Adds the language's words, functions and settings to the unit. False: no memory. */
 bool sti_library_fill(sti_unit *u);
-/* What to use instead of a function that is no part of the language; NULL: no advice. */
+/* What to use instead of a function that the language does not have; NULL: no advice. */
 const char *sti_library_hint(const char *name);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * The functions of the kernel language, as include/stet/lang*.h have them (a test holds the two against each other).
+ * The functions of the kernel language, as include/stet/lang*.h have them (a test compares the two).
  *
- *   STI_LIBRARY(X): X(result, name, what it is called in the header if `name` is a macro, parameters, twin)
+ *   STI_LIBRARY(X): X(result, name, name of the function in the header if `name` is a macro, parameters, twin)
  *
- * The twin does the same on plain values (on lanes); "": there is none. `of_world` is apart: it takes two types of arrays.
+ * The twin does the same on plain values (or, for a function on plain values, on lanes); "": there is none. `of_world`
+ * is handled separately, because it accepts two types of arrays.
  */
 #define STI_LIBRARY_FUNCTIONS(X)                                                                                       \
     X(real, splat, splat, (ureal), "")                                                                                 \
@@ -92,13 +93,13 @@
     X(void, add_listed_lanes, add_listed_lanes, (const real *, const lint *, const i64 *, int, int, int, int), "")     \
     X(void, add_planned, add_planned, (real *, const real *, const int *, int), "")
 
-/* Of these the ones to which the whole team comes. */
+/* The functions that the whole team must call. */
 #define STI_LIBRARY_TEAM(X)                                                                                            \
     X(add_listed)                                                                                                      \
     X(add_listed_lanes)                                                                                                \
     X(add_planned)
 
-/* Names that people know from C and elsewhere, and what is here instead. */
+/* Functions known from C and elsewhere, with what to use instead. */
 #define STI_LIBRARY_HINTS(X)                                                                                           \
     X(fabs, "rabs (lanes) or uabs")                                                                                    \
     X(fabsf, "rabs (lanes) or uabs")                                                                                   \

@@ -1,7 +1,7 @@
 /*
- * Replacement of macros; see reader.h.
+ * Replaces macros; see reader.h.
  *
- * Tokens of a macro's body get the place where the macro is used; those of its arguments keep their own.
+ * Tokens of a macro's body get the place where the macro is used. Tokens of its arguments keep their own places.
  */
 #include "kernel/check/reader.h"
 
@@ -32,7 +32,7 @@ static void pop(sti_reader *r)
     r->frame = r->frame->below;
 }
 
-/* The next token before replacement. */
+/* Reads the next token before replacement. */
 static bool next_raw(sti_reader *r, sti_token *out)
 {
     while (r->frame && r->frame->at == r->frame->count && !r->frame->barrier) pop(r);
@@ -52,7 +52,7 @@ static bool next_raw(sti_reader *r, sti_token *out)
 
 static bool push_back(sti_reader *r, const sti_token *t)
 {
-    if (t->kind == STI_TOKEN_END) return true; /* comes again by itself */
+    if (t->kind == STI_TOKEN_END) return true; /* it is read again later */
     sti_token *copy = sti_unit_alloc(r->u, sizeof *copy);
     if (!copy) return false;
     *copy = *t;
@@ -68,12 +68,12 @@ bool sti_reader_expand(sti_reader *r, const sti_token *token, size_t count, sti_
         if (!sti_reader_next(r, &t)) return false;
         if (t.kind != STI_TOKEN_END && !sti_tokens_add(r->u, out, &t)) return false;
     } while (t.kind != STI_TOKEN_END);
-    while (r->frame != mine) pop(r); /* a limit leaves some */
+    while (r->frame != mine) pop(r); /* a limit may leave some */
     pop(r);
     return true;
 }
 
-/* The tokens between the parentheses of a use, cut at commas. *found: how many arguments; -1: it does not end. */
+/* Reads the tokens between the parentheses of a use, split at commas. *found: the number of arguments; -1: no end. */
 static bool read_arguments(sti_reader *r, const sti_macro *m, sti_tokens *argument, int *found)
 {
     int depth = 0, n = 0;
@@ -92,7 +92,9 @@ static bool read_arguments(sti_reader *r, const sti_macro *m, sti_tokens *argume
             ++n;
             continue;
         }
-        /* A macro's name that is met while it is being replaced stays, also when it is read again. */
+        /*
+         * A macro's name that is found while the macro is being replaced is not replaced, also when it is read again.
+         */
         if (t.kind == STI_TOKEN_NAME && t.name->macro && t.name->macro->active) t.fixed = true;
         if (n < m->nparam && !sti_tokens_add(r->u, &argument[n], &t)) return false;
     }
@@ -107,7 +109,7 @@ static int parameter_of(const sti_macro *m, const sti_token *t)
     return -1;
 }
 
-/* The body with arguments, themselves replaced first, in place of parameters; then it is read again. */
+/* Replaces parameters in the body by arguments, whose macros are replaced first. Then the body is read again. */
 static bool substitute(sti_reader *r, sti_macro *m, const sti_tokens *argument, sti_source_place place)
 {
     sti_tokens *full = m->nparam ? sti_unit_alloc(r->u, (size_t)m->nparam * sizeof *full) : NULL;
@@ -126,7 +128,7 @@ static bool substitute(sti_reader *r, sti_macro *m, const sti_tokens *argument, 
     return push(r, body.token, body.count, m, false);
 }
 
-/* `t` is the name of a macro with parameters. *used: whether it is used here, which takes a parenthesis. */
+/* `t` is the name of a macro with parameters. *used: a parenthesis follows, so the macro is used here. */
 static bool use_function(sti_reader *r, const sti_token *t, bool *used)
 {
     sti_macro *m = t->name->macro;

@@ -1,4 +1,6 @@
-/* Operators on plain values, pointers and places; see typing.h. */
+/*
+ * Types operators on plain values, pointers and places; see typing.h.
+ */
 #include "kernel/check/typing.h"
 
 #include <stdio.h>
@@ -27,7 +29,7 @@ void sti_type_test(sti_typing *t, sti_node *e, const char *what)
         sti_complain(t->u, e->place, "`%s` takes a plain number, not `%s`", what, text);
 }
 
-/* ---- between values ----------------------------------------------------------------------------------------------- */
+/* ---- between values ---------------------------------------------------------------------------------------------- */
 
 static bool is_comparison(sti_operator op)
 {
@@ -41,7 +43,7 @@ static bool is_whole_only(sti_operator op)
            op == STI_OP_XOR;
 }
 
-/* Type of two plain numbers together; a double goes with constants only. */
+/* The common type of two plain numbers. A double combines with constants only. */
 static const sti_type *together(sti_typing *t, const sti_node *left, const sti_node *right, const sti_type *a,
                                 const sti_type *b)
 {
@@ -128,7 +130,7 @@ static const sti_type *type_condition(sti_typing *t, sti_node *e)
     return sti_type_convert(t, e->c, b, a, what, NULL) ? a : NULL;
 }
 
-/* ---- before and behind a value ------------------------------------------------------------------------------------ */
+/* ---- before and behind a value ----------------------------------------------------------------------------------- */
 
 static const sti_type *type_number(sti_typing *t, sti_node *e)
 {
@@ -204,7 +206,7 @@ const sti_type *sti_type_step(sti_typing *t, sti_node *e)
     return NULL;
 }
 
-/* RULES-EFFECT-1: a step within a value. */
+/* RULES-EFFECT-1: refuses a step inside of a value. */
 static const sti_type *refuse_step(sti_typing *t, const sti_node *e)
 {
     sti_complain(t->u, e->place,
@@ -248,7 +250,7 @@ static const sti_type *type_index(sti_typing *t, sti_node *e)
     return NULL;
 }
 
-/* A field of something const is const. */
+/* A field of a const structure is const. */
 static const sti_type *made_const(sti_typing *t, const sti_type *type)
 {
     if (type->kind == STI_TYPE_ARRAY) {

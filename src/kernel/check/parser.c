@@ -1,11 +1,13 @@
-/* Definitions, declarations, and what all parts of the parser use; see parser.h. */
+/*
+ * Parses definitions and declarations, with what all parts of the parser use; see parser.h.
+ */
 #include "kernel/check/parser.h"
 
 #include "kernel/check/type.h"
 
 enum { MOST_SIZES = 8 };
 
-/* ---- tokens ------------------------------------------------------------------------------------------------------- */
+/* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
 bool sti_parser_is(const sti_parser *p, sti_operator op) { return p->t->kind == STI_TOKEN_OP && p->t->op == op; }
 
@@ -72,7 +74,7 @@ sti_name *sti_parser_name(sti_parser *p, const char *of_what)
     return name;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 sti_node *sti_parser_node(sti_parser *p, sti_node_kind kind, sti_source_place place)
 {
@@ -104,7 +106,7 @@ bool sti_parser_enter(sti_parser *p)
 
 void sti_parser_leave(sti_parser *p) { --p->depth; }
 
-/* ---- types and variables ------------------------------------------------------------------------------------------ */
+/* ---- types and variables ----------------------------------------------------------------------------------------- */
 
 static bool is_type_word(sti_word word)
 {
@@ -242,7 +244,7 @@ sti_node *sti_parse_variables(sti_parser *p, const sti_type *named)
     return parse_variables_as(p, named, STI_NODE_DECLARE);
 }
 
-/* ---- definitions -------------------------------------------------------------------------------------------------- */
+/* ---- definitions ------------------------------------------------------------------------------------------------- */
 
 static bool parse_parameters(sti_parser *p, sti_node *f)
 {
@@ -264,7 +266,7 @@ static bool parse_parameters(sti_parser *p, sti_node *f)
     return true;
 }
 
-/* LFN, world_kernel or item_kernel stand here. */
+/* At LFN, world_kernel or item_kernel. */
 static sti_node *parse_function(sti_parser *p)
 {
     sti_word word = p->t->name->word;
@@ -352,7 +354,7 @@ static sti_node *parse_definition(sti_parser *p)
     return NULL;
 }
 
-/* To where the next definition seems to begin. */
+/* Skips to the place where the next definition seems to begin. */
 static void recover(sti_parser *p)
 {
     int braces = 0;

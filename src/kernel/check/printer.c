@@ -1,8 +1,10 @@
 /*
- * Printing; see printer.h.
+ * Prints trees; see printer.h.
  *
- * Parentheses stand where precedence needs them, and where compilers warn without them (& beside +, && beside ||), so that printed
- * kernels compile under the same warnings as written ones. They are no nodes, so they change no tree.
+ * Parentheses are printed where precedence needs them, and where compilers would warn without them (& beside +, &&
+ * beside
+ * |). So printed kernels compile with the same warnings as written ones. Parentheses are no nodes and do not change the
+ * tree.
  */
 #include "kernel/check/printer.h"
 
@@ -18,7 +20,7 @@ enum { CUT = 72, UNARY = 20, BEHIND = 30 };
 typedef struct printer {
     char *text;
     size_t size, capacity;
-    bool fixed; /* the text does not grow: what is too long is cut */
+    bool fixed; /* the text does not grow: a longer one is cut */
     bool cut;
     bool failed;
     int indent;
@@ -62,7 +64,7 @@ static void put_type(printer *p, const sti_type *t)
     put_printer(p, t->kind == STI_TYPE_STRUCT ? t->structure->name->text : words[t->kind]);
 }
 
-/* ---- expressions -------------------------------------------------------------------------------------------------- */
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 static void put_expression(printer *p, const sti_node *e, int least);
 
@@ -74,7 +76,7 @@ static void put_list(printer *p, const sti_node *e)
     }
 }
 
-/* How tightly an expression holds together; -2: not at all. */
+/* The precedence of an expression; -2: the lowest. */
 static int strength(const sti_node *e)
 {
     switch (e->kind) {
@@ -88,7 +90,7 @@ static int strength(const sti_node *e)
     }
 }
 
-/* What an operand has to be at least, so that it needs no parentheses. */
+/* The least precedence of an operand that needs no parentheses. */
 static int operand_strength(const sti_node *e, const sti_node *operand, bool right)
 {
     int own = sti_op_precedence((sti_operator)e->op);
@@ -216,7 +218,7 @@ const char *sti_text_whole(sti_unit *u, const sti_node *e)
     return copy ? copy : "";
 }
 
-/* ---- statements --------------------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static void put_statement(printer *p, const sti_node *n);
 
@@ -335,7 +337,7 @@ static void put_statement(printer *p, const sti_node *n)
     }
 }
 
-/* ---- definitions -------------------------------------------------------------------------------------------------- */
+/* ---- definitions ------------------------------------------------------------------------------------------------- */
 
 static void put_function(printer *p, const sti_node *f)
 {

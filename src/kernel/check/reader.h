@@ -1,9 +1,10 @@
 /*
- * From files to the tokens that are parsed: directives obeyed, includes read, macros replaced.
+ * Reader: turns files into the tokens for the parser. It executes directives, reads includes and replaces macros.
  *
- * Of C's preprocessor this is what kernels need: #define with and without parameters, #undef, #include "…", #if … #endif,
- * #error, #pragma once and, in texts that were put together of files, #line. Pasting and quoting (# and ## in a macro) do not exist. What is configured (STET_W, STET_GPU …) stays a name in the tree, so that
- * printed code can be compiled for another width; #if sees its value.
+ * It has the part of C's preprocessor that kernels need: #define with and without parameters, #undef, #include "…", #if
+ * … #endif, #error, #pragma once and, in texts that were put together from files, #line. It has no # and ## operators
+ * in macros. Settings (STET_W, STET_GPU …) remain names in the tree, so that printed code can be compiled for another
+ * width; #if sees their values.
  */
 #ifndef STI_KERNEL_CHECK_READER_H
 #define STI_KERNEL_CHECK_READER_H
@@ -19,43 +20,45 @@ bool sti_tokens_add(sti_unit *u, sti_tokens *t, const sti_token *token);
 
 typedef struct sti_macro {
     sti_name *name;
-    bool function; /* has parameters, be it none */
-    bool active;   /* is being replaced: its name in there stays */
+    bool function; /* has parameters, possibly none */
+    bool active;   /* being replaced: its own name is not replaced inside */
     int nparam;
     sti_tokens param; /* their names */
     sti_tokens body;
 } sti_macro;
 
-/* A list of tokens that is read before the files go on. */
+/* A list of tokens that is read before the files continue. */
 typedef struct sti_frame {
     const sti_token *token;
     size_t count, at;
-    sti_macro *macro; /* whose body it is, or NULL */
+    sti_macro *macro; /* the macro whose body it is, or NULL */
     bool barrier;     /* reading stops at its end */
     struct sti_frame *below;
 } sti_frame;
 
 typedef struct sti_reader {
     sti_unit *u;
-    sti_lexer *file; /* innermost include */
+    sti_lexer *file; /* the innermost include */
     sti_frame *frame;
     size_t steps;
     int depth;
-    bool stopped; /* by a limit */
+    bool stopped; /* stopped by a limit */
 } sti_reader;
 
-/* All tokens of a source text (path: where it was read, or NULL), the last one STI_TOKEN_END. False: no memory. */
+/*
+ * Reads all tokens of a source text (path: the file that it was read from, or NULL). The last one is STI_TOKEN_END.
+ * False: no memory.
+ */
 bool sti_read_tokens(sti_unit *u, const char *text, const char *name, const char *path, sti_tokens *out);
 
-/* The next token after replacement; macro.c. */
+/* Reads the next token after replacement of macros; macro.c. */
 bool sti_reader_next(sti_reader *r, sti_token *out);
-/* The next token of the files, directives obeyed; directive.c. */
+/* Reads the next token of the files and executes directives; directive.c. */
 bool sti_reader_file(sti_reader *r, sti_token *out);
-/* Replaces the macros in a list of tokens, as if it stood alone. */
+/* Replaces the macros in a list of tokens, independent of what surrounds it. */
 bool sti_reader_expand(sti_reader *r, const sti_token *token, size_t count, sti_tokens *out);
 /*
- * Begins to read a text as a file (path: NULL, from memory). False: no memory. Too many files are complained about at
- * `place`.
+ * Begins to read a text as a file (path NULL: from memory). False: no memory. Too many files are a mistake at `place`.
  */
 bool sti_reader_open(sti_reader *r, const char *text, const char *name, const char *path, sti_source_place place);
 

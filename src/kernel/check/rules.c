@@ -1,4 +1,6 @@
-/* Rules of kernels and teams; see rules.h. */
+/*
+ * Checks the rules of kernels and teams; see rules.h.
+ */
 #include "kernel/check/rules.h"
 
 #include "kernel/check/flow.h"
@@ -12,27 +14,27 @@ typedef struct rules {
     sti_unit *u;
     sti_symbol *function;
     sti_node *each;  /* the each or items around this place */
-    unsigned number; /* of it; grows from one to the next */
-    bool one;        /* it has one iteration, or none */
-    bool in_order;   /* here its iterations run one after the other, whoever compiles this */
-    int loops;       /* of `for` within it */
+    unsigned number; /* number of the each; increases from one to the next */
+    bool one;        /* it has at most one iteration */
+    bool in_order;   /* its iterations run one after the other here, on every device */
+    int loops;       /* loops around this place, inside of the each */
 } rules;
 
 static bool is_kernel(const sti_symbol *f) { return f->word != STI_WORD_LFN; }
 
 static const char *loop_of(const rules *r) { return r->each->kind == STI_NODE_ITEMS ? "items" : "each"; }
 
-/* ---- writes ------------------------------------------------------------------------------------------------------- */
+/* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-/* One write: of a place, or by a call to where its argument points. */
+/* A write: to a place, or by a call through an argument. */
 typedef struct writing {
     rules *r;
-    const sti_node *at;   /* whose address has to vary, and what is complained about */
+    const sti_node *at;   /* the expression whose address must vary; named in messages */
     const sti_node *call; /* NULL: an assignment */
     sti_source_place place;
-    bool plainly;    /* reals, without put */
-    bool shared_out; /* the called function shares the places out over the team */
-    bool told;
+    bool plainly;    /* reals are written without put */
+    bool shared_out; /* the called function distributes the places over the team */
+    bool reported;
 } writing;
 
 static bool is_memory(const sti_symbol *s)
@@ -40,7 +42,7 @@ static bool is_memory(const sti_symbol *s)
     return s->kind == STI_SYMBOL_SHARED || (s->kind == STI_SYMBOL_PARAMETER && s->type && sti_type_points(s->type));
 }
 
-/* RULES-3: an array of each thread that the team is to fill together. */
+/* RULES-3: refuses memory of each thread that the team would fill together. */
 static void refuse_private(writing *w, const sti_symbol *s)
 {
     const char *name = s->name->text;
@@ -53,12 +55,12 @@ static void refuse_private(writing *w, const sti_symbol *s)
             w->r->u, w->place,
             "`%s` is declared outside of %s: there, only elements of shared and a kernel's arrays are assigned", name,
             w->r->each ? loop_of(w->r) : "each");
-    w->told = true;
+    w->reported = true;
 }
 
 /*
- * Whether a called function can tell the iterations apart where it writes: by the pointer itself, or by a whole number that
- * it may use as an index. The last argument of the language's own functions is the value.
+ * True if a called function can write to different places in different iterations: through the pointer itself, or with
+ * a whole number that it may use as an index. The last argument of the language's own functions is the value.
  */
 static bool call_varies(const writing *w)
 {
@@ -87,14 +89,14 @@ static void write_in_each(writing *w, sti_symbol *s)
     else
         sti_complain(r->u, w->place, "every iteration writes `%s`: let the index depend on `%s`", sti_text(r->u, w->at),
                      r->each->name->text);
-    w->told = true;
+    w->reported = true;
 }
 
 static void write_origin(sti_symbol *s, void *context)
 {
     writing *w = context;
     rules *r = w->r;
-    if (w->told) return;
+    if (w->reported) return;
     s->written = true;
     bool lanes = s->kind == STI_SYMBOL_PARAMETER && s->type && s->type->kind == STI_TYPE_POINTER &&
                  s->type->of->kind == STI_TYPE_REAL;
@@ -108,7 +110,7 @@ static void write_origin(sti_symbol *s, void *context)
             else
                 sti_complain(r->u, w->place, "`%s` is an array of this kernel: write put(%s, i, x)", s->name->text,
                              s->name->text);
-            w->told = true;
+            w->reported = true;
             return;
         }
     }
@@ -133,7 +135,7 @@ static void write_place(rules *r, sti_node *e)
     }
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static void check_call(rules *r, sti_node *e)
 {
@@ -162,7 +164,7 @@ static void check_call(rules *r, sti_node *e)
     }
 }
 
-/* Everything in a list of expressions; RULES-EFFECT-2: none of them has an effect, but for what the caller allows itself. */
+/* Checks everything in a list of expressions. RULES-EFFECT-2: none has an effect, except where the caller allows it. */
 static void check_expressions(rules *r, sti_node *n)
 {
     for (; n; n = n->next) {
@@ -184,7 +186,7 @@ static void check_expressions(rules *r, sti_node *n)
     }
 }
 
-/* What is all of a statement, the value of x = …; or a first value: here a call may have an effect. */
+/* Checks a value that is a whole statement, the value of x = …; or a first value: here a call may have an effect. */
 static void check_value(rules *r, sti_node *e)
 {
     if (e && e->kind == STI_NODE_CALL) {
@@ -208,11 +210,11 @@ static void check_effect(rules *r, sti_node *e)
     }
 }
 
-/* ---- statements --------------------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static void check_list(rules *r, sti_node *n);
 
-/* RULES-2: where the whole team has to come. */
+/* RULES-2: checks that the whole team arrives here. */
 static bool team_comes(rules *r, const sti_node *n, const char *word)
 {
     r->function->team = true;
@@ -257,14 +259,15 @@ static bool is_setting(const sti_node *e, const char *name)
     return setting && strcmp(e->name->text, name) == 0;
 }
 
-/* The else of `if (STET_GPU || STET_PERMUTE)` runs only where each is a loop that counts up. */
+/* The else of `if (STET_GPU || STET_PERMUTE)` runs only where an each is a loop that counts up. */
 static void check_if(rules *r, sti_node *n)
 {
-    bool in_order = r->in_order, asks = n->a->kind == STI_NODE_BINARY && n->a->op == STI_OP_EITHER &&
-                                        is_setting(n->a->a, "STET_GPU") && is_setting(n->a->b, "STET_PERMUTE");
+    bool in_order = r->in_order, is_setting_test = n->a->kind == STI_NODE_BINARY && n->a->op == STI_OP_EITHER &&
+                                                   is_setting(n->a->a, "STET_GPU") &&
+                                                   is_setting(n->a->b, "STET_PERMUTE");
     check_expressions(r, n->a);
     check_list(r, n->b);
-    r->in_order |= asks && r->each && r->each->kind == STI_NODE_EACH;
+    r->in_order |= is_setting_test && r->each && r->each->kind == STI_NODE_EACH;
     check_list(r, n->c);
     r->in_order = in_order;
 }
@@ -306,9 +309,9 @@ static void check_list(rules *r, sti_node *n)
     for (; n; n = n->next) check_statement(r, n);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* RULES-5, in the words of signature.c. */
+/* RULES-5, with the messages of signature.c. */
 static void check_parameter(sti_unit *u, const sti_node *f, const sti_node *v)
 {
     sti_type_kind kind = v->named->kind;

@@ -1,19 +1,23 @@
 /*
- * Rules of kernels and teams, on a tree that has types:
+ * Rules of kernels and teams, checked on a typed tree:
  *
- *   RULES-1  within each and items nothing that is declared outside is assigned but elements of arrays, at places that differ
- *       between the iterations (the body of `each (one, 1)` is one iteration; the else of `if (STET_GPU || STET_PERMUTE)` runs only
- *       where iterations do so one after the other: there places may be the same, and in arrays of the thread's own)
- *   RULES-2  each, items, sync, shared and staged stand only where the whole team comes: not within each or items; nor does control leave these
- *       by return or break. Outside of them the team never parts, since by RULES-1 all its threads have the same variables.
- *   RULES-3  what a team shares out lies in shared memory or in a kernel's array, not in a variable of each thread
+ *   RULES-1  inside of each and items the only things from outside that are assigned are elements of arrays, at places
+ *       that differ between the iterations. Exceptions: the body of `each (one, 1)` is one iteration; the else of `if
+ *       (STET_GPU || STET_PERMUTE)` runs only where iterations run one after the other, so there the places may be
+ *       equal and the arrays may be the thread's own
+ *   RULES-2  each, items, sync, shared and staged are used only where the whole team arrives: not inside of each or
+ *       items, which control does not leave by return or break. Outside of them the team stays together, because by
+ *       RULES-1 all its threads have the same values in variables
+ *   RULES-3  memory that a team fills together is shared memory or a kernel's array, not a variable of each thread
  *   RULES-4  a kernel's own arrays of real are written with put; a pointer that is not const is written
  *   RULES-5  the signature of a kernel is one that a launch can pass
- *   RULES-EFFECT-1  ++, -- and assignments stand only as statements, and as the first and last part of a `for` (typing)
- *   RULES-EFFECT-2  a call that writes through a pointer is a statement of its own, x = f(…); with a variable x, or a variable's first value;
- *       so no expression has an effect, and whoever works an expression out again gets the same
+ *   RULES-EFFECT-1  ++, -- and assignments occur only as statements, and as the first and last part of a `for` (checked
+ *       by typing)
+ *   RULES-EFFECT-2  a call that writes through a pointer is a statement of its own, x = f(…); with a variable x, or a
+ *       variable's first value. So expressions have no effects, and an expression that is computed again gives the same
+ *       value
  *
- * What a function does to its parameters is noted on their symbols, so that its callers are held to the same rules.
+ * What a function does to its parameters is noted on their symbols, so that the same rules apply to its callers.
  */
 #ifndef STI_KERNEL_CHECK_RULES_H
 #define STI_KERNEL_CHECK_RULES_H

@@ -1,4 +1,6 @@
-/* Reading source texts; see source.h. */
+/*
+ * Reads source texts; see source.h.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* realpath */
 #endif
@@ -31,7 +33,7 @@ static stet_result read_open(sti_unit *u, FILE *f, const char *path, const char 
     return STET_OK;
 }
 
-/* Does not wait for somebody to write into a named pipe: read_open refuses what is no file. */
+/* Opens without waiting for a writer of a named pipe; read_open refuses what is no regular file. */
 static FILE *open_source(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -73,7 +75,7 @@ bool sti_source_is_below(const char *path, const char *folder, size_t length)
     return below;
 }
 
-/* Whether an include's name may lead to this file. */
+/* True if an include of this name may open this file. */
 static bool is_allowed(const sti_unit *u, const char *name, const char *path)
 {
     const char *first = u->path[0], *slash = first ? strrchr(first, '/') : NULL;
@@ -91,7 +93,7 @@ static bool is_known(const sti_unit *u, const char *path)
     return false;
 }
 
-/* Reads the folder (its first `length` bytes, with a slash at the end) with the name; false: there is none. */
+/* Reads the file `name` in a folder (its first `length` bytes, with a final slash). False: there is none. */
 static bool read_from(sti_unit *u, const char *folder, size_t length, const char *name, sti_source_file *out)
 {
     int n = snprintf(out->path, sizeof out->path, "%.*s%s", (int)length, folder, name);

@@ -1,9 +1,12 @@
-/* Statements; see parser.h. The bodies of if, for, each and items are blocks in the tree, whether they have braces or not. */
+/*
+ * Parses statements; see parser.h. The bodies of if, for, each and items are blocks in the tree, with or without
+ * braces.
+ */
 #include "kernel/check/parser.h"
 
 static sti_node *parse_statement(sti_parser *p);
 
-/* To where the next statement begins: behind the ; or a block in braces, or before the } of this one. */
+/* Skips to the next statement: behind the ; or a block in braces, or before the } of the current block. */
 static void recover(sti_parser *p)
 {
     int braces = p->lists;
@@ -16,7 +19,7 @@ static void recover(sti_parser *p)
     }
 }
 
-/* A body of one statement becomes a block. */
+/* Makes a block of a body with one statement. */
 static sti_node *parse_body(sti_parser *p)
 {
     if (sti_parser_is(p, STI_OP_BEGIN)) return sti_parse_block(p);
@@ -48,7 +51,7 @@ static sti_node *parse_if(sti_parser *p)
     return sti_parser_above(p, n);
 }
 
-/* An expression as a statement; the ; stays. */
+/* Parses an expression as a statement, without the ;. */
 static sti_node *parse_plain(sti_parser *p)
 {
     sti_node *n = sti_parser_node(p, STI_NODE_EXPRESSION, p->t->place);

@@ -23,7 +23,7 @@
  *   DECLARE                  type    variables
  *   EXPRESSION                       expression
  *   IF                               test        then       else             then, else: blocks
- *   FOR                              begin       test       step      body   begin: DECLARE or EXPRESSION; any but body may be absent
+ *   FOR                              begin       test       step      body
  *   EACH, ITEMS  variable            count       body
  *   SHARED       name        type    size
  *   STAGED       name        type    source      size
@@ -33,9 +33,10 @@
  *   STRUCT       name                fields                                  fields: DECLARE
  *   TABLE                    type    variables                               static const
  *
- * Lists are chained by `next`. Typing fills `symbol` (what a name means) and `type` (of a value; of a declaration: the variable's).
+ * In FOR, begin is a DECLARE or EXPRESSION, and begin, test and step may be absent. Lists are chained by `next`. Typing
+ * fills `symbol` (the meaning of a name) and `type` (of a value, or of a declared variable).
  *
- * Invariant: no path from the top of a tree is longer than a few times STI_CHECK_DEPTH, so a tree may be walked by recursion.
+ * Invariant: no path from the top of a tree is longer than a few times STI_CHECK_DEPTH, so recursive walks are safe.
  */
 #ifndef STI_KERNEL_CHECK_TREE_H
 #define STI_KERNEL_CHECK_TREE_H
@@ -76,7 +77,7 @@ typedef enum sti_node_kind {
     STI_NODE_TABLE
 } sti_node_kind;
 
-/* ---- types -------------------------------------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------------------------------------- */
 
 typedef enum sti_type_kind {
 #define STI_TYPE_ENUM(word, tag) STI_TYPE_##tag,
@@ -102,7 +103,7 @@ typedef struct sti_structure {
     sti_type type[2];         /* plain, const */
 } sti_structure;
 
-/* ---- meanings ----------------------------------------------------------------------------------------------------- */
+/* ---- meanings ---------------------------------------------------------------------------------------------------- */
 
 typedef enum sti_symbol_kind {
     STI_SYMBOL_VARIABLE, /* of a function, in the memory of each thread */
@@ -112,12 +113,12 @@ typedef enum sti_symbol_kind {
     STI_SYMBOL_STAGED,
     STI_SYMBOL_TABLE, /* static const */
     STI_SYMBOL_FIELD,
-    STI_SYMBOL_SETTING,  /* STET_W …: a constant of the configuration */
+    STI_SYMBOL_SETTING,  /* a constant of the configuration, such as STET_W */
     STI_SYMBOL_FUNCTION, /* of the source */
     STI_SYMBOL_LIBRARY   /* of the language */
 } sti_symbol_kind;
 
-/* Where a pointer may point: another symbol (an array, a parameter, a variable). */
+/* A place where a pointer may point: another symbol (an array, a parameter, a variable). */
 typedef struct sti_reach {
     struct sti_symbol *symbol;
     struct sti_reach *next;
@@ -129,39 +130,39 @@ typedef struct sti_symbol {
     const sti_type *type; /* of a function: its result */
     sti_source_place place;
     struct sti_node *node;      /* its declaration; of the language: NULL */
-    struct sti_symbol *next;    /* next parameter or field */
-    struct sti_symbol *shadows; /* what the name means outside */
+    struct sti_symbol *next;    /* the next parameter or field */
+    struct sti_symbol *shadows; /* the outer meaning of the name */
     struct sti_symbol *before;  /* declared before this one, in this scope or around it */
     int64_t value;              /* of a setting */
-    int scope;                  /* how deep it was declared */
+    int scope;                  /* depth of the scope of its declaration */
 
     /* Of functions. */
     struct sti_symbol *parameter;
     int nparameter;
     sti_word word;    /* LFN, world_kernel, item_kernel */
-    const char *twin; /* of the language: the function to use on plain values (on lanes), or NULL */
-    bool team;        /* the whole team has to come: each, items, sync within */
-    bool items;       /* items within: for item kernels */
+    const char *twin; /* of the language: the function to use on plain values (or on lanes), or NULL */
+    bool team;        /* the whole team must call it: it has each, items or sync inside */
+    bool items;       /* it has items inside: only for item kernels */
 
-    /* What a function does to what its parameter points to. */
+    /* For parameters: what the function does to the memory that the parameter points to. */
     bool written;         /* in any way */
-    bool written_plainly; /* reals without put or store */
-    bool written_in_each; /* shared out over the team */
+    bool written_plainly; /* reals are written without put or store */
+    bool written_in_each; /* distributed over the team */
 
-    /* Working notes of the rules, within one function. */
-    sti_reach *origin;         /* of a pointer that leads others */
-    struct sti_symbol *leader; /* of pointers that are assigned to each other */
-    unsigned inside;           /* number of the each in which it was declared, 0: in none */
+    /* Notes of the rules within one function. */
+    sti_reach *origin;         /* of a pointer that leads a group */
+    struct sti_symbol *leader; /* of a group of pointers that are assigned to each other */
+    unsigned inside;           /* number of the each in which it was declared; 0: in none */
     unsigned varies;           /* number of the each in whose iterations it differs */
 } sti_symbol;
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct sti_node {
     sti_node_kind kind;
     int op; /* sti_operator or, of a function, sti_word */
     sti_source_place place;
-    int depth; /* longest way down */
+    int depth; /* height of the tree below */
     sti_name *name;
     sti_symbol *symbol;
     const sti_type *named;
@@ -170,14 +171,14 @@ typedef struct sti_node {
 } sti_node;
 
 /*
- * The value of a constant expression of whole numbers; false: it is none. In #if, a name that means nothing is 0.
+ * Evaluates a constant expression of whole numbers. False: it is not constant. In #if, a name without a meaning is 0.
  */
 bool sti_constant(const sti_unit *u, const sti_node *e, bool in_if, int64_t *out);
-/* The value and type of a number without a point; false: it is not one. */
+/* Reads a number without a point, with its type. False: it is not one. */
 bool sti_integer(const char *text, uint64_t *out, sti_type_kind *kind);
-/* Whether a number with a point or exponent is well written, and its type: UREAL with the suffix f, else DOUBLE. */
+/* True if a number with a point or exponent is well formed. Its type is UREAL with the suffix f, else DOUBLE. */
 bool sti_floating(const char *text, sti_type_kind *kind);
-/* Whether an expression is made of numbers and settings only. */
+/* True if an expression consists of numbers and settings only. */
 bool sti_is_constant(const sti_node *e);
 
 #endif

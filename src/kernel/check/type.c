@@ -82,7 +82,7 @@ bool sti_type_same(const sti_type *a, const sti_type *b, bool exactly)
     }
 }
 
-/* Rank in C's order of conversions; what is smaller than int becomes int. */
+/* Rank in C's order of conversions. Types smaller than int become int. */
 static int rank(sti_type_kind kind)
 {
     switch (kind) {
@@ -111,7 +111,7 @@ static bool structure_size(const sti_unit *u, const sti_structure *s, int64_t *o
         const sti_type *element = f->type;
         int64_t size, each;
         while (element->kind == STI_TYPE_ARRAY) element = element->of;
-        if (element->kind == STI_TYPE_STRUCT) return false; /* its alignment is not worth the words */
+        if (element->kind == STI_TYPE_STRUCT) return false; /* structures inside of structures are not supported here */
         if (!sti_type_size(u, f->type, &size) || !sti_type_size(u, element, &each) || each == 0) return false;
         end = (end + each - 1) / each * each + size;
         if (each > align) align = each;
@@ -142,7 +142,7 @@ bool sti_type_size(const sti_unit *u, const sti_type *t, int64_t *out)
     }
 }
 
-/* Of what is no pointer or array. */
+/* For types that are no pointer or array. */
 static const char *word_of(const sti_type *t)
 {
     switch (t->kind) {

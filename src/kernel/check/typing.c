@@ -1,4 +1,6 @@
-/* Statements and functions; see typing.h. */
+/*
+ * Types statements and functions; see typing.h.
+ */
 #include "kernel/check/typing.h"
 
 #include <string.h>
@@ -27,7 +29,7 @@ static void type_for(sti_typing *t, sti_node *n)
     sti_scope_close(t);
 }
 
-/* The language's macros have variables of their own: each (i, n) i_n, i_k, i_s; shared and staged of x x_ and x_i. */
+/* The language's macros declare variables: each (i, n) has i_n, i_k and i_s; shared and staged of x have x_ and x_i. */
 static void refuse_hidden(sti_typing *t, const sti_node *n, const char *const *end, const char *macro)
 {
     char hidden[256];
@@ -127,9 +129,9 @@ static void type_block(sti_typing *t, sti_node *block)
     sti_scope_close(t);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* Whether control never leaves a block at its end. */
+/* True if control never reaches the end of a block. */
 static bool always_returns(const sti_node *block)
 {
     for (const sti_node *n = block->a; n; n = n->next) {
@@ -137,7 +139,7 @@ static bool always_returns(const sti_node *block)
         if (n->kind == STI_NODE_BLOCK && always_returns(n)) return true;
         if (n->kind == STI_NODE_IF && n->c && always_returns(n->b) && always_returns(n->c)) return true;
     }
-    return block->op != 0; /* mistakes left something out: perhaps a return */
+    return block->op != 0; /* mistakes left statements out, perhaps a return */
 }
 
 static void type_parameters(sti_typing *t, sti_node *f)

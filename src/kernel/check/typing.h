@@ -1,7 +1,7 @@
 /*
- * Meanings and types: each name gets its symbol, each value its type, and every operator is held to its rule.
+ * Typing: gives each name its symbol and each value its type, and checks the rules of each operator.
  *
- * Invariant: where something was complained about, the type is NULL, and NULL makes no further complaint.
+ * Invariant: after a reported mistake the type is NULL, and a NULL type causes no further reports.
  */
 #ifndef STI_KERNEL_CHECK_TYPING_H
 #define STI_KERNEL_CHECK_TYPING_H
@@ -12,51 +12,54 @@
 
 typedef struct sti_typing {
     sti_unit *u;
-    sti_symbol *function; /* in whose body we are */
+    sti_symbol *function; /* the function around this place */
     sti_symbol *innermost;
     int scope;
-    int loops; /* around this place */
+    int loops; /* loops around this place */
 } sti_typing;
 
-/* The whole unit. */
+/* Types the whole unit. */
 void sti_type_unit(sti_unit *u);
 
 /* ---- what the parts share: typing.c, declare.c, operator.c, call.c, convert.c ---- */
 
-/* Type of a value; NULL: complained. */
+/* The type of a value; NULL: a mistake was reported. */
 const sti_type *sti_type_of(sti_typing *t, sti_node *e);
-/* The same with arrays as pointers to their first elements. */
+/* The same, with arrays as pointers to their first elements. */
 const sti_type *sti_type_decayed(sti_typing *t, sti_node *e);
 const sti_type *sti_type_call(sti_typing *t, sti_node *e);
 const sti_type *sti_type_operation(sti_typing *t, sti_node *e);
-/* ++ and --, of whole plain numbers and pointers. */
+/* ++ and --, for plain whole numbers and pointers. */
 const sti_type *sti_type_step(sti_typing *t, sti_node *e);
-/* Assignments and steps, as statements are made of. */
+/* Types assignments and steps, the expressions of statements. */
 void sti_type_effect(sti_typing *t, sti_node *e);
-/* Something that is true or false: plain; `what` names the statement. */
+/* Types a plain condition; `what` names the statement. */
 void sti_type_test(sti_typing *t, sti_node *e, const char *what);
-/* Whether something may be written, and its type; complains. */
+/* Returns the type of a place that may be written. Reports a mistake if it may not. */
 const sti_type *sti_type_place(sti_typing *t, sti_node *e);
-/* Whether e, of type `from`, may become `to`; complains. `what`: what it is for, "argument 1 of lt". */
+/*
+ * True if e, of type `from`, converts to `to`; reports a mistake if not. `what` names its use, such as "argument 1 of
+ * lt".
+ */
 bool sti_type_convert(sti_typing *t, const sti_node *e, const sti_type *from, const sti_type *to, const char *what,
                       const char *twin);
-/* An operator on two types, at least one of them lanes. */
+/* Types an operator on two types, at least one of them lanes. */
 const sti_type *sti_type_lanes_operation(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
                                          const sti_type *b);
-/* Type of an operator between values: + of a += b too. */
+/* Types an operator between values: for a += b the +. */
 const sti_type *sti_type_binary(sti_typing *t, const sti_node *e, sti_operator op, const sti_type *a,
                                 const sti_type *b);
 
-/* Makes a name mean a new symbol; NULL: no memory, or complained. */
+/* Declares a symbol for a name. NULL: no memory, or a mistake was reported. */
 sti_symbol *sti_declare(sti_typing *t, sti_symbol_kind kind, sti_node *n, const sti_type *type);
 void sti_scope_open(sti_typing *t);
 void sti_scope_close(sti_typing *t);
-/* DECLARE and TABLE: variables with their first values. */
+/* Types DECLARE and TABLE: variables with their first values. */
 void sti_type_declare(sti_typing *t, sti_node *n, sti_symbol_kind kind);
-/* The type of a VARIABLE; NULL: complained. */
+/* The type of a VARIABLE; NULL: a mistake was reported. */
 const sti_type *sti_type_variable(sti_typing *t, const sti_node *v, bool parameter);
 void sti_type_structure_fields(sti_typing *t, sti_node *n);
-/* A size: a constant above 0. */
+/* Evaluates a size: a constant above 0. */
 bool sti_type_count(sti_typing *t, sti_node *e, int64_t *out);
 
 #endif

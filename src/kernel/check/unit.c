@@ -1,4 +1,6 @@
-/* Memory, names and complaints of a unit; see unit.h. */
+/*
+ * Memory, names and diagnostics of a unit; see unit.h.
+ */
 #include "kernel/check/unit.h"
 
 #include <stdarg.h>
@@ -80,7 +82,10 @@ static bool after(const sti_diagnostic *d, sti_source_place place)
     return d->line > (int)place.line || (d->line == (int)place.line && d->column > place.column);
 }
 
-/* Into the order of the source: passes find mistakes one after the other. Files keep the order of their first mistake. */
+/*
+ * Inserts a diagnostic in the order of the source, because passes report mistakes one after the other. Files keep the
+ * order of their first mistake.
+ */
 static void insert(sti_unit *u, sti_diagnostic *fresh, sti_source_place place)
 {
     sti_diagnostic **at = &u->first;

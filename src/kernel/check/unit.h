@@ -1,9 +1,10 @@
 /*
- * What all parts of the checker share: the unit with its memory, names that are kept once, places in the source, complaints.
+ * The unit, which all parts of the checker share: its memory, its table of names, places in the source, diagnostics.
  *
  * Invariants:
  *   UNIT-1  equal names are one sti_name, so names are compared by address
- *   UNIT-2  whoever takes memory and gets none returns at once; `failed` remembers it, and the check ends with STET_OUT_OF_MEMORY
+ *   UNIT-2  a function that gets no memory returns at once. `failed` records it, and the check ends with
+ *       STET_OUT_OF_MEMORY
  */
 #ifndef STI_KERNEL_CHECK_UNIT_H
 #define STI_KERNEL_CHECK_UNIT_H
@@ -24,7 +25,7 @@ typedef enum sti_word {
 
 typedef struct sti_source_place {
     uint32_t line;
-    uint16_t column, file; /* file: number in the unit */
+    uint16_t column, file; /* `file`: its number in the unit */
 } sti_source_place;
 
 struct sti_macro;
@@ -36,22 +37,22 @@ typedef struct sti_name {
     uint32_t length;
     sti_word word;
     const char *advice;              /* of a refused word */
-    struct sti_macro *macro;         /* what it stands for while tokens are read */
-    struct sti_symbol *symbol;       /* what it means at this point of the source */
+    struct sti_macro *macro;         /* its macro while tokens are read */
+    struct sti_symbol *symbol;       /* its meaning at this point of the source */
     struct sti_structure *structure; /* the type of this name */
-    struct sti_name *next;           /* of its bucket */
+    struct sti_name *next;           /* next in its bucket */
 } sti_name;
 
 struct sti_node;
 
 struct sti_unit {
     sti_arena arena;
-    char *piece; /* room left of what was taken from the arena */
+    char *piece; /* bytes left of the current block of the arena */
     size_t left;
     bool failed;
     sti_check_options options;
-    const char *file[STI_CHECK_FILES]; /* names for messages */
-    const char *path[STI_CHECK_FILES]; /* where it was read, NULL: from memory */
+    const char *file[STI_CHECK_FILES]; /* the files' names for messages */
+    const char *path[STI_CHECK_FILES]; /* paths they were read from; NULL: from memory */
     bool once[STI_CHECK_FILES];        /* #pragma once */
     int nfile;
     sti_name *bucket[STI_CHECK_BUCKETS];
@@ -60,16 +61,16 @@ struct sti_unit {
     struct sti_node *top; /* definitions, in order */
 };
 
-/* Zeroed memory that lives as long as the unit; NULL: there is none (UNIT-2). */
+/* Allocates zeroed memory that lives as long as the unit. NULL: there is none (UNIT-2). */
 void *sti_unit_alloc(sti_unit *u, size_t size);
-/* `count` items of `size` bytes at *items grow to hold one more; false: no memory. */
+/* Makes room for one more item in *items, which has `count` items of `size` bytes. False: no memory. */
 bool sti_unit_grow(sti_unit *u, void *items, size_t count, size_t *capacity, size_t size);
 sti_name *sti_unit_name(sti_unit *u, const char *text, size_t length);
-/* NULL: nobody has used that name. */
+/* NULL: the name does not occur. */
 sti_name *sti_unit_find(const sti_unit *u, const char *text, size_t length);
 const char *sti_unit_copy(sti_unit *u, const char *text);
 
-/* Notes a mistake at a place of the source: one sentence that says what is wrong and what is wanted. */
+/* Reports a mistake at a place of the source: one sentence with what is wrong and what is wanted. */
 void sti_complain(sti_unit *u, sti_source_place place, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

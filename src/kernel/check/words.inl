@@ -1,6 +1,7 @@
 /*
- * The words of the kernel language. STI_TYPE_WORDS: name, tag. STI_WORDS: word, tag. STI_REFUSED_WORDS: words of C that are no part
- * of it, with what it wants instead. STI_CPP_WORDS: names that C++ keeps for itself, which is what GPUs compile.
+ * The words of the kernel language. STI_TYPE_WORDS: name, tag. STI_WORDS: word, tag. STI_REFUSED_WORDS: words of C that
+ * the language does not have, with what to write instead. STI_CPP_WORDS: names that are reserved in C++, as which GPUs
+ * compile kernels.
  */
 #define STI_TYPE_WORDS(X)                                                                                              \
     X(void, VOID)                                                                                                      \

@@ -22,7 +22,7 @@ static void file_name(char out[STI_FILE_NAME_SIZE], const char *id, const char *
     (void)snprintf(out, STI_FILE_NAME_SIZE, "%s%s", id, suffix);
 }
 
-/* Nobody but this user has a say in it. */
+/* True if only this user owns and can write the file. */
 static bool is_ours(const struct stat *status)
 {
     return status->st_uid == geteuid() && (status->st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -33,7 +33,7 @@ static bool is_ours(const struct stat *status)
 stet_result sti_cache_default_folder(sti_text_buffer *out)
 {
     const char *caches = sti_environment("XDG_CACHE_HOME"), *home = sti_environment("HOME");
-    if (caches && caches[0] == '/') { /* a relative one does not count, says its specification */
+    if (caches && caches[0] == '/') { /* the specification says to ignore a relative path */
         sti_text_buffer_put(out, caches);
         sti_text_buffer_put(out, "/stet");
     } else if (home && home[0] == '/') {
@@ -45,7 +45,7 @@ stet_result sti_cache_default_folder(sti_text_buffer *out)
     return out->result;
 }
 
-/* Makes a folder and those above it, for this user alone. Whether it worked shows when it is opened. */
+/* Makes a folder and its parents, for this user alone. Failures show when the folder is opened. */
 static stet_result make_folders(const char *path)
 {
     char *copy;
@@ -98,7 +98,7 @@ void sti_cache_close(sti_cache *cache)
 
 /* ---- locks ------------------------------------------------------------------------------------------------------- */
 
-/* Whether the file `name` is still the one that is open. */
+/* True if the file `name` is still the open one. */
 static bool is_same_file(const sti_cache *cache, const char *name, int fd)
 {
     struct stat a, b;
@@ -117,7 +117,7 @@ int sti_cache_lock(const sti_cache *cache, const char *id, bool wait)
         do {
             locked = flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
         } while (locked < 0 && errno == EINTR);
-        /* Who held it before removes the file: a lock on a file that is gone is none. */
+        /* The last holder removes the file, and a lock on a removed file excludes nobody: try again. */
         if (locked == 0 && is_same_file(cache, name, fd)) return fd;
         close(fd);
         if (locked < 0) return -1;
@@ -203,7 +203,7 @@ static stet_result store(const sti_cache *cache, const sti_cache_key *key, const
     if ((int64_t)(head->size + size) > cache->limit)
         return sti_error(STET_LIMIT, "kernel cache: an entry of %zu bytes is larger than the whole cache may be (%lld)",
                          head->size + size, (long long)cache->limit);
-    (void)unlinkat(cache->folder, temporary, 0); /* of somebody who was killed */
+    (void)unlinkat(cache->folder, temporary, 0); /* left by a process that was killed */
     if (write_file(cache, temporary, head, object, size) &&
         renameat(cache->folder, temporary, cache->folder, name) == 0)
         return STET_OK;

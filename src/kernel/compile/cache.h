@@ -1,14 +1,14 @@
 /*
- * The disk cache of compiled kernels: a folder with a file `<id>.kernel` for each.
+ * The disk cache of compiled kernels: a folder with a file `<id>.kernel` for each entry.
  *
  * Invariants:
- *   CACHE-1  the folder belongs to the user alone (and to nobody else is it writable), or it is not used at all
- *   CACHE-2  a file `<id>.kernel` appears whole, by renaming; one that is not whole all the same is rebuilt
- *   CACHE-3  who holds the lock of an id is the only one that builds it, in all processes
- *   CACHE-4  what is loaded from an entry was checked after it was read
+ *   CACHE-1  the folder belongs to the user and no other user can write to it; otherwise the cache is not used
+ *   CACHE-2  a file `<id>.kernel` appears whole, by renaming. A file that is not whole is built again
+ *   CACHE-3  only the process that holds the lock of an id builds that entry
+ *   CACHE-4  an entry is checked after it was read and before it is loaded
  *
  * Readers take no lock. Files: `<id>.kernel` (its time of change is the time of its last use), `<id>.tmp` (being
- * written, by who holds the lock), `<id>.lock` (exists only while somebody holds it, or was killed holding it).
+ * written by the holder of the lock), `<id>.lock` (exists while the lock is held, or after its holder was killed).
  */
 #ifndef STI_KERNEL_COMPILE_CACHE_H
 #define STI_KERNEL_COMPILE_CACHE_H
@@ -19,61 +19,68 @@
 #define STI_CACHE_DEFAULT_LIMIT ((int64_t)256 << 20)
 
 typedef struct sti_cache {
-    int folder; /* open; everything goes through it, so that renaming a folder above cannot exchange it. -1: closed */
+    /*
+     * The open folder. All files are opened relative to it, so that renaming a parent folder cannot replace it. -1:
+     * closed.
+     */
+    int folder;
     int64_t limit; /* bytes of all entries together */
 } sti_cache;
 
-/* $XDG_CACHE_HOME/stet, or ~/.cache/stet; STET_NOT_FOUND where neither is known. */
+/* $XDG_CACHE_HOME/stet, or ~/.cache/stet; STET_NOT_FOUND if neither variable is set. */
 stet_result sti_cache_default_folder(sti_text_buffer *out);
 /*
- * folder NULL: the default one. It is made if it is not there (unless `existing`: then STET_NOT_FOUND).
- * STET_UNSUPPORTED with the reason where the folder must not be used. limit 0: STI_CACHE_DEFAULT_LIMIT.
+ * Opens a cache. folder NULL: the default folder. limit 0: STI_CACHE_DEFAULT_LIMIT. A missing folder is created, or
+ * with `existing` it is STET_NOT_FOUND. STET_UNSUPPORTED with the reason if the folder must not be used (CACHE-1).
  */
 stet_result sti_cache_open(const char *folder, int64_t limit, bool existing, sti_cache *out);
-/* A cache that failed to open is closed already. */
+/* Closes the cache. A cache that failed to open may be closed, too. */
 void sti_cache_close(sti_cache *cache);
 
 /*
- * Waits until nobody else holds the lock of this id (wait false: -1 if somebody does); -1 also where locks are
- * impossible.
+ * Takes the lock of an id and returns it. With `wait` it waits while another process holds the lock; without, it
+ * returns -1 then. Returns -1 also where the file system allows no locks.
  */
 int sti_cache_lock(const sti_cache *cache, const char *id, bool wait);
 void sti_cache_unlock(const sti_cache *cache, const char *id, int lock);
 
-/* STI_FOUND: the object is added to `object` and the entry counts as used. Fails only for lack of memory. */
+/*
+ * Looks an entry up. With STI_FOUND its object was added to `object`, and the entry counts as used. Fails only for lack
+ * of memory.
+ */
 stet_result sti_cache_load(const sti_cache *cache, const sti_cache_key *key, sti_text_buffer *object,
                            sti_verdict *verdict);
 /*
- * Writes an entry, in place of whatever has its name, then removes the least recently used others until the limit is
- * kept. To be called with the lock held. On failure (a full disk, say) the cache is as it was.
+ * Writes an entry, replacing a file of the same name. Then removes the least recently used other entries until the
+ * limit is kept. The caller holds the lock. On failure (such as a full disk) the cache is as it was.
  */
 stet_result sti_cache_store(const sti_cache *cache, const sti_cache_key *key, const void *object, size_t size);
 
-/* ---- looking after it (cache_admin.c) ---- */
+/* ---- administration (cache_admin.c) ---- */
 
 typedef struct sti_cache_item {
     const char *id; /* borrowed during the visit */
     int64_t size;   /* bytes of the file */
     int64_t used;   /* nanoseconds since 1970 */
     sti_verdict verdict;
-    const char *key; /* what it was made from, key_size bytes; NULL where the verdict is not FOUND */
+    const char *key; /* the entry's key text, key_size bytes; NULL if the verdict is not FOUND */
     size_t key_size;
 } sti_cache_item;
 typedef void sti_cache_visit(void *context, const sti_cache_item *item);
 
-/* Visits all entries, the least recently used first, each read and checked. */
+/* Reads and checks all entries, the least recently used first, and calls `visit` for each. */
 stet_result sti_cache_list(const sti_cache *cache, sti_cache_visit *visit, void *context);
-/* Removes what is not FOUND; counts both. */
+/* Removes the entries that are not FOUND. Counts good and removed ones. */
 stet_result sti_cache_verify(const sti_cache *cache, int64_t *good, int64_t *removed);
-/* Removes all entries, and what killed processes left behind. */
+/* Removes all entries, and files that killed processes left. */
 stet_result sti_cache_clear(const sti_cache *cache, int64_t *removed);
 /*
- * Removes the least recently used entries but `keep` (may be NULL) until the others fit the limit, and what was left
- * behind.
+ * Removes the least recently used entries, but never `keep` (may be NULL), until the limit is kept, and files that
+ * killed processes left.
  */
 stet_result sti_cache_trim(const sti_cache *cache, const char *keep);
 
-/* Reads one file of the folder whole and judges it; bytes are added to `bytes`. */
+/* Reads one entry's file whole into `bytes` and checks it. */
 stet_result sti_cache_read(const sti_cache *cache, const char *id, const sti_cache_key *key, sti_text_buffer *bytes,
                            sti_entry *entry, sti_verdict *verdict);
 enum { STI_FILE_NAME_SIZE = STI_ID_SIZE + 8 };

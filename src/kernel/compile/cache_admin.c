@@ -1,4 +1,6 @@
-/* Looking after the disk cache: listing, verifying, clearing, keeping its size; see cache.h. */
+/*
+ * Administration of the disk cache: lists, verifies, clears it and keeps its size; see cache.h.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* st_mtim, fdopendir */
 #endif
@@ -17,7 +19,7 @@
 
 typedef struct file {
     char id[STI_ID_SIZE];
-    bool entry;   /* `.kernel`; else a `.tmp` or `.lock` */
+    bool entry;   /* it is a `.kernel`; else a `.tmp` or `.lock` */
     int64_t size; /* bytes */
     int64_t used; /* nanoseconds */
 } file;
@@ -29,7 +31,7 @@ typedef struct file_list {
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
-/* Whether a name is one of the cache's own; others are left alone, whatever is done. */
+/* True if a name is one of the cache's own. Other files are never touched. */
 static bool parse_name(const char *name, file *out)
 {
     memset(out, 0, sizeof *out);
@@ -51,7 +53,7 @@ static stet_result add_file(file_list *list, const file *f)
     return STET_OK;
 }
 
-/* The least recently used first; equal times by id, so that the order is always the same. */
+/* Orders by last use, then by id, so that the order is always the same. */
 static int by_use(const void *a, const void *b)
 {
     const file *x = a, *y = b;
@@ -100,8 +102,8 @@ static bool remove_entry(const sti_cache *cache, const char *id)
     return unlinkat(cache->folder, name, 0) == 0;
 }
 
-/* Removes what somebody left who was killed: nobody holds its lock. */
-static void remove_left(const sti_cache *cache, const char *id, const char *mine)
+/* Removes the temporary file of a killed process, which nobody has locked. */
+static void remove_temporary(const sti_cache *cache, const char *id, const char *mine)
 {
     char name[STI_FILE_NAME_SIZE];
     if (mine && strcmp(id, mine) == 0) return;
@@ -122,7 +124,7 @@ stet_result sti_cache_trim(const sti_cache *cache, const char *keep)
     for (int i = 0; i < list.n; ++i) {
         const file *f = &list.file[i];
         if (!f->entry)
-            remove_left(cache, f->id, keep);
+            remove_temporary(cache, f->id, keep);
         else if (total > cache->limit && (!keep || strcmp(f->id, keep) != 0) && remove_entry(cache, f->id))
             total -= f->size;
     }
@@ -139,7 +141,7 @@ stet_result sti_cache_clear(const sti_cache *cache, int64_t *removed)
         if (list.file[i].entry)
             *removed += remove_entry(cache, list.file[i].id);
         else
-            remove_left(cache, list.file[i].id, NULL);
+            remove_temporary(cache, list.file[i].id, NULL);
     }
     sti_free(list.file);
     return STET_OK;
@@ -147,8 +149,8 @@ stet_result sti_cache_clear(const sti_cache *cache, int64_t *removed)
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-/* Reads an entry and judges it; an intact one whose id is not that of its key is a collision, or was renamed. */
-static stet_result judge(const sti_cache *cache, const file *f, sti_text_buffer *bytes, sti_cache_item *item)
+/* Reads and checks an entry. An intact entry whose id does not match its key collides with another, or was renamed. */
+static stet_result read_item(const sti_cache *cache, const file *f, sti_text_buffer *bytes, sti_cache_item *item)
 {
     sti_entry entry;
     *item = (sti_cache_item){.id = f->id, .size = f->size, .used = f->used};
@@ -172,7 +174,7 @@ stet_result sti_cache_list(const sti_cache *cache, sti_cache_visit *visit, void 
         sti_text_buffer bytes = {0};
         sti_cache_item item;
         if (!list.file[i].entry) continue;
-        result = judge(cache, &list.file[i], &bytes, &item);
+        result = read_item(cache, &list.file[i], &bytes, &item);
         if (result == STET_OK && item.verdict != STI_ABSENT) visit(context, &item);
         sti_text_buffer_free(&bytes);
     }

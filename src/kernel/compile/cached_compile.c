@@ -7,31 +7,31 @@
 
 enum { MESSAGE = 1024 };
 
-/* What becomes of one that is wanted. */
+/* The state of one request. */
 typedef struct item {
     sti_wanted *wanted;
     sti_verdict verdict;
-    stet_reason why; /* it has to be compiled */
-    bool found;      /* in the cache; compiled all the same under audit, into `again` */
-    bool compiled;   /* is to be */
-    bool counted;    /* its compilation is a miss; if not, a fallback was counted already */
-    int lock;        /* of the cache; -1: none is held */
+    stet_reason why; /* the reason to compile it */
+    bool found;      /* in the cache; in audit mode it is compiled again, into `again` */
+    bool compiled;   /* it is to be compiled */
+    bool counted;    /* its compilation counts as a miss; false: a fallback was counted already */
+    int lock;        /* of the cache; -1: not held */
     sti_text_buffer again;
-    stet_result result; /* of compiling */
+    stet_result result; /* of the compilation */
     char message[MESSAGE];
 } item;
 
-typedef struct obtainer {
+typedef struct compilation {
     stet_device *device;
     const sti_keeping *keeping;
     sti_cache cache;
     bool open;
     item *item; /* in the order of their ids */
     int n;
-} obtainer;
+} compilation;
 
-/* A slower way was taken; the thread's message says why. */
-static stet_result fall_back(const obtainer *o, const item *it, stet_reason why)
+/* Counts a fallback. The thread's message gives the cause. */
+static stet_result fall_back(const compilation *o, const item *it, stet_reason why)
 {
     char where[MESSAGE];
     (void)snprintf(where, sizeof where, "%s: %s", it->wanted->what, stet_last_error());
@@ -51,7 +51,7 @@ static stet_reason reason_of(sti_verdict verdict)
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-static stet_result look_cached_compile(obtainer *o, item *it)
+static stet_result load_cached(compilation *o, item *it)
 {
     STI_TRY(sti_cache_load(&o->cache, &it->wanted->key, &it->wanted->object, &it->verdict));
     it->found = it->verdict == STI_FOUND;
@@ -60,19 +60,22 @@ static stet_result look_cached_compile(obtainer *o, item *it)
     return STET_OK;
 }
 
-/* Looks; what is missing is looked for again with its lock held: somebody else may have made it meanwhile. */
-static stet_result look_up(obtainer *o, item *it)
+/*
+ * Looks an entry up. A missing one is looked up again while its lock is held, because another process may have made it
+ * meanwhile.
+ */
+static stet_result look_up(compilation *o, item *it)
 {
-    STI_TRY(look_cached_compile(o, it));
+    STI_TRY(load_cached(o, it));
     if (it->found) return STET_OK;
     it->lock = sti_cache_lock(&o->cache, it->wanted->key.id, true);
-    if (it->lock >= 0) return look_cached_compile(o, it);
+    if (it->lock >= 0) return load_cached(o, it);
     it->counted = false;
     (void)sti_error(STET_IO, "kernel cache: the folder allows no locks");
     return fall_back(o, it, STET_REASON_kernel_cache_not_kept);
 }
 
-static stet_result look_all(obtainer *o)
+static stet_result look_up_all(compilation *o)
 {
     if (!sti_enabled(&o->device->mechanisms, STET_MECH_kernel_cache)) {
         for (int i = 0; i < o->n; ++i) {
@@ -91,10 +94,10 @@ static stet_result look_all(obtainer *o)
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
-/* In any thread; messages are a thread's own, so the message goes with the item. */
+/* Runs in any thread. Messages belong to a thread, so the message is copied into the item. */
 static void compile_one(void *context, int64_t i, int thread)
 {
-    obtainer *o = context;
+    compilation *o = context;
     item *it = &o->item[i];
     (void)thread;
     if (!it->compiled) return;
@@ -102,23 +105,23 @@ static void compile_one(void *context, int64_t i, int thread)
     if (it->result != STET_OK) (void)snprintf(it->message, sizeof it->message, "%s", stet_last_error());
 }
 
-static sti_trace_what traced(const item *it, stet_trace_kind kind)
+static sti_trace_what trace_event(const item *it, stet_trace_kind kind)
 {
     const sti_wanted *w = it->wanted;
     return (sti_trace_what){
         kind, w->kernel ? w->kernel : w->what, w->what, w->line, STET_REASON_none, (int64_t)w->object.size, 0};
 }
 
-/* A trace is one thread's: the event of several that are compiled at the same time bears the first one's name. */
-static void compile_traced(obtainer *o, int n, const item *first)
+/* A trace belongs to one thread: one event covers all parallel compilations and has the name of the first. */
+static void compile_traced(compilation *o, int n, const item *first)
 {
     sti_trace *trace = o->device->mechanisms.trace;
     sti_trace_mark mark = {0};
-    const sti_trace_what what = traced(first, STET_TRACE_COMPILE);
+    const sti_trace_what what = trace_event(first, STET_TRACE_COMPILE);
     stet_result result = STET_OK;
     if (trace) mark = sti_trace_open(trace, &what);
-    if (n > 1 && o->keeping->parallel)
-        sti_device_parallel(o->device, o->n, (double)INFINITY, compile_one, o); /* it waits for compilers */
+    if (n > 1 && o->keeping->parallel) /* no limit on threads: they wait for compilers */
+        sti_device_parallel(o->device, o->n, (double)INFINITY, compile_one, o);
     else
         for (int i = 0; i < o->n; ++i) compile_one(o, i, 0);
     for (int i = 0; i < o->n; ++i) {
@@ -128,7 +131,7 @@ static void compile_traced(obtainer *o, int n, const item *first)
     if (trace) sti_trace_close(trace, mark, result);
 }
 
-static stet_result compile_all(obtainer *o)
+static stet_result compile_all(compilation *o)
 {
     const item *first = NULL;
     int n = 0;
@@ -147,7 +150,7 @@ static stet_result compile_all(obtainer *o)
 
 /* ---- what comes of it -------------------------------------------------------------------------------------------- */
 
-static stet_result take_hit(obtainer *o, const item *it)
+static stet_result count_cached(compilation *o, const item *it)
 {
     const sti_text_buffer *was = &it->wanted->object;
     if (it->compiled && (it->again.size != was->size || memcmp(it->again.data, was->data, was->size) != 0))
@@ -155,32 +158,32 @@ static stet_result take_hit(obtainer *o, const item *it)
                          "kernel_cache: %s: compiled again, the kernel is not what entry %s holds; clear the cache "
                          "and report it",
                          it->wanted->what, it->wanted->key.id);
-    const sti_trace_what cached = traced(it, STET_TRACE_CACHED);
+    const sti_trace_what cached = trace_event(it, STET_TRACE_CACHED);
     if (o->device->mechanisms.trace) sti_trace_instant(o->device->mechanisms.trace, &cached);
     sti_count_hit(&o->device->mechanisms, STET_MECH_kernel_cache, 0, (int64_t)was->size);
     return STET_OK;
 }
 
-static stet_result wait_idle(obtainer *o, const item *it)
+static stet_result finish_request(compilation *o, const item *it)
 {
     const sti_text_buffer *object = &it->wanted->object;
-    if (it->found) return take_hit(o, it);
+    if (it->found) return count_cached(o, it);
     if (it->counted) sti_count_miss(&o->device->mechanisms, STET_MECH_kernel_cache, it->why, 0, (int64_t)object->size);
     if (it->lock < 0) return STET_OK;
     if (sti_cache_store(&o->cache, &it->wanted->key, object->data, object->size) == STET_OK) return STET_OK;
     return fall_back(o, it, STET_REASON_kernel_cache_not_kept);
 }
 
-static stet_result obtain(obtainer *o)
+static stet_result compile_missing(compilation *o)
 {
-    STI_TRY(look_all(o));
+    STI_TRY(look_up_all(o));
     STI_TRY(compile_all(o));
-    for (int i = 0; i < o->n; ++i) STI_TRY(wait_idle(o, &o->item[i]));
+    for (int i = 0; i < o->n; ++i) STI_TRY(finish_request(o, &o->item[i]));
     return STET_OK;
 }
 
 /* COMPILE-3 */
-static void order(obtainer *o, sti_wanted *wanted)
+static void sort_by_id(compilation *o, sti_wanted *wanted)
 {
     for (int i = 0; i < o->n; ++i) {
         int at = i;
@@ -193,10 +196,10 @@ static void order(obtainer *o, sti_wanted *wanted)
 
 stet_result sti_cached_compile(stet_device *device, const sti_keeping *keeping, sti_wanted *wanted, int n)
 {
-    obtainer o = {.device = device, .keeping = keeping, .n = n};
+    compilation o = {.device = device, .keeping = keeping, .n = n};
     STI_TRY(sti_alloc(&o.item, (size_t)n * sizeof *o.item, "kernels to be compiled"));
-    order(&o, wanted);
-    stet_result result = obtain(&o);
+    sort_by_id(&o, wanted);
+    stet_result result = compile_missing(&o);
     for (int i = 0; i < n; ++i) {
         if (o.item[i].lock >= 0) sti_cache_unlock(&o.cache, o.item[i].wanted->key.id, o.item[i].lock);
         sti_text_buffer_free(&o.item[i].again);

@@ -19,10 +19,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How the device calls a kernel (sti_slot, sti_call): goes up when that changes. */
+/* Version of how the device calls a kernel (sti_slot, sti_call). Increase it when that changes. */
 enum { CALL_VERSION = 1, MAX_ARGUMENTS = 64, SHARED_OBJECT_LIMIT = 1 << 27 };
 
-/* The same list as for the library's kernels, made by the build (cmake/StetKernels.cmake). */
+/* The list of flags of the library's kernels, written by the build (cmake/StetKernels.cmake). */
 static const char *const *flags_of(sti_isa isa)
 {
 #define FLAGS(name, width, test_only) static const char *const flags_##name[] = {STI_KERNEL_FLAGS_##name, NULL};
@@ -37,8 +37,8 @@ static const char *const *flags_of(sti_isa isa)
 }
 
 /*
- * Beyond the flags of the library's kernels: one library that shows nothing but the functions asked for and lacks
- * nothing, the same bytes each time, and what C calls an error is one.
+ * Flags beyond those of the library's kernels: a shared library that exports only the requested functions and lacks no
+ * symbol; the same bytes each time; what C calls an error is an error.
  */
 static const char *const own_flags[] = {
     "-fPIC",
@@ -60,7 +60,7 @@ static const char *const own_flags[] = {
 
 /* ---- the compiler ------------------------------------------------------------------------------------------------ */
 
-/* CC holds a program and what its arguments begin with. */
+/* CC holds a program and its first arguments. */
 static stet_result find_in_environment(const char *cc, sti_compiler *out)
 {
     char *rest = NULL;
@@ -115,7 +115,8 @@ stet_result sti_compile_finish(sti_user_source *source)
     sti_sink sink = sti_text_buffer_sink(&source->text);
     for (int i = 0; i < source->nkernel; ++i) {
         const sti_signature *sig = &source->kernel[i];
-        sti_text_buffer_format(&source->text, "#line %d \"<0>\"\n", sig->line); /* what does not fit is the kernel's */
+        /* errors in a call are reported at the kernel's line */
+        sti_text_buffer_format(&source->text, "#line %d \"<0>\"\n", sig->line);
         sti_text_buffer_format(&source->text,
                                "extern __attribute__((visibility(\"default\"))) sti_call STI_ISA_NAME(sti_%s);\n",
                                sig->name);
@@ -148,13 +149,14 @@ stet_result sti_compile_key(const sti_compiler *c, sti_isa isa, const sti_user_s
 {
     sti_hash second;
     sti_hash_begin(&second);
-    sti_hash_add(&second, "source", 6); /* another start makes another hash */
+    sti_hash_add(&second, "source", 6); /* another start value gives another hash */
     sti_hash_add(&second, source->text.data, source->text.size);
     sti_text_buffer_format(out, "stet %s\ncall %d\nisa %s\nflags", STET_VERSION_STRING, CALL_VERSION,
                            sti_isa_name(isa));
     put_flags(out, flags_of(isa));
     put_flags(out, own_flags);
-    sti_text_buffer_put(out, "\nkernels"); /* they follow from the source; whoever lists the cache can name them */
+    /* the kernels follow from the source; listed so that a listing of the cache can name them */
+    sti_text_buffer_put(out, "\nkernels");
     for (int i = 0; i < source->nkernel; ++i) sti_text_buffer_format(out, " %s", source->kernel[i].name);
     sti_text_buffer_format(out, "\nsource %zu %016llx%016llx\n", source->text.size,
                            (unsigned long long)sti_hash_bytes(source->text.data, source->text.size),
@@ -185,7 +187,7 @@ static int add_arguments(char **argv, int n, const char *const *flags)
     return n;
 }
 
-/* Runs the compiler in a folder of its own; the object is left at `output` there. */
+/* Runs the compiler in a folder of its own. The object is in the file `output` there afterwards. */
 static stet_result run_compile_cpu(const sti_compiler *c, sti_isa isa, const sti_user_source *source,
                                    const char *folder, char *output)
 {

@@ -1,6 +1,5 @@
 /*
- * Compiling a kernel's source for the CPU with the system's C compiler, with the very flags of the library's own
- * kernels.
+ * Compiles a kernel's source for the CPU with the system's C compiler and the same flags as the library's own kernels.
  */
 #ifndef STI_KERNEL_COMPILE_COMPILE_CPU_H
 #define STI_KERNEL_COMPILE_COMPILE_CPU_H
@@ -12,26 +11,28 @@ enum { STI_COMPILER_WORDS = 8 };
 
 typedef struct sti_compiler {
     char *path;
-    sti_text_buffer version;                    /* what it says of itself */
-    char *words, *argument[STI_COMPILER_WORDS]; /* what follows its name in CC: "ccache gcc", "gcc -m64" */
+    sti_text_buffer version; /* what it prints for --version */
+    /* the words behind the program's name in CC: "ccache gcc", "gcc -m64" */
+    char *words, *argument[STI_COMPILER_WORDS];
     int nargument;
 } sti_compiler;
 
-/* name NULL: what the environment variable CC says, else "cc". Finds it and asks for its version. */
+/* Finds a compiler and asks for its version. name NULL: the environment variable CC, else "cc". */
 stet_result sti_compiler_open(const char *name, sti_compiler *out);
 void sti_compiler_close(sti_compiler *c);
 
-/* Adds to the text of a source that was checked the functions that the device calls, one for each kernel. */
+/* Adds the functions that the device calls, one for each kernel, to the text of a checked source. */
 stet_result sti_compile_finish(sti_user_source *source);
 /*
- * All that the code depends on, as a text of lines; nothing else. `source` is finished. The compiler comes last; NULL: without one. Two compilers
- * may make other bytes of one source, but not other results: what the text has before the compiler says what the code does.
+ * Writes the key of the code, a text of lines with everything that the code depends on and nothing else. `source` is
+ * finished. The compiler comes last; c NULL: the key has no compiler. Two compilers may make different bytes of a
+ * source, but the results are the same, so the text before the compiler determines what the code does.
  */
 stet_result sti_compile_key(const sti_compiler *c, sti_isa isa, const sti_user_source *source, sti_text_buffer *out);
 /*
- * The compiled object, a shared library with a function sti_<kernel>__<isa> for each kernel, is added to `object`. What
- * the compiler has to say about the source is STET_PARSE, its first few errors in one sentence with the user's files
- * and lines.
+ * Compiles. The object, a shared library with a function sti_<kernel>__<isa> for each kernel, is added to `object`.
+ * Errors in the source are STET_PARSE: one sentence with the compiler's first few errors, with the user's files and
+ * lines.
  */
 stet_result sti_compile_cpu(const sti_compiler *c, sti_isa isa, const sti_user_source *source, sti_text_buffer *object);
 

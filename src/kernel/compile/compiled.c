@@ -17,7 +17,7 @@ static void put_path(sti_text_buffer *out, const char *folder, const char *id)
     sti_text_buffer_put(out, ".kernel");
 }
 
-/* ---- shipped ------------------------------------------------------------------------------------------------------ */
+/* ---- shipped ----------------------------------------------------------------------------------------------------- */
 
 stet_result sti_compiled_shipped(const char *folder, const sti_cache_key *key, sti_text_buffer *object, bool *found)
 {
@@ -59,15 +59,15 @@ stet_result sti_compiled_ship(const char *folder, const sti_cache_key *key, cons
     return result;
 }
 
-/* ---- by any compiler ---------------------------------------------------------------------------------------------- */
+/* ---- by any compiler --------------------------------------------------------------------------------------------- */
 
 typedef struct search {
     const sti_text_buffer *wanted;
-    sti_text_buffer found; /* the key of the best so far */
+    sti_text_buffer found; /* the key of the best entry so far */
 } search;
 
-/* Visited from the least recently used on. */
-static void look_compiled(void *context, const sti_cache_item *item)
+/* Visits entries from the least recently used on, so the last match is the best. */
+static void match_key(void *context, const sti_cache_item *item)
 {
     static const char compiler[] = "compiler ";
     search *s = context;
@@ -86,7 +86,7 @@ stet_result sti_compiled_by_any(const char *folder, sti_text_buffer *key)
     (void)snprintf(before, sizeof before, "%s", stet_last_error());
     stet_result result = sti_cache_open(folder, 0, true, &cache);
     if (result == STET_OK) {
-        result = sti_cache_list(&cache, look_compiled, &s);
+        result = sti_cache_list(&cache, match_key, &s);
         sti_cache_close(&cache);
     }
     if (result == STET_OK) result = s.found.result;

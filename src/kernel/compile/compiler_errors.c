@@ -1,4 +1,6 @@
-/* What compilers say; see compiler_errors.h. */
+/*
+ * Extracts errors from a compiler's output; see compiler_errors.h.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memmem */
 #endif
@@ -18,7 +20,7 @@ static bool is_error(const char *line, size_t n)
     return false;
 }
 
-/* Some put the line's number in brackets: "FILE(12): error" becomes "FILE:12: error". */
+/* Some compilers put the line's number in parentheses: "FILE(12): error" becomes "FILE:12: error". */
 static void put_line(sti_text_buffer *out, const char *line, size_t n)
 {
     const char *close = memmem(line, n, "): ", 3), *open = close;
@@ -33,7 +35,7 @@ static void put_line(sti_text_buffer *out, const char *line, size_t n)
     sti_text_buffer_add(out, close + 1, n - (size_t)(close + 1 - line));
 }
 
-/* The first few lines that are errors (any: the first few lines at all), with "; " between. */
+/* Takes the first few lines that are errors (`any`: the first few lines), joined by "; ". */
 static int pick_lines(const sti_text_buffer *said, bool any, sti_text_buffer *out)
 {
     int picked = 0, more = 0;
@@ -52,7 +54,7 @@ static int pick_lines(const sti_text_buffer *said, bool any, sti_text_buffer *ou
     return picked;
 }
 
-/* The lines as put_line has them, then with the files' own names. */
+/* The lines in put_line's form, with the files' own names. */
 static void name_files(const sti_user_source *source, const sti_text_buffer *said, sti_text_buffer *out)
 {
     sti_text_buffer lines = {0};

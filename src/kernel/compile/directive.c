@@ -5,14 +5,16 @@
 
 enum { CLEAN_SIZE = 512 };
 
-/* Length of the line splice (backslash, end of line) at p, 0 if there is none. */
+/* The length of the line splice (backslash, end of line) at p, 0 if there is none. */
 static size_t splice(const char *p)
 {
     if (p[0] != '\\') return 0;
     return p[1] == '\n' ? 2 : p[1] == '\r' && p[2] == '\n' ? 3 : 0;
 }
 
-/* Beyond the comment that begins at `at`, if one does, else `at`. A line comment ends before its end of line. */
+/*
+ * Returns the end of the comment that begins at `at`, or `at` if there is none. A line comment ends before its newline.
+ */
 static size_t skip_comment(const char *text, size_t at)
 {
     size_t second = at + 1;
@@ -34,7 +36,7 @@ static size_t skip_comment(const char *text, size_t at)
     return p;
 }
 
-/* Beyond the string or character constant that begins at `at`, or before the end of line that cuts it off. */
+/* Returns the end of the string or character constant that begins at `at`. An unclosed one ends before the newline. */
 static size_t skip_quoted(const char *text, size_t at)
 {
     char quote = text[at++];
@@ -47,8 +49,8 @@ static size_t skip_quoted(const char *text, size_t at)
 }
 
 /*
- * The logical line at `at` without comments and splices into clean, as much as fits; returns where the next one
- * begins.
+ * Copies the logical line at `at`, without comments and splices, into clean, as much as fits. Returns where the next
+ * one begins.
  */
 static size_t clean_line(const char *text, size_t at, char clean[CLEAN_SIZE])
 {
@@ -88,7 +90,7 @@ static size_t word_length(const char *p)
     return strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-/* Beyond `word` at p, if it stands there whole; else NULL. */
+/* Returns the end of `word` if it is at p as a whole word, else NULL. */
 static const char *after_word(const char *p, const char *word)
 {
     size_t n = word_length(p);
@@ -105,7 +107,7 @@ static void read_name(const char *p, sti_directive *out)
     out->kind = p[0] == '<' ? STI_DIRECTIVE_SYSTEM_INCLUDE : STI_DIRECTIVE_INCLUDE;
 }
 
-/* What follows the # of a line that is a directive; else NULL. */
+/* Returns what follows the # of a directive; NULL if the line is none. */
 static const char *directive_of(const char *clean)
 {
     const char *p = skip_space(clean);
@@ -150,7 +152,7 @@ bool sti_directive_guard(const char *text, char name[STI_DIRECTIVE_NAME])
         at = clean_line(text, at, clean);
         const char *p = directive_of(clean), *macro = first && p ? after_word(p, "ifndef") : NULL;
         if (!p) {
-            closed = closed && !*skip_space(clean); /* nothing may follow but space */
+            closed = closed && !*skip_space(clean); /* only space may follow */
             if (first && *skip_space(clean)) return false;
             continue;
         }

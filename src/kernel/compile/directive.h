@@ -1,6 +1,6 @@
 /*
- * The preprocessor's directives that matter to who puts files together, found in a source text as a C compiler finds them: after
- * comments, across spliced lines, never inside a comment.
+ * Finds the preprocessor's directives that matter when files are put together into one text. They are found as a C
+ * compiler finds them: after comments, across spliced lines, never inside a comment.
  */
 #ifndef STI_KERNEL_COMPILE_DIRECTIVE_H
 #define STI_KERNEL_COMPILE_DIRECTIVE_H
@@ -14,7 +14,7 @@ typedef enum sti_directive_kind {
     STI_DIRECTIVE_SYSTEM_INCLUDE, /* #include <name> */
     STI_DIRECTIVE_OTHER_INCLUDE,  /* any other way to name a file: a macro, #include_next, #import, #embed */
     STI_DIRECTIVE_ONCE,           /* #pragma once */
-    STI_DIRECTIVE_BRANCH,         /* #else, #elif, #endif: what stands before may have been skipped */
+    STI_DIRECTIVE_BRANCH,         /* #else, #elif, #endif: the lines before it may have been skipped */
 } sti_directive_kind;
 
 enum { STI_DIRECTIVE_NAME = 256 };
@@ -24,20 +24,20 @@ typedef struct sti_directive {
     char name[STI_DIRECTIVE_NAME]; /* of INCLUDE and SYSTEM_INCLUDE */
 } sti_directive;
 
-/* Reads the logical line that begins at `at`; returns where the next one begins. */
+/* Reads the logical line that begins at `at`. Returns where the next one begins. */
 size_t sti_directive_next(const char *text, size_t at, sti_directive *out);
 bool sti_directive_says_once(const char *text);
 /*
- * The macro X where the whole of a file stands between #ifndef X and #endif, as its first and last directive; false:
- * it does not.
+ * True if the file has an include guard: all of it is between #ifndef X and #endif, its first and last directives.
+ * `name` is X then.
  */
 bool sti_directive_guard(const char *text, char name[STI_DIRECTIVE_NAME]);
 /*
- * The next macro that the text, from *at on, defines or undefines, whatever its conditions say; *at is then behind that line. false: there is
- * none any more. A name that is too long is cut.
+ * Finds the next #define or #undef from *at on, inside skipped branches too, and moves *at behind its line. `name` is
+ * the macro, cut if it is too long. Returns false if there is no more.
  */
 bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_NAME]);
-/* Does the text have this identifier, not in a comment and not in a string? */
+/* True if the text has this identifier outside of comments and strings. */
 bool sti_directive_uses(const char *text, const char *identifier);
 
 #endif

@@ -1,11 +1,18 @@
 /*
  * Entries of the disk cache as bytes; see entry.h.
  *
- *   0  "stetkern"    8  u32 schema    12  u32 size of the header    16  u64 size of the key    24  u64 size of the
- *   object 32  u64 hash of the key    40  u64 hash of the object    48  u64 hash of bytes 0 … 47    56  u64 0
+ *    0  "stetkern"
+ *    8  u32 schema
+ *   12  u32 size of the header
+ *   16  u64 size of the key
+ *   24  u64 size of the object
+ *   32  u64 hash of the key
+ *   40  u64 hash of the object
+ *   48  u64 hash of bytes 0 … 47
+ *   56  u64 0
  *
- * Numbers have the byte order of the machine: on another one the schema does not fit. Magic and schema stay at their
- * places in every schema.
+ * Numbers have the machine's byte order; on a machine with another order the schema does not match. Magic and schema
+ * keep their places in every schema.
  */
 #include "kernel/compile/entry.h"
 
@@ -31,7 +38,7 @@ sti_cache_key sti_cache_key_of(const char *text, size_t size)
     sti_cache_key key = {.text = text, .size = size};
     sti_hash second;
     sti_hash_begin(&second);
-    sti_hash_add(&second, magic, sizeof magic); /* another start makes another hash */
+    sti_hash_add(&second, magic, sizeof magic); /* another start value gives another hash */
     sti_hash_add(&second, text, size);
     (void)snprintf(key.id, sizeof key.id, "%016llx%016llx", (unsigned long long)sti_hash_bytes(text, size),
                    (unsigned long long)sti_hash_end(&second));

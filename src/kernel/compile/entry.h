@@ -2,9 +2,9 @@
  * One entry of the disk cache of compiled kernels, as bytes: header, key text, compiled object.
  *
  * Invariants:
- *   ENTRY-1  an entry is taken only if its length is exactly what its header says and all its checksums are right
- *   ENTRY-2  the key text is stored and compared whole, so equal ids of unequal content are told apart
- *   ENTRY-3  reading looks at no byte beyond the size that it is given, whatever the bytes are
+ *   ENTRY-1  an entry is valid only if its length is exactly what its header says and all its checksums are right
+ *   ENTRY-2  the key text is stored and compared whole, so different keys with equal ids are told apart
+ *   ENTRY-3  reading never reads beyond the given size, whatever the bytes are
  */
 #ifndef STI_KERNEL_COMPILE_ENTRY_H
 #define STI_KERNEL_COMPILE_ENTRY_H
@@ -15,17 +15,17 @@
 
 enum { STI_ENTRY_SCHEMA = 1, STI_ENTRY_HEADER = 64, STI_ID_SIZE = 33 };
 
-/* What became of a look-up. */
+/* The result of looking an entry up. */
 typedef enum sti_verdict {
     STI_FOUND,
     STI_ABSENT,
     STI_DAMAGED, /* cut off, altered, or no entry at all */
-    STI_FOREIGN, /* somebody else's file, or one that others can write */
+    STI_FOREIGN, /* another user's file, or one that others can write */
     STI_OTHER_SCHEMA,
-    STI_COLLISION, /* a good entry, of another key */
+    STI_COLLISION, /* a good entry with another key */
 } sti_verdict;
 
-/* What an entry is made from. Two keys with the same id are told apart by their texts. */
+/* The key of an entry. Two keys with the same id are told apart by their texts. */
 typedef struct sti_cache_key {
     char id[STI_ID_SIZE]; /* 32 hexadecimal digits: two hashes of the text */
     const char *text;     /* borrowed */
@@ -34,15 +34,18 @@ typedef struct sti_cache_key {
 
 sti_cache_key sti_cache_key_of(const char *text, size_t size);
 
-/* Parts of an entry; they point into its bytes. */
+/* The parts of an entry. The pointers point into its bytes. */
 typedef struct sti_entry {
     const char *key, *object;
     size_t key_size, object_size;
 } sti_entry;
 
-/* key NULL: any. FOUND, DAMAGED, OTHER_SCHEMA or COLLISION; out is filled when FOUND or COLLISION. */
+/*
+ * Checks an entry. key NULL: any key is accepted. Returns FOUND, DAMAGED, OTHER_SCHEMA or COLLISION; fills out if FOUND
+ * or COLLISION.
+ */
 sti_verdict sti_entry_read(const void *bytes, size_t size, const sti_cache_key *key, sti_entry *out);
-/* Header and key, which come before the object in the file. */
+/* Writes header and key, which come before the object in the file. */
 void sti_entry_write_head(sti_text_buffer *out, const sti_cache_key *key, const void *object, size_t object_size);
 
 #endif

@@ -1,4 +1,6 @@
-/* Writing the C around kernels; see generate.h. */
+/*
+ * Generates the C around kernels; see generate.h.
+ */
 #include "kernel/compile/generate.h"
 
 #include <stdarg.h>
@@ -17,7 +19,10 @@ void sti_sink_format(const sti_sink *out, const char *format, ...)
     sti_sink_text(out, text);
 }
 
-/* The expression that passes a slot as parameter p. What generated functions declare begins with sti_: no kernel is called that. */
+/*
+ * Writes the expression that passes a slot as parameter p. Generated names begin with sti_, which kernels' names do
+ * not.
+ */
 static void write_argument(const sti_sink *out, const sti_param *p, int slot, bool world)
 {
     const char *type = sti_param_type_name(p->type);

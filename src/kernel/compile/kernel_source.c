@@ -1,4 +1,6 @@
-/* What a kernel was made from; see kernel_source.h. */
+/*
+ * Source and settings of a user's kernel; see kernel_source.h.
+ */
 #include "kernel/compile/kernel_source.h"
 
 #include "base/error.h"
@@ -55,6 +57,6 @@ stet_kernel_def sti_kernel_source_def(const sti_kernel_source *o)
     def.cache_limit = o->cache_limit;
     def.team = o->team;
     def.teams = o->teams;
-    def.unchecked = true; /* an adjoint goes where its kernel went, and to memory of its own */
+    def.unchecked = true; /* adjoints have no checked mode */
     return def;
 }

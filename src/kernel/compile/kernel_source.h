@@ -1,5 +1,5 @@
 /*
- * What a kernel of the user's was made from, kept for whoever makes another kernel of it (its adjoint).
+ * The source and settings of a user's kernel, kept to make another kernel from it (its adjoint).
  */
 #ifndef STI_KERNEL_COMPILE_KERNEL_SOURCE_H
 #define STI_KERNEL_COMPILE_KERNEL_SOURCE_H
@@ -8,7 +8,7 @@
 #include "stet/kernel.h"
 
 typedef struct sti_kernel_source {
-    sti_user_source source; /* the checker's text and the names of its files; not what the compiler saw */
+    sti_user_source source; /* the text for the checker and the names of the files, not the text for the compiler */
     char *compiler, *cache_folder;
     int64_t cache_limit;
     int team, teams;
@@ -16,10 +16,10 @@ typedef struct sti_kernel_source {
     int nconstant;
 } sti_kernel_source;
 
-/* Takes the source over, also where it fails. */
+/* Stores the source and the def's settings. Takes ownership of the source, also on failure. */
 stet_result sti_kernel_source_keep(sti_kernel_source *source_kept, const stet_kernel_def *def, sti_user_source *source);
 void sti_kernel_source_free(sti_kernel_source *source_kept);
-/* A def with the same settings, without a source; borrowed from the origin. */
+/* Returns a def with the same settings and no source. It borrows from source_kept. */
 stet_kernel_def sti_kernel_source_def(const sti_kernel_source *source_kept);
 
 #endif

@@ -1,4 +1,6 @@
-/* Loading compiled code from memory; see shared_object.h. */
+/*
+ * Loads compiled code from memory; see shared_object.h.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
@@ -14,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A file without a name that nobody can change any more. */
+/* Makes an unnamed file in memory whose content cannot be changed any more. */
 static stet_result sealed_file(const void *bytes, size_t size, const char *name, int *fd)
 {
     *fd = memfd_create("stet-kernel", MFD_CLOEXEC | MFD_ALLOW_SEALING);

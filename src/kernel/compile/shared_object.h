@@ -1,8 +1,8 @@
 /*
- * Compiled code in memory, loaded into the process.
+ * Loads compiled code from memory into the process.
  *
- * Invariant: the bytes that were given (and checked) are the bytes that are loaded; no file that somebody might
- * exchange lies between.
+ * Invariant: the bytes that were given (and checked) are the bytes that are loaded. No file on disk, which could be
+ * replaced, is involved.
  */
 #ifndef STI_KERNEL_COMPILE_SHARED_OBJECT_H
 #define STI_KERNEL_COMPILE_SHARED_OBJECT_H
@@ -11,14 +11,15 @@
 
 typedef struct sti_shared_object {
     void *handle;
-    int file; /* kept open while the code is loaded: the loader tells files apart by the name that this number gives */
+    /* Open while the code is loaded: the loader identifies files by a name made from this number. */
+    int file;
 } sti_shared_object;
 
 /* `name` is for messages. */
 stet_result sti_shared_object_load(const void *bytes, size_t size, const char *name, sti_shared_object *out);
-/* Zeroed is fine. Code from it must not run any more. */
+/* Unloads the code, which must not run any more. A zeroed object is allowed. */
 void sti_shared_object_unload(sti_shared_object *object);
-/* The address of a function; NULL: there is none of that name. */
+/* The address of a function, or NULL if there is none of that name. */
 void *sti_shared_object_find(const sti_shared_object *object, const char *symbol);
 
 #endif

@@ -1,4 +1,6 @@
-/* Finding and running other programs; see subprocess.h. */
+/*
+ * Finds and runs other programs; see subprocess.h.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create, posix_spawn_file_actions_addchdir_np */
 #endif
@@ -28,7 +30,9 @@ static bool is_program(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The first folder of the list `folders`, with colons between, that has the program; *path is NULL where none has. */
+/*
+ * Finds the first folder in the list `folders` (separated by colons) that has the program. *path is NULL if none has.
+ */
 static stet_result search(const char *folders, const char *name, char **path)
 {
     for (const char *at = folders;; ++at) {
@@ -38,7 +42,7 @@ static stet_result search(const char *folders, const char *name, char **path)
         sti_text_buffer_put(&candidate, "/");
         sti_text_buffer_put(&candidate, name);
         if (candidate.result == STET_OK && is_program(candidate.data)) {
-            *path = candidate.data; /* a block like any other */
+            *path = candidate.data; /* the caller frees it with sti_free */
             return STET_OK;
         }
         stet_result result = candidate.result;
@@ -81,7 +85,7 @@ static void add_variable(sti_text_buffer *t, size_t starts[ENVIRONMENT_MAX], int
     sti_text_buffer_add(t, "", 1);
 }
 
-/* The variables, each zero-terminated, in `t`; pointers to them in out, ended by NULL. */
+/* Writes the variables, each zero-terminated, to `t`. `out` gets pointers to them, ended by NULL. */
 static stet_result make_environment(const char *folder, sti_text_buffer *t, char *out[ENVIRONMENT_MAX])
 {
     size_t starts[ENVIRONMENT_MAX];
@@ -95,11 +99,12 @@ static stet_result make_environment(const char *folder, sti_text_buffer *t, char
     return t->result;
 }
 
-/* An unnamed file in memory; it begins with `text`, if there is one. */
+/* Makes an unnamed file in memory that begins with `text`, if there is one. */
 static stet_result memory_file(const sti_text_buffer *text, int *fd)
 {
     *fd = memfd_create("stet", MFD_CLOEXEC);
-    if (*fd >= 0 && *fd < 3) { /* the host closed its own; these numbers are wanted in the child */
+    /* numbers 0, 1 and 2 are free if the host closed its own files, and the child needs them: take a higher one */
+    if (*fd >= 0 && *fd < 3) {
         int low = *fd;
         *fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
         close(low);
@@ -126,7 +131,7 @@ static int spawn(const char *path, char *const *argv, char *const *environment, 
         return error;
     }
     sigemptyset(&none);
-    sigemptyset(&usual); /* a compiler waits for its own children, and ends when nobody listens */
+    sigemptyset(&usual); /* a compiler waits for its own children, and must end when its output is closed */
     sigaddset(&usual, SIGCHLD);
     sigaddset(&usual, SIGPIPE);
     error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Room for n more bytes and the zero. */
+/* Makes room for n more bytes and the final zero. */
 static bool reserve(sti_text_buffer *t, size_t n)
 {
     if (t->result != STET_OK) return false;

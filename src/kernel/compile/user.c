@@ -1,11 +1,12 @@
 /*
- * The user's own kernels: read, checked, taken from the disk cache or compiled, loaded, launched. On a GPU their code is among the
- * device's programs (gpu/programs.h).
+ * User kernels: reads and checks the source, gets the code from the disk cache or a compiler, loads and launches it. On
+ * a GPU the code is one of the device's programs (gpu/programs.h).
  *
  * Invariants:
- *   USER-1  with a cache or without, cold or warm: the source is read and checked, and the object is loaded from checked bytes in memory. A warm start
- *       leaves out the compiling, and nothing else; only where no compiler is found, code of another one is as good
- *   USER-2  a kernel that was compiled works, whatever becomes of the cache
+ *   USER-1  with or without a cache, the source is read and checked, and the object is loaded from checked bytes in
+ *       memory. A cached kernel skips only the compilation. Code of another compiler is used only if no compiler is
+ *       found
+ *   USER-2  a compiled kernel works, whatever happens to the cache later
  */
 #include "kernel/compile/user.h"
 
@@ -28,7 +29,7 @@ enum { KERNEL_COOKIE = 0x57e7d00b };
 struct stet_kernel {
     sti_kernel kernel;
     stet_device *device;
-    sti_signature signature; /* what kernel.name and kernel.param point into */
+    sti_signature signature; /* kernel.name and kernel.param point into it */
     char *file;
     sti_shared_object object;
     size_t object_size;
@@ -38,13 +39,13 @@ struct stet_kernel {
     sti_attachment *attachment;
 };
 
-/* What a kernel is being made from. */
+/* A kernel that is being made. */
 typedef struct maker {
     const stet_kernel_def *def;
     stet_device *device;
     stet_kernel *kernel;
     sti_user_source source;
-    sti_user_source instrumented; /* in checked mode what is compiled, else empty */
+    sti_user_source instrumented; /* what is compiled in checked mode, else empty */
     sti_compiler compiler;
     sti_text_buffer key, object;
 } maker;
@@ -54,8 +55,8 @@ stet_kernel_def stet_default_kernel_def(void) { return (stet_kernel_def){.cookie
 /* ---- source and signature ---------------------------------------------------------------------------------------- */
 
 /*
- * The one place where a user's source is checked before a compiler sees it: it keeps the language's rules, as they are
- * for this device, and its kernels have signatures that a launch can serve.
+ * The one place where a user's source is checked before a compiler sees it. Checks the language's rules, as they are
+ * for this device, and that the kernels' signatures can be launched.
  */
 static stet_result check_source(const stet_device *device, sti_user_source *source)
 {
@@ -76,7 +77,7 @@ sti_check_options sti_user_check_options(const stet_device *device)
     return options;
 }
 
-/* The kernel that is called `name`, or the only one. The source is checked. */
+/* Finds the kernel called `name`, or the only one. The source must be checked. */
 static stet_result pick_kernel(const sti_user_source *source, const char *name, sti_signature *out)
 {
     const char *file = source->file[0].name;
@@ -84,7 +85,7 @@ static stet_result pick_kernel(const sti_user_source *source, const char *name, 
     for (int i = 0; i < source->nkernel; ++i) {
         const sti_signature *sig = &source->kernel[i];
         if (name ? strcmp(name, sig->name) == 0 : source->nkernel == 1) {
-            *out = *sig; /* names are different: the checker refuses others */
+            *out = *sig; /* names are unique: the checker refuses others */
             return STET_OK;
         }
         size_t used = strlen(known);
@@ -98,7 +99,7 @@ static stet_result pick_kernel(const sti_user_source *source, const char *name, 
 
 /* ---- compiled code ----------------------------------------------------------------------------------------------- */
 
-/* What a compiler gets. */
+/* The source that the compiler gets. */
 static const sti_user_source *compiled(const maker *m)
 {
     return m->kernel->kernel.checked ? &m->instrumented : &m->source;
@@ -107,14 +108,14 @@ static const sti_user_source *compiled(const maker *m)
 static stet_result compile(void *context, sti_text_buffer *object)
 {
     const maker *m = context;
-    if (!m->compiler.path) /* under audit */
+    if (!m->compiler.path) /* an audit compiles again */
         return sti_error(STET_NOT_FOUND, "kernel %s: it is in the cache, but there is no compiler to compile it again",
                          m->kernel->kernel.name);
     return sti_compile_cpu(&m->compiler, m->device->isa, compiled(m), object);
 }
 
-/* Fills m->object. */
-static stet_result obtain(maker *m)
+/* Fills m->object from the cache or a compiler. */
+static stet_result compile_cached(maker *m)
 {
     const sti_keeping keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
     sti_wanted wanted = {.key = sti_cache_key_of(m->key.data, m->key.size),
@@ -165,8 +166,8 @@ static stet_result describe(maker *m)
 
 static bool cached(const maker *m) { return sti_enabled(&m->device->mechanisms, STET_MECH_kernel_cache); }
 
-/* m->key has no compiler in it. */
-static stet_result take_shipped(maker *m, bool *found)
+/* Looks for shipped code. m->key has no compiler. */
+static stet_result load_shipped(maker *m, bool *found)
 {
     const sti_cache_key key = sti_cache_key_of(m->key.data, m->key.size);
     if (!m->def->shipped_folder || !cached(m)) return STET_OK;
@@ -177,8 +178,8 @@ static stet_result take_shipped(maker *m, bool *found)
     return STET_OK;
 }
 
-/* From a compiler, or from the cache: from there also without one. */
-static stet_result take_compiled(maker *m)
+/* Gets the code from the cache or a compiler. Without a compiler, the cache may have code of any compiler. */
+static stet_result load_compiled(maker *m)
 {
     stet_result result = sti_compiler_open(m->def->compiler, &m->compiler);
     if (result == STET_NOT_FOUND && !m->def->compiler && cached(m)) {
@@ -188,7 +189,7 @@ static stet_result take_compiled(maker *m)
         result = sti_compile_key(&m->compiler, m->device->isa, compiled(m), &m->key);
     }
     STI_TRY(result);
-    return obtain(m);
+    return compile_cached(m);
 }
 
 static stet_result make_for_cpu(maker *m)
@@ -197,8 +198,8 @@ static stet_result make_for_cpu(maker *m)
     sti_user_source *source = m->kernel->kernel.checked ? &m->instrumented : &m->source;
     STI_TRY(sti_compile_finish(source));
     STI_TRY(sti_compile_key(NULL, m->device->isa, source, &m->key));
-    STI_TRY(take_shipped(m, &shipped));
-    if (!shipped) STI_TRY(take_compiled(m));
+    STI_TRY(load_shipped(m, &shipped));
+    if (!shipped) STI_TRY(load_compiled(m));
     return load(m);
 }
 
@@ -210,7 +211,7 @@ static stet_result make_for_gpu(maker *m)
     return sti_program_add(m->device, &m->kernel->kernel, source, team, &keeping, m->kernel->id);
 }
 
-/* Checked mode: another text is compiled, under the signature that it gives its kernel. */
+/* Checked mode: compiles the instrumented text, which gives its kernel another signature. */
 static stet_result instrument(maker *m)
 {
     stet_kernel *k = m->kernel;

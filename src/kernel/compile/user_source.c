@@ -1,4 +1,6 @@
-/* A user's kernel source with its includes; see user_source.h. */
+/*
+ * Reads a user's kernel source with its includes; see user_source.h.
+ */
 #include "kernel/compile/user_source.h"
 
 #include "base/error.h"
@@ -46,7 +48,7 @@ static int find_file(const sti_user_source *s, const char *real, bool embedded)
     return -1;
 }
 
-/* The number of a file that can be opened, read if it was not yet; -1: there is none. */
+/* Opens a file and reads it if that was not done yet. *out is its number; -1: it cannot be opened. */
 static stet_result open_file(sti_user_source *s, const char *path, int *out)
 {
     *out = -1;
@@ -83,7 +85,7 @@ static stet_result open_embedded(sti_user_source *s, const sti_embedded *table, 
     return STET_OK;
 }
 
-/* Whether an include's name may lead to this file. A string lies nowhere. */
+/* True if an include of this name may open this file. A source given as a string is in no folder. */
 static bool is_allowed(const expander *e, const char *name, const char *path)
 {
     const char *own = e->source->file[0].name, *slash = strrchr(own, '/');
@@ -107,7 +109,10 @@ static stet_result open_in(const expander *e, const char *folder, size_t length,
     return result;
 }
 
-/* What `#include "name"` in a file means: a header of the language, a file beside it, or one in the folders given. */
+/*
+ * Finds the file that `#include "name"` means: a header of the language, a file beside the including one, or one in the
+ * given folders.
+ */
 static stet_result resolve(expander *e, int from, const sti_directive *d, int *out)
 {
     sti_user_source *s = e->source;
@@ -117,7 +122,7 @@ static stet_result resolve(expander *e, int from, const sti_directive *d, int *o
     if (*out < 0) STI_TRY(open_embedded(s, e->def->files, d->name, out));
     if (*out >= 0 || s->file[from].embedded || d->kind != STI_DIRECTIVE_INCLUDE) return STET_OK;
     if (d->name[0] == '/') return STET_OK;
-    if (from > 0 || !e->def->text) { /* a string lies nowhere */
+    if (from > 0 || !e->def->text) { /* a string is in no folder */
         const char *name = s->file[from].name, *slash = strrchr(name, '/');
         STI_TRY(open_in(e, name, slash ? (size_t)(slash - name) + 1 : 0, d->name, out));
     }
@@ -128,7 +133,10 @@ static stet_result resolve(expander *e, int from, const sti_directive *d, int *o
 
 /* ---- expanding --------------------------------------------------------------------------------------------------- */
 
-/* Adds bytes that stand for file `file`: to the compiler's text and, where it is none of the language's, to the checker's (SOURCE-4). */
+/*
+ * Adds bytes of file `file` to the compiler's text and, unless it is a header of the language, to the checker's
+ * (SOURCE-4).
+ */
 static void add_user_source(expander *e, int file, const char *bytes, size_t n)
 {
     sti_user_source *s = e->source;
@@ -172,10 +180,9 @@ void sti_user_source_mark(sti_user_source *s, int line)
 static stet_result expand(expander *e, int file);
 
 /*
- * In the place of an #include of a file that is being included already: an error, unless the file's own guard cuts
- * the circle.
+ * Handles an include of a file that is being included already: writes an #error, which the file's own guard can skip.
  */
-static stet_result put_circle(expander *e, int to, bool once)
+static stet_result put_circular_include(expander *e, int to, bool once)
 {
     char guard[STI_DIRECTIVE_NAME];
     bool guarded = !once && sti_directive_guard(e->source->file[to].text.data, guard);
@@ -186,12 +193,12 @@ static stet_result put_circle(expander *e, int to, bool once)
     return added(e->source);
 }
 
-/* The text of file `to` in the place of an #include. A file that says `#pragma once` gets a guard. */
+/* Puts the text of file `to` in the place of an #include. A file with `#pragma once` gets a guard. */
 static stet_result put_file(expander *e, int to)
 {
     sti_user_source *s = e->source;
     bool once = sti_directive_says_once(s->file[to].text.data);
-    if (s->file[to].open) return put_circle(e, to, once);
+    if (s->file[to].open) return put_circular_include(e, to, once);
     if (e->depth == STI_SOURCE_MAX_DEPTH)
         return sti_error(STET_LIMIT, "%s: files include each other more than %d deep", s->file[to].name,
                          STI_SOURCE_MAX_DEPTH);
@@ -222,8 +229,8 @@ static stet_result put_include(expander *e, int from, const sti_directive *d)
 }
 
 /*
- * One logical line of a file, which ends before line `line`. Marks of lines in a branch that is skipped are skipped with
- * it, so there is one behind each branch too.
+ * Adds one logical line of a file, which ends before line `line`. #line directives in a skipped branch are skipped too,
+ * so there is one behind each branch.
  */
 static stet_result put_line(expander *e, int file, const sti_directive *d, const char *bytes, size_t n, int line)
 {
@@ -239,11 +246,11 @@ static stet_result put_line(expander *e, int file, const sti_directive *d, const
     return STET_OK;
 }
 
-/* Adds a file line by line, with others in the place of its includes. */
+/* Adds a file line by line, with its includes expanded. */
 static stet_result expand(expander *e, int file)
 {
     sti_user_source *s = e->source;
-    const char *text = s->file[file].text.data; /* stays where it is, also when s->file moves */
+    const char *text = s->file[file].text.data; /* remains valid when s->file is reallocated */
     s->file[file].open = true;
     mark_line(e, 1, file);
     int line = 1;
@@ -348,7 +355,7 @@ static stet_result report_mistakes(const sti_user_source *s, const sti_unit *uni
     return result;
 }
 
-/* Not in a file that is included: in file[0], also where its own #line calls it something else. */
+/* True for the names of file[0], including those that its own #line gives it; false for included files. */
 static bool is_main(const char *name) { return name[0] != '<' || strcmp(name, "<0>") == 0; }
 
 stet_result sti_user_source_check(sti_user_source *s, const sti_check_options *options)

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How the device calls an entry (sti_code), and what surrounds the text: goes up when that changes. */
+/* Version of how the device calls an entry (sti_code) and of the text around it. Increase it when they change. */
 enum { ENTRY_VERSION = 2, MAX_OPTIONS = 16, OPTION = 64 };
 
 /*
- * No contraction, denormals kept, quotients and roots rounded correctly: the bits are the CPU's. Functions that say nothing of
- * where they run are the device's.
+ * Options for the CPU's bits: no contraction, denormals kept, division and roots rounded correctly. Functions without
+ * an execution space are device functions.
  */
 static const char *const cuda_options[] = {
     "--std=c++17",
@@ -49,8 +49,7 @@ static void make_options(const sti_gpu_program *p, options *out)
     out->list[out->n++] = p->target->option;
     out->list[out->n++] = out->made[0];
     out->list[out->n++] = out->made[1];
-    if (!p->rtc->hip && p->rtc->major >= 13)
-        out->list[out->n++] = "--no-cache"; /* of its own: ours says what it is made from */
+    if (!p->rtc->hip && p->rtc->major >= 13) out->list[out->n++] = "--no-cache"; /* the kernel cache stores the code */
     for (const char *const *o = p->rtc->hip ? hip_options : cuda_options; *o; ++o) out->list[out->n++] = *o;
 }
 
@@ -61,7 +60,7 @@ stet_result sti_gpu_key(const sti_gpu_program *p, const sti_signature *const *ke
     const sti_text_buffer *text = &p->source->text;
     sti_hash second;
     sti_hash_begin(&second);
-    sti_hash_add(&second, "source", 6); /* another start makes another hash */
+    sti_hash_add(&second, "source", 6); /* another start value gives another hash */
     sti_hash_add(&second, text->data, text->size);
     make_options(p, &o);
     sti_rtc_identity(p->rtc, compiler, sizeof compiler);

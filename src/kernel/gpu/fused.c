@@ -1,4 +1,6 @@
-/* Code of several kernels in one; see fused.h. */
+/*
+ * Fused code: checks, compiles and caches it; see fused.h.
+ */
 #include "kernel/gpu/fused.h"
 
 #include "base/memory.h"
@@ -11,15 +13,15 @@
 #include <string.h>
 
 enum {
-    MOST_SHARED = 1024, /* bytes that a team of one kernel shares: those of all phases add up */
-    MOST_SLOTS = (STI_GPU_ARGUMENT_BYTES - (int)sizeof(int64_t)) / (int)sizeof(sti_slot), /* beside the count */
+    MOST_SHARED = 1024, /* the most bytes that one kernel's team may share: those of all phases add up */
+    MOST_SLOTS = (STI_GPU_ARGUMENT_BYTES - (int)sizeof(int64_t)) / (int)sizeof(sti_slot), /* slots beside the count */
     NAME_SIZE = 3 * STI_MAX_NAME
 };
 
-/* ---- which kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- which kernels ----------------------------------------------------------------------------------------------- */
 
-/* What is known of another kernel of the library's in the same file. */
-static sti_fusing known_of_file(const struct sti_programs *p, const sti_kernel *k)
+/* Finds what is known of another of the library's kernels in the same file. */
+static sti_fusing find_fusing_of_file(const struct sti_programs *p, const sti_kernel *k)
 {
     for (int i = 0; i < p->nslot && !k->user; ++i) {
         const sti_program *other = p->slot[i];
@@ -30,11 +32,11 @@ static sti_fusing known_of_file(const struct sti_programs *p, const sti_kernel *
     return STI_FUSING_UNKNOWN;
 }
 
-static stet_result look_into(struct sti_programs *p, sti_program *it)
+static stet_result check_macros(struct sti_programs *p, sti_program *it)
 {
     const sti_user_source *source;
     sti_user_source room;
-    it->fusing = known_of_file(p, it->kernel);
+    it->fusing = find_fusing_of_file(p, it->kernel);
     if (it->fusing != STI_FUSING_UNKNOWN) return STET_OK;
     if (p->head.text.size == 0) STI_TRY(sti_fused_head_read(&p->head));
     STI_TRY(sti_fused_source(it->kernel, &room, &source));
@@ -43,8 +45,8 @@ static stet_result look_into(struct sti_programs *p, sti_program *it)
     return STET_OK;
 }
 
-/* How much memory a kernel's team shares is known of its code. */
-static stet_result ask_code(const struct sti_programs *p, sti_program *it)
+/* Asks the compiled code how much memory the kernel's team shares. */
+static stet_result query_shared_bytes(const struct sti_programs *p, sti_program *it)
 {
     stet_device *device = p->modules.device;
     const sti_code *code;
@@ -57,15 +59,15 @@ static stet_result ask_code(const struct sti_programs *p, sti_program *it)
     return STET_OK;
 }
 
-/* STET_UNSUPPORTED: why it cannot be a phase. */
+/* Checks that a kernel can be a phase. STET_UNSUPPORTED: the message says why not. */
 static stet_result check_kernel(struct sti_programs *p, const sti_kernel *k)
 {
     sti_program *it;
     if (k->kind != STI_KERNEL_WORLD)
         return sti_error(STET_UNSUPPORTED, "kernel %s: only world kernels can be fused, it is an item kernel", k->name);
     STI_TRY(sti_programs_get(p, k, &it));
-    if (it->fusing == STI_FUSING_UNKNOWN) STI_TRY(look_into(p, it));
-    STI_TRY(ask_code(p, it));
+    if (it->fusing == STI_FUSING_UNKNOWN) STI_TRY(check_macros(p, it));
+    STI_TRY(query_shared_bytes(p, it));
     if (it->shared > MOST_SHARED)
         return sti_error(STET_UNSUPPORTED,
                          "kernel %s: its team shares %d bytes of memory, so it is not fused: at most %d are", k->name,
@@ -84,7 +86,7 @@ bool sti_program_can_fuse(stet_device *device, const sti_kernel *kernel)
            check_kernel(p, kernel) == STET_OK;
 }
 
-/* *nslot: of all phases once. */
+/* *nslot: slots of all phases, for one repetition. */
 static stet_result check_phases(struct sti_programs *p, const sti_phase *phase, int nphase, int *nslot)
 {
     *nslot = 0;
@@ -103,7 +105,7 @@ static stet_result check_phases(struct sti_programs *p, const sti_phase *phase, 
                      MOST_SLOTS - 1);
 }
 
-/* ---- making ---------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static const char *name_of(const sti_phase *phase) { return phase->kernel ? phase->kernel->name : "copy"; }
 
@@ -118,7 +120,7 @@ static stet_result name_code(struct sti_programs *p, sti_fused *it)
     return sti_table_keep_name(p, name, &it->code.name);
 }
 
-/* Text, module and function. */
+/* Makes text, module and function. */
 static stet_result compile(struct sti_programs *p, sti_fused *it)
 {
     char base[STI_MAX_NAME + 32], entry[STI_MAX_NAME + 48];
@@ -174,7 +176,7 @@ static stet_result make_fused(struct sti_programs *p, const sti_phase *phase, in
     return result;
 }
 
-/* ---- keeping --------------------------------------------------------------------------------------------------------------- */
+/* ---- keeping ----------------------------------------------------------------------------------------------------- */
 
 static sti_fused *find_fused(const struct sti_programs *p, const sti_phase *phase, int nphase, sti_team team,
                              int resident)
@@ -211,11 +213,11 @@ void sti_fused_drop(struct sti_programs *p, const sti_kernel *kernel)
 }
 
 /*
- * What needs more registers than so many resident threads can have is made again for fewer, with smaller teams: values that are moved to memory and back cost
- * more than the waiting that other threads hide.
+ * Makes code that needs too many registers again, for fewer resident threads and with smaller teams. Spilling registers
+ * to memory costs more than the latency that more threads hide.
  */
-static stet_result take_fewer(struct sti_programs *p, const sti_phase *phase, int nphase, int nslot, int64_t count,
-                              sti_fused **out)
+static stet_result make_for_fewer_threads(struct sti_programs *p, const sti_phase *phase, int nphase, int nslot,
+                                          int64_t count, sti_fused **out)
 {
     const sti_team team = sti_team_fused(count, p->modules.device->processors, STI_TEAM_RESIDENT_FEW);
     *out = find_fused(p, phase, nphase, team, STI_TEAM_RESIDENT_FEW);
@@ -232,7 +234,7 @@ stet_result sti_program_fused(stet_device *device, const sti_phase *phase, int n
     const sti_team team = sti_team_fused(count, device->processors, STI_TEAM_RESIDENT);
     sti_fused *it = find_fused(p, phase, nphase, team, 0);
     if (!it) STI_TRY(make_fused(p, phase, nphase, nslot, team, 0, &it));
-    if (it->registers > STI_TEAM_REGISTERS) STI_TRY(take_fewer(p, phase, nphase, nslot, count, &it));
+    if (it->registers > STI_TEAM_REGISTERS) STI_TRY(make_for_fewer_threads(p, phase, nphase, nslot, count, &it));
     *out = &it->code;
     return STET_OK;
 }

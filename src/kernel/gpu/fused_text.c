@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what stands before the sources --------------------------------------------------------------------------------- */
+/* ---- the text before the sources ------------------------------------------------------------------------------ */
 
 void sti_fused_head_free(sti_fused_head *head)
 {
@@ -53,7 +53,7 @@ bool sti_fused_redefines(const sti_fused_head *head, const char *own)
     return false;
 }
 
-/* ---- sources ----------------------------------------------------------------------------------------------------------- */
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const sti_user_source **out)
 {
@@ -66,7 +66,7 @@ stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const s
     return sti_error(STET_UNSUPPORTED, "kernel %s: the source of %s is not there any more", k->name, k->file);
 }
 
-/* Does a kernel come from the same text as another? The library's are known by their file, people's by what is in it. */
+/* True if two kernels come from the same text. The library's are compared by file, users' by text. */
 static bool same_source(const sti_kernel *a, const sti_kernel *b)
 {
     if (!a->user || !b->user) return !a->user && !b->user && strcmp(a->file, b->file) == 0;
@@ -79,11 +79,11 @@ typedef struct writer {
     const sti_phase *phase;
     int nphase, resident;
     sti_user_source *out;
-    int *space; /* [nphase] number of the namespace that has its kernel; of a copy -1 */
+    int *space; /* [nphase] number of the namespace that has its kernel; -1: a copy */
     int nspace;
 } writer;
 
-/* A file that the compiler may speak of as <its number>. */
+/* Adds a file that the compiler's messages may name as <its number>. */
 static stet_result add_file(sti_user_source *out, const char *name)
 {
     STI_TRY(sti_realloc(&out->file, (size_t)(out->nfile + 1) * sizeof *out->file, "the files of fused code"));
@@ -94,7 +94,7 @@ static stet_result add_file(sti_user_source *out, const char *name)
     return STET_OK;
 }
 
-/* The number N of a line `#line 12 "<N>"`, from the bracket on; NULL: it is no such line. */
+/* Returns the number N of a line `#line 12 "<N>"`, after the bracket; NULL: the line is no such line. */
 static const char *number_in(const char *line)
 {
     if (strncmp(line, "#line ", 6) != 0) return NULL;
@@ -104,7 +104,7 @@ static const char *number_in(const char *line)
     return end > p + 3 && strncmp(end, ">\"\n", 3) == 0 ? p + 3 : NULL;
 }
 
-/* A source's text, in which its files have the numbers that they have here: from `first` on. */
+/* Adds a source's text with its file numbers increased by `first`. */
 static void put_text(sti_text_buffer *out, const char *text, int first)
 {
     for (const char *at = text; *at;) {
@@ -132,7 +132,7 @@ static void put_source(sti_user_source *out, const sti_user_source *source, int 
         sti_text_buffer_format(&out->text, "#undef %s\n", name);
 }
 
-/* The source of phase i in its namespace, unless it is there already. */
+/* Adds the source of phase i in its namespace, unless it was added before. */
 static stet_result add_source(writer *w, int i)
 {
     const sti_kernel *k = w->phase[i].kernel;
@@ -154,9 +154,9 @@ static stet_result add_source(writer *w, int i)
     return result == STET_OK ? w->out->text.result : result;
 }
 
-/* ---- the entry ---------------------------------------------------------------------------------------------------------- */
+/* ---- the entry --------------------------------------------------------------------------------------------------- */
 
-/* The team copies its world's share: words, or four at a time where all is aligned for that. */
+/* The team copies its world's part, 4 bytes at a time, or 16 where addresses and size are aligned for it. */
 static const char copy_function[] =
     "static __device__ __forceinline__ void sti_copy_world(const sti_slot *s, i64 world)\n"
     "{\n"
@@ -170,8 +170,8 @@ static const char copy_function[] =
     "}\n";
 
 /*
- * Arguments are looked up where the launch has put them: a parameter of which nobody says that it is constant would be copied to each
- * thread's own memory first, since the time over is not known.
+ * Keeps arguments where the launch put them. Without __grid_constant__ the compiler would copy them to each thread's
+ * local memory, because the number of the repetition is not known.
  */
 static const char grid_constant[] =
     "#if defined(__CUDACC_RTC__) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1107 && __CUDA_ARCH__ >= 700\n"
@@ -180,7 +180,7 @@ static const char grid_constant[] =
     "#define sti_grid_constant\n"
     "#endif\n";
 
-/* How many threads are to be resident bounds their registers; 0: nothing does. HIP's second bound is another one. */
+/* Bounds registers by the number of resident threads; 0: no bound. The second argument has another meaning on HIP. */
 static const char bounds[] =
     "#if defined(__CUDACC_RTC__) && %d > 0\n"
     "#define sti_fused_bounds __launch_bounds__(STET_TEAM * STET_TEAMS, %d / (STET_TEAM * STET_TEAMS))\n"
@@ -229,7 +229,7 @@ static void put_entry(const writer *w, int repeats, const char *entry)
     sti_text_buffer_put(text, "    }\n}\n");
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static stet_result write_all(writer *w, const sti_fused_head *head, int repeats, const char *name, const char *entry)
 {

@@ -40,10 +40,10 @@ stet_result sti_programs_open(stet_device *device, struct sti_programs **out)
     return STET_OK;
 }
 
-/* ---- codes -------------------------------------------------------------------------------------------------------- */
+/* ---- codes ------------------------------------------------------------------------------------------------------- */
 
-/* The team of a kernel of the library when nobody sets one. */
-static sti_team usual_team(const struct sti_programs *p, const sti_embedded *unit, const sti_kernel *k)
+/* The team of a kernel of the library, unless it was set. */
+static sti_team default_team(const struct sti_programs *p, const sti_embedded *unit, const sti_kernel *k)
 {
     return sti_team_choose(k->name, k->kind, p->modules.device->arch, sti_gpu_unit_shares(unit));
 }
@@ -63,7 +63,7 @@ static stet_result new_program(struct sti_programs *p, const sti_kernel *k, sti_
 {
     const sti_embedded *unit;
     STI_TRY(unit_of(k, &unit));
-    const sti_team team = usual_team(p, unit, k);
+    const sti_team team = default_team(p, unit, k);
     STI_TRY(sti_table_insert(p, k, out));
     (*out)->code =
         (sti_code){.name = k->name, .team = team.team, .teams = team.teams, .worlds = k->kind == STI_KERNEL_WORLD};
@@ -76,8 +76,8 @@ stet_result sti_programs_get(struct sti_programs *p, const sti_kernel *kernel, s
     return *out ? STET_OK : new_program(p, kernel, out);
 }
 
-/* Makes the function of a program that has none of this form yet. */
-static stet_result complete(struct sti_programs *p, sti_program *it, sti_form form)
+/* Makes the function of a program in this form. */
+static stet_result make_function(struct sti_programs *p, sti_program *it, sti_form form)
 {
     const sti_kernel *k = it->kernel;
     const sti_module *module;
@@ -90,7 +90,7 @@ static stet_result complete(struct sti_programs *p, sti_program *it, sti_form fo
                                form == STI_FORM_BLOCK ? &it->code.block : &it->code.value);
 }
 
-/* ---- what others call -------------------------------------------------------------------------------------------- */
+/* ---- interface -------------------------------------------------------------------------------------------- */
 
 stet_result sti_program_code(stet_device *device, const sti_kernel *kernel, bool in_block, const sti_code **out)
 {
@@ -99,7 +99,7 @@ stet_result sti_program_code(stet_device *device, const sti_kernel *kernel, bool
     STI_TRY(sti_programs_open(device, &p));
     STI_TRY(sti_programs_get(p, kernel, &it));
     if (!(in_block ? it->code.block : it->code.value))
-        STI_TRY(complete(p, it, in_block ? STI_FORM_BLOCK : STI_FORM_VALUE));
+        STI_TRY(make_function(p, it, in_block ? STI_FORM_BLOCK : STI_FORM_VALUE));
     *out = &it->code;
     return STET_OK;
 }
@@ -125,9 +125,9 @@ static const sti_signature *signature_of(const sti_kernel *k, const sti_user_sou
     return NULL;
 }
 
-/* Name, module and both functions of a user's kernel. */
-static stet_result make_own(struct sti_programs *p, sti_program *it, sti_user_source *source,
-                            const sti_keeping *keeping, char *id)
+/* Makes name, module and both functions of a user's kernel. */
+static stet_result make_user_program(struct sti_programs *p, sti_program *it, sti_user_source *source,
+                                     const sti_keeping *keeping, char *id)
 {
     const sti_signature *sig = signature_of(it->kernel, source);
     const sti_team team = {it->code.team, it->code.teams};
@@ -151,7 +151,7 @@ stet_result sti_program_add(stet_device *device, const sti_kernel *k, sti_user_s
     if (!here.folder) here.folder = device->cache_folder;
     STI_TRY(sti_table_insert(p, k, &it));
     it->code = (sti_code){.team = choice.team, .teams = choice.teams, .worlds = k->kind == STI_KERNEL_WORLD};
-    stet_result result = make_own(p, it, source, &here, id);
+    stet_result result = make_user_program(p, it, source, &here, id);
     if (result != STET_OK) sti_program_drop(device, k);
     return result;
 }
@@ -173,10 +173,10 @@ stet_result sti_program_set_team(stet_device *device, const sti_kernel *k, sti_t
     sti_program *it;
     STI_TRY(unit_of(k, &unit));
     STI_TRY(sti_programs_open(device, &p));
-    sti_team choice = usual_team(p, unit, k);
+    sti_team choice = default_team(p, unit, k);
     STI_TRY(sti_team_ask(k->name, k->kind, team, &choice));
     STI_TRY(sti_programs_get(p, k, &it));
-    sti_record_kernel_gone(device, k); /* graphs have its functions */
+    sti_record_kernel_gone(device, k); /* graphs contain its functions */
     sti_fused_drop(p, k);
     it->set = team.team > 0 || team.teams > 0;
     it->code.team = choice.team;

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Both vendors' codes for "the program does not compile"; any other is no fault of the text. */
+/* Both vendors' code for "the program does not compile". Other codes are not errors of the text. */
 enum { COMPILATION = 6 };
 
 /* ---- finding it -------------------------------------------------------------------------------------------------- */
 
 static const char *title(const sti_rtc *rtc) { return rtc->hip ? "hipRTC" : "NVRTC"; }
 
-/* Fills the table; the names of what is missing go to `missing`. */
+/* Fills the table. Names of missing symbols are added to `missing`. */
 static void fill_rtc(sti_rtc *rtc, sti_text_buffer *missing)
 {
     void *symbol;
@@ -43,7 +43,10 @@ static int64_t file_bytes(const char *path)
     return stat(path, &status) == 0 ? (int64_t)status.st_size : 0;
 }
 
-/* hipRTC only hands the work on: to this library, which lies beside it. (Not opened: it is large, and a warm start needs none.) */
+/*
+ * The size of the library in hipRTC's folder that does the compilation. It is not opened: it is large, and a start with
+ * a full cache does not need it.
+ */
 static int64_t worker_bytes(const sti_rtc *rtc)
 {
     static const char *const names[] = {"libamd_comgr.so.3", "libamd_comgr.so.2"};
@@ -58,8 +61,8 @@ static int64_t worker_bytes(const sti_rtc *rtc)
     return bytes;
 }
 
-/* What it is: version, architectures. */
-static stet_result ask_rtc(sti_rtc *rtc)
+/* Asks for version and architectures. */
+static stet_result query_compiler(sti_rtc *rtc)
 {
     int result = rtc->api.version(&rtc->major, &rtc->minor);
     if (result == 0 && !rtc->hip) result = rtc->api.arch_count(&rtc->narch);
@@ -76,14 +79,14 @@ static stet_result ask_rtc(sti_rtc *rtc)
 
 enum { MAX_NAMES = 32 };
 
-/* The major version in a name, 12 of "libnvrtc.so.12"; 0: it names none. */
+/* The major version in a name, such as 12 of "libnvrtc.so.12"; 0: none. */
 static int major_of(const char *name)
 {
     const char *dot = strstr(name, ".so.");
     return dot ? (int)strtol(dot + 4, NULL, 10) : 0;
 }
 
-/* NVRTC's names in their order, those beyond the driver's major version last. */
+/* NVRTC's names in their order, but those beyond the driver's major version last. */
 static sti_library_names names_for(int driver, const char *sorted[MAX_NAMES + 1])
 {
     sti_library_names names = sti_cuda_compiler;
@@ -108,7 +111,7 @@ stet_result sti_rtc_open(stet_device_type type, const char *given, int driver, s
 {
     memset(out, 0, sizeof *out);
     out->hip = type == STET_DEVICE_HIP;
-    out->parallel = !out->hip; /* NVRTC promises it */
+    out->parallel = !out->hip; /* NVRTC guarantees it */
     STI_TRY(open_library(out, given, driver));
     sti_text_buffer missing = {0};
     fill_rtc(out, &missing);
@@ -116,7 +119,7 @@ stet_result sti_rtc_open(stet_device_type type, const char *given, int driver, s
     if (result == STET_OK && missing.size > 0)
         result = sti_error(STET_UNSUPPORTED, "%s (%s): has no %s; install a newer one", title(out), out->library.file,
                            missing.data);
-    if (result == STET_OK) result = ask_rtc(out);
+    if (result == STET_OK) result = query_compiler(out);
     if (result == STET_OK && !out->hip && driver > 0 && out->major > driver / 1000)
         sti_log(STET_LOG_INFO,
                 "NVRTC %d.%d (%s) is newer than the driver, which knows CUDA %d.%d and may refuse its code", out->major,
@@ -140,7 +143,7 @@ void sti_rtc_identity(const sti_rtc *rtc, char *out, size_t size)
 
 /* ---- what for ---------------------------------------------------------------------------------------------------- */
 
-/* 90 of "sm_90"; 0 where it is something else. */
+/* 90 for "sm_90"; 0 for anything else. */
 static int number_of(const char *arch)
 {
     char *end = NULL;
@@ -178,7 +181,7 @@ stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_compile_tar
 typedef int size_entry(void *program, size_t *size);
 typedef int bytes_entry(void *program, char *bytes);
 
-/* Adds what the compiler has of a program (its log, its code) to `out`. */
+/* Adds one of a program's outputs (its log, its code) to `out`. */
 static stet_result fetch(const sti_rtc *rtc, void *program, size_entry *get_size, bytes_entry *get,
                          sti_text_buffer *out)
 {

@@ -1,13 +1,13 @@
 /*
- * The entry points of a vendor's run-time compiler, under neutral names: the one list from which come the table of pointers
- * (rtc.h), its filling at run time (rtc.c), and the sentences that name what is missing.
+ * The entry points of a vendor's run-time compiler, under neutral names. From this list come the table of pointers
+ * (rtc.h), its filling at run time (rtc.c), and the messages that name missing ones.
  *
  *   BOTH(name, NVRTC's symbol, hipRTC's symbol, result, (parameters))
  *   CUDA(name, NVRTC's symbol, result, (parameters))                    only NVRTC has it, or needs it
  *   HIP(name, hipRTC's symbol, result, (parameters))                    only hipRTC has it, or needs it
  *
- * All are required of their vendor's library. Results are 0 or a code that error_text explains. Include it with the three
- * macros defined; it undefines them.
+ * A vendor's library must have all of its entry points. Results are 0 or a code that error_text explains. Include this
+ * file with the three macros defined; it undefines them.
  */
 BOTH(version, nvrtcVersion, hiprtcVersion, int, (int *major, int *minor))
 BOTH(error_text, nvrtcGetErrorString, hiprtcGetErrorString, const char *, (int result))

@@ -80,7 +80,7 @@ stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *
     for (int i = 0; i < nkernel; ++i)
         for (int form = 0; form < 2; ++form) {
             if (!(forms >> form & 1u)) continue;
-            sti_user_source_mark(source, kernel[i]->line); /* what does not fit is the kernel's */
+            sti_user_source_mark(source, kernel[i]->line); /* errors in an entry are reported at the kernel's line */
             sti_generate_entry(&sink, kernel[i], (sti_form)form);
         }
     return source->text.result;

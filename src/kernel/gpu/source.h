@@ -1,6 +1,6 @@
 /*
- * Sources as a GPU's run-time compiler gets them: the library's own kernels (a unit is one file of them, carried in the
- * library) and people's, each followed by the entries that the device launches.
+ * Sources for a GPU's run-time compiler: the library's own kernels (a unit is one of their files, embedded in the
+ * library) and users' kernels, each followed by the entries that the device launches.
  */
 #ifndef STI_KERNEL_GPU_SOURCE_H
 #define STI_KERNEL_GPU_SOURCE_H
@@ -9,26 +9,26 @@
 #include "kernel/compile/user_source.h"
 #include "kernel/launch/kernel.h"
 
-/* The unit that holds a kernel which was compiled ahead of time; NULL: its sources are not carried. */
+/* The unit of a kernel that was compiled ahead of time; NULL: its sources are not embedded. */
 const sti_embedded *sti_gpu_unit(const sti_kernel *kernel);
-/* Where its name begins: "src/", or "" at the top of the checkout. */
+/* The beginning of its name: "src/", or "" at the top of the source tree. */
 const char *sti_gpu_unit_folder(const sti_embedded *unit);
-/* The units of a table of sources (compile/language.h): the first, and the one after this one; NULL: there is none. */
+/* Iterate over the units of a table of sources (compile/language.h). NULL: there are no more. */
 const sti_embedded *sti_gpu_unit_first(const sti_embedded *table);
 const sti_embedded *sti_gpu_unit_next(const sti_embedded *unit);
 /* True if every simulation needs it. */
 bool sti_gpu_unit_in_sim(const sti_embedded *unit);
-/* Whether its kernels have memory that a team shares: a team's share then limits how many teams a block can have. */
+/* True if its kernels have memory that a team shares, which limits the teams of a block. */
 bool sti_gpu_unit_shares(const sti_embedded *unit);
-/* Its kernels, in their order; the caller frees *out. */
+/* Lists its kernels in their order. The caller frees *out. */
 stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, int *n);
-/* Its text with all that it includes, without entries. On failure out holds nothing. */
+/* Reads its text with everything that it includes, without entries. On failure out is empty. */
 stet_result sti_gpu_unit_read(const sti_embedded *unit, sti_user_source *out);
 
 /* Adds the entries of these kernels of file[0], in the forms (bits of sti_form). */
 stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *kernel, int nkernel, unsigned forms);
 
-/* The same of a user's source, and of a text without the language's headers. */
+/* The same as sti_gpu_unit_shares, for a user's source, and for a text without the language's headers. */
 bool sti_gpu_shares(const sti_user_source *source);
 bool sti_gpu_text_shares(const char *text);
 

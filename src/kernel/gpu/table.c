@@ -13,7 +13,7 @@ sti_program **sti_table_find(const struct sti_programs *p, const sti_kernel *ker
     return &p->slot[at];
 }
 
-/* All programs in a table of this size. */
+/* Moves all programs to a table of this size. */
 static stet_result rebuild(struct sti_programs *p, int nslot)
 {
     sti_program **old = p->slot, **fresh;

@@ -32,7 +32,7 @@ stet_result sti_team_ask(const char *kernel, sti_kernel_kind kind, sti_team aske
     in_warp = t.team <= 32 && (t.team & (t.team - 1)) == 0;
     if (asked.teams)
         t.teams = asked.teams;
-    else if (asked.team) /* as many threads a block as the default has, where the language can have that */
+    else if (asked.team) /* as many threads a block as by default, if the language allows it */
         t.teams = kind == STI_KERNEL_ITEM || !in_warp || choice->teams == 1 ? 1 : choice->team * choice->teams / t.team;
     if (t.teams > 1 && kind == STI_KERNEL_ITEM)
         return sti_error(STET_INVALID_ARGUMENT, "kernel %s: an item kernel's block is one team; %d were asked for",

@@ -1,4 +1,6 @@
-/* Launches: arguments checked against the signature, versions moved on; see kernel.h. */
+/*
+ * Launches: checks arguments against the signature and moves generations. See kernel.h.
+ */
 #include "device/trace.h"
 #include "base/plural.h"
 #include "device/host_mirror.h"
@@ -7,10 +9,10 @@
 #include "kernel/record/record.h"
 #include "kernel/launch/launch_observer.h"
 
-/* ---- arguments ----------------------------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 #define BIT(dtype) (1u << STET_##dtype)
-/* Element types that a parameter takes. Lanes know one kind of 32 bits. */
+/* The element types that each parameter type accepts. Lanes have one type of 32-bit integers. */
 static const unsigned fitting[STI_PARAM_TYPE_COUNT] = {
     [STI_PARAM_REAL] = BIT(REAL), [STI_PARAM_WREAL] = BIT(REAL),         [STI_PARAM_UREAL] = BIT(REAL),
     [STI_PARAM_LINT] = BIT(INT),  [STI_PARAM_WINT] = BIT(INT),           [STI_PARAM_INT] = BIT(INT) | BIT(U32),
@@ -27,7 +29,10 @@ static const bool is_worlds[] = {
 
 static bool dtype_fits(sti_param_type type, stet_dtype dtype) { return fitting[type] >> dtype & 1u; }
 
-/* Whole arrays only: the last block's lanes beyond a smaller count would be written too. */
+/*
+ * A world kernel must cover its arrays of worlds fully, because it also writes the last block's lanes beyond a smaller
+ * count.
+ */
 static bool count_fits(const sti_kernel *k, const stet_array *a, int64_t count)
 {
     return k->kind != STI_KERNEL_WORLD || !a->worlds || count <= 0 || a->shape[0] == count;
@@ -40,7 +45,7 @@ static inline bool array_fits(const sti_kernel *k, const sti_param *p, const ste
            !(p->written && a->read_only) && count_fits(k, a, count);
 }
 
-/* What array_fits would not have. */
+/* Reports why array_fits refused an array. */
 static stet_result check_array(const sti_kernel *k, const sti_param *p, const stet_array *a, const stet_device *device,
                                int64_t count)
 {
@@ -85,7 +90,10 @@ static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_
     return check_array(k, p, arg->array, device, count);
 }
 
-/* Checks one argument, brings a read array up to date, and fills the slot, whose unused bytes are zero: they are part of a block, too. */
+/*
+ * Checks one argument, brings its array up to date and fills the slot. Unused bytes of the slot are zero, because
+ * blocks are compared with them.
+ */
 static inline stet_result bind(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
                                int64_t count, sti_slot *slot)
 {
@@ -100,7 +108,7 @@ static inline stet_result bind(const sti_kernel *k, const sti_param *p, const st
         return STET_OK;
     }
     if (arg->kind != STI_ARG_ARRAY || (a && !array_fits(k, p, a, device, count)))
-        return check_arg(k, p, arg, device, count); /* says what is wrong */
+        return check_arg(k, p, arg, device, count); /* reports what is wrong */
     if (!a) return STET_OK;
     if (!sti_array_is_current(a)) STI_TRY(sti_array_produce(a));
     slot->p = a->data;
@@ -125,7 +133,7 @@ void sti_launch_list_written(sti_launch *launch)
     }
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static inline stet_result launch(stet_device *device, const sti_kernel *k, const sti_code *code, const sti_slot *slots,
                                  int nslot, int64_t nblock, bool in_block)
@@ -173,7 +181,7 @@ void sti_launch_done(stet_device *device, const sti_launch *launch)
     if (capture) sti_external_capture_launch(device, capture, launch);
 }
 
-/* Blocks of a launch over `count`. */
+/* The number of blocks of a launch over `count` worlds or blocks. */
 static stet_result count_blocks(const stet_device *device, const sti_kernel *k, int64_t count, int64_t *nblock)
 {
     *nblock = 0;
@@ -186,7 +194,7 @@ static stet_result count_blocks(const stet_device *device, const sti_kernel *k, 
     return STET_OK;
 }
 
-/* Goes through the parameters that a launch passes; with `out`, binds them, else only checks. */
+/* Visits the parameters that a launch passes. Binds them if `out` is given, else only checks them. */
 static stet_result each_arg(const stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args,
                             int narg, sti_launch *out)
 {

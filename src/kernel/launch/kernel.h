@@ -1,8 +1,8 @@
 /*
  * Kernels that are compiled ahead of time, and launches of them with checked arguments.
  *
- * A launch knows from the signature what it reads and what it writes: written arrays get a new generation, and nobody has
- * to remember that.
+ * The signature says what a launch reads and what it writes, so the launch itself moves the generations of written
+ * arrays.
  */
 #ifndef STI_KERNEL_LAUNCH_KERNEL_H
 #define STI_KERNEL_LAUNCH_KERNEL_H
@@ -19,9 +19,13 @@ typedef struct sti_kernel {
     const char *file;
     int line;
     sti_call *call[STI_ISA_COUNT];
-    struct stet_kernel *user;    /* of a person's own kernel its handle; NULL: it was compiled ahead of time */
-    const sti_embedded *sources; /* of such a kernel, its file among them (compile/language.h); NULL: no GPU runs it */
-    struct sti_checked *checked; /* of one in checked mode (checked.h); else NULL */
+    struct stet_kernel *user; /* the handle of a user's kernel; NULL: the kernel was compiled ahead of time */
+    /*
+     * The embedded sources of a kernel that was compiled ahead of time, with its own file. NULL: it does not run on a
+     * GPU.
+     */
+    const sti_embedded *sources;
+    struct sti_checked *checked; /* the state of checked mode (checked.h); NULL: the kernel is not in checked mode */
 } sti_kernel;
 
 /* An argument of a launch, in the order of the signature without `world` and `block`. */
@@ -37,32 +41,32 @@ static inline sti_arg sti_arg_int(int64_t i) { return (sti_arg){STI_ARG_INT, NUL
 static inline sti_arg sti_arg_real(double f) { return (sti_arg){STI_ARG_REAL, NULL, 0, f}; }
 
 /*
- * Launches a kernel over `count` worlds (kind world: all that its arrays of worlds have; a mask, not a smaller count,
- * leaves worlds alone) or blocks of items (kind item). count 0 is no launch. Brings arrays up to date that the kernel
- * reads; bumps the generation of each array whose parameter is written. Errors name the kernel and the parameter: wrong
- * number or kind of arguments, element type, an array of worlds where a plain one is wanted or the other way round,
- * another number of worlds, another device.
+ * Launches a kernel. `count` is the number of worlds (kind world; it must be the number that the arrays of worlds have:
+ * use a mask to leave worlds alone) or of blocks of items (kind item). With count 0 nothing is launched. Brings the
+ * arrays that the kernel reads up to date and moves the generation of each array that it writes. Errors name the kernel
+ * and the parameter: wrong number or kind of arguments, wrong element type, an array of worlds where a plain one is
+ * wanted or the other way round, another number of worlds, another device.
  */
 stet_result sti_launch_on(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg);
 
-/* The one way to a device's `launch`; arguments are as they come. */
+/* The one way to a device's `launch`. The arguments are not checked. */
 stet_result sti_kernel_run(stet_device *device, const sti_kernel *kernel, const sti_slot *slots, int nslot,
                            int64_t nblock, bool in_block);
 
-/* A launch that was checked: what it read was brought up to date, its slots are filled, unused bytes are zero. */
+/* A checked launch: the arrays that it reads are up to date, its slots are filled, unused bytes are zero. */
 typedef struct sti_launch {
     const sti_kernel *kernel;
-    const sti_code *code; /* of a GPU: that takes arguments by value; NULL: to be looked up */
+    const sti_code *code; /* on a GPU: the code that takes arguments by value; NULL: not looked up yet */
     const sti_arg *args;
     int nslot;
     int64_t nblock; /* 0: nothing to launch */
     int nwritten;
-    stet_array *written[STI_MAX_PARAMS]; /* by each parameter that is written and present */
-    sti_slot slot[STI_MAX_PARAMS + 1];   /* one more where it is checked */
+    stet_array *written[STI_MAX_PARAMS]; /* one for each parameter that is written and present */
+    sti_slot slot[STI_MAX_PARAMS + 1];   /* one more slot in checked mode */
 } sti_launch;
 stet_result sti_launch_prepare(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                                int narg, sti_launch *out);
-/* How many arguments a launch passes: one for each parameter but those that stet supplies. */
+/* The number of arguments of a launch: all parameters except those that stet supplies. */
 static inline int sti_kernel_narg(const sti_kernel *k)
 {
     int n = 0;
@@ -70,19 +74,19 @@ static inline int sti_kernel_narg(const sti_kernel *k)
     return n;
 }
 
-/* One argument of it: checked, its array brought up to date, its slot filled. */
+/* Binds one argument: checks it, brings its array up to date and fills its slot. */
 stet_result sti_launch_bind(const stet_device *device, const sti_kernel *kernel, const sti_param *param, int64_t count,
                             const sti_arg *arg, sti_slot *slot);
 /* Fills `written` from the arguments. */
 void sti_launch_list_written(sti_launch *launch);
-/* All that sti_launch_on would refuse; nothing is brought up to date, listed or launched. */
+/* Makes all checks of sti_launch_on. Brings nothing up to date, lists and launches nothing. */
 stet_result sti_launch_check(const stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                              int narg);
-/* Lists it or runs it now, and tells the device's witness. */
+/* Lists the launch or runs it now, and notifies the device's launch observer. */
 stet_result sti_launch_issue(stet_device *device, const sti_launch *launch, int64_t count, bool listed);
-/* Runs it now, its arguments by value. */
+/* Runs the launch now, with its arguments by value. */
 stet_result sti_launch_run(stet_device *device, const sti_launch *launch);
-/* Counts a launch that has run, and bumps what it wrote. */
+/* Counts a launch that has run, and moves the generations of the arrays that it wrote. */
 void sti_launch_done(stet_device *device, const sti_launch *launch);
 #define STI_LAUNCH(kernel, device, count, ...)                                                                         \
     sti_launch_on((device), &(kernel), (count), (const sti_arg[]){__VA_ARGS__},                                        \

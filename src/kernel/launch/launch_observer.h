@@ -1,9 +1,10 @@
 /*
- * Somebody who is told of what is issued to a device: launches, copies, work of others, loops, in the order in which they run, whether
- * they run at once or are listed first. A device has one at most (device->witness).
+ * The launch observer: an object that is notified of everything that is issued to a device (launches, copies, foreign
+ * work, loops), in the order in which it runs, whether it runs at once or is listed first. A device has at most one
+ * (device->launch_observer).
  *
- * Told before it runs and before it is listed, what a launch reads is current then, but for what was listed and did not run yet. What cannot
- * be told back is kept by the witness: no call of it fails.
+ * The observer is called before the operation runs or is listed. The arrays that a launch reads are up to date then,
+ * except for what listed operations still have to write. The calls cannot fail: an observer keeps its own errors.
  */
 #ifndef STI_KERNEL_LAUNCH_LAUNCH_OBSERVER_H
 #define STI_KERNEL_LAUNCH_LAUNCH_OBSERVER_H
@@ -11,14 +12,17 @@
 #include "kernel/record/list.h"
 
 typedef struct sti_launch_observer {
-    /* kernel->user: a person's own; else the library launches for itself. `count` as it was given, not 0. */
+    /*
+     * A launch. kernel->user is set if the kernel is a user's own; otherwise the library launches for itself. `count`
+     * is the caller's, never 0.
+     */
     void (*launch)(struct sti_launch_observer *launch_observer, const sti_kernel *kernel, int64_t count,
                    const sti_arg *args, int narg);
     void (*copy)(struct sti_launch_observer *launch_observer, stet_array *to, stet_array *from);
     void (*foreign)(struct sti_launch_observer *launch_observer, const sti_foreign *foreign);
-    void (*loop)(struct sti_launch_observer
-                     *launch_observer); /* a loop of launches begins: how often its body runs is not told */
-    /* Of what it was told of, something has not run and never will; `what` names it. */
+    /* A loop of launches begins. The observer does not learn how often the body runs. */
+    void (*loop)(struct sti_launch_observer *launch_observer);
+    /* Operations that the observer was notified of have not run and never will. `what` names them. */
     void (*lost)(struct sti_launch_observer *launch_observer, const char *what);
 } sti_launch_observer;
 

@@ -1,4 +1,6 @@
-/* Reading the signatures of kernels; see signature.h. */
+/*
+ * Parses the signatures of kernels; see signature.h.
+ */
 #include "kernel/launch/signature.h"
 
 #include <ctype.h>
@@ -30,7 +32,7 @@ static int line_of(const char *text, size_t at)
     return line;
 }
 
-/* Past white space, comments, strings are not expected in signatures. */
+/* Skips white space and comments. Strings do not occur in signatures. */
 static void skip_space(reader *r)
 {
     for (;;) {
@@ -50,7 +52,7 @@ static void skip_space(reader *r)
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* The next word into out; empty if something else comes. */
+/* Reads the next word into out, which is empty if there is none. */
 static void next_word(reader *r, char out[STI_MAX_NAME])
 {
     skip_space(r);
@@ -148,7 +150,7 @@ int sti_signature_next(const char *text, size_t *cursor, sti_signature *out, cha
         skip_space(&r);
         if (!r.text[r.at]) break;
         if (!is_word(r.text[r.at])) {
-            if (r.text[r.at] == '#') { /* a directive is not code: `#define world_kernel` is none */
+            if (r.text[r.at] == '#') { /* skip directives: `#define world_kernel` is not code */
                 while (r.text[r.at] && (r.text[r.at] != '\n' || r.text[r.at - 1] == '\\')) r.at++;
             } else {
                 r.at++;

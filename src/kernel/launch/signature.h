@@ -1,9 +1,9 @@
 /*
  * Signatures of kernels, read from their source text: what a launch has to pass, and what it reads and writes.
  *
- * The rule is the language's own: a `const` pointer is read, any other pointer is written (and may be read); the type says
- * where the data lives. This parser serves the library's kernels, which `make lint` holds to the rules; people's own kernels
- * get theirs from the checker's tree (check/check.h).
+ * The rule is the language's own: a `const` pointer is read, any other pointer is written (and may be read); the type
+ * says where the data lives. This parser serves the library's kernels, which `make lint` checks. A user's kernel gets
+ * its signature from the checker's syntax tree (check/check.h).
  */
 #ifndef STI_KERNEL_LAUNCH_SIGNATURE_H
 #define STI_KERNEL_LAUNCH_SIGNATURE_H
@@ -11,7 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The name of the parameter that an instrumented kernel has beside (checked.h): its slots and its block. No kernel's own begins so. */
+/*
+ * The name of the extra parameter of an instrumented kernel (checked.h), which passes its slots and its block. Names of
+ * a user's parameters cannot begin with sti_.
+ */
 #define STI_WATCH "sti_watch"
 
 enum { STI_MAX_PARAMS = 48, STI_MAX_NAME = 64 };
@@ -19,8 +22,9 @@ enum { STI_MAX_PARAMS = 48, STI_MAX_NAME = 64 };
 typedef enum sti_kernel_kind { STI_KERNEL_WORLD, STI_KERNEL_ITEM } sti_kernel_kind;
 
 /*
- * Types of parameters: name in the language, whether it is an array of worlds (blocked by the lane width), enumerator.
- * `real` and `lint` are arrays of worlds in world kernels, `wreal` and `wint` are the same arrays seen from item kernels.
+ * The types of parameters: name in the language, whether it is an array of worlds (blocked by the lane width),
+ * enumerator. `real` and `lint` are arrays of worlds in world kernels; `wreal` and `wint` are the same arrays seen from
+ * item kernels.
  */
 #define STI_PARAM_TYPES(X)                                                                                             \
     X(real, true, REAL)                                                                                                \
@@ -46,7 +50,7 @@ typedef struct sti_param {
     sti_param_type type;
     bool pointer;
     bool written; /* a pointer that is not const */
-    bool index;   /* `int world` or `int block`, or STI_WATCH: supplied by the launch, not by the caller */
+    bool index;   /* `int world`, `int block` or STI_WATCH: the launch supplies it, not the caller */
 } sti_param;
 
 typedef struct sti_signature {
@@ -58,8 +62,8 @@ typedef struct sti_signature {
 } sti_signature;
 
 /*
- * Find the next kernel at or after *cursor in text (zero-terminated). Returns 1 and fills out, moving *cursor past the
- * parameters; 0 at the end of the text; -1 on an error, with a sentence in message (line in out->line).
+ * Finds the next kernel at or after *cursor in a zero-terminated text. Returns 1, fills out and moves *cursor past the
+ * parameters; 0 at the end of the text; -1 on an error, with a sentence in message and the line in out->line.
  */
 int sti_signature_next(const char *text, size_t *cursor, sti_signature *out, char *message, size_t message_size);
 

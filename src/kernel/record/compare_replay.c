@@ -1,20 +1,21 @@
 /*
- * Comparing a recording with launches one by one (RECORD-4): it is replayed, what it wrote is put back, and the launches are made, which is what
- * stays. See play.h.
+ * Compares a recording with single launches (RECORD-4). The recording is replayed, the arrays that it wrote are
+ * restored, and then the launches are made one by one. The results of the single launches are the ones that remain. See
+ * play.h.
  */
 #include "kernel/record/play.h"
 
 #include <string.h>
 
-/* What a list writes: each array once, its bytes on the host one after the other. */
+/* A trial replay, with host copies of all arrays that the list writes, each array once, one after the other. */
 typedef struct trial {
     stet_device *device;
     const sti_list *list;
     size_t size;
-    char *start, *replayed; /* before, and after the replay */
+    char *start, *replayed; /* before the replay, and after it */
 } trial;
 
-/* Is use i the first that writes its array? */
+/* True if use i is the first use that writes its array. */
 static bool writes_first(const sti_list *l, int i)
 {
     if (!l->use[i].written) return false;
@@ -23,7 +24,7 @@ static bool writes_first(const sti_list *l, int i)
     return true;
 }
 
-static stet_result measure_compare_replay(trial *t)
+static stet_result alloc_trial(trial *t)
 {
     for (int i = 0; i < t->list->nuse; ++i) {
         if (!writes_first(t->list, i)) continue;
@@ -35,7 +36,7 @@ static stet_result measure_compare_replay(trial *t)
     return sti_alloc(&t->replayed, t->size, "a comparison of a recording");
 }
 
-static stet_result move_each(const trial *t, char *host, bool back)
+static stet_result copy_arrays(const trial *t, char *host, bool back)
 {
     for (int i = 0; i < t->list->nuse; ++i) {
         stet_array *array = t->list->use[i].array;
@@ -47,16 +48,16 @@ static stet_result move_each(const trial *t, char *host, bool back)
     return STET_OK;
 }
 
-static stet_result move_all(const trial *t, char *host, bool back)
+static stet_result copy_arrays_traced(const trial *t, char *host, bool back)
 {
     sti_trace *trace = t->device->mechanisms.trace;
     bool comparing = trace && sti_trace_compare(trace, true);
-    stet_result result = move_each(t, host, back);
+    stet_result result = copy_arrays(t, host, back);
     if (trace) (void)sti_trace_compare(trace, comparing);
     return result;
 }
 
-/* The first array whose bytes are not those of the replay, or NULL. */
+/* Returns the first array whose bytes differ from those of the replay, or NULL. */
 static const stet_array *first_difference(const trial *t, size_t *byte)
 {
     const char *a = t->replayed, *b = t->start;
@@ -74,29 +75,30 @@ static const stet_array *first_difference(const trial *t, size_t *byte)
 }
 
 /*
- * Replays, puts everything back, and launches one by one, which is what stays. *replayed: did the replay come to its end, with its
- * result known? Fails only where the launches fail, what was there before cannot be put back, or an audit of something in the replay.
+ * Replays the recording, restores the arrays and makes the launches one by one. *replayed: the replay succeeded and its
+ * result was read. Fails only if the launches fail, if the arrays cannot be restored, or if an audit in the replay
+ * fails.
  */
 static stet_result replay_and_launch(trial *t, sti_player *p, bool *replayed)
 {
     *replayed = false;
-    if (move_all(t, t->start, false) == STET_OK) {
+    if (copy_arrays_traced(t, t->start, false) == STET_OK) {
         p->trial = true;
         stet_result result = sti_replay(p);
-        *replayed = result == STET_OK && move_all(t, t->replayed, false) == STET_OK;
+        *replayed = result == STET_OK && copy_arrays_traced(t, t->replayed, false) == STET_OK;
         p->trial = false;
         sti_replay_row(t->device)->done_launches += p->nlaunch;
-        if (result == STET_AUDIT) return result; /* of the arguments, before anything ran */
-        STI_TRY(move_all(t, t->start, true));
+        if (result == STET_AUDIT) return result; /* an audit of the arguments failed before anything ran */
+        STI_TRY(copy_arrays_traced(t, t->start, true));
     }
     p->recording = NULL;
     sti_rewind(p);
     STI_TRY(sti_run(p));
-    *replayed = *replayed && move_all(t, t->start, false) == STET_OK;
+    *replayed = *replayed && copy_arrays_traced(t, t->start, false) == STET_OK;
     return STET_OK;
 }
 
-static stet_result differs(const sti_player *p, sti_recording *x, const stet_array *array, size_t byte)
+static stet_result report_difference(const sti_player *p, sti_recording *x, const stet_array *array, size_t byte)
 {
     bool trusted = x->trusted;
     sti_recording_drop_this(p->device, x);
@@ -122,7 +124,7 @@ static stet_result compare_replay_all(sti_player *p, sti_recording *x, trial *t)
         return sti_fallback(m, STET_MECH_graph_replay, STET_REASON_graph_replay_failed, p->what);
     }
     const stet_array *array = first_difference(t, &byte);
-    if (array) return differs(p, x, array, byte);
+    if (array) return report_difference(p, x, array, byte);
     if (x->trusted)
         sti_count_hit(m, STET_MECH_graph_replay, p->nlaunch, 0);
     else
@@ -134,7 +136,7 @@ static stet_result compare_replay_all(sti_player *p, sti_recording *x, trial *t)
 stet_result sti_play_compared(sti_player *p, sti_recording *x)
 {
     trial t = {.device = p->device, .list = p->list};
-    stet_result result = measure_compare_replay(&t);
+    stet_result result = alloc_trial(&t);
     result = result == STET_OK ? compare_replay_all(p, x, &t) : sti_play_on(p, STET_REASON_graph_replay_memory);
     sti_free(t.start);
     sti_free(t.replayed);

@@ -1,10 +1,13 @@
 /*
- * The graphs of a recording: one of the whole list, or, where the driver has no loops that end on the device, one of each piece between the
- * host's looks at a condition. See play.h.
+ * The graphs of a recording. A recording has one graph of the whole list. Where the driver has no loops that end on the
+ * device it has one graph for each piece of the list between two points where the host reads a loop's condition. See
+ * play.h.
  *
  * Invariants:
- *   GRAPHS-1  `shadow` and the numbers of `list` are what the graphs have; they change only after the device has taken the new ones
- *   GRAPHS-2  arguments are in the graphs by value: no memory of the device holds them, so nobody can overwrite what a launch in flight reads
+ *   GRAPHS-1  `shadow` and the numbers of `list` are those that the graphs have. They change only after the device has
+ *       accepted the new ones
+ *   GRAPHS-2  the graphs hold arguments by value, not in memory of the device, so nothing can overwrite the arguments
+ *       of a launch in flight
  */
 #include "kernel/gpu/programs.h"
 #include "kernel/record/play.h"
@@ -31,7 +34,7 @@ void sti_device_graphs_free(stet_device *device, sti_recording *x)
     x->ngraph_piece = 0;
 }
 
-/* ---- one graph ----------------------------------------------------------------------------------------------------- */
+/* ---- one graph --------------------------------------------------------------------------------------------------- */
 
 static void describe_fused(const sti_group *group, sti_graph_op *out)
 {
@@ -43,7 +46,7 @@ static void describe_fused(const sti_group *group, sti_graph_op *out)
                           .nblock = group->nblock};
 }
 
-/* Operation i as the device takes it, in a graph that begins with group `first`. */
+/* Describes operation i for the device, in a graph that begins with group `first`. */
 static stet_result describe(stet_device *device, const sti_recording *x, int i, int first, sti_graph_op *out)
 {
     const sti_op *op = &x->list.op[i];
@@ -88,7 +91,10 @@ static bool has_edge(const sti_edge *edge, int n, sti_edge wanted)
     return false;
 }
 
-/* Edges between groups of operations first … end - 1, counted from the group of `first`. They come in the order of `to`, as those of the list do. */
+/*
+ * Finds the edges between the groups of operations first … end - 1, counted from the group of `first`. They are in the
+ * order of `to`, as the list's edges are.
+ */
 static int pick_edges(const sti_recording *x, int first, int end, sti_edge *out)
 {
     int n = 0, base = sti_group_of(&x->groups, first);
@@ -101,8 +107,8 @@ static int pick_edges(const sti_recording *x, int first, int end, sti_edge *out)
     return n;
 }
 
-static stet_result fill_part(stet_device *device, const sti_recording *x, const char *what, sti_graph_op *op,
-                             sti_edge *edge, sti_device_graph *graph_piece)
+static stet_result fill_graph_piece(stet_device *device, const sti_recording *x, const char *what, sti_graph_op *op,
+                                    sti_edge *edge, sti_device_graph *graph_piece)
 {
     int first = sti_group_of(&x->groups, graph_piece->first), n = 0;
     for (; first + n < x->groups.n && x->groups.group[first + n].first < graph_piece->end; ++n) {
@@ -124,7 +130,10 @@ static void add_bump(sti_device_graph *graph_piece, stet_array *array)
     graph_piece->bump[i].times++;
 }
 
-/* What its operations write, each array once. A loop's own uses are those of what is in it. */
+/*
+ * Sums up launches, copied bytes and written arrays of a graph, each array once. Loops are left out, because their uses
+ * repeat those of their bodies.
+ */
 static stet_result sum_up(const sti_recording *x, sti_device_graph *graph_piece)
 {
     STI_TRY(sti_alloc(&graph_piece->bump, (size_t)x->list.nuse * sizeof *graph_piece->bump + 1, "what a graph writes"));
@@ -157,7 +166,7 @@ static stet_result add_graph_piece(stet_device *device, sti_recording *x, const 
     stet_result result = sti_alloc(&op, (size_t)(end - first) * sizeof *op, "a graph's operations");
     if (result == STET_OK) result = sti_alloc(&edge, (size_t)x->nedge * sizeof *edge + 1, "a graph's edges");
     if (result == STET_OK) result = sum_up(x, &graph_piece);
-    if (result == STET_OK) result = fill_part(device, x, what, op, edge, &graph_piece);
+    if (result == STET_OK) result = fill_graph_piece(device, x, what, op, edge, &graph_piece);
     sti_free(op);
     sti_free(edge);
     if (result == STET_OK)
@@ -167,9 +176,9 @@ static stet_result add_graph_piece(stet_device *device, sti_recording *x, const 
     return result;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static bool has(const sti_recording *x, sti_op_kind kind)
+static bool has_kind(const sti_recording *x, sti_op_kind kind)
 {
     for (int i = 0; i < x->list.nop; ++i)
         if (x->list.op[i].kind == kind) return true;
@@ -178,7 +187,7 @@ static bool has(const sti_recording *x, sti_op_kind kind)
 
 static bool is_loop(const sti_op *op) { return op->kind == STI_OP_WHILE || op->kind == STI_OP_END; }
 
-/* Between the ends of loops; a piece of one operation is that operation. */
+/* Adds a graph for each piece between the ends of loops. A piece of one operation gets no graph. */
 static stet_result add_pieces(stet_device *device, sti_recording *x, const char *what)
 {
     for (int first = 0, end; first < x->list.nop; first = end + 1) {
@@ -188,12 +197,12 @@ static stet_result add_pieces(stet_device *device, sti_recording *x, const char 
     return STET_OK;
 }
 
-/* *why: what the driver could not; none: it could all. */
+/* Adds the graphs. *why is the reason if the driver could not build all of it, else none. */
 static stet_result add_graph_pieces(stet_device *device, sti_recording *x, const char *what, stet_reason *why)
 {
     *why = STET_REASON_none;
     stet_result result = add_graph_piece(device, x, what, 0, x->list.nop);
-    if (result == STET_UNSUPPORTED && has(x, STI_OP_WHILE)) {
+    if (result == STET_UNSUPPORTED && has_kind(x, STI_OP_WHILE)) {
         *why = STET_REASON_graph_replay_host_loop;
         result = add_pieces(device, x, what);
     }
@@ -201,15 +210,15 @@ static stet_result add_graph_pieces(stet_device *device, sti_recording *x, const
     sti_device_graphs_free(device, x);
     if (result == STET_UNSUPPORTED)
         *why = STET_REASON_graph_replay_unsupported;
-    else if (result != STET_OUT_OF_MEMORY && has(x, STI_OP_FOREIGN))
+    else if (result != STET_OUT_OF_MEMORY && has_kind(x, STI_OP_FOREIGN))
         *why = STET_REASON_graph_replay_capture;
     else
         return result;
     return STET_OK;
 }
 
-/* The graphs begin with the arguments and numbers of this play. */
-static stet_result take_numbers(const sti_player *p, sti_recording *x)
+/* Copies the arguments and numbers of this play into the recording, for the graphs to begin with. */
+static stet_result copy_numbers(const sti_player *p, sti_recording *x)
 {
     const sti_list *now = p->list;
     size_t size = (size_t)now->nslot * sizeof *now->slot;
@@ -232,7 +241,7 @@ static stet_result plan_graphs(const sti_player *p, sti_recording *x)
     stet_device *device = p->device;
     char where[400];
     stet_reason why = STET_REASON_none;
-    STI_TRY(take_numbers(p, x));
+    STI_TRY(copy_numbers(p, x));
     stet_result result = add_graph_pieces(device, x, p->what, &why);
     if (result == STET_OK && why != STET_REASON_none) {
         (void)snprintf(where, sizeof where, "%s (%s)", p->what, stet_last_error());
@@ -242,8 +251,11 @@ static stet_result plan_graphs(const sti_player *p, sti_recording *x)
     return result;
 }
 
-/* What was planned while the mechanism was off, or on, does not serve when it is not: it is compared anew, too. */
-static void forget_other_plan(stet_device *device, sti_recording *x)
+/*
+ * Drops a plan that was made with mechanism fusion in the other state (on or off). The recording is compared again,
+ * too.
+ */
+static void drop_outdated_plan(stet_device *device, sti_recording *x)
 {
     if (!x->planned || x->groups.enabled == sti_enabled(&device->mechanisms, STET_MECH_fusion)) return;
     sti_device_graphs_free(device, x);
@@ -253,7 +265,7 @@ static void forget_other_plan(stet_device *device, sti_recording *x)
 
 stet_result sti_device_graphs_plan(const sti_player *p, sti_recording *x)
 {
-    forget_other_plan(p->device, x);
+    drop_outdated_plan(p->device, x);
     if (x->planned) return STET_OK;
     STI_TRY(sti_groups_plan(p->device, p->list, p->what, &x->groups));
     stet_result result = p->device->ops->graph_make ? plan_graphs(p, x) : STET_OK;
@@ -262,9 +274,9 @@ stet_result sti_device_graphs_plan(const sti_player *p, sti_recording *x)
     return result;
 }
 
-/* ---- arguments and numbers ----------------------------------------------------------------------------------------- */
+/* ---- arguments and numbers --------------------------------------------------------------------------------------- */
 
-/* Why operation i has to be given its arguments anew; `why`: it has to be, whatever they are. */
+/* Returns why operation i must get its arguments again. A given `why` applies whatever the arguments are. */
 static stet_reason why_anew(const sti_player *p, int i, stet_reason why)
 {
     const sti_op *now = &p->list->op[i];
@@ -280,8 +292,8 @@ static bool must_be_set(const sti_player *p, int i, stet_reason why)
     return anew || had->nblock != now->nblock || had->most != now->most;
 }
 
-/* GRAPHS-1: the graphs have taken what operation i is in this play. */
-static void taken(const sti_player *p, int i, stet_reason why)
+/* Stores the arguments and numbers of operation i after the graphs have accepted them (GRAPHS-1), and counts them. */
+static void note_update(const sti_player *p, int i, stet_reason why)
 {
     sti_mechanisms *m = &p->device->mechanisms;
     const sti_op *now = &p->list->op[i];
@@ -310,14 +322,14 @@ static stet_result set_group(const sti_player *p, const sti_device_graph *graph_
                                      group->nblock);
 }
 
-/* How one group of a graph comes to what it is in this play. */
+/* Gives one group of a graph the arguments and numbers of this play. */
 static stet_result update_group(const sti_player *p, const sti_device_graph *graph_piece, const sti_group *group,
                                 stet_reason why)
 {
     bool set = false;
     for (int i = group->first; i < group->end; ++i) set |= must_be_set(p, i, why_anew(p, i, why));
     if (set) STI_TRY(set_group(p, graph_piece, group));
-    for (int i = group->first; i < group->end; ++i) taken(p, i, why_anew(p, i, why));
+    for (int i = group->first; i < group->end; ++i) note_update(p, i, why_anew(p, i, why));
     return STET_OK;
 }
 
@@ -343,7 +355,7 @@ stet_result sti_device_graphs_update(const sti_player *p)
     sti_recording *x = p->recording;
     const bool enabled = sti_enabled(m, STET_MECH_args), whole = x->graph_piece[0].end == x->list.nop;
     const size_t size = (size_t)p->list->nslot * sizeof *p->list->slot;
-    const bool equal = size == 0 || memcmp(x->shadow, p->list->slot, size) == 0; /* copies alone have no arguments */
+    const bool equal = size == 0 || memcmp(x->shadow, p->list->slot, size) == 0; /* a list of copies has no arguments */
     if (enabled && whole && !x->fresh && equal && same_numbers(&x->list, p->list)) {
         m->counters.mechanism[STET_MECH_args].hits += p->list->nsite;
         m->counters.mechanism[STET_MECH_args].saved_bytes += (int64_t)size;

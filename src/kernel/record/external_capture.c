@@ -1,6 +1,7 @@
 /*
- * A caller's capture that stet's work becomes a part of (RECORD-8): what that work touches is kept as a recording of one operation of others, so that
- * it goes with its arrays, and stet_recording_replayed knows it.
+ * Work of stet that joins a graph which the caller is capturing (RECORD-8). The arrays that the work touches are kept
+ * as a recording with one foreign operation. So the recording is dropped with its arrays, and stet_recording_replayed
+ * finds it.
  */
 #include "device/host_mirror.h"
 #include "kernel/record/record.h"
@@ -12,7 +13,7 @@ uint64_t sti_joining(stet_device *device)
     return capture;
 }
 
-/* A new capture, a new recording. */
+/* Makes the recording of a new capture. */
 static stet_result begin_external_capture(stet_device *device)
 {
     static const sti_foreign theirs = {.name = "a caller's graph"};

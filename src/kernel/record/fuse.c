@@ -1,4 +1,6 @@
-/* Groups of a recording: made, filled, run; see fuse.h for the invariants. fuse_runs.c finds what may be together. */
+/*
+ * Groups of a recording: planned, filled, run. fuse.h has the invariants; fuse_runs.c finds what can be fused.
+ */
 #include "kernel/record/fuse.h"
 
 #include "kernel/gpu/fused.h"
@@ -6,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Operations that come only once and are fused nevertheless: a longer sequence is cut. */
+/* The most operations of a fused sequence that does not repeat. A longer one is cut. */
 enum { ONCE = 32 };
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 void sti_groups_free(sti_groups *g)
 {
@@ -20,7 +22,7 @@ void sti_groups_free(sti_groups *g)
 
 static void add_fuse(sti_groups *g, const sti_group *group) { g->group[g->n++] = *group; }
 
-/* ---- groups of a GPU ----------------------------------------------------------------------------------------------- */
+/* ---- groups of a GPU --------------------------------------------------------------------------------------------- */
 
 typedef struct planner {
     stet_device *device;
@@ -36,7 +38,7 @@ static void add_singly(const planner *p, int first, int end)
 
 static int slots_of(const sti_op *op) { return op->kind == STI_OP_COPY ? 2 : op->nslot; }
 
-/* Code of operations first … first + unit - 1. */
+/* Finds the code of operations first … first + unit - 1. */
 static stet_result find_code(const planner *p, int first, int unit, int64_t nblock, const sti_code **out)
 {
     sti_phase phase[STI_FUSE_UNIT];
@@ -47,7 +49,7 @@ static stet_result find_code(const planner *p, int first, int unit, int64_t nblo
     return sti_program_fused(p->device, phase, unit, nblock, out);
 }
 
-/* F3. Out of memory is the recording's business. */
+/* FUSE-3. Lack of memory is returned: the recording handles it. */
 static stet_result without_code(const planner *p, int first, int unit, stet_result why)
 {
     char where[400];
@@ -57,7 +59,7 @@ static stet_result without_code(const planner *p, int first, int unit, stet_resu
     return sti_fallback(&p->device->mechanisms, STET_MECH_fusion, STET_REASON_fusion_failed, where);
 }
 
-/* Launches of the same code, each with as many times over as one takes. */
+/* Adds launches of the same code. Each takes as many repetitions as the code allows. */
 static stet_result add_launches(const planner *p, const sti_code *code, int first, int unit, int times, int64_t nblock)
 {
     while (times > 0) {
@@ -71,7 +73,7 @@ static stet_result add_launches(const planner *p, const sti_code *code, int firs
     return STET_OK;
 }
 
-/* A sequence that comes `times` over; a longer one than a launch takes is halved. */
+/* Adds a sequence that occurs `times` times. A sequence that is too long for one launch is halved. */
 static stet_result add_sequence(const planner *p, int first, int unit, int times, int64_t nblock)
 {
     const sti_code *code;
@@ -100,7 +102,7 @@ static stet_result add_run_of_gpu(const planner *p, int first, int end, int64_t 
     return STET_OK;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static stet_result add_run(const planner *p, int first, int end, bool together)
 {
@@ -135,8 +137,11 @@ static stet_result add_all(const planner *p)
     return STET_OK;
 }
 
-/* Kinds of devices that can do it at all: a null device runs nothing, and what a CPU does in one go has to be in its memory. */
-static bool able(const stet_device *device)
+/*
+ * True if the device can run fused groups. A null device runs nothing, and a CPU device can only fuse in its own
+ * memory.
+ */
+static bool can_fuse(const stet_device *device)
 {
     return device->type == STET_DEVICE_CPU ? device->host_memory : sti_device_is_gpu(device);
 }
@@ -146,7 +151,7 @@ stet_result sti_groups_plan(stet_device *device, const sti_list *list, const cha
     const planner p = {device, list, what, out};
     STI_TRY(sti_alloc(&out->group, (size_t)list->nop * sizeof *out->group, "groups of a recording"));
     out->enabled = sti_enabled(&device->mechanisms, STET_MECH_fusion);
-    if (!able(device)) {
+    if (!can_fuse(device)) {
         add_singly(&p, 0, list->nop);
         return STET_OK;
     }
@@ -174,7 +179,7 @@ const sti_group *sti_group_at(const sti_groups *g, int op)
     return group && group->first == op ? group : NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 void sti_group_fill(const sti_group *group, const sti_list *list)
 {
@@ -199,7 +204,7 @@ typedef struct sharing {
     sti_isa isa;
 } sharing;
 
-/* All of a group for one block of worlds. */
+/* Runs all operations of a group for one block of worlds. */
 static void run_block(const sharing *s, int64_t block)
 {
     for (int i = s->group->first; i < s->group->end; ++i) {
@@ -215,7 +220,7 @@ static void run_block(const sharing *s, int64_t block)
     }
 }
 
-/* To a CPU a group is a kernel like others; what it does it finds behind its one slot. */
+/* The kernel function of a fused group on a CPU. Its only slot points to the group. */
 static void run_blocks(const sti_slot *slots, int64_t begin, int64_t end)
 {
     for (int64_t block = begin; block < end; ++block) run_block(slots->p, block);

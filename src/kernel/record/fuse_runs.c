@@ -1,12 +1,15 @@
-/* Which operations of a list can be done world by world, and what of them comes again; see fuse.h. Nothing here depends on arguments. */
+/*
+ * Finds which operations of a list can run world by world, and which sequences repeat. See fuse.h. Nothing here depends
+ * on scalar arguments.
+ */
 #include "kernel/record/fuse.h"
 
 #include "kernel/gpu/fused.h"
 
-/* Arrays that one run may touch; operations that a sequence which comes again has to cover to be worth it. */
+/* The most arrays that one run may touch; the least operations that a repeated sequence must cover to be worth it. */
 enum { TOUCHED = 256, WORTH = 8 };
 
-/* ---- one operation ------------------------------------------------------------------------------------------------- */
+/* ---- one operation ----------------------------------------------------------------------------------------------- */
 
 static bool may_copy(const sti_list *l, const sti_op *op, int64_t *nblock)
 {
@@ -16,7 +19,7 @@ static bool may_copy(const sti_list *l, const sti_op *op, int64_t *nblock)
            sti_block_bytes(to) % (int64_t)sizeof(uint32_t) == 0;
 }
 
-/* FUSE-2: an array of worlds says how many there are. */
+/* True if the operation uses an array of worlds, which gives the number of worlds (FUSE-2). */
 static bool has_worlds(const sti_list *l, const sti_op *op)
 {
     for (int i = op->use; i < op->use + op->nuse; ++i)
@@ -29,21 +32,21 @@ bool sti_fuse_may(stet_device *device, const sti_list *l, int i, int64_t *nblock
     const sti_op *op = &l->op[i];
     if (op->kind == STI_OP_COPY) return may_copy(l, op, nblock);
     if (op->kind != STI_OP_LAUNCH || op->kernel->kind != STI_KERNEL_WORLD) return false;
-    if (op->kernel->checked) return false; /* its record has no place in a fused one */
+    if (op->kernel->checked) return false; /* a fused kernel has no place for its fault record */
     *nblock = op->nblock;
     if (!has_worlds(l, op)) return false;
     return sti_device_is_gpu(device) ? sti_program_can_fuse(device, op->kernel) : op->kernel->call[device->isa] != NULL;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 typedef struct touched {
     sti_use use[TOUCHED];
     int n;
 } touched;
 
-/* FUSE-1, of two uses by different operations. */
-static bool apart(const sti_use *a, const sti_use *b)
+/* FUSE-1 for two uses by different operations. */
+static bool keeps_worlds_apart(const sti_use *a, const sti_use *b)
 {
     if (!a->written && !b->written) return true;
     if (a->array == b->array) return a->array->worlds || a->array->by_world;
@@ -52,11 +55,11 @@ static bool apart(const sti_use *a, const sti_use *b)
            sti_block_bytes(a->array) == sti_block_bytes(b->array);
 }
 
-static bool fits(const touched *t, const sti_list *l, const sti_op *op)
+static bool op_keeps_worlds_apart(const touched *t, const sti_list *l, const sti_op *op)
 {
     for (int i = op->use; i < op->use + op->nuse; ++i)
         for (int k = 0; k < t->n; ++k)
-            if (!apart(&t->use[k], &l->use[i])) return false;
+            if (!keeps_worlds_apart(&t->use[k], &l->use[i])) return false;
     return true;
 }
 
@@ -79,8 +82,8 @@ static bool touch_all(touched *t, const sti_list *l, const sti_op *op)
     return true;
 }
 
-/* Does it come after something of the run: of an array that both touch, one of them writes? */
-static bool follows(const touched *t, const sti_list *l, const sti_op *op)
+/* True if the operation depends on the run: both touch memory, and one of them writes it. */
+static bool depends_on_run(const touched *t, const sti_list *l, const sti_op *op)
 {
     for (int i = op->use; i < op->use + op->nuse; ++i)
         for (int k = 0; k < t->n; ++k)
@@ -89,7 +92,7 @@ static bool follows(const touched *t, const sti_list *l, const sti_op *op)
     return false;
 }
 
-/* F4. On a CPU launches wait for each other anyway. */
+/* FUSE-4. On a CPU launches run one after the other anyway. */
 static bool worth_it(const stet_device *device, int launches, int following)
 {
     return launches > 1 && (!sti_device_is_gpu(device) || 2 * following >= launches);
@@ -105,19 +108,19 @@ int sti_fuse_run_end(stet_device *device, const sti_list *l, int first, sti_stre
     for (; end < l->nop; ++end) {
         const sti_op *op = &l->op[end];
         if (op->parent != l->op[first].parent || !sti_fuse_may(device, l, end, &other)) break;
-        bool after = follows(&t, l, op);
-        run->cut = other != nblock || !fits(&t, l, op) || !touch_all(&t, l, op);
+        bool after = depends_on_run(&t, l, op);
+        run->cut = other != nblock || !op_keeps_worlds_apart(&t, l, op) || !touch_all(&t, l, op);
         if (run->cut) break;
         launches += op->kind == STI_OP_LAUNCH;
         following += op->kind == STI_OP_LAUNCH && after;
     }
-    /* Copies at the end may overlap with what follows. */
+    /* Copies at the end may overlap with operations that come next. */
     while (end > first + 1 && l->op[end - 1].kind == STI_OP_COPY) --end;
     run->together = worth_it(device, launches, following);
     return end > first ? end : first + 1;
 }
 
-/* ---- what comes again ---------------------------------------------------------------------------------------------- */
+/* ---- what comes again -------------------------------------------------------------------------------------------- */
 
 static bool alike(const sti_op *a, const sti_op *b) { return a->kind == b->kind && a->kernel == b->kernel; }
 
@@ -128,7 +131,7 @@ static int count_times(const sti_list *l, int first, int end, int unit)
     return (at - first) / unit;
 }
 
-/* The sequence from `first` on that covers most when it is repeated. */
+/* Finds the sequence that begins at `first` and whose repetitions cover most operations. */
 static void find_period(const sti_list *l, int first, int end, int *unit, int *times)
 {
     int covered = 0;

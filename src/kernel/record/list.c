@@ -21,7 +21,7 @@ void sti_list_free(sti_list *l)
     *l = (sti_list){0};
 }
 
-/* Room for n items of a growing block. */
+/* Makes room for n items of a growing block. */
 static stet_result reserve(void *block, int *room, int n, size_t item)
 {
     int more = *room ? *room : 32;
@@ -45,7 +45,7 @@ static stet_result grow(sti_list *l, int nslot, int nuse, int nkey)
     return reserve(&l->key, &l->key_room, l->nkey + nkey, sizeof *l->key);
 }
 
-/* Room for one more operation and what it brings (LIST-3). */
+/* Makes room for one more operation with its slots, uses and words of the key (LIST-3). */
 static inline stet_result make_room_list(sti_list *l, int nslot, int nuse, int nkey)
 {
     bool enough = l->nop < l->op_room && l->nslot + nslot <= l->slot_room && l->nuse + nuse <= l->use_room &&
@@ -210,11 +210,11 @@ static bool in_conflict(const sti_list *l, const sti_op *a, const sti_op *b)
 typedef struct edges {
     sti_edge *edge;
     int n, room;
-    uint64_t *before; /* [nop][words]: bit i of row j: i comes before j by the edges so far */
+    uint64_t *before; /* [nop][words]: bit i of row j is set if the edges so far order i before j */
     size_t words;
 } edges;
 
-/* From the nearest operation backwards, so that what an edge already orders needs none of its own. */
+/* Adds the edges to one operation. Goes backwards from the nearest one, so an edge that others imply is left out. */
 static stet_result add_edges(edges *e, const sti_list *l, int to)
 {
     uint64_t *row = e->before + (size_t)to * e->words;

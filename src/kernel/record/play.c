@@ -1,4 +1,7 @@
-/* The ways to play a list: one by one, by a new recording, compared, replayed. See record.h for the invariants. */
+/*
+ * The ways to play a list: one by one, one by one while a recording is built, compared, replayed. record.h has the
+ * invariants.
+ */
 #include "kernel/record/play.h"
 
 stet_result sti_play_on(sti_player *p, stet_reason why)
@@ -36,7 +39,7 @@ static stet_result play_recording(sti_player *p, sti_recording *x)
     return STET_OK;
 }
 
-/* A list that comes back. Its graphs are made the first time, when it is compared. */
+/* Plays a list that has a recording. The graphs are built at the first replay, which is the compared one. */
 static stet_result play_again(sti_player *p, sti_recording *x)
 {
     stet_result result = sti_device_graphs_plan(p, x);
@@ -55,7 +58,7 @@ static stet_result play_all(sti_player *p)
 {
     const sti_mechanisms *m = &p->device->mechanisms;
     p->device->recorder->last = 0;
-    if (p->list->nop == 1) return sti_run(p); /* a launch is a launch */
+    if (p->list->nop == 1) return sti_run(p); /* a single operation gains nothing from a recording */
     if (!sti_enabled(m, STET_MECH_graph_replay)) return play_singly(p, STET_REASON_graph_replay_disabled);
     if (p->capture) return play_singly(p, STET_REASON_graph_replay_joined);
     sti_recording *x = sti_recording_find(p->device->recorder);

@@ -1,4 +1,6 @@
-/* Listing launches; see record.h for the invariants. Playing them is play.c's. */
+/*
+ * Lists launches. record.h has the invariants; play.c plays the lists.
+ */
 #include "kernel/record/record.h"
 
 #include "kernel/compile/checked.h"
@@ -11,14 +13,14 @@
 
 static const char *what_is_listed(const sti_recorder *r) { return r->begun[r->depth > 0 ? r->depth - 1 : 0].what; }
 
-/* What was listed runs; then checked kernels of it are looked at. */
+/* Runs the list, then checks the fault records of its checked kernels. */
 static stet_result play_record(stet_device *device, const char *what)
 {
     STI_TRY(sti_play(device, what));
     return sti_checked_look(device);
 }
 
-/* RECORD-5: what was listed runs now, in the middle of a list, for a reason. */
+/* RECORD-5: runs the listed operations now, in the middle of a list, and counts the reason. */
 static stet_result split(stet_device *device, stet_reason why)
 {
     const char *what = what_is_listed(device->recorder);
@@ -28,7 +30,8 @@ static stet_result split(stet_device *device, stet_reason why)
     return result;
 }
 
-static stet_result refuse(stet_device *device, stet_reason why, const char *thing, const char *name, const char *act)
+static stet_result refuse_in_loop(stet_device *device, stet_reason why, const char *thing, const char *name,
+                                  const char *act)
 {
     const char *what = what_is_listed(device->recorder);
     STI_TRY(sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, what));
@@ -38,14 +41,14 @@ static stet_result refuse(stet_device *device, stet_reason why, const char *thin
 }
 
 /*
- * Something that is listed goes: the list runs first. Nobody takes a result from a destruction, so a failure is told at the end of
- * the list, of which nothing more runs.
+ * Runs the list before a listed object is destroyed. A destruction returns no result, so a failure is reported at the
+ * end of the list, and the rest of the list does not run.
  */
-static void leave(stet_device *device, const char *thing, const char *name)
+static void play_before_destroy(stet_device *device, const char *thing, const char *name)
 {
     sti_recorder *r = device->recorder;
     stet_reason why = STET_REASON_graph_replay_split;
-    stet_result result = r->loop >= 0 ? refuse(device, why, thing, name, "destroyed") : split(device, why);
+    stet_result result = r->loop >= 0 ? refuse_in_loop(device, why, thing, name, "destroyed") : split(device, why);
     if (result == STET_OK) return;
     sti_list_clear(&r->pending);
     sti_observe_lost(device, what_is_listed(r));
@@ -63,14 +66,14 @@ static stet_result before(stet_device *device, sti_act act, const stet_array *ar
     if (act == STI_ACT_READ && !sti_list_touches(&r->pending, array, true)) return STET_OK;
     if (act == STI_ACT_WRITE && !sti_list_touches(&r->pending, array, false)) return STET_OK;
     if (act == STI_ACT_PRODUCE && r->pending.nop == 0) return STET_OK;
-    return r->loop >= 0 ? refuse(device, why, "array", name, acts[act]) : split(device, why);
+    return r->loop >= 0 ? refuse_in_loop(device, why, "array", name, acts[act]) : split(device, why);
 }
 
-/* R3. */
+/* RECORD-3. */
 static void array_gone(stet_device *device, const stet_array *array)
 {
     sti_recorder *r = device->recorder;
-    if (sti_list_touches(&r->pending, array, false)) leave(device, "array", array->name);
+    if (sti_list_touches(&r->pending, array, false)) play_before_destroy(device, "array", array->name);
     for (int k = r->nrecording - 1; k >= 0; --k)
         if (sti_list_holds(&r->recording[k]->list, array)) sti_recording_drop(device, k);
 }
@@ -86,7 +89,7 @@ void sti_record_kernel_gone(stet_device *device, const sti_kernel *kernel)
 {
     sti_recorder *r = device->recorder;
     if (!r) return;
-    if (launches(&r->pending, kernel)) leave(device, "kernel", kernel->name);
+    if (launches(&r->pending, kernel)) play_before_destroy(device, "kernel", kernel->name);
     for (int k = r->nrecording - 1; k >= 0; --k)
         if (launches(&r->recording[k]->list, kernel)) sti_recording_drop(device, k);
 }
@@ -131,7 +134,7 @@ stet_result sti_record_begin(stet_device *device, const char *what)
     if (device->listing && r->pending.nop) STI_TRY(split(device, STET_REASON_graph_replay_split));
     r->begun[r->depth].what = what;
     r->begun[r->depth++].listing = device->listing;
-    device->listing = !r->playing; /* from inside a kernel's call, launches run at once */
+    device->listing = !r->playing; /* launches from inside a kernel's call run at once */
     return STET_OK;
 }
 
@@ -154,7 +157,7 @@ static stet_result end_record(stet_device *device, stet_result result, const cha
 stet_result sti_record_end(stet_device *device, stet_result result)
 {
     sti_recorder *r = device->recorder;
-    if (device->unlisted && (!r || r->depth == 0)) { /* those are the outermost */
+    if (device->unlisted && (!r || r->depth == 0)) { /* the outermost lists are the unlisted ones */
         device->unlisted--;
         return result;
     }
@@ -173,7 +176,7 @@ uint64_t sti_record_last(const stet_device *device) { return device->recorder ? 
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-/* A list that is full is played; in a loop it cannot be. */
+/* Plays a full list. A list with an open loop cannot be played, so there it is an error. */
 static stet_result make_room_record(stet_device *device)
 {
     sti_recorder *r = device->recorder;
@@ -183,7 +186,10 @@ static stet_result make_room_record(stet_device *device)
                      what_is_listed(r), STI_LIST_OPS);
 }
 
-/* Where there is no memory to list an operation, what was listed runs first, and then it. In a loop that cannot be. */
+/*
+ * If there was no memory to list an operation, runs the list so far and sets *run: the operation runs now. Inside a
+ * loop the failure is returned.
+ */
 static stet_result without_memory(stet_device *device, stet_result listed, bool *run)
 {
     *run = listed == STET_OUT_OF_MEMORY && device->recorder->loop < 0;

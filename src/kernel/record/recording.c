@@ -1,7 +1,7 @@
 /*
- * Recordings as callers have them: record.h's, with pointers checked.
+ * The public functions for recordings: those of record.h, with pointers checked.
  *
- *   PUBLIC-RECORDING-1  what is not between a begin and its end is refused in a sentence, never taken for something else
+ *   PUBLIC-RECORDING-1  a call that belongs between a begin and its end is refused elsewhere, with a sentence
  */
 #include "kernel/record/record.h"
 #include "stet/kernel.h"
@@ -66,7 +66,7 @@ stet_result stet_record_foreign(stet_device *device, const char *what, stet_fore
 
 uint64_t stet_recording_last(const stet_device *device) { return device ? sti_record_last(device) : 0; }
 
-/* ---- replays by others ------------------------------------------------------------------------------------------- */
+/* ---- replays by the caller --------------------------------------------------------------------------------------- */
 
 stet_result stet_recording_replayed(stet_device *device, uint64_t recording)
 {

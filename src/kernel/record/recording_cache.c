@@ -1,4 +1,6 @@
-/* Recordings that a device keeps: found, built, dropped. See record.h. */
+/*
+ * The recordings that a device keeps: finds, builds and drops them. See record.h.
+ */
 #include "kernel/record/play.h"
 
 static int64_t bytes_of(const sti_recording *x)
@@ -16,7 +18,7 @@ static void free_recording(stet_device *device, sti_recording *x)
     sti_free(x);
 }
 
-/* ---- dropping ------------------------------------------------------------------------------------------------------ */
+/* ---- dropping ---------------------------------------------------------------------------------------------------- */
 
 void sti_recording_drop(stet_device *device, int k)
 {
@@ -48,7 +50,7 @@ static void drop_least_recent(stet_device *device)
     sti_recording_drop(device, oldest);
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------------------- */
+/* ---- keeping ----------------------------------------------------------------------------------------------------- */
 
 void sti_recording_cache_add(stet_device *device, sti_recording *x)
 {
@@ -91,9 +93,12 @@ void sti_recording_played(sti_recorder *r, sti_recording *x)
     r->latest = x;
 }
 
-/* ---- finding ------------------------------------------------------------------------------------------------------- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-/* Lists come back in the order in which they came before, so the one that followed then is looked at first, and no hash is needed. */
+/*
+ * Lists usually repeat in the same order. The recording that followed the latest one last time is compared first, which
+ * needs no hash.
+ */
 sti_recording *sti_recording_find(sti_recorder *r)
 {
     sti_recording *x = r->latest ? r->latest->next : NULL;

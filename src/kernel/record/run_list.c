@@ -1,7 +1,7 @@
 /*
- * Running a list: by the graphs of a recording where it has some, else operation after operation. See play.h.
+ * Runs a list: through the graphs of its recording where it has some, else operation by operation. See play.h.
  *
- * Arguments of launches go by value; in a recording without graphs through its block.
+ * Arguments of launches are passed by value. In a recording without graphs they are passed through its block.
  */
 #include "kernel/record/play.h"
 
@@ -25,7 +25,7 @@ static stet_result run_copy(sti_player *p, const sti_op *op)
                               use[1].array->size);
 }
 
-/* *next: into the loop once more, or past its end. */
+/* *next: the body's first operation, or the one behind the loop. */
 static stet_result run_while(sti_player *p, sti_op *op, int *next)
 {
     int32_t condition = 0;
@@ -45,8 +45,8 @@ stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign 
     return sti_error(result, "%s: work that stet does not launch itself says: %s", name, stet_result_string(result));
 }
 
-/* RECORD-2, R8. */
-static void has_run(const sti_player *p, const sti_op *op)
+/* Counts an operation that has run and moves generations (RECORD-2), or notes it for a capture (RECORD-8). */
+static void note_operation(const sti_player *p, const sti_op *op)
 {
     stet_counters *c = &p->device->mechanisms.counters;
     if (p->trial || op->kind == STI_OP_WHILE) return;
@@ -71,14 +71,14 @@ static stet_result run_op(sti_player *p)
     case STI_OP_END: next = op->match; break;
     case STI_OP_FOREIGN: STI_TRY(sti_foreign_run(p->device, op->name, op->work, op->context)); break;
     }
-    has_run(p, op);
+    note_operation(p, op);
     p->at = next;
     return STET_OK;
 }
 
-/* ---- groups --------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-/* The fused group that begins where the player is, or NULL. */
+/* The fused group that begins at the player's position, or NULL. */
 static const sti_group *group_here(const sti_player *p)
 {
     const sti_recording *x = p->recording;
@@ -91,12 +91,15 @@ static stet_result run_together(sti_player *p, const sti_group *group)
     STI_TRY(sti_group_run(p->device, group, p->list));
     for (; p->at < group->end; p->at++) {
         p->nlaunch += p->list->op[p->at].kind == STI_OP_LAUNCH;
-        has_run(p, &p->list->op[p->at]);
+        note_operation(p, &p->list->op[p->at]);
     }
     return STET_OK;
 }
 
-/* In a trace each kernel has a time of its own; what is counted is what is done without one. */
+/*
+ * Runs a fused group. With a trace its operations run one by one, so that each kernel has a time of its own; the
+ * counters are the same.
+ */
 static stet_result run_group(sti_player *p, const sti_group *group)
 {
     sti_mechanisms *m = &p->device->mechanisms;
@@ -107,9 +110,9 @@ static stet_result run_group(sti_player *p, const sti_group *group)
     return STET_OK;
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-/* The part that begins where the player is, or NULL. */
+/* The graph that begins at the player's position, or NULL. */
 static const sti_device_graph *graph_piece_here(const sti_player *p)
 {
     const sti_recording *x = p->recording;
@@ -133,7 +136,7 @@ static stet_result run_graph_piece(sti_player *p, const sti_device_graph *graph_
     return STET_OK;
 }
 
-/* ---- lists --------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 stet_result sti_run(sti_player *p)
 {
