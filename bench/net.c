@@ -1,4 +1,4 @@
-/* Masses on springs as somebody's own kernels; see net.h. */
+/* Masses on springs as kernels of a caller; see net.h. */
 #include "bench/net.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /*
- * The masses on springs of bench/pilot/springs.h as somebody's own kernels: launched one by one, taken down on a tape,
+ * The masses on springs of bench/pilot/springs.h as kernels of a caller: launched one by one, recorded on a tape,
  * and each beside its adjoint. A step is 20 launches; the loss is half the squared length of all positions.
  */
 #ifndef STET_BENCH_NET_H

@@ -148,7 +148,7 @@ static stet_result begin_other(task *t, int turn)
 {
     stet_round_value in[] = {stet_round_array(t->springs.pos, STET_IN, turn % 2 ? t->start : t->other, t->size),
                              stet_round_array(t->springs.vel, STET_IN, t->still, t->size)};
-    in[1].generation = 1; /* nobody writes it */
+    in[1].generation = 1; /* it is never written */
     STI_TRY(stet_sim_round_begin(t->sim, in, 2));
     return stet_device_synchronize(stet_sim_device(t->sim));
 }
