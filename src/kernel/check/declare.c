@@ -238,7 +238,7 @@ static const sti_node *find_name(const sti_node *n, const sti_name *name)
     return NULL;
 }
 
-/* C lets a variable be seen in its own first value, where it has none yet. What is declared nowhere else is refused as such. */
+/* C lets a variable be seen in its own first value, where it has none yet. Without an outer one it is not declared. */
 static void refuse_own_value(sti_typing *t, const sti_node *v)
 {
     const sti_symbol *outer = v->name->symbol;
