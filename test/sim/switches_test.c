@@ -226,7 +226,6 @@ static const struct {
     {STET_MECH_fusion, without_fusion},
     {STET_MECH_args, without_args},
     {STET_MECH_kernel_cache, without_kernel_cache},
-    {STET_MECH_plain_view, without_kernel_cache},
     {STET_MECH_rounds, without_rounds},
     {STET_MECH_adstack, without_adstack},
     {STET_MECH_adstack_handle, without_adstack},

@@ -9,7 +9,7 @@
 
 static void *take_save_restore(sti_transform *t, size_t size)
 {
-    static _Thread_local char nothing[256];
+    static _Thread_local _Alignas(16) char nothing[256];
     void *p = sti_unit_alloc(t->u, size);
     return p || size > sizeof nothing ? p : memset(nothing, 0, sizeof nothing);
 }
