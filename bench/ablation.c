@@ -116,7 +116,7 @@ static stet_result read_recording(moving *m, const bench *b, int k)
     return sti_alloc(&m->buffer[k], stet_array_bytes(m->pose[k]), "poses of all worlds");
 }
 
-static stet_result open_moving(moving *m, const bench *b)
+static stet_result open_moving(moving *m, bench *b)
 {
     char path[512];
     stet_sim_def def = stet_default_sim_def();
@@ -128,6 +128,7 @@ static stet_result open_moving(moving *m, const bench *b)
     def.width = def.height = EDGE;
     STI_TRY(stet_model_load(path, &m->model));
     STI_TRY(stet_sim_create(m->model, &def, &m->sim));
+    bench_name_gpu(b, stet_sim_device(m->sim));
     for (int k = 0; k < 2; ++k) STI_TRY(read_recording(m, b, k));
     if (m->recorded[0].shape[0] == m->recorded[1].shape[0]) return STET_OK;
     return sti_error(STET_PARSE, "bench mechanisms: the recordings of the hand differ in length; record them anew");

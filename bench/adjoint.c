@@ -281,7 +281,7 @@ stet_result bench_adjoint(bench *b)
     if (def.type == STET_DEVICE_AUTO) def.type = STET_DEVICE_CPU;
     def.threads = b->threads;
     STI_TRY(stet_device_create(&def, &device));
-    if (sti_device_is_gpu(device)) (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_name(device));
+    bench_name_gpu(b, device);
     stet_result result = bench_net_open(device, b->quick ? 8 : WORLDS, b->quick ? 4 : STEPS, &net);
     if (result == STET_OK) result = measure_bench_adjoint(b, &net);
     bench_net_close(&net);

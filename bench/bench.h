@@ -79,6 +79,8 @@ void bench_remove_folder(const char *folder);
 stet_device_def bench_cpu_def(void);
 /* The device of --device, else a CPU, with as many threads as all means. */
 stet_device_def bench_device_def(const bench *b);
+/* A GPU that is measured is named in the results. */
+void bench_name_gpu(bench *b, const stet_device *device);
 double bench_now(void); /* seconds, monotonic */
 /*
  * Measures pieces of work in turns: BENCH_SAMPLES rounds of A, B, …, each repeated until a sample takes at least

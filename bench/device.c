@@ -298,7 +298,7 @@ stet_result bench_open_gpu(bench *b, const char *what, stet_device **out)
 {
     STI_TRY(stet_device_create(&b->device, out));
     if (sti_device_is_gpu(*out)) {
-        (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_name(*out));
+        bench_name_gpu(b, *out);
         return STET_OK;
     }
     (void)fprintf(stderr, "stet bench: %s: no GPU is here, or none was asked for (%s); nothing was measured\n", what,

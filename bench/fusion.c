@@ -31,12 +31,13 @@ static void close_stepping(stepping *s)
     stet_device_destroy(s->device);
 }
 
-static stet_result open_stepping(const bench *b, int threads, int64_t nworld, bool fused, stepping *s)
+static stet_result open_stepping(bench *b, int threads, int64_t nworld, bool fused, stepping *s)
 {
     stet_device_def def = b->device;
     if (def.type == STET_DEVICE_AUTO) def.type = STET_DEVICE_CPU;
     def.threads = def.type == STET_DEVICE_CPU ? threads : 0;
     STI_TRY(stet_device_create(&def, &s->device));
+    bench_name_gpu(b, s->device);
     stet_mechanism_options options = stet_device_mechanisms(s->device);
     if (!fused) options.disabled |= 1u << STET_MECH_fusion;
     STI_TRY(stet_device_set_mechanisms(s->device, &options));

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/temporary.h"
+#include "device/device.h"
 #include "device/isa.h"
 #include "kernel/compile/cache.h"
 
@@ -44,6 +45,11 @@ stet_device_def bench_cpu_def(void)
     stet_device_def def = stet_default_device_def();
     def.type = STET_DEVICE_CPU;
     return def;
+}
+
+void bench_name_gpu(bench *b, const stet_device *device)
+{
+    if (sti_device_is_gpu(device)) (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_name(device));
 }
 
 stet_device_def bench_device_def(const bench *b)

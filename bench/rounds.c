@@ -92,8 +92,7 @@ static stet_result open_task(task *t, const char *folder)
     t->def.nworld = t->nworld;
     STI_TRY(stet_model_load_string(scene, &t->model));
     STI_TRY(open_sim(t)); /* compiles what there is to compile; and says where masses begin */
-    if (is_gpu(stet_sim_device(t->sim)))
-        (void)snprintf(t->b->gpu, sizeof t->b->gpu, "%s", stet_device_name(stet_sim_device(t->sim)));
+    bench_name_gpu(t->b, stet_sim_device(t->sim));
     t->size = stet_array_bytes(t->springs.pos);
     STI_TRY(sti_alloc(&t->start, 4 * t->size, "positions of masses"));
     t->still = t->start + t->size;

@@ -91,7 +91,7 @@ static const fault_case world[] = {
     {"w[0] = (ureal)(n / (n - 6));", "`n / (n - 6)` divides by 0 (%w)"},
     {"w[0] = (ureal)(n % (n - 6));", "`n % (n - 6)` divides by 0 (%w)"},
     {"int k = n; k /= n - 6; w[0] = (ureal)k;", "`k /= n - 6` divides by 0 (%w)"},
-    {"w[0] = (ureal)((int)(-2147483647 - n + 5) / (n - 7));", "divides the least number by -1 (%w)"},
+    {"w[0] = (ureal)((int)(-2147483642 - n) / (n - 7));", "divides the least number by -1 (%w)"},
     {"w[0] = (ureal)(far / (n - 6));", "`far / (n - 6)` divides by 0 (%w)"},
     {"w[0] = (ureal)((u64)far / (u64)(n - 6));", "divides by 0 (%w)"},
     {"w[0] = (ureal)(n / -2 + n % 4 + n / 1);", NULL},
