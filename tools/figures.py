@@ -11,7 +11,7 @@ script makes of bench/figures/NAME.md. In that template, {{EXPRESSION|FORMAT}} b
     goal(FILE, ROW)       the row's goal
     missed(FILE …)        a list of the rows of these files that miss their goals, as text
 
-and FORMAT is a format of Python's (".2f"; "s" for text). Below a block that quotes result files stands where each comes from: machine, commit, command.
+and FORMAT is a format of Python's (".2f"; "s" for text). Below a block that quotes result files stands which they are, and of which commit.
 
 With --check nothing is written; exit code 1 names each page that is not what would be written, each result file that lacks its
 origin or was measured on a checkout with changes, and each figure of README.md that stands outside of such a block.
@@ -85,15 +85,15 @@ class Results:
         out = []
         for name in names:
             for r in self.file(name)["results"]:
-                if r["goal"] is None or (r["value"] >= r["goal"] if r.get("better") == "higher" else r["value"] <= r["goal"]):
+                higher = r.get("better") == "higher" or r["unit"] == "times as fast"
+                if r["goal"] is None or (r["value"] >= r["goal"] if higher else r["value"] <= r["goal"]):
                     continue
                 out.append(f"`{r['name']}` {r['value']:.3g} {r['unit']} (goal {r['goal']:g})")
         return ", ".join(out) if out else "none"
 
 
 def origin(results, name):
-    file = results.file(name)
-    return f"`bench/results/{name}.json`: {file['machine']}, commit {file['commit'][:12]}, `{file['command']}`"
+    return f"`{name}.json` (commit {results.file(name)['commit'][:12]})"
 
 
 def block(results, name):
@@ -110,8 +110,8 @@ def block(results, name):
             raise SystemExit(f"figures: {path}: {match[0]}: {error}") from None
 
     text = PLACE.sub(figure, source.read(path)).strip()
-    origins = "; ".join(origin(results, file) for file in results.quoted)
-    return text + (f"\n\n<sub>From {origins}.</sub>\n" if origins else "\n")
+    origins = ", ".join(origin(results, file) for file in results.quoted)
+    return text + (f"\n\n<sub>From `bench/results/`, whose files name machine and command: {origins}.</sub>\n" if origins else "\n")
 
 
 def page(results, path):
