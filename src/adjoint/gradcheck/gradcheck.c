@@ -181,7 +181,7 @@ static stet_result check_kernels(const stet_gradcheck_def *def, const kernels *a
     const sti_signature **chosen;
     int n = 0;
     STI_TRY(refuse_names(def, all));
-    STI_TRY(sti_alloc(&chosen, (size_t)all->n * sizeof *chosen, "kernels to check"));
+    STI_TRY(sti_alloc(&chosen, (size_t)all->n * sizeof(const sti_signature *), "kernels to check"));
     for (int i = 0; i < all->n; ++i)
         if (def->kernel ? strcmp(all->k[i].name, def->kernel) == 0 : !adjoint_of(all, &all->k[i]))
             chosen[n++] = &all->k[i];

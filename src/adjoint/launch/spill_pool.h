@@ -51,20 +51,20 @@ typedef struct sti_spill_pool {
 } sti_spill_pool;
 
 /* Arrays that are taken between these stay valid until the end. */
-void sti_spill_pool_begin(sti_spill_pool *spill_pool);
-void sti_spill_pool_end(sti_spill_pool *spill_pool);
+void sti_spill_pool_begin(sti_spill_pool *h);
+void sti_spill_pool_end(sti_spill_pool *h);
 /*
  * Returns an array with room for `items` numbers: for each of `worlds` worlds, as an array of worlds; with worlds 0 as
  * a plain array. Its content is undefined. LIMIT: more than can be addressed, or than the device has; OUT_OF_MEMORY.
  */
-stet_result sti_spill_pool_take(sti_spill_pool *spill_pool, sti_stack stack, int64_t worlds, int64_t items,
+stet_result sti_spill_pool_take(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items,
                                 stet_array **out);
 /*
  * The room of each of so many worlds in a plain stack that was taken. It does not change until the stack grows, so a
  * world has the same part in each launch over these worlds.
  */
-int64_t sti_spill_pool_room(const sti_spill_pool *spill_pool, sti_stack stack, int64_t worlds);
-int64_t sti_spill_pool_bytes(const sti_spill_pool *spill_pool);
-void sti_spill_pool_free(sti_spill_pool *spill_pool);
+int64_t sti_spill_pool_room(const sti_spill_pool *h, sti_stack stack, int64_t worlds);
+int64_t sti_spill_pool_bytes(const sti_spill_pool *h);
+void sti_spill_pool_free(sti_spill_pool *h);
 
 #endif

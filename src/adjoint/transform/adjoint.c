@@ -316,7 +316,7 @@ static sti_source_place place_of(const sti_transform *t, const sti_unit *text, i
         if (n->kind == STI_NODE_FUNCTION && strncmp(f->name->text, n->name->text, n->name->length) == 0 &&
             strncmp(f->name->text + n->name->length, "_adj", 4) == 0)
             return n->place;
-    return t->u->top->place;
+    return t->u->top ? t->u->top->place : (sti_source_place){0};
 }
 
 /*

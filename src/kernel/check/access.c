@@ -416,7 +416,7 @@ static bool change_access(sti_work *w, sti_node *e)
             if (a == p) span = s;
             if (a == q) second = s;
         }
-        change_pointer(w, p, library[k].first, index, span, library[k].written, site);
+        if (p) change_pointer(w, p, library[k].first, index, span, library[k].written, site);
         if (q) change_pointer(w, q, library[k].second, NULL, second, !library[k].written, other);
         return true;
     }
