@@ -189,9 +189,7 @@ static void put_where(const stet_device *device, const sti_checked *c, const fau
         (void)snprintf(out, size, "block %lld", (long long)f->block);
     else if (f->lane < 31)
         (void)snprintf(out, size, "world %lld", (long long)first + f->lane);
-    else if (last >= c->count - 1 && first >= c->count - 1)
-        (void)snprintf(out, size, "world %lld", (long long)first);
-    else if (device->lanes == 1)
+    else if (first >= c->count - 1 || device->lanes == 1)
         (void)snprintf(out, size, "world %lld", (long long)first);
     else
         (void)snprintf(out, size, "worlds %lld to %lld", (long long)first,

@@ -17,9 +17,9 @@ typedef struct sti_kernel_source {
 } sti_kernel_source;
 
 /* Stores the source and the def's settings. Takes ownership of the source, also on failure. */
-stet_result sti_kernel_source_keep(sti_kernel_source *source_kept, const stet_kernel_def *def, sti_user_source *source);
-void sti_kernel_source_free(sti_kernel_source *source_kept);
-/* Returns a def with the same settings and no source. It borrows from source_kept. */
-stet_kernel_def sti_kernel_source_def(const sti_kernel_source *source_kept);
+stet_result sti_kernel_source_keep(sti_kernel_source *o, const stet_kernel_def *def, sti_user_source *source);
+void sti_kernel_source_free(sti_kernel_source *o);
+/* Returns a def with the same settings and no source. It borrows from o. */
+stet_kernel_def sti_kernel_source_def(const sti_kernel_source *o);
 
 #endif
