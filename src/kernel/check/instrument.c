@@ -12,19 +12,19 @@
 
 /* ---- statements --------------------------------------------------------------------------------------------------- */
 
-static void change_block(sti_work *w, sti_node *block);
+static void change_block(sti_rewrite *w, sti_node *block);
 
 /* The variables of a declaration, each for itself, a pointer with its span behind it; returns the last. */
-static sti_node *change_declaration(sti_work *w, sti_node *n)
+static sti_node *change_declaration(sti_rewrite *w, sti_node *n)
 {
     sti_node *after = n->next;
     for (sti_node *v = n->a; v;) {
         sti_node *rest = v->next;
         bool index = v->symbol && sti_is_marked(v->symbol);
-        const char *span = v->a ? sti_work_change(w, v->a, index ? STI_AS_INDEX : 0) : NULL;
+        const char *span = v->a ? sti_rewrite_change(w, v->a, index ? STI_AS_INDEX : 0) : NULL;
         if (v->type && v->type->kind == STI_TYPE_POINTER) {
-            n->next = sti_work_statement(
-                w, sti_work_say(w, "sti_span sti_s_%s = %s", v->name->text, span ? span : "sti_span_none()"));
+            n->next = sti_rewrite_statement(
+                w, sti_rewrite_say(w, "sti_span sti_s_%s = %s", v->name->text, span ? span : "sti_span_none()"));
             if (!n->next) return n;
             n = n->next;
             n->next = after;
@@ -43,15 +43,16 @@ static sti_node *change_declaration(sti_work *w, sti_node *n)
 }
 
 /* A copy of what is staged, on every device, made with checks. */
-static void change_staged(sti_work *w, sti_node *n)
+static void change_staged(sti_rewrite *w, sti_node *n)
 {
-    int site = sti_work_site(w, n->a, STI_SITE_READ);
-    const char *type = sti_work_type(w, n->named), *name = n->name->text, *size = sti_work_text(w, n->b);
-    const char *span = sti_work_change(w, n->a, 0), *from = sti_work_text(w, n->a);
-    int root = n->symbol ? sti_work_root(w, n->symbol) : 0;
+    int site = sti_rewrite_site(w, n->a, STI_SITE_READ);
+    const char *type = sti_rewrite_type(w, n->named), *name = n->name->text, *size = sti_rewrite_text(w, n->b);
+    const char *span = sti_rewrite_change(w, n->a, 0), *from = sti_rewrite_text(w, n->a);
+    int root = n->symbol ? sti_rewrite_root(w, n->symbol) : 0;
     n->kind = STI_NODE_EXPRESSION;
-    n->a = sti_work_node(
-        w, sti_work_say(w,
+    n->a = sti_rewrite_node(
+        w,
+        sti_rewrite_say(w,
                         "shared(%s, sti_g_%s, %s); each (%s_i, %s) sti_g_%s[%s_i] = "
                         "*(const %s *)sti_at(sti_c, %s, %s, %s_i, sizeof(%s), %d); sync(); "
                         "const %s *%s = sti_g_%s; sti_span sti_s_%s = sti_span_of(%s, (i64)(%s) * (i64)sizeof(%s), %d)",
@@ -60,21 +61,22 @@ static void change_staged(sti_work *w, sti_node *n)
     n->b = NULL;
 }
 
-static void stop_in(sti_work *w, sti_node *block, bool team)
+static void stop_in(sti_rewrite *w, sti_node *block, bool team)
 {
-    sti_node *stop = sti_work_statement(w, team ? "if (STI_STOP_TEAM) break" : "if (STI_STOP) break");
+    sti_node *stop = sti_rewrite_statement(w, team ? "if (STI_STOP_TEAM) break" : "if (STI_STOP) break");
     if (!stop) return;
     stop->next = block->a;
     block->a = stop;
 }
 
-static void change_each(sti_work *w, sti_node *n)
+static void change_each(sti_rewrite *w, sti_node *n)
 {
     int64_t value;
     bool known = sti_constant(w->u, n->a, false, &value);
-    int site = known ? 0 : sti_work_site(w, n->a, STI_SITE_COUNT);
-    (void)sti_work_change(w, n->a, STI_AS_INDEX);
-    if (!known) sti_work_become(w, n->a, sti_work_say(w, "sti_count(sti_c, %s, %d)", sti_work_text(w, n->a), site));
+    int site = known ? 0 : sti_rewrite_site(w, n->a, STI_SITE_COUNT);
+    (void)sti_rewrite_change(w, n->a, STI_AS_INDEX);
+    if (!known)
+        sti_rewrite_become(w, n->a, sti_rewrite_say(w, "sti_count(sti_c, %s, %d)", sti_rewrite_text(w, n->a), site));
     w->apart = true;
     change_block(w, n->b);
     w->apart = false;
@@ -82,7 +84,7 @@ static void change_each(sti_work *w, sti_node *n)
 }
 
 /* Pointers that begin in a for come before it, with their spans. */
-static void change_for(sti_work *w, sti_node *n)
+static void change_for(sti_rewrite *w, sti_node *n)
 {
     bool pointers = false;
     for (const sti_node *v = n->a && n->a->kind == STI_NODE_DECLARE ? n->a->a : NULL; v; v = v->next)
@@ -99,23 +101,23 @@ static void change_for(sti_work *w, sti_node *n)
     }
     if (n->a && n->a->kind == STI_NODE_DECLARE)
         for (sti_node *v = n->a->a; v; v = v->next) {
-            if (v->a) (void)sti_work_change(w, v->a, v->symbol && sti_is_marked(v->symbol) ? STI_AS_INDEX : 0);
+            if (v->a) (void)sti_rewrite_change(w, v->a, v->symbol && sti_is_marked(v->symbol) ? STI_AS_INDEX : 0);
         }
     else if (n->a)
-        (void)sti_work_change(w, n->a->a, 0);
-    if (n->b) (void)sti_work_change(w, n->b, 0);
-    if (n->c) (void)sti_work_change(w, n->c, 0);
+        (void)sti_rewrite_change(w, n->a->a, 0);
+    if (n->b) (void)sti_rewrite_change(w, n->b, 0);
+    if (n->c) (void)sti_rewrite_change(w, n->c, 0);
     change_block(w, n->d);
     stop_in(w, n->d, !w->apart && w->function->symbol->team);
 }
 
-static sti_node *change_statement(sti_work *w, sti_node *n)
+static sti_node *change_statement(sti_rewrite *w, sti_node *n)
 {
     switch (n->kind) {
     case STI_NODE_BLOCK: change_block(w, n); break;
     case STI_NODE_DECLARE: return change_declaration(w, n);
     case STI_NODE_IF:
-        (void)sti_work_change(w, n->a, 0);
+        (void)sti_rewrite_change(w, n->a, 0);
         change_block(w, n->b);
         if (n->c) change_block(w, n->c);
         break;
@@ -125,14 +127,14 @@ static sti_node *change_statement(sti_work *w, sti_node *n)
     case STI_NODE_STAGED: change_staged(w, n); break;
     case STI_NODE_EXPRESSION:
     case STI_NODE_RETURN:
-        if (n->a) (void)sti_work_change(w, n->a, 0);
+        if (n->a) (void)sti_rewrite_change(w, n->a, 0);
         break;
     default: break;
     }
     return n;
 }
 
-static void change_block(sti_work *w, sti_node *block)
+static void change_block(sti_rewrite *w, sti_node *block)
 {
     for (sti_node *n = block->a; n && w->result == STET_OK && !w->u->failed; n = n->next) n = change_statement(w, n);
 }
@@ -140,11 +142,11 @@ static void change_block(sti_work *w, sti_node *block)
 /* ---- functions ---------------------------------------------------------------------------------------------------- */
 
 /* A parameter whose type is this text. */
-static void add_parameter(sti_work *w, sti_node *f, const char *type, const char *name)
+static void add_parameter(sti_rewrite *w, sti_node *f, const char *type, const char *name)
 {
-    sti_node **at = &f->a, *v = sti_work_node(w, name);
+    sti_node **at = &f->a, *v = sti_rewrite_node(w, name);
     sti_structure *s = sti_unit_alloc(w->u, sizeof *s);
-    sti_node *written = sti_work_node(w, type);
+    sti_node *written = sti_rewrite_node(w, type);
     if (!v || !s || !written) return;
     s->name = written->name;
     s->type[0] = (sti_type){.kind = STI_TYPE_STRUCT, .structure = s};
@@ -154,48 +156,49 @@ static void add_parameter(sti_work *w, sti_node *f, const char *type, const char
     *at = v;
 }
 
-static void open_function(sti_work *w, sti_node *f)
+static void open_function(sti_rewrite *w, sti_node *f)
 {
     add_parameter(w, f, "sti_watch *", "sti_c");
     for (const sti_symbol *p = f->symbol->parameter; p; p = p->next)
         if (p->type && p->type->kind == STI_TYPE_POINTER)
-            add_parameter(w, f, "sti_span", sti_work_say(w, "sti_s_%s", p->name->text));
+            add_parameter(w, f, "sti_span", sti_rewrite_say(w, "sti_s_%s", p->name->text));
 }
 
 /* Room for the largest thing that an access may be of. */
-static const char *sink_text(sti_work *w)
+static const char *sink_text(sti_rewrite *w)
 {
     const char *text = "union { real sti_r[16]; i64 sti_i[16];";
     int k = 0;
     for (const sti_node *n = w->u->top; n; n = n->next)
-        if (n->kind == STI_NODE_STRUCT) text = sti_work_say(w, "%s %s sti_m%d;", text, n->name->text, k++);
-    return sti_work_say(w, "%s } __attribute__((aligned(16))) sti_sink", text);
+        if (n->kind == STI_NODE_STRUCT) text = sti_rewrite_say(w, "%s %s sti_m%d;", text, n->name->text, k++);
+    return sti_rewrite_say(w, "%s } __attribute__((aligned(16))) sti_sink", text);
 }
 
-static void open_kernel(sti_work *w, sti_node *f)
+static void open_kernel(sti_rewrite *w, sti_node *f)
 {
     bool world = f->op == STI_WORD_WORLD_KERNEL;
     const char *given = world ? "world" : "block";
     int slot = 0;
-    sti_node *first = sti_work_statement(w, sink_text(w)), *last = first;
+    sti_node *first = sti_rewrite_statement(w, sink_text(w)), *last = first;
     sti_node *spans = NULL, **at = &spans;
     for (const sti_node *v = f->a; v; v = v->next) {
         const sti_type *t = v->type;
         if (t->kind == STI_TYPE_INT && strcmp(v->name->text, given) == 0) continue;
         if (t->kind == STI_TYPE_POINTER) {
-            *at = sti_work_statement(
-                w, sti_work_say(w, "sti_span sti_s_%s = sti_span_array(%s, sti_slots, %d, sizeof(%s), %d)",
-                                v->name->text, v->name->text, slot, sti_work_type(w, sti_type_value(t->of)), slot + 1));
+            *at = sti_rewrite_statement(
+                w, sti_rewrite_say(w, "sti_span sti_s_%s = sti_span_array(%s, sti_slots, %d, sizeof(%s), %d)",
+                                   v->name->text, v->name->text, slot, sti_rewrite_type(w, sti_type_value(t->of)),
+                                   slot + 1));
             if (*at) at = &(*at)->next;
         }
         ++slot;
     }
     if (!last) return;
-    last->next = sti_work_statement(
-        w, sti_work_say(w,
-                        "sti_watch sti_watched = sti_watch_open(sti_slots, %d, sti_block, %d, &sti_sink, "
-                        "sizeof sti_sink), *sti_c = &sti_watched",
-                        slot, world));
+    last->next = sti_rewrite_statement(
+        w, sti_rewrite_say(w,
+                           "sti_watch sti_watched = sti_watch_open(sti_slots, %d, sti_block, %d, &sti_sink, "
+                           "sizeof sti_sink), *sti_c = &sti_watched",
+                           slot, world));
     if (!last->next) return;
     *at = f->b->a;
     last->next->next = spans;
@@ -204,7 +207,7 @@ static void open_kernel(sti_work *w, sti_node *f)
     add_parameter(w, f, "i64", "sti_block");
 }
 
-static stet_result change_unit(sti_work *w)
+static stet_result change_unit(sti_rewrite *w)
 {
     for (sti_node *f = w->u->top; f; f = f->next) {
         if (f->kind != STI_NODE_FUNCTION) continue;
@@ -227,7 +230,7 @@ stet_result sti_unit_instrument(sti_unit *unit, char **text, sti_sites *sites)
     static const char language[] = "#include \"stet/lang.h\"\n", own[] = "#include \"stet/lang_checked.h\"\n";
     *text = NULL;
     *sites = (sti_sites){0};
-    sti_work w = {.u = unit, .sites = sites};
+    sti_rewrite w = {.u = unit, .sites = sites};
     char *printed = NULL;
     STI_TRY(change_unit(&w));
     STI_TRY(sti_unit_print(unit, &printed));
