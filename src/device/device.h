@@ -82,7 +82,10 @@ typedef struct sti_device_ops {
     /* Allocates zeroed device memory, aligned to STI_ALIGN. */
     stet_result (*alloc)(stet_device *device, size_t size, const char *what, void **out);
     void (*free)(stet_device *device, void *memory);
-    /* Copy host to device, device to host, device to device. A copy that involves the host is complete on return. */
+    /*
+     * Copy host to device, device to host, device to device. A copy that involves the host is complete on return. With
+     * size 0 the addresses may be NULL.
+     */
     stet_result (*upload)(stet_device *device, void *to, const void *from, size_t size);
     stet_result (*download)(stet_device *device, void *to, const void *from, size_t size);
     stet_result (*copy)(stet_device *device, void *to, const void *from, size_t size);

@@ -31,7 +31,7 @@ static void cpu_free(stet_device *device, void *memory)
 static stet_result cpu_copy(stet_device *device, void *to, const void *from, size_t size)
 {
     (void)device;
-    memcpy(to, from, size);
+    if (size) memcpy(to, from, size); /* an array of no items has no address */
     return STET_OK;
 }
 
