@@ -84,6 +84,11 @@ typedef int wint;
 #include "lang_cpu.h"
 #endif
 
+/* Parameters of kernels that are memory of the team, of the launch's size, with undefined contents at the start. */
+typedef real treal;
+typedef lint tlint;
+typedef int tint;
+
 #include "lang_common.h"
 #include "lang_math.h"
 

@@ -350,6 +350,8 @@ static inline int sti_perm_step(int n)
 #define items(p, n) for (int p##_n = (n), p = 0; p < p##_n; p += STET_W)
 #define sync() ((void)0)
 #define shared(T, name, n) T name[n]
+/* The device gives each of its threads memory of its own. */
+#define STI_TEAM_MEMORY(T, slot, before, all) ((T *)(slot).p)
 /* A copy of src[0 … n) in the team's fast memory. On a CPU it is the array itself, which is in the cache anyway. */
 #define staged(T, name, src, n) const T *name = (src)
 

@@ -34,6 +34,8 @@ struct sti_code {
     void *block;
     int team, teams; /* threads; teams is 1 in an item kernel */
     bool worlds;
+    /* a bit for each slot that is memory of a team; such a slot says how many bytes (i) a team needs */
+    uint64_t team_slots;
     /* GPUs: its entries wait by themselves for the kernels before them (stet/lang_gpu.h) */
     bool waits;
     unsigned shared; /* bytes of shared memory a block, beyond what its code declares */

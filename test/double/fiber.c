@@ -47,7 +47,8 @@ static struct run {
     volatile sig_atomic_t on;
     sigjmp_buf fault;
     void *fault_address;
-    uint64_t waits; /* of threads, for kernels before this one */
+    unsigned shared; /* bytes whose number the launch says */
+    uint64_t waits;  /* of threads, for kernels before this one */
 } run;
 
 /* ---- inside a fiber ----------------------------------------------------------------------------------------------- */
@@ -230,9 +231,14 @@ static void leave_faults(const stack_t *old)
 
 /* ---- a grid ------------------------------------------------------------------------------------------------------------ */
 
-static int prepare(const dd_function *function, const unsigned grid[3], const unsigned block[3],
+/* Shared memory whose size the launch says; as much as any configuration has. */
+static unsigned char dynamic[1 << 20] __attribute__((aligned(64)));
+
+static int prepare(const dd_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
                    const unsigned char *bytes)
 {
+    run.shared = shared;
+    if (shared > sizeof dynamic) return DD_INVALID_VALUE;
     if (function->nparam > PARAMETERS) return DD_INVALID_VALUE;
     run.function = function;
     memcpy(run.grid, grid, sizeof run.grid);
@@ -248,6 +254,7 @@ static int prepare(const dd_function *function, const unsigned grid[3], const un
     frame->exchange = exchange;
     frame->set_condition = dd_condition_set;
     frame->wait_for_others = wait_for_others;
+    frame->dynamic = dynamic;
     run.waits = 0;
     for (int i = 0; i < run.nfiber; ++i) {
         fiber *f = &run.fiber[i];
@@ -285,6 +292,7 @@ static int run_blocks(void)
         frame->block =
             (double_triple){(unsigned)(at % g[0]), (unsigned)(at / g[0] % g[1]), (unsigned)(at / g[0] / g[1])};
         memset(run.function->module->shared, GARBAGE, run.function->module->shared_size);
+        memset(dynamic, GARBAGE, run.shared);
         result = run_block();
     }
     return result;
@@ -296,12 +304,12 @@ bool dd_grid_waited(void)
     return run.waits == (uint64_t)g[0] * g[1] * g[2] * b[0] * b[1] * b[2];
 }
 
-int dd_grid_run(const dd_function *function, const unsigned grid[3], const unsigned block[3],
+int dd_grid_run(const dd_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
                 const unsigned char *bytes, char *message, size_t size)
 {
     run.message = message;
     run.message_size = size;
-    int result = prepare(function, grid, block, bytes);
+    int result = prepare(function, grid, block, shared, bytes);
     if (result) return result;
     fenv_t environment;
     stack_t old;

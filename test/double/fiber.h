@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-int dd_grid_run(const dd_function *function, const unsigned grid[3], const unsigned block[3],
+int dd_grid_run(const dd_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
                 const unsigned char *bytes, char *message, size_t size);
 /* Did each thread of the grid that ran last wait, once, for the kernels before it? */
 bool dd_grid_waited(void);

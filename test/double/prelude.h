@@ -22,6 +22,7 @@ typedef struct double_frame {
     unsigned long long (*exchange)(unsigned lanes, double_exchange which, unsigned long long word, unsigned from);
     void (*set_condition)(unsigned long long handle, unsigned value); /* of a loop in a graph */
     void (*wait_for_others)(void); /* for kernels before this one, which may still run */
+    unsigned char *dynamic;        /* shared memory of the block whose size the launch says */
 } double_frame;
 
 typedef void double_call(void **parameters);
@@ -85,6 +86,7 @@ static inline unsigned __match_any_sync(unsigned lanes, unsigned long long word)
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+#define STI_DYNAMIC_SHARED double_here.dynamic
 #define sti_wait_for_others() double_here.wait_for_others()
 #if defined(__CUDACC_RTC__)
 extern "C" __attribute__((visibility("hidden"))) void cudaGraphSetConditional(unsigned long long handle, unsigned value)

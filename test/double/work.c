@@ -137,7 +137,7 @@ static int run_kernel(const dd_work *work)
     result = dd_memory_open(work->device);
     if (result) return result;
     char message[256] = "";
-    result = dd_grid_run(f, l->grid, l->block, l->bytes, message, sizeof message);
+    result = dd_grid_run(f, l->grid, l->block, l->shared, l->bytes, message, sizeof message);
     if (result) dd_wrong("kernel %s: %s", f->name, message);
     dd.early += work->early;
     if (!result && work->early && !dd_grid_waited())

@@ -229,9 +229,36 @@ static const check_case signatures[] = {
     {"world_kernel void k_a(const wreal *x, const wint *y, const sti_bits *z, const mask *m, const u64 *u) { return; }",
      "1:36: kernel k_a: parameter x: a world kernel sees arrays of worlds as real or lint\n1:51: kernel k_a: parameter "
      "y: a world kernel sees arrays of worlds as real or lint\n1:70: kernel k_a: parameter z: it is real, lint, wreal, "
-     "wint, ureal, int, i64, u32, u16 or u8\n1:85: kernel k_a: parameter m: it is real, lint, wreal, wint, ureal, int, "
-     "i64, u32, u16 or u8\n1:99: kernel k_a: parameter u: it is real, lint, wreal, wint, ureal, int, i64, u32, u16 or "
+     "wint, treal, tlint, tint, ureal, int, i64, u32, u16 or u8\n1:85: kernel k_a: parameter m: it is real, lint, "
+     "wreal, "
+     "wint, treal, tlint, tint, ureal, int, i64, u32, u16 or u8\n1:99: kernel k_a: parameter u: it is real, lint, "
+     "wreal, "
+     "wint, treal, tlint, tint, ureal, int, i64, u32, u16 or "
      "u8"},
+    {"world_kernel void k_a(real *x, treal *w, tlint *m, tint *k, int n) { each (i, n) { w[i] = x[i]; m[i] = "
+     "isplat(i);\n"
+     "k[i] = i; } sync(); each (i, n) put(x, i, w[k[n - 1 - i]]); }",
+     ""},
+    {"LFN void f(real *w, int n) { each (i, n) w[i] = splat(1); }\n"
+     "world_kernel void k_a(real *x, treal *w, int n) { f(w, n); sync(); each (i, n) put(x, i, w[i]); }",
+     ""},
+    {"item_kernel void k_a(ureal *x, tint *k, int n, int block) { each (i, n) k[i] = i; sync(); each (i, n) x[block * "
+     "n\n"
+     "+ i] = k[n - 1 - i]; }",
+     ""},
+    {"world_kernel void k_a(treal *w, tint n) { each (i, 3) w[i] = splat(1); }",
+     "1:38: `n`: memory of a team is a parameter of a kernel, treal *; here it is int *"},
+    {"world_kernel void k_a(const treal *w, real *x) { each (i, 1) put(x, i, w[i]); }",
+     "1:36: `w`: memory of a team holds nothing when a kernel begins: leave const out"},
+    {"LFN void f(treal *w) { w[0] = splat(1); }",
+     "1:19: `w`: memory of a team is a parameter of a kernel, treal *; here it is real *"},
+    {"world_kernel void k_a(treal *w, real *x) { tint *k = 0; each (i, 1) w[i] = x[i]; sync(); each (i, 1) put(x, i, "
+     "w[i]); }",
+     "1:50: `k`: memory of a team is a parameter of a kernel, treal *; here it is int *"},
+    {"world_kernel void k_a(treal *w, const real *x, int n) { each (i, n) w[0] = x[i]; }",
+     "1:70: every iteration writes `w[0]`: let the index depend on `i`"},
+    {"world_kernel void k_a(treal *w, real *x, int n) { each (i, n) put(x, i, splat(1)); }",
+     "1:30: kernel k_a: parameter w is never written: make it const"},
     {"item_kernel void k_a(const real *x, const lint *y, const int n) { return; }",
      "1:34: kernel k_a: parameter x: an item kernel sees arrays of worlds as wreal or wint\n1:49: kernel k_a: "
      "parameter y: an item kernel sees arrays of worlds as wreal or wint\n1:62: kernel k_a: parameter n: a number is "

@@ -86,11 +86,13 @@ static void an_item_kernel(void **state)
 static void types_have_names(void **state)
 {
     (void)state;
-    static const char *const names[] = {"real", "lint", "wreal", "wint", "ureal", "int", "i64", "u32", "u16", "u8"};
+    static const char *const names[] = {"real",  "lint", "wreal", "wint", "treal", "tlint", "tint",
+                                        "ureal", "int",  "i64",   "u32",  "u16",   "u8"};
     assert_int_equal(sizeof names / sizeof *names, STI_PARAM_TYPE_COUNT);
     for (int t = 0; t < STI_PARAM_TYPE_COUNT; ++t) {
         assert_string_equal(sti_param_type_name((sti_param_type)t), names[t]);
         assert_int_equal(sti_param_type_worlds((sti_param_type)t), t <= STI_PARAM_WINT);
+        assert_int_equal(sti_param_type_team((sti_param_type)t), names[t][0] == 't');
     }
 }
 
@@ -154,15 +156,17 @@ static void every_mistake_has_its_sentence(void **state)
     refused("item_kernel void\n\nk_a", 3, "kernel k_a: '(' expected after the name");
     refused("item_kernel void k_a[int *a]", 1, "kernel k_a: '(' expected after the name");
     refused("world_kernel void k_a()", 1,
-            "kernel k_a: '' is not a type of a parameter (real, lint, wreal, wint, ureal, int, i64, u32, u16, u8)");
-    refused(
-        "world_kernel void k_a(const float *x)", 1,
-        "kernel k_a: 'float' is not a type of a parameter (real, lint, wreal, wint, ureal, int, i64, u32, u16, u8)");
+            "kernel k_a: '' is not a type of a parameter (real, lint, wreal, wint, treal, tlint, tint, ureal, int, "
+            "i64, u32, u16, u8)");
+    refused("world_kernel void k_a(const float *x)", 1,
+            "kernel k_a: 'float' is not a type of a parameter (real, lint, wreal, wint, treal, tlint, tint, ureal, "
+            "int, i64, u32, u16, u8)");
     refused("world_kernel void k_a(int const *x)", 1, "kernel k_a: ',' or ')' expected after parameter const");
     refused("world_kernel void k_a(real *)", 1, "kernel k_a: parameter 1 has no name");
     refused("world_kernel void k_a(real *a, int **b)", 1, "kernel k_a: parameter 2 has no name");
     refused("world_kernel void k_a(real *a, )", 1,
-            "kernel k_a: '' is not a type of a parameter (real, lint, wreal, wint, ureal, int, i64, u32, u16, u8)");
+            "kernel k_a: '' is not a type of a parameter (real, lint, wreal, wint, treal, tlint, tint, ureal, int, "
+            "i64, u32, u16, u8)");
     refused("world_kernel void k_a(real *a; int n)", 1, "kernel k_a: ',' or ')' expected after parameter a");
     refused("world_kernel void k_a(real *a[3])", 1, "kernel k_a: ',' or ')' expected after parameter a");
     refused("world_kernel void k_a(real *a", 1, "kernel k_a: ',' or ')' expected after parameter a");

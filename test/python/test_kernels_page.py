@@ -133,4 +133,4 @@ def test_refused_gradients(tmp_path, row, sentence):
 
 
 def test_the_tables_are_found():
-    assert len(rows("what stet says")) > 30 and len(rows("what `stet adjoint` says")) == 3
+    assert len(rows("what stet says")) > 30 and len(rows("what `stet adjoint` says")) == 4

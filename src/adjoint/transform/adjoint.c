@@ -105,6 +105,17 @@ static void refuse_hidden(sti_transform *t, const sti_node *n)
     }
 }
 
+/* What is left in a team's memory is not known after the launch, so nothing can go back through it. */
+static void refuse_team_memory(sti_transform *t, const sti_node *f)
+{
+    for (const sti_node *v = f->a; v; v = v->next)
+        if (sti_type_team_element(v->named))
+            sti_complain(t->u, v->place,
+                         "`%s` is memory of a team, and adjoints do not know what it held: write "
+                         "shared(…, %s, …), or take an array of worlds",
+                         v->name->text, v->name->text);
+}
+
 static void check_constants(sti_transform *t)
 {
     for (int i = 0; i < t->options->nconstant; ++i) {
@@ -276,7 +287,10 @@ static void transform(sti_transform *t)
     check_constants(t);
     choose(t);
     for (sti_node *f = t->u->top; f && !t->u->failed; f = f->next)
-        if (f->kind == STI_NODE_FUNCTION) prepare(t, f);
+        if (f->kind == STI_NODE_FUNCTION) {
+            if (sti_note_of(t, f->symbol)->wanted) refuse_team_memory(t, f);
+            prepare(t, f);
+        }
     if (!goes_on(t)) return;
     for (sti_node *f = t->u->top; f; f = f->next)
         if (f->kind == STI_NODE_FUNCTION && sti_note_of(t, f->symbol)->wanted && !sti_note_of(t, f->symbol)->given) {

@@ -13,7 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static void cpu_destroy(stet_device *device) { (void)device; }
+/* Memory of teams: a share for each thread. */
+typedef struct team_memory {
+    char *begin;
+    int64_t bytes;
+} team_memory;
+
+static void cpu_destroy(stet_device *device)
+{
+    team_memory *memory = device->state;
+    if (!memory) return;
+    sti_free(memory->begin);
+    sti_free(memory);
+}
 
 /* A vector that begins at any item of an array ends within its memory: `store(y + p, …)` at the last items writes no neighbour's. */
 static stet_result cpu_alloc(stet_device *device, size_t size, const char *what, void **out)
@@ -38,6 +50,10 @@ static stet_result cpu_copy(stet_device *device, void *to, const void *from, siz
 typedef struct launching {
     sti_call *call;
     const sti_slot *slots;
+    int nslot;
+    uint64_t team_slots;
+    char *team_memory;  /* of the first thread */
+    int64_t team_bytes; /* of each thread */
 } launching;
 
 static void launch_blocks(void *context, int64_t begin, int64_t end, int thread)
@@ -47,15 +63,49 @@ static void launch_blocks(void *context, int64_t begin, int64_t end, int thread)
     l->call(l->slots, begin, end);
 }
 
+/* The same for a kernel with memory of a team: each thread has its own, one part for each such slot. */
+static void launch_team_blocks(void *context, int64_t begin, int64_t end, int thread)
+{
+    const launching *l = context;
+    sti_slot slots[64];
+    memcpy(slots, l->slots, (size_t)l->nslot * sizeof *slots);
+    char *next = l->team_memory + thread * l->team_bytes;
+    for (int i = 0; i < l->nslot; ++i)
+        if (l->team_slots >> i & 1u) {
+            int64_t bytes = slots[i].i;
+            slots[i].p = next;
+            next += bytes;
+        }
+    l->call(slots, begin, end);
+}
+
+/* Finds or makes room for the teams of all threads. It is kept, so launches that ask for no more allocate nothing. */
+static stet_result take_team_memory(stet_device *device, launching *l)
+{
+    for (int i = 0; i < l->nslot; ++i)
+        if (l->team_slots >> i & 1u) l->team_bytes += l->slots[i].i;
+    int64_t bytes = l->team_bytes * device->threads;
+    if (!device->state) STI_TRY(sti_alloc(&device->state, sizeof(team_memory), "memory of teams"));
+    team_memory *memory = device->state;
+    if (bytes > memory->bytes) {
+        sti_free(memory->begin);
+        *memory = (team_memory){0};
+        STI_TRY(sti_alloc(&memory->begin, (size_t)bytes, "memory of teams"));
+        memory->bytes = bytes;
+    }
+    l->team_memory = memory->begin;
+    return STET_OK;
+}
+
 static stet_result cpu_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
                               int64_t nblock, bool in_block)
 {
-    (void)nslot;
     (void)in_block; /* host and device share one memory */
-    launching l = {code->call, slots};
+    launching l = {.call = code->call, .slots = slots, .nslot = nslot, .team_slots = code->team_slots};
+    if (l.team_slots) STI_TRY(take_team_memory(device, &l));
     int64_t threads = device->threads < nblock ? device->threads : nblock;
     /* Chunks small enough to balance blocks of unequal work, and large enough to cost little. */
-    sti_loop_run(&(sti_loop_def){.f = launch_blocks,
+    sti_loop_run(&(sti_loop_def){.f = l.team_slots ? launch_team_blocks : launch_blocks,
                                  .context = &l,
                                  .key = code,
                                  .n = nblock,

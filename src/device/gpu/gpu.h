@@ -103,11 +103,12 @@ stet_result sti_gpu_attribute(stet_device *device, void *function, sti_attribute
 stet_result sti_gpu_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot, int64_t nblock,
                            bool in_block);
 /*
- * Computes the launch parameters for `count` worlds or blocks, without arguments, and checks all limits. For count 0
+ * Computes the launch parameters for `count` worlds or blocks, without arguments, and checks all limits. `slots` is
+ * read for memory of teams only, which launches with arguments in a block do not have. For count 0
  * they are those for 1: entries return if their world or block is not below count.
  */
-stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, int nslot, int64_t count, bool in_block,
-                              sti_gpu_kernel *out);
+stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, const sti_slot *slots, int nslot, int64_t count,
+                              bool in_block, sti_gpu_kernel *out);
 stet_result sti_gpu_allow_shared(sti_gpu *gpu, const sti_gpu_kernel *kernel);
 /* Empties `ran`, because code is about to be unloaded. */
 void sti_gpu_forget_functions(sti_gpu *gpu);

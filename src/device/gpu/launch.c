@@ -3,13 +3,28 @@
 
 #include <string.h>
 
+/* Shared memory that a block can have; a driver without SHARED_MOST gives all of it without a request. */
+static uint64_t most_shared(const sti_gpu *gpu)
+{
+    const int *fact = gpu->facts.fact;
+    int most = fact[STI_GPU_SHARED_MOST] > fact[STI_GPU_SHARED] ? fact[STI_GPU_SHARED_MOST] : fact[STI_GPU_SHARED];
+    return most > 0 ? (uint64_t)most : 0;
+}
+
 static inline bool fits_limits(const sti_gpu *gpu, const sti_code *code, uint64_t grid)
 {
     const int *fact = gpu->facts.fact;
     return code->team >= 1 && code->teams >= 1 && code->team <= fact[STI_GPU_MAX_X] &&
            code->teams <= fact[STI_GPU_MAX_Y] && (int64_t)code->team * code->teams <= fact[STI_GPU_MAX_THREADS] &&
            grid <= (uint64_t)fact[STI_GPU_MAX_GRID] && grid * (unsigned)code->team <= gpu->driver.vendor->max_threads &&
-           code->shared <= (unsigned)fact[STI_GPU_SHARED_MOST];
+           code->shared <= most_shared(gpu);
+}
+
+static stet_result check_shared(const sti_gpu *gpu, const sti_code *code, uint64_t bytes)
+{
+    if (bytes <= most_shared(gpu)) return STET_OK;
+    return sti_error(STET_LIMIT, "%s: kernel %s: %llu bytes of shared memory a block; %llu are possible", gpu->where,
+                     code->name, (unsigned long long)bytes, (unsigned long long)most_shared(gpu));
 }
 
 /* Checks all limits before the driver sees the launch, because the driver would only say "invalid value". */
@@ -29,9 +44,7 @@ static stet_result check_limits(const sti_gpu *gpu, const sti_code *code, uint64
                          "%s: kernel %s: %llu blocks of %d threads; %s takes %llu threads: use fewer worlds",
                          gpu->where, code->name, (unsigned long long)grid, code->team, gpu->driver.vendor->title,
                          (unsigned long long)gpu->driver.vendor->max_threads);
-    if (code->shared > (unsigned)fact[STI_GPU_SHARED_MOST])
-        return sti_error(STET_LIMIT, "%s: kernel %s: %u bytes of shared memory a block; %d are possible", gpu->where,
-                         code->name, code->shared, fact[STI_GPU_SHARED_MOST]);
+    STI_TRY(check_shared(gpu, code, code->shared));
     return STET_OK;
 }
 
@@ -47,8 +60,17 @@ static inline stet_result check_arguments(const sti_gpu *gpu, const sti_code *co
     return STET_OK;
 }
 
-static inline stet_result kernel_of(const sti_gpu *gpu, const sti_code *code, int nslot, int64_t count, bool in_block,
-                                    sti_gpu_kernel *out)
+/* Shared memory a block: what its code asks for, and what the launch asks for each of its teams. */
+static uint64_t shared_bytes(const sti_code *code, const sti_slot *slots, int nslot)
+{
+    uint64_t team = 0;
+    for (int i = 0; i < nslot; ++i)
+        if (code->team_slots >> i & 1u) team += (uint64_t)slots[i].i;
+    return code->shared + team * (unsigned)code->teams;
+}
+
+static inline stet_result kernel_of(const sti_gpu *gpu, const sti_code *code, const sti_slot *slots, int nslot,
+                                    int64_t count, bool in_block, sti_gpu_kernel *out)
 {
     uint64_t per = code->worlds ? (uint64_t)code->teams : 1, n = count > 0 ? (uint64_t)count : 1;
     uint64_t grid = per > 1 ? (n + per - 1) / per : n;
@@ -59,13 +81,16 @@ static inline stet_result kernel_of(const sti_gpu *gpu, const sti_code *code, in
                             .team = (unsigned)code->team,
                             .teams = (unsigned)code->teams,
                             .shared = code->shared};
-    return STET_OK;
+    if (!code->team_slots) return STET_OK;
+    uint64_t bytes = shared_bytes(code, slots, nslot);
+    out->shared = (unsigned)bytes;
+    return check_shared(gpu, code, bytes);
 }
 
-stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, int nslot, int64_t count, bool in_block,
-                              sti_gpu_kernel *out)
+stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, const sti_slot *slots, int nslot, int64_t count,
+                              bool in_block, sti_gpu_kernel *out)
 {
-    return kernel_of(gpu, code, nslot, count, in_block, out);
+    return kernel_of(gpu, code, slots, nslot, count, in_block, out);
 }
 
 /* A function gets more shared memory than the default only after a request. */
@@ -106,7 +131,7 @@ stet_result sti_gpu_launch(stet_device *device, const sti_code *code, const sti_
     sti_gpu *gpu = device->state;
     sti_gpu_current was;
     sti_gpu_kernel k;
-    STI_TRY(kernel_of(gpu, code, nslot, nblock, in_block, &k));
+    STI_TRY(kernel_of(gpu, code, slots, nslot, nblock, in_block, &k));
     if (nblock <= 0) return STET_OK;
     const sti_slot *first = nslot ? slots : &none;
     k.arguments = in_block ? (void *[]){(void *)&slots, &nblock} : (void *[]){(void *)(uintptr_t)first, &nblock};

@@ -22,7 +22,7 @@ stet_result sti_gpu_with_launch(sti_gpu *gpu, const sti_gpu_changeable *c, const
 {
     static const sti_slot none; /* an entry without slots takes one, which it ignores */
     sti_gpu_kernel k;
-    STI_TRY(sti_gpu_kernel_of(gpu, c->code, nslot, count, false, &k));
+    STI_TRY(sti_gpu_kernel_of(gpu, c->code, slots, nslot, count, false, &k));
     STI_TRY(sti_gpu_allow_shared(gpu, &k));
     k.arguments = (void *[]){(void *)(uintptr_t)(nslot ? slots : &none), &count};
     return use(gpu, context, &k);
@@ -32,7 +32,7 @@ stet_result sti_gpu_with_poll(sti_gpu *gpu, const sti_gpu_changeable *c, int64_t
                               sti_gpu_use_kernel *use, void *context)
 {
     sti_gpu_kernel k;
-    STI_TRY(sti_gpu_kernel_of(gpu, c->code, 0, 1, true, &k));
+    STI_TRY(sti_gpu_kernel_of(gpu, c->code, NULL, 0, 1, true, &k));
     k.arguments = (void *[]){(void *)(uintptr_t)&c->handle, (void *)(uintptr_t)&c->condition,
                              (void *)(uintptr_t)&c->left, &most, &first};
     return use(gpu, context, &k);

@@ -95,11 +95,26 @@ static const sti_type *with_sizes(sti_typing *t, sti_node *size, const sti_type 
 const sti_type *sti_type_variable(sti_typing *t, const sti_node *v, bool parameter)
 {
     const sti_type *type = v->named;
+    const sti_type *team = sti_type_team_element(type);
     bool pointer = v->op == STI_OP_MUL, world = type->kind == STI_TYPE_WREAL || type->kind == STI_TYPE_WINT;
     if (type->kind == STI_TYPE_VOID) {
         sti_complain(t->u, v->place, "`%s`: nothing is of type void", v->name->text);
         return NULL;
     }
+    if (team && !(parameter && pointer && t->function->word != STI_WORD_LFN)) {
+        sti_complain(t->u, v->place, "`%s`: memory of a team is a parameter of a kernel, treal *; here it is %s *",
+                     v->name->text,
+                     team->kind == STI_TYPE_REAL   ? "real"
+                     : team->kind == STI_TYPE_LINT ? "lint"
+                                                   : "int");
+        return NULL;
+    }
+    if (team && type->is_const) {
+        sti_complain(t->u, v->place, "`%s`: memory of a team holds nothing when a kernel begins: leave const out",
+                     v->name->text);
+        return NULL;
+    }
+    if (team) return sti_type_pointer(t->u, team);
     if (world && !pointer) {
         sti_complain(t->u, v->place,
                      "`%s`: wreal and wint are arrays of all worlds, const wreal *; one number is ureal or int",

@@ -22,6 +22,9 @@ static sti_param_type param_type(sti_type_kind kind)
     case STI_TYPE_LINT: return STI_PARAM_LINT;
     case STI_TYPE_WREAL: return STI_PARAM_WREAL;
     case STI_TYPE_WINT: return STI_PARAM_WINT;
+    case STI_TYPE_TREAL: return STI_PARAM_TREAL;
+    case STI_TYPE_TLINT: return STI_PARAM_TLINT;
+    case STI_TYPE_TINT: return STI_PARAM_TINT;
     case STI_TYPE_UREAL: return STI_PARAM_UREAL;
     case STI_TYPE_I64: return STI_PARAM_I64;
     case STI_TYPE_U32: return STI_PARAM_U32;

@@ -318,14 +318,17 @@ static void check_parameter(sti_unit *u, const sti_node *f, const sti_node *v)
     bool own = kind == STI_TYPE_REAL || kind == STI_TYPE_LINT, seen = kind == STI_TYPE_WREAL || kind == STI_TYPE_WINT;
     bool pointer = v->op == STI_OP_MUL, world = f->op == STI_WORD_WORLD_KERNEL;
     bool number = kind == STI_TYPE_UREAL || kind == STI_TYPE_INT || kind == STI_TYPE_I64;
-    bool element = own || seen || number || kind == STI_TYPE_U32 || kind == STI_TYPE_U16 || kind == STI_TYPE_U8;
+    bool team = sti_type_team_element(v->named) != NULL;
+    bool element = own || seen || number || team || kind == STI_TYPE_U32 || kind == STI_TYPE_U16 || kind == STI_TYPE_U8;
     const char *kernel = f->name->text, *name = v->name->text;
     if (v->b)
         sti_complain(u, v->place, "kernel %s: parameter %s: write it as a pointer", kernel, name);
     else if (!element)
-        sti_complain(u, v->place,
-                     "kernel %s: parameter %s: it is real, lint, wreal, wint, ureal, int, i64, u32, u16 or u8", kernel,
-                     name);
+        sti_complain(
+            u, v->place,
+            "kernel %s: parameter %s: it is real, lint, wreal, wint, treal, tlint, tint, ureal, int, i64, u32, "
+            "u16 or u8",
+            kernel, name);
     else if (own && !pointer)
         sti_complain(u, v->place, "kernel %s: parameter %s: lanes can't be passed by value; use ureal or int", kernel,
                      name);
@@ -335,7 +338,7 @@ static void check_parameter(sti_unit *u, const sti_node *f, const sti_node *v)
     else if (seen && world)
         sti_complain(u, v->place, "kernel %s: parameter %s: a world kernel sees arrays of worlds as real or lint",
                      kernel, name);
-    else if (!pointer && !number)
+    else if (!pointer && !number && !team)
         sti_complain(u, v->place, "kernel %s: parameter %s: a scalar is int, i64 or ureal", kernel, name);
     else if (!pointer && v->named->is_const)
         sti_complain(u, v->place, "kernel %s: parameter %s: a number is passed without const", kernel, name);

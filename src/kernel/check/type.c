@@ -71,6 +71,16 @@ bool sti_type_plain(const sti_type *t)
 
 bool sti_type_points(const sti_type *t) { return t->kind == STI_TYPE_POINTER || t->kind == STI_TYPE_ARRAY; }
 
+const sti_type *sti_type_team_element(const sti_type *t)
+{
+    switch (t->kind) {
+    case STI_TYPE_TREAL: return sti_type_basic(STI_TYPE_REAL, false);
+    case STI_TYPE_TLINT: return sti_type_basic(STI_TYPE_LINT, false);
+    case STI_TYPE_TINT: return sti_type_basic(STI_TYPE_INT, false);
+    default: return NULL;
+    }
+}
+
 bool sti_type_same(const sti_type *a, const sti_type *b, bool exactly)
 {
     for (;;) {

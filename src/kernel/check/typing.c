@@ -147,7 +147,8 @@ static void type_parameters(sti_typing *t, sti_node *f)
     sti_symbol **at = &f->symbol->parameter;
     for (sti_node *v = f->a; v; v = v->next) {
         const sti_type *type = sti_type_variable(t, v, true);
-        sti_symbol *s = sti_declare(t, STI_SYMBOL_PARAMETER, v, type);
+        bool team = sti_type_team_element(v->named) != NULL;
+        sti_symbol *s = sti_declare(t, team ? STI_SYMBOL_SHARED : STI_SYMBOL_PARAMETER, v, type);
         if (!s) continue;
         *at = s;
         at = &s->next;

@@ -12,6 +12,9 @@
     X(ureal, UREAL)                                                                                                    \
     X(wreal, WREAL)                                                                                                    \
     X(wint, WINT)                                                                                                      \
+    X(treal, TREAL)                                                                                                    \
+    X(tlint, TLINT)                                                                                                    \
+    X(tint, TINT)                                                                                                      \
     X(int, INT)                                                                                                        \
     X(i64, I64)                                                                                                        \
     X(u64, U64)                                                                                                        \

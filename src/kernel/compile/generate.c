@@ -19,6 +19,26 @@ void sti_sink_format(const sti_sink *out, const char *format, ...)
     sti_sink_text(out, text);
 }
 
+/* Writes the sum of the bytes of the slots before `end` that are memory of a team. */
+static void write_team_bytes(const sti_sink *out, const sti_param *param, int end, int slot)
+{
+    sti_sink_text(out, "0");
+    for (int i = 0, n = 0; i < end; ++i) {
+        if (sti_param_type_team(param[i].type)) sti_sink_format(out, " + sti_s[%d].i", slot + n);
+        n += !param[i].index;
+    }
+}
+
+/* Writes the expression that passes parameter i, memory of a team, of which slot `at` tells the size. */
+static void write_team_memory(const sti_sink *out, const sti_param *param, int nparam, int i, int slot, int at)
+{
+    sti_sink_format(out, "STI_TEAM_MEMORY(%s, sti_s[%d], ", sti_param_type_name(param[i].type), at);
+    write_team_bytes(out, param, i, slot);
+    sti_sink_text(out, ", ");
+    write_team_bytes(out, param, nparam, slot);
+    sti_sink_text(out, ")");
+}
+
 /*
  * Writes the expression that passes a slot as parameter p. Generated names begin with sti_, which kernels' names do
  * not.
@@ -44,7 +64,10 @@ int sti_generate_arguments(const sti_sink *out, const sti_param *param, int npar
     int n = 0;
     for (int i = 0; i < nparam; ++i) {
         if (i) sti_sink_text(out, ", ");
-        write_argument(out, &param[i], slot + n, world);
+        if (sti_param_type_team(param[i].type))
+            write_team_memory(out, param, nparam, i, slot, slot + n);
+        else
+            write_argument(out, &param[i], slot + n, world);
         n += !param[i].index;
     }
     return n;
@@ -119,8 +142,8 @@ static void write_description(const sti_sink *out, const sti_signature *sig, con
                     sig->nparam, sig->name, sig->line);
     sti_sink_format(out,
                     "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    "
-                    "NULL,\n    %s,\n    NULL,\n};\n\n",
-                    sig->name, table ? table : "NULL");
+                    "NULL,\n    %s,\n    %lluull,\n    NULL,\n};\n\n",
+                    sig->name, table ? table : "NULL", (unsigned long long)sti_team_slots(sig->param, sig->nparam));
 }
 
 static void write_heading(const sti_sink *out, const char *before, const char *name)

@@ -160,6 +160,7 @@ static stet_result describe(maker *m)
                              .param = sig->param,
                              .file = k->file,
                              .line = sig->line,
+                             .team_slots = sti_team_slots(sig->param, sig->nparam),
                              .user = k};
     return STET_OK;
 }
@@ -331,7 +332,7 @@ stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, stet_kernel_
         stet_arg_kind scalar = p->type == STI_PARAM_UREAL ? STET_ARG_REAL : STET_ARG_INT;
         *out = (stet_kernel_param){.name = p->name,
                                    .type = sti_param_type_name(p->type),
-                                   .kind = p->pointer ? STET_ARG_ARRAY : scalar,
+                                   .kind = p->pointer && !sti_param_type_team(p->type) ? STET_ARG_ARRAY : scalar,
                                    .worlds = p->pointer && sti_param_type_worlds(p->type),
                                    .written = p->written};
         return STET_OK;

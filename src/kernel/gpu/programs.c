@@ -65,8 +65,11 @@ static stet_result new_program(struct sti_programs *p, const sti_kernel *k, sti_
     STI_TRY(unit_of(k, &unit));
     const sti_team team = default_team(p, unit, k);
     STI_TRY(sti_table_insert(p, k, out));
-    (*out)->code =
-        (sti_code){.name = k->name, .team = team.team, .teams = team.teams, .worlds = k->kind == STI_KERNEL_WORLD};
+    (*out)->code = (sti_code){.name = k->name,
+                              .team = team.team,
+                              .teams = team.teams,
+                              .worlds = k->kind == STI_KERNEL_WORLD,
+                              .team_slots = k->team_slots};
     return STET_OK;
 }
 
@@ -150,7 +153,8 @@ stet_result sti_program_add(stet_device *device, const sti_kernel *k, sti_user_s
     STI_TRY(sti_programs_open(device, &p));
     if (!here.folder) here.folder = device->cache_folder;
     STI_TRY(sti_table_insert(p, k, &it));
-    it->code = (sti_code){.team = choice.team, .teams = choice.teams, .worlds = k->kind == STI_KERNEL_WORLD};
+    it->code = (sti_code){
+        .team = choice.team, .teams = choice.teams, .worlds = k->kind == STI_KERNEL_WORLD, .team_slots = k->team_slots};
     stet_result result = make_user_program(p, it, source, &here, id);
     if (result != STET_OK) sti_program_drop(device, k);
     return result;

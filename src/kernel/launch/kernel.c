@@ -72,8 +72,13 @@ static stet_result check_array(const sti_kernel *k, const sti_param *p, const st
 
 static sti_arg_kind wanted_kind(const sti_param *p)
 {
-    return p->pointer ? STI_ARG_ARRAY : p->type == STI_PARAM_UREAL ? STI_ARG_REAL : STI_ARG_INT;
+    return p->pointer && !sti_param_type_team(p->type) ? STI_ARG_ARRAY
+           : p->type == STI_PARAM_UREAL                ? STI_ARG_REAL
+                                                       : STI_ARG_INT;
 }
+
+/* Elements of team memory; at most what a CPU's thread may hold in its share. */
+enum { MOST_TEAM_ITEMS = 1 << 24 };
 
 static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
                              int64_t count)
@@ -86,8 +91,19 @@ static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_
     if (wanted == STI_ARG_INT && p->type == STI_PARAM_INT && (arg->i < INT32_MIN || arg->i > INT32_MAX))
         return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld does not fit an int", k->name, p->name,
                          (long long)arg->i);
+    if (sti_param_type_team(p->type) && (arg->i < 0 || arg->i > MOST_TEAM_ITEMS))
+        return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld elements of team memory; ask for 0 to %d", k->name,
+                         p->name, (long long)arg->i, MOST_TEAM_ITEMS);
     if (wanted != STI_ARG_ARRAY || !arg->array || array_fits(k, p, arg->array, device, count)) return STET_OK;
     return check_array(k, p, arg->array, device, count);
+}
+
+/* Bytes that a team needs for n elements of its memory, up to the next line of a cache. */
+static int64_t team_bytes(const stet_device *device, sti_param_type type, int64_t n)
+{
+    size_t lanes = type == STI_PARAM_TINT ? 1 : (size_t)device->lanes;
+    size_t element = type == STI_PARAM_TREAL ? device->real_size : sizeof(int);
+    return (int64_t)(((size_t)n * lanes * element + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN);
 }
 
 /*
@@ -99,9 +115,12 @@ static inline stet_result bind(const sti_kernel *k, const sti_param *p, const st
 {
     stet_array *a = arg->array;
     *slot = (sti_slot){0};
-    if (!p->pointer) {
+    if (!p->pointer || sti_param_type_team(p->type)) {
         STI_TRY(check_arg(k, p, arg, device, count));
-        if (p->type == STI_PARAM_UREAL)
+        if (p->pointer) {
+            slot->i = team_bytes(device, p->type, arg->i);
+            slot->n = arg->i;
+        } else if (p->type == STI_PARAM_UREAL)
             slot->f = arg->f;
         else
             slot->i = arg->i;
@@ -154,7 +173,7 @@ stet_result sti_kernel_run(stet_device *device, const sti_kernel *k, const sti_s
         STI_TRY(sti_program_code(device, k, in_block, &compiled));
         return launch(device, k, compiled, slots, nslot, nblock, in_block);
     }
-    sti_code code = {.name = k->name, .call = k->call[device->isa]};
+    sti_code code = {.name = k->name, .call = k->call[device->isa], .team_slots = k->team_slots};
     return launch(device, k, &code, slots, nslot, nblock, in_block);
 }
 

@@ -25,6 +25,7 @@ typedef struct sti_kernel {
      * GPU.
      */
     const sti_embedded *sources;
+    uint64_t team_slots;         /* a bit for each slot that is memory of a team (sti_code) */
     struct sti_checked *checked; /* the state of checked mode (checked.h); NULL: the kernel is not in checked mode */
 } sti_kernel;
 

@@ -110,9 +110,10 @@ static int read_param(reader *r, sti_signature *sig)
     bool is_const = strcmp(word, "const") == 0;
     if (is_const) next_word(r, word);
     if (!find_type(word, &p->type))
-        return fail(
-            r, "kernel %s: '%s' is not a type of a parameter (real, lint, wreal, wint, ureal, int, i64, u32, u16, u8)",
-            sig->name, word);
+        return fail(r,
+                    "kernel %s: '%s' is not a type of a parameter (real, lint, wreal, wint, treal, tlint, tint, ureal, "
+                    "int, i64, u32, u16, u8)",
+                    sig->name, word);
     p->pointer = next_char(r, '*');
     p->written = p->pointer && !is_const;
     next_word(r, p->name);
@@ -187,4 +188,15 @@ bool sti_param_type_worlds(sti_param_type type)
 #undef STI_PARAM_WORLDS
     };
     return is_worlds[type];
+}
+
+uint64_t sti_team_slots(const sti_param *param, int nparam)
+{
+    uint64_t slots = 0;
+    for (int i = 0, at = 0; i < nparam; ++i) {
+        if (param[i].index) continue;
+        if (sti_param_type_team(param[i].type)) slots |= (uint64_t)1 << at;
+        ++at;
+    }
+    return slots;
 }

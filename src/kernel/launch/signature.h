@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The name of the extra parameter of an instrumented kernel (checked.h), which passes its slots and its block. Names of
@@ -24,13 +25,16 @@ typedef enum sti_kernel_kind { STI_KERNEL_WORLD, STI_KERNEL_ITEM } sti_kernel_ki
 /*
  * The types of parameters: name in the language, whether it is an array of worlds (blocked by the lane width),
  * enumerator. `real` and `lint` are arrays of worlds in world kernels; `wreal` and `wint` are the same arrays seen from
- * item kernels.
+ * item kernels. `treal`, `tlint` and `tint` are memory of a team, whose size the launch passes as an integer.
  */
 #define STI_PARAM_TYPES(X)                                                                                             \
     X(real, true, REAL)                                                                                                \
     X(lint, true, LINT)                                                                                                \
     X(wreal, true, WREAL)                                                                                              \
     X(wint, true, WINT)                                                                                                \
+    X(treal, false, TREAL)                                                                                             \
+    X(tlint, false, TLINT)                                                                                             \
+    X(tint, false, TINT)                                                                                               \
     X(ureal, false, UREAL)                                                                                             \
     X(int, false, INT)                                                                                                 \
     X(i64, false, I64)                                                                                                 \
@@ -69,5 +73,11 @@ int sti_signature_next(const char *text, size_t *cursor, sti_signature *out, cha
 
 const char *sti_param_type_name(sti_param_type type);
 bool sti_param_type_worlds(sti_param_type type);
+static inline bool sti_param_type_team(sti_param_type type)
+{
+    return type == STI_PARAM_TREAL || type == STI_PARAM_TLINT || type == STI_PARAM_TINT;
+}
+/* A bit for each slot of a launch that is memory of a team. */
+uint64_t sti_team_slots(const sti_param *param, int nparam);
 
 #endif

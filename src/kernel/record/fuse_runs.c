@@ -32,7 +32,8 @@ bool sti_fuse_may(stet_device *device, const sti_list *l, int i, int64_t *nblock
     const sti_op *op = &l->op[i];
     if (op->kind == STI_OP_COPY) return may_copy(l, op, nblock);
     if (op->kind != STI_OP_LAUNCH || op->kernel->kind != STI_KERNEL_WORLD) return false;
-    if (op->kernel->checked) return false; /* a fused kernel has no place for its fault record */
+    if (op->kernel->team_slots) return false; /* its memory is handed out by the device's launch */
+    if (op->kernel->checked) return false;    /* a fused kernel has no place for its fault record */
     *nblock = op->nblock;
     if (!has_worlds(l, op)) return false;
     return sti_device_is_gpu(device) ? sti_program_can_fuse(device, op->kernel) : op->kernel->call[device->isa] != NULL;

@@ -12,7 +12,8 @@
 static stet_result run_launch(sti_player *p, const sti_op *op)
 {
     const sti_recording *x = p->recording;
-    bool in_block = x && x->ngraph_piece == 0;
+    /* How much memory a team needs is known only where the arguments go by value. */
+    bool in_block = x && x->ngraph_piece == 0 && !op->kernel->team_slots;
     p->nlaunch++;
     return sti_kernel_run(p->device, op->kernel, (in_block ? x->args.block : p->list->slot) + op->slot, op->nslot,
                           op->nblock, in_block);
