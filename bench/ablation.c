@@ -25,14 +25,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = (1 << STET_MECH_COUNT) - 1 };
+enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = (1 << STET_MECHANISM_COUNT) - 1 };
 /*
  * The switches of these mechanisms change nothing here: a frame compiles nothing, launches no kernel of the caller and
  * no adjoint, begins no round, and no tensor is exported.
  */
 enum {
-    IDLE = 1 << STET_MECH_kernel_cache | 1 << STET_MECH_rounds | 1 << STET_MECH_adstack |
-           1 << STET_MECH_adstack_handle | 1 << STET_MECH_gather_plan | 1 << STET_MECH_plain_view
+    IDLE = 1 << STET_MECHANISM_KERNEL_CACHE | 1 << STET_MECHANISM_ROUNDS | 1 << STET_MECHANISM_ADSTACK |
+           1 << STET_MECHANISM_ADSTACK_HANDLE | 1 << STET_MECHANISM_GATHER_PLAN | 1 << STET_MECHANISM_PLAIN_VIEW
 };
 
 typedef struct configuration {
@@ -50,7 +50,7 @@ typedef struct moving {
     float *buffer[2]; /* of all worlds */
     int frames;       /* a turn */
     int nconfiguration;
-    configuration configuration[2 * STET_MECH_COUNT + 2];
+    configuration configuration[2 * STET_MECHANISM_COUNT + 2];
 } moving;
 
 /* ---- the workload ------------------------------------------------------------------------------------------------ */
@@ -73,14 +73,14 @@ static stet_result look_bench_ablation(stet_sim *sim, int times)
     stet_array *tensor;
     const void *pixels;
     STI_TRY(stet_sim_render(sim, NULL));
-    STI_TRY(stet_sim_tensor(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, &tensor));
-    for (int i = 0; i < times; ++i) STI_TRY(stet_array_host(tensor, &pixels));
-    return stet_sim_tensor(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_SEG_GEOM, &tensor);
+    STI_TRY(stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, &tensor));
+    for (int i = 0; i < times; ++i) STI_TRY(stet_array_get_host(tensor, &pixels));
+    return stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_SEG_GEOM, &tensor);
 }
 
 static stet_result play_frame(moving *m)
 {
-    for (int k = 0; k < 2; ++k) STI_TRY(stet_array_write(m->pose[k], m->buffer[k], stet_array_bytes(m->pose[k])));
+    for (int k = 0; k < 2; ++k) STI_TRY(stet_array_write(m->pose[k], m->buffer[k], stet_array_get_bytes(m->pose[k])));
     STI_TRY(stet_sim_step(m->sim, SUBSTEPS));
     STI_TRY(look_bench_ablation(m->sim, 2));
     return look_bench_ablation(m->sim, 1);
@@ -106,14 +106,14 @@ static stet_result read_recording(moving *m, const bench *b, int k)
     char path[512];
     (void)snprintf(path, sizeof path, "%s/recordings/hand_%s.npy", b->scenes, fields[k]);
     const char *wrong = npy_read(path, &m->recorded[k]);
-    if (wrong) return sti_error(STET_IO, "bench mechanisms: %s: %s", path, wrong);
-    STI_TRY(stet_worlds_array(stet_sim_worlds(m->sim), fields[k], &m->pose[k]));
+    if (wrong) return sti_error(STET_ERROR_IO, "bench mechanisms: %s: %s", path, wrong);
+    STI_TRY(stet_worlds_get_array(stet_sim_get_worlds(m->sim), fields[k], &m->pose[k]));
     const npy_array *a = &m->recorded[k];
-    if (a->ndim != 3 || a->shape[1] != 1 || a->shape[0] < 1 || a->shape[2] != stet_array_shape(m->pose[k])[1])
-        return sti_error(STET_PARSE, "bench mechanisms: %s: not a recording of one world of the hand; record it anew",
-                         path);
+    if (a->ndim != 3 || a->shape[1] != 1 || a->shape[0] < 1 || a->shape[2] != stet_array_get_shape(m->pose[k])[1])
+        return sti_error(STET_ERROR_PARSE,
+                         "bench mechanisms: %s: not a recording of one world of the hand; record it anew", path);
     m->nrecorded = a->shape[0];
-    return sti_alloc(&m->buffer[k], stet_array_bytes(m->pose[k]), "poses of all worlds");
+    return sti_alloc(&m->buffer[k], stet_array_get_bytes(m->pose[k]), "poses of all worlds");
 }
 
 static stet_result open_moving(moving *m, bench *b)
@@ -128,10 +128,11 @@ static stet_result open_moving(moving *m, bench *b)
     def.width = def.height = EDGE;
     STI_TRY(stet_model_load(path, &m->model));
     STI_TRY(stet_sim_create(m->model, &def, &m->sim));
-    bench_name_gpu(b, stet_sim_device(m->sim));
+    bench_name_gpu(b, stet_sim_get_device(m->sim));
     for (int k = 0; k < 2; ++k) STI_TRY(read_recording(m, b, k));
     if (m->recorded[0].shape[0] == m->recorded[1].shape[0]) return STET_OK;
-    return sti_error(STET_PARSE, "bench mechanisms: the recordings of the hand differ in length; record them anew");
+    return sti_error(STET_ERROR_PARSE,
+                     "bench mechanisms: the recordings of the hand differ in length; record them anew");
 }
 
 static void close_moving(moving *m)
@@ -154,9 +155,9 @@ static void add_configuration(moving *m, uint32_t on, const char *how, const cha
 static void list_configurations(moving *m)
 {
     add_configuration(m, 0, "none", "");
-    for (int k = 0; k < STET_MECH_COUNT; ++k)
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
         if (!(1 << k & IDLE)) add_configuration(m, 1u << k, "only_", stet_mechanism_name((stet_mechanism)k));
-    for (int k = 0; k < STET_MECH_COUNT; ++k)
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
         if (!(1 << k & IDLE))
             add_configuration(m, ALL & ~(1u << k), "without_", stet_mechanism_name((stet_mechanism)k));
     add_configuration(m, ALL, "all", "");
@@ -168,14 +169,14 @@ static void list_configurations(moving *m)
 static stet_result take_turn(moving *m, int64_t first, configuration *c, int sample, uint64_t *hash)
 {
     double unmeasured;
-    stet_device *device = stet_sim_device(m->sim);
-    stet_mechanism_options options = stet_device_mechanisms(device);
+    stet_device *device = stet_sim_get_device(m->sim);
+    stet_mechanism_options options = stet_device_get_mechanisms(device);
     options.disabled = ALL & ~c->on;
     STI_TRY(stet_device_set_mechanisms(device, &options));
     STI_TRY(play_bench_ablation(m, first, WARM_UP, &unmeasured));
     STI_TRY(play_bench_ablation(m, first + WARM_UP, m->frames, &c->seconds[sample]));
     c->seconds[sample] /= m->frames;
-    return stet_sim_frame_hash(m->sim, STET_FRAME_LATEST, hash);
+    return stet_sim_hash_frame(m->sim, STET_FRAME_LATEST, hash);
 }
 
 static stet_result take_turns(moving *m)
@@ -188,7 +189,7 @@ static stet_result take_turns(moving *m)
             STI_TRY(take_turn(m, first, c, s, &hash));
             if (i == 0) expected = hash;
             if (hash != expected)
-                return sti_error(STET_STATE,
+                return sti_error(STET_ERROR_STATE,
                                  "bench mechanisms: configuration %s drew another frame (%016llx) than none of them "
                                  "(%016llx)",
                                  c->name, (unsigned long long)hash, (unsigned long long)expected);

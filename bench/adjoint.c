@@ -105,7 +105,7 @@ static stet_result measure_whole(bench *b, bench_net *net)
     STI_TRY(taped(net));
     STI_TRY(bench_in_turns(work, WAYS, 0, seconds));
     (void)snprintf(note, sizeof note, "%d steps of %d launches, each recorded, %lld worlds, %s", net->steps,
-                   STI_SPRING_LAUNCHES, (long long)net->springs.nworld, stet_device_name(net->springs.device));
+                   STI_SPRING_LAUNCHES, (long long)net->springs.nworld, stet_device_get_name(net->springs.device));
     STI_TRY(add_ms(b, seconds[FORWARD], "forward_ms", note));
     STI_TRY(add_ms(b, seconds[SINGLY], "forward_singly_ms", "the same, launched one by one"));
     STI_TRY(add_ms(b, seconds[BACKWARD], "backward_ms", "one pass back, steps run again from checkpoints included"));
@@ -120,8 +120,8 @@ static stet_result measure_whole(bench *b, bench_net *net)
 static const struct caches {
     const char *name, *note;
     uint32_t disabled;
-} caches[] = {{"neither", "no size is kept", 1u << STET_MECH_adstack | 1u << STET_MECH_adstack_handle},
-              {"per_reduction", "maxima over data are kept", 1u << STET_MECH_adstack_handle},
+} caches[] = {{"neither", "no size is kept", 1u << STET_MECHANISM_ADSTACK | 1u << STET_MECHANISM_ADSTACK_HANDLE},
+              {"per_reduction", "maxima over data are kept", 1u << STET_MECHANISM_ADSTACK_HANDLE},
               {"both", "maxima are kept, and the sizes of each kernel's launches", 0}};
 enum { CACHES = sizeof caches / sizeof *caches };
 
@@ -140,7 +140,7 @@ static stet_result time_sizes(const bench_net *net, int times, double *seconds)
 static stet_result sample_caches(bench *b, bench_net *net, const struct caches *c, double *sizes, double *whole)
 {
     stet_device *device = net->springs.device;
-    stet_mechanism_options options = stet_device_mechanisms(device);
+    stet_mechanism_options options = stet_device_get_mechanisms(device);
     double start;
     options.disabled = c->disabled;
     STI_TRY(stet_device_set_mechanisms(device, &options));
@@ -254,12 +254,12 @@ static stet_result check_gradient(bench_net *net)
     const void *values;
     STI_TRY(bench_net_taped(net));
     STI_TRY(bench_net_backward(net));
-    STI_TRY(stet_tape_gradient(net->tape, net->springs.stiffness, &gradient));
-    STI_TRY(stet_array_host(gradient, &values));
+    STI_TRY(stet_tape_get_gradient(net->tape, net->springs.stiffness, &gradient));
+    STI_TRY(stet_array_get_host(gradient, &values));
     for (int64_t w = 0; w < net->springs.nworld; ++w) {
         double g = net->springs.device->real_size == 8 ? ((const double *)values)[w] : ((const float *)values)[w];
         if (!isfinite(g) || g == 0)
-            return sti_error(STET_STATE, "bench adjoint: the gradient of world %lld is %g", (long long)w, g);
+            return sti_error(STET_ERROR_STATE, "bench adjoint: the gradient of world %lld is %g", (long long)w, g);
     }
     return STET_OK;
 }

@@ -56,7 +56,7 @@ static stet_result take_listed(bench_bare_kernel *k, stet_device *device, bool i
     const sti_code *code;
     const sti_list *list = sti_record_pending(device);
     if (!list || list->nop != 1 || list->op[0].kind != STI_OP_LAUNCH)
-        return sti_error(STET_STATE, "bench: one launch was to be listed");
+        return sti_error(STET_ERROR_STATE, "bench: one launch was to be listed");
     const sti_op *op = &list->op[0];
     STI_TRY(sti_program_code(device, op->kernel, in_block, &code));
     int64_t per = code->worlds ? code->teams : 1;
@@ -86,7 +86,7 @@ stet_result bench_bare_kernel_of(bench_bare *b, stet_result (*launch)(void *), v
     STI_TRY(sti_record_begin(b->device, "a launch of a benchmark"));
     stet_result result = launch(context);
     if (result == STET_OK) result = take_listed(out, b->device, in_block);
-    (void)sti_record_end(b->device, STET_STATE); /* it does not run */
+    (void)sti_record_end(b->device, STET_ERROR_STATE); /* it does not run */
     if (result == STET_OK && in_block) result = make_block(out);
     return result;
 }
@@ -127,7 +127,7 @@ stet_result bench_bare_capture(bench_bare *b, stet_result (*work)(void *), void 
     void *graph = NULL;
     *executable = NULL;
     if (!has_graphs(&b->gpu->driver.api))
-        return sti_error(STET_UNSUPPORTED, "%s: the driver has no graphs", b->gpu->where);
+        return sti_error(STET_ERROR_UNSUPPORTED, "%s: the driver has no graphs", b->gpu->where);
     stet_result result = capture(b, work, context, &graph);
     if (result == STET_OK) result = CALL(b, graph_instantiate, executable, graph, 0);
     if (graph) (void)CALL(b, graph_destroy, graph);

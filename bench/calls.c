@@ -78,7 +78,7 @@ static stet_result open_kernel(calling *c)
     def.source = source;
     STI_TRY(stet_kernel_create(c->device, &def, &c->kernel));
     for (int i = 0; i < ARRAYS; ++i) {
-        STI_TRY(STI_ARRAY(c->device, "argument of a launch", STET_REAL, true, &c->array[i], WORLDS, ITEMS));
+        STI_TRY(STI_ARRAY(c->device, "argument of a launch", STET_DTYPE_REAL, true, &c->array[i], WORLDS, ITEMS));
         c->arg[i] = stet_arg_array(c->array[i]);
     }
     c->arg[SCALAR] = stet_arg_real(1);
@@ -149,9 +149,9 @@ static stet_result measure_bench_calls(bench *b, calling *c)
                                    [UPLOADED] = {uploaded, c, wait_idle}};
     stet_device_clear_counters(c->device);
     STI_TRY(bench_host_in_turns(work, WAYS, b->quick ? 2 : CALLS, b->quick ? 1 : TIMES, seconds));
-    stet_device_counters(c->device, &counters);
+    stet_device_get_counters(c->device, &counters);
     if (counters.bytes_copied != 0 || counters.launches == 0)
-        return sti_error(STET_STATE, "bench launches: %lld bytes went up with launches by value",
+        return sti_error(STET_ERROR_STATE, "bench launches: %lld bytes went up with launches by value",
                          (long long)counters.bytes_copied);
     return add_rows(b, seconds);
 }

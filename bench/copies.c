@@ -7,9 +7,9 @@
 #include <string.h>
 
 const bench_variant bench_variants[BENCH_VARIANTS] = {
-    {"rgba8", STET_OUTPUT_RGBA, STET_U8, 4},       {"rgb8", STET_OUTPUT_RGB, STET_U8, 3},
-    {"rgb16f", STET_OUTPUT_RGB, STET_F16, 3},      {"rgb32f", STET_OUTPUT_RGB, STET_REAL, 3},
-    {"depth32f", STET_OUTPUT_DEPTH, STET_REAL, 1}, {"depth16f", STET_OUTPUT_DEPTH, STET_F16, 1},
+    {"rgba8", STET_OUTPUT_RGBA, STET_DTYPE_U8, 4},       {"rgb8", STET_OUTPUT_RGB, STET_DTYPE_U8, 3},
+    {"rgb16f", STET_OUTPUT_RGB, STET_DTYPE_F16, 3},      {"rgb32f", STET_OUTPUT_RGB, STET_DTYPE_REAL, 3},
+    {"depth32f", STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 1}, {"depth16f", STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1},
 };
 
 static stet_result fill_frame(stet_array *pixels)
@@ -17,8 +17,8 @@ static stet_result fill_frame(stet_array *pixels)
     void *mirror;
     STI_TRY(sti_array_mirror_write(pixels, &mirror));
     uint32_t *data = mirror;
-    int64_t n = stet_array_count(pixels);
-    bool real = stet_array_dtype(pixels) == STET_REAL;
+    int64_t n = stet_array_get_nelement(pixels);
+    bool real = stet_array_get_dtype(pixels) == STET_DTYPE_REAL;
     for (int64_t i = 0; i < n; ++i) {
         float depth = 1 + (float)(i % 1000) / 256;
         if (real)
@@ -50,7 +50,7 @@ stet_result bench_copies_open(bench_copies *c, stet_device *device, const bench_
     STI_TRY(sti_conversion(v->output, v->dtype, v->channels, &c->copy.conversion, &direct));
     STI_TRY(STI_ARRAY(c->device, "tensor", v->dtype, false, &c->copy.to, c->nworld, c->size.height, c->size.width,
                       v->channels));
-    c->bytes = stet_array_bytes(c->copy.to);
+    c->bytes = stet_array_get_bytes(c->copy.to);
     c->source_bytes = (size_t)c->nworld * (size_t)c->size.width * (size_t)c->size.height *
                       stet_dtype_size(device, sti_buffer_dtype(c->copy.buffer));
     return open_frame(c, c->copy.buffer);

@@ -53,7 +53,7 @@ static stet_result make_rays(looking *l, int c)
 {
     const stet_camera *camera = &l->camera[c];
     float xform[12];
-    STI_TRY(stet_stage_get_world(stet_sim_stage(l->sim), camera->prim, 0, 1, xform));
+    STI_TRY(stet_stage_read_world(stet_sim_get_stage(l->sim), camera->prim, 0, 1, xform));
     double size = 2 * tan((double)camera->fovy * mjPI / 360) / camera->height;
     for (int p = 0; p < EDGE * EDGE; ++p) {
         int64_t i = (int64_t)c * EDGE * EDGE + p;
@@ -73,14 +73,14 @@ static stet_result make_target(looking *l)
 {
     int64_t first[MAX_CAMERAS];
     int pitch[MAX_CAMERAS];
-    stet_device *device = stet_sim_device(l->sim);
+    stet_device *device = stet_sim_get_device(l->sim);
     for (int c = 0; c < l->ncamera; ++c) {
         first[c] = (int64_t)c * EDGE * EDGE;
         pitch[c] = EDGE;
     }
-    STI_TRY(STI_ARRAY(device, "depth", STET_REAL, false, &l->target.pixels[STI_BUFFER_DEPTH], l->nray));
-    STI_TRY(STI_ARRAY(device, "first", STET_I64, false, &l->target.first[STI_BUFFER_DEPTH], l->ncamera));
-    STI_TRY(STI_ARRAY(device, "pitch", STET_INT, false, &l->target.pitch[STI_BUFFER_DEPTH], l->ncamera));
+    STI_TRY(STI_ARRAY(device, "depth", STET_DTYPE_REAL, false, &l->target.pixels[STI_BUFFER_DEPTH], l->nray));
+    STI_TRY(STI_ARRAY(device, "first", STET_DTYPE_I64, false, &l->target.first[STI_BUFFER_DEPTH], l->ncamera));
+    STI_TRY(STI_ARRAY(device, "pitch", STET_DTYPE_INT, false, &l->target.pitch[STI_BUFFER_DEPTH], l->ncamera));
     STI_TRY(stet_array_write(l->target.first[STI_BUFFER_DEPTH], first, sizeof *first * (size_t)l->ncamera));
     return stet_array_write(l->target.pitch[STI_BUFFER_DEPTH], pitch, sizeof *pitch * (size_t)l->ncamera);
 }
@@ -103,19 +103,19 @@ static stet_result open_scene(looking *l, const char *path)
     }
     STI_TRY(stet_sim_create(l->model, &def, &l->sim));
     STI_TRY(stet_sim_step(l->sim, 50));
-    l->ncamera = stet_sim_ncamera(l->sim);
-    for (int c = 0; c < l->ncamera; ++c) l->camera[c] = *stet_sim_camera(l->sim, c);
+    l->ncamera = stet_sim_get_ncamera(l->sim);
+    for (int c = 0; c < l->ncamera; ++c) l->camera[c] = *stet_sim_get_camera(l->sim, c);
     l->nray = (int64_t)l->ncamera * EDGE * EDGE;
     STI_TRY(sti_alloc(&l->eye, sizeof *l->eye * 3 * (size_t)l->nray, "rays"));
     STI_TRY(sti_alloc(&l->way, sizeof *l->way * 3 * (size_t)l->nray, "rays"));
     STI_TRY(sti_alloc(&l->depth, sizeof *l->depth * (size_t)l->nray, "rays"));
     STI_TRY(sti_alloc(&l->along, sizeof *l->along * (size_t)l->nray, "rays"));
     for (int c = 0; c < l->ncamera; ++c) STI_TRY(make_rays(l, c));
-    l->data = mj_copyData(NULL, l->model->mj, stet_sim_worlds(l->sim)->data[0]);
-    if (!l->data) return sti_error(STET_OUT_OF_MEMORY, "bench depth: no memory for MuJoCo's data");
+    l->data = mj_copyData(NULL, l->model->mj, stet_sim_get_worlds(l->sim)->data[0]);
+    if (!l->data) return sti_error(STET_ERROR_OUT_OF_MEMORY, "bench depth: no memory for MuJoCo's data");
     mj_kinematics(l->model->mj, l->data);
     STI_TRY(make_target(l));
-    return sti_renderer_create(stet_sim_stage(l->sim), l->camera, l->ncamera, &l->renderer);
+    return sti_renderer_create(stet_sim_get_stage(l->sim), l->camera, l->ncamera, &l->renderer);
 }
 
 static void close_scene(looking *l)
@@ -153,8 +153,8 @@ static stet_result agreement(const looking *l, const char *scene, double *share)
     }
     *share = (double)same / (double)l->nray;
     if (*share >= 0.99) return STET_OK;
-    return sti_error(STET_STATE, "bench depth: only %.2f %% of the depths of %s are those of mj_ray", 100 * *share,
-                     scene);
+    return sti_error(STET_ERROR_STATE, "bench depth: only %.2f %% of the depths of %s are those of mj_ray",
+                     100 * *share, scene);
 }
 
 static stet_result measure_bench_depth(bench *b, const char *file)

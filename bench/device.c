@@ -36,8 +36,8 @@ static stet_result finish_plain(void *context) { return wait_for(((plain *)conte
 static stet_result open_plain(plain *p, stet_device *device, size_t bytes)
 {
     *p = (plain){.device = device};
-    STI_TRY(STI_ARRAY(device, "source of a copy", STET_U8, false, &p->from, (int64_t)bytes));
-    return STI_ARRAY(device, "destination of a copy", STET_U8, false, &p->to, (int64_t)bytes);
+    STI_TRY(STI_ARRAY(device, "source of a copy", STET_DTYPE_U8, false, &p->from, (int64_t)bytes));
+    return STI_ARRAY(device, "destination of a copy", STET_DTYPE_U8, false, &p->to, (int64_t)bytes);
 }
 
 static void close_plain(plain *p)
@@ -255,7 +255,7 @@ static stet_result teams_of_hierarchy(bench *b, stet_device *device)
 
 static stet_result draw(void *context) { return stet_sim_render(context, NULL); }
 
-static stet_result finish_drawing(void *context) { return wait_for(stet_sim_device(context)); }
+static stet_result finish_drawing(void *context) { return wait_for(stet_sim_get_device(context)); }
 
 /* Colours and depths of 1024 hands; with `frame` switched off each render draws. */
 static stet_result teams_of_renderer(bench *b)
@@ -267,7 +267,7 @@ static stet_result teams_of_renderer(bench *b)
     stet_sim_def def = stet_default_sim_def();
     (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
     def.device = b->device;
-    def.device.mechanisms.disabled = 1u << STET_MECH_frame;
+    def.device.mechanisms.disabled = 1u << STET_MECHANISM_FRAME;
     def.nworld = 1024;
     def.width = def.height = 64;
     def.outputs = 1u << STET_OUTPUT_RGBA | 1u << STET_OUTPUT_DEPTH;
@@ -275,7 +275,7 @@ static stet_result teams_of_renderer(bench *b)
     stet_result result = stet_sim_create(model, &def, &sim);
     stet_model_destroy(model);
     if (result == STET_OK)
-        result = try_teams(b, stet_sim_device(sim), &sti_k_render, "k_render", team, 4,
+        result = try_teams(b, stet_sim_get_device(sim), &sti_k_render, "k_render", team, 4,
                            (bench_work){draw, sim, finish_drawing});
     stet_sim_destroy(sim);
     return result;
@@ -302,7 +302,7 @@ stet_result bench_open_gpu(bench *b, const char *what, stet_device **out)
         return STET_OK;
     }
     (void)fprintf(stderr, "stet bench: %s: no GPU is here, or none was asked for (%s); nothing was measured\n", what,
-                  stet_device_name(*out));
+                  stet_device_get_name(*out));
     stet_device_destroy(*out);
     *out = NULL;
     return STET_OK;

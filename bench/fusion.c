@@ -38,8 +38,8 @@ static stet_result open_stepping(bench *b, int threads, int64_t nworld, bool fus
     def.threads = def.type == STET_DEVICE_CPU ? threads : 0;
     STI_TRY(stet_device_create(&def, &s->device));
     bench_name_gpu(b, s->device);
-    stet_mechanism_options options = stet_device_mechanisms(s->device);
-    if (!fused) options.disabled |= 1u << STET_MECH_fusion;
+    stet_mechanism_options options = stet_device_get_mechanisms(s->device);
+    if (!fused) options.disabled |= 1u << STET_MECHANISM_FUSION;
     STI_TRY(stet_device_set_mechanisms(s->device, &options));
     STI_TRY(sti_springs_create(s->device, nworld, &s->springs));
     return steps(s); /* listed, compared, replayed */
@@ -49,7 +49,8 @@ static stet_result compare_bits(const stepping *s)
 {
     uint64_t hash[2];
     for (int k = 0; k < 2; ++k) STI_TRY(sti_springs_hash(&s[k].springs, &hash[k]));
-    return hash[0] == hash[1] ? STET_OK : sti_error(STET_AUDIT, "bench fusion: steps have other bits with fusion");
+    return hash[0] == hash[1] ? STET_OK
+                              : sti_error(STET_ERROR_AUDIT, "bench fusion: steps have other bits with fusion");
 }
 
 static stet_result measure_bench_fusion(bench *b, int64_t nworld, stepping *s)
@@ -67,7 +68,7 @@ static stet_result measure_bench_fusion(bench *b, int64_t nworld, stepping *s)
         STI_TRY(bench_add(b, &row, seconds[k], BENCH_SAMPLES, "us", false, "fusion/%lld/step_%s_us", (long long)nworld,
                           k ? "fused" : "by_launches"));
         bench_note(row, "%d launches over %lld worlds, %s", STI_SPRING_LAUNCHES, (long long)nworld,
-                   stet_device_name(s[k].device));
+                   stet_device_get_name(s[k].device));
     }
     STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "times", true, "fusion/%lld/speedup", (long long)nworld));
     bench_note(row, "world by world, beside launch by launch; both replayed");

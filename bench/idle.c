@@ -20,7 +20,7 @@ static stet_result ask_render(void *context) { return stet_sim_render(((resting 
 static stet_result ask_tensor(void *context)
 {
     resting *r = context;
-    return stet_sim_tensor(r->sim, STET_FRAME_LATEST, 0, r->output, &r->tensor);
+    return stet_sim_get_array(r->sim, STET_FRAME_LATEST, 0, r->output, &r->tensor);
 }
 
 static stet_result open_resting(resting *r, const bench *b, int64_t nworld, stet_output output)
@@ -54,7 +54,7 @@ static stet_result add_work(bench *b, const resting r[2])
     stet_counters c;
     double launches = 0, bytes = 0;
     for (int k = 0; k < 2; ++k) {
-        stet_device_counters(stet_sim_device(r[k].sim), &c);
+        stet_device_get_counters(stet_sim_get_device(r[k].sim), &c);
         launches += (double)c.launches;
         bytes += (double)c.bytes_copied;
     }
@@ -76,7 +76,7 @@ static stet_result measure_idle(bench *b, resting r[2])
     const bench_work work[] = {{.run = ask_render, .context = &r[0]}, {.run = ask_render, .context = &r[1]}};
     for (int k = 0; k < 2; ++k) {
         STI_TRY(open_resting(&r[k], b, nworld[k], STET_OUTPUT_RGB));
-        stet_device_clear_counters(stet_sim_device(r[k].sim));
+        stet_device_clear_counters(stet_sim_get_device(r[k].sim));
     }
     STI_TRY(bench_in_turns(work, 2, bench_least(b, 0.01), seconds));
     for (int k = 0; k < 2; ++k) {
@@ -107,14 +107,14 @@ stet_result bench_direct(bench *b)
     stet_result result = open_resting(&r, b, WORLDS, STET_OUTPUT_RGBA);
     for (int k = 0; k < BENCH_SAMPLES && result == STET_OK; ++k) {
         stet_counters c;
-        stet_device_clear_counters(stet_sim_device(r.sim));
+        stet_device_clear_counters(stet_sim_get_device(r.sim));
         result = stet_sim_step(r.sim, 1);
         if (result == STET_OK) result = ask_render(&r);
         if (result == STET_OK) result = ask_tensor(&r);
-        stet_device_counters(stet_sim_device(r.sim), &c);
-        bytes[k] = (double)c.mechanism[STET_MECH_tiles].done_bytes;
-        if (result == STET_OK && c.mechanism[STET_MECH_frame].misses != 1)
-            result = sti_error(STET_STATE, "bench tiles: a frame that moved was not drawn");
+        stet_device_get_counters(stet_sim_get_device(r.sim), &c);
+        bytes[k] = (double)c.mechanism[STET_MECHANISM_TILES].done_bytes;
+        if (result == STET_OK && c.mechanism[STET_MECHANISM_FRAME].misses != 1)
+            result = sti_error(STET_ERROR_STATE, "bench tiles: a frame that moved was not drawn");
     }
     if (result == STET_OK)
         result = bench_add(b, &row, bytes, BENCH_SAMPLES, "bytes a frame", false, "tiles/direct/bytes");

@@ -29,7 +29,7 @@ static stet_result ask_stamp(void *context)
     stamping *s = context;
     sti_stamp_begin(&s->now);
     uint64_t *word = sti_stamp_extend(&s->now, 2 * INPUTS);
-    if (!word) return sti_error(STET_OUT_OF_MEMORY, "bench mechanisms: no memory for a stamp");
+    if (!word) return sti_error(STET_ERROR_OUT_OF_MEMORY, "bench mechanisms: no memory for a stamp");
     for (int i = 0; i < INPUTS; ++i) {
         *word++ = s->input[i]->id;
         *word++ = s->input[i]->generation;
@@ -50,7 +50,7 @@ static stet_result measure_stamp(bench *b)
     if (result == STET_OK)
         result = bench_in_turns(&(bench_work){.run = ask_stamp, .context = &s}, 1, bench_least(b, 0.01), seconds);
     if (result == STET_OK && s.equal == 0)
-        result = sti_error(STET_STATE, "bench mechanisms: a stamp does not equal itself");
+        result = sti_error(STET_ERROR_STATE, "bench mechanisms: a stamp does not equal itself");
     if (result == STET_OK) result = bench_add_ns(b, seconds[0], 1, &row, "stamp/64_inputs_ns");
     if (result == STET_OK) {
         bench_goal(row, 100);
@@ -101,8 +101,8 @@ static stet_result open_launching(launching *l)
     stet_device_def def = bench_cpu_def();
     def.threads = 1;
     STI_TRY(stet_device_create(&def, &l->device));
-    STI_TRY(STI_ARRAY(l->device, "from", STET_REAL, true, &l->from, WORLDS, ITEMS));
-    STI_TRY(STI_ARRAY(l->device, "to", STET_REAL, true, &l->to, WORLDS, ITEMS));
+    STI_TRY(STI_ARRAY(l->device, "from", STET_DTYPE_REAL, true, &l->from, WORLDS, ITEMS));
+    STI_TRY(STI_ARRAY(l->device, "to", STET_DTYPE_REAL, true, &l->to, WORLDS, ITEMS));
     for (int i = 0; i < SLOTS; ++i) l->slots[i].i = i;
     return ask_args(l);
 }
@@ -179,9 +179,9 @@ static stet_result measure_warm(bench *b, caching *c)
     stet_counters counters;
     stet_device_clear_counters(c->device);
     STI_TRY(bench_in_turns(&(bench_work){.run = ask_kernel, .context = c}, 1, bench_least(b, 0.01), seconds));
-    stet_device_counters(c->device, &counters);
-    if (counters.mechanism[STET_MECH_kernel_cache].misses)
-        return sti_error(STET_STATE, "bench mechanisms: a kernel was compiled though it was in the cache");
+    stet_device_get_counters(c->device, &counters);
+    if (counters.mechanism[STET_MECHANISM_KERNEL_CACHE].misses)
+        return sti_error(STET_ERROR_STATE, "bench mechanisms: a kernel was compiled though it was in the cache");
     STI_TRY(bench_add_ns(b, seconds[0], 1, &row, "kernel_cache/hit_ns"));
     bench_note(row, "a kernel of one line made and destroyed: read, checked, found, loaded");
     return STET_OK;

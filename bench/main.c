@@ -241,7 +241,7 @@ static int usual_threads(void)
     stet_device_def def = bench_cpu_def();
     stet_device *device;
     if (stet_device_create(&def, &device) != STET_OK) return 0;
-    int threads = stet_device_threads(device);
+    int threads = stet_device_get_threads(device);
     stet_device_destroy(device);
     return threads;
 }

@@ -25,7 +25,7 @@ stet_result bench_make_folder(char folder[BENCH_FOLDER])
 {
     (void)snprintf(folder, BENCH_FOLDER, "/tmp/stet-bench-XXXXXX");
     if (mkdtemp(folder)) return sti_temporary_add(folder), STET_OK;
-    return sti_error(STET_IO, "bench: no folder can be made in /tmp: %s", strerror(errno));
+    return sti_error(STET_ERROR_IO, "bench: no folder can be made in /tmp: %s", strerror(errno));
 }
 
 void bench_remove_folder(const char *folder)
@@ -49,7 +49,7 @@ stet_device_def bench_cpu_def(void)
 
 void bench_name_gpu(bench *b, const stet_device *device)
 {
-    if (sti_device_is_gpu(device)) (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_name(device));
+    if (sti_device_is_gpu(device)) (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_get_name(device));
 }
 
 stet_device_def bench_device_def(const bench *b)
@@ -216,8 +216,8 @@ void bench_machine(char *out, size_t size)
         (void)snprintf(out, size, "%s", name);
         return;
     }
-    int threads = stet_device_threads(device);
+    int threads = stet_device_get_threads(device);
     (void)snprintf(out, size, "%s, %d processor%s, %s", name, threads, threads == 1 ? "" : "s",
-                   stet_device_isa(device));
+                   stet_device_get_isa(device));
     stet_device_destroy(device);
 }

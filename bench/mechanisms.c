@@ -51,19 +51,19 @@ static stet_result ask_tiles(void *context)
     stet_tiles *tiles = ((resting *)context)->sim->tiles;
     sti_tile_place *place = sti_place_of(tiles, tiles->newest);
     sti_stamp_invalidate(&place->extracted);
-    return sti_tiles_extract_frame(tiles, place, STET_REASON_deferred_tiles_first_read);
+    return sti_tiles_extract_frame(tiles, place, STET_REASON_DEFERRED_TILES_FIRST_READ);
 }
 
 static stet_result ask_deferred(void *context)
 {
     resting *r = context;
-    return stet_tiles_read(r->sim->tiles, -1, 0, &r->tensor);
+    return stet_tiles_get_array(r->sim->tiles, -1, 0, &r->tensor);
 }
 
 static stet_result ask_host(void *context)
 {
     const void *pixels;
-    return stet_array_host(((resting *)context)->tensor, &pixels);
+    return stet_array_get_host(((resting *)context)->tensor, &pixels);
 }
 
 static stet_result open_resting(resting *r, const bench *b)
@@ -106,13 +106,13 @@ static stet_result measure_resting(bench *b)
     for (int i = 0; i < N; ++i) work[i] = (bench_work){.run = asked[i].ask, .context = &r};
     stet_result result = open_resting(&r, b);
     if (result == STET_OK) {
-        stet_device_clear_counters(stet_sim_device(r.sim));
+        stet_device_clear_counters(stet_sim_get_device(r.sim));
         result = bench_in_turns(work, N, bench_least(b, 0.01), seconds);
     }
     if (result == STET_OK) {
-        stet_device_counters(stet_sim_device(r.sim), &counters);
+        stet_device_get_counters(stet_sim_get_device(r.sim), &counters);
         if (counters.launches || counters.bytes_copied || counters.kinematics)
-            result = sti_error(STET_STATE, "bench mechanisms: work was done though nothing had moved");
+            result = sti_error(STET_ERROR_STATE, "bench mechanisms: work was done though nothing had moved");
     }
     for (int i = 0; i < N && result == STET_OK; ++i) {
         result = bench_add_ns(b, seconds[i], 1, &row, asked[i].name);

@@ -38,7 +38,7 @@ static stet_result make_kernel(bench_net *net, int which)
     k->name = about->name;
     k->gathers = about->gathers;
     STI_TRY(stet_kernel_create(net->springs.device, &def, &k->kernel));
-    return stet_kernel_adjoint(k->kernel, &k->adjoint);
+    return stet_kernel_get_adjoint(k->kernel, &k->adjoint);
 }
 
 #define A stet_arg_array
@@ -78,7 +78,7 @@ static stet_result make_gradients(bench_net *net, bench_net_kernel *k)
         bool has;
         STI_TRY(stet_adjoint_has_gradient(k->adjoint, i, &has));
         if (!has) continue;
-        STI_TRY(STI_ARRAY(net->springs.device, "gradient", STET_REAL, true, &k->gradient[i], net->springs.nworld,
+        STI_TRY(STI_ARRAY(net->springs.device, "gradient", STET_DTYPE_REAL, true, &k->gradient[i], net->springs.nworld,
                           k->arg[i].array->nitem));
     }
     return STET_OK;
@@ -96,8 +96,8 @@ static stet_result make_bench_net(stet_device *device, int64_t nworld, bench_net
         STI_TRY(make_kernel(net, i));
         STI_TRY(make_gradients(net, &net->kernel[i]));
     }
-    STI_TRY(STI_ARRAY(device, "start of pos", STET_REAL, true, &net->start_pos, nworld, items));
-    STI_TRY(STI_ARRAY(device, "start of vel", STET_REAL, true, &net->start_vel, nworld, items));
+    STI_TRY(STI_ARRAY(device, "start of pos", STET_DTYPE_REAL, true, &net->start_pos, nworld, items));
+    STI_TRY(STI_ARRAY(device, "start of vel", STET_DTYPE_REAL, true, &net->start_vel, nworld, items));
     STI_TRY(stet_array_copy(net->start_pos, net->springs.pos));
     return stet_tape_create(device, &def, &net->tape);
 }
@@ -162,7 +162,7 @@ stet_result bench_net_backward(bench_net *net)
 {
     stet_array *gradient;
     STI_TRY(stet_tape_zero(net->tape));
-    STI_TRY(stet_tape_gradient(net->tape, net->springs.pos, &gradient));
+    STI_TRY(stet_tape_get_gradient(net->tape, net->springs.pos, &gradient));
     STI_TRY(stet_array_copy(gradient, net->springs.pos));
     return stet_tape_backward(net->tape);
 }

@@ -178,7 +178,7 @@ static stet_result open_replaying(replaying *r)
     def.name = "k_slow";
     STI_TRY(stet_kernel_create(r->device, &def, &r->slow));
     for (int i = 0; i < BRANCHES; ++i)
-        STI_TRY(STI_ARRAY(r->device, "a branch", STET_REAL, true, &r->array[i], WORLDS, 1));
+        STI_TRY(STI_ARRAY(r->device, "a branch", STET_DTYPE_REAL, true, &r->array[i], WORLDS, 1));
     STI_TRY(bench_bare_open(&r->bare, r->device));
     return bench_bare_kernel_of(&r->bare, launch_one, r, false, &r->one);
 }

@@ -15,7 +15,7 @@ stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, co
                       const char *format, ...)
 {
     *out = NULL;
-    if (b->nrow == BENCH_ROWS) return sti_error(STET_LIMIT, "bench: more than %d results", BENCH_ROWS);
+    if (b->nrow == BENCH_ROWS) return sti_error(STET_ERROR_LIMIT, "bench: more than %d results", BENCH_ROWS);
     bench_row *row = &b->row[b->nrow++];
     memset(row, 0, sizeof *row);
     va_list args;

@@ -38,7 +38,7 @@ static bool is_gpu(const stet_device *device)
 static stet_result open_sim(task *t)
 {
     STI_TRY(stet_sim_create(t->model, &t->def, &t->sim));
-    return sti_springs_create(stet_sim_device(t->sim), t->nworld, &t->springs);
+    return sti_springs_create(stet_sim_get_device(t->sim), t->nworld, &t->springs);
 }
 
 static void close_sim(task *t)
@@ -58,10 +58,10 @@ static stet_result steps(task *t)
 static stet_result one_round(void *context)
 {
     task *t = context;
-    stet_round_value in[] = {stet_round_array(t->springs.pos, STET_IN, t->start, t->size),
-                             stet_round_array(t->springs.vel, STET_IN, t->still, t->size)};
+    stet_round_value in[] = {stet_round_array(t->springs.pos, STET_DIRECTION_IN, t->start, t->size),
+                             stet_round_array(t->springs.vel, STET_DIRECTION_IN, t->still, t->size)};
     in[0].generation = in[1].generation = 1; /* they are never written, so begin need not compare the bytes */
-    stet_round_value out = stet_round_array(t->springs.pos, STET_OUT, t->end, t->size);
+    stet_round_value out = stet_round_array(t->springs.pos, STET_DIRECTION_OUT, t->end, t->size);
     STI_TRY(stet_sim_round_begin(t->sim, in, 2));
     STI_TRY(steps(t));
     t->setup = stet_sim_get_round(t->sim).setup;
@@ -92,8 +92,8 @@ static stet_result open_task(task *t, const char *folder)
     t->def.nworld = t->nworld;
     STI_TRY(stet_model_load_string(scene, &t->model));
     STI_TRY(open_sim(t)); /* compiles what there is to compile; and says where masses begin */
-    bench_name_gpu(t->b, stet_sim_device(t->sim));
-    t->size = stet_array_bytes(t->springs.pos);
+    bench_name_gpu(t->b, stet_sim_get_device(t->sim));
+    t->size = stet_array_get_bytes(t->springs.pos);
     STI_TRY(sti_alloc(&t->start, 4 * t->size, "positions of masses"));
     t->still = t->start + t->size;
     t->end = t->still + t->size;
@@ -123,7 +123,7 @@ static stet_result measure_setup(bench *b, task *t)
         later[k] = t->setup;
         fraction[k] = later[k] / first[k];
         if (stet_sim_get_round(t->sim).bytes_in)
-            return sti_error(STET_STATE, "bench rounds: a later round copied in what was there");
+            return sti_error(STET_ERROR_STATE, "bench rounds: a later round copied in what was there");
         close_sim(t);
     }
     STI_TRY(bench_add(b, &row, first, BENCH_SAMPLES, "s", false, "rounds/first_setup_s"));
@@ -145,11 +145,12 @@ static stet_result measure_setup(bench *b, task *t)
  */
 static stet_result begin_other(task *t, int turn)
 {
-    stet_round_value in[] = {stet_round_array(t->springs.pos, STET_IN, turn % 2 ? t->start : t->other, t->size),
-                             stet_round_array(t->springs.vel, STET_IN, t->still, t->size)};
+    stet_round_value in[] = {
+        stet_round_array(t->springs.pos, STET_DIRECTION_IN, turn % 2 ? t->start : t->other, t->size),
+        stet_round_array(t->springs.vel, STET_DIRECTION_IN, t->still, t->size)};
     in[1].generation = 1; /* it is never written */
     STI_TRY(stet_sim_round_begin(t->sim, in, 2));
-    return stet_device_synchronize(stet_sim_device(t->sim));
+    return stet_device_synchronize(stet_sim_get_device(t->sim));
 }
 
 /* The copies alone: uploads the input that differs, and restores both arrays. */
@@ -158,7 +159,7 @@ static stet_result copy_other(task *t, int turn)
     STI_TRY(stet_array_write(t->held[0], turn % 2 ? t->start : t->other, t->size));
     STI_TRY(stet_array_copy(t->springs.pos, t->held[0]));
     STI_TRY(stet_array_copy(t->springs.vel, t->held[1]));
-    return stet_device_synchronize(stet_sim_device(t->sim));
+    return stet_device_synchronize(stet_sim_get_device(t->sim));
 }
 
 typedef stet_result turn_fn(task *t, int turn);
@@ -181,7 +182,7 @@ static stet_result time_copies(task *t, int turns, double *begun, double *copied
         STI_TRY(add_time(late ? begin_other : copy_other, t, i, late ? begun : copied));
         STI_TRY(stet_sim_round_end(t->sim, NULL, 0));
         if (stet_sim_get_round(t->sim).bytes_in != (int64_t)t->size)
-            return sti_error(STET_STATE, "bench rounds: a round did not copy in what differs, and that alone");
+            return sti_error(STET_ERROR_STATE, "bench rounds: a round did not copy in what differs, and that alone");
     }
     *begun /= turns;
     *copied /= turns;
@@ -195,8 +196,8 @@ static stet_result open_copies(task *t)
     STI_TRY(open_sim(t));
     const stet_array *a = t->springs.pos;
     for (int k = 0; k < 2; ++k)
-        STI_TRY(sti_array_new(stet_sim_device(t->sim), "what is put back", stet_array_dtype(a), true,
-                              stet_array_ndim(a), stet_array_shape(a), &t->held[k]));
+        STI_TRY(sti_array_new(stet_sim_get_device(t->sim), "what is put back", stet_array_get_dtype(a), true,
+                              stet_array_get_ndim(a), stet_array_get_shape(a), &t->held[k]));
     return STET_OK;
 }
 
@@ -223,7 +224,7 @@ static stet_result measure_copies(bench *b, task *t)
         ratio[k] = begun / copied;
     }
     STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "x", false, "rounds/setup_over_copy"));
-    if (is_gpu(stet_sim_device(t->sim))) bench_goal(row, 1.1);
+    if (is_gpu(stet_sim_get_device(t->sim))) bench_goal(row, 1.1);
     bench_note(
         row,
         "beginning a round of which one input of %zu bytes changed and two arrays were written, beside its copies "
@@ -246,7 +247,7 @@ static stet_result measure_ratio(bench *b, task *t)
     STI_TRY(bench_add(b, &row, seconds[0], BENCH_SAMPLES, "s", false, "rounds/round_s"));
     bench_note(row, "%d steps of the springs, positions out", STEPS);
     STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "x", true, "rounds/ratio_to_recreate"));
-    if (is_gpu(stet_sim_device(t->sim))) bench_goal(row, 20);
+    if (is_gpu(stet_sim_get_device(t->sim))) bench_goal(row, 20);
     bench_note(row, "the same in a sim that is made and destroyed for each round: %.3g s",
                bench_median(seconds[1], BENCH_SAMPLES));
     return STET_OK;

@@ -36,7 +36,7 @@ static void step_alone(void *context, int64_t w, int thread)
 /* Shared by the same threads. */
 static stet_result step_plainly(stepping *s, double *seconds)
 {
-    const stet_worlds *worlds = stet_sim_worlds(s->sim);
+    const stet_worlds *worlds = stet_sim_get_worlds(s->sim);
     double start = bench_now();
     sti_device_parallel(worlds->device, WORLDS, WORLDS * worlds->step_seconds, step_alone, s);
     *seconds += bench_now() - start;
@@ -69,11 +69,11 @@ static stet_result open_stepping(stepping *s, const char *path)
     STI_TRY(stet_sim_control_noise(s->sim, 0.3, 20));
     STI_TRY(stet_sim_step(s->sim, 50));
     STI_TRY(sti_alloc(&s->data, WORLDS * sizeof(mjData *), "data of the plain loop"));
-    const stet_worlds *worlds = stet_sim_worlds(s->sim);
+    const stet_worlds *worlds = stet_sim_get_worlds(s->sim);
     for (int w = 0; w < WORLDS; ++w) {
         s->data[w] = mj_copyData(NULL, s->model->mj, worlds->data[w]);
         if (!s->data[w])
-            return sti_error(STET_OUT_OF_MEMORY, "bench: no memory for MuJoCo's data of %d worlds", WORLDS);
+            return sti_error(STET_ERROR_OUT_OF_MEMORY, "bench: no memory for MuJoCo's data of %d worlds", WORLDS);
     }
     return STET_OK;
 }
@@ -90,10 +90,11 @@ static void close_stepping(stepping *s)
 /* Both must reach the same state, or they did not do the same work. */
 static stet_result check_same(const stepping *s, const char *scene)
 {
-    const stet_worlds *worlds = stet_sim_worlds(s->sim);
+    const stet_worlds *worlds = stet_sim_get_worlds(s->sim);
     for (int w = 0; w < WORLDS; ++w)
         if (memcmp(worlds->data[w]->qpos, s->data[w]->qpos, sizeof(mjtNum) * (size_t)s->model->mj->nq) != 0)
-            return sti_error(STET_STATE, "bench sim: world %d of %s went another way than mj_step alone", w, scene);
+            return sti_error(STET_ERROR_STATE, "bench sim: world %d of %s went another way than mj_step alone", w,
+                             scene);
     return STET_OK;
 }
 

@@ -20,7 +20,7 @@ typedef struct way {
 enum { WAYS = 4, BARE = 3 };
 static const way ways[WAYS] = {
     {.name = "replayed", .recorded = true},
-    {.name = "replayed_without_args", .recorded = true, .disabled = 1u << STET_MECH_args},
+    {.name = "replayed_without_args", .recorded = true, .disabled = 1u << STET_MECHANISM_ARGS},
     {.name = "singly"},
     [BARE] = {.name = "bare_graph", .bare = true},
 };
@@ -33,14 +33,14 @@ typedef struct stepping {
 
 static stet_result prepare(stet_device *device, const way *w)
 {
-    stet_mechanism_options options = stet_device_mechanisms(device);
+    stet_mechanism_options options = stet_device_get_mechanisms(device);
     options.disabled = w->disabled;
     return stet_device_set_mechanisms(device, &options);
 }
 
 static stet_result step(stepping *s, const way *w)
 {
-    if (w->bare) return bench_bare_replay(&s->bare, s->graph, stet_device_stream(s->springs.device));
+    if (w->bare) return bench_bare_replay(&s->bare, s->graph, stet_device_get_stream(s->springs.device));
     return sti_springs_step(&s->springs, w->recorded);
 }
 

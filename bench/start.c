@@ -33,8 +33,8 @@ static stet_result draw_first(stet_model *model, const stet_device_def *device)
     def.outputs = 1u << STET_OUTPUT_RGB;
     STI_TRY(stet_sim_create(model, &def, &sim));
     stet_result result = stet_sim_render(sim, NULL);
-    if (result == STET_OK) result = stet_sim_tensor(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB, &tensor);
-    if (result == STET_OK) result = stet_array_host(tensor, &pixels);
+    if (result == STET_OK) result = stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB, &tensor);
+    if (result == STET_OK) result = stet_array_get_host(tensor, &pixels);
     stet_sim_destroy(sim);
     return result;
 }
@@ -56,7 +56,7 @@ stet_result bench_first_frame(const bench *b, const char *folder)
         double done = bench_now();
         stet_model_destroy(model);
         if (result == STET_OK && (printf("%.9f %.9f\n", ready - start, done - ready) < 0 || fflush(stdout) != 0))
-            result = sti_error(STET_IO, "bench start: the times could not be written");
+            result = sti_error(STET_ERROR_IO, "bench start: the times could not be written");
     }
     stet_device_destroy(device);
     return result;
@@ -70,12 +70,13 @@ static stet_result start_one(const bench *b, char *folder, double *context, doub
     char device[32], scenes[PATH_MAX];
     int status = 0;
     sti_text_buffer input = {0}, said = {0};
-    if (!realpath(b->scenes, scenes)) return sti_error(STET_IO, "bench start: %s: %s", b->scenes, strerror(errno));
+    if (!realpath(b->scenes, scenes))
+        return sti_error(STET_ERROR_IO, "bench start: %s: %s", b->scenes, strerror(errno));
     device_spell(&b->device, device, sizeof device);
     char *argv[] = {"stet-bench", "--first-frame", folder, "--device", device, "--scenes", scenes, NULL};
     stet_result result = sti_subprocess_run("/proc/self/exe", argv, folder, &input, &said, &status);
     if (result == STET_OK && (status != 0 || !said.data || sscanf(said.data, "%lf %lf", context, frame) != 2))
-        result = sti_error(STET_IO, "bench start: the new process drew no frame: %s", said.data ? said.data : "");
+        result = sti_error(STET_ERROR_IO, "bench start: the new process drew no frame: %s", said.data ? said.data : "");
     sti_text_buffer_free(&said);
     return result;
 }

@@ -38,7 +38,7 @@ static stet_result begin_disturbing(pid_t *out)
     char *argv[] = {"stet-bench", "--burn", NULL}, *none[] = {NULL};
     int failed = posix_spawn(out, "/proc/self/exe", NULL, NULL, argv, none);
     if (!failed) return STET_OK;
-    return sti_error(STET_IO, "bench threads: the other process did not start: %s", strerror(failed));
+    return sti_error(STET_ERROR_IO, "bench threads: the other process did not start: %s", strerror(failed));
 }
 
 static void end_disturbing(pid_t other)
@@ -108,19 +108,19 @@ static stet_result run_side(void *context)
 static stet_result add_cartpole(side *s)
 {
     static const char *const names[] = {"k_push", "k_move", "k_judge"};
-    stet_worlds *worlds = stet_sim_worlds(s->sim);
+    stet_worlds *worlds = stet_sim_get_worlds(s->sim);
     stet_array *q, *v, *ctrl;
     stet_array_def def = stet_default_array_def();
     def.name = "failed";
-    def.dtype = STET_INT;
+    def.dtype = STET_DTYPE_INT;
     def.worlds = true;
     def.ndim = 2;
     def.shape[0] = s->work->nworld;
     def.shape[1] = 1;
-    STI_TRY(stet_worlds_array(worlds, "qpos", &q));
-    STI_TRY(stet_worlds_array(worlds, "qvel", &v));
-    STI_TRY(stet_worlds_array(worlds, "ctrl", &ctrl));
-    STI_TRY(stet_array_create(stet_sim_device(s->sim), &def, &s->failed));
+    STI_TRY(stet_worlds_get_array(worlds, "qpos", &q));
+    STI_TRY(stet_worlds_get_array(worlds, "qvel", &v));
+    STI_TRY(stet_worlds_get_array(worlds, "ctrl", &ctrl));
+    STI_TRY(stet_array_create(stet_sim_get_device(s->sim), &def, &s->failed));
     const stet_arg args[3][4] = {{stet_arg_array(q), stet_arg_array(v), stet_arg_array(ctrl)},
                                  {stet_arg_array(ctrl), stet_arg_array(q), stet_arg_array(v), stet_arg_real(0.02)},
                                  {stet_arg_array(q), stet_arg_array(s->failed)}};
@@ -129,7 +129,7 @@ static stet_result add_cartpole(side *s)
         stet_kernel_def kernel = stet_default_kernel_def();
         kernel.source = cartpole;
         kernel.name = names[i];
-        STI_TRY(stet_kernel_create(stet_sim_device(s->sim), &kernel, &s->kernel[i]));
+        STI_TRY(stet_kernel_create(stet_sim_get_device(s->sim), &kernel, &s->kernel[i]));
         STI_TRY(stet_sim_add_kernel(s->sim, STET_PHASE_BEFORE_PHYSICS, s->kernel[i], s->work->nworld, args[i], narg[i],
                                     NULL));
     }

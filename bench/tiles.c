@@ -33,7 +33,7 @@ static void copy_piece(void *context, int64_t i, int thread)
 static stet_result copy_plainly(void *context)
 {
     copying *c = context;
-    if (stet_device_threads(c->extraction.device) == 1)
+    if (stet_device_get_threads(c->extraction.device) == 1)
         memcpy(c->to, c->from, c->extraction.bytes);
     else
         sti_device_parallel(c->extraction.device, (int64_t)((c->extraction.bytes + PIECE - 1) / PIECE), 0, copy_piece,

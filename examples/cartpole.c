@@ -48,8 +48,8 @@ static stet_result make_sim(cartpole *c, int64_t nworld)
     for (int i = 0; i < NARRAY; ++i) {
         array.name = names[i];
         array.shape[1] = items[i];
-        array.dtype = i == SEED || i == DONE ? STET_INT : STET_REAL;
-        TRY(stet_array_create(stet_sim_device(c->sim), &array, &c->array[i]));
+        array.dtype = i == SEED || i == DONE ? STET_DTYPE_INT : STET_DTYPE_REAL;
+        TRY(stet_array_create(stet_sim_get_device(c->sim), &array, &c->array[i]));
     }
     return STET_OK;
 }
@@ -60,16 +60,17 @@ static stet_result add(cartpole *c, int which, stet_phase phase, const char *nam
     stet_kernel_def def = stet_default_kernel_def();
     def.path = CARTPOLE_FOLDER "/examples/cartpole.k.h";
     def.name = name;
-    TRY(stet_kernel_create(stet_sim_device(c->sim), &def, &c->kernel[which]));
-    return stet_sim_add_kernel(c->sim, phase, c->kernel[which], stet_array_shape(c->array[DONE])[0], args, narg, NULL);
+    TRY(stet_kernel_create(stet_sim_get_device(c->sim), &def, &c->kernel[which]));
+    return stet_sim_add_kernel(c->sim, phase, c->kernel[which], stet_array_get_shape(c->array[DONE])[0], args, narg,
+                               NULL);
 }
 
 static stet_result make_step(cartpole *c, bool random)
 {
     stet_array *qpos, *qvel, *ctrl, **own = c->array;
-    TRY(stet_worlds_array(stet_sim_worlds(c->sim), "qpos", &qpos));
-    TRY(stet_worlds_array(stet_sim_worlds(c->sim), "qvel", &qvel));
-    TRY(stet_worlds_array(stet_sim_worlds(c->sim), "ctrl", &ctrl));
+    TRY(stet_worlds_get_array(stet_sim_get_worlds(c->sim), "qpos", &qpos));
+    TRY(stet_worlds_get_array(stet_sim_get_worlds(c->sim), "qvel", &qvel));
+    TRY(stet_worlds_get_array(stet_sim_get_worlds(c->sim), "ctrl", &ctrl));
     stet_arg policy[] = {stet_arg_array(own[OBS]), stet_arg_array(own[SEED]), stet_arg_array(ctrl),
                          stet_arg_int(random)};
     stet_arg judge[] = {stet_arg_array(qpos),         stet_arg_array(own[REWARD]), stet_arg_array(own[DONE]),
@@ -83,7 +84,7 @@ static stet_result make_step(cartpole *c, bool random)
     TRY(stet_sim_set_reset(c->sim, own[DONE], &reset));
     TRY(add(c, OBSERVE, STET_PHASE_AFTER_RESET, "k_observe", observe, 5));
     TRY(stet_sim_reset(c->sim, &reset)); /* the first episodes begin, and their first observation */
-    return stet_kernel_launch(c->kernel[OBSERVE], stet_array_shape(own[DONE])[0], observe, 5);
+    return stet_kernel_launch(c->kernel[OBSERVE], stet_array_get_shape(own[DONE])[0], observe, 5);
 }
 
 /* What ended up to now, less what had ended at the last report. */
@@ -91,8 +92,9 @@ static stet_result report(cartpole *c, int step, double before[3])
 {
     const void *rows;
     double all[3] = {0};
-    TRY(stet_array_host(c->array[ENDED], &rows));
-    for (int64_t i = 0; i < stet_array_count(c->array[ENDED]); ++i) all[i % 3] += (double)((const float *)rows)[i];
+    TRY(stet_array_get_host(c->array[ENDED], &rows));
+    for (int64_t i = 0; i < stet_array_get_nelement(c->array[ENDED]); ++i)
+        all[i % 3] += (double)((const float *)rows)[i];
     double n = all[0] - before[0];
     printf("step %5d: %5.0f episodes ended", step, n);
     if (n > 0) printf(", of %5.1f steps and %5.1f reward", (all[1] - before[1]) / n, (all[2] - before[2]) / n);
@@ -118,7 +120,7 @@ int main(int argc, char **argv)
     cartpole c = {0};
     stet_result result = run(&c, argc > 1 && strcmp(argv[1], "random") == 0, argc > 2 ? atoi(argv[2]) : 256,
                              argc > 3 ? atoi(argv[3]) : 1000);
-    if (result != STET_OK) fprintf(stderr, "cartpole: %s: %s\n", stet_result_string(result), stet_last_error());
+    if (result != STET_OK) fprintf(stderr, "cartpole: %s: %s\n", stet_result_sentence(result), stet_get_last_error());
     for (int i = 0; i < NARRAY; ++i) stet_array_destroy(c.array[i]);
     for (int i = 0; i < NKERNEL; ++i) stet_kernel_destroy(c.kernel[i]);
     stet_sim_destroy(c.sim);

@@ -88,13 +88,13 @@ static inline stet_result open_array(stet_device *device, const char *name, stet
 
 static inline stet_result write_all(stet_array *array, const void *data)
 {
-    return stet_array_write(array, data, stet_array_bytes(array));
+    return stet_array_write(array, data, stet_array_get_bytes(array));
 }
 
 static inline stet_result read_all(stet_array *array, const float **out)
 {
     const void *data;
-    TRY(stet_array_host(array, &data));
+    TRY(stet_array_get_host(array, &data));
     *out = data;
     return STET_OK;
 }
@@ -119,10 +119,10 @@ typedef struct descent {
 
 static inline stet_result open_descent(stet_device *device, stet_array *x, descent *out)
 {
-    *out = (descent){.x = x, .nworld = stet_array_shape(x)[0], .n = stet_array_shape(x)[1]};
+    *out = (descent){.x = x, .nworld = stet_array_get_shape(x)[0], .n = stet_array_get_shape(x)[1]};
     TRY(open_kernel(device, EXAMPLES_FOLDER "/adam.k.h", NULL, &out->kernel));
-    TRY(open_array(device, "mean", STET_REAL, out->nworld, out->n, &out->mean));
-    return open_array(device, "square", STET_REAL, out->nworld, out->n, &out->square);
+    TRY(open_array(device, "mean", STET_DTYPE_REAL, out->nworld, out->n, &out->mean));
+    return open_array(device, "square", STET_DTYPE_REAL, out->nworld, out->n, &out->square);
 }
 
 static inline stet_result descend(descent *d, const stet_array *gradient, double rate)
@@ -167,16 +167,17 @@ static inline stet_result pass_back(const problem *p, stet_array *loss, stet_arr
 {
     stet_array *gradient;
     TRY(stet_tape_zero(p->tape));
-    TRY(stet_tape_gradient(p->tape, loss, &gradient));
+    TRY(stet_tape_get_gradient(p->tape, loss, &gradient));
     TRY(stet_array_copy(gradient, one));
-    TRY(stet_tape_gradient(p->tape, x, out));
+    TRY(stet_tape_get_gradient(p->tape, x, out));
     return stet_tape_backward(p->tape);
 }
 
 /* Closes everything, says what failed, if something did, and returns the program's exit code; good: it found what it looked for. */
 static inline int finish(const char *program, stet_result result, bool good, problem *p)
 {
-    if (result != STET_OK) fprintf(stderr, "%s: %s: %s\n", program, stet_result_string(result), stet_last_error());
+    if (result != STET_OK)
+        fprintf(stderr, "%s: %s: %s\n", program, stet_result_sentence(result), stet_get_last_error());
     close_descent(&p->descent);
     stet_tape_destroy(p->tape);
     for (int i = 0; i < MOST_ARRAYS; ++i) stet_array_destroy(p->array[i]);

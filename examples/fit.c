@@ -59,12 +59,12 @@ static stet_result open_net(problem *f)
         stet_dtype type;
         int64_t n;
         const void *data;
-    } row[] = {{START, "start", STET_REAL, (int64_t)MASSES * 3, made.start},
-               {REST, "rest", STET_REAL, made.n, made.rest},
-               {SPRING, "spring", STET_INT, 2 * (int64_t)made.n, made.spring},
-               {KIND, "kind", STET_INT, made.n, made.kind},
-               {FIRST, "first", STET_INT, MASSES + 1, made.first},
-               {SIDE, "side", STET_INT, 2 * (int64_t)made.n, made.side}};
+    } row[] = {{START, "start", STET_DTYPE_REAL, (int64_t)MASSES * 3, made.start},
+               {REST, "rest", STET_DTYPE_REAL, made.n, made.rest},
+               {SPRING, "spring", STET_DTYPE_INT, 2 * (int64_t)made.n, made.spring},
+               {KIND, "kind", STET_DTYPE_INT, made.n, made.kind},
+               {FIRST, "first", STET_DTYPE_INT, MASSES + 1, made.first},
+               {SIDE, "side", STET_DTYPE_INT, 2 * (int64_t)made.n, made.side}};
     for (size_t i = 0; i < sizeof row / sizeof *row; ++i) {
         TRY(open_array(f->device, row[i].name, row[i].type, PLAIN, row[i].n, &f->array[row[i].which]));
         TRY(write_all(f->array[row[i].which], row[i].data));
@@ -72,7 +72,7 @@ static stet_result open_net(problem *f)
     return STET_OK;
 }
 
-static int64_t springs_of(const problem *f) { return stet_array_count(f->array[KIND]); }
+static int64_t springs_of(const problem *f) { return stet_array_get_nelement(f->array[KIND]); }
 
 static stet_result open_all(problem *f, const char *device)
 {
@@ -83,8 +83,8 @@ static stet_result open_all(problem *f, const char *device)
     const int64_t items[] = {CONSTANTS, CONSTANTS, moving, moving, pull, MASSES, MASSES};
     static const char *const names[] = {"guess", "constant", "pos", "vel", "pull", "miss", "one"};
     for (int i = GUESS; i <= ONE; ++i)
-        TRY(open_array(f->device, names[i], STET_REAL, f->nworld, items[i], &f->array[i]));
-    TRY(open_array(f->device, "seen", STET_REAL, PLAIN, (int64_t)STEPS * MASSES * 3, &f->array[SEEN]));
+        TRY(open_array(f->device, names[i], STET_DTYPE_REAL, f->nworld, items[i], &f->array[i]));
+    TRY(open_array(f->device, "seen", STET_DTYPE_REAL, PLAIN, (int64_t)STEPS * MASSES * 3, &f->array[SEEN]));
     for (int i = 0; i < NKERNEL; ++i)
         TRY(open_kernel(f->device, EXAMPLES_FOLDER "/springs.k.h", kernels[i], &f->kernel[i]));
     return open_solver(f, f->array[GUESS]);

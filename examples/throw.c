@@ -27,8 +27,9 @@ static stet_result open_all(problem *t, const char *device)
     static const int items[] = {3, 3, 3, 3, 1, 1, 1, 1};
     TRY(open_device(device, &t->device));
     for (int i = LAUNCHED; i <= PASSED; ++i)
-        TRY(open_array(t->device, names[i], i == PASSED ? STET_INT : STET_REAL, t->nworld, items[i], &t->array[i]));
-    TRY(open_array(t->device, "from", STET_REAL, PLAIN, 3, &t->array[FROM]));
+        TRY(open_array(t->device, names[i], i == PASSED ? STET_DTYPE_INT : STET_DTYPE_REAL, t->nworld, items[i],
+                       &t->array[i]));
+    TRY(open_array(t->device, "from", STET_DTYPE_REAL, PLAIN, 3, &t->array[FROM]));
     TRY(write_all(t->array[FROM], from));
     for (int i = 0; i < NKERNEL; ++i)
         TRY(open_kernel(t->device, EXAMPLES_FOLDER "/throw.k.h", kernels[i], &t->kernel[i]));
@@ -99,7 +100,7 @@ static stet_result count(const problem *t, int iteration, int64_t *rings)
         TRY(fly(t));
         TRY(LAUNCH(t->kernel[THROUGH], t->nworld, OF(POS), OF(VEL), OF(RING), OF(PASSED), REAL(timestep), REAL(0.2)));
     }
-    TRY(stet_array_host(t->array[PASSED], &passed));
+    TRY(stet_array_get_host(t->array[PASSED], &passed));
     *rings = 0;
     for (int64_t w = 0; w < t->nworld; ++w) {
         bool through = ((const int32_t *)passed)[w] != 0;

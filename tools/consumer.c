@@ -12,10 +12,10 @@ int main(void)
     stet_device *device = NULL;
     stet_result result = stet_device_create(&def, &device);
     if (result != STET_OK) {
-        fprintf(stderr, "%s: %s\n", stet_result_string(result), stet_last_error());
+        fprintf(stderr, "%s: %s\n", stet_result_sentence(result), stet_get_last_error());
         return 1;
     }
-    printf("device: %s\n", stet_device_name(device));
+    printf("device: %s\n", stet_device_get_name(device));
     stet_device_destroy(device);
     return 0;
 }

@@ -28,7 +28,7 @@ static int check(const char *path, const sti_check_options *options, bool print)
     sti_unit *unit;
     stet_result result = sti_check_file(path, path, options, &unit);
     int code = 0;
-    if (result == STET_PARSE) {
+    if (result == STET_ERROR_PARSE) {
         code = print_mistakes(unit);
     } else if (result == STET_OK && print) {
         char *text;
@@ -38,8 +38,8 @@ static int check(const char *path, const sti_check_options *options, bool print)
             sti_free(text);
         }
     }
-    if (result != STET_OK && result != STET_PARSE) {
-        fprintf(stderr, "%s\n", stet_last_error());
+    if (result != STET_OK && result != STET_ERROR_PARSE) {
+        fprintf(stderr, "%s\n", stet_get_last_error());
         code = 2;
     }
     sti_unit_destroy(unit);

@@ -32,11 +32,11 @@ def rows():
     text = source.uncommented(source.read(TABLE))
     string = r'"((?:\\.|[^"\\])*)"'
     found = []
-    for match in re.finditer(rf"STET_MECHANISM\(\s*(\w+)\s*,\s*{string}\s*\)|STET_REASON\(\s*(\w+)\s*,\s*(\w+)\s*,\s*{string}\s*\)", text):
+    for match in re.finditer(rf'STET_MECHANISM\(\w+, "(\w+)", {string}\)|STET_REASON\((\w+), \w+, "(\w+)", {string}\)', text):
         name, sentence, of, reason, why = match.groups()
         if name:
             found.append((name, sentence, []))
-        elif not found or found[-1][0] != of:
+        elif not found or found[-1][0].upper() != of:
             raise SystemExit(f"{TABLE}: reason {reason} of {of} does not follow its mechanism")
         else:
             found[-1][2].append((reason, why))

@@ -41,7 +41,7 @@ VALUES = {
     "stet_free_fn *": "f.release",
     "stet_log_fn *": "f.log",
     "stet_interrupt_fn *": "0",
-    "stet_foreign *": "f.foreign",
+    "stet_foreign_fn *": "f.foreign",
 }
 # Things that the fixture has one of, by the end of their type's name.
 THINGS = "adjoint array device kernel model pool sim snapshot stage step tape tiles worlds".split()
@@ -50,13 +50,13 @@ NAMED = {
     ("stet_model_load", "path"): "f.path",
     ("stet_model_load_string", "xml"): "f.xml",
     ("stet_model_find", "name"): '"ball"',
-    ("stet_worlds_array", "field"): '"qpos"',
+    ("stet_worlds_get_array", "field"): '"qpos"',
     ("stet_worlds_set_parameter", "name"): '"gravity"',
     ("stet_worlds_set_parameter", "n"): "3",
-    ("stet_sim_control_table", "name"): '"hold"',
+    ("stet_sim_get_control_table", "name"): '"hold"',
     ("stet_stage_find", "name"): '"ball"',
     ("stet_stage_find", "kind"): "STET_PRIM_BODY",
-    ("stet_model_find", "kind"): "STET_BODY",
+    ("stet_model_find", "kind"): "STET_OBJECT_BODY",
     ("stet_stage_add", "name"): '"added"',
     ("stet_mechanism_find", "name"): '"frame"',
     ("stet_output_find", "name"): '"rgb"',
@@ -94,7 +94,7 @@ def value(function, kind, name):
         return "f." + thing.group(1)
     if kind.endswith("*"):
         return f"({kind})f.room"
-    if re.fullmatch(r"stet_\w+", kind):
+    if re.fullmatch(r"(stet|sti)_\w+", kind):
         return f"({kind})0"
     sys.exit(f"nullgen.py: {function}: no value for {name}, {kind}: give it one")
 

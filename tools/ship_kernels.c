@@ -54,6 +54,6 @@ int main(int argc, char **argv)
                 result = ship(argv[1], &compiler, (sti_isa)isa, argv[3], argv[i]);
         sti_compiler_close(&compiler);
     }
-    if (result != STET_OK) fprintf(stderr, "ship_kernels: %s\n", stet_last_error());
+    if (result != STET_OK) fprintf(stderr, "ship_kernels: %s\n", stet_get_last_error());
     return result != STET_OK;
 }

@@ -48,11 +48,11 @@ static double newton_g(int64_t w, int64_t k) { return noise(4, (uint64_t)(w * NV
 static stet_result create_newton(stet_device *d, int64_t n, sti_pilot *p)
 {
     stet_array *a[5] = {0};
-    stet_result r = STI_ARRAY(d, "M", STET_REAL, true, &a[0], n, NV, NV);
-    if (!r) r = STI_ARRAY(d, "J", STET_REAL, true, &a[1], n, NR, NV);
-    if (!r) r = STI_ARRAY(d, "D", STET_REAL, true, &a[2], n, NR);
-    if (!r) r = STI_ARRAY(d, "g", STET_REAL, true, &a[3], n, NV);
-    if (!r) r = STI_ARRAY(d, "x", STET_REAL, true, &a[4], n, NV);
+    stet_result r = STI_ARRAY(d, "M", STET_DTYPE_REAL, true, &a[0], n, NV, NV);
+    if (!r) r = STI_ARRAY(d, "J", STET_DTYPE_REAL, true, &a[1], n, NR, NV);
+    if (!r) r = STI_ARRAY(d, "D", STET_DTYPE_REAL, true, &a[2], n, NR);
+    if (!r) r = STI_ARRAY(d, "g", STET_DTYPE_REAL, true, &a[3], n, NV);
+    if (!r) r = STI_ARRAY(d, "x", STET_DTYPE_REAL, true, &a[4], n, NV);
     for (int i = 0; i < 5; ++i) p->arg[p->narg++] = sti_arg_array(a[i]);
     if (r) return r;
     STI_TRY(fill_pilot(a[0], newton_M));
@@ -105,11 +105,12 @@ static double ray_camera(int64_t w, int64_t k)
 static stet_result create_rays(stet_device *d, int64_t n, sti_pilot *p)
 {
     stet_array *a[4] = {0};
-    if (n < 1 || n > 16384) return sti_error(STET_INVALID_ARGUMENT, "pilot rays: an edge of %lld pixels", (long long)n);
-    stet_result r = STI_ARRAY(d, "cam", STET_REAL, false, &a[0], 16);
-    if (!r) r = STI_ARRAY(d, "prims", STET_REAL, false, &a[1], STI_PILOT_PRIMS, PRIM_STRIDE);
-    if (!r) r = STI_ARRAY(d, "depth", STET_REAL, false, &a[2], n, n);
-    if (!r) r = STI_ARRAY(d, "id", STET_INT, false, &a[3], n, n);
+    if (n < 1 || n > 16384)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "pilot rays: an edge of %lld pixels", (long long)n);
+    stet_result r = STI_ARRAY(d, "cam", STET_DTYPE_REAL, false, &a[0], 16);
+    if (!r) r = STI_ARRAY(d, "prims", STET_DTYPE_REAL, false, &a[1], STI_PILOT_PRIMS, PRIM_STRIDE);
+    if (!r) r = STI_ARRAY(d, "depth", STET_DTYPE_REAL, false, &a[2], n, n);
+    if (!r) r = STI_ARRAY(d, "id", STET_DTYPE_INT, false, &a[3], n, n);
     sti_arg args[] = {sti_arg_array(a[0]), sti_arg_array(a[1]), sti_arg_int(STI_PILOT_PRIMS),
                       sti_arg_array(a[2]), sti_arg_array(a[3]), sti_arg_int(n),
                       sti_arg_int(n)};
@@ -143,10 +144,10 @@ static stet_result create_level(stet_device *d, int64_t n, sti_pilot *p)
         level[i] = first + i;
         parent[first + i] = 5 + i / 4;
     }
-    stet_result r = STI_ARRAY(d, "local", STET_REAL, true, &a[0], n, (int64_t)STI_PILOT_TREE * 12);
-    if (!r) r = STI_ARRAY(d, "world", STET_REAL, true, &a[1], n, (int64_t)STI_PILOT_TREE * 12);
-    if (!r) r = STI_ARRAY(d, "parent", STET_INT, false, &a[2], STI_PILOT_TREE);
-    if (!r) r = STI_ARRAY(d, "level", STET_INT, false, &a[3], STI_PILOT_LEVEL_SIZE);
+    stet_result r = STI_ARRAY(d, "local", STET_DTYPE_REAL, true, &a[0], n, (int64_t)STI_PILOT_TREE * 12);
+    if (!r) r = STI_ARRAY(d, "world", STET_DTYPE_REAL, true, &a[1], n, (int64_t)STI_PILOT_TREE * 12);
+    if (!r) r = STI_ARRAY(d, "parent", STET_DTYPE_INT, false, &a[2], STI_PILOT_TREE);
+    if (!r) r = STI_ARRAY(d, "level", STET_DTYPE_INT, false, &a[3], STI_PILOT_LEVEL_SIZE);
     for (int i = 0; i < 4; ++i) p->arg[p->narg++] = sti_arg_array(a[i]);
     p->arg[p->narg++] = sti_arg_int(STI_PILOT_LEVEL_SIZE);
     if (!r) r = stet_array_write(a[2], parent, sizeof parent);

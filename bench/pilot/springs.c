@@ -98,17 +98,17 @@ static stet_result fill_springs(stet_array *a, fill_item *item)
 
 static stet_result make_table(stet_device *device, const char *name, const int32_t *values, int64_t n, stet_array **out)
 {
-    STI_TRY(STI_ARRAY(device, name, STET_INT, false, out, n));
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_INT, false, out, n));
     return stet_array_write(*out, values, (size_t)n * sizeof *values);
 }
 
 static stet_result make_rest(stet_device *device, const sheet *plan, stet_array **out)
 {
     float single[MAX_SPRINGS];
-    STI_TRY(STI_ARRAY(device, "rest", STET_REAL, false, out, plan->n));
+    STI_TRY(STI_ARRAY(device, "rest", STET_DTYPE_REAL, false, out, plan->n));
     for (int i = 0; i < plan->n; ++i) single[i] = (float)plan->rest[i];
     bool wide = device->real_size == sizeof(double);
-    return stet_array_write(*out, wide ? (const void *)plan->rest : single, stet_array_bytes(*out));
+    return stet_array_write(*out, wide ? (const void *)plan->rest : single, stet_array_get_bytes(*out));
 }
 
 static stet_result make_tables(sti_springs *s)
@@ -141,7 +141,7 @@ static stet_result make_springs(sti_springs *s)
         {&s->damping, "damping", 1, start_damping},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
-        STI_TRY(STI_ARRAY(s->device, rows[k].name, STET_REAL, true, rows[k].array, s->nworld, rows[k].nitem));
+        STI_TRY(STI_ARRAY(s->device, rows[k].name, STET_DTYPE_REAL, true, rows[k].array, s->nworld, rows[k].nitem));
         if (rows[k].item) STI_TRY(fill_springs(*rows[k].array, rows[k].item));
     }
     return STET_OK;

@@ -7,7 +7,7 @@
  *         if (result == STET_OK) result = launches();              // stet_kernel_launch, stet_array_copy
  *     }
  *     result = stet_tape_end(tape, result);
- *     stet_tape_gradient(tape, loss, &gradient);                    // write 1 into it
+ *     stet_tape_get_gradient(tape, loss, &gradient);                    // write 1 into it
  *     result = stet_tape_backward(tape);                            // now all gradients are there
  *
  * doc/design/adjoint.md says how adjoints are made and what they cost.
@@ -35,9 +35,9 @@ typedef struct stet_adjoint stet_adjoint;
  * overlap are refused; doc/design/adjoint.md lists everything that is. UNSUPPORTED: something in the kernel cannot be
  * differentiated; the message has file, line, column and what to do.
  */
-STET_API stet_result stet_kernel_adjoint(stet_kernel *kernel, stet_adjoint **out);
+STET_API stet_result stet_kernel_get_adjoint(stet_kernel *kernel, stet_adjoint **out);
 /* The source of the adjoint in the kernel language; borrowed from the kernel. */
-STET_API const char *stet_adjoint_source(const stet_adjoint *adjoint);
+STET_API const char *stet_adjoint_get_source(const stet_adjoint *adjoint);
 /*
  * Sets *out to false if parameter i has no gradient: an integer, a constant, a mask. INVALID_ARGUMENT: there is no
  * parameter i.
@@ -106,14 +106,14 @@ STET_API stet_result stet_tape_end(stet_tape *tape, stet_result result);
  * makes the gradient and fills it with 0. The tape owns it; it is destroyed with the array. INVALID_ARGUMENT: not an
  * array of REAL. STATE: a plain array that no ended tape has touched, so that the number of worlds is unknown.
  */
-STET_API stet_result stet_tape_gradient(stet_tape *tape, stet_array *array, stet_array **out);
+STET_API stet_result stet_tape_get_gradient(stet_tape *tape, stet_array *array, stet_array **out);
 /*
  * The gradient with respect to a number of a kernel, by the parameter's name ("stiffness"), summed over all its
  * launches: [nworld][1], or a plain [1] for an item kernel. The tape owns it; it is destroyed with the kernel.
  * NOT_FOUND: the kernel has no such number. STATE: the kernel is not on the tape.
  */
-STET_API stet_result stet_tape_number_gradient(stet_tape *tape, stet_kernel *kernel, const char *parameter,
-                                               stet_array **out);
+STET_API stet_result stet_tape_get_number_gradient(stet_tape *tape, stet_kernel *kernel, const char *parameter,
+                                                   stet_array **out);
 /* Sets all gradients to 0. */
 STET_API stet_result stet_tape_zero(stet_tape *tape);
 /*

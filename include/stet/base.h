@@ -20,9 +20,8 @@ extern "C" {
 #define STET_VERSION_MINOR 1
 #define STET_VERSION_PATCH 0
 
-/* Every result code: name, general sentence. Zero is success. */
-#define STET_RESULTS(X)                                                                                                \
-    X(OK, "ok")                                                                                                        \
+/* Every error: name, general sentence. */
+#define STET_ERRORS(X)                                                                                                 \
     X(INVALID_ARGUMENT, "an argument is not valid")                                                                    \
     X(NOT_FOUND, "no such thing")                                                                                      \
     X(IO, "a file could not be read or written")                                                                       \
@@ -38,32 +37,33 @@ extern "C" {
     X(FAULT, "a checked kernel went out of bounds")
 
 typedef enum stet_result {
-#define STET_RESULT_ENUM(name, sentence) STET_##name,
-    STET_RESULTS(STET_RESULT_ENUM)
-#undef STET_RESULT_ENUM
+    STET_OK,
+#define STET_ERROR_ENUM(name, sentence) STET_ERROR_##name,
+    STET_ERRORS(STET_ERROR_ENUM)
+#undef STET_ERROR_ENUM
         STET_RESULT_COUNT
 } stet_result;
 
 /*
  * A pointer argument must not be NULL unless its comment says that NULL is allowed. With a NULL that is not allowed, a
- * function that returns a stet_result returns STET_INVALID_ARGUMENT; any other function returns 0, "", NULL or zeros.
- * In both cases it does nothing else.
+ * function that returns a stet_result returns STET_ERROR_INVALID_ARGUMENT; any other function returns 0, "", NULL or
+ * zeros. In both cases it does nothing else.
  */
 
 /* The general sentence of a result code; never NULL. */
-STET_API const char *stet_result_string(stet_result result);
+STET_API const char *stet_result_sentence(stet_result result);
 
 /*
  * The message of this thread's last failed call: one sentence that says what failed, where, and what to do. Empty
  * before the first failure. Borrowed until the next failure in this thread.
  */
-STET_API const char *stet_last_error(void);
+STET_API const char *stet_get_last_error(void);
 
 /* The source file and line that raised that error, "file.c:123". For bug reports. */
-STET_API const char *stet_last_error_where(void);
+STET_API const char *stet_get_last_error_where(void);
 
 /*
- * Sets the allocation hook of the whole process. Call it before anything is created; later it returns STET_STATE.
+ * Sets the allocation hook of the whole process. Call it before anything is created; later it returns STET_ERROR_STATE.
  * `alloc` returns memory aligned to `align` bytes (a power of two, at least 16), or NULL. `release` gets the pointers
  * that `alloc` returned. NULL, NULL restores the default.
  */

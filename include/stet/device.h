@@ -17,7 +17,7 @@ typedef struct stet_device stet_device;
 typedef struct stet_array stet_array;
 
 typedef enum stet_device_type {
-    /* CUDA if there is one, else HIP, else CPU; CPU if an isa is given. stet_device_name says which it is */
+    /* CUDA if there is one, else HIP, else CPU; CPU if an isa is given. stet_device_get_name says which it is */
     STET_DEVICE_AUTO,
     STET_DEVICE_CPU,
     STET_DEVICE_NULL, /* for tests: runs no kernel, counts calls, fails on request; AUTO never picks it */
@@ -29,7 +29,7 @@ typedef enum stet_device_type {
  * The operations that a device implements, one slot of its function table each. `any` stands for all slots that can
  * fail, which is every slot but `free`.
  */
-#define STET_SLOTS(X)                                                                                                  \
+#define STI_NULL_OPS(X)                                                                                                \
     X(ANY, "any")                                                                                                      \
     X(ALLOC, "alloc")                                                                                                  \
     X(FREE, "free")                                                                                                    \
@@ -38,25 +38,25 @@ typedef enum stet_device_type {
     X(COPY, "copy")                                                                                                    \
     X(LAUNCH, "launch")                                                                                                \
     X(SYNCHRONIZE, "synchronize")
-typedef enum stet_slot {
-#define STET_SLOT_ENUM(id, name) STET_SLOT_##id,
-    STET_SLOTS(STET_SLOT_ENUM)
-#undef STET_SLOT_ENUM
-        STET_SLOT_COUNT
-} stet_slot;
-STET_API const char *stet_slot_name(stet_slot slot); /* "alloc" */
+typedef enum sti_null_op {
+#define STI_NULL_OP_ENUM(id, name) STI_NULL_OP_##id,
+    STI_NULL_OPS(STI_NULL_OP_ENUM)
+#undef STI_NULL_OP_ENUM
+        STI_NULL_OP_COUNT
+} sti_null_op;
+STET_API const char *sti_null_op_name(sti_null_op slot); /* "alloc" */
 
 /*
  * How to make a null device. Its memory is zeroed host memory, and copies move bytes, so what is written can be read
  * back. Launches do nothing. Of stet_device_def it uses `threads` (for work on the host; 0: 1) and `mechanisms`.
  */
-typedef struct stet_null_def {
+typedef struct sti_null_def {
     int lanes;     /* B, worlds in a block of the layout: 1 (as on a GPU; 0 means 1), 4, 8 or 16 */
     bool no_reuse; /* a round (stet/round.h) can reuse nothing from the previous round and sets everything up again */
     bool apart;    /* device addresses are not host addresses: touching one outside a device call ends the program */
-    stet_slot fail_slot; /* the slot of which one call fails, with STET_DEVICE */
+    sti_null_op fail_op; /* the slot of which one call fails, with STET_ERROR_DEVICE */
     int64_t fail_at;     /* which call of that slot fails, counted from 1; 0: none */
-} stet_null_def;
+} sti_null_def;
 
 /*
  * Which GPU to use. stet loads the driver and the run-time compiler when the device is created; building stet needs
@@ -76,8 +76,8 @@ typedef struct stet_gpu_def {
  * Fewer than `threads` work when other processes keep the processors busy.
  *
  * After a fork, the child can go on using a CPU device; the child starts threads of its own. A GPU device that was
- * opened before the fork fails with STET_STATE in the child, and so does opening another, because drivers do not work
- * there. Start a new process instead.
+ * opened before the fork fails with STET_ERROR_STATE in the child, and so does opening another, because drivers do not
+ * work there. Start a new process instead.
  */
 typedef struct stet_device_def {
     uint32_t cookie;       /* set by stet_default_device_def */
@@ -88,15 +88,15 @@ typedef struct stet_device_def {
     int threads;
     /* CPU: "portable", "avx2", "avx512"; for tests "w1", "f64"; NULL: the widest that this machine has */
     const char *isa;
-    stet_null_def null; /* used by a NULL device */
-    stet_gpu_def gpu;   /* used by CUDA and HIP devices */
+    sti_null_def null; /* used by a NULL device */
+    stet_gpu_def gpu;  /* used by CUDA and HIP devices */
     /* disk cache of the library's kernels that a GPU compiles on first use; NULL: as in stet_kernel_def */
     const char *cache_folder;
     stet_mechanism_options mechanisms;
     /*
      * Compiles the caller's kernels (kernel.h) in checked mode: each access is compared with the bounds of its array.
-     * An access out of bounds is not made. The launch, or the list that it is in, returns STET_FAULT with kernel, line,
-     * array, index and world. Results have the same bits; the kernels are several times slower. The environment
+     * An access out of bounds is not made. The launch, or the list that it is in, returns STET_ERROR_FAULT with kernel,
+     * line, array, index and world. Results have the same bits; the kernels are several times slower. The environment
      * variable STET_CHECKED=1 turns this on, too.
      */
     bool checked;
@@ -111,27 +111,27 @@ STET_API stet_result stet_device_create(const stet_device_def *def, stet_device 
  */
 STET_API void stet_device_destroy(stet_device *device);
 
-STET_API const char *stet_device_name(const stet_device *device); /* "cpu (avx512, 16 lanes, 2 threads)" */
+STET_API const char *stet_device_get_name(const stet_device *device); /* "cpu (avx512, 16 lanes, 2 threads)" */
 STET_API stet_device_type stet_device_get_type(const stet_device *device);
 STET_API const char *
-stet_device_isa(const stet_device *device);                /* a GPU's architecture, "sm_90"; "none" on a null device */
-STET_API int stet_device_lanes(const stet_device *device); /* B, the number of worlds in a block of the layout */
-STET_API int stet_device_threads(const stet_device *device);
+stet_device_get_isa(const stet_device *device); /* a GPU's architecture, "sm_90"; "none" on a null device */
+STET_API int stet_device_get_lanes(const stet_device *device); /* B, the number of worlds in a block of the layout */
+STET_API int stet_device_get_threads(const stet_device *device);
 
 /* Counters of all work on this device. */
-STET_API void stet_device_counters(const stet_device *device, stet_counters *out);
+STET_API void stet_device_get_counters(const stet_device *device, stet_counters *out);
 STET_API void stet_device_clear_counters(stet_device *device); /* all but held_bytes, which is the present value */
-STET_API stet_mechanism_options stet_device_mechanisms(const stet_device *device);
+STET_API stet_mechanism_options stet_device_get_mechanisms(const stet_device *device);
 STET_API stet_result stet_device_set_mechanisms(stet_device *device, const stet_mechanism_options *options);
 
 /* Number of calls of a slot of a null device since it was created; -1: not a null device, or no such slot. */
-STET_API int64_t stet_device_null_calls(const stet_device *device, stet_slot slot);
+STET_API int64_t sti_null_calls(const stet_device *device, sti_null_op slot);
 /*
- * Makes the at-th call from now of this slot of a null device fail, once, with STET_DEVICE. The failing call does
+ * Makes the at-th call from now of this slot of a null device fail, once, with STET_ERROR_DEVICE. The failing call does
  * nothing. 0: no call fails. A new request replaces the one before. INVALID_ARGUMENT: not a null device, or a slot that
  * cannot fail.
  */
-STET_API stet_result stet_device_null_fail(stet_device *device, stet_slot slot, int64_t at);
+STET_API stet_result sti_null_fail(stet_device *device, sti_null_op slot, int64_t at);
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
@@ -150,14 +150,14 @@ STET_API stet_result stet_device_null_fail(stet_device *device, stet_slot slot, 
  *
  * If the stream is being captured into a graph (for example by torch.cuda.graph), stet's launches and device copies
  * become part of that graph; stet waits for nothing and allocates nothing. A call that needs the host or an allocation
- * returns STET_UNSUPPORTED and leaves the capture intact. Work outside the capture is not ordered against it: the
+ * returns STET_ERROR_UNSUPPORTED and leaves the capture intact. Work outside the capture is not ordered against it: the
  * caller must run the graph after that work (stet_device_signal_stream). Announce each run of the graph with
- * stet_recording_replayed(device, stet_recording_last(device)).
+ * stet_recording_mark_replayed(device, stet_recording_get_last(device)).
  */
 STET_API stet_result stet_device_use_stream(stet_device *device, void *stream);
 STET_API stet_result stet_device_use_own_stream(stet_device *device);
 /* the stream in use now; NULL also on devices without streams */
-STET_API void *stet_device_stream(const stet_device *device);
+STET_API void *stet_device_get_stream(const stet_device *device);
 /* Orders stet's later work after all work that the caller's stream has got so far. */
 STET_API stet_result stet_device_wait_stream(stet_device *device, void *stream);
 /* Orders the later work of the caller's stream after all work that stet has issued so far. */
@@ -170,7 +170,7 @@ STET_API stet_result stet_device_synchronize(stet_device *device);
  * without waiting; on a device without streams `stream` is NULL, and the function does the work before it returns. A
  * result other than STET_OK becomes the result of the stet call that ran it.
  */
-typedef stet_result stet_foreign(void *context, void *stream);
+typedef stet_result stet_foreign_fn(void *context, void *stream);
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
@@ -179,13 +179,13 @@ typedef stet_result stet_foreign(void *context, void *stream);
  * The host reads and writes REAL in that same type.
  */
 typedef enum stet_dtype {
-    STET_REAL,
-    STET_INT,
-    STET_I64,
-    STET_U32,
-    STET_U16,
-    STET_U8,
-    STET_F16,
+    STET_DTYPE_REAL,
+    STET_DTYPE_INT,
+    STET_DTYPE_I64,
+    STET_DTYPE_U32,
+    STET_DTYPE_U16,
+    STET_DTYPE_U8,
+    STET_DTYPE_F16,
     STET_DTYPE_COUNT
 } stet_dtype;
 STET_API size_t stet_dtype_size(const stet_device *device, stet_dtype dtype);
@@ -211,18 +211,18 @@ STET_API stet_array_def stet_default_array_def(void);
 STET_API stet_result stet_array_create(stet_device *device, const stet_array_def *def, stet_array **out);
 STET_API void stet_array_destroy(stet_array *array);
 
-STET_API const char *stet_array_name(const stet_array *array);
-STET_API stet_dtype stet_array_dtype(const stet_array *array);
-STET_API int stet_array_ndim(const stet_array *array);
-STET_API const int64_t *stet_array_shape(const stet_array *array);
-STET_API int64_t stet_array_count(const stet_array *array); /* number of elements that the host sees */
-STET_API size_t stet_array_bytes(const stet_array *array);  /* bytes of those elements */
-STET_API stet_device *stet_array_device(const stet_array *array);
-STET_API uint64_t stet_array_id(const stet_array *array);
-STET_API uint64_t stet_array_generation(const stet_array *array);
+STET_API const char *stet_array_get_name(const stet_array *array);
+STET_API stet_dtype stet_array_get_dtype(const stet_array *array);
+STET_API int stet_array_get_ndim(const stet_array *array);
+STET_API const int64_t *stet_array_get_shape(const stet_array *array);
+STET_API int64_t stet_array_get_nelement(const stet_array *array); /* number of elements that the host sees */
+STET_API size_t stet_array_get_bytes(const stet_array *array);     /* bytes of those elements */
+STET_API stet_device *stet_array_get_device(const stet_array *array);
+STET_API uint64_t stet_array_get_id(const stet_array *array);
+STET_API uint64_t stet_array_get_generation(const stet_array *array);
 
 /*
- * Copy all elements to or from the host, in C order. `size` must be stet_array_bytes(). A write increases the
+ * Copy all elements to or from the host, in C order. `size` must be stet_array_get_bytes(). A write increases the
  * generation.
  */
 STET_API stet_result stet_array_read(const stet_array *array, void *out, size_t size);
@@ -235,7 +235,7 @@ STET_API stet_result stet_array_write_worlds(stet_array *array, int64_t first, i
  * A host copy in C order that the array owns. While the array is not written, later calls return the same memory and
  * copy nothing (mechanism `readback`). Borrowed until the array is written or destroyed.
  */
-STET_API stet_result stet_array_host(stet_array *array, const void **out);
+STET_API stet_result stet_array_get_host(stet_array *array, const void **out);
 /*
  * Brings an array that is computed on demand (poses, scene transforms) up to date. Call it before a reader that stet
  * cannot see, such as the user of an exported tensor. Reads through stet do this by themselves.

@@ -22,9 +22,9 @@ typedef struct stet_kernel stet_kernel;
  * stet_kernel_create has returned.
  *
  * Accesses out of bounds are a bug of the kernel and are not detected, unless the device is in checked mode
- * (stet_device_def.checked); a launch then returns STET_FAULT with kernel, line, array, index and world. Local arrays
- * take at most 1 MiB of stack at 16 lanes along a chain of calls, and 512 KiB on a GPU; `shared` arrays at most 48 KiB
- * on a GPU.
+ * (stet_device_def.checked); a launch then returns STET_ERROR_FAULT with kernel, line, array, index and world. Local
+ * arrays take at most 1 MiB of stack at 16 lanes along a chain of calls, and 512 KiB on a GPU; `shared` arrays at most
+ * 48 KiB on a GPU.
  */
 typedef struct stet_kernel_def {
     uint32_t cookie;    /* set by stet_default_kernel_def */
@@ -91,9 +91,9 @@ typedef struct stet_kernel_param {
     bool written;       /* an array that the kernel may write: its pointer is not const */
 } stet_kernel_param;
 
-STET_API const char *stet_kernel_name(const stet_kernel *kernel);
-STET_API int stet_kernel_nparam(const stet_kernel *kernel);
-/* STET_INVALID_ARGUMENT if there is no parameter i. */
+STET_API const char *stet_kernel_get_name(const stet_kernel *kernel);
+STET_API int stet_kernel_get_nparam(const stet_kernel *kernel);
+/* STET_ERROR_INVALID_ARGUMENT if there is no parameter i. */
 STET_API stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, stet_kernel_param *out);
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
@@ -192,20 +192,20 @@ typedef struct stet_use {
  * one, with the reason `capture` of mechanism `graph_replay`. UNSUPPORTED: inside a loop. `what` names the work in
  * messages and is borrowed as long as the device lives.
  */
-STET_API stet_result stet_record_foreign(stet_device *device, const char *what, stet_foreign *work, void *context,
+STET_API stet_result stet_record_foreign(stet_device *device, const char *what, stet_foreign_fn *work, void *context,
                                          const stet_use *uses, int nuse);
 /*
  * The recording of the list that ran last. While a caller's stream is being captured: the recording of all that stet
  * has put into that graph so far. 0: there is none (the list was new, had one launch, or graph_replay is off). For
  * callers that make the recording part of their own graph.
  */
-STET_API uint64_t stet_recording_last(const stet_device *device);
+STET_API uint64_t stet_recording_get_last(const stet_device *device);
 /*
  * Announces that the caller ran a recording outside stet, so the generations of the arrays that it writes move.
  * NOT_FOUND: the recording is gone, because an array or kernel of it was destroyed or because 64 others were used
  * since.
  */
-STET_API stet_result stet_recording_replayed(stet_device *device, uint64_t recording);
+STET_API stet_result stet_recording_mark_replayed(stet_device *device, uint64_t recording);
 
 #ifdef __cplusplus
 }

@@ -12,19 +12,19 @@ extern "C" {
 #endif
 
 typedef enum stet_mechanism {
-#define STET_MECHANISM(name, doc) STET_MECH_##name,
-#define STET_REASON(mechanism, name, sentence)
+#define STET_MECHANISM(id, name, sentence) STET_MECHANISM_##id,
+#define STET_REASON(mechanism, id, name, sentence)
 #include "mechanisms.inl"
 #undef STET_MECHANISM
 #undef STET_REASON
-    STET_MECH_COUNT
+    STET_MECHANISM_COUNT
 } stet_mechanism;
 
 /* Why a mechanism did the work again or fell back. Each reason belongs to one mechanism. */
 typedef enum stet_reason {
-    STET_REASON_none,
-#define STET_MECHANISM(name, doc)
-#define STET_REASON(mechanism, name, sentence) STET_REASON_##mechanism##_##name,
+    STET_REASON_NONE,
+#define STET_MECHANISM(id, name, sentence)
+#define STET_REASON(mechanism, id, name, sentence) STET_REASON_##mechanism##_##id,
 #include "mechanisms.inl"
 #undef STET_MECHANISM
 #undef STET_REASON
@@ -48,26 +48,26 @@ typedef struct stet_counter {
  * work.
  */
 typedef struct stet_counters {
-    stet_counter mechanism[STET_MECH_COUNT];
+    stet_counter mechanism[STET_MECHANISM_COUNT];
     int64_t reason[STET_REASON_COUNT];
     int64_t launches, bytes_copied, schedules_built, kinematics;
 } stet_counters;
 
 STET_API const char *stet_mechanism_name(stet_mechanism mechanism);              /* "pose_sync"; never NULL */
-STET_API const char *stet_mechanism_doc(stet_mechanism mechanism);               /* one sentence */
+STET_API const char *stet_mechanism_sentence(stet_mechanism mechanism);          /* one sentence */
 STET_API stet_result stet_mechanism_find(const char *name, stet_mechanism *out); /* NOT_FOUND lists the known names */
 STET_API const char *stet_reason_name(stet_reason reason); /* "disabled": unique within its mechanism */
 STET_API const char *stet_reason_sentence(stet_reason reason);
-STET_API stet_mechanism stet_reason_mechanism(stet_reason reason); /* STET_MECH_COUNT for none */
+STET_API stet_mechanism stet_reason_mechanism(stet_reason reason); /* STET_MECHANISM_COUNT for none */
 
 /*
- * How mechanisms behave. `disabled` has one bit per mechanism (1u << STET_MECH_x). stet_default_mechanism_options()
- * adds the names in the environment variable STET_DISABLE (separated by commas).
+ * How mechanisms behave. `disabled` has one bit per mechanism (1u << STET_MECHANISM_x).
+ * stet_default_mechanism_options() adds the names in the environment variable STET_DISABLE (separated by commas).
  */
 typedef struct stet_mechanism_options {
     uint32_t disabled;
-    bool strict; /* a fallback is an error, STET_STRICT */
-    /* a hit does the work anyway and compares the bytes; a difference is STET_AUDIT and names the mechanism */
+    bool strict; /* a fallback is an error, STET_ERROR_STRICT */
+    /* a hit does the work anyway and compares the bytes; a difference is STET_ERROR_AUDIT and names the mechanism */
     bool audit;
 } stet_mechanism_options;
 STET_API stet_result stet_default_mechanism_options(stet_mechanism_options *out);

@@ -28,31 +28,31 @@ typedef struct stet_model_info {
     double timestep;
 } stet_model_info;
 STET_API stet_model_info stet_model_get_info(const stet_model *model);
-STET_API const char *stet_model_path(const stet_model *model); /* "" if loaded from a string */
+STET_API const char *stet_model_get_path(const stet_model *model); /* "" if loaded from a string */
 
 /* Kinds of named objects. */
 typedef enum stet_object {
-    STET_BODY,
-    STET_JOINT,
-    STET_GEOM,
-    STET_SITE,
-    STET_CAMERA,
-    STET_LIGHT,
-    STET_ACTUATOR,
-    STET_SENSOR,
-    STET_KEYFRAME
+    STET_OBJECT_BODY,
+    STET_OBJECT_JOINT,
+    STET_OBJECT_GEOM,
+    STET_OBJECT_SITE,
+    STET_OBJECT_CAMERA,
+    STET_OBJECT_LIGHT,
+    STET_OBJECT_ACTUATOR,
+    STET_OBJECT_SENSOR,
+    STET_OBJECT_KEYFRAME
 } stet_object;
 /* The name of an object, "" if it has none; NULL: no such index. Borrowed from the model. */
-STET_API const char *stet_model_object_name(const stet_model *model, stet_object kind, int index);
+STET_API const char *stet_model_get_object_name(const stet_model *model, stet_object kind, int index);
 /* The index of a named object. NOT_FOUND lists the first few names that exist. */
 STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out);
 /* The version of MuJoCo's library that this process has loaded, "4.0.1". */
-STET_API const char *stet_mujoco_version(void);
+STET_API const char *stet_get_mujoco_version(void);
 /*
  * UNSUPPORTED: the loaded MuJoCo is not the release that stet was built for. Structures differ from release to release.
  * Loading a model makes this check first.
  */
-STET_API stet_result stet_mujoco_check(void);
+STET_API stet_result stet_check_mujoco(void);
 
 #ifdef __cplusplus
 }

@@ -43,7 +43,7 @@ typedef struct stet_pool_stats {
 STET_API stet_pool_stats stet_pool_get_stats(const stet_pool *pool);
 
 /* Bytes that a sim holds: its arrays and their host mirrors, copies of inputs, and MuJoCo's data. */
-STET_API int64_t stet_sim_bytes(const stet_sim *sim);
+STET_API int64_t stet_sim_get_bytes(const stet_sim *sim);
 
 #ifdef __cplusplus
 }

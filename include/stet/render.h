@@ -22,17 +22,18 @@ extern "C" {
  * is 4 bytes R G B A.
  */
 #define STET_OUTPUTS(X)                                                                                                \
-    X(RGB, "rgb", STET_U8, 3, "shaded colour")                                                                         \
-    X(RGBA, "rgba", STET_U8, 4, "shaded colour and 255 where something was hit, 0 for the sky")                        \
-    X(DEPTH, "depth", STET_REAL, 1,                                                                                    \
+    X(RGB, "rgb", STET_DTYPE_U8, 3, "shaded colour")                                                                   \
+    X(RGBA, "rgba", STET_DTYPE_U8, 4, "shaded colour and 255 where something was hit, 0 for the sky")                  \
+    X(DEPTH, "depth", STET_DTYPE_REAL, 1,                                                                              \
       "distance to the image plane along the view axis, metres; infinity where nothing was hit")                       \
-    X(DISTANCE, "distance", STET_REAL, 1, "distance to the camera's position, metres; infinity where nothing was hit") \
-    X(NORMAL, "normal", STET_REAL, 3,                                                                                  \
+    X(DISTANCE, "distance", STET_DTYPE_REAL, 1,                                                                        \
+      "distance to the camera's position, metres; infinity where nothing was hit")                                     \
+    X(NORMAL, "normal", STET_DTYPE_REAL, 3,                                                                            \
       "unit surface normal, world frame, toward the camera; 0 0 0 where nothing was hit")                              \
-    X(ALBEDO, "albedo", STET_U8, 4, "material colour without light")                                                   \
-    X(SEG_GEOM, "seg_geom", STET_INT, 1, "geom index of the model, -1 for the sky")                                    \
-    X(SEG_BODY, "seg_body", STET_INT, 1, "body index of the model, -1 for the sky")                                    \
-    X(SEG_TYPE, "seg_type", STET_INT, 1, "geom type (mjtGeom), -1 for the sky")
+    X(ALBEDO, "albedo", STET_DTYPE_U8, 4, "material colour without light")                                             \
+    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1, "geom index of the model, -1 for the sky")                              \
+    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1, "body index of the model, -1 for the sky")                              \
+    X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1, "geom type (mjtGeom), -1 for the sky")
 typedef enum stet_output {
 #define STET_OUTPUT_ENUM(id, name, dtype, channels, doc) STET_OUTPUT_##id,
     STET_OUTPUTS(STET_OUTPUT_ENUM)

@@ -69,13 +69,13 @@ STET_API stet_result stet_sim_round_contract(stet_sim *sim, stet_array *array, s
 
 /* ---- what goes in and comes out ---------------------------------------------------------------------------------- */
 
-typedef enum stet_direction { STET_IN = 1, STET_OUT = 2, STET_INOUT = 3 } stet_direction;
+typedef enum stet_direction { STET_DIRECTION_IN = 1, STET_DIRECTION_OUT = 2, STET_DIRECTION_INOUT = 3 } stet_direction;
 
 /*
  * An input, an output, or both. `array` says what it is, or a name:
  *
  *     a field of the worlds    "qpos" …: data [nworld][items], as stet_array_write takes it
- *     a parameter              "gravity" … (stet_worlds_parameters): double [items] or [nworld][items]
+ *     a parameter              "gravity" … (stet_worlds_get_parameters): double [items] or [nworld][items]
  *     "controls"               of the round's steps: [frames][nworld][nu], or [frames][nu] for all worlds alike,
  *                              elements as of `ctrl`. The k-th stet_sim_step of a round uses frame k; after the last
  *                              frame the controls do not change
@@ -114,12 +114,12 @@ static inline stet_round_value stet_round_array(stet_array *array, stet_directio
 }
 static inline stet_round_value stet_round_in(const char *name, const void *data, size_t size)
 {
-    stet_round_value v = {name, 0, (void *)(uintptr_t)data, size, 0, 0, 0, 0, STET_IN, STET_OK};
+    stet_round_value v = {name, 0, (void *)(uintptr_t)data, size, 0, 0, 0, 0, STET_DIRECTION_IN, STET_OK};
     return v;
 }
 static inline stet_round_value stet_round_out(const char *name, void *data, size_t size)
 {
-    stet_round_value v = {name, 0, data, size, 0, 0, 0, 0, STET_OUT, STET_OK};
+    stet_round_value v = {name, 0, data, size, 0, 0, 0, 0, STET_DIRECTION_OUT, STET_OK};
     return v;
 }
 
@@ -156,7 +156,7 @@ STET_API stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *value
 typedef struct stet_round_info {
     int64_t round; /* counted from 1; 0: there was none */
     bool open;     /* begun and not ended */
-    /* reason for setting everything up: first, failed, no_reuse, disabled; STET_REASON_none: only inputs were copied */
+    /* reason for setting everything up: first, failed, no_reuse, disabled; STET_REASON_NONE: only inputs were copied */
     stet_reason why;
     int inputs, copied_in, staged; /* staged: how many of the copied inputs stet_sim_round_stage had uploaded */
     int outputs, copied_out;

@@ -47,15 +47,15 @@ STET_API stet_result stet_sim_create(stet_model *model, const stet_sim_def *def,
 STET_API void stet_sim_destroy(stet_sim *sim); /* drops frames that were not read; NULL is fine */
 
 /* The parts of the sim; borrowed until the sim is destroyed. */
-STET_API stet_device *stet_sim_device(stet_sim *sim);
-STET_API stet_worlds *stet_sim_worlds(stet_sim *sim);
-STET_API stet_stage *stet_sim_stage(stet_sim *sim);
-STET_API stet_model *stet_sim_model(stet_sim *sim);
-STET_API stet_physics stet_sim_physics(const stet_sim *sim); /* never AUTO */
-STET_API int stet_sim_keyframe(const stet_sim *sim);         /* keyframe of the initial state; -1: qpos0 */
-STET_API uint32_t stet_sim_outputs(const stet_sim *sim);     /* bits 1u << STET_OUTPUT_x */
-STET_API int stet_sim_ncamera(const stet_sim *sim);
-STET_API const stet_camera *stet_sim_camera(const stet_sim *sim, int camera); /* NULL: no such camera */
+STET_API stet_device *stet_sim_get_device(stet_sim *sim);
+STET_API stet_worlds *stet_sim_get_worlds(stet_sim *sim);
+STET_API stet_stage *stet_sim_get_stage(stet_sim *sim);
+STET_API stet_model *stet_sim_get_model(stet_sim *sim);
+STET_API stet_physics stet_sim_get_physics(const stet_sim *sim); /* never AUTO */
+STET_API int stet_sim_get_keyframe(const stet_sim *sim);         /* keyframe of the initial state; -1: qpos0 */
+STET_API uint32_t stet_sim_get_outputs(const stet_sim *sim);     /* bits 1u << STET_OUTPUT_x */
+STET_API int stet_sim_get_ncamera(const stet_sim *sim);
+STET_API const stet_camera *stet_sim_get_camera(const stet_sim *sim, int camera); /* NULL: no such camera */
 
 /*
  * Advances all worlds by n time steps; n = 0 does nothing. With STET_PHYSICS_EXTERNAL only time advances. Poses and
@@ -76,15 +76,15 @@ STET_API stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, in
 /*
  * Lets a long step end early. During a stet_sim_step of more than one time step, stet calls `ask` between time steps,
  * in the caller's thread, about every 10 ms (less often only if one time step takes longer). If it returns true, the
- * call returns STET_INTERRUPTED. All worlds have then made the same number of time steps (stet_sim_steps_made), and
- * kernels after the physics have not run. The sim remains usable: stepping on gives the bits of an uninterrupted step.
- * `ask` may call nothing of this sim but stet_sim_steps_made. `context` is passed to `ask` and borrowed until another
- * is set. NULL (the default): no interruption.
+ * call returns STET_ERROR_INTERRUPTED. All worlds have then made the same number of time steps
+ * (stet_sim_get_steps_made), and kernels after the physics have not run. The sim remains usable: stepping on gives the
+ * bits of an uninterrupted step. `ask` may call nothing of this sim but stet_sim_get_steps_made. `context` is passed to
+ * `ask` and borrowed until another is set. NULL (the default): no interruption.
  */
 typedef bool stet_interrupt_fn(void *context);
 STET_API void stet_sim_set_interrupt(stet_sim *sim, stet_interrupt_fn *ask, void *context);
 /* Time steps that the latest stet_sim_step made: n, or fewer after a failure or an interruption. */
-STET_API int stet_sim_steps_made(const stet_sim *sim);
+STET_API int stet_sim_get_steps_made(const stet_sim *sim);
 
 /* ---- the caller's kernels in a step ------------------------------------------------------------------------------ */
 
@@ -107,8 +107,8 @@ typedef enum stet_phase {
 
 /*
  * Adds a launch to each step. Kernel, count and args are as for stet_kernel_launch; they are checked now, and args are
- * copied. The kernel must have been created on stet_sim_device(sim). *id (may be NULL) is its number: 0, 1, 2 …, never
- * reused.
+ * copied. The kernel must have been created on stet_sim_get_device(sim). *id (may be NULL) is its number: 0, 1, 2 …,
+ * never reused.
  *
  * Kernels without host work between them form one list, which is replayed when it comes again (mechanism
  * `graph_replay`). With external physics and no reset by mask, the whole step is one list. These end a list:
@@ -148,7 +148,7 @@ STET_API stet_result stet_sim_set_reset(stet_sim *sim, stet_array *mask, const s
 /* See stet_worlds_reset. Keyframe -2 is that of the initial state. */
 STET_API stet_result stet_sim_reset(stet_sim *sim, const stet_reset_def *def);
 /*
- * See stet_worlds_restore and stet_worlds_resume. Snapshots and files come from stet_worlds_snapshot and
+ * See stet_worlds_restore and stet_worlds_resume. Snapshots and files come from stet_snapshot_create and
  * stet_worlds_save. The latest frame shows the restored worlds, as after a reset. After a direct stet_worlds_restore it
  * does so at the next stet_sim_render.
  */
@@ -171,7 +171,7 @@ STET_API stet_result stet_sim_control_noise(stet_sim *sim, double scale, int64_t
  * is the hold position, "half" half of the range (1 without a range), "low" and "high" the range (-inf and inf without
  * one). Borrowed until the sim is destroyed; do not write them. NOT_FOUND lists these names.
  */
-STET_API stet_result stet_sim_control_table(stet_sim *sim, const char *name, stet_array **out);
+STET_API stet_result stet_sim_get_control_table(stet_sim *sim, const char *name, stet_array **out);
 
 /*
  * Starts a frame of all cameras and worlds. *frame (may be NULL) is its number; if nothing moved, it is the last
@@ -184,7 +184,7 @@ STET_API stet_result stet_sim_render(stet_sim *sim, int64_t *frame);
  */
 STET_API stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, int64_t *frame);
 /* Number of the latest frame; -1: there is none yet. */
-STET_API int64_t stet_sim_latest_frame(const stet_sim *sim);
+STET_API int64_t stet_sim_get_latest_frame(const stet_sim *sim);
 
 enum { STET_FRAME_LATEST = -1 };
 /*
@@ -193,17 +193,17 @@ enum { STET_FRAME_LATEST = -1 };
  * latest frame are rendered first, in a new frame; the others keep their pixels. NOT_FOUND: no such frame, or no longer
  * kept; no such camera; an output that the sim does not have.
  */
-STET_API stet_result stet_sim_tensor(stet_sim *sim, int64_t frame, int camera, stet_output output, stet_array **out);
+STET_API stet_result stet_sim_get_array(stet_sim *sim, int64_t frame, int camera, stet_output output, stet_array **out);
 /* The same, copied to the host; size must be its bytes. REAL is float, or double on a device with isa "f64". */
 STET_API stet_result stet_sim_read(stet_sim *sim, int64_t frame, int camera, stet_output output, void *out,
                                    size_t size);
 /* Bytes of one camera's output for stet_sim_read; 0: the sim does not have the output. */
-STET_API size_t stet_sim_output_bytes(const stet_sim *sim, int camera, stet_output output);
+STET_API size_t stet_sim_get_output_bytes(const stet_sim *sim, int camera, stet_output output);
 /*
  * Hash of all outputs of a frame in canonical order: by camera, then by output in the order of stet_output, then by
  * world. It is equal for any number of threads, on every isa but "f64", and with any mechanism switched off.
  */
-STET_API stet_result stet_sim_frame_hash(stet_sim *sim, int64_t frame, uint64_t *out);
+STET_API stet_result stet_sim_hash_frame(stet_sim *sim, int64_t frame, uint64_t *out);
 
 /*
  * Seconds spent in calls of this sim since it was created or the timing was cleared, on the monotonic clock. With

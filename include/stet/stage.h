@@ -31,11 +31,11 @@ typedef enum stet_prim_kind {
  */
 STET_API stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out);
 STET_API void stet_stage_destroy(stet_stage *stage);
-STET_API int stet_stage_count(const stet_stage *stage);    /* number of prims that exist */
-STET_API int stet_stage_capacity(const stet_stage *stage); /* all prim numbers are below this */
+STET_API int stet_stage_get_nprim(const stet_stage *stage);    /* number of prims that exist */
+STET_API int stet_stage_get_capacity(const stet_stage *stage); /* all prim numbers are below this */
 
 /* The prim of the model's object of that kind and index. */
-STET_API stet_result stet_stage_prim_of(const stet_stage *stage, stet_prim_kind kind, int index, int *prim);
+STET_API stet_result stet_stage_get_prim(const stet_stage *stage, stet_prim_kind kind, int index, int *prim);
 /* Finds a prim of one kind by name. NOT_FOUND lists some names that exist. */
 STET_API stet_result stet_stage_find(const stet_stage *stage, stet_prim_kind kind, const char *name, int *prim);
 
@@ -57,17 +57,17 @@ STET_API stet_result stet_stage_reparent(stet_stage *stage, int prim, int parent
  * Sets the local transform of a non-rigid prim in the worlds first … first + n - 1; values [n][12]. A camera with a
  * tracking mode is refused.
  */
-STET_API stet_result stet_stage_set_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
+STET_API stet_result stet_stage_write_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
 /* Sets the world transform of an added rigid prim. */
-STET_API stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
+STET_API stet_result stet_stage_write_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
 /* Get transforms, brought up to date first. values [n][12]. */
-STET_API stet_result stet_stage_get_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
-STET_API stet_result stet_stage_get_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
+STET_API stet_result stet_stage_read_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
+STET_API stet_result stet_stage_read_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
 /*
  * The arrays of all transforms: arrays of worlds [nworld][capacity][12]. They are up to date when read through stet.
  * Either pointer may be NULL. Borrowed until the next stet_stage_add.
  */
-STET_API stet_result stet_stage_arrays(stet_stage *stage, stet_array **local, stet_array **world);
+STET_API stet_result stet_stage_get_arrays(stet_stage *stage, stet_array **local, stet_array **world);
 /* Brings all transforms up to date now; force visits every prim of every world. */
 STET_API stet_result stet_stage_flush(stet_stage *stage, bool force);
 

@@ -54,9 +54,9 @@ STET_API stet_result stet_tiles_render(stet_tiles *tiles, const uint8_t *mask, i
  * are all zero. NOT_FOUND: no such frame, or no longer kept. A bound array holds the frame that was extracted last and
  * never goes back. STATE: it holds a newer frame than the requested one; unbound requests can still be read.
  */
-STET_API stet_result stet_tiles_read(stet_tiles *tiles, int64_t frame, int request, stet_array **out);
+STET_API stet_result stet_tiles_get_array(stet_tiles *tiles, int64_t frame, int request, stet_array **out);
 /* Whether a world has moved (a reset, a step, a write) since its pixels of the latest frame were drawn. */
-STET_API bool stet_tiles_stale(stet_tiles *tiles, int64_t world);
+STET_API bool stet_tiles_is_stale(stet_tiles *tiles, int64_t world);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
  *     stet_trace_begin(device, &def);
  *     ...                                         steps, frames, launches
  *     stet_trace_end(device);
- *     for (int64_t i = 0; stet_trace_get(device, i, &event); ++i) ...
+ *     for (int64_t i = 0; stet_trace_get_event(device, i, &event); ++i) ...
  *
  * Tracing does not change any result. It waits for a GPU when a trace begins and ends, and now and then between. When
  * memory runs out or the limit is reached, events are dropped and counted; nothing else fails.
@@ -46,7 +46,7 @@ typedef enum stet_trace_kind {
 #define STET_TRACE_ENUM(id, name, unit) STET_TRACE_##id,
     STET_TRACE_KINDS(STET_TRACE_ENUM)
 #undef STET_TRACE_ENUM
-        STET_TRACE_KIND_COUNT
+        STET_TRACE_COUNT
 } stet_trace_kind;
 STET_API const char *stet_trace_kind_name(stet_trace_kind kind); /* "launch" */
 STET_API const char *stet_trace_kind_unit(stet_trace_kind kind); /* "blocks"; "" for kinds without an amount */
@@ -112,7 +112,7 @@ typedef struct stet_trace_event {
     bool failed;
 } stet_trace_event;
 /* False: there is no event i. */
-STET_API bool stet_trace_get(const stet_device *device, int64_t i, stet_trace_event *out);
+STET_API bool stet_trace_get_event(const stet_device *device, int64_t i, stet_trace_event *out);
 
 /*
  * Ranges: phases, replays, launches and compilations of a device as named, nested ranges in the timelines of NVIDIA's
@@ -127,8 +127,8 @@ typedef struct stet_ranges_def {
 STET_API stet_ranges_def stet_default_ranges_def(void);
 /* NOT_FOUND: no such library. UNSUPPORTED: the given file is not one. STATE: ranges are on. */
 STET_API stet_result stet_ranges_begin(stet_device *device, const stet_ranges_def *def);
-STET_API stet_result stet_ranges_end(stet_device *device);           /* STATE: ranges are off */
-STET_API const char *stet_ranges_library(const stet_device *device); /* the loaded file; NULL: ranges are off */
+STET_API stet_result stet_ranges_end(stet_device *device);               /* STATE: ranges are off */
+STET_API const char *stet_ranges_get_library(const stet_device *device); /* the loaded file; NULL: ranges are off */
 
 /* Totals of all events of one kind, name, source and reason, including dropped events. */
 typedef struct stet_profile_row {
@@ -145,7 +145,7 @@ typedef struct stet_profile_row {
     int64_t device_duration; /* nanoseconds of those calls on the device */
 } stet_profile_row;
 /* Rows in the order of their first call. False: there is no row i. */
-STET_API bool stet_profile_get(const stet_device *device, int64_t i, stet_profile_row *out);
+STET_API bool stet_profile_get_row(const stet_device *device, int64_t i, stet_profile_row *out);
 
 #ifdef __cplusplus
 }

@@ -30,10 +30,10 @@ STET_API stet_worlds_def stet_default_worlds_def(void);
 STET_API stet_result stet_worlds_create(stet_device *device, stet_model *model, const stet_worlds_def *def,
                                         stet_worlds **out);
 STET_API void stet_worlds_destroy(stet_worlds *worlds);
-STET_API int64_t stet_worlds_count(const stet_worlds *worlds);
+STET_API int64_t stet_worlds_get_nworld(const stet_worlds *worlds);
 
 /* Names of the fields, NULL-terminated. */
-STET_API const char *const *stet_worlds_fields(void);
+STET_API const char *const *stet_worlds_get_fields(void);
 /*
  * The array of a field; borrowed, and the same for the life of the worlds. A read through stet gives the present state.
  * xpos and xquat (poses of bodies, world frame, metres, unit quaternions w x y z) are computed when they are read.
@@ -41,7 +41,7 @@ STET_API const char *const *stet_worlds_fields(void);
  * mocap poses; with external physics only by a reset or a restore. sensordata is that of the last step, and 0 after a
  * reset.
  */
-STET_API stet_result stet_worlds_array(stet_worlds *worlds, const char *field, stet_array **out);
+STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_array **out);
 
 /*
  * Parameters of MuJoCo's physics that may differ between worlds, in double. Returns their names, NULL-terminated:
@@ -51,7 +51,7 @@ STET_API stet_result stet_worlds_array(stet_worlds *worlds, const char *field, s
  *     damping    [1]  factor on the damping of all joints, 0 or more
  *     stiffness  [1]  factor on the stiffness of all joints, 0 or more
  */
-STET_API const char *const *stet_worlds_parameters(void);
+STET_API const char *const *stet_worlds_get_parameters(void);
 /*
  * Sets a parameter for all later steps. `values` has n numbers, which are copied: the parameter's items (the same for
  * all worlds), or [nworld] times as many. NULL restores the model's own value. Resets, snapshots and hashes of the
@@ -98,7 +98,7 @@ typedef enum stet_fault {
 } stet_fault;
 STET_API const char *stet_fault_name(stet_fault fault); /* "bad_qpos" */
 /* Fault bits of each world since its last reset, [nworld]; borrowed until the next step or reset. */
-STET_API const uint32_t *stet_worlds_faults(const stet_worlds *worlds);
+STET_API const uint32_t *stet_worlds_get_faults(const stet_worlds *worlds);
 
 /*
  * An exact copy of the whole state. Restoring it gives the same bits, whatever happened in between. The caller owns
@@ -106,13 +106,13 @@ STET_API const uint32_t *stet_worlds_faults(const stet_worlds *worlds);
  * model alive. UNSUPPORTED: the model's option flag sleep or ipc is on, so that MuJoCo's state is not complete.
  */
 typedef struct stet_snapshot stet_snapshot;
-STET_API stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out);
+STET_API stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out);
 STET_API stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapshot);
 STET_API void stet_snapshot_destroy(stet_snapshot *snapshot);
 /*
  * The same in a file with a version and a checksum. Saving writes a temporary file and renames it. It replaces only a
- * writable plain file; symbolic links are followed and stay; anything else is STET_IO. Loading accepts plain files,
- * compares sizes and the model's fingerprint, and names what differs.
+ * writable plain file; symbolic links are followed and stay; anything else is STET_ERROR_IO. Loading accepts plain
+ * files, compares sizes and the model's fingerprint, and names what differs.
  */
 STET_API stet_result stet_worlds_save(stet_worlds *worlds, const char *path);
 STET_API stet_result stet_worlds_resume(stet_worlds *worlds, const char *path);

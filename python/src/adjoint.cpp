@@ -16,14 +16,14 @@ using namespace nb::literals;
 Adjoint adjoint_of(const Kernel &kernel)
 {
     Adjoint out{kernel, nullptr};
-    run(*kernel.core, [&] { return stet_kernel_adjoint(kernel.get(), &out.adjoint); });
+    run(*kernel.core, [&] { return stet_kernel_get_adjoint(kernel.get(), &out.adjoint); });
     return out;
 }
 
 static std::string source(const Adjoint &a)
 {
     Hold hold(*a.kernel.core);
-    return stet_adjoint_source(a.adjoint);
+    return stet_adjoint_get_source(a.adjoint);
 }
 
 static nb::tuple differentiable(const Adjoint &a)
@@ -44,11 +44,12 @@ static std::vector<stet_array *> to_gradients(const Adjoint &a, nb::handle seque
     for (nb::handle x : nb::borrow(sequence)) {
         Array *array = nullptr;
         if (!x.is_none() && (!nb::try_cast<Array *>(x, array) || !array))
-            raise_type(std::string("the adjoint of kernel ") + stet_kernel_name(a.kernel.get()) + ": gradient " +
+            raise_type(std::string("the adjoint of kernel ") + stet_kernel_get_name(a.kernel.get()) + ": gradient " +
                        std::to_string(out.size()) + " is a " + type_of(x) + "; give an array of this sim or None");
         if (array && (array->core != a.kernel.core || !array->array))
-            raise(STET_INVALID_ARGUMENT, std::string("the adjoint of kernel ") + stet_kernel_name(a.kernel.get()) +
-                                             ": array " + array->name + " is not one of this sim's that lasts");
+            raise(STET_ERROR_INVALID_ARGUMENT, std::string("the adjoint of kernel ") +
+                                                   stet_kernel_get_name(a.kernel.get()) + ": array " + array->name +
+                                                   " is not one of this sim's that lasts");
         out.push_back(array ? array->array : nullptr);
     }
     return out;
@@ -59,10 +60,10 @@ static void launch(const Adjoint &a, int64_t count, nb::args args, nb::handle gr
     Arguments arguments = to_arguments(a.kernel, args);
     std::vector<stet_array *> to = to_gradients(a, gradients);
     if (to.size() != arguments.args.size())
-        raise(STET_INVALID_ARGUMENT, std::string("the adjoint of kernel ") + stet_kernel_name(a.kernel.get()) + ": " +
-                                         counted((long long)arguments.args.size(), "argument") + " and " +
-                                         counted((long long)to.size(), "gradient") +
-                                         "; give as many, None where a parameter has no gradient");
+        raise(STET_ERROR_INVALID_ARGUMENT,
+              std::string("the adjoint of kernel ") + stet_kernel_get_name(a.kernel.get()) + ": " +
+                  counted((long long)arguments.args.size(), "argument") + " and " +
+                  counted((long long)to.size(), "gradient") + "; give as many, None where a parameter has no gradient");
     run(*a.kernel.core, [&] {
         stet_result result = find_pictures(&arguments);
         if (result != STET_OK) return result;
@@ -73,7 +74,8 @@ static void launch(const Adjoint &a, int64_t count, nb::args args, nb::handle gr
 static void sum_worlds(const Array &sum, const Array &shares)
 {
     if (sum.core != shares.core)
-        raise(STET_INVALID_ARGUMENT, "sum_worlds: arrays " + sum.name + " and " + shares.name + " are of two sims");
+        raise(STET_ERROR_INVALID_ARGUMENT,
+              "sum_worlds: arrays " + sum.name + " and " + shares.name + " are of two sims");
     run(sum, [&](stet_array *array) {
         stet_array *from;
         stet_result result = shares.find(&from);
@@ -182,7 +184,7 @@ void bind_adjoint(nb::module_ &m)
         .def_prop_ro("differentiable", differentiable, nb::sig("def differentiable(self) -> tuple[str, ...]"),
                      "Names of the parameters that have gradients.")
         .def("__repr__", [](const Adjoint &a) {
-            return std::string("<stet.Adjoint of ") + stet_kernel_name(a.kernel.get()) + ">";
+            return std::string("<stet.Adjoint of ") + stet_kernel_get_name(a.kernel.get()) + ">";
         });
     m.def("sum_worlds", sum_worlds, "sum"_a, "shares"_a,
           "sum [items] = the shares of all worlds [world, items], added in an order that is the same on every device.");

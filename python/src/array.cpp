@@ -37,7 +37,8 @@ static nb::object read_worlds(const Array &a, int64_t first, int64_t n)
 static nb::object to_array(const Array &a, nb::object dtype, nb::object copy)
 {
     if (!copy.is_none() && !nb::cast<bool>(copy))
-        raise(STET_INVALID_ARGUMENT, "array " + a.name + ": NumPy gets a copy of it; host() is a view without one");
+        raise(STET_ERROR_INVALID_ARGUMENT,
+              "array " + a.name + ": NumPy gets a copy of it; host() is a view without one");
     nb::object values = to_numpy(a, nb::none());
     return dtype.is_none() ? values : nb::object(values.attr("astype")(dtype, "copy"_a = false));
 }
@@ -58,13 +59,13 @@ static nb::dlpack::dtype view_type(const Array &a)
 {
     static const uint8_t codes[] = {kDLFloat, kDLInt, kDLInt, kDLUInt, kDLUInt, kDLUInt, kDLFloat};
     static const uint8_t bits[] = {32, 32, 64, 32, 16, 8, 16};
-    return {codes[a.dtype], a.dtype == STET_REAL ? (uint8_t)(8 * a.core->real_size) : bits[a.dtype], 1};
+    return {codes[a.dtype], a.dtype == STET_DTYPE_REAL ? (uint8_t)(8 * a.core->real_size) : bits[a.dtype], 1};
 }
 
 static nb::object to_host(const Array &a)
 {
     const void *data = nullptr;
-    run(a, [&](stet_array *array) { return stet_array_host(array, &data); });
+    run(a, [&](stet_array *array) { return stet_array_get_host(array, &data); });
     nb::capsule owner(new View(a.core, a.own), [](void *view) noexcept { delete static_cast<View *>(view); });
     std::vector<size_t> shape(a.shape.begin(), a.shape.end());
     return nb::cast(nb::ndarray<nb::numpy, nb::ro>(data, shape.size(), shape.data(), owner, nullptr, view_type(a)));
@@ -76,7 +77,7 @@ static void copy_array(const Array &to, const Array &from)
 {
     to.check_writable();
     if (to.core != from.core)
-        raise(STET_INVALID_ARGUMENT,
+        raise(STET_ERROR_INVALID_ARGUMENT,
               "array " + to.name + ": array " + from.name + " is another sim's; write its numpy()");
     run(to, [&](stet_array *array) {
         stet_array *source;
@@ -129,7 +130,7 @@ struct Export {
 static Export make_export(const Array &a, bool writable, bool announced)
 {
     if (announced && !writable)
-        raise(STET_INVALID_ARGUMENT,
+        raise(STET_ERROR_INVALID_ARGUMENT,
               "array " + a.name + ": only writes are announced; export it with writable=True as well");
     if (writable) a.check_writable();
     return {a, writable, announced};
@@ -169,7 +170,7 @@ static uint64_t generation(const Array &a)
 {
     uint64_t out = 0;
     run_now(a, [&](stet_array *array) {
-        out = stet_array_generation(array);
+        out = stet_array_get_generation(array);
         return STET_OK;
     });
     return out;

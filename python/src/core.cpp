@@ -82,14 +82,15 @@ Hold::Hold(Core &core) : gate_(core.gate)
     gate_->enter();
     if (!core.closed) return;
     gate_->leave();
-    raise(STET_STATE, "the sim is closed; make another one with stet.Sim(…)");
+    raise(STET_ERROR_STATE, "the sim is closed; make another one with stet.Sim(…)");
 }
 
 // ---- arrays --------------------------------------------------------------------------------------------------------
 
 Array::Array(Shared core_, Held own_, stet_array *array_, bool worlds_)
-    : core(std::move(core_)), own(std::move(own_)), array(array_), dtype(stet_array_dtype(array_)), worlds(worlds_),
-      shape(stet_array_shape(array_), stet_array_shape(array_) + stet_array_ndim(array_)), name(stet_array_name(array_))
+    : core(std::move(core_)), own(std::move(own_)), array(array_), dtype(stet_array_get_dtype(array_)), worlds(worlds_),
+      shape(stet_array_get_shape(array_), stet_array_get_shape(array_) + stet_array_get_ndim(array_)),
+      name(stet_array_get_name(array_))
 {
 }
 
@@ -97,16 +98,16 @@ void Array::check_writable() const
 {
     if (!result) return;
     bool poses = name != "sensordata";
-    raise(STET_INVALID_ARGUMENT, "array " + name +
-                                     ": the physics makes it of the state, and what is written to it would be lost; " +
-                                     (poses ? "write qpos, or make the sim with physics=\"external\""
-                                            : "make a copy, or the sim with physics=\"external\""));
+    raise(STET_ERROR_INVALID_ARGUMENT,
+          "array " + name + ": the physics makes it of the state, and what is written to it would be lost; " +
+              (poses ? "write qpos, or make the sim with physics=\"external\""
+                     : "make a copy, or the sim with physics=\"external\""));
 }
 
 stet_result Array::find(stet_array **out) const
 {
     *out = array;
-    return array ? STET_OK : stet_sim_tensor(core->sim, frame, camera, output, out);
+    return array ? STET_OK : stet_sim_get_array(core->sim, frame, camera, output, out);
 }
 
 } // namespace binding

@@ -74,12 +74,12 @@ static stet_result copy_on_device(stet_array *array, bool worlds, stet_export_de
 {
     stet_array_def copy_def = stet_default_array_def();
     stet_array *copy = nullptr;
-    copy_def.name = stet_array_name(array);
-    copy_def.dtype = stet_array_dtype(array);
+    copy_def.name = stet_array_get_name(array);
+    copy_def.dtype = stet_array_get_dtype(array);
     copy_def.worlds = worlds;
-    copy_def.ndim = stet_array_ndim(array);
-    std::copy_n(stet_array_shape(array), copy_def.ndim, copy_def.shape);
-    stet_result result = stet_array_create(stet_array_device(array), &copy_def, &copy);
+    copy_def.ndim = stet_array_get_ndim(array);
+    std::copy_n(stet_array_get_shape(array), copy_def.ndim, copy_def.shape);
+    stet_result result = stet_array_create(stet_array_get_device(array), &copy_def, &copy);
     if (result == STET_OK) result = stet_array_copy(copy, array);
     def.copy = false;
     def.writable = def.announced = true;
@@ -185,7 +185,7 @@ static nb::object stream_number(Core &core)
     if (!is_gpu(core)) return nb::none();
     void *stream = nullptr;
     run_now(core, [&] {
-        stream = stet_device_stream(core.device);
+        stream = stet_device_get_stream(core.device);
         return STET_OK;
     });
     if (!stream) return nb::int_(core.type == STET_DEVICE_CUDA ? 1 : 0);
@@ -250,7 +250,7 @@ Array import_tensor(const Shared &core, nb::handle x, const Import &how)
         // The producer made stet's stream wait. In a stream of the caller's, the tensor may also go in that stream's order.
         if (core->callers_stream) {
             def.ready = STET_READY_IN_STREAM;
-            def.stream = stet_device_stream(core->device);
+            def.stream = stet_device_get_stream(core->device);
         }
         return stet_array_import(core->device, tensor, &def, &array);
     });

@@ -35,19 +35,20 @@ void find_errors()
 // The library's sentence; its text may be in any encoding (names of files).
 static std::string last_sentence(stet_result result)
 {
-    const char *text = stet_last_error();
+    const char *text = stet_get_last_error();
     nb::object decoded =
-        nb::steal(PyUnicode_DecodeUTF8(*text ? text : stet_result_string(result),
-                                       (Py_ssize_t)strlen(*text ? text : stet_result_string(result)), "replace"));
+        nb::steal(PyUnicode_DecodeUTF8(*text ? text : stet_result_sentence(result),
+                                       (Py_ssize_t)strlen(*text ? text : stet_result_sentence(result)), "replace"));
     check_python(decoded.is_valid());
     return nb::cast<std::string>(decoded);
 }
 
-void raise(stet_result result) { raise_as(classes[result], last_sentence(result), stet_last_error_where()); }
+void raise(stet_result result) { raise_as(classes[result], last_sentence(result), stet_get_last_error_where()); }
 
 void raise_of_file(stet_result result)
 {
-    raise_as(result == STET_NOT_FOUND ? missing_file : classes[result], last_sentence(result), stet_last_error_where());
+    raise_as(result == STET_ERROR_NOT_FOUND ? missing_file : classes[result], last_sentence(result),
+             stet_get_last_error_where());
 }
 
 void raise(stet_result result, const std::string &sentence) { raise_as(classes[result], sentence, nullptr); }

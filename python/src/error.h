@@ -26,7 +26,7 @@ void find_errors();
 
 inline void check(stet_result result)
 {
-    if (result == STET_INTERRUPTED && PyErr_Occurred()) throw nb::python_error(); // a signal's
+    if (result == STET_ERROR_INTERRUPTED && PyErr_Occurred()) throw nb::python_error(); // a signal's
     if (result != STET_OK) raise(result);
 }
 

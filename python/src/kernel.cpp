@@ -14,7 +14,7 @@ using namespace nb::literals;
 [[noreturn]] static void refuse(const Kernel &kernel, size_t i, nb::handle x)
 {
     std::string which = i < kernel.params.size() ? std::string(" (") + kernel.params[i].name + ")" : "";
-    raise_type(std::string("kernel ") + stet_kernel_name(kernel.get()) + ": argument " + std::to_string(i) + which +
+    raise_type(std::string("kernel ") + stet_kernel_get_name(kernel.get()) + ": argument " + std::to_string(i) + which +
                " is a " + type_of(x) +
                "; give an array of this sim, an int, a float, or None for an array that is absent");
 }
@@ -22,8 +22,8 @@ using namespace nb::literals;
 static stet_arg array_arg(const Kernel &kernel, size_t i, const Array &a, Arguments *out)
 {
     if (a.core != kernel.core)
-        raise(STET_INVALID_ARGUMENT, std::string("kernel ") + stet_kernel_name(kernel.get()) + ": argument " +
-                                         std::to_string(i) + ", array " + a.name + ", is another sim's");
+        raise(STET_ERROR_INVALID_ARGUMENT, std::string("kernel ") + stet_kernel_get_name(kernel.get()) + ": argument " +
+                                               std::to_string(i) + ", array " + a.name + ", is another sim's");
     if (i < kernel.params.size() && kernel.params[i].written) a.check_writable();
     if (!a.array) {
         out->pictures.resize(i + 1);
@@ -108,7 +108,7 @@ static void launch(const Kernel &kernel, int64_t count, nb::args args)
 
 static void list_params(Kernel *kernel)
 {
-    int n = stet_kernel_nparam(kernel->get());
+    int n = stet_kernel_get_nparam(kernel->get());
     for (int i = 0; i < n; ++i) {
         stet_kernel_param param;
         check(stet_kernel_get_param(kernel->get(), i, &param));
@@ -179,7 +179,7 @@ static nb::list list_of_params(const Kernel &kernel)
 
 static std::string kernel_repr(const Kernel &kernel)
 {
-    std::string out = std::string("<stet.Kernel ") + stet_kernel_name(kernel.get()) + "(";
+    std::string out = std::string("<stet.Kernel ") + stet_kernel_get_name(kernel.get()) + "(";
     for (size_t i = 0; i < kernel.params.size(); ++i) {
         const stet_kernel_param &p = kernel.params[i];
         bool array = p.kind == STET_ARG_ARRAY;
@@ -199,7 +199,7 @@ void bind_kernel(nb::module_ &m)
              "of its parameters: arrays "
              "of its sim, ints, floats, None for an array that is absent.")
         .def_prop_ro(
-            "name", [](const Kernel &k) { return stet_kernel_name(k.get()); }, "Its name in the source.")
+            "name", [](const Kernel &k) { return stet_kernel_get_name(k.get()); }, "Its name in the source.")
         .def_prop_ro("params", list_of_params,
                      "Its parameters: name, type in the language, kind (array, int, real), worlds, written.")
         .def_prop_ro("adjoint", adjoint_of,

@@ -76,14 +76,14 @@ static Shared make_core(const Model &model, const Options &o)
         result = stet_sim_create(model.model, &def, &core->sim);
     }
     check(result);
-    core->model = stet_sim_model(core->sim);
-    core->device = stet_sim_device(core->sim);
-    core->worlds = stet_sim_worlds(core->sim);
+    core->model = stet_sim_get_model(core->sim);
+    core->device = stet_sim_get_device(core->sim);
+    core->worlds = stet_sim_get_worlds(core->sim);
     core->nworld = o.worlds;
-    core->lanes = stet_device_lanes(core->device);
+    core->lanes = stet_device_get_lanes(core->device);
     core->type = stet_device_get_type(core->device);
     core->index = gpu_index(core->type, o.index);
-    core->real_size = stet_dtype_size(core->device, STET_REAL);
+    core->real_size = stet_dtype_size(core->device, STET_DTYPE_REAL);
     return core;
 }
 

@@ -28,22 +28,22 @@ static const struct {
     stet_object kind;
     const char *doc;
 } kinds[] = {
-    {"bodies", &stet_model_info::nbody, STET_BODY, "Names of the bodies, \"\" for those without."},
-    {"joints", &stet_model_info::njnt, STET_JOINT, "Names of the joints."},
-    {"geoms", &stet_model_info::ngeom, STET_GEOM, "Names of the geoms."},
-    {"sites", &stet_model_info::nsite, STET_SITE, "Names of the sites."},
-    {"cameras", &stet_model_info::ncam, STET_CAMERA, "Names of the model's cameras."},
-    {"lights", &stet_model_info::nlight, STET_LIGHT, "Names of the lights."},
-    {"actuators", &stet_model_info::nu, STET_ACTUATOR, "Names of the actuators, in the order of ctrl."},
-    {"sensors", &stet_model_info::nsensor, STET_SENSOR, "Names of the sensors."},
-    {"keyframes", &stet_model_info::nkey, STET_KEYFRAME, "Names of the keyframes."},
+    {"bodies", &stet_model_info::nbody, STET_OBJECT_BODY, "Names of the bodies, \"\" for those without."},
+    {"joints", &stet_model_info::njnt, STET_OBJECT_JOINT, "Names of the joints."},
+    {"geoms", &stet_model_info::ngeom, STET_OBJECT_GEOM, "Names of the geoms."},
+    {"sites", &stet_model_info::nsite, STET_OBJECT_SITE, "Names of the sites."},
+    {"cameras", &stet_model_info::ncam, STET_OBJECT_CAMERA, "Names of the model's cameras."},
+    {"lights", &stet_model_info::nlight, STET_OBJECT_LIGHT, "Names of the lights."},
+    {"actuators", &stet_model_info::nu, STET_OBJECT_ACTUATOR, "Names of the actuators, in the order of ctrl."},
+    {"sensors", &stet_model_info::nsensor, STET_OBJECT_SENSOR, "Names of the sensors."},
+    {"keyframes", &stet_model_info::nkey, STET_OBJECT_KEYFRAME, "Names of the keyframes."},
 };
 
 static nb::list names_of(const Model &model, stet_object kind, int count)
 {
     nb::list out;
     for (int i = 0; i < count; ++i) {
-        const char *name = stet_model_object_name(model.model, kind, i);
+        const char *name = stet_model_get_object_name(model.model, kind, i);
         out.append(nb::str(name ? name : ""));
     }
     return out;
@@ -57,15 +57,15 @@ static int find(const Model &model, const std::string &kind, const std::string &
         check(stet_model_find(model.model, row.kind, name.c_str(), &index));
         return index;
     }
-    raise(STET_NOT_FOUND, "model: there is no kind '" + kind +
-                              "'; it is one of bodies, joints, geoms, sites, cameras, lights, actuators, "
-                              "sensors, keyframes");
+    raise(STET_ERROR_NOT_FOUND, "model: there is no kind '" + kind +
+                                    "'; it is one of bodies, joints, geoms, sites, cameras, lights, actuators, "
+                                    "sensors, keyframes");
 }
 
 static std::string repr(const Model &model)
 {
     stet_model_info info = stet_model_get_info(model.model);
-    std::string path = stet_model_path(model.model);
+    std::string path = stet_model_get_path(model.model);
     return "<stet.Model " + (path.empty() ? std::string("from text") : path) + ": nq " + std::to_string(info.nq) +
            ", nv " + std::to_string(info.nv) + ", nu " + std::to_string(info.nu) + ", nbody " +
            std::to_string(info.nbody) + ">";
@@ -109,7 +109,7 @@ void bind_model(nb::module_ &m)
             row.doc);
     model
         .def_prop_ro(
-            "path", [](const Model &it) { return stet_model_path(it.model); },
+            "path", [](const Model &it) { return stet_model_get_path(it.model); },
             "The file it came from; \"\" if from text.")
         .def("find", find, "kind"_a, "name"_a, "Index of the object of this name: find(\"actuators\", \"thumb\").")
         .def("__repr__", repr);

@@ -4,7 +4,7 @@
 
 NB_MODULE(_core, m)
 {
-    if (stet_mujoco_check() != STET_OK) throw nb::import_error(stet_last_error());
+    if (stet_check_mujoco() != STET_OK) throw nb::import_error(stet_get_last_error());
     nb::set_leak_warnings(false); // a program may end with objects alive; the tests count them themselves
     binding::find_errors();
     binding::find_numpy();
@@ -18,5 +18,5 @@ NB_MODULE(_core, m)
     binding::bind_report(m);
     binding::speak_of_wrong_arguments(m);
     m.attr("__version__") = STET_VERSION_TEXT;
-    m.attr("mujoco_version") = stet_mujoco_version();
+    m.attr("mujoco_version") = stet_get_mujoco_version();
 }

@@ -11,7 +11,7 @@ stet_physics to_physics(const std::string &name)
     if (name == "auto") return STET_PHYSICS_AUTO;
     for (stet_physics p : {STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL})
         if (name == stet_physics_name(p)) return p;
-    raise(STET_NOT_FOUND, "there is no physics '" + name + "'; it is auto, mujoco or external");
+    raise(STET_ERROR_NOT_FOUND, "there is no physics '" + name + "'; it is auto, mujoco or external");
 }
 
 uint32_t to_mechanisms(const std::vector<std::string> &names)
@@ -37,7 +37,7 @@ stet_phase to_phase(const std::string &name)
     static const char *const names[STET_PHASE_COUNT] = {"before_physics", "after_physics", "after_reset"};
     for (int i = 0; i < STET_PHASE_COUNT; ++i)
         if (name == names[i]) return (stet_phase)i;
-    raise(STET_NOT_FOUND,
+    raise(STET_ERROR_NOT_FOUND,
           "there is no phase '" + name + "' in a step; it is before_physics, after_physics or after_reset");
 }
 
@@ -48,7 +48,7 @@ int to_keyframe(const stet_model *model, nb::handle keyframe, int otherwise)
     if (!nb::isinstance<nb::str>(keyframe)) return nb::cast<int>(nb::borrow(keyframe));
     std::string name = nb::cast<std::string>(nb::borrow(keyframe));
     if (name == "qpos0" || name == "none") return -1;
-    check(stet_model_find(model, STET_KEYFRAME, name.c_str(), &index));
+    check(stet_model_find(model, STET_OBJECT_KEYFRAME, name.c_str(), &index));
     return index;
 }
 
@@ -57,12 +57,12 @@ int to_camera(Core &core, nb::handle camera)
     if (!nb::isinstance<nb::str>(camera)) return nb::cast<int>(nb::borrow(camera));
     std::string name = nb::cast<std::string>(nb::borrow(camera)), all;
     Hold hold(core);
-    for (int i = 0; i < stet_sim_ncamera(core.sim); ++i) {
-        const char *one = stet_sim_camera(core.sim, i)->name;
+    for (int i = 0; i < stet_sim_get_ncamera(core.sim); ++i) {
+        const char *one = stet_sim_get_camera(core.sim, i)->name;
         if (name == one) return i;
         all += std::string(all.empty() ? "" : ", ") + one;
     }
-    raise(STET_NOT_FOUND, "sim: there is no camera '" + name + "'; it has: " + (all.empty() ? "none" : all));
+    raise(STET_ERROR_NOT_FOUND, "sim: there is no camera '" + name + "'; it has: " + (all.empty() ? "none" : all));
 }
 
 } // namespace binding

@@ -13,9 +13,9 @@ static const struct {
     size_t size;
     const char *letters;
 } types[] = {
-    {STET_REAL, "float32", 4, "f"}, {STET_REAL, "float64", 8, "d"}, {STET_INT, "int32", 4, "i"},
-    {STET_I64, "int64", 8, "lq"},   {STET_U32, "uint32", 4, "I"},   {STET_U16, "uint16", 2, "H"},
-    {STET_U8, "uint8", 1, "B?"},    {STET_U8, "bool", 1, "?"},      {STET_F16, "float16", 2, "e"},
+    {STET_DTYPE_REAL, "float32", 4, "f"}, {STET_DTYPE_REAL, "float64", 8, "d"}, {STET_DTYPE_INT, "int32", 4, "i"},
+    {STET_DTYPE_I64, "int64", 8, "lq"},   {STET_DTYPE_U32, "uint32", 4, "I"},   {STET_DTYPE_U16, "uint16", 2, "H"},
+    {STET_DTYPE_U8, "uint8", 1, "B?"},    {STET_DTYPE_U8, "bool", 1, "?"},      {STET_DTYPE_F16, "float16", 2, "e"},
 };
 
 static PyObject *empty; // numpy.empty; kept for the life of the process
@@ -33,7 +33,7 @@ void find_numpy()
 const char *numpy_name(stet_dtype dtype, size_t real_size)
 {
     for (const auto &type : types)
-        if (type.dtype == dtype && (dtype != STET_REAL || type.size == real_size)) return type.name;
+        if (type.dtype == dtype && (dtype != STET_DTYPE_REAL || type.size == real_size)) return type.name;
     return "?";
 }
 
@@ -41,13 +41,13 @@ nb::object numpy_dtype(stet_dtype dtype, size_t real_size) { return nb::borrow(d
 
 stet_dtype to_dtype(nb::handle dtype, size_t real_size)
 {
-    if (nb::isinstance<nb::str>(dtype) && nb::cast<std::string>(nb::borrow(dtype)) == "real") return STET_REAL;
+    if (nb::isinstance<nb::str>(dtype) && nb::cast<std::string>(nb::borrow(dtype)) == "real") return STET_DTYPE_REAL;
     std::string name = nb::cast<std::string>(convert("dtype_name", dtype));
     for (const auto &type : types)
-        if (name == type.name && (type.dtype != STET_REAL || type.size == real_size)) return type.dtype;
-    raise(STET_INVALID_ARGUMENT, "there are no arrays of " + name + " on this device; it has 'real' (" +
-                                     numpy_name(STET_REAL, real_size) +
-                                     "), int32, int64, uint32, uint16, uint8, bool (as uint8) and float16");
+        if (name == type.name && (type.dtype != STET_DTYPE_REAL || type.size == real_size)) return type.dtype;
+    raise(STET_ERROR_INVALID_ARGUMENT, "there are no arrays of " + name + " on this device; it has 'real' (" +
+                                           numpy_name(STET_DTYPE_REAL, real_size) +
+                                           "), int32, int64, uint32, uint16, uint8, bool (as uint8) and float16");
 }
 
 nb::tuple to_tuple(const std::vector<int64_t> &shape)
@@ -90,7 +90,7 @@ static bool is_like(const Py_buffer &view, stet_dtype dtype, size_t real_size, c
     const char *format = view.format ? view.format : "B";
     for (const auto &type : types)
         if (type.dtype == dtype && type.size == (size_t)view.itemsize &&
-            (dtype != STET_REAL || type.size == real_size) && format[0] && !format[1] &&
+            (dtype != STET_DTYPE_REAL || type.size == real_size) && format[0] && !format[1] &&
             strchr(type.letters, format[0]))
             return true;
     return false;
@@ -102,9 +102,9 @@ nb::object numpy_empty(stet_dtype dtype, size_t real_size, const std::vector<int
     Buffer buffer;
     if (buffer.try_open(out) && !buffer.view().readonly && is_like(buffer.view(), dtype, real_size, shape))
         return nb::borrow(out);
-    raise(STET_INVALID_ARGUMENT, "out is " + nb::cast<std::string>(convert("describe", out)) +
-                                     "; it must be a writable array in C order of " + numpy_name(dtype, real_size) +
-                                     " " + nb::cast<std::string>(nb::str(to_tuple(shape))));
+    raise(STET_ERROR_INVALID_ARGUMENT,
+          "out is " + nb::cast<std::string>(convert("describe", out)) + "; it must be a writable array in C order of " +
+              numpy_name(dtype, real_size) + " " + nb::cast<std::string>(nb::str(to_tuple(shape))));
 }
 
 Values::Values(nb::handle x, stet_dtype dtype, size_t real_size, const std::vector<int64_t> &shape,

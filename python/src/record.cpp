@@ -17,12 +17,12 @@ class Record
     Record(Shared core, std::string what) : core_(std::move(core)), what_(std::move(what)) {}
     ~Record()
     {
-        if (open_ && !core_->closed) end(STET_STATE);
+        if (open_ && !core_->closed) end(STET_ERROR_STATE);
     }
 
     void begin()
     {
-        if (open_) raise(STET_STATE, "record: this list is being recorded already");
+        if (open_) raise(STET_ERROR_STATE, "record: this list is being recorded already");
         run_now(*core_, [&] { return stet_record_begin(core_->device, what_.c_str()); });
         open_ = true;
     }
@@ -44,12 +44,12 @@ class Record
 
     void leave(bool failed)
     {
-        if (!open_) raise(STET_STATE, "record: this list is not being recorded");
+        if (!open_) raise(STET_ERROR_STATE, "record: this list is not being recorded");
         if (core_->closed) {
             open_ = false;
             return;
         }
-        stet_result result = end(failed ? STET_STATE : STET_OK);
+        stet_result result = end(failed ? STET_ERROR_STATE : STET_OK);
         if (!failed) check(result);
     }
 
@@ -98,7 +98,8 @@ template <class Of> static void bind_block(nb::module_ &m, const char *name, con
 
 static Loop make_loop(const Sim &sim, const Array &condition, int64_t most)
 {
-    if (condition.core != sim.core) raise(STET_INVALID_ARGUMENT, "loop: array " + condition.name + " is another sim's");
+    if (condition.core != sim.core)
+        raise(STET_ERROR_INVALID_ARGUMENT, "loop: array " + condition.name + " is another sim's");
     return Loop(condition, most);
 }
 

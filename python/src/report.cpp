@@ -43,8 +43,8 @@ static nb::dict counters(const Sim &sim)
 {
     stet_counters all;
     nb::dict out, total;
-    run_now(*sim.core, [&] { return stet_device_counters(sim.core->device, &all), STET_OK; });
-    for (int k = 0; k < STET_MECH_COUNT; ++k)
+    run_now(*sim.core, [&] { return stet_device_get_counters(sim.core->device, &all), STET_OK; });
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
         out[stet_mechanism_name((stet_mechanism)k)] = dict_of(all, (stet_mechanism)k);
     total["launches"] = all.launches;
     total["bytes_copied"] = all.bytes_copied;
@@ -85,9 +85,8 @@ static const char *type_name(stet_device_type type)
 
 static Device describe(stet_device *device, int index)
 {
-    return {stet_device_name(device),    type_name(stet_device_get_type(device)),
-            stet_device_isa(device),     stet_device_lanes(device),
-            stet_device_threads(device), index};
+    return {stet_device_get_name(device),  type_name(stet_device_get_type(device)), stet_device_get_isa(device),
+            stet_device_get_lanes(device), stet_device_get_threads(device),         index};
 }
 
 static Device device(const Sim &sim)
@@ -122,7 +121,8 @@ static nb::list cameras(const Sim &sim)
 {
     Hold hold(*sim.core);
     nb::list out;
-    for (int i = 0; i < stet_sim_ncamera(sim.core->sim); ++i) out.append(stet_sim_camera(sim.core->sim, i)->name);
+    for (int i = 0; i < stet_sim_get_ncamera(sim.core->sim); ++i)
+        out.append(stet_sim_get_camera(sim.core->sim, i)->name);
     return out;
 }
 
@@ -131,17 +131,17 @@ static nb::tuple outputs(const Sim &sim)
     Hold hold(*sim.core);
     nb::list out;
     for (int i = 0; i < STET_OUTPUT_COUNT; ++i)
-        if (stet_sim_outputs(sim.core->sim) >> i & 1u) out.append(stet_output_name((stet_output)i));
+        if (stet_sim_get_outputs(sim.core->sim) >> i & 1u) out.append(stet_output_name((stet_output)i));
     return nb::tuple(out);
 }
 
 static nb::object faults(const Sim &sim)
 {
-    nb::object out = numpy_empty(STET_U32, 4, {sim.core->nworld}, nb::none());
+    nb::object out = numpy_empty(STET_DTYPE_U32, 4, {sim.core->nworld}, nb::none());
     Buffer buffer;
     buffer.open(out, true);
     run_now(*sim.core,
-            [&] { return memcpy(buffer.data(), stet_worlds_faults(sim.core->worlds), buffer.size()), STET_OK; });
+            [&] { return memcpy(buffer.data(), stet_worlds_get_faults(sim.core->worlds), buffer.size()), STET_OK; });
     return out;
 }
 
@@ -162,10 +162,10 @@ static std::string repr(const Sim &sim)
 {
     if (sim.core->closed) return "<stet.Sim, closed>";
     Hold hold(*sim.core);
-    std::string path = stet_model_path(sim.core->model);
+    std::string path = stet_model_get_path(sim.core->model);
     return "<stet.Sim " + (path.empty() ? std::string("from text") : path) + ": " + counted(sim.core->nworld, "world") +
-           " on " + stet_device_name(sim.core->device) + ", physics " +
-           stet_physics_name(stet_sim_physics(sim.core->sim)) + ">";
+           " on " + stet_device_get_name(sim.core->device) + ", physics " +
+           stet_physics_name(stet_sim_get_physics(sim.core->sim)) + ">";
 }
 
 // ---- for tests and benchmarks --------------------------------------------------------------------------------------
@@ -207,13 +207,13 @@ static nb::dict memory()
 static nb::dict tables()
 {
     nb::dict out, mechanisms, kinds, faults_, results;
-    for (int k = 0; k < STET_MECH_COUNT; ++k)
-        mechanisms[stet_mechanism_name((stet_mechanism)k)] = stet_mechanism_doc((stet_mechanism)k);
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
+        mechanisms[stet_mechanism_name((stet_mechanism)k)] = stet_mechanism_sentence((stet_mechanism)k);
     for (int k = 0; k < STET_OUTPUT_COUNT; ++k)
         kinds[stet_output_name((stet_output)k)] = nb::make_tuple(
             numpy_name(stet_output_dtype((stet_output)k), sizeof(float)), stet_output_channels((stet_output)k));
     for (int k = 0; k < STET_FAULT_COUNT; ++k) faults_[stet_fault_name((stet_fault)k)] = 1u << k;
-    for (int k = 0; k < STET_RESULT_COUNT; ++k) results[nb::int_(k)] = stet_result_string((stet_result)k);
+    for (int k = 0; k < STET_RESULT_COUNT; ++k) results[nb::int_(k)] = stet_result_sentence((stet_result)k);
     out["mechanisms"] = mechanisms;
     out["outputs"] = kinds;
     out["faults"] = faults_;
@@ -253,14 +253,14 @@ static void bind_sim_report(nb::class_<Sim> &sim)
             "physics",
             [](const Sim &s) {
                 Hold hold(*s.core);
-                return stet_physics_name(stet_sim_physics(s.core->sim));
+                return stet_physics_name(stet_sim_get_physics(s.core->sim));
             },
             "\"mujoco\" or \"external\".")
         .def_prop_ro(
             "keyframe",
             [](const Sim &s) {
                 Hold hold(*s.core);
-                return stet_sim_keyframe(s.core->sim);
+                return stet_sim_get_keyframe(s.core->sim);
             },
             "Number of the keyframe that worlds begin with; -1: qpos0.")
         .def("_step_loop", step_loop)

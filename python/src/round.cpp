@@ -28,7 +28,7 @@ struct RoundValues {
 
 static bool is_parameter(const std::string &name)
 {
-    for (const char *const *p = stet_worlds_parameters(); *p; ++p)
+    for (const char *const *p = stet_worlds_get_parameters(); *p; ++p)
         if (name == *p) return true;
     return false;
 }
@@ -39,7 +39,7 @@ static bool find_field(const Sim &sim, const std::string &name, std::vector<Arra
     stet_array *array = nullptr;
     bool found = false;
     run_now(*sim.core, [&] {
-        found = stet_worlds_array(sim.core->worlds, name.c_str(), &array) == STET_OK;
+        found = stet_worlds_get_array(sim.core->worlds, name.c_str(), &array) == STET_OK;
         return STET_OK;
     });
     if (found) out->emplace_back(sim.core, nullptr, array, true);
@@ -52,7 +52,7 @@ static const Array &own_array(const Sim &sim, nb::handle key)
     if (!nb::try_cast<const Array *>(key, a) || !a)
         raise_type("a round's values are named by str or stet.Array, not " + type_of(key));
     if (a->core != sim.core || !a->array)
-        raise(STET_INVALID_ARGUMENT,
+        raise(STET_ERROR_INVALID_ARGUMENT,
               "round: array " + a->name + " is not one of this sim's that lasts; make it with zeros()");
     return *a;
 }
@@ -71,7 +71,7 @@ static void add_array(const Sim &sim, RoundValues *v, const Array &a, nb::handle
 {
     v->arrays.emplace_back(x, a.dtype, sim.core->real_size, a.shape, a.name);
     const Values &values = v->arrays.back();
-    v->list.push_back(stet_round_array(a.array, STET_IN, const_cast<void *>(values.data()), values.size()));
+    v->list.push_back(stet_round_array(a.array, STET_DIRECTION_IN, const_cast<void *>(values.data()), values.size()));
 }
 
 static void add_named(const Sim &sim, RoundValues *v, nb::handle key, nb::handle x)
@@ -83,7 +83,7 @@ static void add_named(const Sim &sim, RoundValues *v, nb::handle key, nb::handle
     else if (name == "seed")
         add_numbers(v, convert("seed", x), 0);
     else if (name == "controls") {
-        nb::object controls = convert("controls", x, numpy_dtype(STET_REAL, sim.core->real_size));
+        nb::object controls = convert("controls", x, numpy_dtype(STET_DTYPE_REAL, sim.core->real_size));
         add_numbers(v, controls, nb::cast<int64_t>(nb::object(controls.attr("shape"))[0]));
     } else if (find_field(sim, name, &field))
         add_array(sim, v, field[0], x);
@@ -134,7 +134,7 @@ static void round_contract(const Sim &sim, nb::handle key, const std::string &na
             run(*sim.core, [&] { return stet_sim_round_contract(sim.core->sim, a.array, (stet_contract)c); });
             return;
         }
-    raise(STET_NOT_FOUND, "there is no contract '" + name + "'; an array is \"keep\", \"epoch\" or \"zero\"");
+    raise(STET_ERROR_NOT_FOUND, "there is no contract '" + name + "'; an array is \"keep\", \"epoch\" or \"zero\"");
 }
 
 // ---- ending --------------------------------------------------------------------------------------------------------
@@ -158,7 +158,8 @@ static void add_output(const Sim &sim, RoundValues *v, nb::handle key)
     v->kept.push_back(numpy_empty(a.dtype, sim.core->real_size, a.shape, nb::none()));
     v->buffers.emplace_back();
     v->buffers.back().open(v->kept.back(), true);
-    stet_round_value value = stet_round_array(a.array, STET_OUT, v->buffers.back().data(), v->buffers.back().size());
+    stet_round_value value =
+        stet_round_array(a.array, STET_DIRECTION_OUT, v->buffers.back().data(), v->buffers.back().size());
     if (pair) value.header = own_array(sim, key[1]).array;
     v->list.push_back(value);
 }
@@ -183,7 +184,7 @@ static nb::list round_end(const Sim &sim, nb::list keys, bool faulty)
         stet_result result = stet_sim_round_end(sim.core->sim, v.data(), v.size());
         bool all = open && stet_sim_get_round(sim.core->sim).faulty == sim.core->nworld;
         for (const stet_round_value &value : v.list) all = all && value.result == STET_OK;
-        return result == STET_STATE && all && faulty ? STET_OK : result;
+        return result == STET_ERROR_STATE && all && faulty ? STET_OK : result;
     });
     return take_outputs(&v);
 }
@@ -197,7 +198,7 @@ static nb::dict round_info(const Sim &sim)
     run_now(*sim.core, [&] { return info = stet_sim_get_round(sim.core->sim), STET_OK; });
     out["round"] = info.round;
     out["open"] = info.open;
-    out["why"] = info.why == STET_REASON_none ? nb::none() : nb::object(nb::str(stet_reason_name(info.why)));
+    out["why"] = info.why == STET_REASON_NONE ? nb::none() : nb::object(nb::str(stet_reason_name(info.why)));
     out["inputs"] = info.inputs;
     out["copied_in"] = info.copied_in;
     out["staged"] = info.staged;
@@ -214,7 +215,7 @@ static nb::dict round_info(const Sim &sim)
 static int64_t sim_bytes(const Sim &sim)
 {
     int64_t out = 0;
-    run_now(*sim.core, [&] { return out = stet_sim_bytes(sim.core->sim), STET_OK; });
+    run_now(*sim.core, [&] { return out = stet_sim_get_bytes(sim.core->sim), STET_OK; });
     return out;
 }
 

@@ -71,7 +71,7 @@ struct Picture {
 static Picture to_picture(const Sim &sim, const std::string &output, nb::handle camera, std::optional<int64_t> frame)
 {
     if (frame && *frame < 0)
-        raise(STET_NOT_FOUND,
+        raise(STET_ERROR_NOT_FOUND,
               "sim: there is no frame " + std::to_string(*frame) + "; frames are counted from 0, None is the latest");
     return {to_output(output), to_camera(*sim.core, camera), frame.value_or(STET_FRAME_LATEST)};
 }
@@ -82,8 +82,8 @@ static Array tensor(const Sim &sim, std::string output, nb::handle camera, std::
     Picture p = to_picture(sim, output, camera, frame);
     stet_array *array = nullptr;
     run(core, [&] {
-        stet_result result = stet_sim_tensor(core.sim, p.frame, p.camera, p.output, &array);
-        if (p.frame == STET_FRAME_LATEST) p.frame = stet_sim_latest_frame(core.sim);
+        stet_result result = stet_sim_get_array(core.sim, p.frame, p.camera, p.output, &array);
+        if (p.frame == STET_FRAME_LATEST) p.frame = stet_sim_get_latest_frame(core.sim);
         return result;
     });
     Array out(sim.core, nullptr, array, false);
@@ -98,7 +98,7 @@ static Array tensor(const Sim &sim, std::string output, nb::handle camera, std::
 static std::vector<int64_t> shape_of(Core &core, const Picture &p)
 {
     Hold hold(core);
-    const stet_camera *camera = stet_sim_camera(core.sim, p.camera);
+    const stet_camera *camera = stet_sim_get_camera(core.sim, p.camera);
     if (!camera) return {0};
     return {core.nworld, camera->height, camera->width, stet_output_channels(p.output)};
 }
@@ -110,7 +110,7 @@ static nb::object read(const Sim &sim, std::string output, nb::handle camera, st
     Picture p = to_picture(sim, output, camera, frame);
     stet_array *array = nullptr;
     // Before there is memory for it: what is wrong with the frame, the camera, the output.
-    run(core, [&] { return stet_sim_tensor(core.sim, p.frame, p.camera, p.output, &array); });
+    run(core, [&] { return stet_sim_get_array(core.sim, p.frame, p.camera, p.output, &array); });
     nb::object values = numpy_empty(stet_output_dtype(p.output), core.real_size, shape_of(core, p), out);
     Buffer buffer;
     buffer.open(values, true);
@@ -121,7 +121,7 @@ static nb::object read(const Sim &sim, std::string output, nb::handle camera, st
 static uint64_t frame_hash(const Sim &sim, std::optional<int64_t> frame)
 {
     uint64_t out = 0;
-    run(*sim.core, [&] { return stet_sim_frame_hash(sim.core->sim, frame.value_or(STET_FRAME_LATEST), &out); });
+    run(*sim.core, [&] { return stet_sim_hash_frame(sim.core->sim, frame.value_or(STET_FRAME_LATEST), &out); });
     return out;
 }
 
@@ -163,7 +163,7 @@ static void set_reset(const Sim &sim, const Array *mask, nb::handle keyframe, do
 {
     Core &core = *sim.core;
     if (mask && (mask->core != sim.core || !mask->array))
-        raise(STET_INVALID_ARGUMENT,
+        raise(STET_ERROR_INVALID_ARGUMENT,
               "set_reset: array " + mask->name + " is not one of this sim's that lasts; make the mask with zeros()");
     Reset how(core, nb::none(), nb::none(), keyframe, qpos_noise, qvel_noise);
     run(core, [&] { return stet_sim_set_reset(core.sim, mask ? mask->array : nullptr, &how.def); });

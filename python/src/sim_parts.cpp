@@ -18,11 +18,11 @@ using namespace nb::literals;
 static Array field(const Sim &sim, const char *name)
 {
     stet_array *array = nullptr;
-    run_now(*sim.core, [&] { return stet_worlds_array(sim.core->worlds, name, &array); });
+    run_now(*sim.core, [&] { return stet_worlds_get_array(sim.core->worlds, name, &array); });
     Array out(sim.core, nullptr, array, true);
     std::string is = name;
-    out.result =
-        (is == "xpos" || is == "xquat" || is == "sensordata") && stet_sim_physics(sim.core->sim) == STET_PHYSICS_MUJOCO;
+    out.result = (is == "xpos" || is == "xquat" || is == "sensordata") &&
+                 stet_sim_get_physics(sim.core->sim) == STET_PHYSICS_MUJOCO;
     out.read_only = out.result;
     return out;
 }
@@ -30,7 +30,7 @@ static Array field(const Sim &sim, const char *name)
 static Array control_table(const Sim &sim, std::string name)
 {
     stet_array *array = nullptr;
-    run_now(*sim.core, [&] { return stet_sim_control_table(sim.core->sim, name.c_str(), &array); });
+    run_now(*sim.core, [&] { return stet_sim_get_control_table(sim.core->sim, name.c_str(), &array); });
     Array out(sim.core, nullptr, array, false);
     out.read_only = true;
     return out;
@@ -48,7 +48,7 @@ static void set_shape(nb::handle shape, stet_array_def *def)
     for (nb::handle n : list) {
         if (!PyIndex_Check(n.ptr())) raise_type("zeros: a shape has whole numbers, not a " + type_of(n));
         if (def->ndim == STET_MAX_DIMS)
-            raise(STET_INVALID_ARGUMENT,
+            raise(STET_ERROR_INVALID_ARGUMENT,
                   "zeros: an array has at most " + std::to_string(STET_MAX_DIMS) + " dimensions");
         def->shape[def->ndim++] = nb::cast<int64_t>(nb::steal(PyNumber_Index(n.ptr())));
     }
@@ -97,13 +97,13 @@ static const char *field_doc(const std::string &name)
 static nb::list fields()
 {
     nb::list out;
-    for (const char *const *name = stet_worlds_fields(); *name; ++name) out.append(*name);
+    for (const char *const *name = stet_worlds_get_fields(); *name; ++name) out.append(*name);
     return out;
 }
 
 static void bind_arrays(nb::class_<Sim> &sim)
 {
-    for (const char *const *name = stet_worlds_fields(); *name; ++name)
+    for (const char *const *name = stet_worlds_get_fields(); *name; ++name)
         sim.def_prop_ro(
             *name, [name](const Sim &s) { return field(s, *name); }, field_doc(*name));
     sim.def(
@@ -131,8 +131,8 @@ static Arguments lasting(const Kernel &kernel, nb::handle args)
 {
     Arguments out = to_arguments(kernel, args);
     if (!out.pictures.empty())
-        raise(STET_INVALID_ARGUMENT,
-              std::string("kernel ") + stet_kernel_name(kernel.get()) +
+        raise(STET_ERROR_INVALID_ARGUMENT,
+              std::string("kernel ") + stet_kernel_get_name(kernel.get()) +
                   ": a picture lasts for a few frames only and cannot be an argument in the step");
     out.held.insert(out.held.begin(), kernel.own);
     return out;
@@ -144,8 +144,8 @@ static int add_kernel(const Sim &sim, std::string phase, const Kernel &kernel, n
     Core &core = *sim.core;
     stet_phase when = to_phase(phase);
     if (kernel.core != sim.core)
-        raise(STET_INVALID_ARGUMENT,
-              std::string("kernel ") + stet_kernel_name(kernel.get()) + " was made for another sim");
+        raise(STET_ERROR_INVALID_ARGUMENT,
+              std::string("kernel ") + stet_kernel_get_name(kernel.get()) + " was made for another sim");
     Arguments arguments = lasting(kernel, args);
     int id = 0;
     run(core, [&] {
@@ -160,7 +160,7 @@ static void set_kernel_args(const Sim &sim, int id, nb::handle args)
 {
     Core &core = *sim.core;
     auto part = core.parts.find(id);
-    if (part == core.parts.end()) raise(STET_NOT_FOUND, "the step has no kernel of number " + std::to_string(id));
+    if (part == core.parts.end()) raise(STET_ERROR_NOT_FOUND, "the step has no kernel of number " + std::to_string(id));
     Kernel kernel;
     kernel.core = sim.core;
     kernel.own = part->second.held[0];
@@ -227,7 +227,7 @@ static void bind_streams(nb::class_<Sim> &sim)
             "recording",
             [](const Sim &s) {
                 uint64_t out = 0;
-                run_now(*s.core, [&] { return out = stet_recording_last(s.core->device), STET_OK; });
+                run_now(*s.core, [&] { return out = stet_recording_get_last(s.core->device), STET_OK; });
                 return out;
             },
             "Number of the recording of the list that ran last, or of what is being captured into a caller's stream; "
@@ -235,7 +235,7 @@ static void bind_streams(nb::class_<Sim> &sim)
         .def(
             "replayed",
             [](const Sim &s, uint64_t recording) {
-                run(*s.core, [&] { return stet_recording_replayed(s.core->device, recording); });
+                run(*s.core, [&] { return stet_recording_mark_replayed(s.core->device, recording); });
             },
             "recording"_a,
             "Announces that somebody else ran a recording, as a part of a graph of his own: what it writes has moved.");
@@ -253,7 +253,7 @@ static void destroy_snapshot(void *snapshot) { stet_snapshot_destroy(static_cast
 static Snapshot take_snapshot(const Sim &sim)
 {
     stet_snapshot *snapshot = nullptr;
-    run(*sim.core, [&] { return stet_worlds_snapshot(sim.core->worlds, &snapshot); });
+    run(*sim.core, [&] { return stet_snapshot_create(sim.core->worlds, &snapshot); });
     Snapshot out;
     out.core = sim.core;
     out.own = std::make_shared<Memory>(sim.core->gate, Thing{snapshot, destroy_snapshot});

@@ -40,7 +40,7 @@ class Tape
     {
         if (core_->closed) return;
         stet_result result;
-        run(*core_, [&] { return result = stet_tape_end(tape_, failed ? STET_STATE : STET_OK), STET_OK; });
+        run(*core_, [&] { return result = stet_tape_end(tape_, failed ? STET_ERROR_STATE : STET_OK), STET_OK; });
         if (!failed) check(result);
     }
 
@@ -62,10 +62,10 @@ class Tape
     Array gradient(const Array &of)
     {
         stet_array *out = nullptr;
-        if (of.core != core_) raise(STET_INVALID_ARGUMENT, "tape: array " + of.name + " is another sim's");
-        run(of, [&](stet_array *array) { return stet_tape_gradient(tape_, array, &out); });
+        if (of.core != core_) raise(STET_ERROR_INVALID_ARGUMENT, "tape: array " + of.name + " is another sim's");
+        run(of, [&](stet_array *array) { return stet_tape_get_gradient(tape_, array, &out); });
         if (of.own) keep(of.own);
-        return share(out, of.worlds || stet_array_ndim(out) != (int)of.shape.size());
+        return share(out, of.worlds || stet_array_get_ndim(out) != (int)of.shape.size());
     }
 
     // Of an array of worlds: the gradient itself.
@@ -84,9 +84,9 @@ class Tape
     {
         stet_array *out = nullptr;
         if (kernel.core != core_)
-            raise(STET_INVALID_ARGUMENT,
-                  std::string("tape: kernel ") + stet_kernel_name(kernel.get()) + " is another sim's");
-        run(*core_, [&] { return stet_tape_number_gradient(tape_, kernel.get(), parameter.c_str(), &out); });
+            raise(STET_ERROR_INVALID_ARGUMENT,
+                  std::string("tape: kernel ") + stet_kernel_get_name(kernel.get()) + " is another sim's");
+        run(*core_, [&] { return stet_tape_get_number_gradient(tape_, kernel.get(), parameter.c_str(), &out); });
         keep(kernel.own);
         return share(out, true);
     }
@@ -127,7 +127,7 @@ class Tape
         stet_array_def def = stet_default_array_def();
         stet_array *array = nullptr;
         def.name = "total";
-        def.dtype = STET_REAL;
+        def.dtype = STET_DTYPE_REAL;
         def.ndim = (int)of.shape.size();
         for (int d = 0; d < def.ndim; ++d) def.shape[d] = of.shape[(size_t)d];
         run(*core_, [&] { return stet_array_create(core_->device, &def, &array); });

@@ -26,7 +26,7 @@ static stet_result refuse_name(const sti_signature *const *k, int n, const char 
             if (q->index || param_of(k, i, q->name) || length + STI_MAX_NAME + 2 > sizeof all) continue;
             length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", length ? ", " : "", q->name);
         }
-    return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: %s%s has %s parameter `%s`; there are %s",
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: %s%s has %s parameter `%s`; there are %s",
                      n == 1 ? "kernel " : "none of the kernels", n == 1 ? k[0]->name : "", n == 1 ? "no" : "a", name,
                      all);
 }
@@ -49,35 +49,35 @@ static bool fits(sti_param_type type, int64_t value)
 
 static stet_result refuse_unfit(const sti_param *p, int64_t value)
 {
-    return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: %" PRId64 " for `%s` does not fit into its type %s", value,
-                     p->name, sti_param_type_name(p->type));
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: %" PRId64 " for `%s` does not fit into its type %s",
+                     value, p->name, sti_param_type_name(p->type));
 }
 
 static stet_result check_value(const sti_param *p, const stet_gradcheck_value *v)
 {
     bool ranged = v->low != 0 || v->high != 0;
     if (v->items < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: `%s` cannot have %" PRId64 " items", p->name,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: `%s` cannot have %" PRId64 " items", p->name,
                          v->items);
     if (ranged && !(isfinite(v->low) && isfinite(v->high) && v->low <= v->high))
         return sti_error(
-            STET_INVALID_ARGUMENT,
+            STET_ERROR_INVALID_ARGUMENT,
             "stet_gradcheck: the range of `%s` goes from %g to %g: give finite numbers, the lower one first", p->name,
             v->low, v->high);
     if (ranged && !is_real(p))
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_gradcheck: `%s` holds whole numbers, which have no range: give %s", p->name,
                          p->pointer ? "its content (--values)" : "its value (--int)");
     if ((v->value || v->items > 0) && !p->pointer)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: `%s` is a number, not an array: give %s", p->name,
-                         is_real(p) ? "its range (--range)" : "its value (--int)");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: `%s` is a number, not an array: give %s",
+                         p->name, is_real(p) ? "its range (--range)" : "its value (--int)");
     if (v->value && is_real(p))
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_gradcheck: `%s` holds reals, which are random: give their range (--range)", p->name);
     bool only_number = !v->value && v->items == 0 && !ranged;
     if (only_number && (p->pointer || is_real(p)))
-        return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: `%s` is %s, not a whole number: give %s", p->name,
-                         p->pointer ? "an array" : "a real",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: `%s` is %s, not a whole number: give %s",
+                         p->name, p->pointer ? "an array" : "a real",
                          is_real(p) ? "its range (--range)" : "its content (--values)");
     if (!p->pointer && !is_real(p) && !fits(p->type, v->number)) return refuse_unfit(p, v->number);
     for (int64_t i = 0; v->value && i < v->items; ++i)

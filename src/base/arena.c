@@ -80,7 +80,7 @@ stet_result sti_arena_take(sti_arena *a, size_t size, void *out)
     void *piece = NULL;
     memcpy(out, &piece, sizeof piece);
     if (size > PTRDIFF_MAX - STI_ALIGN - STI_ALIGN) {
-        return sti_error(STET_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; ask for less", size, a->name);
+        return sti_error(STET_ERROR_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; ask for less", size, a->name);
     }
     size = size > 0 ? (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN : STI_ALIGN;
     STI_TRY(make_room(a, size));

@@ -14,20 +14,20 @@ enum { MESSAGE_SIZE = 1024, WHERE_SIZE = 128 };
 static _Thread_local char last_message[MESSAGE_SIZE];
 static _Thread_local char last_where[WHERE_SIZE];
 
-const char *stet_result_string(stet_result result)
+const char *stet_result_sentence(stet_result result)
 {
     static const char *const sentences[] = {
 #define SENTENCE(name, sentence) sentence,
-        STET_RESULTS(SENTENCE)
+        "ok", STET_ERRORS(SENTENCE)
 #undef SENTENCE
     };
     unsigned index = (unsigned)result;
     return index < STET_RESULT_COUNT ? sentences[index] : "not a result of this library";
 }
 
-const char *stet_last_error(void) { return last_message; }
+const char *stet_get_last_error(void) { return last_message; }
 
-const char *stet_last_error_where(void) { return last_where; }
+const char *stet_get_last_error_where(void) { return last_where; }
 
 /* Ends a text that vsnprintf cut (`length` is the full length) with "...", between two UTF-8 characters. */
 static void mark_cut(char *text, size_t size, int length)

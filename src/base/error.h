@@ -8,7 +8,7 @@
 
 /*
  * Sets the thread's message. The value is the result, which is evaluated twice:
- *     return sti_error(STET_NOT_FOUND, "scene %s: no such file; check the path", path);
+ *     return sti_error(STET_ERROR_NOT_FOUND, "scene %s: no such file; check the path", path);
  */
 #define sti_error(result, ...) (sti_error_at((result), __FILE__, __LINE__, __VA_ARGS__), (result))
 stet_result sti_error_at(stet_result result, const char *file, int line, const char *format, ...)

@@ -17,16 +17,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static_assert(STET_MECH_COUNT <= 32, "the switches are bits of a uint32_t");
+static_assert(STET_MECHANISM_COUNT <= 32, "the switches are bits of a uint32_t");
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *doc;
     stet_reason disabled;
-} mechanisms[STET_MECH_COUNT] = {
-#define STET_MECHANISM(name, doc) {#name, doc, STET_REASON_##name##_disabled},
-#define STET_REASON(mechanism, name, sentence)
+} mechanisms[STET_MECHANISM_COUNT] = {
+#define STET_MECHANISM(id, name, sentence) {name, sentence, STET_REASON_##id##_DISABLED},
+#define STET_REASON(mechanism, id, name, sentence)
 #include "stet/mechanisms.inl"
 #undef STET_MECHANISM
 #undef STET_REASON
@@ -36,15 +36,15 @@ static const struct {
     const char *name, *sentence;
     stet_mechanism mechanism;
 } reasons[STET_REASON_COUNT] = {
-    {"none", "no reason", STET_MECH_COUNT},
-#define STET_MECHANISM(name, doc)
-#define STET_REASON(mechanism, name, sentence) {#name, sentence, STET_MECH_##mechanism},
+    {"none", "no reason", STET_MECHANISM_COUNT},
+#define STET_MECHANISM(id, name, sentence)
+#define STET_REASON(mechanism, id, name, sentence) {name, sentence, STET_MECHANISM_##mechanism},
 #include "stet/mechanisms.inl"
 #undef STET_MECHANISM
 #undef STET_REASON
 };
 
-static bool is_mechanism(stet_mechanism mechanism) { return (unsigned)mechanism < STET_MECH_COUNT; }
+static bool is_mechanism(stet_mechanism mechanism) { return (unsigned)mechanism < STET_MECHANISM_COUNT; }
 
 static bool is_reason(stet_reason reason) { return (unsigned)reason < STET_REASON_COUNT; }
 
@@ -53,7 +53,7 @@ const char *stet_mechanism_name(stet_mechanism mechanism)
     return is_mechanism(mechanism) ? mechanisms[mechanism].name : "unknown";
 }
 
-const char *stet_mechanism_doc(stet_mechanism mechanism)
+const char *stet_mechanism_sentence(stet_mechanism mechanism)
 {
     return is_mechanism(mechanism) ? mechanisms[mechanism].doc : "There is no such mechanism.";
 }
@@ -67,12 +67,12 @@ const char *stet_reason_sentence(stet_reason reason)
 
 stet_mechanism stet_reason_mechanism(stet_reason reason)
 {
-    return is_reason(reason) ? reasons[reason].mechanism : STET_MECH_COUNT;
+    return is_reason(reason) ? reasons[reason].mechanism : STET_MECHANISM_COUNT;
 }
 
 stet_reason sti_reason_disabled(stet_mechanism which)
 {
-    return is_mechanism(which) ? mechanisms[which].disabled : STET_REASON_none;
+    return is_mechanism(which) ? mechanisms[which].disabled : STET_REASON_NONE;
 }
 
 /* ---- finding and switching --------------------------------------------------------------------------------------- */
@@ -82,16 +82,16 @@ static void list_known(char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
-    for (int i = 0; i < STET_MECH_COUNT && used < size; i++) {
+    for (int i = 0; i < STET_MECHANISM_COUNT && used < size; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", mechanisms[i].name);
     }
 }
 
-/* Finds the mechanism whose name is the first `length` characters of name; STET_MECH_COUNT: none. */
+/* Finds the mechanism whose name is the first `length` characters of name; STET_MECHANISM_COUNT: none. */
 static stet_mechanism find_mechanism(const char *name, size_t length)
 {
     int i = 0;
-    while (i < STET_MECH_COUNT &&
+    while (i < STET_MECHANISM_COUNT &&
            (strlen(mechanisms[i].name) != length || strncmp(mechanisms[i].name, name, length) != 0))
         i++;
     return (stet_mechanism)i;
@@ -99,12 +99,13 @@ static stet_mechanism find_mechanism(const char *name, size_t length)
 
 stet_result stet_mechanism_find(const char *name, stet_mechanism *out)
 {
-    if (!name || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_mechanism_find: name or out is NULL; give both");
+    if (!name || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_mechanism_find: name or out is NULL; give both");
     stet_mechanism found = find_mechanism(name, strlen(name));
-    if (found == STET_MECH_COUNT) {
+    if (found == STET_MECHANISM_COUNT) {
         char known[512];
         list_known(known, sizeof known);
-        return sti_error(STET_NOT_FOUND, "'%.64s' is not a mechanism; use one of %s", name, known);
+        return sti_error(STET_ERROR_NOT_FOUND, "'%.64s' is not a mechanism; use one of %s", name, known);
     }
     *out = found;
     return STET_OK;
@@ -118,11 +119,11 @@ static stet_result parse_disabled(const char *list, uint32_t *disabled)
         size_t length = strcspn(at, ", \t");
         if (length == 0) continue;
         stet_mechanism found = find_mechanism(at, length);
-        if (found == STET_MECH_COUNT) {
+        if (found == STET_MECHANISM_COUNT) {
             char known[512];
             list_known(known, sizeof known);
             return sti_error(
-                STET_INVALID_ARGUMENT,
+                STET_ERROR_INVALID_ARGUMENT,
                 "the environment variable STET_DISABLE names '%.*s', which is not a mechanism; use some of %s",
                 length < 64 ? (int)length : 64, at, known);
         }
@@ -135,7 +136,7 @@ static stet_result parse_disabled(const char *list, uint32_t *disabled)
 stet_result stet_default_mechanism_options(stet_mechanism_options *out)
 {
     if (!out)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_default_mechanism_options: out is NULL; give a place to write to");
     *out = (stet_mechanism_options){0};
     const char *list = sti_environment("STET_DISABLE");
@@ -178,7 +179,7 @@ stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason wh
         sti_trace_instant(m->trace, &(sti_trace_what){.kind = STET_TRACE_FALLBACK, .name = where, .reason = why});
     sti_log(STET_LOG_INFO, "%s: %s: %s", stet_mechanism_name(which), where, stet_reason_sentence(why));
     if (!m->options.strict) return STET_OK;
-    return sti_error(STET_STRICT,
+    return sti_error(STET_ERROR_STRICT,
                      "%s: %s: %s; strict mode does not allow this fallback, remove its cause or switch strict mode off",
                      stet_mechanism_name(which), where, stet_reason_sentence(why));
 }
@@ -206,7 +207,8 @@ static stet_result measure_outputs(const sti_work *work, size_t *total, size_t *
     for (int i = 0; i < work->noutput; i++) {
         const sti_span *span = &work->outputs[i];
         if (span->size > SIZE_MAX / 2 - *total)
-            return sti_error(STET_LIMIT, "%s: its outputs are too large to audit; switch the audit off", work->what);
+            return sti_error(STET_ERROR_LIMIT, "%s: its outputs are too large to audit; switch the audit off",
+                             work->what);
         *total += span->size;
         if (span->fetch && span->size > *fetched) *fetched = span->size;
     }
@@ -247,7 +249,7 @@ static stet_result compare_outputs(const sti_work *work, const outputs *o)
         if (size > 0 && memcmp(saved, fresh, size) != 0) {
             while (saved[k] == fresh[k]) k++;
             return sti_error(
-                STET_AUDIT,
+                STET_ERROR_AUDIT,
                 "%s: %s had changed at byte %zu of output %d though its stamp stood; switch this mechanism off "
                 "and report it, or announce a write that was not announced",
                 stet_mechanism_name(work->mechanism), work->what, k, i);

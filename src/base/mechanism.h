@@ -50,8 +50,8 @@ typedef struct sti_work {
 
 /*
  * If the mechanism is on and kept equals now, this is a hit and nothing is done. (Audit: saves the outputs, calls make
- * and compares. A difference is STET_AUDIT; its message names the mechanism, what, and the first byte.) Otherwise it
- * calls make, keeps the stamp and counts a miss with its reason. If the mechanism is off, make is always called and
+ * and compares. A difference is STET_ERROR_AUDIT; its message names the mechanism, what, and the first byte.) Otherwise
+ * it calls make, keeps the stamp and counts a miss with its reason. If the mechanism is off, make is always called and
  * counted as a miss with the reason <mechanism>_disabled. If make fails, the stamp is invalid and the result is make's.
  */
 stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work);
@@ -60,7 +60,7 @@ stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work);
 void sti_count_hit(sti_mechanisms *m, stet_mechanism which, int64_t saved_launches, int64_t saved_bytes);
 void sti_count_miss(sti_mechanisms *m, stet_mechanism which, stet_reason why, int64_t launches, int64_t bytes);
 /*
- * Counts a fallback and logs it (information). In strict mode returns STET_STRICT with the reason's sentence and
+ * Counts a fallback and logs it (information). In strict mode returns STET_ERROR_STRICT with the reason's sentence and
  * `where`.
  */
 stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason why, const char *where);

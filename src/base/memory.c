@@ -49,13 +49,13 @@ static _Atomic int64_t held_blocks, held_bytes, peak_bytes, allocation_calls;
 stet_result stet_set_allocator(stet_alloc_fn *alloc, stet_free_fn *release, void *context)
 {
     if (!alloc != !release) {
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_set_allocator: only one of alloc and release is given; give both, or neither");
     }
     int64_t held = atomic_load(&held_blocks);
     if (held != 0) {
         return sti_error(
-            STET_STATE,
+            STET_ERROR_STATE,
             "stet_set_allocator: %lld blocks are held; set the allocator before anything is created, or after "
             "everything is destroyed",
             (long long)held);
@@ -120,12 +120,12 @@ static void *new_block(size_t size, const char *what)
     if (block) return block;
     if (misaligned)
         (void)sti_error(
-            STET_OUT_OF_MEMORY,
+            STET_ERROR_OUT_OF_MEMORY,
             "out of memory: %zu bytes for %s: the caller's allocator gave memory that is not aligned to %d bytes", size,
             what, STI_ALIGN);
     else
-        (void)sti_error(STET_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; use fewer worlds or smaller images", size,
-                        what);
+        (void)sti_error(STET_ERROR_OUT_OF_MEMORY, "out of memory: %zu bytes for %s; use fewer worlds or smaller images",
+                        size, what);
     return NULL;
 }
 
@@ -144,7 +144,7 @@ stet_result sti_alloc(void *out, size_t size, const char *what)
 {
     void *block = new_block(size, what);
     set_pointer(out, block);
-    if (!block) return STET_OUT_OF_MEMORY;
+    if (!block) return STET_ERROR_OUT_OF_MEMORY;
     memset(block, 0, size);
     return STET_OK;
 }
@@ -155,7 +155,7 @@ stet_result sti_realloc(void *block, size_t size, const char *what)
     memcpy(&old, block, sizeof old);
     if (old && sti_block_size(old) == size) return STET_OK;
     void *fresh = new_block(size, what);
-    if (!fresh) return STET_OUT_OF_MEMORY;
+    if (!fresh) return STET_ERROR_OUT_OF_MEMORY;
     size_t kept = sti_block_size(old);
     if (kept > size) kept = size;
     if (kept > 0) memcpy(fresh, old, kept);
@@ -190,8 +190,8 @@ stet_result sti_mul_size(size_t a, size_t b, size_t *out, const char *what)
 {
     if (b != 0 && a > SIZE_MAX / b) {
         *out = 0;
-        return sti_error(STET_LIMIT, "%s: %zu times %zu is more than this machine can address; ask for less", what, a,
-                         b);
+        return sti_error(STET_ERROR_LIMIT, "%s: %zu times %zu is more than this machine can address; ask for less",
+                         what, a, b);
     }
     *out = a * b;
     return STET_OK;

@@ -10,7 +10,7 @@ enum { STI_ALIGN = 64 }; /* a cache line, and the widest vector */
 
 /*
  * Allocates zeroed memory aligned to STI_ALIGN; size 0 gives a block, too. On failure *out is NULL and the result is
- * STET_OUT_OF_MEMORY, with a message that names `what` and the size.
+ * STET_ERROR_OUT_OF_MEMORY, with a message that names `what` and the size.
  */
 stet_result sti_alloc(void *out, size_t size, const char *what);
 /* The same for optional memory: returns NULL on failure and leaves the thread's message as it was. */
@@ -28,7 +28,7 @@ stet_result sti_strdup(char **out, const char *text);
 /* Bytes of memory that the machine has; 0: not known. */
 double sti_machine_memory(void);
 
-/* Computes a * b in size_t. On overflow the result is STET_LIMIT with a message that names `what`. */
+/* Computes a * b in size_t. On overflow the result is STET_ERROR_LIMIT with a message that names `what`. */
 stet_result sti_mul_size(size_t a, size_t b, size_t *out, const char *what);
 
 #endif

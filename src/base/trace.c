@@ -40,12 +40,12 @@ static const struct {
 
 const char *stet_trace_kind_name(stet_trace_kind kind)
 {
-    return (unsigned)kind < STET_TRACE_KIND_COUNT ? kinds[kind].name : "unknown";
+    return (unsigned)kind < STET_TRACE_COUNT ? kinds[kind].name : "unknown";
 }
 
 const char *stet_trace_kind_unit(stet_trace_kind kind)
 {
-    return (unsigned)kind < STET_TRACE_KIND_COUNT ? kinds[kind].unit : "";
+    return (unsigned)kind < STET_TRACE_COUNT ? kinds[kind].unit : "";
 }
 
 /* ---- beginning and ending ---------------------------------------------------------------------------------------- */

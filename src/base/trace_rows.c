@@ -145,7 +145,7 @@ void sti_trace_rows_init(sti_trace_rows *r, sti_trace_memory *memory)
 {
     r->memory = memory;
     r->row.item = sizeof(sti_trace_row *);
-    for (int k = 0; k < STET_TRACE_KIND_COUNT; ++k)
+    for (int k = 0; k < STET_TRACE_COUNT; ++k)
         r->other[k].total = (stet_profile_row){.kind = (stet_trace_kind)k, .name = others};
 }
 
@@ -159,7 +159,7 @@ void sti_trace_rows_free(sti_trace_rows *r)
 int64_t sti_trace_count_rows(const sti_trace_rows *r)
 {
     int64_t n = r->row.count;
-    for (int k = 0; k < STET_TRACE_KIND_COUNT; ++k) n += r->other[k].total.calls > 0;
+    for (int k = 0; k < STET_TRACE_COUNT; ++k) n += r->other[k].total.calls > 0;
     return n;
 }
 
@@ -168,7 +168,7 @@ const sti_trace_row *sti_trace_row_at(const sti_trace_rows *r, int64_t i)
     if (i < 0) return NULL;
     if (i < r->row.count) return *(sti_trace_row **)sti_trace_item(&r->row, i);
     i -= r->row.count;
-    for (int k = 0; k < STET_TRACE_KIND_COUNT; ++k)
+    for (int k = 0; k < STET_TRACE_COUNT; ++k)
         if (r->other[k].total.calls && i-- == 0) return &r->other[k];
     return NULL;
 }

@@ -35,7 +35,7 @@ typedef struct sti_trace_rows {
     sti_trace_row **slot; /* open addressing; nslot is a power of two, and one slot at least is free */
     int64_t nslot, unnamed;
     /* one per kind, for events that have no row of their own */
-    sti_trace_row other[STET_TRACE_KIND_COUNT];
+    sti_trace_row other[STET_TRACE_COUNT];
 } sti_trace_rows;
 
 void sti_trace_rows_init(sti_trace_rows *rows, sti_trace_memory *memory);

@@ -34,9 +34,10 @@ static int open_cache(const char *folder, opened *out)
         return report_last_error(EXIT_INPUT);
     if (out->path.result != STET_OK) return report_last_error(EXIT_WORK);
     stet_result result = sti_cache_open(out->path.data, 0, true, &out->cache);
-    out->absent = result == STET_NOT_FOUND && !folder;
+    out->absent = result == STET_ERROR_NOT_FOUND && !folder;
     if (out->absent || result == STET_OK) return 0;
-    return report_last_error(result == STET_NOT_FOUND || result == STET_UNSUPPORTED ? EXIT_INPUT : EXIT_WORK);
+    return report_last_error(result == STET_ERROR_NOT_FOUND || result == STET_ERROR_UNSUPPORTED ? EXIT_INPUT
+                                                                                                : EXIT_WORK);
 }
 
 static void close_cache(opened *o)

@@ -58,8 +58,8 @@ static stet_result apply_file(control *c, stet_sim *sim, int64_t frame)
     for (int64_t w = 0; w < c->nworld; ++w)
         for (int64_t u = 0; u < c->nu; ++u) c->row[w * c->nu + u] = (float)from[(each ? w * c->nu : 0) + u];
     stet_array *ctrl;
-    stet_result result = stet_worlds_array(stet_sim_worlds(sim), "ctrl", &ctrl);
-    return result == STET_OK ? stet_array_write(ctrl, c->row, stet_array_bytes(ctrl)) : result;
+    stet_result result = stet_worlds_get_array(stet_sim_get_worlds(sim), "ctrl", &ctrl);
+    return result == STET_OK ? stet_array_write(ctrl, c->row, stet_array_get_bytes(ctrl)) : result;
 }
 
 stet_result control_apply(control *c, stet_sim *sim, int64_t frame, int64_t since)

@@ -58,7 +58,7 @@ static json_t *one_json(const sti_gpu_driver *driver, int index)
     json_t *o = json_object();
     set_device(o, "index", json_integer(index));
     if (sti_gpu_facts_of(driver, index, &facts) != STET_OK) {
-        set_device(o, "why", text_json(stet_last_error()));
+        set_device(o, "why", text_json(stet_get_last_error()));
         return o;
     }
     set_device(o, "name", text_json(facts.name));
@@ -75,7 +75,7 @@ static json_t *driver_json(stet_device_type type, json_t *devices)
     bool good = sti_gpu_driver_open(type == STET_DEVICE_HIP ? &sti_gpu_hip : &sti_gpu_cuda, NULL, &driver) == STET_OK;
     set_device(o, "available", json_boolean(good));
     if (!good) {
-        set_device(o, "why", text_json(stet_last_error()));
+        set_device(o, "why", text_json(stet_get_last_error()));
         return o;
     }
     set_device(o, "version", json_string(driver.version_text));
@@ -92,7 +92,7 @@ static json_t *compiler_json(stet_device_type type)
     bool good = sti_rtc_open(type, NULL, 0, &rtc) == STET_OK;
     set_device(o, "available", json_boolean(good));
     if (!good) {
-        set_device(o, "why", text_json(stet_last_error()));
+        set_device(o, "why", text_json(stet_get_last_error()));
         return o;
     }
     (void)snprintf(version, sizeof version, "%d.%d", rtc.major, rtc.minor);

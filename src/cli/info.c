@@ -26,7 +26,7 @@ static json_t *versions_json(void)
     json_t *o = json_object();
     snprintf(version, sizeof version, "%d.%d.%d", STET_VERSION_MAJOR, STET_VERSION_MINOR, STET_VERSION_PATCH);
     set_info(o, "stet", json_string(version));
-    set_info(o, "mujoco", json_string(stet_mujoco_version()));
+    set_info(o, "mujoco", json_string(stet_get_mujoco_version()));
     set_info(o, "libpng", json_string(png_get_libpng_ver(NULL)));
     set_info(o, "jansson", json_string(jansson_version_str()));
     return o;
@@ -44,15 +44,15 @@ static json_t *device_json(const char *isa)
     if (isa) set_info(o, "isa", json_string(isa));
     set_info(o, "available", json_boolean(good));
     if (!good) {
-        set_info(o, "why", json_string(stet_last_error()));
+        set_info(o, "why", json_string(stet_get_last_error()));
         return o;
     }
     if (!isa) {
-        set_info(o, "name", json_string(stet_device_name(device)));
-        set_info(o, "isa", json_string(stet_device_isa(device)));
-        set_info(o, "threads", json_integer(stet_device_threads(device)));
+        set_info(o, "name", json_string(stet_device_get_name(device)));
+        set_info(o, "isa", json_string(stet_device_get_isa(device)));
+        set_info(o, "threads", json_integer(stet_device_get_threads(device)));
     }
-    set_info(o, "lanes", json_integer(stet_device_lanes(device)));
+    set_info(o, "lanes", json_integer(stet_device_get_lanes(device)));
     stet_device_destroy(device);
     return o;
 }
@@ -72,10 +72,10 @@ static json_t *devices_json(void)
 static json_t *mechanisms_json(const stet_mechanism_options *options)
 {
     json_t *o = json_object();
-    for (int k = 0; k < STET_MECH_COUNT; ++k) {
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) {
         json_t *m = json_object();
         set_info(m, "on", json_boolean(!(options->disabled & 1u << k)));
-        set_info(m, "doc", json_string(stet_mechanism_doc((stet_mechanism)k)));
+        set_info(m, "doc", json_string(stet_mechanism_sentence((stet_mechanism)k)));
         set_info(o, stet_mechanism_name((stet_mechanism)k), m);
     }
     return o;
@@ -90,12 +90,12 @@ static json_t *ranges_json(void)
     stet_ranges_def ranges = stet_default_ranges_def();
     def.type = STET_DEVICE_CPU;
     bool good = stet_device_create(&def, &device) == STET_OK;
-    good = good && (stet_ranges_library(device) || stet_ranges_begin(device, &ranges) == STET_OK);
+    good = good && (stet_ranges_get_library(device) || stet_ranges_begin(device, &ranges) == STET_OK);
     set_info(o, "available", json_boolean(good));
     if (good)
-        set_info(o, "library", json_string(stet_ranges_library(device)));
+        set_info(o, "library", json_string(stet_ranges_get_library(device)));
     else
-        set_info(o, "why", json_string(stet_last_error()));
+        set_info(o, "why", json_string(stet_get_last_error()));
     stet_device_destroy(device);
     return o;
 }
@@ -182,8 +182,8 @@ static json_t *sizes_json(const stet_model *model)
 static json_t *cameras_json(const stet_sim *sim)
 {
     json_t *list = json_array();
-    for (int c = 0; c < stet_sim_ncamera(sim); ++c) {
-        const stet_camera *camera = stet_sim_camera(sim, c);
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
+        const stet_camera *camera = stet_sim_get_camera(sim, c);
         json_t *o = json_object();
         set_info(o, "name", json_string(camera->name));
         set_info(o, "fovy", json_real((double)camera->fovy));
@@ -196,7 +196,7 @@ static json_t *keyframes_json(const stet_model *model)
 {
     json_t *list = json_array();
     const char *name;
-    for (int k = 0; (name = stet_model_object_name(model, STET_KEYFRAME, k)); ++k)
+    for (int k = 0; (name = stet_model_get_object_name(model, STET_OBJECT_KEYFRAME, k)); ++k)
         json_array_append_new(list, json_string(name));
     return list;
 }
@@ -205,10 +205,10 @@ static json_t *keyframes_json(const stet_model *model)
 static json_t *fields_json(stet_sim *sim)
 {
     json_t *o = json_object();
-    for (const char *const *field = stet_worlds_fields(); *field; ++field) {
+    for (const char *const *field = stet_worlds_get_fields(); *field; ++field) {
         stet_array *array;
-        if (stet_worlds_array(stet_sim_worlds(sim), *field, &array) == STET_OK)
-            set_info(o, *field, json_integer(stet_array_shape(array)[1]));
+        if (stet_worlds_get_array(stet_sim_get_worlds(sim), *field, &array) == STET_OK)
+            set_info(o, *field, json_integer(stet_array_get_shape(array)[1]));
     }
     return o;
 }
@@ -219,11 +219,11 @@ static json_t *scene_json(const char *path, const stet_model *model, stet_sim *s
     bool own = stet_model_get_info(model).ncam > 0;
     set_info(o, "scene", json_string(path));
     set_info(o, "timestep", json_real(stet_model_get_info(model).timestep));
-    set_info(o, "physics", json_string(stet_physics_name(stet_sim_physics(sim))));
+    set_info(o, "physics", json_string(stet_physics_name(stet_sim_get_physics(sim))));
     set_info(o, "sizes", sizes_json(model));
     set_info(o, "fields", fields_json(sim));
     set_info(o, "keyframes", keyframes_json(model));
-    set_info(o, "keyframe", json_integer(stet_sim_keyframe(sim)));
+    set_info(o, "keyframe", json_integer(stet_sim_get_keyframe(sim)));
     set_info(o, "own_cameras", json_boolean(own));
     set_info(o, "cameras", cameras_json(sim));
     json_t *warnings = json_array();

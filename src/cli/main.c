@@ -32,14 +32,14 @@ static int print_help(void)
 static int print_version(void)
 {
     printf("stet %d.%d.%d (MuJoCo %s)\n", STET_VERSION_MAJOR, STET_VERSION_MINOR, STET_VERSION_PATCH,
-           stet_mujoco_version());
+           stet_get_mujoco_version());
     return 0;
 }
 
 static int run_command(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    if (stet_mujoco_check() != STET_OK) return report_last_error(EXIT_INPUT);
+    if (stet_check_mujoco() != STET_OK) return report_last_error(EXIT_INPUT);
     for (int i = 0; i < COMMANDS; ++i)
         if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) return print_help();

@@ -68,7 +68,7 @@ static void fill_row(stet_output output, const void *tensor, int64_t first, int6
                      uint8_t *to)
 {
     int channels = stet_output_channels(output), shown = mosaic_channels(output);
-    if (stet_output_dtype(output) == STET_U8) {
+    if (stet_output_dtype(output) == STET_DTYPE_U8) {
         const uint8_t *from = (const uint8_t *)tensor + first * channels;
         for (int64_t x = 0; x < n; ++x) memcpy(to + x * shown, from + x * channels, (size_t)shown);
     } else if (output == STET_OUTPUT_NORMAL) {
@@ -84,10 +84,10 @@ static void fill_row(stet_output output, const void *tensor, int64_t first, int6
 void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output, const void *const *tensors,
                  uint8_t *pixels)
 {
-    int ncamera = stet_sim_ncamera(sim), shown = mosaic_channels(output);
+    int ncamera = stet_sim_get_ncamera(sim), shown = mosaic_channels(output);
     memset(pixels, 0, (size_t)m->width * (size_t)m->height * (size_t)shown);
     for (int c = 0; c < ncamera; ++c) {
-        int width = stet_sim_camera(sim, c)->width, height = stet_sim_camera(sim, c)->height;
+        int width = stet_sim_get_camera(sim, c)->width, height = stet_sim_get_camera(sim, c)->height;
         float range[2] = {0, 1};
         if (is_depth(output)) depth_range(tensors[c], m->worlds * height * width, range);
         for (int64_t w = 0; w < m->worlds; ++w)

@@ -58,7 +58,7 @@ bool option_read_sweep(run_options *o, const char *text)
         if (strcmp(o->sweep[i].name, s->name) == 0)
             return report_error(EXIT_INPUT, "--sweep %s: %s is swept already; name each once", text, s->name), false;
     if (strcmp(s->name, "seed") == 0) return check_seeds(s, text);
-    if (option_one_of(stet_worlds_parameters(), s->name, known, sizeof known)) return true;
+    if (option_one_of(stet_worlds_get_parameters(), s->name, known, sizeof known)) return true;
     return report_error(EXIT_INPUT, "--sweep %s: there is no parameter '%s'; there are: %s, and the seed", text,
                         s->name, known),
            false;

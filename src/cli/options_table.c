@@ -96,7 +96,7 @@ static bool read_output(run_options *o, const char *text)
         if (good)
             o->outputs |= 1u << output;
         else
-            report_error(EXIT_INPUT, "--output: %s, or none", stet_last_error());
+            report_error(EXIT_INPUT, "--output: %s, or none", stet_get_last_error());
     }
     free(list.text);
     return good;
@@ -134,7 +134,7 @@ static bool read_record(run_options *o, const char *text)
     if (!option_names("record", text, &o->record)) return false;
     for (int i = 0; i < o->record.count; ++i) {
         char known[400];
-        if (!option_one_of(stet_worlds_fields(), o->record.name[i], known, sizeof known))
+        if (!option_one_of(stet_worlds_get_fields(), o->record.name[i], known, sizeof known))
             return report_error(EXIT_INPUT, "--record %s: the worlds have no such field; there are: %s",
                                 o->record.name[i], known),
                    false;
@@ -182,7 +182,7 @@ static bool read_disable(run_options *o, const char *text)
         if (good)
             o->mechanisms.disabled |= 1u << mechanism;
         else
-            report_error(EXIT_INPUT, "--disable: %s", stet_last_error());
+            report_error(EXIT_INPUT, "--disable: %s", stet_get_last_error());
     }
     free(list.text);
     return good;
@@ -263,7 +263,7 @@ static void print_names(const char *what, const char *(*name)(int), int count)
 
 static const char *output_name(int i) { return stet_output_name((stet_output)i); }
 static const char *mechanism_name(int i) { return stet_mechanism_name((stet_mechanism)i); }
-static const char *field_name(int i) { return stet_worlds_fields()[i]; }
+static const char *field_name(int i) { return stet_worlds_get_fields()[i]; }
 
 void option_help(void)
 {
@@ -278,9 +278,9 @@ void option_help(void)
         putchar('\n');
     }
     int nfield = 0;
-    while (stet_worlds_fields()[nfield]) ++nfield;
+    while (stet_worlds_get_fields()[nfield]) ++nfield;
     print_names("Outputs", output_name, STET_OUTPUT_COUNT);
-    print_names("Mechanisms", mechanism_name, STET_MECH_COUNT);
+    print_names("Mechanisms", mechanism_name, STET_MECHANISM_COUNT);
     print_names("Fields", field_name, nfield);
     printf("\nFiles are written beside their places and renamed when they are complete; only plain files are\n"
            "replaced, and no inputs. The first SIGINT or SIGTERM ends the run between two time steps, and files\n"

@@ -18,11 +18,11 @@ static const char *const long_name = "the folder's name is too long; use a short
 /* Host copies of an output of all cameras; borrowed from the arrays. */
 static const char *read_tensors(stet_sim *sim, int64_t frame, stet_output output, const void **tensors)
 {
-    for (int c = 0; c < stet_sim_ncamera(sim); ++c) {
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
         stet_array *tensor;
-        if (stet_sim_tensor(sim, frame, c, output, &tensor) != STET_OK ||
-            stet_array_host(tensor, &tensors[c]) != STET_OK)
-            return stet_last_error();
+        if (stet_sim_get_array(sim, frame, c, output, &tensor) != STET_OK ||
+            stet_array_get_host(tensor, &tensors[c]) != STET_OK)
+            return stet_get_last_error();
     }
     return NULL;
 }
@@ -51,17 +51,17 @@ static bool mosaic_path(stet_output output, const char *folder, int64_t number, 
 const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
                            int64_t *shown)
 {
-    const stet_camera *camera = stet_sim_camera(sim, 0);
-    int ncamera = stet_sim_ncamera(sim);
+    const stet_camera *camera = stet_sim_get_camera(sim, 0);
+    int ncamera = stet_sim_get_ncamera(sim);
     mosaic_layout m =
-        mosaic_plan(stet_worlds_count(stet_sim_worlds(sim)), (int64_t)camera->width * ncamera, camera->height);
+        mosaic_plan(stet_worlds_get_nworld(stet_sim_get_worlds(sim)), (int64_t)camera->width * ncamera, camera->height);
     const void **tensors = calloc((size_t)ncamera, sizeof *tensors);
     const char *wrong = tensors ? NULL : no_memory;
     *shown = m.worlds;
     for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
         stet_output output = (stet_output)k;
         char path[PATH_MAX];
-        if (!(stet_sim_outputs(sim) & 1u << k)) continue;
+        if (!(stet_sim_get_outputs(sim) & 1u << k)) continue;
         if (!mosaic_path(output, folder, number, path)) wrong = long_name;
         if (!wrong) wrong = read_tensors(sim, frame, output, tensors);
         if (!wrong) wrong = write_mosaic(sim, &m, output, tensors, path, files);
@@ -73,7 +73,7 @@ const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int
 /* A camera's name as part of a file name: everything but letters, digits, '.', '_' and '-' becomes '_'. */
 static void file_part(const stet_sim *sim, int camera, char *out, size_t size)
 {
-    const char *name = stet_sim_camera(sim, camera)->name;
+    const char *name = stet_sim_get_camera(sim, camera)->name;
     size_t n = 0;
     for (; name[n] && n + 1 < size; ++n)
         out[n] = isalnum((unsigned char)name[n]) || name[n] == '.' || name[n] == '_' ? name[n]
@@ -85,7 +85,7 @@ static void file_part(const stet_sim *sim, int camera, char *out, size_t size)
 static bool part_is_taken(const stet_sim *sim, int camera, const char *part)
 {
     char other[80];
-    for (int c = 0; c < stet_sim_ncamera(sim); ++c) {
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
         file_part(sim, c, other, sizeof other);
         if (c != camera && strcmp(part, other) == 0) return true;
     }
@@ -95,7 +95,7 @@ static bool part_is_taken(const stet_sim *sim, int camera, const char *part)
 static bool tensor_path(const stet_sim *sim, int camera, stet_output output, const char *folder, char path[PATH_MAX])
 {
     char part[80] = "", number[16] = "";
-    bool several = stet_sim_ncamera(sim) > 1;
+    bool several = stet_sim_get_ncamera(sim) > 1;
     if (several) {
         file_part(sim, camera, part, sizeof part);
         if (!*part || part_is_taken(sim, camera, part)) snprintf(number, sizeof number, "-%d", camera);
@@ -111,12 +111,13 @@ static const char *write_tensor(stet_sim *sim, int64_t frame, int camera, stet_o
     stet_array *tensor;
     const void *data;
     if (!tensor_path(sim, camera, output, folder, path)) return long_name;
-    if (stet_sim_tensor(sim, frame, camera, output, &tensor) != STET_OK || stet_array_host(tensor, &data) != STET_OK)
-        return stet_last_error();
+    if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK ||
+        stet_array_get_host(tensor, &data) != STET_OK)
+        return stet_get_last_error();
     stet_dtype dtype = stet_output_dtype(output);
-    const char *descr = dtype == STET_U8 ? "|u1" : dtype == STET_INT ? "<i4" : "<f4";
-    const char *wrong =
-        npy_write(path, descr, stet_array_ndim(tensor), stet_array_shape(tensor), data, stet_array_bytes(tensor));
+    const char *descr = dtype == STET_DTYPE_U8 ? "|u1" : dtype == STET_DTYPE_INT ? "<i4" : "<f4";
+    const char *wrong = npy_write(path, descr, stet_array_get_ndim(tensor), stet_array_get_shape(tensor), data,
+                                  stet_array_get_bytes(tensor));
     if (wrong) return wrong;
     return file_list_add(files, path) ? NULL : no_memory;
 }
@@ -125,8 +126,8 @@ const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, fil
 {
     const char *wrong = NULL;
     for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k)
-        for (int c = 0; c < stet_sim_ncamera(sim) && !wrong; ++c)
-            if (stet_sim_outputs(sim) & 1u << k) wrong = write_tensor(sim, frame, c, (stet_output)k, folder, files);
+        for (int c = 0; c < stet_sim_get_ncamera(sim) && !wrong; ++c)
+            if (stet_sim_get_outputs(sim) & 1u << k) wrong = write_tensor(sim, frame, c, (stet_output)k, folder, files);
     return wrong;
 }
 
@@ -135,7 +136,7 @@ static int visit_output(stet_sim *sim, stet_output output, const char *folder, i
 {
     char path[PATH_MAX];
     int code = mosaic_path(output, folder, number, path) ? visit(context, path) : -1;
-    for (int c = 0; c < stet_sim_ncamera(sim) && number == 0 && code < 0; ++c)
+    for (int c = 0; c < stet_sim_get_ncamera(sim) && number == 0 && code < 0; ++c)
         if (tensor_path(sim, c, output, folder, path)) code = visit(context, path);
     return code;
 }
@@ -144,6 +145,7 @@ int output_files(stet_sim *sim, const char *folder, int64_t number, output_visit
 {
     int code = -1;
     for (int k = 0; k < STET_OUTPUT_COUNT && code < 0; ++k)
-        if (stet_sim_outputs(sim) & 1u << k) code = visit_output(sim, (stet_output)k, folder, number, visit, context);
+        if (stet_sim_get_outputs(sim) & 1u << k)
+            code = visit_output(sim, (stet_output)k, folder, number, visit, context);
     return code;
 }

@@ -53,7 +53,7 @@ bool profile_take(profile *p, const stet_device *device)
     p->recording = calloc((size_t)p->stats.rows + 1, sizeof *p->recording);
     if (!p->kernel || !p->recording) return false;
     for (int w = 0; w < PROFILE_WAYS; ++w) p->way[w].kind = ways[w];
-    for (int64_t i = 0; stet_profile_get(device, i, &row); ++i) take_row(p, &row);
+    for (int64_t i = 0; stet_profile_get_row(device, i, &row); ++i) take_row(p, &row);
     qsort(p->kernel, (size_t)p->nkernel, sizeof *p->kernel, longest_first);
     qsort(p->recording, (size_t)p->nrecording, sizeof *p->recording, longest_first);
     return true;

@@ -8,8 +8,8 @@ static const char *open_one(recorder *r, const run_options *o, const char *name,
 {
     char path[PATH_MAX];
     int k = r->count;
-    if (stet_worlds_array(stet_sim_worlds(sim), name, &r->field[k]) != STET_OK) return stet_last_error();
-    const int64_t *shape = stet_array_shape(r->field[k]);
+    if (stet_worlds_get_array(stet_sim_get_worlds(sim), name, &r->field[k]) != STET_OK) return stet_get_last_error();
+    const int64_t *shape = stet_array_get_shape(r->field[k]);
     if (snprintf(path, sizeof path, "%s/%s.npy", o->out, name) >= (int)sizeof path)
         return "the folder's name is too long; use a shorter one";
     r->file[k] = calloc(1, sizeof *r->file[k]);
@@ -37,8 +37,8 @@ const char *record_frame(recorder *r)
 {
     for (int k = 0; k < r->count; ++k) {
         const void *data;
-        if (stet_array_host(r->field[k], &data) != STET_OK) return stet_last_error();
-        const char *wrong = npy_append(r->file[k], data, stet_array_bytes(r->field[k]));
+        if (stet_array_get_host(r->field[k], &data) != STET_OK) return stet_get_last_error();
+        const char *wrong = npy_append(r->file[k], data, stet_array_get_bytes(r->field[k]));
         if (wrong) return wrong;
     }
     ++r->frames;

@@ -56,7 +56,7 @@ int report_error(int code, const char *format, ...)
     return code;
 }
 
-int report_last_error(int code) { return report_error(code, "%s", stet_last_error()); }
+int report_last_error(int code) { return report_error(code, "%s", stet_get_last_error()); }
 
 const char *report_warning(int index) { return index >= 0 && index < nwarning ? warnings[index] : NULL; }
 

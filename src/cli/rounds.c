@@ -16,7 +16,7 @@ static const double MOST_SEED = 9007199254740992.0; /* 2^53: the largest that do
 
 static bool is_parameter(const char *name)
 {
-    for (const char *const *p = stet_worlds_parameters(); *p; ++p)
+    for (const char *const *p = stet_worlds_get_parameters(); *p; ++p)
         if (strcmp(*p, name) == 0) return true;
     return false;
 }
@@ -197,7 +197,8 @@ static void stage(rounds *r, int64_t k)
     stet_round_value values[ROUNDS_VALUES];
     if (k >= r->count || r->nvalue == 0) return;
     set_data(r, k, values);
-    if (stet_sim_round_stage(r->sim, values, r->nvalue) != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    if (stet_sim_round_stage(r->sim, values, r->nvalue) != STET_OK)
+        sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
 }
 
 int rounds_begin(rounds *r, int64_t k)
@@ -215,10 +216,10 @@ int rounds_end(rounds *r, int64_t frame)
     stet_result result = stet_sim_round_end(r->sim, NULL, 0);
     stet_round_info info = stet_sim_get_round(r->sim);
     if (result != STET_OK && info.faulty < r->options->worlds) return report_last_error(EXIT_WORK);
-    if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
     *row = (rounds_row){.setup = info.setup, .seconds = info.seconds, .faulty = info.faulty, .staged = info.staged};
-    if (stet_worlds_hash(stet_sim_worlds(r->sim), &row->state) != STET_OK ||
-        (r->options->outputs && stet_sim_frame_hash(r->sim, frame, &row->frame) != STET_OK))
+    if (stet_worlds_hash(stet_sim_get_worlds(r->sim), &row->state) != STET_OK ||
+        (r->options->outputs && stet_sim_hash_frame(r->sim, frame, &row->frame) != STET_OK))
         return report_last_error(EXIT_WORK);
     r->done++;
     return -1;

@@ -60,7 +60,7 @@ static int find_keyframe(const run *r, int *out)
     if (!text) return -1;
     if (strcmp(text, "none") == 0)
         *out = -1;
-    else if (stet_model_find(r->model, STET_KEYFRAME, text, out) != STET_OK) {
+    else if (stet_model_find(r->model, STET_OBJECT_KEYFRAME, text, out) != STET_OK) {
         int64_t count = stet_model_get_info(r->model).nkey;
         if (!parse_whole(text, 0, INT32_MAX, &number)) return report_last_error(EXIT_INPUT);
         if (number >= count)
@@ -99,8 +99,8 @@ static stet_result latest_time(run *r, double *out)
 {
     stet_array *array;
     const void *data;
-    stet_result result = stet_worlds_array(stet_sim_worlds(r->sim), "time", &array);
-    if (result == STET_OK) result = stet_array_host(array, &data);
+    stet_result result = stet_worlds_get_array(stet_sim_get_worlds(r->sim), "time", &array);
+    if (result == STET_OK) result = stet_array_get_host(array, &data);
     if (result != STET_OK) return result;
     *out = -HUGE_VAL;
     for (int64_t w = 0; w < r->options.worlds; ++w) *out = fmax(*out, (double)((const float *)data)[w]);
@@ -123,8 +123,8 @@ static int resume(run *r)
 static int check_files(run *r)
 {
     const run_options *o = &r->options;
-    if (o->save && sti_snapshot_check(stet_sim_worlds(r->sim)->model->mj) != STET_OK)
-        return report_error(EXIT_INPUT, "--save %s: %s", o->save, stet_last_error());
+    if (o->save && sti_snapshot_check(stet_sim_get_worlds(r->sim)->model->mj) != STET_OK)
+        return report_error(EXIT_INPUT, "--save %s: %s", o->save, stet_get_last_error());
     return places_check(o, r->sim);
 }
 
@@ -191,7 +191,7 @@ static int one_frame(run *r, int64_t f)
     const run_options *o = &r->options;
     stet_result result = r->rounds.controls ? STET_OK : control_apply(&r->control, r->sim, f, r->since + f);
     if (result == STET_OK) result = stet_sim_step(r->sim, r->summary.substeps);
-    if (result == STET_INTERRUPTED) return -1;
+    if (result == STET_ERROR_INTERRUPTED) return -1;
     if (result == STET_OK && o->outputs) result = stet_sim_render(r->sim, &r->frame);
     if (result != STET_OK) return report_last_error(EXIT_WORK);
     ++r->summary.done;
@@ -203,11 +203,11 @@ static int one_frame(run *r, int64_t f)
 /* Reads the last frame's tensors, so that all requested pictures are part of the timed work. */
 static stet_result finish_frame(run *r)
 {
-    for (int c = 0; c < stet_sim_ncamera(r->sim); ++c)
+    for (int c = 0; c < stet_sim_get_ncamera(r->sim); ++c)
         for (int k = 0; k < STET_OUTPUT_COUNT; ++k) {
             stet_array *tensor;
             if (!(r->options.outputs & 1u << k)) continue;
-            stet_result result = stet_sim_tensor(r->sim, r->frame, c, (stet_output)k, &tensor);
+            stet_result result = stet_sim_get_array(r->sim, r->frame, c, (stet_output)k, &tensor);
             if (result != STET_OK) return result;
         }
     return STET_OK;
@@ -219,24 +219,24 @@ static int begin_trace(run *r)
     stet_trace_def def = stet_default_trace_def();
     def.events = r->options.trace != NULL;
     if (!r->options.trace && !r->options.profile) return -1;
-    return stet_trace_begin(stet_sim_device(r->sim), &def) == STET_OK ? -1 : report_last_error(EXIT_WORK);
+    return stet_trace_begin(stet_sim_get_device(r->sim), &def) == STET_OK ? -1 : report_last_error(EXIT_WORK);
 }
 
 /* Missing ranges are an error in strict mode only. */
 static int begin_ranges(run *r)
 {
-    stet_device *device = stet_sim_device(r->sim);
+    stet_device *device = stet_sim_get_device(r->sim);
     stet_ranges_def def = stet_default_ranges_def();
-    if (!r->options.ranges || stet_ranges_library(device)) return -1;
+    if (!r->options.ranges || stet_ranges_get_library(device)) return -1;
     if (stet_ranges_begin(device, &def) == STET_OK) return -1;
     if (r->options.mechanisms.strict) return report_last_error(EXIT_WORK);
-    sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
     return -1;
 }
 
 static int end_trace(run *r)
 {
-    stet_device *device = stet_sim_device(r->sim);
+    stet_device *device = stet_sim_get_device(r->sim);
     if (!stet_trace_is_on(device)) return -1;
     if (stet_trace_end(device) != STET_OK) return report_last_error(EXIT_WORK);
     stet_trace_get_stats(device, &r->summary.traced);
@@ -265,7 +265,7 @@ static int all_frames(run *r)
     interrupt_await();
     stet_sim_set_interrupt(r->sim, is_interrupted, r);
     int64_t count = r->rounds.row ? r->rounds.count : 1;
-    stet_device_clear_counters(stet_sim_device(r->sim));
+    stet_device_clear_counters(stet_sim_get_device(r->sim));
     int code = begin_ranges(r);
     if (code < 0) code = begin_trace(r);
     stet_sim_clear_timing(r->sim);
@@ -275,10 +275,11 @@ static int all_frames(run *r)
     progress_end(&bar);
     if (code < 0 && r->summary.done && finish_frame(r) != STET_OK) code = report_last_error(EXIT_WORK);
     /* What was issued is part of the run: the clock stops when the device has done it. */
-    if (code < 0 && stet_device_synchronize(stet_sim_device(r->sim)) != STET_OK) code = report_last_error(EXIT_WORK);
+    if (code < 0 && stet_device_synchronize(stet_sim_get_device(r->sim)) != STET_OK)
+        code = report_last_error(EXIT_WORK);
     r->summary.seconds = progress_now() - begun - r->summary.write;
     r->summary.timing = stet_sim_get_timing(r->sim);
-    stet_device_counters(stet_sim_device(r->sim), &r->summary.counters);
+    stet_device_get_counters(stet_sim_get_device(r->sim), &r->summary.counters);
     return code < 0 ? end_trace(r) : code;
 }
 
@@ -287,8 +288,8 @@ static int all_frames(run *r)
 static int take_hashes(run *r)
 {
     summary_count_faults(&r->summary);
-    if (stet_worlds_hash(stet_sim_worlds(r->sim), &r->summary.state_hash) != STET_OK ||
-        (r->options.outputs && stet_sim_frame_hash(r->sim, r->frame, &r->summary.frame_hash) != STET_OK))
+    if (stet_worlds_hash(stet_sim_get_worlds(r->sim), &r->summary.state_hash) != STET_OK ||
+        (r->options.outputs && stet_sim_hash_frame(r->sim, r->frame, &r->summary.frame_hash) != STET_OK))
         return report_last_error(EXIT_WORK);
     return -1;
 }
@@ -307,7 +308,7 @@ static const char *write_trace(run *r)
 {
     char title[400];
     (void)snprintf(title, sizeof title, "stet run %s", r->options.scene);
-    const char *wrong = timeline_write(stet_sim_device(r->sim), title, r->options.trace);
+    const char *wrong = timeline_write(stet_sim_get_device(r->sim), title, r->options.trace);
     if (wrong) return wrong;
     return file_list_add(&r->summary.files, r->options.trace) ? NULL : "out of memory for the names of files";
 }
@@ -322,8 +323,8 @@ static int write_files(run *r)
         wrong = output_mosaics(r->sim, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
     if (!wrong && o->out && o->outputs) wrong = output_tensors(r->sim, r->frame, o->out, &r->summary.files);
     if (!wrong && o->save) {
-        if (stet_worlds_save(stet_sim_worlds(r->sim), o->save) != STET_OK)
-            wrong = stet_last_error();
+        if (stet_worlds_save(stet_sim_get_worlds(r->sim), o->save) != STET_OK)
+            wrong = stet_get_last_error();
         else if (!file_list_add(&r->summary.files, o->save))
             wrong = "out of memory for the names of files";
     }

@@ -16,14 +16,14 @@ static int64_t steps(const summary *s) { return s->options->worlds * s->done * s
 
 static int64_t pictures(const summary *s)
 {
-    return s->options->outputs ? s->options->worlds * s->done * stet_sim_ncamera(s->sim) : 0;
+    return s->options->outputs ? s->options->worlds * s->done * stet_sim_get_ncamera(s->sim) : 0;
 }
 
 static double per_second(int64_t n, double seconds) { return seconds > 0 ? (double)n / seconds : 0; }
 
 void summary_count_faults(summary *s)
 {
-    const uint32_t *faults = stet_worlds_faults(stet_sim_worlds(s->sim));
+    const uint32_t *faults = stet_worlds_get_faults(stet_sim_get_worlds(s->sim));
     memset(s->faults, 0, sizeof s->faults);
     for (int64_t w = 0; w < s->options->worlds; ++w)
         for (int k = 0; k < STET_FAULT_COUNT; ++k) s->faults[k] += faults[w] >> k & 1;
@@ -79,7 +79,7 @@ static json_t *reasons_json(const summary *s, stet_mechanism mechanism)
 static json_t *mechanisms_json(const summary *s)
 {
     json_t *o = json_object();
-    for (int k = 0; k < STET_MECH_COUNT; ++k) {
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) {
         const stet_counter *c = &s->counters.mechanism[k];
         json_t *m = json_object();
         json_object_set_new(m, "hits", json_integer(c->hits));
@@ -115,8 +115,8 @@ static json_t *faults_json(const summary *s)
 static void add_view(const summary *s, json_t *o)
 {
     json_t *cameras = json_array(), *outputs = json_array();
-    for (int c = 0; s->options->outputs && c < stet_sim_ncamera(s->sim); ++c)
-        json_array_append_new(cameras, json_string(stet_sim_camera(s->sim, c)->name));
+    for (int c = 0; s->options->outputs && c < stet_sim_get_ncamera(s->sim); ++c)
+        json_array_append_new(cameras, json_string(stet_sim_get_camera(s->sim, c)->name));
     for (int k = 0; k < STET_OUTPUT_COUNT; ++k)
         if (s->options->outputs & 1u << k)
             json_array_append_new(outputs, json_string(stet_output_name((stet_output)k)));
@@ -175,9 +175,9 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "frames_done", json_integer(s->done));
     json_object_set_new(o, "interrupted", json_boolean(s->interrupted));
     json_object_set_new(o, "substeps", json_integer(s->substeps));
-    json_object_set_new(o, "device", json_string(stet_device_name(stet_sim_device(s->sim))));
-    json_object_set_new(o, "physics", json_string(stet_physics_name(stet_sim_physics(s->sim))));
-    json_object_set_new(o, "keyframe", json_integer(stet_sim_keyframe(s->sim)));
+    json_object_set_new(o, "device", json_string(stet_device_get_name(stet_sim_get_device(s->sim))));
+    json_object_set_new(o, "physics", json_string(stet_physics_name(stet_sim_get_physics(s->sim))));
+    json_object_set_new(o, "keyframe", json_integer(stet_sim_get_keyframe(s->sim)));
     add_view(s, o);
     json_object_set_new(o, "seconds", json_real(s->seconds));
     json_object_set_new(o, "steps_per_second", json_real(per_second(steps(s), s->seconds)));
@@ -244,8 +244,8 @@ static void print_bytes(int64_t n)
 
 static void print_keyframe(const summary *s)
 {
-    int keyframe = stet_sim_keyframe(s->sim);
-    const char *name = stet_model_object_name(stet_sim_model(s->sim), STET_KEYFRAME, keyframe);
+    int keyframe = stet_sim_get_keyframe(s->sim);
+    const char *name = stet_model_get_object_name(stet_sim_get_model(s->sim), STET_OBJECT_KEYFRAME, keyframe);
     if (s->options->resume)
         printf("worlds begin with the state of %s", s->options->resume);
     else if (keyframe < 0)
@@ -259,16 +259,16 @@ static void print_keyframe(const summary *s)
 static void print_head(const summary *s)
 {
     const run_options *o = s->options;
-    int ncamera = stet_sim_ncamera(s->sim);
+    int ncamera = stet_sim_get_ncamera(s->sim);
     printf("%s: %s world%s, %s frame%s of %d substep%s (%.3g s of simulated time a frame)\n", o->scene,
            grouped(o->worlds), o->worlds == 1 ? "" : "s", grouped(o->frames), o->frames == 1 ? "" : "s", s->substeps,
            s->substeps == 1 ? "" : "s", s->frame_time);
-    printf("on %s, physics %s\n", stet_device_name(stet_sim_device(s->sim)),
-           stet_physics_name(stet_sim_physics(s->sim)));
+    printf("on %s, physics %s\n", stet_device_get_name(stet_sim_get_device(s->sim)),
+           stet_physics_name(stet_sim_get_physics(s->sim)));
     print_keyframe(s);
     if (!o->outputs) return;
     printf("camera%s", ncamera == 1 ? "" : "s");
-    for (int c = 0; c < ncamera; ++c) printf("%s %s", c ? "," : "", stet_sim_camera(s->sim, c)->name);
+    for (int c = 0; c < ncamera; ++c) printf("%s %s", c ? "," : "", stet_sim_get_camera(s->sim, c)->name);
     printf(" of %dx%d pixels:", o->width, o->height);
     for (int k = 0; k < STET_OUTPUT_COUNT; ++k)
         if (o->outputs & 1u << k) printf(" %s", stet_output_name((stet_output)k));
@@ -385,7 +385,7 @@ void summary_print(const summary *s)
     if (s->rounds->row) print_rounds(s);
     print_phases(s);
     printf("\nwhat was let stand\n");
-    for (int k = 0; k < STET_MECH_COUNT; ++k) print_mechanism(s, (stet_mechanism)k);
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) print_mechanism(s, (stet_mechanism)k);
     if (s->options->profile) profile_print(&s->profile);
     print_faults(s);
     print_files(s);

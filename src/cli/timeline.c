@@ -88,7 +88,7 @@ static json_t *details_of(const stet_trace_event *e)
         (void)snprintf(source, sizeof source, "%s:%d", e->file, e->line);
         json_object_set_new(args, "source", text(source));
     }
-    if (e->reason != STET_REASON_none) {
+    if (e->reason != STET_REASON_NONE) {
         json_object_set_new(args, "reason", text(stet_reason_name(e->reason)));
         json_object_set_new(args, "sentence", text(stet_reason_sentence(e->reason)));
     }
@@ -133,7 +133,7 @@ static json_t *facts_json(const stet_device *device)
     stet_trace_stats stats;
     json_t *o = json_object();
     stet_trace_get_stats(device, &stats);
-    json_object_set_new(o, "device", text(stet_device_name(device)));
+    json_object_set_new(o, "device", text(stet_device_get_name(device)));
     json_object_set_new(o, "events", json_integer(stats.events));
     json_object_set_new(o, "dropped_events", json_integer(stats.dropped));
     json_object_set_new(o, "unnamed_events", json_integer(stats.unnamed));
@@ -164,7 +164,7 @@ static bool put_event(FILE *f, const stet_trace_event *e)
 static bool has_device_times(const stet_device *device)
 {
     stet_profile_row row;
-    for (int64_t i = 0; stet_profile_get(device, i, &row); ++i)
+    for (int64_t i = 0; stet_profile_get_row(device, i, &row); ++i)
         if (row.device_calls) return true;
     return false;
 }
@@ -176,7 +176,7 @@ static bool put_all(FILE *f, const stet_device *device, const char *title)
                 put_timeline(f, ",\n\"traceEvents\":[\n", name_json("process_name", 0, title), 6) &&
                 put_timeline(f, ",\n", name_json("thread_name", HOST, "host"), 6);
     if (good && has_device_times(device)) good = put_timeline(f, ",\n", name_json("thread_name", DEVICE, "device"), 6);
-    for (int64_t i = 0; good && stet_trace_get(device, i, &event); ++i) good = put_event(f, &event);
+    for (int64_t i = 0; good && stet_trace_get_event(device, i, &event); ++i) good = put_event(f, &event);
     return good && fputs("\n]}\n", f) >= 0;
 }
 

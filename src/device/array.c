@@ -14,13 +14,13 @@ enum { ARRAY_COOKIE = 0x57e7a001 };
 size_t stet_dtype_size(const stet_device *device, stet_dtype dtype)
 {
     switch (dtype) {
-    case STET_REAL: return device ? device->real_size : 0;
-    case STET_INT:
-    case STET_U32: return 4;
-    case STET_I64: return 8;
-    case STET_U16:
-    case STET_F16: return 2;
-    case STET_U8: return 1;
+    case STET_DTYPE_REAL: return device ? device->real_size : 0;
+    case STET_DTYPE_INT:
+    case STET_DTYPE_U32: return 4;
+    case STET_DTYPE_I64: return 8;
+    case STET_DTYPE_U16:
+    case STET_DTYPE_F16: return 2;
+    case STET_DTYPE_U8: return 1;
     default: return 0;
     }
 }
@@ -33,26 +33,26 @@ const char *stet_dtype_name(stet_dtype dtype)
 
 stet_array_def stet_default_array_def(void)
 {
-    return (stet_array_def){.cookie = ARRAY_COOKIE, .name = "array", .dtype = STET_REAL, .ndim = 1};
+    return (stet_array_def){.cookie = ARRAY_COOKIE, .name = "array", .dtype = STET_DTYPE_REAL, .ndim = 1};
 }
 
 static stet_result check_def(const stet_array_def *def)
 {
     if (def->cookie != ARRAY_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "array: the def is not initialised; start from stet_default_array_def()");
     const char *name = def->name ? def->name : "array";
     if ((unsigned)def->dtype >= STET_DTYPE_COUNT)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: there is no element type %d", name, (int)def->dtype);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "array %s: there is no element type %d", name, (int)def->dtype);
     if (def->ndim < 1 || def->ndim > STET_MAX_DIMS)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: %d dimensions; 1 to %d are possible", name, def->ndim,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "array %s: %d dimensions; 1 to %d are possible", name, def->ndim,
                          STET_MAX_DIMS);
-    if (def->worlds && def->dtype != STET_REAL && def->dtype != STET_INT)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: an array of worlds holds real or int, not %s", name,
+    if (def->worlds && def->dtype != STET_DTYPE_REAL && def->dtype != STET_DTYPE_INT)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "array %s: an array of worlds holds real or int, not %s", name,
                          stet_dtype_name(def->dtype));
     for (int k = 0; k < def->ndim; ++k)
         if (def->shape[k] < 0)
-            return sti_error(STET_INVALID_ARGUMENT, "array %s: dimension %d is %lld", name, k,
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "array %s: dimension %d is %lld", name, k,
                              (long long)def->shape[k]);
     return STET_OK;
 }
@@ -73,7 +73,7 @@ static stet_result count_items(const stet_array *a, size_t *out)
         if (__builtin_mul_overflow(*out, (size_t)a->shape[k], out)) {
             *out = 0;
             return none ? STET_OK
-                        : sti_error(STET_LIMIT, "array %s: its dimensions are more than this machine can address",
+                        : sti_error(STET_ERROR_LIMIT, "array %s: its dimensions are more than this machine can address",
                                     a->name);
         }
     return STET_OK;
@@ -89,7 +89,7 @@ static stet_result measure_array(stet_array *a)
     if (a->worlds) STI_TRY(sti_mul_size(count, block, &count, a->name));
     STI_TRY(sti_mul_size(count, stet_dtype_size(a->device, a->dtype), &a->size, a->name));
     if (a->size > (size_t)INT64_MAX / 2)
-        return sti_error(STET_LIMIT, "array %s: %zu bytes are more than can be addressed", a->name, a->size);
+        return sti_error(STET_ERROR_LIMIT, "array %s: %zu bytes are more than can be addressed", a->name, a->size);
     a->nitem = (int64_t)nitem;
     a->nblock = (int64_t)nblock;
     return STET_OK;
@@ -129,7 +129,7 @@ stet_result stet_array_create(stet_device *device, const stet_array_def *def, st
 {
     stet_array *a;
     if (!device || !def || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_array_create: device, def and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_array_create: device, def and out must not be NULL");
     *out = NULL;
     STI_TRY(sti_array_make(device, def, &a));
     stet_result result = device->ops->alloc(device, a->size, a->name, &a->data);
@@ -167,7 +167,8 @@ void stet_array_destroy(stet_array *a)
         sti_share_leave(a->share);
     else if (!a->borrowed && a->data)
         device->ops->free(device, a->data);
-    if (a->host) device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes -= (int64_t)stet_array_bytes(a);
+    if (a->host)
+        device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes -= (int64_t)stet_array_get_bytes(a);
     if (a->holder) device->mechanisms.counters.mechanism[a->holder - 1].held_bytes -= (int64_t)a->size;
     sti_free(a->host);
     sti_stamp_free(&a->host_stamp);
@@ -183,25 +184,25 @@ void sti_array_held_by(stet_array *a, stet_mechanism mechanism)
     a->device->mechanisms.counters.mechanism[mechanism].held_bytes += (int64_t)a->size;
 }
 
-const char *stet_array_name(const stet_array *a) { return a ? a->name : ""; }
+const char *stet_array_get_name(const stet_array *a) { return a ? a->name : ""; }
 
-stet_dtype stet_array_dtype(const stet_array *a) { return a ? a->dtype : STET_DTYPE_COUNT; }
+stet_dtype stet_array_get_dtype(const stet_array *a) { return a ? a->dtype : STET_DTYPE_COUNT; }
 
-int stet_array_ndim(const stet_array *a) { return a ? a->ndim : 0; }
+int stet_array_get_ndim(const stet_array *a) { return a ? a->ndim : 0; }
 
-const int64_t *stet_array_shape(const stet_array *a) { return a ? a->shape : NULL; }
+const int64_t *stet_array_get_shape(const stet_array *a) { return a ? a->shape : NULL; }
 
-int64_t stet_array_count(const stet_array *a)
+int64_t stet_array_get_nelement(const stet_array *a)
 {
     if (!a) return 0;
     return a->worlds ? a->nitem * a->shape[0] : a->nitem;
 }
 
-size_t stet_array_bytes(const stet_array *a)
+size_t stet_array_get_bytes(const stet_array *a)
 {
-    return a ? (size_t)stet_array_count(a) * stet_dtype_size(a->device, a->dtype) : 0;
+    return a ? (size_t)stet_array_get_nelement(a) * stet_dtype_size(a->device, a->dtype) : 0;
 }
 
-stet_device *stet_array_device(const stet_array *a) { return a ? a->device : NULL; }
+stet_device *stet_array_get_device(const stet_array *a) { return a ? a->device : NULL; }
 
-uint64_t stet_array_id(const stet_array *a) { return a ? a->version.id : 0; }
+uint64_t stet_array_get_id(const stet_array *a) { return a ? a->version.id : 0; }

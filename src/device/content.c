@@ -7,7 +7,7 @@
 #include "device/host_mirror.h"
 #include "device/share.h"
 
-uint64_t stet_array_generation(const stet_array *a)
+uint64_t stet_array_get_generation(const stet_array *a)
 {
     if (!a) return 0;
     /* Equal generations must mean equal content for the caller, too. */
@@ -65,7 +65,7 @@ stet_result sti_array_ensure(stet_array *a)
 
 static stet_result update_device(stet_array *a, const char *call)
 {
-    if (!a) return sti_error(STET_INVALID_ARGUMENT, "%s: array must not be NULL", call);
+    if (!a) return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: array must not be NULL", call);
     STI_TRY(sti_array_ensure(a));
     return sti_array_to_device(a);
 }

@@ -20,9 +20,9 @@ stet_device_def stet_default_device_def(void)
 
 static stet_result check_options(const stet_mechanism_options *options)
 {
-    if (options->disabled >> STET_MECH_COUNT)
-        return sti_error(STET_INVALID_ARGUMENT, "mechanisms: disabled has bits beyond the %d mechanisms",
-                         STET_MECH_COUNT);
+    if (options->disabled >> STET_MECHANISM_COUNT)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "mechanisms: disabled has bits beyond the %d mechanisms",
+                         STET_MECHANISM_COUNT);
     return STET_OK;
 }
 
@@ -31,12 +31,12 @@ static stet_result check_def(const stet_device_def *def)
     stet_mechanism_options options;
     STI_TRY(stet_default_mechanism_options(&options));
     if (def->cookie != DEVICE_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "device: the def is not initialised; start from stet_default_device_def()");
     if ((unsigned)def->type > STET_DEVICE_HIP)
-        return sti_error(STET_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
     if (def->threads < 0 || def->threads > 4096)
-        return sti_error(STET_INVALID_ARGUMENT, "device: %d threads; give 1 to 4096, or 0 for one a processor",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "device: %d threads; give 1 to 4096, or 0 for one a processor",
                          def->threads);
     return check_options(&def->mechanisms);
 }
@@ -54,7 +54,7 @@ static stet_result init_gpu(stet_device *device, const stet_device_def *def, ste
         sti_library_close(&compiler);
     else
         device->ops->destroy(device);
-    return result == STET_NOT_FOUND ? STET_UNSUPPORTED : result;
+    return result == STET_ERROR_NOT_FOUND ? STET_ERROR_UNSUPPORTED : result;
 }
 
 /* Opens the best device that exists. A GPU that exists and cannot be used is worth a warning; a missing GPU is not. */
@@ -63,9 +63,9 @@ static stet_result init_best(stet_device *device, const stet_device_def *def)
     static const stet_device_type gpus[] = {STET_DEVICE_CUDA, STET_DEVICE_HIP};
     for (size_t i = 0; !def->isa && i < sizeof gpus / sizeof *gpus; ++i) {
         stet_result result = init_gpu(device, def, gpus[i]);
-        if (result == STET_OK || result == STET_OUT_OF_MEMORY) return result; /* out of host memory */
-        sti_log(result == STET_NOT_FOUND ? STET_LOG_INFO : STET_LOG_WARNING, "device auto: no GPU: %s",
-                stet_last_error());
+        if (result == STET_OK || result == STET_ERROR_OUT_OF_MEMORY) return result; /* out of host memory */
+        sti_log(result == STET_ERROR_NOT_FOUND ? STET_LOG_INFO : STET_LOG_WARNING, "device auto: no GPU: %s",
+                stet_get_last_error());
     }
     return sti_cpu_device_init(device, def);
 }
@@ -79,7 +79,7 @@ static stet_result init(stet_device *device, const stet_device_def *def)
     case STET_DEVICE_CUDA:
     case STET_DEVICE_HIP: return sti_gpu_device_init(device, def);
     }
-    return sti_error(STET_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
 }
 
 static bool checked_by_environment(void)
@@ -90,7 +90,7 @@ static bool checked_by_environment(void)
 
 stet_result stet_device_create(const stet_device_def *def, stet_device **out)
 {
-    if (!def || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_device_create: def and out must not be NULL");
+    if (!def || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_device_create: def and out must not be NULL");
     *out = NULL;
     STI_TRY(check_def(def));
     stet_device *device;
@@ -152,22 +152,22 @@ void sti_device_tell_gone(stet_device *device, const void *thing)
     for (sti_watcher *w = device->watchers; w; w = w->next) w->gone(w, thing);
 }
 
-const char *stet_device_name(const stet_device *device) { return device ? device->name : ""; }
+const char *stet_device_get_name(const stet_device *device) { return device ? device->name : ""; }
 
 stet_device_type stet_device_get_type(const stet_device *device) { return device ? device->type : STET_DEVICE_AUTO; }
 
-const char *stet_device_isa(const stet_device *device)
+const char *stet_device_get_isa(const stet_device *device)
 {
     if (!device) return "";
     if (sti_device_is_gpu(device)) return device->arch;
     return device->type == STET_DEVICE_CPU ? sti_isa_name(device->isa) : "none";
 }
 
-int stet_device_lanes(const stet_device *device) { return device ? device->lanes : 0; }
+int stet_device_get_lanes(const stet_device *device) { return device ? device->lanes : 0; }
 
-int stet_device_threads(const stet_device *device) { return device ? device->threads : 0; }
+int stet_device_get_threads(const stet_device *device) { return device ? device->threads : 0; }
 
-void stet_device_counters(const stet_device *device, stet_counters *out)
+void stet_device_get_counters(const stet_device *device, stet_counters *out)
 {
     if (out) *out = device ? device->mechanisms.counters : (stet_counters){0};
 }
@@ -176,13 +176,13 @@ void stet_device_clear_counters(stet_device *device)
 {
     if (!device) return;
     stet_counters *c = &device->mechanisms.counters;
-    int64_t held[STET_MECH_COUNT]; /* held bytes are no counter */
-    for (int i = 0; i < STET_MECH_COUNT; ++i) held[i] = c->mechanism[i].held_bytes;
+    int64_t held[STET_MECHANISM_COUNT]; /* held bytes are no counter */
+    for (int i = 0; i < STET_MECHANISM_COUNT; ++i) held[i] = c->mechanism[i].held_bytes;
     memset(c, 0, sizeof *c);
-    for (int i = 0; i < STET_MECH_COUNT; ++i) c->mechanism[i].held_bytes = held[i];
+    for (int i = 0; i < STET_MECHANISM_COUNT; ++i) c->mechanism[i].held_bytes = held[i];
 }
 
-stet_mechanism_options stet_device_mechanisms(const stet_device *device)
+stet_mechanism_options stet_device_get_mechanisms(const stet_device *device)
 {
     return device ? device->mechanisms.options : (stet_mechanism_options){0};
 }
@@ -190,7 +190,8 @@ stet_mechanism_options stet_device_mechanisms(const stet_device *device)
 stet_result stet_device_set_mechanisms(stet_device *device, const stet_mechanism_options *options)
 {
     if (!device || !options)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_device_set_mechanisms: device and options must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_device_set_mechanisms: device and options must not be NULL");
     STI_TRY(check_options(options));
     device->mechanisms.options = *options;
     return STET_OK;

@@ -107,7 +107,7 @@ typedef struct sti_device_ops {
      */
     stet_result (*load)(stet_device *device, const void *image, size_t size, const char *what, void **module);
     void (*unload)(stet_device *device, void *module); /* waits for launches of its functions */
-    /* Looks a function up. STET_NOT_FOUND: the module has no such function. */
+    /* Looks a function up. STET_ERROR_NOT_FOUND: the module has no such function. */
     stet_result (*function)(stet_device *device, void *module, const char *symbol, void **out);
     stet_result (*attribute)(stet_device *device, void *function, sti_attribute attribute, int *out);
 
@@ -124,7 +124,8 @@ typedef struct sti_device_ops {
     /* ---- graphs (device/graph.h); all four or none. NULL: lists of launches are played one by one ---- */
     /*
      * Builds a graph of a list and runs nothing. Edges are in the order in which sti_list_edges gives them.
-     * STET_UNSUPPORTED: the driver has no graphs, or lacks what one of the operations needs; the message says which.
+     * STET_ERROR_UNSUPPORTED: the driver has no graphs, or lacks what one of the operations needs; the message says
+     * which.
      */
     stet_result (*graph_make)(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
                               const char *what, void **out);
@@ -261,7 +262,7 @@ static inline stet_result sti_before(stet_device *device, sti_act act, const ste
 static inline stet_result sti_not_listing(const stet_device *device, const char *call)
 {
     if (!device->listing) return STET_OK;
-    return sti_error(STET_STATE, "%s: launches are being listed; end the list (stet_record_end) before this call",
+    return sti_error(STET_ERROR_STATE, "%s: launches are being listed; end the list (stet_record_end) before this call",
                      call);
 }
 
@@ -377,7 +378,7 @@ struct stet_array {
     /* the plain view that tensors show where data lies in blocks; NULL: there is none */
     struct sti_plain_view *view;
     sti_version version;
-    void *host; /* the copy that stet_array_host returns */
+    void *host; /* the copy that stet_array_get_host returns */
     sti_stamp host_stamp;
     struct sti_host_mirror *mirror; /* the host mirror, if one was made (device/host_mirror.h) */
     /* brings the content up to date before a read; NULL: the content is always up to date */

@@ -8,9 +8,9 @@ static const struct {
     stet_dtype dtype;
     uint8_t code, bits;
 } types[] = {
-    {STET_REAL, kDLFloat, 32}, {STET_REAL, kDLFloat, 64}, {STET_INT, kDLInt, 32},
-    {STET_I64, kDLInt, 64},    {STET_U32, kDLUInt, 32},   {STET_U16, kDLUInt, 16},
-    {STET_U8, kDLUInt, 8},     {STET_U8, kDLBool, 8},     {STET_F16, kDLFloat, 16},
+    {STET_DTYPE_REAL, kDLFloat, 32}, {STET_DTYPE_REAL, kDLFloat, 64}, {STET_DTYPE_INT, kDLInt, 32},
+    {STET_DTYPE_I64, kDLInt, 64},    {STET_DTYPE_U32, kDLUInt, 32},   {STET_DTYPE_U16, kDLUInt, 16},
+    {STET_DTYPE_U8, kDLUInt, 8},     {STET_DTYPE_U8, kDLBool, 8},     {STET_DTYPE_F16, kDLFloat, 16},
 };
 
 static bool is_type(size_t k, const stet_device *device)

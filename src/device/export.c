@@ -25,27 +25,27 @@ stet_export_def stet_default_export_def(void) { return (stet_export_def){.cookie
 static stet_result check_export(const stet_array *a, const stet_export_def *def)
 {
     if (def->cookie != EXPORT_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "array %s: the def of its export is not initialised; start from stet_default_export_def()",
                          a->name);
     if ((unsigned)def->ready > STET_READY_UNORDERED)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: there is no way %d of being ready", a->name,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "array %s: there is no way %d of being ready", a->name,
                          (int)def->ready);
     if (!def->writable) return STET_OK;
     if (def->copy)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "array %s: writes to a copy would be lost; export it as it is, or the copy for reading",
                          a->name);
     if (a->read_only)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading; export it for reading, too",
-                         a->name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "array %s: it was imported for reading; export it for reading, too", a->name);
     if (a->borrowed)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "array %s: it is a view of pictures that stet keeps; export it for reading, or a copy",
                          a->name);
     if (a->producer && !def->announced)
         return sti_error(
-            STET_INVALID_ARGUMENT,
+            STET_ERROR_INVALID_ARGUMENT,
             "array %s: stet works it out when it is read, so an unannounced writer would keep it as it is for "
             "good; export it for reading, or announced",
             a->name);
@@ -102,7 +102,7 @@ static stet_result share_plain_view(stet_array *a, const stet_export_def *def, e
 
 static stet_result copy_memory(const stet_array *a, exported *e)
 {
-    size_t size = stet_array_bytes(a);
+    size_t size = stet_array_get_bytes(a);
     STI_TRY(sti_alloc(&e->copy, size, "an exported copy of an array"));
     stet_result result = stet_array_read(a, e->copy, size);
     if (result != STET_OK) {
@@ -144,7 +144,7 @@ static void fill_shape(const stet_array *a, bool blocked, exported *e)
 stet_result stet_array_export(stet_array *a, const stet_export_def *def, struct DLManagedTensorVersioned **out)
 {
     if (!a || !def || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_array_export: array, def and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_array_export: array, def and out must not be NULL");
     *out = NULL;
     STI_TRY(check_export(a, def));
     STI_TRY(sti_array_ensure(a));

@@ -40,7 +40,7 @@ typedef struct sti_graph_op {
     const int32_t *condition; /* WHILE: on the device, read before each trip; 0 ends the loop */
     int64_t most;             /* WHILE: greatest number of trips */
     int match;                /* the END of a WHILE, the WHILE of an END */
-    stet_foreign *work;       /* FOREIGN */
+    stet_foreign_fn *work;    /* FOREIGN */
     void *context;
 } sti_graph_op;
 

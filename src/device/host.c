@@ -12,14 +12,14 @@
 static stet_result check_range(const stet_array *a, int64_t first, int64_t n, size_t size, size_t *expected)
 {
     if (first < 0 || n < 0 || first > a->shape[0] || n > a->shape[0] - first)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: %lld row%s from row %lld on, of %lld", a->name, (long long)n,
-                         STI_S(n), (long long)first, (long long)a->shape[0]);
-    size_t rows = (size_t)stet_array_count(a);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "array %s: %lld row%s from row %lld on, of %lld", a->name,
+                         (long long)n, STI_S(n), (long long)first, (long long)a->shape[0]);
+    size_t rows = (size_t)stet_array_get_nelement(a);
     if (a->shape[0]) rows = rows / (size_t)a->shape[0] * (size_t)n;
     *expected = rows * stet_dtype_size(a->device, a->dtype);
     if (size != *expected)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: %zu bytes given, not the %zu of %lld row%s", a->name, size,
-                         *expected, (long long)n, STI_S(n));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "array %s: %zu bytes given, not the %zu of %lld row%s", a->name,
+                         size, *expected, (long long)n, STI_S(n));
     return STET_OK;
 }
 
@@ -27,7 +27,7 @@ static stet_result check_range(const stet_array *a, int64_t first, int64_t n, si
 static stet_result check_pointers(const stet_array *a, const void *memory, size_t size, const char *call)
 {
     if (a && (memory || size == 0)) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "%s: %s must not be NULL", call, a ? "the place in memory" : "array");
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: %s must not be NULL", call, a ? "the place in memory" : "array");
 }
 
 stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size)
@@ -55,7 +55,8 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
     char *mirror = NULL;
     STI_TRY(check_pointers(a, data, size, "stet_array_write_worlds"));
     if (a->read_only)
-        return sti_error(STET_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written", a->name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "array %s: it was imported for reading and cannot be written",
+                         a->name);
     STI_TRY(check_range(a, first, n, size, &expected));
     /*
      * The write goes on top of the other rows' up-to-date content, and is later than what the producer has not taken
@@ -94,9 +95,9 @@ static stet_result fill_mirror(void *context)
 {
     stet_array *a = context;
     char *mirror = NULL;
-    if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, stet_array_bytes(a), &mirror));
-    a->device->mechanisms.counters.bytes_copied += (int64_t)stet_array_bytes(a);
-    return sti_rows_read(a, mirror, 0, a->shape[0], a->host, stet_array_bytes(a));
+    if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, stet_array_get_bytes(a), &mirror));
+    a->device->mechanisms.counters.bytes_copied += (int64_t)stet_array_get_bytes(a);
+    return sti_rows_read(a, mirror, 0, a->shape[0], a->host, stet_array_get_bytes(a));
 }
 
 /* For arrays whose order on the device is the host's order, but whose device memory is not the host's. */
@@ -108,24 +109,25 @@ static stet_result show_mirror(stet_array *a, const void **out)
     return STET_OK;
 }
 
-stet_result stet_array_host(stet_array *a, const void **out)
+stet_result stet_array_get_host(stet_array *a, const void **out)
 {
-    STI_TRY(check_pointers(a, out, 1, "stet_array_host"));
+    STI_TRY(check_pointers(a, out, 1, "stet_array_get_host"));
     *out = NULL;
     if (!a->device->host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_mirror(a, out);
     bool exported = sti_array_poll_external_writes(a);
     STI_TRY(sti_array_ensure(a));
     if (!a->host) {
-        STI_TRY(sti_alloc(&a->host, stet_array_bytes(a), a->name));
-        a->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes += (int64_t)stet_array_bytes(a);
+        STI_TRY(sti_alloc(&a->host, stet_array_get_bytes(a), a->name));
+        a->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes +=
+            (int64_t)stet_array_get_bytes(a);
     }
     sti_stamp now = {0};
     sti_stamp_begin(&now);
     sti_stamp_add(&now, &a->version);
-    sti_span span = {a->host, stet_array_bytes(a), NULL};
+    sti_span span = {a->host, stet_array_get_bytes(a), NULL};
     sti_work work = {
-        .mechanism = STET_MECH_readback,
-        .why = exported ? STET_REASON_readback_exported : STET_REASON_readback_moved,
+        .mechanism = STET_MECHANISM_READBACK,
+        .why = exported ? STET_REASON_READBACK_EXPORTED : STET_REASON_READBACK_MOVED,
         .what = a->name,
         .kept = &a->host_stamp,
         .now = &now,
@@ -133,7 +135,7 @@ stet_result stet_array_host(stet_array *a, const void **out)
         .context = a,
         .outputs = &span,
         .noutput = 1,
-        .bytes = (int64_t)stet_array_bytes(a),
+        .bytes = (int64_t)stet_array_get_bytes(a),
     };
     STI_TRY(sti_let_stand(&a->device->mechanisms, &work));
     *out = a->host;
@@ -144,11 +146,11 @@ stet_result stet_array_hash(const stet_array *array, uint64_t *out)
 {
     STI_TRY(check_pointers(array, out, 1, "stet_array_hash"));
     stet_array *a = (stet_array *)array;
-    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+    size_t row = a->shape[0] ? stet_array_get_bytes(a) / (size_t)a->shape[0] : 0;
     int64_t some = row ? (int64_t)((1u << 20) / row) + 1 : 1; /* about a megabyte at a time */
     char *buffer, *mirror = NULL;
     STI_TRY(sti_array_ensure(a));
-    if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, stet_array_bytes(a), &mirror));
+    if (!a->device->host_memory) STI_TRY(sti_mirror_reach(a, false, stet_array_get_bytes(a), &mirror));
     STI_TRY(sti_alloc(&buffer, (size_t)some * row, "hash of an array"));
     sti_hash h;
     sti_hash_begin(&h);

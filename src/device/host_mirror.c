@@ -31,7 +31,7 @@ bool sti_mirror_ahead(const stet_array *a) { return mirror_holds(a) && !sti_stam
 /* May something outside of stet read or write the array's memory at any time (MIRROR-4)? */
 static bool is_shown(const stet_array *a) { return a->outside || (a->share && sti_share_shown(a->share)); }
 
-static bool enabled(const stet_array *a) { return sti_enabled(&a->device->mechanisms, STET_MECH_readback); }
+static bool enabled(const stet_array *a) { return sti_enabled(&a->device->mechanisms, STET_MECHANISM_READBACK); }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -49,7 +49,7 @@ static stet_result make_mirror(stet_array *a)
         sti_free(mirror);
         return result;
     }
-    a->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes += (int64_t)a->size;
+    a->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes += (int64_t)a->size;
     a->mirror = mirror;
     return STET_OK;
 }
@@ -59,7 +59,7 @@ void sti_mirror_free(stet_array *a)
     sti_host_mirror *mirror = a->mirror;
     if (!mirror) return;
     a->mirror = NULL;
-    a->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes -= (int64_t)a->size;
+    a->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes -= (int64_t)a->size;
     if (a->device->ops->host_free)
         a->device->ops->host_free(a->device, mirror->memory);
     else
@@ -99,7 +99,7 @@ static stet_result copy_if_stale(stet_array *a, sti_stamp *kept, stet_reason why
 {
     sti_stamp now = {0};
     sti_stamp_keep_version(&now, &a->version);
-    sti_work work = {.mechanism = STET_MECH_readback,
+    sti_work work = {.mechanism = STET_MECHANISM_READBACK,
                      .why = why,
                      .what = a->name,
                      .kept = kept,
@@ -130,11 +130,11 @@ static stet_result send_host_mirror(stet_array *a)
     if (!ahead && !enabled(a)) return STET_OK;
     /* Each launch calls this for each argument, so the hit is counted without making a stamp. */
     if (!ahead && !a->device->mechanisms.options.audit) {
-        sti_count_hit(&a->device->mechanisms, STET_MECH_readback, 0, (int64_t)a->size);
+        sti_count_hit(&a->device->mechanisms, STET_MECHANISM_READBACK, 0, (int64_t)a->size);
         return STET_OK;
     }
     sti_span output = {a, a->size, fetch_device};
-    return copy_if_stale(a, &a->mirror->sent, STET_REASON_readback_uploaded, upload, &output);
+    return copy_if_stale(a, &a->mirror->sent, STET_REASON_READBACK_UPLOADED, upload, &output);
 }
 
 stet_result sti_array_to_device(stet_array *a)
@@ -157,7 +157,7 @@ stet_result sti_mirror_bring(stet_array *a, void **out)
     /* If the host mirror will be downloaded again although it is valid, the device must first have its content. */
     if (sti_mirror_ahead(a) && (!enabled(a) || a->device->mechanisms.options.audit)) STI_TRY(send_host_mirror(a));
     sti_span output = {a->mirror->memory, a->size, NULL};
-    stet_reason why = exported ? STET_REASON_readback_exported : STET_REASON_readback_moved;
+    stet_reason why = exported ? STET_REASON_READBACK_EXPORTED : STET_REASON_READBACK_MOVED;
     STI_TRY(copy_if_stale(a, &a->mirror->held, why, download, &output));
     *out = a->mirror->memory;
     return STET_OK;
@@ -192,7 +192,7 @@ void sti_mirror_announce(stet_array *a)
     if (!is_shown(a)) return;
     if (sti_array_to_device(a) != STET_OK)
         sti_log(STET_LOG_WARNING, "array %s: what was written on the host did not reach the device: %s", a->name,
-                stet_last_error());
+                stet_get_last_error());
 }
 
 void sti_mirror_external_write(stet_array *a)
@@ -217,7 +217,7 @@ stet_result sti_mirror_reach(stet_array *a, bool writes, size_t bytes, char **ou
     if (!writes && m->options.audit)
         STI_TRY(sti_mirror_bring(own, &memory));
     else if (!writes)
-        sti_count_hit(m, STET_MECH_readback, 0, (int64_t)bytes);
+        sti_count_hit(m, STET_MECHANISM_READBACK, 0, (int64_t)bytes);
     *out = (char *)memory + offset_in(own, a);
     return STET_OK;
 }

@@ -22,8 +22,8 @@ static stet_result find_type(const stet_device *device, const char *name, DLData
 {
     static const char *const codes[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
     if (type.lanes != 1)
-        return sti_error(STET_UNSUPPORTED, "tensor %s: elements of %d lanes; give the lanes a dimension of their own",
-                         name, type.lanes);
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "tensor %s: elements of %d lanes; give the lanes a dimension of their own", name, type.lanes);
     if (sti_dlpack_find_type(device, type, out)) return STET_OK;
     char what[40];
     if (type.code < sizeof codes / sizeof *codes)
@@ -31,7 +31,7 @@ static stet_result find_type(const stet_device *device, const char *name, DLData
     else
         (void)snprintf(what, sizeof what, "of code %d and %d bits", type.code, type.bits);
     return sti_error(
-        STET_UNSUPPORTED,
+        STET_ERROR_UNSUPPORTED,
         "tensor %s: elements are %s; this device knows float%d, float16, int32, int64, uint32, uint16, uint8 and bool; "
         "convert it first",
         name, what, (int)device->real_size * 8);
@@ -41,19 +41,20 @@ static stet_result find_type(const stet_device *device, const char *name, DLData
 static stet_result measure_import(const char *name, const DLTensor *t, size_t element, size_t *size)
 {
     if (t->ndim < 0 || t->ndim > STET_MAX_DIMS)
-        return sti_error(STET_UNSUPPORTED, "tensor %s: %d dimensions; at most %d are possible", name, t->ndim,
+        return sti_error(STET_ERROR_UNSUPPORTED, "tensor %s: %d dimensions; at most %d are possible", name, t->ndim,
                          STET_MAX_DIMS);
     if (t->ndim > 0 && !t->shape)
-        return sti_error(STET_INVALID_ARGUMENT, "tensor %s: %d dimensions, but shape is NULL", name, t->ndim);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tensor %s: %d dimensions, but shape is NULL", name, t->ndim);
     *size = element;
     for (int k = 0; k < t->ndim; ++k)
         if (t->shape[k] < 0)
-            return sti_error(STET_INVALID_ARGUMENT, "tensor %s: dimension %d is %lld", name, k, (long long)t->shape[k]);
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "tensor %s: dimension %d is %lld", name, k,
+                             (long long)t->shape[k]);
     for (int k = 0; k < t->ndim; ++k)
         if (t->shape[k] == 0) *size = 0;
     for (int k = 0; k < t->ndim; ++k) STI_TRY(sti_mul_size(*size, (size_t)t->shape[k], size, name));
     if (*size > (size_t)INT64_MAX / 2)
-        return sti_error(STET_LIMIT, "tensor %s: %zu bytes are more than can be addressed", name, *size);
+        return sti_error(STET_ERROR_LIMIT, "tensor %s: %zu bytes are more than can be addressed", name, *size);
     return STET_OK;
 }
 
@@ -64,7 +65,7 @@ static stet_result check_strides(const char *name, const DLTensor *t, size_t siz
     if (!t->strides || size == 0) return STET_OK;
     for (int k = t->ndim - 1; k >= 0; --k) {
         if (t->shape[k] != 1 && t->strides[k] != expected)
-            return sti_error(STET_UNSUPPORTED,
+            return sti_error(STET_ERROR_UNSUPPORTED,
                              "tensor %s: it is not C-contiguous: the stride of dimension %d is %lld, not %lld; make a "
                              "contiguous copy first",
                              name, k, (long long)t->strides[k], (long long)expected);
@@ -79,12 +80,12 @@ static stet_result find_data(const char *name, const DLTensor *t, size_t size, s
     /* the address of arrays without elements on every device; nobody owns it */
     *out = (void *)(uintptr_t)STI_ALIGN;
     if (size == 0) return STET_OK;
-    if (!t->data) return sti_error(STET_INVALID_ARGUMENT, "tensor %s: %zu bytes, but data is NULL", name, size);
+    if (!t->data) return sti_error(STET_ERROR_INVALID_ARGUMENT, "tensor %s: %zu bytes, but data is NULL", name, size);
     if (t->byte_offset > UINTPTR_MAX - at || size > UINTPTR_MAX - at - t->byte_offset)
-        return sti_error(STET_LIMIT, "tensor %s: %zu bytes at offset %llu do not fit behind its address", name, size,
-                         (unsigned long long)t->byte_offset);
+        return sti_error(STET_ERROR_LIMIT, "tensor %s: %zu bytes at offset %llu do not fit behind its address", name,
+                         size, (unsigned long long)t->byte_offset);
     if ((at + t->byte_offset) % align != 0)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "tensor %s: its data is not aligned to %zu bytes; make an aligned copy first", name, align);
     *out = (char *)t->data + t->byte_offset;
     return STET_OK;
@@ -98,17 +99,17 @@ static stet_result unblock_shape(const stet_device *device, const DLTensor *t, c
 {
     int64_t lanes = device->lanes;
     if (t->ndim != 3 || t->shape[2] != lanes)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tensor %s: arrays of worlds lie as [block][item][%lld] on %s, which it does not", out->name,
                          (long long)lanes, device->name);
     if (t->shape[0] > INT64_MAX / lanes)
-        return sti_error(STET_LIMIT, "tensor %s: %lld blocks of worlds are too many", out->name,
+        return sti_error(STET_ERROR_LIMIT, "tensor %s: %lld blocks of worlds are too many", out->name,
                          (long long)t->shape[0]);
     int64_t room = t->shape[0] * lanes;
     if (def->nworld < 0 || def->nworld > room || (def->nworld > 0 && def->nworld <= room - lanes))
-        return sti_error(STET_INVALID_ARGUMENT, "tensor %s: it cannot be of %lld world%s with %lld block%s of %lld",
-                         out->name, (long long)def->nworld, STI_S(def->nworld), (long long)t->shape[0],
-                         STI_S(t->shape[0]), (long long)lanes);
+        return sti_error(
+            STET_ERROR_INVALID_ARGUMENT, "tensor %s: it cannot be of %lld world%s with %lld block%s of %lld", out->name,
+            (long long)def->nworld, STI_S(def->nworld), (long long)t->shape[0], STI_S(t->shape[0]), (long long)lanes);
     out->ndim = 2;
     out->shape[0] = def->nworld ? def->nworld : room;
     out->shape[1] = t->shape[1];
@@ -123,7 +124,7 @@ static stet_result shape_of(const stet_device *device, const DLTensor *t, const 
     out->shape[0] = 1;
     if (t->ndim > 0) memcpy(out->shape, t->shape, (size_t)t->ndim * sizeof *t->shape);
     if (def->nworld && (!def->worlds || t->ndim == 0 || def->nworld != t->shape[0]))
-        return sti_error(STET_INVALID_ARGUMENT, "tensor %s: nworld is %lld, but it is %s", out->name,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tensor %s: nworld is %lld, but it is %s", out->name,
                          (long long)def->nworld,
                          def->worlds ? "not its first dimension" : "not to be an array of worlds");
     return STET_OK;
@@ -132,7 +133,7 @@ static stet_result shape_of(const stet_device *device, const DLTensor *t, const 
 static stet_result check_version(const DLManagedTensorVersioned *tensor, const char *name)
 {
     if (tensor->version.major == STI_DLPACK_MAJOR) return STET_OK;
-    return sti_error(STET_UNSUPPORTED, "tensor %s: DLPack version %u.%u; version %d is understood", name,
+    return sti_error(STET_ERROR_UNSUPPORTED, "tensor %s: DLPack version %u.%u; version %d is understood", name,
                      tensor->version.major, tensor->version.minor, STI_DLPACK_MAJOR);
 }
 
@@ -142,8 +143,8 @@ static stet_result check_place(const stet_device *device, const char *name, DLDe
     if (sti_dlpack_reaches(device, place)) return STET_OK;
     sti_dlpack_name_place(place, there, sizeof there);
     sti_dlpack_name_place(sti_dlpack_place(device), here, sizeof here);
-    return sti_error(STET_UNSUPPORTED, "tensor %s: it lies on %s, and %s takes those on %s; copy it there first", name,
-                     there, device->name, here);
+    return sti_error(STET_ERROR_UNSUPPORTED, "tensor %s: it lies on %s, and %s takes those on %s; copy it there first",
+                     name, there, device->name, here);
 }
 
 /* Reads the array's def, data and size from the tensor; nothing is owned yet. */
@@ -167,10 +168,10 @@ static stet_result make_array(stet_device *device, DLManagedTensorVersioned *ten
                               stet_array **out)
 {
     if (def->cookie != IMPORT_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tensor: the def of its import is not initialised; start from stet_default_import_def()");
     if ((unsigned)def->ready > STET_READY_UNORDERED)
-        return sti_error(STET_INVALID_ARGUMENT, "tensor: there is no way %d of being ready", (int)def->ready);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tensor: there is no way %d of being ready", (int)def->ready);
     stet_array_def array = stet_default_array_def();
     stet_array *a;
     void *data = NULL;
@@ -200,7 +201,8 @@ stet_result stet_array_import(stet_device *device, struct DLManagedTensorVersion
     stet_result result = STET_OK;
     if (out) *out = NULL;
     if (!device || !tensor || !def || !out)
-        result = sti_error(STET_INVALID_ARGUMENT, "stet_array_import: device, tensor, def and out must not be NULL");
+        result =
+            sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_array_import: device, tensor, def and out must not be NULL");
     else
         result = make_array(device, tensor, def, out);
     if (result != STET_OK && tensor && tensor->deleter) tensor->deleter(tensor);

@@ -29,7 +29,7 @@ void sti_plain_view_leave(stet_array *a)
     while (*at != v) at = &(*at)->next;
     *at = v->next;
     a->view = NULL;
-    mechanisms_of(v)->counters.mechanism[STET_MECH_plain_view].held_bytes -= 2 * (int64_t)v->size;
+    mechanisms_of(v)->counters.mechanism[STET_MECHANISM_PLAIN_VIEW].held_bytes -= 2 * (int64_t)v->size;
     sti_plain_view_close(v);
 }
 
@@ -38,7 +38,7 @@ static stet_result make_view(stet_array *a)
     sti_plain_view *v;
     STI_TRY(sti_alloc(&v, sizeof *v, "the plain view of an array"));
     v->array = a;
-    v->size = stet_array_bytes(a);
+    v->size = stet_array_get_bytes(a);
     atomic_init(&v->refs, 1);
     stet_result result = sti_alloc(&v->rows, v->size, a->name);
     if (result == STET_OK) result = sti_alloc(&v->last, v->size, a->name);
@@ -49,7 +49,7 @@ static stet_result make_view(stet_array *a)
     a->view = v;
     v->next = a->device->views;
     a->device->views = v;
-    mechanisms_of(v)->counters.mechanism[STET_MECH_plain_view].held_bytes += 2 * (int64_t)v->size;
+    mechanisms_of(v)->counters.mechanism[STET_MECHANISM_PLAIN_VIEW].held_bytes += 2 * (int64_t)v->size;
     return STET_OK;
 }
 
@@ -74,7 +74,7 @@ static void take_written_row(sti_plain_view *v, int64_t world)
 static stet_result refuse_write(sti_plain_view *v)
 {
     memcpy(v->rows, v->last, v->size);
-    return sti_error(STET_STATE,
+    return sti_error(STET_ERROR_STATE,
                      "array %s: a tensor that was given out for reading was written, and has its content back; write "
                      "the array itself, or export it for writing",
                      v->array->name);
@@ -94,14 +94,14 @@ static stet_result take_plain_view(sti_plain_view *v)
         if (memcmp(v->rows + (size_t)w * row, v->last + (size_t)w * row, row) != 0) take_written_row(v, w);
     sti_version_bump(&a->version);
     if (current) sti_stamp_keep_version(&v->shown, &a->version);
-    sti_count_miss(mechanisms_of(v), STET_MECH_plain_view, STET_REASON_plain_view_written, 0, (int64_t)v->size);
+    sti_count_miss(mechanisms_of(v), STET_MECHANISM_PLAIN_VIEW, STET_REASON_PLAIN_VIEW_WRITTEN, 0, (int64_t)v->size);
     return STET_OK;
 }
 
 stet_result stet_device_take_views(stet_device *device)
 {
     stet_result result = STET_OK;
-    if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_device_take_views: device must not be NULL");
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_device_take_views: device must not be NULL");
     for (sti_plain_view *v = device->views, *next; v; v = next) {
         next = v->next;
         /* its tensors have ended, so it cannot be written any more */
@@ -136,8 +136,8 @@ static stet_result show_plain_view(sti_plain_view *v)
     sti_stamp now = {0};
     sti_stamp_keep_version(&now, &a->version);
     sti_span output = {v->rows, v->size, NULL};
-    sti_work work = {.mechanism = STET_MECH_plain_view,
-                     .why = STET_REASON_plain_view_moved,
+    sti_work work = {.mechanism = STET_MECHANISM_PLAIN_VIEW,
+                     .why = STET_REASON_PLAIN_VIEW_MOVED,
                      .what = a->name,
                      .kept = &v->shown,
                      .now = &now,
@@ -153,7 +153,7 @@ static stet_result show_plain_view(sti_plain_view *v)
 stet_result stet_device_show_views(stet_device *device)
 {
     stet_result result = STET_OK;
-    if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_device_show_views: device must not be NULL");
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_device_show_views: device must not be NULL");
     for (sti_plain_view *v = device->views; v && !device->listing; v = v->next) {
         stet_result one = show_plain_view(v);
         if (result == STET_OK) result = one;
@@ -167,7 +167,7 @@ stet_result sti_plain_view_open(stet_array *a, bool writable, sti_plain_view **o
 {
     *out = NULL;
     if (!a->device->host_memory || a->base)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "array %s: it lies in blocks of worlds that the host cannot reach, so there is no plain view "
                          "of it; export it as it lies, or a copy",
                          a->name);

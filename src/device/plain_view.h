@@ -35,7 +35,7 @@ static inline bool sti_array_blocked(const stet_array *a) { return a->worlds && 
 
 /*
  * Returns the up-to-date view of a blocked array, made if there is none, with a reference for a tensor.
- * STET_UNSUPPORTED: the array cannot have one.
+ * STET_ERROR_UNSUPPORTED: the array cannot have one.
  */
 stet_result sti_plain_view_open(stet_array *array, bool writable, sti_plain_view **out);
 /* A tensor ends; any thread may call it. */

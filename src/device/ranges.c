@@ -70,8 +70,8 @@ static stet_result open_given(const char *path, sti_ranges *r)
     for (int v = 0; v < VENDORS; ++v)
         if (has_calls(&r->library, &vendors[v], &r->calls)) return STET_OK;
     sti_library_close(&r->library);
-    return sti_error(STET_UNSUPPORTED, "ranges: %s has neither %s nor %s; give the file of NVTX or of ROCTX", path,
-                     vendors[NVIDIA].push, vendors[AMD].push);
+    return sti_error(STET_ERROR_UNSUPPORTED, "ranges: %s has neither %s nor %s; give the file of NVTX or of ROCTX",
+                     path, vendors[NVIDIA].push, vendors[AMD].push);
 }
 
 /* A GPU needs its vendor's profiler; for other devices either library will do. */
@@ -80,7 +80,8 @@ static stet_result open_library(const stet_device *device, const char *given, st
     if (given) return open_given(given, r);
     if (device->type != STET_DEVICE_HIP && find_library(&vendors[NVIDIA], r)) return STET_OK;
     if (device->type != STET_DEVICE_CUDA && find_library(&vendors[AMD], r)) return STET_OK;
-    return sti_error(STET_NOT_FOUND, "ranges: no library that profilers take them from was found (%s, %s); install %s",
+    return sti_error(STET_ERROR_NOT_FOUND,
+                     "ranges: no library that profilers take them from was found (%s, %s); install %s",
                      vendors[NVIDIA].names[0], vendors[AMD].names[0],
                      device->type == STET_DEVICE_HIP ? "ROCTX" : "NVTX, which comes with CUDA's toolkit, or ROCTX");
 }
@@ -109,10 +110,10 @@ static stet_result begin_ranges(stet_device *device, const char *given)
 {
     sti_trace *trace = device->mechanisms.trace;
     if (device->ranges)
-        return sti_error(STET_STATE, "device %s gives ranges already, to %s; end them first", device->name,
+        return sti_error(STET_ERROR_STATE, "device %s gives ranges already, to %s; end them first", device->name,
                          device->ranges->library.file);
     if (trace && sti_trace_is_open(trace)) /* RANGES-1 */
-        return sti_error(STET_STATE, "device %s is in the middle of what is being traced; begin ranges before it",
+        return sti_error(STET_ERROR_STATE, "device %s is in the middle of what is being traced; begin ranges before it",
                          device->name);
     STI_TRY(make_ranges(device, given, &device->ranges));
     if (trace)
@@ -124,20 +125,22 @@ static stet_result begin_ranges(stet_device *device, const char *given)
 
 stet_result stet_ranges_begin(stet_device *device, const stet_ranges_def *def)
 {
-    if (!device || !def) return sti_error(STET_INVALID_ARGUMENT, "stet_ranges_begin: device and def must not be NULL");
+    if (!device || !def)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_ranges_begin: device and def must not be NULL");
     if (def->cookie != RANGES_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "ranges: the def is not initialised; start from stet_default_ranges_def()");
     return begin_ranges(device, def->library);
 }
 
 stet_result stet_ranges_end(stet_device *device)
 {
-    if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_ranges_end: device must not be NULL");
-    if (!device->ranges) return sti_error(STET_STATE, "device %s gives no ranges; begin them first", device->name);
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_ranges_end: device must not be NULL");
+    if (!device->ranges)
+        return sti_error(STET_ERROR_STATE, "device %s gives no ranges; begin them first", device->name);
     sti_trace *trace = device->mechanisms.trace;
     if (sti_trace_is_open(trace))
-        return sti_error(STET_STATE, "device %s is in the middle of a range; end ranges after it", device->name);
+        return sti_error(STET_ERROR_STATE, "device %s is in the middle of a range; end ranges after it", device->name);
     if (trace == device->ranges->alone)
         device->mechanisms.trace = NULL;
     else
@@ -146,7 +149,7 @@ stet_result stet_ranges_end(stet_device *device)
     return STET_OK;
 }
 
-const char *stet_ranges_library(const stet_device *device)
+const char *stet_ranges_get_library(const stet_device *device)
 {
     return device && device->ranges ? device->ranges->library.file : NULL;
 }
@@ -158,7 +161,7 @@ void sti_ranges_begin_asked(stet_device *device)
     const char *asked = sti_environment("STET_RANGES");
     if (!asked || strcmp(asked, "0") == 0) return;
     if (begin_ranges(device, strcmp(asked, "1") == 0 ? NULL : asked) != STET_OK)
-        sti_log(STET_LOG_WARNING, "STET_RANGES=%s: %s", asked, stet_last_error());
+        sti_log(STET_LOG_WARNING, "STET_RANGES=%s: %s", asked, stet_get_last_error());
 }
 
 void sti_ranges_free(stet_device *device)

@@ -109,7 +109,7 @@ stet_result sti_rows_read(const stet_array *a, char *mirror, int64_t first, int6
         transpose_traced(a, out, first, n, size, true);
         return STET_OK;
     }
-    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+    size_t row = a->shape[0] ? stet_array_get_bytes(a) / (size_t)a->shape[0] : 0;
     return sti_device_download_of(a->device, a->name, out, (const char *)a->data + (size_t)first * row, size);
 }
 
@@ -124,6 +124,6 @@ stet_result sti_rows_write(stet_array *a, char *mirror, int64_t first, int64_t n
         transpose_traced(a, (char *)(uintptr_t)data, first, n, size, false);
         return STET_OK;
     }
-    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+    size_t row = a->shape[0] ? stet_array_get_bytes(a) / (size_t)a->shape[0] : 0;
     return sti_device_upload_of(a->device, a->name, (char *)a->data + (size_t)first * row, data, size);
 }

@@ -49,7 +49,7 @@ void sti_share_end(sti_share *s, bool writer)
  */
 void sti_share_leave(sti_share *s)
 {
-    bool in_its_stream = s->streamed && stet_device_stream(s->device) == s->stream;
+    bool in_its_stream = s->streamed && stet_device_get_stream(s->device) == s->stream;
     if (s->tensor && !in_its_stream) (void)sti_device_wait_idle(s->device);
     release_share(s);
 }

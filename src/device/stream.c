@@ -3,23 +3,23 @@
 
 stet_result stet_device_use_stream(stet_device *device, void *stream)
 {
-    if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_device_use_stream: device must not be NULL");
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_device_use_stream: device must not be NULL");
     STI_TRY(sti_not_listing(device, "stet_device_use_stream"));
     return device->ops->use_stream ? device->ops->use_stream(device, stream, false) : STET_OK;
 }
 
 stet_result stet_device_use_own_stream(stet_device *device)
 {
-    if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_device_use_own_stream: device must not be NULL");
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_device_use_own_stream: device must not be NULL");
     STI_TRY(sti_not_listing(device, "stet_device_use_own_stream"));
     return device->ops->use_stream ? device->ops->use_stream(device, NULL, true) : STET_OK;
 }
 
-void *stet_device_stream(const stet_device *device) { return device ? device->stream : NULL; }
+void *stet_device_get_stream(const stet_device *device) { return device ? device->stream : NULL; }
 
 static stet_result order(stet_device *device, void *stream, sti_order how, const char *call)
 {
-    if (!device) return sti_error(STET_INVALID_ARGUMENT, "%s: device must not be NULL", call);
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: device must not be NULL", call);
     STI_TRY(sti_not_listing(device, call));
     return device->ops->order ? device->ops->order(device, stream, how) : STET_OK;
 }
@@ -36,7 +36,7 @@ stet_result stet_device_signal_stream(stet_device *device, void *stream)
 
 stet_result stet_device_synchronize(stet_device *device)
 {
-    if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_device_synchronize: device must not be NULL");
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_device_synchronize: device must not be NULL");
     STI_TRY(sti_not_listing(device, "stet_device_synchronize"));
     return device->ops->synchronize(device);
 }

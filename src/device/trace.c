@@ -16,16 +16,19 @@ stet_trace_def stet_default_trace_def(void)
 stet_result stet_trace_begin(stet_device *device, const stet_trace_def *def)
 {
     sti_trace *trace;
-    if (!device || !def) return sti_error(STET_INVALID_ARGUMENT, "stet_trace_begin: device and def must not be NULL");
+    if (!device || !def)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_trace_begin: device and def must not be NULL");
     if (def->cookie != TRACE_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "trace: the def is not initialised; start from stet_default_trace_def()");
     if (def->limit < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "trace: a limit of %lld bytes; give 0 or more", (long long)def->limit);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "trace: a limit of %lld bytes; give 0 or more",
+                         (long long)def->limit);
     if (stet_trace_is_on(device))
-        return sti_error(STET_STATE, "device %s is being traced already; end that first", device->name);
+        return sti_error(STET_ERROR_STATE, "device %s is being traced already; end that first", device->name);
     if (device->mechanisms.trace && sti_trace_is_open(device->mechanisms.trace))
-        return sti_error(STET_STATE, "device %s is in the middle of a range; begin the trace before it", device->name);
+        return sti_error(STET_ERROR_STATE, "device %s is in the middle of a range; begin the trace before it",
+                         device->name);
     STI_TRY(sti_trace_new(def->events, def->limit, &trace));
     sti_trace_free(device->traced);
     device->traced = device->mechanisms.trace = trace;
@@ -36,11 +39,11 @@ stet_result stet_trace_begin(stet_device *device, const stet_trace_def *def)
 
 stet_result stet_trace_end(stet_device *device)
 {
-    if (!device) return sti_error(STET_INVALID_ARGUMENT, "stet_trace_end: device must not be NULL");
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_trace_end: device must not be NULL");
     if (!stet_trace_is_on(device))
-        return sti_error(STET_STATE, "device %s is not being traced; begin that first", device->name);
+        return sti_error(STET_ERROR_STATE, "device %s is not being traced; begin that first", device->name);
     if (sti_trace_is_open(device->mechanisms.trace))
-        return sti_error(STET_STATE, "device %s is in the middle of what is being traced; end the trace after it",
+        return sti_error(STET_ERROR_STATE, "device %s is in the middle of what is being traced; end the trace after it",
                          device->name);
     sti_times_end(device);
     (void)sti_trace_stop(device->mechanisms.trace);
@@ -60,14 +63,14 @@ void stet_trace_get_stats(const stet_device *device, stet_trace_stats *out)
     if (device && device->traced) sti_trace_stats(device->traced, out);
 }
 
-bool stet_trace_get(const stet_device *device, int64_t i, stet_trace_event *out)
+bool stet_trace_get_event(const stet_device *device, int64_t i, stet_trace_event *out)
 {
     if (!out) return false;
     *out = (stet_trace_event){0};
     return device && device->traced && sti_trace_get(device->traced, i, out);
 }
 
-bool stet_profile_get(const stet_device *device, int64_t i, stet_profile_row *out)
+bool stet_profile_get_row(const stet_device *device, int64_t i, stet_profile_row *out)
 {
     if (!out) return false;
     *out = (stet_profile_row){0};

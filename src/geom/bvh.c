@@ -193,8 +193,8 @@ stet_result sti_bvh_triangles(const float *vertices, const int *faces, int64_t n
 {
     *out = (sti_bvh){0};
     if (n >= STI_BVH_LIMIT / 2)
-        return sti_error(STET_LIMIT, "%s: %lld triangles are more than the %d that can be drawn; simplify it", what,
-                         (long long)n, STI_BVH_LIMIT / 2 - 1);
+        return sti_error(STET_ERROR_LIMIT, "%s: %lld triangles are more than the %d that can be drawn; simplify it",
+                         what, (long long)n, STI_BVH_LIMIT / 2 - 1);
     sti_bvh bvh = {0};
     builder b = {.bvh = &bvh};
     size_t count = n > 0 ? (size_t)n : 1;
@@ -279,8 +279,8 @@ stet_result sti_bvh_grid(const double half[2], const float *heights, int64_t nro
     *out = (sti_bvh){0};
     /* There are up to twice as many triangles as points. */
     if (nrow > STI_BVH_LIMIT / 2 / ncol)
-        return sti_error(STET_LIMIT, "%s: %lld x %lld points are more than the %d that can be drawn; use fewer", what,
-                         (long long)nrow, (long long)ncol, STI_BVH_LIMIT / 2);
+        return sti_error(STET_ERROR_LIMIT, "%s: %lld x %lld points are more than the %d that can be drawn; use fewer",
+                         what, (long long)nrow, (long long)ncol, STI_BVH_LIMIT / 2);
     sti_bvh bvh = {.nnode = 1};
     size_t leaves = (size_t)(nrow - 1) * (size_t)(ncol - 1);
     STI_TRY(sti_alloc(&bvh.node, (2 * leaves - 1) * sizeof *bvh.node, "the tree of a height field"));

@@ -35,7 +35,7 @@ typedef struct sti_bvh {
 
 /*
  * Builds the tree of n triangles. vertices [.. * 3]; faces [n * 3] are indices of vertices. n may be 0. The message of
- * STET_LIMIT names `what`.
+ * STET_ERROR_LIMIT names `what`.
  */
 stet_result sti_bvh_triangles(const float *vertices, const int *faces, int64_t n, const char *what, sti_bvh *out);
 /*

@@ -42,8 +42,8 @@ typedef struct sti_geoms {
 } sti_geoms;
 
 /*
- * Builds the shapes. STET_LIMIT: a tree needs numbers beyond 2^24. The caller owns *out and destroys it before the
- * device.
+ * Builds the shapes. STET_ERROR_LIMIT: a tree needs numbers beyond 2^24. The caller owns *out and destroys it before
+ * the device.
  */
 stet_result sti_geoms_create(stet_device *device, const stet_model *model, sti_geoms **out);
 /* Does nothing for NULL. */

@@ -61,7 +61,7 @@ static stet_result make_mesh_trees(gather *g)
         g->nnode += g->mesh[i].nnode;
         g->ntri += m->mesh_facenum[i];
         if (g->nnode > INT32_MAX / NODE || g->ntri > INT32_MAX / TRI)
-            return sti_error(STET_LIMIT,
+            return sti_error(STET_ERROR_LIMIT,
                              "%s: all meshes up to it have %lld triangles, more than can be drawn; simplify some", what,
                              (long long)g->ntri);
     }
@@ -103,7 +103,7 @@ static stet_result make_hfield_tree(gather *g, int i)
     g->nnode += g->hfield[i].nnode;
     g->nelevation += HEADER + n;
     if (g->nnode > INT32_MAX / NODE || g->nelevation > INT32_MAX / 2)
-        return sti_error(STET_LIMIT,
+        return sti_error(STET_ERROR_LIMIT,
                          "%s: all height fields up to it have %lld points, more than can be drawn; use fewer", what,
                          (long long)g->nelevation);
     return STET_OK;
@@ -292,7 +292,7 @@ static void free_gather(gather *g)
 static stet_result upload_real(stet_device *device, const char *name, const double *from, int64_t n, stet_array **out)
 {
     n = at_least_one(n);
-    STI_TRY(STI_ARRAY(device, name, STET_REAL, false, out, n));
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_REAL, false, out, n));
     if (device->real_size == sizeof(double)) return stet_array_write(*out, from, (size_t)n * sizeof(double));
     float *rounded = NULL;
     STI_TRY(alloc_list(&rounded, n, sizeof *rounded));
@@ -305,7 +305,7 @@ static stet_result upload_real(stet_device *device, const char *name, const doub
 static stet_result upload_int(stet_device *device, const char *name, const int *from, int64_t n, stet_array **out)
 {
     n = at_least_one(n);
-    STI_TRY(STI_ARRAY(device, name, STET_INT, false, out, n));
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_INT, false, out, n));
     return stet_array_write(*out, from, (size_t)n * sizeof *from);
 }
 

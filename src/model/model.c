@@ -97,7 +97,7 @@ static stet_result check_plugins(load *l)
     if (!is_binary(l) || l->mj->nplugin == 0) return STET_OK;
     (void)sti_mujoco_guard(delete_model, l->mj, NULL, 0);
     l->mj = NULL;
-    return sti_error(STET_UNSUPPORTED,
+    return sti_error(STET_ERROR_UNSUPPORTED,
                      "%s: a binary model with plugins holds only in the process that saved it; load its XML instead",
                      l->path);
 }
@@ -108,7 +108,7 @@ static stet_result run_load(load *l)
     const char *what = l->path ? l->path : "model string";
     char text[TEXT_SIZE];
     bool good;
-    STI_TRY(stet_mujoco_check());
+    STI_TRY(stet_check_mujoco());
     sti_load_plugins();
     if (is_binary(l)) {
         good = sti_mujoco_guard(read_compiled, l, text, sizeof text);
@@ -120,7 +120,7 @@ static stet_result run_load(load *l)
     if (good && l->mj) return check_plugins(l);
     char *why = good && l->text[0] ? l->text : text;
     one_line(why);
-    return sti_error(STET_PARSE, "%s: MuJoCo cannot load it: %s; correct the model there", what,
+    return sti_error(STET_ERROR_PARSE, "%s: MuJoCo cannot load it: %s; correct the model there", what,
                      why[0] ? why : "it gives no cause");
 }
 
@@ -136,23 +136,25 @@ static bool is_plain(void *context, const char *path, const struct stat *about)
 static stet_result check_file(const char *path)
 {
     struct stat s;
-    if (!path[0]) return sti_error(STET_NOT_FOUND, "model: the path is empty; give a .xml, .urdf or .mjb file");
+    if (!path[0]) return sti_error(STET_ERROR_NOT_FOUND, "model: the path is empty; give a .xml, .urdf or .mjb file");
     if (stat(path, &s) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)
-            return sti_error(STET_NOT_FOUND,
+            return sti_error(STET_ERROR_NOT_FOUND,
                              "%s: no such file; check the path (it is relative to the working directory)", path);
-        return sti_error(STET_IO, "%s: cannot be looked at: %s; check its path and permissions", path, strerror(errno));
+        return sti_error(STET_ERROR_IO, "%s: cannot be looked at: %s; check its path and permissions", path,
+                         strerror(errno));
     }
     if (S_ISDIR(s.st_mode))
-        return sti_error(STET_IO, "%s: this is a folder; give the .xml, .urdf or .mjb file in it", path);
-    if (!S_ISREG(s.st_mode)) return sti_error(STET_IO, "%s: not a plain file; save the model to a file first", path);
+        return sti_error(STET_ERROR_IO, "%s: this is a folder; give the .xml, .urdf or .mjb file in it", path);
+    if (!S_ISREG(s.st_mode))
+        return sti_error(STET_ERROR_IO, "%s: not a plain file; save the model to a file first", path);
     if (access(path, R_OK) != 0)
-        return sti_error(STET_IO, "%s: cannot be read: %s; check its permissions", path, strerror(errno));
+        return sti_error(STET_ERROR_IO, "%s: cannot be read: %s; check its permissions", path, strerror(errno));
     if (s.st_size == 0)
-        return sti_error(STET_PARSE, "%s: the file is empty; it should hold an MJCF <mujoco> or a URDF <robot> element",
-                         path);
+        return sti_error(STET_ERROR_PARSE,
+                         "%s: the file is empty; it should hold an MJCF <mujoco> or a URDF <robot> element", path);
     char odd[512] = "";
-    if (!sti_model_files(path, is_plain, odd)) return sti_error(STET_IO, "%s: it names %s", path, odd);
+    if (!sti_model_files(path, is_plain, odd)) return sti_error(STET_ERROR_IO, "%s: it names %s", path, odd);
     return STET_OK;
 }
 
@@ -176,10 +178,11 @@ static stet_result make_model(load *l, stet_model **out)
 
 stet_result stet_model_load(const char *path, stet_model **out)
 {
-    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_model_load: out is NULL; give the place for the model");
+    if (!out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_load: out is NULL; give the place for the model");
     *out = NULL;
     if (!path)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_model_load: path is NULL; give a .xml, .urdf or .mjb file");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_load: path is NULL; give a .xml, .urdf or .mjb file");
     STI_TRY(check_file(path));
     load l = {.path = path};
     STI_TRY(run_load(&l));
@@ -189,13 +192,14 @@ stet_result stet_model_load(const char *path, stet_model **out)
 stet_result stet_model_load_string(const char *xml, stet_model **out)
 {
     if (!out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_model_load_string: out is NULL; give the place for the model");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_model_load_string: out is NULL; give the place for the model");
     *out = NULL;
     if (!xml)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_model_load_string: xml is NULL; give the text of an MJCF or URDF model");
     if (!xml[strspn(xml, " \t\r\n")])
-        return sti_error(STET_PARSE,
+        return sti_error(STET_ERROR_PARSE,
                          "model string: it is empty; it should hold an MJCF <mujoco> or a URDF <robot> element");
     load l = {.xml = xml};
     STI_TRY(run_load(&l));
@@ -245,15 +249,15 @@ stet_model_info stet_model_get_info(const stet_model *model)
     };
 }
 
-const char *stet_model_path(const stet_model *model) { return model ? model->path : ""; }
+const char *stet_model_get_path(const stet_model *model) { return model ? model->path : ""; }
 
-const char *stet_mujoco_version(void) { return mj_versionString(); }
+const char *stet_get_mujoco_version(void) { return mj_versionString(); }
 
-stet_result stet_mujoco_check(void)
+stet_result stet_check_mujoco(void)
 {
     if (mj_version() == mjVERSION_HEADER) return STET_OK;
     return sti_error(
-        STET_UNSUPPORTED,
+        STET_ERROR_UNSUPPORTED,
         "MuJoCo: this library was built for MuJoCo %d.%d.%d and finds %s; give it the library of that release, or "
         "build it for the one that is here",
         mjVERSION_HEADER / 1000000, mjVERSION_HEADER / 1000 % 1000, mjVERSION_HEADER % 1000, mj_versionString());
@@ -261,15 +265,15 @@ stet_result stet_mujoco_check(void)
 
 /* All kinds of named objects: the noun, MuJoCo's kind, its count and the offsets of the names. */
 #define KINDS(X)                                                                                                       \
-    X(STET_BODY, "body", nbody, name_bodyadr)                                                                          \
-    X(STET_JOINT, "joint", njnt, name_jntadr)                                                                          \
-    X(STET_GEOM, "geom", ngeom, name_geomadr)                                                                          \
-    X(STET_SITE, "site", nsite, name_siteadr)                                                                          \
-    X(STET_CAMERA, "camera", ncam, name_camadr)                                                                        \
-    X(STET_LIGHT, "light", nlight, name_lightadr)                                                                      \
-    X(STET_ACTUATOR, "actuator", nu, name_actuatoradr)                                                                 \
-    X(STET_SENSOR, "sensor", nsensor, name_sensoradr)                                                                  \
-    X(STET_KEYFRAME, "keyframe", nkey, name_keyadr)
+    X(STET_OBJECT_BODY, "body", nbody, name_bodyadr)                                                                   \
+    X(STET_OBJECT_JOINT, "joint", njnt, name_jntadr)                                                                   \
+    X(STET_OBJECT_GEOM, "geom", ngeom, name_geomadr)                                                                   \
+    X(STET_OBJECT_SITE, "site", nsite, name_siteadr)                                                                   \
+    X(STET_OBJECT_CAMERA, "camera", ncam, name_camadr)                                                                 \
+    X(STET_OBJECT_LIGHT, "light", nlight, name_lightadr)                                                               \
+    X(STET_OBJECT_ACTUATOR, "actuator", nu, name_actuatoradr)                                                          \
+    X(STET_OBJECT_SENSOR, "sensor", nsensor, name_sensoradr)                                                           \
+    X(STET_OBJECT_KEYFRAME, "keyframe", nkey, name_keyadr)
 
 typedef struct names {
     const char *noun; /* NULL: there is no such kind */
@@ -288,7 +292,7 @@ static names names_of(const mjModel *m, stet_object kind)
     return (names){0};
 }
 
-const char *stet_model_object_name(const stet_model *model, stet_object kind, int index)
+const char *stet_model_get_object_name(const stet_model *model, stet_object kind, int index)
 {
     if (!model) return NULL;
     names n = names_of(model->mj, kind);
@@ -318,14 +322,14 @@ static void list_names(const mjModel *m, const names *n, char *text, size_t size
 
 stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out)
 {
-    if (!model) return sti_error(STET_INVALID_ARGUMENT, "stet_model_find: model must not be NULL");
+    if (!model) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_find: model must not be NULL");
     const mjModel *m = model->mj;
     names n = names_of(m, kind);
     if (!n.noun)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_model_find: %d is no kind of object; give a stet_object",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_find: %d is no kind of object; give a stet_object",
                          (int)kind);
     if (!name || !out)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_model_find: %s is NULL; give both a name and a place for the index",
                          name ? "out" : "name");
     for (int i = 0; name[0] && i < n.count; ++i)
@@ -335,6 +339,6 @@ stet_result stet_model_find(const stet_model *model, stet_object kind, const cha
         }
     char text[400];
     list_names(m, &n, text, sizeof text);
-    if (n.count == 0) return sti_error(STET_NOT_FOUND, "%s %s: the model has no %s at all", n.noun, name, n.noun);
-    return sti_error(STET_NOT_FOUND, "%s %s: the model has none of this name; %s", n.noun, name, text);
+    if (n.count == 0) return sti_error(STET_ERROR_NOT_FOUND, "%s %s: the model has no %s at all", n.noun, name, n.noun);
+    return sti_error(STET_ERROR_NOT_FOUND, "%s %s: the model has none of this name; %s", n.noun, name, text);
 }

@@ -9,7 +9,7 @@ enum { SHOWN_SIZE = 4, APPEARANCE_SIZE = 8, LAMP_SIZE = 16, NSKY = 65 };
 stet_result sti_reals_write(stet_array *array, int64_t n, const double *values)
 {
     if (n == 0) return STET_OK;
-    if (stet_dtype_size(array->device, STET_REAL) == sizeof(double))
+    if (stet_dtype_size(array->device, STET_DTYPE_REAL) == sizeof(double))
         return stet_array_write(array, values, (size_t)n * sizeof(double));
     float *rounded;
     STI_TRY(sti_alloc(&rounded, (size_t)n * sizeof(float), array->name));
@@ -21,13 +21,13 @@ stet_result sti_reals_write(stet_array *array, int64_t n, const double *values)
 
 stet_result sti_reals_new(stet_device *device, const char *name, int64_t n, const double *values, stet_array **out)
 {
-    STI_TRY(STI_ARRAY(device, name, STET_REAL, false, out, n ? n : 1));
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_REAL, false, out, n ? n : 1));
     return sti_reals_write(*out, n, values);
 }
 
 stet_result sti_ints_new(stet_device *device, const char *name, int64_t n, const int *values, stet_array **out)
 {
-    STI_TRY(STI_ARRAY(device, name, STET_INT, false, out, n ? n : 1));
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_INT, false, out, n ? n : 1));
     return n ? stet_array_write(*out, values, (size_t)n * sizeof(int)) : STET_OK;
 }
 
@@ -92,7 +92,7 @@ static stet_result fill_geoms(sti_appearance *appearance, stet_stage *stage, dou
         ids[(ptrdiff_t)2 * g + 1] = m->geom_type[g];
         if (!geom_shown(m, g, rows[(ptrdiff_t)APPEARANCE_SIZE * g + 3])) continue;
         entry[0] = g;
-        STI_TRY(stet_stage_prim_of(stage, STET_PRIM_GEOM, g, &entry[1]));
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &entry[1]));
         entry[2] = m->geom_type[g];
         entry[3] = endless_plane(m, g);
         appearance->nshown++;
@@ -163,7 +163,7 @@ static stet_result fill_lamps(sti_appearance *appearance, stet_stage *stage, dou
     for (int i = 0; i < (int)m->nlight; ++i) {
         int *entry = &info[(ptrdiff_t)2 * appearance->nlamp];
         if (!model_lamp(m, i, &rows[(ptrdiff_t)LAMP_SIZE * appearance->nlamp], entry)) continue;
-        STI_TRY(stet_stage_prim_of(stage, STET_PRIM_LIGHT, i, &entry[0]));
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[0]));
         appearance->nlamp++;
     }
     return STET_OK;

@@ -8,7 +8,7 @@ int sti_lens_camera(const stet_stage *stage, int prim)
     const mjModel *m = sti_stage_worlds((stet_stage *)stage)->model->mj;
     for (int i = 0; i < (int)m->ncam; ++i) {
         int known;
-        if (stet_stage_prim_of(stage, STET_PRIM_CAMERA, i, &known) == STET_OK && known == prim) return i;
+        if (stet_stage_get_prim(stage, STET_PRIM_CAMERA, i, &known) == STET_OK && known == prim) return i;
     }
     return -1;
 }
@@ -43,7 +43,7 @@ stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_
     clip_planes(m, out);
     out->flat = c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC;
     if (!(fovy > 0) || !isfinite(fovy) || (!out->flat && fovy >= 180))
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "camera %s: the angle of view is %g degrees; give more than 0 and less than 180", camera->name,
                          fovy);
     if (!out->flat && c >= 0 && m->cam_sensorsize[2 * c] > 0 && m->cam_sensorsize[2 * c + 1] > 0 &&

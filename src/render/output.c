@@ -21,7 +21,7 @@ stet_dtype stet_output_dtype(stet_output output) { return known(output) ? output
 
 stet_result stet_output_find(const char *name, stet_output *out)
 {
-    if (!name || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_output_find: name and out must not be NULL");
+    if (!name || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_output_find: name and out must not be NULL");
     char list[256] = "";
     size_t used = 0;
     for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
@@ -32,7 +32,7 @@ stet_result stet_output_find(const char *name, stet_output *out)
         int n = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", outputs[i].name);
         if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
     }
-    return sti_error(STET_NOT_FOUND, "output %s: there is none of this name; there are: %s", name, list);
+    return sti_error(STET_ERROR_NOT_FOUND, "output %s: there is none of this name; there are: %s", name, list);
 }
 
 sti_picture_buffer sti_output_buffer(stet_output output)
@@ -56,13 +56,13 @@ stet_dtype sti_buffer_dtype(sti_picture_buffer buffer)
 {
     switch (buffer) {
     case STI_BUFFER_COLOUR:
-    case STI_BUFFER_ALBEDO: return STET_U32;
+    case STI_BUFFER_ALBEDO: return STET_DTYPE_U32;
     case STI_BUFFER_DEPTH:
     case STI_BUFFER_DISTANCE:
-    case STI_BUFFER_NORMAL: return STET_REAL;
+    case STI_BUFFER_NORMAL: return STET_DTYPE_REAL;
     case STI_BUFFER_GEOM:
     case STI_BUFFER_BODY:
-    case STI_BUFFER_TYPE: return STET_INT;
+    case STI_BUFFER_TYPE: return STET_DTYPE_INT;
     case STI_BUFFER_COUNT: break;
     }
     return STET_DTYPE_COUNT;

@@ -36,12 +36,12 @@ static int patches_along(int pixels) { return (pixels + PATCH - 1) / PATCH; }
 
 static stet_result check_camera(const stet_stage *stage, const stet_camera *camera)
 {
-    if (camera->prim < 0 || camera->prim >= stet_stage_capacity(stage))
-        return sti_error(STET_INVALID_ARGUMENT, "camera %s: prim %d does not exist; the stage has %d", camera->name,
-                         camera->prim, stet_stage_count(stage));
+    if (camera->prim < 0 || camera->prim >= stet_stage_get_capacity(stage))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "camera %s: prim %d does not exist; the stage has %d",
+                         camera->name, camera->prim, stet_stage_get_nprim(stage));
     if (camera->width < 1 || camera->height < 1 || camera->width > MAX_EDGE || camera->height > MAX_EDGE)
-        return sti_error(STET_INVALID_ARGUMENT, "camera %s: size %d x %d; give 1 to %d pixels each way", camera->name,
-                         camera->width, camera->height, MAX_EDGE);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "camera %s: size %d x %d; give 1 to %d pixels each way",
+                         camera->name, camera->width, camera->height, MAX_EDGE);
     return STET_OK;
 }
 
@@ -77,8 +77,8 @@ static stet_result make_patches(sti_renderer *r)
     for (int c = 0; c < r->ncamera; ++c)
         n += (int64_t)patches_along(r->cameras[c].width) * patches_along(r->cameras[c].height);
     if (n > INT32_MAX / PATCH_SIZE)
-        return sti_error(STET_LIMIT, "%d cameras: together they have too many pixels for one world; make them smaller",
-                         r->ncamera);
+        return sti_error(STET_ERROR_LIMIT,
+                         "%d cameras: together they have too many pixels for one world; make them smaller", r->ncamera);
     int *rows;
     STI_TRY(sti_alloc(&rows, (size_t)n * PATCH_SIZE * sizeof *rows, "patches"));
     stet_result result = STET_OK;
@@ -93,7 +93,7 @@ static stet_result make_tables(sti_renderer *r)
     const stet_worlds *worlds = sti_stage_worlds(r->stage);
     STI_TRY(sti_alloc(&r->chosen, (size_t)worlds->nworld * sizeof *r->chosen, "worlds to render"));
     STI_TRY(sti_alloc(&r->asked, (size_t)worlds->nworld * sizeof *r->asked, "worlds to render"));
-    STI_TRY(STI_ARRAY(r->device, "worlds to render", STET_INT, false, &r->worlds, worlds->nworld));
+    STI_TRY(STI_ARRAY(r->device, "worlds to render", STET_DTYPE_INT, false, &r->worlds, worlds->nworld));
     STI_TRY(make_lenses(r));
     STI_TRY(make_patches(r));
     STI_TRY(sti_geoms_create(r->device, worlds->model, &r->geoms));
@@ -103,11 +103,12 @@ static stet_result make_tables(sti_renderer *r)
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out)
 {
     if (!stage || !out || !cameras || ncamera < 1)
-        return sti_error(STET_INVALID_ARGUMENT, "renderer: a stage and at least one camera are needed (%d given)",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "renderer: a stage and at least one camera are needed (%d given)",
                          ncamera);
     *out = NULL;
     if (sti_stage_worlds(stage)->nworld > INT32_MAX / ncamera)
-        return sti_error(STET_LIMIT, "renderer: %lld worlds with %d camera%s make more than 2^31 tiles; use fewer",
+        return sti_error(STET_ERROR_LIMIT,
+                         "renderer: %lld worlds with %d camera%s make more than 2^31 tiles; use fewer",
                          (long long)sti_stage_worlds(stage)->nworld, ncamera, STI_S(ncamera));
     for (int c = 0; c < ncamera; ++c) STI_TRY(check_camera(stage, &cameras[c]));
     sti_renderer *r;
@@ -149,7 +150,8 @@ const sti_version *sti_renderer_appearance(const sti_renderer *renderer) { retur
 stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)
 {
     if (camera < 0 || camera >= r->ncamera)
-        return sti_error(STET_INVALID_ARGUMENT, "camera %d: the renderer has cameras 0 to %d", camera, r->ncamera - 1);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "camera %d: the renderer has cameras 0 to %d", camera,
+                         r->ncamera - 1);
     stet_camera changed = r->cameras[camera];
     sti_lens lens;
     changed.fovy = fovy;
@@ -170,10 +172,10 @@ static stet_result choose_worlds(sti_renderer *r, const int *worlds, int n)
     for (; taken < n && !result; ++taken) {
         int w = worlds[taken];
         if (w < 0 || w >= nworld)
-            result = sti_error(STET_INVALID_ARGUMENT, "render: world %d does not exist; there are %lld", w,
+            result = sti_error(STET_ERROR_INVALID_ARGUMENT, "render: world %d does not exist; there are %lld", w,
                                (long long)nworld);
         else if (r->asked[w])
-            result = sti_error(STET_INVALID_ARGUMENT, "render: world %d is asked for twice; name each once", w);
+            result = sti_error(STET_ERROR_INVALID_ARGUMENT, "render: world %d is asked for twice; name each once", w);
         if (result) break;
         r->asked[w] = true;
         r->chosen[taken] = w;
@@ -189,9 +191,10 @@ static stet_result check_target(const sti_renderer *r, const sti_render_target *
         const stet_array *tables[] = {target->first[b], target->pitch[b]};
         if (!target->pixels[b]) continue;
         for (int i = 0; i < 2; ++i)
-            if (!tables[i] || stet_array_count(tables[i]) != ntile)
-                return sti_error(STET_INVALID_ARGUMENT, "render: buffer %s needs first pixel and pitch of %lld tiles",
-                                 stet_array_name(target->pixels[b]), (long long)ntile);
+            if (!tables[i] || stet_array_get_nelement(tables[i]) != ntile)
+                return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                                 "render: buffer %s needs first pixel and pitch of %lld tiles",
+                                 stet_array_get_name(target->pixels[b]), (long long)ntile);
     }
     return STET_OK;
 }
@@ -221,15 +224,16 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
 {
     if (n < 0 || (n > 0 && !worlds) || n > sti_stage_worlds(r->stage)->nworld)
-        return sti_error(STET_INVALID_ARGUMENT, "render: a list of 0 to %lld worlds is needed (%d given)",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: a list of 0 to %lld worlds is needed (%d given)",
                          (long long)sti_stage_worlds(r->stage)->nworld, n);
     if ((int64_t)n * r->npatch > INT32_MAX)
-        return sti_error(STET_LIMIT, "render: %d worlds of %d patches are more than 2^31; render fewer worlds at once",
-                         n, r->npatch);
+        return sti_error(STET_ERROR_LIMIT,
+                         "render: %d worlds of %d patches are more than 2^31; render fewer worlds at once", n,
+                         r->npatch);
     STI_TRY(check_target(r, target));
     STI_TRY(choose_worlds(r, worlds, n));
     if (n == 0) return STET_OK;
-    size_t size = stet_array_bytes(r->worlds);
+    size_t size = stet_array_get_bytes(r->worlds);
     STI_TRY(stet_array_write(r->worlds, r->chosen, size));
     return launch(r, target, n);
 }

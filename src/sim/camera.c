@@ -47,7 +47,7 @@ static void list_cameras(const mjModel *m, char text[LIST_SIZE])
 static stet_result find_camera(const mjModel *m, const char *name, int *out)
 {
     char text[NAME_SIZE];
-    if (!name) return sti_error(STET_INVALID_ARGUMENT, "sim: the name of a camera is NULL; give one");
+    if (!name) return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: the name of a camera is NULL; give one");
     for (int c = 0; c < (int)m->ncam; ++c) {
         if (strcmp(camera_name(m, c, text), name) != 0) continue;
         *out = c;
@@ -57,7 +57,7 @@ static stet_result find_camera(const mjModel *m, const char *name, int *out)
     if (strcmp(name, free_name) == 0) return STET_OK;
     char list[LIST_SIZE];
     list_cameras(m, list);
-    return sti_error(STET_NOT_FOUND, "camera %.64s: the scene has none of this name; it has: %s", name, list);
+    return sti_error(STET_ERROR_NOT_FOUND, "camera %.64s: the scene has none of this name; it has: %s", name, list);
 }
 
 static bool means_all(const stet_sim_def *def)
@@ -76,7 +76,7 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
 {
     const mjModel *m = model->mj;
     if (def->ncamera < 0 || (def->ncamera > 0) != (def->cameras != NULL))
-        return sti_error(STET_INVALID_ARGUMENT, "sim: %d camera%s, and %s list of names; give both, or neither",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d camera%s, and %s list of names; give both, or neither",
                          def->ncamera, STI_S(def->ncamera), def->cameras ? "a" : "no");
     *n = means_all(def) && m->ncam > 0 ? (int)m->ncam : def->ncamera > 0 ? def->ncamera : 1;
     if (means_all(def)) return STET_OK;
@@ -86,7 +86,7 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
         for (int i = 0; i < k; ++i) {
             STI_TRY(pick_camera(m, def, i, &other));
             if (other == camera)
-                return sti_error(STET_INVALID_ARGUMENT, "camera %.64s: asked for twice; name each once",
+                return sti_error(STET_ERROR_INVALID_ARGUMENT, "camera %.64s: asked for twice; name each once",
                                  def->cameras[k]);
         }
     }
@@ -127,7 +127,7 @@ static stet_result make_camera(stet_sim *sim, int camera, stet_camera *out)
     if (camera != FREE_CAMERA) {
         out->fovy = (float)m->cam_fovy[camera];
         (void)snprintf(out->name, sizeof out->name, "%.63s", camera_name(m, camera, name));
-        return stet_stage_prim_of(sim->stage, STET_PRIM_CAMERA, camera, &out->prim);
+        return stet_stage_get_prim(sim->stage, STET_PRIM_CAMERA, camera, &out->prim);
     }
     float frame[12];
     free_frame(m, frame);

@@ -43,7 +43,7 @@ stet_result sti_sim_make_controls(stet_sim *sim)
     enum { TABLES = sizeof tables / sizeof *tables };
     void *mirror[TABLES];
     for (int k = 0; k < TABLES; ++k) {
-        STI_TRY(STI_ARRAY(sim->device, names[k], STET_REAL, false, tables[k], nu > 0 ? nu : 1));
+        STI_TRY(STI_ARRAY(sim->device, names[k], STET_DTYPE_REAL, false, tables[k], nu > 0 ? nu : 1));
         STI_TRY(sti_array_mirror_write(*tables[k], &mirror[k]));
     }
     for (int i = 0; i < nu; ++i) {
@@ -67,7 +67,7 @@ static stet_result hold_control(stet_sim *sim)
 
 stet_result stet_sim_control_zero(stet_sim *sim)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_control_zero: sim must not be NULL");
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_control_zero: sim must not be NULL");
     STI_TRY_TIMED(sim, control, hold_control(sim));
     return STET_OK;
 }
@@ -89,21 +89,24 @@ static stet_result noise(stet_sim *sim, double scale, int64_t frame)
 
 stet_result stet_sim_control_noise(stet_sim *sim, double scale, int64_t frame)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_control_noise: sim must not be NULL");
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_control_noise: sim must not be NULL");
     if (!(scale >= 0 && scale <= FLT_MAX))
-        return sti_error(STET_INVALID_ARGUMENT, "control noise: scale is %g; give a number of 0 or more", scale);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "control noise: scale is %g; give a number of 0 or more", scale);
     if (frame < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "control noise: frame is %lld; frames begin at 0", (long long)frame);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "control noise: frame is %lld; frames begin at 0",
+                         (long long)frame);
     STI_TRY_TIMED(sim, control, noise(sim, scale, frame));
     return STET_OK;
 }
 
-stet_result stet_sim_control_table(stet_sim *sim, const char *name, stet_array **out)
+stet_result stet_sim_get_control_table(stet_sim *sim, const char *name, stet_array **out)
 {
     if (!out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_sim_control_table: out is NULL; give a place for the array");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_sim_get_control_table: out is NULL; give a place for the array");
     *out = NULL;
-    if (!sim || !name) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_control_table: sim and name must not be NULL");
+    if (!sim || !name)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_get_control_table: sim and name must not be NULL");
     const struct {
         const char *name;
         stet_array *array;
@@ -113,5 +116,6 @@ stet_result stet_sim_control_table(stet_sim *sim, const char *name, stet_array *
             *out = tables[k].array;
             return STET_OK;
         }
-    return sti_error(STET_NOT_FOUND, "control: there is no table \"%s\"; there are hold, half, low and high", name);
+    return sti_error(STET_ERROR_NOT_FOUND, "control: there is no table \"%s\"; there are hold, half, low and high",
+                     name);
 }

@@ -23,10 +23,10 @@ stet_sim_def stet_default_sim_def(void)
 static stet_result check_size(int pixels, const char *side)
 {
     if (pixels < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "sim: %s is %d pixels; give 1 to %d, or 0 for %d", side, pixels,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %s is %d pixels; give 1 to %d, or 0 for %d", side, pixels,
                          MAX_SIZE, DEFAULT_SIZE);
     if (pixels > MAX_SIZE)
-        return sti_error(STET_LIMIT, "sim: %s is %d pixels; at most %d are possible", side, pixels, MAX_SIZE);
+        return sti_error(STET_ERROR_LIMIT, "sim: %s is %d pixels; at most %d are possible", side, pixels, MAX_SIZE);
     return STET_OK;
 }
 
@@ -35,12 +35,12 @@ static stet_result check_frames(const stet_sim_def *def)
     STI_TRY(check_size(def->width, "width"));
     STI_TRY(check_size(def->height, "height"));
     if (def->outputs >> STET_OUTPUT_COUNT)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "sim: outputs 0x%x has bits beyond the %d outputs; use 1u << STET_OUTPUT_x",
                          (unsigned)def->outputs, STET_OUTPUT_COUNT);
     if (def->frames_in_flight < 1 || def->frames_in_flight > MAX_IN_FLIGHT)
-        return sti_error(STET_INVALID_ARGUMENT, "sim: %d frames in flight; 1 to %d are possible", def->frames_in_flight,
-                         MAX_IN_FLIGHT);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d frames in flight; 1 to %d are possible",
+                         def->frames_in_flight, MAX_IN_FLIGHT);
     return STET_OK;
 }
 
@@ -48,9 +48,9 @@ static stet_result check_keyframe(const mjModel *m, int keyframe)
 {
     if (keyframe >= -2 && keyframe < (int)m->nkey) return STET_OK;
     if (m->nkey == 0)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "sim: keyframe %d: the model has none; use -1 for its qpos0, or leave it at -2", keyframe);
-    return sti_error(STET_INVALID_ARGUMENT,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "sim: keyframe %d: the model has keyframes 0 to %d; use one of them, or -1 for its qpos0",
                      keyframe, (int)m->nkey - 1);
 }
@@ -58,13 +58,15 @@ static stet_result check_keyframe(const mjModel *m, int keyframe)
 stet_result sti_sim_check(const stet_model *model, const stet_sim_def *def)
 {
     if (def->cookie != SIM_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT, "sim: the def is not initialised; start from stet_default_sim_def()");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "sim: the def is not initialised; start from stet_default_sim_def()");
     if (def->nworld < 1)
-        return sti_error(STET_INVALID_ARGUMENT, "sim: %lld worlds; ask for at least 1", (long long)def->nworld);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %lld worlds; ask for at least 1", (long long)def->nworld);
     if (def->nworld > INT32_MAX)
-        return sti_error(STET_LIMIT, "sim: %lld worlds; at most %d are possible", (long long)def->nworld, INT32_MAX);
+        return sti_error(STET_ERROR_LIMIT, "sim: %lld worlds; at most %d are possible", (long long)def->nworld,
+                         INT32_MAX);
     if ((unsigned)def->physics > STET_PHYSICS_EXTERNAL)
-        return sti_error(STET_INVALID_ARGUMENT, "sim: there is no physics %d; use auto, mujoco or external",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: there is no physics %d; use auto, mujoco or external",
                          (int)def->physics);
     STI_TRY(check_keyframe(model->mj, def->keyframe));
     return check_frames(def);
@@ -82,7 +84,7 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
     for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
         if (!(resolved->outputs >> i & 1u)) continue;
         sti_picture_buffer b = sti_output_buffer((stet_output)i);
-        size_t element = sti_buffer_dtype(b) == STET_REAL ? real_size : 4;
+        size_t element = sti_buffer_dtype(b) == STET_DTYPE_REAL ? real_size : 4;
         if (!painted[b]) pixel += (double)element * sti_buffer_channels(b);
         if (i == STET_OUTPUT_RGB) pixel += stet_output_channels(STET_OUTPUT_RGB);
         painted[b] = true;
@@ -91,7 +93,7 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
     double have = sti_machine_memory(), need = world * (double)resolved->nworld;
     if (need <= have || have <= 0) return STET_OK;
     return sti_error(
-        STET_LIMIT,
+        STET_ERROR_LIMIT,
         "sim: pictures of %lld world%s, %d camera%s, %d x %d pixels and %d frame%s in flight need %.1f GB, "
         "this machine has "
         "%.1f GB; ask for fewer or smaller ones",

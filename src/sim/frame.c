@@ -29,13 +29,13 @@ static void list_requests(const stet_sim *sim, stet_tile_request *requests)
 /* Index of the request for an output of a camera. */
 static stet_result find_request(const stet_sim *sim, int camera, stet_output output, int *request)
 {
-    if (!sim->tiles) return sti_error(STET_STATE, "sim: it was made without outputs; set `outputs` in its def");
+    if (!sim->tiles) return sti_error(STET_ERROR_STATE, "sim: it was made without outputs; set `outputs` in its def");
     if (camera < 0 || camera >= sim->ncamera)
-        return sti_error(STET_NOT_FOUND, "sim: there is no camera %d; it has %d, from 0", camera, sim->ncamera);
+        return sti_error(STET_ERROR_NOT_FOUND, "sim: there is no camera %d; it has %d, from 0", camera, sim->ncamera);
     if ((unsigned)output >= STET_OUTPUT_COUNT)
-        return sti_error(STET_NOT_FOUND, "sim: there is no output %d", (int)output);
+        return sti_error(STET_ERROR_NOT_FOUND, "sim: there is no output %d", (int)output);
     if (!(sim->outputs >> output & 1u))
-        return sti_error(STET_NOT_FOUND, "sim: output %s was not asked for; add it to `outputs` in the sim's def",
+        return sti_error(STET_ERROR_NOT_FOUND, "sim: output %s was not asked for; add it to `outputs` in the sim's def",
                          stet_output_name(output));
     *request = camera * sim->noutput + count_bits(sim->outputs & ((1u << output) - 1));
     return STET_OK;
@@ -88,7 +88,7 @@ static stet_result follow_poses(stet_sim *sim)
 static stet_result time_scene(stet_sim *sim, bool *asked)
 {
     const sti_mechanisms *m = &sim->device->mechanisms;
-    *asked = !m->options.audit && sti_enabled(m, STET_MECH_pose_sync) && sti_enabled(m, STET_MECH_hierarchy);
+    *asked = !m->options.audit && sti_enabled(m, STET_MECHANISM_POSE_SYNC) && sti_enabled(m, STET_MECHANISM_HIERARCHY);
     if (!*asked) return STET_OK;
     STI_TRY_TIMED(sim, pose, sti_array_ensure(sim->worlds->field[STI_FIELD_xpos]));
     STI_TRY_TIMED(sim, hierarchy, follow_poses(sim));
@@ -132,14 +132,14 @@ stet_result stet_sim_render(stet_sim *sim, int64_t *frame) { return stet_sim_ren
 
 stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, int64_t *frame)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_render: sim must not be NULL");
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_render: sim must not be NULL");
     if (!sim->tiles)
-        return sti_error(STET_STATE,
+        return sti_error(STET_ERROR_STATE,
                          "sim: it was made without outputs, there is nothing to render; set `outputs` in its def");
     return render(sim, mask, frame);
 }
 
-int64_t stet_sim_latest_frame(const stet_sim *sim) { return sim && sim->tiles ? sim->newest : -1; }
+int64_t stet_sim_get_latest_frame(const stet_sim *sim) { return sim && sim->tiles ? sim->newest : -1; }
 
 void sti_sim_all_put_back(stet_sim *sim)
 {
@@ -166,14 +166,14 @@ static stet_result render_put_back(stet_sim *sim)
 static stet_result tensor_of(stet_sim *sim, int64_t frame, int request, stet_array **out)
 {
     if (frame == STET_FRAME_LATEST) STI_TRY(render_put_back(sim));
-    STI_TRY_TIMED(sim, extract, stet_tiles_read(sim->tiles, frame, request, out));
+    STI_TRY_TIMED(sim, extract, stet_tiles_get_array(sim->tiles, frame, request, out));
     return STET_OK;
 }
 
-stet_result stet_sim_tensor(stet_sim *sim, int64_t frame, int camera, stet_output output, stet_array **out)
+stet_result stet_sim_get_array(stet_sim *sim, int64_t frame, int camera, stet_output output, stet_array **out)
 {
     int request = 0;
-    if (!sim || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_tensor: sim and out must not be NULL");
+    if (!sim || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_get_array: sim and out must not be NULL");
     *out = NULL;
     STI_TRY(find_request(sim, camera, output, &request));
     return tensor_of(sim, frame, request, out);
@@ -183,18 +183,18 @@ stet_result stet_sim_read(stet_sim *sim, int64_t frame, int camera, stet_output 
 {
     stet_array *tensor;
     int request = 0;
-    if (!sim || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_read: sim and out must not be NULL");
+    if (!sim || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_read: sim and out must not be NULL");
     STI_TRY(find_request(sim, camera, output, &request));
-    if (size != stet_sim_output_bytes(sim, camera, output))
-        return sti_error(STET_INVALID_ARGUMENT, "stet_sim_read: %zu bytes given for %s of camera %s, which has %zu",
-                         size, stet_output_name(output), sim->cameras[camera].name,
-                         stet_sim_output_bytes(sim, camera, output));
+    if (size != stet_sim_get_output_bytes(sim, camera, output))
+        return sti_error(
+            STET_ERROR_INVALID_ARGUMENT, "stet_sim_read: %zu bytes given for %s of camera %s, which has %zu", size,
+            stet_output_name(output), sim->cameras[camera].name, stet_sim_get_output_bytes(sim, camera, output));
     STI_TRY(tensor_of(sim, frame, request, &tensor));
     STI_TRY_TIMED(sim, read, stet_array_read(tensor, out, size));
     return STET_OK;
 }
 
-size_t stet_sim_output_bytes(const stet_sim *sim, int camera, stet_output output)
+size_t stet_sim_get_output_bytes(const stet_sim *sim, int camera, stet_output output)
 {
     if (!sim || camera < 0 || camera >= sim->ncamera || (unsigned)output >= STET_OUTPUT_COUNT ||
         !(sim->outputs >> output & 1u))
@@ -212,12 +212,13 @@ static stet_result add_tensor(sti_hash *h, const stet_array *tensor)
     return STET_OK;
 }
 
-stet_result stet_sim_frame_hash(stet_sim *sim, int64_t frame, uint64_t *out)
+stet_result stet_sim_hash_frame(stet_sim *sim, int64_t frame, uint64_t *out)
 {
     sti_hash h;
-    if (!sim || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_frame_hash: sim and out must not be NULL");
+    if (!sim || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_hash_frame: sim and out must not be NULL");
     if (!sim->tiles)
-        return sti_error(STET_STATE,
+        return sti_error(STET_ERROR_STATE,
                          "sim: it was made without outputs, a frame has nothing to hash; set `outputs` in its def");
     sti_hash_begin(&h);
     for (int k = 0; k < sim->ncamera * sim->noutput; ++k) {

@@ -50,9 +50,9 @@ static void watch(stet_sim *sim)
 static stet_result check_kernel(const stet_sim *sim, const stet_kernel *kernel)
 {
     if (sti_user_kernel_device(kernel) == sim->device) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
-                     "step: kernel %s was made for another device; make it for that of the sim (stet_sim_device)",
-                     stet_kernel_name(kernel));
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                     "step: kernel %s was made for another device; make it for that of the sim (stet_sim_get_device)",
+                     stet_kernel_get_name(kernel));
 }
 
 /* Converts the caller's arguments and checks them as a launch would. */
@@ -76,13 +76,13 @@ stet_result stet_sim_add_kernel(stet_sim *sim, stet_phase phase, stet_kernel *ke
                                 const stet_arg *args, int narg, int *id)
 {
     if (!sim || !kernel)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_sim_add_kernel: sim and kernel must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_add_kernel: sim and kernel must not be NULL");
     if ((unsigned)phase >= STET_PHASE_COUNT)
-        return sti_error(STET_INVALID_ARGUMENT, "step: there is no phase %d; use STET_PHASE_x", (int)phase);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "step: there is no phase %d; use STET_PHASE_x", (int)phase);
     sti_phases *p = &sim->phases;
     sti_arg own[STI_MAX_PARAMS];
     sti_phase_kernel k = {.id = p->next_id, .phase = phase, .kernel = kernel, .count = count, .narg = narg, .lost = -1};
-    (void)snprintf(k.name, sizeof k.name, "%s", stet_kernel_name(kernel));
+    (void)snprintf(k.name, sizeof k.name, "%s", stet_kernel_get_name(kernel));
     STI_TRY(check_kernel(sim, kernel));
     STI_TRY(check_args(sim, kernel, count, args, narg, own));
     STI_TRY(make_room_phase(p));
@@ -97,10 +97,10 @@ stet_result stet_sim_add_kernel(stet_sim *sim, stet_phase phase, stet_kernel *ke
 
 static stet_result find_phase(stet_sim *sim, int id, const char *call, int *at)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "%s: sim must not be NULL", call);
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: sim must not be NULL", call);
     for (*at = 0; *at < sim->phases.nkernel; ++*at)
         if (sim->phases.kernel[*at].id == id) return STET_OK;
-    return sti_error(STET_NOT_FOUND, "%s: the step has no kernel of number %d (any more)", call, id);
+    return sti_error(STET_ERROR_NOT_FOUND, "%s: the step has no kernel of number %d (any more)", call, id);
 }
 
 stet_result stet_sim_set_kernel_args(stet_sim *sim, int id, const stet_arg *args, int narg)
@@ -110,7 +110,8 @@ stet_result stet_sim_set_kernel_args(stet_sim *sim, int id, const stet_arg *args
     STI_TRY(find_phase(sim, id, "stet_sim_set_kernel_args", &at));
     sti_phase_kernel *k = &sim->phases.kernel[at];
     if (!k->kernel)
-        return sti_error(STET_STATE, "step: kernel %s was destroyed; remove it with stet_sim_remove_kernel", k->name);
+        return sti_error(STET_ERROR_STATE, "step: kernel %s was destroyed; remove it with stet_sim_remove_kernel",
+                         k->name);
     STI_TRY(check_args(sim, k->kernel, k->count, args, narg, own));
     /* the number of a kernel's arguments never changes */
     if (narg > 0) memcpy(k->arg, own, (size_t)narg * sizeof *own);
@@ -141,12 +142,12 @@ void stet_sim_clear_kernels(stet_sim *sim)
 static stet_result check_mask(const stet_sim *sim, const stet_array *mask)
 {
     if (mask->device != sim->device)
-        return sti_error(STET_INVALID_ARGUMENT,
-                         "step: mask %s lives on another device; make it on that of the sim (stet_sim_device)",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "step: mask %s lives on another device; make it on that of the sim (stet_sim_get_device)",
                          mask->name);
-    if (mask->dtype == STET_INT && mask->worlds && mask->shape[0] == sim->worlds->nworld && mask->nitem == 1)
+    if (mask->dtype == STET_DTYPE_INT && mask->worlds && mask->shape[0] == sim->worlds->nworld && mask->nitem == 1)
         return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "step: mask %s must be an array of worlds of int, [%lld][1]: not 0 says that a world is put back",
                      mask->name, (long long)sim->worlds->nworld);
 }
@@ -155,14 +156,14 @@ static stet_result check_reset(const stet_sim *sim, const stet_reset_def *def)
 {
     if (def->worlds || def->nworlds || def->mask)
         return sti_error(
-            STET_INVALID_ARGUMENT,
+            STET_ERROR_INVALID_ARGUMENT,
             "step: the array says which worlds are put back; leave worlds and mask of the reset's def out");
     return sti_check_reset(sim->worlds, def);
 }
 
 stet_result stet_sim_set_reset(stet_sim *sim, stet_array *mask, const stet_reset_def *def)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_set_reset: sim must not be NULL");
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_set_reset: sim must not be NULL");
     sti_phases *p = &sim->phases;
     if (mask) {
         stet_reset_def usual = stet_default_reset_def();

@@ -20,17 +20,18 @@ static stet_result check_present(const sti_phases *p)
     for (int i = 0; i < p->nkernel; ++i) {
         const sti_phase_kernel *k = &p->kernel[i];
         if (!k->kernel)
-            return sti_error(STET_STATE,
+            return sti_error(STET_ERROR_STATE,
                              "step: kernel %s is a part of it and was destroyed; remove it (stet_sim_remove_kernel)",
                              k->name);
         if (k->lost >= 0)
-            return sti_error(STET_STATE,
+            return sti_error(STET_ERROR_STATE,
                              "step: kernel %s takes array %s, which was destroyed; give it another "
                              "(stet_sim_set_kernel_args) or remove it",
                              k->name, k->array);
     }
     if (!p->mask_lost) return STET_OK;
-    return sti_error(STET_STATE, "step: mask %s of the reset was destroyed; set another (stet_sim_set_reset), or NULL",
+    return sti_error(STET_ERROR_STATE,
+                     "step: mask %s of the reset was destroyed; set another (stet_sim_set_reset), or NULL",
                      p->mask_name);
 }
 
@@ -106,8 +107,8 @@ static stet_result list_phase(stepping *s, stet_phase phase)
 static bool physics_beside_list(const stet_sim *sim)
 {
     const sti_list *pending = sti_record_pending(sim->device);
-    return stet_sim_physics(sim) == STET_PHYSICS_EXTERNAL &&
-           sti_enabled(&sim->device->mechanisms, STET_MECH_pose_sync) &&
+    return stet_sim_get_physics(sim) == STET_PHYSICS_EXTERNAL &&
+           sti_enabled(&sim->device->mechanisms, STET_MECHANISM_POSE_SYNC) &&
            !(pending && sti_list_touches(pending, sim->worlds->field[STI_FIELD_time], false));
 }
 
@@ -133,7 +134,7 @@ static stet_result put_back(stet_sim *sim)
     sti_stamp_begin(&now);
     sti_stamp_add(&now, &p->mask->version);
     if (sti_stamp_equal(&p->taken, &now)) return STET_OK;
-    STI_TRY(stet_array_host(p->mask, &mask));
+    STI_TRY(stet_array_get_host(p->mask, &mask));
     for (int64_t w = 0; w < sim->worlds->nworld; ++w) {
         p->chosen[w] = ((const int32_t *)mask)[w] != 0;
         chosen += p->chosen[w];

@@ -34,12 +34,13 @@ stet_pool_def stet_default_pool_def(void) { return (stet_pool_def){.cookie = POO
 
 stet_result stet_pool_create(const stet_pool_def *def, stet_pool **out)
 {
-    if (!def || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_pool_create: def and out must not be NULL");
+    if (!def || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_pool_create: def and out must not be NULL");
     *out = NULL;
     if (def->cookie != POOL_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT, "pool: the def is not initialised; start from stet_default_pool_def()");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "pool: the def is not initialised; start from stet_default_pool_def()");
     if (def->bytes < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "pool: %lld bytes; give 0 or more", (long long)def->bytes);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "pool: %lld bytes; give 0 or more", (long long)def->bytes);
     STI_TRY(sti_alloc(out, sizeof **out, "a pool of sims"));
     (*out)->def = *def;
     return STET_OK;
@@ -76,7 +77,7 @@ static void put_text(sti_text_buffer *key, const char *text)
 static void put_device(sti_text_buffer *key, const stet_device_def *d)
 {
     const int64_t numbers[] = {(int64_t)d->type,     d->threads,         d->null.lanes,
-                               d->null.no_reuse,     d->null.apart,      (int64_t)d->null.fail_slot,
+                               d->null.no_reuse,     d->null.apart,      (int64_t)d->null.fail_op,
                                d->null.fail_at,      d->gpu.index,       (int64_t)d->mechanisms.disabled,
                                d->mechanisms.strict, d->mechanisms.audit};
     sti_text_buffer_add(key, (const char *)numbers, sizeof numbers);
@@ -128,11 +129,11 @@ static int64_t data_bytes(const stet_worlds *worlds)
     return n;
 }
 
-int64_t stet_sim_bytes(const stet_sim *sim)
+int64_t stet_sim_get_bytes(const stet_sim *sim)
 {
     if (!sim) return 0;
     int64_t n = sim->device->array_bytes + data_bytes(sim->worlds) +
-                sim->device->mechanisms.counters.mechanism[STET_MECH_readback].held_bytes;
+                sim->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes;
     for (int k = 0; k < sim->round.nslot; ++k)
         n += (int64_t)(sim->round.slot[k].now.room + sim->round.slot[k].next.room);
     return n;
@@ -141,7 +142,7 @@ int64_t stet_sim_bytes(const stet_sim *sim)
 static int64_t all_bytes(const stet_pool *pool)
 {
     int64_t n = 0;
-    for (int k = 0; k < pool->nentry; ++k) n += stet_sim_bytes(pool->entry[k].sim);
+    for (int k = 0; k < pool->nentry; ++k) n += stet_sim_get_bytes(pool->entry[k].sim);
     return n;
 }
 
@@ -228,10 +229,10 @@ stet_result stet_pool_get(stet_pool *pool, stet_model *model, const stet_sim_def
 {
     sti_text_buffer key = {0};
     entry *e;
-    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_pool_get: out is NULL; give a place for the sim");
+    if (!out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_pool_get: out is NULL; give a place for the sim");
     *out = NULL;
     if (!pool || !model || !def)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_pool_get: pool, model and def must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_pool_get: pool, model and def must not be NULL");
     STI_TRY(sti_sim_check(model, def));
     forget_some(pool);
     STI_TRY(make_key(model, def, &key));

@@ -27,7 +27,7 @@ typedef struct failures {
 
 static const char *name_of(const stet_round_value *value)
 {
-    return value->name ? value->name : value->array ? stet_array_name(value->array) : "?";
+    return value->name ? value->name : value->array ? stet_array_get_name(value->array) : "?";
 }
 
 static void note_failure(failures *f, const stet_round_value *value)
@@ -35,7 +35,7 @@ static void note_failure(failures *f, const stet_round_value *value)
     size_t used = strlen(f->names);
     if (f->n++ == 0) {
         f->result = value->result;
-        (void)snprintf(f->why, sizeof f->why, "%s", stet_last_error());
+        (void)snprintf(f->why, sizeof f->why, "%s", stet_get_last_error());
     }
     if (used < sizeof f->names)
         (void)snprintf(f->names + used, sizeof f->names - used, "%s%s", used ? ", " : "", name_of(value));
@@ -52,18 +52,19 @@ static stet_result tell_failures(const failures *f, int64_t round, const char *w
 
 static stet_result check_call(stet_sim *sim, const stet_round_value *values, int n, const char *call)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "%s: sim must not be NULL", call);
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: sim must not be NULL", call);
     if (n < 0 || (n > 0 && !values))
-        return sti_error(STET_INVALID_ARGUMENT, "%s: %d values, and %s list of them; give both, or neither", call, n,
-                         values ? "a" : "no");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: %d values, and %s list of them; give both, or neither", call,
+                         n, values ? "a" : "no");
     return sti_not_listing(sim->device, call);
 }
 
 static stet_result check_directions(const stet_round_value *values, int n)
 {
     for (int i = 0; i < n; ++i)
-        if ((unsigned)values[i].direction > STET_INOUT || !values[i].direction)
-            return sti_error(STET_INVALID_ARGUMENT, "round: value %s has direction %d; use STET_IN, STET_OUT or both",
+        if ((unsigned)values[i].direction > STET_DIRECTION_INOUT || !values[i].direction)
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "round: value %s has direction %d; use STET_DIRECTION_IN, STET_DIRECTION_OUT or both",
                              name_of(&values[i]), (int)values[i].direction);
     return STET_OK;
 }
@@ -77,11 +78,11 @@ static stet_result check_inputs(stet_sim *sim, const stet_round_value *values, i
     for (int i = 0; i < n; ++i) {
         sti_round_target target;
         sti_round_slot *slot;
-        if (!(values[i].direction & STET_IN)) continue;
-        STI_TRY(sti_round_find(sim, &values[i], STET_IN, &target));
+        if (!(values[i].direction & STET_DIRECTION_IN)) continue;
+        STI_TRY(sti_round_find(sim, &values[i], STET_DIRECTION_IN, &target));
         STI_TRY(sti_round_slot_of(sim, &target, &slot));
         if (slot->checked == round->checked)
-            return sti_error(STET_INVALID_ARGUMENT, "round: %s is an input twice; give each once", slot->name);
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: %s is an input twice; give each once", slot->name);
         slot->checked = round->checked;
     }
     return STET_OK;
@@ -104,20 +105,20 @@ static void take_inputs(sti_round *round)
 /* The reason for setting everything up; none: the earlier set-up is still valid. */
 static stet_reason why_all(const stet_sim *sim)
 {
-    if (sim->round.info.round == 0) return sim->round.evicted ? STET_REASON_rounds_evicted : STET_REASON_rounds_first;
-    if (!sti_enabled(&sim->device->mechanisms, STET_MECH_rounds)) return STET_REASON_rounds_disabled;
-    if (sim->device->no_reuse) return STET_REASON_rounds_no_reuse;
-    return sim->round.trusted ? STET_REASON_none : STET_REASON_rounds_failed;
+    if (sim->round.info.round == 0) return sim->round.evicted ? STET_REASON_ROUNDS_EVICTED : STET_REASON_ROUNDS_FIRST;
+    if (!sti_enabled(&sim->device->mechanisms, STET_MECHANISM_ROUNDS)) return STET_REASON_ROUNDS_DISABLED;
+    if (sim->device->no_reuse) return STET_REASON_ROUNDS_NO_REUSE;
+    return sim->round.trusted ? STET_REASON_NONE : STET_REASON_ROUNDS_FAILED;
 }
 
 static stet_result count_setup(stet_sim *sim, stet_reason why)
 {
     sti_mechanisms *m = &sim->device->mechanisms;
-    if (why == STET_REASON_rounds_no_reuse) return sti_fallback(m, STET_MECH_rounds, why, "a round's set-up");
-    if (why == STET_REASON_none)
-        sti_count_hit(m, STET_MECH_rounds, 0, 0);
+    if (why == STET_REASON_ROUNDS_NO_REUSE) return sti_fallback(m, STET_MECHANISM_ROUNDS, why, "a round's set-up");
+    if (why == STET_REASON_NONE)
+        sti_count_hit(m, STET_MECHANISM_ROUNDS, 0, 0);
     else
-        sti_count_miss(m, STET_MECH_rounds, why, 0, 0);
+        sti_count_miss(m, STET_MECHANISM_ROUNDS, why, 0, 0);
     return STET_OK;
 }
 
@@ -127,8 +128,8 @@ static void copy_inputs(stet_sim *sim, stet_round_value *values, int n, failures
     for (int i = 0; i < n; ++i) {
         sti_round_target target;
         sti_round_slot *slot;
-        if (!(values[i].direction & STET_IN)) continue;
-        stet_result result = sti_round_find(sim, &values[i], STET_IN, &target);
+        if (!(values[i].direction & STET_DIRECTION_IN)) continue;
+        stet_result result = sti_round_find(sim, &values[i], STET_DIRECTION_IN, &target);
         if (result == STET_OK) result = sti_round_slot_of(sim, &target, &slot);
         if (result == STET_OK) result = sti_round_copy_in(sim, slot, &values[i]);
         values[i].result = result;
@@ -143,8 +144,8 @@ static void note_due(stet_sim *sim, stet_round_value *values, int n, stet_result
     for (int i = 0; i < n; ++i) {
         sti_round_target target;
         sti_round_slot *slot;
-        if (!(values[i].direction & STET_IN) || values[i].result != STET_OK) continue;
-        if (sti_round_find(sim, &values[i], STET_IN, &target) != STET_OK ||
+        if (!(values[i].direction & STET_DIRECTION_IN) || values[i].result != STET_OK) continue;
+        if (sti_round_find(sim, &values[i], STET_DIRECTION_IN, &target) != STET_OK ||
             sti_round_slot_of(sim, &target, &slot) != STET_OK || !sti_round_is_due(sim, slot))
             continue;
         values[i].result = result;
@@ -162,7 +163,7 @@ static stet_result keep_contracts(stet_sim *sim)
 static stet_result bring_in(stet_sim *sim, stet_round_value *values, int n, bool *posed)
 {
     failures f = {.result = STET_OK};
-    bool all = sim->round.info.why != STET_REASON_none;
+    bool all = sim->round.info.why != STET_REASON_NONE;
     copy_inputs(sim, values, n, &f);
     stet_result result = sti_round_give_poses(sim, posed);
     if (result == STET_OK)
@@ -193,7 +194,7 @@ stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n)
     sti_round *round = &sim->round;
     stet_reason why = why_all(sim);
     STI_TRY(count_setup(sim, why));
-    if (why != STET_REASON_none && round->info.round > 0) sti_round_forget(sim);
+    if (why != STET_REASON_NONE && round->info.round > 0) sti_round_forget(sim);
     take_inputs(round);
     round->info = (stet_round_info){.round = round->info.round + 1, .why = why};
     round->trusted = round->apart = false;
@@ -213,8 +214,8 @@ stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int n)
     for (int i = 0; i < n; ++i) {
         sti_round_target target;
         sti_round_slot *slot;
-        if (!(values[i].direction & STET_IN)) continue;
-        STI_TRY(sti_round_find(sim, &values[i], STET_IN, &target));
+        if (!(values[i].direction & STET_DIRECTION_IN)) continue;
+        STI_TRY(sti_round_find(sim, &values[i], STET_DIRECTION_IN, &target));
         STI_TRY(sti_round_slot_of(sim, &target, &slot));
         values[i].result = sti_round_stage_one(sim, slot, &values[i]);
         if (values[i].result != STET_OK) note_failure(&f, &values[i]);
@@ -228,7 +229,7 @@ static stet_result copy_outputs(stet_sim *sim, stet_round_value *values, int n)
 {
     failures f = {.result = STET_OK};
     for (int i = 0; i < n; ++i) {
-        if (!(values[i].direction & STET_OUT)) continue;
+        if (!(values[i].direction & STET_DIRECTION_OUT)) continue;
         values[i].result = sti_round_copy_out(sim, &values[i]);
         sim->round.info.outputs++;
         if (values[i].result != STET_OK) note_failure(&f, &values[i]);
@@ -241,7 +242,7 @@ static stet_result check_worlds(stet_sim *sim)
     stet_round_info *info = &sim->round.info;
     info->faulty = sti_round_faulty(sim);
     if (info->faulty < sim->worlds->nworld) return STET_OK;
-    return sti_error(STET_STATE,
+    return sti_error(STET_ERROR_STATE,
                      "round %lld: the state of all %lld worlds became NaN or huge; look at its inputs, or take a "
                      "shorter time step. The sim is ready for another round",
                      (long long)info->round, (long long)sim->worlds->nworld);
@@ -253,8 +254,8 @@ stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values, int n)
     STI_TRY(check_directions(values, n));
     stet_round_info *info = &sim->round.info;
     if (!info->open)
-        return sti_error(STET_STATE, "stet_sim_round_end: no round was begun, or it has ended; call "
-                                     "stet_sim_round_begin first");
+        return sti_error(STET_ERROR_STATE, "stet_sim_round_end: no round was begun, or it has ended; call "
+                                           "stet_sim_round_begin first");
     info->open = false;
     stet_result result;
     STI_TRY_TIMED(sim, round, (result = copy_outputs(sim, values, n), STET_OK));
@@ -274,18 +275,19 @@ stet_result stet_sim_round_contract(stet_sim *sim, stet_array *array, stet_contr
     sti_round_target target;
     sti_round_slot *slot;
     if (!sim || !array)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_sim_round_contract: sim and array must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_round_contract: sim and array must not be NULL");
     if ((unsigned)contract >= STET_CONTRACT_COUNT || contract == STET_CONTRACT_COPY_IN)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "contract of array %s: %s cannot be stated; use KEEP, EPOCH or ZERO, and make it an input of "
                          "stet_sim_round_begin to have it copied in",
-                         stet_array_name(array), stet_contract_name(contract));
-    stet_round_value value = stet_round_array(array, STET_INOUT, NULL, stet_array_bytes(array));
+                         stet_array_get_name(array), stet_contract_name(contract));
+    stet_round_value value = stet_round_array(array, STET_DIRECTION_INOUT, NULL, stet_array_get_bytes(array));
     value.data = &value; /* only checked, never copied */
-    STI_TRY(sti_round_find(sim, &value, STET_IN, &target));
+    STI_TRY(sti_round_find(sim, &value, STET_DIRECTION_IN, &target));
     if (target.field >= 0)
-        return sti_error(STET_INVALID_ARGUMENT, "contract of %s: it is a field of the worlds, which stet puts back",
-                         stet_array_name(array));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "contract of %s: it is a field of the worlds, which stet puts back",
+                         stet_array_get_name(array));
     STI_TRY(sti_round_slot_of(sim, &target, &slot));
     if (slot->contract == contract) return STET_OK;
     sti_round_drop_content(slot);

@@ -89,7 +89,7 @@ stet_result sti_round_take_controls(stet_sim *sim);
 
 /* ---- round_slot.c ------------------------------------------------------------------------------------------------ */
 
-/* Finds what a value refers to and checks it for a direction (STET_IN or STET_OUT). */
+/* Finds what a value refers to and checks it for a direction (STET_DIRECTION_IN or STET_DIRECTION_OUT). */
 stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_direction use, sti_round_target *out);
 /* The slot of a target, created if missing. */
 stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti_round_slot **out);

@@ -62,7 +62,7 @@ void sti_content_drop_held(sti_content *c)
     stet_device *device = c->held ? c->held->device : NULL;
     if (!device) return;
     if (sti_device_after_uploads(device) != STET_OK && device->ops->synchronize(device) != STET_OK)
-        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+        sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
     stet_array_destroy(c->held);
     c->held = NULL;
     c->held_valid = false;

@@ -31,14 +31,15 @@ stet_result sti_round_check_controls(const stet_sim *sim, const stet_round_value
 {
     int64_t nu = sim->worlds->field[STI_FIELD_ctrl]->nitem, nworld = sim->worlds->nworld;
     size_t row, all;
-    if (nu == 0) return sti_error(STET_INVALID_ARGUMENT, "round: the scene has no actuators, so it takes no controls");
+    if (nu == 0)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: the scene has no actuators, so it takes no controls");
     if (value->frames < 1)
-        return sti_error(STET_INVALID_ARGUMENT, "round: controls of %lld frames; set `frames` to 1 or more",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: controls of %lld frames; set `frames` to 1 or more",
                          (long long)value->frames);
     STI_TRY(sti_mul_size((size_t)value->frames, (size_t)nu * sim->device->real_size, &row, "controls"));
     STI_TRY(sti_mul_size(row, (size_t)nworld, &all, "controls"));
     if (value->size == row || value->size == all) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "round: %zu bytes given for controls of %lld frames; [frames][%lld] has %zu, and "
                      "[frames][%lld worlds][%lld] has %zu",
                      value->size, (long long)value->frames, (long long)nu, row, (long long)nworld, (long long)nu, all);
@@ -61,10 +62,10 @@ static stet_result make_rows(stet_sim *sim, sti_content *c, shape s, bool *made)
     if (!*made) return STET_OK;
     sti_content_drop_held(c);
     if (worlds)
-        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, true, &c->held, s.nworld, n));
+        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_DTYPE_REAL, true, &c->held, s.nworld, n));
     else
-        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_REAL, false, &c->held, n));
-    sti_array_held_by(c->held, STET_MECH_rounds);
+        STI_TRY(STI_ARRAY(sim->device, "controls of a round", STET_DTYPE_REAL, false, &c->held, n));
+    sti_array_held_by(c->held, STET_MECHANISM_ROUNDS);
     return STET_OK;
 }
 

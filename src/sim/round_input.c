@@ -38,7 +38,7 @@ static stet_result make_like(const stet_array *a, stet_array **out)
     def.ndim = a->ndim;
     memcpy(def.shape, a->shape, sizeof def.shape);
     STI_TRY(stet_array_create(a->device, &def, out));
-    sti_array_held_by(*out, STET_MECH_rounds);
+    sti_array_held_by(*out, STET_MECHANISM_ROUNDS);
     return STET_OK;
 }
 
@@ -161,7 +161,7 @@ static stet_result check_content(const sti_round_slot *slot)
     bool same = memcmp(fresh, slot->now.host, slot->now.size) == 0;
     sti_free(fresh);
     if (result != STET_OK || same) return result;
-    return sti_error(STET_AUDIT,
+    return sti_error(STET_ERROR_AUDIT,
                      "rounds: input %s had changed though its stamp stood; switch this mechanism off and report it, or "
                      "announce a write that was not announced",
                      slot->name);
@@ -175,14 +175,14 @@ static stet_result let_stand(stet_sim *sim, sti_round_slot *slot, const stet_rou
 {
     bool array = slot->target.kind == STI_TARGET_ARRAY, audit = sim->device->mechanisms.options.audit;
     if (audit && memcmp(slot->now.host, value->data, value->size) != 0)
-        return sti_error(STET_AUDIT,
+        return sti_error(STET_ERROR_AUDIT,
                          "rounds: input %s has other bytes than in the round before, under the same address and "
                          "generation; give another generation with each change",
                          slot->name);
     if (!array || audit || !array_stands(slot)) STI_TRY(set_round_input(sim, slot));
     slot->stands = true;
     sti_content_note_place(&slot->now, value);
-    sti_count_hit(&sim->device->mechanisms, STET_MECH_rounds, 0, (int64_t)value->size);
+    sti_count_hit(&sim->device->mechanisms, STET_MECHANISM_ROUNDS, 0, (int64_t)value->size);
     return STET_OK;
 }
 
@@ -217,7 +217,7 @@ stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_ro
     stet_reason why = sim->round.info.why;
     slot->stands = false;
     if (sti_content_is(&slot->now, value)) return let_stand(sim, slot, value);
-    if (why == STET_REASON_none) why = slot->now.valid ? STET_REASON_rounds_differs : STET_REASON_rounds_first;
+    if (why == STET_REASON_NONE) why = slot->now.valid ? STET_REASON_ROUNDS_DIFFERS : STET_REASON_ROUNDS_FIRST;
     bool staged = take_staged(slot, value);
     if (!staged) STI_TRY(sti_content_take(&slot->now, sim, value, slot->name));
     stet_result result = set_round_input(sim, slot);
@@ -228,13 +228,13 @@ stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_ro
     sim->round.info.copied_in++;
     sim->round.info.staged += staged;
     sim->round.info.bytes_in += (int64_t)value->size;
-    sti_count_miss(&sim->device->mechanisms, STET_MECH_rounds, why, 0, (int64_t)value->size);
+    sti_count_miss(&sim->device->mechanisms, STET_MECHANISM_ROUNDS, why, 0, (int64_t)value->size);
     return STET_OK;
 }
 
 stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
 {
-    if (!sti_enabled(&sim->device->mechanisms, STET_MECH_rounds)) return STET_OK;
+    if (!sti_enabled(&sim->device->mechanisms, STET_MECHANISM_ROUNDS)) return STET_OK;
     if (sti_content_is(&slot->now, value)) return STET_OK;
     if (!sti_content_is(&slot->next, value)) STI_TRY(sti_content_take(&slot->next, sim, value, slot->name));
     return needs_held(sim, &slot->target) ? hold_upload(sim, &slot->target, &slot->next) : STET_OK;
@@ -246,7 +246,7 @@ stet_result sti_round_stage_one(stet_sim *sim, sti_round_slot *slot, const stet_
 static stet_result poison(stet_array *a)
 {
     char *bytes;
-    size_t size = stet_array_bytes(a);
+    size_t size = stet_array_get_bytes(a);
     if (size == 0) return STET_OK;
     STI_TRY(sti_alloc(&bytes, size, "the audit's filling"));
     memset(bytes, 0xff, size);

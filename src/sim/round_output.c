@@ -6,11 +6,11 @@
 static stet_result check_header(const stet_sim *sim, const stet_array *header)
 {
     if (header->device != sim->device)
-        return sti_error(STET_INVALID_ARGUMENT,
-                         "round: header %s lives on another device; make it on that of the sim (stet_sim_device)",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "round: header %s lives on another device; make it on that of the sim (stet_sim_get_device)",
                          header->name);
-    if (header->dtype == STET_I64 && !header->worlds && header->nitem == 2) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
+    if (header->dtype == STET_DTYPE_I64 && !header->worlds && header->nitem == 2) return STET_OK;
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "round: header %s must be a plain array of i64, [2]: first row, number of rows", header->name);
 }
 
@@ -20,15 +20,15 @@ static stet_result copy_rows(stet_sim *sim, const stet_array *a, stet_round_valu
     int64_t rows[2];
     STI_TRY(check_header(sim, value->header));
     STI_TRY(stet_array_read(value->header, rows, sizeof rows));
-    size_t row = a->shape[0] ? stet_array_bytes(a) / (size_t)a->shape[0] : 0;
+    size_t row = a->shape[0] ? stet_array_get_bytes(a) / (size_t)a->shape[0] : 0;
     if (rows[0] < 0 || rows[1] < 0 || rows[0] > a->shape[0] || rows[1] > a->shape[0] - rows[0])
-        return sti_error(STET_LIMIT,
+        return sti_error(STET_ERROR_LIMIT,
                          "round: header %s says %lld rows from row %lld on, but %s has %lld; look at the kernel that "
                          "writes it",
                          value->header->name, (long long)rows[1], (long long)rows[0], a->name, (long long)a->shape[0]);
     size_t size = (size_t)rows[1] * row;
     if (size > value->size)
-        return sti_error(STET_LIMIT, "round: %lld rows of %s are %zu bytes, and there is room for %zu; give more",
+        return sti_error(STET_ERROR_LIMIT, "round: %lld rows of %s are %zu bytes, and there is room for %zu; give more",
                          (long long)rows[1], a->name, size, value->size);
     STI_TRY(stet_array_read_worlds(a, rows[0], rows[1], value->data, size));
     value->rows = rows[1];
@@ -40,7 +40,7 @@ stet_result sti_round_copy_out(stet_sim *sim, stet_round_value *value)
 {
     sti_round_target target;
     value->rows = 0;
-    STI_TRY(sti_round_find(sim, value, STET_OUT, &target));
+    STI_TRY(sti_round_find(sim, value, STET_DIRECTION_OUT, &target));
     if (value->header)
         STI_TRY(copy_rows(sim, target.array, value));
     else

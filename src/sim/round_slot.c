@@ -10,7 +10,7 @@ static stet_result unknown_name(const char *name)
 {
 #define LIST_FIELD(field, items, member, writer) " " #field
 #define LIST_PARAMETER(parameter, items, negative) " " #parameter
-    return sti_error(STET_NOT_FOUND,
+    return sti_error(STET_ERROR_NOT_FOUND,
                      "round: there is no value '%.64s'; the worlds' fields are" STI_FIELDS(
                          LIST_FIELD) ", the parameters" STI_PARAMETERS(LIST_PARAMETER) ", and controls over time are "
                                                                                        "'controls', a seed 'seed'",
@@ -31,7 +31,7 @@ static stet_result find_target(stet_sim *sim, const stet_round_value *value, sti
     int items;
     *out = (sti_round_target){.kind = STI_TARGET_ARRAY, .field = -1};
     if ((value->name != NULL) == (value->array != NULL))
-        return sti_error(STET_INVALID_ARGUMENT, "round: a value has %s; give one of the two",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: a value has %s; give one of the two",
                          value->name ? "a name and an array" : "neither a name nor an array");
     if (value->array)
         out->array = value->array;
@@ -41,7 +41,7 @@ static stet_result find_target(stet_sim *sim, const stet_round_value *value, sti
         out->kind = STI_TARGET_SEED;
     else if (sti_parameter_find(value->name, &out->parameter, &items))
         out->kind = STI_TARGET_PARAMETER;
-    else if (stet_worlds_array(sim->worlds, value->name, &out->array) != STET_OK)
+    else if (stet_worlds_get_array(sim->worlds, value->name, &out->array) != STET_OK)
         return unknown_name(value->name);
     if (out->array) out->field = field_of(sim->worlds, out->array);
     return STET_OK;
@@ -52,19 +52,20 @@ static stet_result check_array(const stet_sim *sim, const stet_round_value *valu
 {
     const stet_array *a = t->array;
     if (a->device != sim->device)
-        return sti_error(STET_INVALID_ARGUMENT,
-                         "round: array %s lives on another device; make it on that of the sim (stet_sim_device)",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "round: array %s lives on another device; make it on that of the sim (stet_sim_get_device)",
                          a->name);
-    if (use == STET_OUT && value->header) return STET_OK;
-    if (value->size != stet_array_bytes(a))
-        return sti_error(STET_INVALID_ARGUMENT, "round: %zu bytes given for %s, which has %zu", value->size, a->name,
-                         stet_array_bytes(a));
-    if (use == STET_OUT) return STET_OK;
+    if (use == STET_DIRECTION_OUT && value->header) return STET_OK;
+    if (value->size != stet_array_get_bytes(a))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: %zu bytes given for %s, which has %zu", value->size,
+                         a->name, stet_array_get_bytes(a));
+    if (use == STET_DIRECTION_OUT) return STET_OK;
     if (a->read_only)
-        return sti_error(STET_INVALID_ARGUMENT, "round: array %s was imported for reading and cannot be an input",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: array %s was imported for reading and cannot be an input",
                          a->name);
     if (t->field == STI_FIELD_sensordata)
-        return sti_error(STET_INVALID_ARGUMENT, "round: sensordata is made by the physics and cannot be an input");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "round: sensordata is made by the physics and cannot be an input");
     return STET_OK;
 }
 
@@ -72,21 +73,21 @@ stet_result sti_round_find(stet_sim *sim, const stet_round_value *value, stet_di
 {
     STI_TRY(find_target(sim, value, out));
     if (!value->data && value->size > 0)
-        return sti_error(STET_INVALID_ARGUMENT, "round: the data of %s is NULL; give %s",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: the data of %s is NULL; give %s",
                          value->name ? value->name : value->array->name,
-                         use == STET_IN ? "its content" : "room for its content");
+                         use == STET_DIRECTION_IN ? "its content" : "room for its content");
     if (out->kind == STI_TARGET_ARRAY) return check_array(sim, value, out, use);
-    if (use == STET_OUT || (value->direction & STET_OUT))
-        return sti_error(STET_INVALID_ARGUMENT, "round: %s is an input only", value->name);
+    if (use == STET_DIRECTION_OUT || (value->direction & STET_DIRECTION_OUT))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: %s is an input only", value->name);
     if (out->kind == STI_TARGET_CONTROLS) return sti_round_check_controls(sim, value);
     if (out->kind == STI_TARGET_SEED) {
         if (value->size == sizeof(uint64_t)) return STET_OK;
-        return sti_error(STET_INVALID_ARGUMENT, "round: %zu bytes given for the seed, which is one uint64_t",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: %zu bytes given for the seed, which is one uint64_t",
                          value->size);
     }
     if (value->size % sizeof(double))
-        return sti_error(STET_INVALID_ARGUMENT, "round: %zu bytes given for parameter %s, whose numbers are double",
-                         value->size, value->name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "round: %zu bytes given for parameter %s, whose numbers are double", value->size, value->name);
     return sti_parameter_check(sim->worlds, out->parameter, value->data, (int64_t)(value->size / sizeof(double)));
 }
 

@@ -39,7 +39,7 @@ static stet_result begin_state(stet_sim *sim)
 
 static stet_result begin_parameters(stet_sim *sim)
 {
-    const char *const *name = stet_worlds_parameters();
+    const char *const *name = stet_worlds_get_parameters();
     for (; *name; ++name) STI_TRY(stet_worlds_set_parameter(sim->worlds, *name, NULL, 0));
     return STET_OK;
 }

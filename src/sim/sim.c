@@ -35,9 +35,10 @@ stet_result stet_sim_create(stet_model *model, const stet_sim_def *def, stet_sim
 {
     int ncamera;
     stet_sim *sim;
-    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_create: out is NULL; give a place for the sim");
+    if (!out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_create: out is NULL; give a place for the sim");
     *out = NULL;
-    if (!model || !def) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_create: model and def must not be NULL");
+    if (!model || !def)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_create: model and def must not be NULL");
     STI_TRY(sti_sim_check(model, def));
     STI_TRY(sti_sim_count_cameras(model, def, &ncamera));
     stet_sim_def resolved = sti_sim_resolve(model, def);
@@ -78,16 +79,16 @@ void stet_sim_destroy(stet_sim *sim)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-stet_device *stet_sim_device(stet_sim *sim) { return sim ? sim->device : NULL; }
-stet_worlds *stet_sim_worlds(stet_sim *sim) { return sim ? sim->worlds : NULL; }
-stet_stage *stet_sim_stage(stet_sim *sim) { return sim ? sim->stage : NULL; }
-stet_model *stet_sim_model(stet_sim *sim) { return sim ? sim->model : NULL; }
-stet_physics stet_sim_physics(const stet_sim *sim) { return stet_step_get_physics(sim ? sim->step : NULL); }
-int stet_sim_keyframe(const stet_sim *sim) { return sim ? sim->keyframe : -1; }
-uint32_t stet_sim_outputs(const stet_sim *sim) { return sim ? sim->outputs : 0; }
-int stet_sim_ncamera(const stet_sim *sim) { return sim ? sim->ncamera : 0; }
+stet_device *stet_sim_get_device(stet_sim *sim) { return sim ? sim->device : NULL; }
+stet_worlds *stet_sim_get_worlds(stet_sim *sim) { return sim ? sim->worlds : NULL; }
+stet_stage *stet_sim_get_stage(stet_sim *sim) { return sim ? sim->stage : NULL; }
+stet_model *stet_sim_get_model(stet_sim *sim) { return sim ? sim->model : NULL; }
+stet_physics stet_sim_get_physics(const stet_sim *sim) { return stet_step_get_physics(sim ? sim->step : NULL); }
+int stet_sim_get_keyframe(const stet_sim *sim) { return sim ? sim->keyframe : -1; }
+uint32_t stet_sim_get_outputs(const stet_sim *sim) { return sim ? sim->outputs : 0; }
+int stet_sim_get_ncamera(const stet_sim *sim) { return sim ? sim->ncamera : 0; }
 
-const stet_camera *stet_sim_camera(const stet_sim *sim, int camera)
+const stet_camera *stet_sim_get_camera(const stet_sim *sim, int camera)
 {
     return sim && camera >= 0 && camera < sim->ncamera ? &sim->cameras[camera] : NULL;
 }
@@ -109,7 +110,7 @@ static stet_result ask_caller(stet_sim *sim, int n)
     bool ends = sim->interrupt.ask(sim->interrupt.context);
     sim->interrupt.next = sti_now() + 1.0 / ASKS_A_SECOND;
     if (!ends) return STET_OK;
-    return sti_error(STET_INTERRUPTED, "step: interrupted after %d of %d time steps", sim->made, n);
+    return sti_error(STET_ERROR_INTERRUPTED, "step: interrupted after %d of %d time steps", sim->made, n);
 }
 
 static int64_t count_stepped(const stet_sim *sim)
@@ -131,7 +132,7 @@ static int piece_of(const stet_sim *sim, int64_t nstepped, int left)
 
 static stet_result step_in_pieces(stet_sim *sim, int n)
 {
-    bool whole = !sim->interrupt.ask || n <= 1 || stet_sim_physics(sim) == STET_PHYSICS_EXTERNAL;
+    bool whole = !sim->interrupt.ask || n <= 1 || stet_sim_get_physics(sim) == STET_PHYSICS_EXTERNAL;
     int64_t nstepped = whole ? 0 : count_stepped(sim);
     do {
         int piece = whole ? n : piece_of(sim, nstepped, n - sim->made);
@@ -160,7 +161,7 @@ static stet_result step_and_follow(stet_sim *sim, int n)
 
 stet_result sti_sim_physics(stet_sim *sim, int n)
 {
-    if (n > 0 && !sti_enabled(&sim->device->mechanisms, STET_MECH_pose_sync)) return step_and_follow(sim, n);
+    if (n > 0 && !sti_enabled(&sim->device->mechanisms, STET_MECHANISM_POSE_SYNC)) return step_and_follow(sim, n);
     STI_TRY_TIMED(sim, step, step_in_pieces(sim, n));
     return STET_OK;
 }
@@ -172,11 +173,11 @@ void stet_sim_set_interrupt(stet_sim *sim, stet_interrupt_fn *ask, void *context
     sim->interrupt.context = context;
 }
 
-int stet_sim_steps_made(const stet_sim *sim) { return sim ? sim->made : 0; }
+int stet_sim_get_steps_made(const stet_sim *sim) { return sim ? sim->made : 0; }
 
 stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int n)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_step: sim must not be NULL");
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_step: sim must not be NULL");
     sim->made = 0;
     STI_TRY(sti_not_listing(sim->device, "stet_sim_step"));
     if (n > 0 && sti_round_has_controls(&sim->round)) STI_TRY_TIMED(sim, control, sti_round_take_controls(sim));
@@ -192,13 +193,13 @@ stet_result stet_sim_step(stet_sim *sim, int n) { return stet_sim_step_worlds(si
 
 stet_result stet_sim_reset(stet_sim *sim, const stet_reset_def *def)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_reset: sim must not be NULL");
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_reset: sim must not be NULL");
     return stet_worlds_reset(sim->worlds, def);
 }
 
 stet_result stet_sim_restore(stet_sim *sim, const stet_snapshot *snapshot)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_restore: sim must not be NULL");
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_restore: sim must not be NULL");
     STI_TRY(stet_worlds_restore(sim->worlds, snapshot));
     sti_sim_all_put_back(sim);
     return STET_OK;
@@ -206,7 +207,7 @@ stet_result stet_sim_restore(stet_sim *sim, const stet_snapshot *snapshot)
 
 stet_result stet_sim_resume(stet_sim *sim, const char *path)
 {
-    if (!sim) return sti_error(STET_INVALID_ARGUMENT, "stet_sim_resume: sim must not be NULL");
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_resume: sim must not be NULL");
     STI_TRY(stet_worlds_resume(sim->worlds, path));
     sti_sim_all_put_back(sim);
     return STET_OK;

@@ -53,14 +53,14 @@ void sti_stage_due(stet_stage *stage, int prim, int64_t first, int64_t n)
     sti_version_bump(&stage->values);
 }
 
-void sti_stage_due_connectivity(stet_stage *stage) { stage->due_why = STET_REASON_hierarchy_connectivity; }
+void sti_stage_due_connectivity(stet_stage *stage) { stage->due_why = STET_REASON_HIERARCHY_CONNECTIVITY; }
 
 /* Clears the dirty marks; called after the world transforms were computed (FLUSH-2). */
 static void forget_due(stet_stage *stage)
 {
     int64_t n = stage->worlds->nworld;
     stage->due_all = false;
-    stage->due_why = STET_REASON_none;
+    stage->due_why = STET_REASON_NONE;
     memset(stage->due_prim, 0, (size_t)stage->tree.capacity);
     memset(stage->due_world, 0, (size_t)n);
     memcpy(stage->flushed, stage->worlds->moved, (size_t)n * sizeof *stage->flushed);
@@ -152,7 +152,7 @@ static stet_result make_world(void *context)
     if (nworld > 0) {
         if (!all) STI_TRY(sti_schedule_select(h, &s->tree, s->due_prim, poses, &x, &built));
         s->device->mechanisms.counters.schedules_built += built;
-        STI_TRY(stet_array_write(s->stale, s->visit, stet_array_bytes(s->stale)));
+        STI_TRY(stet_array_write(s->stale, s->visit, stet_array_get_bytes(s->stale)));
         STI_TRY(launch_world(f, all || poses, nbody, x));
         count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0));
         s->cost_launches = f->work.launches;
@@ -168,8 +168,8 @@ static stet_result flush_if_stale(flush *f, stet_result (*make)(void *context), 
     stet_stage *s = f->stage;
     sti_mechanisms *m = &s->device->mechanisms;
     sti_span span = sti_array_span(output);
-    f->again = !sti_enabled(m, STET_MECH_hierarchy) || sti_stamp_equal(f->work.kept, f->work.now);
-    f->work.mechanism = STET_MECH_hierarchy;
+    f->again = !sti_enabled(m, STET_MECHANISM_HIERARCHY) || sti_stamp_equal(f->work.kept, f->work.now);
+    f->work.mechanism = STET_MECHANISM_HIERARCHY;
     f->work.make = make;
     f->work.context = f;
     f->work.outputs = &span;
@@ -199,7 +199,7 @@ static stet_result update_schedule(stet_stage *stage)
     if (worlds->external_poses) stage->free_poses = true;
     if (was_free != stage->free_poses) {
         stage->due_all = true;
-        stage->due_why = STET_REASON_hierarchy_connectivity;
+        stage->due_why = STET_REASON_HIERARCHY_CONNECTIVITY;
     }
     STI_TRY(sti_schedule_update(&stage->schedule, stage->device, &stage->tree, stage->free_poses, &built));
     stage->device->mechanisms.counters.schedules_built += built;
@@ -208,8 +208,8 @@ static stet_result update_schedule(stet_stage *stage)
 
 static stet_reason why_world(const stet_stage *stage, bool force)
 {
-    if (stage->due_why != STET_REASON_none) return stage->due_why;
-    return force ? STET_REASON_hierarchy_forced : STET_REASON_hierarchy_values;
+    if (stage->due_why != STET_REASON_NONE) return stage->due_why;
+    return force ? STET_REASON_HIERARCHY_FORCED : STET_REASON_HIERARCHY_VALUES;
 }
 
 stet_result sti_stage_flush(stet_stage *stage, bool force)
@@ -261,7 +261,7 @@ static stet_result make_local(void *context)
     for (int64_t w = 0; w < n; w++) nworld += s->visit[w] = all || s->localised[w] != s->changed[w];
     f->work.launches = f->work.bytes = 0;
     if (nworld > 0 && nprim > 0) {
-        STI_TRY(stet_array_write(s->stale, s->visit, stet_array_bytes(s->stale)));
+        STI_TRY(stet_array_write(s->stale, s->visit, stet_array_get_bytes(s->stale)));
         STI_TRY(STI_LAUNCH(sti_k_inverse, s->device, n, sti_arg_array(s->stale), sti_arg_array(s->world),
                            sti_arg_array(s->local), sti_arg_array(s->schedule.parent), sti_arg_array(s->schedule.rigid),
                            sti_arg_int(nprim)));
@@ -289,7 +289,7 @@ stet_result sti_stage_produce_local(void *context)
     f.work =
         (sti_work){.what = "local transforms of rigid prims", .kept = &stage->kept_local, .now = &now, .launches = 1};
     bool same = sti_stamp_equal(&stage->local_base, &base);
-    f.work.why = same ? STET_REASON_hierarchy_values : STET_REASON_hierarchy_connectivity;
+    f.work.why = same ? STET_REASON_HIERARCHY_VALUES : STET_REASON_HIERARCHY_CONNECTIVITY;
     return flush_if_stale(&f, make_local, stage->local);
 }
 

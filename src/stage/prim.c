@@ -12,12 +12,13 @@
 static stet_result check_range(const stet_stage *stage, int prim, int64_t first, int64_t n, const void *values,
                                const char *call)
 {
-    if (!stage || !values) return sti_error(STET_INVALID_ARGUMENT, "%s: stage or values is NULL; give both", call);
+    if (!stage || !values)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: stage or values is NULL; give both", call);
     STI_TRY(sti_not_listing(stage->device, call));
     STI_TRY(sti_tree_check(&stage->tree, prim, call));
     int64_t nworld = stage->worlds->nworld;
     if (first >= 0 && n >= 0 && n <= nworld && first <= nworld - n) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "%s: %lld world%s from world %lld on; there are %lld, from 0", call,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: %lld world%s from world %lld on; there are %lld, from 0", call,
                      (long long)n, STI_S(n), (long long)first, (long long)nworld);
 }
 
@@ -92,40 +93,41 @@ static stet_result read_prim(stet_array *from, int prim, int64_t first, int64_t 
     return STET_OK;
 }
 
-stet_result stet_stage_set_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
+stet_result stet_stage_write_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
 {
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_set_local"));
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_write_local"));
     if (stage->tree.prim[prim].source == STI_PRIM_TRACK)
         return sti_error(
-            STET_INVALID_ARGUMENT,
-            "stet_stage_set_local: prim %d ('%.64s') follows a body by its mode; add a prim, or use a fixed one", prim,
-            sti_tree_name(&stage->tree, prim));
+            STET_ERROR_INVALID_ARGUMENT,
+            "stet_stage_write_local: prim %d ('%.64s') follows a body by its mode; add a prim, or use a fixed one",
+            prim, sti_tree_name(&stage->tree, prim));
     if (sti_prim_rigid(&stage->tree.prim[prim]))
         return sti_error(
-            STET_INVALID_ARGUMENT,
-            "stet_stage_set_local: prim %d is rigid, its local transform follows from its world transform; set that",
+            STET_ERROR_INVALID_ARGUMENT,
+            "stet_stage_write_local: prim %d is rigid, its local transform follows from its world transform; set that",
             prim);
     return write_prim(stage, stage->local, prim, first, n, values);
 }
 
-stet_result stet_stage_set_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
+stet_result stet_stage_write_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
 {
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_set_world"));
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_write_world"));
     if (stage->tree.prim[prim].source != STI_PRIM_WRITTEN)
         return sti_error(
-            STET_INVALID_ARGUMENT,
-            "stet_stage_set_world: prim %d is not an added rigid prim; its world transform follows from others", prim);
+            STET_ERROR_INVALID_ARGUMENT,
+            "stet_stage_write_world: prim %d is not an added rigid prim; its world transform follows from others",
+            prim);
     return write_prim(stage, stage->world, prim, first, n, values);
 }
 
-stet_result stet_stage_get_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
+stet_result stet_stage_read_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
 {
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_get_local"));
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_read_local"));
     return read_prim(stage->local, prim, first, n, values);
 }
 
-stet_result stet_stage_get_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
+stet_result stet_stage_read_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
 {
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_get_world"));
+    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_read_world"));
     return read_prim(stage->world, prim, first, n, values);
 }

@@ -15,8 +15,8 @@ static void free_selection(sti_selection *x)
 
 static stet_result new_list(stet_device *device, const char *name, int n, stet_array **out)
 {
-    STI_TRY(STI_ARRAY(device, name, STET_INT, false, out, n));
-    sti_array_held_by(*out, STET_MECH_hierarchy);
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_INT, false, out, n));
+    sti_array_held_by(*out, STET_MECHANISM_HIERARCHY);
     return STET_OK;
 }
 
@@ -114,7 +114,7 @@ static stet_result write_selection(sti_selection *x, sti_schedule *s)
     memset(list, 0, ((size_t)s->capacity + 1) * sizeof *list);
     for (int k = 0; k < s->norder; k++)
         if (s->picked[s->order[k]]) list[n++] = s->order[k];
-    STI_TRY(stet_array_write(x->prim, list, stet_array_bytes(x->prim)));
+    STI_TRY(stet_array_write(x->prim, list, stet_array_get_bytes(x->prim)));
     memset(list, 0, ((size_t)s->capacity + 1) * sizeof *list);
     x->nprim = n;
     x->nlevel = 0;
@@ -125,7 +125,7 @@ static stet_result write_selection(sti_selection *x, sti_schedule *s)
         at++;
     }
     list[x->nlevel] = n;
-    return stet_array_write(x->level, list, stet_array_bytes(x->level));
+    return stet_array_write(x->level, list, stet_array_get_bytes(x->level));
 }
 
 /* SCHEDULE-3: selects everything below the prims with root set, level by level. */
@@ -191,7 +191,7 @@ stet_result sti_schedule_select(sti_schedule *s, const sti_tree *tree, const uin
 static stet_result write_parents(sti_schedule *s, const sti_tree *tree)
 {
     for (int p = 0; p < s->capacity; p++) s->scratch[p] = sti_tree_has(tree, p) ? tree->prim[p].parent : -1;
-    return stet_array_write(s->parent, s->scratch, stet_array_bytes(s->parent));
+    return stet_array_write(s->parent, s->scratch, stet_array_get_bytes(s->parent));
 }
 
 /* Lists rigid prims, those that cannot move last, so that the others are the beginning of the list. */
@@ -205,7 +205,7 @@ static stet_result write_rigid(sti_schedule *s, const sti_tree *tree)
             if (s->moving[b] == moving) list[s->nbody++] = b;
         if (moving) s->nbody_moving = s->nbody;
     }
-    STI_TRY(stet_array_write(s->body, list, stet_array_bytes(s->body)));
+    STI_TRY(stet_array_write(s->body, list, stet_array_get_bytes(s->body)));
     for (int last = 0; last <= 1; last++) {
         for (int p = 0; p < s->capacity; p++) {
             const sti_prim *x = &tree->prim[p];
@@ -213,7 +213,7 @@ static stet_result write_rigid(sti_schedule *s, const sti_tree *tree)
         }
         if (!last) s->nrigid_moving = s->nrigid;
     }
-    return stet_array_write(s->rigid, list, stet_array_bytes(s->rigid));
+    return stet_array_write(s->rigid, list, stet_array_get_bytes(s->rigid));
 }
 
 static stet_result build(sti_schedule *s, stet_device *device, const sti_tree *tree, bool external)

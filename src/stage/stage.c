@@ -15,11 +15,12 @@ extern const sti_kernel sti_k_fill, sti_k_place, sti_k_grow;
 static stet_result make_arrays(const stet_stage *stage, int capacity, stet_array **local, stet_array **world)
 {
     *local = *world = NULL;
-    STI_TRY(STI_ARRAY(stage->device, "local transforms", STET_REAL, true, local, stage->worlds->nworld, capacity, 12));
+    STI_TRY(STI_ARRAY(stage->device, "local transforms", STET_DTYPE_REAL, true, local, stage->worlds->nworld, capacity,
+                      12));
     stet_result result =
-        STI_ARRAY(stage->device, "world transforms", STET_REAL, true, world, stage->worlds->nworld, capacity, 12);
+        STI_ARRAY(stage->device, "world transforms", STET_DTYPE_REAL, true, world, stage->worlds->nworld, capacity, 12);
     if (result == STET_OK) {
-        sti_array_held_by(*world, STET_MECH_hierarchy);
+        sti_array_held_by(*world, STET_MECHANISM_HIERARCHY);
         return STET_OK;
     }
     stet_array_destroy(*local);
@@ -80,8 +81,8 @@ static stet_result fill_model(stet_stage *stage)
 static stet_result make_tables(stet_stage *stage)
 {
     size_t n = (size_t)stage->worlds->nworld;
-    STI_TRY(STI_ARRAY(stage->device, "worlds to visit", STET_INT, true, &stage->stale, (int64_t)n));
-    sti_array_held_by(stage->stale, STET_MECH_hierarchy);
+    STI_TRY(STI_ARRAY(stage->device, "worlds to visit", STET_DTYPE_INT, true, &stage->stale, (int64_t)n));
+    sti_array_held_by(stage->stale, STET_MECHANISM_HIERARCHY);
     STI_TRY(sti_alloc(&stage->visit, n * sizeof *stage->visit, "worlds to visit"));
     STI_TRY(sti_alloc(&stage->due_prim, (size_t)stage->tree.capacity, "prims that are due"));
     STI_TRY(sti_alloc(&stage->due_world, n, "worlds that are due"));
@@ -105,7 +106,8 @@ static stet_result make_stage(stet_stage *stage)
 
 stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
 {
-    if (!worlds || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_create: worlds or out is NULL; give both");
+    if (!worlds || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_create: worlds or out is NULL; give both");
     stet_stage *stage;
     *out = NULL;
     STI_TRY(sti_alloc(&stage, sizeof *stage, "the stage"));
@@ -149,8 +151,8 @@ void stet_stage_destroy(stet_stage *stage)
 
 /* ---- what others see --------------------------------------------------------------------------------------------- */
 
-int stet_stage_count(const stet_stage *stage) { return stage ? stage->tree.count : 0; }
-int stet_stage_capacity(const stet_stage *stage) { return stage ? stage->tree.capacity : 0; }
+int stet_stage_get_nprim(const stet_stage *stage) { return stage ? stage->tree.count : 0; }
+int stet_stage_get_capacity(const stet_stage *stage) { return stage ? stage->tree.capacity : 0; }
 stet_array *sti_stage_world(stet_stage *stage) { return stage->world; }
 stet_array *sti_stage_local(stet_stage *stage) { return stage->local; }
 stet_worlds *sti_stage_worlds(stet_stage *stage) { return stage->worlds; }
@@ -161,23 +163,24 @@ const sti_version *sti_stage_connectivity(const stet_stage *stage) { return &sta
 static stet_result check_kind(stet_prim_kind kind, const char *call)
 {
     if ((unsigned)kind <= STET_PRIM_XFORM) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "%s: there is no kind of prim %d; use one of STET_PRIM_ROOT to STET_PRIM_XFORM", call, (int)kind);
 }
 
-stet_result stet_stage_prim_of(const stet_stage *stage, stet_prim_kind kind, int index, int *prim)
+stet_result stet_stage_get_prim(const stet_stage *stage, stet_prim_kind kind, int index, int *prim)
 {
     if (!stage || !prim)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_stage_prim_of: stage or prim is NULL; give both");
-    STI_TRY(check_kind(kind, "stet_stage_prim_of"));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_get_prim: stage or prim is NULL; give both");
+    STI_TRY(check_kind(kind, "stet_stage_get_prim"));
     if (kind == STET_PRIM_XFORM)
         return sti_error(
-            STET_INVALID_ARGUMENT,
-            "stet_stage_prim_of: added prims are not the model's; keep the number that stet_stage_add gave");
+            STET_ERROR_INVALID_ARGUMENT,
+            "stet_stage_get_prim: added prims are not the model's; keep the number that stet_stage_add gave");
     int n = stage->tree.n[kind];
     if (index < 0 || index >= n)
-        return sti_error(STET_NOT_FOUND, "stet_stage_prim_of: index %d of kind %d; the model has %d of them, from 0",
-                         index, (int)kind, n);
+        return sti_error(STET_ERROR_NOT_FOUND,
+                         "stet_stage_get_prim: index %d of kind %d; the model has %d of them, from 0", index, (int)kind,
+                         n);
     *prim = stage->tree.first[kind] + index;
     return STET_OK;
 }
@@ -185,14 +188,14 @@ stet_result stet_stage_prim_of(const stet_stage *stage, stet_prim_kind kind, int
 stet_result stet_stage_find(const stet_stage *stage, stet_prim_kind kind, const char *name, int *prim)
 {
     if (!stage || !name || !prim)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_stage_find: stage, name or prim is NULL; give all three");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_find: stage, name or prim is NULL; give all three");
     STI_TRY(check_kind(kind, "stet_stage_find"));
     return sti_tree_find(&stage->tree, kind, name, prim);
 }
 
-stet_result stet_stage_arrays(stet_stage *stage, stet_array **local, stet_array **world)
+stet_result stet_stage_get_arrays(stet_stage *stage, stet_array **local, stet_array **world)
 {
-    if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_arrays: stage is NULL; give one");
+    if (!stage) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_get_arrays: stage is NULL; give one");
     if (local) *local = stage->local;
     if (world) *world = stage->world;
     return STET_OK;
@@ -200,7 +203,7 @@ stet_result stet_stage_arrays(stet_stage *stage, stet_array **local, stet_array 
 
 stet_result stet_stage_flush(stet_stage *stage, bool force)
 {
-    if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_flush: stage is NULL; give one");
+    if (!stage) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_flush: stage is NULL; give one");
     STI_TRY(sti_not_listing(stage->device, "stet_stage_flush"));
     return sti_stage_flush(stage, force);
 }
@@ -261,9 +264,10 @@ static stet_result check_add(const stet_stage *stage, int parent, const char *na
     STI_TRY(sti_not_listing(stage->device, "stet_stage_add"));
     STI_TRY(sti_tree_check(&stage->tree, parent, "stet_stage_add: parent"));
     if (!local)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_stage_add: local is NULL; give 12 numbers, a 3x4 matrix by rows");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_stage_add: local is NULL; give 12 numbers, a 3x4 matrix by rows");
     if (name && *name && sti_tree_has_name(&stage->tree, STET_PRIM_XFORM, name, &other))
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_stage_add: prim %d is already called '%.64s'; choose another name", other, name);
     return STET_OK;
 }
@@ -271,7 +275,8 @@ static stet_result check_add(const stet_stage *stage, int parent, const char *na
 stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, const float local[12], bool rigid,
                            int *prim)
 {
-    if (!stage || !prim) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_add: stage or prim is NULL; give both");
+    if (!stage || !prim)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_add: stage or prim is NULL; give both");
     STI_TRY(check_add(stage, parent, name, local));
     if (rigid) STI_TRY(sti_stage_flush(stage, false));
     sti_stage_before_write(stage);
@@ -296,14 +301,14 @@ static stet_result check_added(const stet_stage *stage, int prim, const char *ca
     STI_TRY(sti_not_listing(stage->device, call));
     STI_TRY(sti_tree_check(&stage->tree, prim, call));
     if (prim >= stage->tree.nmodel) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "%s: prim %d ('%.64s') belongs to the model; only added prims can be changed", call, prim,
                      sti_tree_name(&stage->tree, prim));
 }
 
 stet_result stet_stage_remove(stet_stage *stage, int prim)
 {
-    if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_remove: stage is NULL; give one");
+    if (!stage) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_remove: stage is NULL; give one");
     STI_TRY(check_added(stage, prim, "stet_stage_remove"));
     sti_tree_remove(&stage->tree, prim);
     sti_stage_due_connectivity(stage);
@@ -312,11 +317,11 @@ stet_result stet_stage_remove(stet_stage *stage, int prim)
 
 stet_result stet_stage_reparent(stet_stage *stage, int prim, int parent)
 {
-    if (!stage) return sti_error(STET_INVALID_ARGUMENT, "stet_stage_reparent: stage is NULL; give one");
+    if (!stage) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_reparent: stage is NULL; give one");
     STI_TRY(check_added(stage, prim, "stet_stage_reparent"));
     STI_TRY(sti_tree_check(&stage->tree, parent, "stet_stage_reparent: parent"));
     if (sti_tree_below(&stage->tree, parent, prim))
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_stage_reparent: prim %d is prim %d or below it; choose a parent elsewhere", parent,
                          prim);
     sti_tree_reparent(&stage->tree, prim, parent);

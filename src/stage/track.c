@@ -87,7 +87,7 @@ stet_result sti_track_init(sti_track *track, stet_device *device, const sti_tree
     *track = (sti_track){0};
     for (int i = 0; i < tree->nmodel; i++) n += tree->prim[i].source == STI_PRIM_TRACK;
     if (n > (size_t)INT32_MAX / FRAME / nbody)
-        return sti_error(STET_LIMIT,
+        return sti_error(STET_ERROR_LIMIT,
                          "stage: %zu tracking cameras and lights are too many for %zu bodies; make some of them fixed",
                          n, nbody);
     stet_result result = reserve(n, nbody, &l);

@@ -46,7 +46,7 @@ stet_result sti_tree_init(sti_tree *tree, stet_model *model)
     *tree = (sti_tree){.model = model, .nmodel = (int)n, .connectivity = sti_version_new()};
     if (n > INT32_MAX / 12)
         return sti_error(
-            STET_LIMIT,
+            STET_ERROR_LIMIT,
             "stage: the model has %lld objects, more than the %d that a stage can number; use a smaller model",
             (long long)n, INT32_MAX / 12);
     STI_TRY(sti_tree_grow(tree, (int)n));
@@ -93,9 +93,10 @@ bool sti_tree_below(const sti_tree *tree, int prim, int ancestor)
 stet_result sti_tree_check(const sti_tree *tree, int prim, const char *call)
 {
     if (sti_tree_has(tree, prim)) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
-                     "%s: there is no prim %d; take numbers from stet_stage_prim_of, stet_stage_find or stet_stage_add",
-                     call, prim);
+    return sti_error(
+        STET_ERROR_INVALID_ARGUMENT,
+        "%s: there is no prim %d; take numbers from stet_stage_get_prim, stet_stage_find or stet_stage_add", call,
+        prim);
 }
 
 /* The root is of the kinds root and body. */
@@ -137,9 +138,9 @@ stet_result sti_tree_find(const sti_tree *tree, stet_prim_kind kind, const char 
     char known[768];
     list_names(tree, kind, known, sizeof known);
     if (!known[0])
-        return sti_error(STET_NOT_FOUND, "%s '%.64s': the stage has none with a name; use its number", kinds[kind],
-                         name);
-    return sti_error(STET_NOT_FOUND, "%s '%.64s': the stage has none of this name; it has: %s", kinds[kind], name,
+        return sti_error(STET_ERROR_NOT_FOUND, "%s '%.64s': the stage has none with a name; use its number",
+                         kinds[kind], name);
+    return sti_error(STET_ERROR_NOT_FOUND, "%s '%.64s': the stage has none of this name; it has: %s", kinds[kind], name,
                      known);
 }
 
@@ -157,7 +158,8 @@ stet_result sti_tree_next_capacity(const sti_tree *tree, int *out)
 {
     int64_t grown = (int64_t)tree->capacity + tree->capacity / 2 + GROWTH_MIN;
     if (grown > INT32_MAX / 12)
-        return sti_error(STET_LIMIT, "stage: more than %d prims cannot be numbered; remove some first", tree->capacity);
+        return sti_error(STET_ERROR_LIMIT, "stage: more than %d prims cannot be numbered; remove some first",
+                         tree->capacity);
     *out = (int)grown;
     return STET_OK;
 }

@@ -51,16 +51,16 @@ bool sti_tree_has(const sti_tree *tree, int prim);
 const char *sti_tree_name(const sti_tree *tree, int prim);
 /* True if prim is `ancestor` or below it. */
 bool sti_tree_below(const sti_tree *tree, int prim, int ancestor);
-/* Returns STET_INVALID_ARGUMENT, with a message that names `call`, unless the prim exists. */
+/* Returns STET_ERROR_INVALID_ARGUMENT, with a message that names `call`, unless the prim exists. */
 stet_result sti_tree_check(const sti_tree *tree, int prim, const char *call);
 /* Finds the lowest prim of a kind with that name (the root is a body, too). False: there is none. */
 bool sti_tree_has_name(const sti_tree *tree, stet_prim_kind kind, const char *name, int *out);
-/* The same; the message of STET_NOT_FOUND names some that exist. */
+/* The same; the message of STET_ERROR_NOT_FOUND names some that exist. */
 stet_result sti_tree_find(const sti_tree *tree, stet_prim_kind kind, const char *name, int *out);
 
 /* A free number below the capacity, or -1. */
 int sti_tree_vacant(const sti_tree *tree);
-/* Capacity after the next growth. STET_LIMIT: numbers of transforms would not fit an int. */
+/* Capacity after the next growth. STET_ERROR_LIMIT: numbers of transforms would not fit an int. */
 stet_result sti_tree_next_capacity(const sti_tree *tree, int *out);
 stet_result sti_tree_grow(sti_tree *tree, int capacity);
 /* Adds a prim under a vacant number; the name is copied. */

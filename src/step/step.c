@@ -30,12 +30,12 @@ static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, ste
     case STET_PHYSICS_AUTO:
     case STET_PHYSICS_MUJOCO: *out = STET_PHYSICS_MUJOCO; break;
     default:
-        return sti_error(STET_INVALID_ARGUMENT, "step: there is no physics %d; use auto, mujoco or external",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "step: there is no physics %d; use auto, mujoco or external",
                          (int)wanted);
     }
     if (worlds->data) return STET_OK;
     return sti_error(
-        STET_STATE,
+        STET_ERROR_STATE,
         "step: physics %s needs MuJoCo's data of each world, and these worlds were made without; make them with "
         "exact = true, or use physics external",
         stet_physics_name(wanted));
@@ -43,9 +43,9 @@ static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, ste
 
 stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_step **out)
 {
-    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_step_create: out is NULL; give a place for the step");
+    if (!out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_create: out is NULL; give a place for the step");
     *out = NULL;
-    if (!worlds) return sti_error(STET_INVALID_ARGUMENT, "stet_step_create: worlds must not be NULL");
+    if (!worlds) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_create: worlds must not be NULL");
     stet_physics picked;
     STI_TRY(pick_step(worlds, physics, &picked));
     /* Writes to qpos up to now still move the worlds; from now on external physics writes poses. */
@@ -72,7 +72,7 @@ stet_physics stet_step_get_physics(const stet_step *step) { return step ? step->
 
 static stet_result run_mujoco(stet_worlds *worlds, const uint8_t *mask, int n)
 {
-    if (sti_enabled(&worlds->device->mechanisms, STET_MECH_pose_sync)) return sti_mujoco_steps(worlds, mask, n);
+    if (sti_enabled(&worlds->device->mechanisms, STET_MECHANISM_POSE_SYNC)) return sti_mujoco_steps(worlds, mask, n);
     for (int i = 0; i < n; ++i) {
         STI_TRY(sti_mujoco_steps(worlds, mask, 1));
         STI_TRY(sti_array_ensure(worlds->field[STI_FIELD_xpos]));
@@ -110,8 +110,8 @@ static bool any_step(const stet_worlds *worlds, const uint8_t *mask)
 
 stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)
 {
-    if (!step) return sti_error(STET_INVALID_ARGUMENT, "stet_step_run: step must not be NULL");
-    if (n < 0) return sti_error(STET_INVALID_ARGUMENT, "step: %d time steps; ask for 0 or more", n);
+    if (!step) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_run: step must not be NULL");
+    if (n < 0) return sti_error(STET_ERROR_INVALID_ARGUMENT, "step: %d time steps; ask for 0 or more", n);
     if (n == 0) return STET_OK;
     STI_TRY(sti_not_listing(step->worlds->device, "stet_step_run"));
     if (!any_step(step->worlds, mask)) return STET_OK;

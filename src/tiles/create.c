@@ -63,9 +63,10 @@ static stet_result check_bytes(stet_stage *stage, const stet_tiles_def *def)
         int most = ask->output == STET_OUTPUT_SEG_GEOM   ? (int)m->ngeom
                    : ask->output == STET_OUTPUT_SEG_BODY ? (int)m->nbody
                                                          : 0;
-        if (ask->dtype == STET_U8 && most > 255)
-            return sti_error(STET_LIMIT, "tiles: request %d: %s as u8 tells 255 apart, the model has %d; ask for int",
-                             k, stet_output_name(ask->output), most);
+        if (ask->dtype == STET_DTYPE_U8 && most > 255)
+            return sti_error(STET_ERROR_LIMIT,
+                             "tiles: request %d: %s as u8 tells 255 apart, the model has %d; ask for int", k,
+                             stet_output_name(ask->output), most);
     }
     return STET_OK;
 }
@@ -86,7 +87,7 @@ static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_til
 stet_result stet_tiles_create(stet_stage *stage, const stet_tiles_def *def, stet_tiles **out)
 {
     if (!stage || !def || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_tiles_create: stage, def and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tiles_create: stage, def and out must not be NULL");
     *out = NULL;
     STI_TRY(sti_tiles_check(def, sti_stage_worlds(stage)->device, sti_stage_worlds(stage)->nworld));
     STI_TRY(check_bytes(stage, def));

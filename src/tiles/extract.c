@@ -24,9 +24,9 @@ enum {
 static int colour_conversion(stet_dtype dtype, int channels)
 {
     switch (dtype) {
-    case STET_U8: return channels == 4 ? STI_TO_WORDS : STI_TO_BYTES;
-    case STET_REAL: return STI_BYTES_REAL;
-    case STET_F16: return STI_BYTES_HALF;
+    case STET_DTYPE_U8: return channels == 4 ? STI_TO_WORDS : STI_TO_BYTES;
+    case STET_DTYPE_REAL: return STI_BYTES_REAL;
+    case STET_DTYPE_F16: return STI_BYTES_HALF;
     default: return -1;
     }
 }
@@ -34,8 +34,8 @@ static int colour_conversion(stet_dtype dtype, int channels)
 static int real_conversion(stet_dtype dtype, bool all)
 {
     switch (dtype) {
-    case STET_REAL: return all ? STI_TO_REALS : STI_PICK_REALS;
-    case STET_F16: return STI_REALS_HALF;
+    case STET_DTYPE_REAL: return all ? STI_TO_REALS : STI_PICK_REALS;
+    case STET_DTYPE_F16: return STI_REALS_HALF;
     default: return -1;
     }
 }
@@ -43,10 +43,10 @@ static int real_conversion(stet_dtype dtype, bool all)
 static int int_conversion(stet_dtype dtype)
 {
     switch (dtype) {
-    case STET_INT:
-    case STET_U32: return STI_TO_WORDS;
-    case STET_U8: return STI_INT_BYTE;
-    case STET_I64: return STI_INT_LONG;
+    case STET_DTYPE_INT:
+    case STET_DTYPE_U32: return STI_TO_WORDS;
+    case STET_DTYPE_U8: return STI_INT_BYTE;
+    case STET_DTYPE_I64: return STI_INT_LONG;
     default: return -1;
     }
 }
@@ -56,12 +56,12 @@ stet_result sti_conversion(stet_output output, stet_dtype dtype, int channels, i
     int most = stet_output_channels(output);
     const char *possible;
     if (channels < 1 || channels > most)
-        return sti_error(STET_INVALID_ARGUMENT, "%s with %d channels: it has %d; ask for 1 to %d, or 0 for all",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s with %d channels: it has %d; ask for 1 to %d, or 0 for all",
                          stet_output_name(output), channels, most, most);
-    if (stet_output_dtype(output) == STET_U8) {
+    if (stet_output_dtype(output) == STET_DTYPE_U8) {
         *conversion = colour_conversion(dtype, channels);
         possible = "u8, real (0 to 1), f16 (0 to 1)";
-    } else if (stet_output_dtype(output) == STET_REAL) {
+    } else if (stet_output_dtype(output) == STET_DTYPE_REAL) {
         *conversion = real_conversion(dtype, channels == most);
         possible = "real, f16";
     } else {
@@ -70,7 +70,7 @@ stet_result sti_conversion(stet_output output, stet_dtype dtype, int channels, i
     }
     *direct = *conversion == STI_TO_WORDS || *conversion == STI_TO_REALS;
     if (*conversion < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "%s as %s: there is no such conversion; possible are %s",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s as %s: there is no such conversion; possible are %s",
                          stet_output_name(output), stet_dtype_name(dtype), possible);
     return STET_OK;
 }
@@ -82,12 +82,12 @@ static stet_result create_tables(stet_device *device, int64_t nworld, int64_t nc
     size_t job = (size_t)ncopy * STI_JOB_COLUMNS * sizeof(int),
            place = (size_t)ncopy * STI_PLACE_COLUMNS * sizeof(int64_t);
     size_t list = (size_t)nworld * sizeof(int);
-    STI_TRY(STI_ARRAY(device, "tile jobs", STET_INT, false, &x->job, ncopy * STI_JOB_COLUMNS));
-    STI_TRY(STI_ARRAY(device, "places of tile jobs", STET_I64, false, &x->place, ncopy * STI_PLACE_COLUMNS));
-    STI_TRY(STI_ARRAY(device, "worlds of tile jobs", STET_INT, false, &x->list, nworld));
-    STI_TRY(STI_ARRAY(device, "origin of places", STET_U8, false, &x->base, BASE_BYTES));
+    STI_TRY(STI_ARRAY(device, "tile jobs", STET_DTYPE_INT, false, &x->job, ncopy * STI_JOB_COLUMNS));
+    STI_TRY(STI_ARRAY(device, "places of tile jobs", STET_DTYPE_I64, false, &x->place, ncopy * STI_PLACE_COLUMNS));
+    STI_TRY(STI_ARRAY(device, "worlds of tile jobs", STET_DTYPE_INT, false, &x->list, nworld));
+    STI_TRY(STI_ARRAY(device, "origin of places", STET_DTYPE_U8, false, &x->base, BASE_BYTES));
     stet_array *const made[4] = {x->job, x->place, x->list, x->base};
-    for (int i = 0; i < 4; ++i) sti_array_held_by(made[i], STET_MECH_tiles);
+    for (int i = 0; i < 4; ++i) sti_array_held_by(made[i], STET_MECHANISM_TILES);
     STI_TRY(sti_alloc(&x->job_host, job, "tile jobs"));
     STI_TRY(sti_alloc(&x->job_next, job, "tile jobs"));
     STI_TRY(sti_alloc(&x->place_host, place, "places of tile jobs"));
@@ -124,7 +124,7 @@ void sti_extractor_destroy(sti_extractor *x)
 /* Uploads a table unless the device has it (EXTRACT-2). The shadow copy changes only after a successful upload. */
 static stet_result upload(stet_array *array, void *shadow, const void *next)
 {
-    size_t size = stet_array_bytes(array);
+    size_t size = stet_array_get_bytes(array);
     if (memcmp(shadow, next, size) == 0) return STET_OK;
     STI_TRY(stet_array_write(array, next, size));
     memcpy(shadow, next, size);
@@ -145,8 +145,8 @@ static int conversion_at(const sti_copy *c)
 static stet_result describe(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
                             int64_t n, int64_t *nblock, int64_t *bytes)
 {
-    memset(x->job_next, 0, stet_array_bytes(x->job));
-    memset(x->place_next, 0, stet_array_bytes(x->place));
+    memset(x->job_next, 0, stet_array_get_bytes(x->job));
+    memset(x->place_next, 0, stet_array_get_bytes(x->place));
     *nblock = *bytes = 0;
     for (int k = 0; k < ncopy; ++k) {
         const sti_copy *c = &copies[k];
@@ -155,7 +155,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
         const int row[STI_JOB_COLUMNS] = {(int)*nblock, bands,         (int)c->buffer, source->table->row[c->buffer],
                                           c->camera,    c->size.width, c->size.height, conversion_at(c),
                                           c->channels,  band};
-        int64_t pitch = (int64_t)(stet_array_bytes(c->to) / (size_t)x->nworld);
+        int64_t pitch = (int64_t)(stet_array_get_bytes(c->to) / (size_t)x->nworld);
         memcpy(x->job_next + (ptrdiff_t)k * STI_JOB_COLUMNS, row, sizeof row);
         /* The distance is computed from addresses as integers, because the allocations are different objects. */
         x->place_next[(ptrdiff_t)k * STI_PLACE_COLUMNS] = (int64_t)((uintptr_t)c->to->data - (uintptr_t)x->base->data);
@@ -164,7 +164,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
         *bytes += n * pitch;
         if (*nblock > INT32_MAX)
             return sti_error(
-                STET_LIMIT,
+                STET_ERROR_LIMIT,
                 "tiles: extraction of %lld worlds has more than %d blocks; use fewer worlds or smaller pictures",
                 (long long)n, INT32_MAX);
     }
@@ -211,7 +211,7 @@ stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_pictu
                       stet_array *size, const int *worlds, int64_t n)
 {
     int stride = sti_buffer_channels(buffer);
-    bool reals = sti_buffer_dtype(buffer) == STET_REAL;
+    bool reals = sti_buffer_dtype(buffer) == STET_DTYPE_REAL;
     if (n == 0) return STET_OK;
     STI_TRY(list_worlds(x, worlds, n));
     const sti_arg args[] = {sti_arg_array(source->pixels[buffer]),

@@ -24,7 +24,7 @@ static bool superseded(const sti_request *r, const sti_tile_place *p) { return r
 
 static bool stands_by_itself(const stet_tiles *t, const sti_request *r)
 {
-    return r->direct && sti_enabled(&t->device->mechanisms, STET_MECH_tiles);
+    return r->direct && sti_enabled(&t->device->mechanisms, STET_MECHANISM_TILES);
 }
 
 /*
@@ -33,7 +33,7 @@ static bool stands_by_itself(const stet_tiles *t, const sti_request *r)
  */
 static stet_result collect(stet_tiles *t, sti_tile_place *p, bool all, int *n)
 {
-    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_tiles);
+    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_TILES);
     *n = 0;
     for (int k = 0; k < t->nrequest; ++k) {
         const sti_request *r = &t->request[k];
@@ -99,12 +99,12 @@ static void count_extract_frames(stet_tiles *t, const sti_tile_place *p, int64_t
         const sti_request *r = &t->request[k];
         if (superseded(r, p)) continue;
         if (stands_by_itself(t, r) || n == 0) {
-            sti_count_hit(m, STET_MECH_tiles, t->nworld, t->nworld * r->world_bytes);
+            sti_count_hit(m, STET_MECHANISM_TILES, t->nworld, t->nworld * r->world_bytes);
             continue;
         }
         bool plain = (r->conversion == STI_TO_WORDS || r->conversion == STI_TO_REALS) && n == t->nworld;
-        sti_count_miss(m, STET_MECH_tiles, plain ? STET_REASON_tiles_extracted : STET_REASON_tiles_not_direct, launches,
-                       n * r->world_bytes);
+        sti_count_miss(m, STET_MECHANISM_TILES, plain ? STET_REASON_TILES_EXTRACTED : STET_REASON_TILES_NOT_DIRECT,
+                       launches, n * r->world_bytes);
         launches = 0;
     }
 }
@@ -119,7 +119,7 @@ static stet_result extract_singly(stet_tiles *t, sti_tile_place *p)
         int64_t total = 0, bytes;
         for (int w = 0; w < (int)t->nworld; ++w, total += bytes)
             STI_TRY(sti_extract(&t->extractor, &source, &t->copies[k], 1, &w, 1, &bytes));
-        sti_count_miss(&t->device->mechanisms, STET_MECH_tiles, STET_REASON_tiles_disabled, t->nworld, total);
+        sti_count_miss(&t->device->mechanisms, STET_MECHANISM_TILES, STET_REASON_TILES_DISABLED, t->nworld, total);
     }
     remember(t, p);
     return STET_OK;
@@ -154,7 +154,7 @@ static stet_result audit_taken(taking *x)
     int n;
     if (!x->t->device->mechanisms.options.audit) return STET_OK;
     STI_TRY(list_outputs(x->t, x->place, &n));
-    return sti_tiles_audit(STET_MECH_tiles, "tensors of a frame", extract_all, x, x->t->spans, n);
+    return sti_tiles_audit(STET_MECHANISM_TILES, "tensors of a frame", extract_all, x, x->t->spans, n);
 }
 
 static stet_result take_extract_frames(void *context)
@@ -163,7 +163,7 @@ static stet_result take_extract_frames(void *context)
     stet_tiles *t = x->t;
     sti_tile_place *p = x->place;
     int n, missing;
-    if (!sti_enabled(&t->device->mechanisms, STET_MECH_tiles)) return extract_singly(t, p);
+    if (!sti_enabled(&t->device->mechanisms, STET_MECHANISM_TILES)) return extract_singly(t, p);
     if (x->again) {
         STI_TRY(extract_all(x));
     } else {
@@ -206,7 +206,7 @@ static bool distrust_bound(stet_tiles *t, sti_tile_place *p)
 /* Launches and bytes of an extraction: of the missing worlds, or of all if none is missing. */
 static void cost(stet_tiles *t, const sti_tile_place *p, bool stands, int64_t *launches, int64_t *bytes)
 {
-    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_tiles);
+    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_TILES);
     int64_t n = stands || !enabled ? t->nworld : list_missing(t, p);
     *launches = *bytes = 0;
     for (int k = 0; k < t->nrequest; ++k) {
@@ -221,16 +221,16 @@ stet_result sti_tiles_extract_frame(stet_tiles *t, sti_tile_place *p, stet_reaso
 {
     sti_mechanisms *m = &t->device->mechanisms;
     taking x = {t, p, false};
-    if (distrust_bound(t, p)) why = STET_REASON_deferred_tiles_exported;
+    if (distrust_bound(t, p)) why = STET_REASON_DEFERRED_TILES_EXPORTED;
     sti_stamp_begin(&t->take_now);
     sti_stamp_add_value(&t->take_now, (uint64_t)p->frame);
     /* with `tiles` switched off the tensors are in other arrays */
-    sti_stamp_add_value(&t->take_now, sti_enabled(m, STET_MECH_tiles));
+    sti_stamp_add_value(&t->take_now, sti_enabled(m, STET_MECHANISM_TILES));
     bool stands = sti_stamp_equal(&p->extracted, &t->take_now);
     /* With deferred_tiles switched off, frames are extracted when they are rendered, so a read has nothing to defer. */
-    if (stands && !sti_enabled(m, STET_MECH_deferred_tiles)) return STET_OK;
+    if (stands && !sti_enabled(m, STET_MECHANISM_DEFERRED_TILES)) return STET_OK;
     x.again = stands;
-    sti_work work = {.mechanism = STET_MECH_deferred_tiles,
+    sti_work work = {.mechanism = STET_MECHANISM_DEFERRED_TILES,
                      .why = why,
                      .what = "tensors of a frame",
                      .kept = &p->extracted,

@@ -10,14 +10,14 @@ stet_tiles_def stet_default_tiles_def(void) { return (stet_tiles_def){.cookie = 
 static stet_result check_counts(const stet_tiles_def *def)
 {
     if (def->cookie != TILES_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tiles: the def is not initialised; start from stet_default_tiles_def()");
     if (def->ncamera < 1 || !def->cameras)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: there is no camera; give at least one");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: there is no camera; give at least one");
     if (def->nrequest < 1 || !def->requests)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: nothing is requested; ask for at least one output");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: nothing is requested; ask for at least one output");
     if (def->frames_in_flight < 1 || def->frames_in_flight > MOST_IN_FLIGHT)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: %d frames in flight; 1 to %d are possible",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: %d frames in flight; 1 to %d are possible",
                          def->frames_in_flight, MOST_IN_FLIGHT);
     return STET_OK;
 }
@@ -28,7 +28,7 @@ static stet_result check_cameras(const stet_tiles_def *def)
         const stet_camera *camera = &def->cameras[c];
         if (camera->width < 1 || camera->height < 1 || camera->width > STI_FRAME_WIDTH ||
             camera->height > STI_FRAME_WIDTH)
-            return sti_error(STET_INVALID_ARGUMENT,
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
                              "tiles: camera %d (%.63s) has %d x %d pixels; 1 to %d are possible either way", c,
                              camera->name, camera->width, camera->height, STI_FRAME_WIDTH);
     }
@@ -40,17 +40,19 @@ static stet_result check_bound(const stet_tile_request *ask, int k, const int64_
 {
     const stet_array *a = ask->bound;
     if (a->device != device)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d: array %s lives on another device", k, a->name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: request %d: array %s lives on another device", k,
+                         a->name);
     if (a->read_only)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d: array %s was imported for reading", k, a->name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: request %d: array %s was imported for reading", k,
+                         a->name);
     if (a->worlds)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d: array %s is an array of worlds; bind a plain one",
-                         k, a->name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "tiles: request %d: array %s is an array of worlds; bind a plain one", k, a->name);
     if (a->dtype != ask->dtype)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d: array %s holds %s, but %s is requested", k, a->name,
-                         stet_dtype_name(a->dtype), stet_dtype_name(ask->dtype));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: request %d: array %s holds %s, but %s is requested", k,
+                         a->name, stet_dtype_name(a->dtype), stet_dtype_name(ask->dtype));
     if (a->ndim != 4 || memcmp(a->shape, shape, 4 * sizeof *shape) != 0)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tiles: request %d: array %s must have the shape %lld x %lld x %lld x %lld", k, a->name,
                          (long long)shape[0], (long long)shape[1], (long long)shape[2], (long long)shape[3]);
     return STET_OK;
@@ -61,16 +63,16 @@ static stet_result check_request(const stet_tiles_def *def, int k, const stet_de
     const stet_tile_request *ask = &def->requests[k];
     sti_request r;
     if (ask->camera < 0 || ask->camera >= def->ncamera)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d is for camera %d, but there are %d", k, ask->camera,
-                         def->ncamera);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: request %d is for camera %d, but there are %d", k,
+                         ask->camera, def->ncamera);
     if ((unsigned)ask->output >= STET_OUTPUT_COUNT)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: request %d: there is no output %d", k, (int)ask->output);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: request %d: there is no output %d", k, (int)ask->output);
     stet_result result = sti_request_resolve(def, k, nworld, device, &r);
     if (result != STET_OK) return sti_error_prefix(result, "tiles: request %d", k);
     for (int i = 0; i < k && ask->bound; ++i)
         if (def->requests[i].bound == ask->bound)
-            return sti_error(STET_INVALID_ARGUMENT, "tiles: requests %d and %d are bound to one array; bind one each",
-                             i, k);
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "tiles: requests %d and %d are bound to one array; bind one each", i, k);
     return ask->bound ? check_bound(ask, k, r.shape, device) : STET_OK;
 }
 

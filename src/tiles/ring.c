@@ -48,11 +48,11 @@ static stet_result create_pixels(stet_tiles *t, sti_tile_place *p)
         if (!t->used[b]) continue;
         if (__builtin_mul_overflow(t->layout[b].npixel, (int64_t)sti_buffer_channels((sti_picture_buffer)b), &count))
             return sti_error(
-                STET_LIMIT,
+                STET_ERROR_LIMIT,
                 "tiles: a frame has more numbers than can be addressed; use fewer worlds or smaller pictures");
         STI_TRY(STI_ARRAY(t->device, "pixels of a frame", sti_buffer_dtype((sti_picture_buffer)b), false, &p->pixels[b],
                           count));
-        sti_array_held_by(p->pixels[b], STET_MECH_frame);
+        sti_array_held_by(p->pixels[b], STET_MECHANISM_FRAME);
     }
     return STET_OK;
 }
@@ -61,7 +61,7 @@ static stet_result create_pixels(stet_tiles *t, sti_tile_place *p)
 static stet_result new_tensor(const stet_tiles *t, const sti_request *r, stet_array **out)
 {
     STI_TRY(sti_array_new(t->device, stet_output_name(r->ask.output), r->ask.dtype, false, 4, r->shape, out));
-    sti_array_held_by(*out, STET_MECH_deferred_tiles);
+    sti_array_held_by(*out, STET_MECHANISM_DEFERRED_TILES);
     return STET_OK;
 }
 
@@ -115,7 +115,7 @@ stet_result sti_place_copy(stet_tiles *t, sti_tile_place *p, int k, stet_array *
 stet_result sti_place_prepare(stet_tiles *t, sti_tile_place *p)
 {
     stet_array *copy;
-    if (sti_enabled(&t->device->mechanisms, STET_MECH_tiles)) return STET_OK;
+    if (sti_enabled(&t->device->mechanisms, STET_MECHANISM_TILES)) return STET_OK;
     for (int k = 0; k < t->nrequest; ++k)
         if (t->request[k].direct) STI_TRY(sti_place_copy(t, p, k, &copy));
     return STET_OK;
@@ -151,7 +151,7 @@ static stet_result create_scratch(stet_tiles *t)
 
 static stet_result create_places(stet_tiles *t)
 {
-    STI_TRY(STI_ARRAY(t->device, "sizes of cameras", STET_INT, false, &t->sizes, t->ncamera, 2));
+    STI_TRY(STI_ARRAY(t->device, "sizes of cameras", STET_DTYPE_INT, false, &t->sizes, t->ncamera, 2));
     STI_TRY(stet_array_write(t->sizes, t->size, (size_t)t->ncamera * sizeof *t->size));
     STI_TRY(sti_extractor_create(t->device, t->nworld, t->nrequest, &t->extractor));
     STI_TRY(sti_alloc(&t->place, (size_t)t->nplace * sizeof *t->place, "places of frames"));

@@ -33,24 +33,25 @@ static stet_result check_sizes(const sti_tile_size *size, int ncamera, int64_t n
 {
     int64_t ntile;
     if (ncamera < 1 || nworld < 1)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: %d camera%s in %lld world%s; at least one of each is needed",
-                         ncamera, STI_S(ncamera), (long long)nworld, STI_S(nworld));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "tiles: %d camera%s in %lld world%s; at least one of each is needed", ncamera, STI_S(ncamera),
+                         (long long)nworld, STI_S(nworld));
     if (__builtin_mul_overflow(nworld, (int64_t)ncamera, &ntile) || ntile > INT32_MAX)
-        return sti_error(STET_LIMIT,
+        return sti_error(STET_ERROR_LIMIT,
                          "tiles: %lld world%s with %d camera%s are more than %d tiles; use fewer worlds or cameras",
                          (long long)nworld, STI_S(nworld), ncamera, STI_S(ncamera), INT32_MAX);
     for (int c = 0; c < ncamera; ++c)
         if (size[c].width < 1 || size[c].height < 1 || size[c].width > STI_FRAME_WIDTH ||
             size[c].height > STI_FRAME_WIDTH)
-            return sti_error(STET_LIMIT, "tiles: camera %d has %d x %d pixels; 1 to %d are possible either way", c,
-                             size[c].width, size[c].height, STI_FRAME_WIDTH);
+            return sti_error(STET_ERROR_LIMIT, "tiles: camera %d has %d x %d pixels; 1 to %d are possible either way",
+                             c, size[c].width, size[c].height, STI_FRAME_WIDTH);
     return STET_OK;
 }
 
 static stet_result too_many_pixels(int camera)
 {
     return sti_error(
-        STET_LIMIT,
+        STET_ERROR_LIMIT,
         "tiles: with camera %d there are more pixels than can be addressed; use fewer worlds or smaller pictures",
         camera);
 }
@@ -163,9 +164,9 @@ static stet_result create_views(sti_tile_table *t)
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         if (t->row[b] < 0) continue;
         int64_t at = t->row[b] * t->ntile;
-        STI_TRY(sti_tile_view(t->first, at * (int64_t)sizeof(int64_t), "first pixels of tiles", STET_I64, 1, &t->ntile,
-                              &t->first_of[b]));
-        STI_TRY(sti_tile_view(t->pitch, at * (int64_t)sizeof(int), "pitches of tiles", STET_INT, 1, &t->ntile,
+        STI_TRY(sti_tile_view(t->first, at * (int64_t)sizeof(int64_t), "first pixels of tiles", STET_DTYPE_I64, 1,
+                              &t->ntile, &t->first_of[b]));
+        STI_TRY(sti_tile_view(t->pitch, at * (int64_t)sizeof(int), "pitches of tiles", STET_DTYPE_INT, 1, &t->ntile,
                               &t->pitch_of[b]));
     }
     return STET_OK;
@@ -173,10 +174,10 @@ static stet_result create_views(sti_tile_table *t)
 
 static stet_result create_table(stet_device *device, const sti_tile_layout *layout, sti_tile_table *t, int nrow)
 {
-    STI_TRY(STI_ARRAY(device, "first pixels of tiles", STET_I64, false, &t->first, nrow * t->ntile));
-    STI_TRY(STI_ARRAY(device, "pitches of tiles", STET_INT, false, &t->pitch, nrow * t->ntile));
-    sti_array_held_by(t->first, STET_MECH_tiles);
-    sti_array_held_by(t->pitch, STET_MECH_tiles);
+    STI_TRY(STI_ARRAY(device, "first pixels of tiles", STET_DTYPE_I64, false, &t->first, nrow * t->ntile));
+    STI_TRY(STI_ARRAY(device, "pitches of tiles", STET_DTYPE_INT, false, &t->pitch, nrow * t->ntile));
+    sti_array_held_by(t->first, STET_MECHANISM_TILES);
+    sti_array_held_by(t->pitch, STET_MECHANISM_TILES);
     STI_TRY(upload(layout, t, nrow));
     return create_views(t);
 }

@@ -129,8 +129,8 @@ static stet_result clear_abandoned(stet_tiles *t, sti_tile_place *p)
     if (t->newest >= 0 || p->serial[0] != UINT64_MAX) return STET_OK;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         if (!t->used[b]) continue;
-        STI_TRY(sti_alloc(&zero, stet_array_bytes(p->pixels[b]), "an empty frame"));
-        stet_result result = stet_array_write(p->pixels[b], zero, stet_array_bytes(p->pixels[b]));
+        STI_TRY(sti_alloc(&zero, stet_array_get_bytes(p->pixels[b]), "an empty frame"));
+        stet_result result = stet_array_write(p->pixels[b], zero, stet_array_get_bytes(p->pixels[b]));
         sti_free(zero);
         STI_TRY(result);
     }
@@ -150,7 +150,7 @@ static stet_result make_room_tiles(stet_tiles *t, int64_t frame)
 {
     sti_tile_place *oldest = sti_place_of(t, frame - t->depth + t->nplace);
     if (oldest->frame != frame - t->depth || oldest->frame < 0 || oldest->extracted.valid) return STET_OK;
-    return sti_tiles_extract_frame(t, oldest, STET_REASON_deferred_tiles_ring_full);
+    return sti_tiles_extract_frame(t, oldest, STET_REASON_DEFERRED_TILES_RING_FULL);
 }
 
 static stet_result draw(void *context)
@@ -210,7 +210,7 @@ static stet_result audit_standing(stet_tiles *t, const uint8_t *mask, uint64_t b
 {
     if (!t->device->mechanisms.options.audit || t->serial == before) return STET_OK;
     list_standing(t, mask, t->serial);
-    return sti_tiles_audit(STET_MECH_frame, "pixels of worlds that did not move", paint_again, t, t->spans,
+    return sti_tiles_audit(STET_MECHANISM_FRAME, "pixels of worlds that did not move", paint_again, t, t->spans,
                            list_pixels(t));
 }
 
@@ -229,7 +229,7 @@ static stet_result stand(stet_tiles *t, const uint8_t *mask, sti_stamp *kept, co
 {
     sti_mechanisms *m = &t->device->mechanisms;
     int64_t n = count_wanted(t, mask);
-    sti_work work = {.mechanism = STET_MECH_frame,
+    sti_work work = {.mechanism = STET_MECHANISM_FRAME,
                      .what = "pixels of a frame",
                      .kept = kept,
                      .now = now,
@@ -253,8 +253,8 @@ static stet_result stand(stet_tiles *t, const uint8_t *mask, sti_stamp *kept, co
 static stet_result draw_frame(stet_tiles *t, const uint8_t *mask)
 {
     uint64_t before = t->serial;
-    sti_work work = {.mechanism = STET_MECH_frame,
-                     .why = t->newest < 0 ? STET_REASON_frame_first : STET_REASON_frame_moved,
+    sti_work work = {.mechanism = STET_MECHANISM_FRAME,
+                     .why = t->newest < 0 ? STET_REASON_FRAME_FIRST : STET_REASON_FRAME_MOVED,
                      .what = "pixels of a frame",
                      .kept = &t->frame_kept,
                      .now = &t->frame_now,
@@ -270,7 +270,7 @@ static stet_result draw_frame(stet_tiles *t, const uint8_t *mask)
 /* Draws a frame unless the newest one is valid: compares the scene as a whole (TILES-5), then world by world. */
 static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
 {
-    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_frame);
+    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_FRAME);
     sti_scene scene;
     STI_TRY(t->painter.update(t->painter.context, &scene));
     stamp_scene(&scene, &t->scene_now);
@@ -285,11 +285,11 @@ static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
 
 stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame)
 {
-    if (!t) return sti_error(STET_INVALID_ARGUMENT, "stet_tiles_render: tiles must not be NULL");
+    if (!t) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tiles_render: tiles must not be NULL");
     STI_TRY(sti_not_listing(t->device, "stet_tiles_render"));
     STI_TRY(draw_what_moved(t, mask));
-    if (!sti_enabled(&t->device->mechanisms, STET_MECH_deferred_tiles))
-        STI_TRY(sti_tiles_extract_frame(t, sti_place_of(t, t->newest), STET_REASON_deferred_tiles_first_read));
+    if (!sti_enabled(&t->device->mechanisms, STET_MECHANISM_DEFERRED_TILES))
+        STI_TRY(sti_tiles_extract_frame(t, sti_place_of(t, t->newest), STET_REASON_DEFERRED_TILES_FIRST_READ));
     if (frame) *frame = t->newest;
     return STET_OK;
 }
@@ -297,43 +297,45 @@ stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame
 static stet_result find_frame(stet_tiles *t, int64_t frame, sti_tile_place **out)
 {
     if (t->newest < 0)
-        return sti_error(STET_NOT_FOUND, "tiles: nothing was rendered yet; call stet_tiles_render first");
+        return sti_error(STET_ERROR_NOT_FOUND, "tiles: nothing was rendered yet; call stet_tiles_render first");
     if (frame == -1) frame = t->newest;
     if (frame < 0 || frame > t->newest)
-        return sti_error(STET_NOT_FOUND, "tiles: there is no frame %lld; the newest is %lld", (long long)frame,
+        return sti_error(STET_ERROR_NOT_FOUND, "tiles: there is no frame %lld; the newest is %lld", (long long)frame,
                          (long long)t->newest);
     *out = sti_place_of(t, frame);
     if ((*out)->frame != frame)
         return sti_error(
-            STET_NOT_FOUND,
+            STET_ERROR_NOT_FOUND,
             "tiles: frame %lld is no longer kept; read it before %d more are rendered, or keep more in flight",
             (long long)frame, t->depth);
     return STET_OK;
 }
 
-stet_result stet_tiles_read(stet_tiles *t, int64_t frame, int request, stet_array **out)
+stet_result stet_tiles_get_array(stet_tiles *t, int64_t frame, int request, stet_array **out)
 {
     sti_tile_place *p = NULL;
-    if (!t || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_tiles_read: tiles and out must not be NULL");
+    if (!t || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tiles_get_array: tiles and out must not be NULL");
     *out = NULL;
     if (request < 0 || request >= t->nrequest)
-        return sti_error(STET_INVALID_ARGUMENT, "tiles: there is no request %d; there are %d", request, t->nrequest);
-    STI_TRY(sti_not_listing(t->device, "stet_tiles_read"));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: there is no request %d; there are %d", request,
+                         t->nrequest);
+    STI_TRY(sti_not_listing(t->device, "stet_tiles_get_array"));
     STI_TRY(find_frame(t, frame, &p));
     const sti_request *r = &t->request[request];
     if (r->ask.bound && r->frame > p->frame)
         return sti_error(
-            STET_STATE,
+            STET_ERROR_STATE,
             "tiles: array %s, bound to request %d, holds frame %lld already and never goes back to frame %lld; "
             "read frames in order",
             r->ask.bound->name, request, (long long)r->frame, (long long)p->frame);
-    STI_TRY(sti_tiles_extract_frame(t, p, STET_REASON_deferred_tiles_first_read));
-    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECH_tiles);
+    STI_TRY(sti_tiles_extract_frame(t, p, STET_REASON_DEFERRED_TILES_FIRST_READ));
+    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_TILES);
     *out = r->ask.bound ? r->ask.bound : r->direct && !enabled ? p->copy[request] : p->tensor[request];
     return STET_OK;
 }
 
-bool stet_tiles_stale(stet_tiles *t, int64_t world)
+bool stet_tiles_is_stale(stet_tiles *t, int64_t world)
 {
     sti_scene scene;
     if (!t || world < 0 || world >= t->nworld || t->newest < 0) return true;

@@ -59,7 +59,8 @@ stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out)
     bool good = sti_mujoco_guard(pack_model, &p, text, sizeof text);
     *out = sti_hash_bytes(p.buffer, (size_t)p.size);
     sti_free(p.buffer);
-    return good ? STET_OK : sti_error(STET_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
+    return good ? STET_OK
+                : sti_error(STET_ERROR_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
@@ -86,7 +87,7 @@ static stet_result save_snapshot(const stet_worlds *worlds, const stet_snapshot 
     memcpy(p.magic, magic, sizeof magic);
     STI_TRY(sti_model_fingerprint(worlds->model, &p.fingerprint));
     const char *wrong = sti_output_open(&o, path);
-    if (wrong) return sti_error(STET_IO, "save %s: cannot write there: %s; choose another place", path, wrong);
+    if (wrong) return sti_error(STET_ERROR_IO, "save %s: cannot write there: %s; choose another place", path, wrong);
     if (put_all(o.file, &p, s)) {
         wrong = sti_output_commit(&o);
     } else {
@@ -94,15 +95,16 @@ static stet_result save_snapshot(const stet_worlds *worlds, const stet_snapshot 
         sti_output_drop(&o);
     }
     if (!wrong) return STET_OK;
-    return sti_error(STET_IO, "save %s: %s; nothing was left behind, choose another place", path, wrong);
+    return sti_error(STET_ERROR_IO, "save %s: %s; nothing was left behind, choose another place", path, wrong);
 }
 
 stet_result stet_worlds_save(stet_worlds *worlds, const char *path)
 {
     if (!worlds || !path || !path[0])
-        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_save: worlds must not be NULL, and path must name a file");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_worlds_save: worlds must not be NULL, and path must name a file");
     stet_snapshot *s;
-    STI_TRY(stet_worlds_snapshot(worlds, &s));
+    STI_TRY(stet_snapshot_create(worlds, &s));
     stet_result result = save_snapshot(worlds, s, path);
     stet_snapshot_destroy(s);
     return result;
@@ -117,30 +119,30 @@ static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, 
     const sti_snapshot_head *h = &p->head;
     uint64_t fingerprint;
     if (memcmp(p->magic, magic, sizeof magic) != 0)
-        return sti_error(STET_PARSE, "resume %s: this is not a file of saved worlds; give one that was written by save",
-                         path);
+        return sti_error(STET_ERROR_PARSE,
+                         "resume %s: this is not a file of saved worlds; give one that was written by save", path);
     if (p->version != FORMAT_VERSION)
         return sti_error(
-            STET_PARSE,
+            STET_ERROR_PARSE,
             "resume %s: its format is version %llu, this library reads version %d; save it again with this version",
             path, (unsigned long long)p->version, FORMAT_VERSION);
     STI_TRY(sti_model_fingerprint(worlds->model, &fingerprint));
     if (p->fingerprint != fingerprint)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "resume %s: it was saved from another model than %s, or with another release of MuJoCo; load "
                          "what it was saved from",
                          path, worlds->model->path[0] ? worlds->model->path : "this one");
     if (h->nworld != own.nworld)
-        return sti_error(STET_INVALID_ARGUMENT, "resume %s: it has %llu world%s, this run has %llu; ask for %llu", path,
-                         (unsigned long long)h->nworld, STI_S(h->nworld), (unsigned long long)own.nworld,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "resume %s: it has %llu world%s, this run has %llu; ask for %llu",
+                         path, (unsigned long long)h->nworld, STI_S(h->nworld), (unsigned long long)own.nworld,
                          (unsigned long long)h->nworld);
     if (h->exact != own.exact)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "resume %s: it was saved %s exact data, these worlds are %s; make them alike", path,
                          h->exact ? "with" : "without", own.exact ? "with" : "without");
     if (h->nstate != own.nstate || h->nsensor != own.nsensor ||
         (h->npose != 0 && h->npose != sti_snapshot_pose_items(worlds)))
-        return sti_error(STET_PARSE,
+        return sti_error(STET_ERROR_PARSE,
                          "resume %s: the file is damaged (its sizes are not those of its model); use another copy",
                          path);
     return STET_OK;
@@ -152,25 +154,27 @@ static stet_result read_payload(FILE *f, const preamble *p, stet_snapshot *s, co
     uint64_t sum;
     sti_hash h;
     if (fstat(fileno(f), &info) != 0 || (uint64_t)info.st_size != sizeof *p + s->size + sizeof sum)
-        return sti_error(STET_PARSE,
+        return sti_error(STET_ERROR_PARSE,
                          "resume %s: the file is cut short or too long (%lld bytes instead of %llu); use another copy",
                          path, (long long)info.st_size, (unsigned long long)(sizeof *p + s->size + sizeof sum));
     if (fread(s->payload, s->size, 1, f) != 1 || fread(&sum, sizeof sum, 1, f) != 1)
-        return sti_error(STET_IO, "resume %s: the file could not be read to its end: %s", path, strerror(errno));
+        return sti_error(STET_ERROR_IO, "resume %s: the file could not be read to its end: %s", path, strerror(errno));
     sti_hash_begin(&h);
     sti_hash_add(&h, p, sizeof *p);
     sti_hash_add(&h, s->payload, s->size);
     if (sti_hash_end(&h) == sum) return STET_OK;
-    return sti_error(STET_PARSE, "resume %s: the file is damaged (its checksum is wrong); use another copy", path);
+    return sti_error(STET_ERROR_PARSE, "resume %s: the file is damaged (its checksum is wrong); use another copy",
+                     path);
 }
 
 static stet_result resume_from(stet_worlds *worlds, FILE *f, const char *path)
 {
     preamble p = {.version = 0};
     size_t got = fread(&p, 1, sizeof p, f);
-    if (ferror(f)) return sti_error(STET_IO, "resume %s: it cannot be read: %s; give a file", path, strerror(errno));
+    if (ferror(f))
+        return sti_error(STET_ERROR_IO, "resume %s: it cannot be read: %s; give a file", path, strerror(errno));
     if (got != sizeof p)
-        return sti_error(STET_PARSE,
+        return sti_error(STET_ERROR_PARSE,
                          "resume %s: the file has only %zu bytes, so it is no file of saved worlds; use another copy",
                          path, got);
     STI_TRY(check_preamble(worlds, &p, path));
@@ -185,10 +189,12 @@ static stet_result resume_from(stet_worlds *worlds, FILE *f, const char *path)
 stet_result stet_worlds_resume(stet_worlds *worlds, const char *path)
 {
     if (!worlds || !path)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_resume: worlds and path must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_resume: worlds and path must not be NULL");
     const char *why;
     FILE *f = sti_input_open(path, &why);
-    if (!f) return sti_error(errno == ENOENT ? STET_NOT_FOUND : STET_IO, "resume %s: %s; check the path", path, why);
+    if (!f)
+        return sti_error(errno == ENOENT ? STET_ERROR_NOT_FOUND : STET_ERROR_IO, "resume %s: %s; check the path", path,
+                         why);
     stet_result result = resume_from(worlds, f, path);
     (void)fclose(f);
     return result;

@@ -32,8 +32,8 @@ static stet_result keep_first_poses(stet_worlds *worlds, int k)
     stet_array *a = worlds->field[poses[k]], **first = &worlds->first_poses[k];
     void *bytes;
     if (!*first) {
-        STI_TRY(STI_ARRAY(worlds->device, a->name, STET_REAL, true, first, worlds->nworld, a->nitem));
-        sti_array_held_by(*first, STET_MECH_rounds);
+        STI_TRY(STI_ARRAY(worlds->device, a->name, STET_DTYPE_REAL, true, first, worlds->nworld, a->nitem));
+        sti_array_held_by(*first, STET_MECHANISM_ROUNDS);
     }
     STI_TRY(sti_mirror_overwrite(*first, &bytes));
     STI_TRY(copy(*first, a));
@@ -49,7 +49,7 @@ static stet_result compare_first_poses(const stet_worlds *worlds)
         STI_TRY(sti_array_mirror(worlds->first_poses[k], &bytes));
         if (memcmp(bytes, worlds->mirror[poses[k]], worlds->first_poses[k]->size) == 0) continue;
         return sti_error(
-            STET_AUDIT,
+            STET_ERROR_AUDIT,
             "rounds: %s of a round's beginning are others than those that were kept, though its inputs are "
             "the same; switch this mechanism off and report it",
             worlds->field[poses[k]]->name);

@@ -22,7 +22,7 @@ static const char *const names[STI_PARAMETER_COUNT + 1] = {
 #undef NAME
         NULL};
 
-const char *const *stet_worlds_parameters(void) { return names; }
+const char *const *stet_worlds_get_parameters(void) { return names; }
 
 bool sti_parameter_find(const char *name, sti_parameter *out, int *items)
 {
@@ -127,7 +127,7 @@ static stet_result check_numbers(sti_parameter parameter, const double *values, 
 {
     for (int64_t i = 0; i < n; ++i)
         if (!isfinite(values[i]) || (values[i] < 0 && !rows[parameter].negative))
-            return sti_error(STET_INVALID_ARGUMENT, "parameter %s: number %lld is %g; give finite numbers%s",
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "parameter %s: number %lld is %g; give finite numbers%s",
                              names[parameter], (long long)i, values[i],
                              rows[parameter].negative ? "" : " of 0 or more");
     return STET_OK;
@@ -137,13 +137,13 @@ stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter paramet
 {
     int64_t items = rows[parameter].items;
     if (!worlds->data)
-        return sti_error(STET_STATE,
+        return sti_error(STET_ERROR_STATE,
                          "parameter %s: it is MuJoCo's physics that reads it, and these worlds are made without (exact "
                          "= false)",
                          names[parameter]);
     if (n != items && n != items * worlds->nworld)
         return sti_error(
-            STET_INVALID_ARGUMENT,
+            STET_ERROR_INVALID_ARGUMENT,
             "parameter %s: %lld number%s; give %lld, for all worlds alike, or %lld a world for %lld world%s",
             names[parameter], (long long)n, STI_S(n), (long long)items, (long long)items, (long long)worlds->nworld,
             STI_S(worlds->nworld));
@@ -155,10 +155,10 @@ stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, con
     sti_parameter which;
     int items;
     if (!worlds || !name)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_set_parameter: worlds and name must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_set_parameter: worlds and name must not be NULL");
 #define LIST(parameter, items, negative) " " #parameter
     if (!sti_parameter_find(name, &which, &items))
-        return sti_error(STET_NOT_FOUND, "worlds: there is no parameter '%.64s'; there are:" STI_PARAMETERS(LIST),
+        return sti_error(STET_ERROR_NOT_FOUND, "worlds: there is no parameter '%.64s'; there are:" STI_PARAMETERS(LIST),
                          name);
 #undef LIST
     sti_parameters *p = &worlds->parameters;

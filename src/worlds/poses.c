@@ -146,10 +146,10 @@ static stet_result produce(void *context)
     sti_stamp_add_address(&now, xpos->data);
     sti_stamp_add_address(&now, xquat->data);
     pass p = {.worlds = worlds};
-    p.every = !sti_enabled(m, STET_MECH_pose_sync) || sti_stamp_equal(&worlds->pose_stamp, &now);
+    p.every = !sti_enabled(m, STET_MECHANISM_POSE_SYNC) || sti_stamp_equal(&worlds->pose_stamp, &now);
     sti_span outputs[] = {sti_array_span(xpos), sti_array_span(xquat)};
     sti_work work = {
-        .mechanism = STET_MECH_pose_sync,
+        .mechanism = STET_MECHANISM_POSE_SYNC,
         .why = worlds->pose_why,
         .what = "poses of bodies",
         .kept = &worlds->pose_stamp,
@@ -158,7 +158,7 @@ static stet_result produce(void *context)
         .context = &p,
         .outputs = outputs,
         .noutput = 2,
-        .bytes = (int64_t)(stet_array_bytes(xpos) + stet_array_bytes(xquat)),
+        .bytes = (int64_t)(stet_array_get_bytes(xpos) + stet_array_get_bytes(xquat)),
     };
     return sti_let_stand(m, &work);
 }
@@ -186,7 +186,7 @@ void sti_poses_take_written(stet_worlds *worlds)
     sti_worlds_all_moved(worlds);
     memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);
     memset(worlds->caller_poses, 1, (size_t)worlds->nworld);
-    worlds->pose_why = STET_REASON_pose_sync_external;
+    worlds->pose_why = STET_REASON_POSE_SYNC_EXTERNAL;
 }
 
 void sti_poses_attach(stet_worlds *worlds)

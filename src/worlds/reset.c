@@ -59,9 +59,9 @@ stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who)
 {
     if (keyframe >= -1 && keyframe < m->nkey) return STET_OK;
     if (m->nkey == 0)
-        return sti_error(STET_INVALID_ARGUMENT, "%s: keyframe %d: the model has none; use -1 for its qpos0", who,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: keyframe %d: the model has none; use -1 for its qpos0", who,
                          keyframe);
-    return sti_error(STET_INVALID_ARGUMENT,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "%s: keyframe %d: the model has keyframes 0 to %d; use one of them, or -1 for its qpos0", who,
                      keyframe, (int)m->nkey - 1);
 }
@@ -121,7 +121,7 @@ static bool begin_data(const beginning *b, const mjModel *m, mjData *d)
 static stet_result begin_scratch(const beginning *b)
 {
     if (begin_data(b, sti_pose_model(b->worlds), b->worlds->scratch[0])) return STET_OK;
-    return sti_error(STET_STATE, "worlds: MuJoCo reported an error while it reset its data; look at the model");
+    return sti_error(STET_ERROR_STATE, "worlds: MuJoCo reported an error while it reset its data; look at the model");
 }
 
 static void begin_world(void *context, int64_t w, int thread)
@@ -145,14 +145,14 @@ void sti_worlds_forget_initial(stet_worlds *worlds)
 static stet_result make_initial(stet_worlds *worlds, int f)
 {
     stet_array *a;
-    STI_TRY(STI_ARRAY(worlds->device, worlds->field[f]->name, STET_REAL, true, &a, worlds->nworld,
+    STI_TRY(STI_ARRAY(worlds->device, worlds->field[f]->name, STET_DTYPE_REAL, true, &a, worlds->nworld,
                       worlds->field[f]->nitem));
     stet_result result = sti_mirror_overwrite(a, &worlds->mirror[f]);
     if (result != STET_OK) {
         stet_array_destroy(a);
         return result;
     }
-    sti_array_held_by(a, STET_MECH_rounds);
+    sti_array_held_by(a, STET_MECHANISM_ROUNDS);
     worlds->initial[f] = a;
     return STET_OK;
 }
@@ -246,19 +246,20 @@ stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FI
 stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def)
 {
     if (def->cookie != RESET_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "reset: the def is not initialised; start from stet_default_reset_def()");
     if (def->worlds && def->mask)
-        return sti_error(STET_INVALID_ARGUMENT, "reset: give a list of worlds or a mask, not both");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "reset: give a list of worlds or a mask, not both");
     if (def->nworlds < 0 || (!def->worlds && def->nworlds != 0))
-        return sti_error(STET_INVALID_ARGUMENT, "reset: %lld worlds, but %s; give a list and its length, or neither",
-                         (long long)def->nworlds, def->worlds ? "a list has 0 or more" : "no list of them");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "reset: %lld worlds, but %s; give a list and its length, or neither", (long long)def->nworlds,
+                         def->worlds ? "a list has 0 or more" : "no list of them");
     for (int64_t i = 0; def->worlds && i < def->nworlds; ++i)
         if (def->worlds[i] < 0 || def->worlds[i] >= worlds->nworld)
-            return sti_error(STET_INVALID_ARGUMENT, "reset: there is no world %lld; they are 0 to %lld",
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "reset: there is no world %lld; they are 0 to %lld",
                              (long long)def->worlds[i], (long long)worlds->nworld - 1);
     if (!(def->qpos_noise >= 0 && isfinite(def->qpos_noise)) || !(def->qvel_noise >= 0 && isfinite(def->qvel_noise)))
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "reset: noise of half-width %g (qpos) and %g (qvel); give finite numbers of 0 or more",
                          def->qpos_noise, def->qvel_noise);
     if (def->keyframe == -2) return STET_OK;
@@ -287,10 +288,11 @@ static stet_result draw_noise(stet_worlds *worlds, void **out)
 {
     const mjModel *m = worlds->model->mj;
     if (!worlds->noise)
-        STI_TRY(STI_ARRAY(worlds->device, "reset noise", STET_REAL, true, &worlds->noise, worlds->nworld,
+        STI_TRY(STI_ARRAY(worlds->device, "reset noise", STET_DTYPE_REAL, true, &worlds->noise, worlds->nworld,
                           (int64_t)m->nq + m->nv));
     if (!worlds->draws)
-        STI_TRY(STI_ARRAY(worlds->device, "numbers of resets", STET_INT, true, &worlds->draws, worlds->nworld, 1));
+        STI_TRY(
+            STI_ARRAY(worlds->device, "numbers of resets", STET_DTYPE_INT, true, &worlds->draws, worlds->nworld, 1));
     void *mirror;
     STI_TRY(sti_array_mirror_write(worlds->draws, &mirror));
     int32_t *draws = mirror;
@@ -303,7 +305,8 @@ static stet_result draw_noise(stet_worlds *worlds, void **out)
 
 stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
 {
-    if (!worlds || !def) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_reset: worlds and def must not be NULL");
+    if (!worlds || !def)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_reset: worlds and def must not be NULL");
     STI_TRY(sti_check_reset(worlds, def));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
     void *drawn = NULL;

@@ -145,7 +145,7 @@ stet_result sti_snapshot_check(const mjModel *m)
     const char *option = m->opt.enableflags & mjENBL_SLEEP ? "sleep" : m->opt.enableflags & mjENBL_IPC ? "ipc" : NULL;
     if (!option) return STET_OK;
     return sti_error(
-        STET_UNSUPPORTED,
+        STET_ERROR_UNSUPPORTED,
         "snapshot: the model has the option flag %s, and MuJoCo's state does not hold all that follows from "
         "it; disable the flag in the model",
         option);
@@ -187,13 +187,13 @@ static stet_result sync_mirrors(stet_worlds *worlds)
     return sti_array_mirror(field[STI_FIELD_xquat], &mirror[STI_FIELD_xquat]);
 }
 
-stet_result stet_worlds_snapshot(stet_worlds *worlds, stet_snapshot **out)
+stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out)
 {
     if (!worlds || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_snapshot: worlds and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_snapshot_create: worlds and out must not be NULL");
     *out = NULL;
     STI_TRY(sti_snapshot_check(worlds->model->mj));
-    STI_TRY(sti_not_listing(worlds->device, "stet_worlds_snapshot"));
+    STI_TRY(sti_not_listing(worlds->device, "stet_snapshot_create"));
     STI_TRY(sync_mirrors(worlds));
     sti_snapshot_head head = sti_snapshot_head_of(worlds);
     if (any_caller_poses(worlds)) head.npose = sti_snapshot_pose_items(worlds);
@@ -224,14 +224,14 @@ static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
     bool same;
     STI_TRY(is_model(s->model, worlds->model, &same));
     if (!same)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "restore: the snapshot is of another model; restore it into worlds of the same model");
     if (s->head.nworld != own.nworld)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "restore: the snapshot has %llu world%s, these are %llu; the numbers must be equal",
                          (unsigned long long)s->head.nworld, STI_S(s->head.nworld), (unsigned long long)own.nworld);
     if (s->head.exact != own.exact)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "restore: the snapshot was taken %s exact data, these worlds are %s; make both alike",
                          s->head.exact ? "with" : "without", own.exact ? "with" : "without");
     return sti_snapshot_check(worlds->model->mj);
@@ -276,7 +276,7 @@ static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
 stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapshot)
 {
     if (!worlds || !snapshot)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_restore: worlds and snapshot must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_restore: worlds and snapshot must not be NULL");
     STI_TRY(check_fits(worlds, snapshot));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_restore"));
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH | (snapshot->head.npose ? STI_WRITER_POSES : 0)));
@@ -303,7 +303,8 @@ static void add_numbers(sti_hash *h, double *x, uint64_t n)
 
 stet_result stet_worlds_hash(stet_worlds *worlds, uint64_t *out)
 {
-    if (!worlds || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_hash: worlds and out must not be NULL");
+    if (!worlds || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_hash: worlds and out must not be NULL");
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_hash"));
     STI_TRY(sync_mirrors(worlds));
     uint64_t nstate = state_items(worlds), npose = sti_snapshot_pose_items(worlds);

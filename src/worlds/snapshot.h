@@ -33,7 +33,7 @@ struct stet_snapshot {
     uint8_t *caller;  /* [nworld]: 1 where the poses are the caller's */
 };
 
-/* Returns STET_UNSUPPORTED if a snapshot could not hold everything that the next step depends on. */
+/* Returns STET_ERROR_UNSUPPORTED if a snapshot could not hold everything that the next step depends on. */
 stet_result sti_snapshot_check(const mjModel *m);
 /* The head of a snapshot of these worlds, without poses. */
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds);

@@ -50,7 +50,7 @@ int64_t sti_field_items(const mjModel *m, sti_field field)
     }
 }
 
-const char *const *stet_worlds_fields(void) { return field_names; }
+const char *const *stet_worlds_get_fields(void) { return field_names; }
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
@@ -62,15 +62,16 @@ stet_worlds_def stet_default_worlds_def(void)
 static stet_result check_def(const stet_model *model, const stet_worlds_def *def)
 {
     if (def->cookie != WORLDS_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "worlds: the def is not initialised; start from stet_default_worlds_def()");
     if (def->nworld < 1)
-        return sti_error(STET_INVALID_ARGUMENT, "worlds: nworld is %lld; ask for at least 1", (long long)def->nworld);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "worlds: nworld is %lld; ask for at least 1",
+                         (long long)def->nworld);
     if (def->nworld > INT32_MAX)
-        return sti_error(STET_LIMIT, "worlds: nworld is %lld; at most %d are possible", (long long)def->nworld,
+        return sti_error(STET_ERROR_LIMIT, "worlds: nworld is %lld; at most %d are possible", (long long)def->nworld,
                          INT32_MAX);
     if (def->keyframe == -2)
-        return sti_error(STET_INVALID_ARGUMENT, "worlds: keyframe -2 means that of the def, and this is the def");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "worlds: keyframe -2 means that of the def, and this is the def");
     return sti_check_keyframe(model->mj, def->keyframe, "worlds");
 }
 
@@ -101,7 +102,7 @@ static stet_result new_data(const mjModel *m, mjData **out)
     making c = {.m = m};
     char text[256];
     if (!sti_mujoco_guard(make_data, &c, text, sizeof text) || !c.d)
-        return sti_error(STET_OUT_OF_MEMORY,
+        return sti_error(STET_ERROR_OUT_OF_MEMORY,
                          "worlds: MuJoCo could not make the data of a world (%s); ask for fewer worlds",
                          text[0] ? text : "no memory");
     *out = c.d;
@@ -130,7 +131,7 @@ static stet_result make_pose_model(stet_worlds *worlds)
     if (!(m->opt.enableflags & mjENBL_SLEEP)) return STET_OK;
     making c = {.m = m};
     if (!sti_mujoco_guard(copy_model, &c, NULL, 0) || !c.copy)
-        return sti_error(STET_OUT_OF_MEMORY, "worlds: out of memory for a copy of the model");
+        return sti_error(STET_ERROR_OUT_OF_MEMORY, "worlds: out of memory for a copy of the model");
     worlds->pose_model = c.copy;
     worlds->pose_model->opt.enableflags &= ~mjENBL_SLEEP;
     return STET_OK;
@@ -150,7 +151,7 @@ stet_result sti_worlds_check_memory(int64_t nworld, double each, double have)
     double need = each * (double)nworld;
     if (need <= have || have <= 0) return STET_OK;
     return sti_error(
-        STET_LIMIT,
+        STET_ERROR_LIMIT,
         "worlds: for %lld world%s of this model %.1f GB are needed, this machine has %.1f GB; ask for at most %lld",
         (long long)nworld, STI_S(nworld), need / 1e9, have / 1e9, (long long)(have / each));
 }
@@ -176,10 +177,10 @@ static stet_result check_memory(const stet_worlds *worlds)
 static stet_result make_fields(stet_worlds *worlds)
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        STI_TRY(STI_ARRAY(worlds->device, field_names[f], STET_REAL, true, &worlds->field[f], worlds->nworld,
+        STI_TRY(STI_ARRAY(worlds->device, field_names[f], STET_DTYPE_REAL, true, &worlds->field[f], worlds->nworld,
                           sti_field_items(worlds->model->mj, (sti_field)f)));
-    sti_array_held_by(worlds->field[STI_FIELD_xpos], STET_MECH_pose_sync);
-    sti_array_held_by(worlds->field[STI_FIELD_xquat], STET_MECH_pose_sync);
+    sti_array_held_by(worlds->field[STI_FIELD_xpos], STET_MECHANISM_POSE_SYNC);
+    sti_array_held_by(worlds->field[STI_FIELD_xquat], STET_MECHANISM_POSE_SYNC);
     return STET_OK;
 }
 
@@ -197,10 +198,11 @@ static stet_result build(stet_worlds *worlds)
 
 stet_result stet_worlds_create(stet_device *device, stet_model *model, const stet_worlds_def *def, stet_worlds **out)
 {
-    if (!out) return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_create: out is NULL; give a place for the worlds");
+    if (!out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_create: out is NULL; give a place for the worlds");
     *out = NULL;
     if (!device || !model || !def)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_create: device, model and def must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_create: device, model and def must not be NULL");
     STI_TRY(check_def(model, def));
     stet_worlds *worlds;
     STI_TRY(sti_alloc(&worlds, sizeof *worlds, "worlds"));
@@ -257,12 +259,12 @@ void stet_worlds_destroy(stet_worlds *worlds)
 
 /* ---- looking at them -------------------------------------------------------------------------------------------- */
 
-int64_t stet_worlds_count(const stet_worlds *worlds) { return worlds ? worlds->nworld : 0; }
+int64_t stet_worlds_get_nworld(const stet_worlds *worlds) { return worlds ? worlds->nworld : 0; }
 
-stet_result stet_worlds_array(stet_worlds *worlds, const char *field, stet_array **out)
+stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_array **out)
 {
     if (!worlds || !field || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_worlds_array: worlds, field and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_get_array: worlds, field and out must not be NULL");
     *out = NULL;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (strcmp(field, field_names[f]) == 0) {
@@ -270,7 +272,7 @@ stet_result stet_worlds_array(stet_worlds *worlds, const char *field, stet_array
             return STET_OK;
         }
 #define LIST(name, items, member, writer) " " #name
-    return sti_error(STET_NOT_FOUND, "worlds: there is no field '%.64s'; they have:" STI_FIELDS(LIST), field);
+    return sti_error(STET_ERROR_NOT_FOUND, "worlds: there is no field '%.64s'; they have:" STI_FIELDS(LIST), field);
 #undef LIST
 }
 
@@ -282,7 +284,7 @@ const char *stet_fault_name(stet_fault fault)
     return (unsigned)fault < STET_FAULT_COUNT ? names[fault] : "unknown";
 }
 
-const uint32_t *stet_worlds_faults(const stet_worlds *worlds) { return worlds ? worlds->faults : NULL; }
+const uint32_t *stet_worlds_get_faults(const stet_worlds *worlds) { return worlds ? worlds->faults : NULL; }
 
 /* ---- moving and working ----------------------------------------------------------------------------------------- */
 
@@ -290,7 +292,7 @@ void sti_worlds_moved(stet_worlds *worlds, int64_t w)
 {
     worlds->moved[w] = ++worlds->clock;
     worlds->caller_poses[w] = 0;
-    worlds->pose_why = STET_REASON_pose_sync_qpos;
+    worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
     sti_version_bump(&worlds->moved_version);
 }
 
@@ -299,7 +301,7 @@ void sti_worlds_all_moved(stet_worlds *worlds)
     worlds->clock++;
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->moved[w] = worlds->clock;
     memset(worlds->caller_poses, 0, (size_t)worlds->nworld);
-    worlds->pose_why = STET_REASON_pose_sync_qpos;
+    worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
     sti_version_bump(&worlds->moved_version);
 }
 

@@ -141,7 +141,7 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
 /* Takes everything that the caller wrote: take_dirty and push. Worlds whose qpos or mocap poses changed have moved. */
 stet_result sti_worlds_sync(stet_worlds *worlds);
 
-/* STET_LIMIT if worlds of `each` bytes do not fit into `have` bytes (0: not known). */
+/* STET_ERROR_LIMIT if worlds of `each` bytes do not fit into `have` bytes (0: not known). */
 stet_result sti_worlds_check_memory(int64_t nworld, double each, double have);
 
 /* World w, or all worlds, may have moved. One thread at a time. */

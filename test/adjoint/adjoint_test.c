@@ -40,9 +40,9 @@ static void what_cannot_be_followed_is_refused_at_its_place(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         made m;
         stet_result result = make_adjoint(cases[i].source, NULL, &m);
-        assert_int_equal(result, *cases[i].says ? STET_UNSUPPORTED : STET_OK);
-        if (result != STET_OK && !strstr(stet_last_error(), cases[i].says))
-            fail_msg("'%s' does not say '%s'", stet_last_error(), cases[i].says);
+        assert_int_equal(result, *cases[i].says ? STET_ERROR_UNSUPPORTED : STET_OK);
+        if (result != STET_OK && !strstr(stet_get_last_error(), cases[i].says))
+            fail_msg("'%s' does not say '%s'", stet_get_last_error(), cases[i].says);
         free_made(&m);
     }
 }
@@ -53,7 +53,7 @@ static void a_constant_that_no_kernel_has_is_refused(void **state)
     static const char *const constant[] = {"z"};
     const sti_adjoint_options options = {.constant = constant, .nconstant = 1};
     made m;
-    FAILS(make_adjoint(KERNEL("const real *x, real *y", "put(y, 0, x[0]);\n"), &options, &m), STET_UNSUPPORTED,
+    FAILS(make_adjoint(KERNEL("const real *x, real *y", "put(y, 0, x[0]);\n"), &options, &m), STET_ERROR_UNSUPPORTED,
           "`z` is declared to be constant, but no kernel has such a parameter");
     free_made(&m);
 }
@@ -159,9 +159,10 @@ static void bounds_are_evaluated(void **state)
     assert_int_equal(value, 36);
     OK(sti_bound_evaluate(&quotient, &values, &value));
     assert_int_equal(value, 5);
-    FAILS(sti_bound_evaluate(&undefined, &values, &value), STET_INVALID_ARGUMENT, "7 is divided by 0");
-    FAILS(sti_bound_evaluate(&m, &values, &value), STET_INVALID_ARGUMENT, "needs the argument m, which is not given");
-    FAILS(sti_bound_evaluate(&beyond, &values, &value), STET_INVALID_ARGUMENT,
+    FAILS(sti_bound_evaluate(&undefined, &values, &value), STET_ERROR_INVALID_ARGUMENT, "7 is divided by 0");
+    FAILS(sti_bound_evaluate(&m, &values, &value), STET_ERROR_INVALID_ARGUMENT,
+          "needs the argument m, which is not given");
+    FAILS(sti_bound_evaluate(&beyond, &values, &value), STET_ERROR_INVALID_ARGUMENT,
           "element 14 of count, which it does not have");
 }
 

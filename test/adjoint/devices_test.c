@@ -55,10 +55,10 @@ static arrays open_arrays(stet_device *d)
 {
     arrays a;
     stet_array **own[] = {&a.x, &a.z, &a.y, &a.x_grad, &a.z_grad, &a.y_grad, &a.t_grad};
-    OK(STI_ARRAY(d, "a_grad", STET_REAL, true, &a.a_grad, WORLDS, 1));
-    for (int i = 0; i < 7; ++i) OK(STI_ARRAY(d, "reals", STET_REAL, true, own[i], WORLDS, ITEMS));
-    OK(STI_ARRAY(d, "t", STET_REAL, false, &a.t, ITEMS));
-    OK(STI_ARRAY(d, "count", STET_INT, false, &a.count, 12));
+    OK(STI_ARRAY(d, "a_grad", STET_DTYPE_REAL, true, &a.a_grad, WORLDS, 1));
+    for (int i = 0; i < 7; ++i) OK(STI_ARRAY(d, "reals", STET_DTYPE_REAL, true, own[i], WORLDS, ITEMS));
+    OK(STI_ARRAY(d, "t", STET_DTYPE_REAL, false, &a.t, ITEMS));
+    OK(STI_ARRAY(d, "count", STET_DTYPE_INT, false, &a.count, 12));
     OK(stet_array_write(a.count, counts, sizeof counts));
     float t[ITEMS];
     for (int i = 0; i < ITEMS; ++i) t[i] = 0.3f + 0.02f * (float)i;
@@ -86,7 +86,7 @@ static uint64_t gradients_on(stet_device *d, const char *name)
     const stet_arg args[] = {stet_arg_array(a.x), stet_arg_array(a.z), stet_arg_array(a.t), stet_arg_array(a.count),
                              stet_arg_real(0.75), stet_arg_array(a.y), stet_arg_int(N)};
     stet_array *const gradients[] = {a.x_grad, a.z_grad, a.t_grad, NULL, a.a_grad, a.y_grad, NULL};
-    OK(stet_kernel_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
     OK(stet_adjoint_launch(adjoint, WORLDS, args, gradients, 7));
     const stet_array *results[] = {a.x_grad, a.z_grad, a.t_grad, a.a_grad, a.y_grad, a.x};
     for (int i = 0; i < 6; ++i) {

@@ -24,9 +24,9 @@ static column reals(stet_device *d, bool worlds, int64_t n, double (*value)(int6
     assert_non_null(c.value);
     for (int64_t k = 0; k < n; ++k) c.value[k] = (float)value(k);
     if (worlds)
-        OK(STI_ARRAY(d, "worlds", STET_REAL, true, &c.array, 1, n));
+        OK(STI_ARRAY(d, "worlds", STET_DTYPE_REAL, true, &c.array, 1, n));
     else
-        OK(STI_ARRAY(d, "plain", STET_REAL, false, &c.array, n));
+        OK(STI_ARRAY(d, "plain", STET_DTYPE_REAL, false, &c.array, n));
     OK(stet_array_write(c.array, c.value, (size_t)n * sizeof(float)));
     return c;
 }
@@ -48,7 +48,7 @@ static stet_array *whole(stet_device *d, int32_t (*value)(int64_t k))
     int32_t *v = calloc(FAR, sizeof *v);
     assert_non_null(v);
     for (int64_t k = 0; k < FAR; ++k) v[k] = value(k);
-    OK(STI_ARRAY(d, "whole", STET_INT, false, &a, FAR));
+    OK(STI_ARRAY(d, "whole", STET_DTYPE_INT, false, &a, FAR));
     OK(stet_array_write(a, v, FAR * sizeof *v));
     free(v);
     return a;
@@ -82,7 +82,7 @@ static void items_list_gradients(void **state)
     const stet_arg args[] = {stet_arg_array(c[0].array), stet_arg_array(at), stet_arg_array(c[1].array),
                              stet_arg_array(c[2].array), stet_arg_int(FAR)};
     stet_array *const gradients[] = {c[3].array, NULL, c[4].array, c[5].array, NULL};
-    OK(stet_kernel_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
     OK(stet_adjoint_launch(adjoint, FAR / BLOCK, args, gradients, 5));
     for (int i = 3; i < 6; ++i) read_back(&c[i]);
     for (int64_t k = 0; k < FAR; ++k) {
@@ -112,7 +112,7 @@ static void worlds_have_tapes(void **state)
     const stet_arg args[] = {stet_arg_array(c[0].array), stet_arg_array(count), stet_arg_array(c[1].array),
                              stet_arg_int(FAR)};
     stet_array *const gradients[] = {c[2].array, NULL, c[3].array, NULL};
-    OK(stet_kernel_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
     OK(stet_adjoint_launch(adjoint, 1, args, gradients, 4));
     for (int i = 2; i < 4; ++i) read_back(&c[i]);
     for (int64_t k = 0; k < FAR; ++k) {

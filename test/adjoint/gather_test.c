@@ -69,14 +69,14 @@ static void gather_on(rig_device *r, sti_gathering *g, int64_t nworld, int64_t n
     stet_array *gradient;
     int64_t n = nworld ? nworld * nitem : nitem;
     float *found = calloc((size_t)n, sizeof *found);
-    OK(STI_ARRAY(r->device, "destinations", STET_I64, false, &lists.destinations, l.n));
-    OK(STI_ARRAY(r->device, "values", STET_REAL, false, &lists.values, l.n));
+    OK(STI_ARRAY(r->device, "destinations", STET_DTYPE_I64, false, &lists.destinations, l.n));
+    OK(STI_ARRAY(r->device, "values", STET_DTYPE_REAL, false, &lists.values, l.n));
     OK(stet_array_write(lists.destinations, l.destination, (size_t)l.n * sizeof *l.destination));
     OK(stet_array_write(lists.values, l.value, (size_t)l.n * sizeof *l.value));
     if (nworld)
-        OK(STI_ARRAY(r->device, "gradient", STET_REAL, true, &gradient, nworld, nitem));
+        OK(STI_ARRAY(r->device, "gradient", STET_DTYPE_REAL, true, &gradient, nworld, nitem));
     else
-        OK(STI_ARRAY(r->device, "gradient", STET_REAL, false, &gradient, nitem));
+        OK(STI_ARRAY(r->device, "gradient", STET_DTYPE_REAL, false, &gradient, nitem));
     for (int64_t i = 0; i < n; ++i) found[i] = before_of(i);
     OK(stet_array_write(gradient, found, (size_t)n * sizeof *found));
     OK(sti_adjoint_gather(g, &lists, code, gradient));
@@ -141,7 +141,7 @@ static void long_axes_are_reached(void **state)
     def.type = STET_DEVICE_CPU;
     OK(stet_device_create(&def, &device));
     OK(sti_gathering_create(device, &g));
-    OK(STI_ARRAY(device, "gradient", STET_REAL, false, &gradient, nitem));
+    OK(STI_ARRAY(device, "gradient", STET_DTYPE_REAL, false, &gradient, nitem));
     sti_lists lists = {.blocks = 2, .depth = 1, .width = 16};
     float values[32];
     int64_t destinations[32];
@@ -149,13 +149,13 @@ static void long_axes_are_reached(void **state)
         destinations[i] = (nitem - 1 - i % 4) * STI_LISTING_CODES;
         values[i] = (float)(1 + i);
     }
-    OK(STI_ARRAY(device, "destinations", STET_I64, false, &lists.destinations, 32));
-    OK(STI_ARRAY(device, "values", STET_REAL, false, &lists.values, 32));
+    OK(STI_ARRAY(device, "destinations", STET_DTYPE_I64, false, &lists.destinations, 32));
+    OK(STI_ARRAY(device, "values", STET_DTYPE_REAL, false, &lists.values, 32));
     OK(stet_array_write(lists.destinations, destinations, sizeof destinations));
     OK(stet_array_write(lists.values, values, sizeof values));
     OK(sti_adjoint_gather(g, &lists, 0, gradient));
     const float *found;
-    OK(stet_array_host(gradient, (const void **)&found));
+    OK(stet_array_get_host(gradient, (const void **)&found));
     for (int64_t i = 0; i < nitem; ++i) {
         int64_t k = nitem - 1 - i;
         float sum = k < 4 ? (float)(8 * (1 + k) + 4 * (0 + 1 + 2 + 3 + 4 + 5 + 6 + 7)) : 0;
@@ -177,9 +177,9 @@ static void too_long_lists_are_refused(void **state)
     stet_array *gradient;
     OK(stet_device_create(&def, &device));
     OK(sti_gathering_create(device, &g));
-    OK(STI_ARRAY(device, "gradient", STET_REAL, false, &gradient, 1));
+    OK(STI_ARRAY(device, "gradient", STET_DTYPE_REAL, false, &gradient, 1));
     const sti_lists lists = {.blocks = INT64_C(1) << 20, .depth = INT64_C(1) << 10, .width = INT64_C(1) << 11};
-    assert_int_equal(sti_adjoint_gather(g, &lists, 0, gradient), STET_LIMIT);
+    assert_int_equal(sti_adjoint_gather(g, &lists, 0, gradient), STET_ERROR_LIMIT);
     stet_array_destroy(gradient);
     sti_gathering_destroy(g);
     stet_device_destroy(device);

@@ -107,7 +107,7 @@ static void a_kernels_own_adjoint_is_checked(void **state)
     assert_int_equal(r.wrong, 2 * 3);
     assert_non_null(strstr(r.where, "k_f: x["));
     def.kernel = "k_f_adj";
-    FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT,
+    FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT,
           "k_f_adj is the adjoint of k_f: check the gradients of that");
     def = gradcheck_def(SOURCE(OWN_ITEMS));
     OK(stet_gradcheck(&def, &r));
@@ -125,7 +125,7 @@ static void an_adjoint_of_another_kind_is_refused(void **state)
         SOURCE("world_kernel void k_f(const ureal *x, real *y, int n) { each (i, n) put(y, i, splat(x[i])); }\n"
                "item_kernel void k_f_adj(const ureal *x, ureal *x_grad, int n, int block) {\n"
                "    items (p, n) store_if(in_range(p, n), x_grad + p, load(x + p)); (void)block; }"));
-    FAILS(stet_gradcheck(&def, &r), STET_UNSUPPORTED,
+    FAILS(stet_gradcheck(&def, &r), STET_ERROR_UNSUPPORTED,
           "k_f_adj, the adjoint of k_f, is of another kind: it has to be a world_kernel");
 }
 
@@ -152,7 +152,7 @@ static void arrays_that_are_too_small_are_named(void **state)
             continue;
         }
         (void)snprintf(sentence, sizeof sentence, "kernel k_f reaches beyond the 12 items of %s:", cases[k].array);
-        FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT, sentence);
+        FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT, sentence);
         const stet_gradcheck_value value = {.name = cases[k].array, .items = 40};
         def.value = &value;
         def.nvalue = 1;
@@ -180,7 +180,7 @@ static void a_fault_of_the_kernel_is_told_before_its_adjoint(void **state)
             SOURCE("world_kernel void k_f(const real *x, real *y, int n) { for (int i = 0; i < n; ++i) { %s; } }"),
             cases[k].body);
         stet_gradcheck_def def = gradcheck_def(source);
-        FAILS(stet_gradcheck(&def, &r), STET_FAULT, cases[k].sentence);
+        FAILS(stet_gradcheck(&def, &r), STET_ERROR_FAULT, cases[k].sentence);
     }
 }
 
@@ -253,13 +253,13 @@ static void values_of_nothing_are_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         def.value = &cases[i].value;
         def.nvalue = 1;
-        FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT, cases[i].sentence);
+        FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT, cases[i].sentence);
     }
     def.nvalue = 0;
     static const double tolerances[] = {0, -1, NAN, INFINITY};
     for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; ++i) {
         def.tolerance = tolerances[i];
-        FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT, "give a finite number above 0");
+        FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT, "give a finite number above 0");
     }
 }
 
@@ -268,17 +268,17 @@ static void bad_definitions_are_refused(void **state)
     (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(SOURCE("world_kernel void k_f(real *x) { put(x, 0, x[0]); }"));
-    FAILS(stet_gradcheck(&def, NULL), STET_INVALID_ARGUMENT, "def and out must not be NULL");
+    FAILS(stet_gradcheck(&def, NULL), STET_ERROR_INVALID_ARGUMENT, "def and out must not be NULL");
     def.worlds = 0;
-    FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT, "over 0 worlds");
+    FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT, "over 0 worlds");
     def.worlds = 1;
     def.kernel = "k_g";
-    FAILS(stet_gradcheck(&def, &r), STET_NOT_FOUND, "has no kernel k_g");
+    FAILS(stet_gradcheck(&def, &r), STET_ERROR_NOT_FOUND, "has no kernel k_g");
     def.kernel = NULL;
     def.cookie = 0;
-    FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT, "start from stet_default_gradcheck_def()");
+    FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT, "start from stet_default_gradcheck_def()");
     def = stet_default_gradcheck_def();
-    FAILS(stet_gradcheck(&def, &r), STET_INVALID_ARGUMENT, "neither a source nor a path");
+    FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT, "neither a source nor a path");
 }
 
 int main(void)

@@ -24,9 +24,9 @@ static scaled open_scaled(stet_device *d)
     scaled s;
     float t[N];
     stet_array **worlds[] = {&s.x, &s.y, &s.x_grad, &s.t_grad, &s.y_grad};
-    for (int i = 0; i < 5; ++i) OK(STI_ARRAY(d, "reals", STET_REAL, true, worlds[i], WORLDS, N));
-    OK(STI_ARRAY(d, "a_grad", STET_REAL, true, &s.a_grad, WORLDS, 1));
-    OK(STI_ARRAY(d, "t", STET_REAL, false, &s.t, N));
+    for (int i = 0; i < 5; ++i) OK(STI_ARRAY(d, "reals", STET_DTYPE_REAL, true, worlds[i], WORLDS, N));
+    OK(STI_ARRAY(d, "a_grad", STET_DTYPE_REAL, true, &s.a_grad, WORLDS, 1));
+    OK(STI_ARRAY(d, "t", STET_DTYPE_REAL, false, &s.t, N));
     for (int i = 0; i < N; ++i) t[i] = (float)(i + 1);
     OK(stet_array_write(s.t, t, sizeof t));
     for (int w = 0; w < WORLDS; ++w)
@@ -61,7 +61,7 @@ static void an_adjoint_runs_on_all_devices(void **state)
         stet_kernel *kernel = kernel_from(rig.device, product);
         stet_adjoint *adjoint;
         scaled s = open_scaled(rig.device);
-        OK(stet_kernel_adjoint(kernel, &adjoint));
+        OK(stet_kernel_get_adjoint(kernel, &adjoint));
         OK(launch(adjoint, &s));
         for (int w = 0; w < WORLDS; ++w) {
             double a = 0;
@@ -86,10 +86,10 @@ static void one_array_in_two_places_is_refused(void **state)
     stet_kernel *kernel = kernel_from(device, product);
     stet_adjoint *adjoint;
     scaled s = open_scaled(device), same = s;
-    OK(stet_kernel_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
     same.y = s.x;
-    assert_int_equal(launch(adjoint, &same), STET_INVALID_ARGUMENT);
-    assert_string_equal(stet_last_error(),
+    assert_int_equal(launch(adjoint, &same), STET_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(stet_get_last_error(),
                         "kernel k_scale_adj: x and y are the same memory, and the kernel writes it; give "
                         "it two arrays (stet_array_copy)");
     OK(launch(adjoint, &s));
@@ -106,17 +106,17 @@ static void a_handle_answers_questions(void **state)
     stet_kernel *kernel = kernel_from(device, product);
     stet_adjoint *adjoint, *again;
     bool has;
-    OK(stet_kernel_adjoint(kernel, &adjoint));
-    OK(stet_kernel_adjoint(kernel, &again));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &again));
     assert_ptr_equal(adjoint, again);
-    assert_non_null(strstr(stet_adjoint_source(adjoint), "world_kernel void k_scale_adj("));
+    assert_non_null(strstr(stet_adjoint_get_source(adjoint), "world_kernel void k_scale_adj("));
     for (int i = 0; i < 5; ++i) {
         OK(stet_adjoint_has_gradient(adjoint, i, &has));
         assert_int_equal(has, wanted[i]);
     }
-    assert_int_equal(stet_adjoint_has_gradient(adjoint, 5, &has), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_adjoint_has_gradient(adjoint, -1, &has), STET_INVALID_ARGUMENT);
-    assert_non_null(strstr(stet_last_error(), "k_scale"));
+    assert_int_equal(stet_adjoint_has_gradient(adjoint, 5, &has), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_adjoint_has_gradient(adjoint, -1, &has), STET_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(stet_get_last_error(), "k_scale"));
     stet_kernel_destroy(kernel);
     stet_device_destroy(device);
 }
@@ -132,17 +132,17 @@ static void constants_have_no_gradient(void **state)
     stet_kernel *kernel = make_kernel(device, &def);
     stet_adjoint *adjoint;
     bool has[3];
-    OK(stet_kernel_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
     for (int i = 0; i < 3; ++i) OK(stet_adjoint_has_gradient(adjoint, i, &has[i]));
     assert_true(has[0] && !has[1] && !has[2]);
     stet_kernel_destroy(kernel);
     def.constant = (const char *const[]){"x", "none"};
     kernel = make_kernel(device, &def);
-    assert_int_equal(stet_kernel_adjoint(kernel, &adjoint), STET_UNSUPPORTED);
-    assert_non_null(strstr(stet_last_error(), "`none` is declared to be constant"));
+    assert_int_equal(stet_kernel_get_adjoint(kernel, &adjoint), STET_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(stet_get_last_error(), "`none` is declared to be constant"));
     stet_kernel_destroy(kernel);
     def.constant = NULL;
-    assert_int_equal(stet_kernel_create(device, &def, &kernel), STET_INVALID_ARGUMENT);
+    assert_int_equal(stet_kernel_create(device, &def, &kernel), STET_ERROR_INVALID_ARGUMENT);
     stet_device_destroy(device);
 }
 
@@ -165,9 +165,9 @@ static void the_source_is_kept(void **state)
     memset(text, 0, sizeof text);
     memset(name, 0, sizeof name);
     stet_adjoint *adjoint;
-    OK(stet_kernel_adjoint(good, &adjoint));
-    assert_int_equal(stet_kernel_adjoint(bad, &adjoint), STET_UNSUPPORTED);
-    assert_non_null(strstr(stet_last_error(), "two.k.h:3:"));
+    OK(stet_kernel_get_adjoint(good, &adjoint));
+    assert_int_equal(stet_kernel_get_adjoint(bad, &adjoint), STET_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(stet_get_last_error(), "two.k.h:3:"));
     stet_kernel_destroy(good);
     stet_kernel_destroy(bad);
     stet_device_destroy(device);
@@ -187,9 +187,9 @@ static void a_kernel_may_bring_its_adjoint(void **state)
     stet_kernel *kernel = make_kernel(device, &def);
     stet_adjoint *adjoint;
     stet_array *a[4];
-    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(device, "a", STET_REAL, true, &a[i], WORLDS, 1));
+    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(device, "a", STET_DTYPE_REAL, true, &a[i], WORLDS, 1));
     for (int w = 0; w < WORLDS; ++w) reals_set(a[3], w, 0, w);
-    OK(stet_kernel_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
     const stet_arg args[] = {stet_arg_array(a[0]), stet_arg_array(a[2])};
     stet_array *const gradients[] = {a[1], a[3]};
     OK(stet_adjoint_launch(adjoint, WORLDS, args, gradients, 2));

@@ -47,7 +47,7 @@ static stet_array *plain(stet_device *d, int64_t n, double first, double step)
     stet_array *a;
     float *v = calloc((size_t)n, sizeof *v);
     for (int64_t i = 0; i < n; ++i) v[i] = (float)(first + step * (double)(i % 17));
-    OK(STI_ARRAY(d, "plain", STET_REAL, false, &a, n));
+    OK(STI_ARRAY(d, "plain", STET_DTYPE_REAL, false, &a, n));
     OK(stet_array_write(a, v, (size_t)n * sizeof *v));
     free(v);
     return a;
@@ -56,7 +56,7 @@ static stet_array *plain(stet_device *d, int64_t n, double first, double step)
 static stet_array *worlds(stet_device *d, int64_t n, double first, double step)
 {
     stet_array *a;
-    OK(STI_ARRAY(d, "worlds", STET_REAL, true, &a, WORLDS, n));
+    OK(STI_ARRAY(d, "worlds", STET_DTYPE_REAL, true, &a, WORLDS, n));
     for (int w = 0; w < WORLDS; ++w)
         for (int i = 0; i < n; ++i) reals_set(a, w, i, first + 0.01 * w + step * i);
     stet_array_mark_written(a);
@@ -70,9 +70,9 @@ static stet_array *indices(stet_device *d, bool each_world, int64_t n)
     int32_t *v = calloc((size_t)count, sizeof *v);
     for (int64_t i = 0; i < count; ++i) v[i] = (int32_t)((i * i + i / 3) % 5);
     if (each_world)
-        OK(STI_ARRAY(d, "which", STET_INT, true, &a, WORLDS, n));
+        OK(STI_ARRAY(d, "which", STET_DTYPE_INT, true, &a, WORLDS, n));
     else
-        OK(STI_ARRAY(d, "at", STET_INT, false, &a, n));
+        OK(STI_ARRAY(d, "at", STET_DTYPE_INT, false, &a, n));
     OK(stet_array_write(a, v, (size_t)count * sizeof *v));
     free(v);
     return a;
@@ -86,7 +86,7 @@ static uint64_t run(stet_device *d, const char *name, int64_t count, const stet_
     stet_kernel_def def = kernel_def(source);
     def.name = name;
     stet_kernel *kernel = make_kernel(d, &def);
-    OK(stet_kernel_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
     stet_array *own[8] = {NULL};
     for (int i = 0; i < n; ++i) {
         bool has;

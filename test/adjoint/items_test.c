@@ -121,8 +121,8 @@ static void refused_with(const char *source, const char *part)
     made m;
     stet_result result = make_adjoint(source, NULL, &m);
     if (result == STET_OK) fail_msg("it was not refused: %s\n%s", part, m.adjoint.text.data);
-    assert_int_equal(result, STET_UNSUPPORTED);
-    if (!strstr(stet_last_error(), part)) fail_msg("'%s' does not say '%s'", stet_last_error(), part);
+    assert_int_equal(result, STET_ERROR_UNSUPPORTED);
+    if (!strstr(stet_get_last_error(), part)) fail_msg("'%s' does not say '%s'", stet_get_last_error(), part);
     free_made(&m);
 }
 

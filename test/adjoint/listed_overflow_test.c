@@ -74,8 +74,8 @@ static arrays open_arrays(stet_device *d)
 {
     arrays a;
     stet_array **reals[] = {&a.x, &a.y, &a.x_grad, &a.y_grad};
-    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_REAL, true, reals[i], WORLDS, ITEMS));
-    OK(STI_ARRAY(d, "count", STET_INT, false, &a.count, COUNTS));
+    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_DTYPE_REAL, true, reals[i], WORLDS, ITEMS));
+    OK(STI_ARRAY(d, "count", STET_DTYPE_INT, false, &a.count, COUNTS));
     return a;
 }
 
@@ -94,7 +94,7 @@ static void launch(stet_adjoint *adjoint, const arrays *a)
     fill(a->y, 0.9, 0.04);
     fill(a->x_grad, 0, 0);
     fill(a->y_grad, 1, -0.1);
-    if (stet_adjoint_launch(adjoint, WORLDS, args, gradients, 4) != STET_OK) fail_msg("%s", stet_last_error());
+    if (stet_adjoint_launch(adjoint, WORLDS, args, gradients, 4) != STET_OK) fail_msg("%s", stet_get_last_error());
 }
 
 static stet_result read_gradient(const arrays *a)
@@ -112,20 +112,20 @@ static uint64_t grow_behind(stet_device *d, const char *on, const growing *g)
     stet_kernel_def def = kernel_def(source);
     def.name = g->kernel;
     stet_kernel *kernel = make_kernel(d, &def);
-    if (stet_kernel_adjoint(kernel, &adjoint) != STET_OK) fail_msg("%s", stet_last_error());
+    if (stet_kernel_get_adjoint(kernel, &adjoint) != STET_OK) fail_msg("%s", stet_get_last_error());
     write_counts(a.count, g, g->from, false);
     launch(adjoint, &a);
-    if (read_gradient(&a) != STET_OK) fail_msg("%s on %s, %d: %s", g->kernel, on, g->from, stet_last_error());
+    if (read_gradient(&a) != STET_OK) fail_msg("%s on %s, %d: %s", g->kernel, on, g->from, stet_get_last_error());
     write_counts(a.count, g, g->to, true);
     launch(adjoint, &a);
     stet_result result = read_gradient(&a);
     if (result == STET_OK) OK(stet_array_hash(a.x_grad, &fitted));
     (void)snprintf(sentence, sizeof sentence, "kernel %s_adj: the stack of the loop at kernel:", g->kernel);
-    if (result != STET_OK && (result != STET_LIMIT || !strstr(stet_last_error(), sentence)))
-        fail_msg("%s on %s, from %d to %d: %s", g->kernel, on, g->from, g->to, stet_last_error());
+    if (result != STET_OK && (result != STET_ERROR_LIMIT || !strstr(stet_get_last_error(), sentence)))
+        fail_msg("%s on %s, from %d to %d: %s", g->kernel, on, g->from, g->to, stet_get_last_error());
     stet_array_mark_written(a.count); /* sized anew */
     launch(adjoint, &a);
-    if (read_gradient(&a) != STET_OK) fail_msg("%s on %s: %s", g->kernel, on, stet_last_error());
+    if (read_gradient(&a) != STET_OK) fail_msg("%s on %s: %s", g->kernel, on, stet_get_last_error());
     OK(stet_array_hash(a.x_grad, &hash));
     if (result == STET_OK && (g->must || fitted != hash))
         fail_msg("%s on %s, from %d to %d: nothing was said", g->kernel, on, g->from, g->to);

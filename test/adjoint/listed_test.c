@@ -97,10 +97,10 @@ static arrays open_arrays(stet_device *d)
     arrays a;
     float t[ITEMS];
     stet_array **reals[] = {&a.x, &a.z, &a.w, &a.y, &a.x_grad, &a.z_grad, &a.t_grad, &a.w_grad, &a.y_grad};
-    for (int i = 0; i < 9; ++i) OK(STI_ARRAY(d, "reals", STET_REAL, true, reals[i], WORLDS, ITEMS));
-    OK(STI_ARRAY(d, "t", STET_REAL, false, &a.t, ITEMS));
-    OK(STI_ARRAY(d, "first", STET_INT, false, &a.first, MOST + 1));
-    OK(STI_ARRAY(d, "where", STET_INT, false, &a.where, ENTRIES));
+    for (int i = 0; i < 9; ++i) OK(STI_ARRAY(d, "reals", STET_DTYPE_REAL, true, reals[i], WORLDS, ITEMS));
+    OK(STI_ARRAY(d, "t", STET_DTYPE_REAL, false, &a.t, ITEMS));
+    OK(STI_ARRAY(d, "first", STET_DTYPE_INT, false, &a.first, MOST + 1));
+    OK(STI_ARRAY(d, "where", STET_DTYPE_INT, false, &a.where, ENTRIES));
     for (int i = 0; i < ITEMS; ++i) t[i] = 0.4f + 0.003f * (float)i;
     OK(stet_array_write(a.t, t, sizeof t));
     fill(a.x, 0.3, 0.041);
@@ -150,9 +150,9 @@ static void run_lists(stet_device *d, const char *name, int team, uint64_t found
     def.team = team;
     stet_kernel *kernel = make_kernel(d, &def);
     make_lists(l);
-    if (stet_kernel_adjoint(kernel, &adjoint) != STET_OK) fail_msg("%s", stet_last_error());
-    check_again(stet_adjoint_source(adjoint));
-    assert_non_null(strstr(stet_adjoint_source(adjoint), "add_listed"));
+    if (stet_kernel_get_adjoint(kernel, &adjoint) != STET_OK) fail_msg("%s", stet_get_last_error());
+    check_again(stet_adjoint_get_source(adjoint));
+    assert_non_null(strstr(stet_adjoint_get_source(adjoint), "add_listed"));
     for (int i = 0; i < LISTS; ++i) found[i] = gradients_of(adjoint, &a, &l[i]);
     stet_kernel_destroy(kernel);
     close_arrays(&a);

@@ -35,12 +35,12 @@ static void a_launch_is_done_again_where_others_can_write(void **state)
                 assert_true(reals_get(c.x_grad, w, i) == wanted);
                 assert_true(reals_get(c.y_grad, w, i) == 0);
             }
-        assert_int_equal(reason_count(rig.device, STET_REASON_adstack_overflow), 1);
+        assert_int_equal(reason_count(rig.device, STET_REASON_ADSTACK_OVERFLOW), 1);
         assert_int_equal(c.adjoint->last.size[STI_DEPTH], 9);
         set_gradients(&c);
         OK(launch_chain(&c)); /* and stands */
         check_chain(&c, deeper);
-        assert_int_equal(reason_count(rig.device, STET_REASON_adstack_overflow), 1);
+        assert_int_equal(reason_count(rig.device, STET_REASON_ADSTACK_OVERFLOW), 1);
         end(shown);
         close_chain(&c);
     }
@@ -56,8 +56,8 @@ static void a_stack_that_is_too_short_twice_is_an_error(void **state)
         sti_bound two = {.kind = STI_BOUND_NUMBER, .number = 2}, *right = c.adjoint->sizing.bound[STI_DEPTH];
         c.adjoint->sizing.bound[STI_DEPTH] = &two; /* planted: less than the data says */
         set_all(c.x_grad, 0.5);
-        assert_int_equal(launch_chain(&c), STET_LIMIT);
-        assert_non_null(strstr(stet_last_error(),
+        assert_int_equal(launch_chain(&c), STET_ERROR_LIMIT);
+        assert_non_null(strstr(stet_get_last_error(),
                                "kernel k_chain_adj: the stack of the loop at kernel:6 was too short: it had 2 slots"));
         for (int w = 0; w < WORLDS; ++w)
             for (int i = 0; i < N; ++i) assert_true(reals_get(c.x_grad, w, i) == 0.5 && reals_get(c.y_grad, w, i) == 1);
@@ -95,9 +95,9 @@ static void kf31_a_wrong_gradient_is_never_read(void **state)
         OK(launch_chain(&c));
         OK(launch_chain(&other));
         (void)read_one(&c, &result);
-        assert_int_equal(result, STET_LIMIT);
+        assert_int_equal(result, STET_ERROR_LIMIT);
         assert_non_null(strstr(
-            stet_last_error(),
+            stet_get_last_error(),
             "kernel k_chain_adj: the stack of the loop at kernel:6 was too short: it had 4 slots and needs 9 now"));
         set_gradients(&c);
         OK(launch_chain(&c));
@@ -123,8 +123,8 @@ static void what_a_kernel_had_to_tell_is_told_without_it(void **state)
         stet_kernel_destroy(c.kernel);
         c.kernel = NULL;
         (void)read_one(&c, &result);
-        assert_int_equal(result, STET_LIMIT);
-        assert_non_null(strstr(stet_last_error(), "kernel k_chain_adj: the stack of the loop at kernel:6"));
+        assert_int_equal(result, STET_ERROR_LIMIT);
+        assert_non_null(strstr(stet_get_last_error(), "kernel k_chain_adj: the stack of the loop at kernel:6"));
         (void)read_one(&c, &result);
         OK(result);
         close_chain(&c);
@@ -150,12 +150,12 @@ static void replays_are_looked_at_too(void **state)
         for (int i = 0; i < 3; ++i) OK(launch_listed(&c));
         (void)read_one(&c, &result);
         OK(result);
-        int64_t hits = row(rig.device, STET_MECH_graph_replay).hits;
+        int64_t hits = row(rig.device, STET_MECHANISM_GRAPH_REPLAY).hits;
         write_behind(c.first, deeper);
         OK(launch_listed(&c));
-        assert_int_equal(row(rig.device, STET_MECH_graph_replay).hits, hits + 1);
+        assert_int_equal(row(rig.device, STET_MECHANISM_GRAPH_REPLAY).hits, hits + 1);
         (void)read_one(&c, &result);
-        assert_int_equal(result, STET_LIMIT);
+        assert_int_equal(result, STET_ERROR_LIMIT);
         OK(launch_listed(&c)); /* sized anew */
         (void)read_one(&c, &result);
         OK(result);
@@ -207,8 +207,8 @@ static void the_file_is_the_one_that_has_the_loop(void **state)
     write_behind(c.first, deeper);
     OK(launch_chain(&c));
     (void)read_one(&c, &result);
-    assert_int_equal(result, STET_LIMIT);
-    assert_non_null(strstr(stet_last_error(), "/power.k.h:3 was too short"));
+    assert_int_equal(result, STET_ERROR_LIMIT);
+    assert_non_null(strstr(stet_get_last_error(), "/power.k.h:3 was too short"));
     close_chain(&c);
     stet_device_destroy(d);
 }

@@ -48,12 +48,12 @@ static void open_bench(bench *b, rig_device *rig, const char *source)
     def.name = "k_f";
     def.cache_folder = in_folder("cache");
     OK(stet_kernel_create(b->device, &def, &b->kernel));
-    OK(stet_kernel_adjoint(b->kernel, &b->adjoint));
+    OK(stet_kernel_get_adjoint(b->kernel, &b->adjoint));
     for (int i = 0; i < 4; ++i) {
-        OK(STI_ARRAY(b->device, "reals", STET_REAL, true, worlds[i], WORLDS, N));
+        OK(STI_ARRAY(b->device, "reals", STET_DTYPE_REAL, true, worlds[i], WORLDS, N));
         fill(*worlds[i], i);
     }
-    OK(STI_ARRAY(b->device, "at", STET_INT, false, &b->at, N));
+    OK(STI_ARRAY(b->device, "at", STET_DTYPE_INT, false, &b->at, N));
     set_indices(b, 3, 7);
 }
 
@@ -84,9 +84,9 @@ static uint64_t gradient(bench *b, int n)
 
 static void switch_plans(bench *b, bool on)
 {
-    stet_mechanism_options options = stet_device_mechanisms(b->device);
-    options.disabled &= ~(1u << STET_MECH_gather_plan);
-    if (!on) options.disabled |= 1u << STET_MECH_gather_plan;
+    stet_mechanism_options options = stet_device_get_mechanisms(b->device);
+    options.disabled &= ~(1u << STET_MECHANISM_GATHER_PLAN);
+    if (!on) options.disabled |= 1u << STET_MECHANISM_GATHER_PLAN;
     OK(stet_device_set_mechanisms(b->device, &options));
 }
 
@@ -102,17 +102,17 @@ static uint64_t listed(bench *b, int n)
 static stet_counter row(const bench *b)
 {
     stet_counters c;
-    stet_device_counters(b->device, &c);
-    return c.mechanism[STET_MECH_gather_plan];
+    stet_device_get_counters(b->device, &c);
+    return c.mechanism[STET_MECHANISM_GATHER_PLAN];
 }
 
 static int64_t reason(const bench *b, stet_reason why)
 {
     stet_counters c;
-    stet_device_counters(b->device, &c);
+    stet_device_get_counters(b->device, &c);
     return c.reason[why];
 }
-#define REASON(b, name) reason(b, STET_REASON_gather_plan_##name)
+#define REASON(b, name) reason(b, STET_REASON_GATHER_PLAN_##name)
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
 
@@ -171,7 +171,7 @@ static void a_plan_stands_while_indices_do(void **state)
         stet_device_clear_counters(b.device);
         for (int i = 0; i < 5; ++i) (void)gradient(&b, N);
         assert_int_equal(row(&b).hits, gpu ? 4 : 0);
-        assert_int_equal(REASON(&b, first), gpu);
+        assert_int_equal(REASON(&b, FIRST), gpu);
         (void)gradient(&b, N - 1); /* another number */
         (void)gradient(&b, N);     /* both are kept */
         assert_int_equal(row(&b).hits, gpu ? 5 : 0);
@@ -183,7 +183,7 @@ static void a_plan_stands_while_indices_do(void **state)
         uint64_t planned = gradient(&b, N);
         assert_int_equal(row(&b).misses, gpu ? 3 : 0);
         assert_int_equal(planned, listed(&b, N));
-        assert_int_equal(REASON(&b, disabled), gpu);
+        assert_int_equal(REASON(&b, DISABLED), gpu);
         close_bench(&b);
     }
 }
@@ -201,7 +201,7 @@ static void indices_that_never_rest_get_no_plans(void **state)
             uint64_t got = gradient(&b, N);
             if (i % 10 == 9) assert_int_equal(got, listed(&b, N));
         }
-        assert_true(!gpu || REASON(&b, restless) >= 20);
+        assert_true(!gpu || REASON(&b, RESTLESS) >= 20);
         for (int i = 0; i < 3; ++i) (void)gradient(&b, N); /* now they rest */
         assert_int_equal(row(&b).hits, gpu ? 2 : 0);
         close_bench(&b);
@@ -219,7 +219,7 @@ static void indices_of_a_list_are_not_looked_at(void **state)
         uint64_t hash;
         open_bench(&b, &rig, gathers);
         bool gpu = sti_device_is_gpu(b.device);
-        OK(STI_ARRAY(b.device, "other", STET_INT, false, &other, N));
+        OK(STI_ARRAY(b.device, "other", STET_DTYPE_INT, false, &other, N));
         int32_t at[N];
         for (int i = 0; i < N; ++i) at[i] = (i * i) % N;
         OK(stet_array_write(other, at, sizeof at));
@@ -231,7 +231,7 @@ static void indices_of_a_list_are_not_looked_at(void **state)
             OK(stet_record_end(b.device, launch(&b, N)));
         }
         OK(stet_array_hash(b.x_grad, &hash));
-        assert_true(!gpu || REASON(&b, listed) == 4);
+        assert_true(!gpu || REASON(&b, LISTED) == 4);
         assert_int_equal(hash, listed(&b, N));
         stet_array_destroy(other);
         close_bench(&b);
@@ -252,7 +252,7 @@ static void indices_that_others_write_have_none(void **state)
         OK(stet_array_export(b.at, &def, &tensor));
         for (int i = 0; i < 3; ++i) (void)gradient(&b, N);
         assert_int_equal(row(&b).hits, 0);
-        assert_int_equal(REASON(&b, exported), gpu ? 3 : 0);
+        assert_int_equal(REASON(&b, EXPORTED), gpu ? 3 : 0);
         tensor->deleter(tensor);
         for (int i = 0; i < 3; ++i) (void)gradient(&b, N);
         assert_int_equal(row(&b).hits, gpu ? 2 : 0);
@@ -269,14 +269,14 @@ static void an_audit_finds_what_was_not_announced(void **state)
         int32_t one = 1;
         open_bench(&b, &rig, gathers);
         if (sti_device_is_gpu(b.device)) {
-            stet_mechanism_options options = stet_device_mechanisms(b.device), audited = options;
+            stet_mechanism_options options = stet_device_get_mechanisms(b.device), audited = options;
             audited.audit = true;
             OK(stet_device_set_mechanisms(b.device, &audited));
             for (int i = 0; i < 3; ++i) (void)gradient(&b, N);
             assert_int_equal(row(&b).hits, 2);
             OK(b.device->ops->upload(b.device, (int32_t *)b.at->data + 5, &one, sizeof one));
-            assert_int_equal(launch(&b, N), STET_AUDIT);
-            assert_non_null(strstr(stet_last_error(), "gather_plan"));
+            assert_int_equal(launch(&b, N), STET_ERROR_AUDIT);
+            assert_non_null(strstr(stet_get_last_error(), "gather_plan"));
             OK(stet_device_set_mechanisms(b.device, &options));
         }
         close_bench(&b);

@@ -107,12 +107,12 @@ static verdict ask(uint64_t seed, const programs *p, int program)
     assert_int_equal(text.result, STET_OK);
     stet_result result = sti_check_source(text.data, "k", &options, &m.unit);
     if (result == STET_OK) result = sti_adjoint_make(m.unit, NULL, &m.adjoint);
-    verdict v = result == STET_OK ? RIGHT : is_good(stet_last_error(), text.data) ? REFUSED : WRONG;
-    if (v == WRONG) print_wrong(seed, program, stet_last_error(), text.data);
-    if (v == REFUSED) tell(stet_last_error(), text.data);
+    verdict v = result == STET_OK ? RIGHT : is_good(stet_get_last_error(), text.data) ? REFUSED : WRONG;
+    if (v == WRONG) print_wrong(seed, program, stet_get_last_error(), text.data);
+    if (v == REFUSED) tell(stet_get_last_error(), text.data);
     for (int k = 0; v == REFUSED && k < programs_productions(); ++k)
         if (programs_is_odd(k) && programs_draws(p, program, k))
-            (void)snprintf(sum.said[k], sizeof sum.said[k], "%s", stet_last_error());
+            (void)snprintf(sum.said[k], sizeof sum.said[k], "%s", stet_get_last_error());
     free_made(&m);
     sti_text_buffer_free(&text);
     return v;
@@ -136,7 +136,7 @@ static void judge(uint64_t seed, const programs *p, uint64_t which)
     if (blind && alone && getenv("STET_TEST_TELL")) print_wrong(seed, first, "(not compared)", text.data);
     good &= alone || !blind;
     if (!good && alone) {
-        print_wrong(seed, first, result != STET_OK ? stet_last_error() : r.where, text.data);
+        print_wrong(seed, first, result != STET_OK ? stet_get_last_error() : r.where, text.data);
         note(p, first, WRONG);
     }
     sti_text_buffer_free(&text);

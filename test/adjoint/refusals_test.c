@@ -18,10 +18,10 @@ static void check_all(const refusal *cases, size_t n)
         made m;
         stet_result result = make_adjoint(cases[i].source, NULL, &m);
         if (*cases[i].says && result == STET_OK) fail_msg("not refused: %s\n%s", cases[i].says, cases[i].source);
-        if (!*cases[i].says && result != STET_OK) fail_msg("%s\n%s", stet_last_error(), cases[i].source);
-        if (result != STET_OK && result != STET_UNSUPPORTED) fail_msg("%s", stet_last_error());
-        if (result != STET_OK && !strstr(stet_last_error(), cases[i].says))
-            fail_msg("'%s' does not say '%s'\n%s", stet_last_error(), cases[i].says, cases[i].source);
+        if (!*cases[i].says && result != STET_OK) fail_msg("%s\n%s", stet_get_last_error(), cases[i].source);
+        if (result != STET_OK && result != STET_ERROR_UNSUPPORTED) fail_msg("%s", stet_get_last_error());
+        if (result != STET_OK && !strstr(stet_get_last_error(), cases[i].says))
+            fail_msg("'%s' does not say '%s'\n%s", stet_get_last_error(), cases[i].says, cases[i].source);
         free_made(&m);
     }
 }

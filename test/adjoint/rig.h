@@ -35,7 +35,7 @@ static inline void check_again(const char *text)
 {
     sti_check_options check = sti_default_check_options();
     sti_unit *unit;
-    if (sti_check_source(text, "adjoint", &check, &unit) != STET_OK) fail_msg("%s\n%s", stet_last_error(), text);
+    if (sti_check_source(text, "adjoint", &check, &unit) != STET_OK) fail_msg("%s\n%s", stet_get_last_error(), text);
     sti_unit_destroy(unit);
 }
 
@@ -77,7 +77,7 @@ static inline void gradients_are_right(const stet_gradcheck_def *def, int64_t le
     stet_gradcheck_def own = *def;
     stet_gradcheck_value known[16];
     known_values(&own, known);
-    if (stet_gradcheck(&own, &r) != STET_OK) fail_msg("%s", stet_last_error());
+    if (stet_gradcheck(&own, &r) != STET_OK) fail_msg("%s", stet_get_last_error());
     if (r.wrong > 0)
         fail_msg("%lld of %lld gradients are wrong: %s", (long long)r.wrong, (long long)r.compared, r.where);
     if (r.unfit > 0) fail_msg("%lld gradients could not be compared: %s", (long long)r.unfit, r.where);

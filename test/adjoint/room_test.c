@@ -35,11 +35,11 @@ static scene open_scene(stet_device *d, int32_t trips)
     scene s;
     stet_kernel_def def = kernel_def(source);
     stet_array **reals[] = {&s.x, &s.y, &s.x_grad, &s.y_grad};
-    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_REAL, true, reals[i], WORLDS, ITEMS));
-    OK(STI_ARRAY(d, "trips", STET_INT, false, &s.trips, 1));
+    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_DTYPE_REAL, true, reals[i], WORLDS, ITEMS));
+    OK(STI_ARRAY(d, "trips", STET_DTYPE_INT, false, &s.trips, 1));
     OK(stet_array_write(s.trips, &trips, sizeof trips));
     s.kernel = make_kernel(d, &def);
-    OK(stet_kernel_adjoint(s.kernel, &s.adjoint));
+    OK(stet_kernel_get_adjoint(s.kernel, &s.adjoint));
     return s;
 }
 

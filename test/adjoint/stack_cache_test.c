@@ -47,7 +47,7 @@ static void a_change_asks_for_exactly_what_depends_on_it(void **state)
         OK(stet_array_write(t.b, other, sizeof other));
         OK(launch_two(&t));
         EXPECT(1, 1, 1, 0, 1);
-        assert_int_equal(reason_count(rig.device, STET_REASON_adstack_moved), 1);
+        assert_int_equal(reason_count(rig.device, STET_REASON_ADSTACK_MOVED), 1);
         assert_int_equal(t.adjoint->last.size[STI_DEPTH], 7);
         stet_array_mark_written(t.a);
         OK(launch_two(&t));
@@ -81,7 +81,7 @@ static void kf22_an_address_that_comes_again_is_another_array(void **state)
         uint64_t generation = t.b->version.generation;
         void *address = t.b->data;
         stet_array_destroy(t.b);
-        OK(STI_ARRAY(rig.device, "b", STET_INT, false, &t.b, N));
+        OK(STI_ARRAY(rig.device, "b", STET_DTYPE_INT, false, &t.b, N));
         OK(stet_array_write(t.b, fives, sizeof fives));
         if (t.b->data == address) print_message("the same address\n");
         t.b->version.generation = generation; /* as often written as its former owner */
@@ -105,14 +105,14 @@ static void kf23_what_a_maximum_was_taken_over_is_complete(void **state)
         assert_int_equal(t.adjoint->last.size[STI_DEPTH], 5);
         did was = counted(rig.device);
         stet_array *larger; /* the same but for its size */
-        OK(STI_ARRAY(rig.device, "larger", STET_INT, false, &larger, N + 1));
+        OK(STI_ARRAY(rig.device, "larger", STET_DTYPE_INT, false, &larger, N + 1));
         OK(stet_array_write(larger, more, sizeof more));
         larger->version = t.b->version;
         OK(launch_with(&t, t.a, larger, N + 1 - 1));
         EXPECT(1, 1, 1, 0, 1);
         for (int i = 0; i < 3; ++i) { /* absent: the failure is known, too */
-            assert_int_equal(launch_with(&t, t.a, NULL, N), STET_INVALID_ARGUMENT);
-            assert_non_null(strstr(stet_last_error(), "needs element 0 of b, which it does not have"));
+            assert_int_equal(launch_with(&t, t.a, NULL, N), STET_ERROR_INVALID_ARGUMENT);
+            assert_non_null(strstr(stet_get_last_error(), "needs element 0 of b, which it does not have"));
             if (i == 0)
                 EXPECT(1, 1, 1, 0, 0);
             else
@@ -140,8 +140,8 @@ static void a_failure_goes_with_what_it_came_from(void **state)
         OK(stet_array_write(t.b, beyond, sizeof beyond));
         did was = counted(rig.device);
         for (int i = 0; i < 3; ++i) {
-            assert_int_equal(launch_two(&t), STET_INVALID_ARGUMENT);
-            assert_non_null(strstr(stet_last_error(), "needs element 5 of a, which it does not have"));
+            assert_int_equal(launch_two(&t), STET_ERROR_INVALID_ARGUMENT);
+            assert_non_null(strstr(stet_get_last_error(), "needs element 5 of a, which it does not have"));
             EXPECT(i > 0, i == 0, i == 0, 0, 0);
         }
         OK(stet_array_write(t.b, within, sizeof within));
@@ -149,7 +149,7 @@ static void a_failure_goes_with_what_it_came_from(void **state)
         EXPECT(0, 1, 1, 0, 1);
         assert_int_equal(t.adjoint->last.size[STI_DEPTH], 3);
         OK(stet_array_write(t.b, beyond, sizeof beyond));
-        assert_int_equal(launch_two(&t), STET_INVALID_ARGUMENT);
+        assert_int_equal(launch_two(&t), STET_ERROR_INVALID_ARGUMENT);
         close_two(&t);
     }
 }
@@ -184,8 +184,8 @@ static void switches_change_no_bit(void **state)
     (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
-        static const uint32_t off[] = {0, 1u << STET_MECH_adstack_handle,
-                                       1u << STET_MECH_adstack_handle | 1u << STET_MECH_adstack};
+        static const uint32_t off[] = {0, 1u << STET_MECHANISM_ADSTACK_HANDLE,
+                                       1u << STET_MECHANISM_ADSTACK_HANDLE | 1u << STET_MECHANISM_ADSTACK};
         two t = open_two(rig.device, two_source);
         uint64_t wanted = 0, hash;
         for (int k = 0; k < 3; ++k) {
@@ -218,8 +218,8 @@ static void an_audit_finds_what_nobody_announced(void **state)
     OK(launch_two(&t));
     OK(launch_two(&t));
     ((int32_t *)t.b->data)[2] = 8;
-    assert_int_equal(launch_two(&t), STET_AUDIT);
-    assert_non_null(strstr(stet_last_error(), "adstack: kernel k_two: a maximum stood at 3 and is 8"));
+    assert_int_equal(launch_two(&t), STET_ERROR_AUDIT);
+    assert_non_null(strstr(stet_get_last_error(), "adstack: kernel k_two: a maximum stood at 3 and is 8"));
     close_two(&t);
     stet_device_destroy(d);
 }
@@ -243,7 +243,7 @@ static void kf24_an_exported_array_never_stands(void **state)
     ((int32_t *)shown->dl_tensor.data)[0] = 2;
     OK(launch_two(&t));
     EXPECT(1, 1, 1, 0, 1);
-    assert_int_equal(reason_count(d, STET_REASON_adstack_exported), 2);
+    assert_int_equal(reason_count(d, STET_REASON_ADSTACK_EXPORTED), 2);
     end(shown);
     close_two(&t);
     stet_device_destroy(d);

@@ -57,8 +57,8 @@ static void kf29_an_overflow_after_a_warm_start_has_its_names(void **state)
         assert_int_equal(cache_counter(d).misses, warm ? 0 : 3);
         ((int32_t *)c.first->data)[N] = 20; /* behind stet's back */
         OK(launch_chain(&c));
-        assert_int_equal(stet_array_read(c.x_grad, value, sizeof value), STET_LIMIT);
-        (void)snprintf(said[warm], sizeof said[warm], "%s", stet_last_error());
+        assert_int_equal(stet_array_read(c.x_grad, value, sizeof value), STET_ERROR_LIMIT);
+        (void)snprintf(said[warm], sizeof said[warm], "%s", stet_get_last_error());
         close_chain(&c);
         stet_device_destroy(d);
     }
@@ -74,18 +74,18 @@ static void kf30_equal_ids_of_unequal_content_are_found(void **state)
     two t = open_two(d, two_source);
     sti_ids *ids = &t.adjoint->stacks->ids;
     uint64_t id = t.adjoint->sizing.reducing.reduction[1].id;
-    assert_int_equal(sti_ids_add(ids, id, "something else", "k_planted"), STET_STATE);
-    assert_non_null(strstr(stet_last_error(), "k_planted has the id"));
+    assert_int_equal(sti_ids_add(ids, id, "something else", "k_planted"), STET_ERROR_STATE);
+    assert_non_null(strstr(stet_get_last_error(), "k_planted has the id"));
     OK(launch_two(&t));
     chain keeps = open_chain(d); /* keeps the device's registry */
     close_two(&t);
     OK(sti_ids_add(ids, id, "something else", "k_planted"));
     stet_kernel *kernel = kernel_from(d, two_source);
     stet_adjoint *adjoint;
-    assert_int_equal(stet_kernel_adjoint(kernel, &adjoint), STET_STATE);
-    assert_non_null(strstr(stet_last_error(), "k_two has the id"));
+    assert_int_equal(stet_kernel_get_adjoint(kernel, &adjoint), STET_ERROR_STATE);
+    assert_non_null(strstr(stet_get_last_error(), "k_two has the id"));
     sti_ids_drop(ids, id);
-    OK(stet_kernel_adjoint(kernel, &adjoint));
+    OK(stet_kernel_get_adjoint(kernel, &adjoint));
     stet_kernel_destroy(kernel);
     close_chain(&keeps);
     stet_device_destroy(d);

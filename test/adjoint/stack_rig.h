@@ -53,12 +53,12 @@ static inline chain open_chain_from(stet_device *d, const stet_kernel_def *def)
     chain c;
     c.kernel = make_kernel(d, def);
     stet_array **reals[] = {&c.x, &c.y, &c.x_grad, &c.y_grad};
-    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_REAL, true, reals[i], WORLDS, N));
-    OK(STI_ARRAY(d, "first", STET_INT, false, &c.first, N + 1));
+    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_DTYPE_REAL, true, reals[i], WORLDS, N));
+    OK(STI_ARRAY(d, "first", STET_DTYPE_INT, false, &c.first, N + 1));
     OK(stet_array_write(c.first, usual_first, sizeof usual_first));
     set_all(c.x, 1);
     set_gradients(&c);
-    OK(stet_kernel_adjoint(c.kernel, &c.adjoint));
+    OK(stet_kernel_get_adjoint(c.kernel, &c.adjoint));
     return c;
 }
 static inline chain open_chain(stet_device *d)

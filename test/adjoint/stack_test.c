@@ -60,15 +60,15 @@ static void maxima_over_nested_ranges_are_exact(void **state)
         const int32_t one[] = {2, 1, 0, 1, 2};
         stet_kernel *kernel = kernel_from(rig.device, nested_source);
         stet_adjoint *adjoint;
-        if (stet_kernel_adjoint(kernel, &adjoint) != STET_OK) fail_msg("%s", stet_last_error());
+        if (stet_kernel_get_adjoint(kernel, &adjoint) != STET_OK) fail_msg("%s", stet_get_last_error());
         stet_array *x, *y, *xg, *yg, *b, *s, *h, *f, *o;
         stet_array **const reals[] = {&x, &y, &xg, &yg};
-        for (int i = 0; i < 4; ++i) OK(STI_ARRAY(rig.device, "reals", STET_REAL, true, reals[i], WORLDS, N));
-        OK(STI_ARRAY(rig.device, "big", STET_I64, false, &b, 3));
-        OK(STI_ARRAY(rig.device, "small", STET_U8, false, &s, N));
-        OK(STI_ARRAY(rig.device, "half", STET_U16, false, &h, N));
-        OK(STI_ARRAY(rig.device, "full", STET_U32, false, &f, N));
-        OK(STI_ARRAY(rig.device, "one", STET_INT, false, &o, N));
+        for (int i = 0; i < 4; ++i) OK(STI_ARRAY(rig.device, "reals", STET_DTYPE_REAL, true, reals[i], WORLDS, N));
+        OK(STI_ARRAY(rig.device, "big", STET_DTYPE_I64, false, &b, 3));
+        OK(STI_ARRAY(rig.device, "small", STET_DTYPE_U8, false, &s, N));
+        OK(STI_ARRAY(rig.device, "half", STET_DTYPE_U16, false, &h, N));
+        OK(STI_ARRAY(rig.device, "full", STET_DTYPE_U32, false, &f, N));
+        OK(STI_ARRAY(rig.device, "one", STET_DTYPE_INT, false, &o, N));
         OK(stet_array_write(b, big, sizeof big));
         OK(stet_array_write(s, small, sizeof small));
         OK(stet_array_write(h, half, sizeof half));
@@ -128,9 +128,9 @@ static void memory_grows_by_half_at_least_and_stays(void **state)
         OK(launch_chain(&c));
         check_chain(&c, seven);
         assert_int_equal(spill_pool->memory[STI_STACK_REAL]->nitem, padded * N * 9);
-        assert_true(row(rig.device, STET_MECH_adstack).held_bytes > 0);
+        assert_true(row(rig.device, STET_MECHANISM_ADSTACK).held_bytes > 0);
         close_chain(&c);
-        assert_int_equal(row(rig.device, STET_MECH_adstack).held_bytes, 0);
+        assert_int_equal(row(rig.device, STET_MECHANISM_ADSTACK).held_bytes, 0);
         assert_int_equal(rig.device->array_bytes, 0);
     }
 }
@@ -223,8 +223,8 @@ static void a_list_with_adjoints_comes_back_as_a_recording(void **state)
         chain a = open_chain(rig.device), b = open_chain(rig.device);
         OK(launch_listed(&a, &b));
         OK(launch_listed(&a, &b)); /* compared, and trusted from now on */
-        stet_counter before = row(rig.device, STET_MECH_graph_replay);
-        int64_t reductions = row(rig.device, STET_MECH_adstack).misses;
+        stet_counter before = row(rig.device, STET_MECHANISM_GRAPH_REPLAY);
+        int64_t reductions = row(rig.device, STET_MECHANISM_ADSTACK).misses;
         for (int i = 0; i < 3; ++i) {
             set_gradients(&a);
             set_gradients(&b);
@@ -232,10 +232,10 @@ static void a_list_with_adjoints_comes_back_as_a_recording(void **state)
             check_chain(&a, usual_first);
             check_chain(&b, usual_first);
         }
-        stet_counter after = row(rig.device, STET_MECH_graph_replay);
+        stet_counter after = row(rig.device, STET_MECHANISM_GRAPH_REPLAY);
         assert_int_equal(after.hits - before.hits, 3);
         assert_int_equal(after.fallbacks, before.fallbacks);
-        assert_int_equal(row(rig.device, STET_MECH_adstack).misses, reductions);
+        assert_int_equal(row(rig.device, STET_MECHANISM_ADSTACK).misses, reductions);
         close_chain(&a);
         close_chain(&b);
     }

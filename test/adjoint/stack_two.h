@@ -31,13 +31,13 @@ static inline two open_two(stet_device *d, const char *source)
     two t;
     t.kernel = kernel_from(d, source);
     stet_array **reals[] = {&t.x, &t.y, &t.x_grad, &t.y_grad};
-    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_REAL, true, reals[i], WORLDS, N));
-    OK(STI_ARRAY(d, "a", STET_INT, false, &t.a, N));
-    OK(STI_ARRAY(d, "b", STET_INT, false, &t.b, N));
+    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_DTYPE_REAL, true, reals[i], WORLDS, N));
+    OK(STI_ARRAY(d, "a", STET_DTYPE_INT, false, &t.a, N));
+    OK(STI_ARRAY(d, "b", STET_DTYPE_INT, false, &t.b, N));
     OK(stet_array_write(t.a, usual_counts, sizeof usual_counts));
     OK(stet_array_write(t.b, usual_counts, sizeof usual_counts));
     set_all(t.x, 1);
-    OK(stet_kernel_adjoint(t.kernel, &t.adjoint));
+    OK(stet_kernel_get_adjoint(t.kernel, &t.adjoint));
     return t;
 }
 
@@ -65,7 +65,7 @@ typedef struct did {
 
 static inline did counted(const stet_device *d)
 {
-    stet_counter per = row(d, STET_MECH_adstack), handle = row(d, STET_MECH_adstack_handle);
+    stet_counter per = row(d, STET_MECHANISM_ADSTACK), handle = row(d, STET_MECHANISM_ADSTACK_HANDLE);
     return (did){per.hits, per.misses, per.done_launches, handle.hits, handle.misses};
 }
 

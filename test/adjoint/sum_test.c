@@ -25,8 +25,8 @@ static void check_size(stet_device *d, int nworld, int nitem)
 {
     static float shares[300 * 17], found[17];
     stet_array *sum, *all;
-    OK(STI_ARRAY(d, "sum", STET_REAL, false, &sum, nitem));
-    OK(STI_ARRAY(d, "shares", STET_REAL, true, &all, nworld, nitem));
+    OK(STI_ARRAY(d, "sum", STET_DTYPE_REAL, false, &sum, nitem));
+    OK(STI_ARRAY(d, "shares", STET_DTYPE_REAL, true, &all, nworld, nitem));
     uint32_t random = 1;
     for (int i = 0; i < nworld * nitem; ++i) {
         random = random * 1664525 + 1013904223;
@@ -63,13 +63,13 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_array *sum, *shares, *none, *nothing;
-    OK(STI_ARRAY(d, "sum", STET_REAL, false, &sum, 3));
-    OK(STI_ARRAY(d, "shares", STET_REAL, true, &shares, 2, 4));
-    OK(STI_ARRAY(d, "none", STET_REAL, true, &none, 2, 0));
-    OK(STI_ARRAY(d, "nothing", STET_REAL, false, &nothing, 0));
-    assert_int_equal(stet_adjoint_sum_worlds(sum, shares), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_adjoint_sum_worlds(shares, shares), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_adjoint_sum_worlds(NULL, shares), STET_INVALID_ARGUMENT);
+    OK(STI_ARRAY(d, "sum", STET_DTYPE_REAL, false, &sum, 3));
+    OK(STI_ARRAY(d, "shares", STET_DTYPE_REAL, true, &shares, 2, 4));
+    OK(STI_ARRAY(d, "none", STET_DTYPE_REAL, true, &none, 2, 0));
+    OK(STI_ARRAY(d, "nothing", STET_DTYPE_REAL, false, &nothing, 0));
+    assert_int_equal(stet_adjoint_sum_worlds(sum, shares), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_adjoint_sum_worlds(shares, shares), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_adjoint_sum_worlds(NULL, shares), STET_ERROR_INVALID_ARGUMENT);
     OK(stet_adjoint_sum_worlds(nothing, none));
     stet_array *const all[] = {sum, shares, none, nothing};
     for (int i = 0; i < 4; ++i) stet_array_destroy(all[i]);

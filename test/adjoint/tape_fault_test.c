@@ -32,7 +32,7 @@ static stet_result seed(const small *s)
     stet_array *gradient;
     for (int i = 0; i < FEW * ITEMS; ++i) ones[i] = 1;
     STI_TRY(stet_tape_zero(s->tape));
-    STI_TRY(stet_tape_gradient(s->tape, s->z, &gradient));
+    STI_TRY(stet_tape_get_gradient(s->tape, s->z, &gradient));
     return stet_array_write(gradient, ones, sizeof ones);
 }
 
@@ -59,7 +59,7 @@ static stet_result one_tape(small *s, bool *forward)
     return go(s, forward);
 }
 
-static bool put_back(void) { return strstr(stet_last_error(), "could not be put back") == NULL; }
+static bool put_back(void) { return strstr(stet_get_last_error(), "could not be put back") == NULL; }
 
 static void check_left(const small *s)
 {
@@ -111,7 +111,7 @@ static void each_allocation_may_fail(void **state)
         f.fail_at = f.calls + ++n;
         stet_result result = one_tape(&s, &forward);
         f.fail_at = 0;
-        if (result != STET_OK) assert_int_equal(result, STET_OUT_OF_MEMORY);
+        if (result != STET_OK) assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
         if (result == STET_OK) check_gradients(&s);
         if (forward && (result == STET_OK || put_back())) check_left(&s);
         if (f.failed)

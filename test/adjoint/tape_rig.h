@@ -107,7 +107,7 @@ static inline double weight_of(int64_t w, int64_t i) { return 0.25 + 0.125 * (do
 static inline stet_array *gradient_of(const sheets *x, stet_array *array)
 {
     stet_array *gradient;
-    OK(stet_tape_gradient(x->tape, array, &gradient));
+    OK(stet_tape_get_gradient(x->tape, array, &gradient));
     return gradient;
 }
 
@@ -141,7 +141,7 @@ static inline uint64_t hash_of(const stet_array *array)
 static inline uint64_t gradients_hash(const sheets *x)
 {
     stet_array *weight;
-    OK(stet_tape_number_gradient(x->tape, x->kernel[5], "weight", &weight));
+    OK(stet_tape_get_number_gradient(x->tape, x->kernel[5], "weight", &weight));
     const stet_array *all[] = {gradient_of(x, x->s.pos),
                                gradient_of(x, x->s.vel),
                                gradient_of(x, x->s.stiffness),

@@ -30,9 +30,9 @@ static stet_result chain(const small *s)
 static void check_chain(const small *s)
 {
     stet_array *a, *x = gradient_of(s, s->x), *t = gradient_of(s, s->t);
-    OK(stet_tape_number_gradient(s->tape, s->kernel[SCALE], "a", &a));
-    assert_int_equal(stet_array_shape(t)[0], FEW);
-    assert_int_equal(stet_array_shape(t)[1], ITEMS);
+    OK(stet_tape_get_number_gradient(s->tape, s->kernel[SCALE], "a", &a));
+    assert_int_equal(stet_array_get_shape(t)[0], FEW);
+    assert_int_equal(stet_array_get_shape(t)[1], ITEMS);
     for (int w = 0; w < FEW; ++w) {
         double sum = 0;
         for (int i = 0; i < ITEMS; ++i) {
@@ -172,8 +172,8 @@ static void item_kernels_have_plain_gradients(void **state)
         small s = open_small(rig.device, 0);
         stet_array *u, *v, *a;
         float ones[ITEMS] = {1, 1, 1, 1};
-        OK(STI_ARRAY(s.device, "u", STET_REAL, false, &u, ITEMS));
-        OK(STI_ARRAY(s.device, "v", STET_REAL, false, &v, ITEMS));
+        OK(STI_ARRAY(s.device, "u", STET_DTYPE_REAL, false, &u, ITEMS));
+        OK(STI_ARRAY(s.device, "v", STET_DTYPE_REAL, false, &v, ITEMS));
         OK(stet_tape_begin(s.tape));
         OK(plain(&s, u));
         OK(stet_tape_end(s.tape, stet_array_copy(v, u)));
@@ -185,12 +185,12 @@ static void item_kernels_have_plain_gradients(void **state)
                 assert_true(get(gradient_of(&s, s.t), 0, i) == 6.0 * (i + 1));
                 assert_true(get(gradient_of(&s, v), 0, i) == 0);
             }
-            OK(stet_tape_number_gradient(s.tape, s.kernel[PLAIN], "a", &a));
+            OK(stet_tape_get_number_gradient(s.tape, s.kernel[PLAIN], "a", &a));
             assert_true(get(a, 0, 0) == 1 + 4 + 9 + 16);
         }
         OK(stet_tape_begin(s.tape)); /* t has a plain gradient, and another kernel wants shares of it */
         OK(scale(&s, s.x, 1, s.y));
-        FAILS(stet_tape_end(s.tape, plain(&s, u)), STET_UNSUPPORTED,
+        FAILS(stet_tape_end(s.tape, plain(&s, u)), STET_ERROR_UNSUPPORTED,
               "array t is read by a world kernel and by an item");
         stet_array_destroy(u);
         stet_array_destroy(v);
@@ -255,7 +255,7 @@ static void refused(stet_result (*launches)(const small *s), stet_result result,
         OK(launches(&s));
         FAILS(stet_tape_end(s.tape, STET_OK), result, part);
         assert_int_equal(stet_tape_get_info(s.tape).launches, 0);
-        FAILS(stet_tape_backward(s.tape), STET_STATE, "nothing is on the tape");
+        FAILS(stet_tape_backward(s.tape), STET_ERROR_STATE, "nothing is on the tape");
         fill_small(&s);
         OK(stet_tape_begin(s.tape));
         OK(stet_tape_end(s.tape, chain(&s)));
@@ -324,14 +324,14 @@ static stet_result a_list_that_is_lost(const small *s)
 {
     STI_TRY(stet_record_begin(s->device, "a lost list"));
     STI_TRY(chain(s));
-    assert_int_equal(stet_record_end(s->device, STET_IO), STET_IO);
+    assert_int_equal(stet_record_end(s->device, STET_ERROR_IO), STET_ERROR_IO);
     return STET_OK;
 }
 static stet_result one_kernel_over_other_worlds(const small *s)
 {
     stet_array *a, *b;
-    STI_TRY(STI_ARRAY(s->device, "a", STET_REAL, true, &a, FEW + 1, ITEMS));
-    STI_TRY(STI_ARRAY(s->device, "b", STET_REAL, true, &b, FEW + 1, ITEMS));
+    STI_TRY(STI_ARRAY(s->device, "a", STET_DTYPE_REAL, true, &a, FEW + 1, ITEMS));
+    STI_TRY(STI_ARRAY(s->device, "b", STET_DTYPE_REAL, true, &b, FEW + 1, ITEMS));
     const stet_arg args[] = {stet_arg_array(a), stet_arg_array(s->t), stet_arg_real(1), stet_arg_array(b),
                              stet_arg_int(ITEMS)};
     STI_TRY(scale(s, s->x, 1, s->y));
@@ -344,17 +344,18 @@ static stet_result one_kernel_over_other_worlds(const small *s)
 static void what_cannot_be_gone_through_is_refused(void **state)
 {
     (void)state;
-    refused(one_array_twice, STET_UNSUPPORTED, "has array y both as z and as y");
-    refused(a_copy_to_itself, STET_UNSUPPORTED, "array x is copied to itself");
-    refused(a_write_between, STET_STATE, "array x was written between two launches");
-    refused(a_write_between_lists, STET_STATE, "array x was written between two launches");
-    refused(a_write_in_a_list, STET_STATE, "array x was written between two launches");
-    refused(a_kernel_without_adjoint, STET_UNSUPPORTED, "k_square reads array y, which a kernel without an adjoint");
-    refused(a_loop, STET_UNSUPPORTED, "a loop of launches");
-    refused(work_of_others, STET_UNSUPPORTED, "array y, which was written by others' solver");
-    refused(a_launch_of_the_library, STET_UNSUPPORTED, "array y, which was written by k_mass_weight");
-    refused(a_list_that_is_lost, STET_STATE, "a lost list failed or was left out");
-    refused(one_kernel_over_other_worlds, STET_UNSUPPORTED, "array t is read over 5 worlds and over 6");
+    refused(one_array_twice, STET_ERROR_UNSUPPORTED, "has array y both as z and as y");
+    refused(a_copy_to_itself, STET_ERROR_UNSUPPORTED, "array x is copied to itself");
+    refused(a_write_between, STET_ERROR_STATE, "array x was written between two launches");
+    refused(a_write_between_lists, STET_ERROR_STATE, "array x was written between two launches");
+    refused(a_write_in_a_list, STET_ERROR_STATE, "array x was written between two launches");
+    refused(a_kernel_without_adjoint, STET_ERROR_UNSUPPORTED,
+            "k_square reads array y, which a kernel without an adjoint");
+    refused(a_loop, STET_ERROR_UNSUPPORTED, "a loop of launches");
+    refused(work_of_others, STET_ERROR_UNSUPPORTED, "array y, which was written by others' solver");
+    refused(a_launch_of_the_library, STET_ERROR_UNSUPPORTED, "array y, which was written by k_mass_weight");
+    refused(a_list_that_is_lost, STET_ERROR_STATE, "a lost list failed or was left out");
+    refused(one_kernel_over_other_worlds, STET_ERROR_UNSUPPORTED, "array t is read over 5 worlds and over 6");
 }
 
 /* What has no adjoint and is read by nobody does no harm, unless its gradient is asked for. */
@@ -370,7 +371,7 @@ static void a_kernel_without_adjoint_may_be_last(void **state)
         OK(stet_tape_backward(s.tape));
         assert_true(get(gradient_of(&s, s.x), 1, 0) == 2 * 2.0);
         (void)gradient_of(&s, s.y);
-        FAILS(stet_tape_backward(s.tape), STET_UNSUPPORTED, "k_bits");
+        FAILS(stet_tape_backward(s.tape), STET_ERROR_UNSUPPORTED, "k_bits");
     }
 }
 
@@ -380,20 +381,20 @@ static void a_backward_pass_needs_what_it_reads(void **state)
     FOR_SMALL(s, 0)
     {
         stet_array *more;
-        OK(STI_ARRAY(s.device, "more", STET_REAL, true, &more, FEW, ITEMS));
+        OK(STI_ARRAY(s.device, "more", STET_DTYPE_REAL, true, &more, FEW, ITEMS));
         OK(stet_tape_begin(s.tape));
         OK(stet_tape_end(s.tape, chain(&s)));
         fill_small(&s);
-        FAILS(stet_tape_backward(s.tape), STET_STATE, "was written since the tape ended");
+        FAILS(stet_tape_backward(s.tape), STET_ERROR_STATE, "was written since the tape ended");
         OK(stet_tape_begin(s.tape));
         OK(stet_tape_end(s.tape, scale(&s, more, 1, s.y)));
         stet_array_destroy(more);
-        FAILS(stet_tape_backward(s.tape), STET_STATE, "array more was destroyed");
+        FAILS(stet_tape_backward(s.tape), STET_ERROR_STATE, "array more was destroyed");
         OK(stet_tape_begin(s.tape));
         OK(stet_tape_end(s.tape, square(&s, s.y)));
         stet_kernel_destroy(s.kernel[SQUARE]);
         s.kernel[SQUARE] = NULL;
-        FAILS(stet_tape_backward(s.tape), STET_STATE, "kernel k_square was destroyed");
+        FAILS(stet_tape_backward(s.tape), STET_ERROR_STATE, "kernel k_square was destroyed");
     }
 }
 
@@ -421,33 +422,36 @@ static void calls_in_the_wrong_place_are_refused(void **state)
         stet_tape_def def = stet_default_tape_def();
         stet_tape *other;
         stet_array *out;
-        FAILS(stet_tape_step(s.tape), STET_STATE, "was not begun");
-        FAILS(stet_tape_end(s.tape, STET_OK), STET_STATE, "was not begun");
+        FAILS(stet_tape_step(s.tape), STET_ERROR_STATE, "was not begun");
+        FAILS(stet_tape_end(s.tape, STET_OK), STET_ERROR_STATE, "was not begun");
         OK(stet_tape_begin(s.tape));
         OK(stet_tape_end(s.tape, STET_OK));
-        FAILS(stet_tape_backward(s.tape), STET_STATE, "nothing is on the tape");
+        FAILS(stet_tape_backward(s.tape), STET_ERROR_STATE, "nothing is on the tape");
         OK(stet_tape_create(s.device, &def, &other));
         OK(stet_tape_begin(s.tape));
-        FAILS(stet_tape_begin(s.tape), STET_STATE, "this tape is open");
-        FAILS(stet_tape_begin(other), STET_STATE, "another tape of this device is open");
-        FAILS(stet_tape_backward(other), STET_STATE, "a tape of this device is open");
+        FAILS(stet_tape_begin(s.tape), STET_ERROR_STATE, "this tape is open");
+        FAILS(stet_tape_begin(other), STET_ERROR_STATE, "another tape of this device is open");
+        FAILS(stet_tape_backward(other), STET_ERROR_STATE, "a tape of this device is open");
         OK(stet_record_begin(s.device, "a list"));
-        FAILS(stet_tape_step(s.tape), STET_STATE, "stet_tape_step");
+        FAILS(stet_tape_step(s.tape), STET_ERROR_STATE, "stet_tape_step");
         OK(stet_record_end(s.device, chain(&s)));
-        assert_int_equal(stet_tape_end(s.tape, STET_IO), STET_IO);
-        FAILS(stet_tape_gradient(s.tape, s.count, &out), STET_INVALID_ARGUMENT, "array count holds int");
-        FAILS(stet_tape_gradient(s.tape, s.t, &out), STET_STATE, "after stet_tape_end");
-        FAILS(stet_tape_number_gradient(s.tape, s.kernel[SCALE], "a", &out), STET_STATE, "k_scale is not on it");
+        assert_int_equal(stet_tape_end(s.tape, STET_ERROR_IO), STET_ERROR_IO);
+        FAILS(stet_tape_get_gradient(s.tape, s.count, &out), STET_ERROR_INVALID_ARGUMENT, "array count holds int");
+        FAILS(stet_tape_get_gradient(s.tape, s.t, &out), STET_ERROR_STATE, "after stet_tape_end");
+        FAILS(stet_tape_get_number_gradient(s.tape, s.kernel[SCALE], "a", &out), STET_ERROR_STATE,
+              "k_scale is not on it");
         OK(stet_tape_begin(other));
         OK(stet_tape_end(other, chain(&s)));
-        FAILS(stet_tape_number_gradient(other, s.kernel[SCALE], "b", &out), STET_NOT_FOUND, "no real number b");
-        FAILS(stet_tape_number_gradient(other, s.kernel[SCALE], "n", &out), STET_NOT_FOUND, "no real number n");
+        FAILS(stet_tape_get_number_gradient(other, s.kernel[SCALE], "b", &out), STET_ERROR_NOT_FOUND,
+              "no real number b");
+        FAILS(stet_tape_get_number_gradient(other, s.kernel[SCALE], "n", &out), STET_ERROR_NOT_FOUND,
+              "no real number n");
         stet_tape_destroy(other);
         def.every = -1;
-        FAILS(stet_tape_create(s.device, &def, &other), STET_INVALID_ARGUMENT, "every -1 steps");
+        FAILS(stet_tape_create(s.device, &def, &other), STET_ERROR_INVALID_ARGUMENT, "every -1 steps");
         assert_null(other);
         def.cookie = 0;
-        FAILS(stet_tape_create(s.device, &def, &other), STET_INVALID_ARGUMENT, "not initialised");
+        FAILS(stet_tape_create(s.device, &def, &other), STET_ERROR_INVALID_ARGUMENT, "not initialised");
     }
 }
 
@@ -552,7 +556,7 @@ static void gradients_go_with_their_arrays(void **state)
     {
         stet_array *more;
         int64_t before = s.device->narray;
-        OK(STI_ARRAY(s.device, "more", STET_REAL, true, &more, FEW, ITEMS));
+        OK(STI_ARRAY(s.device, "more", STET_DTYPE_REAL, true, &more, FEW, ITEMS));
         (void)gradient_of(&s, more);
         assert_int_equal(s.device->narray, before + 2);
         stet_array_destroy(more);

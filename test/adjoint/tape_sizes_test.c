@@ -50,10 +50,10 @@ static void a_pass_ends_its_lists_where_sizes_are_needed(void **state)
         int64_t lists = 0;
         for (int pass = 0; pass < 4; ++pass) {
             seed_ones(&s, s.y);
-            stet_counter before = row(rig.device, STET_MECH_graph_replay);
+            stet_counter before = row(rig.device, STET_MECHANISM_GRAPH_REPLAY);
             OK(stet_tape_backward(s.tape));
             check_powers(&s);
-            stet_counter now = row(rig.device, STET_MECH_graph_replay);
+            stet_counter now = row(rig.device, STET_MECHANISM_GRAPH_REPLAY);
             assert_int_equal(now.fallbacks, before.fallbacks);
             int64_t done = now.hits + now.misses - before.hits - before.misses;
             if (pass == 0) lists = done;
@@ -62,8 +62,8 @@ static void a_pass_ends_its_lists_where_sizes_are_needed(void **state)
         }
         assert_int_equal(lists,
                          2); /* the launches; and, once the counts that each of them met are known, the adjoints */
-        assert_int_equal(reason_count(rig.device, STET_REASON_graph_replay_split), 0);
-        assert_true(reason_count(rig.device, STET_REASON_adstack_moved) > 0); /* so the reading is counted */
+        assert_int_equal(reason_count(rig.device, STET_REASON_GRAPH_REPLAY_SPLIT), 0);
+        assert_true(reason_count(rig.device, STET_REASON_ADSTACK_MOVED) > 0); /* so the reading is counted */
         close_small(&s);
     }
 }
@@ -77,13 +77,13 @@ static void a_callers_list_is_split_for_a_reason(void **state)
         small s = open_small(rig.device, 0);
         stet_adjoint *adjoint;
         stet_array *gradient[2];
-        OK(stet_kernel_adjoint(s.kernel[POWER], &adjoint));
-        for (int i = 0; i < 2; ++i) OK(STI_ARRAY(rig.device, "g", STET_REAL, true, &gradient[i], FEW, ITEMS));
+        OK(stet_kernel_get_adjoint(s.kernel[POWER], &adjoint));
+        for (int i = 0; i < 2; ++i) OK(STI_ARRAY(rig.device, "g", STET_DTYPE_REAL, true, &gradient[i], FEW, ITEMS));
         const stet_arg args[] = {stet_arg_array(s.x), stet_arg_array(s.count), stet_arg_array(s.y)};
         stet_array *const gradients[] = {gradient[0], NULL, gradient[1]};
         OK(stet_adjoint_launch(adjoint, FEW, args, gradients, 3)); /* what it needs is made */
         for (int strict = 0; strict < 2; ++strict) {
-            int64_t splits = reason_count(rig.device, STET_REASON_graph_replay_split);
+            int64_t splits = reason_count(rig.device, STET_REASON_GRAPH_REPLAY_SPLIT);
             if (strict) make_strict(rig.device);
             write_reals(gradient[0], value_of_x);
             write_reals(gradient[1], value_one);
@@ -91,14 +91,14 @@ static void a_callers_list_is_split_for_a_reason(void **state)
             stet_result result = next(&s);
             if (result == STET_OK) result = stet_adjoint_launch(adjoint, FEW, args, gradients, 3);
             result = stet_record_end(rig.device, result);
-            assert_int_equal(reason_count(rig.device, STET_REASON_graph_replay_split), splits + 1);
+            assert_int_equal(reason_count(rig.device, STET_REASON_GRAPH_REPLAY_SPLIT), splits + 1);
             if (!strict) {
                 OK(result);
                 assert_true(get(gradient[0], 1, 0) == value_of_x(1, 0) + 2 * 2.0); /* count is 1: x * x */
                 continue;
             }
-            assert_int_equal(result, STET_STRICT);
-            assert_non_null(strstr(stet_last_error(), "a count and its adjoint"));
+            assert_int_equal(result, STET_ERROR_STRICT);
+            assert_non_null(strstr(stet_get_last_error(), "a count and its adjoint"));
         }
         for (int i = 0; i < 2; ++i) stet_array_destroy(gradient[i]);
         close_small(&s);
@@ -116,7 +116,7 @@ static void two_passes(small *s, int n, int64_t misses[2])
     stet_result result = STET_OK;
     assert_true(n <= KEPT + 8);
     for (int k = 0; k < n; ++k) {
-        OK(STI_ARRAY(s->device, "own", STET_REAL, true, &own[k], FEW, ITEMS));
+        OK(STI_ARRAY(s->device, "own", STET_DTYPE_REAL, true, &own[k], FEW, ITEMS));
         write_reals(own[k], value_of_x);
     }
     OK(stet_tape_begin(s->tape));
@@ -129,10 +129,10 @@ static void two_passes(small *s, int n, int64_t misses[2])
     for (int pass = 0; pass < 4; ++pass) {
         OK(stet_tape_zero(s->tape));
         for (int k = 0; k < n; ++k) write_reals(gradient_of(s, own[k]), value_one);
-        int64_t before = reason_count(s->device, STET_REASON_graph_replay_first);
+        int64_t before = reason_count(s->device, STET_REASON_GRAPH_REPLAY_FIRST);
         OK(stet_tape_backward(s->tape));
         for (int k = 0; k < n; ++k) assert_true(get(gradient_of(s, own[k]), 2, 1) == 2 * value_of_x(2, 1));
-        if (pass >= 2) misses[pass - 2] = reason_count(s->device, STET_REASON_graph_replay_first) - before;
+        if (pass >= 2) misses[pass - 2] = reason_count(s->device, STET_REASON_GRAPH_REPLAY_FIRST) - before;
     }
     for (int k = 0; k < n; ++k) stet_array_destroy(own[k]);
 }
@@ -178,7 +178,7 @@ static void exported_inputs_are_announced(void **state)
         small s = open_small(rig.device, 0);
         tensor *shown = export_as(s.x, true, false, false);
         OK(stet_tape_begin(s.tape));
-        FAILS(stet_tape_end(s.tape, square_of_product(&s)), STET_STATE,
+        FAILS(stet_tape_end(s.tape, square_of_product(&s)), STET_ERROR_STATE,
               "k_scale reads array x, which somebody else may write at any time, through a tensor");
         end(shown);
         shown = export_as(s.x, true, true, false);
@@ -190,7 +190,7 @@ static void exported_inputs_are_announced(void **state)
             check_square_of_product(&s);
         }
         stet_array_mark_written(s.x); /* announced: the pass that reads it is told */
-        FAILS(stet_tape_backward(s.tape), STET_STATE, "array x was written since the tape ended");
+        FAILS(stet_tape_backward(s.tape), STET_ERROR_STATE, "array x was written since the tape ended");
         end(shown);
         close_small(&s);
     }

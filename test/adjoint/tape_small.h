@@ -46,11 +46,11 @@ static inline void write_reals(stet_array *array, double (*value)(int64_t w, int
 {
     double wide[FEW * ITEMS];
     float single[FEW * ITEMS];
-    int64_t n = stet_array_count(array);
+    int64_t n = stet_array_get_nelement(array);
     assert_true(n <= FEW * ITEMS);
     for (int64_t k = 0; k < n; ++k) single[k] = (float)(wide[k] = value(k / ITEMS, k % ITEMS));
     bool is_wide = array->device->real_size == sizeof(double);
-    OK(stet_array_write(array, is_wide ? (const void *)wide : single, stet_array_bytes(array)));
+    OK(stet_array_write(array, is_wide ? (const void *)wide : single, stet_array_get_bytes(array)));
 }
 static inline double value_of_x(int64_t w, int64_t i) { return 1 + (double)w + 0.5 * (double)i; }
 static inline double value_of_t(int64_t w, int64_t i) { return (double)w + 1 + (double)i; }
@@ -75,11 +75,11 @@ static inline small open_small(stet_device *device, int64_t every)
         own.name = names[i];
         s.kernel[i] = make_kernel(device, &own);
     }
-    OK(STI_ARRAY(device, "x", STET_REAL, true, &s.x, FEW, ITEMS));
-    OK(STI_ARRAY(device, "y", STET_REAL, true, &s.y, FEW, ITEMS));
-    OK(STI_ARRAY(device, "z", STET_REAL, true, &s.z, FEW, ITEMS));
-    OK(STI_ARRAY(device, "t", STET_REAL, false, &s.t, ITEMS));
-    OK(STI_ARRAY(device, "count", STET_INT, false, &s.count, 2));
+    OK(STI_ARRAY(device, "x", STET_DTYPE_REAL, true, &s.x, FEW, ITEMS));
+    OK(STI_ARRAY(device, "y", STET_DTYPE_REAL, true, &s.y, FEW, ITEMS));
+    OK(STI_ARRAY(device, "z", STET_DTYPE_REAL, true, &s.z, FEW, ITEMS));
+    OK(STI_ARRAY(device, "t", STET_DTYPE_REAL, false, &s.t, ITEMS));
+    OK(STI_ARRAY(device, "count", STET_DTYPE_INT, false, &s.count, 2));
     fill_small(&s);
     OK(stet_tape_create(device, &def, &s.tape));
     return s;
@@ -147,7 +147,7 @@ static inline stet_result bits(const small *s, stet_array *x, stet_array *y)
 static inline stet_array *gradient_of(const small *s, stet_array *array)
 {
     stet_array *gradient;
-    OK(stet_tape_gradient(s->tape, array, &gradient));
+    OK(stet_tape_get_gradient(s->tape, array, &gradient));
     return gradient;
 }
 static inline double get(stet_array *array, int64_t w, int64_t i)

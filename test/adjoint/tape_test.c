@@ -98,7 +98,7 @@ static void gradients_are_right_by_differences(void **state)
         if (array)
             gradient = gradient_of(&x, array);
         else
-            OK(stet_tape_number_gradient(x.tape, x.kernel[5], "weight", &gradient));
+            OK(stet_tape_get_number_gradient(x.tape, x.kernel[5], "weight", &gradient));
         p->found = item(gradient, p->w, p->i);
     }
     for (int k = 0; k < PLACES; ++k) {
@@ -131,8 +131,8 @@ static void the_same_bits_on_every_device(void **state)
 static void the_same_bits_with_each_mechanism_off(void **state)
 {
     (void)state;
-    static const uint32_t off[] = {0, 1u << STET_MECH_graph_replay, 1u << STET_MECH_args,
-                                   1u << STET_MECH_graph_replay | 1u << STET_MECH_args};
+    static const uint32_t off[] = {0, 1u << STET_MECHANISM_GRAPH_REPLAY, 1u << STET_MECHANISM_ARGS,
+                                   1u << STET_MECHANISM_GRAPH_REPLAY | 1u << STET_MECHANISM_ARGS};
     uint64_t wanted = 0;
     for (size_t i = 0; i < sizeof off / sizeof *off; ++i) {
         stet_device *device = open_device(STI_ISA_portable, 1);
@@ -163,18 +163,19 @@ static void a_second_pass_is_a_replay(void **state)
         seed(&x);
         int64_t built = rig.device->recorder->built;
         int64_t allocations = stet_get_memory_stats().allocations;
-        stet_device_counters(rig.device, &before);
+        stet_device_get_counters(rig.device, &before);
         OK(stet_tape_backward(x.tape));
-        stet_device_counters(rig.device, &after);
-        const stet_counter *a = &before.mechanism[STET_MECH_graph_replay],
-                           *b = &after.mechanism[STET_MECH_graph_replay];
+        stet_device_get_counters(rig.device, &after);
+        const stet_counter *a = &before.mechanism[STET_MECHANISM_GRAPH_REPLAY],
+                           *b = &after.mechanism[STET_MECHANISM_GRAPH_REPLAY];
         assert_int_equal(stet_get_memory_stats().allocations, allocations);
         assert_int_equal(rig.device->recorder->built, built);
         assert_int_equal(b->misses, a->misses);
         assert_int_equal(b->fallbacks, a->fallbacks);
         assert_int_equal(b->hits, a->hits + 4); /* a list a segment */
-        assert_int_equal(after.mechanism[STET_MECH_args].misses, before.mechanism[STET_MECH_args].misses);
-        assert_int_equal(after.mechanism[STET_MECH_adstack].misses, before.mechanism[STET_MECH_adstack].misses);
+        assert_int_equal(after.mechanism[STET_MECHANISM_ARGS].misses, before.mechanism[STET_MECHANISM_ARGS].misses);
+        assert_int_equal(after.mechanism[STET_MECHANISM_ADSTACK].misses,
+                         before.mechanism[STET_MECHANISM_ADSTACK].misses);
         found = gradients_hash(&x);
         assert_true(found == wanted);
         close_sheets(&x);

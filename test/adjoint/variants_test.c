@@ -43,8 +43,8 @@ static variant open_variant(stet_device *d, const char *source)
     static const int32_t counts[N] = {0, 2, 1, 3, 0, 1};
     variant v = {.kernel = kernel_from(d, source)};
     stet_array **all[] = {&v.x, &v.y, &v.x_grad, &v.y_grad};
-    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_REAL, true, all[i], WORLDS, N));
-    OK(STI_ARRAY(d, "count", STET_INT, false, &v.count, N));
+    for (int i = 0; i < 4; ++i) OK(STI_ARRAY(d, "reals", STET_DTYPE_REAL, true, all[i], WORLDS, N));
+    OK(STI_ARRAY(d, "count", STET_DTYPE_INT, false, &v.count, N));
     OK(stet_array_write(v.count, counts, sizeof counts));
     for (int w = 0; w < WORLDS; ++w)
         for (int i = 0; i < N; ++i) {
@@ -52,7 +52,7 @@ static variant open_variant(stet_device *d, const char *source)
             reals_set(v.x_grad, w, i, 0.01 * i);
             reals_set(v.y_grad, w, i, 1 - 0.1 * w);
         }
-    OK(stet_kernel_adjoint(v.kernel, &v.adjoint));
+    OK(stet_kernel_get_adjoint(v.kernel, &v.adjoint));
     return v;
 }
 
@@ -80,7 +80,7 @@ static void the_same_operations_have_the_same_bits(void **state)
         uint64_t hash;
         variant v = open_variant(rig.device, same_source);
         launch(&v);
-        const char *text = stet_adjoint_source(v.adjoint);
+        const char *text = stet_adjoint_get_source(v.adjoint);
         assert_non_null(strstr(text, sti_device_is_gpu(rig.device) ? "by_gpu_adj(" : "by_cpu_adj("));
         assert_null(strstr(text, sti_device_is_gpu(rig.device) ? "by_cpu" : "by_gpu"));
         OK(stet_array_hash(v.x_grad, &hash));

@@ -137,11 +137,11 @@ static void a_failure_names_the_arena_and_leaves_it_usable(void **state)
     memset(kept, 5, 100);
     size_t used = a.used;
     p = kept;
-    assert_int_equal(sti_arena_take(&a, 1 << 20, &p), STET_OUT_OF_MEMORY);
+    assert_int_equal(sti_arena_take(&a, 1 << 20, &p), STET_ERROR_OUT_OF_MEMORY);
     assert_null(p);
     assert_int_equal(a.used, used);
-    assert_non_null(strstr(stet_last_error(), "the contacts' scratch"));
-    assert_int_equal(sti_arena_take(&a, SIZE_MAX - 10, &p), STET_OUT_OF_MEMORY);
+    assert_non_null(strstr(stet_get_last_error(), "the contacts' scratch"));
+    assert_int_equal(sti_arena_take(&a, SIZE_MAX - 10, &p), STET_ERROR_OUT_OF_MEMORY);
     assert_int_equal(sti_arena_take(&a, 1 << 20, &p), STET_OK);
     assert_int_equal(kept[99], 5);
     sti_arena_free(&a);

@@ -39,8 +39,8 @@ static inline void failing_free(void *memory, void *context)
 /*
  * Runs a scenario with its first allocation failing, then its second (in part, part.h: its sixth), … until it runs without a failure.
  * The scenario returns after having given everything back, also when it failed; after each run nothing may be held. A run in which
- * an allocation failed returns STET_OUT_OF_MEMORY, unless `forgives`, where STET_OK is as good. Returns the number of
- * allocations of the run without a failure.
+ * an allocation failed returns STET_ERROR_OUT_OF_MEMORY, unless `forgives`, where STET_OK is as good. Returns the
+ * number of allocations of the run without a failure.
  */
 static inline int64_t fail_each_allocation(stet_result (*scenario)(void), bool forgives)
 {
@@ -56,7 +56,7 @@ static inline int64_t fail_each_allocation(stet_result (*scenario)(void), bool f
             assert_int_equal(result, STET_OK);
             return f.calls;
         }
-        if (!forgives || result != STET_OK) assert_int_equal(result, STET_OUT_OF_MEMORY);
+        if (!forgives || result != STET_OK) assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
     }
 }
 

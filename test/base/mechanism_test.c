@@ -18,14 +18,14 @@
 static void names_are_found_and_unique(void **state)
 {
     (void)state;
-    for (int i = 0; i < STET_MECH_COUNT; i++) {
-        stet_mechanism found = STET_MECH_COUNT;
+    for (int i = 0; i < STET_MECHANISM_COUNT; i++) {
+        stet_mechanism found = STET_MECHANISM_COUNT;
         assert_int_equal(stet_mechanism_find(stet_mechanism_name((stet_mechanism)i), &found), STET_OK);
         assert_int_equal(found, i);
-        assert_true(strlen(stet_mechanism_doc((stet_mechanism)i)) > 20);
+        assert_true(strlen(stet_mechanism_sentence((stet_mechanism)i)) > 20);
     }
-    assert_string_equal(stet_mechanism_name(STET_MECH_pose_sync), "pose_sync");
-    assert_string_equal(stet_mechanism_name(STET_MECH_COUNT), "unknown");
+    assert_string_equal(stet_mechanism_name(STET_MECHANISM_POSE_SYNC), "pose_sync");
+    assert_string_equal(stet_mechanism_name(STET_MECHANISM_COUNT), "unknown");
 }
 
 static void an_unknown_name_is_answered_with_the_known_ones(void **state)
@@ -33,16 +33,16 @@ static void an_unknown_name_is_answered_with_the_known_ones(void **state)
     (void)state;
     static const char *const wrong[] = {"", "pose", "pose_synchronise", "POSE_SYNC", " frame"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        stet_mechanism out = STET_MECH_frame;
-        assert_int_equal(stet_mechanism_find(wrong[i], &out), STET_NOT_FOUND);
-        assert_int_equal(out, STET_MECH_frame);
-        for (int k = 0; k < STET_MECH_COUNT; k++) {
-            assert_non_null(strstr(stet_last_error(), stet_mechanism_name((stet_mechanism)k)));
+        stet_mechanism out = STET_MECHANISM_FRAME;
+        assert_int_equal(stet_mechanism_find(wrong[i], &out), STET_ERROR_NOT_FOUND);
+        assert_int_equal(out, STET_MECHANISM_FRAME);
+        for (int k = 0; k < STET_MECHANISM_COUNT; k++) {
+            assert_non_null(strstr(stet_get_last_error(), stet_mechanism_name((stet_mechanism)k)));
         }
     }
     stet_mechanism out;
-    assert_int_equal(stet_mechanism_find(NULL, &out), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_mechanism_find("frame", NULL), STET_INVALID_ARGUMENT);
+    assert_int_equal(stet_mechanism_find(NULL, &out), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_mechanism_find("frame", NULL), STET_ERROR_INVALID_ARGUMENT);
 }
 
 static void each_reason_belongs_to_its_mechanism(void **state)
@@ -50,7 +50,7 @@ static void each_reason_belongs_to_its_mechanism(void **state)
     (void)state;
     for (int i = 1; i < STET_REASON_COUNT; i++) {
         stet_reason reason = (stet_reason)i;
-        assert_true(stet_reason_mechanism(reason) < STET_MECH_COUNT);
+        assert_true(stet_reason_mechanism(reason) < STET_MECHANISM_COUNT);
         assert_true(strlen(stet_reason_name(reason)) > 0);
         assert_true(strlen(stet_reason_sentence(reason)) > 0);
         for (int k = 1; k < i; k++) {
@@ -58,11 +58,11 @@ static void each_reason_belongs_to_its_mechanism(void **state)
             assert_string_not_equal(stet_reason_name((stet_reason)k), stet_reason_name(reason));
         }
     }
-    assert_int_equal(stet_reason_mechanism(STET_REASON_tiles_not_direct), STET_MECH_tiles);
-    assert_string_equal(stet_reason_name(STET_REASON_tiles_not_direct), "not_direct");
-    assert_int_equal(stet_reason_mechanism(STET_REASON_none), STET_MECH_COUNT);
-    assert_int_equal(stet_reason_mechanism(STET_REASON_COUNT), STET_MECH_COUNT);
-    for (int i = 0; i < STET_MECH_COUNT; i++) {
+    assert_int_equal(stet_reason_mechanism(STET_REASON_TILES_NOT_DIRECT), STET_MECHANISM_TILES);
+    assert_string_equal(stet_reason_name(STET_REASON_TILES_NOT_DIRECT), "not_direct");
+    assert_int_equal(stet_reason_mechanism(STET_REASON_NONE), STET_MECHANISM_COUNT);
+    assert_int_equal(stet_reason_mechanism(STET_REASON_COUNT), STET_MECHANISM_COUNT);
+    for (int i = 0; i < STET_MECHANISM_COUNT; i++) {
         stet_reason disabled = sti_reason_disabled((stet_mechanism)i);
         assert_int_equal(stet_reason_mechanism(disabled), i);
         assert_string_equal(stet_reason_name(disabled), "disabled");
@@ -85,7 +85,7 @@ static void everything_is_on_by_default(void **state)
     assert_int_equal(options.disabled, 0);
     assert_false(options.strict);
     assert_false(options.audit);
-    assert_int_equal(stet_default_mechanism_options(NULL), STET_INVALID_ARGUMENT);
+    assert_int_equal(stet_default_mechanism_options(NULL), STET_ERROR_INVALID_ARGUMENT);
 }
 
 static void the_environment_switches_off(void **state)
@@ -97,9 +97,9 @@ static void the_environment_switches_off(void **state)
     } cases[] = {
         {"", 0},
         {" , ,", 0},
-        {"frame", 1u << STET_MECH_frame},
-        {"tiles,hierarchy", 1u << STET_MECH_tiles | 1u << STET_MECH_hierarchy},
-        {" tiles ,\thierarchy,,tiles ", 1u << STET_MECH_tiles | 1u << STET_MECH_hierarchy},
+        {"frame", 1u << STET_MECHANISM_FRAME},
+        {"tiles,hierarchy", 1u << STET_MECHANISM_TILES | 1u << STET_MECHANISM_HIERARCHY},
+        {" tiles ,\thierarchy,,tiles ", 1u << STET_MECHANISM_TILES | 1u << STET_MECHANISM_HIERARCHY},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         stet_mechanism_options options;
@@ -107,9 +107,9 @@ static void the_environment_switches_off(void **state)
         assert_int_equal(stet_default_mechanism_options(&options), STET_OK);
         assert_int_equal(options.disabled, cases[i].disabled);
     }
-    sti_mechanisms m = {.options.disabled = 1u << STET_MECH_tiles};
-    assert_false(sti_enabled(&m, STET_MECH_tiles));
-    assert_true(sti_enabled(&m, STET_MECH_deferred_tiles));
+    sti_mechanisms m = {.options.disabled = 1u << STET_MECHANISM_TILES};
+    assert_false(sti_enabled(&m, STET_MECHANISM_TILES));
+    assert_true(sti_enabled(&m, STET_MECHANISM_DEFERRED_TILES));
 }
 
 static void an_unknown_name_in_the_environment_is_an_error(void **state)
@@ -117,12 +117,12 @@ static void an_unknown_name_in_the_environment_is_an_error(void **state)
     (void)state;
     stet_mechanism_options options = {.disabled = 99};
     assert_int_equal(setenv("STET_DISABLE", "frame,frames,tiles", 1), 0);
-    assert_int_equal(stet_default_mechanism_options(&options), STET_INVALID_ARGUMENT);
+    assert_int_equal(stet_default_mechanism_options(&options), STET_ERROR_INVALID_ARGUMENT);
     assert_int_equal(options.disabled, 0);
-    assert_non_null(strstr(stet_last_error(), "STET_DISABLE"));
-    assert_non_null(strstr(stet_last_error(), "'frames'"));
-    for (int k = 0; k < STET_MECH_COUNT; k++) {
-        assert_non_null(strstr(stet_last_error(), stet_mechanism_name((stet_mechanism)k)));
+    assert_non_null(strstr(stet_get_last_error(), "STET_DISABLE"));
+    assert_non_null(strstr(stet_get_last_error(), "'frames'"));
+    for (int k = 0; k < STET_MECHANISM_COUNT; k++) {
+        assert_non_null(strstr(stet_get_last_error(), stet_mechanism_name((stet_mechanism)k)));
     }
 }
 
@@ -159,8 +159,8 @@ static void thing_init(thing *t)
     *t = (thing){.input = sti_version_new(), .value = 1};
     t->outputs[0] = (sti_span){t->first, sizeof t->first, NULL};
     t->outputs[2] = (sti_span){t->last, sizeof t->last, NULL};
-    t->work = (sti_work){.mechanism = STET_MECH_hierarchy,
-                         .why = STET_REASON_hierarchy_values,
+    t->work = (sti_work){.mechanism = STET_MECHANISM_HIERARCHY,
+                         .why = STET_REASON_HIERARCHY_VALUES,
                          .what = "world transforms",
                          .kept = &t->kept,
                          .now = &t->now,
@@ -197,7 +197,7 @@ static void set_value(thing *t, int value)
     sti_version_bump(&t->input);
 }
 
-static const stet_counter *counter(const thing *t) { return &t->m.counters.mechanism[STET_MECH_hierarchy]; }
+static const stet_counter *counter(const thing *t) { return &t->m.counters.mechanism[STET_MECHANISM_HIERARCHY]; }
 
 static void a_miss_makes_and_a_hit_does_nothing(void **state)
 {
@@ -212,7 +212,7 @@ static void a_miss_makes_and_a_hit_does_nothing(void **state)
     stet_counter expected = {
         .hits = 5, .misses = 1, .done_launches = 2, .done_bytes = 140, .saved_launches = 10, .saved_bytes = 700};
     assert_memory_equal(counter(&t), &expected, sizeof expected);
-    assert_int_equal(t.m.counters.reason[STET_REASON_hierarchy_values], 1);
+    assert_int_equal(t.m.counters.reason[STET_REASON_HIERARCHY_VALUES], 1);
     set_value(&t, 8);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
     assert_int_equal(t.calls, 2);
@@ -220,8 +220,8 @@ static void a_miss_makes_and_a_hit_does_nothing(void **state)
     t.option = 7;
     assert_int_equal(bring_up_to_date(&t), STET_OK);
     assert_int_equal(t.calls, 3);
-    assert_int_equal(t.m.counters.reason[STET_REASON_hierarchy_values], 3);
-    assert_int_equal(t.m.counters.reason[STET_REASON_hierarchy_disabled], 0);
+    assert_int_equal(t.m.counters.reason[STET_REASON_HIERARCHY_VALUES], 3);
+    assert_int_equal(t.m.counters.reason[STET_REASON_HIERARCHY_DISABLED], 0);
 }
 
 /* Only the mechanism's own row and reason move. */
@@ -233,8 +233,8 @@ static void nothing_else_is_counted(void **state)
     assert_int_equal(bring_up_to_date(&t), STET_OK);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
     stet_counters expected = {0};
-    expected.mechanism[STET_MECH_hierarchy] = *counter(&t);
-    expected.reason[STET_REASON_hierarchy_values] = 1;
+    expected.mechanism[STET_MECHANISM_HIERARCHY] = *counter(&t);
+    expected.reason[STET_REASON_HIERARCHY_VALUES] = 1;
     assert_memory_equal(&t.m.counters, &expected, sizeof expected);
 }
 
@@ -254,14 +254,14 @@ static void switched_off_everything_is_made_each_time(void **state)
     (void)state;
     thing t;
     thing_init(&t);
-    t.m.options.disabled = 1u << STET_MECH_hierarchy;
+    t.m.options.disabled = 1u << STET_MECHANISM_HIERARCHY;
     for (int i = 0; i < 4; i++) assert_int_equal(bring_up_to_date(&t), STET_OK);
     assert_int_equal(t.calls, 4);
     stet_counter expected = {.misses = 4, .done_launches = 8, .done_bytes = 560};
     assert_memory_equal(counter(&t), &expected, sizeof expected);
-    assert_int_equal(t.m.counters.reason[STET_REASON_hierarchy_disabled], 4);
-    assert_int_equal(t.m.counters.reason[STET_REASON_hierarchy_values], 0);
-    t.m.options.disabled = ~(1u << STET_MECH_hierarchy); /* all the others: this one works */
+    assert_int_equal(t.m.counters.reason[STET_REASON_HIERARCHY_DISABLED], 4);
+    assert_int_equal(t.m.counters.reason[STET_REASON_HIERARCHY_VALUES], 0);
+    t.m.options.disabled = ~(1u << STET_MECHANISM_HIERARCHY); /* all the others: this one works */
     assert_int_equal(bring_up_to_date(&t), STET_OK);
     assert_int_equal(t.calls, 4);
 }
@@ -273,9 +273,9 @@ static void a_failing_make_is_made_again(void **state)
     thing_init(&t);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
     set_value(&t, 5);
-    t.result = STET_DEVICE;
-    assert_int_equal(bring_up_to_date(&t), STET_DEVICE);
-    assert_string_equal(stet_last_error(), "the thing cannot be made");
+    t.result = STET_ERROR_DEVICE;
+    assert_int_equal(bring_up_to_date(&t), STET_ERROR_DEVICE);
+    assert_string_equal(stet_get_last_error(), "the thing cannot be made");
     assert_false(t.kept.valid);
     assert_int_equal(counter(&t)->misses, 1);
     t.result = STET_OK;
@@ -312,8 +312,8 @@ static void an_audit_finds_an_unannounced_write(void **state)
     t.m.options.audit = true;
     assert_int_equal(bring_up_to_date(&t), STET_OK);
     t.last[17] ^= 1; /* an output was written behind our back */
-    assert_int_equal(bring_up_to_date(&t), STET_AUDIT);
-    assert_int_equal(strncmp(stet_last_error(),
+    assert_int_equal(bring_up_to_date(&t), STET_ERROR_AUDIT);
+    assert_int_equal(strncmp(stet_get_last_error(),
                              "hierarchy: world transforms had changed at byte 17 of output 2 though its stamp stood",
                              85),
                      0);
@@ -323,8 +323,8 @@ static void an_audit_finds_an_unannounced_write(void **state)
     assert_int_equal(bring_up_to_date(&t), STET_OK); /* made again, as a miss */
     assert_int_equal(counter(&t)->misses, 2);
     t.value = 3; /* an input was written, and no generation moved */
-    assert_int_equal(bring_up_to_date(&t), STET_AUDIT);
-    assert_non_null(strstr(stet_last_error(), "at byte 0 of output 0"));
+    assert_int_equal(bring_up_to_date(&t), STET_ERROR_AUDIT);
+    assert_non_null(strstr(stet_get_last_error(), "at byte 0 of output 0"));
 }
 
 static void without_audit_the_unannounced_write_stands(void **state)
@@ -345,8 +345,8 @@ static void an_audit_whose_make_fails_says_so(void **state)
     thing_init(&t);
     t.m.options.audit = true;
     assert_int_equal(bring_up_to_date(&t), STET_OK);
-    t.result = STET_IO;
-    assert_int_equal(bring_up_to_date(&t), STET_IO);
+    t.result = STET_ERROR_IO;
+    assert_int_equal(bring_up_to_date(&t), STET_ERROR_IO);
     assert_false(t.kept.valid);
     assert_int_equal(counter(&t)->hits, 0);
     assert_int_equal(stet_get_memory_stats().blocks, 0);
@@ -361,7 +361,7 @@ static void an_audit_without_memory_leaves_all_as_it_was(void **state)
     thing_init(&t);
     t.m.options.audit = true;
     assert_int_equal(bring_up_to_date(&t), STET_OK);
-    assert_int_equal(bring_up_to_date(&t), STET_OUT_OF_MEMORY);
+    assert_int_equal(bring_up_to_date(&t), STET_ERROR_OUT_OF_MEMORY);
     assert_int_equal(t.calls, 1);
     assert_true(t.kept.valid);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
@@ -408,38 +408,39 @@ static void a_fallback_is_counted_and_heard(void **state)
     sti_mechanisms m = {0};
     heard h = {0};
     stet_set_log(hear, &h);
-    assert_int_equal(sti_fallback(&m, STET_MECH_tiles, STET_REASON_tiles_not_direct, "output rgb"), STET_OK);
+    assert_int_equal(sti_fallback(&m, STET_MECHANISM_TILES, STET_REASON_TILES_NOT_DIRECT, "output rgb"), STET_OK);
     stet_set_log(NULL, NULL);
-    assert_int_equal(m.counters.mechanism[STET_MECH_tiles].fallbacks, 1);
-    assert_int_equal(m.counters.reason[STET_REASON_tiles_not_direct], 1);
+    assert_int_equal(m.counters.mechanism[STET_MECHANISM_TILES].fallbacks, 1);
+    assert_int_equal(m.counters.reason[STET_REASON_TILES_NOT_DIRECT], 1);
     assert_int_equal(h.calls, 1);
     assert_int_equal(h.level, STET_LOG_INFO);
     assert_non_null(strstr(h.message, "tiles"));
     assert_non_null(strstr(h.message, "output rgb"));
-    assert_non_null(strstr(h.message, stet_reason_sentence(STET_REASON_tiles_not_direct)));
+    assert_non_null(strstr(h.message, stet_reason_sentence(STET_REASON_TILES_NOT_DIRECT)));
 }
 
 static void in_strict_mode_a_fallback_is_an_error(void **state)
 {
     (void)state;
     sti_mechanisms m = {.options.strict = true};
-    assert_int_equal(sti_fallback(&m, STET_MECH_tiles, STET_REASON_tiles_not_direct, "output rgb"), STET_STRICT);
-    assert_int_equal(m.counters.mechanism[STET_MECH_tiles].fallbacks, 1);
-    assert_non_null(strstr(stet_last_error(), "tiles: output rgb"));
-    assert_non_null(strstr(stet_last_error(), stet_reason_sentence(STET_REASON_tiles_not_direct)));
+    assert_int_equal(sti_fallback(&m, STET_MECHANISM_TILES, STET_REASON_TILES_NOT_DIRECT, "output rgb"),
+                     STET_ERROR_STRICT);
+    assert_int_equal(m.counters.mechanism[STET_MECHANISM_TILES].fallbacks, 1);
+    assert_non_null(strstr(stet_get_last_error(), "tiles: output rgb"));
+    assert_non_null(strstr(stet_get_last_error(), stet_reason_sentence(STET_REASON_TILES_NOT_DIRECT)));
 }
 
 static void hits_and_misses_are_counted_by_hand(void **state)
 {
     (void)state;
     sti_mechanisms m = {0};
-    sti_count_hit(&m, STET_MECH_readback, 0, 100);
-    sti_count_hit(&m, STET_MECH_readback, 1, 100);
-    sti_count_miss(&m, STET_MECH_readback, STET_REASON_readback_moved, 3, 50);
+    sti_count_hit(&m, STET_MECHANISM_READBACK, 0, 100);
+    sti_count_hit(&m, STET_MECHANISM_READBACK, 1, 100);
+    sti_count_miss(&m, STET_MECHANISM_READBACK, STET_REASON_READBACK_MOVED, 3, 50);
     stet_counters expected = {0};
-    expected.mechanism[STET_MECH_readback] = (stet_counter){
+    expected.mechanism[STET_MECHANISM_READBACK] = (stet_counter){
         .hits = 2, .misses = 1, .saved_launches = 1, .saved_bytes = 200, .done_launches = 3, .done_bytes = 50};
-    expected.reason[STET_REASON_readback_moved] = 1;
+    expected.reason[STET_REASON_READBACK_MOVED] = 1;
     assert_memory_equal(&m.counters, &expected, sizeof expected);
 }
 
@@ -454,13 +455,13 @@ static void an_audit_fetches_what_is_elsewhere(void **state)
     assert_int_equal(t.fetches, 0);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
     assert_int_equal(t.fetches, 2);
-    t.fetch = STET_DEVICE; /* nothing is made that could not be compared */
-    assert_int_equal(bring_up_to_date(&t), STET_DEVICE);
+    t.fetch = STET_ERROR_DEVICE; /* nothing is made that could not be compared */
+    assert_int_equal(bring_up_to_date(&t), STET_ERROR_DEVICE);
     assert_int_equal(t.calls, 2);
     t.fetch = STET_OK;
     t.last[7] = 99;
-    assert_int_equal(bring_up_to_date(&t), STET_AUDIT);
-    assert_non_null(strstr(stet_last_error(), "byte 7 of output 2"));
+    assert_int_equal(bring_up_to_date(&t), STET_ERROR_AUDIT);
+    assert_non_null(strstr(stet_get_last_error(), "byte 7 of output 2"));
 }
 
 int main(void)

@@ -101,11 +101,11 @@ static void realloc_keeps_the_old_block_on_failure(void **state)
     assert_int_equal(sti_realloc(&block, 100, "a test"), STET_OK);
     memset(block, 7, 100);
     const unsigned char *old = block;
-    assert_int_equal(sti_realloc(&block, 200, "the poses"), STET_OUT_OF_MEMORY);
+    assert_int_equal(sti_realloc(&block, 200, "the poses"), STET_ERROR_OUT_OF_MEMORY);
     assert_ptr_equal(block, old);
     assert_int_equal(sti_block_size(block), 100);
     assert_true(all_bytes_are(block, 100, 7));
-    assert_non_null(strstr(stet_last_error(), "200 bytes for the poses"));
+    assert_non_null(strstr(stet_get_last_error(), "200 bytes for the poses"));
     sti_free(block);
     assert_int_equal(f.held, 0);
     assert_int_equal(stet_set_allocator(NULL, NULL, NULL), STET_OK);
@@ -118,9 +118,9 @@ static void a_failure_says_what_and_how_much(void **state)
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
     int something;
     void *block = &something;
-    assert_int_equal(sti_alloc(&block, 12345, "the contacts"), STET_OUT_OF_MEMORY);
+    assert_int_equal(sti_alloc(&block, 12345, "the contacts"), STET_ERROR_OUT_OF_MEMORY);
     assert_null(block);
-    assert_non_null(strstr(stet_last_error(), "12345 bytes for the contacts"));
+    assert_non_null(strstr(stet_get_last_error(), "12345 bytes for the contacts"));
     assert_int_equal(stet_get_memory_stats().blocks, 0);
     assert_int_equal(stet_set_allocator(NULL, NULL, NULL), STET_OK);
 }
@@ -129,9 +129,9 @@ static void an_absurd_size_fails_and_does_not_wrap(void **state)
 {
     (void)state;
     void *block = NULL;
-    assert_int_equal(sti_alloc(&block, SIZE_MAX, "a test"), STET_OUT_OF_MEMORY);
+    assert_int_equal(sti_alloc(&block, SIZE_MAX, "a test"), STET_ERROR_OUT_OF_MEMORY);
     assert_null(block);
-    assert_int_equal(sti_alloc(&block, SIZE_MAX - STI_ALIGN + 1, "a test"), STET_OUT_OF_MEMORY);
+    assert_int_equal(sti_alloc(&block, SIZE_MAX - STI_ALIGN + 1, "a test"), STET_ERROR_OUT_OF_MEMORY);
     assert_null(block);
 }
 
@@ -139,15 +139,15 @@ static void the_hook_is_used_and_cannot_change_while_blocks_are_held(void **stat
 {
     (void)state;
     failing f = {0};
-    assert_int_equal(stet_set_allocator(failing_alloc, NULL, &f), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_set_allocator(NULL, failing_free, &f), STET_INVALID_ARGUMENT);
+    assert_int_equal(stet_set_allocator(failing_alloc, NULL, &f), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_set_allocator(NULL, failing_free, &f), STET_ERROR_INVALID_ARGUMENT);
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
     char *text;
     assert_int_equal(sti_strdup(&text, "let it stand"), STET_OK);
     assert_string_equal(text, "let it stand");
     assert_int_equal(f.calls, 1);
     assert_int_equal(f.held, 1);
-    assert_int_equal(stet_set_allocator(NULL, NULL, NULL), STET_STATE);
+    assert_int_equal(stet_set_allocator(NULL, NULL, NULL), STET_ERROR_STATE);
     sti_free(text);
     assert_int_equal(f.held, 0);
     assert_int_equal(stet_set_allocator(NULL, NULL, NULL), STET_OK);
@@ -170,9 +170,9 @@ static void a_hook_that_does_not_align_is_refused(void **state)
     failing f = {0};
     assert_int_equal(stet_set_allocator(misaligned_alloc, misaligned_free, &f), STET_OK);
     void *block;
-    assert_int_equal(sti_alloc(&block, 10, "a test"), STET_OUT_OF_MEMORY);
+    assert_int_equal(sti_alloc(&block, 10, "a test"), STET_ERROR_OUT_OF_MEMORY);
     assert_null(block);
-    assert_non_null(strstr(stet_last_error(), "aligned"));
+    assert_non_null(strstr(stet_get_last_error(), "aligned"));
     assert_int_equal(f.calls, 1);
     assert_int_equal(f.held, 0);
     assert_int_equal(stet_set_allocator(NULL, NULL, NULL), STET_OK);
@@ -209,9 +209,9 @@ static void products_do_not_wrap(void **state)
     assert_true(out == SIZE_MAX);
     assert_int_equal(sti_mul_size(7, 6, &out, "poses"), STET_OK);
     assert_int_equal(out, 42);
-    assert_int_equal(sti_mul_size(SIZE_MAX / 2 + 1, 2, &out, "poses"), STET_LIMIT);
+    assert_int_equal(sti_mul_size(SIZE_MAX / 2 + 1, 2, &out, "poses"), STET_ERROR_LIMIT);
     assert_int_equal(out, 0);
-    assert_non_null(strstr(stet_last_error(), "poses"));
+    assert_non_null(strstr(stet_get_last_error(), "poses"));
 }
 
 static void *hold_and_free(void *context)

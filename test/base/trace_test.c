@@ -66,8 +66,8 @@ static void kinds_have_names(void **state)
     assert_string_equal(stet_trace_kind_unit(STET_TRACE_LAUNCH), "blocks");
     assert_string_equal(stet_trace_kind_name(STET_TRACE_FALLBACK), "fallback");
     assert_string_equal(stet_trace_kind_unit(STET_TRACE_PHASE), "");
-    assert_string_equal(stet_trace_kind_name(STET_TRACE_KIND_COUNT), "unknown");
-    assert_string_equal(stet_trace_kind_unit(STET_TRACE_KIND_COUNT), "");
+    assert_string_equal(stet_trace_kind_name(STET_TRACE_COUNT), "unknown");
+    assert_string_equal(stet_trace_kind_unit(STET_TRACE_COUNT), "");
 }
 
 static void events_nest_in_order(void **state)
@@ -77,8 +77,8 @@ static void events_nest_in_order(void **state)
     sti_trace_mark phase = sti_trace_open(t, &(sti_trace_what){.kind = STET_TRACE_PHASE, .name = "step"});
     assert_false(sti_trace_stop(t)); /* TRACE-4 */
     sti_trace_mark k = launch(t, "k_a", 7, 12);
-    sti_trace_instant(t, &(sti_trace_what){.kind = STET_TRACE_MISS, .name = "args", .reason = STET_REASON_args_first});
-    sti_trace_close(t, k, STET_DEVICE);
+    sti_trace_instant(t, &(sti_trace_what){.kind = STET_TRACE_MISS, .name = "args", .reason = STET_REASON_ARGS_FIRST});
+    sti_trace_close(t, k, STET_ERROR_DEVICE);
     sti_trace_close(t, phase, STET_OK);
     assert_true(sti_trace_stop(t));
     assert_int_equal(stats(t).events, 3);
@@ -90,7 +90,7 @@ static void events_nest_in_order(void **state)
     assert_int_equal(b.line, 7);
     assert_int_equal(b.amount, 12);
     assert_true(b.failed && !a.failed);
-    assert_int_equal(c.reason, STET_REASON_args_first);
+    assert_int_equal(c.reason, STET_REASON_ARGS_FIRST);
     assert_int_equal(c.duration, 0);
     assert_true(0 <= a.begin && a.begin <= b.begin && b.begin <= c.begin);
     assert_true(c.begin <= b.begin + b.duration && b.begin + b.duration <= a.begin + a.duration);
@@ -124,7 +124,7 @@ static void totals_are_of_all_events(void **state)
         int k = name[--depth];
         bool fails = dice_below(&dice, 10) == 0, compares = dice_below(&dice, 10) == 0;
         (void)sti_trace_compare(t, compares);
-        sti_trace_close(t, open[depth], fails ? STET_DEVICE : STET_OK);
+        sti_trace_close(t, open[depth], fails ? STET_ERROR_DEVICE : STET_OK);
         assert_int_equal(sti_trace_compare(t, false), compares);
         calls[k]++;
         amounts[k] += k;
@@ -255,8 +255,8 @@ static void some_of_each(sti_trace *t)
 {
     sti_trace_mark phase = sti_trace_open(t, &(sti_trace_what){.kind = STET_TRACE_PHASE, .name = "step"});
     one(t, STET_TRACE_UPLOAD, "qpos", 1);
-    sti_trace_instant(t, &(sti_trace_what){.kind = STET_TRACE_MISS, .name = "args", .reason = STET_REASON_args_first});
-    sti_trace_close(t, launch(t, "k_a", 1, 1), STET_DEVICE);
+    sti_trace_instant(t, &(sti_trace_what){.kind = STET_TRACE_MISS, .name = "args", .reason = STET_REASON_ARGS_FIRST});
+    sti_trace_close(t, launch(t, "k_a", 1, 1), STET_ERROR_DEVICE);
     one(t, STET_TRACE_REPLAY, NULL, 1);
     sti_trace_close(t, phase, STET_OK);
 }
@@ -291,13 +291,13 @@ static stet_result much_of_all(void)
     enum { EVENTS = 3000, NAMES = 200 };
     sti_trace *t;
     STI_TRY(sti_trace_new(true, MUCH, &t));
-    (void)sti_error(STET_IO, "the message before");
+    (void)sti_error(STET_ERROR_IO, "the message before");
     for (int i = 0; i < EVENTS; ++i) {
         char text[32];
         (void)snprintf(text, sizeof text, "k_%d", i % NAMES);
         sti_trace_close(t, launch(t, text, 1, 1), STET_OK);
     }
-    assert_string_equal(stet_last_error(), "the message before");
+    assert_string_equal(stet_get_last_error(), "the message before");
     stet_trace_stats s = stats(t);
     stet_profile_row r;
     int64_t calls = 0, others = 0, n = 0;

@@ -318,7 +318,7 @@ static stet_result keep_many(void)
     bool whole = sti_stamp_equal(&kept, &now);
     sti_stamp_free(&now);
     sti_stamp_free(&kept);
-    return whole ? STET_OK : STET_OUT_OF_MEMORY;
+    return whole ? STET_OK : STET_ERROR_OUT_OF_MEMORY;
 }
 
 /* Without memory a stamp is not current, and nothing worse. */

@@ -46,7 +46,7 @@ static inline stet_result apart_upload(stet_device *device, void *to, const void
 {
     apart.uploads++;
     assert_true(apart_is(to) && !apart_is(from));
-    if (apart_fails(&apart.fail_upload)) return sti_error(STET_DEVICE, "the upload was made to fail");
+    if (apart_fails(&apart.fail_upload)) return sti_error(STET_ERROR_DEVICE, "the upload was made to fail");
     apart.bytes_up += (int64_t)size;
     return apart.real->upload(device, apart_here(to), from, size);
 }
@@ -55,7 +55,7 @@ static inline stet_result apart_download(stet_device *device, void *to, const vo
 {
     apart.downloads++;
     assert_true(!apart_is(to) && apart_is(from));
-    if (apart_fails(&apart.fail_download)) return sti_error(STET_DEVICE, "the download was made to fail");
+    if (apart_fails(&apart.fail_download)) return sti_error(STET_ERROR_DEVICE, "the download was made to fail");
     apart.bytes_down += (int64_t)size;
     return apart.real->download(device, to, apart_here(from), size);
 }
@@ -81,7 +81,8 @@ static inline stet_result apart_host_alloc(stet_device *device, size_t size, con
 {
     (void)device;
     *out = NULL;
-    if (apart_fails(&apart.fail_host)) return sti_error(STET_OUT_OF_MEMORY, "page-locked memory was made to fail");
+    if (apart_fails(&apart.fail_host))
+        return sti_error(STET_ERROR_OUT_OF_MEMORY, "page-locked memory was made to fail");
     STI_TRY(sti_alloc(out, size, what));
     apart.host++;
     return STET_OK;

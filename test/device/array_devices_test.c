@@ -17,16 +17,16 @@ static void random_ranges(stet_device *device, bool worlds, uint64_t *dice)
 {
     stet_array *a;
     int copy[ROWS][ITEMS] = {{0}}, some[ROWS][ITEMS];
-    OK(STI_ARRAY(device, "a", STET_INT, worlds, &a, ROWS, ITEMS));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_INT, worlds, &a, ROWS, ITEMS));
     for (int round = 0; round < 100; ++round) {
         size_t first = dice_below(dice, ROWS + 1), n = dice_below(dice, ROWS + 1 - first), size = n * sizeof *some;
         if (round % 2) {
             for (size_t r = 0; r < n; ++r)
                 for (int i = 0; i < ITEMS; ++i) some[r][i] = copy[first + r][i] = (int)dice_next(dice);
-            uint64_t before = stet_array_generation(a);
+            uint64_t before = stet_array_get_generation(a);
             OK(stet_array_write_worlds(a, (int64_t)first, (int64_t)n, some, size));
             memset(some, 0xee, size);
-            assert_int_equal(stet_array_generation(a), before + (n > 0));
+            assert_int_equal(stet_array_get_generation(a), before + (n > 0));
         } else {
             OK(stet_array_read_worlds(a, (int64_t)first, (int64_t)n, some, size));
             assert_memory_equal(some, copy[first], size);
@@ -59,7 +59,7 @@ static void arrays_begin_as_zero(void **state)
             size_t size = (size_t)counts[k];
             unsigned char *host = malloc(size);
             assert_non_null(host);
-            OK(STI_ARRAY(rig.device, "a", STET_U8, false, &a, counts[k]));
+            OK(STI_ARRAY(rig.device, "a", STET_DTYPE_U8, false, &a, counts[k]));
             OK(stet_array_read(a, host, size));
             for (size_t i = 0; i < size; ++i)
                 if (host[i]) fail_msg("byte %zu is %d", i, host[i]);
@@ -80,11 +80,11 @@ static void empty_arrays(void **state)
         int here = 7;
         const void *mirror;
         uint64_t hash;
-        OK(sti_array_new(rig.device, "nothing", STET_INT, k % 2, 2, shapes[k / 2], &a));
+        OK(sti_array_new(rig.device, "nothing", STET_DTYPE_INT, k % 2, 2, shapes[k / 2], &a));
         OK(stet_array_read(a, &here, 0));
         OK(stet_array_write(a, &here, 0));
         assert_int_equal(here, 7);
-        OK(stet_array_host(a, &mirror));
+        OK(stet_array_get_host(a, &mirror));
         assert_non_null(mirror);
         OK(stet_array_hash(a, &hash));
         assert_int_equal(hash, sti_hash_bytes("", 0));
@@ -105,7 +105,7 @@ static void hash_is_that_of_the_canonical_bytes(void **state)
     for (int worlds = 0; worlds < 2; ++worlds) {
         stet_array *a;
         uint64_t hash;
-        OK(STI_ARRAY(rig.device, "a", STET_REAL, worlds, &a, N, M));
+        OK(STI_ARRAY(rig.device, "a", STET_DTYPE_REAL, worlds, &a, N, M));
         OK(stet_array_write(a, f, sizeof(float[N][M])));
         OK(stet_array_hash(a, &hash));
         assert_true(hash == sti_hash_bytes(f, sizeof(float[N][M])));
@@ -125,20 +125,21 @@ static void a_mirror_stands_until_something_is_written(void **state)
         int host[9][2];
         const void *first, *again;
         for (int i = 0; i < 18; ++i) host[i / 2][i % 2] = i * i;
-        OK(STI_ARRAY(rig.device, "a", STET_INT, true, &a, 9, 2));
+        OK(STI_ARRAY(rig.device, "a", STET_DTYPE_INT, true, &a, 9, 2));
         OK(stet_array_write(a, host, sizeof host));
-        OK(stet_array_host(a, &first));
+        OK(stet_array_get_host(a, &first));
         assert_memory_equal(first, host, sizeof host);
         stet_counters before, after;
-        stet_device_counters(rig.device, &before);
-        OK(stet_array_host(a, &again));
-        stet_device_counters(rig.device, &after);
+        stet_device_get_counters(rig.device, &before);
+        OK(stet_array_get_host(a, &again));
+        stet_device_get_counters(rig.device, &after);
         assert_ptr_equal(first, again);
         assert_int_equal(after.bytes_copied, before.bytes_copied);
-        assert_int_equal(after.mechanism[STET_MECH_readback].hits, before.mechanism[STET_MECH_readback].hits + 1);
+        assert_int_equal(after.mechanism[STET_MECHANISM_READBACK].hits,
+                         before.mechanism[STET_MECHANISM_READBACK].hits + 1);
         host[3][1] = -1;
         OK(stet_array_write_worlds(a, 3, 1, host[3], sizeof host[3]));
-        OK(stet_array_host(a, &again));
+        OK(stet_array_get_host(a, &again));
         assert_memory_equal(again, host, sizeof host);
         stet_array_destroy(a);
     }
@@ -154,18 +155,18 @@ static void kf22_a_recycled_address_is_another_array(void **state)
         stet_array *a;
         int some[8] = {1, 2, 3, 4, 5, 6, 7, 8}, none[8] = {0}, back[8];
         const void *mirror;
-        OK(STI_ARRAY(rig.device, "a", STET_INT, false, &a, 8));
+        OK(STI_ARRAY(rig.device, "a", STET_DTYPE_INT, false, &a, 8));
         OK(stet_array_write(a, some, sizeof some));
-        OK(stet_array_host(a, &mirror));
-        uint64_t id = stet_array_id(a), generation = stet_array_generation(a);
+        OK(stet_array_get_host(a, &mirror));
+        uint64_t id = stet_array_get_id(a), generation = stet_array_get_generation(a);
         const void *address = a->data;
         stet_array_destroy(a);
-        OK(STI_ARRAY(rig.device, "a", STET_INT, false, &a, 8));
+        OK(STI_ARRAY(rig.device, "a", STET_DTYPE_INT, false, &a, 8));
         recycled += a->data == address;
-        assert_true(stet_array_id(a) != id);
+        assert_true(stet_array_get_id(a) != id);
         OK(stet_array_write(a, none, sizeof none));
-        assert_int_equal(stet_array_generation(a), generation);
-        OK(stet_array_host(a, &mirror));
+        assert_int_equal(stet_array_get_generation(a), generation);
+        OK(stet_array_get_host(a, &mirror));
         assert_memory_equal(mirror, none, sizeof none);
         OK(stet_array_read(a, back, sizeof back));
         assert_memory_equal(back, none, sizeof none);
@@ -201,13 +202,13 @@ static void producers_run_before_every_read_and_write(void **state)
         int got[3], mine[3] = {9, 9, 9};
         const void *mirror;
         uint64_t hash;
-        OK(STI_ARRAY(rig.device, "made", STET_INT, true, &m.array, 3, 1));
+        OK(STI_ARRAY(rig.device, "made", STET_DTYPE_INT, true, &m.array, 3, 1));
         sti_array_set_producer(m.array, make, &m);
         OK(stet_array_read(m.array, got, sizeof got));
         assert_int_equal(got[0], 1);
         OK(stet_array_read_worlds(m.array, 0, 1, got, 4));
         assert_int_equal(got[0], 2);
-        OK(stet_array_host(m.array, &mirror));
+        OK(stet_array_get_host(m.array, &mirror));
         assert_int_equal(*(const int *)mirror, 3);
         OK(stet_array_hash(m.array, &hash));
         assert_true(hash == sti_hash_bytes((int[]){4, 0, 0}, 12));
@@ -231,7 +232,7 @@ static void sizes_beyond_what_can_be_counted(void **state)
     FOR_DEVICES(rig)
     for (size_t k = 0; k < 2 * sizeof big / sizeof *big; ++k) {
         stet_array *a;
-        FAILS(sti_array_new(rig.device, "huge", STET_INT, k % 2, 3, big[k / 2], &a), STET_LIMIT, "huge");
+        FAILS(sti_array_new(rig.device, "huge", STET_DTYPE_INT, k % 2, 3, big[k / 2], &a), STET_ERROR_LIMIT, "huge");
         assert_null(a);
     }
 }
@@ -248,7 +249,7 @@ static void kf26_arrays_of_more_than_2_to_the_31_bytes(void **state)
         if (rig.control || rig.def.type != STET_DEVICE_CUDA) continue;
         stet_array *a;
         unsigned char row[ROW];
-        OK(STI_ARRAY(rig.device, "frame", STET_U8, false, &a, rows, ROW));
+        OK(STI_ARRAY(rig.device, "frame", STET_DTYPE_U8, false, &a, rows, ROW));
         for (int i = 0; i < 5; ++i) {
             memset(row, 10 + i, sizeof row);
             OK(stet_array_write_worlds(a, at[i], 1, row, sizeof row));

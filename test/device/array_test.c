@@ -21,9 +21,9 @@ static void worlds_are_blocked_by_the_lane_width(void **state)
     FOR_ISAS(isa)
     {
         stet_device *device = open_device(isa, 1);
-        int64_t lanes = stet_device_lanes(device), blocks = (WORLDS + lanes - 1) / lanes;
+        int64_t lanes = stet_device_get_lanes(device), blocks = (WORLDS + lanes - 1) / lanes;
         stet_array *a;
-        OK(STI_ARRAY(device, "a", STET_INT, true, &a, WORLDS, 2, 3));
+        OK(STI_ARRAY(device, "a", STET_DTYPE_INT, true, &a, WORLDS, 2, 3));
         int host[WORLDS][ITEMS], back[WORLDS][ITEMS];
         for (int w = 0; w < WORLDS; ++w)
             for (int i = 0; i < ITEMS; ++i) host[w][i] = 100 * w + i + 1;
@@ -52,12 +52,12 @@ static void plain_arrays_are_in_c_order(void **state)
     FOR_ISAS(isa)
     for (int t = 0; t < STET_DTYPE_COUNT; ++t) {
         stet_device *device = open_device(isa, 1);
-        size_t size = t == STET_REAL && isa == STI_ISA_f64 ? 8 : sizes[t];
+        size_t size = t == STET_DTYPE_REAL && isa == STI_ISA_f64 ? 8 : sizes[t];
         assert_int_equal(stet_dtype_size(device, (stet_dtype)t), size);
         stet_array *a;
         OK(STI_ARRAY(device, "a", (stet_dtype)t, false, &a, 3, 5, 2));
-        assert_int_equal(stet_array_count(a), 30);
-        assert_int_equal(stet_array_bytes(a), 30 * size);
+        assert_int_equal(stet_array_get_nelement(a), 30);
+        assert_int_equal(stet_array_get_bytes(a), 30 * size);
         assert_int_equal(a->size, 30 * size);
         assert_int_equal((uintptr_t)a->data % STI_ALIGN, 0);
         uint8_t host[30 * 8], back[30 * 8];
@@ -78,7 +78,7 @@ static void reals_are_the_devices_own(void **state)
     {
         stet_device *device = open_device(isa, 1);
         stet_array *a;
-        OK(STI_ARRAY(device, "a", STET_REAL, true, &a, 3, 2));
+        OK(STI_ARRAY(device, "a", STET_DTYPE_REAL, true, &a, 3, 2));
         double d[3][2] = {{0.1, 0.2}, {1e-40, -1e30}, {3, -0.0}};
         float f[3][2], fback[3][2];
         double dback[3][2];
@@ -87,7 +87,7 @@ static void reals_are_the_devices_own(void **state)
             OK(stet_array_write(a, d, sizeof d));
             OK(stet_array_read(a, dback, sizeof dback));
             assert_memory_equal(d, dback, sizeof d);
-            FAILS(stet_array_read(a, fback, sizeof fback), STET_INVALID_ARGUMENT, "24 bytes given");
+            FAILS(stet_array_read(a, fback, sizeof fback), STET_ERROR_INVALID_ARGUMENT, "24 bytes given");
         } else {
             OK(stet_array_write(a, f, sizeof f));
             OK(stet_array_read(a, fback, sizeof fback));
@@ -111,15 +111,15 @@ static void random_ranges(stet_device *device, bool worlds, uint64_t *dice)
 {
     stet_array *a;
     int copy[ROWS][ITEMS] = {{0}}, some[ROWS][ITEMS];
-    OK(STI_ARRAY(device, "a", STET_INT, worlds, &a, ROWS, ITEMS));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_INT, worlds, &a, ROWS, ITEMS));
     for (int round = 0; round < 200; ++round) {
         size_t first = dice_below(dice, ROWS + 1), n = dice_below(dice, ROWS + 1 - first), size = n * sizeof *some;
         if (round % 2) {
             for (size_t r = 0; r < n; ++r)
                 for (int i = 0; i < ITEMS; ++i) some[r][i] = copy[first + r][i] = (int)dice_next(dice);
-            uint64_t before = stet_array_generation(a);
+            uint64_t before = stet_array_get_generation(a);
             OK(stet_array_write_worlds(a, (int64_t)first, (int64_t)n, some, size));
-            assert_int_equal(stet_array_generation(a), before + (n > 0));
+            assert_int_equal(stet_array_get_generation(a), before + (n > 0));
         } else {
             OK(stet_array_read_worlds(a, (int64_t)first, (int64_t)n, some, size));
             assert_memory_equal(some, copy[first], size);
@@ -149,19 +149,22 @@ static void ranges_beyond_the_array_are_refused(void **state)
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     int some[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}}, back[4][2];
-    OK(STI_ARRAY(device, "poses", STET_INT, true, &a, 4, 2));
+    OK(STI_ARRAY(device, "poses", STET_DTYPE_INT, true, &a, 4, 2));
     OK(stet_array_write(a, some, sizeof some));
-    uint64_t generation = stet_array_generation(a);
+    uint64_t generation = stet_array_get_generation(a);
     static const int64_t bad[][2] = {{-1, 1}, {0, 5}, {4, 1}, {5, 0}, {2, -1}, {1, INT64_MAX}, {INT64_MAX, INT64_MAX}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        FAILS(stet_array_read_worlds(a, bad[i][0], bad[i][1], back, 8), STET_INVALID_ARGUMENT, "array poses: ");
-        FAILS(stet_array_write_worlds(a, bad[i][0], bad[i][1], back, 8), STET_INVALID_ARGUMENT, "array poses: ");
+        FAILS(stet_array_read_worlds(a, bad[i][0], bad[i][1], back, 8), STET_ERROR_INVALID_ARGUMENT, "array poses: ");
+        FAILS(stet_array_write_worlds(a, bad[i][0], bad[i][1], back, 8), STET_ERROR_INVALID_ARGUMENT, "array poses: ");
     }
-    FAILS(stet_array_read(a, back, sizeof back - 4), STET_INVALID_ARGUMENT, "28 bytes given, not the 32 of 4 rows");
-    FAILS(stet_array_write(a, back, sizeof back + 4), STET_INVALID_ARGUMENT, "36 bytes given, not the 32 of 4 rows");
-    FAILS(stet_array_write_worlds(a, 1, 2, back, 32), STET_INVALID_ARGUMENT, "32 bytes given, not the 16 of 2 rows");
-    FAILS(stet_array_write_worlds(a, 1, 1, back, 9), STET_INVALID_ARGUMENT, "9 bytes given, not the 8 of 1 row");
-    assert_int_equal(stet_array_generation(a), generation);
+    FAILS(stet_array_read(a, back, sizeof back - 4), STET_ERROR_INVALID_ARGUMENT,
+          "28 bytes given, not the 32 of 4 rows");
+    FAILS(stet_array_write(a, back, sizeof back + 4), STET_ERROR_INVALID_ARGUMENT,
+          "36 bytes given, not the 32 of 4 rows");
+    FAILS(stet_array_write_worlds(a, 1, 2, back, 32), STET_ERROR_INVALID_ARGUMENT,
+          "32 bytes given, not the 16 of 2 rows");
+    FAILS(stet_array_write_worlds(a, 1, 1, back, 9), STET_ERROR_INVALID_ARGUMENT, "9 bytes given, not the 8 of 1 row");
+    assert_int_equal(stet_array_get_generation(a), generation);
     OK(stet_array_read(a, back, sizeof back));
     assert_memory_equal(back, some, sizeof some);
     stet_array_destroy(a);
@@ -179,16 +182,16 @@ static void empty_arrays(void **state)
     for (int k = 0; k < 2 * SHAPES; ++k) {
         stet_device *device = open_device(isa, 1);
         stet_array *a;
-        OK(sti_array_new(device, "nothing", STET_INT, k % 2, 3, shapes[k / 2], &a));
-        assert_int_equal(stet_array_count(a), 0);
-        assert_int_equal(stet_array_bytes(a), 0);
+        OK(sti_array_new(device, "nothing", STET_DTYPE_INT, k % 2, 3, shapes[k / 2], &a));
+        assert_int_equal(stet_array_get_nelement(a), 0);
+        assert_int_equal(stet_array_get_bytes(a), 0);
         int here = 7;
         const void *mirror;
         uint64_t hash;
         OK(stet_array_read(a, &here, 0));
         OK(stet_array_write(a, &here, 0));
         assert_int_equal(here, 7);
-        OK(stet_array_host(a, &mirror));
+        OK(stet_array_get_host(a, &mirror));
         assert_non_null(mirror);
         OK(stet_array_hash(a, &hash));
         assert_int_equal(hash, sti_hash_bytes("", 0));
@@ -217,11 +220,11 @@ static void hash_is_that_of_the_canonical_bytes(void **state)
         stet_device *device = open_device(isa, 1);
         stet_array *a;
         uint64_t hash;
-        OK(STI_ARRAY(device, "a", STET_REAL, worlds, &a, N, M));
+        OK(STI_ARRAY(device, "a", STET_DTYPE_REAL, worlds, &a, N, M));
         OK(stet_array_write(a, host, size));
         /* The last element is padding where the lanes do not divide N. */
-        size_t element = stet_dtype_size(device, STET_REAL);
-        if (worlds && N % stet_device_lanes(device)) memset((char *)a->data + a->size - element, 0xa5, element);
+        size_t element = stet_dtype_size(device, STET_DTYPE_REAL);
+        if (worlds && N % stet_device_get_lanes(device)) memset((char *)a->data + a->size - element, 0xa5, element);
         OK(stet_array_hash(a, &hash));
         assert_true(hash == sti_hash_bytes(host, size));
         stet_array_destroy(a);
@@ -241,21 +244,21 @@ static void only_writes_move_a_generation(void **state)
     int some[8] = {0};
     const void *mirror;
     uint64_t hash;
-    OK(STI_ARRAY(device, "a", STET_INT, false, &a, 8));
-    OK(STI_ARRAY(device, "b", STET_INT, false, &b, 8));
-    assert_true(stet_array_id(a) != 0 && stet_array_id(a) != stet_array_id(b));
-    uint64_t g = stet_array_generation(a), id = stet_array_id(b);
+    OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 8));
+    OK(STI_ARRAY(device, "b", STET_DTYPE_INT, false, &b, 8));
+    assert_true(stet_array_get_id(a) != 0 && stet_array_get_id(a) != stet_array_get_id(b));
+    uint64_t g = stet_array_get_generation(a), id = stet_array_get_id(b);
     OK(stet_array_read(a, some, sizeof some));
-    OK(stet_array_host(a, &mirror));
+    OK(stet_array_get_host(a, &mirror));
     OK(stet_array_hash(a, &hash));
-    assert_int_equal(stet_array_generation(a), g);
+    assert_int_equal(stet_array_get_generation(a), g);
     OK(stet_array_write(a, some, sizeof some));
-    assert_int_equal(stet_array_generation(a), g + 1);
+    assert_int_equal(stet_array_get_generation(a), g + 1);
     stet_array_mark_written(a);
-    assert_int_equal(stet_array_generation(a), g + 2);
+    assert_int_equal(stet_array_get_generation(a), g + 2);
     stet_array_destroy(b);
-    OK(STI_ARRAY(device, "b", STET_INT, false, &b, 8)); /* most likely at the same address */
-    assert_true(stet_array_id(b) != id);
+    OK(STI_ARRAY(device, "b", STET_DTYPE_INT, false, &b, 8)); /* most likely at the same address */
+    assert_true(stet_array_get_id(b) != id);
     stet_array_destroy(a);
     stet_array_destroy(b);
     stet_device_destroy(device);
@@ -263,7 +266,7 @@ static void only_writes_move_a_generation(void **state)
 
 static const stet_counter *readback(const stet_device *device)
 {
-    return &device->mechanisms.counters.mechanism[STET_MECH_readback];
+    return &device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK];
 }
 
 static void reading_twice_copies_once(void **state)
@@ -276,24 +279,24 @@ static void reading_twice_copies_once(void **state)
         int host[9][2];
         const void *first, *again;
         for (int i = 0; i < 18; ++i) host[i / 2][i % 2] = i * i;
-        OK(STI_ARRAY(device, "a", STET_INT, true, &a, 9, 2));
+        OK(STI_ARRAY(device, "a", STET_DTYPE_INT, true, &a, 9, 2));
         OK(stet_array_write(a, host, sizeof host));
         stet_device_clear_counters(device);
-        OK(stet_array_host(a, &first));
+        OK(stet_array_get_host(a, &first));
         assert_memory_equal(first, host, sizeof host);
         assert_int_equal(readback(device)->misses, 1);
         assert_int_equal(readback(device)->done_bytes, sizeof host);
-        OK(stet_array_host(a, &again));
+        OK(stet_array_get_host(a, &again));
         assert_ptr_equal(first, again);
         assert_int_equal(readback(device)->hits, 1);
         assert_int_equal(readback(device)->saved_bytes, sizeof host);
         assert_int_equal(device->mechanisms.counters.bytes_copied, sizeof host);
         host[3][1] = -1;
         OK(stet_array_write_worlds(a, 3, 1, host[3], sizeof host[3]));
-        OK(stet_array_host(a, &again));
+        OK(stet_array_get_host(a, &again));
         assert_memory_equal(again, host, sizeof host);
         assert_int_equal(readback(device)->misses, 2);
-        assert_int_equal(device->mechanisms.counters.reason[STET_REASON_readback_moved], 2);
+        assert_int_equal(device->mechanisms.counters.reason[STET_REASON_READBACK_MOVED], 2);
         stet_array_destroy(a);
         stet_device_destroy(device);
     }
@@ -303,16 +306,16 @@ static void readback_off_copies_each_time(void **state)
 {
     (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
-    stet_mechanism_options options = stet_device_mechanisms(device);
-    options.disabled |= 1u << STET_MECH_readback;
+    stet_mechanism_options options = stet_device_get_mechanisms(device);
+    options.disabled |= 1u << STET_MECHANISM_READBACK;
     OK(stet_device_set_mechanisms(device, &options));
     stet_array *a;
     const void *mirror;
-    OK(STI_ARRAY(device, "a", STET_INT, false, &a, 6));
-    for (int k = 0; k < 3; ++k) OK(stet_array_host(a, &mirror));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 6));
+    for (int k = 0; k < 3; ++k) OK(stet_array_get_host(a, &mirror));
     assert_int_equal(readback(device)->hits, 0);
     assert_int_equal(readback(device)->misses, 3);
-    assert_int_equal(device->mechanisms.counters.reason[STET_REASON_readback_disabled], 3);
+    assert_int_equal(device->mechanisms.counters.reason[STET_REASON_READBACK_DISABLED], 3);
     assert_int_equal(device->mechanisms.counters.bytes_copied, 3 * 24);
     stet_array_destroy(a);
     stet_device_destroy(device);
@@ -322,20 +325,20 @@ static void audit_finds_a_write_that_nobody_announced(void **state)
 {
     (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
-    stet_mechanism_options options = stet_device_mechanisms(device);
+    stet_mechanism_options options = stet_device_get_mechanisms(device);
     options.disabled = 0;
     options.audit = true;
     OK(stet_device_set_mechanisms(device, &options));
     stet_array *a;
     const void *mirror;
-    OK(STI_ARRAY(device, "poses", STET_INT, false, &a, 6));
-    OK(stet_array_host(a, &mirror));
-    OK(stet_array_host(a, &mirror));
+    OK(STI_ARRAY(device, "poses", STET_DTYPE_INT, false, &a, 6));
+    OK(stet_array_get_host(a, &mirror));
+    OK(stet_array_get_host(a, &mirror));
     ((int *)a->data)[2] = 1;
-    FAILS(stet_array_host(a, &mirror), STET_AUDIT, "readback: poses had changed at byte 8");
+    FAILS(stet_array_get_host(a, &mirror), STET_ERROR_AUDIT, "readback: poses had changed at byte 8");
     ((int *)a->data)[2] = 2;
     stet_array_mark_written(a);
-    OK(stet_array_host(a, &mirror));
+    OK(stet_array_get_host(a, &mirror));
     assert_int_equal(((const int *)mirror)[2], 2);
     stet_array_destroy(a);
     stet_device_destroy(device);
@@ -355,7 +358,7 @@ static stet_result make(void *context)
     maker *m = context;
     int was[3];
     m->calls++;
-    if (m->fails) return sti_error(STET_STATE, "the maker is tired");
+    if (m->fails) return sti_error(STET_ERROR_STATE, "the maker is tired");
     STI_TRY(stet_array_read(m->array, was, sizeof was));
     int now[3] = {m->calls, was[1], was[2]};
     return stet_array_write_worlds(m->array, 0, 3, now, sizeof now);
@@ -371,13 +374,13 @@ static void producers_run_before_every_read_and_write(void **state)
         int got[3], mine[3] = {9, 9, 9};
         const void *mirror;
         uint64_t hash, g;
-        OK(STI_ARRAY(device, "made", STET_INT, true, &m.array, 3, 1));
+        OK(STI_ARRAY(device, "made", STET_DTYPE_INT, true, &m.array, 3, 1));
         sti_array_set_producer(m.array, make, &m);
         OK(stet_array_read(m.array, got, sizeof got));
         assert_int_equal(got[0], 1);
         OK(stet_array_read_worlds(m.array, 0, 1, got, 4));
         assert_int_equal(got[0], 2);
-        OK(stet_array_host(m.array, &mirror));
+        OK(stet_array_get_host(m.array, &mirror));
         assert_int_equal(*(const int *)mirror, 3);
         OK(stet_array_hash(m.array, &hash));
         assert_true(hash == sti_hash_bytes((int[]){4, 0, 0}, 12));
@@ -386,10 +389,10 @@ static void producers_run_before_every_read_and_write(void **state)
         assert_int_equal(m.calls, 5);
         OK(stet_array_write_worlds(m.array, 2, 1, mine, 4));
         assert_int_equal(m.calls, 6);
-        g = stet_array_generation(m.array);
+        g = stet_array_get_generation(m.array);
         OK(sti_array_ensure(m.array));
         assert_int_equal(m.calls, 7);
-        assert_int_equal(stet_array_generation(m.array), g + 1);
+        assert_int_equal(stet_array_get_generation(m.array), g + 1);
         stet_array_destroy(m.array);
         stet_device_destroy(device);
     }
@@ -403,16 +406,16 @@ static void what_a_producer_fails_with_is_passed_on(void **state)
     int got[3] = {5, 5, 5};
     const void *mirror = got;
     uint64_t hash;
-    OK(STI_ARRAY(device, "made", STET_INT, false, &m.array, 3));
+    OK(STI_ARRAY(device, "made", STET_DTYPE_INT, false, &m.array, 3));
     sti_array_set_producer(m.array, make, &m);
-    uint64_t g = stet_array_generation(m.array);
-    FAILS(stet_array_read(m.array, got, sizeof got), STET_STATE, "the maker is tired");
-    FAILS(stet_array_hash(m.array, &hash), STET_STATE, "the maker is tired");
-    FAILS(stet_array_host(m.array, &mirror), STET_STATE, "the maker is tired");
+    uint64_t g = stet_array_get_generation(m.array);
+    FAILS(stet_array_read(m.array, got, sizeof got), STET_ERROR_STATE, "the maker is tired");
+    FAILS(stet_array_hash(m.array, &hash), STET_ERROR_STATE, "the maker is tired");
+    FAILS(stet_array_get_host(m.array, &mirror), STET_ERROR_STATE, "the maker is tired");
     assert_null(mirror);
-    FAILS(stet_array_write_worlds(m.array, 0, 1, got, 4), STET_STATE, "the maker is tired");
+    FAILS(stet_array_write_worlds(m.array, 0, 1, got, 4), STET_ERROR_STATE, "the maker is tired");
     assert_int_equal(got[0], 5);
-    assert_int_equal(stet_array_generation(m.array), g);
+    assert_int_equal(stet_array_get_generation(m.array), g);
     assert_int_equal(m.calls, 4);
     m.fails = false; /* and a failure is not kept */
     OK(stet_array_read(m.array, got, sizeof got));
@@ -435,16 +438,16 @@ static void defs_that_make_no_sense(void **state)
     stet_array_def def = stet_default_array_def(), zero = {0};
     def.name = "x";
     def.shape[0] = 4;
-    FAILS(stet_array_create(NULL, &def, &a), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_array_create(device, NULL, &a), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_array_create(device, &def, NULL), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_array_create(device, &zero, &a), STET_INVALID_ARGUMENT, "stet_default_array_def");
+    FAILS(stet_array_create(NULL, &def, &a), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_create(device, NULL, &a), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_create(device, &def, NULL), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_create(device, &zero, &a), STET_ERROR_INVALID_ARGUMENT, "stet_default_array_def");
     assert_null(a);
 #define REFUSED(part, ...)                                                                                             \
     do {                                                                                                               \
         stet_array_def bad = def;                                                                                      \
         __VA_ARGS__;                                                                                                   \
-        FAILS(stet_array_create(device, &bad, &a), STET_INVALID_ARGUMENT, part);                                       \
+        FAILS(stet_array_create(device, &bad, &a), STET_ERROR_INVALID_ARGUMENT, part);                                 \
         assert_null(a);                                                                                                \
     } while (0)
     REFUSED("array x: 0 dimensions", bad.ndim = 0);
@@ -452,7 +455,7 @@ static void defs_that_make_no_sense(void **state)
     REFUSED("array x: dimension 0 is -1", bad.shape[0] = -1);
     REFUSED("no element type 7", bad.dtype = STET_DTYPE_COUNT);
     REFUSED("no element type -1", bad.dtype = (stet_dtype)-1);
-    for (int t = STET_I64; t < STET_DTYPE_COUNT; ++t)
+    for (int t = STET_DTYPE_I64; t < STET_DTYPE_COUNT; ++t)
         REFUSED("an array of worlds holds real or int", bad.worlds = true, bad.dtype = (stet_dtype)t);
     stet_device_destroy(device);
 }
@@ -469,8 +472,8 @@ static void sizes_beyond_what_can_be_counted(void **state)
     for (size_t k = 0; k < 2 * sizeof big / sizeof *big; ++k) {
         stet_device *device = open_device(isa, 1);
         stet_array *a;
-        assert_int_equal(sti_array_new(device, "huge", STET_INT, k % 2, 3, big[k / 2], &a), STET_LIMIT);
-        assert_non_null(strstr(stet_last_error(), "huge"));
+        assert_int_equal(sti_array_new(device, "huge", STET_DTYPE_INT, k % 2, 3, big[k / 2], &a), STET_ERROR_LIMIT);
+        assert_non_null(strstr(stet_get_last_error(), "huge"));
         assert_null(a);
         assert_int_equal(device->narray, 0);
         stet_device_destroy(device);
@@ -485,11 +488,11 @@ static void a_long_name_is_cut(void **state)
     char name[200];
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    OK(STI_ARRAY(device, name, STET_U8, false, &a, 1));
-    assert_int_equal(strlen(stet_array_name(a)), sizeof a->name - 1);
-    assert_int_equal(stet_array_ndim(a), 1);
-    assert_int_equal(stet_array_shape(a)[0], 1);
-    assert_ptr_equal(stet_array_device(a), device);
+    OK(STI_ARRAY(device, name, STET_DTYPE_U8, false, &a, 1));
+    assert_int_equal(strlen(stet_array_get_name(a)), sizeof a->name - 1);
+    assert_int_equal(stet_array_get_ndim(a), 1);
+    assert_int_equal(stet_array_get_shape(a)[0], 1);
+    assert_ptr_equal(stet_array_get_device(a), device);
     stet_array_destroy(a);
     stet_array_destroy(NULL);
     stet_device_destroy(device);
@@ -505,8 +508,8 @@ static stet_result use_an_array(void)
     uint64_t hash;
     def.type = STET_DEVICE_CPU;
     STI_TRY(stet_device_create(&def, &device));
-    stet_result result = STI_ARRAY(device, "a", STET_REAL, true, &a, 20, 3);
-    if (result == STET_OK) result = stet_array_host(a, &mirror);
+    stet_result result = STI_ARRAY(device, "a", STET_DTYPE_REAL, true, &a, 20, 3);
+    if (result == STET_OK) result = stet_array_get_host(a, &mirror);
     if (result == STET_OK) result = stet_array_hash(a, &hash);
     stet_array_destroy(a);
     stet_device_destroy(device);

@@ -7,7 +7,7 @@
 
 #include "device/gpu/driver.h"
 
-/* STET_NOT_FOUND: there is no driver or no device here. */
+/* STET_ERROR_NOT_FOUND: there is no driver or no device here. */
 static inline stet_result keep_cuda_context(void)
 {
     static void *kept;
@@ -15,7 +15,7 @@ static inline stet_result keep_cuda_context(void)
     if (kept) return STET_OK;
     STI_TRY(sti_gpu_driver_open(&sti_gpu_cuda, NULL, &driver));
     int code = sti_gpu_cuda.retain(&driver, 0, &kept);
-    return code == 0 ? STET_OK : sti_error(STET_DEVICE, "the context of cuda:0 cannot be made: %d", code);
+    return code == 0 ? STET_OK : sti_error(STET_ERROR_DEVICE, "the context of cuda:0 cannot be made: %d", code);
 }
 
 #endif

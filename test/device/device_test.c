@@ -24,9 +24,9 @@ static void defs_that_make_no_sense(void **state)
     (void)state;
     stet_device_def good = stet_default_device_def(), zero = {0};
     stet_device *device = (stet_device *)&zero;
-    FAILS(stet_device_create(NULL, &device), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_device_create(&good, NULL), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_device_create(&zero, &device), STET_INVALID_ARGUMENT, "stet_default_device_def");
+    FAILS(stet_device_create(NULL, &device), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_device_create(&good, NULL), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_device_create(&zero, &device), STET_ERROR_INVALID_ARGUMENT, "stet_default_device_def");
     assert_null(device);
 #define REFUSED(result, part, ...)                                                                                     \
     do {                                                                                                               \
@@ -35,12 +35,12 @@ static void defs_that_make_no_sense(void **state)
         FAILS(stet_device_create(&bad, &device), result, part);                                                        \
         assert_null(device);                                                                                           \
     } while (0)
-    REFUSED(STET_INVALID_ARGUMENT, "no type 77", bad.type = (stet_device_type)77);
-    REFUSED(STET_INVALID_ARGUMENT, "-1 threads; give 1 to 4096", bad.threads = -1);
-    REFUSED(STET_INVALID_ARGUMENT, "4097 threads; give 1 to 4096", bad.threads = 4097);
-    REFUSED(STET_NOT_FOUND, "no instruction set 'sse9'; known: portable, w1,", bad.isa = "sse9");
-    REFUSED(STET_NOT_FOUND, "no instruction set ''", bad.isa = "");
-    REFUSED(STET_INVALID_ARGUMENT, "bits beyond", bad.mechanisms.disabled = 1u << STET_MECH_COUNT);
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "no type 77", bad.type = (stet_device_type)77);
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "-1 threads; give 1 to 4096", bad.threads = -1);
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "4097 threads; give 1 to 4096", bad.threads = 4097);
+    REFUSED(STET_ERROR_NOT_FOUND, "no instruction set 'sse9'; known: portable, w1,", bad.isa = "sse9");
+    REFUSED(STET_ERROR_NOT_FOUND, "no instruction set ''", bad.isa = "");
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "bits beyond", bad.mechanisms.disabled = 1u << STET_MECHANISM_COUNT);
     stet_device_destroy(NULL);
 }
 
@@ -54,17 +54,17 @@ static void each_instruction_set(void **state)
         def.isa = sti_isa_name((sti_isa)isa);
         def.threads = 3;
         if (!sti_isa_available((sti_isa)isa)) {
-            FAILS(stet_device_create(&def, &device), STET_UNSUPPORTED, def.isa);
+            FAILS(stet_device_create(&def, &device), STET_ERROR_UNSUPPORTED, def.isa);
             continue;
         }
         OK(stet_device_create(&def, &device));
         char name[96];
-        int lanes = stet_device_lanes(device);
+        int lanes = stet_device_get_lanes(device);
         (void)snprintf(name, sizeof name, "cpu (%s, %d lane%s, 3 threads)", def.isa, lanes, lanes == 1 ? "" : "s");
-        assert_string_equal(stet_device_name(device), name);
-        assert_string_equal(stet_device_isa(device), def.isa);
+        assert_string_equal(stet_device_get_name(device), name);
+        assert_string_equal(stet_device_get_isa(device), def.isa);
         assert_int_equal(lanes, sti_isa_width((sti_isa)isa));
-        assert_int_equal(stet_device_threads(device), 3);
+        assert_int_equal(stet_device_get_threads(device), 3);
         assert_int_equal(stet_device_get_type(device), STET_DEVICE_CPU);
         stet_device_destroy(device);
         ++made;
@@ -79,9 +79,9 @@ static void the_widest_one_is_the_default(void **state)
     stet_device *device;
     def.type = STET_DEVICE_CPU;
     OK(stet_device_create(&def, &device));
-    FOR_FLOAT_ISAS(isa) assert_true(sti_isa_width((sti_isa)isa) <= stet_device_lanes(device));
-    assert_string_not_equal(stet_device_isa(device), "w1");
-    assert_string_not_equal(stet_device_isa(device), "f64");
+    FOR_FLOAT_ISAS(isa) assert_true(sti_isa_width((sti_isa)isa) <= stet_device_get_lanes(device));
+    assert_string_not_equal(stet_device_get_isa(device), "w1");
+    assert_string_not_equal(stet_device_get_isa(device), "f64");
     stet_device_destroy(device);
 }
 
@@ -97,13 +97,13 @@ static void threads_are_those_the_process_may_use(void **state)
     stet_device *device;
     def.type = STET_DEVICE_CPU;
     OK(stet_device_create(&def, &device));
-    assert_int_equal(stet_device_threads(device), CPU_COUNT(&all));
+    assert_int_equal(stet_device_get_threads(device), CPU_COUNT(&all));
     stet_device_destroy(device);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     stet_result result = stet_device_create(&def, &device);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(result, STET_OK);
-    assert_int_equal(stet_device_threads(device), 1);
+    assert_int_equal(stet_device_get_threads(device), 1);
     stet_device_destroy(device);
 }
 
@@ -116,14 +116,14 @@ static void mechanisms_from_the_environment(void **state)
     assert_int_equal(setenv("STET_DISABLE", "readback", 1), 0);
     stet_device_def def = stet_default_device_def();
     OK(stet_device_create(&def, &device));
-    assert_int_equal(stet_device_mechanisms(device).disabled, 1u << STET_MECH_readback);
+    assert_int_equal(stet_device_get_mechanisms(device).disabled, 1u << STET_MECHANISM_READBACK);
     stet_mechanism_options options = {.disabled = ~0u};
-    FAILS(stet_device_set_mechanisms(device, &options), STET_INVALID_ARGUMENT, "bits beyond");
-    assert_int_equal(stet_device_mechanisms(device).disabled, 1u << STET_MECH_readback);
+    FAILS(stet_device_set_mechanisms(device, &options), STET_ERROR_INVALID_ARGUMENT, "bits beyond");
+    assert_int_equal(stet_device_get_mechanisms(device).disabled, 1u << STET_MECHANISM_READBACK);
     stet_device_destroy(device);
     assert_int_equal(setenv("STET_DISABLE", "reedback", 1), 0);
     def = stet_default_device_def();
-    FAILS(stet_device_create(&def, &device), STET_INVALID_ARGUMENT, "STET_DISABLE names 'reedback'");
+    FAILS(stet_device_create(&def, &device), STET_ERROR_INVALID_ARGUMENT, "STET_DISABLE names 'reedback'");
     assert_int_equal(kept ? setenv("STET_DISABLE", kept, 1) : unsetenv("STET_DISABLE"), 0);
     free(kept);
 }
@@ -261,12 +261,12 @@ static void counters_count_launches_and_bytes(void **state)
     sti_pilot p;
     OK(sti_pilot_create(device, STI_PILOT_LEVEL, 5, &p));
     stet_device_clear_counters(device);
-    stet_device_counters(device, &c);
+    stet_device_get_counters(device, &c);
     assert_memory_equal(&c, &none, sizeof c);
     for (int k = 0; k < 3; ++k) OK(sti_pilot_run(device, &p));
     char some[4 * 5 * 85 * 12];
     OK(stet_array_read(p.output[0], some, sizeof some));
-    stet_device_counters(device, &c);
+    stet_device_get_counters(device, &c);
     assert_int_equal(c.launches, 3);
     assert_int_equal(c.bytes_copied, sizeof some);
     sti_pilot_destroy(&p);

@@ -53,12 +53,12 @@ static inline bool rig_cuda(rig_device *r)
 {
     static bool said;
     stet_result result = keep_cuda_context();
-    if (result == STET_NOT_FOUND) {
-        if (!said) print_message("cuda is skipped: %s\n", stet_last_error());
+    if (result == STET_ERROR_NOT_FOUND) {
+        if (!said) print_message("cuda is skipped: %s\n", stet_get_last_error());
         said = true;
         return false;
     }
-    if (result != STET_OK) fail_msg("%s", stet_last_error());
+    if (result != STET_OK) fail_msg("%s", stet_get_last_error());
     r->name = "cuda";
     r->def.type = STET_DEVICE_CUDA;
     r->def.cache_folder = double_cache_folder();
@@ -115,7 +115,7 @@ static inline bool rig_next(rig_device *r)
     while (++r->at < RIG_END) {
         if (!rig_describe(r)) continue;
         if (r->control) double_start(r->control, 20250 + (uint64_t)r->at);
-        if (stet_device_create(&r->def, &r->device) != STET_OK) fail_msg("%s: %s", r->name, stet_last_error());
+        if (stet_device_create(&r->def, &r->device) != STET_OK) fail_msg("%s: %s", r->name, stet_get_last_error());
         print_message("on %s\n", r->name);
         return true;
     }

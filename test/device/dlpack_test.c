@@ -16,8 +16,9 @@ static void a_plain_array_is_exported_as_it_is(void **state)
     static const struct {
         stet_dtype dtype;
         int code, bits;
-    } types[] = {{STET_REAL, kDLFloat, 32}, {STET_INT, kDLInt, 32}, {STET_I64, kDLInt, 64},  {STET_U32, kDLUInt, 32},
-                 {STET_U16, kDLUInt, 16},   {STET_U8, kDLUInt, 8},  {STET_F16, kDLFloat, 16}};
+    } types[] = {{STET_DTYPE_REAL, kDLFloat, 32}, {STET_DTYPE_INT, kDLInt, 32},  {STET_DTYPE_I64, kDLInt, 64},
+                 {STET_DTYPE_U32, kDLUInt, 32},   {STET_DTYPE_U16, kDLUInt, 16}, {STET_DTYPE_U8, kDLUInt, 8},
+                 {STET_DTYPE_F16, kDLFloat, 16}};
     FOR_ISAS(isa)
     for (size_t k = 0; k < sizeof types / sizeof *types; ++k) {
         stet_device *device = open_device(isa, 1);
@@ -47,9 +48,9 @@ static void an_array_of_worlds_is_exported_in_blocks_or_as_a_copy(void **state)
     FOR_ISAS(isa)
     {
         stet_device *device = open_device(isa, 1);
-        int64_t lanes = stet_device_lanes(device), nblock = (WORLDS + lanes - 1) / lanes;
+        int64_t lanes = stet_device_get_lanes(device), nblock = (WORLDS + lanes - 1) / lanes;
         stet_array *a;
-        OK(STI_ARRAY(device, "a", STET_INT, true, &a, WORLDS, 2, 3));
+        OK(STI_ARRAY(device, "a", STET_DTYPE_INT, true, &a, WORLDS, 2, 3));
         OK(stet_array_write(a, rows, sizeof rows));
         tensor *t = export_as(a, false, false, false);
         const int *data = t->dl_tensor.data;
@@ -66,7 +67,7 @@ static void an_array_of_worlds_is_exported_in_blocks_or_as_a_copy(void **state)
         stet_device_clear_counters(device);
         t = export_as(a, false, false, true);
         stet_counters c;
-        stet_device_counters(device, &c);
+        stet_device_get_counters(device, &c);
         assert_int_equal(c.bytes_copied, sizeof rows);
         check_header(t, DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED, 3, (int64_t[]){WORLDS, 2, 3});
         assert_memory_equal(t->dl_tensor.data, rows, sizeof rows);
@@ -89,7 +90,7 @@ static stet_result produce_seven(void *context)
 static stet_result produce_nothing(void *context)
 {
     (void)context;
-    return sti_error(STET_STATE, "nothing to make it of");
+    return sti_error(STET_ERROR_STATE, "nothing to make it of");
 }
 
 static void an_array_is_brought_up_to_date_first(void **state)
@@ -97,7 +98,7 @@ static void an_array_is_brought_up_to_date_first(void **state)
     (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
-    OK(STI_ARRAY(device, "lazy", STET_INT, false, &a, 1));
+    OK(STI_ARRAY(device, "lazy", STET_DTYPE_INT, false, &a, 1));
     sti_array_set_producer(a, produce_seven, a);
     tensor *t = export_as(a, false, false, false);
     assert_int_equal(*(int *)t->dl_tensor.data, 7);
@@ -109,13 +110,13 @@ static void an_array_is_brought_up_to_date_first(void **state)
     end(t);
     stet_export_def def = stet_default_export_def();
     def.writable = true;
-    FAILS(stet_array_export(a, &def, &t), STET_INVALID_ARGUMENT, "array lazy: stet works it out");
+    FAILS(stet_array_export(a, &def, &t), STET_ERROR_INVALID_ARGUMENT, "array lazy: stet works it out");
     def.writable = false;
     sti_array_set_producer(a, produce_nothing, NULL);
-    FAILS(stet_array_export(a, &def, &t), STET_STATE, "nothing to make it of");
+    FAILS(stet_array_export(a, &def, &t), STET_ERROR_STATE, "nothing to make it of");
     assert_null(t);
-    FAILS(stet_array_update(a), STET_STATE, "nothing to make it of");
-    FAILS(stet_array_update(NULL), STET_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_update(a), STET_ERROR_STATE, "nothing to make it of");
+    FAILS(stet_array_update(NULL), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
     stet_array_destroy(a);
     stet_device_destroy(device);
 }
@@ -126,14 +127,14 @@ static void exports_that_make_no_sense(void **state)
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     tensor *t = NULL;
-    OK(STI_ARRAY(device, "a", STET_INT, false, &a, 4));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 4));
     stet_export_def def = stet_default_export_def(), zero = {0};
-    FAILS(stet_array_export(NULL, &def, &t), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_array_export(a, NULL, &t), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_array_export(a, &def, NULL), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_array_export(a, &zero, &t), STET_INVALID_ARGUMENT, "stet_default_export_def");
+    FAILS(stet_array_export(NULL, &def, &t), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_export(a, NULL, &t), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_export(a, &def, NULL), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_array_export(a, &zero, &t), STET_ERROR_INVALID_ARGUMENT, "stet_default_export_def");
     def.writable = def.copy = true;
-    FAILS(stet_array_export(a, &def, &t), STET_INVALID_ARGUMENT, "writes to a copy would be lost");
+    FAILS(stet_array_export(a, &def, &t), STET_ERROR_INVALID_ARGUMENT, "writes to a copy would be lost");
     stet_array_destroy(a);
     stet_device_destroy(device);
 }
@@ -148,7 +149,7 @@ static void a_tensor_outlives_its_array_and_its_device(void **state)
         stet_device *device = open_device(STI_ISA_portable, 1);
         stet_array *a;
         int rows[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-        OK(STI_ARRAY(device, "a", STET_INT, false, &a, 8));
+        OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 8));
         OK(stet_array_write(a, rows, sizeof rows));
         tensor *t = export_as(a, order & 1, false, false), *u = export_as(a, false, false, false);
         if (order < 2) end(u);
@@ -176,16 +177,16 @@ static void on_a_null_device_memory_goes_back_through_its_slot(void **state)
     stet_device *device;
     stet_array *a;
     OK(stet_device_create(&def, &device));
-    OK(STI_ARRAY(device, "a", STET_REAL, true, &a, 9, 2));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_REAL, true, &a, 9, 2));
     tensor *t = export_as(a, false, false, false), *u = export_as(a, false, false, true);
     check_header(t, DLPACK_FLAG_BITMASK_READ_ONLY, 3, (int64_t[]){2, 2, 8});
-    assert_int_equal(stet_device_null_calls(device, STET_SLOT_DOWNLOAD), 1);
+    assert_int_equal(sti_null_calls(device, STI_NULL_OP_DOWNLOAD), 1);
     stet_array_destroy(a);
-    assert_int_equal(stet_device_null_calls(device, STET_SLOT_FREE), 0);
+    assert_int_equal(sti_null_calls(device, STI_NULL_OP_FREE), 0);
     end(u);
-    assert_int_equal(stet_device_null_calls(device, STET_SLOT_FREE), 0);
+    assert_int_equal(sti_null_calls(device, STI_NULL_OP_FREE), 0);
     end(t);
-    assert_int_equal(stet_device_null_calls(device, STET_SLOT_FREE), 1);
+    assert_int_equal(sti_null_calls(device, STI_NULL_OP_FREE), 1);
     stet_device_destroy(device);
 }
 
@@ -205,11 +206,11 @@ static void any_thread_may_end_a_tensor(void **state)
         stet_device *device = open_device(STI_ISA_portable, 1);
         stet_array *a;
         pthread_t thread;
-        OK(STI_ARRAY(device, "a", STET_INT, false, &a, 4));
-        uint64_t first = stet_array_generation(a);
+        OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 4));
+        uint64_t first = stet_array_get_generation(a);
         tensor *t = export_as(a, true, false, false);
         assert_int_equal(pthread_create(&thread, NULL, end_elsewhere, t), 0);
-        for (int k = 0; k < round % 7; ++k) (void)stet_array_generation(a);
+        for (int k = 0; k < round % 7; ++k) (void)stet_array_get_generation(a);
         if (round % 2) {
             stet_array_destroy(a);
             stet_device_destroy(device);
@@ -217,9 +218,9 @@ static void any_thread_may_end_a_tensor(void **state)
             continue;
         }
         assert_int_equal(pthread_join(thread, NULL), 0);
-        uint64_t last = stet_array_generation(a);
+        uint64_t last = stet_array_get_generation(a);
         assert_true(last > first);
-        assert_true(stet_array_generation(a) == last);
+        assert_true(stet_array_get_generation(a) == last);
         stet_array_destroy(a);
         stet_device_destroy(device);
     }
@@ -236,38 +237,38 @@ static void kf24_written_through_dlpack(void **state)
         stet_array *a;
         stet_counters c;
         uint64_t hash[3];
-        OK(STI_ARRAY(device, "a", STET_INT, worlds, &a, 5, 3));
+        OK(STI_ARRAY(device, "a", STET_DTYPE_INT, worlds, &a, 5, 3));
         assert_int_equal(first_number(a), 0);
         OK(stet_array_hash(a, &hash[0]));
         tensor *t = export_as(a, true, false, false);
         int *data = t->dl_tensor.data;
-        uint64_t seen = stet_array_generation(a);
+        uint64_t seen = stet_array_get_generation(a);
         for (int k = 1; k <= 3; ++k) {
             data[0] = k;
             assert_int_equal(first_number(a), k);
-            assert_true(stet_array_generation(a) > seen);
-            seen = stet_array_generation(a);
+            assert_true(stet_array_get_generation(a) > seen);
+            seen = stet_array_get_generation(a);
         }
         OK(stet_array_hash(a, &hash[1]));
         assert_true(hash[0] != hash[1]);
-        assert_true(stet_array_generation(a) > seen);
+        assert_true(stet_array_get_generation(a) > seen);
         /* It says why, and nothing stands though nothing was written. */
         stet_device_clear_counters(device);
         assert_int_equal(first_number(a), 3);
         assert_int_equal(first_number(a), 3);
-        stet_device_counters(device, &c);
-        assert_int_equal(c.reason[STET_REASON_readback_exported], 2);
-        assert_int_equal(c.mechanism[STET_MECH_readback].hits, 0);
+        stet_device_get_counters(device, &c);
+        assert_int_equal(c.reason[STET_REASON_READBACK_EXPORTED], 2);
+        assert_int_equal(c.mechanism[STET_MECHANISM_READBACK].hits, 0);
         /* What is written last, before the end, is seen; then things stand again. */
         data[0] = 99;
         end(t);
         assert_int_equal(first_number(a), 99);
-        seen = stet_array_generation(a);
+        seen = stet_array_get_generation(a);
         stet_device_clear_counters(device);
         assert_int_equal(first_number(a), 99);
-        stet_device_counters(device, &c);
-        assert_int_equal(c.mechanism[STET_MECH_readback].hits, 1);
-        assert_int_equal(stet_array_generation(a), seen);
+        stet_device_get_counters(device, &c);
+        assert_int_equal(c.mechanism[STET_MECHANISM_READBACK].hits, 1);
+        assert_int_equal(stet_array_get_generation(a), seen);
         OK(stet_array_hash(a, &hash[2]));
         assert_true(hash[2] != hash[1]);
         stet_array_destroy(a);
@@ -280,25 +281,25 @@ static void an_announced_writer_announces(void **state)
     (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
-    OK(STI_ARRAY(device, "a", STET_INT, false, &a, 2));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 2));
     assert_int_equal(first_number(a), 0);
     tensor *t = export_as(a, true, true, false);
     assert_true(t->flags == 0);
-    uint64_t seen = stet_array_generation(a);
+    uint64_t seen = stet_array_get_generation(a);
     int *data = t->dl_tensor.data;
     assert_int_equal(first_number(a), 0);
-    assert_int_equal(stet_array_generation(a), seen);
+    assert_int_equal(stet_array_get_generation(a), seen);
     data[0] = 5;
     stet_array_mark_written(a);
     assert_int_equal(first_number(a), 5);
-    assert_true(stet_array_generation(a) > seen);
-    seen = stet_array_generation(a);
+    assert_true(stet_array_get_generation(a) > seen);
+    seen = stet_array_get_generation(a);
     end(t);
-    assert_int_equal(stet_array_generation(a), seen);
+    assert_int_equal(stet_array_get_generation(a), seen);
     t = export_as(a, false, false, false); /* nor does a reader count */
-    assert_int_equal(stet_array_generation(a), seen);
+    assert_int_equal(stet_array_get_generation(a), seen);
     end(t);
-    assert_int_equal(stet_array_generation(a), seen);
+    assert_int_equal(stet_array_get_generation(a), seen);
     stet_array_destroy(a);
     stet_device_destroy(device);
 }
@@ -314,7 +315,7 @@ static void a_launch_looks_too(void **state)
     while (p.arg[k].kind != STI_ARG_ARRAY || p.arg[k].array == p.output[0]) ++k;
     stet_array *read = p.arg[k].array;
     tensor *t = export_as(read, true, false, false);
-    uint64_t seen = stet_array_generation(read);
+    uint64_t seen = stet_array_get_generation(read);
     OK(sti_pilot_run(device, &p));
     assert_true(read->version.generation > seen);
     end(t);
@@ -343,7 +344,7 @@ static stet_result out_and_in(stet_device *device, stet_array *a)
     in.nworld = 5;
     STI_TRY(stet_array_export(a, &out, &t));
     STI_TRY(stet_array_import(device, t, &in, &b)); /* also ends it where it fails */
-    stet_result result = stet_array_host(b, &host);
+    stet_result result = stet_array_get_host(b, &host);
     stet_array_destroy(b);
     STI_TRY(result);
     out.copy = true;
@@ -371,7 +372,7 @@ static stet_result scenario(void)
     def.isa = "portable";
     def.threads = 1;
     STI_TRY(stet_device_create(&def, &device));
-    stet_result result = STI_ARRAY(device, "a", STET_REAL, true, &a, 5, 2);
+    stet_result result = STI_ARRAY(device, "a", STET_DTYPE_REAL, true, &a, 5, 2);
     if (result == STET_OK) result = out_and_in(device, a);
     stet_array_destroy(a);
     stet_device_destroy(device);

@@ -99,7 +99,7 @@ static inline void end(tensor *t) { t->deleter(t); }
 static inline stet_array *new_ints(stet_device *device, int64_t n)
 {
     stet_array *a;
-    OK(STI_ARRAY(device, "ints", STET_INT, false, &a, n));
+    OK(STI_ARRAY(device, "ints", STET_DTYPE_INT, false, &a, n));
     return a;
 }
 
@@ -115,7 +115,7 @@ static inline stet_array *import_ints(stet_device *device, foreign_tensor *f, bo
 static inline int first_int(stet_array *a)
 {
     const void *host;
-    OK(stet_array_host(a, &host));
+    OK(stet_array_get_host(a, &host));
     return *(const int *)host;
 }
 

@@ -21,15 +21,15 @@ static void refuse_all(rig *r, void *graph)
     void *out;
     unsigned back[ITEMS];
     static const char sentence[] = "and the stream in use is being captured; do this before the capture begins";
-    FAILS(ops->alloc(r->device, 64, "a block", &out), STET_UNSUPPORTED, sentence);
-    FAILS(ops->host_alloc(r->device, 64, "a face", &out), STET_UNSUPPORTED, sentence);
-    FAILS(ops->upload(r->device, r->array[0], back, sizeof back), STET_UNSUPPORTED, sentence);
-    FAILS(ops->download(r->device, back, r->array[0], sizeof back), STET_UNSUPPORTED, sentence);
-    FAILS(stet_device_synchronize(r->device), STET_UNSUPPORTED, sentence);
-    FAILS(ops->load(r->device, "code", 4, "some code", &out), STET_UNSUPPORTED, sentence);
+    FAILS(ops->alloc(r->device, 64, "a block", &out), STET_ERROR_UNSUPPORTED, sentence);
+    FAILS(ops->host_alloc(r->device, 64, "a face", &out), STET_ERROR_UNSUPPORTED, sentence);
+    FAILS(ops->upload(r->device, r->array[0], back, sizeof back), STET_ERROR_UNSUPPORTED, sentence);
+    FAILS(ops->download(r->device, back, r->array[0], sizeof back), STET_ERROR_UNSUPPORTED, sentence);
+    FAILS(stet_device_synchronize(r->device), STET_ERROR_UNSUPPORTED, sentence);
+    FAILS(ops->load(r->device, "code", 4, "some code", &out), STET_ERROR_UNSUPPORTED, sentence);
     (void)list_foreign(&l, work_of_nobody, NULL);
-    FAILS(list_graph(r, &l, &out), STET_UNSUPPORTED, sentence);
-    FAILS(ops->graph_launch(r->device, graph), STET_UNSUPPORTED, sentence);
+    FAILS(list_graph(r, &l, &out), STET_ERROR_UNSUPPORTED, sentence);
+    FAILS(ops->graph_launch(r->device, graph), STET_ERROR_UNSUPPORTED, sentence);
 }
 
 static void what_cannot_be_captured_is_refused(void **state)
@@ -123,7 +123,7 @@ static void a_capture_that_its_owner_breaks_ends_with_it(void **state)
     assert_int_equal(o.api.stream_synchronize(c.stream), 900);
     assert_true(capture_of(&r) == id);
     const sti_slot slots[SLOTS] = {{.p = r.array[0]}, {.p = r.array[1]}, {.i = 1}};
-    FAILS(r.device->ops->launch(r.device, &r.mix, slots, SLOTS, 1, false), STET_DEVICE, "(901)");
+    FAILS(r.device->ops->launch(r.device, &r.mix, slots, SLOTS, 1, false), STET_ERROR_DEVICE, "(901)");
     assert_int_equal(o.api.capture_end(c.stream, &graph), 901);
     for (int step = 0; step < 5; ++step) rig_step(&r, &after);
     rig_compare(&r);
@@ -208,14 +208,14 @@ static bool fail_beside_a_capture(int64_t n, int64_t *failed)
     o.control->fail_call(NULL, n, 1, false);
     int64_t calls = o.control->calls(NULL);
     stet_result result = stet_device_use_stream(r.device, c.stream);
-    bool joined = stet_device_stream(r.device) == c.stream;
+    bool joined = stet_device_get_stream(r.device) == c.stream;
     for (int i = 0; i < 3; ++i) {
         int at = list_mix(&l, -1, i, i + 1, 10 + i, ITEMS);
         const sti_slot slots[SLOTS] = {{.p = r.array[i]}, {.p = r.array[i + 1]}, {.i = 10 + i}};
         int64_t launches = o.control->calls("launch");
         stet_result launched = r.device->ops->launch(r.device, &r.mix, slots, SLOTS, ITEMS, false);
-        bool issued = launched == STET_OK ||
-                      (o.control->calls("launch") > launches && strstr(stet_last_error(), "giving the device back"));
+        bool issued = launched == STET_OK || (o.control->calls("launch") > launches &&
+                                              strstr(stet_get_last_error(), "giving the device back"));
         if (launched != STET_OK) result = launched;
         if (!joined && issued) list_run_one(&r, &l, at);
         if (!joined || !issued) --l.nop;

@@ -57,8 +57,8 @@ static void a_stream_is_captured_after_it_came_into_use(void **state)
         begin_capture(&c, 0);
         assert_true(capture_of(&r) != 0);
         issue_some(&r, &l, 8);
-        FAILS(stet_device_use_own_stream(r.device), STET_UNSUPPORTED, "is being captured since it came into use");
-        assert_ptr_equal(stet_device_stream(r.device), c.stream);
+        FAILS(stet_device_use_own_stream(r.device), STET_ERROR_UNSUPPORTED, "is being captured since it came into use");
+        assert_ptr_equal(stet_device_get_stream(r.device), c.stream);
         end_capture(&c);
         assert_true(capture_of(&r) == 0);
         replay(&r, &l, &c);
@@ -144,8 +144,9 @@ static void streams_of_one_capture_are_ordered(void **state)
         begin_capture(&c, 2);
         OK(stet_device_use_stream(r.device, c.stream));
         issue_some(&r, &l, 3);
-        FAILS(stet_device_signal_stream(r.device, outside), STET_UNSUPPORTED, "the stream in use is being captured");
-        FAILS(stet_device_wait_stream(r.device, outside), STET_UNSUPPORTED, "cannot be ordered with what is not");
+        FAILS(stet_device_signal_stream(r.device, outside), STET_ERROR_UNSUPPORTED,
+              "the stream in use is being captured");
+        FAILS(stet_device_wait_stream(r.device, outside), STET_ERROR_UNSUPPORTED, "cannot be ordered with what is not");
         void *fork;
         assert_int_equal(o.api.event_create(&fork, 2), 0);
         assert_int_equal(o.api.event_record(fork, c.stream), 0);
@@ -156,7 +157,8 @@ static void streams_of_one_capture_are_ordered(void **state)
         OK(stet_device_use_stream(r.device, c.stream));
         issue_some(&r, &l, 3);
         OK(stet_device_use_own_stream(r.device));
-        FAILS(stet_device_wait_stream(r.device, c.stream), STET_UNSUPPORTED, "the other stream is being captured");
+        FAILS(stet_device_wait_stream(r.device, c.stream), STET_ERROR_UNSUPPORTED,
+              "the other stream is being captured");
         end_capture(&c);
         for (int run = 0; run < 3; ++run) replay(&r, &l, &c);
         rig_compare(&r);

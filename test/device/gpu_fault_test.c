@@ -20,19 +20,19 @@ static void a_fault_is_told_with_the_last_launches_and_stays(void **state)
     stet_result result = device->ops->launch(device, &k.twice, twice, 3, 4, false);
     for (int i = 0; i < 3 && result == STET_OK; ++i) result = device->ops->launch(device, &k.count, count, 3, 4, false);
     if (result == STET_OK) result = device->ops->synchronize(device);
-    assert_int_equal(result, STET_DEVICE);
+    assert_int_equal(result, STET_ERROR_DEVICE);
     char said[1024];
-    (void)snprintf(said, sizeof said, "%s", stet_last_error());
+    (void)snprintf(said, sizeof said, "%s", stet_get_last_error());
     assert_non_null(strstr(said, "(700)"));
     assert_non_null(strstr(said, "newest first: k_count"));
     assert_non_null(strstr(said, "k_double"));
     int64_t calls = o.control->calls(NULL);
     void *memory;
-    FAILS(device->ops->synchronize(device), STET_DEVICE, said);
-    FAILS(device->ops->alloc(device, 100, "more", &memory), STET_DEVICE, said);
-    FAILS(device->ops->download(device, back, a, sizeof back), STET_DEVICE, said);
-    FAILS(device->ops->upload(device, a, back, sizeof back), STET_DEVICE, said);
-    FAILS(device->ops->launch(device, &k.count, count, 3, 1, false), STET_DEVICE, said);
+    FAILS(device->ops->synchronize(device), STET_ERROR_DEVICE, said);
+    FAILS(device->ops->alloc(device, 100, "more", &memory), STET_ERROR_DEVICE, said);
+    FAILS(device->ops->download(device, back, a, sizeof back), STET_ERROR_DEVICE, said);
+    FAILS(device->ops->upload(device, a, back, sizeof back), STET_ERROR_DEVICE, said);
+    FAILS(device->ops->launch(device, &k.count, count, 3, 1, false), STET_ERROR_DEVICE, said);
     assert_int_equal(o.control->calls(NULL), calls);
     device->ops->free(device, a); /* lets go without a call */
     unload_kernels(device, &k);
@@ -125,7 +125,7 @@ static void what_was_current_comes_back_at_the_second_try(void **state)
         assert_true(current() != before);
         o.control->fail_call(back[for_ever ? i - 4 : i / 2], 1, codes[fatal], for_ever);
         if (fatal || for_ever)
-            FAILS(sti_gpu_leave(gpu, &was, STET_OK), STET_DEVICE, "giving the device back");
+            FAILS(sti_gpu_leave(gpu, &was, STET_OK), STET_ERROR_DEVICE, "giving the device back");
         else
             OK(sti_gpu_leave(gpu, &was, STET_OK));
         o.control->fail_call(NULL, 0, 0, false);
@@ -205,7 +205,7 @@ static void kf09_only_the_first_launch_of_a_function_is_announced(void **state)
         assert_int_equal(exchanges() - before, 2);
         o.control->fail_call("context_get", 1, 1, false);
         if (!o.hip)
-            FAILS(device->ops->launch(device, &k.count, slots, 3, 100, false), STET_DEVICE, "making the device");
+            FAILS(device->ops->launch(device, &k.count, slots, 3, 100, false), STET_ERROR_DEVICE, "making the device");
         o.control->fail_call(NULL, 0, 0, false);
         OK(device->ops->download(device, back, a, sizeof back));
         assert_int_equal(back[0], 5 * 1008 * (loaded + 1));
@@ -233,7 +233,7 @@ static stet_result short_run(const char *code, size_t size, int *out)
     void *module = NULL, *big = NULL, *mirror = NULL;
     sti_code k = {.name = "k_count", .team = 8, .teams = 4, .worlds = true};
     STI_TRY(stet_device_create(&def, &device));
-    stet_result result = STI_ARRAY(device, "numbers", STET_INT, true, &array, N);
+    stet_result result = STI_ARRAY(device, "numbers", STET_DTYPE_INT, true, &array, N);
     if (result == STET_OK) result = device->ops->load(device, code, size, "two kernels", &module);
     if (result == STET_OK) result = device->ops->function(device, module, "count_value", &k.value);
     if (result == STET_OK) result = device->ops->alloc(device, 3 * MIB / 2, "a big block", &big);
@@ -285,7 +285,7 @@ static void every_call_may_fail(void **state)
             if (result == STET_OK)
                 for (int i = 0; i < 100; ++i) assert_int_equal(out[i], 2008);
             else
-                failures += stet_last_error()[0] != 0;
+                failures += stet_get_last_error()[0] != 0;
         }
         assert_true(n > 40);
         assert_true(failures > 25);

@@ -20,10 +20,10 @@ static inline stet_result issue_foreign(void *context, void *stream)
     long long n = ITEMS;
     void *arguments[] = {s, &n};
     f->times++;
-    if (f->kind == FAILING) return STET_LIMIT;
-    if (o.api.copy_async(f->r->array[2], f->r->array[1], ITEMS * sizeof(int), stream) != 0) return STET_DEVICE;
-    if (f->kind == WAITING && o.api.stream_synchronize(stream) != 900) return STET_INVALID_ARGUMENT;
-    return o.api.launch(f->r->foreign, ITEMS, 1, 1, 1, 1, 1, 0, stream, arguments, NULL) ? STET_DEVICE : STET_OK;
+    if (f->kind == FAILING) return STET_ERROR_LIMIT;
+    if (o.api.copy_async(f->r->array[2], f->r->array[1], ITEMS * sizeof(int), stream) != 0) return STET_ERROR_DEVICE;
+    if (f->kind == WAITING && o.api.stream_synchronize(stream) != 900) return STET_ERROR_INVALID_ARGUMENT;
+    return o.api.launch(f->r->foreign, ITEMS, 1, 1, 1, 1, 1, 0, stream, arguments, NULL) ? STET_ERROR_DEVICE : STET_OK;
 }
 
 static inline void on_the_host(rig *r)

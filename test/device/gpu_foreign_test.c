@@ -46,11 +46,11 @@ static void kf08_a_capture_that_fails_leaves_nothing(void **state)
     rig_open(&r);
     foreign f = {.r = &r, .kind = FAILING};
     (void)list_foreign(&l, issue_foreign, &f);
-    FAILS(list_graph(&r, &l, &graph), STET_LIMIT, "graph of a test: foreign: ");
-    assert_non_null(strstr(stet_last_error(), "the work of foreign failed while it was captured: "));
+    FAILS(list_graph(&r, &l, &graph), STET_ERROR_LIMIT, "graph of a test: foreign: ");
+    assert_non_null(strstr(stet_get_last_error(), "the work of foreign failed while it was captured: "));
     f.kind = WAITING; /* which breaks the capture */
     assert_int_not_equal(list_graph(&r, &l, &graph), STET_OK);
-    assert_non_null(strstr(stet_last_error(), "the work of foreign"));
+    assert_non_null(strstr(stet_get_last_error(), "the work of foreign"));
     assert_int_equal(o.control->alive().graphs, 0);
     f.kind = GOOD;
     OK(list_graph(&r, &l, &graph));

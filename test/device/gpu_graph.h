@@ -136,7 +136,7 @@ typedef struct op {
     int64_t number; /* of blocks, of items, of trips */
     int parent, match;
     unsigned reads, writes; /* arrays; of a loop also those of all that is in it */
-    stet_foreign *work;
+    stet_foreign_fn *work;
     void *context;
 } op;
 
@@ -214,7 +214,7 @@ static inline void list_end(list *l, int loop)
 }
 
 /* Reads array 1, writes array 2. */
-static inline int list_foreign(list *l, stet_foreign *work, void *context)
+static inline int list_foreign(list *l, stet_foreign_fn *work, void *context)
 {
     return list_add(l, (op){.kind = STI_GRAPH_FOREIGN,
                             .name = "foreign",

@@ -18,9 +18,9 @@ static void a_fault_names_the_graph(void **state)
     o.control->fail_kernel(1, 719);
     stet_result result = r.device->ops->graph_launch(r.device, graph);
     if (result == STET_OK) result = r.device->ops->synchronize(r.device);
-    assert_int_equal(result, STET_DEVICE);
-    assert_non_null(strstr(stet_last_error(), "newest first: graph of a test"));
-    assert_int_equal(r.device->ops->graph_launch(r.device, graph), STET_DEVICE);
+    assert_int_equal(result, STET_ERROR_DEVICE);
+    assert_non_null(strstr(stet_get_last_error(), "newest first: graph of a test"));
+    assert_int_equal(r.device->ops->graph_launch(r.device, graph), STET_ERROR_DEVICE);
     r.device->ops->graph_free(r.device, graph);
     stet_device_destroy(r.device);
     rig_drop(&r);
@@ -74,7 +74,7 @@ static bool fail_at(int64_t n, int code, int64_t *failed)
     /* What was built is gone, and the next round is good; but a lost device stays lost. */
     bool lost = gpu_of(r.device)->lost;
     if (lost) assert_int_equal(code, 719);
-    assert_int_equal(one_round(&r, &l, mix), lost ? STET_DEVICE : STET_OK);
+    assert_int_equal(one_round(&r, &l, mix), lost ? STET_ERROR_DEVICE : STET_OK);
     rig_let_go(&r);
     stet_device_destroy(r.device);
     if (!lost) nothing_is_left();

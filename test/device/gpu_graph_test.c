@@ -57,7 +57,7 @@ static void a_launch_of_nothing_and_of_more(void **state)
         run_and_compare(&r, &l, graph);
         assert_int_equal(o.control->calls("graph_instantiate"), before);
     }
-    FAILS(r.device->ops->graph_set(r.device, graph, 7, NULL, 0, 1), STET_INVALID_ARGUMENT,
+    FAILS(r.device->ops->graph_set(r.device, graph, 7, NULL, 0, 1), STET_ERROR_INVALID_ARGUMENT,
           "graph of a test: operation 7 has nothing that could be set");
     r.device->ops->graph_free(r.device, graph);
     rig_close(&r);
@@ -101,7 +101,7 @@ static void nothing_at_all_and_empty_copies(void **state)
     (void)list_mix(&l, -1, 0, 2, 1, ITEMS);
     OK(list_graph(&r, &l, &graph));
     run_and_compare(&r, &l, graph);
-    FAILS(r.device->ops->graph_set(r.device, graph, copy, NULL, 0, 1), STET_INVALID_ARGUMENT,
+    FAILS(r.device->ops->graph_set(r.device, graph, copy, NULL, 0, 1), STET_ERROR_INVALID_ARGUMENT,
           "operation 1 has nothing");
     r.device->ops->graph_free(r.device, graph);
     rig_close(&r);
@@ -121,12 +121,12 @@ static void limits_are_those_of_launches(void **state)
     int mix = list_mix(&l, -1, 0, 1, 3, ITEMS);
     OK(list_graph(&r, &l, &graph));
     l.op[mix].number = 1001;
-    FAILS(list_set(&r, &l, graph, mix), STET_LIMIT, "kernel mix: 1001 blocks; 1000 are possible");
+    FAILS(list_set(&r, &l, graph, mix), STET_ERROR_LIMIT, "kernel mix: 1001 blocks; 1000 are possible");
     l.op[mix].number = ITEMS;
     run_and_compare(&r, &l, graph);
     r.device->ops->graph_free(r.device, graph);
     r.mix.team = 2000;
-    FAILS(list_graph(&r, &l, &graph), STET_LIMIT, "kernel mix: blocks of 2000 × 1 threads");
+    FAILS(list_graph(&r, &l, &graph), STET_ERROR_LIMIT, "kernel mix: blocks of 2000 × 1 threads");
     assert_null(graph);
     rig_close(&r);
 }
@@ -250,7 +250,7 @@ static void without_conditional_nodes_loops_are_refused(void **state)
     rig_open(&r);
     int loop = list_while(&l, -1, 0, 1);
     list_end(&l, loop);
-    FAILS(list_graph(&r, &l, &graph), STET_UNSUPPORTED,
+    FAILS(list_graph(&r, &l, &graph), STET_ERROR_UNSUPPORTED,
           o.hip ? "loops in graphs need conditional nodes, which HIP does not have"
                 : "graph of a test: while: cuda:0 (Double GeForce 0): graph_condition failed");
     assert_null(graph);
@@ -260,12 +260,14 @@ static void without_conditional_nodes_loops_are_refused(void **state)
     rig_open(&r);
     sti_gpu_api *api = &gpu_of(r.device)->driver.api;
     api->graph_condition = NULL; /* as in a driver that lacks the symbol */
-    FAILS(list_graph(&r, &l, &graph), STET_UNSUPPORTED, "loops in graphs need cuGraphConditionalHandleCreate, which ");
+    FAILS(list_graph(&r, &l, &graph), STET_ERROR_UNSUPPORTED,
+          "loops in graphs need cuGraphConditionalHandleCreate, which ");
     r.condition.block = NULL;
     rig_close(&r);
     rig_open(&r);
     r.use_condition = false;
-    FAILS(list_graph(&r, &l, &graph), STET_UNSUPPORTED, "there is no code that looks at the condition of loop while");
+    FAILS(list_graph(&r, &l, &graph), STET_ERROR_UNSUPPORTED,
+          "there is no code that looks at the condition of loop while");
     rig_close(&r);
 }
 
@@ -283,7 +285,7 @@ static void a_driver_without_graphs_says_what_it_lacks(void **state)
     int64_t calls = o.control->calls(NULL);
     api->graph_instantiate = NULL;
     api->graph_exec_set_kernel = NULL;
-    FAILS(list_graph(&r, &l, &graph), STET_UNSUPPORTED,
+    FAILS(list_graph(&r, &l, &graph), STET_ERROR_UNSUPPORTED,
           o.hip
               ? "AMD's driver (HIP): graphs need hipGraphInstantiateWithFlags, hipGraphExecKernelNodeSetParams, which /"
               : "NVIDIA's driver: graphs need cuGraphInstantiateWithFlags, cuGraphExecKernelNodeSetParams_v2, which /");

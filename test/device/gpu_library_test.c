@@ -19,11 +19,11 @@ static void a_library_that_is_not_there(void **state)
     stet_device_def def = gpu_def();
     stet_device *device = (stet_device *)&def;
     def.gpu.library = "/nowhere/libdriver.so";
-    FAILS(stet_device_create(&def, &device), STET_NOT_FOUND, "/nowhere/libdriver.so cannot be used: ");
+    FAILS(stet_device_create(&def, &device), STET_ERROR_NOT_FOUND, "/nowhere/libdriver.so cannot be used: ");
     assert_null(device);
-    assert_non_null(strstr(stet_last_error(), o.hip ? "AMD's driver (HIP)" : "NVIDIA's driver"));
+    assert_non_null(strstr(stet_get_last_error(), o.hip ? "AMD's driver (HIP)" : "NVIDIA's driver"));
     def.gpu.library = STET_TEST_SOURCE_DIR "/README.md";
-    FAILS(stet_device_create(&def, &device), STET_NOT_FOUND, "README.md cannot be used: ");
+    FAILS(stet_device_create(&def, &device), STET_ERROR_NOT_FOUND, "README.md cannot be used: ");
 }
 
 static void kf01_every_soname_is_looked_for(void **state)
@@ -37,8 +37,9 @@ static void kf01_every_soname_is_looked_for(void **state)
         sti_library_close(&library);
         return;
     }
-    assert_non_null(strstr(stet_last_error(), "not found; install it, or use the CPU; looked for lib"));
-    for (int i = 0; i < 3; ++i) assert_non_null(strstr(stet_last_error(), o.hip ? hip[i] : "libcuda.so.1, libcuda.so"));
+    assert_non_null(strstr(stet_get_last_error(), "not found; install it, or use the CPU; looked for lib"));
+    for (int i = 0; i < 3; ++i)
+        assert_non_null(strstr(stet_get_last_error(), o.hip ? hip[i] : "libcuda.so.1, libcuda.so"));
 }
 
 /* A folder with a file of an old name, one of a new name, and one that is no library. */
@@ -66,12 +67,12 @@ static void kf01_the_best_name_wins_wherever_it_is(void **state)
     assert_null(sti_library_symbol(&library, "double_get_control"));
     sti_library_close(&library);
     assert_int_equal(unlink(path), 0);
-    FAILS(sti_library_open(&some, NULL, &library), STET_NOT_FOUND,
+    FAILS(sti_library_open(&some, NULL, &library), STET_ERROR_NOT_FOUND,
           "the test's library: not found; install it, or use the CPU; looked for libstet_some.so.3, libstet_some.so.2, "
           "libstet_some.so, also in "
           "/nowhere, ");
-    assert_non_null(strstr(stet_last_error(), "not usable: "));
-    assert_non_null(strstr(stet_last_error(), "libstet_some.so.3"));
+    assert_non_null(strstr(stet_get_last_error(), "not usable: "));
+    assert_non_null(strstr(stet_get_last_error(), "libstet_some.so.3"));
     assert_null(library.handle);
     assert_int_equal(unlink(broken), 0);
     assert_int_equal(rmdir(folder), 0);
@@ -99,7 +100,7 @@ static void a_wheel_is_found(void **state)
     sti_library_close(&library);
     assert_int_equal(kept ? setenv("VIRTUAL_ENV", kept, 1) : unsetenv("VIRTUAL_ENV"), 0);
     free(kept);
-    FAILS(sti_library_open(&some, NULL, &library), STET_NOT_FOUND, "and in Python packages' vendor/lib");
+    FAILS(sti_library_open(&some, NULL, &library), STET_ERROR_NOT_FOUND, "and in Python packages' vendor/lib");
     (void)snprintf(command, sizeof command, "rm -r %s", top);
     assert_int_equal(system(command), 0);
 }
@@ -113,7 +114,7 @@ static void kf03_old_versions_are_refused(void **state)
     config.cuda_version = 11010;
     config.hip_version = 50100000;
     start_with(&config);
-    FAILS(stet_device_create(&def, &device), STET_UNSUPPORTED,
+    FAILS(stet_device_create(&def, &device), STET_ERROR_UNSUPPORTED,
           o.hip ? "is of version 5.1.0, and 5.2.0 is needed" : "is of version 11.1, and 11.2 is needed");
     config.cuda_version = 11020;
     config.hip_version = 50200000;
@@ -143,7 +144,7 @@ static void kf03_architectures_of_each_version(void **state)
             close_gpu(device);
             (void)snprintf(config.gfx, sizeof config.gfx, "%s", bad[g]);
             start_with(&config);
-            FAILS(stet_device_create(&def, &device), STET_UNSUPPORTED, "not as gfx");
+            FAILS(stet_device_create(&def, &device), STET_ERROR_UNSUPPORTED, "not as gfx");
         }
     if (o.hip) return;
     double_config config = o.control->defaults();
@@ -162,22 +163,22 @@ static void devices_that_do_not_exist(void **state)
     stet_device_def def = gpu_def();
     stet_device *device;
     def.gpu.index = config.devices;
-    FAILS(stet_device_create(&def, &device), STET_NOT_FOUND, "the driver sees 2, counted from 0");
+    FAILS(stet_device_create(&def, &device), STET_ERROR_NOT_FOUND, "the driver sees 2, counted from 0");
     def.gpu.index = -1;
-    FAILS(stet_device_create(&def, &device), STET_NOT_FOUND, "there is no device -1");
+    FAILS(stet_device_create(&def, &device), STET_ERROR_NOT_FOUND, "there is no device -1");
     config.devices = 0;
     start_with(&config);
     def.gpu.index = 0;
-    FAILS(stet_device_create(&def, &device), STET_NOT_FOUND, "but it sees no device");
+    FAILS(stet_device_create(&def, &device), STET_ERROR_NOT_FOUND, "but it sees no device");
     static const int none[] = {100, 101}; /* two ways of saying that there is none */
     for (int i = 0; i < 2; ++i) {
         begin(NULL);
         o.control->fail_call("init", 1, none[i], false);
-        FAILS(stet_device_create(&def, &device), STET_NOT_FOUND, "but it sees no device");
+        FAILS(stet_device_create(&def, &device), STET_ERROR_NOT_FOUND, "but it sees no device");
     }
     begin(NULL);
     o.control->fail_call("init", 1, 999, false);
-    FAILS(stet_device_create(&def, &device), STET_DEVICE, "init failed: ");
+    FAILS(stet_device_create(&def, &device), STET_ERROR_DEVICE, "init failed: ");
     nothing_is_left();
 }
 
@@ -233,7 +234,7 @@ static void expect_driver_without(const char *file, const wanted *w)
     const char *const names[] = {w->name, NULL};
     OK(sti_gpu_driver_open(o.hip ? &sti_gpu_hip : &sti_gpu_cuda, file, &driver));
     (void)snprintf(part, sizeof part, ": these need %s, which %s (", w->symbol, file);
-    FAILS(sti_gpu_driver_needs(&driver, names, "these"), STET_UNSUPPORTED, part);
+    FAILS(sti_gpu_driver_needs(&driver, names, "these"), STET_ERROR_UNSUPPORTED, part);
 }
 
 static void kf02_each_missing_entry_point_is_named(void **state)
@@ -260,10 +261,11 @@ static void kf02_each_missing_entry_point_is_named(void **state)
         (void)snprintf(part, sizeof part, " lacks %s; install a newer driver", w->symbol);
         write_without(w->symbol, file);
         if (w->required)
-            FAILS(sti_gpu_driver_open(o.hip ? &sti_gpu_hip : &sti_gpu_cuda, file, &driver), STET_UNSUPPORTED, part);
+            FAILS(sti_gpu_driver_open(o.hip ? &sti_gpu_hip : &sti_gpu_cuda, file, &driver), STET_ERROR_UNSUPPORTED,
+                  part);
         else
             expect_driver_without(file, w);
-        assert_non_null(strstr(stet_last_error(), file));
+        assert_non_null(strstr(stet_get_last_error(), file));
         assert_int_equal(unlink(file), 0);
         ++tried;
     }

@@ -29,9 +29,9 @@ static inline bool real_device(void)
     stet_result result = sti_gpu_driver_open(&sti_gpu_cuda, NULL, &driver);
     if (result == STET_OK) result = sti_gpu_facts_of(&driver, 0, &facts);
     if (result == STET_OK) result = sti_library_open(&sti_cuda_compiler, NULL, &compiler);
-    if (result == STET_NOT_FOUND) print_message("cuda is skipped: %s\n", stet_last_error());
+    if (result == STET_ERROR_NOT_FOUND) print_message("cuda is skipped: %s\n", stet_get_last_error());
     if (result != STET_OK) {
-        if (result != STET_NOT_FOUND) fail_msg("%s", stet_last_error());
+        if (result != STET_ERROR_NOT_FOUND) fail_msg("%s", stet_get_last_error());
         return false;
     }
     o = (opened){.control = &control};

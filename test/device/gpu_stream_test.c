@@ -18,7 +18,7 @@ static void use_some(rig *r, list *l, void *const *stream)
         OK(stet_device_use_own_stream(r->device));
     else
         OK(stet_device_use_stream(r->device, stream[which]));
-    if (which < STREAMS) assert_ptr_equal(stet_device_stream(r->device), stream[which]);
+    if (which < STREAMS) assert_ptr_equal(stet_device_get_stream(r->device), stream[which]);
 }
 
 static void alternate(uint64_t seed)
@@ -75,7 +75,7 @@ static void the_same_stream_again_costs_nothing(void **state)
     rig r;
     begin_beside(5);
     rig_open(&r);
-    void *stream = new_stream(1), *own = stet_device_stream(r.device);
+    void *stream = new_stream(1), *own = stet_device_get_stream(r.device);
     assert_non_null(own);
     int64_t calls = o.control->calls(NULL);
     OK(stet_device_use_own_stream(r.device));
@@ -291,15 +291,15 @@ static void each_call_of_a_change_may_fail(void **state)
         list l = {.random = (uint64_t)n};
         begin_beside((uint64_t)n);
         rig_open(&r);
-        void *stream = new_stream(1), *own = stet_device_stream(r.device);
+        void *stream = new_stream(1), *own = stet_device_get_stream(r.device);
         rig_step(&r, &l);
         o.control->fail_call(NULL, n, 1, false);
         int64_t before = o.control->calls(NULL);
         stet_result result = stet_device_use_stream(r.device, stream);
         bool reached = o.control->calls(NULL) - before >= n;
         o.control->fail_call(NULL, 0, 0, false);
-        bool changed = stet_device_stream(r.device) == stream;
-        assert_true(changed || stet_device_stream(r.device) == own);
+        bool changed = stet_device_get_stream(r.device) == stream;
+        assert_true(changed || stet_device_get_stream(r.device) == own);
         if (result == STET_OK) assert_true(changed);
         failed += result != STET_OK;
         for (int step = 0; step < 6; ++step) rig_step(&r, &l);

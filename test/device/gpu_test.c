@@ -16,19 +16,19 @@ static void what_it_is(void **state)
     stet_device *device;
     def.gpu.index = 1;
     OK(stet_device_create(&def, &device));
-    assert_string_equal(stet_device_isa(device), o.hip ? "gfx90a" : "sm_90");
-    assert_string_equal(device->arch, stet_device_isa(device));
+    assert_string_equal(stet_device_get_isa(device), o.hip ? "gfx90a" : "sm_90");
+    assert_string_equal(device->arch, stet_device_get_isa(device));
     assert_int_equal(stet_device_get_type(device), def.type);
-    assert_int_equal(stet_device_lanes(device), 1);
-    assert_int_equal(stet_device_threads(device), 2);
-    assert_int_equal(stet_dtype_size(device, STET_REAL), 4);
+    assert_int_equal(stet_device_get_lanes(device), 1);
+    assert_int_equal(stet_device_get_threads(device), 2);
+    assert_int_equal(stet_dtype_size(device, STET_DTYPE_REAL), 4);
     assert_int_equal(device->index, 1);
     assert_false(device->host_memory);
     assert_string_equal(device->compiler_library, double_file());
-    assert_memory_equal(stet_device_name(device), o.hip ? "hip:1 (Double" : "cuda:1 (Double", 13);
+    assert_memory_equal(stet_device_get_name(device), o.hip ? "hip:1 (Double" : "cuda:1 (Double", 13);
     close_gpu(device);
     def.isa = "avx2";
-    FAILS(stet_device_create(&def, &device), STET_INVALID_ARGUMENT, "isa 'avx2' is of a CPU");
+    FAILS(stet_device_create(&def, &device), STET_ERROR_INVALID_ARGUMENT, "isa 'avx2' is of a CPU");
     assert_null(device);
 }
 
@@ -131,18 +131,18 @@ static void out_of_memory_says_what_and_how_much(void **state)
     start_with(64 * MIB);
     stet_device *device = open_gpu();
     void *some = take(device, 16 * MIB), *none = &none;
-    FAILS(device->ops->alloc(device, 1000 * MIB, "array frame", &none), STET_OUT_OF_MEMORY,
+    FAILS(device->ops->alloc(device, 1000 * MIB, "array frame", &none), STET_ERROR_OUT_OF_MEMORY,
           "array frame needs 1048576000 bytes");
     assert_null(none);
-    assert_non_null(strstr(stet_last_error(), "of 0.06 GiB are free, stet holds 0.02 GiB in 1 block;"));
-    FAILS(device->ops->alloc(device, SIZE_MAX, "a mistake", &none), STET_OUT_OF_MEMORY, "a mistake needs");
-    FAILS(device->ops->alloc(device, SIZE_MAX - 100, "a mistake", &none), STET_OUT_OF_MEMORY, "a mistake needs");
+    assert_non_null(strstr(stet_get_last_error(), "of 0.06 GiB are free, stet holds 0.02 GiB in 1 block;"));
+    FAILS(device->ops->alloc(device, SIZE_MAX, "a mistake", &none), STET_ERROR_OUT_OF_MEMORY, "a mistake needs");
+    FAILS(device->ops->alloc(device, SIZE_MAX - 100, "a mistake", &none), STET_ERROR_OUT_OF_MEMORY, "a mistake needs");
     size_t free_bytes, total;
     OK(device->ops->memory(device, &free_bytes, &total));
     assert_int_equal(total, 64 * MIB);
     assert_true(free_bytes >= 40 * MIB && free_bytes <= 48 * MIB);
     stet_array *array;
-    FAILS(STI_ARRAY(device, "pictures", STET_U8, false, &array, 1 << 30), STET_OUT_OF_MEMORY,
+    FAILS(STI_ARRAY(device, "pictures", STET_DTYPE_U8, false, &array, 1 << 30), STET_ERROR_OUT_OF_MEMORY,
           "pictures needs 1073741824 bytes");
     device->ops->free(device, some);
     void *again = take(device, 50 * MIB); /* and goes on */
@@ -269,7 +269,7 @@ static void what_is_exported_is_there(void **state)
     int some[100] = {1, 2, 3};
     struct DLManagedTensorVersioned *tensor;
     stet_export_def def = stet_default_export_def();
-    OK(STI_ARRAY(device, "a", STET_INT, false, &a, 100));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 100));
     OK(stet_array_write(a, some, sizeof some));
     OK(stet_array_export(a, &def, &tensor));
     assert_int_equal(o.control->waiting(), 0);
@@ -362,7 +362,7 @@ static void limits_are_errors_before_the_driver_sees_them(void **state)
     do {                                                                                                               \
         sti_code bad = k.count;                                                                                        \
         __VA_ARGS__;                                                                                                   \
-        FAILS(device->ops->launch(device, &bad, slots, (nslot), (nworld), false), STET_LIMIT, part);                   \
+        FAILS(device->ops->launch(device, &bad, slots, (nslot), (nworld), false), STET_ERROR_LIMIT, part);             \
     } while (0)
     REFUSED("kernel k_count: blocks of 1025 × 1 threads; 1024 × 1024, together 1024, are possible", 3, 1,
             bad.team = 1025, bad.teams = 1);
@@ -375,9 +375,9 @@ static void limits_are_errors_before_the_driver_sees_them(void **state)
         REFUSED("134217728 blocks of 32 threads; HIP takes 4294967295 threads", 3, (int64_t)1 << 27, bad.team = 32,
                 bad.teams = 1);
     sti_code none = {.name = "k_none", .team = 1, .teams = 1};
-    FAILS(device->ops->launch(device, &none, slots, 1, 1, false), STET_STATE,
+    FAILS(device->ops->launch(device, &none, slots, 1, 1, false), STET_ERROR_STATE,
           "k_none has no code that takes its arguments by value");
-    FAILS(device->ops->launch(device, &none, slots, 1, 1, true), STET_STATE, "in a block");
+    FAILS(device->ops->launch(device, &none, slots, 1, 1, true), STET_ERROR_STATE, "in a block");
     assert_int_equal(o.control->calls("launch"), launches);
     unload_kernels(device, &k);
     close_gpu(device);
@@ -390,13 +390,13 @@ static void code_that_is_none(void **state)
     stet_device *device = open_gpu();
     kernels k;
     void *module, *function;
-    FAILS(device->ops->load(device, NULL, 0, "nothing", &module), STET_INVALID_ARGUMENT,
+    FAILS(device->ops->load(device, NULL, 0, "nothing", &module), STET_ERROR_INVALID_ARGUMENT,
           "the code of nothing is empty");
-    FAILS(device->ops->load(device, wrong, sizeof wrong, "nonsense", &module), STET_DEVICE, "nonsense: ");
+    FAILS(device->ops->load(device, wrong, sizeof wrong, "nonsense", &module), STET_ERROR_DEVICE, "nonsense: ");
     assert_null(module);
     device->ops->unload(device, NULL);
     load_kernels(device, &k);
-    FAILS(device->ops->function(device, k.module, "k_missing", &function), STET_NOT_FOUND, "function k_missing");
+    FAILS(device->ops->function(device, k.module, "k_missing", &function), STET_ERROR_NOT_FOUND, "function k_missing");
     assert_null(function);
     int value = -1;
     OK(device->ops->attribute(device, k.count.value, STI_ATTRIBUTE_MAX_THREADS, &value));

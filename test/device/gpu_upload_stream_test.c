@@ -95,8 +95,8 @@ static void beside_a_capture(void **state)
         begin_capture(&c, 0);
         if (joined) OK(stet_device_use_stream(r.device, c.stream));
         issue_some(&r, &l, 3);
-        FAILS(put_in_upload_stream(&r, a, 64, 8), STET_UNSUPPORTED, "the stream in use is being captured");
-        FAILS(uploads_after(&r), STET_UNSUPPORTED, "the stream in use is being captured");
+        FAILS(put_in_upload_stream(&r, a, 64, 8), STET_ERROR_UNSUPPORTED, "the stream in use is being captured");
+        FAILS(uploads_after(&r), STET_ERROR_UNSUPPORTED, "the stream in use is being captured");
         OK(after_uploads(&r));
         if (!real_arch) assert_int_equal(((unsigned char *)o.control->look((uint64_t)(uintptr_t)a))[0], 7);
         issue_some(&r, &l, 3);

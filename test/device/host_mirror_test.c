@@ -34,8 +34,8 @@ static void run_move(const sti_slot *s, int64_t begin, int64_t end)
 static void open_bench(bench *b)
 {
     b->device = open_apart(STI_ISA_portable, 1);
-    OK(STI_ARRAY(b->device, "a", STET_REAL, false, &b->a, N));
-    OK(STI_ARRAY(b->device, "b", STET_REAL, false, &b->b, N));
+    OK(STI_ARRAY(b->device, "a", STET_DTYPE_REAL, false, &b->a, N));
+    OK(STI_ARRAY(b->device, "b", STET_DTYPE_REAL, false, &b->b, N));
     make_kernel(&b->add, "item_kernel void k_add(ureal *a, ureal h)", run_add);
     make_kernel(&b->move, "item_kernel void k_move(const ureal *a, ureal *b)", run_move);
 }
@@ -45,7 +45,7 @@ static void close_bench(bench *b)
     stet_array_destroy(b->a);
     stet_array_destroy(b->b);
     assert_int_equal(apart.host, 0);
-    assert_int_equal(counters_of(b->device).mechanism[STET_MECH_readback].held_bytes, 0);
+    assert_int_equal(counters_of(b->device).mechanism[STET_MECHANISM_READBACK].held_bytes, 0);
     stet_device_destroy(b->device);
 }
 
@@ -87,7 +87,7 @@ static void expect(stet_array *a, float x)
         assert_int_equal(apart.uploads, up);                                                                           \
         assert_int_equal(apart.downloads, down);                                                                       \
     } while (0)
-#define REASON(b, name) (counters_of((b)->device).reason[STET_REASON_readback_##name])
+#define REASON(b, name) (counters_of((b)->device).reason[STET_REASON_READBACK_##name])
 
 /* ---- what crosses --------------------------------------------------------------------------------------------- */
 
@@ -102,7 +102,7 @@ static void content_comes_once(void **state)
         assert_true(mirror_of(b.a)[N - 1] == 3);
         expect(b.a, 3);
         const void *host;
-        OK(stet_array_host(b.a, &host));
+        OK(stet_array_get_host(b.a, &host));
         assert_ptr_equal(host, mirror_of(b.a));
     }
     CROSSED(0, 1);
@@ -130,7 +130,7 @@ static void content_goes_once_and_only_if_needed(void **state)
     CROSSED(2, 2);
     expect(b.a, 6);
     assert_true(mirror_of(b.a)[0] == 6);
-    assert_int_equal(REASON(&b, uploaded), 2);
+    assert_int_equal(REASON(&b, UPLOADED), 2);
     close_bench(&b);
 }
 
@@ -167,14 +167,14 @@ static void worlds_lie_in_a_face_as_on_the_device(void **state)
         stet_device *device = open_apart(isa, 2);
         stet_array *a;
         void *mirror;
-        OK(STI_ARRAY(device, "a", STET_REAL, true, &a, 21, 3));
+        OK(STI_ARRAY(device, "a", STET_DTYPE_REAL, true, &a, 21, 3));
         OK(sti_array_mirror_write(a, &mirror));
         for (int w = 0; w < 21; ++w)
             for (int i = 0; i < 3; ++i) sti_mirror_set(a, mirror, w, i, 10 * w + i);
         sti_array_mirror_written(a);
         for (int round = 0; round < 2; ++round) { /* from the host mirror; from the device */
             const void *host;
-            OK(stet_array_host(a, &host));
+            OK(stet_array_get_host(a, &host));
             for (int k = 0; k < 63; ++k) {
                 double x = device->real_size == 8 ? ((const double *)host)[k] : (double)((const float *)host)[k];
                 assert_true(x == 10 * (k / 3) + k % 3);
@@ -194,11 +194,11 @@ static void nothing_is_a_face_too(void **state)
     stet_array *none;
     void *mirror;
     open_bench(&b);
-    OK(STI_ARRAY(b.device, "none", STET_REAL, true, &none, 5, 0));
+    OK(STI_ARRAY(b.device, "none", STET_DTYPE_REAL, true, &none, 5, 0));
     OK(sti_array_mirror_write(none, &mirror));
-    uint64_t before = stet_array_generation(none);
+    uint64_t before = stet_array_get_generation(none);
     sti_array_mirror_written(none);
-    assert_true(stet_array_generation(none) > before);
+    assert_true(stet_array_get_generation(none) > before);
     OK(sti_array_mirror_read(none, &mirror));
     OK(sti_array_to_device(none));
     CROSSED(0, 0);
@@ -213,12 +213,12 @@ static void a_cpu_has_no_other_side(void **state)
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     void *mirror;
-    OK(STI_ARRAY(device, "a", STET_REAL, true, &a, 5, 2));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_REAL, true, &a, 5, 2));
     OK(sti_array_mirror_write(a, &mirror));
     assert_ptr_equal(mirror, a->data);
-    uint64_t before = stet_array_generation(a);
+    uint64_t before = stet_array_get_generation(a);
     sti_array_mirror_written(a);
-    assert_int_equal(stet_array_generation(a), before + 1);
+    assert_int_equal(stet_array_get_generation(a), before + 1);
     assert_null(a->mirror);
     assert_int_equal(counters_of(device).bytes_copied, 0);
     stet_array_destroy(a);
@@ -234,7 +234,7 @@ static void views_are_their_owners(void **state)
     float out[2], two[2] = {8, 9};
     const void *host;
     open_bench(&b);
-    OK(sti_tile_view(b.a, 3 * (int64_t)sizeof(float), "view", STET_REAL, 1, (int64_t[]){2}, &view));
+    OK(sti_tile_view(b.a, 3 * (int64_t)sizeof(float), "view", STET_DTYPE_REAL, 1, (int64_t[]){2}, &view));
     for (int k = 1; k < 3; ++k) {
         void *mirror;
         OK(sti_array_mirror_write(b.a, &mirror));
@@ -243,7 +243,7 @@ static void views_are_their_owners(void **state)
         stet_array_mark_written(view); /* its version is its own */
         OK(stet_array_read(view, out, sizeof out));
         assert_true(out[0] == (float)(10 * k + 3) && out[1] == (float)(10 * k + 4));
-        OK(stet_array_host(view, &host));
+        OK(stet_array_get_host(view, &host));
         assert_memory_equal(host, out, sizeof out);
     }
     assert_int_equal(apart.uploads, 0);
@@ -264,11 +264,11 @@ static void switched_off_each_read_copies(void **state)
     (void)state;
     bench b;
     open_bench(&b);
-    set_options(b.device, 1u << STET_MECH_readback, false, false);
+    set_options(b.device, 1u << STET_MECHANISM_READBACK, false, false);
     OK(add(&b, 2));
     for (int k = 0; k < 4; ++k) assert_true(mirror_of(b.a)[0] == 2);
     CROSSED(0, 4);
-    assert_int_equal(REASON(&b, disabled), 4);
+    assert_int_equal(REASON(&b, DISABLED), 4);
     fill_mirror(b.a, 7); /* brought, written */
     CROSSED(0, 5);
     assert_true(mirror_of(b.a)[3] == 7); /* what only the host mirror had went up first */
@@ -277,7 +277,7 @@ static void switched_off_each_read_copies(void **state)
     OK(move(&b));
     expect(b.b, 7);
     CROSSED(1, 8);
-    assert_int_equal(counters_of(b.device).mechanism[STET_MECH_readback].hits, 0);
+    assert_int_equal(counters_of(b.device).mechanism[STET_MECHANISM_READBACK].hits, 0);
     close_bench(&b);
 }
 
@@ -295,11 +295,11 @@ static void audit_finds_what_was_not_announced(void **state)
     OK(move(&b));
     OK(move(&b));
     ((float *)apart_here(b.a->data))[5] = 77;
-    FAILS(sti_array_mirror_read(b.a, &mirror), STET_AUDIT, "readback: a had changed at byte 22");
+    FAILS(sti_array_mirror_read(b.a, &mirror), STET_ERROR_AUDIT, "readback: a had changed at byte 22");
     stet_array_mark_written(b.a);
     assert_true(mirror_of(b.a)[5] == 77);
     ((float *)apart_here(b.a->data))[5] = 78;
-    FAILS(move(&b), STET_AUDIT, "readback: a had changed at byte 2");
+    FAILS(move(&b), STET_ERROR_AUDIT, "readback: a had changed at byte 2");
     close_bench(&b);
 }
 
@@ -336,7 +336,7 @@ static void a_write_after_a_listed_launch_waits_for_it(void **state)
     OK(move(&b));
     fill_mirror(b.a, 2);
     OK(sti_record_end(b.device, STET_OK));
-    assert_int_equal(counters_of(b.device).reason[STET_REASON_graph_replay_split], 1);
+    assert_int_equal(counters_of(b.device).reason[STET_REASON_GRAPH_REPLAY_SPLIT], 1);
     expect(b.b, 1);
     expect(b.a, 2);
     close_bench(&b);
@@ -357,7 +357,7 @@ static void recordings_see_what_the_host_wrote(void **state)
         expect(b.b, (float)(k + 10));
         assert_true(mirror_of(b.a)[0] == (float)(k + 10));
     }
-    assert_int_equal(counters_of(b.device).mechanism[STET_MECH_graph_replay].hits, 4);
+    assert_int_equal(counters_of(b.device).mechanism[STET_MECHANISM_GRAPH_REPLAY].hits, 4);
     close_bench(&b);
 }
 
@@ -406,7 +406,7 @@ static void a_tensor_shows_what_the_host_wrote(void **state)
     assert_int_equal(apart.bytes_up - bytes, sizeof one);
     assert_true(memory_of(tensor)[1] == 9 && mirror_of(b.a)[1] == 9);
     apart.fail_upload = 1;
-    FAILS(stet_array_write_worlds(b.a, 1, 1, &one, sizeof one), STET_DEVICE, "upload");
+    FAILS(stet_array_write_worlds(b.a, 1, 1, &one, sizeof one), STET_ERROR_DEVICE, "upload");
     tensor->deleter(tensor);
     int uploads = apart.uploads;
     fill_mirror(b.a, 5);
@@ -430,7 +430,7 @@ static void writers_make_a_face_stale(void **state)
             if (announced) stet_array_mark_written(b.a);
             assert_true(mirror_of(b.a)[2] == (float)(10 + k) && mirror_of(b.a)[3] == 3);
         }
-        if (!announced) assert_true(REASON(&b, exported) >= 3);
+        if (!announced) assert_true(REASON(&b, EXPORTED) >= 3);
         fill_mirror(b.a, 4);
         memory_of(tensor)[2] = 20;
         if (announced) stet_array_mark_written(b.a);
@@ -453,20 +453,20 @@ static void what_fails_to_cross_stays_where_it_is(void **state)
     open_bench(&b);
     OK(add(&b, 2));
     apart.fail_host = 1;
-    FAILS(sti_array_mirror_read(b.a, &mirror), STET_OUT_OF_MEMORY, "page-locked");
+    FAILS(sti_array_mirror_read(b.a, &mirror), STET_ERROR_OUT_OF_MEMORY, "page-locked");
     assert_null(mirror);
     apart.fail_download = 1;
-    FAILS(sti_array_mirror_write(b.a, &mirror), STET_DEVICE, "download");
+    FAILS(sti_array_mirror_write(b.a, &mirror), STET_ERROR_DEVICE, "download");
     assert_null(mirror);
     expect(b.a, 2);
     assert_true(mirror_of(b.a)[0] == 2);
     fill_mirror(b.a, 6);
-    uint64_t generation = stet_array_generation(b.a);
+    uint64_t generation = stet_array_get_generation(b.a);
     for (int k = 0; k < 2; ++k) {
         apart.fail_upload = 1;
-        FAILS(move(&b), STET_DEVICE, "upload");
+        FAILS(move(&b), STET_ERROR_DEVICE, "upload");
     }
-    assert_int_equal(stet_array_generation(b.a), generation);
+    assert_int_equal(stet_array_get_generation(b.a), generation);
     assert_true(mirror_of(b.a)[0] == 6);
     OK(move(&b));
     expect(b.b, 6);
@@ -486,8 +486,8 @@ static void what_fails_at_once_is_tried_again(void **state)
     fill_mirror(b.a, 4);
     assert_true(memory_of(tensor)[0] == 3);
     apart.fail_upload = 1;
-    FAILS(move(&b), STET_DEVICE, "upload");
-    (void)stet_array_generation(b.a);
+    FAILS(move(&b), STET_ERROR_DEVICE, "upload");
+    (void)stet_array_get_generation(b.a);
     OK(sti_array_mirror_read(b.a, &mirror));
     assert_true(((float *)mirror)[0] == 4);
     OK(move(&b));
@@ -509,7 +509,8 @@ static void both_sides_agree(void **state)
         float copy[N] = {0}, out[N];
         void *mirror;
         open_bench(&b);
-        set_options(b.device, dice_below(&dice, 3) ? 0 : 1u << STET_MECH_readback, false, dice_below(&dice, 3) == 0);
+        set_options(b.device, dice_below(&dice, 3) ? 0 : 1u << STET_MECHANISM_READBACK, false,
+                    dice_below(&dice, 3) == 0);
         for (int op = 0; op < 200; ++op) {
             float x = (float)dice_below(&dice, 1000);
             size_t k = dice_below(&dice, N);
@@ -537,7 +538,7 @@ static void both_sides_agree(void **state)
                 if ((result = stet_array_read(b.a, out, sizeof out)) == STET_OK)
                     assert_memory_equal(out, copy, sizeof copy);
             }
-            if (result != STET_OK) assert_int_equal(result, STET_DEVICE);
+            if (result != STET_OK) assert_int_equal(result, STET_ERROR_DEVICE);
         }
         apart.fail_upload = apart.fail_download = 0;
         OK(stet_array_read(b.a, out, sizeof out));

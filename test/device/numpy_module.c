@@ -26,7 +26,7 @@ CALLED_BY_PYTHON int64_t array_shape(const stet_array *array, int k);
 CALLED_BY_PYTHON void tensor_end(struct DLManagedTensorVersioned *tensor);
 CALLED_BY_PYTHON int64_t blocks_held(void);
 
-const char *message(void) { return stet_last_error(); }
+const char *message(void) { return stet_get_last_error(); }
 
 stet_device *device_open(const char *isa)
 {
@@ -39,7 +39,7 @@ stet_device *device_open(const char *isa)
 
 void device_close(stet_device *device) { stet_device_destroy(device); }
 
-int device_lanes(const stet_device *device) { return stet_device_lanes(device); }
+int device_lanes(const stet_device *device) { return stet_device_get_lanes(device); }
 
 stet_array *array_make(stet_device *device, int dtype, int worlds, int64_t n, int64_t m)
 {
@@ -61,7 +61,7 @@ int array_write(stet_array *array, const void *from, size_t size) { return (int)
 
 void array_announce(stet_array *array) { stet_array_mark_written(array); }
 
-uint64_t array_generation(const stet_array *array) { return stet_array_generation(array); }
+uint64_t array_generation(const stet_array *array) { return stet_array_get_generation(array); }
 
 struct DLManagedTensorVersioned *array_export(stet_array *array, int writable, int announced, int copy)
 {
@@ -82,7 +82,7 @@ stet_array *array_import(stet_device *device, struct DLManagedTensorVersioned *t
 
 int64_t array_shape(const stet_array *array, int k)
 {
-    return k < stet_array_ndim(array) ? stet_array_shape(array)[k] : -1;
+    return k < stet_array_get_ndim(array) ? stet_array_get_shape(array)[k] : -1;
 }
 
 void tensor_end(struct DLManagedTensorVersioned *tensor) { tensor->deleter(tensor); }

@@ -39,8 +39,8 @@ static inline void picked_start_double(const char *file)
 
 static inline void picked_need_cuda(void)
 {
-    if (keep_cuda_context() != STET_NOT_FOUND) return;
-    printf("cuda is skipped: %s\n", stet_last_error());
+    if (keep_cuda_context() != STET_ERROR_NOT_FOUND) return;
+    printf("cuda is skipped: %s\n", stet_get_last_error());
     exit(PICKED_SKIP);
 }
 

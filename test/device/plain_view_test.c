@@ -27,7 +27,7 @@ static tensor *show_plain(stet_array *a, bool writable)
 static rig open_rig(int isa)
 {
     rig r = {.device = open_device(isa, 1)};
-    OK(STI_ARRAY(r.device, "a", STET_INT, true, &r.a, WORLDS, ITEMS));
+    OK(STI_ARRAY(r.device, "a", STET_DTYPE_INT, true, &r.a, WORLDS, ITEMS));
     for (int k = 0; k < COUNT; ++k) r.rows[k] = k + 1;
     OK(stet_array_write(r.a, r.rows, sizeof r.rows));
     return r;
@@ -49,14 +49,14 @@ static void array_has(rig *r, const int *rows)
 static stet_counter counters_of(const rig *r)
 {
     stet_counters all;
-    stet_device_counters(r->device, &all);
-    return all.mechanism[STET_MECH_plain_view];
+    stet_device_get_counters(r->device, &all);
+    return all.mechanism[STET_MECHANISM_PLAIN_VIEW];
 }
 
 static int64_t why(const rig *r, stet_reason reason)
 {
     stet_counters all;
-    stet_device_counters(r->device, &all);
+    stet_device_get_counters(r->device, &all);
     return all.reason[reason];
 }
 
@@ -69,16 +69,16 @@ static void a_view_is_plain_and_follows_the_array(void **state)
         tensor *t = show_plain(r.a, false);
         check_header(t, DLPACK_FLAG_BITMASK_READ_ONLY, 2, (int64_t[]){WORLDS, ITEMS});
         assert_memory_equal(t->dl_tensor.data, r.rows, sizeof r.rows);
-        assert_int_equal(t->dl_tensor.data == r.a->data, stet_device_lanes(r.device) == 1);
+        assert_int_equal(t->dl_tensor.data == r.a->data, stet_device_get_lanes(r.device) == 1);
         r.rows[10] = -5;
         OK(stet_array_write(r.a, r.rows, sizeof r.rows));
         OK(stet_device_show_views(r.device));
         assert_memory_equal(t->dl_tensor.data, r.rows, sizeof r.rows);
-        int64_t moved = why(&r, STET_REASON_plain_view_moved);
+        int64_t moved = why(&r, STET_REASON_PLAIN_VIEW_MOVED);
         OK(stet_device_take_views(r.device));
         OK(stet_device_show_views(r.device)); /* nothing moved: it stands */
-        assert_int_equal(why(&r, STET_REASON_plain_view_moved), moved);
-        assert_int_equal(counters_of(&r).hits, stet_device_lanes(r.device) > 1);
+        assert_int_equal(why(&r, STET_REASON_PLAIN_VIEW_MOVED), moved);
+        assert_int_equal(counters_of(&r).hits, stet_device_get_lanes(r.device) > 1);
         end(t);
         close_rig(&r);
     }
@@ -92,18 +92,19 @@ static void what_others_write_arrives_element_by_element(void **state)
         rig r = open_rig(isa);
         tensor *t = show_plain(r.a, true);
         int *data = t->dl_tensor.data;
-        uint64_t before = stet_array_generation(r.a);
+        uint64_t before = stet_array_get_generation(r.a);
         OK(stet_device_take_views(r.device));
-        if (stet_device_lanes(r.device) > 1) assert_int_equal(stet_array_generation(r.a), before); /* nobody wrote */
+        if (stet_device_get_lanes(r.device) > 1)
+            assert_int_equal(stet_array_get_generation(r.a), before); /* nobody wrote */
         data[4 * ITEMS + 1] = 77;
         r.rows[4 * ITEMS + 1] = 77;
         OK(stet_device_take_views(r.device));
-        assert_true(stet_array_generation(r.a) > before);
+        assert_true(stet_array_get_generation(r.a) > before);
         array_has(&r, r.rows);
         /* Both write before the view is brought in step: the elements that others wrote are theirs, all else is stet's. */
         data[20 * ITEMS] = 88;
         for (int k = 0; k < COUNT; ++k) r.rows[k] += 100;
-        if (stet_device_lanes(r.device) > 1) {
+        if (stet_device_get_lanes(r.device) > 1) {
             OK(stet_array_write(r.a, r.rows, sizeof r.rows));
             OK(stet_device_show_views(r.device));
             r.rows[20 * ITEMS] = 88;
@@ -144,12 +145,13 @@ static void what_was_given_for_reading_is_put_back(void **state)
     rig r = open_rig(STI_ISA_portable);
     tensor *t = show_plain(r.a, false);
     ((int *)t->dl_tensor.data)[5] = 0;
-    FAILS(stet_device_take_views(r.device), STET_STATE, "array a: a tensor that was given out for reading was written");
+    FAILS(stet_device_take_views(r.device), STET_ERROR_STATE,
+          "array a: a tensor that was given out for reading was written");
     assert_memory_equal(t->dl_tensor.data, r.rows, sizeof r.rows);
     OK(stet_device_take_views(r.device));
     end(t);
-    FAILS(stet_device_take_views(NULL), STET_INVALID_ARGUMENT, "device");
-    FAILS(stet_device_show_views(NULL), STET_INVALID_ARGUMENT, "device");
+    FAILS(stet_device_take_views(NULL), STET_ERROR_INVALID_ARGUMENT, "device");
+    FAILS(stet_device_show_views(NULL), STET_ERROR_INVALID_ARGUMENT, "device");
     close_rig(&r);
 }
 
@@ -158,7 +160,7 @@ static void switched_off_and_audited_it_shows_the_same(void **state)
     (void)state;
     for (int kind = 0; kind < 2; ++kind) {
         rig r = open_rig(STI_ISA_portable);
-        stet_mechanism_options options = {.disabled = kind ? 0 : 1u << STET_MECH_plain_view, .audit = kind};
+        stet_mechanism_options options = {.disabled = kind ? 0 : 1u << STET_MECHANISM_PLAIN_VIEW, .audit = kind};
         OK(stet_device_set_mechanisms(r.device, &options));
         tensor *t = show_plain(r.a, true);
         for (int k = 0; k < 4; ++k) {
@@ -166,10 +168,10 @@ static void switched_off_and_audited_it_shows_the_same(void **state)
             OK(stet_device_show_views(r.device));
             assert_memory_equal(t->dl_tensor.data, r.rows, sizeof r.rows);
         }
-        if (kind == 0) assert_int_equal(why(&r, STET_REASON_plain_view_disabled), 5);
+        if (kind == 0) assert_int_equal(why(&r, STET_REASON_PLAIN_VIEW_DISABLED), 5);
         if (kind == 1) { /* a write of the array that moved no generation is found */
             ((int *)r.a->data)[0] ^= 1;
-            FAILS(stet_device_show_views(r.device), STET_AUDIT, "plain_view: a");
+            FAILS(stet_device_show_views(r.device), STET_ERROR_AUDIT, "plain_view: a");
         }
         end(t);
         close_rig(&r);
@@ -187,7 +189,7 @@ static stet_result export_once(void)
     device_def.threads = 1;
     def.plain = def.writable = true;
     STI_TRY(stet_device_create(&device_def, &device));
-    stet_result result = STI_ARRAY(device, "a", STET_INT, true, &a, WORLDS, ITEMS);
+    stet_result result = STI_ARRAY(device, "a", STET_DTYPE_INT, true, &a, WORLDS, ITEMS);
     if (result == STET_OK) result = stet_array_export(a, &def, &t);
     assert_int_equal(result == STET_OK, t != NULL);
     if (t) end(t);

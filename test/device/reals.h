@@ -17,7 +17,7 @@ static inline void *bytes_take(const stet_array *a)
     stet_device *device = a->device;
     if (device->host_memory) return a->data;
     void *copy = malloc(a->size);
-    stet_result result = copy ? device->ops->download(device, copy, a->data, a->size) : STET_OUT_OF_MEMORY;
+    stet_result result = copy ? device->ops->download(device, copy, a->data, a->size) : STET_ERROR_OUT_OF_MEMORY;
     if (result != STET_OK) abort();
     return copy;
 }

@@ -17,7 +17,7 @@
 
 #define OK(expression)                                                                                                 \
     do {                                                                                                               \
-        if ((expression) != STET_OK) fail_msg("%s: %s", #expression, stet_last_error());                               \
+        if ((expression) != STET_OK) fail_msg("%s: %s", #expression, stet_get_last_error());                           \
     } while (0)
 
 /* Loops of tests are short: threads would hardly ever share one. */
@@ -27,8 +27,8 @@ __attribute__((constructor)) static inline void share_all_loops(void) { (void)st
 #define FAILS(expression, result, part)                                                                                \
     do {                                                                                                               \
         assert_int_equal((expression), (result));                                                                      \
-        if (!strstr(stet_last_error(), (part)))                                                                        \
-            fail_msg("%s: the sentence '%s' does not say '%s'", #expression, stet_last_error(), (part));               \
+        if (!strstr(stet_get_last_error(), (part)))                                                                    \
+            fail_msg("%s: the sentence '%s' does not say '%s'", #expression, stet_get_last_error(), (part));           \
     } while (0)
 
 /* Each instruction set of this machine; the second one only those whose `real` is float. */

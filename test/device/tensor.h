@@ -48,7 +48,7 @@ static inline void check_header(const tensor *t, uint64_t flags, int ndim, const
 static inline int first_number(stet_array *a)
 {
     const void *host;
-    OK(stet_array_host(a, &host));
+    OK(stet_array_get_host(a, &host));
     return *(const int *)host;
 }
 

@@ -17,7 +17,7 @@ typedef struct rig_of_capture {
 static stet_array *ints(stet_device *device, const char *name)
 {
     stet_array *a;
-    OK(STI_ARRAY(device, name, STET_INT, false, &a, 2));
+    OK(STI_ARRAY(device, name, STET_DTYPE_INT, false, &a, 2));
     return a;
 }
 
@@ -37,7 +37,7 @@ static rig_of_capture open_capture(void)
     r.stream = new_stream(1);
     r.host = ints(r.device, "host");
     r.other = ints(r.device, "other");
-    OK(stet_array_host(r.host, &zero));
+    OK(stet_array_get_host(r.host, &zero));
     OK(stet_array_write(r.host, (int[]){5, 6}, 2 * sizeof(int)));
     assert_true(sti_mirror_ahead(r.host));
     OK(stet_device_use_stream(r.device, r.stream));
@@ -71,11 +71,11 @@ static void what_the_host_wrote_is_not_sent_into_a_graph(void **state)
 {
     (void)state;
     rig_of_capture r = open_capture();
-    uint64_t seen[2] = {stet_array_generation(r.host), stet_array_generation(r.other)};
-    FAILS(stet_array_copy(r.other, r.host), STET_UNSUPPORTED, "being captured");
-    FAILS(stet_array_update(r.host), STET_UNSUPPORTED, "being captured");
-    FAILS(stet_array_update_in_stream(r.host, r.stream), STET_UNSUPPORTED, "being captured");
-    assert_true(stet_array_generation(r.host) == seen[0] && stet_array_generation(r.other) == seen[1]);
+    uint64_t seen[2] = {stet_array_get_generation(r.host), stet_array_get_generation(r.other)};
+    FAILS(stet_array_copy(r.other, r.host), STET_ERROR_UNSUPPORTED, "being captured");
+    FAILS(stet_array_update(r.host), STET_ERROR_UNSUPPORTED, "being captured");
+    FAILS(stet_array_update_in_stream(r.host, r.stream), STET_ERROR_UNSUPPORTED, "being captured");
+    assert_true(stet_array_get_generation(r.host) == seen[0] && stet_array_get_generation(r.other) == seen[1]);
     /* Where only the host's side is touched nothing is refused. */
     assert_int_equal(first(r.host), 5);
     OK(stet_array_write(r.host, (int[]){7, 8}, 2 * sizeof(int)));
@@ -94,18 +94,19 @@ static void what_is_on_the_device_alone_is_not_read_or_written(void **state)
     const int some[2] = {1, 2};
     int back[2];
     const void *host;
-    uint64_t hash, seen = stet_array_generation(r.other);
+    uint64_t hash, seen = stet_array_get_generation(r.other);
     stet_counters before, after;
-    stet_device_counters(r.device, &before);
-    FAILS(stet_array_read(r.other, back, sizeof back), STET_UNSUPPORTED, "being captured");
-    FAILS(stet_array_hash(r.other, &hash), STET_UNSUPPORTED, "being captured");
-    FAILS(stet_array_host(r.other, &host), STET_UNSUPPORTED, "being captured");
-    FAILS(stet_array_write(r.other, some, sizeof some), STET_UNSUPPORTED, "being captured");
-    assert_true(stet_array_generation(r.other) == seen);
-    stet_device_counters(r.device, &after);
-    assert_int_equal(after.mechanism[STET_MECH_readback].held_bytes, before.mechanism[STET_MECH_readback].held_bytes);
+    stet_device_get_counters(r.device, &before);
+    FAILS(stet_array_read(r.other, back, sizeof back), STET_ERROR_UNSUPPORTED, "being captured");
+    FAILS(stet_array_hash(r.other, &hash), STET_ERROR_UNSUPPORTED, "being captured");
+    FAILS(stet_array_get_host(r.other, &host), STET_ERROR_UNSUPPORTED, "being captured");
+    FAILS(stet_array_write(r.other, some, sizeof some), STET_ERROR_UNSUPPORTED, "being captured");
+    assert_true(stet_array_get_generation(r.other) == seen);
+    stet_device_get_counters(r.device, &after);
+    assert_int_equal(after.mechanism[STET_MECHANISM_READBACK].held_bytes,
+                     before.mechanism[STET_MECHANISM_READBACK].held_bytes);
     stet_array_mark_written(r.other); /* a graph of theirs ran, say */
-    assert_true(stet_array_generation(r.other) > seen);
+    assert_true(stet_array_get_generation(r.other) > seen);
     assert_int_equal(o.api.capture_end(r.stream, &r.graph), 0);
     OK(stet_array_write(r.other, some, sizeof some));
     assert_int_equal(first(r.other), 1);
@@ -120,21 +121,22 @@ static void tensors_change_hands_in_the_stream_that_is_captured(void **state)
     stet_import_def in = stet_default_import_def();
     struct DLManagedTensorVersioned *t;
     stet_array *a;
-    FAILS(stet_array_export(r.other, &out, &t), STET_UNSUPPORTED, "being captured"); /* would wait */
+    FAILS(stet_array_export(r.other, &out, &t), STET_ERROR_UNSUPPORTED, "being captured"); /* would wait */
     assert_null(t);
     assert_null(r.other->share);
     out.copy = true;
-    FAILS(stet_array_export(r.other, &out, &t), STET_UNSUPPORTED, "being captured");
+    FAILS(stet_array_export(r.other, &out, &t), STET_ERROR_UNSUPPORTED, "being captured");
     assert_null(t);
     out.copy = false;
     out.ready = in.ready = STET_READY_IN_STREAM;
     out.stream = in.stream = r.stream;
-    FAILS(stet_array_export(r.host, &out, &t), STET_UNSUPPORTED, "being captured"); /* has to be sent */
+    FAILS(stet_array_export(r.host, &out, &t), STET_ERROR_UNSUPPORTED, "being captured"); /* has to be sent */
     assert_null(t);
     OK(stet_array_export(r.other, &out, &t));
     OK(stet_array_import(r.device, t, &in, &a));
     stet_array *b = NULL;
-    assert_int_equal(STI_ARRAY(r.device, "late", STET_INT, false, &b, 2), STET_UNSUPPORTED); /* memory is needed */
+    assert_int_equal(STI_ARRAY(r.device, "late", STET_DTYPE_INT, false, &b, 2),
+                     STET_ERROR_UNSUPPORTED); /* memory is needed */
     assert_int_equal(o.api.capture_end(r.stream, &r.graph), 0);
     stet_array_destroy(a);
     close_capture(&r);

@@ -46,7 +46,8 @@ static void an_export_lies_where_the_device_is_and_can_be_read_at_once(void **st
         assert_memory_equal(t->dl_tensor.data, some, sizeof some);
         end(t);
         def.ready = (stet_ready)7;
-        FAILS(stet_array_export(b, &def, &t), STET_INVALID_ARGUMENT, "array ints: there is no way 7 of being ready");
+        FAILS(stet_array_export(b, &def, &t), STET_ERROR_INVALID_ARGUMENT,
+              "array ints: there is no way 7 of being ready");
         stet_array_destroy(b);
         stet_device_destroy(other);
     }
@@ -65,13 +66,13 @@ static void kf24_written_through_a_tensor(void **state)
         OK(stet_array_hash(a, &hash[0]));
         assert_int_equal(first_int(a), 0);
         tensor *t = export_ints(a, true, false);
-        uint64_t seen = stet_array_generation(a);
+        uint64_t seen = stet_array_get_generation(a);
         for (int k = 1; k <= 3; ++k) {
             foreigner_set(other, t, 0, k);
             foreigner_finish(other);
             assert_int_equal(first_int(a), k);
-            assert_true(stet_array_generation(a) > seen);
-            seen = stet_array_generation(a);
+            assert_true(stet_array_get_generation(a) > seen);
+            seen = stet_array_get_generation(a);
             OK(stet_array_copy(b, a));
             assert_int_equal(first_int(b), k);
         }
@@ -79,9 +80,9 @@ static void kf24_written_through_a_tensor(void **state)
         assert_true(hash[0] != hash[1]);
         stet_device_clear_counters(rig.device);
         assert_int_equal(first_int(a), 3);
-        stet_device_counters(rig.device, &c);
-        assert_int_equal(c.reason[STET_REASON_readback_exported], 1);
-        assert_int_equal(c.mechanism[STET_MECH_readback].hits, 0);
+        stet_device_get_counters(rig.device, &c);
+        assert_int_equal(c.reason[STET_REASON_READBACK_EXPORTED], 1);
+        assert_int_equal(c.mechanism[STET_MECHANISM_READBACK].hits, 0);
         /* A write of the host's is under a later one of theirs, whatever they wrote before. */
         OK(stet_array_write(a, (int[]){10, 11, 12, 13}, 4 * sizeof(int)));
         OK(stet_array_update(a));
@@ -92,9 +93,9 @@ static void kf24_written_through_a_tensor(void **state)
         int back[4];
         OK(stet_array_read(a, back, sizeof back));
         assert_memory_equal(back, want, sizeof back);
-        seen = stet_array_generation(a);
+        seen = stet_array_get_generation(a);
         assert_int_equal(first_int(a), 10);
-        assert_int_equal(stet_array_generation(a), seen);
+        assert_int_equal(stet_array_get_generation(a), seen);
         stet_array_destroy(a);
         stet_array_destroy(b);
         stet_device_destroy(other);
@@ -110,14 +111,14 @@ static void an_announced_writer_announces(void **state)
         stet_array *a = new_ints(rig.device, 2);
         assert_int_equal(first_int(a), 0);
         tensor *t = export_ints(a, true, true);
-        uint64_t seen = stet_array_generation(a);
+        uint64_t seen = stet_array_get_generation(a);
         foreigner_set(other, t, 0, 5);
         foreigner_finish(other);
         assert_int_equal(first_int(a), 0); /* stands: nobody said a word */
-        assert_int_equal(stet_array_generation(a), seen);
+        assert_int_equal(stet_array_get_generation(a), seen);
         stet_array_mark_written(a);
         assert_int_equal(first_int(a), 5);
-        assert_true(stet_array_generation(a) > seen);
+        assert_true(stet_array_get_generation(a) > seen);
         end(t);
         stet_array_destroy(a);
         stet_device_destroy(other);
@@ -205,7 +206,7 @@ static void a_face_does_not_wait_where_a_graph_of_others_reads(void **state)
         sti_array_set_outside(a);
         stet_device_clear_counters(rig.device);
         OK(stet_array_write(a, (int[]){3, 4}, 2 * sizeof(int)));
-        stet_device_counters(rig.device, &c);
+        stet_device_get_counters(rig.device, &c);
         OK(rig.device->ops->synchronize(rig.device));
         foreigner_get(other, &x, (int *)a->data + 1, sizeof x);
         assert_int_equal(x, 4);
@@ -231,9 +232,9 @@ static void an_announcement_does_not_undo_a_write_of_the_host(void **state)
         stet_array *a = new_ints(rig.device, 2), *b = new_ints(rig.device, 2);
         assert_int_equal(first_int(a), 0);
         OK(stet_array_write(a, (int[]){6, 7}, 2 * sizeof(int)));
-        uint64_t seen = stet_array_generation(a);
+        uint64_t seen = stet_array_get_generation(a);
         stet_array_mark_written(a);
-        assert_true(stet_array_generation(a) > seen);
+        assert_true(stet_array_get_generation(a) > seen);
         assert_int_equal(first_int(a), 6);
         OK(stet_array_copy(b, a));
         assert_int_equal(first_int(b), 6);
@@ -267,20 +268,24 @@ static void a_tensor_of_another_place_is_refused(void **state)
     {
         stet_device *other = foreigner_open(&rig);
         bool cuda = rig.def.type == STET_DEVICE_CUDA, hip = rig.def.type == STET_DEVICE_HIP;
-        stet_result on_cpu = cuda || hip ? STET_UNSUPPORTED : STET_OK;
+        stet_result on_cpu = cuda || hip ? STET_ERROR_UNSUPPORTED : STET_OK;
         LIES(rig, other, PLACE(kDLCPU, 0), on_cpu,
              cuda ? "it lies on the CPU, and cuda:0" : "it lies on the CPU, and hip:0");
-        LIES(rig, other, PLACE(kDLCUDA, 0), cuda ? STET_OK : STET_UNSUPPORTED, "it lies on cuda:0, and ");
-        LIES(rig, other, PLACE(kDLCUDA, 1), STET_UNSUPPORTED, "it lies on cuda:1, and ");
-        LIES(rig, other, PLACE(kDLROCM, 0), hip ? STET_OK : STET_UNSUPPORTED, "it lies on hip:0, and ");
-        LIES(rig, other, PLACE(kDLROCM, 3), STET_UNSUPPORTED, "it lies on hip:3, and ");
-        LIES(rig, other, PLACE(kDLCUDAManaged, 0), cuda ? STET_OK : STET_UNSUPPORTED, "managed memory of cuda:0, and ");
-        LIES(rig, other, PLACE(kDLCUDAHost, 0), STET_UNSUPPORTED, "page-locked memory of the host, for cuda:0, and ");
-        LIES(rig, other, PLACE(kDLROCMHost, 0), STET_UNSUPPORTED, "page-locked memory of the host, for hip:0, and ");
-        LIES(rig, other, PLACE(kDLExtDev, 0), rig.def.null.apart ? STET_OK : STET_UNSUPPORTED,
+        LIES(rig, other, PLACE(kDLCUDA, 0), cuda ? STET_OK : STET_ERROR_UNSUPPORTED, "it lies on cuda:0, and ");
+        LIES(rig, other, PLACE(kDLCUDA, 1), STET_ERROR_UNSUPPORTED, "it lies on cuda:1, and ");
+        LIES(rig, other, PLACE(kDLROCM, 0), hip ? STET_OK : STET_ERROR_UNSUPPORTED, "it lies on hip:0, and ");
+        LIES(rig, other, PLACE(kDLROCM, 3), STET_ERROR_UNSUPPORTED, "it lies on hip:3, and ");
+        LIES(rig, other, PLACE(kDLCUDAManaged, 0), cuda ? STET_OK : STET_ERROR_UNSUPPORTED,
+             "managed memory of cuda:0, and ");
+        LIES(rig, other, PLACE(kDLCUDAHost, 0), STET_ERROR_UNSUPPORTED,
+             "page-locked memory of the host, for cuda:0, and ");
+        LIES(rig, other, PLACE(kDLROCMHost, 0), STET_ERROR_UNSUPPORTED,
+             "page-locked memory of the host, for hip:0, and ");
+        LIES(rig, other, PLACE(kDLExtDev, 0), rig.def.null.apart ? STET_OK : STET_ERROR_UNSUPPORTED,
              "another kind of device:0");
-        LIES(rig, other, PLACE(77, 0), STET_UNSUPPORTED, "a device of DLPack's type 77, and ");
-        if (cuda) LIES(rig, other, PLACE(kDLCUDA, 1), STET_UNSUPPORTED, "takes those on cuda:0; copy it there first");
+        LIES(rig, other, PLACE(77, 0), STET_ERROR_UNSUPPORTED, "a device of DLPack's type 77, and ");
+        if (cuda)
+            LIES(rig, other, PLACE(kDLCUDA, 1), STET_ERROR_UNSUPPORTED, "takes those on cuda:0; copy it there first");
         stet_device_destroy(other);
     }
 }
@@ -296,11 +301,12 @@ static void what_is_not_aligned_or_nothing(void **state)
         foreign_tensor *f = foreign_make(other, 5);
         f->shape[0] = 4;
         f->tensor.dl_tensor.byte_offset = 2;
-        FAILS(stet_array_import(rig.device, &f->tensor, &def, &a), STET_UNSUPPORTED, "not aligned to 4 bytes");
+        FAILS(stet_array_import(rig.device, &f->tensor, &def, &a), STET_ERROR_UNSUPPORTED, "not aligned to 4 bytes");
         foreign_drop(f);
         def.ready = (stet_ready)-1;
         f = foreign_make(other, 5);
-        FAILS(stet_array_import(rig.device, &f->tensor, &def, &a), STET_INVALID_ARGUMENT, "no way -1 of being ready");
+        FAILS(stet_array_import(rig.device, &f->tensor, &def, &a), STET_ERROR_INVALID_ARGUMENT,
+              "no way -1 of being ready");
         foreign_drop(f);
         def.ready = STET_READY_NOW;
         f = foreign_make(other, 5);
@@ -371,7 +377,7 @@ static void run_through_dlpack(stet_device *device, const sti_pilot *p)
         (void)snprintf(words, sizeof words, "parameter %s is written, and array tensor was imported for reading",
                        param_of(p, k)->name);
         q.arg[k].array = reading[k];
-        FAILS(sti_pilot_run(device, &q), STET_INVALID_ARGUMENT, words);
+        FAILS(sti_pilot_run(device, &q), STET_ERROR_INVALID_ARGUMENT, words);
         q.arg[k].array = writing[k];
     }
     OK(sti_pilot_run(device, &q));

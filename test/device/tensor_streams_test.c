@@ -49,7 +49,7 @@ static void a_reader_in_a_stream_comes_after_the_work(void **state)
     FOR_DEVICES(rig)
     for (int round = 0; round < 8; ++round) {
         stet_device *other = foreigner_open(&rig);
-        void *theirs = stet_device_stream(other);
+        void *theirs = stet_device_get_stream(other);
         stet_array *a = new_ints(rig.device, 2), *b = new_ints(rig.device, 2);
         OK(stet_array_write(b, (int[]){round, 50}, 2 * sizeof(int)));
         OK(stet_array_copy(a, b));
@@ -67,7 +67,8 @@ static void a_reader_in_a_stream_comes_after_the_work(void **state)
             assert_int_equal(waits(&rig), before);
             assert_int_equal(foreigner_int(other, t, 0), -k);
         }
-        FAILS(stet_array_update_in_stream(NULL, theirs), STET_INVALID_ARGUMENT, "stet_array_update_in_stream: array");
+        FAILS(stet_array_update_in_stream(NULL, theirs), STET_ERROR_INVALID_ARGUMENT,
+              "stet_array_update_in_stream: array");
         end(t);
         stet_array_destroy(a);
         stet_array_destroy(b);
@@ -88,7 +89,7 @@ static void a_writer_in_a_stream_comes_before_the_work(void **state)
         int64_t before = waits(&rig);
         foreigner_set(other, &f->tensor, 1, 70 + round);
         def.ready = STET_READY_IN_STREAM;
-        def.stream = stet_device_stream(other);
+        def.stream = stet_device_get_stream(other);
         OK(stet_array_import(rig.device, &f->tensor, &def, &a));
         OK(stet_array_copy(b, a));
         assert_int_equal(waits(&rig), before);
@@ -119,7 +120,7 @@ static void the_end_of_an_import_waits_unless_its_stream_is_in_use(void **state)
         stet_array *a, *b = new_ints(rig.device, 4);
         bool in_use = round % 2;
         def.ready = STET_READY_IN_STREAM;
-        def.stream = stet_device_stream(other);
+        def.stream = stet_device_get_stream(other);
         if (in_use) OK(stet_device_use_stream(rig.device, def.stream));
         OK(stet_array_write(b, (int[]){round, 2, 3, 4}, 4 * sizeof(int)));
         OK(stet_array_import(rig.device, &f->tensor, &def, &a));

@@ -63,15 +63,15 @@ static void numbers_that_are_none(void **state)
     (void)state;
     stet_device *device = open_gpu();
     int64_t ns = 5;
-    FAILS(device->ops->between(device, 0, 0, &ns), STET_INVALID_ARGUMENT, "no moments");
+    FAILS(device->ops->between(device, 0, 0, &ns), STET_ERROR_INVALID_ARGUMENT, "no moments");
     assert_int_equal(ns, 0);
     int64_t id = moment(device);
-    FAILS(device->ops->between(device, id, id + 1, &ns), STET_INVALID_ARGUMENT, "1 are kept");
-    FAILS(device->ops->between(device, -1, id, &ns), STET_INVALID_ARGUMENT, "no moments");
+    FAILS(device->ops->between(device, id, id + 1, &ns), STET_ERROR_INVALID_ARGUMENT, "1 are kept");
+    FAILS(device->ops->between(device, -1, id, &ns), STET_ERROR_INVALID_ARGUMENT, "no moments");
     OK(device->ops->moment(device, NULL));
-    FAILS(device->ops->between(device, id, id, &ns), STET_INVALID_ARGUMENT, "0 are kept");
+    FAILS(device->ops->between(device, id, id, &ns), STET_ERROR_INVALID_ARGUMENT, "0 are kept");
     gpu_of(device)->clock.used = STI_GPU_MOMENTS; /* CLOCK-2 */
-    FAILS(device->ops->moment(device, &id), STET_LIMIT, "drop them");
+    FAILS(device->ops->moment(device, &id), STET_ERROR_LIMIT, "drop them");
     assert_int_equal(id, -1);
     OK(device->ops->moment(device, NULL));
     close_gpu(device);
@@ -87,13 +87,13 @@ static void a_moment_that_fails_is_none(void **state)
     for (int k = 0; k < 2; ++k) {
         assert_int_equal(moment(device), k);
         o.control->fail_call(calls[k], 1, STI_GPU_OUT_OF_MEMORY, false);
-        FAILS(device->ops->moment(device, &id), STET_OUT_OF_MEMORY, calls[k]);
+        FAILS(device->ops->moment(device, &id), STET_ERROR_OUT_OF_MEMORY, calls[k]);
         assert_int_equal(id, -1);
     }
     assert_int_equal(moment(device), 2);
     assert_true(between(device, 0, 2) >= 0);
     o.control->fail_call("event_elapsed", 1, STI_GPU_NOT_SUPPORTED, false);
-    FAILS(device->ops->between(device, 0, 2, &ns), STET_UNSUPPORTED, "event_elapsed");
+    FAILS(device->ops->between(device, 0, 2, &ns), STET_ERROR_UNSUPPORTED, "event_elapsed");
     close_gpu(device);
 }
 
@@ -108,7 +108,7 @@ static void begin_trace(stet_device *device)
 static stet_trace_event event(const stet_device *device, int64_t i)
 {
     stet_trace_event e;
-    assert_true(stet_trace_get(device, i, &e));
+    assert_true(stet_trace_get_event(device, i, &e));
     return e;
 }
 
@@ -169,7 +169,7 @@ static void copies_have_times_of_their_own(void **state)
     stet_trace_get_stats(w.device, &stats);
     assert_true(turns <= stats.duration / 1000000000); /* the clocks are aligned anew once a second */
     stet_profile_row row;
-    for (int64_t i = 0; stet_profile_get(w.device, i, &row); ++i) {
+    for (int64_t i = 0; stet_profile_get_row(w.device, i, &row); ++i) {
         assert_int_equal(row.device_calls, row.calls);
         total -= row.device_duration;
     }
@@ -239,7 +239,7 @@ static void moments_may_fail(void **state)
             for (int i = 0; i < 5; ++i) OK(sti_device_copy(w.device, w.b, w.a, BLOCK));
             OK(stet_trace_end(w.device));
             o.control->fail_call(calls[k], 0, 0, false);
-            assert_true(stet_profile_get(w.device, 0, &row));
+            assert_true(stet_profile_get_row(w.device, 0, &row));
             assert_int_equal(row.calls, 5);
             assert_int_equal(row.failed, 0);
             assert_true(row.device_calls <= 5);
@@ -254,7 +254,7 @@ static void failed_work_has_no_time(void **state)
     begin_trace(w.device);
     o.control->fail_call("copy_async", 2, STI_GPU_NOT_SUPPORTED, false);
     OK(sti_device_copy(w.device, w.b, w.a, BLOCK));
-    FAILS(sti_device_copy(w.device, w.b, w.a, BLOCK), STET_UNSUPPORTED, "copy_async");
+    FAILS(sti_device_copy(w.device, w.b, w.a, BLOCK), STET_ERROR_UNSUPPORTED, "copy_async");
     OK(sti_device_copy(w.device, w.b, w.a, BLOCK));
     OK(stet_trace_end(w.device));
     assert_true(event(w.device, 0).device_duration >= 0);
@@ -313,7 +313,7 @@ static void a_driver_without_times(void **state)
     work w = open_work();
     gpu_of(w.device)->driver.api.event_elapsed = NULL;
     int64_t id;
-    FAILS(w.device->ops->moment(w.device, &id), STET_UNSUPPORTED, "time between events");
+    FAILS(w.device->ops->moment(w.device, &id), STET_ERROR_UNSUPPORTED, "time between events");
     begin_trace(w.device);
     copy_about(&w);
     OK(stet_trace_end(w.device));
@@ -344,7 +344,7 @@ static void a_lost_device_ends_its_trace(void **state)
     o.control->fail_kernel(1, o.hip ? 719 : 700);
     OK(w.device->ops->launch(w.device, &k.count, slots, 3, 4, false));
     while (o.control->progress()) continue;
-    assert_int_equal(sti_device_copy(w.device, w.b, w.a, BLOCK), STET_DEVICE);
+    assert_int_equal(sti_device_copy(w.device, w.b, w.a, BLOCK), STET_ERROR_DEVICE);
     OK(stet_trace_end(w.device));
     assert_int_equal(count(w.device), 2);
     assert_int_equal(event(w.device, 1).device_duration, -1);

@@ -21,7 +21,7 @@ static void transform(sti_unit *unit, const sti_check_options *options)
     sti_adjoint adjoint;
     sti_unit *again;
     stet_result result = sti_adjoint_make(unit, NULL, &adjoint);
-    require(result == STET_OK || (result == STET_UNSUPPORTED && sti_unit_mistakes(unit) > 0));
+    require(result == STET_OK || (result == STET_ERROR_UNSUPPORTED && sti_unit_mistakes(unit) > 0));
     for (const sti_diagnostic *d = sti_unit_diagnostics(unit); d; d = d->next)
         require(!strstr(d->message, "no source of the language")); /* a form that the transformation does not know */
     if (result == STET_OK) {
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!text) return 0;
     sti_unit *unit;
     stet_result result = sti_check_source(text, "fuzz", &options, &unit);
-    require(result == STET_OK || result == STET_PARSE);
+    require(result == STET_OK || result == STET_ERROR_PARSE);
     if (result == STET_OK) transform(unit, &options);
     sti_unit_destroy(unit);
     free(text);

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stet_result result = sti_check_source(text, "fuzz", &options, &unit);
     if (result == STET_OK) {
         check_print(unit, &options);
-    } else if (result != STET_PARSE || sti_unit_mistakes(unit) == 0 || !sti_unit_diagnostics(unit)) {
+    } else if (result != STET_ERROR_PARSE || sti_unit_mistakes(unit) == 0 || !sti_unit_diagnostics(unit)) {
         abort();
     }
     sti_unit_destroy(unit);

@@ -105,7 +105,7 @@ static bool lies_in_room(const subject *s, const stet_array *a)
 
 static void use_array(stet_array *a)
 {
-    size_t size = stet_array_bytes(a);
+    size_t size = stet_array_get_bytes(a);
     char *copy = malloc(size + 1);
     uint64_t before, after;
     struct DLManagedTensorVersioned *t;
@@ -131,7 +131,7 @@ static void check_array(const subject *s, const stet_array *a)
     for (int k = 0; k < t->ndim; ++k) count *= (size_t)t->shape[k];
     require(a->size == count * (t->dtype.bits / 8U));
     require(a->size == 0 || (char *)a->data == (char *)t->data + t->byte_offset);
-    require(stet_array_bytes(a) <= a->size);
+    require(stet_array_get_bytes(a) <= a->size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -84,7 +84,7 @@ static void test_out_of_memory(void **state)
     stet_model *model = NULL;
     GOOD(stet_model_load_string(xml, &model));
     stet_memory_stats before = stet_get_memory_stats();
-    stet_result result = STET_OUT_OF_MEMORY;
+    stet_result result = STET_ERROR_OUT_OF_MEMORY;
     int n = 1;
     for (; result != STET_OK && n < 1000; ++n) {
         sti_geoms *geoms = NULL;
@@ -95,7 +95,7 @@ static void test_out_of_memory(void **state)
         if (result == STET_OK)
             sti_geoms_destroy(geoms);
         else
-            assert_int_equal(result, STET_OUT_OF_MEMORY);
+            assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
         assert_int_equal(stet_get_memory_stats().blocks, before.blocks);
     }
     assert_int_equal(result, STET_OK);

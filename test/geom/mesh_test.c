@@ -154,10 +154,11 @@ static void test_trees(void **state)
     check_tree(&(surface){3 * N, N, vertices, faces});
     check_tree(&(surface){3 * N, 0, vertices, faces});
     sti_bvh bvh;
-    assert_int_equal(sti_bvh_triangles(vertices, faces, STI_BVH_LIMIT, "mesh big", &bvh), STET_LIMIT);
-    assert_non_null(strstr(stet_last_error(), "mesh big"));
-    assert_int_equal(sti_bvh_grid((const double[]){1, 1}, vertices, 8192, 8192, "height field big", &bvh), STET_LIMIT);
-    assert_non_null(strstr(stet_last_error(), "height field big"));
+    assert_int_equal(sti_bvh_triangles(vertices, faces, STI_BVH_LIMIT, "mesh big", &bvh), STET_ERROR_LIMIT);
+    assert_non_null(strstr(stet_get_last_error(), "mesh big"));
+    assert_int_equal(sti_bvh_grid((const double[]){1, 1}, vertices, 8192, 8192, "height field big", &bvh),
+                     STET_ERROR_LIMIT);
+    assert_non_null(strstr(stet_get_last_error(), "height field big"));
 }
 
 int main(int argc, char **argv)

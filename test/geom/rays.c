@@ -62,7 +62,7 @@ stet_device *make_device(const char *isa)
     def.threads = 1;
     stet_device *device = NULL;
     stet_result result = stet_device_create(&def, &device);
-    if (result == STET_UNSUPPORTED) return NULL;
+    if (result == STET_ERROR_UNSUPPORTED) return NULL;
     GOOD(result);
     return device;
 }
@@ -105,10 +105,10 @@ static void read_reals(const stet_array *array, float *to, int n)
 void rays_cast(stet_device *device, const sti_geoms *geoms, int geom, float tmax, rays *r, uint64_t *hash)
 {
     stet_array *origin, *direction, *t, *normal;
-    GOOD(STI_ARRAY(device, "origin", STET_REAL, false, &origin, r->n * 3));
-    GOOD(STI_ARRAY(device, "direction", STET_REAL, false, &direction, r->n * 3));
-    GOOD(STI_ARRAY(device, "t", STET_REAL, false, &t, r->n));
-    GOOD(STI_ARRAY(device, "normal", STET_REAL, false, &normal, r->n * 3));
+    GOOD(STI_ARRAY(device, "origin", STET_DTYPE_REAL, false, &origin, r->n * 3));
+    GOOD(STI_ARRAY(device, "direction", STET_DTYPE_REAL, false, &direction, r->n * 3));
+    GOOD(STI_ARRAY(device, "t", STET_DTYPE_REAL, false, &t, r->n));
+    GOOD(STI_ARRAY(device, "normal", STET_DTYPE_REAL, false, &normal, r->n * 3));
     write_reals(origin, r->origin, r->n * 3);
     write_reals(direction, r->direction, r->n * 3);
     GOOD(STI_LAUNCH(sti_k_ray_probe, device, (r->n + 63) / 64, sti_arg_array(geoms->type), sti_arg_array(geoms->size),
@@ -259,7 +259,7 @@ void surface_destroy(surface *s)
 static stet_array *ints(stet_device *device, const char *name, const int *from, int n)
 {
     stet_array *array;
-    GOOD(STI_ARRAY(device, name, STET_INT, false, &array, n));
+    GOOD(STI_ARRAY(device, name, STET_DTYPE_INT, false, &array, n));
     GOOD(stet_array_write(array, from, (size_t)n * sizeof *from));
     return array;
 }
@@ -267,7 +267,7 @@ static stet_array *ints(stet_device *device, const char *name, const int *from, 
 static stet_array *reals(stet_device *device, const char *name, const float *from, int n)
 {
     stet_array *array;
-    GOOD(STI_ARRAY(device, name, STET_REAL, false, &array, n > 0 ? n : 1));
+    GOOD(STI_ARRAY(device, name, STET_DTYPE_REAL, false, &array, n > 0 ? n : 1));
     if (n > 0) write_reals(array, from, n);
     return array;
 }

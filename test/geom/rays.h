@@ -6,7 +6,7 @@
 
 #define GOOD(call)                                                                                                     \
     do {                                                                                                               \
-        if ((call) != STET_OK) fail_msg("%s (%s)", stet_last_error(), stet_last_error_where());                        \
+        if ((call) != STET_OK) fail_msg("%s (%s)", stet_get_last_error(), stet_get_last_error_where());                \
     } while (0)
 
 #define FAR 1e6f

@@ -32,8 +32,8 @@ static uint64_t draw(stet_sim *sim, uint8_t *pixels)
     OK(stet_sim_control_noise(sim, 1, 10));
     OK(stet_sim_step(sim, 20));
     OK(stet_sim_render(sim, NULL));
-    OK(stet_sim_tensor(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB, &tensor));
-    assert_true(stet_array_bytes(tensor) > (size_t)1 << 31);
+    OK(stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB, &tensor));
+    assert_true(stet_array_get_bytes(tensor) > (size_t)1 << 31);
     size_t one = (size_t)EDGE * EDGE * 3;
     for (int k = 0; k < 4; ++k) OK(stet_array_read_worlds(tensor, some[k], 1, pixels + (size_t)k * one, one));
     OK(stet_array_hash(tensor, &hash));
@@ -50,8 +50,8 @@ static void kf25_kf26_twenty_thousand_tiles_beyond_2_31_bytes(void **state)
     assert_true(on_gpu && on_cpu);
     OK(stet_model_load(STET_TEST_SOURCE_DIR "/scenes/cartpole.xml", &model));
     stet_sim *sim = open_sim(model, STET_DEVICE_CUDA, &result);
-    if (result == STET_NOT_FOUND) {
-        print_message("skipped: %s\n", stet_last_error());
+    if (result == STET_ERROR_NOT_FOUND) {
+        print_message("skipped: %s\n", stet_get_last_error());
     } else {
         OK(result);
         uint64_t gpu = draw(sim, on_gpu);

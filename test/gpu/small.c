@@ -12,7 +12,7 @@
 
 static void die(const char *what)
 {
-    fprintf(stderr, "%s: %s\n", what, stet_last_error());
+    fprintf(stderr, "%s: %s\n", what, stet_get_last_error());
     exit(1);
 }
 #define OK(call)                                                                                                       \
@@ -55,14 +55,14 @@ static void run_scene(const char *path, const stet_device_def *device, uint64_t 
     OK(stet_sim_control_noise(sim, 0.3, 40));
     OK(stet_sim_step(sim, 3));
     OK(stet_sim_render(sim, NULL));
-    OK(stet_sim_frame_hash(sim, STET_FRAME_LATEST, &out[0]));
-    OK(stet_worlds_hash(stet_sim_worlds(sim), &out[1]));
+    OK(stet_sim_hash_frame(sim, STET_FRAME_LATEST, &out[0]));
+    OK(stet_worlds_hash(stet_sim_get_worlds(sim), &out[1]));
     stet_reset_def reset = stet_default_reset_def();
     reset.worlds = &one;
     reset.nworlds = 1;
     OK(stet_sim_reset(sim, &reset));
     OK(stet_sim_render(sim, NULL));
-    OK(stet_sim_frame_hash(sim, STET_FRAME_LATEST, &out[2]));
+    OK(stet_sim_hash_frame(sim, STET_FRAME_LATEST, &out[2]));
     stet_sim_destroy(sim);
 }
 
@@ -97,8 +97,8 @@ int main(int argc, char **argv)
     if (argc < 2) return usage();
     stet_device *device[2];
     stet_result found = stet_device_create(&gpu, &device[1]);
-    if (found == STET_NOT_FOUND) {
-        fprintf(stderr, "skipped: %s\n", stet_last_error());
+    if (found == STET_ERROR_NOT_FOUND) {
+        fprintf(stderr, "skipped: %s\n", stet_get_last_error());
         return 77;
     }
     if (found != STET_OK) die("the GPU");
@@ -110,10 +110,10 @@ int main(int argc, char **argv)
     for (int r = 0; r < RESULTS; ++r) {
         if (got[r] != want[r])
             printf("%s: %016llx on %s, %016llx on %s\n", result_name[r], (unsigned long long)got[r],
-                   stet_device_name(device[1]), (unsigned long long)want[r], stet_device_name(device[0]));
+                   stet_device_get_name(device[1]), (unsigned long long)want[r], stet_device_get_name(device[0]));
         differ += got[r] != want[r];
     }
-    printf("%s: %d of %d equal\n", stet_device_name(device[1]), RESULTS - differ, (int)RESULTS);
+    printf("%s: %d of %d equal\n", stet_device_get_name(device[1]), RESULTS - differ, (int)RESULTS);
     for (int i = 0; i < 2; ++i) stet_device_destroy(device[i]);
     return differ != 0;
 }

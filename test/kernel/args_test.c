@@ -12,8 +12,8 @@
 
 enum { SIXTEEN = 16, BYTES = 256 }; /* 16 slots are 256 bytes */
 
-#define ROW(device) (counters_of(device).mechanism[STET_MECH_args])
-#define REASON(device, name) (counters_of(device).reason[STET_REASON_args_##name])
+#define ROW(device) (counters_of(device).mechanism[STET_MECHANISM_ARGS])
+#define REASON(device, name) (counters_of(device).reason[STET_REASON_ARGS_##name])
 
 /* Slots as launches make them: all bytes set on purpose. */
 static void fill(sti_slot *slots, int n, int64_t first)
@@ -58,14 +58,14 @@ static void equal_bytes_are_uploaded_once(void **state)
     assert_int_equal(ROW(device).hits, 9);
     assert_int_equal(ROW(device).saved_bytes, 9 * BYTES);
     assert_int_equal(ROW(device).held_bytes, BYTES);
-    assert_int_equal(REASON(device, first), 1);
+    assert_int_equal(REASON(device, FIRST), 1);
     slots[7].i ^= INT64_MIN; /* one bit */
     put(device, &site, slots, SIXTEEN);
     slots[7].n = 1;
     put(device, &site, slots, SIXTEEN);
     put(device, &site, slots, SIXTEEN);
     assert_int_equal(faulty.uploads, 3);
-    assert_int_equal(REASON(device, changed), 2);
+    assert_int_equal(REASON(device, CHANGED), 2);
     assert_int_equal(ROW(device).done_bytes, 3 * BYTES);
     assert_int_equal(counters_of(device).bytes_copied, 3 * BYTES);
     sti_args_free(device, &site);
@@ -80,13 +80,13 @@ static void switched_off_each_launch_uploads(void **state)
     sti_args site = {0};
     sti_slot slots[SIXTEEN];
     fill(slots, SIXTEEN, 5);
-    set_options(device, 1u << STET_MECH_args, false, false);
+    set_options(device, 1u << STET_MECHANISM_ARGS, false, false);
     for (int i = 0; i < 10; ++i) put(device, &site, slots, SIXTEEN);
     assert_int_equal(faulty.uploads, 10);
     assert_int_equal(ROW(device).misses, 10);
     assert_int_equal(ROW(device).hits, 0);
     assert_int_equal(ROW(device).done_bytes, 10 * BYTES);
-    assert_int_equal(REASON(device, disabled), 10);
+    assert_int_equal(REASON(device, DISABLED), 10);
     set_options(device, 0, false, false);
     put(device, &site, slots, SIXTEEN); /* the shadow was kept up to date all the same */
     assert_int_equal(ROW(device).hits, 1);
@@ -105,9 +105,10 @@ static void random_arguments_always_arrive(void **state)
         for (int i = 0; i < 300; ++i) {
             sti_slot slots[STI_MAX_PARAMS];
             fill(slots, STI_MAX_PARAMS, (int64_t)dice_below(&dice, 3));
-            set_options(device, dice_below(&dice, 8) == 0 ? 1u << STET_MECH_args : 0, false, dice_below(&dice, 4) == 0);
+            set_options(device, dice_below(&dice, 8) == 0 ? 1u << STET_MECHANISM_ARGS : 0, false,
+                        dice_below(&dice, 4) == 0);
             if (dice_below(&dice, 20) == 0) faulty.fail_upload = 1;
-            if (faulty.fail_upload && put_one(device, &site, slots, n) == STET_DEVICE) continue;
+            if (faulty.fail_upload && put_one(device, &site, slots, n) == STET_ERROR_DEVICE) continue;
             faulty.fail_upload = 0;
             put(device, &site, slots, n);
         }
@@ -133,10 +134,10 @@ static void kf12_a_kernel_that_writes_its_block_is_found_by_the_audit(void **sta
     slots[3].i++;
     poke(device, site.block + 3, &slots[3], sizeof *slots);
     slots[3].i--;
-    FAILS(put_one(device, &site, slots, SIXTEEN), STET_AUDIT,
+    FAILS(put_one(device, &site, slots, SIXTEEN), STET_ERROR_AUDIT,
           "args: kernel k_x: its block of arguments changed at byte 48");
     put(device, &site, slots, SIXTEEN); /* made good */
-    assert_int_equal(REASON(device, unknown), 1);
+    assert_int_equal(REASON(device, UNKNOWN), 1);
     sti_args_free(device, &site);
     stet_device_destroy(device);
 }
@@ -152,12 +153,12 @@ static void kf13_the_shadow_does_not_believe_an_upload_that_failed(void **state)
     put(device, &site, old, SIXTEEN);
     for (int again = 0; again < 2; ++again) {
         faulty.fail_upload = 1;
-        FAILS(put_one(device, &site, new, SIXTEEN), STET_DEVICE, "made to fail");
+        FAILS(put_one(device, &site, new, SIXTEEN), STET_ERROR_DEVICE, "made to fail");
         assert_int_equal(ROW(device).misses, 1 + 2 * again);
         put(device, &site, again ? old : new, SIXTEEN); /* neither is taken for what the block holds */
         put(device, &site, old, SIXTEEN);
     }
-    assert_int_equal(REASON(device, unknown), 2);
+    assert_int_equal(REASON(device, UNKNOWN), 2);
     assert_int_equal(ROW(device).hits, 1);
     sti_args_free(device, &site);
     stet_device_destroy(device);
@@ -188,7 +189,7 @@ static noter open_noter(void)
     def.cache_folder = double_cache_folder();
     OK(stet_kernel_create(t.device, &def, &t.own));
     t.kernel = sti_user_kernel(t.own);
-    OK(STI_ARRAY(t.device, "a", STET_REAL, false, &t.a, 3));
+    OK(STI_ARRAY(t.device, "a", STET_DTYPE_REAL, false, &t.a, 3));
     return t;
 }
 

@@ -15,7 +15,7 @@ static void the_same_arguments_launch_again_without_allocations(void **state)
     for (int i = 2; i <= 10; ++i) {
         OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
         assert_true(real_at(b.a[0], N - 1) == (float)i);
-        assert_int_equal(stet_array_generation(b.a[0]), 1 + i);
+        assert_int_equal(stet_array_get_generation(b.a[0]), 1 + i);
     }
     assert_int_equal(stet_get_memory_stats().allocations, before);
     assert_int_equal(counters_of(b.device).launches, 10);
@@ -31,8 +31,8 @@ static void each_handle_has_its_own(void **state)
         OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
         OK(LAUNCH(&b, MIX, N, A(b.a[0]), A(b.a[1]), R(1)));
         assert_true(real_at(b.a[1], 0) == (float)(i + 1) / 2 + 1);
-        assert_int_equal(stet_array_generation(b.a[0]), 2 + i);
-        assert_int_equal(stet_array_generation(b.a[1]), 2 + i);
+        assert_int_equal(stet_array_get_generation(b.a[0]), 2 + i);
+        assert_int_equal(stet_array_get_generation(b.a[1]), 2 + i);
     }
     close_bench(&b);
 }
@@ -88,10 +88,10 @@ static void an_array_that_differs_is_bound_anew_and_moves_instead(void **state)
     OK(LAUNCH(&b, MIX, N, A(b.a[0]), A(b.a[1]), R(1)));
     OK(LAUNCH(&b, MIX, N, A(b.a[0]), A(b.a[2]), R(1)));
     assert_true(real_at(b.a[2], 0) == 1);
-    assert_int_equal(stet_array_generation(b.a[1]), 2); /* the one before does not move */
-    assert_int_equal(stet_array_generation(b.a[2]), 2);
+    assert_int_equal(stet_array_get_generation(b.a[1]), 2); /* the one before does not move */
+    assert_int_equal(stet_array_get_generation(b.a[2]), 2);
     OK(LAUNCH(&b, MIX, N, A(b.a[2]), A(b.a[2]), R(1)));
-    assert_int_equal(stet_array_generation(b.a[2]), 3);
+    assert_int_equal(stet_array_get_generation(b.a[2]), 3);
     OK(LAUNCH(&b, MIX, N, A(b.a[2]), A(b.a[2]), R(1)));
     assert_true(real_at(b.a[2], 0) == 1.75);
     close_bench(&b);
@@ -108,7 +108,7 @@ static void another_count_binds_all_of_it(void **state)
     assert_true(real_at(b.a[0], N - 2) == 2 && real_at(b.a[0], N - 1) == 1);
     OK(LAUNCH(&b, ADD, 0, A(b.a[0]), R(1))); /* no launch: nothing changes */
     OK(LAUNCH(&b, ADD, N - 1, A(b.a[0]), R(1)));
-    FAILS(LAUNCH(&b, ADD, -1, A(b.a[0]), R(1)), STET_INVALID_ARGUMENT, "launched over -1");
+    FAILS(LAUNCH(&b, ADD, -1, A(b.a[0]), R(1)), STET_ERROR_INVALID_ARGUMENT, "launched over -1");
     close_bench(&b);
 }
 
@@ -120,7 +120,7 @@ static void worlds_are_checked_again_with_another_count(void **state)
     bench b;
     stet_array *x;
     open_bench(&b);
-    OK(STI_ARRAY(b.device, "x", STET_REAL, true, &x, MANY, 2));
+    OK(STI_ARRAY(b.device, "x", STET_DTYPE_REAL, true, &x, MANY, 2));
     stet_kernel_def def = stet_default_kernel_def();
     def.source =
         "#include <stet/lang.h>\nworld_kernel void k_up(real *x, int n) { each (i, n) put(x, i, x[i] + splat(1)); }\n";
@@ -129,7 +129,7 @@ static void worlds_are_checked_again_with_another_count(void **state)
     OK(stet_kernel_create(b.device, &def, &up));
     const stet_arg args[] = {A(x), I(2)};
     OK(stet_kernel_launch(up, MANY, args, 2));
-    FAILS(stet_kernel_launch(up, FEW, args, 2), STET_INVALID_ARGUMENT, "array x has 9 worlds, the launch 5");
+    FAILS(stet_kernel_launch(up, FEW, args, 2), STET_ERROR_INVALID_ARGUMENT, "array x has 9 worlds, the launch 5");
     OK(stet_kernel_launch(up, MANY, args, 2));
     OK(stet_kernel_launch(up, MANY, args, 2));
     stet_array_destroy(x);
@@ -157,7 +157,7 @@ static void an_absent_array_is_a_fact_like_any_other(void **state)
         bool there = i % 4 == 3;
         const stet_arg args[] = {A(b.a[0]), A(there ? b.a[1] : NULL), I(there)};
         OK(stet_kernel_launch(maybe, N, args, 3));
-        assert_int_equal(stet_array_generation(b.a[1]), 1 + (i >= 3));
+        assert_int_equal(stet_array_get_generation(b.a[1]), 1 + (i >= 3));
         assert_true(real_at(b.a[1], 0) == (i >= 3 ? 7 : 0));
     }
     stet_kernel_destroy(maybe);
@@ -181,15 +181,16 @@ static void what_is_refused_is_refused_with_anything_bound(void **state)
                  {{A(b.a[0]), R(1), R(1)}, 3, "kernel k_add takes 2 arguments, not 3"},
                  {{A(b.a[0]), {.kind = (stet_arg_kind)9}}, 2, "argument 1 is of no kind"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
-        uint64_t generation = stet_array_generation(b.a[0]);
-        FAILS(stet_kernel_launch(b.own[ADD], N, wrong[i].args, wrong[i].n), STET_INVALID_ARGUMENT, wrong[i].sentence);
+        uint64_t generation = stet_array_get_generation(b.a[0]);
+        FAILS(stet_kernel_launch(b.own[ADD], N, wrong[i].args, wrong[i].n), STET_ERROR_INVALID_ARGUMENT,
+              wrong[i].sentence);
         assert_int_equal(counters_of(b.device).launches, 1 + 2 * (int)i);
-        assert_int_equal(stet_array_generation(b.a[0]), generation);
+        assert_int_equal(stet_array_get_generation(b.a[0]), generation);
         OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
         OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
     }
-    FAILS(stet_kernel_launch(b.own[ADD], N, NULL, 2), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_kernel_launch(b.own[ADD], N, NULL, -1), STET_INVALID_ARGUMENT, "takes 2 arguments, not -1");
+    FAILS(stet_kernel_launch(b.own[ADD], N, NULL, 2), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_kernel_launch(b.own[ADD], N, NULL, -1), STET_ERROR_INVALID_ARGUMENT, "takes 2 arguments, not -1");
     close_bench(&b);
 }
 
@@ -209,7 +210,7 @@ static void kf22_a_recycled_address_is_another_array(void **state)
         b.a[0] = new_reals(b.device);
         OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
         assert_true(real_at(b.a[0], 0) == 1);
-        assert_int_equal(stet_array_generation(b.a[0]), 2);
+        assert_int_equal(stet_array_get_generation(b.a[0]), 2);
         found += b.a[0] == was;
     }
     print_message("%d of 50 arrays lay where another had been\n", found);
@@ -227,9 +228,9 @@ static void kf23_the_type_of_a_recycled_array_is_checked(void **state)
     open_bench(&b);
     OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
     b.a[0]->version = sti_version_new();
-    b.a[0]->dtype = STET_INT;
-    FAILS(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)), STET_INVALID_ARGUMENT, "array a holds int");
-    b.a[0]->dtype = STET_REAL;
+    b.a[0]->dtype = STET_DTYPE_INT;
+    FAILS(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)), STET_ERROR_INVALID_ARGUMENT, "array a holds int");
+    b.a[0]->dtype = STET_DTYPE_REAL;
     OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
     assert_true(real_at(b.a[0], 0) == 2);
     close_bench(&b);

@@ -166,10 +166,10 @@ static void a_list_has_the_arguments_of_its_time(void **state)
         OK(stet_record_begin(b.device, "three times"));
         stet_result result = STET_OK;
         for (int k = 0; k < 3 && result == STET_OK; ++k) result = LAUNCH(&b, ADD, N, A(b.a[k % 2]), R(k + 1));
-        assert_int_equal(stet_array_generation(b.a[0]), 2 * (uint64_t)i - 1); /* nothing ran */
+        assert_int_equal(stet_array_get_generation(b.a[0]), 2 * (uint64_t)i - 1); /* nothing ran */
         OK(stet_record_end(b.device, result));
         assert_true(real_at(b.a[0], 0) == (float)(4 * i) && real_at(b.a[1], 0) == (float)(2 * i));
-        assert_int_equal(stet_array_generation(b.a[0]), 2 * (uint64_t)i + 1);
+        assert_int_equal(stet_array_get_generation(b.a[0]), 2 * (uint64_t)i + 1);
     }
     assert_int_equal(ROW(&b).hits, 4);
     for (int i = 1; i <= 6; ++i) {
@@ -191,8 +191,8 @@ static void a_launch_that_fails_can_be_tried_again(void **state)
     for (int at = 1; at <= 2; ++at) {
         faulty.fail_launch = at;
         if (at == 2) OK(LAUNCH(&b, ADD, N, A(b.a[at]), R(1)));
-        FAILS(LAUNCH(&b, ADD, N, A(b.a[at]), R(1)), STET_DEVICE, "was made to fail");
-        assert_int_equal(stet_array_generation(b.a[at]), at);
+        FAILS(LAUNCH(&b, ADD, N, A(b.a[at]), R(1)), STET_ERROR_DEVICE, "was made to fail");
+        assert_int_equal(stet_array_get_generation(b.a[at]), at);
         OK(LAUNCH(&b, ADD, N, A(b.a[at]), R(1)));
         assert_true(real_at(b.a[at], 0) == (float)at);
     }
@@ -273,10 +273,10 @@ static void disturb_by_chance(bench *b, expected *e, uint64_t *seed)
         for (int i = 0; i < N; ++i) x[i] = 3;
         OK(stet_array_write(b->a[k], x, sizeof x));
         e->value[k] = 3;
-        e->generation[k] = stet_array_generation(b->a[k]);
+        e->generation[k] = stet_array_get_generation(b->a[k]);
         break;
     case 2: set_options(b->device, 0, false, draw(seed, 2)); break;
-    case 3: FAILS(LAUNCH(b, ADD, N, A(b->c[0]), R(1)), STET_INVALID_ARGUMENT, "holds int"); break;
+    case 3: FAILS(LAUNCH(b, ADD, N, A(b->c[0]), R(1)), STET_ERROR_INVALID_ARGUMENT, "holds int"); break;
     default: break;
     }
 }
@@ -298,7 +298,7 @@ static void random_launches_are_what_a_model_says(void **state)
         if (listed) OK(stet_record_end(b.device, STET_OK));
         for (int k = 0; k < ARRAYS; ++k) {
             if (real_at(b.a[k], N - 1) != e.value[k]) fail_msg("step %d: array %d", i, k);
-            assert_int_equal(stet_array_generation(b.a[k]), e.generation[k]);
+            assert_int_equal(stet_array_get_generation(b.a[k]), e.generation[k]);
         }
     }
     set_options(b.device, 0, false, false);

@@ -84,7 +84,7 @@ static stet_array *make_array(stet_device *device, stet_dtype dtype, int64_t n, 
     def.dtype = dtype;
     def.shape[0] = n;
     OK(stet_array_create(device, &def, &a));
-    if (from) OK(stet_array_write(a, from, stet_array_bytes(a)));
+    if (from) OK(stet_array_write(a, from, stet_array_get_bytes(a)));
     return a;
 }
 
@@ -105,9 +105,9 @@ static const struct probe {
     int rows;
     stet_dtype dtype; /* of its output */
 } probes[] = {
-    {"k_bits_real", "abc", 19, STET_REAL},  {"k_bits_function", "ab", 13, STET_REAL},
-    {"k_bits_mask", "ab", 12, STET_INT},    {"k_bits_int", "ij", 25, STET_INT},
-    {"k_bits_uniform", "ab", 3, STET_REAL},
+    {"k_bits_real", "abc", 19, STET_DTYPE_REAL},  {"k_bits_function", "ab", 13, STET_DTYPE_REAL},
+    {"k_bits_mask", "ab", 12, STET_DTYPE_INT},    {"k_bits_int", "ij", 25, STET_DTYPE_INT},
+    {"k_bits_uniform", "ab", 3, STET_DTYPE_REAL},
 };
 enum { PROBES = sizeof probes / sizeof *probes };
 
@@ -121,17 +121,17 @@ static uint32_t *run(const rig_device *rig, const struct probe *probe)
         bool whole_number = *r == 'i' || *r == 'j';
         const void *from = *r == 'a' ? (const void *)given->a : *r == 'b' ? given->b : *r == 'c' ? given->c : NULL;
         if (whole_number) from = *r == 'i' ? given->ia : given->ib;
-        array[n] = make_array(rig->device, whole_number ? STET_INT : STET_REAL, N, from);
+        array[n] = make_array(rig->device, whole_number ? STET_DTYPE_INT : STET_DTYPE_REAL, N, from);
         arg[n] = stet_arg_array(array[n]);
     }
     array[n] = make_array(rig->device, probe->dtype, (int64_t)ROWS * N, NULL);
     arg[n] = stet_arg_array(array[n]);
     arg[n + 1] = stet_arg_int(N);
     stet_kernel *kernel = make_kernel(rig, probe->name);
-    uint32_t *out = malloc(stet_array_bytes(array[n]));
+    uint32_t *out = malloc(stet_array_get_bytes(array[n]));
     assert_non_null(out);
     OK(stet_kernel_launch(kernel, BLOCKS, arg, n + 2));
-    OK(stet_array_read(array[n], out, stet_array_bytes(array[n])));
+    OK(stet_array_read(array[n], out, stet_array_get_bytes(array[n])));
     stet_kernel_destroy(kernel);
     for (int k = 0; k <= n; ++k) stet_array_destroy(array[k]);
     return out;
@@ -181,8 +181,9 @@ static void sums_have_one_shape(void **state)
     for (int i = 0; i < N; ++i) x[i] = (float)((uint32_t)given->ia[i] % 100000u) * 0.37f;
     FOR_RUNNING_DEVICES(rig)
     {
-        stet_array *a = make_array(rig.device, STET_REAL, N, x), *s = make_array(rig.device, STET_REAL, BLOCKS, NULL);
-        stet_array *r = make_array(rig.device, STET_REAL, N, NULL);
+        stet_array *a = make_array(rig.device, STET_DTYPE_REAL, N, x),
+                   *s = make_array(rig.device, STET_DTYPE_REAL, BLOCKS, NULL);
+        stet_array *r = make_array(rig.device, STET_DTYPE_REAL, N, NULL);
         stet_kernel *kernel = make_kernel(&rig, "k_bits_team");
         const stet_arg args[] = {stet_arg_array(a), stet_arg_array(s), stet_arg_array(r), stet_arg_int(SOME)};
         OK(stet_kernel_launch(kernel, BLOCKS, args, 4));

@@ -165,7 +165,7 @@ static void an_older_schema_is_told_by_its_first_words(void **state)
 static void refused(const char *path, const char *why)
 {
     sti_cache c;
-    FAILS(sti_cache_open(path, 0, false, &c), STET_UNSUPPORTED, why);
+    FAILS(sti_cache_open(path, 0, false, &c), STET_ERROR_UNSUPPORTED, why);
     assert_int_equal(c.folder, -1);
     sti_cache_close(&c);
 }
@@ -192,7 +192,7 @@ static void folders_that_are_not_the_users_alone(void **state)
     }
     refused(write_file("plain", "a file\n"), "cannot be opened");
     refused(in_folder("plain/below"), "cannot be opened");
-    FAILS(sti_cache_open(in_folder("absent"), 0, true, &c), STET_NOT_FOUND, "there is no such folder");
+    FAILS(sti_cache_open(in_folder("absent"), 0, true, &c), STET_ERROR_NOT_FOUND, "there is no such folder");
 }
 
 static void the_usual_folder(void **state)
@@ -217,8 +217,8 @@ static void the_usual_folder(void **state)
     assert_string_equal(path.data, in_folder(".cache/stet"));
     assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
     assert_int_equal(unsetenv("HOME"), 0);
-    FAILS(sti_cache_default_folder(&path), STET_NOT_FOUND, "neither XDG_CACHE_HOME nor HOME is set");
-    FAILS(sti_cache_open(NULL, 0, false, &c), STET_NOT_FOUND, "neither");
+    FAILS(sti_cache_default_folder(&path), STET_ERROR_NOT_FOUND, "neither XDG_CACHE_HOME nor HOME is set");
+    FAILS(sti_cache_open(NULL, 0, false, &c), STET_ERROR_NOT_FOUND, "neither");
     assert_int_equal(setenv("HOME", home, 1), 0);
     sti_text_buffer_free(&path);
     free(home);
@@ -283,7 +283,7 @@ static void the_least_recently_used_go_first(void **state)
     OK(store(&c, &key[1], 'b', 3 * SIZE));
     for (int i = 0; i < N; ++i)
         assert_int_equal(look(&c, &key[i], NULL, NULL), i == 0 || i == 1 || i == 5 ? STI_FOUND : STI_ABSENT);
-    FAILS(store(&c, &key[2], 'c', 6 * SIZE), STET_LIMIT, "larger than the whole cache may be");
+    FAILS(store(&c, &key[2], 'c', 6 * SIZE), STET_ERROR_LIMIT, "larger than the whole cache may be");
     assert_int_equal(look(&c, &key[0], NULL, NULL), STI_FOUND);
     sti_cache_close(&c);
 }
@@ -300,7 +300,7 @@ static void a_write_that_fails_leaves_the_cache_as_it_was(void **state)
     small = (struct rlimit){.rlim_cur = 4096, .rlim_max = had.rlim_max};
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    FAILS(store(&c, &key, 'b', 100000), STET_IO, "an entry could not be written: File too large");
+    FAILS(store(&c, &key, 'b', 100000), STET_ERROR_IO, "an entry could not be written: File too large");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &had), 0);
     (void)signal(SIGXFSZ, handler);
     int byte;
@@ -505,7 +505,7 @@ static stet_result everything_once(void)
     stet_result result = sti_cache_store(&c, &key, some_object, sizeof some_object);
     sti_cache_unlock(&c, key.id, lock);
     if (!result) result = sti_cache_load(&c, &key, &object, &verdict);
-    if (!result && verdict != STI_FOUND) result = STET_STATE;
+    if (!result && verdict != STI_FOUND) result = STET_ERROR_STATE;
     if (!result) result = sti_cache_verify(&c, &good, &removed);
     if (!result) result = sti_cache_clear(&c, &removed);
     sti_text_buffer_free(&object);

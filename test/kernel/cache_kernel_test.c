@@ -60,7 +60,7 @@ static void put_content(const char *path, const char *bytes, size_t size)
 static void set_options(stet_device *d, bool disabled, bool strict, bool audit)
 {
     stet_mechanism_options o = {
-        .disabled = disabled ? 1u << STET_MECH_kernel_cache : 0, .strict = strict, .audit = audit};
+        .disabled = disabled ? 1u << STET_MECHANISM_KERNEL_CACHE : 0, .strict = strict, .audit = audit};
     OK(stet_device_set_mechanisms(d, &o));
 }
 
@@ -72,7 +72,7 @@ static void counted(const stet_device *d, int hits, int misses, stet_reason why)
     stet_counter c = cache_counter(d);
     assert_int_equal(c.hits, hits);
     assert_int_equal(c.misses, misses);
-    if (why != STET_REASON_none) assert_int_equal(reason_count(d, why), misses);
+    if (why != STET_REASON_NONE) assert_int_equal(reason_count(d, why), misses);
 }
 
 /* ---- cold and warm ----------------------------------------------------------------------------------------------- */
@@ -86,13 +86,13 @@ static void the_second_start_compiles_nothing(void **state)
         stet_kernel_def def = kernel_def(adder(5));
         char cold[STI_ID_SIZE], warm[STI_ID_SIZE];
         use(d, &def, 5, cold);
-        counted(d, 0, 1, STET_REASON_kernel_cache_absent);
+        counted(d, 0, 1, STET_REASON_KERNEL_CACHE_ABSENT);
         int64_t size = cache_counter(d).done_bytes;
         assert_true(size > 1000);
         stet_device_destroy(d);
         d = open_device(isa, 1);
         use(d, &def, 5, warm);
-        counted(d, 1, 0, STET_REASON_none);
+        counted(d, 1, 0, STET_REASON_NONE);
         assert_int_equal(cache_counter(d).saved_bytes, size);
         assert_int_equal(cache_counter(d).done_bytes, 0);
         assert_int_equal(cache_counter(d).fallbacks, 0);
@@ -122,7 +122,7 @@ static void switched_off_everything_is_compiled(void **state)
     set_options(d, true, false, false);
     use(d, &def, 5, off);
     use(d, &def, 5, off);
-    counted(d, 0, 2, STET_REASON_kernel_cache_disabled);
+    counted(d, 0, 2, STET_REASON_KERNEL_CACHE_DISABLED);
     assert_int_equal(count_files(in_folder("cache")), -1); /* not even made */
     set_options(d, false, false, false);
     use(d, &def, 5, on);
@@ -138,7 +138,7 @@ static void an_audit_compiles_again_and_compares(void **state)
     set_options(d, false, false, true);
     use(d, &def, 5, NULL);
     use(d, &def, 5, NULL); /* the same bytes again */
-    counted(d, 1, 1, STET_REASON_kernel_cache_absent);
+    counted(d, 1, 1, STET_REASON_KERNEL_CACHE_ABSENT);
     /* An intact entry with another kernel's code: only the audit can see that. */
     size_t size;
     sti_entry right, wrong;
@@ -155,9 +155,9 @@ static void an_audit_compiles_again_and_compares(void **state)
     OK(sti_cache_store(&c, &key, wrong.object, wrong.object_size));
     sti_cache_close(&c);
     stet_kernel *k;
-    FAILS(stet_kernel_create(d, &def, &k), STET_AUDIT,
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_AUDIT,
           "kernel_cache: kernel: compiled again, the kernel is not what entry");
-    assert_non_null(strstr(stet_last_error(), key.id));
+    assert_non_null(strstr(stet_get_last_error(), key.id));
     free(bytes);
     free(other_bytes);
     stet_device_destroy(d);
@@ -237,10 +237,10 @@ static void an_upgraded_compiler_compiles_again(void **state)
     assert_int_equal(chmod(def.compiler, 0755), 0);
     use(d, &def, 5, NULL);
     use(d, &def, 5, NULL);
-    counted(d, 1, 1, STET_REASON_kernel_cache_absent);
+    counted(d, 1, 1, STET_REASON_KERNEL_CACHE_ABSENT);
     (void)write_file("upcc", "#!/bin/sh\n[ \"$1\" != --version ] || exec echo upcc 2\nexec cc \"$@\"\n");
     use(d, &def, 5, NULL);
-    counted(d, 1, 2, STET_REASON_kernel_cache_absent);
+    counted(d, 1, 2, STET_REASON_KERNEL_CACHE_ABSENT);
     stet_device_destroy(d);
 }
 
@@ -270,7 +270,7 @@ static void kf33_an_upgrade_of_stet(void **state)
     sti_cache_close(&c);
     clear_counters(d);
     use(d, &def, 5, NULL);
-    counted(d, 1, 0, STET_REASON_none);
+    counted(d, 1, 0, STET_REASON_NONE);
     assert_int_equal(count_files(in_folder("cache")), 2);
     free(old);
     free(bytes);
@@ -288,7 +288,7 @@ static void rebuilt(stet_device *d, const stet_kernel_def *def, const char *byte
     counted(d, 0, 1, why);
     clear_counters(d);
     use(d, def, 5, NULL);
-    counted(d, 1, 0, STET_REASON_none);
+    counted(d, 1, 0, STET_REASON_NONE);
 }
 
 static void kf35_a_spoilt_entry_is_rebuilt(void **state)
@@ -301,34 +301,34 @@ static void kf35_a_spoilt_entry_is_rebuilt(void **state)
     char *bytes = content(only_entry(), &size);
     static const size_t lengths[] = {0, 1, 12, 63, 64, 65, 500};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i)
-        rebuilt(d, &def, bytes, lengths[i], STET_REASON_kernel_cache_damaged);
-    rebuilt(d, &def, bytes, size - 1, STET_REASON_kernel_cache_damaged);
+        rebuilt(d, &def, bytes, lengths[i], STET_REASON_KERNEL_CACHE_DAMAGED);
+    rebuilt(d, &def, bytes, size - 1, STET_REASON_KERNEL_CACHE_DAMAGED);
     bytes[size / 2] = (char)~bytes[size / 2];
-    rebuilt(d, &def, bytes, size, STET_REASON_kernel_cache_damaged);
+    rebuilt(d, &def, bytes, size, STET_REASON_KERNEL_CACHE_DAMAGED);
     bytes[size / 2] = (char)~bytes[size / 2];
     bytes[8] = 0; /* the schema of long ago */
-    rebuilt(d, &def, bytes, size, STET_REASON_kernel_cache_schema);
+    rebuilt(d, &def, bytes, size, STET_REASON_KERNEL_CACHE_SCHEMA);
     bytes[8] = 1;
     /* An intact entry with this id and the content of another key. */
     sti_text_buffer head = {0};
     sti_cache_key other = sti_cache_key_of("another", 7);
     sti_entry_write_head(&head, &other, "no code", 8);
     sti_text_buffer_add(&head, "no code", 8);
-    rebuilt(d, &def, head.data, head.size, STET_REASON_kernel_cache_collision);
+    rebuilt(d, &def, head.data, head.size, STET_REASON_KERNEL_CACHE_COLLISION);
     sti_text_buffer_free(&head);
     /* Others could have written it. */
     assert_int_equal(chmod(only_entry(), 0622), 0);
     clear_counters(d);
     use(d, &def, 5, NULL);
-    counted(d, 0, 1, STET_REASON_kernel_cache_foreign);
+    counted(d, 0, 1, STET_REASON_KERNEL_CACHE_FOREIGN);
     if (geteuid() == 0) { /* somebody else did */
         assert_int_equal(chown(only_entry(), 65534, 65534), 0);
         clear_counters(d);
         use(d, &def, 5, NULL);
-        counted(d, 0, 1, STET_REASON_kernel_cache_foreign);
+        counted(d, 0, 1, STET_REASON_KERNEL_CACHE_FOREIGN);
         clear_counters(d);
         use(d, &def, 5, NULL);
-        counted(d, 1, 0, STET_REASON_none);
+        counted(d, 1, 0, STET_REASON_NONE);
     }
     free(bytes);
     stet_device_destroy(d);
@@ -347,7 +347,7 @@ static void falls_back(const stet_kernel_def *def, stet_reason why, const char *
     assert_int_equal(reason_count(d, why), 2);
     set_options(d, false, true, false);
     stet_kernel *k;
-    FAILS(stet_kernel_create(d, def, &k), STET_STRICT, says);
+    FAILS(stet_kernel_create(d, def, &k), STET_ERROR_STRICT, says);
     assert_null(k);
     stet_device_destroy(d);
 }
@@ -358,16 +358,16 @@ static void a_folder_that_is_refused(void **state)
     stet_kernel_def def = kernel_def(adder(5));
     assert_int_equal(mkdir(def.cache_folder, 0700), 0);
     assert_int_equal(chmod(def.cache_folder, 0777), 0);
-    falls_back(&def, STET_REASON_kernel_cache_refused, "the folder belongs to somebody else or others can write to it");
+    falls_back(&def, STET_REASON_KERNEL_CACHE_REFUSED, "the folder belongs to somebody else or others can write to it");
     assert_int_equal(count_files(def.cache_folder), 0);
     if (geteuid() == 0) {
         assert_int_equal(chmod(def.cache_folder, 0700), 0);
         assert_int_equal(chown(def.cache_folder, 65534, 65534), 0);
-        falls_back(&def, STET_REASON_kernel_cache_refused, "the cache's folder is not the user's alone");
+        falls_back(&def, STET_REASON_KERNEL_CACHE_REFUSED, "the cache's folder is not the user's alone");
         assert_int_equal(count_files(def.cache_folder), 0);
     }
     def.cache_folder = write_file("occupied", "a file\n");
-    falls_back(&def, STET_REASON_kernel_cache_refused, "occupied: cannot be opened");
+    falls_back(&def, STET_REASON_KERNEL_CACHE_REFUSED, "occupied: cannot be opened");
 }
 
 static void an_entry_too_large_is_not_kept(void **state)
@@ -375,7 +375,7 @@ static void an_entry_too_large_is_not_kept(void **state)
     (void)state;
     stet_kernel_def def = kernel_def(adder(5));
     def.cache_limit = 1000;
-    falls_back(&def, STET_REASON_kernel_cache_not_kept, "larger than the whole cache may be (1000)");
+    falls_back(&def, STET_REASON_KERNEL_CACHE_NOT_KEPT, "larger than the whole cache may be (1000)");
     assert_int_equal(count_files(def.cache_folder), 0);
 }
 
@@ -385,7 +385,7 @@ static void a_full_disk(void **state)
     stet_kernel_def def = kernel_def(adder(5));
     assert_int_equal(mkdir(def.cache_folder, 0700), 0);
     if (mount("stet", def.cache_folder, "tmpfs", 0, "size=8k,mode=700") != 0) skip(); /* only root may */
-    falls_back(&def, STET_REASON_kernel_cache_not_kept, "an entry could not be written: No space left on device");
+    falls_back(&def, STET_REASON_KERNEL_CACHE_NOT_KEPT, "an entry could not be written: No space left on device");
     int left = count_files(def.cache_folder);
     assert_int_equal(umount(def.cache_folder), 0);
     assert_int_equal(left, 0);
@@ -463,7 +463,7 @@ static void killed_while_compiling(void **state)
     assert_int_equal(count_files(def.cache_folder), 1); /* its lock's file */
     stet_device *d = open_device(STI_ISA_portable, 1);
     use(d, &def, 5, NULL);
-    counted(d, 0, 1, STET_REASON_kernel_cache_absent);
+    counted(d, 0, 1, STET_REASON_KERNEL_CACHE_ABSENT);
     assert_int_equal(compilations(), 2);
     assert_int_equal(count_files(def.cache_folder), 1); /* the entry */
     stet_device_destroy(d);
@@ -496,20 +496,20 @@ static void a_warm_cache_needs_no_compiler(void **state)
     use(d, &def, 7, second);
     assert_string_equal(first, second);
     assert_int_equal(cache_counter(d).hits, 1);
-    FAILS(stet_kernel_create(d, &other, &k), STET_NOT_FOUND, "there is no compiler 'cc' to be found");
-    FAILS(stet_kernel_create(d, &other, &k), STET_NOT_FOUND, "environment variable CC");
+    FAILS(stet_kernel_create(d, &other, &k), STET_ERROR_NOT_FOUND, "there is no compiler 'cc' to be found");
+    FAILS(stet_kernel_create(d, &other, &k), STET_ERROR_NOT_FOUND, "environment variable CC");
     named.compiler = "no-such-compiler"; /* whoever names one means it */
-    FAILS(stet_kernel_create(d, &named, &k), STET_NOT_FOUND, "no-such-compiler");
+    FAILS(stet_kernel_create(d, &named, &k), STET_ERROR_NOT_FOUND, "no-such-compiler");
     set_options(d, true, false, false);
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "there is no compiler");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND, "there is no compiler");
     set_options(d, false, false, true); /* an audit compiles again */
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "it is in the cache, but there is no compiler");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND, "it is in the cache, but there is no compiler");
     set_path(NULL);
     stet_device_destroy(d);
 
     d = open_device(STI_ISA_w1, 1); /* another instruction set is another kernel */
     set_path(in_folder("nothing"));
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "there is no compiler");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND, "there is no compiler");
     set_path(NULL);
     stet_device_destroy(d);
 }
@@ -533,11 +533,11 @@ static void the_environment_names_the_compiler(void **state)
     free(called);
     assert_int_equal(setenv("CC", "no-such-cc", 1), 0);
     use(d, &def, 9, NULL); /* from the cache */
-    FAILS(stet_kernel_create(d, &more, &k), STET_NOT_FOUND, "there is no compiler 'no-such-cc'");
+    FAILS(stet_kernel_create(d, &more, &k), STET_ERROR_NOT_FOUND, "there is no compiler 'no-such-cc'");
     more.compiler = "cc"; /* what the def names comes first */
     use(d, &more, 10, NULL);
     assert_int_equal(setenv("CC", "cc 1 2 3 4 5 6 7 8 9", 1), 0);
-    FAILS(stet_kernel_create(d, &def, &k), STET_LIMIT, "CC has more than 9 words");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_LIMIT, "CC has more than 9 words");
     assert_int_equal(unsetenv("CC"), 0);
     assert_int_equal(unlink(in_folder("called")), 0);
     stet_device_destroy(d);

@@ -31,9 +31,10 @@ static stet_result compile(void *context, sti_text_buffer *object)
 {
     const piece *p = context;
     char line[80];
-    if (p->fails) return sti_error(STET_PARSE, "%s: does not compile", p->key);
+    if (p->fails) return sti_error(STET_ERROR_PARSE, "%s: does not compile", p->key);
     int n = snprintf(line, sizeof line, "%s\n", p->key), fd = open(made_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (fd < 0 || write(fd, line, (size_t)n) != n) return sti_error(STET_IO, "the test's own file cannot be written");
+    if (fd < 0 || write(fd, line, (size_t)n) != n)
+        return sti_error(STET_ERROR_IO, "the test's own file cannot be written");
     close(fd);
     for (size_t i = strlen(p->key); i-- > 0;) sti_text_buffer_add(object, &p->key[i], 1);
     return object->result;
@@ -122,9 +123,9 @@ static void only_what_is_missing_is_compiled(void **state)
         d->mechanisms.options.audit = true;
         ask(d, parallel, PIECES, PIECES, 0);
         d->mechanisms.options.audit = false;
-        d->mechanisms.options.disabled = 1u << STET_MECH_kernel_cache;
+        d->mechanisms.options.disabled = 1u << STET_MECHANISM_KERNEL_CACHE;
         ask(d, parallel, PIECES, 0, PIECES);
-        assert_int_equal(reason_count(d, STET_REASON_kernel_cache_disabled), PIECES);
+        assert_int_equal(reason_count(d, STET_REASON_KERNEL_CACHE_DISABLED), PIECES);
         stet_device_destroy(d);
     }
 }
@@ -140,7 +141,7 @@ static void one_that_does_not_compile(void **state)
     make_pieces(p, wanted);
     p[3].fails = true;
     forget();
-    FAILS(sti_cached_compile(d, &keeping, wanted, PIECES), STET_PARSE, "piece 3: does not compile");
+    FAILS(sti_cached_compile(d, &keeping, wanted, PIECES), STET_ERROR_PARSE, "piece 3: does not compile");
     free_objects(wanted);
     assert_int_equal(count_files(cache_folder()), 0);
     ask(d, true, PIECES, 0, PIECES);
@@ -161,7 +162,7 @@ static void a_piece_that_the_audit_finds_changed(void **state)
     OK(sti_cache_store(&cache, &wanted[4].key, "else", 4));
     sti_cache_close(&cache);
     d->mechanisms.options.audit = true;
-    FAILS(sti_cached_compile(d, &keeping, wanted, PIECES), STET_AUDIT, "kernel_cache: piece 4: compiled again");
+    FAILS(sti_cached_compile(d, &keeping, wanted, PIECES), STET_ERROR_AUDIT, "kernel_cache: piece 4: compiled again");
     free_objects(wanted);
     stet_device_destroy(d);
 }
@@ -177,10 +178,10 @@ static void a_folder_that_is_refused(void **state)
     assert_int_equal(mkdir(cache_folder(), 0777), 0);
     assert_int_equal(chmod(cache_folder(), 0777), 0);
     ask(d, true, PIECES, 0, 0);
-    assert_int_equal(reason_count(d, STET_REASON_kernel_cache_refused), PIECES);
+    assert_int_equal(reason_count(d, STET_REASON_KERNEL_CACHE_REFUSED), PIECES);
     d->mechanisms.options.strict = true;
     make_pieces(p, wanted);
-    assert_int_equal(sti_cached_compile(d, &keeping, wanted, PIECES), STET_STRICT);
+    assert_int_equal(sti_cached_compile(d, &keeping, wanted, PIECES), STET_ERROR_STRICT);
     free_objects(wanted);
     stet_device_destroy(d);
 }

@@ -83,7 +83,7 @@ static inline stet_result caller_waits(stet_device *device, void *stream)
     assert_int_equal(sti_gpu_go_in(gpu, &was), 0);
     int code = gpu->driver.api.stream_synchronize(stream);
     assert_int_equal(sti_gpu_go_out(gpu, &was), 0);
-    return code == 0 ? STET_OK : STET_DEVICE;
+    return code == 0 ? STET_OK : STET_ERROR_DEVICE;
 }
 
 static inline stet_result caller_does(void *context, void *stream)
@@ -92,7 +92,7 @@ static inline stet_result caller_does(void *context, void *stream)
     const stet_array *to = w->to, *from = w->from;
     w->calls++;
     if (w->result != STET_OK) return w->result;
-    if (w->captured != STET_OK && caller_can(to->device) && stream != stet_device_stream(to->device))
+    if (w->captured != STET_OK && caller_can(to->device) && stream != stet_device_get_stream(to->device))
         return w->captured;
     if (!caller_can(to->device)) {
         assert_null(stream);

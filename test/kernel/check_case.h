@@ -21,9 +21,9 @@ static inline sti_unit *check_text(const char *text, const sti_check_options *op
     sti_check_options standard = sti_default_check_options();
     sti_unit *unit = NULL;
     stet_result result = sti_check_source(text, "k", options ? options : &standard, &unit);
-    if (result != STET_OK && result != STET_PARSE) fail_msg("%s", stet_last_error());
+    if (result != STET_OK && result != STET_ERROR_PARSE) fail_msg("%s", stet_get_last_error());
     assert_non_null(unit);
-    assert_int_equal(result == STET_PARSE, sti_unit_mistakes(unit) > 0);
+    assert_int_equal(result == STET_ERROR_PARSE, sti_unit_mistakes(unit) > 0);
     return unit;
 }
 

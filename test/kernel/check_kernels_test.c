@@ -77,7 +77,7 @@ static sti_check_options options_for(int lanes, bool gpu)
 static sti_unit *unit_of(const char *text, const char *name, const sti_check_options *options)
 {
     sti_unit *unit;
-    if (sti_check_source(text, name, options, &unit) != STET_OK) fail_msg("%s", stet_last_error());
+    if (sti_check_source(text, name, options, &unit) != STET_OK) fail_msg("%s", stet_get_last_error());
     return unit;
 }
 
@@ -90,7 +90,7 @@ static void all_kernels_pass(void **state)
         for (int k = 0; k < 4; ++k) {
             sti_unit *unit;
             if (sti_check_file(whole_path(paths[i]), paths[i], &options[k], &unit) != STET_OK)
-                fail_msg("%s", stet_last_error());
+                fail_msg("%s", stet_get_last_error());
             assert_null(sti_unit_diagnostics(unit));
             sti_unit_destroy(unit);
         }
@@ -235,7 +235,7 @@ static void check_mutant(const char *text, const sti_check_options *options, int
 {
     sti_unit *unit;
     stet_result result = sti_check_source(text, "mutant", options, &unit);
-    if (result == STET_PARSE) {
+    if (result == STET_ERROR_PARSE) {
         ++*wrong;
         assert_true(sti_unit_mistakes(unit) > 0);
         for (const sti_diagnostic *d = sti_unit_diagnostics(unit); d; d = d->next)
@@ -317,8 +317,8 @@ static void each_allocation_may_fail(void **state)
         }
         assert_int_equal(stet_get_memory_stats().blocks, 0);
         if (result == STET_OK) break;
-        assert_int_equal(result, STET_OUT_OF_MEMORY);
-        assert_true(strstr(stet_last_error(), "memory") != NULL);
+        assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
+        assert_true(strstr(stet_get_last_error(), "memory") != NULL);
         ++failures;
     }
     OK(stet_set_allocator(NULL, NULL, NULL));

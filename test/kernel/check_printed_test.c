@@ -20,9 +20,9 @@ static sti_pilot open_pilot(stet_device *device, sti_pilot_kind kind, int64_t si
 static void *copy_of(const sti_pilot *p, int arg)
 {
     stet_array *a = p->arg[arg].array;
-    void *out = malloc(stet_array_bytes(a));
+    void *out = malloc(stet_array_get_bytes(a));
     assert_non_null(out);
-    OK(stet_array_read(a, out, stet_array_bytes(a)));
+    OK(stet_array_read(a, out, stet_array_get_bytes(a)));
     return out;
 }
 

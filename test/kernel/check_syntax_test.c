@@ -281,11 +281,11 @@ static void configurations(void **state)
     }
     sti_unit *unit = (sti_unit *)&unit;
     sti_check_options wrong = {.lanes = 3};
-    FAILS(sti_check_source(text, "k", &wrong, &unit), STET_INVALID_ARGUMENT,
+    FAILS(sti_check_source(text, "k", &wrong, &unit), STET_ERROR_INVALID_ARGUMENT,
           "k: checked for 3 lanes; there are 1, 4, 8 and 16");
     assert_null(unit);
     wrong = (sti_check_options){.lanes = 4, .gpu = true};
-    FAILS(sti_check_source(text, "k", &wrong, &unit), STET_INVALID_ARGUMENT,
+    FAILS(sti_check_source(text, "k", &wrong, &unit), STET_ERROR_INVALID_ARGUMENT,
           "k: checked for 4 lanes; a GPU and double have 1");
 }
 
@@ -313,12 +313,12 @@ static void includes(void **state)
     write_file("check_b/near.k.h", "int wrong;\n");
     write_file("check_b/far.k.h", "LFN int far(int a) { return b; }\n");
     sti_unit *unit;
-    FAILS(sti_check_file(STET_TEST_BINARY_DIR "/check_a/top.k.h", "top.k.h", &options, &unit), STET_PARSE,
+    FAILS(sti_check_file(STET_TEST_BINARY_DIR "/check_a/top.k.h", "top.k.h", &options, &unit), STET_ERROR_PARSE,
           "far.k.h:1:29: `b` is not declared");
     assert_int_equal(sti_unit_mistakes(unit), 1);
     sti_unit_destroy(unit);
     write_file("check_a/self.k.h", "#include \"self.k.h\"\n#include \"self.k.h\"\n");
-    FAILS(sti_check_file(STET_TEST_BINARY_DIR "/check_a/self.k.h", "self.k.h", &options, &unit), STET_PARSE,
+    FAILS(sti_check_file(STET_TEST_BINARY_DIR "/check_a/self.k.h", "self.k.h", &options, &unit), STET_ERROR_PARSE,
           "more than 64 files are included");
     sti_unit_destroy(unit);
 }
@@ -329,23 +329,24 @@ static void the_message_of_a_check(void **state)
     (void)state;
     sti_check_options options = sti_default_check_options();
     sti_unit *unit;
-    FAILS(sti_check_source("\nint a;", "own.k.h", &options, &unit), STET_PARSE,
+    FAILS(sti_check_source("\nint a;", "own.k.h", &options, &unit), STET_ERROR_PARSE,
           "own.k.h:2:1: outside of functions stand");
     char *printed = (char *)&unit;
-    FAILS(sti_unit_print(unit, &printed), STET_STATE,
+    FAILS(sti_unit_print(unit, &printed), STET_ERROR_STATE,
           "a kernel source with 1 mistake cannot be printed; correct it first");
     assert_null(printed);
     sti_unit_destroy(unit);
-    FAILS(sti_check_source("int a;\nint b;", "own.k.h", &options, &unit), STET_PARSE,
+    FAILS(sti_check_source("int a;\nint b;", "own.k.h", &options, &unit), STET_ERROR_PARSE,
           "nothing that changes (and more)");
     sti_unit_destroy(unit);
     FAILS(sti_check_source("\n#line 30 \"other.k.h\"\nint a;\n#line 5 \"own.k.h\"", "own.k.h", &options, &unit),
-          STET_PARSE, "other.k.h:30:1: outside");
+          STET_ERROR_PARSE, "other.k.h:30:1: outside");
     sti_unit_destroy(unit);
-    FAILS(sti_check_file(STET_TEST_SOURCE_DIR "/nothing.k.h", "nothing.k.h", &options, &unit), STET_NOT_FOUND,
+    FAILS(sti_check_file(STET_TEST_SOURCE_DIR "/nothing.k.h", "nothing.k.h", &options, &unit), STET_ERROR_NOT_FOUND,
           "nothing.k.h: no kernel source");
     assert_null(unit);
-    FAILS(sti_check_file(STET_TEST_SOURCE_DIR, "folder", &options, &unit), STET_IO, "cannot be read: it is no file");
+    FAILS(sti_check_file(STET_TEST_SOURCE_DIR, "folder", &options, &unit), STET_ERROR_IO,
+          "cannot be read: it is no file");
     assert_null(unit);
     sti_unit_destroy(NULL);
 }

@@ -155,19 +155,19 @@ static int first_isa(void) { return picked_any() ? STI_ISA_COUNT : 0; }
 
 static void write_array(stet_array *a, int seed)
 {
-    int64_t n = stet_array_count(a);
-    size_t each = a->dtype == STET_REAL ? a->device->real_size : sizeof(int);
+    int64_t n = stet_array_get_nelement(a);
+    size_t each = a->dtype == STET_DTYPE_REAL ? a->device->real_size : sizeof(int);
     char *bytes = calloc((size_t)n, each);
     for (int64_t i = 0; i < n; ++i) {
-        double value = a->dtype == STET_REAL ? (double)((i * 37 + seed) % 11) / 8 : seed;
-        if (a->dtype == STET_INT)
+        double value = a->dtype == STET_DTYPE_REAL ? (double)((i * 37 + seed) % 11) / 8 : seed;
+        if (a->dtype == STET_DTYPE_INT)
             ((int *)(void *)bytes)[i] = seed < 0 ? (int)i : seed;
         else if (each == 8)
             ((double *)(void *)bytes)[i] = value;
         else
             ((float *)(void *)bytes)[i] = (float)value;
     }
-    if (a->dtype == STET_INT && a->worlds) ((int *)(void *)bytes)[3 * NZ] = 50;
+    if (a->dtype == STET_DTYPE_INT && a->worlds) ((int *)(void *)bytes)[3 * NZ] = 50;
     OK(stet_array_write(a, bytes, (size_t)n * each));
     free(bytes);
 }
@@ -180,16 +180,16 @@ static void reset_rig(const rig *r)
 static rig open_rig(int isa, bool checked, bool world_kind)
 {
     rig r = {.device = open_checked(isa, checked)};
-    OK(STI_ARRAY(r.device, "x", STET_REAL, true, &r.array[0], WORLDS, NX));
+    OK(STI_ARRAY(r.device, "x", STET_DTYPE_REAL, true, &r.array[0], WORLDS, NX));
     if (world_kind) {
-        OK(STI_ARRAY(r.device, "y", STET_REAL, true, &r.array[1], WORLDS, NX));
-        OK(STI_ARRAY(r.device, "z", STET_INT, true, &r.array[2], WORLDS, NZ));
+        OK(STI_ARRAY(r.device, "y", STET_DTYPE_REAL, true, &r.array[1], WORLDS, NX));
+        OK(STI_ARRAY(r.device, "z", STET_DTYPE_INT, true, &r.array[2], WORLDS, NZ));
     } else {
-        OK(STI_ARRAY(r.device, "y", STET_REAL, false, &r.array[1], WORLDS * NX));
-        OK(STI_ARRAY(r.device, "z", STET_INT, false, &r.array[2], WORLDS * NZ));
+        OK(STI_ARRAY(r.device, "y", STET_DTYPE_REAL, false, &r.array[1], WORLDS * NX));
+        OK(STI_ARRAY(r.device, "z", STET_DTYPE_INT, false, &r.array[2], WORLDS * NZ));
     }
-    OK(STI_ARRAY(r.device, "w", STET_REAL, false, &r.array[3], NW));
-    OK(STI_ARRAY(r.device, "t", STET_INT, false, &r.array[4], NT));
+    OK(STI_ARRAY(r.device, "w", STET_DTYPE_REAL, false, &r.array[3], NW));
+    OK(STI_ARRAY(r.device, "t", STET_DTYPE_INT, false, &r.array[4], NT));
     for (int i = 0; i < 5; ++i) r.arg[i] = stet_arg_array(r.array[i]);
     reset_rig(&r);
     r.arg[5] = stet_arg_int(6);
@@ -246,23 +246,23 @@ static void check_case_on(rig *r, const stet_kernel_def *def, const fault_case *
 {
     char wanted[512], file[64];
     stet_kernel *k = make_kernel(r->device, def);
-    int lanes = stet_device_lanes(r->device);
+    int lanes = stet_device_get_lanes(r->device);
     reset_rig(r);
     uint64_t had = hash_all(r);
     stet_result result = stet_kernel_launch(k, WORLDS, r->arg, ARGS);
-    const char *said = result == STET_OK ? "" : stet_last_error();
-    if ((result == STET_OK) != !c->sentence || (result != STET_OK && result != STET_FAULT))
-        fail_msg("%s (%s): %s", c->body, stet_device_name(r->device), said);
+    const char *said = result == STET_OK ? "" : stet_get_last_error();
+    if ((result == STET_OK) != !c->sentence || (result != STET_OK && result != STET_ERROR_FAULT))
+        fail_msg("%s (%s): %s", c->body, stet_device_get_name(r->device), said);
     if (c->sentence) {
         fill_in(c->sentence + (c->sentence[0] == '!'), lanes, wanted, sizeof wanted);
         (void)snprintf(file, sizeof file, "kernel %s: k.h:", def->name);
         bool named = strncmp(said, file, strlen(file)) == 0;
         if (!named || !strstr(said, wanted))
-            fail_msg("%s (%s):\n%s\n-- wanted:\n%s", c->body, stet_device_name(r->device), said, wanted);
+            fail_msg("%s (%s):\n%s\n-- wanted:\n%s", c->body, stet_device_get_name(r->device), said, wanted);
     }
     /* Where all that it does is a fault, nothing has changed. */
     if (c->sentence && c->sentence[0] == '!' && hash_all(r) != had)
-        fail_msg("%s (%s): something was written", c->body, stet_device_name(r->device));
+        fail_msg("%s (%s): something was written", c->body, stet_device_get_name(r->device));
     stet_kernel_destroy(k);
 }
 
@@ -387,7 +387,7 @@ static void random_source(uint64_t seed)
             def.name = "k_world0";
             stet_kernel *k = make_kernel(r.device, &def);
             stet_result result = stet_kernel_launch(k, WORLDS, r.arg, ARGS);
-            if (result != STET_OK) fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, stet_last_error(), text);
+            if (result != STET_OK) fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, stet_get_last_error(), text);
             bits[checked] = hash_all(&r);
             stet_kernel_destroy(k);
             close_rig(&r);
@@ -403,11 +403,11 @@ static void random_source(uint64_t seed)
             stet_kernel *k = make_kernel(r.device, &def);
             reset_rig(&r);
             stet_result result = stet_kernel_launch(k, WORLDS, r.arg, ARGS);
-            bool named = result == STET_FAULT && strstr(stet_last_error(), wanted);
-            bool row = list[m - 1]->array[0] == 'm' && result == STET_FAULT;
+            bool named = result == STET_ERROR_FAULT && strstr(stet_get_last_error(), wanted);
+            bool row = list[m - 1]->array[0] == 'm' && result == STET_ERROR_FAULT;
             if (!named && !row)
-                fail_msg("seed %llu, %s, %s: %s, not%s\n%s", (unsigned long long)seed, stet_device_name(r.device), name,
-                         result == STET_OK ? "no fault" : stet_last_error(), wanted, list[m - 1]->text);
+                fail_msg("seed %llu, %s, %s: %s, not%s\n%s", (unsigned long long)seed, stet_device_get_name(r.device),
+                         name, result == STET_OK ? "no fault" : stet_get_last_error(), wanted, list[m - 1]->text);
             stet_kernel_destroy(k);
         }
         close_rig(&r);
@@ -450,7 +450,7 @@ static void faults_in_lists(void **state)
             OK(result);
             result = stet_record_end(r.device, result);
             if (wrong)
-                FAILS(result, STET_FAULT, "writes element 7 of `y`, which has 4");
+                FAILS(result, STET_ERROR_FAULT, "writes element 7 of `y`, which has 4");
             else
                 OK(result);
         }
@@ -473,8 +473,8 @@ static void absent_arrays(void **state)
         stet_arg args[] = {r.arg[1], stet_arg_array(NULL), stet_arg_int(0)};
         OK(stet_kernel_launch(k, WORLDS, args, 3));
         args[2].i = 1;
-        FAILS(stet_kernel_launch(k, WORLDS, args, 3), STET_FAULT, "reads element 1 of `w`, which has 0");
-        assert_int_equal(stet_kernel_nparam(k), 3);
+        FAILS(stet_kernel_launch(k, WORLDS, args, 3), STET_ERROR_FAULT, "reads element 1 of `w`, which has 0");
+        assert_int_equal(stet_kernel_get_nparam(k), 3);
         stet_kernel_destroy(k);
         stet_kernel_def def = kernel_def(source);
         def.unchecked = true;
@@ -527,8 +527,8 @@ static void stores_at_the_end_overrun_nothing(void **state)
             stet_device *device = open_checked(isa, false);
             stet_array *y, *z;
             stet_kernel *k = kernel_from(device, source);
-            OK(STI_ARRAY(device, "y", STET_REAL, false, &y, n));
-            OK(STI_ARRAY(device, "z", STET_INT, false, &z, n));
+            OK(STI_ARRAY(device, "y", STET_DTYPE_REAL, false, &y, n));
+            OK(STI_ARRAY(device, "z", STET_DTYPE_INT, false, &z, n));
             const stet_arg args[] = {stet_arg_array(y), stet_arg_array(z), stet_arg_int(n - from), stet_arg_int(from)};
             OK(stet_kernel_launch(k, 1, args, 4));
             assert_true(reals_get(y, 0, n - 1) == 2);

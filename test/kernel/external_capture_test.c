@@ -17,7 +17,7 @@ static void kf15_blocks_hold_over_two_streams(void **state)
         void *stream[2] = {NULL, NULL};
         float a0 = 0, a1 = 0, a2 = 0;
         open_bench(&b);
-        set_options(b.device, off ? 1u << STET_MECH_args : 0, false, false);
+        set_options(b.device, off ? 1u << STET_MECHANISM_ARGS : 0, false, false);
         for (int i = 0; i < 2 && caller_can(b.device); ++i) stream[i] = caller_stream(b.device);
         for (int i = 1; i <= 40; ++i) {
             OK(stet_device_use_stream(b.device, stream[i % 2]));
@@ -80,31 +80,31 @@ static void kf11_a_joined_graph_that_runs_is_announced(void **state)
     warm_up(b); /* a0 = 3, a1 = 2.5 */
     caller_work copy = {.to = b->a[3], .from = b->a[2]};
     caller_capture(b->device, j.stream);
-    assert_int_equal(stet_recording_last(b->device) != 0, 1); /* of the list before */
-    uint64_t before = stet_recording_last(b->device);
+    assert_int_equal(stet_recording_get_last(b->device) != 0, 1); /* of the list before */
+    uint64_t before = stet_recording_get_last(b->device);
     int uploads = faulty.uploads;
     OK(add_and_mix(b, 2));             /* a list that has a recording */
     OK(add(b, b->a[2], 3));            /* a launch by itself */
     OK(record_work(b->device, &copy)); /* a3 = a2, theirs */
     OK(add(b, b->a[2], 1));
     OK(sti_record_copy(b->a[4], b->a[1]));
-    j.id = stet_recording_last(b->device);
+    j.id = stet_recording_get_last(b->device);
     j.executable = caller_captured(b->device, j.stream);
     assert_true(j.id != 0 && j.id != before);
-    assert_int_equal(REASON(b, joined), 1);
+    assert_int_equal(REASON(b, JOINED), 1);
     assert_int_equal(ROW(b).fallbacks, 0);
     assert_int_equal(faulty.uploads, uploads);
     assert_true(real_at(b->a[0], 0) == 3 && real_at(b->a[2], 0) == 0); /* nothing ran, but generations moved */
     uint64_t was[ARRAYS];
-    for (int k = 0; k < ARRAYS; ++k) was[k] = stet_array_generation(b->a[k]);
+    for (int k = 0; k < ARRAYS; ++k) was[k] = stet_array_get_generation(b->a[k]);
     assert_true(was[4] == 2 && was[3] == 2);
     for (int run = 1; run <= 3; ++run) {
         const void *mirror;
-        OK(stet_array_host(b->a[0], &mirror)); /* kept, until the announcement */
+        OK(stet_array_get_host(b->a[0], &mirror)); /* kept, until the announcement */
         caller_launch(b->device, j.executable, j.stream);
-        OK(stet_recording_replayed(b->device, j.id));
-        for (int k = 0; k < ARRAYS; ++k) assert_int_equal(stet_array_generation(b->a[k]), was[k] + (uint64_t)run);
-        OK(stet_array_host(b->a[0], &mirror));
+        OK(stet_recording_mark_replayed(b->device, j.id));
+        for (int k = 0; k < ARRAYS; ++k) assert_int_equal(stet_array_get_generation(b->a[k]), was[k] + (uint64_t)run);
+        OK(stet_array_get_host(b->a[0], &mirror));
         assert_true(*(const float *)mirror == 3 + 2 * (float)run);
         assert_true(real_at(b->a[1], 0) == (3 + 2 * (float)run) / 2 + 2);
         assert_true(real_at(b->a[2], 0) == 4 * (float)run && real_at(b->a[3], 0) == 4 * (float)run - 1);
@@ -125,20 +125,20 @@ static void kf11_what_was_captured_goes_with_its_arrays(void **state)
     warm_up(b);
     caller_capture(b->device, j.stream);
     OK(mix(b, b->a[0], b->a[3], 1));
-    j.id = stet_recording_last(b->device);
+    j.id = stet_recording_get_last(b->device);
     j.executable = caller_captured(b->device, j.stream);
     int had = b->device->recorder->nrecording;
     caller_capture(b->device, j.stream); /* another capture is another recording */
     OK(add(b, b->a[4], 1));
-    uint64_t second = stet_recording_last(b->device);
+    uint64_t second = stet_recording_get_last(b->device);
     void *other = caller_captured(b->device, j.stream);
     assert_true(second != 0 && second != j.id);
-    OK(stet_recording_replayed(b->device, j.id));
-    OK(stet_recording_replayed(b->device, second));
+    OK(stet_recording_mark_replayed(b->device, j.id));
+    OK(stet_recording_mark_replayed(b->device, second));
     stet_array_destroy(b->a[0]); /* which it only reads */
     b->a[0] = new_reals(b->device);
-    FAILS(stet_recording_replayed(b->device, j.id), STET_NOT_FOUND, "there is no recording");
-    OK(stet_recording_replayed(b->device, second));
+    FAILS(stet_recording_mark_replayed(b->device, j.id), STET_ERROR_NOT_FOUND, "there is no recording");
+    OK(stet_recording_mark_replayed(b->device, second));
     assert_int_equal(b->device->recorder->nrecording, had - 1); /* the list's went, too */
     caller_graph_end(b->device, other, j.stream);
     close_joint(&j);
@@ -151,15 +151,15 @@ static void switched_off_it_is_announced_all_the_same(void **state)
     if (!open_joint(&j)) skip();
     bench *b = &j.b;
     warm_up(b);
-    set_options(b->device, 1u << STET_MECH_graph_replay | 1u << STET_MECH_args, true, true);
+    set_options(b->device, 1u << STET_MECHANISM_GRAPH_REPLAY | 1u << STET_MECHANISM_ARGS, true, true);
     caller_capture(b->device, j.stream);
     OK(add_and_mix(b, 1));
-    j.id = stet_recording_last(b->device);
+    j.id = stet_recording_get_last(b->device);
     j.executable = caller_captured(b->device, j.stream);
     assert_true(j.id != 0);
-    assert_int_equal(REASON(b, disabled), 1);
+    assert_int_equal(REASON(b, DISABLED), 1);
     caller_launch(b->device, j.executable, j.stream);
-    OK(stet_recording_replayed(b->device, j.id));
+    OK(stet_recording_mark_replayed(b->device, j.id));
     assert_true(real_at(b->a[0], 0) == 4);
     close_joint(&j);
 }
@@ -179,7 +179,7 @@ static void a_loop_cannot_join(void **state)
     OK(sti_record_while(b->device, b->c[0], 3));
     OK(add(b, b->a[0], 10));
     OK(sti_record_while_end(b->device));
-    assert_int_equal(sti_record_end(b->device, STET_OK), STET_UNSUPPORTED);
+    assert_int_equal(sti_record_end(b->device, STET_OK), STET_ERROR_UNSUPPORTED);
     OK(add(b, b->a[0], 1));
     j.executable = caller_captured(b->device, j.stream);
     caller_launch(b->device, j.executable, j.stream);

@@ -57,7 +57,7 @@ static inline bool fails_now(int *countdown) { return *countdown > 0 && --*count
 static inline stet_result faulty_upload(stet_device *device, void *to, const void *from, size_t size)
 {
     faulty.uploads++;
-    if (fails_now(&faulty.fail_upload)) return sti_error(STET_DEVICE, "the upload was made to fail");
+    if (fails_now(&faulty.fail_upload)) return sti_error(STET_ERROR_DEVICE, "the upload was made to fail");
     if (!faulty.late) return faulty.real->upload(device, to, from, size);
     assert_true(faulty.nwaiting < LATE);
     faulty.waiting[faulty.nwaiting].to = to;
@@ -69,7 +69,7 @@ static inline stet_result faulty_upload(stet_device *device, void *to, const voi
 static inline stet_result faulty_download(stet_device *device, void *to, const void *from, size_t size)
 {
     faulty.downloads++;
-    if (fails_now(&faulty.fail_download)) return sti_error(STET_DEVICE, "the download was made to fail");
+    if (fails_now(&faulty.fail_download)) return sti_error(STET_ERROR_DEVICE, "the download was made to fail");
     return faulty.real->download(device, to, from, size);
 }
 
@@ -83,7 +83,7 @@ static inline stet_result faulty_launch(stet_device *device, const sti_code *cod
                                         int64_t nblock, bool in_block)
 {
     faulty.launches++;
-    if (fails_now(&faulty.fail_launch)) return sti_error(STET_DEVICE, "the launch was made to fail");
+    if (fails_now(&faulty.fail_launch)) return sti_error(STET_ERROR_DEVICE, "the launch was made to fail");
     for (int i = 0; i < faulty.nwaiting; ++i)
         OK(faulty.real->upload(device, faulty.waiting[i].to, faulty.waiting[i].from, faulty.waiting[i].size));
     faulty.nwaiting = 0;
@@ -97,7 +97,7 @@ static inline stet_result faulty_graph_make(stet_device *device, const sti_graph
 {
     faulty.makes++;
     if (fails_now(&faulty.fail_make) || faulty.all_makes)
-        return sti_error(faulty.make_result ? faulty.make_result : STET_DEVICE, "the graph was made to fail");
+        return sti_error(faulty.make_result ? faulty.make_result : STET_ERROR_DEVICE, "the graph was made to fail");
     return faulty.real->graph_make(device, ops, nop, edges, nedge, what, out);
 }
 
@@ -105,14 +105,14 @@ static inline stet_result faulty_graph_set(stet_device *device, void *graph, int
                                            int64_t number)
 {
     faulty.sets++;
-    if (fails_now(&faulty.fail_set)) return sti_error(STET_DEVICE, "the change was made to fail");
+    if (fails_now(&faulty.fail_set)) return sti_error(STET_ERROR_DEVICE, "the change was made to fail");
     return faulty.real->graph_set(device, graph, op, slots, nslot, number);
 }
 
 static inline stet_result faulty_graph_launch(stet_device *device, void *graph)
 {
     faulty.graphs++;
-    if (fails_now(&faulty.fail_graph)) return sti_error(STET_DEVICE, "the launch of a graph was made to fail");
+    if (fails_now(&faulty.fail_graph)) return sti_error(STET_ERROR_DEVICE, "the launch of a graph was made to fail");
     stet_result result = faulty.real->graph_launch(device, graph);
     if (faulty.after_replay) faulty.after_replay();
     return result;
@@ -162,7 +162,7 @@ static inline void set_options(stet_device *device, uint32_t disabled, bool stri
 static inline stet_counters counters_of(const stet_device *device)
 {
     stet_counters c;
-    stet_device_counters(device, &c);
+    stet_device_get_counters(device, &c);
     return c;
 }
 

@@ -38,7 +38,7 @@ static void it_is_captured_once_and_keeps_its_place(void **state)
             assert_true(real_at(b.a[2], k) == (float)i / 2 + (float)i);
             assert_true(real_at(b.a[3], k) == bytes_of(0x40));
         }
-        for (int k = 0; k < 4; ++k) assert_int_equal(stet_array_generation(b.a[k]), 1 + i);
+        for (int k = 0; k < 4; ++k) assert_int_equal(stet_array_get_generation(b.a[k]), 1 + i);
         /* Plain; captured or replayed, and plain; a replay, which on a device with graphs calls nobody. */
         assert_int_equal(copy.calls - calls, i == 2 ? 2 : graphs(&b) && i > 2 ? 0 : 1);
         assert_int_equal(copy.calls, fill.calls);
@@ -49,7 +49,7 @@ static void it_is_captured_once_and_keeps_its_place(void **state)
     fill.byte = 0x41; /* what is issued must be the same each time: another context is another list */
     caller_work other = fill;
     OK(play(&b, &copy, &other, 1));
-    assert_int_equal(REASON(&b, first), 2);
+    assert_int_equal(REASON(&b, FIRST), 2);
     assert_true(real_at(b.a[3], 0) == bytes_of(0x41));
     close_bench(&b);
 }
@@ -62,7 +62,7 @@ static void alone_it_is_done_at_once(void **state)
     caller_work fill = {.to = b.a[2], .byte = 0x42};
     OK(record_work(b.device, &fill));
     assert_true(real_at(b.a[2], 1) == bytes_of(0x42));
-    assert_int_equal(stet_array_generation(b.a[2]), 2);
+    assert_int_equal(stet_array_get_generation(b.a[2]), 2);
     OK(sti_record_begin(b.device, "one"));
     OK(record_work(b.device, &fill));
     assert_int_equal(fill.calls, 1);
@@ -105,7 +105,7 @@ static void what_cannot_be_captured_is_done_each_time(void **state)
         OK(play(&b, &copy, &fill, 1));
         assert_true(real_at(b.a[1], 0) == (float)i && real_at(b.a[3], 0) == bytes_of(1));
     }
-    assert_int_equal(REASON(&b, capture), graphs(&b) ? 1 : 0); /* said once */
+    assert_int_equal(REASON(&b, CAPTURE), graphs(&b) ? 1 : 0); /* said once */
     assert_int_equal(ROW(&b).hits, 4);
     stet_array_destroy(b.a[0]);
     b.a[0] = new_reals(b.device);
@@ -113,7 +113,7 @@ static void what_cannot_be_captured_is_done_each_time(void **state)
     set_options(b.device, 0, true, false);
     OK(play(&b, &copy, &fill, 1));
     for (int i = 0; graphs(&b) && i < 2; ++i) {
-        FAILS(play(&b, &copy, &fill, 1), STET_STRICT, "could not be captured");
+        FAILS(play(&b, &copy, &fill, 1), STET_ERROR_STRICT, "could not be captured");
         assert_true(real_at(b.a[0], 0) == 1); /* nothing ran */
     }
     close_bench(&b);
@@ -123,7 +123,7 @@ static void what_cannot_be_captured_is_done_each_time(void **state)
 static void work_that_refuses_to_be_captured_is_no_fault_of_the_driver(void **state)
 {
     (void)state;
-    static const stet_result says[] = {STET_UNSUPPORTED, STET_STATE, STET_IO};
+    static const stet_result says[] = {STET_ERROR_UNSUPPORTED, STET_ERROR_STATE, STET_ERROR_IO};
     for (size_t k = 0; k < sizeof says / sizeof *says; ++k) {
         bench b;
         open_bench(&b);
@@ -132,8 +132,8 @@ static void work_that_refuses_to_be_captured_is_no_fault_of_the_driver(void **st
             OK(play(&b, &copy, &fill, 1));
             assert_true(real_at(b.a[1], 0) == (float)i && real_at(b.a[3], 0) == bytes_of(1));
         }
-        assert_int_equal(REASON(&b, capture), graphs(&b) ? 1 : 0);
-        assert_int_equal(REASON(&b, unsupported), 0);
+        assert_int_equal(REASON(&b, CAPTURE), graphs(&b) ? 1 : 0);
+        assert_int_equal(REASON(&b, UNSUPPORTED), 0);
         assert_int_equal(ROW(&b).fallbacks, graphs(&b) ? 1 : 0);
         assert_int_equal(ROW(&b).hits, 2);
         close_bench(&b);
@@ -145,16 +145,16 @@ static void its_failure_is_the_play_s(void **state)
     (void)state;
     bench b;
     open_bench(&b);
-    caller_work fill = {.to = b.a[3], .result = STET_IO}, copy = {.to = b.a[1], .from = b.a[0]};
-    FAILS(record_work(b.device, &fill), STET_IO, "the caller's: work that stet does not launch itself says: ");
-    FAILS(play(&b, &copy, &fill, 1), STET_IO, "the caller's");
-    assert_int_equal(stet_array_generation(b.a[3]), 1); /* what did not run moved nothing */
-    assert_int_equal(stet_array_generation(b.a[2]), 2);
+    caller_work fill = {.to = b.a[3], .result = STET_ERROR_IO}, copy = {.to = b.a[1], .from = b.a[0]};
+    FAILS(record_work(b.device, &fill), STET_ERROR_IO, "the caller's: work that stet does not launch itself says: ");
+    FAILS(play(&b, &copy, &fill, 1), STET_ERROR_IO, "the caller's");
+    assert_int_equal(stet_array_get_generation(b.a[3]), 1); /* what did not run moved nothing */
+    assert_int_equal(stet_array_get_generation(b.a[2]), 2);
     fill.result = STET_OK;
     for (int i = 0; i < 3; ++i) OK(play(&b, &copy, &fill, 1));
-    fill.result = STET_IO; /* of a replay on a device without graphs: tried again one by one, which fails, too */
+    fill.result = STET_ERROR_IO; /* of a replay on a device without graphs: tried again one by one, which fails, too */
     stet_result result = play(&b, &copy, &fill, 1);
-    assert_int_equal(result, graphs(&b) ? STET_OK : STET_IO);
+    assert_int_equal(result, graphs(&b) ? STET_OK : STET_ERROR_IO);
     close_bench(&b);
 }
 
@@ -165,25 +165,27 @@ static void what_is_refused(void **state)
     open_bench(&b);
     caller_work fill = {.to = b.a[3], .byte = 1};
     stet_use use = {NULL, true};
-    FAILS(stet_record_foreign(NULL, "x", caller_does, &fill, &use, 1), STET_INVALID_ARGUMENT,
+    FAILS(stet_record_foreign(NULL, "x", caller_does, &fill, &use, 1), STET_ERROR_INVALID_ARGUMENT,
           "device must not be NULL");
-    FAILS(stet_record_foreign(b.device, "x", NULL, &fill, &use, 1), STET_INVALID_ARGUMENT, "work must not be NULL");
-    FAILS(stet_record_foreign(b.device, "x", caller_does, &fill, NULL, 1), STET_INVALID_ARGUMENT, "uses must not be");
-    FAILS(stet_record_foreign(b.device, "x", caller_does, &fill, &use, 1), STET_INVALID_ARGUMENT, "an array");
-    FAILS(stet_record_foreign(b.device, "x", caller_does, &fill, &use, -1), STET_INVALID_ARGUMENT, "-1 uses");
+    FAILS(stet_record_foreign(b.device, "x", NULL, &fill, &use, 1), STET_ERROR_INVALID_ARGUMENT,
+          "work must not be NULL");
+    FAILS(stet_record_foreign(b.device, "x", caller_does, &fill, NULL, 1), STET_ERROR_INVALID_ARGUMENT,
+          "uses must not be");
+    FAILS(stet_record_foreign(b.device, "x", caller_does, &fill, &use, 1), STET_ERROR_INVALID_ARGUMENT, "an array");
+    FAILS(stet_record_foreign(b.device, "x", caller_does, &fill, &use, -1), STET_ERROR_INVALID_ARGUMENT, "-1 uses");
     b.a[3]->read_only = true;
-    FAILS(record_work(b.device, &fill), STET_INVALID_ARGUMENT, "imported for reading");
+    FAILS(record_work(b.device, &fill), STET_ERROR_INVALID_ARGUMENT, "imported for reading");
     b.a[3]->read_only = false;
     stet_device *other = open_device(STI_ISA_portable, 1);
     fill.to = new_reals(other);
-    FAILS(record_work(b.device, &fill), STET_INVALID_ARGUMENT, "another device");
+    FAILS(record_work(b.device, &fill), STET_ERROR_INVALID_ARGUMENT, "another device");
     stet_array_destroy(fill.to);
     stet_device_destroy(other);
     fill.to = b.a[3];
     OK(sti_record_begin(b.device, "a loop"));
     OK(sti_record_while(b.device, b.c[0], 3));
-    FAILS(record_work(b.device, &fill), STET_UNSUPPORTED, "cannot be a part of a loop of a loop");
-    FAILS(sti_record_end(b.device, STET_OK), STET_STATE, "still open");
+    FAILS(record_work(b.device, &fill), STET_ERROR_UNSUPPORTED, "cannot be a part of a loop of a loop");
+    FAILS(sti_record_end(b.device, STET_OK), STET_ERROR_STATE, "still open");
     assert_int_equal(fill.calls, 0);
     close_bench(&b);
 }

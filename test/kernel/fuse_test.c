@@ -58,7 +58,7 @@ static void fill(stet_array *a, float start)
 {
     float x[WORLDS * ITEMS];
     for (int i = 0; i < WORLDS * ITEMS; ++i) x[i] = start + (float)i / 8;
-    OK(stet_array_write(a, x, stet_array_bytes(a)));
+    OK(stet_array_write(a, x, stet_array_get_bytes(a)));
 }
 
 static void open_bench(bench *b)
@@ -66,12 +66,12 @@ static void open_bench(bench *b)
     memset(b, 0, sizeof *b);
     b->device = open_faulty();
     for (int i = 0; i < ARRAYS; ++i) {
-        b->a[i] = new_array(b, STET_REAL, true, WORLDS, ITEMS);
+        b->a[i] = new_array(b, STET_DTYPE_REAL, true, WORLDS, ITEMS);
         fill(b->a[i], (float)i);
     }
-    b->few = new_array(b, STET_REAL, true, 3, ITEMS);
-    b->p = new_array(b, STET_INT, false, WORLDS + 64, 1);
-    b->q = new_array(b, STET_REAL, false, 4, 1);
+    b->few = new_array(b, STET_DTYPE_REAL, true, 3, ITEMS);
+    b->p = new_array(b, STET_DTYPE_INT, false, WORLDS + 64, 1);
+    b->q = new_array(b, STET_DTYPE_REAL, false, 4, 1);
     for (int k = 0; k < KERNELS; ++k) {
         stet_kernel_def def = stet_default_kernel_def();
         def.source = source;
@@ -117,8 +117,8 @@ static void few(bench *b)
 static void item(bench *b) { RUN(b, ITEM, 4, sti_arg_array(b->q)); }
 static void copy(bench *b, int from, int to) { OK(sti_record_copy(b->a[to], b->a[from])); }
 
-#define FUSION(b) (counters_of((b)->device).mechanism[STET_MECH_fusion])
-#define CUTS(b) (counters_of((b)->device).reason[STET_REASON_fusion_cut])
+#define FUSION(b) (counters_of((b)->device).mechanism[STET_MECHANISM_FUSION])
+#define CUTS(b) (counters_of((b)->device).reason[STET_REASON_FUSION_CUT])
 
 /* ---- what goes together ------------------------------------------------------------------------------------------ */
 
@@ -135,7 +135,7 @@ static void expect_runs(bench *b, void (*list)(bench *b), const char *want)
         size_t n = strlen(got);
         if (run.together) (void)snprintf(got + n, sizeof got - n, "%s%d-%d", n ? " " : "", first, end);
     }
-    assert_int_equal(sti_record_end(b->device, STET_LIMIT), STET_LIMIT); /* never runs */
+    assert_int_equal(sti_record_end(b->device, STET_ERROR_LIMIT), STET_ERROR_LIMIT); /* never runs */
     assert_string_equal(got, want);
 }
 
@@ -242,7 +242,7 @@ static void expect_period(bench *b, void (*list)(bench *b), int first, int unit,
     list(b);
     const sti_list *l = sti_record_pending(b->device);
     sti_fuse_period(l, first, l->nop, &got_unit, &got_times);
-    assert_int_equal(sti_record_end(b->device, STET_LIMIT), STET_LIMIT);
+    assert_int_equal(sti_record_end(b->device, STET_ERROR_LIMIT), STET_ERROR_LIMIT);
     assert_int_equal(got_unit, unit);
     assert_int_equal(got_times, times);
 }
@@ -311,9 +311,9 @@ static void no_bit_changes(void **state)
     static void (*const lists[])(bench *) = {three, with_copies, with_items,       others,
                                              marks, looks,       four_times_three, head_and_tail};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
-        uint64_t want = played(lists[i], 1u << STET_MECH_graph_replay, 5);
+        uint64_t want = played(lists[i], 1u << STET_MECHANISM_GRAPH_REPLAY, 5);
         assert_int_equal(played(lists[i], 0, 5), want);
-        assert_int_equal(played(lists[i], 1u << STET_MECH_fusion, 5), want);
+        assert_int_equal(played(lists[i], 1u << STET_MECHANISM_FUSION, 5), want);
     }
 }
 
@@ -326,7 +326,7 @@ static void a_replay_is_counted(void **state)
     assert_int_equal(FUSION(&b).misses, 0); /* the first play notes the list */
     play(&b, three);
     assert_int_equal(FUSION(&b).misses, 1);
-    assert_int_equal(counters_of(b.device).reason[STET_REASON_fusion_planned], 1);
+    assert_int_equal(counters_of(b.device).reason[STET_REASON_FUSION_PLANNED], 1);
     assert_int_equal(FUSION(&b).hits, 0); /* what is compared is done again */
     stet_device_clear_counters(b.device);
     play(&b, three);
@@ -334,7 +334,7 @@ static void a_replay_is_counted(void **state)
     assert_int_equal(FUSION(&b).saved_launches, 2);
     assert_int_equal(FUSION(&b).misses, 0);
     assert_int_equal(counters_of(b.device).launches, 3); /* they were done, together */
-    assert_int_equal(counters_of(b.device).mechanism[STET_MECH_graph_replay].hits, 1);
+    assert_int_equal(counters_of(b.device).mechanism[STET_MECHANISM_GRAPH_REPLAY].hits, 1);
     close_bench(&b);
 }
 
@@ -375,14 +375,14 @@ static void a_switch_makes_another_plan(void **state)
     bench b;
     open_bench(&b);
     stet_mechanism_options options = b.device->mechanisms.options, without = options;
-    without.disabled |= 1u << STET_MECH_fusion;
+    without.disabled |= 1u << STET_MECHANISM_FUSION;
     for (int i = 0; i < 3; ++i) play(&b, three);
     assert_int_equal(FUSION(&b).hits, 1);
     OK(stet_device_set_mechanisms(b.device, &without));
     for (int i = 0; i < 3; ++i) play(&b, three);
     assert_int_equal(FUSION(&b).hits, 1);
-    assert_int_equal(counters_of(b.device).reason[STET_REASON_fusion_disabled], 1);
-    assert_int_equal(counters_of(b.device).reason[STET_REASON_graph_replay_compared], 2); /* trusted anew */
+    assert_int_equal(counters_of(b.device).reason[STET_REASON_FUSION_DISABLED], 1);
+    assert_int_equal(counters_of(b.device).reason[STET_REASON_GRAPH_REPLAY_COMPARED], 2); /* trusted anew */
     OK(stet_device_set_mechanisms(b.device, &options));
     for (int i = 0; i < 3; ++i) play(&b, three);
     assert_int_equal(FUSION(&b).hits, 3);
@@ -398,7 +398,7 @@ static void an_audit_compares(void **state)
     options.audit = true;
     OK(stet_device_set_mechanisms(b.device, &options));
     for (int i = 0; i < 4; ++i) play(&b, with_copies);
-    assert_int_equal(counters_of(b.device).mechanism[STET_MECH_graph_replay].hits, 2);
+    assert_int_equal(counters_of(b.device).mechanism[STET_MECHANISM_GRAPH_REPLAY].hits, 2);
     close_bench(&b);
 }
 

@@ -33,7 +33,7 @@ static const float start[FEW * ITEMS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 
 
 static stet_result fixed(stet_device *device, const char *name, stet_array **out)
 {
-    STI_TRY(STI_ARRAY(device, name, STET_REAL, true, out, FEW, ITEMS));
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_REAL, true, out, FEW, ITEMS));
     return sti_device_upload(device, (*out)->data, start, sizeof start);
 }
 
@@ -103,7 +103,8 @@ static void works(job *j)
 
 static bool is_the_drivers(stet_result result)
 {
-    return result == STET_DEVICE || result == STET_IO || result == STET_PARSE || result == STET_UNSUPPORTED;
+    return result == STET_ERROR_DEVICE || result == STET_ERROR_IO || result == STET_ERROR_PARSE ||
+           result == STET_ERROR_UNSUPPORTED;
 }
 
 /* Call n of an entry (NULL: of any of the driver's), from the moment on at which the code is asked for, fails. false: there were not so many. */
@@ -119,7 +120,7 @@ static bool one_call_fails(const char *entry, int64_t n, const char *cache)
     stet_result result = do_job(&j);
     bool came = control->calls(entry) - before >= n;
     control->fail_call(entry, 0, 0, false);
-    if (result != STET_OK && !is_the_drivers(result)) fail_msg("call %lld: %s", (long long)n, stet_last_error());
+    if (result != STET_OK && !is_the_drivers(result)) fail_msg("call %lld: %s", (long long)n, stet_get_last_error());
     works(&j);
     close_job(&j);
     double_expect_clean(control);

@@ -150,13 +150,13 @@ static void kernels_that_cannot_be_fused(void **state)
         sti_kernel foreign = sti_k_spring_way;
         stet_kernel *k = kernel_from(rig.device, sharing);
         foreign.file = "test/kernel/lang_probe.k.h";
-        refused(rig.device, &sti_k_newton, STET_UNSUPPORTED, "kernel k_newton: its team shares");
-        refused(rig.device, &sti_k_pilot_rays, STET_UNSUPPORTED, "it is an item kernel");
-        refused(rig.device, &foreign, STET_UNSUPPORTED, "test/kernel/lang_probe.k.h is not carried");
-        refused(rig.device, sti_user_kernel(k), STET_UNSUPPORTED, "bytes of memory, so it is not fused");
+        refused(rig.device, &sti_k_newton, STET_ERROR_UNSUPPORTED, "kernel k_newton: its team shares");
+        refused(rig.device, &sti_k_pilot_rays, STET_ERROR_UNSUPPORTED, "it is an item kernel");
+        refused(rig.device, &foreign, STET_ERROR_UNSUPPORTED, "test/kernel/lang_probe.k.h is not carried");
+        refused(rig.device, sti_user_kernel(k), STET_ERROR_UNSUPPORTED, "bytes of memory, so it is not fused");
         stet_kernel_destroy(k);
         k = kernel_from(rig.device, redefining);
-        refused(rig.device, sti_user_kernel(k), STET_UNSUPPORTED, "undefines a macro of the language's");
+        refused(rig.device, sti_user_kernel(k), STET_ERROR_UNSUPPORTED, "undefines a macro of the language's");
         stet_kernel_destroy(k);
         k = kernel_from(rig.device, adder(5));
         assert_true(sti_program_can_fuse(rig.device, sti_user_kernel(k)));
@@ -173,14 +173,14 @@ static void sequences_that_are_refused(void **state)
         const sti_code *code;
         sti_phase phase[33];
         for (int i = 0; i < 33; ++i) phase[i] = (sti_phase){&sti_k_mass_contact, 8};
-        FAILS(sti_program_fused(rig.device, phase, 32, WORLDS, &code), STET_LIMIT,
+        FAILS(sti_program_fused(rig.device, phase, 32, WORLDS, &code), STET_ERROR_LIMIT,
               "32 phases take 256 arguments; 254 fit one launch");
-        FAILS(sti_program_fused(rig.device, phase, 0, WORLDS, &code), STET_INVALID_ARGUMENT, "0 phases");
+        FAILS(sti_program_fused(rig.device, phase, 0, WORLDS, &code), STET_ERROR_INVALID_ARGUMENT, "0 phases");
         phase[1].nslot = 7;
-        FAILS(sti_program_fused(rig.device, phase, 2, WORLDS, &code), STET_INVALID_ARGUMENT,
+        FAILS(sti_program_fused(rig.device, phase, 2, WORLDS, &code), STET_ERROR_INVALID_ARGUMENT,
               "phase 1 (k_mass_contact) has 8 slots, not 7");
         phase[1] = (sti_phase){NULL, 3};
-        FAILS(sti_program_fused(rig.device, phase, 2, WORLDS, &code), STET_INVALID_ARGUMENT,
+        FAILS(sti_program_fused(rig.device, phase, 2, WORLDS, &code), STET_ERROR_INVALID_ARGUMENT,
               "phase 1 (a copy) has 2 slots, not 3");
         phase[1] = (sti_phase){NULL, 2};
         for (int i = 2; i < 33; ++i) phase[i] = (sti_phase){NULL, 2};

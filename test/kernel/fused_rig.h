@@ -133,7 +133,7 @@ static inline stet_kernel *step_kernel(stet_device *device, const char *name, co
 static inline stet_array *numbers(stet_device *device, int64_t nitem)
 {
     stet_array *y;
-    OK(STI_ARRAY(device, "y", STET_REAL, true, &y, WORLDS, nitem));
+    OK(STI_ARRAY(device, "y", STET_DTYPE_REAL, true, &y, WORLDS, nitem));
     for (int64_t w = 0; w < WORLDS; ++w)
         for (int64_t i = 0; i < nitem; ++i) reals_set(y, w, i, (double)(100 * w + i));
     return y;

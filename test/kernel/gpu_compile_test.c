@@ -23,7 +23,7 @@ static bool everything; /* "all" was said */
 static void need_compiler(stet_device_type type, sti_rtc *out)
 {
     if (sti_rtc_open(type, NULL, 0, out) == STET_OK) return;
-    print_message("skipped: %s\n", stet_last_error());
+    print_message("skipped: %s\n", stet_get_last_error());
     skip();
 }
 
@@ -114,7 +114,7 @@ static void compile_some(void *context, int64_t begin, int64_t end, int thread)
         piece *p = &c->piece[i];
         sti_text_buffer_free(&p->object);
         p->result = sti_gpu_compile(&(sti_gpu_program){c->rtc, c->target, c->arch, p->team, &p->source}, &p->object);
-        (void)snprintf(p->said, sizeof p->said, "%s", stet_last_error());
+        (void)snprintf(p->said, sizeof p->said, "%s", stet_get_last_error());
     }
 }
 
@@ -501,8 +501,8 @@ static void an_architecture_that_the_compiler_does_not_know(void **state)
     assert_true(t.further);
     OK(sti_rtc_target(&rtc, "sm_86", &t));
     assert_string_equal(t.option, "--gpu-architecture=compute_80");
-    FAILS(sti_rtc_target(&rtc, "sm_70", &t), STET_UNSUPPORTED, "does not compile for sm_70");
-    FAILS(sti_rtc_target(&rtc, "gfx90a", &t), STET_UNSUPPORTED, "does not compile for gfx90a");
+    FAILS(sti_rtc_target(&rtc, "sm_70", &t), STET_ERROR_UNSUPPORTED, "does not compile for sm_70");
+    FAILS(sti_rtc_target(&rtc, "gfx90a", &t), STET_ERROR_UNSUPPORTED, "does not compile for gfx90a");
     rtc.hip = true;
     OK(sti_rtc_target(&rtc, "gfx90a:sramecc+:xnack-", &t));
     assert_string_equal(t.option, "--offload-arch=gfx90a:sramecc+:xnack-");

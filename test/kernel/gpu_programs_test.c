@@ -35,13 +35,13 @@ static void the_first_launch_compiles_and_the_second_does_not(void **state)
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     stet_array *force;
-    OK(STI_ARRAY(d, "force", STET_REAL, true, &force, 5, 9));
+    OK(STI_ARRAY(d, "force", STET_DTYPE_REAL, true, &force, 5, 9));
     for (int i = 1; i <= 3; ++i) {
         OK(STI_LAUNCH(sti_k_mass_weight, d, 5, sti_arg_array(force), sti_arg_real(1.0), sti_arg_int(3)));
         assert_int_equal(rig.launches, i);
         assert_int_equal(rig.loads, 1); /* one module: all springs have the same team */
         assert_int_equal(rig.functions, 1);
-        counted(d, 0, 1, STET_REASON_kernel_cache_absent);
+        counted(d, 0, 1, STET_REASON_KERNEL_CACHE_ABSENT);
     }
     assert_string_equal(rig.last.name, "k_mass_weight");
     assert_non_null(rig.last.value);
@@ -56,7 +56,7 @@ static void the_first_launch_compiles_and_the_second_does_not(void **state)
     const sti_code *code = code_of(d, &sti_k_mass_weight, true);
     assert_non_null(code->block);
     assert_int_equal(rig.loads, 2);
-    counted(d, 0, 2, STET_REASON_kernel_cache_absent);
+    counted(d, 0, 2, STET_REASON_KERNEL_CACHE_ABSENT);
     stet_array_destroy(force);
     close_gpu(d);
 }
@@ -72,7 +72,7 @@ static void the_first_kernel_of_a_simulation_brings_the_others(void **state)
     (void)code_of(d, &sti_k_forward, false);
     int loads = rig.loads;
     assert_true(loads >= 6);
-    counted(d, 0, loads, STET_REASON_kernel_cache_absent);
+    counted(d, 0, loads, STET_REASON_KERNEL_CACHE_ABSENT);
     (void)code_of(d, &sti_k_render, false);
     (void)code_of(d, &sti_k_extract, false);
     assert_int_equal(rig.loads, loads);
@@ -81,7 +81,7 @@ static void the_first_kernel_of_a_simulation_brings_the_others(void **state)
     e = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     (void)code_of(e, &sti_k_render, false);
     assert_int_equal(rig.loads, loads - 1);
-    counted(e, loads - 1, 0, STET_REASON_none);
+    counted(e, loads - 1, 0, STET_REASON_NONE);
     close_gpu(e);
     /* The other form only when it is asked for, whatever threads are to spare: recordings pass by value, too. */
     e = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
@@ -90,7 +90,7 @@ static void the_first_kernel_of_a_simulation_brings_the_others(void **state)
     assert_int_equal(rig.loads, loads - 1);
     (void)code_of(e, &sti_k_extract, true);
     assert_int_equal(rig.loads, 2 * (loads - 1));
-    counted(e, loads - 1, loads - 1, STET_REASON_kernel_cache_absent);
+    counted(e, loads - 1, loads - 1, STET_REASON_KERNEL_CACHE_ABSENT);
     close_gpu(e);
 }
 
@@ -123,16 +123,16 @@ static void entries_over(stet_device_type type, const char *arch)
 {
     stet_mechanism_options options;
     OK(stet_default_mechanism_options(&options));
-    use(type, arch, 0, 1, STET_REASON_kernel_cache_absent, NULL);
-    use(type, arch, 1, 0, STET_REASON_none, NULL);
+    use(type, arch, 0, 1, STET_REASON_KERNEL_CACHE_ABSENT, NULL);
+    use(type, arch, 1, 0, STET_REASON_NONE, NULL);
     assert_int_equal(truncate(only_entry_path(), 500), 0);
-    use(type, arch, 0, 1, STET_REASON_kernel_cache_damaged, NULL);
-    use(type, arch, 1, 0, STET_REASON_none, NULL);
+    use(type, arch, 0, 1, STET_REASON_KERNEL_CACHE_DAMAGED, NULL);
+    use(type, arch, 1, 0, STET_REASON_NONE, NULL);
     options.audit = true; /* compiled again: the same bytes */
-    use(type, arch, 1, 0, STET_REASON_none, &options);
+    use(type, arch, 1, 0, STET_REASON_NONE, &options);
     options.audit = false;
-    options.disabled = 1u << STET_MECH_kernel_cache;
-    use(type, arch, 0, 1, STET_REASON_kernel_cache_disabled, &options);
+    options.disabled = 1u << STET_MECHANISM_KERNEL_CACHE;
+    use(type, arch, 0, 1, STET_REASON_KERNEL_CACHE_DISABLED, &options);
     assert_int_equal(count_files(in_folder("cache")), 1);
 }
 
@@ -141,7 +141,7 @@ static void entries_of_the_cache_cuda(void **state)
     (void)state;
     need_compiler(STET_DEVICE_CUDA);
     entries_over(STET_DEVICE_CUDA, "sm_90");
-    use(STET_DEVICE_CUDA, "sm_80", 0, 1, STET_REASON_kernel_cache_absent,
+    use(STET_DEVICE_CUDA, "sm_80", 0, 1, STET_REASON_KERNEL_CACHE_ABSENT,
         NULL); /* another architecture, another entry */
     assert_int_equal(count_files(in_folder("cache")), 2);
 }
@@ -177,7 +177,7 @@ static void the_audit_finds_other_code(void **state)
     sti_cache_close(&c);
     d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     d->mechanisms.options.audit = true;
-    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_AUDIT,
+    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_ERROR_AUDIT,
           "kernel_cache: bench/pilot/hierarchy.k.h: compiled again, the kernel is not what entry");
     close_gpu(d);
     sti_text_buffer_free(&bytes);
@@ -191,16 +191,16 @@ static void without_a_compiler(void **state)
     const sti_code *code;
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", "/no/such/libnvrtc.so");
     for (int i = 0; i < 2; ++i) { /* each time the same */
-        FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_NOT_FOUND, "/no/such/libnvrtc.so");
-        assert_non_null(strstr(stet_last_error(), "a GPU of the test's (sm_90) needs a compiler for its kernels"));
+        FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_ERROR_NOT_FOUND, "/no/such/libnvrtc.so");
+        assert_non_null(strstr(stet_get_last_error(), "a GPU of the test's (sm_90) needs a compiler for its kernels"));
     }
     close_gpu(d);
     d = open_gpu(STET_DEVICE_CUDA, "sm_90", "libm.so.6");
-    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_UNSUPPORTED, "nvrtcVersion");
-    assert_non_null(strstr(stet_last_error(), "nvrtcGetSupportedArchs"));
+    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_ERROR_UNSUPPORTED, "nvrtcVersion");
+    assert_non_null(strstr(stet_get_last_error(), "nvrtcGetSupportedArchs"));
     close_gpu(d);
     d = open_gpu(STET_DEVICE_HIP, "gfx90a", "libm.so.6");
-    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_UNSUPPORTED, "hiprtcCompileProgram");
+    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_ERROR_UNSUPPORTED, "hiprtcCompileProgram");
     close_gpu(d);
 }
 
@@ -210,7 +210,7 @@ static void architectures(void **state)
     const sti_code *code;
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_20", NULL);
-    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_UNSUPPORTED, "does not compile for sm_20");
+    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_ERROR_UNSUPPORTED, "does not compile for sm_20");
     close_gpu(d);
     d = open_gpu(STET_DEVICE_CUDA, "sm_999", NULL); /* of the future: text that its driver compiles */
     (void)code_of(d, &sti_k_pilot_level, false);
@@ -227,7 +227,7 @@ static void a_module_that_does_not_load(void **state)
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     rig.fail_load = 1;
-    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_DEVICE, "bench/pilot/hierarchy.k.h");
+    FAILS(sti_program_code(d, &sti_k_pilot_level, false, &code), STET_ERROR_DEVICE, "bench/pilot/hierarchy.k.h");
     assert_int_equal(rig_loaded(), 0);
     assert_int_equal(cache_counter(d).held_bytes, 0);
     code = code_of(d, &sti_k_pilot_level, false);
@@ -243,7 +243,7 @@ static void a_kernel_that_the_library_does_not_carry(void **state)
     sti_kernel foreign = sti_k_pilot_level;
     foreign.file = "test/kernel/lang_probe.k.h";
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
-    FAILS(sti_program_code(d, &foreign, false, &code), STET_UNSUPPORTED, "test/kernel/lang_probe.k.h");
+    FAILS(sti_program_code(d, &foreign, false, &code), STET_ERROR_UNSUPPORTED, "test/kernel/lang_probe.k.h");
     close_gpu(d);
 }
 
@@ -269,11 +269,11 @@ static void sizes_of_teams(void **state)
     OK(sti_program_set_team(d, &sti_k_newton, (sti_team){0, 0}));
     assert_int_equal(code_of(d, &sti_k_newton, false)->team, 32);
     assert_int_equal(rig.loads, 6); /* that one is still there */
-    FAILS(sti_program_set_team(d, &sti_k_newton, (sti_team){48, 2}), STET_INVALID_ARGUMENT, "2 teams a block");
-    FAILS(sti_program_set_team(d, &sti_k_newton, (sti_team){64, 2}), STET_INVALID_ARGUMENT, "not 64");
-    FAILS(sti_program_set_team(d, &sti_k_newton, (sti_team){32, 64}), STET_INVALID_ARGUMENT, "at most 1024");
-    FAILS(sti_program_set_team(d, &sti_k_newton, (sti_team){-1, 0}), STET_INVALID_ARGUMENT, "team of -1");
-    FAILS(sti_program_set_team(d, &sti_k_pilot_rays, (sti_team){32, 2}), STET_INVALID_ARGUMENT, "one team");
+    FAILS(sti_program_set_team(d, &sti_k_newton, (sti_team){48, 2}), STET_ERROR_INVALID_ARGUMENT, "2 teams a block");
+    FAILS(sti_program_set_team(d, &sti_k_newton, (sti_team){64, 2}), STET_ERROR_INVALID_ARGUMENT, "not 64");
+    FAILS(sti_program_set_team(d, &sti_k_newton, (sti_team){32, 64}), STET_ERROR_INVALID_ARGUMENT, "at most 1024");
+    FAILS(sti_program_set_team(d, &sti_k_newton, (sti_team){-1, 0}), STET_ERROR_INVALID_ARGUMENT, "team of -1");
+    FAILS(sti_program_set_team(d, &sti_k_pilot_rays, (sti_team){32, 2}), STET_ERROR_INVALID_ARGUMENT, "one team");
     OK(sti_program_set_team(d, &sti_k_pilot_rays, (sti_team){64, 0}));
     code = code_of(d, &sti_k_pilot_rays, false);
     assert_int_equal(code->team, 64);
@@ -292,10 +292,10 @@ static void users_kernels_over(stet_device_type type, const char *arch)
     assert_int_equal(rig.loads, 1);
     assert_true(rig_has(rig.module[0], "sti_k_add__value"));
     assert_true(rig_has(rig.module[0], "sti_k_add__block"));
-    counted(d, 0, 1, STET_REASON_kernel_cache_absent);
+    counted(d, 0, 1, STET_REASON_KERNEL_CACHE_ABSENT);
     (void)snprintf(id, sizeof id, "%s", sti_user_kernel_id(k));
     stet_array *y;
-    OK(STI_ARRAY(d, "y", STET_REAL, true, &y, 5, 3));
+    OK(STI_ARRAY(d, "y", STET_DTYPE_REAL, true, &y, 5, 3));
     stet_arg args[] = {stet_arg_array(y), stet_arg_int(3)};
     OK(stet_kernel_launch(k, 5, args, 2));
     assert_int_equal(rig.launches, 1);
@@ -314,14 +314,14 @@ static void users_kernels_over(stet_device_type type, const char *arch)
     assert_string_equal(name, "k_add");
     def.team = 0;
     k = make_kernel(d, &def); /* again: out of the cache */
-    counted(d, 1, 2, STET_REASON_kernel_cache_absent);
+    counted(d, 1, 2, STET_REASON_KERNEL_CACHE_ABSENT);
     assert_string_equal(sti_user_kernel_id(k), id);
     stet_kernel_destroy(k);
     def.team = 48;
     def.teams = 2;
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "kernel k_add: 2 teams a block");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_INVALID_ARGUMENT, "kernel k_add: 2 teams a block");
     def.team = -1;
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "a team of -1 threads");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_INVALID_ARGUMENT, "a team of -1 threads");
     stet_array_destroy(y);
     close_gpu(d);
 }
@@ -350,12 +350,12 @@ static void mistakes_in_a_users_kernel(void **state)
                                      "    put(x, 0, speed);\n}\n");
     stet_kernel *k;
     def.path = "arm.k.h";
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "arm.k.h:4:");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "arm.k.h:4:");
     assert_null(k);
     def.source = "#include <stet/lang.h>\nworld_kernel void k_a(real *x)\n{\n    shared(real, s, 100000);\n"
                  "    s[0] = splat(1);\n    sync();\n    put(x, 0, s[0]);\n}\n";
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "arm.k.h:4:18: `s` takes");
-    assert_null(strchr(stet_last_error(), '\n'));
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "arm.k.h:4:18: `s` takes");
+    assert_null(strchr(stet_get_last_error(), '\n'));
     assert_int_equal(rig_loaded(), 0);
     assert_true(count_files(in_folder("cache")) <= 0); /* a mistake is never kept */
     close_gpu(d);

@@ -32,7 +32,7 @@ static struct {
 static inline stet_result rig_load(stet_device *device, const void *image, size_t size, const char *what, void **module)
 {
     (void)device;
-    if (++rig.loads == rig.fail_load) return sti_error(STET_DEVICE, "%s: the driver refuses the module", what);
+    if (++rig.loads == rig.fail_load) return sti_error(STET_ERROR_DEVICE, "%s: the driver refuses the module", what);
     for (int i = 0; i < RIG_MODULES; ++i) {
         if (rig.module[i]) continue;
         rig_module *m = calloc(1, sizeof *m);
@@ -43,7 +43,7 @@ static inline stet_result rig_load(stet_device *device, const void *image, size_
         *module = m;
         return STET_OK;
     }
-    return sti_error(STET_LIMIT, "%s: too many modules for the rig", what);
+    return sti_error(STET_ERROR_LIMIT, "%s: too many modules for the rig", what);
 }
 
 static inline void rig_unload(stet_device *device, void *module)
@@ -74,7 +74,7 @@ static inline stet_result rig_function(stet_device *device, void *module, const 
     (void)device;
     rig.functions++;
     *out = rig_find(module, symbol);
-    return *out ? STET_OK : sti_error(STET_NOT_FOUND, "module: no function %s", symbol);
+    return *out ? STET_OK : sti_error(STET_ERROR_NOT_FOUND, "module: no function %s", symbol);
 }
 
 static inline stet_result rig_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
@@ -143,7 +143,7 @@ static inline void need_compiler(stet_device_type type)
         if (rig.installed) sti_rtc_close(&rtc);
         return;
     }
-    print_message("skipped: %s\n", stet_last_error());
+    print_message("skipped: %s\n", stet_get_last_error());
     skip();
 }
 

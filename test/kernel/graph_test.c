@@ -12,7 +12,8 @@ static void kf08_a_graph_that_cannot_be_built_is_dropped(void **state)
     static const struct {
         stet_result result;
         stet_reason why;
-    } cases[] = {{STET_DEVICE, STET_REASON_graph_replay_failed}, {STET_OUT_OF_MEMORY, STET_REASON_graph_replay_memory}};
+    } cases[] = {{STET_ERROR_DEVICE, STET_REASON_GRAPH_REPLAY_FAILED},
+                 {STET_ERROR_OUT_OF_MEMORY, STET_REASON_GRAPH_REPLAY_MEMORY}};
     for (int i = 0; i < 2; ++i) {
         bench b;
         open_bench(&b);
@@ -21,7 +22,7 @@ static void kf08_a_graph_that_cannot_be_built_is_dropped(void **state)
         for (int play = 1; play <= 6; ++play) {
             OK(add_and_mix(&b, 1));
             assert_true(real_at(b.a[0], 0) == (float)play && real_at(b.a[1], 0) == (float)play / 2 + 1);
-            assert_int_equal(stet_array_generation(b.a[1]), play + 1);
+            assert_int_equal(stet_array_get_generation(b.a[1]), play + 1);
         }
         assert_int_equal(counters_of(b.device).reason[cases[i].why], graphs(&b) ? 1 : 0);
         assert_int_equal(b.device->recorder->dropped, graphs(&b) ? 1 : 0);
@@ -36,11 +37,11 @@ static void a_driver_that_cannot_is_said_once(void **state)
     (void)state;
     bench b;
     open_bench(&b);
-    faulty.make_result = STET_UNSUPPORTED;
+    faulty.make_result = STET_ERROR_UNSUPPORTED;
     faulty.all_makes = true;
     for (int play = 1; play <= 8; ++play) OK(add_and_mix(&b, play));
     assert_true(real_at(b.a[0], 0) == 36 && real_at(b.a[1], 0) == 26);
-    assert_int_equal(REASON(&b, unsupported), graphs(&b) ? 1 : 0);
+    assert_int_equal(REASON(&b, UNSUPPORTED), graphs(&b) ? 1 : 0);
     assert_int_equal(ROW(&b).fallbacks, graphs(&b) ? 1 : 0);
     assert_int_equal(ROW(&b).hits, 6); /* by a loop over its blocks */
     assert_int_equal(faulty.launches, 8 * 2 + 2);
@@ -50,7 +51,8 @@ static void a_driver_that_cannot_is_said_once(void **state)
     stet_array_destroy(b.a[1]);
     b.a[1] = new_reals(b.device);
     OK(add_and_mix(&b, 1));
-    for (int i = 0; graphs(&b) && i < 2; ++i) FAILS(add_and_mix(&b, 1), STET_STRICT, "add and mix (the graph was made");
+    for (int i = 0; graphs(&b) && i < 2; ++i)
+        FAILS(add_and_mix(&b, 1), STET_ERROR_STRICT, "add and mix (the graph was made");
     assert_true(real_at(b.a[0], 0) == 38); /* nothing ran */
     close_bench(&b);
 }
@@ -88,7 +90,7 @@ static void without_conditional_nodes_a_loop_is_the_host_s(void **state)
         if (i == 5 && graphs(&b)) assert_int_equal(faulty.graphs, device_loops(&b) ? 4 : replayed + 4);
     }
     bool host_loop = graphs(&b) && !device_loops(&b);
-    assert_int_equal(REASON(&b, host_loop), host_loop ? 1 : 0);
+    assert_int_equal(REASON(&b, HOST_LOOP), host_loop ? 1 : 0);
     assert_int_equal(ROW(&b).fallbacks, host_loop ? 1 : 0);
     assert_int_equal(ROW(&b).hits, 4);
     assert_int_equal(ROW(&b).misses, 2);
@@ -109,7 +111,7 @@ static void a_change_that_fails_drops_the_graph(void **state)
         for (int i = 0; i < 3; ++i)
             assert_true(real_at(b.a[i], 1) == (float)play && real_at(b.a[i], 2) == (float)(play < 5 ? play : 4));
     }
-    assert_int_equal(REASON(&b, failed), graphs(&b) ? 1 : 0);
+    assert_int_equal(REASON(&b, FAILED), graphs(&b) ? 1 : 0);
     assert_int_equal(b.device->recorder->built, graphs(&b) ? 2 : 1);
     close_bench(&b);
 }
@@ -186,7 +188,7 @@ static void kf12_an_audit_finds_what_wrote_into_the_arguments(void **state)
     double other = 2;
     poke(b.device, (char *)(x->args.block + 4), &other, sizeof other); /* the third slot of the second launch */
     set_options(b.device, 0, false, true);
-    FAILS(add_and_mix(&b, 1), STET_AUDIT, "args: kernel k_mix: its block of arguments changed at byte 3");
+    FAILS(add_and_mix(&b, 1), STET_ERROR_AUDIT, "args: kernel k_mix: its block of arguments changed at byte 3");
     assert_true(real_at(b.a[0], 0) == 3 && real_at(b.a[1], 0) == 2.5f); /* nothing ran */
     assert_int_equal(b.device->recorder->nrecording, 0);
     for (int i = 0; i < 4; ++i) OK(add_and_mix(&b, 1));
@@ -208,7 +210,7 @@ static void kf13_an_upload_that_fails_is_no_argument(void **state)
         want += (float)play;
         assert_true(real_at(b.a[0], 0) == want && real_at(b.a[1], 0) == want / 2 + (float)play);
     }
-    assert_int_equal(REASON(&b, failed), 3);
+    assert_int_equal(REASON(&b, FAILED), 3);
     close_bench(&b);
 }
 
@@ -229,7 +231,7 @@ static void kf22_an_address_that_comes_again_is_another_array(void **state)
             OK(add_and_mix(&b, 1));
             assert_true(real_at(b.a[1], 0) == real_at(b.a[0], 0) / 2 + 1);
         }
-        assert_int_equal(REASON(&b, first), round + 1);
+        assert_int_equal(REASON(&b, FIRST), round + 1);
         assert_int_equal(b.device->recorder->nrecording, 1);
     }
     print_message("the address came again %d times\n", again);
@@ -246,8 +248,8 @@ static void kf05_arrays_grow_and_shrink_between_replays(void **state)
     for (int round = 0; round < 12; ++round) {
         int n = 1 + 37 * round % 64;
         stet_array *a, *c;
-        OK(STI_ARRAY(b.device, "grows", STET_REAL, false, &a, n));
-        OK(STI_ARRAY(b.device, "follows", STET_REAL, false, &c, n));
+        OK(STI_ARRAY(b.device, "grows", STET_DTYPE_REAL, false, &a, n));
+        OK(STI_ARRAY(b.device, "follows", STET_DTYPE_REAL, false, &c, n));
         for (int i = 1; i <= 4; ++i) {
             OK(sti_record_begin(b.device, "grows"));
             OK(STI_LAUNCH(*b.add, b.device, n, sti_arg_array(a), sti_arg_real(i)));

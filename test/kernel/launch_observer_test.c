@@ -109,20 +109,21 @@ static void it_is_told_what_never_ran(void **state)
     b.device->launch_observer = &d.launch_observer;
     OK(sti_record_begin(b.device, "left out"));
     OK(add(&b, b.a[0], 1));
-    assert_int_equal(sti_record_end(b.device, STET_IO), STET_IO);
+    assert_int_equal(sti_record_end(b.device, STET_ERROR_IO), STET_ERROR_IO);
     expect(&d, "own(k_add) lost(left out)");
     OK(sti_record_begin(b.device, "empty"));
-    assert_int_equal(sti_record_end(b.device, STET_IO), STET_IO);
+    assert_int_equal(sti_record_end(b.device, STET_ERROR_IO), STET_ERROR_IO);
     expect(&d, "");
-    assert_int_equal(STI_LAUNCH(*b.add, b.device, N, sti_arg_array(b.c[0]), sti_arg_real(1)), STET_INVALID_ARGUMENT);
+    assert_int_equal(STI_LAUNCH(*b.add, b.device, N, sti_arg_array(b.c[0]), sti_arg_real(1)),
+                     STET_ERROR_INVALID_ARGUMENT);
     expect(&d, ""); /* refused: it was never issued */
     faulty.fail_launch = 1;
-    assert_int_equal(add(&b, b.a[0], 1), STET_DEVICE);
+    assert_int_equal(add(&b, b.a[0], 1), STET_ERROR_DEVICE);
     expect(&d, "own(k_add) lost(k_add)");
     OK(sti_record_begin(b.device, "failing"));
     OK(add(&b, b.a[0], 1));
     faulty.fail_launch = 1;
-    assert_int_equal(sti_record_end(b.device, mix(&b, b.a[0], b.a[1], 1)), STET_DEVICE);
+    assert_int_equal(sti_record_end(b.device, mix(&b, b.a[0], b.a[1], 1)), STET_ERROR_DEVICE);
     expect(&d, "own(k_add) own(k_mix) lost(failing)");
     b.device->launch_observer = NULL;
     close_bench(&b);

@@ -31,7 +31,7 @@ static void a_loop_ends_by_its_condition_or_its_bound(void **state)
         float sum = 0;
         uint64_t generation = 1;
         open_bench(&b);
-        set_options(b.device, off ? 1u << STET_MECH_graph_replay : 0, false, false);
+        set_options(b.device, off ? 1u << STET_MECHANISM_GRAPH_REPLAY : 0, false, false);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
             const int32_t c[] = {cases[i].condition, 0};
             OK(stet_array_write(b.c[0], c, sizeof c));
@@ -44,7 +44,7 @@ static void a_loop_ends_by_its_condition_or_its_bound(void **state)
             bool known = off || i < 2 || !device_loops(&b);
             generation += (uint64_t)(known ? cases[i].trips : 1);
             assert_true(real_at(b.a[0], N - 1) == sum);
-            assert_int_equal(stet_array_generation(b.a[0]), generation);
+            assert_int_equal(stet_array_get_generation(b.a[0]), generation);
             assert_int_equal(counters_of(b.device).launches - launches, 2 * (known ? cases[i].trips : 1));
         }
         if (!off) assert_int_equal(b.device->recorder->built, 1); /* how many trips is no part of the key */
@@ -81,9 +81,9 @@ static void loops_in_loops(void **state)
         assert_true(real_at(b.a[2], 2) == (float)(3 * i));
         int known = device_loops(&b) && i > 2 ? 2 : i,
             unknown = i - known; /* replays whose trips the host does not know */
-        assert_int_equal(stet_array_generation(b.a[0]), 6 * known + unknown + 1);
-        assert_int_equal(stet_array_generation(b.a[1]), 3 * known + unknown + 1);
-        assert_int_equal(stet_array_generation(b.a[2]), i + 1);
+        assert_int_equal(stet_array_get_generation(b.a[0]), 6 * known + unknown + 1);
+        assert_int_equal(stet_array_get_generation(b.a[1]), 3 * known + unknown + 1);
+        assert_int_equal(stet_array_get_generation(b.a[2]), i + 1);
     }
     assert_int_equal(ROW(&b).hits, 3);
     /* 0 set c0; 1 while c0 { 2 count c0; 3 set c1; 4 while c1 { 5 count c1; 6 add }; 8 mix } ; 10 copy */
@@ -106,25 +106,25 @@ static void what_a_loop_cannot_hold_is_refused(void **state)
     bench b;
     float x[N] = {0};
     open_bench(&b);
-    FAILS(sti_record_while(b.device, b.c[0], 1), STET_STATE, "between begin and end");
-    FAILS(sti_record_while_end(b.device), STET_STATE, "no loop");
+    FAILS(sti_record_while(b.device, b.c[0], 1), STET_ERROR_STATE, "between begin and end");
+    FAILS(sti_record_while_end(b.device), STET_ERROR_STATE, "no loop");
     OK(sti_record_begin(b.device, "refused"));
-    FAILS(sti_record_while(b.device, b.a[0], 1), STET_INVALID_ARGUMENT, "a plain array of int");
-    FAILS(sti_record_while(b.device, b.c[0], -1), STET_INVALID_ARGUMENT, "at most -1 trips");
+    FAILS(sti_record_while(b.device, b.a[0], 1), STET_ERROR_INVALID_ARGUMENT, "a plain array of int");
+    FAILS(sti_record_while(b.device, b.c[0], -1), STET_ERROR_INVALID_ARGUMENT, "at most -1 trips");
     OK(sti_record_while(b.device, b.c[0], 5));
     OK(add(&b, b.a[0], 1));
-    FAILS(sti_record_begin(b.device, "inner"), STET_UNSUPPORTED, "a list cannot begin inside a loop of refused");
-    FAILS(stet_array_read(b.a[0], x, sizeof x), STET_UNSUPPORTED, "array a cannot be read inside a loop");
-    FAILS(stet_array_write(b.a[0], x, sizeof x), STET_UNSUPPORTED, "array a cannot be written inside a loop");
+    FAILS(sti_record_begin(b.device, "inner"), STET_ERROR_UNSUPPORTED, "a list cannot begin inside a loop of refused");
+    FAILS(stet_array_read(b.a[0], x, sizeof x), STET_ERROR_UNSUPPORTED, "array a cannot be read inside a loop");
+    FAILS(stet_array_write(b.a[0], x, sizeof x), STET_ERROR_UNSUPPORTED, "array a cannot be written inside a loop");
     OK(stet_array_read(b.a[1], x, sizeof x)); /* nothing listed touches it */
     sti_array_set_producer(b.a[2], nothing, NULL);
-    FAILS(mix(&b, b.a[2], b.a[0], 1), STET_UNSUPPORTED, "array a cannot be brought up to date inside a loop");
+    FAILS(mix(&b, b.a[2], b.a[0], 1), STET_ERROR_UNSUPPORTED, "array a cannot be brought up to date inside a loop");
     sti_array_set_producer(b.a[2], NULL, NULL);
-    assert_int_equal(REASON(&b, split), 3);
+    assert_int_equal(REASON(&b, SPLIT), 3);
     for (int i = 2; i < STI_LIST_OPS; ++i) OK(add(&b, b.a[0], 1));
-    FAILS(add(&b, b.a[0], 1), STET_LIMIT, "more than 1024 operations");
+    FAILS(add(&b, b.a[0], 1), STET_ERROR_LIMIT, "more than 1024 operations");
     stet_array_destroy(b.a[0]);
-    FAILS(sti_record_end(b.device, STET_OK), STET_UNSUPPORTED, "array a cannot be destroyed inside a loop");
+    FAILS(sti_record_end(b.device, STET_OK), STET_ERROR_UNSUPPORTED, "array a cannot be destroyed inside a loop");
     b.a[0] = new_reals(b.device);
     assert_int_equal(faulty.launches, 0);
     OK(play_loop(&b, 1));
@@ -145,23 +145,23 @@ static void the_host_sees_what_was_listed(void **state)
     OK(add(&b, b.a[0], 1));
     OK(stet_array_read(b.a[1], x, sizeof x)); /* not touched: no split */
     OK(stet_array_write(b.a[1], x, sizeof x));
-    assert_int_equal(REASON(&b, split), 0);
+    assert_int_equal(REASON(&b, SPLIT), 0);
     OK(stet_array_read(b.a[0], x, sizeof x));
     assert_true(x[0] == 1);
-    assert_int_equal(REASON(&b, split), 1);
+    assert_int_equal(REASON(&b, SPLIT), 1);
     OK(mix(&b, b.a[0], b.a[2], 3));
     OK(stet_array_read(b.a[0], x, sizeof x)); /* only read by what is listed */
-    assert_int_equal(REASON(&b, split), 1);
+    assert_int_equal(REASON(&b, SPLIT), 1);
     x[0] = 100;
     OK(stet_array_write(b.a[0], x, sizeof x)); /* but a write must wait */
-    assert_int_equal(REASON(&b, split), 2);
+    assert_int_equal(REASON(&b, SPLIT), 2);
     assert_true(real_at(b.a[2], 0) == 3.5f);
     OK(stet_array_hash(b.a[0], &h0));
     OK(add(&b, b.a[0], 1));
     OK(stet_array_hash(b.a[0], &h1));
     assert_true(h0 != h1);
     OK(add(&b, b.a[0], 1));
-    OK(stet_array_host(b.a[0], &mirror));
+    OK(stet_array_get_host(b.a[0], &mirror));
     assert_true(*(const float *)mirror == 102);
     OK(add(&b, b.a[0], 1));
     stet_array_destroy(b.a[0]); /* it runs first */
@@ -171,7 +171,7 @@ static void the_host_sees_what_was_listed(void **state)
     set_options(b.device, 0, true, false);
     OK(sti_record_begin(b.device, "host"));
     OK(add(&b, b.a[0], 1));
-    FAILS(stet_array_read(b.a[0], x, sizeof x), STET_STRICT, "what was listed ran first");
+    FAILS(stet_array_read(b.a[0], x, sizeof x), STET_ERROR_STRICT, "what was listed ran first");
     OK(sti_record_end(b.device, STET_OK));
     assert_true(real_at(b.a[0], 0) == 1);
     close_bench(&b);
@@ -213,7 +213,7 @@ static void what_stet_makes_itself_is_made_from_what_was_listed(void **state)
         assert_true(real_at(b.a[4], 0) == (float)i);
         assert_int_equal(f.made, i);
     }
-    assert_int_equal(REASON(&b, split), 5);
+    assert_int_equal(REASON(&b, SPLIT), 5);
     assert_int_equal(ROW(&b).hits, 2 * 3);
     sti_array_set_producer(b.a[3], NULL, NULL);
     close_bench(&b);
@@ -232,9 +232,9 @@ static void lists_in_lists(void **state)
         OK(add(&b, b.a[0], 0));
         OK(sti_record_end(b.device, STET_OK));
     }
-    assert_int_equal(REASON(&b, split), 4);
+    assert_int_equal(REASON(&b, SPLIT), 4);
     for (int depth = 0; depth < STI_RECORD_DEPTH; ++depth) OK(sti_record_begin(b.device, "deep"));
-    FAILS(sti_record_begin(b.device, "too deep"), STET_LIMIT, "too deep: ");
+    FAILS(sti_record_begin(b.device, "too deep"), STET_ERROR_LIMIT, "too deep: ");
     for (int depth = 0; depth < STI_RECORD_DEPTH; ++depth) OK(sti_record_end(b.device, STET_OK));
     assert_false(b.device->listing);
     close_bench(&b);
@@ -249,7 +249,7 @@ static void a_long_list_is_played_in_parts(void **state)
     for (int i = 0; i < 2 * STI_LIST_OPS + 10; ++i) OK(add(&b, b.a[i % 2], 1));
     OK(sti_record_end(b.device, STET_OK));
     assert_true(real_at(b.a[0], 0) == STI_LIST_OPS + 5 && real_at(b.a[1], 0) == STI_LIST_OPS + 5);
-    assert_int_equal(REASON(&b, split), 2);
+    assert_int_equal(REASON(&b, SPLIT), 2);
     close_bench(&b);
 }
 
@@ -259,15 +259,15 @@ static void copies(void **state)
     bench b;
     stet_array *longer;
     open_bench(&b);
-    OK(STI_ARRAY(b.device, "longer", STET_REAL, false, &longer, N + 1));
-    FAILS(sti_record_copy(longer, b.a[0]), STET_INVALID_ARGUMENT, "copy of array a to longer");
-    FAILS(sti_record_copy(b.c[0], b.a[0]), STET_INVALID_ARGUMENT, "same type and shape");
+    OK(STI_ARRAY(b.device, "longer", STET_DTYPE_REAL, false, &longer, N + 1));
+    FAILS(sti_record_copy(longer, b.a[0]), STET_ERROR_INVALID_ARGUMENT, "copy of array a to longer");
+    FAILS(sti_record_copy(b.c[0], b.a[0]), STET_ERROR_INVALID_ARGUMENT, "same type and shape");
     b.a[1]->read_only = true;
-    FAILS(sti_record_copy(b.a[1], b.a[0]), STET_INVALID_ARGUMENT, "imported for reading");
+    FAILS(sti_record_copy(b.a[1], b.a[0]), STET_ERROR_INVALID_ARGUMENT, "imported for reading");
     b.a[1]->read_only = false;
     OK(add(&b, b.a[0], 3));
     OK(sti_record_copy(b.a[1], b.a[0])); /* at once */
-    assert_true(real_at(b.a[1], 0) == 3 && stet_array_generation(b.a[1]) == 2);
+    assert_true(real_at(b.a[1], 0) == 3 && stet_array_get_generation(b.a[1]) == 2);
     for (int i = 1; i < 5; ++i) {
         OK(sti_record_begin(b.device, "copies"));
         OK(sti_record_copy(b.a[2], b.a[1]));

@@ -58,7 +58,7 @@ static inline void set_real(const stet_array *a, int k, float x)
 static inline stet_array *new_reals(stet_device *device)
 {
     stet_array *a;
-    OK(STI_ARRAY(device, "a", STET_REAL, false, &a, N));
+    OK(STI_ARRAY(device, "a", STET_DTYPE_REAL, false, &a, N));
     return a;
 }
 
@@ -77,7 +77,7 @@ static inline void open_bench(bench *b)
 {
     b->device = open_faulty();
     for (int i = 0; i < ARRAYS; ++i) b->a[i] = new_reals(b->device);
-    for (int i = 0; i < 2; ++i) OK(STI_ARRAY(b->device, "c", STET_INT, false, &b->c[i], 2));
+    for (int i = 0; i < 2; ++i) OK(STI_ARRAY(b->device, "c", STET_DTYPE_INT, false, &b->c[i], 2));
     b->mix = list_kernel(b, 0, "k_mix");
     b->add = list_kernel(b, 1, "k_add");
     b->count = list_kernel(b, 2, "k_count");
@@ -89,8 +89,8 @@ static inline void close_bench(bench *b)
     for (int i = 0; i < ARRAYS; ++i) stet_array_destroy(b->a[i]);
     for (int i = 0; i < 2; ++i) stet_array_destroy(b->c[i]);
     if (b->device->recorder) assert_int_equal(b->device->recorder->nrecording, 0); /* all of them held some array */
-    assert_int_equal(counters_of(b->device).mechanism[STET_MECH_graph_replay].held_bytes, 0);
-    assert_int_equal(counters_of(b->device).mechanism[STET_MECH_args].held_bytes, 0);
+    assert_int_equal(counters_of(b->device).mechanism[STET_MECHANISM_GRAPH_REPLAY].held_bytes, 0);
+    assert_int_equal(counters_of(b->device).mechanism[STET_MECHANISM_ARGS].held_bytes, 0);
     for (int k = 0; k < KERNELS; ++k) stet_kernel_destroy(b->own[k]);
     stet_device_destroy(b->device);
 }
@@ -126,9 +126,9 @@ static inline void expect_issued(const bench *b, int launches, int replays, int 
     assert_int_equal(faulty.graphs, graphs(b) ? replays : 0);
 }
 
-#define ROW(b) (counters_of((b)->device).mechanism[STET_MECH_graph_replay])
-#define ARGS(b) (counters_of((b)->device).mechanism[STET_MECH_args])
-#define REASON(b, name) (counters_of((b)->device).reason[STET_REASON_graph_replay_##name])
+#define ROW(b) (counters_of((b)->device).mechanism[STET_MECHANISM_GRAPH_REPLAY])
+#define ARGS(b) (counters_of((b)->device).mechanism[STET_MECHANISM_ARGS])
+#define REASON(b, name) (counters_of((b)->device).reason[STET_REASON_GRAPH_REPLAY_##name])
 
 /* a[0] += h, a[1] = a[0] / 2 + h: two launches, five slots. */
 static inline stet_result add_and_mix(bench *b, double h)

@@ -49,7 +49,7 @@ static sti_pilot ran(stet_device *device, sti_pilot_kind kind, int64_t size)
 static double *reals(const sti_pilot *p, int arg)
 {
     stet_array *a = p->arg[arg].array;
-    size_t n = (size_t)stet_array_count(a), bytes = stet_array_bytes(a);
+    size_t n = (size_t)stet_array_get_nelement(a), bytes = stet_array_get_bytes(a);
     double *out = malloc(n * sizeof *out);
     void *raw = malloc(bytes);
     assert_true(out && raw);
@@ -63,9 +63,9 @@ static double *reals(const sti_pilot *p, int arg)
 static void *raw(const sti_pilot *p, int arg)
 {
     stet_array *a = p->arg[arg].array;
-    void *out = malloc(stet_array_bytes(a));
+    void *out = malloc(stet_array_get_bytes(a));
     assert_non_null(out);
-    OK(stet_array_read(a, out, stet_array_bytes(a)));
+    OK(stet_array_read(a, out, stet_array_get_bytes(a)));
     return out;
 }
 
@@ -80,7 +80,7 @@ static void golden_hashes_everywhere(void **state)
         sti_pilot p = ran(device, golden[i].kind, golden[i].size);
         uint64_t got = hash_of(&p);
         if (got != golden[i].hash)
-            fail_msg("%s on %s: %016llx, not %016llx", sti_pilot_name(golden[i].kind), stet_device_name(device),
+            fail_msg("%s on %s: %016llx, not %016llx", sti_pilot_name(golden[i].kind), stet_device_get_name(device),
                      (unsigned long long)got, (unsigned long long)golden[i].hash);
         sti_pilot_destroy(&p);
         stet_device_destroy(device);
@@ -115,7 +115,7 @@ static void double_is_close_to_float(void **state)
         sti_pilot pf = ran(f, (sti_pilot_kind)kind, 100), pd = ran(d, (sti_pilot_kind)kind, 100);
         int arg = kind == STI_PILOT_NEWTON ? 4 : kind == STI_PILOT_RAYS ? 3 : 1, differ = 0;
         double *a = reals(&pf, arg), *b = reals(&pd, arg);
-        int64_t n = stet_array_count(pf.arg[arg].array);
+        int64_t n = stet_array_get_nelement(pf.arg[arg].array);
         for (int64_t i = 0; i < n; ++i) differ += fabs(a[i] - b[i]) > 1e-4 * fmax(1, fabs(b[i]));
         /* At a silhouette a ray may hit in one and miss in the other. */
         assert_true(differ <= (kind == STI_PILOT_RAYS ? n / 1000 : 0));
@@ -201,7 +201,8 @@ static void newton_is_right(void **state)
             assert_true(size > 0.01);
             largest = fmax(largest, off / size);
         }
-        print_message("newton27 on %s: largest error %.1e of the largest entry\n", stet_device_isa(device), largest);
+        print_message("newton27 on %s: largest error %.1e of the largest entry\n", stet_device_get_isa(device),
+                      largest);
         assert_true(largest < tolerance);
         for (int a = 0; a < 5; ++a) free(in[a]);
         sti_pilot_destroy(&p);

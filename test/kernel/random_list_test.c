@@ -104,7 +104,7 @@ static void check_model(const bench *b, const model *m)
         float now[N];
         peek(now, b->device, b->a[i]->data, sizeof now);
         assert_memory_equal(now, m->a[i], sizeof now);
-        assert_int_equal(stet_array_generation(b->a[i]), m->generation[i]);
+        assert_int_equal(stet_array_get_generation(b->a[i]), m->generation[i]);
     }
 }
 
@@ -153,10 +153,10 @@ static stet_result play_one(world *w, uint64_t *dice, bool spoils)
     program *now = &w->p[dice_below(dice, PROGRAMS)];
     double h = (double)dice_below(dice, 3) / 4;
     int n = 1 + (int)dice_below(dice, N);
-    uint32_t off = dice_below(dice, 10) == 0 ? 1u << STET_MECH_graph_replay : 0;
-    if (dice_below(dice, 10) == 0) off |= 1u << STET_MECH_args;
+    uint32_t off = dice_below(dice, 10) == 0 ? 1u << STET_MECHANISM_GRAPH_REPLAY : 0;
+    if (dice_below(dice, 10) == 0) off |= 1u << STET_MECHANISM_ARGS;
     set_options(w->b.device, off, false, dice_below(dice, 6) == 0);
-    if (spoils && !(off >> STET_MECH_graph_replay & 1)) spoil(w, now, dice);
+    if (spoils && !(off >> STET_MECHANISM_GRAPH_REPLAY & 1)) spoil(w, now, dice);
     OK(sti_record_begin(w->b.device, "random"));
     stet_result result = sti_record_end(w->b.device, issue(&w->b, now, h, n));
     faulty.fail_launch = faulty.fail_graph = faulty.fail_make = faulty.fail_set = 0;
@@ -170,7 +170,7 @@ static stet_result play_one(world *w, uint64_t *dice, bool spoils)
 static void check_world(world *w)
 {
     for (int i = 0; device_loops(&w->b) && i < ARRAYS; ++i) {
-        uint64_t now = stet_array_generation(w->b.a[i]);
+        uint64_t now = stet_array_get_generation(w->b.a[i]);
         assert_true(now <= w->m.generation[i] && (now > w->before[i]) == (w->m.generation[i] > w->before[i]));
         w->m.generation[i] = now;
     }
@@ -190,7 +190,7 @@ static void random_lists_replayed_are_random_lists_run(void **state)
             check_world(&w);
         }
         assert_true(ROW(&w.b).hits > 0);
-        assert_int_equal(REASON(&w.b, differed), 0);
+        assert_int_equal(REASON(&w.b, DIFFERED), 0);
         close_bench(&w.b);
     }
 }
@@ -234,7 +234,7 @@ static void random_lists_over_a_driver_that_fails(void **state)
             failed += result != STET_OK;
             check_world(&w);
         }
-        assert_int_equal(REASON(&w.b, differed), 0);
+        assert_int_equal(REASON(&w.b, DIFFERED), 0);
         close_bench(&w.b);
     }
     assert_true(failed > 0);

@@ -16,11 +16,11 @@ static void recorded_then_compared_then_replayed(void **state)
         OK(add_and_mix(&b, 1));
         assert_true(real_at(b.a[0], 3) == (float)(i + 1));
         assert_true(real_at(b.a[1], 3) == (float)(i + 1) / 2 + 1);
-        assert_int_equal(stet_array_generation(b.a[0]), i + 2); /* RECORD-2: once a play, compared or not */
-        assert_int_equal(stet_array_generation(b.a[1]), i + 2);
+        assert_int_equal(stet_array_get_generation(b.a[0]), i + 2); /* RECORD-2: once a play, compared or not */
+        assert_int_equal(stet_array_get_generation(b.a[1]), i + 2);
     }
-    assert_int_equal(REASON(&b, first), 1);
-    assert_int_equal(REASON(&b, compared), 1);
+    assert_int_equal(REASON(&b, FIRST), 1);
+    assert_int_equal(REASON(&b, COMPARED), 1);
     assert_int_equal(ROW(&b).misses, 2);
     assert_int_equal(ROW(&b).hits, 8);
     assert_int_equal(ROW(&b).fallbacks, 0);
@@ -46,17 +46,17 @@ static void switched_off_the_bits_are_the_same(void **state)
     (void)state;
     bench b;
     open_bench(&b);
-    set_options(b.device, 1u << STET_MECH_graph_replay, false, false);
+    set_options(b.device, 1u << STET_MECHANISM_GRAPH_REPLAY, false, false);
     for (int i = 0; i < 10; ++i) OK(add_and_mix(&b, 1));
-    assert_true(real_at(b.a[1], 7) == 6 && stet_array_generation(b.a[1]) == 11);
-    assert_int_equal(REASON(&b, disabled), 10);
+    assert_true(real_at(b.a[1], 7) == 6 && stet_array_get_generation(b.a[1]) == 11);
+    assert_int_equal(REASON(&b, DISABLED), 10);
     assert_int_equal(ROW(&b).misses, 10);
     assert_int_equal(ROW(&b).done_launches, 20);
     assert_int_equal(ROW(&b).held_bytes, 0);
     assert_int_equal(ARGS(&b).misses + ARGS(&b).hits, 0); /* by value */
     assert_int_equal(faulty.launches, 20);
     assert_int_equal(faulty.uploads, 0);
-    set_options(b.device, 1u << STET_MECH_args, false, false);
+    set_options(b.device, 1u << STET_MECHANISM_ARGS, false, false);
     for (int i = 0; i < 10; ++i) OK(add_and_mix(&b, 1)); /* nine replays upload 80 bytes each */
     assert_true(real_at(b.a[1], 7) == 11);
     assert_int_equal(ARGS(&b).misses, 9 * 2);
@@ -118,7 +118,7 @@ static void the_least_recently_used_goes(void **state)
         assert_int_equal(b.device->recorder->built, built[i]);
         assert_true(b.device->recorder->nrecording <= 3);
     }
-    assert_int_equal(REASON(&b, first), 6);
+    assert_int_equal(REASON(&b, FIRST), 6);
     assert_int_equal(b.device->recorder->dropped, 3);
     close_bench(&b);
 }
@@ -134,7 +134,7 @@ static void equal_hashes_of_unequal_lists_are_told_apart(void **state)
     r->recording[0]->hash = r->recording[1]->hash;
     for (int i = 0; i < 4; ++i) OK(play_pair(&b, 1));
     assert_true(real_at(b.a[0], 0) == 6 && real_at(b.a[1], 0) == 10);
-    assert_int_equal(REASON(&b, compared), 2);
+    assert_int_equal(REASON(&b, COMPARED), 2);
     assert_int_equal(ROW(&b).hits, 1 + 3);
     assert_int_equal(ARGS(&b).misses, 2 + 2); /* each through its own blocks */
     close_bench(&b);
@@ -186,7 +186,7 @@ static void a_recording_goes_with_its_kernels(void **state)
     OK(add(&b, b.a[0], 1));
     faulty.fail_launch = 1;
     sti_record_kernel_gone(b.device, b.add); /* and a failure is told at the end */
-    FAILS(sti_record_end(b.device, STET_OK), STET_DEVICE,
+    FAILS(sti_record_end(b.device, STET_OK), STET_ERROR_DEVICE,
           "goes: a part of it failed before: the launch was made to fail");
     close_bench(&b);
 }
@@ -216,7 +216,7 @@ static void one_that_differs_is_dropped_and_eager_bits_stay(void **state)
     assert_true(real_at(b.a[1], 5) == 1.5f);
     OK(add_and_mix(&b, 1)); /* what the replay did is undone */
     assert_true(real_at(b.a[0], 5) == 2 && real_at(b.a[1], 5) == 2);
-    assert_int_equal(REASON(&b, differed), 1);
+    assert_int_equal(REASON(&b, DIFFERED), 1);
     assert_int_equal(b.device->recorder->nrecording, 0);
     jitter.on = false;
     for (int i = 0; i < 4; ++i) OK(add_and_mix(&b, 1));
@@ -227,14 +227,14 @@ static void one_that_differs_is_dropped_and_eager_bits_stay(void **state)
     assert_true(real_at(b.a[0], 5) == 7);
     jitter.on = true;
     FAILS(
-        add_and_mix(&b, 1), STET_AUDIT,
+        add_and_mix(&b, 1), STET_ERROR_AUDIT,
         "graph_replay: add and mix: the replay left array a different at byte 2"); /* 20 and some, by the number's bits */
     assert_int_equal(b.device->recorder->nrecording, 0);
     jitter.on = false;
     OK(add_and_mix(&b, 1));
     set_options(b.device, 0, true, false);
     jitter.on = true;
-    FAILS(add_and_mix(&b, 1), STET_STRICT, "other bits than launches one by one");
+    FAILS(add_and_mix(&b, 1), STET_ERROR_STRICT, "other bits than launches one by one");
     close_bench(&b);
 }
 
@@ -263,8 +263,8 @@ static stet_result some_plays(void)
     def.isa = "portable";
     def.threads = 1;
     STI_TRY(stet_device_create(&def, &device));
-    stet_result result = STI_ARRAY(device, "a", STET_REAL, false, &a[0], N);
-    if (result == STET_OK) result = STI_ARRAY(device, "b", STET_REAL, false, &a[1], N);
+    stet_result result = STI_ARRAY(device, "a", STET_DTYPE_REAL, false, &a[0], N);
+    if (result == STET_OK) result = STI_ARRAY(device, "b", STET_DTYPE_REAL, false, &a[1], N);
     b.device = device;
     b.a[0] = a[0];
     b.a[1] = a[1];
@@ -272,7 +272,7 @@ static stet_result some_plays(void)
         OK(add_and_mix(&b, 1));
         const float *x = a[0]->data, *y = a[1]->data;
         assert_true(x[0] == (float)i && y[0] == (float)i / 2 + 1);
-        assert_int_equal(stet_array_generation(a[1]), 1 + i);
+        assert_int_equal(stet_array_get_generation(a[1]), 1 + i);
     }
     if (result == STET_OK) assert_false(device->listing || device->unlisted);
     stet_array_destroy(a[0]);
@@ -295,13 +295,13 @@ static void a_failure_while_listing_runs_nothing(void **state)
     open_bench(&b);
     OK(sti_record_begin(b.device, "half"));
     OK(add(&b, b.a[0], 1));
-    FAILS(sti_record_end(b.device, add(&b, b.c[0], 1)), STET_INVALID_ARGUMENT,
+    FAILS(sti_record_end(b.device, add(&b, b.c[0], 1)), STET_ERROR_INVALID_ARGUMENT,
           "parameter a is ureal *, array c holds int");
     assert_true(real_at(b.a[0], 0) == 0);
     assert_int_equal(faulty.launches, 0);
-    assert_int_equal(stet_array_generation(b.a[0]), 1);
+    assert_int_equal(stet_array_get_generation(b.a[0]), 1);
     OK(add_and_mix(&b, 1));
-    FAILS(sti_record_end(b.device, STET_OK), STET_STATE, "no list of launches was begun");
+    FAILS(sti_record_end(b.device, STET_OK), STET_ERROR_STATE, "no list of launches was begun");
     close_bench(&b);
 }
 
@@ -311,10 +311,10 @@ static void a_launch_that_fails_by_itself_fails_the_list(void **state)
     bench b;
     open_bench(&b);
     faulty.fail_launch = 2;
-    FAILS(add_and_mix(&b, 1), STET_DEVICE, "made to fail"); /* the first time: by value */
+    FAILS(add_and_mix(&b, 1), STET_ERROR_DEVICE, "made to fail"); /* the first time: by value */
     assert_true(real_at(b.a[0], 0) == 1);
-    assert_int_equal(stet_array_generation(b.a[0]), 2); /* what ran has run */
-    assert_int_equal(stet_array_generation(b.a[1]), 1);
+    assert_int_equal(stet_array_get_generation(b.a[0]), 2); /* what ran has run */
+    assert_int_equal(stet_array_get_generation(b.a[1]), 1);
     for (int i = 0; i < 3; ++i) OK(add_and_mix(&b, 1));
     assert_true(real_at(b.a[0], 0) == 4);
     close_bench(&b);
@@ -360,7 +360,7 @@ static void kf05_a_recording_goes_with_its_arrays(void **state)
         b.a[round % 2] = new_reals(b.device);                /* the allocator may well give the same memory */
     }
     assert_int_equal(b.device->recorder->dropped, 20);
-    assert_int_equal(REASON(&b, first), 20 + 1);
+    assert_int_equal(REASON(&b, FIRST), 20 + 1);
     close_bench(&b);
 }
 
@@ -394,22 +394,22 @@ static void kf07_an_allocation_in_a_list_is_no_part_of_it(void **state)
     open_bench(&b);
     OK(sti_record_begin(b.device, "careless"));
     OK(add(&b, b.a[0], 1));
-    OK(STI_ARRAY(b.device, "made", STET_REAL, false, &made, N)); /* what was listed runs first, and it is said */
+    OK(STI_ARRAY(b.device, "made", STET_DTYPE_REAL, false, &made, N)); /* what was listed runs first, and it is said */
     assert_true(real_at(b.a[0], 0) == 1);
-    assert_int_equal(REASON(&b, allocates), 1);
+    assert_int_equal(REASON(&b, ALLOCATES), 1);
     OK(mix(&b, b.a[0], made, 2));
     OK(sti_record_end(b.device, STET_OK));
     assert_true(real_at(made, 0) == 2.5f);
     stet_array_destroy(made);
     OK(sti_record_begin(b.device, "careless"));
     OK(sti_record_while(b.device, b.c[0], 3));
-    FAILS(STI_ARRAY(b.device, "made", STET_REAL, false, &made, N), STET_UNSUPPORTED,
+    FAILS(STI_ARRAY(b.device, "made", STET_DTYPE_REAL, false, &made, N), STET_ERROR_UNSUPPORTED,
           "careless: array made cannot be made inside a loop that is being listed");
-    FAILS(sti_record_end(b.device, STET_OK), STET_STATE, "a loop is still open");
+    FAILS(sti_record_end(b.device, STET_OK), STET_ERROR_STATE, "a loop is still open");
     set_options(b.device, 0, true, false);
     OK(sti_record_begin(b.device, "careless"));
-    stet_result result = STI_ARRAY(b.device, "made", STET_REAL, false, &made, N);
-    FAILS(sti_record_end(b.device, result), STET_STRICT, "an array was made while launches were being listed");
+    stet_result result = STI_ARRAY(b.device, "made", STET_DTYPE_REAL, false, &made, N);
+    FAILS(sti_record_end(b.device, result), STET_ERROR_STRICT, "an array was made while launches were being listed");
     for (int i = 0; i < 3; ++i) OK(add_and_mix(&b, 1));
     assert_int_equal(ROW(&b).hits, 1);
     close_bench(&b);
@@ -424,22 +424,22 @@ static void kf08_a_recording_that_fails_is_dropped(void **state)
     for (int which = 1; which <= 2; ++which) { /* the first launch or the second: what ran is not run again */
         *(graphs(&b) ? &faulty.fail_graph : &faulty.fail_launch) = graphs(&b) ? 1 : which;
         OK(add_and_mix(&b, 1));
-        assert_int_equal(REASON(&b, failed), which);
+        assert_int_equal(REASON(&b, FAILED), which);
         assert_int_equal(b.device->recorder->nrecording, 0);
         assert_true(real_at(b.a[0], 0) == (float)(4 * which));
-        assert_int_equal(stet_array_generation(b.a[0]), 4 * which + 1);
-        assert_int_equal(stet_array_generation(b.a[1]), 4 * which + 1);
+        assert_int_equal(stet_array_get_generation(b.a[0]), 4 * which + 1);
+        assert_int_equal(stet_array_get_generation(b.a[1]), 4 * which + 1);
         for (int i = 0; i < 3; ++i) OK(add_and_mix(&b, 1)); /* built anew, and good */
         assert_int_equal(ROW(&b).hits, 1 + which);
     }
     *(graphs(&b) ? &faulty.fail_set : &faulty.fail_upload) = 1;
     OK(add_and_mix(&b, 5)); /* other arguments, which do not get there */
-    assert_int_equal(REASON(&b, failed), 3);
+    assert_int_equal(REASON(&b, FAILED), 3);
     assert_true(real_at(b.a[0], 0) == 16);
     OK(add_and_mix(&b, 1));
     *(graphs(&b) ? &faulty.fail_graph : &faulty.fail_launch) = graphs(&b) ? 1 : 2;
     OK(add_and_mix(&b, 1)); /* in the comparison: what it did is undone */
-    assert_int_equal(REASON(&b, failed), 4);
+    assert_int_equal(REASON(&b, FAILED), 4);
     assert_true(real_at(b.a[0], 0) == 18 && real_at(b.a[1], 0) == 10);
     assert_int_equal(b.device->recorder->nrecording, 0);
     close_bench(&b);
@@ -460,7 +460,7 @@ static void kf10_what_changes_reaches_a_recording(void **state)
     }
     assert_int_equal(b.device->recorder->built, 1);
     assert_int_equal(ROW(&b).hits, 18);
-    assert_int_equal(counters_of(b.device).reason[STET_REASON_args_changed], 18 * 2);
+    assert_int_equal(counters_of(b.device).reason[STET_REASON_ARGS_CHANGED], 18 * 2);
     assert_int_equal(ARGS(&b).done_bytes, 19 * 5 * 16);
     assert_int_equal(faulty.uploads, (graphs(&b) ? 0 : 19) + 2); /* one for all that changed; and the comparison's */
     assert_int_equal(faulty.sets, graphs(&b) ? 18 * 2 : 0);
@@ -487,18 +487,18 @@ static void kf11_a_replay_by_somebody_else_is_announced(void **state)
     OK(add_and_mix(&b, 1));
     uint64_t id = sti_record_last(b.device);
     assert_true(id != 0);
-    OK(stet_array_host(b.a[0], &mirror));
+    OK(stet_array_get_host(b.a[0], &mirror));
     set_real(b.a[0], 0, 42); /* his graph ran */
-    OK(stet_recording_replayed(b.device, id));
-    assert_int_equal(stet_array_generation(b.a[0]), 3);
-    assert_int_equal(stet_array_generation(b.a[1]), 3);
-    assert_int_equal(stet_array_generation(b.a[2]), 1);
-    OK(stet_array_host(b.a[0], &mirror));
+    OK(stet_recording_mark_replayed(b.device, id));
+    assert_int_equal(stet_array_get_generation(b.a[0]), 3);
+    assert_int_equal(stet_array_get_generation(b.a[1]), 3);
+    assert_int_equal(stet_array_get_generation(b.a[2]), 1);
+    OK(stet_array_get_host(b.a[0], &mirror));
     assert_true(*(const float *)mirror == 42);
     stet_array_destroy(b.a[1]);
     b.a[1] = new_reals(b.device);
     assert_int_equal(sti_record_last(b.device), 0);
-    FAILS(stet_recording_replayed(b.device, id), STET_NOT_FOUND, "it went with an array");
+    FAILS(stet_recording_mark_replayed(b.device, id), STET_ERROR_NOT_FOUND, "it went with an array");
     close_bench(&b);
 }
 

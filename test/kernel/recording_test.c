@@ -48,7 +48,7 @@ static stet_kernel *kernel_called(stet_device *device, const char *name)
 static stet_array *ints(stet_device *device, const char *name, int64_t n)
 {
     stet_array *a;
-    OK(STI_ARRAY(device, name, STET_INT, false, &a, n));
+    OK(STI_ARRAY(device, name, STET_DTYPE_INT, false, &a, n));
     return a;
 }
 
@@ -71,9 +71,9 @@ static bench open_bench(int isa)
     b.root = kernel_called(b.device, "k_root");
     b.far = kernel_called(b.device, "k_far");
     b.less = kernel_called(b.device, "k_less");
-    OK(STI_ARRAY(b.device, "a", STET_REAL, true, &b.a, WORLDS, 1));
-    OK(STI_ARRAY(b.device, "x", STET_REAL, true, &b.x, WORLDS, 1));
-    OK(STI_ARRAY(b.device, "y", STET_REAL, true, &b.y, WORLDS, 1));
+    OK(STI_ARRAY(b.device, "a", STET_DTYPE_REAL, true, &b.a, WORLDS, 1));
+    OK(STI_ARRAY(b.device, "x", STET_DTYPE_REAL, true, &b.x, WORLDS, 1));
+    OK(STI_ARRAY(b.device, "y", STET_DTYPE_REAL, true, &b.y, WORLDS, 1));
     b.again = ints(b.device, "again", 2);
     return b;
 }
@@ -90,10 +90,10 @@ static void close_bench(bench *b)
 static stet_counters counters_of(const bench *b)
 {
     stet_counters c;
-    stet_device_counters(b->device, &c);
+    stet_device_get_counters(b->device, &c);
     return c;
 }
-#define ROW(b) (counters_of(b).mechanism[STET_MECH_graph_replay])
+#define ROW(b) (counters_of(b).mechanism[STET_MECHANISM_GRAPH_REPLAY])
 
 static stet_result add(const bench *b, stet_array *x, double h)
 {
@@ -117,7 +117,7 @@ static float at(const stet_array *a, int world)
 static int number(const stet_array *a, int i)
 {
     int32_t n[2];
-    OK(stet_array_read(a, n, stet_array_bytes(a)));
+    OK(stet_array_read(a, n, stet_array_get_bytes(a)));
     return n[i];
 }
 
@@ -138,10 +138,10 @@ static void a_list_that_comes_back_is_replayed(void **state)
     bench b = open_bench(STI_ISA_portable);
     float want = 0;
     for (int i = 1; i <= 10; ++i) {
-        uint64_t x = stet_array_generation(b.x), y = stet_array_generation(b.y);
+        uint64_t x = stet_array_get_generation(b.x), y = stet_array_get_generation(b.y);
         OK(list(&b, i));
-        assert_int_equal(stet_array_generation(b.x), x + 2);
-        assert_int_equal(stet_array_generation(b.y), y + 1);
+        assert_int_equal(stet_array_get_generation(b.x), x + 2);
+        assert_int_equal(stet_array_get_generation(b.y), y + 1);
         assert_true(at(b.y, WORLDS - 1) == want + (float)i);
         want += (float)i + 1;
         assert_true(at(b.x, WORLDS - 1) == want);
@@ -159,9 +159,9 @@ static void nothing_runs_before_the_end(void **state)
     bench b = open_bench(STI_ISA_portable);
     OK(stet_record_begin(b.device, NULL));
     OK(add(&b, b.x, 1));
-    assert_int_equal(stet_array_generation(b.x), 1);
+    assert_int_equal(stet_array_get_generation(b.x), 1);
     assert_int_equal(counters_of(&b).launches, 0);
-    assert_int_equal(stet_record_end(b.device, STET_LIMIT), STET_LIMIT); /* forgotten */
+    assert_int_equal(stet_record_end(b.device, STET_ERROR_LIMIT), STET_ERROR_LIMIT); /* forgotten */
     assert_true(at(b.x, 0) == 0);
     OK(stet_record_begin(b.device, NULL));
     OK(add(&b, b.x, 1));
@@ -169,7 +169,7 @@ static void nothing_runs_before_the_end(void **state)
     OK(add(&b, b.x, 1));
     OK(stet_record_end(b.device, STET_OK));
     assert_true(at(b.x, 0) == 2);
-    assert_int_equal(counters_of(&b).reason[STET_REASON_graph_replay_split], 1);
+    assert_int_equal(counters_of(&b).reason[STET_REASON_GRAPH_REPLAY_SPLIT], 1);
     close_bench(&b);
 }
 
@@ -203,13 +203,13 @@ static void a_loop_ends_where_the_device_says(void **state)
             float a[WORLDS];
             for (int w = 0; w < WORLDS; ++w) a[w] = (float)(w + 1) * (k % 2 ? 3.0f : 1000.0f);
             OK(stet_array_write(b.a, a, sizeof a));
-            uint64_t before = stet_array_generation(b.x);
+            uint64_t before = stet_array_get_generation(b.x);
             OK(roots(&b, most[k]));
             int trips = number(b.again, 1) - asked - 1;
             asked = number(b.again, 1);
             /* Where the device ends a replay's loop by itself, what is in it counts once. */
             bool unknown = b.device->type == STET_DEVICE_CUDA && k > 1;
-            assert_int_equal(stet_array_generation(b.x), before + 1 + (unknown ? 1 : (uint64_t)trips));
+            assert_int_equal(stet_array_get_generation(b.x), before + 1 + (unknown ? 1 : (uint64_t)trips));
             if (most[k] < 100) {
                 assert_int_equal(trips, most[k]);
                 continue;
@@ -229,7 +229,7 @@ static void loops_in_loops(void **state)
     (void)state;
     for (int off = 0; off < 2; ++off) {
         bench b = open_bench(STI_ISA_portable);
-        stet_mechanism_options options = {.disabled = off ? 1u << STET_MECH_graph_replay : 0};
+        stet_mechanism_options options = {.disabled = off ? 1u << STET_MECHANISM_GRAPH_REPLAY : 0};
         OK(stet_device_set_mechanisms(b.device, &options));
         stet_array *outer = ints(b.device, "outer", 1), *inner = ints(b.device, "inner", 1);
         stet_array *five = ints(b.device, "five", 1);
@@ -262,17 +262,18 @@ static void kf11_a_replay_by_somebody_else_is_announced(void **state)
 {
     (void)state;
     bench b = open_bench(STI_ISA_portable);
-    assert_int_equal(stet_recording_last(b.device), 0);
+    assert_int_equal(stet_recording_get_last(b.device), 0);
     for (int i = 0; i < 3; ++i) OK(list(&b, 1));
-    uint64_t id = stet_recording_last(b.device), x = stet_array_generation(b.x), y = stet_array_generation(b.y);
+    uint64_t id = stet_recording_get_last(b.device), x = stet_array_get_generation(b.x),
+             y = stet_array_get_generation(b.y);
     assert_int_not_equal(id, 0);
-    OK(stet_recording_replayed(b.device, id));
-    assert_int_equal(stet_array_generation(b.x), x + 2);
-    assert_int_equal(stet_array_generation(b.y), y + 1);
+    OK(stet_recording_mark_replayed(b.device, id));
+    assert_int_equal(stet_array_get_generation(b.x), x + 2);
+    assert_int_equal(stet_array_get_generation(b.y), y + 1);
     stet_kernel_destroy(b.add); /* the recording goes with it */
     b.add = NULL;
-    FAILS(stet_recording_replayed(b.device, id), STET_NOT_FOUND, "there is no recording");
-    assert_int_equal(stet_recording_last(b.device), 0);
+    FAILS(stet_recording_mark_replayed(b.device, id), STET_ERROR_NOT_FOUND, "there is no recording");
+    assert_int_equal(stet_recording_get_last(b.device), 0);
     close_bench(&b);
 }
 
@@ -283,30 +284,30 @@ static void refused_in_a_sentence(void **state)
     (void)state;
     bench b = open_bench(STI_ISA_portable);
     stet_array *wide;
-    OK(STI_ARRAY(b.device, "wide", STET_REAL, true, &wide, WORLDS, 2));
-    FAILS(stet_record_begin(NULL, "x"), STET_INVALID_ARGUMENT, "device must not be NULL");
-    FAILS(stet_record_end(NULL, STET_OK), STET_INVALID_ARGUMENT, "device must not be NULL");
-    FAILS(stet_record_end(b.device, STET_OK), STET_STATE, "no list of launches was begun");
-    FAILS(stet_record_while(b.device, b.again, 1), STET_STATE, "between begin and end");
-    FAILS(stet_record_while_end(b.device), STET_STATE, "no loop");
-    FAILS(stet_array_copy(b.x, NULL), STET_INVALID_ARGUMENT, "from must not be NULL");
-    FAILS(stet_array_copy(NULL, b.x), STET_INVALID_ARGUMENT, "to must not be NULL");
-    FAILS(stet_array_copy(b.x, wide), STET_INVALID_ARGUMENT, "the same type and shape");
-    FAILS(stet_recording_replayed(NULL, 1), STET_INVALID_ARGUMENT, "device must not be NULL");
-    FAILS(stet_recording_replayed(b.device, 1), STET_NOT_FOUND, "no recording 1");
-    assert_int_equal(stet_recording_last(NULL), 0);
+    OK(STI_ARRAY(b.device, "wide", STET_DTYPE_REAL, true, &wide, WORLDS, 2));
+    FAILS(stet_record_begin(NULL, "x"), STET_ERROR_INVALID_ARGUMENT, "device must not be NULL");
+    FAILS(stet_record_end(NULL, STET_OK), STET_ERROR_INVALID_ARGUMENT, "device must not be NULL");
+    FAILS(stet_record_end(b.device, STET_OK), STET_ERROR_STATE, "no list of launches was begun");
+    FAILS(stet_record_while(b.device, b.again, 1), STET_ERROR_STATE, "between begin and end");
+    FAILS(stet_record_while_end(b.device), STET_ERROR_STATE, "no loop");
+    FAILS(stet_array_copy(b.x, NULL), STET_ERROR_INVALID_ARGUMENT, "from must not be NULL");
+    FAILS(stet_array_copy(NULL, b.x), STET_ERROR_INVALID_ARGUMENT, "to must not be NULL");
+    FAILS(stet_array_copy(b.x, wide), STET_ERROR_INVALID_ARGUMENT, "the same type and shape");
+    FAILS(stet_recording_mark_replayed(NULL, 1), STET_ERROR_INVALID_ARGUMENT, "device must not be NULL");
+    FAILS(stet_recording_mark_replayed(b.device, 1), STET_ERROR_NOT_FOUND, "no recording 1");
+    assert_int_equal(stet_recording_get_last(NULL), 0);
 
     OK(stet_record_begin(b.device, "a mistake"));
-    FAILS(stet_record_while(b.device, b.x, 1), STET_INVALID_ARGUMENT, "plain array of int");
-    FAILS(stet_record_while(b.device, NULL, 1), STET_INVALID_ARGUMENT, "condition must not be NULL");
-    FAILS(stet_record_while(b.device, b.again, -1), STET_INVALID_ARGUMENT, "-1 trips");
+    FAILS(stet_record_while(b.device, b.x, 1), STET_ERROR_INVALID_ARGUMENT, "plain array of int");
+    FAILS(stet_record_while(b.device, NULL, 1), STET_ERROR_INVALID_ARGUMENT, "condition must not be NULL");
+    FAILS(stet_record_while(b.device, b.again, -1), STET_ERROR_INVALID_ARGUMENT, "-1 trips");
     OK(stet_record_while(b.device, b.again, 9));
     OK(less(&b, b.again));
     int32_t n[2];
-    FAILS(stet_array_read(b.again, n, sizeof n), STET_UNSUPPORTED, "inside a loop");
-    FAILS(stet_record_end(b.device, STET_OK), STET_STATE, "a loop is still open");
+    FAILS(stet_array_read(b.again, n, sizeof n), STET_ERROR_UNSUPPORTED, "inside a loop");
+    FAILS(stet_record_end(b.device, STET_OK), STET_ERROR_STATE, "a loop is still open");
     for (int i = 0; i < STI_RECORD_DEPTH; ++i) OK(stet_record_begin(b.device, "deeper"));
-    FAILS(stet_record_begin(b.device, "too deep"), STET_LIMIT, "too deep");
+    FAILS(stet_record_begin(b.device, "too deep"), STET_ERROR_LIMIT, "too deep");
     for (int i = 0; i < STI_RECORD_DEPTH; ++i) OK(stet_record_end(b.device, STET_OK));
     OK(list(&b, 2)); /* and all is well */
     assert_true(at(b.x, 3) == 3);

@@ -19,9 +19,9 @@ enum { M = STI_SPRING_MASSES };
 
 static void *host_copy(const stet_array *a)
 {
-    void *out = malloc(stet_array_bytes(a));
+    void *out = malloc(stet_array_get_bytes(a));
     assert_non_null(out);
-    OK(stet_array_read(a, out, stet_array_bytes(a)));
+    OK(stet_array_read(a, out, stet_array_get_bytes(a)));
     return out;
 }
 
@@ -135,17 +135,17 @@ typedef struct way {
     uint32_t off;       /* mechanisms */
 } way;
 
-#define OFF(mechanism) (1u << STET_MECH_##mechanism)
+#define OFF(mechanism) (1u << STET_MECHANISM_##mechanism)
 static const way ways[] = {
     {"launch by launch", false, false, 0},
     {"recorded", true, false, 0},
-    {"recorded, args off", true, false, OFF(args)},
-    {"recorded, fusion off", true, false, OFF(fusion)},
-    {"recorded, graph_replay off", true, false, OFF(graph_replay)},
-    {"recorded, both off", true, false, OFF(args) | OFF(graph_replay)},
+    {"recorded, args off", true, false, OFF(ARGS)},
+    {"recorded, fusion off", true, false, OFF(FUSION)},
+    {"recorded, graph_replay off", true, false, OFF(GRAPH_REPLAY)},
+    {"recorded, both off", true, false, OFF(ARGS) | OFF(GRAPH_REPLAY)},
     {"recorded, two streams", true, true, 0},
-    {"recorded, two streams, args off", true, true, OFF(args)},
-    {"recorded, two streams, graph_replay off", true, true, OFF(graph_replay)},
+    {"recorded, two streams, args off", true, true, OFF(ARGS)},
+    {"recorded, two streams, graph_replay off", true, true, OFF(GRAPH_REPLAY)},
     {"launch by launch, two streams", false, true, 0},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
@@ -199,7 +199,7 @@ static void the_same_bits_at_every_width(void **state)
         stet_device *device = open_device(isa, 1);
         for (int w = 0; w < (isa == (int)sti_isa_best() ? WAYS : 2); ++w)
             if (!ways[w].two)
-                check_way(device, stet_device_name(device), &ways[w], in_part() ? FEW : MANY,
+                check_way(device, stet_device_get_name(device), &ways[w], in_part() ? FEW : MANY,
                           in_part() ? GOLDEN_FEW : GOLDEN);
         stet_device_destroy(device);
     }
@@ -234,12 +234,12 @@ static void a_step_is_twenty_launches_and_one_recording(void **state)
     steps(&s, 2, true); /* listed, compared */
     stet_device_clear_counters(device);
     steps(&s, 7, true);
-    stet_device_counters(device, &c);
+    stet_device_get_counters(device, &c);
     assert_int_equal(c.launches, 7 * STI_SPRING_LAUNCHES);
-    assert_int_equal(c.mechanism[STET_MECH_graph_replay].hits, 7);
-    assert_int_equal(c.mechanism[STET_MECH_graph_replay].misses, 0);
-    assert_int_equal(c.mechanism[STET_MECH_args].misses, 0);
-    assert_int_equal(c.mechanism[STET_MECH_args].hits, 7 * STI_SPRING_LAUNCHES);
+    assert_int_equal(c.mechanism[STET_MECHANISM_GRAPH_REPLAY].hits, 7);
+    assert_int_equal(c.mechanism[STET_MECHANISM_GRAPH_REPLAY].misses, 0);
+    assert_int_equal(c.mechanism[STET_MECHANISM_ARGS].misses, 0);
+    assert_int_equal(c.mechanism[STET_MECHANISM_ARGS].hits, 7 * STI_SPRING_LAUNCHES);
     assert_int_equal(c.bytes_copied, 0);
     sti_springs_destroy(&s);
     stet_device_destroy(device);

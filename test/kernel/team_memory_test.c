@@ -45,10 +45,10 @@ static void open_on(bench *b, stet_device *device)
 {
     stet_kernel_def def = stet_default_kernel_def();
     b->device = device;
-    OK(STI_ARRAY(device, "x", STET_REAL, true, &b->x, WORLDS, ITEMS));
-    OK(STI_ARRAY(device, "out", STET_REAL, true, &b->out, WORLDS, ITEMS));
-    OK(STI_ARRAY(device, "count", STET_INT, true, &b->count, WORLDS, ITEMS));
-    OK(STI_ARRAY(device, "marks", STET_INT, true, &b->marks, WORLDS, ITEMS));
+    OK(STI_ARRAY(device, "x", STET_DTYPE_REAL, true, &b->x, WORLDS, ITEMS));
+    OK(STI_ARRAY(device, "out", STET_DTYPE_REAL, true, &b->out, WORLDS, ITEMS));
+    OK(STI_ARRAY(device, "count", STET_DTYPE_INT, true, &b->count, WORLDS, ITEMS));
+    OK(STI_ARRAY(device, "marks", STET_DTYPE_INT, true, &b->marks, WORLDS, ITEMS));
     def.source = source;
     def.cache_folder = double_cache_folder();
     OK(stet_kernel_create(device, &def, &b->kernel));
@@ -174,7 +174,8 @@ static void too_little_is_found_in_checked_mode(void **state)
     fill(&b, 0);
     OK(launch(&b, ITEMS, ITEMS, ITEMS, ITEMS));
     check(&b, 0, ITEMS);
-    FAILS(launch(&b, ITEMS, ITEMS, ITEMS - 1, ITEMS), STET_FAULT, "`odd[i]` writes element 11 of `odd`, which has 11");
+    FAILS(launch(&b, ITEMS, ITEMS, ITEMS - 1, ITEMS), STET_ERROR_FAULT,
+          "`odd[i]` writes element 11 of `odd`, which has 11");
     close_bench(&b);
 }
 
@@ -183,12 +184,13 @@ static void sizes_that_cannot_be(void **state)
     (void)state;
     bench b;
     open_on(&b, open_faulty());
-    FAILS(launch(&b, -1, 1, 1, 1), STET_LIMIT, "parameter w: -1 elements of team memory; ask for 0 to 16777216");
-    FAILS(launch(&b, 1, 1, (1 << 24) + 1, 1), STET_LIMIT, "parameter odd: 16777217 elements of team memory");
-    if (sti_device_is_gpu(b.device)) FAILS(launch(&b, 1 << 24, 1, 1, 1), STET_LIMIT, "bytes of shared memory a block");
+    FAILS(launch(&b, -1, 1, 1, 1), STET_ERROR_LIMIT, "parameter w: -1 elements of team memory; ask for 0 to 16777216");
+    FAILS(launch(&b, 1, 1, (1 << 24) + 1, 1), STET_ERROR_LIMIT, "parameter odd: 16777217 elements of team memory");
+    if (sti_device_is_gpu(b.device))
+        FAILS(launch(&b, 1 << 24, 1, 1, 1), STET_ERROR_LIMIT, "bytes of shared memory a block");
     const stet_arg array = stet_arg_array(b.x);
     const stet_arg args[] = {array, array, array, array, array, array, array, array};
-    FAILS(stet_kernel_launch(b.kernel, WORLDS, args, 8), STET_INVALID_ARGUMENT,
+    FAILS(stet_kernel_launch(b.kernel, WORLDS, args, 8), STET_ERROR_INVALID_ARGUMENT,
           "parameter w takes an integer, not an array");
     stet_kernel_param p;
     OK(stet_kernel_get_param(b.kernel, 1, &p));

@@ -28,7 +28,7 @@ static bool is_work(stet_trace_kind kind)
 static void expect_no_times(const stet_device *device)
 {
     stet_trace_event e;
-    for (int64_t i = 0; stet_trace_get(device, i, &e); ++i) {
+    for (int64_t i = 0; stet_trace_get_event(device, i, &e); ++i) {
         assert_int_equal(e.device_begin, -1);
         assert_int_equal(e.device_duration, -1);
     }
@@ -41,7 +41,7 @@ static int64_t expect_times(const rig_device *rig)
     stet_trace_stats stats;
     int64_t n = 0, last = 0, turns = 0;
     stet_trace_get_stats(rig->device, &stats);
-    for (int64_t i = 0; stet_trace_get(rig->device, i, &e); ++i) {
+    for (int64_t i = 0; stet_trace_get_event(rig->device, i, &e); ++i) {
         assert_int_equal(e.device_duration >= 0, is_work(e.kind));
         if (!is_work(e.kind)) continue;
         turns += e.device_begin < last;
@@ -61,12 +61,12 @@ static void expect_sums(const stet_device *device, int64_t n)
     stet_profile_row row;
     stet_trace_event e;
     int64_t calls = 0, sum = 0;
-    for (int64_t i = 0; stet_profile_get(device, i, &row); ++i) {
+    for (int64_t i = 0; stet_profile_get_row(device, i, &row); ++i) {
         calls += row.device_calls;
         sum += row.device_duration;
         assert_true(row.device_calls == 0 || row.device_calls == row.calls);
     }
-    for (int64_t i = 0; stet_trace_get(device, i, &e); ++i) sum -= e.device_duration > 0 ? e.device_duration : 0;
+    for (int64_t i = 0; stet_trace_get_event(device, i, &e); ++i) sum -= e.device_duration > 0 ? e.device_duration : 0;
     assert_int_equal(calls, n);
     assert_int_equal(sum, 0);
 }

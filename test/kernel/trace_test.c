@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 typedef struct seen {
-    int calls[STET_TRACE_KIND_COUNT], compared[STET_TRACE_KIND_COUNT], failed[STET_TRACE_KIND_COUNT];
-    int64_t amount[STET_TRACE_KIND_COUNT];
+    int calls[STET_TRACE_COUNT], compared[STET_TRACE_COUNT], failed[STET_TRACE_COUNT];
+    int64_t amount[STET_TRACE_COUNT];
 } seen;
 
 static void begin(stet_device *device)
@@ -22,7 +22,7 @@ static seen look(const stet_device *device)
 {
     seen s = {0};
     stet_trace_event e;
-    for (int64_t i = 0; stet_trace_get(device, i, &e); ++i) {
+    for (int64_t i = 0; stet_trace_get_event(device, i, &e); ++i) {
         s.calls[e.kind]++;
         s.compared[e.kind] += e.comparison;
         s.failed[e.kind] += e.failed;
@@ -34,7 +34,7 @@ static seen look(const stet_device *device)
 static stet_trace_event first_of(const stet_device *device, stet_trace_kind kind)
 {
     stet_trace_event e;
-    for (int64_t i = 0; stet_trace_get(device, i, &e); ++i)
+    for (int64_t i = 0; stet_trace_get_event(device, i, &e); ++i)
         if (e.kind == kind) return e;
     fail_msg("there is no %s", stet_trace_kind_name(kind));
     return e;
@@ -111,7 +111,7 @@ static void a_replay_that_fails_is_said(void **state)
     assert_int_equal(s.failed[STET_TRACE_LAUNCH], 1);
     assert_int_equal(s.calls[STET_TRACE_LAUNCH] - s.failed[STET_TRACE_LAUNCH], counters_of(b.device).launches);
     stet_trace_event e = first_of(b.device, STET_TRACE_FALLBACK);
-    assert_int_equal(e.reason, STET_REASON_graph_replay_failed);
+    assert_int_equal(e.reason, STET_REASON_GRAPH_REPLAY_FAILED);
     assert_string_equal(e.name, "add and mix");
     OK(stet_trace_end(b.device)); /* nothing was left open */
     close_bench(&b);
@@ -183,8 +183,8 @@ static void no_end_in_the_middle(void **state)
     traced = b.device;
     make_kernel(&k, "item_kernel void k_end(ureal *a)", run_end);
     OK(STI_LAUNCH(k.kernel, b.device, 1, sti_arg_array(b.a[0])));
-    assert_int_equal(ended, STET_STATE);
-    assert_non_null(strstr(stet_last_error(), "in the middle"));
+    assert_int_equal(ended, STET_ERROR_STATE);
+    assert_non_null(strstr(stet_get_last_error(), "in the middle"));
     assert_true(stet_trace_is_on(b.device));
     OK(stet_trace_end(b.device));
     close_bench(&b);

@@ -12,7 +12,7 @@ static found find(const stet_device *device, stet_trace_kind kind)
 {
     found f = {0};
     stet_trace_event e;
-    for (int64_t i = 0; stet_trace_get(device, i, &e); ++i) {
+    for (int64_t i = 0; stet_trace_get_event(device, i, &e); ++i) {
         if (e.kind != kind) continue;
         f.n++;
         f.last = e;
@@ -42,7 +42,7 @@ static void compiled_then_cached(void **state)
     assert_int_equal(compiled.last.line, 2);
     assert_true(compiled.last.amount > 0 && compiled.last.duration > 0 && !compiled.last.failed);
     assert_int_equal(missed.n, 1);
-    assert_int_equal(missed.last.reason, STET_REASON_kernel_cache_absent);
+    assert_int_equal(missed.last.reason, STET_REASON_KERNEL_CACHE_ABSENT);
     assert_int_equal(find(device, STET_TRACE_CACHED).n, 0);
     stet_kernel *kernel = make_kernel(device, &def);
     found cached = find(device, STET_TRACE_CACHED);

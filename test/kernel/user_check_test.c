@@ -31,9 +31,9 @@ static void refused(const stet_kernel_def *source, const char *sentence)
     def.compiler = "no-such-compiler";
     stet_result result = stet_kernel_create(device, &def, &k);
     assert_null(k);
-    if (result != STET_PARSE || strcmp(stet_last_error(), sentence) != 0)
+    if (result != STET_ERROR_PARSE || strcmp(stet_get_last_error(), sentence) != 0)
         fail_msg("%s\n-- wanted:\n%s\n-- found (%d):\n%s", def.source ? def.source : def.path, sentence, (int)result,
-                 stet_last_error());
+                 stet_get_last_error());
 }
 
 typedef struct mistake {
@@ -270,10 +270,10 @@ static void a_kernel_of_many_parts(void **state)
         stet_array *y;
         def.path = write_file("parts.k.h", main_file);
         stet_kernel *k = make_kernel(d, &def);
-        assert_string_equal(stet_kernel_name(k), "k_parts");
-        assert_int_equal(stet_kernel_nparam(k), 2);
+        assert_string_equal(stet_kernel_get_name(k), "k_parts");
+        assert_int_equal(stet_kernel_get_nparam(k), 2);
         assert_int_equal(sti_user_kernel(k)->line, 11);
-        OK(STI_ARRAY(d, "y", STET_REAL, true, &y, 5, 4));
+        OK(STI_ARRAY(d, "y", STET_DTYPE_REAL, true, &y, 5, 4));
         OK(stet_kernel_launch(k, 5, (stet_arg[]){stet_arg_array(y), stet_arg_int(4)}, 2));
         for (int w = 0; w < 5; ++w)
             for (int i = 0; i < 4; ++i) assert_true(reals_get(y, w, i) == (i % 2 ? 11 : 3.25));
@@ -292,13 +292,13 @@ static void kernels_of_included_files_are_not_offered(void **state)
     def.path = write_file("own.k.h", "#include \"library.k.h\"\n"
                                      "world_kernel void k_own(real *y, int n) { each (i, n) put(y, i, two()); }\n");
     stet_kernel *k = make_kernel(device, &def);
-    assert_string_equal(stet_kernel_name(k), "k_own");
+    assert_string_equal(stet_kernel_get_name(k), "k_own");
     assert_true(add_once(device, k) == 2);
     stet_kernel_destroy(k);
     def.name = "k_fine";
     char sentence[512];
     (void)snprintf(sentence, sizeof sentence, "%s: has no kernel k_fine; it has: k_own", def.path);
-    FAILS(stet_kernel_create(device, &def, &k), STET_NOT_FOUND, sentence);
+    FAILS(stet_kernel_create(device, &def, &k), STET_ERROR_NOT_FOUND, sentence);
 }
 
 int main(void)

@@ -37,14 +37,14 @@ static void a_kernel_has_any_name_that_the_language_allows(void **state)
     def.threads = 1;
     picked_device(&def);
     OK(stet_device_create(&def, &device));
-    OK(STI_ARRAY(device, "y", STET_REAL, true, &y, WORLDS, ITEMS));
-    OK(STI_ARRAY(device, "zero", STET_REAL, false, &zero, 1));
+    OK(STI_ARRAY(device, "y", STET_DTYPE_REAL, true, &y, WORLDS, ITEMS));
+    OK(STI_ARRAY(device, "zero", STET_DTYPE_REAL, false, &zero, 1));
     stet_kernel_def about = kernel_def(source_of_all());
     float sum = 0, have[WORLDS * ITEMS];
     for (int m = 0; m < NAMES; ++m) {
         about.name = names[m];
         stet_kernel *kernel = make_kernel(device, &about);
-        assert_string_equal(stet_kernel_name(kernel), names[m]);
+        assert_string_equal(stet_kernel_get_name(kernel), names[m]);
         stet_arg args[] = {stet_arg_array(y), stet_arg_array(zero), stet_arg_int(ITEMS), stet_arg_real(0.5)};
         OK(stet_kernel_launch(kernel, WORLDS, args, 4));
         sum += (float)(m + 1) + 0.5f;
@@ -76,7 +76,7 @@ static void have_any_name(stet_device *device, const char *function)
     (void)snprintf(source, sizeof source, format, function, function);
     stet_array *y;
     float have[WORLDS];
-    OK(STI_ARRAY(device, "y", STET_REAL, true, &y, WORLDS, 1));
+    OK(STI_ARRAY(device, "y", STET_DTYPE_REAL, true, &y, WORLDS, 1));
     stet_kernel_def about = kernel_def(source);
     stet_kernel *kernel = make_kernel(device, &about);
     stet_arg arg = stet_arg_array(y);

@@ -145,7 +145,7 @@ static inline stet_kernel *kernel_from(stet_device *device, const char *source)
 
 static inline stet_counter cache_counter(const stet_device *device)
 {
-    return device->mechanisms.counters.mechanism[STET_MECH_kernel_cache];
+    return device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE];
 }
 
 static inline int64_t reason_count(const stet_device *device, stet_reason reason)
@@ -170,7 +170,7 @@ static inline const char *adder(int add)
 static inline float add_once(stet_device *device, stet_kernel *kernel)
 {
     stet_array *y;
-    OK(STI_ARRAY(device, "y", STET_REAL, true, &y, 5, 3));
+    OK(STI_ARRAY(device, "y", STET_DTYPE_REAL, true, &y, 5, 3));
     stet_arg args[] = {stet_arg_array(y), stet_arg_int(3)};
     OK(stet_kernel_launch(kernel, 5, args, 2));
     double first = reals_get(y, 0, 0);

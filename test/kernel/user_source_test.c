@@ -19,21 +19,21 @@ static void mistakes_in_a_source(void **state)
         const char *source, *says;
         stet_result result;
     } bad[] = {
-        {"", "arm.k.h: has no kernel; write world_kernel or item_kernel before a function", STET_PARSE},
-        {HEAD "LFN int f(void) { return 1; }\n", "arm.k.h: has no kernel", STET_PARSE},
-        {HEAD "world_kernel void k_a(real *x)\n{\n    x[0] = ;\n}\n", "arm.k.h:4:", STET_PARSE},
-        {HEAD "world_kernel void k_a(real *x)\n{\n", "arm.k.h:", STET_PARSE},
+        {"", "arm.k.h: has no kernel; write world_kernel or item_kernel before a function", STET_ERROR_PARSE},
+        {HEAD "LFN int f(void) { return 1; }\n", "arm.k.h: has no kernel", STET_ERROR_PARSE},
+        {HEAD "world_kernel void k_a(real *x)\n{\n    x[0] = ;\n}\n", "arm.k.h:4:", STET_ERROR_PARSE},
+        {HEAD "world_kernel void k_a(real *x)\n{\n", "arm.k.h:", STET_ERROR_PARSE},
         {HEAD FINE "world_kernel void k_b(real *x)\n{\n    put(x, 0, splat(1));\n}\n",
-         "arm.k.h: has 2 kernels (k_fine, k_b)", STET_INVALID_ARGUMENT},
+         "arm.k.h: has 2 kernels (k_fine, k_b)", STET_ERROR_INVALID_ARGUMENT},
         {"#include \"absent.k.h\"\n" HEAD FINE,
-         "arm.k.h:1:1: #error absent.k.h is neither beside this file nor in the include folders", STET_PARSE},
+         "arm.k.h:1:1: #error absent.k.h is neither beside this file nor in the include folders", STET_ERROR_PARSE},
         {HEAD "\n/* x */ # \\\n include <math.h>\n" FINE,
-         "#error <math.h>: a kernel includes stet/lang.h and its own files in quotes", STET_PARSE},
+         "#error <math.h>: a kernel includes stet/lang.h and its own files in quotes", STET_ERROR_PARSE},
         {HEAD "#define WHERE \"a.h\"\n#include WHERE\n" FINE, "arm.k.h:3:1: #error an include names its file in quotes",
-         STET_PARSE},
-        {HEAD "#include_next <math.h>\n" FINE, "#error an include names its file in quotes", STET_PARSE},
-        {HEAD "%:include <math.h>\n" FINE, "#error <math.h>", STET_PARSE},
-        {HEAD "#error not yet\n" FINE, "arm.k.h:2:1: #error not yet", STET_PARSE},
+         STET_ERROR_PARSE},
+        {HEAD "#include_next <math.h>\n" FINE, "#error an include names its file in quotes", STET_ERROR_PARSE},
+        {HEAD "%:include <math.h>\n" FINE, "#error <math.h>", STET_ERROR_PARSE},
+        {HEAD "#error not yet\n" FINE, "arm.k.h:2:1: #error not yet", STET_ERROR_PARSE},
     };
     stet_device *d = open_device(STI_ISA_portable, 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
@@ -41,14 +41,15 @@ static void mistakes_in_a_source(void **state)
         stet_kernel *k;
         def.path = "arm.k.h"; /* a name, no file */
         stet_result result = stet_kernel_create(d, &def, &k);
-        if (result != bad[i].result || !strstr(stet_last_error(), bad[i].says) || strchr(stet_last_error(), '\n'))
-            fail_msg("source %zu: %d, '%s', not '%s'", i, result, stet_last_error(), bad[i].says);
+        if (result != bad[i].result || !strstr(stet_get_last_error(), bad[i].says) ||
+            strchr(stet_get_last_error(), '\n'))
+            fail_msg("source %zu: %d, '%s', not '%s'", i, result, stet_get_last_error(), bad[i].says);
         assert_null(k);
         /* A warm start says the same: a mistake is never kept. */
         char first[1024];
-        (void)snprintf(first, sizeof first, "%s", stet_last_error());
+        (void)snprintf(first, sizeof first, "%s", stet_get_last_error());
         assert_int_equal(stet_kernel_create(d, &def, &k), result);
-        assert_string_equal(stet_last_error(), first);
+        assert_string_equal(stet_get_last_error(), first);
     }
     stet_device_destroy(d);
 }
@@ -63,10 +64,10 @@ static void many_mistakes_are_cut_short(void **state)
     strcat(source, "}\n");
     stet_kernel_def def = kernel_def(source);
     stet_kernel *k;
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "kernel:4:");
-    assert_non_null(strstr(stet_last_error(), "unknown_2"));
-    assert_null(strstr(stet_last_error(), "unknown_3"));
-    assert_non_null(strstr(stet_last_error(), " more"));
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "kernel:4:");
+    assert_non_null(strstr(stet_get_last_error(), "unknown_2"));
+    assert_null(strstr(stet_get_last_error(), "unknown_3"));
+    assert_non_null(strstr(stet_get_last_error(), " more"));
     stet_device_destroy(d);
 }
 
@@ -77,26 +78,26 @@ static void files_that_cannot_be_a_source(void **state)
     stet_kernel_def def = kernel_def(NULL);
     stet_kernel *k;
     def.path = in_folder("absent.k.h");
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND,
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND,
           "absent.k.h: no file that can be read; check the kernel's path");
     def.path = folder;
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "no file that can be read");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND, "no file that can be read");
     def.path = in_folder("pipe");
     assert_int_equal(mkfifo(def.path, 0600), 0);
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND,
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND,
           "no file that can be read"); /* and no waiting for a writer */
     def.path = in_folder("zero.k.h");
     FILE *f = fopen(def.path, "wb");
     assert_non_null(f);
     assert_int_equal(fwrite("int a;\0int b;\n", 1, 14, f), 14);
     assert_int_equal(fclose(f), 0);
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "zero.k.h: holds a zero byte");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "zero.k.h: holds a zero byte");
     def.path = in_folder("huge.k.h");
     f = fopen(def.path, "wb");
     assert_non_null(f);
     assert_int_equal(ftruncate(fileno(f), STI_SOURCE_MAX_SIZE + 1), 0);
     assert_int_equal(fclose(f), 0);
-    FAILS(stet_kernel_create(d, &def, &k), STET_LIMIT, "huge.k.h: larger than");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_LIMIT, "huge.k.h: larger than");
     stet_device_destroy(d);
 }
 
@@ -133,7 +134,7 @@ static void includes_are_found_as_a_compiler_would(void **state)
     stet_kernel_def def = kernel_def(NULL);
     stet_kernel *k;
     def.path = in_folder("tree/main.k.h");
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE,
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE,
           "tree/main.k.h:4:1: #error extra.k.h is neither beside this file");
     def.includes = (const char *const[]){extra};
     def.ninclude = 1;
@@ -166,9 +167,9 @@ static void includes_stay_in_their_folders(void **state)
         (void)snprintf(text, sizeof text, HEAD "\n#include \"%s\"\n" FINE,
                        absolute ? in_folder("secret.h") : outside[i]);
         def.path = write_file("tree/out.k.h", text);
-        FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "tree/out.k.h:3:1: #error");
-        assert_non_null(strstr(stet_last_error(), "include folders"));
-        assert_null(strstr(stet_last_error(), "secret words"));
+        FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "tree/out.k.h:3:1: #error");
+        assert_non_null(strstr(stet_get_last_error(), "include folders"));
+        assert_null(strstr(stet_get_last_error(), "secret words"));
     }
     /* Up and down again is within; so is what an include folder has. */
     (void)snprintf(extra, sizeof extra, "%s/extra", folder);
@@ -176,13 +177,13 @@ static void includes_stay_in_their_folders(void **state)
     (void)write_file("tree/beside.h", "#define BESIDE 5\n");
     def.path = write_file("tree/in.k.h", HEAD "#include \"deep/up.h\"\nworld_kernel void k_add(real *y, int n)\n"
                                               "{\n    each (i, n) put(y, i, splat(BESIDE + EXTRA));\n}\n");
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "tree/deep/up.h:2:1: #error");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "tree/deep/up.h:2:1: #error");
     def.includes = (const char *const[]){extra};
     def.ninclude = 1;
     assert_true(value_of(d, &def) == 305);
     /* A source that is a string lies nowhere. */
     def = kernel_def(HEAD "#include \"../secret.h\"\n" FINE);
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "#error ../secret.h");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "#error ../secret.h");
     stet_device_destroy(d);
 }
 
@@ -195,10 +196,10 @@ static void mistakes_in_an_included_file_are_its_own(void **state)
     (void)write_file("part.k.h", "\n\nLFN real half(real x) { return x * hlf; }\n");
     def.path = write_file("whole.k.h", HEAD "/* one\n two */ #include \"part.k.h\"\n" FINE
                                             "\nLFN int after(void) { return wrong; }\n");
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "part.k.h:3:");
-    assert_non_null(strstr(stet_last_error(), "whole.k.h:6:"));
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "part.k.h:3:");
+    assert_non_null(strstr(stet_get_last_error(), "whole.k.h:6:"));
     (void)write_file("part.k.h", "#include \"whole.k.h\"\n");
-    FAILS(stet_kernel_create(d, &def, &k), STET_PARSE, "part.k.h:1:1: #error this include closes a circle");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_PARSE, "part.k.h:1:1: #error this include closes a circle");
     /* Where the compiler does not get there, it does not matter. */
     (void)write_file(
         "part.k.h",
@@ -222,7 +223,7 @@ static void includes_that_never_end(void **state)
     stet_kernel_def def = kernel_def(NULL);
     stet_kernel *k;
     def.path = in_folder("chain0.k.h");
-    FAILS(stet_kernel_create(d, &def, &k), STET_LIMIT, "files include each other more than 32 deep");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_LIMIT, "files include each other more than 32 deep");
     /* Each doubles the one before: 2^25 lines. */
     for (int i = 0; i < 25; ++i) {
         (void)snprintf(name, sizeof name, "chain%d.k.h", i);
@@ -231,7 +232,7 @@ static void includes_that_never_end(void **state)
     }
     (void)write_file("chain25.k.h", "\n");
     def.path = in_folder("chain0.k.h");
-    FAILS(stet_kernel_create(d, &def, &k), STET_LIMIT, "with all that it includes it has more than");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_LIMIT, "with all that it includes it has more than");
     stet_device_destroy(d);
 }
 

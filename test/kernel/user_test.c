@@ -33,8 +33,8 @@ typedef struct pair {
 static pair open_pair(stet_device *d)
 {
     pair p;
-    OK(STI_ARRAY(d, "x", STET_REAL, true, &p.x, WORLDS, ITEMS));
-    OK(STI_ARRAY(d, "y", STET_REAL, true, &p.y, WORLDS, ITEMS));
+    OK(STI_ARRAY(d, "x", STET_DTYPE_REAL, true, &p.x, WORLDS, ITEMS));
+    OK(STI_ARRAY(d, "y", STET_DTYPE_REAL, true, &p.y, WORLDS, ITEMS));
     for (int w = 0; w < WORLDS; ++w)
         for (int i = 0; i < ITEMS; ++i) {
             reals_set(p.x, w, i, 10 * w + i);
@@ -61,11 +61,11 @@ static void launched_over_worlds(void **state)
         stet_device *d = open_device(isa, 1);
         stet_kernel *k = kernel_from(d, world_source);
         pair p = open_pair(d);
-        uint64_t x = stet_array_generation(p.x), y = stet_array_generation(p.y);
+        uint64_t x = stet_array_get_generation(p.x), y = stet_array_get_generation(p.y);
         stet_arg args[] = {stet_arg_array(p.x), stet_arg_array(p.y), stet_arg_real(0.5), stet_arg_int(ITEMS)};
         OK(stet_kernel_launch(k, WORLDS, args, 4));
-        assert_int_equal(stet_array_generation(p.x), x); /* const: read */
-        assert_true(stet_array_generation(p.y) > y);
+        assert_int_equal(stet_array_get_generation(p.x), x); /* const: read */
+        assert_true(stet_array_get_generation(p.y) > y);
         for (int w = 0; w < WORLDS; ++w)
             for (int i = 0; i < ITEMS; ++i) assert_true(reals_get(p.y, w, i) == 100 + 0.5 * (10 * w + i) + w);
         close_pair(p);
@@ -83,7 +83,7 @@ static void launched_over_items(void **state)
         stet_kernel *k = kernel_from(d, item_source);
         pair p = open_pair(d);
         stet_array *out;
-        OK(STI_ARRAY(d, "out", STET_REAL, false, &out, WORLDS, ITEMS));
+        OK(STI_ARRAY(d, "out", STET_DTYPE_REAL, false, &out, WORLDS, ITEMS));
         stet_arg args[] = {stet_arg_array(p.x), stet_arg_array(out), stet_arg_int(ITEMS), stet_arg_int(ITEMS)};
         OK(stet_kernel_launch(k, WORLDS, args, 4));
         for (int w = 0; w < WORLDS; ++w)
@@ -102,30 +102,33 @@ static void wrong_arguments_are_named_and_change_nothing(void **state)
     stet_kernel *k = kernel_from(d, world_source);
     pair p = open_pair(d), q = open_pair(other);
     stet_array *few, *plain;
-    OK(STI_ARRAY(d, "few", STET_REAL, true, &few, WORLDS - 1, ITEMS));
-    OK(STI_ARRAY(d, "plain", STET_REAL, false, &plain, WORLDS, ITEMS));
+    OK(STI_ARRAY(d, "few", STET_DTYPE_REAL, true, &few, WORLDS - 1, ITEMS));
+    OK(STI_ARRAY(d, "plain", STET_DTYPE_REAL, false, &plain, WORLDS, ITEMS));
     stet_arg x = stet_arg_array(p.x), y = stet_arg_array(p.y), a = stet_arg_real(1), n = stet_arg_int(ITEMS);
-    uint64_t before = stet_array_generation(p.y);
+    uint64_t before = stet_array_get_generation(p.y);
 #define LAUNCH(...)                                                                                                    \
     stet_kernel_launch(k, WORLDS, (stet_arg[]){__VA_ARGS__},                                                           \
                        (int)(sizeof((stet_arg[]){__VA_ARGS__}) / sizeof(stet_arg)))
-    FAILS(LAUNCH(x, y, a), STET_INVALID_ARGUMENT, "kernel k_axpy: argument for parameter n is missing");
-    FAILS(LAUNCH(x, y, a, n, n), STET_INVALID_ARGUMENT, "kernel k_axpy takes 4 arguments, not 5");
-    FAILS(LAUNCH(x, y, n, n), STET_INVALID_ARGUMENT, "parameter a takes a real number, not an integer");
-    FAILS(LAUNCH(x, y, a, a), STET_INVALID_ARGUMENT, "parameter n takes an integer, not a real number");
-    FAILS(LAUNCH(n, y, a, n), STET_INVALID_ARGUMENT, "parameter x takes an array, not an integer");
-    FAILS(LAUNCH(x, stet_arg_array(few), a, n), STET_INVALID_ARGUMENT, "parameter y");
-    FAILS(LAUNCH(x, stet_arg_array(plain), a, n), STET_INVALID_ARGUMENT,
+    FAILS(LAUNCH(x, y, a), STET_ERROR_INVALID_ARGUMENT, "kernel k_axpy: argument for parameter n is missing");
+    FAILS(LAUNCH(x, y, a, n, n), STET_ERROR_INVALID_ARGUMENT, "kernel k_axpy takes 4 arguments, not 5");
+    FAILS(LAUNCH(x, y, n, n), STET_ERROR_INVALID_ARGUMENT, "parameter a takes a real number, not an integer");
+    FAILS(LAUNCH(x, y, a, a), STET_ERROR_INVALID_ARGUMENT, "parameter n takes an integer, not a real number");
+    FAILS(LAUNCH(n, y, a, n), STET_ERROR_INVALID_ARGUMENT, "parameter x takes an array, not an integer");
+    FAILS(LAUNCH(x, stet_arg_array(few), a, n), STET_ERROR_INVALID_ARGUMENT, "parameter y");
+    FAILS(LAUNCH(x, stet_arg_array(plain), a, n), STET_ERROR_INVALID_ARGUMENT,
           "takes an array of worlds; plain is a plain array");
-    FAILS(LAUNCH(x, stet_arg_array(q.y), a, n), STET_INVALID_ARGUMENT, "parameter y: array y lives on another device");
-    FAILS(LAUNCH(x, y, a, stet_arg_int(INT64_MAX)), STET_LIMIT, "parameter n: 9223372036854775807 does not fit an int");
-    FAILS(LAUNCH(x, y, a, (stet_arg){.kind = (stet_arg_kind)9}), STET_INVALID_ARGUMENT, "argument 3 is of no kind");
-    FAILS(stet_kernel_launch(k, WORLDS, NULL, 4), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_kernel_launch(NULL, WORLDS, &x, 1), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_kernel_launch(k, WORLDS, &x, 1000), STET_INVALID_ARGUMENT, "takes 4 arguments, not 1000");
-    FAILS(stet_kernel_launch(k, -1, (stet_arg[]){x, y, a, n}, 4), STET_INVALID_ARGUMENT, "launched over -1");
+    FAILS(LAUNCH(x, stet_arg_array(q.y), a, n), STET_ERROR_INVALID_ARGUMENT,
+          "parameter y: array y lives on another device");
+    FAILS(LAUNCH(x, y, a, stet_arg_int(INT64_MAX)), STET_ERROR_LIMIT,
+          "parameter n: 9223372036854775807 does not fit an int");
+    FAILS(LAUNCH(x, y, a, (stet_arg){.kind = (stet_arg_kind)9}), STET_ERROR_INVALID_ARGUMENT,
+          "argument 3 is of no kind");
+    FAILS(stet_kernel_launch(k, WORLDS, NULL, 4), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_kernel_launch(NULL, WORLDS, &x, 1), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_kernel_launch(k, WORLDS, &x, 1000), STET_ERROR_INVALID_ARGUMENT, "takes 4 arguments, not 1000");
+    FAILS(stet_kernel_launch(k, -1, (stet_arg[]){x, y, a, n}, 4), STET_ERROR_INVALID_ARGUMENT, "launched over -1");
     OK(stet_kernel_launch(k, 0, (stet_arg[]){x, y, a, n}, 4)); /* no launch */
-    assert_int_equal(stet_array_generation(p.y), before);
+    assert_int_equal(stet_array_get_generation(p.y), before);
     assert_int_equal(d->mechanisms.counters.launches, 0);
     stet_array_destroy(few);
     stet_array_destroy(plain);
@@ -147,8 +150,8 @@ static void the_signature_can_be_asked(void **state)
         {"a", "ureal", STET_ARG_REAL, false, false},
         {"n", "int", STET_ARG_INT, false, false},
     };
-    assert_string_equal(stet_kernel_name(k), "k_axpy");
-    assert_int_equal(stet_kernel_nparam(k), 4); /* `world` is stet's own */
+    assert_string_equal(stet_kernel_get_name(k), "k_axpy");
+    assert_int_equal(stet_kernel_get_nparam(k), 4); /* `world` is stet's own */
     stet_kernel_param got;
     for (int i = 0; i < 4; ++i) {
         OK(stet_kernel_get_param(k, i, &got));
@@ -158,8 +161,9 @@ static void the_signature_can_be_asked(void **state)
         assert_int_equal(got.worlds, want[i].worlds);
         assert_int_equal(got.written, want[i].written);
     }
-    FAILS(stet_kernel_get_param(k, 4, &got), STET_INVALID_ARGUMENT, "kernel k_axpy: there is no parameter 4; it has 4");
-    FAILS(stet_kernel_get_param(k, -1, &got), STET_INVALID_ARGUMENT, "there is no parameter -1");
+    FAILS(stet_kernel_get_param(k, 4, &got), STET_ERROR_INVALID_ARGUMENT,
+          "kernel k_axpy: there is no parameter 4; it has 4");
+    FAILS(stet_kernel_get_param(k, -1, &got), STET_ERROR_INVALID_ARGUMENT, "there is no parameter -1");
     stet_kernel_destroy(k);
     stet_device_destroy(d);
 }
@@ -226,11 +230,11 @@ static void one_of_several_kernels(void **state)
                                      "world_kernel void k_one(real *y, int n) { each (i, n) put(y, i, splat(1)); }\n"
                                      "world_kernel void k_two(real *y, int n) { each (i, n) put(y, i, splat(2)); }\n");
     stet_kernel *k;
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT,
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_INVALID_ARGUMENT,
           "kernel: has 2 kernels (k_one, k_two); name the one that is meant");
     assert_null(k);
     def.name = "k_three";
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "kernel: has no kernel k_three; it has: k_one, k_two");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND, "kernel: has no kernel k_three; it has: k_one, k_two");
     def.name = "k_two";
     k = make_kernel(d, &def);
     def.name = "k_one";
@@ -269,20 +273,20 @@ static void bad_definitions(void **state)
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel *k;
     stet_kernel_def def = {0};
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "start from stet_default_kernel_def()");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_INVALID_ARGUMENT, "start from stet_default_kernel_def()");
     def = kernel_def(NULL);
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "neither a source nor a path");
-    FAILS(stet_kernel_create(d, NULL, &k), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_kernel_create(NULL, &def, &k), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_kernel_create(d, &def, NULL), STET_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_INVALID_ARGUMENT, "neither a source nor a path");
+    FAILS(stet_kernel_create(d, NULL, &k), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_kernel_create(NULL, &def, &k), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_kernel_create(d, &def, NULL), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
     def = kernel_def(adder(1));
     def.ninclude = 1;
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "1 include folder announced, but not given");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_INVALID_ARGUMENT, "1 include folder announced, but not given");
     def.includes = (const char *const[]){""};
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "include folder 0 has no name");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_INVALID_ARGUMENT, "include folder 0 has no name");
     def = kernel_def(adder(1));
     def.cache_limit = -1;
-    FAILS(stet_kernel_create(d, &def, &k), STET_INVALID_ARGUMENT, "a cache of -1 bytes");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_INVALID_ARGUMENT, "a cache of -1 bytes");
     stet_kernel_destroy(NULL);
     stet_device_destroy(d);
 }
@@ -294,24 +298,24 @@ static void compilers_that_do_not_work(void **state)
     stet_kernel *k;
     stet_kernel_def def = kernel_def(adder(1));
     def.compiler = "no-such-compiler";
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND,
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND,
           "there is no compiler 'no-such-compiler' to be found; install a C compiler");
     def.compiler = "/no/such/cc";
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "there is no compiler '/no/such/cc'");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND, "there is no compiler '/no/such/cc'");
     def.compiler = "/tmp"; /* no program */
-    FAILS(stet_kernel_create(d, &def, &k), STET_NOT_FOUND, "there is no compiler '/tmp'");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_NOT_FOUND, "there is no compiler '/tmp'");
     def.compiler = "false";
-    FAILS(stet_kernel_create(d, &def, &k), STET_UNSUPPORTED, "does not say its version (status 1)");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_UNSUPPORTED, "does not say its version (status 1)");
     def.compiler = write_file("silent", "#!/bin/sh\n[ \"$1\" != --version ] || echo silent 1\n");
     assert_int_equal(chmod(def.compiler, 0755), 0);
-    FAILS(stet_kernel_create(d, &def, &k), STET_IO, "failed (status 0) on kernel: it does not say why");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_IO, "failed (status 0) on kernel: it does not say why");
     def.compiler = write_file("killed", "#!/bin/sh\n[ \"$1\" != --version ] || exec echo killed 1\nkill -9 $$\n");
     assert_int_equal(chmod(def.compiler, 0755), 0);
-    FAILS(stet_kernel_create(d, &def, &k), STET_IO, "failed (status 137) on kernel");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_IO, "failed (status 137) on kernel");
     def.compiler =
         write_file("liar", "#!/bin/sh\n[ \"$1\" != --version ] || exec echo liar 1\necho nonsense >kernel.so\n");
     assert_int_equal(chmod(def.compiler, 0755), 0);
-    FAILS(stet_kernel_create(d, &def, &k), STET_IO, "kernel k_add: its compiled code cannot be loaded");
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_IO, "kernel k_add: its compiled code cannot be loaded");
     def.compiler = NULL;
     k = make_kernel(d, &def); /* and none of it stays */
     assert_true(add_once(d, k) == 1);

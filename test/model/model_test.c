@@ -78,7 +78,7 @@ static void assert_contains(const char *text, const char *part)
 /* The present message is one line, one sentence about `subject` that says `part`. */
 static void assert_sentence(const char *subject, const char *part)
 {
-    const char *text = stet_last_error();
+    const char *text = stet_get_last_error();
     assert_contains(text, subject);
     assert_contains(text, part);
     if (strpbrk(text, "\n\r\t")) fail_msg("several lines: \"%s\"", text);
@@ -107,10 +107,10 @@ static void test_shipped_scenes(void **state)
         if (!strstr(e->d_name, ".xml") && !strstr(e->d_name, ".urdf")) continue;
         (void)snprintf(path, sizeof path, "%s/%s", scenes, e->d_name);
         stet_model *model = NULL;
-        if (stet_model_load(path, &model) != STET_OK) fail_msg("%s", stet_last_error());
+        if (stet_model_load(path, &model) != STET_OK) fail_msg("%s", stet_get_last_error());
         stet_model_info info = stet_model_get_info(model);
         assert_true(info.nbody > 1 && info.ngeom > 0 && info.nv > 0 && info.timestep > 0);
-        assert_string_equal(stet_model_path(model), path);
+        assert_string_equal(stet_model_get_path(model), path);
         stet_model_destroy(model);
         ++loaded;
     }
@@ -130,9 +130,9 @@ static void test_string(void **state)
     assert_int_equal(info.ngeom, 1);
     assert_int_equal(info.ncam, 0);
     assert_int_equal(info.nmesh, 0);
-    assert_string_equal(stet_model_path(model), "");
+    assert_string_equal(stet_model_get_path(model), "");
     stet_model_destroy(model);
-    assert_string_equal(stet_mujoco_version(), mj_versionString());
+    assert_string_equal(stet_get_mujoco_version(), mj_versionString());
 }
 
 #define URDF_LINK(name, shape)                                                                                         \
@@ -148,7 +148,7 @@ static void test_string(void **state)
 static void check_urdf(stet_model *model, int nmesh)
 {
     int joint = -1;
-    assert_int_equal(stet_model_find(model, STET_JOINT, "elbow", &joint), STET_OK);
+    assert_int_equal(stet_model_find(model, STET_OBJECT_JOINT, "elbow", &joint), STET_OK);
     assert_int_equal(joint, 0);
     assert_int_equal(stet_model_get_info(model).nv, 1);
     assert_int_equal(stet_model_get_info(model).nmesh, nmesh);
@@ -159,15 +159,15 @@ static void test_urdf(void **state)
 {
     (void)state;
     stet_model *model = NULL;
-    if (stet_model_load_string(URDF("<sphere radius='1'/>"), &model) != STET_OK) fail_msg("%s", stet_last_error());
+    if (stet_model_load_string(URDF("<sphere radius='1'/>"), &model) != STET_OK) fail_msg("%s", stet_get_last_error());
     check_urdf(model, 0);
     if (stet_model_load(write_text("a.urdf", URDF("<sphere radius='1'/>")), &model) != STET_OK)
-        fail_msg("%s", stet_last_error());
+        fail_msg("%s", stet_get_last_error());
     check_urdf(model, 0);
     /* Also by content, and with a mesh beside the file, while the working directory is another. */
     (void)write_text("tetra.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n");
     if (stet_model_load(write_text("b.xml", URDF("<mesh filename='tetra.obj'/>")), &model) != STET_OK)
-        fail_msg("%s", stet_last_error());
+        fail_msg("%s", stet_get_last_error());
     check_urdf(model, 1);
 }
 
@@ -178,38 +178,39 @@ static void test_compiled(void **state)
     assert_int_equal(stet_model_load_string(BALL, &model), STET_OK);
     const char *path = file_path("ball.mjb");
     mj_saveModel(model->mj, path, NULL, 0);
-    if (stet_model_load(path, &again) != STET_OK) fail_msg("%s", stet_last_error());
+    if (stet_model_load(path, &again) != STET_OK) fail_msg("%s", stet_get_last_error());
     assert_int_equal(stet_model_get_info(again).nv, 6);
-    assert_string_equal(stet_model_object_name(again, STET_GEOM, 0), "skin");
+    assert_string_equal(stet_model_get_object_name(again, STET_OBJECT_GEOM, 0), "skin");
     assert_true(again->version.id != model->version.id);
     stet_model_destroy(model);
     stet_model_destroy(again);
     assert_refused(write_text("text.mjb", "this is not a compiled model, though it is long enough to look like one"),
-                   STET_PARSE, "MuJoCo cannot load it: ");
+                   STET_ERROR_PARSE, "MuJoCo cannot load it: ");
 }
 
 static void test_bad_files(void **state)
 {
     (void)state;
-    assert_refused(file_path("none.xml"), STET_NOT_FOUND, "no such file");
-    assert_refused(file_path("none.mjb"), STET_NOT_FOUND, "no such file");
-    assert_refused("", STET_NOT_FOUND, "the path is empty");
-    assert_refused(folder, STET_IO, "folder");
-    assert_refused("/dev/null", STET_IO, "not a plain file");
-    assert_refused(write_text("empty.xml", ""), STET_PARSE, "empty");
-    assert_refused(write_text("text.xml", "hello"), STET_PARSE, "XML");
-    assert_refused(write_text("broken.xml", "<mujoco>\n<worldbody>\n<geom size='1'"), STET_PARSE, "ine number=3");
-    assert_refused(write_text("root.xml", "<pudding/>"), STET_PARSE, "pudding");
+    assert_refused(file_path("none.xml"), STET_ERROR_NOT_FOUND, "no such file");
+    assert_refused(file_path("none.mjb"), STET_ERROR_NOT_FOUND, "no such file");
+    assert_refused("", STET_ERROR_NOT_FOUND, "the path is empty");
+    assert_refused(folder, STET_ERROR_IO, "folder");
+    assert_refused("/dev/null", STET_ERROR_IO, "not a plain file");
+    assert_refused(write_text("empty.xml", ""), STET_ERROR_PARSE, "empty");
+    assert_refused(write_text("text.xml", "hello"), STET_ERROR_PARSE, "XML");
+    assert_refused(write_text("broken.xml", "<mujoco>\n<worldbody>\n<geom size='1'"), STET_ERROR_PARSE, "ine number=3");
+    assert_refused(write_text("root.xml", "<pudding/>"), STET_ERROR_PARSE, "pudding");
     assert_refused(
-        write_text("element.xml", "<mujoco>\n<worldbody>\n<bdy/></worldbody></mujoco>"), STET_PARSE,
+        write_text("element.xml", "<mujoco>\n<worldbody>\n<bdy/></worldbody></mujoco>"), STET_ERROR_PARSE,
         "MuJoCo cannot load it: XML Error: Schema violation: unrecognized element, Element 'bdy', line 3; correct");
-    assert_refused(write_text("type.xml", "<mujoco><worldbody><geom type='spere'/></worldbody></mujoco>"), STET_PARSE,
-                   "spere");
-    assert_refused(write_text("mesh.xml", "<mujoco><asset><mesh file='nope.obj'/></asset></mujoco>"), STET_PARSE,
+    assert_refused(write_text("type.xml", "<mujoco><worldbody><geom type='spere'/></worldbody></mujoco>"),
+                   STET_ERROR_PARSE, "spere");
+    assert_refused(write_text("mesh.xml", "<mujoco><asset><mesh file='nope.obj'/></asset></mujoco>"), STET_ERROR_PARSE,
                    "nope.obj");
-    assert_refused(write_text("include.xml", "<mujoco><include file='nope.xml'/></mujoco>"), STET_PARSE, "nope.xml");
+    assert_refused(write_text("include.xml", "<mujoco><include file='nope.xml'/></mujoco>"), STET_ERROR_PARSE,
+                   "nope.xml");
     static const unsigned char noise[] = {0xff, 0xfe, 0x00, 0x80, 0x3c, 0x00, 0x01, 0xff, 0xd8, 0x00, 0x00};
-    assert_refused(write_bytes("noise.xml", noise, sizeof noise), STET_PARSE, "MuJoCo cannot load it");
+    assert_refused(write_bytes("noise.xml", noise, sizeof noise), STET_ERROR_PARSE, "MuJoCo cannot load it");
 }
 
 static void test_absurd_values(void **state)
@@ -230,18 +231,18 @@ static void test_absurd_values(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         stet_model *model = (stet_model *)folder;
         stet_result result = stet_model_load_string(bad[i], &model);
-        if (result != STET_PARSE) fail_msg("%s: %s", bad[i], stet_result_string(result));
+        if (result != STET_ERROR_PARSE) fail_msg("%s: %s", bad[i], stet_result_sentence(result));
         assert_null(model);
         assert_sentence("model string", "MuJoCo cannot load it: ");
     }
     stet_model *model = NULL;
-    assert_int_equal(stet_model_load_string("", &model), STET_PARSE);
+    assert_int_equal(stet_model_load_string("", &model), STET_ERROR_PARSE);
     assert_sentence("model string", "empty");
-    assert_int_equal(stet_model_load_string(" \n\t", &model), STET_PARSE);
-    assert_int_equal(stet_model_load_string(NULL, &model), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_model_load_string(BALL, NULL), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_model_load(NULL, &model), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_model_load("x.xml", NULL), STET_INVALID_ARGUMENT);
+    assert_int_equal(stet_model_load_string(" \n\t", &model), STET_ERROR_PARSE);
+    assert_int_equal(stet_model_load_string(NULL, &model), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_model_load_string(BALL, NULL), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_model_load(NULL, &model), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_model_load("x.xml", NULL), STET_ERROR_INVALID_ARGUMENT);
 }
 
 static void test_names(void **state)
@@ -254,33 +255,33 @@ static void test_names(void **state)
     }
     strcat(xml, "<site name='here'/><light name='sun'/></worldbody><keyframe><key name='home'/></keyframe></mujoco>");
     stet_model *model = NULL;
-    if (stet_model_load_string(xml, &model) != STET_OK) fail_msg("%s", stet_last_error());
+    if (stet_model_load_string(xml, &model) != STET_OK) fail_msg("%s", stet_get_last_error());
     int at = -1;
     for (int i = 0; i < 12; ++i) {
         (void)snprintf(one, sizeof one, "cam%d", i);
-        assert_int_equal(stet_model_find(model, STET_CAMERA, one, &at), STET_OK);
+        assert_int_equal(stet_model_find(model, STET_OBJECT_CAMERA, one, &at), STET_OK);
         assert_int_equal(at, i);
-        assert_string_equal(stet_model_object_name(model, STET_CAMERA, i), one);
-        assert_string_equal(stet_model_object_name(model, STET_GEOM, i), "");
+        assert_string_equal(stet_model_get_object_name(model, STET_OBJECT_CAMERA, i), one);
+        assert_string_equal(stet_model_get_object_name(model, STET_OBJECT_GEOM, i), "");
     }
-    assert_int_equal(stet_model_find(model, STET_BODY, "world", &at), STET_OK);
-    assert_int_equal(stet_model_find(model, STET_SITE, "here", &at), STET_OK);
-    assert_int_equal(stet_model_find(model, STET_LIGHT, "sun", &at), STET_OK);
-    assert_int_equal(stet_model_find(model, STET_KEYFRAME, "home", &at), STET_OK);
+    assert_int_equal(stet_model_find(model, STET_OBJECT_BODY, "world", &at), STET_OK);
+    assert_int_equal(stet_model_find(model, STET_OBJECT_SITE, "here", &at), STET_OK);
+    assert_int_equal(stet_model_find(model, STET_OBJECT_LIGHT, "sun", &at), STET_OK);
+    assert_int_equal(stet_model_find(model, STET_OBJECT_KEYFRAME, "home", &at), STET_OK);
 
-    assert_int_equal(stet_model_find(model, STET_CAMERA, "nose", &at), STET_NOT_FOUND);
+    assert_int_equal(stet_model_find(model, STET_OBJECT_CAMERA, "nose", &at), STET_ERROR_NOT_FOUND);
     assert_sentence("camera nose", "it has: cam0, cam1");
-    assert_contains(stet_last_error(), "and 4 more");
-    assert_int_equal(stet_model_find(model, STET_GEOM, "nose", &at), STET_NOT_FOUND);
+    assert_contains(stet_get_last_error(), "and 4 more");
+    assert_int_equal(stet_model_find(model, STET_OBJECT_GEOM, "nose", &at), STET_ERROR_NOT_FOUND);
     assert_sentence("geom nose", "none of its 12 has a name");
-    assert_int_equal(stet_model_find(model, STET_GEOM, "", &at), STET_NOT_FOUND);
-    assert_int_equal(stet_model_find(model, STET_SENSOR, "nose", &at), STET_NOT_FOUND);
-    assert_contains(stet_last_error(), "no sensor");
-    assert_int_equal(stet_model_find(model, (stet_object)99, "nose", &at), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_model_find(model, STET_GEOM, NULL, &at), STET_INVALID_ARGUMENT);
-    assert_null(stet_model_object_name(model, STET_CAMERA, 12));
-    assert_null(stet_model_object_name(model, STET_CAMERA, -1));
-    assert_null(stet_model_object_name(model, (stet_object)99, 0));
+    assert_int_equal(stet_model_find(model, STET_OBJECT_GEOM, "", &at), STET_ERROR_NOT_FOUND);
+    assert_int_equal(stet_model_find(model, STET_OBJECT_SENSOR, "nose", &at), STET_ERROR_NOT_FOUND);
+    assert_contains(stet_get_last_error(), "no sensor");
+    assert_int_equal(stet_model_find(model, (stet_object)99, "nose", &at), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_model_find(model, STET_OBJECT_GEOM, NULL, &at), STET_ERROR_INVALID_ARGUMENT);
+    assert_null(stet_model_get_object_name(model, STET_OBJECT_CAMERA, 12));
+    assert_null(stet_model_get_object_name(model, STET_OBJECT_CAMERA, -1));
+    assert_null(stet_model_get_object_name(model, (stet_object)99, 0));
     stet_model_destroy(model);
 }
 
@@ -331,7 +332,7 @@ static void test_out_of_memory(void **state)
     assert_int_equal(stet_set_allocator(failing_alloc, plain_free, NULL), STET_OK);
     stet_result result = stet_model_load_string(BALL, &model);
     assert_int_equal(stet_set_allocator(NULL, NULL, NULL), STET_OK);
-    assert_int_equal(result, STET_OUT_OF_MEMORY);
+    assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
     assert_null(model);
 }
 

@@ -136,8 +136,8 @@ static void compare_all(pictures *p, tally *sum)
     float *depth = pictures_read(p, STI_BUFFER_DEPTH), *qpos = malloc(sizeof(float) * (size_t)(m->nq * p->nworld + 1));
     int *geom = pictures_read(p, STI_BUFFER_GEOM);
     stet_array *array;
-    OK(stet_worlds_array(p->worlds, "qpos", &array));
-    OK(stet_array_read(array, qpos, stet_array_bytes(array)));
+    OK(stet_worlds_get_array(p->worlds, "qpos", &array));
+    OK(stet_array_read(array, qpos, stet_array_get_bytes(array)));
     oracle o = {.m = m, .d = mj_makeData(m)};
     o.near = (double)m->vis.map.znear * m->stat.extent;
     o.far = (double)m->vis.map.zfar * m->stat.extent;
@@ -146,7 +146,7 @@ static void compare_all(pictures *p, tally *sum)
         mj_kinematics(m, o.d);
         for (int c = 0; c < p->ncamera; ++c) {
             float xform[12];
-            OK(stet_stage_get_world(p->stage, p->camera[c].prim, w, 1, xform));
+            OK(stet_stage_read_world(p->stage, p->camera[c].prim, w, 1, xform));
             for (int k = 0; k < 12; ++k)
                 *(k % 4 == 3 ? &o.eye[k / 4] : &o.axes[3 * (k / 4) + k % 4]) = (double)xform[k];
             o.camera = &p->camera[c];
@@ -352,8 +352,8 @@ static void check_scene(const char *name)
     float *qpos = malloc(sizeof(float) * (size_t)(NWORLD * m->nq));
     for (int w = 0; w < NWORLD; ++w) random_pose(m, qpos + w * m->nq, &seed);
     stet_array *array;
-    OK(stet_worlds_array(p.worlds, "qpos", &array));
-    OK(stet_array_write(array, qpos, stet_array_bytes(array)));
+    OK(stet_worlds_get_array(p.worlds, "qpos", &array));
+    OK(stet_array_write(array, qpos, stet_array_get_bytes(array)));
     free(qpos);
     for (int c = 0; c < (int)m->ncam; ++c) pictures_model_camera(&p, c, 80, 61);
     for (int c = 0; c < 3; ++c) random_camera(&p, 0.8 * m->stat.extent, m->stat.center, &seed);

@@ -37,7 +37,7 @@ typedef struct pictures {
 
 #define OK(expression)                                                                                                 \
     do {                                                                                                               \
-        if ((expression) != STET_OK) fail_msg("%s: %s", #expression, stet_last_error());                               \
+        if ((expression) != STET_OK) fail_msg("%s: %s", #expression, stet_get_last_error());                           \
     } while (0)
 
 /* A device and N worlds of a model; text is MJCF if it begins with '<', else a file. */
@@ -63,7 +63,7 @@ static inline void pictures_open(pictures *p, const char *text, int64_t nworld, 
 static inline void pictures_model_camera(pictures *p, int index, int width, int height)
 {
     stet_camera *c = &p->camera[p->ncamera++];
-    OK(stet_stage_prim_of(p->stage, STET_PRIM_CAMERA, index, &c->prim));
+    OK(stet_stage_get_prim(p->stage, STET_PRIM_CAMERA, index, &c->prim));
     c->width = width;
     c->height = height;
     c->fovy = (float)p->model->mj->cam_fovy[index];
@@ -119,8 +119,8 @@ static inline void pictures_ready(pictures *p)
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         int64_t n = p->nworld * p->npixel * sti_buffer_channels((sti_picture_buffer)b);
         OK(STI_ARRAY(p->device, "pixels", sti_buffer_dtype((sti_picture_buffer)b), false, &p->target.pixels[b], n));
-        OK(STI_ARRAY(p->device, "first", STET_I64, false, &p->target.first[b], ntile));
-        OK(STI_ARRAY(p->device, "pitch", STET_INT, false, &p->target.pitch[b], ntile));
+        OK(STI_ARRAY(p->device, "first", STET_DTYPE_I64, false, &p->target.first[b], ntile));
+        OK(STI_ARRAY(p->device, "pitch", STET_DTYPE_INT, false, &p->target.pitch[b], ntile));
         OK(stet_array_write(p->target.first[b], first, (size_t)ntile * sizeof *first));
         OK(stet_array_write(p->target.pitch[b], pitch, (size_t)ntile * sizeof *pitch));
     }
@@ -139,7 +139,7 @@ static inline void pictures_run(pictures *p)
 /* A copy of a buffer; free it. */
 static inline void *pictures_read(const pictures *p, sti_picture_buffer b)
 {
-    size_t size = stet_array_bytes(p->target.pixels[b]);
+    size_t size = stet_array_get_bytes(p->target.pixels[b]);
     void *out = malloc(size ? size : 1);
     OK(stet_array_read(p->target.pixels[b], out, size));
     return out;
@@ -148,7 +148,7 @@ static inline void *pictures_read(const pictures *p, sti_picture_buffer b)
 /* Hash of one world's pixels in a buffer. */
 static inline uint64_t pictures_hash(const pictures *p, sti_picture_buffer b, int64_t world)
 {
-    size_t size = stet_array_bytes(p->target.pixels[b]) / (size_t)p->nworld;
+    size_t size = stet_array_get_bytes(p->target.pixels[b]) / (size_t)p->nworld;
     char *bytes = pictures_read(p, b);
     uint64_t hash = sti_hash_bytes(bytes + (size_t)world * size, size);
     free(bytes);

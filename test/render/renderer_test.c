@@ -20,8 +20,8 @@ static void test_outputs(void **state)
         assert_int_equal(found, output);
         sti_picture_buffer buffer = sti_output_buffer(output);
         assert_true(buffer < STI_BUFFER_COUNT);
-        if (stet_output_dtype(output) == STET_U8)
-            assert_int_equal(sti_buffer_dtype(buffer), STET_U32);
+        if (stet_output_dtype(output) == STET_DTYPE_U8)
+            assert_int_equal(sti_buffer_dtype(buffer), STET_DTYPE_U32);
         else
             assert_int_equal(sti_buffer_dtype(buffer), stet_output_dtype(output));
     }
@@ -29,8 +29,8 @@ static void test_outputs(void **state)
     assert_int_equal(stet_output_channels(STET_OUTPUT_NORMAL), 3);
     assert_int_equal(sti_buffer_channels(STI_BUFFER_NORMAL), 3);
     assert_int_equal(sti_output_buffer(STET_OUTPUT_RGB), sti_output_buffer(STET_OUTPUT_RGBA));
-    assert_int_equal(stet_output_find("colour", &found), STET_NOT_FOUND);
-    assert_non_null(strstr(stet_last_error(), "seg_type"));
+    assert_int_equal(stet_output_find("colour", &found), STET_ERROR_NOT_FOUND);
+    assert_non_null(strstr(stet_get_last_error(), "seg_type"));
     assert_string_equal(stet_output_name(STET_OUTPUT_COUNT), "unknown");
 }
 
@@ -117,9 +117,9 @@ static void test_set_fovy(void **state)
     pictures_run(&fresh);
     assert_true(pictures_hash(&fresh, STI_BUFFER_DEPTH, 0) == pictures_hash(&p, STI_BUFFER_DEPTH, 0));
     before = *sti_renderer_appearance(p.renderer);
-    assert_int_equal(sti_renderer_set_fovy(p.renderer, 0, 180), STET_INVALID_ARGUMENT);
-    assert_int_equal(sti_renderer_set_fovy(p.renderer, 0, NAN), STET_INVALID_ARGUMENT);
-    assert_int_equal(sti_renderer_set_fovy(p.renderer, 1, 50), STET_INVALID_ARGUMENT);
+    assert_int_equal(sti_renderer_set_fovy(p.renderer, 0, 180), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sti_renderer_set_fovy(p.renderer, 0, NAN), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sti_renderer_set_fovy(p.renderer, 1, 50), STET_ERROR_INVALID_ARGUMENT);
     assert_true(sti_renderer_appearance(p.renderer)->generation == before.generation);
     pictures_close(&fresh);
     pictures_close(&p);
@@ -144,9 +144,9 @@ static void test_some_worlds_anywhere(void **state)
     const int pitch[NWORLD] = {PITCH, PITCH, PITCH, PITCH, PITCH}, list[] = {3, 0};
     sti_render_target target;
     memset(&target, 0, sizeof target);
-    OK(STI_ARRAY(p.device, "loose", STET_INT, false, &target.pixels[STI_BUFFER_GEOM], SPACE));
-    OK(STI_ARRAY(p.device, "first", STET_I64, false, &target.first[STI_BUFFER_GEOM], NWORLD));
-    OK(STI_ARRAY(p.device, "pitch", STET_INT, false, &target.pitch[STI_BUFFER_GEOM], NWORLD));
+    OK(STI_ARRAY(p.device, "loose", STET_DTYPE_INT, false, &target.pixels[STI_BUFFER_GEOM], SPACE));
+    OK(STI_ARRAY(p.device, "first", STET_DTYPE_I64, false, &target.first[STI_BUFFER_GEOM], NWORLD));
+    OK(STI_ARRAY(p.device, "pitch", STET_DTYPE_INT, false, &target.pitch[STI_BUFFER_GEOM], NWORLD));
     for (int i = 0; i < SPACE; ++i) loose[i] = 99;
     OK(stet_array_write(target.pixels[STI_BUFFER_GEOM], loose, SPACE * sizeof *loose));
     OK(stet_array_write(target.first[STI_BUFFER_GEOM], first, sizeof first));
@@ -176,8 +176,8 @@ static void test_scale(void **state)
     const float stretched[12] = {0, -0.5f, 0, 0, 1.5f, 0, 0, 0, 0, 0, 0.5f, 0};
     pictures_open(&p, BALL, 1, NULL, 1);
     int prim;
-    OK(stet_stage_prim_of(p.stage, STET_PRIM_GEOM, 0, &prim));
-    OK(stet_stage_set_local(p.stage, prim, 0, 1, stretched));
+    OK(stet_stage_get_prim(p.stage, STET_PRIM_GEOM, 0, &prim));
+    OK(stet_stage_write_local(p.stage, prim, 0, 1, stretched));
     pictures_camera(&p, eye, target, 40, 64, 48);
     pictures_ready(&p);
     pictures_run(&p);
@@ -207,8 +207,8 @@ static void test_scale(void **state)
 
 static void refuse(stet_result result, const char *words)
 {
-    assert_int_equal(result, STET_INVALID_ARGUMENT);
-    if (!strstr(stet_last_error(), words)) fail_msg("'%s' is not in '%s'", words, stet_last_error());
+    assert_int_equal(result, STET_ERROR_INVALID_ARGUMENT);
+    if (!strstr(stet_get_last_error(), words)) fail_msg("'%s' is not in '%s'", words, stet_get_last_error());
 }
 
 static void test_bad_cameras(void **state)
@@ -248,7 +248,7 @@ static void test_bad_runs(void **state)
     pictures_model_camera(&p, 0, 40, 30);
     pictures_ready(&p);
     pictures_run(&p);
-    uint64_t generation = stet_array_generation(p.target.pixels[STI_BUFFER_DEPTH]);
+    uint64_t generation = stet_array_get_generation(p.target.pixels[STI_BUFFER_DEPTH]);
     const int beyond[] = {0, 3}, below[] = {-1}, twice[] = {1, 2, 1}, fine[] = {2};
     refuse(sti_renderer_run(p.renderer, beyond, 2, &p.target), "world 3 does not exist");
     refuse(sti_renderer_run(p.renderer, below, 1, &p.target), "world -1 does not exist");
@@ -260,11 +260,11 @@ static void test_bad_runs(void **state)
     refuse(sti_renderer_run(p.renderer, fine, 1, &target), "first pixel and pitch");
     target = p.target;
     target.pixels[STI_BUFFER_DEPTH] = p.target.pixels[STI_BUFFER_GEOM];
-    assert_int_equal(sti_renderer_run(p.renderer, fine, 1, &target), STET_INVALID_ARGUMENT);
+    assert_int_equal(sti_renderer_run(p.renderer, fine, 1, &target), STET_ERROR_INVALID_ARGUMENT);
     OK(sti_renderer_run(p.renderer, NULL, 0, &p.target));
-    assert_true(stet_array_generation(p.target.pixels[STI_BUFFER_DEPTH]) == generation);
+    assert_true(stet_array_get_generation(p.target.pixels[STI_BUFFER_DEPTH]) == generation);
     OK(sti_renderer_run(p.renderer, fine, 1, &p.target));
-    assert_true(stet_array_generation(p.target.pixels[STI_BUFFER_DEPTH]) > generation);
+    assert_true(stet_array_get_generation(p.target.pixels[STI_BUFFER_DEPTH]) > generation);
     pictures_close(&p);
 }
 
@@ -281,9 +281,9 @@ static void test_memory_and_launches(void **state)
     pictures_ready(&p);
     pictures_run(&p);
     int64_t allocations = stet_get_memory_stats().allocations;
-    stet_device_counters(p.device, &before);
+    stet_device_get_counters(p.device, &before);
     pictures_run(&p);
-    stet_device_counters(p.device, &after);
+    stet_device_get_counters(p.device, &after);
     assert_int_equal(after.launches - before.launches, 1);
     assert_int_equal(stet_get_memory_stats().allocations, allocations);
     pictures_close(&p);

@@ -54,10 +54,10 @@ static void write_poses(pictures *p, int first, int broken)
     }
     if (broken >= 0) pos[3 * (broken * NBODY + 2)] = NAN;
     stet_array *xpos, *xquat;
-    OK(stet_worlds_array(p->worlds, "xpos", &xpos));
-    OK(stet_worlds_array(p->worlds, "xquat", &xquat));
-    OK(stet_array_write(xpos, pos, stet_array_bytes(xpos)));
-    OK(stet_array_write(xquat, quat, stet_array_bytes(xquat)));
+    OK(stet_worlds_get_array(p->worlds, "xpos", &xpos));
+    OK(stet_worlds_get_array(p->worlds, "xquat", &xquat));
+    OK(stet_array_write(xpos, pos, stet_array_get_bytes(xpos)));
+    OK(stet_array_write(xquat, quat, stet_array_get_bytes(xquat)));
     free(pos);
     free(quat);
 }
@@ -184,7 +184,7 @@ static void test_nan_camera_sees_nothing(void **state)
     open_scene(&p, 0, 2, NULL, 1);
     stet_array *xpos;
     float pos[2 * NBODY * 3];
-    OK(stet_worlds_array(p.worlds, "xpos", &xpos));
+    OK(stet_worlds_get_array(p.worlds, "xpos", &xpos));
     OK(stet_array_read(xpos, pos, sizeof pos));
     pos[3 * (NBODY - 1)] = NAN;
     OK(stet_array_write(xpos, pos, sizeof pos));
@@ -245,7 +245,7 @@ static void test_odd_sizes(void **state)
             const double eye[3] = {0, -1, 0}, target[3] = {0, 0, 0};
             pictures_camera(&p, eye, target, 60, sizes[s][0], sizes[s][1]);
             pictures_ready(&p);
-            size_t n = stet_array_bytes(p.target.pixels[STI_BUFFER_GEOM]) / sizeof(int);
+            size_t n = stet_array_get_bytes(p.target.pixels[STI_BUFFER_GEOM]) / sizeof(int);
             int *geom = malloc(n * sizeof *geom);
             for (size_t k = 0; k < n; ++k) geom[k] = 99;
             OK(stet_array_write(p.target.pixels[STI_BUFFER_GEOM], geom, n * sizeof *geom));

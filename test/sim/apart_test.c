@@ -35,12 +35,12 @@ typedef struct life {
 static void make_tiles(life *l)
 {
     stet_camera cameras[] = {{0, WIDTH, HEIGHT, 50, "eye"}, {0, WIDTH, HEIGHT, 60, "watch"}};
-    for (int c = 0; c < 2; ++c) OK(stet_stage_prim_of(l->stage, STET_PRIM_CAMERA, c, &cameras[c].prim));
-    OK(STI_ARRAY(l->device, "bound", STET_F16, false, &l->bound, WORLDS, HEIGHT, WIDTH, 1));
-    const stet_tile_request requests[REQUESTS] = {{0, STET_OUTPUT_RGB, STET_U8, 3, NULL},
-                                                  {1, STET_OUTPUT_RGBA, STET_U8, 4, NULL},
-                                                  {1, STET_OUTPUT_DEPTH, STET_F16, 1, l->bound},
-                                                  {0, STET_OUTPUT_SEG_GEOM, STET_INT, 1, NULL}};
+    for (int c = 0; c < 2; ++c) OK(stet_stage_get_prim(l->stage, STET_PRIM_CAMERA, c, &cameras[c].prim));
+    OK(STI_ARRAY(l->device, "bound", STET_DTYPE_F16, false, &l->bound, WORLDS, HEIGHT, WIDTH, 1));
+    const stet_tile_request requests[REQUESTS] = {{0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL},
+                                                  {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},
+                                                  {1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, l->bound},
+                                                  {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL}};
     stet_tiles_def def = stet_default_tiles_def();
     def.cameras = cameras;
     def.ncamera = 2;
@@ -79,7 +79,7 @@ static void end(life *l)
 static stet_array *field(const life *l, const char *name)
 {
     stet_array *a;
-    OK(stet_worlds_array(l->worlds, name, &a));
+    OK(stet_worlds_get_array(l->worlds, name, &a));
     return a;
 }
 
@@ -102,9 +102,9 @@ static void same_content(stet_array *a, stet_array *b)
 {
     uint64_t x, y;
     const void *mine, *theirs;
-    OK(stet_array_host(a, &mine));
-    OK(stet_array_host(b, &theirs));
-    if (memcmp(mine, theirs, stet_array_bytes(a)) != 0) fail_msg("array %s differs", a->name);
+    OK(stet_array_get_host(a, &mine));
+    OK(stet_array_get_host(b, &theirs));
+    if (memcmp(mine, theirs, stet_array_get_bytes(a)) != 0) fail_msg("array %s differs", a->name);
     OK(stet_array_hash(a, &x));
     OK(stet_array_hash(b, &y));
     assert_true(x == y);
@@ -147,7 +147,7 @@ static void write_field(program *p)
 
 static void read_field(program *p)
 {
-    const char *const *names = stet_worlds_fields();
+    const char *const *names = stet_worlds_get_fields();
     int64_t n = 0;
     while (names[n]) n++;
     const char *name = names[roll(p, n)];
@@ -194,16 +194,16 @@ static void move_prim(program *p)
     for (int64_t w = 0; w < n; ++w) draw_frame(p, rows + w * 12);
     BOTH(l)
     {
-        OK(p->rigid[k] ? stet_stage_set_world(l->stage, p->prim[k], first, n, rows)
-                       : stet_stage_set_local(l->stage, p->prim[k], first, n, rows));
+        OK(p->rigid[k] ? stet_stage_write_world(l->stage, p->prim[k], first, n, rows)
+                       : stet_stage_write_local(l->stage, p->prim[k], first, n, rows));
     }
     if (roll(p, 2)) return;
     bool local = roll(p, 2) != 0;
     BOTH(l)
     {
         float *out = back[l - p->twin];
-        OK(local ? stet_stage_get_local(l->stage, p->prim[k], 0, WORLDS, out)
-                 : stet_stage_get_world(l->stage, p->prim[k], 0, WORLDS, out));
+        OK(local ? stet_stage_read_local(l->stage, p->prim[k], 0, WORLDS, out)
+                 : stet_stage_read_world(l->stage, p->prim[k], 0, WORLDS, out));
     }
     assert_memory_equal(back[0], back[1], sizeof back[0]);
 }
@@ -215,7 +215,7 @@ static void look_at_stage(program *p)
     BOTH(l)
     {
         if (force) OK(stet_stage_flush(l->stage, true));
-        OK(stet_stage_arrays(l->stage, &local[l - p->twin], &world[l - p->twin]));
+        OK(stet_stage_get_arrays(l->stage, &local[l - p->twin], &world[l - p->twin]));
     }
     same_content(world[0], world[1]);
     same_content(local[0], local[1]);
@@ -237,8 +237,8 @@ static void read_tiles(program *p)
     int request = (int)roll(p, REQUESTS);
     BOTH(l)
     {
-        stet_result result = stet_tiles_read(l->tiles, -1, request, &a[l - p->twin]);
-        if (result == STET_NOT_FOUND) return; /* nothing was rendered yet */
+        stet_result result = stet_tiles_get_array(l->tiles, -1, request, &a[l - p->twin]);
+        if (result == STET_ERROR_NOT_FOUND) return; /* nothing was rendered yet */
         OK(result);
     }
     same_content(a[0], a[1]);
@@ -253,7 +253,7 @@ static void snapshot(program *p)
             OK(stet_worlds_restore(l->worlds, l->snapshot));
         } else {
             stet_snapshot_destroy(l->snapshot);
-            OK(stet_worlds_snapshot(l->worlds, &l->snapshot));
+            OK(stet_snapshot_create(l->worlds, &l->snapshot));
         }
     }
 }
@@ -286,7 +286,7 @@ static void switch_mechanisms(program *p)
 {
     uint32_t bits = 0;
     if (roll(p, 2))
-        for (int m = 0; m < STET_MECH_COUNT; ++m) bits |= (uint32_t)(roll(p, 4) == 0) << m;
+        for (int m = 0; m < STET_MECHANISM_COUNT; ++m) bits |= (uint32_t)(roll(p, 4) == 0) << m;
     stet_mechanism_options options = {.disabled = bits, .audit = roll(p, 3) == 0};
     BOTH(l) OK(stet_device_set_mechanisms(l->device, &options));
 }
@@ -300,7 +300,7 @@ static void run(program *p, int n)
 {
     for (int k = 0; k < n; ++k) calls[roll(p, sizeof calls / sizeof *calls)](p);
     BOTH(l) OK(stet_device_set_mechanisms(l->device, &(stet_mechanism_options){0}));
-    for (const char *const *f = stet_worlds_fields(); *f; ++f)
+    for (const char *const *f = stet_worlds_get_fields(); *f; ++f)
         same_content(field(&p->twin[0], *f), field(&p->twin[1], *f));
     look_at_stage(p);
 }
@@ -396,9 +396,9 @@ static void a_snapshot_goes_into_new_worlds(void **state)
         OK(stet_step_run(twin[0].step, 3));
         assert_int_equal(xpos->nitem, 12);
         OK(stet_array_write_worlds(xpos, 3, 1, row, sizeof row));
-        OK(stet_worlds_snapshot(twin[0].worlds, &twin[0].snapshot));
+        OK(stet_snapshot_create(twin[0].worlds, &twin[0].snapshot));
         OK(stet_worlds_restore(twin[1].worlds, twin[0].snapshot));
-        for (const char *const *f = stet_worlds_fields(); *f; ++f)
+        for (const char *const *f = stet_worlds_get_fields(); *f; ++f)
             same_content(field(&twin[0], *f), field(&twin[1], *f));
         for (int t = 0; t < 2; ++t) OK(stet_worlds_hash(twin[t].worlds, &hash[t]));
         assert_true(hash[0] == hash[1]);
@@ -429,9 +429,9 @@ static void extraction_leaves_what_the_host_wrote(void **state)
     OK(sti_tile_plan(&size, &direct, 1, WORLDS, &part, &layout[STI_BUFFER_GEOM]));
     OK(sti_tile_table_create(device, layout, used, &table));
     OK(sti_extractor_create(device, WORLDS, 1, &x));
-    OK(STI_ARRAY(device, "pixels", STET_INT, false, &pixels[STI_BUFFER_GEOM], layout[STI_BUFFER_GEOM].npixel));
-    OK(STI_ARRAY(device, "rows", STET_INT, false, &to, WORLDS, HIGH, WIDE, 1));
-    OK(sti_conversion(STET_OUTPUT_SEG_GEOM, STET_INT, 1, &conversion, &plain));
+    OK(STI_ARRAY(device, "pixels", STET_DTYPE_INT, false, &pixels[STI_BUFFER_GEOM], layout[STI_BUFFER_GEOM].npixel));
+    OK(STI_ARRAY(device, "rows", STET_DTYPE_INT, false, &to, WORLDS, HIGH, WIDE, 1));
+    OK(sti_conversion(STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, &conversion, &plain));
     OK(sti_array_mirror_write(to, &mirror));
     for (int k = 0; k < WORLDS * PIXELS; ++k) ((int *)mirror)[k] = 7;
     sti_array_mirror_written(to);

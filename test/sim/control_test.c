@@ -110,10 +110,10 @@ static void bad_noise_is_refused(void **state)
 {
     (void)state;
     stet_sim *sim = room_open(ARMS_PLAIN, &(room_def){0});
-    REFUSED(STET_INVALID_ARGUMENT, "scale is -1", stet_sim_control_noise(sim, -1, 0));
-    REFUSED(STET_INVALID_ARGUMENT, "scale is", stet_sim_control_noise(sim, (double)NAN, 0));
-    REFUSED(STET_INVALID_ARGUMENT, "scale is inf", stet_sim_control_noise(sim, (double)INFINITY, 0));
-    REFUSED(STET_INVALID_ARGUMENT, "frame is -1", stet_sim_control_noise(sim, 1, -1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "scale is -1", stet_sim_control_noise(sim, -1, 0));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "scale is", stet_sim_control_noise(sim, (double)NAN, 0));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "scale is inf", stet_sim_control_noise(sim, (double)INFINITY, 0));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "frame is -1", stet_sim_control_noise(sim, 1, -1));
     OK(stet_sim_control_noise(sim, 0, INT64_MAX));
     for (int k = 0; k < 3; ++k) assert_true(room_ctrl(sim, 1, k) == (k == 0 ? 1.0f : 0.0f));
     stet_sim_destroy(sim);
@@ -129,8 +129,8 @@ static void the_hand_keeps_its_cube(void **state)
     (void)state;
     enum { NWORLD = 8, FRAMES = 250 };
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD, .threads = 2});
-    double dt = stet_model_get_info(stet_sim_model(sim)).timestep;
-    int nq = stet_model_get_info(stet_sim_model(sim)).nq, substeps = (int)lround(0.02 / dt);
+    double dt = stet_model_get_info(stet_sim_get_model(sim)).timestep;
+    int nq = stet_model_get_info(stet_sim_get_model(sim)).nq, substeps = (int)lround(0.02 / dt);
     float travel = 0;
     for (int f = 0; f < FRAMES; ++f) {
         float before = room_field(sim, "qpos", 0, 3);
@@ -139,7 +139,7 @@ static void the_hand_keeps_its_cube(void **state)
         travel += fabsf(room_field(sim, "qpos", 0, 3) - before);
     }
     for (int64_t w = 0; w < NWORLD; ++w) {
-        assert_int_equal(stet_worlds_faults(stet_sim_worlds(sim))[w], 0);
+        assert_int_equal(stet_worlds_get_faults(stet_sim_get_worlds(sim))[w], 0);
         float z = room_field(sim, "qpos", w, nq - 5);
         if (!(z > 0.22f)) fail_msg("world %d: the cube is at %g m", (int)w, (double)z);
     }
@@ -160,17 +160,17 @@ static void tables_are_those_of_the_actuators(void **state)
     stet_array *table;
     for (int i = 0; i < 4; ++i) {
         const void *values;
-        OK(stet_sim_control_table(sim, tables[i].name, &table));
-        assert_int_equal(stet_array_count(table), 3);
-        OK(stet_array_host(table, &values));
+        OK(stet_sim_get_control_table(sim, tables[i].name, &table));
+        assert_int_equal(stet_array_get_nelement(table), 3);
+        OK(stet_array_get_host(table, &values));
         assert_memory_equal(values, tables[i].value, sizeof tables[i].value);
     }
-    REFUSED(STET_NOT_FOUND, "no table \"gain\"; there are hold, half, low and high",
-            stet_sim_control_table(sim, "gain", &table));
+    REFUSED(STET_ERROR_NOT_FOUND, "no table \"gain\"; there are hold, half, low and high",
+            stet_sim_get_control_table(sim, "gain", &table));
     assert_null(table);
-    REFUSED(STET_INVALID_ARGUMENT, "must not be NULL", stet_sim_control_table(sim, NULL, &table));
-    REFUSED(STET_INVALID_ARGUMENT, "must not be NULL", stet_sim_control_table(NULL, "low", &table));
-    REFUSED(STET_INVALID_ARGUMENT, "out is NULL", stet_sim_control_table(sim, "low", NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "must not be NULL", stet_sim_get_control_table(sim, NULL, &table));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "must not be NULL", stet_sim_get_control_table(NULL, "low", &table));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "out is NULL", stet_sim_get_control_table(sim, "low", NULL));
     stet_sim_destroy(sim);
 }
 

@@ -31,7 +31,7 @@ static void on_the_double(stet_device_def *def)
 /* A failed call of the driver, or a lack of the device's memory that it means; never the caller's mistake. */
 static bool is_the_drivers(stet_result result)
 {
-    return result == STET_DEVICE || result == STET_OUT_OF_MEMORY || result == STET_UNSUPPORTED;
+    return result == STET_ERROR_DEVICE || result == STET_ERROR_OUT_OF_MEMORY || result == STET_ERROR_UNSUPPORTED;
 }
 
 /* Somebody's device beside it, with content that stays. */
@@ -47,7 +47,7 @@ static bystander stand_by(void)
     on_the_double(&def);
     def.gpu.index = 1;
     OK(stet_device_create(&def, &b.device));
-    OK(STI_ARRAY(b.device, "beside", STET_INT, false, &b.array, 2));
+    OK(STI_ARRAY(b.device, "beside", STET_DTYPE_INT, false, &b.array, 2));
     OK(stet_array_write(b.array, (int[]){41, 42}, 2 * sizeof(int)));
     return b;
 }
@@ -151,7 +151,8 @@ static void the_device_is_lost(void **state)
     OK(run(&ended, 0, 0, &total));
     for (int64_t n = 0; (n = next(&dice, n, total, done, 7)) != 0; ++done) {
         stet_result result = run(&ended, n, 719, &calls);
-        if (result != STET_OK && !is_the_drivers(result)) fail_msg("call %lld: %s", (long long)n, stet_last_error());
+        if (result != STET_OK && !is_the_drivers(result))
+            fail_msg("call %lld: %s", (long long)n, stet_get_last_error());
     }
 }
 
@@ -159,7 +160,7 @@ static void the_device_is_lost(void **state)
 
 static bool is_memory(stet_result result)
 {
-    return result == STET_OUT_OF_MEMORY && strstr(stet_last_error(), "memory");
+    return result == STET_ERROR_OUT_OF_MEMORY && strstr(stet_get_last_error(), "memory");
 }
 
 /* A run in which allocation n fails, 0: none does; how many there were. */

@@ -64,7 +64,7 @@ static stet_result make_kernel(everything *e, int k)
     def.source = source;
     def.name = names[k];
     def.cache_folder = e->how->kernels;
-    return e->how->kernels ? stet_kernel_create(stet_sim_device(e->sim), &def, &e->kernel[k]) : STET_OK;
+    return e->how->kernels ? stet_kernel_create(stet_sim_get_device(e->sim), &def, &e->kernel[k]) : STET_OK;
 }
 
 static stet_result make_push(everything *e) { return make_kernel(e, 0); }
@@ -73,7 +73,8 @@ static stet_result make_twice(everything *e) { return make_kernel(e, 2); }
 
 static stet_result make_seen(everything *e)
 {
-    return e->how->kernels ? STI_ARRAY(stet_sim_device(e->sim), "seen", STET_REAL, true, &e->seen, NWORLD, 6) : STET_OK;
+    return e->how->kernels ? STI_ARRAY(stet_sim_get_device(e->sim), "seen", STET_DTYPE_REAL, true, &e->seen, NWORLD, 6)
+                           : STET_OK;
 }
 
 static stet_result add_kernels(everything *e)
@@ -81,9 +82,9 @@ static stet_result add_kernels(everything *e)
     stet_array *qpos, *xpos, *ctrl;
     if (!e->how->kernels) return STET_OK;
     stet_sim_clear_kernels(e->sim);
-    STI_TRY(stet_worlds_array(stet_sim_worlds(e->sim), "qpos", &qpos));
-    STI_TRY(stet_worlds_array(stet_sim_worlds(e->sim), "xpos", &xpos));
-    STI_TRY(stet_worlds_array(stet_sim_worlds(e->sim), "ctrl", &ctrl));
+    STI_TRY(stet_worlds_get_array(stet_sim_get_worlds(e->sim), "qpos", &qpos));
+    STI_TRY(stet_worlds_get_array(stet_sim_get_worlds(e->sim), "xpos", &xpos));
+    STI_TRY(stet_worlds_get_array(stet_sim_get_worlds(e->sim), "ctrl", &ctrl));
     const stet_arg push[] = {stet_arg_array(qpos), stet_arg_array(ctrl), stet_arg_int(1)};
     const stet_arg look[] = {stet_arg_array(qpos), stet_arg_array(xpos), stet_arg_array(e->seen)};
     const stet_arg twice[] = {stet_arg_array(qpos), stet_arg_array(e->seen)};
@@ -112,7 +113,7 @@ static stet_result step(everything *e)
 {
     if (!e->how->kernels) return stet_sim_step(e->sim, 1);
     if (e->before) STI_TRY(stet_sim_restore(e->sim, e->before));
-    if (!e->before) STI_TRY(stet_worlds_snapshot(stet_sim_worlds(e->sim), &e->before));
+    if (!e->before) STI_TRY(stet_snapshot_create(stet_sim_get_worlds(e->sim), &e->before));
     STI_TRY(stet_sim_step(e->sim, 1));
     stet_snapshot_destroy(e->before);
     e->before = NULL;
@@ -140,7 +141,7 @@ static stet_result read_frame(everything *e)
 static stet_result hash_frame(everything *e)
 {
     uint64_t hash;
-    STI_TRY(stet_sim_frame_hash(e->sim, STET_FRAME_LATEST, &hash));
+    STI_TRY(stet_sim_hash_frame(e->sim, STET_FRAME_LATEST, &hash));
     note(e, hash);
     return STET_OK;
 }
@@ -148,7 +149,7 @@ static stet_result hash_frame(everything *e)
 static stet_result hash_state(everything *e)
 {
     uint64_t hash;
-    STI_TRY(stet_worlds_hash(stet_sim_worlds(e->sim), &hash));
+    STI_TRY(stet_worlds_hash(stet_sim_get_worlds(e->sim), &hash));
     note(e, hash);
     return STET_OK;
 }
@@ -167,9 +168,9 @@ static stet_result mirror(everything *e)
 {
     stet_array *xpos;
     const void *data;
-    STI_TRY(stet_worlds_array(stet_sim_worlds(e->sim), "xpos", &xpos));
-    STI_TRY(stet_array_host(xpos, &data));
-    note(e, sti_hash_bytes(data, stet_array_bytes(xpos)));
+    STI_TRY(stet_worlds_get_array(stet_sim_get_worlds(e->sim), "xpos", &xpos));
+    STI_TRY(stet_array_get_host(xpos, &data));
+    note(e, sti_hash_bytes(data, stet_array_get_bytes(xpos)));
     return STET_OK;
 }
 
@@ -178,7 +179,7 @@ static const float frame[12] = {1, 0, 0, .1f, 0, 1, 0, .2f, 0, 0, 1, .3f};
 static stet_result add(everything *e, int k, int parent, bool rigid)
 {
     static const char *const names[] = {"one", "two", "three"};
-    STI_TRY(stet_stage_add(stet_sim_stage(e->sim), parent, names[k], frame, rigid, &e->prim[k]));
+    STI_TRY(stet_stage_add(stet_sim_get_stage(e->sim), parent, names[k], frame, rigid, &e->prim[k]));
     note(e, (uint64_t)e->prim[k]);
     return STET_OK;
 }
@@ -188,19 +189,22 @@ static stet_result add_two(everything *e) { return add(e, 1, e->prim[0], true); 
 static stet_result add_three(everything *e) { return add(e, 2, e->prim[1], false); }
 static stet_result place(everything *e)
 {
-    return stet_stage_set_local(stet_sim_stage(e->sim), e->prim[2], 1, 1, frame);
+    return stet_stage_write_local(stet_sim_get_stage(e->sim), e->prim[2], 1, 1, frame);
 }
-static stet_result pin(everything *e) { return stet_stage_set_world(stet_sim_stage(e->sim), e->prim[1], 0, 1, frame); }
-static stet_result reparent(everything *e) { return stet_stage_reparent(stet_sim_stage(e->sim), e->prim[2], 0); }
-static stet_result remove_one(everything *e) { return stet_stage_remove(stet_sim_stage(e->sim), e->prim[0]); }
-static stet_result force(everything *e) { return stet_stage_flush(stet_sim_stage(e->sim), true); }
+static stet_result pin(everything *e)
+{
+    return stet_stage_write_world(stet_sim_get_stage(e->sim), e->prim[1], 0, 1, frame);
+}
+static stet_result reparent(everything *e) { return stet_stage_reparent(stet_sim_get_stage(e->sim), e->prim[2], 0); }
+static stet_result remove_one(everything *e) { return stet_stage_remove(stet_sim_get_stage(e->sim), e->prim[0]); }
+static stet_result force(everything *e) { return stet_stage_flush(stet_sim_get_stage(e->sim), true); }
 
 static stet_result locals(everything *e)
 {
     float x[NWORLD * 12];
-    STI_TRY(stet_stage_get_local(stet_sim_stage(e->sim), e->prim[1], 0, NWORLD, x));
+    STI_TRY(stet_stage_read_local(stet_sim_get_stage(e->sim), e->prim[1], 0, NWORLD, x));
     note(e, sti_hash_bytes(x, sizeof x));
-    STI_TRY(stet_stage_get_world(stet_sim_stage(e->sim), e->prim[2], 0, NWORLD, x));
+    STI_TRY(stet_stage_read_world(stet_sim_get_stage(e->sim), e->prim[2], 0, NWORLD, x));
     e->nnumber--;
     note(e, e->number[e->nnumber] ^ sti_hash_bytes(x, sizeof x));
     return STET_OK;
@@ -208,20 +212,20 @@ static stet_result locals(everything *e)
 
 static stet_result bind(everything *e)
 {
-    return STI_ARRAY(stet_sim_device(e->sim), "bound", STET_REAL, false, &e->bound, NWORLD, 5, 7, 1);
+    return STI_ARRAY(stet_sim_get_device(e->sim), "bound", STET_DTYPE_REAL, false, &e->bound, NWORLD, 5, 7, 1);
 }
 
 static stet_result open_tiles(everything *e)
 {
     const stet_camera cameras[] = {{.prim = e->prim[2], .width = 7, .height = 5, .fovy = 60, .name = "own"}};
-    const stet_tile_request requests[] = {{0, STET_OUTPUT_DEPTH, STET_REAL, 0, e->bound},
-                                          {0, STET_OUTPUT_RGB, STET_F16, 2, NULL}};
+    const stet_tile_request requests[] = {{0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, e->bound},
+                                          {0, STET_OUTPUT_RGB, STET_DTYPE_F16, 2, NULL}};
     stet_tiles_def def = stet_default_tiles_def();
     def.cameras = cameras;
     def.ncamera = 1;
     def.requests = requests;
     def.nrequest = 2;
-    return stet_tiles_create(stet_sim_stage(e->sim), &def, &e->tiles);
+    return stet_tiles_create(stet_sim_get_stage(e->sim), &def, &e->tiles);
 }
 
 static stet_result render_some(everything *e)
@@ -237,7 +241,7 @@ static stet_result read_tiles(everything *e)
     for (int k = 0; k < 2; ++k) {
         stet_array *tensor;
         uint64_t hash;
-        STI_TRY(stet_tiles_read(e->tiles, -1, k, &tensor));
+        STI_TRY(stet_tiles_get_array(e->tiles, -1, k, &tensor));
         STI_TRY(stet_array_hash(tensor, &hash));
         if (k == 0) continue;
         note(e, hash);
@@ -245,9 +249,9 @@ static stet_result read_tiles(everything *e)
     return STET_OK;
 }
 
-static stet_result snapshot(everything *e) { return stet_worlds_snapshot(stet_sim_worlds(e->sim), &e->snapshot); }
+static stet_result snapshot(everything *e) { return stet_snapshot_create(stet_sim_get_worlds(e->sim), &e->snapshot); }
 static stet_result restore(everything *e) { return stet_sim_restore(e->sim, e->snapshot); }
-static stet_result save(everything *e) { return stet_worlds_save(stet_sim_worlds(e->sim), path()); }
+static stet_result save(everything *e) { return stet_worlds_save(stet_sim_get_worlds(e->sim), path()); }
 static stet_result resume(everything *e) { return stet_sim_resume(e->sim, path()); }
 
 static stet_result close_tiles(everything *e)
@@ -300,13 +304,14 @@ static stet_result run_call(everything *e, int k)
     int seen = e->nnumber;
     stet_result result = calls[k].call(e);
     if (result == STET_OK) return STET_OK;
-    if (!e->how->fair(result) || !stet_last_error()[0])
-        fail_msg("%s: %s: '%s'", calls[k].name, stet_result_string(result), stet_last_error());
+    if (!e->how->fair(result) || !stet_get_last_error()[0])
+        fail_msg("%s: %s: '%s'", calls[k].name, stet_result_sentence(result), stet_get_last_error());
     e->failures++;
     if (!e->how->retry) return result;
     e->nnumber = seen;
     result = calls[k].call(e);
-    if (result != STET_OK) fail_msg("%s again: %s (%s)", calls[k].name, stet_last_error(), stet_last_error_where());
+    if (result != STET_OK)
+        fail_msg("%s again: %s (%s)", calls[k].name, stet_get_last_error(), stet_get_last_error_where());
     return STET_OK;
 }
 

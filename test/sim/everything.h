@@ -15,7 +15,7 @@ enum { EVERYTHING_NUMBERS = 64, EVERYTHING_KERNELS = 3 };
 typedef struct everything_how {
     stet_mechanism_options options;
     void (*place)(stet_device_def *def); /* puts it on another device */
-    bool (*fair)(stet_result result);    /* may a call fail so, as stet_last_error() says? */
+    bool (*fair)(stet_result result);    /* may a call fail so, as stet_get_last_error() says? */
     bool retry;                          /* what failed is asked for again; else the run ends there */
     const char *kernels; /* folder for compiled kernels: with kernels of the caller's in the step, and an export */
 } everything_how;

@@ -11,7 +11,7 @@ static everything_how how;
 
 static bool is_memory(stet_result result)
 {
-    return result == STET_OUT_OF_MEMORY && strstr(stet_last_error(), "memory");
+    return result == STET_ERROR_OUT_OF_MEMORY && strstr(stet_get_last_error(), "memory");
 }
 
 static stet_result run(void) { return everything_run(&how, &reference); }
@@ -49,7 +49,7 @@ static void under_audit(void **state)
 static void with_all_mechanisms_off(void **state)
 {
     (void)state;
-    (void)each_allocation_fails((stet_mechanism_options){.disabled = (1u << STET_MECH_COUNT) - 1});
+    (void)each_allocation_fails((stet_mechanism_options){.disabled = (1u << STET_MECHANISM_COUNT) - 1});
 }
 
 /* A device that runs nothing, whose memory the host cannot touch. */

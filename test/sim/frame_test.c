@@ -13,7 +13,7 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
     (void)state;
     enum { NWORLD = 4, BACK = 2 };
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD});
-    size_t size = stet_sim_output_bytes(sim, 0, STET_OUTPUT_RGBA) / NWORLD;
+    size_t size = stet_sim_get_output_bytes(sim, 0, STET_OUTPUT_RGBA) / NWORLD;
     (void)room_render(sim);
     uint8_t *home = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
     room_play(sim, 30, 3, 20);
@@ -28,10 +28,10 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
     }
     float now[12], fresh[12];
     int cube;
-    OK(stet_stage_find(stet_sim_stage(sim), STET_PRIM_BODY, "cube", &cube));
-    OK(stet_stage_get_world(stet_sim_stage(sim), cube, BACK, 1, now));
+    OK(stet_stage_find(stet_sim_get_stage(sim), STET_PRIM_BODY, "cube", &cube));
+    OK(stet_stage_read_world(stet_sim_get_stage(sim), cube, BACK, 1, now));
     room_reset(sim, -1);
-    OK(stet_stage_get_world(stet_sim_stage(sim), cube, 0, 1, fresh));
+    OK(stet_stage_read_world(stet_sim_get_stage(sim), cube, 0, 1, fresh));
     assert_memory_equal(now, fresh, sizeof now);
     free(home);
     free(moved);
@@ -45,21 +45,21 @@ static void only_worlds_that_were_put_back_are_rendered_on_a_read(void **state)
     (void)state;
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 6});
     OK(stet_sim_step(sim, 50));
-    assert_int_equal(stet_sim_latest_frame(sim), -1);
+    assert_int_equal(stet_sim_get_latest_frame(sim), -1);
     int64_t frame = room_render(sim);
-    assert_int_equal(stet_sim_latest_frame(sim), frame);
+    assert_int_equal(stet_sim_get_latest_frame(sim), frame);
     uint64_t before = room_frame(sim, frame);
     OK(stet_sim_step(sim, 50));
     assert_true(room_frame(sim, STET_FRAME_LATEST) == before);
-    stet_device_clear_counters(stet_sim_device(sim));
+    stet_device_clear_counters(stet_sim_get_device(sim));
     room_reset(sim, 5);
     assert_true(room_frame(sim, STET_FRAME_LATEST) != before);
-    assert_int_equal(stet_sim_latest_frame(sim), frame + 1);
+    assert_int_equal(stet_sim_get_latest_frame(sim), frame + 1);
     uint64_t after = room_frame(sim, STET_FRAME_LATEST);
     stet_counters c = room_counters(sim);
-    assert_int_equal(c.mechanism[STET_MECH_frame].misses, 1);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].misses, 1);
     int64_t pixel = 4 + 4 + 4; /* rgba, depth, seg_geom */
-    assert_int_equal(c.mechanism[STET_MECH_frame].done_bytes, 24 * 16 * pixel);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].done_bytes, 24 * 16 * pixel);
     assert_true(room_frame(sim, frame) == before);
     assert_true(room_frame(sim, frame + 1) == after);
     stet_sim_destroy(sim);
@@ -85,7 +85,7 @@ static void a_write_of_poses_moves_the_picture_of_external_physics(void **state)
 {
     (void)state;
     stet_sim *sim = room_open(ROOM_BALL, &(room_def){.physics = STET_PHYSICS_EXTERNAL});
-    assert_int_equal(stet_sim_physics(sim), STET_PHYSICS_EXTERNAL);
+    assert_int_equal(stet_sim_get_physics(sim), STET_PHYSICS_EXTERNAL);
     uint64_t before = room_frame(sim, room_render(sim));
     OK(stet_sim_step(sim, 5));
     assert_true(fabsf(room_field(sim, "time", 2, 0) - 0.01f) < 1e-6f);
@@ -114,13 +114,13 @@ static void kf20_frames_that_were_not_read_are_kept(void **state)
         hash[f] = room_frame(twin, STET_FRAME_LATEST);
     }
     for (int f = 0; f < K; ++f) assert_true(room_frame(sim, f) == hash[f]);
-    assert_int_equal(room_counters(sim).reason[STET_REASON_deferred_tiles_ring_full], 0);
+    assert_int_equal(room_counters(sim).reason[STET_REASON_DEFERRED_TILES_RING_FULL], 0);
     for (int f = K; f < 2 * K + 1; ++f) room_play(sim, 30 + f, 1, 5);
-    assert_int_equal(room_counters(sim).reason[STET_REASON_deferred_tiles_ring_full], 1);
+    assert_int_equal(room_counters(sim).reason[STET_REASON_DEFERRED_TILES_RING_FULL], 1);
     for (int f = K + 1; f < 2 * K + 1; ++f) (void)room_frame(sim, f);
     uint64_t lost;
-    REFUSED(STET_NOT_FOUND, "no longer kept", stet_sim_frame_hash(sim, 0, &lost));
-    REFUSED(STET_NOT_FOUND, "there is no frame 7", stet_sim_frame_hash(sim, 2 * K + 1, &lost));
+    REFUSED(STET_ERROR_NOT_FOUND, "no longer kept", stet_sim_hash_frame(sim, 0, &lost));
+    REFUSED(STET_ERROR_NOT_FOUND, "there is no frame 7", stet_sim_hash_frame(sim, 2 * K + 1, &lost));
     stet_sim_destroy(twin);
     stet_sim_destroy(sim);
 }
@@ -154,7 +154,7 @@ static void kf44_nan_stays_in_its_world(void **state)
     for (int f = 0; f < 3; ++f) {
         (void)room_render(sick); /* first the NaN itself, then what the physics makes of it */
         (void)room_render(well);
-        size_t size = stet_sim_output_bytes(well, 0, STET_OUTPUT_RGBA) / 5;
+        size_t size = stet_sim_get_output_bytes(well, 0, STET_OUTPUT_RGBA) / 5;
         char *a = room_read(sick, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA),
              *b = room_read(well, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
         for (size_t w = 0; w < 5; ++w)
@@ -167,7 +167,7 @@ static void kf44_nan_stays_in_its_world(void **state)
         OK(stet_sim_step(sick, 2));
         OK(stet_sim_step(well, 2));
     }
-    for (int64_t w = 0; w < 5; ++w) assert_int_equal(stet_worlds_faults(stet_sim_worlds(sick))[w] != 0, w == 2);
+    for (int64_t w = 0; w < 5; ++w) assert_int_equal(stet_worlds_get_faults(stet_sim_get_worlds(sick))[w] != 0, w == 2);
     stet_sim_destroy(well);
     stet_sim_destroy(sick);
 }
@@ -180,7 +180,7 @@ static void nothing_moved_is_nothing_done(void **state)
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 4});
     room_play(sim, 30, 2, 2);
     (void)room_frame(sim, STET_FRAME_LATEST);
-    stet_device_clear_counters(stet_sim_device(sim));
+    stet_device_clear_counters(stet_sim_get_device(sim));
     int64_t frame = room_render(sim);
     for (int i = 0; i < 3; ++i) {
         assert_int_equal(room_render(sim), frame);
@@ -189,8 +189,8 @@ static void nothing_moved_is_nothing_done(void **state)
     stet_counters c = room_counters(sim);
     assert_int_equal(c.launches, 0);
     assert_int_equal(c.kinematics, 0);
-    assert_int_equal(c.mechanism[STET_MECH_frame].hits, 4);
-    for (int m = 0; m < STET_MECH_COUNT; ++m) assert_int_equal(c.mechanism[m].misses, 0);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].hits, 4);
+    for (int m = 0; m < STET_MECHANISM_COUNT; ++m) assert_int_equal(c.mechanism[m].misses, 0);
     stet_sim_destroy(sim);
 }
 
@@ -202,16 +202,16 @@ static void pose_sync_off_follows_each_substep(void **state)
     int64_t kinematics[2], flushes[2];
     for (int off = 0; off < 2; ++off) {
         stet_sim *sim =
-            room_open("hand.xml", &(room_def){.nworld = NWORLD, .disabled = off ? 1u << STET_MECH_pose_sync : 0});
-        stet_device_clear_counters(stet_sim_device(sim));
+            room_open("hand.xml", &(room_def){.nworld = NWORLD, .disabled = off ? 1u << STET_MECHANISM_POSE_SYNC : 0});
+        stet_device_clear_counters(stet_sim_get_device(sim));
         room_play(sim, 30, FRAMES, SUBSTEPS);
         stet_counters c = room_counters(sim);
         kinematics[off] = c.kinematics;
-        flushes[off] = c.mechanism[STET_MECH_hierarchy].misses;
+        flushes[off] = c.mechanism[STET_MECHANISM_HIERARCHY].misses;
         if (off)
-            assert_int_equal(c.mechanism[STET_MECH_pose_sync].hits, 0);
+            assert_int_equal(c.mechanism[STET_MECHANISM_POSE_SYNC].hits, 0);
         else
-            assert_int_equal(c.reason[STET_REASON_pose_sync_disabled], 0);
+            assert_int_equal(c.reason[STET_REASON_POSE_SYNC_DISABLED], 0);
         stet_sim_destroy(sim);
     }
     assert_int_equal(kinematics[0], NWORLD * FRAMES);
@@ -228,7 +228,7 @@ static void the_steady_state_allocates_nothing(void **state)
     for (int threads = 1; threads <= 2; ++threads) {
         room_def d = {.nworld = 9, .threads = threads, .outputs = (1u << STET_OUTPUT_COUNT) - 1, .camera = "all"};
         stet_sim *sim = room_open("arm_table.xml", &d);
-        size_t size = stet_sim_output_bytes(sim, 0, STET_OUTPUT_NORMAL);
+        size_t size = stet_sim_get_output_bytes(sim, 0, STET_OUTPUT_NORMAL);
         void *pixels = malloc(size);
         assert_non_null(pixels);
         int64_t before = 0;
@@ -278,16 +278,16 @@ static void tensors_have_their_shapes(void **state)
         "arm_table.xml",
         &(room_def){.nworld = 2, .outputs = (1u << STET_OUTPUT_COUNT) - 1, .camera = "all", .width = 9, .height = 5});
     (void)room_render(sim);
-    assert_true(stet_sim_ncamera(sim) > 1);
-    for (int c = 0; c < stet_sim_ncamera(sim); ++c)
+    assert_true(stet_sim_get_ncamera(sim) > 1);
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c)
         for (int o = 0; o < STET_OUTPUT_COUNT; ++o) {
             stet_array *tensor;
-            OK(stet_sim_tensor(sim, STET_FRAME_LATEST, c, (stet_output)o, &tensor));
+            OK(stet_sim_get_array(sim, STET_FRAME_LATEST, c, (stet_output)o, &tensor));
             const int64_t shape[] = {2, 5, 9, stet_output_channels((stet_output)o)};
-            assert_int_equal(stet_array_ndim(tensor), 4);
-            assert_memory_equal(stet_array_shape(tensor), shape, sizeof shape);
-            assert_int_equal(stet_array_dtype(tensor), stet_output_dtype((stet_output)o));
-            assert_int_equal(stet_array_bytes(tensor), stet_sim_output_bytes(sim, c, (stet_output)o));
+            assert_int_equal(stet_array_get_ndim(tensor), 4);
+            assert_memory_equal(stet_array_get_shape(tensor), shape, sizeof shape);
+            assert_int_equal(stet_array_get_dtype(tensor), stet_output_dtype((stet_output)o));
+            assert_int_equal(stet_array_get_bytes(tensor), stet_sim_get_output_bytes(sim, c, (stet_output)o));
         }
     /* rgb is rgba without its last channel. */
     uint8_t *rgb = room_read(sim, STET_FRAME_LATEST, 1, STET_OUTPUT_RGB),
@@ -304,32 +304,36 @@ static void bad_reads_are_refused(void **state)
     stet_sim *sim = room_open(ROOM_BALL, &(room_def){.outputs = BIT(DEPTH)});
     stet_array *tensor;
     uint64_t hash;
-    size_t size = stet_sim_output_bytes(sim, 0, STET_OUTPUT_DEPTH);
+    size_t size = stet_sim_get_output_bytes(sim, 0, STET_OUTPUT_DEPTH);
     float *pixels = malloc(size);
     assert_non_null(pixels);
     assert_int_equal(size, 3 * 24 * 16 * sizeof *pixels);
-    REFUSED(STET_NOT_FOUND, "rendered yet", stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_ERROR_NOT_FOUND, "rendered yet",
+            stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, size));
     room_reset(sim, 0);
-    REFUSED(STET_NOT_FOUND, "rendered yet", stet_sim_frame_hash(sim, STET_FRAME_LATEST, &hash));
+    REFUSED(STET_ERROR_NOT_FOUND, "rendered yet", stet_sim_hash_frame(sim, STET_FRAME_LATEST, &hash));
     (void)room_render(sim);
-    REFUSED(STET_NOT_FOUND, "no camera 1", stet_sim_read(sim, STET_FRAME_LATEST, 1, STET_OUTPUT_DEPTH, pixels, size));
-    REFUSED(STET_NOT_FOUND, "no camera -1", stet_sim_tensor(sim, STET_FRAME_LATEST, -1, STET_OUTPUT_DEPTH, &tensor));
+    REFUSED(STET_ERROR_NOT_FOUND, "no camera 1",
+            stet_sim_read(sim, STET_FRAME_LATEST, 1, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_ERROR_NOT_FOUND, "no camera -1",
+            stet_sim_get_array(sim, STET_FRAME_LATEST, -1, STET_OUTPUT_DEPTH, &tensor));
     assert_null(tensor);
-    REFUSED(STET_NOT_FOUND, "output rgb was not asked for",
+    REFUSED(STET_ERROR_NOT_FOUND, "output rgb was not asked for",
             stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB, pixels, size));
-    REFUSED(STET_NOT_FOUND, "no output 9", stet_sim_tensor(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_COUNT, &tensor));
-    REFUSED(STET_INVALID_ARGUMENT, "which has 4608",
+    REFUSED(STET_ERROR_NOT_FOUND, "no output 9",
+            stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_COUNT, &tensor));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "which has 4608",
             stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, size - 1));
-    REFUSED(STET_NOT_FOUND, "no frame 1", stet_sim_read(sim, 1, 0, STET_OUTPUT_DEPTH, pixels, size));
-    REFUSED(STET_NOT_FOUND, "no frame -2", stet_sim_read(sim, -2, 0, STET_OUTPUT_DEPTH, pixels, size));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_read(NULL, 0, 0, STET_OUTPUT_DEPTH, pixels, size));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_read(sim, 0, 0, STET_OUTPUT_DEPTH, NULL, size));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_tensor(sim, 0, 0, STET_OUTPUT_DEPTH, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_frame_hash(sim, 0, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_render(NULL, NULL));
+    REFUSED(STET_ERROR_NOT_FOUND, "no frame 1", stet_sim_read(sim, 1, 0, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_ERROR_NOT_FOUND, "no frame -2", stet_sim_read(sim, -2, 0, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_read(NULL, 0, 0, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_read(sim, 0, 0, STET_OUTPUT_DEPTH, NULL, size));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_get_array(sim, 0, 0, STET_OUTPUT_DEPTH, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_hash_frame(sim, 0, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_render(NULL, NULL));
     OK(stet_sim_render(sim, NULL));
     OK(stet_sim_read(sim, 0, 0, STET_OUTPUT_DEPTH, pixels, size));
-    assert_int_equal(stet_sim_output_bytes(sim, 0, STET_OUTPUT_RGB), 0);
+    assert_int_equal(stet_sim_get_output_bytes(sim, 0, STET_OUTPUT_RGB), 0);
     free(pixels);
     stet_sim_destroy(sim);
 }
@@ -345,9 +349,9 @@ static void a_sim_without_outputs_has_no_frames(void **state)
     OK(stet_sim_create(model, &def, &sim));
     stet_model_destroy(model);
     OK(stet_sim_step(sim, 3));
-    REFUSED(STET_STATE, "without outputs", stet_sim_render(sim, NULL));
-    REFUSED(STET_STATE, "without outputs", stet_sim_read(sim, 0, 0, STET_OUTPUT_RGB, &hash, sizeof hash));
-    REFUSED(STET_STATE, "without outputs", stet_sim_frame_hash(sim, 0, &hash));
+    REFUSED(STET_ERROR_STATE, "without outputs", stet_sim_render(sim, NULL));
+    REFUSED(STET_ERROR_STATE, "without outputs", stet_sim_read(sim, 0, 0, STET_OUTPUT_RGB, &hash, sizeof hash));
+    REFUSED(STET_ERROR_STATE, "without outputs", stet_sim_hash_frame(sim, 0, &hash));
     stet_sim_destroy(sim);
 }
 

@@ -18,18 +18,18 @@ static void an_idle_render_asks_each_once(void **state)
         stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = nworld, .strict = true});
         room_play(sim, 0, 3, 2);
         int64_t frame = room_render(sim), allocations = stet_get_memory_stats().allocations;
-        stet_device_clear_counters(stet_sim_device(sim));
+        stet_device_clear_counters(stet_sim_get_device(sim));
         for (int k = 0; k < K; ++k) assert_int_equal(room_render(sim), frame);
         stet_counters c = room_counters(sim);
         assert_int_equal(c.launches + c.bytes_copied + c.kinematics + c.schedules_built, 0);
-        for (int m = 0; m < STET_MECH_COUNT; ++m) {
-            bool asked = m == STET_MECH_pose_sync || m == STET_MECH_hierarchy || m == STET_MECH_frame;
+        for (int m = 0; m < STET_MECHANISM_COUNT; ++m) {
+            bool asked = m == STET_MECHANISM_POSE_SYNC || m == STET_MECHANISM_HIERARCHY || m == STET_MECHANISM_FRAME;
             /* Where the host has a side of its own, it asks whether that still holds. */
-            if (m != STET_MECH_readback || stet_sim_device(sim)->host_memory)
+            if (m != STET_MECHANISM_READBACK || stet_sim_get_device(sim)->host_memory)
                 assert_int_equal(c.mechanism[m].hits, asked ? K : 0);
             assert_int_equal(c.mechanism[m].misses + c.mechanism[m].fallbacks, 0);
         }
-        assert_int_equal(c.mechanism[STET_MECH_frame].saved_launches, K);
+        assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].saved_launches, K);
         assert_int_equal(stet_get_memory_stats().allocations, allocations);
         stet_sim_destroy(sim);
     }
@@ -47,21 +47,21 @@ static void reset_one(stet_sim *sim) { room_reset(sim, 2); }
 static int ball(stet_sim *sim)
 {
     int prim;
-    OK(stet_stage_prim_of(stet_sim_stage(sim), STET_PRIM_GEOM, 1, &prim));
+    OK(stet_stage_get_prim(stet_sim_get_stage(sim), STET_PRIM_GEOM, 1, &prim));
     return prim;
 }
 
-static void move_a_geom(stet_sim *sim) { OK(stet_stage_set_local(stet_sim_stage(sim), ball(sim), 1, 1, aside)); }
+static void move_a_geom(stet_sim *sim) { OK(stet_stage_write_local(stet_sim_get_stage(sim), ball(sim), 1, 1, aside)); }
 
 static void add_a_prim(stet_sim *sim)
 {
     int prim;
-    OK(stet_stage_add(stet_sim_stage(sim), 0, "added", aside, false, &prim));
+    OK(stet_stage_add(stet_sim_get_stage(sim), 0, "added", aside, false, &prim));
 }
 
 /* Two writes of what is there already: nobody can know that without looking. */
-static void announce_transforms(stet_sim *sim) { stet_array_mark_written(sti_stage_local(stet_sim_stage(sim))); }
-static void force_a_flush(stet_sim *sim) { OK(stet_stage_flush(stet_sim_stage(sim), true)); }
+static void announce_transforms(stet_sim *sim) { stet_array_mark_written(sti_stage_local(stet_sim_get_stage(sim))); }
+static void force_a_flush(stet_sim *sim) { OK(stet_stage_flush(stet_sim_get_stage(sim), true)); }
 
 typedef struct ending {
     void (*end)(stet_sim *sim);
@@ -109,10 +109,10 @@ static void a_world_left_behind_is_not_forgotten(void **state)
         OK(stet_tiles_render(sim->tiles, second, &now));
         assert_int_equal(now, frame + 1); /* drawn once, then it stands */
     }
-    assert_true(stet_tiles_stale(sim->tiles, 0) && !stet_tiles_stale(sim->tiles, 1) &&
-                !stet_tiles_stale(sim->tiles, 2));
+    assert_true(stet_tiles_is_stale(sim->tiles, 0) && !stet_tiles_is_stale(sim->tiles, 1) &&
+                !stet_tiles_is_stale(sim->tiles, 2));
     assert_int_equal(room_render(sim), frame + 2);
-    assert_false(stet_tiles_stale(sim->tiles, 0));
+    assert_false(stet_tiles_is_stale(sim->tiles, 0));
     assert_int_equal(room_render(sim), frame + 2);
     (void)room_render(twin);
     assert_true(room_frame(sim, STET_FRAME_LATEST) == room_frame(twin, STET_FRAME_LATEST));
@@ -146,8 +146,8 @@ static void write_all_poses(stet_sim *sim, int64_t frame, float *buffer)
     static const char *const fields[] = {"xpos", "xquat"};
     for (int k = 0; k < 2; ++k) {
         stet_array *a;
-        OK(stet_worlds_array(stet_sim_worlds(sim), fields[k], &a));
-        int64_t n = stet_array_count(a), of = k ? 4 : 3;
+        OK(stet_worlds_get_array(stet_sim_get_worlds(sim), fields[k], &a));
+        int64_t n = stet_array_get_nelement(a), of = k ? 4 : 3;
         for (int64_t i = 0; i < n; ++i) {
             double angle = 0.1 * (double)(frame + i / of);
             double quat[4] = {cos(angle), sin(angle), 0, 0};
@@ -166,17 +166,17 @@ static void play_frame(stet_sim *sim, int64_t frame, float *buffer)
         stet_array *tensor;
         const void *pixels;
         (void)room_render(sim);
-        OK(stet_sim_tensor(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, &tensor));
-        for (int k = 0; k < times; ++k) OK(stet_array_host(tensor, &pixels));
-        OK(stet_sim_tensor(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_SEG_GEOM, &tensor));
+        OK(stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, &tensor));
+        for (int k = 0; k < times; ++k) OK(stet_array_get_host(tensor, &pixels));
+        OK(stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_SEG_GEOM, &tensor));
     }
 }
 
 static float *pose_buffer(stet_sim *sim)
 {
     stet_array *xquat;
-    OK(stet_worlds_array(stet_sim_worlds(sim), "xquat", &xquat));
-    float *buffer = malloc(stet_array_bytes(xquat));
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), "xquat", &xquat));
+    float *buffer = malloc(stet_array_get_bytes(xquat));
     assert_non_null(buffer);
     return buffer;
 }
@@ -206,15 +206,15 @@ static void moving_and_resting_allocates_nothing(void **state)
 static void every_choice_of_mechanisms_draws_the_same(void **state)
 {
     (void)state;
-    enum { ALL = (1 << STET_MECH_COUNT) - 1 };
+    enum { ALL = (1 << STET_MECHANISM_COUNT) - 1 };
     stet_sim *sim = room_open("hand.xml", &moving);
     float *buffer = pose_buffer(sim);
-    stet_mechanism_options options = stet_device_mechanisms(stet_sim_device(sim));
+    stet_mechanism_options options = stet_device_get_mechanisms(stet_sim_get_device(sim));
     uint64_t expected[2] = {0, 0};
-    for (int k = 0; k <= 2 * STET_MECH_COUNT + 1; ++k) {
+    for (int k = 0; k <= 2 * STET_MECHANISM_COUNT + 1; ++k) {
         uint32_t one = 1u << k / 2;
         options.disabled = one > ALL ? (k % 2 ? 0 : ALL) : k % 2 ? one : ALL & ~one;
-        OK(stet_device_set_mechanisms(stet_sim_device(sim), &options));
+        OK(stet_device_set_mechanisms(stet_sim_get_device(sim), &options));
         for (int64_t f = 0; f < 2; ++f) {
             play_frame(sim, f, buffer);
             uint64_t hash = room_frame(sim, STET_FRAME_LATEST);

@@ -19,7 +19,7 @@ static bool ask(void *context)
 {
     question *q = context;
     assert_true(pthread_equal(q->thread, pthread_self()));
-    assert_true(stet_sim_steps_made(q->sim) > 0);
+    assert_true(stet_sim_get_steps_made(q->sim) > 0);
     return ++q->asked == q->yes_at;
 }
 
@@ -28,7 +28,7 @@ static stet_sim *open_sim(stet_physics physics, bool follows)
     return room_open(ROOM_BALL, &(room_def){.nworld = WORLDS,
                                             .threads = 3,
                                             .physics = physics,
-                                            .disabled = follows ? 1u << STET_MECH_pose_sync : 0});
+                                            .disabled = follows ? 1u << STET_MECHANISM_POSE_SYNC : 0});
 }
 
 static void ends_between_two_steps(stet_physics physics, bool follows)
@@ -38,17 +38,17 @@ static void ends_between_two_steps(stet_physics physics, bool follows)
     stet_sim_set_interrupt(sim, ask, &q);
     for (int k = 0; k < 3; ++k) {
         q.yes_at = q.asked + 1 + k;
-        REFUSED(STET_INTERRUPTED, "of 1000000000 time steps", stet_sim_step(sim, ENDLESS));
+        REFUSED(STET_ERROR_INTERRUPTED, "of 1000000000 time steps", stet_sim_step(sim, ENDLESS));
         assert_int_equal(q.asked, q.yes_at);
-        int made = stet_sim_steps_made(sim);
+        int made = stet_sim_get_steps_made(sim);
         assert_in_range(made, 1, ENDLESS - 1);
         OK(stet_sim_step(twin, made));
-        assert_int_equal(stet_sim_steps_made(twin), made);
+        assert_int_equal(stet_sim_get_steps_made(twin), made);
         assert_int_equal(room_state(sim), room_state(twin));
     }
     q.yes_at = 0;
     OK(stet_sim_step(sim, 50));
-    assert_int_equal(stet_sim_steps_made(sim), 50);
+    assert_int_equal(stet_sim_get_steps_made(sim), 50);
     OK(stet_sim_step(twin, 50));
     assert_int_equal(room_state(sim), room_state(twin));
     stet_sim_destroy(sim);
@@ -92,10 +92,10 @@ static void masks(void **state)
     uint8_t mask[WORLDS] = {[3] = 1};
     stet_sim_set_interrupt(sim, ask, &q);
     q.yes_at = q.asked + 2;
-    REFUSED(STET_INTERRUPTED, "interrupted after", stet_sim_step_worlds(sim, mask, ENDLESS));
+    REFUSED(STET_ERROR_INTERRUPTED, "interrupted after", stet_sim_step_worlds(sim, mask, ENDLESS));
     for (int w = 0; w < WORLDS; ++w) assert_true((room_field(sim, "time", w, 0) > 0) == (w == 3));
     q.yes_at = q.asked + 1;
-    REFUSED(STET_INTERRUPTED, "interrupted after", stet_sim_step(sim, ENDLESS));
+    REFUSED(STET_ERROR_INTERRUPTED, "interrupted after", stet_sim_step(sim, ENDLESS));
     stet_sim_destroy(sim);
 }
 
@@ -104,13 +104,13 @@ static void kernels_in_the_step(void **state)
 {
     (void)state;
     phases p = phases_open(&(room_def){.nworld = WORLDS, .threads = 2, .physics = STET_PHYSICS_MUJOCO});
-    stet_array *order = phases_array(&p, "order", STET_INT, 1);
+    stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1);
     question q = {.thread = pthread_self(), .sim = p.sim, .yes_at = 1};
     (void)ADD(&p, BEFORE, "k_note", stet_arg_array(order), stet_arg_int(1));
     (void)ADD(&p, AFTER, "k_note", stet_arg_array(order), stet_arg_int(2));
     stet_sim_set_interrupt(p.sim, ask, &q);
-    REFUSED(STET_INTERRUPTED, "interrupted after", stet_sim_step(p.sim, ENDLESS));
-    assert_in_range(stet_sim_steps_made(p.sim), 1, ENDLESS - 1);
+    REFUSED(STET_ERROR_INTERRUPTED, "interrupted after", stet_sim_step(p.sim, ENDLESS));
+    assert_in_range(stet_sim_get_steps_made(p.sim), 1, ENDLESS - 1);
     for (int w = 0; w < WORLDS; ++w) assert_int_equal(phases_int(&p, order, w), 1);
     OK(stet_sim_step(p.sim, 3));
     for (int w = 0; w < WORLDS; ++w) assert_int_equal(phases_int(&p, order, w), 112);

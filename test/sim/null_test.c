@@ -56,7 +56,7 @@ typedef struct life {
     struct DLManagedTensorVersioned *tensor;
     stet_array *own, *bound;
     int prim, child;
-    stet_slot fail_slot; /* while a sim is made, for it makes its own device */
+    sti_null_op fail_op; /* while a sim is made, for it makes its own device */
     int64_t fail_at;
 } life;
 
@@ -64,19 +64,19 @@ static stet_result create_sim(life *l)
 {
     stet_sim_def def = make_def(l->type, l->lanes, l->isa);
     def.device.null.apart = true; /* whoever goes round its calls dies */
-    def.device.null.fail_slot = l->fail_slot;
+    def.device.null.fail_op = l->fail_op;
     def.device.null.fail_at = l->fail_at;
     def.device.mechanisms.disabled = l->disabled;
     l->fail_at = 0;
     STI_TRY(stet_sim_create(l->model, &def, &l->sim));
-    l->worlds = stet_sim_worlds(l->sim);
-    l->stage = stet_sim_stage(l->sim);
+    l->worlds = stet_sim_get_worlds(l->sim);
+    l->stage = stet_sim_get_stage(l->sim);
     return STET_OK;
 }
 
 static stet_result make_array(life *l)
 {
-    return STI_ARRAY(stet_sim_device(l->sim), "own", STET_REAL, true, &l->own, WORLDS, 3);
+    return STI_ARRAY(stet_sim_get_device(l->sim), "own", STET_DTYPE_REAL, true, &l->own, WORLDS, 3);
 }
 
 static stet_result use_array(life *l)
@@ -89,7 +89,7 @@ static stet_result use_array(life *l)
     STI_TRY(stet_array_write_worlds(l->own, 1, 2, rows, sizeof back));
     STI_TRY(stet_array_read_worlds(l->own, 2, 2, back, sizeof back));
     assert_true(back[0][0] == 3 && back[1][2] == 11);
-    STI_TRY(stet_array_host(l->own, &host));
+    STI_TRY(stet_array_get_host(l->own, &host));
     return stet_array_hash(l->own, &hash);
 }
 
@@ -112,9 +112,9 @@ static stet_result read_frame(life *l)
     float depth[WORLDS * WIDTH * HEIGHT];
     stet_array *a;
     uint64_t hash;
-    STI_TRY(stet_sim_tensor(l->sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA, &a));
+    STI_TRY(stet_sim_get_array(l->sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA, &a));
     STI_TRY(stet_sim_read(l->sim, STET_FRAME_LATEST, 1, STET_OUTPUT_DEPTH, depth, sizeof depth));
-    return stet_sim_frame_hash(l->sim, STET_FRAME_LATEST, &hash);
+    return stet_sim_hash_frame(l->sim, STET_FRAME_LATEST, &hash);
 }
 
 static stet_result reset(life *l)
@@ -138,7 +138,7 @@ static stet_result write_state(life *l)
 {
     stet_array *a;
     float qpos[2] = {0.3f, -0.2f};
-    STI_TRY(stet_worlds_array(l->worlds, "qpos", &a));
+    STI_TRY(stet_worlds_get_array(l->worlds, "qpos", &a));
     return stet_array_write_worlds(a, 2, 1, qpos, sizeof qpos);
 }
 
@@ -146,9 +146,9 @@ static stet_result read_poses(life *l)
 {
     stet_array *a;
     const void *host;
-    STI_TRY(stet_worlds_array(l->worlds, "xpos", &a));
+    STI_TRY(stet_worlds_get_array(l->worlds, "xpos", &a));
     STI_TRY(stet_array_update(a));
-    return stet_array_host(a, &host);
+    return stet_array_get_host(a, &host);
 }
 
 static const float at_origin[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
@@ -164,10 +164,10 @@ static stet_result move(life *l)
     float value[24];
     memcpy(value, at_origin, sizeof at_origin);
     memcpy(value + 12, at_origin, sizeof at_origin);
-    STI_TRY(stet_stage_set_local(l->stage, l->prim, 1, 2, value));
-    STI_TRY(stet_stage_set_world(l->stage, l->child, 0, 1, value));
-    STI_TRY(stet_stage_get_local(l->stage, l->child, 3, 2, value));
-    return stet_stage_get_world(l->stage, l->prim, 3, 2, value);
+    STI_TRY(stet_stage_write_local(l->stage, l->prim, 1, 2, value));
+    STI_TRY(stet_stage_write_world(l->stage, l->child, 0, 1, value));
+    STI_TRY(stet_stage_read_local(l->stage, l->child, 3, 2, value));
+    return stet_stage_read_world(l->stage, l->prim, 3, 2, value);
 }
 
 static stet_result flush(life *l)
@@ -175,24 +175,24 @@ static stet_result flush(life *l)
     stet_array *local, *world;
     const void *host;
     STI_TRY(stet_stage_flush(l->stage, true));
-    STI_TRY(stet_stage_arrays(l->stage, &local, &world));
-    STI_TRY(stet_array_host(local, &host));
-    return stet_array_host(world, &host);
+    STI_TRY(stet_stage_get_arrays(l->stage, &local, &world));
+    STI_TRY(stet_array_get_host(local, &host));
+    return stet_array_get_host(world, &host);
 }
 
 static stet_result remove_prim(life *l) { return stet_stage_remove(l->stage, l->prim); }
 
 static stet_result bind_array(life *l)
 {
-    return STI_ARRAY(stet_sim_device(l->sim), "bound", STET_F16, false, &l->bound, WORLDS, HEIGHT, WIDTH, 1);
+    return STI_ARRAY(stet_sim_get_device(l->sim), "bound", STET_DTYPE_F16, false, &l->bound, WORLDS, HEIGHT, WIDTH, 1);
 }
 
 static stet_result create_tiles(life *l)
 {
-    const stet_camera cameras[] = {*stet_sim_camera(l->sim, 0), *stet_sim_camera(l->sim, 1)};
-    const stet_tile_request requests[] = {{0, STET_OUTPUT_RGB, STET_U8, 3, NULL},
-                                          {1, STET_OUTPUT_DEPTH, STET_F16, 1, l->bound},
-                                          {1, STET_OUTPUT_SEG_GEOM, STET_INT, 1, NULL}};
+    const stet_camera cameras[] = {*stet_sim_get_camera(l->sim, 0), *stet_sim_get_camera(l->sim, 1)};
+    const stet_tile_request requests[] = {{0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL},
+                                          {1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, l->bound},
+                                          {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL}};
     stet_tiles_def def = stet_default_tiles_def();
     def.cameras = cameras;
     def.ncamera = 2;
@@ -206,7 +206,7 @@ static stet_result render_tiles(life *l)
 {
     static const uint8_t mask[WORLDS] = {1, 1, 0, 0, 1};
     int64_t frame;
-    (void)stet_tiles_stale(l->tiles, 1);
+    (void)stet_tiles_is_stale(l->tiles, 1);
     return stet_tiles_render(l->tiles, l->snapshot ? mask : NULL, &frame);
 }
 
@@ -215,13 +215,13 @@ static stet_result read_tiles(life *l)
     stet_array *a;
     const void *host;
     for (int k = 0; k < 3; ++k) {
-        STI_TRY(stet_tiles_read(l->tiles, -1, k, &a));
-        STI_TRY(stet_array_host(a, &host));
+        STI_TRY(stet_tiles_get_array(l->tiles, -1, k, &a));
+        STI_TRY(stet_array_get_host(a, &host));
     }
     return STET_OK;
 }
 
-static stet_result save(life *l) { return stet_worlds_snapshot(l->worlds, &l->snapshot); }
+static stet_result save(life *l) { return stet_snapshot_create(l->worlds, &l->snapshot); }
 
 static stet_result restore(life *l) { return stet_sim_restore(l->sim, l->snapshot); }
 
@@ -300,8 +300,8 @@ static uint64_t state_of(life *l)
     uint64_t all, hash;
     stet_array *a;
     OK(stet_worlds_hash(l->worlds, &all));
-    for (const char *const *f = stet_worlds_fields(); *f; ++f) {
-        OK(stet_worlds_array(l->worlds, *f, &a));
+    for (const char *const *f = stet_worlds_get_fields(); *f; ++f) {
+        OK(stet_worlds_get_array(l->worlds, *f, &a));
         OK(stet_array_hash(a, &hash));
         all = all * 31 + hash;
     }
@@ -316,10 +316,11 @@ static uint64_t live(life l, stet_counters *counters)
     for (int k = 0; k < CALLS; ++k) {
         if (calls[k].kernels) continue;
         stet_result result = calls[k].call(&l);
-        if (result != STET_OK) fail_msg("%s: %s (%s)", calls[k].name, stet_last_error(), stet_last_error_where());
+        if (result != STET_OK)
+            fail_msg("%s: %s (%s)", calls[k].name, stet_get_last_error(), stet_get_last_error_where());
     }
     uint64_t state = state_of(&l);
-    stet_device_counters(stet_sim_device(l.sim), counters);
+    stet_device_get_counters(stet_sim_get_device(l.sim), counters);
     end_life(&l);
     return state;
 }
@@ -327,7 +328,7 @@ static uint64_t live(life l, stet_counters *counters)
 /* Copies that were asked for, without those between the two sides of arrays (which a CPU does not have). */
 static int64_t bytes_asked_for(const stet_counters *c)
 {
-    return c->bytes_copied - c->mechanism[STET_MECH_readback].done_bytes;
+    return c->bytes_copied - c->mechanism[STET_MECHANISM_READBACK].done_bytes;
 }
 
 /* What the host works out is the same bits, from the same launches and copies. */
@@ -350,13 +351,13 @@ static void it_lives_as_on_a_cpu(void **state)
         assert_int_equal(bytes_asked_for(&on_null), bytes_asked_for(&on_cpu));
         assert_int_equal(on_null.kinematics, on_cpu.kinematics);
         assert_int_equal(on_null.schedules_built, on_cpu.schedules_built);
-        for (int m = 0; m < STET_MECH_COUNT; ++m)
-            if (m != STET_MECH_readback &&
-                m != STET_MECH_fusion) /* a null device runs nothing, neither together nor alone */
+        for (int m = 0; m < STET_MECHANISM_COUNT; ++m)
+            if (m != STET_MECHANISM_READBACK &&
+                m != STET_MECHANISM_FUSION) /* a null device runs nothing, neither together nor alone */
                 assert_memory_equal(&on_null.mechanism[m], &on_cpu.mechanism[m], sizeof *on_cpu.mechanism);
-        const stet_counter *crossed = &on_null.mechanism[STET_MECH_readback];
-        assert_true(crossed->hits > 0 && on_null.reason[STET_REASON_readback_uploaded] > 0);
-        assert_int_equal(on_cpu.reason[STET_REASON_readback_uploaded], 0);
+        const stet_counter *crossed = &on_null.mechanism[STET_MECHANISM_READBACK];
+        assert_true(crossed->hits > 0 && on_null.reason[STET_REASON_READBACK_UPLOADED] > 0);
+        assert_int_equal(on_cpu.reason[STET_REASON_READBACK_UPLOADED], 0);
         assert_true(on_null.launches > 10);
     }
     stet_model_destroy(model);
@@ -368,26 +369,26 @@ static void every_launch_is_a_call(void **state)
     (void)state;
     life l = {.model = rig_model(scene), .type = STET_DEVICE_NULL};
     OK(create_sim(&l));
-    stet_device *device = stet_sim_device(l.sim);
+    stet_device *device = stet_sim_get_device(l.sim);
     stet_counters c;
     /* A recording is compared with launches of its own, which are no work that was asked for. */
-    stet_mechanism_options options = stet_device_mechanisms(device);
-    options.disabled |= 1u << STET_MECH_graph_replay;
+    stet_mechanism_options options = stet_device_get_mechanisms(device);
+    options.disabled |= 1u << STET_MECHANISM_GRAPH_REPLAY;
     OK(stet_device_set_mechanisms(device, &options));
     stet_device_clear_counters(device);
-    int64_t before = stet_device_null_calls(device, STET_SLOT_LAUNCH);
+    int64_t before = sti_null_calls(device, STI_NULL_OP_LAUNCH);
     for (int k = 0; k < 4; ++k) {
         OK(step(&l));
         OK(render(&l));
         OK(read_frame(&l));
     }
-    stet_device_counters(device, &c);
-    assert_int_equal(stet_device_null_calls(device, STET_SLOT_LAUNCH) - before, c.launches);
+    stet_device_get_counters(device, &c);
+    assert_int_equal(sti_null_calls(device, STI_NULL_OP_LAUNCH) - before, c.launches);
     assert_true(c.launches > 0);
     /* Nothing moves: nothing is asked of the device, but for what is read. */
-    int64_t asked = stet_device_null_calls(device, STET_SLOT_ANY);
+    int64_t asked = sti_null_calls(device, STI_NULL_OP_ANY);
     OK(render(&l));
-    assert_int_equal(stet_device_null_calls(device, STET_SLOT_ANY), asked);
+    assert_int_equal(sti_null_calls(device, STI_NULL_OP_ANY), asked);
     end_life(&l);
     stet_model_destroy(l.model);
 }
@@ -395,21 +396,21 @@ static void every_launch_is_a_call(void **state)
 /* ---- with failures ------------------------------------------------------------------------------------------------ */
 
 /* Looks at the state while no failure is armed; *left: calls until the one that fails, 0 or less if it did. */
-static uint64_t state_in_between(life *l, stet_slot slot, int64_t *left)
+static uint64_t state_in_between(life *l, sti_null_op slot, int64_t *left)
 {
-    stet_device *device = stet_sim_device(l->sim);
-    *left -= stet_device_null_calls(device, slot);
-    OK(stet_device_null_fail(device, slot, 0));
+    stet_device *device = stet_sim_get_device(l->sim);
+    *left -= sti_null_calls(device, slot);
+    OK(sti_null_fail(device, slot, 0));
     uint64_t state = state_of(l);
-    if (*left > 0) OK(stet_device_null_fail(device, slot, *left));
-    *left += stet_device_null_calls(device, slot);
+    if (*left > 0) OK(sti_null_fail(device, slot, *left));
+    *left += sti_null_calls(device, slot);
     return state;
 }
 
 /* A life in which the n-th call of a slot fails; what failed is asked for again. Returns whether there were n calls. */
-static bool live_with_failure(life l, stet_slot slot, int64_t n, uint64_t want)
+static bool live_with_failure(life l, sti_null_op slot, int64_t n, uint64_t want)
 {
-    l.fail_slot = slot;
+    l.fail_op = slot;
     l.fail_at = n;
     int64_t blocks = stet_get_memory_stats().blocks, fail_at = n;
     int failures = 0;
@@ -420,19 +421,19 @@ static bool live_with_failure(life l, stet_slot slot, int64_t n, uint64_t want)
             fail_msg("call %lld: the state differs", (long long)n);
         stet_result result = calls[k].call(&l);
         if (result == STET_OK) continue;
-        if (result != STET_DEVICE || !strstr(stet_last_error(), "null device: ") || ++failures > 1)
-            fail_msg("%s, call %lld of %s: %s (%s)", calls[k].name, (long long)n, stet_slot_name(slot),
-                     stet_last_error(), stet_last_error_where());
+        if (result != STET_ERROR_DEVICE || !strstr(stet_get_last_error(), "null device: ") || ++failures > 1)
+            fail_msg("%s, call %lld of %s: %s (%s)", calls[k].name, (long long)n, sti_null_op_name(slot),
+                     stet_get_last_error(), stet_get_last_error_where());
         if (k == 0) {
             assert_null(l.sim);
             assert_int_equal(stet_get_memory_stats().blocks, blocks);
         }
         result = calls[k].call(&l);
         if (result != STET_OK)
-            fail_msg("%s again, after call %lld of %s: %s (%s)", calls[k].name, (long long)n, stet_slot_name(slot),
-                     stet_last_error(), stet_last_error_where());
+            fail_msg("%s again, after call %lld of %s: %s (%s)", calls[k].name, (long long)n, sti_null_op_name(slot),
+                     stet_get_last_error(), stet_get_last_error_where());
     }
-    bool enough = failures || stet_device_null_calls(stet_sim_device(l.sim), slot) >= fail_at;
+    bool enough = failures || sti_null_calls(stet_sim_get_device(l.sim), slot) >= fail_at;
     end_life(&l);
     assert_int_equal(stet_get_memory_stats().blocks, blocks);
     return enough;
@@ -442,7 +443,8 @@ static void any_call_of_the_device_may_fail(void **state)
 {
     (void)state;
     /* With pose_sync off a step is many calls of the device, and those that were made stay made: no state to compare with. */
-    static const uint32_t most = (uint32_t)((UINT64_C(1) << STET_MECH_COUNT) - 1) & ~(1u << STET_MECH_pose_sync);
+    static const uint32_t most =
+        (uint32_t)((UINT64_C(1) << STET_MECHANISM_COUNT) - 1) & ~(1u << STET_MECHANISM_POSE_SYNC);
     stet_model *model = rig_model(scene);
     const life ways[] = {{.model = model, .type = STET_DEVICE_NULL, .lanes = 1},
                          {.model = model, .type = STET_DEVICE_NULL, .lanes = 4},
@@ -451,7 +453,7 @@ static void any_call_of_the_device_may_fail(void **state)
         stet_counters counters;
         uint64_t want = live(ways[k], &counters);
         int64_t n = in_part() ? 1 + (int64_t)k : 1; /* in part every seventh call, another one each way */
-        while (live_with_failure(ways[k], STET_SLOT_ANY, n, want)) n += in_part() ? 7 : 1;
+        while (live_with_failure(ways[k], STI_NULL_OP_ANY, n, want)) n += in_part() ? 7 : 1;
         print_message("%lld calls of the device\n", (long long)n - 1);
         assert_true(n > 100);
     }
@@ -465,12 +467,12 @@ static void any_call_of_a_slot_may_fail(void **state)
     const life way = {.model = model, .type = STET_DEVICE_NULL, .lanes = 8};
     stet_counters counters;
     uint64_t want = live(way, &counters);
-    for (int slot = STET_SLOT_ALLOC; slot < STET_SLOT_COUNT; ++slot) {
-        if (slot == STET_SLOT_FREE) continue;
+    for (int slot = STI_NULL_OP_ALLOC; slot < STI_NULL_OP_COUNT; ++slot) {
+        if (slot == STI_NULL_OP_FREE) continue;
         int64_t n = 1;
-        while (live_with_failure(way, (stet_slot)slot, n, want)) n += 1 + n / 8;
-        print_message("%s: less than %lld calls\n", stet_slot_name((stet_slot)slot), (long long)n);
-        bool used = slot != STET_SLOT_COPY && slot != STET_SLOT_SYNCHRONIZE;
+        while (live_with_failure(way, (sti_null_op)slot, n, want)) n += 1 + n / 8;
+        print_message("%s: less than %lld calls\n", sti_null_op_name((sti_null_op)slot), (long long)n);
+        bool used = slot != STI_NULL_OP_COPY && slot != STI_NULL_OP_SYNCHRONIZE;
         if (used) assert_true(n > 5);
     }
     stet_model_destroy(model);

@@ -45,7 +45,7 @@ static struct fixture {
     stet_alloc_fn *alloc;
     stet_free_fn *release;
     stet_log_fn *log;
-    stet_foreign *foreign;
+    stet_foreign_fn *foreign;
     const char *xml;
     char path[1024];
     void *room; /* zeros, for what is written */
@@ -138,8 +138,8 @@ static const char *const allowed[] = {
     "stet_sim_render_worlds mask",
     "stet_sim_render_worlds frame",
     "stet_stage_add name",
-    "stet_stage_arrays local",
-    "stet_stage_arrays world",
+    "stet_stage_get_arrays local",
+    "stet_stage_get_arrays world",
     "stet_step_run_worlds mask",
     "stet_tiles_render mask",
     "stet_tiles_render frame",
@@ -190,12 +190,12 @@ static int check_call(int i, int null, const char *pointer)
     }
     stet_result result = call(i, null);
     char sentence[512];
-    (void)snprintf(sentence, sizeof sentence, "%s", stet_last_error());
+    (void)snprintf(sentence, sizeof sentence, "%s", stet_get_last_error());
     end_all();
     if (!functions[i].result || is_allowed(functions[i].function, pointer)) return 0;
     bool about_it = strstr(sentence, "NULL") || strstr(sentence, "give both");
-    if (result == STET_INVALID_ARGUMENT && about_it) return 0;
-    print_message("%s, NULL for %s: %s: %s\n", functions[i].function, pointer, stet_result_string(result),
+    if (result == STET_ERROR_INVALID_ARGUMENT && about_it) return 0;
+    print_message("%s, NULL for %s: %s: %s\n", functions[i].function, pointer, stet_result_sentence(result),
                   result ? sentence : "");
     return 1;
 }
@@ -267,20 +267,20 @@ static int open_fixture(void **state)
     f.room = calloc(1, ROOM);
     OK(stet_model_load_string(xml, &f.model));
     OK(stet_sim_create(f.model, &f.sim_def, &f.sim));
-    f.device = stet_sim_device(f.sim);
-    f.worlds = stet_sim_worlds(f.sim);
-    f.stage = stet_sim_stage(f.sim);
+    f.device = stet_sim_get_device(f.sim);
+    f.worlds = stet_sim_get_worlds(f.sim);
+    f.stage = stet_sim_get_stage(f.sim);
     OK(stet_array_create(f.device, &f.array_def, &f.array));
     OK(stet_kernel_create(f.device, &f.kernel_def, &f.kernel));
     stet_arg arg = stet_arg_array(f.array);
     OK(stet_sim_add_kernel(f.sim, STET_PHASE_BEFORE_PHYSICS, f.kernel, 1, &arg, 1, NULL));
-    OK(stet_kernel_adjoint(f.kernel, &f.adjoint));
+    OK(stet_kernel_get_adjoint(f.kernel, &f.adjoint));
     OK(stet_tape_create(f.device, &f.tape_def, &f.tape));
-    OK(stet_worlds_snapshot(f.worlds, &f.snapshot));
+    OK(stet_snapshot_create(f.worlds, &f.snapshot));
     OK(stet_pool_create(&f.pool_def, &f.pool));
     OK(stet_step_create(f.worlds, STET_PHYSICS_MUJOCO, &f.step));
-    f.request = (stet_tile_request){.output = STET_OUTPUT_RGB, .dtype = STET_U8};
-    f.tiles_def.cameras = stet_sim_camera(f.sim, 0);
+    f.request = (stet_tile_request){.output = STET_OUTPUT_RGB, .dtype = STET_DTYPE_U8};
+    f.tiles_def.cameras = stet_sim_get_camera(f.sim, 0);
     f.tiles_def.ncamera = 1;
     f.tiles_def.requests = &f.request;
     f.tiles_def.nrequest = 1;

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#define ROW(c) ((c).mechanism[STET_MECH_graph_replay])
+#define ROW(c) ((c).mechanism[STET_MECHANISM_GRAPH_REPLAY])
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +18,8 @@ static void phases_in_order_kernels_in_the_order_of_adding(void **state)
     static const stet_physics physics[] = {STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL};
     for (int k = 0; k < 2; ++k) {
         phases p = phases_open(&(room_def){.nworld = 5, .physics = physics[k], .strict = true});
-        stet_array *order = phases_array(&p, "order", STET_INT, 1), *seen = phases_array(&p, "seen", STET_REAL, 3);
+        stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1),
+                   *seen = phases_array(&p, "seen", STET_DTYPE_REAL, 3);
         stet_array *time = phases_field(&p, "time");
         (void)ADD(&p, RESET, "k_note", stet_arg_array(order), stet_arg_int(5));
         int gone = ADD(&p, AFTER, "k_note", stet_arg_array(order), stet_arg_int(9));
@@ -30,7 +31,7 @@ static void phases_in_order_kernels_in_the_order_of_adding(void **state)
         (void)ADD(&p, AFTER, "k_time", stet_arg_array(time), stet_arg_array(seen), stet_arg_int(1));
         (void)ADD(&p, RESET, "k_time", stet_arg_array(time), stet_arg_array(seen), stet_arg_int(2));
         OK(stet_sim_remove_kernel(p.sim, gone));
-        FAILS(stet_sim_remove_kernel(p.sim, gone), STET_NOT_FOUND, "no kernel of number 1");
+        FAILS(stet_sim_remove_kernel(p.sim, gone), STET_ERROR_NOT_FOUND, "no kernel of number 1");
         OK(stet_sim_step(p.sim, 0)); /* nothing at all */
         assert_int_equal(phases_int(&p, order, 4), 0);
         for (int i = 0; i < 4; ++i) {
@@ -57,7 +58,8 @@ static void with_external_physics_a_step_is_one_recording(void **state)
 {
     (void)state;
     phases p = phases_open(&(room_def){.nworld = 19, .physics = STET_PHYSICS_EXTERNAL});
-    stet_array *seen = phases_array(&p, "seen", STET_REAL, 3), *order = phases_array(&p, "order", STET_INT, 1);
+    stet_array *seen = phases_array(&p, "seen", STET_DTYPE_REAL, 3),
+               *order = phases_array(&p, "order", STET_DTYPE_INT, 1);
     stet_array *xpos = phases_field(&p, "xpos"), *time = phases_field(&p, "time");
     (void)ADD(&p, BEFORE, "k_lift", stet_arg_array(xpos), stet_arg_real(0.25), stet_arg_int(3));
     (void)ADD(&p, BEFORE, "k_note", stet_arg_array(order), stet_arg_int(1));
@@ -68,18 +70,18 @@ static void with_external_physics_a_step_is_one_recording(void **state)
     OK(stet_sim_step(p.sim, 1));
     OK(stet_sim_step(p.sim, 1));
     stet_counters c = room_counters(p.sim);
-    assert_int_equal(c.reason[STET_REASON_graph_replay_first], 1);
-    assert_int_equal(c.reason[STET_REASON_graph_replay_compared], 1);
+    assert_int_equal(c.reason[STET_REASON_GRAPH_REPLAY_FIRST], 1);
+    assert_int_equal(c.reason[STET_REASON_GRAPH_REPLAY_COMPARED], 1);
     assert_int_equal(ROW(c).misses, 2);
     c = phases_steady(p.sim, 10, 2);
     assert_int_equal(c.launches, 10 * 4);
     assert_int_equal(ROW(c).hits, 10);
     assert_int_equal(ROW(c).misses, 0);
     assert_int_equal(ROW(c).saved_launches, 10 * 4);
-    assert_int_equal(c.mechanism[STET_MECH_args].hits, 10 * 4);
-    assert_int_equal(c.mechanism[STET_MECH_args].misses, 0);
+    assert_int_equal(c.mechanism[STET_MECHANISM_ARGS].hits, 10 * 4);
+    assert_int_equal(c.mechanism[STET_MECHANISM_ARGS].misses, 0);
     assert_int_equal(c.kinematics, 0);
-    assert_int_equal(stet_sim_device(p.sim)->recorder->nrecording, 1);
+    assert_int_equal(stet_sim_get_device(p.sim)->recorder->nrecording, 1);
     assert_true(phases_real(&p, xpos, 18, 5) == start + 12 * 0.25f); /* who wrote them last counts */
     assert_true(phases_real(&p, seen, 18, 2) == start + 12 * 0.25f);
     assert_true(fabsf(phases_real(&p, seen, 18, 0) - 22 * 0.005f) < 1e-6f);
@@ -98,9 +100,9 @@ static void a_steady_state_has_exactly_its_launches(void **state)
     assert_int_equal(noise, 2);
     assert_int_equal(ROW(c).hits, 18); /* the two kernels after the reset; the others are lists of one */
     assert_int_equal(ROW(c).misses, 0);
-    int64_t crossed = c.mechanism[STET_MECH_readback].misses; /* the mask, which is written in each step … */
-    assert_true(stet_sim_device(p.sim)->host_memory ? crossed == 18
-                                                    : crossed > 18); /* … and the two sides of the state */
+    int64_t crossed = c.mechanism[STET_MECHANISM_READBACK].misses; /* the mask, which is written in each step … */
+    assert_true(stet_sim_get_device(p.sim)->host_memory ? crossed == 18
+                                                        : crossed > 18); /* … and the two sides of the state */
     phases_close(&p);
 }
 
@@ -129,9 +131,9 @@ static void the_same_bits_whatever_is_switched(void **state)
 {
     (void)state;
     uint64_t plain = play(&(room_def){.nworld = 21});
-    for (int k = 0; k < STET_MECH_COUNT; ++k)
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
         assert_true(play(&(room_def){.nworld = 21, .disabled = 1u << k}) == plain);
-    assert_true(play(&(room_def){.nworld = 21, .disabled = (1u << STET_MECH_COUNT) - 1}) == plain);
+    assert_true(play(&(room_def){.nworld = 21, .disabled = (1u << STET_MECHANISM_COUNT) - 1}) == plain);
     assert_true(play(&(room_def){.nworld = 21, .audit = true}) == plain);
     assert_true(play(&(room_def){.nworld = 21, .threads = 3, .strict = true}) == plain);
     for (int isa = 0; isa < STI_ISA_COUNT; ++isa)
@@ -187,12 +189,12 @@ static void worlds_are_put_back_once_a_write(void **state)
 {
     (void)state;
     phases p = phases_open(&(room_def){.nworld = 4});
-    stet_array *mask = phases_array(&p, "mask", STET_INT, 1);
+    stet_array *mask = phases_array(&p, "mask", STET_DTYPE_INT, 1);
     OK(stet_sim_set_reset(p.sim, mask, NULL));
     const int32_t two[4] = {0, 7, 0, -1};
     OK(stet_sim_step(p.sim, 1)); /* nobody */
     OK(stet_array_write(mask, two, sizeof two));
-    const uint64_t *resets = stet_sim_worlds(p.sim)->resets;
+    const uint64_t *resets = stet_sim_get_worlds(p.sim)->resets;
     for (int i = 0; i < 3; ++i) {
         OK(stet_sim_step(p.sim, 1));
         assert_true(resets[0] == 0 && resets[1] == 1 && resets[2] == 0 && resets[3] == 1);
@@ -200,8 +202,8 @@ static void worlds_are_put_back_once_a_write(void **state)
     }
     assert_int_equal(phases_int(&p, mask, 1), 7); /* it is left as it is */
     stet_counters c = phases_steady(p.sim, 5, 1);
-    if (stet_sim_device(p.sim)->host_memory) /* elsewhere the state has two sides that cross */
-        assert_int_equal(c.mechanism[STET_MECH_readback].misses + c.mechanism[STET_MECH_readback].hits, 0);
+    if (stet_sim_get_device(p.sim)->host_memory) /* elsewhere the state has two sides that cross */
+        assert_int_equal(c.mechanism[STET_MECHANISM_READBACK].misses + c.mechanism[STET_MECHANISM_READBACK].hits, 0);
     stet_array_mark_written(mask);
     OK(stet_sim_step(p.sim, 1));
     assert_true(resets[1] == 2 && resets[2] == 0);
@@ -223,10 +225,10 @@ static void kf18_an_image_after_a_reset_by_mask_shows_the_worlds_after_it(void *
 {
     (void)state;
     phases p = phases_open(&(room_def){.nworld = 3});
-    stet_array *mask = phases_array(&p, "mask", STET_INT, 1);
+    stet_array *mask = phases_array(&p, "mask", STET_DTYPE_INT, 1);
     OK(stet_sim_set_reset(p.sim, mask, NULL));
     (void)room_render(p.sim);
-    size_t one = stet_sim_output_bytes(p.sim, 0, STET_OUTPUT_RGBA) / 3;
+    size_t one = stet_sim_get_output_bytes(p.sim, 0, STET_OUTPUT_RGBA) / 3;
     uint8_t *start = room_read(p.sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
     for (int w = 0; w < 3; ++w) room_write(p.sim, "ctrl", w, 0, 1);
     for (int i = 0; i < 10; ++i) OK(stet_sim_step(p.sim, 5));
@@ -247,11 +249,12 @@ static void kf18_an_image_after_a_reset_by_mask_shows_the_worlds_after_it(void *
 static void see_what_follows(const room_def *d)
 {
     phases p = phases_open(d);
-    stet_array *seen = phases_array(&p, "seen", STET_REAL, 3), *height = phases_array(&p, "height", STET_REAL, 1);
+    stet_array *seen = phases_array(&p, "seen", STET_DTYPE_REAL, 3),
+               *height = phases_array(&p, "height", STET_DTYPE_REAL, 1);
     stet_array *qpos = phases_field(&p, "qpos"), *xpos = phases_field(&p, "xpos"), *world;
     int prim;
-    OK(stet_stage_arrays(stet_sim_stage(p.sim), NULL, &world));
-    OK(stet_stage_find(stet_sim_stage(p.sim), STET_PRIM_BODY, "cart", &prim));
+    OK(stet_stage_get_arrays(stet_sim_get_stage(p.sim), NULL, &world));
+    OK(stet_stage_find(stet_sim_get_stage(p.sim), STET_PRIM_BODY, "cart", &prim));
     int set = ADD(&p, AFTER, "k_set", stet_arg_array(qpos), stet_arg_real(0.5));
     (void)ADD(&p, AFTER, "k_look", stet_arg_array(qpos), stet_arg_array(xpos), stet_arg_array(seen), stet_arg_int(1));
     int lift = ADD(&p, AFTER, "k_lift", stet_arg_array(xpos), stet_arg_real(0), stet_arg_int(3));
@@ -276,7 +279,7 @@ static void kernels_see_what_follows_from_what_others_wrote(void **state)
     (void)state;
     room_def d = {.nworld = 3, .physics = STET_PHYSICS_EXTERNAL, .strict = true};
     see_what_follows(&d);
-    for (int k = 0; k < STET_MECH_COUNT; ++k) {
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) {
         d.disabled = 1u << k;
         see_what_follows(&d);
     }
@@ -290,7 +293,8 @@ static void a_full_list_ends_and_another_begins(void **state)
 {
     (void)state;
     phases p = phases_open(&(room_def){.nworld = 2, .physics = STET_PHYSICS_EXTERNAL, .strict = true});
-    stet_array *length = phases_array(&p, "length", STET_INT, 1), *done = phases_array(&p, "done", STET_INT, 1);
+    stet_array *length = phases_array(&p, "length", STET_DTYPE_INT, 1),
+               *done = phases_array(&p, "done", STET_DTYPE_INT, 1);
     const stet_arg args[] = {stet_arg_array(phases_field(&p, "qpos")), stet_arg_array(done), stet_arg_array(length),
                              stet_arg_int(5)};
     (void)phases_add(&p, AFTER, "k_fell", args, 4);
@@ -299,7 +303,7 @@ static void a_full_list_ends_and_another_begins(void **state)
         OK(stet_sim_step(p.sim, 1));
         assert_int_equal(phases_int(&p, length, 1), i * (STI_LIST_OPS + 7));
     }
-    assert_int_equal(stet_sim_device(p.sim)->recorder->nrecording, 2);
+    assert_int_equal(stet_sim_get_device(p.sim)->recorder->nrecording, 2);
     phases_close(&p);
 }
 
@@ -309,7 +313,8 @@ static void kf10_numbers_that_change_reach_the_step(void **state)
 {
     (void)state;
     phases p = phases_open(&(room_def){.nworld = 3, .physics = STET_PHYSICS_EXTERNAL, .strict = true});
-    stet_array *order = phases_array(&p, "order", STET_INT, 1), *other = phases_array(&p, "other", STET_INT, 1);
+    stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1),
+               *other = phases_array(&p, "other", STET_DTYPE_INT, 1);
     int id = ADD(&p, BEFORE, "k_note", stet_arg_array(order), stet_arg_int(1));
     (void)ADD(&p, AFTER, "k_note", stet_arg_array(order), stet_arg_int(0));
     for (int i = 1; i < 6; ++i) {
@@ -321,15 +326,15 @@ static void kf10_numbers_that_change_reach_the_step(void **state)
         assert_int_equal(phases_int(&p, order, 2), 10 * i);
     }
     stet_counters c = room_counters(p.sim);
-    assert_int_equal(c.reason[STET_REASON_graph_replay_first], 1);
+    assert_int_equal(c.reason[STET_REASON_GRAPH_REPLAY_FIRST], 1);
     assert_int_equal(ROW(c).hits, 3);
-    assert_int_equal(c.reason[STET_REASON_args_changed], 3);
+    assert_int_equal(c.reason[STET_REASON_ARGS_CHANGED], 3);
     const stet_arg args[] = {stet_arg_array(other), stet_arg_int(4)}; /* other arrays, another recording */
     OK(stet_sim_set_kernel_args(p.sim, id, args, 2));
     OK(stet_sim_step(p.sim, 1));
     assert_int_equal(phases_int(&p, other, 0), 4);
     assert_int_equal(phases_int(&p, order, 0), 500);
-    assert_int_equal(room_counters(p.sim).reason[STET_REASON_graph_replay_first], 2);
+    assert_int_equal(room_counters(p.sim).reason[STET_REASON_GRAPH_REPLAY_FIRST], 2);
     phases_close(&p);
 }
 

@@ -64,7 +64,7 @@ static inline stet_kernel *phases_kernel(stet_sim *sim, const char *name)
     def.source = phases_source;
     def.name = name;
     def.cache_folder = phases_cache;
-    OK(stet_kernel_create(stet_sim_device(sim), &def, &kernel));
+    OK(stet_kernel_create(stet_sim_get_device(sim), &def, &kernel));
     return kernel;
 }
 
@@ -84,14 +84,14 @@ static inline stet_array *phases_array(phases *p, const char *name, stet_dtype d
 {
     assert_true(p->narray < MOST);
     stet_array **a = &p->array[p->narray++];
-    OK(STI_ARRAY(stet_sim_device(p->sim), name, dtype, true, a, p->nworld, items));
+    OK(STI_ARRAY(stet_sim_get_device(p->sim), name, dtype, true, a, p->nworld, items));
     return *a;
 }
 
 static inline stet_array *phases_field(const phases *p, const char *name)
 {
     stet_array *a;
-    OK(stet_worlds_array(stet_sim_worlds(p->sim), name, &a));
+    OK(stet_worlds_get_array(stet_sim_get_worlds(p->sim), name, &a));
     return a;
 }
 
@@ -111,7 +111,7 @@ static inline int phases_add(phases *p, stet_phase phase, const char *name, cons
 static inline phases phases_open(const room_def *d)
 {
     phases p = {.sim = room_open("cartpole.xml", d)};
-    p.nworld = stet_worlds_count(stet_sim_worlds(p.sim));
+    p.nworld = stet_worlds_get_nworld(stet_sim_get_worlds(p.sim));
     return p;
 }
 
@@ -143,9 +143,9 @@ static inline episode phases_episode(phases *p, bool reset)
 {
     stet_array *qpos = phases_field(p, "qpos"), *qvel = phases_field(p, "qvel");
     stet_reset_def def = phases_noise();
-    episode e = {.done = phases_array(p, "done", STET_INT, 1),
-                 .length = phases_array(p, "length", STET_INT, 1),
-                 .seen = phases_array(p, "seen", STET_REAL, 3)};
+    episode e = {.done = phases_array(p, "done", STET_DTYPE_INT, 1),
+                 .length = phases_array(p, "length", STET_DTYPE_INT, 1),
+                 .seen = phases_array(p, "seen", STET_DTYPE_REAL, 3)};
     e.push = ADD(p, BEFORE, "k_push", stet_arg_array(qpos), stet_arg_array(qvel),
                  stet_arg_array(phases_field(p, "ctrl")), stet_arg_real(3), stet_arg_int(1));
     (void)ADD(p, AFTER, "k_fell", stet_arg_array(qpos), stet_arg_array(e.done), stet_arg_array(e.length),
@@ -166,20 +166,20 @@ static inline uint64_t phases_hash(stet_array *a)
 
 static inline int32_t phases_int(const phases *p, stet_array *a, int64_t world)
 {
-    int32_t *rows = malloc(stet_array_bytes(a));
+    int32_t *rows = malloc(stet_array_get_bytes(a));
     assert_non_null(rows);
-    OK(stet_array_read(a, rows, stet_array_bytes(a)));
-    int32_t x = rows[world * (stet_array_count(a) / p->nworld)];
+    OK(stet_array_read(a, rows, stet_array_get_bytes(a)));
+    int32_t x = rows[world * (stet_array_get_nelement(a) / p->nworld)];
     free(rows);
     return x;
 }
 
 static inline float phases_real(const phases *p, stet_array *a, int64_t world, int64_t i)
 {
-    float *rows = malloc(stet_array_bytes(a));
+    float *rows = malloc(stet_array_get_bytes(a));
     assert_non_null(rows);
-    OK(stet_array_read(a, rows, stet_array_bytes(a)));
-    float x = rows[world * (stet_array_count(a) / p->nworld) + i];
+    OK(stet_array_read(a, rows, stet_array_get_bytes(a)));
+    float x = rows[world * (stet_array_get_nelement(a) / p->nworld) + i];
     free(rows);
     return x;
 }
@@ -187,12 +187,12 @@ static inline float phases_real(const phases *p, stet_array *a, int64_t world, i
 /* A step in a steady state: no allocation, no fallback, no miss of graph_replay. */
 static inline stet_counters phases_steady(stet_sim *sim, int steps, int n)
 {
-    stet_device_clear_counters(stet_sim_device(sim));
+    stet_device_clear_counters(stet_sim_get_device(sim));
     int64_t before = stet_get_memory_stats().allocations;
     for (int i = 0; i < steps; ++i) OK(stet_sim_step(sim, n));
     assert_int_equal(stet_get_memory_stats().allocations, before);
     stet_counters c = room_counters(sim);
-    for (int k = 0; k < STET_MECH_COUNT; ++k) assert_int_equal(c.mechanism[k].fallbacks, 0);
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) assert_int_equal(c.mechanism[k].fallbacks, 0);
     return c;
 }
 

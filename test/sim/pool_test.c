@@ -36,7 +36,7 @@ static stet_sim *ask(playground *p, int scene)
 {
     stet_sim *sim;
     OK(stet_pool_get(p->pool, p->model[scene], &p->def, &sim));
-    assert_ptr_equal(stet_sim_model(sim), p->model[scene]);
+    assert_ptr_equal(stet_sim_get_model(sim), p->model[scene]);
     return sim;
 }
 
@@ -88,7 +88,7 @@ static void the_least_recently_used_goes_and_says_so(void **state)
     for (int k = 0; k < SCENES; ++k) {
         want[k] = one_round(ask(&p, k));
         each
-            [k] = stet_sim_bytes(ask(&p, k));
+            [k] = stet_sim_get_bytes(ask(&p, k));
         all += each[k];
     }
     assert_int_equal(stet_pool_get_stats(p.pool).bytes, all);
@@ -102,8 +102,8 @@ static void the_least_recently_used_goes_and_says_so(void **state)
     assert_true(stats.bytes <= all - 1);
     stet_sim *again = ask(&p, 0); /* it was the oldest */
     assert_true(one_round(again) == want[0]);
-    assert_int_equal(stet_sim_get_round(again).why, STET_REASON_rounds_evicted);
-    assert_int_equal(room_counters(again).reason[STET_REASON_rounds_evicted], 1);
+    assert_int_equal(stet_sim_get_round(again).why, STET_REASON_ROUNDS_EVICTED);
+    assert_int_equal(room_counters(again).reason[STET_REASON_ROUNDS_EVICTED], 1);
     assert_int_equal(stet_pool_get_stats(p.pool).made, SCENES + 1);
     close_pool(&p);
 }
@@ -177,19 +177,19 @@ static void refused_in_a_sentence(void **state)
     stet_sim *sim = (stet_sim *)&p;
     stet_pool_def def = {0};
     stet_pool *pool;
-    REFUSED(STET_INVALID_ARGUMENT, "stet_default_pool_def", stet_pool_create(&def, &pool));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "stet_default_pool_def", stet_pool_create(&def, &pool));
     def = stet_default_pool_def();
     def.bytes = -1;
-    REFUSED(STET_INVALID_ARGUMENT, "-1 bytes", stet_pool_create(&def, &pool));
-    REFUSED(STET_INVALID_ARGUMENT, "must not be NULL", stet_pool_get(NULL, p.model[0], &p.def, &sim));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "-1 bytes", stet_pool_create(&def, &pool));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "must not be NULL", stet_pool_get(NULL, p.model[0], &p.def, &sim));
     assert_null(sim);
     stet_sim_def bad = p.def;
     const char *names[] = {"nowhere"};
     bad.cameras = names;
     bad.ncamera = 1;
-    REFUSED(STET_NOT_FOUND, "camera nowhere", stet_pool_get(p.pool, p.model[0], &bad, &sim));
+    REFUSED(STET_ERROR_NOT_FOUND, "camera nowhere", stet_pool_get(p.pool, p.model[0], &bad, &sim));
     bad.nworld = 0;
-    REFUSED(STET_INVALID_ARGUMENT, "0 worlds", stet_pool_get(p.pool, p.model[0], &bad, &sim));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "0 worlds", stet_pool_get(p.pool, p.model[0], &bad, &sim));
     assert_int_equal(stet_pool_get_stats(p.pool).sims + stet_pool_get_stats(p.pool).made, 0);
     stet_pool_destroy(NULL);
     close_pool(&p);

@@ -50,7 +50,7 @@ void stop(program *p, const char *format, ...)
 void must(program *p, int who, stet_result result, const char *call)
 {
     CHECK(p, result == STET_OK, "%s, %s: %s: %s (%s)", who == SUBJECT ? "subject" : "twin", call,
-          stet_result_string(result), stet_last_error(), stet_last_error_where());
+          stet_result_sentence(result), stet_get_last_error(), stet_get_last_error_where());
 }
 
 void same_bytes(program *p, const void *subject, const void *twin, size_t size, const char *what)
@@ -75,11 +75,11 @@ void *room(program *p, size_t size)
 void fetch(program *p, int who, stet_array *a, bool mirror, void *out)
 {
     const void *data;
-    size_t size = stet_array_bytes(a);
+    size_t size = stet_array_get_bytes(a);
     if (!mirror) {
         must(p, who, stet_array_read(a, out, size), "stet_array_read");
         return;
     }
-    must(p, who, stet_array_host(a, &data), "stet_array_host");
+    must(p, who, stet_array_get_host(a, &data), "stet_array_get_host");
     if (size > 0) memcpy(out, data, size);
 }

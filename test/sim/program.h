@@ -150,9 +150,9 @@ void same_bytes(program *p, const void *subject, const void *twin, size_t size, 
 void fetch(program *p, int who, stet_array *a, bool mirror, void *out);
 void *room(program *p, size_t size); /* malloc, for the caller to free */
 
-static inline stet_stage *stage_of(const program *p, int who) { return stet_sim_stage(p->sim[who]); }
-static inline stet_worlds *worlds_of(const program *p, int who) { return stet_sim_worlds(p->sim[who]); }
-static inline stet_device *device_of(const program *p, int who) { return stet_sim_device(p->sim[who]); }
+static inline stet_stage *stage_of(const program *p, int who) { return stet_sim_get_stage(p->sim[who]); }
+static inline stet_worlds *worlds_of(const program *p, int who) { return stet_sim_get_worlds(p->sim[who]); }
+static inline stet_device *device_of(const program *p, int who) { return stet_sim_get_device(p->sim[who]); }
 static inline int model_prims(const program *p) { return stage_of(p, SUBJECT)->tree.nmodel; }
 
 /* ---- program_frames.c: pictures ---- */

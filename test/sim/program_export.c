@@ -35,7 +35,8 @@ static void hand_over(program *p, int who)
     if (once_in(p, 2))
         must(p, who, stet_device_synchronize(device), "stet_device_synchronize");
     else
-        must(p, who, stet_device_wait_stream(device_of(p, who), stet_device_stream(device)), "stet_device_wait_stream");
+        must(p, who, stet_device_wait_stream(device_of(p, who), stet_device_get_stream(device)),
+             "stet_device_wait_stream");
 }
 
 static void neighbour_writes(program *p, int who, void *to, const void *from, size_t size)
@@ -63,7 +64,7 @@ void borrow(program *p, int who, int64_t count, stet_array **out)
     def.name = "loan";
     def.announced = true;
     def.ready = STET_READY_IN_STREAM;
-    def.stream = stet_device_stream(n->device);
+    def.stream = stet_device_get_stream(n->device);
     must(p, who, stet_array_import(device_of(p, who), &n->tensor, &def, out), "stet_array_import");
 }
 
@@ -76,7 +77,7 @@ void op_stream(program *p)
         if (own)
             must(p, i, stet_device_use_own_stream(device_of(p, i)), "stet_device_use_own_stream");
         else
-            must(p, i, stet_device_use_stream(device_of(p, i), stet_device_stream(p->neighbour[i].device)),
+            must(p, i, stet_device_use_stream(device_of(p, i), stet_device_get_stream(p->neighbour[i].device)),
                  "stet_device_use_stream");
     }
 }
@@ -119,8 +120,8 @@ static void open_export(program *p)
     say(p, ": %s%s%s", e.field, e.announced ? ", announced" : "", e.plain ? ", plain" : "");
     for (int i = 0; i < 2; ++i) {
         stet_array *a;
-        def.stream = stet_device_stream(p->neighbour[i].device);
-        must(p, i, stet_worlds_array(worlds_of(p, i), e.field, &a), "stet_worlds_array");
+        def.stream = stet_device_get_stream(p->neighbour[i].device);
+        must(p, i, stet_worlds_get_array(worlds_of(p, i), e.field, &a), "stet_worlds_get_array");
         must(p, i, stet_array_export(a, &def, &e.tensor[i]), "stet_array_export");
     }
     p->exported[p->nexport++] = e;
@@ -142,7 +143,7 @@ void op_export(program *p)
 static void check_plain(program *p, int who, stet_array *a, const export_pair *e)
 {
     stet_device *device = p->neighbour[who].device;
-    size_t size = stet_array_bytes(a);
+    size_t size = stet_array_get_bytes(a);
     char *shown = room(p, size), *there = room(p, size);
     must(p, who, stet_device_show_views(device_of(p, who)), "stet_device_show_views");
     must(p, who, stet_array_read(a, there, size), "stet_array_read");
@@ -169,7 +170,7 @@ static void bring_up_to_date(program *p, stet_array *const a[2])
     if (once_in(p, 2))
         BOTH(p, stet_array_update(a[i]));
     else
-        BOTH(p, stet_array_update_in_stream(a[i], stet_device_stream(p->neighbour[i].device)));
+        BOTH(p, stet_array_update_in_stream(a[i], stet_device_get_stream(p->neighbour[i].device)));
 }
 
 void op_export_write(program *p)
@@ -181,7 +182,7 @@ void op_export_write(program *p)
     export_pair *e = &p->exported[roll(p, p->nexport)];
     int64_t w = roll(p, (int)p->nworld);
     stet_array *a[2];
-    BOTH(p, stet_worlds_array(worlds_of(p, i), e->field, &a[i]));
+    BOTH(p, stet_worlds_get_array(worlds_of(p, i), e->field, &a[i]));
     say(p, "write %s of world %lld through its export%s", e->field, (long long)w, e->announced ? ", announced" : "");
     /* Over what it is by now, and after what was written before. */
     bring_up_to_date(p, a);

@@ -18,7 +18,7 @@ static struct {
 static bool fails_now(void)
 {
     if (faults.countdown == 0 || --faults.countdown > 0) return false;
-    faults.failed = sti_error(STET_DEVICE, "the program lets this call of the device fail");
+    faults.failed = sti_error(STET_ERROR_DEVICE, "the program lets this call of the device fail");
     return true;
 }
 
@@ -72,10 +72,10 @@ bool faults_end(program *p, stet_result result)
     device_of(p, SUBJECT)->ops = faults.real;
     bool reached = faults.failed != STET_OK;
     say(p, result != STET_OK ? ": failed" : reached ? ": came through" : ": not reached");
-    CHECK(p, result == STET_OK || reached, "failed without a fault: %s", stet_last_error());
-    CHECK(p, result == STET_OK || result == STET_DEVICE || result == STET_STRICT,
-          "a failed call of the device became: %s: %s", stet_result_string(result), stet_last_error());
-    CHECK(p, result == STET_OK || stet_last_error()[0], "a failure without a sentence");
+    CHECK(p, result == STET_OK || reached, "failed without a fault: %s", stet_get_last_error());
+    CHECK(p, result == STET_OK || result == STET_ERROR_DEVICE || result == STET_ERROR_STRICT,
+          "a failed call of the device became: %s: %s", stet_result_sentence(result), stet_get_last_error());
+    CHECK(p, result == STET_OK || stet_get_last_error()[0], "a failure without a sentence");
     p->shown.gap = p->shown.gap || result != STET_OK;
     p->nfault += reached;
     p->nfailure += result != STET_OK;
@@ -88,7 +88,7 @@ static void faulty_read(program *p)
 {
     stet_array *a[2];
     const char *name = pick_field(p, false, a);
-    size_t size = stet_array_bytes(a[SUBJECT]);
+    size_t size = stet_array_get_bytes(a[SUBJECT]);
     uint8_t *data = room(p, 2 * size);
     say(p, "read %s", name);
     faults_begin(p);
@@ -131,11 +131,11 @@ static void faulty_hash(program *p)
     if (p->shown.newest < 0) return;
     say(p, "hash of the latest frame");
     faults_begin(p);
-    stet_result result = stet_sim_frame_hash(p->sim[SUBJECT], STET_FRAME_LATEST, &hash[SUBJECT]);
+    stet_result result = stet_sim_hash_frame(p->sim[SUBJECT], STET_FRAME_LATEST, &hash[SUBJECT]);
     if (faults_end(p, result))
-        must(p, SUBJECT, stet_sim_frame_hash(p->sim[SUBJECT], STET_FRAME_LATEST, &hash[SUBJECT]),
+        must(p, SUBJECT, stet_sim_hash_frame(p->sim[SUBJECT], STET_FRAME_LATEST, &hash[SUBJECT]),
              "the hash that failed, again");
-    must(p, TWIN, stet_sim_frame_hash(p->sim[TWIN], STET_FRAME_LATEST, &hash[TWIN]), "stet_sim_frame_hash");
+    must(p, TWIN, stet_sim_hash_frame(p->sim[TWIN], STET_FRAME_LATEST, &hash[TWIN]), "stet_sim_hash_frame");
     CHECK(p, hash[SUBJECT] == hash[TWIN], "hashes of the latest frames differ");
     show_sim(p);
 }

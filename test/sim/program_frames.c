@@ -94,7 +94,7 @@ void op_render_again(program *p)
     op_render(p);
     say(p, ", again");
     must(p, SUBJECT, stet_sim_render(p->sim[SUBJECT], &frame), "stet_sim_render");
-    bool on = sti_enabled(&device_of(p, SUBJECT)->mechanisms, STET_MECH_frame);
+    bool on = sti_enabled(&device_of(p, SUBJECT)->mechanisms, STET_MECHANISM_FRAME);
     CHECK(p, frame == p->shown.newest + !on || exported_silently(p), "nothing moved, and frame %lld followed %lld",
           (long long)frame, (long long)p->shown.newest);
     show_sim(p);
@@ -126,8 +126,8 @@ void op_read_latest(program *p)
         stet_array *none;
         for (int i = 0; i < 2; ++i)
             CHECK(p,
-                  stet_sim_tensor(p->sim[i], STET_FRAME_LATEST, 0, (stet_output)__builtin_ctz(p->sim[i]->outputs),
-                                  &none) == STET_NOT_FOUND,
+                  stet_sim_get_array(p->sim[i], STET_FRAME_LATEST, 0, (stet_output)__builtin_ctz(p->sim[i]->outputs),
+                                     &none) == STET_ERROR_NOT_FOUND,
                   "a frame was found before the first");
         return;
     }
@@ -155,15 +155,16 @@ void op_read_frame(program *p)
     say(p, "read frame %lld of %lld, item %d", (long long)frame, (long long)g->newest, item);
     item_of(p, item, &camera, &output);
     if (frame < g->newest - g->depth) {
-        stet_result result = stet_sim_tensor(p->sim[SUBJECT], frame, camera, output, &tensor);
-        CHECK(p, result == STET_NOT_FOUND, "frame %lld of %lld is still kept", (long long)frame, (long long)g->newest);
+        stet_result result = stet_sim_get_array(p->sim[SUBJECT], frame, camera, output, &tensor);
+        CHECK(p, result == STET_ERROR_NOT_FOUND, "frame %lld of %lld is still kept", (long long)frame,
+              (long long)g->newest);
         return;
     }
     uint8_t *pixels = room(p, item_bytes(g, item));
-    stet_result result = stet_sim_tensor(p->sim[SUBJECT], frame, camera, output, &tensor);
+    stet_result result = stet_sim_get_array(p->sim[SUBJECT], frame, camera, output, &tensor);
     /* One frame more than promised may be there. */
-    if (frame > g->newest - g->depth || result != STET_NOT_FOUND) {
-        must(p, SUBJECT, result, "stet_sim_tensor");
+    if (frame > g->newest - g->depth || result != STET_ERROR_NOT_FOUND) {
+        must(p, SUBJECT, result, "stet_sim_get_array");
         fetch(p, SUBJECT, tensor, once_in(p, 2), pixels);
         compare_item(p, frame, item, pixels);
     }
@@ -175,7 +176,7 @@ void op_frame_hash(program *p)
     uint64_t hash[2];
     if (p->shown.newest < 0) return;
     say(p, "hash of the latest frame");
-    BOTH(p, stet_sim_frame_hash(p->sim[i], STET_FRAME_LATEST, &hash[i]));
+    BOTH(p, stet_sim_hash_frame(p->sim[i], STET_FRAME_LATEST, &hash[i]));
     CHECK(p, hash[SUBJECT] == hash[TWIN], "hashes of the latest frames differ");
     show_sim(p);
 }
@@ -198,7 +199,7 @@ void op_hold(program *p)
     int camera;
     stet_output output;
     item_of(p, h.item, &camera, &output);
-    must(p, SUBJECT, stet_sim_tensor(p->sim[SUBJECT], h.frame, camera, output, &h.array), "stet_sim_tensor");
+    must(p, SUBJECT, stet_sim_get_array(p->sim[SUBJECT], h.frame, camera, output, &h.array), "stet_sim_get_array");
     p->held[p->nheld < MOST_HELD ? p->nheld++ : roll(p, MOST_HELD)] = h;
 }
 
@@ -209,7 +210,7 @@ void op_stale(program *p)
     say(p, "stale worlds");
     for (int64_t w = 0; w < p->nworld; ++w) {
         bool stale[2];
-        for (int i = 0; i < 2; ++i) stale[i] = stet_tiles_stale(p->sim[i]->tiles, w);
+        for (int i = 0; i < 2; ++i) stale[i] = stet_tiles_is_stale(p->sim[i]->tiles, w);
         CHECK(p, stale[SUBJECT] == stale[TWIN], "world %lld: subject %s, twin %s", (long long)w,
               stale[SUBJECT] ? "stale" : "fresh", stale[TWIN] ? "stale" : "fresh");
     }

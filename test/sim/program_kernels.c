@@ -52,7 +52,7 @@ static void make(program *p, int who, which kind, stet_kernel **out)
     def.cache_folder = folder;
     if (!once_in(p, 25)) {
         options.audit = false;
-        options.disabled &= ~(1u << STET_MECH_kernel_cache);
+        options.disabled &= ~(1u << STET_MECHANISM_KERNEL_CACHE);
     }
     must(p, who, stet_device_set_mechanisms(device, &options), "stet_device_set_mechanisms");
     must(p, who, stet_kernel_create(device, &def, out), "stet_kernel_create");
@@ -88,7 +88,7 @@ void op_kernel_make(program *p)
     }
     stet_array_def def = stet_default_array_def();
     def.name = "above";
-    def.dtype = STET_INT;
+    def.dtype = STET_DTYPE_INT;
     def.ndim = 1;
     def.shape[0] = p->nworld;
     BOTH(p, stet_array_create(device_of(p, i), &def, &p->above[i]));
@@ -167,7 +167,7 @@ void faulty_launch(program *p)
     say(p, "; launch ");
     planned l = plan(p);
     if (!l.possible) return;
-    uint64_t before = stet_array_generation(p->above[SUBJECT]);
+    uint64_t before = stet_array_get_generation(p->above[SUBJECT]);
     faults_begin(p);
     stet_result result = launch(p, SUBJECT, &l);
     bool failed = faults_end(p, result), ran = failed && device_of(p, SUBJECT)->unlooked;
@@ -175,7 +175,7 @@ void faulty_launch(program *p)
         must(p, SUBJECT, sti_checked_look(device_of(p, SUBJECT)), "the look that failed, again");
         CHECK(p, !device_of(p, SUBJECT)->unlooked, "a kernel that was looked at waits for it");
     } else if (failed) {
-        CHECK(p, stet_array_generation(p->above[SUBJECT]) == before, "a failed launch left a new generation");
+        CHECK(p, stet_array_get_generation(p->above[SUBJECT]) == before, "a failed launch left a new generation");
         must(p, SUBJECT, launch(p, SUBJECT, &l), "the launch that failed, again");
     }
     must(p, TWIN, launch(p, TWIN, &l), "stet_kernel_launch");

@@ -103,7 +103,7 @@ static void open_gallery(program *p, int depth)
         for (int o = 0; o < STET_OUTPUT_COUNT; ++o)
             if (sim->outputs >> o & 1u) {
                 CHECK(p, n < MOST_ITEMS, "more pictures than the test has room for");
-                bytes[n++] = stet_sim_output_bytes(sim, c, (stet_output)o);
+                bytes[n++] = stet_sim_get_output_bytes(sim, c, (stet_output)o);
             }
     gallery_open(p, &p->shown, depth, bytes, n);
 }
@@ -112,8 +112,8 @@ static void open_gallery(program *p, int depth)
 static void list_added(program *p)
 {
     p->nadded = 0;
-    for (int c = 0; c < stet_sim_ncamera(p->sim[SUBJECT]); ++c) {
-        int prim = stet_sim_camera(p->sim[SUBJECT], c)->prim;
+    for (int c = 0; c < stet_sim_get_ncamera(p->sim[SUBJECT]); ++c) {
+        int prim = stet_sim_get_camera(p->sim[SUBJECT], c)->prim;
         if (prim >= model_prims(p)) p->added[p->nadded++] = (added_prim){.prim = prim, .keep = true};
     }
 }
@@ -121,7 +121,7 @@ static void list_added(program *p)
 static stet_mechanism_options options_of(int who)
 {
     if (who == SUBJECT) return (stet_mechanism_options){.audit = true};
-    return (stet_mechanism_options){.disabled = (1u << STET_MECH_COUNT) - 1};
+    return (stet_mechanism_options){.disabled = (1u << STET_MECHANISM_COUNT) - 1};
 }
 
 /* On a GPU all kernels come with the sim: most of the time they are not compiled again, as they would be under audit and without the cache. */
@@ -168,9 +168,9 @@ static void destroy_sim(program *p, int who)
     sti_device_retain(device);
     stet_sim_destroy(p->sim[who]);
     p->sim[who] = NULL;
-    for (int k = 0; k < STET_MECH_COUNT; ++k)
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
         CHECK(p,
-              (k == STET_MECH_kernel_cache && sti_device_is_gpu(device)) /* its code, as long as it lives */ ||
+              (k == STET_MECHANISM_KERNEL_CACHE && sti_device_is_gpu(device)) /* its code, as long as it lives */ ||
                   device->mechanisms.counters.mechanism[k].held_bytes == 0,
               "%s holds %lld bytes of what is gone", stet_mechanism_name((stet_mechanism)k),
               (long long)device->mechanisms.counters.mechanism[k].held_bytes);
@@ -200,7 +200,7 @@ void op_anew(program *p)
 
 void op_mechanisms(program *p)
 {
-    uint32_t some = (uint32_t)dice_next(&p->dice) & (uint32_t)dice_next(&p->dice) & ((1u << STET_MECH_COUNT) - 1);
+    uint32_t some = (uint32_t)dice_next(&p->dice) & (uint32_t)dice_next(&p->dice) & ((1u << STET_MECHANISM_COUNT) - 1);
     stet_mechanism_options options = {
         .disabled = once_in(p, 2) ? 0 : some, .strict = once_in(p, 3), .audit = !once_in(p, 4)};
     say(p, "mechanisms: %x off, audit %s%s", options.disabled, options.audit ? "on" : "off",

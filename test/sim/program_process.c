@@ -18,11 +18,11 @@ static const char *use_in_child(const program *p, int n)
     uint64_t hash[2] = {0};
     for (int i = 0; i < 2; ++i) {
         if (sti_device_is_gpu(device_of(p, i))) {
-            if (stet_device_synchronize(device_of(p, i)) != STET_STATE) return "a GPU's device works in a child";
+            if (stet_device_synchronize(device_of(p, i)) != STET_ERROR_STATE) return "a GPU's device works in a child";
             continue;
         }
-        if (stet_sim_step(p->sim[i], n) != STET_OK) return stet_last_error();
-        if (stet_worlds_hash(worlds_of(p, i), &hash[i]) != STET_OK) return stet_last_error();
+        if (stet_sim_step(p->sim[i], n) != STET_OK) return stet_get_last_error();
+        if (stet_worlds_hash(worlds_of(p, i), &hash[i]) != STET_OK) return stet_get_last_error();
     }
     return on_the_host(p) && hash[SUBJECT] != hash[TWIN] ? "the states differ" : NULL;
 }
@@ -57,7 +57,7 @@ static void *step_aside(void *context)
 {
     stepping *s = context;
     s->result = stet_sim_step(s->sim, s->n);
-    (void)snprintf(s->said, sizeof s->said, "%s", stet_last_error());
+    (void)snprintf(s->said, sizeof s->said, "%s", stet_get_last_error());
     return NULL;
 }
 
@@ -91,14 +91,14 @@ void op_interrupt(program *p)
     int asked = 0;
     if (p->external || !on_the_host(p)) return;
     say(p, "a step that is interrupted");
-    BOTH(p, stet_worlds_snapshot(worlds_of(p, i), &before[i]));
+    BOTH(p, stet_snapshot_create(worlds_of(p, i), &before[i]));
     stet_sim_set_interrupt(p->sim[SUBJECT], ends_it, &asked);
     stet_result result = stet_sim_step(p->sim[SUBJECT], 1000000000);
     stet_sim_set_interrupt(p->sim[SUBJECT], NULL, NULL);
-    CHECK(p, result == STET_INTERRUPTED && asked == 1, "asked %d times, result %d", asked, (int)result);
-    must(p, TWIN, stet_sim_step(p->sim[TWIN], stet_sim_steps_made(p->sim[SUBJECT])), "stet_sim_step");
+    CHECK(p, result == STET_ERROR_INTERRUPTED && asked == 1, "asked %d times, result %d", asked, (int)result);
+    must(p, TWIN, stet_sim_step(p->sim[TWIN], stet_sim_get_steps_made(p->sim[SUBJECT])), "stet_sim_step");
     BOTH(p, stet_worlds_hash(worlds_of(p, i), &hash[i]));
-    CHECK(p, hash[SUBJECT] == hash[TWIN], "states differ after %d steps", stet_sim_steps_made(p->sim[SUBJECT]));
+    CHECK(p, hash[SUBJECT] == hash[TWIN], "states differ after %d steps", stet_sim_get_steps_made(p->sim[SUBJECT]));
     BOTH(p, stet_sim_restore(p->sim[i], before[i]));
     for (int i = 0; i < 2; ++i) stet_snapshot_destroy(before[i]);
 }

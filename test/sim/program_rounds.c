@@ -63,8 +63,8 @@ static void fill_inputs(program *p, round_inputs *in)
     in->n = 0;
     for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f) {
         stet_array *a;
-        must(p, TWIN, stet_worlds_array(worlds_of(p, TWIN), fields[f], &a), "stet_worlds_array");
-        if (stet_array_count(a) > 0 && once_in(p, 3)) add_reals(p, in, fields[f], stet_array_count(a));
+        must(p, TWIN, stet_worlds_get_array(worlds_of(p, TWIN), fields[f], &a), "stet_worlds_get_array");
+        if (stet_array_get_nelement(a) > 0 && once_in(p, 3)) add_reals(p, in, fields[f], stet_array_get_nelement(a));
     }
     if (info.nu > 0 && once_in(p, 3)) {
         int frames = 1 + roll(p, MOST_CONTROLS);
@@ -105,18 +105,19 @@ void op_round_end(program *p)
 {
     stet_array *a[2];
     stet_result result[2];
-    BOTH(p, stet_worlds_array(worlds_of(p, i), "qpos", &a[i]));
-    size_t size = stet_array_bytes(a[SUBJECT]);
+    BOTH(p, stet_worlds_get_array(worlds_of(p, i), "qpos", &a[i]));
+    size_t size = stet_array_get_bytes(a[SUBJECT]);
     uint8_t *data = room(p, 2 * size);
     memset(data, 0, 2 * size);
     say(p, "end of the round");
     for (int i = 0; i < 2; ++i) {
         stet_round_value out = stet_round_out("qpos", data + (size_t)i * size, size);
         result[i] = stet_sim_round_end(p->sim[i], &out, size > 0);
-        CHECK(p, result[i] == STET_OK || result[i] == STET_STATE, "stet_sim_round_end: %s", stet_last_error());
+        CHECK(p, result[i] == STET_OK || result[i] == STET_ERROR_STATE, "stet_sim_round_end: %s",
+              stet_get_last_error());
     }
-    CHECK(p, result[SUBJECT] == result[TWIN], "ends of the round: %s and %s", stet_result_string(result[SUBJECT]),
-          stet_result_string(result[TWIN]));
+    CHECK(p, result[SUBJECT] == result[TWIN], "ends of the round: %s and %s", stet_result_sentence(result[SUBJECT]),
+          stet_result_sentence(result[TWIN]));
     same_bytes(p, data, data + size, size, "qpos at the end of the round");
     free(data);
 }

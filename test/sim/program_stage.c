@@ -96,7 +96,7 @@ void op_reparent(program *p)
     bool can = !below(p, parent, a->prim);
     for (int i = 0; i < 2; ++i) {
         stet_result result = stet_stage_reparent(stage_of(p, i), a->prim, parent);
-        CHECK(p, (result == STET_OK) == can, "reparent: %s", stet_result_string(result));
+        CHECK(p, (result == STET_OK) == can, "reparent: %s", stet_result_sentence(result));
     }
     if (can) a->parent = parent;
 }
@@ -119,11 +119,11 @@ static void set_transform(program *p, int prim, bool world)
     for (int64_t w = 0; w < n; ++w) random_frame(p, frames[w]);
     say(p, "set %s of prim %d in worlds %lld + %lld", world ? "world" : "local", prim, (long long)first, (long long)n);
     for (int i = 0; i < 2; ++i)
-        result[i] = world ? stet_stage_set_world(stage_of(p, i), prim, first, n, frames[0])
-                          : stet_stage_set_local(stage_of(p, i), prim, first, n, frames[0]);
+        result[i] = world ? stet_stage_write_world(stage_of(p, i), prim, first, n, frames[0])
+                          : stet_stage_write_local(stage_of(p, i), prim, first, n, frames[0]);
     bool rigid = sti_prim_rigid(&stage_of(p, SUBJECT)->tree.prim[prim]);
     bool can = world ? stage_of(p, SUBJECT)->tree.prim[prim].source == STI_PRIM_WRITTEN : !rigid;
-    for (int i = 0; i < 2; ++i) CHECK(p, (result[i] == STET_OK) == can, "set: %s", stet_result_string(result[i]));
+    for (int i = 0; i < 2; ++i) CHECK(p, (result[i] == STET_OK) == can, "set: %s", stet_result_sentence(result[i]));
     if (!can) say(p, ", refused");
 }
 
@@ -142,8 +142,8 @@ static void get_transform(program *p, int prim, int64_t first, int64_t n, bool w
     float frames[2][8 * 12];
     char what[LINE];
     (void)snprintf(what, sizeof what, "%s transform of prim %d", world ? "world" : "local", prim);
-    BOTH(p, world ? stet_stage_get_world(stage_of(p, i), prim, first, n, frames[i])
-                  : stet_stage_get_local(stage_of(p, i), prim, first, n, frames[i]));
+    BOTH(p, world ? stet_stage_read_world(stage_of(p, i), prim, first, n, frames[i])
+                  : stet_stage_read_local(stage_of(p, i), prim, first, n, frames[i]));
     same_bytes(p, frames[SUBJECT], frames[TWIN], (size_t)n * 12 * sizeof(float), what);
 }
 
@@ -177,8 +177,9 @@ static void compare_whole(program *p, bool world, bool mirror)
 {
     stet_array *a[2];
     for (int i = 0; i < 2; ++i)
-        must(p, i, stet_stage_arrays(stage_of(p, i), world ? NULL : &a[i], world ? &a[i] : NULL), "stet_stage_arrays");
-    size_t size = stet_array_bytes(a[SUBJECT]);
+        must(p, i, stet_stage_get_arrays(stage_of(p, i), world ? NULL : &a[i], world ? &a[i] : NULL),
+             "stet_stage_get_arrays");
+    size_t size = stet_array_get_bytes(a[SUBJECT]);
     uint8_t *data = room(p, 2 * size);
     for (int i = 0; i < 2; ++i) fetch(p, i, a[i], mirror, data + (size_t)i * size);
     compare_rows(p, data, size, 12 * (p->f64 ? sizeof(double) : sizeof(float)), world ? "world" : "local");
@@ -200,7 +201,8 @@ void op_stage_write_arrays(program *p)
     int64_t first, n;
     random_worlds(p, &first, &n);
     for (int i = 0; i < 2; ++i)
-        must(p, i, stet_stage_arrays(stage_of(p, i), world ? NULL : &a[i], world ? &a[i] : NULL), "stet_stage_arrays");
+        must(p, i, stet_stage_get_arrays(stage_of(p, i), world ? NULL : &a[i], world ? &a[i] : NULL),
+             "stet_stage_get_arrays");
     size_t size = (size_t)(n * a[SUBJECT]->nitem) * (p->f64 ? sizeof(double) : sizeof(float));
     say(p, "write all %s transforms of worlds %lld + %lld", world ? "world" : "local", (long long)first, (long long)n);
     uint8_t *data = room(p, size);
@@ -225,7 +227,8 @@ void op_flush(program *p)
 
 void compare_stage(program *p)
 {
-    CHECK(p, stet_stage_count(stage_of(p, SUBJECT)) == stet_stage_count(stage_of(p, TWIN)), "prims differ in number");
+    CHECK(p, stet_stage_get_nprim(stage_of(p, SUBJECT)) == stet_stage_get_nprim(stage_of(p, TWIN)),
+          "prims differ in number");
     compare_whole(p, true, false);
     compare_whole(p, false, false);
 }

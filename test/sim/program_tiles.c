@@ -22,11 +22,12 @@ void own_close(program *p)
 
 static stet_dtype pick_dtype(program *p, stet_output output)
 {
-    static const stet_dtype colours[] = {STET_U8, STET_REAL, STET_F16}, reals[] = {STET_REAL, STET_F16},
-                            ints[] = {STET_INT, STET_U32, STET_U8, STET_I64};
+    static const stet_dtype colours[] = {STET_DTYPE_U8, STET_DTYPE_REAL, STET_DTYPE_F16},
+                            reals[] = {STET_DTYPE_REAL, STET_DTYPE_F16},
+                            ints[] = {STET_DTYPE_INT, STET_DTYPE_U32, STET_DTYPE_U8, STET_DTYPE_I64};
     switch (stet_output_dtype(output)) {
-    case STET_U8: return colours[roll(p, 3)];
-    case STET_REAL: return reals[roll(p, 2)];
+    case STET_DTYPE_U8: return colours[roll(p, 3)];
+    case STET_DTYPE_REAL: return reals[roll(p, 2)];
     default: return ints[roll(p, 4)];
     }
 }
@@ -60,9 +61,9 @@ static stet_array *make_bound(program *p, int who, const stet_tile_request *r, c
 /* One camera of the model or the sim, one on any added prim. */
 static void pick_cameras(program *p, stet_camera cameras[2])
 {
-    p->own.camera_prim = p->nadded ? p->added[roll(p, p->nadded)].prim : stet_sim_camera(p->sim[SUBJECT], 0)->prim;
+    p->own.camera_prim = p->nadded ? p->added[roll(p, p->nadded)].prim : stet_sim_get_camera(p->sim[SUBJECT], 0)->prim;
     for (int c = 0; c < 2; ++c)
-        cameras[c] = (stet_camera){.prim = c ? p->own.camera_prim : stet_sim_camera(p->sim[SUBJECT], 0)->prim,
+        cameras[c] = (stet_camera){.prim = c ? p->own.camera_prim : stet_sim_get_camera(p->sim[SUBJECT], 0)->prim,
                                    .width = 1 + roll(p, 17),
                                    .height = 1 + roll(p, 9),
                                    .fovy = 30 + (float)roll(p, 60),
@@ -109,7 +110,7 @@ void op_own_open(program *p)
 static void read_request(program *p, int who, int64_t frame, int request, void *out)
 {
     stet_array *tensor;
-    must(p, who, stet_tiles_read(p->own.tiles[who], frame, request, &tensor), "stet_tiles_read");
+    must(p, who, stet_tiles_get_array(p->own.tiles[who], frame, request, &tensor), "stet_tiles_get_array");
     fetch(p, who, tensor, once_in(p, 2), out);
 }
 
@@ -131,9 +132,9 @@ void op_own_render(program *p)
     say(p, ": frame %lld", (long long)frame[SUBJECT]);
     for (int k = 0; k < o->nrequest; ++k) read_request(p, TWIN, -1, k, o->shown.fresh + o->shown.at[k]);
     gallery_show(p, &o->shown, frame[SUBJECT]);
-    if (!sti_enabled(&device_of(p, SUBJECT)->mechanisms, STET_MECH_deferred_tiles)) o->extracted = frame[SUBJECT];
+    if (!sti_enabled(&device_of(p, SUBJECT)->mechanisms, STET_MECHANISM_DEFERRED_TILES)) o->extracted = frame[SUBJECT];
     for (int64_t w = 0; once_in(p, 3) && w < p->nworld; ++w)
-        CHECK(p, stet_tiles_stale(o->tiles[SUBJECT], w) == stet_tiles_stale(o->tiles[TWIN], w),
+        CHECK(p, stet_tiles_is_stale(o->tiles[SUBJECT], w) == stet_tiles_is_stale(o->tiles[TWIN], w),
               "world %lld is stale for one of the two", (long long)w);
 }
 
@@ -152,7 +153,7 @@ void op_own_read(program *p)
     say(p, "own read of frame %lld of %lld, request %d", (long long)frame, (long long)g->newest, request);
     if (o->bound[SUBJECT][request] && frame < o->extracted) {
         stet_array *none;
-        CHECK(p, stet_tiles_read(o->tiles[SUBJECT], frame, request, &none) == STET_STATE,
+        CHECK(p, stet_tiles_get_array(o->tiles[SUBJECT], frame, request, &none) == STET_ERROR_STATE,
               "a bound array went back to an older frame");
         return;
     }
@@ -179,9 +180,9 @@ void op_own_scribble(program *p)
     for (int k = 0; k < o->nrequest; ++k) {
         stet_array *a = o->bound[SUBJECT][k];
         if (!a) continue;
-        uint8_t *junk = room(p, stet_array_bytes(a));
-        memset(junk, roll(p, 100), stet_array_bytes(a));
-        BOTH(p, stet_array_write(o->bound[i][k], junk, stet_array_bytes(a)));
+        uint8_t *junk = room(p, stet_array_get_bytes(a));
+        memset(junk, roll(p, 100), stet_array_get_bytes(a));
+        BOTH(p, stet_array_write(o->bound[i][k], junk, stet_array_get_bytes(a)));
         free(junk);
     }
 }

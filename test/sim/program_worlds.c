@@ -67,13 +67,13 @@ void op_reset(program *p)
 
 const char *pick_field(program *p, bool write, stet_array *array[2])
 {
-    const char *const *names = stet_worlds_fields();
+    const char *const *names = stet_worlds_get_fields();
     int n = 0;
     while (names[n]) n++;
     const char *name = names[roll(p, n)];
     if (once_in(p, 3)) name = once_in(p, 2) ? "qpos" : once_in(p, 2) ? "xpos" : "xquat";
     if (write && p->keeps_poses && name[0] == 'x' && strcmp(name, "xfrc_applied") != 0) name = "qpos";
-    BOTH(p, stet_worlds_array(worlds_of(p, i), name, &array[i]));
+    BOTH(p, stet_worlds_get_array(worlds_of(p, i), name, &array[i]));
     return name;
 }
 
@@ -131,7 +131,7 @@ void op_write(program *p)
 
 static void compare_arrays(program *p, stet_array *const a[2], bool mirror, const char *name)
 {
-    size_t size = stet_array_bytes(a[SUBJECT]);
+    size_t size = stet_array_get_bytes(a[SUBJECT]);
     uint8_t *data = room(p, 2 * size);
     for (int i = 0; i < 2; ++i) fetch(p, i, a[i], mirror, data + (size_t)i * size);
     same_bytes(p, data, data + size, size, name);
@@ -159,16 +159,16 @@ void op_state(program *p)
     say(p, "state and faults");
     BOTH(p, stet_worlds_hash(worlds_of(p, i), &hash[i]));
     CHECK(p, hash[SUBJECT] == hash[TWIN], "hashes of the state differ");
-    same_bytes(p, stet_worlds_faults(worlds_of(p, SUBJECT)), stet_worlds_faults(worlds_of(p, TWIN)),
+    same_bytes(p, stet_worlds_get_faults(worlds_of(p, SUBJECT)), stet_worlds_get_faults(worlds_of(p, TWIN)),
                (size_t)p->nworld * sizeof(uint32_t), "faults");
 }
 
 void compare_worlds(program *p)
 {
     op_state(p);
-    for (const char *const *name = stet_worlds_fields(); *name; ++name) {
+    for (const char *const *name = stet_worlds_get_fields(); *name; ++name) {
         stet_array *a[2];
-        BOTH(p, stet_worlds_array(worlds_of(p, i), *name, &a[i]));
+        BOTH(p, stet_worlds_get_array(worlds_of(p, i), *name, &a[i]));
         compare_arrays(p, a, false, *name);
     }
 }
@@ -190,7 +190,7 @@ void op_snapshot(program *p)
     say(p, "snapshot %d", k);
     for (int i = 0; i < 2; ++i) {
         stet_snapshot_destroy(p->snapshot[k][i]);
-        must(p, i, stet_worlds_snapshot(worlds_of(p, i), &p->snapshot[k][i]), "stet_worlds_snapshot");
+        must(p, i, stet_snapshot_create(worlds_of(p, i), &p->snapshot[k][i]), "stet_snapshot_create");
     }
 }
 
@@ -275,14 +275,14 @@ void op_bad(program *p)
         switch (kind) {
         case 0: result[i] = stet_sim_reset(p->sim[i], &reset); break;
         case 1: result[i] = stet_stage_remove(stage_of(p, i), 0); break;
-        case 2: result[i] = stet_stage_set_world(stage_of(p, i), 0, 0, 1, x); break;
-        case 3: result[i] = stet_stage_set_local(stage_of(p, i), 0, 0, 1, x); break;
+        case 2: result[i] = stet_stage_write_world(stage_of(p, i), 0, 0, 1, x); break;
+        case 3: result[i] = stet_stage_write_local(stage_of(p, i), 0, 0, 1, x); break;
         case 4: result[i] = stet_sim_step(p->sim[i], -1); break;
-        case 5: result[i] = stet_sim_tensor(p->sim[i], 1 << 30, 0, STET_OUTPUT_RGB, &a); break;
-        default: result[i] = stet_stage_get_world(stage_of(p, i), 0, p->nworld, 1, x); break;
+        case 5: result[i] = stet_sim_get_array(p->sim[i], 1 << 30, 0, STET_OUTPUT_RGB, &a); break;
+        default: result[i] = stet_stage_read_world(stage_of(p, i), 0, p->nworld, 1, x); break;
         }
-        CHECK(p, result[i] != STET_OK && stet_last_error()[0], "a bad call was taken");
+        CHECK(p, result[i] != STET_OK && stet_get_last_error()[0], "a bad call was taken");
     }
-    CHECK(p, result[SUBJECT] == result[TWIN], "bad call: %s and %s", stet_result_string(result[SUBJECT]),
-          stet_result_string(result[TWIN]));
+    CHECK(p, result[SUBJECT] == result[TWIN], "bad call: %s and %s", stet_result_sentence(result[SUBJECT]),
+          stet_result_sentence(result[TWIN]));
 }

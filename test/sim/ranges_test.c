@@ -47,7 +47,7 @@ static void begin_ranges(stet_sim *sim, const char *library)
 {
     stet_ranges_def def = stet_default_ranges_def();
     def.library = library;
-    OK(stet_ranges_begin(stet_sim_device(sim), &def));
+    OK(stet_ranges_begin(stet_sim_get_device(sim), &def));
 }
 
 static void balanced(const ranges_told *told)
@@ -78,7 +78,7 @@ static void ranges_are_what_a_trace_says(void **state)
 {
     (void)state;
     stet_sim *sim = open_hand();
-    stet_device *device = stet_sim_device(sim);
+    stet_device *device = stet_sim_get_device(sim);
     stet_trace_def def = stet_default_trace_def();
     stet_trace_event e;
     play(sim, 0, WARM);
@@ -90,7 +90,7 @@ static void ranges_are_what_a_trace_says(void **state)
     balanced(told);
     int64_t end[RANGES_DEPTH];
     int n = 0, deepest = 0, nopen = 0;
-    for (int64_t i = 0; stet_trace_get(device, i, &e); ++i) {
+    for (int64_t i = 0; stet_trace_get_event(device, i, &e); ++i) {
         if (!is_range(e.kind)) continue;
         assert_true(n < told->n);
         assert_string_equal(told->range[n].name, e.name);
@@ -109,7 +109,7 @@ static void ranges_need_no_trace(void **state)
 {
     (void)state;
     stet_sim *sim = open_hand();
-    stet_device *device = stet_sim_device(sim);
+    stet_device *device = stet_sim_get_device(sim);
     stet_trace_def def = stet_default_trace_def();
     stet_trace_stats stats;
     play(sim, 0, WARM);
@@ -140,7 +140,7 @@ static void ranges_and_traces_are_apart(void **state)
 {
     (void)state;
     stet_sim *sim = open_hand();
-    stet_device *device = stet_sim_device(sim);
+    stet_device *device = stet_sim_get_device(sim);
     stet_trace_def def = stet_default_trace_def();
     stet_trace_stats before, after;
     OK(stet_trace_begin(device, &def));
@@ -168,8 +168,8 @@ static void ranges_change_nothing(void **state)
         stet_sim *sim = open_hand();
         if (with) begin_ranges(sim, nvtx);
         play(sim, 0, WARM + FRAMES);
-        OK(stet_worlds_hash(stet_sim_worlds(sim), &hash[with]));
-        stet_device_counters(stet_sim_device(sim), &counters[with]);
+        OK(stet_worlds_hash(stet_sim_get_worlds(sim), &hash[with]));
+        stet_device_get_counters(stet_sim_get_device(sim), &counters[with]);
         stet_sim_destroy(sim); /* with ranges on */
     }
     assert_int_equal(hash[0], hash[1]);
@@ -182,20 +182,20 @@ static void libraries_are_found(void **state)
 {
     (void)state;
     stet_sim *sim = open_hand();
-    stet_device *device = stet_sim_device(sim);
-    assert_null(stet_ranges_library(device));
+    stet_device *device = stet_sim_get_device(sim);
+    assert_null(stet_ranges_get_library(device));
     for (int k = 0; k < 2; ++k) {
         const char *path = k ? roctx : nvtx;
         ranges_told *told = fresh(path);
         begin_ranges(sim, path);
-        assert_string_equal(stet_ranges_library(device), path);
+        assert_string_equal(stet_ranges_get_library(device), path);
         play(sim, k, 1);
         balanced(told);
         OK(stet_ranges_end(device));
-        assert_null(stet_ranges_library(device));
+        assert_null(stet_ranges_get_library(device));
     }
     begin_ranges(sim, NULL); /* by the name of what is loaded already */
-    assert_string_equal(stet_ranges_library(device), nvtx);
+    assert_string_equal(stet_ranges_get_library(device), nvtx);
     OK(stet_ranges_end(device));
     stet_sim_destroy(sim);
 }
@@ -204,25 +204,26 @@ static void refusals(void **state)
 {
     (void)state;
     stet_sim *sim = open_hand();
-    stet_device *device = stet_sim_device(sim);
+    stet_device *device = stet_sim_get_device(sim);
     stet_ranges_def def = stet_default_ranges_def();
-    FAILS(stet_ranges_end(device), STET_STATE, "gives no ranges");
-    FAILS(stet_ranges_begin(NULL, &def), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_ranges_begin(device, NULL), STET_INVALID_ARGUMENT, "must not be NULL");
-    FAILS(stet_ranges_begin(device, &(stet_ranges_def){.library = nvtx}), STET_INVALID_ARGUMENT, "not initialised");
+    FAILS(stet_ranges_end(device), STET_ERROR_STATE, "gives no ranges");
+    FAILS(stet_ranges_begin(NULL, &def), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_ranges_begin(device, NULL), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
+    FAILS(stet_ranges_begin(device, &(stet_ranges_def){.library = nvtx}), STET_ERROR_INVALID_ARGUMENT,
+          "not initialised");
     def.library = "/nowhere/libnvtx.so";
-    FAILS(stet_ranges_begin(device, &def), STET_NOT_FOUND, "/nowhere/libnvtx.so");
+    FAILS(stet_ranges_begin(device, &def), STET_ERROR_NOT_FOUND, "/nowhere/libnvtx.so");
     def.library = "libm.so.6";
-    FAILS(stet_ranges_begin(device, &def), STET_UNSUPPORTED, "neither nvtxRangePushA nor roctxRangePushA");
-    assert_null(stet_ranges_library(device));
+    FAILS(stet_ranges_begin(device, &def), STET_ERROR_UNSUPPORTED, "neither nvtxRangePushA nor roctxRangePushA");
+    assert_null(stet_ranges_get_library(device));
     def.library = nvtx;
     OK(stet_ranges_begin(device, &def));
-    FAILS(stet_ranges_begin(device, &def), STET_STATE, "already");
+    FAILS(stet_ranges_begin(device, &def), STET_ERROR_STATE, "already");
     sti_trace *trace = device->mechanisms.trace;
     sti_trace_mark mark = sti_trace_open(trace, &(sti_trace_what){.kind = STET_TRACE_PHASE, .name = "open"});
     stet_trace_def traced = stet_default_trace_def();
-    FAILS(stet_ranges_end(device), STET_STATE, "in the middle");
-    FAILS(stet_trace_begin(device, &traced), STET_STATE, "in the middle of a range");
+    FAILS(stet_ranges_end(device), STET_ERROR_STATE, "in the middle");
+    FAILS(stet_trace_begin(device, &traced), STET_ERROR_STATE, "in the middle of a range");
     sti_trace_close(trace, mark, STET_OK);
     OK(stet_ranges_end(device));
     stet_sim_destroy(sim);
@@ -242,12 +243,12 @@ static void the_environment_asks(void **state)
         else
             assert_int_equal(unsetenv("STET_RANGES"), 0);
         stet_sim *sim = open_hand();
-        assert_int_equal(stet_ranges_library(stet_sim_device(sim)) != NULL, rows[i].on);
+        assert_int_equal(stet_ranges_get_library(stet_sim_get_device(sim)) != NULL, rows[i].on);
         stet_sim_destroy(sim);
     }
     assert_int_equal(setenv("STET_RANGES", roctx, 1), 0);
     stet_sim *sim = open_hand();
-    assert_string_equal(stet_ranges_library(stet_sim_device(sim)), roctx);
+    assert_string_equal(stet_ranges_get_library(stet_sim_get_device(sim)), roctx);
     stet_sim_destroy(sim);
     assert_int_equal(unsetenv("STET_RANGES"), 0);
 }
@@ -261,7 +262,7 @@ static stet_result begin_and_end(void)
     def.type = STET_DEVICE_CPU;
     STI_TRY(stet_device_create(&def, &device));
     stet_result result = stet_ranges_begin(device, &ranges);
-    assert_int_equal(stet_ranges_library(device) != NULL, result == STET_OK);
+    assert_int_equal(stet_ranges_get_library(device) != NULL, result == STET_OK);
     if (result == STET_OK) result = stet_ranges_end(device);
     stet_device_destroy(device);
     return result;

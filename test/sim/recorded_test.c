@@ -58,7 +58,7 @@ static hand open_hand(const way *w)
     stet_array *qpos = phases_field(&h.p, "qpos");
     for (int k = 0; k < 2; ++k) {
         h.pose[k] = phases_field(&h.p, fields[k]);
-        h.seen[k] = phases_array(&h.p, "seen", STET_REAL, 3);
+        h.seen[k] = phases_array(&h.p, "seen", STET_DTYPE_REAL, 3);
         sim.device.mechanisms = (stet_mechanism_options){0};
         OK(stet_device_create(&sim.device, &h.neighbour[k]));
     }
@@ -72,7 +72,7 @@ static hand open_hand(const way *w)
 
 static void close_hand(hand *h)
 {
-    OK(stet_device_use_own_stream(stet_sim_device(h->p.sim)));
+    OK(stet_device_use_own_stream(stet_sim_get_device(h->p.sim)));
     phases_close(&h->p);
     for (int k = 0; k < 2; ++k) stet_device_destroy(h->neighbour[k]);
 }
@@ -94,7 +94,8 @@ static void play_frame(hand *h, const way *w, int64_t frame, sti_hash *seen)
 {
     const stet_arg lift[] = {stet_arg_array(h->pose[0]), stet_arg_real(0.001 * (double)(frame / 3 % 5)),
                              stet_arg_int(27)};
-    if (w->streams) OK(stet_device_use_stream(stet_sim_device(h->p.sim), stet_device_stream(h->neighbour[frame % 2])));
+    if (w->streams)
+        OK(stet_device_use_stream(stet_sim_get_device(h->p.sim), stet_device_get_stream(h->neighbour[frame % 2])));
     OK(stet_sim_set_kernel_args(h->p.sim, h->lift, lift, 3));
     write_poses(h, frame);
     OK(stet_sim_step(h->p.sim, 1));
@@ -110,8 +111,8 @@ static uint64_t play(const way *w)
     sti_hash_begin(&seen);
     for (int64_t frame = 0; frame < frames; ++frame) play_frame(&h, w, frame, &seen);
     stet_counters c = room_counters(h.p.sim);
-    const stet_counter *replays = &c.mechanism[STET_MECH_graph_replay];
-    if (w->disabled >> STET_MECH_graph_replay & 1)
+    const stet_counter *replays = &c.mechanism[STET_MECHANISM_GRAPH_REPLAY];
+    if (w->disabled >> STET_MECHANISM_GRAPH_REPLAY & 1)
         assert_int_equal(replays->hits, 0);
     else
         assert_true(replays->hits > frames - 4);
@@ -122,11 +123,11 @@ static uint64_t play(const way *w)
 static void the_same_bits_in_all_ways(void **state)
 {
     (void)state;
-    uint64_t want = play(&(way){.isa = "portable", .disabled = (1u << STET_MECH_COUNT) - 1});
+    uint64_t want = play(&(way){.isa = "portable", .disabled = (1u << STET_MECHANISM_COUNT) - 1});
     for (int k = 0; k < 8; ++k) {
         way w = {.streams = k & 1};
-        if (k & 2) w.disabled |= 1u << STET_MECH_args;
-        if (k & 4) w.disabled |= 1u << STET_MECH_graph_replay;
+        if (k & 2) w.disabled |= 1u << STET_MECHANISM_ARGS;
+        if (k & 4) w.disabled |= 1u << STET_MECHANISM_GRAPH_REPLAY;
         uint64_t got = play(&w);
         if (got != want)
             fail_msg("args %s, graph_replay %s, %s: %016llx, not %016llx", k & 2 ? "off" : "on", k & 4 ? "off" : "on",

@@ -67,14 +67,14 @@ static inline void room_reset(stet_sim *sim, int64_t world)
 static inline uint64_t room_state(stet_sim *sim)
 {
     uint64_t hash;
-    OK(stet_worlds_hash(stet_sim_worlds(sim), &hash));
+    OK(stet_worlds_hash(stet_sim_get_worlds(sim), &hash));
     return hash;
 }
 
 static inline uint64_t room_frame(stet_sim *sim, int64_t frame)
 {
     uint64_t hash;
-    OK(stet_sim_frame_hash(sim, frame, &hash));
+    OK(stet_sim_hash_frame(sim, frame, &hash));
     return hash;
 }
 
@@ -88,14 +88,14 @@ static inline int64_t room_render(stet_sim *sim)
 static inline stet_counters room_counters(stet_sim *sim)
 {
     stet_counters counters;
-    stet_device_counters(stet_sim_device(sim), &counters);
+    stet_device_get_counters(stet_sim_get_device(sim), &counters);
     return counters;
 }
 
 /* An output in the host's memory, from malloc. */
 static inline void *room_read(stet_sim *sim, int64_t frame, int camera, stet_output output)
 {
-    size_t size = stet_sim_output_bytes(sim, camera, output);
+    size_t size = stet_sim_get_output_bytes(sim, camera, output);
     void *pixels = malloc(size);
     assert_non_null(pixels);
     OK(stet_sim_read(sim, frame, camera, output, pixels, size));
@@ -115,14 +115,14 @@ static inline void room_play(stet_sim *sim, int64_t first, int64_t frames, int s
 static inline float room_ctrl(stet_sim *sim, int64_t world, int i)
 {
     stet_array *ctrl;
-    OK(stet_worlds_array(stet_sim_worlds(sim), "ctrl", &ctrl));
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), "ctrl", &ctrl));
     return (float)reals_get(ctrl, world, i);
 }
 
 static inline float room_field(stet_sim *sim, const char *field, int64_t world, int64_t i)
 {
     stet_array *a;
-    OK(stet_worlds_array(stet_sim_worlds(sim), field, &a));
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), field, &a));
     OK(sti_array_ensure(a));
     return (float)reals_get(a, world, i);
 }
@@ -130,7 +130,7 @@ static inline float room_field(stet_sim *sim, const char *field, int64_t world, 
 /* Writes one number as a caller does, through the world's row. */
 static inline void room_write(stet_sim *sim, const char *field, int64_t world, int64_t i, float x)
 {
-    rig r = {.worlds = stet_sim_worlds(sim)};
+    rig r = {.worlds = stet_sim_get_worlds(sim)};
     rig_set(&r, field, world, i, x);
 }
 

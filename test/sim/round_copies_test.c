@@ -38,8 +38,8 @@ typedef struct out {
 /* A round with two outputs; what it asked the driver for. */
 static calls play(task *t, round_in *in, out *o)
 {
-    stet_round_value outputs[] = {stet_round_array(t->length, STET_OUT, o->length, sizeof o->length),
-                                  stet_round_array(t->seen, STET_OUT, o->seen, sizeof o->seen)};
+    stet_round_value outputs[] = {stet_round_array(t->length, STET_DIRECTION_OUT, o->length, sizeof o->length),
+                                  stet_round_array(t->seen, STET_DIRECTION_OUT, o->seen, sizeof o->seen)};
     calls before = count();
     OK(stet_sim_round_begin(t->p.sim, in->value, in->n));
     for (int i = 0; i < ROUND_STEPS; ++i) OK(stet_sim_step(t->p.sim, 1));

@@ -19,28 +19,28 @@ static void refused_in_a_sentence(void **state)
     stet_array *far, *near;
     float x[ROUND_WORLDS * 3] = {0};
     double g[3] = {0, 0, -9.81};
-    OK(STI_ARRAY(stet_sim_device(other), "far", STET_INT, true, &far, ROUND_WORLDS, 1));
-    OK(STI_ARRAY(stet_sim_device(sim), "near", STET_INT, true, &near, ROUND_WORLDS, 1));
-    REFUSED(STET_STATE, "no round was begun", stet_sim_round_end(sim, NULL, 0));
-    REFUSED(STET_INVALID_ARGUMENT, "sim must not be NULL", stet_sim_round_begin(NULL, NULL, 0));
-    REFUSED(STET_INVALID_ARGUMENT, "no list of them", stet_sim_round_begin(sim, NULL, 2));
+    OK(STI_ARRAY(stet_sim_get_device(other), "far", STET_DTYPE_INT, true, &far, ROUND_WORLDS, 1));
+    OK(STI_ARRAY(stet_sim_get_device(sim), "near", STET_DTYPE_INT, true, &near, ROUND_WORLDS, 1));
+    REFUSED(STET_ERROR_STATE, "no round was begun", stet_sim_round_end(sim, NULL, 0));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "sim must not be NULL", stet_sim_round_begin(NULL, NULL, 0));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "no list of them", stet_sim_round_begin(sim, NULL, 2));
     struct {
         stet_round_value value;
         stet_result result;
         const char *words;
     } bad[] = {
-        {stet_round_in("speed", x, 40), STET_NOT_FOUND, "no value 'speed'; the worlds' fields are qpos"},
-        {stet_round_in("qpos", x, 36), STET_INVALID_ARGUMENT, "36 bytes given for qpos, which has 40"},
-        {stet_round_in("qpos", NULL, 40), STET_INVALID_ARGUMENT, "the data of qpos is NULL"},
-        {stet_round_in("sensordata", x, 80), STET_INVALID_ARGUMENT, "made by the physics"},
-        {stet_round_in("gravity", g, 20), STET_INVALID_ARGUMENT, "20 bytes given for parameter gravity"},
-        {stet_round_in("gravity", g, 16), STET_INVALID_ARGUMENT, "2 numbers; give 3"},
-        {stet_round_in("friction", (double[]){-1}, 8), STET_INVALID_ARGUMENT, "finite numbers of 0 or more"},
-        {stet_round_in("gravity", (double[]){0, NAN, 0}, 24), STET_INVALID_ARGUMENT, "number 1 is nan"},
-        {stet_round_in("controls", x, 20), STET_INVALID_ARGUMENT, "controls of 0 frames"},
-        {stet_round_array(far, STET_IN, x, 20), STET_INVALID_ARGUMENT, "lives on another device"},
-        {stet_round_array(near, (stet_direction)4, x, 20), STET_INVALID_ARGUMENT, "direction 4"},
-        {stet_round_array(NULL, STET_IN, x, 20), STET_INVALID_ARGUMENT, "neither a name nor an array"},
+        {stet_round_in("speed", x, 40), STET_ERROR_NOT_FOUND, "no value 'speed'; the worlds' fields are qpos"},
+        {stet_round_in("qpos", x, 36), STET_ERROR_INVALID_ARGUMENT, "36 bytes given for qpos, which has 40"},
+        {stet_round_in("qpos", NULL, 40), STET_ERROR_INVALID_ARGUMENT, "the data of qpos is NULL"},
+        {stet_round_in("sensordata", x, 80), STET_ERROR_INVALID_ARGUMENT, "made by the physics"},
+        {stet_round_in("gravity", g, 20), STET_ERROR_INVALID_ARGUMENT, "20 bytes given for parameter gravity"},
+        {stet_round_in("gravity", g, 16), STET_ERROR_INVALID_ARGUMENT, "2 numbers; give 3"},
+        {stet_round_in("friction", (double[]){-1}, 8), STET_ERROR_INVALID_ARGUMENT, "finite numbers of 0 or more"},
+        {stet_round_in("gravity", (double[]){0, NAN, 0}, 24), STET_ERROR_INVALID_ARGUMENT, "number 1 is nan"},
+        {stet_round_in("controls", x, 20), STET_ERROR_INVALID_ARGUMENT, "controls of 0 frames"},
+        {stet_round_array(far, STET_DIRECTION_IN, x, 20), STET_ERROR_INVALID_ARGUMENT, "lives on another device"},
+        {stet_round_array(near, (stet_direction)4, x, 20), STET_ERROR_INVALID_ARGUMENT, "direction 4"},
+        {stet_round_array(NULL, STET_DIRECTION_IN, x, 20), STET_ERROR_INVALID_ARGUMENT, "neither a name nor an array"},
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
         stet_round_value both[] = {stet_round_in("qpos", x, 40), bad[k].value};
@@ -52,20 +52,20 @@ static void refused_in_a_sentence(void **state)
         assert_int_equal(stet_sim_get_round(sim).round, 0);
     }
     stet_round_value twice[] = {stet_round_in("qpos", x, 40), stet_round_in("qpos", x, 40)};
-    REFUSED(STET_INVALID_ARGUMENT, "an input twice", stet_sim_round_begin(sim, twice, 2));
-    REFUSED(STET_INVALID_ARGUMENT, "an input twice", stet_sim_round_stage(sim, twice, 2));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "an input twice", stet_sim_round_begin(sim, twice, 2));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "an input twice", stet_sim_round_stage(sim, twice, 2));
     stet_round_value nowhere = stet_round_array(near, (stet_direction)0, x, 20);
     OK(stet_sim_round_begin(sim, NULL, 0));
     assert_int_equal(stet_sim_get_round(sim).staged, 0);
-    REFUSED(STET_INVALID_ARGUMENT, "near has direction 0", stet_sim_round_end(sim, &nowhere, 1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "near has direction 0", stet_sim_round_end(sim, &nowhere, 1));
     assert_true(stet_sim_get_round(sim).open);
     stet_round_value controls = stet_round_in("controls", x, 24);
     controls.frames = 2;
-    REFUSED(STET_INVALID_ARGUMENT, "[frames][1] has 8, and [frames][5 worlds][1] has 40",
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "[frames][1] has 8, and [frames][5 worlds][1] has 40",
             stet_sim_round_begin(sim, &controls, 1));
-    REFUSED(STET_INVALID_ARGUMENT, "cannot be stated", stet_sim_round_contract(sim, near, STET_CONTRACT_COPY_IN));
-    REFUSED(STET_INVALID_ARGUMENT, "another device", stet_sim_round_contract(sim, far, STET_CONTRACT_ZERO));
-    REFUSED(STET_INVALID_ARGUMENT, "a field of the worlds",
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "cannot be stated", stet_sim_round_contract(sim, near, STET_CONTRACT_COPY_IN));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "another device", stet_sim_round_contract(sim, far, STET_CONTRACT_ZERO));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "a field of the worlds",
             stet_sim_round_contract(sim, sim->worlds->field[STI_FIELD_ctrl], STET_CONTRACT_ZERO));
     stet_array_destroy(far);
     stet_array_destroy(near);
@@ -94,7 +94,7 @@ static void worlds_that_all_become_nan_end_their_round_alone(void **state)
         if (some)
             OK(stet_sim_round_end(t.p.sim, &end, 1));
         else
-            REFUSED(STET_STATE, "all 5 worlds became NaN", stet_sim_round_end(t.p.sim, &end, 1));
+            REFUSED(STET_ERROR_STATE, "all 5 worlds became NaN", stet_sim_round_end(t.p.sim, &end, 1));
         assert_true(out[5] != 77);
         assert_int_equal(stet_sim_get_round(t.p.sim).faulty, ROUND_WORLDS - some);
         stet_reset_def reset = stet_default_reset_def();
@@ -117,7 +117,7 @@ static void a_round_that_is_left_in_the_middle_is_over(void **state)
         round_fill(&in, &t, 1, WITH_ALL);
         OK(stet_sim_round_begin(t.p.sim, in.value, in.n));
         OK(stet_sim_step(t.p.sim, 1));
-        REFUSED(STET_INVALID_ARGUMENT, "-1 time steps", stet_sim_step(t.p.sim, -1));
+        REFUSED(STET_ERROR_INVALID_ARGUMENT, "-1 time steps", stet_sim_step(t.p.sim, -1));
         assert_true(round_play(&t, 3, WITH_QPOS, true) == want);
     }
     task_close(&t);
@@ -131,8 +131,8 @@ static void an_array_that_goes_takes_its_input_along(void **state)
     int32_t content[ROUND_WORLDS] = {1, 2, 3, 4, 5}, now[ROUND_WORLDS];
     for (int r = 0; r < 4; ++r) {
         stet_array *a;
-        OK(STI_ARRAY(stet_sim_device(sim), "mine", STET_INT, true, &a, ROUND_WORLDS, 1));
-        stet_round_value in = stet_round_array(a, STET_IN, content, sizeof content);
+        OK(STI_ARRAY(stet_sim_get_device(sim), "mine", STET_DTYPE_INT, true, &a, ROUND_WORLDS, 1));
+        stet_round_value in = stet_round_array(a, STET_DIRECTION_IN, content, sizeof content);
         OK(stet_sim_round_begin(sim, &in, 1));
         assert_int_equal(stet_sim_get_round(sim).copied_in, 1);
         OK(stet_array_read(a, now, sizeof now));
@@ -171,7 +171,7 @@ static void lack_of_memory_ends_a_round_and_no_other(void **state)
         for (uint64_t s = 0; s < 2; ++s) round_fill(&in[s], &t, s, WITH_ALL);
         f.fail_at = f.calls + n;
         stet_result result = three_rounds(&t, in);
-        if (result != STET_OK) assert_int_equal(result, STET_OUT_OF_MEMORY);
+        if (result != STET_OK) assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
         if (!f.failed) assert_int_equal(result, STET_OK);
         f.fail_at = 0;
         uint64_t got = round_play(&t, 1, WITH_ALL, false);

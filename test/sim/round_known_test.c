@@ -20,7 +20,7 @@ static void kf37_the_second_round_goes_through_whatever_the_first_left(void **st
         OK(stet_sim_round_begin(t.p.sim, in.value, in.n));
         OK(stet_sim_step(t.p.sim, 2));
         if (left == 0) OK(stet_sim_round_end(t.p.sim, NULL, 0));
-        if (left == 1) REFUSED(STET_INVALID_ARGUMENT, "12 bytes", stet_sim_round_end(t.p.sim, &bad, 1));
+        if (left == 1) REFUSED(STET_ERROR_INVALID_ARGUMENT, "12 bytes", stet_sim_round_end(t.p.sim, &bad, 1));
         if (left == 2) (void)room_render(t.p.sim); /* a frame that nobody read; and no end */
         assert_true(round_play(&t, 1, WITH_ALL, true) == want);
         task_close(&t);
@@ -40,7 +40,7 @@ static stet_kernel *giver(stet_sim *sim, int what)
                    what);
     def.source = source;
     def.cache_folder = phases_cache;
-    OK(stet_kernel_create(stet_sim_device(sim), &def, &kernel));
+    OK(stet_kernel_create(stet_sim_get_device(sim), &def, &kernel));
     return kernel;
 }
 
@@ -51,12 +51,12 @@ static void kf38_a_kernel_of_the_same_name_is_another_in_another_round(void **st
     stet_sim *sim = room_open("cartpole.xml", &mujoco);
     stet_array *out;
     int32_t got[ROUND_WORLDS];
-    OK(STI_ARRAY(stet_sim_device(sim), "out", STET_INT, true, &out, ROUND_WORLDS, 1));
+    OK(STI_ARRAY(stet_sim_get_device(sim), "out", STET_DTYPE_INT, true, &out, ROUND_WORLDS, 1));
     stet_kernel *kept = NULL;
     for (int r = 0; r < 4; ++r) {
         stet_kernel *kernel = giver(sim, 100 + r);
         stet_arg arg = stet_arg_array(out);
-        stet_round_value end = stet_round_array(out, STET_OUT, got, sizeof got);
+        stet_round_value end = stet_round_array(out, STET_DIRECTION_OUT, got, sizeof got);
         int id;
         OK(stet_sim_add_kernel(sim, STET_PHASE_AFTER_PHYSICS, kernel, ROUND_WORLDS, &arg, 1, &id));
         OK(stet_sim_round_begin(sim, NULL, 0));
@@ -85,7 +85,7 @@ static void kf39_each_value_goes_the_way_it_says(void **state)
     for (int i = 0; i < ROUND_WORLDS * 2; ++i) qvel[i] = 3e38f;
     memcpy(kept, length, sizeof kept);
     stet_round_value values[] = {stet_round_in("qpos", qpos, sizeof qpos), stet_round_out("qvel", qvel, sizeof qvel),
-                                 stet_round_array(t.length, STET_INOUT, length, sizeof length)};
+                                 stet_round_array(t.length, STET_DIRECTION_INOUT, length, sizeof length)};
     OK(stet_sim_round_begin(t.p.sim, values, 3));
     assert_true(room_field(t.p.sim, "qvel", 0, 0) == 0);
     OK(stet_sim_step(t.p.sim, 2));
@@ -104,7 +104,7 @@ static void kf39_each_value_goes_the_way_it_says(void **state)
 /* ---- */
 
 typedef struct seen {
-    int64_t calls[STET_TRACE_KIND_COUNT], phases, kernels;
+    int64_t calls[STET_TRACE_COUNT], phases, kernels;
 } seen;
 
 /* What a trace has by now. */
@@ -112,7 +112,7 @@ static seen look(stet_sim *sim)
 {
     seen s = {.phases = 0};
     stet_profile_row row;
-    for (int64_t i = 0; stet_profile_get(stet_sim_device(sim), i, &row); ++i) {
+    for (int64_t i = 0; stet_profile_get_row(stet_sim_get_device(sim), i, &row); ++i) {
         s.calls[row.kind] += row.calls;
         s.phases += row.kind == STET_TRACE_PHASE && strcmp(row.name, "step") == 0 ? row.calls : 0;
         /* What is replayed as one thing of the device's is one event. */
@@ -129,7 +129,7 @@ static void kf40_every_round_is_profiled(void **state)
     enum { ROUNDS = 6 };
     for (int whole = 0; whole < 2; ++whole) {
         task t = task_open(&mujoco);
-        stet_device *device = stet_sim_device(t.p.sim);
+        stet_device *device = stet_sim_get_device(t.p.sim);
         stet_trace_def def = stet_default_trace_def();
         seen before = {.phases = 0}, third = before;
         round_contracts(&t);
@@ -137,7 +137,7 @@ static void kf40_every_round_is_profiled(void **state)
             if (!whole || r == 0) OK(stet_trace_begin(device, &def));
             (void)round_play(&t, 1, WITH_ALL, false);
             seen now = look(t.p.sim), of = now;
-            for (int k = 0; whole && k < STET_TRACE_KIND_COUNT; ++k) of.calls[k] -= before.calls[k];
+            for (int k = 0; whole && k < STET_TRACE_COUNT; ++k) of.calls[k] -= before.calls[k];
             of.phases -= whole ? before.phases : 0;
             of.kernels -= whole ? before.kernels : 0;
             assert_int_equal(of.phases, ROUND_STEPS);

@@ -94,8 +94,8 @@ typedef struct duct {
 static duct duct_open(void)
 {
     duct p = {.sim = room_open("cartpole.xml", &external)};
-    OK(STI_ARRAY(stet_sim_device(p.sim), "large", STET_U8, false, &p.large, LARGE));
-    OK(STI_ARRAY(stet_sim_device(p.sim), "other", STET_U8, false, &p.other, LARGE));
+    OK(STI_ARRAY(stet_sim_get_device(p.sim), "large", STET_DTYPE_U8, false, &p.large, LARGE));
+    OK(STI_ARRAY(stet_sim_get_device(p.sim), "other", STET_DTYPE_U8, false, &p.other, LARGE));
     p.bytes = malloc(LARGE);
     assert_non_null(p.bytes);
     return p;
@@ -112,7 +112,7 @@ static void duct_close(duct *p)
 static stet_result duct_call(duct *p, int byte, stet_result (*call)(stet_sim *, stet_round_value *, int))
 {
     memset(p->bytes, byte, LARGE);
-    stet_round_value value = stet_round_array(p->large, STET_IN, p->bytes, LARGE);
+    stet_round_value value = stet_round_array(p->large, STET_DIRECTION_IN, p->bytes, LARGE);
     stet_result result = call(p->sim, &value, 1);
     memset(p->bytes, 0xee, LARGE); /* it may go when the call has returned */
     return result;
@@ -214,7 +214,7 @@ static void rounds_that_nobody_waits_for_have_their_own_bytes(void **state)
             picked_double->start(&config);
             duct p = duct_open();
             for (int r = 0; r < ROUNDS; ++r)
-                OK(STI_ARRAY(stet_sim_device(p.sim), "out", STET_U8, false, &out[r], LARGE));
+                OK(STI_ARRAY(stet_sim_get_device(p.sim), "out", STET_DTYPE_U8, false, &out[r], LARGE));
             for (int r = 0; r < ROUNDS; ++r) {
                 if (seed % 2 && r % 2) OK(duct_call(&p, r, stet_sim_round_stage));
                 OK(duct_call(&p, r, stet_sim_round_begin));
@@ -244,7 +244,7 @@ static void staging_waits_for_nothing_and_is_traced(void **state)
         for (uint64_t s = 0; s < SEEDS; ++s) round_fill(&in[s], &t, s, KINDS);
         for (int r = 0; r < 11; ++r) {
             round_in *now = &in[r % SEEDS], *next = &in[(r + 1) % SEEDS];
-            if (r == 9) OK(stet_trace_begin(stet_sim_device(t.p.sim), &def));
+            if (r == 9) OK(stet_trace_begin(stet_sim_get_device(t.p.sim), &def));
             int64_t allocs = picked_double->calls("alloc"), streams = picked_double->calls("stream_create");
             int64_t waits = picked_double->calls("stream_synchronize") + picked_double->calls("event_synchronize");
             OK(stet_sim_round_begin(t.p.sim, now->value, now->n));
@@ -259,10 +259,10 @@ static void staging_waits_for_nothing_and_is_traced(void **state)
             OK(steps(&t, r));
             OK(stet_sim_round_end(t.p.sim, NULL, 0));
         }
-        OK(stet_trace_end(stet_sim_device(t.p.sim)));
+        OK(stet_trace_end(stet_sim_get_device(t.p.sim)));
         stet_profile_row row;
         int64_t staged = 0, bytes = 0;
-        for (int64_t i = 0; stet_profile_get(stet_sim_device(t.p.sim), i, &row); ++i) {
+        for (int64_t i = 0; stet_profile_get_row(stet_sim_get_device(t.p.sim), i, &row); ++i) {
             if (row.kind == STET_TRACE_STAGE) staged += row.calls, bytes += row.amount;
             for (int k = 0; k < in[0].n && row.kind == STET_TRACE_UPLOAD; ++k)
                 if (strcmp(row.name, "length") == 0 || strcmp(row.name, "controls of a round") == 0 ||

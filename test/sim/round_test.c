@@ -67,7 +67,7 @@ static void poisoned_or_switched_off_they_are_the_same(void **state)
         d.audit = d.strict = true;
         check_any_order(&d, 7, 12, true);
         d.audit = d.strict = false;
-        d.disabled = 1u << STET_MECH_rounds;
+        d.disabled = 1u << STET_MECHANISM_ROUNDS;
         check_any_order(&d, 8, 12, false);
     }
 }
@@ -82,10 +82,10 @@ static void what_happens_between_rounds_is_not_seen(void **state)
     static const double moon[3] = {0, 0, -1.62};
     for (int r = 0; r < 3; ++r) {
         stet_snapshot *snapshot;
-        OK(stet_worlds_set_parameter(stet_sim_worlds(t.p.sim), "gravity", moon, 3));
+        OK(stet_worlds_set_parameter(stet_sim_get_worlds(t.p.sim), "gravity", moon, 3));
         OK(stet_sim_control_noise(t.p.sim, 1, 30));
         OK(stet_sim_step(t.p.sim, 7));
-        OK(stet_worlds_snapshot(stet_sim_worlds(t.p.sim), &snapshot));
+        OK(stet_snapshot_create(stet_sim_get_worlds(t.p.sim), &snapshot));
         room_reset(t.p.sim, 1);
         OK(stet_sim_restore(t.p.sim, snapshot));
         stet_snapshot_destroy(snapshot);
@@ -98,7 +98,7 @@ static void what_happens_between_rounds_is_not_seen(void **state)
 
 /* ---- counters ------------------------------------------------------------------------------------------------------ */
 
-static stet_counter rounds_counter(const task *t) { return room_counters(t->p.sim).mechanism[STET_MECH_rounds]; }
+static stet_counter rounds_counter(const task *t) { return room_counters(t->p.sim).mechanism[STET_MECHANISM_ROUNDS]; }
 static int64_t reason(const task *t, stet_reason r) { return room_counters(t->p.sim).reason[r]; }
 
 static void later_rounds_copy_only_what_differs(void **state)
@@ -108,27 +108,27 @@ static void later_rounds_copy_only_what_differs(void **state)
         task t = task_open(e ? &external : &mujoco);
         int n = e ? 3 : 5;
         round_contracts(&t);
-        stet_device_clear_counters(stet_sim_device(t.p.sim));
+        stet_device_clear_counters(stet_sim_get_device(t.p.sim));
         (void)round_play(&t, 1, WITH_ALL, false);
         assert_int_equal(rounds_counter(&t).misses, 1 + n); /* the set-up, and each input */
-        assert_int_equal(reason(&t, STET_REASON_rounds_first), 1 + n);
+        assert_int_equal(reason(&t, STET_REASON_ROUNDS_FIRST), 1 + n);
         stet_round_info info = stet_sim_get_round(t.p.sim);
-        assert_int_equal(info.why, STET_REASON_rounds_first);
+        assert_int_equal(info.why, STET_REASON_ROUNDS_FIRST);
         assert_int_equal(info.copied_in, n);
         for (int r = 2; r < 5; ++r) {
-            stet_device_clear_counters(stet_sim_device(t.p.sim));
+            stet_device_clear_counters(stet_sim_get_device(t.p.sim));
             (void)round_play(&t, 1, WITH_ALL, false);
             info = stet_sim_get_round(t.p.sim);
             assert_int_equal(info.round, r);
-            assert_int_equal(info.why, STET_REASON_none);
+            assert_int_equal(info.why, STET_REASON_NONE);
             assert_int_equal(info.inputs, n);
             assert_int_equal(info.copied_in + info.bytes_in, 0);
             assert_int_equal(rounds_counter(&t).misses + rounds_counter(&t).fallbacks, 0);
             assert_int_equal(rounds_counter(&t).hits, 1 + n);
         }
-        stet_device_clear_counters(stet_sim_device(t.p.sim));
+        stet_device_clear_counters(stet_sim_get_device(t.p.sim));
         (void)round_play(&t, 2, WITH_ALL, false); /* friction is the same for all seeds */
-        assert_int_equal(reason(&t, STET_REASON_rounds_differs), e ? n : n - 1);
+        assert_int_equal(reason(&t, STET_REASON_ROUNDS_DIFFERS), e ? n : n - 1);
         assert_int_equal(rounds_counter(&t).done_bytes, stet_sim_get_round(t.p.sim).bytes_in);
         task_close(&t);
     }
@@ -141,7 +141,7 @@ static void equal_generations_are_believed(void **state)
     stet_sim *sim = room_open("cartpole.xml", &mujoco);
     float qpos[ROUND_WORLDS * 2] = {0.5f}, out[ROUND_WORLDS * 2];
     stet_round_value in = stet_round_in("qpos", qpos, sizeof qpos), result = stet_round_out("qpos", out, sizeof out);
-    stet_mechanism_options options = stet_device_mechanisms(stet_sim_device(sim));
+    stet_mechanism_options options = stet_device_get_mechanisms(stet_sim_get_device(sim));
     in.generation = 1;
     for (int r = 0; r < 2; ++r) {
         OK(stet_sim_round_begin(sim, &in, 1));
@@ -150,8 +150,8 @@ static void equal_generations_are_believed(void **state)
         qpos[0] = 0.25f; /* not announced: it is not seen */
     }
     options.audit = true;
-    OK(stet_device_set_mechanisms(stet_sim_device(sim), &options));
-    REFUSED(STET_AUDIT, "another generation", stet_sim_round_begin(sim, &in, 1));
+    OK(stet_device_set_mechanisms(stet_sim_get_device(sim), &options));
+    REFUSED(STET_ERROR_AUDIT, "another generation", stet_sim_round_begin(sim, &in, 1));
     in.generation = 2;
     OK(stet_sim_round_begin(sim, &in, 1));
     OK(stet_sim_round_end(sim, &result, 1));
@@ -165,12 +165,12 @@ static void an_audit_finds_an_input_that_changed_in_silence(void **state)
     (void)state;
     task t = task_open(&mujoco);
     int32_t length[ROUND_WORLDS] = {7, 8, 9, 10, 11}, now[ROUND_WORLDS];
-    stet_round_value in = stet_round_array(t.length, STET_IN, length, sizeof length),
-                     out = stet_round_array(t.length, STET_OUT, now, sizeof now);
-    stet_mechanism_options options = stet_device_mechanisms(stet_sim_device(t.p.sim));
+    stet_round_value in = stet_round_array(t.length, STET_DIRECTION_IN, length, sizeof length),
+                     out = stet_round_array(t.length, STET_DIRECTION_OUT, now, sizeof now);
+    stet_mechanism_options options = stet_device_get_mechanisms(stet_sim_get_device(t.p.sim));
     for (int audit = 0; audit < 2 && t.length->device->host_memory; ++audit) {
         options.audit = audit;
-        OK(stet_device_set_mechanisms(stet_sim_device(t.p.sim), &options));
+        OK(stet_device_set_mechanisms(stet_sim_get_device(t.p.sim), &options));
         for (int r = 0; r < 2; ++r) {
             OK(stet_sim_round_begin(t.p.sim, &in, 1));
             OK(stet_sim_round_end(t.p.sim, &out, 1));
@@ -178,7 +178,7 @@ static void an_audit_finds_an_input_that_changed_in_silence(void **state)
         }
         ((int32_t *)t.length->data)[0] = 77;
         if (audit)
-            REFUSED(STET_AUDIT, "input length had changed", stet_sim_round_begin(t.p.sim, &in, 1));
+            REFUSED(STET_ERROR_AUDIT, "input length had changed", stet_sim_round_begin(t.p.sim, &in, 1));
         else
             OK(stet_sim_round_begin(t.p.sim, &in, 1)); /* not announced: it is not seen */
         ((int32_t *)t.length->data)[0] = 7;
@@ -225,7 +225,7 @@ static void a_sim_that_was_run_often_takes_no_more_memory(void **state)
             if (r == 300) early = work_since(&t, calls);
             if (r == often - 100) late = work_since(&t, calls);
             if (r == 200 || r == often - 200) {
-                stet_device_clear_counters(stet_sim_device(t.p.sim));
+                stet_device_clear_counters(stet_sim_get_device(t.p.sim));
                 calls = work_since(&t, 0).calls;
             }
         }
@@ -247,15 +247,15 @@ static void a_header_says_which_rows_come_out(void **state)
 {
     (void)state;
     stet_sim *sim = room_open("cartpole.xml", &mujoco);
-    stet_device *device = stet_sim_device(sim);
+    stet_device *device = stet_sim_get_device(sim);
     stet_array *found, *header;
     enum { ROWS = 10 };
     int32_t content[ROWS][3], out[4][3];
-    OK(STI_ARRAY(device, "found", STET_INT, false, &found, ROWS, 3));
-    OK(STI_ARRAY(device, "header", STET_I64, false, &header, 2));
+    OK(STI_ARRAY(device, "found", STET_DTYPE_INT, false, &found, ROWS, 3));
+    OK(STI_ARRAY(device, "header", STET_DTYPE_I64, false, &header, 2));
     for (int i = 0; i < ROWS * 3; ++i) content[i / 3][i % 3] = i;
     OK(stet_array_write(found, content, sizeof content));
-    stet_round_value value = stet_round_array(found, STET_OUT, out, sizeof out);
+    stet_round_value value = stet_round_array(found, STET_DIRECTION_OUT, out, sizeof out);
     value.header = header;
     static const int64_t heads[][2] = {{0, 0},  {3, 4}, {9, 1},  {10, 0},       {0, 5},
                                        {-1, 1}, {8, 3}, {0, -1}, {INT64_MAX, 2}};
@@ -270,7 +270,8 @@ static void a_header_says_which_rows_come_out(void **state)
             assert_int_equal(stet_sim_get_round(sim).bytes_out, 16 + 12 * heads[k][1]);
             continue;
         }
-        REFUSED(STET_LIMIT, k == 4 ? "there is room for 48" : "look at the kernel", stet_sim_round_end(sim, &value, 1));
+        REFUSED(STET_ERROR_LIMIT, k == 4 ? "there is room for 48" : "look at the kernel",
+                stet_sim_round_end(sim, &value, 1));
         assert_int_equal(value.rows, 0);
     }
     stet_array_destroy(found);

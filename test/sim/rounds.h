@@ -27,13 +27,13 @@ static inline task task_open(const room_def *d)
     task t = {.p = phases_open(d), .external = d->physics == STET_PHYSICS_EXTERNAL};
     phases *p = &t.p;
     t.nworld = p->nworld;
-    stet_model_info info = stet_model_get_info(stet_sim_model(p->sim));
+    stet_model_info info = stet_model_get_info(stet_sim_get_model(p->sim));
     t.nq = info.nq;
     t.nv = info.nv;
     t.nu = info.nu;
-    t.length = phases_array(p, "length", STET_INT, 1);
-    t.done = phases_array(p, "done", STET_INT, 1);
-    t.seen = phases_array(p, "seen", STET_REAL, 3);
+    t.length = phases_array(p, "length", STET_DTYPE_INT, 1);
+    t.done = phases_array(p, "done", STET_DTYPE_INT, 1);
+    t.seen = phases_array(p, "seen", STET_DTYPE_REAL, 3);
     if (t.external) {
         stet_array *xpos = phases_field(p, "xpos");
         ADD(p, STET_PHASE_BEFORE_PHYSICS, "k_lift", stet_arg_array(xpos), stet_arg_real(0.25),
@@ -84,7 +84,7 @@ static inline void round_fill(round_in *in, const task *t, uint64_t seed, int ki
         in->value[in->n++].frames = ROUND_STEPS;
     }
     if (kinds & WITH_LENGTH)
-        in->value[in->n++] = stet_round_array(t->length, STET_INOUT, in->length, sizeof in->length);
+        in->value[in->n++] = stet_round_array(t->length, STET_DIRECTION_INOUT, in->length, sizeof in->length);
     if (t->external || !(kinds & WITH_PARAMETERS)) return;
     in->value[in->n++] = stet_round_in("gravity", in->gravity, sizeof in->gravity);
     in->value[in->n++] = stet_round_in("friction", in->friction, sizeof in->friction);
@@ -93,9 +93,9 @@ static inline void round_fill(round_in *in, const task *t, uint64_t seed, int ki
 /* Everything that a round leaves, in one number: state, all fields, the task's arrays, faults, the picture. */
 static inline uint64_t round_digest(task *t, bool pictures)
 {
-    stet_worlds *worlds = stet_sim_worlds(t->p.sim);
+    stet_worlds *worlds = stet_sim_get_worlds(t->p.sim);
     rig r = {.worlds = worlds};
-    uint64_t all[20] = {rig_all_hash(&r), sti_hash_bytes(stet_worlds_faults(worlds), 4 * ROUND_WORLDS)};
+    uint64_t all[20] = {rig_all_hash(&r), sti_hash_bytes(stet_worlds_get_faults(worlds), 4 * ROUND_WORLDS)};
     stet_array *const own[] = {t->length, t->done, t->seen};
     for (size_t k = 0; k < 3; ++k) OK(stet_array_hash(own[k], &all[2 + k]));
     if (pictures) {
@@ -146,8 +146,8 @@ static inline uint64_t round_by_hand(const room_def *d, uint64_t seed, int kinds
     if (kinds & WITH_QPOS) OK(stet_array_write(phases_field(&t.p, "qpos"), in.qpos, sizeof in.qpos));
     if (kinds & WITH_LENGTH) OK(stet_array_write(t.length, in.length, sizeof in.length));
     if (!t.external && kinds & WITH_PARAMETERS) {
-        OK(stet_worlds_set_parameter(stet_sim_worlds(t.p.sim), "gravity", in.gravity, 3));
-        OK(stet_worlds_set_parameter(stet_sim_worlds(t.p.sim), "friction", in.friction, ROUND_WORLDS));
+        OK(stet_worlds_set_parameter(stet_sim_get_worlds(t.p.sim), "gravity", in.gravity, 3));
+        OK(stet_worlds_set_parameter(stet_sim_get_worlds(t.p.sim), "friction", in.friction, ROUND_WORLDS));
     }
     for (int i = 0; i < ROUND_STEPS; ++i) {
         if (kinds & WITH_CONTROLS)

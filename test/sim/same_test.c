@@ -70,10 +70,10 @@ static void each_mechanism_off_changes_nothing(void **state)
     EACH_SCENE(s)
     {
         numbers on = play(scenes[s], &(room_def){.nworld = NWORLD});
-        for (int m = 0; m < STET_MECH_COUNT; ++m)
+        for (int m = 0; m < STET_MECHANISM_COUNT; ++m)
             assert_same(on, play(scenes[s], &(room_def){.nworld = NWORLD, .disabled = 1u << m}),
                         stet_mechanism_name((stet_mechanism)m));
-        assert_same(on, play(scenes[s], &(room_def){.nworld = NWORLD, .disabled = (1u << STET_MECH_COUNT) - 1}),
+        assert_same(on, play(scenes[s], &(room_def){.nworld = NWORLD, .disabled = (1u << STET_MECHANISM_COUNT) - 1}),
                     "all off");
     }
 }
@@ -98,8 +98,8 @@ static void a_whole_run_has_no_fallback(void **state)
     room_play(sim, 0, FRAMES, SUBSTEPS);
     (void)room_frame(sim, STET_FRAME_LATEST);
     stet_counters c = room_counters(sim);
-    for (int m = 0; m < STET_MECH_COUNT; ++m) assert_int_equal(c.mechanism[m].fallbacks, 0);
-    assert_true(c.mechanism[STET_MECH_tiles].hits > 0);
+    for (int m = 0; m < STET_MECHANISM_COUNT; ++m) assert_int_equal(c.mechanism[m].fallbacks, 0);
+    assert_true(c.mechanism[STET_MECHANISM_TILES].hits > 0);
     assert_int_equal(c.schedules_built, 1);
     stet_sim_destroy(sim);
 }
@@ -119,10 +119,10 @@ static void a_world_does_not_know_how_many_others_there_are(void **state)
         for (int n = 1; n <= 6; n += 5) {
             stet_sim *few = room_open(scenes[s], &(room_def){.nworld = n});
             room_play(few, 20, FRAMES, SUBSTEPS);
-            size_t size = stet_sim_output_bytes(few, 0, STET_OUTPUT_RGBA);
+            size_t size = stet_sim_get_output_bytes(few, 0, STET_OUTPUT_RGBA);
             uint8_t *part = room_read(few, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
             assert_memory_equal(part, all, size);
-            int64_t nq = stet_model_get_info(stet_sim_model(few)).nq;
+            int64_t nq = stet_model_get_info(stet_sim_get_model(few)).nq;
             for (int64_t i = 0; i < nq; ++i)
                 assert_true(room_field(few, "qpos", n - 1, i) == room_field(many, "qpos", n - 1, i));
             free(part);
@@ -147,8 +147,8 @@ static void world_k_equals_a_batch_of_one(void **state)
     for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f) {
         stet_array *from, *to;
         float row[256];
-        OK(stet_worlds_array(stet_sim_worlds(many), fields[f], &from));
-        OK(stet_worlds_array(stet_sim_worlds(one), fields[f], &to));
+        OK(stet_worlds_get_array(stet_sim_get_worlds(many), fields[f], &from));
+        OK(stet_worlds_get_array(stet_sim_get_worlds(one), fields[f], &to));
         assert_true(from->nitem <= 256);
         OK(stet_array_read_worlds(from, 4, 1, row, (size_t)from->nitem * sizeof *row));
         OK(stet_array_write_worlds(to, 0, 1, row, (size_t)from->nitem * sizeof *row));
@@ -157,11 +157,11 @@ static void world_k_equals_a_batch_of_one(void **state)
     OK(stet_sim_step(one, 10));
     (void)room_render(many);
     (void)room_render(one);
-    size_t size = stet_sim_output_bytes(one, 0, STET_OUTPUT_DEPTH);
+    size_t size = stet_sim_get_output_bytes(one, 0, STET_OUTPUT_DEPTH);
     char *all = room_read(many, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH),
          *alone = room_read(one, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH);
     assert_memory_equal(alone, all + 4 * size, size);
-    for (int64_t i = 0; i < stet_model_get_info(stet_sim_model(one)).nq; ++i)
+    for (int64_t i = 0; i < stet_model_get_info(stet_sim_get_model(one)).nq; ++i)
         assert_true(room_field(one, "qpos", 0, i) == room_field(many, "qpos", 4, i));
     free(all);
     free(alone);
@@ -178,7 +178,7 @@ static void a_restored_sim_goes_the_same_way_and_shows_it(void **state)
     stet_snapshot *snapshot;
     room_play(sim, 0, FRAMES, SUBSTEPS);
     uint64_t then = room_frame(sim, STET_FRAME_LATEST);
-    OK(stet_worlds_snapshot(stet_sim_worlds(sim), &snapshot));
+    OK(stet_snapshot_create(stet_sim_get_worlds(sim), &snapshot));
     room_play(sim, FRAMES, FRAMES, SUBSTEPS);
     numbers end = {room_state(sim), room_frame(sim, STET_FRAME_LATEST)};
     assert_true(end.frame != then);
@@ -199,7 +199,7 @@ static void a_resumed_sim_goes_the_same_way_and_shows_it(void **state)
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD});
     room_play(sim, 0, FRAMES, SUBSTEPS);
     uint64_t then = room_frame(sim, STET_FRAME_LATEST);
-    OK(stet_worlds_save(stet_sim_worlds(sim), path));
+    OK(stet_worlds_save(stet_sim_get_worlds(sim), path));
     room_play(sim, FRAMES, FRAMES, SUBSTEPS);
     numbers end = {room_state(sim), room_frame(sim, STET_FRAME_LATEST)};
     stet_sim_destroy(sim);
@@ -215,7 +215,7 @@ static void a_resumed_sim_goes_the_same_way_and_shows_it(void **state)
     assert_true(room_frame(sim, STET_FRAME_LATEST) == then);
     room_play(sim, FRAMES, FRAMES, SUBSTEPS);
     assert_same(end, (numbers){room_state(sim), room_frame(sim, STET_FRAME_LATEST)}, "resumed");
-    REFUSED(STET_NOT_FOUND, "no_such_file", stet_sim_resume(sim, "no_such_file"));
+    REFUSED(STET_ERROR_NOT_FOUND, "no_such_file", stet_sim_resume(sim, "no_such_file"));
     assert_int_equal(remove(path), 0);
     stet_sim_destroy(sim);
 }

@@ -30,36 +30,36 @@ static void bad_definitions_are_refused(void **state)
     stet_memory_stats before = stet_get_memory_stats();
     const char *const unknown[] = {"main", "sideways"}, *const twice[] = {"top", "main", "top"},
                       *const null_name[] = {NULL};
-    BAD(STET_INVALID_ARGUMENT, "stet_default_sim_def", memset(&def, 0, sizeof def));
-    BAD(STET_INVALID_ARGUMENT, "0 worlds", def.nworld = 0);
-    BAD(STET_INVALID_ARGUMENT, "-3 worlds", def.nworld = -3);
-    BAD(STET_LIMIT, "at most 2147483647", def.nworld = INT64_C(1) << 33);
-    BAD(STET_LIMIT, "ask for", def.nworld = INT32_MAX; def.outputs = 0);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "stet_default_sim_def", memset(&def, 0, sizeof def));
+    BAD(STET_ERROR_INVALID_ARGUMENT, "0 worlds", def.nworld = 0);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "-3 worlds", def.nworld = -3);
+    BAD(STET_ERROR_LIMIT, "at most 2147483647", def.nworld = INT64_C(1) << 33);
+    BAD(STET_ERROR_LIMIT, "ask for", def.nworld = INT32_MAX; def.outputs = 0);
     /* Of a GPU's memory its driver knows best. */
     const stet_sim_def usual = room_sim_def(&(room_def){0});
     bool gpu = usual.device.type == STET_DEVICE_CUDA || usual.device.type == STET_DEVICE_HIP;
-    BAD(gpu ? STET_OUT_OF_MEMORY : STET_LIMIT, gpu ? "" : "pictures of 2000 worlds", def.nworld = 2000;
+    BAD(gpu ? STET_ERROR_OUT_OF_MEMORY : STET_ERROR_LIMIT, gpu ? "" : "pictures of 2000 worlds", def.nworld = 2000;
         def.width = def.height = 16384);
-    BAD(STET_INVALID_ARGUMENT, "width is -1", def.width = -1);
-    BAD(STET_INVALID_ARGUMENT, "height is -7", def.height = -7);
-    BAD(STET_LIMIT, "width is 16385", def.width = 16385);
-    BAD(STET_LIMIT, "height is 2147483647", def.height = INT32_MAX);
-    BAD(STET_INVALID_ARGUMENT, "outputs 0x200", def.outputs = 1u << STET_OUTPUT_COUNT);
-    BAD(STET_INVALID_ARGUMENT, "0 frames in flight", def.frames_in_flight = 0);
-    BAD(STET_INVALID_ARGUMENT, "17 frames in flight", def.frames_in_flight = 17);
-    BAD(STET_INVALID_ARGUMENT, "keyframe 1", def.keyframe = 1);
-    BAD(STET_INVALID_ARGUMENT, "keyframe -3", def.keyframe = -3);
-    BAD(STET_INVALID_ARGUMENT, "no physics 9", def.physics = (stet_physics)9);
-    BAD(STET_INVALID_ARGUMENT, "-1 cameras", def.ncamera = -1);
-    BAD(STET_INVALID_ARGUMENT, "2 cameras", def.ncamera = 2);
-    BAD(STET_NOT_FOUND, "sideways: the scene has none of this name; it has: main, ", def.cameras = unknown;
+    BAD(STET_ERROR_INVALID_ARGUMENT, "width is -1", def.width = -1);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "height is -7", def.height = -7);
+    BAD(STET_ERROR_LIMIT, "width is 16385", def.width = 16385);
+    BAD(STET_ERROR_LIMIT, "height is 2147483647", def.height = INT32_MAX);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "outputs 0x200", def.outputs = 1u << STET_OUTPUT_COUNT);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "0 frames in flight", def.frames_in_flight = 0);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "17 frames in flight", def.frames_in_flight = 17);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "keyframe 1", def.keyframe = 1);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "keyframe -3", def.keyframe = -3);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "no physics 9", def.physics = (stet_physics)9);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "-1 cameras", def.ncamera = -1);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "2 cameras", def.ncamera = 2);
+    BAD(STET_ERROR_NOT_FOUND, "sideways: the scene has none of this name; it has: main, ", def.cameras = unknown;
         def.ncamera = 2);
-    BAD(STET_INVALID_ARGUMENT, "top: asked for twice", def.cameras = twice; def.ncamera = 3);
-    BAD(STET_INVALID_ARGUMENT, "NULL", def.cameras = null_name; def.ncamera = 1);
-    BAD(STET_NOT_FOUND, "sse9", def.device.type = STET_DEVICE_CPU; def.device.isa = "sse9");
-    BAD(STET_INVALID_ARGUMENT, "threads", def.device.threads = -1);
-    BAD(STET_INVALID_ARGUMENT, "no type 7", def.device.type = (stet_device_type)7);
-    BAD(STET_INVALID_ARGUMENT, "disabled", def.device.mechanisms.disabled = 1u << STET_MECH_COUNT);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "top: asked for twice", def.cameras = twice; def.ncamera = 3);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "NULL", def.cameras = null_name; def.ncamera = 1);
+    BAD(STET_ERROR_NOT_FOUND, "sse9", def.device.type = STET_DEVICE_CPU; def.device.isa = "sse9");
+    BAD(STET_ERROR_INVALID_ARGUMENT, "threads", def.device.threads = -1);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "no type 7", def.device.type = (stet_device_type)7);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "disabled", def.device.mechanisms.disabled = 1u << STET_MECHANISM_COUNT);
     assert_int_equal(stet_get_memory_stats().blocks, before.blocks);
     assert_int_equal(stet_get_memory_stats().bytes, before.bytes);
     stet_model_destroy(model);
@@ -71,20 +71,20 @@ static void null_is_refused(void **state)
     stet_sim_def def = stet_default_sim_def();
     stet_reset_def reset = stet_default_reset_def();
     model = rig_model(ROOM_BALL);
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_create(NULL, &def, &made));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_create(model, NULL, &made));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_create(model, &def, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_step(NULL, 1));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_reset(NULL, &reset));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_restore(NULL, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_resume(NULL, "x"));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_control_zero(NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_control_noise(NULL, 1, 0));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_create(NULL, &def, &made));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_create(model, NULL, &made));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_create(model, &def, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_step(NULL, 1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_reset(NULL, &reset));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_restore(NULL, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_resume(NULL, "x"));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_control_zero(NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_control_noise(NULL, 1, 0));
     OK(stet_sim_create(model, &def, &made));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_reset(made, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_restore(made, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_sim_resume(made, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "-1 time steps", stet_sim_step(made, -1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_reset(made, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_restore(made, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_resume(made, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "-1 time steps", stet_sim_step(made, -1));
     OK(stet_sim_step(made, 0));
     stet_sim_destroy(made);
     stet_sim_destroy(NULL);
@@ -97,16 +97,16 @@ static void defaults_are_what_they_say(void **state)
     stet_sim_def def = stet_default_sim_def();
     model = rig_model("hand.xml");
     OK(stet_sim_create(model, &def, &made));
-    assert_ptr_equal(stet_sim_model(made), model);
-    assert_int_equal(stet_worlds_count(stet_sim_worlds(made)), 1);
-    assert_int_equal(stet_sim_physics(made), STET_PHYSICS_MUJOCO);
-    assert_int_equal(stet_sim_outputs(made), 0);
-    assert_int_equal(stet_sim_ncamera(made), 1);
-    assert_string_equal(stet_sim_camera(made, 0)->name, "main");
-    assert_int_equal(stet_sim_camera(made, 0)->width, 128);
-    assert_int_equal(stet_sim_camera(made, 0)->height, 128);
-    assert_null(stet_sim_camera(made, 1));
-    assert_null(stet_sim_camera(made, -1));
+    assert_ptr_equal(stet_sim_get_model(made), model);
+    assert_int_equal(stet_worlds_get_nworld(stet_sim_get_worlds(made)), 1);
+    assert_int_equal(stet_sim_get_physics(made), STET_PHYSICS_MUJOCO);
+    assert_int_equal(stet_sim_get_outputs(made), 0);
+    assert_int_equal(stet_sim_get_ncamera(made), 1);
+    assert_string_equal(stet_sim_get_camera(made, 0)->name, "main");
+    assert_int_equal(stet_sim_get_camera(made, 0)->width, 128);
+    assert_int_equal(stet_sim_get_camera(made, 0)->height, 128);
+    assert_null(stet_sim_get_camera(made, 1));
+    assert_null(stet_sim_get_camera(made, -1));
     stet_sim_destroy(made);
     stet_model_destroy(model);
 }
@@ -133,7 +133,7 @@ static void the_initial_state_is_the_keyframe_meant(void **state)
         def.keyframe = cases[i].asked;
         OK(stet_sim_create(model, &def, &made));
         stet_model_destroy(model);
-        assert_int_equal(stet_sim_keyframe(made), cases[i].keyframe);
+        assert_int_equal(stet_sim_get_keyframe(made), cases[i].keyframe);
         assert_true(room_field(made, "qpos", 0, 0) == cases[i].qpos);
         OK(stet_sim_step(made, 3));
         room_reset(made, -1);
@@ -153,11 +153,11 @@ static void cameras_are_found_by_name(void **state)
     def.cameras = names;
     def.ncamera = 3;
     OK(stet_sim_create(model, &def, &made));
-    assert_int_equal(stet_sim_ncamera(made), 3);
-    for (int c = 0; c < 3; ++c) assert_string_equal(stet_sim_camera(made, c)->name, names[c]);
+    assert_int_equal(stet_sim_get_ncamera(made), 3);
+    for (int c = 0; c < 3; ++c) assert_string_equal(stet_sim_get_camera(made, c)->name, names[c]);
     int top;
-    OK(stet_stage_find(stet_sim_stage(made), STET_PRIM_CAMERA, "top", &top));
-    assert_int_equal(stet_sim_camera(made, 0)->prim, top);
+    OK(stet_stage_find(stet_sim_get_stage(made), STET_PRIM_CAMERA, "top", &top));
+    assert_int_equal(stet_sim_get_camera(made, 0)->prim, top);
     (void)room_render(made);
     /* Each shows what it shows alone. */
     for (int c = 0; c < 3; ++c) {
@@ -165,7 +165,7 @@ static void cameras_are_found_by_name(void **state)
         (void)room_render(alone);
         uint8_t *a = room_read(made, STET_FRAME_LATEST, c, STET_OUTPUT_RGBA),
                 *b = room_read(alone, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
-        assert_memory_equal(a, b, stet_sim_output_bytes(alone, 0, STET_OUTPUT_RGBA));
+        assert_memory_equal(a, b, stet_sim_get_output_bytes(alone, 0, STET_OUTPUT_RGBA));
         free(a);
         free(b);
         stet_sim_destroy(alone);
@@ -178,11 +178,12 @@ static void all_means_all_of_the_model(void **state)
 {
     (void)state;
     stet_sim *sim = room_open("arm_table.xml", &(room_def){.camera = "all"});
-    int ncam = stet_model_get_info(stet_sim_model(sim)).ncam;
+    int ncam = stet_model_get_info(stet_sim_get_model(sim)).ncam;
     assert_true(ncam > 1);
-    assert_int_equal(stet_sim_ncamera(sim), ncam);
+    assert_int_equal(stet_sim_get_ncamera(sim), ncam);
     for (int c = 0; c < ncam; ++c)
-        assert_string_equal(stet_sim_camera(sim, c)->name, stet_model_object_name(stet_sim_model(sim), STET_CAMERA, c));
+        assert_string_equal(stet_sim_get_camera(sim, c)->name,
+                            stet_model_get_object_name(stet_sim_get_model(sim), STET_OBJECT_CAMERA, c));
     stet_sim_destroy(sim);
 }
 
@@ -193,12 +194,12 @@ static void a_camera_without_a_name_has_one(void **state)
         "<mujoco><worldbody><camera name='eye' pos='0 -3 1' euler='70 0 0'/><camera pos='0 -3 1' fovy='30'/>"
         "<geom size='.1'/></worldbody></mujoco>";
     stet_sim *sim = room_open(scene, &(room_def){.camera = "camera1"});
-    assert_string_equal(stet_sim_camera(sim, 0)->name, "camera1");
-    assert_true(stet_sim_camera(sim, 0)->fovy == 30);
+    assert_string_equal(stet_sim_get_camera(sim, 0)->name, "camera1");
+    assert_true(stet_sim_get_camera(sim, 0)->fovy == 30);
     stet_sim_destroy(sim);
     model = rig_model(scene);
     const char *none = "camera2";
-    BAD(STET_NOT_FOUND, "it has: eye, camera1, free", def.cameras = &none; def.ncamera = 1);
+    BAD(STET_ERROR_NOT_FOUND, "it has: eye, camera1, free", def.cameras = &none; def.ncamera = 1);
     stet_model_destroy(model);
 }
 
@@ -212,7 +213,7 @@ static void a_long_list_of_cameras_is_cut(void **state)
     (void)snprintf(scene + used, sizeof scene - (size_t)used, "</worldbody></mujoco>");
     OK(stet_model_load_string(scene, &model));
     const char *none = "x";
-    BAD(STET_NOT_FOUND, " more, free", def.cameras = &none; def.ncamera = 1);
+    BAD(STET_ERROR_NOT_FOUND, " more, free", def.cameras = &none; def.ncamera = 1);
     stet_model_destroy(model);
 }
 
@@ -226,13 +227,13 @@ static void a_scene_without_cameras_gets_a_free_one(void **state)
     static const char *const cameras[] = {NULL, "all", "free"};
     for (size_t i = 0; i < sizeof cameras / sizeof *cameras; ++i) {
         stet_sim *sim = room_open(ROOM_BALL, &(room_def){.nworld = 2, .camera = cameras[i]});
-        const mjModel *m = stet_sim_model(sim)->mj;
-        const stet_camera *camera = stet_sim_camera(sim, 0);
-        assert_int_equal(stet_sim_ncamera(sim), 1);
+        const mjModel *m = stet_sim_get_model(sim)->mj;
+        const stet_camera *camera = stet_sim_get_camera(sim, 0);
+        assert_int_equal(stet_sim_get_ncamera(sim), 1);
         assert_string_equal(camera->name, "free");
         assert_true(camera->fovy == m->vis.global.fovy);
         float x[12];
-        OK(stet_stage_get_world(stet_sim_stage(sim), camera->prim, 1, 1, x));
+        OK(stet_stage_read_world(stet_sim_get_stage(sim), camera->prim, 1, 1, x));
         for (int r = 0; r < 3; ++r) {
             double distance = 1.5 * m->stat.extent, middle = (double)x[4 * r + 3] - distance * (double)x[4 * r + 2];
             assert_true(fabs(middle - m->stat.center[r]) < 1e-5);
@@ -310,8 +311,8 @@ static stet_result live(alone *a)
         if (result == STET_OK) result = stet_sim_step(sim, 2);
         if (result == STET_OK) result = stet_sim_render(sim, NULL);
     }
-    if (result == STET_OK) result = stet_worlds_hash(stet_sim_worlds(sim), &a->state);
-    if (result == STET_OK) result = stet_sim_frame_hash(sim, STET_FRAME_LATEST, &a->frame);
+    if (result == STET_OK) result = stet_worlds_hash(stet_sim_get_worlds(sim), &a->state);
+    if (result == STET_OK) result = stet_sim_hash_frame(sim, STET_FRAME_LATEST, &a->frame);
     stet_sim_destroy(sim);
     return result;
 }
@@ -362,7 +363,7 @@ static stet_result make_and_use(void)
         if (result == STET_OK) result = stet_sim_render(sim, NULL);
     }
     if (result == STET_OK) result = stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, sizeof pixels);
-    if (result == STET_OK) result = stet_sim_frame_hash(sim, STET_FRAME_LATEST, &hash);
+    if (result == STET_OK) result = stet_sim_hash_frame(sim, STET_FRAME_LATEST, &hash);
     stet_sim_destroy(sim);
     stet_model_destroy(m);
     return result;

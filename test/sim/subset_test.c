@@ -37,8 +37,8 @@ static float *numbers_of(stet_sim *sim, int64_t w, int *n)
     *n = 0;
     for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f) {
         stet_array *a;
-        OK(stet_worlds_array(stet_sim_worlds(sim), fields[f], &a));
-        size_t count = (size_t)(stet_array_count(a) / N);
+        OK(stet_worlds_get_array(stet_sim_get_worlds(sim), fields[f], &a));
+        size_t count = (size_t)(stet_array_get_nelement(a) / N);
         assert_true((size_t)*n + count <= 4096);
         OK(stet_array_read_worlds(a, w, 1, at + *n, count * sizeof *at));
         *n += (int)count;
@@ -83,7 +83,7 @@ static void a_step_of_some(void **state)
     for (int i = 0; i < 3; ++i)
         for (int threads = 1; threads <= 2; ++threads)
             check_steps(&(room_def){.isa = isas[i], .threads = threads}, &dice);
-    for (int k = 0; k < STET_MECH_COUNT; ++k) check_steps(&(room_def){.disabled = 1u << k}, &dice);
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) check_steps(&(room_def){.disabled = 1u << k}, &dice);
     check_steps(&(room_def){.audit = true}, &dice);
 }
 
@@ -96,8 +96,8 @@ static void results_of_others_stay(void **state)
     float wanted = 1234.5f, found[2];
     stet_array *a;
     mask[1] = 1;
-    OK(stet_worlds_array(stet_sim_worlds(sim), "sensordata", &a));
-    size_t n = (size_t)(stet_array_count(a) / N);
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), "sensordata", &a));
+    size_t n = (size_t)(stet_array_get_nelement(a) / N);
     room_write(sim, "sensordata", 0, 0, wanted);
     room_write(sim, "sensordata", 1, 0, wanted);
     OK(stet_sim_step_worlds(sim, mask, 1));
@@ -140,7 +140,7 @@ static void pictures_of_some(void **state)
 {
     (void)state;
     uint64_t dice = dice_seed("pictures_of_some");
-    for (int k = -1; k < STET_MECH_COUNT; ++k) {
+    for (int k = -1; k < STET_MECHANISM_COUNT; ++k) {
         stet_sim *sim = opened(&(room_def){.disabled = k < 0 ? 0 : 1u << k, .outputs = BIT(RGBA)});
         uint8_t mask[N];
         int64_t frame;
@@ -194,7 +194,7 @@ static void a_round_under_audit(void **state)
                 for (int step = 0; step < 3; ++step) {
                     OK(stet_sim_step(sim, 1));
                     OK(stet_sim_render_worlds(sim, (const uint8_t[]){0, step != 1, 1, 0, 0}, &frame));
-                    OK(stet_stage_flush(stet_sim_stage(sim), false));
+                    OK(stet_stage_flush(stet_sim_get_stage(sim), false));
                 }
                 OK(stet_sim_round_end(sim, NULL, 0));
             }

@@ -32,9 +32,9 @@ static const void *positions(stet_sim *sim, size_t *size)
 {
     stet_array *qpos;
     const void *data;
-    OK(stet_worlds_array(stet_sim_worlds(sim), "qpos", &qpos));
-    OK(stet_array_host(qpos, &data));
-    *size = stet_array_bytes(qpos);
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), "qpos", &qpos));
+    OK(stet_array_get_host(qpos, &data));
+    *size = stet_array_get_bytes(qpos);
     return data;
 }
 
@@ -73,10 +73,10 @@ static measured measure(uint32_t disabled)
     stet_sim *sim = open_hand(disabled);
     sti_hash_begin(&seen);
     for (int64_t f = 20; f < 24; ++f) play_frame(sim, f, &seen);
-    stet_device_clear_counters(stet_sim_device(sim));
+    stet_device_clear_counters(stet_sim_get_device(sim));
     for (int64_t f = 24; f < 24 + F; ++f) play_frame(sim, f, &seen);
     m.work = room_counters(sim);
-    m.flush = 2 + (stet_sim_stage(sim)->track.n > 0);
+    m.flush = 2 + (stet_sim_get_stage(sim)->track.n > 0);
     (void)positions(sim, &size);
     m.positions = (int64_t)size;
     sti_hash_add(&seen, &(uint64_t){room_state(sim)}, sizeof(uint64_t));
@@ -110,7 +110,7 @@ static void all_on_is_once_a_frame(void **state)
     (void)state;
     measured m = measure(0);
     check(&m, "all on", launches_on(&m), bytes_on(&m), F * N);
-    for (int k = 0; k < STET_MECH_COUNT; ++k) assert_int_equal(m.work.mechanism[k].fallbacks, 0);
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) assert_int_equal(m.work.mechanism[k].fallbacks, 0);
 }
 
 /* ---- with one off ------------------------------------------------------------------------------------------------ */
@@ -216,28 +216,29 @@ static const struct {
     stet_mechanism mechanism;
     raised (*without)(const measured *m);
 } switches[] = {
-    {STET_MECH_pose_sync, without_pose_sync},
-    {STET_MECH_hierarchy, without_hierarchy},
-    {STET_MECH_tiles, without_tiles},
-    {STET_MECH_deferred_tiles, without_deferred_tiles},
-    {STET_MECH_frame, without_frame},
-    {STET_MECH_readback, without_readback},
-    {STET_MECH_graph_replay, without_graph_replay},
-    {STET_MECH_fusion, without_fusion},
-    {STET_MECH_args, without_args},
-    {STET_MECH_kernel_cache, without_kernel_cache},
-    {STET_MECH_rounds, without_rounds},
-    {STET_MECH_adstack, without_adstack},
-    {STET_MECH_adstack_handle, without_adstack},
-    {STET_MECH_gather_plan, without_adstack},
-    {STET_MECH_plain_view, without_plain_view},
+    {STET_MECHANISM_POSE_SYNC, without_pose_sync},
+    {STET_MECHANISM_HIERARCHY, without_hierarchy},
+    {STET_MECHANISM_TILES, without_tiles},
+    {STET_MECHANISM_DEFERRED_TILES, without_deferred_tiles},
+    {STET_MECHANISM_FRAME, without_frame},
+    {STET_MECHANISM_READBACK, without_readback},
+    {STET_MECHANISM_GRAPH_REPLAY, without_graph_replay},
+    {STET_MECHANISM_FUSION, without_fusion},
+    {STET_MECHANISM_ARGS, without_args},
+    {STET_MECHANISM_KERNEL_CACHE, without_kernel_cache},
+    {STET_MECHANISM_ROUNDS, without_rounds},
+    {STET_MECHANISM_ADSTACK, without_adstack},
+    {STET_MECHANISM_ADSTACK_HANDLE, without_adstack},
+    {STET_MECHANISM_GATHER_PLAN, without_adstack},
+    {STET_MECHANISM_PLAIN_VIEW, without_plain_view},
 };
 
 static void each_off_raises_what_it_should(void **state)
 {
     (void)state;
     measured on = measure(0);
-    assert_int_equal(sizeof switches / sizeof *switches, STET_MECH_COUNT); /* a new one says here what it is worth */
+    assert_int_equal(sizeof switches / sizeof *switches,
+                     STET_MECHANISM_COUNT); /* a new one says here what it is worth */
     for (size_t k = 0; k < sizeof switches / sizeof *switches; ++k) {
         stet_mechanism which = switches[k].mechanism;
         const char *name = stet_mechanism_name(which);
@@ -251,10 +252,10 @@ static void each_off_raises_what_it_should(void **state)
         assert_int_equal(row->done_launches, r.done_launches);
         assert_int_equal(m.work.reason[sti_reason_disabled(which)], row->misses);
         assert_true(on.work.mechanism[which].misses <= row->misses);
-        for (int other = 0; other < STET_MECH_COUNT; ++other)
+        for (int other = 0; other < STET_MECHANISM_COUNT; ++other)
             if (other != (int)which) assert_int_equal(m.work.reason[sti_reason_disabled((stet_mechanism)other)], 0);
     }
-    assert_true(measure((1u << STET_MECH_COUNT) - 1).seen == on.seen);
+    assert_true(measure((1u << STET_MECHANISM_COUNT) - 1).seen == on.seen);
 }
 
 /* Frames that nobody reads: those that are in flight at the end were never extracted, and all others had to be. */
@@ -262,18 +263,18 @@ static void deferred_tiles_is_worth_the_frames_in_flight(void **state)
 {
     (void)state;
     for (int off = 0; off < 2; ++off) {
-        stet_sim *sim = open_hand(off ? 1u << STET_MECH_deferred_tiles : 0);
+        stet_sim *sim = open_hand(off ? 1u << STET_MECHANISM_DEFERRED_TILES : 0);
         for (int64_t f = 0; f < F; ++f) {
             OK(stet_sim_step(sim, 1));
             (void)room_render(sim);
         }
         stet_counters c = room_counters(sim);
         int64_t taken = off ? F : F - K;
-        assert_int_equal(c.mechanism[STET_MECH_deferred_tiles].misses, taken);
-        assert_int_equal(c.mechanism[STET_MECH_tiles].done_launches, taken);
-        assert_int_equal(c.mechanism[STET_MECH_tiles].done_bytes, taken * RGB);
-        assert_int_equal(c.reason[STET_REASON_deferred_tiles_disabled], off ? F : 0);
-        assert_int_equal(c.reason[STET_REASON_deferred_tiles_ring_full], off ? 0 : F - K);
+        assert_int_equal(c.mechanism[STET_MECHANISM_DEFERRED_TILES].misses, taken);
+        assert_int_equal(c.mechanism[STET_MECHANISM_TILES].done_launches, taken);
+        assert_int_equal(c.mechanism[STET_MECHANISM_TILES].done_bytes, taken * RGB);
+        assert_int_equal(c.reason[STET_REASON_DEFERRED_TILES_DISABLED], off ? F : 0);
+        assert_int_equal(c.reason[STET_REASON_DEFERRED_TILES_RING_FULL], off ? 0 : F - K);
         stet_sim_destroy(sim);
     }
 }

@@ -9,7 +9,7 @@ static stet_tape *tape_of(const phases *p)
 {
     stet_tape_def def = stet_default_tape_def();
     stet_tape *tape;
-    OK(stet_tape_create(stet_sim_device(p->sim), &def, &tape));
+    OK(stet_tape_create(stet_sim_get_device(p->sim), &def, &tape));
     return tape;
 }
 
@@ -37,7 +37,7 @@ static void kernels_in_a_step_are_taken_down(void **state)
     enum { STEPS = 5 };
     phases p = phases_open(&(room_def){.nworld = 5, .physics = STET_PHYSICS_EXTERNAL});
     stet_array *qpos = phases_field(&p, "qpos"), *qvel = phases_field(&p, "qvel"), *ctrl = phases_field(&p, "ctrl");
-    stet_array *seen = phases_array(&p, "seen", STET_REAL, 1), *gradient;
+    stet_array *seen = phases_array(&p, "seen", STET_DTYPE_REAL, 1), *gradient;
     (void)ADD(&p, BEFORE, "k_push", stet_arg_array(qpos), stet_arg_array(qvel), stet_arg_array(ctrl), stet_arg_real(3),
               stet_arg_int(1));
     (void)ADD(&p, AFTER, "k_time", stet_arg_array(ctrl), stet_arg_array(seen), stet_arg_int(0)); /* seen = ctrl */
@@ -46,14 +46,14 @@ static void kernels_in_a_step_are_taken_down(void **state)
     OK(stet_tape_begin(tape));
     OK(stet_tape_end(tape, steps(&p, tape, STEPS)));
     assert_int_equal(stet_tape_get_info(tape).launches, 2 * STEPS);
-    OK(stet_tape_gradient(tape, seen, &gradient));
+    OK(stet_tape_get_gradient(tape, seen, &gradient));
     fill(gradient, 1);
     OK(stet_tape_backward(tape));
-    OK(stet_tape_gradient(tape, qpos, &gradient));
+    OK(stet_tape_get_gradient(tape, qpos, &gradient));
     for (int w = 0; w < 5; ++w) assert_true(phases_real(&p, gradient, w, 0) == 3);
-    OK(stet_tape_gradient(tape, qvel, &gradient));
+    OK(stet_tape_get_gradient(tape, qvel, &gradient));
     for (int w = 0; w < 5; ++w) assert_true(phases_real(&p, gradient, w, 0) == 3 * 0.2f);
-    OK(stet_tape_number_gradient(tape, p.kernel[0], "gain", &gradient));
+    OK(stet_tape_get_number_gradient(tape, p.kernel[0], "gain", &gradient));
     for (int w = 0; w < 5; ++w)
         assert_true(phases_real(&p, gradient, w, 0) ==
                     phases_real(&p, qpos, w, 0) + 0.2f * phases_real(&p, qvel, w, 0));
@@ -69,7 +69,7 @@ static void what_physics_writes_is_noticed(void **state)
               stet_arg_array(phases_field(&p, "ctrl")), stet_arg_real(3), stet_arg_int(1));
     stet_tape *tape = tape_of(&p);
     OK(stet_tape_begin(tape));
-    FAILS(stet_tape_end(tape, steps(&p, tape, 3)), STET_STATE, "array qpos was written between two launches");
+    FAILS(stet_tape_end(tape, steps(&p, tape, 3)), STET_ERROR_STATE, "array qpos was written between two launches");
     stet_tape_destroy(tape);
     phases_close(&p);
 }

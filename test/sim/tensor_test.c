@@ -20,26 +20,26 @@ static tensor *export_as(stet_array *a, bool writable, bool announced)
 static stet_array *field(stet_sim *sim, const char *name)
 {
     stet_array *a;
-    OK(stet_worlds_array(stet_sim_worlds(sim), name, &a));
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), name, &a));
     return a;
 }
 
 /* Where item i of world w lies in the blocks of a tensor, or in the rows of a device of one lane. */
 static float *item(stet_sim *sim, const tensor *t, int64_t w, int64_t i)
 {
-    int64_t lanes = stet_device_lanes(stet_sim_device(sim)), n = t->dl_tensor.shape[1];
+    int64_t lanes = stet_device_get_lanes(stet_sim_get_device(sim)), n = t->dl_tensor.shape[1];
     return (float *)t->dl_tensor.data + (w / lanes * n + i) * lanes + w % lanes;
 }
 
 /* As another library writes and reads it, whose work is done when stet is called again. */
 static void put_item(stet_sim *sim, const tensor *t, int64_t w, int64_t i, float x)
 {
-    stet_device *device = stet_sim_device(sim);
+    stet_device *device = stet_sim_get_device(sim);
     OK(device->ops->upload(device, item(sim, t, w, i), &x, sizeof x));
 }
 static float get_item(stet_sim *sim, const tensor *t, int64_t w, int64_t i)
 {
-    stet_device *device = stet_sim_device(sim);
+    stet_device *device = stet_sim_get_device(sim);
     float x;
     OK(device->ops->download(device, &x, item(sim, t, w, i), sizeof x));
     return x;
@@ -96,7 +96,7 @@ static void what_stet_works_out_is_exported_for_reading_or_announced(void **stat
     stet_export_def out = stet_default_export_def();
     tensor *t;
     out.writable = true;
-    REFUSED(STET_INVALID_ARGUMENT, "array xpos: stet works it out", stet_array_export(xpos, &out, &t));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "array xpos: stet works it out", stet_array_export(xpos, &out, &t));
     /* For reading: current after an update. */
     t = export_as(xpos, false, false);
     float before = get_item(sim, t, 1, 5);
@@ -147,11 +147,11 @@ static void pictures_outlive_the_sim(void **state)
     for (int k = 0; k < 3; ++k) {
         stet_array *a;
         stet_export_def out = stet_default_export_def();
-        OK(stet_sim_tensor(sim, STET_FRAME_LATEST, 0, outputs[k], &a));
+        OK(stet_sim_get_array(sim, STET_FRAME_LATEST, 0, outputs[k], &a));
         pixels[k] = room_read(sim, STET_FRAME_LATEST, 0, outputs[k]);
-        size[k] = stet_sim_output_bytes(sim, 0, outputs[k]);
+        size[k] = stet_sim_get_output_bytes(sim, 0, outputs[k]);
         out.writable = out.announced = true;
-        if (a->borrowed) REFUSED(STET_INVALID_ARGUMENT, "a view of pictures", stet_array_export(a, &out, &t[k]));
+        if (a->borrowed) REFUSED(STET_ERROR_INVALID_ARGUMENT, "a view of pictures", stet_array_export(a, &out, &t[k]));
         t[k] = export_as(a, false, false);
         assert_int_equal(t[k]->dl_tensor.ndim, 4);
         assert_int_equal(t[k]->dl_tensor.shape[0], 4);
@@ -223,8 +223,8 @@ static void drop_canvas(canvas *c, stet_array *bound)
 
 static stet_result open_tiles(stet_sim *sim, stet_array *bound, stet_tiles **out)
 {
-    stet_camera camera = *stet_sim_camera(sim, 0);
-    stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_U8, CHANNELS, bound};
+    stet_camera camera = *stet_sim_get_camera(sim, 0);
+    stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, CHANNELS, bound};
     stet_tiles_def def = stet_default_tiles_def();
     camera.width = WIDE;
     camera.height = HIGH;
@@ -233,7 +233,7 @@ static stet_result open_tiles(stet_sim *sim, stet_array *bound, stet_tiles **out
     def.requests = &request;
     def.nrequest = 1;
     def.frames_in_flight = 2;
-    return stet_tiles_create(stet_sim_stage(sim), &def, out);
+    return stet_tiles_create(stet_sim_get_stage(sim), &def, out);
 }
 
 /* An imported tensor is drawn into where it lies; if its owner may write it at any time, each read draws it anew. */
@@ -246,10 +246,10 @@ static void pictures_are_drawn_into_an_imported_tensor(void **state)
         stet_tiles *tiles;
         stet_array *a;
         canvas c, copy;
-        stet_array *bound = import_canvas(stet_sim_device(sim), &c, 0, announced);
+        stet_array *bound = import_canvas(stet_sim_get_device(sim), &c, 0, announced);
         OK(open_tiles(sim, bound, &tiles));
         OK(stet_tiles_render(tiles, NULL, NULL));
-        OK(stet_tiles_read(tiles, -1, 0, &a));
+        OK(stet_tiles_get_array(tiles, -1, 0, &a));
         assert_ptr_equal(a, bound);
         look_at_canvas(&c);
         copy = c;
@@ -261,16 +261,17 @@ static void pictures_are_drawn_into_an_imported_tensor(void **state)
         stet_counters before = room_counters(sim), after;
         scribble_on_canvas(&c, 100, c.pixels[100] ^ 0xff);
         if (announced) stet_array_mark_written(bound);
-        OK(stet_tiles_read(tiles, -1, 0, &a));
+        OK(stet_tiles_get_array(tiles, -1, 0, &a));
         look_at_canvas(&c);
         assert_memory_equal(c.pixels, copy.pixels, sizeof c.pixels);
         after = room_counters(sim);
-        assert_int_equal(after.reason[STET_REASON_deferred_tiles_exported] -
-                             before.reason[STET_REASON_deferred_tiles_exported],
+        assert_int_equal(after.reason[STET_REASON_DEFERRED_TILES_EXPORTED] -
+                             before.reason[STET_REASON_DEFERRED_TILES_EXPORTED],
                          !announced);
-        OK(stet_tiles_read(tiles, -1, 0, &a));
+        OK(stet_tiles_get_array(tiles, -1, 0, &a));
         stet_counters last = room_counters(sim);
-        assert_int_equal(last.mechanism[STET_MECH_deferred_tiles].hits - after.mechanism[STET_MECH_deferred_tiles].hits,
+        assert_int_equal(last.mechanism[STET_MECHANISM_DEFERRED_TILES].hits -
+                             after.mechanism[STET_MECHANISM_DEFERRED_TILES].hits,
                          announced);
         stet_tiles_destroy(tiles);
         drop_canvas(&c, bound);
@@ -285,8 +286,9 @@ static void pictures_are_not_drawn_into_what_is_for_reading(void **state)
     stet_sim *sim = room_open("arm_table.xml", &def);
     stet_tiles *tiles;
     canvas c;
-    stet_array *bound = import_canvas(stet_sim_device(sim), &c, DLPACK_FLAG_BITMASK_READ_ONLY, true);
-    REFUSED(STET_INVALID_ARGUMENT, "request 0: array tensor was imported for reading", open_tiles(sim, bound, &tiles));
+    stet_array *bound = import_canvas(stet_sim_get_device(sim), &c, DLPACK_FLAG_BITMASK_READ_ONLY, true);
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "request 0: array tensor was imported for reading",
+            open_tiles(sim, bound, &tiles));
     drop_canvas(&c, bound);
     stet_sim_destroy(sim);
 }

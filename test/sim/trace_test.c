@@ -12,7 +12,7 @@ enum { N = 3, WARM = 5, FRAMES = 4, SUBSTEPS = 2, DEPTH = 16 };
 
 static stet_sim *open_hand(void) { return room_open("hand.xml", &(room_def){.nworld = N, .outputs = BIT(RGB)}); }
 
-static stet_device *device_of(stet_sim *sim) { return stet_sim_device(sim); }
+static stet_device *device_of(stet_sim *sim) { return stet_sim_get_device(sim); }
 
 static void begin(stet_sim *sim)
 {
@@ -43,8 +43,8 @@ static stet_trace_stats stats_of(stet_sim *sim)
 static void show(const stet_trace_event *e, char *out, size_t size)
 {
     (void)snprintf(out, size, "%s %s%s%s", stet_trace_kind_name(e->kind), e->name,
-                   e->reason == STET_REASON_none ? "" : ": ",
-                   e->reason == STET_REASON_none ? "" : stet_reason_name(e->reason));
+                   e->reason == STET_REASON_NONE ? "" : ": ",
+                   e->reason == STET_REASON_NONE ? "" : stet_reason_name(e->reason));
 }
 
 static void events_of_a_frame(void **state)
@@ -82,7 +82,7 @@ static void events_of_a_frame(void **state)
     OK(stet_trace_end(device_of(sim)));
     char got[160];
     stet_trace_event e;
-    for (int i = 0; stet_trace_get(device_of(sim), i, &e); ++i) {
+    for (int i = 0; stet_trace_get_event(device_of(sim), i, &e); ++i) {
         show(&e, got, sizeof got);
         if (i >= WANTED) fail_msg("event %d: '%s' is one too many", i, got);
         if (strcmp(got, wanted[i]) != 0) fail_msg("event %d: '%s', not '%s'", i, got, wanted[i]);
@@ -98,7 +98,7 @@ static void events_of_a_frame(void **state)
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 typedef struct sums {
-    int64_t launches, bytes, replays, misses, fallbacks, calls[STET_TRACE_KIND_COUNT];
+    int64_t launches, bytes, replays, misses, fallbacks, calls[STET_TRACE_COUNT];
     int64_t reason[STET_REASON_COUNT];
 } sums;
 
@@ -112,7 +112,7 @@ static sums sum_events(stet_sim *sim)
 {
     sums s = {0};
     stet_trace_event e;
-    for (int64_t i = 0; stet_trace_get(device_of(sim), i, &e); ++i) {
+    for (int64_t i = 0; stet_trace_get_event(device_of(sim), i, &e); ++i) {
         s.calls[e.kind]++;
         s.launches += e.kind == STET_TRACE_LAUNCH && !e.comparison;
         s.replays += e.kind == STET_TRACE_REPLAY && !e.comparison;
@@ -127,20 +127,20 @@ static void check_sums(stet_sim *sim)
     stet_counters c = room_counters(sim);
     sums s = sum_events(sim);
     int64_t misses = 0, fallbacks = 0;
-    for (int m = 0; m < STET_MECH_COUNT; ++m) {
+    for (int m = 0; m < STET_MECHANISM_COUNT; ++m) {
         misses += c.mechanism[m].misses;
         fallbacks += c.mechanism[m].fallbacks;
     }
     assert_int_equal(stats_of(sim).dropped, 0);
     assert_int_equal(s.launches, c.launches);
     assert_int_equal(s.bytes, c.bytes_copied);
-    assert_int_equal(s.replays, c.mechanism[STET_MECH_graph_replay].hits);
+    assert_int_equal(s.replays, c.mechanism[STET_MECHANISM_GRAPH_REPLAY].hits);
     assert_int_equal(s.calls[STET_TRACE_MISS], misses);
     assert_int_equal(s.calls[STET_TRACE_FALLBACK], fallbacks);
     assert_memory_equal(s.reason, c.reason, sizeof s.reason);
     stet_profile_row r;
-    int64_t calls[STET_TRACE_KIND_COUNT] = {0};
-    for (int64_t i = 0; stet_profile_get(device_of(sim), i, &r); ++i) calls[r.kind] += r.calls;
+    int64_t calls[STET_TRACE_COUNT] = {0};
+    for (int64_t i = 0; stet_profile_get_row(device_of(sim), i, &r); ++i) calls[r.kind] += r.calls;
     assert_memory_equal(calls, s.calls, sizeof calls);
 }
 
@@ -155,14 +155,14 @@ static void play_all(stet_sim *sim)
     (void)room_field(sim, "qpos", 0, 0);
     stet_array *qpos;
     const void *data;
-    OK(stet_worlds_array(stet_sim_worlds(sim), "qpos", &qpos));
-    OK(stet_array_host(qpos, &data));
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), "qpos", &qpos));
+    OK(stet_array_get_host(qpos, &data));
 }
 
 static void sums_are_the_counters(void **state)
 {
     (void)state;
-    for (int k = -1; k < STET_MECH_COUNT; ++k) {
+    for (int k = -1; k < STET_MECHANISM_COUNT; ++k) {
         const room_def d = {.nworld = N, .outputs = BIT(RGB) | BIT(DEPTH), .disabled = k < 0 ? 0 : 1u << k};
         stet_sim *sim = room_open("hand.xml", &d);
         begin(sim);
@@ -186,7 +186,7 @@ static void what_happens_inside_is_inside(void **state)
     stet_trace_event e, open[DEPTH];
     int depth = 0, deepest = 0;
     int64_t last = 0, end = stats_of(sim).duration;
-    for (int64_t i = 0; stet_trace_get(device_of(sim), i, &e); ++i) {
+    for (int64_t i = 0; stet_trace_get_event(device_of(sim), i, &e); ++i) {
         assert_true(e.begin >= last && e.duration >= 0 && e.begin + e.duration <= end);
         last = e.begin;
         while (depth && open[depth - 1].begin + open[depth - 1].duration < e.begin) --depth;
@@ -293,17 +293,18 @@ static void begin_and_end_in_turn(void **state)
     stet_trace_def def = stet_default_trace_def(), bare = {0};
     stet_trace_event e;
     stet_profile_row r;
-    REFUSED(STET_STATE, "begin", stet_trace_end(device));
-    REFUSED(STET_INVALID_ARGUMENT, "stet_default_trace_def", stet_trace_begin(device, &bare));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_trace_begin(NULL, &def));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_trace_begin(device, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_trace_end(NULL));
+    REFUSED(STET_ERROR_STATE, "begin", stet_trace_end(device));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "stet_default_trace_def", stet_trace_begin(device, &bare));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_trace_begin(NULL, &def));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_trace_begin(device, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_trace_end(NULL));
     def.limit = -1;
-    REFUSED(STET_INVALID_ARGUMENT, "limit", stet_trace_begin(device, &def));
-    assert_false(stet_trace_is_on(device) || stet_trace_get(device, 0, &e) || stet_profile_get(device, 0, &r));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "limit", stet_trace_begin(device, &def));
+    assert_false(stet_trace_is_on(device) || stet_trace_get_event(device, 0, &e) ||
+                 stet_profile_get_row(device, 0, &r));
     def.limit = stet_default_trace_def().limit;
     OK(stet_trace_begin(device, &def));
-    REFUSED(STET_STATE, "already", stet_trace_begin(device, &def));
+    REFUSED(STET_ERROR_STATE, "already", stet_trace_begin(device, &def));
     play(sim, 0, 1);
     OK(stet_trace_end(device));
     assert_false(stet_trace_is_on(device));
@@ -330,7 +331,7 @@ static void the_limit_is_kept(void **state)
     assert_true(s.bytes <= def.limit);
     assert_int_equal(s.unnamed, 0);
     stet_profile_row r;
-    for (int64_t i = 0; stet_profile_get(device_of(sim), i, &r); ++i)
+    for (int64_t i = 0; stet_profile_get_row(device_of(sim), i, &r); ++i)
         if (strcmp(r.name, "k_render") == 0) assert_int_equal(r.calls, 100);
     stet_sim_destroy(sim);
 }
@@ -346,14 +347,14 @@ static void failures_are_traced(void **state)
     stet_sim *sim;
     OK(stet_sim_create(model, &def, &sim));
     begin(sim);
-    OK(stet_device_null_fail(device_of(sim), STET_SLOT_LAUNCH, 1));
-    assert_int_equal(stet_sim_control_noise(sim, 0.3, 1), STET_DEVICE);
+    OK(sti_null_fail(device_of(sim), STI_NULL_OP_LAUNCH, 1));
+    assert_int_equal(stet_sim_control_noise(sim, 0.3, 1), STET_ERROR_DEVICE);
     OK(stet_sim_control_noise(sim, 0.3, 1));
     OK(stet_trace_end(device_of(sim)));
     sums s = sum_events(sim);
     stet_trace_event e;
-    int failed[STET_TRACE_KIND_COUNT] = {0};
-    for (int64_t i = 0; stet_trace_get(device_of(sim), i, &e); ++i) failed[e.kind] += e.failed;
+    int failed[STET_TRACE_COUNT] = {0};
+    for (int64_t i = 0; stet_trace_get_event(device_of(sim), i, &e); ++i) failed[e.kind] += e.failed;
     assert_int_equal(failed[STET_TRACE_PHASE], 1);
     assert_int_equal(failed[STET_TRACE_LAUNCH], 1);
     assert_int_equal(s.calls[STET_TRACE_PHASE], 2);
@@ -377,7 +378,7 @@ static void *run_traced(void *context)
     play(sim, 20, t->frames);
     check_sums(sim);
     stet_profile_row r;
-    for (int64_t i = 0; stet_profile_get(device_of(sim), i, &r); ++i)
+    for (int64_t i = 0; stet_profile_get_row(device_of(sim), i, &r); ++i)
         if (strcmp(r.name, "k_render") == 0) t->renders = r.calls;
     t->events = stats_of(sim).events;
     stet_sim_destroy(sim);

@@ -25,7 +25,7 @@ typedef struct cost {
 static cost cost_since(const scene *s, const stet_counters *before, stet_reason reason)
 {
     stet_counters now = counters_of(s);
-    const stet_counter *a = &before->mechanism[STET_MECH_hierarchy], *b = &now.mechanism[STET_MECH_hierarchy];
+    const stet_counter *a = &before->mechanism[STET_MECHANISM_HIERARCHY], *b = &now.mechanism[STET_MECHANISM_HIERARCHY];
     return (cost){b->hits - a->hits,
                   b->misses - a->misses,
                   b->done_launches - a->done_launches,
@@ -66,7 +66,7 @@ static void each_flush_costs_what_moved(void **state)
 {
     (void)state;
     enum { N = 9 };
-    const stet_reason values = STET_REASON_hierarchy_values, connectivity = STET_REASON_hierarchy_connectivity;
+    const stet_reason values = STET_REASON_HIERARCHY_VALUES, connectivity = STET_REASON_HIERARCHY_CONNECTIVITY;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = N});
     int top = prim_named(&s, STET_PRIM_GEOM, "top"), skin = prim_named(&s, STET_PRIM_GEOM, "skin"), added;
     cost first = miss(2, N, ALL_PRIMS);
@@ -79,17 +79,17 @@ static void each_flush_costs_what_moved(void **state)
     float frames[2 * 12];
     memcpy(frames, identity, sizeof identity);
     memcpy(frames + 12, identity, sizeof identity);
-    must(stet_stage_set_local(s.stage, top, 4, 2, frames)); /* one prim of two worlds */
+    must(stet_stage_write_local(s.stage, top, 4, 2, frames)); /* one prim of two worlds */
     cost one = miss(1, 2, 1);
     one.schedules = 1; /* the selection of this prim, once */
     assert_cost(flush(&s, false, values), one);
-    must(stet_stage_set_local(s.stage, top, 7, 1, frames));
+    must(stet_stage_write_local(s.stage, top, 7, 1, frames));
     assert_cost(flush(&s, false, values), miss(1, 1, 1));
-    must(stet_stage_set_local(s.stage, skin, 0, 1, frames)); /* visited with the poses anyway */
+    must(stet_stage_write_local(s.stage, skin, 0, 1, frames)); /* visited with the poses anyway */
     scene_nudge(&s, 1, 0.5f);
     assert_cost(flush(&s, false, values), miss(2, 2, MOVING_PRIMS));
-    assert_cost(flush(&s, true, STET_REASON_hierarchy_forced), miss(2, N, ALL_PRIMS));
-    assert_cost(flush(&s, true, STET_REASON_hierarchy_forced), miss(2, N, ALL_PRIMS));
+    assert_cost(flush(&s, true, STET_REASON_HIERARCHY_FORCED), miss(2, N, ALL_PRIMS));
+    assert_cost(flush(&s, true, STET_REASON_HIERARCHY_FORCED), miss(2, N, ALL_PRIMS));
     assert_cost(flush(&s, false, values), hit);
     must(stet_stage_add(s.stage, top, "cup", identity, false, &added));
     cost grown = miss(1, N, 1);
@@ -108,9 +108,9 @@ static void a_hit_counts_what_it_saves(void **state)
     (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 4});
     must(stet_stage_flush(s.stage, false));
-    stet_counter before = counters_of(&s).mechanism[STET_MECH_hierarchy];
+    stet_counter before = counters_of(&s).mechanism[STET_MECHANISM_HIERARCHY];
     for (int i = 0; i < 3; i++) must(stet_stage_flush(s.stage, false));
-    stet_counter after = counters_of(&s).mechanism[STET_MECH_hierarchy];
+    stet_counter after = counters_of(&s).mechanism[STET_MECHANISM_HIERARCHY];
     assert_int_equal(after.saved_launches - before.saved_launches, 3 * 2);
     assert_int_equal(after.saved_bytes - before.saved_bytes, 3 * 4 * ALL_PRIMS * TRANSFORM);
     scene_close(&s);
@@ -123,10 +123,10 @@ static void local_transforms_are_made_when_they_are_read(void **state)
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 4});
     stet_counters before = counters_of(&s);
     (void)world_hash(&s);
-    assert_int_equal(cost_since(&s, &before, STET_REASON_hierarchy_connectivity).total_launches, 2);
+    assert_int_equal(cost_since(&s, &before, STET_REASON_HIERARCHY_CONNECTIVITY).total_launches, 2);
     before = counters_of(&s);
     (void)local_hash(&s);
-    cost c = cost_since(&s, &before, STET_REASON_hierarchy_connectivity);
+    cost c = cost_since(&s, &before, STET_REASON_HIERARCHY_CONNECTIVITY);
     assert_int_equal(c.total_launches, 1);
     assert_int_equal(c.bytes, 4 * SMALL_BODIES * TRANSFORM);
     assert_int_equal(c.hits, 1); /* world transforms */
@@ -134,11 +134,11 @@ static void local_transforms_are_made_when_they_are_read(void **state)
     must(stet_stage_flush(s.stage, false));
     before = counters_of(&s);
     (void)local_hash(&s);
-    c = cost_since(&s, &before, STET_REASON_hierarchy_values);
+    c = cost_since(&s, &before, STET_REASON_HIERARCHY_VALUES);
     assert_int_equal(c.bytes, 1 * SMALL_MOVING_BODIES * TRANSFORM);
     before = counters_of(&s);
     (void)local_hash(&s);
-    assert_cost(cost_since(&s, &before, STET_REASON_none), (cost){2, 0, 0, 0, 0, 0, 0});
+    assert_cost(cost_since(&s, &before, STET_REASON_NONE), (cost){2, 0, 0, 0, 0, 0, 0});
     scene_close(&s);
 }
 
@@ -146,12 +146,12 @@ static void local_transforms_are_made_when_they_are_read(void **state)
 static void move_on(scene *s, int frame, int skin, int rigid)
 {
     stet_array *local, *world;
-    must(stet_stage_arrays(s->stage, &local, &world)); /* a view of the values */
+    must(stet_stage_get_arrays(s->stage, &local, &world)); /* a view of the values */
     scene_nudge(s, frame % 5, 0.01f);
-    must(stet_stage_set_local(s->stage, skin, frame % 5, 1, identity));
-    if (frame % 2) must(stet_stage_set_world(s->stage, rigid, frame % 5, 1, identity));
+    must(stet_stage_write_local(s->stage, skin, frame % 5, 1, identity));
+    if (frame % 2) must(stet_stage_write_world(s->stage, rigid, frame % 5, 1, identity));
     if (frame % 3 == 0) must(stet_stage_flush(s->stage, false));
-    if (frame % 3 == 0) must(stet_stage_set_world(s->stage, rigid, frame % 5, 1, identity));
+    if (frame % 3 == 0) must(stet_stage_write_world(s->stage, rigid, frame % 5, 1, identity));
     if (frame % 100 == 50) stet_array_mark_written(world);
     if (frame % 100 == 51) stet_array_mark_written(local);
     must(stet_stage_flush(s->stage, false));
@@ -163,22 +163,23 @@ static void a_thousand_frames_rebuild_no_schedule(void **state)
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 5});
     int skin = prim_named(&s, STET_PRIM_GEOM, "skin"), rigid;
     must(stet_stage_add(s.stage, 3, "rigid", identity, true, &rigid));
-    must(stet_stage_set_local(s.stage, skin, 0, 1, identity));
-    must(stet_stage_set_world(s.stage, rigid, 0, 1, identity));
+    must(stet_stage_write_local(s.stage, skin, 0, 1, identity));
+    must(stet_stage_write_world(s.stage, rigid, 0, 1, identity));
     must(stet_stage_flush(s.stage, false));
     for (int frame = 0; frame < 300; frame++) move_on(&s, frame, skin, rigid); /* selections, and recordings of them */
     stet_counters before = counters_of(&s);
     int64_t calls = stet_get_memory_stats().allocations;
     for (int frame = 0; frame < 1000; frame++) move_on(&s, frame, skin, rigid);
-    cost c = cost_since(&s, &before, STET_REASON_hierarchy_values);
+    cost c = cost_since(&s, &before, STET_REASON_HIERARCHY_VALUES);
     assert_int_equal(c.misses, 1000 + 334);
     assert_int_equal(c.reason, 1000 + 334);
     assert_int_equal(c.schedules, 0);
     assert_int_equal(stet_get_memory_stats().allocations, calls); /* and allocate nothing */
     stet_counters after = counters_of(&s);
-    const stet_counter *replay = &after.mechanism[STET_MECH_graph_replay];
-    assert_int_equal(replay->misses, before.mechanism[STET_MECH_graph_replay].misses);
-    assert_true(replay->hits - before.mechanism[STET_MECH_graph_replay].hits >= 1000); /* its launches are replayed */
+    const stet_counter *replay = &after.mechanism[STET_MECHANISM_GRAPH_REPLAY];
+    assert_int_equal(replay->misses, before.mechanism[STET_MECHANISM_GRAPH_REPLAY].misses);
+    assert_true(replay->hits - before.mechanism[STET_MECHANISM_GRAPH_REPLAY].hits >=
+                1000); /* its launches are replayed */
     scene_close(&s);
 }
 
@@ -192,7 +193,7 @@ static void only_worlds_that_moved_are_said_to_have_changed(void **state)
     const uint64_t *changed = sti_stage_changed(s.stage);
     memcpy(before, changed, sizeof before);
     scene_nudge(&s, 6, 1);
-    must(stet_stage_set_local(s.stage, prim_named(&s, STET_PRIM_CAMERA, "main"), 17, 1, identity));
+    must(stet_stage_write_local(s.stage, prim_named(&s, STET_PRIM_CAMERA, "main"), 17, 1, identity));
     must(stet_stage_flush(s.stage, false));
     for (int w = 0; w < N; w++) assert_int_equal(changed[w] != before[w], w == 6 || w == 17);
     scene_close(&s);
@@ -209,11 +210,11 @@ static void kf17_an_empty_selection_counts_as_done(void **state)
     must(stet_stage_flush(s.stage, false));
     for (int i = 0; i < 5; i++) {
         must(stet_worlds_reset(s.worlds, &reset));
-        cost c = flush(&s, false, STET_REASON_hierarchy_values);
+        cost c = flush(&s, false, STET_REASON_HIERARCHY_VALUES);
         assert_int_equal(c.misses, 1);
         assert_int_equal(c.launches, 0);
         assert_int_equal(c.bytes, 0);
-        for (int k = 0; k < 3; k++) assert_cost(flush(&s, false, STET_REASON_none), hit);
+        for (int k = 0; k < 3; k++) assert_cost(flush(&s, false, STET_REASON_NONE), hit);
     }
     scene_close(&s);
 }
@@ -225,12 +226,12 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
     int bone = prim_named(&s, STET_PRIM_GEOM, "bone");
     float start[12], moved[12], back[12];
     stet_reset_def reset = stet_default_reset_def();
-    must(stet_stage_get_world(s.stage, bone, 1, 1, start));
+    must(stet_stage_read_world(s.stage, bone, 1, 1, start));
     scene_randomise(&s, dice_seed("kf18"));
-    must(stet_stage_get_world(s.stage, bone, 1, 1, moved));
+    must(stet_stage_read_world(s.stage, bone, 1, 1, moved));
     assert_memory_not_equal(start, moved, sizeof start);
     must(stet_worlds_reset(s.worlds, &reset));
-    must(stet_stage_get_world(s.stage, bone, 1, 1, back));
+    must(stet_stage_read_world(s.stage, bone, 1, 1, back));
     assert_memory_equal(start, back, sizeof start);
     scene_close(&s);
 }
@@ -243,23 +244,24 @@ static void kf19_a_write_without_a_step_is_seen(void **state)
     stet_array *world, *local;
     float got[12], values[12] = {2, 0, 0, 5, 0, 2, 0, 6, 0, 0, 2, 7};
     const void *host;
-    must(stet_stage_arrays(s.stage, &local, &world));
-    must(stet_stage_get_world(s.stage, skin, 2, 1, got));
+    must(stet_stage_get_arrays(s.stage, &local, &world));
+    must(stet_stage_read_world(s.stage, skin, 2, 1, got));
     float x = got[3];
     scene_nudge(&s, 2, 0.5f); /* qpos */
-    must(stet_stage_get_world(s.stage, skin, 2, 1, got));
+    must(stet_stage_read_world(s.stage, skin, 2, 1, got));
     assert_true(got[3] == x + 0.5f);
-    must(stet_stage_set_local(s.stage, skin, 2, 1, values)); /* a local transform, seen through the array */
-    must(stet_array_host(world, &host));
-    const float *here = (const float *)host + ((size_t)2 * (size_t)stet_stage_capacity(s.stage) + (size_t)skin) * 12;
+    must(stet_stage_write_local(s.stage, skin, 2, 1, values)); /* a local transform, seen through the array */
+    must(stet_array_get_host(world, &host));
+    const float *here =
+        (const float *)host + ((size_t)2 * (size_t)stet_stage_get_capacity(s.stage) + (size_t)skin) * 12;
     assert_true(here[0] == 2 && here[3] == x + 0.5f + 5);
     /* The array of local transforms as a whole. */
-    size_t size = stet_array_bytes(local);
+    size_t size = stet_array_get_bytes(local);
     float *all = calloc(size, 1);
     must(stet_array_read(local, all, size));
-    all[((size_t)1 * (size_t)stet_stage_capacity(s.stage) + (size_t)skin) * 12 + 3] = 9;
+    all[((size_t)1 * (size_t)stet_stage_get_capacity(s.stage) + (size_t)skin) * 12 + 3] = 9;
     must(stet_array_write(local, all, size));
-    must(stet_stage_get_world(s.stage, skin, 1, 1, got));
+    must(stet_stage_read_world(s.stage, skin, 1, 1, got));
     assert_true(got[3] == 9);
     /* A write over what follows from others does not last. */
     uint64_t before = world_hash(&s);
@@ -283,17 +285,17 @@ static void kf19_a_write_before_an_own_write_is_seen(void **state)
     stet_array *local;
     float got[12];
     must(stet_stage_flush(s.stage, false));
-    must(stet_stage_arrays(s.stage, &local, NULL));
+    must(stet_stage_get_arrays(s.stage, &local, NULL));
     reals_set(local, 1, skin * 12 + 3, 5);
     stet_array_mark_written(local);
     must(stet_stage_add(s.stage, 0, NULL, identity, false, &added));
-    must(stet_stage_get_world(s.stage, skin, 1, 1, got));
+    must(stet_stage_read_world(s.stage, skin, 1, 1, got));
     assert_true(got[3] == 5);
-    must(stet_stage_arrays(s.stage, &local, NULL));
+    must(stet_stage_get_arrays(s.stage, &local, NULL));
     reals_set(local, 1, skin * 12 + 3, 6);
     stet_array_mark_written(local);
-    must(stet_stage_set_local(s.stage, bone, 0, 1, identity));
-    must(stet_stage_get_world(s.stage, skin, 1, 1, got));
+    must(stet_stage_write_local(s.stage, bone, 0, 1, identity));
+    must(stet_stage_read_world(s.stage, skin, 1, 1, got));
     assert_true(got[3] == 6);
     scene_close(&s);
 }
@@ -311,11 +313,11 @@ static void poses_and_a_written_prim_meet_in_one_flush(void **state)
     must(stet_stage_flush(s.stage, false));
     for (int i = 1; i <= 4; i++) {
         frame[3] = (float)i;
-        must(stet_stage_set_world(s.stage, rigid, 1, 1, frame));
+        must(stet_stage_write_world(s.stage, rigid, 1, 1, frame));
         if (i % 2 == 0) scene_nudge(&s, 1, 1);
-        must(stet_stage_get_world(s.stage, child, 1, 1, got));
+        must(stet_stage_read_world(s.stage, child, 1, 1, got));
         assert_true(got[3] == (float)i);
-        must(stet_stage_get_world(s.stage, skin, 1, 1, got));
+        must(stet_stage_read_world(s.stage, skin, 1, 1, got));
         assert_true(got[3] == (float)(i / 2));
     }
     scene_close(&s);
@@ -328,9 +330,9 @@ static void a_flush_asks_for_poses_once(void **state)
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 3});
     for (int i = 0; i < 3; i++) {
         scene_nudge(&s, i, 1);
-        const stet_counter before = counters_of(&s).mechanism[STET_MECH_pose_sync];
+        const stet_counter before = counters_of(&s).mechanism[STET_MECHANISM_POSE_SYNC];
         must(stet_stage_flush(s.stage, false));
-        const stet_counter after = counters_of(&s).mechanism[STET_MECH_pose_sync];
+        const stet_counter after = counters_of(&s).mechanism[STET_MECHANISM_POSE_SYNC];
         assert_int_equal(after.misses - before.misses, 1);
         assert_int_equal(after.hits - before.hits, 0);
     }
@@ -348,15 +350,15 @@ static void poses_from_outside_are_seen(void **state)
     stet_step *step;
     must(stet_step_create(s.worlds, STET_PHYSICS_EXTERNAL, &step));
     must(stet_array_write_worlds(xpos, 1, 1, poses, sizeof poses));
-    must(stet_stage_get_world(s.stage, top, 1, 1, got));
+    must(stet_stage_read_world(s.stage, top, 1, 1, got));
     assert_true(got[3] == 10 && got[7] == 20 && got[11] == 30.5f);
-    must(stet_stage_get_world(s.stage, top, 0, 1, got));
+    must(stet_stage_read_world(s.stage, top, 0, 1, got));
     assert_true(got[3] == 1 && got[7] == 0 && got[11] == 0.5f);
     stet_step_destroy(step);
     /* The physics takes over again. */
     stet_reset_def reset = stet_default_reset_def();
     must(stet_worlds_reset(s.worlds, &reset));
-    must(stet_stage_get_world(s.stage, top, 1, 1, got));
+    must(stet_stage_read_world(s.stage, top, 1, 1, got));
     assert_true(got[3] == 1 && got[7] == 0 && got[11] == 0.5f);
     scene_close(&s);
 }
@@ -377,13 +379,13 @@ static void nan_stays_in_its_world(void **state)
     memcpy(frame, identity, sizeof frame);
     for (int k = 0; k < 12; k++) nan_frame[k] = k % 2 ? NAN : -NAN;
     scene_nudge(&a, 7, NAN);
-    must(stet_stage_set_world(a.stage, rigid[0], 8, 1, nan_frame));
-    must(stet_stage_set_local(a.stage, prim_named(&a, STET_PRIM_GEOM, "floor"), 9, 1, nan_frame));
+    must(stet_stage_write_world(a.stage, rigid[0], 8, 1, nan_frame));
+    must(stet_stage_write_local(a.stage, prim_named(&a, STET_PRIM_GEOM, "floor"), 9, 1, nan_frame));
     for (int64_t w = 0; w < N; w++)
         for (int p = 0; p < 12; p++) {
             float x[12], y[12];
-            must(stet_stage_get_world(a.stage, p, w, 1, x));
-            must(stet_stage_get_world(b.stage, p, w, 1, y));
+            must(stet_stage_read_world(a.stage, p, w, 1, x));
+            must(stet_stage_read_world(b.stage, p, w, 1, y));
             bool touched = (w >= 7 && w <= 9);
             if (!touched) assert_memory_equal(x, y, sizeof x);
             for (int k = 0; k < 12 && touched; k++) {
@@ -392,8 +394,8 @@ static void nan_stays_in_its_world(void **state)
                 n += isnan(x[k]);
                 if (isnan(x[k])) assert_int_equal(bits, 0x7fc00000u); /* one NaN */
             }
-            must(stet_stage_get_local(a.stage, p, w, 1, x));
-            must(stet_stage_get_local(b.stage, p, w, 1, y));
+            must(stet_stage_read_local(a.stage, p, w, 1, x));
+            must(stet_stage_read_local(b.stage, p, w, 1, y));
             if (!touched) assert_memory_equal(x, y, sizeof x);
         }
     assert_true(n >= 12 + 12 + 2);
@@ -415,8 +417,8 @@ static uint64_t play(scene *s, uint64_t seed)
         for (int k = 0; k < 12; k++) frame[k] = (float)dice_between(&dice, -1, 1);
         switch (dice_below(&dice, 5)) {
         case 0: scene_nudge(s, w, frame[0]); break;
-        case 1: must(stet_stage_set_local(s->stage, prims[2], w, 1, frame)); break;
-        case 2: must(stet_stage_set_world(s->stage, prims[1], w, 1, frame)); break;
+        case 1: must(stet_stage_write_local(s->stage, prims[2], w, 1, frame)); break;
+        case 2: must(stet_stage_write_world(s->stage, prims[1], w, 1, frame)); break;
         case 3: must(stet_stage_flush(s->stage, false)); break;
         default: sum = sum * 31 + local_hash(s);
         }
@@ -437,7 +439,7 @@ static void switching_it_off_changes_no_bit_and_shows(void **state)
     off = scene_open(&(scene_def){.xml = SMALL, .nworld = 11, .off = true});
     uint64_t changed[11];
     for (int i = 0; i < 4; i++) {
-        cost c = flush(&off, false, STET_REASON_hierarchy_disabled), wanted = miss(2, 11, ALL_PRIMS);
+        cost c = flush(&off, false, STET_REASON_HIERARCHY_DISABLED), wanted = miss(2, 11, ALL_PRIMS);
         wanted.schedules = i == 0;
         assert_cost(c, wanted);
         if (i > 0) assert_memory_equal(changed, sti_stage_changed(off.stage), sizeof changed); /* nothing did */
@@ -455,21 +457,21 @@ static void the_audit_agrees_and_finds_what_was_not_announced(void **state)
     assert_true(play(&plain, seed) == play(&s, seed));
     int skin = prim_named(&s, STET_PRIM_GEOM, "skin");
     stet_array *world, *local;
-    must(stet_stage_arrays(s.stage, &local, &world));
+    must(stet_stage_get_arrays(s.stage, &local, &world));
     must(stet_stage_flush(s.stage, false));
     must(stet_stage_flush(s.stage, false));
     reals_set(world, 3, skin * 12 + 3, 99); /* behind stet's back */
-    assert_refused(stet_stage_flush(s.stage, false), STET_AUDIT, "hierarchy: world transforms");
+    assert_refused(stet_stage_flush(s.stage, false), STET_ERROR_AUDIT, "hierarchy: world transforms");
     must(stet_stage_flush(s.stage, false));
     if (s.device->host_memory) {
         reals_set(local, 3, skin * 12 + 3, 99); /* an input, behind stet's back */
-        assert_refused(stet_stage_flush(s.stage, false), STET_AUDIT, "hierarchy: world transforms");
+        assert_refused(stet_stage_flush(s.stage, false), STET_ERROR_AUDIT, "hierarchy: world transforms");
         must(sti_array_ensure(local));
         reals_set(local, 3, 2 * 12 + 3, 99);
-        assert_refused(sti_array_ensure(local), STET_AUDIT, "hierarchy: local transforms");
+        assert_refused(sti_array_ensure(local), STET_ERROR_AUDIT, "hierarchy: local transforms");
     } else { /* it shows in what is made of it or, if the host wrote some last, in that the host has something else */
         reals_set(local, 3, skin * 12 + 3, 99);
-        assert_refused(stet_stage_flush(s.stage, false), STET_AUDIT, " transforms had changed");
+        assert_refused(stet_stage_flush(s.stage, false), STET_ERROR_AUDIT, " transforms had changed");
     }
     scene_close(&plain);
     scene_close(&s);

@@ -18,7 +18,7 @@ static int add_prim(stet_sim *sim, bool rigid)
 {
     static const float frame[ROW] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     int prim;
-    OK(stet_stage_add(stet_sim_stage(sim), 0, NULL, frame, rigid, &prim));
+    OK(stet_stage_add(stet_sim_get_stage(sim), 0, NULL, frame, rigid, &prim));
     return prim;
 }
 
@@ -37,17 +37,17 @@ typedef stet_result getter(stet_stage *stage, int prim, int64_t first, int64_t n
 
 static void few_and_many(stet_sim *sim, int prim, setter *set, getter *get)
 {
-    stet_stage *stage = stet_sim_stage(sim);
-    bool apart = !stet_sim_device(sim)->host_memory;
+    stet_stage *stage = stet_sim_get_stage(sim);
+    bool apart = !stet_sim_get_device(sim)->host_memory;
     static float rows[N * ROW], back[N * ROW];
     OK(stet_stage_flush(stage, false));
-    stet_device_clear_counters(stet_sim_device(sim));
+    stet_device_clear_counters(stet_sim_get_device(sim));
     fill(rows, 2, 100);
     OK(set(stage, prim, 7, 2, rows));
     assert_int_equal(room_counters(sim).bytes_copied, apart ? 2 * sizeof(float[ROW]) : 0);
-    assert_int_equal(room_counters(sim).mechanism[STET_MECH_readback].misses, 0);
+    assert_int_equal(room_counters(sim).mechanism[STET_MECHANISM_READBACK].misses, 0);
     OK(get(stage, prim, 7, 2, back)); /* may have to bring all up to date */
-    stet_device_clear_counters(stet_sim_device(sim));
+    stet_device_clear_counters(stet_sim_get_device(sim));
     memset(back, 0, sizeof back);
     OK(get(stage, prim, 7, 2, back));
     expect_rows(back, 2, 100);
@@ -69,8 +69,8 @@ static void few_worlds_cross_by_themselves(void **state)
 {
     (void)state;
     stet_sim *sim = open_balls(false);
-    few_and_many(sim, add_prim(sim, false), stet_stage_set_local, stet_stage_get_local);
-    few_and_many(sim, add_prim(sim, true), stet_stage_set_world, stet_stage_get_world);
+    few_and_many(sim, add_prim(sim, false), stet_stage_write_local, stet_stage_read_local);
+    few_and_many(sim, add_prim(sim, true), stet_stage_write_world, stet_stage_read_world);
     stet_sim_destroy(sim);
 }
 
@@ -81,14 +81,14 @@ static void pictures_follow(void **state)
     stet_sim *sim = open_balls(true);
     int prim = add_prim(sim, false), below;
     float frame[ROW] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, back[ROW];
-    OK(stet_stage_add(stet_sim_stage(sim), prim, "below", frame, false, &below));
+    OK(stet_stage_add(stet_sim_get_stage(sim), prim, "below", frame, false, &below));
     (void)room_render(sim);
     for (int k = 1; k < 4; ++k) {
         frame[3] = (float)k;
-        OK(stet_stage_set_local(stet_sim_stage(sim), prim, 600, 1, frame));
-        OK(stet_stage_get_world(stet_sim_stage(sim), below, 600, 1, back));
+        OK(stet_stage_write_local(stet_sim_get_stage(sim), prim, 600, 1, frame));
+        OK(stet_stage_read_world(stet_sim_get_stage(sim), below, 600, 1, back));
         assert_true(back[3] == (float)k);
-        OK(stet_stage_get_world(stet_sim_stage(sim), below, 599, 1, back));
+        OK(stet_stage_read_world(stet_sim_get_stage(sim), below, 599, 1, back));
         assert_true(back[3] == 0);
     }
     stet_sim_destroy(sim);

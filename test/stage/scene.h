@@ -54,7 +54,7 @@ static inline stet_result scene_try(const scene_def *def, scene *s)
     stet_device_def device = stet_default_device_def();
     device.isa = def->isa;
     device.threads = def->threads;
-    if (def->off) device.mechanisms.disabled |= 1u << STET_MECH_hierarchy;
+    if (def->off) device.mechanisms.disabled |= 1u << STET_MECHANISM_HIERARCHY;
     device.mechanisms.audit = def->audit;
     picked_device(&device);
     STI_TRY(stet_device_create(&device, &s->device));
@@ -67,7 +67,7 @@ static inline stet_result scene_try(const scene_def *def, scene *s)
 
 static inline void must(stet_result result)
 {
-    if (result != STET_OK) fail_msg("%s (%s)", stet_last_error(), stet_last_error_where());
+    if (result != STET_OK) fail_msg("%s (%s)", stet_get_last_error(), stet_get_last_error_where());
 }
 
 static inline scene scene_open(const scene_def *def)
@@ -112,7 +112,7 @@ static inline void random_qpos(const mjModel *m, uint64_t *dice, float *qpos)
 static inline stet_array *scene_field(const scene *s, const char *name)
 {
     stet_array *a = NULL;
-    must(stet_worlds_array(s->worlds, name, &a));
+    must(stet_worlds_get_array(s->worlds, name, &a));
     return a;
 }
 
@@ -161,7 +161,7 @@ static inline mjData *scene_reference(const scene *s, int64_t w)
 static inline int prim_of(const scene *s, stet_prim_kind kind, int index)
 {
     int prim = -1;
-    must(stet_stage_prim_of(s->stage, kind, index, &prim));
+    must(stet_stage_get_prim(s->stage, kind, index, &prim));
     return prim;
 }
 
@@ -176,7 +176,7 @@ static inline uint64_t world_hash(const scene *s)
 {
     stet_array *world = NULL;
     uint64_t hash = 0;
-    must(stet_stage_arrays(s->stage, NULL, &world));
+    must(stet_stage_get_arrays(s->stage, NULL, &world));
     must(stet_array_hash(world, &hash));
     return hash;
 }
@@ -185,7 +185,7 @@ static inline uint64_t local_hash(const scene *s)
 {
     stet_array *local = NULL;
     uint64_t hash = 0;
-    must(stet_stage_arrays(s->stage, &local, NULL));
+    must(stet_stage_get_arrays(s->stage, &local, NULL));
     must(stet_array_hash(local, &hash));
     return hash;
 }
@@ -193,7 +193,7 @@ static inline uint64_t local_hash(const scene *s)
 static inline stet_counters counters_of(const scene *s)
 {
     stet_counters c;
-    stet_device_counters(s->device, &c);
+    stet_device_get_counters(s->device, &c);
     return c;
 }
 
@@ -201,8 +201,8 @@ static inline stet_counters counters_of(const scene *s)
 static inline void assert_refused(stet_result result, stet_result expected, const char *part)
 {
     assert_int_equal(result, expected);
-    if (!strstr(stet_last_error(), part)) fail_msg("\"%s\" does not say \"%s\"", stet_last_error(), part);
-    if (!strchr(stet_last_error(), ';')) fail_msg("\"%s\" does not say what to do", stet_last_error());
+    if (!strstr(stet_get_last_error(), part)) fail_msg("\"%s\" does not say \"%s\"", stet_get_last_error(), part);
+    if (!strchr(stet_get_last_error(), ';')) fail_msg("\"%s\" does not say what to do", stet_get_last_error());
 }
 
 /* out = a * b of 3x4 transforms. */

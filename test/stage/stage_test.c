@@ -38,7 +38,7 @@ static void check(const scene *s, stet_prim_kind kind, int index, int64_t w, con
     double wanted[12];
     compose(pos, mat, wanted);
     int prim = prim_of(s, kind, index);
-    must(stet_stage_get_world(s->stage, prim, w, 1, got));
+    must(stet_stage_read_world(s->stage, prim, w, 1, got));
     double d = difference(got, wanted);
     if (!(d <= 1e-5)) fail_msg("world %d, kind %d, index %d: off by %g", (int)w, (int)kind, index, d);
     worst = fmax(worst, d);
@@ -47,7 +47,7 @@ static void check(const scene *s, stet_prim_kind kind, int index, int64_t w, con
 static void check_light(const scene *s, int index, int64_t w, const mjData *d)
 {
     float got[12];
-    must(stet_stage_get_world(s->stage, prim_of(s, STET_PRIM_LIGHT, index), w, 1, got));
+    must(stet_stage_read_world(s->stage, prim_of(s, STET_PRIM_LIGHT, index), w, 1, got));
     double z[3], length = 0, square = 0;
     for (int i = 0; i < 3; i++) {
         z[i] = -(double)got[i * 4 + 2];
@@ -73,7 +73,7 @@ static void check_world(const scene *s, int64_t w)
     for (int i = 1; i < m->nbody; i++) {
         double parent[12], local[12], wanted[12];
         float got[12];
-        must(stet_stage_get_local(s->stage, prim_of(s, STET_PRIM_BODY, i), w, 1, got));
+        must(stet_stage_read_local(s->stage, prim_of(s, STET_PRIM_BODY, i), w, 1, got));
         for (int k = 0; k < 12; k++) local[k] = (double)got[k];
         compose(d->xpos + 3 * m->body_parentid[i], d->xmat + 9 * m->body_parentid[i], parent);
         mul(parent, local, local);
@@ -124,9 +124,9 @@ static void mocap_bodies_move(void **state)
     scene s = scene_open(&(scene_def){.xml = TRACKING, .nworld = 3});
     float before[12], after[12], there[3] = {4, 5, 6};
     int prim = prim_of(&s, STET_PRIM_GEOM, 2); /* under the body under the mocap body */
-    must(stet_stage_get_world(s.stage, prim, 1, 1, before));
+    must(stet_stage_read_world(s.stage, prim, 1, 1, before));
     must(stet_array_write_worlds(scene_field(&s, "mocap_pos"), 1, 1, there, sizeof there));
-    must(stet_stage_get_world(s.stage, prim, 1, 1, after));
+    must(stet_stage_read_world(s.stage, prim, 1, 1, after));
     for (int i = 0; i < 3; i++) assert_true(fabsf(before[i * 4 + 3] - (float[]){0, 1, 1}[i]) < 1e-6f);
     for (int i = 0; i < 3; i++) assert_true(fabsf(after[i * 4 + 3] - (float[]){4, 5, 7}[i]) < 1e-6f);
     scene_close(&s);
@@ -152,7 +152,7 @@ static void prims_follow_tracking_cameras(void **state)
             for (int k = 0; k < 12; k++) local[k] = (double)frame[k];
             compose(d->cam_xpos + 3 * c, d->cam_xmat + 9 * c, wanted);
             mul(wanted, local, wanted);
-            must(stet_stage_get_world(s.stage, added[i], 2, 1, got));
+            must(stet_stage_read_world(s.stage, added[i], 2, 1, got));
             assert_true(difference(got, wanted) < 1e-5);
         }
         mj_deleteData(d);
@@ -205,7 +205,7 @@ static void a_double_build_agrees(void **state)
     scene d = scene_open(&(scene_def){.xml = TRACKING, .nworld = 3, .isa = "f64"});
     stet_array *qf = scene_field(&f, "qpos"), *qd = scene_field(&d, "qpos"), *w = NULL;
     scene_randomise(&f, seed);
-    size_t n = (size_t)stet_array_count(qf);
+    size_t n = (size_t)stet_array_get_nelement(qf);
     float *values = calloc(n, sizeof *values);
     double *wide = calloc(n, sizeof *wide);
     must(stet_array_read(qf, values, n * sizeof *values));
@@ -213,14 +213,14 @@ static void a_double_build_agrees(void **state)
     must(stet_array_write(qd, wide, n * sizeof *wide));
     free(values);
     free(wide);
-    must(stet_stage_arrays(d.stage, NULL, &w));
-    size_t capacity = (size_t)stet_stage_capacity(d.stage), size = stet_array_bytes(w);
+    must(stet_stage_get_arrays(d.stage, NULL, &w));
+    size_t capacity = (size_t)stet_stage_get_capacity(d.stage), size = stet_array_get_bytes(w);
     double *wanted = calloc(size, 1);
     must(stet_array_read(w, wanted, size));
     for (int64_t i = 0; i < 3; i++)
         for (size_t p = 0; p < capacity; p++) {
             float got[12];
-            must(stet_stage_get_world(f.stage, (int)p, i, 1, got));
+            must(stet_stage_read_world(f.stage, (int)p, i, 1, got));
             assert_true(difference(got, wanted + ((size_t)i * capacity + p) * 12) < 1e-5);
         }
     free(wanted);
@@ -242,13 +242,13 @@ static void a_world_of_many_has_the_bits_that_it_has_alone(void **state)
         size_t size = (size_t)m->nq * sizeof *values;
         must(stet_array_read_worlds(scene_field(&many, "qpos"), w, 1, values, size));
         must(stet_array_write(scene_field(&one, "qpos"), values, size));
-        for (int p = 0; p < stet_stage_capacity(one.stage); p++) {
+        for (int p = 0; p < stet_stage_get_capacity(one.stage); p++) {
             float a[12], b[12];
-            must(stet_stage_get_world(many.stage, p, w, 1, a));
-            must(stet_stage_get_world(one.stage, p, 0, 1, b));
+            must(stet_stage_read_world(many.stage, p, w, 1, a));
+            must(stet_stage_read_world(one.stage, p, 0, 1, b));
             assert_memory_equal(a, b, sizeof a);
-            must(stet_stage_get_local(many.stage, p, w, 1, a));
-            must(stet_stage_get_local(one.stage, p, 0, 1, b));
+            must(stet_stage_read_local(many.stage, p, w, 1, a));
+            must(stet_stage_read_local(one.stage, p, 0, 1, b));
             assert_memory_equal(a, b, sizeof a);
         }
     }
@@ -261,8 +261,8 @@ static void prims_are_found(void **state)
     (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 1});
     int prim;
-    assert_int_equal(stet_stage_count(s.stage), 11);
-    assert_int_equal(stet_stage_capacity(s.stage), 11);
+    assert_int_equal(stet_stage_get_nprim(s.stage), 11);
+    assert_int_equal(stet_stage_get_capacity(s.stage), 11);
     assert_int_equal(prim_of(&s, STET_PRIM_ROOT, 0), 0);
     assert_int_equal(prim_of(&s, STET_PRIM_BODY, 0), 0);
     assert_int_equal(prim_named(&s, STET_PRIM_BODY, "world"), 0);
@@ -271,11 +271,13 @@ static void prims_are_found(void **state)
     assert_int_equal(prim_named(&s, STET_PRIM_SITE, "mark"), 8);
     assert_int_equal(prim_named(&s, STET_PRIM_CAMERA, "main"), 9);
     assert_int_equal(prim_named(&s, STET_PRIM_LIGHT, "sun"), 10);
-    assert_refused(stet_stage_find(s.stage, STET_PRIM_GEOM, "bones", &prim), STET_NOT_FOUND, "floor, top, skin, bone");
-    assert_refused(stet_stage_find(s.stage, STET_PRIM_XFORM, "x", &prim), STET_NOT_FOUND, "none with a name");
-    assert_refused(stet_stage_prim_of(s.stage, STET_PRIM_SITE, 1, &prim), STET_NOT_FOUND, "the model has 1");
-    assert_refused(stet_stage_prim_of(s.stage, STET_PRIM_XFORM, 0, &prim), STET_INVALID_ARGUMENT, "stet_stage_add");
-    assert_refused(stet_stage_prim_of(s.stage, (stet_prim_kind)99, 0, &prim), STET_INVALID_ARGUMENT, "99");
+    assert_refused(stet_stage_find(s.stage, STET_PRIM_GEOM, "bones", &prim), STET_ERROR_NOT_FOUND,
+                   "floor, top, skin, bone");
+    assert_refused(stet_stage_find(s.stage, STET_PRIM_XFORM, "x", &prim), STET_ERROR_NOT_FOUND, "none with a name");
+    assert_refused(stet_stage_get_prim(s.stage, STET_PRIM_SITE, 1, &prim), STET_ERROR_NOT_FOUND, "the model has 1");
+    assert_refused(stet_stage_get_prim(s.stage, STET_PRIM_XFORM, 0, &prim), STET_ERROR_INVALID_ARGUMENT,
+                   "stet_stage_add");
+    assert_refused(stet_stage_get_prim(s.stage, (stet_prim_kind)99, 0, &prim), STET_ERROR_INVALID_ARGUMENT, "99");
     scene_close(&s);
 }
 
@@ -287,7 +289,7 @@ static void bad_arguments_are_refused(void **state)
     float v[24] = {0};
     int prim, added, fixed = prim_named(&s, STET_PRIM_CAMERA, "fixed"),
                      track = prim_named(&s, STET_PRIM_CAMERA, "track");
-    stet_result bad = STET_INVALID_ARGUMENT;
+    stet_result bad = STET_ERROR_INVALID_ARGUMENT;
     assert_refused(stet_stage_create(NULL, &none), bad, "worlds");
     assert_refused(stet_stage_add(stage, 999, "x", v, false, &prim), bad, "no prim 999");
     assert_refused(stet_stage_add(stage, -1, "x", v, false, &prim), bad, "no prim -1");
@@ -300,20 +302,20 @@ static void bad_arguments_are_refused(void **state)
     assert_refused(stet_stage_reparent(stage, fixed, 0), bad, "belongs to the model");
     assert_refused(stet_stage_reparent(stage, added, added), bad, "below it");
     assert_refused(stet_stage_reparent(stage, added, 500), bad, "no prim 500");
-    assert_refused(stet_stage_set_local(stage, track, 0, 1, v), bad, "follows a body");
-    assert_refused(stet_stage_set_local(stage, 1, 0, 1, v), bad, "rigid");
-    assert_refused(stet_stage_set_local(stage, fixed, 0, 3, v), bad, "there are 2");
-    assert_refused(stet_stage_set_local(stage, fixed, -1, 1, v), bad, "there are 2");
-    assert_refused(stet_stage_set_local(stage, fixed, 2, 1, v), bad, "there are 2");
-    assert_refused(stet_stage_set_local(stage, fixed, 0, INT64_MAX, v), bad, "there are 2");
-    assert_refused(stet_stage_set_local(stage, fixed, 0, 1, NULL), bad, "values");
-    assert_refused(stet_stage_set_world(stage, added, 0, 1, v), bad, "not an added rigid prim");
-    assert_refused(stet_stage_set_world(stage, 1, 0, 1, v), bad, "not an added rigid prim");
-    assert_refused(stet_stage_get_world(stage, 77, 0, 1, v), bad, "no prim 77");
-    assert_refused(stet_stage_get_local(stage, 0, 1, 2, v), bad, "there are 2");
+    assert_refused(stet_stage_write_local(stage, track, 0, 1, v), bad, "follows a body");
+    assert_refused(stet_stage_write_local(stage, 1, 0, 1, v), bad, "rigid");
+    assert_refused(stet_stage_write_local(stage, fixed, 0, 3, v), bad, "there are 2");
+    assert_refused(stet_stage_write_local(stage, fixed, -1, 1, v), bad, "there are 2");
+    assert_refused(stet_stage_write_local(stage, fixed, 2, 1, v), bad, "there are 2");
+    assert_refused(stet_stage_write_local(stage, fixed, 0, INT64_MAX, v), bad, "there are 2");
+    assert_refused(stet_stage_write_local(stage, fixed, 0, 1, NULL), bad, "values");
+    assert_refused(stet_stage_write_world(stage, added, 0, 1, v), bad, "not an added rigid prim");
+    assert_refused(stet_stage_write_world(stage, 1, 0, 1, v), bad, "not an added rigid prim");
+    assert_refused(stet_stage_read_world(stage, 77, 0, 1, v), bad, "no prim 77");
+    assert_refused(stet_stage_read_local(stage, 0, 1, 2, v), bad, "there are 2");
     assert_refused(stet_stage_flush(NULL, false), bad, "stage");
-    must(stet_stage_set_local(stage, fixed, 2, 0, v)); /* no worlds is fine */
-    must(stet_stage_set_local(stage, fixed, 0, 2, v));
+    must(stet_stage_write_local(stage, fixed, 2, 0, v)); /* no worlds is fine */
+    must(stet_stage_write_local(stage, fixed, 0, 2, v));
     scene_close(&s);
 }
 

@@ -87,10 +87,11 @@ static void add(mirror *m)
     float frame[12];
     int parent = any_prim(m, false), prim;
     bool rigid = dice_below(&m->dice, 4) == 0;
-    if (stet_stage_count(m->s.stage) >= MOST - 1) return;
+    if (stet_stage_get_nprim(m->s.stage) >= MOST - 1) return;
     random_frame(&m->dice, frame);
     must(stet_stage_add(m->s.stage, parent, NULL, frame, rigid, &prim));
-    assert_true(prim >= m->nmodel && prim < stet_stage_capacity(m->s.stage) && prim < MOST && !m->prim[prim].exists);
+    assert_true(prim >= m->nmodel && prim < stet_stage_get_capacity(m->s.stage) && prim < MOST &&
+                !m->prim[prim].exists);
     m->prim[prim].rigid = false;
     m->prim[prim].exists = true;
     m->prim[prim].parent = parent;
@@ -115,9 +116,9 @@ static void set(mirror *m)
         for (int k = 0; k < 12; k++) m->prim[prim].given[first + w][k] = (double)frames[w][k];
     }
     if (m->prim[prim].rigid)
-        must(stet_stage_set_world(m->s.stage, prim, first, n, frames[0]));
+        must(stet_stage_write_world(m->s.stage, prim, first, n, frames[0]));
     else
-        must(stet_stage_set_local(m->s.stage, prim, first, n, frames[0]));
+        must(stet_stage_write_local(m->s.stage, prim, first, n, frames[0]));
 }
 
 static bool below(const mirror *m, int prim, int top)
@@ -131,7 +132,7 @@ static void reparent(mirror *m)
     int prim = any_prim(m, true), parent = any_prim(m, false);
     if (prim < 0) return;
     if (below(m, parent, prim)) {
-        assert_refused(stet_stage_reparent(m->s.stage, prim, parent), STET_INVALID_ARGUMENT, "below it");
+        assert_refused(stet_stage_reparent(m->s.stage, prim, parent), STET_ERROR_INVALID_ARGUMENT, "below it");
         return;
     }
     must(stet_stage_reparent(m->s.stage, prim, parent));
@@ -147,9 +148,9 @@ static void take_out(mirror *m)
     must(stet_stage_remove(m->s.stage, prim));
     m->nadded -= ngone;
     for (int i = 0; i < ngone; i++) m->prim[gone[i]].exists = false;
-    assert_int_equal(stet_stage_count(m->s.stage), m->nmodel + m->nadded);
+    assert_int_equal(stet_stage_get_nprim(m->s.stage), m->nmodel + m->nadded);
     float v[12];
-    assert_refused(stet_stage_get_world(m->s.stage, prim, 0, 1, v), STET_INVALID_ARGUMENT, "there is no prim");
+    assert_refused(stet_stage_read_world(m->s.stage, prim, 0, 1, v), STET_ERROR_INVALID_ARGUMENT, "there is no prim");
 }
 
 static void compare(mirror *m, int prim, int w)
@@ -157,10 +158,10 @@ static void compare(mirror *m, int prim, int w)
     double wanted[12], parent[12], local[12];
     float got[12], back[12];
     walk(m, prim, w, wanted);
-    must(stet_stage_get_world(m->s.stage, prim, w, 1, got));
+    must(stet_stage_read_world(m->s.stage, prim, w, 1, got));
     double d = difference(got, wanted);
     if (!(d < 1e-5)) fail_msg("prim %d, world %d: off by %g", prim, w, d);
-    must(stet_stage_get_local(m->s.stage, prim, w, 1, got));
+    must(stet_stage_read_local(m->s.stage, prim, w, 1, got));
     walk(m, m->prim[prim].parent, w, parent);
     for (int k = 0; k < 12; k++) local[k] = (double)got[k];
     mul(parent, local, local);
@@ -179,7 +180,7 @@ static void check_all(mirror *m)
 static void open_mirror(mirror *m, uint64_t seed, const char *isa)
 {
     *m = (mirror){.s = scene_open(&(scene_def){.xml = SMALL, .nworld = NWORLD, .isa = isa}), .dice = seed};
-    m->nmodel = stet_stage_count(m->s.stage);
+    m->nmodel = stet_stage_get_nprim(m->s.stage);
     m->prim = calloc(MOST, sizeof *m->prim);
     take_reference(m);
 }
@@ -252,29 +253,29 @@ static void growth_keeps_content(void **state)
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 5});
     stet_array *local, *world, *local2, *world2;
     float frame[12] = {1, 0, 0, 1, 0, 1, 0, 2, 0, 0, 1, 3}, moved[12] = {0, -1, 0, 4, 1, 0, 0, 5, 0, 0, 1, 6}, got[12];
-    int first, capacity = stet_stage_capacity(s.stage), grown = 0, last = 0;
-    must(stet_stage_arrays(s.stage, &local, &world));
-    uint64_t id = stet_array_id(world);
+    int first, capacity = stet_stage_get_capacity(s.stage), grown = 0, last = 0;
+    must(stet_stage_get_arrays(s.stage, &local, &world));
+    uint64_t id = stet_array_get_id(world);
     must(stet_stage_add(s.stage, 0, "first", frame, true, &first));
-    must(stet_stage_set_world(s.stage, first, 3, 1, moved));
+    must(stet_stage_write_world(s.stage, first, 3, 1, moved));
     for (int i = 0; i < 200; i++) {
         must(stet_stage_add(s.stage, i % 2 ? last : first, NULL, frame, false, &last));
-        grown += stet_stage_capacity(s.stage) != capacity;
-        capacity = stet_stage_capacity(s.stage);
+        grown += stet_stage_get_capacity(s.stage) != capacity;
+        capacity = stet_stage_get_capacity(s.stage);
     }
-    must(stet_stage_arrays(s.stage, &local2, &world2));
-    assert_true(stet_array_id(world2) != id);
+    must(stet_stage_get_arrays(s.stage, &local2, &world2));
+    assert_true(stet_array_get_id(world2) != id);
     assert_true(grown > 1 && grown < 9); /* geometric */
-    assert_int_equal(stet_array_shape(world2)[1], capacity);
-    must(stet_stage_get_world(s.stage, first, 3, 1, got));
+    assert_int_equal(stet_array_get_shape(world2)[1], capacity);
+    must(stet_stage_read_world(s.stage, first, 3, 1, got));
     assert_memory_equal(got, moved, sizeof moved);
-    must(stet_stage_get_world(s.stage, first, 2, 1, got));
+    must(stet_stage_read_world(s.stage, first, 2, 1, got));
     assert_memory_equal(got, frame, sizeof frame);
-    must(stet_stage_get_world(s.stage, last, 2, 1, got)); /* first, then two more */
+    must(stet_stage_read_world(s.stage, last, 2, 1, got)); /* first, then two more */
     assert_true(got[3] == 3 && got[7] == 6 && got[11] == 9);
     assert_int_equal(prim_named(&s, STET_PRIM_XFORM, "first"), first);
     must(stet_stage_remove(s.stage, first));
-    assert_int_equal(stet_stage_count(s.stage), 11);
+    assert_int_equal(stet_stage_get_nprim(s.stage), 11);
     int again;
     must(stet_stage_add(s.stage, 0, "first", frame, false, &again));
     assert_int_equal(again, first); /* the lowest free number */
@@ -287,11 +288,11 @@ static stet_result use_stage(scene *s)
     int a = 0, b = 0, c = 0;
     STI_TRY(stet_stage_add(s->stage, 2, "a", frame, false, &a));
     STI_TRY(stet_stage_add(s->stage, a, "b", frame, true, &b));
-    STI_TRY(stet_stage_set_world(s->stage, b, 0, 2, (float[24]){1}));
+    STI_TRY(stet_stage_write_world(s->stage, b, 0, 2, (float[24]){1}));
     STI_TRY(stet_stage_add(s->stage, b, "c", frame, false, &c));
-    STI_TRY(stet_stage_get_world(s->stage, c, 0, 1, got));
+    STI_TRY(stet_stage_read_world(s->stage, c, 0, 1, got));
     STI_TRY(stet_stage_reparent(s->stage, c, a));
-    STI_TRY(stet_stage_get_local(s->stage, c, 0, 1, got));
+    STI_TRY(stet_stage_read_local(s->stage, c, 0, 1, got));
     return stet_stage_remove(s->stage, a);
 }
 
@@ -319,20 +320,20 @@ static void a_failed_call_changes_nothing(void **state)
         assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
         scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 3, .threads = 1});
         float frame[12] = {1, 0, 0, 1, 0, 1, 0, 2, 0, 0, 1, 3}, got[12];
-        int count = stet_stage_count(s.stage), prim = -1, bone = prim_named(&s, STET_PRIM_GEOM, "bone");
+        int count = stet_stage_get_nprim(s.stage), prim = -1, bone = prim_named(&s, STET_PRIM_GEOM, "bone");
         f.fail_at = f.calls + n;
         stet_result result = stet_stage_add(s.stage, bone, "tip", frame, false, &prim);
         if (result != STET_OK) {
-            assert_int_equal(result, STET_OUT_OF_MEMORY);
-            assert_int_equal(stet_stage_count(s.stage), count);
+            assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
+            assert_int_equal(stet_stage_get_nprim(s.stage), count);
             assert_int_equal(prim, -1);
         }
         stet_result flushed = stet_stage_flush(s.stage, false);
-        assert_true(flushed == STET_OK || flushed == STET_OUT_OF_MEMORY);
+        assert_true(flushed == STET_OK || flushed == STET_ERROR_OUT_OF_MEMORY);
         bool failed = f.failed;
         f.fail_at = 0;
         if (result != STET_OK) must(stet_stage_add(s.stage, bone, "tip", frame, false, &prim));
-        must(stet_stage_get_world(s.stage, prim, 0, 1, got));
+        must(stet_stage_read_world(s.stage, prim, 0, 1, got));
         /* ball at z = 1, arm 0.2 along x, no turn */
         assert_true(fabsf(got[3] - 1.2f) < 1e-6f && fabsf(got[7] - 2) < 1e-6f && fabsf(got[11] - 4) < 1e-6f);
         scene_close(&s);

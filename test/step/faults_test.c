@@ -16,7 +16,7 @@ static void check_others(const rig *a, const rig *b)
         mj_getState(m, a->worlds->data[w], x, mjSTATE_INTEGRATION);
         mj_getState(b->model->mj, b->worlds->data[w], y, mjSTATE_INTEGRATION);
         assert_memory_equal(x, y, n * sizeof *x);
-        assert_int_equal(stet_worlds_faults(a->worlds)[w], 0);
+        assert_int_equal(stet_worlds_get_faults(a->worlds)[w], 0);
         for (int i = 0; i < 3 * m->nbody; ++i) assert_true(rig_get(a, "xpos", w, i) == rig_get(b, "xpos", w, i));
     }
     test_free(x);
@@ -47,16 +47,16 @@ static void a_bad_number_stays_in_its_world(void **state)
         OK(stet_step_run(r.step, 5));
         OK(stet_step_run(clean.step, 5));
         check_others(&r, &clean);
-        assert_int_equal(stet_worlds_faults(r.worlds)[BAD], 1u << bad[k].fault);
+        assert_int_equal(stet_worlds_get_faults(r.worlds)[BAD], 1u << bad[k].fault);
         for (int i = 0; i < 8; ++i) assert_true(isfinite(rig_get(&r, "qpos", BAD, i)));
         /* The fault stays until the world is reset, and then is gone. */
         if (strcmp(bad[k].field, "ctrl") == 0) rig_set(&r, "ctrl", BAD, 0, 0);
         OK(stet_step_run(r.step, 1));
-        assert_int_equal(stet_worlds_faults(r.worlds)[BAD], 1u << bad[k].fault);
+        assert_int_equal(stet_worlds_get_faults(r.worlds)[BAD], 1u << bad[k].fault);
         stet_reset_def reset = stet_default_reset_def();
         OK(stet_worlds_reset(r.worlds, &reset));
         OK(stet_step_run(r.step, 3));
-        assert_int_equal(stet_worlds_faults(r.worlds)[BAD], 0);
+        assert_int_equal(stet_worlds_get_faults(r.worlds)[BAD], 0);
         rig_free(&r);
         rig_free(&clean);
     }
@@ -79,7 +79,7 @@ static void kf44_a_nan_spreads_to_no_other_world(void **state)
         OK(stet_step_run(clean.step, 2));
         check_others(&r, &clean);
     }
-    assert_true(stet_worlds_faults(r.worlds)[BAD] != 0);
+    assert_true(stet_worlds_get_faults(r.worlds)[BAD] != 0);
     rig_free(&r);
     rig_free(&clean);
 }
@@ -121,7 +121,7 @@ static void a_reset_by_the_physics_is_mujocos(void **state)
     }
     assert_true(rig_all_hash(&a) == rig_all_hash(&b));
     check_others(&a, &clean);
-    assert_int_equal(stet_worlds_faults(a.worlds)[BAD], 1u << STET_FAULT_BAD_QPOS);
+    assert_int_equal(stet_worlds_get_faults(a.worlds)[BAD], 1u << STET_FAULT_BAD_QPOS);
     size_t n = (size_t)mj_stateSize(m, mjSTATE_INTEGRATION);
     double *x = test_malloc(n * sizeof *x), *y = test_malloc(n * sizeof *y);
     mj_getState(m, a.worlds->data[BAD], x, mjSTATE_INTEGRATION);
@@ -172,7 +172,7 @@ static void an_error_of_the_physics_is_a_fault_of_its_world(void **state)
     assert_int_equal(result, STET_OK);
     OK(stet_step_run(clean.step, 10));
     check_others(&r, &clean);
-    assert_int_equal(stet_worlds_faults(r.worlds)[BAD], 1u << STET_FAULT_PHYSICS_ERROR);
+    assert_int_equal(stet_worlds_get_faults(r.worlds)[BAD], 1u << STET_FAULT_PHYSICS_ERROR);
     /* Steps one to four were fine, in the fifth it failed, and five more from qpos0 with the caller's controls. */
     mjData *d = mj_makeData(r.model->mj);
     d->ctrl[0] = rig_get(&r, "ctrl", BAD, 0);
@@ -204,7 +204,7 @@ static void too_many_contacts_are_a_fault_of_their_world(void **state)
     OK(stet_step_run(r.step, 2));
     OK(stet_step_run(clean.step, 2));
     check_others(&r, &clean);
-    assert_int_equal(stet_worlds_faults(r.worlds)[BAD], 1u << STET_FAULT_CONTACTS_FULL);
+    assert_int_equal(stet_worlds_get_faults(r.worlds)[BAD], 1u << STET_FAULT_CONTACTS_FULL);
     rig_free(&r);
     rig_free(&clean);
 }

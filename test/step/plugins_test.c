@@ -58,7 +58,7 @@ static void *load_one(void *plugin)
     (void)pthread_barrier_wait(&together);
     for (int k = 0; k < NMODEL; ++k)
         if (strcmp(models[k].plugin, plugin) == 0 && stet_model_load_string(models[k].xml, &model) != STET_OK)
-            print_error("%s\n", stet_last_error());
+            print_error("%s\n", stet_get_last_error());
     return model;
 }
 
@@ -119,7 +119,7 @@ static void each_model_steps_as_in_mujoco(void **state)
         stet_snapshot *middle = NULL;
         uint64_t end = 0;
         for (int step = 0; step < 20; ++step) {
-            if (step == 10) OK(stet_worlds_snapshot(r.worlds, &middle));
+            if (step == 10) OK(stet_snapshot_create(r.worlds, &middle));
             rig_write_controls(&r, step / 5);
             OK(stet_step_run(r.step, 2));
             for (int w = 0; w < N; ++w) {
@@ -138,7 +138,7 @@ static void each_model_steps_as_in_mujoco(void **state)
         }
         assert_true(rig_all_hash(&r) == end);
         for (int w = 0; w < N; ++w) {
-            assert_int_equal(stet_worlds_faults(r.worlds)[w], 0);
+            assert_int_equal(stet_worlds_get_faults(r.worlds)[w], 0);
             mj_deleteData(plain[w]);
         }
         stet_snapshot_destroy(middle);
@@ -156,7 +156,7 @@ static void a_binary_model_with_a_plugin_is_refused(void **state)
         if (!ships(models[k].plugin)) continue;
         stet_model *model = rig_model(models[k].xml), *again = model;
         mj_saveModel(model->mj, path, NULL, 0);
-        REFUSED(STET_UNSUPPORTED, "load its XML instead", stet_model_load(path, &again));
+        REFUSED(STET_ERROR_UNSUPPORTED, "load its XML instead", stet_model_load(path, &again));
         assert_null(again);
         stet_model_destroy(model);
     }
@@ -199,7 +199,7 @@ static void an_unknown_plugin_is_named(void **state)
     (void)state;
     stet_model *model;
     REFUSED(
-        STET_PARSE, "mujoco.nothing",
+        STET_ERROR_PARSE, "mujoco.nothing",
         stet_model_load_string("<mujoco><extension><plugin plugin='mujoco.nothing'/></extension></mujoco>", &model));
 }
 

@@ -60,7 +60,7 @@ static void each_world_is_a_plain_mujoco_loop(void **state)
             }
         }
         for (int w = 0; w < N; ++w) {
-            assert_int_equal(stet_worlds_faults(r.worlds)[w], 0);
+            assert_int_equal(stet_worlds_get_faults(r.worlds)[w], 0);
             mj_deleteData(plain[w]);
         }
         rig_free(&r);
@@ -152,9 +152,9 @@ static void the_exact_number_stands_behind_its_rounding(void **state)
     static const char *const fields[] = {"qpos", "qvel", "ctrl", "time", "xfrc_applied"};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; ++k) {
         stet_array *a = rig_array(&r, fields[k]);
-        assert_true(stet_array_bytes(a) <= sizeof row);
-        OK(stet_array_read(a, row, stet_array_bytes(a)));
-        OK(stet_array_write(a, row, stet_array_bytes(a)));
+        assert_true(stet_array_get_bytes(a) <= sizeof row);
+        OK(stet_array_read(a, row, stet_array_get_bytes(a)));
+        OK(stet_array_write(a, row, stet_array_get_bytes(a)));
         assert_true(rig_hash(&r) == before);
     }
     double neighbour = r.worlds->data[2]->qpos[4];
@@ -247,7 +247,7 @@ static void external_physics_leaves_poses_to_the_caller(void **state)
         assert_true(rig_get(&r, "xpos", 2, 6) == 5);
         assert_true(rig_get(&r, "xpos", 1, 6) == 1);
         assert_int_equal(rig_counters(&r).kinematics, kinematics);
-        assert_true(rig_counters(&r).reason[STET_REASON_pose_sync_external] >= 1);
+        assert_true(rig_counters(&r).reason[STET_REASON_POSE_SYNC_EXTERNAL] >= 1);
         double time = 0;
         for (int i = 0; i < 11; ++i) time += 0.01;
         assert_true(rig_get(&r, "time", 3, 0) == (double)(float)time);
@@ -263,7 +263,7 @@ static void with_external_physics_poses_follow_qpos_until_they_are_written(void 
 {
     (void)state;
     static const stet_mechanism_options ways[] = {
-        {.audit = false}, {.audit = true}, {.disabled = 1u << STET_MECH_pose_sync}};
+        {.audit = false}, {.audit = true}, {.disabled = 1u << STET_MECHANISM_POSE_SYNC}};
     for (int k = 0; k < 6; ++k) {
         rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, k % 2);
         OK(stet_device_set_mechanisms(r.device, &ways[k / 2]));
@@ -289,15 +289,15 @@ static void bad_calls_are_refused(void **state)
     (void)state;
     rig r = rig_make(RIG_PENDULUM, 2, NULL, 1, false);
     stet_step *step = (stet_step *)r.worlds;
-    REFUSED(STET_STATE, "exact = true", stet_step_create(r.worlds, STET_PHYSICS_AUTO, &step));
+    REFUSED(STET_ERROR_STATE, "exact = true", stet_step_create(r.worlds, STET_PHYSICS_AUTO, &step));
     assert_null(step);
-    REFUSED(STET_STATE, "mujoco", stet_step_create(r.worlds, STET_PHYSICS_MUJOCO, &step));
-    REFUSED(STET_INVALID_ARGUMENT, "no physics 9", stet_step_create(r.worlds, (stet_physics)9, &step));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_step_create(NULL, STET_PHYSICS_AUTO, &step));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_step_create(r.worlds, STET_PHYSICS_AUTO, NULL));
+    REFUSED(STET_ERROR_STATE, "mujoco", stet_step_create(r.worlds, STET_PHYSICS_MUJOCO, &step));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "no physics 9", stet_step_create(r.worlds, (stet_physics)9, &step));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_step_create(NULL, STET_PHYSICS_AUTO, &step));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_step_create(r.worlds, STET_PHYSICS_AUTO, NULL));
     rig_step(&r, STET_PHYSICS_EXTERNAL);
-    REFUSED(STET_INVALID_ARGUMENT, "-1 time steps", stet_step_run(r.step, -1));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_step_run(NULL, 1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "-1 time steps", stet_step_run(r.step, -1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_step_run(NULL, 1));
     uint64_t before = rig_all_hash(&r);
     OK(stet_step_run(r.step, 0));
     assert_true(rig_all_hash(&r) == before);

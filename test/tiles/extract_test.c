@@ -20,7 +20,7 @@ static stet_device *device_of(const char *isa, int threads)
     def.threads = threads;
     picked_device(&def);
     stet_result result = stet_device_create(&def, &device);
-    assert_true(result == STET_OK || result == STET_UNSUPPORTED);
+    assert_true(result == STET_OK || result == STET_ERROR_UNSUPPORTED);
     return device;
 }
 
@@ -91,7 +91,7 @@ static sti_copy copy_for(bench *b, const stet_tile_request *r, stet_array **whol
     assert_int_equal(sti_conversion(r->output, r->dtype, c.channels, &c.conversion, &direct), STET_OK);
     const int64_t shape[] = {b->painter.base.nworld, s.height, s.width, c.channels};
     int64_t bytes = shape[0] * shape[1] * shape[2] * shape[3] * (int64_t)stet_dtype_size(device, r->dtype);
-    assert_int_equal(STI_ARRAY(device, "whole", STET_U8, false, whole, bytes + 2 * GUARD), STET_OK);
+    assert_int_equal(STI_ARRAY(device, "whole", STET_DTYPE_U8, false, whole, bytes + 2 * GUARD), STET_OK);
     void *bytes_of_whole = bytes_take(*whole);
     memset(bytes_of_whole, 0x5a, (*whole)->size);
     bytes_give(*whole, bytes_of_whole, true);
@@ -113,22 +113,22 @@ static void assert_tensor(const bench *b, const stet_tile_request *r, const stet
 {
     size_t size;
     unsigned char *expected = expect_tensor(&b->painter, r, b->painter.base.nworld, &size);
-    assert_int_equal(size, stet_array_bytes(a));
+    assert_int_equal(size, stet_array_get_bytes(a));
     assert_true(bytes_equal(a, expected, size));
     free(expected);
 }
 
 static const stet_tile_request conversions[] = {
-    {0, STET_OUTPUT_RGBA, STET_U8, 4, NULL},      {0, STET_OUTPUT_RGB, STET_U8, 3, NULL},
-    {0, STET_OUTPUT_RGBA, STET_U8, 2, NULL},      {0, STET_OUTPUT_RGB, STET_U8, 1, NULL},
-    {0, STET_OUTPUT_RGBA, STET_REAL, 4, NULL},    {0, STET_OUTPUT_RGB, STET_REAL, 3, NULL},
-    {0, STET_OUTPUT_RGB, STET_F16, 3, NULL},      {0, STET_OUTPUT_ALBEDO, STET_U8, 4, NULL},
-    {0, STET_OUTPUT_ALBEDO, STET_F16, 1, NULL},   {0, STET_OUTPUT_DEPTH, STET_REAL, 1, NULL},
-    {0, STET_OUTPUT_DISTANCE, STET_F16, 1, NULL}, {0, STET_OUTPUT_NORMAL, STET_REAL, 3, NULL},
-    {0, STET_OUTPUT_NORMAL, STET_REAL, 2, NULL},  {0, STET_OUTPUT_NORMAL, STET_F16, 3, NULL},
-    {0, STET_OUTPUT_NORMAL, STET_F16, 1, NULL},   {0, STET_OUTPUT_SEG_GEOM, STET_INT, 1, NULL},
-    {0, STET_OUTPUT_SEG_GEOM, STET_U32, 1, NULL}, {0, STET_OUTPUT_SEG_BODY, STET_U8, 1, NULL},
-    {0, STET_OUTPUT_SEG_TYPE, STET_I64, 1, NULL},
+    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},      {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL},
+    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 2, NULL},      {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 1, NULL},
+    {0, STET_OUTPUT_RGBA, STET_DTYPE_REAL, 4, NULL},    {0, STET_OUTPUT_RGB, STET_DTYPE_REAL, 3, NULL},
+    {0, STET_OUTPUT_RGB, STET_DTYPE_F16, 3, NULL},      {0, STET_OUTPUT_ALBEDO, STET_DTYPE_U8, 4, NULL},
+    {0, STET_OUTPUT_ALBEDO, STET_DTYPE_F16, 1, NULL},   {0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 1, NULL},
+    {0, STET_OUTPUT_DISTANCE, STET_DTYPE_F16, 1, NULL}, {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 3, NULL},
+    {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 2, NULL},  {0, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 3, NULL},
+    {0, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 1, NULL},   {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL},
+    {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_U32, 1, NULL}, {0, STET_OUTPUT_SEG_BODY, STET_DTYPE_U8, 1, NULL},
+    {0, STET_OUTPUT_SEG_TYPE, STET_DTYPE_I64, 1, NULL},
 };
 enum { NCONVERSION = sizeof conversions / sizeof *conversions };
 
@@ -142,12 +142,13 @@ static void check_conversions(stet_device *device, sti_tile_size size, int64_t n
         stet_array *whole;
         stet_dtype dtype = conversions[k].dtype;
         if (!(buffers >> sti_output_buffer(conversions[k].output) & 1u)) continue;
-        if (stet_dtype_size(device, STET_REAL) == 8 && (dtype == STET_REAL || dtype == STET_F16)) continue;
+        if (stet_dtype_size(device, STET_DTYPE_REAL) == 8 && (dtype == STET_DTYPE_REAL || dtype == STET_DTYPE_F16))
+            continue;
         sti_copy c = copy_for(&b, &conversions[k], &whole);
         sti_tile_source source = {&b.table, 2, b.pixels};
         int64_t bytes;
         assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, NULL, 0, &bytes), STET_OK);
-        assert_int_equal(bytes, stet_array_bytes(c.to));
+        assert_int_equal(bytes, stet_array_get_bytes(c.to));
         assert_tensor(&b, &conversions[k], c.to);
         check_guards(whole);
         stet_array_destroy(c.to);
@@ -199,7 +200,7 @@ static void a_large_extraction_is_streamed_to_the_same_bits(void **state)
 static void halves_of(stet_device *device, const double *x, int n, uint16_t *out)
 {
     const sti_tile_size size = {n, 1};
-    const stet_tile_request r = {0, STET_OUTPUT_DEPTH, STET_F16, 1, NULL};
+    const stet_tile_request r = {0, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, NULL};
     bench b;
     stet_array *whole;
     int64_t bytes;
@@ -292,8 +293,8 @@ static void kf25_five_thousand_tiles(void **state)
 {
     (void)state;
     const sti_tile_size size[] = {{9, 6}, {4, 5}};
-    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_U8, 0, NULL},
-                                   {1, STET_OUTPUT_SEG_BODY, STET_INT, 0, NULL}};
+    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},
+                                   {1, STET_OUTPUT_SEG_BODY, STET_DTYPE_INT, 0, NULL}};
     stet_device *device = device_of(NULL, 2);
     bench b;
     bench_open(&b, device, 5000, 2, size, 1u << STI_BUFFER_COLOUR | 1u << STI_BUFFER_BODY);
@@ -302,9 +303,9 @@ static void kf25_five_thousand_tiles(void **state)
     sti_tile_source source = {&b.table, 2, b.pixels};
     stet_counters before, after;
     int64_t bytes;
-    stet_device_counters(device, &before);
+    stet_device_get_counters(device, &before);
     assert_int_equal(sti_extract(&b.extractor, &source, c, 2, NULL, 0, &bytes), STET_OK);
-    stet_device_counters(device, &after);
+    stet_device_get_counters(device, &after);
     assert_int_equal(after.launches - before.launches, 1);
     for (int k = 0; k < 2; ++k) {
         assert_tensor(&b, &r[k], c[k].to); /* no tile is missing, none is another world's */
@@ -319,7 +320,8 @@ static void kf27_a_shuffled_table(void **state)
 {
     (void)state;
     const sti_tile_size size = {11, 7};
-    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_U8, 4, NULL}, {0, STET_OUTPUT_RGB, STET_U8, 3, NULL}};
+    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},
+                                   {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL}};
     uint64_t dice = dice_seed("kf27_a_shuffled_table");
     stet_device *device = device_of(NULL, 2);
     bench b;
@@ -352,7 +354,7 @@ static void worlds_that_are_not_listed_keep_their_tensor(void **state)
 {
     (void)state;
     const sti_tile_size size = {10, 10};
-    const stet_tile_request r = {0, STET_OUTPUT_RGB, STET_U8, 0, NULL};
+    const stet_tile_request r = {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL};
     const int list[] = {17, 3, 8};
     stet_device *device = device_of(NULL, 2);
     bench b;
@@ -362,10 +364,10 @@ static void worlds_that_are_not_listed_keep_their_tensor(void **state)
     bench_open(&b, device, 20, 1, &size, 1u << STI_BUFFER_COLOUR);
     sti_copy c = copy_for(&b, &r, &whole);
     sti_tile_source source = {&b.table, 1, b.pixels};
-    uint64_t generation = stet_array_generation(c.to);
+    uint64_t generation = stet_array_get_generation(c.to);
     assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 3, &bytes), STET_OK);
     assert_int_equal(bytes, 3 * 300);
-    assert_int_equal(stet_array_generation(c.to), generation + 1);
+    assert_int_equal(stet_array_get_generation(c.to), generation + 1);
     unsigned char *expected = expect_tensor(&b.painter, &r, 20, &total), *got = bytes_take(c.to);
     for (int w = 0; w < 20; ++w)
         for (int k = 0; k < 300; ++k)
@@ -374,7 +376,7 @@ static void worlds_that_are_not_listed_keep_their_tensor(void **state)
     free(expected);
     assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 0, &bytes), STET_OK);
     assert_int_equal(bytes, 0);
-    assert_int_equal(stet_array_generation(c.to), generation + 1);
+    assert_int_equal(stet_array_get_generation(c.to), generation + 1);
     stet_array_destroy(c.to);
     stet_array_destroy(whole);
     bench_close(&b);
@@ -385,7 +387,7 @@ static void the_same_tables_are_uploaded_once(void **state)
 {
     (void)state;
     const sti_tile_size size = {8, 8};
-    const stet_tile_request r = {0, STET_OUTPUT_RGBA, STET_U8, 0, NULL};
+    const stet_tile_request r = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL};
     const int list[] = {1, 2};
     stet_device *device = device_of(NULL, 1);
     bench b;
@@ -395,11 +397,11 @@ static void the_same_tables_are_uploaded_once(void **state)
     bench_open(&b, device, 4, 1, &size, 1u << STI_BUFFER_COLOUR);
     sti_copy c = copy_for(&b, &r, &whole);
     sti_tile_source source = {&b.table, 1, b.pixels};
-    stet_device_counters(device, &first);
+    stet_device_get_counters(device, &first);
     assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 2, &bytes), STET_OK);
-    stet_device_counters(device, &second);
+    stet_device_get_counters(device, &second);
     assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, list, 2, &bytes), STET_OK);
-    stet_device_counters(device, &third);
+    stet_device_get_counters(device, &third);
     assert_true(second.bytes_copied > first.bytes_copied);
     assert_int_equal(third.bytes_copied, second.bytes_copied);
     assert_int_equal(third.launches, second.launches + 1);
@@ -416,21 +418,24 @@ static void kf28_more_channels_than_there_are(void **state)
         stet_output output;
         stet_dtype dtype;
         int channels;
-    } wrong[] = {{STET_OUTPUT_RGB, STET_U8, 4},       {STET_OUTPUT_RGBA, STET_U8, 5},
-                 {STET_OUTPUT_DEPTH, STET_REAL, 3},   {STET_OUTPUT_NORMAL, STET_F16, 4},
-                 {STET_OUTPUT_SEG_GEOM, STET_INT, 2}, {STET_OUTPUT_RGB, STET_U8, -1}};
+    } wrong[] = {{STET_OUTPUT_RGB, STET_DTYPE_U8, 4},       {STET_OUTPUT_RGBA, STET_DTYPE_U8, 5},
+                 {STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 3},   {STET_OUTPUT_NORMAL, STET_DTYPE_F16, 4},
+                 {STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 2}, {STET_OUTPUT_RGB, STET_DTYPE_U8, -1}};
     int conversion;
     bool direct;
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
         assert_int_equal(sti_conversion(wrong[k].output, wrong[k].dtype, wrong[k].channels, &conversion, &direct),
-                         STET_INVALID_ARGUMENT);
-        assert_non_null(strstr(stet_last_error(), "channels"));
+                         STET_ERROR_INVALID_ARGUMENT);
+        assert_non_null(strstr(stet_get_last_error(), "channels"));
     }
     /* Conversions that do not exist. */
-    assert_int_equal(sti_conversion(STET_OUTPUT_RGB, STET_I64, 3, &conversion, &direct), STET_INVALID_ARGUMENT);
-    assert_int_equal(sti_conversion(STET_OUTPUT_DEPTH, STET_U8, 1, &conversion, &direct), STET_INVALID_ARGUMENT);
-    assert_int_equal(sti_conversion(STET_OUTPUT_SEG_TYPE, STET_F16, 1, &conversion, &direct), STET_INVALID_ARGUMENT);
-    assert_non_null(strstr(stet_last_error(), "seg_type as f16"));
+    assert_int_equal(sti_conversion(STET_OUTPUT_RGB, STET_DTYPE_I64, 3, &conversion, &direct),
+                     STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sti_conversion(STET_OUTPUT_DEPTH, STET_DTYPE_U8, 1, &conversion, &direct),
+                     STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sti_conversion(STET_OUTPUT_SEG_TYPE, STET_DTYPE_F16, 1, &conversion, &direct),
+                     STET_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(stet_get_last_error(), "seg_type as f16"));
 }
 
 int main(void)

@@ -19,8 +19,8 @@ static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
     s.painter.secret = 1;
-    assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_AUDIT);
-    assert_non_null(strstr(stet_last_error(), "frame"));
+    assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_ERROR_AUDIT);
+    assert_non_null(strstr(stet_get_last_error(), "frame"));
     close_scene(&s);
 
     open_device(&s, NULL, 0, true); /* the same, where one world moved and the others stand */
@@ -28,20 +28,20 @@ static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
     render(&s, NULL);
     s.painter.secret = 1;
     move(&s, 2);
-    assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_AUDIT);
-    assert_non_null(strstr(stet_last_error(), "did not move"));
+    assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_ERROR_AUDIT);
+    assert_non_null(strstr(stet_get_last_error(), "did not move"));
     close_scene(&s);
 
     open_device(&s, NULL, 0, true); /* a tensor that was written behind stet's back */
     stet_array *a;
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
-    assert_int_equal(stet_tiles_read(s.tiles, 0, 1, &a), STET_OK);
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, 1, &a), STET_OK);
     unsigned char *bytes = bytes_take(a);
     bytes[77] ^= 1;
     bytes_give(a, bytes, true);
-    assert_int_equal(stet_tiles_read(s.tiles, 0, 1, &a), STET_AUDIT);
-    assert_non_null(strstr(stet_last_error(), "deferred_tiles"));
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, 1, &a), STET_ERROR_AUDIT);
+    assert_non_null(strstr(stet_get_last_error(), "deferred_tiles"));
     close_scene(&s);
 
     open_device(&s, NULL, 0, true); /* a direct tensor that is not where the table says */
@@ -51,8 +51,8 @@ static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
     int64_t *first = bytes_take(table);
     first[1] = first[3];
     bytes_give(table, first, true);
-    assert_int_equal(stet_tiles_read(s.tiles, 0, 3, &a), STET_AUDIT);
-    assert_non_null(strstr(stet_last_error(), "tiles: "));
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, 3, &a), STET_ERROR_AUDIT);
+    assert_non_null(strstr(stet_get_last_error(), "tiles: "));
     close_scene(&s);
 }
 
@@ -74,9 +74,9 @@ static void a_failed_render_leaves_the_frames_before_it(void **state)
             move_all(&s);
         }
         s.painter.fail_at = at;
-        assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_DEVICE);
+        assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_ERROR_DEVICE);
         if (at > 1) check_frame(&s, &seen, mixed, NMIXED, at - 2);
-        for (int w = 0; w < NWORLD; ++w) assert_true(stet_tiles_stale(s.tiles, w));
+        for (int w = 0; w < NWORLD; ++w) assert_true(stet_tiles_is_stale(s.tiles, w));
         assert_int_equal(render(&s, mask),
                          at - 1); /* the others have the pixels of the frame before; before the first: zeros */
         seen.value[2] = s.painter.value[2];
@@ -108,7 +108,7 @@ static void a_frame_of_carried_worlds_only(void **state)
     }
     s.painter.value[3] += 7;
     s.painter.fail_at = s.painter.calls + 1;
-    assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_DEVICE);
+    assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_ERROR_DEVICE);
     s.painter.value[3] -= 7;
     assert_int_equal(render(&s, NULL), 2);
     check_frame(&s, &s.painter, mixed, NMIXED, 2);
@@ -130,7 +130,7 @@ static stet_result whole_life(void)
         stet_array *a;
         move(&s, f);
         result = stet_tiles_render(s.tiles, NULL, NULL);
-        if (result == STET_OK) result = stet_tiles_read(s.tiles, -1, f, &a);
+        if (result == STET_OK) result = stet_tiles_get_array(s.tiles, -1, f, &a);
     }
     stet_tiles_destroy(s.tiles);
     free(s.painter.value);
@@ -150,7 +150,7 @@ static void expect_refusal(const scene *s, const stet_tiles_def *def, stet_resul
     stet_memory_stats before = stet_get_memory_stats();
     assert_int_equal(sti_tiles_create_with(&s->painter.base, def, &tiles), expected);
     assert_null(tiles);
-    if (!strstr(stet_last_error(), sentence)) fail_msg("'%s' is not in: %s", sentence, stet_last_error());
+    if (!strstr(stet_get_last_error(), sentence)) fail_msg("'%s' is not in: %s", sentence, stet_get_last_error());
     assert_int_equal(stet_get_memory_stats().blocks, before.blocks);
     assert_false(s->painter.destroyed);
 }
@@ -163,30 +163,30 @@ static void bad_input_is_refused_in_one_sentence(void **state)
     open_device(&s, NULL, 0, false);
     const stet_tiles_def good = def_of(mixed, NMIXED, 2, cameras);
     stet_tiles_def bad = {0};
-    expect_refusal(&s, &bad, STET_INVALID_ARGUMENT, "stet_default_tiles_def");
+    expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "stet_default_tiles_def");
     for (int k = 0; k < 2; ++k) {
         bad = good;
         bad.frames_in_flight = k ? 17 : 0;
-        expect_refusal(&s, &bad, STET_INVALID_ARGUMENT, "1 to 16");
+        expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "1 to 16");
     }
     bad = good;
     bad.ncamera = 0;
-    expect_refusal(&s, &bad, STET_INVALID_ARGUMENT, "no camera");
+    expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "no camera");
     bad = good;
     bad.nrequest = 0;
-    expect_refusal(&s, &bad, STET_INVALID_ARGUMENT, "nothing is requested");
+    expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "nothing is requested");
     cameras[1].width = 20000;
-    expect_refusal(&s, &good, STET_INVALID_ARGUMENT, "20000 x 4");
+    expect_refusal(&s, &good, STET_ERROR_INVALID_ARGUMENT, "20000 x 4");
     cameras[1].width = 16;
-    stet_tile_request r = {2, STET_OUTPUT_RGB, STET_U8, 0, NULL};
+    stet_tile_request r = {2, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL};
     bad = good;
     bad.requests = &r;
     bad.nrequest = 1;
-    expect_refusal(&s, &bad, STET_INVALID_ARGUMENT, "camera 2");
-    r = (stet_tile_request){0, (stet_output)99, STET_U8, 0, NULL};
-    expect_refusal(&s, &bad, STET_INVALID_ARGUMENT, "no output 99");
-    r = (stet_tile_request){0, STET_OUTPUT_DEPTH, STET_I64, 0, NULL};
-    expect_refusal(&s, &bad, STET_INVALID_ARGUMENT, "request 0: depth as i64");
+    expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "camera 2");
+    r = (stet_tile_request){0, (stet_output)99, STET_DTYPE_U8, 0, NULL};
+    expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "no output 99");
+    r = (stet_tile_request){0, STET_OUTPUT_DEPTH, STET_DTYPE_I64, 0, NULL};
+    expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "request 0: depth as i64");
     close_scene(&s);
 }
 
@@ -195,12 +195,12 @@ static void kf28_more_channels_is_an_error(void **state)
     (void)state;
     scene s;
     stet_camera cameras[NCAMERA];
-    stet_tile_request r[] = {mixed[0], {1, STET_OUTPUT_RGB, STET_U8, 4, NULL}};
+    stet_tile_request r[] = {mixed[0], {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 4, NULL}};
     open_device(&s, NULL, 0, false);
     stet_tiles_def def = def_of(r, 2, 2, cameras);
-    expect_refusal(&s, &def, STET_INVALID_ARGUMENT, "request 1: rgb with 4 channels: it has 3");
-    r[1] = (stet_tile_request){1, STET_OUTPUT_DEPTH, STET_REAL, 2, NULL};
-    expect_refusal(&s, &def, STET_INVALID_ARGUMENT, "depth with 2 channels: it has 1");
+    expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "request 1: rgb with 4 channels: it has 3");
+    r[1] = (stet_tile_request){1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 2, NULL};
+    expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "depth with 2 channels: it has 1");
     close_scene(&s);
 }
 
@@ -214,18 +214,18 @@ static void a_bound_array_must_be_the_tensor(void **state)
     stet_tile_request r[2] = {b.request[0], b.request[0]};
     stet_tiles_def def = def_of(r, 1, 2, cameras);
     r[0].channels = 3;
-    expect_refusal(&s, &def, STET_INVALID_ARGUMENT, "must have the shape 21 x 9 x 13 x 3");
+    expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "must have the shape 21 x 9 x 13 x 3");
     r[0] = b.request[0];
-    r[0].dtype = STET_REAL;
-    expect_refusal(&s, &def, STET_INVALID_ARGUMENT, "holds u8, but real is requested");
+    r[0].dtype = STET_DTYPE_REAL;
+    expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "holds u8, but real is requested");
     r[0] = b.request[0];
     def.nrequest = 2;
-    expect_refusal(&s, &def, STET_INVALID_ARGUMENT, "bind one each");
+    expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "bind one each");
     stet_array *worlds;
-    assert_int_equal(STI_ARRAY(s.device, "blocked", STET_REAL, true, &worlds, NWORLD, 9, 13, 1), STET_OK);
-    r[0] = (stet_tile_request){0, STET_OUTPUT_DEPTH, STET_REAL, 1, worlds};
+    assert_int_equal(STI_ARRAY(s.device, "blocked", STET_DTYPE_REAL, true, &worlds, NWORLD, 9, 13, 1), STET_OK);
+    r[0] = (stet_tile_request){0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 1, worlds};
     def.nrequest = 1;
-    expect_refusal(&s, &def, STET_INVALID_ARGUMENT, "array of worlds");
+    expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "array of worlds");
     stet_array_destroy(worlds);
     close_bound(&s, &b);
 }
@@ -239,9 +239,9 @@ static void kf25_too_much_is_an_error(void **state)
     open_device(&s, NULL, 0, false);
     stet_tiles_def def = def_of(mixed, NMIXED, 2, cameras);
     s.painter.base.nworld = INT32_MAX / 2 + 1;
-    assert_int_equal(sti_tiles_create_with(&s.painter.base, &def, &tiles), STET_LIMIT);
+    assert_int_equal(sti_tiles_create_with(&s.painter.base, &def, &tiles), STET_ERROR_LIMIT);
     assert_null(tiles);
-    assert_non_null(strstr(stet_last_error(), "worlds"));
+    assert_non_null(strstr(stet_get_last_error(), "worlds"));
     close_scene(&s);
 }
 
@@ -252,15 +252,15 @@ static void reads_of_what_is_not_there(void **state)
     stet_array *a;
     open_device(&s, NULL, 0, false);
     open_tiles(&s, mixed, NMIXED, 2);
-    assert_int_equal(stet_tiles_read(s.tiles, -1, 0, &a), STET_NOT_FOUND);
-    assert_non_null(strstr(stet_last_error(), "nothing was rendered"));
+    assert_int_equal(stet_tiles_get_array(s.tiles, -1, 0, &a), STET_ERROR_NOT_FOUND);
+    assert_non_null(strstr(stet_get_last_error(), "nothing was rendered"));
     render(&s, NULL);
-    assert_int_equal(stet_tiles_read(s.tiles, 1, 0, &a), STET_NOT_FOUND);
-    assert_int_equal(stet_tiles_read(s.tiles, -2, 0, &a), STET_NOT_FOUND);
-    assert_int_equal(stet_tiles_read(s.tiles, 0, NMIXED, &a), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_tiles_read(s.tiles, 0, -1, &a), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_tiles_read(NULL, 0, 0, &a), STET_INVALID_ARGUMENT);
-    assert_int_equal(stet_tiles_render(NULL, NULL, NULL), STET_INVALID_ARGUMENT);
+    assert_int_equal(stet_tiles_get_array(s.tiles, 1, 0, &a), STET_ERROR_NOT_FOUND);
+    assert_int_equal(stet_tiles_get_array(s.tiles, -2, 0, &a), STET_ERROR_NOT_FOUND);
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, NMIXED, &a), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, -1, &a), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_tiles_get_array(NULL, 0, 0, &a), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_tiles_render(NULL, NULL, NULL), STET_ERROR_INVALID_ARGUMENT);
     close_scene(&s);
 }
 

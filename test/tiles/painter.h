@@ -63,9 +63,9 @@ typedef struct canvas {
 
 static inline void paint_pixel(const painter *p, const canvas *to, int64_t at, int64_t w, int c, int x, int y, int b)
 {
-    if (to->array->dtype == STET_U32)
+    if (to->array->dtype == STET_DTYPE_U32)
         ((uint32_t *)to->pixels)[at] = paint_word(p, w, c, x, y, b);
-    else if (to->array->dtype == STET_INT)
+    else if (to->array->dtype == STET_DTYPE_INT)
         ((int32_t *)to->pixels)[at] = paint_id(p, w, c, x, y, b);
     else {
         int n = sti_buffer_channels((sti_picture_buffer)b);
@@ -99,7 +99,7 @@ static inline stet_result painter_paint(void *context, const int *worlds, int n,
         bytes_give(target->pitch[b], to.pitch, false);
         stet_array_mark_written(target->pixels[b]);
     }
-    if (p->calls == p->fail_at) return sti_error(STET_DEVICE, "painter: fails as it was told to");
+    if (p->calls == p->fail_at) return sti_error(STET_ERROR_DEVICE, "painter: fails as it was told to");
     return STET_OK;
 }
 
@@ -149,20 +149,20 @@ static inline void expect_element(const painter *p, const stet_tile_request *r, 
                                   void *out)
 {
     int b = (int)sti_output_buffer(r->output), c = r->camera;
-    if (stet_output_dtype(r->output) == STET_U8) {
+    if (stet_output_dtype(r->output) == STET_DTYPE_U8) {
         uint8_t v = (uint8_t)(paint_word(p, w, c, x, y, b) >> 8 * k);
         float f = (float)v / 255.0f;
         uint16_t h = half_of((double)f);
-        if (r->dtype == STET_U8)
+        if (r->dtype == STET_DTYPE_U8)
             memcpy(out, &v, 1);
-        else if (r->dtype == STET_F16)
+        else if (r->dtype == STET_DTYPE_F16)
             memcpy(out, &h, 2);
         else
             memcpy(out, &f, 4);
-    } else if (stet_output_dtype(r->output) == STET_REAL) {
+    } else if (stet_output_dtype(r->output) == STET_DTYPE_REAL) {
         float f = paint_real(p, w, c, x, y, b, k);
         uint16_t h = half_of((double)f);
-        if (r->dtype == STET_F16)
+        if (r->dtype == STET_DTYPE_F16)
             memcpy(out, &h, 2);
         else
             memcpy(out, &f, 4);
@@ -170,9 +170,9 @@ static inline void expect_element(const painter *p, const stet_tile_request *r, 
         int32_t id = paint_id(p, w, c, x, y, b);
         uint8_t v = (uint8_t)id;
         int64_t l = id;
-        if (r->dtype == STET_U8)
+        if (r->dtype == STET_DTYPE_U8)
             memcpy(out, &v, 1);
-        else if (r->dtype == STET_I64)
+        else if (r->dtype == STET_DTYPE_I64)
             memcpy(out, &l, 8);
         else
             memcpy(out, &id, 4);

@@ -22,22 +22,22 @@ static void kf20_rendering_without_reading_loses_nothing(void **state)
             assert_int_equal(render(&s, NULL), f);
             move_all(&s);
         }
-        assert_int_equal(taken(&s).mechanism[STET_MECH_deferred_tiles].misses, 0);
+        assert_int_equal(taken(&s).mechanism[STET_MECHANISM_DEFERRED_TILES].misses, 0);
         /* One more than fits: the oldest is extracted first, and it is counted; it is still there. */
         seen[depth] = remember(&s);
         assert_int_equal(render(&s, NULL), depth);
         stet_counters c = taken(&s);
-        assert_int_equal(c.reason[STET_REASON_deferred_tiles_ring_full], 1);
-        assert_int_equal(c.mechanism[STET_MECH_deferred_tiles].misses, 1);
+        assert_int_equal(c.reason[STET_REASON_DEFERRED_TILES_RING_FULL], 1);
+        assert_int_equal(c.mechanism[STET_MECHANISM_DEFERRED_TILES].misses, 1);
         for (int f = 0; f <= depth; ++f) check_frame(&s, &seen[f], mixed, NMIXED, f);
-        assert_int_equal(taken(&s).reason[STET_REASON_deferred_tiles_first_read], depth);
+        assert_int_equal(taken(&s).reason[STET_REASON_DEFERRED_TILES_FIRST_READ], depth);
         /* All were read: the next one has nothing to extract first; the oldest is gone, and says so. */
         move_all(&s);
         assert_int_equal(render(&s, NULL), depth + 1);
-        assert_int_equal(taken(&s).mechanism[STET_MECH_deferred_tiles].misses, 0);
+        assert_int_equal(taken(&s).mechanism[STET_MECHANISM_DEFERRED_TILES].misses, 0);
         stet_array *a;
-        assert_int_equal(stet_tiles_read(s.tiles, 0, 0, &a), STET_NOT_FOUND);
-        assert_non_null(strstr(stet_last_error(), "no longer kept"));
+        assert_int_equal(stet_tiles_get_array(s.tiles, 0, 0, &a), STET_ERROR_NOT_FOUND);
+        assert_non_null(strstr(stet_get_last_error(), "no longer kept"));
         for (int f = 1; f <= depth; ++f) check_frame(&s, &seen[f], mixed, NMIXED, f);
         for (int f = 0; f <= depth; ++f) free(seen[f].value);
         close_scene(&s);
@@ -56,7 +56,7 @@ static void kf20_a_long_run_without_a_read(void **state)
             move_all(&s);
             assert_int_equal(render(&s, NULL), f);
             stet_counters c = taken(&s);
-            assert_int_equal(c.reason[STET_REASON_deferred_tiles_ring_full], f >= depth);
+            assert_int_equal(c.reason[STET_REASON_DEFERRED_TILES_RING_FULL], f >= depth);
         }
         check_frame(&s, &s.painter, mixed, NMIXED, 11);
         close_scene(&s);
@@ -75,7 +75,7 @@ static void a_tensor_outlives_its_frame_by_k(void **state)
         for (int k = 0; k < NMIXED; ++k) {
             stet_array *a;
             size_t size;
-            assert_int_equal(stet_tiles_read(s.tiles, -1, k, &a), STET_OK);
+            assert_int_equal(stet_tiles_get_array(s.tiles, -1, k, &a), STET_OK);
             unsigned char *expected = expect_tensor(&s.painter, &mixed[k], NWORLD, &size);
             for (int f = 0; f < depth; ++f) {
                 move_all(&s);
@@ -131,22 +131,22 @@ static void a_bound_array_gets_the_frame_when_it_is_read(void **state)
         open_device(&s, NULL, 0, audit);
         bound b = bind(&s);
         open_tiles(&s, b.request, 3, 2);
-        uint64_t generation = stet_array_generation(b.rgba);
+        uint64_t generation = stet_array_get_generation(b.rgba);
         render(&s, NULL);
-        assert_int_equal(stet_array_generation(b.rgba), generation);
-        assert_int_equal(stet_tiles_read(s.tiles, -1, 0, &a), STET_OK);
+        assert_int_equal(stet_array_get_generation(b.rgba), generation);
+        assert_int_equal(stet_tiles_get_array(s.tiles, -1, 0, &a), STET_OK);
         assert_ptr_equal(a, b.rgba);
-        assert_true(stet_array_generation(b.rgba) > generation);
+        assert_true(stet_array_get_generation(b.rgba) > generation);
         check_frame(&s, &s.painter, b.request, 3, 0);
         if (!audit) {
             stet_counters c = taken(&s);
-            assert_int_equal(c.reason[STET_REASON_tiles_extracted], 1); /* the native pixel, into another allocation */
-            assert_int_equal(c.reason[STET_REASON_tiles_not_direct], 2);
+            assert_int_equal(c.reason[STET_REASON_TILES_EXTRACTED], 1); /* the native pixel, into another allocation */
+            assert_int_equal(c.reason[STET_REASON_TILES_NOT_DIRECT], 2);
             assert_int_equal(c.launches, 1);
         }
         /* Somebody writes it: the next read puts the frame back. */
-        unsigned char *zero = calloc(1, stet_array_bytes(b.rgba));
-        assert_int_equal(stet_array_write(b.rgba, zero, stet_array_bytes(b.rgba)), STET_OK);
+        unsigned char *zero = calloc(1, stet_array_get_bytes(b.rgba));
+        assert_int_equal(stet_array_write(b.rgba, zero, stet_array_get_bytes(b.rgba)), STET_OK);
         free(zero);
         check_frame(&s, &s.painter, b.request, 3, 0);
         close_bound(&s, &b);
@@ -167,8 +167,8 @@ static void a_bound_array_never_goes_back(void **state)
     render(&s, NULL);
     check_frame(&s, &s.painter, b.request, 3, 1);
     /* Frame 0 after frame 1: its bound arrays are refused, its ring tensor is there, and the bound ones keep frame 1. */
-    assert_int_equal(stet_tiles_read(s.tiles, 0, 0, &a), STET_STATE);
-    assert_non_null(strstr(stet_last_error(), "holds frame 1 already"));
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, 0, &a), STET_ERROR_STATE);
+    assert_non_null(strstr(stet_get_last_error(), "holds frame 1 already"));
     assert_null(a);
     check_tensor(&s, &first, &b.request[2], 0, 2);
     check_frame(&s, &s.painter, b.request, 3, 1);

@@ -13,10 +13,10 @@ static const sti_tile_size sizes[NCAMERA] = {{13, 9}, {16, 4}};
 
 /* Direct: 0, 3, 4, 6; converted: 1, 2, 5. */
 static const stet_tile_request mixed[] = {
-    {0, STET_OUTPUT_RGBA, STET_U8, 0, NULL},      {0, STET_OUTPUT_RGB, STET_U8, 0, NULL},
-    {1, STET_OUTPUT_RGB, STET_F16, 0, NULL},      {1, STET_OUTPUT_DEPTH, STET_REAL, 0, NULL},
-    {0, STET_OUTPUT_NORMAL, STET_REAL, 0, NULL},  {1, STET_OUTPUT_SEG_GEOM, STET_I64, 0, NULL},
-    {0, STET_OUTPUT_SEG_BODY, STET_U32, 0, NULL},
+    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},      {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL},
+    {1, STET_OUTPUT_RGB, STET_DTYPE_F16, 0, NULL},      {1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, NULL},
+    {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 0, NULL},  {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_I64, 0, NULL},
+    {0, STET_OUTPUT_SEG_BODY, STET_DTYPE_U32, 0, NULL},
 };
 enum { NMIXED = sizeof mixed / sizeof *mixed, NDIRECT = 4 };
 
@@ -89,12 +89,12 @@ static inline void check_tensor(scene *s, const painter *p, const stet_tile_requ
 {
     stet_array *a;
     size_t size;
-    assert_int_equal(stet_tiles_read(s->tiles, frame, k, &a), STET_OK);
+    assert_int_equal(stet_tiles_get_array(s->tiles, frame, k, &a), STET_OK);
     unsigned char *expected = expect_tensor(p, r, NWORLD, &size), *got = malloc(size);
     assert_int_equal(stet_array_read(a, got, size), STET_OK);
     assert_memory_equal(got, expected, size);
     const void *host;
-    assert_int_equal(stet_array_host(a, &host), STET_OK); /* kept copies follow the generation */
+    assert_int_equal(stet_array_get_host(a, &host), STET_OK); /* kept copies follow the generation */
     assert_memory_equal(host, expected, size);
     free(got);
     free(expected);
@@ -117,7 +117,7 @@ static inline painter remember(const scene *s)
 static inline stet_counters taken(scene *s)
 {
     stet_counters c;
-    stet_device_counters(s->device, &c);
+    stet_device_get_counters(s->device, &c);
     stet_device_clear_counters(s->device);
     return c;
 }
@@ -140,11 +140,11 @@ typedef struct bound {
 static inline bound bind(const scene *s)
 {
     bound b;
-    assert_int_equal(STI_ARRAY(s->device, "mine", STET_U8, false, &b.rgba, NWORLD, 9, 13, 4), STET_OK);
-    assert_int_equal(STI_ARRAY(s->device, "halves", STET_F16, false, &b.half, NWORLD, 4, 16, 1), STET_OK);
-    b.request[0] = (stet_tile_request){0, STET_OUTPUT_RGBA, STET_U8, 4, b.rgba};
-    b.request[1] = (stet_tile_request){1, STET_OUTPUT_DEPTH, STET_F16, 1, b.half};
-    b.request[2] = (stet_tile_request){0, STET_OUTPUT_RGBA, STET_U8, 3, NULL};
+    assert_int_equal(STI_ARRAY(s->device, "mine", STET_DTYPE_U8, false, &b.rgba, NWORLD, 9, 13, 4), STET_OK);
+    assert_int_equal(STI_ARRAY(s->device, "halves", STET_DTYPE_F16, false, &b.half, NWORLD, 4, 16, 1), STET_OK);
+    b.request[0] = (stet_tile_request){0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, b.rgba};
+    b.request[1] = (stet_tile_request){1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, b.half};
+    b.request[2] = (stet_tile_request){0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 3, NULL};
     return b;
 }
 

@@ -43,7 +43,7 @@ static stet_result open_room(room *r, uint32_t disabled, bool audit, const stet_
     /* Camera 0 is wanted by nobody: it costs nothing. */
     stet_camera cameras[] = {{0, 4000, 4000, 45, "unused"}, {0, WIDTH, HEIGHT, 45, "side"}};
     for (int c = 0; c < 2; ++c)
-        assert_int_equal(stet_stage_prim_of(r->stage, STET_PRIM_CAMERA, 0, &cameras[c].prim), STET_OK);
+        assert_int_equal(stet_stage_get_prim(r->stage, STET_PRIM_CAMERA, 0, &cameras[c].prim), STET_OK);
     def.cameras = cameras;
     def.ncamera = 2;
     def.requests = requests;
@@ -65,7 +65,7 @@ static void close_room(room *r)
 static void push(room *r, int64_t world, float x)
 {
     stet_array *qpos;
-    assert_int_equal(stet_worlds_array(r->worlds, "qpos", &qpos), STET_OK);
+    assert_int_equal(stet_worlds_get_array(r->worlds, "qpos", &qpos), STET_OK);
     assert_int_equal(stet_array_write_worlds(qpos, world, 1, &x, sizeof x), STET_OK);
 }
 
@@ -73,15 +73,15 @@ static uint64_t hash_of(room *r, int request)
 {
     stet_array *a;
     uint64_t hash;
-    assert_int_equal(stet_tiles_read(r->tiles, -1, request, &a), STET_OK);
+    assert_int_equal(stet_tiles_get_array(r->tiles, -1, request, &a), STET_OK);
     assert_int_equal(stet_array_hash(a, &hash), STET_OK);
     return hash;
 }
 
 static const stet_tile_request requests[] = {
-    {1, STET_OUTPUT_RGBA, STET_U8, 0, NULL},    {1, STET_OUTPUT_RGB, STET_U8, 0, NULL},
-    {1, STET_OUTPUT_DEPTH, STET_REAL, 0, NULL}, {1, STET_OUTPUT_SEG_GEOM, STET_U8, 0, NULL},
-    {1, STET_OUTPUT_NORMAL, STET_F16, 0, NULL},
+    {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},    {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL},
+    {1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, NULL}, {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_U8, 0, NULL},
+    {1, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 0, NULL},
 };
 enum { NREQUEST = sizeof requests / sizeof *requests };
 
@@ -93,7 +93,7 @@ static void the_pixels_do_not_depend_on_the_mechanisms(void **state)
     for (uint32_t off = 0; off < 9; ++off) {
         room r;
         bool audit = off == 8;
-        assert_int_equal(open_room(&r, (audit ? 0 : off) << STET_MECH_tiles, audit, requests, NREQUEST), STET_OK);
+        assert_int_equal(open_room(&r, (audit ? 0 : off) << STET_MECHANISM_TILES, audit, requests, NREQUEST), STET_OK);
         for (int f = 0; f < 3; ++f) {
             int64_t frame;
             push(&r, f, 0.2f + 0.1f * (float)f);
@@ -120,16 +120,16 @@ static void only_worlds_that_moved_are_rendered(void **state)
     stet_counters c;
     assert_int_equal(open_room(&r, 0, false, requests, 1), STET_OK);
     assert_int_equal(stet_tiles_render(r.tiles, NULL, &frame), STET_OK);
-    for (int64_t w = 0; w < NWORLD; ++w) assert_false(stet_tiles_stale(r.tiles, w));
+    for (int64_t w = 0; w < NWORLD; ++w) assert_false(stet_tiles_is_stale(r.tiles, w));
     push(&r, 4, 0.3f);
     stet_device_clear_counters(r.device);
     assert_int_equal(stet_tiles_render(r.tiles, NULL, &frame), STET_OK);
     assert_int_equal(stet_tiles_render(r.tiles, NULL, &frame), STET_OK);
     assert_int_equal(frame, 1);
-    stet_device_counters(r.device, &c);
-    assert_int_equal(c.mechanism[STET_MECH_frame].done_bytes, WIDTH * HEIGHT * 4);
-    assert_int_equal(c.mechanism[STET_MECH_frame].misses, 1);
-    assert_int_equal(c.mechanism[STET_MECH_frame].hits, 1);
+    stet_device_get_counters(r.device, &c);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].done_bytes, WIDTH * HEIGHT * 4);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].misses, 1);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].hits, 1);
     close_room(&r);
 }
 
@@ -148,10 +148,10 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
     reset.worlds = which;
     reset.nworlds = 1;
     assert_int_equal(stet_worlds_reset(r.worlds, &reset), STET_OK);
-    for (int64_t w = 0; w < NWORLD; ++w) assert_int_equal(stet_tiles_stale(r.tiles, w), w == 2);
+    for (int64_t w = 0; w < NWORLD; ++w) assert_int_equal(stet_tiles_is_stale(r.tiles, w), w == 2);
     assert_int_not_equal(hash_of(&r, 2), start); /* stale until it is rendered again */
     assert_int_equal(stet_tiles_render(r.tiles, NULL, NULL), STET_OK);
-    assert_false(stet_tiles_stale(r.tiles, 2));
+    assert_false(stet_tiles_is_stale(r.tiles, 2));
     assert_int_equal(hash_of(&r, 2), start);
     close_room(&r);
 }
@@ -160,13 +160,14 @@ static void bad_defs_are_refused(void **state)
 {
     (void)state;
     room r;
-    const stet_tile_request wrong[] = {{2, STET_OUTPUT_RGBA, STET_U8, 0, NULL}, {1, STET_OUTPUT_RGB, STET_U8, 4, NULL}};
+    const stet_tile_request wrong[] = {{2, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},
+                                       {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 4, NULL}};
     for (int k = 0; k < 2; ++k) {
-        assert_int_equal(open_room(&r, 0, false, &wrong[k], 1), STET_INVALID_ARGUMENT);
+        assert_int_equal(open_room(&r, 0, false, &wrong[k], 1), STET_ERROR_INVALID_ARGUMENT);
         assert_null(r.tiles);
         close_room(&r);
     }
-    assert_int_equal(stet_tiles_create(NULL, NULL, &r.tiles), STET_INVALID_ARGUMENT);
+    assert_int_equal(stet_tiles_create(NULL, NULL, &r.tiles), STET_ERROR_INVALID_ARGUMENT);
 }
 
 int main(void)

@@ -106,16 +106,16 @@ static void kf25_a_limit_is_an_error(void **state)
     bool direct[] = {true, false};
     sti_tile_part part[2];
     sti_tile_layout l;
-    assert_int_equal(sti_tile_plan(size, direct, 1, (int64_t)INT32_MAX + 1, part, &l), STET_LIMIT);
-    assert_non_null(strstr(stet_last_error(), "2147483648 worlds"));
-    assert_int_equal(sti_tile_plan(size, direct, 2, INT32_MAX / 2 + 1, part, &l), STET_LIMIT);
-    assert_int_equal(sti_tile_plan(size, direct, 2, INT64_MAX, part, &l), STET_LIMIT);
+    assert_int_equal(sti_tile_plan(size, direct, 1, (int64_t)INT32_MAX + 1, part, &l), STET_ERROR_LIMIT);
+    assert_non_null(strstr(stet_get_last_error(), "2147483648 worlds"));
+    assert_int_equal(sti_tile_plan(size, direct, 2, INT32_MAX / 2 + 1, part, &l), STET_ERROR_LIMIT);
+    assert_int_equal(sti_tile_plan(size, direct, 2, INT64_MAX, part, &l), STET_ERROR_LIMIT);
     assert_int_equal(sti_tile_plan(size, direct, 2, INT32_MAX / 2, part, &l), STET_OK);
     assert_true(l.npixel / 16384 / 16384 >= INT32_MAX / 2 * 2L);
     const sti_tile_size wrong[] = {{0, 1}, {1, 0}, {16385, 1}, {1, 16385}, {-1, 5}};
-    for (int i = 0; i < 5; ++i) assert_int_equal(sti_tile_plan(&wrong[i], direct, 1, 1, part, &l), STET_LIMIT);
-    assert_int_equal(sti_tile_plan(size, direct, 0, 1, part, &l), STET_INVALID_ARGUMENT);
-    assert_int_equal(sti_tile_plan(size, direct, 1, 0, part, &l), STET_INVALID_ARGUMENT);
+    for (int i = 0; i < 5; ++i) assert_int_equal(sti_tile_plan(&wrong[i], direct, 1, 1, part, &l), STET_ERROR_LIMIT);
+    assert_int_equal(sti_tile_plan(size, direct, 0, 1, part, &l), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(sti_tile_plan(size, direct, 1, 0, part, &l), STET_ERROR_INVALID_ARGUMENT);
 }
 
 static void the_table_on_the_device_is_the_layout(void **state)

@@ -52,8 +52,8 @@ static void tell_story(uint64_t seed, uint32_t disabled, bool audit, bool toggle
             mask[w] = (uint8_t)(dice_below(&dice, 3) * 40);
         }
         if (toggle) {
-            stet_mechanism_options o = stet_device_mechanisms(s.device);
-            o.disabled = (uint32_t)dice_below(&dice_toggle, 8) << STET_MECH_tiles;
+            stet_mechanism_options o = stet_device_get_mechanisms(s.device);
+            o.disabled = (uint32_t)dice_below(&dice_toggle, 8) << STET_MECHANISM_TILES;
             assert_int_equal(stet_device_set_mechanisms(s.device, &o), STET_OK);
         }
         render(&s, masked ? mask : NULL);
@@ -63,7 +63,7 @@ static void tell_story(uint64_t seed, uint32_t disabled, bool audit, bool toggle
         if (read == 1) check_frame(&s, &seen, mixed, NMIXED, -1);
         if (read == 2) check_tensor(&s, &seen, &mixed[step % NMIXED], -1, step % NMIXED);
         for (int w = 0; w < NWORLD; ++w)
-            assert_int_equal(stet_tiles_stale(s.tiles, w), seen.value[w] != s.painter.value[w]);
+            assert_int_equal(stet_tiles_is_stale(s.tiles, w), seen.value[w] != s.painter.value[w]);
     }
     free(seen.value);
     close_scene(&s);
@@ -73,9 +73,10 @@ static void each_switch_leaves_the_bytes_as_they_are(void **state)
 {
     (void)state;
     uint64_t seed = dice_seed("each_switch_leaves_the_bytes_as_they_are");
-    assert_true(STET_MECH_deferred_tiles == STET_MECH_tiles + 1 && STET_MECH_frame == STET_MECH_tiles + 2);
+    assert_true(STET_MECHANISM_DEFERRED_TILES == STET_MECHANISM_TILES + 1 &&
+                STET_MECHANISM_FRAME == STET_MECHANISM_TILES + 2);
     for (uint32_t off = 0; off < 8; ++off)
-        for (int audit = 0; audit < 2; ++audit) tell_story(seed, off << STET_MECH_tiles, audit, false);
+        for (int audit = 0; audit < 2; ++audit) tell_story(seed, off << STET_MECHANISM_TILES, audit, false);
     tell_story(seed, 0, false, true);
     tell_story(seed, 0, true, true);
 }
@@ -90,41 +91,42 @@ static void one_launch_extracts_all_and_direct_ones_are_free(void **state)
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
     stet_counters c = taken(&s);
-    assert_int_equal(c.mechanism[STET_MECH_frame].misses, 1);
-    assert_int_equal(c.reason[STET_REASON_frame_first], 1);
-    assert_int_equal(c.mechanism[STET_MECH_frame].done_bytes, NWORLD * pixel_bytes());
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].misses, 1);
+    assert_int_equal(c.reason[STET_REASON_FRAME_FIRST], 1);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].done_bytes, NWORLD * pixel_bytes());
     assert_int_equal(c.launches, 0); /* the painter is no launch; nothing was extracted */
     assert_int_equal(s.painter.painted, NWORLD);
 
     stet_array *a;
-    assert_int_equal(stet_tiles_read(s.tiles, 0, 0, &a), STET_OK);
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, 0, &a), STET_OK);
     c = taken(&s);
     int64_t converted = tensor_bytes(&s, 1) + tensor_bytes(&s, 2) + tensor_bytes(&s, 5);
     int64_t direct = tensor_bytes(&s, 0) + tensor_bytes(&s, 3) + tensor_bytes(&s, 4) + tensor_bytes(&s, 6);
     assert_int_equal(c.launches, 1);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].hits, NDIRECT);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].saved_bytes, NWORLD * direct);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].saved_launches, NWORLD * NDIRECT);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].misses, NMIXED - NDIRECT);
-    assert_int_equal(c.reason[STET_REASON_tiles_not_direct], NMIXED - NDIRECT);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].done_bytes, NWORLD * converted);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].done_launches, 1);
-    assert_int_equal(c.reason[STET_REASON_deferred_tiles_first_read], 1);
-    assert_int_equal(c.mechanism[STET_MECH_deferred_tiles].done_bytes, NWORLD * converted);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].hits, NDIRECT);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].saved_bytes, NWORLD * direct);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].saved_launches, NWORLD * NDIRECT);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].misses, NMIXED - NDIRECT);
+    assert_int_equal(c.reason[STET_REASON_TILES_NOT_DIRECT], NMIXED - NDIRECT);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].done_bytes, NWORLD * converted);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].done_launches, 1);
+    assert_int_equal(c.reason[STET_REASON_DEFERRED_TILES_FIRST_READ], 1);
+    assert_int_equal(c.mechanism[STET_MECHANISM_DEFERRED_TILES].done_bytes, NWORLD * converted);
 
-    for (int k = 0; k < NMIXED; ++k) assert_int_equal(stet_tiles_read(s.tiles, -1, k, &a), STET_OK);
+    for (int k = 0; k < NMIXED; ++k) assert_int_equal(stet_tiles_get_array(s.tiles, -1, k, &a), STET_OK);
     c = taken(&s);
     assert_int_equal(c.launches, 0);
-    assert_int_equal(c.mechanism[STET_MECH_deferred_tiles].hits, NMIXED);
-    assert_int_equal(c.mechanism[STET_MECH_deferred_tiles].saved_bytes, NMIXED * NWORLD * converted);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].misses + c.mechanism[STET_MECH_tiles].hits, 0);
+    assert_int_equal(c.mechanism[STET_MECHANISM_DEFERRED_TILES].hits, NMIXED);
+    assert_int_equal(c.mechanism[STET_MECHANISM_DEFERRED_TILES].saved_bytes, NMIXED * NWORLD * converted);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].misses + c.mechanism[STET_MECHANISM_TILES].hits, 0);
     close_scene(&s);
 }
 
 static void a_direct_request_costs_no_launch_and_no_byte(void **state)
 {
     (void)state;
-    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_U8, 4, NULL}, {1, STET_OUTPUT_RGBA, STET_U8, 0, NULL}};
+    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},
+                                   {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL}};
     scene s;
     stet_array *a;
     open_device(&s, NULL, 0, false);
@@ -132,15 +134,15 @@ static void a_direct_request_costs_no_launch_and_no_byte(void **state)
     render(&s, NULL);
     taken(&s);
     for (int k = 0; k < 2; ++k) {
-        assert_int_equal(stet_tiles_read(s.tiles, 0, k, &a), STET_OK);
+        assert_int_equal(stet_tiles_get_array(s.tiles, 0, k, &a), STET_OK);
         assert_ptr_equal(a->data, (char *)s.tiles->place[0].pixels[STI_BUFFER_COLOUR]->data +
                                       s.tiles->layout[STI_BUFFER_COLOUR].part[k].origin * 4);
     }
     stet_counters c = taken(&s);
     assert_int_equal(c.launches, 0);
     assert_int_equal(c.bytes_copied, 0);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].hits, 2);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].done_bytes, 0);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].hits, 2);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].done_bytes, 0);
     check_frame(&s, &s.painter, r, 2, 0);
     close_scene(&s);
 }
@@ -156,17 +158,17 @@ static void nothing_moved_is_no_work(void **state)
     assert_int_equal(render(&s, NULL), 0);
     stet_counters c = taken(&s);
     assert_int_equal(s.painter.calls, 1);
-    assert_int_equal(c.mechanism[STET_MECH_frame].hits, 1);
-    assert_int_equal(c.mechanism[STET_MECH_frame].saved_launches, 1);
-    assert_int_equal(c.mechanism[STET_MECH_frame].saved_bytes, NWORLD * pixel_bytes());
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].hits, 1);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].saved_launches, 1);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].saved_bytes, NWORLD * pixel_bytes());
 
     move(&s, 3); /* one world: it alone is rendered, and alone extracted */
     move(&s, 7);
     assert_int_equal(render(&s, NULL), 1);
     c = taken(&s);
     assert_int_equal(s.painter.painted, NWORLD + 2);
-    assert_int_equal(c.reason[STET_REASON_frame_moved], 1);
-    assert_int_equal(c.mechanism[STET_MECH_frame].done_bytes, 2 * pixel_bytes());
+    assert_int_equal(c.reason[STET_REASON_FRAME_MOVED], 1);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].done_bytes, 2 * pixel_bytes());
     check_frame(&s, &s.painter, mixed, NMIXED, 1);
 
     sti_version_bump(&s.painter.appearance); /* a material: all of them */
@@ -191,11 +193,11 @@ static void worlds_that_stand_are_not_extracted_again(void **state)
         move(&s, 5);
         render(&s, NULL);
         taken(&s);
-        assert_int_equal(stet_tiles_read(s.tiles, -1, 1, &a), STET_OK);
+        assert_int_equal(stet_tiles_get_array(s.tiles, -1, 1, &a), STET_OK);
     }
     stet_counters c = taken(&s);
     int64_t converted = tensor_bytes(&s, 1) + tensor_bytes(&s, 2) + tensor_bytes(&s, 5);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].done_bytes, converted); /* one world */
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].done_bytes, converted); /* one world */
     assert_int_equal(c.launches, 1);
     check_frame(&s, &s.painter, mixed, NMIXED, 2);
     close_scene(&s);
@@ -206,41 +208,41 @@ static void switched_off_each_world_and_request_is_a_launch(void **state)
     (void)state;
     scene s;
     stet_array *a;
-    open_device(&s, NULL, 1u << STET_MECH_tiles, false);
+    open_device(&s, NULL, 1u << STET_MECHANISM_TILES, false);
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
     taken(&s);
-    assert_int_equal(stet_tiles_read(s.tiles, 0, 0, &a), STET_OK);
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, 0, &a), STET_OK);
     stet_counters c = taken(&s);
     int64_t bytes = 0;
     for (int k = 0; k < NMIXED; ++k) bytes += NWORLD * tensor_bytes(&s, k);
     assert_int_equal(c.launches, NWORLD * NMIXED);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].hits, 0);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].done_launches, NWORLD * NMIXED);
-    assert_int_equal(c.mechanism[STET_MECH_tiles].done_bytes, bytes);
-    assert_int_equal(c.reason[STET_REASON_tiles_disabled], NMIXED);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].hits, 0);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].done_launches, NWORLD * NMIXED);
+    assert_int_equal(c.mechanism[STET_MECHANISM_TILES].done_bytes, bytes);
+    assert_int_equal(c.reason[STET_REASON_TILES_DISABLED], NMIXED);
     close_scene(&s);
 
-    open_device(&s, NULL, 1u << STET_MECH_deferred_tiles, false);
+    open_device(&s, NULL, 1u << STET_MECHANISM_DEFERRED_TILES, false);
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
     c = taken(&s);
     assert_int_equal(c.launches, 1);
-    assert_int_equal(c.reason[STET_REASON_deferred_tiles_disabled], 1);
-    assert_int_equal(stet_tiles_read(s.tiles, 0, 1, &a), STET_OK);
+    assert_int_equal(c.reason[STET_REASON_DEFERRED_TILES_DISABLED], 1);
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, 1, &a), STET_OK);
     assert_int_equal(render(&s, NULL), 0);
     c = taken(&s);
     assert_int_equal(c.launches, 0);
-    assert_int_equal(c.mechanism[STET_MECH_deferred_tiles].misses, 0);
+    assert_int_equal(c.mechanism[STET_MECHANISM_DEFERRED_TILES].misses, 0);
     close_scene(&s);
 
-    open_device(&s, NULL, 1u << STET_MECH_frame, false);
+    open_device(&s, NULL, 1u << STET_MECHANISM_FRAME, false);
     open_tiles(&s, mixed, NMIXED, 2);
     for (int64_t f = 0; f < 3; ++f) assert_int_equal(render(&s, NULL), f);
     c = taken(&s);
     assert_int_equal(s.painter.painted, 3 * NWORLD);
-    assert_int_equal(c.reason[STET_REASON_frame_disabled], 3);
-    assert_int_equal(c.mechanism[STET_MECH_frame].done_bytes, 3 * NWORLD * pixel_bytes());
+    assert_int_equal(c.reason[STET_REASON_FRAME_DISABLED], 3);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].done_bytes, 3 * NWORLD * pixel_bytes());
     close_scene(&s);
 }
 
@@ -258,7 +260,7 @@ static void the_steady_state_allocates_nothing(void **state)
         render(&s, NULL);
         move(&s, f);
         render(&s, NULL);
-        for (int k = 0; k < NMIXED; ++k) assert_int_equal(stet_tiles_read(s.tiles, -1, k, &a), STET_OK);
+        for (int k = 0; k < NMIXED; ++k) assert_int_equal(stet_tiles_get_array(s.tiles, -1, k, &a), STET_OK);
     }
     assert_int_equal(stet_get_memory_stats().allocations, allocations);
     close_scene(&s);
@@ -275,11 +277,11 @@ static void a_mask_renders_some_and_keeps_the_rest(void **state)
     open_tiles(&s, mixed, NMIXED, 3);
     assert_int_equal(render(&s, mask), 0);
     assert_int_equal(s.painter.painted, 2);
-    assert_false(stet_tiles_stale(s.tiles, 4));
-    assert_true(stet_tiles_stale(s.tiles, 5)); /* never drawn: zeros */
+    assert_false(stet_tiles_is_stale(s.tiles, 4));
+    assert_true(stet_tiles_is_stale(s.tiles, 5)); /* never drawn: zeros */
     stet_array *a;
     unsigned char got[NWORLD * 13 * 9 * 4];
-    assert_int_equal(stet_tiles_read(s.tiles, 0, 0, &a), STET_OK);
+    assert_int_equal(stet_tiles_get_array(s.tiles, 0, 0, &a), STET_OK);
     assert_int_equal(stet_array_read(a, got, sizeof got), STET_OK);
     for (int k = 5 * 13 * 9 * 4; k < 20 * 13 * 9 * 4; ++k) assert_int_equal(got[k], 0);
 
@@ -290,7 +292,7 @@ static void a_mask_renders_some_and_keeps_the_rest(void **state)
     seen.value[4] = s.painter.value[4];
     seen.value[20] = s.painter.value[20];
     check_frame(&s, &seen, mixed, NMIXED, 2);
-    for (int w = 0; w < NWORLD; ++w) assert_int_equal(stet_tiles_stale(s.tiles, w), w != 4 && w != 20);
+    for (int w = 0; w < NWORLD; ++w) assert_int_equal(stet_tiles_is_stale(s.tiles, w), w != 4 && w != 20);
     free(seen.value);
     close_scene(&s);
 }
@@ -302,18 +304,18 @@ static void a_bound_array_that_was_not_empty_is_filled(void **state)
     for (int audit = 0; audit < 2; ++audit) {
         scene s;
         uint8_t mask[NWORLD] = {[4] = 1};
-        stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_U8, 0, NULL};
+        stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL};
         enum { WORLD = 13 * 9 * 4 };
         static unsigned char got[NWORLD * WORLD];
         stet_array *a;
         open_device(&s, NULL, 0, audit);
-        assert_int_equal(STI_ARRAY(s.device, "bound", STET_U8, false, &request.bound, NWORLD, 9, 13, 4), STET_OK);
+        assert_int_equal(STI_ARRAY(s.device, "bound", STET_DTYPE_U8, false, &request.bound, NWORLD, 9, 13, 4), STET_OK);
         memset(got, 0x5a, sizeof got);
         assert_int_equal(stet_array_write(request.bound, got, sizeof got), STET_OK);
         open_tiles(&s, &request, 1, 2);
         assert_int_equal(render(&s, mask), 0);
         assert_int_equal(stet_array_write(request.bound, got, sizeof got), STET_OK);
-        assert_int_equal(stet_tiles_read(s.tiles, 0, 0, &a), STET_OK);
+        assert_int_equal(stet_tiles_get_array(s.tiles, 0, 0, &a), STET_OK);
         assert_ptr_equal(a, request.bound);
         assert_int_equal(stet_array_read(a, got, sizeof got), STET_OK);
         int drawn = 0;
@@ -342,7 +344,7 @@ static void kf17_an_empty_selection_counts_as_done(void **state)
     move_all(&s);
     assert_int_equal(render(&s, none), 0);
     assert_int_equal(s.painter.calls, 0);
-    assert_int_equal(taken(&s).mechanism[STET_MECH_frame].hits, 1);
+    assert_int_equal(taken(&s).mechanism[STET_MECHANISM_FRAME].hits, 1);
     assert_int_equal(render(&s, NULL), 1);
     check_frame(&s, &s.painter, mixed, NMIXED, 1);
     close_scene(&s);
@@ -354,16 +356,16 @@ static void kf18_a_reset_makes_pixels_stale(void **state)
     scene s;
     open_device(&s, NULL, 0, false);
     open_tiles(&s, mixed, NMIXED, 2);
-    assert_true(stet_tiles_stale(s.tiles, 0));
+    assert_true(stet_tiles_is_stale(s.tiles, 0));
     render(&s, NULL);
-    for (int w = 0; w < NWORLD; ++w) assert_false(stet_tiles_stale(s.tiles, w));
+    for (int w = 0; w < NWORLD; ++w) assert_false(stet_tiles_is_stale(s.tiles, w));
     move(&s, 6);
-    for (int w = 0; w < NWORLD; ++w) assert_int_equal(stet_tiles_stale(s.tiles, w), w == 6);
+    for (int w = 0; w < NWORLD; ++w) assert_int_equal(stet_tiles_is_stale(s.tiles, w), w == 6);
     assert_int_equal(render(&s, NULL), 1); /* without a step in between */
-    assert_false(stet_tiles_stale(s.tiles, 6));
+    assert_false(stet_tiles_is_stale(s.tiles, 6));
     check_frame(&s, &s.painter, mixed, NMIXED, 1);
-    assert_true(stet_tiles_stale(s.tiles, -1));
-    assert_true(stet_tiles_stale(s.tiles, NWORLD));
+    assert_true(stet_tiles_is_stale(s.tiles, -1));
+    assert_true(stet_tiles_is_stale(s.tiles, NWORLD));
     close_scene(&s);
 }
 

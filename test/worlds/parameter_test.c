@@ -107,7 +107,7 @@ static void each_world_goes_its_own_way(void **state)
             OK(stet_step_run(r.step, STEPS));
             check_worlds(&r, &v, kinds, "given");
             double with[2] = {r.worlds->data[1]->qpos[0], 0};
-            for (const char *const *name = stet_worlds_parameters(); *name; ++name)
+            for (const char *const *name = stet_worlds_get_parameters(); *name; ++name)
                 OK(stet_worlds_set_parameter(r.worlds, *name, NULL, 0));
             start(&r);
             OK(stet_step_run(r.step, STEPS));
@@ -128,7 +128,7 @@ static void what_is_taken_back_is_the_models_own(void **state)
     print_message("dice 99\n");
     for (int i = 0; i < 20; ++i) {
         int kinds = (int)(dice_next(&dice) % 16);
-        for (const char *const *name = stet_worlds_parameters(); *name; ++name)
+        for (const char *const *name = stet_worlds_get_parameters(); *name; ++name)
             OK(stet_worlds_set_parameter(r.worlds, *name, NULL, 0));
         give(&r, &v, kinds);
         start(&r);
@@ -163,14 +163,14 @@ static void refused_in_a_sentence(void **state)
     (void)state;
     static const double two[2] = {1, 2}, bad[3] = {0, INFINITY, 0}, negative = -0.5;
     rig r = rig_make(scene, WORLDS, NULL, 1, true), bare = rig_make(scene, WORLDS, NULL, 1, false);
-    REFUSED(STET_NOT_FOUND, "there are: gravity friction", stet_worlds_set_parameter(r.worlds, "mass", two, 1));
-    REFUSED(STET_INVALID_ARGUMENT, "2 numbers; give 1", stet_worlds_set_parameter(r.worlds, "friction", two, 2));
-    REFUSED(STET_INVALID_ARGUMENT, "2 numbers; give 3", stet_worlds_set_parameter(r.worlds, "gravity", two, 2));
-    REFUSED(STET_INVALID_ARGUMENT, "number 1 is inf", stet_worlds_set_parameter(r.worlds, "gravity", bad, 3));
-    REFUSED(STET_INVALID_ARGUMENT, "0 or more", stet_worlds_set_parameter(r.worlds, "damping", &negative, 1));
-    REFUSED(STET_STATE, "exact = false", stet_worlds_set_parameter(bare.worlds, "damping", two, 1));
-    REFUSED(STET_INVALID_ARGUMENT, "must not be NULL", stet_worlds_set_parameter(NULL, "damping", two, 1));
-    REFUSED(STET_INVALID_ARGUMENT, "must not be NULL", stet_worlds_set_parameter(r.worlds, NULL, two, 1));
+    REFUSED(STET_ERROR_NOT_FOUND, "there are: gravity friction", stet_worlds_set_parameter(r.worlds, "mass", two, 1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "2 numbers; give 1", stet_worlds_set_parameter(r.worlds, "friction", two, 2));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "2 numbers; give 3", stet_worlds_set_parameter(r.worlds, "gravity", two, 2));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "number 1 is inf", stet_worlds_set_parameter(r.worlds, "gravity", bad, 3));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "0 or more", stet_worlds_set_parameter(r.worlds, "damping", &negative, 1));
+    REFUSED(STET_ERROR_STATE, "exact = false", stet_worlds_set_parameter(bare.worlds, "damping", two, 1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "must not be NULL", stet_worlds_set_parameter(NULL, "damping", two, 1));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "must not be NULL", stet_worlds_set_parameter(r.worlds, NULL, two, 1));
     rig_free(&r);
     rig_free(&bare);
 }

@@ -1,7 +1,7 @@
 /* Poses of bodies: what they are, when they are worked out, and whose they are. */
 #include "worlds/rig.h"
 
-static const uint32_t pose_sync = 1u << STET_MECH_pose_sync;
+static const uint32_t pose_sync = 1u << STET_MECHANISM_POSE_SYNC;
 
 /* xpos and xquat of a world are the rounding of MuJoCo's own kinematics of its exact state. */
 static void check_poses(const rig *r, int64_t w)
@@ -45,16 +45,16 @@ static void steps_work_out_no_pose_and_a_read_only_once(void **state)
     stet_device_clear_counters(r.device);
     for (int i = 0; i < 5; ++i) OK(stet_step_run(r.step, 4));
     assert_int_equal(rig_counters(&r).kinematics, 0);
-    uint64_t first = rig_array_hash(&r, "xpos"), generation = stet_array_generation(rig_array(&r, "xpos"));
+    uint64_t first = rig_array_hash(&r, "xpos"), generation = stet_array_get_generation(rig_array(&r, "xpos"));
     assert_int_equal(rig_counters(&r).kinematics, 10);
-    assert_int_equal(rig_counters(&r).mechanism[STET_MECH_pose_sync].misses, 1);
-    assert_int_equal(rig_counters(&r).reason[STET_REASON_pose_sync_qpos], 1);
+    assert_int_equal(rig_counters(&r).mechanism[STET_MECHANISM_POSE_SYNC].misses, 1);
+    assert_int_equal(rig_counters(&r).reason[STET_REASON_POSE_SYNC_QPOS], 1);
     assert_true(rig_array_hash(&r, "xpos") == first);
     (void)rig_array_hash(&r, "xquat");
     assert_int_equal(rig_counters(&r).kinematics, 10);
-    assert_int_equal(rig_counters(&r).mechanism[STET_MECH_pose_sync].misses, 1);
-    assert_int_equal(rig_counters(&r).mechanism[STET_MECH_pose_sync].hits, 2);
-    assert_int_equal(stet_array_generation(rig_array(&r, "xpos")), generation);
+    assert_int_equal(rig_counters(&r).mechanism[STET_MECHANISM_POSE_SYNC].misses, 1);
+    assert_int_equal(rig_counters(&r).mechanism[STET_MECHANISM_POSE_SYNC].hits, 2);
+    assert_int_equal(stet_array_get_generation(rig_array(&r, "xpos")), generation);
     rig_free(&r);
 }
 
@@ -93,7 +93,7 @@ static void kf17_an_empty_selection_is_nothing_to_do(void **state)
     rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, true);
     (void)rig_array_hash(&r, "xpos");
     stet_device_clear_counters(r.device);
-    uint64_t moved = r.worlds->moved_version.generation, written = stet_array_generation(rig_array(&r, "qpos"));
+    uint64_t moved = r.worlds->moved_version.generation, written = stet_array_get_generation(rig_array(&r, "qpos"));
     const int64_t none[1] = {0};
     const uint8_t mask[4] = {0, 0, 0, 0};
     for (int k = 0; k < 20; ++k) {
@@ -106,9 +106,9 @@ static void kf17_an_empty_selection_is_nothing_to_do(void **state)
         (void)rig_array_hash(&r, "xpos");
     }
     assert_int_equal(r.worlds->moved_version.generation, moved);
-    assert_int_equal(stet_array_generation(rig_array(&r, "qpos")), written);
+    assert_int_equal(stet_array_get_generation(rig_array(&r, "qpos")), written);
     assert_int_equal(rig_counters(&r).kinematics, 0);
-    assert_int_equal(rig_counters(&r).mechanism[STET_MECH_pose_sync].misses, 0);
+    assert_int_equal(rig_counters(&r).mechanism[STET_MECHANISM_POSE_SYNC].misses, 0);
     rig_free(&r);
 }
 
@@ -189,13 +189,13 @@ static void switched_off_each_substep_and_read_works(void **state)
     stet_device_clear_counters(r.device);
     OK(stet_step_run(r.step, 5));
     assert_int_equal(rig_counters(&r).kinematics, 5 * 4);
-    uint64_t generation = stet_array_generation(rig_array(&r, "xpos"));
+    uint64_t generation = stet_array_get_generation(rig_array(&r, "xpos"));
     (void)rig_array_hash(&r, "xpos");
     assert_int_equal(rig_counters(&r).kinematics, 6 * 4);
-    assert_int_equal(rig_counters(&r).reason[STET_REASON_pose_sync_disabled], 6);
-    assert_int_equal(rig_counters(&r).mechanism[STET_MECH_pose_sync].hits, 0);
+    assert_int_equal(rig_counters(&r).reason[STET_REASON_POSE_SYNC_DISABLED], 6);
+    assert_int_equal(rig_counters(&r).mechanism[STET_MECHANISM_POSE_SYNC].hits, 0);
     /* Made again, but nothing of it is new to those further down. */
-    assert_int_equal(stet_array_generation(rig_array(&r, "xpos")), generation);
+    assert_int_equal(stet_array_get_generation(rig_array(&r, "xpos")), generation);
     rig_free(&r);
 }
 
@@ -210,7 +210,7 @@ static void the_audit_finds_poses_that_changed_unannounced(void **state)
     reals_set(xpos, 2, 5, 77);
     /* Where the host has a copy of its own, that is what is seen to differ, and what stays. */
     const bool apart = !r.device->host_memory;
-    REFUSED(STET_AUDIT, apart ? "readback" : "pose_sync", stet_array_hash(xpos, &after));
+    REFUSED(STET_ERROR_AUDIT, apart ? "readback" : "pose_sync", stet_array_hash(xpos, &after));
     if (!apart) assert_true(rig_array_hash(&r, "xpos") == before);
     rig_free(&r);
 }

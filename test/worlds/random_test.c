@@ -37,9 +37,9 @@ static void philox_gives_the_published_vectors(void **state)
         if (!have(isas[k])) continue;
         stet_device *device = rig_open_device(isas[k], 1);
         stet_array *counter, *key, *out;
-        OK(STI_ARRAY(device, "counter", STET_INT, true, &counter, 3, 4));
-        OK(STI_ARRAY(device, "key", STET_INT, true, &key, 3, 2));
-        OK(STI_ARRAY(device, "out", STET_INT, true, &out, 3, 4));
+        OK(STI_ARRAY(device, "counter", STET_DTYPE_INT, true, &counter, 3, 4));
+        OK(STI_ARRAY(device, "key", STET_DTYPE_INT, true, &key, 3, 2));
+        OK(STI_ARRAY(device, "out", STET_DTYPE_INT, true, &out, 3, 4));
         for (int v = 0; v < 3; ++v) {
             OK(stet_array_write_worlds(counter, v, 1, vectors[v].counter, sizeof vectors[v].counter));
             OK(stet_array_write_worlds(key, v, 1, vectors[v].key, sizeof vectors[v].key));
@@ -64,7 +64,7 @@ static void noise(const char *isa, int threads, uint64_t seed, int stream, uint6
 {
     stet_device *device = rig_open_device(isa, threads);
     stet_array *a;
-    OK(STI_ARRAY(device, "noise", STET_REAL, true, &a, NWORLD, NITEM));
+    OK(STI_ARRAY(device, "noise", STET_DTYPE_REAL, true, &a, NWORLD, NITEM));
     OK(sti_noise(a, seed, stream, draw));
     for (int w = 0; w < NWORLD; ++w)
         for (int i = 0; i < NITEM; ++i) out[w * NITEM + i] = reals_get(a, w, i);

@@ -186,14 +186,14 @@ static void bad_resets_are_refused_and_change_nothing(void **state)
     const uint8_t mask[4] = {1, 1, 1, 1};
     stet_reset_def good = stet_default_reset_def(), def;
     uint64_t before = rig_all_hash(&r);
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_reset(NULL, &good));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_reset(r.worlds, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_reset(NULL, &good));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_reset(r.worlds, NULL));
     memset(&def, 0, sizeof def);
-    REFUSED(STET_INVALID_ARGUMENT, "stet_default_reset_def", stet_worlds_reset(r.worlds, &def));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "stet_default_reset_def", stet_worlds_reset(r.worlds, &def));
 #define BAD(words, ...)                                                                                                \
     def = good;                                                                                                        \
     __VA_ARGS__;                                                                                                       \
-    REFUSED(STET_INVALID_ARGUMENT, words, stet_worlds_reset(r.worlds, &def))
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, words, stet_worlds_reset(r.worlds, &def))
     BAD("no world 4; they are 0 to 3", def.worlds = wrong, def.nworlds = 2);
     BAD("no world -1", def.worlds = negative, def.nworlds = 1);
     BAD("0 or more", def.worlds = wrong, def.nworlds = -1);

@@ -25,7 +25,8 @@
 #define REFUSED(result, words, call)                                                                                   \
     do {                                                                                                               \
         assert_int_equal((call), (result));                                                                            \
-        if (!strstr(stet_last_error(), (words))) fail_msg("%s: '%s' lacks '%s'", #call, stet_last_error(), (words));   \
+        if (!strstr(stet_get_last_error(), (words)))                                                                   \
+            fail_msg("%s: '%s' lacks '%s'", #call, stet_get_last_error(), (words));                                    \
     } while (0)
 
 typedef struct rig {
@@ -84,7 +85,7 @@ static inline void rig_free(rig *r)
 static inline stet_array *rig_array(const rig *r, const char *field)
 {
     stet_array *array;
-    OK(stet_worlds_array(r->worlds, field, &array));
+    OK(stet_worlds_get_array(r->worlds, field, &array));
     return array;
 }
 
@@ -106,14 +107,14 @@ static inline uint64_t rig_array_hash(const rig *r, const char *field)
 static inline uint64_t rig_all_hash(const rig *r)
 {
     uint64_t all = rig_hash(r);
-    for (const char *const *f = stet_worlds_fields(); *f; ++f) all = all * 31 + rig_array_hash(r, *f);
+    for (const char *const *f = stet_worlds_get_fields(); *f; ++f) all = all * 31 + rig_array_hash(r, *f);
     return all;
 }
 
 static inline stet_counters rig_counters(const rig *r)
 {
     stet_counters counters;
-    stet_device_counters(r->device, &counters);
+    stet_device_get_counters(r->device, &counters);
     return counters;
 }
 

@@ -63,7 +63,7 @@ static void check_snapshot(const char *scene)
     OK(stet_worlds_reset(r.worlds, &reset));
     if (r.model->mj->neq) r.worlds->data[3]->eq_active[0] = 0;
     story(&r, 8);
-    OK(stet_worlds_snapshot(r.worlds, &s));
+    OK(stet_snapshot_create(r.worlds, &s));
     uint64_t then = rig_all_hash(&r);
     story(&r, 16);
     uint64_t soon = rig_all_hash(&r);
@@ -101,7 +101,7 @@ static void a_snapshot_holds_what_the_caller_wrote(void **state)
         rig_set(&r, "xpos", 1, 4, 8);
         rig_set(&r, "qpos", 0, 3, 2);
         rig_set(&r, "ctrl", 2, 0, 0.125f);
-        OK(stet_worlds_snapshot(r.worlds, &s));
+        OK(stet_snapshot_create(r.worlds, &s));
         uint64_t then = rig_all_hash(&r);
         rig_set(&r, "xpos", 1, 4, 9);
         rig_set(&r, "qpos", 0, 3, 3);
@@ -123,7 +123,7 @@ static void a_model_loaded_again_takes_its_snapshots(void **state)
     stet_snapshot *s;
     rig_step(&a, STET_PHYSICS_MUJOCO);
     story(&a, 0);
-    OK(stet_worlds_snapshot(a.worlds, &s));
+    OK(stet_snapshot_create(a.worlds, &s));
     uint64_t there = rig_all_hash(&a);
     rig_free(&a);
     assert_true(rig_all_hash(&b) != there);
@@ -145,15 +145,15 @@ static void a_snapshot_of_others_is_refused(void **state)
     def.nworld = 3;
     def.exact = false;
     OK(stet_worlds_create(a.device, a.model, &def, &inexact));
-    OK(stet_worlds_snapshot(a.worlds, &s));
+    OK(stet_snapshot_create(a.worlds, &s));
     uint64_t before = rig_all_hash(&b);
-    REFUSED(STET_INVALID_ARGUMENT, "another model", stet_worlds_restore(b.worlds, s));
-    REFUSED(STET_INVALID_ARGUMENT, "3 worlds, these are 2", stet_worlds_restore(fewer, s));
-    REFUSED(STET_INVALID_ARGUMENT, "exact", stet_worlds_restore(inexact, s));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_restore(NULL, s));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_restore(a.worlds, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_snapshot(NULL, &s));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_snapshot(a.worlds, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "another model", stet_worlds_restore(b.worlds, s));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "3 worlds, these are 2", stet_worlds_restore(fewer, s));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "exact", stet_worlds_restore(inexact, s));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_restore(NULL, s));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_restore(a.worlds, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_snapshot_create(NULL, &s));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_snapshot_create(a.worlds, NULL));
     assert_true(rig_all_hash(&b) == before);
     stet_snapshot_destroy(s);
     stet_snapshot_destroy(NULL);
@@ -174,7 +174,7 @@ static void a_model_whose_state_is_not_complete_is_refused(void **state)
     rig_step(&r, STET_PHYSICS_MUJOCO);
     OK(stet_step_run(r.step, 5));
     assert_true(rig_get(&r, "xpos", 1, 5) < 1);
-    REFUSED(STET_UNSUPPORTED, "flag sleep", stet_worlds_snapshot(r.worlds, &s));
+    REFUSED(STET_ERROR_UNSUPPORTED, "flag sleep", stet_snapshot_create(r.worlds, &s));
     rig_free(&r);
 }
 
@@ -194,7 +194,7 @@ static void a_run_is_resumed_to_the_bit(void **state)
         uint64_t now = rig_all_hash(&a);
         OK(stet_worlds_resume(b.worlds, file_path("run.stet")));
         assert_true(rig_all_hash(&b) == now);
-        assert_int_equal(stet_worlds_faults(b.worlds)[4], 5);
+        assert_int_equal(stet_worlds_get_faults(b.worlds)[4], 5);
         story(&a, 16);
         story(&b, 16);
         assert_true(rig_all_hash(&b) == rig_all_hash(&a));
@@ -250,17 +250,17 @@ static void a_damaged_file_is_refused_and_changes_nothing(void **state)
     uint64_t before = rig_all_hash(&r);
     for (size_t cut = 0; cut < n; cut += cut < 100 ? 1 : 37) {
         write_bytes(file_path("run.stet"), bytes, cut);
-        REFUSED(STET_PARSE, "run.stet", stet_worlds_resume(r.worlds, file_path("run.stet")));
+        REFUSED(STET_ERROR_PARSE, "run.stet", stet_worlds_resume(r.worlds, file_path("run.stet")));
     }
     write_bytes(file_path("run.stet"), bytes, n + 1);
-    REFUSED(STET_PARSE, "cut short or too long", stet_worlds_resume(r.worlds, file_path("run.stet")));
+    REFUSED(STET_ERROR_PARSE, "cut short or too long", stet_worlds_resume(r.worlds, file_path("run.stet")));
     for (int k = 0; k < 300; ++k) {
         size_t at = k < 72 ? (size_t)k : dice_below(&seed, n);
         char flip = (char)(1 + dice_below(&seed, 255));
         bytes[at] = (char)(bytes[at] ^ flip);
         write_bytes(file_path("run.stet"), bytes, n);
         assert_int_not_equal(stet_worlds_resume(r.worlds, file_path("run.stet")), STET_OK);
-        assert_non_null(strstr(stet_last_error(), "run.stet"));
+        assert_non_null(strstr(stet_get_last_error(), "run.stet"));
         bytes[at] = (char)(bytes[at] ^ flip);
     }
     assert_true(rig_all_hash(&r) == before);
@@ -289,17 +289,17 @@ static void only_plain_files_are_replaced(void **state)
         OK(stet_worlds_resume(r.worlds, link));
     }
     assert_int_equal(chmod(kept, 0400), 0);
-    REFUSED(STET_IO, "read-only", stet_worlds_save(r.worlds, link));
+    REFUSED(STET_ERROR_IO, "read-only", stet_worlds_save(r.worlds, link));
     assert_int_equal(unlink(kept), 0);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(mkfifo(odd, 0600), 0);
-    REFUSED(STET_IO, "named pipe", stet_worlds_save(r.worlds, odd));
-    REFUSED(STET_IO, "named pipe", stet_worlds_resume(r.worlds, odd));
+    REFUSED(STET_ERROR_IO, "named pipe", stet_worlds_save(r.worlds, odd));
+    REFUSED(STET_ERROR_IO, "named pipe", stet_worlds_resume(r.worlds, odd));
     assert_true(lstat(odd, &s) == 0 && S_ISFIFO(s.st_mode));
     assert_int_equal(unlink(odd), 0);
     assert_int_equal(symlink("/dev/null", odd), 0);
-    REFUSED(STET_IO, "device", stet_worlds_save(r.worlds, odd));
-    REFUSED(STET_IO, "device", stet_worlds_resume(r.worlds, odd));
+    REFUSED(STET_ERROR_IO, "device", stet_worlds_save(r.worlds, odd));
+    REFUSED(STET_ERROR_IO, "device", stet_worlds_resume(r.worlds, odd));
     assert_int_equal(unlink(odd), 0);
     assert_true(stat("/dev/null", &s) == 0 && S_ISCHR(s.st_mode));
     rig_free(&r);
@@ -312,21 +312,21 @@ static void a_file_of_others_is_refused(void **state)
     OK(stet_worlds_save(r.worlds, file_path("run.stet")));
     rig other = rig_make("cartpole.xml", 3, NULL, 1, true), more = rig_make(RIG_PENDULUM, 4, NULL, 1, true);
     rig inexact = rig_make(RIG_PENDULUM, 3, NULL, 1, false);
-    REFUSED(STET_INVALID_ARGUMENT, "another model", stet_worlds_resume(other.worlds, file_path("run.stet")));
-    REFUSED(STET_INVALID_ARGUMENT, "it has 3 worlds, this run has 4",
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "another model", stet_worlds_resume(other.worlds, file_path("run.stet")));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "it has 3 worlds, this run has 4",
             stet_worlds_resume(more.worlds, file_path("run.stet")));
-    REFUSED(STET_INVALID_ARGUMENT, "exact", stet_worlds_resume(inexact.worlds, file_path("run.stet")));
-    REFUSED(STET_NOT_FOUND, "missing.stet", stet_worlds_resume(r.worlds, file_path("missing.stet")));
-    REFUSED(STET_IO, folder, stet_worlds_resume(r.worlds, folder));
-    REFUSED(STET_IO, "no/such", stet_worlds_save(r.worlds, file_path("no/such/run.stet")));
-    REFUSED(STET_IO, folder, stet_worlds_save(r.worlds, folder));
-    REFUSED(STET_INVALID_ARGUMENT, "path", stet_worlds_save(r.worlds, ""));
-    REFUSED(STET_INVALID_ARGUMENT, "path", stet_worlds_save(r.worlds, NULL));
-    REFUSED(STET_INVALID_ARGUMENT, "path", stet_worlds_resume(r.worlds, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "exact", stet_worlds_resume(inexact.worlds, file_path("run.stet")));
+    REFUSED(STET_ERROR_NOT_FOUND, "missing.stet", stet_worlds_resume(r.worlds, file_path("missing.stet")));
+    REFUSED(STET_ERROR_IO, folder, stet_worlds_resume(r.worlds, folder));
+    REFUSED(STET_ERROR_IO, "no/such", stet_worlds_save(r.worlds, file_path("no/such/run.stet")));
+    REFUSED(STET_ERROR_IO, folder, stet_worlds_save(r.worlds, folder));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "path", stet_worlds_save(r.worlds, ""));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "path", stet_worlds_save(r.worlds, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "path", stet_worlds_resume(r.worlds, NULL));
     check_only_file("run.stet");
     rig one = rig_make(RIG_PENDULUM, 1, NULL, 1, true);
     OK(stet_worlds_save(one.worlds, file_path("one.stet")));
-    REFUSED(STET_INVALID_ARGUMENT, "it has 1 world, this run has 4; ask for 1",
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "it has 1 world, this run has 4; ask for 1",
             stet_worlds_resume(more.worlds, file_path("one.stet")));
     rig_free(&one);
     rig_free(&r);

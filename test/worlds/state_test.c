@@ -86,7 +86,7 @@ static void each_kind_of_state_is_saved(void **state)
         steps(&r, 0, STEPS);
         check_kind(&r, models[k].state);
         stet_snapshot *snapshot;
-        OK(stet_worlds_snapshot(r.worlds, &snapshot));
+        OK(stet_snapshot_create(r.worlds, &snapshot));
         OK(stet_worlds_save(r.worlds, path));
         steps(&r, STEPS, STEPS);
         uint64_t end = rig_all_hash(&r);
@@ -97,7 +97,7 @@ static void each_kind_of_state_is_saved(void **state)
         OK(stet_worlds_resume(other.worlds, path));
         steps(&other, STEPS, STEPS);
         if (rig_all_hash(&other) != end) fail_msg("%s: a resumed run goes another way", models[k].what);
-        for (int w = 0; w < N; ++w) assert_int_equal(stet_worlds_faults(r.worlds)[w], 0);
+        for (int w = 0; w < N; ++w) assert_int_equal(stet_worlds_get_faults(r.worlds)[w], 0);
         stet_snapshot_destroy(snapshot);
         assert_int_equal(unlink(path), 0);
         rig_free(&other);

@@ -27,12 +27,12 @@ static void fields_have_mujocos_names_and_sizes(void **state)
                   {"mocap_pos", 3 * m->nmocap}};
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k) {
         stet_array *a = rig_array(&r, wanted[k].name);
-        assert_int_equal(stet_array_ndim(a), 2);
-        assert_int_equal(stet_array_shape(a)[0], 5);
-        assert_int_equal(stet_array_shape(a)[1], wanted[k].items);
-        assert_string_equal(stet_array_name(a), wanted[k].name);
+        assert_int_equal(stet_array_get_ndim(a), 2);
+        assert_int_equal(stet_array_get_shape(a)[0], 5);
+        assert_int_equal(stet_array_get_shape(a)[1], wanted[k].items);
+        assert_string_equal(stet_array_get_name(a), wanted[k].name);
     }
-    assert_int_equal(stet_worlds_count(r.worlds), 5);
+    assert_int_equal(stet_worlds_get_nworld(r.worlds), 5);
     rig_free(&r);
 }
 
@@ -45,7 +45,7 @@ static void worlds_begin_at_their_keyframe(void **state)
         for (int64_t w = 0; w < 3; ++w) {
             for (int i = 0; i < m->nq; ++i) assert_true(rig_get(&r, "qpos", w, i) == (double)(float)m->key_qpos[i]);
             for (int i = 0; i < m->nu; ++i) assert_true(rig_get(&r, "ctrl", w, i) == (double)(float)m->key_ctrl[i]);
-            assert_int_equal(stet_worlds_faults(r.worlds)[w], 0);
+            assert_int_equal(stet_worlds_get_faults(r.worlds)[w], 0);
         }
         rig_free(&r);
     }
@@ -74,29 +74,29 @@ static void bad_definitions_are_refused(void **state)
     stet_model *model = rig_model(RIG_PENDULUM), *plain = rig_model("<mujoco/>");
     stet_worlds *worlds = (stet_worlds *)device;
     stet_worlds_def def = stet_default_worlds_def(), empty;
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_create(NULL, model, &def, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_create(NULL, model, &def, &worlds));
     assert_null(worlds);
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_create(device, NULL, &def, &worlds));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_create(device, model, NULL, &worlds));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_create(device, model, &def, NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_create(device, NULL, &def, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_create(device, model, NULL, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_create(device, model, &def, NULL));
     memset(&empty, 0, sizeof empty);
-    REFUSED(STET_INVALID_ARGUMENT, "stet_default_worlds_def", stet_worlds_create(device, model, &empty, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "stet_default_worlds_def", stet_worlds_create(device, model, &empty, &worlds));
     def.nworld = 0;
-    REFUSED(STET_INVALID_ARGUMENT, "nworld is 0", stet_worlds_create(device, model, &def, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "nworld is 0", stet_worlds_create(device, model, &def, &worlds));
     def.nworld = -4;
-    REFUSED(STET_INVALID_ARGUMENT, "nworld is -4", stet_worlds_create(device, model, &def, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "nworld is -4", stet_worlds_create(device, model, &def, &worlds));
     def.nworld = INT64_C(1) << 40;
-    REFUSED(STET_LIMIT, "at most 2147483647", stet_worlds_create(device, model, &def, &worlds));
+    REFUSED(STET_ERROR_LIMIT, "at most 2147483647", stet_worlds_create(device, model, &def, &worlds));
     def.nworld = INT32_MAX;
-    REFUSED(STET_LIMIT, "ask for at most", stet_worlds_create(device, model, &def, &worlds));
+    REFUSED(STET_ERROR_LIMIT, "ask for at most", stet_worlds_create(device, model, &def, &worlds));
     def.nworld = 1;
     def.keyframe = 2;
-    REFUSED(STET_INVALID_ARGUMENT, "keyframes 0 to 1", stet_worlds_create(device, model, &def, &worlds));
-    REFUSED(STET_INVALID_ARGUMENT, "has none", stet_worlds_create(device, plain, &def, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "keyframes 0 to 1", stet_worlds_create(device, model, &def, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "has none", stet_worlds_create(device, plain, &def, &worlds));
     def.keyframe = -2;
-    REFUSED(STET_INVALID_ARGUMENT, "keyframe -2", stet_worlds_create(device, model, &def, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "keyframe -2", stet_worlds_create(device, model, &def, &worlds));
     def.keyframe = -3;
-    REFUSED(STET_INVALID_ARGUMENT, "keyframe -3", stet_worlds_create(device, model, &def, &worlds));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "keyframe -3", stet_worlds_create(device, model, &def, &worlds));
     assert_null(worlds);
     stet_model_destroy(plain);
     stet_model_destroy(model);
@@ -108,12 +108,12 @@ static void an_unknown_field_is_answered_with_the_known_ones(void **state)
     (void)state;
     rig r = rig_make(RIG_PENDULUM, 2, NULL, 1, true);
     stet_array *a = rig_array(&r, "qpos");
-    REFUSED(STET_NOT_FOUND, "'qpso'", stet_worlds_array(r.worlds, "qpso", &a));
+    REFUSED(STET_ERROR_NOT_FOUND, "'qpso'", stet_worlds_get_array(r.worlds, "qpso", &a));
     assert_null(a);
-    for (const char *const *f = stet_worlds_fields(); *f; ++f) assert_non_null(strstr(stet_last_error(), *f));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_array(NULL, "qpos", &a));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_array(r.worlds, NULL, &a));
-    REFUSED(STET_INVALID_ARGUMENT, "NULL", stet_worlds_array(r.worlds, "qpos", NULL));
+    for (const char *const *f = stet_worlds_get_fields(); *f; ++f) assert_non_null(strstr(stet_get_last_error(), *f));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_get_array(NULL, "qpos", &a));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_get_array(r.worlds, NULL, &a));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_get_array(r.worlds, "qpos", NULL));
     rig_free(&r);
 }
 
@@ -123,7 +123,7 @@ static void an_empty_model_makes_worlds(void **state)
     for (int exact = 0; exact < 2; ++exact) {
         rig r = rig_make("<mujoco/>", 3, NULL, 2, exact);
         assert_true(rig_get(&r, "xquat", 2, 0) == 1);
-        assert_int_equal(stet_array_count(rig_array(&r, "qpos")), 0);
+        assert_int_equal(stet_array_get_nelement(rig_array(&r, "qpos")), 0);
         rig_free(&r);
     }
 }
@@ -161,7 +161,7 @@ static stet_result make_and_use(void)
     if (result == STET_OK) result = stet_model_load_string(failing_scene, &model);
     if (result == STET_OK) result = stet_worlds_create(device, model, &def, &worlds);
     if (result == STET_OK) result = stet_worlds_reset(worlds, &reset);
-    if (result == STET_OK) result = stet_worlds_snapshot(worlds, &snapshot);
+    if (result == STET_OK) result = stet_snapshot_create(worlds, &snapshot);
     if (result == STET_OK) result = stet_worlds_restore(worlds, snapshot);
     if (result == STET_OK) result = stet_worlds_hash(worlds, &hash);
     stet_snapshot_destroy(snapshot);
@@ -185,14 +185,14 @@ static void worlds_that_fit_are_not_refused(void **state)
     for (size_t i = 0; i < sizeof each / sizeof *each; ++i)
         for (size_t k = 0; k < sizeof have / sizeof *have; ++k) {
             int64_t most = 0;
-            assert_int_equal(sti_worlds_check_memory(INT32_MAX, 1e6, 1), STET_LIMIT);
+            assert_int_equal(sti_worlds_check_memory(INT32_MAX, 1e6, 1), STET_ERROR_LIMIT);
             stet_result result = sti_worlds_check_memory(INT32_MAX, each[i], have[k]);
-            assert_int_equal(result, each[i] * INT32_MAX <= have[k] ? STET_OK : STET_LIMIT);
+            assert_int_equal(result, each[i] * INT32_MAX <= have[k] ? STET_OK : STET_ERROR_LIMIT);
             if (result == STET_OK) continue;
-            const char *said = strstr(stet_last_error(), "at most ");
+            const char *said = strstr(stet_get_last_error(), "at most ");
             assert_true(said && sscanf(said, "at most %" SCNd64, &most) == 1);
             if (most > 0) OK(sti_worlds_check_memory(most, each[i], have[k]));
-            assert_int_equal(sti_worlds_check_memory(most + 1, each[i], have[k]), STET_LIMIT);
+            assert_int_equal(sti_worlds_check_memory(most + 1, each[i], have[k]), STET_ERROR_LIMIT);
         }
     OK(sti_worlds_check_memory(INT32_MAX, 1e9, 0)); /* not known */
 }

@@ -46,7 +46,7 @@ static stet_result open_kernel(sti_checking *c, const sti_signature *k)
     for (int i = 0; i < c->def->nconstant && def.nconstant < STI_GRADCHECK_MOST; ++i)
         if (takes(k, c->def->constant[i])) own[def.nconstant++] = c->def->constant[i];
     STI_TRY(stet_kernel_create(c->device, &def, &c->kernel));
-    return stet_kernel_adjoint(c->kernel, &c->adjoint);
+    return stet_kernel_get_adjoint(c->kernel, &c->adjoint);
 }
 
 static stet_result prepare(sti_checking *c, const sti_signature *k)
@@ -56,10 +56,10 @@ static stet_result prepare(sti_checking *c, const sti_signature *k)
     c->nloss = c->items ? 1 : c->def->worlds;
     STI_TRY(open_kernel(c, k));
     c->most = 1;
-    if (stet_kernel_nparam(c->kernel) > STI_GRADCHECK_MOST)
-        return sti_error(STET_LIMIT, "kernel %s has more than %d parameters: its gradients are not checked", k->name,
-                         STI_GRADCHECK_MOST);
-    c->n = stet_kernel_nparam(c->kernel);
+    if (stet_kernel_get_nparam(c->kernel) > STI_GRADCHECK_MOST)
+        return sti_error(STET_ERROR_LIMIT, "kernel %s has more than %d parameters: its gradients are not checked",
+                         k->name, STI_GRADCHECK_MOST);
+    c->n = stet_kernel_get_nparam(c->kernel);
     for (int i = 0; i < c->n; ++i) STI_TRY(sti_subject_open(c, i));
     size_t n = (size_t)c->nloss;
     STI_TRY(sti_alloc(&c->there, n * sizeof *c->there, "sums of a check"));
@@ -158,10 +158,10 @@ static stet_result refuse_names(const stet_gradcheck_def *def, const kernels *al
         if (!def->kernel && !of) return STET_OK;
         if (!def->kernel || strcmp(all->k[i].name, def->kernel) != 0) continue;
         if (!of) return STET_OK;
-        return sti_error(STET_INVALID_ARGUMENT, "%s: %s is the adjoint of %s: check the gradients of that",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: %s is the adjoint of %s: check the gradients of that",
                          path_of(def), def->kernel, of);
     }
-    return sti_error(STET_NOT_FOUND, "%s: has no kernel %s", path_of(def), def->kernel ? def->kernel : "at all");
+    return sti_error(STET_ERROR_NOT_FOUND, "%s: has no kernel %s", path_of(def), def->kernel ? def->kernel : "at all");
 }
 
 static stet_result check_each(const stet_gradcheck_def *def, const sti_signature *const *chosen, int n,
@@ -192,20 +192,20 @@ static stet_result check_kernels(const stet_gradcheck_def *def, const kernels *a
 
 static stet_result check_def(const stet_gradcheck_def *def, const stet_gradcheck_result *out)
 {
-    if (!def || !out) return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: def and out must not be NULL");
+    if (!def || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: def and out must not be NULL");
     if (def->cookie != GRADCHECK_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: start from stet_default_gradcheck_def()");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: start from stet_default_gradcheck_def()");
     if (!def->source && !def->path)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: neither a source nor a path is given");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: neither a source nor a path is given");
     if (def->worlds < 1 || def->items < 1)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_gradcheck: over %d worlds of arrays of %" PRId64 " items; give at least 1", def->worlds,
                          def->items);
     if (!(def->tolerance > 0 && isfinite(def->tolerance)))
-        return sti_error(STET_INVALID_ARGUMENT, "stet_gradcheck: the tolerance is %g: give a finite number above 0",
-                         def->tolerance);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_gradcheck: the tolerance is %g: give a finite number above 0", def->tolerance);
     if (!(isfinite(def->low) && isfinite(def->high) && def->low <= def->high))
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_gradcheck: reals from %g to %g: give finite numbers, the lower one first", def->low,
                          def->high);
     return STET_OK;

@@ -40,16 +40,16 @@ static bool is_real(const sti_subject *s)
 
 static stet_dtype dtype_of(const char *type)
 {
-    if (strcmp(type, "lint") == 0 || strcmp(type, "wint") == 0 || strcmp(type, "int") == 0) return STET_INT;
-    if (strcmp(type, "i64") == 0) return STET_I64;
-    if (strcmp(type, "u32") == 0) return STET_U32;
-    if (strcmp(type, "u16") == 0) return STET_U16;
-    return strcmp(type, "u8") == 0 ? STET_U8 : STET_REAL;
+    if (strcmp(type, "lint") == 0 || strcmp(type, "wint") == 0 || strcmp(type, "int") == 0) return STET_DTYPE_INT;
+    if (strcmp(type, "i64") == 0) return STET_DTYPE_I64;
+    if (strcmp(type, "u32") == 0) return STET_DTYPE_U32;
+    if (strcmp(type, "u16") == 0) return STET_DTYPE_U16;
+    return strcmp(type, "u8") == 0 ? STET_DTYPE_U8 : STET_DTYPE_REAL;
 }
 
 static stet_result write_whole(sti_checking *c, sti_subject *s, const stet_gradcheck_value *v)
 {
-    size_t size = stet_array_bytes(s->array), each = s->count > 0 ? size / (size_t)s->count : 1;
+    size_t size = stet_array_get_bytes(s->array), each = s->count > 0 ? size / (size_t)s->count : 1;
     STI_TRY(sti_alloc(&s->bytes, size + 1, "whole numbers for a check"));
     int64_t modulus = c->def->number > 0 ? c->def->number : 1;
     for (int64_t i = 0; i < s->count; ++i) {
@@ -79,7 +79,7 @@ static stet_result fill_reals(sti_checking *c, sti_subject *s, const stet_gradch
         s->weight[i] = i % s->stride >= s->items ? behind : s->p.written ? random_between(c, -1, 1) : 0;
     if (s->ngradient > c->most) c->most = s->ngradient;
     if (s->count > c->most) c->most = s->count;
-    return new_array(c, "gradient", STET_REAL, worlds, s->stride, &s->gradient);
+    return new_array(c, "gradient", STET_DTYPE_REAL, worlds, s->stride, &s->gradient);
 }
 
 stet_result sti_subject_open(sti_checking *c, int i)
@@ -119,7 +119,7 @@ stet_result sti_subjects_write(sti_checking *c)
     for (int i = 0; i < c->n; ++i) {
         sti_subject *s = &c->s[i];
         if (s->array && s->base) STI_TRY(stet_array_write(s->array, s->base, (size_t)s->count * sizeof(double)));
-        if (s->bytes && s->p.written) STI_TRY(stet_array_write(s->array, s->bytes, stet_array_bytes(s->array)));
+        if (s->bytes && s->p.written) STI_TRY(stet_array_write(s->array, s->bytes, stet_array_get_bytes(s->array)));
         if (s->gradient) STI_TRY(stet_array_write(s->gradient, s->weight, (size_t)s->ngradient * sizeof(double)));
     }
     return STET_OK;
@@ -134,7 +134,7 @@ static stet_result look_behind(sti_checking *c, const sti_subject *s, const stet
         if (i % s->stride >= s->items) touched |= isnan(was) ? !isnan(c->room[i]) : c->room[i] != was;
     if (!touched) return STET_OK;
     return sti_error(
-        STET_INVALID_ARGUMENT,
+        STET_ERROR_INVALID_ARGUMENT,
         "kernel %s reaches beyond the %" PRId64
         " items of %s: give the array more of them (--items %s=N), or the kernel smaller numbers (--int, --values)",
         c->name, s->items, s->p.name, s->p.name);

@@ -36,8 +36,8 @@ stet_result sti_gathering_create(stet_device *device, sti_gathering **out)
     *out = NULL;
     STI_TRY(sti_alloc(&g, sizeof *g, "room for gradients"));
     g->device = device;
-    stet_result result = STI_ARRAY(device, "number of gradients", STET_I64, false, &g->n, 1);
-    if (result == STET_OK) result = STI_ARRAY(device, "number of digits", STET_I64, false, &g->rest, 1);
+    stet_result result = STI_ARRAY(device, "number of gradients", STET_DTYPE_I64, false, &g->n, 1);
+    if (result == STET_OK) result = STI_ARRAY(device, "number of digits", STET_DTYPE_I64, false, &g->rest, 1);
     if (result == STET_OK)
         *out = g;
     else
@@ -58,7 +58,7 @@ void sti_gathering_destroy(sti_gathering *g)
     sti_free(g);
 }
 
-static int64_t bytes_of(const stet_array *a) { return a ? (int64_t)stet_array_bytes(a) : 0; }
+static int64_t bytes_of(const stet_array *a) { return a ? (int64_t)stet_array_get_bytes(a) : 0; }
 
 int64_t sti_gathering_bytes(const sti_gathering *g)
 {
@@ -85,13 +85,13 @@ static stet_result make_all_room(sti_gathering *g, int64_t nitem, int64_t nentry
     int64_t n = GATHER_DIGITS * parts(nentry, GATHER_RUN);
     if (n < nitem) n = nitem;
     for (int k = 0; k < 2; ++k) {
-        STI_TRY(make_room_gather(g, &g->place[k], STET_I64, nentry));
-        STI_TRY(make_room_gather(g, &g->value[k], STET_REAL, nentry));
+        STI_TRY(make_room_gather(g, &g->place[k], STET_DTYPE_I64, nentry));
+        STI_TRY(make_room_gather(g, &g->value[k], STET_DTYPE_REAL, nentry));
     }
-    STI_TRY(make_room_gather(g, &g->level[0], STET_I64, n));
+    STI_TRY(make_room_gather(g, &g->level[0], STET_DTYPE_I64, n));
     for (int k = 1; n > GATHER_PIECE; ++k) {
         n = parts(n, GATHER_PIECE);
-        STI_TRY(make_room_gather(g, &g->level[k], STET_I64, n));
+        STI_TRY(make_room_gather(g, &g->level[k], STET_DTYPE_I64, n));
     }
     return STET_OK;
 }
@@ -156,7 +156,7 @@ stet_result sti_adjoint_gather(sti_gathering *g, const sti_lists *l, int code, s
     int64_t nplace = gradient->worlds ? gradient->nitem * gradient->shape[0] : gradient->nitem;
     if (l->blocks <= 0 || l->depth <= 0 || l->width <= 0) return STET_OK;
     if (l->depth > most_entries / l->blocks / l->width)
-        return sti_error(STET_LIMIT,
+        return sti_error(STET_ERROR_LIMIT,
                          "an adjoint's list of gradients has %" PRId64 " blocks of %" PRId64 " items of %" PRId64
                          " entries; it takes 2^40 at most: launch fewer items at a time",
                          l->blocks, l->width, l->depth);

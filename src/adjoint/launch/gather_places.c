@@ -37,7 +37,7 @@ static stet_result make_argument(scratch *s, int i, int number, stet_arg *out)
     const stet_arg *given = &s->call->args[number];
     const stet_array *a = given->array;
     *out = *given;
-    if (given->kind != STET_ARG_ARRAY || !a || (!a->worlds && a->dtype != STET_REAL)) return STET_OK;
+    if (given->kind != STET_ARG_ARRAY || !a || (!a->worlds && a->dtype != STET_DTYPE_REAL)) return STET_OK;
     return make_gather_places(s, i, a->dtype, a->worlds, a->nitem, out);
 }
 
@@ -46,7 +46,7 @@ static stet_result make_gradient(scratch *s, int i, int number, stet_arg *out)
     const stet_array *g = s->call->gradients[number];
     *out = stet_arg_array(NULL);
     if (!g) return STET_OK;
-    STI_TRY(make_gather_places(s, i, STET_REAL, true, g->nitem, out));
+    STI_TRY(make_gather_places(s, i, STET_DTYPE_REAL, true, g->nitem, out));
     s->gradient[number] = s->made[i];
     return STET_OK;
 }
@@ -67,7 +67,7 @@ static stet_result make_one(scratch *s, int i, stet_arg *out)
     case STI_PASSED_ARGUMENT: return make_argument(s, i, p->number, out);
     case STI_PASSED_GRADIENT: return make_gradient(s, i, p->number, out);
     case STI_PASSED_STACK: return make_stack(s, i, (sti_stack)p->number, out);
-    case STI_PASSED_FLAGS: return make_gather_places(s, i, STET_INT, false, c->size[STI_WIDTH], out);
+    case STI_PASSED_FLAGS: return make_gather_places(s, i, STET_DTYPE_INT, false, c->size[STI_WIDTH], out);
     case STI_PASSED_ROOM: *out = stet_arg_int(c->size[STI_WIDTH] * c->size[STI_DEPTH]); break;
     case STI_PASSED_WIDTH:
     case STI_PASSED_FLAGS_ROOM: *out = stet_arg_int(c->size[STI_WIDTH]); break;
@@ -104,10 +104,10 @@ static stet_result find_element(const scratch *s, int64_t place, sti_place_liste
         size_t element = (at - (uintptr_t)g->data) / s->device->real_size;
         out->array = a->listed[i];
         out->element = (int32_t)element;
-        return element <= INT32_MAX ? STET_OK : sti_error(STET_LIMIT, "a plan of elements beyond %d", INT32_MAX);
+        return element <= INT32_MAX ? STET_OK : sti_error(STET_ERROR_LIMIT, "a plan of elements beyond %d", INT32_MAX);
     }
     return sti_error(
-        STET_LIMIT,
+        STET_ERROR_LIMIT,
         "a plan of elements that are in no array"); /* a wrong index: the caller's own launch will report it */
 }
 
@@ -134,7 +134,7 @@ static stet_result read_entries(const scratch *s, const int64_t *places, sti_pla
 
 static stet_result read_all(const scratch *s, int64_t *places, sti_place_listed **out, int64_t *n)
 {
-    if (!s->places) return sti_error(STET_LIMIT, "a plan of an adjoint that lists nothing");
+    if (!s->places) return sti_error(STET_ERROR_LIMIT, "a plan of an adjoint that lists nothing");
     const int64_t width = s->call->size[STI_WIDTH], depth = s->call->size[STI_DEPTH];
     STI_TRY(sti_device_download(s->device, places, s->places->data, (size_t)(width * depth) * sizeof *places));
     *n = count_entries(places, width);
@@ -150,7 +150,7 @@ stet_result sti_places_of(const sti_adjoint_call *c, sti_place_listed **out, int
     int64_t *places = NULL;
     stet_result result = STET_OK;
     if (c->size[STI_WIDTH] > INT32_MAX / c->size[STI_DEPTH])
-        return sti_error(STET_LIMIT, "a plan of slots beyond %d", INT32_MAX);
+        return sti_error(STET_ERROR_LIMIT, "a plan of slots beyond %d", INT32_MAX);
     result = run_gather_places(&s);
     if (result == STET_OK)
         result = sti_alloc(&places, (size_t)(c->size[STI_WIDTH] * c->size[STI_DEPTH]) * sizeof *places,

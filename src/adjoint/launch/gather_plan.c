@@ -80,7 +80,7 @@ stet_result sti_plan_words(sti_place_listed *entry, int64_t n, int narray, int32
     if (n > 0) qsort(entry, (size_t)n, sizeof *entry, by_element);
     for (int64_t i = 0; i < n; i = end_of(entry, i, n)) ++nrow;
     *nword = narray + 2 * (int64_t)narray + 3 * nrow + n;
-    if (*nword > INT32_MAX) return sti_error(STET_LIMIT, "a plan of %lld words", (long long)*nword);
+    if (*nword > INT32_MAX) return sti_error(STET_ERROR_LIMIT, "a plan of %lld words", (long long)*nword);
     STI_TRY(sti_alloc(out, (size_t)*nword * sizeof **out + 1, "a plan of what a gradient gathers"));
     int32_t *word = *out, next = narray, slots = (int32_t)(*nword - n);
     for (int a = 0; a < narray; ++a) {
@@ -117,14 +117,14 @@ static int count_arrays(const stet_adjoint *a)
 static stet_result upload(const making *m, int32_t *words, int64_t nword)
 {
     stet_array *array;
-    STI_TRY(STI_ARRAY(m->call->adjoint->stacks->device, "a plan of gathers", STET_INT, false, &array, nword));
+    STI_TRY(STI_ARRAY(m->call->adjoint->stacks->device, "a plan of gathers", STET_DTYPE_INT, false, &array, nword));
     stet_result result = stet_array_write(array, words, (size_t)nword * sizeof *words);
     if (result == STET_OK) result = sti_array_to_device(array);
     if (result != STET_OK) {
         stet_array_destroy(array);
         return result;
     }
-    sti_array_held_by(array, STET_MECH_gather_plan);
+    sti_array_held_by(array, STET_MECHANISM_GATHER_PLAN);
     drop(m->to);
     m->to->array = array;
     m->to->words = words;
@@ -146,10 +146,10 @@ static stet_result make_gather_plan(void *context)
     bool same =
         m->to->array && m->to->nword == nword && memcmp(m->to->words, words, (size_t)nword * sizeof *words) == 0;
     if (m->is_valid && !same)
-        result = sti_error(STET_AUDIT,
+        result = sti_error(STET_ERROR_AUDIT,
                            "gather_plan: kernel %s: its plan stood and is another one: an array of indices was written "
                            "without being announced",
-                           stet_kernel_name(m->call->adjoint->kernel));
+                           stet_kernel_get_name(m->call->adjoint->kernel));
     else if (!same)
         result = upload(m, words, nword);
     if (same || result != STET_OK) sti_free(words);
@@ -175,7 +175,7 @@ static bool affects_plan(const sti_adjoint_call *c, int i)
 {
     const stet_array *array = c->args[i].array;
     if (c->args[i].kind == STET_ARG_INT) return true;
-    return c->args[i].kind == STET_ARG_ARRAY && (!array || (!array->worlds && array->dtype != STET_REAL));
+    return c->args[i].kind == STET_ARG_ARRAY && (!array || (!array->worlds && array->dtype != STET_DTYPE_REAL));
 }
 
 /* PLAN-2. */
@@ -202,15 +202,15 @@ static stet_result bring_up_to_date(const sti_adjoint_call *c, stet_reason *why)
 {
     const stet_adjoint *a = c->adjoint;
     const stet_device *device = a->stacks->device;
-    *why = STET_REASON_none;
+    *why = STET_REASON_NONE;
     for (int i = 0; i < a->nparam; ++i) {
         stet_array *array =
             (stet_array *)(uintptr_t)(affects_plan(c, i) && c->args[i].kind == STET_ARG_ARRAY ? c->args[i].array
                                                                                               : NULL);
         if (!array) continue;
-        if (array->outside || sti_array_poll_external_writes(array)) *why = STET_REASON_gather_plan_exported;
+        if (array->outside || sti_array_poll_external_writes(array)) *why = STET_REASON_GATHER_PLAN_EXPORTED;
         if (device->listing && sti_list_touches(sti_record_pending(device), array, true))
-            *why = STET_REASON_gather_plan_listed;
+            *why = STET_REASON_GATHER_PLAN_LISTED;
         else if (!sti_array_is_current(array))
             STI_TRY(sti_array_produce(array));
     }
@@ -244,20 +244,20 @@ static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, 
     sti_mechanisms *m = &c->adjoint->stacks->device->mechanisms;
     making it = {.call = c, .to = choose(p, &p->now)};
     it.is_valid = sti_stamp_equal(&it.to->stamp, &p->now);
-    sti_work work = {.mechanism = STET_MECH_gather_plan,
-                     .why = it.to->array ? STET_REASON_gather_plan_moved : STET_REASON_gather_plan_first,
-                     .what = stet_kernel_name(c->adjoint->kernel),
+    sti_work work = {.mechanism = STET_MECHANISM_GATHER_PLAN,
+                     .why = it.to->array ? STET_REASON_GATHER_PLAN_MOVED : STET_REASON_GATHER_PLAN_FIRST,
+                     .what = stet_kernel_get_name(c->adjoint->kernel),
                      .kept = &it.to->stamp,
                      .now = &p->now,
                      .make = make_beside,
                      .context = &it};
     if (!it.is_valid && is_too_volatile(p, it.to)) {
-        sti_count_miss(m, STET_MECH_gather_plan, STET_REASON_gather_plan_restless, 0, 0);
+        sti_count_miss(m, STET_MECHANISM_GATHER_PLAN, STET_REASON_GATHER_PLAN_RESTLESS, 0, 0);
         return STET_OK;
     }
     stet_result result = sti_let_stand(m, &work);
-    if (result == STET_LIMIT) {
-        sti_count_miss(m, STET_MECH_gather_plan, STET_REASON_gather_plan_large, 0, 0);
+    if (result == STET_ERROR_LIMIT) {
+        sti_count_miss(m, STET_MECHANISM_GATHER_PLAN, STET_REASON_GATHER_PLAN_LARGE, 0, 0);
         return STET_OK;
     }
     STI_TRY(result);
@@ -271,12 +271,12 @@ stet_result sti_gather_plan_find(const sti_adjoint_call *c, stet_array **out)
 {
     stet_adjoint *a = c->adjoint;
     stet_device *device = a->stacks->device;
-    stet_reason why = STET_REASON_gather_plan_disabled;
+    stet_reason why = STET_REASON_GATHER_PLAN_DISABLED;
     *out = NULL;
     if (!a->k->uniform || !sti_device_is_gpu(device) || sti_joining(device)) return STET_OK;
-    if (sti_enabled(&device->mechanisms, STET_MECH_gather_plan)) STI_TRY(bring_up_to_date(c, &why));
-    if (why != STET_REASON_none) {
-        sti_count_miss(&device->mechanisms, STET_MECH_gather_plan, why, 0, 0);
+    if (sti_enabled(&device->mechanisms, STET_MECHANISM_GATHER_PLAN)) STI_TRY(bring_up_to_date(c, &why));
+    if (why != STET_REASON_NONE) {
+        sti_count_miss(&device->mechanisms, STET_MECHANISM_GATHER_PLAN, why, 0, 0);
         return STET_OK;
     }
     list_stamp(c, &a->planning.now);

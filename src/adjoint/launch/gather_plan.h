@@ -56,8 +56,8 @@ typedef struct sti_place_listed {
 } sti_place_listed;
 
 /*
- * Lists what a launch lists, in its order. The caller frees *out. STET_LIMIT: more entries, or larger numbers, than a
- * plan can hold.
+ * Lists what a launch lists, in its order. The caller frees *out. STET_ERROR_LIMIT: more entries, or larger numbers,
+ * than a plan can hold.
  */
 stet_result sti_places_of(const struct sti_adjoint_call *call, sti_place_listed **out, int64_t *n);
 /* Sorts the entries and makes the words of a plan from them. The caller frees *out. */

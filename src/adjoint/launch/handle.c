@@ -58,7 +58,7 @@ static stet_result find_signature(const stet_adjoint *a, sti_signature *out)
     (void)snprintf(name, sizeof name, "%s_adj", a->k->name);
     while ((found = sti_signature_next(a->made.text.data, &cursor, out, message, sizeof message)) > 0)
         if (strcmp(out->name, name) == 0) return STET_OK;
-    return sti_error(STET_UNSUPPORTED, "kernel %s: its adjoint cannot be launched: %s; give it fewer parameters",
+    return sti_error(STET_ERROR_UNSUPPORTED, "kernel %s: its adjoint cannot be launched: %s; give it fewer parameters",
                      a->k->name, found < 0 ? message : "its signature is not to be found");
 }
 
@@ -103,7 +103,7 @@ static void destroy(sti_attachment *attachment)
 static stet_result explain(const sti_kernel_source *origin, stet_result result)
 {
     sti_text_buffer text = {0};
-    const char *said = stet_last_error();
+    const char *said = stet_get_last_error();
     sti_user_source_explain(&origin->source, said, strlen(said), &text);
     if (text.result == STET_OK) result = sti_error(result, "%s", text.data);
     sti_text_buffer_free(&text);
@@ -113,7 +113,7 @@ static stet_result explain(const sti_kernel_source *origin, stet_result result)
 /* Uses k_x_adj of the source itself, if there is one; the transformation leaves k_x out then. */
 static void choose(stet_adjoint *a)
 {
-    const char *name = stet_kernel_name(a->kernel);
+    const char *name = stet_kernel_get_name(a->kernel);
     a->given.name = name;
     a->given.id = sti_hash_bytes(a->made.text.data, a->made.text.size);
     a->k = &a->given;
@@ -127,22 +127,22 @@ static stet_result make_handle(stet_adjoint *a)
     sti_check_options check = sti_user_check_options(sti_user_kernel_device(a->kernel));
     sti_adjoint_options options = {.constant = (const char *const *)origin->constant,
                                    .nconstant = origin->nconstant,
-                                   .kernel = stet_kernel_name(a->kernel)};
+                                   .kernel = stet_kernel_get_name(a->kernel)};
     STI_TRY(sti_check_source(origin->source.own.data, "<0>", &check, &a->unit));
     stet_result result = sti_adjoint_make(a->unit, &options, &a->made);
     if (result != STET_OK) return explain(origin, result);
     choose(a);
-    a->nparam = stet_kernel_nparam(a->kernel);
+    a->nparam = stet_kernel_get_nparam(a->kernel);
     for (int i = 0; i < a->nparam; ++i) STI_TRY(stet_kernel_get_param(a->kernel, i, &a->param[i]));
     STI_TRY(plan(a));
     sti_sizing_open(&a->sizing, a->k, a->param, a->nparam);
     return sti_stacks_join(a);
 }
 
-stet_result stet_kernel_adjoint(stet_kernel *kernel, stet_adjoint **out)
+stet_result stet_kernel_get_adjoint(stet_kernel *kernel, stet_adjoint **out)
 {
     if (!kernel || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_adjoint: kernel and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_kernel_get_adjoint: kernel and out must not be NULL");
     sti_attachment **kept = sti_user_kernel_attachment(kernel);
     stet_adjoint *a = (stet_adjoint *)(void *)*kept;
     *out = a;
@@ -176,15 +176,15 @@ stet_result sti_adjoint_code(stet_adjoint *a)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-const char *stet_adjoint_source(const stet_adjoint *adjoint) { return adjoint ? adjoint->made.text.data : ""; }
+const char *stet_adjoint_get_source(const stet_adjoint *adjoint) { return adjoint ? adjoint->made.text.data : ""; }
 
 stet_result stet_adjoint_has_gradient(const stet_adjoint *adjoint, int i, bool *out)
 {
     if (!adjoint || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_adjoint_has_gradient: adjoint and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_adjoint_has_gradient: adjoint and out must not be NULL");
     if (i < 0 || i >= adjoint->nparam)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: there is no parameter %d; it has %d", adjoint->k->name, i,
-                         adjoint->nparam);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: there is no parameter %d; it has %d",
+                         adjoint->k->name, i, adjoint->nparam);
     *out = adjoint->has_gradient[i];
     return STET_OK;
 }

@@ -42,7 +42,7 @@ stet_result sti_ids_add(sti_ids *ids, uint64_t id, const char *content, const ch
     sti_id **at = find_ids(ids, id);
     if (!*at) return append_ids(at, id, content);
     if (strcmp((*at)->content, content) != 0)
-        return sti_error(STET_STATE,
+        return sti_error(STET_ERROR_STATE,
                          "%s has the id %016" PRIx64 ", which stands for something else here: change its text a little "
                          "(a name in it, say)",
                          what, id);

@@ -11,7 +11,7 @@
 
 static stet_result refuse_gradient(const sti_adjoint_call *c, int i, const char *wanted)
 {
-    return sti_error(STET_INVALID_ARGUMENT, "kernel %s: the gradient of parameter %s is %s", c->adjoint->k->name,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: the gradient of parameter %s is %s", c->adjoint->k->name,
                      c->adjoint->param[i].name, wanted);
 }
 
@@ -22,8 +22,8 @@ static stet_result check_shape(const sti_adjoint_call *c, int i)
     const stet_array *g = c->gradients[i], *of = c->args[i].array;
     bool worlds = p->worlds || !c->adjoint->k->items;
     int64_t items = p->kind == STET_ARG_ARRAY ? of ? of->nitem : g->nitem : 1;
-    if (g->dtype == STET_REAL && g->worlds == worlds && g->nitem == items) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
+    if (g->dtype == STET_DTYPE_REAL && g->worlds == worlds && g->nitem == items) return STET_OK;
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "kernel %s: the gradient of parameter %s is %s of %" PRId64 " reals%s; %s is not",
                      c->adjoint->k->name, p->name, worlds ? "an array of worlds" : "a plain array", items,
                      worlds ? " a world" : "", g->name);
@@ -49,7 +49,7 @@ static stet_result check_places(const sti_adjoint_call *c, int i)
         const stet_array *other = c->args[k].kind == STET_ARG_ARRAY ? c->args[k].array : NULL;
         if (other && (p[i].written || p[k].written) && sti_memory_overlaps(array, other))
             return sti_error(
-                STET_INVALID_ARGUMENT,
+                STET_ERROR_INVALID_ARGUMENT,
                 "kernel %s_adj: %s and %s are the same memory, and the kernel writes it; give it two arrays "
                 "(stet_array_copy)",
                 c->adjoint->k->name, p[k].name, p[i].name);
@@ -61,14 +61,16 @@ static stet_result check_call(const sti_adjoint_call *c, int narg)
 {
     const stet_adjoint *a = c->adjoint;
     if (narg != a->nparam)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s_adj: takes %d arguments, and as many gradients, not %d",
-                         a->k->name, a->nparam, narg);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "kernel %s_adj: takes %d arguments, and as many gradients, not %d", a->k->name, a->nparam,
+                         narg);
     if (c->count < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s_adj: launched over %" PRId64, a->k->name, c->count);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s_adj: launched over %" PRId64, a->k->name, c->count);
     for (int i = 0; i < narg; ++i) {
         if (c->args[i].kind != a->param[i].kind)
-            return sti_error(STET_INVALID_ARGUMENT, "kernel %s_adj: the argument for parameter %s is of another kind",
-                             a->k->name, a->param[i].name);
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "kernel %s_adj: the argument for parameter %s is of another kind", a->k->name,
+                             a->param[i].name);
         STI_TRY(check_gradient(c, i));
         STI_TRY(check_places(c, i));
     }
@@ -184,7 +186,8 @@ stet_result stet_adjoint_launch(stet_adjoint *adjoint, int64_t count, const stet
                                 stet_array *const *gradients, int narg)
 {
     if (!adjoint || (narg > 0 && (!args || !gradients)))
-        return sti_error(STET_INVALID_ARGUMENT, "stet_adjoint_launch: adjoint, args and gradients must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_adjoint_launch: adjoint, args and gradients must not be NULL");
     sti_adjoint_call c = {.adjoint = adjoint, .count = count, .args = args, .gradients = gradients};
     STI_TRY(check_call(&c, narg));
     return count > 0 ? launch(&c) : STET_OK;

@@ -27,7 +27,7 @@ stet_result sti_overflow_error(const stet_adjoint *a, int64_t mark, int64_t had,
     if (where.result == STET_OK) sti_user_source_explain(&origin->source, where.data, where.size, &name);
     bool known = where.result == STET_OK && name.result == STET_OK;
     stet_result result =
-        sti_error(STET_LIMIT,
+        sti_error(STET_ERROR_LIMIT,
                   "kernel %s_adj: the stack of the loop at %s was too short: it had %" PRId64
                   " slots%s. An array that its trip count comes from was written without being announced "
                   "(stet_array_mark_written), so gradients since are not to be used",
@@ -84,7 +84,7 @@ static stet_result save_written(const sti_adjoint_call *c)
             saved[i] = NULL;
             STI_TRY(
                 sti_array_new(a->device, "kept for another try", a->dtype, a->worlds, a->ndim, a->shape, &saved[i]));
-            sti_array_held_by(saved[i], STET_MECH_adstack);
+            sti_array_held_by(saved[i], STET_MECHANISM_ADSTACK);
         }
         STI_TRY(sti_record_copy(saved[i], a));
     }

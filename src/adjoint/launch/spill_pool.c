@@ -17,8 +17,9 @@ typedef struct sti_spill_pool_old {
 stet_dtype sti_stack_dtype(sti_stack stack)
 {
     static const stet_dtype dtypes[STI_STACK_COUNT] = {
-        [STI_STACK_REAL] = STET_REAL, [STI_STACK_LINT] = STET_INT,         [STI_STACK_UREAL] = STET_REAL,
-        [STI_STACK_INT] = STET_I64,   [STI_STACK_DESTINATIONS] = STET_I64, [STI_STACK_VALUES] = STET_REAL};
+        [STI_STACK_REAL] = STET_DTYPE_REAL,        [STI_STACK_LINT] = STET_DTYPE_INT,
+        [STI_STACK_UREAL] = STET_DTYPE_REAL,       [STI_STACK_INT] = STET_DTYPE_I64,
+        [STI_STACK_DESTINATIONS] = STET_DTYPE_I64, [STI_STACK_VALUES] = STET_DTYPE_REAL};
     return dtypes[stack];
 }
 
@@ -90,7 +91,7 @@ static stet_result check_room(const sti_spill_pool *h, size_t bytes)
     else if (h->device->ops->memory(h->device, &available, &total) != STET_OK)
         total = 0;
     if (total == 0 || bytes <= total) return STET_OK;
-    return sti_error(STET_LIMIT, "its stacks take %zu bytes, and the device has %zu", bytes, total);
+    return sti_error(STET_ERROR_LIMIT, "its stacks take %zu bytes, and the device has %zu", bytes, total);
 }
 
 static stet_result grow(sti_spill_pool *h, sti_stack stack, int64_t need)
@@ -105,7 +106,7 @@ static stet_result grow(sti_spill_pool *h, sti_stack stack, int64_t need)
     if (result != STET_OK && want > need)
         result = STI_ARRAY(h->device, "stacks", sti_stack_dtype(stack), false, memory, need);
     if (result != STET_OK) return result;
-    sti_array_held_by(*memory, STET_MECH_adstack);
+    sti_array_held_by(*memory, STET_MECHANISM_ADSTACK);
     (*memory)->by_world = true; /* SPILL-3 */
     return STET_OK;
 }
@@ -164,7 +165,7 @@ static stet_result take_spill_pool(sti_spill_pool *h, sti_stack stack, int64_t w
 {
     int64_t lanes = h->device->lanes, need = items;
     if (worlds > 0 && __builtin_mul_overflow((worlds + lanes - 1) / lanes * lanes, items, &need)) need = INT64_MAX;
-    if (need > INT64_C(1) << 60) return sti_error(STET_LIMIT, "its stacks are more than can be addressed");
+    if (need > INT64_C(1) << 60) return sti_error(STET_ERROR_LIMIT, "its stacks are more than can be addressed");
     if (!h->memory[stack] || h->memory[stack]->nitem < need) STI_TRY(grow(h, stack, need));
     if (worlds > 0) return take_view(h, stack, worlds, out);
     *out = h->memory[stack];

@@ -28,11 +28,11 @@ stet_result sti_flags_room(stet_adjoint *a, int64_t n)
         STI_TRY(device->check_overflow(device));
     }
     device->listing = false;
-    stet_result result = STI_ARRAY(device, "flags of stacks", STET_INT, false, &more, n);
+    stet_result result = STI_ARRAY(device, "flags of stacks", STET_DTYPE_INT, false, &more, n);
     if (result == STET_OK) {
         stet_array_destroy(a->flags);
         a->flags = more;
-        sti_array_held_by(more, STET_MECH_adstack);
+        sti_array_held_by(more, STET_MECHANISM_ADSTACK);
         more->by_world = !a->k->items; /* each world has its own part, the same in each launch over as many worlds */
         sti_stamp_keep_version(&a->looked, &more->version);
     }
@@ -55,7 +55,8 @@ static stet_result read_flags(stet_adjoint *a, int64_t *mark)
     stet_device *device = s->device;
     int64_t found[2 * CHECK_BLOCKS], n = a->flags->nitem, blocks = (n + CHECK_TEAM - 1) / CHECK_TEAM;
     if (blocks > CHECK_BLOCKS) blocks = CHECK_BLOCKS;
-    if (!s->found) STI_TRY(STI_ARRAY(device, "looks at stacks", STET_I64, false, &s->found, (int64_t)2 * CHECK_BLOCKS));
+    if (!s->found)
+        STI_TRY(STI_ARRAY(device, "looks at stacks", STET_DTYPE_I64, false, &s->found, (int64_t)2 * CHECK_BLOCKS));
     STI_TRY(STI_LAUNCH(sti_k_stack_flags, device, blocks, sti_arg_array(a->flags), sti_arg_int(n), sti_arg_int(blocks),
                        sti_arg_array(s->found)));
     size_t size = (size_t)blocks * 2 * sizeof *found;
@@ -100,7 +101,7 @@ static stet_result report_overflow(stet_adjoint *a, int64_t mark)
 static stet_result report_late_overflow(sti_stacks *s)
 {
     s->untold = false;
-    return sti_error(STET_LIMIT, "%s", s->late);
+    return sti_error(STET_ERROR_LIMIT, "%s", s->late);
 }
 
 /* Checks the flags of an adjoint before it is destroyed. The next host read reports an overflow. */
@@ -112,7 +113,7 @@ static void check_before_destroy(stet_adjoint *a)
     if (s->untold || sti_flags_check(a, &mark) != STET_OK || !mark) return;
     (void)report_overflow(a, mark);
     s->untold = true;
-    (void)snprintf(s->late, sizeof s->late, "%s", stet_last_error());
+    (void)snprintf(s->late, sizeof s->late, "%s", stet_get_last_error());
 }
 
 static stet_result check_overflow(stet_device *device)

@@ -24,8 +24,8 @@ static sti_bound *part(const sti_bound *b) { return (sti_bound *)(uintptr_t)b; }
 static stet_result find_argument(const evaluation *v, const sti_bound *b, int64_t *out)
 {
     if (v->values->number(v->values->context, b->name, out)) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "the size of an adjoint's tape needs the argument %s, which is not given",
-                     b->name);
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                     "the size of an adjoint's tape needs the argument %s, which is not given", b->name);
 }
 
 static stet_result find_element(evaluation *v, const sti_bound *b, int64_t *out)
@@ -33,7 +33,7 @@ static stet_result find_element(evaluation *v, const sti_bound *b, int64_t *out)
     int64_t index;
     STI_TRY(evaluate(v, part(b->a), &index));
     if (v->values->element(v->values->context, b->name, index, out)) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "the size of an adjoint's tape needs element %" PRId64 " of %s, which it does not have", index,
                      b->name);
 }
@@ -54,15 +54,16 @@ static stet_result find_greatest(evaluation *v, sti_bound *b, int64_t *out)
 
 static stet_result out_of_range(void)
 {
-    return sti_error(STET_LIMIT, "the size of an adjoint's tape is beyond 2^62: its arguments are no sensible counts");
+    return sti_error(STET_ERROR_LIMIT,
+                     "the size of an adjoint's tape is beyond 2^62: its arguments are no sensible counts");
 }
 
 static stet_result calculate(sti_bound_kind kind, int64_t a, int64_t b, int64_t *out)
 {
     bool over = false;
     if ((kind == STI_BOUND_DIV || kind == STI_BOUND_MOD) && (b == 0 || (b == -1 && a == INT64_MIN)))
-        return sti_error(STET_INVALID_ARGUMENT, "the size of an adjoint's tape: %" PRId64 " is divided by %" PRId64, a,
-                         b);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "the size of an adjoint's tape: %" PRId64 " is divided by %" PRId64, a, b);
     switch (kind) {
     case STI_BOUND_ADD: over = __builtin_add_overflow(a, b, out); break;
     case STI_BOUND_SUB: over = __builtin_sub_overflow(a, b, out); break;
@@ -79,7 +80,8 @@ static stet_result evaluate(evaluation *v, sti_bound *b, int64_t *out)
 {
     int64_t left, right;
     if (++v->steps > MOST_STEPS)
-        return sti_error(STET_LIMIT, "the size of an adjoint's tape takes more than %d steps to work out", MOST_STEPS);
+        return sti_error(STET_ERROR_LIMIT, "the size of an adjoint's tape takes more than %d steps to work out",
+                         MOST_STEPS);
     bool data = b->kind == STI_BOUND_OVER || b->kind == STI_BOUND_ELEMENT;
     if (data && v->values->known && v->values->known(v->values->context, b, out)) return STET_OK;
     switch (b->kind) {

@@ -61,8 +61,8 @@ typedef struct sti_bound_values {
 } sti_bound_values;
 
 /*
- * Evaluates a bound. STET_INVALID_ARGUMENT: an element that does not exist, or a division by 0; the message names it.
- * STET_LIMIT: more than 2^28 steps, or a value beyond 2^62.
+ * Evaluates a bound. STET_ERROR_INVALID_ARGUMENT: an element that does not exist, or a division by 0; the message names
+ * it. STET_ERROR_LIMIT: more than 2^28 steps, or a value beyond 2^62.
  */
 stet_result sti_bound_evaluate(sti_bound *bound, const sti_bound_values *values, int64_t *out);
 /* Prints a bound for people: "max over i < n of first[i + 1] - first[i]". */

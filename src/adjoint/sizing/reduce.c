@@ -68,8 +68,8 @@ static stet_result make_code(const sti_question *q, uint64_t inputs)
     sti_text_buffer text = {0};
     if (r->code) return STET_OK;
     if (!r->out)
-        STI_TRY(
-            STI_ARRAY(q->device, "stack sizes", STET_I64, false, &r->out, (int64_t)r->nreduction * STI_REDUCE_BLOCKS));
+        STI_TRY(STI_ARRAY(q->device, "stack sizes", STET_DTYPE_I64, false, &r->out,
+                          (int64_t)r->nreduction * STI_REDUCE_BLOCKS));
     sti_reduce_text(r, inputs, &text);
     stet_result result = text.result;
     if (result == STET_OK) {
@@ -117,7 +117,7 @@ static stet_result launch(const sti_question *q, uint64_t wanted, int64_t blocks
     for (int i = 0; i < r->nparam; ++i) {
         if (!(inputs >> i & 1)) continue;
         if (n + 6 > STI_MAX_PARAMS)
-            return sti_error(STET_LIMIT, "the sizes of its stacks depend on more than %d arguments", n);
+            return sti_error(STET_ERROR_LIMIT, "the sizes of its stacks depend on more than %d arguments", n);
         args[n++] = q->args[i];
         if (r->param[i].kind != STET_ARG_ARRAY) continue;
         args[n++] = stet_arg_int(q->args[i].array ? q->args[i].array->nitem : 0);
@@ -157,8 +157,8 @@ static stet_result compute_unlisted(const sti_question *q, uint64_t wanted, int6
     bool listing = q->device->listing;
     for (int k = 0; k < r->nreduction; ++k) values[k] = TROUBLE;
     if (r->on_host)
-        return sti_fallback(&q->device->mechanisms, STET_MECH_adstack, STET_REASON_adstack_host,
-                            stet_kernel_name(q->kernel));
+        return sti_fallback(&q->device->mechanisms, STET_MECHANISM_ADSTACK, STET_REASON_ADSTACK_HOST,
+                            stet_kernel_get_name(q->kernel));
     q->device->listing = false;
     stet_result result = compute(q, wanted, values);
     q->device->listing = listing;
@@ -174,9 +174,9 @@ static stet_result store_value(const sti_question *q, int k, int64_t value, sti_
     out->value = value;
     if (value < TROUBLE) return STET_OK;
     stet_result result = sti_reduce_on_host(q, q->reducing->reduction[k].bound, &out->value);
-    if (result != STET_OK && result != STET_INVALID_ARGUMENT && result != STET_LIMIT) return result;
+    if (result != STET_OK && result != STET_ERROR_INVALID_ARGUMENT && result != STET_ERROR_LIMIT) return result;
     out->result = result;
-    if (result != STET_OK) (void)snprintf(out->why, sizeof out->why, "%s", stet_last_error());
+    if (result != STET_OK) (void)snprintf(out->why, sizeof out->why, "%s", stet_get_last_error());
     return STET_OK;
 }
 
@@ -188,10 +188,10 @@ static stet_result compare_reduce(const sti_question *q, int k, int64_t value)
     STI_TRY(store_value(q, k, value, &again));
     if (again.result == stood->result && (again.result != STET_OK || again.value == stood->value)) return STET_OK;
     return sti_error(
-        STET_AUDIT,
+        STET_ERROR_AUDIT,
         "adstack: kernel %s: a maximum stood at %lld and is %lld: an array that it is taken over was written "
         "without being announced",
-        stet_kernel_name(q->kernel), (long long)stood->value, (long long)again.value);
+        stet_kernel_get_name(q->kernel), (long long)stood->value, (long long)again.value);
 }
 
 typedef struct lookup {
@@ -207,23 +207,23 @@ static void look_up(lookup *a, int k)
     sti_question *q = a->q;
     sti_mechanisms *m = &q->device->mechanisms;
     const sti_reduction *r = &q->reducing->reduction[k];
-    bool enabled = sti_enabled(m, STET_MECH_adstack);
+    bool enabled = sti_enabled(m, STET_MECHANISM_ADSTACK);
     sti_reduce_stamp(q, r->inputs, &a->now);
     sti_reduced *own = sti_known_find(q, r, &a->now);
     a->own[k] = own;
     if (own) own->used = ++q->known->clock;
     if (enabled && own && sti_stamp_equal(&own->stamp, &a->now)) {
         q->found[k] = own;
-        sti_count_hit(m, STET_MECH_adstack, 0, 0);
+        sti_count_hit(m, STET_MECHANISM_ADSTACK, 0, 0);
         if (m->options.audit) a->audited |= UINT64_C(1) << k;
         return;
     }
     a->missed |= UINT64_C(1) << k;
-    a->why[k] = !enabled       ? STET_REASON_adstack_disabled
-                : !own         ? STET_REASON_adstack_first
-                : q->overflown ? STET_REASON_adstack_overflow
-                : q->exported  ? STET_REASON_adstack_exported
-                               : STET_REASON_adstack_moved;
+    a->why[k] = !enabled       ? STET_REASON_ADSTACK_DISABLED
+                : !own         ? STET_REASON_ADSTACK_FIRST
+                : q->overflown ? STET_REASON_ADSTACK_OVERFLOW
+                : q->exported  ? STET_REASON_ADSTACK_EXPORTED
+                               : STET_REASON_ADSTACK_MOVED;
 }
 
 static stet_result store_result(lookup *a, int k, int64_t value)
@@ -254,7 +254,7 @@ static stet_result compute_missing(lookup *a)
         if (!(a->missed >> k & 1)) continue;
         STI_TRY(store_result(a, k, values[k]));
         /* one launch computes all of them: count it once */
-        sti_count_miss(m, STET_MECH_adstack, a->why[k], launches, bytes);
+        sti_count_miss(m, STET_MECHANISM_ADSTACK, a->why[k], launches, bytes);
         launches = bytes = 0;
     }
     return STET_OK;
@@ -264,8 +264,8 @@ stet_result sti_reduce(sti_question *q)
 {
     lookup a = {.q = q};
     if (q->reducing->more)
-        STI_TRY(sti_fallback(&q->device->mechanisms, STET_MECH_adstack, STET_REASON_adstack_host,
-                             stet_kernel_name(q->kernel)));
+        STI_TRY(sti_fallback(&q->device->mechanisms, STET_MECHANISM_ADSTACK, STET_REASON_ADSTACK_HOST,
+                             stet_kernel_get_name(q->kernel)));
     for (int k = 0; k < q->reducing->nreduction; ++k) look_up(&a, k);
     stet_result result = compute_missing(&a);
     sti_stamp_free(&a.now);

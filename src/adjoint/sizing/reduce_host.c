@@ -47,8 +47,8 @@ static int64_t widened(const void *bytes, const char *type, int64_t i)
 static stet_result look_at(looking *l, int i)
 {
     const stet_array *a = l->q->args[i].array;
-    size_t size = stet_array_bytes(a);
-    int64_t n = stet_array_count(a);
+    size_t size = stet_array_get_bytes(a);
+    int64_t n = stet_array_get_nelement(a);
     void *bytes;
     if (l->element[i]) return STET_OK;
     STI_TRY(sti_alloc(&bytes, size + 1, "the counts of an adjoint"));
@@ -66,7 +66,7 @@ static bool element(void *context, const char *name, int64_t index, int64_t *out
     looking *l = context;
     int i = find_reduce_host(l->q, name);
     if (i < 0 || l->q->args[i].kind != STET_ARG_ARRAY || !l->q->args[i].array) return false;
-    if (index < 0 || index >= stet_array_count(l->q->args[i].array)) return false;
+    if (index < 0 || index >= stet_array_get_nelement(l->q->args[i].array)) return false;
     l->result = look_at(l, i);
     if (l->result != STET_OK) return false;
     *out = l->element[i][index];

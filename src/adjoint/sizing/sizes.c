@@ -92,7 +92,7 @@ static stet_result check_sizes(const char *name, const int64_t size[STI_SIZES])
 {
     const int64_t most = INT32_MAX;
     if (size[STI_WIDTH] <= most && size[STI_DEPTH] <= most && size[STI_ENTRIES] <= most) return STET_OK;
-    return sti_error(STET_LIMIT,
+    return sti_error(STET_ERROR_LIMIT,
                      "kernel %s_adj: its stacks would have %" PRId64 " columns of %" PRId64
                      " slots and lists of %" PRId64 ": its arguments are no sensible counts",
                      name, size[STI_WIDTH], size[STI_DEPTH], size[STI_ENTRIES]);
@@ -102,9 +102,9 @@ static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI
 {
     f->to = choose_entry(f->s, now);
     sti_span output = {f->to->size, sizeof f->to->size, NULL};
-    const sti_work work = {.mechanism = STET_MECH_adstack_handle,
-                           .why = f->to->used ? STET_REASON_adstack_handle_moved : STET_REASON_adstack_handle_first,
-                           .what = stet_kernel_name(f->q.kernel),
+    const sti_work work = {.mechanism = STET_MECHANISM_ADSTACK_HANDLE,
+                           .why = f->to->used ? STET_REASON_ADSTACK_HANDLE_MOVED : STET_REASON_ADSTACK_HANDLE_FIRST,
+                           .what = stet_kernel_get_name(f->q.kernel),
                            .kept = &f->to->stamp,
                            .now = now,
                            .make = make_sizes,
@@ -147,10 +147,10 @@ static bool latest_is_valid(const sti_sizing *s, const stet_device *device, int6
 static bool reuse_latest(sti_sizing *s, stet_device *device, int64_t count, const stet_arg *args, int64_t *size)
 {
     sti_mechanisms *m = &device->mechanisms;
-    if (!s->latest || s->asked || s->overflown || m->options.audit || !sti_enabled(m, STET_MECH_adstack_handle) ||
+    if (!s->latest || s->asked || s->overflown || m->options.audit || !sti_enabled(m, STET_MECHANISM_ADSTACK_HANDLE) ||
         !latest_is_valid(s, device, count, args))
         return false;
-    sti_count_hit(m, STET_MECH_adstack_handle, 0, 0);
+    sti_count_hit(m, STET_MECHANISM_ADSTACK_HANDLE, 0, 0);
     s->latest->used = ++s->clock;
     memcpy(size, s->latest->size, sizeof s->latest->size);
     return true;
@@ -180,9 +180,9 @@ stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known 
     s->asked = asked;
     sti_stamp_free(&own);
     if (result == STET_OK) {
-        STI_TRY(check_sizes(stet_kernel_name(kernel), size));
+        STI_TRY(check_sizes(stet_kernel_get_name(kernel), size));
         s->latest = f.to;
         return STET_OK;
     }
-    return sti_error_prefix(result, "kernel %s_adj", stet_kernel_name(kernel));
+    return sti_error_prefix(result, "kernel %s_adj", stet_kernel_get_name(kernel));
 }

@@ -13,9 +13,10 @@ stet_tape_def stet_default_tape_def(void) { return (stet_tape_def){.cookie = TAP
 static stet_result check_def(const stet_tape_def *def)
 {
     if (def->cookie != TAPE_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT, "tape: the def is not initialised; start from stet_default_tape_def()");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "tape: the def is not initialised; start from stet_default_tape_def()");
     if (def->every >= 0) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "tape: a checkpoint every %lld steps; give 0 for the usual",
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "tape: a checkpoint every %lld steps; give 0 for the usual",
                      (long long)def->every);
 }
 
@@ -23,7 +24,7 @@ stet_result stet_tape_create(stet_device *device, const stet_tape_def *def, stet
 {
     stet_tape *t;
     if (!device || !def || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_tape_create: device, def and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tape_create: device, def and out must not be NULL");
     *out = NULL;
     STI_TRY(check_def(def));
     STI_TRY(sti_alloc(&t, sizeof *t, "tape"));
@@ -58,16 +59,17 @@ static stet_result check_begin(stet_tape *t)
 {
     STI_TRY(sti_not_listing(t->device, "stet_tape_begin"));
     if (t->device->launch_observer)
-        return sti_error(STET_STATE, "tape: %s is open; end it first",
+        return sti_error(STET_ERROR_STATE, "tape: %s is open; end it first",
                          t->open ? "this tape" : "another tape of this device");
     if (sti_joining(t->device))
-        return sti_error(STET_STATE, "tape: what is captured into a caller's graph does not run; begin it outside");
+        return sti_error(STET_ERROR_STATE,
+                         "tape: what is captured into a caller's graph does not run; begin it outside");
     return STET_OK;
 }
 
 stet_result stet_tape_begin(stet_tape *t)
 {
-    if (!t) return sti_error(STET_INVALID_ARGUMENT, "stet_tape_begin: tape must not be NULL");
+    if (!t) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tape_begin: tape must not be NULL");
     STI_TRY(check_begin(t));
     STI_TRY(sti_tape_reserve(&t->check, &t->check_room, 1, sizeof *t->check));
     sti_tape_forget(t);
@@ -81,8 +83,8 @@ stet_result stet_tape_begin(stet_tape *t)
 
 static stet_result check_open(const stet_tape *t, const char *call)
 {
-    if (!t) return sti_error(STET_INVALID_ARGUMENT, "%s: tape must not be NULL", call);
-    if (!t->open) return sti_error(STET_STATE, "%s: the tape was not begun", call);
+    if (!t) return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: tape must not be NULL", call);
+    if (!t->open) return sti_error(STET_ERROR_STATE, "%s: the tape was not begun", call);
     return STET_OK;
 }
 

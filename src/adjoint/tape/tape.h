@@ -180,7 +180,7 @@ enum { STI_TAPE_BLOCK = 256 };
 
 static inline bool sti_tape_real(const sti_tape_array *a)
 {
-    return a->array && stet_array_dtype(a->array) == STET_REAL;
+    return a->array && stet_array_get_dtype(a->array) == STET_DTYPE_REAL;
 }
 /* True if the operation's gradients are computed by an adjoint. */
 static inline bool sti_tape_differs(const stet_tape *t, const sti_tape_op *op)

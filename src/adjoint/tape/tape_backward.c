@@ -21,18 +21,18 @@ static stet_result check_array(const stet_tape *t, const sti_tape_array *a)
 {
     if (!a->touched) return STET_OK;
     if (!a->array)
-        return sti_error(STET_STATE,
+        return sti_error(STET_ERROR_STATE,
                          "stet_tape_backward: array %s was destroyed; keep the arrays of a tape while it is used",
                          a->name);
     if (!a->written) STI_TRY(sti_array_produce(a->array));
     if (!a->written && a->array->version.generation != a->expected)
-        return sti_error(STET_STATE,
+        return sti_error(STET_ERROR_STATE,
                          "stet_tape_backward: array %s was written since the tape ended, and its launches read it; "
                          "take down a new tape",
                          a->name);
     if (a->blocked >= 0 && a->asked)
         return sti_error(
-            STET_UNSUPPORTED,
+            STET_ERROR_UNSUPPORTED,
             "stet_tape_backward: array %s has a gradient, and kernel %s wrote it, which has no adjoint: %s", a->name,
             t->kernel[a->blocked]->name, t->kernel[a->blocked]->why);
     return STET_OK;
@@ -42,14 +42,14 @@ static stet_result check_tape_backward(stet_tape *t)
 {
     STI_TRY(sti_not_listing(t->device, "stet_tape_backward"));
     if (t->device->launch_observer)
-        return sti_error(STET_STATE, "stet_tape_backward: a tape of this device is open; end it");
-    if (!t->complete || t->nop == 0) return sti_error(STET_STATE, "stet_tape_backward: nothing is on the tape");
+        return sti_error(STET_ERROR_STATE, "stet_tape_backward: a tape of this device is open; end it");
+    if (!t->complete || t->nop == 0) return sti_error(STET_ERROR_STATE, "stet_tape_backward: nothing is on the tape");
     if (sti_joining(t->device))
-        return sti_error(STET_STATE, "stet_tape_backward: not while a caller's stream is being captured");
+        return sti_error(STET_ERROR_STATE, "stet_tape_backward: not while a caller's stream is being captured");
     for (int64_t i = 0; i < t->narray; ++i) STI_TRY(check_array(t, &t->array[i]));
     for (int64_t i = 0; i < t->nkernel; ++i)
         if (t->kernel[i]->used && !t->kernel[i]->kernel)
-            return sti_error(STET_STATE,
+            return sti_error(STET_ERROR_STATE,
                              "stet_tape_backward: kernel %s was destroyed; keep the kernels of a tape while it is used",
                              t->kernel[i]->name);
     return STET_OK;
@@ -263,7 +263,7 @@ static stet_result put_final(stet_tape *t, stet_result result)
 {
     char why[512];
     stet_result own = STET_OK;
-    (void)snprintf(why, sizeof why, "%s", stet_last_error());
+    (void)snprintf(why, sizeof why, "%s", stet_get_last_error());
     for (int64_t i = 0; i < t->narray; ++i) {
         if (!t->array[i].written) continue;
         stet_result one = sti_record_copy(t->array[i].array, t->array[i].final);
@@ -284,7 +284,7 @@ static stet_result clean(stet_tape *t)
 
 stet_result stet_tape_backward(stet_tape *t)
 {
-    if (!t) return sti_error(STET_INVALID_ARGUMENT, "stet_tape_backward: tape must not be NULL");
+    if (!t) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tape_backward: tape must not be NULL");
     STI_TRY(check_tape_backward(t));
     STI_TRY(make_room_tape_backward(t));
     STI_TRY(clean(t));

@@ -10,11 +10,11 @@
 
 static stet_result get_adjoint(sti_tape_kernel *k)
 {
-    stet_result result = stet_kernel_adjoint(k->kernel, &k->adjoint);
+    stet_result result = stet_kernel_get_adjoint(k->kernel, &k->adjoint);
     k->why[0] = '\0';
-    if (result == STET_UNSUPPORTED) {
+    if (result == STET_ERROR_UNSUPPORTED) {
         k->adjoint = NULL;
-        (void)snprintf(k->why, sizeof k->why, "%s", stet_last_error());
+        (void)snprintf(k->why, sizeof k->why, "%s", stet_get_last_error());
         return STET_OK;
     }
     STI_TRY(result);
@@ -29,8 +29,8 @@ static stet_result get_adjoints(stet_tape *t)
         sti_tape_kernel *k = t->kernel[i];
         if (!k->used) continue;
         if (!k->kernel)
-            return sti_error(STET_STATE, "tape: kernel %s was destroyed; keep the kernels of a tape while it is used",
-                             k->name);
+            return sti_error(STET_ERROR_STATE,
+                             "tape: kernel %s was destroyed; keep the kernels of a tape while it is used", k->name);
         if (k->writes_reals) STI_TRY(get_adjoint(k));
     }
     return STET_OK;
@@ -48,9 +48,9 @@ static stet_result check_op(stet_tape *t, const sti_tape_op *op)
     for (int i = 0; i < op->narg; ++i) {
         const sti_tape_array *a = arg[i].array >= 0 ? &t->array[arg[i].array] : NULL;
         if (a && a->blocked >= 0)
-            return sti_error(STET_UNSUPPORTED, "tape: %s reads array %s, which a kernel without an adjoint wrote: %s",
-                             op->kernel >= 0 ? t->kernel[op->kernel]->name : "a copy", a->name,
-                             t->kernel[a->blocked]->why);
+            return sti_error(
+                STET_ERROR_UNSUPPORTED, "tape: %s reads array %s, which a kernel without an adjoint wrote: %s",
+                op->kernel >= 0 ? t->kernel[op->kernel]->name : "a copy", a->name, t->kernel[a->blocked]->why);
     }
     for (int i = 0; i < op->narg && lacks_adjoint(t, op); ++i)
         if (arg[i].written && arg[i].array >= 0 && t->kernel[op->kernel]->param[i].real)
@@ -81,7 +81,7 @@ static stet_result check_overlaps(const stet_tape *t)
             const sti_tape_array *a = &t->array[i], *b = &t->array[k];
             if (i == k || !a->written || !b->touched || !a->array || !b->array) continue;
             if (overlap(a->array, b->array))
-                return sti_error(STET_UNSUPPORTED,
+                return sti_error(STET_ERROR_UNSUPPORTED,
                                  "tape: arrays %s and %s share memory, and one of them is written; launch with one of "
                                  "the two",
                                  a->name, b->name);
@@ -96,11 +96,11 @@ static stet_result set_shares(sti_tape_array *a, int64_t shares)
     if (a->shares == STI_SHARES_UNKNOWN) a->shares = shares;
     if (a->shares == shares) return STET_OK;
     if (a->shares == STI_SHARES_NONE || shares == STI_SHARES_NONE)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "tape: array %s is read by a world kernel and by an item kernel, whose gradients differ in "
                          "shape; give one of them a copy (stet_array_copy)",
                          a->name);
-    return sti_error(STET_UNSUPPORTED,
+    return sti_error(STET_ERROR_UNSUPPORTED,
                      "tape: array %s is read over %lld worlds and over %lld; give one of the launches a copy "
                      "(stet_array_copy)",
                      a->name, (long long)a->shares, (long long)shares);
@@ -119,7 +119,7 @@ static stet_result shares_of_launch(stet_tape *t, const sti_tape_op *op)
         if (k->count == 0) k->count = op->count;
         if (k->count != op->count)
             return sti_error(
-                STET_UNSUPPORTED,
+                STET_ERROR_UNSUPPORTED,
                 "tape: kernel %s is launched over %lld worlds and over %lld, so the gradient of its number %s "
                 "has no shape; make a second kernel of the source",
                 k->name, (long long)k->count, (long long)op->count, p->name);

@@ -39,38 +39,38 @@ stet_result sti_tape_make_gradient(stet_tape *t, sti_tape_array *a)
     if (a->gradient) return STET_OK;
     (void)snprintf(name, sizeof name, "gradient of %s", a->name);
     if (of->worlds || a->shares == STI_SHARES_NONE)
-        return sti_array_new(t->device, name, STET_REAL, of->worlds, of->ndim, of->shape, &a->gradient);
-    return STI_ARRAY(t->device, name, STET_REAL, true, &a->gradient, a->shares > 0 ? a->shares : 1, of->nitem);
+        return sti_array_new(t->device, name, STET_DTYPE_REAL, of->worlds, of->ndim, of->shape, &a->gradient);
+    return STI_ARRAY(t->device, name, STET_DTYPE_REAL, true, &a->gradient, a->shares > 0 ? a->shares : 1, of->nitem);
 }
 
 stet_result sti_tape_make_number(stet_tape *t, sti_tape_kernel *k, sti_tape_param *p)
 {
     if (p->number) return STET_OK;
-    if (k->items) return STI_ARRAY(t->device, p->name, STET_REAL, false, &p->number, 1);
-    return STI_ARRAY(t->device, p->name, STET_REAL, true, &p->number, k->count, 1);
+    if (k->items) return STI_ARRAY(t->device, p->name, STET_DTYPE_REAL, false, &p->number, 1);
+    return STI_ARRAY(t->device, p->name, STET_DTYPE_REAL, true, &p->number, k->count, 1);
 }
 
 static stet_result check_reals(const stet_tape *t, const stet_array *array)
 {
     if (array->device != t->device)
-        return sti_error(STET_INVALID_ARGUMENT, "tape: array %s lives on another device", array->name);
-    if (array->dtype != STET_REAL)
-        return sti_error(STET_INVALID_ARGUMENT, "tape: array %s holds %s, which have no gradient", array->name,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tape: array %s lives on another device", array->name);
+    if (array->dtype != STET_DTYPE_REAL)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tape: array %s holds %s, which have no gradient", array->name,
                          stet_dtype_name(array->dtype));
     return STET_OK;
 }
 
-stet_result stet_tape_gradient(stet_tape *t, stet_array *array, stet_array **out)
+stet_result stet_tape_get_gradient(stet_tape *t, stet_array *array, stet_array **out)
 {
     int i;
     if (!t || !array || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_tape_gradient: tape, array and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tape_get_gradient: tape, array and out must not be NULL");
     *out = NULL;
     STI_TRY(check_reals(t, array));
     STI_TRY(sti_tape_find_array(t, array, &i));
     sti_tape_array *a = &t->array[i];
     if (!array->worlds && !a->gradient && !(t->complete && a->touched))
-        return sti_error(STET_STATE,
+        return sti_error(STET_ERROR_STATE,
                          "tape: how many shares the gradient of array %s has is known once a tape that touches it has "
                          "ended; ask after stet_tape_end",
                          a->name);
@@ -87,15 +87,16 @@ static sti_tape_kernel *find_kernel(const stet_tape *t, const stet_kernel *kerne
     return NULL;
 }
 
-stet_result stet_tape_number_gradient(stet_tape *t, stet_kernel *kernel, const char *parameter, stet_array **out)
+stet_result stet_tape_get_number_gradient(stet_tape *t, stet_kernel *kernel, const char *parameter, stet_array **out)
 {
     if (!t || !kernel || !parameter || !out)
-        return sti_error(STET_INVALID_ARGUMENT,
-                         "stet_tape_number_gradient: tape, kernel, parameter and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_tape_get_number_gradient: tape, kernel, parameter and out must not be NULL");
     *out = NULL;
     sti_tape_kernel *k = find_kernel(t, kernel);
     if (!t->complete || !k || !k->used)
-        return sti_error(STET_STATE, "tape: kernel %s is not on it; ask after stet_tape_end", stet_kernel_name(kernel));
+        return sti_error(STET_ERROR_STATE, "tape: kernel %s is not on it; ask after stet_tape_end",
+                         stet_kernel_get_name(kernel));
     for (int i = 0; i < k->nparam; ++i) {
         sti_tape_param *p = &k->param[i];
         if (p->array || !p->graded || strcmp(p->name, parameter) != 0) continue;
@@ -103,7 +104,7 @@ stet_result stet_tape_number_gradient(stet_tape *t, stet_kernel *kernel, const c
         *out = p->number;
         return STET_OK;
     }
-    return sti_error(STET_NOT_FOUND, "tape: kernel %s has no real number %s with a gradient", k->name, parameter);
+    return sti_error(STET_ERROR_NOT_FOUND, "tape: kernel %s has no real number %s with a gradient", k->name, parameter);
 }
 
 /* ---- becoming 0 -------------------------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static stet_result clear(stet_tape *t)
 
 stet_result stet_tape_zero(stet_tape *t)
 {
-    if (!t) return sti_error(STET_INVALID_ARGUMENT, "stet_tape_zero: tape must not be NULL");
+    if (!t) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tape_zero: tape must not be NULL");
     if (t->device->listing) return clear(t);
     STI_TRY(sti_record_begin(t->device, "gradients become 0"));
     return sti_record_end(t->device, clear(t));

@@ -39,7 +39,7 @@ void sti_tape_find_reads(sti_tape_kernel *k)
     const char *begin, *end;
     (void)snprintf(name, sizeof name, "%s_adj", k->name);
     bool own = k->adjoint->k == &k->adjoint->given;
-    bool seen = !own && find_body(stet_adjoint_source(k->adjoint), name, &begin, &end);
+    bool seen = !own && find_body(stet_adjoint_get_source(k->adjoint), name, &begin, &end);
     for (int i = 0; i < k->nparam; ++i) {
         sti_tape_param *p = &k->param[i];
         p->read = !seen || !p->real || find_word(begin, end, p->name) != NULL;

@@ -14,7 +14,7 @@ void sti_tape_break(stet_tape *t, stet_result result)
 {
     if (result == STET_OK || t->broken != STET_OK) return;
     t->broken = result;
-    (void)snprintf(t->why, sizeof t->why, "%s", stet_last_error());
+    (void)snprintf(t->why, sizeof t->why, "%s", stet_get_last_error());
 }
 
 static stet_tape *of(sti_launch_observer *launch_observer)
@@ -31,18 +31,18 @@ static stet_tape *of(sti_launch_observer *launch_observer)
 static stet_result check_content(const sti_tape_array *a, bool written, const char *by)
 {
     if (a->other[0])
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "tape: %s reads array %s, which was written by %s; that has no adjoint: do it before "
                          "stet_tape_begin",
                          by, a->name, a->other);
     if (!written && !a->written && a->array->share && sti_share_writer(a->array->share))
         return sti_error(
-            STET_STATE,
+            STET_ERROR_STATE,
             "tape: %s reads array %s, which somebody else may write at any time, through a tensor: let its "
             "writes be announced, export it for reading, or pass a copy of it",
             by, a->name);
     if (a->touched && a->array->version.generation > a->expected)
-        return sti_error(STET_STATE,
+        return sti_error(STET_ERROR_STATE,
                          "tape: array %s was written between two launches, and %s reads it (the host wrote it, or a "
                          "tensor through which others may write shows it); put what varies by step into one array, "
                          "and pass the step",
@@ -86,7 +86,7 @@ static stet_result check_places(const stet_tape *t, const sti_tape_op *op)
     for (int i = 0; i < op->narg; ++i)
         for (int j = i + 1; j < op->narg; ++j)
             if (arg[i].array >= 0 && arg[i].array == arg[j].array && (arg[i].written || arg[j].written))
-                return sti_error(STET_UNSUPPORTED,
+                return sti_error(STET_ERROR_UNSUPPORTED,
                                  "tape: kernel %s has array %s both as %s and as %s, and writes it; give it two arrays "
                                  "(stet_array_copy)",
                                  k->name, t->array[arg[i].array].name, k->param[i].name, k->param[j].name);
@@ -144,8 +144,8 @@ static stet_result pass_by(stet_tape *t, const sti_kernel *kernel, const sti_arg
 static stet_result check_capture(const stet_tape *t, const char *what)
 {
     if (!sti_joining(t->device)) return STET_OK;
-    return sti_error(STET_STATE, "tape: %s went into a graph of the caller's, and has not run; capture after the tape",
-                     what);
+    return sti_error(STET_ERROR_STATE,
+                     "tape: %s went into a graph of the caller's, and has not run; capture after the tape", what);
 }
 
 static void launched(sti_launch_observer *launch_observer, const sti_kernel *kernel, int64_t count, const sti_arg *args,
@@ -172,7 +172,7 @@ static stet_result take_copy(stet_tape *t, stet_array *to, stet_array *from)
     STI_TRY(touch(t, from, "a copy", false, &arg[1].array));
     STI_TRY(touch(t, to, "a copy", true, &arg[0].array));
     if (arg[0].array == arg[1].array)
-        return sti_error(STET_UNSUPPORTED, "tape: array %s is copied to itself; leave that out", to->name);
+        return sti_error(STET_ERROR_UNSUPPORTED, "tape: array %s is copied to itself; leave that out", to->name);
     t->narg += 2;
     t->op[t->nop++] = op;
     return STET_OK;
@@ -194,7 +194,7 @@ static void foreign(sti_launch_observer *launch_observer, const sti_foreign *f)
 static void looped(sti_launch_observer *launch_observer)
 {
     sti_tape_break(of(launch_observer),
-                   sti_error(STET_UNSUPPORTED,
+                   sti_error(STET_ERROR_UNSUPPORTED,
                              "tape: a loop of launches (stet_record_while) does not tell how often it "
                              "ran; launch its trips one by one"));
 }
@@ -202,7 +202,7 @@ static void looped(sti_launch_observer *launch_observer)
 static void lost(sti_launch_observer *launch_observer, const char *what)
 {
     sti_tape_break(of(launch_observer),
-                   sti_error(STET_STATE,
+                   sti_error(STET_ERROR_STATE,
                              "tape: %s failed or was left out, so what is on the tape is not what ran; "
                              "give stet_tape_end its result",
                              what));

@@ -76,7 +76,7 @@ stet_result sti_tape_find_array(stet_tape *t, const stet_array *array, int *out)
 {
     *out = sti_tape_known_array(t, array);
     if (*out >= 0) return STET_OK;
-    if (t->narray == INT32_MAX / 2) return sti_error(STET_LIMIT, "tape: too many arrays");
+    if (t->narray == INT32_MAX / 2) return sti_error(STET_ERROR_LIMIT, "tape: too many arrays");
     if (2 * (t->narray + 1) > t->nplace) STI_TRY(grow_places(t));
     STI_TRY(sti_tape_reserve(&t->array, &t->array_room, t->narray + 1, sizeof *t->array));
     sti_tape_array *a = &t->array[t->narray];

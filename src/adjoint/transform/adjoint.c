@@ -314,9 +314,9 @@ static stet_result result_of(const sti_transform *t)
 {
     const sti_diagnostic *d = t->u->first;
     if (t->u->failed)
-        return sti_error(STET_OUT_OF_MEMORY, "%s: out of memory while its adjoint was made", t->u->file[0]);
+        return sti_error(STET_ERROR_OUT_OF_MEMORY, "%s: out of memory while its adjoint was made", t->u->file[0]);
     if (t->u->nmistake == 0) return t->out.result;
-    return sti_error(STET_UNSUPPORTED, "%s:%d:%d: %s%s", d->file, d->line, d->column, d->message,
+    return sti_error(STET_ERROR_UNSUPPORTED, "%s:%d:%d: %s%s", d->file, d->line, d->column, d->message,
                      t->u->nmistake > 1 ? " (and more)" : "");
 }
 
@@ -345,7 +345,7 @@ static void check_text(sti_transform *t)
     check.nfolder = 0;
     if (t->out.result != STET_OK) return;
     stet_result result = sti_check_source(t->out.data, "the adjoint", &check, &text);
-    if (result == STET_PARSE)
+    if (result == STET_ERROR_PARSE)
         sti_complain(t->u, place_of(t, text, text->first->line),
                      "its adjoint is not made: what would be written is no source of the language (%s); write the "
                      "kernel in another form",

@@ -47,8 +47,8 @@ typedef struct sti_adjoint {
 
 /*
  * Makes the adjoints. The unit must have no mistakes. Its tree is changed, so the unit must not be used otherwise
- * afterwards. STET_UNSUPPORTED: something in it cannot be differentiated; the message has the first place, the unit's
- * diagnostics have all. The caller frees *out with sti_adjoint_free in any case.
+ * afterwards. STET_ERROR_UNSUPPORTED: something in it cannot be differentiated; the message has the first place, the
+ * unit's diagnostics have all. The caller frees *out with sti_adjoint_free in any case.
  */
 stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options, sti_adjoint *out);
 void sti_adjoint_free(sti_adjoint *adjoint);

@@ -9,8 +9,8 @@
 
 /*
  * Used when memory runs out: a build goes on with one of these nodes, and the transformation ends with
- * STET_OUT_OF_MEMORY (UNIT-2) at the next check. There are more of them than are built between two checks, so no list
- * becomes circular.
+ * STET_ERROR_OUT_OF_MEMORY (UNIT-2) at the next check. There are more of them than are built between two checks, so no
+ * list becomes circular.
  */
 static sti_node *spare(void)
 {

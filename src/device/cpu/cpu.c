@@ -169,10 +169,10 @@ static stet_result pick_isa(const char *name, sti_isa *out)
         for (int i = 0; i < STI_ISA_COUNT; ++i)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
                      sti_isa_name((sti_isa)i));
-        return sti_error(STET_NOT_FOUND, "device: there is no instruction set '%s'; known: %s", name, known);
+        return sti_error(STET_ERROR_NOT_FOUND, "device: there is no instruction set '%s'; known: %s", name, known);
     }
     if (!sti_isa_available(*out))
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "device: this machine does not have %s; leave the instruction set out to get the best it has",
                          name);
     return STET_OK;

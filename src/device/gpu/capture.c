@@ -33,17 +33,17 @@ static void destroy_capture_stream(sti_gpu *gpu)
     gpu->streams.foreign = NULL;
 }
 
-stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign *work, void *context, const char *name, void **graph)
+stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign_fn *work, void *context, const char *name, void **graph)
 {
     *graph = NULL;
     STI_TRY(begin_capture(gpu));
     stet_result result = work(context, gpu->streams.foreign);
     if (result != STET_OK)
-        (void)sti_error(result, "the work of %s failed while it was captured: %s", name, stet_result_string(result));
+        (void)sti_error(result, "the work of %s failed while it was captured: %s", name, stet_result_sentence(result));
     if (result == STET_OK) {
         result = STI_GPU_CALL(gpu, capture_end, gpu->streams.foreign, graph);
         if (result != STET_OK) (void)sti_error_prefix(result, "the work of %s cannot be captured", name);
     }
     if (result != STET_OK) destroy_capture_stream(gpu);
-    return result == STET_UNSUPPORTED ? STET_STATE : result; /* CAPTURE-4 */
+    return result == STET_ERROR_UNSUPPORTED ? STET_ERROR_STATE : result; /* CAPTURE-4 */
 }

@@ -23,7 +23,7 @@ static stet_result next_event(sti_gpu *gpu, void **out)
 {
     sti_gpu_clock *c = &gpu->clock;
     if (c->used == STI_GPU_MOMENTS)
-        return sti_error(STET_LIMIT, "%s: more than %d moments are kept; drop them", gpu->where, STI_GPU_MOMENTS);
+        return sti_error(STET_ERROR_LIMIT, "%s: more than %d moments are kept; drop them", gpu->where, STI_GPU_MOMENTS);
     if (c->used == c->room) STI_TRY(make_room(c));
     if (c->used == c->made) {
         STI_TRY(STI_GPU_CALL(gpu, event_create, &c->event[c->made], STI_GPU_EVENT_TIMING));
@@ -64,7 +64,7 @@ stet_result sti_gpu_moment(stet_device *device, int64_t *id)
     }
     *id = -1;
     if (!gpu->driver.api.event_elapsed)
-        return sti_error(STET_UNSUPPORTED, "%s: the driver does not tell the time between events", gpu->where);
+        return sti_error(STET_ERROR_UNSUPPORTED, "%s: the driver does not tell the time between events", gpu->where);
     STI_TRY(sti_gpu_enter(gpu, &was));
     return sti_gpu_leave(gpu, &was, record_moment(gpu, id));
 }
@@ -76,8 +76,8 @@ stet_result sti_gpu_between(stet_device *device, int64_t from, int64_t to, int64
     sti_gpu_current was;
     *ns = 0;
     if (from < 0 || to < 0 || from >= c->used || to >= c->used)
-        return sti_error(STET_INVALID_ARGUMENT, "%s: there are no moments %lld and %lld; %lld are kept", gpu->where,
-                         (long long)from, (long long)to, (long long)c->used);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: there are no moments %lld and %lld; %lld are kept",
+                         gpu->where, (long long)from, (long long)to, (long long)c->used);
     STI_TRY(sti_gpu_enter(gpu, &was));
     return sti_gpu_leave(gpu, &was, elapsed_ns(gpu, c->event[from], c->event[to], ns));
 }

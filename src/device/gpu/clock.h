@@ -4,7 +4,7 @@
  *
  * Invariants:
  *   CLOCK-1  moment i is event[i] while i < used; a moment that could not be recorded has no number
- *   CLOCK-2  at most STI_GPU_MOMENTS are kept at a time; one more is STET_LIMIT
+ *   CLOCK-2  at most STI_GPU_MOMENTS are kept at a time; one more is STET_ERROR_LIMIT
  */
 #ifndef STI_DEVICE_GPU_CLOCK_H
 #define STI_DEVICE_GPU_CLOCK_H

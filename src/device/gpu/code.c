@@ -6,7 +6,8 @@ stet_result sti_gpu_load(stet_device *device, const void *image, size_t size, co
     sti_gpu *gpu = device->state;
     sti_gpu_current was;
     *module = NULL;
-    if (!image || size == 0) return sti_error(STET_INVALID_ARGUMENT, "%s: the code of %s is empty", gpu->where, what);
+    if (!image || size == 0)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: the code of %s is empty", gpu->where, what);
     STI_TRY(sti_gpu_enter(gpu, &was));
     stet_result result = sti_gpu_outside(gpu, "the loading of code");
     if (result == STET_OK) result = STI_GPU_CALL(gpu, module_load, module, image);
@@ -24,7 +25,7 @@ void sti_gpu_unload(stet_device *device, void *module)
     if (!module || sti_gpu_enter(gpu, &was) != STET_OK) return;
     sti_gpu_forget_functions(gpu);
     sti_gpu_drop_behind(gpu, gpu->driver.api.module_unload, module);
-    if (sti_gpu_leave(gpu, &was, STET_OK) != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    if (sti_gpu_leave(gpu, &was, STET_OK) != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
 }
 
 stet_result sti_gpu_function(stet_device *device, void *module, const char *symbol, void **out)

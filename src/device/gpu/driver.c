@@ -49,7 +49,7 @@ static stet_result fill_driver(sti_gpu_driver *d)
         if (symbol && !address && entries[i].required) note_missing(missing, sizeof missing, symbol);
     }
     if (!missing[0]) return STET_OK;
-    return sti_error(STET_UNSUPPORTED, "%s: %s lacks %s; install a newer driver", d->vendor->driver->what,
+    return sti_error(STET_ERROR_UNSUPPORTED, "%s: %s lacks %s; install a newer driver", d->vendor->driver->what,
                      d->library.file, missing);
 }
 
@@ -65,7 +65,7 @@ stet_result sti_gpu_driver_needs(const sti_gpu_driver *d, const char *const *nam
                 note_missing(missing, sizeof missing, symbol);
         }
     if (!missing[0]) return STET_OK;
-    return sti_error(STET_UNSUPPORTED, "%s: %s need %s, which %s (%s) lacks; install a newer driver",
+    return sti_error(STET_ERROR_UNSUPPORTED, "%s: %s need %s, which %s (%s) lacks; install a newer driver",
                      d->vendor->driver->what, what, missing, d->library.file, d->version_text);
 }
 
@@ -73,10 +73,10 @@ stet_result sti_gpu_call_failed(const sti_gpu_driver *d, int code, const char *w
 {
     const char *name = NULL, *text = NULL;
     d->vendor->error_text(d, code, &name, &text);
-    stet_result result = code == STI_GPU_OUT_OF_MEMORY   ? STET_OUT_OF_MEMORY
-                         : code == STI_GPU_NOT_FOUND     ? STET_NOT_FOUND
-                         : code == STI_GPU_NOT_SUPPORTED ? STET_UNSUPPORTED
-                                                         : STET_DEVICE;
+    stet_result result = code == STI_GPU_OUT_OF_MEMORY   ? STET_ERROR_OUT_OF_MEMORY
+                         : code == STI_GPU_NOT_FOUND     ? STET_ERROR_NOT_FOUND
+                         : code == STI_GPU_NOT_SUPPORTED ? STET_ERROR_UNSUPPORTED
+                                                         : STET_ERROR_DEVICE;
     return sti_error(result, "%s: %s failed: %s (%d), %s", where, call, name ? name : "an error without a name", code,
                      text ? text : "of which the driver says nothing");
 }
@@ -93,13 +93,13 @@ static stet_result check_version(sti_gpu_driver *d)
     d->vendor->version_text(d->version, d->version_text, sizeof d->version_text);
     if (d->version >= d->vendor->least) return STET_OK;
     d->vendor->version_text(d->vendor->least, least, sizeof least);
-    return sti_error(STET_UNSUPPORTED, "%s: %s is of version %s, and %s is needed; install a newer driver",
+    return sti_error(STET_ERROR_UNSUPPORTED, "%s: %s is of version %s, and %s is needed; install a newer driver",
                      d->vendor->driver->what, d->library.file, d->version_text, least);
 }
 
 static stet_result no_device(const sti_gpu_driver *d)
 {
-    return sti_error(STET_NOT_FOUND, "%s: %s is there (%s), but it sees no device", d->vendor->driver->what,
+    return sti_error(STET_ERROR_NOT_FOUND, "%s: %s is there (%s), but it sees no device", d->vendor->driver->what,
                      d->library.file, d->version_text);
 }
 
@@ -133,7 +133,7 @@ stet_result sti_gpu_facts_of(const sti_gpu_driver *d, int index, sti_gpu_facts *
 {
     memset(out, 0, sizeof *out);
     if (index < 0 || index >= d->ndevice)
-        return sti_error(STET_NOT_FOUND, "%s: there is no device %d; the driver sees %d, counted from 0",
+        return sti_error(STET_ERROR_NOT_FOUND, "%s: there is no device %d; the driver sees %d, counted from 0",
                          d->vendor->name, index, d->ndevice);
     STI_TRY(check_driver(d, d->api.device_get(&out->ordinal, index), "device_get"));
     STI_TRY(check_driver(d, d->api.device_name(out->name, (int)sizeof out->name, out->ordinal), "device_name"));

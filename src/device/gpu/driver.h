@@ -131,8 +131,8 @@ struct sti_gpu_driver {
 };
 
 /*
- * Finds, checks and initializes a driver. `given`: its file, or NULL. STET_NOT_FOUND: there is no driver, or it has no
- * device. Any other error: there is a driver, and the message says why it cannot be used. An opened driver stays
+ * Finds, checks and initializes a driver. `given`: its file, or NULL. STET_ERROR_NOT_FOUND: there is no driver, or it
+ * has no device. Any other error: there is a driver, and the message says why it cannot be used. An opened driver stays
  * loaded, because it has threads of its own.
  */
 stet_result sti_gpu_driver_open(const sti_gpu_vendor *vendor, const char *given, sti_gpu_driver *out);

@@ -24,13 +24,14 @@ static void name_launches(const sti_gpu *gpu, char *out, size_t size)
 static stet_result mark_lost(sti_gpu *gpu)
 {
     char launches[400];
-    if (atomic_exchange(&gpu->losing, true)) return STET_DEVICE;
+    if (atomic_exchange(&gpu->losing, true)) return STET_ERROR_DEVICE;
     name_launches(gpu, launches, sizeof launches);
-    (void)sti_error(STET_DEVICE, "%s; the device can do nothing more: destroy it; the last launches, newest first: %s",
-                    stet_last_error(), launches);
-    (void)snprintf(gpu->why, sizeof gpu->why, "%s", stet_last_error());
+    (void)sti_error(STET_ERROR_DEVICE,
+                    "%s; the device can do nothing more: destroy it; the last launches, newest first: %s",
+                    stet_get_last_error(), launches);
+    (void)snprintf(gpu->why, sizeof gpu->why, "%s", stet_get_last_error());
     atomic_store(&gpu->lost, true);
-    return STET_DEVICE;
+    return STET_ERROR_DEVICE;
 }
 
 stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call)
@@ -79,12 +80,12 @@ static stet_result check_usable(const sti_gpu *gpu)
 {
     if (sti_gpu_is_forked(gpu))
         return sti_error(
-            STET_STATE,
+            STET_ERROR_STATE,
             "%s: this process was forked from the one that opened the device, and a GPU cannot be used across a fork; "
             "start the process anew (in Python: multiprocessing.get_context(\"spawn\")), or open the device "
             "after the fork alone",
             gpu->where);
-    return atomic_load(&gpu->lost) ? sti_error(STET_DEVICE, "%s", gpu->why) : STET_OK;
+    return atomic_load(&gpu->lost) ? sti_error(STET_ERROR_DEVICE, "%s", gpu->why) : STET_OK;
 }
 
 int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
@@ -296,7 +297,7 @@ static stet_result start_gpu(sti_gpu *gpu)
     if (code != STI_GPU_OK) {
         (void)sti_gpu_call_failed(&gpu->driver, code, gpu->where, "context_retain");
         sti_free(gpu);
-        return STET_DEVICE; /* also if the driver is out of memory, which is not the host's memory */
+        return STET_ERROR_DEVICE; /* also if the driver is out of memory, which is not the host's memory */
     }
     sti_pool_init(&gpu->pool, gpu->facts.memory / 8);
     sti_staging_init(&gpu->staging);
@@ -312,7 +313,7 @@ static stet_result check_process(const sti_gpu_vendor *vendor, int *forks)
     int none = -1;
     *forks = sti_forks();
     if (atomic_compare_exchange_strong(&first, &none, *forks) || none == *forks) return STET_OK;
-    return sti_error(STET_STATE,
+    return sti_error(STET_ERROR_STATE,
                      "%s: this process was forked from one that had opened a GPU, whose driver cannot be used here; "
                      "start the process "
                      "anew (in Python: multiprocessing.get_context(\"spawn\")), or use the CPU",
@@ -343,7 +344,7 @@ static stet_result copy_text(char **out, const char *text) { return text ? sti_s
 static stet_result check_gpu_def(const stet_device_def *def)
 {
     if (def->isa)
-        return sti_error(STET_INVALID_ARGUMENT, "device: isa '%s' is of a CPU; leave it out for a GPU", def->isa);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "device: isa '%s' is of a CPU; leave it out for a GPU", def->isa);
     return STET_OK;
 }
 

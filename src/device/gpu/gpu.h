@@ -130,6 +130,6 @@ void sti_gpu_graph_free(stet_device *device, void *graph);
 /* ---- capture.c ---- */
 
 /* Captures the caller's work on a stream of its own; the caller destroys *graph. Inside enter and leave. */
-stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign *work, void *context, const char *name, void **graph);
+stet_result sti_gpu_capture(sti_gpu *gpu, stet_foreign_fn *work, void *context, const char *name, void **graph);
 
 #endif

@@ -20,12 +20,12 @@ static stet_result check_loops(const sti_gpu *gpu, const sti_graph_op *ops, int 
 {
     static const char *const names[] = {"graph_add_node", "graph_condition", NULL};
     if (!gpu->driver.vendor->add_while)
-        return sti_error(STET_UNSUPPORTED, "%s: loops in graphs need conditional nodes, which %s does not have",
+        return sti_error(STET_ERROR_UNSUPPORTED, "%s: loops in graphs need conditional nodes, which %s does not have",
                          gpu->where, gpu->driver.vendor->title);
     STI_TRY(sti_gpu_driver_needs(&gpu->driver, names, "loops in graphs"));
     for (int i = 0; i < nop; ++i)
         if (ops[i].kind == STI_GRAPH_WHILE && !ops[i].code)
-            return sti_error(STET_UNSUPPORTED, "%s: there is no code that looks at the condition of loop %s",
+            return sti_error(STET_ERROR_UNSUPPORTED, "%s: there is no code that looks at the condition of loop %s",
                              gpu->where, ops[i].name);
     return STET_OK;
 }
@@ -148,7 +148,8 @@ stet_result sti_gpu_graph_set(stet_device *device, void *graph, int op, const st
     sti_gpu *gpu = device->state;
     const sti_gpu_graph *g = graph;
     bool known = op >= 0 && op < g->nop && (g->op[op].kind == STI_GRAPH_LAUNCH || g->op[op].kind == STI_GRAPH_WHILE);
-    if (!known) return sti_error(STET_INVALID_ARGUMENT, "%s: operation %d has nothing that could be set", g->name, op);
+    if (!known)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: operation %d has nothing that could be set", g->name, op);
     STI_GPU_WITHIN(gpu, set_graph(gpu, g, op, slots, nslot, number));
 }
 

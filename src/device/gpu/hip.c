@@ -50,7 +50,7 @@ static stet_result take_arch(const char *full, char *out, size_t size)
     while (n < 255 && isalnum((unsigned char)full[n])) ++n;
     bool ends = full[n] == 0 || full[n] == ':';
     if (strncmp(full, "gfx", 3) != 0 || n < 6 || n >= size || !ends)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "AMD's driver (HIP): the device's architecture is given as '%.40s', not as gfx…", full);
     memcpy(out, full, n);
     out[n] = 0;
@@ -72,7 +72,7 @@ static stet_result arch(const sti_gpu_driver *d, int ordinal, const int *fact, c
         p.arch[sizeof p.arch - 1] = 0;
         if (code == STI_GPU_OK) return take_arch(p.arch, out, size);
     } else {
-        return sti_error(STET_UNSUPPORTED, "AMD's driver (HIP): %s (%s) lacks %s, which tells the architecture",
+        return sti_error(STET_ERROR_UNSUPPORTED, "AMD's driver (HIP): %s (%s) lacks %s, which tells the architecture",
                          d->library.file, d->version_text,
                          d->version >= 60000000 ? "hipGetDevicePropertiesR0600" : "hipGetDeviceProperties");
     }

@@ -23,8 +23,8 @@ static inline bool fits_limits(const sti_gpu *gpu, const sti_code *code, uint64_
 static stet_result check_shared(const sti_gpu *gpu, const sti_code *code, uint64_t bytes)
 {
     if (bytes <= most_shared(gpu)) return STET_OK;
-    return sti_error(STET_LIMIT, "%s: kernel %s: %llu bytes of shared memory a block; %llu are possible", gpu->where,
-                     code->name, (unsigned long long)bytes, (unsigned long long)most_shared(gpu));
+    return sti_error(STET_ERROR_LIMIT, "%s: kernel %s: %llu bytes of shared memory a block; %llu are possible",
+                     gpu->where, code->name, (unsigned long long)bytes, (unsigned long long)most_shared(gpu));
 }
 
 /* Checks all limits before the driver sees the launch, because the driver would only say "invalid value". */
@@ -33,14 +33,15 @@ static stet_result check_limits(const sti_gpu *gpu, const sti_code *code, uint64
     const int *fact = gpu->facts.fact;
     if (code->team < 1 || code->teams < 1 || code->team > fact[STI_GPU_MAX_X] || code->teams > fact[STI_GPU_MAX_Y] ||
         (int64_t)code->team * code->teams > fact[STI_GPU_MAX_THREADS])
-        return sti_error(STET_LIMIT, "%s: kernel %s: blocks of %d × %d threads; %d × %d, together %d, are possible",
-                         gpu->where, code->name, code->team, code->teams, fact[STI_GPU_MAX_X], fact[STI_GPU_MAX_Y],
+        return sti_error(STET_ERROR_LIMIT,
+                         "%s: kernel %s: blocks of %d × %d threads; %d × %d, together %d, are possible", gpu->where,
+                         code->name, code->team, code->teams, fact[STI_GPU_MAX_X], fact[STI_GPU_MAX_Y],
                          fact[STI_GPU_MAX_THREADS]);
     if (grid > (uint64_t)fact[STI_GPU_MAX_GRID])
-        return sti_error(STET_LIMIT, "%s: kernel %s: %llu blocks; %d are possible: use fewer worlds a launch",
+        return sti_error(STET_ERROR_LIMIT, "%s: kernel %s: %llu blocks; %d are possible: use fewer worlds a launch",
                          gpu->where, code->name, (unsigned long long)grid, fact[STI_GPU_MAX_GRID]);
     if (grid * (unsigned)code->team > gpu->driver.vendor->max_threads)
-        return sti_error(STET_LIMIT,
+        return sti_error(STET_ERROR_LIMIT,
                          "%s: kernel %s: %llu blocks of %d threads; %s takes %llu threads: use fewer worlds",
                          gpu->where, code->name, (unsigned long long)grid, code->team, gpu->driver.vendor->title,
                          (unsigned long long)gpu->driver.vendor->max_threads);
@@ -51,12 +52,12 @@ static stet_result check_limits(const sti_gpu *gpu, const sti_code *code, uint64
 static inline stet_result check_arguments(const sti_gpu *gpu, const sti_code *code, int nslot, bool in_block)
 {
     if (!(in_block ? code->block : code->value))
-        return sti_error(STET_STATE, "%s: kernel %s has no code that takes its arguments %s", gpu->where, code->name,
-                         in_block ? "in a block" : "by value");
+        return sti_error(STET_ERROR_STATE, "%s: kernel %s has no code that takes its arguments %s", gpu->where,
+                         code->name, in_block ? "in a block" : "by value");
     size_t size = (size_t)nslot * sizeof(sti_slot) + sizeof(int64_t);
     if (!in_block && size > STI_GPU_ARGUMENT_BYTES)
-        return sti_error(STET_LIMIT, "%s: kernel %s: %zu bytes of arguments by value; %d are possible", gpu->where,
-                         code->name, size, STI_GPU_ARGUMENT_BYTES);
+        return sti_error(STET_ERROR_LIMIT, "%s: kernel %s: %zu bytes of arguments by value; %d are possible",
+                         gpu->where, code->name, size, STI_GPU_ARGUMENT_BYTES);
     return STET_OK;
 }
 

@@ -159,8 +159,8 @@ static stet_result not_found(const search *s)
     append_library(looked, sizeof looked, s->names->names, "");
     append_library(looked, sizeof looked, s->names->folders, ", also in ");
     append_library(looked, sizeof looked, s->names->wheels, ", and in Python packages' ");
-    return sti_error(STET_NOT_FOUND, "%s: not found; install it, or use the CPU; looked for %s%s%s", s->names->what,
-                     looked, s->said[0] ? "; not usable: " : "", s->said);
+    return sti_error(STET_ERROR_NOT_FOUND, "%s: not found; install it, or use the CPU; looked for %s%s%s",
+                     s->names->what, looked, s->said[0] ? "; not usable: " : "", s->said);
 }
 
 stet_result sti_library_open(const sti_library_names *names, const char *given, sti_library *out)
@@ -170,7 +170,7 @@ stet_result sti_library_open(const sti_library_names *names, const char *given, 
     if (given) {
         if (try_file(&s, given)) return STET_OK;
         const char *why = dlerror();
-        return sti_error(STET_NOT_FOUND, "%s: %s cannot be used: %s; check the path", names->what, given,
+        return sti_error(STET_ERROR_NOT_FOUND, "%s: %s cannot be used: %s; check the path", names->what, given,
                          why ? why : "no reason given");
     }
     for (const char *const *name = names->names; *name; ++name)

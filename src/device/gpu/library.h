@@ -31,7 +31,7 @@ typedef struct sti_library_names {
 extern const sti_library_names sti_cuda_compiler, sti_hip_compiler;
 
 /*
- * Opens the best library of a list, or only `given` if it is not NULL. STET_NOT_FOUND: the message says what was
+ * Opens the best library of a list, or only `given` if it is not NULL. STET_ERROR_NOT_FOUND: the message says what was
  * searched for, and the loader's error for files that exist. *out is empty on failure.
  */
 stet_result sti_library_open(const sti_library_names *names, const char *given, sti_library *out);

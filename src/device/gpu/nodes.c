@@ -175,7 +175,7 @@ static stet_result add_op(builder *b, int i)
     case STI_GRAPH_END: return end_loop(b, i);
     case STI_GRAPH_FOREIGN: return add_foreign(b, op, node);
     }
-    return sti_error(STET_INVALID_ARGUMENT, "a graph: there is no operation of kind %d", (int)op->kind);
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "a graph: there is no operation of kind %d", (int)op->kind);
 }
 
 static stet_result add_ops(builder *b)
@@ -185,7 +185,7 @@ static stet_result add_ops(builder *b)
     b->loop = -1;
     for (int i = 0; i < b->g->nop; ++i) STI_TRY(failed_at(add_op(b, i), &b->ops[i]));
     if (b->edge == b->edge_end) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "a graph: its edges do not come in the order of where they lead");
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "a graph: its edges do not come in the order of where they lead");
 }
 
 /* True if the driver and the device can start a kernel while the kernels before it are ending. */

@@ -88,7 +88,7 @@ static stet_result alloc_from_driver(sti_gpu *gpu, sti_pool_block *b, size_t siz
 static void free_to_driver(sti_gpu *gpu, sti_pool_block *b)
 {
     if (!atomic_load(&gpu->lost) && STI_GPU_CALL(gpu, free, b->address) != STET_OK)
-        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+        sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
     sti_free(b);
 }
 
@@ -135,7 +135,7 @@ static stet_result out_of_memory(sti_gpu *gpu, const request *r)
     size_t free = 0, total = gpu->facts.memory;
     const sti_pool_stats *s = &gpu->pool.stats;
     (void)gpu->driver.api.memory_info(&free, &total); /* the message is useful without it, too */
-    return sti_error(STET_OUT_OF_MEMORY,
+    return sti_error(STET_ERROR_OUT_OF_MEMORY,
                      "%s: out of memory: %s needs %zu bytes (%.2f GiB); %.2f of %.2f GiB are free, stet holds %.2f GiB "
                      "in %lld block%s; use fewer worlds or smaller pictures",
                      gpu->where, r->what, r->size, gib(r->size), gib(free), gib(total), gib(s->used + s->kept),
@@ -149,13 +149,13 @@ static stet_result new_big(sti_gpu *gpu, size_t size, const request *r, sti_pool
     sti_pool_block *b;
     STI_TRY(sti_alloc(&b, sizeof *b, "a block of a GPU's memory"));
     stet_result result = alloc_from_driver(gpu, b, size);
-    if (result == STET_OUT_OF_MEMORY && gpu->pool.big) {
+    if (result == STET_ERROR_OUT_OF_MEMORY && gpu->pool.big) {
         result = wait_and_trim(gpu, 0);
         if (result == STET_OK) result = alloc_from_driver(gpu, b, size);
     }
     if (result != STET_OK) {
         sti_free(b);
-        return result == STET_OUT_OF_MEMORY ? out_of_memory(gpu, r) : result;
+        return result == STET_ERROR_OUT_OF_MEMORY ? out_of_memory(gpu, r) : result;
     }
     b->class = -1;
     add_to_bucket(&gpu->pool, b);
@@ -267,7 +267,7 @@ static void trim_now(sti_gpu *gpu)
     sti_gpu_current was;
     if (sti_gpu_enter(gpu, &was) != STET_OK) return;
     if (sti_gpu_leave(gpu, &was, wait_and_trim(gpu, gpu->pool.keep)) != STET_OK)
-        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+        sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
 }
 
 void sti_pool_free(sti_gpu *gpu, void *memory)

@@ -47,7 +47,9 @@ typedef struct sti_gpu_pool {
 void sti_pool_init(sti_gpu_pool *pool, size_t keep);
 /* Gives all blocks back to the driver, or drops their records where the device is lost. Inside enter and leave. */
 void sti_pool_end(struct sti_gpu *gpu);
-/* Not zeroed. Inside enter and leave. STET_OUT_OF_MEMORY: the message says how much, for what, and what is free. */
+/*
+ * Not zeroed. Inside enter and leave. STET_ERROR_OUT_OF_MEMORY: the message says how much, for what, and what is free.
+ */
 stet_result sti_pool_alloc(struct sti_gpu *gpu, size_t size, const char *what, void **out);
 /* Any thread may call it. */
 void sti_pool_free(struct sti_gpu *gpu, void *memory);

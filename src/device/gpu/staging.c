@@ -141,7 +141,7 @@ static stet_result make_host(sti_gpu *gpu, size_t size, const char *what, sti_ho
     if (!out->locked) return sti_alloc(&out->address, size, what);
     int code = gpu->driver.api.host_alloc(&memory, size, STI_GPU_HOST_PORTABLE);
     if (code == STI_GPU_OUT_OF_MEMORY)
-        return sti_error(STET_OUT_OF_MEMORY, "%s: out of page-locked memory: %s needs %zu bytes of the host's",
+        return sti_error(STET_ERROR_OUT_OF_MEMORY, "%s: out of page-locked memory: %s needs %zu bytes of the host's",
                          gpu->where, what, size);
     STI_TRY(sti_gpu_check(gpu, code, "host_alloc"));
     memset(memory, 0, size);
@@ -178,7 +178,7 @@ static void unlock_host(sti_gpu *gpu, sti_host_block *b)
         if (!atomic_load(&gpu->lost)) result = sti_gpu_check(gpu, code, "host_free");
         (void)sti_gpu_go_out(gpu, &was);
     }
-    if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+    if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
 }
 
 static void release_host(sti_gpu *gpu, sti_host_block *b)

@@ -71,7 +71,7 @@ stet_result sti_gpu_outside(sti_gpu *gpu, const char *what)
     if (gpu->stream == gpu->own) return STET_OK;
     STI_TRY(sti_gpu_poll_capture(gpu));
     if (!gpu->streams.capture) return STET_OK;
-    return sti_error(STET_UNSUPPORTED,
+    return sti_error(STET_ERROR_UNSUPPORTED,
                      "%s: %s cannot be a part of a graph, and the stream in use is being captured; do this before the "
                      "capture begins, or when it has ended",
                      gpu->where, what);
@@ -100,7 +100,7 @@ static stet_result change_stream(sti_gpu *gpu, void *to)
     if (to == gpu->stream) return STET_OK;
     STI_TRY(find_capture(gpu, &id));
     if (id && !gpu->streams.joined)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "%s: the stream in use is being captured since it came into use, so that no other can be put "
                          "behind what it had got before; use another stream when the capture has ended",
                          gpu->where);
@@ -132,7 +132,7 @@ static stet_result order_stream(sti_gpu *gpu, void *other, bool behind)
     STI_TRY(ask_stream(gpu, other, &captured[1], &id[1]));
     bool same = captured[0] ? captured[1] && id[0] && id[0] == id[1] : !captured[1];
     if (!same)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "%s: what is captured cannot be ordered with what is not, and %s is being captured%s; do this "
                          "when the capture has ended",
                          gpu->where, captured[0] ? "the stream in use" : "the other stream",
@@ -177,7 +177,7 @@ static bool wait_for_all(sti_gpu *gpu)
     bool known = gpu->stream == gpu->own || find_capture(gpu, &id) == STET_OK;
     if (!known || (id && !gpu->streams.joined)) return false;
     if (STI_GPU_CALL(gpu, stream_synchronize, front_stream(gpu)) != STET_OK)
-        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+        sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
     return true;
 }
 
@@ -185,7 +185,7 @@ static void drop_now(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     int code = drop(thing);
     if (!atomic_load(&gpu->lost) && sti_gpu_check(gpu, code, "letting go of what has run") != STET_OK)
-        sti_log(STET_LOG_WARNING, "%s", stet_last_error());
+        sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
 }
 
 static void drop_all(sti_gpu *gpu)
@@ -202,7 +202,7 @@ static void drop_later(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     sti_gpu_later *l;
     if (sti_alloc(&l, sizeof *l, "what goes when a capture has ended") != STET_OK) {
-        sti_log(STET_LOG_WARNING, "%s: it stays with the driver", stet_last_error());
+        sti_log(STET_LOG_WARNING, "%s: it stays with the driver", stet_get_last_error());
         return;
     }
     *l = (sti_gpu_later){gpu->streams.later, drop, thing};

@@ -17,31 +17,31 @@
 #include <string.h>
 
 typedef struct null_state {
-    _Atomic int64_t calls[STET_SLOT_COUNT]; /* any thread may free memory */
-    stet_slot fail_slot;
+    _Atomic int64_t calls[STI_NULL_OP_COUNT]; /* any thread may free memory */
+    sti_null_op fail_op;
     int64_t fail_in; /* calls until the one that fails; 0: none will */
 } null_state;
 
-const char *stet_slot_name(stet_slot slot)
+const char *sti_null_op_name(sti_null_op slot)
 {
     static const char *const names[] = {
 #define X(id, name) name,
-        STET_SLOTS(X)
+        STI_NULL_OPS(X)
 #undef X
     };
-    return (unsigned)slot < STET_SLOT_COUNT ? names[slot] : "?";
+    return (unsigned)slot < STI_NULL_OP_COUNT ? names[slot] : "?";
 }
 
 /* Every function that can fail begins with this. */
-static stet_result count_call(stet_device *device, stet_slot slot)
+static stet_result count_call(stet_device *device, sti_null_op slot)
 {
     null_state *s = device->state;
     int64_t call = atomic_fetch_add(&s->calls[slot], 1) + 1;
-    atomic_fetch_add(&s->calls[STET_SLOT_ANY], 1);
-    if (s->fail_in == 0 || (s->fail_slot != STET_SLOT_ANY && s->fail_slot != slot)) return STET_OK;
+    atomic_fetch_add(&s->calls[STI_NULL_OP_ANY], 1);
+    if (s->fail_in == 0 || (s->fail_op != STI_NULL_OP_ANY && s->fail_op != slot)) return STET_OK;
     if (--s->fail_in > 0) return STET_OK;
-    return sti_error(STET_DEVICE, "null device: %s failed at its call %lld, as it was told to", stet_slot_name(slot),
-                     (long long)call);
+    return sti_error(STET_ERROR_DEVICE, "null device: %s failed at its call %lld, as it was told to",
+                     sti_null_op_name(slot), (long long)call);
 }
 
 /*
@@ -64,7 +64,7 @@ static void null_destroy(stet_device *device) { sti_free(device->state); }
 static stet_result null_alloc(stet_device *device, size_t size, const char *what, void **out)
 {
     *out = NULL;
-    STI_TRY(count_call(device, STET_SLOT_ALLOC));
+    STI_TRY(count_call(device, STI_NULL_OP_ALLOC));
     STI_TRY(sti_alloc(out, size, what));
     if (device->apart) *out = apart_address(*out);
     return STET_OK;
@@ -73,11 +73,11 @@ static stet_result null_alloc(stet_device *device, size_t size, const char *what
 static void null_free(stet_device *device, void *memory)
 {
     null_state *s = device->state;
-    atomic_fetch_add(&s->calls[STET_SLOT_FREE], 1);
+    atomic_fetch_add(&s->calls[STI_NULL_OP_FREE], 1);
     sti_free(host_address(memory));
 }
 
-static stet_result copy_bytes(stet_device *device, stet_slot slot, void *to, const void *from, size_t size)
+static stet_result copy_bytes(stet_device *device, sti_null_op slot, void *to, const void *from, size_t size)
 {
     STI_TRY(count_call(device, slot));
     if (size > 0) memcpy(host_address(to), host_address(from), size);
@@ -86,17 +86,17 @@ static stet_result copy_bytes(stet_device *device, stet_slot slot, void *to, con
 
 static stet_result null_upload(stet_device *device, void *to, const void *from, size_t size)
 {
-    return copy_bytes(device, STET_SLOT_UPLOAD, to, from, size);
+    return copy_bytes(device, STI_NULL_OP_UPLOAD, to, from, size);
 }
 
 static stet_result null_download(stet_device *device, void *to, const void *from, size_t size)
 {
-    return copy_bytes(device, STET_SLOT_DOWNLOAD, to, from, size);
+    return copy_bytes(device, STI_NULL_OP_DOWNLOAD, to, from, size);
 }
 
 static stet_result null_copy(stet_device *device, void *to, const void *from, size_t size)
 {
-    return copy_bytes(device, STET_SLOT_COPY, to, from, size);
+    return copy_bytes(device, STI_NULL_OP_COPY, to, from, size);
 }
 
 static stet_result null_launch(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
@@ -107,10 +107,10 @@ static stet_result null_launch(stet_device *device, const sti_code *code, const 
     (void)nslot;
     (void)nblock;
     (void)in_block;
-    return count_call(device, STET_SLOT_LAUNCH);
+    return count_call(device, STI_NULL_OP_LAUNCH);
 }
 
-static stet_result null_synchronize(stet_device *device) { return count_call(device, STET_SLOT_SYNCHRONIZE); }
+static stet_result null_synchronize(stet_device *device) { return count_call(device, STI_NULL_OP_SYNCHRONIZE); }
 
 static const sti_device_ops null_ops = {
     .version = STI_DEVICE_OPS_VERSION,
@@ -126,14 +126,15 @@ static const sti_device_ops null_ops = {
 
 /* ---- making, counts, failures ------------------------------------------------------------------------------------ */
 
-static stet_result check_fail(stet_slot slot, int64_t at)
+static stet_result check_fail(sti_null_op slot, int64_t at)
 {
-    if ((unsigned)slot >= STET_SLOT_COUNT)
-        return sti_error(STET_INVALID_ARGUMENT, "null device: there is no slot %d", (int)slot);
-    if (slot == STET_SLOT_FREE) return sti_error(STET_INVALID_ARGUMENT, "null device: slot free cannot fail");
+    if ((unsigned)slot >= STI_NULL_OP_COUNT)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: there is no slot %d", (int)slot);
+    if (slot == STI_NULL_OP_FREE) return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: slot free cannot fail");
     if (at < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "null device: call %lld of %s cannot fail; calls are counted from 1",
-                         (long long)at, stet_slot_name(slot));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "null device: call %lld of %s cannot fail; calls are counted from 1", (long long)at,
+                         sti_null_op_name(slot));
     return STET_OK;
 }
 
@@ -142,11 +143,11 @@ static stet_result check_def(const stet_device_def *def)
     int lanes = def->null.lanes;
     if (def->isa)
         return sti_error(
-            STET_INVALID_ARGUMENT,
+            STET_ERROR_INVALID_ARGUMENT,
             "null device: it has no instruction set, so '%s' means nothing; null.lanes says how arrays lie", def->isa);
     if (lanes != 0 && lanes != 1 && lanes != 4 && lanes != 8 && lanes != 16)
-        return sti_error(STET_INVALID_ARGUMENT, "null device: %d lanes; 1, 4, 8 and 16 are possible", lanes);
-    return check_fail(def->null.fail_slot, def->null.fail_at);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: %d lanes; 1, 4, 8 and 16 are possible", lanes);
+    return check_fail(def->null.fail_op, def->null.fail_at);
 }
 
 stet_result sti_null_device_init(stet_device *device, const stet_device_def *def)
@@ -154,7 +155,7 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
     null_state *s;
     STI_TRY(check_def(def));
     STI_TRY(sti_alloc(&s, sizeof *s, "null device"));
-    s->fail_slot = def->null.fail_slot;
+    s->fail_op = def->null.fail_op;
     s->fail_in = def->null.fail_at;
     device->ops = &null_ops;
     device->type = STET_DEVICE_NULL;
@@ -169,22 +170,22 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
     return STET_OK;
 }
 
-int64_t stet_device_null_calls(const stet_device *device, stet_slot slot)
+int64_t sti_null_calls(const stet_device *device, sti_null_op slot)
 {
-    if (!device || device->type != STET_DEVICE_NULL || (unsigned)slot >= STET_SLOT_COUNT) return -1;
+    if (!device || device->type != STET_DEVICE_NULL || (unsigned)slot >= STI_NULL_OP_COUNT) return -1;
     null_state *s = device->state;
     return atomic_load(&s->calls[slot]);
 }
 
-stet_result stet_device_null_fail(stet_device *device, stet_slot slot, int64_t at)
+stet_result sti_null_fail(stet_device *device, sti_null_op slot, int64_t at)
 {
     if (!device || device->type != STET_DEVICE_NULL)
-        return sti_error(STET_INVALID_ARGUMENT,
-                         "stet_device_null_fail: failures can be ordered of null devices only, not of %s",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "sti_null_fail: failures can be ordered of null devices only, not of %s",
                          device ? device->name : "NULL");
     STI_TRY(check_fail(slot, at));
     null_state *s = device->state;
-    s->fail_slot = slot;
+    s->fail_op = slot;
     s->fail_in = at;
     return STET_OK;
 }

@@ -80,7 +80,7 @@ int sti_rewrite_site(sti_rewrite *w, const sti_node *e, sti_site_kind kind)
     sti_sites *s = w->sites;
     if (s->nsite == STI_SITES && w->result == STET_OK)
         w->result =
-            sti_error(STET_LIMIT, "checked mode: more than %d places of the source would be checked", STI_SITES);
+            sti_error(STET_ERROR_LIMIT, "checked mode: more than %d places of the source would be checked", STI_SITES);
     if (w->result == STET_OK && (size_t)s->nsite == w->site_room) {
         w->site_room = 2 * w->site_room + 64;
         w->result = sti_realloc(&s->site, w->site_room * sizeof *s->site, "places that are checked");

@@ -19,9 +19,11 @@ sti_check_options sti_default_check_options(void) { return (sti_check_options){.
 static stet_result check_options(const sti_check_options *o, const char *name)
 {
     if (o->lanes != 1 && o->lanes != 4 && o->lanes != 8 && o->lanes != 16)
-        return sti_error(STET_INVALID_ARGUMENT, "%s: checked for %d lanes; there are 1, 4, 8 and 16", name, o->lanes);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: checked for %d lanes; there are 1, 4, 8 and 16", name,
+                         o->lanes);
     if ((o->gpu || o->real_double) && o->lanes != 1)
-        return sti_error(STET_INVALID_ARGUMENT, "%s: checked for %d lanes; a GPU and double have 1", name, o->lanes);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: checked for %d lanes; a GPU and double have 1", name,
+                         o->lanes);
     return STET_OK;
 }
 
@@ -37,7 +39,7 @@ static stet_result open_unit(const sti_check_options *options, const char *name,
 
 static stet_result out_of_memory(const char *name)
 {
-    return sti_error(STET_OUT_OF_MEMORY, "%s: out of memory while it was checked", name);
+    return sti_error(STET_ERROR_OUT_OF_MEMORY, "%s: out of memory while it was checked", name);
 }
 
 /* Makes the tree from the text and reports mistakes. */
@@ -52,13 +54,13 @@ static stet_result check_all(sti_unit *u, const char *text, const char *name, co
     if (u->failed) return out_of_memory(name);
     if (u->nmistake == 0) return STET_OK;
     const sti_diagnostic *d = u->first;
-    return sti_error(STET_PARSE, "%s:%d:%d: %s%s", d->file, d->line, d->column, d->message,
+    return sti_error(STET_ERROR_PARSE, "%s:%d:%d: %s%s", d->file, d->line, d->column, d->message,
                      u->nmistake > 1 ? " (and more)" : "");
 }
 
 static stet_result close_failed(stet_result result, sti_unit **out)
 {
-    if (result == STET_OK || result == STET_PARSE) return result;
+    if (result == STET_OK || result == STET_ERROR_PARSE) return result;
     sti_unit_destroy(*out);
     *out = NULL;
     return result;

@@ -44,12 +44,15 @@ typedef struct sti_diagnostic {
 typedef struct sti_unit sti_unit;
 
 /*
- * Checks a source text (zero-terminated; `name` is its file's name in messages). STET_OK: no mistakes. STET_PARSE:
- * there are mistakes, and the thread's message is the first. In both cases *out is a unit, which the caller destroys.
- * With any other result there is no unit.
+ * Checks a source text (zero-terminated; `name` is its file's name in messages). STET_OK: no mistakes.
+ * STET_ERROR_PARSE: there are mistakes, and the thread's message is the first. In both cases *out is a unit, which the
+ * caller destroys. With any other result there is no unit.
  */
 stet_result sti_check_source(const char *text, const char *name, const sti_check_options *options, sti_unit **out);
-/* The same for a file; `name` as in messages. STET_NOT_FOUND, STET_IO or STET_LIMIT if it cannot be read. */
+/*
+ * The same for a file; `name` as in messages. STET_ERROR_NOT_FOUND, STET_ERROR_IO or STET_ERROR_LIMIT if it cannot be
+ * read.
+ */
 stet_result sti_check_file(const char *path, const char *name, const sti_check_options *options, sti_unit **out);
 void sti_unit_destroy(sti_unit *unit);
 
@@ -59,14 +62,14 @@ int sti_unit_mistakes(const sti_unit *unit);
 
 /*
  * Lists the kernels in files whose names (as in messages) pass the test (NULL: all files), in their order. Only for a
- * unit without mistakes (STET_STATE). The caller frees *out with sti_free; it is NULL if *n is 0.
+ * unit without mistakes (STET_ERROR_STATE). The caller frees *out with sti_free; it is NULL if *n is 0.
  */
 typedef bool sti_file_test(const char *name);
 stet_result sti_unit_kernels(const sti_unit *unit, sti_file_test *wanted, sti_signature **out, int *n);
 
 /*
- * Prints the tree as C that compiles with stet/lang.h alone. Only for a unit without mistakes (STET_STATE). The caller
- * frees *out with sti_free.
+ * Prints the tree as C that compiles with stet/lang.h alone. Only for a unit without mistakes (STET_ERROR_STATE). The
+ * caller frees *out with sti_free.
  */
 stet_result sti_unit_print(const sti_unit *unit, char **out);
 /* True if two trees are equal, types included, except for places in the source. */

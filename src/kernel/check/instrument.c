@@ -221,7 +221,7 @@ static stet_result change_unit(sti_rewrite *w)
             open_kernel(w, f);
     }
     if (w->u->failed && w->result == STET_OK)
-        return sti_error(STET_OUT_OF_MEMORY, "checked mode: out of memory while a kernel was printed");
+        return sti_error(STET_ERROR_OUT_OF_MEMORY, "checked mode: out of memory while a kernel was printed");
     return w->result;
 }
 

@@ -56,7 +56,7 @@ stet_result sti_unit_kernels(const sti_unit *u, sti_file_test *wanted, sti_signa
     *out = NULL;
     *n = 0;
     if (u->nmistake > 0)
-        return sti_error(STET_STATE, "%s: there are mistakes in it; its kernels cannot be listed", u->file[0]);
+        return sti_error(STET_ERROR_STATE, "%s: there are mistakes in it; its kernels cannot be listed", u->file[0]);
     int count = 0;
     for (const sti_node *f = u->top; f; f = f->next) count += is_kernel(u, f, wanted);
     if (count == 0) return STET_OK;

@@ -378,7 +378,7 @@ stet_result sti_unit_print(const sti_unit *unit, char **out)
 {
     *out = NULL;
     if (unit->nmistake > 0)
-        return sti_error(STET_STATE, "a kernel source with %d mistake%s cannot be printed; correct it first",
+        return sti_error(STET_ERROR_STATE, "a kernel source with %d mistake%s cannot be printed; correct it first",
                          unit->nmistake, STI_S(unit->nmistake));
     printer p = {0};
     put_printer(&p, "#include \"stet/lang.h\"\n");
@@ -396,7 +396,7 @@ stet_result sti_unit_print(const sti_unit *unit, char **out)
     }
     if (p.failed) {
         sti_free(p.text);
-        return STET_OUT_OF_MEMORY;
+        return STET_ERROR_OUT_OF_MEMORY;
     }
     *out = p.text;
     return STET_OK;

@@ -20,15 +20,16 @@
 static stet_result read_open(sti_unit *u, FILE *f, const char *path, const char **out)
 {
     struct stat about;
-    if (fstat(fileno(f), &about) != 0) return sti_error(STET_IO, "%s: cannot be read: %s", path, strerror(errno));
-    if (!S_ISREG(about.st_mode)) return sti_error(STET_IO, "%s: cannot be read: it is no file", path);
+    if (fstat(fileno(f), &about) != 0) return sti_error(STET_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    if (!S_ISREG(about.st_mode)) return sti_error(STET_ERROR_IO, "%s: cannot be read: it is no file", path);
     long long size = about.st_size;
     if (size > STI_CHECK_SOURCE)
-        return sti_error(STET_LIMIT, "%s: a kernel source of %lld bytes; the most is %d", path, size, STI_CHECK_SOURCE);
+        return sti_error(STET_ERROR_LIMIT, "%s: a kernel source of %lld bytes; the most is %d", path, size,
+                         STI_CHECK_SOURCE);
     char *text = sti_unit_alloc(u, (size_t)size + 1);
-    if (!text) return sti_error(STET_OUT_OF_MEMORY, "%s: out of memory for %lld bytes", path, size);
+    if (!text) return sti_error(STET_ERROR_OUT_OF_MEMORY, "%s: out of memory for %lld bytes", path, size);
     if (fread(text, 1, (size_t)size, f) != (size_t)size)
-        return sti_error(STET_IO, "%s: cannot be read: %s", path, strerror(errno));
+        return sti_error(STET_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
     *out = text;
     return STET_OK;
 }
@@ -46,10 +47,10 @@ stet_result sti_source_read(sti_unit *u, const char *path, const char **out)
 {
     *out = NULL;
     FILE *f = open_source(path);
-    if (!f) return sti_error(STET_NOT_FOUND, "%s: no kernel source: %s", path, strerror(errno));
+    if (!f) return sti_error(STET_ERROR_NOT_FOUND, "%s: no kernel source: %s", path, strerror(errno));
     stet_result result = read_open(u, f, path, out);
     if (fclose(f) != 0 && result == STET_OK)
-        result = sti_error(STET_IO, "%s: cannot be read: %s", path, strerror(errno));
+        result = sti_error(STET_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
     return result;
 }
 
@@ -104,7 +105,7 @@ static bool read_from(sti_unit *u, const char *folder, size_t length, const char
     FILE *f = open_source(out->path);
     if (!f) return false;
     if (read_open(u, f, out->path, &out->text) != STET_OK)
-        (void)snprintf(out->message, sizeof out->message, "%s", stet_last_error());
+        (void)snprintf(out->message, sizeof out->message, "%s", stet_get_last_error());
     (void)fclose(f); /* it was only read */
     return true;
 }

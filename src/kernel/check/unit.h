@@ -4,7 +4,7 @@
  * Invariants:
  *   UNIT-1  equal names are one sti_name, so names are compared by address
  *   UNIT-2  a function that gets no memory returns at once. `failed` records it, and the check ends with
- *       STET_OUT_OF_MEMORY
+ *       STET_ERROR_OUT_OF_MEMORY
  */
 #ifndef STI_KERNEL_CHECK_UNIT_H
 #define STI_KERNEL_CHECK_UNIT_H

@@ -40,7 +40,7 @@ stet_result sti_cache_default_folder(sti_text_buffer *out)
         sti_text_buffer_put(out, home);
         sti_text_buffer_put(out, "/.cache/stet");
     } else {
-        return sti_error(STET_NOT_FOUND, "kernel cache: neither XDG_CACHE_HOME nor HOME is set; name a folder");
+        return sti_error(STET_ERROR_NOT_FOUND, "kernel cache: neither XDG_CACHE_HOME nor HOME is set; name a folder");
     }
     return out->result;
 }
@@ -65,8 +65,9 @@ static stet_result open_folder(const char *path, bool existing, sti_cache *out)
     if (!existing) STI_TRY(make_folders(path));
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && existing && errno == ENOENT)
-        return sti_error(STET_NOT_FOUND, "kernel cache %s: there is no such folder", path);
-    if (fd < 0) return sti_error(STET_UNSUPPORTED, "kernel cache %s: cannot be opened: %s", path, strerror(errno));
+        return sti_error(STET_ERROR_NOT_FOUND, "kernel cache %s: there is no such folder", path);
+    if (fd < 0)
+        return sti_error(STET_ERROR_UNSUPPORTED, "kernel cache %s: cannot be opened: %s", path, strerror(errno));
     struct stat status;
     if (fstat(fd, &status) == 0 && is_ours(&status)) {
         out->folder = fd;
@@ -74,7 +75,7 @@ static stet_result open_folder(const char *path, bool existing, sti_cache *out)
     }
     close(fd);
     return sti_error(
-        STET_UNSUPPORTED,
+        STET_ERROR_UNSUPPORTED,
         "kernel cache %s: the folder belongs to somebody else or others can write to it; make it yours alone "
         "(chmod 700), or name another",
         path);
@@ -153,7 +154,7 @@ static stet_result read_entry(const sti_cache *cache, const char *id, const sti_
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && is_ours(&status)) {
         result = sti_text_buffer_read(bytes, fd, ENTRY_LIMIT, name);
         *verdict = result == STET_OK ? sti_entry_read(bytes->data, bytes->size, key, entry) : STI_DAMAGED;
-        if (result != STET_OUT_OF_MEMORY) result = STET_OK;
+        if (result != STET_ERROR_OUT_OF_MEMORY) result = STET_OK;
         if (use && *verdict == STI_FOUND) (void)futimens(fd, NULL);
     }
     close(fd);
@@ -201,13 +202,14 @@ static stet_result store(const sti_cache *cache, const sti_cache_key *key, const
     file_name(name, key->id, ".kernel");
     file_name(temporary, key->id, ".tmp");
     if ((int64_t)(head->size + size) > cache->limit)
-        return sti_error(STET_LIMIT, "kernel cache: an entry of %zu bytes is larger than the whole cache may be (%lld)",
+        return sti_error(STET_ERROR_LIMIT,
+                         "kernel cache: an entry of %zu bytes is larger than the whole cache may be (%lld)",
                          head->size + size, (long long)cache->limit);
     (void)unlinkat(cache->folder, temporary, 0); /* left by a process that was killed */
     if (write_file(cache, temporary, head, object, size) &&
         renameat(cache->folder, temporary, cache->folder, name) == 0)
         return STET_OK;
-    stet_result result = sti_error(STET_IO, "kernel cache: an entry could not be written: %s", strerror(errno));
+    stet_result result = sti_error(STET_ERROR_IO, "kernel cache: an entry could not be written: %s", strerror(errno));
     (void)unlinkat(cache->folder, temporary, 0);
     return result;
 }

@@ -27,11 +27,12 @@ typedef struct sti_cache {
     int64_t limit; /* bytes of all entries together */
 } sti_cache;
 
-/* $XDG_CACHE_HOME/stet, or ~/.cache/stet; STET_NOT_FOUND if neither variable is set. */
+/* $XDG_CACHE_HOME/stet, or ~/.cache/stet; STET_ERROR_NOT_FOUND if neither variable is set. */
 stet_result sti_cache_default_folder(sti_text_buffer *out);
 /*
  * Opens a cache. folder NULL: the default folder. limit 0: STI_CACHE_DEFAULT_LIMIT. A missing folder is created, or
- * with `existing` it is STET_NOT_FOUND. STET_UNSUPPORTED with the reason if the folder must not be used (CACHE-1).
+ * with `existing` it is STET_ERROR_NOT_FOUND. STET_ERROR_UNSUPPORTED with the reason if the folder must not be used
+ * (CACHE-1).
  */
 stet_result sti_cache_open(const char *folder, int64_t limit, bool existing, sti_cache *out);
 /* Closes the cache. A cache that failed to open may be closed, too. */

@@ -83,7 +83,7 @@ static stet_result list_files(const sti_cache *cache, file_list *list)
     int fd = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
     if (!folder) {
-        stet_result result = sti_error(STET_IO, "kernel cache: its folder cannot be read: %s", strerror(errno));
+        stet_result result = sti_error(STET_ERROR_IO, "kernel cache: its folder cannot be read: %s", strerror(errno));
         if (fd >= 0) close(fd);
         return result;
     }

@@ -34,18 +34,18 @@ typedef struct compilation {
 static stet_result fall_back(const compilation *o, const item *it, stet_reason why)
 {
     char where[MESSAGE];
-    (void)snprintf(where, sizeof where, "%s: %s", it->wanted->what, stet_last_error());
-    return sti_fallback(&o->device->mechanisms, STET_MECH_kernel_cache, why, where);
+    (void)snprintf(where, sizeof where, "%s: %s", it->wanted->what, stet_get_last_error());
+    return sti_fallback(&o->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, why, where);
 }
 
 static stet_reason reason_of(sti_verdict verdict)
 {
     switch (verdict) {
-    case STI_DAMAGED: return STET_REASON_kernel_cache_damaged;
-    case STI_FOREIGN: return STET_REASON_kernel_cache_foreign;
-    case STI_OTHER_SCHEMA: return STET_REASON_kernel_cache_schema;
-    case STI_COLLISION: return STET_REASON_kernel_cache_collision;
-    default: return STET_REASON_kernel_cache_absent;
+    case STI_DAMAGED: return STET_REASON_KERNEL_CACHE_DAMAGED;
+    case STI_FOREIGN: return STET_REASON_KERNEL_CACHE_FOREIGN;
+    case STI_OTHER_SCHEMA: return STET_REASON_KERNEL_CACHE_SCHEMA;
+    case STI_COLLISION: return STET_REASON_KERNEL_CACHE_COLLISION;
+    default: return STET_REASON_KERNEL_CACHE_ABSENT;
     }
 }
 
@@ -71,24 +71,24 @@ static stet_result look_up(compilation *o, item *it)
     it->lock = sti_cache_lock(&o->cache, it->wanted->key.id, true);
     if (it->lock >= 0) return load_cached(o, it);
     it->counted = false;
-    (void)sti_error(STET_IO, "kernel cache: the folder allows no locks");
-    return fall_back(o, it, STET_REASON_kernel_cache_not_kept);
+    (void)sti_error(STET_ERROR_IO, "kernel cache: the folder allows no locks");
+    return fall_back(o, it, STET_REASON_KERNEL_CACHE_NOT_KEPT);
 }
 
 static stet_result look_up_all(compilation *o)
 {
-    if (!sti_enabled(&o->device->mechanisms, STET_MECH_kernel_cache)) {
+    if (!sti_enabled(&o->device->mechanisms, STET_MECHANISM_KERNEL_CACHE)) {
         for (int i = 0; i < o->n; ++i) {
-            o->item[i].why = STET_REASON_kernel_cache_disabled;
+            o->item[i].why = STET_REASON_KERNEL_CACHE_DISABLED;
             o->item[i].counted = true;
         }
         return STET_OK;
     }
     stet_result result = sti_cache_open(o->keeping->folder, o->keeping->limit, false, &o->cache);
-    if (result == STET_OUT_OF_MEMORY) return result;
+    if (result == STET_ERROR_OUT_OF_MEMORY) return result;
     o->open = result == STET_OK;
     for (int i = 0; i < o->n; ++i)
-        STI_TRY(o->open ? look_up(o, &o->item[i]) : fall_back(o, &o->item[i], STET_REASON_kernel_cache_refused));
+        STI_TRY(o->open ? look_up(o, &o->item[i]) : fall_back(o, &o->item[i], STET_REASON_KERNEL_CACHE_REFUSED));
     return STET_OK;
 }
 
@@ -102,14 +102,14 @@ static void compile_one(void *context, int64_t i, int thread)
     (void)thread;
     if (!it->compiled) return;
     it->result = it->wanted->compile(it->wanted->context, it->found ? &it->again : &it->wanted->object);
-    if (it->result != STET_OK) (void)snprintf(it->message, sizeof it->message, "%s", stet_last_error());
+    if (it->result != STET_OK) (void)snprintf(it->message, sizeof it->message, "%s", stet_get_last_error());
 }
 
 static sti_trace_what trace_event(const item *it, stet_trace_kind kind)
 {
     const sti_wanted *w = it->wanted;
     return (sti_trace_what){
-        kind, w->kernel ? w->kernel : w->what, w->what, w->line, STET_REASON_none, (int64_t)w->object.size, 0};
+        kind, w->kernel ? w->kernel : w->what, w->what, w->line, STET_REASON_NONE, (int64_t)w->object.size, 0};
 }
 
 /* A trace belongs to one thread: one event covers all parallel compilations and has the name of the first. */
@@ -154,13 +154,13 @@ static stet_result count_cached(compilation *o, const item *it)
 {
     const sti_text_buffer *was = &it->wanted->object;
     if (it->compiled && (it->again.size != was->size || memcmp(it->again.data, was->data, was->size) != 0))
-        return sti_error(STET_AUDIT,
+        return sti_error(STET_ERROR_AUDIT,
                          "kernel_cache: %s: compiled again, the kernel is not what entry %s holds; clear the cache "
                          "and report it",
                          it->wanted->what, it->wanted->key.id);
     const sti_trace_what cached = trace_event(it, STET_TRACE_CACHED);
     if (o->device->mechanisms.trace) sti_trace_instant(o->device->mechanisms.trace, &cached);
-    sti_count_hit(&o->device->mechanisms, STET_MECH_kernel_cache, 0, (int64_t)was->size);
+    sti_count_hit(&o->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, 0, (int64_t)was->size);
     return STET_OK;
 }
 
@@ -168,10 +168,11 @@ static stet_result finish_request(compilation *o, const item *it)
 {
     const sti_text_buffer *object = &it->wanted->object;
     if (it->found) return count_cached(o, it);
-    if (it->counted) sti_count_miss(&o->device->mechanisms, STET_MECH_kernel_cache, it->why, 0, (int64_t)object->size);
+    if (it->counted)
+        sti_count_miss(&o->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, it->why, 0, (int64_t)object->size);
     if (it->lock < 0) return STET_OK;
     if (sti_cache_store(&o->cache, &it->wanted->key, object->data, object->size) == STET_OK) return STET_OK;
-    return fall_back(o, it, STET_REASON_kernel_cache_not_kept);
+    return fall_back(o, it, STET_REASON_KERNEL_CACHE_NOT_KEPT);
 }
 
 static stet_result compile_missing(compilation *o)

@@ -227,7 +227,7 @@ static stet_result tell_checked(const stet_device *device, const sti_checked *c,
 {
     char where[96], what[256];
     if (f->site >= c->sites.nsite)
-        return sti_error(STET_FAULT, "kernel %s: its record of faults was overwritten", c->kernel->name);
+        return sti_error(STET_ERROR_FAULT, "kernel %s: its record of faults was overwritten", c->kernel->name);
     const sti_site *s = &c->sites.site[f->site];
     put_where(device, c, f, where, sizeof where);
     switch (s->kind) {
@@ -240,8 +240,8 @@ static stet_result tell_checked(const stet_device *device, const sti_checked *c,
         break;
     default: put_access(c, s, f, what, sizeof what);
     }
-    return sti_error(STET_FAULT, "kernel %s: %s:%d:%d: `%s` %s (%s)", c->kernel->name, s->file, s->line, s->column,
-                     s->text, what, where);
+    return sti_error(STET_ERROR_FAULT, "kernel %s: %s:%d:%d: `%s` %s (%s)", c->kernel->name, s->file, s->line,
+                     s->column, s->text, what, where);
 }
 
 /* The lowest block that has one. */
@@ -273,7 +273,7 @@ stet_result sti_checked_look(stet_device *device)
     while (device->unlooked) {
         sti_checked *c = device->unlooked;
         stet_result one = result == STET_OK ? look_checked(device, c) : clear(device, c->record, c->blocks);
-        if (one != STET_OK && one != STET_FAULT) return result == STET_OK ? one : result; /* CHECKED-4 */
+        if (one != STET_OK && one != STET_ERROR_FAULT) return result == STET_OK ? one : result; /* CHECKED-4 */
         device->unlooked = c->next;
         c->waiting = false;
         if (result == STET_OK) result = one;

@@ -49,7 +49,10 @@ stet_result sti_checked_prepare(stet_device *device, sti_launch *launch, int64_t
 int64_t sti_checked_size(const sti_kernel *kernel, const stet_array *array);
 /* It was launched, or listed. */
 void sti_checked_wait(stet_device *device, const sti_kernel *kernel);
-/* Looks at the records of all that ran: the first fault is the result (STET_FAULT). Waits for the device if somebody is waiting. */
+/*
+ * Looks at the records of all that ran: the first fault is the result (STET_ERROR_FAULT). Waits for the device if
+ * somebody is waiting.
+ */
 stet_result sti_checked_look(stet_device *device);
 
 #endif

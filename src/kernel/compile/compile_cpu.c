@@ -68,7 +68,8 @@ static stet_result find_in_environment(const char *cc, sti_compiler *out)
     const char *name = strtok_r(out->words, " \t", &rest);
     for (char *word; (word = strtok_r(NULL, " \t", &rest));) {
         if (out->nargument == STI_COMPILER_WORDS)
-            return sti_error(STET_LIMIT, "the environment variable CC has more than %d words: '%s'; name a program",
+            return sti_error(STET_ERROR_LIMIT,
+                             "the environment variable CC has more than %d words: '%s'; name a program",
                              STI_COMPILER_WORDS + 1, cc);
         out->argument[out->nargument++] = word;
     }
@@ -84,8 +85,8 @@ static stet_result ask_version(sti_compiler *out)
     argv[1 + out->nargument] = version;
     stet_result result = sti_subprocess_run(out->path, argv, "/", &nothing, &out->version, &status);
     if (result == STET_OK && (status != 0 || out->version.size == 0))
-        result = sti_error(STET_UNSUPPORTED, "compiler %s: does not say its version (status %d); name a gcc or clang",
-                           out->path, status);
+        result = sti_error(STET_ERROR_UNSUPPORTED,
+                           "compiler %s: does not say its version (status %d); name a gcc or clang", out->path, status);
     return result;
 }
 
@@ -219,7 +220,7 @@ static stet_result compile_in(const sti_compiler *c, sti_isa isa, const sti_user
             result = sti_text_buffer_read(object, fd, SHARED_OBJECT_LIMIT, output.data);
             close(fd);
         } else {
-            result = sti_error(STET_IO, "compiler %s: its output cannot be opened: %s", c->path, strerror(errno));
+            result = sti_error(STET_ERROR_IO, "compiler %s: its output cannot be opened: %s", c->path, strerror(errno));
         }
     }
     if (output.data) (void)unlink(output.data);
@@ -236,8 +237,8 @@ stet_result sti_compile_cpu(const sti_compiler *c, sti_isa isa, const sti_user_s
     sti_text_buffer_put(&folder, "/stet-XXXXXX");
     stet_result result = folder.result;
     if (result == STET_OK && !mkdtemp(folder.data))
-        result =
-            sti_error(STET_IO, "compiler %s: no folder to work in (%s): %s", c->path, folder.data, strerror(errno));
+        result = sti_error(STET_ERROR_IO, "compiler %s: no folder to work in (%s): %s", c->path, folder.data,
+                           strerror(errno));
     if (result == STET_OK) {
         sti_temporary_add(folder.data);
         result = compile_in(c, isa, source, folder.data, object);

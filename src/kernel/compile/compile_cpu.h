@@ -31,8 +31,8 @@ stet_result sti_compile_finish(sti_user_source *source);
 stet_result sti_compile_key(const sti_compiler *c, sti_isa isa, const sti_user_source *source, sti_text_buffer *out);
 /*
  * Compiles. The object, a shared library with a function sti_<kernel>__<isa> for each kernel, is added to `object`.
- * Errors in the source are STET_PARSE: one sentence with the compiler's first few errors, with the user's files and
- * lines.
+ * Errors in the source are STET_ERROR_PARSE: one sentence with the compiler's first few errors, with the user's files
+ * and lines.
  */
 stet_result sti_compile_cpu(const sti_compiler *c, sti_isa isa, const sti_user_source *source, sti_text_buffer *object);
 

@@ -52,7 +52,7 @@ stet_result sti_compiled_ship(const char *folder, const sti_cache_key *key, cons
         bool ok = fd >= 0 && sti_write_all(fd, head.data, head.size) && sti_write_all(fd, object->data, object->size);
         int error = errno;
         if (fd >= 0 && close(fd) != 0) ok = false;
-        if (!ok) result = sti_error(STET_IO, "%s: cannot be written: %s", path.data, strerror(error));
+        if (!ok) result = sti_error(STET_ERROR_IO, "%s: cannot be written: %s", path.data, strerror(error));
     }
     sti_text_buffer_free(&path);
     sti_text_buffer_free(&head);
@@ -83,18 +83,18 @@ stet_result sti_compiled_by_any(const char *folder, sti_text_buffer *key)
     char before[SENTENCE];
     sti_cache cache;
     search s = {.wanted = key};
-    (void)snprintf(before, sizeof before, "%s", stet_last_error());
+    (void)snprintf(before, sizeof before, "%s", stet_get_last_error());
     stet_result result = sti_cache_open(folder, 0, true, &cache);
     if (result == STET_OK) {
         result = sti_cache_list(&cache, match_key, &s);
         sti_cache_close(&cache);
     }
     if (result == STET_OK) result = s.found.result;
-    if (result == STET_OUT_OF_MEMORY || (result == STET_OK && s.found.size > 0)) {
+    if (result == STET_ERROR_OUT_OF_MEMORY || (result == STET_OK && s.found.size > 0)) {
         sti_text_buffer_free(key);
         *key = s.found;
         return result;
     }
     sti_text_buffer_free(&s.found);
-    return sti_error(STET_NOT_FOUND, "%s", before);
+    return sti_error(STET_ERROR_NOT_FOUND, "%s", before);
 }

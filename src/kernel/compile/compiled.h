@@ -19,7 +19,7 @@ stet_result sti_compiled_ship(const char *folder, const sti_cache_key *key, cons
 
 /*
  * Looks in the user's cache (folder NULL: the default one) for an entry that any compiler made of `key`, which has no
- * compiler. *key becomes the key of that entry, of several the one used last. STET_NOT_FOUND: there is none; the
+ * compiler. *key becomes the key of that entry, of several the one used last. STET_ERROR_NOT_FOUND: there is none; the
  * message then is the one that was set before the call (that there is no compiler).
  */
 stet_result sti_compiled_by_any(const char *folder, sti_text_buffer *key);

@@ -77,9 +77,9 @@ stet_result sti_compiler_errors_report(const char *compiler, const sti_user_sour
     if (!about_source && pick_lines(&text, true, &lines) == 0) sti_text_buffer_put(&lines, "it does not say why");
     stet_result result = text.result != STET_OK ? text.result : lines.result;
     if (result == STET_OK && about_source)
-        result = sti_error(STET_PARSE, "%s", lines.data);
+        result = sti_error(STET_ERROR_PARSE, "%s", lines.data);
     else if (result == STET_OK)
-        result = sti_error(STET_IO, "%s on %s: %s", compiler, source->file[0].name, lines.data);
+        result = sti_error(STET_ERROR_IO, "%s on %s: %s", compiler, source->file[0].name, lines.data);
     sti_text_buffer_free(&text);
     sti_text_buffer_free(&lines);
     return result;

@@ -23,7 +23,7 @@ static stet_result sealed_file(const void *bytes, size_t size, const char *name,
     if (*fd >= 0 && sti_write_all(*fd, bytes, size) &&
         fcntl(*fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
         return STET_OK;
-    stet_result result = sti_error(STET_IO, "kernel %s: no memory file for its code: %s", name, strerror(errno));
+    stet_result result = sti_error(STET_ERROR_IO, "kernel %s: no memory file for its code: %s", name, strerror(errno));
     if (*fd >= 0) close(*fd);
     return result;
 }
@@ -37,10 +37,11 @@ stet_result sti_shared_object_load(const void *bytes, size_t size, const char *n
     out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (out->handle) return STET_OK;
     const char *why = dlerror();
-    (void)sti_error(STET_IO, "kernel %s: its compiled code cannot be loaded: %s", name, why ? why : "no reason given");
+    (void)sti_error(STET_ERROR_IO, "kernel %s: its compiled code cannot be loaded: %s", name,
+                    why ? why : "no reason given");
     close(out->file);
     memset(out, 0, sizeof *out);
-    return STET_IO;
+    return STET_ERROR_IO;
 }
 
 void sti_shared_object_unload(sti_shared_object *object)

@@ -64,7 +64,7 @@ stet_result sti_subprocess_find(const char *name, char **path)
         if (*path) return STET_OK;
     }
     return sti_error(
-        STET_NOT_FOUND,
+        STET_ERROR_NOT_FOUND,
         "there is no compiler '%s' to be found; install a C compiler (gcc or clang), or name one: as the kernel's "
         "`compiler`, or in the environment variable CC",
         name);
@@ -109,10 +109,12 @@ static stet_result memory_file(const sti_text_buffer *text, int *fd)
         *fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
         close(low);
     }
-    if (*fd < 0) return sti_error(STET_IO, "compiler: no memory file for its input or output: %s", strerror(errno));
+    if (*fd < 0)
+        return sti_error(STET_ERROR_IO, "compiler: no memory file for its input or output: %s", strerror(errno));
     bool ok = !text || sti_write_all(*fd, text->data, text->size);
     if (ok && lseek(*fd, 0, SEEK_SET) == 0) return STET_OK;
-    stet_result result = sti_error(STET_IO, "compiler: its input could not be written to memory: %s", strerror(errno));
+    stet_result result =
+        sti_error(STET_ERROR_IO, "compiler: its input could not be written to memory: %s", strerror(errno));
     close(*fd);
     *fd = -1;
     return result;
@@ -164,7 +166,7 @@ static stet_result run_between(const char *path, char *const *argv, const char *
     stet_result result = make_environment(folder, &block, environment);
     int error = result == STET_OK ? spawn(path, argv, environment, folder, in, out, &child) : 0;
     if (result == STET_OK && error)
-        result = sti_error(STET_IO, "compiler %s: cannot be started: %s", path, strerror(error));
+        result = sti_error(STET_ERROR_IO, "compiler %s: cannot be started: %s", path, strerror(error));
     if (result == STET_OK) {
         *status = wait_for(child);
         lseek(out, 0, SEEK_SET);

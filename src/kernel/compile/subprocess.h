@@ -7,7 +7,7 @@
 #include "kernel/compile/text_buffer.h"
 
 /*
- * Finds a program in the user's PATH; a name with a slash is a path already. STET_NOT_FOUND if there is none. The
+ * Finds a program in the user's PATH; a name with a slash is a path already. STET_ERROR_NOT_FOUND if there is none. The
  * caller frees *path.
  */
 stet_result sti_subprocess_find(const char *name, char **path);

@@ -54,11 +54,11 @@ stet_result sti_text_buffer_read(sti_text_buffer *t, int fd, size_t limit, const
         if (!reserve(t, 1 << 14)) return t->result;
         ssize_t n = read(fd, t->data + t->size, 1 << 14);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return sti_error(STET_IO, "%s: cannot be read: %s", name, strerror(errno));
+        if (n < 0) return sti_error(STET_ERROR_IO, "%s: cannot be read: %s", name, strerror(errno));
         t->size += (size_t)n;
         t->data[t->size] = 0;
         if (t->size - start > limit)
-            return sti_error(STET_LIMIT, "%s: larger than the %zu bytes that are read", name, limit);
+            return sti_error(STET_ERROR_LIMIT, "%s: larger than the %zu bytes that are read", name, limit);
         if (n == 0) return STET_OK;
     }
 }

@@ -19,7 +19,7 @@ void sti_text_buffer_put(sti_text_buffer *t, const char *string);
 /* At most 1023 bytes. */
 void sti_text_buffer_format(sti_text_buffer *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sti_text_buffer_free(sti_text_buffer *t);
-/* Adds the rest of an open file, at most `limit` bytes (STET_LIMIT if there are more). `name` is for messages. */
+/* Adds the rest of an open file, at most `limit` bytes (STET_ERROR_LIMIT if there are more). `name` is for messages. */
 stet_result sti_text_buffer_read(sti_text_buffer *t, int fd, size_t limit, const char *name);
 /* Writes all bytes. Returns false with errno set on failure. */
 bool sti_write_all(int fd, const void *data, size_t size);

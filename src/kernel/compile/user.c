@@ -92,9 +92,9 @@ static stet_result pick_kernel(const sti_user_source *source, const char *name, 
         (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", sig->name);
     }
     if (!name)
-        return sti_error(STET_INVALID_ARGUMENT, "%s: has %d kernels (%s); name the one that is meant", file,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: has %d kernels (%s); name the one that is meant", file,
                          source->nkernel, known);
-    return sti_error(STET_NOT_FOUND, "%s: has no kernel %s; it has: %s", file, name, known);
+    return sti_error(STET_ERROR_NOT_FOUND, "%s: has no kernel %s; it has: %s", file, name, known);
 }
 
 /* ---- compiled code ----------------------------------------------------------------------------------------------- */
@@ -109,7 +109,8 @@ static stet_result compile(void *context, sti_text_buffer *object)
 {
     const maker *m = context;
     if (!m->compiler.path) /* an audit compiles again */
-        return sti_error(STET_NOT_FOUND, "kernel %s: it is in the cache, but there is no compiler to compile it again",
+        return sti_error(STET_ERROR_NOT_FOUND,
+                         "kernel %s: it is in the cache, but there is no compiler to compile it again",
                          m->kernel->kernel.name);
     return sti_compile_cpu(&m->compiler, m->device->isa, compiled(m), object);
 }
@@ -140,11 +141,12 @@ static stet_result load(maker *m)
     (void)snprintf(symbol, sizeof symbol, "sti_%s__%s", k->kernel.name, sti_isa_name(m->device->isa));
     void *address = sti_shared_object_find(&k->object, symbol);
     if (!address)
-        return sti_error(STET_IO, "kernel %s: its compiled code has no function %s; name a gcc or clang as compiler",
+        return sti_error(STET_ERROR_IO,
+                         "kernel %s: its compiled code has no function %s; name a gcc or clang as compiler",
                          k->kernel.name, symbol);
     memcpy(&k->kernel.call[m->device->isa], &address, sizeof address);
     k->object_size = m->object.size;
-    m->device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes += (int64_t)k->object_size;
+    m->device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes += (int64_t)k->object_size;
     return STET_OK;
 }
 
@@ -165,7 +167,7 @@ static stet_result describe(maker *m)
     return STET_OK;
 }
 
-static bool cached(const maker *m) { return sti_enabled(&m->device->mechanisms, STET_MECH_kernel_cache); }
+static bool cached(const maker *m) { return sti_enabled(&m->device->mechanisms, STET_MECHANISM_KERNEL_CACHE); }
 
 /* Looks for shipped code. m->key has no compiler. */
 static stet_result load_shipped(maker *m, bool *found)
@@ -175,7 +177,7 @@ static stet_result load_shipped(maker *m, bool *found)
     STI_TRY(sti_compiled_shipped(m->def->shipped_folder, &key, &m->object, found));
     if (!*found) return STET_OK;
     memcpy(m->kernel->id, key.id, sizeof key.id);
-    sti_count_hit(&m->device->mechanisms, STET_MECH_kernel_cache, 0, (int64_t)m->object.size);
+    sti_count_hit(&m->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, 0, (int64_t)m->object.size);
     return STET_OK;
 }
 
@@ -183,7 +185,7 @@ static stet_result load_shipped(maker *m, bool *found)
 static stet_result load_compiled(maker *m)
 {
     stet_result result = sti_compiler_open(m->def->compiler, &m->compiler);
-    if (result == STET_NOT_FOUND && !m->def->compiler && cached(m)) {
+    if (result == STET_ERROR_NOT_FOUND && !m->def->compiler && cached(m)) {
         result = sti_compiled_by_any(m->def->cache_folder, &m->key);
     } else if (result == STET_OK) {
         m->key.size = 0;
@@ -243,24 +245,24 @@ static stet_result make_user(maker *m)
 static stet_result check_def(const stet_kernel_def *def)
 {
     if (def->cookie != KERNEL_COOKIE)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "kernel: the def is not initialised; start from stet_default_kernel_def()");
     if (def->ninclude < 0 || (def->ninclude > 0 && !def->includes))
-        return sti_error(STET_INVALID_ARGUMENT, "kernel: %d include folder%s announced, but not given", def->ninclude,
-                         STI_S(def->ninclude));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel: %d include folder%s announced, but not given",
+                         def->ninclude, STI_S(def->ninclude));
     for (int i = 0; i < def->ninclude; ++i)
         if (!def->includes[i] || !def->includes[i][0])
-            return sti_error(STET_INVALID_ARGUMENT, "kernel: include folder %d has no name", i);
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel: include folder %d has no name", i);
     if (def->nconstant < 0 || (def->nconstant > 0 && !def->constant))
-        return sti_error(STET_INVALID_ARGUMENT, "kernel: %d constant%s announced, but not given", def->nconstant,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel: %d constant%s announced, but not given", def->nconstant,
                          STI_S(def->nconstant));
     for (int i = 0; i < def->nconstant; ++i)
-        if (!def->constant[i]) return sti_error(STET_INVALID_ARGUMENT, "kernel: constant %d has no name", i);
+        if (!def->constant[i]) return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel: constant %d has no name", i);
     if (def->team < 0 || def->teams < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel: a team of %d threads, %d a block; give 0 for the usual sizes",
-                         def->team, def->teams);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "kernel: a team of %d threads, %d a block; give 0 for the usual sizes", def->team, def->teams);
     if (def->cache_limit < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel: a cache of %lld bytes; give 0 for the usual limit",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel: a cache of %lld bytes; give 0 for the usual limit",
                          (long long)def->cache_limit);
     return STET_OK;
 }
@@ -268,7 +270,7 @@ static stet_result check_def(const stet_kernel_def *def)
 stet_result stet_kernel_create(stet_device *device, const stet_kernel_def *def, stet_kernel **out)
 {
     if (!device || !def || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_create: device, def and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_kernel_create: device, def and out must not be NULL");
     *out = NULL;
     STI_TRY(check_def(def));
     maker m = {.def = def, .device = device};
@@ -296,7 +298,7 @@ void stet_kernel_destroy(stet_kernel *k)
     sti_record_kernel_gone(device, &k->kernel);
     sti_device_tell_gone(device, k);
     if (k->object_size > 0)
-        device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes -= (int64_t)k->object_size;
+        device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes -= (int64_t)k->object_size;
     sti_shared_object_unload(&k->object);
     sti_program_drop(device, &k->kernel);
     sti_checked_free(device, k->kernel.checked);
@@ -318,14 +320,14 @@ const sti_kernel_source *sti_user_kernel_source(const stet_kernel *kernel) { ret
 
 sti_attachment **sti_user_kernel_attachment(stet_kernel *kernel) { return &kernel->attachment; }
 
-const char *stet_kernel_name(const stet_kernel *kernel) { return kernel ? kernel->kernel.name : ""; }
+const char *stet_kernel_get_name(const stet_kernel *kernel) { return kernel ? kernel->kernel.name : ""; }
 
-int stet_kernel_nparam(const stet_kernel *kernel) { return kernel ? sti_kernel_narg(&kernel->kernel) : 0; }
+int stet_kernel_get_nparam(const stet_kernel *kernel) { return kernel ? sti_kernel_narg(&kernel->kernel) : 0; }
 
 stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, stet_kernel_param *out)
 {
     if (!kernel || !out)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_get_param: kernel and out must not be NULL");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_kernel_get_param: kernel and out must not be NULL");
     for (int k = 0, at = 0; k < kernel->kernel.nparam; ++k) {
         const sti_param *p = &kernel->kernel.param[k];
         if (p->index || at++ != i) continue;
@@ -337,8 +339,8 @@ stet_result stet_kernel_get_param(const stet_kernel *kernel, int i, stet_kernel_
                                    .written = p->written};
         return STET_OK;
     }
-    return sti_error(STET_INVALID_ARGUMENT, "kernel %s: there is no parameter %d; it has %d", kernel->kernel.name, i,
-                     stet_kernel_nparam(kernel));
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: there is no parameter %d; it has %d", kernel->kernel.name,
+                     i, stet_kernel_get_nparam(kernel));
 }
 
 stet_result sti_user_args(const stet_kernel *kernel, const stet_arg *args, int narg, sti_arg own[STI_MAX_PARAMS])
@@ -348,6 +350,6 @@ stet_result sti_user_args(const stet_kernel *kernel, const stet_arg *args, int n
 
 stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, const stet_arg *args, int narg)
 {
-    if (!kernel) return sti_error(STET_INVALID_ARGUMENT, "stet_kernel_launch: kernel must not be NULL");
+    if (!kernel) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_kernel_launch: kernel must not be NULL");
     return sti_binding_launch(&kernel->binding, kernel->device, &kernel->kernel, count, args, narg);
 }

@@ -63,7 +63,7 @@ static stet_result open_file(sti_user_source *s, const char *path, int *out)
             result = new_file(s, path, real, out);
             if (result == STET_OK) result = sti_text_buffer_read(&s->file[*out].text, fd, STI_SOURCE_MAX_SIZE, path);
             if (result == STET_OK && strlen(s->file[*out].text.data) != s->file[*out].text.size)
-                result = sti_error(STET_PARSE, "%s: holds a zero byte; a kernel's source is text", path);
+                result = sti_error(STET_ERROR_PARSE, "%s: holds a zero byte; a kernel's source is text", path);
         }
     }
     free(real);
@@ -200,7 +200,7 @@ static stet_result put_file(expander *e, int to)
     bool once = sti_directive_says_once(s->file[to].text.data);
     if (s->file[to].open) return put_circular_include(e, to, once);
     if (e->depth == STI_SOURCE_MAX_DEPTH)
-        return sti_error(STET_LIMIT, "%s: files include each other more than %d deep", s->file[to].name,
+        return sti_error(STET_ERROR_LIMIT, "%s: files include each other more than %d deep", s->file[to].name,
                          STI_SOURCE_MAX_DEPTH);
     if (once) add_format(e, to, "#ifndef STI_ONCE_%d\n#define STI_ONCE_%d\n", to, to);
     e->depth++;
@@ -260,8 +260,8 @@ static stet_result expand(expander *e, int file)
         for (size_t i = at; i < end; ++i) line += text[i] == '\n';
         STI_TRY(put_line(e, file, &d, text + at, end - at, line));
         if (s->text.size > STI_SOURCE_MAX_SIZE)
-            return sti_error(STET_LIMIT, "%s: with all that it includes it has more than %d bytes", s->file[0].name,
-                             STI_SOURCE_MAX_SIZE);
+            return sti_error(STET_ERROR_LIMIT, "%s: with all that it includes it has more than %d bytes",
+                             s->file[0].name, STI_SOURCE_MAX_SIZE);
         at = end;
     }
     if (s->text.size > 0 && added(s) == STET_OK && s->text.data[s->text.size - 1] != '\n')
@@ -279,9 +279,10 @@ static stet_result read_main(const sti_user_source_def *def, sti_user_source *s)
         sti_text_buffer_put(&s->file[file].text, def->text);
         return s->file[file].text.result;
     }
-    if (!def->path) return sti_error(STET_INVALID_ARGUMENT, "kernel: neither a source nor a path is given; give one");
+    if (!def->path)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel: neither a source nor a path is given; give one");
     STI_TRY(open_file(s, name, &file));
-    if (file < 0) return sti_error(STET_NOT_FOUND, "%s: no file that can be read; check the kernel's path", name);
+    if (file < 0) return sti_error(STET_ERROR_NOT_FOUND, "%s: no file that can be read; check the kernel's path", name);
     return STET_OK;
 }
 
@@ -349,7 +350,7 @@ static stet_result report_mistakes(const sti_user_source *s, const sti_unit *uni
     if (sti_unit_mistakes(unit) > n) sti_text_buffer_format(&said, "; and %d more", sti_unit_mistakes(unit) - n);
     if (said.result == STET_OK) sti_user_source_explain(s, said.data, said.size, &text);
     stet_result result = said.result != STET_OK ? said.result : text.result;
-    if (result == STET_OK) result = sti_error(STET_PARSE, "%s", text.data);
+    if (result == STET_OK) result = sti_error(STET_ERROR_PARSE, "%s", text.data);
     sti_text_buffer_free(&said);
     sti_text_buffer_free(&text);
     return result;
@@ -363,15 +364,17 @@ stet_result sti_user_source_check(sti_user_source *s, const sti_check_options *o
     const char *name = s->file[0].name;
     sti_unit *unit;
     stet_result result = sti_check_source(s->own.data, "<0>", options, &unit);
-    if (result == STET_OUT_OF_MEMORY) return sti_error(result, "%s: out of memory while it was checked", name);
-    if (result == STET_PARSE)
+    if (result == STET_ERROR_OUT_OF_MEMORY) return sti_error(result, "%s: out of memory while it was checked", name);
+    if (result == STET_ERROR_PARSE)
         result = report_mistakes(s, unit);
     else if (result == STET_OK)
         result = sti_unit_kernels(unit, is_main, &s->kernel, &s->nkernel);
     sti_unit_destroy(unit);
     if (result == STET_OK && s->nkernel == 0)
-        result = sti_error(STET_PARSE, "%s: has no kernel; write world_kernel or item_kernel before a function", name);
+        result =
+            sti_error(STET_ERROR_PARSE, "%s: has no kernel; write world_kernel or item_kernel before a function", name);
     if (result == STET_OK && find_file(s, "stet/lang.h", true) < 0)
-        result = sti_error(STET_PARSE, "%s: does not include the language; begin with #include <stet/lang.h>", name);
+        result =
+            sti_error(STET_ERROR_PARSE, "%s: does not include the language; begin with #include <stet/lang.h>", name);
     return result;
 }

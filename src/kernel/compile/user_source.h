@@ -57,8 +57,8 @@ void sti_user_source_free(sti_user_source *s);
 /* Adds a #line directive: the next line is this line of file[0]. */
 void sti_user_source_mark(sti_user_source *s, int line);
 /*
- * Checks the source against the language's rules, for a device with these options, and fills its kernels. STET_PARSE:
- * the first few mistakes in one sentence, each with file, line, column and how to correct it.
+ * Checks the source against the language's rules, for a device with these options, and fills its kernels.
+ * STET_ERROR_PARSE: the first few mistakes in one sentence, each with file, line, column and how to correct it.
  */
 stet_result sti_user_source_check(sti_user_source *s, const sti_check_options *options);
 /* Adds a compiler's output to `out`, with the files' own names. */

@@ -81,7 +81,7 @@ static stet_result compile_text(const sti_gpu_program *p, const char *text, sti_
     sti_text_buffer said = {0};
     make_options(p, &o);
     stet_result result = sti_rtc_compile(p->rtc, text, o.list, o.n, p->target->further, object, &said);
-    if (result == STET_PARSE || (result == STET_IO && said.size > 1)) {
+    if (result == STET_ERROR_PARSE || (result == STET_ERROR_IO && said.size > 1)) {
         char compiler[OPTION];
         (void)snprintf(compiler, sizeof compiler, "%s %d.%d failed", p->rtc->hip ? "hipRTC" : "NVRTC", p->rtc->major,
                        p->rtc->minor);

@@ -21,8 +21,8 @@ typedef struct sti_gpu_program {
 stet_result sti_gpu_key(const sti_gpu_program *program, const sti_signature *const *kernel, int nkernel,
                         sti_text_buffer *out);
 /*
- * Compiles and adds the code to `object`. STET_PARSE: errors in the source, with its files and lines. May be called
- * from any thread if rtc.parallel.
+ * Compiles and adds the code to `object`. STET_ERROR_PARSE: errors in the source, with its files and lines. May be
+ * called from any thread if rtc.parallel.
  */
 stet_result sti_gpu_compile(const sti_gpu_program *program, sti_text_buffer *object);
 

@@ -59,21 +59,22 @@ static stet_result query_shared_bytes(const struct sti_programs *p, sti_program 
     return STET_OK;
 }
 
-/* Checks that a kernel can be a phase. STET_UNSUPPORTED: the message says why not. */
+/* Checks that a kernel can be a phase. STET_ERROR_UNSUPPORTED: the message says why not. */
 static stet_result check_kernel(struct sti_programs *p, const sti_kernel *k)
 {
     sti_program *it;
     if (k->kind != STI_KERNEL_WORLD)
-        return sti_error(STET_UNSUPPORTED, "kernel %s: only world kernels can be fused, it is an item kernel", k->name);
+        return sti_error(STET_ERROR_UNSUPPORTED, "kernel %s: only world kernels can be fused, it is an item kernel",
+                         k->name);
     STI_TRY(sti_programs_get(p, k, &it));
     if (it->fusing == STI_FUSING_UNKNOWN) STI_TRY(check_macros(p, it));
     STI_TRY(query_shared_bytes(p, it));
     if (it->shared > MOST_SHARED)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "kernel %s: its team shares %d bytes of memory, so it is not fused: at most %d are", k->name,
                          it->shared, MOST_SHARED);
     if (it->fusing == STI_FUSING_REDEFINES)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "kernel %s: its source %s defines or undefines a macro of the language's, so it is not fused",
                          k->name, k->file);
     return STET_OK;
@@ -90,18 +91,18 @@ bool sti_program_can_fuse(stet_device *device, const sti_kernel *kernel)
 static stet_result check_phases(struct sti_programs *p, const sti_phase *phase, int nphase, int *nslot)
 {
     *nslot = 0;
-    if (nphase < 1) return sti_error(STET_INVALID_ARGUMENT, "fused code: %d phases; give at least one", nphase);
+    if (nphase < 1) return sti_error(STET_ERROR_INVALID_ARGUMENT, "fused code: %d phases; give at least one", nphase);
     for (int i = 0; i < nphase; ++i) {
         const sti_kernel *k = phase[i].kernel;
         int takes = k ? sti_kernel_narg(k) : 2;
         if (k) STI_TRY(check_kernel(p, k));
         if (phase[i].nslot != takes)
-            return sti_error(STET_INVALID_ARGUMENT, "fused code: phase %d (%s) has %d slots, not %d", i,
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "fused code: phase %d (%s) has %d slots, not %d", i,
                              k ? k->name : "a copy", takes, phase[i].nslot);
         *nslot += takes;
     }
     if (1 + *nslot <= MOST_SLOTS) return STET_OK;
-    return sti_error(STET_LIMIT, "fused code: %d phases take %d arguments; %d fit one launch", nphase, *nslot,
+    return sti_error(STET_ERROR_LIMIT, "fused code: %d phases take %d arguments; %d fit one launch", nphase, *nslot,
                      MOST_SLOTS - 1);
 }
 
@@ -133,7 +134,7 @@ static stet_result compile(struct sti_programs *p, sti_fused *it)
     const sti_team team = {it->code.team, it->code.teams};
     stet_result result = sti_module_from_source(&p->modules, team, &source, &it->module);
     sti_user_source_free(&source);
-    if (result == STET_PARSE) return sti_error_prefix(result, "%s", it->code.name);
+    if (result == STET_ERROR_PARSE) return sti_error_prefix(result, "%s", it->code.name);
     STI_TRY(result);
     it->code.waits = sti_target_waits(&p->modules.target);
     STI_TRY(sti_module_function(&p->modules, it->module, base, STI_FORM_VALUE, &it->code.value));

@@ -31,9 +31,9 @@ typedef struct sti_phase {
  * (w + 1) * n).
  *
  * The code is compiled once for each device, sequence and team. It is kept until one of its kernels is dropped or gets
- * another team, or the device is destroyed. `count` affects only the choice of the team. STET_LIMIT: the slots of one
- * repetition do not fit a launch. STET_UNSUPPORTED: the message names the kernel that cannot be fused, and why.
- * STET_NOT_FOUND, STET_PARSE, …: as for any kernel that is compiled.
+ * another team, or the device is destroyed. `count` affects only the choice of the team. STET_ERROR_LIMIT: the slots of
+ * one repetition do not fit a launch. STET_ERROR_UNSUPPORTED: the message names the kernel that cannot be fused, and
+ * why. STET_ERROR_NOT_FOUND, STET_ERROR_PARSE, …: as for any kernel that is compiled.
  */
 stet_result sti_program_fused(stet_device *device, const sti_phase *phase, int nphase, int64_t count,
                               const sti_code **out);

@@ -63,7 +63,7 @@ stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const s
     if (unit) STI_TRY(sti_gpu_unit_read(unit, room));
     if ((*out)->own.size > 0) return STET_OK;
     sti_user_source_free(room);
-    return sti_error(STET_UNSUPPORTED, "kernel %s: the source of %s is not there any more", k->name, k->file);
+    return sti_error(STET_ERROR_UNSUPPORTED, "kernel %s: the source of %s is not there any more", k->name, k->file);
 }
 
 /* True if two kernels come from the same text. The library's are compared by file, users' by text. */

@@ -26,7 +26,7 @@ void sti_module_unload(const sti_modules *modules, sti_module *m)
     stet_device *device = modules->device;
     if (m->handle) {
         device->ops->unload(device, m->handle);
-        device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes -= (int64_t)m->size;
+        device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes -= (int64_t)m->size;
     }
     sti_free(m);
 }
@@ -104,7 +104,7 @@ static stet_result load_job(const job *j, const sti_text_buffer *object)
         return sti_error_prefix(result, "code of %s", compiler);
     }
     j->module->size = object->size;
-    device->mechanisms.counters.mechanism[STET_MECH_kernel_cache].held_bytes += (int64_t)object->size;
+    device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes += (int64_t)object->size;
     return STET_OK;
 }
 
@@ -268,7 +268,7 @@ stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const
     STI_TRY(wanted->only[0] ? make_alone(modules, wanted) : make_units(modules, wanted->unit, wanted->forms));
     *out = find_module(modules, wanted);
     if (*out) return STET_OK;
-    return sti_error(STET_NOT_FOUND, "%s%s: has no kernels with teams of %d x %d threads",
+    return sti_error(STET_ERROR_NOT_FOUND, "%s%s: has no kernels with teams of %d x %d threads",
                      sti_gpu_unit_folder(wanted->unit), wanted->unit->name, wanted->team.team, wanted->team.teams);
 }
 

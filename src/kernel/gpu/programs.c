@@ -53,7 +53,7 @@ static stet_result unit_of(const sti_kernel *k, const sti_embedded **out)
     *out = sti_gpu_unit(k);
     if (*out) return STET_OK;
     return sti_error(
-        STET_UNSUPPORTED,
+        STET_ERROR_UNSUPPORTED,
         "kernel %s: its file %s is not carried in the library, so it cannot be compiled for a GPU; make it "
         "with stet_kernel_create",
         k->name, k->file);
@@ -134,7 +134,7 @@ static stet_result make_user_program(struct sti_programs *p, sti_program *it, st
 {
     const sti_signature *sig = signature_of(it->kernel, source);
     const sti_team team = {it->code.team, it->code.teams};
-    if (!sig) return sti_error(STET_NOT_FOUND, "%s: has no kernel %s", source->file[0].name, it->kernel->name);
+    if (!sig) return sti_error(STET_ERROR_NOT_FOUND, "%s: has no kernel %s", source->file[0].name, it->kernel->name);
     STI_TRY(sti_table_keep_name(p, it->kernel->name, &it->code.name));
     STI_TRY(sti_module_make(&p->modules, team, sig, source, keeping, id, &it->own));
     it->code.waits = sti_target_waits(&p->modules.target);

@@ -67,11 +67,11 @@ static stet_result query_compiler(sti_rtc *rtc)
     int result = rtc->api.version(&rtc->major, &rtc->minor);
     if (result == 0 && !rtc->hip) result = rtc->api.arch_count(&rtc->narch);
     if (result == 0 && rtc->narch > STI_RTC_ARCHS)
-        return sti_error(STET_UNSUPPORTED, "%s (%s): knows %d architectures; at most %d are expected", title(rtc),
+        return sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): knows %d architectures; at most %d are expected", title(rtc),
                          rtc->library.file, rtc->narch, STI_RTC_ARCHS);
     if (result == 0 && !rtc->hip) result = rtc->api.arch_list(rtc->arch);
     if (result != 0)
-        return sti_error(STET_UNSUPPORTED, "%s (%s): does not say what it is: %s", title(rtc), rtc->library.file,
+        return sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): does not say what it is: %s", title(rtc), rtc->library.file,
                          rtc->api.error_text(result));
     rtc->bytes = file_bytes(rtc->library.file) + (rtc->hip ? worker_bytes(rtc) : 0);
     return STET_OK;
@@ -117,8 +117,8 @@ stet_result sti_rtc_open(stet_device_type type, const char *given, int driver, s
     fill_rtc(out, &missing);
     stet_result result = missing.result;
     if (result == STET_OK && missing.size > 0)
-        result = sti_error(STET_UNSUPPORTED, "%s (%s): has no %s; install a newer one", title(out), out->library.file,
-                           missing.data);
+        result = sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): has no %s; install a newer one", title(out),
+                           out->library.file, missing.data);
     if (result == STET_OK) result = query_compiler(out);
     if (result == STET_OK && !out->hip && driver > 0 && out->major > driver / 1000)
         sti_log(STET_LOG_INFO,
@@ -162,7 +162,7 @@ stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_compile_tar
     for (int i = 0; i < rtc->narch; ++i)
         if (rtc->arch[i] <= wanted && rtc->arch[i] > newest) newest = rtc->arch[i];
     if (newest == 0)
-        return sti_error(STET_UNSUPPORTED,
+        return sti_error(STET_ERROR_UNSUPPORTED,
                          "NVRTC %d.%d (%s): does not compile for %s; install the NVRTC of a release of CUDA that does",
                          rtc->major, rtc->minor, rtc->library.file, arch);
     out->further = newest != wanted;
@@ -194,7 +194,7 @@ static stet_result fetch(const sti_rtc *rtc, void *program, size_entry *get_size
         if (result == 0) sti_text_buffer_add(out, bytes, size);
         sti_free(bytes);
     }
-    if (result != 0) return sti_error(STET_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
+    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
     return out->result;
 }
 
@@ -203,8 +203,8 @@ static stet_result compile(const sti_rtc *rtc, void *program, const char *const 
 {
     int result = rtc->api.compile(program, noption, options);
     STI_TRY(fetch(rtc, program, rtc->api.log_size, rtc->api.log, said));
-    if (result == COMPILATION) return sti_error(STET_PARSE, "%s: the program does not compile", title(rtc));
-    if (result != 0) return sti_error(STET_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
+    if (result == COMPILATION) return sti_error(STET_ERROR_PARSE, "%s: the program does not compile", title(rtc));
+    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
     if (further) return fetch(rtc, program, rtc->api.ptx_size, rtc->api.ptx, code);
     return fetch(rtc, program, rtc->api.code_size, rtc->api.code, code);
 }
@@ -214,7 +214,7 @@ stet_result sti_rtc_compile(const sti_rtc *rtc, const char *text, const char *co
 {
     void *program = NULL;
     int result = rtc->api.create(&program, text, "kernel.cu", 0, NULL, NULL);
-    if (result != 0) return sti_error(STET_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
+    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
     stet_result compiled = compile(rtc, program, options, noption, further, code, said);
     (void)rtc->api.destroy(&program);
     return compiled;

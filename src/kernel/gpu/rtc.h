@@ -37,8 +37,8 @@ typedef struct sti_rtc {
 /*
  * Opens the compiler for devices of this type (CUDA, HIP): the file `given` or, if NULL, the best that is installed.
  * driver: the version of CUDA's driver, 12040 is 12.4 (0: unknown). A compiler of a later major version is used only if
- * there is no other, because the driver may be unable to load its code. STET_NOT_FOUND: the message says what was
- * searched. STET_UNSUPPORTED: it lacks an entry point. *out is empty then.
+ * there is no other, because the driver may be unable to load its code. STET_ERROR_NOT_FOUND: the message says what was
+ * searched. STET_ERROR_UNSUPPORTED: it lacks an entry point. *out is empty then.
  */
 stet_result sti_rtc_open(stet_device_type type, const char *given, int driver, sti_rtc *out);
 /* Closes it. An empty one is allowed. */
@@ -53,13 +53,14 @@ typedef struct sti_compile_target {
     int sm;       /* CUDA: the architecture, such as 90; else 0 */
 } sti_compile_target;
 /*
- * Finds the target. arch as in stet_device: "sm_90", "gfx90a". STET_UNSUPPORTED if the compiler cannot compile for it.
+ * Finds the target. arch as in stet_device: "sm_90", "gfx90a". STET_ERROR_UNSUPPORTED if the compiler cannot compile
+ * for it.
  */
 stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_compile_target *out);
 
 /*
- * Compiles one text. Adds the code to `code` and the compiler's messages to `said`. STET_PARSE: errors in the text.
- * STET_IO: another failure. May be called from any thread if rtc.parallel.
+ * Compiles one text. Adds the code to `code` and the compiler's messages to `said`. STET_ERROR_PARSE: errors in the
+ * text. STET_ERROR_IO: another failure. May be called from any thread if rtc.parallel.
  */
 stet_result sti_rtc_compile(const sti_rtc *rtc, const char *text, const char *const *options, int noption, bool further,
                             sti_text_buffer *code, sti_text_buffer *said);

@@ -53,7 +53,7 @@ stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, 
         int found = sti_signature_next(unit->text, &cursor, &(*out)[*n], message, sizeof message);
         if (found == 0) return STET_OK;
         if (found < 0)
-            return sti_error(STET_PARSE, "%s%s:%d: %s", sti_gpu_unit_folder(unit), unit->name, (*out)[*n].line,
+            return sti_error(STET_ERROR_PARSE, "%s%s:%d: %s", sti_gpu_unit_folder(unit), unit->name, (*out)[*n].line,
                              message);
         ++*n;
     }

@@ -26,8 +26,9 @@ stet_result sti_team_ask(const char *kernel, sti_kernel_kind kind, sti_team aske
     bool in_warp;
     sti_team t = *choice;
     if (asked.team < 0 || asked.teams < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: a team of %d threads, %d a block; give 0 for the default",
-                         kernel, asked.team, asked.teams);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "kernel %s: a team of %d threads, %d a block; give 0 for the default", kernel, asked.team,
+                         asked.teams);
     if (asked.team) t.team = asked.team;
     in_warp = t.team <= 32 && (t.team & (t.team - 1)) == 0;
     if (asked.teams)
@@ -35,15 +36,15 @@ stet_result sti_team_ask(const char *kernel, sti_kernel_kind kind, sti_team aske
     else if (asked.team) /* as many threads a block as by default, if the language allows it */
         t.teams = kind == STI_KERNEL_ITEM || !in_warp || choice->teams == 1 ? 1 : choice->team * choice->teams / t.team;
     if (t.teams > 1 && kind == STI_KERNEL_ITEM)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: an item kernel's block is one team; %d were asked for",
-                         kernel, t.teams);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "kernel %s: an item kernel's block is one team; %d were asked for", kernel, t.teams);
     if (t.teams > 1 && !in_warp)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "kernel %s: %d teams a block need teams of 1, 2, 4, 8, 16 or 32 threads, not %d", kernel,
                          t.teams, t.team);
     if (t.team > STI_TEAM_MOST || t.teams > STI_TEAM_MOST || t.team * t.teams > STI_TEAM_MOST)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: %d x %d threads a block; a block has at most %d", kernel,
-                         t.team, t.teams, STI_TEAM_MOST);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: %d x %d threads a block; a block has at most %d",
+                         kernel, t.team, t.teams, STI_TEAM_MOST);
     *choice = t;
     return STET_OK;
 }

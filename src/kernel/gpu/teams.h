@@ -25,7 +25,7 @@ enum {
 /* Returns the measured team of a kernel (teams.inl), or the default. `shares`: the result of sti_gpu_shares. */
 sti_team sti_team_choose(const char *kernel, sti_kernel_kind kind, const char *arch, bool shares);
 /*
- * Applies a requested team to *choice; 0 requests nothing. STET_INVALID_ARGUMENT if the language cannot have it:
+ * Applies a requested team to *choice; 0 requests nothing. STET_ERROR_INVALID_ARGUMENT if the language cannot have it:
  * several teams a block need teams of 1, 2, 4 … 32 threads, and an item kernel's block is one team.
  */
 stet_result sti_team_ask(const char *kernel, sti_kernel_kind kind, sti_team asked, sti_team *choice);

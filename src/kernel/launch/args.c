@@ -13,7 +13,7 @@ static_assert(sizeof(sti_slot) == 16 && STI_ALIGN % sizeof(sti_slot) == 0, "slot
 
 static void count_held(stet_device *device, int64_t slots)
 {
-    device->mechanisms.counters.mechanism[STET_MECH_args].held_bytes += slots * (int64_t)sizeof(sti_slot);
+    device->mechanisms.counters.mechanism[STET_MECHANISM_ARGS].held_bytes += slots * (int64_t)sizeof(sti_slot);
 }
 
 void sti_args_free(stet_device *device, sti_args *a)
@@ -73,7 +73,7 @@ static stet_result look_args(stet_device *device, sti_args *a, ptrdiff_t *byte)
 static stet_result was_written(const char *what, ptrdiff_t byte)
 {
     return sti_error(
-        STET_AUDIT,
+        STET_ERROR_AUDIT,
         "args: kernel %s: its block of arguments changed at byte %td though nobody uploaded it: some kernel "
         "writes where it must not, or a write was not announced",
         what, byte);
@@ -146,31 +146,31 @@ static void count_sent(const sending *s, int64_t sent)
         const sti_op *op = &s->list->op[i];
         if (!is_site(op)) continue;
         if (differs(s, op)) {
-            sti_count_miss(m, STET_MECH_args, s->why, 0, op->nslot * size);
+            sti_count_miss(m, STET_MECHANISM_ARGS, s->why, 0, op->nslot * size);
             sent -= op->nslot;
         } else {
-            sti_count_hit(m, STET_MECH_args, 0, op->nslot * size);
+            sti_count_hit(m, STET_MECHANISM_ARGS, 0, op->nslot * size);
         }
     }
-    m->counters.mechanism[STET_MECH_args].done_bytes += sent * size;
-    m->counters.mechanism[STET_MECH_args].saved_bytes -= sent * size;
+    m->counters.mechanism[STET_MECHANISM_ARGS].done_bytes += sent * size;
+    m->counters.mechanism[STET_MECHANISM_ARGS].saved_bytes -= sent * size;
 }
 
 stet_result sti_args_put_list(stet_device *device, sti_args *a, const sti_list *list)
 {
     sti_mechanisms *m = &device->mechanisms;
     size_t size = (size_t)list->nslot * sizeof *list->slot;
-    bool enabled = sti_enabled(m, STET_MECH_args);
+    bool enabled = sti_enabled(m, STET_MECHANISM_ARGS);
     if (list->nslot == 0) return STET_OK;
     if (enabled && a->known && m->options.audit) STI_TRY(audit_list(device, a, list));
     if (enabled && a->known && memcmp(a->shadow, list->slot, size) == 0) {
-        m->counters.mechanism[STET_MECH_args].hits += list->nsite;
-        m->counters.mechanism[STET_MECH_args].saved_bytes += (int64_t)size;
+        m->counters.mechanism[STET_MECHANISM_ARGS].hits += list->nsite;
+        m->counters.mechanism[STET_MECHANISM_ARGS].saved_bytes += (int64_t)size;
         return STET_OK;
     }
-    sending s = {device, a, list, !enabled || !a->known, STET_REASON_args_changed};
-    if (!a->known) s.why = a->block ? STET_REASON_args_unknown : STET_REASON_args_first;
-    if (!enabled) s.why = STET_REASON_args_disabled;
+    sending s = {device, a, list, !enabled || !a->known, STET_REASON_ARGS_CHANGED};
+    if (!a->known) s.why = a->block ? STET_REASON_ARGS_UNKNOWN : STET_REASON_ARGS_FIRST;
+    if (!enabled) s.why = STET_REASON_ARGS_DISABLED;
     int64_t sent;
     STI_TRY(reserve(device, a, list->nslot));
     memcpy(a->next, list->slot, size);

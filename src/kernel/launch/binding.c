@@ -31,7 +31,7 @@ static inline uint64_t id_of(const sti_arg *arg)
 static stet_result check_kind(const sti_kernel *k, const stet_arg *arg, int at)
 {
     if ((unsigned)arg->kind <= STET_ARG_REAL) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT,
+    return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "kernel %s: argument %d is of no kind; make it with stet_arg_array, stet_arg_int or stet_arg_real",
                      k->name, at);
 }
@@ -39,10 +39,10 @@ static stet_result check_kind(const sti_kernel *k, const stet_arg *arg, int at)
 stet_result sti_args_of(const sti_kernel *k, const stet_arg *args, int narg, sti_arg own[STI_MAX_PARAMS])
 {
     if (narg < 0 || narg > STI_MAX_PARAMS)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d argument%s, not %d", k->name, sti_kernel_narg(k),
-                         STI_S(sti_kernel_narg(k)), narg);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s takes %d argument%s, not %d", k->name,
+                         sti_kernel_narg(k), STI_S(sti_kernel_narg(k)), narg);
     if (narg > 0 && !args)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: its arguments must not be NULL", k->name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: its arguments must not be NULL", k->name);
     for (int i = 0; i < narg; ++i) {
         STI_TRY(check_kind(k, &args[i], i));
         own[i] = arg_of(&args[i]);

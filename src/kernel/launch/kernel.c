@@ -11,7 +11,7 @@
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-#define BIT(dtype) (1u << STET_##dtype)
+#define BIT(dtype) (1u << STET_DTYPE_##dtype)
 /* The element types that each parameter type accepts. Lanes have one type of 32-bit integers. */
 static const unsigned fitting[STI_PARAM_TYPE_COUNT] = {
     [STI_PARAM_REAL] = BIT(REAL), [STI_PARAM_WREAL] = BIT(REAL),         [STI_PARAM_UREAL] = BIT(REAL),
@@ -51,22 +51,23 @@ static stet_result check_array(const sti_kernel *k, const sti_param *p, const st
 {
     const char *type = sti_param_type_name(p->type);
     if (a->device != device)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s lives on another device", k->name,
-                         p->name, a->name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s lives on another device",
+                         k->name, p->name, a->name);
     if (!dtype_fits(p->type, a->dtype))
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, array %s holds %s", k->name, p->name,
-                         type, a->name, stet_dtype_name(a->dtype));
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, array %s holds %s", k->name,
+                         p->name, type, a->name, stet_dtype_name(a->dtype));
     if (is_worlds[p->type] != a->worlds)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, so it takes %s; %s is %s", k->name,
-                         p->name, type, a->worlds ? "a plain array" : "an array of worlds", a->name,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: parameter %s is %s *, so it takes %s; %s is %s",
+                         k->name, p->name, type, a->worlds ? "a plain array" : "an array of worlds", a->name,
                          a->worlds ? "an array of worlds" : "a plain array");
     if (p->written && a->read_only)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "kernel %s: parameter %s is written, and array %s was imported for reading", k->name, p->name,
                          a->name);
     if (!count_fits(k, a, count))
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s: array %s has %lld world%s, the launch %lld",
-                         k->name, p->name, a->name, (long long)a->shape[0], STI_S(a->shape[0]), (long long)count);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "kernel %s: parameter %s: array %s has %lld world%s, the launch %lld", k->name, p->name,
+                         a->name, (long long)a->shape[0], STI_S(a->shape[0]), (long long)count);
     return STET_OK;
 }
 
@@ -86,14 +87,14 @@ static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_
     sti_arg_kind wanted = wanted_kind(p);
     static const char *const kinds[] = {"an array", "an integer", "a real number"};
     if (arg->kind != wanted)
-        return sti_error(STET_INVALID_ARGUMENT, "kernel %s: parameter %s takes %s, not %s", k->name, p->name,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: parameter %s takes %s, not %s", k->name, p->name,
                          kinds[wanted], kinds[arg->kind]);
     if (wanted == STI_ARG_INT && p->type == STI_PARAM_INT && (arg->i < INT32_MIN || arg->i > INT32_MAX))
-        return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld does not fit an int", k->name, p->name,
+        return sti_error(STET_ERROR_LIMIT, "kernel %s: parameter %s: %lld does not fit an int", k->name, p->name,
                          (long long)arg->i);
     if (sti_param_type_team(p->type) && (arg->i < 0 || arg->i > MOST_TEAM_ITEMS))
-        return sti_error(STET_LIMIT, "kernel %s: parameter %s: %lld elements of team memory; ask for 0 to %d", k->name,
-                         p->name, (long long)arg->i, MOST_TEAM_ITEMS);
+        return sti_error(STET_ERROR_LIMIT, "kernel %s: parameter %s: %lld elements of team memory; ask for 0 to %d",
+                         k->name, p->name, (long long)arg->i, MOST_TEAM_ITEMS);
     if (wanted != STI_ARG_ARRAY || !arg->array || array_fits(k, p, arg->array, device, count)) return STET_OK;
     return check_array(k, p, arg->array, device, count);
 }
@@ -159,7 +160,7 @@ static inline stet_result launch(stet_device *device, const sti_kernel *k, const
 {
     if (!device->mechanisms.trace) return device->ops->launch(device, code, slots, nslot, nblock, in_block);
     sti_device_mark mark = sti_device_trace_open(
-        device, &(sti_trace_what){STET_TRACE_LAUNCH, k->name, k->file, k->line, STET_REASON_none, nblock, 0});
+        device, &(sti_trace_what){STET_TRACE_LAUNCH, k->name, k->file, k->line, STET_REASON_NONE, nblock, 0});
     stet_result result = device->ops->launch(device, code, slots, nslot, nblock, in_block);
     sti_device_trace_close(device, mark, result);
     return result;
@@ -208,7 +209,7 @@ static stet_result count_blocks(const stet_device *device, const sti_kernel *k, 
     *nblock = k->kind == STI_KERNEL_WORLD ? (count + device->lanes - 1) / device->lanes : count;
     int64_t largest = k->kind == STI_KERNEL_WORLD ? count : *nblock;
     if (largest > INT32_MAX)
-        return sti_error(STET_LIMIT, "kernel %s: launched over %lld; at most %d are possible", k->name,
+        return sti_error(STET_ERROR_LIMIT, "kernel %s: launched over %lld; at most %d are possible", k->name,
                          (long long)count, INT32_MAX);
     return STET_OK;
 }
@@ -222,19 +223,20 @@ static stet_result each_arg(const stet_device *device, const sti_kernel *k, int6
         const sti_param *p = &k->param[i];
         if (p->index) continue;
         if (at == narg)
-            return sti_error(STET_INVALID_ARGUMENT, "kernel %s: argument for parameter %s is missing", k->name,
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: argument for parameter %s is missing", k->name,
                              p->name);
         STI_TRY(out ? bind(k, p, &args[at], device, count, &out->slot[at]) : check_arg(k, p, &args[at], device, count));
         ++at;
     }
     if (at == narg) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "kernel %s takes %d argument%s, not %d", k->name, at, STI_S(at), narg);
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s takes %d argument%s, not %d", k->name, at, STI_S(at),
+                     narg);
 }
 
 static stet_result check_count(const sti_kernel *k, int64_t count)
 {
     if (count >= 0) return STET_OK;
-    return sti_error(STET_INVALID_ARGUMENT, "kernel %s: launched over %lld", k->name, (long long)count);
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "kernel %s: launched over %lld", k->name, (long long)count);
 }
 
 stet_result sti_launch_check(const stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args,

@@ -29,7 +29,7 @@ static stet_result alloc_trial(trial *t)
     for (int i = 0; i < t->list->nuse; ++i) {
         if (!writes_first(t->list, i)) continue;
         if (t->list->use[i].array->size > SIZE_MAX / 2 - t->size)
-            return sti_error(STET_LIMIT, "a list of launches writes too much to compare it");
+            return sti_error(STET_ERROR_LIMIT, "a list of launches writes too much to compare it");
         t->size += t->list->use[i].array->size;
     }
     STI_TRY(sti_alloc(&t->start, t->size, "a comparison of a recording"));
@@ -88,7 +88,7 @@ static stet_result replay_and_launch(trial *t, sti_player *p, bool *replayed)
         *replayed = result == STET_OK && copy_arrays_traced(t, t->replayed, false) == STET_OK;
         p->trial = false;
         sti_replay_row(t->device)->done_launches += p->nlaunch;
-        if (result == STET_AUDIT) return result; /* an audit of the arguments failed before anything ran */
+        if (result == STET_ERROR_AUDIT) return result; /* an audit of the arguments failed before anything ran */
         STI_TRY(copy_arrays_traced(t, t->start, true));
     }
     p->recording = NULL;
@@ -104,11 +104,12 @@ static stet_result report_difference(const sti_player *p, sti_recording *x, cons
     sti_recording_drop_this(p->device, x);
     if (trusted)
         return sti_error(
-            STET_AUDIT,
+            STET_ERROR_AUDIT,
             "graph_replay: %s: the replay left array %s different at byte %zu from what launches one by one "
             "give; switch this mechanism off and report it",
             p->what, array->name, byte);
-    return sti_fallback(&p->device->mechanisms, STET_MECH_graph_replay, STET_REASON_graph_replay_differed, p->what);
+    return sti_fallback(&p->device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, STET_REASON_GRAPH_REPLAY_DIFFERED,
+                        p->what);
 }
 
 static stet_result compare_replay_all(sti_player *p, sti_recording *x, trial *t)
@@ -121,14 +122,14 @@ static stet_result compare_replay_all(sti_player *p, sti_recording *x, trial *t)
     if (result != STET_OK || !replayed) {
         sti_recording_drop_this(p->device, x);
         STI_TRY(result);
-        return sti_fallback(m, STET_MECH_graph_replay, STET_REASON_graph_replay_failed, p->what);
+        return sti_fallback(m, STET_MECHANISM_GRAPH_REPLAY, STET_REASON_GRAPH_REPLAY_FAILED, p->what);
     }
     const stet_array *array = first_difference(t, &byte);
     if (array) return report_difference(p, x, array, byte);
     if (x->trusted)
-        sti_count_hit(m, STET_MECH_graph_replay, p->nlaunch, 0);
+        sti_count_hit(m, STET_MECHANISM_GRAPH_REPLAY, p->nlaunch, 0);
     else
-        sti_count_miss(m, STET_MECH_graph_replay, STET_REASON_graph_replay_compared, p->nlaunch, (int64_t)t->size);
+        sti_count_miss(m, STET_MECHANISM_GRAPH_REPLAY, STET_REASON_GRAPH_REPLAY_COMPARED, p->nlaunch, (int64_t)t->size);
     x->trusted = true;
     return STET_OK;
 }
@@ -137,7 +138,7 @@ stet_result sti_play_compared(sti_player *p, sti_recording *x)
 {
     trial t = {.device = p->device, .list = p->list};
     stet_result result = alloc_trial(&t);
-    result = result == STET_OK ? compare_replay_all(p, x, &t) : sti_play_on(p, STET_REASON_graph_replay_memory);
+    result = result == STET_OK ? compare_replay_all(p, x, &t) : sti_play_on(p, STET_REASON_GRAPH_REPLAY_MEMORY);
     sti_free(t.start);
     sti_free(t.replayed);
     return result;

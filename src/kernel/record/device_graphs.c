@@ -17,7 +17,7 @@
 
 static void count_held(stet_device *device, int64_t slots)
 {
-    device->mechanisms.counters.mechanism[STET_MECH_args].held_bytes += slots * (int64_t)sizeof(sti_slot);
+    device->mechanisms.counters.mechanism[STET_MECHANISM_ARGS].held_bytes += slots * (int64_t)sizeof(sti_slot);
 }
 
 void sti_device_graphs_free(stet_device *device, sti_recording *x)
@@ -200,18 +200,18 @@ static stet_result add_pieces(stet_device *device, sti_recording *x, const char 
 /* Adds the graphs. *why is the reason if the driver could not build all of it, else none. */
 static stet_result add_graph_pieces(stet_device *device, sti_recording *x, const char *what, stet_reason *why)
 {
-    *why = STET_REASON_none;
+    *why = STET_REASON_NONE;
     stet_result result = add_graph_piece(device, x, what, 0, x->list.nop);
-    if (result == STET_UNSUPPORTED && has_kind(x, STI_OP_WHILE)) {
-        *why = STET_REASON_graph_replay_host_loop;
+    if (result == STET_ERROR_UNSUPPORTED && has_kind(x, STI_OP_WHILE)) {
+        *why = STET_REASON_GRAPH_REPLAY_HOST_LOOP;
         result = add_pieces(device, x, what);
     }
     if (result == STET_OK) return STET_OK;
     sti_device_graphs_free(device, x);
-    if (result == STET_UNSUPPORTED)
-        *why = STET_REASON_graph_replay_unsupported;
-    else if (result != STET_OUT_OF_MEMORY && has_kind(x, STI_OP_FOREIGN))
-        *why = STET_REASON_graph_replay_capture;
+    if (result == STET_ERROR_UNSUPPORTED)
+        *why = STET_REASON_GRAPH_REPLAY_UNSUPPORTED;
+    else if (result != STET_ERROR_OUT_OF_MEMORY && has_kind(x, STI_OP_FOREIGN))
+        *why = STET_REASON_GRAPH_REPLAY_CAPTURE;
     else
         return result;
     return STET_OK;
@@ -240,12 +240,12 @@ static stet_result plan_graphs(const sti_player *p, sti_recording *x)
 {
     stet_device *device = p->device;
     char where[400];
-    stet_reason why = STET_REASON_none;
+    stet_reason why = STET_REASON_NONE;
     STI_TRY(copy_numbers(p, x));
     stet_result result = add_graph_pieces(device, x, p->what, &why);
-    if (result == STET_OK && why != STET_REASON_none) {
-        (void)snprintf(where, sizeof where, "%s (%s)", p->what, stet_last_error());
-        result = sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, where);
+    if (result == STET_OK && why != STET_REASON_NONE) {
+        (void)snprintf(where, sizeof where, "%s (%s)", p->what, stet_get_last_error());
+        result = sti_fallback(&device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, why, where);
     }
     if (result != STET_OK || x->ngraph_piece == 0) sti_device_graphs_free(device, x);
     return result;
@@ -257,7 +257,7 @@ static stet_result plan_graphs(const sti_player *p, sti_recording *x)
  */
 static void drop_outdated_plan(stet_device *device, sti_recording *x)
 {
-    if (!x->planned || x->groups.enabled == sti_enabled(&device->mechanisms, STET_MECH_fusion)) return;
+    if (!x->planned || x->groups.enabled == sti_enabled(&device->mechanisms, STET_MECHANISM_FUSION)) return;
     sti_device_graphs_free(device, x);
     sti_groups_free(&x->groups);
     x->planned = x->trusted = false;
@@ -282,13 +282,13 @@ static stet_reason why_anew(const sti_player *p, int i, stet_reason why)
     const sti_op *now = &p->list->op[i];
     size_t size = (size_t)now->nslot * sizeof *p->list->slot;
     bool other = size && memcmp(p->recording->shadow + now->slot, p->list->slot + now->slot, size) != 0;
-    return why == STET_REASON_none && other ? STET_REASON_args_changed : why;
+    return why == STET_REASON_NONE && other ? STET_REASON_ARGS_CHANGED : why;
 }
 
 static bool must_be_set(const sti_player *p, int i, stet_reason why)
 {
     const sti_op *now = &p->list->op[i], *had = &p->recording->list.op[i];
-    bool anew = now->nslot && why != STET_REASON_none && why != STET_REASON_args_first;
+    bool anew = now->nslot && why != STET_REASON_NONE && why != STET_REASON_ARGS_FIRST;
     return anew || had->nblock != now->nblock || had->most != now->most;
 }
 
@@ -303,10 +303,10 @@ static void note_update(const sti_player *p, int i, stet_reason why)
     had->most = now->most;
     if (!size) return;
     memcpy(p->recording->shadow + now->slot, p->list->slot + now->slot, size);
-    if (why != STET_REASON_none)
-        sti_count_miss(m, STET_MECH_args, why, 0, (int64_t)size);
+    if (why != STET_REASON_NONE)
+        sti_count_miss(m, STET_MECHANISM_ARGS, why, 0, (int64_t)size);
     else
-        sti_count_hit(m, STET_MECH_args, 0, (int64_t)size);
+        sti_count_hit(m, STET_MECHANISM_ARGS, 0, (int64_t)size);
 }
 
 static stet_result set_group(const sti_player *p, const sti_device_graph *graph_piece, const sti_group *group)
@@ -353,16 +353,16 @@ stet_result sti_device_graphs_update(const sti_player *p)
 {
     sti_mechanisms *m = &p->device->mechanisms;
     sti_recording *x = p->recording;
-    const bool enabled = sti_enabled(m, STET_MECH_args), whole = x->graph_piece[0].end == x->list.nop;
+    const bool enabled = sti_enabled(m, STET_MECHANISM_ARGS), whole = x->graph_piece[0].end == x->list.nop;
     const size_t size = (size_t)p->list->nslot * sizeof *p->list->slot;
     const bool equal = size == 0 || memcmp(x->shadow, p->list->slot, size) == 0; /* a list of copies has no arguments */
     if (enabled && whole && !x->fresh && equal && same_numbers(&x->list, p->list)) {
-        m->counters.mechanism[STET_MECH_args].hits += p->list->nsite;
-        m->counters.mechanism[STET_MECH_args].saved_bytes += (int64_t)size;
+        m->counters.mechanism[STET_MECHANISM_ARGS].hits += p->list->nsite;
+        m->counters.mechanism[STET_MECHANISM_ARGS].saved_bytes += (int64_t)size;
         return STET_OK;
     }
-    stet_reason why = !enabled ? STET_REASON_args_disabled : STET_REASON_none;
-    if (x->fresh && enabled) why = STET_REASON_args_first;
+    stet_reason why = !enabled ? STET_REASON_ARGS_DISABLED : STET_REASON_NONE;
+    if (x->fresh && enabled) why = STET_REASON_ARGS_FIRST;
     for (int k = 0; k < x->ngraph_piece; ++k) STI_TRY(update_graph_piece(p, &x->graph_piece[k], why));
     x->fresh = false;
     return STET_OK;

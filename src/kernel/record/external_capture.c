@@ -1,7 +1,7 @@
 /*
  * Work of stet that joins a graph which the caller is capturing (RECORD-8). The arrays that the work touches are kept
- * as a recording with one foreign operation. So the recording is dropped with its arrays, and stet_recording_replayed
- * finds it.
+ * as a recording with one foreign operation. So the recording is dropped with its arrays, and
+ * stet_recording_mark_replayed finds it.
  */
 #include "device/host_mirror.h"
 #include "kernel/record/record.h"
@@ -56,7 +56,9 @@ void sti_external_capture_use(stet_device *device, uint64_t capture, stet_array 
     sti_recording *x = sti_recording_of(r, r->external_capture.recording);
     int64_t held = x ? sti_list_bytes(&x->list) : 0;
     if (x) result = add_external_capture(x, array, written);
-    if (x) device->mechanisms.counters.mechanism[STET_MECH_graph_replay].held_bytes += sti_list_bytes(&x->list) - held;
+    if (x)
+        device->mechanisms.counters.mechanism[STET_MECHANISM_GRAPH_REPLAY].held_bytes +=
+            sti_list_bytes(&x->list) - held;
     if (x && result != STET_OK) {
         sti_recording_drop_this(device, x);
         r->external_capture.recording = 0;

@@ -53,10 +53,10 @@ static stet_result find_code(const planner *p, int first, int unit, int64_t nblo
 static stet_result without_code(const planner *p, int first, int unit, stet_result why)
 {
     char where[400];
-    if (why == STET_OUT_OF_MEMORY) return why;
+    if (why == STET_ERROR_OUT_OF_MEMORY) return why;
     add_singly(p, first, first + unit);
-    (void)snprintf(where, sizeof where, "%s (%s)", p->what, stet_last_error());
-    return sti_fallback(&p->device->mechanisms, STET_MECH_fusion, STET_REASON_fusion_failed, where);
+    (void)snprintf(where, sizeof where, "%s (%s)", p->what, stet_get_last_error());
+    return sti_fallback(&p->device->mechanisms, STET_MECHANISM_FUSION, STET_REASON_FUSION_FAILED, where);
 }
 
 /* Adds launches of the same code. Each takes as many repetitions as the code allows. */
@@ -83,7 +83,7 @@ static stet_result add_sequence(const planner *p, int first, int unit, int times
     }
     stet_result result = find_code(p, first, unit, nblock, &code);
     if (result == STET_OK) return add_launches(p, code, first, unit, times, nblock);
-    if (result != STET_LIMIT || unit == 1) return without_code(p, first, unit * times, result);
+    if (result != STET_ERROR_LIMIT || unit == 1) return without_code(p, first, unit * times, result);
     for (int k = 0; k < times; ++k) {
         STI_TRY(add_sequence(p, first + k * unit, unit / 2, 1, nblock));
         STI_TRY(add_sequence(p, first + k * unit + unit / 2, unit - unit / 2, 1, nblock));
@@ -121,9 +121,10 @@ static void count_run(const planner *p, int length, sti_stretch run)
 {
     sti_mechanisms *m = &p->device->mechanisms;
     if (run.together)
-        sti_count_miss(m, STET_MECH_fusion, p->out->enabled ? STET_REASON_fusion_planned : STET_REASON_fusion_disabled,
+        sti_count_miss(m, STET_MECHANISM_FUSION,
+                       p->out->enabled ? STET_REASON_FUSION_PLANNED : STET_REASON_FUSION_DISABLED,
                        p->out->enabled ? 0 : length, 0);
-    if (run.cut && p->out->enabled) sti_count_miss(m, STET_MECH_fusion, STET_REASON_fusion_cut, 0, 0);
+    if (run.cut && p->out->enabled) sti_count_miss(m, STET_MECHANISM_FUSION, STET_REASON_FUSION_CUT, 0, 0);
 }
 
 static stet_result add_all(const planner *p)
@@ -150,7 +151,7 @@ stet_result sti_groups_plan(stet_device *device, const sti_list *list, const cha
 {
     const planner p = {device, list, what, out};
     STI_TRY(sti_alloc(&out->group, (size_t)list->nop * sizeof *out->group, "groups of a recording"));
-    out->enabled = sti_enabled(&device->mechanisms, STET_MECH_fusion);
+    out->enabled = sti_enabled(&device->mechanisms, STET_MECHANISM_FUSION);
     if (!can_fuse(device)) {
         add_singly(&p, 0, list->nop);
         return STET_OK;

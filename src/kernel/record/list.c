@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-static_assert(sizeof(stet_foreign *) == sizeof(uint64_t), "a function is a word of a key");
+static_assert(sizeof(stet_foreign_fn *) == sizeof(uint64_t), "a function is a word of a key");
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -28,7 +28,7 @@ static stet_result reserve(void *block, int *room, int n, size_t item)
     size_t size;
     if (n <= *room) return STET_OK;
     while (more < n) {
-        if (more > INT32_MAX / 2) return sti_error(STET_LIMIT, "a list of launches has no room for %d things", n);
+        if (more > INT32_MAX / 2) return sti_error(STET_ERROR_LIMIT, "a list of launches has no room for %d things", n);
         more *= 2;
     }
     STI_TRY(sti_mul_size((size_t)more, item, &size, "a list of launches"));

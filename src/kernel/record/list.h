@@ -28,7 +28,7 @@ enum { STI_FOREIGN_USES = 4096 };
 /* Foreign work, as the caller announces it. No array is NULL. */
 typedef struct sti_foreign {
     const char *name; /* for messages */
-    stet_foreign *work;
+    stet_foreign_fn *work;
     void *context;
     const stet_use *use;
     int nuse;
@@ -44,7 +44,7 @@ typedef struct sti_op {
     int64_t nblock;           /* LAUNCH */
     int64_t most, trips;      /* WHILE: the most trips allowed, and the trips made so far in this run */
     const char *name;         /* FOREIGN */
-    stet_foreign *work;
+    stet_foreign_fn *work;
     void *context;
 } sti_op;
 

@@ -8,7 +8,7 @@ stet_result sti_play_on(sti_player *p, stet_reason why)
 {
     p->recording = NULL;
     p->nlaunch = 0;
-    STI_TRY(sti_fallback(&p->device->mechanisms, STET_MECH_graph_replay, why, p->what));
+    STI_TRY(sti_fallback(&p->device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, why, p->what));
     stet_result result = sti_run(p);
     sti_replay_row(p->device)->done_launches += p->nlaunch;
     return result;
@@ -17,14 +17,14 @@ stet_result sti_play_on(sti_player *p, stet_reason why)
 static stet_result play_singly(sti_player *p, stet_reason why)
 {
     STI_TRY(sti_run(p));
-    sti_count_miss(&p->device->mechanisms, STET_MECH_graph_replay, why, p->nlaunch, 0);
+    sti_count_miss(&p->device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, why, p->nlaunch, 0);
     return STET_OK;
 }
 
 static stet_result play_first(sti_player *p)
 {
-    if (sti_recording_build(p->device) != STET_OK) return sti_play_on(p, STET_REASON_graph_replay_memory);
-    return play_singly(p, STET_REASON_graph_replay_first);
+    if (sti_recording_build(p->device) != STET_OK) return sti_play_on(p, STET_REASON_GRAPH_REPLAY_MEMORY);
+    return play_singly(p, STET_REASON_GRAPH_REPLAY_FIRST);
 }
 
 static stet_result play_recording(sti_player *p, sti_recording *x)
@@ -33,9 +33,9 @@ static stet_result play_recording(sti_player *p, sti_recording *x)
     stet_result result = sti_replay(p);
     if (result != STET_OK) {
         sti_recording_drop_this(p->device, x);
-        return sti_play_on(p, STET_REASON_graph_replay_failed);
+        return sti_play_on(p, STET_REASON_GRAPH_REPLAY_FAILED);
     }
-    sti_count_hit(&p->device->mechanisms, STET_MECH_graph_replay, p->nlaunch, 0);
+    sti_count_hit(&p->device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, p->nlaunch, 0);
     return STET_OK;
 }
 
@@ -43,11 +43,11 @@ static stet_result play_recording(sti_player *p, sti_recording *x)
 static stet_result play_again(sti_player *p, sti_recording *x)
 {
     stet_result result = sti_device_graphs_plan(p, x);
-    if (result == STET_STRICT) return result;
+    if (result == STET_ERROR_STRICT) return result;
     if (result != STET_OK) {
         sti_recording_drop_this(p->device, x);
-        return sti_play_on(p, result == STET_OUT_OF_MEMORY ? STET_REASON_graph_replay_memory
-                                                           : STET_REASON_graph_replay_failed);
+        return sti_play_on(p, result == STET_ERROR_OUT_OF_MEMORY ? STET_REASON_GRAPH_REPLAY_MEMORY
+                                                                 : STET_REASON_GRAPH_REPLAY_FAILED);
     }
     sti_recording_played(p->device->recorder, x);
     if (!x->trusted || p->device->mechanisms.options.audit) return sti_play_compared(p, x);
@@ -59,8 +59,8 @@ static stet_result play_all(sti_player *p)
     const sti_mechanisms *m = &p->device->mechanisms;
     p->device->recorder->last = 0;
     if (p->list->nop == 1) return sti_run(p); /* a single operation gains nothing from a recording */
-    if (!sti_enabled(m, STET_MECH_graph_replay)) return play_singly(p, STET_REASON_graph_replay_disabled);
-    if (p->capture) return play_singly(p, STET_REASON_graph_replay_joined);
+    if (!sti_enabled(m, STET_MECHANISM_GRAPH_REPLAY)) return play_singly(p, STET_REASON_GRAPH_REPLAY_DISABLED);
+    if (p->capture) return play_singly(p, STET_REASON_GRAPH_REPLAY_JOINED);
     sti_recording *x = sti_recording_find(p->device->recorder);
     return x ? play_again(p, x) : play_first(p);
 }

@@ -21,7 +21,7 @@ typedef struct sti_player {
 
 static inline stet_counter *sti_replay_row(stet_device *device)
 {
-    return &device->mechanisms.counters.mechanism[STET_MECH_graph_replay];
+    return &device->mechanisms.counters.mechanism[STET_MECHANISM_GRAPH_REPLAY];
 }
 
 /* ---- run_list.c ---- */

@@ -24,7 +24,7 @@ static stet_result play_record(stet_device *device, const char *what)
 static stet_result split(stet_device *device, stet_reason why)
 {
     const char *what = what_is_listed(device->recorder);
-    stet_result result = sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, what);
+    stet_result result = sti_fallback(&device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, why, what);
     if (result == STET_OK) result = play_record(device, what);
     if (result != STET_OK) sti_observe_lost(device, what);
     return result;
@@ -34,8 +34,8 @@ static stet_result refuse_in_loop(stet_device *device, stet_reason why, const ch
                                   const char *act)
 {
     const char *what = what_is_listed(device->recorder);
-    STI_TRY(sti_fallback(&device->mechanisms, STET_MECH_graph_replay, why, what));
-    return sti_error(STET_UNSUPPORTED,
+    STI_TRY(sti_fallback(&device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, why, what));
+    return sti_error(STET_ERROR_UNSUPPORTED,
                      "%s: %s %s cannot be %s inside a loop that is being listed; do that before the loop", what, thing,
                      name, act);
 }
@@ -47,7 +47,7 @@ static stet_result refuse_in_loop(stet_device *device, stet_reason why, const ch
 static void play_before_destroy(stet_device *device, const char *thing, const char *name)
 {
     sti_recorder *r = device->recorder;
-    stet_reason why = STET_REASON_graph_replay_split;
+    stet_reason why = STET_REASON_GRAPH_REPLAY_SPLIT;
     stet_result result = r->loop >= 0 ? refuse_in_loop(device, why, thing, name, "destroyed") : split(device, why);
     if (result == STET_OK) return;
     sti_list_clear(&r->pending);
@@ -55,14 +55,14 @@ static void play_before_destroy(stet_device *device, const char *thing, const ch
     r->loop = -1;
     if (r->failed != STET_OK) return;
     r->failed = result;
-    (void)snprintf(r->failure, sizeof r->failure, "%s", stet_last_error());
+    (void)snprintf(r->failure, sizeof r->failure, "%s", stet_get_last_error());
 }
 
 static stet_result before(stet_device *device, sti_act act, const stet_array *array, const char *name)
 {
     static const char *const acts[] = {"read", "written", "made", "brought up to date"};
     sti_recorder *r = device->recorder;
-    stet_reason why = act == STI_ACT_CREATE ? STET_REASON_graph_replay_allocates : STET_REASON_graph_replay_split;
+    stet_reason why = act == STI_ACT_CREATE ? STET_REASON_GRAPH_REPLAY_ALLOCATES : STET_REASON_GRAPH_REPLAY_SPLIT;
     if (act == STI_ACT_READ && !sti_list_touches(&r->pending, array, true)) return STET_OK;
     if (act == STI_ACT_WRITE && !sti_list_touches(&r->pending, array, false)) return STET_OK;
     if (act == STI_ACT_PRODUCE && r->pending.nop == 0) return STET_OK;
@@ -121,17 +121,18 @@ stet_result sti_recorder_open(stet_device *device)
 stet_result sti_record_begin(stet_device *device, const char *what)
 {
     if (sti_recorder_open(device) != STET_OK) {
-        STI_TRY(sti_fallback(&device->mechanisms, STET_MECH_graph_replay, STET_REASON_graph_replay_memory, what));
+        STI_TRY(sti_fallback(&device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, STET_REASON_GRAPH_REPLAY_MEMORY, what));
         device->unlisted++;
         return STET_OK;
     }
     sti_recorder *r = device->recorder;
     if (r->depth == STI_RECORD_DEPTH)
-        return sti_error(STET_LIMIT, "%s: launches are listed inside lists inside lists, more than %d deep", what,
+        return sti_error(STET_ERROR_LIMIT, "%s: launches are listed inside lists inside lists, more than %d deep", what,
                          STI_RECORD_DEPTH);
     if (device->listing && r->loop >= 0)
-        return sti_error(STET_UNSUPPORTED, "%s: a list cannot begin inside a loop of %s", what, what_is_listed(r));
-    if (device->listing && r->pending.nop) STI_TRY(split(device, STET_REASON_graph_replay_split));
+        return sti_error(STET_ERROR_UNSUPPORTED, "%s: a list cannot begin inside a loop of %s", what,
+                         what_is_listed(r));
+    if (device->listing && r->pending.nop) STI_TRY(split(device, STET_REASON_GRAPH_REPLAY_SPLIT));
     r->begun[r->depth].what = what;
     r->begun[r->depth++].listing = device->listing;
     device->listing = !r->playing; /* launches from inside a kernel's call run at once */
@@ -146,7 +147,7 @@ static stet_result end_record(stet_device *device, stet_result result, const cha
         result = sti_error(r->failed, "%s: a part of it failed before: %s", what, r->failure);
     r->failed = STET_OK;
     if (result == STET_OK && r->loop >= 0)
-        result = sti_error(STET_STATE, "%s: a loop is still open; end it before the list", what);
+        result = sti_error(STET_ERROR_STATE, "%s: a loop is still open; end it before the list", what);
     r->loop = -1;
     if (result == STET_OK) result = play_record(device, what);
     if (result != STET_OK && some) sti_observe_lost(device, what);
@@ -161,7 +162,7 @@ stet_result sti_record_end(stet_device *device, stet_result result)
         device->unlisted--;
         return result;
     }
-    if (!r || r->depth == 0) return sti_error(STET_STATE, "device: no list of launches was begun");
+    if (!r || r->depth == 0) return sti_error(STET_ERROR_STATE, "device: no list of launches was begun");
     if (!r->playing) result = end_record(device, result, what_is_listed(r));
     device->listing = r->begun[--r->depth].listing;
     return result;
@@ -181,8 +182,8 @@ static stet_result make_room_record(stet_device *device)
 {
     sti_recorder *r = device->recorder;
     if (r->pending.nop < STI_LIST_OPS) return STET_OK;
-    if (r->loop < 0) return split(device, STET_REASON_graph_replay_split);
-    return sti_error(STET_LIMIT, "%s: a loop with what is listed before it has more than %d operations",
+    if (r->loop < 0) return split(device, STET_REASON_GRAPH_REPLAY_SPLIT);
+    return sti_error(STET_ERROR_LIMIT, "%s: a loop with what is listed before it has more than %d operations",
                      what_is_listed(r), STI_LIST_OPS);
 }
 
@@ -192,8 +193,8 @@ static stet_result make_room_record(stet_device *device)
  */
 static stet_result without_memory(stet_device *device, stet_result listed, bool *run)
 {
-    *run = listed == STET_OUT_OF_MEMORY && device->recorder->loop < 0;
-    return *run ? split(device, STET_REASON_graph_replay_memory) : listed;
+    *run = listed == STET_ERROR_OUT_OF_MEMORY && device->recorder->loop < 0;
+    return *run ? split(device, STET_REASON_GRAPH_REPLAY_MEMORY) : listed;
 }
 
 stet_result sti_record_launch(stet_device *device, const sti_launch *launch)
@@ -252,11 +253,11 @@ stet_result sti_record_copy(stet_array *to, stet_array *from)
 {
     stet_device *device = to->device;
     if (!of_one_kind(to, from))
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "copy of array %s to %s: both must live on one device and have the same type and shape",
                          from->name, to->name);
     if (to->read_only)
-        return sti_error(STET_INVALID_ARGUMENT, "copy of array %s to %s: the latter was imported for reading",
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "copy of array %s to %s: the latter was imported for reading",
                          from->name, to->name);
     STI_TRY(sti_array_produce(from));
     sti_launch_observer *w = device->launch_observer;
@@ -271,14 +272,15 @@ static stet_result check_foreign(const stet_device *device, const sti_foreign *f
     for (int i = 0; i < f->nuse; ++i) {
         const stet_array *array = f->use[i].array;
         if (array->device != device)
-            return sti_error(STET_INVALID_ARGUMENT, "%s: array %s lives on another device", f->name, array->name);
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: array %s lives on another device", f->name, array->name);
         if (f->use[i].written && array->read_only)
-            return sti_error(STET_INVALID_ARGUMENT, "%s: array %s is written, and was imported for reading", f->name,
-                             array->name);
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: array %s is written, and was imported for reading",
+                             f->name, array->name);
     }
     if (!device->listing || device->recorder->loop < 0) return STET_OK;
-    return sti_error(STET_UNSUPPORTED, "%s: work that stet does not launch itself cannot be a part of a loop of %s",
-                     f->name, what_is_listed(device->recorder));
+    return sti_error(STET_ERROR_UNSUPPORTED,
+                     "%s: work that stet does not launch itself cannot be a part of a loop of %s", f->name,
+                     what_is_listed(device->recorder));
 }
 
 static stet_result foreign_now(stet_device *device, const sti_foreign *f)
@@ -317,15 +319,16 @@ stet_result sti_record_while(stet_device *device, stet_array *condition, int64_t
 {
     sti_recorder *r = device->recorder;
     if (device->unlisted && !device->listing)
-        return sti_error(STET_OUT_OF_MEMORY, "a loop over kernels: there was no memory to list launches");
+        return sti_error(STET_ERROR_OUT_OF_MEMORY, "a loop over kernels: there was no memory to list launches");
     if (!device->listing)
-        return sti_error(STET_STATE, "a loop is listed between begin and end of a list of launches only");
-    if (condition->device != device || condition->dtype != STET_INT || condition->worlds || condition->nitem < 1)
-        return sti_error(STET_INVALID_ARGUMENT,
+        return sti_error(STET_ERROR_STATE, "a loop is listed between begin and end of a list of launches only");
+    if (condition->device != device || condition->dtype != STET_DTYPE_INT || condition->worlds || condition->nitem < 1)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "%s: the condition of a loop is a plain array of int on the same device; %s is not",
                          what_is_listed(r), condition->name);
     if (most < 0)
-        return sti_error(STET_INVALID_ARGUMENT, "%s: a loop of at most %lld trips", what_is_listed(r), (long long)most);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: a loop of at most %lld trips", what_is_listed(r),
+                         (long long)most);
     STI_TRY(sti_array_produce(condition));
     STI_TRY(make_room_record(device));
     STI_TRY(sti_list_while(&r->pending, r->loop, condition, most));
@@ -337,7 +340,7 @@ stet_result sti_record_while(stet_device *device, stet_array *condition, int64_t
 stet_result sti_record_while_end(stet_device *device)
 {
     sti_recorder *r = device->recorder;
-    if (!device->listing || r->loop < 0) return sti_error(STET_STATE, "there is no loop of launches to end");
+    if (!device->listing || r->loop < 0) return sti_error(STET_ERROR_STATE, "there is no loop of launches to end");
     STI_TRY(sti_list_end(&r->pending, r->loop));
     r->loop = r->pending.op[r->loop].parent;
     return STET_OK;

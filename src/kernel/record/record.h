@@ -22,8 +22,8 @@
  *   RECORD-7  lack of memory is no failure: an operation that cannot be listed runs at once (except in a loop, which
  *       must be listed)
  *   RECORD-8  while the caller's stream is being captured nothing is recorded or replayed. The arrays that the captured
- *       work writes are kept as a recording that only stet_recording_replayed uses. If they cannot all be kept, there
- *       is no such recording
+ *       work writes are kept as a recording that only stet_recording_mark_replayed uses. If they cannot all be kept,
+ *       there is no such recording
  */
 #ifndef STI_KERNEL_RECORD_RECORD_H
 #define STI_KERNEL_RECORD_RECORD_H
@@ -144,7 +144,7 @@ stet_result sti_play(stet_device *device, const char *what);
 /* ---- run_list.c ---- */
 
 /* Runs foreign work, or issues it to the stream in use. */
-stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign *work, void *context);
+stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign_fn *work, void *context);
 
 /* ---- recording_cache.c ---- */
 

@@ -8,7 +8,7 @@
 
 static stet_result need(const void *thing, const char *call, const char *what)
 {
-    return thing ? STET_OK : sti_error(STET_INVALID_ARGUMENT, "%s: %s must not be NULL", call, what);
+    return thing ? STET_OK : sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: %s must not be NULL", call, what);
 }
 
 stet_result stet_record_begin(stet_device *device, const char *what)
@@ -46,14 +46,14 @@ stet_result stet_array_copy(stet_array *to, stet_array *from)
 static stet_result check_uses(const stet_use *uses, int nuse)
 {
     if (nuse < 0 || nuse > STI_FOREIGN_USES)
-        return sti_error(STET_INVALID_ARGUMENT, "stet_record_foreign: %d uses; 0 … %d are possible", nuse,
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_record_foreign: %d uses; 0 … %d are possible", nuse,
                          STI_FOREIGN_USES);
     if (nuse > 0) STI_TRY(need(uses, "stet_record_foreign", "uses"));
     for (int i = 0; i < nuse; ++i) STI_TRY(need(uses[i].array, "stet_record_foreign", "an array that is used"));
     return STET_OK;
 }
 
-stet_result stet_record_foreign(stet_device *device, const char *what, stet_foreign *work, void *context,
+stet_result stet_record_foreign(stet_device *device, const char *what, stet_foreign_fn *work, void *context,
                                 const stet_use *uses, int nuse)
 {
     STI_TRY(need(device, "stet_record_foreign", "device"));
@@ -64,13 +64,13 @@ stet_result stet_record_foreign(stet_device *device, const char *what, stet_fore
                     .name = what ? what : "foreign work", .work = work, .context = context, .use = uses, .nuse = nuse});
 }
 
-uint64_t stet_recording_last(const stet_device *device) { return device ? sti_record_last(device) : 0; }
+uint64_t stet_recording_get_last(const stet_device *device) { return device ? sti_record_last(device) : 0; }
 
 /* ---- replays by the caller --------------------------------------------------------------------------------------- */
 
-stet_result stet_recording_replayed(stet_device *device, uint64_t recording)
+stet_result stet_recording_mark_replayed(stet_device *device, uint64_t recording)
 {
-    STI_TRY(need(device, "stet_recording_replayed", "device"));
+    STI_TRY(need(device, "stet_recording_mark_replayed", "device"));
     sti_recorder *r = device->recorder;
     sti_recording *x = r ? sti_recording_of(r, recording) : NULL;
     if (x) {
@@ -81,7 +81,7 @@ stet_result stet_recording_replayed(stet_device *device, uint64_t recording)
         x->used = ++r->clock;
         return STET_OK;
     }
-    return sti_error(STET_NOT_FOUND,
+    return sti_error(STET_ERROR_NOT_FOUND,
                      "there is no recording %llu any more: it went with an array, or as the least recently used",
                      (unsigned long long)recording);
 }

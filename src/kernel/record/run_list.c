@@ -39,11 +39,11 @@ static stet_result run_while(sti_player *p, sti_op *op, int *next)
     return STET_OK;
 }
 
-stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign *work, void *context)
+stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign_fn *work, void *context)
 {
     stet_result result = work(context, device->stream);
     if (result == STET_OK) return STET_OK;
-    return sti_error(result, "%s: work that stet does not launch itself says: %s", name, stet_result_string(result));
+    return sti_error(result, "%s: work that stet does not launch itself says: %s", name, stet_result_sentence(result));
 }
 
 /* Counts an operation that has run and moves generations (RECORD-2), or notes it for a capture (RECORD-8). */
@@ -107,7 +107,7 @@ static stet_result run_group(sti_player *p, const sti_group *group)
     int64_t before = p->nlaunch;
     if (!m->trace) STI_TRY(run_together(p, group));
     while (p->at < group->end) STI_TRY(run_op(p));
-    if (!p->trial) sti_count_hit(m, STET_MECH_fusion, p->nlaunch - before - 1, 0);
+    if (!p->trial) sti_count_hit(m, STET_MECHANISM_FUSION, p->nlaunch - before - 1, 0);
     return STET_OK;
 }
 
@@ -130,8 +130,8 @@ static stet_result run_graph_piece(sti_player *p, const sti_device_graph *graph_
     if (p->trial) return STET_OK;
     p->device->mechanisms.counters.launches += graph_piece->launches;
     p->device->mechanisms.counters.bytes_copied += graph_piece->bytes;
-    p->device->mechanisms.counters.mechanism[STET_MECH_fusion].hits += graph_piece->fused;
-    p->device->mechanisms.counters.mechanism[STET_MECH_fusion].saved_launches += graph_piece->saved;
+    p->device->mechanisms.counters.mechanism[STET_MECHANISM_FUSION].hits += graph_piece->fused;
+    p->device->mechanisms.counters.mechanism[STET_MECHANISM_FUSION].saved_launches += graph_piece->saved;
     for (int i = 0; i < graph_piece->nbump; ++i)
         graph_piece->bump[i].array->version.generation += graph_piece->bump[i].times; /* RECORD-2 */
     return STET_OK;
