@@ -27,7 +27,6 @@ PUBLIC = {
     "lang_gpu": "kernel",
     "lang_list": "kernel",
     "lang_math": "kernel",
-    "pool": "sim",
     "round": "sim",
     "stet": "cli",
     "trace": "base",

@@ -26,7 +26,6 @@ VALUES = {
     "const stet_device_def *": "&f.device_def",
     "const stet_kernel_def *": "&f.kernel_def",
     "const stet_mechanism_options *": "&f.options",
-    "const stet_pool_def *": "&f.pool_def",
     "const stet_reset_def *": "&f.reset_def",
     "const stet_sim_def *": "&f.sim_def",
     "const stet_tape_def *": "&f.tape_def",
@@ -44,7 +43,7 @@ VALUES = {
     "stet_foreign_fn *": "f.foreign",
 }
 # Things that the fixture has one of, by the end of their type's name.
-THINGS = "adjoint array device kernel model pool sim snapshot stage step tape tiles worlds".split()
+THINGS = "adjoint array device kernel model sim snapshot stage step tape tiles worlds".split()
 # Arguments that mean something else than their type's value.
 NAMED = {
     ("stet_model_load", "path"): "f.path",
@@ -94,7 +93,7 @@ def value(function, kind, name):
         return "f." + thing.group(1)
     if kind.endswith("*"):
         return f"({kind})f.room"
-    if re.fullmatch(r"(stet|sti)_\w+", kind):
+    if re.fullmatch(r"stet_\w+", kind):
         return f"({kind})0"
     sys.exit(f"nullgen.py: {function}: no value for {name}, {kind}: give it one")
 

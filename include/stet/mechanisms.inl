@@ -83,7 +83,6 @@ STET_REASON(ROUNDS, FIRST, "first", "the first round, or the first with this inp
 STET_REASON(ROUNDS, DIFFERS, "differs", "the content of an input differs from what is there")
 STET_REASON(ROUNDS, NO_REUSE, "no_reuse", "the device cannot use again what a round set up: all is set up again")
 STET_REASON(ROUNDS, FAILED, "failed", "the round before failed: what it left is not trusted, all is set up again")
-STET_REASON(ROUNDS, EVICTED, "evicted", "the sim had gone from its pool as the least recently used, and was made again")
 
 STET_MECHANISM(ADSTACK, "adstack", "The greatest values over data that sizes of an adjoint's stacks come from are worked out on the device once, and known while what they were taken over stands.")
 STET_REASON(ADSTACK, DISABLED, "disabled", "switched off: each launch of an adjoint works out all its maxima again")

@@ -46,6 +46,9 @@ STET_API stet_sim_def stet_default_sim_def(void);
 STET_API stet_result stet_sim_create(stet_model *model, const stet_sim_def *def, stet_sim **out);
 STET_API void stet_sim_destroy(stet_sim *sim); /* drops frames that were not read; NULL is fine */
 
+/* Bytes that a sim holds: its arrays and their host mirrors, copies of inputs, and MuJoCo's data. */
+STET_API int64_t stet_sim_get_bytes(const stet_sim *sim);
+
 /* The parts of the sim; borrowed until the sim is destroyed. */
 STET_API stet_device *stet_sim_get_device(stet_sim *sim);
 STET_API stet_worlds *stet_sim_get_worlds(stet_sim *sim);

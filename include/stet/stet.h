@@ -8,7 +8,6 @@
 #include "dlpack.h"
 #include "mechanisms.h"
 #include "model.h"
-#include "pool.h"
 #include "render.h"
 #include "round.h"
 #include "sim.h"

@@ -105,7 +105,7 @@ static void take_inputs(sti_round *round)
 /* The reason for setting everything up; none: the earlier set-up is still valid. */
 static stet_reason why_all(const stet_sim *sim)
 {
-    if (sim->round.info.round == 0) return sim->round.evicted ? STET_REASON_ROUNDS_EVICTED : STET_REASON_ROUNDS_FIRST;
+    if (sim->round.info.round == 0) return STET_REASON_ROUNDS_FIRST;
     if (!sti_enabled(&sim->device->mechanisms, STET_MECHANISM_ROUNDS)) return STET_REASON_ROUNDS_DISABLED;
     if (sim->device->no_reuse) return STET_REASON_ROUNDS_NO_REUSE;
     return sim->round.trusted ? STET_REASON_NONE : STET_REASON_ROUNDS_FAILED;

@@ -67,7 +67,6 @@ typedef struct sti_round {
     double begun; /* time of the latest begin */
     uint64_t serial;
     bool trusted; /* the slots are right about their contents */
-    bool evicted; /* the sim was created again after a pool had evicted it */
     sti_round_slot *slot;
     int nslot, room;
     int64_t checked, pass;            /* number of checks of inputs; number of begins */

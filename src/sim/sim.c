@@ -212,3 +212,25 @@ stet_result stet_sim_resume(stet_sim *sim, const char *path)
     sti_sim_all_put_back(sim);
     return STET_OK;
 }
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static int64_t data_bytes(const stet_worlds *worlds)
+{
+    int64_t n = 0;
+    for (int64_t w = 0; worlds->data && w < worlds->nworld; ++w)
+        n += (int64_t)(sizeof(mjData) + (size_t)worlds->data[w]->nbuffer + (size_t)worlds->data[w]->maxuse_arena);
+    for (int t = 0; t < worlds->device->threads; ++t)
+        n += (int64_t)(sizeof(mjData) + (size_t)worlds->scratch[t]->nbuffer);
+    return n;
+}
+
+int64_t stet_sim_get_bytes(const stet_sim *sim)
+{
+    if (!sim) return 0;
+    int64_t n = sim->device->array_bytes + data_bytes(sim->worlds) +
+                sim->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes;
+    for (int k = 0; k < sim->round.nslot; ++k)
+        n += (int64_t)(sim->round.slot[k].now.room + sim->round.slot[k].next.room);
+    return n;
+}

@@ -23,14 +23,12 @@ static struct fixture {
     stet_adjoint *adjoint;
     stet_tape *tape;
     stet_snapshot *snapshot;
-    stet_pool *pool;
     stet_step *step;
     stet_tiles *tiles;
     stet_array_def array_def;
     stet_device_def device_def;
     stet_kernel_def kernel_def;
     stet_mechanism_options options;
-    stet_pool_def pool_def;
     stet_reset_def reset_def;
     stet_sim_def sim_def;
     stet_tape_def tape_def;
@@ -235,7 +233,6 @@ static void fill_defs(void)
     f.device_def.threads = 1;
     f.kernel_def = stet_default_kernel_def();
     f.kernel_def.source = source;
-    f.pool_def = stet_default_pool_def();
     f.reset_def = stet_default_reset_def();
     f.sim_def = stet_default_sim_def();
     f.sim_def.nworld = 1;
@@ -277,7 +274,6 @@ static int open_fixture(void **state)
     OK(stet_kernel_get_adjoint(f.kernel, &f.adjoint));
     OK(stet_tape_create(f.device, &f.tape_def, &f.tape));
     OK(stet_snapshot_create(f.worlds, &f.snapshot));
-    OK(stet_pool_create(&f.pool_def, &f.pool));
     OK(stet_step_create(f.worlds, STET_PHYSICS_MUJOCO, &f.step));
     f.request = (stet_tile_request){.output = STET_OUTPUT_RGB, .dtype = STET_DTYPE_U8};
     f.tiles_def.cameras = stet_sim_get_camera(f.sim, 0);
@@ -293,7 +289,6 @@ static int close_fixture(void **state)
     (void)state;
     stet_tiles_destroy(f.tiles);
     stet_step_destroy(f.step);
-    stet_pool_destroy(f.pool);
     stet_snapshot_destroy(f.snapshot);
     stet_tape_destroy(f.tape);
     stet_kernel_destroy(f.kernel);

@@ -344,6 +344,28 @@ static void sims_in_two_threads_do_not_know_each_other(void **state)
     }
 }
 
+/* The bytes of a sim hold its pictures, grow with its worlds and with inputs of rounds, and are counted at present. */
+static void a_sim_says_what_it_holds(void **state)
+{
+    (void)state;
+    enum { PIXELS = 24 * 16 * 4 };
+    int64_t held[2];
+    for (int k = 0; k < 2; ++k) {
+        const int nworld = k ? 30 : 3;
+        stet_sim *sim = room_open(ROOM_BALL, &(room_def){.nworld = nworld, .outputs = BIT(DEPTH)});
+        int64_t before = stet_sim_get_bytes(sim);
+        stet_array *mine;
+        OK(STI_ARRAY(stet_sim_get_device(sim), "mine", STET_DTYPE_I64, false, &mine, 1000));
+        held[k] = stet_sim_get_bytes(sim);
+        assert_true(held[k] >= before + 8000 && held[k] > (int64_t)nworld * PIXELS);
+        stet_array_destroy(mine);
+        assert_int_equal(stet_sim_get_bytes(sim), before);
+        stet_sim_destroy(sim);
+    }
+    assert_true(held[1] - held[0] > 27 * PIXELS);
+    assert_int_equal(stet_sim_get_bytes(NULL), 0);
+}
+
 static stet_result make_and_use(void)
 {
     stet_model *m = NULL;
@@ -393,6 +415,7 @@ int main(void)
         cmocka_unit_test(urdf_and_an_empty_model_make_sims),
         cmocka_unit_test(two_sims_do_not_know_each_other),
         cmocka_unit_test(sims_in_two_threads_do_not_know_each_other),
+        cmocka_unit_test(a_sim_says_what_it_holds),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
