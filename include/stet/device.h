@@ -20,43 +20,10 @@ typedef enum stet_device_type {
     /* CUDA if there is one, else HIP, else CPU; CPU if an isa is given. stet_device_get_name says which it is */
     STET_DEVICE_AUTO,
     STET_DEVICE_CPU,
-    STET_DEVICE_NULL, /* for tests: runs no kernel, counts calls, fails on request; AUTO never picks it */
+    STET_DEVICE_NULL, /* for tests: zeroed host memory, copies move bytes, launches do nothing; AUTO never picks it */
     STET_DEVICE_CUDA, /* an NVIDIA GPU */
     STET_DEVICE_HIP   /* an AMD GPU */
 } stet_device_type;
-
-/*
- * The operations that a device implements, one slot of its function table each. `any` stands for all slots that can
- * fail, which is every slot but `free`.
- */
-#define STI_NULL_OPS(X)                                                                                                \
-    X(ANY, "any")                                                                                                      \
-    X(ALLOC, "alloc")                                                                                                  \
-    X(FREE, "free")                                                                                                    \
-    X(UPLOAD, "upload")                                                                                                \
-    X(DOWNLOAD, "download")                                                                                            \
-    X(COPY, "copy")                                                                                                    \
-    X(LAUNCH, "launch")                                                                                                \
-    X(SYNCHRONIZE, "synchronize")
-typedef enum sti_null_op {
-#define STI_NULL_OP_ENUM(id, name) STI_NULL_OP_##id,
-    STI_NULL_OPS(STI_NULL_OP_ENUM)
-#undef STI_NULL_OP_ENUM
-        STI_NULL_OP_COUNT
-} sti_null_op;
-STET_API const char *sti_null_op_name(sti_null_op slot); /* "alloc" */
-
-/*
- * How to make a null device. Its memory is zeroed host memory, and copies move bytes, so what is written can be read
- * back. Launches do nothing. Of stet_device_def it uses `threads` (for work on the host; 0: 1) and `mechanisms`.
- */
-typedef struct sti_null_def {
-    int lanes;     /* B, worlds in a block of the layout: 1 (as on a GPU; 0 means 1), 4, 8 or 16 */
-    bool no_reuse; /* a round (stet/round.h) can reuse nothing from the previous round and sets everything up again */
-    bool apart;    /* device addresses are not host addresses: touching one outside a device call ends the program */
-    sti_null_op fail_op; /* the slot of which one call fails, with STET_ERROR_DEVICE */
-    int64_t fail_at;     /* which call of that slot fails, counted from 1; 0: none */
-} sti_null_def;
 
 /*
  * Which GPU to use. stet loads the driver and the run-time compiler when the device is created; building stet needs
@@ -88,10 +55,10 @@ typedef struct stet_device_def {
     int threads;
     /* CPU: "portable", "avx2", "avx512"; for tests "w1", "f64"; NULL: the widest that this machine has */
     const char *isa;
-    sti_null_def null; /* used by a NULL device */
-    stet_gpu_def gpu;  /* used by CUDA and HIP devices */
+    stet_gpu_def gpu; /* used by CUDA and HIP devices */
     /* disk cache of the library's kernels that a GPU compiles on first use; NULL: as in stet_kernel_def */
     const char *cache_folder;
+    const struct sti_null_def *null; /* of stet's own tests (src/device/null/null.h); NULL: none */
     stet_mechanism_options mechanisms;
     /*
      * Compiles the caller's kernels (kernel.h) in checked mode: each access is compared with the bounds of its array.
@@ -123,15 +90,6 @@ STET_API void stet_device_get_counters(const stet_device *device, stet_counters 
 STET_API void stet_device_clear_counters(stet_device *device); /* all but held_bytes, which is the present value */
 STET_API stet_mechanism_options stet_device_get_mechanisms(const stet_device *device);
 STET_API stet_result stet_device_set_mechanisms(stet_device *device, const stet_mechanism_options *options);
-
-/* Number of calls of a slot of a null device since it was created; -1: not a null device, or no such slot. */
-STET_API int64_t sti_null_calls(const stet_device *device, sti_null_op slot);
-/*
- * Makes the at-th call from now of this slot of a null device fail, once, with STET_ERROR_DEVICE. The failing call does
- * nothing. 0: no call fails. A new request replaces the one before. INVALID_ARGUMENT: not a null device, or a slot that
- * cannot fail.
- */
-STET_API stet_result sti_null_fail(stet_device *device, sti_null_op slot, int64_t at);
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #define TEST_DEVICE_DEVICES_H
 
 #include "device/rig.h"
+#include "device/null/null.h"
 
 #include "device/context.h"
 #include "double/rig.h"
@@ -69,14 +70,14 @@ static inline bool rig_cuda(rig_device *r)
 /* Describes the device at r->at; false: this machine does not have it. */
 static inline bool rig_describe(rig_device *r)
 {
+    static const sti_null_def lanes = {.lanes = 8}, apart = {.apart = true};
     r->def = stet_default_device_def();
     r->control = NULL;
     r->runs = false;
     if (r->at <= RIG_NULL_APART) {
         r->name = r->at == RIG_NULL ? "null" : r->at == RIG_NULL_LANES ? "null 8" : "null apart";
         r->def.type = STET_DEVICE_NULL;
-        r->def.null.lanes = r->at == RIG_NULL_LANES ? 8 : 1;
-        r->def.null.apart = r->at == RIG_NULL_APART;
+        r->def.null = r->at == RIG_NULL_LANES ? &lanes : r->at == RIG_NULL_APART ? &apart : NULL;
         return !r->running_only;
     }
     if (r->at < RIG_CUDA_DOUBLE) {

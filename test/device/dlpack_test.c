@@ -2,6 +2,7 @@
  * Exports through DLPack: what a tensor looks like and how long it lives, and whose writes are noticed.
  */
 #include "device/tensor.h"
+#include "device/null/null.h"
 
 #include "base/failing.h"
 #include "bench/pilot/pilot.h"
@@ -173,7 +174,7 @@ static void on_a_null_device_memory_goes_back_through_its_slot(void **state)
     (void)state;
     stet_device_def def = stet_default_device_def();
     def.type = STET_DEVICE_NULL;
-    def.null.lanes = 8;
+    def.null = &(sti_null_def){.lanes = 8};
     stet_device *device;
     stet_array *a;
     OK(stet_device_create(&def, &device));

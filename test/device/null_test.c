@@ -3,6 +3,7 @@
  * is test/sim/null_test.c.
  */
 #include "device/rig.h"
+#include "device/null/null.h"
 
 #include "base/dice.h"
 #include "bench/pilot/pilot.h"
@@ -16,7 +17,7 @@ static stet_device *open_null(int lanes)
 {
     stet_device_def def = stet_default_device_def();
     def.type = STET_DEVICE_NULL;
-    def.null.lanes = lanes;
+    def.null = &(sti_null_def){.lanes = lanes};
     stet_device *device;
     OK(stet_device_create(&def, &device));
     return device;
@@ -71,11 +72,11 @@ static void what_is_refused(void **state)
         assert_null(device);                                                                                           \
     } while (0)
     REFUSED("no instruction set, so 'avx2'", bad.isa = "avx2");
-    REFUSED("3 lanes; 1, 4, 8 and 16", bad.null.lanes = 3);
+    REFUSED("3 lanes; 1, 4, 8 and 16", bad.null = &(sti_null_def){.lanes = 3});
     REFUSED("-1 threads", bad.threads = -1);
-    REFUSED("no slot 99", bad.null.fail_op = (sti_null_op)99);
-    REFUSED("free cannot fail", bad.null.fail_op = STI_NULL_OP_FREE);
-    REFUSED("call -2 of any cannot fail", bad.null.fail_at = -2);
+    REFUSED("no operation 99", bad.null = &(sti_null_def){.fail_op = (sti_null_op)99});
+    REFUSED("free cannot fail", bad.null = &(sti_null_def){.fail_op = STI_NULL_OP_FREE});
+    REFUSED("call -2 of any cannot fail", bad.null = &(sti_null_def){.fail_at = -2});
     assert_int_equal(stet_get_memory_stats().blocks, blocks);
     device = open_null(4);
     FAILS(sti_null_fail(device, STI_NULL_OP_FREE, 1), STET_ERROR_INVALID_ARGUMENT, "free cannot fail");
@@ -166,8 +167,7 @@ static void a_failure_can_be_taken_back_and_any_slot_can_be_the_one(void **state
 
     stet_device_def def = stet_default_device_def();
     def.type = STET_DEVICE_NULL;
-    def.null.fail_op = STI_NULL_OP_ALLOC;
-    def.null.fail_at = 1;
+    def.null = &(sti_null_def){.fail_op = STI_NULL_OP_ALLOC, .fail_at = 1};
     OK(stet_device_create(&def, &device));
     FAILS(use(device, STI_NULL_OP_ALLOC), STET_ERROR_DEVICE, "alloc failed at its call 1");
     stet_device_destroy(device);
@@ -312,7 +312,7 @@ static void addresses_that_are_apart_cannot_be_touched(void **state)
     stet_array *a;
     char mine = 0;
     def.type = STET_DEVICE_NULL;
-    def.null.apart = true;
+    def.null = &(sti_null_def){.apart = true};
     OK(stet_device_create(&def, &device));
     OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 4));
     assert_int_not_equal(touch(a->data), 0);

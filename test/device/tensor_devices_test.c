@@ -23,10 +23,10 @@ static void an_export_lies_where_the_device_is_and_can_be_read_at_once(void **st
         tensor *t = export_ints(a, false, false);
         DLDevice place = sti_dlpack_place(rig.device);
         bool gpu = sti_device_is_gpu(rig.device);
-        assert_int_equal(place.device_type, rig.def.type == STET_DEVICE_CUDA  ? kDLCUDA
-                                            : rig.def.type == STET_DEVICE_HIP ? kDLROCM
-                                            : rig.def.null.apart              ? kDLExtDev
-                                                                              : kDLCPU);
+        assert_int_equal(place.device_type, rig.def.type == STET_DEVICE_CUDA      ? kDLCUDA
+                                            : rig.def.type == STET_DEVICE_HIP     ? kDLROCM
+                                            : rig.def.null && rig.def.null->apart ? kDLExtDev
+                                                                                  : kDLCPU);
         assert_int_equal(t->dl_tensor.device.device_type, place.device_type);
         assert_int_equal(t->dl_tensor.device.device_id, gpu ? rig.def.gpu.index : 0);
         assert_ptr_equal(t->dl_tensor.data, a->data);
@@ -281,7 +281,7 @@ static void a_tensor_of_another_place_is_refused(void **state)
              "page-locked memory of the host, for cuda:0, and ");
         LIES(rig, other, PLACE(kDLROCMHost, 0), STET_ERROR_UNSUPPORTED,
              "page-locked memory of the host, for hip:0, and ");
-        LIES(rig, other, PLACE(kDLExtDev, 0), rig.def.null.apart ? STET_OK : STET_ERROR_UNSUPPORTED,
+        LIES(rig, other, PLACE(kDLExtDev, 0), rig.def.null && rig.def.null->apart ? STET_OK : STET_ERROR_UNSUPPORTED,
              "another kind of device:0");
         LIES(rig, other, PLACE(77, 0), STET_ERROR_UNSUPPORTED, "a device of DLPack's type 77, and ");
         if (cuda)

@@ -5,6 +5,7 @@
  * The bytes are the fields of a tensor one after the other, least significant first; where they end, those of a good one follow.
  */
 #include "device/device.h"
+#include "device/null/null.h"
 #include "stet/dlpack.h"
 
 #include <stdlib.h>
@@ -85,13 +86,13 @@ static void take_subject(input *in, subject *s)
 
 static stet_device *take_device(input *in)
 {
-    static const int lanes[] = {1, 4, 8, 16};
+    static const sti_null_def nulls[] = {{.lanes = 1}, {.lanes = 4}, {.lanes = 8}, {.lanes = 16}};
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     uint64_t kind = take(in, 1, 0);
     def.type = kind & 4 ? STET_DEVICE_CPU : STET_DEVICE_NULL;
     def.threads = 1;
-    if (def.type == STET_DEVICE_NULL) def.null.lanes = lanes[kind & 3];
+    if (def.type == STET_DEVICE_NULL) def.null = &nulls[kind & 3];
     if (def.type == STET_DEVICE_CPU) def.isa = kind & 1 ? "f64" : "portable";
     require(stet_device_create(&def, &device) == STET_OK);
     return device;

@@ -3,6 +3,7 @@
  * what it should, and nothing is left.
  */
 #include "sim/everything.h"
+#include "device/null/null.h"
 
 #include "base/failing.h"
 
@@ -55,9 +56,9 @@ static void with_all_mechanisms_off(void **state)
 /* A device that runs nothing, whose memory the host cannot touch. */
 static void far_away(stet_device_def *def)
 {
+    static const sti_null_def apart = {.lanes = 4, .apart = true};
     def->type = STET_DEVICE_NULL;
-    def->null.apart = true;
-    def->null.lanes = 4;
+    def->null = &apart;
 }
 
 /* Numbers of its own, for pictures are empty; what the host works out goes through host mirrors, which take memory, too. */

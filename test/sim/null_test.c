@@ -3,6 +3,7 @@
  * for, and any call of the device may fail: a sentence, nothing leaked, nothing half-made, and the same call again works.
  */
 #include "sim/room.h"
+#include "device/null/null.h"
 
 #include "base/part.h"
 #include "stet/dlpack.h"
@@ -22,14 +23,13 @@ static const char scene[] =
     "</worldbody><actuator><motor joint='j' ctrlrange='-1 1'/></actuator><keyframe><key name='home' qpos='.1 .2' "
     "mpos='1 0 1' mquat='1 0 0 0'/></keyframe></mujoco>";
 
-static stet_sim_def make_def(stet_device_type type, int lanes, const char *isa)
+static stet_sim_def make_def(stet_device_type type, const char *isa)
 {
     static const char *const cameras[] = {"eye", "watch"};
     stet_sim_def def = stet_default_sim_def();
     def.device.type = type;
     def.device.threads = 1;
     def.device.isa = isa;
-    def.device.null.lanes = lanes;
     def.nworld = WORLDS;
     def.seed = 3;
     def.cameras = cameras;
@@ -62,10 +62,9 @@ typedef struct life {
 
 static stet_result create_sim(life *l)
 {
-    stet_sim_def def = make_def(l->type, l->lanes, l->isa);
-    def.device.null.apart = true; /* whoever goes round its calls dies */
-    def.device.null.fail_op = l->fail_op;
-    def.device.null.fail_at = l->fail_at;
+    stet_sim_def def = make_def(l->type, l->isa);
+    /* Whoever goes round its calls dies. */
+    def.device.null = &(sti_null_def){.lanes = l->lanes, .apart = true, .fail_op = l->fail_op, .fail_at = l->fail_at};
     def.device.mechanisms.disabled = l->disabled;
     l->fail_at = 0;
     STI_TRY(stet_sim_create(l->model, &def, &l->sim));

@@ -3,6 +3,7 @@
  * of the device or allocation that fails. In each case a sentence, nothing half-made, and the next step works.
  */
 #include "sim/phases.h"
+#include "device/null/null.h"
 
 #include "base/failing.h"
 
@@ -247,7 +248,7 @@ static void each_call_of_a_null_device_fails_once(void **state)
     for (int64_t n = 1;; ++n) {
         stet_sim_def def = room_sim_def(&(room_def){.nworld = 5, .physics = STET_PHYSICS_EXTERNAL});
         def.device.type = STET_DEVICE_NULL;
-        def.device.null.lanes = 4;
+        def.device.null = &(sti_null_def){.lanes = 4};
         phases p = {.nworld = 5};
         stet_model *model = rig_model("cartpole.xml");
         OK(stet_sim_create(model, &def, &p.sim));

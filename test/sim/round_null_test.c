@@ -3,6 +3,7 @@
  * sentence, and the next round has the bits that it should.
  */
 #include "sim/rounds.h"
+#include "device/null/null.h"
 
 #include "base/failing.h"
 
@@ -28,20 +29,19 @@ static bare bare_make(const stet_sim_def *def)
     return b;
 }
 
-static stet_sim_def bare_def(int lanes)
+static stet_sim_def bare_def(const sti_null_def *null)
 {
     stet_sim_def def = stet_default_sim_def();
     def.device.type = STET_DEVICE_NULL;
-    def.device.null.apart = true;
-    def.device.null.lanes = lanes;
+    def.device.null = null;
     def.nworld = ROUND_WORLDS;
     return def;
 }
 
 static bare bare_open(bool no_reuse, uint32_t disabled, bool strict, int lanes)
 {
-    stet_sim_def def = bare_def(lanes);
-    def.device.null.no_reuse = no_reuse;
+    const sti_null_def null = {.lanes = lanes, .no_reuse = no_reuse, .apart = true};
+    stet_sim_def def = bare_def(&null);
     def.device.mechanisms.disabled = disabled;
     def.device.mechanisms.strict = strict;
     return bare_make(&def);
@@ -190,7 +190,8 @@ static void any_call_of_the_device_may_fail(void **state)
 static void lack_of_memory_ends_a_round_and_no_other(void **state)
 {
     (void)state;
-    stet_sim_def def = bare_def(1);
+    const sti_null_def null = {.lanes = 1, .apart = true};
+    stet_sim_def def = bare_def(&null);
     failing f = {.failed = true};
     def.physics = STET_PHYSICS_EXTERNAL;
     for (int64_t n = 1; f.failed; ++n) {

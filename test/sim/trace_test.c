@@ -3,6 +3,7 @@
  * tracing changes nothing: no bit of any result, whatever memory there is for it, and no other sim.
  */
 #include "sim/room.h"
+#include "device/null/null.h"
 
 #include "base/failing.h"
 

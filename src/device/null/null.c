@@ -2,13 +2,16 @@
  * A device for tests: it runs no kernel, counts the calls of its functions, and fails where a test tells it to.
  *
  * Its memory is the host's, but stet does not know that: copies go through the device's functions, as on a GPU. With
- * null.apart it returns addresses that no processor can access, so code that does not use the functions is found.
+ * sti_null_def.apart it returns addresses that no processor can access, so code that does not use the functions is
+ * found.
  *
  * Invariants:
  *   NULL-1  a call that fails is counted and does nothing else
  *   NULL-2  at most one failure is armed, and it is disarmed when it happens
  *   NULL-3  the functions take addresses of either kind: the device's own, and the host's (imported tensors)
  */
+#include "device/null/null.h"
+
 #include "base/plural.h"
 #include "device/device.h"
 
@@ -22,26 +25,26 @@ typedef struct null_state {
     int64_t fail_in; /* calls until the one that fails; 0: none will */
 } null_state;
 
-const char *sti_null_op_name(sti_null_op slot)
+const char *sti_null_op_name(sti_null_op op)
 {
     static const char *const names[] = {
 #define X(id, name) name,
         STI_NULL_OPS(X)
 #undef X
     };
-    return (unsigned)slot < STI_NULL_OP_COUNT ? names[slot] : "?";
+    return (unsigned)op < STI_NULL_OP_COUNT ? names[op] : "?";
 }
 
 /* Every function that can fail begins with this. */
-static stet_result count_call(stet_device *device, sti_null_op slot)
+static stet_result count_call(stet_device *device, sti_null_op op)
 {
     null_state *s = device->state;
-    int64_t call = atomic_fetch_add(&s->calls[slot], 1) + 1;
+    int64_t call = atomic_fetch_add(&s->calls[op], 1) + 1;
     atomic_fetch_add(&s->calls[STI_NULL_OP_ANY], 1);
-    if (s->fail_in == 0 || (s->fail_op != STI_NULL_OP_ANY && s->fail_op != slot)) return STET_OK;
+    if (s->fail_in == 0 || (s->fail_op != STI_NULL_OP_ANY && s->fail_op != op)) return STET_OK;
     if (--s->fail_in > 0) return STET_OK;
     return sti_error(STET_ERROR_DEVICE, "null device: %s failed at its call %lld, as it was told to",
-                     sti_null_op_name(slot), (long long)call);
+                     sti_null_op_name(op), (long long)call);
 }
 
 /*
@@ -77,9 +80,9 @@ static void null_free(stet_device *device, void *memory)
     sti_free(host_address(memory));
 }
 
-static stet_result copy_bytes(stet_device *device, sti_null_op slot, void *to, const void *from, size_t size)
+static stet_result copy_bytes(stet_device *device, sti_null_op op, void *to, const void *from, size_t size)
 {
-    STI_TRY(count_call(device, slot));
+    STI_TRY(count_call(device, op));
     if (size > 0) memcpy(host_address(to), host_address(from), size);
     return STET_OK;
 }
@@ -126,66 +129,68 @@ static const sti_device_ops null_ops = {
 
 /* ---- making, counts, failures ------------------------------------------------------------------------------------ */
 
-static stet_result check_fail(sti_null_op slot, int64_t at)
+static stet_result check_fail(sti_null_op op, int64_t at)
 {
-    if ((unsigned)slot >= STI_NULL_OP_COUNT)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: there is no slot %d", (int)slot);
-    if (slot == STI_NULL_OP_FREE) return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: slot free cannot fail");
+    if ((unsigned)op >= STI_NULL_OP_COUNT)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: there is no operation %d", (int)op);
+    if (op == STI_NULL_OP_FREE)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: operation free cannot fail");
     if (at < 0)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "null device: call %lld of %s cannot fail; calls are counted from 1", (long long)at,
-                         sti_null_op_name(slot));
+                         sti_null_op_name(op));
     return STET_OK;
 }
 
-static stet_result check_def(const stet_device_def *def)
+static stet_result check_def(const stet_device_def *def, const sti_null_def *null)
 {
-    int lanes = def->null.lanes;
+    int lanes = null->lanes;
     if (def->isa)
-        return sti_error(
-            STET_ERROR_INVALID_ARGUMENT,
-            "null device: it has no instruction set, so '%s' means nothing; null.lanes says how arrays lie", def->isa);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: it has no instruction set, so '%s' means nothing",
+                         def->isa);
     if (lanes != 0 && lanes != 1 && lanes != 4 && lanes != 8 && lanes != 16)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "null device: %d lanes; 1, 4, 8 and 16 are possible", lanes);
-    return check_fail(def->null.fail_op, def->null.fail_at);
+    return check_fail(null->fail_op, null->fail_at);
 }
 
 stet_result sti_null_device_init(stet_device *device, const stet_device_def *def)
 {
+    static const sti_null_def usual;
+    const sti_null_def *null = def->null ? def->null : &usual;
     null_state *s;
-    STI_TRY(check_def(def));
+    STI_TRY(check_def(def, null));
     STI_TRY(sti_alloc(&s, sizeof *s, "null device"));
-    s->fail_op = def->null.fail_op;
-    s->fail_in = def->null.fail_at;
+    s->fail_op = null->fail_op;
+    s->fail_in = null->fail_at;
     device->ops = &null_ops;
     device->type = STET_DEVICE_NULL;
     device->state = s;
     device->isa = STI_ISA_portable; /* for compiling kernels, though none runs */
-    device->apart = def->null.apart;
-    device->no_reuse = def->null.no_reuse;
-    device->lanes = def->null.lanes ? def->null.lanes : 1;
+    device->apart = null->apart;
+    device->no_reuse = null->no_reuse;
+    device->lanes = null->lanes ? null->lanes : 1;
     device->threads = def->threads ? def->threads : 1;
     device->real_size = sizeof(float);
     snprintf(device->name, sizeof device->name, "null (%d lane%s)", device->lanes, STI_S(device->lanes));
     return STET_OK;
 }
 
-int64_t sti_null_calls(const stet_device *device, sti_null_op slot)
+int64_t sti_null_calls(const stet_device *device, sti_null_op op)
 {
-    if (!device || device->type != STET_DEVICE_NULL || (unsigned)slot >= STI_NULL_OP_COUNT) return -1;
+    if (!device || device->type != STET_DEVICE_NULL || (unsigned)op >= STI_NULL_OP_COUNT) return -1;
     null_state *s = device->state;
-    return atomic_load(&s->calls[slot]);
+    return atomic_load(&s->calls[op]);
 }
 
-stet_result sti_null_fail(stet_device *device, sti_null_op slot, int64_t at)
+stet_result sti_null_fail(stet_device *device, sti_null_op op, int64_t at)
 {
     if (!device || device->type != STET_DEVICE_NULL)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "sti_null_fail: failures can be ordered of null devices only, not of %s",
                          device ? device->name : "NULL");
-    STI_TRY(check_fail(slot, at));
+    STI_TRY(check_fail(op, at));
     null_state *s = device->state;
-    s->fail_op = slot;
+    s->fail_op = op;
     s->fail_in = at;
     return STET_OK;
 }
