@@ -53,24 +53,22 @@ STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *fiel
  */
 STET_API const char *const *stet_worlds_get_parameters(void);
 /*
- * Sets a parameter for all later steps. `values` has n numbers, which are copied: the parameter's items (the same for
- * all worlds), or [nworld] times as many. NULL restores the model's own value. Resets, snapshots and hashes of the
- * state do not contain parameters. After an error the parameter is unchanged: NOT_FOUND; INVALID_ARGUMENT (wrong n, not
- * finite, negative); STATE (worlds without exact data).
+ * Sets a parameter for all later steps. `values` has nvalue numbers, which are copied: the parameter's items (the same
+ * for all worlds), or [nworld] times as many. NULL restores the model's own value. Resets, snapshots and hashes of the
+ * state do not contain parameters. After an error the parameter is unchanged: NOT_FOUND; INVALID_ARGUMENT (wrong
+ * nvalue, not finite, negative); STATE (worlds without exact data).
  */
-STET_API stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values, int64_t n);
+STET_API stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values,
+                                               int64_t nvalue);
 
 /*
- * Resets worlds. Which: the n = `nworlds` indices in `worlds`, or the worlds whose byte in `mask` [nworld] is not 0, or
- * all if both are NULL. They go to `keyframe` (-1: qpos0; -2: that of the worlds' def), and so do their controls. qpos
- * and qvel get uniform noise of the given half-width, a function of (seed, world, number of resets of that world);
- * quaternions are normalised. Faults of these worlds are cleared. An empty list or mask changes nothing.
- * INVALID_ARGUMENT: nothing is reset.
+ * Resets the worlds whose byte in `mask` [nworld] is not 0 (NULL: all). They go to `keyframe` (-1: qpos0; -2: that of
+ * the worlds' def), and so do their controls. qpos and qvel get uniform noise of the given half-width, a function of
+ * (seed, world, number of resets of that world); quaternions are normalised. Faults of these worlds are cleared. A mask
+ * of zeros changes nothing. INVALID_ARGUMENT: nothing is reset.
  */
 typedef struct stet_reset_def {
     uint32_t cookie;
-    const int64_t *worlds;
-    int64_t nworlds;
     const uint8_t *mask;
     int keyframe;
     double qpos_noise, qvel_noise;

@@ -76,7 +76,7 @@ static Picture to_picture(const Sim &sim, const std::string &output, nb::handle 
     return {to_output(output), to_camera(*sim.core, camera), frame.value_or(STET_FRAME_LATEST)};
 }
 
-static Array tensor(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame)
+static Array frame_array(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame)
 {
     Core &core = *sim.core;
     Picture p = to_picture(sim, output, camera, frame);
@@ -118,7 +118,7 @@ static nb::object read(const Sim &sim, std::string output, nb::handle camera, st
     return values;
 }
 
-static uint64_t frame_hash(const Sim &sim, std::optional<int64_t> frame)
+static uint64_t hash_frame(const Sim &sim, std::optional<int64_t> frame)
 {
     uint64_t out = 0;
     run(*sim.core, [&] { return stet_sim_hash_frame(sim.core->sim, frame.value_or(STET_FRAME_LATEST), &out); });
@@ -127,24 +127,15 @@ static uint64_t frame_hash(const Sim &sim, std::optional<int64_t> frame)
 
 // ---- putting worlds back -------------------------------------------------------------------------------------------
 
-// A reset in Python's terms. `worlds` and `mask` live in it.
+// A reset in Python's terms. The mask lives in it.
 struct Reset {
     Mask mask;
-    Buffer worlds;
-    nb::object kept;
     stet_reset_def def = stet_default_reset_def();
 
     Reset(Core &core, nb::handle mask_, nb::handle worlds_, nb::handle keyframe, double qpos_noise, double qvel_noise)
-        : mask(mask_, core.nworld)
+        : mask(convert("chosen", mask_, worlds_, core.nworld), core.nworld)
     {
         def.mask = mask.data();
-        if (!worlds_.is_none()) {
-            kept = convert("indices", worlds_);
-            worlds.open(kept, false);
-            def.nworlds = (int64_t)(worlds.size() / sizeof(int64_t));
-            static const int64_t none = 0;
-            def.worlds = def.nworlds ? static_cast<const int64_t *>(worlds.data()) : &none;
-        }
         Hold hold(core);
         def.keyframe = to_keyframe(core.model, keyframe, def.keyframe);
         def.qpos_noise = qpos_noise;
@@ -201,11 +192,11 @@ static void bind_pictures(nb::class_<Sim> &sim)
              nb::sig("def read(self, output: str, camera: int | str = 0, frame: int | None = None, out: NDArray "
                      "| None = None) -> NDArray"),
              "A camera's output in a frame (None: the latest) as NumPy's array, [world, height, width, channels].")
-        .def("tensor", tensor, "output"_a, "camera"_a = 0, "frame"_a = nb::none(),
-             nb::sig("def tensor(self, output: str, camera: int | str = 0, frame: int | None = None) -> Array"),
+        .def("array", frame_array, "output"_a, "camera"_a = 0, "frame"_a = nb::none(),
+             nb::sig("def array(self, output: str, camera: int | str = 0, frame: int | None = None) -> Array"),
              "The same on the device, an Array. It is gone, and raises NotFoundError, when frames_in_flight further "
              "frames were started.")
-        .def("frame_hash", frame_hash, "frame"_a = nb::none(),
+        .def("hash_frame", hash_frame, "frame"_a = nb::none(),
              "Hash of all outputs of a frame, the same on every device.");
 }
 

@@ -142,14 +142,23 @@ def mask(x, nworld):
     return np.ascontiguousarray(x.reshape(nworld) != 0)
 
 
-def indices(x):
-    """Numbers of worlds as int64."""
+def chosen(mask, x, nworld):
+    """A mask from a mask or from numbers of worlds."""
+    if x is None:
+        return mask
+    if mask is not None:
+        raise InvalidArgumentError("reset: give a list of worlds or a mask, not both")
     x = _as_numpy(x, "worlds")
     if x.size and x.dtype.kind not in "iu":
         raise InvalidArgumentError(f"worlds to reset are named by integers, not {x.dtype}; a mask goes to `mask`")
     if x.ndim != 1:
         raise InvalidArgumentError(f"worlds to reset are a list, not an array of shape {x.shape}")
-    return np.ascontiguousarray(x, dtype=np.int64)
+    for world in x:
+        if not 0 <= world < nworld:
+            raise InvalidArgumentError(f"reset: there is no world {world}; they are 0 to {nworld - 1}")
+    made = np.zeros(nworld, bool)
+    made[x.astype(np.int64)] = True
+    return made
 
 
 def _whole(key):

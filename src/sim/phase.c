@@ -154,10 +154,9 @@ static stet_result check_mask(const stet_sim *sim, const stet_array *mask)
 
 static stet_result check_reset(const stet_sim *sim, const stet_reset_def *def)
 {
-    if (def->worlds || def->nworlds || def->mask)
-        return sti_error(
-            STET_ERROR_INVALID_ARGUMENT,
-            "step: the array says which worlds are put back; leave worlds and mask of the reset's def out");
+    if (def->mask)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "step: the array says which worlds are put back; leave the mask of the reset's def out");
     return sti_check_reset(sim->worlds, def);
 }
 

@@ -248,16 +248,6 @@ stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def
     if (def->cookie != RESET_COOKIE)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "reset: the def is not initialised; start from stet_default_reset_def()");
-    if (def->worlds && def->mask)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "reset: give a list of worlds or a mask, not both");
-    if (def->nworlds < 0 || (!def->worlds && def->nworlds != 0))
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "reset: %lld worlds, but %s; give a list and its length, or neither", (long long)def->nworlds,
-                         def->worlds ? "a list has 0 or more" : "no list of them");
-    for (int64_t i = 0; def->worlds && i < def->nworlds; ++i)
-        if (def->worlds[i] < 0 || def->worlds[i] >= worlds->nworld)
-            return sti_error(STET_ERROR_INVALID_ARGUMENT, "reset: there is no world %lld; they are 0 to %lld",
-                             (long long)def->worlds[i], (long long)worlds->nworld - 1);
     if (!(def->qpos_noise >= 0 && isfinite(def->qpos_noise)) || !(def->qvel_noise >= 0 && isfinite(def->qvel_noise)))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "reset: noise of half-width %g (qpos) and %g (qvel); give finite numbers of 0 or more",
@@ -269,17 +259,8 @@ stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def
 /* Marks the chosen worlds; returns how many there are. */
 static int64_t mark_chosen(stet_worlds *worlds, const stet_reset_def *def)
 {
-    size_t n = (size_t)worlds->nworld;
-    if (def->mask) {
-        for (size_t w = 0; w < n; ++w) worlds->marks[w] = def->mask[w] != 0;
-    } else if (def->worlds) {
-        memset(worlds->marks, 0, n);
-        for (int64_t i = 0; i < def->nworlds; ++i) worlds->marks[def->worlds[i]] = 1;
-    } else {
-        memset(worlds->marks, 1, n);
-    }
     int64_t chosen = 0;
-    for (size_t w = 0; w < n; ++w) chosen += worlds->marks[w];
+    for (int64_t w = 0; w < worlds->nworld; ++w) chosen += worlds->marks[w] = !def->mask || def->mask[w] != 0;
     return chosen;
 }
 

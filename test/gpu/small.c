@@ -41,7 +41,7 @@ static void run_scene(const char *path, const stet_device_def *device, uint64_t 
     stet_model *model;
     stet_sim *sim;
     const char *all = "all";
-    const int64_t one = 1;
+    const uint8_t one[NWORLD] = {0, 1};
     stet_sim_def def = stet_default_sim_def();
     def.device = *device;
     def.nworld = NWORLD;
@@ -58,8 +58,7 @@ static void run_scene(const char *path, const stet_device_def *device, uint64_t 
     OK(stet_sim_hash_frame(sim, STET_FRAME_LATEST, &out[0]));
     OK(stet_worlds_hash(stet_sim_get_worlds(sim), &out[1]));
     stet_reset_def reset = stet_default_reset_def();
-    reset.worlds = &one;
-    reset.nworlds = 1;
+    reset.mask = one;
     OK(stet_sim_reset(sim, &reset));
     OK(stet_sim_render(sim, NULL));
     OK(stet_sim_hash_frame(sim, STET_FRAME_LATEST, &out[2]));

@@ -140,7 +140,7 @@ def test_calls(make):
         (lambda: sim.read("rgb", frame=9), stet.NotFoundError, "frame"),
         (lambda: sim.read("rgb", frame=-1), stet.NotFoundError, "frame -1"),
         (lambda: sim.read("rgb", out=np.zeros(3)), stet.InvalidArgumentError, "out is"),
-        (lambda: sim.tensor("rgb", "front", 7), stet.NotFoundError, "frame"),
+        (lambda: sim.array("rgb", "front", 7), stet.NotFoundError, "frame"),
         (lambda: sim.control_noise(-1, 0), stet.InvalidArgumentError, "scale"),
         (lambda: sim.control_noise(1, -1), stet.InvalidArgumentError, "frame"),
         (lambda: sim.set_parameter("charm", 1), stet.NotFoundError, "gravity"),
@@ -162,7 +162,7 @@ def test_calls(make):
     with pytest.raises(stet.StateError, match="outputs"):
         make().render()
     with pytest.raises(stet.StateError, match="outputs"):
-        make().frame_hash()
+        make().hash_frame()
     two, other = make(worlds=3), make(worlds=2)
     with pytest.raises(stet.InvalidArgumentError):
         two.restore(other.snapshot())
@@ -199,7 +199,7 @@ def test_wrong_arguments_are_one_sentence(make):
         (lambda: sim.step(2**70), "does not fit a number of 64 bits"),
         (lambda: sim.reset(qpos_noise="a"), "reset: qpos_noise is a number"),
         (lambda: sim.control_noise(), "control_noise needs 'scale'"),
-        (lambda: sim.tensor(3), "tensor: output is a str, not a 'int'"),
+        (lambda: sim.array(3), "array: output is a str, not a 'int'"),
         (lambda: sim.restore(None), "restore: snapshot is a Snapshot, not a 'NoneType'"),
         (lambda: sim.set_reset(3), "set_reset: mask is an Array or None, not a 'int'"),
         (lambda: sim.kernel(3), "kernel: source is a str, not a 'int'"),

@@ -156,10 +156,9 @@ static stet_result hash_state(everything *e)
 
 static stet_result reset(everything *e)
 {
-    static const int64_t one = 1;
+    const uint8_t mask[NWORLD] = {0, 1};
     stet_reset_def def = stet_default_reset_def();
-    def.worlds = &one;
-    def.nworlds = 1;
+    def.mask = mask;
     def.qpos_noise = 0.2;
     return stet_sim_reset(e->sim, &def);
 }

@@ -44,16 +44,15 @@ static void refused_in_a_sentence(void **state)
     assert_int_equal(phases_int(&p, order, 0), 0); /* no kernel ran */
 
     stet_reset_def def = stet_default_reset_def();
-    static const int64_t one = 1;
+    const uint8_t one[5] = {0, 1};
     FAILS(stet_sim_set_reset(p.sim, wide, &def), STET_ERROR_INVALID_ARGUMENT, "[5][1]");
     FAILS(stet_sim_set_reset(p.sim, real, &def), STET_ERROR_INVALID_ARGUMENT, "of int");
     FAILS(stet_sim_set_reset(p.sim, far, &def), STET_ERROR_INVALID_ARGUMENT, "another device");
     def.keyframe = 99;
     FAILS(stet_sim_set_reset(p.sim, order, &def), STET_ERROR_INVALID_ARGUMENT, "keyframe 99");
     def = stet_default_reset_def();
-    def.worlds = &one;
-    def.nworlds = 1;
-    FAILS(stet_sim_set_reset(p.sim, order, &def), STET_ERROR_INVALID_ARGUMENT, "leave worlds and mask");
+    def.mask = one;
+    FAILS(stet_sim_set_reset(p.sim, order, &def), STET_ERROR_INVALID_ARGUMENT, "leave the mask");
     OK(stet_sim_step(p.sim, 1)); /* the old arguments, and no reset */
     assert_int_equal(phases_int(&p, order, 0), 1);
     phases_close(&p);

@@ -39,21 +39,18 @@ void op_reset(program *p)
         list[w] = roll(p, (int)p->nworld);
         mask[w] = once_in(p, 3);
     }
-    if (how == 0) def.mask = mask;
-    if (how == 1) {
-        def.worlds = list;
-        def.nworlds = roll(p, (int)p->nworld + 1);
-    }
-    if (how == 2) {
-        def.worlds = list;
-        def.nworlds = 1;
+    if (how != 3) def.mask = mask;
+    if (how == 1 || how == 2) {
+        int nlist = how == 1 ? roll(p, (int)p->nworld + 1) : 1;
+        memset(mask, 0, sizeof mask);
+        for (int i = 0; i < nlist; ++i) mask[list[i]] = 1;
     }
     def.keyframe = keyframe(p);
     def.qpos_noise = once_in(p, 2) ? 0.1 : 0;
     def.qvel_noise = once_in(p, 3) ? 0.2 : 0;
     say(p, "reset%s by %s, keyframe %d, noise %g %g", direct ? " worlds" : "",
         how == 0   ? "mask"
-        : how == 1 ? "list"
+        : how == 1 ? "some worlds"
         : how == 2 ? "one world"
                    : "nothing: all",
         def.keyframe, def.qpos_noise, def.qvel_noise);
@@ -263,12 +260,10 @@ void op_resume(program *p)
 void op_bad(program *p)
 {
     stet_reset_def reset = stet_default_reset_def();
-    int64_t outside[2] = {0, p->nworld};
     float x[12] = {0};
     stet_array *a;
     int kind = roll(p, 7);
-    reset.worlds = outside;
-    reset.nworlds = 2;
+    reset.keyframe = -3;
     say(p, "bad call %d", kind);
     stet_result result[2];
     for (int i = 0; i < 2; ++i) {

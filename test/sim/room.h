@@ -55,13 +55,18 @@ static inline stet_sim *room_open(const char *scene, const room_def *d)
     return sim;
 }
 
+/* Resets one world; -1: all. */
 static inline void room_reset(stet_sim *sim, int64_t world)
 {
+    uint8_t *mask = calloc((size_t)stet_worlds_get_nworld(stet_sim_get_worlds(sim)), 1);
     stet_reset_def def = stet_default_reset_def();
-    def.worlds = &world;
-    def.nworlds = world >= 0;
-    if (world < 0) def.worlds = NULL;
+    assert_non_null(mask);
+    if (world >= 0) {
+        mask[world] = 1;
+        def.mask = mask;
+    }
     OK(stet_sim_reset(sim, &def));
+    free(mask);
 }
 
 static inline uint64_t room_state(stet_sim *sim)
@@ -87,8 +92,7 @@ static inline int64_t room_render(stet_sim *sim)
 
 static inline stet_counters room_counters(stet_sim *sim)
 {
-    stet_counters counters;
-    stet_device_get_counters(stet_sim_get_device(sim), &counters);
+    stet_counters counters = stet_device_get_counters(stet_sim_get_device(sim));
     return counters;
 }
 

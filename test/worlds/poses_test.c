@@ -64,10 +64,9 @@ static void only_worlds_that_moved_are_worked_out(void **state)
     rig r = rig_make(RIG_PENDULUM, 9, NULL, 2, true);
     (void)rig_array_hash(&r, "xpos");
     stet_device_clear_counters(r.device);
-    const int64_t some[] = {4, 1, 4};
+    const uint8_t some[9] = {0, 1, 0, 0, 1};
     stet_reset_def reset = stet_default_reset_def();
-    reset.worlds = some;
-    reset.nworlds = 3;
+    reset.mask = some;
     OK(stet_worlds_reset(r.worlds, &reset));
     (void)rig_array_hash(&r, "xpos");
     assert_int_equal(rig_counters(&r).kinematics, 2);
@@ -94,14 +93,10 @@ static void kf17_an_empty_selection_is_nothing_to_do(void **state)
     (void)rig_array_hash(&r, "xpos");
     stet_device_clear_counters(r.device);
     uint64_t moved = r.worlds->moved_version.generation, written = stet_array_get_generation(rig_array(&r, "qpos"));
-    const int64_t none[1] = {0};
     const uint8_t mask[4] = {0, 0, 0, 0};
     for (int k = 0; k < 20; ++k) {
         stet_reset_def reset = stet_default_reset_def();
-        if (k % 2)
-            reset.worlds = none;
-        else
-            reset.mask = mask;
+        reset.mask = mask;
         OK(stet_worlds_reset(r.worlds, &reset));
         (void)rig_array_hash(&r, "xpos");
     }
@@ -148,9 +143,8 @@ static uint64_t story(const char *scene, uint32_t disabled, bool audit, int64_t 
     rig_mechanisms(&r, disabled, audit);
     rig_step(&r, STET_PHYSICS_MUJOCO);
     stet_reset_def reset = stet_default_reset_def();
-    const int64_t some[] = {2, 5};
-    reset.worlds = some;
-    reset.nworlds = 2;
+    const uint8_t some[6] = {0, 0, 1, 0, 0, 1};
+    reset.mask = some;
     reset.qpos_noise = 0.01;
     uint64_t hash = 0;
     for (int k = 0; k < 6; ++k) {

@@ -113,8 +113,7 @@ static inline uint64_t rig_all_hash(const rig *r)
 
 static inline stet_counters rig_counters(const rig *r)
 {
-    stet_counters counters;
-    stet_device_get_counters(r->device, &counters);
+    stet_counters counters = stet_device_get_counters(r->device);
     return counters;
 }
 
