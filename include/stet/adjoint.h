@@ -140,8 +140,8 @@ STET_API stet_tape_info stet_tape_get_info(const stet_tape *tape);
 typedef struct stet_gradcheck_value {
     const char *name;
     int64_t number;       /* value of an integer */
-    int64_t items;        /* size of an array; 0: the default */
-    const int64_t *value; /* content of an integer array, `items` values; NULL: the default */
+    int64_t nitem;        /* size of an array; 0: the default */
+    const int64_t *value; /* content of an integer array, `nitem` values; NULL: the default */
     double low, high;     /* range of reals; equal values: the default */
 } stet_gradcheck_value;
 
@@ -157,8 +157,8 @@ typedef struct stet_gradcheck_def {
     const stet_gradcheck_value *value;
     int nvalue;
     int64_t number;   /* default value of integers: 3 */
-    int64_t items;    /* default size of arrays: 32 */
-    int worlds;       /* number of worlds, or of blocks of an item kernel: 2 */
+    int64_t nitem;    /* default size of arrays: 32 */
+    int nworld;       /* number of worlds, or of blocks of an item kernel: 2 */
     double low, high; /* default range of reals: 0.1 … 0.9 */
     double tolerance; /* largest |difference| / (1 + |gradient|) that passes: 1e-5 */
     uint64_t seed;

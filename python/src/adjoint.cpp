@@ -110,10 +110,10 @@ static std::vector<stet_gradcheck_value> to_values(const Checking &c, int64_t us
 {
     std::vector<stet_gradcheck_value> out;
     for (const auto &[name, n] : c.numbers) value_of(*all, name, usual).number = n;
-    for (const auto &[name, n] : c.items) value_of(*all, name, usual).items = n;
+    for (const auto &[name, n] : c.items) value_of(*all, name, usual).nitem = n;
     for (const auto &[name, list] : c.values) {
         value_of(*all, name, usual).value = list.data();
-        value_of(*all, name, usual).items = (int64_t)list.size();
+        value_of(*all, name, usual).nitem = (int64_t)list.size();
     }
     for (const auto &[name, range] : c.ranges) {
         value_of(*all, name, usual).low = range.first;
@@ -157,7 +157,7 @@ static nb::tuple gradcheck(std::string source, std::string path, std::string ker
     def.ninclude = (int)folders.size();
     def.value = value.data();
     def.nvalue = (int)value.size();
-    def.worlds = worlds;
+    def.nworld = worlds;
     def.tolerance = tolerance;
     def.seed = seed;
     stet_gradcheck_result out = {};

@@ -56,9 +56,9 @@ static stet_result refuse_unfit(const sti_param *p, int64_t value)
 static stet_result check_value(const sti_param *p, const stet_gradcheck_value *v)
 {
     bool ranged = v->low != 0 || v->high != 0;
-    if (v->items < 0)
+    if (v->nitem < 0)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: `%s` cannot have %" PRId64 " items", p->name,
-                         v->items);
+                         v->nitem);
     if (ranged && !(isfinite(v->low) && isfinite(v->high) && v->low <= v->high))
         return sti_error(
             STET_ERROR_INVALID_ARGUMENT,
@@ -68,19 +68,19 @@ static stet_result check_value(const sti_param *p, const stet_gradcheck_value *v
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_gradcheck: `%s` holds whole numbers, which have no range: give %s", p->name,
                          p->pointer ? "its content (--values)" : "its value (--int)");
-    if ((v->value || v->items > 0) && !p->pointer)
+    if ((v->value || v->nitem > 0) && !p->pointer)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: `%s` is a number, not an array: give %s",
                          p->name, is_real(p) ? "its range (--range)" : "its value (--int)");
     if (v->value && is_real(p))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_gradcheck: `%s` holds reals, which are random: give their range (--range)", p->name);
-    bool only_number = !v->value && v->items == 0 && !ranged;
+    bool only_number = !v->value && v->nitem == 0 && !ranged;
     if (only_number && (p->pointer || is_real(p)))
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: `%s` is %s, not a whole number: give %s",
                          p->name, p->pointer ? "an array" : "a real",
                          is_real(p) ? "its range (--range)" : "its content (--values)");
     if (!p->pointer && !is_real(p) && !fits(p->type, v->number)) return refuse_unfit(p, v->number);
-    for (int64_t i = 0; v->value && i < v->items; ++i)
+    for (int64_t i = 0; v->value && i < v->nitem; ++i)
         if (!fits(p->type, v->value[i])) return refuse_unfit(p, v->value[i]);
     return STET_OK;
 }

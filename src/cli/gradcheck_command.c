@@ -71,19 +71,19 @@ static bool whole(const char *text, int64_t *out)
 static bool take_items(gradcheck_options *o, const char *text)
 {
     stet_gradcheck_value *v = named(o, &text);
-    return v && !v->value && whole(text, &v->items) && v->items > 0;
+    return v && !v->value && whole(text, &v->nitem) && v->nitem > 0;
 }
 
 static bool take_values(gradcheck_options *o, const char *text)
 {
     stet_gradcheck_value *v = named(o, &text);
-    if (!v || v->items > 0) return false;
+    if (!v || v->nitem > 0) return false;
     v->value = &o->number[o->nnumber];
     errno = 0;
     for (char *end;; text = end + 1) {
         if (o->nnumber == NUMBERS) return false;
         o->number[o->nnumber++] = strtoll(text, &end, 10);
-        v->items++;
+        v->nitem++;
         if (end == text || errno != 0) return false;
         if (*end != ',') return *end == 0;
     }
@@ -127,7 +127,7 @@ static bool take_option(gradcheck_options *o, const char *option, const char *te
         return real_number(text, 0, &o->def.tolerance, &rest) && o->def.tolerance > 0;
     if (strcmp(option, "--worlds") == 0) {
         bool good = whole(text, &n) && n > 0 && n < 1 << 20;
-        o->def.worlds = good ? (int)n : 1;
+        o->def.nworld = good ? (int)n : 1;
         return good;
     }
     if (strcmp(option, "--seed") == 0) {

@@ -23,8 +23,8 @@ static void every_function_is_in_the_table(void **state)
 static void check_expression(const char *f, double low, double high)
 {
     char source[1024];
-    const stet_gradcheck_value values[] = {{.name = "x", .items = 6, .low = low, .high = high},
-                                           {.name = "y", .items = 3},
+    const stet_gradcheck_value values[] = {{.name = "x", .nitem = 6, .low = low, .high = high},
+                                           {.name = "y", .nitem = 3},
                                            {.name = "a", .low = low, .high = high},
                                            {.name = "b", .low = low, .high = high}};
     (void)snprintf(

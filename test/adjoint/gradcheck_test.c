@@ -153,7 +153,7 @@ static void arrays_that_are_too_small_are_named(void **state)
         }
         (void)snprintf(sentence, sizeof sentence, "kernel k_f reaches beyond the 12 items of %s:", cases[k].array);
         FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT, sentence);
-        const stet_gradcheck_value value = {.name = cases[k].array, .items = 40};
+        const stet_gradcheck_value value = {.name = cases[k].array, .nitem = 40};
         def.value = &value;
         def.nvalue = 1;
         OK(stet_gradcheck(&def, &r));
@@ -237,15 +237,15 @@ static void values_of_nothing_are_refused(void **state)
                  {{.name = "x", .number = 3}, "`x` is an array, not a whole number: give its range"},
                  {{.name = "k", .number = 3}, "`k` is an array, not a whole number: give its content"},
                  {{.name = "a", .number = 3}, "`a` is a real, not a whole number: give its range"},
-                 {{.name = "n", .items = 3}, "`n` is a number, not an array: give its value"},
-                 {{.name = "a", .items = 3}, "`a` is a number, not an array: give its range"},
-                 {{.name = "x", .items = 3, .value = contents}, "`x` holds reals, which are random"},
-                 {{.name = "small", .items = 3, .value = contents}, "300 for `small` does not fit into its type u8"},
+                 {{.name = "n", .nitem = 3}, "`n` is a number, not an array: give its value"},
+                 {{.name = "a", .nitem = 3}, "`a` is a number, not an array: give its range"},
+                 {{.name = "x", .nitem = 3, .value = contents}, "`x` holds reals, which are random"},
+                 {{.name = "small", .nitem = 3, .value = contents}, "300 for `small` does not fit into its type u8"},
                  {{.name = "n", .number = 1ll << 40}, "1099511627776 for `n` does not fit into its type int"},
                  {{.name = "n", .number = 3, .low = 1, .high = 2}, "`n` holds whole numbers, which have no range"},
                  {{.name = "x", .low = 2, .high = 1}, "the range of `x` goes from 2 to 1"},
                  {{.name = "x", .low = 0, .high = INFINITY}, "give finite numbers"},
-                 {{.name = "x", .items = -1}, "`x` cannot have -1 items"}};
+                 {{.name = "x", .nitem = -1}, "`x` cannot have -1 items"}};
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(SOURCE(
         "world_kernel void k_f(const real *x, ureal a, const int *k, const u8 *small, real *y, int n) { each (i, n)\n"
@@ -269,9 +269,9 @@ static void bad_definitions_are_refused(void **state)
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(SOURCE("world_kernel void k_f(real *x) { put(x, 0, x[0]); }"));
     FAILS(stet_gradcheck(&def, NULL), STET_ERROR_INVALID_ARGUMENT, "def and out must not be NULL");
-    def.worlds = 0;
+    def.nworld = 0;
     FAILS(stet_gradcheck(&def, &r), STET_ERROR_INVALID_ARGUMENT, "over 0 worlds");
-    def.worlds = 1;
+    def.nworld = 1;
     def.kernel = "k_g";
     FAILS(stet_gradcheck(&def, &r), STET_ERROR_NOT_FOUND, "has no kernel k_g");
     def.kernel = NULL;

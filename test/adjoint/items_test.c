@@ -9,11 +9,11 @@ enum { BLOCKS = 3 };
 static void check_source(const char *source, int64_t least)
 {
     const stet_gradcheck_value values[] = {
-        RIG_COUNTS, {.name = "n", .number = 12}, {.name = "y", .items = 24}, {.name = "w", .items = 4}};
+        RIG_COUNTS, {.name = "n", .number = 12}, {.name = "y", .nitem = 24}, {.name = "w", .nitem = 4}};
     stet_gradcheck_def def = gradcheck_def(source);
     def.value = values;
     def.nvalue = 4;
-    def.worlds = BLOCKS;
+    def.nworld = BLOCKS;
     source_is_right(&def, least);
 }
 

@@ -5,9 +5,9 @@
 
 static void check_source(const char *source, int64_t least)
 {
-    const stet_gradcheck_value values[] = {RIG_COUNTS, {.name = "at", .items = 12, .value = rig_counts}};
+    const stet_gradcheck_value values[] = {RIG_COUNTS, {.name = "at", .nitem = 12, .value = rig_counts}};
     stet_gradcheck_def def = gradcheck_def(source);
-    def.items = 24;
+    def.nitem = 24;
     def.value = values;
     def.nvalue = 2;
     source_is_right(&def, least);

@@ -101,15 +101,13 @@ static uint64_t listed(bench *b, int n)
 
 static stet_counter row(const bench *b)
 {
-    stet_counters c;
-    stet_device_get_counters(b->device, &c);
+    stet_counters c = stet_device_get_counters(b->device);
     return c.mechanism[STET_MECHANISM_GATHER_PLAN];
 }
 
 static int64_t reason(const bench *b, stet_reason why)
 {
-    stet_counters c;
-    stet_device_get_counters(b->device, &c);
+    stet_counters c = stet_device_get_counters(b->device);
     return c.reason[why];
 }
 #define REASON(b, name) reason(b, STET_REASON_GATHER_PLAN_##name)

@@ -35,22 +35,22 @@ static stet_result check(uint64_t seed, const programs *p, uint64_t which, sti_t
                          stet_gradcheck_result *r)
 {
     stet_gradcheck_def def = stet_default_gradcheck_def();
-    const stet_gradcheck_value values[] = {{.name = "x", .items = 4 * FUNCTIONS},
-                                           {.name = "y", .items = 2 * PLACES * ROOM},
-                                           {.name = "w", .items = TEAM_ITEMS * TEAMS},
-                                           {.name = "p", .items = TEAM_ITEMS * TEAMS},
-                                           {.name = "g", .items = TEAM_ITEMS},
-                                           {.name = "at", .items = PROGRAM_COUNTS, .value = program_counts},
-                                           {.name = "t", .items = 2 * FUNCTIONS},
-                                           {.name = "a", .items = PROGRAM_ITEMS},
-                                           {.name = "z", .items = PROGRAM_ITEMS},
-                                           {.name = "made", .items = PROGRAM_ITEMS},
-                                           {.name = "u", .items = 2},
-                                           {.name = "lints", .items = 2},
-                                           {.name = "fours", .items = 8},
-                                           {.name = "whole", .items = PROGRAM_ITEMS},
-                                           {.name = "bytes", .items = PROGRAM_ITEMS},
-                                           {.name = "count", .items = PROGRAM_COUNTS, .value = program_counts}};
+    const stet_gradcheck_value values[] = {{.name = "x", .nitem = 4 * FUNCTIONS},
+                                           {.name = "y", .nitem = 2 * PLACES * ROOM},
+                                           {.name = "w", .nitem = TEAM_ITEMS * TEAMS},
+                                           {.name = "p", .nitem = TEAM_ITEMS * TEAMS},
+                                           {.name = "g", .nitem = TEAM_ITEMS},
+                                           {.name = "at", .nitem = PROGRAM_COUNTS, .value = program_counts},
+                                           {.name = "t", .nitem = 2 * FUNCTIONS},
+                                           {.name = "a", .nitem = PROGRAM_ITEMS},
+                                           {.name = "z", .nitem = PROGRAM_ITEMS},
+                                           {.name = "made", .nitem = PROGRAM_ITEMS},
+                                           {.name = "u", .nitem = 2},
+                                           {.name = "lints", .nitem = 2},
+                                           {.name = "fours", .nitem = 8},
+                                           {.name = "whole", .nitem = PROGRAM_ITEMS},
+                                           {.name = "bytes", .nitem = PROGRAM_ITEMS},
+                                           {.name = "count", .nitem = PROGRAM_COUNTS, .value = program_counts}};
     programs_put(p, which, text);
     assert_int_equal(text->result, STET_OK);
     def.source = text->data;

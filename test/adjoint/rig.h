@@ -43,7 +43,7 @@ static inline stet_gradcheck_def gradcheck_def(const char *source)
 {
     stet_gradcheck_def def = stet_default_gradcheck_def();
     def.source = source;
-    def.items = 12;
+    def.nitem = 12;
     def.cache_folder = in_folder("cache");
     return def;
 }
@@ -88,7 +88,7 @@ static inline void gradients_are_right(const stet_gradcheck_def *def, int64_t le
 static const int64_t rig_counts[] = {0, 2, 1, 3, 0, 1, 2, 3, 1, 0, 2, 1};
 #define RIG_COUNTS                                                                                                     \
     {                                                                                                                  \
-        .name = "count", .items = 12, .value = rig_counts                                                              \
+        .name = "count", .nitem = 12, .value = rig_counts                                                              \
     }
 
 /* The adjoint of the def's source keeps the language's rules, and its gradients are right. */

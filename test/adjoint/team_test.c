@@ -9,7 +9,7 @@ static void check_source(const char *source, int64_t least)
     stet_gradcheck_def def = gradcheck_def(source);
     def.value = values;
     def.nvalue = 2;
-    def.items = 16;
+    def.nitem = 16;
     source_is_right(&def, least);
 }
 
@@ -85,11 +85,11 @@ static stet_gradcheck_def pilot(const char *path)
 static void a_newton_step_has_gradients(void **state)
 {
     (void)state;
-    const stet_gradcheck_value values[] = {{.name = "M", .items = 27 * 27, .low = -0.01, .high = 0.01},
-                                           {.name = "J", .items = 50 * 27, .low = -1, .high = 1},
-                                           {.name = "D", .items = 50},
-                                           {.name = "g", .items = 27},
-                                           {.name = "x", .items = 27}};
+    const stet_gradcheck_value values[] = {{.name = "M", .nitem = 27 * 27, .low = -0.01, .high = 0.01},
+                                           {.name = "J", .nitem = 50 * 27, .low = -1, .high = 1},
+                                           {.name = "D", .nitem = 50},
+                                           {.name = "g", .nitem = 27},
+                                           {.name = "x", .nitem = 27}};
     stet_gradcheck_def def = pilot(STET_TEST_SOURCE_DIR "/bench/pilot/newton.k.h");
     def.value = values;
     def.nvalue = 5;
@@ -100,11 +100,11 @@ static void a_level_of_a_hierarchy_has_gradients(void **state)
 {
     (void)state;
     static const int64_t level[] = {2, 3}, parent[] = {0, 0, 0, 1};
-    const stet_gradcheck_value values[] = {{.name = "level", .items = 2, .value = level},
-                                           {.name = "parent", .items = 4, .value = parent},
+    const stet_gradcheck_value values[] = {{.name = "level", .nitem = 2, .value = level},
+                                           {.name = "parent", .nitem = 4, .value = parent},
                                            {.name = "nlevel", .number = 2},
-                                           {.name = "local", .items = 48},
-                                           {.name = "world_xform", .items = 48}};
+                                           {.name = "local", .nitem = 48},
+                                           {.name = "world_xform", .nitem = 48}};
     stet_gradcheck_def def = pilot(STET_TEST_SOURCE_DIR "/bench/pilot/hierarchy.k.h");
     def.value = values;
     def.nvalue = 5;

@@ -32,7 +32,7 @@ static stet_result loss_of(sti_checking *c, double *loss)
     stet_arg args[STI_GRADCHECK_MOST];
     STI_TRY(sti_subjects_write(c));
     for (int i = 0; i < c->n; ++i) args[i] = sti_subject_arg(&c->s[i]);
-    STI_TRY(stet_kernel_launch(c->kernel, c->def->worlds, args, c->n));
+    STI_TRY(stet_kernel_launch(c->kernel, c->def->nworld, args, c->n));
     for (int w = 0; w < c->nloss; ++w) loss[w] = c->size[w] = 0;
     for (int i = 0; i < c->n; ++i) {
         const sti_subject *s = &c->s[i];
@@ -58,7 +58,7 @@ static stet_result run_adjoint(sti_checking *c)
         args[i] = sti_subject_arg(&c->s[i]);
         gradients[i] = c->s[i].active ? c->s[i].gradient : NULL;
     }
-    STI_TRY(stet_adjoint_launch(c->adjoint, c->def->worlds, args, gradients, c->n));
+    STI_TRY(stet_adjoint_launch(c->adjoint, c->def->nworld, args, gradients, c->n));
     for (int i = 0; i < c->n; ++i) {
         sti_subject *s = &c->s[i];
         if (s->active) STI_TRY(stet_array_read(s->gradient, s->found, (size_t)s->ngradient * sizeof(double)));

@@ -15,8 +15,8 @@ stet_gradcheck_def stet_default_gradcheck_def(void)
 {
     return (stet_gradcheck_def){.cookie = GRADCHECK_COOKIE,
                                 .number = 3,
-                                .items = 32,
-                                .worlds = 2,
+                                .nitem = 32,
+                                .nworld = 2,
                                 .low = 0.1,
                                 .high = 0.9,
                                 .tolerance = 1e-5,
@@ -53,7 +53,7 @@ static stet_result prepare(sti_checking *c, const sti_signature *k)
 {
     c->name = k->name;
     c->items = k->kind == STI_KERNEL_ITEM;
-    c->nloss = c->items ? 1 : c->def->worlds;
+    c->nloss = c->items ? 1 : c->def->nworld;
     STI_TRY(open_kernel(c, k));
     c->most = 1;
     if (stet_kernel_get_nparam(c->kernel) > STI_GRADCHECK_MOST)
@@ -67,7 +67,7 @@ static stet_result prepare(sti_checking *c, const sti_signature *k)
     STI_TRY(sti_alloc(&c->size, n * sizeof *c->size, "sums of a check"));
     STI_TRY(sti_alloc(&c->sides, n * sizeof *c->sides, "differences of a check"));
     STI_TRY(sti_alloc(&c->closer, n * sizeof *c->closer, "differences of a check"));
-    STI_TRY(sti_alloc(&c->start, (size_t)c->def->worlds * sizeof *c->start, "values of a check"));
+    STI_TRY(sti_alloc(&c->start, (size_t)c->def->nworld * sizeof *c->start, "values of a check"));
     return sti_alloc(&c->room, (size_t)c->most * sizeof(double), "outputs of a check");
 }
 
@@ -197,10 +197,10 @@ static stet_result check_def(const stet_gradcheck_def *def, const stet_gradcheck
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: start from stet_default_gradcheck_def()");
     if (!def->source && !def->path)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_gradcheck: neither a source nor a path is given");
-    if (def->worlds < 1 || def->items < 1)
+    if (def->nworld < 1 || def->nitem < 1)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_gradcheck: over %d worlds of arrays of %" PRId64 " items; give at least 1", def->worlds,
-                         def->items);
+                         "stet_gradcheck: over %d worlds of arrays of %" PRId64 " items; give at least 1", def->nworld,
+                         def->nitem);
     if (!(def->tolerance > 0 && isfinite(def->tolerance)))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_gradcheck: the tolerance is %g: give a finite number above 0", def->tolerance);

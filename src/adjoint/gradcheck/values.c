@@ -63,14 +63,14 @@ static stet_result write_whole(sti_checking *c, sti_subject *s, const stet_gradc
 static stet_result new_array(sti_checking *c, const char *name, stet_dtype type, bool worlds, int64_t items,
                              stet_array **out)
 {
-    if (worlds) return STI_ARRAY(c->device, name, type, true, out, c->def->worlds, items);
+    if (worlds) return STI_ARRAY(c->device, name, type, true, out, c->def->nworld, items);
     return STI_ARRAY(c->device, name, type, false, out, items);
 }
 
 static stet_result fill_reals(sti_checking *c, sti_subject *s, const stet_gradcheck_value *v)
 {
     bool worlds = c->items ? s->p.worlds : true;
-    s->ngradient = worlds ? s->stride * c->def->worlds : s->stride;
+    s->ngradient = worlds ? s->stride * c->def->nworld : s->stride;
     STI_TRY(sti_alloc(&s->base, (size_t)s->count * sizeof(double) + 1, "inputs of a check"));
     STI_TRY(sti_alloc(&s->weight, (size_t)s->ngradient * sizeof(double) + 1, "weights of a check"));
     STI_TRY(sti_alloc(&s->found, (size_t)s->ngradient * sizeof(double) + 1, "gradients of a check"));
@@ -87,11 +87,11 @@ stet_result sti_subject_open(sti_checking *c, int i)
     sti_subject *s = &c->s[i];
     STI_TRY(stet_kernel_get_param(c->kernel, i, &s->p));
     const stet_gradcheck_value *v = value_of(c, s->p.name);
-    s->items = s->p.kind == STET_ARG_ARRAY ? (v && v->items > 0 ? v->items : c->def->items) : 1;
+    s->items = s->p.kind == STET_ARG_ARRAY ? (v && v->nitem > 0 ? v->nitem : c->def->nitem) : 1;
     s->stride = s->items;
     /* An item kernel reads arrays of worlds with a number of items that it knows by itself. */
     if (s->p.kind == STET_ARG_ARRAY && !(c->items && s->p.worlds)) s->stride += STI_GRADCHECK_BEHIND;
-    s->count = s->p.worlds ? s->stride * c->def->worlds : s->stride;
+    s->count = s->p.worlds ? s->stride * c->def->nworld : s->stride;
     if (s->p.kind == STET_ARG_INT) {
         s->whole = v ? v->number : c->def->number;
         return STET_OK;
