@@ -97,10 +97,24 @@ def check_length(paths):
     return [f"{path}: {n} lines; split it along its subjects below {LINES}" for path, n in counted if n >= LINES]
 
 
+def check_enumerators(paths):
+    """An enumerator of a public header is STET_<TYPE>_<NAME>, in upper case (include/stet/stet.h, "Conventions")."""
+    wrong = []
+    for path in paths:
+        text = source.uncommented(source.read(path))
+        for body, kind in re.findall(r"typedef enum stet_\w+ \{(.*?)\} stet_(\w+);", text, re.DOTALL):
+            prefix = "STET_" + re.sub("_(kind|type|level)$", "", kind).upper() + "_"
+            for name in re.findall(r"\bST[A-Z]+_\w*(?=\s*(?:[,=}]|##|$))", re.sub(r"(?m)^#(?!define).*|^#define \w+(?:\([^)]*\))?", "", body)):
+                good = name.startswith(prefix) or (kind == "result" and re.match("STET_(OK$|ERROR_)", name))
+                if not good or name != name.upper():
+                    wrong.append(f"{path}: enumerator {name} of stet_{kind} is not {prefix}<NAME>")
+    return wrong
+
+
 def main():
     sources = source.files("src")
     every = source.files("bench", "examples", "src", "include", "test", "tools")
-    wrong = check_calls(sources) + check_guards(sources) + check_length(every)
+    wrong = check_calls(sources) + check_guards(sources) + check_length(every) + check_enumerators(source.files("include/stet"))
     print("\n".join(wrong) if wrong else f"source: {len(every)} files, no forbidden call, none too long")
     return 1 if wrong or not every else 0
 

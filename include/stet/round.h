@@ -37,23 +37,24 @@ typedef enum stet_contract {
 STET_API const char *stet_contract_name(stet_contract contract); /* "keep" */
 
 /*
- * The resources of a sim: name, contract, description. In audit mode all resources but those of KEEP are filled with
- * NaN between rounds.
+ * The resources of a sim: id, name, contract, description. In audit mode all resources but those of KEEP are filled
+ * with NaN between rounds.
  */
 #define STET_ROUND_RESOURCES(X)                                                                                        \
-    X(model, KEEP, "the scene, its tables, meshes with their BVHs, textures")                                          \
-    X(programs, KEEP, "compiled kernels, recordings, blocks of arguments")                                             \
-    X(memory, KEEP, "arrays, their host's sides, arenas, the ring of frames")                                          \
-    X(scene_edits, KEEP, "prims that the caller added or moved, his kernels in the step, what he bound and exported")  \
-    X(state, COPY_IN, "all fields of the worlds and MuJoCo's data behind them, the seed")                              \
-    X(parameters, COPY_IN, "parameters of the physics, world by world")                                                \
-    X(controls, COPY_IN, "controls over time, and how many of their frames were taken")                                \
-    X(counts, ZERO, "faults of worlds, numbers of their resets")                                                       \
-    X(poses, EPOCH, "poses of bodies, scene transforms")                                                               \
-    X(pictures, EPOCH, "the latest frame")                                                                             \
-    X(reset_mask, EPOCH, "which write of the mask of the step's reset was taken")
+    X(MODEL, "model", KEEP, "the scene, its tables, meshes with their BVHs, textures")                                 \
+    X(PROGRAMS, "programs", KEEP, "compiled kernels, recordings, blocks of arguments")                                 \
+    X(MEMORY, "memory", KEEP, "arrays, their host's sides, arenas, the ring of frames")                                \
+    X(SCENE_EDITS, "scene_edits", KEEP,                                                                                \
+      "prims that the caller added or moved, his kernels in the step, what he bound and exported")                     \
+    X(STATE, "state", COPY_IN, "all fields of the worlds and MuJoCo's data behind them, the seed")                     \
+    X(PARAMETERS, "parameters", COPY_IN, "parameters of the physics, world by world")                                  \
+    X(CONTROLS, "controls", COPY_IN, "controls over time, and how many of their frames were taken")                    \
+    X(COUNTS, "counts", ZERO, "faults of worlds, numbers of their resets")                                             \
+    X(POSES, "poses", EPOCH, "poses of bodies, scene transforms")                                                      \
+    X(PICTURES, "pictures", EPOCH, "the latest frame")                                                                 \
+    X(RESET_MASK, "reset_mask", EPOCH, "which write of the mask of the step's reset was taken")
 typedef enum stet_round_resource {
-#define STET_ROUND_RESOURCE_ENUM(name, contract, sentence) STET_ROUND_RESOURCE_##name,
+#define STET_ROUND_RESOURCE_ENUM(id, name, contract, sentence) STET_ROUND_RESOURCE_##id,
     STET_ROUND_RESOURCES(STET_ROUND_RESOURCE_ENUM)
 #undef STET_ROUND_RESOURCE_ENUM
         STET_ROUND_RESOURCE_COUNT
@@ -133,15 +134,15 @@ static inline stet_round_value stet_round_out(const char *name, void *data, size
  * result is that of the first. Then no round is open, and the next `begin` sets everything up again (reason `failed`).
  * STRICT: the device cannot reuse anything.
  */
-STET_API stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n);
+STET_API stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int nvalue);
 /* Makes all checks of `begin` and changes nothing. */
-STET_API stet_result stet_sim_round_check(stet_sim *sim, const stet_round_value *values, int n);
+STET_API stet_result stet_sim_round_check(stet_sim *sim, const stet_round_value *values, int nvalue);
 /*
  * Ends a round: copies out the values whose direction has OUT, and frees nothing. A failing copy does not stop the
  * others; the message names all that failed. STATE: no round is open; or the state of every world is faulty (NaN,
  * huge), and the outputs are copied out nevertheless.
  */
-STET_API stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values, int n);
+STET_API stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values, int nvalue);
 /*
  * Uploads the inputs of the next round while the present one runs. Inputs that differ are copied beside those in use:
  * on the host, and on a GPU also on the device, in a separate upload stream that does not wait for the running round
@@ -150,7 +151,7 @@ STET_API stet_result stet_sim_round_end(stet_sim *sim, stet_round_value *values,
  * `begin` would refuse are refused here, and nothing is staged. A failing copy does not stop the others; `begin` makes
  * it again. UNSUPPORTED: the stream in use is being captured.
  */
-STET_API stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int n);
+STET_API stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int nvalue);
 
 /* The latest round. */
 typedef struct stet_round_info {

@@ -10,6 +10,7 @@
 #include "worlds/poses.h"
 #include "worlds/reset.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool audited(const stet_sim *sim) { return sim->device->mechanisms.options.audit; }
@@ -103,22 +104,22 @@ static stet_result begin_reset_mask(stet_sim *sim)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* Kept resources have no function. */
-enum { begin_model, begin_programs, begin_memory, begin_scene_edits };
-typedef stet_result begin_fn(stet_sim *sim);
-#define BEGIN_KEEP(name) NULL
-#define BEGIN_EPOCH(name) begin_##name
-#define BEGIN_ZERO(name) begin_##name
-#define BEGIN_COPY_IN(name) begin_##name
-
 static const struct {
     const char *name;
     stet_contract contract;
-    begin_fn *begin;
 } resources[STET_ROUND_RESOURCE_COUNT] = {
-#define ROW(name, contract, sentence) {#name, STET_CONTRACT_##contract, BEGIN_##contract(name)},
+#define ROW(id, name, contract, sentence) {name, STET_CONTRACT_##contract},
     STET_ROUND_RESOURCES(ROW)
 #undef ROW
+};
+
+typedef stet_result begin_fn(stet_sim *sim);
+/* Kept resources have no function. */
+static begin_fn *const begins[STET_ROUND_RESOURCE_COUNT] = {
+    [STET_ROUND_RESOURCE_STATE] = begin_state,           [STET_ROUND_RESOURCE_PARAMETERS] = begin_parameters,
+    [STET_ROUND_RESOURCE_CONTROLS] = begin_controls,     [STET_ROUND_RESOURCE_COUNTS] = begin_counts,
+    [STET_ROUND_RESOURCE_POSES] = begin_poses,           [STET_ROUND_RESOURCE_PICTURES] = begin_pictures,
+    [STET_ROUND_RESOURCE_RESET_MASK] = begin_reset_mask,
 };
 
 const char *stet_round_resource_name(stet_round_resource resource)
@@ -133,8 +134,10 @@ stet_contract stet_round_resource_contract(stet_round_resource resource)
 
 stet_result sti_round_put_back(stet_sim *sim)
 {
-    for (int k = 0; k < STET_ROUND_RESOURCE_COUNT; ++k)
-        if (resources[k].begin) STI_TRY(resources[k].begin(sim));
+    for (int k = 0; k < STET_ROUND_RESOURCE_COUNT; ++k) {
+        assert((begins[k] != NULL) == (resources[k].contract != STET_CONTRACT_KEEP));
+        if (begins[k]) STI_TRY(begins[k](sim));
+    }
     return STET_OK;
 }
 

@@ -198,7 +198,7 @@ static void each_resource_has_a_contract(void **state)
         assert_string_not_equal(stet_contract_name((stet_contract)c), "unknown");
     }
     assert_string_equal(stet_contract_name(STET_CONTRACT_COPY_IN), "copy_in");
-    assert_string_equal(stet_round_resource_name(STET_ROUND_RESOURCE_state), "state");
+    assert_string_equal(stet_round_resource_name(STET_ROUND_RESOURCE_STATE), "state");
 }
 
 int main(void)
