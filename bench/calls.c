@@ -149,7 +149,7 @@ static stet_result measure_bench_calls(bench *b, calling *c)
                                    [UPLOADED] = {uploaded, c, wait_idle}};
     stet_device_clear_counters(c->device);
     STI_TRY(bench_host_in_turns(work, WAYS, b->quick ? 2 : CALLS, b->quick ? 1 : TIMES, seconds));
-    stet_device_get_counters(c->device, &counters);
+    counters = stet_device_get_counters(c->device);
     if (counters.bytes_copied != 0 || counters.launches == 0)
         return sti_error(STET_ERROR_STATE, "bench launches: %lld bytes went up with launches by value",
                          (long long)counters.bytes_copied);

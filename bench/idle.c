@@ -54,7 +54,7 @@ static stet_result add_work(bench *b, const resting r[2])
     stet_counters c;
     double launches = 0, bytes = 0;
     for (int k = 0; k < 2; ++k) {
-        stet_device_get_counters(stet_sim_get_device(r[k].sim), &c);
+        c = stet_device_get_counters(stet_sim_get_device(r[k].sim));
         launches += (double)c.launches;
         bytes += (double)c.bytes_copied;
     }
@@ -111,7 +111,7 @@ stet_result bench_direct(bench *b)
         result = stet_sim_step(r.sim, 1);
         if (result == STET_OK) result = ask_render(&r);
         if (result == STET_OK) result = ask_tensor(&r);
-        stet_device_get_counters(stet_sim_get_device(r.sim), &c);
+        c = stet_device_get_counters(stet_sim_get_device(r.sim));
         bytes[k] = (double)c.mechanism[STET_MECHANISM_TILES].done_bytes;
         if (result == STET_OK && c.mechanism[STET_MECHANISM_FRAME].misses != 1)
             result = sti_error(STET_ERROR_STATE, "bench tiles: a frame that moved was not drawn");

@@ -179,7 +179,7 @@ static stet_result measure_warm(bench *b, caching *c)
     stet_counters counters;
     stet_device_clear_counters(c->device);
     STI_TRY(bench_in_turns(&(bench_work){.run = ask_kernel, .context = c}, 1, bench_least(b, 0.01), seconds));
-    stet_device_get_counters(c->device, &counters);
+    counters = stet_device_get_counters(c->device);
     if (counters.mechanism[STET_MECHANISM_KERNEL_CACHE].misses)
         return sti_error(STET_ERROR_STATE, "bench mechanisms: a kernel was compiled though it was in the cache");
     STI_TRY(bench_add_ns(b, seconds[0], 1, &row, "kernel_cache/hit_ns"));

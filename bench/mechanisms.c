@@ -110,7 +110,7 @@ static stet_result measure_resting(bench *b)
         result = bench_in_turns(work, N, bench_least(b, 0.01), seconds);
     }
     if (result == STET_OK) {
-        stet_device_get_counters(stet_sim_get_device(r.sim), &counters);
+        counters = stet_device_get_counters(stet_sim_get_device(r.sim));
         if (counters.launches || counters.bytes_copied || counters.kinematics)
             result = sti_error(STET_ERROR_STATE, "bench mechanisms: work was done though nothing had moved");
     }

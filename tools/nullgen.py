@@ -51,7 +51,7 @@ NAMED = {
     ("stet_model_find", "name"): '"ball"',
     ("stet_worlds_get_array", "field"): '"qpos"',
     ("stet_worlds_set_parameter", "name"): '"gravity"',
-    ("stet_worlds_set_parameter", "n"): "3",
+    ("stet_worlds_set_parameter", "nvalue"): "3",
     ("stet_sim_get_control_table", "name"): '"hold"',
     ("stet_stage_find", "name"): '"ball"',
     ("stet_stage_find", "kind"): "STET_PRIM_BODY",
@@ -63,7 +63,7 @@ NAMED = {
 
 
 # And for every function; lists have an element.
-EVERYWHERE = {"first": "0", "n": "1", "narg": "1", "nuse": "1", "ngradient": "1"}
+EVERYWHERE = {"first": "0", "nworld": "1", "nvalue": "1", "nstep": "1", "narg": "1", "nuse": "1", "ngradient": "1"}
 
 
 def functions():

@@ -86,7 +86,7 @@ STET_API int stet_device_get_lanes(const stet_device *device); /* B, the number 
 STET_API int stet_device_get_threads(const stet_device *device);
 
 /* Counters of all work on this device. */
-STET_API void stet_device_get_counters(const stet_device *device, stet_counters *out);
+STET_API stet_counters stet_device_get_counters(const stet_device *device);
 STET_API void stet_device_clear_counters(stet_device *device); /* all but held_bytes, which is the present value */
 STET_API stet_mechanism_options stet_device_get_mechanisms(const stet_device *device);
 STET_API stet_result stet_device_set_mechanisms(stet_device *device, const stet_mechanism_options *options);
@@ -185,9 +185,10 @@ STET_API uint64_t stet_array_get_generation(const stet_array *array);
  */
 STET_API stet_result stet_array_read(const stet_array *array, void *out, size_t size);
 STET_API stet_result stet_array_write(stet_array *array, const void *data, size_t size);
-/* The same for the worlds first … first + n - 1 of the first dimension. */
-STET_API stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t n, void *out, size_t size);
-STET_API stet_result stet_array_write_worlds(stet_array *array, int64_t first, int64_t n, const void *data,
+/* The same for the worlds first … first + nworld - 1 of the first dimension. */
+STET_API stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64_t nworld, void *out,
+                                            size_t size);
+STET_API stet_result stet_array_write_worlds(stet_array *array, int64_t first, int64_t nworld, const void *data,
                                              size_t size);
 /*
  * A host copy in C order that the array owns. While the array is not written, later calls return the same memory and

@@ -61,7 +61,7 @@ STET_API int stet_sim_get_ncamera(const stet_sim *sim);
 STET_API const stet_camera *stet_sim_get_camera(const stet_sim *sim, int camera); /* NULL: no such camera */
 
 /*
- * Advances all worlds by n time steps; n = 0 does nothing. With STET_PHYSICS_EXTERNAL only time advances. Poses and
+ * Advances all worlds by nstep time steps; 0 does nothing. With STET_PHYSICS_EXTERNAL only time advances. Poses and
  * scene transforms are not updated, unless mechanism pose_sync is switched off: then they are, after each time step.
  *
  * With kernels in the step (below), a failure stops the step where it is. What ran before stays done, nothing later
@@ -69,12 +69,12 @@ STET_API const stet_camera *stet_sim_get_camera(const stet_sim *sim, int camera)
  * run, or none of the list if the list could not be built. External physics in the middle of a list advances time in
  * either case.
  */
-STET_API stet_result stet_sim_step(stet_sim *sim, int n);
+STET_API stet_result stet_sim_step(stet_sim *sim, int nstep);
 /*
  * The same, with physics only in the worlds whose byte in mask [nworld] is not 0 (NULL: all). The other worlds do not
  * change, nor does their time. Kernels in the step run over all worlds. An empty mask means no physics.
  */
-STET_API stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int n);
+STET_API stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int nstep);
 
 /*
  * Lets a long step end early. During a stet_sim_step of more than one time step, stet calls `ask` between time steps,
@@ -86,17 +86,17 @@ STET_API stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, in
  */
 typedef bool stet_interrupt_fn(void *context);
 STET_API void stet_sim_set_interrupt(stet_sim *sim, stet_interrupt_fn *ask, void *context);
-/* Time steps that the latest stet_sim_step made: n, or fewer after a failure or an interruption. */
+/* Time steps that the latest stet_sim_step made: all, or fewer after a failure or an interruption. */
 STET_API int stet_sim_get_steps_made(const stet_sim *sim);
 
 /* ---- the caller's kernels in a step ------------------------------------------------------------------------------ */
 
 /*
- * When a kernel runs in stet_sim_step(sim, n). Each phase runs once per call for any n but 0. Within a phase, kernels
- * run in the order in which they were added.
+ * When a kernel runs in stet_sim_step(sim, nstep). Each phase runs once per call for any nstep but 0. Within a phase,
+ * kernels run in the order in which they were added.
  *
  *     BEFORE_PHYSICS   the policy: writes ctrl; or, with external physics, the poses
- *     (n time steps of physics)
+ *     (nstep time steps of physics)
  *     AFTER_PHYSICS    observation, reward, termination, length of the episode
  *     (the reset by mask, see stet_sim_set_reset)
  *     AFTER_RESET      initial values of worlds that were reset: the first observation, counters to 0
@@ -138,7 +138,7 @@ STET_API stet_result stet_sim_remove_kernel(stet_sim *sim, int id); /* NOT_FOUND
 STET_API void stet_sim_clear_kernels(stet_sim *sim);                /* removes all kernels; the reset by mask stays */
 /*
  * Sets the reset by mask: in each step after AFTER_PHYSICS, worlds whose mask is not 0 are reset as by
- * stet_worlds_reset with `def` (NULL: the default; the def's own list and mask must be empty). Each write of the mask
+ * stet_worlds_reset with `def` (NULL: the default; the def's own mask must be NULL). Each write of the mask
  * resets worlds once: the mask is read on the host only if it was written since. stet does not change the mask, so it
  * can be read after the step (`done`). `mask` is an INT array of worlds, [nworld][1]; the caller owns it (see
  * stet_sim_add_kernel). NULL removes the reset. A picture that is read after the step shows the worlds after the reset,

@@ -54,15 +54,17 @@ STET_API stet_result stet_stage_remove(stet_stage *stage, int prim);
 STET_API stet_result stet_stage_reparent(stet_stage *stage, int prim, int parent);
 
 /*
- * Sets the local transform of a non-rigid prim in the worlds first … first + n - 1; values [n][12]. A camera with a
- * tracking mode is refused.
+ * Sets the local transform of a non-rigid prim in the worlds first … first + nworld - 1; values [nworld][12]. A camera
+ * with a tracking mode is refused.
  */
-STET_API stet_result stet_stage_write_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
+STET_API stet_result stet_stage_write_local(stet_stage *stage, int prim, int64_t first, int64_t nworld,
+                                            const float *values);
 /* Sets the world transform of an added rigid prim. */
-STET_API stet_result stet_stage_write_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
-/* Get transforms, brought up to date first. values [n][12]. */
-STET_API stet_result stet_stage_read_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
-STET_API stet_result stet_stage_read_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values);
+STET_API stet_result stet_stage_write_world(stet_stage *stage, int prim, int64_t first, int64_t nworld,
+                                            const float *values);
+/* Get transforms, brought up to date first. values [nworld][12]. */
+STET_API stet_result stet_stage_read_local(stet_stage *stage, int prim, int64_t first, int64_t nworld, float *values);
+STET_API stet_result stet_stage_read_world(stet_stage *stage, int prim, int64_t first, int64_t nworld, float *values);
 /*
  * The arrays of all transforms: arrays of worlds [nworld][capacity][12]. They are up to date when read through stet.
  * Either pointer may be NULL. Borrowed until the next stet_stage_add.

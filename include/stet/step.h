@@ -20,13 +20,13 @@ STET_API stet_result stet_step_create(stet_worlds *worlds, stet_physics physics,
 STET_API void stet_step_destroy(stet_step *step);
 STET_API stet_physics stet_step_get_physics(const stet_step *step); /* never AUTO */
 STET_API const char *stet_physics_name(stet_physics physics);
-/* Advances all worlds by n time steps, with the controls in `ctrl`. */
-STET_API stet_result stet_step_run(stet_step *step, int n);
+/* Advances all worlds by nstep time steps, with the controls in `ctrl`. */
+STET_API stet_result stet_step_run(stet_step *step, int nstep);
 /*
  * The same for the worlds whose byte in mask [nworld] is not 0 (NULL: all). The other worlds do not change, nor does
  * their time.
  */
-STET_API stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n);
+STET_API stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int nstep);
 
 #ifdef __cplusplus
 }

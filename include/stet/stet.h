@@ -1,4 +1,19 @@
-/* Includes all public headers, except the kernel language (lang.h), which only kernels include. */
+/*
+ * Includes all public headers, except the kernel language (lang.h), which only kernels include.
+ *
+ * Conventions:
+ *   create, load, import   give a thing that the caller owns, in *out; `destroy` releases it, and takes NULL
+ *   get                    reads a property of a thing: by value, or as a pointer that the thing owns (borrowed; the
+ *                          comment says until when). Questions are `is` and `has`; `find` looks a name up
+ *   read, write            copy elements between the caller's memory and the device; the size in bytes must match
+ *   export                 hands over with a deleter. An *array* is stet's, a *tensor* another library's (dlpack.h)
+ *   STET_<TYPE>_<NAME>     an enumerator; the end _kind, _type or _level of the type is left out. Results are STET_OK
+ *                          and STET_ERROR_<NAME>; comments leave STET_ERROR_ out. stet_<type>_name(value) is its name
+ *   n<noun>                a number of things (nworld, nbody, narg), after the list that it counts. Order: thing, what,
+ *                          worlds (first, nworld: a range; or mask), nstep, buffer and its size, out
+ *   mask                   which worlds: [nworld] bytes of the host, not 0 means yes; NULL means all
+ *   names (text)           of what the model, the machine or MuJoCo names; what stet names in C is an enumerator
+ */
 #ifndef STET_STET_H
 #define STET_STET_H
 

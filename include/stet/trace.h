@@ -80,7 +80,7 @@ typedef struct stet_trace_stats {
     int64_t bytes;    /* held */
     int64_t duration; /* nanoseconds from begin to end, or until now */
 } stet_trace_stats;
-STET_API void stet_trace_get_stats(const stet_device *device, stet_trace_stats *out);
+STET_API stet_trace_stats stet_trace_get_stats(const stet_device *device);
 
 /*
  * An event. Times are nanoseconds on the monotonic clock since the trace began. Events are sorted by `begin`; an event

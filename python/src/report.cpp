@@ -43,7 +43,7 @@ static nb::dict counters(const Sim &sim)
 {
     stet_counters all;
     nb::dict out, total;
-    run_now(*sim.core, [&] { return stet_device_get_counters(sim.core->device, &all), STET_OK; });
+    run_now(*sim.core, [&] { return all = stet_device_get_counters(sim.core->device), STET_OK; });
     for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
         out[stet_mechanism_name((stet_mechanism)k)] = dict_of(all, (stet_mechanism)k);
     total["launches"] = all.launches;

@@ -48,7 +48,7 @@ bool profile_take(profile *p, const stet_device *device)
 {
     stet_profile_row row;
     *p = (profile){0};
-    stet_trace_get_stats(device, &p->stats);
+    p->stats = stet_trace_get_stats(device);
     p->kernel = calloc((size_t)p->stats.rows + 1, sizeof *p->kernel);
     p->recording = calloc((size_t)p->stats.rows + 1, sizeof *p->recording);
     if (!p->kernel || !p->recording) return false;

@@ -239,7 +239,7 @@ static int end_trace(run *r)
     stet_device *device = stet_sim_get_device(r->sim);
     if (!stet_trace_is_on(device)) return -1;
     if (stet_trace_end(device) != STET_OK) return report_last_error(EXIT_WORK);
-    stet_trace_get_stats(device, &r->summary.traced);
+    r->summary.traced = stet_trace_get_stats(device);
     if (r->options.profile && !profile_take(&r->summary.profile, device))
         return report_error(EXIT_WORK, "--profile: out of memory for the table; ask for fewer worlds");
     return -1;
@@ -279,7 +279,7 @@ static int all_frames(run *r)
         code = report_last_error(EXIT_WORK);
     r->summary.seconds = progress_now() - begun - r->summary.write;
     r->summary.timing = stet_sim_get_timing(r->sim);
-    stet_device_get_counters(stet_sim_get_device(r->sim), &r->summary.counters);
+    r->summary.counters = stet_device_get_counters(stet_sim_get_device(r->sim));
     return code < 0 ? end_trace(r) : code;
 }
 

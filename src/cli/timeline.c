@@ -132,7 +132,7 @@ static json_t *facts_json(const stet_device *device)
 {
     stet_trace_stats stats;
     json_t *o = json_object();
-    stet_trace_get_stats(device, &stats);
+    stats = stet_trace_get_stats(device);
     json_object_set_new(o, "device", text(stet_device_get_name(device)));
     json_object_set_new(o, "events", json_integer(stats.events));
     json_object_set_new(o, "dropped_events", json_integer(stats.dropped));

@@ -167,9 +167,9 @@ int stet_device_get_lanes(const stet_device *device) { return device ? device->l
 
 int stet_device_get_threads(const stet_device *device) { return device ? device->threads : 0; }
 
-void stet_device_get_counters(const stet_device *device, stet_counters *out)
+stet_counters stet_device_get_counters(const stet_device *device)
 {
-    if (out) *out = device ? device->mechanisms.counters : (stet_counters){0};
+    return device ? device->mechanisms.counters : (stet_counters){0};
 }
 
 void stet_device_clear_counters(stet_device *device)

@@ -56,11 +56,11 @@ bool stet_trace_is_on(const stet_device *device)
     return device && device->mechanisms.trace && device->mechanisms.trace != sti_ranges_alone(device);
 }
 
-void stet_trace_get_stats(const stet_device *device, stet_trace_stats *out)
+stet_trace_stats stet_trace_get_stats(const stet_device *device)
 {
-    if (!out) return;
-    *out = (stet_trace_stats){0};
-    if (device && device->traced) sti_trace_stats(device->traced, out);
+    stet_trace_stats stats = {0};
+    if (device && device->traced) sti_trace_stats(device->traced, &stats);
+    return stats;
 }
 
 bool stet_trace_get_event(const stet_device *device, int64_t i, stet_trace_event *out)

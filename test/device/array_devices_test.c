@@ -130,9 +130,9 @@ static void a_mirror_stands_until_something_is_written(void **state)
         OK(stet_array_get_host(a, &first));
         assert_memory_equal(first, host, sizeof host);
         stet_counters before, after;
-        stet_device_get_counters(rig.device, &before);
+        before = stet_device_get_counters(rig.device);
         OK(stet_array_get_host(a, &again));
-        stet_device_get_counters(rig.device, &after);
+        after = stet_device_get_counters(rig.device);
         assert_ptr_equal(first, again);
         assert_int_equal(after.bytes_copied, before.bytes_copied);
         assert_int_equal(after.mechanism[STET_MECHANISM_READBACK].hits,

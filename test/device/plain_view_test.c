@@ -48,15 +48,13 @@ static void array_has(rig *r, const int *rows)
 
 static stet_counter counters_of(const rig *r)
 {
-    stet_counters all;
-    stet_device_get_counters(r->device, &all);
+    stet_counters all = stet_device_get_counters(r->device);
     return all.mechanism[STET_MECHANISM_PLAIN_VIEW];
 }
 
 static int64_t why(const rig *r, stet_reason reason)
 {
-    stet_counters all;
-    stet_device_get_counters(r->device, &all);
+    stet_counters all = stet_device_get_counters(r->device);
     return all.reason[reason];
 }
 

@@ -96,13 +96,13 @@ static void what_is_on_the_device_alone_is_not_read_or_written(void **state)
     const void *host;
     uint64_t hash, seen = stet_array_get_generation(r.other);
     stet_counters before, after;
-    stet_device_get_counters(r.device, &before);
+    before = stet_device_get_counters(r.device);
     FAILS(stet_array_read(r.other, back, sizeof back), STET_ERROR_UNSUPPORTED, "being captured");
     FAILS(stet_array_hash(r.other, &hash), STET_ERROR_UNSUPPORTED, "being captured");
     FAILS(stet_array_get_host(r.other, &host), STET_ERROR_UNSUPPORTED, "being captured");
     FAILS(stet_array_write(r.other, some, sizeof some), STET_ERROR_UNSUPPORTED, "being captured");
     assert_true(stet_array_get_generation(r.other) == seen);
-    stet_device_get_counters(r.device, &after);
+    after = stet_device_get_counters(r.device);
     assert_int_equal(after.mechanism[STET_MECHANISM_READBACK].held_bytes,
                      before.mechanism[STET_MECHANISM_READBACK].held_bytes);
     stet_array_mark_written(r.other); /* a graph of theirs ran, say */

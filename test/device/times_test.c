@@ -114,8 +114,7 @@ static stet_trace_event event(const stet_device *device, int64_t i)
 
 static int64_t count(const stet_device *device)
 {
-    stet_trace_stats stats;
-    stet_trace_get_stats(device, &stats);
+    stet_trace_stats stats = stet_trace_get_stats(device);
     return stats.events;
 }
 
@@ -166,7 +165,7 @@ static void copies_have_times_of_their_own(void **state)
         end = e.device_begin + e.device_duration;
         total += e.device_duration;
     }
-    stet_trace_get_stats(w.device, &stats);
+    stats = stet_trace_get_stats(w.device);
     assert_true(turns <= stats.duration / 1000000000); /* the clocks are aligned anew once a second */
     stet_profile_row row;
     for (int64_t i = 0; stet_profile_get_row(w.device, i, &row); ++i) {
@@ -218,7 +217,7 @@ static void long_traces_are_worked_out_in_parts(void **state)
         turns += e.device_begin < last;
         last = e.device_begin;
     }
-    stet_trace_get_stats(w.device, &stats); /* the clocks are aligned anew each time, and once a second */
+    stats = stet_trace_get_stats(w.device); /* the clocks are aligned anew each time, and once a second */
     assert_true(turns <= N / STI_TIMES_PENDING + stats.duration / 1000000000);
     assert_true(event(w.device, 0).device_duration > 0);
     assert_true(o.control->alive().events <= 2 * STI_TIMES_PENDING + 16);

@@ -161,8 +161,7 @@ static inline void set_options(stet_device *device, uint32_t disabled, bool stri
 
 static inline stet_counters counters_of(const stet_device *device)
 {
-    stet_counters c;
-    stet_device_get_counters(device, &c);
+    stet_counters c = stet_device_get_counters(device);
     return c;
 }
 

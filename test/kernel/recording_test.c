@@ -89,8 +89,7 @@ static void close_bench(bench *b)
 
 static stet_counters counters_of(const bench *b)
 {
-    stet_counters c;
-    stet_device_get_counters(b->device, &c);
+    stet_counters c = stet_device_get_counters(b->device);
     return c;
 }
 #define ROW(b) (counters_of(b).mechanism[STET_MECHANISM_GRAPH_REPLAY])

@@ -234,7 +234,7 @@ static void a_step_is_twenty_launches_and_one_recording(void **state)
     steps(&s, 2, true); /* listed, compared */
     stet_device_clear_counters(device);
     steps(&s, 7, true);
-    stet_device_get_counters(device, &c);
+    c = stet_device_get_counters(device);
     assert_int_equal(c.launches, 7 * STI_SPRING_LAUNCHES);
     assert_int_equal(c.mechanism[STET_MECHANISM_GRAPH_REPLAY].hits, 7);
     assert_int_equal(c.mechanism[STET_MECHANISM_GRAPH_REPLAY].misses, 0);

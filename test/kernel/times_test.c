@@ -40,7 +40,7 @@ static int64_t expect_times(const rig_device *rig)
     stet_trace_event e;
     stet_trace_stats stats;
     int64_t n = 0, last = 0, turns = 0;
-    stet_trace_get_stats(rig->device, &stats);
+    stats = stet_trace_get_stats(rig->device);
     for (int64_t i = 0; stet_trace_get_event(rig->device, i, &e); ++i) {
         assert_int_equal(e.device_duration >= 0, is_work(e.kind));
         if (!is_work(e.kind)) continue;

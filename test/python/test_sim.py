@@ -60,7 +60,7 @@ def test_same_bits_everywhere(make):
         sim.control_noise(0.5, 9)
         sim.step(4)
         sim.render()
-        hashes.add((sim.hash(), sim.frame_hash(), sim.qpos.hash()))
+        hashes.add((sim.hash(), sim.hash_frame(), sim.qpos.hash()))
     assert len(hashes) == 1
 
 
@@ -98,13 +98,13 @@ def test_pictures(place, make):
     assert sim.read("rgb", out=out, frame=0) is out and (out == rgb).all()
     sim.step(5)
     sim.render(mask=[0, 0, 0, 0, 1])
-    assert sim.frame_hash(1) != sim.frame_hash()
+    assert sim.hash_frame(1) != sim.hash_frame()
 
 
 def test_picture_arrays(make):
     sim = make(outputs="rgb", width=16, height=16, frames_in_flight=2)
     frame = sim.render()
-    picture = sim.tensor("rgb")
+    picture = sim.array("rgb")
     assert picture.shape == (5, 16, 16, 3) and picture.dtype == np.uint8
     first = sim.read("rgb", frame=frame)
     sim.step(3)
@@ -123,9 +123,9 @@ def test_a_picture_follows_a_reset(make):
     before = sim.read("rgb", frame=sim.render())
     sim.step(30)
     sim.render()
-    moved = sim.tensor("rgb").numpy()
+    moved = sim.array("rgb").numpy()
     sim.reset(worlds=[2])
-    after = sim.tensor("rgb")
+    after = sim.array("rgb")
     values = after.numpy()
     assert (values[2] == before[2]).all() and (values[[0, 1, 3, 4]] == moved[[0, 1, 3, 4]]).all()
     assert (sim.read("rgb") == values).all()

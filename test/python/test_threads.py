@@ -43,7 +43,7 @@ def test_two_sims(make):
     loop(alone, 30)
     one, two = (make(outputs="rgb", width=16, height=16) for _ in range(2))
     together(lambda: loop(one, 30), lambda: loop(two, 30))
-    assert one.hash() == two.hash() == alone.hash() and one.frame_hash() == two.frame_hash() == alone.frame_hash()
+    assert one.hash() == two.hash() == alone.hash() and one.hash_frame() == two.hash_frame() == alone.hash_frame()
 
 
 def test_one_sim(make):

@@ -281,9 +281,9 @@ static void test_memory_and_launches(void **state)
     pictures_ready(&p);
     pictures_run(&p);
     int64_t allocations = stet_get_memory_stats().allocations;
-    stet_device_get_counters(p.device, &before);
+    before = stet_device_get_counters(p.device);
     pictures_run(&p);
-    stet_device_get_counters(p.device, &after);
+    after = stet_device_get_counters(p.device);
     assert_int_equal(after.launches - before.launches, 1);
     assert_int_equal(stet_get_memory_stats().allocations, allocations);
     pictures_close(&p);

@@ -33,8 +33,7 @@ static void play(stet_sim *sim, int64_t first, int64_t n)
 
 static stet_trace_stats stats_of(stet_sim *sim)
 {
-    stet_trace_stats stats;
-    stet_trace_get_stats(device_of(sim), &stats);
+    stet_trace_stats stats = stet_trace_get_stats(device_of(sim));
     return stats;
 }
 

@@ -192,8 +192,7 @@ static inline uint64_t local_hash(const scene *s)
 
 static inline stet_counters counters_of(const scene *s)
 {
-    stet_counters c;
-    stet_device_get_counters(s->device, &c);
+    stet_counters c = stet_device_get_counters(s->device);
     return c;
 }
 

@@ -116,8 +116,7 @@ static inline painter remember(const scene *s)
 
 static inline stet_counters taken(scene *s)
 {
-    stet_counters c;
-    stet_device_get_counters(s->device, &c);
+    stet_counters c = stet_device_get_counters(s->device);
     stet_device_clear_counters(s->device);
     return c;
 }
