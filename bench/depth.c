@@ -79,10 +79,10 @@ static stet_result make_target(looking *l)
         pitch[c] = EDGE;
     }
     STI_TRY(STI_ARRAY(device, "depth", STET_DTYPE_REAL, false, &l->target.pixels[STI_BUFFER_DEPTH], l->nray));
-    STI_TRY(STI_ARRAY(device, "first", STET_DTYPE_I64, false, &l->target.first[STI_BUFFER_DEPTH], l->ncamera));
-    STI_TRY(STI_ARRAY(device, "pitch", STET_DTYPE_INT, false, &l->target.pitch[STI_BUFFER_DEPTH], l->ncamera));
-    STI_TRY(stet_array_write(l->target.first[STI_BUFFER_DEPTH], first, sizeof *first * (size_t)l->ncamera));
-    return stet_array_write(l->target.pitch[STI_BUFFER_DEPTH], pitch, sizeof *pitch * (size_t)l->ncamera);
+    STI_TRY(STI_ARRAY(device, "first", STET_DTYPE_I64, false, &l->target.first, l->ncamera));
+    STI_TRY(STI_ARRAY(device, "pitch", STET_DTYPE_INT, false, &l->target.pitch, l->ncamera));
+    STI_TRY(stet_array_write(l->target.first, first, sizeof *first * (size_t)l->ncamera));
+    return stet_array_write(l->target.pitch, pitch, sizeof *pitch * (size_t)l->ncamera);
 }
 
 /* One world of a scene after some simulated time, seen by all its cameras on one core. */
@@ -122,8 +122,8 @@ static void close_scene(looking *l)
 {
     sti_renderer_destroy(l->renderer);
     stet_array_destroy(l->target.pixels[STI_BUFFER_DEPTH]);
-    stet_array_destroy(l->target.first[STI_BUFFER_DEPTH]);
-    stet_array_destroy(l->target.pitch[STI_BUFFER_DEPTH]);
+    stet_array_destroy(l->target.first);
+    stet_array_destroy(l->target.pitch);
     if (l->data) mj_deleteData(l->data);
     sti_free(l->eye);
     sti_free(l->way);

@@ -1,14 +1,23 @@
 /* Tables of geoms, materials and lamps for the renderer. */
 #include "render/appearance.h"
 
+#include "render/scene.k.h"
+
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-enum { SHOWN_SIZE = 4, APPEARANCE_SIZE = 8, LAMP_SIZE = 16, NSKY = 65 };
+enum { NSKY = 65 };
+
+/* Host copies of both tables while they are filled. */
+typedef struct scene_rows {
+    int *scene;
+    double *look;
+    int64_t nscene, nlook;
+} scene_rows;
 
 stet_result sti_reals_write(stet_array *array, int64_t n, const double *values)
 {
-    if (n == 0) return STET_OK;
     if (stet_dtype_size(array->device, STET_DTYPE_REAL) == sizeof(double))
         return stet_array_write(array, values, (size_t)n * sizeof(double));
     float *rounded;
@@ -21,14 +30,8 @@ stet_result sti_reals_write(stet_array *array, int64_t n, const double *values)
 
 stet_result sti_reals_new(stet_device *device, const char *name, int64_t n, const double *values, stet_array **out)
 {
-    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_REAL, false, out, n ? n : 1));
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_REAL, false, out, n));
     return sti_reals_write(*out, n, values);
-}
-
-stet_result sti_ints_new(stet_device *device, const char *name, int64_t n, const int *values, stet_array **out)
-{
-    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_INT, false, out, n ? n : 1));
-    return n ? stet_array_write(*out, values, (size_t)n * sizeof(int)) : STET_OK;
 }
 
 /*
@@ -65,9 +68,9 @@ static void geom_appearance(const mjModel *m, ptrdiff_t geom, double *row)
     }
     for (int k = 0; k < 4; ++k) row[k] = rgba[k];
     if (material >= 0) geom_texture(m, material, row);
-    row[4] = emission;
-    row[5] = specular;
-    row[6] = 128 * shininess; /* MuJoCo's 0 … 1 to OpenGL's exponent */
+    row[APPEARANCE_EMISSION] = emission;
+    row[APPEARANCE_SPECULAR] = specular;
+    row[APPEARANCE_SHININESS] = 128 * shininess; /* MuJoCo's 0 … 1 to OpenGL's exponent */
 }
 
 static bool geom_shown(const mjModel *m, int geom, double alpha)
@@ -82,43 +85,25 @@ static bool endless_plane(const mjModel *m, ptrdiff_t geom)
     return m->geom_type[geom] == mjGEOM_PLANE && (size[0] <= 0 || size[1] <= 0);
 }
 
-static stet_result fill_geoms(sti_appearance *appearance, stet_stage *stage, double *rows, int *shown, int *ids)
+static stet_result fill_geoms(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene;
     for (int g = 0; g < (int)m->ngeom; ++g) {
-        int *entry = &shown[(ptrdiff_t)SHOWN_SIZE * appearance->nshown];
-        geom_appearance(m, g, &rows[(ptrdiff_t)APPEARANCE_SIZE * g]);
-        ids[(ptrdiff_t)2 * g] = m->geom_bodyid[g];
-        ids[(ptrdiff_t)2 * g + 1] = m->geom_type[g];
-        if (!geom_shown(m, g, rows[(ptrdiff_t)APPEARANCE_SIZE * g + 3])) continue;
-        entry[0] = g;
-        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &entry[1]));
-        entry[2] = m->geom_type[g];
-        entry[3] = endless_plane(m, g);
-        appearance->nshown++;
+        double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * g];
+        int *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * g];
+        int *shown = &head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NSHOWN]];
+        geom_appearance(m, g, look);
+        ids[IDS_BODY] = m->geom_bodyid[g];
+        ids[IDS_TYPE] = m->geom_type[g];
+        if (!geom_shown(m, g, look[APPEARANCE_ALPHA])) continue;
+        shown[SHOWN_GEOM] = g;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &shown[SHOWN_PRIM]));
+        shown[SHOWN_TYPE] = m->geom_type[g];
+        shown[SHOWN_ENDLESS] = endless_plane(m, g);
+        head[SCENE_NSHOWN]++;
     }
     return STET_OK;
-}
-
-static stet_result make_geoms(sti_appearance *appearance, stet_stage *stage)
-{
-    stet_device *device = sti_stage_worlds(stage)->device;
-    int64_t n = sti_stage_worlds(stage)->model->mj->ngeom;
-    double *rows = NULL;
-    int *shown = NULL, *ids = NULL;
-    stet_result result = sti_alloc(&rows, (size_t)n * APPEARANCE_SIZE * sizeof *rows, "look of geoms");
-    if (!result) result = sti_alloc(&shown, (size_t)n * SHOWN_SIZE * sizeof *shown, "geoms shown");
-    if (!result) result = sti_alloc(&ids, (size_t)n * 2 * sizeof *ids, "ids of geoms");
-    if (!result) result = fill_geoms(appearance, stage, rows, shown, ids);
-    if (!result) result = sti_reals_new(device, "look of geoms", n * APPEARANCE_SIZE, rows, &appearance->appearance);
-    if (!result)
-        result =
-            sti_ints_new(device, "geoms shown", (int64_t)appearance->nshown * SHOWN_SIZE, shown, &appearance->shown);
-    if (!result) result = sti_ints_new(device, "ids of geoms", n * 2, ids, &appearance->ids);
-    sti_free(rows);
-    sti_free(shown);
-    sti_free(ids);
-    return result;
 }
 
 /*
@@ -133,11 +118,12 @@ static bool model_lamp(const mjModel *m, int light, double *row, int *info)
     if (!m->light_active[light] || m->light_type[light] == mjLIGHT_IMAGE) return false;
     for (int c = 0; c < 4; ++c)
         for (int k = 0; k < 3; ++k) row[3 * c + k] = colours[c][3 * light + k];
-    if (row[9] == 0 && row[10] == 0 && row[11] == 0) row[9] = 1;
+    double *attenuation = &row[LAMP_ATTENUATION];
+    if (attenuation[0] == 0 && attenuation[1] == 0 && attenuation[2] == 0) attenuation[0] = 1;
     bool cone = m->light_type[light] == mjLIGHT_SPOT && m->light_cutoff[light] <= 90;
-    row[12] = cone ? cos(m->light_cutoff[light] * mjPI / 180) : -2;
-    row[13] = cone ? m->light_exponent[light] : 0;
-    info[1] = m->light_type[light] != mjLIGHT_DIRECTIONAL;
+    row[LAMP_CUTOFF] = cone ? cos(m->light_cutoff[light] * mjPI / 180) : -2;
+    row[LAMP_EXPONENT] = cone ? m->light_exponent[light] : 0;
+    info[LAMP_POSITIONAL] = m->light_type[light] != mjLIGHT_DIRECTIONAL;
     return true;
 }
 
@@ -147,44 +133,27 @@ static void head_lamp(const mjModel *m, double *row, int *info)
     const float *colours[] = {m->vis.headlight.ambient, m->vis.headlight.diffuse, m->vis.headlight.specular};
     for (int c = 0; c < 3; ++c)
         for (int k = 0; k < 3; ++k) row[3 * c + k] = colours[c][k];
-    row[9] = 1;
-    row[12] = -2;
-    info[0] = -1;
-    info[1] = 0;
+    row[LAMP_ATTENUATION] = 1;
+    row[LAMP_CUTOFF] = -2;
+    info[LAMP_PRIM] = -1;
+    info[LAMP_POSITIONAL] = 0;
 }
 
-static stet_result fill_lamps(sti_appearance *appearance, stet_stage *stage, double *rows, int *info)
+static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
-    if (m->vis.headlight.active) {
-        head_lamp(m, rows, info);
-        appearance->nlamp++;
-    }
+    int *head = rows->scene, *info = &head[head[SCENE_LAMPS]];
+    double *row = &rows->look[head[SCENE_LOOK_LAMPS]];
+    if (m->vis.headlight.active) head_lamp(m, row, info);
+    int n = m->vis.headlight.active ? 1 : 0;
     for (int i = 0; i < (int)m->nlight; ++i) {
-        int *entry = &info[(ptrdiff_t)2 * appearance->nlamp];
-        if (!model_lamp(m, i, &rows[(ptrdiff_t)LAMP_SIZE * appearance->nlamp], entry)) continue;
-        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[0]));
-        appearance->nlamp++;
+        int *entry = &info[(ptrdiff_t)LAMP_INTS * n];
+        if (!model_lamp(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry)) continue;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[LAMP_PRIM]));
+        ++n;
     }
+    head[SCENE_NLAMP] = n;
     return STET_OK;
-}
-
-static stet_result make_lamps(sti_appearance *appearance, stet_stage *stage)
-{
-    stet_device *device = sti_stage_worlds(stage)->device;
-    size_t n = (size_t)sti_stage_worlds(stage)->model->mj->nlight + 1;
-    double *rows = NULL;
-    int *info = NULL;
-    stet_result result = sti_alloc(&rows, n * LAMP_SIZE * sizeof *rows, "lamps");
-    if (!result) result = sti_alloc(&info, n * 2 * sizeof *info, "prims of lamps");
-    if (!result) result = fill_lamps(appearance, stage, rows, info);
-    if (!result)
-        result = sti_reals_new(device, "lamps", (int64_t)appearance->nlamp * LAMP_SIZE, rows, &appearance->lamp);
-    if (!result)
-        result = sti_ints_new(device, "prims of lamps", (int64_t)appearance->nlamp * 2, info, &appearance->lamp_info);
-    sti_free(rows);
-    sti_free(info);
-    return result;
 }
 
 /*
@@ -192,31 +161,66 @@ static stet_result make_lamps(sti_appearance *appearance, stet_stage *stage)
  * --------------------------------------------------------------------------------------------------------
  */
 
-static stet_result make_sky(sti_appearance *appearance, stet_stage *stage)
+/* Sizes, and where the rows begin; there is room for every geom and every lamp, shown or not. */
+static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patches *patches)
 {
     const stet_worlds *worlds = sti_stage_worlds(stage);
-    double rgb[NSKY * 3];
-    if (sti_sky_colours(worlds->model->mj, NSKY, rgb)) appearance->nsky = NSKY;
-    return sti_reals_new(worlds->device, "sky", (int64_t)appearance->nsky * 3, rgb, &appearance->sky);
+    int64_t ngeom = worlds->model->mj->ngeom, nlamp = worlds->model->mj->nlight + 1;
+    int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, ids = shown + SHOWN_SIZE * ngeom;
+    int64_t lamps = ids + IDS_SIZE * ngeom, sky = APPEARANCE_SIZE * ngeom + LAMP_REALS * nlamp;
+    rows->nscene = lamps + LAMP_INTS * nlamp;
+    rows->nlook = sky + (int64_t)3 * NSKY;
+    int64_t nitem = sti_stage_world(stage)->nitem;
+    if (rows->nscene > INT32_MAX || rows->nlook > INT32_MAX)
+        return sti_error(STET_ERROR_LIMIT,
+                         "%d cameras: together they have too many pixels for one world; make them smaller",
+                         patches->ncamera);
+    STI_TRY(sti_alloc(&rows->scene, (size_t)rows->nscene * sizeof *rows->scene, "scene"));
+    STI_TRY(sti_alloc(&rows->look, (size_t)rows->nlook * sizeof *rows->look, "look of the scene"));
+    int *head = rows->scene;
+    assert(nitem <= INT32_MAX);
+    head[SCENE_NITEM] = (int)nitem;
+    head[SCENE_NCAMERA] = patches->ncamera;
+    head[SCENE_NTILE] = (int)worlds->nworld * patches->ncamera;
+    head[SCENE_NPATCH] = patches->n;
+    head[SCENE_SHOWN] = (int)shown;
+    head[SCENE_IDS] = (int)ids;
+    head[SCENE_LAMPS] = (int)lamps;
+    head[SCENE_LOOK_LAMPS] = (int)(APPEARANCE_SIZE * ngeom);
+    head[SCENE_LOOK_SKY] = (int)sky;
+    memcpy(head + SCENE_PATCHES, patches->row, sizeof(int) * PATCH_SIZE * (size_t)patches->n);
+    return STET_OK;
 }
 
-stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage)
+static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_patches *patches)
 {
+    STI_TRY(lay_out(rows, stage, patches));
+    STI_TRY(fill_geoms(rows, stage));
+    STI_TRY(fill_lamps(rows, stage));
+    int *head = rows->scene;
+    if (sti_sky_colours(sti_stage_worlds(stage)->model->mj, NSKY, &rows->look[head[SCENE_LOOK_SKY]]))
+        head[SCENE_NSKY] = NSKY;
+    return STET_OK;
+}
+
+stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_patches *patches)
+{
+    stet_device *device = sti_stage_worlds(stage)->device;
+    scene_rows rows = {0};
     memset(appearance, 0, sizeof *appearance);
-    stet_result result = make_geoms(appearance, stage);
-    if (!result) result = make_lamps(appearance, stage);
-    if (!result) result = make_sky(appearance, stage);
+    stet_result result = fill_tables(&rows, stage, patches);
+    if (!result) result = STI_ARRAY(device, "scene", STET_DTYPE_INT, false, &appearance->scene, rows.nscene);
+    if (!result) result = stet_array_write(appearance->scene, rows.scene, (size_t)rows.nscene * sizeof *rows.scene);
+    if (!result) result = sti_reals_new(device, "look of the scene", rows.nlook, rows.look, &appearance->look);
+    sti_free(rows.scene);
+    sti_free(rows.look);
     if (result) sti_appearance_free(appearance);
     return result;
 }
 
 void sti_appearance_free(sti_appearance *appearance)
 {
-    stet_array_destroy(appearance->shown);
-    stet_array_destroy(appearance->ids);
-    stet_array_destroy(appearance->appearance);
-    stet_array_destroy(appearance->lamp_info);
-    stet_array_destroy(appearance->lamp);
-    stet_array_destroy(appearance->sky);
+    stet_array_destroy(appearance->scene);
+    stet_array_destroy(appearance->look);
     memset(appearance, 0, sizeof *appearance);
 }

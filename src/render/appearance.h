@@ -13,25 +13,25 @@
 /* Groups of geoms that are drawn, one bit each. */
 enum { STI_SHOWN_GROUPS = 1 << 0 | 1 << 1 | 1 << 2 };
 
-/* Plain arrays, described in cull.k.h, shade.k.h and sky.k.h. Each has at least one row. */
+/* Patches of all cameras: rows as in scene.k.h. */
+typedef struct sti_patches {
+    int *row;
+    int n, ncamera;
+} sti_patches;
+
+/* The two tables of scene.k.h, plain arrays. */
 typedef struct sti_appearance {
-    int nshown, nlamp, nsky;
-    stet_array *shown;      /* INT [nshown * 4] */
-    stet_array *ids;        /* INT [ngeom * 2]: body and type */
-    stet_array *appearance; /* REAL [ngeom * 8] */
-    stet_array *lamp_info;  /* INT [nlamp * 2] */
-    stet_array *lamp;       /* REAL [nlamp * 16] */
-    stet_array *sky;        /* REAL [nsky * 3]; nsky 0: black */
+    stet_array *scene; /* INT */
+    stet_array *look;  /* REAL */
 } sti_appearance;
 
-/* A failure frees everything and leaves *appearance empty. */
-stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage);
+/* A failure frees everything and leaves *appearance empty. STET_ERROR_LIMIT: the patches are too many for one table. */
+stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_patches *patches);
 void sti_appearance_free(sti_appearance *appearance);
 
-/* Creates a plain array of n numbers, rounded to the device's real. n = 0 gives one zero. */
+/* Creates a plain array of n numbers, rounded to the device's real. */
 stet_result sti_reals_new(stet_device *device, const char *name, int64_t n, const double *values, stet_array **out);
 stet_result sti_reals_write(stet_array *array, int64_t n, const double *values);
-stet_result sti_ints_new(stet_device *device, const char *name, int64_t n, const int *values, stet_array **out);
 
 /* Colours of a skybox by the sine of elevation, from straight down up, [n][3]; false if the model has no skybox. */
 bool sti_sky_colours(const mjModel *m, int n, double *rgb);

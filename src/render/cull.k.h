@@ -8,13 +8,6 @@
 #define CHUNK 128 /* geoms that are culled together: the capacity of the shared list */
 #define GROUP 16  /* geoms of a chunk that one thread lists */
 
-/* Numbers of a geom's entry in `shown`. */
-#define SHOWN_GEOM 0
-#define SHOWN_PRIM 1
-#define SHOWN_TYPE 2
-#define SHOWN_ENDLESS 3 /* an infinite plane: never left out */
-#define SHOWN_SIZE 4
-
 LFN void xform_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
 {
     for (int k = 0; k < 12; ++k) m[k] = of_world(xform, nitem, world, prim * 12 + k);

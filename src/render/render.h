@@ -1,8 +1,8 @@
 /*
  * The renderer: from the stage's transforms to pixels, for listed worlds.
  *
- * A table says where each pixel goes: for each output and tile the first pixel and the pitch (pixels from one row to
- * the next) in the output's buffer. So the same kernel fills a tiled frame or, if the layouts agree, the destination
+ * A table says where each pixel goes: for each buffer a row with the first pixel and the pitch (pixels from one row to
+ * the next) of each tile. So the same kernel fills a tiled frame or, if the layouts agree, the destination
  * itself.
  */
 #ifndef STI_RENDER_RENDER_H
@@ -35,8 +35,9 @@ int sti_buffer_channels(sti_picture_buffer buffer);       /* elements a pixel: 3
 /* Tile t = world * ncamera + camera. */
 typedef struct sti_render_target {
     stet_array *pixels[STI_BUFFER_COUNT]; /* NULL: not wanted */
-    stet_array *first[STI_BUFFER_COUNT];  /* I64 [ntile]: first pixel of each tile in pixels */
-    stet_array *pitch[STI_BUFFER_COUNT];  /* INT [ntile] */
+    int row[STI_BUFFER_COUNT];            /* of wanted buffers: their row in the tile table; buffers may share one */
+    stet_array *first;                    /* I64 [nrow * ntile]: first pixel of each tile */
+    stet_array *pitch;                    /* INT [nrow * ntile] */
 } sti_render_target;
 
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out);

@@ -2,30 +2,20 @@
  * The ray caster. A block is a patch of PATCH x PATCH pixels of one camera of one world; lanes are pixels of a row.
  * Kind item.
  *
- * view.k.h has camera rays and patches, cull.k.h culling, trace.k.h hits, shade.k.h light, sky.k.h the sky. The number
+ * scene.k.h has the tables, view.k.h camera rays and pyramids of patches, cull.k.h culling, trace.k.h hits, shade.k.h light, sky.k.h the sky. The number
  * of geoms is not limited: they are processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
  */
 #include "stet/lang.h"
 
 #include "geom/ray.k.h"
+#include "render/scene.k.h"
 #include "render/view.k.h"
 #include "render/cull.k.h"
 #include "render/trace.k.h"
 #include "render/shade.k.h"
 #include "render/sky.k.h"
 
-#define PATCH 16
 #define PIXELS (PATCH * PATCH)
-
-/* Numbers of a patch. */
-#define PATCH_CAMERA 0
-#define PATCH_X 1
-#define PATCH_Y 2
-#define PATCH_PRIM 3
-#define PATCH_WIDTH 4
-#define PATCH_HEIGHT 5
-#define PATCH_FLAT 6 /* orthographic */
-#define PATCH_SIZE 8
 
 /* The nearest hits of a patch: depth and normal (3) per pixel, and the geom in an array of its own. */
 #define BEST_SIZE 4
@@ -95,28 +85,35 @@ LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int
     }
 }
 
-/* Index of the pixels (x, y) … of a tile, if the buffer is wanted, from the table's first pixel and pitch. */
-LFN i64 pixel_at(const i64 *first, const int *pitch, int tile, int x, int y)
+/* The entry of the tile table for a tile of a buffer. rows: the buffers' rows in the table, ROW_BITS bits each. */
+LFN i64 tile_entry(int rows, int buffer, int ntile, int tile)
 {
-    return first[tile] + (i64)y * pitch[tile] + x;
+    return (i64)(rows >> buffer * ROW_BITS & ((1 << ROW_BITS) - 1)) * ntile + tile;
 }
 
-LFN void put_real(ureal *pixels, const i64 *first, const int *pitch, int tile, int x, int y, mask live, real value)
+/* Index of the pixels (x, y) … of a tile, from its entry of the tile table: first pixel and pitch. */
+LFN i64 pixel_at(const i64 *first, const int *pitch, i64 entry, int x, int y)
 {
-    if (pixels) store_if(live, pixels + pixel_at(first, pitch, tile, x, y), value);
+    return first[entry] + (i64)y * pitch[entry] + x;
 }
 
-LFN void put_int(int *pixels, const i64 *first, const int *pitch, int tile, int x, int y, mask live, lint value)
+/* Each writes pixels of a buffer, if it is wanted. */
+LFN void put_real(ureal *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live, real value)
 {
-    if (pixels) istore_if(live, pixels + pixel_at(first, pitch, tile, x, y), value);
+    if (pixels) store_if(live, pixels + pixel_at(first, pitch, entry, x, y), value);
 }
 
-LFN void put_normal(ureal *pixels, const i64 *first, const int *pitch, int tile, int x, int y, mask live,
+LFN void put_int(int *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live, lint value)
+{
+    if (pixels) istore_if(live, pixels + pixel_at(first, pitch, entry, x, y), value);
+}
+
+LFN void put_normal(ureal *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live,
                     const real *normal)
 {
     lint at = lane() + lane() + lane();
     if (!pixels) return;
-    for (int k = 0; k < 3; ++k) scatter_if(live, pixels + 3 * pixel_at(first, pitch, tile, x, y) + k, at, normal[k]);
+    for (int k = 0; k < 3; ++k) scatter_if(live, pixels + 3 * pixel_at(first, pitch, entry, x, y) + k, at, normal[k]);
 }
 
 /*
@@ -150,47 +147,47 @@ LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, 
 }
 
 /* Colour of surfaces lit by all lamps of a world. surface: APPEARANCE_SIZE numbers. */
-LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, const int *lamp_info, const ureal *lamp,
-               int nlamp, const real *surface, const real *normal, const real *way, const real *point, real *rgb)
+LFN void shade(const wreal *xform, int world, const ureal *view, const int *scene, const ureal *look,
+               const real *surface, const real *normal, const real *way, const real *point, real *rgb)
 {
+    const int *prim = scene + scene[SCENE_LAMPS];
+    const ureal *lamp = look + scene[SCENE_LOOK_LAMPS];
     real back[3];
     for (int k = 0; k < 3; ++k) {
         rgb[k] = surface[APPEARANCE_RGB + k] * surface[APPEARANCE_EMISSION];
         back[k] = -way[k];
     }
-    for (int l = 0; l < nlamp; ++l) {
+    for (int l = 0; l < scene[SCENE_NLAMP]; ++l) {
         ureal place[6];
-        lamp_place(xform, nitem, world, view, lamp_info[2 * l + LAMP_PRIM], place);
-        add_lamp(lamp + l * LAMP_SIZE, lamp_info[2 * l + LAMP_POSITIONAL], place, surface, normal, back, point, rgb);
+        lamp_place(xform, scene[SCENE_NITEM], world, view, prim[l * LAMP_INTS + LAMP_PRIM], place);
+        add_lamp(lamp + l * LAMP_REALS, prim[l * LAMP_INTS + LAMP_POSITIONAL], place, surface, normal, back, point,
+                 rgb);
     }
 }
 
 /*
- * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch; patch [npatch *
- * PATCH_SIZE]. lens [ncamera * LENS_SIZE]: see view.k.h. shown [nshown * SHOWN_SIZE]: geoms to draw. size … elevation:
- * see geom/geom.h. ids [ngeom * 2]: body and type. appearance [ngeom * APPEARANCE_SIZE], lamp_info [nlamp * 2], lamp
- * [nlamp * LAMP_SIZE], sky [nsky * 3]: see shade.k.h, sky.k.h. Then the buffers, each absent or with first pixel and
- * pitch of tile world * ncamera + camera.
+ * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch. scene, look: see
+ * scene.k.h. lens [ncamera * LENS_SIZE]: see view.k.h. size … elevation: see geom/geom.h. Then the buffers, absent
+ * where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera in each row; a
+ * buffer's row is in `rows`.
  */
-item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *patch, int npatch,
-                          const ureal *lens, int ncamera, const int *shown, int nshown, const ureal *size,
-                          const int *data, const ureal *bounds, const ureal *node, const ureal *tri,
-                          const ureal *elevation, const int *ids, const ureal *appearance, const int *lamp_info,
-                          const ureal *lamp, int nlamp, const ureal *sky, int nsky, u32 *colour,
-                          const i64 *colour_first, const int *colour_pitch, ureal *depth, const i64 *depth_first,
-                          const int *depth_pitch, ureal *distance, const i64 *distance_first, const int *distance_pitch,
-                          ureal *normal, const i64 *normal_first, const int *normal_pitch, u32 *albedo,
-                          const i64 *albedo_first, const int *albedo_pitch, int *geom, const i64 *geom_first,
-                          const int *geom_pitch, int *body, const i64 *body_first, const int *body_pitch, int *type,
-                          const i64 *type_first, const int *type_pitch, int block)
+item_kernel void k_render(const wreal *xform, const int *worlds, const int *scene, const ureal *look, const ureal *lens,
+                          const ureal *size, const int *data, const ureal *bounds, const ureal *node, const ureal *tri,
+                          const ureal *elevation, u32 *colour, ureal *depth, ureal *distance, ureal *normal,
+                          u32 *albedo, int *geom, int *body, int *type, const i64 *first, const int *pitch, int rows,
+                          int block)
 {
     shared(int, flag, CHUNK);
     shared(int, list, CHUNK);
     shared(ureal, candidate, CHUNK * CANDIDATE_SIZE);
     shared(ureal, best, PIXELS * BEST_SIZE);
     shared(int, best_geom, PIXELS);
-    const int *here = patch + block % npatch * PATCH_SIZE;
-    int world = worlds[block / npatch], tile = world * ncamera + here[PATCH_CAMERA], flat = here[PATCH_FLAT];
+    int nitem = scene[SCENE_NITEM], npatch = scene[SCENE_NPATCH], nshown = scene[SCENE_NSHOWN];
+    int ntile = scene[SCENE_NTILE];
+    const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE;
+    const int *shown = scene + scene[SCENE_SHOWN], *ids = scene + scene[SCENE_IDS];
+    int world = worlds[block / npatch], flat = here[PATCH_FLAT];
+    int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
     int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
     ureal eye[12], view[VIEW_SIZE], pyramid[PYRAMID_SIZE];
     xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
@@ -215,22 +212,25 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
         mask hit = ilt(none, g);
         t = select(hit, t, splat(1) / splat(0));
         real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, towards, up, way, point);
-        put_real(depth, depth_first, depth_pitch, tile, x, y, live, t);
-        put_real(distance, distance_first, distance_pitch, tile, x, y, live, far);
-        put_normal(normal, normal_first, normal_pitch, tile, x, y, live, up);
-        put_int(geom, geom_first, geom_pitch, tile, x, y, live, g);
+        put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
+        put_real(distance, first, pitch, tile_entry(rows, BUFFER_DISTANCE, ntile, tile), x, y, live, far);
+        put_normal(normal, first, pitch, tile_entry(rows, BUFFER_NORMAL, ntile, tile), x, y, live, up);
+        put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
         if (body)
-            put_int(body, body_first, body_pitch, tile, x, y, live, iselect(hit, igather(ids, known + known), none));
+            put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
+                    iselect(hit, igather(ids + IDS_BODY, known + known), none));
         if (type)
-            put_int(type, type_first, type_pitch, tile, x, y, live,
-                    iselect(hit, igather(ids + 1, known + known), none));
+            put_int(type, first, pitch, tile_entry(rows, BUFFER_TYPE, ntile, tile), x, y, live,
+                    iselect(hit, igather(ids + IDS_TYPE, known + known), none));
         if (!colour && !albedo) continue;
         real surface[APPEARANCE_SIZE], rgb[3];
-        for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = gather(appearance + k, ishl(known, 3));
-        put_int((int *)albedo, albedo_first, albedo_pitch, tile, x, y, live, pack_colour(surface, isplat(255)) & hit);
+        for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = gather(look + k, ishl(known, 3));
+        put_int((int *)albedo, first, pitch, tile_entry(rows, BUFFER_ALBEDO, ntile, tile), x, y, live,
+                pack_colour(surface, isplat(255)) & hit);
         if (!colour) continue;
-        shade(xform, nitem, world, view, lamp_info, lamp, nlamp, surface, up, way, point, rgb);
-        sky_behind(sky, nsky, way[2], hit, rgb);
-        put_int((int *)colour, colour_first, colour_pitch, tile, x, y, live, pack_colour(rgb, hit & isplat(255)));
+        shade(xform, world, view, scene, look, surface, up, way, point, rgb);
+        sky_behind(look + scene[SCENE_LOOK_SKY], scene[SCENE_NSKY], way[2], hit, rgb);
+        put_int((int *)colour, first, pitch, tile_entry(rows, BUFFER_COLOUR, ntile, tile), x, y, live,
+                pack_colour(rgb, hit & isplat(255)));
     }
 }

@@ -10,13 +10,16 @@
 #include "render/lens.h"
 #include "render/appearance.h"
 #include "render/render.h"
+#include "render/scene.k.h"
 
 #include <string.h>
 
 extern const sti_kernel sti_k_render;
 
-/* As in render.k.h. */
-enum { PATCH = 16, PATCH_SIZE = 8, MAX_EDGE = 16384 };
+enum { MAX_EDGE = 16384 };
+_Static_assert((int)BUFFER_DEPTH == (int)STI_BUFFER_DEPTH && (int)BUFFER_TYPE == (int)STI_BUFFER_TYPE &&
+                   STI_BUFFER_COUNT == 1 << ROW_BITS && STI_BUFFER_COUNT * ROW_BITS < 32,
+               "scene.k.h numbers the buffers as sti_picture_buffer, and packs their rows in one int");
 
 struct sti_renderer {
     stet_stage *stage;
@@ -28,7 +31,7 @@ struct sti_renderer {
     double *lens_rows; /* [ncamera][STI_LENS_ROW], copy of `lens` */
     sti_geoms *geoms;
     sti_appearance appearance;
-    stet_array *lens, *patch, *worlds;
+    stet_array *lens, *worlds;
     sti_version version;
 };
 
@@ -57,34 +60,41 @@ static stet_result make_lenses(sti_renderer *r)
 }
 
 /* Appends a camera's patches, row by row. */
-static stet_result fill_patches(const sti_renderer *r, int camera, int *rows, int *n)
+static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *patches)
 {
     const stet_camera *c = &r->cameras[camera];
     sti_lens lens;
     STI_TRY(sti_lens_of(r->stage, c, &lens));
     for (int y = 0; y < c->height; y += PATCH) {
         for (int x = 0; x < c->width; x += PATCH) {
-            const int row[PATCH_SIZE] = {camera, x, y, c->prim, c->width, c->height, lens.flat, 0};
-            memcpy(rows + (size_t)PATCH_SIZE * (size_t)(*n)++, row, sizeof row);
+            const int row[PATCH_SIZE] = {[PATCH_CAMERA] = camera,
+                                         [PATCH_X] = x,
+                                         [PATCH_Y] = y,
+                                         [PATCH_PRIM] = c->prim,
+                                         [PATCH_WIDTH] = c->width,
+                                         [PATCH_HEIGHT] = c->height,
+                                         [PATCH_FLAT] = lens.flat};
+            memcpy(patches->row + (size_t)PATCH_SIZE * (size_t)patches->n++, row, sizeof row);
         }
     }
     return STET_OK;
 }
 
-static stet_result make_patches(sti_renderer *r)
+static stet_result make_appearance(sti_renderer *r)
 {
+    sti_patches patches = {.ncamera = r->ncamera};
     int64_t n = 0;
     for (int c = 0; c < r->ncamera; ++c)
         n += (int64_t)patches_along(r->cameras[c].width) * patches_along(r->cameras[c].height);
     if (n > INT32_MAX / PATCH_SIZE)
         return sti_error(STET_ERROR_LIMIT,
                          "%d cameras: together they have too many pixels for one world; make them smaller", r->ncamera);
-    int *rows;
-    STI_TRY(sti_alloc(&rows, (size_t)n * PATCH_SIZE * sizeof *rows, "patches"));
+    STI_TRY(sti_alloc(&patches.row, (size_t)n * PATCH_SIZE * sizeof *patches.row, "patches"));
     stet_result result = STET_OK;
-    for (int c = 0; c < r->ncamera && !result; ++c) result = fill_patches(r, c, rows, &r->npatch);
-    if (!result) result = sti_ints_new(r->device, "patches", n * PATCH_SIZE, rows, &r->patch);
-    sti_free(rows);
+    for (int c = 0; c < r->ncamera && !result; ++c) result = fill_patches(r, c, &patches);
+    r->npatch = patches.n;
+    if (!result) result = sti_appearance_init(&r->appearance, r->stage, &patches);
+    sti_free(patches.row);
     return result;
 }
 
@@ -95,9 +105,8 @@ static stet_result make_tables(sti_renderer *r)
     STI_TRY(sti_alloc(&r->asked, (size_t)worlds->nworld * sizeof *r->asked, "worlds to render"));
     STI_TRY(STI_ARRAY(r->device, "worlds to render", STET_DTYPE_INT, false, &r->worlds, worlds->nworld));
     STI_TRY(make_lenses(r));
-    STI_TRY(make_patches(r));
     STI_TRY(sti_geoms_create(r->device, worlds->model, &r->geoms));
-    return sti_appearance_init(&r->appearance, r->stage);
+    return make_appearance(r);
 }
 
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out)
@@ -136,7 +145,6 @@ void sti_renderer_destroy(sti_renderer *r)
     sti_appearance_free(&r->appearance);
     sti_geoms_destroy(r->geoms);
     stet_array_destroy(r->lens);
-    stet_array_destroy(r->patch);
     stet_array_destroy(r->worlds);
     sti_free(r->cameras);
     sti_free(r->chosen);
@@ -187,11 +195,12 @@ static stet_result choose_worlds(sti_renderer *r, const int *worlds, int n)
 static stet_result check_target(const sti_renderer *r, const sti_render_target *target)
 {
     int64_t ntile = sti_stage_worlds(r->stage)->nworld * r->ncamera;
+    const stet_array *tables[] = {target->first, target->pitch};
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
-        const stet_array *tables[] = {target->first[b], target->pitch[b]};
         if (!target->pixels[b]) continue;
         for (int i = 0; i < 2; ++i)
-            if (!tables[i] || stet_array_get_nelement(tables[i]) != ntile)
+            if (!tables[i] || target->row[b] < 0 || target->row[b] >= STI_BUFFER_COUNT ||
+                stet_array_get_nelement(tables[i]) < (target->row[b] + 1) * ntile)
                 return sti_error(STET_ERROR_INVALID_ARGUMENT,
                                  "render: buffer %s needs first pixel and pitch of %lld tiles",
                                  stet_array_get_name(target->pixels[b]), (long long)ntile);
@@ -199,26 +208,29 @@ static stet_result check_target(const sti_renderer *r, const sti_render_target *
     return STET_OK;
 }
 
+/* Rows of the wanted buffers in the tile table, as the kernel takes them. */
+static int pack_rows(const sti_render_target *target)
+{
+    int rows = 0;
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+        if (target->pixels[b]) rows |= target->row[b] << b * ROW_BITS;
+    return rows;
+}
+
 /* Launches the kernel for the n listed worlds. */
 static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 {
-    stet_array *xform = sti_stage_world(r->stage);
     const sti_geoms *g = r->geoms;
-    const sti_appearance *appearance = &r->appearance;
-#define BUFFER(b)                                                                                                      \
-    sti_arg_array(t->pixels[b]), sti_arg_array(t->pixels[b] ? t->first[b] : NULL),                                     \
-        sti_arg_array(t->pixels[b] ? t->pitch[b] : NULL)
-    return STI_LAUNCH(sti_k_render, r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
-                      sti_arg_array(r->worlds), sti_arg_array(r->patch), sti_arg_int(r->npatch), sti_arg_array(r->lens),
-                      sti_arg_int(r->ncamera), sti_arg_array(appearance->shown), sti_arg_int(appearance->nshown),
-                      sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(g->node),
-                      sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(appearance->ids),
-                      sti_arg_array(appearance->appearance), sti_arg_array(appearance->lamp_info),
-                      sti_arg_array(appearance->lamp), sti_arg_int(appearance->nlamp), sti_arg_array(appearance->sky),
-                      sti_arg_int(appearance->nsky), BUFFER(STI_BUFFER_COLOUR), BUFFER(STI_BUFFER_DEPTH),
-                      BUFFER(STI_BUFFER_DISTANCE), BUFFER(STI_BUFFER_NORMAL), BUFFER(STI_BUFFER_ALBEDO),
-                      BUFFER(STI_BUFFER_GEOM), BUFFER(STI_BUFFER_BODY), BUFFER(STI_BUFFER_TYPE));
-#undef BUFFER
+    stet_array *const *pixels = t->pixels;
+    return STI_LAUNCH(sti_k_render, r->device, (int64_t)n * r->npatch, sti_arg_array(sti_stage_world(r->stage)),
+                      sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
+                      sti_arg_array(r->lens), sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds),
+                      sti_arg_array(g->node), sti_arg_array(g->tri), sti_arg_array(g->elevation),
+                      sti_arg_array(pixels[STI_BUFFER_COLOUR]), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
+                      sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
+                      sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
+                      sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]),
+                      sti_arg_array(t->first), sti_arg_array(t->pitch), sti_arg_int(pack_rows(t)));
 }
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)

@@ -3,25 +3,6 @@
  * 2.14), which MuJoCo's materials and lights are made for, computed at each pixel with the viewer at the camera. Part
  * of render.k.h.
  */
-/* Numbers of a geom in `appearance`. */
-#define APPEARANCE_RGB 0
-#define APPEARANCE_ALPHA 3
-#define APPEARANCE_EMISSION 4  /* times rgb */
-#define APPEARANCE_SPECULAR 5  /* times white */
-#define APPEARANCE_SHININESS 6 /* exponent */
-#define APPEARANCE_SIZE 8
-
-/* Numbers of a lamp: INT prim (-1: the camera) and kind; REAL as named. */
-#define LAMP_PRIM 0
-#define LAMP_POSITIONAL 1
-#define LAMP_AMBIENT 0
-#define LAMP_DIFFUSE 3
-#define LAMP_SPECULAR 6
-#define LAMP_ATTENUATION 9 /* constant, a metre, a square metre */
-#define LAMP_CUTOFF 12     /* cosine of the cone's half angle; below -1: no cone */
-#define LAMP_EXPONENT 13
-#define LAMP_SIZE 16
-
 LFN real dot3(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
 
 LFN void unit3(real *a)

@@ -216,11 +216,12 @@ stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_pictu
     STI_TRY(list_worlds(x, worlds, n));
     const sti_arg args[] = {sti_arg_array(source->pixels[buffer]),
                             sti_arg_array(to),
-                            sti_arg_array(source->table->first_of[buffer]),
-                            sti_arg_array(source->table->pitch_of[buffer]),
+                            sti_arg_array(source->table->first),
+                            sti_arg_array(source->table->pitch),
                             sti_arg_array(size),
                             sti_arg_array(x->list),
                             sti_arg_int(source->ncamera),
+                            sti_arg_int(source->table->row[buffer] * source->table->ntile),
                             sti_arg_int(stride)};
     return sti_launch_on(x->device, reals ? &sti_k_carry_reals : &sti_k_carry_words, n * source->ncamera, args,
                          (int)(sizeof args / sizeof *args));

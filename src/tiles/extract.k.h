@@ -183,14 +183,14 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
 
 /*
  * Copies the tiles of the listed worlds, whose pixels are unchanged, to another buffer of the same layout. A block is a
- * tile; `stride` elements per pixel; first, pitch: this buffer's rows of the tile table; size [ncamera * 2]: width,
- * height.
+ * tile; `stride` elements per pixel; first, pitch: the tile table, whose row of this buffer begins at entry `skip`; size
+ * [ncamera * 2]: width, height.
  */
 item_kernel void k_carry_words(const int *from, int *to, const i64 *first, const int *pitch, const int *size,
-                               const int *list, int ncamera, int stride, int block)
+                               const int *list, int ncamera, i64 skip, int stride, int block)
 {
     int camera = block % ncamera, n = size[camera * 2] * stride;
-    i64 tile = (i64)list[block / ncamera] * ncamera + camera;
+    i64 tile = skip + (i64)list[block / ncamera] * ncamera + camera;
     for (int y = 0; y < size[camera * 2 + 1]; ++y) {
         i64 row = (first[tile] + (i64)y * pitch[tile]) * stride;
         each (i, n) to[row + i] = from[row + i];
@@ -198,10 +198,10 @@ item_kernel void k_carry_words(const int *from, int *to, const i64 *first, const
 }
 
 item_kernel void k_carry_reals(const ureal *from, ureal *to, const i64 *first, const int *pitch, const int *size,
-                               const int *list, int ncamera, int stride, int block)
+                               const int *list, int ncamera, i64 skip, int stride, int block)
 {
     int camera = block % ncamera, n = size[camera * 2] * stride;
-    i64 tile = (i64)list[block / ncamera] * ncamera + camera;
+    i64 tile = skip + (i64)list[block / ncamera] * ncamera + camera;
     for (int y = 0; y < size[camera * 2 + 1]; ++y) {
         i64 row = (first[tile] + (i64)y * pitch[tile]) * stride;
         each (i, n) to[row + i] = from[row + i];

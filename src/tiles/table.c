@@ -159,27 +159,13 @@ static stet_result upload(const sti_tile_layout *layout, sti_tile_table *t, int 
     return result;
 }
 
-static stet_result create_views(sti_tile_table *t)
-{
-    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
-        if (t->row[b] < 0) continue;
-        int64_t at = t->row[b] * t->ntile;
-        STI_TRY(sti_tile_view(t->first, at * (int64_t)sizeof(int64_t), "first pixels of tiles", STET_DTYPE_I64, 1,
-                              &t->ntile, &t->first_of[b]));
-        STI_TRY(sti_tile_view(t->pitch, at * (int64_t)sizeof(int), "pitches of tiles", STET_DTYPE_INT, 1, &t->ntile,
-                              &t->pitch_of[b]));
-    }
-    return STET_OK;
-}
-
 static stet_result create_table(stet_device *device, const sti_tile_layout *layout, sti_tile_table *t, int nrow)
 {
     STI_TRY(STI_ARRAY(device, "first pixels of tiles", STET_DTYPE_I64, false, &t->first, nrow * t->ntile));
     STI_TRY(STI_ARRAY(device, "pitches of tiles", STET_DTYPE_INT, false, &t->pitch, nrow * t->ntile));
     sti_array_held_by(t->first, STET_MECHANISM_TILES);
     sti_array_held_by(t->pitch, STET_MECHANISM_TILES);
-    STI_TRY(upload(layout, t, nrow));
-    return create_views(t);
+    return upload(layout, t, nrow);
 }
 
 stet_result sti_tile_table_create(stet_device *device, const sti_tile_layout *layout, const bool *used,
@@ -198,10 +184,6 @@ stet_result sti_tile_table_create(stet_device *device, const sti_tile_layout *la
 
 void sti_tile_table_destroy(sti_tile_table *t)
 {
-    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
-        stet_array_destroy(t->first_of[b]);
-        stet_array_destroy(t->pitch_of[b]);
-    }
     stet_array_destroy(t->first);
     stet_array_destroy(t->pitch);
     *t = (sti_tile_table){0};

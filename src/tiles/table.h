@@ -53,10 +53,8 @@ int64_t sti_tile_first(const sti_tile_layout *layout, int64_t world, int camera)
 /* The tables of all buffers on the device: a row of ntile entries for each used buffer. */
 typedef struct sti_tile_table {
     int64_t ntile;
-    int row[STI_BUFFER_COUNT];              /* -1: not used */
-    stet_array *first, *pitch;              /* I64, INT [nrow * ntile] */
-    stet_array *first_of[STI_BUFFER_COUNT]; /* views of the rows, for the renderer */
-    stet_array *pitch_of[STI_BUFFER_COUNT];
+    int row[STI_BUFFER_COUNT]; /* -1: not used */
+    stet_array *first, *pitch; /* I64, INT [nrow * ntile] */
 } sti_tile_table;
 
 /* layout[b] is used if used[b]. A failure leaves nothing behind. */

@@ -82,12 +82,11 @@ static void mark_direct(stet_tiles *t, sti_tile_place *p)
 /* Renders the worlds of t->list into a place. */
 static stet_result paint(stet_tiles *t, sti_tile_place *p)
 {
-    sti_render_target target = {0};
+    sti_render_target target = {.first = t->table.first, .pitch = t->table.pitch};
     if (t->nlist == 0) return STET_OK;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         target.pixels[b] = p->pixels[b];
-        target.first[b] = t->table.first_of[b];
-        target.pitch[b] = t->table.pitch_of[b];
+        target.row[b] = t->table.row[b];
     }
     STI_TRY(t->painter.paint(t->painter.context, t->list, t->nlist, &target));
     mark_direct(t, p);

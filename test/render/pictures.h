@@ -119,11 +119,11 @@ static inline void pictures_ready(pictures *p)
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         int64_t n = p->nworld * p->npixel * sti_buffer_channels((sti_picture_buffer)b);
         OK(STI_ARRAY(p->device, "pixels", sti_buffer_dtype((sti_picture_buffer)b), false, &p->target.pixels[b], n));
-        OK(STI_ARRAY(p->device, "first", STET_DTYPE_I64, false, &p->target.first[b], ntile));
-        OK(STI_ARRAY(p->device, "pitch", STET_DTYPE_INT, false, &p->target.pitch[b], ntile));
-        OK(stet_array_write(p->target.first[b], first, (size_t)ntile * sizeof *first));
-        OK(stet_array_write(p->target.pitch[b], pitch, (size_t)ntile * sizeof *pitch));
     }
+    OK(STI_ARRAY(p->device, "first", STET_DTYPE_I64, false, &p->target.first, ntile));
+    OK(STI_ARRAY(p->device, "pitch", STET_DTYPE_INT, false, &p->target.pitch, ntile));
+    OK(stet_array_write(p->target.first, first, (size_t)ntile * sizeof *first));
+    OK(stet_array_write(p->target.pitch, pitch, (size_t)ntile * sizeof *pitch));
     free(first);
     free(pitch);
 }
@@ -157,11 +157,9 @@ static inline uint64_t pictures_hash(const pictures *p, sti_picture_buffer b, in
 
 static inline void pictures_close(pictures *p)
 {
-    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
-        stet_array_destroy(p->target.pixels[b]);
-        stet_array_destroy(p->target.first[b]);
-        stet_array_destroy(p->target.pitch[b]);
-    }
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) stet_array_destroy(p->target.pixels[b]);
+    stet_array_destroy(p->target.first);
+    stet_array_destroy(p->target.pitch);
     sti_renderer_destroy(p->renderer);
     stet_stage_destroy(p->stage);
     stet_worlds_destroy(p->worlds);

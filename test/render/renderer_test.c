@@ -145,12 +145,12 @@ static void test_some_worlds_anywhere(void **state)
     sti_render_target target;
     memset(&target, 0, sizeof target);
     OK(STI_ARRAY(p.device, "loose", STET_DTYPE_INT, false, &target.pixels[STI_BUFFER_GEOM], SPACE));
-    OK(STI_ARRAY(p.device, "first", STET_DTYPE_I64, false, &target.first[STI_BUFFER_GEOM], NWORLD));
-    OK(STI_ARRAY(p.device, "pitch", STET_DTYPE_INT, false, &target.pitch[STI_BUFFER_GEOM], NWORLD));
+    OK(STI_ARRAY(p.device, "first", STET_DTYPE_I64, false, &target.first, NWORLD));
+    OK(STI_ARRAY(p.device, "pitch", STET_DTYPE_INT, false, &target.pitch, NWORLD));
     for (int i = 0; i < SPACE; ++i) loose[i] = 99;
     OK(stet_array_write(target.pixels[STI_BUFFER_GEOM], loose, SPACE * sizeof *loose));
-    OK(stet_array_write(target.first[STI_BUFFER_GEOM], first, sizeof first));
-    OK(stet_array_write(target.pitch[STI_BUFFER_GEOM], pitch, sizeof pitch));
+    OK(stet_array_write(target.first, first, sizeof first));
+    OK(stet_array_write(target.pitch, pitch, sizeof pitch));
     OK(sti_renderer_run(p.renderer, list, 2, &target));
     OK(stet_array_read(target.pixels[STI_BUFFER_GEOM], loose, SPACE * sizeof *loose));
     for (int y = 0; y < ROWS; ++y)
@@ -160,8 +160,8 @@ static void test_some_worlds_anywhere(void **state)
             assert_int_equal(loose[y * PITCH + x], expected);
         }
     stet_array_destroy(target.pixels[STI_BUFFER_GEOM]);
-    stet_array_destroy(target.first[STI_BUFFER_GEOM]);
-    stet_array_destroy(target.pitch[STI_BUFFER_GEOM]);
+    stet_array_destroy(target.first);
+    stet_array_destroy(target.pitch);
     free(packed);
     free(loose);
     pictures_close(&p);
@@ -256,8 +256,13 @@ static void test_bad_runs(void **state)
     refuse(sti_renderer_run(p.renderer, NULL, 1, &p.target), "list");
     refuse(sti_renderer_run(p.renderer, fine, -1, &p.target), "list");
     sti_render_target target = p.target;
-    target.pitch[STI_BUFFER_DEPTH] = NULL;
+    target.pitch = NULL;
     refuse(sti_renderer_run(p.renderer, fine, 1, &target), "first pixel and pitch");
+    for (int row = -1; row < 2; row += 2) {
+        target = p.target;
+        target.row[STI_BUFFER_DEPTH] = row; /* the table has one row */
+        refuse(sti_renderer_run(p.renderer, fine, 1, &target), "first pixel and pitch");
+    }
     target = p.target;
     target.pixels[STI_BUFFER_DEPTH] = p.target.pixels[STI_BUFFER_GEOM];
     assert_int_equal(sti_renderer_run(p.renderer, fine, 1, &target), STET_ERROR_INVALID_ARGUMENT);

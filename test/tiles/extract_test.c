@@ -38,13 +38,12 @@ typedef struct bench {
 
 static void bench_paint(bench *b)
 {
-    sti_render_target target = {0};
+    sti_render_target target = {.first = b->table.first, .pitch = b->table.pitch};
     int *all = malloc((size_t)b->painter.base.nworld * sizeof *all);
     for (int w = 0; w < (int)b->painter.base.nworld; ++w) all[w] = w;
     for (int k = 0; k < STI_BUFFER_COUNT; ++k) {
         target.pixels[k] = b->pixels[k];
-        target.first[k] = b->table.first_of[k];
-        target.pitch[k] = b->table.pitch_of[k];
+        target.row[k] = b->table.row[k];
     }
     assert_int_equal(painter_paint(&b->painter, all, (int)b->painter.base.nworld, &target), STET_OK);
     free(all);

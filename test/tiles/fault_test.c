@@ -47,9 +47,9 @@ static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
     open_device(&s, NULL, 0, true); /* a direct tensor that is not where the table says */
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
-    stet_array *table = s.tiles->table.first_of[STI_BUFFER_DEPTH];
-    int64_t *first = bytes_take(table);
-    first[1] = first[3];
+    stet_array *table = s.tiles->table.first;
+    int64_t *first = bytes_take(table), *row = first + s.tiles->table.row[STI_BUFFER_DEPTH] * s.tiles->table.ntile;
+    row[1] = row[3];
     bytes_give(table, first, true);
     assert_int_equal(stet_tiles_get_array(s.tiles, 0, 3, &a), STET_ERROR_AUDIT);
     assert_non_null(strstr(stet_get_last_error(), "tiles: "));

@@ -91,12 +91,13 @@ static inline stet_result painter_paint(void *context, const int *worlds, int n,
     p->painted += n;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         if (!target->pixels[b]) continue;
-        canvas to = {target->pixels[b], bytes_take(target->pixels[b]), bytes_take(target->first[b]),
-                     bytes_take(target->pitch[b])};
+        int64_t *first = bytes_take(target->first), skip = target->row[b] * p->base.nworld * p->ncamera;
+        int *pitch = bytes_take(target->pitch);
+        canvas to = {target->pixels[b], bytes_take(target->pixels[b]), first + skip, pitch + skip};
         for (int i = 0; i < n; ++i) paint_world(p, &to, worlds[i], b);
         bytes_give(target->pixels[b], to.pixels, true);
-        bytes_give(target->first[b], to.first, false);
-        bytes_give(target->pitch[b], to.pitch, false);
+        bytes_give(target->first, first, false);
+        bytes_give(target->pitch, pitch, false);
         stet_array_mark_written(target->pixels[b]);
     }
     if (p->calls == p->fail_at) return sti_error(STET_ERROR_DEVICE, "painter: fails as it was told to");

@@ -134,19 +134,21 @@ static void the_table_on_the_device_is_the_layout(void **state)
     assert_int_equal(sti_tile_plan(size, none, 2, 77, part[1], &l[3]), STET_OK);
     assert_int_equal(sti_tile_table_create(device, l, used, &t), STET_OK);
     assert_int_equal(t.ntile, 154);
+    int64_t firsts[2 * 154];
+    int pitches[2 * 154];
+    assert_int_equal(stet_array_read(t.first, firsts, sizeof firsts), STET_OK);
+    assert_int_equal(stet_array_read(t.pitch, pitches, sizeof pitches), STET_OK);
     for (int b = 0; b < STI_BUFFER_COUNT; b += 3) {
-        int64_t first[154];
-        int pitch[154];
+        const int64_t *first = firsts + (ptrdiff_t)154 * t.row[b];
+        const int *pitch = pitches + (ptrdiff_t)154 * t.row[b];
         if (!used[b]) continue;
-        assert_int_equal(stet_array_read(t.first_of[b], first, sizeof first), STET_OK);
-        assert_int_equal(stet_array_read(t.pitch_of[b], pitch, sizeof pitch), STET_OK);
         for (int64_t w = 0; w < 77; ++w)
             for (int c = 0; c < 2; ++c) {
                 assert_int_equal(first[w * 2 + c], sti_tile_first(&l[b], w, c));
                 assert_int_equal(pitch[w * 2 + c], l[b].part[c].pitch);
             }
     }
-    assert_null(t.first_of[1]);
+    assert_int_equal(t.row[1], -1);
     sti_tile_table_destroy(&t);
     stet_device_destroy(device);
     assert_int_equal(stet_get_memory_stats().blocks, 0);
