@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "cli/npy.h"
+#include "cli/files/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include "base/file.h"
 #include "bench/start.h"
 #include "bench/threads.h"
-#include "cli/device.h"
+#include "cli/commands/device.h"
 #include "cli/interrupt.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/report_error.h"
 
 #include <getopt.h>

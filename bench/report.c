@@ -2,7 +2,7 @@
 #include "bench/bench.h"
 
 #include "base/error.h"
-#include "cli/json_file.h"
+#include "cli/files/json_file.h"
 #include <commit.h> /* made by the build */
 
 #include <jansson.h>

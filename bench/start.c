@@ -9,7 +9,7 @@
 #include "bench/start.h"
 
 #include "base/error.h"
-#include "cli/device.h"
+#include "cli/commands/device.h"
 #include "kernel/compile/subprocess.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WARNINGS = 8, WARNING_SIZE = 400 };
+enum { WARNINGS = 8, WARNING_SIZE = 400, TEXT_SIZE = 8192 };
 
 static const char *speaker = "stet";
 static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +46,7 @@ void report_begin(const char *who)
 
 int report_error(int code, const char *format, ...)
 {
-    char text[8192];
+    char text[TEXT_SIZE];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -55,6 +55,19 @@ int report_error(int code, const char *format, ...)
     fprintf(stderr, "%s: %s\n", speaker, text);
     return code;
 }
+
+const char *error_text(const char *format, ...)
+{
+    static _Thread_local char text[TEXT_SIZE];
+    char next[TEXT_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(next, sizeof next, format, args);
+    va_end(args);
+    return memcpy(text, next, sizeof text);
+}
+
+int report_text(int code, const char *text) { return text ? report_error(code, "%s", text) : -1; }
 
 int report_last_error(int code) { return report_error(code, "%s", stet_get_last_error()); }
 

@@ -1,6 +1,10 @@
 /*
  * Errors of the command: one line on standard error, and the exit code.
  *
+ * A function of the command fails in one of two ways. One that knows the exit code reports the error itself and returns
+ * the code, -1 on success (or false and true). One that writes or reads a file returns an error text, NULL on success,
+ * and its caller reports it.
+ *
  * Invariant: a run that ends with EXIT_INPUT has written nothing, and nothing is on standard output unless it succeeds.
  */
 #ifndef STI_CLI_REPORT_ERROR_H
@@ -17,6 +21,11 @@ void report_begin(const char *who);
 int report_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same with the message of this thread's last failed call of the library. */
 int report_last_error(int code);
+
+/* Formats an error text; it is valid until this thread's next call. An argument may be the present text. */
+const char *error_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Reports an error text and returns the code; NULL: returns -1. */
+int report_text(int code, const char *text);
 
 /* Warnings of the library, a few at most, without duplicates; index from 0, NULL after the last. */
 const char *report_warning(int index);

@@ -3,7 +3,7 @@
  * readers of PNG take, shows the first worlds that fit, and has no column or row without a world.
  */
 #include "base/dice.h"
-#include "cli/mosaic.h"
+#include "cli/pictures/mosaic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include "sim/phases.h"
 
 #include "base/hash.h"
-#include "cli/npy.h"
+#include "cli/files/npy.h"
 
 enum { FRAMES = 60, ON_A_DOUBLE = 12, WORLDS = 3, APART = 7 };
 

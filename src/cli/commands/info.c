@@ -1,0 +1,329 @@
+/*
+ * `stet info`: what this machine and this build have, what is missing and why; for a scene, its content and the physics
+ * that runs it.
+ *
+ * Both are first built as JSON, and the text is made from that, so the two always agree.
+ */
+#include "cli/command.h"
+#include "cli/commands/device.h"
+#include "cli/files/json_file.h"
+#include "cli/report_error.h"
+#include "stet/stet.h"
+
+#include <jansson.h>
+#include <png.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- this machine and this build --------------------------------------------------------------------------------- */
+
+static void set_info(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
+
+static json_t *versions_json(void)
+{
+    char version[32];
+    json_t *o = json_object();
+    snprintf(version, sizeof version, "%d.%d.%d", STET_VERSION_MAJOR, STET_VERSION_MINOR, STET_VERSION_PATCH);
+    set_info(o, "stet", json_string(version));
+    set_info(o, "mujoco", json_string(stet_get_mujoco_version()));
+    set_info(o, "libpng", json_string(png_get_libpng_ver(NULL)));
+    set_info(o, "jansson", json_string(jansson_version_str()));
+    return o;
+}
+
+/* A device of this instruction set (NULL: the widest) as JSON, or why there is none. */
+static json_t *device_json(const char *isa)
+{
+    json_t *o = json_object();
+    stet_device *device;
+    stet_device_def def = stet_default_device_def();
+    def.type = STET_DEVICE_CPU;
+    def.isa = isa;
+    bool good = stet_device_create(&def, &device) == STET_OK;
+    if (isa) set_info(o, "isa", json_string(isa));
+    set_info(o, "available", json_boolean(good));
+    if (!good) {
+        set_info(o, "why", json_string(stet_get_last_error()));
+        return o;
+    }
+    if (!isa) {
+        set_info(o, "name", json_string(stet_device_get_name(device)));
+        set_info(o, "isa", json_string(stet_device_get_isa(device)));
+        set_info(o, "threads", json_integer(stet_device_get_threads(device)));
+    }
+    set_info(o, "lanes", json_integer(stet_device_get_lanes(device)));
+    stet_device_destroy(device);
+    return o;
+}
+
+static json_t *devices_json(void)
+{
+    static const char *const isas[] = {"portable", "avx2", "avx512"};
+    json_t *o = json_object(), *cpu = device_json(NULL), *sets = json_array();
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; ++i) json_array_append_new(sets, device_json(isas[i]));
+    set_info(cpu, "instruction_sets", sets);
+    set_info(o, "cpu", cpu);
+    set_info(o, "cuda", gpu_json(STET_DEVICE_CUDA));
+    set_info(o, "hip", gpu_json(STET_DEVICE_HIP));
+    return o;
+}
+
+static json_t *mechanisms_json(const stet_mechanism_options *options)
+{
+    json_t *o = json_object();
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) {
+        json_t *m = json_object();
+        set_info(m, "on", json_boolean(!(options->disabled & 1u << k)));
+        set_info(m, "doc", json_string(stet_mechanism_sentence((stet_mechanism)k)));
+        set_info(o, stet_mechanism_name((stet_mechanism)k), m);
+    }
+    return o;
+}
+
+/* The library that gets profilers' ranges, or why there is none. */
+static json_t *ranges_json(void)
+{
+    json_t *o = json_object();
+    stet_device *device = NULL;
+    stet_device_def def = stet_default_device_def();
+    stet_ranges_def ranges = stet_default_ranges_def();
+    def.type = STET_DEVICE_CPU;
+    bool good = stet_device_create(&def, &device) == STET_OK;
+    good = good && (stet_ranges_get_library(device) || stet_ranges_begin(device, &ranges) == STET_OK);
+    set_info(o, "available", json_boolean(good));
+    if (good)
+        set_info(o, "library", json_string(stet_ranges_get_library(device)));
+    else
+        set_info(o, "why", json_string(stet_get_last_error()));
+    stet_device_destroy(device);
+    return o;
+}
+
+static json_t *missing_json(void)
+{
+    json_t *o = json_object();
+    set_info(o, "native physics", json_string("not in this version: MuJoCo's own steps move the worlds"));
+    return o;
+}
+
+static json_t *machine_json(const stet_mechanism_options *options)
+{
+    json_t *o = json_object();
+    set_info(o, "versions", versions_json());
+    set_info(o, "devices", devices_json());
+    set_info(o, "mechanisms", mechanisms_json(options));
+    set_info(o, "ranges", ranges_json());
+    set_info(o, "missing", missing_json());
+    return o;
+}
+
+static void print_versions(const json_t *versions)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)versions, key, value) printf("%-10s %s\n", key, json_string_value(value));
+}
+
+static void print_devices(const json_t *devices)
+{
+    const json_t *cpu = json_object_get(devices, "cpu");
+    size_t i;
+    json_t *one;
+    printf("\ndevices\n  %s\n  instruction sets:",
+           json_is_true(json_object_get(cpu, "available")) ? text_of(cpu, "name") : text_of(cpu, "why"));
+    json_array_foreach(json_object_get(cpu, "instruction_sets"), i, one)
+    {
+        bool has = json_is_true(json_object_get(one, "available"));
+        printf("%s %s%s", i ? "," : "", text_of(one, "isa"), has ? "" : " (not on this machine)");
+    }
+    printf("\n");
+    gpu_print("cuda", json_object_get(devices, "cuda"));
+    gpu_print("hip", json_object_get(devices, "hip"));
+}
+
+static void print_machine(const json_t *machine)
+{
+    const char *key;
+    json_t *value;
+    print_versions(json_object_get(machine, "versions"));
+    print_devices(json_object_get(machine, "devices"));
+    printf("\nmechanisms (--disable, or the environment's STET_DISABLE, switches them off)\n");
+    json_object_foreach(json_object_get(machine, "mechanisms"), key, value) printf(
+        "  %-15s %-4s %s\n", key, json_is_true(json_object_get(value, "on")) ? "on" : "off", text_of(value, "doc"));
+    const json_t *ranges = json_object_get(machine, "ranges");
+    bool good = json_is_true(json_object_get(ranges, "available"));
+    printf("\nprofilers (--ranges, or the environment's STET_RANGES=1, names to them what runs)\n  %s\n",
+           good ? text_of(ranges, "library") : text_of(ranges, "why"));
+    printf("\nmissing\n");
+    json_object_foreach(json_object_get(machine, "missing"), key, value)
+        printf("  %-15s %s\n", key, json_string_value(value));
+}
+
+/* ---- a scene ----------------------------------------------------------------------------------------------------- */
+
+static json_t *sizes_json(const stet_model *model)
+{
+    stet_model_info m = stet_model_get_info(model);
+    json_t *o = json_object();
+    const struct {
+        const char *name;
+        int n;
+    } rows[] = {{"nq", m.nq},         {"nv", m.nv},           {"na", m.na},
+                {"nu", m.nu},         {"nbody", m.nbody},     {"njnt", m.njnt},
+                {"ngeom", m.ngeom},   {"nsite", m.nsite},     {"ncam", m.ncam},
+                {"nlight", m.nlight}, {"nmesh", m.nmesh},     {"nhfield", m.nhfield},
+                {"nmat", m.nmat},     {"nsensor", m.nsensor}, {"nsensordata", m.nsensordata},
+                {"nkey", m.nkey},     {"nmocap", m.nmocap},   {"neq", m.neq}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) set_info(o, rows[i].name, json_integer(rows[i].n));
+    return o;
+}
+
+static json_t *cameras_json(const stet_sim *sim)
+{
+    json_t *list = json_array();
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
+        const stet_camera *camera = stet_sim_get_camera(sim, c);
+        json_t *o = json_object();
+        set_info(o, "name", json_string(camera->name));
+        set_info(o, "fovy", json_real((double)camera->fovy));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *keyframes_json(const stet_model *model)
+{
+    json_t *list = json_array();
+    const char *name;
+    for (int k = 0; (name = stet_model_get_object_name(model, STET_OBJECT_KEYFRAME, k)); ++k)
+        json_array_append_new(list, json_string(name));
+    return list;
+}
+
+/* Numbers of each field of the state, of a world. */
+static json_t *fields_json(stet_sim *sim)
+{
+    json_t *o = json_object();
+    for (const char *const *field = stet_worlds_get_fields(); *field; ++field) {
+        stet_array *array;
+        if (stet_worlds_get_array(stet_sim_get_worlds(sim), *field, &array) == STET_OK)
+            set_info(o, *field, json_integer(stet_array_get_shape(array)[1]));
+    }
+    return o;
+}
+
+static json_t *scene_json(const char *path, const stet_model *model, stet_sim *sim)
+{
+    json_t *o = json_object();
+    bool own = stet_model_get_info(model).ncam > 0;
+    set_info(o, "scene", json_string(path));
+    set_info(o, "timestep", json_real(stet_model_get_info(model).timestep));
+    set_info(o, "physics", json_string(stet_physics_name(stet_sim_get_physics(sim))));
+    set_info(o, "sizes", sizes_json(model));
+    set_info(o, "fields", fields_json(sim));
+    set_info(o, "keyframes", keyframes_json(model));
+    set_info(o, "keyframe", json_integer(stet_sim_get_keyframe(sim)));
+    set_info(o, "own_cameras", json_boolean(own));
+    set_info(o, "cameras", cameras_json(sim));
+    json_t *warnings = json_array();
+    for (int i = 0; report_warning(i); ++i) json_array_append_new(warnings, json_string(report_warning(i)));
+    set_info(o, "warnings", warnings);
+    return o;
+}
+
+static void print_numbers(const char *title, const json_t *numbers)
+{
+    const char *key;
+    json_t *value;
+    printf("%-10s", title);
+    json_object_foreach((json_t *)numbers, key, value) if (json_integer_value(value) > 0)
+        printf(" %s %lld", key, (long long)json_integer_value(value));
+    printf("\n");
+}
+
+static void print_scene(const json_t *scene)
+{
+    size_t i;
+    json_t *one;
+    long long keyframe = json_integer_value(json_object_get(scene, "keyframe"));
+    printf("%s\n\n%-10s %s, time step %g s\n", text_of(scene, "scene"), "physics", text_of(scene, "physics"),
+           json_real_value(json_object_get(scene, "timestep")));
+    print_numbers("sizes", json_object_get(scene, "sizes"));
+    print_numbers("fields", json_object_get(scene, "fields"));
+    printf("%-10s", "keyframes");
+    json_array_foreach(json_object_get(scene, "keyframes"), i, one)
+        printf(" %s%s", *json_string_value(one) ? json_string_value(one) : "(no name)",
+               (long long)i == keyframe ? " (a run begins there)" : "");
+    if (keyframe < 0) printf(" none: a run begins at the model's own initial state");
+    printf("\n");
+    json_array_foreach(json_object_get(scene, "cameras"), i, one)
+        printf("%-10s %s, %.3g degrees from bottom to top%s\n", i ? "" : "cameras", text_of(one, "name"),
+               json_real_value(json_object_get(one, "fovy")),
+               json_is_true(json_object_get(scene, "own_cameras")) ? "" : " (the scene has no camera of its own)");
+    json_array_foreach(json_object_get(scene, "warnings"), i, one)
+        printf("%-10s %s\n", i ? "" : "warnings", json_string_value(one));
+}
+
+static int read_scene(const char *path, const stet_mechanism_options *options, json_t **out)
+{
+    stet_model *model;
+    stet_sim *sim;
+    static const char *const every[] = {"all"};
+    if (stet_model_load(path, &model) != STET_OK) return report_last_error(EXIT_INPUT);
+    stet_sim_def def = stet_default_sim_def();
+    def.device.type = STET_DEVICE_CPU; /* the answers are the same on every device */
+    def.device.threads = 1;
+    def.device.mechanisms = *options;
+    def.cameras = every;
+    def.ncamera = 1;
+    stet_result result = stet_sim_create(model, &def, &sim);
+    if (result == STET_OK) *out = scene_json(path, model, sim);
+    if (result == STET_OK) stet_sim_destroy(sim);
+    stet_model_destroy(model);
+    return result == STET_OK ? -1 : report_last_error(EXIT_INPUT);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int print_help(void)
+{
+    printf("stet info [SCENE] [--json]\n\nWithout a scene: versions, devices, mechanisms and their switches, what is "
+           "missing and why.\n"
+           "With one: its sizes, fields, keyframes, cameras, and the physics that runs it.\n");
+    return 0;
+}
+
+static int show_info(json_t *o, bool json, void (*print)(const json_t *))
+{
+    if (json)
+        json_file_print(o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    else
+        print(o);
+    json_decref(o);
+    return 0;
+}
+
+int info_main(int argc, char **argv)
+{
+    const char *scene = NULL;
+    bool json = false;
+    stet_mechanism_options options;
+    report_begin("stet info");
+    for (int i = 1; i < argc; ++i) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_help();
+        if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else if (argv[i][0] == '-')
+            return report_error(EXIT_INPUT, "%s: there is no such option; there are --json and --help", argv[i]);
+        else if (scene)
+            return report_error(EXIT_INPUT, "%s: a scene was named already (%s); give one", argv[i], scene);
+        else
+            scene = argv[i];
+    }
+    if (stet_default_mechanism_options(&options) != STET_OK) return report_last_error(EXIT_INPUT);
+    if (!scene) return show_info(machine_json(&options), json, print_machine);
+    json_t *o = NULL;
+    int code = read_scene(scene, &options, &o);
+    return code < 0 ? show_info(o, json, print_scene) : code;
+}

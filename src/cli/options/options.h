@@ -1,0 +1,64 @@
+/* The options of `stet run`, read and checked before anything is loaded or written. */
+#ifndef STI_CLI_OPTIONS_OPTIONS_H
+#define STI_CLI_OPTIONS_OPTIONS_H
+
+#include "stet/stet.h"
+
+enum { OPTIONS_MAX_NAMES = 64 };
+
+typedef enum control_kind { CONTROL_ZERO, CONTROL_NOISE, CONTROL_FILE } control_kind;
+
+/* Names that were separated by commas; duplicates are dropped. */
+typedef struct name_list {
+    char *text; /* owns the names */
+    const char *name[OPTIONS_MAX_NAMES];
+    int count;
+} name_list;
+
+/* Values of one parameter that rounds are made of. */
+enum { OPTIONS_SWEEPS = 8 };
+typedef struct sweep_option {
+    name_list text; /* "gravity=-9.81", "-5", … as given */
+    const char *name;
+    double *value; /* [text.count] */
+} sweep_option;
+
+typedef struct run_options {
+    const char *scene;
+    int64_t worlds, frames, save_every;
+    int64_t rounds;                     /* 0: as many as inputs and sweeps have, or not a run in rounds */
+    name_list inputs;                   /* .npz files with values of rounds */
+    sweep_option sweep[OPTIONS_SWEEPS]; /* their grid; the last parameter varies fastest */
+    int nsweep;
+    int substeps;           /* 0: as many as come nearest to 1/50 s per frame */
+    stet_device_def device; /* only type and gpu.index are set */
+    stet_physics physics;
+    const char *keyframe; /* a name, a number or "none"; NULL: the sim's choice */
+    name_list camera, record;
+    int width, height;
+    uint32_t outputs; /* bits 1u << STET_OUTPUT_x */
+    control_kind control;
+    double noise_scale;
+    const char *control_path;
+    const char *save, *resume, *out, *trace;
+    uint64_t seed;
+    int threads; /* 0: one per processor */
+    stet_mechanism_options mechanisms;
+    bool profile, ranges, json;
+} run_options;
+
+/*
+ * Returns -1 to go on; else the exit code to end with, after the sentence or the help was printed: 0 for --help,
+ * EXIT_INPUT for what is not understood. options_free is due in each case.
+ */
+int options_read(int argc, char **argv, run_options *out);
+void options_free(run_options *options);
+/* Does it run in rounds? */
+static inline bool options_rounds(const run_options *o) { return o->rounds || o->inputs.count || o->nsweep; }
+
+/* A whole number that is all of the text and lies in [lo, hi]; false otherwise. */
+bool parse_whole(const char *text, int64_t lo, int64_t hi, int64_t *out);
+/* A finite number that is all of the text. */
+bool parse_number(const char *text, double *out);
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * The options of `stet run`, one function each, and the table that the parser and the help are made from; see
+ * table.h.
+ */
+#include "cli/options/table.h"
+
+#include "cli/commands/device.h"
+#include "cli/options/values.h"
+#include "cli/report_error.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one function an option; each prints what is wrong and returns false ----------------------------------------- */
+
+static bool read_worlds(run_options *o, const char *text)
+{
+    return option_whole("worlds", text, 1, INT32_MAX, &o->worlds);
+}
+
+static bool read_frames(run_options *o, const char *text)
+{
+    return option_whole("frames", text, 1, INT32_MAX, &o->frames);
+}
+
+static bool read_substeps(run_options *o, const char *text)
+{
+    int64_t n;
+    if (!option_whole("substeps", text, 1, 1000000, &n)) return false;
+    o->substeps = (int)n;
+    return true;
+}
+
+static bool read_device(run_options *o, const char *text)
+{
+    if (device_parse(text, &o->device)) return true;
+    return report_error(EXIT_INPUT, "--device %s: there is no such device; there are " DEVICE_NAMES, text), false;
+}
+
+static bool read_physics(run_options *o, const char *text)
+{
+    if (strcmp(text, "auto") == 0)
+        o->physics = STET_PHYSICS_AUTO;
+    else if (strcmp(text, "mujoco") == 0)
+        o->physics = STET_PHYSICS_MUJOCO;
+    else
+        return report_error(EXIT_INPUT, "--physics %s: there is no such physics; use auto or mujoco", text), false;
+    return true;
+}
+
+static bool read_keyframe(run_options *o, const char *text)
+{
+    if (!text[0])
+        return report_error(EXIT_INPUT, "--keyframe: no keyframe is named; give a name, a number or none"), false;
+    o->keyframe = text;
+    return true;
+}
+
+static bool read_camera(run_options *o, const char *text) { return option_names("camera", text, &o->camera); }
+
+static bool read_size(run_options *o, const char *text)
+{
+    char width[32];
+    const char *x = strchr(text, 'x');
+    int64_t w, h;
+    bool good = x && (size_t)(x - text) < sizeof width;
+    if (good) {
+        memcpy(width, text, (size_t)(x - text));
+        width[x - text] = 0;
+        good = parse_whole(width, 1, 16384, &w) && parse_whole(x + 1, 1, 16384, &h);
+    }
+    if (!good)
+        return report_error(EXIT_INPUT,
+                            "--size %s: this is not WIDTHxHEIGHT in pixels, each from 1 to 16384; give such as 128x96",
+                            text),
+               false;
+    o->width = (int)w;
+    o->height = (int)h;
+    return true;
+}
+
+static bool read_output(run_options *o, const char *text)
+{
+    o->outputs = 0;
+    if (strcmp(text, "none") == 0) return true;
+    name_list list = {0};
+    bool good = option_names("output", text, &list);
+    for (int i = 0; good && i < list.count; ++i) {
+        stet_output output;
+        good = stet_output_find(list.name[i], &output) == STET_OK;
+        if (good)
+            o->outputs |= 1u << output;
+        else
+            report_error(EXIT_INPUT, "--output: %s, or none", stet_get_last_error());
+    }
+    free(list.text);
+    return good;
+}
+
+static bool read_control(run_options *o, const char *text)
+{
+    size_t n = strlen(text);
+    o->noise_scale = 0.3;
+    if (strcmp(text, "zero") == 0)
+        o->control = CONTROL_ZERO;
+    else if (strcmp(text, "noise") == 0)
+        o->control = CONTROL_NOISE;
+    else if (strncmp(text, "noise:", 6) == 0) {
+        o->control = CONTROL_NOISE;
+        if (!parse_number(text + 6, &o->noise_scale) || o->noise_scale < 0 || o->noise_scale > FLT_MAX)
+            return report_error(EXIT_INPUT,
+                                "--control %s: the scale is not a number from 0 to %.3g; give such as noise:0.3", text,
+                                (double)FLT_MAX),
+                   false;
+    } else if (n > 4 && strcmp(text + n - 4, ".npy") == 0) {
+        o->control = CONTROL_FILE;
+        o->control_path = text;
+    } else
+        return report_error(
+                   EXIT_INPUT,
+                   "--control %s: this is not a kind of control; use zero, noise, noise:SCALE or a file FILE.npy",
+                   text),
+               false;
+    return true;
+}
+
+static bool read_record(run_options *o, const char *text)
+{
+    if (!option_names("record", text, &o->record)) return false;
+    for (int i = 0; i < o->record.count; ++i) {
+        char known[400];
+        if (!option_one_of(stet_worlds_get_fields(), o->record.name[i], known, sizeof known))
+            return report_error(EXIT_INPUT, "--record %s: the worlds have no such field; there are: %s",
+                                o->record.name[i], known),
+                   false;
+    }
+    return true;
+}
+
+static bool read_save(run_options *o, const char *text) { return option_path("save", text, &o->save); }
+static bool read_resume(run_options *o, const char *text) { return option_path("resume", text, &o->resume); }
+static bool read_out(run_options *o, const char *text) { return option_path("out", text, &o->out); }
+static bool read_trace(run_options *o, const char *text) { return option_path("trace", text, &o->trace); }
+
+static bool read_save_every(run_options *o, const char *text)
+{
+    return option_whole("save-every", text, 1, INT32_MAX, &o->save_every);
+}
+
+static bool read_seed(run_options *o, const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long long seed = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno)
+        return report_error(EXIT_INPUT, "--seed %s: this is not a whole number from 0 to 2^64 - 1; give one", text),
+               false;
+    o->seed = seed;
+    return true;
+}
+
+static bool read_threads(run_options *o, const char *text)
+{
+    int64_t n;
+    if (!option_whole("threads", text, 1, 4096, &n)) return false;
+    o->threads = (int)n;
+    return true;
+}
+
+static bool read_disable(run_options *o, const char *text)
+{
+    name_list list = {0};
+    bool good = option_names("disable", text, &list);
+    for (int i = 0; good && i < list.count; ++i) {
+        stet_mechanism mechanism;
+        good = stet_mechanism_find(list.name[i], &mechanism) == STET_OK;
+        if (good)
+            o->mechanisms.disabled |= 1u << mechanism;
+        else
+            report_error(EXIT_INPUT, "--disable: %s", stet_get_last_error());
+    }
+    free(list.text);
+    return good;
+}
+
+static bool read_strict(run_options *o, const char *text) { return (void)text, o->mechanisms.strict = true; }
+static bool read_audit(run_options *o, const char *text) { return (void)text, o->mechanisms.audit = true; }
+static bool read_profile(run_options *o, const char *text) { return (void)text, o->profile = true; }
+static bool read_ranges(run_options *o, const char *text) { return (void)text, o->ranges = true; }
+static bool read_json(run_options *o, const char *text) { return (void)text, o->json = true; }
+
+bool option_read_scene(run_options *o, const char *text)
+{
+    if (o->scene)
+        return report_error(EXIT_INPUT, "%s: a scene was named already (%s); give one", text, o->scene), false;
+    o->scene = text;
+    return true;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const option_row rows[] = {
+    {"worlds", "N", read_worlds, "copies of the scene (64)"},
+    {"frames", "F", read_frames, "pictures of each camera (60)"},
+    {"substeps", "S", read_substeps, "time steps of physics a frame (as many as come nearest to 1/50 s)"},
+    {"device", "DEVICE", read_device, "where it runs (auto: a GPU if one can be used, else cpu):\n" DEVICE_NAMES},
+    {"physics", "auto|mujoco", read_physics, "what moves the worlds (auto)"},
+    {"keyframe", "NAME|N|none", read_keyframe,
+     "keyframe that worlds begin with and are reset to; none: the model's qpos0, with which MuJoCo's own data begin\n"
+     "(home if the scene has one of that name, else its first, else none)"},
+    {"camera", "NAME,...|all", read_camera, "cameras to look through (the scene's first; a free one if it has none)"},
+    {"size", "WxH", read_size, "pixels of each camera's picture (128x128)"},
+    {"output", "NAME,...|none", read_output, "what to render (rgb)"},
+    {"control", "zero|noise[:SCALE]|FILE.npy", read_control,
+     "controls: the scene's own, smooth noise of SCALE (0.3) times half their range around them,\n"
+     "or numbers [frames][nu] or [frames][worlds][nu] from a file (zero)"},
+    {"record", "FIELD,...", read_record,
+     "fields of the state to write after each frame, as FIELD.npy [frames][worlds][n]"},
+    {"rounds", "R", option_read_rounds,
+     "run all frames R times over in the same worlds, each time from the beginning; with --out,\n"
+     "rounds.npz has what came of each, and what is recorded has a round axis first"},
+    {"inputs", "FILE.npz,...", option_read_inputs,
+     "values of each round: fields, parameters, controls [frames], each with a round axis first\n"
+     "(of length R, or 1: the same in all); those of the next round cross while one runs"},
+    {"sweep", "NAME=A,B,...", option_read_sweep,
+     "rounds with each value of a parameter (gravity along z; factors of friction, damping, stiffness),\n"
+     "or with each seed of the noise; given several times, with each combination"},
+    {"save", "FILE", read_save, "write the state after the last frame"},
+    {"resume", "FILE", read_resume, "begin with a state that was saved"},
+    {"out", "DIR", read_out, "folder for pictures, tensors, recordings and summary.json (nothing is written)"},
+    {"save-every", "K", read_save_every, "write a picture of every K-th frame too"},
+    {"seed", "S", read_seed, "of the noise (0)"},
+    {"threads", "T", read_threads, "threads of the processor (all that it has)"},
+    {"disable", "MECHANISM,...", read_disable, "switch mechanisms off; the results stay the same, bit for bit"},
+    {"strict", NULL, read_strict, "a fallback of a mechanism is an error"},
+    {"audit", NULL, read_audit, "do all work anyway and compare it with what mechanisms let stand"},
+    {"trace", "FILE", read_trace,
+     "write a timeline of phases, launches, copies and replays, for chrome://tracing and Perfetto"},
+    {"profile", NULL, read_profile, "say how long each kernel took, each recording, and copies"},
+    {"ranges", NULL, read_ranges, "name phases, replays and launches to NVIDIA's and AMD's profilers (NVTX, ROCTX)"},
+    {"json", NULL, read_json, "print the summary as one JSON object, and nothing else"},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+static_assert((int)ROWS <= (int)OPTION_ROWS, "options.c has room for them");
+
+const option_row *option_rows(int *count)
+{
+    *count = ROWS;
+    return rows;
+}
+
+static void print_names(const char *what, const char *(*name)(int), int count)
+{
+    printf("\n%s:", what);
+    for (int i = 0; i < count; ++i) printf("%s %s", i ? "," : "", name(i));
+    printf(".\n");
+}
+
+static const char *output_name(int i) { return stet_output_name((stet_output)i); }
+static const char *mechanism_name(int i) { return stet_mechanism_name((stet_mechanism)i); }
+static const char *field_name(int i) { return stet_worlds_get_fields()[i]; }
+
+void option_help(void)
+{
+    printf("stet run SCENE [options]\n\nSteps N copies of a scene (MJCF or URDF), looks at them through cameras, and "
+           "says how it went.\n\n");
+    for (int i = 0; i < ROWS; ++i) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", rows[i].name, rows[i].value ? " " : "",
+                 rows[i].value ? rows[i].value : "");
+        printf("  %-40s ", left);
+        for (const char *p = rows[i].help; *p; ++p) *p == '\n' ? printf("\n%43s", "") : putchar(*p);
+        putchar('\n');
+    }
+    int nfield = 0;
+    while (stet_worlds_get_fields()[nfield]) ++nfield;
+    print_names("Outputs", output_name, STET_OUTPUT_COUNT);
+    print_names("Mechanisms", mechanism_name, STET_MECHANISM_COUNT);
+    print_names("Fields", field_name, nfield);
+    printf("\nFiles are written beside their places and renamed when they are complete; only plain files are\n"
+           "replaced, and no inputs. The first SIGINT or SIGTERM ends the run between two time steps, and files\n"
+           "hold what was done; a second one ends it at once.\n"
+           "\nExit code: 0, 1 if the run failed or standard output takes nothing, 2 if what was asked for is not\n"
+           "possible (then nothing was written), 130 or 143 if SIGINT or SIGTERM ended it.\n");
+}

@@ -1,0 +1,150 @@
+/* See mosaic.h. */
+#include "cli/pictures/mosaic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 65500 }; /* pixels of a side that every PNG reader accepts */
+/* and of the whole picture, so that libpng's 32-bit sizes hold them */
+static const int64_t most_pixels = INT64_C(1) << 29;
+
+mosaic_layout mosaic_plan(int64_t nworld, int64_t cell_width, int height)
+{
+    int64_t most_columns = SIDE / cell_width, most_rows = SIDE / height;
+    if (most_columns < 1) most_columns = 1;
+    int64_t fit = most_pixels / (cell_width * height);
+    if (fit < 1) fit = 1;
+    mosaic_layout m = {.worlds = nworld < fit ? nworld : fit};
+    int64_t columns = (int64_t)ceil(sqrt((double)m.worlds * height / (double)cell_width));
+    columns = columns < 1 ? 1 : columns > most_columns ? most_columns : columns;
+    int64_t rows = (m.worlds + columns - 1) / columns;
+    if (rows > most_rows) rows = most_rows;
+    if (m.worlds > rows * columns) m.worlds = rows * columns;
+    columns = (m.worlds + rows - 1) / rows; /* no empty column */
+    m.columns = (int)columns;
+    m.rows = (int)rows;
+    m.width = (int)(columns * cell_width);
+    m.height = (int)rows * height;
+    return m;
+}
+
+int mosaic_channels(stet_output output) { return output == STET_OUTPUT_RGBA ? 4 : 3; }
+
+/* ---- colours ----------------------------------------------------------------------------------------------------- */
+
+static uint8_t byte(double x) { return (uint8_t)(x <= 0 ? 0 : x >= 1 ? 255 : x * 255 + 0.5); }
+
+/*
+ * Near is light and warm, far is dark, in even steps of 1 / depth, so most of the ramp is used for near depths. Values
+ * that are not finite (nothing hit) are black. lo < hi.
+ */
+static void colour_depth(float depth, float lo, float hi, uint8_t rgb[3])
+{
+    /* Points of a ramp with evenly decreasing lightness: straw, orange, rose, violet, night blue. */
+    static const double ramp[5][3] = {
+        {0.99, 0.95, 0.74}, {0.98, 0.66, 0.42}, {0.82, 0.33, 0.45}, {0.43, 0.18, 0.50}, {0.09, 0.08, 0.26}};
+    memset(rgb, 0, 3);
+    if (!isfinite(depth)) return;
+    double near = 1 / fmax((double)lo, 1e-6), far = 1 / fmax((double)hi, 1e-6), here = 1 / fmax((double)depth, 1e-6);
+    double x = near > far ? (near - here) / (near - far) : 0;
+    x = (x < 0 ? 0 : x > 1 ? 1 : x) * 4;
+    int k = x >= 4 ? 3 : (int)x;
+    for (int c = 0; c < 3; ++c) rgb[c] = byte(ramp[k][c] + (x - k) * (ramp[k + 1][c] - ramp[k][c]));
+}
+
+/* One colour an id, neighbours apart; 0 is grey, -1 (the sky) is black. */
+static void colour_id(int32_t id, uint8_t rgb[3])
+{
+    memset(rgb, 0, 3);
+    if (id < 0) return;
+    if (id == 0) { /* the world body, mostly floors: an unobtrusive colour */
+        rgb[0] = 74;
+        rgb[1] = 78;
+        rgb[2] = 86;
+        return;
+    }
+    /* Multiples of the golden angle give distinct hues; three steps of lightness separate later turns. */
+    double hue = fmod(id * 0.6180339887498949, 1.0) * 6, light = 0.55 + 0.15 * (id / 7 % 3);
+    for (int c = 0; c < 3; ++c) {
+        double d = fabs(fmod(hue + 4.0 - 2.0 * c + 6.0, 6.0) - 3.0) - 1.0;
+        d = d < 0 ? 0 : d > 1 ? 1 : d;
+        rgb[c] = byte(light * (0.25 + 0.75 * d));
+    }
+}
+
+/* Components of a unit vector from -1 … 1 to 0 … 255; the zero vector (nothing hit) is black. */
+static void colour_normal(const float n[3], uint8_t rgb[3])
+{
+    memset(rgb, 0, 3);
+    if (n[0] == 0 && n[1] == 0 && n[2] == 0) return;
+    for (int c = 0; c < 3; ++c) rgb[c] = byte(0.5 + 0.5 * (double)n[c]);
+}
+
+/* ---- pixels ------------------------------------------------------------------------------------------------------ */
+
+static bool is_depth(stet_output output) { return output == STET_OUTPUT_DEPTH || output == STET_OUTPUT_DISTANCE; }
+
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * The range of a camera's depths that the colours span: from the 5th to the 95th percentile of a sample of up to 65536
+ * finite depths. So neither a far floor nor a surface at the lens takes up most of the ramp.
+ */
+static void depth_range(const float *tensor, int64_t count, float range[2])
+{
+    enum { SAMPLES = 65536 };
+    float *sample = malloc(SAMPLES * sizeof *sample);
+    int64_t every = count / SAMPLES + 1, n = 0;
+    range[0] = 0;
+    range[1] = 1;
+    if (!sample) return;
+    for (int64_t i = 0; i < count; i += every)
+        if (isfinite(tensor[i])) sample[n++] = tensor[i];
+    if (n > 0) {
+        qsort(sample, (size_t)n, sizeof *sample, by_value);
+        range[0] = sample[(n - 1) * 5 / 100];
+        range[1] = sample[(n - 1) * 95 / 100];
+    }
+    free(sample);
+}
+
+/* One row of pixels of one world's picture. */
+static void fill_row(stet_output output, const void *tensor, int64_t first, int64_t n, const float range[2],
+                     uint8_t *to)
+{
+    int channels = stet_output_channels(output), shown = mosaic_channels(output);
+    if (stet_output_dtype(output) == STET_DTYPE_U8) {
+        const uint8_t *from = (const uint8_t *)tensor + first * channels;
+        for (int64_t x = 0; x < n; ++x) memcpy(to + x * shown, from + x * channels, (size_t)shown);
+    } else if (output == STET_OUTPUT_NORMAL) {
+        for (int64_t x = 0; x < n; ++x) colour_normal((const float *)tensor + (first + x) * 3, to + x * 3);
+    } else if (is_depth(output)) {
+        for (int64_t x = 0; x < n; ++x)
+            colour_depth(((const float *)tensor)[first + x], range[0], range[1], to + x * 3);
+    } else {
+        for (int64_t x = 0; x < n; ++x) colour_id(((const int32_t *)tensor)[first + x], to + x * 3);
+    }
+}
+
+void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output, const void *const *tensors,
+                 uint8_t *pixels)
+{
+    int ncamera = stet_sim_get_ncamera(sim), shown = mosaic_channels(output);
+    memset(pixels, 0, (size_t)m->width * (size_t)m->height * (size_t)shown);
+    for (int c = 0; c < ncamera; ++c) {
+        int width = stet_sim_get_camera(sim, c)->width, height = stet_sim_get_camera(sim, c)->height;
+        float range[2] = {0, 1};
+        if (is_depth(output)) depth_range(tensors[c], m->worlds * height * width, range);
+        for (int64_t w = 0; w < m->worlds; ++w)
+            for (int y = 0; y < height; ++y) {
+                int64_t row = w / m->columns * height + y, column = (w % m->columns * ncamera + c) * width;
+                fill_row(output, tensors[c], (w * height + y) * width, width, range,
+                         pixels + (row * m->width + column) * shown);
+            }
+    }
+}

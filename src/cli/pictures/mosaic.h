@@ -1,0 +1,28 @@
+/*
+ * A mosaic: one picture of an output in all worlds. A cell is a world with its cameras side by side; cells fill rows,
+ * about square. Pixels are copied one to one; cells without a world are black.
+ */
+#ifndef STI_CLI_PICTURES_MOSAIC_H
+#define STI_CLI_PICTURES_MOSAIC_H
+
+#include "stet/stet.h"
+
+typedef struct mosaic_layout {
+    int64_t worlds; /* worlds that are shown: all, or as many as fit into a picture */
+    int columns, rows;
+    int width, height; /* pixels of the whole */
+} mosaic_layout;
+
+/* cell_width: pixels of all cameras of a world together. */
+mosaic_layout mosaic_plan(int64_t nworld, int64_t cell_width, int height);
+
+/* Channels of the picture of an output: 4 if it has transparency, else 3. */
+int mosaic_channels(stet_output output);
+/*
+ * Copies an output of all cameras, one tensor [nworld][height][width][channels] per camera, into
+ * [m->height][m->width][channels].
+ */
+void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output, const void *const *tensors,
+                 uint8_t *pixels);
+
+#endif

@@ -1,0 +1,172 @@
+/* See output.h. */
+#include "cli/pictures/output.h"
+
+#include "cli/pictures/mosaic.h"
+#include "cli/files/npy.h"
+#include "cli/report_error.h"
+
+#include "base/file.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const no_memory =
+    "out of memory for the pictures to write; ask for fewer worlds or smaller pictures";
+static const char *const long_name = "the folder's name is too long; use a shorter one";
+
+/* Host copies of an output of all cameras; borrowed from the arrays. */
+static const char *read_tensors(stet_sim *sim, int64_t frame, stet_output output, const void **tensors)
+{
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
+        stet_array *tensor;
+        if (stet_sim_get_array(sim, frame, c, output, &tensor) != STET_OK ||
+            stet_array_get_host(tensor, &tensors[c]) != STET_OK)
+            return stet_get_last_error();
+    }
+    return NULL;
+}
+
+/* 8-bit RGB (channels 3) or RGBA (4), rows from the top. */
+static const char *write_png(const char *path, int width, int height, int channels, const uint8_t *pixels)
+{
+    png_image image = {
+        .version = PNG_IMAGE_VERSION,
+        .width = (png_uint_32)width,
+        .height = (png_uint_32)height,
+        .format = channels == 4 ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB,
+    };
+    sti_output out;
+    const char *wrong = sti_output_open(&out, path);
+    if (!wrong && png_image_write_to_stdio(&image, out.file, 0, pixels, 0, NULL))
+        wrong = sti_output_commit(&out);
+    else if (!wrong)
+        sti_output_drop(&out), wrong = image.message;
+    return wrong ? error_text("%s: the picture could not be written: %s", path, wrong) : NULL;
+}
+
+static const char *write_mosaic(stet_sim *sim, const mosaic_layout *m, stet_output output, const void *const *tensors,
+                                const char *path, file_list *files)
+{
+    int channels = mosaic_channels(output);
+    uint8_t *pixels = malloc((size_t)m->width * (size_t)m->height * (size_t)channels);
+    if (!pixels) return no_memory;
+    mosaic_fill(m, sim, output, tensors, pixels);
+    const char *wrong = write_png(path, m->width, m->height, channels, pixels);
+    free(pixels);
+    if (wrong) return wrong;
+    return file_list_add(files, path) ? NULL : no_memory;
+}
+
+/* number 0: without one */
+static bool mosaic_path(stet_output output, const char *folder, int64_t number, char path[PATH_MAX])
+{
+    char suffix[32] = "";
+    if (number > 0) snprintf(suffix, sizeof suffix, "-%05lld", (long long)number);
+    return snprintf(path, PATH_MAX, "%s/mosaic-%s%s.png", folder, stet_output_name(output), suffix) < PATH_MAX;
+}
+
+const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
+                           int64_t *shown)
+{
+    const stet_camera *camera = stet_sim_get_camera(sim, 0);
+    int ncamera = stet_sim_get_ncamera(sim);
+    mosaic_layout m =
+        mosaic_plan(stet_worlds_get_nworld(stet_sim_get_worlds(sim)), (int64_t)camera->width * ncamera, camera->height);
+    const void **tensors = calloc((size_t)ncamera, sizeof *tensors);
+    const char *wrong = tensors ? NULL : no_memory;
+    *shown = m.worlds;
+    for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
+        stet_output output = (stet_output)k;
+        char path[PATH_MAX];
+        if (!(stet_sim_get_outputs(sim) & 1u << k)) continue;
+        if (!mosaic_path(output, folder, number, path)) wrong = long_name;
+        if (!wrong) wrong = read_tensors(sim, frame, output, tensors);
+        if (!wrong) wrong = write_mosaic(sim, &m, output, tensors, path, files);
+    }
+    free(tensors);
+    return wrong;
+}
+
+/* A camera's name as part of a file name: everything but letters, digits, '.', '_' and '-' becomes '_'. */
+static void file_part(const stet_sim *sim, int camera, char *out, size_t size)
+{
+    const char *name = stet_sim_get_camera(sim, camera)->name;
+    size_t n = 0;
+    for (; name[n] && n + 1 < size; ++n)
+        out[n] = isalnum((unsigned char)name[n]) || name[n] == '.' || name[n] == '_' ? name[n]
+                 : name[n] == '-'                                                    ? '-'
+                                                                                     : '_';
+    out[n] = 0;
+}
+
+static bool part_is_taken(const stet_sim *sim, int camera, const char *part)
+{
+    char other[80];
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
+        file_part(sim, c, other, sizeof other);
+        if (c != camera && strcmp(part, other) == 0) return true;
+    }
+    return false;
+}
+
+static bool tensor_path(const stet_sim *sim, int camera, stet_output output, const char *folder, char path[PATH_MAX])
+{
+    char part[80] = "", number[16] = "";
+    bool several = stet_sim_get_ncamera(sim) > 1;
+    if (several) {
+        file_part(sim, camera, part, sizeof part);
+        if (!*part || part_is_taken(sim, camera, part)) snprintf(number, sizeof number, "-%d", camera);
+    }
+    return snprintf(path, PATH_MAX, "%s/%s%s%s%s.npy", folder, stet_output_name(output), several ? "-" : "", part,
+                    number) < PATH_MAX;
+}
+
+static const char *write_tensor(stet_sim *sim, int64_t frame, int camera, stet_output output, const char *folder,
+                                file_list *files)
+{
+    char path[PATH_MAX];
+    stet_array *tensor;
+    const void *data;
+    if (!tensor_path(sim, camera, output, folder, path)) return long_name;
+    if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK ||
+        stet_array_get_host(tensor, &data) != STET_OK)
+        return stet_get_last_error();
+    stet_dtype dtype = stet_output_dtype(output);
+    const char *descr = dtype == STET_DTYPE_U8 ? "|u1" : dtype == STET_DTYPE_INT ? "<i4" : "<f4";
+    const char *wrong = npy_write(path, descr, stet_array_get_ndim(tensor), stet_array_get_shape(tensor), data,
+                                  stet_array_get_bytes(tensor));
+    if (wrong) return wrong;
+    return file_list_add(files, path) ? NULL : no_memory;
+}
+
+const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files)
+{
+    const char *wrong = NULL;
+    for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k)
+        for (int c = 0; c < stet_sim_get_ncamera(sim) && !wrong; ++c)
+            if (stet_sim_get_outputs(sim) & 1u << k) wrong = write_tensor(sim, frame, c, (stet_output)k, folder, files);
+    return wrong;
+}
+
+static int visit_output(stet_sim *sim, stet_output output, const char *folder, int64_t number, output_visit *visit,
+                        void *context)
+{
+    char path[PATH_MAX];
+    int code = mosaic_path(output, folder, number, path) ? visit(context, path) : -1;
+    for (int c = 0; c < stet_sim_get_ncamera(sim) && number == 0 && code < 0; ++c)
+        if (tensor_path(sim, c, output, folder, path)) code = visit(context, path);
+    return code;
+}
+
+int output_files(stet_sim *sim, const char *folder, int64_t number, output_visit *visit, void *context)
+{
+    int code = -1;
+    for (int k = 0; k < STET_OUTPUT_COUNT && code < 0; ++k)
+        if (stet_sim_get_outputs(sim) & 1u << k)
+            code = visit_output(sim, (stet_output)k, folder, number, visit, context);
+    return code;
+}

@@ -1,0 +1,393 @@
+/*
+ * `stet run`: steps copies of a scene, renders them, and reports the result.
+ *
+ * Invariant: all checks of the request are made before the first file or folder is created (prepare), and fail with
+ * EXIT_INPUT; later failures end with EXIT_WORK.
+ */
+#include "cli/command.h"
+#include "cli/run/control.h"
+#include "cli/files/folder.h"
+#include "cli/interrupt.h"
+#include "cli/options/options.h"
+#include "cli/pictures/output.h"
+#include "cli/files/places.h"
+#include "cli/run/progress.h"
+#include "cli/run/record.h"
+#include "cli/run/rounds.h"
+#include "cli/run/summary.h"
+#include "cli/run/timeline.h"
+#include "cli/report_error.h"
+
+#include "base/error.h"
+#include "worlds/snapshot.h"
+#include "base/plural.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct run {
+    run_options options;
+    stet_model *model;
+    stet_sim *sim;
+    control control;
+    recorder recorder;
+    rounds rounds;
+    summary summary;
+    int64_t since; /* frames from the scene's initial state to this run's first */
+    int64_t frame; /* number of the latest picture */
+    int made;      /* number of folders created for --out */
+} run;
+
+/* ---- before the first frame -------------------------------------------------------------------------------------- */
+
+static int load_model(run *r)
+{
+    if (stet_model_load(r->options.scene, &r->model) != STET_OK) return report_last_error(EXIT_INPUT);
+    double timestep = stet_model_get_info(r->model).timestep;
+    r->summary.substeps = r->options.substeps;
+    if (r->summary.substeps == 0) r->summary.substeps = (int)fmin(fmax(round(0.02 / timestep), 1), 1000);
+    r->summary.frame_time = timestep * r->summary.substeps;
+    return -1;
+}
+
+/* A keyframe by its name or, if none has that name, by its number. */
+static int find_keyframe(const run *r, int *out)
+{
+    const char *text = r->options.keyframe;
+    int64_t number;
+    if (!text) return -1;
+    if (strcmp(text, "none") == 0)
+        *out = -1;
+    else if (stet_model_find(r->model, STET_OBJECT_KEYFRAME, text, out) != STET_OK) {
+        int64_t count = stet_model_get_info(r->model).nkey;
+        if (!parse_whole(text, 0, INT32_MAX, &number)) return report_last_error(EXIT_INPUT);
+        if (number >= count)
+            return report_error(EXIT_INPUT,
+                                "--keyframe %s: the scene has %lld keyframe%s, numbered from 0; use another or none",
+                                text, (long long)count, STI_S(count));
+        *out = (int)number;
+    }
+    return -1;
+}
+
+static int make_sim(run *r)
+{
+    const run_options *o = &r->options;
+    stet_sim_def def = stet_default_sim_def();
+    int code = find_keyframe(r, &def.keyframe);
+    if (code >= 0) return code;
+    def.device.type = o->device.type;
+    def.device.gpu.index = o->device.gpu.index;
+    def.device.threads = o->threads;
+    def.device.mechanisms = o->mechanisms;
+    def.nworld = o->worlds;
+    def.physics = o->physics;
+    def.seed = o->seed;
+    def.cameras = o->camera.count ? o->camera.name : NULL;
+    def.ncamera = o->camera.count;
+    def.width = o->width;
+    def.height = o->height;
+    def.outputs = o->outputs;
+    if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return report_last_error(EXIT_INPUT);
+    return -1;
+}
+
+/* The latest time of any world; a world that the physics reset is behind. */
+static stet_result latest_time(run *r, double *out)
+{
+    stet_array *array;
+    const void *data;
+    stet_result result = stet_worlds_get_array(stet_sim_get_worlds(r->sim), "time", &array);
+    if (result == STET_OK) result = stet_array_get_host(array, &data);
+    if (result != STET_OK) return result;
+    *out = -HUGE_VAL;
+    for (int64_t w = 0; w < r->options.worlds; ++w) *out = fmax(*out, (double)((const float *)data)[w]);
+    return STET_OK;
+}
+
+static int resume(run *r)
+{
+    double begin, now;
+    if (!r->options.resume) return -1;
+    if (latest_time(r, &begin) != STET_OK || stet_sim_resume(r->sim, r->options.resume) != STET_OK ||
+        latest_time(r, &now) != STET_OK)
+        return report_last_error(EXIT_INPUT);
+    double frames = round((now - begin) / r->summary.frame_time);
+    r->since = frames > 0 ? (int64_t)fmin(frames, 1e15) : 0;
+    return -1;
+}
+
+/* Checks that outputs, the state file included, are not inputs and can be written. */
+static int check_files(run *r)
+{
+    const run_options *o = &r->options;
+    if (o->save && sti_snapshot_check(stet_sim_get_worlds(r->sim)->model->mj) != STET_OK)
+        return report_error(EXIT_INPUT, "--save %s: %s", o->save, stet_get_last_error());
+    return places_check(o, r->sim);
+}
+
+/* Creates the folder, after all checks. */
+static int open_files(run *r)
+{
+    const char *wrong;
+    if (r->options.out && !folder_make(r->options.out, &r->made, &wrong))
+        return report_error(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out,
+                            wrong);
+    wrong = record_open(&r->recorder, &r->options, r->sim, &r->summary.files);
+    return report_text(EXIT_WORK, wrong);
+}
+
+static int prepare(run *r)
+{
+    double begun = progress_now();
+    int code = load_model(r);
+    if (code < 0) code = control_open(&r->control, &r->options, stet_model_get_info(r->model).nu);
+    if (code < 0) code = make_sim(r);
+    if (code < 0) code = check_files(r);
+    if (code < 0) code = resume(r);
+    if (code < 0) code = rounds_open(&r->rounds, &r->options, r->sim);
+    if (code < 0) code = open_files(r);
+    r->summary.load = progress_now() - begun;
+    return code;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
+
+/* Time in calls that read pictures, as the sim counts it. */
+static double sim_reading(const run *r)
+{
+    stet_sim_timing t = stet_sim_get_timing(r->sim);
+    return t.extract + t.read;
+}
+
+static int write_mosaics(run *r, int64_t number)
+{
+    double begun = progress_now(), reading = sim_reading(r);
+    const char *wrong = output_mosaics(r->sim, r->frame, r->options.out, number, &r->summary.files, &r->summary.shown);
+    r->summary.write += progress_now() - begun - (sim_reading(r) - reading);
+    return report_text(EXIT_WORK, wrong);
+}
+
+static int record(run *r)
+{
+    double begun = progress_now();
+    const char *wrong = record_frame(&r->recorder);
+    r->summary.record += progress_now() - begun;
+    return report_text(EXIT_WORK, wrong);
+}
+
+/* Called between two frames, and between time steps of a long one. */
+static bool is_interrupted(void *context)
+{
+    run *r = context;
+    return r->summary.interrupted = r->summary.interrupted || interrupt_signal() != 0;
+}
+
+/* An interrupted frame is not counted, and nothing of it is written. */
+static int one_frame(run *r, int64_t f)
+{
+    const run_options *o = &r->options;
+    stet_result result = r->rounds.controls ? STET_OK : control_apply(&r->control, r->sim, f, r->since + f);
+    if (result == STET_OK) result = stet_sim_step(r->sim, r->summary.substeps);
+    if (result == STET_ERROR_INTERRUPTED) return -1;
+    if (result == STET_OK && o->outputs) result = stet_sim_render(r->sim, &r->frame);
+    if (result != STET_OK) return report_last_error(EXIT_WORK);
+    ++r->summary.done;
+    int code = record(r);
+    if (code < 0 && o->save_every && (f + 1) % o->save_every == 0) code = write_mosaics(r, f + 1);
+    return code;
+}
+
+/* Reads the last frame's tensors, so that all requested pictures are part of the timed work. */
+static stet_result finish_frame(run *r)
+{
+    for (int c = 0; c < stet_sim_get_ncamera(r->sim); ++c)
+        for (int k = 0; k < STET_OUTPUT_COUNT; ++k) {
+            stet_array *tensor;
+            if (!(r->options.outputs & 1u << k)) continue;
+            stet_result result = stet_sim_get_array(r->sim, r->frame, c, (stet_output)k, &tensor);
+            if (result != STET_OK) return result;
+        }
+    return STET_OK;
+}
+
+/* Starts the trace together with the counters, so that both cover the timed work. */
+static int begin_trace(run *r)
+{
+    stet_trace_def def = stet_default_trace_def();
+    def.events = r->options.trace != NULL;
+    if (!r->options.trace && !r->options.profile) return -1;
+    return stet_trace_begin(stet_sim_get_device(r->sim), &def) == STET_OK ? -1 : report_last_error(EXIT_WORK);
+}
+
+/* Missing ranges are an error in strict mode only. */
+static int begin_ranges(run *r)
+{
+    stet_device *device = stet_sim_get_device(r->sim);
+    stet_ranges_def def = stet_default_ranges_def();
+    if (!r->options.ranges || stet_ranges_get_library(device)) return -1;
+    if (stet_ranges_begin(device, &def) == STET_OK) return -1;
+    if (r->options.mechanisms.strict) return report_last_error(EXIT_WORK);
+    sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
+    return -1;
+}
+
+static int end_trace(run *r)
+{
+    stet_device *device = stet_sim_get_device(r->sim);
+    if (!stet_trace_is_on(device)) return -1;
+    if (stet_trace_end(device) != STET_OK) return report_last_error(EXIT_WORK);
+    r->summary.traced = stet_trace_get_stats(device);
+    if (r->options.profile && !profile_take(&r->summary.profile, device))
+        return report_error(EXIT_WORK, "--profile: out of memory for the table; ask for fewer worlds");
+    return -1;
+}
+
+/* All frames of a run, or of one of its rounds. */
+static int frames_of(run *r, int64_t round, progress *bar)
+{
+    const run_options *o = &r->options;
+    int code = r->rounds.row ? rounds_begin(&r->rounds, round) : -1;
+    for (int64_t f = 0; f < o->frames && code < 0 && !is_interrupted(r); ++f) {
+        code = one_frame(r, f);
+        if (code < 0) progress_update(bar, r->summary.done);
+    }
+    if (code < 0 && r->rounds.row && !r->summary.interrupted) return rounds_end(&r->rounds, r->frame);
+    if (r->rounds.row) rounds_cancel(&r->rounds);
+    return code;
+}
+
+static int all_frames(run *r)
+{
+    progress bar;
+    interrupt_await();
+    stet_sim_set_interrupt(r->sim, is_interrupted, r);
+    int64_t count = r->rounds.row ? r->rounds.count : 1;
+    stet_device_clear_counters(stet_sim_get_device(r->sim));
+    int code = begin_ranges(r);
+    if (code < 0) code = begin_trace(r);
+    stet_sim_clear_timing(r->sim);
+    progress_begin(&bar, !r->options.json, count * r->options.frames, "frames");
+    double begun = progress_now();
+    for (int64_t k = 0; k < count && code < 0 && !r->summary.interrupted; ++k) code = frames_of(r, k, &bar);
+    progress_end(&bar);
+    if (code < 0 && r->summary.done && finish_frame(r) != STET_OK) code = report_last_error(EXIT_WORK);
+    /* What was issued is part of the run: the clock stops when the device has done it. */
+    if (code < 0 && stet_device_synchronize(stet_sim_get_device(r->sim)) != STET_OK)
+        code = report_last_error(EXIT_WORK);
+    r->summary.seconds = progress_now() - begun - r->summary.write;
+    r->summary.timing = stet_sim_get_timing(r->sim);
+    r->summary.counters = stet_device_get_counters(stet_sim_get_device(r->sim));
+    return code < 0 ? end_trace(r) : code;
+}
+
+/* ---- after the last one ------------------------------------------------------------------------------------------ */
+
+static int take_hashes(run *r)
+{
+    summary_count_faults(&r->summary);
+    if (stet_worlds_hash(stet_sim_get_worlds(r->sim), &r->summary.state_hash) != STET_OK ||
+        (r->options.outputs && stet_sim_hash_frame(r->sim, r->frame, &r->summary.frame_hash) != STET_OK))
+        return report_last_error(EXIT_WORK);
+    return -1;
+}
+
+static const char *write_rounds(run *r)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/rounds.npz", r->options.out) >= (int)sizeof path)
+        return "the folder's name is too long; use a shorter one";
+    const char *wrong = rounds_write(&r->rounds, &r->recorder, path);
+    if (wrong) return wrong;
+    return file_list_add(&r->summary.files, path) ? NULL : "out of memory for the names of files";
+}
+
+static const char *write_trace(run *r)
+{
+    char title[400];
+    (void)snprintf(title, sizeof title, "stet run %s", r->options.scene);
+    const char *wrong = timeline_write(stet_sim_get_device(r->sim), title, r->options.trace);
+    if (wrong) return wrong;
+    return file_list_add(&r->summary.files, r->options.trace) ? NULL : "out of memory for the names of files";
+}
+
+static int write_files(run *r)
+{
+    const run_options *o = &r->options;
+    double begun = progress_now();
+    const char *wrong = r->rounds.row ? NULL : record_close(&r->recorder);
+    if (!wrong && o->out && r->rounds.row) wrong = write_rounds(r);
+    if (!wrong && o->out && o->outputs)
+        wrong = output_mosaics(r->sim, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
+    if (!wrong && o->out && o->outputs) wrong = output_tensors(r->sim, r->frame, o->out, &r->summary.files);
+    if (!wrong && o->save) {
+        if (stet_worlds_save(stet_sim_get_worlds(r->sim), o->save) != STET_OK)
+            wrong = stet_get_last_error();
+        else if (!file_list_add(&r->summary.files, o->save))
+            wrong = "out of memory for the names of files";
+    }
+    if (!wrong && o->trace) wrong = write_trace(r);
+    r->summary.write += progress_now() - begun;
+    return report_text(EXIT_WORK, wrong);
+}
+
+static int say_interrupted(const run *r)
+{
+    int64_t all = r->options.frames * (r->rounds.row ? r->rounds.count : 1);
+    return report_error(interrupt_code(interrupt_signal()), "interrupted after frame %lld of %lld; %s",
+                        (long long)r->summary.done, (long long)all,
+                        r->summary.done ? "files hold what was done until then" : "nothing was written");
+}
+
+static int report(run *r)
+{
+    char path[PATH_MAX];
+    if (r->options.out) {
+        if (snprintf(path, sizeof path, "%s/summary.json", r->options.out) >= (int)sizeof path ||
+            !file_list_add(&r->summary.files, path))
+            return report_error(EXIT_WORK, "--out %s: out of memory for the names of files", r->options.out);
+        const char *wrong = summary_write_json(&r->summary, path);
+        if (wrong) return report_text(EXIT_WORK, wrong);
+    }
+    if (r->options.json)
+        summary_print_json(&r->summary);
+    else
+        summary_print(&r->summary);
+    return r->summary.interrupted ? say_interrupted(r) : 0;
+}
+
+static void clean_up(run *r)
+{
+    if (r->rounds.row || r->summary.done == 0)
+        record_drop(&r->recorder);
+    else
+        (void)record_close(&r->recorder);
+    if (r->options.out && r->made) folder_unmake(r->options.out, r->made);
+    rounds_close(&r->rounds);
+    profile_free(&r->summary.profile);
+    stet_sim_destroy(r->sim);
+    stet_model_destroy(r->model);
+    control_close(&r->control);
+    file_list_free(&r->summary.files);
+    options_free(&r->options);
+}
+
+int run_main(int argc, char **argv)
+{
+    run r = {.frame = STET_FRAME_LATEST};
+    report_begin("stet run");
+    int code = options_read(argc, argv, &r.options);
+    r.summary.options = &r.options;
+    r.summary.rounds = &r.rounds;
+    if (code < 0) code = prepare(&r);
+    r.summary.sim = r.sim;
+    if (code < 0) code = all_frames(&r);
+    if (code < 0 && r.summary.interrupted && r.summary.done == 0) code = say_interrupted(&r);
+    if (code < 0) code = take_hashes(&r);
+    if (code < 0) code = write_files(&r);
+    if (code < 0) code = report(&r);
+    clean_up(&r);
+    return code;
+}
