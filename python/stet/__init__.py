@@ -31,7 +31,8 @@ from ._errors import (
 )
 from .adjoint import GradcheckResult, gradcheck
 from .info import info
-from .rounds import Pool, Round
+from .pool import Pool
+from .rounds import Round
 from .sim import Sim, load
 
 scenes = _Path(__file__).parent / "scenes"
