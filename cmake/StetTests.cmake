@@ -1,4 +1,5 @@
-# stet_test(<layer>/<noun> [LABELS …] [SOURCES …]) builds test/<layer>/<noun>_test.c and registers it as `<layer>/<noun>`.
+# stet_test(<layer>[/<folder>]/<noun> [LABELS …] [SOURCES …]) builds test/<layer>[/<folder>]/<noun>_test.c and registers it as
+# `<layer>/<noun>`: a test's name does not say the folder. stet_tests(<layer>[/<folder>] <noun> …) does it for each noun.
 # The target tests_of_<layer> builds those of a layer.
 #
 # Labels: the layer's name, and `short` unless LABELS has `long` (the short tier also runs under ASan and UBSan in .ci/run), or `whole`: what takes
@@ -45,11 +46,19 @@ if(STET_SANITIZE STREQUAL "thread")
         "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1:handle_segv=2:die_after_fork=0")
 endif()
 
-function(stet_test name)
+# The test's name and its layer, from its path.
+function(stet_test_name path name_out layer_out)
+    string(REGEX REPLACE "/.*" "" layer "${path}")
+    get_filename_component(noun "${path}" NAME)
+    set(${name_out} "${layer}/${noun}" PARENT_SCOPE)
+    set(${layer_out} "${layer}" PARENT_SCOPE)
+endfunction()
+
+function(stet_test path)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;SOURCES")
+    stet_test_name("${path}" name layer)
     string(REPLACE "/" "_" target "test_${name}")
-    get_filename_component(layer "${name}" DIRECTORY)
-    add_executable(${target} "${PROJECT_SOURCE_DIR}/test/${name}_test.c" ${arg_SOURCES})
+    add_executable(${target} "${PROJECT_SOURCE_DIR}/test/${path}_test.c" ${arg_SOURCES})
     stet_target_options(${target})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
     target_link_libraries(${target} PRIVATE stet_pilots ${STET_TEST_LIBRARY} mujoco::mujoco Threads::Threads PNG::PNG PkgConfig::JANSSON
@@ -68,6 +77,12 @@ function(stet_test name)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/${layer}")
     add_test(NAME "${name}" COMMAND ${target})
     stet_test_properties("${name}" ${layer} ${arg_LABELS})
+endfunction()
+
+function(stet_tests folder)
+    foreach(noun IN LISTS ARGN)
+        stet_test("${folder}/${noun}")
+    endforeach()
 endfunction()
 
 function(stet_test_properties name)
@@ -105,12 +120,12 @@ function(stet_test_sees_gpu)
     endforeach()
 endfunction()
 
-# stet_script_test(<layer>/<noun> [LABELS …]) registers test/<layer>/<noun>_test.py, run by STET_TEST_PYTHON. Its environment holds the
+# stet_script_test(<layer>[/<folder>]/<noun> [LABELS …]) registers <noun>_test.py of that folder, run by STET_TEST_PYTHON. Its environment holds the
 # definitions above, and STET_TEST_MUJOCO (MuJoCo's library).
-function(stet_script_test name)
+function(stet_script_test path)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS")
-    get_filename_component(layer "${name}" DIRECTORY)
-    add_test(NAME "${name}" COMMAND "${PROJECT_SOURCE_DIR}/.venv/bin/python" -B "${PROJECT_SOURCE_DIR}/test/${name}_test.py")
+    stet_test_name("${path}" name layer)
+    add_test(NAME "${name}" COMMAND "${PROJECT_SOURCE_DIR}/.venv/bin/python" -B "${PROJECT_SOURCE_DIR}/test/${path}_test.py")
     stet_test_properties("${name}" ${layer} ${arg_LABELS})
     set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT
         "STET_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a call of each public function for the test that hands NULL to each of their pointers (test/sim/nulls_test.c).
+"""Writes a call of each public function for the test that hands NULL to each of their pointers (test/sim/faults/nulls_test.c).
 
     nullgen.py OUT: a row CALL_RESULT, CALL_TEXT or CALL_OTHER(function, names of its pointers, arguments) for each of include/stet/*.h.
 

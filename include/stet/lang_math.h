@@ -8,8 +8,8 @@
  * things.
  *
  * Polynomials are minimax fits of the relative error (Remez exchange), their coefficients rounded to float; they and
- * the split constants are printed by test/kernel/lang_fit.py. Greatest errors in units of the last place (ulp),
- * measured over all exponents by test/kernel/math_test.c, which holds them as limits:
+ * the split constants are printed by test/kernel/lang/lang_fit.py. Greatest errors in units of the last place (ulp),
+ * measured over all exponents by test/kernel/lang/math_test.c, which holds them as limits:
  *
  *   sin 1.4  cos 1.4  tan 1.5  asin 1.4  acos 1.3  atan 1.5  atan2 1.7  exp 1.1  exp2 0.9
  *   log 0.9  log2 1  pow 1  tanh 1.4

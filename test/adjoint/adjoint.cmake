@@ -1,22 +1,20 @@
 # The tests of adjoints.
-stet_test(adjoint/adjoint)
-stet_test(adjoint/derivative)
+stet_tests(adjoint gradcheck)
 stet_test(adjoint/far LABELS long)
-stet_test(adjoint/forms)
-stet_test(adjoint/gradcheck)
-stet_test(adjoint/items)
-stet_test(adjoint/refusals)
-stet_test(adjoint/stack_ids)
-stet_test(adjoint/loops)
-stet_test(adjoint/team)
+stet_tests(adjoint/transform adjoint derivative forms items loops refusals team)
+stet_tests(adjoint/sizing stack_ids)
+stet_tests(adjoint/tape tape_fault)
+stet_test_doubles(adjoint/tape_fault)
 # On every device that runs kernels, the doubles among them.
-foreach(noun IN ITEMS devices gather handle item_devices listed listed_overflow overflow room plan stack stack_cache stack_wrong sum tape tape_rules tape_sizes variants)
-    stet_test(adjoint/${noun})
+stet_tests(adjoint devices item_devices variants)
+stet_tests(adjoint/launch gather handle listed listed_overflow plan sum)
+stet_tests(adjoint/sizing overflow room stack stack_cache stack_wrong)
+stet_tests(adjoint/tape tape tape_rules tape_sizes)
+foreach(noun IN ITEMS devices gather handle item_devices listed listed_overflow overflow plan room stack stack_cache
+        stack_wrong sum tape tape_rules tape_sizes variants)
     stet_test_doubles(adjoint/${noun})
     stet_test_sees_gpu(adjoint/${noun})
 endforeach()
-stet_test(adjoint/tape_fault)
-stet_test_doubles(adjoint/tape_fault)
 # 64 programs a source, some 3 s of a core: 512 programs in the short tier, 1536 others in `long`, 64000 others in `whole`, in four parts. Each production of the grammar that is not refused has to be right
 # as often as the last number says.
 stet_test(adjoint/random SOURCES adjoint/programs.c adjoint/programs_functions.c adjoint/programs_team.c

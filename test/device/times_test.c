@@ -2,7 +2,7 @@
  * Times of work on a GPU, over the driver doubles, through both tables: the moments of a device, and the times that a trace makes of them.
  * The double's clock counts its calls: what can be said is what comes after what.
  */
-#include "device/gpu_rig.h"
+#include "device/gpu/gpu_rig.h"
 
 #include "device/trace.h"
 

@@ -3,13 +3,14 @@
 foreach(kind IN ITEMS cuda hip)
     set(target "double_${kind}")
     add_library(${target} MODULE)
-    foreach(noun IN ITEMS condition entry entry_graph exec fiber graph memory module queue rtc source stack state work)
+    foreach(noun IN ITEMS driver/entry driver/entry_graph driver/graph driver/memory driver/module driver/queue driver/rtc
+            driver/source driver/state exec/condition exec/exec exec/fiber exec/stack exec/work)
         target_sources(${target} PRIVATE "${CMAKE_CURRENT_LIST_DIR}/${noun}.c")
     endforeach()
-    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
     target_compile_options(${target} PRIVATE ${STET_WARNINGS} -ffp-contract=off)
     target_compile_definitions(${target} PRIVATE DD_HIP=$<STREQUAL:${kind},hip>
-        DOUBLE_PRELUDE="${CMAKE_CURRENT_LIST_DIR}/prelude.h")
+        DOUBLE_PRELUDE="${CMAKE_CURRENT_LIST_DIR}/exec/prelude.h")
     target_link_libraries(${target} PRIVATE m ${CMAKE_DL_LIBS} pthread)
     set_target_properties(${target} PROPERTIES PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/double"
         LINK_OPTIONS -Wl,-Bsymbolic)
@@ -50,9 +51,5 @@ function(stet_test_on_devices)
     endforeach()
 endfunction()
 
-stet_test(double/double)
-stet_test(double/graph)
-stet_test(double/kernel)
-stet_test(double/loop)
-stet_test(double/warp)
+stet_tests(double double graph kernel loop warp)
 stet_test_doubles(double/double double/graph double/kernel double/loop double/warp)

@@ -1,0 +1,40 @@
+# The tests of the whole loop.
+stet_tests(sim apart control phase ranges sim tape tensor trace)
+stet_test_ranges(sim/ranges)
+stet_test(sim/recorded SOURCES ${PROJECT_SOURCE_DIR}/src/cli/files/npy.c
+    ${PROJECT_SOURCE_DIR}/src/cli/report_error.c)
+add_test(NAME sim/recorded_long COMMAND test_sim_recorded 2000)
+stet_test_properties(sim/recorded_long sim whole)
+stet_tests(sim/reuse frame held idle same subset switches)
+stet_tests(sim/rounds round round_copies round_fault round_known round_null round_stage)
+stet_test_doubles(sim/round_copies sim/round_stage)
+stet_tests(sim/faults interrupt null phase_fault)
+stet_test(sim/faults/failure SOURCES sim/faults/everything.c)
+stet_test(sim/faults/driver_fault SOURCES sim/faults/everything.c)
+stet_test_doubles(sim/driver_fault)
+set(shares 8)
+foreach(table IN ITEMS cuda hip)
+    foreach(share RANGE 1 ${shares})
+        set(name sim/driver_fault_${table}_${share})
+        add_test(NAME ${name} COMMAND test_sim_driver_fault ${table} ${share} ${shares})
+        stet_test_properties(${name} sim whole)
+        set_tests_properties(${name} PROPERTIES TIMEOUT 2400)
+    endforeach()
+endforeach()
+# A call of each function of the public headers; all of them, for one that is missing would go untested.
+file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stet/*.h")
+add_custom_command(OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl"
+    COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/nullgen.py" "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl"
+    DEPENDS "${PROJECT_SOURCE_DIR}/tools/nullgen.py" "${PROJECT_SOURCE_DIR}/tools/source.py" ${headers} VERBATIM)
+stet_test(sim/faults/nulls SOURCES "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl")
+target_include_directories(test_sim_nulls PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
+stet_test(sim/program SOURCES sim/program.c sim/program_export.c sim/program_faults.c sim/program_frames.c
+    sim/program_kernels.c sim/program_open.c sim/program_process.c sim/program_rounds.c sim/program_stage.c
+    sim/program_tiles.c sim/program_worlds.c)
+add_test(NAME sim/program_long COMMAND test_sim_program 50000)
+stet_test_properties(sim/program_long sim long)
+add_test(NAME sim/program_longer COMMAND test_sim_program 100000)
+stet_test_properties(sim/program_longer sim whole)
+add_test(NAME sim/program_checked COMMAND test_sim_program) # its own kernels in checked mode
+stet_test_properties(sim/program_checked sim)
+set_property(TEST sim/program_checked APPEND PROPERTY ENVIRONMENT STET_CHECKED=1)
