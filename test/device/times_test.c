@@ -353,25 +353,22 @@ static void a_lost_device_ends_its_trace(void **state)
 
 /* ---- all ------------------------------------------------------------------------------------------------------------ */
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(work_takes_time_between_moments),
-        TEST(events_are_used_again),
-        TEST(numbers_that_are_none),
-        TEST(a_moment_that_fails_is_none),
-        TEST(copies_have_times_of_their_own),
-        TEST(without_a_trace_nothing_is_noted),
-        TEST(long_traces_are_worked_out_in_parts),
-        TEST(moments_may_fail),
-        TEST(failed_work_has_no_time),
-        TEST(captures_are_left_alone),
-        TEST(a_driver_without_times),
-        TEST(a_device_may_go_while_it_is_traced),
-        TEST(a_lost_device_ends_its_trace),
+        GPU_TEST(work_takes_time_between_moments),
+        GPU_TEST(events_are_used_again),
+        GPU_TEST(numbers_that_are_none),
+        GPU_TEST(a_moment_that_fails_is_none),
+        GPU_TEST(copies_have_times_of_their_own),
+        GPU_TEST(without_a_trace_nothing_is_noted),
+        GPU_TEST(long_traces_are_worked_out_in_parts),
+        GPU_TEST(moments_may_fail),
+        GPU_TEST(failed_work_has_no_time),
+        GPU_TEST(captures_are_left_alone),
+        GPU_TEST(a_driver_without_times),
+        GPU_TEST(a_device_may_go_while_it_is_traced),
+        GPU_TEST(a_lost_device_ends_its_trace),
     };
-    int failed = cmocka_run_group_tests_name("device/times through CUDA", tests, open_double_cuda, NULL);
-    return failed + cmocka_run_group_tests_name("device/times through HIP", tests, open_double_hip, NULL);
+    return RUN_ON_DOUBLES("device/times", tests);
 }

@@ -142,15 +142,12 @@ static void tensors_change_hands_in_the_stream_that_is_captured(void **state)
     close_capture(&r);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_the_host_wrote_is_not_sent_into_a_graph),
-        TEST(what_is_on_the_device_alone_is_not_read_or_written),
-        TEST(tensors_change_hands_in_the_stream_that_is_captured),
+        GPU_TEST(what_the_host_wrote_is_not_sent_into_a_graph),
+        GPU_TEST(what_is_on_the_device_alone_is_not_read_or_written),
+        GPU_TEST(tensors_change_hands_in_the_stream_that_is_captured),
     };
-    int failed = cmocka_run_group_tests_name("device/tensor_capture through CUDA", tests, open_double_cuda, NULL);
-    return failed + cmocka_run_group_tests_name("device/tensor_capture through HIP", tests, open_double_hip, NULL);
+    return RUN_ON_DOUBLES("device/tensor_capture", tests);
 }

@@ -241,28 +241,15 @@ static void each_call_beside_a_capture_may_fail(void **state)
     assert_true(n > 15 && failed > 12);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_cannot_be_captured_is_refused),
-        TEST(what_goes_during_a_capture),
-        TEST(a_capture_that_its_owner_breaks_ends_with_it),
-        TEST(a_driver_that_does_not_number_captures),
-        TEST(kf09_somebody_elses_capture_beside_foreign_streams),
-        TEST(each_call_beside_a_capture_may_fail),
+        REAL_GPU_TEST(what_cannot_be_captured_is_refused),
+        REAL_GPU_TEST(what_goes_during_a_capture),
+        REAL_GPU_TEST(a_capture_that_its_owner_breaks_ends_with_it),
+        REAL_GPU_TEST(a_driver_that_does_not_number_captures),
+        REAL_GPU_TEST(kf09_somebody_elses_capture_beside_foreign_streams),
+        GPU_TEST(each_call_beside_a_capture_may_fail),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_capture_fault through CUDA", tests, open_double_cuda, NULL);
-    failed += cmocka_run_group_tests_name("device/gpu_capture_fault through HIP", tests, open_double_hip, NULL);
-    const struct CMUnitTest real[] = {
-        TEST(what_cannot_be_captured_is_refused),
-        TEST(what_goes_during_a_capture),
-        TEST(a_capture_that_its_owner_breaks_ends_with_it),
-        TEST(a_driver_that_does_not_number_captures),
-        TEST(kf09_somebody_elses_capture_beside_foreign_streams),
-    };
-    return real_device() ? failed + cmocka_run_group_tests_name("device/gpu_capture_fault on this machine's GPU", real,
-                                                                NULL, NULL)
-                         : failed;
+    return RUN_ON_REAL_GPU_TOO("device/gpu_capture_fault", tests);
 }

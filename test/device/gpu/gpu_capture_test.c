@@ -170,27 +170,14 @@ static void streams_of_one_capture_are_ordered(void **state)
     }
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(kf11_an_outer_graph_runs_what_stet_issued),
-        TEST(a_stream_is_captured_after_it_came_into_use),
-        TEST(a_stream_that_was_joined_goes_on_behind_what_was_before),
-        TEST(stet_goes_from_one_capture_into_another),
-        TEST(streams_of_one_capture_are_ordered),
+        REAL_GPU_TEST(kf11_an_outer_graph_runs_what_stet_issued),
+        REAL_GPU_TEST(a_stream_is_captured_after_it_came_into_use),
+        REAL_GPU_TEST(a_stream_that_was_joined_goes_on_behind_what_was_before),
+        REAL_GPU_TEST(stet_goes_from_one_capture_into_another),
+        REAL_GPU_TEST(streams_of_one_capture_are_ordered),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_capture through CUDA", tests, open_double_cuda, NULL);
-    failed += cmocka_run_group_tests_name("device/gpu_capture through HIP", tests, open_double_hip, NULL);
-    const struct CMUnitTest real[] = {
-        TEST(kf11_an_outer_graph_runs_what_stet_issued),
-        TEST(a_stream_is_captured_after_it_came_into_use),
-        TEST(a_stream_that_was_joined_goes_on_behind_what_was_before),
-        TEST(stet_goes_from_one_capture_into_another),
-        TEST(streams_of_one_capture_are_ordered),
-    };
-    return real_device()
-               ? failed + cmocka_run_group_tests_name("device/gpu_capture on this machine's GPU", real, NULL, NULL)
-               : failed;
+    return RUN_ON_REAL_GPU_TOO("device/gpu_capture", tests);
 }

@@ -314,19 +314,16 @@ static void every_allocation_may_fail(void **state)
     free(run_code);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_fault_is_told_with_the_last_launches_and_stays),
-        TEST(other_libraries_find_their_device_as_they_left_it),
-        TEST(what_was_current_comes_back_at_the_second_try),
-        TEST(kf09_somebody_elses_capture_goes_on),
-        TEST(kf09_only_the_first_launch_of_a_function_is_announced),
-        TEST(every_call_may_fail),
-        TEST(every_allocation_may_fail),
+        GPU_TEST(a_fault_is_told_with_the_last_launches_and_stays),
+        GPU_TEST(other_libraries_find_their_device_as_they_left_it),
+        GPU_TEST(what_was_current_comes_back_at_the_second_try),
+        GPU_TEST(kf09_somebody_elses_capture_goes_on),
+        GPU_TEST(kf09_only_the_first_launch_of_a_function_is_announced),
+        GPU_TEST(every_call_may_fail),
+        GPU_TEST(every_allocation_may_fail),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_fault through CUDA", tests, open_double_cuda, NULL);
-    return failed + cmocka_run_group_tests_name("device/gpu_fault through HIP", tests, open_double_hip, NULL);
+    return RUN_ON_DOUBLES("device/gpu_fault", tests);
 }

@@ -112,23 +112,12 @@ static void kf09_another_thread_uses_the_legacy_stream_meanwhile(void **state)
     rig_close(&r);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(others_work_is_captured_once_and_replayed),
-        TEST(kf08_a_capture_that_fails_leaves_nothing),
-        TEST(kf09_another_thread_uses_the_legacy_stream_meanwhile),
+        REAL_GPU_TEST(others_work_is_captured_once_and_replayed),
+        REAL_GPU_TEST(kf08_a_capture_that_fails_leaves_nothing),
+        REAL_GPU_TEST(kf09_another_thread_uses_the_legacy_stream_meanwhile),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_foreign through CUDA", tests, open_double_cuda, NULL);
-    failed += cmocka_run_group_tests_name("device/gpu_foreign through HIP", tests, open_double_hip, NULL);
-    const struct CMUnitTest real[] = {
-        TEST(others_work_is_captured_once_and_replayed),
-        TEST(kf08_a_capture_that_fails_leaves_nothing),
-        TEST(kf09_another_thread_uses_the_legacy_stream_meanwhile),
-    };
-    return real_device()
-               ? failed + cmocka_run_group_tests_name("device/gpu_foreign on this machine's GPU", real, NULL, NULL)
-               : failed;
+    return RUN_ON_REAL_GPU_TOO("device/gpu_foreign", tests);
 }

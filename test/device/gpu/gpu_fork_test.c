@@ -63,7 +63,8 @@ static void a_child_is_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(a_child_is_told, begin)};
-    return cmocka_run_group_tests_name("device/gpu_fork, CUDA", tests, open_double_cuda, NULL) +
-           cmocka_run_group_tests_name("device/gpu_fork, HIP", tests, open_double_hip, NULL);
+    const struct CMUnitTest tests[] = {
+        GPU_TEST(a_child_is_told),
+    };
+    return RUN_ON_DOUBLES("device/gpu_fork", tests);
 }

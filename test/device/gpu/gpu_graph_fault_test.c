@@ -117,15 +117,12 @@ static void each_allocation_may_fail(void **state)
     assert_true(fail_each_allocation(round_on_a_new_device, false) >= 12);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_fault_names_the_graph),
-        TEST(each_call_may_fail),
-        TEST(each_allocation_may_fail),
+        GPU_TEST(a_fault_names_the_graph),
+        GPU_TEST(each_call_may_fail),
+        GPU_TEST(each_allocation_may_fail),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_graph_fault through CUDA", tests, open_double_cuda, NULL);
-    return failed + cmocka_run_group_tests_name("device/gpu_graph_fault through HIP", tests, open_double_hip, NULL);
+    return RUN_ON_DOUBLES("device/gpu_graph_fault", tests);
 }

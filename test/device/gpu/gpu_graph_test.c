@@ -298,33 +298,20 @@ static void a_driver_without_graphs_says_what_it_lacks(void **state)
     rig_close(&r);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(random_lists_as_one_by_one),
-        TEST(a_launch_of_nothing_and_of_more),
-        TEST(arguments_are_those_that_were_set_last),
-        TEST(nothing_at_all_and_empty_copies),
-        TEST(limits_are_those_of_launches),
-        TEST(a_graph_that_runs_may_be_freed),
-        TEST(kernels_that_wait_by_themselves_may_be_early),
-        TEST(a_kernel_that_lies_is_found),
-        TEST(a_loop_ends_by_its_condition_or_its_most),
-        TEST(without_conditional_nodes_loops_are_refused),
-        TEST(a_driver_without_graphs_says_what_it_lacks),
+        REAL_GPU_TEST(random_lists_as_one_by_one),
+        GPU_TEST(a_launch_of_nothing_and_of_more),
+        REAL_GPU_TEST(arguments_are_those_that_were_set_last),
+        REAL_GPU_TEST(nothing_at_all_and_empty_copies),
+        GPU_TEST(limits_are_those_of_launches),
+        REAL_GPU_TEST(a_graph_that_runs_may_be_freed),
+        GPU_TEST(kernels_that_wait_by_themselves_may_be_early),
+        GPU_TEST(a_kernel_that_lies_is_found),
+        REAL_GPU_TEST(a_loop_ends_by_its_condition_or_its_most),
+        GPU_TEST(without_conditional_nodes_loops_are_refused),
+        GPU_TEST(a_driver_without_graphs_says_what_it_lacks),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_graph through CUDA", tests, open_double_cuda, NULL);
-    failed += cmocka_run_group_tests_name("device/gpu_graph through HIP", tests, open_double_hip, NULL);
-    const struct CMUnitTest real[] = {
-        TEST(random_lists_as_one_by_one),
-        TEST(arguments_are_those_that_were_set_last),
-        TEST(nothing_at_all_and_empty_copies),
-        TEST(a_graph_that_runs_may_be_freed),
-        TEST(a_loop_ends_by_its_condition_or_its_most),
-    };
-    return real_device()
-               ? failed + cmocka_run_group_tests_name("device/gpu_graph on this machine's GPU", real, NULL, NULL)
-               : failed;
+    return RUN_ON_REAL_GPU_TOO("device/gpu_graph", tests);
 }

@@ -330,21 +330,18 @@ static void auto_takes_what_can_be_used(void **state)
     assert_int_equal(warnings, 0); /* most machines have none */
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_library_that_is_not_there),
-        TEST(kf01_every_soname_is_looked_for),
-        TEST(kf01_the_best_name_wins_wherever_it_is),
-        TEST(a_wheel_is_found),
-        TEST(kf03_old_versions_are_refused),
-        TEST(kf03_architectures_of_each_version),
-        TEST(devices_that_do_not_exist),
-        TEST(kf02_each_missing_entry_point_is_named),
-        TEST(auto_takes_what_can_be_used),
+        GPU_TEST(a_library_that_is_not_there),
+        GPU_TEST(kf01_every_soname_is_looked_for),
+        GPU_TEST(kf01_the_best_name_wins_wherever_it_is),
+        GPU_TEST(a_wheel_is_found),
+        GPU_TEST(kf03_old_versions_are_refused),
+        GPU_TEST(kf03_architectures_of_each_version),
+        GPU_TEST(devices_that_do_not_exist),
+        GPU_TEST(kf02_each_missing_entry_point_is_named),
+        GPU_TEST(auto_takes_what_can_be_used),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_library, CUDA", tests, open_double_cuda, NULL);
-    return failed + cmocka_run_group_tests_name("device/gpu_library, HIP", tests, open_double_hip, NULL);
+    return RUN_ON_DOUBLES("device/gpu_library", tests);
 }

@@ -49,4 +49,22 @@ static inline bool real_device(void)
     return true;
 }
 
+/* All tests on both doubles, then those marked REAL_GPU_TEST on this machine's GPU. */
+#define RUN_ON_REAL_GPU_TOO(name, tests) run_on_real_gpu_too(name, tests, sizeof(tests) / sizeof *(tests))
+
+static inline int run_on_real_gpu_too(const char *name, const struct CMUnitTest *tests, size_t n)
+{
+    enum { MOST = 32 };
+    struct CMUnitTest real[MOST];
+    char title[100];
+    size_t nreal = 0;
+    int failed = run_on_doubles(name, tests, n);
+    assert_true(n <= MOST);
+    for (size_t i = 0; i < n; ++i)
+        if (tests[i].initial_state) real[nreal++] = tests[i];
+    if (!real_device()) return failed;
+    (void)snprintf(title, sizeof title, "%s on this machine's GPU", name);
+    return failed + _cmocka_run_group_tests(title, real, nreal, NULL, NULL);
+}
+
 #endif

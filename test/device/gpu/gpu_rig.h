@@ -75,6 +75,20 @@ static inline int begin(void **state)
     return 0;
 }
 
+/* Rows of a table of tests. REAL_GPU_TEST: one that this machine's GPU is asked, too (RUN_ON_REAL_GPU_TOO, gpu_real.h). */
+#define GPU_TEST(f) cmocka_unit_test_setup(f, begin)
+#define REAL_GPU_TEST(f) cmocka_unit_test_prestate_setup_teardown(f, begin, NULL, &o)
+#define RUN_ON_DOUBLES(name, tests) run_on_doubles(name, tests, sizeof(tests) / sizeof *(tests))
+
+static inline int run_on_doubles(const char *name, const struct CMUnitTest *tests, size_t n)
+{
+    char title[100];
+    (void)snprintf(title, sizeof title, "%s through CUDA", name);
+    int failed = _cmocka_run_group_tests(title, tests, n, open_double_cuda, NULL);
+    (void)snprintf(title, sizeof title, "%s through HIP", name);
+    return failed + _cmocka_run_group_tests(title, tests, n, open_double_hip, NULL);
+}
+
 #define MIB ((size_t)1 << 20)
 
 static inline void *take(stet_device *device, size_t size)

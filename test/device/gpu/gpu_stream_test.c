@@ -337,33 +337,19 @@ static void a_device_goes_while_a_stream_of_the_callers_is_in_use(void **state)
     nothing_is_left();
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(kf15_results_are_those_of_one_order),
-        TEST(a_stream_may_go_when_another_is_used),
-        TEST(the_same_stream_again_costs_nothing),
-        TEST(kf22_a_block_that_comes_back_is_the_new_users),
-        TEST(kf16_pieces_of_uploads_outlive_their_copies_in_every_stream),
-        TEST(a_free_never_waits_for_a_stream_of_the_callers),
-        TEST(others_work_is_before_or_behind_when_it_is_said),
-        TEST(two_devices_on_two_threads),
-        TEST(each_call_of_a_change_may_fail),
-        TEST(a_device_goes_while_a_stream_of_the_callers_is_in_use),
+        REAL_GPU_TEST(kf15_results_are_those_of_one_order),
+        REAL_GPU_TEST(a_stream_may_go_when_another_is_used),
+        GPU_TEST(the_same_stream_again_costs_nothing),
+        REAL_GPU_TEST(kf22_a_block_that_comes_back_is_the_new_users),
+        REAL_GPU_TEST(kf16_pieces_of_uploads_outlive_their_copies_in_every_stream),
+        GPU_TEST(a_free_never_waits_for_a_stream_of_the_callers),
+        GPU_TEST(others_work_is_before_or_behind_when_it_is_said),
+        REAL_GPU_TEST(two_devices_on_two_threads),
+        GPU_TEST(each_call_of_a_change_may_fail),
+        REAL_GPU_TEST(a_device_goes_while_a_stream_of_the_callers_is_in_use),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_stream through CUDA", tests, open_double_cuda, NULL);
-    failed += cmocka_run_group_tests_name("device/gpu_stream through HIP", tests, open_double_hip, NULL);
-    const struct CMUnitTest real[] = {
-        TEST(kf15_results_are_those_of_one_order),
-        TEST(a_stream_may_go_when_another_is_used),
-        TEST(kf22_a_block_that_comes_back_is_the_new_users),
-        TEST(kf16_pieces_of_uploads_outlive_their_copies_in_every_stream),
-        TEST(two_devices_on_two_threads),
-        TEST(a_device_goes_while_a_stream_of_the_callers_is_in_use),
-    };
-    return real_device()
-               ? failed + cmocka_run_group_tests_name("device/gpu_stream on this machine's GPU", real, NULL, NULL)
-               : failed;
+    return RUN_ON_REAL_GPU_TOO("device/gpu_stream", tests);
 }

@@ -409,27 +409,24 @@ static void code_that_is_none(void **state)
     close_gpu(device);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_it_is),
-        TEST(memory_is_zero_whoever_had_it_before),
-        TEST(freed_blocks_are_given_out_again),
-        TEST(a_big_block_is_not_wasted),
-        TEST(what_is_kept_goes_back_when_memory_is_short),
-        TEST(out_of_memory_says_what_and_how_much),
-        TEST(any_thread_may_free),
-        TEST(kf16_host_memory_may_change_after_an_upload),
-        TEST(uploads_follow_one_another),
-        TEST(page_locked_memory_is_copied_directly),
-        TEST(what_is_exported_is_there),
-        TEST(every_world_runs_once_whatever_the_team),
-        TEST(work_is_in_order),
-        TEST(limits_are_errors_before_the_driver_sees_them),
-        TEST(code_that_is_none),
+        GPU_TEST(what_it_is),
+        GPU_TEST(memory_is_zero_whoever_had_it_before),
+        GPU_TEST(freed_blocks_are_given_out_again),
+        GPU_TEST(a_big_block_is_not_wasted),
+        GPU_TEST(what_is_kept_goes_back_when_memory_is_short),
+        GPU_TEST(out_of_memory_says_what_and_how_much),
+        GPU_TEST(any_thread_may_free),
+        GPU_TEST(kf16_host_memory_may_change_after_an_upload),
+        GPU_TEST(uploads_follow_one_another),
+        GPU_TEST(page_locked_memory_is_copied_directly),
+        GPU_TEST(what_is_exported_is_there),
+        GPU_TEST(every_world_runs_once_whatever_the_team),
+        GPU_TEST(work_is_in_order),
+        GPU_TEST(limits_are_errors_before_the_driver_sees_them),
+        GPU_TEST(code_that_is_none),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu through CUDA", tests, open_double_cuda, NULL);
-    return failed + cmocka_run_group_tests_name("device/gpu through HIP", tests, open_double_hip, NULL);
+    return RUN_ON_DOUBLES("device/gpu", tests);
 }

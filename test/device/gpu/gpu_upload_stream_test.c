@@ -277,28 +277,16 @@ static void a_device_goes_with_what_went_aside(void **state)
     end_beside(&r);
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_orders_are_enough),
-        TEST(what_is_not_used_costs_nothing),
-        TEST(beside_a_capture),
-        TEST(kf13_each_call_may_fail),
-        TEST(a_device_goes_with_what_went_aside),
-        TEST(kept_memory_is_sent_from_where_it_is),
-        TEST(a_kept_upload_is_two_calls),
+        REAL_GPU_TEST(two_orders_are_enough),
+        GPU_TEST(what_is_not_used_costs_nothing),
+        REAL_GPU_TEST(beside_a_capture),
+        GPU_TEST(kf13_each_call_may_fail),
+        REAL_GPU_TEST(a_device_goes_with_what_went_aside),
+        REAL_GPU_TEST(kept_memory_is_sent_from_where_it_is),
+        GPU_TEST(a_kept_upload_is_two_calls),
     };
-    int failed = cmocka_run_group_tests_name("device/gpu_aside through CUDA", tests, open_double_cuda, NULL);
-    failed += cmocka_run_group_tests_name("device/gpu_aside through HIP", tests, open_double_hip, NULL);
-    const struct CMUnitTest real[] = {
-        TEST(two_orders_are_enough),
-        TEST(beside_a_capture),
-        TEST(kept_memory_is_sent_from_where_it_is),
-        TEST(a_device_goes_with_what_went_aside),
-    };
-    return real_device()
-               ? failed + cmocka_run_group_tests_name("device/gpu_aside on this machine's GPU", real, NULL, NULL)
-               : failed;
+    return RUN_ON_REAL_GPU_TOO("device/gpu_upload_stream", tests);
 }
