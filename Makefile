@@ -24,11 +24,11 @@ cmake = $$(ls .venv/bin/cmake 2>/dev/null || echo cmake)
 ctest = $$(ls .venv/bin/ctest 2>/dev/null || echo ctest)
 with_label = $(if $(LABEL),-L '^$(LABEL)$$',-LE '^whole$$')
 
-# build_tree FOLDER, FLAGS: configure (quietly; errors are shown) and build.
+# build_tree FOLDER, FLAGS[, TARGET]: configure (quietly; errors are shown) and build, all or one target.
 define build_tree
 @mkdir -p $(1)
 @$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" $(2) $(CMAKE_FLAGS) --log-level=NOTICE >$(1)/configure.log
-@$(cmake) --build $(1) --parallel $(JOBS) -- --no-print-directory
+@$(cmake) --build $(1) --parallel $(JOBS) $(if $(3),--target $(3)) -- --no-print-directory
 endef
 
 define run_tests
@@ -85,7 +85,7 @@ asan:
 
 tsan:
 	@tools/setup.sh tsan
-	$(call build_tree,$(BUILD)/tsan,-DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang)
+	$(call build_tree,$(BUILD)/tsan,-DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang,$(if $(filter race,$(LABEL)),tests_of_race))
 	$(call run_tests,$(BUILD)/tsan)
 
 lint:

@@ -101,12 +101,28 @@ static inline void source_is_right(const stet_gradcheck_def *def, int64_t least)
     gradients_are_right(def, least);
 }
 
-/* A test of one source; the file's check_source says with which values. */
+/* With what the sources of a file are checked. `items`, `worlds`: 0 is gradcheck_def's; `value`: those that a source has no parameter for are left out. */
+typedef struct rig_set_up {
+    int items, worlds, nvalue;
+    stet_gradcheck_value value[4];
+} rig_set_up;
+
+static inline void source_is_right_with(const rig_set_up *s, const char *source, int64_t least)
+{
+    stet_gradcheck_def def = gradcheck_def(source);
+    if (s->items) def.nitem = s->items;
+    if (s->worlds) def.worlds = s->worlds;
+    def.value = s->value;
+    def.nvalue = s->nvalue;
+    source_is_right(&def, least);
+}
+
+/* A test of one source, with the file's `set_up`. */
 #define FORM(name, least, body)                                                                                        \
     static void name(void **state)                                                                                     \
     {                                                                                                                  \
         (void)state;                                                                                                   \
-        check_source(SOURCE(body), least);                                                                             \
+        source_is_right_with(&set_up, SOURCE(body), least);                                                            \
     }
 
 #endif

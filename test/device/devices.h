@@ -5,6 +5,7 @@
  *
  *     FOR_DEVICES(rig) { … rig.device … }      opens and closes each in turn
  *     FOR_RUNNING_DEVICES(rig) { … }           those that run kernels: all but null
+ *     FOR_DEVICES_AND_DOUBLE(rig) { … }        all, and the CPU whose `real` is double
  *
  * A test whose list has doubles is linked to them with stet_test_doubles(<layer>/<noun>) (test/double/double.cmake).
  */
@@ -24,7 +25,7 @@ typedef struct rig_device {
     const double_control *control; /* of a double; else NULL */
     bool runs;                     /* kernels run */
     int at;                        /* its place in the list */
-    bool running_only;
+    bool running_only, with_double;
 } rig_device;
 
 enum {
@@ -86,7 +87,7 @@ static inline bool rig_describe(rig_device *r)
         r->def.type = STET_DEVICE_CPU;
         r->def.threads = 2;
         r->runs = true;
-        return isa != STI_ISA_f64 && sti_isa_available(isa);
+        return (r->with_double || isa != STI_ISA_f64) && sti_isa_available(isa);
     }
     if (r->at == RIG_CUDA) return rig_cuda(r);
     rig_double(r, r->at == RIG_HIP_DOUBLE);
@@ -124,6 +125,7 @@ static inline bool rig_next(rig_device *r)
 }
 
 #define FOR_DEVICES(rig) for (rig_device rig = {.at = -1}; rig_next(&rig);)
+#define FOR_DEVICES_AND_DOUBLE(rig) for (rig_device rig = {.at = -1, .with_double = true}; rig_next(&rig);)
 #define FOR_RUNNING_DEVICES(rig) for (rig_device rig = {.at = -1, .running_only = true}; rig_next(&rig);)
 
 #endif

@@ -4,17 +4,8 @@
 #include "device/devices.h"
 
 #include "kernel/gpu/programs.h"
-#include "bench/pilot/pilot.h"
+#include "kernel/lang/pilots.h"
 
-static const struct {
-    sti_pilot_kind kind;
-    int64_t size;
-    uint64_t hash;
-} golden[] = {
-    {STI_PILOT_NEWTON, 1000, UINT64_C(0x446dd9b6108c24d3)},
-    {STI_PILOT_RAYS, 512, UINT64_C(0x2446aa6f4c3a91b5)},
-    {STI_PILOT_LEVEL, 1000, UINT64_C(0x105a48450cd9a323)},
-};
 static const sti_team world_teams[] = {{1, 1}, {8, 4}, {32, 1}, {32, 2}, {96, 1}};
 static const sti_team item_teams[] = {{1, 1}, {32, 1}, {64, 1}, {128, 1}, {256, 1}};
 enum { TEAMS = 5 };

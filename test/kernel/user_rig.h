@@ -5,6 +5,7 @@
 #ifndef TEST_KERNEL_USER_RIG_H
 #define TEST_KERNEL_USER_RIG_H
 
+#include "base/folder.h"
 #include "device/reals.h"
 #include "device/rig.h"
 
@@ -17,23 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Everything that a test writes lies in here: `cache` (the cache's folder), `work` (the compiler's, by TMPDIR). */
-static char folder[] = "/tmp/stet-user-test-XXXXXX";
-
-/* A path in the folder; eight may be in use at a time. */
-static inline char *in_folder(const char *name)
-{
-    static char path[8][512];
-    static int next;
-    char *p = path[next++ % 8];
-    (void)snprintf(p, sizeof path[0], "%s/%s", folder, name);
-    return p;
-}
-
+/* Everything that a test writes lies in `folder`: `cache` (the cache's folder), `work` (the compiler's, by TMPDIR). */
 static inline int make_folder(void **state)
 {
-    (void)state;
-    if (!mkdtemp(folder) || mkdir(in_folder("work"), 0700) != 0) return -1;
+    if (make_own_folder(state) != 0 || mkdir(in_folder("work"), 0700) != 0) return -1;
     return setenv("TMPDIR", in_folder("work"), 1);
 }
 
@@ -41,14 +29,6 @@ static inline int make_folder(void **state)
 static inline void shell(const char *command)
 {
     if (system(command) != 0) fail_msg("'%s' failed", command);
-}
-
-static inline int remove_folder(void **state)
-{
-    (void)state;
-    char command[600];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
 }
 
 /* Names in a folder, without `.` and `..`. */

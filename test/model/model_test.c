@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "model/guard.h"
 #include "model/model.h"
 
@@ -31,36 +32,9 @@ const char *__tsan_default_options(void) { return "allocator_may_return_null=1";
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:mj_makeRawData\n"; }
 
-static char folder[512]; /* of files that the tests write */
-
-static int make_folder(void **state)
-{
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "%s/test/model_files_XXXXXX", STET_TEST_BINARY_DIR);
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    DIR *d = opendir(folder);
-    if (!d) return -1;
-    for (struct dirent *e; (e = readdir(d));) (void)unlinkat(dirfd(d), e->d_name, 0);
-    (void)closedir(d);
-    return rmdir(folder);
-}
-
-/* The path of a file in the folder; the same buffer each time. */
-static const char *file_path(const char *name)
-{
-    static char path[800];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
 static const char *write_bytes(const char *name, const void *bytes, size_t size)
 {
-    const char *path = file_path(name);
+    const char *path = in_folder(name);
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
     assert_int_equal(fwrite(bytes, 1, size, f), size);
@@ -176,7 +150,7 @@ static void test_compiled(void **state)
     (void)state;
     stet_model *model = NULL, *again = NULL;
     assert_int_equal(stet_model_load_string(BALL, &model), STET_OK);
-    const char *path = file_path("ball.mjb");
+    const char *path = in_folder("ball.mjb");
     mj_saveModel(model->mj, path, NULL, 0);
     if (stet_model_load(path, &again) != STET_OK) fail_msg("%s", stet_get_last_error());
     assert_int_equal(stet_model_get_info(again).nv, 6);
@@ -191,8 +165,8 @@ static void test_compiled(void **state)
 static void test_bad_files(void **state)
 {
     (void)state;
-    assert_refused(file_path("none.xml"), STET_ERROR_NOT_FOUND, "no such file");
-    assert_refused(file_path("none.mjb"), STET_ERROR_NOT_FOUND, "no such file");
+    assert_refused(in_folder("none.xml"), STET_ERROR_NOT_FOUND, "no such file");
+    assert_refused(in_folder("none.mjb"), STET_ERROR_NOT_FOUND, "no such file");
     assert_refused("", STET_ERROR_NOT_FOUND, "the path is empty");
     assert_refused(folder, STET_ERROR_IO, "folder");
     assert_refused("/dev/null", STET_ERROR_IO, "not a plain file");
@@ -440,5 +414,5 @@ int main(void)
         cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_guard),
         cmocka_unit_test(test_guard_threads),  cmocka_unit_test(test_unguarded),
     };
-    return cmocka_run_group_tests_name("model/model", tests, make_folder, remove_folder);
+    return cmocka_run_group_tests_name("model/model", tests, make_own_folder, remove_folder);
 }

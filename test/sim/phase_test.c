@@ -353,5 +353,5 @@ int main(void)
         cmocka_unit_test(a_full_list_ends_and_another_begins),
         cmocka_unit_test(kf10_numbers_that_change_reach_the_step),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

@@ -6,6 +6,7 @@
 
 #include "sim/room.h"
 
+#include "base/folder.h"
 #include "kernel/record/record.h"
 
 #include <sys/stat.h>
@@ -41,29 +42,14 @@ static const char phases_source[] =
     "world_kernel void k_where(const real *world, real *seen, int prim)\n"
     "{ each (i, 1) put(seen, i, world[12 * prim + 11]); }\n";
 
-/* Kernels are compiled once for all tests of the program, into a folder that goes at its end. */
-static char phases_cache[] = "/tmp/stet-phases-test-XXXXXX";
-
-static inline int phases_open_cache(void **state)
-{
-    (void)state;
-    return mkdtemp(phases_cache) ? 0 : -1;
-}
-static inline int phases_close_cache(void **state)
-{
-    (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", phases_cache);
-    return system(command);
-}
-
+/* Kernels are compiled once for all tests of the program, into its folder. */
 static inline stet_kernel *phases_kernel(stet_sim *sim, const char *name)
 {
     stet_kernel_def def = stet_default_kernel_def();
     stet_kernel *kernel;
     def.source = phases_source;
     def.name = name;
-    def.cache_folder = phases_cache;
+    def.cache_folder = folder;
     OK(stet_kernel_create(stet_sim_get_device(sim), &def, &kernel));
     return kernel;
 }

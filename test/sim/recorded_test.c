@@ -24,13 +24,13 @@ static int read_recordings(void **state)
         if (wrong) fail_msg("%s: %s", path, wrong);
         assert_int_equal(recorded[k].ndim, 3);
     }
-    return phases_open_cache(state);
+    return make_own_folder(state);
 }
 
 static int free_recordings(void **state)
 {
     for (int k = 0; k < 2; ++k) free(recorded[k].data);
-    return phases_close_cache(state);
+    return remove_folder(state);
 }
 
 typedef struct way {

@@ -80,5 +80,5 @@ int main(void)
         cmocka_unit_test(kernels_in_a_step_are_taken_down),
         cmocka_unit_test(what_physics_writes_is_noticed),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

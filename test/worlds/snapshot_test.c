@@ -1,36 +1,12 @@
 /* Snapshots and files: the same bits come back, and what does not fit is refused without a change. */
 #include "worlds/rig.h"
 
+#include "base/folder.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[512]; /* of files that the tests write */
-
-static int make_folder(void **state)
-{
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "%s/snapshot_files_XXXXXX", STET_TEST_BINARY_DIR);
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    DIR *d = opendir(folder);
-    if (!d) return -1;
-    for (struct dirent *e; (e = readdir(d));) (void)unlinkat(dirfd(d), e->d_name, 0);
-    (void)closedir(d);
-    return rmdir(folder);
-}
-
-static const char *file_path(const char *name)
-{
-    static char path[800];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 static const char *const scenes[] = {"hand.xml",     "humanoid.xml", "quadruped.xml", "arm_table.xml",
                                      "cartpole.xml", "robot.urdf",   RIG_PENDULUM};
@@ -190,9 +166,9 @@ static void a_run_is_resumed_to_the_bit(void **state)
         rig_step(&b, STET_PHYSICS_MUJOCO);
         story(&a, 0);
         a.worlds->faults[4] = 5;
-        OK(stet_worlds_save(a.worlds, file_path("run.stet")));
+        OK(stet_worlds_save(a.worlds, in_folder("run.stet")));
         uint64_t now = rig_all_hash(&a);
-        OK(stet_worlds_resume(b.worlds, file_path("run.stet")));
+        OK(stet_worlds_resume(b.worlds, in_folder("run.stet")));
         assert_true(rig_all_hash(&b) == now);
         assert_int_equal(stet_worlds_get_faults(b.worlds)[4], 5);
         story(&a, 16);
@@ -243,29 +219,29 @@ static void a_damaged_file_is_refused_and_changes_nothing(void **state)
     uint64_t seed = dice_seed("a_damaged_file_is_refused_and_changes_nothing");
     rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
     rig_step(&r, STET_PHYSICS_MUJOCO);
-    OK(stet_worlds_save(r.worlds, file_path("run.stet")));
-    size_t n = read_bytes(file_path("run.stet"), bytes, MOST);
+    OK(stet_worlds_save(r.worlds, in_folder("run.stet")));
+    size_t n = read_bytes(in_folder("run.stet"), bytes, MOST);
     assert_true(n > 1000 && n < MOST);
     story(&r, 0);
     uint64_t before = rig_all_hash(&r);
     for (size_t cut = 0; cut < n; cut += cut < 100 ? 1 : 37) {
-        write_bytes(file_path("run.stet"), bytes, cut);
-        REFUSED(STET_ERROR_PARSE, "run.stet", stet_worlds_resume(r.worlds, file_path("run.stet")));
+        write_bytes(in_folder("run.stet"), bytes, cut);
+        REFUSED(STET_ERROR_PARSE, "run.stet", stet_worlds_resume(r.worlds, in_folder("run.stet")));
     }
-    write_bytes(file_path("run.stet"), bytes, n + 1);
-    REFUSED(STET_ERROR_PARSE, "cut short or too long", stet_worlds_resume(r.worlds, file_path("run.stet")));
+    write_bytes(in_folder("run.stet"), bytes, n + 1);
+    REFUSED(STET_ERROR_PARSE, "cut short or too long", stet_worlds_resume(r.worlds, in_folder("run.stet")));
     for (int k = 0; k < 300; ++k) {
         size_t at = k < 72 ? (size_t)k : dice_below(&seed, n);
         char flip = (char)(1 + dice_below(&seed, 255));
         bytes[at] = (char)(bytes[at] ^ flip);
-        write_bytes(file_path("run.stet"), bytes, n);
-        assert_int_not_equal(stet_worlds_resume(r.worlds, file_path("run.stet")), STET_OK);
+        write_bytes(in_folder("run.stet"), bytes, n);
+        assert_int_not_equal(stet_worlds_resume(r.worlds, in_folder("run.stet")), STET_OK);
         assert_non_null(strstr(stet_get_last_error(), "run.stet"));
         bytes[at] = (char)(bytes[at] ^ flip);
     }
     assert_true(rig_all_hash(&r) == before);
-    write_bytes(file_path("run.stet"), bytes, n);
-    OK(stet_worlds_resume(r.worlds, file_path("run.stet")));
+    write_bytes(in_folder("run.stet"), bytes, n);
+    OK(stet_worlds_resume(r.worlds, in_folder("run.stet")));
     assert_true(rig_all_hash(&r) != before);
     check_only_file("run.stet");
     rig_free(&r);
@@ -278,9 +254,9 @@ static void only_plain_files_are_replaced(void **state)
     rig r = rig_make(RIG_PENDULUM, 2, NULL, 1, true);
     char kept[1024], link[1024], odd[1024], text[1024];
     struct stat s;
-    (void)snprintf(kept, sizeof kept, "%s", file_path("kept.stet"));
-    (void)snprintf(link, sizeof link, "%s", file_path("link.stet"));
-    (void)snprintf(odd, sizeof odd, "%s", file_path("odd.stet"));
+    (void)snprintf(kept, sizeof kept, "%s", in_folder("kept.stet"));
+    (void)snprintf(link, sizeof link, "%s", in_folder("link.stet"));
+    (void)snprintf(odd, sizeof odd, "%s", in_folder("odd.stet"));
     assert_int_equal(symlink("kept.stet", link), 0);
     for (int again = 0; again < 2; ++again) { /* to what is not there yet, and to what is */
         OK(stet_worlds_save(r.worlds, link));
@@ -309,25 +285,25 @@ static void a_file_of_others_is_refused(void **state)
 {
     (void)state;
     rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
-    OK(stet_worlds_save(r.worlds, file_path("run.stet")));
+    OK(stet_worlds_save(r.worlds, in_folder("run.stet")));
     rig other = rig_make("cartpole.xml", 3, NULL, 1, true), more = rig_make(RIG_PENDULUM, 4, NULL, 1, true);
     rig inexact = rig_make(RIG_PENDULUM, 3, NULL, 1, false);
-    REFUSED(STET_ERROR_INVALID_ARGUMENT, "another model", stet_worlds_resume(other.worlds, file_path("run.stet")));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "another model", stet_worlds_resume(other.worlds, in_folder("run.stet")));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "it has 3 worlds, this run has 4",
-            stet_worlds_resume(more.worlds, file_path("run.stet")));
-    REFUSED(STET_ERROR_INVALID_ARGUMENT, "exact", stet_worlds_resume(inexact.worlds, file_path("run.stet")));
-    REFUSED(STET_ERROR_NOT_FOUND, "missing.stet", stet_worlds_resume(r.worlds, file_path("missing.stet")));
+            stet_worlds_resume(more.worlds, in_folder("run.stet")));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "exact", stet_worlds_resume(inexact.worlds, in_folder("run.stet")));
+    REFUSED(STET_ERROR_NOT_FOUND, "missing.stet", stet_worlds_resume(r.worlds, in_folder("missing.stet")));
     REFUSED(STET_ERROR_IO, folder, stet_worlds_resume(r.worlds, folder));
-    REFUSED(STET_ERROR_IO, "no/such", stet_worlds_save(r.worlds, file_path("no/such/run.stet")));
+    REFUSED(STET_ERROR_IO, "no/such", stet_worlds_save(r.worlds, in_folder("no/such/run.stet")));
     REFUSED(STET_ERROR_IO, folder, stet_worlds_save(r.worlds, folder));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "path", stet_worlds_save(r.worlds, ""));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "path", stet_worlds_save(r.worlds, NULL));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "path", stet_worlds_resume(r.worlds, NULL));
     check_only_file("run.stet");
     rig one = rig_make(RIG_PENDULUM, 1, NULL, 1, true);
-    OK(stet_worlds_save(one.worlds, file_path("one.stet")));
+    OK(stet_worlds_save(one.worlds, in_folder("one.stet")));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "it has 1 world, this run has 4; ask for 1",
-            stet_worlds_resume(more.worlds, file_path("one.stet")));
+            stet_worlds_resume(more.worlds, in_folder("one.stet")));
     rig_free(&one);
     rig_free(&r);
     rig_free(&other);
@@ -348,5 +324,5 @@ int main(void)
         cmocka_unit_test(only_plain_files_are_replaced),
         cmocka_unit_test(a_file_of_others_is_refused),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

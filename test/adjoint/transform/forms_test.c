@@ -3,14 +3,7 @@
  */
 #include "adjoint/rig.h"
 
-static void check_source(const char *source, int64_t least)
-{
-    const stet_gradcheck_value values[] = {RIG_COUNTS};
-    stet_gradcheck_def def = gradcheck_def(source);
-    def.value = values;
-    def.nvalue = 1;
-    source_is_right(&def, least);
-}
+static const rig_set_up set_up = {.nvalue = 1, .value = {RIG_COUNTS}};
 
 FORM(overwritten_variables, 6,
      "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
@@ -239,7 +232,7 @@ static void own_adjoints_are_used(void **state)
         SOURCE("LFN real hard(real x) { return from_bits(as_bits(x)) * x; }\n"
                "LFN void hard_adj(real x, real *to, real g) { *to = *to + g * (x + x); }\n"
                "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) put(y, i, hard(x[i]) * x[i]); }");
-    check_source(source, 6);
+    source_is_right_with(&set_up, source, 6);
 }
 
 static void constants_have_no_gradients(void **state)

@@ -6,16 +6,10 @@
 
 enum { BLOCKS = 3 };
 
-static void check_source(const char *source, int64_t least)
-{
-    const stet_gradcheck_value values[] = {
-        RIG_COUNTS, {.name = "n", .number = 12}, {.name = "y", .nitem = 24}, {.name = "w", .nitem = 4}};
-    stet_gradcheck_def def = gradcheck_def(source);
-    def.value = values;
-    def.nvalue = 4;
-    def.nworld = BLOCKS;
-    source_is_right(&def, least);
-}
+static const rig_set_up set_up = {
+    .worlds = BLOCKS,
+    .nvalue = 4,
+    .value = {RIG_COUNTS, {.name = "n", .number = 12}, {.name = "y", .nitem = 24}, {.name = "w", .nitem = 4}}};
 
 /* Three blocks of five items, of which the last has two. */
 #define BODY(parameters, body)                                                                                         \

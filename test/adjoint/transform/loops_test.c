@@ -3,15 +3,8 @@
  */
 #include "adjoint/rig.h"
 
-static void check_source(const char *source, int64_t least)
-{
-    const stet_gradcheck_value values[] = {RIG_COUNTS, {.name = "at", .nitem = 12, .value = rig_counts}};
-    stet_gradcheck_def def = gradcheck_def(source);
-    def.nitem = 24;
-    def.value = values;
-    def.nvalue = 2;
-    source_is_right(&def, least);
-}
+static const rig_set_up set_up = {
+    .items = 24, .nvalue = 2, .value = {RIG_COUNTS, {.name = "at", .nitem = 12, .value = rig_counts}}};
 
 /* How often a word stands in the adjoint of a source. */
 static int times_in_adjoint(const char *source, const char *word)
@@ -31,7 +24,7 @@ static int times_in_adjoint(const char *source, const char *word)
     static void name(void **state)                                                                                     \
     {                                                                                                                  \
         (void)state;                                                                                                   \
-        check_source(SOURCE(body), least);                                                                             \
+        source_is_right_with(&set_up, SOURCE(body), least);                                                            \
         assert_int_equal(times_in_adjoint(SOURCE(body), "tape"), 0);                                                   \
     }
 
@@ -131,7 +124,7 @@ static void many_trips_stay_a_loop(void **state)
     (void)state;
     const char *source = SOURCE("world_kernel void k_f(real *y, int n) { each (i, 1) {\n"
                                 "  for (int k = 0; k < 20; ++k) put(y, k, y[k] * y[k + 1]); } }");
-    check_source(source, 12);
+    source_is_right_with(&set_up, source, 12);
     assert_true(times_in_adjoint(source, "for (int k = 0; k < 20; ++k)") > 0);
     assert_true(times_in_adjoint(source, "tape_depth") > 0);
 }
@@ -204,7 +197,7 @@ static void nothing_is_worked_out_for_nobody(void **state)
         "s + u; } "
         "else s = s + t; }\n"
         "  put(y, i, s); } }");
-    check_source(source, 4);
+    source_is_right_with(&set_up, source, 4);
     assert_int_equal(times_in_adjoint(source, "for (int k = 0"), 0);
     assert_int_equal(times_in_adjoint(source, "int j = k + i"), 1);
 }

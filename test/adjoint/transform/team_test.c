@@ -3,15 +3,7 @@
  */
 #include "adjoint/rig.h"
 
-static void check_source(const char *source, int64_t least)
-{
-    const stet_gradcheck_value values[] = {RIG_COUNTS, {.name = "n", .number = 4}};
-    stet_gradcheck_def def = gradcheck_def(source);
-    def.value = values;
-    def.nvalue = 2;
-    def.nitem = 16;
-    source_is_right(&def, least);
-}
+static const rig_set_up set_up = {.items = 16, .nvalue = 2, .value = {RIG_COUNTS, {.name = "n", .number = 4}}};
 
 /* What an iteration reads after it wrote it is its own, also where its place is not followed. */
 FORM(written_then_read, 8,

@@ -104,45 +104,6 @@ static void reals_are_the_devices_own(void **state)
 
 /* ---- ranges --------------------------------------------------------------------------------------------------- */
 
-enum { ROWS = 37, ITEMS = 5 };
-
-/* Writes and reads of random ranges against a plain copy of the content. */
-static void random_ranges(stet_device *device, bool worlds, uint64_t *dice)
-{
-    stet_array *a;
-    int copy[ROWS][ITEMS] = {{0}}, some[ROWS][ITEMS];
-    OK(STI_ARRAY(device, "a", STET_DTYPE_INT, worlds, &a, ROWS, ITEMS));
-    for (int round = 0; round < 200; ++round) {
-        size_t first = dice_below(dice, ROWS + 1), n = dice_below(dice, ROWS + 1 - first), size = n * sizeof *some;
-        if (round % 2) {
-            for (size_t r = 0; r < n; ++r)
-                for (int i = 0; i < ITEMS; ++i) some[r][i] = copy[first + r][i] = (int)dice_next(dice);
-            uint64_t before = stet_array_get_generation(a);
-            OK(stet_array_write_worlds(a, (int64_t)first, (int64_t)n, some, size));
-            assert_int_equal(stet_array_get_generation(a), before + (n > 0));
-        } else {
-            OK(stet_array_read_worlds(a, (int64_t)first, (int64_t)n, some, size));
-            assert_memory_equal(some, copy[first], size);
-        }
-    }
-    OK(stet_array_read(a, some, sizeof some));
-    assert_memory_equal(some, copy, sizeof copy);
-    stet_array_destroy(a);
-}
-
-static void ranges_of_rows(void **state)
-{
-    (void)state;
-    uint64_t dice = dice_seed("ranges_of_rows");
-    FOR_ISAS(isa)
-    {
-        stet_device *device = open_device(isa, 1);
-        random_ranges(device, true, &dice);
-        random_ranges(device, false, &dice);
-        stet_device_destroy(device);
-    }
-}
-
 static void ranges_beyond_the_array_are_refused(void **state)
 {
     (void)state;
@@ -171,68 +132,7 @@ static void ranges_beyond_the_array_are_refused(void **state)
     stet_device_destroy(device);
 }
 
-static void empty_arrays(void **state)
-{
-    (void)state;
-    enum { SHAPES = 7 };
-    static const int64_t big = INT64_C(1) << 40;
-    const int64_t shapes[SHAPES][3] = {
-        {0, 3, 1}, {5, 0, 1}, {0, 0, 1}, {0, big, big}, {5, big, 0}, {5, 0, INT64_MAX}, {0, INT64_MAX, INT64_MAX}};
-    FOR_ISAS(isa)
-    for (int k = 0; k < 2 * SHAPES; ++k) {
-        stet_device *device = open_device(isa, 1);
-        stet_array *a;
-        OK(sti_array_new(device, "nothing", STET_DTYPE_INT, k % 2, 3, shapes[k / 2], &a));
-        assert_int_equal(stet_array_get_nelement(a), 0);
-        assert_int_equal(stet_array_get_bytes(a), 0);
-        int here = 7;
-        const void *mirror;
-        uint64_t hash;
-        OK(stet_array_read(a, &here, 0));
-        OK(stet_array_write(a, &here, 0));
-        assert_int_equal(here, 7);
-        OK(stet_array_get_host(a, &mirror));
-        assert_non_null(mirror);
-        OK(stet_array_hash(a, &hash));
-        assert_int_equal(hash, sti_hash_bytes("", 0));
-        stet_array_destroy(a);
-        stet_device_destroy(device);
-    }
-}
-
 /* ---- hashes --------------------------------------------------------------------------------------------------- */
-
-static void hash_is_that_of_the_canonical_bytes(void **state)
-{
-    (void)state;
-    enum { N = 1003, M = 301 }; /* more than a megabyte: several pieces */
-    uint64_t dice = dice_seed("hash_is_that_of_the_canonical_bytes");
-    float(*f)[M] = malloc(sizeof(float[N][M]));
-    double(*d)[M] = malloc(sizeof(double[N][M]));
-    assert_true(f && d);
-    for (int w = 0; w < N; ++w)
-        for (int i = 0; i < M; ++i) d[w][i] = (double)(f[w][i] = (float)dice_next(&dice));
-    FOR_ISAS(isa)
-    for (int worlds = 0; worlds < 2; ++worlds) {
-        bool is_double = isa == STI_ISA_f64;
-        size_t size = is_double ? sizeof(double[N][M]) : sizeof(float[N][M]);
-        const void *host = is_double ? (const void *)d : (const void *)f;
-        stet_device *device = open_device(isa, 1);
-        stet_array *a;
-        uint64_t hash;
-        OK(STI_ARRAY(device, "a", STET_DTYPE_REAL, worlds, &a, N, M));
-        OK(stet_array_write(a, host, size));
-        /* The last element is padding where the lanes do not divide N. */
-        size_t element = stet_dtype_size(device, STET_DTYPE_REAL);
-        if (worlds && N % stet_device_get_lanes(device)) memset((char *)a->data + a->size - element, 0xa5, element);
-        OK(stet_array_hash(a, &hash));
-        assert_true(hash == sti_hash_bytes(host, size));
-        stet_array_destroy(a);
-        stet_device_destroy(device);
-    }
-    free(f);
-    free(d);
-}
 
 /* ---- versions ------------------------------------------------------------------------------------------------- */
 
@@ -267,39 +167,6 @@ static void only_writes_move_a_generation(void **state)
 static const stet_counter *readback(const stet_device *device)
 {
     return &device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK];
-}
-
-static void reading_twice_copies_once(void **state)
-{
-    (void)state;
-    FOR_ISAS(isa)
-    {
-        stet_device *device = open_device(isa, 1);
-        stet_array *a;
-        int host[9][2];
-        const void *first, *again;
-        for (int i = 0; i < 18; ++i) host[i / 2][i % 2] = i * i;
-        OK(STI_ARRAY(device, "a", STET_DTYPE_INT, true, &a, 9, 2));
-        OK(stet_array_write(a, host, sizeof host));
-        stet_device_clear_counters(device);
-        OK(stet_array_get_host(a, &first));
-        assert_memory_equal(first, host, sizeof host);
-        assert_int_equal(readback(device)->misses, 1);
-        assert_int_equal(readback(device)->done_bytes, sizeof host);
-        OK(stet_array_get_host(a, &again));
-        assert_ptr_equal(first, again);
-        assert_int_equal(readback(device)->hits, 1);
-        assert_int_equal(readback(device)->saved_bytes, sizeof host);
-        assert_int_equal(device->mechanisms.counters.bytes_copied, sizeof host);
-        host[3][1] = -1;
-        OK(stet_array_write_worlds(a, 3, 1, host[3], sizeof host[3]));
-        OK(stet_array_get_host(a, &again));
-        assert_memory_equal(again, host, sizeof host);
-        assert_int_equal(readback(device)->misses, 2);
-        assert_int_equal(device->mechanisms.counters.reason[STET_REASON_READBACK_MOVED], 2);
-        stet_array_destroy(a);
-        stet_device_destroy(device);
-    }
 }
 
 static void readback_off_copies_each_time(void **state)
@@ -364,40 +231,6 @@ static stet_result make(void *context)
     return stet_array_write_worlds(m->array, 0, 3, now, sizeof now);
 }
 
-static void producers_run_before_every_read_and_write(void **state)
-{
-    (void)state;
-    FOR_ISAS(isa)
-    {
-        stet_device *device = open_device(isa, 1);
-        maker m = {0};
-        int got[3], mine[3] = {9, 9, 9};
-        const void *mirror;
-        uint64_t hash, g;
-        OK(STI_ARRAY(device, "made", STET_DTYPE_INT, true, &m.array, 3, 1));
-        sti_array_set_producer(m.array, make, &m);
-        OK(stet_array_read(m.array, got, sizeof got));
-        assert_int_equal(got[0], 1);
-        OK(stet_array_read_worlds(m.array, 0, 1, got, 4));
-        assert_int_equal(got[0], 2);
-        OK(stet_array_get_host(m.array, &mirror));
-        assert_int_equal(*(const int *)mirror, 3);
-        OK(stet_array_hash(m.array, &hash));
-        assert_true(hash == sti_hash_bytes((int[]){4, 0, 0}, 12));
-        /* Also before a write of everything: the producer may make other arrays too, from what was written until now. */
-        OK(stet_array_write(m.array, mine, sizeof mine));
-        assert_int_equal(m.calls, 5);
-        OK(stet_array_write_worlds(m.array, 2, 1, mine, 4));
-        assert_int_equal(m.calls, 6);
-        g = stet_array_get_generation(m.array);
-        OK(sti_array_ensure(m.array));
-        assert_int_equal(m.calls, 7);
-        assert_int_equal(stet_array_get_generation(m.array), g + 1);
-        stet_array_destroy(m.array);
-        stet_device_destroy(device);
-    }
-}
-
 static void what_a_producer_fails_with_is_passed_on(void **state)
 {
     (void)state;
@@ -460,26 +293,6 @@ static void defs_that_make_no_sense(void **state)
     stet_device_destroy(device);
 }
 
-static void sizes_beyond_what_can_be_counted(void **state)
-{
-    (void)state;
-    static const int64_t big[][3] = {
-        {INT64_MAX, INT64_MAX, 1}, {INT64_MAX, 1, 1},
-        {INT64_C(1) << 62, 4, 1},  {INT64_C(1) << 31, INT64_C(1) << 31, 4},
-        {1, INT64_MAX, 3},         {INT64_MAX - 1, 2, 1},
-    };
-    FOR_ISAS(isa)
-    for (size_t k = 0; k < 2 * sizeof big / sizeof *big; ++k) {
-        stet_device *device = open_device(isa, 1);
-        stet_array *a;
-        assert_int_equal(sti_array_new(device, "huge", STET_DTYPE_INT, k % 2, 3, big[k / 2], &a), STET_ERROR_LIMIT);
-        assert_non_null(strstr(stet_get_last_error(), "huge"));
-        assert_null(a);
-        assert_int_equal(device->narray, 0);
-        stet_device_destroy(device);
-    }
-}
-
 static void a_long_name_is_cut(void **state)
 {
     (void)state;
@@ -528,18 +341,12 @@ int main(void)
         cmocka_unit_test(worlds_are_blocked_by_the_lane_width),
         cmocka_unit_test(plain_arrays_are_in_c_order),
         cmocka_unit_test(reals_are_the_devices_own),
-        cmocka_unit_test(ranges_of_rows),
         cmocka_unit_test(ranges_beyond_the_array_are_refused),
-        cmocka_unit_test(empty_arrays),
-        cmocka_unit_test(hash_is_that_of_the_canonical_bytes),
         cmocka_unit_test(only_writes_move_a_generation),
-        cmocka_unit_test(reading_twice_copies_once),
         cmocka_unit_test(readback_off_copies_each_time),
         cmocka_unit_test(audit_finds_a_write_that_nobody_announced),
-        cmocka_unit_test(producers_run_before_every_read_and_write),
         cmocka_unit_test(what_a_producer_fails_with_is_passed_on),
         cmocka_unit_test(defs_that_make_no_sense),
-        cmocka_unit_test(sizes_beyond_what_can_be_counted),
         cmocka_unit_test(a_long_name_is_cut),
         cmocka_unit_test(every_allocation_may_fail),
     };

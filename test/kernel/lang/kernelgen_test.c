@@ -13,34 +13,11 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/stet-kernelgen-XXXXXX";
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static char *path_of(const char *name)
-{
-    static char path[4][256];
-    static int next;
-    char *p = path[next++ % 4];
-    (void)snprintf(p, sizeof path[0], "%s/%s", folder, name);
-    return p;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"in.k.h", "out.c", "said"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) (void)remove(path_of(names[i]));
-    return rmdir(folder);
-}
+#include "base/folder.h"
 
 static void write_input(const char *text, size_t before)
 {
-    FILE *f = fopen(path_of("in.k.h"), "w");
+    FILE *f = fopen(in_folder("in.k.h"), "w");
     assert_non_null(f);
     for (size_t i = 0; i < before; ++i) assert_true(fputs("/* nothing */\n", f) >= 0);
     assert_true(fputs(text, f) >= 0);
@@ -50,7 +27,7 @@ static void write_input(const char *text, size_t before)
 /* The content of a file; free it. NULL: there is none. */
 static char *content(const char *name)
 {
-    FILE *f = fopen(path_of(name), "r");
+    FILE *f = fopen(in_folder(name), "r");
     if (!f) return NULL;
     char *text = calloc(1, 1 << 20);
     assert_non_null(text);
@@ -65,8 +42,8 @@ static int kernelgen(const char *arguments)
 {
     char command[2048];
     (void)snprintf(command, sizeof command, "'%s/kernelgen' %s 2>'%s'", STET_TEST_BINARY_DIR, arguments,
-                   path_of("said"));
-    (void)remove(path_of("out.c"));
+                   in_folder("said"));
+    (void)remove(in_folder("out.c"));
     int status = system(command);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
@@ -75,7 +52,7 @@ static int kernelgen(const char *arguments)
 static int generate(void)
 {
     char arguments[1024];
-    (void)snprintf(arguments, sizeof arguments, "'%s' src/x/in.k.h '%s'", path_of("in.k.h"), path_of("out.c"));
+    (void)snprintf(arguments, sizeof arguments, "'%s' src/x/in.k.h '%s'", in_folder("in.k.h"), in_folder("out.c"));
     return kernelgen(arguments);
 }
 
@@ -152,13 +129,14 @@ static void bad_arguments(void **state)
     assert_int_equal(kernelgen(""), 2);
     says("usage: kernelgen INPUT.k.h NAME OUTPUT.c [TABLE]");
     assert_int_equal(kernelgen("one two three four five"), 2);
-    (void)snprintf(arguments, sizeof arguments, "'%s' name '%s'", path_of("absent.k.h"), path_of("out.c"));
+    (void)snprintf(arguments, sizeof arguments, "'%s' name '%s'", in_folder("absent.k.h"), in_folder("out.c"));
     assert_int_equal(kernelgen(arguments), 1);
     says("kernelgen: cannot open");
     says("absent.k.h");
     assert_null(content("out.c"));
     write_input("", 0);
-    (void)snprintf(arguments, sizeof arguments, "'%s' name '%s'", path_of("in.k.h"), path_of("no/such/folder/out.c"));
+    (void)snprintf(arguments, sizeof arguments, "'%s' name '%s'", in_folder("in.k.h"),
+                   in_folder("no/such/folder/out.c"));
     assert_int_equal(kernelgen(arguments), 1);
     says("no/such/folder/out.c");
 }
@@ -186,5 +164,5 @@ int main(void)
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(every_instruction_set_is_listed),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

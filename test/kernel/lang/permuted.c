@@ -11,21 +11,7 @@
 #include "bench/pilot/rays.k.h"
 #pragma GCC diagnostic pop
 
-void permuted_newton(const float *M, const float *J, const float *D, const float *g, float *x)
-{
-    k_newton(M, J, D, g, x);
-}
-
-void permuted_rays(const float *cam, const float *prims, int nprim, float *depth, int *id, int width, int height,
-                   int block)
-{
-    k_pilot_rays(cam, prims, nprim, depth, id, width, height, block);
-}
-
-void permuted_level(const float *local, float *world, const int *parent, const int *level, int nlevel)
-{
-    k_pilot_level(local, world, parent, level, nlevel);
-}
+const own_pilots permuted_pilots = {k_newton, k_pilot_rays, k_pilot_level};
 
 void permuted_order(int n, int *out)
 {

@@ -2,25 +2,11 @@
  * The pilots: the same bits on every instruction set and number of threads, those that were recorded, right by plain
  * loops in double, and the same again with every `each` scrambled.
  */
-#include "device/rig.h"
-
-#include "bench/pilot/pilot.h"
 #include "permuted.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Recorded once; an NVIDIA H200 gives the same. */
-static const struct {
-    sti_pilot_kind kind;
-    int64_t size;
-    uint64_t hash;
-} golden[] = {
-    {STI_PILOT_NEWTON, 1000, UINT64_C(0x446dd9b6108c24d3)},
-    {STI_PILOT_RAYS, 512, UINT64_C(0x2446aa6f4c3a91b5)},
-    {STI_PILOT_LEVEL, 1000, UINT64_C(0x105a48450cd9a323)},
-};
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
 
@@ -29,13 +15,6 @@ static uint64_t hash_of(const sti_pilot *p)
     uint64_t hash;
     OK(sti_pilot_hash(p, &hash));
     return hash;
-}
-
-static sti_pilot open_pilot(stet_device *device, sti_pilot_kind kind, int64_t size)
-{
-    sti_pilot p;
-    OK(sti_pilot_create(device, kind, size, &p));
-    return p;
 }
 
 static sti_pilot ran(stet_device *device, sti_pilot_kind kind, int64_t size)
@@ -60,15 +39,6 @@ static double *reals(const sti_pilot *p, int arg)
 }
 
 /* A copy as it is. */
-static void *raw(const sti_pilot *p, int arg)
-{
-    stet_array *a = p->arg[arg].array;
-    void *out = malloc(stet_array_get_bytes(a));
-    assert_non_null(out);
-    OK(stet_array_read(a, out, stet_array_get_bytes(a)));
-    return out;
-}
-
 /* ---- bits ----------------------------------------------------------------------------------------------------- */
 
 static void golden_hashes_everywhere(void **state)
@@ -217,7 +187,7 @@ static void level_is_right(void **state)
     stet_device *device = open_device(STI_ISA_portable, 2);
     sti_pilot p = open_pilot(device, STI_PILOT_LEVEL, N);
     double *local = reals(&p, 0), *before = reals(&p, 1);
-    int *parent = raw(&p, 2);
+    int *parent = copy_of(&p, 2);
     OK(sti_pilot_run(device, &p));
     double *after = reals(&p, 1);
     for (int w = 0; w < N; ++w)
@@ -297,7 +267,7 @@ static void rays_are_right(void **state)
     stet_device *device = open_device(STI_ISA_portable, 2);
     sti_pilot p = ran(device, STI_PILOT_RAYS, N);
     double *cam = reals(&p, 0), *prims = reals(&p, 1), *depth = reals(&p, 3);
-    int *id = raw(&p, 4), hits = 0, far = 0, kinds[2] = {0};
+    int *id = copy_of(&p, 4), hits = 0, far = 0, kinds[2] = {0};
     for (int i = 0; i < N * N; ++i) {
         double x = i % N + 0.5, y = i / N + 0.5;
         hits += id[i] >= 0;
@@ -344,59 +314,19 @@ static void scrambled_each_visits_all_once(void **state)
 static void scrambled_newton_has_the_same_bits(void **state)
 {
     (void)state;
-    enum { N = 50, NV = 27, NR = 50 };
-    stet_device *device = open_device(STI_ISA_portable, 1);
-    sti_pilot p = ran(device, STI_PILOT_NEWTON, N);
-    float *in[5], x[N][NV];
-    for (int a = 0; a < 5; ++a) in[a] = raw(&p, a);
-    for (int w = 0; w < N; ++w)
-        permuted_newton(in[0] + w * NV * NV, in[1] + w * NR * NV, in[2] + w * NR, in[3] + w * NV, x[w]);
-    assert_memory_equal(x, in[4], sizeof x);
-    for (int a = 0; a < 5; ++a) free(in[a]);
-    sti_pilot_destroy(&p);
-    stet_device_destroy(device);
+    newton_has_the_same_bits(&permuted_pilots);
 }
 
 static void scrambled_rays_have_the_same_bits(void **state)
 {
     (void)state;
-    enum { N = 100 };
-    stet_device *device = open_device(STI_ISA_portable, 1);
-    sti_pilot p = ran(device, STI_PILOT_RAYS, N);
-    float *cam = raw(&p, 0), *prims = raw(&p, 1), *depth = raw(&p, 3);
-    int *id = raw(&p, 4);
-    static float depth_now[N * N];
-    static int id_now[N * N];
-    for (int b = 0; b < (int)p.count; ++b) permuted_rays(cam, prims, STI_PILOT_PRIMS, depth_now, id_now, N, N, b);
-    assert_memory_equal(depth_now, depth, sizeof depth_now);
-    assert_memory_equal(id_now, id, sizeof id_now);
-    free(cam);
-    free(prims);
-    free(depth);
-    free(id);
-    sti_pilot_destroy(&p);
-    stet_device_destroy(device);
+    rays_have_the_same_bits(&permuted_pilots);
 }
 
 static void scrambled_level_has_the_same_bits(void **state)
 {
     (void)state;
-    enum { N = 30, SIZE = STI_PILOT_TREE * 12 };
-    stet_device *device = open_device(STI_ISA_portable, 1);
-    sti_pilot p = open_pilot(device, STI_PILOT_LEVEL, N);
-    float *local = raw(&p, 0), *world = raw(&p, 1);
-    int *parent = raw(&p, 2), *level = raw(&p, 3);
-    OK(sti_pilot_run(device, &p));
-    float *want = raw(&p, 1);
-    for (int w = 0; w < N; ++w) permuted_level(local + w * SIZE, world + w * SIZE, parent, level, STI_PILOT_LEVEL_SIZE);
-    assert_memory_equal(world, want, sizeof(float[N][SIZE]));
-    free(local);
-    free(world);
-    free(parent);
-    free(level);
-    free(want);
-    sti_pilot_destroy(&p);
-    stet_device_destroy(device);
+    level_has_the_same_bits(&permuted_pilots);
 }
 
 int main(void)

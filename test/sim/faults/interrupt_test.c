@@ -123,5 +123,5 @@ int main(void)
         cmocka_unit_test(mujoco), cmocka_unit_test(poses_that_follow),   cmocka_unit_test(who_is_asked),
         cmocka_unit_test(masks),  cmocka_unit_test(kernels_in_the_step),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

@@ -284,7 +284,7 @@ static stet_result short_life(void)
     stet_kernel_def kernel = stet_default_kernel_def();
     kernel.source = phases_source;
     kernel.name = "k_note";
-    kernel.cache_folder = phases_cache;
+    kernel.cache_folder = folder;
     stet_reset_def reset = phases_noise();
     stet_result result = stet_model_load_string(ROOM_BALL, &model);
     if (result == STET_OK) result = stet_sim_create(model, &def, &sim);
@@ -330,5 +330,5 @@ int main(void)
         cmocka_unit_test(each_call_of_a_null_device_fails_once),
         cmocka_unit_test(each_allocation_fails_once),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

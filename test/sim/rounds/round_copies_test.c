@@ -150,5 +150,5 @@ int main(void)
         cmocka_unit_test(inputs_that_differ_go_up_and_outputs_come_down),
         cmocka_unit_test(a_begin_is_one_graph_and_what_differs),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

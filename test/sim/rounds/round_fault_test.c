@@ -211,5 +211,5 @@ int main(void)
         cmocka_unit_test(lack_of_memory_ends_a_round_and_no_other),
         cmocka_unit_test(each_resource_has_a_contract),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

@@ -39,7 +39,7 @@ static stet_kernel *giver(stet_sim *sim, int what)
                    "}\n",
                    what);
     def.source = source;
-    def.cache_folder = phases_cache;
+    def.cache_folder = folder;
     OK(stet_kernel_create(stet_sim_get_device(sim), &def, &kernel));
     return kernel;
 }
@@ -159,5 +159,5 @@ int main(void)
         cmocka_unit_test(kf39_each_value_goes_the_way_it_says),
         cmocka_unit_test(kf40_every_round_is_profiled),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

@@ -323,5 +323,5 @@ int main(void)
         cmocka_unit_test(what_is_put_back_fails_as_one),
         cmocka_unit_test(large_arrays_are_put_back_one_by_one),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

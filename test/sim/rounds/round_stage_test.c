@@ -14,7 +14,7 @@ static uint64_t want[SEEDS]; /* on the CPU */
 
 static int open_cpu(void **state)
 {
-    if (phases_open_cache(state) != 0) return -1;
+    if (make_own_folder(state) != 0) return -1;
     for (uint64_t s = 0; s < SEEDS; ++s) want[s] = round_alone(&external, s, KINDS, false);
     return 0;
 }
@@ -336,5 +336,5 @@ int main(void)
         cmocka_unit_test(staging_waits_for_nothing_and_is_traced),
         cmocka_unit_test(kf13_a_failed_call_costs_its_own_round_alone),
     };
-    return cmocka_run_group_tests(tests, open_cpu, phases_close_cache);
+    return cmocka_run_group_tests(tests, open_cpu, remove_folder);
 }

@@ -355,5 +355,5 @@ int main(void)
         cmocka_unit_test(controls_come_frame_by_frame),
         cmocka_unit_test(what_was_staged_is_there_when_the_round_begins),
     };
-    return cmocka_run_group_tests(tests, phases_open_cache, phases_close_cache);
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }
