@@ -158,8 +158,10 @@ static void a_mirror_stands_until_something_is_written(void **state)
         OK(stet_array_write_worlds(a, 3, 1, host[3], sizeof host[3]));
         OK(stet_array_get_host(a, &again));
         assert_memory_equal(again, host, sizeof host);
-        assert_int_equal(readback(rig.device)->misses, 2);
-        assert_int_equal(rig.device->mechanisms.counters.reason[STET_REASON_READBACK_MOVED], 2);
+        if (rig.def.type == STET_DEVICE_CPU) { /* elsewhere rows are written into a mirror that is up to date */
+            assert_int_equal(readback(rig.device)->misses, 2);
+            assert_int_equal(rig.device->mechanisms.counters.reason[STET_REASON_READBACK_MOVED], 2);
+        }
         stet_array_destroy(a);
     }
 }
