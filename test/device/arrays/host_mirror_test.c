@@ -135,7 +135,7 @@ static void content_goes_once_and_only_if_needed(void **state)
 }
 
 /* The caller's writes and reads go to where the content is. */
-static void writes_are_on_top_of_a_face(void **state)
+static void writes_are_on_top_of_a_mirror(void **state)
 {
     (void)state;
     bench b;
@@ -159,7 +159,7 @@ static void writes_are_on_top_of_a_face(void **state)
     close_bench(&b);
 }
 
-static void worlds_lie_in_a_face_as_on_the_device(void **state)
+static void worlds_lie_in_a_mirror_as_on_the_device(void **state)
 {
     (void)state;
     FOR_ISAS(isa)
@@ -187,7 +187,7 @@ static void worlds_lie_in_a_face_as_on_the_device(void **state)
     }
 }
 
-static void nothing_is_a_face_too(void **state)
+static void an_empty_array_has_a_mirror(void **state)
 {
     (void)state;
     bench b;
@@ -361,7 +361,7 @@ static void recordings_see_what_the_host_wrote(void **state)
     close_bench(&b);
 }
 
-static void a_copy_takes_the_face_along(void **state)
+static void a_copy_takes_the_mirror_along(void **state)
 {
     (void)state;
     bench b;
@@ -417,7 +417,7 @@ static void a_tensor_shows_what_the_host_wrote(void **state)
 }
 
 /* While somebody may write unannounced, each look fetches; and of two writes the later one wins. */
-static void writers_make_a_face_stale(void **state)
+static void writers_make_a_mirror_stale(void **state)
 {
     (void)state;
     for (int announced = 0; announced < 2; ++announced) {
@@ -552,9 +552,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(content_comes_once),
         cmocka_unit_test(content_goes_once_and_only_if_needed),
-        cmocka_unit_test(writes_are_on_top_of_a_face),
-        cmocka_unit_test(worlds_lie_in_a_face_as_on_the_device),
-        cmocka_unit_test(nothing_is_a_face_too),
+        cmocka_unit_test(writes_are_on_top_of_a_mirror),
+        cmocka_unit_test(worlds_lie_in_a_mirror_as_on_the_device),
+        cmocka_unit_test(an_empty_array_has_a_mirror),
         cmocka_unit_test(a_cpu_has_no_other_side),
         cmocka_unit_test(views_are_their_owners),
         cmocka_unit_test(switched_off_each_read_copies),
@@ -562,9 +562,9 @@ int main(void)
         cmocka_unit_test(what_is_listed_runs_before_the_host_writes),
         cmocka_unit_test(a_write_after_a_listed_launch_waits_for_it),
         cmocka_unit_test(recordings_see_what_the_host_wrote),
-        cmocka_unit_test(a_copy_takes_the_face_along),
+        cmocka_unit_test(a_copy_takes_the_mirror_along),
         cmocka_unit_test(a_tensor_shows_what_the_host_wrote),
-        cmocka_unit_test(writers_make_a_face_stale),
+        cmocka_unit_test(writers_make_a_mirror_stale),
         cmocka_unit_test(what_fails_to_cross_stays_where_it_is),
         cmocka_unit_test(what_fails_at_once_is_tried_again),
         cmocka_unit_test(both_sides_agree),

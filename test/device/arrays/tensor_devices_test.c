@@ -192,7 +192,7 @@ static void faces_of_an_import(void **state)
 }
 
 /* A graph of somebody else's holds the array's address: what the host writes is there before it runs, and not only before stet's next launch. */
-static void a_face_does_not_wait_where_a_graph_of_others_reads(void **state)
+static void a_mirror_does_not_wait_where_a_graph_of_others_reads(void **state)
 {
     (void)state;
     FOR_DEVICES(rig)
@@ -415,7 +415,7 @@ int main(void)
         cmocka_unit_test(an_announced_writer_announces),
         cmocka_unit_test(an_import_is_an_array_over_their_memory),
         cmocka_unit_test(faces_of_an_import),
-        cmocka_unit_test(a_face_does_not_wait_where_a_graph_of_others_reads),
+        cmocka_unit_test(a_mirror_does_not_wait_where_a_graph_of_others_reads),
         cmocka_unit_test(an_announcement_does_not_undo_a_write_of_the_host),
         cmocka_unit_test(a_tensor_of_another_place_is_refused),
         cmocka_unit_test(what_is_not_aligned_or_nothing),

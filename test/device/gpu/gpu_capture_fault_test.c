@@ -22,7 +22,7 @@ static void refuse_all(rig *r, void *graph)
     unsigned back[ITEMS];
     static const char sentence[] = "and the stream in use is being captured; do this before the capture begins";
     FAILS(ops->alloc(r->device, 64, "a block", &out), STET_ERROR_UNSUPPORTED, sentence);
-    FAILS(ops->host_alloc(r->device, 64, "a face", &out), STET_ERROR_UNSUPPORTED, sentence);
+    FAILS(ops->host_alloc(r->device, 64, "a mirror", &out), STET_ERROR_UNSUPPORTED, sentence);
     FAILS(ops->upload(r->device, r->array[0], back, sizeof back), STET_ERROR_UNSUPPORTED, sentence);
     FAILS(ops->download(r->device, back, r->array[0], sizeof back), STET_ERROR_UNSUPPORTED, sentence);
     FAILS(stet_device_synchronize(r->device), STET_ERROR_UNSUPPORTED, sentence);
@@ -80,7 +80,7 @@ static void what_goes_during_a_capture(void **state)
         OK(r.device->ops->load(r.device, code, size, "more code", &module));
         free(code);
         big = take(r.device, 4 * MIB);
-        OK(r.device->ops->host_alloc(r.device, 2 * MIB, "a face", &mirror));
+        OK(r.device->ops->host_alloc(r.device, 2 * MIB, "a mirror", &mirror));
         (void)list_mix(&own, -1, 0, 1, 3, ITEMS);
         OK(list_graph(&r, &own, &graph));
         c.stream = new_stream(1);

@@ -157,7 +157,7 @@ static void kf09_somebody_elses_capture_goes_on(void **state)
     load_kernels(device, &k);
     int *a = take(device, 3 * MIB), back[100];
     void *mirror;
-    OK(device->ops->host_alloc(device, 2 * MIB, "a face", &mirror));
+    OK(device->ops->host_alloc(device, 2 * MIB, "a mirror", &mirror));
     OK(device->ops->upload(device, a, mirror, 2 * MIB));
     const sti_slot slots[3] = {{.p = a}, {.i = 1}};
     OK(device->ops->launch(device, &k.count, slots, 3, 100, false));
@@ -237,7 +237,7 @@ static stet_result short_run(const char *code, size_t size, int *out)
     if (result == STET_OK) result = device->ops->load(device, code, size, "two kernels", &module);
     if (result == STET_OK) result = device->ops->function(device, module, "count_value", &k.value);
     if (result == STET_OK) result = device->ops->alloc(device, 3 * MIB / 2, "a big block", &big);
-    if (result == STET_OK) result = device->ops->host_alloc(device, MIB, "a big face", &mirror);
+    if (result == STET_OK) result = device->ops->host_alloc(device, MIB, "a big mirror", &mirror);
     if (result == STET_OK) result = device->ops->upload(device, big, mirror, MIB);
     if (result == STET_OK) result = device->ops->upload(device, big, code, size < MIB ? size : MIB);
     if (result == STET_OK) {

@@ -237,7 +237,7 @@ static void page_locked_memory_is_copied_directly(void **state)
     stet_device *device = open_gpu();
     enum { SIZE = 5 << 20 };
     unsigned char *host, *small, *want = malloc(SIZE);
-    OK(device->ops->host_alloc(device, SIZE, "a face", (void **)&host));
+    OK(device->ops->host_alloc(device, SIZE, "a mirror", (void **)&host));
     OK(device->ops->host_alloc(device, 100, "a small face", (void **)&small));
     for (int i = 0; i < SIZE; i += 97) assert_int_equal(host[i], 0);
     for (int i = 0; i < 100; ++i) assert_int_equal(small[i], 0);

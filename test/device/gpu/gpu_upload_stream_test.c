@@ -1,5 +1,5 @@
 /*
- * A device's second stream, over the driver doubles: uploads aside are ordered with the rest by the two orders alone, beside streams and captures of
+ * A device's upload stream, over the driver doubles: its uploads are ordered with the rest by the two orders alone, beside streams and captures of
  * others; pieces of page-locked memory outlive their copies; what fails leaves an order that holds. And memory of the host's that is kept: it is sent
  * from where it is, in either stream, and nobody waits before it is written again or goes.
  */
@@ -9,7 +9,7 @@
 static stet_result uploads_after(rig *r) { return r->device->ops->order(r->device, NULL, STI_ORDER_UPLOADS_AFTER); }
 static stet_result after_uploads(rig *r) { return r->device->ops->order(r->device, NULL, STI_ORDER_AFTER_UPLOADS); }
 
-/* All of an array, aside; the source goes when the call has returned. */
+/* All of an array, in the upload stream; the source goes when the call has returned. */
 static stet_result put_in_upload_stream(rig *r, void *to, size_t size, int byte)
 {
     char *source = malloc(size);
@@ -21,7 +21,7 @@ static stet_result put_in_upload_stream(rig *r, void *to, size_t size, int byte)
     return result;
 }
 
-/* Copies on the device out of a block that is filled aside again and again, in whatever stream is in use. */
+/* Copies on the device out of a block that the upload stream fills again and again, in whatever stream is in use. */
 static void two_orders_are_enough(void **state)
 {
     (void)state;
@@ -51,7 +51,7 @@ static void two_orders_are_enough(void **state)
     }
 }
 
-/* No stream, no event, no call, as long as nothing goes aside; and none for an order that has nothing to order. */
+/* No stream, no event, no call, as long as nothing is in the upload stream; and none for an order that has nothing to order. */
 static void what_is_not_used_costs_nothing(void **state)
 {
     (void)state;
@@ -76,7 +76,7 @@ static void what_is_not_used_costs_nothing(void **state)
     end_beside(&r);
 }
 
-/* While the stream in use is captured nothing goes aside; what went before is waited for by the host, and the capture stays whole. */
+/* While the stream in use is captured nothing goes to the upload stream; what went before is waited for by the host, and the capture stays whole. */
 static void beside_a_capture(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static stet_result some_kept(rig *r, char *staged, char *out)
     return send_some_kept(r, taken, staged, out);
 }
 
-/* Two uploads aside with the orders around them; what was made before it failed stays. */
+/* Two uploads in the upload stream with the orders around them; what was made before it failed stays. */
 static stet_result some_work(rig *r, char *staged, char *out)
 {
     for (int i = 0; i < 2; ++i) {
@@ -262,8 +262,8 @@ static void kf13_each_call_may_fail(void **state)
     }
 }
 
-/* A device goes while uploads aside are still to run. */
-static void a_device_goes_with_what_went_aside(void **state)
+/* A device goes while uploads of the upload stream are still to run. */
+static void a_device_goes_with_uploads_to_run(void **state)
 {
     (void)state;
     rig r;
@@ -284,7 +284,7 @@ int main(void)
         GPU_TEST(what_is_not_used_costs_nothing),
         REAL_GPU_TEST(beside_a_capture),
         GPU_TEST(kf13_each_call_may_fail),
-        REAL_GPU_TEST(a_device_goes_with_what_went_aside),
+        REAL_GPU_TEST(a_device_goes_with_uploads_to_run),
         REAL_GPU_TEST(kept_memory_is_sent_from_where_it_is),
         GPU_TEST(a_kept_upload_is_two_calls),
     };

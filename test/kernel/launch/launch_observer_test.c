@@ -1,5 +1,5 @@
 /*
- * A device's witness is told of all that is issued, in its order, listed or not, and of what never ran.
+ * A device's launch observer is called for all that is issued, in its order, listed or not, and for what never ran.
  */
 #include "kernel/lists.h"
 
