@@ -101,9 +101,9 @@ static inline void source_is_right(const stet_gradcheck_def *def, int64_t least)
     gradients_are_right(def, least);
 }
 
-/* With what the sources of a file are checked. `items`, `worlds`: 0 is gradcheck_def's; `value`: those that a source has no parameter for are left out. */
+/* With what the sources of a file are checked. `nitem`, `nworld`: 0 is gradcheck_def's; `value`: those that a source has no parameter for are left out. */
 typedef struct rig_set_up {
-    int items, worlds, nvalue;
+    int nitem, nworld, nvalue;
     stet_gradcheck_value value[4];
 } rig_set_up;
 
@@ -111,7 +111,7 @@ static inline void source_is_right_with(const rig_set_up *s, const char *source,
 {
     stet_gradcheck_def def = gradcheck_def(source);
     if (s->items) def.nitem = s->items;
-    if (s->worlds) def.worlds = s->worlds;
+    if (s->nworld) def.nworld = s->nworld;
     def.value = s->value;
     def.nvalue = s->nvalue;
     source_is_right(&def, least);

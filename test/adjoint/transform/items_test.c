@@ -7,7 +7,7 @@
 enum { BLOCKS = 3 };
 
 static const rig_set_up set_up = {
-    .worlds = BLOCKS,
+    .nworld = BLOCKS,
     .nvalue = 4,
     .value = {RIG_COUNTS, {.name = "n", .number = 12}, {.name = "y", .nitem = 24}, {.name = "w", .nitem = 4}}};
 

@@ -4,7 +4,7 @@
 #include "adjoint/rig.h"
 
 static const rig_set_up set_up = {
-    .items = 24, .nvalue = 2, .value = {RIG_COUNTS, {.name = "at", .nitem = 12, .value = rig_counts}}};
+    .nitem = 24, .nvalue = 2, .value = {RIG_COUNTS, {.name = "at", .nitem = 12, .value = rig_counts}}};
 
 /* How often a word stands in the adjoint of a source. */
 static int times_in_adjoint(const char *source, const char *word)

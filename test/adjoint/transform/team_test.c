@@ -3,7 +3,7 @@
  */
 #include "adjoint/rig.h"
 
-static const rig_set_up set_up = {.items = 16, .nvalue = 2, .value = {RIG_COUNTS, {.name = "n", .number = 4}}};
+static const rig_set_up set_up = {.nitem = 16, .nvalue = 2, .value = {RIG_COUNTS, {.name = "n", .number = 4}}};
 
 /* What an iteration reads after it wrote it is its own, also where its place is not followed. */
 FORM(written_then_read, 8,
