@@ -55,11 +55,8 @@ void sti_accumulate_selected(sti_transform *t, const sti_node *place, const char
         }
     }
     sti_emit(t, "if (%s) {", sti_value(t, test));
-    sti_open(t);
     if (sti_active_value(t, way[0].a)) sti_accumulate(t, &way[0], g);
-    t->indent--;
     sti_emit(t, "} else {");
-    sti_open(t);
     if (sti_active_value(t, way[1].a)) sti_accumulate(t, &way[1], g);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }

@@ -189,16 +189,12 @@ static void end_numbers(sti_transform *t, const sti_node *f)
 
 static sti_text_buffer body_of(sti_transform *t, sti_node *f)
 {
-    sti_text_buffer before = t->out;
+    sti_text_buffer outer = sti_capture(t, 1);
     bool numbers = !t->items || !t->kernel; /* items list their gradients */
-    t->out = (sti_text_buffer){0};
-    t->indent = 1;
     if (numbers) begin_numbers(t, f);
     sti_adjoint_list(t, f->b->a);
     if (numbers) end_numbers(t, f);
-    t->indent = 0;
-    sti_text_buffer body = t->out;
-    t->out = before;
+    sti_text_buffer body = sti_captured(t, outer, 1);
     sti_settle_writable(t, &body);
     return body;
 }
@@ -214,6 +210,7 @@ static void begin_function(sti_transform *t, sti_node *f, bool kernel)
     t->nlogged = 0;
     t->logging = false;
     t->inner = f;
+    t->indent = 0;
     t->held = NULL;
     t->serial = 0;
 }
@@ -265,14 +262,12 @@ static void print_extent(sti_transform *t, const sti_adjoint_kernel *k)
 static void begin_tape(sti_transform *t)
 {
     if (!t->taped) return;
-    t->indent = 1;
     if (t->items) { /* item kernels have tapes of their own */
         sti_item_begin(t);
     } else {
         sti_spill_begin(t, "0");
         sti_emit(t, "int top = 0;");
     }
-    t->indent = 0;
 }
 
 static void note_listings(sti_transform *t, sti_adjoint_kernel *k)
@@ -326,7 +321,6 @@ void sti_gradient_structures(sti_transform *t)
         if (n->kind != STI_NODE_STRUCT || !n->named->structure || !sti_type_carries(n->named)) continue;
         const char *name = sti_gradient_type(t, n->named);
         sti_emit(t, "typedef struct %s {", name);
-        sti_open(t);
         for (const sti_symbol *f = n->named->structure->field; f; f = f->next) {
             const char *sizes = "";
             if (!sti_type_carries(f->type)) continue;
@@ -334,6 +328,6 @@ void sti_gradient_structures(sti_transform *t)
                 sizes = sti_say(t, "%s[%lld]", sizes, (long long)a->count);
             sti_emit(t, "%s %s%s;", sti_gradient_type(t, f->type), f->name->text, sizes);
         }
-        sti_close(t, sti_say(t, "} %s;\n", name));
+        sti_emit(t, "} %s;\n", name);
     }
 }

@@ -107,11 +107,10 @@ const char *sti_take_gradient(sti_transform *t, const sti_node *place)
     if (together) {
         sti_emit(t, "sync();");
         sti_emit(t, "each (%s, 1) {", sti_fresh(t, "one"));
-        sti_open(t);
     }
     set_gradient(t, place, "splat(0)");
     if (together) {
-        sti_close(t, "}");
+        sti_emit(t, "}");
         sti_emit(t, "sync();");
     }
     return g;
@@ -130,9 +129,8 @@ static void emit_zero(sti_transform *t, const char *place, const sti_type *type)
     if (type->kind == STI_TYPE_ARRAY) {
         const char *k = sti_fresh(t, "k");
         sti_emit(t, "for (int %s = 0; %s < %lld; ++%s) {", k, k, (long long)type->count, k);
-        sti_open(t);
         emit_zero(t, sti_say(t, "%s[%s]", place, k), type->of);
-        sti_close(t, "}");
+        sti_emit(t, "}");
     } else if (type->kind == STI_TYPE_STRUCT) {
         for (const sti_symbol *f = type->structure->field; f; f = f->next)
             if (sti_type_carries(f->type)) emit_zero(t, sti_say(t, "%s.%s", place, f->name->text), f->type);
@@ -235,13 +233,10 @@ static void reverse_operation(sti_transform *t, const sti_node *e, const sti_der
 static void reverse_condition(sti_transform *t, const sti_node *e, const char *g)
 {
     sti_emit(t, "if (%s) {", sti_value(t, e->a));
-    sti_open(t);
     sti_reverse_value(t, e->b, g);
-    t->indent--;
     sti_emit(t, "} else {");
-    sti_open(t);
     sti_reverse_value(t, e->c, g);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 static void reverse_call_value(sti_transform *t, const sti_node *e, const char *g)

@@ -33,24 +33,22 @@ void sti_item_helpers(sti_transform *t)
 {
     sti_emit(t, "/* p[i] of the lanes where m is true, else 0. */");
     sti_emit(t, "LFN real item_read(mask m, const ureal *p, lint i)\n{");
-    sti_open(t);
     sti_emit(t, "ureal x[STET_W];");
     sti_emit(t, "int on[STET_W], at[STET_W];");
     sti_emit(t, "istore(on, iselect(m, isplat(1), isplat(0)));");
     sti_emit(t, "istore(at, i);");
     sti_emit(t, "for (int l = 0; l < STET_W; ++l) x[l] = on[l] ? p[at[l]] : (ureal)0;");
     sti_emit(t, "return load(x);");
-    sti_close(t, "}\n");
+    sti_emit(t, "}\n");
     sti_emit(t, "/* Lists g for element base + i of an array, in the lanes where m is true and g is not 0. */");
     sti_emit(t, "LFN void item_list(i64 *places, ureal *values, mask m, i64 base, lint i, int code, real g)\n{");
-    sti_open(t);
     sti_emit(t, "int on[STET_W], at[STET_W];");
     sti_emit(t, "istore(on, iselect(m_andnot(m, eq(g, splat(0))), isplat(1), isplat(0)));");
     sti_emit(t, "istore(at, i);");
     sti_emit(t, "store_if(m, values, g);");
     sti_emit(t, "for (int l = 0; l < STET_W; ++l)");
     sti_emit(t, "    if (on[l]) places[l] = (base + at[l]) * %d + code;", STI_LISTING_CODES);
-    sti_close(t, "}\n");
+    sti_emit(t, "}\n");
 }
 
 /* Writes the code that makes all slots of the block's columns empty. */
@@ -161,16 +159,13 @@ static void list_gradient(sti_transform *t, const sti_symbol *s, const char *bas
     t->taped |= 1u << STI_SPILL_OVER;
     t->lists = true;
     sti_emit(t, "if (listed + 1 < list_depth) {");
-    sti_open(t);
     sti_emit(t, "listed += 1;");
     const char *slot = "(i64)listed * tape_width";
     sti_emit(t, "item_list(place_list + %s, value_list + %s, %s, (i64)(%s), %s, %d, %s);", slot, slot, t->here, base,
              lanes, code_of(t, s, place), g);
-    t->indent--;
     sti_emit(t, "} else {");
-    sti_open(t);
     sti_emit(t, "tape_over[0] = %u;", sti_mark_of(place));
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 static void refuse_other_items(sti_transform *t, const access *a)
@@ -308,19 +303,14 @@ static void move_numbers(sti_transform *t, const sti_node *n, bool end)
 
 static sti_text_buffer body_of(sti_transform *t, sti_node *n)
 {
-    sti_text_buffer before = t->out;
+    sti_text_buffer outer = sti_capture(t, 1);
     const sti_node *inner = t->inner;
-    t->out = (sti_text_buffer){0};
     t->inner = n;
-    t->indent++;
     move_numbers(t, n, false);
     sti_adjoint_list(t, n->b->a);
     move_numbers(t, n, true);
-    t->indent--;
     t->inner = inner;
-    sti_text_buffer body = t->out;
-    t->out = before;
-    return body;
+    return sti_captured(t, outer, 1);
 }
 
 void sti_adjoint_items(sti_transform *t, sti_node *n)
@@ -337,7 +327,6 @@ void sti_adjoint_items(sti_transform *t, sti_node *n)
     sti_emit(t, "sync();");
     sti_emit(t, "int %s = %s;", count, sti_value(t, n->a));
     sti_emit(t, "items (%s, %s) {", item, count);
-    sti_open(t);
     sti_emit(t, "mask %s = in_range(%s, %s);", t->here, item, count);
     if (t->taped) {
         sti_spill_begin(t, item);
@@ -350,7 +339,7 @@ void sti_adjoint_items(sti_transform *t, sti_node *n)
     }
     sti_take_text(&t->out, &body);
     if (t->lists) sti_emit(t, "place_list[0] = -1 - (i64)listed;");
-    sti_close(t, "}");
+    sti_emit(t, "}");
     sti_emit(t, "sync();");
     t->taped |= taped;
 }

@@ -19,16 +19,14 @@ void sti_lane_helpers(sti_transform *t)
 {
     sti_emit(t, "/* a[i] grows by x in the lanes where m is true, each in its own world. */");
     sti_emit(t, "LFN void lane_add(mask m, real *a, i64 base, lint i, real x)\n{");
-    sti_open(t);
     sti_emit(t, "int on[STET_W], at[STET_W];");
     sti_emit(t, "istore(on, iselect(m, isplat(1), isplat(0)));");
     sti_emit(t, "istore(at, i);");
     sti_emit(t, "for (int l = 0; l < STET_W; ++l) {");
-    sti_open(t);
     sti_emit(t, "i64 k = base + at[l];");
     sti_emit(t, "if (on[l]) put(a, k, a[k] + select(ieq(lane(), isplat(l)), x, splat(0)));");
-    sti_close(t, "}");
-    sti_close(t, "}\n");
+    sti_emit(t, "}");
+    sti_emit(t, "}\n");
 }
 
 bool sti_lane_read(const sti_node *e)
@@ -66,9 +64,7 @@ static void list_lanes(sti_transform *t, const sti_node *call, const sti_symbol 
     sti_emit(t, "put(tape, %s, %s);", at, g);
     sti_emit(t, "ltape[%s] = %s;", at, places);
     sti_emit(t, "wtape[%s] = listed_lanes(%s, %s);", at, to, places);
-    t->indent--;
     sti_emit(t, "} else {");
-    sti_open(t);
     sti_emit(t, "lane_add(m_all(), %s, 0, %s, %s);", to, places, g);
     sti_team_close_entry(t, call->place);
 }
@@ -92,7 +88,7 @@ void sti_lane_reverse_read(sti_transform *t, const sti_node *call, const char *g
         return;
     }
     if (sti_team_level(t)) sti_emit(t, "each (%s, 1) {", sti_fresh(t, "one"));
-    sti_emit(t, "%s%slane_add(m_all(), %s, (i64)(%s), %s, %s);", absent ? sti_say(t, "if (%s) ", gradient) : "",
-             sti_team_level(t) ? "    " : "", gradient, offset, lanes, g);
+    sti_emit(t, "%slane_add(m_all(), %s, (i64)(%s), %s, %s);", absent ? sti_say(t, "if (%s) ", gradient) : "", gradient,
+             offset, lanes, g);
     if (sti_team_level(t)) sti_emit(t, "}");
 }

@@ -87,7 +87,6 @@ static void log_place(sti_transform *t, const sti_node *place)
     int slots = slots_of(type);
     t->taped |= 1u << STI_SPILL_INT | 1u << sti_spill_of(type) | 1u << STI_SPILL_OVER;
     sti_emit(t, "if (top + %d <= tape_depth) {", slots);
-    sti_open(t);
     const char *at = "(i64)top * tape_width", *value = sti_value(t, place);
     sti_spill_put(t, (sti_spill_kind)sti_spill_of(type), at, value);
     sti_emit(t,
@@ -95,11 +94,9 @@ static void log_place(sti_transform *t, const sti_node *place)
                         : "wtape[(i64)top * tape_width] = (i64)%s * %d + %d;",
              index, CODES, code_of(t, s));
     sti_emit(t, "top += %d;", slots);
-    t->indent--;
     sti_emit(t, "} else {");
-    sti_open(t);
     sti_emit(t, "tape_over[0] = %u;", sti_mark_of(place->place));
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 void sti_log_write(sti_transform *t, const sti_node *e)
@@ -130,13 +127,12 @@ static void undo_array(sti_transform *t, const sti_symbol *s, const char *at)
     t->taped |= 1u << sti_spill_of(type);
     sti_note_of(t, s)->stored = true;
     sti_emit(t, "if (%s %% %d == %d) {", at, CODES, code_of(t, s));
-    sti_open(t);
     if (whole) sti_emit(t, "top -= 1;");
     if (puts)
         sti_emit(t, "put(%s, %s, %s);", s->name->text, index, old);
     else
         sti_emit(t, "%s[%s] = %s%s;", s->name->text, index, word, old);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 void sti_log_undo_entry(sti_transform *t, const sti_effects *e)
@@ -156,7 +152,6 @@ void sti_log_undo(sti_transform *t, const sti_effects *e, const char *mark)
         return;
     }
     sti_emit(t, "for (; top > %s;) {", mark);
-    sti_open(t);
     sti_log_undo_entry(t, e);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }

@@ -125,9 +125,8 @@ static void count_back(sti_transform *t, sti_node *n, const sti_counted *c)
                           : up        ? -1
                                       : 1),
              i, up ? ">=" : "<=", sti_closed(t, sti_value(t, c->from)), up ? "--" : "++", i);
-    sti_open(t);
     adjoint_body(t, n);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 /* ---- keeping ----------------------------------------------------------------------------------------------------- */
@@ -223,10 +222,9 @@ static void run_body(sti_transform *t, keeping *k)
     if (t->logging) {
         t->taped |= 1u << STI_SPILL_INT;
         sti_emit(t, "if (top + 1 > tape_depth) {");
-        sti_open(t);
         sti_emit(t, "tape_over[0] = %u;", sti_mark_of(k->n->place));
         sti_emit(t, "top = %s;", k->mark); /* one more slot was reserved when the iteration began */
-        sti_close(t, "}");
+        sti_emit(t, "}");
         sti_emit(t, "wtape[(i64)top * tape_width] = %s;", k->mark);
         sti_emit(t, "top += 1;");
     }
@@ -248,27 +246,24 @@ static void keep_pass(sti_transform *t, keeping *k)
     sti_emit(t, "int %s = 0;", k->count);
     if (!taped) declare_local(t, k);
     sti_emit(t, "%s", sti_for_text(t, k->n));
-    sti_open(t);
     if (taped) {
         k->slots = count_slots(k);
         t->taped |= 1u << STI_SPILL_OVER;
         sti_emit(t, "if (top + %d > tape_depth) {", k->slots + (k->changed.narray > 0));
-        sti_open(t);
         sti_emit(t, "tape_over[0] = %u;", sti_mark_of(k->n->place));
         sti_emit(t, "break;");
-        sti_close(t, "}");
+        sti_emit(t, "}");
     }
     copy_changed(t, k, false);
     if (taped && k->slots > 0) sti_emit(t, "top += %d;", k->slots);
     sti_emit(t, "%s = %s + 1;", k->count, k->count);
     run_body(t, k);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 static void reverse_pass(sti_transform *t, keeping *k)
 {
     sti_emit(t, "for (int %s = %s - 1; %s >= 0; --%s) {", k->k, k->count, k->k, k->k);
-    sti_open(t);
     if (k->counted)
         sti_emit(t, "%s %s = %s %s %s;", sti_type_word(t, sti_type_value(k->c.variable->type)),
                  k->c.variable->name->text, sti_closed(t, sti_value(t, k->c.from)), k->c.step > 0 ? "+" : "-",
@@ -280,7 +275,7 @@ static void reverse_pass(sti_transform *t, keeping *k)
     copy_changed(t, k, true);
     if (k->c.flag) sti_emit(t, "%s = 1;", k->c.flag->name->text);
     adjoint_body(t, k->n);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 /* For a loop that is not counted: its own variable is one of those that change. */
@@ -299,7 +294,6 @@ static void adjoint_kept(sti_transform *t, keeping *k)
     k->count = sti_fresh(t, "n");
     k->k = sti_fresh(t, "k");
     sti_emit(t, "{");
-    sti_open(t);
     if (!k->counted) take_out_variable(t, k);
     choose_place(t, k);
     if (k->trips < 0 && sti_team_level(t)) sti_emit(t, "sync();");
@@ -307,7 +301,7 @@ static void adjoint_kept(sti_transform *t, keeping *k)
     int log = k->changed.narray > 0;
     sti_note_of(t, (const sti_symbol *)(const void *)k->n)->slots = k->trips < 0 ? k->slots + log : 0;
     reverse_pass(t, k);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     k->n->a = begin;
 }
 

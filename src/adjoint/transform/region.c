@@ -263,20 +263,13 @@ static void reverse_expression(sti_transform *t, const sti_node *e)
     }
 }
 
-static void adjoint_block(sti_transform *t, sti_node *block)
-{
-    sti_open(t);
-    sti_adjoint_list(t, block->a);
-    t->indent--;
-}
-
 static void reverse_if(sti_transform *t, sti_node *n)
 {
     sti_emit(t, "if (%s) {", sti_value(t, n->a));
-    adjoint_block(t, n->b);
+    sti_adjoint_list(t, n->b->a);
     if (n->c) {
         sti_emit(t, "} else {");
-        adjoint_block(t, n->c);
+        sti_adjoint_list(t, n->c->a);
     }
     sti_emit(t, "}");
 }
@@ -295,7 +288,7 @@ static void reverse_statement(sti_transform *t, sti_node *n)
     case STI_NODE_ITEMS: sti_adjoint_items(t, n); break;
     case STI_NODE_BLOCK:
         sti_emit(t, "{");
-        adjoint_block(t, n);
+        sti_adjoint_list(t, n->a);
         sti_emit(t, "}");
         break;
     case STI_NODE_SYNC: sti_emit(t, "sync();"); break;

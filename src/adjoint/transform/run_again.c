@@ -136,16 +136,14 @@ static void run_if(sti_transform *t, const sti_node *n)
 {
     size_t before = t->out.size, deeds = t->deeds;
     sti_emit(t, "if (%s) {", sti_value(t, n->a));
-    sti_open(t);
     sti_run_block(t, n->b);
     if (n->c) {
         size_t last = t->out.size, then = t->deeds;
-        sti_close(t, "} else {");
-        sti_open(t);
+        sti_emit(t, "} else {");
         sti_run_block(t, n->c);
         if (t->deeds == then) cut(t, last);
     }
-    sti_close(t, "}");
+    sti_emit(t, "}");
     if (t->deeds == deeds) cut(t, before);
 }
 
@@ -154,10 +152,9 @@ static void run_nested(sti_transform *t, const sti_node *n, const char *begin, c
 {
     size_t before = t->out.size, deeds = t->deeds;
     sti_emit(t, "%s", begin);
-    sti_open(t);
     sti_run_block(t, body);
     bool own = n->kind != STI_NODE_FOR || (n->a && n->a->kind == STI_NODE_DECLARE);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     if (own && t->deeds == deeds) cut(t, before);
     if (!own) t->deeds++;
 }

@@ -24,9 +24,8 @@ void sti_copy(sti_transform *t, const char *to, const char *from, const sti_type
     }
     const char *k = sti_fresh(t, "k");
     sti_emit(t, "for (int %s = 0; %s < %lld; ++%s) {", k, k, (long long)type->count, k);
-    sti_open(t);
     sti_copy(t, sti_say(t, "%s[%s]", to, k), sti_say(t, "%s[%s]", from, k), type->of);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 static void keep_save_restore(sti_transform *t, sti_step *s, const char *stem, const char *place, const sti_type *type,

@@ -80,11 +80,9 @@ void sti_adjoint_summed_each(sti_transform *t, sti_node *each)
     t->each = NULL;
     for (const sti_node *v = parameters; v; v = v->next)
         if (v->symbol && is_summed(t, v->symbol)) name_sum(t, v->symbol);
-    sti_text_buffer before = t->out; /* which sums are used is known after the each is made */
-    t->out = (sti_text_buffer){0};
+    sti_text_buffer outer = sti_capture(t, 0); /* which sums are used is known after the each is made */
     sti_adjoint_each(t, each);
-    sti_text_buffer text = t->out;
-    t->out = before;
+    sti_text_buffer text = sti_captured(t, outer, 0);
     open_sums(t, parameters);
     sti_take_text(&t->out, &text);
     close_sums(t, parameters);

@@ -60,20 +60,16 @@ void sti_team_open_entry(sti_transform *t)
     t->listing = true;
     t->taped |= 1u << STI_SPILL_REAL | 1u << STI_SPILL_INT | 1u << STI_SPILL_OVER;
     sti_emit(t, "if (nmax(top, %s + %d) < tape_depth) {", t->base, t->kept);
-    sti_open(t);
     sti_emit(t, "tape_depth -= 1;");
     sti_emit(t, "if (%s) {", STI_TEAM_LISTS);
-    sti_open(t);
 }
 
 void sti_team_close_entry(sti_transform *t, sti_source_place place)
 {
-    sti_close(t, "}");
-    t->indent--;
+    sti_emit(t, "}");
     sti_emit(t, "} else {");
-    sti_open(t);
     sti_emit(t, "tape_over[0] = %u;", sti_mark_of(place));
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 static void list_entry(sti_transform *t, const sti_node *place, const sti_symbol *array, const char *g)
@@ -86,9 +82,7 @@ static void list_entry(sti_transform *t, const sti_node *place, const sti_symbol
     sti_emit(t, "if (!gather_planned) wtape[(i64)tape_depth * tape_width] = listed_place(%s, %s);",
              sti_gradient_name(t, array), index);
     (void)sti_planned_array(t, array);
-    t->indent--;
     sti_emit(t, "} else {");
-    sti_open(t);
     add_to(t, array, index, sti_closed(t, g));
     sti_team_close_entry(t, place->place);
 }
@@ -111,12 +105,11 @@ void sti_team_take_listed(sti_transform *t, const sti_node *place, const char *g
     t->listing = t->unplanned = true;
     sti_emit(t, "i64 %s = listed_place(%s, %s);", own, sti_gradient_name(t, s), index);
     sti_emit(t, "for (int %s = %s - 1; %s >= (%s ? tape_depth : %s); --%s) {", k, t->end, k, STI_TEAM_LISTS, t->end, k);
-    sti_open(t);
     sti_emit(t, "i64 %s = (i64)%s * tape_width;", slot, k);
     sti_emit(t, "if (wtape[%s] != %s) continue;", slot, own);
     sti_emit(t, "%s = %s + tape[%s];", g, g, slot);
     sti_emit(t, "wtape[%s] = -1;", slot);
-    sti_close(t, "}");
+    sti_emit(t, "}");
 }
 
 bool sti_team_accumulate(sti_transform *t, const sti_node *place, const char *array, const char *index, const char *g)
@@ -146,16 +139,13 @@ static void add_listed(sti_transform *t, const char *count)
 {
     t->nlist++;
     sti_emit(t, "if (gather_planned) {");
-    sti_open(t);
     sti_add_planned(t);
-    t->indent--;
     sti_emit(t, "} else {");
-    sti_open(t);
     if (t->lists)
         sti_emit(t, "add_listed_lanes(tape, ltape, wtape, top, %s, tape_width, tape_depth);", count);
     else
         sti_emit(t, "add_listed(tape, wtape, top, %s, tape_width, tape_depth);", count);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     sti_emit(t, "sync();");
 }
 
@@ -171,22 +161,17 @@ void sti_forget_codes(sti_transform *t)
 /* Makes the body's text first, because only the text shows which kinds of spill memory the body takes. */
 static sti_text_buffer body_of(sti_transform *t, sti_node *n, const sti_shares *s)
 {
-    sti_text_buffer before = t->out;
-    t->out = (sti_text_buffer){0};
+    sti_text_buffer outer = sti_capture(t, 1);
     const sti_node *inner = t->inner;
     t->inner = n;
-    t->indent++;
     sti_open_shares(t, s);
     sti_adjoint_list(t, n->b->a);
     sti_close_shares(t, s);
     if (t->listing)
         sti_emit(t, "if ((%s) && !gather_planned) wtape[(i64)top * tape_width] = %s - tape_depth;", STI_TEAM_LISTS,
                  t->end);
-    t->indent--;
     t->inner = inner;
-    sti_text_buffer body = t->out;
-    t->out = before;
-    return body;
+    return sti_captured(t, outer, 1);
 }
 
 /* True if a count depends only on numbers and on the kernel's arguments: then the tape was sized for it. */
@@ -214,10 +199,9 @@ const char *sti_team_count(sti_transform *t, const sti_node *each, int slots)
     t->taped |= 1u << STI_SPILL_OVER;
     sti_emit(t, "int %s = %s;", n, count);
     sti_emit(t, "if (%s > tape_width%s) {", n, full);
-    sti_open(t);
     sti_emit(t, "tape_over[0] = %u;", sti_mark_of(each->place));
     sti_emit(t, "%s = 0;", n);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     return n;
 }
 
@@ -264,14 +248,13 @@ void sti_adjoint_each(sti_transform *t, sti_node *n)
     bool one = n->a->kind == STI_NODE_NUMBER; /* the checker of the text looks for each (one, 1) */
     const char *some = one && strcmp(count, sti_value(t, n->a)) != 0 ? sti_say(t, "if (%s > 0) ", count) : "";
     sti_emit(t, "each (%s, %s) %s{", n->name->text, one ? sti_value(t, n->a) : count, some);
-    sti_open(t);
     if (t->taped) {
         sti_spill_begin(t, n->name->text);
         sti_emit(t, "int top = %s;", t->base);
     }
     if (t->listing) sti_emit(t, "int tape_depth = %s;", t->end);
     sti_take_text(&t->out, &body);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     sti_emit(t, "sync();");
     sti_add_shares(t, &s, count);
     if (t->listing) add_listed(t, count);

@@ -20,18 +20,6 @@ static bool logs(sti_transform *t, const sti_node *n)
 
 bool sti_each_logs(sti_transform *t, const sti_node *each) { return logs(t, each->b->a); }
 
-static sti_text_buffer body_of(sti_transform *t, const sti_node *n)
-{
-    sti_text_buffer before = t->out;
-    t->out = (sti_text_buffer){0};
-    t->indent++;
-    sti_run_block(t, n->b);
-    t->indent--;
-    sti_text_buffer body = t->out;
-    t->out = before;
-    return body;
-}
-
 /*
  * If there is no room for the group, iterations run on a tape without free slots: their entries are lost, and the
  * launch fails.
@@ -51,15 +39,13 @@ static void end_group(sti_transform *t, const sti_node *n, const char *first, co
     sti_emit(t, "for (int %s = 0; %s < %s; ++%s) top = nmax(top, %s + 1 + (int)wtape[(i64)%s * tape_width + %s]);", j,
              j, count, j, first, first, j);
     sti_emit(t, "if (top + 2 > tape_depth) {");
-    sti_open(t);
     sti_emit(t, "tape_over[0] = %u;", sti_mark_of(n->place));
     sti_emit(t, "top = tape_depth - 2;");
-    sti_close(t, "}");
+    sti_emit(t, "}");
     sti_emit(t, "each (%s, 1) {", sti_fresh(t, "one"));
-    sti_open(t);
     sti_emit(t, "wtape[(i64)top * tape_width] = %s;", first);
     sti_emit(t, "wtape[(i64)(top + 1) * tape_width] = %s;", count);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     sti_emit(t, "sync();");
     sti_emit(t, "top += 2;");
 }
@@ -71,22 +57,22 @@ void sti_team_log_each(sti_transform *t, const sti_node *n)
     unsigned taped = t->taped;
     t->each = (sti_node *)(uintptr_t)n;
     t->taped = 1u << STI_SPILL_INT | 1u << STI_SPILL_OVER;
-    sti_text_buffer body = body_of(t, n);
+    sti_text_buffer outer = sti_capture(t, 1);
+    sti_run_block(t, n->b);
+    sti_text_buffer body = sti_captured(t, outer, 1);
     t->each = NULL;
     check_room(t, n, count, room);
     sti_emit(t, "int %s = top;", first);
     sti_emit(t, "each (%s, %s) {", i, sti_value(t, n->a));
-    sti_open(t);
     sti_spill_begin(t, sti_say(t, "(%s ? %s : 0)", room, i));
     sti_emit(t, "int top = %s ? %s + 1 : tape_depth;", room, first);
     sti_take_text(&t->out, &body);
     sti_emit(t, "if (%s) wtape[(i64)%s * tape_width] = top - %s - 1;", room, first, first);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     sti_emit(t, "sync();");
     sti_emit(t, "if (%s) {", room);
-    sti_open(t);
     end_group(t, n, first, count);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     t->taped |= taped;
 }
 
@@ -94,31 +80,25 @@ void sti_team_log_undo(sti_transform *t, const sti_effects *e, const char *mark)
 {
     const char *first = sti_fresh(t, "first"), *count = sti_fresh(t, "n"), *i = sti_fresh(t, "i");
     unsigned taped = t->taped;
-    sti_text_buffer before = t->out;
-    t->out = (sti_text_buffer){0};
+    sti_text_buffer outer = sti_capture(t, 3);
     t->taped = 1u << STI_SPILL_INT;
-    t->indent += 3;
     sti_log_undo_entry(t, e);
-    t->indent -= 3;
-    sti_text_buffer body = t->out;
-    t->out = before;
+    sti_text_buffer body = sti_captured(t, outer, 3);
     sti_emit(t, "sync();");
     sti_emit(t, "if (tape_over[0] != 0) top = %s;", mark);
     sti_emit(t, "for (; top > %s;) {", mark);
-    sti_open(t);
     sti_emit(t, "top -= 2;");
     sti_emit(t, "int %s = (int)wtape[(i64)top * tape_width], %s = (int)wtape[(i64)(top + 1) * tape_width];", first,
              count);
     sti_emit(t, "each (%s, %s) {", i, count);
-    sti_open(t);
     sti_spill_begin(t, i);
     sti_emit(t, "int top = %s + 1 + (int)wtape[(i64)%s * tape_width];", first, first);
     sti_emit(t, "for (; top > %s + 1;) {", first);
     sti_take_text(&t->out, &body);
     sti_emit(t, "}");
-    sti_close(t, "}");
+    sti_emit(t, "}");
     sti_emit(t, "sync();");
     sti_emit(t, "top = %s;", first);
-    sti_close(t, "}");
+    sti_emit(t, "}");
     t->taped |= taped | 1u << STI_SPILL_OVER;
 }

@@ -105,15 +105,11 @@ void sti_add_shares(sti_transform *t, const sti_shares *s, const char *count)
     const char *j = sti_fresh(t, "j");
     if (s->count == 0) return;
     sti_emit(t, "if (STET_GPU) {");
-    sti_open(t);
     add_up(t, s, OF_ALL, count);
-    t->indent--;
     sti_emit(t, "} else {");
-    sti_open(t);
     sti_emit(t, "for (int %s = 0; %s < %s; ++%s) {", j, j, count, j);
-    sti_open(t);
     add_up(t, s, OF_ITERATION, j);
-    sti_close(t, "}");
-    sti_close(t, "}");
+    sti_emit(t, "}");
+    sti_emit(t, "}");
     sti_emit(t, "sync();");
 }

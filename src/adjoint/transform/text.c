@@ -56,9 +56,11 @@ void sti_emit(sti_transform *t, const char *format, ...)
     va_start(args, format);
     const char *text = say_text(t, format, args);
     va_end(args);
+    if (text[0] == '}') t->indent--;
     for (int i = 0; i < t->indent; ++i) sti_text_buffer_put(&t->out, "    ");
     sti_text_buffer_put(&t->out, text);
     sti_text_buffer_put(&t->out, "\n");
+    if (text[0] && text[strlen(text) - 1] == '{') t->indent++;
 }
 
 /* ---- pointers that may be const ---------------------------------------------------------------------------------- */
@@ -114,12 +116,20 @@ void sti_take_text(sti_text_buffer *to, sti_text_buffer *from)
     sti_text_buffer_free(from);
 }
 
-void sti_open(sti_transform *t) { t->indent++; }
-
-void sti_close(sti_transform *t, const char *line)
+sti_text_buffer sti_capture(sti_transform *t, int deeper)
 {
-    t->indent--;
-    sti_emit(t, "%s", line);
+    sti_text_buffer outer = t->out;
+    t->out = (sti_text_buffer){0};
+    t->indent += deeper;
+    return outer;
+}
+
+sti_text_buffer sti_captured(sti_transform *t, sti_text_buffer outer, int deeper)
+{
+    sti_text_buffer text = t->out;
+    t->out = outer;
+    t->indent -= deeper;
+    return text;
 }
 
 const char *sti_value(sti_transform *t, const sti_node *e) { return sti_text_whole(t->u, e); }

@@ -131,10 +131,16 @@ void sti_take_text(sti_text_buffer *to, sti_text_buffer *from);
  */
 const char *sti_writable(sti_transform *t, const sti_node *pointer, const char *word);
 void sti_settle_writable(sti_transform *t, sti_text_buffer *body);
-/* Writes a line of the output. */
+/*
+ * Writes a line of the output. A line that ends with { indents those that follow, one that begins with } ends that.
+ */
 void sti_emit(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void sti_open(sti_transform *t); /* indents the following lines one level more */
-void sti_close(sti_transform *t, const char *line);
+/*
+ * Begins a text of its own, `deeper` levels further in, and returns the outer text; sti_captured ends it, returns it and
+ * goes on with the outer one.
+ */
+sti_text_buffer sti_capture(sti_transform *t, int deeper);
+sti_text_buffer sti_captured(sti_transform *t, sti_text_buffer outer, int deeper);
 /* Makes the name stem_suffix. */
 const char *sti_joined(sti_transform *t, const char *stem, const char *suffix);
 /* Makes a name that the source does not have: stem, or stem and a number. */
