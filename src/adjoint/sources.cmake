@@ -1,28 +1,26 @@
 # The sources of the transformation, from the top of the checkout: for the library, and for its fuzz target, which compiles them itself.
 set(STET_ADJOINT_SOURCES
     src/adjoint/analysis/active.c
+    src/adjoint/analysis/affine.c
+    src/adjoint/analysis/counted.c
     src/adjoint/analysis/disjoint.c
     src/adjoint/analysis/effects.c
-    src/adjoint/analysis/index_ownership.c
     src/adjoint/analysis/needed.c
     src/adjoint/analysis/notes.c
     src/adjoint/analysis/order.c
     src/adjoint/analysis/overlap.c
-    src/adjoint/analysis/place.c
+    src/adjoint/analysis/ownership.c
     src/adjoint/analysis/uniform.c
     src/adjoint/analysis/window.c
     src/adjoint/normalize/hoist.c
     src/adjoint/normalize/inline.c
     src/adjoint/normalize/normal.c
-    src/adjoint/normalize/select_pointer.c
     src/adjoint/normalize/unroll.c
     src/adjoint/sizing/bound.c
     src/adjoint/sizing/extent.c
     src/adjoint/sizing/terms.c
     src/adjoint/transform/adjoint.c
-    src/adjoint/transform/build.c
     src/adjoint/transform/call.c
-    src/adjoint/transform/derivative.c
     src/adjoint/transform/function.c
     src/adjoint/transform/gradient.c
     src/adjoint/transform/items.c
@@ -37,5 +35,9 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/transform/team.c
     src/adjoint/transform/team_log.c
     src/adjoint/transform/team_shares.c
-    src/adjoint/transform/text.c
+    src/adjoint/tree/build.c
+    src/adjoint/tree/derivative.c
+    src/adjoint/tree/place.c
+    src/adjoint/tree/state.c
+    src/adjoint/tree/text.c
 )

@@ -1,16 +1,11 @@
-/*
- * Activity: which symbols depend on something that has a gradient; see notes.h.
- */
-#include "adjoint/analysis/notes.h"
-#include "kernel/check/flow.h"
-#include "kernel/check/type.h"
-
-#include <string.h>
+/* Activity: which symbols depend on something that has a gradient; see analysis.h. */
+#include "adjoint/analysis/analysis.h"
+#include "adjoint/tree/derivative.h"
 
 static bool call_active(sti_transform *t, const sti_node *e)
 {
     const sti_derivative *d = sti_derivative_of(e);
-    if (d && d->kind == STI_DERIVATIVE_MEMORY) return sti_memory_active(t, e->a);
+    if (d && d->kind == STI_DERIVATIVE_MEMORY) return sti_ask(t, e->a, STI_NOTE(active));
     if (d && d->kind != STI_DERIVATIVE_SMOOTH && d->kind != STI_DERIVATIVE_LINEAR) return false;
     int i = 0;
     for (const sti_node *a = e->a; a; a = a->next, ++i)
@@ -30,15 +25,20 @@ bool sti_active_value(sti_transform *t, const sti_node *e)
     switch (e->kind) {
     case STI_NODE_NAME:
     case STI_NODE_INDEX:
-    case STI_NODE_MEMBER: return sti_memory_active(t, e);
+    case STI_NODE_MEMBER: return sti_ask(t, e, STI_NOTE(active));
     case STI_NODE_CALL: return call_active(t, e);
     case STI_NODE_UNARY:
-        return e->op == STI_OP_MUL || e->op == STI_OP_AND ? sti_memory_active(t, e) : sti_active_value(t, e->a);
+        return e->op == STI_OP_MUL || e->op == STI_OP_AND ? sti_ask(t, e, STI_NOTE(active)) : sti_active_value(t, e->a);
     case STI_NODE_BINARY: return sti_active_value(t, e->a) || sti_active_value(t, e->b);
     case STI_NODE_CONDITION: return sti_active_value(t, e->b) || sti_active_value(t, e->c);
     case STI_NODE_CAST: return sti_active_value(t, e->a);
     default: return false;
     }
+}
+
+static bool mark_active(sti_transform *t, const sti_node *place)
+{
+    return (!place->type || sti_type_carries(place->type)) && sti_mark(t, place, STI_NOTE(active));
 }
 
 static bool any_argument_active(sti_transform *t, const sti_node *call)
@@ -55,7 +55,7 @@ static bool vary_call(sti_transform *t, const sti_node *call)
     if (!any_argument_active(t, call)) return false;
     for (const sti_node *a = call->a; a; a = a->next, ++n) {
         const sti_symbol *p = sti_flow_parameter(call, n);
-        if (p && p->written && sti_type_carries(p->type)) changed |= sti_mark_active(t, a);
+        if (p && p->written && sti_type_carries(p->type)) changed |= mark_active(t, a);
     }
     return changed;
 }
@@ -69,7 +69,7 @@ bool sti_vary(sti_transform *t, const sti_node *n)
             changed |= !v->active && n->type->kind != STI_TYPE_POINTER;
             v->active = true;
         }
-        if (n->kind == STI_NODE_ASSIGN && sti_active_value(t, n->b)) changed |= sti_mark_active(t, n->a);
+        if (n->kind == STI_NODE_ASSIGN && sti_active_value(t, n->b)) changed |= mark_active(t, n->a);
         if (n->kind == STI_NODE_CALL) changed |= vary_call(t, n);
         changed |= sti_vary(t, n->a);
         changed |= sti_vary(t, n->b);
@@ -79,17 +79,10 @@ bool sti_vary(sti_transform *t, const sti_node *n)
     return changed;
 }
 
-static bool declared_constant(const sti_transform *t, const sti_symbol *s)
-{
-    for (int i = 0; t->kernel && i < t->options->nconstant; ++i)
-        if (strcmp(t->options->constant[i], s->name->text) == 0) return true;
-    return false;
-}
-
 void sti_vary_parameters(sti_transform *t, const sti_node *f)
 {
     for (const sti_node *v = f->a; v; v = v->next)
-        if (v->symbol && sti_type_carries(v->type) && !declared_constant(t, v->symbol))
+        if (v->symbol && sti_type_carries(v->type) && !sti_note_of(t, v->symbol)->constant)
             sti_note_of(t, v->symbol)->active = true;
 }
 
@@ -97,11 +90,12 @@ bool sti_active_statement(sti_transform *t, const sti_node *n)
 {
     if (n->kind == STI_NODE_VARIABLE) return n->a && sti_active_value(t, n->a);
     if (n->kind == STI_NODE_ASSIGN)
-        return n->type && sti_type_carries(n->type) && n->type->kind != STI_TYPE_POINTER && sti_memory_active(t, n->a);
+        return n->type && sti_type_carries(n->type) && n->type->kind != STI_TYPE_POINTER &&
+               sti_ask(t, n->a, STI_NOTE(active));
     int i = 0;
     for (const sti_node *a = n->kind == STI_NODE_CALL ? n->a : NULL; a; a = a->next, ++i) {
         const sti_symbol *p = sti_flow_parameter(n, i);
-        if (p && p->written && sti_type_carries(p->type) && sti_memory_active(t, a)) return true;
+        if (p && p->written && sti_type_carries(p->type) && sti_ask(t, a, STI_NOTE(active))) return true;
     }
     const sti_node *part[] = {n->a, n->b, n->c, n->d};
     for (i = 0; i < 4; ++i)

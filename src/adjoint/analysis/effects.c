@@ -1,8 +1,5 @@
-/*
- * Finds what a statement changes of what is declared outside of it; see transform.h.
- */
-#include "adjoint/transform/transform.h"
-#include "kernel/check/flow.h"
+/* Finds what a statement changes of what is declared outside of it, and what of that is logged; see analysis.h. */
+#include "adjoint/analysis/analysis.h"
 #include "kernel/check/type.h"
 
 typedef struct collecting {
@@ -13,24 +10,6 @@ typedef struct collecting {
     bool call;              /* a called function writes */
     bool quiet;             /* report no errors */
 } collecting;
-
-static bool declared_in(const sti_node *n, const sti_symbol *s)
-{
-    for (; n; n = n->next) {
-        bool declares = n->kind == STI_NODE_VARIABLE || n->kind == STI_NODE_SHARED || n->kind == STI_NODE_STAGED ||
-                        n->kind == STI_NODE_EACH || n->kind == STI_NODE_ITEMS;
-        if (declares && n->symbol == s) return true;
-        if (declared_in(n->a, s) || declared_in(n->b, s) || declared_in(n->c, s) || declared_in(n->d, s)) return true;
-    }
-    return false;
-}
-
-bool sti_declared_in(const sti_node *statement, const sti_symbol *s)
-{
-    sti_node alone = *statement;
-    alone.next = NULL;
-    return declared_in(&alone, s);
-}
 
 /* Memory that other threads see is logged, but not arrays that a team shares, nor writes by a called function. */
 static void collect_array(collecting *c, sti_symbol *s)
@@ -92,37 +71,64 @@ static void collect_call(collecting *c, const sti_node *call)
     }
 }
 
-static void walk(collecting *c, const sti_node *n)
+static bool collect_node(sti_transform *t, const sti_node *n, const void *context)
 {
-    for (; n && !c->t->u->failed; n = n->next) {
-        bool step = n->kind == STI_NODE_POSTFIX ||
-                    (n->kind == STI_NODE_UNARY && (n->op == STI_OP_INCREMENT || n->op == STI_OP_DECREMENT));
-        if (n->kind == STI_NODE_ASSIGN || step) collect_place(c, n->a, n->place);
-        if (n->kind == STI_NODE_CALL) collect_call(c, n);
-        walk(c, n->a);
-        walk(c, n->b);
-        walk(c, n->c);
-        walk(c, n->d);
-    }
+    collecting *c = (collecting *)(uintptr_t)context;
+    const sti_node *place = sti_assigned_place(n);
+    if (place) collect_place(c, place, n->place);
+    if (n->kind == STI_NODE_CALL) collect_call(c, n);
+    return t->u->failed;
+}
+
+static void collect_all(sti_transform *t, const sti_node *statement, bool quiet, sti_effects *out)
+{
+    collecting c = {.t = t, .statement = statement, .out = out, .quiet = quiet};
+    sti_node alone = *statement;
+    alone.next = NULL;
+    out->count = out->narray = 0;
+    (void)sti_any(t, &alone, collect_node, &c);
 }
 
 void sti_effects_of(sti_transform *t, const sti_node *statement, sti_effects *out)
 {
-    collecting c = {.t = t, .statement = statement, .out = out};
-    out->count = out->narray = 0;
-    sti_node alone = *statement;
-    alone.next = NULL;
-    walk(&c, &alone);
+    collect_all(t, statement, false, out);
 }
 
 bool sti_changes(sti_transform *t, const sti_node *statement, const sti_symbol *symbol)
 {
-    sti_effects e = {.count = 0};
-    collecting c = {.t = t, .statement = statement, .out = &e, .quiet = true};
-    sti_node alone = *statement;
-    alone.next = NULL;
-    walk(&c, &alone);
+    sti_effects e;
+    collect_all(t, statement, true, &e);
     for (int i = 0; i < e.count; ++i)
         if (e.symbol[i] == symbol) return true;
     return e.count == STI_ADJOINT_CHANGED;
 }
+
+/* ---- the log ----------------------------------------------------------------------------------------------------- */
+
+bool sti_is_logged(sti_transform *t, const sti_symbol *array)
+{
+    bool listed = !t->log;
+    for (int i = 0; t->log && i < t->log->narray; ++i) listed |= t->log->array[i] == array;
+    const sti_note *n = listed ? sti_note_of(t, array) : NULL;
+    return n && sti_is_array_symbol(array) && n->needed && n->overwritten;
+}
+
+int sti_log_entries(sti_transform *t, const sti_node *e)
+{
+    int n = 0;
+    bool only;
+    const sti_node *place;
+    for (int k = 0; (place = sti_written_place(t, e, k)); ++k) {
+        const sti_symbol *s = sti_origin_of(place, &only);
+        n += s && sti_is_logged(t, s);
+    }
+    return n;
+}
+
+static bool logs(sti_transform *t, const sti_node *n, const void *context)
+{
+    (void)context;
+    return n->kind == STI_NODE_EXPRESSION && sti_log_entries(t, n->a) > 0;
+}
+
+bool sti_each_logs(sti_transform *t, const sti_node *each) { return sti_any(t, each->b->a, logs, NULL); }

@@ -1,12 +1,19 @@
 /*
- * Need: whose values partial derivatives, addresses or conditions use; see notes.h. A value is not needed if it goes
+ * Need: whose values partial derivatives, addresses or conditions use; see analysis.h. A value is not needed if it goes
  * only through sums, and through products with values that have no gradient.
  */
-#include "adjoint/analysis/notes.h"
-#include "kernel/check/flow.h"
+#include "adjoint/analysis/analysis.h"
+#include "adjoint/tree/derivative.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
+
+/* `read`: an element of it, too. */
+static bool mark_needed(sti_transform *t, const sti_node *place, bool read)
+{
+    bool changed = read && sti_mark(t, place, STI_NOTE(read));
+    return sti_mark(t, place, STI_NOTE(needed)) || changed;
+}
 
 static bool need(sti_transform *t, const sti_node *e, bool value);
 
@@ -42,8 +49,8 @@ static bool need_call(sti_transform *t, const sti_node *e, bool value)
     if (d && d->kind == STI_DERIVATIVE_LINEAR) return need(t, a, value);
     if (d && d->kind == STI_DERIVATIVE_MEMORY && sti_store_of(e) < 0) {
         bool changed = need_list(t, b, true);
-        if (value) return sti_mark_needed(t, a, true) || need(t, a, false) || changed;
-        sti_mark_read(t, a);
+        if (value) return mark_needed(t, a, true) || need(t, a, false) || changed;
+        (void)sti_mark(t, a, STI_NOTE(read));
         return need(t, a, false) || changed;
     }
     return need_list(t, e->a, value || !d || d->kind != STI_DERIVATIVE_SMOOTH || sti_active_value(t, e));
@@ -58,18 +65,18 @@ static bool need(sti_transform *t, const sti_node *e, bool value)
     case STI_NODE_NAME:
         if (e->type && e->type->kind == STI_TYPE_POINTER && !value) return false;
         value |= e->type && !sti_type_carries(e->type);
-        return value && e->symbol && sti_mark_needed(t, e, e->type && sti_type_points(e->type));
+        return value && e->symbol && mark_needed(t, e, e->type && sti_type_points(e->type));
     case STI_NODE_INDEX:
         changed = need(t, e->b, true);
         value |= e->type && !sti_type_carries(e->type);
-        if (value) return sti_mark_needed(t, e->a, true) || need(t, e->a, false) || changed;
-        sti_mark_read(t, e->a);
+        if (value) return mark_needed(t, e->a, true) || need(t, e->a, false) || changed;
+        (void)sti_mark(t, e->a, STI_NOTE(read));
         return need(t, e->a, false) || changed;
     case STI_NODE_MEMBER: value |= e->type && !sti_type_carries(e->type); return need(t, e->a, value);
     case STI_NODE_UNARY:
         if (e->op == STI_OP_MUL) {
-            if (value) changed = sti_mark_needed(t, e->a, true);
-            sti_mark_read(t, e->a);
+            if (value) changed = mark_needed(t, e->a, true);
+            (void)sti_mark(t, e->a, STI_NOTE(read));
             return need(t, e->a, false) || changed;
         }
         return need(t, e->a, value);
@@ -77,7 +84,7 @@ static bool need(sti_transform *t, const sti_node *e, bool value)
     case STI_NODE_CALL: return need_call(t, e, value);
     case STI_NODE_BINARY:
         if (e->type && sti_type_points(e->type)) { /* its place is needed, not its value */
-            const sti_node *pointer = e->a->type && sti_type_points(e->a->type) ? e->a : e->b;
+            const sti_node *pointer = sti_is_offset(e) ? e->a : e->b;
             changed = need(t, pointer, value);
             return need(t, pointer == e->a ? e->b : e->a, true) || changed;
         }
@@ -116,14 +123,14 @@ static bool need_store(sti_transform *t, const sti_node *call)
 {
     int array = sti_store_of(call), n = 0;
     const sti_node *to = sti_argument(call, array);
-    bool wanted = sti_place_needed(t, to), changed = need_where(t, to);
+    bool wanted = sti_ask(t, to, STI_NOTE(needed)), changed = need_where(t, to);
     for (const sti_node *a = call->a; a; a = a->next, ++n) {
         if (n == array) continue;
         bool carries = a->type && sti_type_carries(a->type);
         if (carries && a->type->kind == STI_TYPE_POINTER) {
             changed |= need(t, a, false);
-            sti_mark_read(t, a);
-            if (wanted) changed |= sti_mark_needed(t, a, true);
+            (void)sti_mark(t, a, STI_NOTE(read));
+            if (wanted) changed |= mark_needed(t, a, true);
         } else {
             changed |= need(t, a, !carries || wanted);
         }
@@ -144,7 +151,7 @@ static bool need_own_call(sti_transform *t, const sti_node *call)
         if (!points)
             changed |= need(t, a, true);
         else if (!inside || inside->read || !sti_type_carries(p->type))
-            changed |= sti_mark_needed(t, a, true);
+            changed |= mark_needed(t, a, true);
     }
     return changed;
 }
@@ -157,7 +164,7 @@ bool sti_need_statement(sti_transform *t, const sti_node *n)
         case STI_NODE_VARIABLE: {
             bool pointer = n->type && n->type->kind == STI_TYPE_POINTER;
             bool wanted = n->symbol && !pointer && sti_note_of(t, n->symbol)->needed;
-            if (n->a && n->a->kind == STI_NODE_CALL && n->a->symbol && n->a->symbol->kind == STI_SYMBOL_FUNCTION)
+            if (sti_is_own_call(n->a))
                 changed |= need_own_call(t, n->a);
             else
                 changed |= need(t, n->a, wanted);
@@ -168,16 +175,16 @@ bool sti_need_statement(sti_transform *t, const sti_node *n)
             bool pointer = n->type && n->type->kind == STI_TYPE_POINTER;
             changed |= need_where(t, n->a);
             if (n->op != STI_OP_ASSIGN) changed |= need(t, n->a, true);
-            if (n->b->kind == STI_NODE_CALL && n->b->symbol && n->b->symbol->kind == STI_SYMBOL_FUNCTION)
+            if (sti_is_own_call(n->b))
                 changed |= need_own_call(t, n->b);
             else
-                changed |= need(t, n->b, !pointer && (n->op != STI_OP_ASSIGN || sti_place_needed(t, n->a)));
+                changed |= need(t, n->b, !pointer && (n->op != STI_OP_ASSIGN || sti_ask(t, n->a, STI_NOTE(needed))));
             continue;
         }
         case STI_NODE_CALL:
             if (sti_store_of(n) >= 0)
                 changed |= need_store(t, n);
-            else if (n->symbol && n->symbol->kind == STI_SYMBOL_FUNCTION)
+            else if (sti_is_own_call(n))
                 changed |= need_own_call(t, n);
             else
                 changed |= need_list(t, n->a, true);

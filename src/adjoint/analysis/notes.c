@@ -1,7 +1,40 @@
-/* Notes of a function's symbols; see transform.h and notes.h. */
-#include "adjoint/analysis/notes.h"
-#include "kernel/check/flow.h"
+/* Notes of a function's symbols; see analysis.h. */
+#include "adjoint/analysis/analysis.h"
 #include "kernel/check/type.h"
+
+/* ---- one member of the notes ------------------------------------------------------------------------------------- */
+
+typedef struct asking {
+    sti_transform *t;
+    size_t member;
+    bool set, any, changed;
+} asking;
+
+static void ask_symbol(sti_symbol *s, void *context)
+{
+    asking *a = context;
+    bool *member = (bool *)((char *)sti_note_of(a->t, s) + a->member);
+    a->any |= *member;
+    if (!a->set) return;
+    a->changed |= !*member;
+    *member = true;
+}
+
+bool sti_ask(sti_transform *t, const sti_node *place, size_t member)
+{
+    asking a = {.t = t, .member = member};
+    sti_owners(place, ask_symbol, &a);
+    return a.any;
+}
+
+bool sti_mark(sti_transform *t, const sti_node *place, size_t member)
+{
+    asking a = {.t = t, .member = member, .set = true};
+    sti_owners(place, ask_symbol, &a);
+    return a.changed;
+}
+
+/* ---- assigned and passed variables ------------------------------------------------------------------------------- */
 
 static void note_assigned(sti_transform *t, const sti_node *n);
 
@@ -25,11 +58,8 @@ static void note_step(sti_transform *t, const sti_node *e, const sti_symbol *own
 static void note_assigned(sti_transform *t, const sti_node *n)
 {
     for (; n; n = n->next) {
-        bool writes = n->kind == STI_NODE_ASSIGN || n->kind == STI_NODE_POSTFIX || n->kind == STI_NODE_UNARY;
-        bool reads =
-            n->kind == STI_NODE_UNARY && n->op != STI_OP_AND && n->op != STI_OP_INCREMENT && n->op != STI_OP_DECREMENT;
-        if (writes && !reads && n->a->kind == STI_NODE_NAME && n->a->symbol)
-            sti_note_of(t, n->a->symbol)->assigned = true;
+        const sti_node *to = n->kind == STI_NODE_UNARY && n->op == STI_OP_AND ? n->a : sti_assigned_place(n);
+        if (to && to->kind == STI_NODE_NAME && to->symbol) sti_note_of(t, to->symbol)->assigned = true;
         if (n->kind == STI_NODE_VARIABLE && n->a && n->type && n->type->kind == STI_TYPE_POINTER)
             sti_origins(n->a, note_passed, t);
         for (const sti_node *a = sti_is_own_call(n) ? n->a : NULL; a; a = a->next)
@@ -54,7 +84,5 @@ void sti_take_notes(sti_transform *t, sti_node *f)
     }
     while (sti_need_statement(t, f->b->a) && !t->u->failed) {
     }
-    for (const sti_node *v = f->a; v; v = v->next)
-        if (v->symbol && sti_type_points(v->type)) sti_note_order(t, f, v->symbol);
-    sti_note_shared(t, f, f->b->a);
+    sti_note_order(t, f);
 }

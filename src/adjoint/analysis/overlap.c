@@ -1,88 +1,42 @@
 /*
  * Checks what a function's adjoint assumes of its callers: if one argument is written, no other argument reaches the
- * same elements. Also checks that pointers are not assigned after their declaration. See transform.h.
+ * same elements. Also checks that pointers are not assigned after their declaration. See analysis.h.
  */
-#include "adjoint/transform/transform.h"
-#include "kernel/check/flow.h"
+#include "adjoint/analysis/analysis.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
-#include <string.h>
-
 /* ---- pointers that move ------------------------------------------------------------------------------------------ */
 
-void sti_refuse_moving_pointers(sti_transform *t, const sti_node *n)
+static void refuse_move(sti_transform *t, const sti_node *n)
 {
-    for (; n; n = n->next) {
-        bool step = n->kind == STI_NODE_POSTFIX ||
-                    (n->kind == STI_NODE_UNARY && (n->op == STI_OP_INCREMENT || n->op == STI_OP_DECREMENT));
-        if ((n->kind == STI_NODE_ASSIGN || step) && n->a->type && n->a->type->kind == STI_TYPE_POINTER)
-            sti_complain(t->u, n->place,
-                         "`%s` is a pointer that moves, and its gradient would have to: give it its value where it is "
-                         "declared, and move an index",
-                         sti_text(t->u, n->a));
-        sti_refuse_moving_pointers(t, n->a);
-        sti_refuse_moving_pointers(t, n->b);
-        sti_refuse_moving_pointers(t, n->c);
-        sti_refuse_moving_pointers(t, n->d);
-    }
+    const sti_node *place = sti_assigned_place(n);
+    if (place && place->type && place->type->kind == STI_TYPE_POINTER)
+        sti_complain(t->u, n->place,
+                     "`%s` is a pointer that moves, and its gradient would have to: give it its value where it is "
+                     "declared, and move an index",
+                     sti_text(t->u, place));
 }
+
+void sti_refuse_moving_pointers(sti_transform *t, const sti_node *f) { sti_walk(t, f->b, refuse_move); }
 
 /* ---- where an argument points ------------------------------------------------------------------------------------ */
 
-enum {
-    MOST_ORIGINS = 64,
-    MOST_TERMS = 16,
-    MOST_LEVELS = 4,
-    FAR_OFF = 1 << 24 /* larger constants are not computed with */
-};
-
-/* A sum of whole numbers: factor * (the value of a text), and a constant. */
-typedef struct sum {
-    const char *text[MOST_TERMS];
-    int64_t factor[MOST_TERMS], constant;
-    int count;
-} sum;
+enum { MOST_ORIGINS = 64, MOST_LEVELS = 4 };
 
 /* A path: the root, plus so many elements, a field of that structure, plus so many elements, … */
 typedef struct path {
     sti_transform *t;
     const sti_symbol *root, *field[MOST_LEVELS]; /* field[k] is taken behind offset[k] */
-    sum offset[MOST_LEVELS];
+    sti_affine offset[MOST_LEVELS];
     int levels;
     bool known;
 } path;
 
-static void add_term(path *p, sum *s, const sti_node *e, int64_t factor)
+static void add_offset(path *p, const sti_node *e, int64_t times)
 {
-    const char *text = sti_text_whole(p->t->u, e);
-    for (int i = 0; i < s->count; ++i)
-        if (strcmp(s->text[i], text) == 0) {
-            s->factor[i] += factor;
-            return;
-        }
-    p->known &= s->count < MOST_TERMS;
-    if (!p->known) return;
-    s->text[s->count] = text;
-    s->factor[s->count++] = factor;
-}
-
-static void add_sum(path *p, sum *s, const sti_node *e, int64_t factor)
-{
-    int64_t value;
-    if (sti_constant(p->t->u, e, false, &value)) {
-        p->known &= value > -FAR_OFF && value < FAR_OFF;
-        if (p->known) s->constant += value * factor;
-    } else if (e->kind == STI_NODE_BINARY && (e->op == STI_OP_ADD || e->op == STI_OP_SUB)) {
-        add_sum(p, s, e->a, factor);
-        add_sum(p, s, e->b, e->op == STI_OP_ADD ? factor : -factor);
-    } else if (e->kind == STI_NODE_BINARY && e->op == STI_OP_MUL && sti_constant(p->t->u, e->b, false, &value) &&
-               value > -FAR_OFF && value < FAR_OFF) {
-        add_sum(p, s, e->a, factor * value);
-    } else {
-        add_term(p, s, e, factor);
-    }
-    p->known &= factor > -FAR_OFF && factor < FAR_OFF;
+    const sti_affine_rules rules = {.t = p->t, .texts = true};
+    p->known = p->known && sti_affine_add(&rules, e, times, &p->offset[p->levels]);
 }
 
 /* The number of innermost elements in a value. */
@@ -93,16 +47,11 @@ static int64_t elements_of(const sti_type *type)
     return n;
 }
 
-static bool is_written(const sti_node *n, const sti_symbol *s)
+static bool writes(sti_transform *t, const sti_node *n, const void *symbol)
 {
-    for (; n; n = n->next) {
-        bool step = n->kind == STI_NODE_POSTFIX ||
-                    (n->kind == STI_NODE_UNARY &&
-                     (n->op == STI_OP_INCREMENT || n->op == STI_OP_DECREMENT || n->op == STI_OP_AND));
-        if ((n->kind == STI_NODE_ASSIGN || step) && n->a->kind == STI_NODE_NAME && n->a->symbol == s) return true;
-        if (is_written(n->a, s) || is_written(n->b, s) || is_written(n->c, s) || is_written(n->d, s)) return true;
-    }
-    return false;
+    const sti_node *to = n->kind == STI_NODE_UNARY && n->op == STI_OP_AND ? n->a : sti_assigned_place(n);
+    (void)t;
+    return to && to->kind == STI_NODE_NAME && to->symbol == symbol;
 }
 
 /* True if an offset has the same value at any place of the function. */
@@ -113,7 +62,7 @@ static bool lasts(const path *p, const sti_node *e)
     if (e->kind == STI_NODE_UNARY && e->op == STI_OP_AND) return lasts(p, e->a);
     if (e->kind == STI_NODE_INDEX) return e->a->type && e->a->type->kind == STI_TYPE_ARRAY && lasts(p, e->b);
     bool array = e->type && e->type->kind == STI_TYPE_ARRAY;
-    return e->kind == STI_NODE_NAME && e->symbol && (array || !is_written(p->t->function->b, e->symbol));
+    return e->kind == STI_NODE_NAME && e->symbol && (array || !sti_any(p->t, p->t->function->b, writes, e->symbol));
 }
 
 static void follow_place(path *p, const sti_node *e);
@@ -128,12 +77,12 @@ static void follow_pointer(path *p, const sti_node *e)
             follow_pointer(p, v->a);
         else
             p->root = e->symbol;
-    } else if (e->kind == STI_NODE_BINARY && e->a->type && sti_type_points(e->a->type)) {
+    } else if (sti_is_offset(e)) {
         follow_pointer(p, e->a);
-        add_sum(p, &p->offset[p->levels], e->b, e->op == STI_OP_SUB ? -1 : 1);
+        add_offset(p, e->b, e->op == STI_OP_SUB ? -1 : 1);
     } else if (e->kind == STI_NODE_BINARY) {
         follow_pointer(p, e->b);
-        add_sum(p, &p->offset[p->levels], e->a, 1);
+        add_offset(p, e->a, 1);
     } else if (e->kind == STI_NODE_UNARY && e->op == STI_OP_AND) {
         follow_place(p, e->a);
     } else {
@@ -147,7 +96,7 @@ static void follow_place(path *p, const sti_node *e)
         p->root = e->symbol;
     } else if (e->kind == STI_NODE_INDEX) {
         follow_pointer(p, e->a);
-        add_sum(p, &p->offset[p->levels], e->b, elements_of(e->type));
+        add_offset(p, e->b, elements_of(e->type));
     } else if (e->kind == STI_NODE_UNARY && e->op == STI_OP_MUL) {
         follow_pointer(p, e->a);
     } else if (e->kind == STI_NODE_MEMBER && p->levels + 1 < MOST_LEVELS) {
@@ -180,7 +129,7 @@ static void collect(sti_symbol *s, void *context)
     if (m->count < MOST_ORIGINS) m->symbol[m->count++] = s;
 }
 
-static void compare_overlap(sti_symbol *s, void *context)
+static void note_common(sti_symbol *s, void *context)
 {
     meeting *m = context;
     for (int i = 0; i < m->count; ++i)
@@ -191,24 +140,8 @@ static sti_symbol *common_origin(const sti_node *a, const sti_node *b)
 {
     meeting m = {.count = 0};
     sti_origins((sti_node *)(uintptr_t)a, collect, &m);
-    sti_origins((sti_node *)(uintptr_t)b, compare_overlap, &m);
+    sti_origins((sti_node *)(uintptr_t)b, note_common, &m);
     return m.common;
-}
-
-/* a - b, if that is constant. */
-static bool difference(const sum *a, const sum *b, int64_t *out)
-{
-    sum d = *a;
-    for (int i = 0; i < b->count; ++i) {
-        int k = 0;
-        while (k < d.count && strcmp(d.text[k], b->text[i]) != 0) ++k;
-        if (k == d.count) return false;
-        d.factor[k] -= b->factor[i];
-    }
-    for (int k = 0; k < d.count; ++k)
-        if (d.factor[k] != 0) return false;
-    *out = a->constant - b->constant;
-    return true;
 }
 
 /*
@@ -231,9 +164,10 @@ static bool are_apart(sti_transform *t, const sti_node *call, const argument *a,
     follow_pointer(&p[1], b->node);
     if (!p[0].known || !p[1].known || !p[0].root || p[0].root != p[1].root) return false;
     for (int k = 0; k < MOST_LEVELS; ++k) {
-        int64_t d;
+        const sti_affine *at = &p[0].offset[k], *other = &p[1].offset[k];
         sti_window first, second;
-        if (!difference(&p[0].offset[k], &p[1].offset[k], &d)) return false;
+        if (!sti_affine_same_terms(at, other)) return false;
+        int64_t d = at->low - other->low;
         bool ends = k == p[0].levels || k == p[1].levels;
         if (!reach(t, call, a, &p[0], k, &first) || !reach(t, call, b, &p[1], k, &second)) return false;
         if (d + first.low > second.high || d + first.high < second.low) return true;

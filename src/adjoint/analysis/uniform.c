@@ -6,7 +6,7 @@
  * reals: by a comparison, a cast, any() or all(). The check is simpler than it could be: it wants one each with nothing
  * around it but declarations, so that the list begins where the tape does.
  */
-#include "adjoint/transform/transform.h"
+#include "adjoint/analysis/analysis.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static bool follows(const sti_node *n)
     if (n->kind == STI_NODE_NAME) return !is_world(n->symbol);
     bool made = n->kind == STI_NODE_CALL || n->kind == STI_NODE_CAST || n->kind == STI_NODE_BINARY ||
                 n->kind == STI_NODE_UNARY || n->kind == STI_NODE_CONDITION || n->kind == STI_NODE_ASSIGN;
-    bool own = n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_FUNCTION;
+    bool own = sti_is_own_call(n);
     if (made && !own && whole(n->type) && !(from_wholes(n->a) && from_wholes(n->b) && from_wholes(n->c))) return false;
     if (n->kind == STI_NODE_VARIABLE && whole(n->type) && !from_wholes(n->a)) return false;
     if (own && n->symbol->node && !all_follow(n->symbol->node->b)) return false;
@@ -57,7 +57,7 @@ static bool one_each(const sti_node *body)
     for (const sti_node *n = body->a; n; n = n->next) {
         if (n->kind != STI_NODE_EACH && n->kind != STI_NODE_DECLARE && n->kind != STI_NODE_SYNC) return false;
         each
-            += n->kind == STI_NODE_EACH;
+            += n->kind == STI_NODE_EACH ? 1 : 0;
     }
     return each == 1;
 }
@@ -73,25 +73,3 @@ static bool writes_wholes(const sti_node *f)
 }
 
 bool sti_lists_uniformly(const sti_node *f) { return one_each(f->b) && !writes_wholes(f) && all_follow(f->b); }
-
-/* ---- what the text says of it ------------------------------------------------------------------------------------ */
-
-int sti_planned_array(sti_transform *t, const sti_symbol *array)
-{
-    if (array->kind != STI_SYMBOL_PARAMETER) t->unplanned = true;
-    for (int i = 0; i < t->nplanned; ++i)
-        if (t->planned[i] == array) return i;
-    if (t->nplanned == STI_ADJOINT_CODES) {
-        t->unplanned = true;
-        return 0;
-    }
-    t->planned[t->nplanned] = array;
-    return t->nplanned++;
-}
-
-void sti_add_planned(sti_transform *t)
-{
-    for (int i = 0; i < t->nplanned; ++i)
-        if (t->planned[i]->kind == STI_SYMBOL_PARAMETER)
-            sti_emit(t, "add_planned(%s, tape, gather_plan, %d);", sti_gradient_name(t, t->planned[i]), i);
-}

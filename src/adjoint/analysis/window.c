@@ -1,12 +1,9 @@
 /*
  * Finds which elements of an array parameter a function touches: those from low to high, if its indices are constants
- * and variables of loops with constant ends. See transform.h.
+ * and variables of loops with constant ends. See analysis.h.
  */
-#include "adjoint/transform/transform.h"
-#include "kernel/check/flow.h"
+#include "adjoint/analysis/analysis.h"
 #include "kernel/check/type.h"
-
-#include <string.h>
 
 typedef struct looking {
     sti_transform *t;
@@ -51,31 +48,26 @@ static void look_at_call(looking *l, const sti_node *call)
     }
 }
 
-static void look_window(looking *l, const sti_node *n)
+static bool look_at_node(sti_transform *t, const sti_node *n, const void *context)
 {
-    for (; n && l->known; n = n->next) {
-        bool element = n->kind == STI_NODE_INDEX || (n->kind == STI_NODE_UNARY && n->op == STI_OP_MUL);
-        bool store = sti_store_of(n) >= 0;
-        if (n->kind == STI_NODE_MEMBER && n->op == STI_OP_ARROW && is_of(l, n)) widen(l, 0, 0);
-        if (element) look_at_place(l, n, 0);
-        if (store && strncmp(n->name->text, "put", 3) == 0)
-            look_at_place(l, sti_stored_element(l->t, n, 0), n->name->text[3] == '4' ? 3 : 0);
-        else if (store && strcmp(n->name->text, "load4") == 0)
-            look_at_place(l, sti_loaded_element(l->t, n, 0), 3);
-        else if (n->kind == STI_NODE_CALL)
-            look_at_call(l, n);
-        look_window(l, n->a);
-        look_window(l, n->b);
-        look_window(l, n->c);
-        look_window(l, n->d);
-    }
+    looking *l = (looking *)(uintptr_t)context;
+    int put = sti_put_width(n);
+    if (n->kind == STI_NODE_MEMBER && n->op == STI_OP_ARROW && is_of(l, n)) widen(l, 0, 0);
+    if (sti_is_element(n)) look_at_place(l, n, 0);
+    if (put > 0)
+        look_at_place(l, sti_stored_element(t, n, 0), put - 1);
+    else if (sti_is_call_of(n, "load4"))
+        look_at_place(l, sti_loaded_element(t, n, 0), 3);
+    else if (n->kind == STI_NODE_CALL)
+        look_at_call(l, n);
+    return !l->known;
 }
 
 bool sti_window_of(sti_transform *t, const sti_symbol *parameter, const sti_symbol *function, sti_window *out)
 {
     looking l = {.t = t, .parameter = parameter, .out = out, .known = true};
     *out = (sti_window){0};
-    if (!function->node || sti_note_of(t, function)->given) return false;
-    look_window(&l, function->node->b->a);
+    if (!function->node || sti_function_note_of(t, function)->given) return false;
+    (void)sti_any(t, function->node->b->a, look_at_node, &l);
     return l.known;
 }

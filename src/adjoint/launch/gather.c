@@ -4,6 +4,7 @@
 #include "adjoint/launch/gather.h"
 
 #include "adjoint/launch/gather_sizes.h"
+#include "adjoint/transform/adjoint.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/device.h"

@@ -16,15 +16,6 @@
 
 #include "stet/device.h"
 
-enum { STI_LISTING_CODES = 64 };
-
-/* A parameter of an item kernel whose gradient is (also) listed. */
-typedef struct sti_listing {
-    const char *name; /* the kernel's parameter */
-    int code;
-    struct sti_listing *next;
-} sti_listing;
-
 /* A list: [blocks][depth][width]. The columns are the items of a block. */
 typedef struct sti_lists {
     stet_array *destinations; /* I64, plain */

@@ -135,7 +135,8 @@ static stet_result make_handle(stet_adjoint *a)
     a->nparam = stet_kernel_get_nparam(a->kernel);
     for (int i = 0; i < a->nparam; ++i) STI_TRY(stet_kernel_get_param(a->kernel, i, &a->param[i]));
     STI_TRY(plan(a));
-    sti_sizing_open(&a->sizing, a->k, a->param, a->nparam);
+    sti_bound *const bound[STI_SIZES] = {a->k->width, a->k->depth, a->k->entries};
+    sti_sizing_open(&a->sizing, bound, a->param, a->nparam);
     return sti_stacks_join(a);
 }
 

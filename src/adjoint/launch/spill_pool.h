@@ -57,8 +57,7 @@ void sti_spill_pool_end(sti_spill_pool *h);
  * Returns an array with room for `items` numbers: for each of `worlds` worlds, as an array of worlds; with worlds 0 as
  * a plain array. Its content is undefined. LIMIT: more than can be addressed, or than the device has; OUT_OF_MEMORY.
  */
-stet_result sti_spill_pool_take(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items,
-                                stet_array **out);
+stet_result sti_spill_pool_take(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out);
 /*
  * The room of each of so many worlds in a plain stack that was taken. It does not change until the stack grows, so a
  * world has the same part in each launch over these worlds.

@@ -1,12 +1,11 @@
 /*
  * Inlines calls in a kernel. A call is inlined if the whole team calls the function, or if the function touches an
- * array of the kernel at elements that its adjoint, made once for all callers, could not determine; see transform.h.
+ * array of the kernel at elements that its adjoint, made once for all callers, could not determine; see normalize.h.
  *
  * The function is in normal form already, so its one return is its last statement. Parameters become variables with the
  * arguments as first values. Its own variables get names that the source does not have.
  */
-#include "adjoint/transform/transform.h"
-#include "kernel/check/flow.h"
+#include "adjoint/normalize/normalize.h"
 #include "kernel/check/type.h"
 
 enum { MOST_SYMBOLS = 256, MOST_CALLS = 512, MOST_WINDOW = 64 };
@@ -58,13 +57,9 @@ static sti_node *copy_list(copying *c, const sti_node *n);
 
 static sti_node *copy_one(copying *c, const sti_node *n)
 {
-    sti_node *own = sti_build(c->t, n->kind, n->place);
-    *own = *n;
-    own->next = NULL;
-    bool declares = n->kind == STI_NODE_VARIABLE || n->kind == STI_NODE_EACH || n->kind == STI_NODE_ITEMS ||
-                    n->kind == STI_NODE_SHARED || n->kind == STI_NODE_STAGED;
+    sti_node *own = sti_build_copy(c->t, n);
     own->a = copy_list(c, n->a); /* a variable's first value and an each's count come before the variable */
-    if (declares && n->symbol) {
+    if (sti_declares(n) && n->symbol) {
         own->symbol = copy_symbol(c, n->symbol, n->symbol->kind, n->place);
         own->symbol->node = own;
         own->name = own->symbol->name;
@@ -103,20 +98,11 @@ sti_node *sti_copy_body(sti_transform *t, const sti_node *body, const sti_symbol
 static sti_node *parameter(copying *c, const sti_node *v, const sti_node *argument)
 {
     sti_symbol *s = copy_symbol(c, v->symbol, STI_SYMBOL_VARIABLE, v->place);
-    sti_node *value = sti_build(c->t, argument->kind, argument->place), *d;
-    *value = *argument;
-    value->next = NULL;
     if (!sti_type_points(v->type)) s->type = sti_type_value(v->type);
-    d = sti_build_declare(c->t, s, value);
+    sti_node *d = sti_build_declare(c->t, s, sti_build_copy(c->t, argument));
     d->a->named = d->named = sti_type_points(v->type) ? v->named : sti_type_value(v->named);
     d->a->op = v->op;
     return d;
-}
-
-static sti_node **end_of(sti_node **list)
-{
-    while (*list) list = &(*list)->next;
-    return list;
 }
 
 /* Puts the function's statements before the statement at *at. *value is the value that it returns. */
@@ -146,17 +132,16 @@ static void put_in(sti_transform *t, sti_node **at, sti_node *call, sti_node **v
             break;
         }
     (void)sti_flow_pointers(t->u, first);
-    *end_of(&first) = rest;
+    *sti_end_of(&first) = rest;
     *at = first;
 }
 
 /* ---- which calls ------------------------------------------------------------------------------------------------- */
 
-static bool has_loop(const sti_node *n)
+static bool is_loop(sti_transform *t, const sti_node *n, const void *context)
 {
-    for (; n; n = n->next)
-        if (n->kind == STI_NODE_FOR || has_loop(n->a) || has_loop(n->b) || has_loop(n->c)) return true;
-    return false;
+    (void)t, (void)context;
+    return n->kind == STI_NODE_FOR;
 }
 
 /*
@@ -166,8 +151,8 @@ static bool is_wanted(sti_transform *t, const sti_node *call, bool alone)
 {
     int n = 0;
     const sti_symbol *f = call->symbol;
-    if (!f->node || sti_note_of(t, f)->given) return false;
-    if (f->team || (!alone && has_loop(f->node->b))) return true;
+    if (!f->node || sti_function_note_of(t, f)->given) return false;
+    if (f->team || (!alone && sti_any(t, f->node->b, is_loop, NULL))) return true;
     for (const sti_node *a = call->a; a; a = a->next, ++n) {
         bool only;
         sti_window w;
@@ -219,7 +204,7 @@ static void look_through(sti_transform *t, sti_node **list, int *left, bool alon
     }
 }
 
-void sti_put_in_calls(sti_transform *t, sti_node *kernel)
+void sti_inline_calls(sti_transform *t, sti_node *kernel)
 {
     int left = MOST_CALLS;
     look_through(t, &kernel->b->a, &left, false);

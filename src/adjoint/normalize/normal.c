@@ -1,11 +1,10 @@
 /*
- * Brings a function's body to normal form; see transform.h.
+ * Brings a function's body to normal form; see normalize.h.
  *
  * Jumps are replaced by branches: what follows an `if` that jumps goes into its other branch, or behind a flag that the
  * jump clears. A loop that is left early gets a second flag in its condition.
  */
-#include "adjoint/transform/transform.h"
-#include "kernel/check/flow.h"
+#include "adjoint/normalize/normalize.h"
 #include "kernel/check/type.h"
 
 /* The target of jumps: the body of a loop, or of the function. */
@@ -23,12 +22,6 @@ typedef struct normaliser {
 } normaliser;
 
 static void normalise_list(normaliser *n, sti_node **list, bool tail);
-
-static sti_node **end_of(sti_node **list)
-{
-    while (*list) list = &(*list)->next;
-    return list;
-}
 
 static sti_node *set_flag(normaliser *n, sti_symbol **flag, const char *stem, int value, sti_source_place place)
 {
@@ -95,7 +88,7 @@ static sti_node *replace_jump(normaliser *n, const sti_node *s, bool tail)
     return first;
 }
 
-static void add_to_block(sti_node *block, sti_node *rest) { *end_of(&block->a) = rest; }
+static void add_to_block(sti_node *block, sti_node *rest) { *sti_end_of(&block->a) = rest; }
 
 /* Moves what follows an `if` that may jump into its branches. */
 static void take_in_rest(normaliser *n, sti_node *s)
@@ -204,7 +197,7 @@ static void wrap(normaliser *n, sti_node *s, sti_node *before)
     *loop = *s;
     loop->next = NULL;
     *s = (sti_node){.kind = STI_NODE_BLOCK, .place = s->place, .next = next, .a = before};
-    *end_of(&s->a) = loop;
+    *sti_end_of(&s->a) = loop;
 }
 
 static void normalise_loop(normaliser *n, sti_node *s, bool tail)
@@ -227,7 +220,7 @@ static void normalise_loop(normaliser *n, sti_node *s, bool tail)
     normalise_list(n, body, last == NULL);
     if (last && own.run) last = sti_build_if(n->t, sti_build_name(n->t, own.run, s->place), last);
     if (last) normalise_list(n, &last, true);
-    *end_of(body) = last;
+    *sti_end_of(body) = last;
     if (own.go) {
         sti_node *up = flag_up(n, own.go);
         up->next = *body;
@@ -238,7 +231,7 @@ static void normalise_loop(normaliser *n, sti_node *s, bool tail)
     if (own.run) {
         sti_note_of(n->t, own.run)->flag = true;
         s->b = with_flag(n, own.run, s->b);
-        *end_of(&before) = flag_up(n, own.run);
+        *sti_end_of(&before) = flag_up(n, own.run);
     }
     if (before) wrap(n, s, before);
 }
@@ -375,7 +368,7 @@ void sti_normalise(sti_transform *t, sti_node *f)
         f->b->a = d;
     }
     if (end && end->a) {
-        sti_node **tail = end_of(&f->b->a), **at = tail;
+        sti_node **tail = sti_end_of(&f->b->a), **at = tail;
         *tail = end;
         sti_take_out_calls(t, &at, end->a, false);
     }

@@ -1,11 +1,11 @@
 /*
- * Unrolls loops with few constant trips that overwrite elements after they were read; see transform.h.
+ * Unrolls loops with few constant trips that overwrite elements after they were read; see normalize.h.
  *
  * What such a loop overwrites would go to the tape, element by element. Once it is unrolled, each statement saves what
  * it overwrites in a variable. A loop whose iterations have elements of their own and that is last in its list saves
  * nothing anyway (disjoint.c), and is not unrolled.
  */
-#include "adjoint/analysis/notes.h"
+#include "adjoint/normalize/normalize.h"
 #include "kernel/check/type.h"
 
 enum { MOST_TRIPS = 16, MOST_KEPT = 32 /* values */, MOST_NODES = 2000 /* of all trips */ };
@@ -35,11 +35,10 @@ static int kept_of(sti_transform *t, const sti_node *list, bool items)
     return count;
 }
 
-static bool calls_own(const sti_node *n)
+static bool is_own_call(sti_transform *t, const sti_node *n, const void *context)
 {
-    for (; n; n = n->next)
-        if (sti_is_own_call(n) || calls_own(n->a) || calls_own(n->b) || calls_own(n->c) || calls_own(n->d)) return true;
-    return false;
+    (void)t, (void)context;
+    return sti_is_own_call(n);
 }
 
 static bool is_wanted(sti_transform *t, const sti_node *loop, bool items, sti_counted *c, int *trips)
@@ -50,7 +49,7 @@ static bool is_wanted(sti_transform *t, const sti_node *loop, bool items, sti_co
     bool few = n > 0 && n <= MOST_TRIPS && n * kept <= MOST_KEPT && n * nodes_of(loop->d->a) <= MOST_NODES;
     if (!few || !sti_loop_range(t, c, &low, &high) || low < INT32_MIN || high > INT32_MAX) return false;
     *trips = (int)n;
-    if (items || !sti_last_of_list(loop) || calls_own(loop->d)) return true;
+    if (items || !sti_last_of_list(loop) || sti_any(t, loop->d, is_own_call, NULL)) return true;
     sti_effects changed;
     sti_effects_of(t, loop, &changed);
     return !sti_disjoint(t, loop, c, &changed);
@@ -68,7 +67,7 @@ static void unroll(sti_transform *t, sti_node **at, const sti_counted *c, int tr
         *end = sti_build_declare(t, v, sti_build_number(t, (int)value, loop->place));
         end = &(*end)->next;
         *end = sti_copy_body(t, loop->d->a, c->variable, v);
-        while (*end) end = &(*end)->next;
+        end = sti_end_of(end);
     }
     *end = rest;
     *at = first;

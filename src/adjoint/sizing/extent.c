@@ -30,11 +30,6 @@ static sizes nothing(sti_extent *x)
 
 static sizes list_sizes(sti_extent *x, const sti_node *list);
 
-static sti_note *note_of_node(sti_extent *x, const sti_node *n)
-{
-    return sti_note_of(x->t, (const sti_symbol *)(const void *)n);
-}
-
 static sti_range open_range(sti_extent *x, const sti_symbol *s, sti_bound *from, sti_bound *to)
 {
     sti_range r = {sti_extent_bound(x, STI_BOUND_VARIABLE), from, to};
@@ -77,7 +72,7 @@ static void refuse_loop(sti_extent *x, const sti_node *n)
 static sizes loop_sizes(sti_extent *x, const sti_node *n)
 {
     sti_counted c;
-    const sti_note *note = note_of_node(x, n);
+    const sti_region_note *note = sti_region_note_of(x->t, n);
     int scope = x->count;
     sti_bound *from = NULL, *to = NULL, *trips = sti_count_loop(x->t, n, &c) ? trips_of(x, &c, &from, &to) : NULL;
     sti_range r = c.variable ? open_range(x, c.variable, from, to) : (sti_range){0};
@@ -118,19 +113,12 @@ static sizes call_sizes(sti_extent *x, const sti_node *call)
 {
     const sti_node *f = call->symbol->node;
     int scope = x->count;
-    if (!f || !sti_note_of(x->t, call->symbol)->taped) return nothing(x);
+    if (!f || !sti_function_note_of(x->t, call->symbol)->taped) return nothing(x);
     bind_parameters(x, call, f);
     sizes out = list_sizes(x, f->b->a);
     x->count = scope;
     out.logged = sti_extent_number(x, 0); /* its adjoint logs; the call itself does not */
     return out;
-}
-
-static const sti_node *own_call(const sti_node *n)
-{
-    const sti_node *e = n->kind == STI_NODE_DECLARE ? n->a->a : n->kind == STI_NODE_EXPRESSION ? n->a : NULL;
-    if (e && e->kind == STI_NODE_ASSIGN) e = e->b;
-    return e && e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_FUNCTION ? e : NULL;
 }
 
 static void bind_variable(sti_extent *x, const sti_node *v)
@@ -151,7 +139,7 @@ static void bind_variable(sti_extent *x, const sti_node *v)
 static sizes statement_sizes(sti_extent *x, const sti_node *n)
 {
     sizes none = nothing(x), other;
-    const sti_node *call = own_call(n);
+    const sti_node *call = sti_call_of_statement(n);
     if (x->work++ > MOST_WORK) {
         refuse_loop(x, n);
         return none;
@@ -214,7 +202,7 @@ static kernel_sizes no_size(sti_extent *x)
 static kernel_sizes each_sizes(sti_extent *x, const sti_node *n)
 {
     int scope = x->count;
-    sti_note *note = note_of_node(x, n);
+    const sti_region_note *note = sti_region_note_of(x->t, n);
     sti_bound *count = sti_extent_value(x, n->a);
     sti_range r = open_range(x, n->symbol, sti_extent_number(x, 0), count);
     sizes body = list_sizes(x, n->b->a);
@@ -242,7 +230,7 @@ static kernel_sizes each_sizes(sti_extent *x, const sti_node *n)
 static kernel_sizes team_loop(sti_extent *x, const sti_node *n)
 {
     sti_counted c;
-    int scope = x->count, kept = note_of_node(x, n)->slots;
+    int scope = x->count, kept = sti_region_note_of(x->t, n)->slots;
     sti_bound *from = NULL, *to = NULL, *trips = sti_count_loop(x->t, n, &c) ? trips_of(x, &c, &from, &to) : NULL;
     sti_range r = c.variable ? open_range(x, c.variable, from, to) : (sti_range){0};
     kernel_sizes body = team_list(x, n->d->a);
@@ -334,7 +322,7 @@ static sti_range bind_arguments(sti_extent *x, const sti_node *kernel)
     return all;
 }
 
-void sti_extent_of(sti_transform *t, const sti_node *kernel, sti_adjoint_kernel *out)
+void sti_extent_of(sti_transform *t, const sti_node *kernel, bool lists, sti_extents *out)
 {
     sti_extent *x = sti_unit_alloc(t->u, sizeof *x);
     if (!x) return;
@@ -343,7 +331,7 @@ void sti_extent_of(sti_transform *t, const sti_node *kernel, sti_adjoint_kernel 
     kernel_sizes s = team_list(x, kernel->b->a);
     out->width = sti_extent_greatest(x, sti_extent_number(x, 1), sti_extent_over(x, &all, s.width));
     out->depth = sti_extent_over(x, &all, s.depth);
-    if (t->items && t->ncode > 0) /* the first slot holds the number of entries */
+    if (lists) /* the first slot holds the number of entries */
         out->entries =
             sti_extent_operation(x, STI_BOUND_ADD, sti_extent_over(x, &all, s.entries), sti_extent_number(x, 1));
 }

@@ -4,7 +4,8 @@
 #ifndef STI_ADJOINT_SIZING_EXTENT_H
 #define STI_ADJOINT_SIZING_EXTENT_H
 
-#include "adjoint/transform/transform.h"
+#include "adjoint/analysis/analysis.h"
+#include "adjoint/sizing/bound.h"
 
 /* ---- terms.c: expressions in terms of arguments ------------------------------------------------------------------ */
 
@@ -50,10 +51,15 @@ bool sti_extent_array(sti_extent *x, const sti_node *e, const char **name, sti_b
 
 /* ---- extent.c ---------------------------------------------------------------------------------------------------- */
 
+/* The sizes of a kernel's stacks. */
+typedef struct sti_extents {
+    sti_bound *width, *depth, *entries;
+} sti_extents;
+
 /*
- * Fills width and depth of a kernel, after its adjoint was made. A loop whose bound cannot be derived is reported as an
- * error.
+ * Finds the sizes of a kernel's stacks, after its adjoint was made. `lists`: its items list gradients. A loop whose bound
+ * cannot be derived is reported as an error.
  */
-void sti_extent_of(sti_transform *t, const sti_node *kernel, sti_adjoint_kernel *out);
+void sti_extent_of(sti_transform *t, const sti_node *kernel, bool lists, sti_extents *out);
 
 #endif

@@ -17,7 +17,6 @@
 #define STI_ADJOINT_SIZING_REDUCE_H
 
 #include "adjoint/sizing/bound.h"
-#include "adjoint/launch/ids.h"
 #include "base/version.h"
 #include "kernel/compile/user.h"
 

@@ -3,21 +3,18 @@
  */
 #include "adjoint/sizing/sizes.h"
 
-#include "adjoint/transform/adjoint.h"
 #include "base/error.h"
 #include "device/host_mirror.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-void sti_sizing_open(sti_sizing *s, const sti_adjoint_kernel *k, const stet_kernel_param *param, int nparam)
+void sti_sizing_open(sti_sizing *s, sti_bound *const bound[STI_SIZES], const stet_kernel_param *param, int nparam)
 {
-    s->bound[STI_WIDTH] = k->width;
-    s->bound[STI_DEPTH] = k->depth;
-    s->bound[STI_ENTRIES] = k->entries;
     s->reducing.param = param;
     s->reducing.nparam = nparam;
     for (int i = 0; i < STI_SIZES; ++i) {
+        s->bound[i] = bound[i];
         s->inputs |= sti_reduce_inputs(&s->reducing, s->bound[i]);
         sti_reduce_collect(&s->reducing, s->bound[i]);
     }

@@ -35,9 +35,8 @@ typedef struct sti_sizing {
     bool overflown; /* a stack was too short since the sizes were computed last */
 } sti_sizing;
 
-struct sti_adjoint_kernel;
-void sti_sizing_open(sti_sizing *sizing, const struct sti_adjoint_kernel *k, const stet_kernel_param *param,
-                     int nparam);
+/* The bounds of width, depth and entries; NULL: that size is 1. */
+void sti_sizing_open(sti_sizing *sizing, sti_bound *const bound[STI_SIZES], const stet_kernel_param *param, int nparam);
 /* Finds the sizes of a launch with these arguments (mechanism adstack_handle). Messages name the kernel. */
 stet_result sti_sizing_find(sti_sizing *sizing, const stet_kernel *kernel, sti_known *known, int64_t count,
                             const stet_arg *args, int64_t size[STI_SIZES]);

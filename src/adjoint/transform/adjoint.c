@@ -1,22 +1,37 @@
 /*
  * Makes the text with the adjoints of a unit; see adjoint.h.
  */
+#include "adjoint/normalize/normalize.h"
 #include "adjoint/transform/transform.h"
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "kernel/check/flow.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
 
 static bool is_kernel(const sti_node *n) { return n->kind == STI_NODE_FUNCTION && n->op != STI_WORD_LFN; }
 
+/* A making of the adjoints of a unit, as adjoint.h describes it. */
+typedef struct job {
+    sti_transform *t;
+    const sti_adjoint_options *options;
+    sti_adjoint *result;
+} job;
+
 /* True if the adjoint of a function, or of a kernel that calls it, is requested. */
-static bool is_selected(const sti_transform *t, const sti_node *f)
+static bool is_selected(const job *j, const sti_node *f)
 {
-    return !t->options->kernel || strcmp(f->name->text, t->options->kernel) == 0;
+    return !j->options->kernel || strcmp(f->name->text, j->options->kernel) == 0;
+}
+
+/* True if the adjoint of a function is written: it is wanted, and the source itself does not have it. */
+static bool is_written(sti_transform *t, const sti_node *f)
+{
+    if (f->kind != STI_NODE_FUNCTION) return false;
+    const sti_function_note *n = sti_function_note_of(t, f->symbol);
+    return n->wanted && !n->given;
 }
 
 /* ---- which functions --------------------------------------------------------------------------------------------- */
@@ -25,22 +40,16 @@ static void want(sti_transform *t, const sti_node *f);
 
 static void want_called(sti_transform *t, const sti_node *n)
 {
-    for (; n; n = n->next) {
-        if (n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_FUNCTION) want(t, n->symbol->node);
-        want_called(t, n->a);
-        want_called(t, n->b);
-        want_called(t, n->c);
-        want_called(t, n->d);
-    }
+    if (sti_is_own_call(n)) want(t, n->symbol->node);
 }
 
 static void want(sti_transform *t, const sti_node *f)
 {
-    sti_note *n = sti_note_of(t, f->symbol);
+    sti_function_note *n = sti_function_note_of(t, f->symbol);
     if (n->wanted) return;
     n->wanted = true;
     n->given = sti_given_adjoint(t, f);
-    if (!n->given || is_kernel(f)) want_called(t, f->b->a);
+    if (!n->given || is_kernel(f)) sti_walk(t, f->b->a, want_called);
 }
 
 static bool is_given_adjoint(sti_transform *t, const sti_node *f)
@@ -75,34 +84,21 @@ static void note_given(sti_transform *t, const sti_node *f)
 /* Notes parameters for which some caller has no gradient. */
 static void note_absent(sti_transform *t, const sti_node *n)
 {
-    for (; n; n = n->next) {
-        int i = 0;
-        bool own = n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_FUNCTION;
-        for (const sti_node *a = own ? n->a : NULL; a; a = a->next, ++i) {
-            const sti_symbol *p = sti_flow_parameter(n, i);
-            if (p && sti_type_points(p->type) && sti_type_carries(p->type) && !sti_active_value(t, a))
-                sti_note_of(t, p)->absent = true;
-        }
-        note_absent(t, n->a);
-        note_absent(t, n->b);
-        note_absent(t, n->c);
-        note_absent(t, n->d);
+    int i = 0;
+    for (const sti_node *a = sti_is_own_call(n) ? n->a : NULL; a; a = a->next, ++i) {
+        const sti_symbol *p = sti_flow_parameter(n, i);
+        if (p && sti_type_points(p->type) && sti_type_carries(p->type) && !sti_active_value(t, a))
+            sti_note_of(t, p)->absent = true;
     }
 }
 
 /* Refuses a variable that hides another one, if both need values and gradients: the gradients would have one name. */
 static void refuse_hidden(sti_transform *t, const sti_node *n)
 {
-    for (; n; n = n->next) {
-        const sti_symbol *hidden = n->kind == STI_NODE_VARIABLE && n->symbol ? n->symbol->shadows : NULL;
-        if (hidden && hidden->scope > 0)
-            sti_complain(t->u, n->place, "`%s` hides that of line %u, and adjoints need both: choose another name",
-                         n->name->text, hidden->place.line);
-        refuse_hidden(t, n->a);
-        refuse_hidden(t, n->b);
-        refuse_hidden(t, n->c);
-        refuse_hidden(t, n->d);
-    }
+    const sti_symbol *hidden = n->kind == STI_NODE_VARIABLE && n->symbol ? n->symbol->shadows : NULL;
+    if (hidden && hidden->scope > 0)
+        sti_complain(t->u, n->place, "`%s` hides that of line %u, and adjoints need both: choose another name",
+                     n->name->text, hidden->place.line);
 }
 
 /* What is left in a team's memory is not known after the launch, so nothing can go back through it. */
@@ -116,38 +112,37 @@ static void refuse_team_memory(sti_transform *t, const sti_node *f)
                          v->name->text, v->name->text);
 }
 
-static void check_constants(sti_transform *t)
+/* Notes the parameters that are declared constant. */
+static void note_constants(const job *j)
 {
-    for (int i = 0; i < t->options->nconstant; ++i) {
+    const sti_unit *u = j->t->u;
+    for (int i = 0; i < j->options->nconstant; ++i) {
         bool found = false;
-        for (const sti_node *f = t->u->top; f; f = f->next)
-            for (const sti_node *v = is_kernel(f) && is_selected(t, f) ? f->a : NULL; v; v = v->next)
-                found |= strcmp(v->name->text, t->options->constant[i]) == 0;
+        for (const sti_node *f = u->top; f; f = f->next)
+            for (const sti_node *v = is_kernel(f) ? f->a : NULL; v; v = v->next) {
+                if (strcmp(v->name->text, j->options->constant[i]) != 0) continue;
+                if (v->symbol) sti_note_of(j->t, v->symbol)->constant = true;
+                found |= is_selected(j, f);
+            }
         if (!found)
-            sti_complain(t->u, t->u->top ? t->u->top->place : (sti_source_place){0},
+            sti_complain(j->t->u, u->top ? u->top->place : (sti_source_place){0},
                          "`%s` is declared to be constant, but no kernel has such a parameter",
-                         t->options->constant[i]);
+                         j->options->constant[i]);
     }
 }
 
 /* Refuses calls whose effect on an active value or array cannot be followed: as_bits, and functions of lists. */
 static void refuse_bits(sti_transform *t, const sti_node *n)
 {
-    for (; n; n = n->next) {
-        const sti_derivative *d = n->kind == STI_NODE_CALL ? sti_derivative_of(n) : NULL;
-        bool library = n->kind == STI_NODE_CALL && n->symbol && n->symbol->kind == STI_SYMBOL_LIBRARY;
-        bool array = n->a && n->a->type && sti_type_points(n->a->type);
-        if (d && d->kind == STI_DERIVATIVE_REFUSED && sti_active_value(t, n->a))
-            sti_complain(t->u, n->place,
-                         "%s takes %s that has a gradient, and what becomes of %s cannot be followed: "
-                         "put it into a function, and write that function's adjoint",
-                         n->name->text, array ? "an array" : "the bits of a value", array ? "it" : "them");
-        if (library && !d) sti_complain(t->u, n->place, "the derivative of `%s` is not known", n->name->text);
-        refuse_bits(t, n->a);
-        refuse_bits(t, n->b);
-        refuse_bits(t, n->c);
-        refuse_bits(t, n->d);
-    }
+    const sti_derivative *d = n->kind == STI_NODE_CALL ? sti_derivative_of(n) : NULL;
+    bool array = n->a && n->a->type && sti_type_points(n->a->type);
+    if (d && d->kind == STI_DERIVATIVE_REFUSED && sti_active_value(t, n->a))
+        sti_complain(t->u, n->place,
+                     "%s takes %s that has a gradient, and what becomes of %s cannot be followed: "
+                     "put it into a function, and write that function's adjoint",
+                     n->name->text, array ? "an array" : "the bits of a value", array ? "it" : "them");
+    if (sti_is_library_call(n) && !d)
+        sti_complain(t->u, n->place, "the derivative of `%s` is not known", n->name->text);
 }
 
 /* True for names that adjoints use themselves, in the scope of the source's code. */
@@ -165,18 +160,10 @@ static bool is_ours(const char *name)
     return false;
 }
 
-static void refuse_names(sti_transform *t, const sti_node *n)
+static void refuse_name(sti_transform *t, const sti_node *n)
 {
-    for (; n; n = n->next) {
-        bool declares = n->kind == STI_NODE_VARIABLE || n->kind == STI_NODE_SHARED || n->kind == STI_NODE_STAGED ||
-                        n->kind == STI_NODE_EACH || n->kind == STI_NODE_ITEMS;
-        if (declares && is_ours(n->name->text))
-            sti_complain(t->u, n->place, "adjoints have a `%s` of their own: choose another name", n->name->text);
-        refuse_names(t, n->a);
-        refuse_names(t, n->b);
-        refuse_names(t, n->c);
-        refuse_names(t, n->d);
-    }
+    if (sti_declares(n) && is_ours(n->name->text))
+        sti_complain(t->u, n->place, "adjoints have a `%s` of their own: choose another name", n->name->text);
 }
 
 static void refuse_function_name(sti_transform *t, const sti_node *f)
@@ -210,8 +197,9 @@ static void refuse_shared_writes(sti_transform *t, const sti_node *f)
 
 static void prepare(sti_transform *t, sti_node *f)
 {
-    const sti_note *n = sti_note_of(t, f->symbol);
+    const sti_function_note *n = sti_function_note_of(t, f->symbol);
     if (!n->wanted) return;
+    refuse_team_memory(t, f);
     if (n->given) {
         note_given(t, f);
         return;
@@ -219,46 +207,35 @@ static void prepare(sti_transform *t, sti_node *f)
     t->function = f;
     t->kernel = is_kernel(f);
     refuse_function_name(t, f);
-    refuse_names(t, f->a);
-    refuse_names(t, f->b);
-    sti_refuse_moving_pointers(t, f->b);
+    sti_walk(t, f->a, refuse_name);
+    sti_walk(t, f->b, refuse_name);
+    sti_refuse_moving_pointers(t, f);
     if (t->u->nmistake > 0) return;
     sti_normalise(t, f);
-    if (t->kernel) sti_put_in_calls(t, f);
+    if (t->kernel) sti_inline_calls(t, f);
     if (!goes_on(t)) return;
     sti_take_notes(t, f);
     if (sti_fix_pointer_offsets(t, &f->b->a)) sti_take_notes(t, f);
     if (sti_unroll(t, f)) sti_take_notes(t, f);
-    refuse_bits(t, f->b->a);
+    sti_walk(t, f->b->a, refuse_bits);
     refuse_shared_writes(t, f);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-static void choose(sti_transform *t)
+static void choose(const job *j)
 {
+    sti_transform *t = j->t;
     bool kernels = has_kernels(t);
     for (const sti_node *f = t->u->top; f; f = f->next)
-        if (f->kind == STI_NODE_FUNCTION && (is_kernel(f) || !kernels) && !is_given_adjoint(t, f) && is_selected(t, f))
+        if (f->kind == STI_NODE_FUNCTION && (is_kernel(f) || !kernels) && !is_given_adjoint(t, f) && is_selected(j, f))
             want(t, f);
 }
 
-static bool has_items(sti_transform *t)
+static bool reads_by_lanes(sti_transform *t, const sti_node *n, const void *context)
 {
-    for (const sti_node *n = t->u->top; n; n = n->next)
-        if (n->kind == STI_NODE_FUNCTION && n->op == STI_WORD_ITEM_KERNEL && sti_note_of(t, n->symbol)->wanted &&
-            !sti_note_of(t, n->symbol)->given)
-            return true;
-    return false;
-}
-
-static bool reads_by_lanes(sti_transform *t, const sti_node *n)
-{
-    for (; n; n = n->next)
-        if ((sti_lane_read(n) && sti_active_value(t, n)) || reads_by_lanes(t, n->a) || reads_by_lanes(t, n->b) ||
-            reads_by_lanes(t, n->c) || reads_by_lanes(t, n->d))
-            return true;
-    return false;
+    (void)context;
+    return sti_lane_read(n) && sti_active_value(t, n);
 }
 
 static void refuse_taken(sti_transform *t, const char *name)
@@ -270,11 +247,11 @@ static void refuse_taken(sti_transform *t, const char *name)
 /* Writes the helper functions that the adjoints call. */
 static void make_helpers(sti_transform *t)
 {
-    bool items = has_items(t), lanes = false;
+    bool items = false, lanes = false;
     for (const sti_node *n = t->u->top; n; n = n->next) {
-        bool ours =
-            n->kind == STI_NODE_FUNCTION && sti_note_of(t, n->symbol)->wanted && !sti_note_of(t, n->symbol)->given;
-        lanes |= ours && n->op != STI_WORD_ITEM_KERNEL && reads_by_lanes(t, n->b);
+        if (!is_written(t, n)) continue;
+        items |= n->op == STI_WORD_ITEM_KERNEL;
+        lanes |= n->op != STI_WORD_ITEM_KERNEL && sti_any(t, n->b, reads_by_lanes, NULL);
     }
     if (items) refuse_taken(t, "item_read"), refuse_taken(t, "item_list");
     if (lanes) refuse_taken(t, "lane_add");
@@ -282,32 +259,30 @@ static void make_helpers(sti_transform *t)
     if (lanes) sti_lane_helpers(t);
 }
 
-static void transform(sti_transform *t)
+static void transform(const job *j)
 {
-    check_constants(t);
-    choose(t);
+    sti_transform *t = j->t;
+    sti_adjoint_kernel **at = &j->result->kernel;
+    note_constants(j);
+    choose(j);
     for (sti_node *f = t->u->top; f && !t->u->failed; f = f->next)
-        if (f->kind == STI_NODE_FUNCTION) {
-            if (sti_note_of(t, f->symbol)->wanted) refuse_team_memory(t, f);
-            prepare(t, f);
-        }
+        if (f->kind == STI_NODE_FUNCTION) prepare(t, f);
     if (!goes_on(t)) return;
-    for (sti_node *f = t->u->top; f; f = f->next)
-        if (f->kind == STI_NODE_FUNCTION && sti_note_of(t, f->symbol)->wanted && !sti_note_of(t, f->symbol)->given) {
-            t->function = f;
-            note_absent(t, f->b->a);
-            refuse_hidden(t, f->b->a);
-        }
+    for (sti_node *f = t->u->top; f; f = f->next) {
+        if (!is_written(t, f)) continue;
+        t->function = f;
+        sti_walk(t, f->b->a, note_absent);
+        sti_walk(t, f->b->a, refuse_hidden);
+    }
     sti_gradient_structures(t);
     make_helpers(t);
     bool kernels = has_kernels(t);
     for (sti_node *f = t->u->top; f && !t->u->failed; f = f->next) {
-        if (f->kind != STI_NODE_FUNCTION || !sti_note_of(t, f->symbol)->wanted || sti_note_of(t, f->symbol)->given)
-            continue;
-        if (is_kernel(f)) sti_adjoint_kernel_of(t, f);
+        if (!is_written(t, f)) continue;
+        if (is_kernel(f) && (*at = sti_adjoint_kernel_of(t, f))) at = &(*at)->next;
         if (!kernels) sti_adjoint_function(t, f);
     }
-    sti_take_text(&t->out, &t->before);
+    sti_take_text(&t->output->text, &t->output->before);
 }
 
 static stet_result result_of(const sti_transform *t)
@@ -315,7 +290,7 @@ static stet_result result_of(const sti_transform *t)
     const sti_diagnostic *d = t->u->first;
     if (t->u->failed)
         return sti_error(STET_ERROR_OUT_OF_MEMORY, "%s: out of memory while its adjoint was made", t->u->file[0]);
-    if (t->u->nmistake == 0) return t->out.result;
+    if (t->u->nmistake == 0) return t->output->text.result;
     return sti_error(STET_ERROR_UNSUPPORTED, "%s:%d:%d: %s%s", d->file, d->line, d->column, d->message,
                      t->u->nmistake > 1 ? " (and more)" : "");
 }
@@ -343,8 +318,8 @@ static void check_text(sti_transform *t)
     sti_check_options check = t->u->options;
     check.folder = NULL;
     check.nfolder = 0;
-    if (t->out.result != STET_OK) return;
-    stet_result result = sti_check_source(t->out.data, "the adjoint", &check, &text);
+    if (t->output->text.result != STET_OK) return;
+    stet_result result = sti_check_source(t->output->text.data, "the adjoint", &check, &text);
     if (result == STET_ERROR_PARSE)
         sti_complain(t->u, place_of(t, text, text->first->line),
                      "its adjoint is not made: what would be written is no source of the language (%s); write the "
@@ -372,23 +347,27 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
 {
     static const sti_adjoint_options none;
     char *sources;
-    sti_transform *t;
+    sti_making *m;
     *out = (sti_adjoint){0};
     STI_TRY(sti_unit_print(unit, &sources));
-    stet_result result = sti_alloc(&t, sizeof *t, "a transformation");
+    stet_result result = sti_alloc(&m, sizeof *m, "a transformation");
     if (result == STET_OK) {
-        t->u = unit;
-        t->options = options ? options : &none;
-        t->result = out;
-        sti_text_buffer_put(&t->out, sources);
-        sti_text_buffer_put(&t->out, "\n");
-        transform(t);
-        if (goes_on(t)) check_text(t);
-        result = result_of(t);
-        give_ids(out, t->options, sources);
-        out->text = t->out;
-        sti_text_buffer_free(&t->before);
-        sti_free(t);
+        const job j = {&m->t, options ? options : &none, out};
+        m->t = (sti_transform){.u = unit,
+                               .notes = sti_notes_make(unit),
+                               .output = &m->output,
+                               .tape = &m->tape,
+                               .list = &m->list,
+                               .item = &m->item};
+        sti_text_buffer_put(&m->output.text, sources);
+        sti_text_buffer_put(&m->output.text, "\n");
+        if (m->t.notes) transform(&j);
+        if (goes_on(&m->t)) check_text(&m->t);
+        result = result_of(&m->t);
+        give_ids(out, j.options, sources);
+        out->text = m->output.text;
+        sti_text_buffer_free(&m->output.before);
+        sti_free(m);
     }
     sti_free(sources);
     if (result != STET_OK) sti_adjoint_free(out);

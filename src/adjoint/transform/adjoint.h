@@ -9,7 +9,6 @@
 #define STI_ADJOINT_TRANSFORM_ADJOINT_H
 
 #include "adjoint/sizing/bound.h"
-#include "adjoint/launch/gather.h"
 #include "kernel/compile/text_buffer.h"
 #include "kernel/check/check.h"
 
@@ -21,6 +20,16 @@ typedef struct sti_adjoint_options {
 
 /* The flag of a tape that was too short is line + STI_MARK_LINES * (number of the file). */
 enum { STI_MARK_LINES = 1 << 20 };
+
+/* A list entry is `place * STI_LISTING_CODES + code`; the code is the number of the parameter among those listed. */
+enum { STI_LISTING_CODES = 64 };
+
+/* A parameter whose gradient is (also) listed. */
+typedef struct sti_listing {
+    const char *name; /* the kernel's parameter */
+    int code;
+    struct sti_listing *next;
+} sti_listing;
 
 /* What a launch of an adjoint passes in addition to the arguments and their gradients. */
 typedef struct sti_adjoint_kernel {

@@ -1,8 +1,7 @@
 /*
  * Adjoints of calls: of the source's own functions, and of the language's stores; see transform.h.
  */
-#include "adjoint/analysis/notes.h"
-#include "kernel/check/flow.h"
+#include "adjoint/transform/transform.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
@@ -84,7 +83,7 @@ static const char *array_gradient(sti_transform *t, const sti_node *call, const 
     const sti_symbol *s = sti_origin_of(a, &only);
     if (!sti_active_value(t, a)) return "0";
     if (t->kernel && s && sti_is_array_symbol(s) && !sti_team_owns(t, s)) return window_gradient(t, call, a, p, s, f);
-    sti_note_graded(t, a);
+    (void)sti_mark(t, a, STI_NOTE(graded));
     return sti_gradient_place(t, a);
 }
 
@@ -98,12 +97,8 @@ static void hand_on(sti_transform *t, const filled *f)
             continue;
         }
         for (int64_t k = f->low[i]; k <= f->high[i]; ++k) {
-            sti_node *place = sti_build(t, STI_NODE_INDEX, a->place), *array = sti_build(t, STI_NODE_NAME, a->place);
-            *array = *a;
-            array->next = NULL;
-            place->a = array;
-            place->b = sti_build_number(t, (int)k, a->place);
-            place->type = a->type->of;
+            sti_node *index = sti_build_number(t, (int)k, a->place);
+            const sti_node *place = sti_build_element(t, a, index, a->type->of, a->place);
             sti_accumulate(t, place, sti_say(t, "%s[%lld]", f->name[i], (long long)k));
         }
     }
@@ -114,7 +109,7 @@ void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
     sti_refuse_overlaps(t, call);
     sti_adjoint_function(t, call->symbol->node);
     filled f = {.count = 0};
-    bool given = sti_note_of(t, call->symbol)->given;
+    bool given = sti_function_note_of(t, call->symbol)->given;
     const char *args = "", *comma = "";
     int n = 0;
     for (const sti_node *a = call->a; a; a = a->next, ++n) {
@@ -123,14 +118,14 @@ void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
         comma = ", ";
         if (!p || !a->type) continue;
         bool writes = sti_type_points(p->type) && (given ? p->written : sti_note_of(t, p)->stored);
-        if (writes) sti_note_stored(t, a);
+        if (writes) (void)sti_mark(t, a, STI_NOTE(stored));
         if (!sti_type_carries(p->type)) continue;
         const char *more = sti_type_points(p->type) ? array_gradient(t, call, a, p, &f) : number_gradient(t, a, &f);
         args = sti_say(t, "%s, %s", args, more);
     }
     if (call->type && sti_type_carries(call->type)) args = sti_say(t, "%s%s%s", args, comma, g ? g : "splat(0)");
-    unsigned taped = sti_note_of(t, call->symbol)->taped;
-    t->taped |= taped;
+    unsigned taped = sti_function_note_of(t, call->symbol)->taped;
+    t->tape->taped |= taped;
     if (taped && sti_team_level(t)) /* its loops would use slots again while other threads still read them */
         sti_complain(
             t->u, call->place,
@@ -144,46 +139,10 @@ void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
 
 /* ---- stores ------------------------------------------------------------------------------------------------------ */
 
-/* The element that put(a, i, x) writes, as a place. */
-static sti_node *element_of(sti_transform *t, const sti_node *call, int more)
-{
-    sti_node *place = sti_build(t, STI_NODE_INDEX, call->place), *array = sti_build(t, STI_NODE_NAME, call->place);
-    *array = *call->a;
-    array->next = NULL;
-    sti_node *left = sti_build(t, STI_NODE_NAME, call->place);
-    *left = *sti_argument(call, 1);
-    left->next = NULL;
-    place->a = array;
-    place->b = left;
-    place->type = sti_type_basic(STI_TYPE_REAL, false);
-    if (!more) return place;
-    sti_node *sum = sti_build(t, STI_NODE_BINARY, call->place);
-    sum->op = STI_OP_ADD;
-    sum->type = sti_type_basic(STI_TYPE_I64, false);
-    sum->a = left;
-    sum->b = sti_build_number(t, more, call->place);
-    place->b = sum;
-    return place;
-}
-
 /* v[k] of load4 and put4. */
 static sti_node *quarter(sti_transform *t, const sti_node *v, int k)
 {
-    sti_node *place = sti_build(t, STI_NODE_INDEX, v->place), *array = sti_build(t, STI_NODE_NAME, v->place);
-    *array = *v;
-    array->next = NULL;
-    place->a = array;
-    place->b = sti_build_number(t, k, v->place);
-    place->type = sti_type_basic(STI_TYPE_REAL, false);
-    return place;
-}
-
-sti_node *sti_loaded_element(sti_transform *t, const sti_node *call, int more) { return element_of(t, call, more); }
-
-sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more)
-{
-    if (strcmp(call->name->text, "load4") != 0) return element_of(t, call, more);
-    return quarter(t, sti_argument(call, 2), more);
+    return sti_build_element(t, v, sti_build_number(t, k, v->place), sti_type_basic(STI_TYPE_REAL, false), v->place);
 }
 
 void sti_reverse_store(sti_transform *t, const sti_node *call)
@@ -191,16 +150,16 @@ void sti_reverse_store(sti_transform *t, const sti_node *call)
     const char *name = call->name->text;
     const sti_node *value = sti_argument(call, 2);
     if (strcmp(name, "put") == 0) {
-        sti_reverse_value(t, value, sti_take_gradient(t, element_of(t, call, 0)));
+        sti_reverse_value(t, value, sti_take_gradient(t, sti_loaded_element(t, call, 0)));
     } else if (strcmp(name, "put4") == 0) {
         for (int k = 3; k >= 0; --k) {
-            const char *g = sti_take_gradient(t, element_of(t, call, k));
+            const char *g = sti_take_gradient(t, sti_loaded_element(t, call, k));
             if (sti_active_value(t, value)) sti_accumulate(t, quarter(t, value, k), g);
         }
     } else if (strcmp(name, "load4") == 0) {
         for (int k = 3; k >= 0; --k) {
             const char *g = sti_take_gradient(t, quarter(t, value, k));
-            if (sti_active_value(t, call->a)) sti_accumulate(t, element_of(t, call, k), g);
+            if (sti_active_value(t, call->a)) sti_accumulate(t, sti_loaded_element(t, call, k), g);
         }
     } else if (t->items && t->kernel) {
         sti_item_reverse_store(t, call);

@@ -48,7 +48,7 @@ static const char *function_parameters(sti_transform *t, const sti_node *f)
     }
     if (sti_type_carries(f->symbol->type))
         out = sti_say(t, "%s%s%s result_grad", out, comma, sti_gradient_type(t, f->symbol->type));
-    return t->taped ? sti_say(t, "%s%s", out, sti_spill_parameters(t, false)) : out;
+    return t->tape->taped ? sti_say(t, "%s%s", out, sti_spill_parameters(t, false)) : out;
 }
 
 static bool is_constant(sti_transform *t, const sti_node *v) { return !sti_note_of(t, v->symbol)->active; }
@@ -74,10 +74,10 @@ static const char *kernel_parameters(sti_transform *t, const sti_node *f)
         const char *name = v->op == STI_OP_MUL ? sti_gradient_name(t, v->symbol) : number_out(t, v);
         out = sti_say(t, "%s, %sreal *%s", out, written ? "" : "const ", name);
     }
-    if (!t->taped) return out;
-    if (t->nlist > 0) out = sti_say(t, "%s, const int *gather_plan, int gather_planned", out);
+    if (!t->tape->taped) return out;
+    if (t->list->nlist > 0) out = sti_say(t, "%s, const int *gather_plan, int gather_planned", out);
     out = sti_say(t, "%s%s%s", out, sti_spill_parameters(t, true),
-                  t->items && t->ncode > 0 ? ", i64 *list_places, ureal *list_values, int list_depth" : "");
+                  t->items && t->item->ncode > 0 ? ", i64 *list_places, ureal *list_values, int list_depth" : "");
     return own ? out : sti_say(t, "%s, int %s", out, t->items ? "block" : "world");
 }
 
@@ -103,10 +103,7 @@ static const char *parameter_types(sti_transform *t, const sti_node *f, bool adj
     for (const sti_node *v = f->a; v; v = v->next, comma = ", ") {
         out = sti_say(t, "%s%s%s", out, comma, sti_type_word(t, sti_type_value(v->type)));
         if (!adjoint || !sti_type_carries(v->type)) continue;
-        const sti_type *of = sti_type_points(v->type) ? v->type->of : NULL;
-        const char *sizes = "";
-        for (; of && of->kind == STI_TYPE_ARRAY; of = of->of)
-            sizes = sti_say(t, "%s[%lld]", sizes, (long long)of->count);
+        const char *sizes = sti_type_points(v->type) && v->type->of ? sti_type_sizes(t, v->type->of) : "";
         out = sti_say(t, "%s, %s *%s", out, gradient_word(t, f, v->type), sizes);
     }
     if (adjoint && sti_type_carries(f->symbol->type))
@@ -159,20 +156,15 @@ static void begin_numbers(sti_transform *t, const sti_node *f)
             sti_declare_gradient(t, v->symbol);
 }
 
-static void add_structure(sti_transform *t, const char *to, const char *from, const sti_type *type)
+typedef struct sum {
+    const char *to, *from;
+} sum;
+
+static void add_number(sti_transform *t, const char *suffix, const sti_type *type, void *context)
 {
-    if (type->kind == STI_TYPE_STRUCT) {
-        for (const sti_symbol *f = type->structure->field; f; f = f->next)
-            if (sti_type_carries(f->type))
-                add_structure(t, sti_say(t, "%s.%s", to, f->name->text), sti_say(t, "%s.%s", from, f->name->text),
-                              f->type);
-    } else if (type->kind == STI_TYPE_ARRAY) {
-        for (int64_t k = 0; k < type->count; ++k)
-            add_structure(t, sti_say(t, "%s[%lld]", to, (long long)k), sti_say(t, "%s[%lld]", from, (long long)k),
-                          type->of);
-    } else {
-        sti_emit(t, "%s = %s + %s;", to, to, from);
-    }
+    const sum *s = context;
+    (void)type;
+    sti_emit(t, "%s%s = %s%s + %s%s;", s->to, suffix, s->to, suffix, s->from, suffix);
 }
 
 static void end_numbers(sti_transform *t, const sti_node *f)
@@ -180,10 +172,11 @@ static void end_numbers(sti_transform *t, const sti_node *f)
     for (const sti_node *v = f->a; v; v = v->next) {
         if (!sti_type_carries(v->type) || sti_type_points(v->type) || is_constant(t, v)) continue;
         const char *out = number_out(t, v), *g = sti_gradient_name(t, v->symbol);
+        sum s = {sti_say(t, "(*%s)", out), g};
         if (t->kernel)
             sti_emit(t, "each (%s, 1) put(%s, 0, %s[0] + %s);", sti_fresh(t, "one"), out, out, g);
         else
-            add_structure(t, sti_say(t, "(*%s)", out), g, sti_type_value(v->type));
+            sti_each_number(t, "", sti_type_value(v->type), true, add_number, &s);
     }
 }
 
@@ -205,39 +198,36 @@ static void begin_function(sti_transform *t, sti_node *f, bool kernel)
     t->function = f;
     t->kernel = kernel;
     if (kernel) t->items = f->op == STI_WORD_ITEM_KERNEL;
-    t->taped = 0;
+    t->tape->taped = 0;
     t->each = NULL;
-    t->nlogged = 0;
-    t->logging = false;
-    t->inner = f;
-    t->indent = 0;
-    t->held = NULL;
-    t->serial = 0;
+    t->tape->nlogged = 0;
+    t->log = NULL;
+    t->tape->inner = f;
+    t->output->indent = 0;
+    t->output->held = NULL;
+    t->output->serial = 0;
 }
 
 void sti_adjoint_function(sti_transform *t, sti_node *f)
 {
-    sti_note *note = sti_note_of(t, f->symbol);
+    sti_function_note *note = sti_function_note_of(t, f->symbol);
     bool *made = t->items ? &note->made_items : &note->made;
     if (*made || note->given || t->u->failed) return;
     *made = true;
-    sti_transform outer = *t;
-    t->out = (sti_text_buffer){0};
-    t->before = (sti_text_buffer){0};
+    sti_making *all = (sti_making *)(void *)t, outer = *all; /* t is its first member */
+    t->output->text = (sti_text_buffer){0};
+    t->output->before = (sti_text_buffer){0};
     begin_function(t, f, false);
     sti_text_buffer body = body_of(t, f);
-    sti_take_text(&t->out, &t->before);
-    note->taped = t->taped;
+    sti_take_text(&t->output->text, &t->output->before);
+    note->taped = t->tape->taped;
     sti_emit(t, "/* The adjoint of %s. */", f->name->text);
     sti_emit(t, "LFN void %s_adj%s(%s)\n{", f->name->text, t->items ? "_item" : "", function_parameters(t, f));
-    sti_take_text(&t->out, &body);
+    sti_take_text(&t->output->text, &body);
     sti_emit(t, "}\n");
-    sti_text_buffer text = t->out;
-    sti_note *notes[STI_ADJOINT_BUCKETS];
-    memcpy(notes, t->note, sizeof notes);
-    *t = outer;
-    memcpy(t->note, notes, sizeof notes);
-    sti_take_text(&t->before, &text);
+    sti_text_buffer text = t->output->text;
+    *all = outer;
+    sti_take_text(&t->output->before, &text);
 }
 
 static void print_bound(sti_transform *t, const char *name, const sti_bound *bound)
@@ -247,7 +237,7 @@ static void print_bound(sti_transform *t, const char *name, const sti_bound *bou
     if (text.result == STET_OK)
         sti_emit(t, " * %s: %s", name, text.data);
     else
-        t->out.result = text.result;
+        t->output->text.result = text.result;
     sti_text_buffer_free(&text);
 }
 
@@ -261,7 +251,7 @@ static void print_extent(sti_transform *t, const sti_adjoint_kernel *k)
 
 static void begin_tape(sti_transform *t)
 {
-    if (!t->taped) return;
+    if (!t->tape->taped) return;
     if (t->items) { /* item kernels have tapes of their own */
         sti_item_begin(t);
     } else {
@@ -272,8 +262,8 @@ static void begin_tape(sti_transform *t)
 
 static void note_listings(sti_transform *t, sti_adjoint_kernel *k)
 {
-    const sti_symbol *const *array = t->items ? t->coded : t->planned;
-    for (int i = t->items ? t->ncode : t->nplanned; i-- > 0;) {
+    const sti_symbol *const *array = t->items ? t->item->coded : t->list->planned;
+    for (int i = t->items ? t->item->ncode : t->list->nplanned; i-- > 0;) {
         sti_listing *l = sti_unit_alloc(t->u, sizeof *l);
         if (!l) return;
         *l = (sti_listing){.name = array[i]->name->text, .code = i, .next = k->listing};
@@ -281,36 +271,42 @@ static void note_listings(sti_transform *t, sti_adjoint_kernel *k)
     }
 }
 
-void sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
+sti_adjoint_kernel *sti_adjoint_kernel_of(sti_transform *t, sti_node *f)
 {
-    sti_adjoint_kernel *k = sti_unit_alloc(t->u, sizeof *k), **at = &t->result->kernel;
-    if (!k) return;
+    sti_adjoint_kernel *k = sti_unit_alloc(t->u, sizeof *k);
+    if (!k) return NULL;
     begin_function(t, f, true);
-    if (t->items) sti_forget_codes(t);
+    if (t->items) {
+        sti_forget_accesses(t);
+        t->item->ncode = 0;
+    }
     bool uniform = !t->items && sti_lists_uniformly(f);
-    t->nlist = t->nplanned = 0;
-    t->unplanned = false;
+    t->list->nlist = t->list->nplanned = 0;
+    t->list->unplanned = false;
     sti_text_buffer body = body_of(t, f);
-    sti_take_text(&t->out, &t->before);
+    sti_take_text(&t->output->text, &t->output->before);
     const char *parameters = kernel_parameters(t, f);
     k->items = t->items;
-    k->uniform = uniform && t->nlist == 1 && !t->unplanned;
+    k->uniform = uniform && t->list->nlist == 1 && !t->list->unplanned;
     note_listings(t, k);
     k->name = f->name->text;
-    k->taped = t->taped != 0;
-    sti_extent_of(t, f, k);
+    k->taped = t->tape->taped != 0;
+    sti_extents sizes = {0};
+    sti_extent_of(t, f, t->items && t->item->ncode > 0, &sizes);
+    k->width = sizes.width;
+    k->depth = sizes.depth;
+    k->entries = sizes.entries;
     if (t->u->failed) {
         sti_text_buffer_free(&body);
-        return;
+        return NULL;
     }
-    sti_emit(t, t->taped ? "/*\n * The adjoint of %s." : "/* The adjoint of %s. */", f->name->text);
-    if (t->taped) print_extent(t, k);
+    sti_emit(t, t->tape->taped ? "/*\n * The adjoint of %s." : "/* The adjoint of %s. */", f->name->text);
+    if (t->tape->taped) print_extent(t, k);
     sti_emit(t, "%s void %s_adj(%s)\n{", t->items ? "item_kernel" : "world_kernel", f->name->text, parameters);
     begin_tape(t);
-    sti_take_text(&t->out, &body);
+    sti_take_text(&t->output->text, &body);
     sti_emit(t, "}\n");
-    while (*at) at = &(*at)->next;
-    *at = k;
+    return k;
 }
 
 /* ---- structures -------------------------------------------------------------------------------------------------- */
@@ -322,11 +318,8 @@ void sti_gradient_structures(sti_transform *t)
         const char *name = sti_gradient_type(t, n->named);
         sti_emit(t, "typedef struct %s {", name);
         for (const sti_symbol *f = n->named->structure->field; f; f = f->next) {
-            const char *sizes = "";
             if (!sti_type_carries(f->type)) continue;
-            for (const sti_type *a = f->type; a->kind == STI_TYPE_ARRAY; a = a->of)
-                sizes = sti_say(t, "%s[%lld]", sizes, (long long)a->count);
-            sti_emit(t, "%s %s%s;", sti_gradient_type(t, f->type), f->name->text, sizes);
+            sti_emit(t, "%s %s%s;", sti_gradient_type(t, f->type), f->name->text, sti_type_sizes(t, f->type));
         }
         sti_emit(t, "} %s;\n", name);
     }

@@ -9,12 +9,6 @@
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-bool sti_through_pointer(const sti_node *place)
-{
-    if (place->kind == STI_NODE_INDEX) return place->a->type && place->a->type->kind == STI_TYPE_POINTER;
-    return place->kind == STI_NODE_UNARY && place->op == STI_OP_MUL;
-}
-
 static const char *unknown(sti_transform *t, const sti_node *e)
 {
     sti_complain(t->u, e->place, "the gradient of `%s` is not made: write it as an array with an index",
@@ -38,7 +32,7 @@ const char *sti_gradient_place(sti_transform *t, const sti_node *e)
         a = sti_gradient_place(t, e->a);
         return sti_say(t, "%s%s", sti_op_text((sti_operator)e->op), sti_closed(t, a));
     case STI_NODE_BINARY: {
-        bool left = e->a->type && sti_type_points(e->a->type);
+        bool left = sti_is_offset(e);
         a = left ? sti_gradient_place(t, e->a) : sti_value(t, e->a);
         b = left ? sti_closed(t, sti_value(t, e->b)) : sti_gradient_place(t, e->b);
         return sti_say(t, "%s %s %s", a, sti_op_text((sti_operator)e->op), b);
@@ -69,7 +63,7 @@ static const char *guard_of(sti_transform *t, const sti_node *place)
 static void set_gradient(sti_transform *t, const sti_node *place, const char *value)
 {
     const char *array, *index, *guard = guard_of(t, place), *when = guard ? sti_say(t, "if (%s) ", guard) : "";
-    sti_note_graded(t, place);
+    (void)sti_mark(t, place, STI_NOTE(graded));
     if (!sti_through_pointer(place)) {
         sti_emit(t, "%s%s = %s;", when, sti_gradient_place(t, place), value);
         return;
@@ -92,6 +86,49 @@ void sti_accumulate(sti_transform *t, const sti_node *place, const char *g)
         if (sti_team_accumulate(t, place, array, sti_value(t, place->b), g)) return;
     }
     set_gradient(t, place, sum);
+}
+
+/* ---- elements behind a pointer that selects one of two arrays ---- */
+
+/* Returns one branch of a pointer's first selection; *test is its condition. NULL: the pointer selects nothing. */
+static sti_node *chosen(sti_transform *t, const sti_node *e, bool first, const sti_node **test)
+{
+    if (e->kind == STI_NODE_CONDITION) {
+        *test = e->a;
+        return first ? e->b : e->c;
+    }
+    if (e->kind == STI_NODE_NAME && e->symbol && e->symbol->kind == STI_SYMBOL_VARIABLE) {
+        const sti_node *v = e->symbol->node;
+        bool stays = v && v->a && v->type->kind == STI_TYPE_POINTER && !sti_note_of(t, e->symbol)->assigned;
+        return stays ? chosen(t, v->a, first, test) : NULL;
+    }
+    if (!sti_is_offset(e)) return NULL;
+    sti_node *left = chosen(t, e->a, first, test), *sum = left ? sti_build_copy(t, e) : NULL;
+    if (sum) sum->a = left;
+    return sum;
+}
+
+void sti_accumulate_selected(sti_transform *t, const sti_node *place, const char *g)
+{
+    const sti_node *test = NULL;
+    sti_node way[2];
+    for (int k = 0; k < 2; ++k) {
+        way[k] = *place;
+        way[k].a = chosen(t, place->a, k == 0, &test);
+        way[k].next = NULL;
+        if (!way[k].a || !sti_is_fixed(t, test)) {
+            sti_complain(t->u, place->place,
+                         "`%s` may be an element of several arrays, and iterations may touch the same one: write the "
+                         "array",
+                         sti_text(t->u, place));
+            return;
+        }
+    }
+    sti_emit(t, "if (%s) {", sti_value(t, test));
+    if (sti_active_value(t, way[0].a)) sti_accumulate(t, &way[0], g);
+    sti_emit(t, "} else {");
+    if (sti_active_value(t, way[1].a)) sti_accumulate(t, &way[1], g);
+    sti_emit(t, "}");
 }
 
 const char *sti_take_gradient(sti_transform *t, const sti_node *place)
@@ -141,14 +178,12 @@ static void emit_zero(sti_transform *t, const char *place, const sti_type *type)
 
 void sti_declare_gradient(sti_transform *t, const sti_symbol *s)
 {
-    const char *name = sti_gradient_name(t, s), *type = sti_gradient_type(t, s->type), *sizes = "";
+    const char *name = sti_gradient_name(t, s), *type = sti_gradient_type(t, s->type);
     if (s->type->kind != STI_TYPE_ARRAY && s->type->kind != STI_TYPE_STRUCT) {
         sti_emit(t, "real %s = splat(0);", name);
         return;
     }
-    for (const sti_type *a = s->type; a->kind == STI_TYPE_ARRAY; a = a->of)
-        sizes = sti_say(t, "%s[%lld]", sizes, (long long)a->count);
-    sti_emit(t, "%s %s%s;", type, name, sizes);
+    sti_emit(t, "%s %s%s;", type, name, sti_type_sizes(t, s->type));
     emit_zero(t, name, s->type);
 }
 
@@ -192,11 +227,7 @@ static void reverse_part(sti_transform *t, const sti_node *e, const char *text)
     sti_reverse_value(t, e, g);
 }
 
-static bool is_number(const sti_node *e)
-{
-    bool splat = e->kind == STI_NODE_CALL && strcmp(e->name->text, "splat") == 0;
-    return sti_is_constant(splat ? e->a : e);
-}
+static bool is_number(const sti_node *e) { return sti_is_constant(sti_is_call_of(e, "splat") ? e->a : e); }
 
 /* True if a partial derivative may be infinite or NaN: it is a factor, and made of more than numbers. */
 static bool is_boundless(const char *form, const sti_node *const arg[3])
@@ -220,8 +251,8 @@ static void reverse_operation(sti_transform *t, const sti_node *e, const sti_der
 {
     const sti_node *arg[3] = {e->a, e->b, NULL};
     if (e->kind == STI_NODE_CALL) {
-        arg[1] = arg[0] ? arg[0]->next : NULL;
-        arg[2] = arg[1] ? arg[1]->next : NULL;
+        arg[1] = sti_argument(e, 1);
+        arg[2] = sti_argument(e, 2);
     }
     for (int i = 0; i < 3 && arg[i]; ++i) {
         if (!*d->partial[i] || !sti_active_value(t, arg[i])) continue;
@@ -242,7 +273,7 @@ static void reverse_condition(sti_transform *t, const sti_node *e, const char *g
 static void reverse_call_value(sti_transform *t, const sti_node *e, const char *g)
 {
     const sti_derivative *d = sti_derivative_of(e);
-    if (e->symbol->kind == STI_SYMBOL_FUNCTION) {
+    if (sti_is_own_call(e)) {
         sti_reverse_call(t, e, g);
     } else if (!d) {
         sti_complain(t->u, e->place,

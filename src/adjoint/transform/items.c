@@ -11,8 +11,7 @@
  * entries as a value below 0, which is no entry.
  */
 #include "adjoint/transform/save_restore.h"
-#include "adjoint/analysis/notes.h"
-#include "kernel/check/flow.h"
+#include "adjoint/transform/transform.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
@@ -22,8 +21,8 @@
 typedef struct access {
     sti_symbol *array;
     const char *offset, *lanes;
-    sti_linear linear;
-    bool known; /* `linear` is known */
+    sti_affine index;
+    bool known; /* `index` is known */
     sti_source_place place;
 } access;
 
@@ -54,7 +53,7 @@ void sti_item_helpers(sti_transform *t)
 /* Writes the code that makes all slots of the block's columns empty. */
 void sti_item_begin(sti_transform *t)
 {
-    if (t->ncode == 0) return;
+    if (t->item->ncode == 0) return;
     const char *c = sti_fresh(t, "c"), *k = sti_fresh(t, "k");
     sti_emit(t,
              "each (%s, tape_width) for (int %s = 0; %s < list_depth; ++%s) list_places[((i64)block * list_depth + "
@@ -76,7 +75,7 @@ static bool access_of(sti_transform *t, const sti_node *pointer, const sti_node 
                       const char *lanes, access *out)
 {
     bool only;
-    sti_linear own = {0}, more = {0};
+    const sti_affine_rules rules = sti_affine_each(t);
     *out = (access){.array = sti_origin_of(pointer, &only), .lanes = lanes, .place = pointer->place};
     if (!out->array || !only || out->array->kind != STI_SYMBOL_PARAMETER) {
         sti_complain(t->u, pointer->place,
@@ -87,24 +86,20 @@ static bool access_of(sti_transform *t, const sti_node *pointer, const sti_node 
     out->offset = sti_offset_of(t, pointer);
     if (index) out->offset = sum_of(t, out->offset, sti_closed(t, sti_value(t, index)));
     if (i) out->lanes = sti_value(t, i);
-    out->known = sti_linear_of_place(t, pointer, &own) && (!i || sti_linear_of_value(t, i, &more));
-    own.stride += more.stride;
-    own.block += more.block;
-    own.low += more.low;
-    own.high += more.high;
-    own.lane = i ? more.lane : strcmp(lanes, "lane()") == 0;
-    out->linear = own;
+    out->known =
+        sti_affine_add_place(&rules, pointer, &out->index) && (!i || sti_affine_add(&rules, i, 1, &out->index));
+    out->index.lane += !i && strcmp(lanes, "lane()") == 0;
     return true;
 }
 
 /* True if two items, of any blocks, never have the same element. */
-static bool is_own(sti_transform *t, const sti_linear *l)
+static bool is_own(sti_transform *t, const sti_affine *l)
 {
     int64_t s = l->stride < 0 ? -l->stride : l->stride, of_block = l->block < 0 ? -l->block : l->block;
     if (s == 0 || l->lane != l->stride || l->high - l->low >= s) return false;
     for (const sti_node *v = t->function->a; v; v = v->next)
         if (strcmp(v->name->text, "block") == 0)
-            return t->most_items > 0 && s * (t->most_items - 1) + l->high - l->low < of_block;
+            return t->item->most_items > 0 && s * (t->item->most_items - 1) + l->high - l->low < of_block;
     return true;
 }
 
@@ -114,11 +109,11 @@ static bool is_own(sti_transform *t, const sti_linear *l)
  */
 static bool owns(sti_transform *t, const access *a)
 {
-    sti_note *n = sti_note_of(t, a->array);
-    sti_linear l = a->linear;
+    sti_access_note *n = sti_access_note_of(t, a->array);
+    sti_affine l = a->index;
     if (!a->known || !is_own(t, &l)) return false;
-    if (n->code == 0) {
-        n->code = -2;
+    if (n->places == STI_PLACES_NONE) {
+        n->places = STI_PLACES_OWN;
         n->stride = l.stride;
         n->block = l.block;
         n->low = l.low;
@@ -142,30 +137,29 @@ static const char *address(sti_transform *t, const char *array, const access *a)
 
 static int code_of(sti_transform *t, const sti_symbol *s, sti_source_place place)
 {
-    for (int i = 0; i < t->ncode; ++i)
-        if (t->coded[i] == s) return i;
-    if (t->ncode == STI_ADJOINT_CODES) {
-        sti_complain(t->u, place, "items share more than %d arrays and numbers: the adjoint is not made", t->ncode);
+    for (int i = 0; i < t->item->ncode; ++i)
+        if (t->item->coded[i] == s) return i;
+    if (t->item->ncode == STI_ADJOINT_CODES) {
+        sti_complain(t->u, place, "items share more than %d arrays and numbers: the adjoint is not made",
+                     t->item->ncode);
         return 0;
     }
-    t->coded[t->ncode] = s;
-    return t->ncode++;
+    t->item->coded[t->item->ncode] = s;
+    return t->item->ncode++;
 }
 
 static void list_gradient(sti_transform *t, const sti_symbol *s, const char *base, const char *lanes, const char *g,
                           sti_source_place place)
 {
-    sti_note_of(t, (const sti_symbol *)(const void *)t->inner)->listed++;
-    t->taped |= 1u << STI_SPILL_OVER;
-    t->lists = true;
+    sti_region_note_of(t, t->tape->inner)->listed++;
+    t->tape->taped |= 1u << STI_SPILL_OVER;
+    t->item->lists = true;
     sti_emit(t, "if (listed + 1 < list_depth) {");
     sti_emit(t, "listed += 1;");
     const char *slot = "(i64)listed * tape_width";
-    sti_emit(t, "item_list(place_list + %s, value_list + %s, %s, (i64)(%s), %s, %d, %s);", slot, slot, t->here, base,
-             lanes, code_of(t, s, place), g);
-    sti_emit(t, "} else {");
-    sti_emit(t, "tape_over[0] = %u;", sti_mark_of(place));
-    sti_emit(t, "}");
+    sti_emit(t, "item_list(place_list + %s, value_list + %s, %s, (i64)(%s), %s, %d, %s);", slot, slot, t->item->here,
+             base, lanes, code_of(t, s, place), g);
+    sti_else_overflow(t, place);
 }
 
 static void refuse_other_items(sti_transform *t, const access *a)
@@ -185,8 +179,8 @@ static void add_gradient(sti_transform *t, const access *a, const char *g)
     }
     const char *at = address(t, sti_gradient_name(t, a->array), a);
     sti_note_of(t, a->array)->graded = true;
-    sti_emit(t, "scatter_if(%s, %s, %s, item_read(%s, %s, %s) + %s);", t->here, at, a->lanes, t->here, at, a->lanes,
-             sti_closed(t, g));
+    sti_emit(t, "scatter_if(%s, %s, %s, item_read(%s, %s, %s) + %s);", t->item->here, at, a->lanes, t->item->here, at,
+             a->lanes, sti_closed(t, g));
 }
 
 bool sti_item_accumulate(sti_transform *t, const sti_node *place, const char *g)
@@ -230,8 +224,8 @@ static const char *store_access(sti_transform *t, const sti_node *call, access *
     bool scatter = strcmp(call->name->text, "scatter_if") == 0, always = strcmp(call->name->text, "store") == 0;
     const sti_node *pointer = sti_argument(call, always ? 0 : 1);
     if (!access_of(t, pointer, NULL, scatter ? sti_argument(call, 2) : NULL, "lane()", a)) return NULL;
-    if (always) return t->here;
-    return sti_say(t, "m_and(%s, %s)", sti_value(t, call->a), t->here);
+    if (always) return t->item->here;
+    return sti_say(t, "m_and(%s, %s)", sti_value(t, call->a), t->item->here);
 }
 
 void sti_item_reverse_store(sti_transform *t, const sti_node *call)
@@ -256,12 +250,13 @@ void sti_item_save(sti_transform *t, sti_step *s, const sti_node *call)
     const sti_node *pointer = sti_argument(call, sti_store_of(call));
     bool only;
     const sti_symbol *array = sti_origin_of(pointer, &only);
-    if (!array || !sti_is_array_symbol(array) || !sti_note_of(t, array)->overwritten || !sti_place_needed(t, pointer))
+    if (!array || !sti_is_array_symbol(array) || !sti_note_of(t, array)->overwritten ||
+        !sti_ask(t, pointer, STI_NOTE(needed)))
         return;
     const char *on = store_access(t, call, &a);
     if (!on) return;
     const char *old = sti_fresh(t, array->name->text), *at = address(t, array->name->text, &a);
-    sti_note_stored(t, pointer);
+    (void)sti_mark(t, pointer, STI_NOTE(stored));
     sti_emit(t, "real %s = item_read(%s, %s, %s);", old, on, at, a.lanes);
     sti_restore_saved(t, s, sti_say(t, "scatter_if(%s, %s, %s, %s);", on, at, a.lanes, old));
 }
@@ -278,7 +273,7 @@ static int64_t most_of(sti_transform *t, const sti_node *e)
         return v && v->kind == STI_NODE_VARIABLE && v->a && sti_type_integer(sti_type_value(v->type)) ? most_of(t, v->a)
                                                                                                       : 0;
     }
-    if (e->kind != STI_NODE_CALL || strcmp(e->name->text, "nmin") != 0) return 0;
+    if (!sti_is_call_of(e, "nmin")) return 0;
     a = most_of(t, e->a);
     b = most_of(t, e->a->next);
     return a == 0 || (b > 0 && b < a) ? b : a;
@@ -304,42 +299,42 @@ static void move_numbers(sti_transform *t, const sti_node *n, bool end)
 static sti_text_buffer body_of(sti_transform *t, sti_node *n)
 {
     sti_text_buffer outer = sti_capture(t, 1);
-    const sti_node *inner = t->inner;
-    t->inner = n;
+    const sti_node *inner = t->tape->inner;
+    t->tape->inner = n;
     move_numbers(t, n, false);
     sti_adjoint_list(t, n->b->a);
     move_numbers(t, n, true);
-    t->inner = inner;
+    t->tape->inner = inner;
     return sti_captured(t, outer, 1);
 }
 
 void sti_adjoint_items(sti_transform *t, sti_node *n)
 {
     const char *item = n->name->text, *count = sti_fresh(t, "n");
-    unsigned taped = t->taped;
+    unsigned taped = t->tape->taped;
     t->each = n;
-    t->taped = 0;
-    t->lists = false;
-    t->here = sti_fresh(t, "here");
-    t->most_items = most_of(t, n->a);
+    t->tape->taped = 0;
+    t->item->lists = false;
+    t->item->here = sti_fresh(t, "here");
+    t->item->most_items = most_of(t, n->a);
     sti_text_buffer body = body_of(t, n);
     t->each = NULL;
     sti_emit(t, "sync();");
     sti_emit(t, "int %s = %s;", count, sti_value(t, n->a));
     sti_emit(t, "items (%s, %s) {", item, count);
-    sti_emit(t, "mask %s = in_range(%s, %s);", t->here, item, count);
-    if (t->taped) {
+    sti_emit(t, "mask %s = in_range(%s, %s);", t->item->here, item, count);
+    if (t->tape->taped) {
         sti_spill_begin(t, item);
         sti_emit(t, "int top = 0;");
     }
-    if (t->lists) {
+    if (t->item->lists) {
         sti_emit(t, "i64 *place_list = list_places + (i64)block * list_depth * tape_width + %s;", item);
         sti_emit(t, "ureal *value_list = list_values + (i64)block * list_depth * tape_width + %s;", item);
         sti_emit(t, "int listed = (int)(-1 - place_list[0]);");
     }
-    sti_take_text(&t->out, &body);
-    if (t->lists) sti_emit(t, "place_list[0] = -1 - (i64)listed;");
+    sti_take_text(&t->output->text, &body);
+    if (t->item->lists) sti_emit(t, "place_list[0] = -1 - (i64)listed;");
     sti_emit(t, "}");
     sti_emit(t, "sync();");
-    t->taped |= taped;
+    t->tape->taped |= taped;
 }

@@ -6,14 +6,9 @@
  * lane. If several iterations of an each may read one element, its gradient is listed (team.c), with its place in the
  * part of the tape that holds lanes of whole numbers.
  */
-#include "adjoint/analysis/notes.h"
-#include "kernel/check/flow.h"
+#include "adjoint/transform/transform.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
-
-#include <string.h>
-
-enum { MOST_LANES = 16 };
 
 void sti_lane_helpers(sti_transform *t)
 {
@@ -29,28 +24,10 @@ void sti_lane_helpers(sti_transform *t)
     sti_emit(t, "}\n");
 }
 
-bool sti_lane_read(const sti_node *e)
-{
-    bool library = e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_LIBRARY;
-    return library && (strcmp(e->name->text, "load") == 0 || strcmp(e->name->text, "gather") == 0);
-}
-
 /* The places that the lanes read, as a text of lanes, counted from the pointer. */
 static const char *lanes_of(sti_transform *t, const sti_node *call)
 {
-    return strcmp(call->name->text, "load") == 0 ? "lane()" : sti_value(t, sti_argument(call, 1));
-}
-
-bool sti_linear_of_lanes(sti_transform *t, const sti_node *call, sti_linear *out)
-{
-    sti_linear i = {.lane = 1};
-    bool gathers = strcmp(call->name->text, "gather") == 0;
-    if (!sti_linear_of_place(t, call->a, out) || (gathers && !sti_linear_of_value(t, sti_argument(call, 1), &i)))
-        return false;
-    out->stride += i.stride;
-    out->low += i.low + (i.lane < 0 ? i.lane * (MOST_LANES - 1) : 0);
-    out->high += i.high + (i.lane > 0 ? i.lane * (MOST_LANES - 1) : 0);
-    return true;
+    return sti_is_call_of(call, "load") ? "lane()" : sti_value(t, sti_argument(call, 1));
 }
 
 static void list_lanes(sti_transform *t, const sti_node *call, const sti_symbol *array, const char *offset,
@@ -58,9 +35,9 @@ static void list_lanes(sti_transform *t, const sti_node *call, const sti_symbol 
 {
     const char *at = "(i64)tape_depth * tape_width", *lanes = sti_closed(t, lanes_of(t, call));
     const char *places = sti_say(t, "isplat((int)(%s)) + %s", offset, lanes), *to = sti_gradient_name(t, array);
-    t->lists = t->unplanned = true;
+    t->list->by_lanes = t->list->unplanned = true;
     sti_team_open_entry(t);
-    t->taped |= 1u << STI_SPILL_LINT;
+    t->tape->taped |= 1u << STI_SPILL_LINT;
     sti_emit(t, "put(tape, %s, %s);", at, g);
     sti_emit(t, "ltape[%s] = %s;", at, places);
     sti_emit(t, "wtape[%s] = listed_lanes(%s, %s);", at, to, places);
@@ -82,7 +59,7 @@ void sti_lane_reverse_read(sti_transform *t, const sti_node *call, const char *g
     }
     const char *offset = sti_offset_of(t, call->a), *gradient = sti_gradient_name(t, s), *lanes = lanes_of(t, call);
     bool absent = !t->kernel && sti_note_of(t, s)->absent;
-    sti_note_graded(t, call->a);
+    (void)sti_mark(t, call->a, STI_NOTE(graded));
     if (t->kernel && t->each && !sti_team_owns(t, s)) {
         list_lanes(t, call, s, offset, g);
         return;

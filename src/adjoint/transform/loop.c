@@ -5,105 +5,19 @@
  * loop runs forward once more and saves, before each iteration, what the loop changes: in local arrays if the trips are
  * constant and few, else on the tape.
  */
-#include "adjoint/transform/transform.h"
-#include "kernel/check/printer.h"
+#include "adjoint/transform/save_restore.h"
 #include "kernel/check/type.h"
 
-#include <string.h>
-
 enum { MOST_LOCAL = 512 /* numbers that a loop saves in local arrays */ };
-
-/* ---- counting ---------------------------------------------------------------------------------------------------- */
-
-bool sti_stable(sti_transform *t, const sti_node *loop, const sti_node *e)
-{
-    if (e->kind == STI_NODE_NUMBER) return true;
-    if (e->kind == STI_NODE_NAME) return e->symbol && !sti_changes(t, loop, e->symbol);
-    if (e->kind == STI_NODE_INDEX) {
-        bool only;
-        const sti_symbol *array = sti_origin_of(e, &only);
-        if (!array || !only || sti_changes(t, loop, array)) return false;
-        bool read_only = array->kind == STI_SYMBOL_TABLE || !array->written || !sti_is_array_symbol(array);
-        return read_only && sti_stable(t, loop, e->b);
-    }
-    if (e->kind == STI_NODE_BINARY) return sti_stable(t, loop, e->a) && sti_stable(t, loop, e->b);
-    if (e->kind == STI_NODE_CAST || (e->kind == STI_NODE_UNARY && e->op == STI_OP_SUB))
-        return sti_stable(t, loop, e->a);
-    if (e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_LIBRARY &&
-        (strcmp(e->name->text, "nmin") == 0 || strcmp(e->name->text, "nmax") == 0))
-        return sti_stable(t, loop, e->a) && sti_stable(t, loop, e->a->next);
-    return false;
-}
-
-/* The step of ++i, i++, --i, i--, i += 3, i -= 3; 0: it is none of these. */
-static int64_t step_of(sti_transform *t, const sti_node *e, const sti_symbol *variable)
-{
-    int64_t by;
-    if (!e || !e->a || e->a->kind != STI_NODE_NAME || e->a->symbol != variable) return 0;
-    if (e->kind == STI_NODE_POSTFIX || e->kind == STI_NODE_UNARY)
-        return e->op == STI_OP_INCREMENT ? 1 : e->op == STI_OP_DECREMENT ? -1 : 0;
-    if (e->kind != STI_NODE_ASSIGN || !sti_constant(t->u, e->b, false, &by)) return 0;
-    return e->op == STI_OP_ADD_ASSIGN ? by : e->op == STI_OP_SUB_ASSIGN ? -by : 0;
-}
-
-/* Reads a test: variable < to, or that and another condition, which may end the loop early. */
-static bool count_test(sti_transform *t, const sti_node *test, const sti_symbol *v, sti_counted *out)
-{
-    if (test->kind != STI_NODE_BINARY) return false;
-    if (test->op == STI_OP_BOTH) {
-        bool flag = test->a->kind == STI_NODE_NAME && sti_note_of(t, test->a->symbol)->flag;
-        if (flag) out->flag = test->a;
-        out->early = true;
-        return (!flag && count_test(t, test->a, v, out)) || count_test(t, test->b, v, out);
-    }
-    if (test->a->kind != STI_NODE_NAME || test->a->symbol != v) return false;
-    bool up = test->op == STI_OP_LT || test->op == STI_OP_LE, down = test->op == STI_OP_GT || test->op == STI_OP_GE;
-    out->to = test->b;
-    out->included = test->op == STI_OP_LE || test->op == STI_OP_GE;
-    return (up && out->step > 0) || (down && out->step < 0);
-}
-
-bool sti_count_loop(sti_transform *t, const sti_node *n, sti_counted *out)
-{
-    *out = (sti_counted){0};
-    if (!n->a || n->a->kind != STI_NODE_DECLARE || !n->a->a->a || !n->b) return false;
-    const sti_symbol *v = n->a->a->symbol;
-    bool is_signed = v && (v->type->kind == STI_TYPE_INT || v->type->kind == STI_TYPE_I64);
-    if (!is_signed || sti_note_of(t, v)->assigned) return false;
-    out->variable = v;
-    out->from = n->a->a->a;
-    out->step = step_of(t, n->c, v);
-    if (out->step == 0 || !count_test(t, n->b, v, out)) return false;
-    return sti_stable(t, n, out->from) && sti_stable(t, n, out->to) && !sti_mentions(out->to, v);
-}
-
-int64_t sti_constant_trips(sti_transform *t, const sti_counted *c)
-{
-    int64_t from, to;
-    if (!sti_constant(t->u, c->from, false, &from) || !sti_constant(t->u, c->to, false, &to)) return -1;
-    int64_t by = c->step > 0 ? c->step : -c->step, way = c->step > 0 ? to - from : from - to;
-    way += c->included;
-    return way <= 0 ? 0 : (way + by - 1) / by;
-}
-
-bool sti_loop_range(sti_transform *t, const sti_counted *c, int64_t *low, int64_t *high)
-{
-    int64_t from, trips = sti_constant_trips(t, c);
-    if (trips <= 0 || !sti_constant(t->u, c->from, false, &from)) return false;
-    int64_t last = from + (trips - 1) * c->step;
-    *low = from < last ? from : last;
-    *high = from < last ? last : from;
-    return true;
-}
 
 /* ---- the other way ----------------------------------------------------------------------------------------------- */
 
 static void adjoint_body(sti_transform *t, sti_node *n)
 {
-    const sti_node *inner = t->inner;
-    t->inner = n;
+    const sti_node *inner = t->tape->inner;
+    t->tape->inner = n;
     sti_adjoint_list(t, n->d->a);
-    t->inner = inner;
+    t->tape->inner = inner;
 }
 
 static const char *less_or_more(sti_transform *t, const sti_node *e, int more)
@@ -144,15 +58,6 @@ typedef struct keeping {
     const char *mark; /* where the log of an iteration begins */
 } keeping;
 
-static int64_t numbers_of(const sti_type *type)
-{
-    if (type->kind == STI_TYPE_ARRAY) return type->count * numbers_of(type->of);
-    if (type->kind != STI_TYPE_STRUCT) return 1;
-    int64_t sum = 0;
-    for (const sti_symbol *f = type->structure->field; f; f = f->next) sum += numbers_of(f->type);
-    return sum;
-}
-
 static void drop_flag(sti_transform *t, sti_effects *e)
 {
     int kept = 0;
@@ -164,7 +69,7 @@ static void drop_flag(sti_transform *t, sti_effects *e)
 static void choose_place(sti_transform *t, keeping *k)
 {
     int64_t numbers = 0;
-    for (int i = 0; i < k->changed.count; ++i) numbers += numbers_of(k->changed.symbol[i]->type);
+    for (int i = 0; i < k->changed.count; ++i) numbers += sti_type_numbers(k->changed.symbol[i]->type, false);
     k->trips = k->counted ? sti_constant_trips(t, &k->c) : -1;
     if (k->trips < 0 || k->trips > MOST_LOCAL || numbers * k->trips > MOST_LOCAL) k->trips = -1;
     if (numbers == 0) k->trips = 1; /* nothing to save */
@@ -175,11 +80,10 @@ static void declare_local(sti_transform *t, keeping *k)
 {
     for (int i = 0; i < k->changed.count; ++i) {
         const sti_type *type = k->changed.symbol[i]->type;
-        const char *sizes = sti_say(t, "[%lld]", (long long)(k->trips ? k->trips : 1));
-        for (const sti_type *a = type; a->kind == STI_TYPE_ARRAY; a = a->of)
-            sizes = sti_say(t, "%s[%lld]", sizes, (long long)a->count);
+        const char *sizes = sti_type_sizes(t, type);
         k->local[i] = sti_fresh(t, k->changed.symbol[i]->name->text);
-        sti_emit(t, "%s %s%s;", sti_type_word(t, sti_type_value(sti_type_element(type))), k->local[i], sizes);
+        sti_emit(t, "%s %s[%lld]%s;", sti_type_word(t, sti_type_value(sti_type_element(type))), k->local[i],
+                 (long long)(k->trips ? k->trips : 1), sizes);
     }
 }
 
@@ -209,18 +113,16 @@ static int count_slots(const keeping *k)
 /* The log's entries of an iteration are above what the iteration saves, followed by the mark where they begin. */
 static void run_body(sti_transform *t, keeping *k)
 {
-    bool logging = t->logging;
     const sti_effects *log = t->log;
     if (k->changed.count == 0 && k->changed.narray == 0 && !k->c.early && k->counted) return;
-    t->logging = k->changed.narray > 0;
-    t->log = &k->changed;
-    if (t->logging) {
+    t->log = k->changed.narray > 0 ? &k->changed : NULL;
+    if (t->log) {
         k->mark = sti_fresh(t, "mark");
         sti_emit(t, "int %s = top;", k->mark);
     }
     sti_run_block(t, k->n->d);
-    if (t->logging) {
-        t->taped |= 1u << STI_SPILL_INT;
+    if (t->log) {
+        t->tape->taped |= 1u << STI_SPILL_INT;
         sti_emit(t, "if (top + 1 > tape_depth) {");
         sti_emit(t, "tape_over[0] = %u;", sti_mark_of(k->n->place));
         sti_emit(t, "top = %s;", k->mark); /* one more slot was reserved when the iteration began */
@@ -228,7 +130,6 @@ static void run_body(sti_transform *t, keeping *k)
         sti_emit(t, "wtape[(i64)top * tape_width] = %s;", k->mark);
         sti_emit(t, "top += 1;");
     }
-    t->logging = logging;
     t->log = log;
 }
 
@@ -248,7 +149,7 @@ static void keep_pass(sti_transform *t, keeping *k)
     sti_emit(t, "%s", sti_for_text(t, k->n));
     if (taped) {
         k->slots = count_slots(k);
-        t->taped |= 1u << STI_SPILL_OVER;
+        t->tape->taped |= 1u << STI_SPILL_OVER;
         sti_emit(t, "if (top + %d > tape_depth) {", k->slots + (k->changed.narray > 0));
         sti_emit(t, "tape_over[0] = %u;", sti_mark_of(k->n->place));
         sti_emit(t, "break;");
@@ -299,7 +200,7 @@ static void adjoint_kept(sti_transform *t, keeping *k)
     if (k->trips < 0 && sti_team_level(t)) sti_emit(t, "sync();");
     keep_pass(t, k);
     int log = k->changed.narray > 0;
-    sti_note_of(t, (const sti_symbol *)(const void *)k->n)->slots = k->trips < 0 ? k->slots + log : 0;
+    sti_region_note_of(t, k->n)->slots = k->trips < 0 ? k->slots + log : 0;
     reverse_pass(t, k);
     sti_emit(t, "}");
     k->n->a = begin;

@@ -5,7 +5,6 @@
  * changes. Values that are not needed are neither saved nor computed.
  */
 #include "adjoint/transform/save_restore.h"
-#include "kernel/check/flow.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
@@ -14,26 +13,16 @@
 /* Runs a region in a way that all its changes can be undone. */
 static void run_kept(sti_transform *t, const sti_step *first, sti_step *s)
 {
-    bool logging = t->logging;
     const sti_effects *log = t->log;
     sti_save_effects(t, first, s);
-    t->logging = s->effects.narray > 0;
-    t->log = &s->effects;
-    if (t->logging) {
+    t->log = s->effects.narray > 0 ? &s->effects : NULL;
+    if (t->log) {
         s->mark = sti_fresh(t, "mark");
-        t->taped |= 1u << STI_SPILL_INT;
+        t->tape->taped |= 1u << STI_SPILL_INT;
         sti_emit(t, "int %s = top;", s->mark);
     }
     sti_run_statement(t, s->n);
-    t->logging = logging;
     t->log = log;
-}
-
-static bool calls_own(const sti_node *n)
-{
-    const sti_node *e = n->kind == STI_NODE_DECLARE ? n->a->a : n->kind == STI_NODE_EXPRESSION ? n->a : NULL;
-    if (e && e->kind == STI_NODE_ASSIGN) e = e->b;
-    return sti_is_own_call(e);
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
@@ -47,7 +36,7 @@ static void forward_declaration(sti_transform *t, const sti_node *v)
         t->items && t->kernel && v->a && v->type->kind == STI_TYPE_POINTER ? sti_origin_of(v->a, &only) : NULL;
     if (array && sti_is_array_symbol(array)) return; /* its gradient is found by its offset */
     if (v->type->kind == STI_TYPE_POINTER && carries && v->a && sti_active_value(t, v->a)) {
-        sti_note_graded(t, v->a);
+        (void)sti_mark(t, v->a, STI_NOTE(graded));
         sti_emit(t, "%s *%s = %s;", sti_gradient_type(t, v->type), sti_gradient_name(t, s),
                  sti_gradient_place(t, v->a));
     } else if (carries && v->type->kind != STI_TYPE_POINTER && sti_note_of(t, s)->active) {
@@ -73,22 +62,21 @@ static void forward_expression(sti_transform *t, const sti_step *first, sti_step
 {
     sti_node *e = s->n->a;
     bool moves = e->kind == STI_NODE_POSTFIX || e->kind == STI_NODE_UNARY;
-    bool own = e->kind == STI_NODE_CALL && e->symbol->kind == STI_SYMBOL_FUNCTION;
     if (e->kind == STI_NODE_ASSIGN || moves) {
         forward_assignment(t, first, s, e);
         if (e->kind == STI_NODE_ASSIGN && e->b->kind == STI_NODE_CALL) sti_save_effects(t, first, s);
     } else if (sti_store_of(e) >= 0) {
-        bool four = strcmp(e->name->text, "put4") == 0 || strcmp(e->name->text, "load4") == 0;
-        bool known = four || strcmp(e->name->text, "put") == 0;
-        for (int k = 0; known && k < (four ? 4 : 1); ++k) sti_save_element(t, first, s, sti_stored_element(t, e, k));
-        if (!known && t->items && t->kernel) sti_item_save(t, s, e);
-    } else if (own || e->kind == STI_NODE_CALL) {
+        sti_node *place;
+        int k = 0;
+        for (; (place = sti_written_place(t, e, k)); ++k) sti_save_element(t, first, s, place);
+        if (k == 0 && t->items && t->kernel) sti_item_save(t, s, e);
+    } else if (e->kind == STI_NODE_CALL) {
         sti_save_effects(t, first, s);
     }
-    bool logging = t->logging;
-    t->logging = false; /* saved above */
+    const sti_effects *log = t->log;
+    t->log = NULL; /* saved above */
     sti_run_expression(t, e);
-    t->logging = logging;
+    t->log = log;
 }
 
 static void forward_team_array(sti_transform *t, const sti_node *n)
@@ -96,7 +84,7 @@ static void forward_team_array(sti_transform *t, const sti_node *n)
     sti_declare_team_array(t, n);
     if (n->kind == STI_NODE_STAGED) {
         if (!sti_type_carries(n->named) || !sti_active_value(t, n->a) || t->items) return;
-        sti_note_graded(t, n->a);
+        (void)sti_mark(t, n->a, STI_NOTE(graded));
         sti_emit(t, "real *%s = %s;", sti_gradient_name(t, n->symbol), sti_gradient_place(t, n->a));
         return;
     }
@@ -115,13 +103,6 @@ static void forward_team_array(sti_transform *t, const sti_node *n)
     sti_emit(t, "sync();");
 }
 
-bool sti_last_of_list(const sti_node *n)
-{
-    for (n = n->next; n; n = n->next)
-        if (n->kind != STI_NODE_SYNC) return false;
-    return true;
-}
-
 static void forward(sti_transform *t, const sti_step *first, sti_step *s)
 {
     sti_node *n = s->n;
@@ -131,7 +112,7 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
         forward_declaration(t, n->a);
         break;
     case STI_NODE_EXPRESSION:
-        if (!sti_last_of_list(n) || calls_own(n)) forward_expression(t, first, s);
+        if (!sti_last_of_list(n) || sti_call_of_statement(n)) forward_expression(t, first, s);
         break;
     case STI_NODE_SHARED:
     case STI_NODE_STAGED: forward_team_array(t, n); break;
@@ -145,31 +126,30 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
 
 /* ---- reverse ----------------------------------------------------------------------------------------------------- */
 
-/* x = s of structures, field by field. `to` is NULL if s has no gradient; the gradient of x is cleared all the same. */
-static void reverse_copy(sti_transform *t, const char *from, const char *to, const sti_type *type, bool clear)
+/* Two places of structures; `to` is NULL if the source has no gradient. */
+typedef struct copying {
+    const char *from, *to;
+    bool clear;
+} copying;
+
+static void reverse_number(sti_transform *t, const char *suffix, const sti_type *type, void *context)
 {
-    if (type->kind == STI_TYPE_STRUCT) {
-        for (const sti_symbol *f = type->structure->field; f; f = f->next)
-            if (sti_type_carries(f->type))
-                reverse_copy(t, sti_say(t, "%s.%s", from, f->name->text),
-                             to ? sti_say(t, "%s.%s", to, f->name->text) : NULL, f->type, clear);
-    } else if (type->kind == STI_TYPE_ARRAY) {
-        for (int64_t k = 0; k < type->count; ++k)
-            reverse_copy(t, sti_say(t, "%s[%lld]", from, (long long)k),
-                         to ? sti_say(t, "%s[%lld]", to, (long long)k) : NULL, type->of, clear);
-    } else {
-        if (to) sti_emit(t, "%s = %s + %s;", to, to, from);
-        if (clear) sti_emit(t, "%s = splat(0);", from);
-    }
+    const copying *c = context;
+    (void)type;
+    if (c->to) sti_emit(t, "%s%s = %s%s + %s%s;", c->to, suffix, c->to, suffix, c->from, suffix);
+    if (c->clear) sti_emit(t, "%s%s = splat(0);", c->from, suffix);
 }
 
+/* x = s of structures, number by number. The gradient of x is cleared even if s has none. */
 static void reverse_structure(sti_transform *t, const sti_node *value, const char *from, bool clear)
 {
     if (sti_is_own_call(value) || value->kind == STI_NODE_CONDITION)
         sti_complain(t->u, value->place, "`%s` is a structure: its adjoint is made for a copy of a variable only",
                      sti_text(t->u, value));
-    else if (sti_active_value(t, value) || clear)
-        reverse_copy(t, from, sti_active_value(t, value) ? sti_gradient_place(t, value) : NULL, value->type, clear);
+    else if (sti_active_value(t, value) || clear) {
+        copying c = {from, sti_active_value(t, value) ? sti_gradient_place(t, value) : NULL, clear};
+        sti_each_number(t, "", value->type, true, reverse_number, &c);
+    }
 }
 
 static void reverse_list_value(sti_transform *t, const sti_node *list, const char *place, const sti_type *type)
@@ -300,8 +280,7 @@ static void reverse_statement(sti_transform *t, sti_node *n)
 static bool refuse_block(sti_transform *t, const sti_node *n)
 {
     const sti_node *v = n->kind == STI_NODE_DECLARE ? n->a : NULL;
-    bool here = t->items && sti_team_level(t) && n->kind != STI_NODE_ITEMS && n->kind != STI_NODE_FOR &&
-                n->kind != STI_NODE_EACH && n->kind != STI_NODE_IF && n->kind != STI_NODE_BLOCK;
+    bool here = t->items && sti_team_level(t) && !sti_nests(n);
     bool active =
         v ? v->type->kind != STI_TYPE_POINTER && sti_type_carries(v->type) && sti_note_of(t, v->symbol)->active
           : n->kind != STI_NODE_SHARED && n->kind != STI_NODE_STAGED && sti_active_statement(t, n);
@@ -316,12 +295,11 @@ static void reverse(sti_transform *t, const sti_step *s)
 {
     if (s->mark) sti_log_undo(t, &s->effects, s->mark);
     sti_bring_back(t, s->kept);
-    bool nested = s->n->kind == STI_NODE_IF || s->n->kind == STI_NODE_FOR || s->n->kind == STI_NODE_EACH ||
-                  s->n->kind == STI_NODE_BLOCK || s->n->kind == STI_NODE_ITEMS;
-    if (nested && !sti_active_statement(t, s->n)) return;
+    if (sti_nests(s->n) && !sti_active_statement(t, s->n)) return;
     if (refuse_block(t, s->n)) return;
     reverse_statement(t, s->n);
-    if (calls_own(s->n) && sti_active_statement(t, s->n)) sti_bring_back(t, s->kept); /* its adjoint ran it again */
+    if (sti_call_of_statement(s->n) && sti_active_statement(t, s->n))
+        sti_bring_back(t, s->kept); /* its adjoint ran it again */
 }
 
 void sti_adjoint_list(sti_transform *t, sti_node *list)

@@ -2,13 +2,7 @@
  * Runs statements plainly: once more as they are, without what is not needed; see transform.h.
  */
 #include "adjoint/transform/transform.h"
-#include "kernel/check/flow.h"
 #include "kernel/check/type.h"
-
-bool sti_is_own_call(const sti_node *e)
-{
-    return e && e->kind == STI_NODE_CALL && e->symbol && e->symbol->kind == STI_SYMBOL_FUNCTION;
-}
 
 /* ---- what need not be done --------------------------------------------------------------------------------------- */
 
@@ -23,7 +17,7 @@ static bool writes_needed(sti_transform *t, const sti_node *call)
     int n = 0;
     for (const sti_node *a = call->a; a; a = a->next, ++n) {
         const sti_symbol *p = sti_flow_parameter(call, n);
-        if (p && p->written && (!sti_type_carries(p->type) || sti_place_needed(t, a))) return true;
+        if (p && p->written && (!sti_type_carries(p->type) || sti_ask(t, a, STI_NOTE(needed)))) return true;
     }
     return false;
 }
@@ -33,7 +27,7 @@ static bool is_dead_assignment(sti_transform *t, const sti_node *e)
     bool number = e->type && sti_type_carries(e->type) && e->type->kind != STI_TYPE_POINTER, only;
     const sti_symbol *s = sti_origin_of(e->a, &only);
     bool dead = s && only && s->kind == STI_SYMBOL_VARIABLE && is_dead(t, s); /* a whole number of a structure */
-    return (number || dead) && !sti_place_needed(t, e->a);
+    return (number || dead) && !sti_ask(t, e->a, STI_NOTE(needed));
 }
 
 /* ---- running plainly --------------------------------------------------------------------------------------------- */
@@ -62,11 +56,11 @@ void sti_run_declaration(sti_transform *t, const sti_node *v)
         declare_passed(t, v);
         return;
     }
-    if (calls) t->deeds++;
+    if (calls) t->tape->deeds++;
     const char *sizes = sizes_of(t, v), *word = sti_type_word(t, sti_type_element(v->named));
     const char *value = v->a ? sti_value(t, v->a) : NULL;
     if (pointer && sti_type_carries(v->type) && !v->named->is_const && v->a) { /* const unless it is written */
-        bool writes = sti_place_needed(t, v->a) && sti_place_written(v->a);
+        bool writes = sti_ask(t, v->a, STI_NOTE(needed)) && sti_place_written(v->a);
         word = writes ? sti_writable(t, v, word) : sti_say(t, "const %s", word);
     }
     if (!value && v->type->kind != STI_TYPE_ARRAY && v->type->kind != STI_TYPE_STRUCT && !pointer)
@@ -82,12 +76,12 @@ static void note_writes(sti_transform *t, const sti_node *e)
 {
     int n = 0;
     if (e->kind == STI_NODE_ASSIGN) {
-        sti_note_stored(t, e->a);
+        (void)sti_mark(t, e->a, STI_NOTE(stored));
         e = e->b;
     }
     for (const sti_node *a = e->kind == STI_NODE_CALL ? e->a : NULL; a; a = a->next, ++n) {
         const sti_symbol *p = sti_flow_parameter(e, n);
-        if (p && p->written) sti_note_stored(t, a);
+        if (p && p->written) (void)sti_mark(t, a, STI_NOTE(stored));
     }
 }
 
@@ -100,7 +94,7 @@ void sti_run_expression(sti_transform *t, const sti_node *e)
     bool step = e->kind == STI_NODE_POSTFIX || e->kind == STI_NODE_UNARY;
     if (e->kind == STI_NODE_CAST || (step && is_dead_assignment(t, e))) return; /* (void)x; s.n++; */
     if (e->kind == STI_NODE_CALL && !writes_needed(t, e)) return;
-    t->deeds++;
+    t->tape->deeds++;
     note_writes(t, e);
     sti_log_write(t, e);
     sti_emit(t, "%s;", sti_value(t, e));
@@ -127,36 +121,36 @@ void sti_run_block(sti_transform *t, const sti_node *block)
 /* Removes the text behind a position. */
 static void cut(sti_transform *t, size_t from)
 {
-    if (t->out.result != STET_OK || !t->out.data) return;
-    t->out.size = from;
-    t->out.data[from] = 0;
+    if (t->output->text.result != STET_OK || !t->output->text.data) return;
+    t->output->text.size = from;
+    t->output->text.data[from] = 0;
 }
 
 static void run_if(sti_transform *t, const sti_node *n)
 {
-    size_t before = t->out.size, deeds = t->deeds;
+    size_t before = t->output->text.size, deeds = t->tape->deeds;
     sti_emit(t, "if (%s) {", sti_value(t, n->a));
     sti_run_block(t, n->b);
     if (n->c) {
-        size_t last = t->out.size, then = t->deeds;
+        size_t last = t->output->text.size, then = t->tape->deeds;
         sti_emit(t, "} else {");
         sti_run_block(t, n->c);
-        if (t->deeds == then) cut(t, last);
+        if (t->tape->deeds == then) cut(t, last);
     }
     sti_emit(t, "}");
-    if (t->deeds == deeds) cut(t, before);
+    if (t->tape->deeds == deeds) cut(t, before);
 }
 
 /* Runs a loop, an each or a block. A loop is left out if it changes only its own variable. */
 static void run_nested(sti_transform *t, const sti_node *n, const char *begin, const sti_node *body)
 {
-    size_t before = t->out.size, deeds = t->deeds;
+    size_t before = t->output->text.size, deeds = t->tape->deeds;
     sti_emit(t, "%s", begin);
     sti_run_block(t, body);
     bool own = n->kind != STI_NODE_FOR || (n->a && n->a->kind == STI_NODE_DECLARE);
     sti_emit(t, "}");
-    if (own && t->deeds == deeds) cut(t, before);
-    if (!own) t->deeds++;
+    if (own && t->tape->deeds == deeds) cut(t, before);
+    if (!own) t->tape->deeds++;
 }
 
 void sti_declare_team_array(sti_transform *t, const sti_node *n)
@@ -176,8 +170,8 @@ void sti_run_statement(sti_transform *t, const sti_node *n)
     case STI_NODE_IF: run_if(t, n); break;
     case STI_NODE_FOR: run_nested(t, n, sti_for_text(t, n), n->d); break;
     case STI_NODE_EACH:
-        if (t->logging && sti_team_level(t) && sti_each_logs(t, n)) {
-            t->deeds++;
+        if (t->log && sti_team_level(t) && sti_each_logs(t, n)) {
+            t->tape->deeds++;
             sti_team_log_each(t, n);
             break;
         }
@@ -192,7 +186,7 @@ void sti_run_statement(sti_transform *t, const sti_node *n)
     case STI_NODE_SHARED:
     case STI_NODE_STAGED: sti_declare_team_array(t, n); break;
     case STI_NODE_SYNC:
-        t->deeds++; /* other code may rely on it */
+        t->tape->deeds++; /* other code may rely on it */
         sti_emit(t, "sync();");
         break;
     default: break;

@@ -32,10 +32,7 @@ static void keep_save_restore(sti_transform *t, sti_step *s, const char *stem, c
                               const sti_node *store)
 {
     sti_kept *k = take_save_restore(t, sizeof *k);
-    const char *sizes = "";
     type = sti_type_value(type);
-    for (const sti_type *a = type; a->kind == STI_TYPE_ARRAY; a = a->of)
-        sizes = sti_say(t, "%s[%lld]", sizes, (long long)a->count);
     *k = (sti_kept){.type = type, .place = place, .name = sti_fresh(t, stem), .store = store, .next = s->kept};
     s->kept = k;
     const char *word = sti_type_word(t, type->kind == STI_TYPE_ARRAY ? sti_type_value(sti_type_element(type)) : type);
@@ -44,7 +41,7 @@ static void keep_save_restore(sti_transform *t, sti_step *s, const char *stem, c
         sti_emit(t, "%s%s%s = %s;", word, star ? "" : " ", k->name, place);
         return;
     }
-    sti_emit(t, "%s %s%s;", word, k->name, sizes);
+    sti_emit(t, "%s %s%s;", word, k->name, sti_type_sizes(t, type));
     sti_copy(t, k->name, place, type);
 }
 
@@ -61,7 +58,7 @@ void sti_bring_back(sti_transform *t, const sti_kept *k)
         if (k->back) {
             sti_emit(t, "%s", k->back);
         } else if (k->store) {
-            sti_note_stored(t, k->store->a);
+            (void)sti_mark(t, k->store->a, STI_NOTE(stored));
             sti_emit(t, "put(%s, %s, %s);", sti_value(t, k->store->a), sti_value(t, k->store->b), k->name);
         } else {
             sti_copy(t, k->place, k->name, k->type);
@@ -110,7 +107,7 @@ void sti_save_element(sti_transform *t, const sti_step *first, sti_step *s, sti_
 {
     bool only;
     const sti_symbol *array = sti_origin_of(place, &only);
-    if (!array || !sti_place_needed(t, place)) return;
+    if (!array || !sti_ask(t, place, STI_NOTE(needed))) return;
     if (sti_is_array_symbol(array) ? !sti_note_of(t, array)->overwritten : untouched(first, s, array)) return;
     if (!index_is_safe(place, array)) {
         sti_complain(t->u, place->place, "`%s` is assigned where it says itself: take the index into a variable first",

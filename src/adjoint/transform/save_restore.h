@@ -24,6 +24,8 @@ typedef struct sti_step {
     const char *mark;    /* the variable with the value of `top` before it; NULL: there is no log */
 } sti_step;
 
+/* Copies a whole value. */
+void sti_copy(sti_transform *t, const char *to, const char *from, const sti_type *type);
 /* Save the value of a variable, what a statement changes, or an element. `first` is the list's first step. */
 void sti_save_variable(sti_transform *t, const sti_step *first, sti_step *s, const sti_symbol *symbol);
 void sti_save_effects(sti_transform *t, const sti_step *first, sti_step *s);

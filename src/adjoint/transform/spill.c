@@ -62,7 +62,7 @@ void sti_spill_count(const sti_type *type, int64_t times, sti_slots *slots)
 void sti_spill_put(sti_transform *t, sti_spill_kind part, const char *at, const char *value)
 {
     const char *name = parts[part].name;
-    t->taped |= 1u << part;
+    t->tape->taped |= 1u << part;
     if (part == STI_SPILL_REAL)
         sti_emit(t, t->items ? "store(%s + %s, %s);" : "put(%s, %s, %s);", name, at, value);
     else if (part == STI_SPILL_LINT)
@@ -88,7 +88,7 @@ static void copy_number(sti_transform *t, const char *place, const sti_type *typ
     }
     int slot = slots->used[part]++;
     const char *at = sti_say(t, slot ? "(i64)(top + %d) * tape_width" : "(i64)top * tape_width", slot);
-    t->taped |= 1u << part;
+    t->tape->taped |= 1u << part;
     if (!back)
         sti_spill_put(t, (sti_spill_kind)part, at, place);
     else if (part == STI_SPILL_REAL)
@@ -114,6 +114,13 @@ void sti_spill_copy(sti_transform *t, const char *place, const sti_type *type, b
     }
 }
 
+void sti_else_overflow(sti_transform *t, sti_source_place place)
+{
+    sti_emit(t, "} else {");
+    sti_emit(t, "tape_over[0] = %u;", sti_mark_of(place));
+    sti_emit(t, "}");
+}
+
 /* In an item kernel lanes are columns. */
 static const char *word_of(const sti_transform *t, int part)
 {
@@ -125,10 +132,11 @@ const char *sti_spill_parameters(sti_transform *t, bool kernel)
 {
     const char *out = "";
     for (int p = 0; p <= STI_SPILL_OVER; ++p)
-        if (t->taped & 1u << p) out = sti_say(t, "%s, %s *%s%s", out, word_of(t, p), parts[p].name, kernel ? "s" : "");
+        if (t->tape->taped & 1u << p)
+            out = sti_say(t, "%s, %s *%s%s", out, word_of(t, p), parts[p].name, kernel ? "s" : "");
     out = sti_say(t, "%s, int tape_width, int tape_depth%s", out, kernel ? "" : ", int top");
     for (int p = 0; p <= STI_SPILL_OVER; ++p)
-        if (kernel && !t->items && t->taped & 1u << p && parts[p].room)
+        if (kernel && !t->items && t->tape->taped & 1u << p && parts[p].room)
             out = sti_say(t, "%s, i64 %s", out, parts[p].room);
     return out;
 }
@@ -152,6 +160,6 @@ static const char *begin_of(sti_transform *t, int part)
 void sti_spill_begin(sti_transform *t, const char *column)
 {
     for (int p = 0; p <= STI_SPILL_OVER; ++p)
-        if (t->taped & 1u << p)
+        if (t->tape->taped & 1u << p)
             sti_emit(t, "%s *%s = %ss + %s%s;", word_of(t, p), parts[p].name, parts[p].name, begin_of(t, p), column);
 }

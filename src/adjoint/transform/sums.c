@@ -15,14 +15,14 @@ enum { MOST_SUMS = 8 /* elements of one array */ };
 /* True for parameters that the kernel does not write and whose gradients are arrays of worlds. */
 static bool is_summed(sti_transform *t, const sti_symbol *s)
 {
-    const sti_note *n = sti_note_of(t, s);
-    bool fixed = n->code == STI_PLACES_FIXED && n->low >= 0 && n->high - n->low < MOST_SUMS;
-    return fixed && n->active && !s->written && sti_type_points(s->type) && sti_type_real(s->type->of);
+    const sti_access_note *n = sti_access_note_of(t, s);
+    bool fixed = n->places == STI_PLACES_FIXED && n->low >= 0 && n->high - n->low < MOST_SUMS;
+    return fixed && sti_note_of(t, s)->active && !s->written && sti_type_points(s->type) && sti_type_real(s->type->of);
 }
 
 static void name_sum(sti_transform *t, const sti_symbol *s)
 {
-    sti_note *n = sti_note_of(t, s);
+    sti_access_note *n = sti_access_note_of(t, s);
     n->sum = sti_fresh(t, sti_joined(t, s->name->text, "sum"));
     n->first = n->low;
     n->nsum = (int)(n->high - n->low + 1);
@@ -32,7 +32,7 @@ static void name_sum(sti_transform *t, const sti_symbol *s)
 /* Copies the gradient to the array, or (`back`) to the gradient. Copies no element where sums are not used. */
 static void move_sum(sti_transform *t, const sti_symbol *s, bool back)
 {
-    const sti_note *n = sti_note_of(t, s);
+    const sti_access_note *n = sti_access_note_of(t, s);
     const char *k = sti_fresh(t, "k"), *g = sti_gradient_name(t, s), *count = sti_fresh(t, "n");
     const char *at = n->first ? sti_say(t, "%s + %lld", k, (long long)n->first) : k;
     sti_emit(t, "int %s = %s ? 0 : %d;", count, STI_TEAM_LISTS, n->nsum);
@@ -44,7 +44,7 @@ static void move_sum(sti_transform *t, const sti_symbol *s, bool back)
 
 bool sti_sum_add(sti_transform *t, const sti_symbol *array, const char *index, const char *more)
 {
-    sti_note *n = sti_note_of(t, array);
+    sti_access_note *n = sti_access_note_of(t, array);
     if (!n->sum) return false;
     const char *at = n->first ? sti_say(t, "%s - %lld", index, (long long)n->first) : index;
     n->summed = true;
@@ -55,7 +55,7 @@ bool sti_sum_add(sti_transform *t, const sti_symbol *array, const char *index, c
 static void open_sums(sti_transform *t, const sti_node *parameters)
 {
     for (const sti_node *v = parameters; v; v = v->next) {
-        const sti_note *n = v->symbol ? sti_note_of(t, v->symbol) : NULL;
+        const sti_access_note *n = v->symbol ? sti_access_note_of(t, v->symbol) : NULL;
         if (!n || !n->sum || !n->summed) continue;
         sti_emit(t, "real %s[%d];", n->sum, n->nsum);
         move_sum(t, v->symbol, false);
@@ -65,7 +65,7 @@ static void open_sums(sti_transform *t, const sti_node *parameters)
 static void close_sums(sti_transform *t, const sti_node *parameters)
 {
     for (const sti_node *v = parameters; v; v = v->next) {
-        sti_note *n = v->symbol ? sti_note_of(t, v->symbol) : NULL;
+        sti_access_note *n = v->symbol ? sti_access_note_of(t, v->symbol) : NULL;
         if (n && n->sum && n->summed) move_sum(t, v->symbol, true);
         if (n) n->sum = NULL;
     }
@@ -75,8 +75,7 @@ void sti_adjoint_summed_each(sti_transform *t, sti_node *each)
 {
     const sti_node *parameters = t->items ? NULL : t->function->a;
     t->each = each;
-    sti_forget_codes(t);
-    sti_note_places(t, each->b->a);
+    sti_note_accesses(t);
     t->each = NULL;
     for (const sti_node *v = parameters; v; v = v->next)
         if (v->symbol && is_summed(t, v->symbol)) name_sum(t, v->symbol);
@@ -84,6 +83,6 @@ void sti_adjoint_summed_each(sti_transform *t, sti_node *each)
     sti_adjoint_each(t, each);
     sti_text_buffer text = sti_captured(t, outer, 0);
     open_sums(t, parameters);
-    sti_take_text(&t->out, &text);
+    sti_take_text(&t->output->text, &text);
     close_sums(t, parameters);
 }

@@ -13,7 +13,6 @@
  * counted, so that a tape that is too short is detected on every device.
  */
 #include "adjoint/transform/transform.h"
-#include "kernel/check/flow.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
@@ -22,24 +21,6 @@
 bool sti_team_level(const sti_transform *t) { return t->kernel && !t->each; }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
-
-const char *sti_offset_of(sti_transform *t, const sti_node *e)
-{
-    if (e->kind == STI_NODE_NAME && e->symbol) {
-        const sti_node *v = e->symbol->node;
-        if (e->symbol->kind == STI_SYMBOL_STAGED) return sti_offset_of(t, v->a);
-        if (e->symbol->kind != STI_SYMBOL_VARIABLE || e->type->kind == STI_TYPE_ARRAY) return "0";
-        if (v && v->a) return sti_offset_of(t, v->a);
-    }
-    if (e->kind == STI_NODE_BINARY && e->a->type && sti_type_points(e->a->type)) {
-        const char *before = sti_offset_of(t, e->a), *own = sti_closed(t, sti_value(t, e->b));
-        bool minus = e->op == STI_OP_SUB;
-        if (strcmp(before, "0") == 0 && !minus) return own;
-        return sti_say(t, "%s %c %s", before, minus ? '-' : '+', own);
-    }
-    sti_complain(t->u, e->place, "where `%s` points is not followed: write the array with an index", sti_text(t->u, e));
-    return "0";
-}
 
 /* Adds `more` to a listed element. */
 static void add_to(sti_transform *t, const sti_symbol *array, const char *index, const char *more)
@@ -56,10 +37,10 @@ static void add_to(sti_transform *t, const sti_symbol *array, const char *index,
  */
 void sti_team_open_entry(sti_transform *t)
 {
-    sti_note_of(t, (const sti_symbol *)(const void *)t->inner)->listed++;
-    t->listing = true;
-    t->taped |= 1u << STI_SPILL_REAL | 1u << STI_SPILL_INT | 1u << STI_SPILL_OVER;
-    sti_emit(t, "if (nmax(top, %s + %d) < tape_depth) {", t->base, t->kept);
+    sti_region_note_of(t, t->tape->inner)->listed++;
+    t->list->listing = true;
+    t->tape->taped |= 1u << STI_SPILL_REAL | 1u << STI_SPILL_INT | 1u << STI_SPILL_OVER;
+    sti_emit(t, "if (nmax(top, %s + %d) < tape_depth) {", t->list->base, t->list->kept);
     sti_emit(t, "tape_depth -= 1;");
     sti_emit(t, "if (%s) {", STI_TEAM_LISTS);
 }
@@ -67,21 +48,30 @@ void sti_team_open_entry(sti_transform *t)
 void sti_team_close_entry(sti_transform *t, sti_source_place place)
 {
     sti_emit(t, "}");
-    sti_emit(t, "} else {");
-    sti_emit(t, "tape_over[0] = %u;", sti_mark_of(place));
-    sti_emit(t, "}");
+    sti_else_overflow(t, place);
+}
+
+/* Gives an array that is listed a number in plans (launch/gather_plan.h). */
+static void plan_array(sti_transform *t, const sti_symbol *array)
+{
+    if (array->kind != STI_SYMBOL_PARAMETER) t->list->unplanned = true;
+    for (int i = 0; i < t->list->nplanned; ++i)
+        if (t->list->planned[i] == array) return;
+    if (t->list->nplanned == STI_ADJOINT_CODES) {
+        t->list->unplanned = true;
+        return;
+    }
+    t->list->planned[t->list->nplanned++] = array;
 }
 
 static void list_entry(sti_transform *t, const sti_node *place, const sti_symbol *array, const char *g)
 {
-    const char *index = place->kind == STI_NODE_INDEX ? sti_closed(t, sti_value(t, place->b)) : "0";
-    const char *offset = sti_offset_of(t, place->a);
-    if (strcmp(offset, "0") != 0) index = sti_say(t, "(%s + %s)", offset, index);
+    const char *index = sti_element_index(t, place);
     sti_team_open_entry(t);
     sti_emit(t, "put(tape, (i64)tape_depth * tape_width, %s);", g);
     sti_emit(t, "if (!gather_planned) wtape[(i64)tape_depth * tape_width] = listed_place(%s, %s);",
              sti_gradient_name(t, array), index);
-    (void)sti_planned_array(t, array);
+    plan_array(t, array);
     sti_emit(t, "} else {");
     add_to(t, array, index, sti_closed(t, g));
     sti_team_close_entry(t, place->place);
@@ -97,14 +87,13 @@ void sti_team_take_listed(sti_transform *t, const sti_node *place, const char *g
                      sti_text(t->u, place));
         return;
     }
-    const char *index = place->kind == STI_NODE_INDEX ? sti_closed(t, sti_value(t, place->b)) : "0";
-    const char *offset = sti_offset_of(t, place->a), *own = sti_fresh(t, "own"), *k = sti_fresh(t, "k");
+    const char *index = sti_element_index(t, place), *own = sti_fresh(t, "own"), *k = sti_fresh(t, "k");
     const char *slot = sti_fresh(t, "slot");
-    if (strcmp(offset, "0") != 0) index = sti_say(t, "(%s + %s)", offset, index);
-    t->taped |= 1u << STI_SPILL_REAL | 1u << STI_SPILL_INT;
-    t->listing = t->unplanned = true;
+    t->tape->taped |= 1u << STI_SPILL_REAL | 1u << STI_SPILL_INT;
+    t->list->listing = t->list->unplanned = true;
     sti_emit(t, "i64 %s = listed_place(%s, %s);", own, sti_gradient_name(t, s), index);
-    sti_emit(t, "for (int %s = %s - 1; %s >= (%s ? tape_depth : %s); --%s) {", k, t->end, k, STI_TEAM_LISTS, t->end, k);
+    sti_emit(t, "for (int %s = %s - 1; %s >= (%s ? tape_depth : %s); --%s) {", k, t->list->end, k, STI_TEAM_LISTS,
+             t->list->end, k);
     sti_emit(t, "i64 %s = (i64)%s * tape_width;", slot, k);
     sti_emit(t, "if (wtape[%s] != %s) continue;", slot, own);
     sti_emit(t, "%s = %s + tape[%s];", g, g, slot);
@@ -117,7 +106,7 @@ bool sti_team_accumulate(sti_transform *t, const sti_node *place, const char *ar
     bool only;
     const sti_symbol *s = t->kernel ? sti_origin_of(place, &only) : NULL;
     if (!s || !sti_is_array_symbol(s)) return false;
-    sti_note_graded(t, place);
+    (void)sti_mark(t, place, STI_NOTE(graded));
     if (!t->each) {
         bool pointer = sti_through_pointer(place);
         const char *sum = sti_say(t, "%s[%s] + %s", sti_closed(t, array), index, sti_closed(t, g));
@@ -129,19 +118,27 @@ bool sti_team_accumulate(sti_transform *t, const sti_node *place, const char *ar
         sti_accumulate_selected(t, place, g);
         return true;
     }
-    if (sti_note_of(t, s)->code == -2) return false;
+    if (sti_access_note_of(t, s)->places == STI_PLACES_OWN) return false;
     list_entry(t, place, s, g);
     return true;
+}
+
+/* Writes the statements that add up by the plan, instead of the list. */
+static void add_planned(sti_transform *t)
+{
+    for (int i = 0; i < t->list->nplanned; ++i)
+        if (t->list->planned[i]->kind == STI_SYMBOL_PARAMETER)
+            sti_emit(t, "add_planned(%s, tape, gather_plan, %d);", sti_gradient_name(t, t->list->planned[i]), i);
 }
 
 /* One warp adds up the list in its order, so the number of threads changes no sum (stet/lang_list.h). */
 static void add_listed(sti_transform *t, const char *count)
 {
-    t->nlist++;
+    t->list->nlist++;
     sti_emit(t, "if (gather_planned) {");
-    sti_add_planned(t);
+    add_planned(t);
     sti_emit(t, "} else {");
-    if (t->lists)
+    if (t->list->by_lanes)
         sti_emit(t, "add_listed_lanes(tape, ltape, wtape, top, %s, tape_width, tape_depth);", count);
     else
         sti_emit(t, "add_listed(tape, wtape, top, %s, tape_width, tape_depth);", count);
@@ -151,26 +148,19 @@ static void add_listed(sti_transform *t, const char *count)
 
 /* ---- an each ----------------------------------------------------------------------------------------------------- */
 
-void sti_forget_codes(sti_transform *t)
-{
-    for (int i = 0; i < STI_ADJOINT_BUCKETS; ++i)
-        for (sti_note *n = t->note[i]; n; n = n->next) n->code = 0;
-    t->ncode = 0;
-}
-
 /* Makes the body's text first, because only the text shows which kinds of spill memory the body takes. */
 static sti_text_buffer body_of(sti_transform *t, sti_node *n, const sti_shares *s)
 {
     sti_text_buffer outer = sti_capture(t, 1);
-    const sti_node *inner = t->inner;
-    t->inner = n;
+    const sti_node *inner = t->tape->inner;
+    t->tape->inner = n;
     sti_open_shares(t, s);
     sti_adjoint_list(t, n->b->a);
     sti_close_shares(t, s);
-    if (t->listing)
+    if (t->list->listing)
         sti_emit(t, "if ((%s) && !gather_planned) wtape[(i64)top * tape_width] = %s - tape_depth;", STI_TEAM_LISTS,
-                 t->end);
-    t->inner = inner;
+                 t->list->end);
+    t->tape->inner = inner;
     return sti_captured(t, outer, 1);
 }
 
@@ -193,10 +183,10 @@ static bool is_argument(sti_transform *t, const sti_node *e)
 const char *sti_team_count(sti_transform *t, const sti_node *each, int slots)
 {
     const char *n, *count = sti_value(t, each->a), *full = "";
-    if (is_argument(t, each->a) && t->inner == t->function && t->nlogged == 0) return count;
+    if (is_argument(t, each->a) && t->tape->inner == t->function && t->tape->nlogged == 0) return count;
     n = sti_fresh(t, "n");
     if (slots > 0) full = sti_say(t, " || (%s > 0 && top + %d > tape_depth)", n, slots);
-    t->taped |= 1u << STI_SPILL_OVER;
+    t->tape->taped |= 1u << STI_SPILL_OVER;
     sti_emit(t, "int %s = %s;", n, count);
     sti_emit(t, "if (%s > tape_width%s) {", n, full);
     sti_emit(t, "tape_over[0] = %u;", sti_mark_of(each->place));
@@ -217,21 +207,20 @@ static void refuse_items(sti_transform *t, const sti_node *n)
 static void begin_each(sti_transform *t, sti_node *n, sti_shares *s)
 {
     t->each = n;
-    t->taped = 0;
-    t->listing = t->lists = false;
-    t->base = sti_fresh(t, "base");
-    t->end = sti_fresh(t, "end");
-    sti_forget_codes(t);
-    sti_note_places(t, n->b->a);
+    t->tape->taped = 0;
+    t->list->listing = t->list->by_lanes = false;
+    t->list->base = sti_fresh(t, "base");
+    t->list->end = sti_fresh(t, "end");
+    sti_note_accesses(t);
     sti_find_shares(t, n->b->a, s);
-    t->kept = (int)sti_count_shares(s);
-    if (t->kept == 0) t->kept = 1; /* the count of a list */
+    t->list->kept = (int)sti_count_shares(s);
+    if (t->list->kept == 0) t->list->kept = 1; /* the count of a list */
 }
 
 void sti_adjoint_each(sti_transform *t, sti_node *n)
 {
     sti_shares s = {.count = 0};
-    unsigned taped = t->taped;
+    unsigned taped = t->tape->taped;
     if (t->items) {
         refuse_items(t, n);
         return;
@@ -239,24 +228,24 @@ void sti_adjoint_each(sti_transform *t, sti_node *n)
     begin_each(t, n, &s);
     sti_text_buffer body = body_of(t, n, &s);
     t->each = NULL;
-    int slots = s.count > 0 || t->listing ? t->kept : 0;
-    sti_note_of(t, (const sti_symbol *)(const void *)n)->slots = slots;
+    int slots = s.count > 0 || t->list->listing ? t->list->kept : 0;
+    sti_region_note_of(t, n)->slots = slots;
     sti_emit(t, "sync();");
-    const char *count = t->taped ? sti_team_count(t, n, slots) : sti_value(t, n->a);
-    if (t->taped) sti_emit(t, "int %s = top;", t->base);
-    if (t->listing) sti_emit(t, "int %s = tape_depth;", t->end);
+    const char *count = t->tape->taped ? sti_team_count(t, n, slots) : sti_value(t, n->a);
+    if (t->tape->taped) sti_emit(t, "int %s = top;", t->list->base);
+    if (t->list->listing) sti_emit(t, "int %s = tape_depth;", t->list->end);
     bool one = n->a->kind == STI_NODE_NUMBER; /* the checker of the text looks for each (one, 1) */
     const char *some = one && strcmp(count, sti_value(t, n->a)) != 0 ? sti_say(t, "if (%s > 0) ", count) : "";
     sti_emit(t, "each (%s, %s) %s{", n->name->text, one ? sti_value(t, n->a) : count, some);
-    if (t->taped) {
+    if (t->tape->taped) {
         sti_spill_begin(t, n->name->text);
-        sti_emit(t, "int top = %s;", t->base);
+        sti_emit(t, "int top = %s;", t->list->base);
     }
-    if (t->listing) sti_emit(t, "int tape_depth = %s;", t->end);
-    sti_take_text(&t->out, &body);
+    if (t->list->listing) sti_emit(t, "int tape_depth = %s;", t->list->end);
+    sti_take_text(&t->output->text, &body);
     sti_emit(t, "}");
     sti_emit(t, "sync();");
     sti_add_shares(t, &s, count);
-    if (t->listing) add_listed(t, count);
-    t->taped |= taped;
+    if (t->list->listing) add_listed(t, count);
+    t->tape->taped |= taped;
 }

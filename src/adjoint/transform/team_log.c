@@ -9,17 +9,6 @@
  */
 #include "adjoint/transform/transform.h"
 
-static bool logs(sti_transform *t, const sti_node *n)
-{
-    for (; n; n = n->next) {
-        if (n->kind == STI_NODE_EXPRESSION && sti_log_entries(t, n->a) > 0) return true;
-        if (logs(t, n->a) || logs(t, n->b) || logs(t, n->c) || logs(t, n->d)) return true;
-    }
-    return false;
-}
-
-bool sti_each_logs(sti_transform *t, const sti_node *each) { return logs(t, each->b->a); }
-
 /*
  * If there is no room for the group, iterations run on a tape without free slots: their entries are lost, and the
  * launch fails.
@@ -54,9 +43,9 @@ void sti_team_log_each(sti_transform *t, const sti_node *n)
 {
     const char *first = sti_fresh(t, "first"), *count = sti_fresh(t, "n"), *room = sti_fresh(t, "room");
     const char *i = n->name->text;
-    unsigned taped = t->taped;
+    unsigned taped = t->tape->taped;
     t->each = (sti_node *)(uintptr_t)n;
-    t->taped = 1u << STI_SPILL_INT | 1u << STI_SPILL_OVER;
+    t->tape->taped = 1u << STI_SPILL_INT | 1u << STI_SPILL_OVER;
     sti_text_buffer outer = sti_capture(t, 1);
     sti_run_block(t, n->b);
     sti_text_buffer body = sti_captured(t, outer, 1);
@@ -66,22 +55,22 @@ void sti_team_log_each(sti_transform *t, const sti_node *n)
     sti_emit(t, "each (%s, %s) {", i, sti_value(t, n->a));
     sti_spill_begin(t, sti_say(t, "(%s ? %s : 0)", room, i));
     sti_emit(t, "int top = %s ? %s + 1 : tape_depth;", room, first);
-    sti_take_text(&t->out, &body);
+    sti_take_text(&t->output->text, &body);
     sti_emit(t, "if (%s) wtape[(i64)%s * tape_width] = top - %s - 1;", room, first, first);
     sti_emit(t, "}");
     sti_emit(t, "sync();");
     sti_emit(t, "if (%s) {", room);
     end_group(t, n, first, count);
     sti_emit(t, "}");
-    t->taped |= taped;
+    t->tape->taped |= taped;
 }
 
 void sti_team_log_undo(sti_transform *t, const sti_effects *e, const char *mark)
 {
     const char *first = sti_fresh(t, "first"), *count = sti_fresh(t, "n"), *i = sti_fresh(t, "i");
-    unsigned taped = t->taped;
+    unsigned taped = t->tape->taped;
     sti_text_buffer outer = sti_capture(t, 3);
-    t->taped = 1u << STI_SPILL_INT;
+    t->tape->taped = 1u << STI_SPILL_INT;
     sti_log_undo_entry(t, e);
     sti_text_buffer body = sti_captured(t, outer, 3);
     sti_emit(t, "sync();");
@@ -94,11 +83,11 @@ void sti_team_log_undo(sti_transform *t, const sti_effects *e, const char *mark)
     sti_spill_begin(t, i);
     sti_emit(t, "int top = %s + 1 + (int)wtape[(i64)%s * tape_width];", first, first);
     sti_emit(t, "for (; top > %s + 1;) {", first);
-    sti_take_text(&t->out, &body);
+    sti_take_text(&t->output->text, &body);
     sti_emit(t, "}");
     sti_emit(t, "}");
     sti_emit(t, "sync();");
     sti_emit(t, "top = %s;", first);
     sti_emit(t, "}");
-    t->taped |= taped | 1u << STI_SPILL_OVER;
+    t->tape->taped |= taped | 1u << STI_SPILL_OVER;
 }

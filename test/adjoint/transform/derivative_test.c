@@ -3,7 +3,7 @@
  */
 #include "adjoint/rig.h"
 
-#include "adjoint/transform/derivative.h"
+#include "adjoint/tree/derivative.h"
 #include "kernel/check/library.inl"
 
 static void every_function_is_in_the_table(void **state)

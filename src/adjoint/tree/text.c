@@ -1,8 +1,6 @@
-/*
- * Names, texts and lines of the output; see transform.h.
- */
-#include "adjoint/transform/transform.h"
-#include "kernel/check/flow.h"
+/* Names, texts and lines of the output; see text.h. */
+#include "adjoint/tree/text.h"
+#include "adjoint/tree/place.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
@@ -10,23 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- notes by symbol --------------------------------------------------------------------------------------------- */
-
-sti_note *sti_note_of(sti_transform *t, const sti_symbol *symbol)
-{
-    sti_note **at = &t->note[((uintptr_t)symbol >> 4) % STI_ADJOINT_BUCKETS];
-    for (sti_note *n = *at; n; n = n->next)
-        if (n->symbol == symbol) return n;
-    sti_note *n = sti_unit_alloc(t->u, sizeof *n);
-    if (!n) {
-        t->nothing = (sti_note){0};
-        return &t->nothing;
-    }
-    *n = (sti_note){.symbol = symbol, .next = *at};
-    *at = n;
-    return n;
-}
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
@@ -56,11 +37,12 @@ void sti_emit(sti_transform *t, const char *format, ...)
     va_start(args, format);
     const char *text = say_text(t, format, args);
     va_end(args);
-    if (text[0] == '}') t->indent--;
-    for (int i = 0; i < t->indent; ++i) sti_text_buffer_put(&t->out, "    ");
-    sti_text_buffer_put(&t->out, text);
-    sti_text_buffer_put(&t->out, "\n");
-    if (text[0] && text[strlen(text) - 1] == '{') t->indent++;
+    sti_output *o = t->output;
+    if (text[0] == '}') o->indent--;
+    for (int i = 0; i < o->indent; ++i) sti_text_buffer_put(&o->text, "    ");
+    sti_text_buffer_put(&o->text, text);
+    sti_text_buffer_put(&o->text, "\n");
+    if (text[0] && text[strlen(text) - 1] == '{') o->indent++;
 }
 
 /* ---- pointers that may be const ---------------------------------------------------------------------------------- */
@@ -75,8 +57,9 @@ const char *sti_writable(sti_transform *t, const sti_node *pointer, const char *
 {
     sti_held *h = sti_unit_alloc(t->u, sizeof *h);
     if (!h) return word;
-    *h = (sti_held){.value = pointer->a, .next = t->held, .number = t->held ? t->held->number + 1 : 1};
-    t->held = h;
+    const sti_held *last = t->output->held;
+    *h = (sti_held){.value = pointer->a, .next = last, .number = last ? last->number + 1 : 1};
+    t->output->held = h;
     return sti_say(t, "\x01%d\x01%s", h->number, word);
 }
 
@@ -97,7 +80,7 @@ void sti_settle_writable(sti_transform *t, sti_text_buffer *body)
     sti_text_buffer out = {.result = body->result};
     const char *p = body->data ? body->data : "";
     for (const char *mark; (mark = strchr(p, 1)); p = strchr(mark + 1, 1) + 1) {
-        const sti_held *h = t->held;
+        const sti_held *h = t->output->held;
         storing s = {t, true};
         while (h && h->number != atoi(mark + 1)) h = h->next;
         sti_text_buffer_add(&out, p, (size_t)(mark - p));
@@ -118,17 +101,17 @@ void sti_take_text(sti_text_buffer *to, sti_text_buffer *from)
 
 sti_text_buffer sti_capture(sti_transform *t, int deeper)
 {
-    sti_text_buffer outer = t->out;
-    t->out = (sti_text_buffer){0};
-    t->indent += deeper;
+    sti_text_buffer outer = t->output->text;
+    t->output->text = (sti_text_buffer){0};
+    t->output->indent += deeper;
     return outer;
 }
 
 sti_text_buffer sti_captured(sti_transform *t, sti_text_buffer outer, int deeper)
 {
-    sti_text_buffer text = t->out;
-    t->out = outer;
-    t->indent -= deeper;
+    sti_text_buffer text = t->output->text;
+    t->output->text = outer;
+    t->output->indent -= deeper;
     return text;
 }
 
@@ -166,6 +149,53 @@ const char *sti_type_word(sti_transform *t, const sti_type *type)
     return sti_say(t, "%s", text);
 }
 
+const char *sti_type_sizes(sti_transform *t, const sti_type *type)
+{
+    const char *sizes = "";
+    for (; type->kind == STI_TYPE_ARRAY; type = type->of) sizes = sti_say(t, "%s[%lld]", sizes, (long long)type->count);
+    return sizes;
+}
+
+void sti_each_number(sti_transform *t, const char *suffix, const sti_type *type, bool reals, sti_number_fn *call,
+                     void *context)
+{
+    if (type->kind == STI_TYPE_ARRAY) {
+        for (int64_t k = 0; k < type->count; ++k)
+            sti_each_number(t, sti_say(t, "%s[%lld]", suffix, (long long)k), type->of, reals, call, context);
+    } else if (type->kind == STI_TYPE_STRUCT) {
+        for (const sti_symbol *f = type->structure->field; f; f = f->next)
+            if (!reals || sti_type_carries(f->type))
+                sti_each_number(t, sti_say(t, "%s.%s", suffix, f->name->text), f->type, reals, call, context);
+    } else {
+        call(t, suffix, type, context);
+    }
+}
+
+const char *sti_offset_of(sti_transform *t, const sti_node *e)
+{
+    if (e->kind == STI_NODE_NAME && e->symbol) {
+        const sti_node *v = e->symbol->node;
+        if (e->symbol->kind == STI_SYMBOL_STAGED) return sti_offset_of(t, v->a);
+        if (e->symbol->kind != STI_SYMBOL_VARIABLE || e->type->kind == STI_TYPE_ARRAY) return "0";
+        if (v && v->a) return sti_offset_of(t, v->a);
+    }
+    if (sti_is_offset(e)) {
+        const char *before = sti_offset_of(t, e->a), *own = sti_closed(t, sti_value(t, e->b));
+        bool minus = e->op == STI_OP_SUB;
+        if (strcmp(before, "0") == 0 && !minus) return own;
+        return sti_say(t, "%s %c %s", before, minus ? '-' : '+', own);
+    }
+    sti_complain(t->u, e->place, "where `%s` points is not followed: write the array with an index", sti_text(t->u, e));
+    return "0";
+}
+
+const char *sti_element_index(sti_transform *t, const sti_node *place)
+{
+    const char *index = place->kind == STI_NODE_INDEX ? sti_closed(t, sti_value(t, place->b)) : "0";
+    const char *offset = sti_offset_of(t, place->a);
+    return strcmp(offset, "0") != 0 ? sti_say(t, "(%s + %s)", offset, index) : index;
+}
+
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static bool name_taken(const sti_unit *u, const char *text) { return sti_unit_find(u, text, strlen(text)) != NULL; }
@@ -179,7 +209,7 @@ const char *sti_joined(sti_transform *t, const char *stem, const char *suffix)
 const char *sti_fresh(sti_transform *t, const char *stem)
 {
     const char *name;
-    do name = sti_joined(t, stem, sti_say(t, "%u", ++t->serial));
+    do name = sti_joined(t, stem, sti_say(t, "%u", ++t->output->serial));
     while (!t->u->failed && name_taken(t->u, name));
     return name;
 }

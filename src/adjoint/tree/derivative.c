@@ -1,7 +1,7 @@
 /* The table of derivatives; see derivative.h. */
-#include "adjoint/transform/derivative.h"
+#include "adjoint/tree/derivative.h"
 
-#include "adjoint/transform/derivative.inl"
+#include "adjoint/tree/derivative.inl"
 
 #include <string.h>
 

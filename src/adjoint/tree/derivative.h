@@ -1,8 +1,8 @@
 /*
  * The derivatives of the language's operators and functions (derivative.inl), by name.
  */
-#ifndef STI_ADJOINT_TRANSFORM_DERIVATIVE_H
-#define STI_ADJOINT_TRANSFORM_DERIVATIVE_H
+#ifndef STI_ADJOINT_TREE_DERIVATIVE_H
+#define STI_ADJOINT_TREE_DERIVATIVE_H
 
 #include "kernel/check/tree.h"
 

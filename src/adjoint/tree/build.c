@@ -1,8 +1,6 @@
-/*
- * Makes nodes that the source does not have; see transform.h. They have the place of the node that they are made from,
- * so error messages find it.
- */
-#include "adjoint/transform/transform.h"
+/* Makes nodes that the source does not have; see build.h. */
+#include "adjoint/tree/build.h"
+#include "adjoint/tree/text.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
@@ -29,6 +27,20 @@ sti_node *sti_build(sti_transform *t, sti_node_kind kind, sti_source_place place
     n->kind = kind;
     n->place = place;
     return n;
+}
+
+sti_node *sti_build_copy(sti_transform *t, const sti_node *n)
+{
+    sti_node *own = sti_build(t, n->kind, n->place);
+    *own = *n;
+    own->next = NULL;
+    return own;
+}
+
+sti_node **sti_end_of(sti_node **list)
+{
+    while (*list) list = &(*list)->next;
+    return list;
 }
 
 sti_symbol *sti_build_symbol(sti_transform *t, const char *stem, const sti_type *type, sti_source_place place)
@@ -63,6 +75,16 @@ sti_node *sti_build_number(sti_transform *t, int value, sti_source_place place)
     n->name = sti_unit_name(t->u, text, strlen(text));
     if (!n->name) n->name = &no_name;
     n->type = sti_type_basic(STI_TYPE_INT, false);
+    return n;
+}
+
+sti_node *sti_build_element(sti_transform *t, const sti_node *array, sti_node *index, const sti_type *type,
+                            sti_source_place place)
+{
+    sti_node *n = sti_build(t, STI_NODE_INDEX, place);
+    n->a = sti_build_copy(t, array);
+    n->b = index;
+    n->type = type;
     return n;
 }
 
