@@ -23,6 +23,7 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/transform/call.c
     src/adjoint/transform/function.c
     src/adjoint/transform/gradient.c
+    src/adjoint/transform/gradient_place.c
     src/adjoint/transform/items.c
     src/adjoint/transform/lanes.c
     src/adjoint/transform/log.c
@@ -33,7 +34,6 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/transform/spill.c
     src/adjoint/transform/sums.c
     src/adjoint/transform/team.c
-    src/adjoint/transform/team_log.c
     src/adjoint/transform/team_shares.c
     src/adjoint/tree/build.c
     src/adjoint/tree/derivative.c

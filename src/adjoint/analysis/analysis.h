@@ -7,22 +7,13 @@
 #ifndef STI_ADJOINT_ANALYSIS_ANALYSIS_H
 #define STI_ADJOINT_ANALYSIS_ANALYSIS_H
 
+#include "adjoint/tree/build.h"
 #include "adjoint/tree/place.h"
-
-#include <stddef.h>
 
 /* ---- notes.c ----------------------------------------------------------------------------------------------------- */
 
 /* Fills the notes of a function's symbols. Those of the functions that it calls must be filled. */
 void sti_take_notes(sti_transform *t, sti_node *f);
-/*
- * One member of the notes of the symbols that a place may belong to. sti_ask: it is set for one of them. sti_mark: sets
- * it for all of them, and returns true if that is new for one.
- */
-#define STI_NOTE(member) offsetof(sti_note, member)
-bool sti_ask(sti_transform *t, const sti_node *place, size_t member);
-bool sti_mark(sti_transform *t, const sti_node *place, size_t member);
-
 /* ---- active.c ---------------------------------------------------------------------------------------------------- */
 
 /* True if a real value depends on something that has a gradient. */

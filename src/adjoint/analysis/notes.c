@@ -2,40 +2,6 @@
 #include "adjoint/analysis/analysis.h"
 #include "kernel/check/type.h"
 
-/* ---- one member of the notes ------------------------------------------------------------------------------------- */
-
-typedef struct asking {
-    sti_transform *t;
-    size_t member;
-    bool set, any, changed;
-} asking;
-
-static void ask_symbol(sti_symbol *s, void *context)
-{
-    asking *a = context;
-    bool *member = (bool *)((char *)sti_note_of(a->t, s) + a->member);
-    a->any |= *member;
-    if (!a->set) return;
-    a->changed |= !*member;
-    *member = true;
-}
-
-bool sti_ask(sti_transform *t, const sti_node *place, size_t member)
-{
-    asking a = {.t = t, .member = member};
-    sti_owners(place, ask_symbol, &a);
-    return a.any;
-}
-
-bool sti_mark(sti_transform *t, const sti_node *place, size_t member)
-{
-    asking a = {.t = t, .member = member, .set = true};
-    sti_owners(place, ask_symbol, &a);
-    return a.changed;
-}
-
-/* ---- assigned and passed variables ------------------------------------------------------------------------------- */
-
 static void note_assigned(sti_transform *t, const sti_node *n);
 
 static void note_passed(sti_symbol *s, void *context) { sti_note_of(context, s)->passed = true; }

@@ -9,11 +9,13 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "kernel/launch/kernel.h"
+#include "stet/adjoint.h"
 
 #include <inttypes.h>
 
 extern const sti_kernel sti_k_gather_count, sti_k_gather_take, sti_k_gather_sums, sti_k_gather_before, sti_k_gather_top,
-    sti_k_gather_digits, sti_k_gather_move, sti_k_gather_pieces, sti_k_gather_add, sti_k_gather_add_worlds;
+    sti_k_gather_digits, sti_k_gather_move, sti_k_gather_pieces, sti_k_gather_add, sti_k_gather_add_worlds,
+    sti_k_sum_worlds;
 
 _Static_assert(GATHER_CODES == STI_LISTING_CODES, "the kernels take entries apart as they were put together");
 _Static_assert(1 << GATHER_BITS == GATHER_DIGITS, "a digit has all its bits");
@@ -166,4 +168,22 @@ stet_result sti_adjoint_gather(sti_gathering *g, const sti_lists *l, int code, s
     STI_TRY(take_entries(g, l, code));
     for (int shift = 0; (nplace - 1) >> shift > 0; shift += GATHER_BITS) STI_TRY(sort_digit(g, nworker, shift));
     return add_up(g, nworker, gradient);
+}
+
+/* ---- shares of worlds -------------------------------------------------------------------------------------------- */
+
+stet_result stet_adjoint_sum_worlds(stet_array *sum, const stet_array *shares)
+{
+    if (!sum || !shares)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_adjoint_sum_worlds: sum and shares must not be NULL");
+    if (sum->worlds || sum->dtype != STET_DTYPE_REAL || !shares->worlds || shares->dtype != STET_DTYPE_REAL ||
+        sum->nitem != shares->nitem || sum->device != shares->device)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "sum of %s over worlds: %s is not a plain array of %lld reals on the same device",
+                         shares->name, sum->name, (long long)shares->nitem);
+    if (sum->nitem > INT32_MAX)
+        return sti_error(STET_ERROR_LIMIT, "sum of %s over worlds: %lld items; at most %d are possible", shares->name,
+                         (long long)sum->nitem, INT32_MAX);
+    return STI_LAUNCH(sti_k_sum_worlds, sum->device, parts(sum->nitem, SUM_ITEMS), sti_arg_array(sum),
+                      sti_arg_array(shares), sti_arg_int(shares->nitem), sti_arg_int(shares->shape[0]));
 }

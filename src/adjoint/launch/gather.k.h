@@ -216,3 +216,30 @@ item_kernel void k_gather_add_worlds(const i64 *place, const ureal *sum, const i
         }
     }
 }
+
+/* ---- shares of worlds ---- */
+
+/*
+ * sum[i] = sum of shares over all worlds [nworld][nitem]. Worker k adds up the worlds k, k + 32, … in their order. Then
+ * the upper half of the workers is added to the lower, until one is left.
+ */
+item_kernel void k_sum_worlds(ureal *sum, const wreal *shares, i64 nitem, int nworld, int block)
+{
+    shared(ureal, part, SUM_ITEMS * SUM_WORKERS);
+    each (g, SUM_ITEMS * SUM_WORKERS) {
+        i64 item = (i64)block * SUM_ITEMS + g % SUM_ITEMS;
+        ureal s = 0;
+        if (item < nitem)
+            for (int w = g / SUM_ITEMS; w < nworld; w += SUM_WORKERS) s = s + of_world(shares, nitem, w, (int)item);
+        part[g] = s;
+    }
+    sync();
+    for (int half = SUM_ITEMS * SUM_WORKERS / 2; half >= SUM_ITEMS; half /= 2) {
+        each (g, half) part[g] = part[g] + part[g + half];
+        sync();
+    }
+    each (g, SUM_ITEMS) {
+        i64 item = (i64)block * SUM_ITEMS + g;
+        if (item < nitem) sum[item] = gather_canonical(part[g]);
+    }
+}

@@ -64,14 +64,12 @@ struct stet_adjoint {
     sti_stamp looked;  /* the versions when the flags were read last */
     sti_last_launch last;
     sti_watcher watcher; /* is notified when an array of `last` is destroyed */
-    /* Copies for a launch that may have to run again (overflow.h), by parameter of the code. */
+    /* Copies for a launch that may have to run again (launch.c), by parameter of the code. */
     stet_array *saved[STI_MAX_PARAMS];
     struct stet_adjoint *next; /* the device's next adjoint */
     int nid;                   /* ids that it has in the registry: its own and those of its reductions */
 };
 
-/* Makes the error about a stack that was too short. */
-stet_result sti_overflow_error(const stet_adjoint *adjoint, int64_t mark, int64_t had, const char *needed);
 /* Compiles the code if that was not done yet. */
 stet_result sti_adjoint_code(stet_adjoint *adjoint);
 

@@ -16,12 +16,4 @@ typedef struct sti_adjoint_call {
     stet_array *plan;                  /* the gather plan; NULL: none */
 } sti_adjoint_call;
 
-/* Runs the code, or lists it. Its stacks have c->size. The overflow flags are not read. */
-stet_result sti_adjoint_run(sti_adjoint_call *c);
-/* Adds up the listed gradients. */
-stet_result sti_adjoint_add_up(const sti_adjoint_call *c);
-/* overflow.c: the same, for a launch that runs again with larger stacks if one was too short. */
-bool sti_overflow_possible(const sti_adjoint_call *c);
-stet_result sti_overflow_run(sti_adjoint_call *c);
-
 #endif

@@ -5,15 +5,69 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/check/unit.h"
 #include "kernel/record/record.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { CHECK_BLOCKS = 64, CHECK_TEAM = 256 /* as in stacks.k.h */ };
 
 extern const sti_kernel sti_k_stack_flags;
+
+/* ---- ids --------------------------------------------------------------------------------------------------------- */
+
+typedef struct sti_id {
+    uint64_t id;
+    char *content;
+    int64_t users;
+    struct sti_id *next;
+} sti_id;
+
+static sti_id **find_id(sti_ids *ids, uint64_t id)
+{
+    sti_id **at = &ids->first;
+    while (*at && (*at)->id != id) at = &(*at)->next;
+    return at;
+}
+
+static stet_result append_id(sti_id **at, uint64_t id, const char *content)
+{
+    sti_id *own;
+    STI_TRY(sti_alloc(&own, sizeof *own, "an id"));
+    own->id = id;
+    own->users = 1;
+    stet_result result = sti_strdup(&own->content, content);
+    if (result != STET_OK)
+        sti_free(own);
+    else
+        *at = own;
+    return result;
+}
+
+stet_result sti_ids_add(sti_ids *ids, uint64_t id, const char *content, const char *what)
+{
+    sti_id **at = find_id(ids, id);
+    if (!*at) return append_id(at, id, content);
+    if (strcmp((*at)->content, content) != 0)
+        return sti_error(STET_ERROR_STATE,
+                         "%s has the id %016" PRIx64 ", which stands for something else here: change its text a little "
+                         "(a name in it, say)",
+                         what, id);
+    (*at)->users++;
+    return STET_OK;
+}
+
+void sti_ids_drop(sti_ids *ids, uint64_t id)
+{
+    sti_id **at = find_id(ids, id), *own = *at;
+    if (!own || --own->users > 0) return;
+    *at = own->next;
+    sti_free(own->content);
+    sti_free(own);
+}
 
 /* ---- flags ------------------------------------------------------------------------------------------------------- */
 
@@ -85,6 +139,25 @@ stet_result sti_flags_check(stet_adjoint *a, int64_t *mark)
 }
 
 /* ---- STACKS-1 ---------------------------------------------------------------------------------------------------- */
+
+stet_result sti_overflow_error(const stet_adjoint *a, int64_t mark, int64_t had, const char *needed)
+{
+    const sti_kernel_source *origin = sti_user_kernel_source(a->kernel);
+    const char *file = a->unit->file[mark / STI_MARK_LINES % a->unit->nfile];
+    sti_text_buffer where = {0}, name = {0};
+    sti_text_buffer_format(&where, "%s:%" PRId64, file, mark % STI_MARK_LINES);
+    if (where.result == STET_OK) sti_user_source_explain(&origin->source, where.data, where.size, &name);
+    bool known = where.result == STET_OK && name.result == STET_OK;
+    stet_result result =
+        sti_error(STET_ERROR_LIMIT,
+                  "kernel %s_adj: the stack of the loop at %s was too short: it had %" PRId64
+                  " slots%s. An array that its trip count comes from was written without being announced "
+                  "(stet_array_mark_written), so gradients since are not to be used",
+                  a->k->name, known ? name.data : "?", had, needed);
+    sti_text_buffer_free(&where);
+    sti_text_buffer_free(&name);
+    return result;
+}
 
 static stet_result report_overflow(stet_adjoint *a, int64_t mark)
 {

@@ -4,7 +4,7 @@
  *
  * A launch whose stack is too short sets a flag, `tape_overs`, and stops there. The host does not wait for that flag
  * after a launch. It reads the flag before the next host read of any array (STACKS-1). A launch whose sizes come from
- * memory that code outside of stet can write is checked at once (overflow.h).
+ * memory that code outside of stet can write is checked at once (launch.c).
  *
  * Invariants:
  *   STACKS-1  between a launch whose stack was too short and the error that reports it, no host read of any array
@@ -16,9 +16,23 @@
 
 #include "adjoint/launch/gather.h"
 #include "adjoint/launch/spill_pool.h"
-#include "adjoint/launch/ids.h"
 #include "adjoint/sizing/reduce.h"
 #include "stet/adjoint.h"
+
+/*
+ * A registry of ids that are hashes of content. Each user of an id registers its content, so two different contents
+ * with the same id are detected, in any order.
+ */
+typedef struct sti_ids {
+    struct sti_id *first;
+} sti_ids;
+
+/*
+ * Registers a user of an id. STATE: the id has another content; nothing was added. `what` names the user in messages.
+ */
+stet_result sti_ids_add(sti_ids *ids, uint64_t id, const char *content, const char *what);
+/* Removes a user of an id. An id that was never added is allowed. */
+void sti_ids_drop(sti_ids *ids, uint64_t id);
 
 typedef struct sti_stacks {
     stet_device *device;
@@ -52,5 +66,8 @@ stet_result sti_flags_room(stet_adjoint *adjoint, int64_t n);
  * check; 0: none.
  */
 stet_result sti_flags_check(stet_adjoint *adjoint, int64_t *mark);
+
+/* Makes the error about a stack that was too short. */
+stet_result sti_overflow_error(const stet_adjoint *adjoint, int64_t mark, int64_t had, const char *needed);
 
 #endif

@@ -162,11 +162,6 @@ const stet_array *sti_tape_copy_at(const sti_tape_array *a, int64_t step);
 
 stet_result sti_tape_finish(stet_tape *t);
 
-/* ---- tape_reads.c ---- */
-
-/* Fills `read` of the parameters of a kernel that has an adjoint. */
-void sti_tape_find_reads(sti_tape_kernel *k);
-
 /* ---- tape_gradient.c ---- */
 
 stet_result sti_tape_make_gradient(stet_tape *t, sti_tape_array *a);

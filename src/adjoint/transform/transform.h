@@ -160,19 +160,12 @@ void sti_else_overflow(sti_transform *t, sti_source_place place);
  */
 void sti_spill_begin(sti_transform *t, const char *column);
 
-/* ---- team_log.c: what the whole team overwrites ------------------------------------------------------------------ */
-
-/* Runs an each plainly, with a log. */
-void sti_team_log_each(sti_transform *t, const sti_node *n);
-/* Undoes everything that eaches logged above a mark. */
-void sti_team_log_undo(sti_transform *t, const sti_effects *effects, const char *mark);
-
 /* ---- log.c ------------------------------------------------------------------------------------------------------- */
 
 /* Before an expression statement that runs plainly: logs what it overwrites, if logging is on. */
 void sti_log_write(sti_transform *t, const sti_node *e);
-/* Undoes the entry below `top`. */
-void sti_log_undo_entry(sti_transform *t, const sti_effects *effects);
+/* Runs an each plainly, with a log. */
+void sti_team_log_each(sti_transform *t, const sti_node *n);
 /* Undoes all entries above a mark, a variable with an earlier value of `top`. */
 void sti_log_undo(sti_transform *t, const sti_effects *effects, const char *mark);
 

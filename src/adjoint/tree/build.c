@@ -1,5 +1,6 @@
 /* Makes nodes that the source does not have; see build.h. */
 #include "adjoint/tree/build.h"
+#include "adjoint/tree/place.h"
 #include "adjoint/tree/text.h"
 #include "kernel/check/type.h"
 
@@ -118,4 +119,36 @@ sti_node *sti_build_if(sti_transform *t, sti_node *test, sti_node *then)
     n->b = block;
     block->a = then;
     return n;
+}
+
+/* ---- elements that stores write ---------------------------------------------------------------------------------- */
+
+/* call->a[argument 1 + more] */
+sti_node *sti_loaded_element(sti_transform *t, const sti_node *call, int more)
+{
+    sti_node *index = sti_build_copy(t, sti_argument(call, 1));
+    if (more) {
+        sti_node *sum = sti_build(t, STI_NODE_BINARY, call->place);
+        sum->op = STI_OP_ADD;
+        sum->type = sti_type_basic(STI_TYPE_I64, false);
+        sum->a = index;
+        sum->b = sti_build_number(t, more, call->place);
+        index = sum;
+    }
+    return sti_build_element(t, call->a, index, sti_type_basic(STI_TYPE_REAL, false), call->place);
+}
+
+sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more)
+{
+    if (!sti_is_call_of(call, "load4")) return sti_loaded_element(t, call, more);
+    const sti_node *to = sti_argument(call, 2);
+    return sti_build_element(t, to, sti_build_number(t, more, to->place), sti_type_basic(STI_TYPE_REAL, false),
+                             to->place);
+}
+
+sti_node *sti_written_place(sti_transform *t, const sti_node *e, int k)
+{
+    sti_node *place = sti_assigned_place(e);
+    if (place) return k > 0 || place->kind == STI_NODE_NAME ? NULL : place;
+    return k < (sti_is_call_of(e, "load4") ? 4 : sti_put_width(e)) ? sti_stored_element(t, e, k) : NULL;
 }

@@ -24,4 +24,13 @@ sti_node *sti_build_assign(sti_transform *t, sti_symbol *symbol, sti_node *value
 sti_node *sti_build_declare(sti_transform *t, sti_symbol *symbol, sti_node *value);
 sti_node *sti_build_if(sti_transform *t, sti_node *test, sti_node *then);
 
+/* ---- elements that stores write, as places ---- */
+
+/* Element `more` of those that load4 reads. */
+sti_node *sti_loaded_element(sti_transform *t, const sti_node *call, int more);
+/* Element `more` of those that a store writes, as a place. put4 writes, and load4 fills, four. */
+sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more);
+/* The k-th element that an expression statement writes, as a place; NULL: there is none. */
+sti_node *sti_written_place(sti_transform *t, const sti_node *e, int k);
+
 #endif

@@ -1,6 +1,5 @@
 /* Questions about the tree; see place.h. */
 #include "adjoint/tree/place.h"
-#include "adjoint/tree/build.h"
 #include "kernel/check/type.h"
 
 #include <string.h>
@@ -220,6 +219,38 @@ sti_symbol *sti_origin_of(const sti_node *place, bool *only)
     return f.last;
 }
 
+/* ---- notes of the owners ----------------------------------------------------------------------------------------- */
+
+typedef struct asking {
+    sti_transform *t;
+    size_t member;
+    bool set, any, changed;
+} asking;
+
+static void ask_symbol(sti_symbol *s, void *context)
+{
+    asking *a = context;
+    bool *member = (bool *)((char *)sti_note_of(a->t, s) + a->member);
+    a->any |= *member;
+    if (!a->set) return;
+    a->changed |= !*member;
+    *member = true;
+}
+
+bool sti_ask(sti_transform *t, const sti_node *place, size_t member)
+{
+    asking a = {.t = t, .member = member};
+    sti_owners(place, ask_symbol, &a);
+    return a.any;
+}
+
+bool sti_mark(sti_transform *t, const sti_node *place, size_t member)
+{
+    asking a = {.t = t, .member = member, .set = true};
+    sti_owners(place, ask_symbol, &a);
+    return a.changed;
+}
+
 /* ---- stores ------------------------------------------------------------------------------------------------------ */
 
 int sti_store_of(const sti_node *call)
@@ -236,34 +267,4 @@ int sti_store_of(const sti_node *call)
 int sti_put_width(const sti_node *call)
 {
     return sti_is_call_of(call, "put") ? 1 : sti_is_call_of(call, "put4") ? 4 : 0;
-}
-
-/* call->a[argument 1 + more] */
-sti_node *sti_loaded_element(sti_transform *t, const sti_node *call, int more)
-{
-    sti_node *index = sti_build_copy(t, sti_argument(call, 1));
-    if (more) {
-        sti_node *sum = sti_build(t, STI_NODE_BINARY, call->place);
-        sum->op = STI_OP_ADD;
-        sum->type = sti_type_basic(STI_TYPE_I64, false);
-        sum->a = index;
-        sum->b = sti_build_number(t, more, call->place);
-        index = sum;
-    }
-    return sti_build_element(t, call->a, index, sti_type_basic(STI_TYPE_REAL, false), call->place);
-}
-
-sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more)
-{
-    if (!sti_is_call_of(call, "load4")) return sti_loaded_element(t, call, more);
-    const sti_node *to = sti_argument(call, 2);
-    return sti_build_element(t, to, sti_build_number(t, more, to->place), sti_type_basic(STI_TYPE_REAL, false),
-                             to->place);
-}
-
-sti_node *sti_written_place(sti_transform *t, const sti_node *e, int k)
-{
-    sti_node *place = sti_assigned_place(e);
-    if (place) return k > 0 || place->kind == STI_NODE_NAME ? NULL : place;
-    return k < (sti_is_call_of(e, "load4") ? 4 : sti_put_width(e)) ? sti_stored_element(t, e, k) : NULL;
 }

@@ -7,6 +7,8 @@
 #include "adjoint/tree/state.h"
 #include "kernel/check/flow.h"
 
+#include <stddef.h>
+
 /* ---- walks: each node of a list of trees, before its parts ---- */
 
 typedef void sti_visit(sti_transform *t, const sti_node *n);
@@ -67,11 +69,15 @@ bool sti_place_written(const sti_node *place);
 int sti_store_of(const sti_node *call);
 /* The number of consecutive elements that put and put4 write behind their index; 0: the node is neither. */
 int sti_put_width(const sti_node *call);
-/* Element `more` of those that load4 reads. */
-sti_node *sti_loaded_element(sti_transform *t, const sti_node *call, int more);
-/* Element `more` of those that a store writes, as a place. put4 writes, and load4 fills, four. */
-sti_node *sti_stored_element(sti_transform *t, const sti_node *call, int more);
-/* The k-th element that an expression statement writes, as a place; NULL: there is none. */
-sti_node *sti_written_place(sti_transform *t, const sti_node *e, int k);
+
+/* ---- notes of the owners ---- */
+
+/*
+ * One member of the notes of the symbols that a place may belong to. sti_ask: it is set for one of them. sti_mark: sets
+ * it for all of them, and returns true if that is new for one.
+ */
+#define STI_NOTE(member) offsetof(sti_note, member)
+bool sti_ask(sti_transform *t, const sti_node *place, size_t member);
+bool sti_mark(sti_transform *t, const sti_node *place, size_t member);
 
 #endif
