@@ -81,7 +81,7 @@ static const char *element(const sti_checking *c, const sti_subject *s, int64_t 
 
 static double error_of(double found, double wanted) { return fabs(found - wanted) / (1 + fabs(wanted)); }
 
-static void compare_all(sti_checking *c, const sti_subject *s, int64_t k, double wanted)
+static void compare(sti_checking *c, const sti_subject *s, int64_t k, double wanted)
 {
     char text[120];
     double found = s->found[k], error = error_of(found, wanted);
@@ -160,7 +160,7 @@ static stet_result look_closer(sti_checking *c, sti_subject *s, int64_t k, int w
     for (int i = 1; i < NSTEP; ++i) {
         STI_TRY(look_beside(c, s, k, steps[i], c->closer));
         if (!finite_sides(narrow) || error_of(s->found[at], slope(narrow)) > c->def->tolerance) continue;
-        compare_all(c, s, at, slope(narrow));
+        compare(c, s, at, slope(narrow));
         return STET_OK;
     }
     if (fabs(s->found[at] - slope(&c->sides[w])) <= rounding(&c->sides[w])) {
@@ -169,7 +169,7 @@ static stet_result look_closer(sti_checking *c, sti_subject *s, int64_t k, int w
     } else if (finite_sides(narrow) && is_kink(&c->sides[w], narrow))
         leave_out(c, s, at, "what the kernel computes at it or beside it has a kink");
     else
-        compare_all(c, s, at, slope(&c->sides[w]));
+        compare(c, s, at, slope(&c->sides[w]));
     return STET_OK;
 }
 
@@ -182,7 +182,7 @@ static stet_result check_element(sti_checking *c, sti_subject *s, int64_t k, int
         return STET_OK;
     }
     if (isfinite(s->found[at]) && error_of(s->found[at], slope(d)) > c->def->tolerance) return look_closer(c, s, k, w);
-    compare_all(c, s, at, slope(d));
+    compare(c, s, at, slope(d));
     return STET_OK;
 }
 

@@ -72,7 +72,7 @@ int64_t sti_gathering_bytes(const sti_gathering *g)
 }
 
 /* Makes room in an array whose content is not needed: replaces it by one of at least twice its size. */
-static stet_result make_room_gather(sti_gathering *g, stet_array **a, stet_dtype type, int64_t items)
+static stet_result make_room(sti_gathering *g, stet_array **a, stet_dtype type, int64_t items)
 {
     if (*a && (*a)->nitem >= items) return STET_OK;
     int64_t twice = *a ? 2 * (*a)->nitem : 0;
@@ -88,13 +88,13 @@ static stet_result make_all_room(sti_gathering *g, int64_t nitem, int64_t nentry
     int64_t n = GATHER_DIGITS * parts(nentry, GATHER_RUN);
     if (n < nitem) n = nitem;
     for (int k = 0; k < 2; ++k) {
-        STI_TRY(make_room_gather(g, &g->place[k], STET_DTYPE_I64, nentry));
-        STI_TRY(make_room_gather(g, &g->value[k], STET_DTYPE_REAL, nentry));
+        STI_TRY(make_room(g, &g->place[k], STET_DTYPE_I64, nentry));
+        STI_TRY(make_room(g, &g->value[k], STET_DTYPE_REAL, nentry));
     }
-    STI_TRY(make_room_gather(g, &g->level[0], STET_DTYPE_I64, n));
+    STI_TRY(make_room(g, &g->level[0], STET_DTYPE_I64, n));
     for (int k = 1; n > GATHER_PIECE; ++k) {
         n = parts(n, GATHER_PIECE);
-        STI_TRY(make_room_gather(g, &g->level[k], STET_DTYPE_I64, n));
+        STI_TRY(make_room(g, &g->level[k], STET_DTYPE_I64, n));
     }
     return STET_OK;
 }

@@ -17,7 +17,7 @@ typedef struct scratch {
     stet_array *places;
 } scratch;
 
-static stet_result make_gather_places(scratch *s, int i, stet_dtype dtype, bool worlds, int64_t items, stet_arg *out)
+static stet_result make_array(scratch *s, int i, stet_dtype dtype, bool worlds, int64_t items, stet_arg *out)
 {
     stet_array_def def = stet_default_array_def();
     def.name = "a plan's own";
@@ -38,7 +38,7 @@ static stet_result make_argument(scratch *s, int i, int number, stet_arg *out)
     const stet_array *a = given->array;
     *out = *given;
     if (given->kind != STET_ARG_ARRAY || !a || (!a->worlds && a->dtype != STET_DTYPE_REAL)) return STET_OK;
-    return make_gather_places(s, i, a->dtype, a->worlds, a->nitem, out);
+    return make_array(s, i, a->dtype, a->worlds, a->nitem, out);
 }
 
 static stet_result make_gradient(scratch *s, int i, int number, stet_arg *out)
@@ -46,15 +46,15 @@ static stet_result make_gradient(scratch *s, int i, int number, stet_arg *out)
     const stet_array *g = s->call->gradients[number];
     *out = stet_arg_array(NULL);
     if (!g) return STET_OK;
-    STI_TRY(make_gather_places(s, i, STET_DTYPE_REAL, true, g->nitem, out));
+    STI_TRY(make_array(s, i, STET_DTYPE_REAL, true, g->nitem, out));
     s->gradient[number] = s->made[i];
     return STET_OK;
 }
 
 static stet_result make_stack(scratch *s, int i, sti_stack stack, stet_arg *out)
 {
-    STI_TRY(make_gather_places(s, i, sti_stack_dtype(stack), sti_stack_has_lanes(stack),
-                               s->call->size[STI_WIDTH] * s->call->size[STI_DEPTH], out));
+    STI_TRY(make_array(s, i, sti_stack_dtype(stack), sti_stack_has_lanes(stack),
+                       s->call->size[STI_WIDTH] * s->call->size[STI_DEPTH], out));
     if (stack == STI_STACK_INT) s->places = s->made[i];
     return STET_OK;
 }
@@ -67,7 +67,7 @@ static stet_result make_one(scratch *s, int i, stet_arg *out)
     case STI_PASSED_ARGUMENT: return make_argument(s, i, p->number, out);
     case STI_PASSED_GRADIENT: return make_gradient(s, i, p->number, out);
     case STI_PASSED_STACK: return make_stack(s, i, (sti_stack)p->number, out);
-    case STI_PASSED_FLAGS: return make_gather_places(s, i, STET_DTYPE_INT, false, c->size[STI_WIDTH], out);
+    case STI_PASSED_FLAGS: return make_array(s, i, STET_DTYPE_INT, false, c->size[STI_WIDTH], out);
     case STI_PASSED_ROOM: *out = stet_arg_int(c->size[STI_WIDTH] * c->size[STI_DEPTH]); break;
     case STI_PASSED_WIDTH:
     case STI_PASSED_FLAGS_ROOM: *out = stet_arg_int(c->size[STI_WIDTH]); break;
@@ -79,7 +79,7 @@ static stet_result make_one(scratch *s, int i, stet_arg *out)
 }
 
 /* Runs the launch without the launch observer, because it is not one of the caller's. */
-static stet_result run_gather_places(scratch *s)
+static stet_result run_launch(scratch *s)
 {
     const stet_adjoint *a = s->call->adjoint;
     stet_arg args[STI_MAX_PARAMS];
@@ -151,7 +151,7 @@ stet_result sti_places_of(const sti_adjoint_call *c, sti_place_listed **out, int
     stet_result result = STET_OK;
     if (c->size[STI_WIDTH] > INT32_MAX / c->size[STI_DEPTH])
         return sti_error(STET_ERROR_LIMIT, "a plan of slots beyond %d", INT32_MAX);
-    result = run_gather_places(&s);
+    result = run_launch(&s);
     if (result == STET_OK)
         result = sti_alloc(&places, (size_t)(c->size[STI_WIDTH] * c->size[STI_DEPTH]) * sizeof *places,
                            "what a gradient gathers");

@@ -133,7 +133,7 @@ static stet_result upload(const making *m, int32_t *words, int64_t nword)
 }
 
 /* An equal plan keeps its array, so in an audit nothing is replaced. */
-static stet_result make_gather_plan(void *context)
+static stet_result make_plan(void *context)
 {
     const making *m = context;
     sti_place_listed *entry = NULL;
@@ -163,7 +163,7 @@ static stet_result make_beside(void *context)
     stet_device *device = m->call->adjoint->stacks->device;
     bool listing = device->listing;
     device->listing = false;
-    stet_result result = make_gather_plan(context);
+    stet_result result = make_plan(context);
     device->listing = listing;
     return result;
 }
@@ -239,7 +239,7 @@ static bool is_too_volatile(sti_planning *p, const sti_gather_plan *to)
     return p->wasted >= WASTED && !before;
 }
 
-static stet_result find_gather_plan(const sti_adjoint_call *c, sti_planning *p, stet_array **out)
+static stet_result find_plan(const sti_adjoint_call *c, sti_planning *p, stet_array **out)
 {
     sti_mechanisms *m = &c->adjoint->stacks->device->mechanisms;
     making it = {.call = c, .to = choose(p, &p->now)};
@@ -280,5 +280,5 @@ stet_result sti_gather_plan_find(const sti_adjoint_call *c, stet_array **out)
         return STET_OK;
     }
     list_stamp(c, &a->planning.now);
-    return find_gather_plan(c, &a->planning, out);
+    return find_plan(c, &a->planning, out);
 }

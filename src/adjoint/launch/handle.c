@@ -121,7 +121,7 @@ static void choose(stet_adjoint *a)
         if (strcmp(k->name, name) == 0) a->k = k;
 }
 
-static stet_result make_handle(stet_adjoint *a)
+static stet_result make_adjoint(stet_adjoint *a)
 {
     const sti_kernel_source *origin = sti_user_kernel_source(a->kernel);
     sti_check_options check = sti_user_check_options(sti_user_kernel_device(a->kernel));
@@ -151,7 +151,7 @@ stet_result stet_kernel_get_adjoint(stet_kernel *kernel, stet_adjoint **out)
     STI_TRY(sti_alloc(&a, sizeof *a, "an adjoint"));
     a->attachment.destroy = destroy;
     a->kernel = kernel;
-    stet_result result = make_handle(a);
+    stet_result result = make_adjoint(a);
     if (result != STET_OK) {
         destroy(&a->attachment);
         return result;

@@ -61,7 +61,7 @@ struct stet_adjoint {
     sti_sizing sizing;
     sti_planning planning;
     stet_array *flags; /* tape_overs: 0 except where a stack was too short; NULL: not needed so far */
-    sti_stamp looked;  /* the versions when the flags were read last */
+    sti_stamp checked; /* the versions when the flags were read last */
     sti_last_launch last;
     sti_watcher watcher; /* is notified when an array of `last` is destroyed */
     /* Copies for a launch that may have to run again (launch.c), by parameter of the code. */

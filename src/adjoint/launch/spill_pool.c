@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -68,6 +69,8 @@ static void drop_old(sti_spill_pool *h, bool views)
 
 void sti_spill_pool_end(sti_spill_pool *h)
 {
+    assert(h->users > 0);
+    sti_validate_spill_pool(h);
     if (--h->users > 0) return;
     drop_old(h, true);
     drop_old(h, false);
@@ -161,7 +164,7 @@ static stet_result take_view(sti_spill_pool *h, sti_stack stack, int64_t worlds,
 
 /* ---- taking ------------------------------------------------------------------------------------------------------ */
 
-static stet_result take_spill_pool(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
+static stet_result take_memory(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
 {
     int64_t lanes = h->device->lanes, need = items;
     if (worlds > 0 && __builtin_mul_overflow((worlds + lanes - 1) / lanes * lanes, items, &need)) need = INT64_MAX;
@@ -176,9 +179,10 @@ static stet_result take_spill_pool(sti_spill_pool *h, sti_stack stack, int64_t w
 stet_result sti_spill_pool_take(sti_spill_pool *h, sti_stack stack, int64_t worlds, int64_t items, stet_array **out)
 {
     bool listing = h->device->listing;
+    assert(stack >= 0 && stack < STI_STACK_COUNT && worlds >= 0 && h->users > 0);
     *out = NULL;
     h->device->listing = false;
-    stet_result result = take_spill_pool(h, stack, worlds, items > 0 ? items : 1, out);
+    stet_result result = take_memory(h, stack, worlds, items > 0 ? items : 1, out);
     h->device->listing = listing;
     return result;
 }
@@ -203,4 +207,17 @@ void sti_spill_pool_free(sti_spill_pool *h)
     for (int i = 0; i < h->nview; ++i) stet_array_destroy(h->view[i].array);
     for (int s = 0; s < STI_STACK_COUNT; ++s) stet_array_destroy(h->memory[s]);
     *h = (sti_spill_pool){.device = h->device};
+}
+
+void sti_validate_spill_pool(const sti_spill_pool *h)
+{
+    assert(h->users >= 0 && (h->users > 0 || !h->old)); /* SPILL-1 */
+    assert(h->nview >= 0 && h->nview <= STI_SPILL_POOL_VIEWS);
+    for (int i = 0; i < h->nview; ++i) {
+        const sti_spill_pool_view *v = &h->view[i];
+        assert(v->used <= h->clock && v->array->base == h->memory[v->stack]);
+        assert(v->array->data == h->memory[v->stack]->data && h->memory[v->stack]->by_world);
+        (void)v;
+    }
+    (void)h;
 }

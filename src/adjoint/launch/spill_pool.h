@@ -65,5 +65,7 @@ stet_result sti_spill_pool_take(sti_spill_pool *h, sti_stack stack, int64_t worl
 int64_t sti_spill_pool_room(const sti_spill_pool *h, sti_stack stack, int64_t worlds);
 int64_t sti_spill_pool_bytes(const sti_spill_pool *h);
 void sti_spill_pool_free(sti_spill_pool *h);
+/* Debug builds: SPILL-1, and that each view shows the memory of its stack. */
+void sti_validate_spill_pool(const sti_spill_pool *h);
 
 #endif

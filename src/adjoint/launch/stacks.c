@@ -88,7 +88,7 @@ stet_result sti_flags_room(stet_adjoint *a, int64_t n)
         a->flags = more;
         sti_array_held_by(more, STET_MECHANISM_ADSTACK);
         more->by_world = !a->k->items; /* each world has its own part, the same in each launch over as many worlds */
-        sti_stamp_keep_version(&a->looked, &more->version);
+        sti_stamp_keep_version(&a->checked, &more->version);
     }
     device->listing = listing;
     return result;
@@ -129,12 +129,12 @@ stet_result sti_flags_check(stet_adjoint *a, int64_t *mark)
 {
     stet_device *device = a->stacks->device;
     *mark = 0;
-    if (!a->flags || sti_stamp_is(&a->looked, &a->flags->version)) return STET_OK; /* STACKS-2 */
+    if (!a->flags || sti_stamp_is(&a->checked, &a->flags->version)) return STET_OK; /* STACKS-2 */
     bool listing = device->listing;
     device->listing = false;
     stet_result result = read_flags(a, mark);
     device->listing = listing;
-    if (result == STET_OK) sti_stamp_keep_version(&a->looked, &a->flags->version);
+    if (result == STET_OK) sti_stamp_keep_version(&a->checked, &a->flags->version);
     return result;
 }
 
@@ -173,8 +173,8 @@ static stet_result report_overflow(stet_adjoint *a, int64_t mark)
 /* Reports an overflow of an adjoint that was destroyed. */
 static stet_result report_late_overflow(sti_stacks *s)
 {
-    s->untold = false;
-    return sti_error(STET_ERROR_LIMIT, "%s", s->late);
+    s->unreported = false;
+    return sti_error(STET_ERROR_LIMIT, "%s", s->message);
 }
 
 /* Checks the flags of an adjoint before it is destroyed. The next host read reports an overflow. */
@@ -183,10 +183,10 @@ static void check_before_destroy(stet_adjoint *a)
     sti_stacks *s = a->stacks;
     int64_t mark = 0;
     a->last.valid = false;
-    if (s->untold || sti_flags_check(a, &mark) != STET_OK || !mark) return;
+    if (s->unreported || sti_flags_check(a, &mark) != STET_OK || !mark) return;
     (void)report_overflow(a, mark);
-    s->untold = true;
-    (void)snprintf(s->late, sizeof s->late, "%s", stet_get_last_error());
+    s->unreported = true;
+    (void)snprintf(s->message, sizeof s->message, "%s", stet_get_last_error());
 }
 
 static stet_result check_overflow(stet_device *device)
@@ -194,15 +194,15 @@ static stet_result check_overflow(stet_device *device)
     sti_stacks *s = device->stacks;
     stet_result result = STET_OK;
     int64_t mark;
-    if (s->looking) return STET_OK;
-    if (s->untold) return report_late_overflow(s);
+    if (s->checking) return STET_OK;
+    if (s->unreported) return report_late_overflow(s);
     for (stet_adjoint *a = s->first; a && result == STET_OK; a = a->next) {
-        if (!a->flags || sti_stamp_is(&a->looked, &a->flags->version)) continue;
+        if (!a->flags || sti_stamp_is(&a->checked, &a->flags->version)) continue;
         if (sti_joining(device)) return STET_OK; /* during a capture nothing can be read, and nothing has run */
-        s->looking = true;
+        s->checking = true;
         result = sti_flags_check(a, &mark);
         if (result == STET_OK && mark) result = report_overflow(a, mark);
-        s->looking = false;
+        s->checking = false;
     }
     return result;
 }
@@ -236,7 +236,7 @@ static void close_stacks(stet_device *device)
     s->gathering = NULL;
     sti_known_free(&s->known);
     sti_spill_pool_free(&s->spill_pool);
-    if (s->untold) return; /* an error is still to be reported: the device frees it */
+    if (s->unreported) return; /* an error is still to be reported: the device frees it */
     sti_free(s);
     device->stacks = NULL;
     device->check_overflow = NULL;
@@ -292,7 +292,7 @@ void sti_stacks_leave(stet_adjoint *a)
             break;
         }
     stet_array_destroy(a->flags);
-    sti_stamp_free(&a->looked);
+    sti_stamp_free(&a->checked);
     for (int i = 0; i < STI_MAX_PARAMS; ++i) stet_array_destroy(a->saved[i]);
     close_stacks(device);
 }

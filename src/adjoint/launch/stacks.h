@@ -42,10 +42,10 @@ typedef struct sti_stacks {
     sti_gathering *gathering; /* NULL: not needed so far */
     stet_array *found;        /* results of the check: [block] (place, mark); NULL: not needed so far */
     stet_adjoint *first;      /* list of the device's adjoints, linked by `next` */
-    bool looking;
-    /* An overflow of an adjoint that was destroyed, not reported yet; `late` is its message. */
-    bool untold;
-    char late[320];
+    bool checking;            /* the flags are being read */
+    /* An overflow of an adjoint that was destroyed, not reported yet; with its message. */
+    bool unreported;
+    char message[320];
 } sti_stacks;
 
 /* Adds the adjoint to its device's stacks, which the first adjoint creates and the last one destroys. */

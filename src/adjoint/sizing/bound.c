@@ -19,8 +19,6 @@ typedef struct evaluation {
 
 static stet_result evaluate(evaluation *v, sti_bound *b, int64_t *out);
 
-static sti_bound *part(const sti_bound *b) { return (sti_bound *)(uintptr_t)b; }
-
 static stet_result find_argument(const evaluation *v, const sti_bound *b, int64_t *out)
 {
     if (v->values->number(v->values->context, b->name, out)) return STET_OK;
@@ -31,7 +29,7 @@ static stet_result find_argument(const evaluation *v, const sti_bound *b, int64_
 static stet_result find_element(evaluation *v, const sti_bound *b, int64_t *out)
 {
     int64_t index;
-    STI_TRY(evaluate(v, part(b->a), &index));
+    STI_TRY(evaluate(v, b->a, &index));
     if (v->values->element(v->values->context, b->name, index, out)) return STET_OK;
     return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "the size of an adjoint's tape needs element %" PRId64 " of %s, which it does not have", index,
@@ -41,12 +39,12 @@ static stet_result find_element(evaluation *v, const sti_bound *b, int64_t *out)
 static stet_result find_greatest(evaluation *v, sti_bound *b, int64_t *out)
 {
     int64_t from, to, value;
-    STI_TRY(evaluate(v, part(b->a), &from));
-    STI_TRY(evaluate(v, part(b->b), &to));
+    STI_TRY(evaluate(v, b->a, &from));
+    STI_TRY(evaluate(v, b->b, &to));
     *out = 0;
     for (int64_t i = from; i < to; ++i) {
         b->variable->number = i;
-        STI_TRY(evaluate(v, part(b->c), &value));
+        STI_TRY(evaluate(v, b->c, &value));
         if (value > *out) *out = value;
     }
     return STET_OK;
@@ -91,8 +89,8 @@ static stet_result evaluate(evaluation *v, sti_bound *b, int64_t *out)
     case STI_BOUND_ELEMENT: return find_element(v, b, out);
     case STI_BOUND_OVER: return find_greatest(v, b, out);
     default:
-        STI_TRY(evaluate(v, part(b->a), &left));
-        STI_TRY(evaluate(v, part(b->b), &right));
+        STI_TRY(evaluate(v, b->a, &left));
+        STI_TRY(evaluate(v, b->b, &right));
         return calculate(b->kind, left, right, out);
     }
 }

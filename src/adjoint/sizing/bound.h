@@ -46,7 +46,7 @@ typedef struct sti_bound {
     sti_bound_kind kind;
     int64_t number;   /* of a variable its value during the evaluation */
     const char *name; /* of an argument; of a variable, for printing */
-    const struct sti_bound *a, *b, *c;
+    struct sti_bound *a, *b, *c;
     struct sti_bound *variable; /* of an OVER: the node of its variable, wherever it occurs in c */
 } sti_bound;
 

@@ -20,9 +20,21 @@ typedef struct sizes {
     sti_bound *slots, *listed, *logged;
 } sizes;
 
+static sti_bound *add(sti_extent *x, sti_bound *a, sti_bound *b)
+{
+    return sti_extent_operation(x, STI_BOUND_ADD, a, b);
+}
+
+static sti_bound *multiply(sti_extent *x, sti_bound *a, sti_bound *b)
+{
+    return sti_extent_operation(x, STI_BOUND_MUL, a, b);
+}
+
+static sti_bound *number(sti_extent *x, int64_t value) { return sti_extent_number(x, value); }
+
 static sizes nothing(sti_extent *x)
 {
-    sti_bound *zero = sti_extent_number(x, 0);
+    sti_bound *zero = number(x, 0);
     return (sizes){zero, zero, zero};
 }
 
@@ -45,18 +57,14 @@ static sti_bound *trips_of(sti_extent *x, const sti_counted *c, sti_bound **from
     if (!first || !last) return NULL;
     if (c->step > 0) {
         *from = first;
-        *to = c->included ? sti_extent_operation(x, STI_BOUND_ADD, last, sti_extent_number(x, 1)) : last;
+        *to = c->included ? add(x, last, number(x, 1)) : last;
     } else {
-        *from = c->included ? last : sti_extent_operation(x, STI_BOUND_ADD, last, sti_extent_number(x, 1));
-        *to = sti_extent_operation(x, STI_BOUND_ADD, first, sti_extent_number(x, 1));
+        *from = c->included ? last : add(x, last, number(x, 1));
+        *to = add(x, first, number(x, 1));
     }
     sti_bound *way = sti_extent_operation(x, STI_BOUND_SUB, *to, *from);
-    if (by > 1)
-        way = sti_extent_operation(x, STI_BOUND_DIV,
-                                   sti_extent_operation(x, STI_BOUND_ADD, way, sti_extent_number(x, by - 1)),
-                                   sti_extent_number(x, by));
-    return way && way->kind != STI_BOUND_NUMBER ? sti_extent_operation(x, STI_BOUND_MAX, way, sti_extent_number(x, 0))
-                                                : way;
+    if (by > 1) way = sti_extent_operation(x, STI_BOUND_DIV, add(x, way, number(x, by - 1)), number(x, by));
+    return way && way->kind != STI_BOUND_NUMBER ? sti_extent_operation(x, STI_BOUND_MAX, way, number(x, 0)) : way;
 }
 
 static void refuse_loop(sti_extent *x, const sti_node *n)
@@ -79,16 +87,13 @@ static sizes loop_sizes(sti_extent *x, const sti_node *n)
     sizes body = list_sizes(x, n->d->a);
     x->count = scope;
     sti_bound *slots = sti_extent_over(x, &r, body.slots);
-    sti_bound *listed =
-        sti_extent_over(x, &r, sti_extent_operation(x, STI_BOUND_ADD, body.listed, sti_extent_number(x, note->listed)));
-    if (listed && !sti_is_number(listed, 0)) listed = sti_extent_operation(x, STI_BOUND_MUL, trips, listed);
-    if (note->slots > 0)
-        slots = sti_extent_operation(x, STI_BOUND_ADD, slots,
-                                     sti_extent_operation(x, STI_BOUND_MUL, trips, sti_extent_number(x, note->slots)));
+    sti_bound *listed = sti_extent_over(x, &r, add(x, body.listed, number(x, note->listed)));
+    if (listed && !sti_is_number(listed, 0)) listed = multiply(x, trips, listed);
+    if (note->slots > 0) slots = add(x, slots, multiply(x, trips, number(x, note->slots)));
     sti_bound *logged = sti_extent_over(x, &r, body.logged);
-    if (logged && !sti_is_number(logged, 0)) logged = sti_extent_operation(x, STI_BOUND_MUL, trips, logged);
+    if (logged && !sti_is_number(logged, 0)) logged = multiply(x, trips, logged);
     if (note->slots > 0) /* the log of each iteration stays while the loop is reversed */
-        slots = sti_extent_operation(x, STI_BOUND_ADD, slots, logged);
+        slots = add(x, slots, logged);
     if (slots && listed && logged) return (sizes){slots, listed, logged};
     refuse_loop(x, n);
     return nothing(x);
@@ -117,7 +122,7 @@ static sizes call_sizes(sti_extent *x, const sti_node *call)
     bind_parameters(x, call, f);
     sizes out = list_sizes(x, f->b->a);
     x->count = scope;
-    out.logged = sti_extent_number(x, 0); /* its adjoint logs; the call itself does not */
+    out.logged = number(x, 0); /* its adjoint logs; the call itself does not */
     return out;
 }
 
@@ -153,10 +158,9 @@ static sizes statement_sizes(sti_extent *x, const sti_node *n)
         none = list_sizes(x, n->b->a);
         if (!n->c) return none;
         other = list_sizes(x, n->c->a);
-        return (sizes){sti_extent_greatest(x, none.slots, other.slots),
-                       sti_extent_operation(x, STI_BOUND_ADD, none.listed, other.listed),
-                       sti_extent_operation(x, STI_BOUND_ADD, none.logged, other.logged)};
-    case STI_NODE_EXPRESSION: none.logged = sti_extent_number(x, (int64_t)2 * sti_log_entries(x->t, n->a)); return none;
+        return (sizes){sti_extent_greatest(x, none.slots, other.slots), add(x, none.listed, other.listed),
+                       add(x, none.logged, other.logged)};
+    case STI_NODE_EXPRESSION: none.logged = number(x, (int64_t)2 * sti_log_entries(x->t, n->a)); return none;
     default: return none;
     }
 }
@@ -172,12 +176,12 @@ static sizes list_sizes(sti_extent *x, const sti_node *list)
         bool plain =
             /* otherwise it is saved in variables, or does not run */
             n->kind != STI_NODE_EXPRESSION && !sti_last_of_list(n);
-        if (plain) stays = sti_extent_operation(x, STI_BOUND_ADD, stays, s.logged);
+        if (plain) stays = add(x, stays, s.logged);
         out.slots = sti_extent_greatest(x, out.slots, s.slots);
-        out.listed = sti_extent_operation(x, STI_BOUND_ADD, out.listed, s.listed);
-        out.logged = sti_extent_operation(x, STI_BOUND_ADD, out.logged, s.logged);
+        out.listed = add(x, out.listed, s.listed);
+        out.logged = add(x, out.logged, s.logged);
     }
-    out.slots = sti_extent_operation(x, STI_BOUND_ADD, out.slots, stays);
+    out.slots = add(x, out.slots, stays);
     x->count = scope;
     return out;
 }
@@ -194,7 +198,7 @@ static kernel_sizes team_list(sti_extent *x, const sti_node *list);
 
 static kernel_sizes no_size(sti_extent *x)
 {
-    sti_bound *zero = sti_extent_number(x, 0);
+    sti_bound *zero = number(x, 0);
     return (kernel_sizes){zero, zero, zero, zero};
 }
 
@@ -204,15 +208,14 @@ static kernel_sizes each_sizes(sti_extent *x, const sti_node *n)
     int scope = x->count;
     const sti_region_note *note = sti_region_note_of(x->t, n);
     sti_bound *count = sti_extent_value(x, n->a);
-    sti_range r = open_range(x, n->symbol, sti_extent_number(x, 0), count);
+    sti_range r = open_range(x, n->symbol, number(x, 0), count);
     sizes body = list_sizes(x, n->b->a);
-    sti_bound *slots = sti_extent_over(x, &r, sti_extent_greatest(x, body.slots, sti_extent_number(x, note->slots)));
-    sti_bound *listed =
-        sti_extent_over(x, &r, sti_extent_operation(x, STI_BOUND_ADD, body.listed, sti_extent_number(x, note->listed)));
+    sti_bound *slots = sti_extent_over(x, &r, sti_extent_greatest(x, body.slots, number(x, note->slots)));
+    sti_bound *listed = sti_extent_over(x, &r, add(x, body.listed, number(x, note->listed)));
     x->count = scope;
     kernel_sizes out = no_size(x);
     bool items = n->kind == STI_NODE_ITEMS;
-    sti_bound *depth = items ? slots : sti_extent_operation(x, STI_BOUND_ADD, slots, listed);
+    sti_bound *depth = items ? slots : add(x, slots, listed);
     sti_bound *logged = sti_extent_over(x, &r, body.logged);
     bool known = depth && listed && logged, team = !items && known && sti_each_logs(x->t, n);
     bool kept = known && (team || !sti_is_number(depth, 0) || !sti_is_number(listed, 0));
@@ -222,7 +225,7 @@ static kernel_sizes each_sizes(sti_extent *x, const sti_node *n)
     }
     out.depth = depth;
     if (items) out.entries = listed;
-    if (team) out.logged = sti_extent_operation(x, STI_BOUND_ADD, logged, sti_extent_number(x, STI_TEAM_LOG_SLOTS));
+    if (team) out.logged = add(x, logged, number(x, STI_TEAM_LOG_SLOTS));
     if (kept) out.width = items ? sti_extent_groups(x, count) : count;
     return out;
 }
@@ -237,13 +240,12 @@ static kernel_sizes team_loop(sti_extent *x, const sti_node *n)
     x->count = scope;
     kernel_sizes out = {sti_extent_over(x, &r, body.width), sti_extent_over(x, &r, body.depth),
                         sti_extent_over(x, &r, body.entries), sti_extent_over(x, &r, body.logged)};
-    sti_bound *own = sti_extent_operation(x, STI_BOUND_MUL, sti_extent_number(x, kept), trips);
-    if (kept > 0) out.depth = sti_extent_operation(x, STI_BOUND_ADD, out.depth, own);
-    if (out.entries && !sti_is_number(out.entries, 0))
-        out.entries = sti_extent_operation(x, STI_BOUND_MUL, trips, out.entries);
+    sti_bound *own = multiply(x, number(x, kept), trips);
+    if (kept > 0) out.depth = add(x, out.depth, own);
+    if (out.entries && !sti_is_number(out.entries, 0)) out.entries = multiply(x, trips, out.entries);
     if (out.logged && !sti_is_number(out.logged, 0)) {
-        out.logged = sti_extent_operation(x, STI_BOUND_MUL, trips, out.logged);
-        if (kept > 0) out.depth = sti_extent_operation(x, STI_BOUND_ADD, out.depth, out.logged);
+        out.logged = multiply(x, trips, out.logged);
+        if (kept > 0) out.depth = add(x, out.depth, out.logged);
     }
     if (!out.width || !out.depth || !out.entries || !out.logged) {
         refuse_loop(x, n);
@@ -255,8 +257,7 @@ static kernel_sizes team_loop(sti_extent *x, const sti_node *n)
 static kernel_sizes greatest_of(sti_extent *x, const kernel_sizes *a, const kernel_sizes *b)
 {
     return (kernel_sizes){sti_extent_greatest(x, a->width, b->width), sti_extent_greatest(x, a->depth, b->depth),
-                          sti_extent_operation(x, STI_BOUND_ADD, a->entries, b->entries),
-                          sti_extent_operation(x, STI_BOUND_ADD, a->logged, b->logged)};
+                          add(x, a->entries, b->entries), add(x, a->logged, b->logged)};
 }
 
 static kernel_sizes team_statement(sti_extent *x, const sti_node *n)
@@ -275,7 +276,7 @@ static kernel_sizes team_statement(sti_extent *x, const sti_node *n)
     case STI_NODE_FOR: return team_loop(x, n);
     default: {
         sizes s = statement_sizes(x, n);
-        one.depth = sti_extent_operation(x, STI_BOUND_ADD, s.slots, s.listed);
+        one.depth = add(x, s.slots, s.listed);
         return one;
     }
     }
@@ -289,7 +290,7 @@ static kernel_sizes team_list(sti_extent *x, const sti_node *list)
         kernel_sizes s = team_statement(x, n);
         out = greatest_of(x, &out, &s);
     }
-    out.depth = sti_extent_operation(x, STI_BOUND_ADD, out.depth, out.logged);
+    out.depth = add(x, out.depth, out.logged);
     x->count = scope;
     return out;
 }
@@ -299,7 +300,7 @@ static sti_range bind_number(sti_extent *x, const sti_node *v)
 {
     sti_bound *count = sti_extent_bound(x, STI_BOUND_ARGUMENT);
     count->name = STI_BOUND_COUNT;
-    return open_range(x, v->symbol, sti_extent_number(x, 0), count);
+    return open_range(x, v->symbol, number(x, 0), count);
 }
 
 static sti_range bind_arguments(sti_extent *x, const sti_node *kernel)
@@ -312,7 +313,7 @@ static sti_range bind_arguments(sti_extent *x, const sti_node *kernel)
             continue;
         }
         if (sti_type_points(v->type)) {
-            if (!v->symbol->written) sti_extent_bind(x, v->symbol, sti_extent_number(x, 0), v->name->text);
+            if (!v->symbol->written) sti_extent_bind(x, v->symbol, number(x, 0), v->name->text);
         } else if (!sti_note_of(x->t, v->symbol)->assigned) {
             sti_bound *b = sti_extent_bound(x, STI_BOUND_ARGUMENT);
             b->name = v->name->text;
@@ -329,9 +330,8 @@ void sti_extent_of(sti_transform *t, const sti_node *kernel, bool lists, sti_ext
     x->t = t;
     sti_range all = bind_arguments(x, kernel);
     kernel_sizes s = team_list(x, kernel->b->a);
-    out->width = sti_extent_greatest(x, sti_extent_number(x, 1), sti_extent_over(x, &all, s.width));
+    out->width = sti_extent_greatest(x, number(x, 1), sti_extent_over(x, &all, s.width));
     out->depth = sti_extent_over(x, &all, s.depth);
     if (lists) /* the first slot holds the number of entries */
-        out->entries =
-            sti_extent_operation(x, STI_BOUND_ADD, sti_extent_over(x, &all, s.entries), sti_extent_number(x, 1));
+        out->entries = add(x, sti_extent_over(x, &all, s.entries), number(x, 1));
 }

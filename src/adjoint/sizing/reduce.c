@@ -55,13 +55,13 @@ void sti_reduce_collect(sti_reducing *r, sti_bound *b)
         return;
     }
     if (!data) return;
-    sti_reduce_collect(r, (sti_bound *)(uintptr_t)b->a);
-    sti_reduce_collect(r, (sti_bound *)(uintptr_t)b->b);
+    sti_reduce_collect(r, b->a);
+    sti_reduce_collect(r, b->b);
 }
 
 /* ---- working out ------------------------------------------------------------------------------------------------- */
 
-static stet_result make_code(const sti_question *q, uint64_t inputs)
+static stet_result make_code(const sti_reduce_query *q, uint64_t inputs)
 {
     const sti_kernel_source *origin = sti_user_kernel_source(q->kernel);
     sti_reducing *r = q->reducing;
@@ -91,7 +91,7 @@ static uint64_t all_inputs(const sti_reducing *r)
 }
 
 /* The number of blocks: enough for the longest outermost range, or the most if a range depends on data. */
-static int64_t blocks_of(const sti_question *q, uint64_t wanted)
+static int64_t blocks_of(const sti_reduce_query *q, uint64_t wanted)
 {
     int64_t most = 1;
     for (int k = 0; k < q->reducing->nreduction; ++k) {
@@ -99,8 +99,7 @@ static int64_t blocks_of(const sti_question *q, uint64_t wanted)
         int64_t from, to;
         if (!(wanted >> k & 1) || b->kind != STI_BOUND_OVER) continue;
         bool data = has_kind(b->a, STI_BOUND_ELEMENT) || has_kind(b->b, STI_BOUND_ELEMENT);
-        if (data || sti_reduce_on_host(q, (sti_bound *)(uintptr_t)b->a, &from) != STET_OK ||
-            sti_reduce_on_host(q, (sti_bound *)(uintptr_t)b->b, &to) != STET_OK)
+        if (data || sti_reduce_on_host(q, b->a, &from) != STET_OK || sti_reduce_on_host(q, b->b, &to) != STET_OK)
             return STI_REDUCE_BLOCKS;
         int64_t blocks = (to - from + STI_REDUCE_TEAM - 1) / STI_REDUCE_TEAM;
         if (blocks > most) most = blocks;
@@ -108,7 +107,7 @@ static int64_t blocks_of(const sti_question *q, uint64_t wanted)
     return most < STI_REDUCE_BLOCKS ? most : STI_REDUCE_BLOCKS;
 }
 
-static stet_result launch(const sti_question *q, uint64_t wanted, int64_t blocks)
+static stet_result launch(const sti_reduce_query *q, uint64_t wanted, int64_t blocks)
 {
     const sti_reducing *r = q->reducing;
     stet_arg args[STI_MAX_PARAMS];
@@ -130,7 +129,7 @@ static stet_result launch(const sti_question *q, uint64_t wanted, int64_t blocks
 }
 
 /* Computes the wanted reductions (REDUCE-3) into values [reduction]. Leaves the other values as they are. */
-static stet_result compute(const sti_question *q, uint64_t wanted, int64_t *values)
+static stet_result compute(const sti_reduce_query *q, uint64_t wanted, int64_t *values)
 {
     sti_reducing *r = q->reducing;
     int64_t found[STI_REDUCTIONS * STI_REDUCE_BLOCKS];
@@ -151,7 +150,7 @@ static stet_result compute(const sti_question *q, uint64_t wanted, int64_t *valu
 }
 
 /* Computes outside of any list of launches. */
-static stet_result compute_unlisted(const sti_question *q, uint64_t wanted, int64_t *values)
+static stet_result compute_unlisted(const sti_reduce_query *q, uint64_t wanted, int64_t *values)
 {
     sti_reducing *r = q->reducing;
     bool listing = q->device->listing;
@@ -168,7 +167,7 @@ static stet_result compute_unlisted(const sti_question *q, uint64_t wanted, int6
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* Stores a value or a failure. Failures that do not depend on the data, such as lack of memory, are returned. */
-static stet_result store_value(const sti_question *q, int k, int64_t value, sti_reduced *out)
+static stet_result store_value(const sti_reduce_query *q, int k, int64_t value, sti_reduced *out)
 {
     out->result = STET_OK;
     out->value = value;
@@ -181,7 +180,7 @@ static stet_result store_value(const sti_question *q, int k, int64_t value, sti_
 }
 
 /* Audit: compares a stored result with the new value. */
-static stet_result compare_reduce(const sti_question *q, int k, int64_t value)
+static stet_result audit_value(const sti_reduce_query *q, int k, int64_t value)
 {
     sti_reduced again = {0};
     const sti_reduced *stood = q->found[k];
@@ -195,7 +194,7 @@ static stet_result compare_reduce(const sti_question *q, int k, int64_t value)
 }
 
 typedef struct lookup {
-    sti_question *q;
+    sti_reduce_query *q;
     sti_stamp now;
     sti_reduced *own[STI_REDUCTIONS]; /* the entry for the result; NULL: none so far */
     stet_reason why[STI_REDUCTIONS];
@@ -204,7 +203,7 @@ typedef struct lookup {
 
 static void look_up(lookup *a, int k)
 {
-    sti_question *q = a->q;
+    sti_reduce_query *q = a->q;
     sti_mechanisms *m = &q->device->mechanisms;
     const sti_reduction *r = &q->reducing->reduction[k];
     bool enabled = sti_enabled(m, STET_MECHANISM_ADSTACK);
@@ -228,7 +227,7 @@ static void look_up(lookup *a, int k)
 
 static stet_result store_result(lookup *a, int k, int64_t value)
 {
-    sti_question *q = a->q;
+    sti_reduce_query *q = a->q;
     const sti_reduction *r = &q->reducing->reduction[k];
     sti_reduced *own = a->own[k];
     if (!own) STI_TRY(sti_known_add(q->known, r->id, &own));
@@ -243,14 +242,14 @@ static stet_result store_result(lookup *a, int k, int64_t value)
 
 static stet_result compute_missing(lookup *a)
 {
-    sti_question *q = a->q;
+    sti_reduce_query *q = a->q;
     sti_mechanisms *m = &q->device->mechanisms;
     int64_t values[STI_REDUCTIONS], launches = 1, bytes = 0;
     if (!(a->missed | a->audited)) return STET_OK;
     STI_TRY(compute_unlisted(q, a->missed | a->audited, values));
     if (q->reducing->out) bytes = (int64_t)q->reducing->out->size;
     for (int k = 0; k < q->reducing->nreduction; ++k) {
-        if (a->audited >> k & 1) STI_TRY(compare_reduce(q, k, values[k]));
+        if (a->audited >> k & 1) STI_TRY(audit_value(q, k, values[k]));
         if (!(a->missed >> k & 1)) continue;
         STI_TRY(store_result(a, k, values[k]));
         /* one launch computes all of them: count it once */
@@ -260,7 +259,7 @@ static stet_result compute_missing(lookup *a)
     return STET_OK;
 }
 
-stet_result sti_reduce(sti_question *q)
+stet_result sti_reduce(sti_reduce_query *q)
 {
     lookup a = {.q = q};
     if (q->reducing->more)

@@ -57,7 +57,7 @@ typedef struct sti_reducing {
 } sti_reducing;
 
 /* A launch that needs the values of its reductions. */
-typedef struct sti_question {
+typedef struct sti_reduce_query {
     stet_device *device;
     sti_reducing *reducing;
     sti_known *known;
@@ -67,25 +67,27 @@ typedef struct sti_question {
     bool exported;  /* an exported tensor may have written one of the arrays */
     bool overflown; /* a stack was too short, so the arrays count as written */
     const sti_reduced *found[STI_REDUCTIONS];
-} sti_question;
+} sti_reduce_query;
 
 /* Returns the parameters that occur in a bound. */
 uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *bound);
 /* Adds the reductions of a bound while there is room. */
 void sti_reduce_collect(sti_reducing *r, sti_bound *bound);
 /* Fills q->found (mechanism adstack). The arrays must be up to date. */
-stet_result sti_reduce(sti_question *q);
+stet_result sti_reduce(sti_reduce_query *q);
 /* Evaluates a bound whose reductions were found. */
-stet_result sti_reduce_evaluate(const sti_question *q, sti_bound *bound, int64_t *out);
+stet_result sti_reduce_evaluate(const sti_reduce_query *q, sti_bound *bound, int64_t *out);
 void sti_reducing_free(sti_reducing *r);
 
 /* reduce_known.c: makes the stamp of a value's inputs (REDUCE-1). */
-void sti_reduce_stamp(const sti_question *q, uint64_t inputs, sti_stamp *out);
+void sti_reduce_stamp(const sti_reduce_query *q, uint64_t inputs, sti_stamp *out);
 /* Finds the result with this stamp, else one that differs only in generations. NULL: there is none. */
-sti_reduced *sti_known_find(const sti_question *q, const sti_reduction *r, const sti_stamp *now);
+sti_reduced *sti_known_find(const sti_reduce_query *q, const sti_reduction *r, const sti_stamp *now);
 /* Adds a new result. If the list is full it replaces the least recently used one. */
 stet_result sti_known_add(sti_known *known, uint64_t id, sti_reduced **out);
 void sti_known_free(sti_known *known);
+/* Debug builds: REDUCE-2, and the order of use. */
+void sti_validate_known(const sti_known *known);
 
 /*
  * reduce_text.c: writes the kernel that computes the reductions. Its parameters: for each input, in the order of the
@@ -93,6 +95,6 @@ void sti_known_free(sti_known *known);
  */
 void sti_reduce_text(const sti_reducing *r, uint64_t inputs, sti_text_buffer *out);
 /* reduce_host.c: evaluates on the host. Its error messages are the ones that users see. */
-stet_result sti_reduce_on_host(const sti_question *q, sti_bound *bound, int64_t *out);
+stet_result sti_reduce_on_host(const sti_reduce_query *q, sti_bound *bound, int64_t *out);
 
 #endif

@@ -9,12 +9,12 @@
 #include <string.h>
 
 typedef struct looking {
-    const sti_question *q;
+    const sti_reduce_query *q;
     int64_t *element[STI_MAX_PARAMS]; /* the arrays that were downloaded */
     stet_result result;
 } looking;
 
-static int find_reduce_host(const sti_question *q, const char *name)
+static int find_param(const sti_reduce_query *q, const char *name)
 {
     for (int i = 0; i < q->reducing->nparam; ++i)
         if (strcmp(q->reducing->param[i].name, name) == 0) return i;
@@ -23,8 +23,8 @@ static int find_reduce_host(const sti_question *q, const char *name)
 
 static bool number(void *context, const char *name, int64_t *out)
 {
-    const sti_question *q = ((const looking *)context)->q;
-    int i = find_reduce_host(q, name);
+    const sti_reduce_query *q = ((const looking *)context)->q;
+    int i = find_param(q, name);
     if (strcmp(name, STI_BOUND_COUNT) == 0) {
         *out = q->count;
         return true;
@@ -64,7 +64,7 @@ static stet_result look_at(looking *l, int i)
 static bool element(void *context, const char *name, int64_t index, int64_t *out)
 {
     looking *l = context;
-    int i = find_reduce_host(l->q, name);
+    int i = find_param(l->q, name);
     if (i < 0 || l->q->args[i].kind != STET_ARG_ARRAY || !l->q->args[i].array) return false;
     if (index < 0 || index >= stet_array_get_nelement(l->q->args[i].array)) return false;
     l->result = look_at(l, i);
@@ -75,7 +75,7 @@ static bool element(void *context, const char *name, int64_t index, int64_t *out
 
 static bool known(void *context, const sti_bound *bound, int64_t *out)
 {
-    const sti_question *q = ((const looking *)context)->q;
+    const sti_reduce_query *q = ((const looking *)context)->q;
     for (int k = 0; k < q->reducing->nreduction; ++k)
         if (q->reducing->reduction[k].bound == bound && q->found[k]) {
             *out = q->found[k]->value;
@@ -84,7 +84,7 @@ static bool known(void *context, const sti_bound *bound, int64_t *out)
     return false;
 }
 
-static stet_result evaluate(const sti_question *q, sti_bound *bound, bool given, int64_t *out)
+static stet_result evaluate(const sti_reduce_query *q, sti_bound *bound, bool given, int64_t *out)
 {
     looking l = {.q = q};
     const sti_bound_values values = {number, element, &l, given ? known : NULL};
@@ -93,12 +93,12 @@ static stet_result evaluate(const sti_question *q, sti_bound *bound, bool given,
     return l.result != STET_OK ? l.result : result;
 }
 
-stet_result sti_reduce_evaluate(const sti_question *q, sti_bound *bound, int64_t *out)
+stet_result sti_reduce_evaluate(const sti_reduce_query *q, sti_bound *bound, int64_t *out)
 {
     return evaluate(q, bound, true, out);
 }
 
-stet_result sti_reduce_on_host(const sti_question *q, sti_bound *bound, int64_t *out)
+stet_result sti_reduce_on_host(const sti_reduce_query *q, sti_bound *bound, int64_t *out)
 {
     return evaluate(q, bound, false, out);
 }

@@ -5,7 +5,9 @@
 
 #include "base/memory.h"
 
-void sti_reduce_stamp(const sti_question *q, uint64_t inputs, sti_stamp *out)
+#include <assert.h>
+
+void sti_reduce_stamp(const sti_reduce_query *q, uint64_t inputs, sti_stamp *out)
 {
     sti_stamp_begin(out);
     if (inputs >> STI_COUNT_INPUT & 1) sti_stamp_add_value(out, (uint64_t)q->count);
@@ -24,7 +26,7 @@ void sti_reduce_stamp(const sti_question *q, uint64_t inputs, sti_stamp *out)
 static const uint64_t *words(const sti_stamp *s) { return s->capacity > 0 ? s->more : s->few; }
 
 /* True if two stamps have the same numbers and arrays, whatever the generations. */
-static bool same_but_generations(const sti_question *q, uint64_t inputs, const sti_stamp *a, const sti_stamp *b)
+static bool same_but_generations(const sti_reduce_query *q, uint64_t inputs, const sti_stamp *a, const sti_stamp *b)
 {
     uint32_t at = inputs >> STI_COUNT_INPUT & 1 ? 1 : 0;
     if (a->count != b->count || (at > 0 && words(a)[0] != words(b)[0])) return false;
@@ -37,7 +39,7 @@ static bool same_but_generations(const sti_question *q, uint64_t inputs, const s
     return true;
 }
 
-sti_reduced *sti_known_find(const sti_question *q, const sti_reduction *r, const sti_stamp *now)
+sti_reduced *sti_known_find(const sti_reduce_query *q, const sti_reduction *r, const sti_stamp *now)
 {
     sti_reduced *same = NULL;
     for (int i = 0; i < q->known->n; ++i) {
@@ -73,4 +75,17 @@ void sti_known_free(sti_known *known)
         sti_free(known->reduced[i]);
     }
     *known = (sti_known){0};
+}
+
+void sti_validate_known(const sti_known *known)
+{
+    assert(known->n >= 0 && known->n <= STI_REDUCED);
+    for (int i = 0; i < known->n; ++i) {
+        const sti_reduced *own = known->reduced[i];
+        assert(own && own->used <= known->clock);
+        for (int k = 0; k < i; ++k)
+            assert(known->reduced[k]->id != own->id || !sti_stamp_equal(&known->reduced[k]->stamp, &own->stamp));
+        (void)own;
+    }
+    (void)known;
 }

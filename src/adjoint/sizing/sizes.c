@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/host_mirror.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -39,8 +40,8 @@ void sti_sizing_overflown(sti_sizing *s, const stet_arg *args)
 
 typedef struct finding {
     sti_sizing *s;
-    sti_question q;
-    sti_sized *to;
+    sti_reduce_query q;
+    sti_sizes_entry *to;
 } finding;
 
 static stet_result make_sizes(void *context)
@@ -75,9 +76,9 @@ static stet_result bring_up_to_date(finding *f)
 }
 
 /* Returns the entry with this stamp, else the least recently used one. */
-static sti_sized *choose_entry(sti_sizing *s, const sti_stamp *now)
+static sti_sizes_entry *choose_entry(sti_sizing *s, const sti_stamp *now)
 {
-    sti_sized *oldest = &s->kept[0];
+    sti_sizes_entry *oldest = &s->kept[0];
     for (int i = 0; i < STI_SIZED; ++i) {
         if (sti_stamp_equal(&s->kept[i].stamp, now)) return &s->kept[i];
         if (s->kept[i].used < oldest->used) oldest = &s->kept[i];
@@ -115,71 +116,29 @@ static stet_result find_sizes(finding *f, const sti_stamp *now, int64_t size[STI
     return STET_OK;
 }
 
-/* ---- the launch before ------------------------------------------------------------------------------------------- */
-
-/* True if an array is unchanged, and nothing has to bring it up to date. */
-static bool array_is_unchanged(const stet_device *device, const stet_array *a, const uint64_t *word)
-{
-    if (!a) return word[0] == 0 && word[1] == 0 && word[2] == 0;
-    return word[0] == a->version.id && word[1] == a->version.generation && word[2] == (uint64_t)a->nitem &&
-           sti_array_is_current(a) && !device->listing;
-}
-
-/* Compares the launch with the latest stamp (SIZES-3). The words have the order of sti_reduce_stamp. */
-static bool latest_is_valid(const sti_sizing *s, const stet_device *device, int64_t count, const stet_arg *args)
-{
-    const sti_stamp *stamp = &s->latest->stamp;
-    const uint64_t *word = stamp->capacity > 0 ? stamp->more : stamp->few, *end = word + stamp->count;
-    if (!stamp->valid || stamp->failed) return false;
-    if (s->inputs >> STI_COUNT_INPUT & 1 && *word++ != (uint64_t)count) return false;
-    for (int i = 0; i < s->reducing.nparam; ++i) {
-        bool array = s->reducing.param[i].kind == STET_ARG_ARRAY;
-        if (!(s->inputs >> i & 1)) continue;
-        if (array ? !array_is_unchanged(device, args[i].array, word) : *word != (uint64_t)args[i].i) return false;
-        word += array ? 3 : 1;
-    }
-    return word == end;
-}
-
-static bool reuse_latest(sti_sizing *s, stet_device *device, int64_t count, const stet_arg *args, int64_t *size)
-{
-    sti_mechanisms *m = &device->mechanisms;
-    if (!s->latest || s->asked || s->overflown || m->options.audit || !sti_enabled(m, STET_MECHANISM_ADSTACK_HANDLE) ||
-        !latest_is_valid(s, device, count, args))
-        return false;
-    sti_count_hit(m, STET_MECHANISM_ADSTACK_HANDLE, 0, 0);
-    s->latest->used = ++s->clock;
-    memcpy(size, s->latest->size, sizeof s->latest->size);
-    return true;
-}
-
 stet_result sti_sizing_find(sti_sizing *s, const stet_kernel *kernel, sti_known *known, int64_t count,
                             const stet_arg *args, int64_t size[STI_SIZES])
 {
-    if (reuse_latest(s, sti_user_kernel_device(kernel), count, args, size)) return STET_OK;
-    s->latest = NULL; /* until sizes were found */
-    finding f = {.s = s};
-    sti_stamp own = {0}, *now = s->asked ? &own : &s->now;
-    bool asked = s->asked;
-    f.q.device = sti_user_kernel_device(kernel);
-    f.q.reducing = &s->reducing;
-    f.q.known = known;
-    f.q.kernel = kernel;
-    f.q.args = args;
-    f.q.count = count;
-    f.q.overflown = s->overflown;
+    finding f = {.s = s,
+                 .q = {.device = sti_user_kernel_device(kernel),
+                       .reducing = &s->reducing,
+                       .known = known,
+                       .kernel = kernel,
+                       .args = args,
+                       .count = count,
+                       .overflown = s->overflown}};
+    sti_stamp own = {0}, *now = s->nested ? &own : &s->now;
+    bool nested = s->nested;
+    assert(args && count >= 0);
     stet_result result = bring_up_to_date(&f);
-    s->asked = true;
+    s->nested = true;
     if (result == STET_OK) {
         sti_reduce_stamp(&f.q, s->inputs, now);
         result = find_sizes(&f, now, size);
     }
-    s->asked = asked;
+    s->nested = nested;
     sti_stamp_free(&own);
-    if (result == STET_OK) {
-        STI_TRY(check_sizes(stet_kernel_get_name(kernel), size));
-        s->latest = f.to;
-        return STET_OK;
-    }
+    sti_validate_known(known);
+    if (result == STET_OK) return check_sizes(stet_kernel_get_name(kernel), size);
     return sti_error_prefix(result, "kernel %s_adj", stet_kernel_get_name(kernel));
 }

@@ -6,8 +6,6 @@
  *   SIZES-1  a launch with the same inputs as one of the last four finds its sizes by comparing these inputs, each
  *       once, and allocates nothing
  *   SIZES-2  arrays with a producer are brought up to date first, so that a producer may launch adjoints itself
- *   SIZES-3  a launch with the same inputs as the launch before it builds no stamp: its inputs are compared word by
- *       word with the stored stamp
  */
 #ifndef STI_ADJOINT_SIZING_SIZES_H
 #define STI_ADJOINT_SIZING_SIZES_H
@@ -17,21 +15,20 @@
 enum { STI_WIDTH, STI_DEPTH, STI_ENTRIES, STI_SIZES };
 enum { STI_SIZED = 4 };
 
-typedef struct sti_sized {
+typedef struct sti_sizes_entry {
     sti_stamp stamp;
     int64_t size[STI_SIZES];
     uint64_t used;
-} sti_sized;
+} sti_sizes_entry;
 
 typedef struct sti_sizing {
     sti_bound *bound[STI_SIZES]; /* NULL: the size is 1 */
     uint64_t inputs;             /* of all three bounds; bits as in sti_reduction */
     sti_reducing reducing;
-    sti_sized kept[STI_SIZED];
-    sti_sized *latest; /* in `kept`: of the previous launch; NULL: none */
+    sti_sizes_entry kept[STI_SIZED];
     uint64_t clock;
-    sti_stamp now; /* of the current launch, unless that is nested in another one (`asked`) */
-    bool asked;
+    sti_stamp now;  /* of the current launch, unless that is nested in another one */
+    bool nested;    /* a launch is being sized, so the next one is nested in it */
     bool overflown; /* a stack was too short since the sizes were computed last */
 } sti_sizing;
 

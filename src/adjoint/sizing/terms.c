@@ -68,7 +68,7 @@ sti_bound *sti_extent_groups(sti_extent *x, sti_bound *count)
     while (count && count->kind == STI_BOUND_MIN) {
         bool left = count->a->kind == STI_BOUND_NUMBER;
         if (!left && count->b->kind != STI_BOUND_NUMBER) break;
-        count = (sti_bound *)(uintptr_t)(left ? count->a : count->b);
+        count = left ? count->a : count->b;
     }
     if (count && count->kind == STI_BOUND_NUMBER) return sti_extent_number(x, (count->number + 15) / 16 * 16);
     count = sti_extent_operation(x, STI_BOUND_ADD, count, sti_extent_number(x, 15));
@@ -98,8 +98,8 @@ sti_bound *sti_extent_over(sti_extent *x, const sti_range *r, sti_bound *b)
 {
     if (!b || !r->variable || !depends(b, r->variable)) return b;
     if (b->kind == STI_BOUND_MAX && is_data_of(b->a, r->variable) && is_data_of(b->b, r->variable)) {
-        sti_bound *left = sti_extent_over(x, r, (sti_bound *)(uintptr_t)b->a);
-        return sti_extent_operation(x, STI_BOUND_MAX, left, sti_extent_over(x, r, (sti_bound *)(uintptr_t)b->b));
+        sti_bound *left = sti_extent_over(x, r, b->a);
+        return sti_extent_operation(x, STI_BOUND_MAX, left, sti_extent_over(x, r, b->b));
     }
     sti_bound *out = sti_extent_bound(x, STI_BOUND_OVER);
     out->variable = r->variable;

@@ -78,6 +78,7 @@ stet_result stet_tape_begin(stet_tape *t)
     t->check[t->ncheck++] = (sti_tape_check){0, 0};
     t->open = true;
     t->device->launch_observer = &t->launch_observer;
+    sti_validate_tape(t);
     return STET_OK;
 }
 
@@ -118,6 +119,7 @@ stet_result stet_tape_end(stet_tape *t, stet_result result)
         t->complete = true;
     else
         sti_tape_forget(t);
+    sti_validate_tape(t);
     return result;
 }
 

@@ -140,6 +140,8 @@ void sti_tape_gone(sti_watcher *watcher, const void *thing);
 /* Empties the tape and removes the entries of destroyed arrays and kernels. */
 void sti_tape_forget(stet_tape *t);
 void sti_tape_free_tables(stet_tape *t);
+/* Debug builds: the tables refer to each other as TAPE-2 and TAPE-5 say. */
+void sti_validate_tape(const stet_tape *t);
 /* Makes the n-th array of the pool if needed, shaped like `like`. */
 stet_result sti_tape_pooled(sti_tape_pool *pool, int64_t n, const stet_array *like);
 

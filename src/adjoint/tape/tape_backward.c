@@ -38,7 +38,7 @@ static stet_result check_array(const stet_tape *t, const sti_tape_array *a)
     return STET_OK;
 }
 
-static stet_result check_tape_backward(stet_tape *t)
+static stet_result check_tape(stet_tape *t)
 {
     STI_TRY(sti_not_listing(t->device, "stet_tape_backward"));
     if (t->device->launch_observer)
@@ -77,7 +77,7 @@ static stet_result make_gradients(stet_tape *t, const sti_tape_op *op)
 }
 
 /* Allocates everything before anything is changed (TAPE-4). */
-static stet_result make_room_tape_backward(stet_tape *t)
+static stet_result make_room(stet_tape *t)
 {
     for (int64_t i = 0; i < t->narray; ++i) {
         sti_tape_array *a = &t->array[i];
@@ -285,8 +285,9 @@ static stet_result clean(stet_tape *t)
 stet_result stet_tape_backward(stet_tape *t)
 {
     if (!t) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tape_backward: tape must not be NULL");
-    STI_TRY(check_tape_backward(t));
-    STI_TRY(make_room_tape_backward(t));
+    STI_TRY(check_tape(t));
+    STI_TRY(make_room(t));
+    sti_validate_tape(t);
     STI_TRY(clean(t));
     STI_TRY(keep_final(t));
     stet_result result = STET_OK;

@@ -5,6 +5,7 @@
 
 #include "kernel/compile/user.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -199,4 +200,35 @@ void sti_tape_free_tables(stet_tape *t)
     }
     void *all[] = {t->array, t->place, t->kernel, t->op, t->arg, t->check};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) sti_free(all[i]);
+}
+
+/* ---- invariants -------------------------------------------------------------------------------------------------- */
+
+static void validate_array(const stet_tape *t, int64_t i)
+{
+    const sti_tape_array *a = &t->array[i];
+    assert(t->place[place_of(t, a->id)] == i);
+    assert(a->touched || !a->written);
+    assert(a->ncopy <= a->copy_room && a->spare.n <= a->spare.room);
+    assert(!a->written || !a->array || a->ncopy > 0); /* TAPE-2 */
+    for (int64_t k = 1; k < a->ncopy; ++k) assert(a->copy[k - 1].step < a->copy[k].step);
+    (void)a;
+}
+
+void sti_validate_tape(const stet_tape *t)
+{
+    assert(t->narray <= t->array_room && t->nkernel <= t->kernel_room && t->nop <= t->op_room);
+    assert(t->narg <= t->arg_room && t->ncheck <= t->check_room);
+    assert(2 * t->narray <= t->nplace && (t->nplace & (t->nplace - 1)) == 0);
+    for (int64_t i = 0; i < t->narray; ++i) validate_array(t, i);
+    for (int64_t k = 0; k < t->nop; ++k) {
+        const sti_tape_op *op = &t->op[k];
+        assert(op->kernel >= -1 && op->kernel < t->nkernel && op->arg + op->narg <= t->narg);
+        for (int i = 0; i < op->narg; ++i)
+            assert(t->arg[op->arg + i].array >= -1 && t->arg[op->arg + i].array < t->narray);
+        (void)op;
+    }
+    for (int64_t k = 1; k < t->ncheck; ++k)
+        assert(t->check[k - 1].step < t->check[k].step && t->check[k - 1].op <= t->check[k].op);
+    (void)validate_array, (void)t;
 }

@@ -30,24 +30,24 @@ typedef struct access {
 
 void sti_item_helpers(sti_transform *t)
 {
-    sti_emit(t, "/* p[i] of the lanes where m is true, else 0. */");
-    sti_emit(t, "LFN real item_read(mask m, const ureal *p, lint i)\n{");
-    sti_emit(t, "ureal x[STET_W];");
-    sti_emit(t, "int on[STET_W], at[STET_W];");
-    sti_emit(t, "istore(on, iselect(m, isplat(1), isplat(0)));");
-    sti_emit(t, "istore(at, i);");
-    sti_emit(t, "for (int l = 0; l < STET_W; ++l) x[l] = on[l] ? p[at[l]] : (ureal)0;");
-    sti_emit(t, "return load(x);");
-    sti_emit(t, "}\n");
-    sti_emit(t, "/* Lists g for element base + i of an array, in the lanes where m is true and g is not 0. */");
-    sti_emit(t, "LFN void item_list(i64 *places, ureal *values, mask m, i64 base, lint i, int code, real g)\n{");
-    sti_emit(t, "int on[STET_W], at[STET_W];");
-    sti_emit(t, "istore(on, iselect(m_andnot(m, eq(g, splat(0))), isplat(1), isplat(0)));");
-    sti_emit(t, "istore(at, i);");
-    sti_emit(t, "store_if(m, values, g);");
-    sti_emit(t, "for (int l = 0; l < STET_W; ++l)");
-    sti_emit(t, "    if (on[l]) places[l] = (base + at[l]) * %d + code;", STI_LISTING_CODES);
-    sti_emit(t, "}\n");
+    sti_emit(t,
+             "/* p[i] of the lanes where m is true, else 0. */\n"
+             "LFN real item_read(mask m, const ureal *p, lint i)\n{\n"
+             "    ureal x[STET_W];\n"
+             "    int on[STET_W], at[STET_W];\n"
+             "    istore(on, iselect(m, isplat(1), isplat(0)));\n"
+             "    istore(at, i);\n"
+             "    for (int l = 0; l < STET_W; ++l) x[l] = on[l] ? p[at[l]] : (ureal)0;\n"
+             "    return load(x);\n}\n\n"
+             "/* Lists g for element base + i of an array, in the lanes where m is true and g is not 0. */\n"
+             "LFN void item_list(i64 *places, ureal *values, mask m, i64 base, lint i, int code, real g)\n{\n"
+             "    int on[STET_W], at[STET_W];\n"
+             "    istore(on, iselect(m_andnot(m, eq(g, splat(0))), isplat(1), isplat(0)));\n"
+             "    istore(at, i);\n"
+             "    store_if(m, values, g);\n"
+             "    for (int l = 0; l < STET_W; ++l)\n"
+             "        if (on[l]) places[l] = (base + at[l]) * %d + code;\n}\n",
+             STI_LISTING_CODES);
 }
 
 /* Writes the code that makes all slots of the block's columns empty. */
@@ -258,7 +258,7 @@ void sti_item_save(sti_transform *t, sti_step *s, const sti_node *call)
     const char *old = sti_fresh(t, array->name->text), *at = address(t, array->name->text, &a);
     (void)sti_mark(t, pointer, STI_NOTE(stored));
     sti_emit(t, "real %s = item_read(%s, %s, %s);", old, on, at, a.lanes);
-    sti_restore_saved(t, s, sti_say(t, "scatter_if(%s, %s, %s, %s);", on, at, a.lanes, old));
+    sti_restore_by(t, s, sti_say(t, "scatter_if(%s, %s, %s, %s);", on, at, a.lanes, old));
 }
 
 /* ---- items ------------------------------------------------------------------------------------------------------- */

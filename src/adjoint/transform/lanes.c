@@ -12,16 +12,15 @@
 
 void sti_lane_helpers(sti_transform *t)
 {
-    sti_emit(t, "/* a[i] grows by x in the lanes where m is true, each in its own world. */");
-    sti_emit(t, "LFN void lane_add(mask m, real *a, i64 base, lint i, real x)\n{");
-    sti_emit(t, "int on[STET_W], at[STET_W];");
-    sti_emit(t, "istore(on, iselect(m, isplat(1), isplat(0)));");
-    sti_emit(t, "istore(at, i);");
-    sti_emit(t, "for (int l = 0; l < STET_W; ++l) {");
-    sti_emit(t, "i64 k = base + at[l];");
-    sti_emit(t, "if (on[l]) put(a, k, a[k] + select(ieq(lane(), isplat(l)), x, splat(0)));");
-    sti_emit(t, "}");
-    sti_emit(t, "}\n");
+    sti_emit(t, "/* a[i] grows by x in the lanes where m is true, each in its own world. */\n"
+                "LFN void lane_add(mask m, real *a, i64 base, lint i, real x)\n{\n"
+                "    int on[STET_W], at[STET_W];\n"
+                "    istore(on, iselect(m, isplat(1), isplat(0)));\n"
+                "    istore(at, i);\n"
+                "    for (int l = 0; l < STET_W; ++l) {\n"
+                "        i64 k = base + at[l];\n"
+                "        if (on[l]) put(a, k, a[k] + select(ieq(lane(), isplat(l)), x, splat(0)));\n"
+                "    }\n}\n");
 }
 
 /* The places that the lanes read, as a text of lanes, counted from the pointer. */

@@ -46,7 +46,7 @@ static void count_back(sti_transform *t, sti_node *n, const sti_counted *c)
 /* ---- keeping ----------------------------------------------------------------------------------------------------- */
 
 /* A loop that runs again while its changes are saved. */
-typedef struct keeping {
+typedef struct saving {
     sti_node *n;
     sti_counted c;
     bool counted;
@@ -56,7 +56,7 @@ typedef struct keeping {
     const char *count, *k;                  /* variables with the number of iterations and the current one */
     int slots;
     const char *mark; /* where the log of an iteration begins */
-} keeping;
+} saving;
 
 static void drop_flag(sti_transform *t, sti_effects *e)
 {
@@ -66,7 +66,7 @@ static void drop_flag(sti_transform *t, sti_effects *e)
     e->count = kept;
 }
 
-static void choose_place(sti_transform *t, keeping *k)
+static void choose_place(sti_transform *t, saving *k)
 {
     int64_t numbers = 0;
     for (int i = 0; i < k->changed.count; ++i) numbers += sti_type_numbers(k->changed.symbol[i]->type, false);
@@ -76,7 +76,7 @@ static void choose_place(sti_transform *t, keeping *k)
     if (k->changed.narray > 0) k->trips = -1;
 }
 
-static void declare_local(sti_transform *t, keeping *k)
+static void declare_local(sti_transform *t, saving *k)
 {
     for (int i = 0; i < k->changed.count; ++i) {
         const sti_type *type = k->changed.symbol[i]->type;
@@ -88,7 +88,7 @@ static void declare_local(sti_transform *t, keeping *k)
 }
 
 /* Saves the values before an iteration, or (`back`) restores them. */
-static void copy_changed(sti_transform *t, keeping *k, bool back)
+static void copy_changed(sti_transform *t, saving *k, bool back)
 {
     sti_slots slots = {{0}};
     for (int i = 0; i < k->changed.count; ++i) {
@@ -103,7 +103,7 @@ static void copy_changed(sti_transform *t, keeping *k, bool back)
     }
 }
 
-static int count_slots(const keeping *k)
+static int count_slots(const saving *k)
 {
     sti_slots slots = {{0}};
     for (int i = 0; i < k->changed.count; ++i) sti_spill_count(k->changed.symbol[i]->type, 1, &slots);
@@ -111,7 +111,7 @@ static int count_slots(const keeping *k)
 }
 
 /* The log's entries of an iteration are above what the iteration saves, followed by the mark where they begin. */
-static void run_body(sti_transform *t, keeping *k)
+static void run_body(sti_transform *t, saving *k)
 {
     const sti_effects *log = t->log;
     if (k->changed.count == 0 && k->changed.narray == 0 && !k->c.early && k->counted) return;
@@ -133,7 +133,7 @@ static void run_body(sti_transform *t, keeping *k)
     t->log = log;
 }
 
-static void undo_iteration(sti_transform *t, keeping *k)
+static void undo_iteration(sti_transform *t, saving *k)
 {
     if (k->changed.narray == 0) return;
     sti_emit(t, "top -= 1;");
@@ -141,7 +141,7 @@ static void undo_iteration(sti_transform *t, keeping *k)
     sti_log_undo(t, &k->changed, k->mark);
 }
 
-static void keep_pass(sti_transform *t, keeping *k)
+static void save_pass(sti_transform *t, saving *k)
 {
     bool taped = k->trips < 0;
     sti_emit(t, "int %s = 0;", k->count);
@@ -162,7 +162,7 @@ static void keep_pass(sti_transform *t, keeping *k)
     sti_emit(t, "}");
 }
 
-static void reverse_pass(sti_transform *t, keeping *k)
+static void reverse_pass(sti_transform *t, saving *k)
 {
     sti_emit(t, "for (int %s = %s - 1; %s >= 0; --%s) {", k->k, k->count, k->k, k->k);
     if (k->counted)
@@ -180,7 +180,7 @@ static void reverse_pass(sti_transform *t, keeping *k)
 }
 
 /* For a loop that is not counted: its own variable is one of those that change. */
-static void take_out_variable(sti_transform *t, keeping *k)
+static void take_out_variable(sti_transform *t, saving *k)
 {
     sti_node *d = k->n->a;
     if (!d) return;
@@ -189,7 +189,7 @@ static void take_out_variable(sti_transform *t, keeping *k)
     if (k->changed.count < STI_ADJOINT_CHANGED) k->changed.symbol[k->changed.count++] = d->a->symbol;
 }
 
-static void adjoint_kept(sti_transform *t, keeping *k)
+static void adjoint_saved(sti_transform *t, saving *k)
 {
     sti_node *begin = k->n->a;
     k->count = sti_fresh(t, "n");
@@ -198,7 +198,7 @@ static void adjoint_kept(sti_transform *t, keeping *k)
     if (!k->counted) take_out_variable(t, k);
     choose_place(t, k);
     if (k->trips < 0 && sti_team_level(t)) sti_emit(t, "sync();");
-    keep_pass(t, k);
+    save_pass(t, k);
     int log = k->changed.narray > 0;
     sti_region_note_of(t, k->n)->slots = k->trips < 0 ? k->slots + log : 0;
     reverse_pass(t, k);
@@ -208,7 +208,7 @@ static void adjoint_kept(sti_transform *t, keeping *k)
 
 void sti_adjoint_for(sti_transform *t, sti_node *n)
 {
-    keeping k = {.n = n};
+    saving k = {.n = n};
     k.counted = sti_count_loop(t, n, &k.c);
     sti_effects_of(t, n, &k.changed);
     drop_flag(t, &k.changed);
@@ -219,5 +219,5 @@ void sti_adjoint_for(sti_transform *t, sti_node *n)
     if (plain)
         count_back(t, n, &k.c);
     else
-        adjoint_kept(t, &k);
+        adjoint_saved(t, &k);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Runs a region in a way that all its changes can be undone. */
-static void run_kept(sti_transform *t, const sti_step *first, sti_step *s)
+static void run_saved(sti_transform *t, const sti_step *first, sti_step *s)
 {
     const sti_effects *log = t->log;
     sti_save_effects(t, first, s);
@@ -120,7 +120,7 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
     case STI_NODE_RETURN: break;
     default:
         if (sti_last_of_list(n)) break; /* nothing after it uses its results: reverse runs it again */
-        run_kept(t, first, s);
+        run_saved(t, first, s);
     }
 }
 
@@ -294,12 +294,12 @@ static bool refuse_block(sti_transform *t, const sti_node *n)
 static void reverse(sti_transform *t, const sti_step *s)
 {
     if (s->mark) sti_log_undo(t, &s->effects, s->mark);
-    sti_bring_back(t, s->kept);
+    sti_restore(t, s->saved);
     if (sti_nests(s->n) && !sti_active_statement(t, s->n)) return;
     if (refuse_block(t, s->n)) return;
     reverse_statement(t, s->n);
     if (sti_call_of_statement(s->n) && sti_active_statement(t, s->n))
-        sti_bring_back(t, s->kept); /* its adjoint ran it again */
+        sti_restore(t, s->saved); /* its adjoint ran it again */
 }
 
 void sti_adjoint_list(sti_transform *t, sti_node *list)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void *take_save_restore(sti_transform *t, size_t size)
+static void *take_memory(sti_transform *t, size_t size)
 {
     static _Thread_local _Alignas(16) char nothing[256];
     void *p = sti_unit_alloc(t->u, size);
@@ -28,13 +28,13 @@ void sti_copy(sti_transform *t, const char *to, const char *from, const sti_type
     sti_emit(t, "}");
 }
 
-static void keep_save_restore(sti_transform *t, sti_step *s, const char *stem, const char *place, const sti_type *type,
-                              const sti_node *store)
+static void save_value(sti_transform *t, sti_step *s, const char *stem, const char *place, const sti_type *type,
+                       const sti_node *store)
 {
-    sti_kept *k = take_save_restore(t, sizeof *k);
+    sti_saved *k = take_memory(t, sizeof *k);
     type = sti_type_value(type);
-    *k = (sti_kept){.type = type, .place = place, .name = sti_fresh(t, stem), .store = store, .next = s->kept};
-    s->kept = k;
+    *k = (sti_saved){.type = type, .place = place, .name = sti_fresh(t, stem), .store = store, .next = s->saved};
+    s->saved = k;
     const char *word = sti_type_word(t, type->kind == STI_TYPE_ARRAY ? sti_type_value(sti_type_element(type)) : type);
     if (type->kind != STI_TYPE_ARRAY) {
         bool star = word[strlen(word) - 1] == '*';
@@ -45,14 +45,14 @@ static void keep_save_restore(sti_transform *t, sti_step *s, const char *stem, c
     sti_copy(t, k->name, place, type);
 }
 
-void sti_restore_saved(sti_transform *t, sti_step *s, const char *statement)
+void sti_restore_by(sti_transform *t, sti_step *s, const char *statement)
 {
-    sti_kept *k = take_save_restore(t, sizeof *k);
-    *k = (sti_kept){.back = statement, .next = s->kept};
-    s->kept = k;
+    sti_saved *k = take_memory(t, sizeof *k);
+    *k = (sti_saved){.back = statement, .next = s->saved};
+    s->saved = k;
 }
 
-void sti_bring_back(sti_transform *t, const sti_kept *k)
+void sti_restore(sti_transform *t, const sti_saved *k)
 {
     for (; k; k = k->next) {
         if (k->back) {
@@ -84,7 +84,7 @@ static bool untouched(const sti_step *first, const sti_step *s, const sti_symbol
 void sti_save_variable(sti_transform *t, const sti_step *first, sti_step *s, const sti_symbol *symbol)
 {
     if (!sti_note_of(t, symbol)->needed || untouched(first, s, symbol)) return;
-    keep_save_restore(t, s, symbol->name->text, symbol->name->text, symbol->type, NULL);
+    save_value(t, s, symbol->name->text, symbol->name->text, symbol->type, NULL);
 }
 
 void sti_save_effects(sti_transform *t, const sti_step *first, sti_step *s)
@@ -116,5 +116,5 @@ void sti_save_element(sti_transform *t, const sti_step *first, sti_step *s, sti_
     }
     bool lanes = place->type && place->type->kind == STI_TYPE_REAL && sti_through_pointer(place) && t->kernel &&
                  place->kind == STI_NODE_INDEX;
-    keep_save_restore(t, s, array->name->text, sti_value(t, place), place->type, lanes ? place : NULL);
+    save_value(t, s, array->name->text, sti_value(t, place), place->type, lanes ? place : NULL);
 }

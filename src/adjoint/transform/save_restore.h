@@ -9,17 +9,17 @@
 #include "adjoint/transform/transform.h"
 
 /* A saved value, to be restored to `place`. */
-typedef struct sti_kept {
+typedef struct sti_saved {
     const sti_type *type; /* of an array or structure: all of it */
     const char *place, *name;
     const sti_node *store; /* the place is written with put */
     const char *back;      /* the statement that restores it; NULL: the members above describe it */
-    struct sti_kept *next;
-} sti_kept;
+    struct sti_saved *next;
+} sti_saved;
 
 typedef struct sti_step {
     sti_node *n;
-    sti_kept *kept;
+    sti_saved *saved;
     sti_effects effects; /* of a statement that runs with a log */
     const char *mark;    /* the variable with the value of `top` before it; NULL: there is no log */
 } sti_step;
@@ -31,8 +31,8 @@ void sti_save_variable(sti_transform *t, const sti_step *first, sti_step *s, con
 void sti_save_effects(sti_transform *t, const sti_step *first, sti_step *s);
 void sti_save_element(sti_transform *t, const sti_step *first, sti_step *s, sti_node *place);
 /* Sets the statement that restores what the caller saved itself. */
-void sti_restore_saved(sti_transform *t, sti_step *s, const char *statement);
+void sti_restore_by(sti_transform *t, sti_step *s, const char *statement);
 /* Writes the statements that restore the values. */
-void sti_bring_back(sti_transform *t, const sti_kept *k);
+void sti_restore(sti_transform *t, const sti_saved *k);
 
 #endif

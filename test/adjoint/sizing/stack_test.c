@@ -81,12 +81,12 @@ static void maxima_over_nested_ranges_are_exact(void **state)
         OK(stet_adjoint_launch(adjoint, WORLDS, args, gradients, 8));
         const sti_sizing *z = &adjoint->sizing;
         assert_true(z->reducing.nreduction >= 1);
-        sti_question q = {.device = rig.device,
-                          .reducing = &adjoint->sizing.reducing,
-                          .known = &adjoint->stacks->known,
-                          .kernel = kernel,
-                          .args = args,
-                          .count = WORLDS};
+        sti_reduce_query q = {.device = rig.device,
+                              .reducing = &adjoint->sizing.reducing,
+                              .known = &adjoint->stacks->known,
+                              .kernel = kernel,
+                              .args = args,
+                              .count = WORLDS};
         for (int k = 0; k < STI_SIZES; ++k) {
             int64_t host = 1;
             if (z->bound[k]) OK(sti_reduce_on_host(&q, z->bound[k], &host));
