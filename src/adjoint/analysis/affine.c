@@ -74,7 +74,9 @@ static bool is_in_loop(sti_transform *t, const sti_node *n, const void *loop)
     return n->kind == STI_NODE_NAME && n->symbol && sti_declared_in(loop, n->symbol);
 }
 
-/* An expression that is a term of its own: it does not change while the loop runs, nor names anything declared there. */
+/*
+ * An expression that is a term of its own: it does not change while the loop runs, nor names anything declared there.
+ */
 static bool add_rest(const sti_affine_rules *r, const sti_node *e, int64_t times, sti_affine *out)
 {
     sti_node alone = *e;

@@ -1,9 +1,10 @@
 /*
- * A kernel's gradients against differences, element by element; see gradcheck.h.
+ * Compares a kernel's gradients with differences, element by element; see gradcheck.h.
  *
- * A difference is the gradient's value only where the function is smooth from x - h to x + h. An element that disagrees is looked at again with smaller steps,
- * which leave a kink beside x outside; where the slopes on both sides of x differ however small the step is, the kink or jump is at x itself, and the
- * element counts as unfit. A smooth function's slopes come together as the step does, so a wrong gradient stays wrong.
+ * A difference equals the gradient only if the function is smooth from x - h to x + h. An element that disagrees is
+ * compared again with smaller steps, which may leave out a kink near x. If the slopes on both sides of x still differ,
+ * the kink or jump is at x, and the element counts as unfit. The slopes of a smooth function converge as the step
+ * shrinks, so a wrong gradient stays wrong.
  */
 #include "adjoint/gradcheck/gradcheck.h"
 
@@ -15,13 +16,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first is what differences are best with: its square and the rounding of a double over it are both small. */
+/* The first step is the most accurate: its square, and the rounding of a double divided by it, are both small. */
 static const double steps[] = {1e-6, 1e-7, 1e-8};
 enum { NSTEP = sizeof steps / sizeof *steps };
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/*
+ * ---- running ------------------------------------------------------------------------------------------------------
+ */
 
-/* Of a kernel of worlds that writes plain arrays nobody knows which world's these are: they have no weight. */
+/* A plain array that a world kernel writes belongs to no single world, so it has no part in the loss. */
 static bool counts(const sti_checking *c, const sti_subject *s)
 {
     return s->array && s->base && s->p.written && s->active && (s->p.worlds || c->items);
@@ -66,9 +69,11 @@ static stet_result run_adjoint(sti_checking *c)
     return STET_OK;
 }
 
-/* ---- what an element came to -------------------------------------------------------------------------------------- */
+/*
+ * ---- the result of an element --------------------------------------------------------------------------------------
+ */
 
-/* Which element `k` of a parameter's gradient is. */
+/* The name of element `k` of a parameter's gradient. */
 static const char *element(const sti_checking *c, const sti_subject *s, int64_t k, char text[120])
 {
     if (s->ngradient == s->stride)
@@ -103,26 +108,30 @@ static void leave_out(sti_checking *c, const sti_subject *s, int64_t k, const ch
         (void)snprintf(c->out->where, sizeof c->out->where, "%s: %s", element(c, s, k, text), why);
 }
 
-/* ---- differences -------------------------------------------------------------------------------------------------- */
+/*
+ * ---- differences --------------------------------------------------------------------------------------------------
+ */
 
 static bool finite_sides(const sti_sides *d) { return isfinite(d->before) && isfinite(d->there) && isfinite(d->after); }
 
 static double slope(const sti_sides *d) { return (d->after - d->before) / (2 * d->step); }
 
-/* How far the slopes left and right of x are apart. */
+/* The difference of the slopes left and right of x. */
 static double bend(const sti_sides *d) { return fabs(d->after - 2 * d->there + d->before) / d->step; }
 
-/* How far a slope may be wrong because L is rounded: the larger L's terms, the more. */
+/* The rounding error of a slope. It is proportional to the terms of L. */
 static double rounding(const sti_sides *d) { return 8 * DBL_EPSILON * (1 + d->size) / d->step; }
 
-/* Does L have a kink or a jump at x? With the first step and the last: where L is smooth, bends are as far apart as the steps. */
+/* True if L has a kink or jump at x. If L is smooth, the bend shrinks with the step, from `wide` to `narrow`. */
 static bool is_kink(const sti_sides *wide, const sti_sides *narrow)
 {
     double noise = rounding(narrow);
     return bend(narrow) > 1e-4 * (1 + fabs(slope(narrow))) + noise && bend(narrow) > 0.3 * bend(wide);
 }
 
-/* One item in all worlds at once, since worlds do not see each other; of an item kernel one element. */
+/*
+ * An item is changed in all worlds at once, because worlds are independent. In an item kernel one element is changed.
+ */
 static int64_t next_world(const sti_checking *c, const sti_subject *s) { return c->items ? s->count : s->stride; }
 
 static void keep_start(sti_checking *c, const sti_subject *s, int64_t k)
@@ -131,15 +140,15 @@ static void keep_start(sti_checking *c, const sti_subject *s, int64_t k)
     for (int64_t i = k, w = 0; s->array && i < s->count; i += next_world(c, s), ++w) c->start[w] = s->base[i];
 }
 
-/* To where it was, and `by` on. */
+/* Sets an element to its original value + `by`. */
 static void move(const sti_checking *c, sti_subject *s, int64_t k, double by)
 {
     if (!s->array) s->number = c->start[0] + by;
     for (int64_t i = k, w = 0; s->array && i < s->count; i += next_world(c, s), ++w) s->base[i] = c->start[w] + by;
 }
 
-/* Fills `sides`. */
-static stet_result look_beside(sti_checking *c, sti_subject *s, int64_t k, double step, sti_sides *sides)
+/* Computes L on both sides of x. */
+static stet_result compute_sides(sti_checking *c, sti_subject *s, int64_t k, double step, sti_sides *sides)
 {
     move(c, s, k, step);
     stet_result result = loss_of(c, c->loss);
@@ -152,13 +161,13 @@ static stet_result look_beside(sti_checking *c, sti_subject *s, int64_t k, doubl
     return result;
 }
 
-/* Element `k` of world `w` disagrees: with smaller steps, too? */
-static stet_result look_closer(sti_checking *c, sti_subject *s, int64_t k, int w)
+/* Compares element `k` of world `w`, which disagrees, with smaller steps. */
+static stet_result compare_closer(sti_checking *c, sti_subject *s, int64_t k, int w)
 {
     int64_t at = k + w * s->stride;
     const sti_sides *narrow = &c->closer[w];
     for (int i = 1; i < NSTEP; ++i) {
-        STI_TRY(look_beside(c, s, k, steps[i], c->closer));
+        STI_TRY(compute_sides(c, s, k, steps[i], c->closer));
         if (!finite_sides(narrow) || error_of(s->found[at], slope(narrow)) > c->def->tolerance) continue;
         compare(c, s, at, slope(narrow));
         return STET_OK;
@@ -167,7 +176,7 @@ static stet_result look_closer(sti_checking *c, sti_subject *s, int64_t k, int w
         c->out->rounded++;
         leave_out(c, s, at, "what the kernel writes is so large that the difference cannot be told from rounding");
     } else if (finite_sides(narrow) && is_kink(&c->sides[w], narrow))
-        leave_out(c, s, at, "what the kernel computes at it or beside it has a kink");
+        leave_out(c, s, at, "the kernel has a kink at it");
     else
         compare(c, s, at, slope(&c->sides[w]));
     return STET_OK;
@@ -178,10 +187,11 @@ static stet_result check_element(sti_checking *c, sti_subject *s, int64_t k, int
     int64_t at = k + w * s->stride;
     const sti_sides *d = &c->sides[w];
     if (!finite_sides(d)) {
-        leave_out(c, s, at, "what the kernel computes at it or beside it is not finite");
+        leave_out(c, s, at, "the kernel computes a value that is not finite at it or next to it");
         return STET_OK;
     }
-    if (isfinite(s->found[at]) && error_of(s->found[at], slope(d)) > c->def->tolerance) return look_closer(c, s, k, w);
+    if (isfinite(s->found[at]) && error_of(s->found[at], slope(d)) > c->def->tolerance)
+        return compare_closer(c, s, k, w);
     compare(c, s, at, slope(d));
     return STET_OK;
 }
@@ -189,17 +199,17 @@ static stet_result check_element(sti_checking *c, sti_subject *s, int64_t k, int
 static stet_result check_item(sti_checking *c, sti_subject *s, int64_t k)
 {
     keep_start(c, s, k);
-    STI_TRY(look_beside(c, s, k, steps[0], c->sides));
+    STI_TRY(compute_sides(c, s, k, steps[0], c->sides));
     for (int w = 0; w < c->nloss; ++w) STI_TRY(check_element(c, s, k, w));
     return STET_OK;
 }
 
 stet_result sti_gradcheck_compare(sti_checking *c)
 {
-    STI_TRY(loss_of(c, c->there)); /* first: in checked mode, which adjoints are not */
-    STI_TRY(sti_subjects_look_behind(c));
+    STI_TRY(loss_of(c, c->there)); /* first, because only the kernel runs in checked mode */
+    STI_TRY(sti_subjects_check_guards(c));
     STI_TRY(run_adjoint(c));
-    STI_TRY(sti_subjects_look_behind(c));
+    STI_TRY(sti_subjects_check_guards(c));
     for (int i = 0; i < c->n; ++i) {
         int64_t n = c->items ? c->s[i].ngradient : c->s[i].items;
         for (int64_t k = 0; c->s[i].active && k < n; ++k)

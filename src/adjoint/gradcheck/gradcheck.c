@@ -23,7 +23,9 @@ stet_gradcheck_def stet_default_gradcheck_def(void)
                                 .seed = 1};
 }
 
-/* ---- one kernel --------------------------------------------------------------------------------------------------- */
+/*
+ * ---- one kernel ---------------------------------------------------------------------------------------------------
+ */
 
 static bool takes(const sti_signature *k, const char *parameter)
 {
@@ -100,7 +102,9 @@ static stet_result check_kernel(const stet_gradcheck_def *def, stet_device *devi
     return result;
 }
 
-/* ---- a source ----------------------------------------------------------------------------------------------------- */
+/*
+ * ---- a source -----------------------------------------------------------------------------------------------------
+ */
 
 static stet_result open_device(stet_device **out)
 {
@@ -108,11 +112,11 @@ static stet_result open_device(stet_device **out)
     def.type = STET_DEVICE_CPU;
     def.isa = "f64";
     def.threads = 1;
-    def.checked = true; /* differences of what lies beyond an array say nothing */
+    def.checked = true; /* differences of elements beyond an array have no meaning */
     return stet_device_create(&def, out);
 }
 
-/* What a source has. */
+/* The kernels of a source. */
 typedef struct kernels {
     sti_signature *k;
     int n;
@@ -120,7 +124,7 @@ typedef struct kernels {
 
 static const char *path_of(const stet_gradcheck_def *def) { return def->path ? def->path : "kernel"; }
 
-/* The kernels of the source; the adjoints of all that are checked are made, so that each mistake is told of. */
+/* Lists the kernels of a source. Makes the adjoints of all that are checked, so that all mistakes are reported. */
 static stet_result list_kernels(const stet_gradcheck_def *def, kernels *out)
 {
     sti_check_options check = sti_default_check_options();
@@ -140,7 +144,7 @@ static stet_result list_kernels(const stet_gradcheck_def *def, kernels *out)
     return result;
 }
 
-/* The kernel whose adjoint `k` is in the same source; NULL: it is none. */
+/* The name of the kernel whose adjoint `k` is; NULL: it is no adjoint. */
 static const char *adjoint_of(const kernels *all, const sti_signature *k)
 {
     size_t length = strlen(k->name);

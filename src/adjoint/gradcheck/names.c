@@ -1,4 +1,4 @@
-/* What a check of gradients is told: refused where no kernel that is checked has it, or where it means nothing; see gradcheck.h. */
+/* Checks the values that a def gives by name: the parameter must exist, and the value must fit it; see gradcheck.h. */
 #include "adjoint/gradcheck/gradcheck.h"
 
 #include "base/error.h"

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double behind = 0x1.23456789abcdep+9; /* in a gradient behind its items */
+static const double guard = 0x1.23456789abcdep+9; /* content of guard items in a gradient */
 
 /* SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014). */
 static double random_between(sti_checking *c, double low, double high)
@@ -55,7 +55,7 @@ static stet_result write_whole(sti_checking *c, sti_subject *s, const stet_gradc
     for (int64_t i = 0; i < s->count; ++i) {
         int64_t item = i % s->stride, value = 0;
         if (item < s->items) value = v && v->value ? v->value[item] : item % modulus;
-        memcpy(s->bytes + (size_t)i * each, &value, each); /* the low bytes come first */
+        memcpy(s->bytes + (size_t)i * each, &value, each); /* little endian */
     }
     return stet_array_write(s->array, s->bytes, size);
 }
@@ -76,7 +76,7 @@ static stet_result fill_reals(sti_checking *c, sti_subject *s, const stet_gradch
     STI_TRY(sti_alloc(&s->found, (size_t)s->ngradient * sizeof(double) + 1, "gradients of a check"));
     for (int64_t i = 0; i < s->count; ++i) s->base[i] = i % s->stride < s->items ? random_real(c, v) : (double)NAN;
     for (int64_t i = 0; i < s->ngradient; ++i)
-        s->weight[i] = i % s->stride >= s->items ? behind : s->p.written ? random_between(c, -1, 1) : 0;
+        s->weight[i] = i % s->stride >= s->items ? guard : s->p.written ? random_between(c, -1, 1) : 0;
     if (s->ngradient > c->most) c->most = s->ngradient;
     if (s->count > c->most) c->most = s->count;
     return new_array(c, "gradient", STET_DTYPE_REAL, worlds, s->stride, &s->gradient);
@@ -89,8 +89,8 @@ stet_result sti_subject_open(sti_checking *c, int i)
     const stet_gradcheck_value *v = value_of(c, s->p.name);
     s->items = s->p.kind == STET_ARG_ARRAY ? (v && v->nitem > 0 ? v->nitem : c->def->nitem) : 1;
     s->stride = s->items;
-    /* An item kernel reads arrays of worlds with a number of items that it knows by itself. */
-    if (s->p.kind == STET_ARG_ARRAY && !(c->items && s->p.worlds)) s->stride += STI_GRADCHECK_BEHIND;
+    /* An item kernel indexes arrays of worlds by its own number of items, so they get no guard items. */
+    if (s->p.kind == STET_ARG_ARRAY && !(c->items && s->p.worlds)) s->stride += STI_GRADCHECK_GUARDS;
     s->count = s->p.worlds ? s->stride * c->def->nworld : s->stride;
     if (s->p.kind == STET_ARG_INT) {
         s->whole = v ? v->number : c->def->number;
@@ -125,8 +125,8 @@ stet_result sti_subjects_write(sti_checking *c)
     return STET_OK;
 }
 
-/* Is all behind the items what it was? `was`: the number, or NaN. */
-static stet_result look_behind(sti_checking *c, const sti_subject *s, const stet_array *array, int64_t n, double was)
+/* Checks that guard items still hold `was`: the number, or NaN. */
+static stet_result check_guards(sti_checking *c, const sti_subject *s, const stet_array *array, int64_t n, double was)
 {
     bool touched = false;
     STI_TRY(stet_array_read(array, c->room, (size_t)n * sizeof(double)));
@@ -140,12 +140,12 @@ static stet_result look_behind(sti_checking *c, const sti_subject *s, const stet
         c->name, s->items, s->p.name, s->p.name);
 }
 
-stet_result sti_subjects_look_behind(sti_checking *c)
+stet_result sti_subjects_check_guards(sti_checking *c)
 {
     for (int i = 0; i < c->n; ++i) {
         const sti_subject *s = &c->s[i];
-        if (s->array && s->base) STI_TRY(look_behind(c, s, s->array, s->count, (double)NAN));
-        if (s->array && s->gradient) STI_TRY(look_behind(c, s, s->gradient, s->ngradient, behind));
+        if (s->array && s->base) STI_TRY(check_guards(c, s, s->array, s->count, (double)NAN));
+        if (s->array && s->gradient) STI_TRY(check_guards(c, s, s->gradient, s->ngradient, guard));
     }
     return STET_OK;
 }

@@ -25,7 +25,9 @@ void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root
  */
 bool sti_fix_pointer_offsets(sti_transform *t, sti_node **list);
 
-/* inline.c: after the normal form of a kernel, inlines its calls of functions that the adjoint cannot handle as calls. */
+/*
+ * inline.c: after the normal form of a kernel, inlines its calls of functions that the adjoint cannot handle as calls.
+ */
 void sti_inline_calls(sti_transform *t, sti_node *kernel);
 /*
  * Copies statements. In the copy `from` is replaced by `to`, and variables that the statements declare get new names.

@@ -57,8 +57,8 @@ typedef struct sti_extents {
 } sti_extents;
 
 /*
- * Finds the sizes of a kernel's stacks, after its adjoint was made. `lists`: its items list gradients. A loop whose bound
- * cannot be derived is reported as an error.
+ * Finds the sizes of a kernel's stacks, after its adjoint was made. `lists`: its items list gradients. A loop whose
+ * bound cannot be derived is reported as an error.
  */
 void sti_extent_of(sti_transform *t, const sti_node *kernel, bool lists, sti_extents *out);
 

@@ -33,9 +33,9 @@ static bool find_body(const char *text, const char *name, const char **begin, co
 }
 
 /*
- * Finds which contents an adjoint reads. Its text leaves out everything that is not needed, so a parameter whose name is
- * not in its body is not read: reals that appear only in sums need not be saved. If the source itself has the adjoint,
- * all parameters count as read.
+ * Finds which contents an adjoint reads. Its text leaves out everything that is not needed, so a parameter whose name
+ * is not in its body is not read: reals that appear only in sums need not be saved. If the source itself has the
+ * adjoint, all parameters count as read.
  */
 static void find_reads(sti_tape_kernel *k)
 {

@@ -71,7 +71,10 @@ typedef struct sti_item_state {
     int ncode;
 } sti_item_state;
 
-/* All of the state; `t` points to the other parts. The adjoint of a called function is written with a state of its own. */
+/*
+ * All of the state; `t` points to the other parts. The adjoint of a called function is written with a state of its
+ * own.
+ */
 typedef struct sti_making {
     sti_transform t;
     sti_output output;

@@ -22,8 +22,8 @@ const char *sti_say(sti_transform *t, const char *format, ...) __attribute__((fo
  */
 void sti_emit(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
- * Begins a text of its own, `deeper` levels further in, and returns the outer text. sti_captured ends it, returns it and
- * goes on with the outer one.
+ * Begins a text of its own, `deeper` levels further in, and returns the outer text. sti_captured ends it, returns it
+ * and goes on with the outer one.
  */
 sti_text_buffer sti_capture(sti_transform *t, int deeper);
 sti_text_buffer sti_captured(sti_transform *t, sti_text_buffer outer, int deeper);
