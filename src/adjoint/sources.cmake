@@ -18,7 +18,6 @@ set(STET_ADJOINT_SOURCES
     src/adjoint/normalize/unroll.c
     src/adjoint/sizing/bound.c
     src/adjoint/sizing/extent.c
-    src/adjoint/sizing/terms.c
     src/adjoint/transform/adjoint.c
     src/adjoint/transform/call.c
     src/adjoint/transform/function.c

@@ -4,7 +4,7 @@
  */
 #include "adjoint/launch/gather_plan.h"
 
-#include "adjoint/launch/launch.h"
+#include "adjoint/launch/handle.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/compile/user.h"

@@ -70,6 +70,17 @@ struct stet_adjoint {
     int nid;                   /* ids that it has in the registry: its own and those of its reductions */
 };
 
+/* A launch of an adjoint. */
+typedef struct sti_adjoint_call {
+    stet_adjoint *adjoint;
+    int64_t count;
+    const stet_arg *args;
+    stet_array *const *gradients;
+    int64_t size[STI_SIZES];
+    stet_array *destinations, *values; /* the lists that it writes */
+    stet_array *plan;                  /* the gather plan; NULL: none */
+} sti_adjoint_call;
+
 /* Compiles the code if that was not done yet. */
 stet_result sti_adjoint_code(stet_adjoint *adjoint);
 

@@ -1,5 +1,5 @@
-/* Launches of adjoints; see launch.h. */
-#include "adjoint/launch/launch.h"
+/* Launches of adjoints: their arguments and gradients, their stacks, the gradients that they list. */
+#include "adjoint/launch/handle.h"
 
 #include "base/error.h"
 #include "kernel/record/record.h"

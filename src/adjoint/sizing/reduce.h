@@ -79,12 +79,8 @@ stet_result sti_reduce(sti_reduce_query *q);
 stet_result sti_reduce_evaluate(const sti_reduce_query *q, sti_bound *bound, int64_t *out);
 void sti_reducing_free(sti_reducing *r);
 
-/* reduce_known.c: makes the stamp of a value's inputs (REDUCE-1). */
+/* Makes the stamp of a value's inputs (REDUCE-1). */
 void sti_reduce_stamp(const sti_reduce_query *q, uint64_t inputs, sti_stamp *out);
-/* Finds the result with this stamp, else one that differs only in generations. NULL: there is none. */
-sti_reduced *sti_known_find(const sti_reduce_query *q, const sti_reduction *r, const sti_stamp *now);
-/* Adds a new result. If the list is full it replaces the least recently used one. */
-stet_result sti_known_add(sti_known *known, uint64_t id, sti_reduced **out);
 void sti_known_free(sti_known *known);
 /* Debug builds: REDUCE-2, and the order of use. */
 void sti_validate_known(const sti_known *known);

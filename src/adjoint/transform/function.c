@@ -156,27 +156,15 @@ static void begin_numbers(sti_transform *t, const sti_node *f)
             sti_declare_gradient(t, v->symbol);
 }
 
-typedef struct sum {
-    const char *to, *from;
-} sum;
-
-static void add_number(sti_transform *t, const char *suffix, const sti_type *type, void *context)
-{
-    const sum *s = context;
-    (void)type;
-    sti_emit(t, "%s%s = %s%s + %s%s;", s->to, suffix, s->to, suffix, s->from, suffix);
-}
-
 static void end_numbers(sti_transform *t, const sti_node *f)
 {
     for (const sti_node *v = f->a; v; v = v->next) {
         if (!sti_type_carries(v->type) || sti_type_points(v->type) || is_constant(t, v)) continue;
         const char *out = number_out(t, v), *g = sti_gradient_name(t, v->symbol);
-        sum s = {sti_say(t, "(*%s)", out), g};
         if (t->kernel)
             sti_emit(t, "each (%s, 1) put(%s, 0, %s[0] + %s);", sti_fresh(t, "one"), out, out, g);
         else
-            sti_each_number(t, "", sti_type_value(v->type), true, add_number, &s);
+            sti_add_numbers(t, sti_say(t, "(*%s)", out), g, sti_type_value(v->type), false);
     }
 }
 

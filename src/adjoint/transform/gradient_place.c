@@ -69,3 +69,22 @@ void sti_declare_gradient(sti_transform *t, const sti_symbol *s)
     sti_emit(t, "%s %s%s;", type, name, sti_type_sizes(t, s->type));
     emit_zero(t, name, s->type);
 }
+
+typedef struct sum {
+    const char *to, *from;
+    bool clear;
+} sum;
+
+static void add_number(sti_transform *t, const char *suffix, const sti_type *type, void *context)
+{
+    const sum *s = context;
+    (void)type;
+    if (s->to) sti_emit(t, "%s%s = %s%s + %s%s;", s->to, suffix, s->to, suffix, s->from, suffix);
+    if (s->clear) sti_emit(t, "%s%s = splat(0);", s->from, suffix);
+}
+
+void sti_add_numbers(sti_transform *t, const char *to, const char *from, const sti_type *type, bool clear)
+{
+    sum s = {to, from, clear};
+    sti_each_number(t, "", type, true, add_number, &s);
+}

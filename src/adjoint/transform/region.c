@@ -126,30 +126,14 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
 
 /* ---- reverse ----------------------------------------------------------------------------------------------------- */
 
-/* Two places of structures; `to` is NULL if the source has no gradient. */
-typedef struct copying {
-    const char *from, *to;
-    bool clear;
-} copying;
-
-static void reverse_number(sti_transform *t, const char *suffix, const sti_type *type, void *context)
-{
-    const copying *c = context;
-    (void)type;
-    if (c->to) sti_emit(t, "%s%s = %s%s + %s%s;", c->to, suffix, c->to, suffix, c->from, suffix);
-    if (c->clear) sti_emit(t, "%s%s = splat(0);", c->from, suffix);
-}
-
-/* x = s of structures, number by number. The gradient of x is cleared even if s has none. */
+/* x = s of structures. The gradient of x is cleared even if s has none. */
 static void reverse_structure(sti_transform *t, const sti_node *value, const char *from, bool clear)
 {
     if (sti_is_own_call(value) || value->kind == STI_NODE_CONDITION)
         sti_complain(t->u, value->place, "`%s` is a structure: its adjoint is made for a copy of a variable only",
                      sti_text(t->u, value));
-    else if (sti_active_value(t, value) || clear) {
-        copying c = {from, sti_active_value(t, value) ? sti_gradient_place(t, value) : NULL, clear};
-        sti_each_number(t, "", value->type, true, reverse_number, &c);
-    }
+    else if (sti_active_value(t, value) || clear)
+        sti_add_numbers(t, sti_active_value(t, value) ? sti_gradient_place(t, value) : NULL, from, value->type, clear);
 }
 
 static void reverse_list_value(sti_transform *t, const sti_node *list, const char *place, const sti_type *type)

@@ -3,7 +3,7 @@
  */
 #include "adjoint/rig.h"
 
-#include "adjoint/launch/launch.h"
+#include "adjoint/launch/handle.h"
 #include "base/failing.h"
 
 #define KERNEL(parameters, body) SOURCE("world_kernel void k_f(" parameters ") {\n" body "}\n")
