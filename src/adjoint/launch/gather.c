@@ -4,13 +4,13 @@
 #include "adjoint/launch/gather.h"
 
 #include "adjoint/launch/gather_sizes.h"
-#include "adjoint/transform/adjoint.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "kernel/launch/kernel.h"
 #include "stet/adjoint.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 extern const sti_kernel sti_k_gather_count, sti_k_gather_take, sti_k_gather_sums, sti_k_gather_before, sti_k_gather_top,
@@ -156,6 +156,7 @@ static stet_result add_up(sti_gathering *g, int64_t nworker, stet_array *gradien
 
 stet_result sti_adjoint_gather(sti_gathering *g, const sti_lists *l, int code, stet_array *gradient)
 {
+    assert(g && code >= 0 && code < STI_LISTING_CODES && gradient->dtype == STET_DTYPE_REAL);
     int64_t nplace = gradient->worlds ? gradient->nitem * gradient->shape[0] : gradient->nitem;
     if (l->blocks <= 0 || l->depth <= 0 || l->width <= 0) return STET_OK;
     if (l->depth > most_entries / l->blocks / l->width)

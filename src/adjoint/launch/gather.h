@@ -14,6 +14,7 @@
 #ifndef STI_ADJOINT_LAUNCH_GATHER_H
 #define STI_ADJOINT_LAUNCH_GATHER_H
 
+#include "adjoint/transform/adjoint.h"
 #include "stet/device.h"
 
 /* A list: [blocks][depth][width]. The columns are the items of a block. */

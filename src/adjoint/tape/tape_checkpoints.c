@@ -9,6 +9,8 @@
 
 #include "kernel/record/record.h"
 
+#include <assert.h>
+
 /* Copies an array's current content at once, even while launches are listed: no listed operation writes the array. */
 static stet_result copy_now(stet_tape *t, sti_tape_array *a, stet_array *to)
 {
@@ -53,6 +55,7 @@ stet_result sti_tape_first_copy(stet_tape *t, sti_tape_array *a) { return add_co
 const stet_array *sti_tape_copy_at(const sti_tape_array *a, int64_t step)
 {
     int64_t k = a->ncopy - 1;
+    assert(k >= 0); /* TAPE-2 */
     while (k > 0 && a->copy[k].step > step) --k;
     return a->copy[k].copy;
 }

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "kernel/check/type.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool is_kernel(const sti_node *n) { return n->kind == STI_NODE_FUNCTION && n->op != STI_WORD_LFN; }
@@ -348,6 +349,7 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
     static const sti_adjoint_options none;
     char *sources;
     sti_making *m;
+    assert(unit && out && unit->nmistake == 0);
     *out = (sti_adjoint){0};
     STI_TRY(sti_unit_print(unit, &sources));
     stet_result result = sti_alloc(&m, sizeof *m, "a transformation");

@@ -21,6 +21,8 @@
 #include "adjoint/transform/transform.h"
 #include "kernel/check/type.h"
 
+#include <assert.h>
+
 enum { MOST_NUMBERS = 4096 /* of one variable, on the tape */ };
 
 static const struct part {
@@ -61,6 +63,7 @@ void sti_spill_count(const sti_type *type, int64_t times, sti_slots *slots)
 
 void sti_spill_put(sti_transform *t, sti_spill_kind part, const char *at, const char *value)
 {
+    assert((unsigned)part < STI_SPILL_COUNT);
     const char *name = parts[part].name;
     t->tape->taped |= 1u << part;
     if (part == STI_SPILL_REAL)

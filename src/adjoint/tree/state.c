@@ -1,6 +1,8 @@
 /* Notes by symbol or node; see state.h. */
 #include "adjoint/tree/state.h"
 
+#include <assert.h>
+
 enum { BUCKETS = 256 };
 
 typedef enum note_kind { SYMBOL, FUNCTION, REGION, ACCESS } note_kind;
@@ -26,6 +28,7 @@ sti_notes *sti_notes_make(sti_unit *u) { return sti_unit_alloc(u, sizeof(sti_not
 
 static entry *find(sti_transform *t, const void *of, note_kind kind)
 {
+    assert(of);
     entry **at = &t->notes->bucket[((uintptr_t)of >> 4) % BUCKETS];
     for (entry *e = *at; e; e = e->next)
         if (e->of == of && e->kind == kind) return e;

@@ -4,6 +4,7 @@
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ void sti_emit(sti_transform *t, const char *format, ...)
     va_end(args);
     sti_output *o = t->output;
     if (text[0] == '}') o->indent--;
+    assert(o->indent >= 0); /* each } has its { */
     for (int i = 0; i < o->indent; ++i) sti_text_buffer_put(&o->text, "    ");
     sti_text_buffer_put(&o->text, text);
     sti_text_buffer_put(&o->text, "\n");
@@ -112,6 +114,7 @@ sti_text_buffer sti_captured(sti_transform *t, sti_text_buffer outer, int deeper
     sti_text_buffer text = t->output->text;
     t->output->text = outer;
     t->output->indent -= deeper;
+    assert(t->output->indent >= 0);
     return text;
 }
 
