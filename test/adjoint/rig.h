@@ -110,7 +110,7 @@ typedef struct rig_set_up {
 static inline void source_is_right_with(const rig_set_up *s, const char *source, int64_t least)
 {
     stet_gradcheck_def def = gradcheck_def(source);
-    if (s->items) def.nitem = s->items;
+    if (s->nitem) def.nitem = s->nitem;
     if (s->nworld) def.nworld = s->nworld;
     def.value = s->value;
     def.nvalue = s->nvalue;
