@@ -34,7 +34,7 @@ void say(program *p, const char *format, ...)
 
 void stop(program *p, const char *format, ...)
 {
-    char text[1024];
+    char text[4096];
     va_list list;
     va_start(list, format);
     (void)vsnprintf(text, sizeof text, format, list);

@@ -21,7 +21,8 @@
 
 enum { SUBJECT, TWIN };
 enum {
-    SCENES = 3,
+    DRAWN = 3, /* the scene whose model is drawn anew for each pair of sims */
+    SCENES = 4,
     MOST_ITEMS = 32, /* pictures of a frame: cameras times outputs, or requests */
     KEPT_FRAMES = 8, /* frames whose pixels the test remembers; more than are ever in flight */
     MOST_ADDED = 40, /* prims */
@@ -30,7 +31,7 @@ enum {
     MOST_HELD = 4, /* tensors */
     MOST_KERNELS = 4,
     SAID = 32, /* operations that are remembered for a message */
-    LINE = 200
+    LINE = 400
 };
 
 /* What the subject's frames have to show: the twin's pixels. */
@@ -256,9 +257,17 @@ void op_fork(program *p);
 void op_step_beside(program *p);
 void op_interrupt(program *p);
 
-/* ---- program_open.c: making and ending the two sims ---- */
+/* ---- program_scenes.c: models ---- */
 
 void program_models(program *p);
+/* A model as the dice say, and with this kind of thing (-1: any); the caller destroys it. */
+stet_model *program_draw_model(program *p, int kind);
+int program_kinds(void);
+/* Prints how often each kind was drawn. */
+void program_print_drawn(void);
+
+/* ---- program_open.c: making and ending the two sims ---- */
+
 void program_open(program *p);
 void program_close(program *p);
 void op_mechanisms(program *p);

@@ -5,38 +5,6 @@
 
 #include <stdlib.h>
 
-/* A mesh, a ball, a mocap body, an actuator with a state; cameras and a light that follow and aim. */
-static const char zoo[] =
-    "<mujoco><option timestep='0.005'/><asset><mesh name='wedge' vertex='0 0 0  .4 0 0  0 .4 0  0 0 .4  .3 .3 .3'/>"
-    "<material name='red' rgba='.8 .2 .1 1' specular='.4'/></asset>"
-    "<worldbody><light pos='0 0 3'/><geom type='plane' size='3 3 .1' rgba='.3 .4 .5 1'/>"
-    "<camera name='wide' pos='0 -3 1.5' xyaxes='1 0 0 0 .4 1'/>"
-    "<camera name='aim' mode='targetbody' target='ball' pos='2 -2 2'/>"
-    "<body name='post' pos='-.5 .2 0'><geom type='box' size='.1 .1 .2' rgba='.2 .7 .3 1'/><site name='top' pos='0 0 "
-    ".2'/></body>"
-    "<body name='arm' pos='0 0 .6'><joint name='hinge' axis='0 1 0' damping='.1'/>"
-    "<geom type='mesh' mesh='wedge' material='red' mass='1'/>"
-    "<camera name='chase' mode='trackcom' pos='0 -2 .5' xyaxes='1 0 0 0 .2 1'/><light mode='track' pos='0 0 2'/>"
-    "<body name='slider' pos='.4 0 .1'><joint name='slide' type='slide' axis='1 0 0' range='-.3 .3' limited='true'/>"
-    "<geom type='capsule' size='.05 .2' mass='.3'/><site name='tip' pos='.1 0 0'/></body></body>"
-    "<body name='ball' pos='.7 .3 .8'><freejoint/><geom size='.15' rgba='.9 .8 .2 1'/></body>"
-    "<body name='hand' mocap='true' pos='-.4 -.5 .7'><geom type='ellipsoid' size='.1 .15 .2' contype='0' "
-    "conaffinity='0'/>"
-    "<camera name='palm' pos='0 -.6 0' xyaxes='1 0 0 0 0 1'/></body></worldbody>"
-    "<actuator><motor joint='hinge' ctrlrange='-1 1' ctrllimited='true'/>"
-    "<general joint='slide' dyntype='filter' dynprm='.1' gainprm='2'/></actuator>"
-    "<sensor><jointpos joint='hinge'/><framepos objtype='body' objname='ball'/><framepos objtype='site' "
-    "objname='tip'/></sensor>"
-    "<keyframe><key name='up' qpos='.4 .1 .5 0 1.2 1 0 0 0' ctrl='.2 -.1' mpos='0 -.6 .9'/><key name='down' qpos='-1 0 "
-    ".7 .3 .2 .8 .6 0 "
-    "0'/></keyframe></mujoco>";
-
-/* No joint, no camera, no actuator: nothing moves but what is written. */
-static const char rocks[] =
-    "<mujoco><worldbody><light pos='0 0 3'/><geom type='plane' size='2 2 .1' rgba='.3 .3 .3 1'/>"
-    "<body name='rock' pos='.2 0 .3'><geom type='cylinder' size='.2 .3' rgba='.6 .4 .2 1'/>"
-    "<body name='moss' pos='0 0 .35'><geom size='.1' rgba='.1 .6 .2 1'/></body></body></worldbody></mujoco>";
-
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static bool exists(const char *isa)
@@ -138,14 +106,15 @@ void program_open(program *p)
 {
     const char *const *cameras;
     int flight = 0;
-    p->scene = roll(p, SCENES);
+    p->scene = once_in(p, 2) ? DRAWN : roll(p, DRAWN);
     p->external = once_in(p, 3);
     p->f64 = once_in(p, 8) && !picked_any();
     p->keeps_poses = once_in(p, 3);
     p->keeps_tree = once_in(p, 3);
     p->saved = false;
+    if (p->scene == DRAWN) p->model[DRAWN] = program_draw_model(p, -1);
     stet_sim_def def = random_def(p, &cameras);
-    say(p, "open: scene %d, %lld worlds, physics %s, %d x %d, outputs %x, cameras %s", p->scene, (long long)p->nworld,
+    say(p, " open: scene %d, %lld worlds, physics %s, %d x %d, outputs %x, cameras %s", p->scene, (long long)p->nworld,
         stet_physics_name(def.physics), def.width, def.height, def.outputs, cameras ? cameras[0] : "first");
     stet_sim_def both[2];
     for (int i = 0; i < 2; ++i) {
@@ -186,6 +155,8 @@ void program_close(program *p)
     drop_exports(p);
     for (int i = 0; i < 2; ++i) destroy_sim(p, i);
     close_neighbours(p);
+    stet_model_destroy(p->model[DRAWN]);
+    p->model[DRAWN] = NULL;
     p->nheld = 0;
 }
 
@@ -206,13 +177,4 @@ void op_mechanisms(program *p)
     say(p, "mechanisms: %x off, audit %s%s", options.disabled, options.audit ? "on" : "off",
         options.strict ? ", strict" : "");
     must(p, SUBJECT, stet_device_set_mechanisms(device_of(p, SUBJECT), &options), "stet_device_set_mechanisms");
-}
-
-/* ---- models ------------------------------------------------------------------------------------------------------ */
-
-void program_models(program *p)
-{
-    p->model[0] = rig_model("cartpole.xml");
-    p->model[1] = rig_model(zoo);
-    p->model[2] = rig_model(rocks);
 }

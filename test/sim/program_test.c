@@ -74,12 +74,27 @@ static void mechanisms_change_no_bit(void **state)
         run(seed++, operations - done < OF_A_RUN ? operations - done : OF_A_RUN);
     print_message("%lld calls of the device failed, %lld calls of the API for that\n", (long long)faults,
                   (long long)failures);
+    program_print_drawn();
     if (operations >= OPERATIONS) assert_true(failures > 0 && (picked_any() || faults > failures));
+}
+
+/* MuJoCo and stet take a model with each kind of thing. */
+static void each_kind_of_model_loads(void **state)
+{
+    (void)state;
+    program *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    for (int kind = 0; kind < program_kinds(); ++kind) {
+        p->said[0][0] = '\0';
+        stet_model_destroy(program_draw_model(p, kind));
+    }
+    free(p);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mechanisms_change_no_bit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind_of_model_loads),
+                                       cmocka_unit_test(mechanisms_change_no_bit)};
     const char *device = getenv("STET_TEST_DEVICE");
     if (device && strncmp(device, "double", 6) == 0) operations = ON_A_DOUBLE;
     if (in_part() && operations > OF_A_RUN) operations = OF_A_RUN;
