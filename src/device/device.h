@@ -434,8 +434,6 @@ static inline int64_t sti_array_index(const stet_array *a, int64_t w, int64_t i)
     return (w / b * a->nitem + i) * b + w % b;
 }
 
-/* Number of processors that this process may run on. */
-int sti_processors(void);
 /*
  * Runs f(context, i) for i = 0 … n - 1 over the device's threads, on the host. thread is 0 … threads - 1. seconds: what
  * all of it takes one thread, see sti_loop_def.

@@ -8,6 +8,7 @@
 #include "device/rig.h"
 
 #include "bench/pilot/pilot.h"
+#include "device/cpu/processors.h"
 
 #include <fenv.h>
 #include <sched.h>
@@ -97,7 +98,8 @@ static void threads_are_those_the_process_may_use(void **state)
     stet_device *device;
     def.type = STET_DEVICE_CPU;
     OK(stet_device_create(&def, &device));
-    assert_int_equal(stet_device_get_threads(device), CPU_COUNT(&all));
+    int quota = sti_processors_of_quota("");
+    assert_int_equal(stet_device_get_threads(device), quota && quota < CPU_COUNT(&all) ? quota : CPU_COUNT(&all));
     stet_device_destroy(device);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     stet_result result = stet_device_create(&def, &device);

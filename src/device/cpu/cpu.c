@@ -1,17 +1,13 @@
 /*
  * The CPU as a device: memory is the host's, a launch is a parallel loop over blocks (threads.h).
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity */
-#endif
 #include "base/plural.h"
+#include "device/cpu/processors.h"
 #include "device/cpu/threads.h"
 #include "device/device.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Memory of teams: a share for each thread. */
 typedef struct team_memory {
@@ -149,15 +145,6 @@ void sti_device_parallel(stet_device *device, int64_t n, double seconds,
     items it = {f, context};
     sti_loop_run(&(sti_loop_def){
         .f = run_items, .context = &it, .n = n, .chunk = 1, .threads = device->threads, .seconds = seconds});
-}
-
-/* Containers and taskset limit the number. */
-int sti_processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
 }
 
 static stet_result pick_isa(const char *name, sti_isa *out)
