@@ -259,8 +259,21 @@ static stet_result fetch_content(const void *array, size_t size, void *to)
     return STET_OK;
 }
 
+/* Lanes beyond the last world hold any number: kernels write them and no producer makes them again. */
+static stet_result fetch_worlds(const void *array, size_t size, void *to)
+{
+    const stet_array *a = array;
+    size_t e = stet_dtype_size(a->device, a->dtype), b = (size_t)a->device->lanes, used = (size_t)a->shape[0] % b;
+    char *last = (char *)to + size - (size_t)a->nitem * b * e;
+    memcpy(to, a->data, size);
+    for (size_t i = 0; i < (size_t)a->nitem; ++i) memset(last + (i * b + used) * e, 0, (b - used) * e);
+    return STET_OK;
+}
+
 sti_span sti_array_span(const stet_array *a)
 {
+    if (a->device->host_memory && a->worlds && a->shape[0] % a->device->lanes != 0)
+        return (sti_span){a, a->size, fetch_worlds};
     if (a->device->host_memory) return (sti_span){a->data, a->size, NULL};
     return (sti_span){a, a->size, fetch_content};
 }
