@@ -9,10 +9,12 @@
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -169,6 +171,18 @@ static void a_child_starts_its_own(void **state)
     }
 }
 
+/* In a forked child no memory is asked for: another thread may have held the allocator. Returns an exit code. */
+static int run_in_child(void)
+{
+    static _Atomic int done[100];
+    counting c = {.done = done, .limit = 3};
+    (void)alarm(20);
+    sti_loop_run(&(sti_loop_def){.f = count, .context = &c, .n = 100, .chunk = 1, .threads = 3});
+    for (int i = 0; i < 100; ++i)
+        if (done[i] != 1) return 1;
+    return 0;
+}
+
 /* Forked while other threads are in the middle of loops. */
 static void fork_beside_loops(void **state)
 {
@@ -178,26 +192,107 @@ static void fork_beside_loops(void **state)
     for (int k = 0; k < 10; ++k) {
         pid_t child = fork();
         assert_true(child >= 0);
-        if (child == 0) {
-            alarm(60);
-            counting c = {.limit = 3};
-            static _Atomic int done[100]; /* no memory is asked for: another thread may have held the allocator */
-            c.done = done;
-            sti_loop_run(&(sti_loop_def){.f = count, .context = &c, .n = 100, .chunk = 1, .threads = 3});
-            for (int i = 0; i < 100; ++i)
-                if (done[i] != 1) _exit(1);
-            _exit(0);
-        }
+        if (child == 0) _exit(run_in_child());
         must_end_well(child);
     }
     for (int i = 0; i < 2; ++i) assert_int_equal(pthread_join(thread[i], NULL), 0);
 }
 
+static _Atomic bool starts;
+
+static void *run_first_loop(void *unused)
+{
+    static _Atomic int done[100];
+    counting c = {.done = done, .limit = 3};
+    atomic_store(&starts, true);
+    sti_loop_run(&(sti_loop_def){.f = count, .context = &c, .n = 100, .chunk = 1, .threads = 3});
+    return unused;
+}
+
+/* A process whose first loop starts at about the time of a fork. Returns an exit code. */
+static int fork_at_first_loop(int delay)
+{
+    pthread_t thread;
+    int status = -1;
+    if (pthread_create(&thread, NULL, run_first_loop, NULL) != 0) return 2;
+    while (!atomic_load(&starts)) (void)sched_yield();
+    for (volatile int i = 0; i < delay; ++i) continue;
+    pid_t child = fork();
+    if (child == 0) _exit(run_in_child());
+    if (child < 0 || waitpid(child, &status, 0) != child) return 3;
+    if (pthread_join(thread, NULL) != 0) return 4;
+    return status == 0 ? 0 : 5;
+}
+
+/* The first test: this process has run no loop, so neither have its children. */
+static void fork_beside_the_first_loop(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("first loop");
+    (void)sti_loops_always_shared(true);
+    for (int k = 0; k < 200; ++k) {
+        int delay = (int)dice_below(&dice, 20000);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) _exit(fork_at_first_loop(delay));
+        must_end_well(child);
+    }
+}
+
+/* ---- fork within a loop ------------------------------------------------------------------------------------------ */
+
+static pid_t parent, forked;
+static int forked_by; /* thread of the loop */
+static _Atomic bool warned;
+
+static void hear(stet_log_level level, const char *message, void *context)
+{
+    (void)context;
+    if (level == STET_LOG_WARNING && strstr(message, "exec or _exit")) atomic_store(&warned, true);
+}
+
+static void fork_at_item(void *context, int64_t begin, int64_t end, int thread)
+{
+    int64_t item = *(const int64_t *)context;
+    if (item < begin || item >= end || getpid() != parent) return;
+    forked_by = thread;
+    forked = fork();
+    if (forked == 0) (void)alarm(20);
+}
+
+/* A child goes on with the loop whose item forked it, as it should not: it does not wait for threads that it lacks. */
+static void fork_within_a_loop(void **state)
+{
+    (void)state;
+    int seen[2] = {0};
+    parent = getpid();
+    stet_set_log(hear, NULL);
+    (void)sti_loops_always_shared(true);
+    for (int64_t k = 0; k < 1000 && !(seen[0] && seen[1]); ++k) {
+        int64_t item = k % 100;
+        (void)fflush(NULL);
+        sti_loop_run(&(sti_loop_def){
+            .f = fork_at_item, .context = &item, .n = 100, .chunk = 1, .threads = 3, .seconds = (double)INFINITY});
+        if (getpid() != parent) _exit(!atomic_load(&warned) || run_in_child() != 0);
+        assert_true(forked > 0);
+        must_end_well(forked);
+        seen[forked_by != 0]++;
+    }
+    assert_true(seen[0] && seen[1]);
+    stet_set_log(NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_item_once), cmocka_unit_test(threads_come),           cmocka_unit_test(many_threads_ask),
-        cmocka_unit_test(modes),          cmocka_unit_test(a_child_starts_its_own), cmocka_unit_test(fork_beside_loops),
+        cmocka_unit_test(fork_beside_the_first_loop),
+        cmocka_unit_test(each_item_once),
+        cmocka_unit_test(threads_come),
+        cmocka_unit_test(many_threads_ask),
+        cmocka_unit_test(modes),
+        cmocka_unit_test(a_child_starts_its_own),
+        cmocka_unit_test(fork_beside_loops),
+        cmocka_unit_test(fork_within_a_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

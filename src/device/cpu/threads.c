@@ -5,6 +5,7 @@
 #include "device/cpu/threads.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -66,6 +67,7 @@ typedef struct loop {
     _Atomic int inside;     /* helpers inside now */
     _Atomic int joined;     /* helpers that ever joined: the last one's thread number */
     _Atomic int64_t helped; /* CPU time of helpers, ns */
+    int forks;              /* pool.forks when the loop began */
     int room;               /* for more helpers; guarded by the lock */
     struct loop *below;     /* next open loop; guarded by the lock */
 } loop;
@@ -81,6 +83,7 @@ static struct {
     loop *open; /* loops that have room */
     /* most: helpers that loops have asked for; woken: signalled helpers that have not noticed yet */
     int nhelper, most, asleep, woken;
+    int forks; /* between this process and the one that loaded the library */
     bool ends;
     helper helper[MOST_HELPERS];
     _Atomic bool any_open; /* there is an open loop */
@@ -133,7 +136,10 @@ static void block_signals(sigset_t *saved)
     (void)pthread_sigmask(SIG_SETMASK, &all, saved);
 }
 
-/* THREADS-5. */
+/*
+ * THREADS-5. The handlers are there before any thread can hold the lock: a child forked beside the first loop would
+ * have inherited a lock that nobody releases.
+ */
 static void before_fork(void) { (void)pthread_mutex_lock(&pool.lock); }
 static void after_fork(void) { (void)pthread_mutex_unlock(&pool.lock); }
 static void reset_in_child(void)
@@ -143,11 +149,15 @@ static void reset_in_child(void)
     (void)pthread_cond_init(&pool.left, NULL);
     pool.open = NULL;
     pool.nhelper = pool.asleep = pool.woken = 0;
+    pool.forks++;
     atomic_store(&pool.any_open, false);
     atomic_store(&pool.looking, 0);
     atomic_store(&pool.waiting, 0);
 }
-static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, reset_in_child); }
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork, reset_in_child);
+}
 
 /*
  * Called with the lock: makes one more helper look for work. If the system has no more threads, there are fewer
@@ -155,7 +165,6 @@ static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, re
  */
 static void wake_helper(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (pool.asleep > 0) {
         pool.asleep--;
         pool.woken++;
@@ -165,7 +174,6 @@ static void wake_helper(void)
     if (pool.nhelper >= pool.most || pool.ends) return;
     sigset_t saved;
     helper *h = &pool.helper[pool.nhelper];
-    (void)pthread_once(&once, watch_forks);
     block_signals(&saved);
     h->busy = false;
     if (pthread_create(&h->thread, NULL, run_helper, h) == 0) pool.nhelper++;
@@ -188,11 +196,21 @@ static void wait_for_work(void)
     if (pool.woken) pool.woken--;
 }
 
+/* In a child that was forked by one of the loop's own items: nobody does the items that other threads had begun. */
+static bool is_abandoned(const loop *l)
+{
+    if (l->forks == pool.forks) return false;
+    sti_log(STET_LOG_WARNING, "a process was forked inside a parallel loop, and its child went on with the loop, which "
+                              "lacks what other threads had begun; let such a child call exec or _exit");
+    return true;
+}
+
 /* Called without the lock. After `inside` is decremented the loop may no longer exist (THREADS-4). */
 static void help_with(loop *l, int thread)
 {
     int64_t start = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     claim_and_run(l, thread);
+    if (is_abandoned(l)) pthread_exit(NULL); /* the child's only thread: with it the child ends */
     atomic_fetch_add(&l->helped, sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
     if (atomic_fetch_sub(&l->inside, 1) > 1 || !atomic_load(&pool.waiting)) return;
     (void)pthread_mutex_lock(&pool.lock);
@@ -283,6 +301,7 @@ static void offer_loop(loop *l)
 /* Waits until no helper is inside; no new one can join. */
 static void wait_for_helpers(loop *l)
 {
+    if (is_abandoned(l)) return;
     (void)pthread_mutex_lock(&pool.lock);
     close_loop(l);
     (void)pthread_mutex_unlock(&pool.lock);
@@ -320,7 +339,7 @@ static void update_credit(int64_t gain)
 /* Returns the CPU time that the loop took, ns. */
 static double run_shared(const sti_loop_def *d)
 {
-    loop l = {.def = d, .next = d->from};
+    loop l = {.def = d, .next = d->from, .forks = pool.forks};
     int64_t start = sti_now_ns(), cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     offer_loop(&l);
     claim_and_run(&l, 0);

@@ -8,7 +8,9 @@
  *   THREADS-2  no thread spins for longer than some microseconds, and no helper is started before a loop is offered
  *   THREADS-3  there are as many helpers as the largest loop has asked for, less one, however many threads call
  *   THREADS-4  a loop lives on its caller's stack: the last access of a helper is the one by which it leaves the loop
- *   THREADS-5  a forked child has no helpers and starts its own; helpers end with the process or with the library
+ *   THREADS-5  a forked child has no helpers and starts its own, whatever other threads did at the fork; a child forked
+ *       by an item of a loop that goes on with that loop ends it without its helpers' items, and logs a warning; helpers
+ *       end with the process or with the library
  *   THREADS-6  each thread runs a loop in the floating-point environment that the kernel language requires (round to
  *       nearest, denormals kept, no traps), whatever the host program has set, and restores it afterwards
  */
