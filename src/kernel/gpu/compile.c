@@ -12,8 +12,9 @@
 enum { ENTRY_VERSION = 2, MAX_OPTIONS = 16, OPTION = 64 };
 
 /*
- * Options for the CPU's bits: no contraction, denormals kept, division and roots rounded correctly. Functions without
- * an execution space are device functions.
+ * Options for the CPU's bits: no contraction, denormals kept, division and roots rounded correctly, sums of whole
+ * numbers that wrap round (of which NVRTC has no option; doc/kernels.md says what that means). Functions without an
+ * execution space are device functions.
  */
 static const char *const cuda_options[] = {
     "--std=c++17",
@@ -27,6 +28,7 @@ static const char *const cuda_options[] = {
 static const char *const hip_options[] = {
     "-std=c++17",
     "-O3",
+    "-fwrapv",
     "-ffp-contract=off",
     "-fhip-fp32-correctly-rounded-divide-sqrt",
     "-fno-gpu-flush-denormals-to-zero",

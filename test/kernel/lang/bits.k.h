@@ -133,6 +133,23 @@ item_kernel void k_bits_uniform(const ureal *a, const ureal *b, ureal *reals, in
     }
 }
 
+/* Unsigned whole numbers wrap round: a hash (FNV-1a by words), and what signed numbers may not be trusted with. */
+item_kernel void k_bits_word(const int *a, const int *b, int *ints, int n, int block)
+{
+    int first = block * 256;
+    each (p, nmin(256, n - first)) {
+        u32 x = (u32)a[first + p], y = (u32)b[first + p], hash = 2166136261u;
+        hash = (hash ^ x) * 16777619u;
+        hash = (hash ^ y) * 16777619u;
+        ints[first + p] = (int)hash;
+        ints[n + first + p] = (int)(x + y);
+        ints[2 * n + first + p] = (int)(x - y);
+        ints[3 * n + first + p] = (int)(x * y);
+        ints[4 * n + first + p] = x + 1u > x;
+        ints[5 * n + first + p] = (int)((u64)x * y >> 32);
+    }
+}
+
 /*
  * Of the 256 items of a block: the sum, by halves (sum [nblock]), and all running sums (running [n]), by distances 1, 2, 4 … (W. D. Hillis,
  * G. L. Steele, Data Parallel Algorithms, 1986). The shape is the algorithm's, however many threads there are.

@@ -107,7 +107,7 @@ static const struct probe {
 } probes[] = {
     {"k_bits_real", "abc", 19, STET_DTYPE_REAL},  {"k_bits_function", "ab", 13, STET_DTYPE_REAL},
     {"k_bits_mask", "ab", 12, STET_DTYPE_INT},    {"k_bits_int", "ij", 25, STET_DTYPE_INT},
-    {"k_bits_uniform", "ab", 3, STET_DTYPE_REAL},
+    {"k_bits_uniform", "ab", 3, STET_DTYPE_REAL}, {"k_bits_word", "ij", 6, STET_DTYPE_INT},
 };
 enum { PROBES = sizeof probes / sizeof *probes };
 
