@@ -77,20 +77,33 @@ want_python() {
         2>/dev/null || want python3-dev "headers of Python, for the Python package"
 }
 
-# hipRTC, with which the tests compile the kernels for AMD's GPUs (80 MB, and LLVM's library): installed where this system has it
-# as a package and this user may install it; without it those tests are skipped, and say so.
-offer_hiprtc() {
-    /sbin/ldconfig -p 2>/dev/null | grep -q -e 'libamdhip64\.so' -e 'libhiprtc\.so' && return 0
-    apt-cache show libamdhip64-5 libhiprtc-builtins5 >/dev/null 2>&1 || return 0
-    local as_root=()
+# Installs packages that some tests use where this system has them and this user may install them; without them those tests are
+# skipped, and say so.
+offer() { # offer WHAT-FOR TESTS PACKAGE...
+    local what=$1 tests=$2 as_root=()
+    shift 2
+    apt-cache show "$@" >/dev/null 2>&1 || return 0
     if [ "$(id -u)" -ne 0 ]; then
         have sudo && sudo -n true 2>/dev/null || return 0
         as_root=(sudo -n)
     fi
-    say "installing with apt-get: libamdhip64-5, libhiprtc-builtins5 (compile kernels for AMD's GPUs in the tests)"
+    say "installing with apt-get: $* ($what)"
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0 install -y --no-install-recommends \
-        libamdhip64-5 libhiprtc-builtins5 >/dev/null 2>&1 ||
-        say "apt-get could not install them: the tests that compile for AMD's GPUs are skipped"
+        "$@" >/dev/null 2>&1 || say "apt-get could not install them: $tests are skipped"
+}
+
+has_library() { /sbin/ldconfig -p 2>/dev/null | grep -q "$@"; }
+
+# hipRTC (80 MB, and LLVM's library).
+offer_hiprtc() {
+    has_library -e 'libamdhip64\.so' -e 'libhiprtc\.so' ||
+        offer "compile kernels for AMD's GPUs in the tests" "the tests that compile for AMD's GPUs" libamdhip64-5 libhiprtc-builtins5
+}
+
+# MuJoCo's own renderer needs OpenGL (3 MB, and LLVM's library, 23 MB).
+offer_osmesa() {
+    has_library -e 'libOSMesa\.so' ||
+        offer "pictures of MuJoCo's own renderer in the tests" "comparisons with MuJoCo's renderer" libosmesa6
 }
 
 want_clang() {
@@ -238,7 +251,10 @@ case $tier in
     *) fail "no such set '$tier': use build, python, test, test-mujoco3, asan, tsan, lint or bench" ;;
 esac
 install_packages
-[ "$tier" = test ] && offer_hiprtc
+if [ "$tier" = test ]; then
+    offer_hiprtc
+    offer_osmesa
+fi
 if [ "$tier" = tsan ]; then
     want_clang_runtime
     install_packages
