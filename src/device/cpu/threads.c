@@ -15,6 +15,7 @@
 
 enum {
     MOST_HELPERS = 4096,
+    MOST_RANGES = 32,
     SPIN_NS = 50000,           /* THREADS-2: time of spinning, for work and for helpers to leave */
     PAYS_AWAKE_NS = 8000,      /* least remaining work of a loop that is offered to a spinning helper … */
     PAYS_ASLEEP_NS = 40000,    /* … and to one that must be woken */
@@ -61,9 +62,16 @@ static inline void leave_float_mode(float_mode saved) { fesetenv(&saved); }
 
 /* ---- what is shared ---------------------------------------------------------------------------------------------- */
 
+/* A part of a loop's items, and the first of them that no thread has claimed. */
+typedef struct range {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} range;
+
 typedef struct loop {
     const sti_loop_def *def;
-    _Atomic int64_t next;   /* the first item that no thread has claimed */
+    int nrange;
+    range range[MOST_RANGES];
     _Atomic int inside;     /* helpers inside now */
     _Atomic int joined;     /* helpers that ever joined: the last one's thread number */
     _Atomic int64_t helped; /* CPU time of helpers, ns */
@@ -101,13 +109,31 @@ static struct {
 
 static _Thread_local bool in_loop;
 
+/* THREADS-7: one range a thread, of whole chunks. */
+static void make_ranges(loop *l)
+{
+    const sti_loop_def *d = l->def;
+    int64_t chunks = (d->n - d->from + d->chunk - 1) / d->chunk;
+    int most = d->threads < MOST_RANGES ? d->threads : MOST_RANGES;
+    l->nrange = chunks < most ? (int)chunks : most;
+    for (int r = 0; r < l->nrange; ++r) {
+        int64_t end = d->from + chunks * (r + 1) / l->nrange * d->chunk;
+        atomic_init(&l->range[r].next, d->from + chunks * r / l->nrange * d->chunk);
+        l->range[r].end = end < d->n ? end : d->n;
+    }
+}
+
+/* A thread begins with its own range, and then helps with the others'. */
 static void claim_and_run(loop *l, int thread)
 {
     const sti_loop_def *d = l->def;
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&l->next, d->chunk, memory_order_relaxed);
-        if (begin >= d->n) return;
-        d->f(d->context, begin, d->n - begin < d->chunk ? d->n : begin + d->chunk, thread);
+    for (int k = 0; k < l->nrange; ++k) {
+        range *r = &l->range[(thread + k) % l->nrange];
+        for (;;) {
+            int64_t begin = atomic_fetch_add_explicit(&r->next, d->chunk, memory_order_relaxed);
+            if (begin >= r->end) break;
+            d->f(d->context, begin, r->end - begin < d->chunk ? r->end : begin + d->chunk, thread);
+        }
     }
 }
 
@@ -283,7 +309,7 @@ static bool is_worth_sharing(double ns)
 static void offer_loop(loop *l)
 {
     const sti_loop_def *d = l->def;
-    int64_t chunks = (d->n - atomic_load_explicit(&l->next, memory_order_relaxed) + d->chunk - 1) / d->chunk;
+    int64_t chunks = (d->n - d->from + d->chunk - 1) / d->chunk;
     l->room = chunks < d->threads ? (int)chunks - 1 : d->threads - 1;
     if (l->room < 1) return;
     (void)pthread_mutex_lock(&pool.lock);
@@ -339,7 +365,13 @@ static void update_credit(int64_t gain)
 /* Returns the CPU time that the loop took, ns. */
 static double run_shared(const sti_loop_def *d)
 {
-    loop l = {.def = d, .next = d->from, .forks = pool.forks};
+    loop l;
+    l.def = d;
+    l.forks = pool.forks;
+    atomic_init(&l.inside, 0);
+    atomic_init(&l.joined, 0);
+    atomic_init(&l.helped, 0);
+    make_ranges(&l);
     int64_t start = sti_now_ns(), cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     offer_loop(&l);
     claim_and_run(&l, 0);

@@ -13,6 +13,8 @@
  *       end with the process or with the library
  *   THREADS-6  each thread runs a loop in the floating-point environment that the kernel language requires (round to
  *       nearest, denormals kept, no traps), whatever the host program has set, and restores it afterwards
+ *   THREADS-7  each thread begins with a range of its own, the same in each loop over as many items, so that what
+ *       an item uses stays in one core's cache; then it takes chunks of the others' ranges
  */
 #ifndef STI_DEVICE_CPU_THREADS_H
 #define STI_DEVICE_CPU_THREADS_H
