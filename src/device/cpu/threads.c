@@ -170,7 +170,6 @@ static void before_fork(void) { (void)pthread_mutex_lock(&pool.lock); }
 static void after_fork(void) { (void)pthread_mutex_unlock(&pool.lock); }
 static void reset_in_child(void)
 {
-    (void)pthread_mutex_init(&pool.lock, NULL);
     (void)pthread_cond_init(&pool.work, NULL);
     (void)pthread_cond_init(&pool.left, NULL);
     pool.open = NULL;
@@ -179,6 +178,7 @@ static void reset_in_child(void)
     atomic_store(&pool.any_open, false);
     atomic_store(&pool.looking, 0);
     atomic_store(&pool.waiting, 0);
+    (void)pthread_mutex_unlock(&pool.lock);
 }
 __attribute__((constructor)) static void watch_forks(void)
 {
