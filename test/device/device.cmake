@@ -1,5 +1,5 @@
 # The tests of devices and arrays.
-stet_tests(device device null threads)
+stet_tests(device device null processors threads)
 stet_tests(device/arrays array dlpack host_mirror import plain_view)
 stet_tests(device/gpu gpu_fork)
 include(device/arrays/numpy.cmake)

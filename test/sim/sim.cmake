@@ -29,8 +29,8 @@ add_custom_command(OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl"
 stet_test(sim/faults/nulls SOURCES "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl")
 target_include_directories(test_sim_nulls PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
 stet_test(sim/program SOURCES sim/program.c sim/program_export.c sim/program_faults.c sim/program_frames.c
-    sim/program_kernels.c sim/program_open.c sim/program_process.c sim/program_rounds.c sim/program_stage.c
-    sim/program_tiles.c sim/program_worlds.c)
+    sim/program_kernels.c sim/program_open.c sim/program_process.c sim/program_rounds.c sim/program_scenes.c
+    sim/program_stage.c sim/program_tiles.c sim/program_worlds.c)
 add_test(NAME sim/program_long COMMAND test_sim_program 50000)
 stet_test_properties(sim/program_long sim long)
 add_test(NAME sim/program_longer COMMAND test_sim_program 100000)
