@@ -115,6 +115,10 @@ static bool need_where(sti_transform *t, const sti_node *place)
     case STI_NODE_UNARY: return need_where(t, place->a);
     case STI_NODE_CALL: return place->a && need_list(t, place->a->next, true);
     case STI_NODE_BINARY: return need(t, place, false);
+    case STI_NODE_CONDITION:
+        changed = need(t, place->a, true);
+        changed |= need_where(t, place->b);
+        return need_where(t, place->c) || changed;
     default: return false;
     }
 }

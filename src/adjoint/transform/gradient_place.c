@@ -12,6 +12,8 @@ static const char *unknown(sti_transform *t, const sti_node *e)
 const char *sti_gradient_place(sti_transform *t, const sti_node *e)
 {
     const char *a, *b;
+    const sti_node *share = e->kind == STI_NODE_NAME ? sti_pointed_share(t, e) : NULL;
+    if (share) return sti_gradient_place(t, share);
     switch (e->kind) {
     case STI_NODE_NAME: return sti_gradient_name(t, e->symbol);
     case STI_NODE_INDEX:

@@ -2,6 +2,7 @@
  * Saves values in variables of the adjoint before a statement overwrites them; see save_restore.h.
  */
 #include "adjoint/transform/save_restore.h"
+#include "kernel/check/flow.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
@@ -93,13 +94,57 @@ void sti_save_effects(sti_transform *t, const sti_step *first, sti_step *s)
     for (int i = 0; i < s->effects.count; ++i) sti_save_variable(t, first, s, s->effects.symbol[i]);
 }
 
+/* The field of a structure that a place is in; NULL: it is in none. */
+static const sti_node *field_of(const sti_node *place)
+{
+    const sti_node *field = NULL;
+    for (const sti_node *p = place; p && p->kind != STI_NODE_NAME; p = p->a)
+        if (p->kind == STI_NODE_MEMBER) field = p;
+    return field;
+}
+
+typedef struct reaching {
+    const sti_symbol *array;
+    bool reaches;
+} reaching;
+
+static void find_reached(sti_symbol *s, void *context)
+{
+    reaching *r = context;
+    r->reaches |= s == r->array;
+}
+
+/* True if `e` is another field of a named structure of the same type: these lie apart. */
+static bool is_other_field(const sti_node *e, const sti_node *field)
+{
+    if (!field || e->kind != STI_NODE_MEMBER || strcmp(e->name->text, field->name->text) == 0) return false;
+    const sti_node *of = e->a->kind == STI_NODE_UNARY ? e->a->a : e->a;
+    return of->kind == STI_NODE_NAME && e->a->type && field->a->type &&
+           sti_type_element(e->a->type)->structure == sti_type_element(field->a->type)->structure;
+}
+
+/* True if an expression reads the array, itself or by a pointer, and not only in other fields. */
+static bool reads_array(const sti_node *e, const sti_symbol *array, const sti_node *field)
+{
+    for (; e; e = e->next) {
+        reaching r = {.array = array};
+        if (is_other_field(e, field)) continue;
+        if (e->kind == STI_NODE_NAME && e->symbol) sti_origins((sti_node *)(uintptr_t)e, find_reached, &r);
+        if (r.reaches || reads_array(e->a, array, field) || reads_array(e->b, array, field) ||
+            reads_array(e->c, array, field))
+            return true;
+    }
+    return false;
+}
+
 /*
- * True if no index of a place reads the array that the statement writes, so the place is the same when it is restored.
+ * True if no index of a place reads what the statement writes, so the place is the same when it is restored.
  */
 static bool index_is_safe(const sti_node *place, const sti_symbol *array)
 {
+    const sti_node *field = field_of(place);
     for (const sti_node *p = place; p && p->kind != STI_NODE_NAME; p = p->a)
-        if (p->b && sti_mentions(p->b, array)) return false;
+        if (p->b && reads_array(p->b, array, field)) return false;
     return true;
 }
 

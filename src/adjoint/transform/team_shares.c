@@ -3,12 +3,21 @@
  * the tape, and all threads add up the shares in the order of the iterations; see transform.h and team.c.
  */
 #include "adjoint/transform/transform.h"
+#include "kernel/check/flow.h"
 #include "kernel/check/type.h"
+
+/* What a pointer from outside of the current each points to. NULL: it is none. */
+static const sti_node *pointed_outside(const sti_transform *t, const sti_symbol *s)
+{
+    bool pointer = s && s->kind == STI_SYMBOL_VARIABLE && s->type && s->type->kind == STI_TYPE_POINTER;
+    return pointer && s->node && t->each && !sti_declared_in(t->each, s) ? s->node->a : NULL;
+}
 
 static bool find_share(sti_transform *t, const sti_node *n, const void *context)
 {
     sti_shares *out = (sti_shares *)(uintptr_t)context;
     sti_symbol *s = n->kind == STI_NODE_NAME ? n->symbol : NULL;
+    sti_find_shares(t, pointed_outside(t, s), out);
     bool variable = s && (s->kind == STI_SYMBOL_VARIABLE || s->kind == STI_SYMBOL_PARAMETER) && s->type &&
                     s->type->kind != STI_TYPE_POINTER && sti_type_carries(s->type);
     bool known = false;
@@ -23,6 +32,43 @@ static bool find_share(sti_transform *t, const sti_node *n, const void *context)
 }
 
 void sti_find_shares(sti_transform *t, const sti_node *n, sti_shares *out) { (void)sti_any(t, n, find_share, out); }
+
+static void find_noted_share(sti_symbol *s, void *context)
+{
+    sti_transform *t = ((void **)context)[0];
+    bool *found = ((void **)context)[1];
+    *found |= sti_note_of(t, s)->share != NULL;
+}
+
+/* True if a place is the same wherever it is written: its indices are. */
+static bool is_fixed_place(sti_transform *t, const sti_node *e)
+{
+    bool left;
+    switch (e->kind) {
+    case STI_NODE_NAME: return true;
+    case STI_NODE_INDEX: return is_fixed_place(t, e->a) && sti_is_fixed(t, e->b);
+    case STI_NODE_MEMBER:
+    case STI_NODE_UNARY: return is_fixed_place(t, e->a);
+    case STI_NODE_BINARY:
+        left = e->a->type && sti_type_points(e->a->type);
+        return is_fixed_place(t, left ? e->a : e->b) && sti_is_fixed(t, left ? e->b : e->a);
+    case STI_NODE_CONDITION:
+        return sti_is_fixed(t, e->a) && is_fixed_place(t, e->b) && is_fixed_place(t, e->c);
+    default: return false;
+    }
+}
+
+const sti_node *sti_pointed_share(sti_transform *t, const sti_node *name)
+{
+    bool shares = false;
+    const sti_node *to = pointed_outside(t, name->symbol);
+    if (!to) return NULL;
+    sti_origins((sti_node *)(uintptr_t)to, find_noted_share, (void *[]){t, &shares});
+    if (shares && !is_fixed_place(t, to))
+        sti_complain(t->u, name->place, "`%s` points into a variable from outside of the each: write the variable here",
+                     name->name->text);
+    return shares ? to : NULL;
+}
 
 int64_t sti_count_shares(const sti_shares *s)
 {

@@ -207,6 +207,8 @@ typedef struct sti_shares {
     int count;
 } sti_shares;
 void sti_find_shares(sti_transform *t, const sti_node *n, sti_shares *out);
+/* What a pointer from outside of the current each points to, if that has shares. NULL: it has none. */
+const sti_node *sti_pointed_share(sti_transform *t, const sti_node *name);
 /* The slots that they take. */
 int64_t sti_count_shares(const sti_shares *shares);
 /* Enclose an iteration: its shares begin with 0, and they go to the tape at its end. */

@@ -225,6 +225,42 @@ FORM(what_is_not_taken_adds_nothing, 6,
      "  put(y, i, s + pow(z, splat(0)) * u + rmax(sqrt(-u) * u, z)); } }")
 
 /* The user's derivative of a step that is straight through. */
+FORM(fields_that_other_fields_index, 6,
+     "typedef struct pair { real w[2]; int n, k[2]; } pair;\n"
+     "world_kernel void k_f(const real *x, real *y, const int *count, int n) { each (i, n) {\n"
+     "  pair s = {{x[i], sin(x[i])}, i + 1, {1, 0}}, *p = &s;\n"
+     "  p->w[s.n % 2] = p->w[0] * x[i]; s.w[p->n % 2] = s.w[1] * s.w[0]; (&s)->w[s.k[s.n % 2]] = sin(s.w[0]);\n"
+     "  s.n = count[i]; p->w[p->n % 2] = p->w[1] * p->w[0] * splat(s.n);\n"
+     "  put(y, i, s.w[0] * s.w[1]); } }")
+
+FORM(arguments_that_a_variable_chooses, 6,
+     "LFN void turn(real *v, real by) { real first = v[0]; v[0] = v[1] * cos(by); v[1] = first; }\n"
+     "LFN real f(real a, ureal c) {\n"
+     "  real v[2] = {a, sin(a)}, w[2] = {a * a, a}; ureal u = c * c;\n"
+     "  turn(u < (ureal)0.3 ? v : w, a); turn((u > (ureal)0.2 ? w : v) + 0, v[0]);\n"
+     "  return v[0] * v[1] + w[0] * w[1]; }\n"
+     "world_kernel void k_f(const real *x, real *y, ureal c, int n) { each (i, n) put(y, i, f(x[i], c) * x[0]); }")
+
+FORM(pointers_of_the_team, 12,
+     "typedef struct pair { real x, w[2]; int n; } pair;\n"
+     "typedef struct plain { ureal x[2]; int n; } plain;\n"
+     "LFN void relax(real *a, const pair *s, const plain *u, int n) {\n"
+     "  each (i, n) a[i] = sin(a[i] * s->x + s->w[i % 2] * splat(u->x[i % 2]));\n"
+     "  sync(); }\n"
+     "world_kernel void k_f(const real *x, real *y, ureal c, int n) {\n"
+     "  shared(real, a, 12);\n"
+     "  pair s = {splat(c), {splat((ureal)0.3), x[1]}, 1};\n"
+     "  plain u = {{c, c * c}, 2};\n"
+     "  real v[3] = {x[0], splat(c), x[0] * x[1]};\n"
+     "  int k = n % 2;\n"
+     "  const real *t = v + k, *q = n > 2 ? v + 1 : &s.w[0];\n"
+     "  k = 7;\n"
+     "  each (i, n) a[i] = x[i] * t[i % 2];\n"
+     "  sync();\n"
+     "  relax(a, &s, &u, n);\n"
+     "  relax(a, &s, &u, n);\n"
+     "  each (i, n) put(y, i, a[i] * *t * q[1]); }")
+
 static void own_adjoints_are_used(void **state)
 {
     (void)state;
@@ -281,6 +317,9 @@ int main(void)
         TEST(arrays_that_only_take_results),
         TEST(shared_arrays_in_loops),
         TEST(what_is_not_taken_adds_nothing),
+        TEST(fields_that_other_fields_index),
+        TEST(arguments_that_a_variable_chooses),
+        TEST(pointers_of_the_team),
         TEST(own_adjoints_are_used),
         TEST(constants_have_no_gradients),
     };

@@ -197,6 +197,42 @@ static void names_that_hide_others(void **state)
     CHECK(cases);
 }
 
+#define COUNTS(body)                                                                                                   \
+    SOURCE("typedef struct counts { int n, k[4]; } counts;\n"                                                          \
+           "world_kernel void k_f(const real *x, real *y, const int *c, int n) {\n" body "}\n")
+
+/* Restored by its index, which the assignment changed, it would be another element. */
+static void elements_that_say_where_they_are(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {COUNTS("each (i, n) { real v[4] = {x[0]}; counts s = {0, {0, 1}};\n"
+                "v[s.k[0]] = v[s.k[s.k[0]]] * x[i]; s.k[s.k[0]] = 2; put(y, i, v[s.k[0]] * v[s.k[2]]); }\n"),
+         "k:5:39: `s.k[s.k[0]]` is assigned where it says itself"},
+        {COUNTS("each (i, n) { real v[4] = {x[0]}; counts s = {0, {0, 1}}, *t = &s;\n"
+                "v[t->k[0]] = v[t->k[t->k[0]]] * x[i]; t->k[t->k[0]] = 2; put(y, i, v[t->k[0]] * v[t->k[2]]); }\n"),
+         "k:5:43: `t->k[t->k[0]]` is assigned where it says itself"},
+        {COUNTS("each (i, n) { real v[4] = {x[0]}; counts s = {0, {0, 1}}, *t = &s;\n"
+                "v[t->k[0]] = v[t->k[t->n]] * x[i]; t->k[s.n] = 2; put(y, i, v[t->k[0]] * v[t->k[2]]); }\n"),
+         ""},
+    };
+    CHECK(cases);
+}
+
+static void pointers_of_the_team_that_choose(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {COUNTS("real v[2] = {x[0], x[1]}, w[2] = {x[0], x[2]}; const real *t = c[0] ? v : w;\n"
+                "each (i, n) put(y, i, t[0] * x[i]);\n"),
+         "k:5:23: `t` points into a variable from outside of the each: write the variable here"},
+        {COUNTS("real v[2] = {x[0], x[1]}, w[2] = {x[0], x[2]}; const real *t = n > 2 ? v : w;\n"
+                "each (i, n) put(y, i, t[0] * x[i]);\n"),
+         ""},
+    };
+    CHECK(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +244,8 @@ int main(void)
         cmocka_unit_test(pointers_that_move),
         cmocka_unit_test(arrays_of_all_worlds_that_are_overwritten),
         cmocka_unit_test(names_that_hide_others),
+        cmocka_unit_test(elements_that_say_where_they_are),
+        cmocka_unit_test(pointers_of_the_team_that_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
