@@ -5,12 +5,13 @@
 
 #include <string.h>
 
-enum { FEW_STATEMENTS = 4, MOST_STATEMENTS = 10, ODD_EVERY = 3 };
+enum { FEW_STATEMENTS = 12, MOST_STATEMENTS = 28, ODD_EVERY = 4, AIMED_PERCENT = 80 };
 
 const int64_t program_counts[PROGRAM_COUNTS] = {0, 2, 1, 3, 0, 1, 2, 3};
 
 typedef struct program {
     sti_text_buffer text;         /* of a function, or the piece of a kernel */
+    sti_text_buffer head;         /* what stands before its kernel's items */
     sti_text_buffer called_by[2]; /* of a function: its calls in the world kernel and the item kernel */
     uint64_t needs;
     uint16_t used[PRODUCTIONS];
@@ -70,8 +71,24 @@ static void write_place(writer *w, int number)
     writer_line(w);
     writer_variables(w, "x[i]", "y[first] * x[1]", "own[1]");
     writer_statements(w);
+    for (int n = 1 + (int)writer_draw(w, 2); n > 0; --n) {
+        writer_line(w);
+        writer_expand(w, 'A', EXPRESSION_DEPTH);
+    }
     writer_line(w);
     writer_put(w, "put(own, 0, sin(own[0] + r0 * r1 + r2 * v[1] + s.x * m[0][0]));\n        }");
+}
+
+static void write_head(writer *w, program *p, int number)
+{
+    w->first = number;
+    w->out = &p->head;
+    w->indent = 1;
+    for (const char *of = "HG"; *of; ++of) {
+        writer_line(w);
+        writer_expand(w, *of, EXPRESSION_DEPTH);
+    }
+    w->out = &p->text;
 }
 
 static void write_block(writer *w, int number)
@@ -82,7 +99,10 @@ static void write_block(writer *w, int number)
     writer_variables(w, "load(a + q)", "gather(t, i)", "load(z + q)");
     writer_statements(w);
     writer_line(w);
-    if (writer_chance(w, 70)) writer_expand(w, 'O', EXPRESSION_DEPTH);
+    for (int n = (int)writer_draw(w, 4); n > 0; --n) {
+        writer_expand(w, 'O', EXPRESSION_DEPTH);
+        writer_line(w);
+    }
     sti_text_buffer_format(w->out,
                            "\n        out = fma(splat((ureal)0.%d), sin(r0 + r1 * r2 + v[1] + s.x * m[0][0]), out);",
                            3 + number % 5);
@@ -116,7 +136,8 @@ static void write_program(writer *w, programs *all, uint64_t seed, int number)
     w->jumps = false;
     w->odd = number % ODD_EVERY == ODD_EVERY - 1 ? writer_choose_odd(w, turn_of(seed, number)) : NONE;
     bool odd = w->odd != NONE;
-    w->budget = 2 + (int)writer_draw(w, writer_chance(w, 25) ? MOST_STATEMENTS : FEW_STATEMENTS);
+    w->aims = writer_chance(w, AIMED_PERCENT);
+    w->budget = 6 + (int)writer_draw(w, writer_chance(w, 25) ? MOST_STATEMENTS : FEW_STATEMENTS);
     switch (w->kind) {
     case 'F':
         write_function(w, number);
@@ -124,7 +145,7 @@ static void write_program(writer *w, programs *all, uint64_t seed, int number)
         break;
     case 'P': write_place(w, number - FIRST_PLACE); break;
     case 'T': writer_team(w, number - FIRST_TEAM); break;
-    default: write_block(w, number - FIRST_BLOCK);
+    default: write_head(w, p, number - FIRST_BLOCK); write_block(w, number - FIRST_BLOCK);
     }
     p->needs = (uint64_t)1 << number;
     for (int i = 0; i < FUNCTIONS; ++i)
@@ -135,9 +156,17 @@ static void write_program(writer *w, programs *all, uint64_t seed, int number)
 programs *programs_create(uint64_t seed)
 {
     programs *all;
-    writer w = {.state = seed};
+    writer w;
+    writer_begin(&w, seed);
     if (sti_alloc(&all, sizeof *all, "random programs") != STET_OK) return NULL;
-    for (int i = 0; i < PROGRAMS; ++i) write_program(&w, all, seed, i);
+    /* Kinds in turn: what stands in one kind only comes as often as the rest then. Functions call those before them. */
+    int n[] = {FIRST_PLACE, FIRST_TEAM, FIRST_BLOCK};
+    for (int i = 0; i < FUNCTIONS; ++i) {
+        write_program(&w, all, seed, i);
+        for (; (n[0] - FIRST_PLACE) * FUNCTIONS < (i + 1) * PLACES; ++n[0]) write_program(&w, all, seed, n[0]);
+        for (; (n[1] - FIRST_TEAM) * FUNCTIONS < (i + 1) * TEAMS; ++n[1]) write_program(&w, all, seed, n[1]);
+        for (; (n[2] - FIRST_BLOCK) * FUNCTIONS < (i + 1) * BLOCKS; ++n[2]) write_program(&w, all, seed, n[2]);
+    }
     return all;
 }
 
@@ -145,6 +174,7 @@ void programs_destroy(programs *p)
 {
     for (int i = 0; i < PROGRAMS; ++i) {
         sti_text_buffer_free(&p->p[i].text);
+        sti_text_buffer_free(&p->p[i].head);
         for (int k = 0; k < 2; ++k) sti_text_buffer_free(&p->p[i].called_by[k]);
     }
     sti_free(p);
@@ -199,8 +229,9 @@ static void put_team(const programs *p, uint64_t which, sti_text_buffer *out)
     sti_text_buffer_format(out,
                            "\n\nworld_kernel void k_team(const real *p, real *w, real *y, const ureal *g, const int "
                            "*at, const int *count, const ureal *t, ureal c, int n)\n{\n    shared(real, a0, %d);\n    "
-                           "shared(real, a1, %d);\n    (void)t; (void)n;",
-                           TEAM_ITEMS, TEAM_ITEMS);
+                           "shared(real, a1, %d);\n    staged(real, sp, p, %d);\n    staged(ureal, sg, g, %d);\n    "
+                           "staged(int, sat, at, %d);\n    (void)t; (void)n;",
+                           TEAM_ITEMS, TEAM_ITEMS, TEAM_ITEMS * TEAMS, TEAM_ITEMS, PROGRAM_COUNTS);
     put_pieces(p, which, FIRST_TEAM, TEAMS, out);
     sti_text_buffer_put(out, "\n}\n");
 }
@@ -216,13 +247,17 @@ static void put_items(const programs *p, uint64_t which, sti_text_buffer *out)
 {
     const char *whole = uses(p, which, "whole + ") ? "int *whole, " : "";
     const char *bytes = uses(p, which, "bytes, ") ? "u8 *bytes, " : "";
+    const char *other = uses(p, which, "other + ") ? "ureal *other, " : "";
+    const char *wides = uses(p, which, "wides + ") ? "int *wides, " : "";
     sti_text_buffer_format(
         out,
         "\n\nitem_kernel void k_items(const ureal *a, const ureal *t, const int *at, const wreal *u, "
-        "ureal c, const int *count, ureal *z, ureal *made, %s%sint n, int block)\n{\n",
-        whole, bytes);
+        "ureal c, const int *count, ureal *z, ureal *made, %s%s%s%sint n, int block)\n{\n",
+        whole, bytes, other, wides);
+    for (int i = FIRST_BLOCK; i < PROGRAMS; ++i)
+        if (which >> i & 1) put_text(out, &p->p[i].head);
     sti_text_buffer_put(out,
-                        "    items (p, nmin(2, n - block * 2)) {\n        int q = block * 2 + p;\n"
+                        "\n    items (p, nmin(2, n - block * 2)) {\n        int q = block * 2 + p;\n"
                         "        lint i = igather(at, isplat(q) + lane());\n        real out = splat(of_world(u, 2, 0, "
                         "0));\n        store_if(in_range(q, n), made + q, out);");
     put_called(p, which, 1, out);

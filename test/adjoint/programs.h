@@ -14,10 +14,10 @@
 #include "kernel/compile/text_buffer.h"
 
 enum {
-    FUNCTIONS = 44,
-    PLACES = 10,
-    TEAMS = 5,
-    BLOCKS = 5,
+    FUNCTIONS = 32,
+    PLACES = 13,
+    TEAMS = 8,
+    BLOCKS = 11,
     PROGRAMS = FUNCTIONS + PLACES + TEAMS + BLOCKS, /* 64: a set of them is a word */
     PROGRAM_COUNTS = 8,                             /* elements of `count` and of `at` */
     PROGRAM_ITEMS = 4,                              /* n of k_items: two a block */

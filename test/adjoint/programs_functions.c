@@ -52,6 +52,15 @@ const char programs_prelude[] =
     "    for (int i = 0; i < k; ++i)\n"
     "        for (int j = 0; j < n - 1; ++j) v[j] = sin(v[j] * v[j + 1]);\n}\n"
     "LFN void rotate(real *o, const real *a) { o[0] = sin(a[0] * a[1]); o[1] = cos(a[1] * a[0]); }\n"
+    /* What a whole team calls. */
+    "LFN void relax(real *a, const pair *s, int n)\n{\n"
+    "    each (i, n) a[i] = sin(a[i] * s->x + s->w[(s->n + i) % 2]);\n    sync();\n}\n"
+    "LFN void press(real *a, const real *p, const plain *s, int n)\n{\n"
+    "    for (int k = 0; k < 2; ++k) {\n"
+    "        each (i, n) a[i] = tanh(a[i] * splat(s->x[0]) + p[i] * splat(s->x[(s->n + k) % 2]));\n"
+    "        sync();\n    }\n}\n"
+    "LFN void spread(real *a, const real *b, int n)\n{\n"
+    "    each (i, n) a[i] = a[i] * sin(b[(i + 1) % n]);\n    sync();\n}\n"
     /* What is called in odd ways. */
     "LFN void smear(real *o, const real *a, int n) { for (int i = 0; i < n; ++i) o[i] = sin(a[i] * o[i]); }\n"
     "LFN void grow_by(real *a, const real *b) { a[0] = sin(a[0] * b[0]); a[0] = a[0] * b[0]; }\n"

@@ -13,6 +13,8 @@
  *     $T 0 … 4, which follows from the arguments
  *     $I 0, 1 or 2 by any way      $d digit 1 … 9      $e 0, 1 or 2      $n a whole number that programs differ by
  *     $k the variable of the loop that begins    $x that of a loop around    $Z a block that is its body    $z a body without braces
+ *     $H $G what an item program declares before its items    $Q what a whole team does
+ *     $b digits of an item program    $p its first element    $i an index of one of TEAM_ITEMS    $q a shared array, of a team program
  *     $Y a block    $f a call of an earlier function    @ a number that makes names new
  *
  * A form that may be refused (ODD) is the only such one in its program, so the table that the test prints says which are.
@@ -315,7 +317,9 @@
     X("for: bounds of an array", 'S', "", LOOP, "for (int $k = 0; $k < count[($n + $d) % 8]; ++$k) $Z")                \
     X("for: from an array", 'S', "", LOOP, "for (int $k = count[($n + $d) % 8]; $k < 4; ++$k) $Z")                     \
     X("for: bounds of a function", 'S', "", LOOP, "for (int $k = 0; $k < nmin($T + 1, 3); ++$k) $Z")                   \
-    X("for: bounds of a variable", 'S', "", LOOP, "int h@ = nmin($W, 3); for (int $k = 0; $k < h@; ++$k) $Z")          \
+    X("for: bounds of a variable", 'S', "", LOOP, "int h@ = nmin($T, 3); for (int $k = 0; $k < h@; ++$k) $Z")          \
+    X("for: bounds that come of anything", 'S', "", LOOP | ODD,                                                        \
+      "int h@ = nmin($W, 3); for (int $k = 0; $k < h@; ++$k) $Z")                                                      \
     X("for: of a loop around", 'S', "", LOOP | NEEDS_LOOP, "for (int $k = 0; $k <= $x && $k < 3; ++$k) $Z")            \
     X("for: a range of an array", 'S', "", LOOP, "for (int $k = count[0]; $k < count[0] + count[$e]; ++$k) $Z")        \
     X("for: two conditions", 'S', "", LOOP, "for (int $k = 0; $k < 3 && j0 < 99; ++$k) $Z")                            \
@@ -352,6 +356,7 @@
     X("call: other arrays", 'S', "", 0, "rotate(v, m[$I % 2]);")                                                       \
     X("call: passes on a pointer", 'S', "", ODD, "turn_twice(v, $B, $n);")                                             \
     X("call: with loops on an array", 'S', "", 0, "smooth(v, 3, $T);")                                                 \
+    X("call: in a loop", 'S', "", NEEDS_LOOP, "smooth(v, 2, $T);")                                                     \
     X("call: without parameters", 'S', "", 0, "$V = half() * $B;")
 
 #define GRAMMAR_ARRAYS(X)                                                                                              \
@@ -383,9 +388,46 @@
     X("items: store_if", 'O', "I", 0, "store_if(in_range(q, n), made + q, load(z + q) * $B);")                         \
     X("items: store_if a mask", 'O', "I", 0, "store_if(m_and(in_range(q, n), $M), made + q, $B);")                     \
     X("items: scatter_if", 'O', "I", 0, "scatter_if(in_range(q, n), made, isplat(q) + lane(), $B);")                   \
+    X("items: store", 'O', "I", 0, "store(other + q, $B);")                                                            \
+    X("items: a shared whole number", 'W', "I", 0, "hh$b[$I]")                                                          \
+    X("items: an element of an array of the team's", 'V', "I", READ_ONLY, "splat(gg$b[$I])")                            \
+    X("items: istore", 'S', "I", 0, "istore(whole + q, $L);")                                                          \
+    X("items: istream", 'S', "I", 0, "istream(whole + q, l0);")                                                        \
+    X("items: wide_load", 'S', "I", 0, "lint t@[STET_WIDE]; wide_load(count, t@); l0 = t@[$I] & isplat(7);")           \
+    X("items: wide_store", 'S', "I", 0,                                                                                \
+      "lint t@[STET_WIDE]; for (int h@ = 0; h@ < STET_WIDE; ++h@) t@[h@] = $L; "                                       \
+      "wide_store(wides + q * STET_WIDE, t@);")                                                                        \
+    X("items: shared, filled by an each", 'H', "I", 0,                                                                 \
+      "shared(int, hh$b, 8); each (e, 8) hh$b[e] = (count[(e + $d) % 8] + e * $d) % 8; sync();")                         \
+    X("items: shared, filled by one", 'H', "I", 0,                                                                     \
+      "shared(int, hh$b, 3); each (e, 1) { hh$b[0] = $d; hh$b[1] = count[$e]; hh$b[2] = places[$e]; } sync();")   \
+    X("items: staged whole numbers", 'H', "I", 0, "staged(int, hh$b, count, 8);")                                       \
+    X("items: staged ureals", 'G', "I", 0, "staged(ureal, gg$b, t, 4);")                                                \
+    X("items: staged ureals from an offset", 'G', "I", 0, "staged(ureal, gg$b, t + $d, 3);")                            \
+    X("items: shared ureals without a gradient", 'G', "I", 0,                                                          \
+      "shared(ureal, gg$b, 3); each (e, 3) gg$b[e] = heights[e] * (ureal)0.$d; sync();")                                 \
     X("items: istore_if", 'S', "I", 0, "istore_if(in_range(q, n), whole + q, l0);")                                    \
     X("items: bstore_if", 'S', "I", 0, "bstore_if(in_range(q, n), bytes, isplat(q) + lane(), l0 & isplat(7));")        \
     X("team: a shared array", 'V', "T", READ_ONLY, "$t")                                                               \
+    X("team: a staged array", 'V', "T", READ_ONLY, "sp[$p + $i]")                                                      \
+    X("team: a staged array of ureals", 'V', "T", READ_ONLY, "splat(sg[$i])")                                          \
+    X("team: a gathered element of it", 'V', "T", READ_ONLY, "gather(sg, isplat($i))")                                 \
+    X("team: a staged array of whole numbers", 'W', "T", 0, "sat[(i + $d) % 8]")                                       \
+    X("team: a variable of all", 'Q', "T", 0,                                                                          \
+      "real t@ = p[$p] * splat(c); each (i, 5) $q[i] = sin($q[i] * t@); sync();")                                      \
+    X("team: an array of all", 'Q', "T", 0,                                                                            \
+      "real t@[2] = {p[$p + $e], splat(g[$e])}; each (i, 5) $q[i] = tanh($q[i] + t@[i % 2]); sync();")                 \
+    X("team: a pointer to an array of all", 'Q', "T", 0,                                                               \
+      "real w@[3] = {p[$p], splat(c), p[$p + $e]}; const real *t@ = w@ + 1; "                                          \
+      "each (i, 5) $q[i] = sin(t@[i % 2] - $q[i]); sync();")                                                           \
+    X("team: a pointer to a structure of all", 'Q', "T", 0,                                                            \
+      "pair w@ = {p[$p], {splat((ureal)0.$d), p[$p + $e]}, $e}; const pair *t@ = &w@; "                                \
+      "each (i, 5) $q[(i + 1) % 5] = cos(t@->x * $q[(i + 1) % 5] + t@->w[(t@->n + i) % 2]); sync();")                  \
+    X("team: a structure's address as an argument", 'Q', "T", 0,                                                       \
+      "pair t@ = {splat(c), {p[$p + $e], splat((ureal)0.$d)}, $e}; relax($q, &t@, 5);")                                \
+    X("team: an address of a structure of ureals", 'Q', "T", 0,                                                        \
+      "plain t@ = {{c, g[$e]}, $e, $d}; press($q, p + $p, &t@, 5);")                                                   \
+    X("team: a function of shared arrays", 'Q', "T", 0, "spread(a0, a1, 5);")                                          \
     X("team: one's own element", 'A', "T", 0, "$o")
 
 /* What C has and an adjoint may not follow: refused by a sentence, or right. */
@@ -415,9 +457,9 @@
     X("odd: a pointer that adds", 'S', "", ODD, "const real *t@ = v; t@ += 2; $V = $B * *t@;")                         \
     X("odd: a pointer under an if", 'S', "", ODD, "const real *t@ = v; if ($C) t@ = m[1]; $V = $B * *t@;")             \
     X("odd: a pointer that is assigned", 'S', "", ODD, "const real *t@ = v; t@ = m[0]; $V = $B * t@[$I];")             \
-    X("odd: a pointer by ?:", 'S', "", ODD, "const real *t@ = $C ? v : m[1]; $V = $B * t@[$I];")                       \
-    X("odd: a written pointer by ?:", 'S', "", ODD, "real *t@ = $C ? v : m[1]; t@[$I] = $B;")                          \
-    X("odd: an argument by ?:", 'S', "", ODD, "turn($C ? v : m[1], $B, $n);")                                          \
+    X("a pointer by ?:", 'S', "", 0, "const real *t@ = $C ? v : m[1]; $V = $B * t@[$I];")                       \
+    X("a written pointer by ?:", 'S', "", 0, "real *t@ = $C ? v : m[1]; t@[$I] = $B;")                          \
+    X("an argument by ?:", 'S', "", 0, "turn($C ? v : m[1], $B, $n);")                                          \
     X("odd: a pointer of a loop's header", 'S', "", ODD,                                                               \
       "for (const real *t@ = v; t@ != &v[2]; ++t@) $V = $B * *t@;")                                                    \
     X("odd: an effect behind ||", 'S', "", ODD, "if ($C || bump(&r0)) $V = $B;")                                       \
@@ -428,6 +470,7 @@
     X("odd: an effect in a value, alone", 'S', "", ODD, "$V = grown(&r0, $B);")                                        \
     X("odd: an effect in an argument", 'S', "", ODD, "$V = early($B, bump(&r0));")                                     \
     X("odd: an effect in an index", 'S', "", ODD, "v[bump(&r0)] = $B;")                                                \
+    X("an effect in an assigned value", 'S', "", 0, "r1 = grown(&r0, $B);")                                            \
     X("an effect in a first value", 'S', "", 0, "int t@ = bump(&r0); $V = v[t@] * $B;")                                \
     X("odd: an effect in a return", 'S', "F", ODD, "if (n == 77) return grown(&r0, $B);")                              \
     X("odd: an effect as a loop's last part", 'S', "", ODD, "int t@ = 0; for (; t@ < 3; advance(&t@)) $V = $B;")       \
@@ -449,7 +492,7 @@
     X("odd: as_bits of a real", 'S', "", ODD, "l0 = (lint)(as_bits($R) & as_bits(splat(1)));")                         \
     X("odd: as_bits and back", 'S', "", ODD, "$V = from_bits(as_bits($B));")                                           \
     X("a real becomes a mask's number", 'S', "", 0, "l0 = (lint)lt($R, $R); j0 = any(lt($R, $R));")                    \
-    X("odd: a loop that reals end", 'S', "", ODD,                                                                      \
+    X("a loop that reals end", 'S', "", 0,                                                                      \
       "for (int h@ = 0; h@ < 9; ++h@) { if (any(gt(r1, splat((ureal)0.9)))) break; $V = $B; r1 = r1 + splat((ureal)0.2); }")\
     X("odd: a loop without an end that is known", 'S', "", ODD,                                                        \
       "for (; any(lt(r1, splat((ureal)0.9)));) { $V = $B; r1 = r1 + splat((ureal)0.3); }")                             \
@@ -474,7 +517,7 @@
     X("load in a function", 'S', "F", 0, "$V = load(t + $I) * $B;")                                                    \
     X("gather in a function", 'S', "F", 0, "$V = gather(t, isplat($I)) * $B;")                                         \
     X("a plain element in a function", 'S', "F", 0, "$V = splat(t[$I]) * $B;")                                         \
-    X("odd: a whole array of worlds", 'S', "P", ODD, "lints[i] = l0 & isplat(3); $V = to_real(lints[i]) * $B;")        \
+    X("a whole array of worlds", 'S', "P", 0, "lints[i] = l0 & isplat(3); $V = to_real(lints[i]) * $B;")        \
     X("an element is stepped", 'S', "P", 0, "int t@[2] = {0, 1}; t@[$W % 2]++; $V = v[t@[0]] * $B;")                   \
     X("put4", 'S', "P", 0, "real t@[4] = {r0, r1, $B, $B}; put4(fours, i * 4, t@);")                                   \
     X("odd: places: put with an effect in its index", 'S', "P", ODD, "j0 = 2; put(own, j0++, $B);")                    \

@@ -8,19 +8,17 @@
 
 #include <stdio.h>
 
-enum { PHASE_BUDGET = 3, PROGRAM_PHASES = 5 };
+enum { PHASE_BUDGET = 5, PROGRAM_PHASES = 5 };
 
 static const char *const arrays[] = {"a0", "a1", "w"};
 enum { NARRAY = sizeof arrays / sizeof *arrays };
 
 /* Of the program that is being written. */
-static int first;   /* of its elements in p and w */
 static int written; /* the array that the phase writes; its element is `place` */
 static char place[32];
 static int phases;
 
-/* 0 … TEAM_ITEMS - 1. */
-static void somewhere(writer *w)
+void writer_somewhere(writer *w)
 {
     switch (writer_draw(w, 5)) {
     case 0: writer_put(w, "i"); return;
@@ -40,11 +38,11 @@ static void read_something(writer *w)
         return;
     }
     sti_text_buffer_format(w->out, "%s[", array == NARRAY ? "p" : arrays[array]);
-    if (array >= NARRAY - 1) sti_text_buffer_format(w->out, "%d + ", first);
+    if (array >= NARRAY - 1) sti_text_buffer_format(w->out, "%d + ", w->first);
     if (array == written)
         writer_put(w, place);
     else
-        somewhere(w);
+        writer_somewhere(w);
     writer_put(w, "]");
 }
 
@@ -54,7 +52,7 @@ static void choose_own(writer *w)
     written = (int)writer_draw(w, NARRAY);
     (void)snprintf(place, sizeof place, "%s", forms[writer_draw(w, sizeof forms / sizeof *forms)]);
     if (written == NARRAY - 1) {
-        (void)snprintf(w->own[0], sizeof w->own[0], "put(w, %d + %s, ", first, place);
+        (void)snprintf(w->own[0], sizeof w->own[0], "put(w, %d + %s, ", w->first, place);
         (void)snprintf(w->own[1], sizeof w->own[1], ");");
     } else {
         (void)snprintf(w->own[0], sizeof w->own[0], "%s[%s] = ", arrays[written], place);
@@ -114,8 +112,10 @@ static void block(writer *w, int depth)
 static void piece(writer *w, int depth)
 {
     writer_line(w);
-    uint32_t kind = depth > 0 ? writer_draw(w, 100) : 99;
-    if (kind < 25) {
+    uint32_t kind = depth > 0 ? writer_draw(w, 100) : 59;
+    if (kind >= 60) {
+        writer_expand(w, 'Q', EXPRESSION_DEPTH);
+    } else if (kind < 25) {
         sti_text_buffer_format(w->out, "for (int q%d = 0; q%d < count[%u]; ++q%d) ", depth, depth,
                                writer_draw(w, PROGRAM_COUNTS), depth);
         block(w, depth - 1);
@@ -143,11 +143,11 @@ static void begin(writer *w)
     sti_text_buffer_format(w->out, "each (i, %d) {", TEAM_ITEMS);
     w->indent++;
     writer_line(w);
-    sti_text_buffer_format(w->out, "a0[i] = p[%d + i] * w[%d + i];", first, first);
+    sti_text_buffer_format(w->out, "a0[i] = p[%d + i] * w[%d + i];", w->first, w->first);
     writer_line(w);
-    sti_text_buffer_format(w->out, "a1[i] = sin(p[%d + (i + 1) %% %d]);", first, TEAM_ITEMS);
+    sti_text_buffer_format(w->out, "a1[i] = sin(p[%d + (i + 1) %% %d]);", w->first, TEAM_ITEMS);
     writer_line(w);
-    sti_text_buffer_format(w->out, "put(w, %d + i, cos(p[%d + i]) * w[%d + i]);", first, first, first);
+    sti_text_buffer_format(w->out, "put(w, %d + i, cos(p[%d + i]) * w[%d + i]);", w->first, w->first, w->first);
     w->indent--;
     writer_line(w);
     writer_put(w, "}");
@@ -157,7 +157,7 @@ static void begin(writer *w)
 
 void writer_team(writer *w, int number)
 {
-    first = number * TEAM_ITEMS;
+    w->first = number * TEAM_ITEMS;
     phases = PROGRAM_PHASES;
     w->n = "i";
     w->indent = 1;
@@ -167,7 +167,7 @@ void writer_team(writer *w, int number)
     writer_line(w);
     sti_text_buffer_format(
         w->out, "each (i, %d) put(y, i, fma(splat((ureal)0.%u), a0[i] + a1[(i + 2) %% 5] * w[%d + i], y[i]));",
-        TEAM_ITEMS, 3 + writer_draw(w, 7), first);
+        TEAM_ITEMS, 3 + writer_draw(w, 7), w->first);
     writer_line(w);
     writer_put(w, "sync();");
 }

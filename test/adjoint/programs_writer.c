@@ -1,10 +1,11 @@
 /* Draws programs from the grammar; see programs_writer.h. */
 #include "programs_writer.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAF_PERCENT = 35, ODD_PERCENT = 20, MOST_CANDIDATES = 256, OWN_WEIGHT = 3, PLAIN_STATEMENTS = 4 };
+enum { LEAF_PERCENT = 35, ODD_PERCENT = 20, SCALE = 16 /* of means */, DEPTH_OF_CHOICES = -2 };
 
 #define ROW(name, of, in, needs, text) {name, of, in, needs, text},
 const production productions[PRODUCTIONS] = {GRAMMAR(ROW)};
@@ -28,6 +29,13 @@ void writer_line(writer *w)
     for (int i = 0; i < w->indent; ++i) writer_put(w, "    ");
 }
 
+void writer_begin(writer *w, uint64_t seed)
+{
+    *w = (writer){.state = seed};
+    for (int i = 0; i < PRODUCTIONS; ++i)
+        if (!(productions[i].needs & ODD)) w->rows[(unsigned char)productions[i].of]++;
+}
+
 /* ---- choosing ----------------------------------------------------------------------------------------------------- */
 
 static bool stands_in(const writer *w, const production *p) { return !*p->in || strchr(p->in, w->kind) != NULL; }
@@ -49,23 +57,40 @@ static bool fits(const writer *w, const production *p)
     return !(p->needs & ODD) && stands_in(w, p);
 }
 
-/* It stands in no other kind of program, and programs of that kind are few. */
-static bool is_own(const writer *w, const production *p) { return w->kind != 'F' && *p->in && !p->in[1]; }
+static unsigned mean_of(const writer *w, char of)
+{
+    unsigned n = w->rows[(unsigned char)of];
+    return n > 0 ? w->drawn_of[(unsigned char)of] * SCALE / n : UINT_MAX;
+}
 
-/* Of four that may stand here the one that the source has least often. */
+/*
+ * How often the source has had a production; or what it leads to, on average, if that is less, and less than statements
+ * were had: so nonterminals that few productions lead to are drawn as often as others.
+ */
+static unsigned rarity(const writer *w, int k)
+{
+    unsigned least = w->drawn[k] * SCALE, statements = mean_of(w, 'S');
+    for (const char *s = productions[k].text; (s = strchr(s, '$')) != NULL; ++s) {
+        unsigned mean = mean_of(w, s[1]);
+        if (mean < statements && mean < least) least = mean;
+    }
+    return least;
+}
+
+/* One that may stand here: of a program that aims, one that the source had least often. */
 static int choose(writer *w, char of, bool leaf)
 {
-    int found[MOST_CANDIDATES], n = 0;
-    for (int i = 0; i < PRODUCTIONS && n < MOST_CANDIDATES; ++i)
-        if (productions[i].of == of && fits(w, &productions[i]) && (!leaf || is_leaf(&productions[i])))
-            for (int k = is_own(w, &productions[i]) ? OWN_WEIGHT : 1; k > 0 && n < MOST_CANDIDATES; --k) found[n++] = i;
-    if (n == 0) return leaf ? choose(w, of, false) : NONE;
-    int best = found[writer_draw(w, (uint32_t)n)];
-    for (int i = 1; i < 4; ++i) {
-        int other = found[writer_draw(w, (uint32_t)n)];
-        if (w->drawn[other] < w->drawn[best]) best = other;
+    int found[PRODUCTIONS], n = 0;
+    unsigned least = UINT_MAX;
+    for (int i = 0; i < PRODUCTIONS; ++i) {
+        if (productions[i].of != of || !fits(w, &productions[i]) || (leaf && !is_leaf(&productions[i]))) continue;
+        unsigned worth = w->aims ? rarity(w, i) : 0;
+        if (worth < least) n = 0;
+        if (worth <= least) found[n++] = i;
+        least = worth < least ? worth : least;
     }
-    return best;
+    if (n == 0) return leaf ? choose(w, of, false) : NONE;
+    return found[writer_draw(w, (uint32_t)n)];
 }
 
 int writer_choose_odd(const writer *w, uint64_t turn)
@@ -150,6 +175,10 @@ static void placeholder(writer *w, const production *p, char c, int name, int de
     case 'j': affine(w); break;
     case 'f': call_earlier(w); break;
     case 't': w->read(w); break;
+    case 'b':
+    case 'p': sti_text_buffer_format(w->out, "%d", w->first); break;
+    case 'i': writer_somewhere(w); break;
+    case 'q': writer_put(w, w->shared); break;
     case 'o':
         writer_put(w, w->own[0]);
         writer_expand(w, 'B', depth - 1);
@@ -171,7 +200,9 @@ static void write_production(writer *w, int number, int depth)
 {
     const production *p = &productions[number];
     int name = w->names++;
+    w->shared = writer_chance(w, 50) ? "a0" : "a1";
     w->drawn[number]++;
+    w->drawn_of[(unsigned char)p->of]++;
     w->used[number]++;
     for (const char *s = p->text; *s; ++s) {
         if (*s == '@')
@@ -191,7 +222,8 @@ void writer_expand(writer *w, char of, int depth)
         write_production(w, odd, depth);
         return;
     }
-    bool leaf = depth <= 0 || (strchr("RUMLCW", of) && writer_chance(w, LEAF_PERCENT));
+    bool leaf =
+        depth <= (strchr("MLU", of) ? DEPTH_OF_CHOICES : 0) || (strchr("RUMLCW", of) && writer_chance(w, LEAF_PERCENT));
     int number = choose(w, of, leaf);
     if (number != NONE) write_production(w, number, depth);
 }

@@ -38,17 +38,22 @@ typedef struct writer {
     uint64_t callable; /* functions that may be called */
     uint64_t called;   /* those that the program calls so far */
     int loops, budget, names, indent;
-    char loop[LOOP_DEPTH + 1][16]; /* the variables of the loops around */
-    bool jumps;                    /* a break or continue may stand here */
-    bool reads;                    /* a place that is written next is read */
-    int odd;                       /* the production that may be refused and is to come; NONE */
-    uint16_t *used;                /* [PRODUCTIONS] of the program */
-    unsigned drawn[PRODUCTIONS];   /* of the source */
+    char loop[LOOP_DEPTH + 1][16];     /* the variables of the loops around */
+    bool jumps;                        /* a break or continue may stand here */
+    bool reads;                        /* a place that is written next is read */
+    int odd;                           /* the production that may be refused and is to come; NONE */
+    uint16_t *used;                    /* [PRODUCTIONS] of the program */
+    bool aims;                         /* the program draws what the source had least often */
+    unsigned drawn[PRODUCTIONS];       /* of the source */
+    unsigned drawn_of[128], rows[128]; /* of each nonterminal: draws, and productions that are not odd */
     /* Of a team's iteration: where it may read, and what it may write, before and behind the value. */
     void (*read)(struct writer *w);
     char own[2][64];
+    int first;          /* of its elements in p and w; of an item program its number */
+    const char *shared; /* an array of the team's */
 } writer;
 
+void writer_begin(writer *w, uint64_t seed);
 uint32_t writer_draw(writer *w, uint32_t n); /* below n */
 bool writer_chance(writer *w, uint32_t percent);
 void writer_put(writer *w, const char *text);
@@ -63,6 +68,7 @@ void writer_variables(writer *w, const char *a, const char *b, const char *c);
 int writer_choose_odd(const writer *w, uint64_t turn);
 
 /* programs_team.c */
+void writer_somewhere(writer *w); /* 0 … TEAM_ITEMS - 1, of an iteration i */
 void writer_team(writer *w, int number);
 
 /* programs_functions.c: what stands before the programs. */

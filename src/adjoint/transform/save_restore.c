@@ -123,12 +123,22 @@ static bool is_other_field(const sti_node *e, const sti_node *field)
            sti_type_element(e->a->type)->structure == sti_type_element(field->a->type)->structure;
 }
 
+/* True for the address of a variable, or of an element at a constant index. */
+static bool is_address(const sti_node *e)
+{
+    if (!e->type || !sti_type_points(e->type)) return false;
+    if (e->kind == STI_NODE_UNARY && e->op == STI_OP_AND) e = e->a;
+    while (e->kind == STI_NODE_INDEX && sti_is_constant(e->b)) e = e->a;
+    return e->kind == STI_NODE_NAME;
+}
+
 /* True if an expression reads the array, itself or by a pointer, and not only in other fields. */
 static bool reads_array(const sti_node *e, const sti_symbol *array, const sti_node *field)
 {
     for (; e; e = e->next) {
         reaching r = {.array = array};
-        if (is_other_field(e, field)) continue;
+        bool compares = e->kind == STI_NODE_BINARY && is_address(e->a) && is_address(e->b);
+        if (compares || is_other_field(e, field)) continue;
         if (e->kind == STI_NODE_NAME && e->symbol) sti_origins((sti_node *)(uintptr_t)e, find_reached, &r);
         if (r.reaches || reads_array(e->a, array, field) || reads_array(e->b, array, field) ||
             reads_array(e->c, array, field))

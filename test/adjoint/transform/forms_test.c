@@ -230,6 +230,7 @@ FORM(fields_that_other_fields_index, 6,
      "world_kernel void k_f(const real *x, real *y, const int *count, int n) { each (i, n) {\n"
      "  pair s = {{x[i], sin(x[i])}, i + 1, {1, 0}}, *p = &s;\n"
      "  p->w[s.n % 2] = p->w[0] * x[i]; s.w[p->n % 2] = s.w[1] * s.w[0]; (&s)->w[s.k[s.n % 2]] = sin(s.w[0]);\n"
+     "  real v[2] = {x[0], x[i]}, *q = v; q[v == &v[0] ? 1 : 0] = sin(v[1]) * x[i]; s.w[0] = s.w[0] * v[1];\n"
      "  s.n = count[i]; p->w[p->n % 2] = p->w[1] * p->w[0] * splat(s.n);\n"
      "  put(y, i, s.w[0] * s.w[1]); } }")
 
