@@ -2,12 +2,12 @@
 # The random programs of adjoint/random on many cores: PROCESSES tests at a time over SOURCES sources, and one table of them all. Fails where a program
 # was wrong, or a production that no program was refused for was right fewer than LEAST times in all, or a test ended otherwise. Needs a built test and a C compiler.
 #
-#   tools/random_adjoints.sh [BUILD [SOURCES [PROCESSES [LEAST [SEED]]]]]      (default: build 1000 "all cores" 1000 1000)
+#   tools/random_adjoints.sh [BUILD [SOURCES [PROCESSES [LEAST [SEED]]]]]      (default: build 400 "all cores" 1000 1000)
 #
 # STET_RANDOM_LOGS=FOLDER keeps what each test printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${1:-build} sources=${2:-1000} processes=${3:-$(getconf _NPROCESSORS_ONLN)} least=${4:-1000} seed=${5:-1000}
+build=${1:-build} sources=${2:-400} processes=${3:-$(getconf _NPROCESSORS_ONLN)} least=${4:-1000} seed=${5:-1000}
 
 fail() {
     echo "random_adjoints: $1" >&2
@@ -24,6 +24,7 @@ rm -f "$logs"/*.table "$logs"/*.log "$logs"/*.failed
 # Parts small enough that the last ones do not keep one core busy while the others wait.
 part=$((sources / (processes * 4)))
 [ "$part" -ge 1 ] || part=1
+[ "$part" -le 8 ] || part=8
 for ((done = 0; done < sources; done += part)); do
     n=$((sources - done < part ? sources - done : part))
     echo "$n $((seed + done))"

@@ -7,6 +7,8 @@
  *
  * Programs are well-defined: indices are in bounds, all that is read has a value, loops have at most five trips. Values stay near 1: what is assigned goes
  * through something bounded.
+ *
+ * Most programs aim: each choice takes the production that the source has had least often (choose() of programs_writer.c), so all come about equally often.
  */
 #ifndef TEST_ADJOINT_PROGRAMS_H
 #define TEST_ADJOINT_PROGRAMS_H
@@ -46,7 +48,7 @@ uint64_t programs_needs(const programs *p, int i);
  *     k_random(x, y, t, c, count, n)                n = 2; x [2 * n * FUNCTIONS], y [n], t [2 * FUNCTIONS]
  *     k_places(x, y, lints, fours, count, c, n)     x [4], y [n * PLACES * ROOM], lints [n], fours [4 * n]
  *     k_team(p, w, y, g, at, count, c, n)           p, w [TEAM_ITEMS * TEAMS], y, g [TEAM_ITEMS]; at below TEAM_ITEMS - 1
- *     k_items(a, t, at, u, c, count, z, made, n)         a, z, made [PROGRAM_ITEMS], at below 4, u [2] of each world
+ *     k_items(a, t, at, u, c, count, z, made, …, n)      a, z, made, other [PROGRAM_ITEMS], wides [4 * PROGRAM_ITEMS], at below 4, u [2] of each world
  */
 void programs_put(const programs *p, uint64_t which, sti_text_buffer *out);
 /* What count and at hold. */

@@ -17,7 +17,7 @@
  *     $b digits of an item program    $p its first element    $i an index of one of TEAM_ITEMS    $q a shared array, of a team program
  *     $Y a block    $f a call of an earlier function    @ a number that makes names new
  *
- * A form that may be refused (ODD) is the only such one in its program, so the table that the test prints says which are.
+ * A form that may be refused (ODD) is the only such one in its program, so the table that the test prints says which are. A program without one may not be refused.
  */
 #define GRAMMAR(X)                                                                                                     \
     GRAMMAR_REALS(X) GRAMMAR_PLAIN(X) GRAMMAR_STATEMENTS(X) GRAMMAR_DECLARATIONS(X) GRAMMAR_LOOPS(X) GRAMMAR_CALLS(X)  \
@@ -59,13 +59,13 @@
     X("floor", 'R', "", 0, "floor($R) * $R")                                                                           \
     X("rint", 'R', "", 0, "(rint($R) + $R)")                                                                           \
     X("select", 'R', "", 0, "select($M, $R, $R)")                                                                      \
-    X("?: of reals", 'R', "", 0, "($C ? $R : $R)")                                                                     \
+    X("?: of reals", 'R', "", CHOOSES, "($C ? $R : $R)")                                                                     \
     X("to_real", 'R', "", 0, "to_real($L & isplat(3)) * $R")                                                           \
     X("from_bits", 'R', "", 0, "(from_bits((sti_bits)isplat(0)) + $R)")                                                \
     X("splat of an expression", 'R', "", 0, "splat($U)")                                                               \
     X("macro with an argument", 'R', "", 0, "TWICE($R)")                                                               \
     X("nested macros", 'R', "", 0, "FOUR_TIMES(sin($R))")                                                              \
-    X("of the function before", 'R', "", 0, "square(sin($R))")                                                         \
+    X("of the function before", 'R', "", NOT_CHOSEN, "square(sin($R))")                                                         \
     X("bounded: sin", 'B', "", 0, "sin($R)")                                                                           \
     X("bounded: cos", 'B', "", 0, "cos($R)")                                                                           \
     X("bounded: tanh", 'B', "", 0, "tanh($R)")                                                                         \
@@ -96,7 +96,7 @@
     X("ureal: negation", 'U', "", 0, "(-$U)")                                                                          \
     X("ureal: sign", 'U', "", 0, "(+$U)")                                                                              \
     X("ureal: cast of a whole number", 'U', "", 0, "(ureal)($W % 3) * (ureal)0.3")                                     \
-    X("ureal: ?:", 'U', "", 0, "($C ? $U : $U)")                                                                       \
+    X("ureal: ?:", 'U', "", CHOOSES, "($C ? $U : $U)")                                                                       \
     X("usqrt", 'U', "", 0, "usqrt((ureal)1.3 + uabs($U))")                                                             \
     X("ufma", 'U', "", 0, "ufma($U, (ureal)0.4, $U)")                                                                  \
     X("umin", 'U', "", 0, "umin($U, $U)")                                                                              \
@@ -152,13 +152,13 @@
     X("condition: !=", 'C', "", 0, "$W != $W")                                                                         \
     X("condition: of programs", 'C', "", 0, "$n % 2 == $e")                                                            \
     X("condition: of ureals", 'C', "", 0, "$U < (ureal)0.$d")                                                          \
-    X("condition: &&", 'C', "", 0, "($C) && ($C)")                                                                     \
-    X("condition: ||", 'C', "", 0, "($C) || ($C)")                                                                     \
+    X("condition: &&", 'C', "", CHOOSES, "($C) && ($C)")                                                                     \
+    X("condition: ||", 'C', "", CHOOSES, "($C) || ($C)")                                                                     \
     X("condition: !", 'C', "", 0, "!($C)")                                                                             \
     X("condition: a number", 'C', "", 0, "$W")                                                                         \
     X("condition: any", 'C', "", 0, "any($M)")                                                                         \
     X("condition: all", 'C', "", 0, "all($M)")                                                                         \
-    X("condition: a choice", 'C', "", 0, "(($C) ? $W : $W)")                                                           \
+    X("condition: a choice", 'C', "", CHOOSES, "(($C) ? $W : $W)")                                                           \
     X("condition: pointers are equal", 'C', "", 0, "v == &v[$e]")                                                      \
     X("condition: of a loop", 'C', "", NEEDS_LOOP, "$x == $e")                                                         \
     X("whole: a number", 'W', "", 0, "$d")                                                                             \
@@ -185,7 +185,7 @@
     X("whole: signs", 'W', "", 0, "(-(-$W) + +$W)")                                                                    \
     X("whole: !", 'W', "", 0, "!$W")                                                                                   \
     X("whole: of a condition", 'W', "", 0, "($C)")                                                                     \
-    X("whole: ?:", 'W', "", 0, "($C ? $W : $W)")                                                                       \
+    X("whole: ?:", 'W', "", CHOOSES, "($C ? $W : $W)")                                                                       \
     X("whole: sizeof", 'W', "", 0, "(int)sizeof(int)")                                                                 \
     X("whole: sizeof a structure", 'W', "", 0, "(int)(sizeof(counts) / sizeof(u8) / 4)")                               \
     X("whole: cast to i64", 'W', "", 0, "(int)((i64)$W + 1ll)")                                                        \

@@ -54,6 +54,7 @@ static bool fits(const writer *w, const production *p)
     if ((p->needs & LOOP) && w->loops >= LOOP_DEPTH) return false;
     if ((p->needs & CALLS) && (w->callable == 0 || w->loops > 1)) return false;
     if ((p->needs & READ_ONLY) && !w->reads) return false;
+    if ((p->needs & NOT_CHOSEN) && w->chosen) return false;
     return !(p->needs & ODD) && stands_in(w, p);
 }
 
@@ -199,6 +200,8 @@ static void placeholder(writer *w, const production *p, char c, int name, int de
 static void write_production(writer *w, int number, int depth)
 {
     const production *p = &productions[number];
+    bool chosen = w->chosen;
+    w->chosen |= (p->needs & CHOOSES) != 0;
     int name = w->names++;
     w->shared = writer_chance(w, 50) ? "a0" : "a1";
     w->drawn[number]++;
@@ -212,6 +215,7 @@ static void write_production(writer *w, int number, int depth)
         else
             sti_text_buffer_add(w->out, s, 1);
     }
+    w->chosen = chosen;
 }
 
 void writer_expand(writer *w, char of, int depth)

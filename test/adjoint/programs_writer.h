@@ -13,7 +13,9 @@ enum {
     LOOP = 8,         /* it is a loop: as deep as LOOP_DEPTH allows */
     CALLS = 16,       /* an earlier function */
     READ_ONLY = 32,   /* a place that is not assigned */
-    ODD = 64          /* it may be refused */
+    ODD = 64,         /* it may be refused */
+    CHOOSES = 128,    /* what is in it may be left out */
+    NOT_CHOSEN = 256  /* not in such a one: adjoints of calls are made where they are sure to run */
 };
 
 #define COUNT_PRODUCTION(name, of, in, needs, text) +1
@@ -40,6 +42,7 @@ typedef struct writer {
     int loops, budget, names, indent;
     char loop[LOOP_DEPTH + 1][16];     /* the variables of the loops around */
     bool jumps;                        /* a break or continue may stand here */
+    bool chosen;                       /* in a production that chooses */
     bool reads;                        /* a place that is written next is read */
     int odd;                           /* the production that may be refused and is to come; NONE */
     uint16_t *used;                    /* [PRODUCTIONS] of the program */
