@@ -26,7 +26,7 @@
 #define GRAMMAR_REALS(X)                                                                                               \
     X("splat of a number", 'R', "", 0, "splat((ureal)0.$d)")                                                           \
     X("splat of a ureal", 'R', "", 0, "splat(c)")                                                                      \
-    X("a place", 'R', "", 0, "$V")                                                                                     \
+    X("a place", 'R', "", NOT_INDEX, "$V")                                                                                     \
     X("+", 'R', "", 0, "($R + $R)")                                                                                    \
     X("-", 'R', "", 0, "($R - $R)")                                                                                    \
     X("*", 'R', "", 0, "($R * $R)")                                                                                    \

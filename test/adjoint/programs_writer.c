@@ -55,6 +55,7 @@ static bool fits(const writer *w, const production *p)
     if ((p->needs & CALLS) && (w->callable == 0 || w->loops > 1)) return false;
     if ((p->needs & READ_ONLY) && !w->reads) return false;
     if ((p->needs & NOT_CHOSEN) && w->chosen) return false;
+    if ((p->needs & NOT_INDEX) && w->indexes) return false;
     return !(p->needs & ODD) && stands_in(w, p);
 }
 
@@ -167,6 +168,7 @@ static void affine(writer *w)
 
 static void placeholder(writer *w, const production *p, char c, int name, int depth)
 {
+    bool indexes;
     switch (c) {
     case 'd': sti_text_buffer_format(w->out, "%u", 1 + writer_draw(w, 9)); break;
     case 'e': sti_text_buffer_format(w->out, "%u", writer_draw(w, 3)); break;
@@ -188,6 +190,13 @@ static void placeholder(writer *w, const production *p, char c, int name, int de
     case 'Z': body(w, p, name, true); break;
     case 'z': body(w, p, name, false); break;
     case 'Y': block(w, 3); break;
+    case 'I':
+    case 'J':
+        indexes = w->indexes;
+        w->indexes = true;
+        writer_expand(w, c, depth - 1);
+        w->indexes = indexes;
+        break;
     case 'V':
         w->reads = p->of == 'R';
         writer_expand(w, c, depth - 1);

@@ -15,7 +15,8 @@ enum {
     READ_ONLY = 32,   /* a place that is not assigned */
     ODD = 64,         /* it may be refused */
     CHOOSES = 128,    /* what is in it may be left out */
-    NOT_CHOSEN = 256  /* not in such a one: adjoints of calls are made where they are sure to run */
+    NOT_CHOSEN = 256, /* not in such a one: adjoints of calls are made where they are sure to run */
+    NOT_INDEX = 512   /* not in an index, which may not read what it is an index of */
 };
 
 #define COUNT_PRODUCTION(name, of, in, needs, text) +1
@@ -43,6 +44,7 @@ typedef struct writer {
     char loop[LOOP_DEPTH + 1][16];     /* the variables of the loops around */
     bool jumps;                        /* a break or continue may stand here */
     bool chosen;                       /* in a production that chooses */
+    bool indexes;                      /* in an index */
     bool reads;                        /* a place that is written next is read */
     int odd;                           /* the production that may be refused and is to come; NONE */
     uint16_t *used;                    /* [PRODUCTIONS] of the program */
