@@ -52,8 +52,7 @@ static bool is_fixed_place(sti_transform *t, const sti_node *e)
     case STI_NODE_BINARY:
         left = e->a->type && sti_type_points(e->a->type);
         return is_fixed_place(t, left ? e->a : e->b) && sti_is_fixed(t, left ? e->b : e->a);
-    case STI_NODE_CONDITION:
-        return sti_is_fixed(t, e->a) && is_fixed_place(t, e->b) && is_fixed_place(t, e->c);
+    case STI_NODE_CONDITION: return sti_is_fixed(t, e->a) && is_fixed_place(t, e->b) && is_fixed_place(t, e->c);
     default: return false;
     }
 }
