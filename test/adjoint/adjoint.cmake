@@ -4,6 +4,7 @@ stet_test(adjoint/far LABELS long)
 stet_tests(adjoint/transform adjoint derivative forms items loops refusals team)
 stet_tests(adjoint/sizing stack_ids)
 stet_tests(adjoint/tape tape_fault)
+stet_test_doubles(adjoint/tape_fault)
 # On every device that runs kernels, the doubles among them.
 stet_tests(adjoint devices item_devices variants)
 stet_tests(adjoint/launch gather handle listed listed_overflow plan sum)

@@ -84,8 +84,8 @@ static void forward_team_array(sti_transform *t, const sti_node *n)
     sti_declare_team_array(t, n);
     if (n->kind == STI_NODE_STAGED) {
         if (!sti_type_carries(n->named) || !sti_active_value(t, n->a) || t->items) return;
-        (void)sti_mark(t, n->a, STI_NOTE(graded));
-        sti_emit(t, "real *%s = %s;", sti_gradient_name(t, n->symbol), sti_gradient_place(t, n->a));
+        sti_emit(t, "%s *%s = %s;", sti_writable(t, n, "real"), sti_gradient_name(t, n->symbol),
+                 sti_gradient_place(t, n->a));
         return;
     }
     if (!sti_type_carries(n->named) || !sti_note_of(t, n->symbol)->active) return;

@@ -50,6 +50,7 @@ void sti_emit(sti_transform *t, const char *format, ...)
 /* ---- pointers that may be const ---------------------------------------------------------------------------------- */
 
 typedef struct sti_held {
+    bool gradient;   /* it points to a gradient */
     sti_node *value; /* the value that the pointer is declared with */
     const struct sti_held *next;
     int number;
@@ -60,13 +61,17 @@ const char *sti_writable(sti_transform *t, const sti_node *pointer, const char *
     sti_held *h = sti_unit_alloc(t->u, sizeof *h);
     if (!h) return word;
     const sti_held *last = t->output->held;
-    *h = (sti_held){.value = pointer->a, .next = last, .number = last ? last->number + 1 : 1};
+    *h = (sti_held){.gradient = pointer->kind == STI_NODE_STAGED,
+                    .value = pointer->a,
+                    .next = last,
+                    .number = last ? last->number + 1 : 1};
     t->output->held = h;
     return sti_say(t, "\x01%d\x01%s", h->number, word);
 }
 
 typedef struct storing {
     sti_transform *t;
+    bool gradient; /* of the array's gradient */
     bool all;
 } storing;
 
@@ -74,7 +79,8 @@ static void look_if_stored(sti_symbol *s, void *context)
 {
     storing *all = context;
     bool array = sti_is_array_symbol(s) && s->kind == STI_SYMBOL_PARAMETER;
-    all->all &= !array || sti_note_of(all->t, s)->stored;
+    const sti_note *n = sti_note_of(all->t, s);
+    all->all &= !array || (all->gradient ? n->graded : n->stored);
 }
 
 void sti_settle_writable(sti_transform *t, sti_text_buffer *body)
@@ -83,9 +89,10 @@ void sti_settle_writable(sti_transform *t, sti_text_buffer *body)
     const char *p = body->data ? body->data : "";
     for (const char *mark; (mark = strchr(p, 1)); p = strchr(mark + 1, 1) + 1) {
         const sti_held *h = t->output->held;
-        storing s = {t, true};
+        storing s = {.t = t, .all = true};
         while (h && h->number != atoi(mark + 1)) h = h->next;
         sti_text_buffer_add(&out, p, (size_t)(mark - p));
+        s.gradient = h && h->gradient;
         if (h) sti_origins(h->value, look_if_stored, &s);
         if (!s.all) sti_text_buffer_put(&out, "const ");
     }

@@ -234,6 +234,13 @@ FORM(fields_that_other_fields_index, 6,
      "  s.n = count[i]; p->w[p->n % 2] = p->w[1] * p->w[0] * splat(s.n);\n"
      "  put(y, i, s.w[0] * s.w[1]); } }")
 
+FORM(staged_arrays_that_are_only_compared, 12,
+     "world_kernel void k_f(const real *x, const real *y, const ureal *g, real *z, int n) {\n"
+     "  staged(ureal, h, g, 12); staged(real, w, y, 12);\n"
+     "  each (i, n) {\n"
+     "    lint l = (lint)lt(gather(h, isplat(i)), w[i]);\n"
+     "    put(z, i, x[i] * x[i] * to_real(l & isplat(3))); } }")
+
 FORM(arguments_that_a_variable_chooses, 6,
      "LFN void turn(real *v, real by) { real first = v[0]; v[0] = v[1] * cos(by); v[1] = first; }\n"
      "LFN real f(real a, ureal c) {\n"
@@ -319,6 +326,7 @@ int main(void)
         TEST(shared_arrays_in_loops),
         TEST(what_is_not_taken_adds_nothing),
         TEST(fields_that_other_fields_index),
+        TEST(staged_arrays_that_are_only_compared),
         TEST(arguments_that_a_variable_chooses),
         TEST(pointers_of_the_team),
         TEST(own_adjoints_are_used),
