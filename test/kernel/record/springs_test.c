@@ -139,13 +139,13 @@ typedef struct way {
 static const way ways[] = {
     {"launch by launch", false, false, 0},
     {"recorded", true, false, 0},
-    {"recorded, args off", true, false, OFF(args)},
-    {"recorded, fusion off", true, false, OFF(fusion)},
-    {"recorded, graph_replay off", true, false, OFF(graph_replay)},
-    {"recorded, both off", true, false, OFF(args) | OFF(graph_replay)},
+    {"recorded, args off", true, false, OFF(ARGS)},
+    {"recorded, fusion off", true, false, OFF(FUSION)},
+    {"recorded, graph_replay off", true, false, OFF(GRAPH_REPLAY)},
+    {"recorded, both off", true, false, OFF(ARGS) | OFF(GRAPH_REPLAY)},
     {"recorded, two streams", true, true, 0},
-    {"recorded, two streams, args off", true, true, OFF(args)},
-    {"recorded, two streams, graph_replay off", true, true, OFF(graph_replay)},
+    {"recorded, two streams, args off", true, true, OFF(ARGS)},
+    {"recorded, two streams, graph_replay off", true, true, OFF(GRAPH_REPLAY)},
     {"launch by launch, two streams", false, true, 0},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
