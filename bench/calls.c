@@ -6,7 +6,7 @@
 #include "bench/bare.h"
 
 #include "base/error.h"
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 enum { WORLDS = 4, ITEMS = 8, ARRAYS = 4, ARGS = 8, SCALAR = 4, CALLS = 200, TIMES = 10 };
 

@@ -76,7 +76,7 @@ static stet_result ask_args(void *context)
     launching *l = context;
     sti_op op = {.kind = STI_OP_LAUNCH, .kernel = &sti_k_grow, .nslot = SLOTS};
     const sti_list list = {.op = &op, .slot = l->slots, .nop = 1, .nslot = SLOTS, .nsite = 1};
-    return sti_args_put_list(l->device, &l->site, &list);
+    return sti_args_upload(l->device, &l->site, &list);
 }
 
 static stet_result launch_singly(void *context)

@@ -32,7 +32,7 @@ endfunction()
 
 # The generator of C around kernels; it runs on this machine during the build, and is not part of what is installed.
 add_executable(kernelgen EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/kernelgen.c"
-    "${PROJECT_SOURCE_DIR}/src/kernel/compile/generate.c" "${PROJECT_SOURCE_DIR}/src/kernel/launch/signature.c")
+    "${PROJECT_SOURCE_DIR}/src/kernel/compile/generate.c" "${PROJECT_SOURCE_DIR}/src/kernel/signature.c")
 target_include_directories(kernelgen PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 stet_target_options(kernelgen)
 

@@ -20,7 +20,7 @@ static int write_bytes(FILE *out, const char *path, int number)
 
 static int write_all(FILE *out, const char *table, int n, char **pairs)
 {
-    fprintf(out, "/* Made by embed. */\n#include \"kernel/compile/language.h\"\n\n");
+    fprintf(out, "/* Made by embed. */\n#include \"kernel/language.h\"\n\n");
     for (int i = 0; i < n; ++i) {
         const char *path = strchr(pairs[i], '=');
         if (!path || write_bytes(out, path + 1, i)) {

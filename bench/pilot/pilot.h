@@ -6,7 +6,7 @@
 #ifndef STET_BENCH_PILOT_PILOT_H
 #define STET_BENCH_PILOT_PILOT_H
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 typedef enum sti_pilot_kind { STI_PILOT_NEWTON, STI_PILOT_RAYS, STI_PILOT_LEVEL, STI_PILOT_COUNT } sti_pilot_kind;
 

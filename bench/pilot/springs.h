@@ -6,7 +6,7 @@
 #ifndef STET_BENCH_PILOT_SPRINGS_H
 #define STET_BENCH_PILOT_SPRINGS_H
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 enum { STI_SHEET = 8, STI_SPRING_MASSES = STI_SHEET * STI_SHEET, STI_SPRING_LAUNCHES = 20 };
 

@@ -110,7 +110,7 @@ stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_
 {
     *out = NULL;
     STI_TRY(check_def(def));
-    STI_TRY(sti_before(device, STI_ACT_CREATE, NULL, def->name ? def->name : "array"));
+    STI_TRY(sti_before_host_access(device, STI_ACT_CREATE, NULL, def->name ? def->name : "array"));
     stet_array *a;
     STI_TRY(sti_alloc(&a, sizeof *a, "array"));
     a->device = device;
@@ -160,11 +160,11 @@ void stet_array_destroy(stet_array *a)
     if (!a) return;
     stet_device *device = a->device;
     if (device->list_hooks) device->list_hooks->array_gone(device, a);
-    sti_device_tell_gone(device, a);
+    sti_device_notify_destroyed(device, a);
     sti_mirror_free(a);
-    sti_plain_view_leave(a);
+    sti_plain_view_detach(a);
     if (a->share)
-        sti_share_leave(a->share);
+        sti_share_detach(a->share);
     else if (!a->borrowed && a->data)
         device->ops->free(device, a->data);
     if (a->host)

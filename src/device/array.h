@@ -9,11 +9,11 @@
 /*
  * Calls the array's producer, if there is one. What the producer launches runs at once, even while launches are listed.
  */
-stet_result sti_array_follow(stet_array *array);
+stet_result sti_array_call_producer(stet_array *array);
 
 /*
  * Copy `size` bytes between the rows first … first + n - 1 (worlds, or the first dimension) and host memory. mirror:
- * where the host can access the content (sti_mirror_reach); NULL: nowhere. Both check nothing, call no producer and
+ * where the host can access the content (sti_mirror_address); NULL: nowhere. Both check nothing, call no producer and
  * move no generation.
  */
 stet_result sti_rows_read(const stet_array *array, char *mirror, int64_t first, int64_t n, void *out, size_t size);

@@ -31,16 +31,16 @@ bool sti_array_poll_external_writes(stet_array *a)
     bool writer = false;
     if (!a->share) return false;
     /* A dirty host mirror is the later write: it is uploaded when that is possible. */
-    if (sti_mirror_ahead(a)) return sti_share_writer(a->share);
+    if (sti_mirror_is_dirty(a)) return sti_share_writer(a->share);
     if (sti_share_poll_external_writes(a->share, &writer)) sti_version_bump(&a->version);
     return writer;
 }
 
-stet_result sti_array_follow(stet_array *a)
+stet_result sti_array_call_producer(stet_array *a)
 {
     (void)sti_array_poll_external_writes(a);
     if (!a->producer || a->producing) return STET_OK;
-    STI_TRY(sti_before(a->device, STI_ACT_PRODUCE, a, a->name));
+    STI_TRY(sti_before_host_access(a->device, STI_ACT_PRODUCE, a, a->name));
     bool listing = a->device->listing;
     a->device->listing = false;
     a->producing = true;
@@ -52,15 +52,15 @@ stet_result sti_array_follow(stet_array *a)
 
 stet_result sti_array_produce(stet_array *a)
 {
-    STI_TRY(sti_array_follow(a));
+    STI_TRY(sti_array_call_producer(a));
     return a->device->host_memory ? STET_OK : sti_array_to_device(a);
 }
 
 stet_result sti_array_ensure(stet_array *a)
 {
-    STI_TRY(sti_before(a->device, STI_ACT_READ, a, a->name));
+    STI_TRY(sti_before_host_access(a->device, STI_ACT_READ, a, a->name));
     if (a->device->check_overflow) STI_TRY(a->device->check_overflow(a->device));
-    return sti_array_follow(a);
+    return sti_array_call_producer(a);
 }
 
 static stet_result update_device(stet_array *a, const char *call)

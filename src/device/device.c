@@ -2,7 +2,7 @@
 #include "device/device.h"
 #include "base/environment.h"
 #include "base/plural.h"
-#include "device/gpu/library.h"
+#include "base/shared_library.h"
 #include "device/ranges.h"
 #include "device/trace.h"
 
@@ -147,7 +147,7 @@ void sti_device_unwatch(stet_device *device, sti_watcher *watcher)
     }
 }
 
-void sti_device_tell_gone(stet_device *device, const void *thing)
+void sti_device_notify_destroyed(stet_device *device, const void *thing)
 {
     for (sti_watcher *w = device->watchers; w; w = w->next) w->gone(w, thing);
 }

@@ -233,7 +233,7 @@ struct stet_device {
     void (*drop_programs)(stet_device *device);
     sti_watcher *watchers;
     struct sti_plain_view *views; /* plain views that tensors show (device/plain_view.h) */
-    /* is notified of each launch issued (kernel/launch/launch_observer.h); NULL: no observer */
+    /* is notified of each launch issued (kernel/record/launch_observer.h); NULL: no observer */
     struct sti_launch_observer *launch_observer;
     /*
      * stacks of adjoints, which that layer makes and frees (adjoint/launch/stacks.h); NULL: there are none; set
@@ -243,7 +243,7 @@ struct stet_device {
     /* … this function, called before the host reads results of launches */
     stet_result (*check_overflow)(stet_device *device);
     /*
-     * users' kernels are compiled in checked mode (kernel/compile/checked.h); those that ran and whose reports were not
+     * users' kernels are compiled in checked mode (kernel/checked/checked.h); those that ran and whose reports were not
      * read yet …
      */
     bool checked;
@@ -253,7 +253,8 @@ struct stet_device {
     int unlisted;
 };
 
-static inline stet_result sti_before(stet_device *device, sti_act act, const stet_array *array, const char *name)
+static inline stet_result sti_before_host_access(stet_device *device, sti_act act, const stet_array *array,
+                                                 const char *name)
 {
     return device->listing ? device->list_hooks->before(device, act, array, name) : STET_OK;
 }
@@ -328,7 +329,7 @@ static inline stet_result sti_device_signal(stet_device *device, void *stream)
                               : sti_device_wait_idle(device);
 }
 /* What is issued from now on runs after the work that the caller's stream has got so far. */
-static inline stet_result sti_device_follow(stet_device *device, void *stream)
+static inline stet_result sti_device_wait_for_stream(stet_device *device, void *stream)
 {
     return device->ops->order ? device->ops->order(device, stream, STI_ORDER_BEHIND_STREAM) : STET_OK;
 }
@@ -350,7 +351,7 @@ void sti_device_release(stet_device *device);
 void sti_device_watch(stet_device *device, sti_watcher *watcher);
 /* Does nothing if it is not registered. */
 void sti_device_unwatch(stet_device *device, sti_watcher *watcher);
-void sti_device_tell_gone(stet_device *device, const void *thing);
+void sti_device_notify_destroyed(stet_device *device, const void *thing);
 
 /* Brings an array up to date. It calls sti_let_stand, so content that is still valid is not computed again. */
 typedef stet_result sti_producer(void *context);

@@ -26,7 +26,10 @@ static size_t offset_in(const stet_array *own, const stet_array *a)
 
 static bool mirror_holds(const stet_array *a) { return a->mirror && sti_stamp_is(&a->mirror->held, &a->version); }
 
-bool sti_mirror_ahead(const stet_array *a) { return mirror_holds(a) && !sti_stamp_is(&a->mirror->sent, &a->version); }
+bool sti_mirror_is_dirty(const stet_array *a)
+{
+    return mirror_holds(a) && !sti_stamp_is(&a->mirror->sent, &a->version);
+}
 
 /* May something outside of stet read or write the array's memory at any time (MIRROR-4)? */
 static bool is_shown(const stet_array *a) { return a->outside || (a->share && sti_share_shown(a->share)); }
@@ -126,7 +129,7 @@ static stet_result fetch_device(const void *array, size_t size, void *to)
 static stet_result send_host_mirror(stet_array *a)
 {
     /* With the mechanism off each read downloads; but only a dirty mirror needs an upload. */
-    bool ahead = sti_mirror_ahead(a);
+    bool ahead = sti_mirror_is_dirty(a);
     if (!ahead && !enabled(a)) return STET_OK;
     /* Each launch calls this for each argument, so the hit is counted without making a stamp. */
     if (!ahead && !a->device->mechanisms.options.audit) {
@@ -147,7 +150,7 @@ stet_result sti_array_to_device(stet_array *a)
     return STET_OK;
 }
 
-stet_result sti_mirror_bring(stet_array *a, void **out)
+stet_result sti_mirror_download(stet_array *a, void **out)
 {
     *out = a->data; /* an empty array has no content anywhere */
     if (a->size == 0) return STET_OK;
@@ -155,7 +158,7 @@ stet_result sti_mirror_bring(stet_array *a, void **out)
     bool exported = sti_array_poll_external_writes(a);
     if (!a->mirror) STI_TRY(make_mirror(a));
     /* If the host mirror will be downloaded again although it is valid, the device must first have its content. */
-    if (sti_mirror_ahead(a) && (!enabled(a) || a->device->mechanisms.options.audit)) STI_TRY(send_host_mirror(a));
+    if (sti_mirror_is_dirty(a) && (!enabled(a) || a->device->mechanisms.options.audit)) STI_TRY(send_host_mirror(a));
     sti_span output = {a->mirror->memory, a->size, NULL};
     stet_reason why = exported ? STET_REASON_READBACK_EXPORTED : STET_REASON_READBACK_MOVED;
     STI_TRY(copy_if_stale(a, &a->mirror->held, why, download, &output));
@@ -173,9 +176,9 @@ stet_result sti_mirror_overwrite(stet_array *a, void **out)
     return STET_OK;
 }
 
-bool sti_array_host_has(const stet_array *a) { return a->device->host_memory || a->size == 0 || mirror_holds(a); }
+bool sti_mirror_is_current(const stet_array *a) { return a->device->host_memory || a->size == 0 || mirror_holds(a); }
 
-void sti_array_host_gets(stet_array *a, const void *bytes)
+void sti_mirror_fill(stet_array *a, const void *bytes)
 {
     if (!a->mirror || a->size == 0) return;
     memcpy(a->mirror->memory, bytes, a->size);
@@ -184,7 +187,7 @@ void sti_array_host_gets(stet_array *a, const void *bytes)
 }
 
 /* MIRROR-4. A failed upload is only logged: the next use of the array uploads again, and reports the error. */
-void sti_mirror_announce(stet_array *a)
+void sti_mirror_mark_written(stet_array *a)
 {
     sti_version_bump(&a->version);
     if (!a->mirror) return; /* an empty array */
@@ -197,14 +200,14 @@ void sti_mirror_announce(stet_array *a)
 
 void sti_mirror_external_write(stet_array *a)
 {
-    bool ahead = sti_mirror_ahead(a);
+    bool ahead = sti_mirror_is_dirty(a);
     sti_version_bump(&a->version);
     if (ahead) sti_stamp_keep_version(&a->mirror->held, &a->version);
 }
 
 /* ---- reads and writes of the caller ------------------------------------------------------------------------------ */
 
-stet_result sti_mirror_reach(stet_array *a, bool writes, size_t bytes, char **out)
+stet_result sti_mirror_address(stet_array *a, bool writes, size_t bytes, char **out)
 {
     sti_mechanisms *m = &a->device->mechanisms;
     stet_array *own = owner(a);
@@ -215,7 +218,7 @@ stet_result sti_mirror_reach(stet_array *a, bool writes, size_t bytes, char **ou
     if (!enabled(own) || (writes && (own != a || is_shown(own)))) return sti_array_to_device(a);
     memory = own->mirror->memory;
     if (!writes && m->options.audit)
-        STI_TRY(sti_mirror_bring(own, &memory));
+        STI_TRY(sti_mirror_download(own, &memory));
     else if (!writes)
         sti_count_hit(m, STET_MECHANISM_READBACK, 0, (int64_t)bytes);
     *out = (char *)memory + offset_in(own, a);

@@ -26,11 +26,11 @@
  * Returns the content, current and in the device's layout; valid until the array is touched in another way. Calls no
  * producer and runs no listed launches.
  */
-stet_result sti_mirror_bring(stet_array *array, void **out);
+stet_result sti_mirror_download(stet_array *array, void **out);
 static inline stet_result sti_array_mirror(stet_array *array, void **out)
 {
     *out = array->data;
-    return array->device->host_memory ? STET_OK : sti_mirror_bring(array, out);
+    return array->device->host_memory ? STET_OK : sti_mirror_download(array, out);
 }
 
 /* True if sti_array_produce would do nothing, as for most arguments of most launches. */
@@ -51,27 +51,27 @@ static inline stet_result sti_array_mirror_read(stet_array *array, void **out)
 static inline stet_result sti_array_mirror_write(stet_array *array, void **out)
 {
     *out = NULL;
-    STI_TRY(sti_before(array->device, STI_ACT_WRITE, array, array->name));
+    STI_TRY(sti_before_host_access(array->device, STI_ACT_WRITE, array, array->name));
     return sti_array_mirror(array, out);
 }
 
 /* sti_array_mirror for overwriting all of it: downloads nothing. Not while launches are listed. */
 stet_result sti_mirror_overwrite(stet_array *array, void **out);
 /* True if the host already has the content. */
-bool sti_array_host_has(const stet_array *array);
+bool sti_mirror_is_current(const stet_array *array);
 /*
  * A copy has just put `bytes` (the array's size, in its layout) into the device's memory. If there is a host mirror, it
  * gets them, too.
  */
-void sti_array_host_gets(stet_array *array, const void *bytes);
+void sti_mirror_fill(stet_array *array, const void *bytes);
 /* Announces that a host mirror taken for writing has been written. */
-void sti_mirror_announce(stet_array *array);
+void sti_mirror_mark_written(stet_array *array);
 static inline void sti_array_mirror_written(stet_array *array)
 {
     if (array->device->host_memory)
         sti_version_bump(&array->version);
     else
-        sti_mirror_announce(array);
+        sti_mirror_mark_written(array);
 }
 
 /*
@@ -102,7 +102,7 @@ static inline void sti_mirror_set(const stet_array *a, void *mirror, int64_t w, 
 /*
  * Reads and writes a few bytes of the device's memory at an offset, for callers that need little of a large array.
  * sti_mirror_in_parts: `n` such copies are faster than copying all of it, and the host does not have the content. A
- * writer calls sti_before first and sti_version_bump afterwards.
+ * writer calls sti_before_host_access first and sti_version_bump afterwards.
  */
 bool sti_mirror_in_parts(const stet_array *array, int64_t n);
 stet_result sti_mirror_get_part(stet_array *array, size_t offset, void *to, size_t size);
@@ -114,12 +114,12 @@ sti_span sti_array_span(const stet_array *array);
 /* ---- inside the layer ---- */
 
 /* True if only the host mirror has the content (it is dirty). */
-bool sti_mirror_ahead(const stet_array *array);
+bool sti_mirror_is_dirty(const stet_array *array);
 /*
  * Returns the host mirror's address of the array's data (also of a view's) if the content can be read there or, with
  * `writes`, written there; else NULL.
  */
-stet_result sti_mirror_reach(stet_array *array, bool writes, size_t bytes, char **out);
+stet_result sti_mirror_address(stet_array *array, bool writes, size_t bytes, char **out);
 void sti_mirror_free(stet_array *array);
 /*
  * Moves the generation because the caller says that it wrote the array outside of stet. Host writes were uploaded

@@ -178,7 +178,7 @@ static stet_result make_array(stet_device *device, DLManagedTensorVersioned *ten
     array.name = def->name ? def->name : "tensor";
     array.worlds = def->worlds;
     STI_TRY(read_tensor(device, tensor, def, &array, &data));
-    if (def->ready == STET_READY_IN_STREAM) STI_TRY(sti_device_follow(device, def->stream));
+    if (def->ready == STET_READY_IN_STREAM) STI_TRY(sti_device_wait_for_stream(device, def->stream));
     STI_TRY(sti_array_make(device, &array, &a));
     stet_result result = sti_share_create(device, data, tensor, &a->share);
     if (result != STET_OK) {

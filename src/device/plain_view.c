@@ -22,7 +22,7 @@ void sti_plain_view_close(sti_plain_view *v)
     if (atomic_fetch_sub(&v->refs, 1) == 1) free_view(v);
 }
 
-void sti_plain_view_leave(stet_array *a)
+void sti_plain_view_detach(stet_array *a)
 {
     sti_plain_view *v = a->view, **at = &a->device->views;
     if (!v) return;
@@ -87,8 +87,8 @@ static stet_result take_plain_view(sti_plain_view *v)
     size_t row = nworld ? v->size / (size_t)nworld : 0;
     if (memcmp(v->rows, v->last, v->size) == 0) return STET_OK;
     if (!v->writable) return refuse_write(v);
-    STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
-    STI_TRY(sti_array_follow(a));
+    STI_TRY(sti_before_host_access(a->device, STI_ACT_WRITE, a, a->name));
+    STI_TRY(sti_array_call_producer(a));
     bool current = sti_stamp_is(&v->shown, &a->version);
     for (int64_t w = 0; w < nworld; ++w)
         if (memcmp(v->rows + (size_t)w * row, v->last + (size_t)w * row, row) != 0) take_written_row(v, w);
@@ -108,7 +108,7 @@ stet_result stet_device_take_views(stet_device *device)
         bool last = atomic_load(&v->refs) == 1;
         stet_result one = take_plain_view(v);
         if (result == STET_OK) result = one;
-        if (last && one == STET_OK) sti_plain_view_leave(v->array);
+        if (last && one == STET_OK) sti_plain_view_detach(v->array);
     }
     return result;
 }

@@ -41,6 +41,6 @@ stet_result sti_plain_view_open(stet_array *array, bool writable, sti_plain_view
 /* A tensor ends; any thread may call it. */
 void sti_plain_view_close(sti_plain_view *view);
 /* The array ends. */
-void sti_plain_view_leave(stet_array *array);
+void sti_plain_view_detach(stet_array *array);
 
 #endif

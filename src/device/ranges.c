@@ -2,7 +2,7 @@
 #include "device/ranges.h"
 
 #include "base/environment.h"
-#include "device/gpu/library.h"
+#include "base/shared_library.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -47,7 +47,7 @@ void sti_share_end(sti_share *s, bool writer)
 /*
  * stet issues no more work on the memory, so SHARE-3 only concerns work that is running. Later calls report a failure.
  */
-void sti_share_leave(sti_share *s)
+void sti_share_detach(sti_share *s)
 {
     bool in_its_stream = s->streamed && stet_device_get_stream(s->device) == s->stream;
     if (s->tensor && !in_its_stream) (void)sti_device_wait_idle(s->device);

@@ -35,7 +35,7 @@ stet_result sti_share_create(stet_device *device, void *data, struct DLManagedTe
 void sti_share_begin(sti_share *share, bool writer);
 void sti_share_end(sti_share *share, bool writer);
 /* The array ends. */
-void sti_share_leave(sti_share *share);
+void sti_share_detach(sti_share *share);
 
 /* Does a tensor show the memory? Is there one through which someone may write at any time? */
 bool sti_share_shown(sti_share *share);

@@ -5,7 +5,7 @@
  *   RENDERER-1  all memory is allocated at creation; a run allocates nothing
  *   RENDERER-2  the kernel's tables change only with the version of the appearance
  */
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "base/plural.h"
 #include "render/lens.h"
 #include "render/appearance.h"

@@ -2,7 +2,7 @@
 #include "sim/sim.h"
 
 #include "device/host_mirror.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "model/model.h"
 #include "worlds/random.h"
 

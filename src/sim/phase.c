@@ -4,7 +4,7 @@
  */
 #include "sim/phase.h"
 
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 #include "sim/sim.h"
 #include "worlds/reset.h"
 

@@ -12,7 +12,7 @@
 #ifndef STI_SIM_PHASE_H
 #define STI_SIM_PHASE_H
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "stet/sim.h"
 
 typedef struct sti_phase_kernel {

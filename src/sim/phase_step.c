@@ -2,7 +2,7 @@
 #include "sim/phase.h"
 
 #include "kernel/record/record.h"
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 #include "sim/sim.h"
 #include "stage/stage.h"
 

@@ -5,7 +5,7 @@
  * Otherwise all frames are on the device, and a small launch copies one.
  */
 #include "device/host_mirror.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "sim/sim.h"
 
 #include <string.h>

@@ -118,7 +118,7 @@ static stet_result copy_held(stet_sim *sim, sti_round_slot *slot)
     STI_TRY(hold_round_input(sim, &slot->target, &slot->now));
     if (!stood) return sti_restores_add(&sim->round.restores, &(sti_restore){a, slot->now.held, bytes, &slot->begun});
     STI_TRY(stet_array_copy(a, slot->now.held));
-    if (bytes) sti_array_host_gets(a, bytes);
+    if (bytes) sti_mirror_fill(a, bytes);
     sti_stamp_keep_version(&slot->begun, &a->version);
     return STET_OK;
 }

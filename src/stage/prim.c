@@ -39,7 +39,7 @@ static double canonical(float x) { return isnan(x) ? (double)NAN : (double)x; }
  */
 static stet_result write_rows(stet_array *to, int prim, int64_t first, int64_t n, const float *values, bool *moved)
 {
-    stet_result result = sti_before(to->device, STI_ACT_WRITE, to, to->name);
+    stet_result result = sti_before_host_access(to->device, STI_ACT_WRITE, to, to->name);
     for (int64_t w = 0; w < n && result == STET_OK; w++) {
         float row[ROW];
         for (int k = 0; k < ROW; k++) row[k] = (float)canonical(values[w * ROW + k]);

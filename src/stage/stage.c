@@ -2,7 +2,7 @@
 #include "stage/flush.h"
 
 #include "device/host_mirror.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "stage/frame.h"
 #include "stage/table.h"
 

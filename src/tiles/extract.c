@@ -1,7 +1,7 @@
 /* Launches the extraction kernel. EXTRACT-1 and EXTRACT-2: extract.h. */
 #include "tiles/extract.h"
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 #include <assert.h>
 #include <string.h>

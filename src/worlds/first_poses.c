@@ -37,7 +37,7 @@ static stet_result keep_first_poses(stet_worlds *worlds, int k)
     }
     STI_TRY(sti_mirror_overwrite(*first, &bytes));
     STI_TRY(copy(*first, a));
-    sti_array_host_gets(*first, worlds->mirror[poses[k]]);
+    sti_mirror_fill(*first, worlds->mirror[poses[k]]);
     return STET_OK;
 }
 

@@ -73,8 +73,8 @@ static stet_result take_poses(pass *p, sti_field field, bool all)
 {
     stet_worlds *worlds = p->worlds;
     stet_array *a = worlds->field[field];
-    if (!all || sti_array_host_has(a)) return sti_array_mirror_write(a, &worlds->mirror[field]);
-    STI_TRY(sti_before(a->device, STI_ACT_WRITE, a, a->name));
+    if (!all || sti_mirror_is_current(a)) return sti_array_mirror_write(a, &worlds->mirror[field]);
+    STI_TRY(sti_before_host_access(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_mirror_overwrite(a, &worlds->mirror[field]));
     atomic_store_explicit(&p->changed, true, memory_order_relaxed);
     return STET_OK;

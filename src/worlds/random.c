@@ -1,7 +1,7 @@
 /* Launches of the random number kernels; see random.h. */
 #include "worlds/random.h"
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 extern const sti_kernel sti_k_noise, sti_k_noise_draws;
 

@@ -38,7 +38,7 @@ static stet_result copy_all(const sti_restores *restores)
 /* RESTORES-2. */
 static void update_host(const sti_restore *r)
 {
-    if (r->bytes) sti_array_host_gets(r->to, r->bytes);
+    if (r->bytes) sti_mirror_fill(r->to, r->bytes);
     if (r->stamp) sti_stamp_keep_version(r->stamp, &r->to->version);
 }
 

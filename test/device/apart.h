@@ -9,7 +9,7 @@
 
 #include "device/rig.h"
 
-#include "kernel/launch/signature.h"
+#include "kernel/signature.h"
 
 #define APART_MARK ((uintptr_t)0x0080 << 48)
 

@@ -26,7 +26,7 @@ function(stet_fuzz noun)
 endfunction()
 
 stet_fuzz(cache SOURCES src/base/error.c src/base/hash.c src/base/log.c src/base/memory.c src/kernel/compile/text_buffer.c
-    src/kernel/compile/entry.c src/kernel/compile/generate.c src/kernel/launch/signature.c)
+    src/kernel/compile/entry.c src/kernel/compile/generate.c src/kernel/signature.c)
 include("${PROJECT_SOURCE_DIR}/src/kernel/check/sources.cmake")
 stet_fuzz(check SOURCES src/base/arena.c src/base/error.c src/base/memory.c ${STET_CHECKER_SOURCES})
 include("${PROJECT_SOURCE_DIR}/src/adjoint/sources.cmake")

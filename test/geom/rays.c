@@ -8,7 +8,7 @@
 
 #include "device/reals.h"
 #include "geom/bvh.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -17,9 +17,9 @@ static inline bool caller_can(const stet_device *device) { return sti_device_is_
     do {                                                                                                               \
         sti_gpu *gpu_ = (device)->state;                                                                               \
         sti_gpu_current was_;                                                                                          \
-        assert_int_equal(sti_gpu_go_in(gpu_, &was_), 0);                                                               \
+        assert_int_equal(sti_gpu_enter_unchecked(gpu_, &was_), 0);                                                     \
         int code_ = gpu_->driver.api.name(__VA_ARGS__);                                                                \
-        assert_int_equal(sti_gpu_go_out(gpu_, &was_), 0);                                                              \
+        assert_int_equal(sti_gpu_leave_unchecked(gpu_, &was_), 0);                                                     \
         if (code_ != 0) fail_msg("the caller's %s: %d", #name, code_);                                                 \
     } while (0)
 
@@ -80,9 +80,9 @@ static inline stet_result caller_waits(stet_device *device, void *stream)
 {
     sti_gpu *gpu = device->state;
     sti_gpu_current was;
-    assert_int_equal(sti_gpu_go_in(gpu, &was), 0);
+    assert_int_equal(sti_gpu_enter_unchecked(gpu, &was), 0);
     int code = gpu->driver.api.stream_synchronize(stream);
-    assert_int_equal(sti_gpu_go_out(gpu, &was), 0);
+    assert_int_equal(sti_gpu_leave_unchecked(gpu, &was), 0);
     return code == 0 ? STET_OK : STET_ERROR_DEVICE;
 }
 

@@ -8,7 +8,7 @@
 #include "device/picked.h"
 #include "device/rig.h"
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 

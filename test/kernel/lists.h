@@ -8,7 +8,7 @@
 #include "kernel/faulty.h"
 
 #include "kernel/record/record.h"
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 enum { N = 8, ARRAYS = 5 };
 

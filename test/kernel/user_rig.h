@@ -9,7 +9,7 @@
 #include "device/reals.h"
 #include "device/rig.h"
 
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  */
 #include "sim/program.h"
 
-#include "kernel/compile/checked.h"
+#include "kernel/checked/checked.h"
 #include "kernel/record/record.h"
 #include "stet/kernel.h"
 
@@ -170,10 +170,10 @@ void faulty_launch(program *p)
     uint64_t before = stet_array_get_generation(p->above[SUBJECT]);
     faults_begin(p);
     stet_result result = launch(p, SUBJECT, &l);
-    bool failed = faults_end(p, result), ran = failed && device_of(p, SUBJECT)->unlooked;
+    bool failed = faults_end(p, result), ran = failed && device_of(p, SUBJECT)->unread_faults;
     if (ran) {
-        must(p, SUBJECT, sti_checked_look(device_of(p, SUBJECT)), "the look that failed, again");
-        CHECK(p, !device_of(p, SUBJECT)->unlooked, "a kernel that was looked at waits for it");
+        must(p, SUBJECT, sti_checked_read_faults(device_of(p, SUBJECT)), "the look that failed, again");
+        CHECK(p, !device_of(p, SUBJECT)->unread_faults, "a kernel that was looked at waits for it");
     } else if (failed) {
         CHECK(p, stet_array_get_generation(p->above[SUBJECT]) == before, "a failed launch left a new generation");
         must(p, SUBJECT, launch(p, SUBJECT, &l), "the launch that failed, again");

@@ -1,7 +1,7 @@
 /* Random numbers: the published vectors of Philox, the range, and what a number depends on. */
 #include "worlds/rig.h"
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "worlds/random.h"
 
 #include <math.h>

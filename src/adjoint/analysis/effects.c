@@ -16,13 +16,13 @@ static void collect_array(collecting *c, sti_symbol *s)
 {
     if (!sti_note_of(c->t, s)->overwritten || c->quiet) return;
     if (c->call || (c->t->items && c->t->kernel)) {
-        sti_complain(c->t->u, c->place,
-                     c->call
-                         ? "`%s` is overwritten by a function after it was read, and the adjoint needs what it held: "
-                           "let it write a local array"
-                         : "`%s` is overwritten after it was read, and the adjoint needs what it held: write to "
-                           "another array",
-                     s->name->text);
+        sti_report_mistake(
+            c->t->u, c->place,
+            c->call ? "`%s` is overwritten by a function after it was read, and the adjoint needs what it held: "
+                      "let it write a local array"
+                    : "`%s` is overwritten after it was read, and the adjoint needs what it held: write to "
+                      "another array",
+            s->name->text);
         return;
     }
     for (int i = 0; i < c->out->narray; ++i)
@@ -42,8 +42,9 @@ static void collect(sti_symbol *s, void *context)
         if (c->out->symbol[i] == s) return;
     if (c->out->count == STI_ADJOINT_CHANGED) {
         if (c->quiet) return;
-        sti_complain(c->t->u, c->place, "more than %d variables change within one statement: its adjoint is not made",
-                     c->out->count);
+        sti_report_mistake(c->t->u, c->place,
+                           "more than %d variables change within one statement: its adjoint is not made",
+                           c->out->count);
         return;
     }
     c->out->symbol[c->out->count++] = s;

@@ -12,10 +12,11 @@ static void refuse_move(sti_transform *t, const sti_node *n)
 {
     const sti_node *place = sti_assigned_place(n);
     if (place && place->type && place->type->kind == STI_TYPE_POINTER)
-        sti_complain(t->u, n->place,
-                     "`%s` is a pointer that moves, and its gradient would have to: give it its value where it is "
-                     "declared, and move an index",
-                     sti_text(t->u, place));
+        sti_report_mistake(
+            t->u, n->place,
+            "`%s` is a pointer that moves, and its gradient would have to: give it its value where it is "
+            "declared, and move an index",
+            sti_text(t->u, place));
 }
 
 void sti_refuse_moving_pointers(sti_transform *t, const sti_node *f) { sti_walk(t, f->b, refuse_move); }
@@ -181,10 +182,11 @@ static void check_pair(sti_transform *t, const sti_node *call, const argument *a
 {
     const sti_symbol *common = common_origin(a->node, b->node);
     if (!common || are_apart(t, call, a, b)) return;
-    sti_complain(t->u, b->node->place,
-                 "`%s` writes where one of two arguments points, and both may reach the same elements of `%s`: pass a "
-                 "copy, in a local array or variable of its own",
-                 sti_text(t->u, call), common->name->text);
+    sti_report_mistake(
+        t->u, b->node->place,
+        "`%s` writes where one of two arguments points, and both may reach the same elements of `%s`: pass a "
+        "copy, in a local array or variable of its own",
+        sti_text(t->u, call), common->name->text);
 }
 
 void sti_refuse_overlaps(sti_transform *t, const sti_node *call)
@@ -196,7 +198,7 @@ void sti_refuse_overlaps(sti_transform *t, const sti_node *call)
         const sti_symbol *p = sti_flow_parameter(call, n);
         if (!p || !p->type || !sti_type_points(p->type) || !e->type) continue;
         if (count == MOST) {
-            sti_complain(t->u, e->place, "more than %d arguments that point: its adjoint is not made", MOST);
+            sti_report_mistake(t->u, e->place, "more than %d arguments that point: its adjoint is not made", MOST);
             return;
         }
         list[count] = (argument){e, p};

@@ -12,7 +12,7 @@
 #ifndef STI_ADJOINT_GRADCHECK_GRADCHECK_H
 #define STI_ADJOINT_GRADCHECK_GRADCHECK_H
 
-#include "kernel/launch/signature.h"
+#include "kernel/signature.h"
 #include "stet/adjoint.h"
 
 enum { STI_GRADCHECK_MOST = 48 /* parameters */, STI_GRADCHECK_GUARDS = 256 /* guard items */ };

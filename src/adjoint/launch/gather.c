@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/device.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "stet/adjoint.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
 #include "adjoint/launch/handle.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 typedef struct scratch {
     const sti_adjoint_call *call;

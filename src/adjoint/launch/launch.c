@@ -195,7 +195,7 @@ static bool overflow_possible(const sti_adjoint_call *c)
     for (int i = 0; i < a->nparam; ++i)
         if (a->sizing.inputs >> i & 1 && c->args[i].kind == STET_ARG_ARRAY && c->args[i].array)
             others |= can_be_written_outside(c->args[i].array);
-    return others && !device->listing && !sti_joining(device);
+    return others && !device->listing && !sti_device_capture(device);
 }
 
 /* The caller's array that parameter i of the code writes, or NULL. */

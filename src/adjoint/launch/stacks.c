@@ -78,7 +78,7 @@ stet_result sti_flags_room(stet_adjoint *a, int64_t n)
     stet_array *more;
     if (a->flags && a->flags->nitem >= n) return STET_OK;
     if (a->flags) { /* their overflow must be reported before they are replaced */
-        STI_TRY(sti_before(device, STI_ACT_READ, a->flags, a->flags->name));
+        STI_TRY(sti_before_host_access(device, STI_ACT_READ, a->flags, a->flags->name));
         STI_TRY(device->check_overflow(device));
     }
     device->listing = false;
@@ -198,7 +198,7 @@ static stet_result check_overflow(stet_device *device)
     if (s->unreported) return report_late_overflow(s);
     for (stet_adjoint *a = s->first; a && result == STET_OK; a = a->next) {
         if (!a->flags || sti_stamp_is(&a->checked, &a->flags->version)) continue;
-        if (sti_joining(device)) return STET_OK; /* during a capture nothing can be read, and nothing has run */
+        if (sti_device_capture(device)) return STET_OK; /* during a capture nothing can be read, and nothing has run */
         s->checking = true;
         result = sti_flags_check(a, &mark);
         if (result == STET_OK && mark) result = report_overflow(a, mark);

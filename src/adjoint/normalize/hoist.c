@@ -44,7 +44,7 @@ void sti_take_out_calls(sti_transform *t, sti_node ***at, sti_node *e, bool root
     bool chooses = e->kind == STI_NODE_CONDITION ||
                    (e->kind == STI_NODE_BINARY && (e->op == STI_OP_BOTH || e->op == STI_OP_EITHER));
     if (chooses && (has_own_call(e->b) || (e->c && has_own_call(e->c)))) {
-        sti_complain(
+        sti_report_mistake(
             t->u, e->place,
             "the adjoint of `%s`, which calls a function where it chooses, is not made: write if, and the call "
             "as a statement",

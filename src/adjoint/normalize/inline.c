@@ -23,8 +23,8 @@ typedef struct copying {
 static void replace(copying *c, const sti_symbol *from, sti_symbol *to, const sti_type *type, sti_source_place place)
 {
     if (c->count == MOST_SYMBOLS) {
-        sti_complain(c->t->u, place, "a function with more than %d variables: its adjoint is not made here",
-                     MOST_SYMBOLS);
+        sti_report_mistake(c->t->u, place, "a function with more than %d variables: its adjoint is not made here",
+                           MOST_SYMBOLS);
         return;
     }
     c->from[c->count] = from;
@@ -181,8 +181,8 @@ static void look_through(sti_transform *t, sti_node **list, int *left, bool alon
         sti_node *s = *at, **call = call_in(s), *value = NULL;
         if (call && *call && is_wanted(t, *call, alone)) {
             if (--*left < 0) {
-                sti_complain(t->u, s->place, "more than %d calls of functions that touch the kernel's arrays",
-                             MOST_CALLS);
+                sti_report_mistake(t->u, s->place, "more than %d calls of functions that touch the kernel's arrays",
+                                   MOST_CALLS);
                 return;
             }
             put_in(t, at, *call, &value);

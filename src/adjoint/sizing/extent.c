@@ -275,7 +275,7 @@ static void refuse_loop(extent *x, const sti_node *n)
 {
     if (x->complained) return;
     x->complained = true;
-    sti_complain(
+    sti_report_mistake(
         x->t->u, n->place,
         "how often this loop runs does not follow from the arguments, and its adjoint has to keep something of "
         "each iteration: write for (int i = 0; i < n; ++i) with a count that does, and break");

@@ -18,7 +18,7 @@
 
 #include "adjoint/sizing/bound.h"
 #include "base/version.h"
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 enum { STI_REDUCTIONS = 60, STI_REDUCED = 256, STI_REDUCE_TEAM = 256, STI_REDUCE_BLOCKS = 64, STI_COUNT_INPUT = 63 };
 

@@ -67,7 +67,7 @@ static stet_result bring_up_to_date(finding *f)
     for (int i = 0; i < f->s->reducing.nparam; ++i) {
         if (!(f->s->inputs >> i & 1) || f->q.args[i].kind != STET_ARG_ARRAY || !f->q.args[i].array) continue;
         stet_array *a = (stet_array *)(uintptr_t)f->q.args[i].array;
-        STI_TRY(sti_before(device, STI_ACT_READ, a, a->name));
+        STI_TRY(sti_before_host_access(device, STI_ACT_READ, a, a->name));
         if (sti_array_is_current(a)) continue;
         f->q.exported |= sti_array_poll_external_writes(a);
         STI_TRY(sti_array_produce(a));

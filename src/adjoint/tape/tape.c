@@ -61,7 +61,7 @@ static stet_result check_begin(stet_tape *t)
     if (t->device->launch_observer)
         return sti_error(STET_ERROR_STATE, "tape: %s is open; end it first",
                          t->open ? "this tape" : "another tape of this device");
-    if (sti_joining(t->device))
+    if (sti_device_capture(t->device))
         return sti_error(STET_ERROR_STATE,
                          "tape: what is captured into a caller's graph does not run; begin it outside");
     return STET_OK;

@@ -16,8 +16,8 @@
 #ifndef STI_ADJOINT_TAPE_TAPE_H
 #define STI_ADJOINT_TAPE_TAPE_H
 
-#include "kernel/launch/signature.h"
-#include "kernel/launch/launch_observer.h"
+#include "kernel/signature.h"
+#include "kernel/record/launch_observer.h"
 #include "stet/adjoint.h"
 
 /* Arrays that are made when needed and reused. */

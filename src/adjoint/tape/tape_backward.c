@@ -44,7 +44,7 @@ static stet_result check_tape(stet_tape *t)
     if (t->device->launch_observer)
         return sti_error(STET_ERROR_STATE, "stet_tape_backward: a tape of this device is open; end it");
     if (!t->complete || t->nop == 0) return sti_error(STET_ERROR_STATE, "stet_tape_backward: nothing is on the tape");
-    if (sti_joining(t->device))
+    if (sti_device_capture(t->device))
         return sti_error(STET_ERROR_STATE, "stet_tape_backward: not while a caller's stream is being captured");
     for (int64_t i = 0; i < t->narray; ++i) STI_TRY(check_array(t, &t->array[i]));
     for (int64_t i = 0; i < t->nkernel; ++i)

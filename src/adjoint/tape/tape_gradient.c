@@ -4,7 +4,7 @@
 #include "adjoint/tape/tape.h"
 
 #include "kernel/record/record.h"
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -143,7 +143,7 @@ static stet_result pass_by(stet_tape *t, const sti_kernel *kernel, const sti_arg
 /* Refuses launches in the caller's capture, because they have not run. */
 static stet_result check_capture(const stet_tape *t, const char *what)
 {
-    if (!sti_joining(t->device)) return STET_OK;
+    if (!sti_device_capture(t->device)) return STET_OK;
     return sti_error(STET_ERROR_STATE,
                      "tape: %s went into a graph of the caller's, and has not run; capture after the tape", what);
 }

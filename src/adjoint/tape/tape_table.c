@@ -3,7 +3,7 @@
  */
 #include "adjoint/tape/tape.h"
 
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -98,8 +98,8 @@ static void refuse_hidden(sti_transform *t, const sti_node *n)
 {
     const sti_symbol *hidden = n->kind == STI_NODE_VARIABLE && n->symbol ? n->symbol->shadows : NULL;
     if (hidden && hidden->scope > 0)
-        sti_complain(t->u, n->place, "`%s` hides that of line %u, and adjoints need both: choose another name",
-                     n->name->text, hidden->place.line);
+        sti_report_mistake(t->u, n->place, "`%s` hides that of line %u, and adjoints need both: choose another name",
+                           n->name->text, hidden->place.line);
 }
 
 /* What is left in a team's memory is not known after the launch, so nothing can go back through it. */
@@ -107,10 +107,10 @@ static void refuse_team_memory(sti_transform *t, const sti_node *f)
 {
     for (const sti_node *v = f->a; v; v = v->next)
         if (sti_type_team_element(v->named))
-            sti_complain(t->u, v->place,
-                         "`%s` is memory of a team, and adjoints do not know what it held: write "
-                         "shared(…, %s, …), or take an array of worlds",
-                         v->name->text, v->name->text);
+            sti_report_mistake(t->u, v->place,
+                               "`%s` is memory of a team, and adjoints do not know what it held: write "
+                               "shared(…, %s, …), or take an array of worlds",
+                               v->name->text, v->name->text);
 }
 
 /* Notes the parameters that are declared constant. */
@@ -126,9 +126,9 @@ static void note_constants(const job *j)
                 found |= is_selected(j, f);
             }
         if (!found)
-            sti_complain(j->t->u, u->top ? u->top->place : (sti_source_place){0},
-                         "`%s` is declared to be constant, but no kernel has such a parameter",
-                         j->options->constant[i]);
+            sti_report_mistake(j->t->u, u->top ? u->top->place : (sti_source_place){0},
+                               "`%s` is declared to be constant, but no kernel has such a parameter",
+                               j->options->constant[i]);
     }
 }
 
@@ -138,12 +138,12 @@ static void refuse_bits(sti_transform *t, const sti_node *n)
     const sti_derivative *d = n->kind == STI_NODE_CALL ? sti_derivative_of(n) : NULL;
     bool array = n->a && n->a->type && sti_type_points(n->a->type);
     if (d && d->kind == STI_DERIVATIVE_REFUSED && sti_active_value(t, n->a))
-        sti_complain(t->u, n->place,
-                     "%s takes %s that has a gradient, and what becomes of %s cannot be followed: "
-                     "put it into a function, and write that function's adjoint",
-                     n->name->text, array ? "an array" : "the bits of a value", array ? "it" : "them");
+        sti_report_mistake(t->u, n->place,
+                           "%s takes %s that has a gradient, and what becomes of %s cannot be followed: "
+                           "put it into a function, and write that function's adjoint",
+                           n->name->text, array ? "an array" : "the bits of a value", array ? "it" : "them");
     if (sti_is_library_call(n) && !d)
-        sti_complain(t->u, n->place, "the derivative of `%s` is not known", n->name->text);
+        sti_report_mistake(t->u, n->place, "the derivative of `%s` is not known", n->name->text);
 }
 
 /* True for names that adjoints use themselves, in the scope of the source's code. */
@@ -164,17 +164,18 @@ static bool is_ours(const char *name)
 static void refuse_name(sti_transform *t, const sti_node *n)
 {
     if (sti_declares(n) && is_ours(n->name->text))
-        sti_complain(t->u, n->place, "adjoints have a `%s` of their own: choose another name", n->name->text);
+        sti_report_mistake(t->u, n->place, "adjoints have a `%s` of their own: choose another name", n->name->text);
 }
 
 static void refuse_function_name(sti_transform *t, const sti_node *f)
 {
     const char *name = f->name->text;
     if (name[f->name->length - 1] == '_')
-        sti_complain(t->u, f->place, "%s gets no adjoint, since %s_adj has two _ in a row: choose another name", name,
-                     name);
+        sti_report_mistake(t->u, f->place, "%s gets no adjoint, since %s_adj has two _ in a row: choose another name",
+                           name, name);
     if (is_kernel(f) && f->name->length + 4 >= STI_MAX_NAME)
-        sti_complain(t->u, f->place, "%s gets no adjoint: %s_adj is %d letters or longer", name, name, STI_MAX_NAME);
+        sti_report_mistake(t->u, f->place, "%s gets no adjoint: %s_adj is %d letters or longer", name, name,
+                           STI_MAX_NAME);
 }
 
 static bool goes_on(const sti_transform *t) { return !t->u->failed && t->u->nmistake == 0; }
@@ -189,10 +190,11 @@ static void refuse_shared_writes(sti_transform *t, const sti_node *f)
         const sti_note *n = sti_note_of(t, v->symbol);
         bool plain = v->op == STI_OP_MUL && v->named->kind == STI_TYPE_UREAL;
         if (plain && v->symbol->written && n->overwritten && n->active)
-            sti_complain(t->u, v->place,
-                         "`%s` is one array for all worlds, and each of them overwrites what others read there: write "
-                         "to another array, or let `%s` be an array of worlds, real *",
-                         v->name->text, v->name->text);
+            sti_report_mistake(
+                t->u, v->place,
+                "`%s` is one array for all worlds, and each of them overwrites what others read there: write "
+                "to another array, or let `%s` be an array of worlds, real *",
+                v->name->text, v->name->text);
     }
 }
 
@@ -242,7 +244,8 @@ static bool reads_by_lanes(sti_transform *t, const sti_node *n, const void *cont
 static void refuse_taken(sti_transform *t, const char *name)
 {
     if (t->u->top && sti_unit_find(t->u, name, strlen(name)))
-        sti_complain(t->u, t->u->top->place, "adjoints have a function `%s` of their own: choose another name", name);
+        sti_report_mistake(t->u, t->u->top->place, "adjoints have a function `%s` of their own: choose another name",
+                           name);
 }
 
 /* Writes the helper functions that the adjoints call. */
@@ -322,10 +325,11 @@ static void check_text(sti_transform *t)
     if (t->output->text.result != STET_OK) return;
     stet_result result = sti_check_source(t->output->text.data, "the adjoint", &check, &text);
     if (result == STET_ERROR_PARSE)
-        sti_complain(t->u, place_of(t, text, text->first->line),
-                     "its adjoint is not made: what would be written is no source of the language (%s); write the "
-                     "kernel in another form",
-                     text->first->message);
+        sti_report_mistake(
+            t->u, place_of(t, text, text->first->line),
+            "its adjoint is not made: what would be written is no source of the language (%s); write the "
+            "kernel in another form",
+            text->first->message);
     else if (result != STET_OK)
         t->u->failed = true;
     sti_unit_destroy(text);

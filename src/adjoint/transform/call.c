@@ -29,8 +29,8 @@ static const char *number_gradient(sti_transform *t, const sti_node *a, filled *
     if (active && is_local(a)) return sti_say(t, "&%s", sti_gradient_name(t, a->symbol));
     if (a->type->kind == STI_TYPE_STRUCT) {
         if (active) return sti_say(t, "&%s", sti_closed(t, sti_gradient_place(t, a)));
-        sti_complain(t->u, a->place, "`%s` has no gradient, but the function that it is given to wants one",
-                     sti_text(t->u, a));
+        sti_report_mistake(t->u, a->place, "`%s` has no gradient, but the function that it is given to wants one",
+                           sti_text(t->u, a));
         return "";
     }
     const char *name = sti_fresh(t, "g");
@@ -46,7 +46,7 @@ static const char *number_gradient(sti_transform *t, const sti_node *a, filled *
 static void refuse_array(sti_transform *t, const sti_node *call, const sti_node *a, const sti_symbol *array,
                          bool writes)
 {
-    sti_complain(
+    sti_report_mistake(
         t->u, a->place,
         writes ? "`%s` writes `%s`, an array of this kernel, where several iterations may: let it write a local "
                  "array, and put that"
@@ -127,7 +127,7 @@ void sti_reverse_call(sti_transform *t, const sti_node *call, const char *g)
     unsigned taped = sti_function_note_of(t, call->symbol)->taped;
     t->tape->taped |= taped;
     if (taped && sti_team_level(t)) /* its loops would use slots again while other threads still read them */
-        sti_complain(
+        sti_report_mistake(
             t->u, call->place,
             "the adjoint of `%s` keeps values of its loops, and here the whole team would keep them in one place: "
             "call it within an each",
@@ -164,9 +164,10 @@ void sti_reverse_store(sti_transform *t, const sti_node *call)
     } else if (t->items && t->kernel) {
         sti_item_reverse_store(t, call);
     } else {
-        sti_complain(t->u, call->place,
-                     "`%s`: lanes write different places of an array that all worlds share, and its gradient is not "
-                     "made: write put to an array of worlds",
-                     sti_text(t->u, call));
+        sti_report_mistake(
+            t->u, call->place,
+            "`%s`: lanes write different places of an array that all worlds share, and its gradient is not "
+            "made: write put to an array of worlds",
+            sti_text(t->u, call));
     }
 }

@@ -139,11 +139,11 @@ bool sti_given_adjoint(sti_transform *t, const sti_node *f)
     if (!given) return false;
     const char *wanted = parameter_types(t, f, true), *found = parameter_types(t, given, false);
     if (given->op != f->op || given->symbol->type->kind != STI_TYPE_VOID)
-        sti_complain(t->u, given->place, "%s, the adjoint of %s, is of another kind: it has to be %s",
-                     given->name->text, f->name->text, kind_of(f));
+        sti_report_mistake(t->u, given->place, "%s, the adjoint of %s, is of another kind: it has to be %s",
+                           given->name->text, f->name->text, kind_of(f));
     else if (!types_fit(found, wanted))
-        sti_complain(t->u, given->place, "%s, the adjoint of %s, takes (%s); it has to take (%s)", given->name->text,
-                     f->name->text, found, wanted);
+        sti_report_mistake(t->u, given->place, "%s, the adjoint of %s, takes (%s); it has to take (%s)",
+                           given->name->text, f->name->text, found, wanted);
     return true;
 }
 

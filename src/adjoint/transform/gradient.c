@@ -81,10 +81,11 @@ void sti_accumulate_selected(sti_transform *t, const sti_node *place, const char
         way[k].a = chosen(t, place->a, k == 0, &test);
         way[k].next = NULL;
         if (!way[k].a || !sti_is_fixed(t, test)) {
-            sti_complain(t->u, place->place,
-                         "`%s` may be an element of several arrays, and iterations may touch the same one: write the "
-                         "array",
-                         sti_text(t->u, place));
+            sti_report_mistake(
+                t->u, place->place,
+                "`%s` may be an element of several arrays, and iterations may touch the same one: write the "
+                "array",
+                sti_text(t->u, place));
             return;
         }
     }
@@ -206,15 +207,15 @@ static void reverse_call_value(sti_transform *t, const sti_node *e, const char *
     if (sti_is_own_call(e)) {
         sti_reverse_call(t, e, g);
     } else if (!d) {
-        sti_complain(t->u, e->place,
-                     "`%s` has no derivative that is known: give the adjoint of a function that calls it",
-                     e->name->text);
+        sti_report_mistake(t->u, e->place,
+                           "`%s` has no derivative that is known: give the adjoint of a function that calls it",
+                           e->name->text);
     } else if (d->kind == STI_DERIVATIVE_MEMORY && t->items && t->kernel) {
         sti_item_reverse_read(t, e, g);
     } else if (d->kind == STI_DERIVATIVE_MEMORY && !t->items && sti_lane_read(e)) {
         sti_lane_reverse_read(t, e, g);
     } else if (d->kind == STI_DERIVATIVE_MEMORY) {
-        sti_complain(
+        sti_report_mistake(
             t->u, e->place,
             "`%s`: the gradient of what a function reads there is not made: read it before the call, within items",
             sti_text(t->u, e));
@@ -243,6 +244,6 @@ void sti_reverse_value(sti_transform *t, const sti_node *e, const char *g)
             sti_reverse_value(t, e->a, g); /* + before a value */
         break;
     }
-    default: sti_complain(t->u, e->place, "the derivative of `%s` is not known", sti_text(t->u, e));
+    default: sti_report_mistake(t->u, e->place, "the derivative of `%s` is not known", sti_text(t->u, e));
     }
 }

@@ -4,8 +4,8 @@
 
 static const char *unknown(sti_transform *t, const sti_node *e)
 {
-    sti_complain(t->u, e->place, "the gradient of `%s` is not made: write it as an array with an index",
-                 sti_text(t->u, e));
+    sti_report_mistake(t->u, e->place, "the gradient of `%s` is not made: write it as an array with an index",
+                       sti_text(t->u, e));
     return "";
 }
 

@@ -78,9 +78,9 @@ static bool access_of(sti_transform *t, const sti_node *pointer, const sti_node 
     const sti_affine_rules rules = sti_affine_each(t);
     *out = (access){.array = sti_origin_of(pointer, &only), .lanes = lanes, .place = pointer->place};
     if (!out->array || !only || out->array->kind != STI_SYMBOL_PARAMETER) {
-        sti_complain(t->u, pointer->place,
-                     "the gradient of what `%s` points to is not made: use an array of this kernel",
-                     sti_text(t->u, pointer));
+        sti_report_mistake(t->u, pointer->place,
+                           "the gradient of what `%s` points to is not made: use an array of this kernel",
+                           sti_text(t->u, pointer));
         return false;
     }
     out->offset = sti_offset_of(t, pointer);
@@ -140,8 +140,8 @@ static int code_of(sti_transform *t, const sti_symbol *s, sti_source_place place
     for (int i = 0; i < t->item->ncode; ++i)
         if (t->item->coded[i] == s) return i;
     if (t->item->ncode == STI_ADJOINT_CODES) {
-        sti_complain(t->u, place, "items share more than %d arrays and numbers: the adjoint is not made",
-                     t->item->ncode);
+        sti_report_mistake(t->u, place, "items share more than %d arrays and numbers: the adjoint is not made",
+                           t->item->ncode);
         return 0;
     }
     t->item->coded[t->item->ncode] = s;
@@ -164,10 +164,11 @@ static void list_gradient(sti_transform *t, const sti_symbol *s, const char *bas
 
 static void refuse_other_items(sti_transform *t, const access *a)
 {
-    sti_complain(t->u, a->place,
-                 "`%s` is read and written by this kernel, and here it cannot be seen that the element is the item's "
-                 "own: index it by constant * item + constant, or write to another array",
-                 a->array->name->text);
+    sti_report_mistake(
+        t->u, a->place,
+        "`%s` is read and written by this kernel, and here it cannot be seen that the element is the item's "
+        "own: index it by constant * item + constant, or write to another array",
+        a->array->name->text);
 }
 
 static void add_gradient(sti_transform *t, const access *a, const char *g)

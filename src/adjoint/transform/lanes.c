@@ -50,7 +50,7 @@ void sti_lane_reverse_read(sti_transform *t, const sti_node *call, const char *g
     bool only;
     const sti_symbol *s = sti_origin_of(call->a, &only);
     if (!s || !only || s->kind != STI_SYMBOL_PARAMETER) {
-        sti_complain(
+        sti_report_mistake(
             t->u, call->place,
             "`%s`: the gradient of what lanes read at different places is made for an array that is a parameter",
             sti_text(t->u, call));

@@ -45,7 +45,7 @@ static void log_place(sti_transform *t, const sti_node *place)
     const char *part = part_of(type);
     bool simple = only && part && place->a->type && place->kind != STI_NODE_MEMBER && place->a->kind != STI_NODE_INDEX;
     if (!simple) {
-        sti_complain(
+        sti_report_mistake(
             t->u, place->place,
             "`%s` is overwritten in a loop or branch after it was read, and what it held is not kept: write it "
             "as an element of one array",
@@ -70,7 +70,7 @@ void sti_log_write(sti_transform *t, const sti_node *e)
 {
     const sti_node *place;
     if (t->log && sti_team_level(t) && sti_log_entries(t, e) > 0) {
-        sti_complain(
+        sti_report_mistake(
             t->u, e->place,
             "`%s`: the whole team overwrites this after it was read, and what it held is not kept: write it in an "
             "each (i, 1)",

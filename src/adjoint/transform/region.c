@@ -48,8 +48,9 @@ static void forward_assignment(sti_transform *t, const sti_step *first, sti_step
 {
     bool pointer = e->a->type && e->a->type->kind == STI_TYPE_POINTER;
     if (pointer && sti_type_carries(e->a->type)) {
-        sti_complain(t->u, e->place, "`%s` is a pointer that moves, and its gradient would have to: write an index",
-                     sti_text(t->u, e->a));
+        sti_report_mistake(t->u, e->place,
+                           "`%s` is a pointer that moves, and its gradient would have to: write an index",
+                           sti_text(t->u, e->a));
         return;
     }
     if (e->a->kind == STI_NODE_NAME)
@@ -90,7 +91,7 @@ static void forward_team_array(sti_transform *t, const sti_node *n)
     }
     if (!sti_type_carries(n->named) || !sti_note_of(t, n->symbol)->active) return;
     if (t->items) {
-        sti_complain(
+        sti_report_mistake(
             t->u, n->place,
             "`%s` has a gradient that the items of a block would share, and it is not made: let each item work "
             "out what it needs",
@@ -130,8 +131,8 @@ static void forward(sti_transform *t, const sti_step *first, sti_step *s)
 static void reverse_structure(sti_transform *t, const sti_node *value, const char *from, bool clear)
 {
     if (sti_is_own_call(value) || value->kind == STI_NODE_CONDITION)
-        sti_complain(t->u, value->place, "`%s` is a structure: its adjoint is made for a copy of a variable only",
-                     sti_text(t->u, value));
+        sti_report_mistake(t->u, value->place, "`%s` is a structure: its adjoint is made for a copy of a variable only",
+                           sti_text(t->u, value));
     else if (sti_active_value(t, value) || clear)
         sti_add_numbers(t, sti_active_value(t, value) ? sti_gradient_place(t, value) : NULL, from, value->type, clear);
 }
@@ -269,7 +270,7 @@ static bool refuse_block(sti_transform *t, const sti_node *n)
         v ? v->type->kind != STI_TYPE_POINTER && sti_type_carries(v->type) && sti_note_of(t, v->symbol)->active
           : n->kind != STI_NODE_SHARED && n->kind != STI_NODE_STAGED && sti_active_statement(t, n);
     if (!here || !active) return false;
-    sti_complain(
+    sti_report_mistake(
         t->u, n->place,
         "this has a gradient, and all items of a block would share it: work it out within items, for each item");
     return true;

@@ -165,8 +165,9 @@ void sti_save_element(sti_transform *t, const sti_step *first, sti_step *s, sti_
     if (!array || !sti_ask(t, place, STI_NOTE(needed))) return;
     if (sti_is_array_symbol(array) ? !sti_note_of(t, array)->overwritten : untouched(first, s, array)) return;
     if (!index_is_safe(place, array)) {
-        sti_complain(t->u, place->place, "`%s` is assigned where it says itself: take the index into a variable first",
-                     sti_text(t->u, place));
+        sti_report_mistake(t->u, place->place,
+                           "`%s` is assigned where it says itself: take the index into a variable first",
+                           sti_text(t->u, place));
         return;
     }
     bool lanes = place->type && place->type->kind == STI_TYPE_REAL && sti_through_pointer(place) && t->kernel &&

@@ -86,7 +86,8 @@ static void copy_number(sti_transform *t, const char *place, const sti_type *typ
 {
     int part = sti_spill_of(type);
     if (part < 0) {
-        sti_complain(t->u, t->function->place, "`%s` changes in a loop and cannot be kept: only numbers can", place);
+        sti_report_mistake(t->u, t->function->place, "`%s` changes in a loop and cannot be kept: only numbers can",
+                           place);
         return;
     }
     int slot = slots->used[part]++;
@@ -107,8 +108,8 @@ void sti_spill_copy(sti_transform *t, const char *place, const sti_type *type, b
         for (int64_t k = 0; k < type->count && k < MOST_NUMBERS; ++k)
             sti_spill_copy(t, sti_say(t, "%s[%lld]", place, (long long)k), type->of, back, slots);
         if (type->count > MOST_NUMBERS)
-            sti_complain(t->u, t->function->place, "`%s` changes in a loop and is too large to be kept on a tape",
-                         place);
+            sti_report_mistake(t->u, t->function->place, "`%s` changes in a loop and is too large to be kept on a tape",
+                               place);
     } else if (type->kind == STI_TYPE_STRUCT) {
         for (const sti_symbol *f = type->structure->field; f; f = f->next)
             sti_spill_copy(t, sti_say(t, "%s.%s", place, f->name->text), f->type, back, slots);

@@ -83,8 +83,9 @@ void sti_team_take_listed(sti_transform *t, const sti_node *place, const char *g
     const sti_symbol *s = t->kernel && t->each && !t->items ? sti_origin_of(place, &only) : NULL;
     if (!s || !sti_is_array_symbol(s) || sti_team_owns(t, s) || !sti_note_of(t, s)->read) return;
     if (!only) {
-        sti_complain(t->u, place->place, "`%s` may be an element of several arrays, and it is written: write the array",
-                     sti_text(t->u, place));
+        sti_report_mistake(t->u, place->place,
+                           "`%s` may be an element of several arrays, and it is written: write the array",
+                           sti_text(t->u, place));
         return;
     }
     const char *index = sti_element_index(t, place), *own = sti_fresh(t, "own"), *k = sti_fresh(t, "k");
@@ -197,7 +198,7 @@ const char *sti_team_count(sti_transform *t, const sti_node *each, int slots)
 
 static void refuse_items(sti_transform *t, const sti_node *n)
 {
-    sti_complain(
+    sti_report_mistake(
         t->u, n->place,
         "an each of an item kernel gives values to something that has a gradient, and its adjoint is not made: "
         "write items");

@@ -26,8 +26,9 @@ static bool find_share(sti_transform *t, const sti_node *n, const void *context)
     if (out->count < STI_ADJOINT_CODES)
         out->symbol[out->count++] = s;
     else
-        sti_complain(t->u, n->place, "more than %d variables from outside have gradients in this each: use arrays",
-                     STI_ADJOINT_CODES);
+        sti_report_mistake(t->u, n->place,
+                           "more than %d variables from outside have gradients in this each: use arrays",
+                           STI_ADJOINT_CODES);
     return false;
 }
 

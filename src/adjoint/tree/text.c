@@ -195,7 +195,8 @@ const char *sti_offset_of(sti_transform *t, const sti_node *e)
         if (strcmp(before, "0") == 0 && !minus) return own;
         return sti_say(t, "%s %c %s", before, minus ? '-' : '+', own);
     }
-    sti_complain(t->u, e->place, "where `%s` points is not followed: write the array with an index", sti_text(t->u, e));
+    sti_report_mistake(t->u, e->place, "where `%s` points is not followed: write the array with an index",
+                       sti_text(t->u, e));
     return "0";
 }
 

@@ -9,7 +9,7 @@ stet_result sti_gpu_load(stet_device *device, const void *image, size_t size, co
     if (!image || size == 0)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: the code of %s is empty", gpu->where, what);
     STI_TRY(sti_gpu_enter(gpu, &was));
-    stet_result result = sti_gpu_outside(gpu, "the loading of code");
+    stet_result result = sti_gpu_require_no_capture(gpu, "the loading of code");
     if (result == STET_OK) result = STI_GPU_CALL(gpu, module_load, module, image);
     if (result != STET_OK) {
         *module = NULL;
@@ -24,7 +24,7 @@ void sti_gpu_unload(stet_device *device, void *module)
     sti_gpu_current was;
     if (!module || sti_gpu_enter(gpu, &was) != STET_OK) return;
     sti_gpu_forget_functions(gpu);
-    sti_gpu_drop_behind(gpu, gpu->driver.api.module_unload, module);
+    sti_gpu_drop_after_work(gpu, gpu->driver.api.module_unload, module);
     if (sti_gpu_leave(gpu, &was, STET_OK) != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
 }
 

@@ -10,7 +10,7 @@
 #ifndef STI_DEVICE_GPU_DRIVER_H
 #define STI_DEVICE_GPU_DRIVER_H
 
-#include "device/gpu/library.h"
+#include "base/shared_library.h"
 #include "stet/device.h"
 
 typedef struct sti_gpu_api {

@@ -89,7 +89,7 @@ static stet_result check_usable(const sti_gpu *gpu)
     return atomic_load(&gpu->lost) ? sti_error(STET_ERROR_DEVICE, "%s", gpu->why) : STET_OK;
 }
 
-int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
+int sti_gpu_enter_unchecked(sti_gpu *gpu, sti_gpu_current *was)
 {
     was->mode = MODE_LEFT;
     if (sti_gpu_is_forked(gpu)) return STI_GPU_NOT_SUPPORTED;
@@ -100,7 +100,7 @@ int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was)
     return code;
 }
 
-int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was)
+int sti_gpu_leave_unchecked(sti_gpu *gpu, const sti_gpu_current *was)
 {
     int code = was->mode == MODE_LEFT ? STI_GPU_OK : restore_mode(gpu, was->mode);
     int left = restore_device(gpu, was);
@@ -110,7 +110,7 @@ int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was)
 stet_result sti_gpu_enter(sti_gpu *gpu, sti_gpu_current *was)
 {
     STI_TRY(check_usable(gpu));
-    return sti_gpu_check(gpu, sti_gpu_go_in(gpu, was), "making the device current");
+    return sti_gpu_check(gpu, sti_gpu_enter_unchecked(gpu, was), "making the device current");
 }
 
 stet_result sti_gpu_enter_in_any_mode(sti_gpu *gpu, sti_gpu_current *was)
@@ -123,7 +123,7 @@ stet_result sti_gpu_enter_in_any_mode(sti_gpu *gpu, sti_gpu_current *was)
 
 stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result result)
 {
-    int code = sti_gpu_go_out(gpu, was);
+    int code = sti_gpu_leave_unchecked(gpu, was);
     return result != STET_OK ? result : sti_gpu_check(gpu, code, "giving the device back");
 }
 
@@ -131,7 +131,7 @@ stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result 
 
 static stet_result alloc_zeroed(sti_gpu *gpu, size_t size, const char *what, void **out)
 {
-    STI_TRY(sti_gpu_outside(gpu, "an allocation"));
+    STI_TRY(sti_gpu_require_no_capture(gpu, "an allocation"));
     STI_TRY(sti_pool_alloc(gpu, size, what, out));
     stet_result result = size ? STI_GPU_CALL(gpu, fill_async, *out, 0, size, gpu->stream) : STET_OK;
     if (result == STET_OK) return STET_OK;
@@ -151,7 +151,7 @@ static void gpu_free(stet_device *device, void *memory) { sti_pool_free(device->
 
 static stet_result upload(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
-    STI_TRY(sti_gpu_outside(gpu, "an upload"));
+    STI_TRY(sti_gpu_require_no_capture(gpu, "an upload"));
     return sti_staging_upload(gpu, to, from, size);
 }
 
@@ -163,7 +163,7 @@ static stet_result gpu_upload(stet_device *device, void *to, const void *from, s
 
 static stet_result download(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
-    STI_TRY(sti_gpu_outside(gpu, "a download"));
+    STI_TRY(sti_gpu_require_no_capture(gpu, "a download"));
     return sti_staging_download(gpu, to, from, size);
 }
 
@@ -176,7 +176,7 @@ static stet_result gpu_download(stet_device *device, void *to, const void *from,
 static stet_result copy(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
     if (size == 0) return STET_OK;
-    STI_TRY(sti_gpu_may_issue(gpu));
+    STI_TRY(sti_gpu_before_issue(gpu));
     return STI_GPU_CALL(gpu, copy_async, to, from, size, gpu->stream);
 }
 
@@ -188,7 +188,7 @@ static stet_result gpu_copy(stet_device *device, void *to, const void *from, siz
 
 static stet_result host_alloc(sti_gpu *gpu, size_t size, const char *what, void **out)
 {
-    STI_TRY(sti_gpu_outside(gpu, "an allocation of the host's"));
+    STI_TRY(sti_gpu_require_no_capture(gpu, "an allocation of the host's"));
     return sti_staging_host_alloc(gpu, size, what, out);
 }
 
@@ -213,7 +213,7 @@ static stet_result gpu_memory(stet_device *device, size_t *free, size_t *total)
 
 static stet_result synchronize(sti_gpu *gpu)
 {
-    STI_TRY(sti_gpu_outside(gpu, "waiting for what was issued"));
+    STI_TRY(sti_gpu_require_no_capture(gpu, "waiting for what was issued"));
     STI_TRY(STI_GPU_CALL(gpu, stream_synchronize, gpu->stream));
     return sti_gpu_upload_stream_wait(gpu);
 }
@@ -235,14 +235,14 @@ static void close_gpu(sti_gpu *gpu)
         sti_free(gpu);
         return;
     }
-    bool inside = sti_gpu_go_in(gpu, &was) == STI_GPU_OK;
+    bool inside = sti_gpu_enter_unchecked(gpu, &was) == STI_GPU_OK;
     gpu->nlaunch = 0; /* the kernels' names no longer exist */
     sti_gpu_streams_wait(gpu);
     sti_gpu_clock_end(gpu);
     sti_staging_end(gpu);
     sti_pool_end(gpu);
     sti_gpu_streams_end(gpu);
-    if (inside) (void)sti_gpu_go_out(gpu, &was);
+    if (inside) (void)sti_gpu_leave_unchecked(gpu, &was);
     (void)v->release(&gpu->driver, gpu->facts.ordinal);
     sti_free(gpu);
 }

@@ -71,8 +71,8 @@ stet_result sti_gpu_leave(sti_gpu *gpu, const sti_gpu_current *was, stet_result 
  */
 stet_result sti_gpu_enter_in_any_mode(sti_gpu *gpu, sti_gpu_current *was);
 /* The two without the check for a lost device, for calls that only free things. They return driver codes. */
-int sti_gpu_go_in(sti_gpu *gpu, sti_gpu_current *was);
-int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was);
+int sti_gpu_enter_unchecked(sti_gpu *gpu, sti_gpu_current *was);
+int sti_gpu_leave_unchecked(sti_gpu *gpu, const sti_gpu_current *was);
 
 /* The body of a device function between enter and leave. */
 #define STI_GPU_WITHIN(gpu, expression)                                                                                \
@@ -86,7 +86,7 @@ int sti_gpu_go_out(sti_gpu *gpu, const sti_gpu_current *was);
  * Call it before launches and copies on the device, which can be captured: they run after what was issued before
  * (STREAM-2 in stream.h).
  */
-static inline stet_result sti_gpu_may_issue(sti_gpu *gpu)
+static inline stet_result sti_gpu_before_issue(sti_gpu *gpu)
 {
     return gpu->streams.joined ? sti_gpu_poll_capture(gpu) : STET_OK;
 }

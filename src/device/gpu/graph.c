@@ -59,7 +59,7 @@ typedef struct making {
 static stet_result make_graph(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
 {
     void *left = NULL;
-    STI_TRY(sti_gpu_outside(gpu, "the building of a graph"));
+    STI_TRY(sti_gpu_require_no_capture(gpu, "the building of a graph"));
     if (m->nloop) STI_TRY(sti_pool_alloc(gpu, (size_t)m->nloop * sizeof *g->left, "trips of a graph's loops", &left));
     g->left = left;
     STI_TRY(sti_gpu_graph_build(gpu, g, m->ops, m->edges, m->nedge));
@@ -99,13 +99,13 @@ static void free_graph(sti_gpu *gpu, const sti_gpu_graph *g)
     const sti_gpu_api *api = &gpu->driver.api;
     sti_gpu_current was;
     if (sti_gpu_is_forked(gpu)) return;
-    bool inside = sti_gpu_go_in(gpu, &was) == STI_GPU_OK;
+    bool inside = sti_gpu_enter_unchecked(gpu, &was) == STI_GPU_OK;
     if (g->executable && gpu->driver.vendor->graphs_wait)
-        sti_gpu_drop_behind(gpu, api->graph_exec_destroy, g->executable);
+        sti_gpu_drop_after_work(gpu, api->graph_exec_destroy, g->executable);
     else if (g->executable)
         (void)api->graph_exec_destroy(g->executable);
     if (g->graph) (void)api->graph_destroy(g->graph);
-    if (inside) (void)sti_gpu_go_out(gpu, &was);
+    if (inside) (void)sti_gpu_leave_unchecked(gpu, &was);
 }
 
 void sti_gpu_graph_free(stet_device *device, void *graph)
@@ -164,7 +164,7 @@ static void remember_graph(sti_gpu *gpu, const sti_gpu_graph *g)
 
 static stet_result launch(sti_gpu *gpu, const sti_gpu_graph *g)
 {
-    STI_TRY(sti_gpu_outside(gpu, "a graph of stet's own"));
+    STI_TRY(sti_gpu_require_no_capture(gpu, "a graph of stet's own"));
     stet_result result = STI_GPU_CALL(gpu, graph_launch, g->executable, gpu->stream);
     if (result != STET_OK) return sti_error_prefix(result, "%s", g->name);
     remember_graph(gpu, g);

@@ -115,7 +115,7 @@ void sti_gpu_forget_functions(sti_gpu *gpu) { memset(gpu->ran, 0, sizeof gpu->ra
 
 static stet_result issue_launch(sti_gpu *gpu, const sti_code *code, const sti_gpu_kernel *k)
 {
-    STI_TRY(sti_gpu_may_issue(gpu));
+    STI_TRY(sti_gpu_before_issue(gpu));
     STI_TRY(sti_gpu_allow_shared(gpu, k));
     stet_result result = STI_GPU_CALL(gpu, launch, k->function, k->grid, 1, 1, k->team, k->teams, 1, k->shared,
                                       gpu->stream, k->arguments, NULL);

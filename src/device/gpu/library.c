@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr, dlinfo */
 #endif
-#include "device/gpu/library.h"
+#include "base/shared_library.h"
 
 #include "base/environment.h"
 

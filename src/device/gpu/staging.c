@@ -171,12 +171,12 @@ static void unlock_host(sti_gpu *gpu, sti_host_block *b)
 {
     sti_gpu_current was;
     stet_result result = STET_OK;
-    if (sti_gpu_go_in(gpu, &was) == STI_GPU_OK) {
+    if (sti_gpu_enter_unchecked(gpu, &was) == STI_GPU_OK) {
         if (b->busy) (void)gpu->driver.api.event_synchronize(b->event);
         if (b->event) (void)gpu->driver.api.event_destroy(b->event);
         int code = gpu->driver.api.host_free(b->address);
         if (!atomic_load(&gpu->lost)) result = sti_gpu_check(gpu, code, "host_free");
-        (void)sti_gpu_go_out(gpu, &was);
+        (void)sti_gpu_leave_unchecked(gpu, &was);
     }
     if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
 }

@@ -41,7 +41,7 @@ static stet_result find_capture(sti_gpu *gpu, uint64_t *id)
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
 /* The event can be reused for the next order at once. The upload stream has an event of its own. */
-stet_result sti_gpu_put_behind(sti_gpu *gpu, void *to, void *from)
+stet_result sti_gpu_make_stream_wait(sti_gpu *gpu, void *to, void *from)
 {
     bool upload_stream = gpu->upload_stream.stream && from == gpu->upload_stream.stream;
     void **event = upload_stream ? &gpu->upload_stream.event : &gpu->streams.event;
@@ -54,7 +54,7 @@ stet_result sti_gpu_put_behind(sti_gpu *gpu, void *to, void *from)
 /* The capture that stet had joined has ended: orders the stream behind the work issued before (STREAM-2). */
 static stet_result leave_capture(sti_gpu *gpu)
 {
-    STI_TRY(sti_gpu_put_behind(gpu, gpu->stream, gpu->own));
+    STI_TRY(sti_gpu_make_stream_wait(gpu, gpu->stream, gpu->own));
     gpu->streams.joined = false;
     return STET_OK;
 }
@@ -66,7 +66,7 @@ stet_result sti_gpu_poll_capture(sti_gpu *gpu)
     return id || !gpu->streams.joined ? STET_OK : leave_capture(gpu);
 }
 
-stet_result sti_gpu_outside(sti_gpu *gpu, const char *what)
+stet_result sti_gpu_require_no_capture(sti_gpu *gpu, const char *what)
 {
     if (gpu->stream == gpu->own) return STET_OK;
     STI_TRY(sti_gpu_poll_capture(gpu));
@@ -96,7 +96,7 @@ static stet_result change_stream(sti_gpu *gpu, void *to)
 {
     int captured;
     uint64_t id;
-    STI_TRY(sti_gpu_may_issue(gpu));
+    STI_TRY(sti_gpu_before_issue(gpu));
     if (to == gpu->stream) return STET_OK;
     STI_TRY(find_capture(gpu, &id));
     if (id && !gpu->streams.joined)
@@ -105,7 +105,7 @@ static stet_result change_stream(sti_gpu *gpu, void *to)
                          "behind what it had got before; use another stream when the capture has ended",
                          gpu->where);
     STI_TRY(ask_stream(gpu, to, &captured, &id));
-    STI_TRY(sti_gpu_put_behind(gpu, captured ? gpu->own : to, front_stream(gpu)));
+    STI_TRY(sti_gpu_make_stream_wait(gpu, captured ? gpu->own : to, front_stream(gpu)));
     set_stream(gpu, to, captured != 0);
     return STET_OK;
 }
@@ -126,7 +126,7 @@ static stet_result order_stream(sti_gpu *gpu, void *other, bool behind)
 {
     int captured[2];
     uint64_t id[2];
-    STI_TRY(sti_gpu_may_issue(gpu));
+    STI_TRY(sti_gpu_before_issue(gpu));
     if (other == gpu->stream) return STET_OK;
     STI_TRY(ask_stream(gpu, gpu->stream, &captured[0], &id[0]));
     STI_TRY(ask_stream(gpu, other, &captured[1], &id[1]));
@@ -137,7 +137,8 @@ static stet_result order_stream(sti_gpu *gpu, void *other, bool behind)
                          "when the capture has ended",
                          gpu->where, captured[0] ? "the stream in use" : "the other stream",
                          captured[0] && captured[1] ? ", the other one elsewhere" : "");
-    return behind ? sti_gpu_put_behind(gpu, gpu->stream, other) : sti_gpu_put_behind(gpu, other, gpu->stream);
+    return behind ? sti_gpu_make_stream_wait(gpu, gpu->stream, other)
+                  : sti_gpu_make_stream_wait(gpu, other, gpu->stream);
 }
 
 stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how)
@@ -209,7 +210,7 @@ static void drop_later(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
     gpu->streams.later = l;
 }
 
-void sti_gpu_drop_behind(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
+void sti_gpu_drop_after_work(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
     if (!wait_for_all(gpu)) {
         drop_later(gpu, drop, thing);

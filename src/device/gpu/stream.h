@@ -42,7 +42,7 @@ stet_result sti_gpu_capturing(stet_device *device, uint64_t *out);
 /* ---- inside enter and leave ---- */
 
 /* What `to` gets from now on runs after what `from` has got. */
-stet_result sti_gpu_put_behind(struct sti_gpu *gpu, void *to, void *from);
+stet_result sti_gpu_make_stream_wait(struct sti_gpu *gpu, void *to, void *from);
 /*
  * Queries whether the stream in use is being captured (streams.capture). Leaves a capture that stet had joined and that
  * has ended.
@@ -52,13 +52,13 @@ stet_result sti_gpu_poll_capture(struct sti_gpu *gpu);
  * Call it before work that cannot be captured. UNSUPPORTED, with a message about `what` ("an upload"): the stream in
  * use is being captured.
  */
-stet_result sti_gpu_outside(struct sti_gpu *gpu, const char *what);
+stet_result sti_gpu_require_no_capture(struct sti_gpu *gpu, const char *what);
 
 /*
  * Calls drop(thing) once all work issued has run: now, after a wait, or when a capture that forbids waiting has ended.
  */
 typedef int sti_gpu_drop(void *thing);
-void sti_gpu_drop_behind(struct sti_gpu *gpu, sti_gpu_drop *drop, void *thing);
+void sti_gpu_drop_after_work(struct sti_gpu *gpu, sti_gpu_drop *drop, void *thing);
 
 stet_result sti_gpu_streams_begin(struct sti_gpu *gpu);
 /* Waits for all streams as far as possible; call it before the rest of the device is freed. */

@@ -8,7 +8,7 @@ static stet_result make_upload_stream(sti_gpu *gpu)
     void *stream;
     if (gpu->upload_stream.stream) return STET_OK;
     STI_TRY(STI_GPU_CALL(gpu, stream_create, &stream, STI_GPU_STREAM_NON_BLOCKING));
-    stet_result result = sti_gpu_put_behind(gpu, stream, gpu->stream);
+    stet_result result = sti_gpu_make_stream_wait(gpu, stream, gpu->stream);
     if (result == STET_OK)
         gpu->upload_stream.stream = stream;
     else
@@ -28,7 +28,7 @@ stet_result sti_gpu_upload_stream_wait(sti_gpu *gpu)
 
 static stet_result upload(sti_gpu *gpu, void *to, const void *from, size_t size)
 {
-    STI_TRY(sti_gpu_outside(gpu, "an upload"));
+    STI_TRY(sti_gpu_require_no_capture(gpu, "an upload"));
     STI_TRY(make_upload_stream(gpu));
     gpu->upload_stream.busy = true; /* also if the upload fails in the middle */
     return sti_staging_stream_upload(gpu, to, from, size);
@@ -50,15 +50,15 @@ static stet_result order_after_uploads(sti_gpu *gpu)
 {
     if (gpu->stream != gpu->own) STI_TRY(sti_gpu_poll_capture(gpu));
     if (gpu->streams.capture) return sti_gpu_upload_stream_wait(gpu);
-    STI_TRY(sti_gpu_put_behind(gpu, gpu->stream, gpu->upload_stream.stream));
+    STI_TRY(sti_gpu_make_stream_wait(gpu, gpu->stream, gpu->upload_stream.stream));
     gpu->upload_stream.busy = false;
     return STET_OK;
 }
 
 static stet_result order_uploads_after(sti_gpu *gpu)
 {
-    STI_TRY(sti_gpu_outside(gpu, "an upload beside it"));
-    return sti_gpu_put_behind(gpu, gpu->upload_stream.stream, gpu->stream);
+    STI_TRY(sti_gpu_require_no_capture(gpu, "an upload beside it"));
+    return sti_gpu_make_stream_wait(gpu, gpu->upload_stream.stream, gpu->stream);
 }
 
 stet_result sti_gpu_order_upload_stream(sti_gpu *gpu, bool behind)

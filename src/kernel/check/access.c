@@ -1,9 +1,9 @@
 /* Expressions and calls of a source in checked mode; see work.h. */
-#include "kernel/check/work.h"
+#include "kernel/checked/rewrite.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernel/check/marks.h"
+#include "kernel/checked/marks.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
 
-const char *sti_rewrite_say(sti_rewrite *w, const char *format, ...)
+const char *sti_rewrite_format(sti_rewrite *w, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -33,7 +33,7 @@ const char *sti_rewrite_type(sti_rewrite *w, const sti_type *t)
 {
     char text[160];
     sti_type_text(t, text, sizeof text);
-    return sti_rewrite_say(w, "%s", text);
+    return sti_rewrite_format(w, "%s", text);
 }
 
 sti_node *sti_rewrite_node(sti_rewrite *w, const char *text)
@@ -47,7 +47,7 @@ sti_node *sti_rewrite_node(sti_rewrite *w, const char *text)
 }
 
 /* An expression becomes this text, which holds together by itself. */
-void sti_rewrite_become(sti_rewrite *w, sti_node *e, const char *text)
+void sti_rewrite_replace(sti_rewrite *w, sti_node *e, const char *text)
 {
     sti_node *raw = sti_rewrite_node(w, text);
     if (!raw) return;
@@ -144,12 +144,13 @@ static const char *span_of_name(sti_rewrite *w, const sti_node *e)
 {
     sti_symbol *s = e->symbol;
     if (!s || !s->type) return NULL;
-    if (s->type->kind == STI_TYPE_POINTER) return sti_rewrite_say(w, "sti_s_%s", s->name->text);
+    if (s->type->kind == STI_TYPE_POINTER) return sti_rewrite_format(w, "sti_s_%s", s->name->text);
     if (s->type->kind != STI_TYPE_ARRAY) return NULL;
     if (s->kind == STI_SYMBOL_SHARED) /* a pointer, on a GPU */
-        return sti_rewrite_say(w, "sti_span_of(%s, %lldll * (i64)sizeof(%s), %d)", s->name->text,
-                               (long long)s->type->count, sti_rewrite_type(w, s->type->of), sti_rewrite_root(w, s));
-    return sti_rewrite_say(w, "sti_span_of(%s, sizeof %s, %d)", s->name->text, s->name->text, sti_rewrite_root(w, s));
+        return sti_rewrite_format(w, "sti_span_of(%s, %lldll * (i64)sizeof(%s), %d)", s->name->text,
+                                  (long long)s->type->count, sti_rewrite_type(w, s->type->of), sti_rewrite_root(w, s));
+    return sti_rewrite_format(w, "sti_span_of(%s, sizeof %s, %d)", s->name->text, s->name->text,
+                              sti_rewrite_root(w, s));
 }
 
 /* The root of an array that is indexed by its name, or is a part of something that is. */
@@ -177,16 +178,16 @@ static const char *change_index(sti_rewrite *w, sti_node *e, int use)
     if (known) return row ? span : NULL;
     const char *a = sti_rewrite_text(w, e->a), *b = sti_rewrite_text(w, e->b);
     if (row)
-        sti_rewrite_become(
-            w, e, sti_rewrite_say(w, "%s[sti_row(sti_c, %s, %lld, %d, %d)]", a, b, (long long)count, root, site));
+        sti_rewrite_replace(
+            w, e, sti_rewrite_format(w, "%s[sti_row(sti_c, %s, %lld, %d, %d)]", a, b, (long long)count, root, site));
     else if (array)
-        sti_rewrite_become(w, e,
-                           sti_rewrite_say(w, "(*(%s *)sti_in(sti_c, %s, %s, %lld, sizeof(%s), %d, %d))", element, a, b,
-                                           (long long)count, element, root, site));
+        sti_rewrite_replace(w, e,
+                            sti_rewrite_format(w, "(*(%s *)sti_in(sti_c, %s, %s, %lld, sizeof(%s), %d, %d))", element,
+                                               a, b, (long long)count, element, root, site));
     else
-        sti_rewrite_become(w, e,
-                           sti_rewrite_say(w, "(*(%s *)sti_at(sti_c, %s, %s, %s, sizeof(%s), %d))", element, a, span, b,
-                                           element, site));
+        sti_rewrite_replace(w, e,
+                            sti_rewrite_format(w, "(*(%s *)sti_at(sti_c, %s, %s, %s, sizeof(%s), %d))", element, a,
+                                               span, b, element, site));
     return row ? span : NULL;
 }
 
@@ -194,9 +195,9 @@ static void change_pointee(sti_rewrite *w, sti_node *e, int use)
 {
     int site = sti_rewrite_site(w, e, access_kind(use));
     const char *element = sti_rewrite_type(w, e->type), *span = sti_rewrite_change(w, e->a, 0);
-    sti_rewrite_become(w, e,
-                       sti_rewrite_say(w, "(*(%s *)sti_at(sti_c, %s, %s, 0, sizeof(%s), %d))", element,
-                                       sti_rewrite_text(w, e->a), span, element, site));
+    sti_rewrite_replace(w, e,
+                        sti_rewrite_format(w, "(*(%s *)sti_at(sti_c, %s, %s, 0, sizeof(%s), %d))", element,
+                                           sti_rewrite_text(w, e->a), span, element, site));
 }
 
 static const char *change_member(sti_rewrite *w, sti_node *e, int use)
@@ -205,15 +206,15 @@ static const char *change_member(sti_rewrite *w, sti_node *e, int use)
         int site = sti_rewrite_site(w, e, access_kind(use));
         const sti_type *structure = e->a->type->of;
         const char *element = sti_rewrite_type(w, structure), *span = sti_rewrite_change(w, e->a, 0);
-        sti_rewrite_become(w, e->a,
-                           sti_rewrite_say(w, "((%s *)sti_at(sti_c, %s, %s, 0, sizeof(%s), %d))", element,
-                                           sti_rewrite_text(w, e->a), span, element, site));
+        sti_rewrite_replace(w, e->a,
+                            sti_rewrite_format(w, "((%s *)sti_at(sti_c, %s, %s, 0, sizeof(%s), %d))", element,
+                                               sti_rewrite_text(w, e->a), span, element, site));
     } else {
         (void)sti_rewrite_change(w, e->a, use & STI_WRITTEN);
     }
     const char *own = sti_rewrite_text(w, e);
-    return is_array(e) ? sti_rewrite_say(w, "sti_span_of(%s, sizeof(%s), %d)", own, own,
-                                         new_root(w, e->name->text, e->type->count))
+    return is_array(e) ? sti_rewrite_format(w, "sti_span_of(%s, sizeof(%s), %d)", own, own,
+                                            new_root(w, e->name->text, e->type->count))
                        : NULL;
 }
 
@@ -226,11 +227,11 @@ static const char *change_address(sti_rewrite *w, sti_node *e)
         return span;
     }
     if (x->kind == STI_NODE_NAME)
-        return sti_rewrite_say(w, "sti_span_of(&%s, sizeof %s, %d)", x->name->text, x->name->text,
-                               x->symbol ? sti_rewrite_root(w, x->symbol) : 0);
+        return sti_rewrite_format(w, "sti_span_of(&%s, sizeof %s, %d)", x->name->text, x->name->text,
+                                  x->symbol ? sti_rewrite_root(w, x->symbol) : 0);
     (void)sti_rewrite_change(w, x, 0);
     const char *text = sti_rewrite_text(w, x);
-    return sti_rewrite_say(w, "sti_span_of(&%s, sizeof(%s), 0)", text, text);
+    return sti_rewrite_format(w, "sti_span_of(&%s, sizeof(%s), 0)", text, text);
 }
 
 static bool is_signed(const sti_type *t) { return t && (t->kind == STI_TYPE_INT || t->kind == STI_TYPE_I64); }
@@ -249,17 +250,18 @@ static void change_division(sti_rewrite *w, sti_node *e)
     const char *a = sti_rewrite_text(w, e->a), *b = sti_rewrite_text(w, e->b),
                *type = sti_rewrite_type(w, sti_type_value(e->type));
     if (e->type->kind == STI_TYPE_U64)
-        sti_rewrite_become(
+        sti_rewrite_replace(
             w, e,
-            sti_rewrite_say(w, "((u64)(%s) %s sti_udivisor(sti_c, (u64)(%s), %d))", a, rest ? "%" : "/", b, site));
+            sti_rewrite_format(w, "((u64)(%s) %s sti_udivisor(sti_c, (u64)(%s), %d))", a, rest ? "%" : "/", b, site));
     else if (rest)
-        sti_rewrite_become(
-            w, e, sti_rewrite_say(w, "((%s)sti_rest(sti_c, (%s)(%s), (%s)(%s), %d))", type, type, a, type, b, site));
+        sti_rewrite_replace(
+            w, e, sti_rewrite_format(w, "((%s)sti_rest(sti_c, (%s)(%s), (%s)(%s), %d))", type, type, a, type, b, site));
     else
-        sti_rewrite_become(
+        sti_rewrite_replace(
             w, e,
-            sti_rewrite_say(w, "((%s)sti_quotient(sti_c, (%s)(%s), (%s)(%s), %s, %d))", type, type, a, type, b,
-                            e->type->kind == STI_TYPE_I64 ? "-0x7fffffffffffffffll - 1" : "-2147483647ll - 1", site));
+            sti_rewrite_format(w, "((%s)sti_quotient(sti_c, (%s)(%s), (%s)(%s), %s, %d))", type, type, a, type, b,
+                               e->type->kind == STI_TYPE_I64 ? "-0x7fffffffffffffffll - 1" : "-2147483647ll - 1",
+                               site));
 }
 
 /* + - * whose value becomes an index. */
@@ -273,16 +275,16 @@ static void change_sum(sti_rewrite *w, sti_node *e)
     if (known) return;
     const char *a = sti_rewrite_text(w, e->a), *b = sti_rewrite_text(w, e->b);
     if (wide)
-        sti_rewrite_become(w, e,
-                           sti_rewrite_say(w, "sti_%s(sti_c, %s, %s, %d)",
-                                           e->op == STI_OP_ADD   ? "add"
-                                           : e->op == STI_OP_SUB ? "sub"
-                                                                 : "mul",
-                                           a, b, site));
+        sti_rewrite_replace(w, e,
+                            sti_rewrite_format(w, "sti_%s(sti_c, %s, %s, %d)",
+                                               e->op == STI_OP_ADD   ? "add"
+                                               : e->op == STI_OP_SUB ? "sub"
+                                                                     : "mul",
+                                               a, b, site));
     else
-        sti_rewrite_become(w, e,
-                           sti_rewrite_say(w, "sti_int(sti_c, (i64)(%s) %s (i64)(%s), %d)", a,
-                                           sti_op_text((sti_operator)e->op), b, site));
+        sti_rewrite_replace(w, e,
+                            sti_rewrite_format(w, "sti_int(sti_c, (i64)(%s) %s (i64)(%s), %d)", a,
+                                               sti_op_text((sti_operator)e->op), b, site));
 }
 
 static const char *change_binary(sti_rewrite *w, sti_node *e, int use)
@@ -302,8 +304,8 @@ static const char *change_condition(sti_rewrite *w, sti_node *e, int use)
     const char *b = sti_rewrite_change(w, e->b, use & STI_AS_INDEX),
                *c = sti_rewrite_change(w, e->c, use & STI_AS_INDEX);
     if (!points(e)) return NULL;
-    return sti_rewrite_say(w, "((%s) ? %s : %s)", sti_rewrite_text(w, e->a), b ? b : "sti_span_none()",
-                           c ? c : "sti_span_none()");
+    return sti_rewrite_format(w, "((%s) ? %s : %s)", sti_rewrite_text(w, e->a), b ? b : "sti_span_none()",
+                              c ? c : "sti_span_none()");
 }
 
 static void change_assigned_division(sti_rewrite *w, sti_node *e)
@@ -316,8 +318,9 @@ static void change_assigned_division(sti_rewrite *w, sti_node *e)
     int site = sti_rewrite_site(w, e, STI_SITE_DIVISION);
     const char *type = sti_rewrite_type(w, sti_type_value(e->b->type));
     (void)sti_rewrite_change(w, e->b, 0);
-    sti_rewrite_become(
-        w, e->b, sti_rewrite_say(w, "((%s)sti_divisor(sti_c, (i64)(%s), %d))", type, sti_rewrite_text(w, e->b), site));
+    sti_rewrite_replace(
+        w, e->b,
+        sti_rewrite_format(w, "((%s)sti_divisor(sti_c, (i64)(%s), %d))", type, sti_rewrite_text(w, e->b), site));
 }
 
 static const char *change_assignment(sti_rewrite *w, sti_node *e)
@@ -337,12 +340,12 @@ static const char *change_assignment(sti_rewrite *w, sti_node *e)
     const char *span = sti_rewrite_change(w, e->b, index || (pointer && within != STI_OP_NONE) ? STI_AS_INDEX : 0);
     const char *a = sti_rewrite_text(w, e->a), *b = sti_rewrite_text(w, e->b);
     if (pointer && e->op == STI_OP_ASSIGN)
-        sti_rewrite_become(w, e,
-                           sti_rewrite_say(w, "(%s = %s, sti_s_%s = %s)", a, b, a, span ? span : "sti_span_none()"));
+        sti_rewrite_replace(
+            w, e, sti_rewrite_format(w, "(%s = %s, sti_s_%s = %s)", a, b, a, span ? span : "sti_span_none()"));
     else if (steps && e->a->type->kind == STI_TYPE_INT)
-        sti_rewrite_become(
-            w, e,
-            sti_rewrite_say(w, "(%s = sti_int(sti_c, (i64)%s %s (i64)(%s), %d))", a, a, sti_op_text(within), b, site));
+        sti_rewrite_replace(w, e,
+                            sti_rewrite_format(w, "(%s = sti_int(sti_c, (i64)%s %s (i64)(%s), %d))", a, a,
+                                               sti_op_text(within), b, site));
     return NULL;
 }
 
@@ -359,10 +362,10 @@ static void change_of_world(sti_rewrite *w, sti_node *e, int use)
     (void)sti_rewrite_change(w, n, STI_AS_INDEX);
     (void)sti_rewrite_change(w, world, STI_AS_INDEX);
     (void)sti_rewrite_change(w, i, STI_AS_INDEX);
-    sti_rewrite_become(w, e,
-                       sti_rewrite_say(w, "(*(%s *)sti_world(sti_c, %s, %s, %s, %s, %s, sizeof(%s), %d))", element,
-                                       sti_rewrite_text(w, a), span, sti_rewrite_text(w, n), sti_rewrite_text(w, world),
-                                       sti_rewrite_text(w, i), element, site));
+    sti_rewrite_replace(w, e,
+                        sti_rewrite_format(w, "(*(%s *)sti_world(sti_c, %s, %s, %s, %s, %s, sizeof(%s), %d))", element,
+                                           sti_rewrite_text(w, a), span, sti_rewrite_text(w, n),
+                                           sti_rewrite_text(w, world), sti_rewrite_text(w, i), element, site));
 }
 
 /* How an argument of the language's functions is touched. */
@@ -395,15 +398,15 @@ static void change_pointer(sti_rewrite *w, sti_node *p, touch how, sti_node *ind
                                                         : how == OWN   ? "STET_WIDE"
                                                                        : "4";
     if (how == WIDE || how == WORDS) {
-        sti_rewrite_become(w, p,
-                           sti_rewrite_say(w, "(%s *)sti_wide(sti_c, %s, %s, sizeof(%s), %s, %d, %d)", type, text, span,
-                                           type, count, !written, site));
+        sti_rewrite_replace(w, p,
+                            sti_rewrite_format(w, "(%s *)sti_wide(sti_c, %s, %s, sizeof(%s), %s, %d, %d)", type, text,
+                                               span, type, count, !written, site));
         return;
     }
-    sti_rewrite_become(w, p,
-                       sti_rewrite_say(w, "(%s *)sti_range(sti_c, %s, %s, %s, sizeof(%s), %s, 0, -1, %d)", type, text,
-                                       span, index ? sti_rewrite_text(w, index) : "0", type, count, site));
-    if (index) sti_rewrite_become(w, index, "0");
+    sti_rewrite_replace(w, p,
+                        sti_rewrite_format(w, "(%s *)sti_range(sti_c, %s, %s, %s, sizeof(%s), %s, 0, -1, %d)", type,
+                                           text, span, index ? sti_rewrite_text(w, index) : "0", type, count, site));
+    if (index) sti_rewrite_replace(w, index, "0");
 }
 
 static bool change_access(sti_rewrite *w, sti_node *e)
@@ -434,10 +437,10 @@ static void change_put(sti_rewrite *w, sti_node *e)
     const char *span = sti_rewrite_change(w, a, 0);
     (void)sti_rewrite_change(w, i, STI_AS_INDEX);
     (void)sti_rewrite_change(w, x, 0);
-    sti_rewrite_become(w, e,
-                       sti_rewrite_say(w, "(*(real *)sti_at(sti_c, %s, %s, %s, sizeof(real), %d) = canon(%s))",
-                                       sti_rewrite_text(w, a), span, sti_rewrite_text(w, i), site,
-                                       sti_rewrite_text(w, x)));
+    sti_rewrite_replace(w, e,
+                        sti_rewrite_format(w, "(*(real *)sti_at(sti_c, %s, %s, %s, sizeof(real), %d) = canon(%s))",
+                                           sti_rewrite_text(w, a), span, sti_rewrite_text(w, i), site,
+                                           sti_rewrite_text(w, x)));
 }
 
 /* store_if, istore_if, scatter_if, bstore_if: lanes that may not lose their bit of the mask. */
@@ -450,10 +453,10 @@ static void change_masked(sti_rewrite *w, sti_node *e)
         const char *s = sti_rewrite_change(w, a, 0);
         if (a == p) span = s;
     }
-    sti_rewrite_become(w, m,
-                       sti_rewrite_say(w, "sti_allowed(sti_c, %s, %s, %s, %s, sizeof(%s), %d)", sti_rewrite_text(w, m),
-                                       sti_rewrite_text(w, p), span, i ? sti_rewrite_text(w, i) : "lane()", type,
-                                       site));
+    sti_rewrite_replace(w, m,
+                        sti_rewrite_format(w, "sti_allowed(sti_c, %s, %s, %s, %s, sizeof(%s), %d)",
+                                           sti_rewrite_text(w, m), sti_rewrite_text(w, p), span,
+                                           i ? sti_rewrite_text(w, i) : "lane()", type, site));
 }
 
 static void change_gather(sti_rewrite *w, sti_node *e)
@@ -462,9 +465,10 @@ static void change_gather(sti_rewrite *w, sti_node *e)
     sti_node *p = e->a, *i = p->next;
     const char *span = sti_rewrite_change(w, p, 0);
     (void)sti_rewrite_change(w, i, 0);
-    sti_rewrite_become(w, e,
-                       sti_rewrite_say(w, "sti_%s(sti_c, %s, %s, %s, %d)", called(e, "gather") ? "gather" : "igather",
-                                       sti_rewrite_text(w, p), span, sti_rewrite_text(w, i), site));
+    sti_rewrite_replace(w, e,
+                        sti_rewrite_format(w, "sti_%s(sti_c, %s, %s, %s, %d)",
+                                           called(e, "gather") ? "gather" : "igather", sti_rewrite_text(w, p), span,
+                                           sti_rewrite_text(w, i), site));
 }
 
 static void change_library(sti_rewrite *w, sti_node *e, int use)

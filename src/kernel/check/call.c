@@ -14,12 +14,12 @@ static const sti_type *type_name(sti_typing *t, sti_node *e)
 {
     sti_symbol *s = e->name->symbol;
     if (!s) {
-        sti_complain(t->u, e->place, "`%s` is not declared", e->name->text);
+        sti_report_mistake(t->u, e->place, "`%s` is not declared", e->name->text);
         return NULL;
     }
     e->symbol = s;
     if (!is_function(s)) return s->type;
-    sti_complain(t->u, e->place, "`%s` is a function: it can only be called", e->name->text);
+    sti_report_mistake(t->u, e->place, "`%s` is a function: it can only be called", e->name->text);
     return NULL;
 }
 
@@ -37,20 +37,21 @@ static sti_symbol *called(sti_typing *t, const sti_node *e)
     sti_symbol *s = e->name->symbol;
     const char *name = e->name->text, *hint = sti_library_hint(name);
     if (!s && hint)
-        sti_complain(t->u, e->place, "`%s` is no function of the language: use %s", name, hint);
+        sti_report_mistake(t->u, e->place, "`%s` is no function of the language: use %s", name, hint);
     else if (!s && is_defined_later(t->u, e->name))
-        sti_complain(t->u, e->place, "`%s` is defined further down: define it before its first use", name);
+        sti_report_mistake(t->u, e->place, "`%s` is defined further down: define it before its first use", name);
     else if (!s)
-        sti_complain(t->u, e->place,
-                     "`%s` is no function of the language or this source: define it with LFN before its use", name);
+        sti_report_mistake(t->u, e->place,
+                           "`%s` is no function of the language or this source: define it with LFN before its use",
+                           name);
     else if (!is_function(s))
-        sti_complain(t->u, e->place, "`%s` is no function", name);
+        sti_report_mistake(t->u, e->place, "`%s` is no function", name);
     else if (s == t->function)
-        sti_complain(t->u, e->place,
-                     "`%s` calls itself: there is no recursion; write a for with a stack of constant size", name);
+        sti_report_mistake(t->u, e->place,
+                           "`%s` calls itself: there is no recursion; write a for with a stack of constant size", name);
     else if (s->kind == STI_SYMBOL_FUNCTION && s->word != STI_WORD_LFN)
-        sti_complain(t->u, e->place,
-                     "`%s` is a kernel: kernels are launched, not called; put what they share into an LFN", name);
+        sti_report_mistake(t->u, e->place,
+                           "`%s` is a kernel: kernels are launched, not called; put what they share into an LFN", name);
     else
         return s;
     return NULL;
@@ -72,7 +73,8 @@ static const sti_type *type_of_world(sti_typing *t, sti_node *e)
     static const sti_type_kind kinds[] = {STI_TYPE_I64, STI_TYPE_INT, STI_TYPE_INT};
     static const char *const what[] = {"the number of items", "the world", "the item"};
     if (count_arguments(e) != 4) {
-        sti_complain(t->u, e->place, "of_world takes 4 arguments, not %d: array, items, world, i", count_arguments(e));
+        sti_report_mistake(t->u, e->place, "of_world takes 4 arguments, not %d: array, items, world, i",
+                           count_arguments(e));
         return NULL;
     }
     const sti_type *array = sti_type_decayed(t, e->a);
@@ -83,7 +85,7 @@ static const sti_type *type_of_world(sti_typing *t, sti_node *e)
     }
     if (!array) return NULL;
     if (array->kind != STI_TYPE_POINTER || (array->of->kind != STI_TYPE_WREAL && array->of->kind != STI_TYPE_WINT)) {
-        sti_complain(t->u, e->a->place, "of_world reads wreal * and wint *, not `%s`", sti_text(t->u, e->a));
+        sti_report_mistake(t->u, e->a->place, "of_world reads wreal * and wint *, not `%s`", sti_text(t->u, e->a));
         return NULL;
     }
     return sti_type_basic(array->of->kind == STI_TYPE_WREAL ? STI_TYPE_UREAL : STI_TYPE_INT, array->of->is_const);
@@ -105,8 +107,8 @@ const sti_type *sti_type_call(sti_typing *t, sti_node *e)
         p = p->next;
     }
     if (s && found != s->nparameter)
-        sti_complain(t->u, e->place, "%s takes %d argument%s, not %d", e->name->text, s->nparameter,
-                     STI_S(s->nparameter), found);
+        sti_report_mistake(t->u, e->place, "%s takes %d argument%s, not %d", e->name->text, s->nparameter,
+                           STI_S(s->nparameter), found);
     return s ? s->type : NULL;
 }
 
@@ -117,13 +119,13 @@ static bool named_place(sti_typing *t, const sti_node *e)
     const sti_symbol *s = e->symbol;
     const char *name = e->name->text;
     if (s->kind == STI_SYMBOL_LOOP)
-        sti_complain(t->u, e->place, "`%s` belongs to its loop: it is not assigned", name);
+        sti_report_mistake(t->u, e->place, "`%s` belongs to its loop: it is not assigned", name);
     else if (s->kind == STI_SYMBOL_SETTING)
-        sti_complain(t->u, e->place, "`%s` is a constant", name);
+        sti_report_mistake(t->u, e->place, "`%s` is a constant", name);
     else if (s->type->kind == STI_TYPE_ARRAY || s->kind == STI_SYMBOL_STAGED || s->kind == STI_SYMBOL_SHARED)
-        sti_complain(t->u, e->place, "`%s` is an array: assign its elements", name);
+        sti_report_mistake(t->u, e->place, "`%s` is an array: assign its elements", name);
     else if (s->type->is_const)
-        sti_complain(t->u, e->place, "`%s` is const: it is only read", name);
+        sti_report_mistake(t->u, e->place, "`%s` is const: it is only read", name);
     else
         return true;
     return false;
@@ -137,14 +139,15 @@ const sti_type *sti_type_place(sti_typing *t, sti_node *e)
     bool place = e->kind == STI_NODE_NAME || e->kind == STI_NODE_INDEX || e->kind == STI_NODE_MEMBER ||
                  (e->kind == STI_NODE_UNARY && e->op == STI_OP_MUL) || world;
     if (!place) {
-        sti_complain(t->u, e->place, "`%s` is a value: only variables and elements are assigned", sti_text(t->u, e));
+        sti_report_mistake(t->u, e->place, "`%s` is a value: only variables and elements are assigned",
+                           sti_text(t->u, e));
         return NULL;
     }
     if (e->kind == STI_NODE_NAME) return named_place(t, e) ? type : NULL;
     if (type->is_const)
-        sti_complain(t->u, e->place, "`%s` is const: it is only read", sti_text(t->u, e));
+        sti_report_mistake(t->u, e->place, "`%s` is const: it is only read", sti_text(t->u, e));
     else if (type->kind == STI_TYPE_ARRAY)
-        sti_complain(t->u, e->place, "`%s` is an array: assign its elements", sti_text(t->u, e));
+        sti_report_mistake(t->u, e->place, "`%s` is an array: assign its elements", sti_text(t->u, e));
     else
         return type;
     return NULL;
@@ -197,6 +200,6 @@ void sti_type_effect(sti_typing *t, sti_node *e)
         bool unused = e->kind == STI_NODE_CAST && e->named->kind == STI_TYPE_VOID && e->op == STI_OP_NONE;
         const sti_type *type = step ? (e->type = sti_type_step(t, e)) : sti_type_of(t, e);
         if (type && !step && !unused && e->kind != STI_NODE_CALL)
-            sti_complain(t->u, e->place, "`%s` does nothing: assign it, or leave it out", sti_text(t->u, e));
+            sti_report_mistake(t->u, e->place, "`%s` does nothing: assign it, or leave it out", sti_text(t->u, e));
     }
 }

@@ -11,7 +11,7 @@
 #ifndef STI_KERNEL_CHECK_CHECK_H
 #define STI_KERNEL_CHECK_CHECK_H
 
-#include "kernel/launch/signature.h"
+#include "kernel/signature.h"
 #include "stet/base.h"
 
 enum {

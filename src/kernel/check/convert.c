@@ -84,7 +84,7 @@ bool sti_type_convert(sti_typing *t, const sti_node *e, const sti_type *from, co
 {
     if (!from || !to) return false;
     if (from->kind == STI_TYPE_VOID) {
-        sti_complain(t->u, e->place, "`%s` has no value", sti_text(t->u, e));
+        sti_report_mistake(t->u, e->place, "`%s` has no value", sti_text(t->u, e));
         return false;
     }
     if (may_become(t->u, e, from, to)) return true;
@@ -95,7 +95,7 @@ bool sti_type_convert(sti_typing *t, const sti_node *e, const sti_type *from, co
     bool across = (sti_type_lanes(from) && sti_type_plain(to)) || (sti_type_plain(from) && sti_type_lanes(to));
     if (twin && across)
         (void)snprintf(advice, sizeof advice, ": %s is for %s", twin, sti_type_lanes(from) ? "lanes" : "plain values");
-    sti_complain(t->u, e->place, "`%s` is %s and %s is %s%s", sti_text(t->u, e), is, what, wanted, advice);
+    sti_report_mistake(t->u, e->place, "`%s` is %s and %s is %s%s", sti_text(t->u, e), is, what, wanted, advice);
     return false;
 }
 
@@ -140,16 +140,17 @@ static bool refused(sti_typing *t, const sti_node *e, sti_operator op, const sti
     bool real = a->kind == STI_TYPE_REAL;
     if (comparison(op, real)) {
         put_operands(write, sizeof write, comparison(op, real), left, right);
-        sti_complain(t->u, e->place, "`%s` on lanes: write %s", text, write);
+        sti_report_mistake(t->u, e->place, "`%s` on lanes: write %s", text, write);
     } else if (op == STI_OP_BOTH || op == STI_OP_EITHER) {
-        sti_complain(t->u, e->place, "`%s` on lanes: write %s(%s, %s)", text, op == STI_OP_BOTH ? "m_and" : "m_or",
-                     left, right);
+        sti_report_mistake(t->u, e->place, "`%s` on lanes: write %s(%s, %s)", text,
+                           op == STI_OP_BOTH ? "m_and" : "m_or", left, right);
     } else if (op == STI_OP_SHL || op == STI_OP_SHR) {
-        sti_complain(t->u, e->place, "`%s` on lanes: write %s(x, n), with lint x and a plain n", text,
-                     op == STI_OP_SHL ? "ishl" : "ishr");
+        sti_report_mistake(t->u, e->place, "`%s` on lanes: write %s(x, n), with lint x and a plain n", text,
+                           op == STI_OP_SHL ? "ishl" : "ishr");
     } else if (op == STI_OP_MOD) {
-        sti_complain(t->u, e->place,
-                     "`%s` on lanes: there is no %% of lanes; write x - q * n, or work it out from plain values", text);
+        sti_report_mistake(t->u, e->place,
+                           "`%s` on lanes: there is no %% of lanes; write x - q * n, or work it out from plain values",
+                           text);
     } else {
         return false;
     }
@@ -163,21 +164,22 @@ static const sti_type *calculate(sti_typing *t, const sti_node *e, sti_operator 
     const char *text = sti_text(t->u, e);
     bool bits = op == STI_OP_AND || op == STI_OP_OR || op == STI_OP_XOR;
     if (sti_type_whole(a) != sti_type_whole(b)) {
-        sti_complain(t->u, e->place, "`%s` mixes real and lint: write to_real(%s)", text,
-                     sti_text(t->u, sti_type_whole(a) ? e->a : e->b));
+        sti_report_mistake(t->u, e->place, "`%s` mixes real and lint: write to_real(%s)", text,
+                           sti_text(t->u, sti_type_whole(a) ? e->a : e->b));
         return NULL;
     }
     if (bits && !sti_type_whole(a)) {
-        sti_complain(t->u, e->place, "`%s` on real: write as_bits and from_bits, or select", text);
+        sti_report_mistake(t->u, e->place, "`%s` on real: write as_bits and from_bits, or select", text);
         return NULL;
     }
     if (!bits && (a->kind == STI_TYPE_MASK || b->kind == STI_TYPE_MASK)) {
-        sti_complain(t->u, e->place, "`%s` calculates with a mask: write m & isplat(1), or iselect", text);
+        sti_report_mistake(t->u, e->place, "`%s` calculates with a mask: write m & isplat(1), or iselect", text);
         return NULL;
     }
     if (op == STI_OP_DIV && sti_type_whole(a)) {
-        sti_complain(t->u, e->place,
-                     "`%s` on lint: a lane that divides by 0 ends the program; write ishr, or divide as real", text);
+        sti_report_mistake(t->u, e->place,
+                           "`%s` on lint: a lane that divides by 0 ends the program; write ishr, or divide as real",
+                           text);
         return NULL;
     }
     if (bits && a->kind == STI_TYPE_MASK && b->kind == STI_TYPE_MASK) return sti_type_basic(STI_TYPE_MASK, false);
@@ -200,7 +202,7 @@ const sti_type *sti_type_lanes_operation(sti_typing *t, const sti_node *e, sti_o
         (void)snprintf(right, sizeof right, "%s", sti_text(t->u, e->b));
     if (mixed && (op == STI_OP_BOTH || op == STI_OP_EITHER)) {
         const char *of = sti_text(t->u, sti_type_lanes(a) ? e->a : e->b);
-        sti_complain(t->u, e->place, "`%s` on lanes: write any(%s) or all(%s)", sti_text(t->u, e), of, of);
+        sti_report_mistake(t->u, e->place, "`%s` on lanes: write any(%s) or all(%s)", sti_text(t->u, e), of, of);
         return NULL;
     }
     if (refused(t, e, op, lanes, left, right)) return NULL;
@@ -209,12 +211,12 @@ const sti_type *sti_type_lanes_operation(sti_typing *t, const sti_node *e, sti_o
     char is[TYPE_TEXT];
     sti_type_text(plain, is, sizeof is);
     if (!sti_type_plain(plain)) {
-        sti_complain(t->u, e->place, "`%s`: lanes and %s don't go together", sti_text(t->u, e), is);
+        sti_report_mistake(t->u, e->place, "`%s`: lanes and %s don't go together", sti_text(t->u, e), is);
         return NULL;
     }
     char name[TYPE_TEXT];
     sti_type_text(lanes, name, sizeof name);
-    sti_complain(t->u, e->place, "`%s` mixes lanes (%s) and plain (%s): write %s %s %s", sti_text(t->u, e), name, is,
-                 left, sti_op_text((sti_operator)e->op), right);
+    sti_report_mistake(t->u, e->place, "`%s` mixes lanes (%s) and plain (%s): write %s %s %s", sti_text(t->u, e), name,
+                       is, left, sti_op_text((sti_operator)e->op), right);
     return NULL;
 }

@@ -32,19 +32,19 @@ sti_symbol *sti_declare(sti_typing *t, sti_symbol_kind kind, sti_node *n, const 
     const char *name = n->name->text;
     bool outer = t->scope == 0; /* a function or a table: the language's names are taken there */
     if (belongs_to_language(name) || (old && old->kind == STI_SYMBOL_SETTING)) {
-        sti_complain(t->u, n->place, "`%s` belongs to the language: choose another name", name);
+        sti_report_mistake(t->u, n->place, "`%s` belongs to the language: choose another name", name);
         return NULL;
     }
     if (outer && strcmp(name, "main") == 0) {
-        sti_complain(t->u, n->place, "`main` is where programs begin, which is no kernel's: choose another name");
+        sti_report_mistake(t->u, n->place, "`main` is where programs begin, which is no kernel's: choose another name");
         return NULL;
     }
     if (old && outer && old->kind == STI_SYMBOL_LIBRARY) {
-        sti_complain(t->u, n->place, "`%s` is a function of the language: choose another name", name);
+        sti_report_mistake(t->u, n->place, "`%s` is a function of the language: choose another name", name);
         return NULL;
     }
     if (old && old->kind != STI_SYMBOL_LIBRARY && old->scope == t->scope) {
-        sti_complain(t->u, n->place, "`%s` is declared already, in line %u", name, old->place.line);
+        sti_report_mistake(t->u, n->place, "`%s` is declared already, in line %u", name, old->place.line);
         return NULL;
     }
     sti_symbol *s = sti_unit_alloc(t->u, sizeof *s);
@@ -67,12 +67,13 @@ bool sti_type_count(sti_typing *t, sti_node *e, int64_t *out)
     const sti_type *type = sti_type_decayed(t, e);
     if (!type) return false;
     if (!sti_type_integer(type) || !sti_constant(t->u, e, false, out)) {
-        sti_complain(t->u, e->place, "the size `%s` is not a constant: write a number or a #define", sti_text(t->u, e));
+        sti_report_mistake(t->u, e->place, "the size `%s` is not a constant: write a number or a #define",
+                           sti_text(t->u, e));
         return false;
     }
     if (*out > 0 && *out <= MOST) return true;
-    sti_complain(t->u, e->place, "the size `%s` is %lld: an array has 1 to %d elements", sti_text(t->u, e),
-                 (long long)*out, MOST);
+    sti_report_mistake(t->u, e->place, "the size `%s` is %lld: an array has 1 to %d elements", sti_text(t->u, e),
+                       (long long)*out, MOST);
     return false;
 }
 
@@ -86,7 +87,7 @@ static const sti_type *with_sizes(sti_typing *t, sti_node *size, const sti_type 
     if (!good || !type) return NULL;
     for (const sti_type *of = type; of->kind == STI_TYPE_ARRAY; of = of->of) all *= of->count;
     if (all * count > MOST) {
-        sti_complain(t->u, size->place, "an array of more than %d elements", MOST);
+        sti_report_mistake(t->u, size->place, "an array of more than %d elements", MOST);
         return NULL;
     }
     return first_is_pointer ? sti_type_pointer(t->u, type) : sti_type_array(t->u, type, count);
@@ -98,31 +99,31 @@ const sti_type *sti_type_variable(sti_typing *t, const sti_node *v, bool paramet
     const sti_type *team = sti_type_team_element(type);
     bool pointer = v->op == STI_OP_MUL, world = type->kind == STI_TYPE_WREAL || type->kind == STI_TYPE_WINT;
     if (type->kind == STI_TYPE_VOID) {
-        sti_complain(t->u, v->place, "`%s`: nothing is of type void", v->name->text);
+        sti_report_mistake(t->u, v->place, "`%s`: nothing is of type void", v->name->text);
         return NULL;
     }
     if (team && !(parameter && pointer && t->function->word != STI_WORD_LFN)) {
-        sti_complain(t->u, v->place, "`%s`: memory of a team is a parameter of a kernel, treal *; here it is %s *",
-                     v->name->text,
-                     team->kind == STI_TYPE_REAL   ? "real"
-                     : team->kind == STI_TYPE_LINT ? "lint"
-                                                   : "int");
+        sti_report_mistake(t->u, v->place,
+                           "`%s`: memory of a team is a parameter of a kernel, treal *; here it is %s *", v->name->text,
+                           team->kind == STI_TYPE_REAL   ? "real"
+                           : team->kind == STI_TYPE_LINT ? "lint"
+                                                         : "int");
         return NULL;
     }
     if (team && type->is_const) {
-        sti_complain(t->u, v->place, "`%s`: memory of a team holds nothing when a kernel begins: leave const out",
-                     v->name->text);
+        sti_report_mistake(t->u, v->place, "`%s`: memory of a team holds nothing when a kernel begins: leave const out",
+                           v->name->text);
         return NULL;
     }
     if (team) return sti_type_pointer(t->u, team);
     if (world && !pointer) {
-        sti_complain(t->u, v->place,
-                     "`%s`: wreal and wint are arrays of all worlds, const wreal *; one number is ureal or int",
-                     v->name->text);
+        sti_report_mistake(t->u, v->place,
+                           "`%s`: wreal and wint are arrays of all worlds, const wreal *; one number is ureal or int",
+                           v->name->text);
         return NULL;
     }
     if (pointer && v->b) {
-        sti_complain(t->u, v->place, "`%s`: there are no arrays of pointers; keep indices", v->name->text);
+        sti_report_mistake(t->u, v->place, "`%s`: there are no arrays of pointers; keep indices", v->name->text);
         return NULL;
     }
     if (pointer) return sti_type_pointer(t->u, type);
@@ -134,14 +135,15 @@ void sti_type_structure_fields(sti_typing *t, sti_node *n)
     sti_symbol **at = &n->named->structure->field;
     for (sti_node *d = n->a; d; d = d->next)
         for (sti_node *v = d->a; v; v = v->next) {
-            if (v->a) sti_complain(t->u, v->a->place, "a field has no first value: variables have");
+            if (v->a) sti_report_mistake(t->u, v->a->place, "a field has no first value: variables have");
             if (v->op == STI_OP_MUL) {
-                sti_complain(t->u, v->place, "`%s`: a structure holds numbers, no pointers", v->name->text);
+                sti_report_mistake(t->u, v->place, "`%s`: a structure holds numbers, no pointers", v->name->text);
                 continue;
             }
             const sti_type *type = sti_type_variable(t, v, false);
             for (const sti_symbol *f = n->named->structure->field; f; f = f->next)
-                if (f->name == v->name) sti_complain(t->u, v->place, "there is a field `%s` already", v->name->text);
+                if (f->name == v->name)
+                    sti_report_mistake(t->u, v->place, "there is a field `%s` already", v->name->text);
             sti_symbol *s = type ? sti_unit_alloc(t->u, sizeof *s) : NULL;
             if (!s) continue;
             *s = (sti_symbol){.kind = STI_SYMBOL_FIELD, .name = v->name, .type = type, .place = v->place, .node = v};
@@ -176,8 +178,8 @@ static void refuse_narrowing(sti_typing *t, const sti_node *value, const sti_typ
     if (!from || sti_is_constant(value) || !narrows(t->u, from, to)) return;
     sti_type_text(from, is, sizeof is);
     sti_type_text(sti_type_value(to), wanted, sizeof wanted);
-    sti_complain(t->u, value->place, "`%s` is %s in a list of %s: write a cast (%s)", sti_text(t->u, value), is, wanted,
-                 wanted);
+    sti_report_mistake(t->u, value->place, "`%s` is %s in a list of %s: write a cast (%s)", sti_text(t->u, value), is,
+                       wanted, wanted);
 }
 
 static void type_list(sti_typing *t, sti_node *list, const sti_type *to, const char *what)
@@ -186,10 +188,11 @@ static void type_list(sti_typing *t, sti_node *list, const sti_type *to, const c
     int64_t room = to->kind == STI_TYPE_ARRAY ? to->count : 0, n = 0;
     for (const sti_symbol *f = field; f; f = f->next) ++room;
     list->type = to;
-    if (!list->a) sti_complain(t->u, list->place, "an empty list: write the first value");
+    if (!list->a) sti_report_mistake(t->u, list->place, "an empty list: write the first value");
     for (sti_node *v = list->a; v; v = v->next) {
         if (++n > room) {
-            sti_complain(t->u, v->place, "the list has more values than %s has room for: %lld", what, (long long)room);
+            sti_report_mistake(t->u, v->place, "the list has more values than %s has room for: %lld", what,
+                               (long long)room);
             return;
         }
         type_initial(t, v, field ? field->type : to->of, what);
@@ -204,9 +207,10 @@ static void type_initial(sti_typing *t, sti_node *value, const sti_type *to, con
     if (value->kind == STI_NODE_LIST && many) {
         type_list(t, value, to, what);
     } else if (value->kind == STI_NODE_LIST) {
-        sti_complain(t->u, value->place, "%s is one value: write it without braces", what);
+        sti_report_mistake(t->u, value->place, "%s is one value: write it without braces", what);
     } else if (to->kind == STI_TYPE_ARRAY) {
-        sti_complain(t->u, value->place, "%s is an array: write a list { … }, or assign its elements in a for", what);
+        sti_report_mistake(t->u, value->place, "%s is an array: write a list { … }, or assign its elements in a for",
+                           what);
     } else {
         const sti_type *from = sti_type_decayed(t, value);
         (void)sti_type_convert(t, value, from, to, what, NULL);
@@ -234,11 +238,11 @@ static bool of_lanes(const sti_type *type)
 static void check_table(sti_typing *t, const sti_node *v)
 {
     if (v->op == STI_OP_MUL || of_lanes(v->type))
-        sti_complain(t->u, v->place, "`%s`: a table holds plain numbers", v->name->text);
+        sti_report_mistake(t->u, v->place, "`%s`: a table holds plain numbers", v->name->text);
     else if (!v->a)
-        sti_complain(t->u, v->place, "`%s`: a table has its values, { … }", v->name->text);
+        sti_report_mistake(t->u, v->place, "`%s`: a table has its values, { … }", v->name->text);
     else if (!constant_list(v->a))
-        sti_complain(t->u, v->a->place, "`%s`: the values of a table are constants", v->name->text);
+        sti_report_mistake(t->u, v->a->place, "`%s`: the values of a table are constants", v->name->text);
 }
 
 /* A name in the first value of a variable of that name. */
@@ -259,10 +263,10 @@ static void refuse_own_value(sti_typing *t, const sti_node *v)
     const sti_symbol *outer = v->name->symbol;
     const sti_node *own = outer && outer->kind != STI_SYMBOL_SETTING ? find_name(v->a, v->name) : NULL;
     if (own)
-        sti_complain(t->u, own->place,
-                     "`%s` is the variable that is declared here, which has no value yet, and none of that name "
-                     "outside: choose another name",
-                     v->name->text);
+        sti_report_mistake(t->u, own->place,
+                           "`%s` is the variable that is declared here, which has no value yet, and none of that name "
+                           "outside: choose another name",
+                           v->name->text);
 }
 
 void sti_type_declare(sti_typing *t, sti_node *n, sti_symbol_kind kind)

@@ -13,8 +13,8 @@ static int add_file(sti_reader *r, const char *name, const char *path, sti_sourc
 {
     sti_unit *u = r->u;
     if (u->nfile == STI_CHECK_FILES) {
-        sti_complain(u, place, "more than %d files are included: a file includes itself, or put some together",
-                     STI_CHECK_FILES);
+        sti_report_mistake(u, place, "more than %d files are included: a file includes itself, or put some together",
+                           STI_CHECK_FILES);
         return -1;
     }
     const char *kept = sti_unit_copy(u, name), *where = path ? sti_unit_copy(u, path) : NULL;
@@ -86,12 +86,12 @@ static void check_macro(sti_reader *r, sti_source_place place, const sti_macro *
 {
     for (size_t i = 0; i < m->body.count; ++i)
         if (is_op(&m->body.token[i], STI_OP_HASH) || is_op(&m->body.token[i], STI_OP_PASTE))
-            sti_complain(r->u, m->body.token[i].place, "macros have no # and ##: write the names out");
+            sti_report_mistake(r->u, m->body.token[i].place, "macros have no # and ##: write the names out");
     if (m->name->word != STI_WORD_NONE || m->name->symbol)
-        sti_complain(r->u, place, "%s belongs to the language: give the macro another name", m->name->text);
+        sti_report_mistake(r->u, place, "%s belongs to the language: give the macro another name", m->name->text);
     else if (m->name->macro && !same_macro(m->name->macro, m))
-        sti_complain(r->u, place, "%s is defined already, as something else: write #undef %s first", m->name->text,
-                     m->name->text);
+        sti_report_mistake(r->u, place, "%s is defined already, as something else: write #undef %s first",
+                           m->name->text, m->name->text);
     else
         m->name->macro = (sti_macro *)(uintptr_t)m;
 }
@@ -99,7 +99,7 @@ static void check_macro(sti_reader *r, sti_source_place place, const sti_macro *
 static bool define(sti_reader *r, const sti_token *directive, const sti_tokens *line)
 {
     if (line->count < 2 || line->token[1].kind != STI_TOKEN_NAME) {
-        sti_complain(r->u, directive->place, "#define needs a name");
+        sti_report_mistake(r->u, directive->place, "#define needs a name");
         return true;
     }
     sti_macro *m = sti_unit_alloc(r->u, sizeof *m);
@@ -114,8 +114,8 @@ static bool define(sti_reader *r, const sti_token *directive, const sti_tokens *
     else if (!read_parameters(r, line, &at, m, &good))
         return false;
     if (!good) {
-        sti_complain(r->u, directive->place, "the parameters of macro %s are names with commas between them, then )",
-                     m->name->text);
+        sti_report_mistake(r->u, directive->place,
+                           "the parameters of macro %s are names with commas between them, then )", m->name->text);
         return true;
     }
     m->body.count = line->count - at;
@@ -158,7 +158,7 @@ static bool evaluate(sti_reader *r, const sti_token *directive, const sti_tokens
     int64_t value = 0;
     if (!e) return !r->u->failed;
     if (!sti_constant(r->u, e, true, &value))
-        sti_complain(r->u, directive->place, "#if takes a constant of whole numbers");
+        sti_report_mistake(r->u, directive->place, "#if takes a constant of whole numbers");
     *out = value != 0;
     return true;
 }
@@ -210,7 +210,7 @@ static bool condition(sti_reader *r, const sti_token *directive, const sti_token
     if (strcmp(word, "if") == 0) {
         if (!evaluate(r, directive, line, &met)) return false;
     } else if (line->count < 2 || line->token[1].kind != STI_TOKEN_NAME) {
-        sti_complain(r->u, directive->place, "#%s needs a name", word);
+        sti_report_mistake(r->u, directive->place, "#%s needs a name", word);
     }
     r->file->conditions++;
     return met || skip_branches(r, false);
@@ -235,8 +235,8 @@ static bool include(sti_reader *r, const sti_token *directive, const sti_tokens 
     const char *text = line->count > 1 && line->token[1].kind == STI_TOKEN_TEXT ? line->token[1].name->text : "";
     size_t n = strlen(text);
     if (n < 3 || text[0] != '"' || text[n - 1] != '"') {
-        sti_complain(r->u, directive->place,
-                     "a kernel includes \"stet/lang.h\" and other kernels by their names in quotes");
+        sti_report_mistake(r->u, directive->place,
+                           "a kernel includes \"stet/lang.h\" and other kernels by their names in quotes");
         return true;
     }
     sti_name *name = sti_unit_name(r->u, text + 1, n - 2);
@@ -245,7 +245,7 @@ static bool include(sti_reader *r, const sti_token *directive, const sti_tokens 
     sti_source_file found;
     if (!sti_source_include(r->u, r->u->path[r->file->place.file], name->text, &found)) return false;
     if (found.text) return sti_reader_open(r, found.text, name->text, found.path, line->token[1].place);
-    if (!found.known) sti_complain(r->u, line->token[1].place, "%s", found.message);
+    if (!found.known) sti_report_mistake(r->u, line->token[1].place, "%s", found.message);
     return true;
 }
 
@@ -257,7 +257,7 @@ static bool renumber(sti_reader *r, const sti_token *directive, const sti_tokens
     bool good = line->count > 1 && line->token[1].kind == STI_TOKEN_NUMBER &&
                 sti_integer(line->token[1].name->text, &number, &kind) && number > 0 && number <= INT32_MAX;
     if (!good) {
-        sti_complain(r->u, directive->place, "#line needs the number of the next line");
+        sti_report_mistake(r->u, directive->place, "#line needs the number of the next line");
         return true;
     }
     r->file->place.line = (uint32_t)number - 1;
@@ -277,7 +277,7 @@ static void stop_with_error(sti_reader *r, const sti_token *directive, size_t st
 {
     const char *text = r->file->text + start;
     int n = (int)strcspn(text, "\r\n");
-    sti_complain(r->u, directive->place, "#%.*s", n < 200 ? n : 200, text);
+    sti_report_mistake(r->u, directive->place, "#%.*s", n < 200 ? n : 200, text);
 }
 
 /* Executes a directive. `start`: the position of its name in the file. */
@@ -301,8 +301,9 @@ static bool obey(sti_reader *r, const sti_token *directive, const sti_tokens *li
     } else if (strcmp(word, "error") == 0) {
         stop_with_error(r, directive, start);
     } else {
-        sti_complain(r->u, directive->place,
-                     "#%s has no meaning here: a kernel has #define, #undef, #include, #if … #endif and #error", word);
+        sti_report_mistake(r->u, directive->place,
+                           "#%s has no meaning here: a kernel has #define, #undef, #include, #if … #endif and #error",
+                           word);
     }
     return true;
 }
@@ -311,7 +312,7 @@ static bool obey(sti_reader *r, const sti_token *directive, const sti_tokens *li
 static bool leave(sti_reader *r)
 {
     if (r->file->conditions > 0)
-        sti_complain(r->u, r->file->place, "%d #if of this file without #endif", r->file->conditions);
+        sti_report_mistake(r->u, r->file->place, "%d #if of this file without #endif", r->file->conditions);
     r->file->conditions = 0;
     if (!r->file->below) return false;
     r->file = r->file->below;

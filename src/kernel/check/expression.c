@@ -30,7 +30,7 @@ static sti_node *parse_name(sti_parser *p)
     sti_name *name = p->t->name;
     if (name->word == STI_WORD_SYNC || name->word == STI_WORD_EACH || name->word == STI_WORD_ITEMS ||
         name->word == STI_WORD_SHARED || name->word == STI_WORD_STAGED) {
-        sti_complain(p->u, place, "%s is a statement of its own, not a value", name->text);
+        sti_report_mistake(p->u, place, "%s is a statement of its own, not a value", name->text);
         return NULL;
     }
     name = sti_parser_name(p, "a value");
@@ -65,7 +65,7 @@ static sti_node *parse_cast(sti_parser *p, sti_source_place place)
     n->op = sti_parser_take(p, STI_OP_MUL) ? STI_OP_MUL : STI_OP_NONE;
     if (!sti_parser_expect(p, STI_OP_CLOSE, "after the type of a cast")) return NULL;
     if (sti_parser_is(p, STI_OP_BEGIN)) {
-        sti_complain(p->u, p->t->place, "a list of values stands at the declaration of a variable only");
+        sti_report_mistake(p->u, p->t->place, "a list of values stands at the declaration of a variable only");
         return NULL;
     }
     n->a = parse_unary(p);
@@ -93,7 +93,7 @@ static sti_node *parse_value(sti_parser *p)
     if (sti_parser_word(p, STI_WORD_SIZEOF)) return parse_sizeof(p);
     if (p->t->kind == STI_TOKEN_NAME) return parse_name(p);
     if (p->t->kind == STI_TOKEN_TEXT)
-        sti_complain(p->u, p->t->place, "there are no strings and characters in a kernel: write numbers");
+        sti_report_mistake(p->u, p->t->place, "there are no strings and characters in a kernel: write numbers");
     else
         sti_parser_unexpected(p, "a value");
     return NULL;
@@ -111,8 +111,8 @@ static sti_node *parse_behind(sti_parser *p)
                              : op == STI_OP_INCREMENT || op == STI_OP_DECREMENT ? STI_NODE_POSTFIX
                                                                                 : STI_NODE_NUMBER;
         if (op == STI_OP_OPEN) {
-            sti_complain(p->u, p->t->place,
-                         "only a function can be called, by its name: there are no pointers to functions");
+            sti_report_mistake(p->u, p->t->place,
+                               "only a function can be called, by its name: there are no pointers to functions");
             return NULL;
         }
         if (kind == STI_NODE_NUMBER) return n;
@@ -212,7 +212,7 @@ sti_node *sti_parse_assignment(sti_parser *p)
     n->a = left;
     n->b = sti_parse_conditional(p);
     if (n->b && p->t->kind == STI_TOKEN_OP && is_assignment((sti_operator)p->t->op)) {
-        sti_complain(p->u, p->t->place, "one assignment at a time: write two statements");
+        sti_report_mistake(p->u, p->t->place, "one assignment at a time: write two statements");
         return NULL;
     }
     return n->b ? sti_parser_above(p, n) : NULL;

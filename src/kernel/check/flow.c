@@ -82,8 +82,8 @@ static void add_origin(sti_unit *u, sti_symbol *pointer, sti_symbol *symbol)
         *o = (sti_reach){symbol, leader->origin};
         leader->origin = o;
     } else if (n == MOST_ORIGINS && !u->failed) {
-        sti_complain(u, pointer->place, "`%s` may point to more than %d arrays: use more pointers", pointer->name->text,
-                     MOST_ORIGINS);
+        sti_report_mistake(u, pointer->place, "`%s` may point to more than %d arrays: use more pointers",
+                           pointer->name->text, MOST_ORIGINS);
     }
 }
 

@@ -1,12 +1,12 @@
 /* Statements and functions of a source in checked mode; see instrument.h and work.h. */
-#include "kernel/check/instrument.h"
+#include "kernel/checked/instrument.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernel/check/marks.h"
+#include "kernel/checked/marks.h"
 #include "kernel/check/printer.h"
 #include "kernel/check/type.h"
-#include "kernel/check/work.h"
+#include "kernel/checked/rewrite.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static sti_node *change_declaration(sti_rewrite *w, sti_node *n)
         const char *span = v->a ? sti_rewrite_change(w, v->a, index ? STI_AS_INDEX : 0) : NULL;
         if (v->type && v->type->kind == STI_TYPE_POINTER) {
             n->next = sti_rewrite_statement(
-                w, sti_rewrite_say(w, "sti_span sti_s_%s = %s", v->name->text, span ? span : "sti_span_none()"));
+                w, sti_rewrite_format(w, "sti_span sti_s_%s = %s", v->name->text, span ? span : "sti_span_none()"));
             if (!n->next) return n;
             n = n->next;
             n->next = after;
@@ -51,13 +51,13 @@ static void change_staged(sti_rewrite *w, sti_node *n)
     int root = n->symbol ? sti_rewrite_root(w, n->symbol) : 0;
     n->kind = STI_NODE_EXPRESSION;
     n->a = sti_rewrite_node(
-        w,
-        sti_rewrite_say(w,
-                        "shared(%s, sti_g_%s, %s); each (%s_i, %s) sti_g_%s[%s_i] = "
-                        "*(const %s *)sti_at(sti_c, %s, %s, %s_i, sizeof(%s), %d); sync(); "
-                        "const %s *%s = sti_g_%s; sti_span sti_s_%s = sti_span_of(%s, (i64)(%s) * (i64)sizeof(%s), %d)",
-                        type, name, size, name, size, name, name, type, from, span, name, type, site, type, name, name,
-                        name, name, size, type, root));
+        w, sti_rewrite_format(
+               w,
+               "shared(%s, sti_g_%s, %s); each (%s_i, %s) sti_g_%s[%s_i] = "
+               "*(const %s *)sti_at(sti_c, %s, %s, %s_i, sizeof(%s), %d); sync(); "
+               "const %s *%s = sti_g_%s; sti_span sti_s_%s = sti_span_of(%s, (i64)(%s) * (i64)sizeof(%s), %d)",
+               type, name, size, name, size, name, name, type, from, span, name, type, site, type, name, name, name,
+               name, size, type, root));
     n->b = NULL;
 }
 
@@ -76,7 +76,8 @@ static void change_each(sti_rewrite *w, sti_node *n)
     int site = known ? 0 : sti_rewrite_site(w, n->a, STI_SITE_COUNT);
     (void)sti_rewrite_change(w, n->a, STI_AS_INDEX);
     if (!known)
-        sti_rewrite_become(w, n->a, sti_rewrite_say(w, "sti_count(sti_c, %s, %d)", sti_rewrite_text(w, n->a), site));
+        sti_rewrite_replace(w, n->a,
+                            sti_rewrite_format(w, "sti_count(sti_c, %s, %d)", sti_rewrite_text(w, n->a), site));
     w->apart = true;
     change_block(w, n->b);
     w->apart = false;
@@ -161,7 +162,7 @@ static void open_function(sti_rewrite *w, sti_node *f)
     add_parameter(w, f, "sti_watch *", "sti_c");
     for (const sti_symbol *p = f->symbol->parameter; p; p = p->next)
         if (p->type && p->type->kind == STI_TYPE_POINTER)
-            add_parameter(w, f, "sti_span", sti_rewrite_say(w, "sti_s_%s", p->name->text));
+            add_parameter(w, f, "sti_span", sti_rewrite_format(w, "sti_s_%s", p->name->text));
 }
 
 /* Room for the largest thing that an access may be of. */
@@ -170,8 +171,8 @@ static const char *sink_text(sti_rewrite *w)
     const char *text = "union { real sti_r[16]; i64 sti_i[16];";
     int k = 0;
     for (const sti_node *n = w->u->top; n; n = n->next)
-        if (n->kind == STI_NODE_STRUCT) text = sti_rewrite_say(w, "%s %s sti_m%d;", text, n->name->text, k++);
-    return sti_rewrite_say(w, "%s } __attribute__((aligned(16))) sti_sink", text);
+        if (n->kind == STI_NODE_STRUCT) text = sti_rewrite_format(w, "%s %s sti_m%d;", text, n->name->text, k++);
+    return sti_rewrite_format(w, "%s } __attribute__((aligned(16))) sti_sink", text);
 }
 
 static void open_kernel(sti_rewrite *w, sti_node *f)
@@ -186,19 +187,19 @@ static void open_kernel(sti_rewrite *w, sti_node *f)
         if (t->kind == STI_TYPE_INT && strcmp(v->name->text, given) == 0) continue;
         if (t->kind == STI_TYPE_POINTER) {
             *at = sti_rewrite_statement(
-                w, sti_rewrite_say(w, "sti_span sti_s_%s = sti_span_array(%s, sti_slots, %d, sizeof(%s), %d)",
-                                   v->name->text, v->name->text, slot, sti_rewrite_type(w, sti_type_value(t->of)),
-                                   slot + 1));
+                w, sti_rewrite_format(w, "sti_span sti_s_%s = sti_span_array(%s, sti_slots, %d, sizeof(%s), %d)",
+                                      v->name->text, v->name->text, slot, sti_rewrite_type(w, sti_type_value(t->of)),
+                                      slot + 1));
             if (*at) at = &(*at)->next;
         }
         ++slot;
     }
     if (!last) return;
     last->next = sti_rewrite_statement(
-        w, sti_rewrite_say(w,
-                           "sti_watch sti_watched = sti_watch_open(sti_slots, %d, sti_block, %d, &sti_sink, "
-                           "sizeof sti_sink), *sti_c = &sti_watched",
-                           slot, world));
+        w, sti_rewrite_format(w,
+                              "sti_watch sti_watched = sti_watch_open(sti_slots, %d, sti_block, %d, &sti_sink, "
+                              "sizeof sti_sink), *sti_c = &sti_watched",
+                              slot, world));
     if (!last->next) return;
     *at = f->b->a;
     last->next->next = spans;

@@ -70,7 +70,7 @@ static bool skip_comment(sti_lexer *l)
         return true;
     }
     const char *end = strstr(p + 2, "*/");
-    if (!end) sti_complain(l->u, l->place, "this comment has no end: write */");
+    if (!end) sti_report_mistake(l->u, l->place, "this comment has no end: write */");
     pass(l, end ? (size_t)(end + 2 - p) : strlen(p));
     return true;
 }

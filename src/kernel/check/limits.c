@@ -93,7 +93,7 @@ static void check_division(limits *l, const sti_node *e)
     int64_t value;
     bool whole = e->a->type && e->b->type && sti_type_integer(e->a->type) && sti_type_integer(e->b->type);
     if (!whole || !sti_constant(l->u, e->b, false, &value) || value != 0) return;
-    sti_complain(l->u, e->place, "`%s` divides by 0: whole numbers have no such value", sti_text(l->u, e));
+    sti_report_mistake(l->u, e->place, "`%s` divides by 0: whole numbers have no such value", sti_text(l->u, e));
 }
 
 static void check_shift(limits *l, const sti_node *e)
@@ -102,8 +102,8 @@ static void check_shift(limits *l, const sti_node *e)
     if (!e->a->type || !sti_type_integer(e->a->type) || !sti_constant(l->u, e->b, false, &value)) return;
     int bits = bits_of(e->a->type);
     if (value >= 0 && value < bits) return;
-    sti_complain(l->u, e->place, "`%s` shifts a number of %d bits by %lld: 0 to %d are possible", sti_text(l->u, e),
-                 bits, (long long)value, bits - 1);
+    sti_report_mistake(l->u, e->place, "`%s` shifts a number of %d bits by %lld: 0 to %d are possible",
+                       sti_text(l->u, e), bits, (long long)value, bits - 1);
 }
 
 /* `beyond`: its address is taken, which may be that behind the last element. */
@@ -113,8 +113,8 @@ static void check_index(limits *l, const sti_node *e, bool beyond)
     int64_t value;
     if (!array || array->kind != STI_TYPE_ARRAY || !sti_constant(l->u, e->b, false, &value)) return;
     if (value >= 0 && value < array->count + beyond) return;
-    sti_complain(l->u, e->place, "`%s`: there is no element %lld, `%s` has %lld", sti_text(l->u, e), (long long)value,
-                 sti_text(l->u, e->a), (long long)array->count);
+    sti_report_mistake(l->u, e->place, "`%s`: there is no element %lld, `%s` has %lld", sti_text(l->u, e),
+                       (long long)value, sti_text(l->u, e->a), (long long)array->count);
 }
 
 static void check_operation(limits *l, const sti_node *e)
@@ -235,7 +235,7 @@ static void check_taken(limits *l, const sti_node *f, taken *t)
     for (int p = 0; p < PLACES; ++p) {
         const sti_node *v = t->largest[p];
         if (t->bytes[p] <= limit[p] || !v) continue;
-        sti_complain(
+        sti_report_mistake(
             l->u, v->place,
             "`%s` takes %lld bytes %s, %s with all that it calls %lld of at most %lld: make it smaller, or pass "
             "an array to the kernel",

@@ -39,7 +39,8 @@ static bool next_raw(sti_reader *r, sti_token *out)
     if (!r->stopped && ++r->steps > STI_CHECK_TOKENS) {
         r->stopped = true;
         sti_source_place place = r->file ? r->file->place : (sti_source_place){0};
-        sti_complain(r->u, place, "more than %d tokens, macros replaced: make the source smaller", STI_CHECK_TOKENS);
+        sti_report_mistake(r->u, place, "more than %d tokens, macros replaced: make the source smaller",
+                           STI_CHECK_TOKENS);
     }
     if (r->stopped || (r->frame && r->frame->at == r->frame->count)) {
         *out = (sti_token){.kind = STI_TOKEN_END, .place = r->file ? r->file->place : (sti_source_place){0}};
@@ -141,17 +142,17 @@ static bool use_function(sti_reader *r, const sti_token *t, bool *used)
     int found;
     if (!read_arguments(r, m, argument, &found)) return false;
     if (found < 0) {
-        if (!r->stopped) sti_complain(r->u, t->place, "the arguments of %s have no end: write )", t->name->text);
+        if (!r->stopped) sti_report_mistake(r->u, t->place, "the arguments of %s have no end: write )", t->name->text);
         return true;
     }
     if (found != m->nparam) {
-        sti_complain(r->u, t->place, "%s takes %d argument%s, not %d", t->name->text, m->nparam, STI_S(m->nparam),
-                     found);
+        sti_report_mistake(r->u, t->place, "%s takes %d argument%s, not %d", t->name->text, m->nparam, STI_S(m->nparam),
+                           found);
         return true;
     }
     if (r->depth >= STI_CHECK_DEPTH) {
         r->stopped = true;
-        sti_complain(r->u, t->place, "macros are used within each other more than %d deep", STI_CHECK_DEPTH);
+        sti_report_mistake(r->u, t->place, "macros are used within each other more than %d deep", STI_CHECK_DEPTH);
         return true;
     }
     ++r->depth;

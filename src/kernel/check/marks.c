@@ -1,5 +1,5 @@
 /* Numbers that become indices; see marks.h. */
-#include "kernel/check/marks.h"
+#include "kernel/checked/marks.h"
 
 #include "kernel/check/type.h"
 

@@ -12,8 +12,8 @@ static bool is_world_array(const sti_type *t)
 
 static const sti_type *refuse_world_array(sti_typing *t, const sti_node *e)
 {
-    sti_complain(t->u, e->place, "`%s` is an array of all worlds: write of_world(%s, items, world, i)",
-                 sti_text(t->u, e), sti_text(t->u, e));
+    sti_report_mistake(t->u, e->place, "`%s` is an array of all worlds: write of_world(%s, items, world, i)",
+                       sti_text(t->u, e), sti_text(t->u, e));
     return NULL;
 }
 
@@ -23,10 +23,11 @@ void sti_type_test(sti_typing *t, sti_node *e, const char *what)
     if (!type || sti_type_plain(type) || type->kind == STI_TYPE_POINTER) return;
     const char *text = sti_text(t->u, e);
     if (sti_type_lanes(type))
-        sti_complain(t->u, e->place, "`%s` on lanes: `%s` may differ between them; write any(%s), or select values",
-                     what, text, text);
+        sti_report_mistake(t->u, e->place,
+                           "`%s` on lanes: `%s` may differ between them; write any(%s), or select values", what, text,
+                           text);
     else
-        sti_complain(t->u, e->place, "`%s` takes a plain number, not `%s`", what, text);
+        sti_report_mistake(t->u, e->place, "`%s` takes a plain number, not `%s`", what, text);
 }
 
 /* ---- between values ---------------------------------------------------------------------------------------------- */
@@ -52,8 +53,8 @@ static const sti_type *together(sti_typing *t, const sti_node *left, const sti_n
     const sti_node *number = a->kind == STI_TYPE_DOUBLE ? left : right;
     bool simple = number->kind == STI_NODE_NUMBER;
     const char *text = sti_text(t->u, number);
-    sti_complain(t->u, number->place, "`%s` is double: write (ureal)%s%s%s", text, simple ? "" : "(", text,
-                 simple ? "" : ")");
+    sti_report_mistake(t->u, number->place, "`%s` is double: write (ureal)%s%s%s", text, simple ? "" : "(", text,
+                       simple ? "" : ")");
     return NULL;
 }
 
@@ -62,7 +63,7 @@ static const sti_type *plain_operation(sti_typing *t, const sti_node *e, sti_ope
 {
     if (op == STI_OP_BOTH || op == STI_OP_EITHER) return sti_type_basic(STI_TYPE_INT, false);
     if (is_whole_only(op) && !(sti_type_integer(a) && sti_type_integer(b))) {
-        sti_complain(t->u, e->place, "`%s`: %s takes whole numbers", sti_text(t->u, e), sti_op_text(op));
+        sti_report_mistake(t->u, e->place, "`%s`: %s takes whole numbers", sti_text(t->u, e), sti_op_text(op));
         return NULL;
     }
     const sti_type *both = together(t, e->a, e->b, a, b);
@@ -85,7 +86,7 @@ static const sti_type *pointer_operation(sti_typing *t, const sti_node *e, sti_o
         bool null = sti_constant(t->u, pointer == a ? e->b : e->a, false, &value) && value == 0;
         if (null || sti_type_same(a, b, false)) return sti_type_basic(STI_TYPE_INT, false);
     }
-    sti_complain(t->u, e->place, "`%s`: pointers have + and - of a plain number, == and !=", sti_text(t->u, e));
+    sti_report_mistake(t->u, e->place, "`%s`: pointers have + and - of a plain number, == and !=", sti_text(t->u, e));
     return NULL;
 }
 
@@ -95,7 +96,7 @@ const sti_type *sti_type_binary(sti_typing *t, const sti_node *e, sti_operator o
     const sti_type *types[] = {a, b};
     for (int i = 0; i < 2; ++i)
         if (types[i]->kind == STI_TYPE_VOID || types[i]->kind == STI_TYPE_STRUCT) {
-            sti_complain(t->u, e->place, "`%s` has no operators", sti_text(t->u, i == 0 ? e->a : e->b));
+            sti_report_mistake(t->u, e->place, "`%s` has no operators", sti_text(t->u, i == 0 ? e->a : e->b));
             return NULL;
         }
     if (sti_type_lanes(a) || sti_type_lanes(b)) return sti_type_lanes_operation(t, e, op, a, b);
@@ -108,12 +109,13 @@ static const sti_type *type_condition(sti_typing *t, sti_node *e)
     const sti_type *test = sti_type_decayed(t, e->a), *a = sti_type_decayed(t, e->b), *b = sti_type_decayed(t, e->c);
     if (!test || !a || !b) return NULL;
     if (sti_type_lanes(test)) {
-        sti_complain(t->u, e->place, "`?:` on lanes: write %s(%s, %s, %s)", sti_type_whole(a) ? "iselect" : "select",
-                     sti_text(t->u, e->a), sti_text(t->u, e->b), sti_text(t->u, e->c));
+        sti_report_mistake(t->u, e->place, "`?:` on lanes: write %s(%s, %s, %s)",
+                           sti_type_whole(a) ? "iselect" : "select", sti_text(t->u, e->a), sti_text(t->u, e->b),
+                           sti_text(t->u, e->c));
         return NULL;
     }
     if (!sti_type_plain(test) && test->kind != STI_TYPE_POINTER) {
-        sti_complain(t->u, e->place, "`?:` takes a plain number, not `%s`", sti_text(t->u, e->a));
+        sti_report_mistake(t->u, e->place, "`?:` takes a plain number, not `%s`", sti_text(t->u, e->a));
         return NULL;
     }
     if (sti_type_plain(a) && sti_type_plain(b)) return together(t, e->b, e->c, a, b);
@@ -124,7 +126,7 @@ static const sti_type *type_condition(sti_typing *t, sti_node *e)
     if (null_first) return sti_type_convert(t, e->b, a, b, what, NULL) ? b : NULL;
     if (sti_type_plain(a) && sti_type_lanes(b)) return sti_type_convert(t, e->b, a, b, what, NULL) ? b : NULL;
     if (a->kind == STI_TYPE_VOID && b->kind == STI_TYPE_VOID) {
-        sti_complain(t->u, e->place, "`?:` chooses between values: write if");
+        sti_report_mistake(t->u, e->place, "`?:` chooses between values: write if");
         return NULL;
     }
     return sti_type_convert(t, e->c, b, a, what, NULL) ? a : NULL;
@@ -138,8 +140,8 @@ static const sti_type *type_number(sti_typing *t, sti_node *e)
     sti_type_kind kind;
     if (sti_integer(e->name->text, &value, &kind) || sti_floating(e->name->text, &kind))
         return sti_type_basic(kind, false);
-    sti_complain(t->u, e->place, "`%.80s` is not a number of the language: 12, 0x1fu, 3ll, 0.5, 1e-3f are",
-                 e->name->text);
+    sti_report_mistake(t->u, e->place, "`%.80s` is not a number of the language: 12, 0x1fu, 3ll, 0.5, 1e-3f are",
+                       e->name->text);
     return NULL;
 }
 
@@ -150,11 +152,11 @@ static const sti_type *type_address(sti_typing *t, sti_node *e)
     const char *text = sti_text(t->u, e->a);
     bool place = e->a->kind == STI_NODE_NAME || e->a->kind == STI_NODE_INDEX || e->a->kind == STI_NODE_MEMBER;
     if (!place || (e->a->symbol && (e->a->symbol->kind == STI_SYMBOL_LOOP || e->a->symbol->kind == STI_SYMBOL_SETTING)))
-        sti_complain(t->u, e->place, "`%s` has no address", text);
+        sti_report_mistake(t->u, e->place, "`%s` has no address", text);
     else if (of->kind == STI_TYPE_ARRAY)
-        sti_complain(t->u, e->place, "`&%s`: an array is passed by its name alone", text);
+        sti_report_mistake(t->u, e->place, "`&%s`: an array is passed by its name alone", text);
     else if (of->kind == STI_TYPE_POINTER)
-        sti_complain(t->u, e->place, "`&%s`: nothing points to pointers", text);
+        sti_report_mistake(t->u, e->place, "`&%s`: nothing points to pointers", text);
     else
         return sti_type_pointer(t->u, of);
     return NULL;
@@ -163,18 +165,18 @@ static const sti_type *type_address(sti_typing *t, sti_node *e)
 static const sti_type *type_not(sti_typing *t, sti_node *e, const sti_type *a)
 {
     if (sti_type_lanes(a)) {
-        sti_complain(t->u, e->place, "`%s` on lanes: write m_not(%s)", sti_text(t->u, e), sti_text(t->u, e->a));
+        sti_report_mistake(t->u, e->place, "`%s` on lanes: write m_not(%s)", sti_text(t->u, e), sti_text(t->u, e->a));
         return NULL;
     }
     if (sti_type_plain(a) || a->kind == STI_TYPE_POINTER) return sti_type_basic(STI_TYPE_INT, false);
-    sti_complain(t->u, e->place, "`!` takes a plain number");
+    sti_report_mistake(t->u, e->place, "`!` takes a plain number");
     return NULL;
 }
 
 static const sti_type *type_pointee(sti_typing *t, sti_node *e, const sti_type *a)
 {
     if (a->kind != STI_TYPE_POINTER) {
-        sti_complain(t->u, e->place, "`%s` is no pointer", sti_text(t->u, e->a));
+        sti_report_mistake(t->u, e->place, "`%s` is no pointer", sti_text(t->u, e->a));
         return NULL;
     }
     return is_world_array(a) ? refuse_world_array(t, e->a) : a->of;
@@ -189,10 +191,10 @@ static const sti_type *type_sign(sti_typing *t, sti_node *e, const sti_type *a)
         return whole ? sti_type_basic(STI_TYPE_LINT, false) : a;
     const char *text = sti_text(t->u, e);
     if (lanes && e->op == STI_OP_SUB)
-        sti_complain(t->u, e->place, "`%s` calculates with a mask: write m & isplat(1), or iselect", text);
+        sti_report_mistake(t->u, e->place, "`%s` calculates with a mask: write m & isplat(1), or iselect", text);
     else
-        sti_complain(t->u, e->place, "`%s`: %s is not for `%s`", text, sti_op_text((sti_operator)e->op),
-                     sti_text(t->u, e->a));
+        sti_report_mistake(t->u, e->place, "`%s`: %s is not for `%s`", text, sti_op_text((sti_operator)e->op),
+                           sti_text(t->u, e->a));
     return NULL;
 }
 
@@ -201,17 +203,17 @@ const sti_type *sti_type_step(sti_typing *t, sti_node *e)
     const sti_type *a = sti_type_place(t, e->a);
     if (!a) return NULL;
     if (sti_type_integer(a) || (a->kind == STI_TYPE_POINTER && !is_world_array(a))) return a;
-    sti_complain(t->u, e->place, "`%s`: %s is for whole plain numbers and pointers", sti_text(t->u, e),
-                 sti_op_text((sti_operator)e->op));
+    sti_report_mistake(t->u, e->place, "`%s`: %s is for whole plain numbers and pointers", sti_text(t->u, e),
+                       sti_op_text((sti_operator)e->op));
     return NULL;
 }
 
 /* RULES-EFFECT-1: refuses a step inside of a value. */
 static const sti_type *refuse_step(sti_typing *t, const sti_node *e)
 {
-    sti_complain(t->u, e->place,
-                 "`%s` within an expression: a step is a statement of its own, before or after this one",
-                 sti_text(t->u, e));
+    sti_report_mistake(t->u, e->place,
+                       "`%s` within an expression: a step is a statement of its own, before or after this one",
+                       sti_text(t->u, e));
     return NULL;
 }
 
@@ -234,18 +236,18 @@ static const sti_type *type_index(sti_typing *t, sti_node *e)
     if (good) return a->of;
     const char *text = sti_text(t->u, e->a), *index = sti_text(t->u, e->b);
     if (sti_type_lanes(a)) {
-        sti_complain(t->u, e->place, "`%s`: no lane is picked out of others; work on all of them, with select",
-                     sti_text(t->u, e));
+        sti_report_mistake(t->u, e->place, "`%s`: no lane is picked out of others; work on all of them, with select",
+                           sti_text(t->u, e));
     } else if (a->kind != STI_TYPE_POINTER) {
-        sti_complain(t->u, e->place, "`%s` is no array", text);
+        sti_report_mistake(t->u, e->place, "`%s` is no array", text);
     } else if (sti_type_lanes(b) && (a->of->kind == STI_TYPE_UREAL || a->of->kind == STI_TYPE_INT)) {
-        sti_complain(t->u, e->place, "`%s[%s]` with an index of lanes: write %s(%s, %s)", text, index,
-                     a->of->kind == STI_TYPE_INT ? "igather" : "gather", text, index);
+        sti_report_mistake(t->u, e->place, "`%s[%s]` with an index of lanes: write %s(%s, %s)", text, index,
+                           a->of->kind == STI_TYPE_INT ? "igather" : "gather", text, index);
     } else if (!sti_type_integer(b)) {
-        sti_complain(t->u, e->place, "`%s[%s]`: an index is a plain whole number", text, index);
+        sti_report_mistake(t->u, e->place, "`%s[%s]`: an index is a plain whole number", text, index);
     } else {
-        sti_complain(t->u, e->place, "`%s` is an array of all worlds: write of_world(%s, items, world, %s)", text, text,
-                     index);
+        sti_report_mistake(t->u, e->place, "`%s` is an array of all worlds: write of_world(%s, items, world, %s)", text,
+                           text, index);
     }
     return NULL;
 }
@@ -268,12 +270,13 @@ static const sti_type *type_member(sti_typing *t, sti_node *e)
     if (e->op == STI_OP_ARROW && sti_type_points(a))
         a = a->of;
     else if (e->op == STI_OP_ARROW) {
-        sti_complain(t->u, e->place, "`%s` is no pointer: write `.`", sti_text(t->u, e->a));
+        sti_report_mistake(t->u, e->place, "`%s` is no pointer: write `.`", sti_text(t->u, e->a));
         return NULL;
     }
     if (a->kind != STI_TYPE_STRUCT) {
-        sti_complain(t->u, e->place, sti_type_points(a) ? "`%s` is a pointer: write `->`" : "`%s` is no structure",
-                     sti_text(t->u, e->a));
+        sti_report_mistake(t->u, e->place,
+                           sti_type_points(a) ? "`%s` is a pointer: write `->`" : "`%s` is no structure",
+                           sti_text(t->u, e->a));
         return NULL;
     }
     for (sti_symbol *f = a->structure->field; f; f = f->next)
@@ -281,7 +284,7 @@ static const sti_type *type_member(sti_typing *t, sti_node *e)
             e->symbol = f;
             return a->is_const ? made_const(t, f->type) : f->type;
         }
-    sti_complain(t->u, e->place, "%s has no field `%s`", a->structure->name->text, e->name->text);
+    sti_report_mistake(t->u, e->place, "%s has no field `%s`", a->structure->name->text, e->name->text);
     return NULL;
 }
 
@@ -306,10 +309,10 @@ static const sti_type *type_cast(sti_typing *t, sti_node *e)
     char name[128];
     sti_type_text(to, name, sizeof name);
     if (plain)
-        sti_complain(t->u, e->place, "`(%s)%s` takes const away: what is const is only read", name, text);
+        sti_report_mistake(t->u, e->place, "`(%s)%s` takes const away: what is const is only read", name, text);
     else
-        sti_complain(t->u, e->place, "`(%s)%s`: casts are between plain numbers, and between pointers to them", name,
-                     text);
+        sti_report_mistake(t->u, e->place, "`(%s)%s`: casts are between plain numbers, and between pointers to them",
+                           name, text);
     return NULL;
 }
 
@@ -317,7 +320,7 @@ static const sti_type *type_sizeof(sti_typing *t, const sti_node *e)
 {
     int64_t size;
     if (sti_type_size(t->u, e->named, &size)) return sti_type_basic(STI_TYPE_U64, false);
-    sti_complain(t->u, e->place, "sizeof takes a plain type: lanes have another size on each device");
+    sti_report_mistake(t->u, e->place, "sizeof takes a plain type: lanes have another size on each device");
     return NULL;
 }
 
@@ -337,10 +340,10 @@ const sti_type *sti_type_operation(sti_typing *t, sti_node *e)
     case STI_NODE_CAST: return type_cast(t, e);
     case STI_NODE_SIZEOF: return type_sizeof(t, e);
     case STI_NODE_ASSIGN:
-        sti_complain(t->u, e->place, "`%s`: an assignment is a statement of its own", sti_text(t->u, e));
+        sti_report_mistake(t->u, e->place, "`%s`: an assignment is a statement of its own", sti_text(t->u, e));
         return NULL;
     case STI_NODE_COMMA:
-        sti_complain(t->u, e->place, "a comma stands between assignments, not in a value");
+        sti_report_mistake(t->u, e->place, "a comma stands between assignments, not in a value");
         return NULL;
     default: return NULL;
     }

@@ -39,9 +39,9 @@ static const char *text_of(const sti_token *t)
 void sti_parser_unexpected(sti_parser *p, const char *wanted)
 {
     if (p->t->kind == STI_TOKEN_NAME && p->t->name->word == STI_WORD_REFUSED)
-        sti_complain(p->u, p->t->place, "`%s` is not in the language: %s", p->t->name->text, p->t->name->advice);
+        sti_report_mistake(p->u, p->t->place, "`%s` is not in the language: %s", p->t->name->text, p->t->name->advice);
     else
-        sti_complain(p->u, p->t->place, "%s expected, not `%.80s`", wanted, text_of(p->t));
+        sti_report_mistake(p->u, p->t->place, "%s expected, not `%.80s`", wanted, text_of(p->t));
 }
 
 bool sti_parser_expect(sti_parser *p, sti_operator op, const char *where)
@@ -50,14 +50,14 @@ bool sti_parser_expect(sti_parser *p, sti_operator op, const char *where)
     if (p->t->kind == STI_TOKEN_NAME && p->t->name->word == STI_WORD_REFUSED)
         sti_parser_unexpected(p, "");
     else
-        sti_complain(p->u, p->t->place, "`%s` expected %s, not `%.80s`", sti_op_text(op), where, text_of(p->t));
+        sti_report_mistake(p->u, p->t->place, "`%s` expected %s, not `%.80s`", sti_op_text(op), where, text_of(p->t));
     return false;
 }
 
 sti_name *sti_parser_name(sti_parser *p, const char *of_what)
 {
     if (p->t->kind != STI_TOKEN_NAME) {
-        sti_complain(p->u, p->t->place, "the name of %s expected, not `%.80s`", of_what, text_of(p->t));
+        sti_report_mistake(p->u, p->t->place, "the name of %s expected, not `%.80s`", of_what, text_of(p->t));
         return NULL;
     }
     sti_name *name = p->t->name;
@@ -66,8 +66,8 @@ sti_name *sti_parser_name(sti_parser *p, const char *of_what)
         return NULL;
     }
     if (name->word != STI_WORD_NONE || name->structure) {
-        sti_complain(p->u, p->t->place, "the name of %s expected, but `%s` is a word of the language or a type",
-                     of_what, name->text);
+        sti_report_mistake(p->u, p->t->place, "the name of %s expected, but `%s` is a word of the language or a type",
+                           of_what, name->text);
         return NULL;
     }
     sti_parser_pass(p);
@@ -89,7 +89,8 @@ sti_node *sti_parser_above(sti_parser *p, sti_node *n)
     for (int i = 0; i < 4; ++i)
         if (below[i] && below[i]->depth >= n->depth) n->depth = below[i]->depth + 1;
     if (n->depth <= STI_CHECK_DEPTH) return n;
-    sti_complain(p->u, n->place, "nested more than %d deep: use variables and functions in between", STI_CHECK_DEPTH);
+    sti_report_mistake(p->u, n->place, "nested more than %d deep: use variables and functions in between",
+                       STI_CHECK_DEPTH);
     return NULL;
 }
 
@@ -99,8 +100,8 @@ bool sti_parser_enter(sti_parser *p)
         ++p->depth;
         return true;
     }
-    sti_complain(p->u, p->t->place, "nested more than %d deep: use variables and functions in between",
-                 STI_CHECK_DEPTH);
+    sti_report_mistake(p->u, p->t->place, "nested more than %d deep: use variables and functions in between",
+                       STI_CHECK_DEPTH);
     return false;
 }
 
@@ -130,14 +131,15 @@ bool sti_parser_at_type(const sti_parser *p)
 const sti_type *sti_parser_type(sti_parser *p)
 {
     if (sti_parser_word(p, STI_WORD_STATIC)) {
-        sti_complain(p->u, p->t->place, "static stands outside of functions only, before const tables of numbers");
+        sti_report_mistake(p->u, p->t->place,
+                           "static stands outside of functions only, before const tables of numbers");
         return NULL;
     }
     bool is_const = sti_parser_word(p, STI_WORD_CONST);
     if (is_const) sti_parser_pass(p);
     if (sti_parser_word(p, STI_WORD_STRUCT)) {
-        sti_complain(p->u, p->t->place,
-                     "a structure is defined before the functions by typedef, and named without struct");
+        sti_report_mistake(p->u, p->t->place,
+                           "a structure is defined before the functions by typedef, and named without struct");
         return NULL;
     }
     const sti_name *name = p->t->kind == STI_TOKEN_NAME ? p->t->name : NULL;
@@ -170,7 +172,7 @@ static sti_node *parse_list(sti_parser *p)
     sti_node **at = &list->a;
     while (!sti_parser_is(p, STI_OP_END)) {
         if (sti_parser_is(p, STI_OP_DOT) || sti_parser_is(p, STI_OP_LEFT)) {
-            sti_complain(p->u, p->t->place, "values of a list stand in their order, without names and places");
+            sti_report_mistake(p->u, p->t->place, "values of a list stand in their order, without names and places");
             return NULL;
         }
         *at = parse_initial(p);
@@ -193,7 +195,7 @@ static sti_node *parse_declarator(sti_parser *p, const sti_type *named, const ch
     v->named = named;
     v->op = sti_parser_take(p, STI_OP_MUL) ? STI_OP_MUL : STI_OP_NONE;
     if (sti_parser_is(p, STI_OP_MUL) || (v->op == STI_OP_MUL && sti_parser_word(p, STI_WORD_CONST))) {
-        sti_complain(
+        sti_report_mistake(
             p->u, p->t->place,
             "a pointer is `type *` or `const type *`: nothing points to pointers, and no pointer is const itself");
         return NULL;
@@ -204,13 +206,13 @@ static sti_node *parse_declarator(sti_parser *p, const sti_type *named, const ch
     int sizes = 0;
     for (sti_node **at = &v->b; sti_parser_take(p, STI_OP_LEFT); at = &(*at)->next) {
         if (++sizes > MOST_SIZES) {
-            sti_complain(p->u, v->place, "`%s` has more than %d sizes: use fewer", v->name->text, MOST_SIZES);
+            sti_report_mistake(p->u, v->place, "`%s` has more than %d sizes: use fewer", v->name->text, MOST_SIZES);
             return NULL;
         }
         *at = sti_parser_is(p, STI_OP_RIGHT) ? NULL : sti_parse_conditional(p);
         if (!*at) {
             if (sti_parser_is(p, STI_OP_RIGHT))
-                sti_complain(p->u, p->t->place, "the size of an array stands between [ and ]");
+                sti_report_mistake(p->u, p->t->place, "the size of an array stands between [ and ]");
             return NULL;
         }
         if (!sti_parser_expect(p, STI_OP_RIGHT, "after the size")) return NULL;
@@ -254,7 +256,7 @@ static bool parse_parameters(sti_parser *p, sti_node *f)
         return true;
     }
     if (sti_parser_is(p, STI_OP_CLOSE)) {
-        sti_complain(p->u, p->t->place, "a function without parameters says (void)");
+        sti_report_mistake(p->u, p->t->place, "a function without parameters says (void)");
         return false;
     }
     do {
@@ -277,15 +279,15 @@ static sti_node *parse_function(sti_parser *p)
     f->op = (int)word;
     f->named = result;
     if (sti_parser_is(p, STI_OP_MUL)) {
-        sti_complain(p->u, p->t->place, "a function returns no pointer: let it return an index");
+        sti_report_mistake(p->u, p->t->place, "a function returns no pointer: let it return an index");
         return NULL;
     }
     f->name = sti_parser_name(p, "a function");
     if (!f->name || !sti_parser_expect(p, STI_OP_OPEN, "after the name of a function")) return NULL;
     if (!parse_parameters(p, f) || !sti_parser_expect(p, STI_OP_CLOSE, "after the parameters")) return NULL;
     if (sti_parser_is(p, STI_OP_SEMICOLON)) {
-        sti_complain(p->u, f->place, "%s has no body: a function is defined, once, before its first use",
-                     f->name->text);
+        sti_report_mistake(p->u, f->place, "%s has no body: a function is defined, once, before its first use",
+                           f->name->text);
         return NULL;
     }
     f->b = sti_parse_block(p);
@@ -301,7 +303,7 @@ static sti_node *parse_structure(sti_parser *p)
     const sti_name *tag = good && p->t->kind == STI_TOKEN_NAME ? p->t->name : NULL;
     if (tag) sti_parser_pass(p);
     if (!good || !sti_parser_take(p, STI_OP_BEGIN)) {
-        sti_complain(p->u, p->t->place, "a typedef is: typedef struct name { … } name;");
+        sti_report_mistake(p->u, p->t->place, "a typedef is: typedef struct name { … } name;");
         return NULL;
     }
     sti_node *n = sti_parser_node(p, STI_NODE_STRUCT, p->t->place);
@@ -315,7 +317,7 @@ static sti_node *parse_structure(sti_parser *p)
     n->name = sti_parser_name(p, "the structure");
     if (!n->name) return NULL;
     if (tag && tag != n->name) {
-        sti_complain(p->u, n->place, "a structure has one name: %s, not %s", tag->text, n->name->text);
+        sti_report_mistake(p->u, n->place, "a structure has one name: %s, not %s", tag->text, n->name->text);
         return NULL;
     }
     sti_structure *s = sti_unit_alloc(p->u, sizeof *s);
@@ -334,9 +336,9 @@ static sti_node *parse_table(sti_parser *p)
     bool is_static = sti_parser_word(p, STI_WORD_STATIC);
     if (is_static) sti_parser_pass(p);
     if (!is_static || !sti_parser_word(p, STI_WORD_CONST)) {
-        sti_complain(p->u, place,
-                     "outside of functions stand LFN, world_kernel, item_kernel, typedef struct and static const "
-                     "tables: nothing that changes");
+        sti_report_mistake(p->u, place,
+                           "outside of functions stand LFN, world_kernel, item_kernel, typedef struct and static const "
+                           "tables: nothing that changes");
         return NULL;
     }
     const sti_type *named = sti_parser_type(p);

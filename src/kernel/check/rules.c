@@ -6,7 +6,7 @@
 #include "kernel/check/flow.h"
 #include "kernel/check/type.h"
 #include "kernel/check/typing.h"
-#include "kernel/launch/signature.h"
+#include "kernel/signature.h"
 
 #include <string.h>
 
@@ -47,11 +47,11 @@ static void refuse_private(writing *w, const sti_symbol *s)
 {
     const char *name = s->name->text;
     if (s->kind == STI_SYMBOL_VARIABLE && s->type && s->type->kind == STI_TYPE_ARRAY)
-        sti_complain(w->r->u, w->place,
-                     "`%s` is an array of each thread, but the team fills it together: declare it shared(…, %s, …)",
-                     name, name);
+        sti_report_mistake(
+            w->r->u, w->place,
+            "`%s` is an array of each thread, but the team fills it together: declare it shared(…, %s, …)", name, name);
     else
-        sti_complain(
+        sti_report_mistake(
             w->r->u, w->place,
             "`%s` is declared outside of %s: there, only elements of shared and a kernel's arrays are assigned", name,
             w->r->each ? loop_of(w->r) : "each");
@@ -84,11 +84,12 @@ static void write_in_each(writing *w, sti_symbol *s)
     s->written_in_each = true;
     if (r->one || r->in_order || (w->call ? call_varies(w) : sti_flow_varies(w->at, r->number))) return;
     if (w->call)
-        sti_complain(r->u, w->place, "every iteration writes the same place of `%s`: let what is passed depend on `%s`",
-                     s->name->text, r->each->name->text);
+        sti_report_mistake(r->u, w->place,
+                           "every iteration writes the same place of `%s`: let what is passed depend on `%s`",
+                           s->name->text, r->each->name->text);
     else
-        sti_complain(r->u, w->place, "every iteration writes `%s`: let the index depend on `%s`", sti_text(r->u, w->at),
-                     r->each->name->text);
+        sti_report_mistake(r->u, w->place, "every iteration writes `%s`: let the index depend on `%s`",
+                           sti_text(r->u, w->at), r->each->name->text);
     w->reported = true;
 }
 
@@ -104,12 +105,13 @@ static void write_origin(sti_symbol *s, void *context)
         s->written_plainly = true;
         if (is_kernel(r->function)) {
             if (w->call)
-                sti_complain(r->u, w->place,
-                             "`%s` is an array of this kernel, and %s writes it without put: write put(%s, i, x) there",
-                             s->name->text, w->call->name->text, s->name->text);
+                sti_report_mistake(
+                    r->u, w->place,
+                    "`%s` is an array of this kernel, and %s writes it without put: write put(%s, i, x) there",
+                    s->name->text, w->call->name->text, s->name->text);
             else
-                sti_complain(r->u, w->place, "`%s` is an array of this kernel: write put(%s, i, x)", s->name->text,
-                             s->name->text);
+                sti_report_mistake(r->u, w->place, "`%s` is an array of this kernel: write put(%s, i, x)",
+                                   s->name->text, s->name->text);
             w->reported = true;
             return;
         }
@@ -128,7 +130,7 @@ static void write_place(rules *r, sti_node *e)
     if (e->kind != STI_NODE_NAME) {
         sti_origins(e, write_origin, &w);
     } else if (e->symbol && r->each && e->symbol->inside != r->number) {
-        sti_complain(
+        sti_report_mistake(
             r->u, e->place,
             "`%s` is declared outside of %s: there, only elements of shared and a kernel's arrays are assigned",
             e->name->text, loop_of(r));
@@ -144,12 +146,12 @@ static void check_call(rules *r, sti_node *e)
     r->function->team |= f->team;
     r->function->items |= f->items;
     if (f->team && r->each)
-        sti_complain(r->u, e->place, "`%s` %s: it is called where the whole team comes, not within %s", e->name->text,
-                     f->kind == STI_SYMBOL_LIBRARY ? "is for a team" : "has each, items, sync or shared in it",
-                     loop_of(r));
+        sti_report_mistake(
+            r->u, e->place, "`%s` %s: it is called where the whole team comes, not within %s", e->name->text,
+            f->kind == STI_SYMBOL_LIBRARY ? "is for a team" : "has each, items, sync or shared in it", loop_of(r));
     if (f->items && r->function->word == STI_WORD_WORLD_KERNEL)
-        sti_complain(r->u, e->place, "`%s` has items in it: in a world kernel lanes are worlds; use each",
-                     e->name->text);
+        sti_report_mistake(r->u, e->place, "`%s` has items in it: in a world kernel lanes are worlds; use each",
+                           e->name->text);
     int n = 0;
     for (sti_node *a = e->a; a; a = a->next, ++n) {
         const sti_symbol *p = sti_flow_parameter(e, n);
@@ -174,10 +176,11 @@ static void check_expressions(rules *r, sti_node *n)
         if (n->kind == STI_NODE_CALL) {
             check_call(r, n);
             if (sti_flow_writes(n->symbol))
-                sti_complain(r->u, n->place,
-                             "`%s` writes through a pointer within an expression: call it in a statement of its own, "
-                             "f(…); or x = f(…);",
-                             sti_text(r->u, n));
+                sti_report_mistake(
+                    r->u, n->place,
+                    "`%s` writes through a pointer within an expression: call it in a statement of its own, "
+                    "f(…); or x = f(…);",
+                    sti_text(r->u, n));
         }
         check_expressions(r, n->a);
         check_expressions(r, n->b);
@@ -219,7 +222,7 @@ static bool team_comes(rules *r, const sti_node *n, const char *word)
 {
     r->function->team = true;
     if (!r->each) return true;
-    sti_complain(r->u, n->place, "%s within %s: it stands where the whole team comes", word, loop_of(r));
+    sti_report_mistake(r->u, n->place, "%s within %s: it stands where the whole team comes", word, loop_of(r));
     return false;
 }
 
@@ -229,7 +232,7 @@ static void check_each(rules *r, sti_node *n)
     if (items) {
         r->function->items = true;
         if (r->function->word == STI_WORD_WORLD_KERNEL)
-            sti_complain(r->u, n->place, "items in a world kernel: its lanes are worlds; use each");
+            sti_report_mistake(r->u, n->place, "items in a world kernel: its lanes are worlds; use each");
     }
     check_expressions(r, n->a);
     if (!team_comes(r, n, items ? "items" : "each")) return;
@@ -246,11 +249,12 @@ static void check_each(rules *r, sti_node *n)
 static void check_jump(rules *r, const sti_node *n)
 {
     if (r->each && n->kind == STI_NODE_RETURN)
-        sti_complain(r->u, n->place, "return within %s: other threads of the team would go on; write continue, or if",
-                     loop_of(r));
+        sti_report_mistake(r->u, n->place,
+                           "return within %s: other threads of the team would go on; write continue, or if",
+                           loop_of(r));
     if (r->each && n->kind == STI_NODE_BREAK && r->loops == 0)
-        sti_complain(r->u, n->place, "break leaves %s: other threads of the team would go on; write continue, or if",
-                     loop_of(r));
+        sti_report_mistake(r->u, n->place,
+                           "break leaves %s: other threads of the team would go on; write continue, or if", loop_of(r));
 }
 
 static bool is_setting(const sti_node *e, const char *name)
@@ -322,47 +326,49 @@ static void check_parameter(sti_unit *u, const sti_node *f, const sti_node *v)
     bool element = own || seen || number || team || kind == STI_TYPE_U32 || kind == STI_TYPE_U16 || kind == STI_TYPE_U8;
     const char *kernel = f->name->text, *name = v->name->text;
     if (v->b)
-        sti_complain(u, v->place, "kernel %s: parameter %s: write it as a pointer", kernel, name);
+        sti_report_mistake(u, v->place, "kernel %s: parameter %s: write it as a pointer", kernel, name);
     else if (!element)
-        sti_complain(
+        sti_report_mistake(
             u, v->place,
             "kernel %s: parameter %s: it is real, lint, wreal, wint, treal, tlint, tint, ureal, int, i64, u32, "
             "u16 or u8",
             kernel, name);
     else if (own && !pointer)
-        sti_complain(u, v->place, "kernel %s: parameter %s: lanes can't be passed by value; use ureal or int", kernel,
-                     name);
+        sti_report_mistake(u, v->place, "kernel %s: parameter %s: lanes can't be passed by value; use ureal or int",
+                           kernel, name);
     else if (own && !world)
-        sti_complain(u, v->place, "kernel %s: parameter %s: an item kernel sees arrays of worlds as wreal or wint",
-                     kernel, name);
+        sti_report_mistake(u, v->place,
+                           "kernel %s: parameter %s: an item kernel sees arrays of worlds as wreal or wint", kernel,
+                           name);
     else if (seen && world)
-        sti_complain(u, v->place, "kernel %s: parameter %s: a world kernel sees arrays of worlds as real or lint",
-                     kernel, name);
+        sti_report_mistake(u, v->place, "kernel %s: parameter %s: a world kernel sees arrays of worlds as real or lint",
+                           kernel, name);
     else if (!pointer && !number && !team)
-        sti_complain(u, v->place, "kernel %s: parameter %s: a scalar is int, i64 or ureal", kernel, name);
+        sti_report_mistake(u, v->place, "kernel %s: parameter %s: a scalar is int, i64 or ureal", kernel, name);
     else if (!pointer && v->named->is_const)
-        sti_complain(u, v->place, "kernel %s: parameter %s: a number is passed without const", kernel, name);
+        sti_report_mistake(u, v->place, "kernel %s: parameter %s: a number is passed without const", kernel, name);
 }
 
 static void check_kernel(sti_unit *u, const sti_node *f)
 {
     int n = 0;
-    if (f->named->kind != STI_TYPE_VOID) sti_complain(u, f->place, "kernel %s: a kernel returns void", f->name->text);
+    if (f->named->kind != STI_TYPE_VOID)
+        sti_report_mistake(u, f->place, "kernel %s: a kernel returns void", f->name->text);
     for (const sti_node *v = f->a; v; v = v->next) {
         check_parameter(u, f, v);
         if (++n == STI_MAX_PARAMS + 1)
-            sti_complain(u, v->place, "kernel %s has more than %d parameters", f->name->text, STI_MAX_PARAMS);
+            sti_report_mistake(u, v->place, "kernel %s has more than %d parameters", f->name->text, STI_MAX_PARAMS);
         if (v->name->length >= STI_MAX_NAME)
-            sti_complain(u, v->place, "kernel %s: the name of parameter %d is too long: below %d letters",
-                         f->name->text, n, STI_MAX_NAME);
+            sti_report_mistake(u, v->place, "kernel %s: the name of parameter %d is too long: below %d letters",
+                               f->name->text, n, STI_MAX_NAME);
         bool pointer = v->symbol && v->type && v->type->kind == STI_TYPE_POINTER;
         if (pointer && !v->type->of->is_const && !v->symbol->written)
-            sti_complain(u, v->place, "kernel %s: parameter %s is never written: make it const", f->name->text,
-                         v->name->text);
+            sti_report_mistake(u, v->place, "kernel %s: parameter %s is never written: make it const", f->name->text,
+                               v->name->text);
     }
-    if (n == 0) sti_complain(u, f->place, "kernel %s: a kernel without parameters does nothing", f->name->text);
+    if (n == 0) sti_report_mistake(u, f->place, "kernel %s: a kernel without parameters does nothing", f->name->text);
     if (f->name->length >= STI_MAX_NAME)
-        sti_complain(u, f->place, "the name of a kernel is shorter than %d letters", STI_MAX_NAME);
+        sti_report_mistake(u, f->place, "the name of a kernel is shorter than %d letters", STI_MAX_NAME);
 }
 
 void sti_check_rules(sti_unit *u)

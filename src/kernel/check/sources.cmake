@@ -1,6 +1,6 @@
 # The sources of the checker, from the top of the checkout: for the library, and for its fuzz target, which compiles them itself.
 set(STET_CHECKER_SOURCES
-    src/kernel/check/access.c
+    src/kernel/checked/access.c
     src/kernel/check/call.c
     src/kernel/check/check.c
     src/kernel/check/constant.c
@@ -10,13 +10,13 @@ set(STET_CHECKER_SOURCES
     src/kernel/check/equal.c
     src/kernel/check/expression.c
     src/kernel/check/flow.c
-    src/kernel/check/instrument.c
+    src/kernel/checked/instrument.c
     src/kernel/check/kernels.c
     src/kernel/check/lexer.c
     src/kernel/check/library.c
     src/kernel/check/limits.c
     src/kernel/check/macro.c
-    src/kernel/check/marks.c
+    src/kernel/checked/marks.c
     src/kernel/check/operator.c
     src/kernel/check/parser.c
     src/kernel/check/printer.c

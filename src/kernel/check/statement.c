@@ -26,7 +26,7 @@ static sti_node *parse_body(sti_parser *p)
     sti_node *block = sti_parser_node(p, STI_NODE_BLOCK, p->t->place);
     if (!block) return NULL;
     if (sti_parser_at_type(p) || sti_parser_word(p, STI_WORD_SHARED) || sti_parser_word(p, STI_WORD_STAGED)) {
-        sti_complain(p->u, p->t->place, "a declaration stands in a block: write { … }");
+        sti_report_mistake(p->u, p->t->place, "a declaration stands in a block: write { … }");
         return NULL;
     }
     if (sti_parser_take(p, STI_OP_SEMICOLON)) return block;
@@ -196,7 +196,7 @@ sti_node *sti_parse_block(sti_parser *p)
     int depth = 0;
     while (!sti_parser_is(p, STI_OP_END)) {
         if (p->t->kind == STI_TOKEN_END) {
-            sti_complain(p->u, block->place, "this block has no end: write }");
+            sti_report_mistake(p->u, block->place, "this block has no end: write }");
             return NULL;
         }
         if (sti_parser_take(p, STI_OP_SEMICOLON)) continue;

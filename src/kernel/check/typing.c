@@ -41,8 +41,8 @@ static void refuse_hidden(sti_typing *t, const sti_node *n, const char *const *e
         memcpy(hidden + length, *end, more + 1);
         const sti_name *name = sti_unit_name(t->u, hidden, length + more);
         if (name && name->symbol)
-            sti_complain(t->u, n->place, "%s uses the name %s itself, for `%s`: rename one of the two", macro, hidden,
-                         n->name->text);
+            sti_report_mistake(t->u, n->place, "%s uses the name %s itself, for `%s`: rename one of the two", macro,
+                               hidden, n->name->text);
     }
 }
 
@@ -73,8 +73,8 @@ static void type_team_array(sti_typing *t, sti_node *n)
     refuse_hidden(t, n, ends, word);
     if (!is_number(element) || n->named->is_const || element->kind == STI_TYPE_WREAL ||
         element->kind == STI_TYPE_WINT) {
-        sti_complain(t->u, n->place, "%s(…): elements are real, lint, mask, ureal, int, i64, u64, u32, u16 or u8",
-                     word);
+        sti_report_mistake(t->u, n->place, "%s(…): elements are real, lint, mask, ureal, int, i64, u64, u32, u16 or u8",
+                           word);
         good = false;
     }
     if (n->kind == STI_NODE_STAGED) {
@@ -91,9 +91,9 @@ static void type_return(sti_typing *t, sti_node *n)
 {
     const sti_type *to = t->function->type;
     if (!n->a && to->kind != STI_TYPE_VOID) {
-        sti_complain(t->u, n->place, "%s returns a value: write return with it", t->function->name->text);
+        sti_report_mistake(t->u, n->place, "%s returns a value: write return with it", t->function->name->text);
     } else if (n->a && to->kind == STI_TYPE_VOID) {
-        sti_complain(t->u, n->place, "%s returns nothing: write return;", t->function->name->text);
+        sti_report_mistake(t->u, n->place, "%s returns nothing: write return;", t->function->name->text);
     } else if (n->a) {
         const sti_type *from = sti_type_decayed(t, n->a);
         (void)sti_type_convert(t, n->a, from, to, "the result", NULL);
@@ -116,7 +116,8 @@ static void type_statement(sti_typing *t, sti_node *n)
     case STI_NODE_BREAK:
     case STI_NODE_CONTINUE:
         if (t->loops == 0)
-            sti_complain(t->u, n->place, "%s stands in a loop only", n->kind == STI_NODE_BREAK ? "break" : "continue");
+            sti_report_mistake(t->u, n->place, "%s stands in a loop only",
+                               n->kind == STI_NODE_BREAK ? "break" : "continue");
         break;
     default: break;
     }
@@ -160,7 +161,7 @@ static void type_function(sti_typing *t, sti_node *f)
 {
     const sti_type *result = sti_type_value(f->named);
     if (result->kind == STI_TYPE_WREAL || result->kind == STI_TYPE_WINT || f->named->is_const)
-        sti_complain(t->u, f->place, "%s returns void, lanes or a plain type", f->name->text);
+        sti_report_mistake(t->u, f->place, "%s returns void, lanes or a plain type", f->name->text);
     sti_symbol *s = sti_declare(t, STI_SYMBOL_FUNCTION, f, result);
     if (!s) return;
     s->word = (sti_word)f->op;
@@ -172,7 +173,8 @@ static void type_function(sti_typing *t, sti_node *f)
     sti_scope_close(t);
     t->function = NULL;
     if (result->kind != STI_TYPE_VOID && !always_returns(f->b))
-        sti_complain(t->u, f->place, "%s does not return a value on every way: end it with return", f->name->text);
+        sti_report_mistake(t->u, f->place, "%s does not return a value on every way: end it with return",
+                           f->name->text);
 }
 
 void sti_type_unit(sti_unit *u)

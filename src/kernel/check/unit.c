@@ -95,7 +95,7 @@ static void insert(sti_unit *u, sti_diagnostic *fresh, sti_source_place place)
     *at = fresh;
 }
 
-void sti_complain(sti_unit *u, sti_source_place place, const char *format, ...)
+void sti_report_mistake(sti_unit *u, sti_source_place place, const char *format, ...)
 {
     if (++u->nmistake > STI_CHECK_DIAGNOSTICS) return;
     char message[MESSAGE];

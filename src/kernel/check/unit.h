@@ -71,6 +71,7 @@ sti_name *sti_unit_find(const sti_unit *u, const char *text, size_t length);
 const char *sti_unit_copy(sti_unit *u, const char *text);
 
 /* Reports a mistake at a place of the source: one sentence with what is wrong and what is wanted. */
-void sti_complain(sti_unit *u, sti_source_place place, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void sti_report_mistake(sti_unit *u, sti_source_place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

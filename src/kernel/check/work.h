@@ -5,7 +5,7 @@
 #ifndef STI_KERNEL_CHECK_WORK_H
 #define STI_KERNEL_CHECK_WORK_H
 
-#include "kernel/check/instrument.h"
+#include "kernel/checked/instrument.h"
 #include "kernel/check/tree.h"
 
 typedef struct sti_rewrite {
@@ -24,14 +24,14 @@ enum { STI_WRITTEN = 1, STI_AS_INDEX = 2 };
 const char *sti_rewrite_change(sti_rewrite *w, sti_node *e, int use);
 
 /* Texts in the unit's memory, never NULL. */
-const char *sti_rewrite_say(sti_rewrite *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *sti_rewrite_format(sti_rewrite *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *sti_rewrite_text(sti_rewrite *w, const sti_node *e);
 const char *sti_rewrite_type(sti_rewrite *w, const sti_type *t);
 /* Nodes that are printed as this text; NULL: no memory. */
 sti_node *sti_rewrite_node(sti_rewrite *w, const char *text);
 sti_node *sti_rewrite_statement(sti_rewrite *w, const char *text);
 /* An expression becomes this text, which holds together by itself. */
-void sti_rewrite_become(sti_rewrite *w, sti_node *e, const char *text);
+void sti_rewrite_replace(sti_rewrite *w, sti_node *e, const char *text);
 /* The number of a place that is checked, asked before it is rewritten; that of a variable. */
 int sti_rewrite_site(sti_rewrite *w, const sti_node *e, sti_site_kind kind);
 int sti_rewrite_root(sti_rewrite *w, sti_symbol *s);

@@ -9,7 +9,7 @@ enum { MESSAGE = 1024 };
 
 /* The state of one request. */
 typedef struct item {
-    sti_wanted *wanted;
+    sti_compile_request *wanted;
     sti_verdict verdict;
     stet_reason why; /* the reason to compile it */
     bool found;      /* in the cache; in audit mode it is compiled again, into `again` */
@@ -23,7 +23,7 @@ typedef struct item {
 
 typedef struct compilation {
     stet_device *device;
-    const sti_keeping *keeping;
+    const sti_cache_options *keeping;
     sti_cache cache;
     bool open;
     item *item; /* in the order of their ids */
@@ -107,7 +107,7 @@ static void compile_one(void *context, int64_t i, int thread)
 
 static sti_trace_what trace_event(const item *it, stet_trace_kind kind)
 {
-    const sti_wanted *w = it->wanted;
+    const sti_compile_request *w = it->wanted;
     return (sti_trace_what){
         kind, w->kernel ? w->kernel : w->what, w->what, w->line, STET_REASON_NONE, (int64_t)w->object.size, 0};
 }
@@ -184,7 +184,7 @@ static stet_result compile_missing(compilation *o)
 }
 
 /* COMPILE-3 */
-static void sort_by_id(compilation *o, sti_wanted *wanted)
+static void sort_by_id(compilation *o, sti_compile_request *wanted)
 {
     for (int i = 0; i < o->n; ++i) {
         int at = i;
@@ -195,7 +195,8 @@ static void sort_by_id(compilation *o, sti_wanted *wanted)
     for (int i = 0; i < o->n; ++i) o->item[i].lock = -1;
 }
 
-stet_result sti_cached_compile(stet_device *device, const sti_keeping *keeping, sti_wanted *wanted, int n)
+stet_result sti_cached_compile(stet_device *device, const sti_cache_options *keeping, sti_compile_request *wanted,
+                               int n)
 {
     compilation o = {.device = device, .keeping = keeping, .n = n};
     STI_TRY(sti_alloc(&o.item, (size_t)n * sizeof *o.item, "kernels to be compiled"));

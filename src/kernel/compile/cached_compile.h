@@ -16,7 +16,7 @@
 #include "kernel/compile/cache.h"
 
 /* One request for compiled code. */
-typedef struct sti_wanted {
+typedef struct sti_compile_request {
     sti_cache_key key;
     const char *what;   /* for messages and traces: the file of the source */
     const char *kernel; /* for messages and traces: the kernel; NULL: several kernels */
@@ -25,19 +25,20 @@ typedef struct sti_wanted {
     stet_result (*compile)(void *context, sti_text_buffer *object);
     void *context;
     sti_text_buffer object; /* the code; the caller frees it, after a failure too */
-} sti_wanted;
+} sti_compile_request;
 
 /* The cache to use. */
-typedef struct sti_keeping {
+typedef struct sti_cache_options {
     const char *folder; /* NULL: the default folder */
     int64_t limit;      /* in bytes; 0: the default limit */
     bool parallel;      /* `compile` may run in several threads of the device */
-} sti_keeping;
+} sti_cache_options;
 
 /*
  * Fills the objects of n requests. On failure the message is that of the first request that failed. In audit mode
  * cached code is compiled again and compared.
  */
-stet_result sti_cached_compile(stet_device *device, const sti_keeping *keeping, sti_wanted *wanted, int n);
+stet_result sti_cached_compile(stet_device *device, const sti_cache_options *keeping, sti_compile_request *wanted,
+                               int n);
 
 #endif

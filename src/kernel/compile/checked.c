@@ -1,5 +1,5 @@
 /* Checked mode of people's kernels; see checked.h. */
-#include "kernel/compile/checked.h"
+#include "kernel/checked/checked.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -68,7 +68,7 @@ stet_result sti_checked_make(const sti_user_source *source, const sti_check_opti
 
 static void forget(stet_device *device, const sti_checked *c)
 {
-    for (sti_checked **at = &device->unlooked; *at; at = &(*at)->next)
+    for (sti_checked **at = &device->unread_faults; *at; at = &(*at)->next)
         if (*at == c) {
             *at = c->next;
             return;
@@ -152,13 +152,13 @@ stet_result sti_checked_prepare(stet_device *device, sti_launch *launch, int64_t
     return STET_OK;
 }
 
-void sti_checked_wait(stet_device *device, const sti_kernel *k)
+void sti_checked_note_launch(stet_device *device, const sti_kernel *k)
 {
     sti_checked *c = k->checked;
     if (c->waiting) return;
     c->waiting = true;
     c->next = NULL;
-    sti_checked **at = &device->unlooked;
+    sti_checked **at = &device->unread_faults;
     while (*at) at = &(*at)->next;
     *at = c;
 }
@@ -266,15 +266,15 @@ static stet_result look_checked(stet_device *device, sti_checked *c)
     return some ? find_checked(device, c) : STET_OK;
 }
 
-stet_result sti_checked_look(stet_device *device)
+stet_result sti_checked_read_faults(stet_device *device)
 {
     stet_result result = STET_OK;
-    if (!device->unlooked || sti_joining(device)) return STET_OK;
-    while (device->unlooked) {
-        sti_checked *c = device->unlooked;
+    if (!device->unread_faults || sti_device_capture(device)) return STET_OK;
+    while (device->unread_faults) {
+        sti_checked *c = device->unread_faults;
         stet_result one = result == STET_OK ? look_checked(device, c) : clear(device, c->record, c->blocks);
         if (one != STET_OK && one != STET_ERROR_FAULT) return result == STET_OK ? one : result; /* CHECKED-4 */
-        device->unlooked = c->next;
+        device->unread_faults = c->next;
         c->waiting = false;
         if (result == STET_OK) result = one;
     }

@@ -12,8 +12,8 @@
 #ifndef STI_KERNEL_COMPILE_CHECKED_H
 #define STI_KERNEL_COMPILE_CHECKED_H
 
-#include "kernel/check/instrument.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/checked/instrument.h"
+#include "kernel/record/launch.h"
 #include "kernel/compile/user_source.h"
 
 /* A record that was too small. */
@@ -48,11 +48,11 @@ stet_result sti_checked_prepare(stet_device *device, sti_launch *launch, int64_t
 /* How an array's slot says its size: see sti_span_array in lang_checked.h. */
 int64_t sti_checked_size(const sti_kernel *kernel, const stet_array *array);
 /* It was launched, or listed. */
-void sti_checked_wait(stet_device *device, const sti_kernel *kernel);
+void sti_checked_note_launch(stet_device *device, const sti_kernel *kernel);
 /*
  * Looks at the records of all that ran: the first fault is the result (STET_ERROR_FAULT). Waits for the device if
  * somebody is waiting.
  */
-stet_result sti_checked_look(stet_device *device);
+stet_result sti_checked_read_faults(stet_device *device);
 
 #endif

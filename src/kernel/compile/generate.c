@@ -162,7 +162,7 @@ int sti_generate_unit(const sti_sink *out, const char *text, const char *name, c
     for (int pass = 0; pass < 2; ++pass) {
         write_heading(out,
                       pass == 0 ? "#ifdef STI_ISA\n#include \"device/slot.h\"\n#include \""
-                                : "#else\n#include \"kernel/launch/kernel.h\"\n#define STI_FILE \"",
+                                : "#else\n#include \"kernel/record/launch.h\"\n#define STI_FILE \"",
                       name);
         if (pass == 1 && table) sti_sink_format(out, "extern const sti_embedded %s[];\n\n", table);
         size_t cursor = 0;

@@ -7,7 +7,7 @@
 #ifndef STI_KERNEL_COMPILE_GENERATE_H
 #define STI_KERNEL_COMPILE_GENERATE_H
 
-#include "kernel/launch/signature.h"
+#include "kernel/signature.h"
 
 /* Receives the text in pieces, which are not zero-terminated. */
 typedef struct sti_sink {

@@ -1,7 +1,7 @@
 /*
  * Source and settings of a user's kernel; see kernel_source.h.
  */
-#include "kernel/compile/kernel_source.h"
+#include "kernel/user/kernel_source.h"
 
 #include "base/error.h"
 #include "base/memory.h"

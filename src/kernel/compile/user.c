@@ -8,12 +8,12 @@
  *       found
  *   USER-2  a compiled kernel works, whatever happens to the cache later
  */
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 #include "base/memory.h"
 #include "base/plural.h"
 #include "kernel/launch/binding.h"
-#include "kernel/compile/checked.h"
+#include "kernel/checked/checked.h"
 #include "kernel/compile/compile_cpu.h"
 #include "kernel/compile/compiled.h"
 #include "kernel/gpu/programs.h"
@@ -118,13 +118,13 @@ static stet_result compile(void *context, sti_text_buffer *object)
 /* Fills m->object from the cache or a compiler. */
 static stet_result compile_cached(maker *m)
 {
-    const sti_keeping keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
-    sti_wanted wanted = {.key = sti_cache_key_of(m->key.data, m->key.size),
-                         .what = m->source.file[0].name,
-                         .kernel = m->kernel->kernel.name,
-                         .line = m->kernel->kernel.line,
-                         .compile = compile,
-                         .context = m};
+    const sti_cache_options keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
+    sti_compile_request wanted = {.key = sti_cache_key_of(m->key.data, m->key.size),
+                                  .what = m->source.file[0].name,
+                                  .kernel = m->kernel->kernel.name,
+                                  .line = m->kernel->kernel.line,
+                                  .compile = compile,
+                                  .context = m};
     memcpy(m->kernel->id, wanted.key.id, sizeof wanted.key.id);
     stet_result result = sti_cached_compile(m->device, &keeping, &wanted, 1);
     m->object = wanted.object;
@@ -208,7 +208,7 @@ static stet_result make_for_cpu(maker *m)
 
 static stet_result make_for_gpu(maker *m)
 {
-    const sti_keeping keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
+    const sti_cache_options keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
     const sti_team team = {m->def->team, m->def->teams};
     sti_user_source *source = m->kernel->kernel.checked ? &m->instrumented : &m->source;
     return sti_program_add(m->device, &m->kernel->kernel, source, team, &keeping, m->kernel->id);
@@ -296,7 +296,7 @@ void stet_kernel_destroy(stet_kernel *k)
     stet_device *device = k->device;
     if (k->attachment) k->attachment->destroy(k->attachment);
     sti_record_kernel_gone(device, &k->kernel);
-    sti_device_tell_gone(device, k);
+    sti_device_notify_destroyed(device, k);
     if (k->object_size > 0)
         device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes -= (int64_t)k->object_size;
     sti_shared_object_unload(&k->object);

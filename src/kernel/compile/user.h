@@ -4,8 +4,8 @@
 #ifndef STI_KERNEL_COMPILE_USER_H
 #define STI_KERNEL_COMPILE_USER_H
 
-#include "kernel/launch/kernel.h"
-#include "kernel/compile/kernel_source.h"
+#include "kernel/record/launch.h"
+#include "kernel/user/kernel_source.h"
 
 /*
  * The kernel as one of the library's own, for sti_launch_on. Only the function for the device's instruction set is set.

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "kernel/check/source.h"
 #include "kernel/compile/directive.h"
-#include "kernel/compile/language.h"
+#include "kernel/language.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #ifndef STI_KERNEL_GPU_FUSED_H
 #define STI_KERNEL_GPU_FUSED_H
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 enum { STI_FUSED_REPEATS = 8 }; /* the most repetitions of the sequence in one launch */
 

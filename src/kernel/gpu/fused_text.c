@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "kernel/compile/directive.h"
 #include "kernel/gpu/source.h"
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 #include <stdio.h>
 #include <stdlib.h>

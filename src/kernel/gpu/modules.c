@@ -109,16 +109,16 @@ static stet_result load_job(const job *j, const sti_text_buffer *object)
 }
 
 /* Compiles and loads all of them, or none. id of the first, if it is asked for. */
-static stet_result make_modules(const jobs *all, const sti_keeping *keeping, char *id)
+static stet_result make_modules(const jobs *all, const sti_cache_options *keeping, char *id)
 {
-    sti_wanted *wanted;
+    sti_compile_request *wanted;
     STI_TRY(sti_alloc(&wanted, (size_t)all->n * sizeof *wanted, "modules to be made"));
     for (int i = 0; i < all->n; ++i) {
         job *j = &all->job[i];
-        wanted[i] = (sti_wanted){.key = sti_cache_key_of(j->key.data, j->key.size),
-                                 .what = j->source.file[0].name,
-                                 .compile = compile_job,
-                                 .context = j};
+        wanted[i] = (sti_compile_request){.key = sti_cache_key_of(j->key.data, j->key.size),
+                                          .what = j->source.file[0].name,
+                                          .compile = compile_job,
+                                          .context = j};
     }
     stet_result result = sti_cached_compile(all->job[0].modules->device, keeping, wanted, all->n);
     for (int i = 0; i < all->n && result == STET_OK; ++i) result = load_job(&all->job[i], &wanted[i].object);
@@ -209,7 +209,7 @@ static stet_result add_unit_jobs(sti_modules *p, jobs *all, const sti_embedded *
 /* Makes what the jobs say and keeps the modules. */
 static stet_result keep_modules(sti_modules *p, jobs *all)
 {
-    const sti_keeping keeping = {.folder = p->device->cache_folder, .parallel = p->rtc.parallel};
+    const sti_cache_options keeping = {.folder = p->device->cache_folder, .parallel = p->rtc.parallel};
     if (all->n == 0) return STET_OK;
     STI_TRY(sti_realloc(&p->module, (size_t)(p->nmodule + all->n) * sizeof(void *), "modules"));
     STI_TRY(make_modules(all, &keeping, NULL));
@@ -273,7 +273,7 @@ stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const
 }
 
 stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signature *kernel, sti_user_source *source,
-                            const sti_keeping *keeping, char *id, sti_module **out)
+                            const sti_cache_options *keeping, char *id, sti_module **out)
 {
     const sti_module wanted = {.team = team, .forms = STI_FORMS_BOTH};
     jobs all = {0};
@@ -297,7 +297,7 @@ stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signa
 
 stet_result sti_module_from_source(sti_modules *modules, sti_team team, sti_user_source *source, sti_module **out)
 {
-    const sti_keeping keeping = {.folder = modules->device->cache_folder};
+    const sti_cache_options keeping = {.folder = modules->device->cache_folder};
     const sti_module wanted = {.team = team};
     jobs all = {0};
     job *j;

@@ -41,7 +41,7 @@ stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const
  * be NULL. The caller unloads *out.
  */
 stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signature *kernel, sti_user_source *source,
-                            const sti_keeping *keeping, char *id, sti_module **out);
+                            const sti_cache_options *keeping, char *id, sti_module **out);
 /* A module of a source whose text is finished, with all entries; kept like the library's own. The caller unloads *out. */
 stet_result sti_module_from_source(sti_modules *modules, sti_team team, sti_user_source *source, sti_module **out);
 /* A module of a text that is compiled as it is, kept like the library's own; `name` stands for its file. The caller unloads *out. */

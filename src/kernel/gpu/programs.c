@@ -130,7 +130,7 @@ static const sti_signature *signature_of(const sti_kernel *k, const sti_user_sou
 
 /* Makes name, module and both functions of a user's kernel. */
 static stet_result make_user_program(struct sti_programs *p, sti_program *it, sti_user_source *source,
-                                     const sti_keeping *keeping, char *id)
+                                     const sti_cache_options *keeping, char *id)
 {
     const sti_signature *sig = signature_of(it->kernel, source);
     const sti_team team = {it->code.team, it->code.teams};
@@ -143,9 +143,9 @@ static stet_result make_user_program(struct sti_programs *p, sti_program *it, st
 }
 
 stet_result sti_program_add(stet_device *device, const sti_kernel *k, sti_user_source *source, sti_team team,
-                            const sti_keeping *keeping, char *id)
+                            const sti_cache_options *keeping, char *id)
 {
-    sti_keeping here = *keeping;
+    sti_cache_options here = *keeping;
     struct sti_programs *p;
     sti_program *it;
     sti_team choice = sti_team_choose(k->name, k->kind, device->arch, sti_gpu_shares(source));

@@ -14,10 +14,10 @@
 #define STI_KERNEL_GPU_PROGRAMS_H
 
 #include "kernel/gpu/teams.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
-struct sti_keeping;     /* kernel/compile/cached_compile.h */
-struct sti_user_source; /* kernel/compile/user_source.h */
+struct sti_cache_options; /* kernel/compile/cached_compile.h */
+struct sti_user_source;   /* kernel/compile/user_source.h */
 
 /*
  * Returns the code of a kernel, with the entry for arguments by value or in a block. *out is valid until the kernel is
@@ -36,7 +36,7 @@ stet_result sti_program_condition(stet_device *device, const sti_code **out);
  * text. `team`: 0 for the default. id (of STI_ID_SIZE): as for a kernel on the CPU.
  */
 stet_result sti_program_add(stet_device *device, const sti_kernel *kernel, struct sti_user_source *source,
-                            sti_team team, const struct sti_keeping *keeping, char *id);
+                            sti_team team, const struct sti_cache_options *keeping, char *id);
 /* Removes a kernel and unloads a user's kernel. A kernel that was never added is allowed. */
 void sti_program_drop(stet_device *device, const sti_kernel *kernel);
 

@@ -11,7 +11,7 @@
 #ifndef STI_KERNEL_GPU_RTC_H
 #define STI_KERNEL_GPU_RTC_H
 
-#include "device/gpu/library.h"
+#include "base/shared_library.h"
 #include "kernel/compile/text_buffer.h"
 #include "stet/device.h"
 

@@ -5,9 +5,9 @@
 #ifndef STI_KERNEL_GPU_SOURCE_H
 #define STI_KERNEL_GPU_SOURCE_H
 
-#include "kernel/compile/language.h"
+#include "kernel/language.h"
 #include "kernel/compile/user_source.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 /* The unit of a kernel that was compiled ahead of time; NULL: its sources are not embedded. */
 const sti_embedded *sti_gpu_unit(const sti_kernel *kernel);

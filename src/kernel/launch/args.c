@@ -1,5 +1,5 @@
 /* Blocks of arguments; see args.h for the invariants. */
-#include "kernel/launch/args.h"
+#include "kernel/record/args.h"
 
 #include "kernel/record/record.h"
 
@@ -156,7 +156,7 @@ static void count_sent(const sending *s, int64_t sent)
     m->counters.mechanism[STET_MECHANISM_ARGS].saved_bytes -= sent * size;
 }
 
-stet_result sti_args_put_list(stet_device *device, sti_args *a, const sti_list *list)
+stet_result sti_args_upload(stet_device *device, sti_args *a, const sti_list *list)
 {
     sti_mechanisms *m = &device->mechanisms;
     size_t size = (size_t)list->nslot * sizeof *list->slot;

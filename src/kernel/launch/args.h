@@ -17,7 +17,7 @@
 #ifndef STI_KERNEL_LAUNCH_ARGS_H
 #define STI_KERNEL_LAUNCH_ARGS_H
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 struct sti_list;
 
@@ -35,7 +35,7 @@ typedef struct sti_args {
  * equal launches between two that differ may go along, and then save no bytes. On a failure nothing is known of the block any more, and
  * the next call uploads.
  */
-stet_result sti_args_put_list(stet_device *device, sti_args *a, const struct sti_list *list);
+stet_result sti_args_upload(stet_device *device, sti_args *a, const struct sti_list *list);
 void sti_args_free(stet_device *device, sti_args *a);
 
 #endif

@@ -15,7 +15,7 @@
 #ifndef STI_KERNEL_LAUNCH_BINDING_H
 #define STI_KERNEL_LAUNCH_BINDING_H
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "stet/kernel.h"
 
 /* The zeroed struct has nothing bound. */

@@ -4,10 +4,10 @@
 #include "device/trace.h"
 #include "base/plural.h"
 #include "device/host_mirror.h"
-#include "kernel/compile/checked.h"
+#include "kernel/checked/checked.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/record/record.h"
-#include "kernel/launch/launch_observer.h"
+#include "kernel/record/launch_observer.h"
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
@@ -189,13 +189,13 @@ stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
     STI_TRY(run_kernel(device, launch));
     sti_launch_done(device, launch);
     if (!launch->kernel->checked) return STET_OK;
-    sti_checked_wait(device, launch->kernel);
-    return sti_checked_look(device);
+    sti_checked_note_launch(device, launch->kernel);
+    return sti_checked_read_faults(device);
 }
 
 void sti_launch_done(stet_device *device, const sti_launch *launch)
 {
-    uint64_t capture = device->ops->capturing ? sti_joining(device) : 0;
+    uint64_t capture = device->ops->capturing ? sti_device_capture(device) : 0;
     device->mechanisms.counters.launches++;
     for (int i = 0; i < launch->nwritten; ++i) sti_version_bump(&launch->written[i]->version);
     if (capture) sti_external_capture_launch(device, capture, launch);

@@ -8,8 +8,8 @@
 #define STI_KERNEL_LAUNCH_KERNEL_H
 
 #include "device/device.h"
-#include "kernel/compile/language.h"
-#include "kernel/launch/signature.h"
+#include "kernel/language.h"
+#include "kernel/signature.h"
 
 typedef struct sti_kernel {
     const char *name;

@@ -1,7 +1,7 @@
 /*
  * Parses the signatures of kernels; see signature.h.
  */
-#include "kernel/launch/signature.h"
+#include "kernel/signature.h"
 
 #include <ctype.h>
 #include <stdarg.h>

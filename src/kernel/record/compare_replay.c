@@ -138,7 +138,7 @@ stet_result sti_play_compared(sti_player *p, sti_recording *x)
 {
     trial t = {.device = p->device, .list = p->list};
     stet_result result = alloc_trial(&t);
-    result = result == STET_OK ? compare_replay_all(p, x, &t) : sti_play_on(p, STET_REASON_GRAPH_REPLAY_MEMORY);
+    result = result == STET_OK ? compare_replay_all(p, x, &t) : sti_play_fallback(p, STET_REASON_GRAPH_REPLAY_MEMORY);
     sti_free(t.start);
     sti_free(t.replayed);
     return result;

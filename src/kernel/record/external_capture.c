@@ -6,7 +6,7 @@
 #include "device/host_mirror.h"
 #include "kernel/record/record.h"
 
-uint64_t sti_joining(stet_device *device)
+uint64_t sti_device_capture(stet_device *device)
 {
     uint64_t capture = 0;
     if (!device->ops->capturing || device->ops->capturing(device, &capture) != STET_OK) return 0;
@@ -53,7 +53,7 @@ void sti_external_capture_use(stet_device *device, uint64_t capture, stet_array 
         r->external_capture.recording = 0;
         result = begin_external_capture(device);
     }
-    sti_recording *x = sti_recording_of(r, r->external_capture.recording);
+    sti_recording *x = sti_recording_find_id(r, r->external_capture.recording);
     int64_t held = x ? sti_list_bytes(&x->list) : 0;
     if (x) result = add_external_capture(x, array, written);
     if (x)

@@ -111,7 +111,7 @@ static stet_result add_run(const planner *p, int first, int end, bool together)
         add_singly(p, first, end);
         return STET_OK;
     }
-    (void)sti_fuse_may(p->device, p->list, first, &nblock);
+    (void)sti_fuse_is_possible(p->device, p->list, first, &nblock);
     if (sti_device_is_gpu(p->device)) return add_run_of_gpu(p, first, end, nblock);
     add_fuse(p->out, &(sti_group){.first = first, .end = end, .nblock = nblock, .fused = true});
     return STET_OK;

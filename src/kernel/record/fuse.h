@@ -73,7 +73,7 @@ typedef struct sti_stretch {
 /* Returns the end of the longest run that begins with operation `first` and that FUSE-1 allows to fuse. */
 int sti_fuse_run_end(stet_device *device, const sti_list *list, int first, sti_stretch *run);
 /* True if this operation may be part of a run; *nblock is its number of blocks then. */
-bool sti_fuse_may(stet_device *device, const sti_list *list, int op, int64_t *nblock);
+bool sti_fuse_is_possible(stet_device *device, const sti_list *list, int op, int64_t *nblock);
 /*
  * Looks for a repeating sequence in operations first … end - 1. *unit is the length of the sequence that begins at
  * `first` and whose repetitions cover most operations; *times is how often it occurs.

@@ -27,7 +27,7 @@ static bool has_worlds(const sti_list *l, const sti_op *op)
     return false;
 }
 
-bool sti_fuse_may(stet_device *device, const sti_list *l, int i, int64_t *nblock)
+bool sti_fuse_is_possible(stet_device *device, const sti_list *l, int i, int64_t *nblock)
 {
     const sti_op *op = &l->op[i];
     if (op->kind == STI_OP_COPY) return may_copy(l, op, nblock);
@@ -105,10 +105,10 @@ int sti_fuse_run_end(stet_device *device, const sti_list *l, int first, sti_stre
     int64_t nblock, other;
     int end = first, launches = 0, following = 0;
     *run = (sti_stretch){false, false};
-    if (!sti_fuse_may(device, l, first, &nblock)) return first + 1;
+    if (!sti_fuse_is_possible(device, l, first, &nblock)) return first + 1;
     for (; end < l->nop; ++end) {
         const sti_op *op = &l->op[end];
-        if (op->parent != l->op[first].parent || !sti_fuse_may(device, l, end, &other)) break;
+        if (op->parent != l->op[first].parent || !sti_fuse_is_possible(device, l, end, &other)) break;
         bool after = depends_on_run(&t, l, op);
         run->cut = other != nblock || !op_keeps_worlds_apart(&t, l, op) || !touch_all(&t, l, op);
         if (run->cut) break;

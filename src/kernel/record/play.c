@@ -4,7 +4,7 @@
  */
 #include "kernel/record/play.h"
 
-stet_result sti_play_on(sti_player *p, stet_reason why)
+stet_result sti_play_fallback(sti_player *p, stet_reason why)
 {
     p->recording = NULL;
     p->nlaunch = 0;
@@ -23,7 +23,7 @@ static stet_result play_singly(sti_player *p, stet_reason why)
 
 static stet_result play_first(sti_player *p)
 {
-    if (sti_recording_build(p->device) != STET_OK) return sti_play_on(p, STET_REASON_GRAPH_REPLAY_MEMORY);
+    if (sti_recording_build(p->device) != STET_OK) return sti_play_fallback(p, STET_REASON_GRAPH_REPLAY_MEMORY);
     return play_singly(p, STET_REASON_GRAPH_REPLAY_FIRST);
 }
 
@@ -33,7 +33,7 @@ static stet_result play_recording(sti_player *p, sti_recording *x)
     stet_result result = sti_replay(p);
     if (result != STET_OK) {
         sti_recording_drop_this(p->device, x);
-        return sti_play_on(p, STET_REASON_GRAPH_REPLAY_FAILED);
+        return sti_play_fallback(p, STET_REASON_GRAPH_REPLAY_FAILED);
     }
     sti_count_hit(&p->device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, p->nlaunch, 0);
     return STET_OK;
@@ -46,8 +46,8 @@ static stet_result play_again(sti_player *p, sti_recording *x)
     if (result == STET_ERROR_STRICT) return result;
     if (result != STET_OK) {
         sti_recording_drop_this(p->device, x);
-        return sti_play_on(p, result == STET_ERROR_OUT_OF_MEMORY ? STET_REASON_GRAPH_REPLAY_MEMORY
-                                                                 : STET_REASON_GRAPH_REPLAY_FAILED);
+        return sti_play_fallback(p, result == STET_ERROR_OUT_OF_MEMORY ? STET_REASON_GRAPH_REPLAY_MEMORY
+                                                                       : STET_REASON_GRAPH_REPLAY_FAILED);
     }
     sti_recording_played(p->device->recorder, x);
     if (!x->trusted || p->device->mechanisms.options.audit) return sti_play_compared(p, x);
@@ -69,7 +69,7 @@ stet_result sti_play(stet_device *device, const char *what)
 {
     sti_recorder *r = device->recorder;
     if (r->pending.nop == 0) return STET_OK;
-    sti_player p = {.device = device, .list = &r->pending, .what = what, .capture = sti_joining(device)};
+    sti_player p = {.device = device, .list = &r->pending, .what = what, .capture = sti_device_capture(device)};
     bool listing = device->listing;
     sti_rewind(&p);
     device->listing = false;

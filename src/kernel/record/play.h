@@ -55,6 +55,6 @@ stet_result sti_play_compared(sti_player *p, sti_recording *x);
 /* ---- play.c ---- */
 
 /* Launches the rest of the list one by one, after an event that is counted as a fallback. */
-stet_result sti_play_on(sti_player *p, stet_reason why);
+stet_result sti_play_fallback(sti_player *p, stet_reason why);
 
 #endif

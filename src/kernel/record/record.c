@@ -3,8 +3,8 @@
  */
 #include "kernel/record/record.h"
 
-#include "kernel/compile/checked.h"
-#include "kernel/launch/launch_observer.h"
+#include "kernel/checked/checked.h"
+#include "kernel/record/launch_observer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *what_is_listed(const sti_recorder *r) { return r->begun[r->de
 static stet_result play_record(stet_device *device, const char *what)
 {
     STI_TRY(sti_play(device, what));
-    return sti_checked_look(device);
+    return sti_checked_read_faults(device);
 }
 
 /* RECORD-5: runs the listed operations now, in the middle of a list, and counts the reason. */
@@ -204,7 +204,7 @@ stet_result sti_record_launch(stet_device *device, const sti_launch *launch)
     STI_TRY(make_room_record(device));
     STI_TRY(without_memory(device, sti_list_launch(&r->pending, r->loop, launch), &now));
     if (now) return sti_launch_run(device, launch);
-    if (launch->kernel->checked) sti_checked_wait(device, launch->kernel);
+    if (launch->kernel->checked) sti_checked_note_launch(device, launch->kernel);
     return STET_OK;
 }
 
@@ -231,7 +231,7 @@ static stet_result copy_now(stet_array *to, stet_array *from)
     STI_TRY(sti_device_copy(device, to->data, from->data, from->size));
     device->mechanisms.counters.bytes_copied += (int64_t)from->size;
     sti_version_bump(&to->version);
-    uint64_t capture = sti_joining(device);
+    uint64_t capture = sti_device_capture(device);
     if (capture) {
         sti_external_capture_use(device, capture, to, true);
         sti_external_capture_use(device, capture, from, false);
@@ -286,7 +286,7 @@ static stet_result check_foreign(const stet_device *device, const sti_foreign *f
 static stet_result foreign_now(stet_device *device, const sti_foreign *f)
 {
     STI_TRY(sti_foreign_run(device, f->name, f->work, f->context));
-    uint64_t capture = sti_joining(device);
+    uint64_t capture = sti_device_capture(device);
     for (int i = 0; i < f->nuse; ++i) {
         stet_array *array = (stet_array *)f->use[i].array;
         if (f->use[i].written) sti_version_bump(&array->version);

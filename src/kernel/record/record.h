@@ -28,7 +28,7 @@
 #ifndef STI_KERNEL_RECORD_RECORD_H
 #define STI_KERNEL_RECORD_RECORD_H
 
-#include "kernel/launch/args.h"
+#include "kernel/record/args.h"
 #include "kernel/record/fuse.h"
 #include "kernel/record/list.h"
 #include "stet/kernel.h"
@@ -150,7 +150,7 @@ stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign_
 
 /* The recording of the pending list, or NULL. */
 sti_recording *sti_recording_find(sti_recorder *r);
-sti_recording *sti_recording_of(const sti_recorder *r, uint64_t id);
+sti_recording *sti_recording_find_id(const sti_recorder *r, uint64_t id);
 /* Makes a recording of the pending list and adds it to the cache. Nothing runs (RECORD-1). */
 stet_result sti_recording_build(stet_device *device);
 /* Takes ownership of the recording. If the cache is full, the least recently used one is dropped. */
@@ -162,7 +162,7 @@ void sti_recording_drop_this(stet_device *device, const sti_recording *x);
 /* ---- external_capture.c ---- */
 
 /* The id of the caller's capture that stet's work joins; 0: none. */
-uint64_t sti_joining(stet_device *device);
+uint64_t sti_device_capture(stet_device *device);
 /* Notes an array that captured work touches (RECORD-8). */
 void sti_external_capture_use(stet_device *device, uint64_t capture, stet_array *array, bool written);
 void sti_external_capture_launch(stet_device *device, uint64_t capture, const sti_launch *launch);

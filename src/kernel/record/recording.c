@@ -72,7 +72,7 @@ stet_result stet_recording_mark_replayed(stet_device *device, uint64_t recording
 {
     STI_TRY(need(device, "stet_recording_mark_replayed", "device"));
     sti_recorder *r = device->recorder;
-    sti_recording *x = r ? sti_recording_of(r, recording) : NULL;
+    sti_recording *x = r ? sti_recording_find_id(r, recording) : NULL;
     if (x) {
         const sti_list *l = &x->list;
         for (int i = 0; i < l->nop; ++i)

@@ -62,7 +62,7 @@ void sti_recording_cache_add(stet_device *device, sti_recording *x)
     sti_replay_row(device)->held_bytes += bytes_of(x);
 }
 
-static stet_result fill_recording_cache(sti_recording *x, const sti_list *list)
+static stet_result fill_recording(sti_recording *x, const sti_list *list)
 {
     STI_TRY(sti_list_copy(&x->list, list));
     return sti_list_edges(list, &x->edge, &x->nedge);
@@ -73,7 +73,7 @@ stet_result sti_recording_build(stet_device *device)
     sti_recorder *r = device->recorder;
     sti_recording *x;
     STI_TRY(sti_alloc(&x, sizeof *x, "recording"));
-    stet_result result = fill_recording_cache(x, &r->pending);
+    stet_result result = fill_recording(x, &r->pending);
     if (result != STET_OK) {
         free_recording(device, x);
         return result;
@@ -109,7 +109,7 @@ sti_recording *sti_recording_find(sti_recorder *r)
     return NULL;
 }
 
-sti_recording *sti_recording_of(const sti_recorder *r, uint64_t id)
+sti_recording *sti_recording_find_id(const sti_recorder *r, uint64_t id)
 {
     for (int k = 0; k < r->nrecording; ++k)
         if (r->recording[k]->id == id) return r->recording[k];

@@ -142,7 +142,7 @@ static stet_result run_graph_piece(sti_player *p, const sti_device_graph *graph_
 stet_result sti_run(sti_player *p)
 {
     sti_recording *x = p->recording;
-    if (x) STI_TRY(x->ngraph_piece ? sti_device_graphs_update(p) : sti_args_put_list(p->device, &x->args, p->list));
+    if (x) STI_TRY(x->ngraph_piece ? sti_device_graphs_update(p) : sti_args_upload(p->device, &x->args, p->list));
     while (p->at < p->list->nop) {
         const sti_device_graph *graph_piece = graph_piece_here(p);
         const sti_group *group = graph_piece ? NULL : group_here(p);

@@ -39,7 +39,7 @@ static rig_of_capture open_capture(void)
     r.other = ints(r.device, "other");
     OK(stet_array_get_host(r.host, &zero));
     OK(stet_array_write(r.host, (int[]){5, 6}, 2 * sizeof(int)));
-    assert_true(sti_mirror_ahead(r.host));
+    assert_true(sti_mirror_is_dirty(r.host));
     OK(stet_device_use_stream(r.device, r.stream));
     assert_int_equal(o.api.capture_begin(r.stream, 0), 0);
     return r;

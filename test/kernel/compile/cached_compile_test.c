@@ -40,19 +40,19 @@ static stet_result compile(void *context, sti_text_buffer *object)
     return object->result;
 }
 
-static void make_pieces(piece *p, sti_wanted *wanted)
+static void make_pieces(piece *p, sti_compile_request *wanted)
 {
     for (int i = 0; i < PIECES; ++i) {
         (void)snprintf(p[i].key, sizeof p[i].key, "piece %d", i);
         p[i].fails = false;
-        wanted[i] = (sti_wanted){.key = sti_cache_key_of(p[i].key, strlen(p[i].key)),
-                                 .what = p[i].key,
-                                 .compile = compile,
-                                 .context = &p[i]};
+        wanted[i] = (sti_compile_request){.key = sti_cache_key_of(p[i].key, strlen(p[i].key)),
+                                          .what = p[i].key,
+                                          .compile = compile,
+                                          .context = &p[i]};
     }
 }
 
-static bool is_good(const piece *p, const sti_wanted *w)
+static bool is_good(const piece *p, const sti_compile_request *w)
 {
     size_t n = strlen(p->key);
     bool good = w->object.size == n;
@@ -60,7 +60,7 @@ static bool is_good(const piece *p, const sti_wanted *w)
     return good;
 }
 
-static void free_objects(sti_wanted *wanted)
+static void free_objects(sti_compile_request *wanted)
 {
     for (int i = 0; i < PIECES; ++i) sti_text_buffer_free(&wanted[i].object);
 }
@@ -86,8 +86,8 @@ static void forget(void)
 static void ask(stet_device *d, bool parallel, int compiled, int hits, int misses)
 {
     piece p[PIECES];
-    sti_wanted wanted[PIECES];
-    const sti_keeping keeping = {.folder = cache_folder(), .parallel = parallel};
+    sti_compile_request wanted[PIECES];
+    const sti_cache_options keeping = {.folder = cache_folder(), .parallel = parallel};
     stet_counter before = cache_counter(d);
     make_pieces(p, wanted);
     forget();
@@ -136,8 +136,8 @@ static void one_that_does_not_compile(void **state)
     (void)state;
     stet_device *d = open_device(STI_ISA_portable, 4);
     piece p[PIECES];
-    sti_wanted wanted[PIECES];
-    const sti_keeping keeping = {.folder = cache_folder(), .parallel = true};
+    sti_compile_request wanted[PIECES];
+    const sti_cache_options keeping = {.folder = cache_folder(), .parallel = true};
     make_pieces(p, wanted);
     p[3].fails = true;
     forget();
@@ -153,8 +153,8 @@ static void a_piece_that_the_audit_finds_changed(void **state)
     (void)state;
     stet_device *d = open_device(STI_ISA_portable, 2);
     piece p[PIECES];
-    sti_wanted wanted[PIECES];
-    const sti_keeping keeping = {.folder = cache_folder(), .parallel = true};
+    sti_compile_request wanted[PIECES];
+    const sti_cache_options keeping = {.folder = cache_folder(), .parallel = true};
     sti_cache cache;
     ask(d, true, PIECES, 0, PIECES);
     make_pieces(p, wanted);
@@ -173,8 +173,8 @@ static void a_folder_that_is_refused(void **state)
     (void)state;
     stet_device *d = open_device(STI_ISA_portable, 2);
     piece p[PIECES];
-    sti_wanted wanted[PIECES];
-    const sti_keeping keeping = {.folder = cache_folder(), .parallel = true};
+    sti_compile_request wanted[PIECES];
+    const sti_cache_options keeping = {.folder = cache_folder(), .parallel = true};
     assert_int_equal(mkdir(cache_folder(), 0777), 0);
     assert_int_equal(chmod(cache_folder(), 0777), 0);
     ask(d, true, PIECES, 0, 0);
@@ -197,9 +197,9 @@ static void eight_processes_on_an_empty_cache(void **state)
         assert_true(child[k] >= 0);
         if (child[k] > 0) continue;
         stet_device_def def = stet_default_device_def();
-        const sti_keeping keeping = {.folder = cache_folder()};
+        const sti_cache_options keeping = {.folder = cache_folder()};
         piece p[PIECES];
-        sti_wanted wanted[PIECES], turned[PIECES];
+        sti_compile_request wanted[PIECES], turned[PIECES];
         stet_device *d;
         def.type = STET_DEVICE_NULL;
         alarm(120);
@@ -222,9 +222,9 @@ static void eight_processes_on_an_empty_cache(void **state)
 static stet_result obtain_all(void)
 {
     stet_device_def def = stet_default_device_def();
-    const sti_keeping keeping = {.folder = cache_folder()};
+    const sti_cache_options keeping = {.folder = cache_folder()};
     piece p[PIECES];
-    sti_wanted wanted[PIECES];
+    sti_compile_request wanted[PIECES];
     stet_device *d;
     def.type = STET_DEVICE_NULL;
     STI_TRY(stet_device_create(&def, &d));

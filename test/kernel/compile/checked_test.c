@@ -1,5 +1,5 @@
 /*
- * Checked mode (kernel/compile/checked.h): each kind of array, read and written, beyond its end, before its begin, by an index that overflows; counts
+ * Checked mode (kernel/checked/checked.h): each kind of array, read and written, beyond its end, before its begin, by an index that overflows; counts
  * that no loop can count; divisions by zero. Each is told with kernel, line, array, index and world, and nothing outside is touched. What has
  * no fault computes the same bits as unchecked. Run on each device (stet_test_on_devices); on a CPU at all widths.
  */
@@ -8,7 +8,7 @@
 
 #include "kernel/user_rig.h"
 
-#include "kernel/compile/checked.h"
+#include "kernel/checked/checked.h"
 
 enum { WORLDS = 21, NX = 4, NZ = 3, NW = 40, NT = 5, ARGS = 7 };
 

@@ -4,7 +4,7 @@
 #include "kernel/user_rig.h"
 
 #include "kernel/compile/directive.h"
-#include "kernel/compile/language.h"
+#include "kernel/language.h"
 #include "kernel/compile/user_source.h"
 
 /* ---- mistakes ---------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "device/cpu/threads.h"
-#include "kernel/compile/checked.h"
+#include "kernel/checked/checked.h"
 #include "kernel/gpu/compile.h"
 #include "kernel/gpu/fused_text.h"
 #include "kernel/gpu/source.h"

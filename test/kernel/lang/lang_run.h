@@ -2,7 +2,7 @@
 #ifndef STET_TEST_LANG_RUN_H
 #define STET_TEST_LANG_RUN_H
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 #include <stdarg.h>
 #include <stddef.h>

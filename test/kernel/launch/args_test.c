@@ -5,7 +5,7 @@
 
 #include "base/dice.h"
 #include "base/failing.h"
-#include "kernel/launch/args.h"
+#include "kernel/record/args.h"
 
 #undef ROW
 #undef REASON
@@ -28,7 +28,7 @@ static stet_result put_one(stet_device *device, sti_args *site, sti_slot *slots,
     static const sti_kernel kernel = {.name = "k_x"};
     sti_op op = {.kind = STI_OP_LAUNCH, .kernel = &kernel, .nslot = n};
     const sti_list list = {.op = &op, .slot = slots, .nop = 1, .nslot = n, .nsite = n > 0};
-    return sti_args_put_list(device, site, &list);
+    return sti_args_upload(device, site, &list);
 }
 
 static void put(stet_device *device, sti_args *site, sti_slot *slots, int n)

@@ -4,7 +4,7 @@
  */
 #include "device/rig.h"
 
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  */
 #include "kernel/lists.h"
 
-#include "kernel/launch/launch_observer.h"
+#include "kernel/record/launch_observer.h"
 
 #include <stdio.h>
 

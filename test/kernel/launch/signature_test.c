@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/launch/signature.h"
+#include "kernel/signature.h"
 
 /* The only kernel of a text. */
 static sti_signature one(const char *text)

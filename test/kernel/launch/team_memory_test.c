@@ -4,7 +4,7 @@
  */
 #include "kernel/faulty.h"
 
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 
 enum { WORLDS = 37, ITEMS = 12 };
 

@@ -3,7 +3,7 @@
 
 #include "base/failing.h"
 #include "kernel/record/record.h"
-#include "kernel/compile/user.h"
+#include "kernel/user/user.h"
 #include "bench/pilot/springs.h"
 
 enum { WORLDS = 37, ITEMS = 5, KERNELS = 6, ARRAYS = 4 };
