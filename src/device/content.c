@@ -5,7 +5,6 @@
  */
 #include "device/array.h"
 #include "device/host_mirror.h"
-#include "device/share.h"
 
 uint64_t stet_array_get_generation(const stet_array *a)
 {
@@ -24,16 +23,6 @@ void sti_array_set_producer(stet_array *a, sti_producer *producer, void *context
 {
     a->producer = producer;
     a->producer_context = context;
-}
-
-bool sti_array_poll_external_writes(stet_array *a)
-{
-    bool writer = false;
-    if (!a->share) return false;
-    /* A dirty host mirror is the later write: it is uploaded when that is possible. */
-    if (sti_mirror_is_dirty(a)) return sti_share_writer(a->share);
-    if (sti_share_poll_external_writes(a->share, &writer)) sti_version_bump(&a->version);
-    return writer;
 }
 
 stet_result sti_array_call_producer(stet_array *a)

@@ -2,7 +2,6 @@
 #include "device/device.h"
 #include "base/environment.h"
 #include "base/plural.h"
-#include "base/shared_library.h"
 #include "device/ranges.h"
 #include "device/trace.h"
 
@@ -45,15 +44,10 @@ static stet_result check_def(const stet_device_def *def)
 static stet_result init_gpu(stet_device *device, const stet_device_def *def, stet_device_type type)
 {
     stet_device_def one = *def;
-    sti_library compiler;
     one.type = type;
     STI_TRY(sti_gpu_device_init(device, &one));
-    stet_result result = sti_library_open(type == STET_DEVICE_HIP ? &sti_hip_compiler : &sti_cuda_compiler,
-                                          def->gpu.compiler_library, &compiler);
-    if (result == STET_OK)
-        sti_library_close(&compiler);
-    else
-        device->ops->destroy(device);
+    stet_result result = sti_gpu_find_compiler(&one);
+    if (result != STET_OK) device->ops->destroy(device);
     return result == STET_ERROR_NOT_FOUND ? STET_ERROR_UNSUPPORTED : result;
 }
 

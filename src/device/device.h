@@ -310,6 +310,8 @@ stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def)
 stet_result sti_null_device_init(stet_device *device, const stet_device_def *def);
 /* Type CUDA or HIP. */
 stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def);
+/* STET_ERROR_NOT_FOUND: the run-time compiler of kernels for the def's type is not installed. */
+stet_result sti_gpu_find_compiler(const stet_device_def *def);
 /* Kernels are compiled when they are first used (kernel/gpu). */
 static inline bool sti_device_is_gpu(const stet_device *device)
 {

@@ -205,6 +205,16 @@ void sti_mirror_external_write(stet_array *a)
     if (ahead) sti_stamp_keep_version(&a->mirror->held, &a->version);
 }
 
+bool sti_array_poll_external_writes(stet_array *a)
+{
+    bool writer = false;
+    if (!a->share) return false;
+    /* A dirty host mirror is the later write: it is uploaded when that is possible. */
+    if (sti_mirror_is_dirty(a)) return sti_share_writer(a->share);
+    if (sti_share_poll_external_writes(a->share, &writer)) sti_version_bump(&a->version);
+    return writer;
+}
+
 /* ---- reads and writes of the caller ------------------------------------------------------------------------------ */
 
 stet_result sti_mirror_address(stet_array *a, bool writes, size_t bytes, char **out)

@@ -121,6 +121,9 @@ typedef struct sti_gpu_vendor {
 
 extern const sti_gpu_vendor sti_gpu_cuda, sti_gpu_hip;
 
+/* The run-time compilers of kernels: NVRTC, hipRTC (cuda.c, hip.c). */
+extern const sti_library_names sti_cuda_compiler, sti_hip_compiler;
+
 struct sti_gpu_driver {
     const sti_gpu_vendor *vendor;
     sti_library library;

@@ -51,6 +51,8 @@ typedef struct sti_gpu {
     char why[700];
 } sti_gpu;
 
+/* ---- context.c ---- */
+
 /* Turns a driver result into stet's, with a message if the call failed. Notices a lost device. */
 stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call);
 #define STI_GPU_CALL(gpu, name, ...) sti_gpu_check((gpu), (gpu)->driver.api.name(__VA_ARGS__), #name)

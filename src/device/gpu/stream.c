@@ -122,7 +122,7 @@ stet_result sti_gpu_use_stream(stet_device *device, void *stream, bool own)
     return result;
 }
 
-static stet_result order_stream(sti_gpu *gpu, void *other, bool behind)
+stet_result sti_gpu_order_stream(sti_gpu *gpu, void *other, bool behind)
 {
     int captured[2];
     uint64_t id[2];
@@ -139,16 +139,6 @@ static stet_result order_stream(sti_gpu *gpu, void *other, bool behind)
                          captured[0] && captured[1] ? ", the other one elsewhere" : "");
     return behind ? sti_gpu_make_stream_wait(gpu, gpu->stream, other)
                   : sti_gpu_make_stream_wait(gpu, other, gpu->stream);
-}
-
-stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how)
-{
-    sti_gpu *gpu = device->state;
-    if (how == STI_ORDER_UPLOADS_AFTER || how == STI_ORDER_AFTER_UPLOADS)
-        return sti_gpu_order_upload_stream(gpu, how == STI_ORDER_AFTER_UPLOADS);
-    if (how == STI_ORDER_HOST_KEEPS || how == STI_ORDER_HOST_BEHIND)
-        return sti_staging_order_host(gpu, stream, how == STI_ORDER_HOST_BEHIND);
-    STI_GPU_WITHIN(gpu, order_stream(gpu, stream, how == STI_ORDER_BEHIND_STREAM));
 }
 
 static stet_result query_capture(sti_gpu *gpu, uint64_t *out)

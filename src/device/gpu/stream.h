@@ -36,11 +36,12 @@ typedef struct sti_gpu_streams {
 /* ---- functions of the device ---- */
 
 stet_result sti_gpu_use_stream(stet_device *device, void *stream, bool own);
-stet_result sti_gpu_order(stet_device *device, void *stream, sti_order how);
 stet_result sti_gpu_capturing(stet_device *device, uint64_t *out);
 
 /* ---- inside enter and leave ---- */
 
+/* Orders the stream in use after all that the other stream has got so far (`behind`), or the other way round. */
+stet_result sti_gpu_order_stream(struct sti_gpu *gpu, void *other, bool behind);
 /* What `to` gets from now on runs after what `from` has got. */
 stet_result sti_gpu_make_stream_wait(struct sti_gpu *gpu, void *to, void *from);
 /*

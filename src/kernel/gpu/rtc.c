@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/gpu/driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>

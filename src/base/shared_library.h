@@ -9,8 +9,8 @@
  *   LIBRARY-3  a path that the caller gave is the only one that is tried
  *   LIBRARY-4  no folder is searched because it is the current directory
  */
-#ifndef STI_DEVICE_GPU_LIBRARY_H
-#define STI_DEVICE_GPU_LIBRARY_H
+#ifndef STI_BASE_SHARED_LIBRARY_H
+#define STI_BASE_SHARED_LIBRARY_H
 
 #include "base/error.h"
 
@@ -26,9 +26,6 @@ typedef struct sti_library_names {
     /* folders within Python's site-packages, ended by NULL; NULL: none: "nvidia/cuda_nvrtc/lib" */
     const char *const *wheels;
 } sti_library_names;
-
-/* The run-time compilers of kernels: NVRTC, hipRTC (cuda.c, hip.c). */
-extern const sti_library_names sti_cuda_compiler, sti_hip_compiler;
 
 /*
  * Opens the best library of a list, or only `given` if it is not NULL. STET_ERROR_NOT_FOUND: the message says what was

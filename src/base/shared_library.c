@@ -1,4 +1,4 @@
-/* Finds shared libraries at run time; see library.h. */
+/* Finds shared libraries at run time; see shared_library.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr, dlinfo */
 #endif
