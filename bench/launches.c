@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 
 #include "base/error.h"
+#include "kernel/record/launch.h"
 #include "kernel/record/record.h"
 #include "stet/kernel.h"
 

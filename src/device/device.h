@@ -170,6 +170,8 @@ typedef struct sti_device_ops {
 /* What the host is about to do while launches are listed that have not run yet. */
 typedef enum sti_act { STI_ACT_READ, STI_ACT_WRITE, STI_ACT_CREATE, STI_ACT_PRODUCE } sti_act;
 
+struct sti_kernel;
+
 /* Callbacks of the layer above, which lists launches and keeps recordings of them (kernel/record/record.h). */
 typedef struct sti_list_hooks {
     /*
@@ -179,6 +181,8 @@ typedef struct sti_list_hooks {
     stet_result (*before)(stet_device *device, sti_act act, const stet_array *array, const char *name);
     /* Called before an array is destroyed; its memory still exists. */
     void (*array_gone)(stet_device *device, const stet_array *array);
+    /* Called before a kernel is destroyed, or its code is. */
+    void (*kernel_gone)(stet_device *device, const struct sti_kernel *kernel);
     void (*destroy)(stet_device *device);
 } sti_list_hooks;
 
@@ -247,8 +251,8 @@ struct stet_device {
      * read yet …
      */
     bool checked;
-    struct sti_checked *unlooked; /* … are in this list */
-    bool listing;                 /* launches are listed instead of run */
+    struct sti_checked *unread_faults; /* … are in this list */
+    bool listing;                      /* launches are listed instead of run */
     /* open lists that have no recorder, because memory ran out: their launches run at once */
     int unlisted;
 };
@@ -347,6 +351,8 @@ static inline stet_result sti_device_uploads_after(stet_device *device)
 {
     return device->ops->order ? device->ops->order(device, NULL, STI_ORDER_UPLOADS_AFTER) : STET_OK;
 }
+/* The id of the caller's capture that work issued now becomes part of; 0: none. */
+uint64_t sti_device_capture(stet_device *device);
 /* Any thread may release. The last release destroys the device. */
 void sti_device_retain(stet_device *device);
 void sti_device_release(stet_device *device);

@@ -34,6 +34,13 @@ stet_result stet_device_signal_stream(stet_device *device, void *stream)
     return order(device, stream, STI_ORDER_STREAM_BEHIND, "stet_device_signal_stream");
 }
 
+uint64_t sti_device_capture(stet_device *device)
+{
+    uint64_t capture = 0;
+    if (!device->ops->capturing || device->ops->capturing(device, &capture) != STET_OK) return 0;
+    return capture;
+}
+
 stet_result stet_device_synchronize(stet_device *device)
 {
     if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_device_synchronize: device must not be NULL");

@@ -2,6 +2,7 @@
 #include "stage/flush.h"
 
 #include "device/host_mirror.h"
+#include "kernel/record/launch.h"
 #include "kernel/record/record.h"
 
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "adjoint/launch/handle.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/record/record.h"
 #include "kernel/user/user.h"
 
 typedef struct scratch {

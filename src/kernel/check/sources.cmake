@@ -1,6 +1,6 @@
-# The sources of the checker, from the top of the checkout: for the library, and for its fuzz target, which compiles them itself.
+# The sources of the checker and of checked mode's text, from the top of the checkout: for the library, and for the fuzz targets, which compile
+# them themselves.
 set(STET_CHECKER_SOURCES
-    src/kernel/checked/access.c
     src/kernel/check/call.c
     src/kernel/check/check.c
     src/kernel/check/constant.c
@@ -10,13 +10,11 @@ set(STET_CHECKER_SOURCES
     src/kernel/check/equal.c
     src/kernel/check/expression.c
     src/kernel/check/flow.c
-    src/kernel/checked/instrument.c
     src/kernel/check/kernels.c
     src/kernel/check/lexer.c
     src/kernel/check/library.c
     src/kernel/check/limits.c
     src/kernel/check/macro.c
-    src/kernel/checked/marks.c
     src/kernel/check/operator.c
     src/kernel/check/parser.c
     src/kernel/check/printer.c
@@ -26,4 +24,7 @@ set(STET_CHECKER_SOURCES
     src/kernel/check/type.c
     src/kernel/check/typing.c
     src/kernel/check/unit.c
+    src/kernel/checked/access.c
+    src/kernel/checked/instrument.c
+    src/kernel/checked/marks.c
 )

@@ -1,6 +1,6 @@
-/* The disk cache of compiled kernels: its folder, locks, loading and storing; see cache.h. */
+/* The disk cache of compiled kernels: its folder, locks and loading; see cache.h. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* futimens, renameat, strerror */
+#define _GNU_SOURCE /* futimens, strerror */
 #endif
 #include "kernel/compile/cache.h"
 
@@ -17,7 +17,7 @@
 
 enum { ENTRY_LIMIT = 1 << 28 };
 
-static void file_name(char out[STI_FILE_NAME_SIZE], const char *id, const char *suffix)
+void sti_cache_file_name(char out[STI_FILE_NAME_SIZE], const char *id, const char *suffix)
 {
     (void)snprintf(out, STI_FILE_NAME_SIZE, "%s%s", id, suffix);
 }
@@ -110,7 +110,7 @@ static bool is_same_file(const sti_cache *cache, const char *name, int fd)
 int sti_cache_lock(const sti_cache *cache, const char *id, bool wait)
 {
     char name[STI_FILE_NAME_SIZE];
-    file_name(name, id, ".lock");
+    sti_cache_file_name(name, id, ".lock");
     for (;;) {
         int fd = openat(cache->folder, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0) return -1;
@@ -129,7 +129,7 @@ void sti_cache_unlock(const sti_cache *cache, const char *id, int lock)
 {
     char name[STI_FILE_NAME_SIZE];
     if (lock < 0) return;
-    file_name(name, id, ".lock");
+    sti_cache_file_name(name, id, ".lock");
     (void)unlinkat(cache->folder, name, 0);
     close(lock);
 }
@@ -141,7 +141,7 @@ static stet_result read_entry(const sti_cache *cache, const char *id, const sti_
 {
     char name[STI_FILE_NAME_SIZE];
     struct stat status;
-    file_name(name, id, ".kernel");
+    sti_cache_file_name(name, id, ".kernel");
     memset(entry, 0, sizeof *entry);
     *verdict = STI_ABSENT;
     int fd = openat(cache->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -179,47 +179,4 @@ stet_result sti_cache_load(const sti_cache *cache, const sti_cache_key *key, sti
     }
     sti_text_buffer_free(&bytes);
     return result;
-}
-
-/* ---- storing ----------------------------------------------------------------------------------------------------- */
-
-static bool write_file(const sti_cache *cache, const char *name, const sti_text_buffer *head, const void *object,
-                       size_t size)
-{
-    int fd = openat(cache->folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return false;
-    bool ok = sti_write_all(fd, head->data, head->size) && sti_write_all(fd, object, size);
-    int error = errno;
-    if (close(fd) != 0 && ok) return false;
-    errno = error;
-    return ok;
-}
-
-static stet_result store(const sti_cache *cache, const sti_cache_key *key, const sti_text_buffer *head,
-                         const void *object, size_t size)
-{
-    char name[STI_FILE_NAME_SIZE], temporary[STI_FILE_NAME_SIZE];
-    file_name(name, key->id, ".kernel");
-    file_name(temporary, key->id, ".tmp");
-    if ((int64_t)(head->size + size) > cache->limit)
-        return sti_error(STET_ERROR_LIMIT,
-                         "kernel cache: an entry of %zu bytes is larger than the whole cache may be (%lld)",
-                         head->size + size, (long long)cache->limit);
-    (void)unlinkat(cache->folder, temporary, 0); /* left by a process that was killed */
-    if (write_file(cache, temporary, head, object, size) &&
-        renameat(cache->folder, temporary, cache->folder, name) == 0)
-        return STET_OK;
-    stet_result result = sti_error(STET_ERROR_IO, "kernel cache: an entry could not be written: %s", strerror(errno));
-    (void)unlinkat(cache->folder, temporary, 0);
-    return result;
-}
-
-stet_result sti_cache_store(const sti_cache *cache, const sti_cache_key *key, const void *object, size_t size)
-{
-    sti_text_buffer head = {0};
-    sti_entry_write_head(&head, key, object, size);
-    stet_result result = head.result;
-    if (result == STET_OK) result = store(cache, key, &head, object, size);
-    sti_text_buffer_free(&head);
-    return result == STET_OK ? sti_cache_trim(cache, key->id) : result;
 }

@@ -85,5 +85,6 @@ stet_result sti_cache_trim(const sti_cache *cache, const char *keep);
 stet_result sti_cache_read(const sti_cache *cache, const char *id, const sti_cache_key *key, sti_text_buffer *bytes,
                            sti_entry *entry, sti_verdict *verdict);
 enum { STI_FILE_NAME_SIZE = STI_ID_SIZE + 8 };
+void sti_cache_file_name(char out[STI_FILE_NAME_SIZE], const char *id, const char *suffix);
 
 #endif

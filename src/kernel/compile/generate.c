@@ -142,7 +142,7 @@ static void write_description(const sti_sink *out, const sti_signature *sig, con
                     sig->nparam, sig->name, sig->line);
     sti_sink_format(out,
                     "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    "
-                    "NULL,\n    %s,\n    %lluull,\n    NULL,\n};\n\n",
+                    "NULL,\n    %s,\n    %lluull,\n    NULL,\n    NULL,\n};\n\n",
                     sig->name, table ? table : "NULL", (unsigned long long)sti_team_slots(sig->param, sig->nparam));
 }
 
@@ -162,7 +162,7 @@ int sti_generate_unit(const sti_sink *out, const char *text, const char *name, c
     for (int pass = 0; pass < 2; ++pass) {
         write_heading(out,
                       pass == 0 ? "#ifdef STI_ISA\n#include \"device/slot.h\"\n#include \""
-                                : "#else\n#include \"kernel/record/launch.h\"\n#define STI_FILE \"",
+                                : "#else\n#include \"kernel/kernel.h\"\n#define STI_FILE \"",
                       name);
         if (pass == 1 && table) sti_sink_format(out, "extern const sti_embedded %s[];\n\n", table);
         size_t cursor = 0;

@@ -142,13 +142,6 @@ static stet_result compile(struct sti_programs *p, sti_fused *it)
     return device->ops->attribute(device, it->code.value, STI_ATTRIBUTE_REGISTERS, &it->registers);
 }
 
-static void free_fused(struct sti_programs *p, sti_fused *it)
-{
-    if (it->module) sti_module_unload(&p->modules, it->module);
-    sti_free(it->phase);
-    sti_free(it);
-}
-
 static stet_result fill_fused(struct sti_programs *p, sti_fused *it, const sti_phase *phase, int nphase, int nslot)
 {
     const int most = nslot > 0 ? (MOST_SLOTS - 1) / nslot : STI_FUSED_REPEATS;
@@ -173,7 +166,7 @@ static stet_result make_fused(struct sti_programs *p, const sti_phase *phase, in
     if (result == STET_OK)
         p->fused[p->nfused++] = *out;
     else
-        free_fused(p, *out);
+        sti_fused_free(p, *out);
     return result;
 }
 
@@ -190,27 +183,6 @@ static sti_fused *find_fused(const struct sti_programs *p, const sti_phase *phas
         if (same) return it;
     }
     return NULL;
-}
-
-static bool has(const sti_fused *it, const sti_kernel *kernel)
-{
-    for (int i = 0; i < it->nphase; ++i)
-        if (it->phase[i].kernel == kernel) return true;
-    return false;
-}
-
-void sti_fused_drop(struct sti_programs *p, const sti_kernel *kernel)
-{
-    int left = 0;
-    for (int i = 0; i < p->nfused; ++i)
-        if (!kernel || has(p->fused[i], kernel))
-            free_fused(p, p->fused[i]);
-        else
-            p->fused[left++] = p->fused[i];
-    p->nfused = left;
-    if (left > 0) return;
-    sti_free(p->fused);
-    p->fused = NULL;
 }
 
 /*

@@ -13,7 +13,7 @@
 #ifndef STI_KERNEL_GPU_FUSED_H
 #define STI_KERNEL_GPU_FUSED_H
 
-#include "kernel/record/launch.h"
+#include "kernel/kernel.h"
 
 enum { STI_FUSED_REPEATS = 8 }; /* the most repetitions of the sequence in one launch */
 
@@ -43,11 +43,5 @@ stet_result sti_program_fused(stet_device *device, const sti_phase *phase, int n
  * is cached for each kernel.
  */
 bool sti_program_can_fuse(stet_device *device, const sti_kernel *kernel);
-
-/* ---- for programs.c ---- */
-
-struct sti_programs;
-/* Drops the fused code that has this kernel; NULL: all fused code. No launch of it may be listed. */
-void sti_fused_drop(struct sti_programs *programs, const sti_kernel *kernel);
 
 #endif

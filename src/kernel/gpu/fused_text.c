@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "kernel/compile/directive.h"
 #include "kernel/gpu/source.h"
-#include "kernel/user/user.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +58,7 @@ stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const s
 {
     const sti_embedded *unit = k->user ? NULL : sti_gpu_unit(k);
     memset(room, 0, sizeof *room);
-    *out = k->user ? &sti_user_kernel_source(k->user)->source : room;
+    *out = k->user ? k->source : room;
     if (unit) STI_TRY(sti_gpu_unit_read(unit, room));
     if ((*out)->own.size > 0) return STET_OK;
     sti_user_source_free(room);
@@ -70,8 +69,8 @@ stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const s
 static bool same_source(const sti_kernel *a, const sti_kernel *b)
 {
     if (!a->user || !b->user) return !a->user && !b->user && strcmp(a->file, b->file) == 0;
-    const sti_user_source *s = &sti_user_kernel_source(a->user)->source;
-    const sti_user_source *t = &sti_user_kernel_source(b->user)->source;
+    const sti_user_source *s = a->source;
+    const sti_user_source *t = b->source;
     return s->own.size == t->own.size && memcmp(s->own.data, t->own.data, s->own.size) == 0;
 }
 

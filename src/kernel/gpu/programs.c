@@ -3,7 +3,6 @@
 
 #include "kernel/gpu/fused.h"
 #include "kernel/gpu/table.h"
-#include "kernel/record/record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -180,7 +179,7 @@ stet_result sti_program_set_team(stet_device *device, const sti_kernel *k, sti_t
     sti_team choice = default_team(p, unit, k);
     STI_TRY(sti_team_ask(k->name, k->kind, team, &choice));
     STI_TRY(sti_programs_get(p, k, &it));
-    sti_record_kernel_gone(device, k); /* graphs contain its functions */
+    if (device->list_hooks) device->list_hooks->kernel_gone(device, k); /* graphs contain its functions */
     sti_fused_drop(p, k);
     it->set = team.team > 0 || team.teams > 0;
     it->code.team = choice.team;

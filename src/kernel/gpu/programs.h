@@ -14,7 +14,7 @@
 #define STI_KERNEL_GPU_PROGRAMS_H
 
 #include "kernel/gpu/teams.h"
-#include "kernel/record/launch.h"
+#include "kernel/kernel.h"
 
 struct sti_cache_options; /* kernel/compile/cached_compile.h */
 struct sti_user_source;   /* kernel/compile/user_source.h */

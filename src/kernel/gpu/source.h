@@ -7,7 +7,7 @@
 
 #include "kernel/language.h"
 #include "kernel/compile/user_source.h"
-#include "kernel/record/launch.h"
+#include "kernel/kernel.h"
 
 /* The unit of a kernel that was compiled ahead of time; NULL: its sources are not embedded. */
 const sti_embedded *sti_gpu_unit(const sti_kernel *kernel);

@@ -72,3 +72,33 @@ void sti_table_end(struct sti_programs *p)
     sti_free(p->slot);
     sti_free(p->name);
 }
+
+/* ---- fused code -------------------------------------------------------------------------------------------------- */
+
+void sti_fused_free(struct sti_programs *p, sti_fused *it)
+{
+    if (it->module) sti_module_unload(&p->modules, it->module);
+    sti_free(it->phase);
+    sti_free(it);
+}
+
+static bool has(const sti_fused *it, const sti_kernel *kernel)
+{
+    for (int i = 0; i < it->nphase; ++i)
+        if (it->phase[i].kernel == kernel) return true;
+    return false;
+}
+
+void sti_fused_drop(struct sti_programs *p, const sti_kernel *kernel)
+{
+    int left = 0;
+    for (int i = 0; i < p->nfused; ++i)
+        if (!kernel || has(p->fused[i], kernel))
+            sti_fused_free(p, p->fused[i]);
+        else
+            p->fused[left++] = p->fused[i];
+    p->nfused = left;
+    if (left > 0) return;
+    sti_free(p->fused);
+    p->fused = NULL;
+}

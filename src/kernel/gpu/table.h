@@ -54,6 +54,10 @@ void sti_table_take_out(struct sti_programs *p, sti_program **at);
 /* Copies a name; the copy lives as long as the device. */
 stet_result sti_table_keep_name(struct sti_programs *p, const char *name, const char **out);
 
+void sti_fused_free(struct sti_programs *p, sti_fused *it);
+/* Drops the fused code that has this kernel; NULL: all fused code. No launch of it may be listed. */
+void sti_fused_drop(struct sti_programs *p, const sti_kernel *kernel);
+
 /* ---- programs.c ---- */
 
 /* The device's programs, created if there are none. */

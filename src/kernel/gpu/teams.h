@@ -5,7 +5,7 @@
 #ifndef STI_KERNEL_GPU_TEAMS_H
 #define STI_KERNEL_GPU_TEAMS_H
 
-#include "kernel/record/launch.h"
+#include "kernel/kernel.h"
 
 typedef struct sti_team {
     int team, teams;

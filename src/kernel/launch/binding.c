@@ -4,7 +4,6 @@
 #include "base/plural.h"
 #include "device/host_mirror.h"
 #include "kernel/gpu/programs.h"
-#include "kernel/record/record.h"
 
 #include <assert.h>
 #include <string.h>
@@ -116,30 +115,10 @@ static stet_result bind_what_differs(sti_binding *b, const stet_device *device, 
     return STET_OK;
 }
 
-static inline stet_result bind(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count,
+stet_result sti_binding_update(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count,
                                const stet_arg *args, int narg)
 {
     if (b->known && count == b->count && narg == b->launch.nslot && args)
         return bind_what_differs(b, device, args, narg);
     return bind_all(b, device, k, count, args, narg);
-}
-
-/* ---- launching ----------------------------------------------------------------------------------------------------- */
-
-static stet_result launch_apart(stet_device *device, const sti_kernel *k, int64_t count, const stet_arg *args, int narg)
-{
-    sti_arg own[STI_MAX_PARAMS];
-    STI_TRY(sti_args_of(k, args, narg, own));
-    return sti_launch_on(device, k, count, own, narg);
-}
-
-stet_result sti_binding_launch(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count,
-                               const stet_arg *args, int narg)
-{
-    if (count <= 0 || b->busy) return launch_apart(device, k, count, args, narg); /* refused, no launch, or BINDING-4 */
-    b->busy = true;
-    stet_result result = bind(b, device, k, count, args, narg);
-    if (result == STET_OK) result = sti_launch_issue(device, &b->launch, count, device->listing);
-    b->busy = false;
-    return result;
 }

@@ -15,7 +15,7 @@
 #ifndef STI_KERNEL_LAUNCH_BINDING_H
 #define STI_KERNEL_LAUNCH_BINDING_H
 
-#include "kernel/record/launch.h"
+#include "kernel/launch/bind.h"
 #include "stet/kernel.h"
 
 /* The zeroed struct has nothing bound. */
@@ -29,8 +29,11 @@ typedef struct sti_binding {
     const sti_param *param[STI_MAX_PARAMS]; /* of the arguments */
 } sti_binding;
 
-/* As sti_launch_on, for arguments as a caller gives them; the binding is always used for the same device and kernel (BINDING-3). */
-stet_result sti_binding_launch(sti_binding *b, stet_device *device, const sti_kernel *kernel, int64_t count,
+/*
+ * Fills b->launch: binds the arguments that differ from those of the last launch. count is not 0. Always for the same device and kernel
+ * (BINDING-3), and not while the binding is busy.
+ */
+stet_result sti_binding_update(sti_binding *b, stet_device *device, const sti_kernel *kernel, int64_t count,
                                const stet_arg *args, int narg);
 
 /* A caller's arguments as the library has them; how many and of which kind they may be, and no more, is checked. */

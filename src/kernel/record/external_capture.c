@@ -6,13 +6,6 @@
 #include "device/host_mirror.h"
 #include "kernel/record/record.h"
 
-uint64_t sti_device_capture(stet_device *device)
-{
-    uint64_t capture = 0;
-    if (!device->ops->capturing || device->ops->capturing(device, &capture) != STET_OK) return 0;
-    return capture;
-}
-
 /* Makes the recording of a new capture. */
 static stet_result begin_external_capture(stet_device *device)
 {
@@ -45,8 +38,8 @@ static stet_result add_external_capture(sti_recording *x, stet_array *array, boo
 void sti_external_capture_use(stet_device *device, uint64_t capture, stet_array *array, bool written)
 {
     sti_array_set_outside(array);
-    if (sti_recorder_open(device) != STET_OK) return;
     sti_recorder *r = device->recorder;
+    if (!r) return;
     stet_result result = STET_OK;
     if (r->external_capture.capture != capture) {
         r->external_capture.capture = capture;

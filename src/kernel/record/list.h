@@ -12,7 +12,7 @@
 #ifndef STI_KERNEL_RECORD_LIST_H
 #define STI_KERNEL_RECORD_LIST_H
 
-#include "kernel/record/launch.h"
+#include "kernel/kernel.h"
 #include "stet/kernel.h"
 
 typedef enum sti_op_kind { STI_OP_LAUNCH, STI_OP_COPY, STI_OP_WHILE, STI_OP_END, STI_OP_FOREIGN } sti_op_kind;

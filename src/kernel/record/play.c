@@ -4,16 +4,6 @@
  */
 #include "kernel/record/play.h"
 
-stet_result sti_play_fallback(sti_player *p, stet_reason why)
-{
-    p->recording = NULL;
-    p->nlaunch = 0;
-    STI_TRY(sti_fallback(&p->device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, why, p->what));
-    stet_result result = sti_run(p);
-    sti_replay_row(p->device)->done_launches += p->nlaunch;
-    return result;
-}
-
 static stet_result play_singly(sti_player *p, stet_reason why)
 {
     STI_TRY(sti_run(p));

@@ -31,6 +31,8 @@ stet_result sti_run(sti_player *p);
 /* Runs the whole list through its recording and adds the replay to the trace. */
 stet_result sti_replay(sti_player *p);
 void sti_rewind(sti_player *p);
+/* Launches the rest of the list one by one, after an event that is counted as a fallback. */
+stet_result sti_play_fallback(sti_player *p, stet_reason why);
 
 /* ---- device_graphs.c ---- */
 
@@ -51,10 +53,5 @@ stet_result sti_device_graphs_update(const sti_player *p);
  * the comparison found. A recording that failed or differs is dropped.
  */
 stet_result sti_play_compared(sti_player *p, sti_recording *x);
-
-/* ---- play.c ---- */
-
-/* Launches the rest of the list one by one, after an event that is counted as a fallback. */
-stet_result sti_play_fallback(sti_player *p, stet_reason why);
 
 #endif

@@ -4,6 +4,7 @@
 #include "kernel/record/record.h"
 
 #include "kernel/checked/checked.h"
+#include "kernel/launch/run.h"
 #include "kernel/record/launch_observer.h"
 
 #include <stdio.h>
@@ -104,7 +105,7 @@ static void destroy(stet_device *device)
     device->list_hooks = NULL;
 }
 
-static const sti_list_hooks list_hooks = {before, array_gone, destroy};
+static const sti_list_hooks list_hooks = {before, array_gone, sti_record_kernel_gone, destroy};
 
 stet_result sti_recorder_open(stet_device *device)
 {
@@ -197,6 +198,35 @@ static stet_result without_memory(stet_device *device, stet_result listed, bool 
     return *run ? split(device, STET_REASON_GRAPH_REPLAY_MEMORY) : listed;
 }
 
+/*
+ * RECORD-8: the caller's capture that work issued now joins; 0: none. The recorder keeps the arrays of that work; without memory for one,
+ * nothing is kept.
+ */
+static uint64_t find_capture(stet_device *device)
+{
+    uint64_t capture = sti_device_capture(device);
+    if (capture) (void)sti_recorder_open(device);
+    return capture;
+}
+
+/* Counts a launch that has run, and moves the generations of the arrays that it wrote. */
+static void note_launch(stet_device *device, const sti_launch *launch)
+{
+    uint64_t capture = find_capture(device);
+    device->mechanisms.counters.launches++;
+    for (int i = 0; i < launch->nwritten; ++i) sti_version_bump(&launch->written[i]->version);
+    if (capture) sti_external_capture_launch(device, capture, launch);
+}
+
+stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
+{
+    STI_TRY(sti_kernel_run_launch(device, launch));
+    note_launch(device, launch);
+    if (!launch->kernel->checked) return STET_OK;
+    sti_checked_note_launch(device, launch->kernel);
+    return sti_checked_read_faults(device);
+}
+
 stet_result sti_record_launch(stet_device *device, const sti_launch *launch)
 {
     sti_recorder *r = device->recorder;
@@ -206,17 +236,6 @@ stet_result sti_record_launch(stet_device *device, const sti_launch *launch)
     if (now) return sti_launch_run(device, launch);
     if (launch->kernel->checked) sti_checked_note_launch(device, launch->kernel);
     return STET_OK;
-}
-
-stet_result sti_launch_beside(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)
-{
-    sti_launch launch;
-    bool listing = device->listing;
-    device->listing = false;
-    stet_result result = sti_launch_prepare(device, k, count, args, narg, &launch);
-    device->listing = listing;
-    if (result != STET_OK || launch.nblock == 0) return result;
-    return sti_launch_issue(device, &launch, count, listing);
 }
 
 static bool of_one_kind(const stet_array *a, const stet_array *b)
@@ -231,7 +250,7 @@ static stet_result copy_now(stet_array *to, stet_array *from)
     STI_TRY(sti_device_copy(device, to->data, from->data, from->size));
     device->mechanisms.counters.bytes_copied += (int64_t)from->size;
     sti_version_bump(&to->version);
-    uint64_t capture = sti_device_capture(device);
+    uint64_t capture = find_capture(device);
     if (capture) {
         sti_external_capture_use(device, capture, to, true);
         sti_external_capture_use(device, capture, from, false);
@@ -286,7 +305,7 @@ static stet_result check_foreign(const stet_device *device, const sti_foreign *f
 static stet_result foreign_now(stet_device *device, const sti_foreign *f)
 {
     STI_TRY(sti_foreign_run(device, f->name, f->work, f->context));
-    uint64_t capture = sti_device_capture(device);
+    uint64_t capture = find_capture(device);
     for (int i = 0; i < f->nuse; ++i) {
         stet_array *array = (stet_array *)f->use[i].array;
         if (f->use[i].written) sti_version_bump(&array->version);

@@ -43,12 +43,6 @@ stet_result sti_record_begin(stet_device *device,
 stet_result sti_record_end(stet_device *device, stet_result result);
 
 /*
- * Like sti_launch_on, but brings the arrays that it reads up to date at once, without splitting the list. For a caller
- * who knows that the producers of its arrays neither need the listed operations nor touch what those read.
- */
-stet_result sti_launch_beside(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
-                              int narg);
-/*
  * The operations that are listed and have not run yet, borrowed until the next launch. NULL: nothing was ever listed.
  */
 const struct sti_list *sti_record_pending(const stet_device *device);
@@ -63,6 +57,11 @@ stet_result sti_record_while_end(stet_device *device);
 
 /* Copies all of an array into another of the same type, shape and device. Listed if the device is listing. */
 stet_result sti_record_copy(stet_array *to, stet_array *from);
+
+/* Lists a launch that is bound; without memory for the list it runs at once (RECORD-7). */
+stet_result sti_record_launch(stet_device *device, const sti_launch *launch);
+/* Runs a launch that is bound now, with its arguments by value. */
+stet_result sti_launch_run(stet_device *device, const sti_launch *launch);
 
 /* Runs foreign work (stet/kernel.h), or lists it if the device is listing. */
 stet_result sti_record_foreign(stet_device *device, const sti_foreign *f);
@@ -161,9 +160,7 @@ void sti_recording_drop_this(stet_device *device, const sti_recording *x);
 
 /* ---- external_capture.c ---- */
 
-/* The id of the caller's capture that stet's work joins; 0: none. */
-uint64_t sti_device_capture(stet_device *device);
-/* Notes an array that captured work touches (RECORD-8). */
+/* Notes an array that captured work touches (RECORD-8); the recorder is open, or memory ran out. */
 void sti_external_capture_use(stet_device *device, uint64_t capture, stet_array *array, bool written);
 void sti_external_capture_launch(stet_device *device, uint64_t capture, const sti_launch *launch);
 

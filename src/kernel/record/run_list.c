@@ -6,6 +6,7 @@
 #include "kernel/record/play.h"
 
 #include "device/trace.h"
+#include "kernel/launch/run.h"
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
@@ -169,5 +170,15 @@ stet_result sti_replay(sti_player *p)
     mark.host.amount = p->nlaunch;
     sti_device_trace_close(p->device, mark, result);
     (void)sti_trace_compare(trace, comparing);
+    return result;
+}
+
+stet_result sti_play_fallback(sti_player *p, stet_reason why)
+{
+    p->recording = NULL;
+    p->nlaunch = 0;
+    STI_TRY(sti_fallback(&p->device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, why, p->what));
+    stet_result result = sti_run(p);
+    sti_replay_row(p->device)->done_launches += p->nlaunch;
     return result;
 }

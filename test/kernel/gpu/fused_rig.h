@@ -6,6 +6,7 @@
 
 #include "device/devices.h"
 
+#include "kernel/launch/run.h"
 #include "kernel/gpu/fused.h"
 #include "kernel/gpu/teams.h"
 #include "kernel/record/record.h"

@@ -5,6 +5,7 @@
 
 #include "base/dice.h"
 #include "base/failing.h"
+#include "kernel/launch/run.h"
 #include "kernel/record/args.h"
 
 #undef ROW

@@ -6,8 +6,8 @@
  * The observer is called before the operation runs or is listed. The arrays that a launch reads are up to date then,
  * except for what listed operations still have to write. The calls cannot fail: an observer keeps its own errors.
  */
-#ifndef STI_KERNEL_LAUNCH_LAUNCH_OBSERVER_H
-#define STI_KERNEL_LAUNCH_LAUNCH_OBSERVER_H
+#ifndef STI_KERNEL_RECORD_LAUNCH_OBSERVER_H
+#define STI_KERNEL_RECORD_LAUNCH_OBSERVER_H
 
 #include "kernel/record/list.h"
 

@@ -1,17 +1,15 @@
 /*
- * Launches: checks arguments against the signature and moves generations. See kernel.h.
+ * Checks a launch's arguments against the signature and binds them; see bind.h.
  */
-#include "device/trace.h"
+#include "kernel/launch/bind.h"
+
 #include "base/plural.h"
 #include "device/host_mirror.h"
 #include "kernel/checked/checked.h"
-#include "kernel/gpu/programs.h"
-#include "kernel/record/record.h"
-#include "kernel/record/launch_observer.h"
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-#define BIT(dtype) (1u << STET_DTYPE_##dtype)
+#define BIT(dtype) (1u << STET_##dtype)
 /* The element types that each parameter type accepts. Lanes have one type of 32-bit integers. */
 static const unsigned fitting[STI_PARAM_TYPE_COUNT] = {
     [STI_PARAM_REAL] = BIT(REAL), [STI_PARAM_WREAL] = BIT(REAL),         [STI_PARAM_UREAL] = BIT(REAL),
@@ -153,53 +151,7 @@ void sti_launch_list_written(sti_launch *launch)
     }
 }
 
-/* ---- launches ---------------------------------------------------------------------------------------------------- */
-
-static inline stet_result launch(stet_device *device, const sti_kernel *k, const sti_code *code, const sti_slot *slots,
-                                 int nslot, int64_t nblock, bool in_block)
-{
-    if (!device->mechanisms.trace) return device->ops->launch(device, code, slots, nslot, nblock, in_block);
-    sti_device_mark mark = sti_device_trace_open(
-        device, &(sti_trace_what){STET_TRACE_LAUNCH, k->name, k->file, k->line, STET_REASON_NONE, nblock, 0});
-    stet_result result = device->ops->launch(device, code, slots, nslot, nblock, in_block);
-    sti_device_trace_close(device, mark, result);
-    return result;
-}
-
-stet_result sti_kernel_run(stet_device *device, const sti_kernel *k, const sti_slot *slots, int nslot, int64_t nblock,
-                           bool in_block)
-{
-    if (sti_device_is_gpu(device)) {
-        const sti_code *compiled;
-        STI_TRY(sti_program_code(device, k, in_block, &compiled));
-        return launch(device, k, compiled, slots, nslot, nblock, in_block);
-    }
-    sti_code code = {.name = k->name, .call = k->call[device->isa], .team_slots = k->team_slots};
-    return launch(device, k, &code, slots, nslot, nblock, in_block);
-}
-
-static inline stet_result run_kernel(stet_device *device, const sti_launch *l)
-{
-    if (l->code) return launch(device, l->kernel, l->code, l->slot, l->nslot, l->nblock, false);
-    return sti_kernel_run(device, l->kernel, l->slot, l->nslot, l->nblock, false);
-}
-
-stet_result sti_launch_run(stet_device *device, const sti_launch *launch)
-{
-    STI_TRY(run_kernel(device, launch));
-    sti_launch_done(device, launch);
-    if (!launch->kernel->checked) return STET_OK;
-    sti_checked_note_launch(device, launch->kernel);
-    return sti_checked_read_faults(device);
-}
-
-void sti_launch_done(stet_device *device, const sti_launch *launch)
-{
-    uint64_t capture = device->ops->capturing ? sti_device_capture(device) : 0;
-    device->mechanisms.counters.launches++;
-    for (int i = 0; i < launch->nwritten; ++i) sti_version_bump(&launch->written[i]->version);
-    if (capture) sti_external_capture_launch(device, capture, launch);
-}
+/* ---- launches ----------------------------------------------------------------------------------------------------- */
 
 /* The number of blocks of a launch over `count` worlds or blocks. */
 static stet_result count_blocks(const stet_device *device, const sti_kernel *k, int64_t count, int64_t *nblock)
@@ -260,19 +212,4 @@ stet_result sti_launch_prepare(stet_device *device, const sti_kernel *k, int64_t
     sti_launch_list_written(out);
     STI_TRY(count_blocks(device, k, count, &out->nblock));
     return k->checked ? sti_checked_prepare(device, out, count) : STET_OK;
-}
-
-stet_result sti_launch_issue(stet_device *device, const sti_launch *launch, int64_t count, bool listed)
-{
-    sti_observe_launch(device, launch, count);
-    stet_result result = listed ? sti_record_launch(device, launch) : sti_launch_run(device, launch);
-    if (result != STET_OK) sti_observe_lost(device, launch->kernel->name);
-    return result;
-}
-
-stet_result sti_launch_on(stet_device *device, const sti_kernel *k, int64_t count, const sti_arg *args, int narg)
-{
-    sti_launch launch;
-    STI_TRY(sti_launch_prepare(device, k, count, args, narg, &launch));
-    return launch.nblock == 0 ? STET_OK : sti_launch_issue(device, &launch, count, device->listing);
 }

@@ -6,8 +6,8 @@
  *   INSTRUMENT-2  where nothing is out of bounds the text computes the same bits
  *   INSTRUMENT-3  a kernel gets two parameters more, which only its entry knows (STI_WATCH): its slots, and the number of the block
  */
-#ifndef STI_KERNEL_CHECK_INSTRUMENT_H
-#define STI_KERNEL_CHECK_INSTRUMENT_H
+#ifndef STI_KERNEL_CHECKED_INSTRUMENT_H
+#define STI_KERNEL_CHECKED_INSTRUMENT_H
 
 #include "kernel/check/check.h"
 

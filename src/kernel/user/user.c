@@ -24,8 +24,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KERNEL_COOKIE = 0x57e7d00b };
-
 struct stet_kernel {
     sti_kernel kernel;
     stet_device *device;
@@ -49,8 +47,6 @@ typedef struct maker {
     sti_compiler compiler;
     sti_text_buffer key, object;
 } maker;
-
-stet_kernel_def stet_default_kernel_def(void) { return (stet_kernel_def){.cookie = KERNEL_COOKIE}; }
 
 /* ---- source and signature ---------------------------------------------------------------------------------------- */
 
@@ -239,12 +235,13 @@ static stet_result make_user(maker *m)
     STI_TRY(describe(m));
     if (m->device->checked && !def->unchecked) STI_TRY(instrument(m));
     STI_TRY(source.gpu ? make_for_gpu(m) : make_for_cpu(m));
+    m->kernel->kernel.source = &m->kernel->source_kept.source;
     return sti_kernel_source_keep(&m->kernel->source_kept, def, &m->source);
 }
 
 static stet_result check_def(const stet_kernel_def *def)
 {
-    if (def->cookie != KERNEL_COOKIE)
+    if (def->cookie != STI_KERNEL_COOKIE)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "kernel: the def is not initialised; start from stet_default_kernel_def()");
     if (def->ninclude < 0 || (def->ninclude > 0 && !def->includes))
@@ -295,7 +292,7 @@ void stet_kernel_destroy(stet_kernel *k)
     if (!k) return;
     stet_device *device = k->device;
     if (k->attachment) k->attachment->destroy(k->attachment);
-    sti_record_kernel_gone(device, &k->kernel);
+    if (device->list_hooks) device->list_hooks->kernel_gone(device, &k->kernel);
     sti_device_notify_destroyed(device, k);
     if (k->object_size > 0)
         device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes -= (int64_t)k->object_size;

@@ -1,11 +1,13 @@
 /*
  * The source and settings of a user's kernel, kept to make another kernel from it (its adjoint).
  */
-#ifndef STI_KERNEL_COMPILE_KERNEL_SOURCE_H
-#define STI_KERNEL_COMPILE_KERNEL_SOURCE_H
+#ifndef STI_KERNEL_USER_KERNEL_SOURCE_H
+#define STI_KERNEL_USER_KERNEL_SOURCE_H
 
 #include "kernel/compile/user_source.h"
 #include "stet/kernel.h"
+
+enum { STI_KERNEL_COOKIE = 0x57e7d00b };
 
 typedef struct sti_kernel_source {
     sti_user_source source; /* the text for the checker and the names of the files, not the text for the compiler */

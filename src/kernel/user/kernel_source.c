@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+stet_kernel_def stet_default_kernel_def(void) { return (stet_kernel_def){.cookie = STI_KERNEL_COOKIE}; }
+
 static void drop_texts(sti_user_source *s)
 {
     sti_text_buffer_free(&s->text);

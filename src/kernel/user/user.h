@@ -1,8 +1,8 @@
 /*
  * User kernels, as the rest of the library sees them.
  */
-#ifndef STI_KERNEL_COMPILE_USER_H
-#define STI_KERNEL_COMPILE_USER_H
+#ifndef STI_KERNEL_USER_USER_H
+#define STI_KERNEL_USER_USER_H
 
 #include "kernel/record/launch.h"
 #include "kernel/user/kernel_source.h"

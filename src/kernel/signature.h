@@ -5,8 +5,8 @@
  * says where the data lives. This parser serves the library's kernels, which `make lint` checks. A user's kernel gets
  * its signature from the checker's syntax tree (check/check.h).
  */
-#ifndef STI_KERNEL_LAUNCH_SIGNATURE_H
-#define STI_KERNEL_LAUNCH_SIGNATURE_H
+#ifndef STI_KERNEL_SIGNATURE_H
+#define STI_KERNEL_SIGNATURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,11 +9,11 @@
  *   CHECKED-4  a record that the device failed to hand out is looked at the next time: the launch fails with the device's
  *       error, but it ran
  */
-#ifndef STI_KERNEL_COMPILE_CHECKED_H
-#define STI_KERNEL_COMPILE_CHECKED_H
+#ifndef STI_KERNEL_CHECKED_CHECKED_H
+#define STI_KERNEL_CHECKED_CHECKED_H
 
 #include "kernel/checked/instrument.h"
-#include "kernel/record/launch.h"
+#include "kernel/kernel.h"
 #include "kernel/compile/user_source.h"
 
 /* A record that was too small. */

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/plural.h"
-#include "kernel/record/record.h"
 
 #include <stdio.h>
 #include <string.h>

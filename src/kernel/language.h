@@ -1,8 +1,8 @@
 /*
  * Sources that are embedded in the library, for compiling at run time. The build writes the tables (tools/embed).
  */
-#ifndef STI_KERNEL_COMPILE_LANGUAGE_H
-#define STI_KERNEL_COMPILE_LANGUAGE_H
+#ifndef STI_KERNEL_LANGUAGE_H
+#define STI_KERNEL_LANGUAGE_H
 
 typedef struct sti_embedded {
     const char *name;                 /* as an #include names it; NULL ends the table */

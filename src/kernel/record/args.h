@@ -14,12 +14,10 @@
  *       its work is one order, whichever streams it goes to (sti_device_ops.use_stream), so that an upload waits for the launches before
  *       it. One block a site is enough for that reason; whoever lets a device's streams overlap needs a block for each
  */
-#ifndef STI_KERNEL_LAUNCH_ARGS_H
-#define STI_KERNEL_LAUNCH_ARGS_H
+#ifndef STI_KERNEL_RECORD_ARGS_H
+#define STI_KERNEL_RECORD_ARGS_H
 
-#include "kernel/record/launch.h"
-
-struct sti_list;
+#include "kernel/record/list.h"
 
 /* The zeroed struct is a site without a block. */
 typedef struct sti_args {
@@ -35,7 +33,7 @@ typedef struct sti_args {
  * equal launches between two that differ may go along, and then save no bytes. On a failure nothing is known of the block any more, and
  * the next call uploads.
  */
-stet_result sti_args_upload(stet_device *device, sti_args *a, const struct sti_list *list);
+stet_result sti_args_upload(stet_device *device, sti_args *a, const sti_list *list);
 void sti_args_free(stet_device *device, sti_args *a);
 
 #endif
