@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that each layer includes only itself and what is left of it.
+"""Checks that layers, and folders inside a layer, include only what is left of them, and that files do not call in circles.
 
-Layers are the folders of src/, in the order below, and bench/. A public header belongs to the layer of its name, or to the one that
-PUBLIC gives it. Exit code 1 names every include that points to the right.
+Layers are the folders of src/, in the order below, and bench/. A public header belongs to the layer of its name, or to
+the one that PUBLIC gives it. FOLDERS has the order inside a layer. Two files form a circle of calls if each uses,
+directly or through others, a function or table that the other defines. Exit code 1 names every include that points to
+the right, and every circle that CIRCLES does not allow.
 """
 
 import os
@@ -15,6 +17,24 @@ LAYERS = "base device kernel model geom worlds step stage render tiles sim cli b
 
 # May be used by; everything else follows from the order. `adjoint` hangs below kernel, beside the row.
 BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step", "cli", "bench"}}}
+
+# Inside a layer: its folders from left to right, "." for its own files; folders of one group do not see each other.
+# The adjoint's folders have no order yet.
+FOLDERS = {
+    "device": [".", {"cpu", "gpu", "null"}],
+    "kernel": [".", "check", "compile", "checked", "gpu", "launch", "record", "user"],
+}
+
+# Circles of calls that may be, as files without suffix: a set may become smaller, not larger. Grammars are recursive.
+CIRCLES = [
+    {"src/kernel/check/expression", "src/kernel/check/parser", "src/kernel/check/statement"},
+    {"src/kernel/check/call", "src/kernel/check/operator"},
+    {"src/kernel/check/directive", "src/kernel/check/macro"},
+    {"src/worlds/exchange", "src/worlds/first_poses", "src/worlds/poses", "src/worlds/reset", "src/worlds/worlds"},
+    {"src/worlds/file", "src/worlds/snapshot"},
+    {"src/sim/phase_step", "src/sim/sim"},
+]
+UNORDERED = {"adjoint"}  # layers whose files may form circles: they have no order yet
 
 # Public headers that do not bear their layer's name.
 PUBLIC = {
@@ -66,6 +86,35 @@ def target(path, mark, name):
     return None
 
 
+def folder_of(path):
+    """The layer and the folder inside it of a file of src/; None where FOLDERS does not order them."""
+    parts = path.split("/")
+    if parts[0] != "src" or len(parts) < 3 or parts[1] not in FOLDERS:
+        return None
+    return parts[1], parts[2] if len(parts) > 3 else "."
+
+
+def folder_sees(layer, folder, other):
+    """May a file in this folder of the layer include one in the other? None: the folder has no place in FOLDERS."""
+    groups = [group if isinstance(group, set) else {group} for group in FOLDERS[layer]]
+    place = next((i for i, group in enumerate(groups) if folder in group), None)
+    if place is None:
+        return None
+    return folder == other or any(other in group for group in groups[:place])
+
+
+def check_folders(path, included, line):
+    own, other = folder_of(path), folder_of(included)
+    if own is None or other is None or own[0] != other[0]:
+        return []
+    seen = folder_sees(own[0], own[1], other[1])
+    if seen:
+        return []
+    if seen is None:
+        return [f"{path}: its folder has no place in the order of {own[0]}; name it in FOLDERS of tools/check_layers.py"]
+    return [f"{path}:{line}: {own[0]}/{own[1]} includes {included}, which is not left of it"]
+
+
 def check(path):
     layer = layer_of(path)
     if layer is None:
@@ -82,13 +131,62 @@ def check(path):
                 wrong.append(f'{path}:{line}: includes "{name}", which is neither in src/ nor in include/')
         elif layer_of(included) not in sees(layer):
             wrong.append(f"{path}:{line}: {layer} includes {included}, which is not left of it")
+        else:
+            wrong += check_folders(path, included, line)
+    return wrong
+
+
+DEFINED = re.compile(r"^(?!static\b|typedef\b|extern\b|struct\b|enum\b|union\b|#)\w[^;{}#=()]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
+TABLE = re.compile(r"^(?!static\b|typedef\b|extern\b)(?:const )?[\w ]+[ *](sti_\w+)(?:\[\w*\])* = ", re.MULTILINE)
+
+
+def calls_between(paths):
+    """For each file the files that define a function or table whose name it mentions."""
+    text = {path: source.code(source.read(path)) for path in paths}
+    home = {name: path for path in paths for pattern in (DEFINED, TABLE) for name in pattern.findall(text[path])}
+    return {path: {home[word] for word in set(re.findall(r"\w+", text[path])) if home.get(word, path) != path} for path in paths}
+
+
+def circles(uses):
+    """The strongly connected sets of more than one file (Tarjan's algorithm)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(path):
+        index[path] = low[path] = len(index)
+        stack.append(path)
+        for other in sorted(uses[path]):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[path] = min(low[path], low[other])
+        if low[path] == index[path]:
+            at = stack.index(path)
+            found.append(set(stack[at:]))
+            del stack[at:]
+
+    for path in sorted(uses):
+        if path not in index:
+            visit(path)
+    return [circle for circle in found if len(circle) > 1]
+
+
+def check_circles(paths):
+    """The circles that CIRCLES does not allow, as sentences."""
+    wrong = []
+    for circle in circles(calls_between(paths)):
+        names = {path.rsplit(".", 1)[0] for path in circle}
+        if {layer_of(path) for path in circle} <= UNORDERED:
+            continue
+        if not any(names <= known for known in CIRCLES):
+            wrong.append("files that call each other in a circle: " + " ".join(sorted(circle)))
     return wrong
 
 
 def main():
     checked = source.files("src", "include", "bench")
     wrong = [line for path in checked for line in check(path)]
-    print("\n".join(wrong) if wrong else f"layers: {len(checked)} files, each includes only what is left of it")
+    wrong += check_circles([path for path in checked if path.startswith("src/") and path.endswith(".c")])
+    print("\n".join(wrong) if wrong else f"layers: {len(checked)} files, each includes only what is left of it; no new circle of calls")
     return 1 if wrong or not checked else 0
 
 
