@@ -20,8 +20,9 @@ HEAD = """<!-- Written by tools/mechanisms_doc.py from include/stet/mechanisms.i
 
 # The mechanisms
 
-Each is one use of one idea: what has not changed is let stand. All have a switch (`--disable`, `STET_DISABLE`, `stet_device_set_mechanisms`), counters, reasons, a strict mode in
-which a fallback is an error, and an audit in which the work is done anyway and compared. Switched off, a mechanism changes no bit of any result.
+Each applies one idea: a result is reused until its inputs change. All have a switch (`--disable`, `STET_DISABLE`,
+`stet_device_set_mechanisms`), counters, reasons, a strict mode in which a fallback is an error, and an audit in which
+the work is done anyway and the results are compared. A mechanism that is switched off changes no bit of any result.
 `doc/architecture.md` says how they fit together.
 
 """

@@ -148,12 +148,24 @@ stet_result stet_default_mechanism_options(stet_mechanism_options *out)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-void sti_count_hit(sti_mechanisms *m, stet_mechanism which, int64_t saved_launches, int64_t saved_bytes)
+void sti_count_hits(sti_mechanisms *m, stet_mechanism which, int64_t hits, int64_t saved_launches, int64_t saved_bytes)
 {
+    assert(is_mechanism(which) && hits >= 0 && saved_launches >= 0 && saved_bytes >= 0);
     stet_counter *c = &m->counters.mechanism[which];
-    c->hits++;
+    c->hits += hits;
     c->saved_launches += saved_launches;
     c->saved_bytes += saved_bytes;
+}
+
+void sti_count_hit(sti_mechanisms *m, stet_mechanism which, int64_t saved_launches, int64_t saved_bytes)
+{
+    sti_count_hits(m, which, 1, saved_launches, saved_bytes);
+}
+
+void sti_count_held(sti_mechanisms *m, stet_mechanism which, int64_t bytes)
+{
+    assert(is_mechanism(which) && m->counters.mechanism[which].held_bytes >= -bytes);
+    m->counters.mechanism[which].held_bytes += bytes;
 }
 
 void sti_count_miss(sti_mechanisms *m, stet_mechanism which, stet_reason why, int64_t launches, int64_t bytes)
@@ -273,8 +285,34 @@ static stet_result audit(const sti_work *work)
     return result;
 }
 
+#ifndef NDEBUG
+void sti_validate_mechanisms(const sti_mechanisms *m)
+{
+    int64_t counted[STET_MECHANISM_COUNT] = {0};
+    for (int i = 1; i < STET_REASON_COUNT; i++) {
+        assert(m->counters.reason[i] >= 0);
+        counted[reasons[i].mechanism] += m->counters.reason[i];
+    }
+    assert(m->counters.reason[STET_REASON_NONE] == 0);
+    assert(m->counters.launches >= 0 && m->counters.bytes_copied >= 0);
+    assert(m->options.disabled >> STET_MECHANISM_COUNT == 0);
+    for (int i = 0; i < STET_MECHANISM_COUNT; i++) {
+        const stet_counter *c = &m->counters.mechanism[i];
+        assert(c->hits >= 0 && c->misses >= 0 && c->fallbacks >= 0);
+        assert(counted[i] == c->misses + c->fallbacks && "MECHANISM-2: one reason for each");
+        assert(c->done_launches >= 0 && c->done_bytes >= 0);
+        assert(c->saved_launches >= 0 && c->saved_bytes >= 0);
+        assert(c->held_bytes >= 0);
+    }
+}
+#endif
+
 stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work)
 {
+    assert(is_mechanism(work->mechanism) && stet_reason_mechanism(work->why) == work->mechanism);
+    assert(work->make && work->kept && work->now && work->kept != work->now);
+    assert(work->noutput == 0 || work->outputs);
+    assert(work->launches >= 0 && work->bytes >= 0);
     bool enabled = sti_enabled(m, work->mechanism);
     if (enabled && sti_stamp_equal(work->kept, work->now)) {
         if (m->options.audit) STI_TRY(audit(work));

@@ -58,12 +58,19 @@ stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work);
 
 /* For mechanisms whose hit does not skip one piece of work. */
 void sti_count_hit(sti_mechanisms *m, stet_mechanism which, int64_t saved_launches, int64_t saved_bytes);
+/* The same for several hits at once. */
+void sti_count_hits(sti_mechanisms *m, stet_mechanism which, int64_t hits, int64_t saved_launches, int64_t saved_bytes);
+/* The mechanism holds so many bytes more; negative: fewer. */
+void sti_count_held(sti_mechanisms *m, stet_mechanism which, int64_t bytes);
 void sti_count_miss(sti_mechanisms *m, stet_mechanism which, stet_reason why, int64_t launches, int64_t bytes);
 /*
  * Counts a fallback and logs it (information). In strict mode returns STET_ERROR_STRICT with the reason's sentence and
  * `where`.
  */
 stet_result sti_fallback(sti_mechanisms *m, stet_mechanism which, stet_reason why, const char *where);
+
+/* MECHANISM-2: the reasons of a mechanism add up to its misses and fallbacks; nothing is counted below 0. */
+STI_VALIDATE(mechanisms, sti_mechanisms)
 
 /* Returns the reason "<mechanism>_disabled". */
 stet_reason sti_reason_disabled(stet_mechanism which);

@@ -50,6 +50,8 @@ bool sti_stamp_equal(const sti_stamp *kept, const sti_stamp *now)
 void sti_stamp_keep(sti_stamp *kept, const sti_stamp *now)
 {
     if (kept == now) return;
+    sti_validate_stamp(kept);
+    sti_validate_stamp(now);
     sti_stamp_begin(kept);
     if (!now->valid || now->failed || !reserve(kept, now->count)) {
         sti_stamp_invalidate(kept);
@@ -72,3 +74,20 @@ void sti_stamp_free(sti_stamp *s)
     sti_free(s->more);
     *s = (sti_stamp){0};
 }
+
+#ifndef NDEBUG
+
+void sti_validate_stamp(const sti_stamp *s)
+{
+    assert((s->capacity > 0) == (s->more != NULL) && "words that do not fit have memory of their own");
+    assert(s->capacity == 0 || s->capacity > STI_STAMP_FEW);
+    assert(s->count <= (s->capacity > 0 ? s->capacity : STI_STAMP_FEW));
+}
+
+void sti_validate_version(const sti_version *v)
+{
+    assert(v->id != 0 && "VERSION-4: identity 0 means absence");
+    assert(v->generation != 0 && "VERSION-2: a generation begins at 1 and grows");
+}
+
+#endif

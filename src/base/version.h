@@ -11,6 +11,7 @@
 #ifndef STI_BASE_VERSION_H
 #define STI_BASE_VERSION_H
 
+#include "base/validate.h"
 #include "stet/base.h"
 
 typedef struct sti_version {
@@ -85,5 +86,8 @@ void sti_stamp_keep(sti_stamp *kept, const sti_stamp *now);
 void sti_stamp_keep_version(sti_stamp *kept, const sti_version *v);
 void sti_stamp_invalidate(sti_stamp *s);
 void sti_stamp_free(sti_stamp *s);
+/* Versions too: identity and generation of a living thing are not 0 (VERSION-2, VERSION-4). */
+STI_VALIDATE(stamp, sti_stamp)
+STI_VALIDATE(version, sti_version)
 
 #endif

@@ -119,6 +119,7 @@ stet_result stet_array_create(stet_device *device, const stet_array_def *def, st
     }
     device->array_bytes += (int64_t)a->size;
     a->counted = true;
+    sti_validate_array(a);
     *out = a;
     return STET_OK;
 }
@@ -139,6 +140,8 @@ void stet_array_destroy(stet_array *a)
 {
     if (!a) return;
     stet_device *device = a->device;
+    assert(!a->producing && "a producer must not destroy its array");
+    assert(device->narray > 0 && "destroyed before?");
     if (device->list_hooks) device->list_hooks->array_gone(device, a);
     sti_device_notify_destroyed(device, a);
     sti_mirror_free(a);
@@ -147,9 +150,8 @@ void stet_array_destroy(stet_array *a)
         sti_share_detach(a->share);
     else if (!a->borrowed && a->data)
         device->ops->free(device, a->data);
-    if (a->host)
-        device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes -= (int64_t)stet_array_get_bytes(a);
-    if (a->holder) device->mechanisms.counters.mechanism[a->holder - 1].held_bytes -= (int64_t)a->size;
+    if (a->host) sti_count_held(&device->mechanisms, STET_MECHANISM_READBACK, -(int64_t)stet_array_get_bytes(a));
+    if (a->holder) sti_count_held(&device->mechanisms, (stet_mechanism)(a->holder - 1), -(int64_t)a->size);
     sti_free(a->host);
     sti_stamp_free(&a->host_stamp);
     device->narray--;
@@ -160,6 +162,7 @@ void stet_array_destroy(stet_array *a)
 
 void sti_array_held_by(stet_array *a, stet_mechanism mechanism)
 {
+    assert((unsigned)mechanism < STET_MECHANISM_COUNT && a->holder == 0);
     a->holder = 1 + (int)mechanism;
-    a->device->mechanisms.counters.mechanism[mechanism].held_bytes += (int64_t)a->size;
+    sti_count_held(&a->device->mechanisms, mechanism, (int64_t)a->size);
 }

@@ -41,12 +41,14 @@ stet_result sti_array_call_producer(stet_array *a)
 
 stet_result sti_array_produce(stet_array *a)
 {
+    sti_validate_array(a);
     STI_TRY(sti_array_call_producer(a));
     return a->device->host_memory ? STET_OK : sti_array_to_device(a);
 }
 
 stet_result sti_array_ensure(stet_array *a)
 {
+    sti_validate_array(a);
     STI_TRY(sti_before_host_access(a->device, STI_ACT_READ, a, a->name));
     if (a->device->check_overflow) STI_TRY(a->device->check_overflow(a->device));
     return sti_array_call_producer(a);

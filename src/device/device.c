@@ -98,6 +98,7 @@ stet_result stet_device_create(const stet_device_def *def, stet_device **out)
         return result;
     }
     sti_ranges_begin_asked(device);
+    sti_validate_device(device);
     *out = device;
     return STET_OK;
 }
@@ -105,6 +106,7 @@ stet_result stet_device_create(const stet_device_def *def, stet_device **out)
 void stet_device_destroy(stet_device *device)
 {
     if (!device) return;
+    sti_validate_device(device);
     if (device->narray)
         sti_log(STET_LOG_WARNING, "device: %lld array%s not destroyed yet: it lives as long", (long long)device->narray,
                 STI_S(device->narray));
@@ -116,6 +118,7 @@ void sti_device_retain(stet_device *device) { atomic_fetch_add(&device->refs, 1)
 
 void sti_device_release(stet_device *device)
 {
+    assert(atomic_load(&device->refs) > 0 && "released more often than retained");
     if (atomic_fetch_sub(&device->refs, 1) > 1) return;
     sti_times_end(device);
     if (device->programs) device->drop_programs(device);
@@ -128,6 +131,7 @@ void sti_device_release(stet_device *device)
 
 void sti_device_watch(stet_device *device, sti_watcher *watcher)
 {
+    assert(watcher->gone);
     watcher->next = device->watchers;
     device->watchers = watcher;
 }

@@ -436,6 +436,10 @@ stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtyp
     sti_array_new((device), (name), (dtype), (worlds), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),      \
                   (int64_t[]){__VA_ARGS__}, (out))
 
+STI_VALIDATE(array, stet_array)
+/* Its counters and its plain views too. */
+STI_VALIDATE(device, stet_device)
+
 /* Index of the element (world w, item i) in the data of an array of worlds. */
 static inline int64_t sti_array_index(const stet_array *a, int64_t w, int64_t i)
 {

@@ -118,8 +118,7 @@ stet_result stet_array_get_host(stet_array *a, const void **out)
     STI_TRY(sti_array_ensure(a));
     if (!a->host) {
         STI_TRY(sti_alloc(&a->host, stet_array_get_bytes(a), a->name));
-        a->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes +=
-            (int64_t)stet_array_get_bytes(a);
+        sti_count_held(&a->device->mechanisms, STET_MECHANISM_READBACK, (int64_t)stet_array_get_bytes(a));
     }
     sti_stamp now = {0};
     sti_stamp_begin(&now);

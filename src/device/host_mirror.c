@@ -52,7 +52,7 @@ static stet_result make_mirror(stet_array *a)
         sti_free(mirror);
         return result;
     }
-    a->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes += (int64_t)a->size;
+    sti_count_held(&a->device->mechanisms, STET_MECHANISM_READBACK, (int64_t)a->size);
     a->mirror = mirror;
     return STET_OK;
 }
@@ -62,7 +62,7 @@ void sti_mirror_free(stet_array *a)
     sti_host_mirror *mirror = a->mirror;
     if (!mirror) return;
     a->mirror = NULL;
-    a->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes -= (int64_t)a->size;
+    sti_count_held(&a->device->mechanisms, STET_MECHANISM_READBACK, -(int64_t)a->size);
     if (a->device->ops->host_free)
         a->device->ops->host_free(a->device, mirror->memory);
     else
@@ -290,3 +290,25 @@ sti_span sti_array_span(const stet_array *a)
     if (a->device->host_memory) return (sti_span){a->data, a->size, NULL};
     return (sti_span){a, a->size, fetch_content};
 }
+
+#ifndef NDEBUG
+
+/* A stamp of a mirror is of its array, and not of a later generation. */
+static void validate_mirror_stamp(const stet_array *a, const sti_stamp *s)
+{
+    sti_validate_stamp(s);
+    if (!s->valid) return;
+    assert(s->count == 2 && s->capacity == 0);
+    assert(s->few[0] == a->version.id && s->few[1] <= a->version.generation);
+}
+
+void sti_validate_mirror(const stet_array *a)
+{
+    assert(!a->base && "MIRROR-5: a view has no host mirror");
+    assert(!a->device->host_memory && a->size > 0);
+    assert(a->mirror->memory);
+    validate_mirror_stamp(a, &a->mirror->held);
+    validate_mirror_stamp(a, &a->mirror->sent);
+}
+
+#endif

@@ -121,6 +121,8 @@ bool sti_mirror_is_dirty(const stet_array *array);
  */
 stet_result sti_mirror_address(stet_array *array, bool writes, size_t bytes, char **out);
 void sti_mirror_free(stet_array *array);
+/* Of an array with a host mirror. */
+STI_VALIDATE(mirror, stet_array)
 /*
  * Moves the generation because the caller says that it wrote the array outside of stet. Host writes were uploaded
  * before that (MIRROR-4). If the host mirror is still dirty, it is the later write and stays the content.

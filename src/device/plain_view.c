@@ -29,7 +29,7 @@ void sti_plain_view_detach(stet_array *a)
     while (*at != v) at = &(*at)->next;
     *at = v->next;
     a->view = NULL;
-    mechanisms_of(v)->counters.mechanism[STET_MECHANISM_PLAIN_VIEW].held_bytes -= 2 * (int64_t)v->size;
+    sti_count_held(mechanisms_of(v), STET_MECHANISM_PLAIN_VIEW, -2 * (int64_t)v->size);
     sti_plain_view_close(v);
 }
 
@@ -49,7 +49,7 @@ static stet_result make_view(stet_array *a)
     a->view = v;
     v->next = a->device->views;
     a->device->views = v;
-    mechanisms_of(v)->counters.mechanism[STET_MECHANISM_PLAIN_VIEW].held_bytes += 2 * (int64_t)v->size;
+    sti_count_held(mechanisms_of(v), STET_MECHANISM_PLAIN_VIEW, 2 * (int64_t)v->size);
     return STET_OK;
 }
 
@@ -160,6 +160,19 @@ stet_result stet_device_show_views(stet_device *device)
     }
     return result;
 }
+
+#ifndef NDEBUG
+void sti_validate_plain_view(const sti_plain_view *v)
+{
+    const stet_array *a = v->array;
+    assert(atomic_load(&v->refs) > 0);
+    assert(a && a->view == v && "PLAIN-1: the array's one view");
+    assert(sti_array_blocked(a) && a->device->host_memory && !a->base);
+    assert(v->size == stet_array_get_bytes(a) && (v->size == 0 || (v->rows && v->last)));
+    sti_validate_stamp(&v->shown);
+    assert(!v->shown.valid || (v->shown.few[0] == a->version.id && v->shown.few[1] <= a->version.generation));
+}
+#endif
 
 /* ---- for exports ------------------------------------------------------------------------------------------------- */
 

@@ -40,6 +40,7 @@ static inline bool sti_array_blocked(const stet_array *a) { return a->worlds && 
 stet_result sti_plain_view_open(stet_array *array, bool writable, sti_plain_view **out);
 /* A tensor ends; any thread may call it. */
 void sti_plain_view_close(sti_plain_view *view);
+STI_VALIDATE(plain_view, sti_plain_view)
 /* The array ends. */
 void sti_plain_view_detach(stet_array *array);
 

@@ -2,6 +2,8 @@
 #include "base/part.h"
 #include "sim/program.h"
 
+#include "kernel/record/record.h"
+
 #include <stdlib.h>
 
 enum { OPERATIONS = 5000, OF_A_RUN = 2500, ON_A_DOUBLE = 400 };
@@ -45,6 +47,10 @@ static void run_one(program *p)
     for (; at >= table[k].weight; ++k) at -= table[k].weight;
     p->said[p->operation % SAID][0] = '\0';
     table[k].run(p);
+    for (int who = 0; who < 2; ++who) {
+        sti_validate_device(device_of(p, who));
+        sti_validate_recorder(device_of(p, who));
+    }
 }
 
 static void run(uint64_t seed, int64_t n)

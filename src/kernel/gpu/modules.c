@@ -26,7 +26,7 @@ void sti_module_unload(const sti_modules *modules, sti_module *m)
     stet_device *device = modules->device;
     if (m->handle) {
         device->ops->unload(device, m->handle);
-        device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes -= (int64_t)m->size;
+        sti_count_held(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, -(int64_t)m->size);
     }
     sti_free(m);
 }
@@ -104,7 +104,7 @@ static stet_result load_job(const job *j, const sti_text_buffer *object)
         return sti_error_prefix(result, "code of %s", compiler);
     }
     j->module->size = object->size;
-    device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes += (int64_t)object->size;
+    sti_count_held(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, (int64_t)object->size);
     return STET_OK;
 }
 

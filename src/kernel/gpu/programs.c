@@ -74,6 +74,7 @@ static stet_result new_program(struct sti_programs *p, const sti_kernel *k, sti_
 
 stet_result sti_programs_get(struct sti_programs *p, const sti_kernel *kernel, sti_program **out)
 {
+    sti_validate_programs(p);
     *out = *sti_table_find(p, kernel);
     return *out ? STET_OK : new_program(p, kernel, out);
 }
@@ -167,6 +168,7 @@ void sti_program_drop(stet_device *device, const sti_kernel *kernel)
     sti_fused_drop(p, kernel);
     if ((*at)->own) sti_module_unload(&p->modules, (*at)->own);
     sti_table_take_out(p, at);
+    sti_validate_programs(p);
 }
 
 stet_result sti_program_set_team(stet_device *device, const sti_kernel *k, sti_team team)

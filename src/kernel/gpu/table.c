@@ -102,3 +102,24 @@ void sti_fused_drop(struct sti_programs *p, const sti_kernel *kernel)
     sti_free(p->fused);
     p->fused = NULL;
 }
+
+#ifndef NDEBUG
+void sti_validate_programs(const struct sti_programs *p)
+{
+    int n = 0;
+    assert(p->nslot > 0 && (p->nslot & (p->nslot - 1)) == 0);
+    for (int i = 0; i < p->nslot; ++i) {
+        const sti_program *it = p->slot[i];
+        if (!it) continue;
+        ++n;
+        assert(it->kernel && sti_table_find(p, it->kernel) == &p->slot[i]);
+        assert(it->code.team > 0 && it->code.teams > 0);
+        assert((!it->code.value && !it->code.block) || it->code.name);
+        assert(!it->own || it->kernel->user);
+    }
+    assert(n == p->nprogram && 2 * n <= p->nslot);
+    assert((p->nfused > 0) == (p->fused != NULL));
+    for (int i = 0; i < p->nfused; ++i)
+        assert(p->fused[i]->module && p->fused[i]->code.value && p->fused[i]->nphase > 0 && "FUSED-3");
+}
+#endif

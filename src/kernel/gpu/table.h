@@ -58,6 +58,9 @@ void sti_fused_free(struct sti_programs *p, sti_fused *it);
 /* Drops the fused code that has this kernel; NULL: all fused code. No launch of it may be listed. */
 void sti_fused_drop(struct sti_programs *p, const sti_kernel *kernel);
 
+/* PROGRAMS-1, PROGRAMS-2: each kernel is found where it is; code has a name and a team. */
+STI_VALIDATE(programs, struct sti_programs)
+
 /* ---- programs.c ---- */
 
 /* The device's programs, created if there are none. */

@@ -13,7 +13,7 @@ static_assert(sizeof(sti_slot) == 16 && STI_ALIGN % sizeof(sti_slot) == 0, "slot
 
 static void count_held(stet_device *device, int64_t slots)
 {
-    device->mechanisms.counters.mechanism[STET_MECHANISM_ARGS].held_bytes += slots * (int64_t)sizeof(sti_slot);
+    sti_count_held(&device->mechanisms, STET_MECHANISM_ARGS, slots * (int64_t)sizeof(sti_slot));
 }
 
 void sti_args_free(stet_device *device, sti_args *a)
@@ -164,8 +164,7 @@ stet_result sti_args_upload(stet_device *device, sti_args *a, const sti_list *li
     if (list->nslot == 0) return STET_OK;
     if (enabled && a->known && m->options.audit) STI_TRY(audit_list(device, a, list));
     if (enabled && a->known && memcmp(a->shadow, list->slot, size) == 0) {
-        m->counters.mechanism[STET_MECHANISM_ARGS].hits += list->nsite;
-        m->counters.mechanism[STET_MECHANISM_ARGS].saved_bytes += (int64_t)size;
+        sti_count_hits(m, STET_MECHANISM_ARGS, list->nsite, 0, (int64_t)size);
         return STET_OK;
     }
     sending s = {device, a, list, !enabled || !a->known, STET_REASON_ARGS_CHANGED};
@@ -183,3 +182,13 @@ stet_result sti_args_upload(stet_device *device, sti_args *a, const sti_list *li
     a->known = true;
     return STET_OK;
 }
+
+#ifndef NDEBUG
+void sti_validate_args(const sti_args *a)
+{
+    assert((a->block != NULL) == (a->capacity > 0));
+    assert((a->shadow != NULL) == (a->block != NULL) && (a->next != NULL) == (a->block != NULL));
+    assert(a->capacity % STEP == 0);
+    assert((!a->known || a->block) && "ARGS-1: only what a block holds is known");
+}
+#endif

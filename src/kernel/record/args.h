@@ -35,5 +35,6 @@ typedef struct sti_args {
  */
 stet_result sti_args_upload(stet_device *device, sti_args *a, const sti_list *list);
 void sti_args_free(stet_device *device, sti_args *a);
+STI_VALIDATE(args, sti_args)
 
 #endif

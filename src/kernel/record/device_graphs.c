@@ -17,7 +17,7 @@
 
 static void count_held(stet_device *device, int64_t slots)
 {
-    device->mechanisms.counters.mechanism[STET_MECHANISM_ARGS].held_bytes += slots * (int64_t)sizeof(sti_slot);
+    sti_count_held(&device->mechanisms, STET_MECHANISM_ARGS, slots * (int64_t)sizeof(sti_slot));
 }
 
 void sti_device_graphs_free(stet_device *device, sti_recording *x)
@@ -357,8 +357,7 @@ stet_result sti_device_graphs_update(const sti_player *p)
     const size_t size = (size_t)p->list->nslot * sizeof *p->list->slot;
     const bool equal = size == 0 || memcmp(x->shadow, p->list->slot, size) == 0; /* a list of copies has no arguments */
     if (enabled && whole && !x->fresh && equal && same_numbers(&x->list, p->list)) {
-        m->counters.mechanism[STET_MECHANISM_ARGS].hits += p->list->nsite;
-        m->counters.mechanism[STET_MECHANISM_ARGS].saved_bytes += (int64_t)size;
+        sti_count_hits(m, STET_MECHANISM_ARGS, p->list->nsite, 0, (int64_t)size);
         return STET_OK;
     }
     stet_reason why = !enabled ? STET_REASON_ARGS_DISABLED : STET_REASON_NONE;

@@ -49,9 +49,7 @@ void sti_external_capture_use(stet_device *device, uint64_t capture, stet_array 
     sti_recording *x = sti_recording_find_id(r, r->external_capture.recording);
     int64_t held = x ? sti_list_bytes(&x->list) : 0;
     if (x) result = add_external_capture(x, array, written);
-    if (x)
-        device->mechanisms.counters.mechanism[STET_MECHANISM_GRAPH_REPLAY].held_bytes +=
-            sti_list_bytes(&x->list) - held;
+    if (x) sti_count_held(&device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, sti_list_bytes(&x->list) - held);
     if (x && result != STET_OK) {
         sti_recording_drop_this(device, x);
         r->external_capture.recording = 0;

@@ -247,3 +247,36 @@ stet_result sti_list_edges(const sti_list *l, sti_edge **out, int *nedge)
     *nedge = e.n;
     return result;
 }
+
+#ifndef NDEBUG
+
+static void validate_loop(const sti_list *l, int i)
+{
+    const sti_op *op = &l->op[i];
+    assert(op->parent >= -1 && op->parent < i);
+    assert(op->parent < 0 || l->op[op->parent].kind == STI_OP_WHILE);
+    if (op->kind == STI_OP_END) assert(l->op[op->match].kind == STI_OP_WHILE && l->op[op->match].match == i);
+    if (op->kind != STI_OP_WHILE) return;
+    assert(op->nuse >= 1 && op->most >= 0 && op->trips >= 0);
+    assert(op->match < l->nop && (op->match < 0 || l->op[op->match].kind == STI_OP_END));
+}
+
+void sti_validate_list(const sti_list *l)
+{
+    int nsite = 0;
+    assert(l->nop >= 0 && l->nop <= l->op_room && l->nslot <= l->slot_room);
+    assert(l->nuse >= 0 && l->nuse <= l->use_room && l->nkey <= l->key_room);
+    for (int i = 0; i < l->nop; ++i) {
+        const sti_op *op = &l->op[i];
+        validate_loop(l, i);
+        assert(op->use >= 0 && op->nuse >= 0 && op->use + op->nuse <= l->nuse);
+        if (op->kind == STI_OP_LAUNCH) assert(op->kernel && op->nblock > 0 && op->slot >= 0);
+        if (op->kind == STI_OP_LAUNCH && l->nslot > 0) assert(op->slot + op->nslot <= l->nslot);
+        if (op->kind == STI_OP_COPY) assert(op->nuse == 2 && l->use[op->use].written && !l->use[op->use + 1].written);
+        nsite += op->kind == STI_OP_LAUNCH && op->nslot > 0;
+    }
+    for (int i = 0; i < l->nuse; ++i) assert(l->use[i].array);
+    assert(nsite == l->nsite);
+}
+
+#endif

@@ -64,6 +64,7 @@ void sti_list_free(sti_list *list);
 /* Copies operations, uses and key, but not the slots. `to` is zeroed. */
 stet_result sti_list_copy(sti_list *to, const sti_list *from);
 int64_t sti_list_bytes(const sti_list *list);
+STI_VALIDATE(list, sti_list)
 
 /* Each function appends one operation inside the loop `parent` (-1: none). */
 stet_result sti_list_launch(sti_list *list, int parent, const sti_launch *launch);

@@ -61,12 +61,15 @@ stet_result sti_play(stet_device *device, const char *what)
     if (r->pending.nop == 0) return STET_OK;
     sti_player p = {.device = device, .list = &r->pending, .what = what, .capture = sti_device_capture(device)};
     bool listing = device->listing;
+    sti_validate_list(&r->pending);
+    assert(!r->playing && "ARGS-5: a list that is played plays no other");
     sti_rewind(&p);
     device->listing = false;
     r->playing = true;
     stet_result result = play_all(&p);
     r->playing = false;
     device->listing = listing;
+    sti_validate_recorder(device);
     sti_list_clear(&r->pending);
     return result;
 }

@@ -134,6 +134,8 @@ stet_result sti_record_launch(stet_device *device, const sti_launch *launch);
 
 /* Creates the device's recorder if there is none. */
 stet_result sti_recorder_open(stet_device *device);
+/* The lists and recordings of a device, if it has some. */
+STI_VALIDATE(recorder, stet_device)
 
 /* ---- play.c ---- */
 

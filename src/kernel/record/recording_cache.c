@@ -29,7 +29,7 @@ void sti_recording_drop(stet_device *device, int k)
     r->recording[k] = r->recording[--r->nrecording];
     for (int i = 0; i < r->nrecording; ++i)
         if (r->recording[i]->next == x) r->recording[i]->next = NULL;
-    sti_replay_row(device)->held_bytes -= bytes_of(x);
+    sti_count_held(&device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, -bytes_of(x));
     free_recording(device, x);
     r->dropped++;
 }
@@ -59,7 +59,7 @@ void sti_recording_cache_add(stet_device *device, sti_recording *x)
     r->recording[r->nrecording++] = x;
     r->built++;
     x->used = ++r->clock;
-    sti_replay_row(device)->held_bytes += bytes_of(x);
+    sti_count_held(&device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, bytes_of(x));
 }
 
 static stet_result fill_recording(sti_recording *x, const sti_list *list)
@@ -115,3 +115,45 @@ sti_recording *sti_recording_find_id(const sti_recorder *r, uint64_t id)
         if (r->recording[k]->id == id) return r->recording[k];
     return NULL;
 }
+
+#ifndef NDEBUG
+
+static bool is_kept(const sti_recorder *r, const sti_recording *x)
+{
+    for (int k = 0; k < r->nrecording; ++k)
+        if (r->recording[k] == x) return true;
+    return false;
+}
+
+static void validate_recording(const sti_recorder *r, const sti_recording *x)
+{
+    assert(x->id != 0 && sti_recording_find_id(r, x->id) == x && "identities are given once");
+    assert(x->used <= r->clock);
+    assert(!x->next || is_kept(r, x->next));
+    assert(x->list.nslot == 0 && "a recording keeps no slots of its list");
+    assert(!x->ngraph_piece || x->planned);
+    sti_validate_list(&x->list);
+    sti_validate_args(&x->args);
+    for (int i = 0; i < x->nedge; ++i) assert(x->edge[i].from < x->edge[i].to && x->edge[i].to < x->list.nop);
+}
+
+void sti_validate_recorder(const stet_device *device)
+{
+    const sti_recorder *r = device->recorder;
+    int64_t bytes = 0;
+    if (!r) return;
+    assert(r->nrecording >= 0 && r->nrecording <= r->most && r->most <= STI_RECORDINGS);
+    assert(r->built - r->dropped == r->nrecording);
+    assert(r->depth >= 0 && r->depth <= STI_RECORD_DEPTH);
+    assert(r->loop >= -1 && r->loop < r->pending.nop);
+    assert(r->loop < 0 || r->pending.op[r->loop].kind == STI_OP_WHILE);
+    assert(!r->latest || is_kept(r, r->latest));
+    sti_validate_list(&r->pending);
+    for (int k = 0; k < r->nrecording; ++k) {
+        validate_recording(r, r->recording[k]);
+        bytes += bytes_of(r->recording[k]);
+    }
+    assert(device->mechanisms.counters.mechanism[STET_MECHANISM_GRAPH_REPLAY].held_bytes == bytes);
+}
+
+#endif

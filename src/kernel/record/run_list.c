@@ -131,8 +131,7 @@ static stet_result run_graph_piece(sti_player *p, const sti_device_graph *graph_
     if (p->trial) return STET_OK;
     p->device->mechanisms.counters.launches += graph_piece->launches;
     p->device->mechanisms.counters.bytes_copied += graph_piece->bytes;
-    p->device->mechanisms.counters.mechanism[STET_MECHANISM_FUSION].hits += graph_piece->fused;
-    p->device->mechanisms.counters.mechanism[STET_MECHANISM_FUSION].saved_launches += graph_piece->saved;
+    sti_count_hits(&p->device->mechanisms, STET_MECHANISM_FUSION, graph_piece->fused, graph_piece->saved, 0);
     for (int i = 0; i < graph_piece->nbump; ++i)
         graph_piece->bump[i].array->version.generation += graph_piece->bump[i].times; /* RECORD-2 */
     return STET_OK;

@@ -142,7 +142,7 @@ static stet_result load(maker *m)
                          k->kernel.name, symbol);
     memcpy(&k->kernel.call[m->device->isa], &address, sizeof address);
     k->object_size = m->object.size;
-    m->device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes += (int64_t)k->object_size;
+    sti_count_held(&m->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, (int64_t)k->object_size);
     return STET_OK;
 }
 
@@ -294,8 +294,7 @@ void stet_kernel_destroy(stet_kernel *k)
     if (k->attachment) k->attachment->destroy(k->attachment);
     if (device->list_hooks) device->list_hooks->kernel_gone(device, &k->kernel);
     sti_device_notify_destroyed(device, k);
-    if (k->object_size > 0)
-        device->mechanisms.counters.mechanism[STET_MECHANISM_KERNEL_CACHE].held_bytes -= (int64_t)k->object_size;
+    if (k->object_size > 0) sti_count_held(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, -(int64_t)k->object_size);
     sti_shared_object_unload(&k->object);
     sti_program_drop(device, &k->kernel);
     sti_checked_free(device, k->kernel.checked);

@@ -171,7 +171,7 @@ static void the_host_sees_what_was_listed(void **state)
     set_options(b.device, 0, true, false);
     OK(sti_record_begin(b.device, "host"));
     OK(add(&b, b.a[0], 1));
-    FAILS(stet_array_read(b.a[0], x, sizeof x), STET_ERROR_STRICT, "what was listed ran first");
+    FAILS(stet_array_read(b.a[0], x, sizeof x), STET_ERROR_STRICT, "the listed launches ran first");
     OK(sti_record_end(b.device, STET_OK));
     assert_true(real_at(b.a[0], 0) == 1);
     close_bench(&b);

@@ -409,7 +409,7 @@ static void kf07_an_allocation_in_a_list_is_no_part_of_it(void **state)
     set_options(b.device, 0, true, false);
     OK(sti_record_begin(b.device, "careless"));
     stet_result result = STI_ARRAY(b.device, "made", STET_DTYPE_REAL, false, &made, N);
-    FAILS(sti_record_end(b.device, result), STET_ERROR_STRICT, "an array was made while launches were being listed");
+    FAILS(sti_record_end(b.device, result), STET_ERROR_STRICT, "an array was created while launches were listed");
     for (int i = 0; i < 3; ++i) OK(add_and_mix(&b, 1));
     assert_int_equal(ROW(&b).hits, 1);
     close_bench(&b);

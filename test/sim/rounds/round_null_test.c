@@ -146,7 +146,7 @@ static void a_device_without_reuse_sets_up_each_round(void **state)
     bare_close(&off);
     b = bare_open(true, 0, true, 1);
     OK(bare_round(&b));
-    REFUSED(STET_ERROR_STRICT, "cannot use again what a round set up", bare_round(&b));
+    REFUSED(STET_ERROR_STRICT, "cannot reuse what a round set up", bare_round(&b));
     bare_close(&b);
 }
 
