@@ -157,7 +157,7 @@ static stet_result measure_launching(bench *b)
     return result;
 }
 
-/* ---- the disk cache ----------------------------------------------------------------------------------------------- */
+/* ---- the disk cache ---------------------------------------------------------------------------------------------- */
 
 typedef struct caching {
     stet_device *device;

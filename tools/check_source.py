@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks of the source that no compiler makes: what the library may not call, and how long a file may be.
+"""Checks of the source that no compiler makes: what the library may not call, how long a file and a line may be.
 
 The library neither prints, exits, aborts nor reads the environment. One file of src/base/ may read it; the command
 (src/cli/) may print. Whatever may warn or fail in MuJoCo is called under a guard. Exit code 1 names every line that
@@ -12,6 +12,11 @@ import sys
 import source
 
 LINES = 600  # a file has one subject
+COLUMNS = 120
+
+# Where lines are still longer than COLUMNS; nothing may be added.
+WIDE = ("CHANGELOG.md", "CMakeLists.txt", "README.md", "bench/", "cmake/", "examples/", "python/", "scenes/", "src/adjoint/", "test/",
+        "tools/")
 
 PRINTS = r"(?:v?printf|puts|putchar|perror)\s*\(|\b(?:stdout|stderr)\b"
 ENDS = r"(?:exit|_exit|_Exit|quick_exit|abort|raise)\s*\("
@@ -111,10 +116,28 @@ def check_enumerators(paths):
     return wrong
 
 
+def check_columns(paths):
+    """Lines end by COLUMNS, but for rows of tables (Markdown's, and those of .inl files) and lines with a link."""
+    wrong = []
+    for path in paths:
+        if path.startswith(WIDE) or path.endswith(".inl"):
+            continue
+        text = source.read(path)
+        if text.startswith("<!-- Written by"):
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            free = path.endswith(".md") and (line.startswith("|") or "](" in line or "://" in line)
+            if len(line) > COLUMNS and not free:
+                wrong.append(f"{path}:{number}: {len(line)} columns; end the line by {COLUMNS}")
+    return wrong
+
+
 def main():
     sources = source.files("src")
     every = source.files("bench", "examples", "src", "include", "test", "tools")
-    wrong = check_calls(sources) + check_guards(sources) + check_length(every) + check_enumerators(source.files("include/stet"))
+    texts = source.tracked(".c", ".h", ".inl", ".cpp", ".py", ".cmake", ".md", "CMakeLists.txt")
+    wrong = check_calls(sources) + check_guards(sources) + check_length(every) + check_columns(texts)
+    wrong += check_enumerators(source.files("include/stet"))
     print("\n".join(wrong) if wrong else f"source: {len(every)} files, no forbidden call, none too long")
     return 1 if wrong or not every else 0
 

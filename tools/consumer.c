@@ -1,6 +1,6 @@
 /*
- * A program of somebody else's that uses the installed library (tools/check_install.sh): enough calls to need everything
- * that libstet is linked with.
+ * A program of somebody else's that uses the installed library (tools/check_install.sh): enough calls to need
+ * everything that libstet is linked with.
  */
 #include <stet/base.h>
 #include <stet/device.h>

@@ -1,10 +1,10 @@
 /*
- * kernelcheck [-I FOLDER]… [--gpu] [--double] [--print] FILE.k.h…: checks kernel sources and prints what is wrong with them, as
- * compilers do. Exit code 0: nothing; 1: mistakes; 2: a file can't be read, or the command is not understood.
+ * kernelcheck [-I FOLDER]… [--gpu] [--double] [--print] FILE.k.h…: checks kernel sources and prints what is wrong with
+ * them, as compilers do. Exit code 0: nothing; 1: mistakes; 2: a file can't be read, or the command is not understood.
  *
  * --print writes the tree as C to the standard output instead of "FILE: ok".
- * A file that is a part of others and does not stand alone (names are missing that come before it there) is checked where
- * it is included.
+ * A file that is a part of others and does not stand alone (names are missing that come before it there) is checked
+ * where it is included.
  */
 #include "base/memory.h"
 #include "kernel/check/check.h"

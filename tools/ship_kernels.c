@@ -1,6 +1,6 @@
 /*
- * Compiles files of kernels for every instruction set into a folder of entries that programs ship beside themselves, so that no compiler is needed
- * where they run (stet_kernel_def.shipped_folder). Runs during the build.
+ * Compiles files of kernels for every instruction set into a folder of entries that programs ship beside themselves, so
+ * that no compiler is needed where they run (stet_kernel_def.shipped_folder). Runs during the build.
  *
  *   ship_kernels FOLDER COMPILER INCLUDES FILE.k.h…
  */

@@ -16,6 +16,15 @@ def files(*folders, suffixes=C_SUFFIXES):
     return sorted(found)
 
 
+def tracked(*suffixes):
+    """Paths of all files of the checkout with these endings, without build trees and hidden folders."""
+    found = []
+    for where, folders, names in os.walk(ROOT):
+        folders[:] = [f for f in folders if not f.startswith((".", "build", "_skbuild")) and f != "__pycache__"]
+        found += [os.path.relpath(os.path.join(where, n), ROOT) for n in names if n.endswith(suffixes)]
+    return sorted(found)
+
+
 def read(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as f:
         return f.read()

@@ -84,7 +84,10 @@ typedef enum stet_arg_kind { STET_ARG_ARRAY, STET_ARG_INT, STET_ARG_REAL } stet_
 /* A parameter that the caller passes to a launch: any but `int world` and `int block`, which stet supplies. */
 typedef struct stet_kernel_param {
     const char *name; /* "qpos" */
-    /* in the kernel language: "real", "lint", "wreal", "wint", "treal", "tlint", "tint", "ureal", "int", "i64", "u32", "u16", "u8" */
+    /*
+     * in the kernel language: "real", "lint", "wreal", "wint", "treal", "tlint", "tint", "ureal", "int", "i64", "u32",
+     * "u16", "u8"
+     */
     const char *type;
     stet_arg_kind kind; /* kind of the argument; INT for memory of a team (treal …): its number of elements */
     bool worlds;        /* an array of worlds */

@@ -1,8 +1,9 @@
 /*
- * What a kernel in checked mode is printed with (doc/design/checked.md): each access asks here where it may go. Included behind lang.h by
- * kernels that the library has instrumented, by nobody else.
+ * What a kernel in checked mode is printed with (doc/design/checked.md): each access asks here where it may go.
+ * Included behind lang.h by kernels that the library has instrumented, by nobody else.
  *
- * Invariant: what is out of bounds is neither read nor written; it goes to a sink of the call's own, which is zero then.
+ * Invariant: what is out of bounds is neither read nor written; it goes to a sink of the call's own, which is zero
+ * then.
  */
 #ifndef STET_LANG_CHECKED_H
 #define STET_LANG_CHECKED_H
@@ -84,8 +85,9 @@ LFN sti_span sti_span_array(const void *lo, const void *slots, int slot, i64 siz
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 /*
- * Notes the first fault of a call; of threads that share a block the one that comes first in the source, then by lane and index. In a word:
- * bits 63 … 49 the site, 48 … 44 the lane (31: all), 43 … 36 the array, below the index + 2^35; all inverted, so that 0 is none.
+ * Notes the first fault of a call; of threads that share a block the one that comes first in the source, then by lane
+ * and index. In a word: bits 63 … 49 the site, 48 … 44 the lane (31: all), 43 … 36 the array, below the index + 2^35;
+ * all inverted, so that 0 is none.
  */
 LFN void sti_fault(sti_watch *c, int site, int lane, int root, i64 index)
 {
@@ -113,8 +115,8 @@ LFN void *sti_drain(sti_watch *c)
 LFN i64 sti_floor_div(i64 a, i64 b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
 /*
- * Elements i … i + count - 1 of `size` bytes from p: where they are, or the sink. `line`: those behind the first may lie in the rest of the
- * line of the cache in which the array ends: lanes beyond the last item read what is there.
+ * Elements i … i + count - 1 of `size` bytes from p: where they are, or the sink. `line`: those behind the first may
+ * lie in the rest of the line of the cache in which the array ends: lanes beyond the last item read what is there.
  */
 LFN void *sti_range(sti_watch *c, const void *p, sti_span s, i64 i, i64 size, i64 count, int line, int lane, int site)
 {

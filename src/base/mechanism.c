@@ -309,7 +309,7 @@ void sti_validate_mechanisms(const sti_mechanisms *m)
 
 stet_result sti_let_stand(sti_mechanisms *m, const sti_work *work)
 {
-    assert(is_mechanism(work->mechanism) && stet_reason_mechanism(work->why) == work->mechanism);
+    assert(is_mechanism(work->mechanism));
     assert(work->make && work->kept && work->now && work->kept != work->now);
     assert(work->noutput == 0 || work->outputs);
     assert(work->launches >= 0 && work->bytes >= 0);

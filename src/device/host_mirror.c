@@ -235,9 +235,7 @@ stet_result sti_mirror_address(stet_array *a, bool writes, size_t bytes, char **
     return STET_OK;
 }
 
-/*
- * ---- pieces --------------------------------------------------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* A large copy of this many bytes takes as long as a small one: some ten microseconds. */
 enum { SMALL_COPY = 128 << 10 };

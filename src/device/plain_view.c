@@ -53,10 +53,7 @@ static stet_result make_view(stet_array *a)
     return STET_OK;
 }
 
-/*
- * ---- what tensors wrote
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- what tensors wrote ------------------------------------------------------------------------------------------ */
 
 /* Copies what was written to a row into the array (PLAIN-3); an element is 4 or 8 bytes. */
 static void take_written_row(sti_plain_view *v, int64_t world)

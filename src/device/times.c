@@ -67,7 +67,7 @@ static bool trace_time_of(stet_device *device, int64_t moment, int64_t *out)
     return true;
 }
 
-/* ---- evaluating moments (DEVTRACE-3) ------------------------------------------------------------------------------ */
+/* ---- evaluating moments (DEVTRACE-3) ----------------------------------------------------------------------------- */
 
 static void evaluate_span(stet_device *device, const span *s)
 {

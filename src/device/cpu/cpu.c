@@ -23,7 +23,10 @@ static void cpu_destroy(stet_device *device)
     sti_free(memory);
 }
 
-/* A vector that begins at any item of an array ends within its memory: `store(y + p, …)` at the last items writes no neighbour's. */
+/*
+ * A vector that begins at any item of an array ends within its memory: `store(y + p, …)` at the last items writes no
+ * neighbour's.
+ */
 static stet_result cpu_alloc(stet_device *device, size_t size, const char *what, void **out)
 {
     (void)device;

@@ -42,7 +42,7 @@ stet_result sti_gpu_check(sti_gpu *gpu, int code, const char *call)
     return gpu->driver.vendor->fatal(code) ? mark_lost(gpu) : result;
 }
 
-/* ---- entering and leaving ------------------------------------------------------------------------------------------- */
+/* ---- entering and leaving ---------------------------------------------------------------------------------------- */
 
 enum { MODE_LEFT = -1 }; /* not a mode of the driver: the mode was left alone */
 

@@ -6,7 +6,7 @@
 
 enum { MOST = 1 << 24 }; /* elements of an array */
 
-/* ---- scopes ------------------------------------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
 void sti_scope_open(sti_typing *t) { t->scope++; }
 
@@ -60,7 +60,7 @@ sti_symbol *sti_declare(sti_typing *t, sti_symbol_kind kind, sti_node *n, const 
     return s;
 }
 
-/* ---- types of variables ------------------------------------------------------------------------------------------- */
+/* ---- types of variables ------------------------------------------------------------------------------------------ */
 
 bool sti_type_count(sti_typing *t, sti_node *e, int64_t *out)
 {
@@ -154,7 +154,7 @@ void sti_type_structure_fields(sti_typing *t, sti_node *n)
         }
 }
 
-/* ---- first values ------------------------------------------------------------------------------------------------- */
+/* ---- first values ------------------------------------------------------------------------------------------------ */
 
 static void type_initial(sti_typing *t, sti_node *value, const sti_type *to, const char *what);
 

@@ -27,9 +27,11 @@ typedef struct limits {
     chain *first;
 } limits;
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* With lanes of so many numbers; fields are as far apart as the largest of them, which is at least what compilers do. */
+/*
+ * With lanes of so many numbers; fields are as far apart as the largest of them, which is at least what compilers do.
+ */
 static int64_t bytes_of(const sti_type *t, int lanes)
 {
     if (t->kind == STI_TYPE_ARRAY) return t->count * bytes_of(t->of, lanes);
@@ -80,7 +82,7 @@ static void add_limits(taken *t, const taken *other)
     }
 }
 
-/* ---- constants ---------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 static int bits_of(const sti_type *t)
 {
@@ -132,7 +134,7 @@ static void check_operation(limits *l, const sti_node *e)
     }
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static void walk_list(limits *l, const sti_node *n, taken *own, taken *within);
 
@@ -223,7 +225,7 @@ static void walk_list(limits *l, const sti_node *n, taken *own, taken *within)
     for (; n; n = n->next) walk(l, n, own, within);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* L2. What was complained about counts no more, so that callers are not complained about for it. */
 static void check_taken(limits *l, const sti_node *f, taken *t)

@@ -1,5 +1,5 @@
-# The sources of the checker and of checked mode's text, from the top of the checkout: for the library, and for the fuzz targets, which compile
-# them themselves.
+# The sources of the checker and of checked mode's text, from the top of the checkout: for the library, and for the fuzz
+# targets, which compile them themselves.
 set(STET_CHECKER_SOURCES
     src/kernel/check/call.c
     src/kernel/check/check.c

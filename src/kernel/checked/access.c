@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- texts -------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 const char *sti_rewrite_format(sti_rewrite *w, const char *format, ...)
 {
@@ -65,7 +65,7 @@ sti_node *sti_rewrite_statement(sti_rewrite *w, const char *text)
     return s;
 }
 
-/* ---- sites and roots ---------------------------------------------------------------------------------------------- */
+/* ---- sites and roots --------------------------------------------------------------------------------------------- */
 
 static char *kept(sti_rewrite *w, const char *text)
 {
@@ -128,7 +128,7 @@ void sti_sites_free(sti_sites *s)
     *s = (sti_sites){0};
 }
 
-/* ---- expressions: each returns the span of a pointer, else NULL ---------------------------------------------------- */
+/* ---- expressions: each returns the span of a pointer, else NULL -------------------------------------------------- */
 
 static void change_list(sti_rewrite *w, sti_node *e)
 {
@@ -349,7 +349,7 @@ static const char *change_assignment(sti_rewrite *w, sti_node *e)
     return NULL;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static bool called(const sti_node *e, const char *name) { return strcmp(e->name->text, name) == 0; }
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the text ----------------------------------------------------------------------------------------------------- */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 /* The kernels of a source with the parameter that their entries fill in. */
 static stet_result add_watches(const sti_user_source *source, sti_user_source *out)
@@ -63,7 +63,7 @@ stet_result sti_checked_make(const sti_user_source *source, const sti_check_opti
     return result;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static void forget(stet_device *device, const sti_checked *c)
 {
@@ -125,7 +125,7 @@ static stet_result reserve(stet_device *device, sti_checked *c, int64_t blocks)
     return STET_OK;
 }
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 int64_t sti_checked_size(const sti_kernel *k, const stet_array *a)
 {
@@ -162,7 +162,7 @@ void sti_checked_note_launch(stet_device *device, const sti_kernel *k)
     *at = c;
 }
 
-/* ---- faults ------------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 /* A word of the record: see sti_fault in lang_checked.h. */
 typedef struct fault {

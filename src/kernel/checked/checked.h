@@ -1,13 +1,15 @@
 /*
- * Checked mode of people's kernels (doc/design/checked.md): an instrumented text is compiled in the place of the source, a launch passes sizes and a
- * record of faults, and what the record has is told as an error of the launch, or of the list that it was in.
+ * Checked mode of people's kernels (doc/design/checked.md): an instrumented text is compiled in the place of the
+ * source, a launch passes sizes and a record of faults, and what the record has is told as an error of the launch, or
+ * of the list that it was in.
  *
  * Invariants:
  *   CHECKED-1  memory that is no part of a kernel's arrays is not touched
- *   CHECKED-2  of a launch the fault of the lowest block is told; there, the first in program order on a CPU, the first in the source on a GPU
+ *   CHECKED-2  of a launch the fault of the lowest block is told; there, the first in program order on a CPU, the first
+ *       in the source on a GPU
  *   CHECKED-3  a record is all zero before a launch that nobody has failed to look at
- *   CHECKED-4  a record that the device failed to hand out is looked at the next time: the launch fails with the device's
- *       error, but it ran
+ *   CHECKED-4  a record that the device failed to hand out is looked at the next time: the launch fails with the
+ *       device's error, but it ran
  */
 #ifndef STI_KERNEL_CHECKED_CHECKED_H
 #define STI_KERNEL_CHECKED_CHECKED_H

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- statements --------------------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static void change_block(sti_rewrite *w, sti_node *block);
 
@@ -140,7 +140,7 @@ static void change_block(sti_rewrite *w, sti_node *block)
     for (sti_node *n = block->a; n && w->result == STET_OK && !w->u->failed; n = n->next) n = change_statement(w, n);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* A parameter whose type is this text. */
 static void add_parameter(sti_rewrite *w, sti_node *f, const char *type, const char *name)

@@ -1,10 +1,13 @@
 /*
- * A kernel source in checked mode: the tree printed with a check around each access (include/stet/lang_checked.h), for a compiler.
+ * A kernel source in checked mode: the tree printed with a check around each access (include/stet/lang_checked.h), for
+ * a compiler.
  *
  * Invariants:
- *   INSTRUMENT-1  a pointer that the source has goes along with its span, from the kernel's parameters through variables, assignments and calls
+ *   INSTRUMENT-1  a pointer that the source has goes along with its span, from the kernel's parameters through
+ *       variables, assignments and calls
  *   INSTRUMENT-2  where nothing is out of bounds the text computes the same bits
- *   INSTRUMENT-3  a kernel gets two parameters more, which only its entry knows (STI_WATCH): its slots, and the number of the block
+ *   INSTRUMENT-3  a kernel gets two parameters more, which only its entry knows (STI_WATCH): its slots, and the number
+ *       of the block
  */
 #ifndef STI_KERNEL_CHECKED_INSTRUMENT_H
 #define STI_KERNEL_CHECKED_INSTRUMENT_H
@@ -34,8 +37,8 @@ typedef struct sti_root {
 } sti_root;
 
 /*
- * What a span is of, in a byte: 0 nothing that has a name, 1 … the argument of the launch (from 1), STI_ROOT … a variable of the list (from
- * its first). The list goes no further than a byte does.
+ * What a span is of, in a byte: 0 nothing that has a name, 1 … the argument of the launch (from 1), STI_ROOT … a
+ * variable of the list (from its first). The list goes no further than a byte does.
  */
 enum { STI_SITES = 32767, STI_ROOT = 64, STI_ROOTS = 256 - STI_ROOT };
 
@@ -47,8 +50,8 @@ typedef struct sti_sites {
 } sti_sites;
 
 /*
- * Prints a unit without mistakes; its tree is used up. Free *text with sti_free and *sites with sti_sites_free, also after a failure.
- * LIMIT: more than STI_SITES places.
+ * Prints a unit without mistakes; its tree is used up. Free *text with sti_free and *sites with sti_sites_free, also
+ * after a failure. LIMIT: more than STI_SITES places.
  */
 stet_result sti_unit_instrument(sti_unit *unit, char **text, sti_sites *sites);
 void sti_sites_free(sti_sites *sites);

@@ -1,6 +1,6 @@
 /*
- * Which whole numbers of a function become indices: those that stand in an index, and, by way of + - *, what they are assigned. Their sums
- * are held to the range of their type in checked mode; hashes and the like may wrap round (doc/kernels.md).
+ * Which whole numbers of a function become indices: those that stand in an index, and, by way of + - *, what they are
+ * assigned. Their sums are held to the range of their type in checked mode; hashes may wrap round (doc/kernels.md).
  */
 #ifndef STI_KERNEL_CHECKED_MARKS_H
 #define STI_KERNEL_CHECKED_MARKS_H

@@ -1,6 +1,6 @@
 /*
- * What the parts of checked mode's printing share: instrument.c has statements and functions, access.c expressions and calls. Expressions become names
- * whose text is C, from the leaves up, and the printer does the rest.
+ * What the parts of checked mode's printing share: instrument.c has statements and functions, access.c expressions and
+ * calls. Expressions become names whose text is C, from the leaves up, and the printer does the rest.
  */
 #ifndef STI_KERNEL_CHECKED_REWRITE_H
 #define STI_KERNEL_CHECKED_REWRITE_H

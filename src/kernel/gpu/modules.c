@@ -39,7 +39,9 @@ void sti_modules_close(sti_modules *m)
     m->nmodule = 0;
 }
 
-/* The compiler, opened when the first module is needed: also a start that finds all in the cache asks for its version. */
+/*
+ * The compiler, opened when the first module is needed: also a start that finds all in the cache asks for its version.
+ */
 static stet_result open_compiler(sti_modules *p)
 {
     if (p->rtc.library.handle) return STET_OK;

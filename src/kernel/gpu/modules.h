@@ -1,6 +1,6 @@
 /*
- * Modules: compiled code as a GPU's driver has loaded it. A module has the kernels of one file that have the same team, in
- * one form (people's kernels: in both).
+ * Modules: compiled code as a GPU's driver has loaded it. A module has the kernels of one file that have the same team,
+ * in one form (people's kernels: in both).
  *
  * Invariants:
  *   MODULES-1  a call makes all that it is asked for, or nothing
@@ -34,17 +34,25 @@ typedef struct sti_modules {
 void sti_modules_init(sti_modules *modules, stet_device *device);
 void sti_modules_close(sti_modules *modules);
 
-/* The library's module with this unit, only, team and forms; made if it is not there. Borrowed until modules are closed. */
+/*
+ * The library's module with this unit, only, team and forms; made if it is not there. Borrowed until modules are
+ * closed.
+ */
 stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const sti_module **out);
 /*
- * Makes the module of a user's kernel; `source` was read for a GPU, its text is finished here. id: of its entry in the cache, may
- * be NULL. The caller unloads *out.
+ * Makes the module of a user's kernel; `source` was read for a GPU, its text is finished here. id: of its entry in the
+ * cache, may be NULL. The caller unloads *out.
  */
 stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signature *kernel, sti_user_source *source,
                             const sti_cache_options *keeping, char *id, sti_module **out);
-/* A module of a source whose text is finished, with all entries; kept like the library's own. The caller unloads *out. */
+/*
+ * A module of a source whose text is finished, with all entries; kept like the library's own. The caller unloads *out.
+ */
 stet_result sti_module_from_source(sti_modules *modules, sti_team team, sti_user_source *source, sti_module **out);
-/* A module of a text that is compiled as it is, kept like the library's own; `name` stands for its file. The caller unloads *out. */
+/*
+ * A module of a text that is compiled as it is, kept like the library's own; `name` stands for its file. The caller
+ * unloads *out.
+ */
 stet_result sti_module_from_text(sti_modules *modules, const char *name, const char *text, sti_module **out);
 /* It and its count of bytes go; no launch of it may be listed. */
 void sti_module_unload(const sti_modules *modules, sti_module *module);

@@ -151,7 +151,7 @@ void sti_launch_list_written(sti_launch *launch)
     }
 }
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 /* The number of blocks of a launch over `count` worlds or blocks. */
 static stet_result count_blocks(const stet_device *device, const sti_kernel *k, int64_t count, int64_t *nblock)

@@ -12,7 +12,7 @@ static_assert((int)STI_ARG_ARRAY == (int)STET_ARG_ARRAY && (int)STI_ARG_INT == (
                   (int)STI_ARG_REAL == (int)STET_ARG_REAL,
               "a caller's kinds are the library's");
 
-/* ---- a caller's arguments ------------------------------------------------------------------------------------------ */
+/* ---- a caller's arguments ---------------------------------------------------------------------------------------- */
 
 static inline sti_arg arg_of(const stet_arg *arg)
 {
@@ -49,7 +49,7 @@ stet_result sti_args_of(const sti_kernel *k, const stet_arg *args, int narg, sti
     return STET_OK;
 }
 
-/* ---- what stands --------------------------------------------------------------------------------------------------- */
+/* ---- what stands ------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t bits_of(double x)
 {
@@ -84,7 +84,7 @@ static stet_result rebind(sti_binding *b, const stet_device *device, int at, con
     return STET_OK;
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------------------- */
+/* ---- binding ----------------------------------------------------------------------------------------------------- */
 
 static stet_result bind_all(sti_binding *b, stet_device *device, const sti_kernel *k, int64_t count,
                             const stet_arg *args, int narg)

@@ -1,14 +1,16 @@
 /*
- * Bindings: what a handle launched last, its arguments checked and put into slots, so that the same arguments are not checked again.
- * Each argument stands for itself: of a launch in which one number differs, that one is bound anew.
+ * Bindings: what a handle launched last, its arguments checked and put into slots, so that the same arguments are not
+ * checked again. Each argument stands for itself: of a launch in which one number differs, that one is bound anew.
  *
  * Invariants:
- *   BINDING-1  an argument stands if its kind and its value are equal, bit for bit, and, of an array, its identity and the address of its
- *       memory; never for the address of the array alone, which may be another's by now. Nothing is asked of an array that the caller did
- *       not pass this time: it may have gone
- *   BINDING-2  type, shape and device of an array are given with its identity and do not change: what was checked once holds for it. Who brings
- *       its content up to date may come and go; that is asked at each launch, in the order of the arguments
- *   BINDING-3  a binding holds for one kernel of one device, and one number of worlds or blocks; another number is bound anew, all of it
+ *   BINDING-1  an argument stands if its kind and its value are equal, bit for bit, and, of an array, its identity and
+ *       the address of its memory; never for the address of the array alone, which may be another's by now. Nothing is
+ *       asked of an array that the caller did not pass this time: it may have gone
+ *   BINDING-2  type, shape and device of an array are given with its identity and do not change: what was checked once
+ *       holds for it. Who brings its content up to date may come and go; that is asked at each launch, in the order of
+ *       the arguments
+ *   BINDING-3  a binding holds for one kernel of one device, and one number of worlds or blocks; another number is
+ *       bound anew, all of it
  *   BINDING-4  while a launch through it is under way nobody changes it: one from inside that launch is checked apart
  *   BINDING-5  a launch that is refused leaves nothing bound
  */
@@ -30,8 +32,8 @@ typedef struct sti_binding {
 } sti_binding;
 
 /*
- * Fills b->launch: binds the arguments that differ from those of the last launch. count is not 0. Always for the same device and kernel
- * (BINDING-3), and not while the binding is busy.
+ * Fills b->launch: binds the arguments that differ from those of the last launch. count is not 0. Always for the same
+ * device and kernel (BINDING-3), and not while the binding is busy.
  */
 stet_result sti_binding_update(sti_binding *b, stet_device *device, const sti_kernel *kernel, int64_t count,
                                const stet_arg *args, int narg);

@@ -45,7 +45,7 @@ static stet_result reserve(stet_device *device, sti_args *a, int nslot)
     return result;
 }
 
-/* ---- uploading ----------------------------------------------------------------------------------------------------- */
+/* ---- uploading --------------------------------------------------------------------------------------------------- */
 
 static stet_result upload(stet_device *device, const sti_args *a, int from, int n)
 {
@@ -79,7 +79,7 @@ static stet_result was_written(const char *what, ptrdiff_t byte)
         what, byte);
 }
 
-/* ---- the launches of a list ---------------------------------------------------------------------------------------- */
+/* ---- the launches of a list -------------------------------------------------------------------------------------- */
 
 /* As many clean slots are sent along rather than beginning another upload, whose call costs more than 16 KiB do. */
 enum { BRIDGE = 1024 };

@@ -28,7 +28,10 @@ stet_result sti_launch_on(stet_device *device, const sti_kernel *kernel, int64_t
  */
 stet_result sti_launch_beside(stet_device *device, const sti_kernel *kernel, int64_t count, const sti_arg *args,
                               int narg);
-/* As sti_launch_on, for arguments as a caller gives them; the binding is always used for the same device and kernel (BINDING-3). */
+/*
+ * As sti_launch_on, for arguments as a caller gives them; the binding is always used for the same device and kernel
+ * (BINDING-3).
+ */
 stet_result sti_binding_launch(sti_binding *b, stet_device *device, const sti_kernel *kernel, int64_t count,
                                const stet_arg *args, int narg);
 

@@ -199,8 +199,8 @@ static stet_result without_memory(stet_device *device, stet_result listed, bool 
 }
 
 /*
- * RECORD-8: the caller's capture that work issued now joins; 0: none. The recorder keeps the arrays of that work; without memory for one,
- * nothing is kept.
+ * RECORD-8: the caller's capture that work issued now joins; 0: none. The recorder keeps the arrays of that work;
+ * without memory for one, nothing is kept.
  */
 static uint64_t find_capture(stet_device *device)
 {
