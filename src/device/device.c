@@ -194,3 +194,20 @@ stet_result stet_device_set_mechanisms(stet_device *device, const stet_mechanism
     device->mechanisms.options = *options;
     return STET_OK;
 }
+
+#ifndef NDEBUG
+void sti_validate_device(const stet_device *d)
+{
+    assert(d->ops && d->ops->version == STI_DEVICE_OPS_VERSION);
+    assert(d->lanes > 0 && (d->lanes & (d->lanes - 1)) == 0);
+    assert(d->real_size == sizeof(float) || d->real_size == sizeof(double));
+    assert(d->threads > 0);
+    assert(d->narray >= 0 && d->array_bytes >= 0);
+    assert(atomic_load(&d->refs) >= d->narray && "each array holds its device");
+    assert((d->recorder != NULL) == (d->list_hooks != NULL));
+    assert((d->programs != NULL) == (d->drop_programs != NULL));
+    assert((!d->listing || d->recorder) && "lists have a recorder");
+    assert(d->unlisted >= 0);
+    sti_validate_mechanisms(&d->mechanisms);
+}
+#endif

@@ -437,7 +437,7 @@ stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtyp
                   (int64_t[]){__VA_ARGS__}, (out))
 
 STI_VALIDATE(array, stet_array)
-/* Its counters and its plain views too. */
+/* Its counters too. */
 STI_VALIDATE(device, stet_device)
 
 /* Index of the element (world w, item i) in the data of an array of worlds. */

@@ -143,6 +143,7 @@ static stet_result send_host_mirror(stet_array *a)
 stet_result sti_array_to_device(stet_array *a)
 {
     stet_array *own = owner(a);
+    if (own->mirror) sti_validate_mirror(own);
     if (!mirror_holds(own)) return STET_OK;
     STI_TRY(send_host_mirror(own));
     /* a write to the view does not move its owner's version */
@@ -162,6 +163,7 @@ stet_result sti_mirror_download(stet_array *a, void **out)
     sti_span output = {a->mirror->memory, a->size, NULL};
     stet_reason why = exported ? STET_REASON_READBACK_EXPORTED : STET_REASON_READBACK_MOVED;
     STI_TRY(copy_if_stale(a, &a->mirror->held, why, download, &output));
+    sti_validate_mirror(a);
     *out = a->mirror->memory;
     return STET_OK;
 }

@@ -79,6 +79,7 @@ static stet_result refuse_write(sti_plain_view *v)
 
 static stet_result take_plain_view(sti_plain_view *v)
 {
+    sti_validate_plain_view(v);
     stet_array *a = v->array;
     int64_t nworld = a->shape[0];
     size_t row = nworld ? v->size / (size_t)nworld : 0;
@@ -127,6 +128,7 @@ static stet_result fill_plain_view(void *context)
  */
 static stet_result show_plain_view(sti_plain_view *v)
 {
+    sti_validate_plain_view(v);
     stet_array *a = v->array;
     STI_TRY(sti_array_ensure(a));
     if (!sti_stamp_is(&v->shown, &a->version)) STI_TRY(take_plain_view(v));

@@ -1,7 +1,8 @@
 /*
- * What is known of an array without its content: element type, shape, size, name.
+ * What is known of an array without its content: element type, shape, size, name; and that it is in order.
  */
-#include "device/device.h"
+#include "device/plain_view.h"
+#include "device/share.h"
 
 size_t stet_dtype_size(const stet_device *device, stet_dtype dtype)
 {
@@ -45,3 +46,39 @@ size_t stet_array_get_bytes(const stet_array *a)
 stet_device *stet_array_get_device(const stet_array *a) { return a ? a->device : NULL; }
 
 uint64_t stet_array_get_id(const stet_array *a) { return a ? a->version.id : 0; }
+
+#ifndef NDEBUG
+
+static void validate_shape(const stet_array *a)
+{
+    int64_t nitem = 1;
+    assert(a->ndim >= 1 && a->ndim <= STET_MAX_DIMS);
+    assert((unsigned)a->dtype < STET_DTYPE_COUNT);
+    assert((!a->worlds || a->dtype == STET_DTYPE_REAL || a->dtype == STET_DTYPE_INT) &&
+           "an array of worlds holds lanes");
+    for (int k = 0; k < a->ndim; ++k) assert(a->shape[k] >= 0);
+    for (int k = a->worlds ? 1 : 0; k < a->ndim; ++k) nitem *= a->shape[k];
+    assert(a->nitem == nitem);
+    int64_t lanes = a->worlds ? a->device->lanes : 1;
+    assert(a->nblock == (a->worlds ? (a->shape[0] + lanes - 1) / lanes : 1));
+    assert(a->size == (size_t)(a->nitem * a->nblock * lanes) * stet_dtype_size(a->device, a->dtype));
+}
+
+void sti_validate_array(const stet_array *a)
+{
+    assert(a->device && a->name[sizeof a->name - 1] == '\0');
+    sti_validate_version(&a->version);
+    sti_validate_stamp(&a->host_stamp);
+    validate_shape(a);
+    assert((a->size == 0 || a->data) && "an array has memory");
+    assert(a->borrowed == (a->base != NULL) && "only a view borrows");
+    assert(!a->base || a->base->device == a->device);
+    assert(!a->producing || a->producer);
+    assert(a->holder >= 0 && a->holder <= STET_MECHANISM_COUNT);
+    assert(!a->share || a->share->device == a->device);
+    assert(!a->share || (atomic_load(&a->share->refs) > 0 && atomic_load(&a->share->writers) >= 0));
+    assert(!a->mirror || (!a->base && !a->device->host_memory && a->size > 0));
+    assert(!a->view || a->view->array == a);
+}
+
+#endif

@@ -3,7 +3,7 @@
  * a compiler.
  *
  * Invariants:
- *   INSTRUMENT-1  a pointer that the source has goes along with its span, from the kernel's parameters through
+ *   INSTRUMENT-1  each pointer of the source is passed with its span, from the kernel's parameters through
  *       variables, assignments and calls
  *   INSTRUMENT-2  where nothing is out of bounds the text computes the same bits
  *   INSTRUMENT-3  a kernel gets two parameters more, which only its entry knows (STI_WATCH): its slots, and the number

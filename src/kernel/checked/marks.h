@@ -1,13 +1,13 @@
 /*
- * Which whole numbers of a function become indices: those that stand in an index, and, by way of + - *, what they are
- * assigned. Their sums are held to the range of their type in checked mode; hashes may wrap round (doc/kernels.md).
+ * Finds the integers of a function that become indices: those in an index, and, through + - *, what they are computed
+ * from. In checked mode their sums must not overflow; others (hashes) may wrap round (doc/kernels.md).
  */
 #ifndef STI_KERNEL_CHECKED_MARKS_H
 #define STI_KERNEL_CHECKED_MARKS_H
 
 #include "kernel/check/tree.h"
 
-/* Functions in the order of the source: a marked parameter makes an index of what is passed. */
+/* Call it for functions in the order of the source: an argument for a marked parameter is an index. */
 void sti_mark_indices(sti_node *function);
 bool sti_is_marked(const sti_symbol *s);
 

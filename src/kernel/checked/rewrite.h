@@ -1,6 +1,6 @@
 /*
- * What the parts of checked mode's printing share: instrument.c has statements and functions, access.c expressions and
- * calls. Expressions become names whose text is C, from the leaves up, and the printer does the rest.
+ * What instrument.c (statements and functions) and access.c (expressions and calls) share. Expressions are replaced,
+ * from the leaves up, by names whose text is C; the printer prints the tree.
  */
 #ifndef STI_KERNEL_CHECKED_REWRITE_H
 #define STI_KERNEL_CHECKED_REWRITE_H
@@ -14,7 +14,7 @@ typedef struct sti_rewrite {
     size_t site_room, root_room;
     stet_result result;
     const sti_node *function;
-    bool apart; /* within each or items: threads of a team may part */
+    bool apart; /* within each or items: threads of a team may diverge */
 } sti_rewrite;
 
 /* What an expression is for. */

@@ -1,17 +1,17 @@
 /*
  * Bindings: what a handle launched last, its arguments checked and put into slots, so that the same arguments are not
- * checked again. Each argument stands for itself: of a launch in which one number differs, that one is bound anew.
+ * checked again. Arguments are compared one by one: if one number differs, only that number is bound again.
  *
  * Invariants:
- *   BINDING-1  an argument stands if its kind and its value are equal, bit for bit, and, of an array, its identity and
- *       the address of its memory; never for the address of the array alone, which may be another's by now. Nothing is
- *       asked of an array that the caller did not pass this time: it may have gone
- *   BINDING-2  type, shape and device of an array are given with its identity and do not change: what was checked once
- *       holds for it. Who brings its content up to date may come and go; that is asked at each launch, in the order of
- *       the arguments
+ *   BINDING-1  an argument is reused if its kind and value are equal, bit for bit, and, for an array, its identity and
+ *       the address of its memory. An equal pointer to the array is not enough: another array may have it by now. An
+ *       array that the caller did not pass this time is not accessed: it may be destroyed
+ *   BINDING-2  type, shape and device belong to an array's identity and do not change, so they are checked once. Its
+ *       producer may change; whether the array is up to date is checked at each launch, in the order of the
+ *       arguments
  *   BINDING-3  a binding holds for one kernel of one device, and one number of worlds or blocks; another number is
- *       bound anew, all of it
- *   BINDING-4  while a launch through it is under way nobody changes it: one from inside that launch is checked apart
+ *       bound again completely
+ *   BINDING-4  while a launch uses it, it does not change: a launch from inside that launch does not use the binding
  *   BINDING-5  a launch that is refused leaves nothing bound
  */
 #ifndef STI_KERNEL_LAUNCH_BINDING_H
