@@ -50,8 +50,8 @@ typedef struct stet_device_def {
     uint32_t cookie;       /* set by stet_default_device_def */
     stet_device_type type; /* AUTO: the best device that works */
     /*
-     * most threads that work, the calling thread included; 0: one per processor that this process may use (affinity, and
-     * the CPU quota of its control groups, rounded up); at most 4096
+     * most threads that work, the calling thread included; 0: one per processor that this process may use (affinity,
+     * and the CPU quota of its control groups, rounded up); at most 4096
      */
     int threads;
     /* CPU: "portable", "avx2", "avx512"; for tests "w1", "f64"; NULL: the widest that this machine has */

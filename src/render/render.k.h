@@ -2,8 +2,9 @@
  * The ray caster. A block is a patch of PATCH x PATCH pixels of one camera of one world; lanes are pixels of a row.
  * Kind item.
  *
- * scene.k.h has the tables, view.k.h camera rays and pyramids of patches, cull.k.h culling, trace.k.h hits, shade.k.h light, sky.k.h the sky. The number
- * of geoms is not limited: they are processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
+ * scene.k.h has the tables, view.k.h camera rays and pyramids of patches, cull.k.h culling, trace.k.h hits, shade.k.h
+ * light, sky.k.h the sky. The number of geoms is not limited: they are processed CHUNK at a time, and the patch keeps
+ * the nearest hits between chunks.
  */
 #include "stet/lang.h"
 

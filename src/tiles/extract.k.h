@@ -183,8 +183,8 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
 
 /*
  * Copies the tiles of the listed worlds, whose pixels are unchanged, to another buffer of the same layout. A block is a
- * tile; `stride` elements per pixel; first, pitch: the tile table, whose row of this buffer begins at entry `skip`; size
- * [ncamera * 2]: width, height.
+ * tile; `stride` elements per pixel; first, pitch: the tile table, whose row of this buffer begins at entry `skip`;
+ * size [ncamera * 2]: width, height.
  */
 item_kernel void k_carry_words(const int *from, int *to, const i64 *first, const int *pitch, const int *size,
                                const int *list, int ncamera, i64 skip, int stride, int block)

@@ -27,7 +27,9 @@ static void read_line(const char *folder, const char *name, char line[LINE])
     (void)fclose(file);
 }
 
-/* A group's own quota, in microseconds of CPU time in each period; "max" and −1 are no quota. Returns processors, or 0. */
+/*
+ * A group's own quota, in microseconds of CPU time in each period; "max" and −1 are no quota. Returns processors, or 0.
+ */
 static int quota_of_group(const char *folder)
 {
     char line[LINE];

@@ -9,8 +9,8 @@
  *   THREADS-3  there are as many helpers as the largest loop has asked for, less one, however many threads call
  *   THREADS-4  a loop lives on its caller's stack: the last access of a helper is the one by which it leaves the loop
  *   THREADS-5  a forked child has no helpers and starts its own, whatever other threads did at the fork; a child forked
- *       by an item of a loop that goes on with that loop ends it without its helpers' items, and logs a warning; helpers
- *       end with the process or with the library
+ *       by an item of a loop that goes on with that loop ends it without its helpers' items, and logs a warning;
+ *       helpers end with the process or with the library
  *   THREADS-6  each thread runs a loop in the floating-point environment that the kernel language requires (round to
  *       nearest, denormals kept, no traps), whatever the host program has set, and restores it afterwards
  *   THREADS-7  each thread begins with a range of its own, the same in each loop over as many items, so that what

@@ -9,7 +9,7 @@
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-#define BIT(dtype) (1u << STET_##dtype)
+#define BIT(dtype) (1u << STET_DTYPE_##dtype)
 /* The element types that each parameter type accepts. Lanes have one type of 32-bit integers. */
 static const unsigned fitting[STI_PARAM_TYPE_COUNT] = {
     [STI_PARAM_REAL] = BIT(REAL), [STI_PARAM_WREAL] = BIT(REAL),         [STI_PARAM_UREAL] = BIT(REAL),
