@@ -19,9 +19,9 @@ LAYERS = "base device kernel model geom worlds step stage render tiles sim cli b
 BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step", "cli", "bench"}}}
 
 # Inside a layer: its folders from left to right, "." for its own files; folders of one group do not see each other.
-# The adjoint's folders have no order yet.
 FOLDERS = {
     "device": [".", {"cpu", "gpu", "null"}],
+    "adjoint": ["tree", "analysis", "normalize", "sizing", "transform", "launch", "tape", "gradcheck", "."],
     "kernel": [".", "check", "compile", "checked", "gpu", "launch", "record", "user"],
 }
 

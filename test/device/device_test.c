@@ -8,7 +8,7 @@
 #include "device/rig.h"
 
 #include "bench/pilot/pilot.h"
-#include "device/cpu/processors.h"
+#include "device/processors.h"
 
 #include <fenv.h>
 #include <sched.h>

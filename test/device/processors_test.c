@@ -1,7 +1,7 @@
 /* Quotas of control groups, in files below a folder of the test's own. Affinity: device_test.c. */
 #include "device/rig.h"
 
-#include "device/cpu/processors.h"
+#include "device/processors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

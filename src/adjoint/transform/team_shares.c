@@ -65,8 +65,9 @@ const sti_node *sti_pointed_share(sti_transform *t, const sti_node *name)
     if (!to) return NULL;
     sti_origins((sti_node *)(uintptr_t)to, find_noted_share, (void *[]){t, &shares});
     if (shares && !is_fixed_place(t, to))
-        sti_complain(t->u, name->place, "`%s` points into a variable from outside of the each: write the variable here",
-                     name->name->text);
+        sti_report_mistake(t->u, name->place,
+                           "`%s` points into a variable from outside of the each: write the variable here",
+                           name->name->text);
     return shares ? to : NULL;
 }
 

@@ -2,7 +2,7 @@
  * The CPU as a device: memory is the host's, a launch is a parallel loop over blocks (threads.h).
  */
 #include "base/plural.h"
-#include "device/cpu/processors.h"
+#include "device/processors.h"
 #include "device/cpu/threads.h"
 #include "device/device.h"
 

@@ -2,7 +2,7 @@
 #include "device/gpu/gpu.h"
 
 #include "base/memory.h"
-#include "device/cpu/processors.h"
+#include "device/processors.h"
 
 #include <stdio.h>
 

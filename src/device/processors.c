@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
-#include "device/cpu/processors.h"
+#include "device/processors.h"
 
 #include <limits.h>
 #include <sched.h>

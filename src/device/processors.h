@@ -1,6 +1,6 @@
 /* How many processors this process may use. */
-#ifndef STI_DEVICE_CPU_PROCESSORS_H
-#define STI_DEVICE_CPU_PROCESSORS_H
+#ifndef STI_DEVICE_PROCESSORS_H
+#define STI_DEVICE_PROCESSORS_H
 
 /* Those that it may run on, or the quota of its control groups if that is less. At least 1. */
 int sti_processors(void);
