@@ -12,7 +12,7 @@
  *   n<noun>                a number of things (nworld, nbody, narg), after the list that it counts. Order: thing, what,
  *                          worlds (first, nworld: a range; or mask), nstep, buffer and its size, out
  *   mask                   which worlds: [nworld] bytes of the host, not 0 means yes; NULL means all
- *   names (text)           of what the model, the machine or MuJoCo names; what stet names in C is an enumerator
+ *   names (text)           for what the model or the machine names, fields, parameters, tables; else an enumerator
  */
 #ifndef STET_STET_H
 #define STET_STET_H
