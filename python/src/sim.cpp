@@ -76,7 +76,7 @@ static Picture to_picture(const Sim &sim, const std::string &output, nb::handle 
     return {to_output(output), to_camera(*sim.core, camera), frame.value_or(STET_FRAME_LATEST)};
 }
 
-static Array frame_array(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame)
+static Array tensor(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame)
 {
     Core &core = *sim.core;
     Picture p = to_picture(sim, output, camera, frame);
@@ -192,8 +192,8 @@ static void bind_pictures(nb::class_<Sim> &sim)
              nb::sig("def read(self, output: str, camera: int | str = 0, frame: int | None = None, out: NDArray "
                      "| None = None) -> NDArray"),
              "A camera's output in a frame (None: the latest) as NumPy's array, [world, height, width, channels].")
-        .def("array", frame_array, "output"_a, "camera"_a = 0, "frame"_a = nb::none(),
-             nb::sig("def array(self, output: str, camera: int | str = 0, frame: int | None = None) -> Array"),
+        .def("tensor", tensor, "output"_a, "camera"_a = 0, "frame"_a = nb::none(),
+             nb::sig("def tensor(self, output: str, camera: int | str = 0, frame: int | None = None) -> Array"),
              "The same on the device, an Array. It is gone, and raises NotFoundError, when frames_in_flight further "
              "frames were started.")
         .def("hash_frame", hash_frame, "frame"_a = nb::none(),

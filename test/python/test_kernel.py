@@ -154,13 +154,13 @@ def test_refused_in_the_step(make):
         (("after_physics", other.kernel(COUNT, "k_count"), [n, 1]), stet.InvalidArgumentError, "another sim"),
         (("after_physics", kernel, [n]), stet.InvalidArgumentError, "argument"),
         (("after_physics", kernel, [n, 1], 4), stet.InvalidArgumentError, "worlds"),
-        (("after_physics", kernel, [sim.array("depth") if sim.render() == 0 else n, 1]), stet.InvalidArgumentError, "picture"),
+        (("after_physics", kernel, [sim.tensor("depth") if sim.render() == 0 else n, 1]), stet.InvalidArgumentError, "picture"),
         (("after_physics", kernel, 3), TypeError, None),
         (("after_physics", None, []), TypeError, None),
     ]:
         with pytest.raises(kind, match=why):
             sim.add_kernel(*args)
-    for mask in [other.zeros((5, 1), "int32", worlds=True), sim.qpos, sim.zeros((5, 1)), sim.array("depth")]:
+    for mask in [other.zeros((5, 1), "int32", worlds=True), sim.qpos, sim.zeros((5, 1)), sim.tensor("depth")]:
         with pytest.raises(stet.InvalidArgumentError):
             sim.set_reset(mask)
     for call in [lambda: sim.remove_kernel(0), lambda: sim.set_kernel_args(7, [])]:
@@ -270,7 +270,7 @@ item_kernel void k_sum(const ureal *depth, ureal *out, int n, int block)
 """
     kernel, out = sim.kernel(source), sim.zeros(1)
     sim.render()
-    depth = sim.array("depth")
+    depth = sim.tensor("depth")
     kernel(1, depth, out, 128)
     values = depth.numpy()
     np.testing.assert_allclose(out[0], values[values < 1e6].sum(), rtol=1e-4)

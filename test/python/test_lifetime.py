@@ -59,8 +59,8 @@ def test_many_views_and_imports(make):
         sim.qpos.host()
         sim.from_dlpack(values)
         np.from_dlpack(sim.qpos)
-        np.from_dlpack(sim.array("depth"))
-        sim.array("depth").export()
+        np.from_dlpack(sim.tensor("depth"))
+        sim.tensor("depth").export()
 
     churn(work, 10000, 8 * MB)
 
@@ -113,7 +113,7 @@ def test_many_sims():
 def test_an_array_keeps_its_sim():
     sim = stet.Sim(SCENE, 3, "cpu", outputs="depth", width=8, height=8)
     sim.render()
-    gone, array, kernel, picture = weakref.ref(sim), sim.qpos, sim.kernel(KERNEL), sim.array("depth")
+    gone, array, kernel, picture = weakref.ref(sim), sim.qpos, sim.kernel(KERNEL), sim.tensor("depth")
     snapshot, own, export = sim.snapshot(), sim.zeros((3, 2), worlds=True), sim.qvel.export()
     expected = array.numpy()
     del sim
@@ -133,7 +133,7 @@ def test_after_close(make):
     parts = {
         "array": sim.qpos,
         "own": sim.zeros((5, 2), worlds=True),
-        "picture": sim.array("depth"),
+        "picture": sim.tensor("depth"),
         "kernel": sim.kernel(KERNEL),
         "record": sim.record(),
         "snapshot": sim.snapshot(),
@@ -147,7 +147,7 @@ def test_after_close(make):
         lambda: sim.render(),
         lambda: sim.reset(),
         lambda: sim.read("depth"),
-        lambda: sim.array("depth"),
+        lambda: sim.tensor("depth"),
         lambda: sim.qpos,
         lambda: sim.zeros(3),
         lambda: sim.from_dlpack(np.zeros(3, np.float32)),
@@ -232,7 +232,7 @@ def test_the_end_of_the_process():
 import numpy as np, stet
 sim = stet.Sim({SCENE!r}, 2, "cpu", outputs="rgb", width=8, height=8)
 sim.render()
-array, view, seen, picture = sim.qpos, sim.qpos.host(), np.from_dlpack(sim.qvel), sim.array("rgb")
+array, view, seen, picture = sim.qpos, sim.qpos.host(), np.from_dlpack(sim.qvel), sim.tensor("rgb")
 own = sim.zeros(3)
 shared, record = np.from_dlpack(own), sim.record()
 record.__enter__()

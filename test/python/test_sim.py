@@ -104,7 +104,7 @@ def test_pictures(place, make):
 def test_picture_arrays(make):
     sim = make(outputs="rgb", width=16, height=16, frames_in_flight=2)
     frame = sim.render()
-    picture = sim.array("rgb")
+    picture = sim.tensor("rgb")
     assert picture.shape == (5, 16, 16, 3) and picture.dtype == np.uint8
     first = sim.read("rgb", frame=frame)
     sim.step(3)
@@ -123,9 +123,9 @@ def test_a_picture_follows_a_reset(make):
     before = sim.read("rgb", frame=sim.render())
     sim.step(30)
     sim.render()
-    moved = sim.array("rgb").numpy()
+    moved = sim.tensor("rgb").numpy()
     sim.reset(worlds=[2])
-    after = sim.array("rgb")
+    after = sim.tensor("rgb")
     values = after.numpy()
     assert (values[2] == before[2]).all() and (values[[0, 1, 3, 4]] == moved[[0, 1, 3, 4]]).all()
     assert (sim.read("rgb") == values).all()

@@ -295,7 +295,7 @@ def test_recordings_while_another_thread_uses_the_legacy_stream(gpu_sim):
 def test_pictures_as_tensors(gpu, make):
     sim = make(device=gpu, outputs=("rgb", "depth"), width=32, height=24)
     sim.render()
-    rgb, depth = torch.from_dlpack(sim.array("rgb")), torch.from_dlpack(sim.array("depth"))
+    rgb, depth = torch.from_dlpack(sim.tensor("rgb")), torch.from_dlpack(sim.tensor("depth"))
     assert rgb.dtype == torch.uint8 and tuple(rgb.shape) == (5, 24, 32, 3) and rgb.device.type == "cuda"
     np.testing.assert_array_equal(rgb.cpu().numpy(), sim.read("rgb"))
     np.testing.assert_array_equal(depth.cpu().numpy(), sim.read("depth"))

@@ -68,7 +68,7 @@ class HandPixelsVectorEnv(Episodes):
     @property
     def observation(self):
         """The picture on the device, [num_envs, height, width, channels]; with depth a dict of both. Until the next step."""
-        seen = {name: self.sim.array(name, frame=self._frame) for name in self._outputs}
+        seen = {name: self.sim.tensor(name, frame=self._frame) for name in self._outputs}
         return seen if len(seen) > 1 else seen["rgb"]
 
     def _observe(self):
