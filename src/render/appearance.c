@@ -3,7 +3,6 @@
 
 #include "render/scene.k.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -170,7 +169,6 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     int64_t lamps = ids + IDS_SIZE * ngeom, sky = APPEARANCE_SIZE * ngeom + LAMP_REALS * nlamp;
     rows->nscene = lamps + LAMP_INTS * nlamp;
     rows->nlook = sky + (int64_t)3 * NSKY;
-    int64_t nitem = sti_stage_world(stage)->nitem;
     if (rows->nscene > INT32_MAX || rows->nlook > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT,
                          "%d cameras: together they have too many pixels for one world; make them smaller",
@@ -178,8 +176,6 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     STI_TRY(sti_alloc(&rows->scene, (size_t)rows->nscene * sizeof *rows->scene, "scene"));
     STI_TRY(sti_alloc(&rows->look, (size_t)rows->nlook * sizeof *rows->look, "look of the scene"));
     int *head = rows->scene;
-    assert(nitem <= INT32_MAX);
-    head[SCENE_NITEM] = (int)nitem;
     head[SCENE_NCAMERA] = patches->ncamera;
     head[SCENE_NTILE] = (int)worlds->nworld * patches->ncamera;
     head[SCENE_NPATCH] = patches->n;

@@ -148,7 +148,7 @@ LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, 
 }
 
 /* Colour of surfaces lit by all lamps of a world. surface: APPEARANCE_SIZE numbers. */
-LFN void shade(const wreal *xform, int world, const ureal *view, const int *scene, const ureal *look,
+LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, const int *scene, const ureal *look,
                const real *surface, const real *normal, const real *way, const real *point, real *rgb)
 {
     const int *prim = scene + scene[SCENE_LAMPS];
@@ -160,7 +160,7 @@ LFN void shade(const wreal *xform, int world, const ureal *view, const int *scen
     }
     for (int l = 0; l < scene[SCENE_NLAMP]; ++l) {
         ureal place[6];
-        lamp_place(xform, scene[SCENE_NITEM], world, view, prim[l * LAMP_INTS + LAMP_PRIM], place);
+        lamp_place(xform, nitem, world, view, prim[l * LAMP_INTS + LAMP_PRIM], place);
         add_lamp(lamp + l * LAMP_REALS, prim[l * LAMP_INTS + LAMP_POSITIONAL], place, surface, normal, back, point,
                  rgb);
     }
@@ -172,7 +172,7 @@ LFN void shade(const wreal *xform, int world, const ureal *view, const int *scen
  * where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera in each row; a
  * buffer's row is in `rows`.
  */
-item_kernel void k_render(const wreal *xform, const int *worlds, const int *scene, const ureal *look, const ureal *lens,
+item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look, const ureal *lens,
                           const ureal *size, const int *data, const ureal *bounds, const ureal *node, const ureal *tri,
                           const ureal *elevation, u32 *colour, ureal *depth, ureal *distance, ureal *normal,
                           u32 *albedo, int *geom, int *body, int *type, const i64 *first, const int *pitch, int rows,
@@ -183,7 +183,7 @@ item_kernel void k_render(const wreal *xform, const int *worlds, const int *scen
     shared(ureal, candidate, CHUNK * CANDIDATE_SIZE);
     shared(ureal, best, PIXELS * BEST_SIZE);
     shared(int, best_geom, PIXELS);
-    int nitem = scene[SCENE_NITEM], npatch = scene[SCENE_NPATCH], nshown = scene[SCENE_NSHOWN];
+    int npatch = scene[SCENE_NPATCH], nshown = scene[SCENE_NSHOWN];
     int ntile = scene[SCENE_NTILE];
     const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE;
     const int *shown = scene + scene[SCENE_SHOWN], *ids = scene + scene[SCENE_IDS];
@@ -229,7 +229,7 @@ item_kernel void k_render(const wreal *xform, const int *worlds, const int *scen
         put_int((int *)albedo, first, pitch, tile_entry(rows, BUFFER_ALBEDO, ntile, tile), x, y, live,
                 pack_colour(surface, isplat(255)) & hit);
         if (!colour) continue;
-        shade(xform, world, view, scene, look, surface, up, way, point, rgb);
+        shade(xform, nitem, world, view, scene, look, surface, up, way, point, rgb);
         sky_behind(look + scene[SCENE_LOOK_SKY], scene[SCENE_NSKY], way[2], hit, rgb);
         put_int((int *)colour, first, pitch, tile_entry(rows, BUFFER_COLOUR, ntile, tile), x, y, live,
                 pack_colour(rgb, hit & isplat(255)));

@@ -221,8 +221,9 @@ static int pack_rows(const sti_render_target *target)
 static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 {
     const sti_geoms *g = r->geoms;
-    stet_array *const *pixels = t->pixels;
-    return STI_LAUNCH(sti_k_render, r->device, (int64_t)n * r->npatch, sti_arg_array(sti_stage_world(r->stage)),
+    stet_array *xform = sti_stage_world(r->stage), *const *pixels =
+                                                       t->pixels; /* a stage that grows has another array */
+    return STI_LAUNCH(sti_k_render, r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
                       sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
                       sti_arg_array(r->lens), sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds),
                       sti_arg_array(g->node), sti_arg_array(g->tri), sti_arg_array(g->elevation),

@@ -9,18 +9,17 @@
 #define STI_RENDER_SCENE_K_H
 
 /* The header: sizes, then the index of the first number of each kind of row in `scene` and in `look`. */
-#define SCENE_NITEM 0 /* numbers of a world in xform */
-#define SCENE_NCAMERA 1
-#define SCENE_NTILE 2 /* worlds * cameras */
-#define SCENE_NPATCH 3
-#define SCENE_NSHOWN 4
-#define SCENE_NLAMP 5
-#define SCENE_NSKY 6 /* 0: black */
-#define SCENE_SHOWN 7
-#define SCENE_IDS 8
-#define SCENE_LAMPS 9
-#define SCENE_LOOK_LAMPS 10
-#define SCENE_LOOK_SKY 11
+#define SCENE_NCAMERA 0
+#define SCENE_NTILE 1 /* worlds * cameras */
+#define SCENE_NPATCH 2
+#define SCENE_NSHOWN 3
+#define SCENE_NLAMP 4
+#define SCENE_NSKY 5 /* 0: black */
+#define SCENE_SHOWN 6
+#define SCENE_IDS 7
+#define SCENE_LAMPS 8
+#define SCENE_LOOK_LAMPS 9
+#define SCENE_LOOK_SKY 10
 #define SCENE_PATCHES 16 /* the first patch: the size of the header */
 
 /* A patch: PATCH x PATCH pixels of a camera. */

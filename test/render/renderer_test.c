@@ -167,6 +167,26 @@ static void test_some_worlds_anywhere(void **state)
     pictures_close(&p);
 }
 
+/* The stage's transforms move to a larger array when its prims no longer fit: each world is found there, too. */
+static void test_a_stage_that_grows(void **state)
+{
+    (void)state;
+    enum { NWORLD = 40 }; /* more than a block of lanes */
+    static const float eye[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+    pictures p;
+    pictures_open(&p, BALL, NWORLD, NULL, 2);
+    pictures_model_camera(&p, 0, 33, 20);
+    pictures_ready(&p);
+    pictures_run(&p);
+    uint64_t before[NWORLD];
+    for (int w = 0; w < NWORLD; ++w) before[w] = pictures_hash(&p, STI_BUFFER_COLOUR, w);
+    for (int room = stet_stage_get_capacity(p.stage), prim; stet_stage_get_capacity(p.stage) == room;)
+        OK(stet_stage_add(p.stage, 0, "more", eye, false, &prim));
+    pictures_run(&p);
+    for (int w = 0; w < NWORLD; ++w) assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, w) == before[w]);
+    pictures_close(&p);
+}
+
 /* Scale of a geom's prim shows: a ball of half size three times as long on x. */
 static void test_scale(void **state)
 {
@@ -303,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_orthographic),
         cmocka_unit_test(test_set_fovy),
         cmocka_unit_test(test_some_worlds_anywhere),
+        cmocka_unit_test(test_a_stage_that_grows),
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_bad_cameras),
         cmocka_unit_test(test_bad_runs),
