@@ -31,9 +31,9 @@ static stet_result upload_tables(sti_native *n)
     stet_device *device = n->worlds->device;
     const sti_physics_tables *t = &n->tables;
     void *bytes;
-    STI_TRY(STI_ARRAY(device, "tables of the physics", STET_INT, false, &n->m, t->nm));
+    STI_TRY(STI_ARRAY(device, "tables of the physics", STET_DTYPE_INT, false, &n->m, t->nm));
     STI_TRY(stet_array_write(n->m, t->m, (size_t)t->nm * sizeof *t->m));
-    STI_TRY(STI_ARRAY(device, "parameters of the physics", STET_REAL, false, &n->f, t->nf));
+    STI_TRY(STI_ARRAY(device, "parameters of the physics", STET_DTYPE_REAL, false, &n->f, t->nf));
     STI_TRY(sti_mirror_overwrite(n->f, &bytes));
     for (int i = 0; i < t->nf; ++i) {
         if (device->real_size == sizeof(double))
@@ -50,9 +50,9 @@ static stet_result build_native(sti_native *n)
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_physics_tables_make(worlds->model->mj, &n->tables));
     STI_TRY(upload_tables(n));
-    STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_INT, true, &n->stepped, worlds->nworld, 1));
-    STI_TRY(STI_ARRAY(worlds->device, "faults of a step", STET_INT, true, &n->fault, worlds->nworld, 1));
-    STI_TRY(STI_ARRAY(worlds->device, "steps since a reset", STET_INT, true, &n->since, worlds->nworld, 1));
+    STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
+    STI_TRY(STI_ARRAY(worlds->device, "faults of a step", STET_DTYPE_INT, true, &n->fault, worlds->nworld, 1));
+    STI_TRY(STI_ARRAY(worlds->device, "steps since a reset", STET_DTYPE_INT, true, &n->since, worlds->nworld, 1));
     return sti_alloc(&n->mask, (size_t)worlds->nworld, "mask of worlds");
 }
 
@@ -199,7 +199,7 @@ stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **ou
     stet_array *a;
     *out = NULL;
     if (number < 0) return sti_error(STET_ERROR_NOT_FOUND, "physics: there is no quantity '%.64s'", name);
-    STI_TRY(STI_ARRAY(n->worlds->device, name, STET_REAL, true, &a, n->worlds->nworld, items));
+    STI_TRY(STI_ARRAY(n->worlds->device, name, STET_DTYPE_REAL, true, &a, n->worlds->nworld, items));
     stet_result result = STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS,
                                     STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(a),
                                     sti_arg_int(number), sti_arg_int(items));

@@ -92,7 +92,7 @@ static stet_result run_mujoco(stet_worlds *worlds, const uint8_t *mask, int n)
 
 static stet_result run_native(stet_step *step, const uint8_t *mask, int n)
 {
-    if (sti_enabled(&step->worlds->device->mechanisms, STET_MECH_pose_sync))
+    if (sti_enabled(&step->worlds->device->mechanisms, STET_MECHANISM_POSE_SYNC))
         return sti_native_steps(step->native, mask, n);
     for (int i = 0; i < n; ++i) {
         STI_TRY(sti_native_steps(step->native, mask, 1));

@@ -232,6 +232,7 @@ static json_t *scene_json(const char *path, const stet_model *model, stet_sim *s
     set_info(o, "scene", json_string(path));
     set_info(o, "timestep", json_real(stet_model_get_info(model).timestep));
     set_info(o, "physics", json_string(stet_physics_name(stet_sim_get_physics(sim))));
+    set_info(o, "native", features_json(model));
     set_info(o, "sizes", sizes_json(model));
     set_info(o, "fields", fields_json(sim));
     set_info(o, "keyframes", keyframes_json(model));
