@@ -130,7 +130,8 @@ LFN void ph_inertia(const int *m, const ureal *f, const real *v, real *w)
 
 /*
  * In place: a matrix in qM's pattern becomes L and D of L' D L; inv [nv] gets 1 / D. Row i gathers from the rows below
- * it, which are finished: levels of dofs, the deepest first.
+ * it, which are finished: levels of dofs, the deepest first. A matrix that is not positive definite, as actuators can
+ * make it, gets pivots of 1e-15, as in MuJoCo.
  */
 LFN void ph_factor(const int *m, real *H, real *inv)
 {
@@ -146,7 +147,7 @@ LFN void ph_factor(const int *m, real *H, real *inv)
                 real c = -(H[entry[s]] * inv[row[s]]);
                 for (int j = 0; j < n; ++j) to[j] = fma(c, from[j], to[j]);
             }
-            inv[i] = splat(1) / to[n - 1];
+            inv[i] = splat(1) / rmax(splat((ureal)1e-15), to[n - 1]);
         }
         sync();
     }
