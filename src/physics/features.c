@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "physics/layout.k.h"
 #include "physics/tables.h"
-#include "stet/step.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -186,12 +185,11 @@ static const struct {
     {"more than 12000 numbers of one world at a time", false, is_too_large},
 };
 
-const char *stet_native_get_feature(const stet_model *model, int i, bool *covered)
+const char *sti_physics_feature(const mjModel *m, int i, bool *covered)
 {
-    int n = (int)(sizeof features / sizeof *features);
-    for (int k = 0; model && k < n; ++k) {
-        if (!features[k].needed(model->mj) || i-- > 0) continue;
-        if (covered) *covered = features[k].covered;
+    for (size_t k = 0; k < sizeof features / sizeof *features; ++k) {
+        if (!features[k].needed(m) || i-- > 0) continue;
+        *covered = features[k].covered;
         return features[k].name;
     }
     return NULL;

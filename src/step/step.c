@@ -6,6 +6,7 @@
  */
 #include "stet/step.h"
 
+#include "physics/features.h"
 #include "physics/native.h"
 #include "step/mujoco.h"
 
@@ -24,6 +25,12 @@ const char *stet_physics_name(stet_physics physics)
     case STET_PHYSICS_NATIVE: return "native";
     }
     return "unknown";
+}
+
+const char *stet_native_get_feature(const stet_model *model, int i, bool *covered)
+{
+    bool has;
+    return model ? sti_physics_feature(model->mj, i, covered ? covered : &has) : NULL;
 }
 
 static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, stet_physics *out)
