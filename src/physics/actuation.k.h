@@ -39,7 +39,7 @@ LFN void ph_tendon_armature(const int *m, const ureal *f, const real *v, real *w
     sync();
 }
 
-/* The gear of an actuator on a ball or free joint, its rotation in the child's frame. trntype 1: given in the parent's. */
+/* The gear of an actuator on a ball or free joint, turned to the child's frame. trntype 1: given in the parent's. */
 LFN void ph_turned_gear(const int *m, const ureal *f, const real *v, int i, const real *quat, real *out)
 {
     real gear[3], back[4];
@@ -225,8 +225,8 @@ LFN void ph_sum_tendons(const int *m, real *w)
 }
 
 /*
- * Actuators of a tendon whose force is at its limit get no derivative. The sum was scaled to the limit and then rounded,
- * so what is within 1e-5 of it counts.
+ * Actuators of a tendon whose force is at its limit get no derivative. The sum was scaled to the limit and then
+ * rounded, so what is within 1e-5 of it counts.
  */
 LFN void ph_limit_slopes(const int *m, const ureal *f, const real *v, real *w)
 {

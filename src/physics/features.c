@@ -34,7 +34,7 @@ static bool any_int(const int *a, int64_t n, int value)
     return false;
 }
 
-/* ---- contacts ------------------------------------------------------------------------------------------------------ */
+/* ---- contacts ---------------------------------------------------------------------------------------------------- */
 
 static bool is_excluded(const mjModel *m, int b1, int b2)
 {
@@ -61,7 +61,7 @@ static bool has_contacts(const mjModel *m)
     return m->npair > 0;
 }
 
-/* ---- the other rows ------------------------------------------------------------------------------------------------ */
+/* ---- the other rows ---------------------------------------------------------------------------------------------- */
 
 static bool has_joint_limits(const mjModel *m) { return !off(m, mjDSBL_LIMIT) && any_flag(m->jnt_limited, m->njnt); }
 static bool has_tendon_limits(const mjModel *m)

@@ -2,7 +2,7 @@
 #include "physics/native.h"
 
 #include "base/memory.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "physics/features.h"
 #include "physics/layout.k.h"
 #include "physics/tables.h"
@@ -24,7 +24,7 @@ struct sti_native {
     uint8_t *mask;             /* [nworld], what `stepped` holds */
 };
 
-/* ---- making -------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static stet_result upload_tables(sti_native *n)
 {
@@ -86,7 +86,7 @@ void sti_native_destroy(sti_native *n)
     sti_free(n);
 }
 
-/* ---- a step -------------------------------------------------------------------------------------------------------- */
+/* ---- a step ------------------------------------------------------------------------------------------------------ */
 
 /* The mask on the device; it is written only if it differs from the last one's. */
 static stet_result put_mask(sti_native *n, const uint8_t *mask)
@@ -191,7 +191,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     return finish_step(n, nstep);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **out)
 {

@@ -19,7 +19,7 @@ typedef struct tables_builder {
     bool twice;         /* a number was filled a second time */
 } builder;
 
-/* ---- building ------------------------------------------------------------------------------------------------------ */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 static void fill(builder *b, int number, int64_t value)
 {
@@ -74,7 +74,7 @@ static void put_copies(builder *b)
 #undef PARAMETER
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------------------------ */
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
 
 static int body_depth(const mjModel *m, int body)
 {
@@ -164,7 +164,7 @@ static void put_free(builder *b)
         if (implicit && sti_physics_is_standalone(m, i)) body[k++] = i;
 }
 
-/* ---- flags --------------------------------------------------------------------------------------------------------- */
+/* ---- flags ------------------------------------------------------------------------------------------------------- */
 
 static bool any_number(const double *a, int n)
 {
@@ -265,7 +265,7 @@ static void put_flags(builder *b, int number, int64_t n, flags_fn *flags)
     for (int i = 0; to && i < n; ++i) to[i] = flags(b->model, i);
 }
 
-/* ---- tendons and actuators ----------------------------------------------------------------------------------------- */
+/* ---- tendons and actuators --------------------------------------------------------------------------------------- */
 
 /* The joint of tendon t that moves a dof, and the coefficient; MuJoCo's compiler lets a joint occur once. */
 static int find_wrap(const mjModel *m, int t, int dof)
@@ -401,7 +401,7 @@ static void put_entry_pairs(builder *b)
             k += find_pairs(b, i, e, pair + 4 * (size_t)k);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------------------ */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* Mocap poses after mj_resetData: those of the bodies. */
 static void put_mocap(builder *b)
@@ -480,7 +480,7 @@ void sti_physics_tables_free(sti_physics_tables *tables)
     memset(tables, 0, sizeof *tables);
 }
 
-/* ---- looking at them ----------------------------------------------------------------------------------------------- */
+/* ---- looking at them --------------------------------------------------------------------------------------------- */
 
 const char *sti_validate_physics_tables(const sti_physics_tables *t)
 {

@@ -28,7 +28,7 @@ void sti_physics_tables_free(sti_physics_tables *tables);
 /* The name of what breaks TABLES-1 or TABLES-2, or NULL. */
 const char *sti_validate_physics_tables(const sti_physics_tables *tables);
 
-/* A quantity in team memory by MuJoCo's name of it ("qM", "cvel"): its number W_… and how many reals it has; -1: none. */
+/* A quantity in team memory by MuJoCo's name ("qM", "cvel"): its number W_…, and how many reals it has; -1: none. */
 int sti_physics_quantity(const char *name, const sti_physics_tables *tables, int *items);
 
 /* Does actuator i act on a joint as MuJoCo's position servos do, whose setpoints on ball joints wrap? */

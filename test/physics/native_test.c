@@ -149,7 +149,7 @@ static void a_mask_steps_some_worlds(void **state)
     rig_free(&still);
 }
 
-/* ---- faults -------------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 /* A world that goes bad has MuJoCo's state afterwards, and all other worlds the bits that they have without it. */
 static void a_bad_number_stays_in_its_world(void **state)
@@ -215,7 +215,7 @@ static void without_autoreset_a_world_stays_bad(void **state)
     rig_free(&r);
 }
 
-/* ---- refusals and tables ------------------------------------------------------------------------------------------- */
+/* ---- refusals and tables ----------------------------------------------------------------------------------------- */
 
 static void what_is_missing_is_listed(void **state)
 {
@@ -282,7 +282,7 @@ static void tables_are_complete(void **state)
     }
 }
 
-/* ---- laws of mechanics --------------------------------------------------------------------------------------------- */
+/* ---- laws of mechanics ------------------------------------------------------------------------------------------- */
 
 #define LAWS(step, gravity, joint)                                                                                     \
     "<mujoco><option timestep='" step "' gravity='" gravity "'><flag contact='disable' energy='enable'/></option>"     \

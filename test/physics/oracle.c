@@ -47,7 +47,7 @@ double oracle_uniform(uint64_t *dice, double low, double high)
     return low + (high - low) * ((double)(dice_next(dice) >> 11) / 9007199254740992.0);
 }
 
-/* ---- states -------------------------------------------------------------------------------------------------------- */
+/* ---- states ------------------------------------------------------------------------------------------------------ */
 
 /* Rounds to float, so that both sides have the same numbers on every device. */
 static double draw(uint64_t *dice, double size) { return (double)(float)oracle_uniform(dice, -size, size); }
@@ -98,7 +98,7 @@ void oracle_states(const rig *r, mjData **data, uint64_t *dice)
     }
 }
 
-/* ---- comparisons --------------------------------------------------------------------------------------------------- */
+/* ---- comparisons ------------------------------------------------------------------------------------------------- */
 
 static double *find_worst(oracle_errors *e, const char *name)
 {
