@@ -28,6 +28,7 @@ static const benchmark table[] = {
     {"rounds", "rounds of one sim: setting up the first and later ones, against a sim made for each", bench_rounds},
     {"adjoint", "100 steps of masses on springs and a pass back through them, and what is of it finding sizes",
      bench_adjoint},
+    {"physics", "native physics against MuJoCo's, on models that it covers, on one core", bench_physics},
     {"threads", "the same work by all threads and by one, with and without another busy process", bench_threads},
     {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start},
 };
@@ -47,7 +48,8 @@ static const char usage[] =
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
-    "  --quick           of `adjoint`, `fusion`, `mechanisms`, `launches`, `threads`: few worlds and samples as short "
+    "  --quick           of `adjoint`, `fusion`, `mechanisms`, `launches`, `physics`, `threads`: few worlds and "
+    "samples as short "
     "as can be, "
     "to see "
     "that it runs\n"

@@ -9,17 +9,26 @@ extern "C" {
 #endif
 
 typedef enum stet_physics {
-    STET_PHYSICS_AUTO,    /* the best that can run the model */
-    STET_PHYSICS_MUJOCO,  /* MuJoCo's mj_step, one call per world and time step, over the device's threads */
-    STET_PHYSICS_EXTERNAL /* the caller writes xpos and xquat; a step only advances time */
+    STET_PHYSICS_AUTO,     /* the best that can run the model; at present always MUJOCO */
+    STET_PHYSICS_MUJOCO,   /* MuJoCo's mj_step, one call per world and time step, over the device's threads */
+    STET_PHYSICS_EXTERNAL, /* the caller writes xpos and xquat; a step only advances time */
+    STET_PHYSICS_NATIVE    /* MuJoCo's dynamics as a kernel, a lane or a team of threads per world; not every model */
 } stet_physics;
 
 typedef struct stet_step stet_step;
-/* The caller owns *out and destroys it before the worlds. */
+/*
+ * The caller owns *out and destroys it before the worlds. MUJOCO needs worlds with exact data, NATIVE worlds without
+ * (stet_worlds_def.exact). UNSUPPORTED: native physics lacks something that the model needs; the sentence lists it.
+ */
 STET_API stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_step **out);
 STET_API void stet_step_destroy(stet_step *step);
 STET_API stet_physics stet_step_get_physics(const stet_step *step); /* never AUTO */
 STET_API const char *stet_physics_name(stet_physics physics);
+/*
+ * The i-th feature that the model needs of the physics, as words; NULL after the last. *covered (may be NULL): native
+ * physics has it.
+ */
+STET_API const char *stet_native_get_feature(const stet_model *model, int i, bool *covered);
 /* Advances all worlds by nstep time steps, with the controls in `ctrl`. */
 STET_API stet_result stet_step_run(stet_step *step, int nstep);
 /*

@@ -9,9 +9,9 @@ namespace binding
 stet_physics to_physics(const std::string &name)
 {
     if (name == "auto") return STET_PHYSICS_AUTO;
-    for (stet_physics p : {STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL})
+    for (stet_physics p : {STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL, STET_PHYSICS_NATIVE})
         if (name == stet_physics_name(p)) return p;
-    raise(STET_ERROR_NOT_FOUND, "there is no physics '" + name + "'; it is auto, mujoco or external");
+    raise(STET_ERROR_NOT_FOUND, "there is no physics '" + name + "'; it is auto, mujoco, native or external");
 }
 
 uint32_t to_mechanisms(const std::vector<std::string> &names)

@@ -22,7 +22,7 @@ static Array field(const Sim &sim, const char *name)
     Array out(sim.core, nullptr, array, true);
     std::string is = name;
     out.result = (is == "xpos" || is == "xquat" || is == "sensordata") &&
-                 stet_sim_get_physics(sim.core->sim) == STET_PHYSICS_MUJOCO;
+                 stet_sim_get_physics(sim.core->sim) != STET_PHYSICS_EXTERNAL;
     out.read_only = out.result;
     return out;
 }

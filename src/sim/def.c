@@ -65,9 +65,9 @@ stet_result sti_sim_check(const stet_model *model, const stet_sim_def *def)
     if (def->nworld > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT, "sim: %lld worlds; at most %d are possible", (long long)def->nworld,
                          INT32_MAX);
-    if ((unsigned)def->physics > STET_PHYSICS_EXTERNAL)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: there is no physics %d; use auto, mujoco or external",
-                         (int)def->physics);
+    if ((unsigned)def->physics > STET_PHYSICS_NATIVE)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "sim: there is no physics %d; use auto, mujoco, native or external", (int)def->physics);
     STI_TRY(check_keyframe(model->mj, def->keyframe));
     return check_frames(def);
 }

@@ -15,7 +15,7 @@ static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
     def.nworld = resolved->nworld;
     def.seed = resolved->seed;
     def.keyframe = resolved->keyframe;
-    def.exact = resolved->physics != STET_PHYSICS_EXTERNAL;
+    def.exact = resolved->physics == STET_PHYSICS_AUTO || resolved->physics == STET_PHYSICS_MUJOCO;
     return stet_worlds_create(sim->device, sim->model, &def, &sim->worlds);
 }
 

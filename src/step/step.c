@@ -6,11 +6,14 @@
  */
 #include "stet/step.h"
 
+#include "physics/features.h"
+#include "physics/native.h"
 #include "step/mujoco.h"
 
 struct stet_step {
     stet_worlds *worlds;
     stet_physics physics;
+    sti_native *native; /* NULL: another physics */
 };
 
 const char *stet_physics_name(stet_physics physics)
@@ -19,19 +22,27 @@ const char *stet_physics_name(stet_physics physics)
     case STET_PHYSICS_AUTO: return "auto";
     case STET_PHYSICS_MUJOCO: return "mujoco";
     case STET_PHYSICS_EXTERNAL: return "external";
+    case STET_PHYSICS_NATIVE: return "native";
     }
     return "unknown";
+}
+
+const char *stet_native_get_feature(const stet_model *model, int i, bool *covered)
+{
+    bool has;
+    return model ? sti_physics_feature(model->mj, i, covered ? covered : &has) : NULL;
 }
 
 static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, stet_physics *out)
 {
     switch (wanted) {
-    case STET_PHYSICS_EXTERNAL: *out = wanted; return STET_OK;
+    case STET_PHYSICS_EXTERNAL:
+    case STET_PHYSICS_NATIVE: *out = wanted; return STET_OK;
     case STET_PHYSICS_AUTO:
     case STET_PHYSICS_MUJOCO: *out = STET_PHYSICS_MUJOCO; break;
     default:
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "step: there is no physics %d; use auto, mujoco or external",
-                         (int)wanted);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "step: there is no physics %d; use auto, mujoco, native or external", (int)wanted);
     }
     if (worlds->data) return STET_OK;
     return sti_error(
@@ -54,6 +65,11 @@ stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_ste
     STI_TRY(sti_alloc(&step, sizeof *step, "step"));
     step->worlds = worlds;
     step->physics = picked;
+    stet_result result = picked == STET_PHYSICS_NATIVE ? sti_native_create(worlds, &step->native) : STET_OK;
+    if (result != STET_OK) {
+        sti_free(step);
+        return result;
+    }
     worlds->external_poses = picked == STET_PHYSICS_EXTERNAL;
     *out = step;
     return STET_OK;
@@ -63,6 +79,7 @@ void stet_step_destroy(stet_step *step)
 {
     if (!step) return;
     step->worlds->external_poses = false;
+    sti_native_destroy(step->native);
     sti_free(step);
 }
 
@@ -76,6 +93,17 @@ static stet_result run_mujoco(stet_worlds *worlds, const uint8_t *mask, int n)
     for (int i = 0; i < n; ++i) {
         STI_TRY(sti_mujoco_steps(worlds, mask, 1));
         STI_TRY(sti_array_ensure(worlds->field[STI_FIELD_xpos]));
+    }
+    return STET_OK;
+}
+
+static stet_result run_native(stet_step *step, const uint8_t *mask, int n)
+{
+    if (sti_enabled(&step->worlds->device->mechanisms, STET_MECHANISM_POSE_SYNC))
+        return sti_native_steps(step->native, mask, n);
+    for (int i = 0; i < n; ++i) {
+        STI_TRY(sti_native_steps(step->native, mask, 1));
+        STI_TRY(sti_array_ensure(step->worlds->field[STI_FIELD_xpos]));
     }
     return STET_OK;
 }
@@ -115,6 +143,9 @@ stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)
     if (n == 0) return STET_OK;
     STI_TRY(sti_not_listing(step->worlds->device, "stet_step_run"));
     if (!any_step(step->worlds, mask)) return STET_OK;
-    return step->physics == STET_PHYSICS_MUJOCO ? run_mujoco(step->worlds, mask, n)
-                                                : run_external(step->worlds, mask, n);
+    switch (step->physics) {
+    case STET_PHYSICS_MUJOCO: return run_mujoco(step->worlds, mask, n);
+    case STET_PHYSICS_NATIVE: return run_native(step, mask, n);
+    default: return run_external(step->worlds, mask, n);
+    }
 }

@@ -62,7 +62,7 @@ def test_what_an_error_says():
         ({"device": "cpu:1"}, stet.NotFoundError, "there is no device"),
         ({"device": 3}, stet.NotFoundError, "there is no device"),
         ({"device": "hip:7"}, stet.Error, ""),
-        ({"physics": "magic"}, stet.NotFoundError, "mujoco or external"),
+        ({"physics": "magic"}, stet.NotFoundError, "native or external"),
         ({"cameras": "side"}, stet.NotFoundError, "front"),
         ({"cameras": [1]}, stet.ArgumentTypeError, "cameras are named"),
         ({"cameras": ["front", "front"], "outputs": "rgb"}, stet.InvalidArgumentError, "front"),

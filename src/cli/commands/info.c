@@ -103,7 +103,9 @@ static json_t *ranges_json(void)
 static json_t *missing_json(void)
 {
     json_t *o = json_object();
-    set_info(o, "native physics", json_string("not in this version: MuJoCo's own steps move the worlds"));
+    set_info(o, "native physics",
+             json_string("covers smooth dynamics only (--physics native); with contacts, limits or sensors "
+                         "MuJoCo's own steps move the worlds"));
     return o;
 }
 
@@ -213,6 +215,16 @@ static json_t *fields_json(stet_sim *sim)
     return o;
 }
 
+/* What the scene needs of the physics, and whether native physics has it. */
+static json_t *features_json(const stet_model *model)
+{
+    json_t *o = json_object();
+    const char *name;
+    bool covered;
+    for (int i = 0; (name = stet_native_get_feature(model, i, &covered)); ++i) set_info(o, name, json_boolean(covered));
+    return o;
+}
+
 static json_t *scene_json(const char *path, const stet_model *model, stet_sim *sim)
 {
     json_t *o = json_object();
@@ -220,6 +232,7 @@ static json_t *scene_json(const char *path, const stet_model *model, stet_sim *s
     set_info(o, "scene", json_string(path));
     set_info(o, "timestep", json_real(stet_model_get_info(model).timestep));
     set_info(o, "physics", json_string(stet_physics_name(stet_sim_get_physics(sim))));
+    set_info(o, "native", features_json(model));
     set_info(o, "sizes", sizes_json(model));
     set_info(o, "fields", fields_json(sim));
     set_info(o, "keyframes", keyframes_json(model));
@@ -242,6 +255,17 @@ static void print_numbers(const char *title, const json_t *numbers)
     printf("\n");
 }
 
+static void print_features(const json_t *features)
+{
+    const char *key, *title = "native";
+    json_t *value;
+    json_object_foreach((json_t *)features, key, value)
+    {
+        printf("%-10s %-3s %s\n", title, json_is_true(value) ? "yes" : "no", key);
+        title = "";
+    }
+}
+
 static void print_scene(const json_t *scene)
 {
     size_t i;
@@ -249,6 +273,7 @@ static void print_scene(const json_t *scene)
     long long keyframe = json_integer_value(json_object_get(scene, "keyframe"));
     printf("%s\n\n%-10s %s, time step %g s\n", text_of(scene, "scene"), "physics", text_of(scene, "physics"),
            json_real_value(json_object_get(scene, "timestep")));
+    print_features(json_object_get(scene, "native"));
     print_numbers("sizes", json_object_get(scene, "sizes"));
     print_numbers("fields", json_object_get(scene, "fields"));
     printf("%-10s", "keyframes");
@@ -290,7 +315,8 @@ static int print_help(void)
 {
     printf("stet info [SCENE] [--json]\n\nWithout a scene: versions, devices, mechanisms and their switches, what is "
            "missing and why.\n"
-           "With one: its sizes, fields, keyframes, cameras, and the physics that runs it.\n");
+           "With one: its sizes, fields, keyframes, cameras, the physics that runs it, and what native physics has of\n"
+           "what it needs.\n");
     return 0;
 }
 

@@ -48,8 +48,11 @@ static bool read_physics(run_options *o, const char *text)
         o->physics = STET_PHYSICS_AUTO;
     else if (strcmp(text, "mujoco") == 0)
         o->physics = STET_PHYSICS_MUJOCO;
+    else if (strcmp(text, "native") == 0)
+        o->physics = STET_PHYSICS_NATIVE;
     else
-        return report_error(EXIT_INPUT, "--physics %s: there is no such physics; use auto or mujoco", text), false;
+        return report_error(EXIT_INPUT, "--physics %s: there is no such physics; use auto, mujoco or native", text),
+               false;
     return true;
 }
 
@@ -209,7 +212,7 @@ static const option_row rows[] = {
     {"frames", "F", read_frames, "pictures of each camera (60)"},
     {"substeps", "S", read_substeps, "time steps of physics a frame (as many as come nearest to 1/50 s)"},
     {"device", "DEVICE", read_device, "where it runs (auto: a GPU if one can be used, else cpu):\n" DEVICE_NAMES},
-    {"physics", "auto|mujoco", read_physics, "what moves the worlds (auto)"},
+    {"physics", "auto|mujoco|native", read_physics, "what moves the worlds (auto)"},
     {"keyframe", "NAME|N|none", read_keyframe,
      "keyframe that worlds begin with and are reset to; none: the model's qpos0, with which MuJoCo's own data begin\n"
      "(home if the scene has one of that name, else its first, else none)"},

@@ -1,0 +1,210 @@
+/*
+ * The table of features: each row is something that a model may need. A feature that native physics gets becomes
+ * `covered` here, and nowhere else.
+ */
+#include "physics/features.h"
+
+#include "base/error.h"
+#include "physics/layout.k.h"
+#include "physics/tables.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool off(const mjModel *m, int flags) { return (m->opt.disableflags & (flags | mjDSBL_CONSTRAINT)) != 0; }
+
+static bool any_flag(const mjtBool *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        if (a[i]) return true;
+    return false;
+}
+
+static bool any_number(const mjtNum *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        if (a[i] != 0) return true;
+    return false;
+}
+
+static bool any_int(const int *a, int64_t n, int value)
+{
+    for (int64_t i = 0; i < n; ++i)
+        if (a[i] == value) return true;
+    return false;
+}
+
+/* ---- contacts ---------------------------------------------------------------------------------------------------- */
+
+static bool is_excluded(const mjModel *m, int b1, int b2)
+{
+    int signature = b1 < b2 ? (b1 << 16) + b2 : (b2 << 16) + b1;
+    return any_int(m->exclude_signature, m->nexclude, signature);
+}
+
+/* Can these two geoms ever touch? As MuJoCo filters pairs of geoms. */
+static bool may_touch(const mjModel *m, int g1, int g2)
+{
+    int b1 = m->geom_bodyid[g1], b2 = m->geom_bodyid[g2], w1 = m->body_weldid[b1], w2 = m->body_weldid[b2];
+    int p1 = m->body_weldid[m->body_parentid[w1]], p2 = m->body_weldid[m->body_parentid[w2]];
+    bool family = w1 != 0 && w2 != 0 && (w1 == p2 || w2 == p1) && !(m->opt.disableflags & mjDSBL_FILTERPARENT);
+    bool types = (m->geom_contype[g1] & m->geom_conaffinity[g2]) || (m->geom_contype[g2] & m->geom_conaffinity[g1]);
+    return types && w1 != w2 && !family && !is_excluded(m, b1, b2);
+}
+
+static bool has_contacts(const mjModel *m)
+{
+    if (off(m, mjDSBL_CONTACT)) return false;
+    for (int g = 0; g < m->ngeom; ++g)
+        for (int k = g + 1; k < m->ngeom; ++k)
+            if (may_touch(m, g, k)) return true;
+    return m->npair > 0;
+}
+
+/* ---- the other rows ---------------------------------------------------------------------------------------------- */
+
+static bool has_joint_limits(const mjModel *m) { return !off(m, mjDSBL_LIMIT) && any_flag(m->jnt_limited, m->njnt); }
+static bool has_tendon_limits(const mjModel *m)
+{
+    return !off(m, mjDSBL_LIMIT) && any_flag(m->tendon_limited, m->ntendon);
+}
+static bool has_friction(const mjModel *m)
+{
+    return !off(m, mjDSBL_FRICTIONLOSS) &&
+           (any_number(m->dof_frictionloss, m->nv) || any_number(m->tendon_frictionloss, m->ntendon));
+}
+static bool has_equalities(const mjModel *m) { return !off(m, mjDSBL_EQUALITY) && m->neq > 0; }
+static bool has_sensors(const mjModel *m) { return m->nsensor > 0 && !(m->opt.disableflags & mjDSBL_SENSOR); }
+static bool has_flexes(const mjModel *m) { return m->nflex > 0; }
+static bool has_plugins(const mjModel *m) { return m->nplugin > 0; }
+static bool has_history(const mjModel *m) { return m->nhistory > 0; }
+static bool has_plasticity(const mjModel *m) { return m->nplastic > 0; }
+static bool has_sleep(const mjModel *m) { return (m->opt.enableflags & mjENBL_SLEEP) != 0; }
+static bool has_rk4(const mjModel *m) { return m->opt.integrator == mjINT_RK4; }
+static bool has_implicit(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICIT; }
+static bool has_discrete(const mjModel *m) { return m->opt.integrator == mjINT_DISCRETE; }
+static bool has_euler(const mjModel *m) { return m->opt.integrator == mjINT_EULER; }
+static bool has_implicitfast(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICITFAST; }
+static bool has_fluid(const mjModel *m) { return m->opt.density > 0 || m->opt.viscosity > 0; }
+static bool has_joints(const mjModel *m) { return m->njnt > 0; }
+static bool has_mocap(const mjModel *m) { return m->nmocap > 0; }
+static bool has_gravcomp(const mjModel *m) { return any_number(m->body_gravcomp, m->nbody); }
+static bool has_tendons(const mjModel *m) { return any_int(m->tendon_type, m->ntendon, mjTENDON_FIXED); }
+static bool has_spatial_tendons(const mjModel *m) { return any_int(m->tendon_type, m->ntendon, mjTENDON_SPATIAL); }
+static bool has_springs(const mjModel *m)
+{
+    return any_number(m->jnt_stiffness, m->njnt) || any_number(m->dof_damping, m->nv);
+}
+
+/* A polynomial spring of three dimensions has no row of its own in MuJoCo's documentation. */
+static bool has_ball_polynomials(const mjModel *m)
+{
+    for (int j = 0; j < m->njnt; ++j) {
+        int n = m->jnt_type[j] == mjJNT_FREE ? 6 : 3;
+        if (m->jnt_type[j] > mjJNT_BALL) continue;
+        if (any_number(m->jnt_stiffnesspoly + mjNPOLY * j, mjNPOLY)) return true;
+        if (any_number(m->dof_dampingpoly + (ptrdiff_t)mjNPOLY * m->jnt_dofadr[j], (int64_t)mjNPOLY * n)) return true;
+    }
+    return false;
+}
+
+static bool has_actuator_inertia(const mjModel *m)
+{
+    return any_number(m->actuator_damping, m->nactuator) ||
+           any_number(m->actuator_dampingpoly, (int64_t)mjNPOLY * m->nactuator) ||
+           any_number(m->actuator_armature, m->nactuator);
+}
+
+/* One control and one force, with a transmission to a joint or a tendon. */
+static bool is_plain_actuator(const mjModel *m, int i)
+{
+    int type = m->actuator_trntype[i];
+    return m->actuator_ctrlnum[i] == 1 && m->actuator_outnum[i] == 1 &&
+           (type == mjTRN_JOINT || type == mjTRN_JOINTINPARENT || type == mjTRN_TENDON);
+}
+static bool is_affine_actuator(const mjModel *m, int i)
+{
+    return m->actuator_dyntype[i] <= mjDYN_FILTEREXACT && m->actuator_gaintype[i] <= mjGAIN_AFFINE &&
+           m->actuator_biastype[i] <= mjBIAS_AFFINE;
+}
+
+static bool has_actuators(const mjModel *m) { return m->nactuator > 0; }
+static bool has_other_transmissions(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i)
+        if (!is_plain_actuator(m, i)) return true;
+    return false;
+}
+static bool has_other_actuators(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i)
+        if (!is_affine_actuator(m, i)) return true;
+    return false;
+}
+
+static bool is_too_large(const mjModel *m)
+{
+    int64_t body = 69 * m->nbody, dof = 33 * m->nv, rest = 6 * m->njnt + 12 * (m->ngeom + m->nsite);
+    return body + dof + rest + 3 * m->nC + 2 * m->nq + 8 * m->nmocap + 4 * m->ntendon + 5 * m->nactuator + m->nJmom >
+           PH_MEMORY;
+}
+
+static const struct {
+    const char *name;
+    bool covered;
+    bool (*needed)(const mjModel *m);
+} features[] = {
+    {"joints", true, has_joints},
+    {"springs and dampers", true, has_springs},
+    {"gravity compensation", true, has_gravcomp},
+    {"mocap bodies", true, has_mocap},
+    {"fixed tendons", true, has_tendons},
+    {"actuators", true, has_actuators},
+    {"integrator Euler", true, has_euler},
+    {"integrator implicitfast", true, has_implicitfast},
+    {"contacts", false, has_contacts},
+    {"joint limits", false, has_joint_limits},
+    {"tendon limits", false, has_tendon_limits},
+    {"friction loss", false, has_friction},
+    {"equality constraints", false, has_equalities},
+    {"sensors", false, has_sensors},
+    {"integrator RK4", false, has_rk4},
+    {"integrator implicit", false, has_implicit},
+    {"integrator discrete", false, has_discrete},
+    {"spatial tendons", false, has_spatial_tendons},
+    {"actuators on sites, bodies, slider-cranks, or with several controls", false, has_other_transmissions},
+    {"actuators that are neither fixed nor affine", false, has_other_actuators},
+    {"damping or armature of actuators", false, has_actuator_inertia},
+    {"polynomial springs or dampers of ball and free joints", false, has_ball_polynomials},
+    {"fluid forces", false, has_fluid},
+    {"flexible bodies", false, has_flexes},
+    {"plugins", false, has_plugins},
+    {"delays and history", false, has_history},
+    {"plastic springs", false, has_plasticity},
+    {"sleeping", false, has_sleep},
+    {"more than 12000 numbers of one world at a time", false, is_too_large},
+};
+
+const char *sti_physics_feature(const mjModel *m, int i, bool *covered)
+{
+    for (size_t k = 0; k < sizeof features / sizeof *features; ++k) {
+        if (!features[k].needed(m) || i-- > 0) continue;
+        *covered = features[k].covered;
+        return features[k].name;
+    }
+    return NULL;
+}
+
+stet_result sti_physics_check_model(const mjModel *m)
+{
+    char text[1024] = "";
+    size_t at = 0;
+    for (size_t k = 0; k < sizeof features / sizeof *features; ++k) {
+        if (features[k].covered || !features[k].needed(m)) continue;
+        int n = snprintf(text + at, sizeof text - at, "%s%s", at ? ", " : "", features[k].name);
+        at = n > 0 && at + (size_t)n < sizeof text ? at + (size_t)n : sizeof text - 1;
+    }
+    if (!text[0]) return STET_OK;
+    return sti_error(STET_ERROR_UNSUPPORTED, "step: physics native lacks what this model needs: %s; use physics mujoco",
+                     text);
+}

@@ -1,0 +1,14 @@
+/* What a model needs of the physics, and what of that native physics covers: one table. */
+#ifndef STI_PHYSICS_FEATURES_H
+#define STI_PHYSICS_FEATURES_H
+
+#include "model/model.h"
+
+#include <stdbool.h>
+
+/* The i-th feature that the model needs; NULL after the last. *covered: native physics has it. */
+const char *sti_physics_feature(const mjModel *model, int i, bool *covered);
+/* UNSUPPORTED with all that is missing, if something is. */
+stet_result sti_physics_check_model(const mjModel *model);
+
+#endif

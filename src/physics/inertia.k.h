@@ -1,0 +1,184 @@
+/*
+ * Stages com, inertia and factor: centres of mass, motion axes and inertias about them, qM and its factors. Part of the
+ * kernels that include it, after spatial.k.h.
+ *
+ * Motion axes (cdof), inertias (cinert) and velocities of a tree are given in the world's directions, at the centre of
+ * mass of the whole tree: that keeps numbers small, far from the origin, too.
+ */
+
+/* The body's inertia about the centre of mass of its tree. */
+LFN void ph_body_inertia(const int *m, const ureal *f, const real *v, real *w, int b)
+{
+    const real *R = w + m[W_XIMAT] + 9 * b, *at = w + m[W_XIPOS] + 3 * b;
+    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b];
+    real *out = w + m[W_CINERT] + 10 * b;
+    real I[3], d[3], md[3], T[9];
+    real mass = par(m, f, v, M_BODY_MASS, b);
+    pars(m, f, v, M_BODY_INERTIA, 3 * b, 3, I);
+    for (int k = 0; k < 3; ++k) d[k] = at[k] - com[k];
+    for (int k = 0; k < 3; ++k) md[k] = mass * d[k];
+    for (int k = 0; k < 9; ++k) T[k] = R[k] * I[k % 3];
+    real xx = md[0] * d[0], yy = md[1] * d[1], zz = md[2] * d[2];
+    out[0] = ph_dot(T, R) + (yy + zz);
+    out[1] = ph_dot(T + 3, R + 3) + (xx + zz);
+    out[2] = ph_dot(T + 6, R + 6) + (xx + yy);
+    out[3] = fma(-md[0], d[1], ph_dot(T, R + 3));
+    out[4] = fma(-md[0], d[2], ph_dot(T, R + 6));
+    out[5] = fma(-md[1], d[2], ph_dot(T + 3, R + 6));
+    for (int k = 0; k < 3; ++k) out[6 + k] = md[k];
+    out[9] = mass;
+}
+
+/* A rotation about an axis through a place that is `off` before the centre of mass. */
+LFN void ph_rotation_axis(const real *axis, const real *off, real *out)
+{
+    real t[3];
+    ph_cross(axis, off, t);
+    ph_copy(out, axis, 3);
+    ph_copy(out + 3, t, 3);
+}
+
+LFN void ph_joint_axes(const int *m, real *w, int j)
+{
+    int type = (m + m[M_JNT_TYPE])[j], b = (m + m[M_JNT_BODYID])[j];
+    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b];
+    const real *anchor = w + m[W_XANCHOR] + 3 * j, *R = w + m[W_XMAT] + 9 * b;
+    real *out = w + m[W_CDOF] + 6 * (m + m[M_JNT_DOFADR])[j];
+    real off[3], axis[3];
+    ph_copy(axis, w + m[W_XAXIS] + 3 * j, 3);
+    if (type == 2) {
+        ph_zero(out, 3);
+        ph_copy(out + 3, axis, 3);
+        return;
+    }
+    for (int k = 0; k < 3; ++k) off[k] = com[k] - anchor[k];
+    if (type == 3) {
+        ph_rotation_axis(axis, off, out);
+        return;
+    }
+    int skip = type == 0 ? 18 : 0;
+    for (int k = 0; k < skip; ++k) out[k] = splat((ureal)(k % 7 == 3));
+    for (int c = 0; c < 3; ++c) {
+        for (int k = 0; k < 3; ++k) axis[k] = R[3 * k + c];
+        ph_rotation_axis(axis, off, out + skip + 6 * c);
+    }
+}
+
+/* Sums of subtrees, n items a body (at most 10), from the leaves up: out = own + those of the children, ascending. */
+LFN void ph_gather_children(const int *m, int b, int n, const real *own, const real *all, real *out)
+{
+    const int *adr = m + m[M_CHILD_ADR], *child = m + m[M_CHILD];
+    real sum[10];
+    ph_copy(sum, own, n);
+    for (int c = adr[b]; c < adr[b + 1]; ++c)
+        for (int k = 0; k < n; ++k) sum[k] = sum[k] + all[n * child[c] + k];
+    ph_copy(out, sum, n);
+}
+
+LFN void ph_com(const int *m, const ureal *f, const real *v, real *w)
+{
+    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    real *com = w + m[W_SUBTREE_COM];
+    for (int l = m[M_NLEVEL]; l >= 0; --l) {
+        int first = l > 0 ? level[l - 1] : 0, n = l > 0 ? level[l] - first : 1;
+        each (i, n) {
+            int b = l > 0 ? body[first + i] : 0;
+            real own[3], mass = par(m, f, v, M_BODY_MASS, b);
+            for (int k = 0; k < 3; ++k) own[k] = mass * (w + m[W_XIPOS])[3 * b + k];
+            ph_gather_children(m, b, 3, own, com, com + 3 * b);
+        }
+        sync();
+    }
+    each (b, m[M_NBODY]) {
+        real inv = par(m, f, v, M_BODY_INVSUBTREEMASS, b);
+        mask none = eq(inv, splat(0));
+        for (int k = 0; k < 3; ++k) com[3 * b + k] = select(none, (w + m[W_XIPOS])[3 * b + k], com[3 * b + k] * inv);
+    }
+    sync();
+    each (i, m[M_NBODY] - 1) ph_body_inertia(m, f, v, w, i + 1);
+    each (j, m[M_NJNT]) ph_joint_axes(m, w, j);
+    sync();
+}
+
+/* Composite inertias, and from them qM. */
+LFN void ph_inertia(const int *m, const ureal *f, const real *v, real *w)
+{
+    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
+    const real *cdof = w + m[W_CDOF];
+    real *crb = w + m[W_CRB], *qM = w + m[W_QM];
+    for (int l = m[M_NLEVEL] - 1; l >= 0; --l) {
+        each (i, level[l + 1] - level[l]) {
+            int b = body[level[l] + i];
+            ph_gather_children(m, b, 10, w + m[W_CINERT] + 10 * b, crb, crb + 10 * b);
+        }
+        sync();
+    }
+    each (i, m[M_NV]) {
+        int last = adr[i] + nnz[i] - 1;
+        if ((m + m[M_DOF_FLAGS])[i] & PH_DOF_SIMPLE) {
+            qM[last] = par(m, f, v, M_DOF_M0, i);
+        } else {
+            real force[6];
+            ph_inertia_mul(crb + 10 * (m + m[M_DOF_BODYID])[i], cdof + 6 * i, force);
+            for (int e = adr[i]; e < last; ++e) qM[e] = ph_dot6(cdof + 6 * col[e], force);
+            qM[last] = ph_dot6(cdof + 6 * i, force) + par(m, f, v, M_DOF_ARMATURE, i);
+        }
+    }
+    sync();
+}
+
+/*
+ * In place: a matrix in qM's pattern becomes L and D of L' D L; inv [nv] gets 1 / D. Row i gathers from the rows below
+ * it, which are finished: levels of dofs, the deepest first. A matrix that is not positive definite, as actuators can
+ * make it, gets pivots of 1e-15, as in MuJoCo.
+ */
+LFN void ph_factor(const int *m, real *H, real *inv)
+{
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
+    const int *level = m + m[M_DOFLEVEL_ADR], *dof = m + m[M_DOFLEVEL];
+    const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
+    for (int l = m[M_NDOFLEVEL] - 1; l >= 0; --l) {
+        each (k, level[l + 1] - level[l]) {
+            int i = dof[level[l] + k], n = nnz[i];
+            real *to = H + adr[i];
+            for (int s = below[i]; s < below[i + 1]; ++s) {
+                const real *from = H + adr[row[s]];
+                real c = -(H[entry[s]] * inv[row[s]]);
+                for (int j = 0; j < n; ++j) to[j] = fma(c, from[j], to[j]);
+            }
+            inv[i] = splat(1) / rmax(splat((ureal)1e-15), to[n - 1]);
+        }
+        sync();
+    }
+    each (i, m[M_NV]) {
+        for (int j = 0; j < nnz[i] - 1; ++j) H[adr[i] + j] = H[adr[i] + j] * inv[i];
+    }
+    sync();
+}
+
+/* In place: x [nv] becomes the solution of L' D L y = x. */
+LFN void ph_solve(const int *m, const real *H, const real *inv, real *x)
+{
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
+    const int *level = m + m[M_DOFLEVEL_ADR], *dof = m + m[M_DOFLEVEL];
+    const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
+    for (int l = m[M_NDOFLEVEL] - 2; l >= 0; --l) {
+        each (k, level[l + 1] - level[l]) {
+            int i = dof[level[l] + k];
+            real s = x[i];
+            for (int e = below[i]; e < below[i + 1]; ++e) s = fma(-H[entry[e]], x[row[e]], s);
+            x[i] = s;
+        }
+        sync();
+    }
+    for (int l = 0; l < m[M_NDOFLEVEL]; ++l) {
+        each (k, level[l + 1] - level[l]) {
+            int i = dof[level[l] + k];
+            real s = x[i] * inv[i];
+            for (int e = adr[i]; e < adr[i] + nnz[i] - 1; ++e) s = fma(-H[e], x[col[e]], s);
+            x[i] = s;
+        }
+        sync();
+    }
+}

@@ -1,0 +1,248 @@
+/*
+ * Stages acceleration and integrate, and the checks of the state. Part of the kernels that include it, after
+ * actuation.k.h.
+ */
+
+/* Where some force is applied to a body of the world. */
+LFN mask ph_any_xfrc(const int *m, const real *w)
+{
+    const real *x = w + m[W_XFRC_APPLIED];
+    mask some = m_none();
+    for (int k = 6; k < 6 * m[M_NBODY]; ++k) some = m_or(some, m_not(eq(x[k], splat(0))));
+    return some;
+}
+
+/* Adds xfrc_applied, forces and torques at the bodies' centres of mass, to out [nv] in the lanes `some`. */
+LFN void ph_add_xfrc(const int *m, real *w, mask some, real *out)
+{
+    each (i, m[M_NBODY] - 1) {
+        int b = i + 1;
+        const real *x = w + m[W_XFRC_APPLIED] + 6 * b;
+        real *to = w + m[W_CFRC] + 6 * b;
+        ph_place_force(m, w, b, x);
+        for (int k = 0; k < 3; ++k) to[k] = to[k] + x[3 + k];
+    }
+    sync();
+    ph_gather_forces(m, w);
+    each (d, m[M_NV]) {
+        real x = ph_dot6(w + m[W_CDOF] + 6 * d, w + m[W_CFRC] + 6 * (m + m[M_DOF_BODYID])[d]);
+        out[d] = select(some, out[d] + x, out[d]);
+    }
+    sync();
+}
+
+/* qfrc_smooth and qacc_smooth. */
+LFN void ph_acceleration(const int *m, real *w)
+{
+    real *smooth = w + m[W_QFRC_SMOOTH], *qacc = w + m[W_QACC_SMOOTH];
+    mask some = ph_any_xfrc(m, w);
+    each (d, m[M_NV])
+        smooth[d] = ((w + m[W_QFRC_PASSIVE])[d] - (w + m[W_QFRC_BIAS])[d]) +
+                    ((w + m[W_QFRC_APPLIED])[d] + (w + m[W_QFRC_ACTUATOR])[d]);
+    sync();
+    if (any(some)) ph_add_xfrc(m, w, some, smooth);
+    each (d, m[M_NV]) qacc[d] = smooth[d];
+    sync();
+    ph_solve(m, w + m[W_QLD], w + m[W_QLDIAGINV], qacc);
+}
+
+/* ---- integrators ------------------------------------------------------------------------------------------------- */
+
+/* Minus the derivative of the damping of dof d by its velocity. */
+LFN real ph_dof_slope(const int *m, const ureal *f, const real *v, const real *w, int d)
+{
+    int flags = (m + m[M_DOF_FLAGS])[d];
+    real p[2];
+    if (!(flags & PH_DOF_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
+    real b = ph_coefficients(m, f, v, M_DOF_DAMPING, M_DOF_DAMPINGPOLY, flags & PH_DOF_POLY, d, p);
+    return ph_damper_slope(b, p, (w + m[W_QVEL])[d]);
+}
+
+/* The same of tendon t. */
+LFN real ph_tendon_slope(const int *m, const ureal *f, const real *v, const real *w, int t)
+{
+    int flags = (m + m[M_TEN_FLAGS])[t];
+    real p[2];
+    if (!(flags & PH_TEN_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
+    real b = ph_coefficients(m, f, v, M_TEN_DAMPING, M_TEN_DAMPINGPOLY, flags & PH_TEN_DAMPED_POLY, t, p);
+    return ph_damper_slope(b, p, (w + m[W_TEN_VELOCITY])[t]);
+}
+
+/* Entry e, in row i, of M - h qDeriv as the integrator has it. */
+LFN real ph_implicit_entry(const int *m, const ureal *f, const real *v, const real *w, int i, int e)
+{
+    const int *adr = m + m[M_ENTRY_ADR], *pair = m + m[M_ENTRY_PAIR];
+    int last = (m + m[M_M_ROWADR])[i] + (m + m[M_M_ROWNNZ])[i] - 1;
+    real s = e == last ? ph_dof_slope(m, f, v, w, i) : splat(0);
+    for (int k = adr[e]; k < adr[e + 1] && m[M_INTEGRATOR] != 0; ++k) {
+        const int *p = pair + 4 * k;
+        if (p[0] == 0) {
+            real jj = par(m, f, v, M_TEN_COEF, p[2]) * par(m, f, v, M_TEN_COEF, p[3]);
+            s = fma(ph_tendon_slope(m, f, v, w, p[1]), jj, s);
+        } else {
+            const real *moment = w + m[W_ACTUATOR_MOMENT];
+            s = fma(-(w + m[W_ACTUATOR_DERIV])[p[1]], moment[p[2]] * moment[p[3]], s);
+        }
+    }
+    return fma(par(m, f, v, M_TIMESTEP, 0), s, (w + m[W_QM])[e]);
+}
+
+/* x = A^-1 x for a matrix of 6 by 6 that is close to a positive definite one; A is destroyed. */
+LFN void ph_solve6(real *A, real *x)
+{
+    for (int k = 0; k < 6; ++k) {
+        real inv = splat(1) / A[7 * k];
+        for (int i = k + 1; i < 6; ++i) {
+            real c = -(A[6 * i + k] * inv);
+            for (int j = k + 1; j < 6; ++j) A[6 * i + j] = fma(c, A[6 * k + j], A[6 * i + j]);
+            x[i] = fma(c, x[k], x[i]);
+        }
+    }
+    for (int i = 5; i >= 0; --i) {
+        real s = x[i];
+        for (int j = i + 1; j < 6; ++j) s = fma(-A[6 * i + j], x[j], s);
+        x[i] = s / A[7 * i];
+    }
+}
+
+/* The derivative of qfrc_bias by qvel of a standalone free body's dof k, as a force on the body. */
+LFN void ph_free_bias_slope(const int *m, const real *w, int b, int k, real *out)
+{
+    int first = (m + m[M_BODY_DOFADR])[b];
+    const real *I = w + m[W_CRB] + 10 * b, *cvel = w + m[W_CVEL] + 6 * b, *cdof = w + m[W_CDOF] + 6 * first;
+    const real *qvel = w + m[W_QVEL] + first;
+    real rotation[6], a[6], t[6];
+    if (k < 3) {
+        ph_zero(rotation, 6);
+        ph_add_motion(rotation, cdof + 18, qvel + 3, 3);
+        ph_cross_motion(cdof + 6 * k, rotation, a);
+    } else {
+        ph_copy(a, w + m[W_CDOF_DOT] + 6 * (first + k), 6);
+    }
+    ph_inertia_mul(I, a, out);
+    ph_inertia_mul(I, cvel, t);
+    ph_add_cross_force(cdof + 6 * k, t, out);
+    ph_inertia_mul(I, cdof + 6 * k, t);
+    ph_add_cross_force(cvel, t, out);
+}
+
+/* A -= h times the derivative of dof i's actuators' forces by the six velocities of its free body. */
+LFN void ph_add_free_actuators(const int *m, const real *w, int first, int i, real h, real *A)
+{
+    const int *adr = m + m[M_DOF_ACT_ADR], *pair = m + m[M_DOF_ACT], *row = m + m[M_MOMENT_ROWADR];
+    const real *moment = w + m[W_ACTUATOR_MOMENT];
+    for (int k = adr[first + i]; k < adr[first + i + 1]; ++k) {
+        int a = pair[2 * k];
+        real s = -(h * (w + m[W_ACTUATOR_DERIV])[a]) * moment[pair[2 * k + 1]];
+        ph_add_scaled(A + 6 * i, moment + row[a], s, 6);
+    }
+}
+
+/* A standalone free body's six accelerations, with the exact derivative of its gyroscopic forces. */
+LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w, int b, real *x)
+{
+    int first = (m + m[M_BODY_DOFADR])[b];
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
+    real A[36], force[6], h = par(m, f, v, M_TIMESTEP, 0);
+    ph_zero(A, 36);
+    for (int i = 0; i < 6; ++i) {
+        for (int e = adr[first + i]; e < adr[first + i] + nnz[first + i]; ++e) {
+            int j = col[e] - first;
+            A[6 * i + j] = (w + m[W_QM])[e];
+            A[6 * j + i] = (w + m[W_QM])[e];
+        }
+    }
+    for (int i = 0; i < 6; ++i) {
+        A[7 * i] = fma(h, ph_dof_slope(m, f, v, w, first + i), A[7 * i]);
+        ph_add_free_actuators(m, w, first, i, h, A);
+    }
+    for (int k = 0; k < 6; ++k) {
+        ph_free_bias_slope(m, w, b, k, force);
+        for (int i = 0; i < 6; ++i)
+            A[6 * i + k] = fma(h, ph_dot6(w + m[W_CDOF] + 6 * (first + i), force), A[6 * i + k]);
+    }
+    ph_solve6(A, x);
+}
+
+/* qacc_step: what qvel grows by in a time step, divided by it. */
+LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real *w)
+{
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
+    real *qacc = w + m[W_QACC_STEP];
+    if (m[M_INTEGRATOR] == 0 && !(m[M_FLAGS] & PH_EULERDAMP)) {
+        each (d, m[M_NV]) qacc[d] = (w + m[W_QACC])[d];
+        sync();
+        return;
+    }
+    each (d, m[M_NV]) {
+        qacc[d] = (w + m[W_QFRC_SMOOTH])[d] + (w + m[W_QFRC_CONSTRAINT])[d];
+        for (int e = adr[d]; e < adr[d] + nnz[d]; ++e) (w + m[W_QH])[e] = ph_implicit_entry(m, f, v, w, d, e);
+    }
+    sync();
+    ph_factor(m, w + m[W_QH], w + m[W_QHDIAGINV]);
+    ph_solve(m, w + m[W_QH], w + m[W_QHDIAGINV], qacc);
+    each (i, m[M_NFREE]) {
+        int b = (m + m[M_FREE_BODY])[i], first = (m + m[M_BODY_DOFADR])[b];
+        real x[6];
+        for (int k = 0; k < 6; ++k) x[k] = (w + m[W_QFRC_SMOOTH])[first + k] + (w + m[W_QFRC_CONSTRAINT])[first + k];
+        ph_free_step(m, f, v, w, b, x);
+        ph_copy(qacc + first, x, 6);
+    }
+    sync();
+}
+
+/* Positions of joint j after a time h with the velocities in qvel. */
+LFN void ph_move_joint(const int *m, real *w, int j, real h)
+{
+    int type = (m + m[M_JNT_TYPE])[j];
+    real *qpos = w + m[W_QPOS] + (m + m[M_JNT_QPOSADR])[j];
+    const real *qvel = w + m[W_QVEL] + (m + m[M_JNT_DOFADR])[j];
+    if (type >= 2) {
+        qpos[0] = fma(h, qvel[0], qpos[0]);
+        return;
+    }
+    if (type == 0) ph_add_scaled(qpos, qvel, h, 3);
+    ph_quat_integrate(qpos + (type == 0 ? 3 : 0), qvel + (type == 0 ? 3 : 0), h);
+}
+
+/* Activations, velocities, and with the new velocities positions, after a time step. */
+LFN void ph_integrate(const int *m, const ureal *f, const real *v, real *w)
+{
+    real h = par(m, f, v, M_TIMESTEP, 0);
+    ph_step_acceleration(m, f, v, w);
+    if (!(m[M_FLAGS] & PH_NO_ACTUATION)) {
+        each (i, m[M_NACTUATOR]) {
+            int adr = (m + m[M_ACT_ACTADR])[i], disabled = (m + m[M_ACT_FLAGS])[i] & PH_ACT_DISABLED;
+            if (adr >= 0)
+                (w + m[W_ACT])[adr] = ph_next_activation(m, f, v, w, i, disabled ? splat(0) : (w + m[W_ACT_DOT])[adr]);
+        }
+    }
+    each (d, m[M_NV]) (w + m[W_QVEL])[d] = fma(h, (w + m[W_QACC_STEP])[d], (w + m[W_QVEL])[d]);
+    sync();
+    each (j, m[M_NJNT]) ph_move_joint(m, w, j, h);
+    sync();
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+/* Where one of n numbers is bad. */
+LFN mask ph_any_bad(const real *x, int n)
+{
+    mask bad = m_none();
+    for (int k = 0; k < n; ++k) bad = m_or(bad, ph_is_bad(x[k]));
+    return bad;
+}
+
+/* The state and the inputs of the lanes `which` become those of MuJoCo's mj_resetData. */
+LFN void ph_reset(const int *m, const ureal *f, const real *v, real *w, mask which)
+{
+    int inputs = m[W_MOCAP_POS] - m[W_QVEL];
+    real *rest = w + m[W_QVEL];
+    each (i, m[M_NQ]) (w + m[W_QPOS])[i] = select(which, par(m, f, v, M_QPOS0, i), (w + m[W_QPOS])[i]);
+    each (i, inputs) rest[i] = select(which, splat(0), rest[i]);
+    each (i, 3 * m[M_NMOCAP])
+        (w + m[W_MOCAP_POS])[i] = select(which, par(m, f, v, M_RESET_MOCAP_POS, i), (w + m[W_MOCAP_POS])[i]);
+    each (i, 4 * m[M_NMOCAP])
+        (w + m[W_MOCAP_QUAT])[i] = select(which, par(m, f, v, M_RESET_MOCAP_QUAT, i), (w + m[W_MOCAP_QUAT])[i]);
+    sync();
+}

@@ -1,0 +1,246 @@
+/*
+ * The numbers that name a table of the physics: sizes, tables of the model, parameters, team memory. C and kernels
+ * include this header; it has no text of its own beyond them.
+ *
+ * A stage of the physics is a function `(const int *m, const ureal *f, const real *v, real *w)`:
+ *
+ *   m  one int array. m[M_NBODY] is a size; m[M_BODY_PARENTID] is where that table begins in m
+ *   f  reals of the model that all worlds share; m[M_BODY_MASS] is where that parameter begins in f …
+ *   v  … or, if m[M_BODY_MASS] is negative, ~m[M_BODY_MASS] is where it begins in the array of worlds v
+ *   w  the team's memory; m[W_XPOS] is where that quantity begins in w
+ *
+ * Names are MuJoCo's. Each number has one row in src/physics/tables.c, which says how large it is and what fills it;
+ * a new one goes to the end of its group. Groups have room between them, so that they grow apart.
+ */
+#ifndef STI_PHYSICS_LAYOUT_K_H
+#define STI_PHYSICS_LAYOUT_K_H
+
+/* sizes and options */
+#define M_NQ 0 /* reals of qpos */
+#define M_NV 1 /* dofs */
+#define M_NU 2 /* controls */
+#define M_NA 3 /* activations */
+#define M_NBODY 4
+#define M_NJNT 5
+#define M_NGEOM 6
+#define M_NSITE 7
+#define M_NMOCAP 8
+#define M_NTENDON 9     /* all fixed */
+#define M_NACTUATOR 10  /* with one control and one force each */
+#define M_NC 11         /* entries of qM */
+#define M_NLEVEL 12     /* levels of the tree of bodies, without the world's */
+#define M_NDOFLEVEL 13  /* levels of the tree of dofs */
+#define M_NFREE 14      /* standalone free bodies, see stages integrate */
+#define M_NTENJ 15      /* entries of ten_J */
+#define M_NMOMENT 16    /* entries of actuator_moment */
+#define M_NMEMORY 17    /* reals of team memory */
+#define M_FLAGS 18      /* bits PH_… */
+#define M_INTEGRATOR 19 /* mjtIntegrator */
+#define M_STEP_NGEOM 20 /* geoms whose poses a step needs, from the first on: 0 or ngeom */
+#define M_STEP_NSITE 21 /* the same for sites */
+#define M_SIZES_END 22
+
+/* tables of the model */
+#define M_BODY_PARENTID 100
+#define M_BODY_ROOTID 101
+#define M_BODY_MOCAPID 102
+#define M_BODY_JNTNUM 103
+#define M_BODY_JNTADR 104
+#define M_BODY_DOFNUM 105
+#define M_BODY_DOFADR 106
+#define M_BODY_SAMEFRAME 107
+#define M_BODY_FLAGS 108 /* bits PH_BODY_… */
+#define M_LEVEL_ADR 109  /* nlevel + 1 places in LEVEL_BODY */
+#define M_LEVEL_BODY 110 /* bodies but the world, parents first */
+#define M_CHILD_ADR 111  /* nbody + 1 places in CHILD */
+#define M_CHILD 112      /* children of each body, ascending */
+#define M_JNT_TYPE 113
+#define M_JNT_QPOSADR 114
+#define M_JNT_DOFADR 115
+#define M_JNT_BODYID 116
+#define M_JNT_FLAGS 117 /* bits PH_JNT_… */
+#define M_DOF_BODYID 118
+#define M_DOF_JNTID 119
+#define M_DOF_FLAGS 120 /* bits PH_DOF_… */
+#define M_M_ROWNNZ 121  /* entries of row i of qM: the dofs above i, ascending, and i itself */
+#define M_M_ROWADR 122
+#define M_M_COLIND 123
+#define M_DOFLEVEL_ADR 124 /* ndoflevel + 1 places in DOFLEVEL */
+#define M_DOFLEVEL 125     /* dofs, those with nothing above them first */
+#define M_BELOW_ADR 126    /* nv + 1 places in BELOW_ROW and BELOW_ENTRY */
+#define M_BELOW_ROW 127    /* dofs below each dof, descending */
+#define M_BELOW_ENTRY 128  /* the entry of qM in the row of that dof and the column of this */
+#define M_GEOM_BODYID 129
+#define M_GEOM_SAMEFRAME 130
+#define M_SITE_BODYID 131
+#define M_SITE_SAMEFRAME 132
+#define M_TEN_J_ROWADR 133 /* ntendon + 1 places in TEN_J_COLIND */
+#define M_TEN_J_COLIND 134 /* dofs of each tendon, ascending */
+#define M_TEN_J_QPOS 135   /* the place in qpos that belongs to an entry of ten_J */
+#define M_TEN_FLAGS 136    /* bits PH_TEN_… */
+#define M_DOF_TEN_ADR 137  /* nv + 1 places in DOF_TEN */
+#define M_DOF_TEN 138      /* pairs: tendon, entry of ten_J, by tendon */
+#define M_ACT_TRNTYPE 139
+#define M_ACT_TRNID 140
+#define M_ACT_DYNTYPE 141
+#define M_ACT_GAINTYPE 142
+#define M_ACT_BIASTYPE 143
+#define M_ACT_ACTADR 144    /* the activation that the force reads; -1: none */
+#define M_ACT_FLAGS 145     /* bits PH_ACT_… */
+#define M_MOMENT_ROWADR 146 /* nactuator + 1 places in MOMENT_COLIND */
+#define M_MOMENT_COLIND 147
+#define M_DOF_ACT_ADR 148 /* nv + 1 places in DOF_ACT */
+#define M_DOF_ACT 149     /* pairs: actuator, entry of actuator_moment, by actuator */
+#define M_TEN_ACT_ADR 150 /* ntendon + 1 places in TEN_ACT */
+#define M_TEN_ACT 151     /* actuators that pull each tendon, ascending */
+#define M_ENTRY_ADR 152   /* nC + 1 places in ENTRY_PAIR: what of J' b J adds to an entry of qM */
+#define M_ENTRY_PAIR 153  /* four ints: 0 a tendon or 1 an actuator, its id, the two entries of its row */
+#define M_FREE_BODY 154   /* standalone free bodies */
+#define M_TABLES_END 155
+
+/* parameters */
+#define M_TIMESTEP 300
+#define M_GRAVITY 301
+#define M_QPOS0 302
+#define M_QPOS_SPRING 303
+#define M_BODY_POS 304
+#define M_BODY_QUAT 305
+#define M_BODY_IPOS 306
+#define M_BODY_IQUAT 307
+#define M_BODY_MASS 308
+#define M_BODY_INERTIA 309
+#define M_BODY_GRAVCOMP 310
+#define M_BODY_INVSUBTREEMASS 311 /* 1 / body_subtreemass, 0 where that is 0 */
+#define M_JNT_POS 312
+#define M_JNT_AXIS 313
+#define M_JNT_STIFFNESS 314
+#define M_JNT_STIFFNESSPOLY 315
+#define M_JNT_ACTFRCRANGE 316
+#define M_DOF_ARMATURE 317 /* with what actuators add */
+#define M_DOF_DAMPING 318
+#define M_DOF_DAMPINGPOLY 319
+#define M_DOF_M0 320 /* used for simple dofs */
+#define M_GEOM_POS 321
+#define M_GEOM_QUAT 322
+#define M_SITE_POS 323
+#define M_SITE_QUAT 324
+#define M_TEN_COEF 325 /* entries of ten_J */
+#define M_TEN_STIFFNESS 326
+#define M_TEN_STIFFNESSPOLY 327
+#define M_TEN_DAMPING 328
+#define M_TEN_DAMPINGPOLY 329
+#define M_TEN_LENGTHSPRING 330
+#define M_TEN_ARMATURE 331
+#define M_TEN_ACTFRCRANGE 332
+#define M_ACT_DYNPRM 333  /* the first */
+#define M_ACT_GAINPRM 334 /* three */
+#define M_ACT_BIASPRM 335 /* three */
+#define M_ACT_GEAR 336
+#define M_ACT_ACTRANGE 337
+#define M_ACT_CTRLRANGE 338
+#define M_ACT_FORCERANGE 339
+#define M_RESET_MOCAP_POS 340 /* mocap poses after a reset */
+#define M_RESET_MOCAP_QUAT 341
+#define M_PARAMETERS_END 342
+
+/* team memory */
+#define W_QPOS 500 /* the state and the inputs: copies, from here … */
+#define W_QVEL 501
+#define W_ACT 502
+#define W_CTRL 503
+#define W_QFRC_APPLIED 504
+#define W_XFRC_APPLIED 505
+#define W_MOCAP_POS 506
+#define W_MOCAP_QUAT 507 /* … to here */
+#define W_XPOS 508
+#define W_XQUAT 509
+#define W_XMAT 510
+#define W_XIPOS 511
+#define W_XIMAT 512
+#define W_XANCHOR 513
+#define W_XAXIS 514
+#define W_GEOM_XPOS 515
+#define W_GEOM_XMAT 516
+#define W_SITE_XPOS 517
+#define W_SITE_XMAT 518
+#define W_SUBTREE_COM 519
+#define W_CDOF 520
+#define W_CINERT 521
+#define W_CRB 522
+#define W_QM 523 /* sparse: M_ROWNNZ, M_ROWADR, M_COLIND */
+#define W_QLD 524
+#define W_QLDIAGINV 525
+#define W_TEN_LENGTH 526
+#define W_TEN_VELOCITY 527
+#define W_TEN_FORCE 528 /* scratch: two sums a tendon */
+#define W_ACTUATOR_LENGTH 529
+#define W_ACTUATOR_VELOCITY 530
+#define W_ACTUATOR_MOMENT 531
+#define W_CVEL 532
+#define W_CDOF_DOT 533
+#define W_CACC 534 /* of stage bias: without qacc */
+#define W_CFRC 535 /* of stage bias; scratch of others */
+#define W_QFRC_SPRING 536
+#define W_QFRC_DAMPER 537
+#define W_QFRC_GRAVCOMP 538
+#define W_QFRC_PASSIVE 539
+#define W_QFRC_BIAS 540
+#define W_ACT_DOT 541
+#define W_ACTUATOR_FORCE 542
+#define W_ACTUATOR_DERIV 543 /* derivative of actuator_force by actuator_velocity */
+#define W_QFRC_ACTUATOR 544
+#define W_QFRC_SMOOTH 545
+#define W_QFRC_CONSTRAINT 546
+#define W_QACC_SMOOTH 547
+#define W_QACC 548
+#define W_QH 549
+#define W_QHDIAGINV 550
+#define W_QACC_STEP 551 /* what the integrator adds to qvel, divided by the time step */
+#define W_END 552
+#define M_HEADER 640 /* ints before the first table */
+
+/* bits of m[M_FLAGS] */
+#define PH_NO_PASSIVE 1 /* springs and dampers are both disabled */
+#define PH_NO_SPRING 2
+#define PH_NO_DAMPER 4
+#define PH_NO_ACTUATION 8
+#define PH_NO_AUTORESET 16
+#define PH_EULERDAMP 32 /* the integrator is Euler, and takes damping of dofs implicitly */
+#define PH_GRAVCOMP 64
+#define PH_TEN_ARMATURE 128
+#define PH_TEN_LIMITS 512 /* some tendon limits the forces of its actuators */
+#define PH_JNT_LIMITS 256 /* some joint limits the forces of its actuators */
+
+/* bits of tables */
+#define PH_BODY_FREE 1     /* its one joint is free */
+#define PH_BODY_ROOT 2     /* its parent is the world, and it is no mocap body */
+#define PH_BODY_STRAIGHT 4 /* body_quat is 1 0 0 0 */
+#define PH_JNT_POS 1       /* jnt_pos is not 0 */
+#define PH_JNT_STIFF 2     /* has a spring */
+#define PH_JNT_POLY 4      /* … that is not linear */
+#define PH_JNT_FORCERANGE 8
+#define PH_JNT_ACTGRAVCOMP 16
+#define PH_DOF_SIMPLE 1 /* its entry of qM is dof_M0 */
+#define PH_DOF_DAMPED 2
+#define PH_DOF_POLY 4
+#define PH_TEN_STIFF 1
+#define PH_TEN_STIFF_POLY 2
+#define PH_TEN_DAMPED 4
+#define PH_TEN_DAMPED_POLY 8
+#define PH_TEN_FORCERANGE 16
+#define PH_ACT_CTRLRANGE 1
+#define PH_ACT_FORCERANGE 2
+#define PH_ACT_ACTRANGE 4
+#define PH_ACT_EARLY 8
+#define PH_ACT_DISABLED 16
+#define PH_ACT_CIRCLE 32 /* a position servo on a ball joint: the setpoint nearest to the angle counts */
+
+/* bits of a world's faults: 1 << STET_FAULT_… */
+#define PH_BAD_QPOS 1
+#define PH_BAD_QVEL 2
+#define PH_BAD_QACC 4
+#define PH_BAD_CTRL 8
+
+#define PH_MEMORY 12000 /* reals of team memory, at most */
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Native physics: MuJoCo's dynamics as one kernel a step. The arrays of the worlds are the state; worlds have no
+ * mjData.
+ *
+ *   NATIVE-1  the result of a world depends on that world alone: not on lanes, threads, neighbours, or the number of
+ *       time steps of a call
+ *   NATIVE-2  a world whose state or acceleration is bad goes on as MuJoCo's data do: from qpos0, without inputs, also
+ *       in the arrays
+ */
+#ifndef STI_PHYSICS_NATIVE_H
+#define STI_PHYSICS_NATIVE_H
+
+#include "worlds/worlds.h"
+
+typedef struct sti_native sti_native;
+
+/* The caller owns *out and destroys it before the worlds. UNSUPPORTED: the model needs more than is covered; STATE. */
+stet_result sti_native_create(stet_worlds *worlds, sti_native **out);
+void sti_native_destroy(sti_native *native);
+/* n time steps of the worlds whose byte in mask is not 0 (NULL: all). */
+stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
+
+/*
+ * A quantity of the present state by MuJoCo's name, as an array [nworld][items] that the caller owns: forward dynamics
+ * without a step. "qM" is sparse, as mjData.M. NOT_FOUND.
+ */
+stet_result sti_native_quantity(sti_native *native, const char *name, stet_array **out);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * Native physics: MuJoCo's time step as one kernel. Kind world: a lane is a world, a team works on it.
+ *
+ * All stages run one after the other in the team's memory w; layout.k.h says where things are, and how a stage reads
+ * the model. The order of every sum is that of the loops, so no bit depends on lanes, teams or neighbours.
+ */
+#include "stet/lang.h"
+
+#include "physics/layout.k.h"
+#include "physics/spatial.k.h"
+#include "physics/kinematics.k.h"
+#include "physics/inertia.k.h"
+#include "physics/velocity.k.h"
+#include "physics/actuation.k.h"
+#include "physics/integrate.k.h"
+
+/* Forward dynamics of the state in w; the lanes `bad` have no controls. */
+LFN void ph_forward(const int *m, const ureal *f, const real *v, real *w, mask bad, int ngeom, int nsite)
+{
+    ph_kinematics(m, f, v, w, ngeom, nsite);
+    ph_com(m, f, v, w);
+    ph_tendon(m, f, v, w);
+    ph_inertia(m, f, v, w);
+    ph_tendon_armature(m, f, v, w);
+    each (e, m[M_NC]) (w + m[W_QLD])[e] = (w + m[W_QM])[e];
+    sync();
+    ph_factor(m, w + m[W_QLD], w + m[W_QLDIAGINV]);
+    ph_transmission(m, f, v, w);
+    ph_velocity(m, w);
+    ph_passive(m, f, v, w);
+    ph_bias(m, f, v, w);
+    ph_actuation(m, f, v, w, bad);
+    ph_acceleration(m, w);
+    each (d, m[M_NV]) {
+        (w + m[W_QFRC_CONSTRAINT])[d] = splat(0);
+        (w + m[W_QACC])[d] = (w + m[W_QACC_SMOOTH])[d];
+    }
+    sync();
+}
+
+/* Copies the state and the inputs into w. */
+LFN void ph_take(const int *m, real *w, const real *qpos, const real *qvel, const real *act, const real *ctrl,
+                 const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat)
+{
+    each (i, m[M_NQ]) (w + m[W_QPOS])[i] = qpos[i];
+    each (i, m[M_NV]) {
+        (w + m[W_QVEL])[i] = qvel[i];
+        (w + m[W_QFRC_APPLIED])[i] = qfrc_applied[i];
+    }
+    each (i, m[M_NA]) (w + m[W_ACT])[i] = act[i];
+    each (i, m[M_NU]) (w + m[W_CTRL])[i] = ctrl[i];
+    each (i, 6 * m[M_NBODY]) (w + m[W_XFRC_APPLIED])[i] = xfrc_applied[i];
+    each (i, 3 * m[M_NMOCAP]) (w + m[W_MOCAP_POS])[i] = mocap_pos[i];
+    each (i, 4 * m[M_NMOCAP]) (w + m[W_MOCAP_QUAT])[i] = mocap_quat[i];
+    sync();
+}
+
+LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), isplat(0)); }
+
+/*
+ * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1]: bits PH_BAD_… of what was found. since [1]:
+ * time steps since the last reset, -1: there was none. After a reset the inputs count as those of mj_resetData for the
+ * steps that are left; the caller puts them into their arrays.
+ */
+world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, real *qpos,
+                                real *qvel, real *act, const real *ctrl, const real *qfrc_applied,
+                                const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, lint *fault,
+                                lint *since, int nstep)
+{
+    shared(real, w, PH_MEMORY);
+    mask on = m_not(ieq(stepped[0], isplat(0)));
+    lint faults = isplat(0), steps = isplat(-1);
+    if (!any(on)) return;
+    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat);
+    int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET);
+    for (int s = 0; s < nstep; ++s) {
+        mask lost = ph_any_bad(w + m[W_QPOS], m[M_NQ]);
+        lint found = ph_fault(lost, PH_BAD_QPOS);
+        if (autoreset && any(lost)) ph_reset(m, f, v, w, lost);
+        mask fast = ph_any_bad(w + m[W_QVEL], m[M_NV]);
+        found = found | ph_fault(fast, PH_BAD_QVEL);
+        if (autoreset && any(fast)) ph_reset(m, f, v, w, fast);
+        mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
+        found = found | ph_fault(bad, PH_BAD_CTRL);
+        for (int again = 0; again < 2; ++again) {
+            ph_forward(m, f, v, w, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE]);
+            if (again) break;
+            wild = ph_any_bad(w + m[W_QACC], m[M_NV]);
+            if (!autoreset || !any(wild)) break;
+            ph_reset(m, f, v, w, wild);
+            bad = m_andnot(bad, wild);
+            found = iselect(wild, isplat(0), found);
+        }
+        found = found | ph_fault(wild, PH_BAD_QACC);
+        faults = faults | found;
+        mask reset = m_or(lost, m_or(fast, wild));
+        if (autoreset) steps = iselect(reset, isplat(0), steps);
+        steps = iselect(ilt(steps, isplat(0)), steps, steps + isplat(1));
+        ph_integrate(m, f, v, w);
+    }
+    each (i, m[M_NQ]) put(qpos, i, select(on, (w + m[W_QPOS])[i], qpos[i]));
+    each (i, m[M_NV]) put(qvel, i, select(on, (w + m[W_QVEL])[i], qvel[i]));
+    each (i, m[M_NA]) put(act, i, select(on, (w + m[W_ACT])[i], act[i]));
+    each (i, 1) {
+        fault[i] = iselect(on, faults, isplat(0));
+        since[i] = iselect(on, steps, isplat(-1));
+    }
+}
+
+/* Forward dynamics of the present state: out [n] is what stands in team memory from m[name] on. */
+world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, const real *qpos, const real *qvel,
+                                   const real *act, const real *ctrl, const real *qfrc_applied,
+                                   const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, real *out,
+                                   int name, int n)
+{
+    shared(real, w, PH_MEMORY);
+    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat);
+    ph_forward(m, f, v, w, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE]);
+    each (i, n) put(out, i, (w + m[name])[i]);
+}

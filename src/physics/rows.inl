@@ -1,0 +1,146 @@
+/*
+ * Rows of the layout's numbers: what each is copied from, or how large it is. `m` is the mjModel, `t` the tables so
+ * far. What tables.c computes has no row here. Names, macros of X: SIZES, INTS, REALS, MEMORY.
+ */
+
+/* Number, value. */
+#define SIZES(X)                                                                                                       \
+    X(M_NQ, m->nq)                                                                                                     \
+    X(M_NV, m->nv)                                                                                                     \
+    X(M_NU, m->nu)                                                                                                     \
+    X(M_NA, m->na)                                                                                                     \
+    X(M_NBODY, m->nbody)                                                                                               \
+    X(M_NJNT, m->njnt)                                                                                                 \
+    X(M_NGEOM, m->ngeom)                                                                                               \
+    X(M_NSITE, m->nsite)                                                                                               \
+    X(M_NMOCAP, m->nmocap)                                                                                             \
+    X(M_NTENDON, m->ntendon)                                                                                           \
+    X(M_NACTUATOR, m->nactuator)                                                                                       \
+    X(M_NC, m->nC)                                                                                                     \
+    X(M_NTENJ, m->nJten)                                                                                               \
+    X(M_INTEGRATOR, m->opt.integrator)                                                                                 \
+    X(M_STEP_NGEOM, 0)                                                                                                 \
+    X(M_STEP_NSITE, 0)
+
+/* Number, array of the model, how many. */
+#define INTS(X)                                                                                                        \
+    X(M_BODY_PARENTID, body_parentid, m->nbody)                                                                        \
+    X(M_BODY_ROOTID, body_rootid, m->nbody)                                                                            \
+    X(M_BODY_MOCAPID, body_mocapid, m->nbody)                                                                          \
+    X(M_BODY_JNTNUM, body_jntnum, m->nbody)                                                                            \
+    X(M_BODY_JNTADR, body_jntadr, m->nbody)                                                                            \
+    X(M_BODY_DOFNUM, body_dofnum, m->nbody)                                                                            \
+    X(M_BODY_DOFADR, body_dofadr, m->nbody)                                                                            \
+    X(M_BODY_SAMEFRAME, body_sameframe, m->nbody)                                                                      \
+    X(M_JNT_TYPE, jnt_type, m->njnt)                                                                                   \
+    X(M_JNT_QPOSADR, jnt_qposadr, m->njnt)                                                                             \
+    X(M_JNT_DOFADR, jnt_dofadr, m->njnt)                                                                               \
+    X(M_JNT_BODYID, jnt_bodyid, m->njnt)                                                                               \
+    X(M_DOF_BODYID, dof_bodyid, m->nv)                                                                                 \
+    X(M_DOF_JNTID, dof_jntid, m->nv)                                                                                   \
+    X(M_M_ROWNNZ, M_rownnz, m->nv)                                                                                     \
+    X(M_M_ROWADR, M_rowadr, m->nv)                                                                                     \
+    X(M_M_COLIND, M_colind, m->nC)                                                                                     \
+    X(M_GEOM_BODYID, geom_bodyid, m->ngeom)                                                                            \
+    X(M_GEOM_SAMEFRAME, geom_sameframe, m->ngeom)                                                                      \
+    X(M_SITE_BODYID, site_bodyid, m->nsite)                                                                            \
+    X(M_SITE_SAMEFRAME, site_sameframe, m->nsite)                                                                      \
+    X(M_TEN_J_COLIND, ten_J_colind, m->nJten)                                                                          \
+    X(M_ACT_TRNTYPE, actuator_trntype, m->nactuator)                                                                   \
+    X(M_ACT_DYNTYPE, actuator_dyntype, m->nactuator)                                                                   \
+    X(M_ACT_GAINTYPE, actuator_gaintype, m->nactuator)                                                                 \
+    X(M_ACT_BIASTYPE, actuator_biastype, m->nactuator)
+
+/* Number, array of the model, items, how many reals an item has there, how many of them are taken. */
+#define REALS(X)                                                                                                       \
+    X(M_QPOS0, qpos0, m->nq, 1, 1)                                                                                     \
+    X(M_QPOS_SPRING, qpos_spring, m->nq, 1, 1)                                                                         \
+    X(M_BODY_POS, body_pos, m->nbody, 3, 3)                                                                            \
+    X(M_BODY_QUAT, body_quat, m->nbody, 4, 4)                                                                          \
+    X(M_BODY_IPOS, body_ipos, m->nbody, 3, 3)                                                                          \
+    X(M_BODY_IQUAT, body_iquat, m->nbody, 4, 4)                                                                        \
+    X(M_BODY_MASS, body_mass, m->nbody, 1, 1)                                                                          \
+    X(M_BODY_INERTIA, body_inertia, m->nbody, 3, 3)                                                                    \
+    X(M_BODY_GRAVCOMP, body_gravcomp, m->nbody, 1, 1)                                                                  \
+    X(M_JNT_POS, jnt_pos, m->njnt, 3, 3)                                                                               \
+    X(M_JNT_AXIS, jnt_axis, m->njnt, 3, 3)                                                                             \
+    X(M_JNT_STIFFNESS, jnt_stiffness, m->njnt, 1, 1)                                                                   \
+    X(M_JNT_STIFFNESSPOLY, jnt_stiffnesspoly, m->njnt, mjNPOLY, 2)                                                     \
+    X(M_JNT_ACTFRCRANGE, jnt_actfrcrange, m->njnt, 2, 2)                                                               \
+    X(M_DOF_ARMATURE, dof_armature, m->nv, 1, 1)                                                                       \
+    X(M_DOF_DAMPING, dof_damping, m->nv, 1, 1)                                                                         \
+    X(M_DOF_DAMPINGPOLY, dof_dampingpoly, m->nv, mjNPOLY, 2)                                                           \
+    X(M_DOF_M0, dof_M0, m->nv, 1, 1)                                                                                   \
+    X(M_GEOM_POS, geom_pos, m->ngeom, 3, 3)                                                                            \
+    X(M_GEOM_QUAT, geom_quat, m->ngeom, 4, 4)                                                                          \
+    X(M_SITE_POS, site_pos, m->nsite, 3, 3)                                                                            \
+    X(M_SITE_QUAT, site_quat, m->nsite, 4, 4)                                                                          \
+    X(M_TEN_STIFFNESS, tendon_stiffness, m->ntendon, 1, 1)                                                             \
+    X(M_TEN_STIFFNESSPOLY, tendon_stiffnesspoly, m->ntendon, mjNPOLY, 2)                                               \
+    X(M_TEN_DAMPING, tendon_damping, m->ntendon, 1, 1)                                                                 \
+    X(M_TEN_DAMPINGPOLY, tendon_dampingpoly, m->ntendon, mjNPOLY, 2)                                                   \
+    X(M_TEN_LENGTHSPRING, tendon_lengthspring, m->ntendon, 2, 2)                                                       \
+    X(M_TEN_ARMATURE, tendon_armature, m->ntendon, 1, 1)                                                               \
+    X(M_TEN_ACTFRCRANGE, tendon_actfrcrange, m->ntendon, 2, 2)                                                         \
+    X(M_ACT_DYNPRM, actuator_dynprm, m->nactuator, mjNDYN, 1)                                                          \
+    X(M_ACT_GAINPRM, actuator_gainprm, m->nactuator, mjNGAIN, 3)                                                       \
+    X(M_ACT_BIASPRM, actuator_biasprm, m->nactuator, mjNBIAS, 3)                                                       \
+    X(M_ACT_GEAR, actuator_gear, m->nactuator, 6, 6)                                                                   \
+    X(M_ACT_ACTRANGE, actuator_actrange, m->nactuator, 2, 2)                                                           \
+    X(M_ACT_CTRLRANGE, actuator_ctrlrange, m->nactuator, 2, 2)                                                         \
+    X(M_ACT_FORCERANGE, actuator_forcerange, m->nactuator, 2, 2)
+
+/* Number, MuJoCo's name, reals. The state and the inputs come first, in the order that ph_reset relies on. */
+#define MEMORY(X)                                                                                                      \
+    X(W_QPOS, "qpos", m->nq)                                                                                           \
+    X(W_QVEL, "qvel", m->nv)                                                                                           \
+    X(W_ACT, "act", m->na)                                                                                             \
+    X(W_CTRL, "ctrl", m->nu)                                                                                           \
+    X(W_QFRC_APPLIED, "qfrc_applied", m->nv)                                                                           \
+    X(W_XFRC_APPLIED, "xfrc_applied", 6 * m->nbody)                                                                    \
+    X(W_MOCAP_POS, "mocap_pos", 3 * m->nmocap)                                                                         \
+    X(W_MOCAP_QUAT, "mocap_quat", 4 * m->nmocap)                                                                       \
+    X(W_XPOS, "xpos", 3 * m->nbody)                                                                                    \
+    X(W_XQUAT, "xquat", 4 * m->nbody)                                                                                  \
+    X(W_XMAT, "xmat", 9 * m->nbody)                                                                                    \
+    X(W_XIPOS, "xipos", 3 * m->nbody)                                                                                  \
+    X(W_XIMAT, "ximat", 9 * m->nbody)                                                                                  \
+    X(W_XANCHOR, "xanchor", 3 * m->njnt)                                                                               \
+    X(W_XAXIS, "xaxis", 3 * m->njnt)                                                                                   \
+    X(W_GEOM_XPOS, "geom_xpos", 3 * m->ngeom)                                                                          \
+    X(W_GEOM_XMAT, "geom_xmat", 9 * m->ngeom)                                                                          \
+    X(W_SITE_XPOS, "site_xpos", 3 * m->nsite)                                                                          \
+    X(W_SITE_XMAT, "site_xmat", 9 * m->nsite)                                                                          \
+    X(W_SUBTREE_COM, "subtree_com", 3 * m->nbody)                                                                      \
+    X(W_CDOF, "cdof", 6 * m->nv)                                                                                       \
+    X(W_CINERT, "cinert", 10 * m->nbody)                                                                               \
+    X(W_CRB, "crb", 10 * m->nbody)                                                                                     \
+    X(W_QM, "qM", m->nC)                                                                                               \
+    X(W_QLD, "qLD", m->nC)                                                                                             \
+    X(W_QLDIAGINV, "qLDiagInv", m->nv)                                                                                 \
+    X(W_TEN_LENGTH, "ten_length", m->ntendon)                                                                          \
+    X(W_TEN_VELOCITY, "ten_velocity", m->ntendon)                                                                      \
+    X(W_TEN_FORCE, NULL, 2 * m->ntendon)                                                                               \
+    X(W_ACTUATOR_LENGTH, "actuator_length", m->nactuator)                                                              \
+    X(W_ACTUATOR_VELOCITY, "actuator_velocity", m->nactuator)                                                          \
+    X(W_ACTUATOR_MOMENT, "actuator_moment", t->m[M_NMOMENT])                                                           \
+    X(W_CVEL, "cvel", 6 * m->nbody)                                                                                    \
+    X(W_CDOF_DOT, "cdof_dot", 6 * m->nv)                                                                               \
+    X(W_CACC, NULL, 6 * m->nbody)                                                                                      \
+    X(W_CFRC, NULL, 6 * m->nbody)                                                                                      \
+    X(W_QFRC_SPRING, "qfrc_spring", m->nv)                                                                             \
+    X(W_QFRC_DAMPER, "qfrc_damper", m->nv)                                                                             \
+    X(W_QFRC_GRAVCOMP, "qfrc_gravcomp", m->nv)                                                                         \
+    X(W_QFRC_PASSIVE, "qfrc_passive", m->nv)                                                                           \
+    X(W_QFRC_BIAS, "qfrc_bias", m->nv)                                                                                 \
+    X(W_ACT_DOT, "act_dot", m->na)                                                                                     \
+    X(W_ACTUATOR_FORCE, "actuator_force", m->nactuator)                                                                \
+    X(W_ACTUATOR_DERIV, NULL, m->nactuator)                                                                            \
+    X(W_QFRC_ACTUATOR, "qfrc_actuator", m->nv)                                                                         \
+    X(W_QFRC_SMOOTH, "qfrc_smooth", m->nv)                                                                             \
+    X(W_QFRC_CONSTRAINT, "qfrc_constraint", m->nv)                                                                     \
+    X(W_QACC_SMOOTH, "qacc_smooth", m->nv)                                                                             \
+    X(W_QACC, "qacc", m->nv)                                                                                           \
+    X(W_QH, NULL, m->nC)                                                                                               \
+    X(W_QHDIAGINV, NULL, m->nv)                                                                                        \
+    X(W_QACC_STEP, NULL, m->nv)

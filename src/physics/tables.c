@@ -1,0 +1,518 @@
+/* The tables of native physics; see tables.h and layout.k.h. */
+#include "physics/tables.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "physics/layout.k.h"
+#include "physics/rows.inl"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+enum { UNFILLED = INT_MIN };
+
+typedef struct tables_builder {
+    const mjModel *model;
+    sti_physics_tables *t;
+    stet_result result; /* of the first allocation that failed; later calls do nothing */
+    bool twice;         /* a number was filled a second time */
+} builder;
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+static void fill(builder *b, int number, int64_t value)
+{
+    if (b->result != STET_OK) return;
+    if (b->t->m[number] != UNFILLED) b->twice = true;
+    b->t->m[number] = (int)value;
+}
+
+/* Begins a table of n ints; returns it, zeroed and valid until the next one, or NULL. */
+static int *new_table(builder *b, int number, int64_t n)
+{
+    sti_physics_tables *t = b->t;
+    if (b->result == STET_OK)
+        b->result = sti_realloc(&t->m, ((size_t)t->nm + (size_t)n) * sizeof *t->m, "tables of the physics");
+    if (b->result != STET_OK) return NULL;
+    fill(b, number, t->nm);
+    t->nm += (int)n;
+    return t->m + t->nm - n;
+}
+
+/* The same for a parameter of n reals. */
+static double *new_parameter(builder *b, int number, int64_t n)
+{
+    sti_physics_tables *t = b->t;
+    if (b->result == STET_OK)
+        b->result = sti_realloc(&t->f, ((size_t)t->nf + (size_t)n) * sizeof *t->f, "parameters of the physics");
+    if (b->result != STET_OK) return NULL;
+    fill(b, number, t->nf);
+    t->nf += (int)n;
+    return t->f + t->nf - n;
+}
+
+static void put_copies(builder *b)
+{
+    const mjModel *m = b->model;
+#define SIZE(number, value) fill(b, (number), (value));
+    SIZES(SIZE)
+#undef SIZE
+#define TABLE(number, array, n)                                                                                        \
+    {                                                                                                                  \
+        int *to = new_table(b, (number), (n));                                                                         \
+        for (int64_t i = 0; to && i < (n); ++i) to[i] = (int)m->array[i];                                              \
+    }
+    INTS(TABLE)
+#undef TABLE
+#define PARAMETER(number, array, n, have, take)                                                                        \
+    {                                                                                                                  \
+        double *to = new_parameter(b, (number), (n) * (take));                                                         \
+        for (int64_t i = 0; to && i < (n) * (take); ++i) to[i] = m->array[i / (take) * (have) + i % (take)];           \
+    }
+    REALS(PARAMETER)
+#undef PARAMETER
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
+
+static int body_depth(const mjModel *m, int body)
+{
+    int depth = 0;
+    for (; body != 0; body = m->body_parentid[body]) ++depth;
+    return depth;
+}
+
+static int dof_depth(const mjModel *m, int dof) { return m->M_rownnz[dof] - 1; }
+
+typedef int depth_fn(const mjModel *m, int i);
+
+/* Sorts the items first … n - 1 by depth, deepest last, into `table`; adr gets where each level begins. */
+static void put_levels(builder *b, int number, int adr_number, int count_number, int64_t first, int64_t n,
+                       depth_fn *depth, int lowest)
+{
+    int nlevel = 0, k = 0;
+    for (int i = (int)first; i < n; ++i)
+        if (depth(b->model, i) - lowest >= nlevel) nlevel = depth(b->model, i) - lowest + 1;
+    fill(b, count_number, nlevel);
+    int *item = new_table(b, number, n - first);
+    for (int l = 0; item && l < nlevel; ++l)
+        for (int i = (int)first; i < n; ++i)
+            if (depth(b->model, i) - lowest == l) item[k++] = i;
+    int *adr = new_table(b, adr_number, nlevel + 1);
+    for (int i = (int)first; adr && i < n; ++i)
+        for (int l = depth(b->model, i) - lowest; l < nlevel; ++l) adr[l + 1]++;
+}
+
+static void put_children(builder *b)
+{
+    const mjModel *m = b->model;
+    int n = (int)m->nbody, k = 0;
+    int *child = new_table(b, M_CHILD, n - 1);
+    for (int p = 0; child && p < n; ++p)
+        for (int i = 1; i < n; ++i)
+            if (m->body_parentid[i] == p) child[k++] = i;
+    int *adr = new_table(b, M_CHILD_ADR, n + 1);
+    for (int i = 1; adr && i < n; ++i)
+        for (int p = m->body_parentid[i]; p < n; ++p) adr[p + 1]++;
+}
+
+/* The entry of qM in a row and a column; -1: it has none. */
+static int find_entry(const mjModel *m, int row, int col)
+{
+    for (int e = m->M_rowadr[row]; e < m->M_rowadr[row] + m->M_rownnz[row]; ++e)
+        if (m->M_colind[e] == col) return e;
+    return -1;
+}
+
+static void put_below(builder *b)
+{
+    const mjModel *m = b->model;
+    int n = (int)m->nv, k = 0;
+    int64_t all = m->nC - m->nv;
+    int *row = new_table(b, M_BELOW_ROW, all);
+    for (int i = 0; row && i < n; ++i)
+        for (int r = n - 1; r > i; --r)
+            if (find_entry(m, r, i) >= 0) row[k++] = r;
+    int *entry = new_table(b, M_BELOW_ENTRY, all);
+    k = 0;
+    for (int i = 0; entry && i < n; ++i)
+        for (int r = n - 1; r > i; --r)
+            if (find_entry(m, r, i) >= 0) entry[k++] = find_entry(m, r, i);
+    int *adr = new_table(b, M_BELOW_ADR, n + 1);
+    for (int i = 0; adr && i < n; ++i) {
+        adr[i + 1] = adr[i];
+        for (int r = n - 1; r > i; --r) adr[i + 1] += find_entry(m, r, i) >= 0;
+    }
+}
+
+bool sti_physics_is_standalone(const mjModel *m, int body)
+{
+    int tree = m->body_treeid[body];
+    return m->body_jntnum[body] == 1 && m->jnt_type[m->body_jntadr[body]] == mjJNT_FREE && m->tree_dofnum[tree] == 6;
+}
+
+static void put_free(builder *b)
+{
+    const mjModel *m = b->model;
+    int n = 0, k = 0;
+    bool implicit = m->opt.integrator == mjINT_IMPLICITFAST;
+    for (int i = 1; i < m->nbody; ++i) n += implicit && sti_physics_is_standalone(m, i);
+    fill(b, M_NFREE, n);
+    int *body = new_table(b, M_FREE_BODY, n);
+    for (int i = 1; body && i < m->nbody; ++i)
+        if (implicit && sti_physics_is_standalone(m, i)) body[k++] = i;
+}
+
+/* ---- flags ------------------------------------------------------------------------------------------------------- */
+
+static bool any_number(const double *a, int n)
+{
+    for (int i = 0; i < n; ++i)
+        if (a[i] != 0) return true;
+    return false;
+}
+
+static bool any_damping(const mjModel *m)
+{
+    return any_number(m->dof_damping, (int)m->nv) || any_number(m->dof_dampingpoly, mjNPOLY * (int)m->nv);
+}
+
+static int option_flags(const mjModel *m)
+{
+    int off = m->opt.disableflags, flags = 0;
+    bool passive = !(off & mjDSBL_SPRING) || !(off & mjDSBL_DAMPER);
+    if (!passive) flags |= PH_NO_PASSIVE;
+    if (off & mjDSBL_SPRING) flags |= PH_NO_SPRING;
+    if (off & mjDSBL_DAMPER) flags |= PH_NO_DAMPER;
+    if (off & mjDSBL_ACTUATION || m->nactuator == 0) flags |= PH_NO_ACTUATION; /* no gravity compensation, either */
+    if (off & mjDSBL_AUTORESET) flags |= PH_NO_AUTORESET;
+    if (m->opt.integrator == mjINT_EULER && !(off & (mjDSBL_EULERDAMP | mjDSBL_DAMPER)) && any_damping(m))
+        flags |= PH_EULERDAMP;
+    if (passive && !(off & mjDSBL_GRAVITY) && m->flg_gravcomp) flags |= PH_GRAVCOMP;
+    if (any_number(m->tendon_armature, (int)m->ntendon)) flags |= PH_TEN_ARMATURE;
+    for (int t = 0; t < m->ntendon; ++t)
+        if (m->tendon_actfrclimited[t]) flags |= PH_TEN_LIMITS;
+    for (int j = 0; j < m->njnt; ++j)
+        if (m->jnt_actfrclimited[j] && m->jnt_type[j] >= mjJNT_SLIDE) flags |= PH_JNT_LIMITS;
+    return flags;
+}
+
+static int body_flags(const mjModel *m, int i)
+{
+    const double *q = m->body_quat + 4 * i;
+    int flags = q[0] == 1 && !any_number(q + 1, 3) && m->body_mocapid[i] < 0 ? PH_BODY_STRAIGHT : 0;
+    if (m->body_jntnum[i] == 1 && m->jnt_type[m->body_jntadr[i]] == mjJNT_FREE) flags |= PH_BODY_FREE;
+    return flags;
+}
+
+static int joint_flags(const mjModel *m, int j)
+{
+    int flags = any_number(m->jnt_pos + 3 * j, 3) ? PH_JNT_POS : 0;
+    bool poly = any_number(m->jnt_stiffnesspoly + mjNPOLY * j, mjNPOLY);
+    if (poly || m->jnt_stiffness[j] != 0) flags |= PH_JNT_STIFF;
+    if (poly) flags |= PH_JNT_POLY;
+    if (m->jnt_actfrclimited[j] && m->jnt_type[j] >= mjJNT_SLIDE) flags |= PH_JNT_FORCERANGE;
+    if (m->jnt_actgravcomp[j]) flags |= PH_JNT_ACTGRAVCOMP;
+    return flags;
+}
+
+static int dof_flags(const mjModel *m, int d)
+{
+    bool poly = any_number(m->dof_dampingpoly + mjNPOLY * d, mjNPOLY);
+    int flags = m->body_simple[m->dof_bodyid[d]] ? PH_DOF_SIMPLE : 0;
+    if (poly || m->dof_damping[d] != 0) flags |= PH_DOF_DAMPED;
+    return poly ? flags | PH_DOF_POLY : flags;
+}
+
+static int tendon_flags(const mjModel *m, int t)
+{
+    bool stiff = any_number(m->tendon_stiffnesspoly + mjNPOLY * t, mjNPOLY);
+    bool damped = any_number(m->tendon_dampingpoly + mjNPOLY * t, mjNPOLY);
+    int flags = m->tendon_actfrclimited[t] ? PH_TEN_FORCERANGE : 0;
+    if (stiff) flags |= PH_TEN_STIFF_POLY;
+    if (damped) flags |= PH_TEN_DAMPED_POLY;
+    if (stiff || m->tendon_stiffness[t] != 0) flags |= PH_TEN_STIFF;
+    if (damped || m->tendon_damping[t] != 0) flags |= PH_TEN_DAMPED;
+    return flags;
+}
+
+bool sti_physics_is_servo(const mjModel *m, int i)
+{
+    const double *gain = m->actuator_gainprm + mjNGAIN * i, *bias = m->actuator_biasprm + mjNBIAS * i;
+    return m->actuator_gaintype[i] == mjGAIN_FIXED && m->actuator_biastype[i] == mjBIAS_AFFINE && gain[0] == -bias[1];
+}
+
+static int actuator_flags(const mjModel *m, int i)
+{
+    int flags = 0, group = m->actuator_group[i], type = m->actuator_trntype[i];
+    if (m->actuator_ctrllimited[i] && !(m->opt.disableflags & mjDSBL_CLAMPCTRL)) flags |= PH_ACT_CTRLRANGE;
+    if (m->actuator_forcelimited[i]) flags |= PH_ACT_FORCERANGE;
+    if (m->actuator_actlimited[i]) flags |= PH_ACT_ACTRANGE;
+    if (m->actuator_actearly[i]) flags |= PH_ACT_EARLY;
+    if (group >= 0 && group <= 30 && m->opt.disableactuator & (1 << group)) flags |= PH_ACT_DISABLED;
+    if (type <= mjTRN_JOINTINPARENT && m->jnt_type[m->actuator_trnid[2 * i]] == mjJNT_BALL &&
+        sti_physics_is_servo(m, i))
+        flags |= PH_ACT_CIRCLE;
+    return flags;
+}
+
+typedef int flags_fn(const mjModel *m, int i);
+
+static void put_flags(builder *b, int number, int64_t n, flags_fn *flags)
+{
+    int *to = new_table(b, number, n);
+    for (int i = 0; to && i < n; ++i) to[i] = flags(b->model, i);
+}
+
+/* ---- tendons and actuators --------------------------------------------------------------------------------------- */
+
+/* The joint of tendon t that moves a dof, and the coefficient; MuJoCo's compiler lets a joint occur once. */
+static int find_wrap(const mjModel *m, int t, int dof)
+{
+    for (int k = m->tendon_adr[t]; k < m->tendon_adr[t] + m->tendon_num[t]; ++k)
+        if (m->jnt_dofadr[m->wrap_objid[k]] == dof) return k;
+    return -1;
+}
+
+static void put_tendons(builder *b)
+{
+    const mjModel *m = b->model;
+    int *adr = new_table(b, M_TEN_J_ROWADR, m->ntendon + 1), *at;
+    for (int t = 0; adr && t < m->ntendon; ++t) adr[t + 1] = adr[t] + m->ten_J_rownnz[t];
+    at = new_table(b, M_TEN_J_QPOS, m->nJten);
+    double *coef = new_parameter(b, M_TEN_COEF, m->nJten);
+    for (int t = 0; at && coef && t < m->ntendon; ++t)
+        for (int e = m->ten_J_rowadr[t]; e < m->ten_J_rowadr[t] + m->ten_J_rownnz[t]; ++e) {
+            int k = find_wrap(m, t, m->ten_J_colind[e]);
+            at[e] = m->jnt_qposadr[m->wrap_objid[k]];
+            coef[e] = m->wrap_prm[k];
+        }
+}
+
+/* The dofs that actuator i moves, in the order of its moment; returns how many. */
+static int moment_columns(const mjModel *m, int i, int *out)
+{
+    int id = m->actuator_trnid[2 * i], n = 0;
+    if (m->actuator_trntype[i] == mjTRN_TENDON) {
+        for (n = 0; n < m->ten_J_rownnz[id]; ++n)
+            if (out) out[n] = m->ten_J_colind[m->ten_J_rowadr[id] + n];
+        return n;
+    }
+    int all = m->jnt_type[id] == mjJNT_FREE ? 6 : m->jnt_type[id] == mjJNT_BALL ? 3 : 1;
+    for (n = 0; n < all; ++n)
+        if (out) out[n] = m->jnt_dofadr[id] + n;
+    return n;
+}
+
+static void put_moments(builder *b)
+{
+    const mjModel *m = b->model;
+    int all = 0, k = 0;
+    for (int i = 0; i < m->nactuator; ++i) all += moment_columns(m, i, NULL);
+    fill(b, M_NMOMENT, all);
+    int *col = new_table(b, M_MOMENT_COLIND, all);
+    for (int i = 0; col && i < m->nactuator; ++i) k += moment_columns(m, i, col + k);
+    int *adr = new_table(b, M_MOMENT_ROWADR, m->nactuator + 1);
+    for (int i = 0; adr && i < m->nactuator; ++i) adr[i + 1] = adr[i] + moment_columns(m, i, NULL);
+    int *id = new_table(b, M_ACT_TRNID, m->nactuator);
+    for (int i = 0; id && i < m->nactuator; ++i) id[i] = m->actuator_trnid[2 * i];
+    int *act = new_table(b, M_ACT_ACTADR, m->nactuator);
+    for (int i = 0; act && i < m->nactuator; ++i)
+        act[i] = m->actuator_actnum[i] > 0 ? m->actuator_actadr[i] + m->actuator_actnum[i] - 1 : -1;
+}
+
+static int *table_of(const builder *b, int number) { return b->t->m + b->t->m[number]; }
+
+/* For each dof the (row, entry) pairs of a matrix whose rows begin at adr: what a product with its transpose reads. */
+static void put_transpose(builder *b, int64_t nrow, int rowadr, int colind, int number, int adr_number)
+{
+    int64_t nv = b->model->nv;
+    if (b->result != STET_OK) return;
+    int all = table_of(b, rowadr)[nrow], k = 0;
+    int *pair = new_table(b, number, 2 * (int64_t)all);
+    for (int d = 0; pair && d < nv; ++d)
+        for (int r = 0; r < nrow; ++r)
+            for (int e = table_of(b, rowadr)[r]; e < table_of(b, rowadr)[r + 1]; ++e) {
+                if (table_of(b, colind)[e] != d) continue;
+                pair[2 * k] = r;
+                pair[2 * k++ + 1] = e;
+            }
+    int *adr = new_table(b, adr_number, nv + 1);
+    for (int e = 0; adr && e < all; ++e)
+        for (int64_t d = table_of(b, colind)[e]; d < nv; ++d) adr[d + 1]++;
+}
+
+static void put_tendon_actuators(builder *b)
+{
+    const mjModel *m = b->model;
+    int all = 0, k = 0;
+    for (int i = 0; i < m->nactuator; ++i) all += m->actuator_trntype[i] == mjTRN_TENDON;
+    int *act = new_table(b, M_TEN_ACT, all);
+    for (int t = 0; act && t < m->ntendon; ++t)
+        for (int i = 0; i < m->nactuator; ++i)
+            if (m->actuator_trntype[i] == mjTRN_TENDON && m->actuator_trnid[2 * i] == t) act[k++] = i;
+    int *adr = new_table(b, M_TEN_ACT_ADR, m->ntendon + 1);
+    for (int i = 0; adr && i < m->nactuator; ++i)
+        for (int t = m->actuator_trnid[2 * i]; m->actuator_trntype[i] == mjTRN_TENDON && t < m->ntendon; ++t)
+            adr[t + 1]++;
+}
+
+/* What row r of ten_J (kind 0) or actuator_moment (1) adds to entry (i, j) of qM; returns 1 and fills out, or 0. */
+static int find_pair(const builder *b, int kind, int r, int i, int j, int *out)
+{
+    const int *adr = table_of(b, kind ? M_MOMENT_ROWADR : M_TEN_J_ROWADR);
+    const int *col = table_of(b, kind ? M_MOMENT_COLIND : M_TEN_J_COLIND);
+    int at[2] = {-1, -1};
+    for (int e = adr[r]; e < adr[r + 1]; ++e) {
+        if (col[e] == i) at[0] = e;
+        if (col[e] == j) at[1] = e;
+    }
+    if (at[0] < 0 || at[1] < 0) return 0;
+    if (out) memcpy(out, (int[]){kind, r, at[0], at[1]}, 4 * sizeof *out);
+    return 1;
+}
+
+/* All pairs of entry e, in row i; returns how many. */
+static int find_pairs(const builder *b, int i, int e, int *out)
+{
+    const mjModel *m = b->model;
+    int n = 0;
+    for (int kind = 0; kind < 2; ++kind)
+        for (int r = 0; r < (kind ? m->nactuator : m->ntendon); ++r)
+            n += find_pair(b, kind, r, i, m->M_colind[e], out ? out + 4 * n : NULL);
+    return n;
+}
+
+static void put_entry_pairs(builder *b)
+{
+    const mjModel *m = b->model;
+    int all = 0, k = 0;
+    if (b->result != STET_OK) return;
+    for (int i = 0; i < m->nv; ++i)
+        for (int e = m->M_rowadr[i]; e < m->M_rowadr[i] + m->M_rownnz[i]; ++e) all += find_pairs(b, i, e, NULL);
+    int *adr = new_table(b, M_ENTRY_ADR, m->nC + 1);
+    for (int i = 0; adr && i < m->nv; ++i)
+        for (int e = m->M_rowadr[i]; e < m->M_rowadr[i] + m->M_rownnz[i]; ++e)
+            adr[e + 1] = adr[e] + find_pairs(b, i, e, NULL);
+    int *pair = new_table(b, M_ENTRY_PAIR, 4 * (int64_t)all);
+    for (int i = 0; pair && i < m->nv; ++i)
+        for (int e = m->M_rowadr[i]; e < m->M_rowadr[i] + m->M_rownnz[i]; ++e)
+            k += find_pairs(b, i, e, pair + 4 * (size_t)k);
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+/* Mocap poses after mj_resetData: those of the bodies. */
+static void put_mocap(builder *b)
+{
+    const mjModel *m = b->model;
+    double *pos = new_parameter(b, M_RESET_MOCAP_POS, 3 * m->nmocap);
+    for (int i = 0; pos && i < m->nbody; ++i)
+        if (m->body_mocapid[i] >= 0) memcpy(pos + 3 * m->body_mocapid[i], m->body_pos + 3 * i, 3 * sizeof *pos);
+    double *quat = new_parameter(b, M_RESET_MOCAP_QUAT, 4 * m->nmocap);
+    for (int i = 0; quat && i < m->nbody; ++i)
+        if (m->body_mocapid[i] >= 0) memcpy(quat + 4 * m->body_mocapid[i], m->body_quat + 4 * i, 4 * sizeof *quat);
+}
+
+static void put_options(builder *b)
+{
+    const mjModel *m = b->model;
+    double *step = new_parameter(b, M_TIMESTEP, 1);
+    if (step) step[0] = m->opt.timestep;
+    double *gravity = new_parameter(b, M_GRAVITY, 3);
+    for (int k = 0; gravity && k < 3; ++k) gravity[k] = m->opt.disableflags & mjDSBL_GRAVITY ? 0 : m->opt.gravity[k];
+    double *inverse = new_parameter(b, M_BODY_INVSUBTREEMASS, m->nbody);
+    for (int i = 0; inverse && i < m->nbody; ++i)
+        inverse[i] = m->body_subtreemass[i] < mjMINVAL ? 0 : 1 / m->body_subtreemass[i];
+    fill(b, M_FLAGS, option_flags(m));
+}
+
+static void put_memory(builder *b)
+{
+    const mjModel *m = b->model;
+    const sti_physics_tables *t = b->t;
+    int64_t at = 0;
+    if (b->result != STET_OK) return;
+#define QUANTITY(number, name, n)                                                                                      \
+    fill(b, (number), at);                                                                                             \
+    at += (n);
+    MEMORY(QUANTITY)
+#undef QUANTITY
+    fill(b, M_NMEMORY, at < INT_MAX ? at : INT_MAX);
+}
+
+stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out)
+{
+    builder b = {.model = model, .t = out, .result = STET_OK};
+    memset(out, 0, sizeof *out);
+    STI_TRY(sti_alloc(&out->m, M_HEADER * sizeof *out->m, "tables of the physics"));
+    out->nm = M_HEADER;
+    for (int i = 0; i < M_HEADER; ++i) out->m[i] = UNFILLED;
+    put_copies(&b);
+    put_options(&b);
+    put_levels(&b, M_LEVEL_BODY, M_LEVEL_ADR, M_NLEVEL, 1, model->nbody, body_depth, 1);
+    put_levels(&b, M_DOFLEVEL, M_DOFLEVEL_ADR, M_NDOFLEVEL, 0, model->nv, dof_depth, 0);
+    put_children(&b);
+    put_below(&b);
+    put_free(&b);
+    put_flags(&b, M_BODY_FLAGS, model->nbody, body_flags);
+    put_flags(&b, M_JNT_FLAGS, model->njnt, joint_flags);
+    put_flags(&b, M_DOF_FLAGS, model->nv, dof_flags);
+    put_flags(&b, M_TEN_FLAGS, model->ntendon, tendon_flags);
+    put_flags(&b, M_ACT_FLAGS, model->nactuator, actuator_flags);
+    put_tendons(&b);
+    put_moments(&b);
+    put_transpose(&b, model->ntendon, M_TEN_J_ROWADR, M_TEN_J_COLIND, M_DOF_TEN, M_DOF_TEN_ADR);
+    put_transpose(&b, model->nactuator, M_MOMENT_ROWADR, M_MOMENT_COLIND, M_DOF_ACT, M_DOF_ACT_ADR);
+    put_tendon_actuators(&b);
+    put_entry_pairs(&b);
+    put_mocap(&b);
+    put_memory(&b);
+    assert(b.result != STET_OK || (!b.twice && sti_validate_physics_tables(out) == NULL));
+    return b.result;
+}
+
+void sti_physics_tables_free(sti_physics_tables *tables)
+{
+    sti_free(tables->m);
+    sti_free(tables->f);
+    memset(tables, 0, sizeof *tables);
+}
+
+/* ---- looking at them --------------------------------------------------------------------------------------------- */
+
+const char *sti_validate_physics_tables(const sti_physics_tables *t)
+{
+    static const struct {
+        int begin, end;
+    } groups[] = {{0, M_SIZES_END}, {100, M_TABLES_END}, {300, M_PARAMETERS_END}, {500, W_END}};
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
+        for (int i = groups[g].begin; i < groups[g].end; ++i) {
+            int limit = g == 1 ? t->nm : g == 2 ? t->nf : g == 3 ? t->m[M_NMEMORY] : INT_MAX;
+            if (t->m[i] == UNFILLED) return "a number that nothing fills";
+            if (g > 0 && (t->m[i] < 0 || t->m[i] > limit)) return "a number beyond its array";
+        }
+    for (int i = 501; i < W_END; ++i)
+        if (t->m[i] < t->m[i - 1]) return "quantities in team memory that overlap";
+    return NULL;
+}
+
+int sti_physics_quantity(const char *name, const sti_physics_tables *t, int *items)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } rows[] = {
+#define ROW(number, name, n) {number, name},
+        MEMORY(ROW)
+#undef ROW
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        if (!rows[k].name || strcmp(name, rows[k].name) != 0) continue;
+        int next = k + 1 < sizeof rows / sizeof *rows ? rows[k + 1].number : M_NMEMORY;
+        *items = t->m[next] - t->m[rows[k].number];
+        return rows[k].number;
+    }
+    return -1;
+}

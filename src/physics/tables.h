@@ -1,0 +1,39 @@
+/*
+ * The model as native physics reads it: one array of ints, one of reals, and the size of a team's memory. What stands
+ * where is in layout.k.h.
+ *
+ *   TABLES-1  each number of layout.k.h is filled exactly once, by one row of tables.c or by one function there
+ *   TABLES-2  a table, a parameter and a quantity in team memory begin where the one before them ends: nothing overlaps
+ */
+#ifndef STI_PHYSICS_TABLES_H
+#define STI_PHYSICS_TABLES_H
+
+#include "model/model.h"
+
+#include <stdbool.h>
+
+typedef struct sti_physics_tables {
+    int *m; /* [nm] */
+    int nm;
+    double *f; /* [nf] */
+    int nf;
+} sti_physics_tables;
+
+/*
+ * The tables of a model whose features are all covered (features.h). The caller frees them with
+ * sti_physics_tables_free, also after an error: OUT_OF_MEMORY.
+ */
+stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out);
+void sti_physics_tables_free(sti_physics_tables *tables);
+/* The name of what breaks TABLES-1 or TABLES-2, or NULL. */
+const char *sti_validate_physics_tables(const sti_physics_tables *tables);
+
+/* A quantity in team memory by MuJoCo's name ("qM", "cvel"): its number W_…, and how many reals it has; -1: none. */
+int sti_physics_quantity(const char *name, const sti_physics_tables *tables, int *items);
+
+/* Does actuator i act on a joint as MuJoCo's position servos do, whose setpoints on ball joints wrap? */
+bool sti_physics_is_servo(const mjModel *model, int i);
+/* A free body with no joints below it, which implicit integrators treat by itself. */
+bool sti_physics_is_standalone(const mjModel *model, int body);
+
+#endif

@@ -1,0 +1,390 @@
+/*
+ * Native physics as a whole: the same bits everywhere, faults that stay in their world, steps of some worlds, what is
+ * refused, and laws of mechanics.
+ */
+#include "physics/oracle.h"
+
+#include "physics/layout.k.h"
+#include "physics/tables.h"
+
+#include <math.h>
+
+#define ARM                                                                                                            \
+    "<body pos='0 0 .2'><joint name='s' axis='1 0 0' damping='.1' stiffness='1'/><geom type='capsule' size='.04' "     \
+    "fromto='0 0 0 .2 0 .4'/><body pos='.2 0 .4'><joint type='ball' pos='0 0 .1' damping='.05'/><geom type='box' "     \
+    "size='.1 .05 .2'/><body pos='0 0 .3'><joint name='e' type='slide' axis='0 1 1' damping='.3'/><geom size='.1'/>"   \
+    "</body></body></body>"
+#define MIXED(options)                                                                                                 \
+    "<mujoco><option timestep='.005' " options "><flag contact='disable'/></option><worldbody><body pos='0 0 1'>"      \
+    "<freejoint/><geom type='box' size='.2 .3 .1'/>" ARM "</body><body pos='2 0 0'><freejoint/><geom type='box' "      \
+    "size='.1 .2 .3'/></body><body mocap='true'><geom size='.1'/></body></worldbody><tendon><fixed name='t' "          \
+    "stiffness='1' damping='.1'><joint joint='s' coef='1'/><joint joint='e' coef='-2'/></fixed></tendon><actuator>"    \
+    "<position joint='s' kp='5' kv='.3'/><general tendon='t' dyntype='filterexact' dynprm='.05'/></actuator></mujoco>"
+
+static const struct {
+    const char *name, *text;
+    uint64_t hash;
+} golden[] = {
+    {"euler", MIXED("integrator='Euler'"), 0x30f999b161cb7571},
+    {"implicitfast", MIXED("integrator='implicitfast'"), 0x3dea447245311dd7},
+};
+enum { GOLDEN = sizeof golden / sizeof *golden, STEPS = 30, N = 21 };
+
+/* Worlds whose world w moves as number first + w of all. */
+static rig make_worlds(const char *text, int64_t nworld, int64_t first, const char *isa, int threads)
+{
+    enum { MOST = 256 };
+    float row[MOST];
+    static const char *const fields[] = {"qpos", "qvel", "act", "ctrl", "xfrc_applied"};
+    rig r = rig_make(text, nworld, isa, threads, false);
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f) {
+        stet_array *a = rig_array(&r, fields[f]);
+        size_t n = (size_t)a->nitem;
+        assert_true(n <= MOST);
+        for (int64_t w = 0; n > 0 && w < nworld; ++w) {
+            OK(stet_array_read_worlds(a, w, 1, row, n * sizeof *row));
+            for (size_t i = 0; i < n; ++i) {
+                bool pushed = (first + w) % 3 == 0 || strcmp(fields[f], "xfrc_applied") != 0;
+                if (pushed) row[i] += rig_wave(first + w, (int64_t)f, (int64_t)i);
+            }
+            OK(stet_array_write_worlds(a, w, 1, row, n * sizeof *row));
+        }
+    }
+    return r;
+}
+
+static uint64_t state_hash(const rig *r)
+{
+    return (rig_array_hash(r, "qpos") * 31 + rig_array_hash(r, "qvel")) * 31 + rig_array_hash(r, "act");
+}
+
+/* World w of a and world v of b have the same bits. */
+static void check_same(const rig *a, int64_t w, const rig *b, int64_t v)
+{
+    static const char *const fields[] = {"qpos", "qvel", "act", "time"};
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f)
+        for (int64_t i = 0; i < rig_array(a, fields[f])->nitem; ++i)
+            assert_true(rig_get(a, fields[f], w, i) == rig_get(b, fields[f], v, i));
+}
+
+static void golden_hashes_everywhere(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < GOLDEN; ++k) FOR_FLOAT_ISAS(isa)
+    for (int threads = 1; threads <= 3; threads += 2) {
+        rig r = make_worlds(golden[k].text, N, 0, sti_isa_name((sti_isa)isa), threads);
+        OK(stet_step_run(r.step, STEPS));
+        for (int64_t w = 0; w < N; ++w) assert_int_equal(stet_worlds_get_faults(r.worlds)[w], 0);
+        if (state_hash(&r) != golden[k].hash)
+            fail_msg("%s on %s: %016" PRIx64 ", not %016" PRIx64, golden[k].name, stet_device_get_name(r.device),
+                     state_hash(&r), golden[k].hash);
+        rig_free(&r);
+    }
+}
+
+static void a_world_depends_on_itself_alone(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 3, 16, 40}, firsts[] = {0, 5, 13};
+    for (size_t k = 0; k < GOLDEN; ++k) {
+        rig all = make_worlds(golden[k].text, 64, 0, NULL, 2);
+        OK(stet_step_run(all.step, STEPS));
+        for (size_t s = 0; s < 4; ++s)
+            for (size_t f = 0; f < 3; ++f) {
+                rig some = make_worlds(golden[k].text, sizes[s], firsts[f], NULL, 1);
+                OK(stet_step_run(some.step, STEPS));
+                for (int64_t w = 0; w < sizes[s]; ++w) check_same(&all, firsts[f] + w, &some, w);
+                rig_free(&some);
+            }
+        rig_free(&all);
+    }
+}
+
+static void n_steps_are_n_single_ones(void **state)
+{
+    (void)state;
+    rig a = make_worlds(golden[1].text, N, 0, NULL, 1), b = make_worlds(golden[1].text, N, 0, NULL, 1);
+    OK(stet_step_run(a.step, 12));
+    for (int i = 0; i < 12; ++i) OK(stet_step_run(b.step, 1));
+    for (int64_t w = 0; w < N; ++w) check_same(&a, w, &b, w);
+    rig_free(&a);
+    rig_free(&b);
+}
+
+static void poses_follow_a_step(void **state)
+{
+    (void)state;
+    rig r = make_worlds(golden[0].text, 3, 0, NULL, 1);
+    sti_native *native;
+    stet_array *xpos;
+    OK(stet_step_run(r.step, 3));
+    OK(sti_native_create(r.worlds, &native));
+    OK(sti_native_quantity(native, "xpos", &xpos));
+    for (int64_t w = 0; w < 3; ++w)
+        for (int64_t i = 0; i < xpos->nitem; ++i)
+            assert_true(fabs(reals_get(xpos, w, i) - rig_get(&r, "xpos", w, i)) < 1e-5);
+    FAILS(sti_native_quantity(native, "efc_J", &xpos), STET_ERROR_NOT_FOUND, "efc_J");
+    stet_array_destroy(xpos);
+    sti_native_destroy(native);
+    rig_free(&r);
+}
+
+static void a_mask_steps_some_worlds(void **state)
+{
+    (void)state;
+    uint8_t mask[N];
+    rig a = make_worlds(golden[0].text, N, 0, NULL, 1), b = make_worlds(golden[0].text, N, 0, NULL, 1);
+    rig still = make_worlds(golden[0].text, N, 0, NULL, 1);
+    for (int w = 0; w < N; ++w) mask[w] = w % 3 == 1;
+    OK(stet_step_run_worlds(a.step, mask, 4));
+    OK(stet_step_run(b.step, 4));
+    for (int w = 0; w < N; ++w) check_same(&a, w, mask[w] ? &b : &still, w);
+    OK(stet_step_run(a.step, 1));
+    OK(stet_step_run(b.step, 1));
+    for (int w = 0; w < N; ++w)
+        if (mask[w]) check_same(&a, w, &b, w);
+    rig_free(&a);
+    rig_free(&b);
+    rig_free(&still);
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+/* A world that goes bad has MuJoCo's state afterwards, and all other worlds the bits that they have without it. */
+static void a_bad_number_stays_in_its_world(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *field;
+        int64_t item;
+        float value;
+        uint32_t faults;
+    } bad[] = {
+        {"qpos", 1, NAN, 1u << STET_FAULT_BAD_QPOS},           {"qpos", 8, -INFINITY, 1u << STET_FAULT_BAD_QPOS},
+        {"qvel", 2, NAN, 1u << STET_FAULT_BAD_QVEL},           {"qvel", 2, 1e20f, 1u << STET_FAULT_BAD_QVEL},
+        {"ctrl", 0, NAN, 1u << STET_FAULT_BAD_CTRL},           {"ctrl", 1, 1e15f, 1u << STET_FAULT_BAD_CTRL},
+        {"qfrc_applied", 0, NAN, 1u << STET_FAULT_BAD_QACC},   {"xfrc_applied", 12, NAN, 1u << STET_FAULT_BAD_QACC},
+        {"qfrc_applied", 1, 1e20f, 1u << STET_FAULT_BAD_QACC},
+    };
+    static const char *const all[] = {"qpos",         "qvel",         "act",       "ctrl",      "time",
+                                      "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat"};
+    enum { BAD = 4, STEPS_BAD = 5 };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
+        rig r = make_worlds(golden[0].text, N, 0, NULL, 2), clean = make_worlds(golden[0].text, N, 0, NULL, 2);
+        rig mujoco = rig_make(golden[0].text, N, NULL, 1, true);
+        rig_step(&mujoco, STET_PHYSICS_MUJOCO);
+        rig_set(&r, bad[k].field, BAD, bad[k].item, bad[k].value);
+        rig_set(&r, "mocap_pos", BAD, 0, 3);
+        for (size_t f = 0; f < sizeof all / sizeof *all; ++f)
+            for (int64_t i = 0; i < rig_array(&r, all[f])->nitem; ++i)
+                rig_set(&mujoco, all[f], BAD, i, (float)rig_get(&r, all[f], BAD, i));
+        OK(stet_step_run(r.step, STEPS_BAD));
+        OK(stet_step_run(clean.step, STEPS_BAD));
+        OK(stet_step_run(mujoco.step, STEPS_BAD));
+        for (int64_t w = 0; w < N; ++w) {
+            assert_int_equal(stet_worlds_get_faults(r.worlds)[w], w == BAD ? bad[k].faults : 0);
+            if (w != BAD) check_same(&r, w, &clean, w);
+        }
+        assert_int_equal(stet_worlds_get_faults(mujoco.worlds)[BAD], bad[k].faults);
+        for (size_t f = 0; f < sizeof all / sizeof *all; ++f)
+            for (int64_t i = 0; i < rig_array(&r, all[f])->nitem; ++i) {
+                double x = rig_get(&r, all[f], BAD, i), y = rig_get(&mujoco, all[f], BAD, i);
+                if (!(fabs(x - y) <= 1e-4 * fmax(1, fabs(y))) && !(x != x && y != y))
+                    fail_msg("%s %d: %s %d is %g, MuJoCo's %g", bad[k].field, (int)bad[k].item, all[f], (int)i, x, y);
+            }
+        rig_free(&r);
+        rig_free(&clean);
+        rig_free(&mujoco);
+    }
+}
+
+/* With autoreset disabled a bad world stays bad, and says so. */
+static void without_autoreset_a_world_stays_bad(void **state)
+{
+    (void)state;
+    rig r = rig_make("<mujoco><option><flag autoreset='disable'/></option><worldbody><body><joint/><geom size='.1' "
+                     "pos='1 0 0'/></body></worldbody></mujoco>",
+                     3, NULL, 1, false);
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    rig_set(&r, "qvel", 1, 0, NAN);
+    OK(stet_step_run(r.step, 2));
+    assert_true(stet_worlds_get_faults(r.worlds)[1] & 1u << STET_FAULT_BAD_QVEL);
+    assert_true(isnan(rig_get(&r, "qpos", 1, 0)) && !isnan(rig_get(&r, "qpos", 0, 0)));
+    assert_int_equal(stet_worlds_get_faults(r.worlds)[0], 0);
+    rig_free(&r);
+}
+
+/* ---- refusals and tables ----------------------------------------------------------------------------------------- */
+
+static void what_is_missing_is_listed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scene, *words;
+    } rows[] = {
+        {"hand.xml", "contacts, joint limits"},
+        {"cartpole.xml", "joint limits, sensors"},
+        {"<mujoco><option integrator='RK4'/></mujoco>", "integrator RK4"},
+        {"<mujoco><option density='1'/></mujoco>", "fluid"},
+        {"<mujoco><worldbody><body><joint name='a' frictionloss='1'/><geom size='1'/></body></worldbody></mujoco>",
+         "friction loss"},
+        {"<mujoco><worldbody><body><joint name='a'/><geom size='1'/></body></worldbody><actuator><muscle joint='a' "
+         "lengthrange='0 1'/></actuator></mujoco>",
+         "neither fixed nor affine"},
+        {"<mujoco><worldbody><body><joint name='a'/><geom size='1'/><site "
+         "name='b'/></body></worldbody><actuator><motor "
+         "site='b'/></actuator></mujoco>",
+         "actuators on sites"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        rig r = rig_make(rows[k].scene, 1, NULL, 1, false);
+        REFUSED(STET_ERROR_UNSUPPORTED, rows[k].words, stet_step_create(r.worlds, STET_PHYSICS_NATIVE, &r.step));
+        rig_free(&r);
+    }
+    rig exact = rig_make("<mujoco/>", 1, NULL, 1, true);
+    REFUSED(STET_ERROR_STATE, "exact = false", stet_step_create(exact.worlds, STET_PHYSICS_NATIVE, &exact.step));
+    rig_free(&exact);
+}
+
+static void features_of_a_model_are_listed(void **state)
+{
+    (void)state;
+    stet_model *model = rig_model("cartpole.xml");
+    bool covered = false, joints = false, limits = false;
+    const char *name;
+    for (int i = 0; (name = stet_native_get_feature(model, i, &covered)) != NULL; ++i) {
+        joints = joints || (strcmp(name, "joints") == 0 && covered);
+        limits = limits || (strcmp(name, "joint limits") == 0 && !covered);
+        assert_true(i < 40);
+    }
+    assert_true(joints && limits);
+    assert_null(stet_native_get_feature(NULL, 0, NULL));
+    stet_model_destroy(model);
+}
+
+static void tables_are_complete(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < GOLDEN; ++k) {
+        stet_model *model = rig_model(golden[k].text);
+        sti_physics_tables t;
+        OK(sti_physics_tables_make(model->mj, &t));
+        assert_null(sti_validate_physics_tables(&t));
+        int kept = t.m[M_BODY_MASS];
+        t.m[M_BODY_MASS] = t.nf + 1;
+        assert_non_null(sti_validate_physics_tables(&t));
+        t.m[M_BODY_MASS] = kept;
+        t.m[W_QVEL] = t.m[W_ACT] + 1;
+        assert_non_null(sti_validate_physics_tables(&t));
+        sti_physics_tables_free(&t);
+        stet_model_destroy(model);
+    }
+}
+
+/* ---- laws of mechanics ------------------------------------------------------------------------------------------- */
+
+#define LAWS(step, gravity, joint)                                                                                     \
+    "<mujoco><option timestep='" step "' gravity='" gravity "'><flag contact='disable' energy='enable'/></option>"     \
+    "<worldbody><body>" joint                                                                                          \
+    "<geom type='box' size='.1 .2 .1' pos='.2 0 0'/><body pos='.5 0 0'><joint axis='0 1 1'/>"                          \
+    "<geom type='capsule' size='.05' fromto='0 0 0 .4 0 0'/><body pos='.4 0 0'><joint type='ball'/><geom type='box' "  \
+    "size='.2 .05 .1' pos='.2 .1 0'/></body></body></body></worldbody></mujoco>"
+
+/* The state of world 0 in an mjData, with what depends on it. */
+static void take_state(const rig *r, mjData *d)
+{
+    const mjModel *m = r->model->mj;
+    for (int i = 0; i < m->nq; ++i) d->qpos[i] = rig_get(r, "qpos", 0, i);
+    for (int i = 0; i < m->nv; ++i) d->qvel[i] = rig_get(r, "qvel", 0, i);
+    mj_forward(m, d);
+    mj_subtreeVel(m, d);
+}
+
+static rig launch_body(const char *text, double speed)
+{
+    rig r = rig_make(text, 1, "f64", 1, false);
+    double v[16];
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    for (int i = 0; i < r.model->mj->nv; ++i) v[i] = speed * (double)rig_wave(3, 1, i);
+    OK(stet_array_write_worlds(rig_array(&r, "qvel"), 0, 1, v, (size_t)r.model->mj->nv * sizeof *v));
+    return r;
+}
+
+/* The greatest change of energy over a second, divided by the energy of the motion. */
+static double energy_drift(const char *text, int steps)
+{
+    rig r = launch_body(text, 2);
+    mjData *d = mj_makeData(r.model->mj);
+    take_state(&r, d);
+    double first = d->energy[0] + d->energy[1], size = 0, worst = 0;
+    for (int i = 0; i < 50; ++i) {
+        OK(stet_step_run(r.step, steps / 50));
+        take_state(&r, d);
+        worst = fmax(worst, fabs(d->energy[0] + d->energy[1] - first));
+        size = fmax(size, d->energy[1]);
+    }
+    mj_deleteData(d);
+    rig_free(&r);
+    return worst / size;
+}
+
+/* Semi-implicit Euler is of first order: a quarter of the step, about a quarter of the change. */
+static void energy_is_conserved_without_dissipation(void **state)
+{
+    (void)state;
+    double coarse = energy_drift(LAWS(".0004", "0 0 -9.81", "<joint axis='0 1 0'/>"), 2500);
+    double fine = energy_drift(LAWS(".0001", "0 0 -9.81", "<joint axis='0 1 0'/>"), 10000);
+    print_message("energy: changes by %.2g of the kinetic energy with steps of 0.4 ms, %.2g with 0.1 ms\n", coarse,
+                  fine);
+    assert_true(fine < 2e-3 && fine < 0.4 * coarse);
+}
+
+static double momentum_drift(const char *text, int steps)
+{
+    rig r = launch_body(text, 1);
+    mjData *d = mj_makeData(r.model->mj);
+    take_state(&r, d);
+    double first[6], worst = 0;
+    for (int k = 0; k < 3; ++k) {
+        first[k] = d->subtree_linvel[3 + k];
+        first[3 + k] = d->subtree_angmom[3 + k];
+    }
+    OK(stet_step_run(r.step, steps));
+    take_state(&r, d);
+    for (int k = 0; k < 3; ++k) {
+        worst = fmax(worst, fabs(d->subtree_linvel[3 + k] - first[k]));
+        worst = fmax(worst, fabs(d->subtree_angmom[3 + k] - first[3 + k]));
+    }
+    mj_deleteData(d);
+    rig_free(&r);
+    return worst;
+}
+
+static void momentum_is_conserved_without_forces(void **state)
+{
+    (void)state;
+    double coarse = momentum_drift(LAWS(".0004", "0 0 0", "<freejoint/>"), 2500);
+    double fine = momentum_drift(LAWS(".0001", "0 0 0", "<freejoint/>"), 10000);
+    print_message("momentum: changes by %.2g with steps of 0.4 ms, %.2g with 0.1 ms\n", coarse, fine);
+    assert_true(fine < 2e-3 && fine < 0.4 * coarse);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_hashes_everywhere),
+        cmocka_unit_test(a_world_depends_on_itself_alone),
+        cmocka_unit_test(n_steps_are_n_single_ones),
+        cmocka_unit_test(poses_follow_a_step),
+        cmocka_unit_test(a_mask_steps_some_worlds),
+        cmocka_unit_test(a_bad_number_stays_in_its_world),
+        cmocka_unit_test(without_autoreset_a_world_stays_bad),
+        cmocka_unit_test(what_is_missing_is_listed),
+        cmocka_unit_test(features_of_a_model_are_listed),
+        cmocka_unit_test(tables_are_complete),
+        cmocka_unit_test(energy_is_conserved_without_dissipation),
+        cmocka_unit_test(momentum_is_conserved_without_forces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+/* Random trees: smooth dynamics of native physics are MuJoCo's, in double to rounding, in float within a bound. */
+#include "physics/oracle.h"
+#include "physics/trees.h"
+
+#include <math.h>
+
+enum { TEXT = 1 << 16 };
+
+static int nmodel = 200;
+
+static bool compiles(const char *text)
+{
+    stet_model *model;
+    if (stet_model_load_string(text, &model) != STET_OK) return false;
+    stet_model_destroy(model);
+    return true;
+}
+
+static void check_trees(const char *test, const char *isa, double limit, double conditioned)
+{
+    static char text[TEXT];
+    uint64_t dice = dice_seed(test);
+    tree_counts counts = {.models = 0};
+    oracle_errors all = {.n = 0};
+    while (counts.models - counts.refused < nmodel) {
+        oracle_errors one = {.n = 0};
+        tree_draw(&dice, text, sizeof text, &counts);
+        if (!compiles(text)) {
+            counts.refused++;
+            assert_true(counts.refused < nmodel);
+            continue;
+        }
+        oracle_check(text, isa, 1, &dice, &one);
+        oracle_merge(&all, &one);
+        oracle_limit(&one, limit, conditioned, text);
+    }
+    tree_print(&counts);
+    oracle_print(&all, isa ? isa : "float");
+}
+
+static void random_trees_are_mujocos(void **state)
+{
+    (void)state;
+    check_trees("random_trees_are_mujocos", "f64", 1e-9, 1e-7);
+}
+
+static void random_trees_are_mujocos_in_float(void **state)
+{
+    (void)state;
+    check_trees("random_trees_are_mujocos_in_float", NULL, 1e-3, HUGE_VAL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_trees_are_mujocos),
+        cmocka_unit_test(random_trees_are_mujocos_in_float),
+    };
+    if (argc > 1) nmodel = (int)strtol(argv[1], NULL, 10);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* Smooth dynamics of native physics against MuJoCo: a small scene for each feature, then the shipped ones. */
+#include "physics/oracle.h"
+
+#define OPTION "<option timestep='.004'><flag contact='disable' constraint='disable'/></option>"
+#define FAST "<option timestep='.004' integrator='implicitfast'><flag contact='disable' constraint='disable'/></option>"
+
+static const struct {
+    const char *name, *text;
+} scenes[] = {
+    {"hinge", "<mujoco>" OPTION "<worldbody><body pos='0 0 1'><joint axis='0 1 0' pos='.1 .2 .3'/>"
+              "<geom type='capsule' size='.05' fromto='0 0 0 .5 0 0'/></body></worldbody></mujoco>"},
+    {"slide", "<mujoco>" OPTION "<worldbody><body quat='1 2 3 4'><joint type='slide' axis='1 1 0' ref='.3'/>"
+              "<geom size='.1' pos='.1 .2 .3'/></body></worldbody></mujoco>"},
+    {"ball", "<mujoco>" OPTION "<worldbody><body><joint type='ball' pos='0 0 .4'/><geom type='box' size='.1 .2 .3'/>"
+             "</body></worldbody></mujoco>"},
+    {"free",
+     "<mujoco>" OPTION "<worldbody><body pos='1 2 3'><freejoint/><geom type='box' size='.1 .2 .3' pos='.1 .1 0'/>"
+     "<site pos='1 0 0' quat='0 1 0 0'/></body></worldbody></mujoco>"},
+    {"free fast", "<mujoco>" FAST "<worldbody><body pos='1 2 3'><freejoint/><geom type='box' size='.1 .2 .3' pos='.1 "
+                  ".1 0'/><body pos='1 0 0'><geom size='.1'/></body></body></worldbody></mujoco>"},
+    {"simple fast", "<mujoco>" FAST "<worldbody><body pos='1 2 3'><freejoint/><geom type='box' size='.1 .2 .3'/>"
+                    "</body></worldbody></mujoco>"},
+    {"springs", "<mujoco>" OPTION "<worldbody><body><joint type='ball' stiffness='3' damping='.2'/><geom size='.1' "
+                "pos='.5 0 0'/><body pos='1 0 0'><joint stiffness='2' damping='.1' springref='20' armature='.1'/><geom "
+                "size='.1' pos='.5 0 0'/></body></body><body><joint type='free' stiffness='3' damping='.4'/><geom "
+                "size='.2'/></body></worldbody></mujoco>"},
+    {"polynomials", "<mujoco>" FAST "<worldbody><body><joint stiffness='3 1 2' damping='.2 .1 .05'/><geom size='.1' "
+                    "pos='.5 0 0'/></body><body><joint type='slide' stiffness='3 1 2' damping='.2 .1 .05'/><geom "
+                    "size='.1' pos='.5 0 0'/></body></worldbody></mujoco>"},
+    {"euler polynomials", "<mujoco>" OPTION "<worldbody><body><joint stiffness='3 1 2' damping='.2 .1 .05'/><geom "
+                          "size='.1' pos='.5 0 0'/></body></worldbody></mujoco>"},
+    {"gravcomp", "<mujoco>" OPTION "<worldbody><body gravcomp='.7'><joint actuatorgravcomp='true' actuatorfrcrange='-1 "
+                 "1'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0' gravcomp='1.2'><joint/><geom size='.1' pos='.5 0 "
+                 "0'/><body pos='.2 0 0' gravcomp='2'><geom size='.1'/></body></body></body></worldbody></mujoco>"},
+    {"mocap", "<mujoco>" OPTION "<worldbody><body mocap='true' pos='1 0 0'><geom size='.1'/><body pos='0 1 0'><geom "
+              "size='.1'/></body></body><body><joint/><geom size='.1' pos='1 0 0'/></body></worldbody></mujoco>"},
+    {"tendons",
+     "<mujoco>" FAST "<worldbody><body><joint name='a'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0'><joint "
+     "name='b'/><geom size='.1' pos='.5 0 0'/></body></body><body><joint name='c' type='slide'/><geom size='.1' "
+     "pos='.5 "
+     "0 0'/></body></worldbody><tendon><fixed name='t' stiffness='3' damping='.3' springlength='.1 .3' armature='.2'>"
+     "<joint joint='a' coef='.5'/><joint joint='b' coef='-.7'/></fixed><fixed name='u' stiffness='1 .5 .2' damping='.3 "
+     ".1 .1'><joint joint='c' coef='2'/><joint joint='a' coef='1'/></fixed></tendon><actuator><position tendon='t' "
+     "kp='3' kv='.2' gear='2'/><motor tendon='u'/></actuator></mujoco>"},
+    {"actuators",
+     "<mujoco>" FAST "<worldbody><body><joint name='a' actuatorfrcrange='-2 2'/><geom size='.1' pos='.5 0 0'/><body "
+     "pos='1 0 0'><joint name='b'/><geom size='.1' pos='.5 0 0'/></body></body><body><joint name='c' "
+     "type='ball'/><geom "
+     "size='.1' pos='.5 0 0'/></body><body><freejoint name='d'/><geom type='box' size='.1 .2 .3'/></body></worldbody>"
+     "<actuator><motor joint='a' ctrlrange='-1 1' gear='3'/><position joint='b' kp='4' kv='.5' forcerange='-1 1'/>"
+     "<velocity joint='b' kv='2'/><intvelocity joint='a' kp='2' actrange='-.5 .5'/><damper joint='a' kv='.4' "
+     "ctrlrange='0 1'/><general joint='b' dyntype='filter' dynprm='.05' gaintype='affine' gainprm='1 .2 -.3' "
+     "biastype='affine' biasprm='.1 -.2 -.3'/><general joint='b' dyntype='filterexact' dynprm='.05' actearly='true' "
+     "gaintype='affine' gainprm='1 .2 -.3'/><motor joint='c' gear='.1 .2 .3'/><motor jointinparent='c' gear='.1 .2 "
+     ".3'/><position joint='c' gear='0 1 0' kp='2'/><motor joint='d' gear='1 2 3 .1 .2 .3'/><motor jointinparent='d' "
+     "gear='0 0 1 .3 .2 .1'/><motor joint='a' group='2'/><general joint='b' dyntype='integrator' actearly='true' "
+     "biastype='affine' biasprm='0 -1 0'/>"
+     "</actuator></mujoco>"},
+    {"disabled groups", "<mujoco><option actuatorgroupdisable='2 3'><flag contact='disable'/></option><worldbody><body>"
+                        "<joint name='a'/><geom size='.1' pos='.5 0 0'/></body></worldbody><actuator><motor joint='a' "
+                        "group='2'/><motor joint='a' gear='3'/><intvelocity joint='a' group='3' actrange='-1 1'/>"
+                        "</actuator></mujoco>"},
+    {"tendon force limits",
+     "<mujoco>" FAST
+     "<worldbody><body><joint name='a'/><geom size='.1' pos='.5 0 0'/></body></worldbody><tendon><fixed "
+     "name='t' actuatorfrcrange='-1 1'><joint joint='a' coef='.5'/></fixed></tendon><actuator><position tendon='t' "
+     "kp='3' forcerange='-2 2'/><motor tendon='t'/><motor joint='a'/></actuator></mujoco>"},
+    {"flags off", "<mujoco><option><flag contact='disable' spring='disable' damper='disable' gravity='disable' "
+                  "clampctrl='disable' eulerdamp='disable'/></option><worldbody><body gravcomp='1'><joint name='a' "
+                  "stiffness='2' damping='1'/><geom size='.1' pos='.5 0 0'/></body></worldbody><actuator><motor "
+                  "joint='a' ctrlrange='-.1 .1'/></actuator></mujoco>"},
+    {"no actuation",
+     "<mujoco><option><flag contact='disable' actuation='disable' eulerdamp='disable'/></option>"
+     "<worldbody><body gravcomp='1'><joint name='a' actuatorgravcomp='true' damping='1'/><geom size='.1' "
+     "pos='.5 0 0'/></body></worldbody><actuator><motor joint='a'/><intvelocity joint='a' actrange='-1 "
+     "1'/></actuator></mujoco>"},
+    {"no damper", "<mujoco><option integrator='implicitfast'><flag contact='disable' damper='disable'/></option>"
+                  "<worldbody><body gravcomp='1'><joint name='a' stiffness='2' damping='1'/><geom size='.1' pos='.5 0 "
+                  "0'/></body></worldbody></mujoco>"},
+    {"no bodies", "<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>"},
+};
+
+static void each_feature_is_mujocos(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("each_feature_is_mujocos");
+    oracle_errors all = {.n = 0};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k)
+        for (int round = 0; round < 3; ++round) {
+            oracle_errors one = {.n = 0};
+            oracle_check(scenes[k].text, "f64", 1, &dice, &one);
+            oracle_limit(&one, 1e-9, 1e-9, scenes[k].name);
+            oracle_merge(&all, &one);
+        }
+    oracle_print(&all, "double");
+}
+
+static void each_feature_is_mujocos_in_float(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("each_feature_is_mujocos_in_float");
+    oracle_errors all = {.n = 0};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k)
+        for (int round = 0; round < 3; ++round) {
+            oracle_errors one = {.n = 0};
+            oracle_check(scenes[k].text, NULL, 1, &dice, &one);
+            oracle_limit(&one, 1e-3, 1e-3, scenes[k].name);
+            oracle_merge(&all, &one);
+        }
+    oracle_print(&all, "float");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_feature_is_mujocos),
+        cmocka_unit_test(each_feature_is_mujocos_in_float),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+#include "physics/trees.h"
+
+#include "physics/oracle.h"
+
+enum { BODIES = 9, SCALARS = 32, NAMED = 40 };
+
+typedef struct drawing {
+    uint64_t *dice;
+    char *out;
+    size_t size, at;
+    tree_counts *counts;
+    int nbody, left;     /* bodies drawn, bodies that may still be drawn */
+    int nscalar, nnamed; /* joints s0 … of one dof, joints j0 … of three or six */
+    bool any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly, any_gravcomp, any_mocap;
+} drawing;
+
+static void text(drawing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void text(drawing *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(t->out + t->at, t->size - t->at, format, list);
+    va_end(list);
+    assert_true(n >= 0 && t->at + (size_t)n < t->size);
+    t->at += (size_t)n;
+}
+
+static bool chance(drawing *t, int percent) { return dice_below(t->dice, 100) < (size_t)percent; }
+static double number(drawing *t, double low, double high) { return oracle_uniform(t->dice, low, high); }
+
+static void vector(drawing *t, const char *name, int n, double size)
+{
+    text(t, " %s='", name);
+    for (int k = 0; k < n; ++k) text(t, "%s%.6g", k ? " " : "", number(t, -size, size));
+    text(t, "'");
+}
+
+/* One coefficient or, for joints of one dof, a polynomial; positive. */
+static void coefficients(drawing *t, const char *name, double size, bool poly)
+{
+    text(t, " %s='%.6g", name, number(t, 0, size));
+    if (poly && chance(t, 30)) {
+        text(t, " %.6g %.6g", number(t, 0, size / 4), number(t, 0, size / 4));
+        t->any_poly = true;
+    }
+    text(t, "'");
+}
+
+static void joint_numbers(drawing *t, bool scalar)
+{
+    if (chance(t, 40)) {
+        coefficients(t, "stiffness", 5, scalar);
+        t->any_spring = true;
+    }
+    if (chance(t, 50)) {
+        coefficients(t, "damping", 1, scalar);
+        t->any_damper = true;
+    }
+    if (chance(t, 50)) text(t, " armature='%.6g'", number(t, 0, .3));
+    if (chance(t, 20)) text(t, " actuatorgravcomp='true'");
+}
+
+static void one_joint(drawing *t, const char *type, bool scalar)
+{
+    int index = scalar ? t->nscalar++ : t->nnamed++;
+    text(t, "<joint name='%s%d' type='%s'", scalar ? "s" : "j", index, type);
+    if (strcmp(type, "free") != 0 && chance(t, 60)) vector(t, "pos", 3, .3);
+    if (scalar) {
+        vector(t, "axis", 3, 1);
+        if (chance(t, 20)) text(t, " ref='%.6g'", number(t, -.5, .5));
+        if (chance(t, 20)) text(t, " springref='%.6g'", number(t, -.5, .5));
+        if (chance(t, 15)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+    }
+    joint_numbers(t, scalar);
+    text(t, "/>");
+}
+
+static void joints(drawing *t, bool top)
+{
+    bool room = t->nscalar + 4 < SCALARS;
+    if (top && chance(t, 30)) {
+        one_joint(t, "free", false);
+        t->any_free = true;
+        return;
+    }
+    for (int k = (int)dice_below(t->dice, 3); k > 0 && room && chance(t, 40); --k) {
+        one_joint(t, "slide", true);
+        t->any_slide = true;
+    }
+    if (chance(t, 25)) {
+        one_joint(t, "ball", false);
+        t->any_ball = true;
+        return;
+    }
+    for (int k = (int)dice_below(t->dice, 4); k > 0 && room; --k) {
+        one_joint(t, "hinge", true);
+        t->any_hinge = true;
+    }
+}
+
+static void inertia(drawing *t)
+{
+    if (chance(t, 40)) {
+        double a = number(t, .01, .2), b = number(t, .01, .2);
+        text(t, "<inertial mass='%.6g' diaginertia='%.6g %.6g %.6g'", number(t, .1, 3), a, b, (a + b) * .8);
+        vector(t, "pos", 3, .3);
+        if (chance(t, 50)) vector(t, "quat", 4, 1);
+        text(t, "/>");
+    }
+    for (int k = 1 + (int)dice_below(t->dice, 2); k > 0; --k) {
+        text(t, "<geom type='box' size='%.6g %.6g %.6g'", number(t, .05, .2), number(t, .05, .2), number(t, .05, .2));
+        if (chance(t, 60)) vector(t, "pos", 3, .3);
+        if (chance(t, 40)) vector(t, "quat", 4, 1);
+        text(t, "/>");
+    }
+    if (chance(t, 20)) {
+        text(t, "<site");
+        vector(t, "pos", 3, 1);
+        vector(t, "quat", 4, 1);
+        text(t, "/>");
+    }
+}
+
+static void body(drawing *t, int depth)
+{
+    bool mocap = depth == 0 && chance(t, 10);
+    t->left--;
+    t->nbody++;
+    text(t, "<body");
+    if (chance(t, 80)) vector(t, "pos", 3, 1);
+    if (chance(t, 40)) vector(t, "quat", 4, 1);
+    if (chance(t, 25)) {
+        text(t, " gravcomp='%.6g'", number(t, -.5, 1.5));
+        t->any_gravcomp = true;
+    }
+    text(t, mocap ? " mocap='true'>" : ">");
+    t->any_mocap = t->any_mocap || mocap;
+    if (!mocap && chance(t, 90)) joints(t, depth == 0);
+    inertia(t);
+    while (t->left > 0 && chance(t, 60 - 5 * depth)) body(t, depth + 1);
+    text(t, "</body>");
+}
+
+static int tendons(drawing *t)
+{
+    int n = t->nscalar > 0 ? (int)dice_below(t->dice, 3) : 0;
+    if (n == 0) return 0;
+    text(t, "<tendon>");
+    for (int k = 0; k < n; ++k) {
+        text(t, "<fixed name='t%d'", k);
+        if (chance(t, 50)) coefficients(t, "stiffness", 3, true);
+        if (chance(t, 50)) coefficients(t, "damping", 1, true);
+        if (chance(t, 50)) text(t, " springlength='-.2 %.6g'", number(t, 0, .4));
+        if (chance(t, 20)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+        text(t, ">");
+        int first = (int)dice_below(t->dice, (size_t)t->nscalar);
+        for (int j = first; j < t->nscalar && j < first + 3; ++j)
+            text(t, "<joint joint='s%d' coef='%.6g'/>", j, number(t, -2, 2));
+        text(t, "</fixed>");
+    }
+    text(t, "</tendon>");
+    return n;
+}
+
+static void one_actuator(drawing *t, int ntendon)
+{
+    static const char *const dynamics[] = {"none", "integrator", "filter", "filterexact"};
+    size_t dyn = dice_below(t->dice, 4);
+    bool tendon = ntendon > 0 && chance(t, 30), ball = !tendon && t->nnamed > 0 && (t->nscalar == 0 || chance(t, 30));
+    if (!tendon && !ball && t->nscalar == 0) return;
+    text(t, "<general dyntype='%s'", dynamics[dyn]);
+    if (tendon)
+        text(t, " tendon='t%d'", (int)dice_below(t->dice, (size_t)ntendon));
+    else
+        text(t, " %s='%s%d'", chance(t, 30) ? "jointinparent" : "joint", ball ? "j" : "s",
+             (int)dice_below(t->dice, (size_t)(ball ? t->nnamed : t->nscalar)));
+    vector(t, "gear", 6, 2);
+    if (dyn > 1) text(t, " dynprm='%.6g'", number(t, .01, .2));
+    if (dyn > 0 && chance(t, 40)) text(t, " actearly='true'");
+    if (dyn > 0 && chance(t, 40)) text(t, " actrange='-%.6g %.6g'", number(t, .1, 1), number(t, .1, 1));
+    if (chance(t, 50)) text(t, " ctrlrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+    if (chance(t, 30)) text(t, " forcerange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+    text(t, " gainprm='%.6g %.6g %.6g'", number(t, .1, 3), number(t, -1, 0), number(t, -1, 0));
+    if (chance(t, 40)) text(t, " gaintype='affine'");
+    if (chance(t, 60))
+        text(t, " biastype='affine' biasprm='%.6g %.6g %.6g'", number(t, -1, 1), number(t, -2, 0), number(t, -1, 0));
+    text(t, " group='%d'/>", (int)dice_below(t->dice, 4));
+}
+
+void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
+{
+    drawing t = {.dice = dice, .out = out, .size = size, .counts = counts};
+    bool fast = dice_below(dice, 2) == 0;
+    static const char *const flags[] = {"spring", "damper", "gravity", "clampctrl", "actuation", "eulerdamp"};
+    text(&t, "<mujoco><option timestep='%.6g' integrator='%s'", number(&t, .001, .01), fast ? "implicitfast" : "Euler");
+    if (chance(&t, 20)) text(&t, " actuatorgroupdisable='1'");
+    if (chance(&t, 50)) vector(&t, "gravity", 3, 10);
+    text(&t, "><flag contact='disable'");
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; ++k)
+        if (chance(&t, 5)) text(&t, " %s='disable'", flags[k]);
+    text(&t, "/></option><worldbody>");
+    t.left = 1 + (int)dice_below(dice, BODIES);
+    while (t.left > 0) body(&t, 0);
+    text(&t, "</worldbody>");
+    int ntendon = tendons(&t), nactuator = (int)dice_below(dice, 5);
+    text(&t, "<actuator>");
+    for (int k = 0; k < nactuator; ++k) one_actuator(&t, ntendon);
+    text(&t, "</actuator></mujoco>");
+    counts->models++;
+    counts->bodies += t.nbody;
+    counts->free += t.any_free;
+    counts->ball += t.any_ball;
+    counts->slide += t.any_slide;
+    counts->hinge += t.any_hinge;
+    counts->springs += t.any_spring;
+    counts->dampers += t.any_damper;
+    counts->polynomials += t.any_poly;
+    counts->gravcomp += t.any_gravcomp;
+    counts->mocap += t.any_mocap;
+    counts->tendons += ntendon > 0;
+    counts->actuators += nactuator > 0;
+    counts->implicit += fast;
+}
+
+void tree_print(const tree_counts *c)
+{
+    print_message("%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
+                  "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
+                  "actuators %d, mocap bodies %d, implicitfast %d\n",
+                  c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers,
+                  c->polynomials, c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit);
+}

@@ -1,0 +1,21 @@
+/*
+ * Random models that need only smooth dynamics: trees of bodies with joints of all types, inertias, springs, dampers,
+ * armature, gravity compensation, tendons, actuators, mocap bodies, sites.
+ */
+#ifndef TEST_PHYSICS_TREES_H
+#define TEST_PHYSICS_TREES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many models had one of these. */
+typedef struct tree_counts {
+    int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, actuators,
+        mocap, implicit;
+} tree_counts;
+
+/* Writes the text of one model; counts what was drawn. */
+void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts);
+void tree_print(const tree_counts *counts);
+
+#endif
