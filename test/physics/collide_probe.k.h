@@ -2,6 +2,7 @@
  * The analytic collision functions, applied to arrays: lanes are pairs of geoms. `in` [PROBE_IN][padded] holds poses,
  * sizes and the margin, `out` [slot][PROBE_OUT][padded] the contacts. A block is 256 pairs; `padded` is a multiple.
  */
+#include "physics/collide/box.k.h"
 #include "physics/collide/plane.k.h"
 #include "physics/collide/round.k.h"
 #include "physics/collide_probe.h"
@@ -73,4 +74,12 @@ item_kernel void k_probe_sphere_cylinder(const ureal *in, ureal *out, int padded
 item_kernel void k_probe_capsule_capsule(const ureal *in, ureal *out, int padded, int block)
 {
     PROBE(CAPSULE_CAPSULE_CONTACTS, collide_capsule_capsule)
+}
+item_kernel void k_probe_sphere_box(const ureal *in, ureal *out, int padded, int block)
+{
+    PROBE(1, collide_sphere_box)
+}
+item_kernel void k_probe_capsule_box(const ureal *in, ureal *out, int padded, int block)
+{
+    PROBE(CAPSULE_BOX_CONTACTS, collide_capsule_box)
 }

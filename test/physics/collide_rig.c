@@ -331,7 +331,7 @@ static void print_case(const collide_set *s, int i, const touches *got)
 static int shown(void)
 {
     const char *show = getenv("COLLIDE_SHOW");
-    return show ? atoi(show) : 0;
+    return show ? (int)strtol(show, NULL, 10) : 0;
 }
 
 void collide_check_oracle(const collide_pair *pair, const collide_set *s)

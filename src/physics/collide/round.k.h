@@ -79,32 +79,12 @@ LFN void collide_sphere_cylinder(const geom *sphere, const geom *cylinder, real 
     contact_copy_if(cap, &c, con);
 }
 
-/*
- * Two segments pos + t axis, t in [-1, 1]: the nearest points. `cross2` is the squared length of the axes' cross
- * product, not 0.
- */
-LFN void nearest_on_segments(const real *axis1, const real *axis2, const real *between, const real *cross, real cross2,
-                             real *t1, real *t2)
-{
-    real aa = v3_dot(axis1, axis1), ab = v3_dot(axis1, axis2), bb = v3_dot(axis2, axis2);
-    real u = v3_dot(axis1, between), v = -v3_dot(axis2, between), turned[3];
-    v3_cross(between, axis2, turned);
-    real x = v3_dot(turned, cross) / cross2;
-    v3_cross(between, axis1, turned);
-    real y = v3_dot(turned, cross) / cross2;
+/* The squared sine of the angle below which two axes count as parallel. */
+#define CAPSULE_PARALLEL ((ureal)1e-8)
 
-    real end = clamp(x, splat(-1), splat(1));
-    y = select(eq(end, x), y, fma(end, ab, v) / bb);
-    x = end;
-    end = clamp(y, splat(-1), splat(1));
-    x = select(eq(end, y), x, clamp(fma(end, ab, u) / aa, splat(-1), splat(1)));
-    *t1 = x;
-    *t2 = end;
-}
-
-/* The sphere on segment 1 at t1 against that on segment 2 at t2. */
-LFN void spheres_on_segments(const geom *a, const real *axis1, real t1, const geom *b, const real *axis2, real t2,
-                             real margin, contact *c)
+/* The sphere of capsule a at t1 on its axis (m from the centre) against that of b at t2. */
+LFN void spheres_on_axes(const geom *a, const real *axis1, real t1, const geom *b, const real *axis2, real t2,
+                         real margin, contact *c)
 {
     real centre1[3], centre2[3];
     v3_add_scaled(a->pos, axis1, t1, centre1);
@@ -112,43 +92,52 @@ LFN void spheres_on_segments(const geom *a, const real *axis1, real t1, const ge
     sphere_sphere(centre1, a->size[0], axis1, centre2, b->size[0], axis2, margin, c);
 }
 
-/* Where the axes are parallel: the first two contacts of the ends of one with the other, as MuJoCo takes them. */
-LFN void parallel_capsules(const geom *a, const real *axis1, const geom *b, const real *axis2, mask parallel,
-                           real margin, contact *con)
+/*
+ * The nearest points of the axes of two capsules where these cross at an angle: the nearest points of two lines, moved
+ * into one segment after the other. `cross` is the axes' cross product, cross2 its squared length, not 0.
+ */
+LFN void nearest_on_axes(const geom *a, const real *axis1, const geom *b, const real *axis2, const real *cross,
+                         real cross2, real *t1, real *t2)
 {
-    real between[3];
+    real between[3], turned[3];
     v3_sub(b->pos, a->pos, between);
-    real ab = v3_dot(axis1, axis2), tiny = splat((ureal)1e-30);
-    real aa = rmax(v3_dot(axis1, axis1), tiny), bb = rmax(v3_dot(axis2, axis2), tiny);
-    real u = v3_dot(axis1, between), v = -v3_dot(axis2, between);
-    contact found[CAPSULE_CAPSULE_CONTACTS];
-    contact_clear(found, CAPSULE_CAPSULE_CONTACTS);
-    for (int i = 0; i < 4; ++i) {
-        real end = splat(i % 2 == 0 ? 1 : -1), other = fma(end, ab, i < 2 ? v : u) / (i < 2 ? bb : aa);
-        other = clamp(other, splat(-1), splat(1));
-        contact c;
-        spheres_on_segments(a, axis1, i < 2 ? end : other, b, axis2, i < 2 ? other : end, margin, &c);
-        c.hit = m_and(c.hit, parallel);
-        contact_push(found, CAPSULE_CAPSULE_CONTACTS, &c);
-    }
-    for (int i = 0; i < CAPSULE_CAPSULE_CONTACTS; ++i) contact_copy_if(parallel, found + i, con + i);
+    real cosine = v3_dot(axis1, axis2), u = v3_dot(axis1, between), v = -v3_dot(axis2, between);
+    v3_cross(between, axis2, turned);
+    real x = v3_dot(turned, cross) / cross2, end = clamp(x, -a->size[1], a->size[1]);
+    v3_cross(between, axis1, turned);
+    real y = select(eq(end, x), v3_dot(turned, cross) / cross2, fma(end, cosine, v));
+    x = end;
+    end = clamp(y, -b->size[1], b->size[1]);
+    *t1 = select(eq(end, y), x, clamp(fma(end, cosine, u), -a->size[1], a->size[1]));
+    *t2 = end;
 }
 
+/* One contact, or where the axes are parallel two: at the ends of what lies side by side, ascending along a's axis. */
 LFN void collide_capsule_capsule(const geom *a, const geom *b, real margin, contact *con)
 {
-    real axis1[3], axis2[3], between[3], cross[3], t1, t2;
+    real axis1[3], axis2[3], cross[3], t1, t2;
     m3_column(a->mat, 2, axis1);
     m3_column(b->mat, 2, axis2);
-    v3_scale(axis1, a->size[1], axis1);
-    v3_scale(axis2, b->size[1], axis2);
-    v3_sub(b->pos, a->pos, between);
     v3_cross(axis1, axis2, cross);
     real cross2 = v3_dot(cross, cross);
-    mask parallel = lt(cross2, splat(PHYSICS_MINVAL));
-    nearest_on_segments(axis1, axis2, between, cross, select(parallel, splat(1), cross2), &t1, &t2);
+    mask parallel = lt(cross2, splat(CAPSULE_PARALLEL));
+    nearest_on_axes(a, axis1, b, axis2, cross, select(parallel, splat(1), cross2), &t1, &t2);
+    spheres_on_axes(a, axis1, t1, b, axis2, t2, margin, con);
     contact_clear(con + 1, 1);
-    spheres_on_segments(a, axis1, t1, b, axis2, t2, margin, con);
-    if (any(parallel)) parallel_capsules(a, axis1, b, axis2, parallel, margin, con);
+    if (!any(parallel)) return;
+
+    real between[3];
+    v3_sub(b->pos, a->pos, between);
+    real middle = v3_dot(axis1, between), cosine = v3_dot(axis1, axis2);
+    for (int i = 0; i < CAPSULE_CAPSULE_CONTACTS; ++i) {
+        /* an end of b and the point of a beside it, or where that is beyond a's end, that end and the point of b */
+        contact c;
+        real end2 = copysign_(b->size[1], i == 0 ? -cosine : cosine), beside = fma(end2, cosine, middle);
+        t1 = clamp(beside, -a->size[1], a->size[1]);
+        t2 = clamp(fma(t1, cosine, -v3_dot(axis2, between)), -b->size[1], b->size[1]);
+        spheres_on_axes(a, axis1, t1, b, axis2, select(eq(t1, beside), end2, t2), margin, &c);
+        contact_copy_if(parallel, &c, con + i);
+    }
 }
 
 #endif
