@@ -3,6 +3,7 @@
  * sizes and the margin, `out` [slot][PROBE_OUT][padded] the contacts. A block is 256 pairs; `padded` is a multiple.
  */
 #include "physics/collide/box.k.h"
+#include "physics/collide/box_box.k.h"
 #include "physics/collide/plane.k.h"
 #include "physics/collide/round.k.h"
 #include "physics/collide_probe.h"
@@ -82,4 +83,8 @@ item_kernel void k_probe_sphere_box(const ureal *in, ureal *out, int padded, int
 item_kernel void k_probe_capsule_box(const ureal *in, ureal *out, int padded, int block)
 {
     PROBE(CAPSULE_BOX_CONTACTS, collide_capsule_box)
+}
+item_kernel void k_probe_box_box(const ureal *in, ureal *out, int padded, int block)
+{
+    PROBE(BOX_BOX_CONTACTS, collide_box_box)
 }

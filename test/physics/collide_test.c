@@ -14,7 +14,7 @@ enum { CASES = 4000 };
 
 extern const sti_kernel sti_k_probe_plane_sphere, sti_k_probe_plane_capsule, sti_k_probe_plane_ellipsoid,
     sti_k_probe_plane_cylinder, sti_k_probe_plane_box, sti_k_probe_sphere_sphere, sti_k_probe_sphere_capsule,
-    sti_k_probe_sphere_cylinder, sti_k_probe_capsule_capsule, sti_k_probe_sphere_box, sti_k_probe_capsule_box;
+    sti_k_probe_sphere_cylinder, sti_k_probe_capsule_capsule, sti_k_probe_sphere_box, sti_k_probe_capsule_box, sti_k_probe_box_box;
 
 static const collide_pair pairs[] = {
     {"plane sphere", "plane", "sphere", &sti_k_probe_plane_sphere, 1, 1, 1, 1e-9, 0.1, NULL},
@@ -28,6 +28,7 @@ static const collide_pair pairs[] = {
     {"capsule capsule", "capsule", "capsule", &sti_k_probe_capsule_capsule, 2, 1, 0.9, 1e-9, 0.1, NULL},
     {"sphere box", "sphere", "box", &sti_k_probe_sphere_box, 1, 1, 0.9, 1e-9, 0.1, NULL},
     {"capsule box", "capsule", "box", &sti_k_probe_capsule_box, 2, 1, 0.9, 1e-9, 0.1, NULL},
+    {"box box", "box", "box", &sti_k_probe_box_box, 8, 1, 0.9, 1e-9, 0.1, NULL},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
