@@ -1,32 +1,9 @@
-/*
- * The analytic collision functions, applied to arrays: lanes are pairs of geoms. `in` [PROBE_IN][padded] holds poses,
- * sizes and the margin, `out` [slot][PROBE_OUT][padded] the contacts. A block is 256 pairs; `padded` is a multiple.
- */
+/* The analytic collision functions, applied to arrays (collide_arrays.k.h). A block is 256 pairs. */
 #include "physics/collide/box.k.h"
 #include "physics/collide/box_box.k.h"
 #include "physics/collide/plane.k.h"
 #include "physics/collide/round.k.h"
-#include "physics/collide_probe.h"
-
-LFN void probe_geom(const ureal *in, int padded, geom *g)
-{
-    for (int k = 0; k < 3; ++k) g->pos[k] = load(in + k * padded);
-    for (int k = 0; k < 9; ++k) g->mat[k] = load(in + (3 + k) * padded);
-    for (int k = 0; k < 3; ++k) g->size[k] = load(in + (12 + k) * padded);
-}
-
-LFN void probe_contacts(const contact *con, int n, ureal *out, int padded)
-{
-    for (int i = 0; i < n; ++i) {
-        ureal *o = out + i * PROBE_OUT * padded;
-        store(o, select(con[i].hit, splat(1), splat(0)));
-        store(o + padded, select(con[i].hit, con[i].dist, splat(0)));
-        for (int k = 0; k < 3; ++k) {
-            store(o + (2 + k) * padded, select(con[i].hit, con[i].pos[k], splat(0)));
-            store(o + (5 + k) * padded, select(con[i].hit, con[i].normal[k], splat(0)));
-        }
-    }
-}
+#include "physics/collide_arrays.k.h"
 
 #define PROBE(n, call)                                                                                                 \
     int first = block * 256;                                                                                           \

@@ -28,4 +28,6 @@ function(stet_collide_probes unit result)
 endfunction()
 
 stet_collide_probes(collide_probe COLLIDE_PROBES)
+stet_collide_probes(convex_probe CONVEX_PROBES)
 stet_test(physics/collide SOURCES physics/collide_rig.c geom/rays.c ${COLLIDE_PROBES})
+stet_test(physics/convex SOURCES physics/collide_rig.c geom/rays.c ${CONVEX_PROBES})
