@@ -1,8 +1,26 @@
-/* Pairs of convex geoms as arrays, as in collide_probe.k.h; `type` are the two types, `hull` the hulls' places in `vertices`. */
+/*
+ * Pairs with convex geoms and meshes as arrays (collide_arrays.k.h). `tables` begins with the type of each geom and the
+ * place of its hull's record.
+ */
 #include "physics/collide/convex_pair.k.h"
+#include "physics/collide/plane_mesh.k.h"
 #include "physics/collide_arrays.k.h"
 
-item_kernel void k_probe_convex(const ureal *in, ureal *out, const ureal *vertices, const int *shape, int padded,
+item_kernel void k_probe_plane_mesh(const ureal *in, ureal *out, const int *tables, const ureal *reals, int padded,
+                                    int block)
+{
+    int first = block * 256;
+    items(p, 256) {
+        geom a, b;
+        contact con[PLANE_MESH_CONTACTS];
+        probe_geom(in + first + p, padded, &a);
+        probe_geom(in + first + p + 15 * padded, padded, &b);
+        collide_plane_mesh(&a, &b, tables + tables[3], tables, reals, load(in + first + p + 30 * padded), con);
+        probe_contacts(con, PLANE_MESH_CONTACTS, out + first + p, padded);
+    }
+}
+
+item_kernel void k_probe_convex(const ureal *in, ureal *out, const int *tables, const ureal *reals, int padded,
                                 int block)
 {
     int first = block * 256;
@@ -12,10 +30,10 @@ item_kernel void k_probe_convex(const ureal *in, ureal *out, const ureal *vertic
         contact con[1];
         probe_geom(in + first + p, padded, &first_geom);
         probe_geom(in + first + p + 15 * padded, padded, &second_geom);
-        convex_of_geom(&first_geom, shape[0], shape[1], shape[2], &a);
-        convex_of_geom(&second_geom, shape[3], shape[4], shape[5], &b);
+        convex_of_geom(&first_geom, tables[0], tables[1], &a);
+        convex_of_geom(&second_geom, tables[2], tables[3], &b);
         real margin = load(in + first + p + 30 * padded);
-        collide_convex(&a, &b, vertices, margin, (ureal)1e-6, 35, m_all(), con);
+        collide_convex(&a, &b, tables, reals, margin, (ureal)1e-6, 35, m_all(), con);
         probe_contacts(con, 1, out + first + p, padded);
     }
 }

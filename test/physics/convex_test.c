@@ -10,39 +10,72 @@
 
 #include "physics/collide_rig.h"
 
+#include "physics/collide/hull_record.h"
+
 #include <stdlib.h>
 
 enum { CASES = 2048 };
 
-extern const sti_kernel sti_k_probe_convex;
+extern const sti_kernel sti_k_probe_convex, sti_k_probe_plane_mesh;
 
-/* The vertices of the hulls of both geoms, and where they are. */
-static double vertices[3 * 256];
-static float float_vertices[3 * 256];
-static int shape[6];
+/* The types of both geoms and their hulls (hull.k.h). */
+static int tables[16384], ntable;
+static double reals[4096];
+static float float_reals[4096];
+static int nreal;
+
+static void put_real(double x)
+{
+    assert_true(nreal < (int)(sizeof reals / sizeof reals[0]));
+    float_reals[nreal] = (float)x;
+    reals[nreal++] = x;
+}
+static void put_int(int x)
+{
+    assert_true(ntable < (int)(sizeof tables / sizeof tables[0]));
+    tables[ntable++] = x;
+}
+
+/* The record of a mesh's hull; its place. MuJoCo's polygons name vertices of the mesh, ours those of the hull. */
+static int put_hull(const mjModel *m, int mesh)
+{
+    const int *graph = m->mesh_graph + m->mesh_graphadr[mesh], nvertex = graph[0], *global = graph + 2 + nvertex;
+    int nface = m->mesh_polynum[mesh], first = m->mesh_polyadr[mesh], at = ntable, number[256] = {0};
+    put_int(nvertex);
+    put_int(nreal);
+    put_int(nface);
+    put_int(nreal + 3 * nvertex);
+    put_int(at + HULL_RECORD);
+    for (int i = 0; i < nvertex; ++i) {
+        number[global[i]] = i;
+        for (int k = 0; k < 3; ++k) put_real((double)m->mesh_vert[3 * (m->mesh_vertadr[mesh] + global[i]) + k]);
+    }
+    for (int i = 0; i < 3 * nface; ++i) put_real(m->mesh_polynormal[3 * first + i]);
+    int corner = ntable + 2 * nface;
+    for (int f = first; f < first + nface; corner += m->mesh_polyvertnum[f++]) {
+        put_int(corner);
+        put_int(m->mesh_polyvertnum[f]);
+    }
+    for (int f = first; f < first + nface; ++f)
+        for (int k = 0; k < m->mesh_polyvertnum[f]; ++k) put_int(number[m->mesh_polyvert[m->mesh_polyvertadr[f] + k]]);
+    return at;
+}
 
 static int hull_arguments(const mjModel *m, bool real_is_double, sti_slot *slot)
 {
-    int n = 0;
+    ntable = 4;
+    nreal = 0;
     for (int g = 0; g < 2; ++g) {
-        shape[3 * g] = m->geom_type[g];
-        shape[3 * g + 1] = n;
-        if (m->geom_type[g] == mjGEOM_MESH) {
-            int mesh = m->geom_dataid[g];
-            const int *graph = m->mesh_graph + m->mesh_graphadr[mesh], count = graph[0];
-            for (int i = 0; i < count; ++i, ++n)
-                for (int k = 0; k < 3; ++k)
-                    float_vertices[3 * n + k] = m->mesh_vert[3 * (m->mesh_vertadr[mesh] + graph[2 + count + i]) + k];
-        }
-        shape[3 * g + 2] = n - shape[3 * g + 1];
+        tables[2 * g] = m->geom_type[g];
+        tables[2 * g + 1] = m->geom_type[g] == mjGEOM_MESH ? put_hull(m, m->geom_dataid[g]) : 0;
     }
-    for (int i = 0; i < 3 * n; ++i) vertices[i] = (double)float_vertices[i];
-    slot[0] = (sti_slot){.p = real_is_double ? (void *)vertices : (void *)float_vertices};
-    slot[1] = (sti_slot){.p = shape};
+    slot[0] = (sti_slot){.p = tables};
+    slot[1] = (sti_slot){.p = real_is_double ? (void *)reals : (void *)float_reals};
     return 2;
 }
 
 static const collide_pair pairs[] = {
+    {"plane mesh", "plane", "mesh", &sti_k_probe_plane_mesh, 4, 1, 0.9, 1e-9, 0.1, hull_arguments},
     {"sphere ellipsoid", "sphere", "ellipsoid", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
     {"sphere mesh", "sphere", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
     {"capsule ellipsoid", "capsule", "ellipsoid", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},

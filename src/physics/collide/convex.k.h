@@ -7,7 +7,7 @@
  */
 #ifndef STI_PHYSICS_COLLIDE_CONVEX_K_H
 #define STI_PHYSICS_COLLIDE_CONVEX_K_H
-#include "physics/collide/contact.k.h"
+#include "physics/collide/hull.k.h"
 
 /* mjtGeom's numbers, and a prism of a height field. */
 #define CONVEX_SPHERE 2
@@ -27,17 +27,16 @@
 typedef struct convex {
     geom g;
     int type;
-    int first, count;  /* a mesh: its hull's vertices in the table [vertex][3] of all meshes */
+    int hull;          /* a mesh: where its record is in the table of ints (hull.k.h) */
     real corner[6][3]; /* a prism's: three below, the three above them */
 } convex;
 
-/* `type` is mjtGeom's; first and count are a mesh's. */
-LFN void convex_of_geom(const geom *g, int type, int first, int count, convex *c)
+/* `type` is mjtGeom's; `hull` is a mesh's. */
+LFN void convex_of_geom(const geom *g, int type, int hull, convex *c)
 {
     c->g = *g;
     c->type = type;
-    c->first = first;
-    c->count = count;
+    c->hull = hull;
     for (int i = 0; i < 6; ++i)
         for (int k = 0; k < 3; ++k) c->corner[i][k] = splat(0);
 }
@@ -54,20 +53,6 @@ LFN real convex_radius(const convex *c)
 /* A flat or pointed surface: supports at corners are exact. */
 LFN int convex_is_round(const convex *c) { return c->type == CONVEX_ELLIPSOID || c->type == CONVEX_CYLINDER; }
 
-LFN void mesh_support(const ureal *vertices, int first, int count, const real *way, real *p)
-{
-    real most = splat((ureal)-1e10);
-    lint best = isplat(0);
-    for (int i = first; i < first + count; ++i) {
-        const ureal *v = vertices + 3 * i;
-        real along = fma(splat(v[2]), way[2], fma(splat(v[1]), way[1], splat(v[0]) * way[0]));
-        mask more = gt(along, most);
-        most = select(more, along, most);
-        best = iselect(more, isplat(3 * i), best);
-    }
-    for (int k = 0; k < 3; ++k) p[k] = gather(vertices, best + isplat(k));
-}
-
 LFN void prism_support(const convex *c, const real *way, real *p)
 {
     real most = v3_dot(c->corner[0], way);
@@ -81,7 +66,7 @@ LFN void prism_support(const convex *c, const real *way, real *p)
 }
 
 /* The point of a core that is farthest along a direction; in the geom's own frame. */
-LFN void core_support(const convex *c, const ureal *vertices, const real *way, real *p)
+LFN void core_support(const convex *c, const int *tables, const ureal *reals, const real *way, real *p)
 {
     const real *size = c->g.size;
     for (int k = 0; k < 3; ++k) p[k] = splat(0);
@@ -101,21 +86,21 @@ LFN void core_support(const convex *c, const ureal *vertices, const real *way, r
     }
     if (c->type == CONVEX_BOX)
         for (int k = 0; k < 3; ++k) p[k] = select(ge(way[k], splat(0)), size[k], -size[k]);
-    if (c->type == CONVEX_MESH) mesh_support(vertices, c->first, c->count, way, p);
+    if (c->type == CONVEX_MESH) hull_support(tables + c->hull, reals, way, p);
     if (c->type == CONVEX_PRISM) prism_support(c, way, p);
 }
 
 /* The point of A - B farthest along a unit direction. */
-LFN void convex_support(const convex *a, const convex *b, const ureal *vertices, const real *way, convex_point *s)
+LFN void convex_support(const convex *a, const convex *b, const int *tables, const ureal *reals, const real *way, convex_point *s)
 {
     real local[3], turned[3], point[3];
     m3_mul_transposed(a->g.mat, way, local);
-    core_support(a, vertices, local, point);
+    core_support(a, tables, reals, local, point);
     m3_mul(a->g.mat, point, s->on_a);
     v3_add(s->on_a, a->g.pos, s->on_a);
     v3_scale(way, splat(-1), turned);
     m3_mul_transposed(b->g.mat, turned, local);
-    core_support(b, vertices, local, point);
+    core_support(b, tables, reals, local, point);
     m3_mul(b->g.mat, point, turned);
     v3_add(turned, b->g.pos, turned);
     v3_sub(s->on_a, turned, s->v);
@@ -228,7 +213,7 @@ LFN void simplex_add(convex_simplex *s, mask lanes)
  * Fills s in some lanes. Gives the lanes whose cores overlap or touch within the tolerance; in the others s->near is
  * the difference of the nearest points, where these are not farther apart than `cutoff`: `far` are those that are.
  */
-LFN mask convex_distance(const convex *a, const convex *b, const ureal *vertices, real cutoff, real tolerance,
+LFN mask convex_distance(const convex *a, const convex *b, const int *tables, const ureal *reals, real cutoff, real tolerance,
                          int iterations, mask lanes, convex_simplex *s, mask *far)
 {
     mask active = lanes, touch = m_none();
@@ -250,7 +235,7 @@ LFN mask convex_distance(const convex *a, const convex *b, const ureal *vertices
     for (int n = 0; n < iterations && any(active); ++n) {
         real way[3], old = s->dist2;
         v3_scale(s->near, splat(-1) / sqrt(select(active, old, splat(1))), way);
-        convex_support(a, b, vertices, way, &s->added);
+        convex_support(a, b, tables, reals, way, &s->added);
         real along = -v3_dot(s->added.v, way); /* a plane this far from the origin separates */
         mask apart = m_and(active, gt(along, cutoff));
         *far = m_or(*far, apart);

@@ -4,7 +4,7 @@
 #include "physics/collide/penetration.k.h"
 
 /* `tolerance` and `iterations` are MuJoCo's ccd_tolerance and ccd_iterations. */
-LFN void collide_convex(const convex *first, const convex *second, const ureal *vertices, real margin, ureal tolerance,
+LFN void collide_convex(const convex *first, const convex *second, const int *tables, const ureal *reals, real margin, ureal tolerance,
                         int iterations, mask lanes, contact *c)
 {
     convex a = *first, b = *second;
@@ -13,7 +13,7 @@ LFN void collide_convex(const convex *first, const convex *second, const ureal *
     real radius = convex_radius(&a), radii = radius + convex_radius(&b), near[3];
     convex_simplex s;
     mask far;
-    mask touch = convex_distance(&a, &b, vertices, margin + radii, splat(tolerance), iterations, lanes, &s, &far);
+    mask touch = convex_distance(&a, &b, tables, reals, margin + radii, splat(tolerance), iterations, lanes, &s, &far);
     real dist = sqrt(s.dist2);
     for (int k = 0; k < 3; ++k) near[k] = splat(0);
     for (int i = 0; i < 3; ++i)
@@ -24,7 +24,7 @@ LFN void collide_convex(const convex *first, const convex *second, const ureal *
     if (any(touch)) {
         penetration p;
         int round = convex_is_round(&a) | convex_is_round(&b);
-        convex_penetration(&a, &b, vertices, splat(round ? tolerance : 0), iterations, &s, touch, &p);
+        convex_penetration(&a, &b, tables, reals, splat(round ? tolerance : 0), iterations, &s, touch, &p);
         c->dist = select(touch, -(p.depth + radii), c->dist);
         v3_select(touch, p.normal, c->normal, c->normal);
         v3_select(touch, p.on_a, near, near);

@@ -87,30 +87,30 @@ LFN void polytope_begin(polytope *t)
 }
 
 /* The farther of the support points along a direction and its opposite, measured from a point. */
-LFN void support_either_way(const convex *a, const convex *b, const ureal *vertices, const real *way, const real *from,
+LFN void support_either_way(const convex *a, const convex *b, const int *tables, const ureal *reals, const real *way, const real *from,
                             convex_point *s)
 {
     convex_point other;
     real unit[3];
     v3_copy(way, unit);
     v3_normalize(unit);
-    convex_support(a, b, vertices, unit, s);
+    convex_support(a, b, tables, reals, unit, s);
     real ahead = v3_dot(unit, s->v) - v3_dot(unit, from);
     v3_scale(unit, splat(-1), unit);
-    convex_support(a, b, vertices, unit, &other);
+    convex_support(a, b, tables, reals, unit, &other);
     real behind = v3_dot(unit, other.v) - v3_dot(unit, from);
     convex_point_copy_if(lt(ahead, behind), &other, s);
 }
 
 /* Four support points of which no three are in a line and not all in a plane, if A - B has a volume. */
-LFN void spread_points(const convex *a, const convex *b, const ureal *vertices, convex_point *p)
+LFN void spread_points(const convex *a, const convex *b, const int *tables, const ureal *reals, convex_point *p)
 {
     real way[3], edge[3], across[3], other[3], least;
     v3_scale(b->g.pos, splat(-1), way);
     v3_normalize(way);
-    convex_support(a, b, vertices, way, &p[0]);
+    convex_support(a, b, tables, reals, way, &p[0]);
     v3_scale(way, splat(-1), way);
-    convex_support(a, b, vertices, way, &p[1]);
+    convex_support(a, b, tables, reals, way, &p[1]);
     v3_sub(p[1].v, p[0].v, edge);
     least = rmin(rabs(edge[0]), rmin(rabs(edge[1]), rabs(edge[2])));
     mask x = le(rabs(edge[0]), least), y = m_andnot(le(rabs(edge[1]), least), x);
@@ -118,10 +118,10 @@ LFN void spread_points(const convex *a, const convex *b, const ureal *vertices, 
     way[1] = select(y, splat(1), splat(0));
     way[2] = select(m_or(x, y), splat(0), splat(1));
     v3_cross(edge, way, across);
-    support_either_way(a, b, vertices, across, p[0].v, &p[2]);
+    support_either_way(a, b, tables, reals, across, p[0].v, &p[2]);
     v3_sub(p[2].v, p[0].v, other);
     v3_cross(edge, other, across);
-    support_either_way(a, b, vertices, across, p[0].v, &p[3]);
+    support_either_way(a, b, tables, reals, across, p[0].v, &p[3]);
 }
 
 /* The face with the least distance. */
@@ -230,11 +230,11 @@ LFN void polytope_result(const polytope *t, lint face, real dist, const real *no
 }
 
 /* Where `s` encloses the origin its four points begin the polytope. */
-LFN void polytope_first_points(const convex *a, const convex *b, const ureal *vertices, const convex_simplex *s,
+LFN void polytope_first_points(const convex *a, const convex *b, const int *tables, const ureal *reals, const convex_simplex *s,
                                mask lanes, convex_point *p)
 {
     if (any(m_andnot(lanes, s->encloses)))
-        spread_points(a, b, vertices, p);
+        spread_points(a, b, tables, reals, p);
     else
         for (int i = 0; i < 4; ++i) p[i] = s->fourth;
     for (int i = 0; i < 3; ++i) convex_point_copy_if(s->encloses, &s->kept[i], &p[i]);
@@ -250,7 +250,7 @@ LFN void polytope_first_points(const convex *a, const convex *b, const ureal *ve
     convex_point_copy_if(inverted, &swap, &p[2]);
 }
 
-LFN void convex_penetration(const convex *a, const convex *b, const ureal *vertices, real tolerance, int iterations,
+LFN void convex_penetration(const convex *a, const convex *b, const int *tables, const ureal *reals, real tolerance, int iterations,
                             const convex_simplex *s, mask lanes, penetration *out)
 {
     polytope t;
@@ -261,7 +261,7 @@ LFN void convex_penetration(const convex *a, const convex *b, const ureal *verti
         out->normal[k] = splat(k == 0 ? 1 : 0);
         out->on_a[k] = splat(0);
     }
-    polytope_first_points(a, b, vertices, s, lanes, p);
+    polytope_first_points(a, b, tables, reals, s, lanes, p);
     t.nvertex = 0;
     for (int i = 0; i < 4; ++i) polytope_add_vertex(&t, &p[i]);
     polytope_begin(&t);
@@ -274,7 +274,7 @@ LFN void convex_penetration(const convex *a, const convex *b, const ureal *verti
         for (int k = 0; k < 3; ++k) normal[k] = slot_get(t.normal, face + isplat(k * POLYTOPE_FACES));
         polytope_result(&t, face, dist, normal, active, out);
         convex_point next;
-        convex_support(a, b, vertices, normal, &next);
+        convex_support(a, b, tables, reals, normal, &next);
         real size = rabs(v3_dot(normal, next.v)), rounding = splat((ureal)4 * CONVEX_ROUNDING) * rmax(size, tolerance);
         active = m_and(active, gt(v3_dot(normal, next.v) - dist, rmax(tolerance, rounding)));
         if (!any(active)) break;
