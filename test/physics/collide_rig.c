@@ -71,6 +71,8 @@ static mjModel *pair_model(const collide_pair *pair, random_state *r)
     mjModel *m = mj_compile(spec, NULL);
     if (!m) fail_msg("%s: %s", pair->name, mjs_getError(spec));
     mj_deleteSpec(spec);
+    m->opt.disableflags |= pair->disable;
+    if (pair->ccd_tolerance > 0) m->opt.ccd_tolerance = pair->ccd_tolerance, m->opt.ccd_iterations = 300;
     return m;
 }
 
@@ -277,10 +279,12 @@ touches collide_contacts(const collide_pair *pair, const collide_set *s, const d
 
 /* ---- comparison */
 
-static double touch_difference(const touch *a, const touch *b)
+/* In units of the tolerances. */
+static double touch_difference(const collide_pair *pair, const touch *a, const touch *b)
 {
-    double most = fabs(a->dist - b->dist);
-    for (int k = 0; k < 3; ++k) most = fmax(most, fmax(fabs(a->pos[k] - b->pos[k]), fabs(a->normal[k] - b->normal[k])));
+    double most = fabs(a->dist - b->dist) / pair->tolerance;
+    for (int k = 0; k < 3; ++k)
+        most = fmax(most, fmax(fabs(a->pos[k] - b->pos[k]), fabs(a->normal[k] - b->normal[k])) / pair->way_tolerance);
     return isnan(a->dist + a->pos[0] + a->pos[1] + a->pos[2] + a->normal[0]) ? INFINITY : most;
 }
 
@@ -293,7 +297,7 @@ static void drop_at_border(touches *t, double margin)
 }
 
 /* The greatest difference of contacts that belong together, in any order; INFINITY: there are more here than there. */
-static double difference(touches got, touches want, double margin)
+static double difference(const collide_pair *pair, touches got, touches want, double margin)
 {
     if (got.n != want.n) drop_at_border(&got, margin), drop_at_border(&want, margin);
     if (got.n != want.n) return INFINITY;
@@ -301,8 +305,8 @@ static double difference(touches got, touches want, double margin)
     for (int i = 0; i < want.n; ++i) {
         int best = i;
         for (int k = i; k < got.n; ++k)
-            if (touch_difference(&got.at[k], &want.at[i]) < touch_difference(&got.at[best], &want.at[i])) best = k;
-        most = fmax(most, touch_difference(&got.at[best], &want.at[i]));
+            if (touch_difference(pair, &got.at[k], &want.at[i]) < touch_difference(pair, &got.at[best], &want.at[i])) best = k;
+        most = fmax(most, touch_difference(pair, &got.at[best], &want.at[i]));
         touch swap = got.at[i];
         got.at[i] = got.at[best];
         got.at[best] = swap;
@@ -342,17 +346,17 @@ void collide_check_oracle(const collide_pair *pair, const collide_set *s)
     double most = 0;
     for (int i = 0; i < s->n; ++i) {
         touches got = collide_contacts(pair, s, out, i);
-        double apart = difference(got, s->want[i], s->in[(PROBE_IN - 1) * s->padded + i]);
+        double apart = difference(pair, got, s->want[i], s->in[(PROBE_IN - 1) * s->padded + i]);
         ++cases[s->kind[i]];
         touching += s->want[i].n > 0;
-        if (apart <= pair->tolerance)
+        if (apart <= 1)
             ++agree[s->kind[i]], most = fmax(most, apart);
         else if (counts += isinf(apart) != 0, show-- > 0)
             print_case(s, i, &got);
     }
     print_message("%-18s %d cases, %d touch; agree: generic %d of %d, degenerate %d of %d (other count: %d); "
-                  "greatest difference %.2g\n",
-                  pair->name, s->n, touching, agree[0], cases[0], agree[1], cases[1], counts, most);
+                  "greatest difference %.2g of %.0e\n",
+                  pair->name, s->n, touching, agree[0], cases[0], agree[1], cases[1], counts, most, pair->tolerance);
     assert_true(touching > s->n / 8);
     assert_true(agree[0] >= pair->generic_share * cases[0]);
     assert_true(agree[1] >= pair->degenerate_share * cases[1]);

@@ -35,8 +35,11 @@ typedef struct collide_pair {
     const sti_kernel *kernel;
     int slots;
     double generic_share, degenerate_share; /* of cases that must agree */
-    double tolerance;
+    double tolerance;      /* of the distance (m) */
+    double way_tolerance;  /* of position (m) and normal */
     double most_margin;
+    int disable;          /* mjtDisableBit for MuJoCo */
+    double ccd_tolerance; /* for MuJoCo; 0: its own */
     /* Arguments between `out` and `padded`, of the model. NULL: none */
     int (*more)(const mjModel *m, bool real_is_double, sti_slot *slot);
 } collide_pair;

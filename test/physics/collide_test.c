@@ -17,18 +17,18 @@ extern const sti_kernel sti_k_probe_plane_sphere, sti_k_probe_plane_capsule, sti
     sti_k_probe_sphere_cylinder, sti_k_probe_capsule_capsule, sti_k_probe_sphere_box, sti_k_probe_capsule_box, sti_k_probe_box_box;
 
 static const collide_pair pairs[] = {
-    {"plane sphere", "plane", "sphere", &sti_k_probe_plane_sphere, 1, 1, 1, 1e-9, 0.1, NULL},
-    {"plane capsule", "plane", "capsule", &sti_k_probe_plane_capsule, 2, 1, 1, 1e-9, 0.1, NULL},
-    {"plane ellipsoid", "plane", "ellipsoid", &sti_k_probe_plane_ellipsoid, 1, 1, 1, 1e-9, 0.1, NULL},
-    {"plane cylinder", "plane", "cylinder", &sti_k_probe_plane_cylinder, 4, 1, 0.9, 1e-9, 0.1, NULL},
-    {"plane box", "plane", "box", &sti_k_probe_plane_box, 4, 1, 0.9, 1e-9, 0.1, NULL},
-    {"sphere sphere", "sphere", "sphere", &sti_k_probe_sphere_sphere, 1, 1, 0.9, 1e-9, 0.1, NULL},
-    {"sphere capsule", "sphere", "capsule", &sti_k_probe_sphere_capsule, 1, 1, 0.9, 1e-9, 0.1, NULL},
-    {"sphere cylinder", "sphere", "cylinder", &sti_k_probe_sphere_cylinder, 1, 1, 0.9, 1e-9, 0.1, NULL},
-    {"capsule capsule", "capsule", "capsule", &sti_k_probe_capsule_capsule, 2, 1, 0.9, 1e-9, 0.1, NULL},
-    {"sphere box", "sphere", "box", &sti_k_probe_sphere_box, 1, 1, 0.9, 1e-9, 0.1, NULL},
-    {"capsule box", "capsule", "box", &sti_k_probe_capsule_box, 2, 1, 0.9, 1e-9, 0.1, NULL},
-    {"box box", "box", "box", &sti_k_probe_box_box, 8, 1, 0.9, 1e-9, 0.1, NULL},
+    {"plane sphere", "plane", "sphere", &sti_k_probe_plane_sphere, 1, 1, 1, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"plane capsule", "plane", "capsule", &sti_k_probe_plane_capsule, 2, 1, 1, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"plane ellipsoid", "plane", "ellipsoid", &sti_k_probe_plane_ellipsoid, 1, 1, 1, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"plane cylinder", "plane", "cylinder", &sti_k_probe_plane_cylinder, 4, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"plane box", "plane", "box", &sti_k_probe_plane_box, 4, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"sphere sphere", "sphere", "sphere", &sti_k_probe_sphere_sphere, 1, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"sphere capsule", "sphere", "capsule", &sti_k_probe_sphere_capsule, 1, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"sphere cylinder", "sphere", "cylinder", &sti_k_probe_sphere_cylinder, 1, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"capsule capsule", "capsule", "capsule", &sti_k_probe_capsule_capsule, 2, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"sphere box", "sphere", "box", &sti_k_probe_sphere_box, 1, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"capsule box", "capsule", "box", &sti_k_probe_capsule_box, 2, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
+    {"box box", "box", "box", &sti_k_probe_box_box, 8, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, NULL},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 

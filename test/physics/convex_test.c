@@ -75,21 +75,21 @@ static int hull_arguments(const mjModel *m, bool real_is_double, sti_slot *slot)
 }
 
 static const collide_pair pairs[] = {
-    {"plane mesh", "plane", "mesh", &sti_k_probe_plane_mesh, 4, 1, 0.9, 1e-9, 0.1, hull_arguments},
-    {"sphere ellipsoid", "sphere", "ellipsoid", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"sphere mesh", "sphere", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"capsule ellipsoid", "capsule", "ellipsoid", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"capsule cylinder", "capsule", "cylinder", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"capsule mesh", "capsule", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"ellipsoid ellipsoid", "ellipsoid", "ellipsoid", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"ellipsoid cylinder", "ellipsoid", "cylinder", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"ellipsoid box", "ellipsoid", "box", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"ellipsoid mesh", "ellipsoid", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"cylinder cylinder", "cylinder", "cylinder", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"cylinder box", "cylinder", "box", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"cylinder mesh", "cylinder", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"box mesh", "box", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
-    {"mesh mesh", "mesh", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-6, 0.1, hull_arguments},
+    {"plane mesh", "plane", "mesh", &sti_k_probe_plane_mesh, 4, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, hull_arguments},
+    {"sphere ellipsoid", "sphere", "ellipsoid", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"sphere mesh", "sphere", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"capsule ellipsoid", "capsule", "ellipsoid", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"capsule cylinder", "capsule", "cylinder", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"capsule mesh", "capsule", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"ellipsoid ellipsoid", "ellipsoid", "ellipsoid", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"ellipsoid cylinder", "ellipsoid", "cylinder", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"ellipsoid box", "ellipsoid", "box", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"ellipsoid mesh", "ellipsoid", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"cylinder cylinder", "cylinder", "cylinder", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"cylinder box", "cylinder", "box", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"cylinder mesh", "cylinder", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"box mesh", "box", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
+    {"mesh mesh", "mesh", "mesh", &sti_k_probe_convex, 1, 0.5, 0, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, hull_arguments},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 

@@ -146,7 +146,8 @@ LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, 
         real normal[3];
         for (int k = 0; k < 3; ++k) normal[k] = load(t->normal + (k * POLYTOPE_FACES + f) * STET_W);
         real above = v3_dot(normal, point) - load(t->dist + f * STET_W);
-        mask sees = m_and(m_and(lanes, ilt(isplat(f), t->nface)), gt(above, rounding));
+        /* a face in whose plane the vertex lies goes, too, so that no new face joins three points of a line */
+        mask sees = m_and(m_and(lanes, ilt(isplat(f), t->nface)), gt(above, -rounding));
         store(t->seen + f * STET_W, select(sees, splat(1), splat(0)));
     }
     for (int f = 0; f < nface; ++f) {
