@@ -16,7 +16,7 @@
 
 enum { CASES = 2048 };
 
-extern const sti_kernel sti_k_probe_convex, sti_k_probe_plane_mesh;
+extern const sti_kernel sti_k_probe_convex, sti_k_probe_plane_mesh, sti_k_probe_manifold;
 
 /* The types of both geoms and their hulls (hull.k.h). */
 static int tables[16384], ntable;
@@ -93,6 +93,18 @@ static const collide_pair pairs[] = {
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
+/* With further contacts of faces and edges. */
+static const collide_pair flat_pairs[] = {
+    {"capsule cylinder, flat", "capsule", "cylinder", &sti_k_probe_manifold, 4, 0, 0, 2e-6, 5e-3, 0.1, 0, 1e-12, hull_arguments},
+    {"capsule mesh, flat", "capsule", "mesh", &sti_k_probe_manifold, 4, 0, 0, 2e-6, 5e-3, 0.1, 0, 1e-12, hull_arguments},
+    {"cylinder cylinder, flat", "cylinder", "cylinder", &sti_k_probe_manifold, 4, 0, 0, 2e-6, 5e-3, 0.1, 0, 1e-12, hull_arguments},
+    {"cylinder box, flat", "cylinder", "box", &sti_k_probe_manifold, 4, 0, 0, 2e-6, 5e-3, 0.1, 0, 1e-12, hull_arguments},
+    {"cylinder mesh, flat", "cylinder", "mesh", &sti_k_probe_manifold, 4, 0, 0, 2e-6, 5e-3, 0.1, 0, 1e-12, hull_arguments},
+    {"box mesh, flat", "box", "mesh", &sti_k_probe_manifold, 4, 0, 0, 2e-6, 5e-3, 0.1, 0, 1e-12, hull_arguments},
+    {"mesh mesh, flat", "mesh", "mesh", &sti_k_probe_manifold, 4, 0, 0, 2e-6, 5e-3, 0.1, 0, 1e-12, hull_arguments},
+};
+enum { FLAT_PAIRS = sizeof flat_pairs / sizeof flat_pairs[0] };
+
 static void contacts_are_mujocos(void **state)
 {
     (void)state;
@@ -105,9 +117,22 @@ static void contacts_are_mujocos(void **state)
     }
 }
 
+static void flat_contacts_are_mujocos(void **state)
+{
+    (void)state;
+    random_state r = start(__func__);
+    for (int i = 0; i < FLAT_PAIRS; ++i) {
+        collide_set s = collide_set_create(&flat_pairs[i], &r, CASES);
+        collide_check_oracle(&flat_pairs[i], &s);
+        collide_check_widths(&flat_pairs[i], &s);
+        collide_set_destroy(&s);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(contacts_are_mujocos)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(contacts_are_mujocos),
+                                       cmocka_unit_test(flat_contacts_are_mujocos)};
     rays_seed(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
