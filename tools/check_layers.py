@@ -11,7 +11,7 @@ import sys
 
 import source
 
-LAYERS = "base device kernel model geom worlds step stage render tiles sim cli bench".split()
+LAYERS = "base device kernel model geom worlds physics step stage render tiles sim cli bench".split()
 
 # May be used by; everything else follows from the order. `adjoint` hangs below kernel, beside the row.
 BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step", "cli", "bench"}}}

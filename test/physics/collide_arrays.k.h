@@ -5,7 +5,7 @@
 #ifndef TEST_PHYSICS_COLLIDE_ARRAYS_K_H
 #define TEST_PHYSICS_COLLIDE_ARRAYS_K_H
 #include "physics/collide/contact.k.h"
-#include "physics/collide_probe.h"
+#include "test/physics/collide_probe.h"
 
 LFN void probe_geom(const ureal *in, int padded, geom *g)
 {

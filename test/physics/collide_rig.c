@@ -282,6 +282,7 @@ touches collide_contacts(const collide_pair *pair, const collide_set *s, const d
 /* In units of the tolerances. */
 static double touch_difference(const collide_pair *pair, const touch *a, const touch *b)
 {
+    if (pair->deeper && a->dist <= b->dist + pair->tolerance) return 0;
     double most = fabs(a->dist - b->dist) / pair->tolerance;
     for (int k = 0; k < 3; ++k)
         most = fmax(most, fmax(fabs(a->pos[k] - b->pos[k]), fabs(a->normal[k] - b->normal[k])) / pair->way_tolerance);
@@ -305,7 +306,8 @@ static double difference(const collide_pair *pair, touches got, touches want, do
     for (int i = 0; i < want.n; ++i) {
         int best = i;
         for (int k = i; k < got.n; ++k)
-            if (touch_difference(pair, &got.at[k], &want.at[i]) < touch_difference(pair, &got.at[best], &want.at[i])) best = k;
+            if (touch_difference(pair, &got.at[k], &want.at[i]) < touch_difference(pair, &got.at[best], &want.at[i]))
+                best = k;
         most = fmax(most, touch_difference(pair, &got.at[best], &want.at[i]));
         touch swap = got.at[i];
         got.at[i] = got.at[best];
@@ -331,6 +333,16 @@ static void print_case(const collide_set *s, int i, const touches *got)
     print_touches("ours    ", got);
 }
 
+static void check_sane(const collide_pair *pair, const touches *t, double margin)
+{
+    for (int i = 0; i < t->n; ++i) {
+        const touch *c = &t->at[i];
+        if (!(fabs(mju_norm3(c->normal) - 1) < 1e-9)) fail_msg("%s: a normal of %g", pair->name, mju_norm3(c->normal));
+        if (!(c->dist <= margin + BORDER)) fail_msg("%s: %g m apart, margin %g", pair->name, c->dist, margin);
+        if (!isfinite(c->pos[0] + c->pos[1] + c->pos[2])) fail_msg("%s: a position that is no number", pair->name);
+    }
+}
+
 /* Environment variable COLLIDE_SHOW: how many cases that differ are printed. */
 static int shown(void)
 {
@@ -347,7 +359,8 @@ void collide_check_oracle(const collide_pair *pair, const collide_set *s)
     for (int i = 0; i < s->n; ++i) {
         touches got = collide_contacts(pair, s, out, i);
         if (s->want[i].n > pair->slots) s->want[i].n = pair->slots; /* the first ones */
-        double apart = difference(pair, got, s->want[i], s->in[(PROBE_IN - 1) * s->padded + i]);
+        double margin = s->in[(PROBE_IN - 1) * s->padded + i], apart = difference(pair, got, s->want[i], margin);
+        check_sane(pair, &got, margin);
         ++cases[s->kind[i]];
         touching += s->want[i].n > 0;
         if (apart <= 1)
@@ -361,6 +374,83 @@ void collide_check_oracle(const collide_pair *pair, const collide_set *s)
     assert_true(touching > s->n / 8);
     assert_true(agree[0] >= pair->generic_share * cases[0]);
     assert_true(agree[1] >= pair->degenerate_share * cases[1]);
+    free(out);
+}
+
+static void move_geom(const double turn[9], const double shift[3], double *in, int padded)
+{
+    double pos[3], mat[9], out[9];
+    for (int k = 0; k < 3; ++k) pos[k] = in[k * padded];
+    for (int k = 0; k < 9; ++k) mat[k] = in[(3 + k) * padded];
+    mju_mulMatVec3(out, turn, pos);
+    for (int k = 0; k < 3; ++k) in[k * padded] = out[k] + shift[k];
+    mju_mulMatMat(out, turn, mat, 3, 3, 3);
+    for (int k = 0; k < 9; ++k) in[(3 + k) * padded] = out[k];
+}
+
+static void move_touches(const double turn[9], const double shift[3], touches *t)
+{
+    for (int i = 0; i < t->n; ++i) {
+        double out[3];
+        mju_mulMatVec3(out, turn, t->at[i].pos);
+        mju_add3(t->at[i].pos, out, shift);
+        mju_mulMatVec3(out, turn, t->at[i].normal);
+        mju_copy3(t->at[i].normal, out);
+    }
+}
+
+void collide_check_moved(const collide_pair *pair, collide_set *s, random_state *r, double allowed)
+{
+    size_t n = (size_t)pair->slots * PROBE_OUT * (size_t)s->padded;
+    double *first = zeros(n, sizeof *first), *moved = zeros(n, sizeof *moved), quat[4], turn[9], shift[3];
+    collide_run(pair, s, STI_ISA_f64, first);
+    random_quat(r, quat);
+    mju_quat2Mat(turn, quat);
+    random_direction(r, shift);
+    for (int i = 0; i < s->n; ++i)
+        for (int g = 0; g < 2; ++g) move_geom(turn, shift, s->in + i + (ptrdiff_t)15 * g * s->padded, s->padded);
+    collide_run(pair, s, STI_ISA_f64, moved);
+    int generic = 0, differ = 0;
+    for (int i = 0; i < s->n; ++i) {
+        if (s->kind[i] != COLLIDE_GENERIC) continue;
+        touches want = collide_contacts(pair, s, first, i), got = collide_contacts(pair, s, moved, i);
+        move_touches(turn, shift, &want);
+        ++generic;
+        differ += difference(pair, got, want, s->in[(PROBE_IN - 1) * s->padded + i]) > 1;
+    }
+    if (differ > allowed * generic) fail_msg("%s: %d of %d are others when moved", pair->name, differ, generic);
+    free(first);
+    free(moved);
+}
+
+static double deepest(const touches *t)
+{
+    double least = INFINITY;
+    for (int i = 0; i < t->n; ++i) least = fmin(least, t->at[i].dist);
+    return least;
+}
+
+void collide_check_float(const collide_pair *pair, const collide_set *s, double bound, double allowed)
+{
+    size_t n = (size_t)pair->slots * PROBE_OUT * (size_t)s->padded;
+    double *exact = zeros(n, sizeof *exact), *rounded = zeros(n, sizeof *rounded);
+    float *out = zeros(n, sizeof *out);
+    collide_run(pair, s, STI_ISA_f64, exact);
+    collide_run(pair, s, STI_ISA_w1, out);
+    for (size_t i = 0; i < n; ++i) rounded[i] = (double)out[i];
+    int generic = 0, differ = 0;
+    for (int i = 0; i < s->n; ++i) {
+        if (s->kind[i] != COLLIDE_GENERIC) continue;
+        touches want = collide_contacts(pair, s, exact, i), got = collide_contacts(pair, s, rounded, i);
+        double margin = s->in[(PROBE_IN - 1) * s->padded + i], a = deepest(&want), b = deepest(&got);
+        ++generic;
+        differ += !(fabs(fmin(a, margin) - fmin(b, margin)) <= bound);
+    }
+    print_message("%-18s in float: %d of %d generic cases are more than %.0e m deeper or less deep\n", pair->name,
+                  differ, generic, bound);
+    assert_true(differ <= allowed * generic);
+    free(exact);
+    free(rounded);
     free(out);
 }
 

@@ -35,11 +35,12 @@ typedef struct collide_pair {
     const sti_kernel *kernel;
     int slots;
     double generic_share, degenerate_share; /* of cases that must agree */
-    double tolerance;      /* of the distance (m) */
-    double way_tolerance;  /* of position (m) and normal */
+    double tolerance;                       /* of the distance (m) */
+    double way_tolerance;                   /* of position (m) and normal */
     double most_margin;
     int disable;          /* mjtDisableBit for MuJoCo */
     double ccd_tolerance; /* for MuJoCo; 0: its own */
+    bool deeper;          /* a contact that is deeper than MuJoCo's agrees, too */
     /* Arguments between `out` and `padded`, of the model. NULL: none */
     int (*more)(const mjModel *m, bool real_is_double, sti_slot *slot);
 } collide_pair;
@@ -49,8 +50,15 @@ void collide_set_destroy(collide_set *s);
 /* The contacts of a set: out [slots][PROBE_OUT][padded], of the instruction set's real. */
 void collide_run(const collide_pair *pair, const collide_set *s, int isa, void *out);
 touches collide_contacts(const collide_pair *pair, const collide_set *s, const double *out, int i);
-/* Compares all cases in double with MuJoCo's, prints the share that agrees and fails if it is too small. */
+/*
+ * Compares all cases in double with MuJoCo's, prints the share that agrees and fails if it is too small. Whatever agrees:
+ * normals are unit vectors and no contact is beyond the margin.
+ */
 void collide_check_oracle(const collide_pair *pair, const collide_set *s);
+/* Both geoms moved alike: so are the contacts. At most the share of `allowed` generic cases may differ. */
+void collide_check_moved(const collide_pair *pair, collide_set *s, random_state *r, double allowed);
+/* In float the deepest contact is near that in double, but for the share of `allowed` generic cases. */
+void collide_check_float(const collide_pair *pair, const collide_set *s, double bound, double allowed);
 /* All contacts have the same bits at every width, wherever among the lanes a pair is. */
 void collide_check_widths(const collide_pair *pair, const collide_set *s);
 

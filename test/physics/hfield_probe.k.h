@@ -1,12 +1,13 @@
 /* A height field and a convex geom as arrays (collide_arrays.k.h). `tables`: rows, columns, the type of the geom. */
 #include "physics/collide/hfield.k.h"
-#include "physics/collide_arrays.k.h"
+#include "test/physics/collide_arrays.k.h"
 
-item_kernel void k_probe_hfield(const ureal *in, ureal *out, const int *tables, const ureal *heights,
-                                const ureal *size, int padded, int block)
+item_kernel void k_probe_hfield(const ureal *in, ureal *out, const int *tables, const ureal *heights, const ureal *size,
+                                int padded, int block)
 {
     int first = block * 256;
-    items(p, 256) {
+    items(p, 256)
+    {
         geom a, b;
         convex c;
         contact con[HFIELD_CONTACTS];

@@ -1,12 +1,13 @@
 /* Convex pairs with further contacts as arrays (convex_probe.k.h). */
 #include "physics/collide/manifold.k.h"
-#include "physics/collide_arrays.k.h"
+#include "test/physics/collide_arrays.k.h"
 
 item_kernel void k_probe_manifold(const ureal *in, ureal *out, const int *tables, const ureal *reals, int padded,
                                   int block)
 {
     int first = block * 256;
-    items(p, 256) {
+    items(p, 256)
+    {
         geom first_geom, second_geom;
         convex a, b;
         contact con[MANIFOLD_CONTACTS];

@@ -24,8 +24,7 @@ LFN void sphere_box(const real *centre, real radius, const geom *box, real margi
             real gap = rabs(i % 2 ? box->size[k] - centre[k] : box->size[k] + centre[k]);
             mask nearer = lt(gap, depth);
             depth = select(nearer, gap, depth);
-            for (int j = 0; j < 3; ++j)
-                face[j] = select(nearer, splat(j != k ? 0 : i % 2 ? -1 : 1), face[j]);
+            for (int j = 0; j < 3; ++j) face[j] = select(nearer, splat(j != k ? 0 : i % 2 ? -1 : 1), face[j]);
         }
         dist = select(inside, -depth, dist);
         for (int k = 0; k < 3; ++k) {
@@ -133,8 +132,7 @@ LFN void capsule_nearest_on_box(const geom *capsule, const geom *box, real margi
     m3_mul_transposed(box->mat, axis, s->axis);
     v3_scale(s->axis, capsule->size[1], s->half);
     s->heading = isplat(0);
-    for (int k = 0; k < 3; ++k)
-        s->heading = s->heading | iselect(gt(s->half[k], splat(0)), isplat(1 << k), isplat(0));
+    for (int k = 0; k < 3; ++k) s->heading = s->heading | iselect(gt(s->half[k], splat(0)), isplat(1 << k), isplat(0));
     s->dist2 = fma(splat(2), capsule->size[0] + capsule->size[1] + box->size[0] + box->size[1] + box->size[2], margin);
     s->t = splat(0);
     s->along = splat(0);

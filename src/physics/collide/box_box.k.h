@@ -11,9 +11,9 @@
 #define BOX_BOX_CONTACTS 8
 
 #if STET_DOUBLE
-#define BOX_ROUNDING ((ureal)1e-13)  /* of separations, in units of the boxes' sizes */
-#define BOX_PARALLEL ((ureal)1e-16)  /* the squared sine below which edges count as parallel */
-#define BOX_AMBIGUOUS ((ureal)1e-9)  /* an axis component below which either of two edges supports it */
+#define BOX_ROUNDING ((ureal)1e-13)   /* of separations, in units of the boxes' sizes */
+#define BOX_PARALLEL ((ureal)1e-16)   /* the squared sine below which edges count as parallel */
+#define BOX_AMBIGUOUS ((ureal)1e-9)   /* an axis component below which either of two edges supports it */
 #define BOX_SAME_POINT ((ureal)1e-14) /* squared distance of corners that count as one, in squared sizes of the face */
 #else
 #define BOX_ROUNDING ((ureal)1e-6)
@@ -25,8 +25,8 @@
 
 /* What both boxes know of each other. Codes of axes: 0 … 2 faces of a, 3 … 5 faces of b, 6 + 3 i + j edges i and j. */
 typedef struct box_pair {
-    real turn[9];    /* column j: axis j of b in the frame of a */
-    real b_in_a[3];  /* the centre of b in the frame of a */
+    real turn[9];   /* column j: axis j of b in the frame of a */
+    real b_in_a[3]; /* the centre of b in the frame of a */
     real a_in_b[3];
     real most;       /* the separation up to which there is a contact */
     real face, best; /* the separation along the best face axis, along the best axis of all */
@@ -199,7 +199,8 @@ LFN void box_edge_contact(const geom *a, const geom *b, const box_pair *s, mask 
         for (int k = 1; k < 3; ++k) {
             corner1[k] = box_support(axis[k], size1[k]);
             corner[k] = -box_support(axis2[k], size2[k]);
-            mask flip1 = k == 1 ? small1 : m_andnot(either1, small1), flip2 = k == 1 ? small2 : m_andnot(either2, small2);
+            mask flip1 = k == 1 ? small1 : m_andnot(either1, small1),
+                 flip2 = k == 1 ? small2 : m_andnot(either2, small2);
             if (flip & 2) corner1[k] = select(flip1, -corner1[k], corner1[k]);
             if (flip & 1) corner[k] = select(flip2, -corner[k], corner[k]);
         }

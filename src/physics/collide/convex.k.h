@@ -91,7 +91,8 @@ LFN void core_support(const convex *c, const int *tables, const ureal *reals, co
 }
 
 /* The point of A - B farthest along a unit direction. */
-LFN void convex_support(const convex *a, const convex *b, const int *tables, const ureal *reals, const real *way, convex_point *s)
+LFN void convex_support(const convex *a, const convex *b, const int *tables, const ureal *reals, const real *way,
+                        convex_point *s)
 {
     real local[3], turned[3], point[3];
     m3_mul_transposed(a->g.mat, way, local);
@@ -213,8 +214,8 @@ LFN void simplex_add(convex_simplex *s, mask lanes)
  * Fills s in some lanes. Gives the lanes whose cores overlap or touch within the tolerance; in the others s->near is
  * the difference of the nearest points, where these are not farther apart than `cutoff`: `far` are those that are.
  */
-LFN mask convex_distance(const convex *a, const convex *b, const int *tables, const ureal *reals, real cutoff, real tolerance,
-                         int iterations, mask lanes, convex_simplex *s, mask *far)
+LFN mask convex_distance(const convex *a, const convex *b, const int *tables, const ureal *reals, real cutoff,
+                         real tolerance, int iterations, mask lanes, convex_simplex *s, mask *far)
 {
     mask active = lanes, touch = m_none();
     *far = m_none();

@@ -4,8 +4,8 @@
 #include "physics/collide/penetration.k.h"
 
 /* `tolerance` and `iterations` are MuJoCo's ccd_tolerance and ccd_iterations. */
-LFN void collide_convex(const convex *first, const convex *second, const int *tables, const ureal *reals, real margin, ureal tolerance,
-                        int iterations, mask lanes, contact *c)
+LFN void collide_convex(const convex *first, const convex *second, const int *tables, const ureal *reals, real margin,
+                        ureal tolerance, int iterations, mask lanes, contact *c)
 {
     convex a = *first, b = *second;
     v3_sub(second->g.pos, first->g.pos, b.g.pos);
@@ -16,8 +16,7 @@ LFN void collide_convex(const convex *first, const convex *second, const int *ta
     mask touch = convex_distance(&a, &b, tables, reals, margin + radii, splat(tolerance), iterations, lanes, &s, &far);
     real dist = sqrt(s.dist2);
     for (int k = 0; k < 3; ++k) near[k] = splat(0);
-    for (int i = 0; i < 3; ++i)
-        v3_add_scaled(near, s.kept[i].on_a, select(s.used[i], s.weight[i], splat(0)), near);
+    for (int i = 0; i < 3; ++i) v3_add_scaled(near, s.kept[i].on_a, select(s.used[i], s.weight[i], splat(0)), near);
     v3_scale(s.near, splat(-1) / select(touch, splat(1), dist), c->normal);
     c->dist = dist - radii;
     c->hit = m_andnot(lanes, m_or(far, touch));

@@ -74,8 +74,8 @@ LFN void hfield_local(const geom *field, geom *g)
     m3_mul_transposed(field->mat, from, g->pos);
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j)
-            mat[3 * i + j] = fma(field->mat[6 + i], g->mat[6 + j],
-                                 fma(field->mat[3 + i], g->mat[3 + j], field->mat[i] * g->mat[j]));
+            mat[3 * i + j] =
+                fma(field->mat[6 + i], g->mat[6 + j], fma(field->mat[3 + i], g->mat[3 + j], field->mat[i] * g->mat[j]));
     for (int k = 0; k < 9; ++k) g->mat[k] = mat[k];
 }
 LFN void hfield_world(const geom *field, contact *c)

@@ -10,10 +10,10 @@
 #include "physics/collide/convex_pair.k.h"
 
 #define MANIFOLD_CONTACTS 4
-#define MANIFOLD_CORNERS 16               /* of a face; larger ones are thinned out */
-#define MANIFOLD_POINTS 32                /* of what two faces have in common */
-#define MANIFOLD_FACE ((ureal)0.996)      /* cosine between a face's normal and the other's, or the contact's */
-#define MANIFOLD_EDGE ((ureal)0.0888)     /* sine between an edge and a face */
+#define MANIFOLD_CORNERS 16           /* of a face; larger ones are thinned out */
+#define MANIFOLD_POINTS 32            /* of what two faces have in common */
+#define MANIFOLD_FACE ((ureal)0.996)  /* cosine between a face's normal and the other's, or the contact's */
+#define MANIFOLD_EDGE ((ureal)0.0888) /* sine between an edge and a face */
 #if STET_DOUBLE
 #define MANIFOLD_EXACT ((ureal)1e-9)
 #else
@@ -36,11 +36,11 @@ LFN void feature_corner(const convex *c, int i, const real *local, feature *f)
 
 /* cos and sin of i / 16 of a turn */
 static const ureal manifold_circle[20] = {
-    (ureal)0, (ureal)0.38268343236508977, (ureal)0.70710678118654752, (ureal)0.92387953251128676, (ureal)1,
-    (ureal)0.92387953251128676, (ureal)0.70710678118654752, (ureal)0.38268343236508977, (ureal)0,
-    (ureal)-0.38268343236508977, (ureal)-0.70710678118654752, (ureal)-0.92387953251128676, (ureal)-1,
-    (ureal)-0.92387953251128676, (ureal)-0.70710678118654752, (ureal)-0.38268343236508977, (ureal)0,
-    (ureal)0.38268343236508977, (ureal)0.70710678118654752, (ureal)0.92387953251128676};
+    (ureal)0,  (ureal)0.38268343236508977,  (ureal)0.70710678118654752,  (ureal)0.92387953251128676,
+    (ureal)1,  (ureal)0.92387953251128676,  (ureal)0.70710678118654752,  (ureal)0.38268343236508977,
+    (ureal)0,  (ureal)-0.38268343236508977, (ureal)-0.70710678118654752, (ureal)-0.92387953251128676,
+    (ureal)-1, (ureal)-0.92387953251128676, (ureal)-0.70710678118654752, (ureal)-0.38268343236508977,
+    (ureal)0,  (ureal)0.38268343236508977,  (ureal)0.70710678118654752,  (ureal)0.92387953251128676};
 
 LFN void box_feature(const convex *c, const real *way, feature *f)
 {
@@ -91,12 +91,12 @@ LFN void mesh_feature(const convex *c, const int *tables, const ureal *reals, co
     lint corners = hull_corners(hull, tables, face, &count);
     f->count = imin(count, isplat(MANIFOLD_CORNERS));
     for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
-        lint k = iselect(igt(count, isplat(MANIFOLD_CORNERS)), ishr(count * isplat(i), 4), imin(isplat(i), count - isplat(1)));
+        lint k = iselect(igt(count, isplat(MANIFOLD_CORNERS)), ishr(count * isplat(i), 4),
+                         imin(isplat(i), count - isplat(1)));
         hull_corner_point(hull, tables, reals, corners, k, local);
         feature_corner(c, i, local, f);
     }
-    for (int k = 0; k < 3; ++k)
-        local[k] = gather(reals, isplat(hull[HULL_NORMAL] + k) + face + face + face);
+    for (int k = 0; k < 3; ++k) local[k] = gather(reals, isplat(hull[HULL_NORMAL] + k) + face + face + face);
     m3_mul(c->g.mat, local, f->normal);
     f->exists = m_all();
 }
@@ -147,8 +147,8 @@ LFN void convex_edge(const convex *c, const int *tables, const ureal *reals, con
     core_support(c, tables, reals, way, from);
     v3_copy(from, to);
     if (c->type == CONVEX_CAPSULE || c->type == CONVEX_CYLINDER) to[2] = -from[2];
-    if (c->type == CONVEX_MESH) mesh_edge(tables + c->hull, tables, reals, hull_farthest(tables + c->hull, reals, way),
-                                          way, from, to);
+    if (c->type == CONVEX_MESH)
+        mesh_edge(tables + c->hull, tables, reals, hull_farthest(tables + c->hull, reals, way), way, from, to);
     if (c->type == CONVEX_BOX)
         for (int k = 0; k < 3; ++k) {
             mask better = lt(rabs(way[k]), least);
@@ -333,15 +333,16 @@ LFN void collide_manifold(const convex *first, const convex *second, const int *
     convex_edge(&b, tables, reals, back, &edge2);
     on1 = m_and(on1, edge2.exists);
     on2 = m_and(on2, edge1.exists);
+    mask second_face = m_or(faces, on2); /* what the points are measured from; the others are the first one's */
     for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
-        v3_select(on2, face2.corner[i], face1.corner[i], face.corner[i]);
-        v3_copy(face2.corner[i], other.corner[i]);
+        v3_select(second_face, face2.corner[i], face1.corner[i], face.corner[i]);
+        v3_copy(face1.corner[i], other.corner[i]);
         if (i < 2) v3_select(on1, edge2.corner[i], other.corner[i], other.corner[i]);
         if (i < 2) v3_select(on2, edge1.corner[i], other.corner[i], other.corner[i]);
     }
-    v3_select(on2, face2.normal, face1.normal, face.normal);
-    face.count = iselect(on2, face2.count, face1.count);
-    other.count = iselect(faces, face2.count, isplat(2));
+    v3_select(second_face, face2.normal, face1.normal, face.normal);
+    face.count = iselect(second_face, face2.count, face1.count);
+    other.count = iselect(faces, face1.count, isplat(2));
 
     outline o;
     real axes[9], p[12];
@@ -358,9 +359,8 @@ LFN void collide_manifold(const convex *first, const convex *second, const int *
         v3_copy(face.corner[0], point);
         for (int k = 0; k < 3; ++k) v3_add_scaled(point, axes + 3 * k, p[3 * i + k], point);
         c.dist = p[3 * i + 2];
-        v3_select(faces, face2.normal, face.normal, c.normal); /* of the face that the point is moved to */
-        real half = splat((ureal)0.5) * c.dist;
-        v3_add_scaled(point, c.normal, select(faces, half, -half), c.pos);
+        v3_copy(face.normal, c.normal);
+        v3_add_scaled(point, c.normal, splat((ureal)-0.5) * c.dist, c.pos);
         v3_add(c.pos, first->g.pos, c.pos);
         v3_scale(c.normal, select(on1, splat(1), splat(-1)), c.normal);
         contact_copy_if(lanes, &c, con + i);

@@ -18,22 +18,25 @@
 #define POLYTOPE_GONE ((ureal)1e10)
 
 typedef struct polytope {
-    ureal point[6 * POLYTOPE_VERTICES * STET_W];  /* component c of vertex i is slot c * POLYTOPE_VERTICES + i */
-    ureal vertex[3 * POLYTOPE_FACES * STET_W];    /* the corners of a face, counterclockwise from outside */
-    ureal beside[3 * POLYTOPE_FACES * STET_W];    /* the face across the edge from corner c to the next one */
+    ureal point[6 * POLYTOPE_VERTICES * STET_W]; /* component c of vertex i is slot c * POLYTOPE_VERTICES + i */
+    ureal vertex[3 * POLYTOPE_FACES * STET_W];   /* the corners of a face, counterclockwise from outside */
+    ureal beside[3 * POLYTOPE_FACES * STET_W];   /* the face across the edge from corner c to the next one */
     ureal normal[3 * POLYTOPE_FACES * STET_W];
-    ureal dist[POLYTOPE_FACES * STET_W];          /* of the origin below the face; POLYTOPE_GONE: no face any more */
-    ureal seen[POLYTOPE_FACES * STET_W];          /* 1: the new vertex is above the face */
-    ureal edge[POLYTOPE_EDGES * STET_W];          /* the edges of the hole: face * 4 + corner */
-    ureal out[POLYTOPE_VERTICES * STET_W];        /* the new face whose edge of the hole begins at a vertex */
-    ureal in[POLYTOPE_VERTICES * STET_W];         /* … ends there */
+    ureal dist[POLYTOPE_FACES * STET_W];   /* of the origin below the face; POLYTOPE_GONE: no face any more */
+    ureal seen[POLYTOPE_FACES * STET_W];   /* 1: the new vertex is above the face */
+    ureal edge[POLYTOPE_EDGES * STET_W];   /* the edges of the hole: face * 4 + corner */
+    ureal out[POLYTOPE_VERTICES * STET_W]; /* the new face whose edge of the hole begins at a vertex */
+    ureal in[POLYTOPE_VERTICES * STET_W];  /* … ends there */
     lint nface;
     int nvertex;
 } polytope;
 
 LFN real slot_get(const ureal *memory, lint slot) { return gather(memory, slot * isplat(STET_W) + lane()); }
 LFN lint slot_get_int(const ureal *memory, lint slot) { return to_int(slot_get(memory, slot)); }
-LFN void slot_put(mask m, ureal *memory, lint slot, real x) { scatter_if(m, memory, slot * isplat(STET_W) + lane(), x); }
+LFN void slot_put(mask m, ureal *memory, lint slot, real x)
+{
+    scatter_if(m, memory, slot * isplat(STET_W) + lane(), x);
+}
 
 LFN void polytope_point(const polytope *t, lint i, int component, real *p)
 {
@@ -87,8 +90,8 @@ LFN void polytope_begin(polytope *t)
 }
 
 /* The farther of the support points along a direction and its opposite, measured from a point. */
-LFN void support_either_way(const convex *a, const convex *b, const int *tables, const ureal *reals, const real *way, const real *from,
-                            convex_point *s)
+LFN void support_either_way(const convex *a, const convex *b, const int *tables, const ureal *reals, const real *way,
+                            const real *from, convex_point *s)
 {
     convex_point other;
     real unit[3];
@@ -189,7 +192,8 @@ LFN void polytope_close(polytope *t, int nface, lint count, mask lanes)
             }
             lint kept = slot_get_int(t->beside, old + k * isplat(POLYTOPE_FACES)), side = isplat(0);
             for (int c = 1; c < 3; ++c) /* the edge of the kept face begins where that of the old one ends */
-                side = iselect(ieq(slot_get_int(t->vertex, kept + isplat(c * POLYTOPE_FACES)), corner[1]), isplat(c), side);
+                side = iselect(ieq(slot_get_int(t->vertex, kept + isplat(c * POLYTOPE_FACES)), corner[1]), isplat(c),
+                               side);
             polytope_put_face(t, m, face, corner);
             slot_put(m, t->beside, face, to_real(kept));
             slot_put(m, t->beside, kept + side * isplat(POLYTOPE_FACES), to_real(face));
@@ -231,8 +235,8 @@ LFN void polytope_result(const polytope *t, lint face, real dist, const real *no
 }
 
 /* Where `s` encloses the origin its four points begin the polytope. */
-LFN void polytope_first_points(const convex *a, const convex *b, const int *tables, const ureal *reals, const convex_simplex *s,
-                               mask lanes, convex_point *p)
+LFN void polytope_first_points(const convex *a, const convex *b, const int *tables, const ureal *reals,
+                               const convex_simplex *s, mask lanes, convex_point *p)
 {
     if (any(m_andnot(lanes, s->encloses)))
         spread_points(a, b, tables, reals, p);
@@ -251,8 +255,8 @@ LFN void polytope_first_points(const convex *a, const convex *b, const int *tabl
     convex_point_copy_if(inverted, &swap, &p[2]);
 }
 
-LFN void convex_penetration(const convex *a, const convex *b, const int *tables, const ureal *reals, real tolerance, int iterations,
-                            const convex_simplex *s, mask lanes, penetration *out)
+LFN void convex_penetration(const convex *a, const convex *b, const int *tables, const ureal *reals, real tolerance,
+                            int iterations, const convex_simplex *s, mask lanes, penetration *out)
 {
     polytope t;
     convex_point p[4];

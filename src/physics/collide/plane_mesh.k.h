@@ -17,8 +17,8 @@ LFN real quad_area2(const real *a, const real *b, const real *c, const real *d)
 }
 
 /* Moves one of the quadrilateral's corners on as long as its area grows: which of 1, 2, 3 is plain. */
-LFN mask quad_grow(const int *hull, const int *tables, const ureal *reals, lint corners, lint count, int which, int once,
-                   mask lanes, lint *k, real *p, real *area2)
+LFN mask quad_grow(const int *hull, const int *tables, const ureal *reals, lint corners, lint count, int which,
+                   int once, mask lanes, lint *k, real *p, real *area2)
 {
     mask grew = m_none(), active = lanes;
     for (int n = 0; n < 64 && any(active); ++n) {
