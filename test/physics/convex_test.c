@@ -78,14 +78,14 @@ static const collide_pair pairs[] = {
     {"plane mesh", "plane", "mesh", &sti_k_probe_plane_mesh, 4, 1, 0.98, 1e-9, 1e-9, 0.1, 0, 0, false, hull_arguments},
     {"sphere ellipsoid", "sphere", "ellipsoid", &sti_k_probe_convex, 1, 0.95, 0.45, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD,
      1e-12, false, hull_arguments},
-    {"sphere mesh", "sphere", "mesh", &sti_k_probe_convex, 1, 1, 0.98, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, false,
-     hull_arguments},
+    {"sphere mesh", "sphere", "mesh", &sti_k_probe_convex, 1, 0.995, 0.98, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12,
+     false, hull_arguments},
     {"capsule ellipsoid", "capsule", "ellipsoid", &sti_k_probe_convex, 1, 0.95, 0.45, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD,
      1e-12, false, hull_arguments},
     {"capsule cylinder", "capsule", "cylinder", &sti_k_probe_convex, 1, 0.95, 0.45, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD,
      1e-12, false, hull_arguments},
-    {"capsule mesh", "capsule", "mesh", &sti_k_probe_convex, 1, 1, 0.98, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, false,
-     hull_arguments},
+    {"capsule mesh", "capsule", "mesh", &sti_k_probe_convex, 1, 0.995, 0.98, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12,
+     false, hull_arguments},
     {"ellipsoid ellipsoid", "ellipsoid", "ellipsoid", &sti_k_probe_convex, 1, 0.95, 0.45, 2e-6, 5e-3, 0.1,
      mjDSBL_MULTICCD, 1e-12, false, hull_arguments},
     {"ellipsoid cylinder", "ellipsoid", "cylinder", &sti_k_probe_convex, 1, 0.95, 0.45, 2e-6, 5e-3, 0.1,
@@ -100,9 +100,9 @@ static const collide_pair pairs[] = {
      false, hull_arguments},
     {"cylinder mesh", "cylinder", "mesh", &sti_k_probe_convex, 1, 0.95, 0.45, 2e-6, 5e-3, 0.1, mjDSBL_MULTICCD, 1e-12,
      false, hull_arguments},
-    {"box mesh", "box", "mesh", &sti_k_probe_convex, 1, 1, 0.98, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, false,
+    {"box mesh", "box", "mesh", &sti_k_probe_convex, 1, 0.995, 0.98, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, false,
      hull_arguments},
-    {"mesh mesh", "mesh", "mesh", &sti_k_probe_convex, 1, 1, 0.98, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, false,
+    {"mesh mesh", "mesh", "mesh", &sti_k_probe_convex, 1, 0.995, 0.98, 1e-7, 1e-6, 0.1, mjDSBL_MULTICCD, 1e-12, false,
      hull_arguments},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
@@ -134,8 +134,8 @@ static void contacts_are_mujocos(void **state)
         collide_set s = collide_set_create(&pairs[i], &r, CASES);
         collide_check_oracle(&pairs[i], &s);
         collide_check_widths(&pairs[i], &s);
-        collide_check_float(&pairs[i], &s, 1e-4, 0.01);
-        collide_check_moved(&pairs[i], &s, &r, 0.01);
+        collide_check_float(&pairs[i], &s, 1e-4, 0.03);
+        collide_check_moved(&pairs[i], &s, &r, 0.02);
         collide_set_destroy(&s);
     }
 }
@@ -188,7 +188,7 @@ static void broad_phase_is_conservative(void **state)
         }
         print_message("%s: of %d without contact, left out by spheres %d, plane and sphere %d, boxes %d\n",
                       broad[i].name, apart, left_out[SPHERES], left_out[PLANE], left_out[BOXES]);
-        assert_true(left_out[i == 0 ? PLANE : SPHERES] > 0);
+        assert_true(i == 1 || left_out[PLANE] > 0);
         assert_true(i == 0 || left_out[BOXES] > apart / 4);
         free(near);
         collide_set_destroy(&s);

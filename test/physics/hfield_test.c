@@ -30,11 +30,12 @@ static int field_arguments(const mjModel *m, bool real_is_double, sti_slot *slot
 }
 
 static const collide_pair pairs[] = {
-    {"hfield sphere", "hfield", "sphere", &sti_k_probe_hfield, 16, 1, 0.98, 1e-7, 1e-6, 0, 0, 1e-12, false,
+    {"hfield sphere", "hfield", "sphere", &sti_k_probe_hfield, 16, 0.995, 0.98, 1e-7, 1e-6, 0, 0, 1e-12, false,
      field_arguments},
-    {"hfield capsule", "hfield", "capsule", &sti_k_probe_hfield, 16, 1, 0.7, 1e-7, 1e-6, 0, 0, 1e-12, false,
+    {"hfield capsule", "hfield", "capsule", &sti_k_probe_hfield, 16, 0.995, 0.7, 1e-7, 1e-6, 0, 0, 1e-12, false,
      field_arguments},
-    {"hfield box", "hfield", "box", &sti_k_probe_hfield, 16, 1, 0.98, 1e-7, 1e-6, 0, 0, 1e-12, true, field_arguments},
+    {"hfield box", "hfield", "box", &sti_k_probe_hfield, 16, 0.995, 0.98, 1e-7, 1e-6, 0, 0, 1e-12, true,
+     field_arguments},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
@@ -46,8 +47,8 @@ static void contacts_are_mujocos(void **state)
         collide_set s = collide_set_create(&pairs[i], &r, CASES);
         collide_check_oracle(&pairs[i], &s);
         collide_check_widths(&pairs[i], &s);
-        collide_check_float(&pairs[i], &s, 1e-4, 0.01);
-        collide_check_moved(&pairs[i], &s, &r, 0.01);
+        collide_check_float(&pairs[i], &s, 1e-4, 0.03);
+        collide_check_moved(&pairs[i], &s, &r, 0.02);
         collide_set_destroy(&s);
     }
 }
