@@ -1,7 +1,7 @@
 /*
  * Contacts of a height field with a convex geom. Each cell of the grid has two prisms, from the field's base up to a
- * triangle of its surface. Those under the geom's bounding box are tried one by one, row by row; each gives at most one
- * contact. The field is model data: heights [row][column] from 0 to 1, and MuJoCo's four sizes.
+ * triangle of its surface. Those under the geom's bounding box are tried one by one, row by row, each lane its own; a
+ * prism gives at most one contact. The field is model data: heights [row][column] from 0 to 1, and MuJoCo's four sizes.
  */
 #ifndef STI_PHYSICS_COLLIDE_HFIELD_K_H
 #define STI_PHYSICS_COLLIDE_HFIELD_K_H
@@ -43,18 +43,18 @@ LFN void hfield_find_range(const convex *c, const ureal *size, int nrow, int nco
     }
 }
 
-/* Prism 0 or 1 of a cell; its place is the cell's first corner. */
-LFN real hfield_prism(const ureal *heights, const ureal *size, int nrow, int ncol, int row, int column, int second,
+/* Prism 0 or 1 of a cell, each lane's own; its place is the cell's first corner. Gives the height of its top. */
+LFN real hfield_prism(const ureal *heights, const ureal *size, int nrow, int ncol, lint row, lint column, int second,
                       convex *prism)
 {
     ureal dx = 2 * size[0] / (ureal)(ncol - 1), dy = 2 * size[1] / (ureal)(nrow - 1);
     real top = splat(-size[3]);
-    prism->g.pos[0] = splat(dx * (ureal)column - size[0]);
-    prism->g.pos[1] = splat(dy * (ureal)row - size[1]);
+    prism->g.pos[0] = fma(splat(dx), to_real(column), splat(-size[0]));
+    prism->g.pos[1] = fma(splat(dy), to_real(row), splat(-size[1]));
     prism->g.pos[2] = splat(0);
     for (int i = 0; i < 3; ++i) {
         int right = second ? i > 0 : i == 2, up = second ? i == 1 : i != 1;
-        real height = splat(heights[(row + up) * ncol + column + right] * size[2]);
+        real height = gather(heights, (row + isplat(up)) * isplat(ncol) + column + isplat(right)) * splat(size[2]);
         prism->corner[i][0] = splat(right ? dx : 0);
         prism->corner[i][1] = splat(up ? dy : 0);
         prism->corner[i][2] = splat(-size[3]);
@@ -103,24 +103,26 @@ LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *si
     hfield_local(field, &c.g);
     hfield_range range;
     hfield_find_range(&c, size, nrow, ncol, margin, tables, reals, &range);
-    mask near = m_and(lanes, range.near);
+    mask rows = ilt(range.low[1], range.high[1]), columns = ilt(range.low[0], range.high[0]);
+    mask active = m_and(m_and(lanes, range.near), m_and(rows, columns));
+    lint row = iselect(active, range.low[1], isplat(0)), column = iselect(active, range.low[0], isplat(0));
     contact_clear(con, HFIELD_CONTACTS);
-    for (int row = 0; row < nrow - 1; ++row) {
-        mask in_row = m_and(near, m_andnot(ilt(isplat(row), range.high[1]), ilt(isplat(row), range.low[1])));
-        if (!any(in_row)) continue;
-        for (int column = 0; column < ncol - 1; ++column) {
-            mask in_cell =
-                m_and(in_row, m_andnot(ilt(isplat(column), range.high[0]), ilt(isplat(column), range.low[0])));
-            if (!any(in_cell)) continue;
-            for (int second = 0; second < 2; ++second) {
-                contact found;
-                real top = hfield_prism(heights, size, nrow, ncol, row, column, second, &prism);
-                mask below = m_and(in_cell, ge(top, range.bottom));
-                if (!any(below)) continue;
-                collide_convex(&prism, &c, tables, reals, margin, tolerance, iterations, below, &found);
-                contact_push(con, HFIELD_CONTACTS, &found);
-            }
+    for (; any(active);) {
+        for (int second = 0; second < 2; ++second) {
+            contact found;
+            real top = hfield_prism(heights, size, nrow, ncol, row, column, second, &prism);
+            mask below = m_and(active, ge(top, range.bottom));
+            if (!any(below)) continue;
+            collide_convex(&prism, &c, tables, reals, margin, tolerance, iterations, below, &found);
+            contact_push(con, HFIELD_CONTACTS, &found);
         }
+        lint next = column + isplat(1);
+        mask ends = m_not(ilt(next, range.high[0]));
+        column = iselect(active, iselect(ends, range.low[0], next), column);
+        row = iselect(m_and(active, ends), row + isplat(1), row);
+        active = m_and(active, ilt(row, range.high[1]));
+        row = iselect(active, row, isplat(0));
+        column = iselect(active, column, isplat(0));
     }
     for (int i = 0; i < HFIELD_CONTACTS; ++i) hfield_world(field, con + i);
 }
