@@ -15,7 +15,8 @@ enum { MOST = 128, PATH = 1024 };
 
 static char paths[MOST][PATH]; /* from the top of the checkout */
 static int npath;
-static const char *const folders[] = {STET_TEST_SOURCE_DIR "/src", STET_TEST_SOURCE_DIR "/include"};
+static const char *const folders[] = {STET_TEST_SOURCE_DIR "/src", STET_TEST_SOURCE_DIR "/include",
+                                      STET_TEST_SOURCE_DIR};
 
 /* The path of something in the checkout; valid until the next call. */
 static const char *whole_path(const char *path)
@@ -71,7 +72,8 @@ static int find_all(void **state)
 
 static sti_check_options options_for(int lanes, bool gpu)
 {
-    return (sti_check_options){.folder = folders, .nfolder = 2, .lanes = lanes, .gpu = gpu};
+    return (sti_check_options){
+        .folder = folders, .nfolder = sizeof folders / sizeof folders[0], .lanes = lanes, .gpu = gpu};
 }
 
 static sti_unit *unit_of(const char *text, const char *name, const sti_check_options *options)

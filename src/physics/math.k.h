@@ -1,0 +1,68 @@
+/* Vectors, rotation matrices and quaternions in lanes: the few functions that the stages of the physics share. */
+#ifndef STI_PHYSICS_MATH_K_H
+#define STI_PHYSICS_MATH_K_H
+#include "stet/lang.h"
+
+/* MuJoCo's mjMINVAL: lengths and denominators below it count as zero. */
+#define PHYSICS_MINVAL ((ureal)1e-15)
+
+LFN real v3_dot(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
+LFN void v3_copy(const real *a, real *out)
+{
+    for (int k = 0; k < 3; ++k) out[k] = a[k];
+}
+LFN void v3_add(const real *a, const real *b, real *out)
+{
+    for (int k = 0; k < 3; ++k) out[k] = a[k] + b[k];
+}
+LFN void v3_sub(const real *a, const real *b, real *out)
+{
+    for (int k = 0; k < 3; ++k) out[k] = a[k] - b[k];
+}
+LFN void v3_scale(const real *a, real s, real *out)
+{
+    for (int k = 0; k < 3; ++k) out[k] = a[k] * s;
+}
+/* out = a + s b */
+LFN void v3_add_scaled(const real *a, const real *b, real s, real *out)
+{
+    for (int k = 0; k < 3; ++k) out[k] = fma(b[k], s, a[k]);
+}
+/* out = a x b; out is neither a nor b. */
+LFN void v3_cross(const real *a, const real *b, real *out)
+{
+    out[0] = fma(a[1], b[2], -(a[2] * b[1]));
+    out[1] = fma(a[2], b[0], -(a[0] * b[2]));
+    out[2] = fma(a[0], b[1], -(a[1] * b[0]));
+}
+LFN void v3_select(mask m, const real *a, const real *b, real *out)
+{
+    for (int k = 0; k < 3; ++k) out[k] = select(m, a[k], b[k]);
+}
+/* Makes a unit vector of v and gives its length; shorter than PHYSICS_MINVAL becomes (1, 0, 0). */
+LFN real v3_normalize(real *v)
+{
+    real length = sqrt(v3_dot(v, v));
+    mask tiny = lt(length, splat(PHYSICS_MINVAL));
+    real inverse = splat(1) / select(tiny, splat(1), length);
+    for (int k = 0; k < 3; ++k) v[k] = select(tiny, splat(k == 0 ? 1 : 0), v[k] * inverse);
+    return length;
+}
+
+/* Column k of a matrix [3][3]. */
+LFN void m3_column(const real *m, int k, real *out)
+{
+    for (int r = 0; r < 3; ++r) out[r] = m[3 * r + k];
+}
+/* out = m v; out is not v. */
+LFN void m3_mul(const real *m, const real *v, real *out)
+{
+    for (int r = 0; r < 3; ++r) out[r] = fma(m[3 * r + 2], v[2], fma(m[3 * r + 1], v[1], m[3 * r] * v[0]));
+}
+/* out = m' v; out is not v. */
+LFN void m3_mul_transposed(const real *m, const real *v, real *out)
+{
+    for (int c = 0; c < 3; ++c) out[c] = fma(m[6 + c], v[2], fma(m[3 + c], v[1], m[c] * v[0]));
+}
+
+#endif

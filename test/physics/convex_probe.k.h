@@ -1,0 +1,64 @@
+/*
+ * Pairs with convex geoms and meshes as arrays (collide_arrays.k.h). `tables` begins with the type of each geom and the
+ * place of its hull's record.
+ */
+#include "physics/collide/broad.k.h"
+#include "physics/collide/convex_pair.k.h"
+#include "physics/collide/plane_mesh.k.h"
+#include "test/physics/collide_arrays.k.h"
+
+item_kernel void k_probe_plane_mesh(const ureal *in, ureal *out, const int *tables, const ureal *reals, int padded,
+                                    int block)
+{
+    int first = block * 256;
+    items(p, 256)
+    {
+        geom a, b;
+        contact con[PLANE_MESH_CONTACTS];
+        probe_geom(in + first + p, padded, &a);
+        probe_geom(in + first + p + 15 * padded, padded, &b);
+        collide_plane_mesh(&a, &b, tables + tables[3], tables, reals, load(in + first + p + 30 * padded), con);
+        probe_contacts(con, PLANE_MESH_CONTACTS, out + first + p, padded);
+    }
+}
+
+item_kernel void k_probe_convex(const ureal *in, ureal *out, const int *tables, const ureal *reals, int padded,
+                                int block)
+{
+    int first = block * 256;
+    items(p, 256)
+    {
+        geom first_geom, second_geom;
+        convex a, b;
+        contact con[1];
+        probe_geom(in + first + p, padded, &first_geom);
+        probe_geom(in + first + p + 15 * padded, padded, &second_geom);
+        convex_of_geom(&first_geom, tables[0], tables[1], &a);
+        convex_of_geom(&second_geom, tables[2], tables[3], &b);
+        real margin = load(in + first + p + 30 * padded);
+        collide_convex(&a, &b, tables, reals, margin, (ureal)1e-6, 35, m_all(), con);
+        probe_contacts(con, 1, out + first + p, padded);
+    }
+}
+
+/*
+ * Rows of out: 1 where the bounding spheres, the plane and the sphere, the boxes are near. `reals` are the radii of the
+ * two spheres, then the two boxes.
+ */
+item_kernel void k_probe_broad(const ureal *in, ureal *out, const ureal *reals, int padded, int block)
+{
+    int first = block * 256;
+    items(p, 256)
+    {
+        geom a, b;
+        probe_geom(in + first + p, padded, &a);
+        probe_geom(in + first + p + 15 * padded, padded, &b);
+        real margin = load(in + first + p + 30 * padded), radius1 = splat(reals[0]), radius2 = splat(reals[1]);
+        mask spheres = spheres_near(a.pos, radius1, b.pos, radius2, margin);
+        mask plane = plane_sphere_near(a.pos, a.mat, b.pos, radius2, margin);
+        mask boxes = boxes_near(a.pos, a.mat, reals + 2, b.pos, b.mat, reals + 8, margin);
+        store(out + first + p, select(spheres, splat(1), splat(0)));
+        store(out + first + p + padded, select(plane, splat(1), splat(0)));
+        store(out + first + p + 2 * padded, select(boxes, splat(1), splat(0)));
+    }
+}
