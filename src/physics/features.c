@@ -142,13 +142,6 @@ static bool has_other_actuators(const mjModel *m)
     return false;
 }
 
-static bool is_too_large(const mjModel *m)
-{
-    int64_t body = 69 * m->nbody, dof = 33 * m->nv, rest = 6 * m->njnt + 12 * (m->ngeom + m->nsite);
-    return body + dof + rest + 3 * m->nC + 2 * m->nq + 8 * m->nmocap + 4 * m->ntendon + 5 * m->nactuator + m->nJmom >
-           PH_MEMORY;
-}
-
 static const struct {
     const char *name;
     bool covered;
@@ -182,7 +175,6 @@ static const struct {
     {"delays and history", false, has_history},
     {"plastic springs", false, has_plasticity},
     {"sleeping", false, has_sleep},
-    {"more than 12000 numbers of one world at a time", false, is_too_large},
 };
 
 const char *sti_physics_feature(const mjModel *m, int i, bool *covered)

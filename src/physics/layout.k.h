@@ -241,6 +241,4 @@
 #define PH_BAD_QACC 4
 #define PH_BAD_CTRL 8
 
-#define PH_MEMORY 12000 /* reals of team memory, at most */
-
 #endif

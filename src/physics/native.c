@@ -107,6 +107,7 @@ static stet_result put_mask(sti_native *n, const uint8_t *mask)
 }
 
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
+#define MEMORY_ARG sti_arg_int(n->tables.m[M_NMEMORY])
 #define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(NULL)
 #define INPUT_ARGS                                                                                                     \
     STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat)
@@ -185,8 +186,8 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5 */
     STI_TRY(put_mask(n, mask));
     STI_TRY(STI_LAUNCH(sti_k_native_step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
-                       STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(n->fault),
-                       sti_arg_array(n->since), sti_arg_int(nstep)));
+                       MEMORY_ARG, STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
+                       sti_arg_array(n->fault), sti_arg_array(n->since), sti_arg_int(nstep)));
     mark_moved(n, mask == NULL);
     return finish_step(n, nstep);
 }
@@ -200,7 +201,7 @@ stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **ou
     *out = NULL;
     if (number < 0) return sti_error(STET_ERROR_NOT_FOUND, "physics: there is no quantity '%.64s'", name);
     STI_TRY(STI_ARRAY(n->worlds->device, name, STET_DTYPE_REAL, true, &a, n->worlds->nworld, items));
-    stet_result result = STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS,
+    stet_result result = STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS, MEMORY_ARG,
                                     STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(a),
                                     sti_arg_int(number), sti_arg_int(items));
     if (result != STET_OK) {

@@ -62,12 +62,11 @@ LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), is
  * time steps since the last reset, -1: there was none. After a reset the inputs count as those of mj_resetData for the
  * steps that are left; the caller puts them into their arrays.
  */
-world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, real *qpos,
+world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, real *qpos,
                                 real *qvel, real *act, const real *ctrl, const real *qfrc_applied,
                                 const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, lint *fault,
                                 lint *since, int nstep)
 {
-    shared(real, w, PH_MEMORY);
     mask on = m_not(ieq(stepped[0], isplat(0)));
     lint faults = isplat(0), steps = isplat(-1);
     if (!any(on)) return;
@@ -108,12 +107,11 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
 }
 
 /* Forward dynamics of the present state: out [n] is what stands in team memory from m[name] on. */
-world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, const real *qpos, const real *qvel,
-                                   const real *act, const real *ctrl, const real *qfrc_applied,
+world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, treal *w, const real *qpos,
+                                   const real *qvel, const real *act, const real *ctrl, const real *qfrc_applied,
                                    const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, real *out,
                                    int name, int n)
 {
-    shared(real, w, PH_MEMORY);
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat);
     ph_forward(m, f, v, w, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE]);
     each (i, n) put(out, i, (w + m[name])[i]);

@@ -172,11 +172,11 @@ LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, cons
  * where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera in each row; a
  * buffer's row is in `rows`.
  */
-item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look, const ureal *lens,
-                          const ureal *size, const int *data, const ureal *bounds, const ureal *node, const ureal *tri,
-                          const ureal *elevation, u32 *colour, ureal *depth, ureal *distance, ureal *normal,
-                          u32 *albedo, int *geom, int *body, int *type, const i64 *first, const int *pitch, int rows,
-                          int block)
+item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
+                          const ureal *lens, const ureal *size, const int *data, const ureal *bounds, const ureal *node,
+                          const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth, ureal *distance,
+                          ureal *normal, u32 *albedo, int *geom, int *body, int *type, const i64 *first,
+                          const int *pitch, int rows, int block)
 {
     shared(int, flag, CHUNK);
     shared(int, list, CHUNK);

@@ -3,7 +3,7 @@
 #define TEST_PHYSICS_COLLIDE_RIG_H
 
 #include "geom/rays.h"
-#include "kernel/launch/kernel.h"
+#include "kernel/record/launch.h"
 #include "physics/collide_probe.h"
 
 #include <mujoco/mujoco.h>

@@ -1,4 +1,7 @@
-/* Contacts of a box with a sphere and a capsule. Corners have numbers of three bits: bit k is set where they have +size[k]. */
+/*
+ * Contacts of a box with a sphere and a capsule. Corners have numbers of three bits: bit k is set where they have
+ * +size[k].
+ */
 #ifndef STI_PHYSICS_COLLIDE_BOX_K_H
 #define STI_PHYSICS_COLLIDE_BOX_K_H
 #include "physics/collide/contact.k.h"

@@ -139,7 +139,7 @@ LFN void mesh_edge(const int *hull, const int *tables, const ureal *reals, lint 
     }
 }
 
-/* The edge of a geom (of its surface) at its support point along a unit direction that is nearest to being across it. */
+/* The edge of a geom's surface at its support point along a unit direction that is nearest to being across it. */
 LFN void convex_edge(const convex *c, const int *tables, const ureal *reals, const real *world, feature *f)
 {
     real way[3], from[3], to[3], edge[3], least = splat(2);

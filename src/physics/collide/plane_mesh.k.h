@@ -1,4 +1,4 @@
-/* Contacts of a plane with a mesh: the lowest vertex, and up to three more corners of the face that looks down there. */
+/* Contacts of a plane with a mesh: the lowest vertex, up to three more corners of its lowest face. */
 #ifndef STI_PHYSICS_COLLIDE_PLANE_MESH_K_H
 #define STI_PHYSICS_COLLIDE_PLANE_MESH_K_H
 #include "physics/collide/hull.k.h"
