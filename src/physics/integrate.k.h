@@ -238,6 +238,7 @@ LFN void ph_reset(const int *m, const ureal *f, const real *v, real *w, mask whi
 {
     int inputs = m[W_MOCAP_POS] - m[W_QVEL];
     real *rest = w + m[W_QVEL];
+    sync(); /* all threads of the team have seen what led here */
     each (i, m[M_NQ]) (w + m[W_QPOS])[i] = select(which, par(m, f, v, M_QPOS0, i), (w + m[W_QPOS])[i]);
     each (i, inputs) rest[i] = select(which, splat(0), rest[i]);
     each (i, 3 * m[M_NMOCAP])

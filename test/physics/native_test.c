@@ -83,6 +83,18 @@ static void golden_hashes_everywhere(void **state)
     }
 }
 
+/* The device that the run is about, a GPU or its double: teams of threads compute the same bits. */
+static void golden_hashes_on_the_device(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < GOLDEN; ++k) {
+        rig r = make_worlds(golden[k].text, N, 0, NULL, 1);
+        OK(stet_step_run(r.step, STEPS));
+        assert_true(state_hash(&r) == golden[k].hash);
+        rig_free(&r);
+    }
+}
+
 static void a_world_depends_on_itself_alone(void **state)
 {
     (void)state;
@@ -374,6 +386,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_hashes_everywhere),
+        cmocka_unit_test(golden_hashes_on_the_device),
         cmocka_unit_test(a_world_depends_on_itself_alone),
         cmocka_unit_test(n_steps_are_n_single_ones),
         cmocka_unit_test(poses_follow_a_step),
