@@ -57,7 +57,8 @@ static void validate_shape(const stet_array *a)
     assert((!a->worlds || a->dtype == STET_DTYPE_REAL || a->dtype == STET_DTYPE_INT) &&
            "an array of worlds holds lanes");
     for (int k = 0; k < a->ndim; ++k) assert(a->shape[k] >= 0);
-    for (int k = a->worlds ? 1 : 0; k < a->ndim; ++k) nitem *= a->shape[k];
+    for (int k = a->worlds ? 1 : 0; k < a->ndim; ++k) /* the product of the others may be too large where one is 0 */
+        if (__builtin_mul_overflow(nitem, a->shape[k], &nitem)) nitem = 0;
     assert(a->nitem == nitem);
     int64_t lanes = a->worlds ? a->device->lanes : 1;
     assert(a->nblock == (a->worlds ? (a->shape[0] + lanes - 1) / lanes : 1));

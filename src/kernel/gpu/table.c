@@ -118,7 +118,7 @@ void sti_validate_programs(const struct sti_programs *p)
         assert(!it->own || it->kernel->user);
     }
     assert(n == p->nprogram && 2 * n <= p->nslot);
-    assert((p->nfused > 0) == (p->fused != NULL));
+    assert(p->nfused == 0 || p->fused);
     for (int i = 0; i < p->nfused; ++i)
         assert(p->fused[i]->module && p->fused[i]->code.value && p->fused[i]->nphase > 0 && "FUSED-3");
 }
