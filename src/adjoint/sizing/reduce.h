@@ -82,7 +82,7 @@ void sti_reducing_free(sti_reducing *r);
 /* Makes the stamp of a value's inputs (REDUCE-1). */
 void sti_reduce_stamp(const sti_reduce_query *q, uint64_t inputs, sti_stamp *out);
 void sti_known_free(sti_known *known);
-/* Debug builds: REDUCE-2, and the order of use. */
+/* Debug builds: each entry exists and was used before now. */
 void sti_validate_known(const sti_known *known);
 
 /*
