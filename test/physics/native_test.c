@@ -136,7 +136,8 @@ static void poses_follow_a_step(void **state)
     for (int64_t w = 0; w < 3; ++w)
         for (int64_t i = 0; i < xpos->nitem; ++i)
             assert_true(fabs(reals_get(xpos, w, i) - rig_get(&r, "xpos", w, i)) < 1e-5);
-    FAILS(sti_native_quantity(native, "efc_J", &xpos), STET_ERROR_NOT_FOUND, "efc_J");
+    stet_array *none;
+    FAILS(sti_native_quantity(native, "efc_J", &none), STET_ERROR_NOT_FOUND, "efc_J");
     stet_array_destroy(xpos);
     sti_native_destroy(native);
     rig_free(&r);
