@@ -77,7 +77,7 @@ typedef struct sti_item_state {
  */
 typedef struct sti_making {
     sti_transform t;
-    sti_output output;
+    sti_text_output output;
     sti_tape_state tape;
     sti_list_state list;
     sti_item_state item;

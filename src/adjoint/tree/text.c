@@ -38,7 +38,7 @@ void sti_emit(sti_transform *t, const char *format, ...)
     va_start(args, format);
     const char *text = say_text(t, format, args);
     va_end(args);
-    sti_output *o = t->output;
+    sti_text_output *o = t->output;
     if (text[0] == '}') o->indent--;
     assert(o->indent >= 0); /* each } has its { */
     for (int i = 0; i < o->indent; ++i) sti_text_buffer_put(&o->text, "    ");

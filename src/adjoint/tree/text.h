@@ -7,13 +7,13 @@
 #include "adjoint/tree/state.h"
 #include "kernel/compile/text_buffer.h"
 
-typedef struct sti_output {
+typedef struct sti_text_output {
     sti_text_buffer text;   /* so far */
     sti_text_buffer before; /* what must come before it: adjoints of the functions that it calls */
     int indent;
     unsigned serial;             /* number of the next generated name */
     const struct sti_held *held; /* local pointers that may be const */
-} sti_output;
+} sti_text_output;
 
 /* Formats a text in the unit's memory. Returns "" if there is no memory. */
 const char *sti_say(sti_transform *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
