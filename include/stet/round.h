@@ -45,7 +45,7 @@ STET_API const char *stet_contract_name(stet_contract contract); /* "keep" */
     X(PROGRAMS, "programs", KEEP, "compiled kernels, recordings, blocks of arguments")                                 \
     X(MEMORY, "memory", KEEP, "arrays, their host's sides, arenas, the ring of frames")                                \
     X(SCENE_EDITS, "scene_edits", KEEP,                                                                                \
-      "prims that the caller added or moved, his kernels in the step, what he bound and exported")                     \
+      "prims that the caller added or moved, its kernels in the step, what it bound and exported")                     \
     X(STATE, "state", COPY_IN, "all fields of the worlds and MuJoCo's data behind them, the seed")                     \
     X(PARAMETERS, "parameters", COPY_IN, "parameters of the physics, world by world")                                  \
     X(CONTROLS, "controls", COPY_IN, "controls over time, and how many of their frames were taken")                    \
