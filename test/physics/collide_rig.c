@@ -468,3 +468,13 @@ void collide_check_widths(const collide_pair *pair, const collide_set *s)
     free(first);
     free(out);
 }
+
+void collide_check_pair(const collide_pair *pair, random_state *r, int n, double float_allowed, double moved_allowed)
+{
+    collide_set s = collide_set_create(pair, r, n);
+    collide_check_oracle(pair, &s);
+    collide_check_widths(pair, &s);
+    collide_check_float(pair, &s, 1e-4, float_allowed);
+    collide_check_moved(pair, &s, r, moved_allowed);
+    collide_set_destroy(&s);
+}

@@ -62,4 +62,7 @@ void collide_check_float(const collide_pair *pair, const collide_set *s, double 
 /* All contacts have the same bits at every width, wherever among the lanes a pair is. */
 void collide_check_widths(const collide_pair *pair, const collide_set *s);
 
+/* Makes n random cases and all these checks; in float 1e-4 m is near. `allowed`: shares of generic cases. */
+void collide_check_pair(const collide_pair *pair, random_state *r, int n, double float_allowed, double moved_allowed);
+
 #endif
