@@ -37,44 +37,6 @@ static stet_result check_def(const stet_array_def *def)
     return STET_OK;
 }
 
-/*
- * Counts the items of a world, or of a whole plain array. A dimension that is too large does no harm where another one
- * is 0.
- */
-static stet_result count_items(const stet_array *a, size_t *out)
-{
-    int first = a->worlds ? 1 : 0;
-    bool none = false;
-    for (int k = 0; k < a->ndim; ++k) none = none || a->shape[k] == 0;
-    *out = 1;
-    for (int k = first; k < a->ndim; ++k)
-        if (a->shape[k] == 0) *out = 0;
-    for (int k = first; k < a->ndim && *out; ++k)
-        if (__builtin_mul_overflow(*out, (size_t)a->shape[k], out)) {
-            *out = 0;
-            return none ? STET_OK
-                        : sti_error(STET_ERROR_LIMIT, "array %s: its dimensions are more than this machine can address",
-                                    a->name);
-        }
-    return STET_OK;
-}
-
-/* Computes items, blocks and bytes from the shape. */
-static stet_result measure_array(stet_array *a)
-{
-    size_t nitem, count, block = (size_t)a->device->lanes;
-    STI_TRY(count_items(a, &nitem));
-    size_t nblock = a->worlds ? ((size_t)a->shape[0] + block - 1) / block : 1;
-    STI_TRY(sti_mul_size(nitem, nblock, &count, a->name));
-    if (a->worlds) STI_TRY(sti_mul_size(count, block, &count, a->name));
-    STI_TRY(sti_mul_size(count, stet_dtype_size(a->device, a->dtype), &a->size, a->name));
-    if (a->size > (size_t)INT64_MAX / 2)
-        return sti_error(STET_ERROR_LIMIT, "array %s: %zu bytes are more than can be addressed", a->name, a->size);
-    a->nitem = (int64_t)nitem;
-    a->nblock = (int64_t)nblock;
-    return STET_OK;
-}
-
 static stet_result read_def(stet_array *a, const stet_array_def *def)
 {
     snprintf(a->name, sizeof a->name, "%s", def->name ? def->name : "array");
@@ -83,7 +45,7 @@ static stet_result read_def(stet_array *a, const stet_array_def *def)
     a->ndim = def->ndim;
     memcpy(a->shape, def->shape, sizeof a->shape);
     a->version = sti_version_new();
-    return measure_array(a);
+    return sti_array_measure(a, &a->nitem, &a->nblock, &a->size);
 }
 
 stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_array **out)

@@ -428,6 +428,8 @@ bool sti_array_poll_external_writes(stet_array *array);
 stet_result sti_array_stream_upload(stet_array *array, const void *data, size_t size);
 /* Checks the def and the size, and creates the array without memory. */
 stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_array **out);
+/* Items of a world (or of a plain array), blocks of worlds and bytes, from the array's type and shape. LIMIT. */
+stet_result sti_array_measure(const stet_array *a, int64_t *nitem, int64_t *nblock, size_t *size);
 
 /* Shorthand for the layers: the shape is a list, ndim is counted. */
 stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtype, bool worlds, int ndim,

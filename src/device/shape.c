@@ -47,22 +47,56 @@ stet_device *stet_array_get_device(const stet_array *a) { return a ? a->device :
 
 uint64_t stet_array_get_id(const stet_array *a) { return a ? a->version.id : 0; }
 
+/*
+ * Counts the items of a world, or of a whole plain array. A dimension that is too large does no harm where another one
+ * is 0.
+ */
+static stet_result count_items(const stet_array *a, size_t *out)
+{
+    int first = a->worlds ? 1 : 0;
+    bool none = false;
+    for (int k = 0; k < a->ndim; ++k) none = none || a->shape[k] == 0;
+    *out = 1;
+    for (int k = first; k < a->ndim; ++k)
+        if (a->shape[k] == 0) *out = 0;
+    for (int k = first; k < a->ndim && *out; ++k)
+        if (__builtin_mul_overflow(*out, (size_t)a->shape[k], out)) {
+            *out = 0;
+            return none ? STET_OK
+                        : sti_error(STET_ERROR_LIMIT, "array %s: its dimensions are more than this machine can address",
+                                    a->name);
+        }
+    return STET_OK;
+}
+
+stet_result sti_array_measure(const stet_array *a, int64_t *nitem, int64_t *nblock, size_t *size)
+{
+    size_t items, count, lanes = (size_t)a->device->lanes;
+    STI_TRY(count_items(a, &items));
+    size_t blocks = a->worlds ? ((size_t)a->shape[0] + lanes - 1) / lanes : 1;
+    STI_TRY(sti_mul_size(items, blocks, &count, a->name));
+    if (a->worlds) STI_TRY(sti_mul_size(count, lanes, &count, a->name));
+    STI_TRY(sti_mul_size(count, stet_dtype_size(a->device, a->dtype), size, a->name));
+    if (*size > (size_t)INT64_MAX / 2)
+        return sti_error(STET_ERROR_LIMIT, "array %s: %zu bytes are more than can be addressed", a->name, *size);
+    *nitem = (int64_t)items;
+    *nblock = (int64_t)blocks;
+    return STET_OK;
+}
+
 #ifndef NDEBUG
 
 static void validate_shape(const stet_array *a)
 {
-    int64_t nitem = 1;
+    int64_t nitem, nblock;
+    size_t size;
     assert(a->ndim >= 1 && a->ndim <= STET_MAX_DIMS);
     assert((unsigned)a->dtype < STET_DTYPE_COUNT);
     assert((!a->worlds || a->dtype == STET_DTYPE_REAL || a->dtype == STET_DTYPE_INT) &&
            "an array of worlds holds lanes");
     for (int k = 0; k < a->ndim; ++k) assert(a->shape[k] >= 0);
-    for (int k = a->worlds ? 1 : 0; k < a->ndim; ++k) /* the product of the others may be too large where one is 0 */
-        if (__builtin_mul_overflow(nitem, a->shape[k], &nitem)) nitem = 0;
-    assert(a->nitem == nitem);
-    int64_t lanes = a->worlds ? a->device->lanes : 1;
-    assert(a->nblock == (a->worlds ? (a->shape[0] + lanes - 1) / lanes : 1));
-    assert(a->size == (size_t)(a->nitem * a->nblock * lanes) * stet_dtype_size(a->device, a->dtype));
+    assert(sti_array_measure(a, &nitem, &nblock, &size) == STET_OK);
+    assert(a->nitem == nitem && a->nblock == nblock && a->size == size);
 }
 
 void sti_validate_array(const stet_array *a)
