@@ -85,7 +85,7 @@ LFN void ph_transmit(const int *m, const ureal *f, const real *v, real *w, int i
     } else {
         ph_copy(moment, turned, 3);
         ph_quat_log(quat, x);
-        *length = ph_dot(x, turned);
+        *length = v3_dot(x, turned);
     }
 }
 
@@ -138,7 +138,7 @@ LFN real ph_next_activation(const int *m, const ureal *f, const real *v, const r
 {
     real act = (w + m[W_ACT])[(m + m[M_ACT_ACTADR])[i]], h = par(m, f, v, M_TIMESTEP, 0);
     if ((m + m[M_ACT_DYNTYPE])[i] == 3) { /* filterexact */
-        real tau = rmax(splat((ureal)1e-15), par(m, f, v, M_ACT_DYNPRM, i));
+        real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
         act = fma(dot * tau, splat(1) - exp(-h / tau), act);
     } else {
         act = fma(dot, h, act);
@@ -153,7 +153,7 @@ LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const re
 {
     int type = (m + m[M_ACT_DYNTYPE])[i];
     if (type == 1) return u; /* integrator */
-    real tau = rmax(splat((ureal)1e-15), par(m, f, v, M_ACT_DYNPRM, i));
+    real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
     return (u - (w + m[W_ACT])[(m + m[M_ACT_ACTADR])[i]]) / tau;
 }
 
@@ -162,7 +162,7 @@ LFN real ph_nearest_setpoint(const int *m, const ureal *f, const real *v, const 
 {
     real gear[3];
     pars(m, f, v, M_ACT_GEAR, 6 * i, 3, gear);
-    real turn = splat((ureal)6.28318530717958647692) * sqrt(ph_dot(gear, gear));
+    real turn = splat((ureal)6.28318530717958647692) * sqrt(v3_dot(gear, gear));
     real turns = rint((u - (w + m[W_ACTUATOR_LENGTH])[i]) / turn);
     return fma(-turns, turn, u);
 }

@@ -19,12 +19,12 @@ LFN void ph_body_inertia(const int *m, const ureal *f, const real *v, real *w, i
     for (int k = 0; k < 3; ++k) md[k] = mass * d[k];
     for (int k = 0; k < 9; ++k) T[k] = R[k] * I[k % 3];
     real xx = md[0] * d[0], yy = md[1] * d[1], zz = md[2] * d[2];
-    out[0] = ph_dot(T, R) + (yy + zz);
-    out[1] = ph_dot(T + 3, R + 3) + (xx + zz);
-    out[2] = ph_dot(T + 6, R + 6) + (xx + yy);
-    out[3] = fma(-md[0], d[1], ph_dot(T, R + 3));
-    out[4] = fma(-md[0], d[2], ph_dot(T, R + 6));
-    out[5] = fma(-md[1], d[2], ph_dot(T + 3, R + 6));
+    out[0] = v3_dot(T, R) + (yy + zz);
+    out[1] = v3_dot(T + 3, R + 3) + (xx + zz);
+    out[2] = v3_dot(T + 6, R + 6) + (xx + yy);
+    out[3] = fma(-md[0], d[1], v3_dot(T, R + 3));
+    out[4] = fma(-md[0], d[2], v3_dot(T, R + 6));
+    out[5] = fma(-md[1], d[2], v3_dot(T + 3, R + 6));
     for (int k = 0; k < 3; ++k) out[6 + k] = md[k];
     out[9] = mass;
 }
@@ -33,7 +33,7 @@ LFN void ph_body_inertia(const int *m, const ureal *f, const real *v, real *w, i
 LFN void ph_rotation_axis(const real *axis, const real *off, real *out)
 {
     real t[3];
-    ph_cross(axis, off, t);
+    v3_cross(axis, off, t);
     ph_copy(out, axis, 3);
     ph_copy(out + 3, t, 3);
 }
@@ -147,7 +147,7 @@ LFN void ph_factor(const int *m, real *H, real *inv)
                 real c = -(H[entry[s]] * inv[row[s]]);
                 for (int j = 0; j < n; ++j) to[j] = fma(c, from[j], to[j]);
             }
-            inv[i] = splat(1) / rmax(splat((ureal)1e-15), to[n - 1]);
+            inv[i] = splat(1) / rmax(splat(PHYSICS_MINVAL), to[n - 1]);
         }
         sync();
     }

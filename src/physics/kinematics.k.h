@@ -65,7 +65,7 @@ LFN void ph_body_pose(const int *m, const ureal *f, const real *v, real *w, int 
             real local[3], own[4];
             ph_copy(local, p, 3);
             ph_copy(own, q, 4);
-            ph_turn(w + m[W_XMAT] + 9 * parent, local, p);
+            m3_mul(w + m[W_XMAT] + 9 * parent, local, p);
             for (int k = 0; k < 3; ++k) p[k] = at[k] + p[k];
             ph_copy(q, w + m[W_XQUAT] + 4 * parent, 4);
             if (!(flags & PH_BODY_STRAIGHT)) ph_quat_mul(q, own);
@@ -100,7 +100,7 @@ LFN void ph_fixed_pose(const int *m, const ureal *f, const real *v, const real *
         return;
     }
     pars(m, f, v, pos, 3 * i, 3, local);
-    ph_turn(R, local, turned);
+    m3_mul(R, local, turned);
     for (int k = 0; k < 3; ++k) xpos[k] = p[k] + turned[k];
     if (same == 3) {
         ph_copy(xmat, R, 9);

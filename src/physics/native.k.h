@@ -7,6 +7,7 @@
 #include "stet/lang.h"
 
 #include "physics/layout.k.h"
+#include "physics/math.k.h"
 #include "physics/spatial.k.h"
 #include "physics/kinematics.k.h"
 #include "physics/inertia.k.h"
@@ -106,7 +107,7 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
     }
 }
 
-/* Forward dynamics of the present state: out [n] is what stands in team memory from m[name] on. */
+/* Forward dynamics of the present state: out [n] becomes a copy of team memory from m[name] on. */
 world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, treal *w, const real *qpos,
                                    const real *qvel, const real *act, const real *ctrl, const real *qfrc_applied,
                                    const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, real *out,

@@ -1,7 +1,6 @@
 /*
- * Vectors, quaternions (w x y z), matrices by rows, and spatial vectors (rotation, then translation), and how stages
- * read parameters. Part of the kernels that include it, after the language. An output may not overlap an input unless
- * that is said.
+ * Quaternions (w x y z), spatial vectors (rotation, then translation), and how stages read parameters. Part of the
+ * kernels that include it, after math.k.h. An output may not overlap an input unless that is said.
  */
 
 /* Item i of a parameter: shared by all worlds, or one of this world's own. */
@@ -25,16 +24,9 @@ LFN void ph_zero(real *out, int n)
     for (int k = 0; k < n; ++k) out[k] = splat(0);
 }
 
-LFN real ph_dot(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
 LFN real ph_dot6(const real *a, const real *b)
 {
-    return fma(a[5], b[5], fma(a[4], b[4], fma(a[3], b[3], ph_dot(a, b))));
-}
-LFN void ph_cross(const real *a, const real *b, real *out)
-{
-    out[0] = fma(a[1], b[2], -(a[2] * b[1]));
-    out[1] = fma(a[2], b[0], -(a[0] * b[2]));
-    out[2] = fma(a[0], b[1], -(a[1] * b[0]));
+    return fma(a[5], b[5], fma(a[4], b[4], fma(a[3], b[3], v3_dot(a, b))));
 }
 /* out += a x b */
 LFN void ph_add_cross(const real *a, const real *b, real *out)
@@ -49,16 +41,11 @@ LFN void ph_add_scaled(real *out, const real *a, real s, int n)
     for (int k = 0; k < n; ++k) out[k] = fma(s, a[k], out[k]);
 }
 
-/* out = R a; R by rows. */
-LFN void ph_turn(const real *R, const real *a, real *out)
-{
-    for (int k = 0; k < 3; ++k) out[k] = fma(R[3 * k + 2], a[2], fma(R[3 * k + 1], a[1], R[3 * k] * a[0]));
-}
 /* out = a turned by the unit quaternion q. */
 LFN void ph_rotate(const real *q, const real *a, real *out)
 {
     real t[3];
-    ph_cross(q + 1, a, t);
+    v3_cross(q + 1, a, t);
     for (int k = 0; k < 3; ++k) t[k] = t[k] + t[k];
     for (int k = 0; k < 3; ++k) out[k] = fma(q[0], t[k], a[k]);
     ph_add_cross(q + 1, t, out);
@@ -95,7 +82,7 @@ LFN void ph_quat_matrix(const real *q, real *R)
 LFN void ph_quat_unit(real *q)
 {
     real norm = sqrt(fma(q[3], q[3], fma(q[2], q[2], fma(q[1], q[1], q[0] * q[0]))));
-    mask tiny = lt(norm, splat((ureal)1e-15));
+    mask tiny = lt(norm, splat(PHYSICS_MINVAL));
     real s = splat(1) / norm;
     for (int k = 0; k < 4; ++k) q[k] = select(tiny, splat((ureal)(k == 0)), q[k] * s);
 }
@@ -109,8 +96,8 @@ LFN void ph_quat_trim(real *q)
 /* The rotation vector of the unit quaternion q: its axis times its angle in (-pi, pi]. */
 LFN void ph_quat_log(const real *q, real *out)
 {
-    real s = sqrt(ph_dot(q + 1, q + 1));
-    mask tiny = lt(s, splat((ureal)1e-15));
+    real s = sqrt(v3_dot(q + 1, q + 1));
+    mask tiny = lt(s, splat(PHYSICS_MINVAL));
     real angle = splat(2) * atan2(s, q[0]);
     angle =
         select(gt(angle, splat((ureal)3.14159265358979323846)), angle - splat((ureal)6.28318530717958647692), angle);
@@ -122,8 +109,8 @@ LFN void ph_quat_log(const real *q, real *out)
 /* q turned for a time h with the angular velocity a, which is given in its own frame; then a unit quaternion. */
 LFN void ph_quat_integrate(real *q, const real *a, real h)
 {
-    real speed = sqrt(ph_dot(a, a)), half = splat((ureal)0.5) * (h * speed);
-    mask tiny = lt(speed, splat((ureal)1e-15));
+    real speed = sqrt(v3_dot(a, a)), half = splat((ureal)0.5) * (h * speed);
+    mask tiny = lt(speed, splat(PHYSICS_MINVAL));
     real s = sin(half) / speed, r[4];
     r[0] = select(tiny, splat(1), cos(half));
     for (int k = 0; k < 3; ++k) r[1 + k] = select(tiny, splat(0), a[k] * s);
@@ -144,8 +131,8 @@ LFN void ph_inertia_mul(const real *i, const real *a, real *out)
 /* out = a x b of two motions. */
 LFN void ph_cross_motion(const real *a, const real *b, real *out)
 {
-    ph_cross(a, b, out);
-    ph_cross(a, b + 3, out + 3);
+    v3_cross(a, b, out);
+    v3_cross(a, b + 3, out + 3);
     ph_add_cross(a + 3, b, out + 3);
 }
 /* out += a x f of a motion and a force. */

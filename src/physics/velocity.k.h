@@ -174,7 +174,7 @@ LFN void ph_place_force(const int *m, real *w, int b, const real *force)
     real *out = w + m[W_CFRC] + 6 * b;
     real off[3], t[3];
     for (int k = 0; k < 3; ++k) off[k] = at[k] - com[k];
-    ph_cross(off, force, t);
+    v3_cross(off, force, t);
     ph_copy(out, t, 3);
     ph_copy(out + 3, force, 3);
 }
