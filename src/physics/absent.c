@@ -1,0 +1,34 @@
+/* In place of native physics in a build with MuJoCo 3, whose models lack what it reads: it refuses each model. */
+#include "physics/features.h"
+#include "physics/native.h"
+
+#include <mujoco/mujoco.h>
+
+static const char needed[] = "native physics, which needs a stet that is built with MuJoCo 4 or later";
+
+const char *sti_physics_feature(const mjModel *model, int i, bool *covered)
+{
+    (void)model;
+    *covered = false;
+    return i == 0 ? needed : NULL;
+}
+
+stet_result sti_physics_check_model(const mjModel *model)
+{
+    (void)model;
+    return sti_error(STET_ERROR_UNSUPPORTED, "step: there is no %s; use physics mujoco", needed);
+}
+
+stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
+{
+    (void)out;
+    return sti_physics_check_model(worlds->model->mj);
+}
+
+void sti_native_destroy(sti_native *native) { (void)native; }
+
+stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n)
+{
+    (void)native, (void)mask, (void)n;
+    return STET_OK;
+}
