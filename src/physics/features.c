@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "physics/layout.k.h"
+#include "physics/pairs.h"
 #include "physics/tables.h"
 
 #include <stdio.h>
@@ -36,29 +37,31 @@ static bool any_int(const int *a, int64_t n, int value)
 
 /* ---- contacts ---------------------------------------------------------------------------------------------------- */
 
-static bool is_excluded(const mjModel *m, int b1, int b2)
-{
-    int signature = b1 < b2 ? (b1 << 16) + b2 : (b2 << 16) + b1;
-    return any_int(m->exclude_signature, m->nexclude, signature);
-}
-
-/* Can these two geoms ever touch? As MuJoCo filters pairs of geoms. */
-static bool may_touch(const mjModel *m, int g1, int g2)
-{
-    int b1 = m->geom_bodyid[g1], b2 = m->geom_bodyid[g2], w1 = m->body_weldid[b1], w2 = m->body_weldid[b2];
-    int p1 = m->body_weldid[m->body_parentid[w1]], p2 = m->body_weldid[m->body_parentid[w2]];
-    bool family = w1 != 0 && w2 != 0 && (w1 == p2 || w2 == p1) && !(m->opt.disableflags & mjDSBL_FILTERPARENT);
-    bool types = (m->geom_contype[g1] & m->geom_conaffinity[g2]) || (m->geom_contype[g2] & m->geom_conaffinity[g1]);
-    return types && w1 != w2 && !family && !is_excluded(m, b1, b2);
-}
-
-static bool has_contacts(const mjModel *m)
+/* Calls `wanted` for each pair of geoms that may touch; is one of them wanted? */
+typedef bool pair_fn(const mjModel *m, int g1, int g2);
+static bool find_pair(const mjModel *m, pair_fn *wanted)
 {
     if (off(m, mjDSBL_CONTACT)) return false;
+    for (int i = 0; i < m->npair; ++i)
+        if (wanted(m, m->pair_geom1[i], m->pair_geom2[i])) return true;
     for (int g = 0; g < m->ngeom; ++g)
         for (int k = g + 1; k < m->ngeom; ++k)
-            if (may_touch(m, g, k)) return true;
-    return m->npair > 0;
+            if (sti_physics_may_touch(m, g, k) && wanted(m, g, k)) return true;
+    return false;
+}
+
+static bool is_pair(const mjModel *m, int g1, int g2) { return m && g1 != g2; }
+static bool is_hard_pair(const mjModel *m, int g1, int g2)
+{
+    int a = m->geom_type[g1], b = m->geom_type[g2], low = a < b ? a : b, high = a < b ? b : a;
+    return high > mjGEOM_HFIELD && sti_physics_pair_contacts(low, high) == 0;
+}
+static bool has_contacts(const mjModel *m) { return find_pair(m, is_pair); }
+static bool has_hard_contacts(const mjModel *m) { return find_pair(m, is_hard_pair); }
+static bool has_contact_extras(const mjModel *m)
+{
+    int flags = mjENBL_OVERRIDE | mjENBL_SPECULATIVE;
+    return has_contacts(m) && (m->flg_surfacevel || m->flg_adhesion || m->opt.enableflags & flags);
 }
 
 /* ---- the other rows ---------------------------------------------------------------------------------------------- */
@@ -74,6 +77,20 @@ static bool has_friction(const mjModel *m)
            (any_number(m->dof_frictionloss, m->nv) || any_number(m->tendon_frictionloss, m->ntendon));
 }
 static bool has_equalities(const mjModel *m) { return !off(m, mjDSBL_EQUALITY) && m->neq > 0; }
+static bool has_flex_equalities(const mjModel *m)
+{
+    for (int i = 0; i < m->neq; ++i)
+        if (m->eq_type[i] > mjEQ_TENDON) return has_equalities(m);
+    return false;
+}
+/* A model that may have rows needs the solver. */
+static bool has_rows(const mjModel *m)
+{
+    return has_contacts(m) || has_joint_limits(m) || has_tendon_limits(m) || has_friction(m) || has_equalities(m);
+}
+static bool has_other_solvers(const mjModel *m) { return m->opt.solver != mjSOL_NEWTON && has_rows(m); }
+static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && has_rows(m); }
+static bool has_diagexact(const mjModel *m) { return m->opt.enableflags & mjENBL_DIAGEXACT && has_rows(m); }
 static bool has_sensors(const mjModel *m) { return m->nsensor > 0 && !(m->opt.disableflags & mjDSBL_SENSOR); }
 static bool has_flexes(const mjModel *m) { return m->nflex > 0; }
 static bool has_plugins(const mjModel *m) { return m->nplugin > 0; }
@@ -155,11 +172,17 @@ static const struct {
     {"actuators", true, has_actuators},
     {"integrator Euler", true, has_euler},
     {"integrator implicitfast", true, has_implicitfast},
-    {"contacts", false, has_contacts},
-    {"joint limits", false, has_joint_limits},
-    {"tendon limits", false, has_tendon_limits},
-    {"friction loss", false, has_friction},
-    {"equality constraints", false, has_equalities},
+    {"contacts", true, has_contacts},
+    {"contacts of two boxes, meshes, height fields, ellipsoids or cylinders", false, has_hard_contacts},
+    {"adhesion, moving surfaces, speculative contacts, override of contact parameters", false, has_contact_extras},
+    {"joint limits", true, has_joint_limits},
+    {"tendon limits", true, has_tendon_limits},
+    {"friction loss", true, has_friction},
+    {"equality constraints", true, has_equalities},
+    {"equality constraints of flexes", false, has_flex_equalities},
+    {"solvers other than Newton", false, has_other_solvers},
+    {"noslip iterations", false, has_noslip},
+    {"diagexact", false, has_diagexact},
     {"sensors", false, has_sensors},
     {"integrator RK4", false, has_rk4},
     {"integrator implicit", false, has_implicit},

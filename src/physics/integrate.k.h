@@ -241,6 +241,8 @@ LFN void ph_reset(const int *m, const ureal *f, const real *v, real *w, mask whi
     sync(); /* all threads of the team have seen what led here */
     each (i, m[M_NQ]) (w + m[W_QPOS])[i] = select(which, par(m, f, v, M_QPOS0, i), (w + m[W_QPOS])[i]);
     each (i, inputs) rest[i] = select(which, splat(0), rest[i]);
+    each (i, m[M_NEQ]) (w + m[W_EQ_ACTIVE])[i] = select(which, par(m, f, v, M_EQ_ACTIVE0, i), (w + m[W_EQ_ACTIVE])[i]);
+    each (i, m[M_NV]) (w + m[W_QACC_WARMSTART])[i] = select(which, splat(0), (w + m[W_QACC_WARMSTART])[i]);
     each (i, 3 * m[M_NMOCAP])
         (w + m[W_MOCAP_POS])[i] = select(which, par(m, f, v, M_RESET_MOCAP_POS, i), (w + m[W_MOCAP_POS])[i]);
     each (i, 4 * m[M_NMOCAP])

@@ -38,7 +38,16 @@
 #define M_INTEGRATOR 19 /* mjtIntegrator */
 #define M_STEP_NGEOM 20 /* geoms whose poses a step needs, from the first on: 0 or ngeom */
 #define M_STEP_NSITE 21 /* the same for sites */
-#define M_SIZES_END 22
+#define M_NEQ 22        /* equalities */
+#define M_NBLOCK 23     /* constraint blocks, see constraint.k.h */
+#define M_NSLOT 24      /* slots, at most */
+#define M_NROW 25       /* rows of them, at most */
+#define M_NEFCJ 26      /* reals of their Jacobians, at most */
+#define M_ITERATIONS 27
+#define M_LS_ITERATIONS 28
+#define M_NPAIR 29 /* pairs of geoms that may touch */
+#define M_NINTS 30 /* ints of plain team memory */
+#define M_SIZES_END 31
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -96,7 +105,11 @@
 #define M_ENTRY_ADR 152   /* nC + 1 places in ENTRY_PAIR: what of J' b J adds to an entry of qM */
 #define M_ENTRY_PAIR 153  /* four ints: 0 a tendon or 1 an actuator, its id, the two entries of its row */
 #define M_FREE_BODY 154   /* standalone free bodies */
-#define M_TABLES_END 155
+#define M_BLOCK 155       /* descriptions of constraint blocks, B_SIZE ints each */
+#define M_BLOCK_DOFS 156  /* dofs of blocks: pairs of a dof and bits: 1 it moves the first body, 2 the second */
+#define M_PAIR 157        /* blocks of pairs: see contact.k.h */
+#define M_GEOM_TYPE 158
+#define M_TABLES_END 159
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -141,7 +154,17 @@
 #define M_ACT_FORCERANGE 339
 #define M_RESET_MOCAP_POS 340 /* mocap poses after a reset */
 #define M_RESET_MOCAP_QUAT 341
-#define M_PARAMETERS_END 342
+#define M_BLOCK_PRM 342 /* P_SIZE reals a block */
+#define M_JNT_RANGE 343
+#define M_TEN_RANGE 344
+#define M_EQ_DATA 345 /* 15 reals an equality: see put_equality */
+#define M_TOLERANCE 346
+#define M_LS_TOLERANCE 347
+#define M_SOLVER_SCALE 348 /* 1 / (meaninertia * nv) */
+#define M_EQ_ACTIVE0 349
+#define M_GEOM_SIZE 350
+#define M_GEOM_RBOUND 351
+#define M_PARAMETERS_END 352
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -196,7 +219,24 @@
 #define W_QH 549
 #define W_QHDIAGINV 550
 #define W_QACC_STEP 551 /* what the integrator adds to qvel, divided by the time step */
-#define W_END 552
+#define W_QACC_WARMSTART 552
+#define W_EQ_ACTIVE 553 /* 1 or 0 */
+#define W_EFC_POS 554   /* of rows: … */
+#define W_EFC_D 555
+#define W_EFC_AREF 556
+#define W_EFC_FORCE 557
+#define W_EFC_JAR 558   /* J qacc - aref */
+#define W_EFC_JV 559    /* J times the search direction */
+#define W_EFC_J 560     /* of slots: rows times dofs of the block */
+#define W_EFC_BLOCK 561 /* of slots: the number of the block, -1: none */
+#define W_H 562         /* lower triangle by rows: the Hessian, then its factor */
+#define W_GRAD 563
+#define W_SEARCH 564
+#define W_MA 565 /* M qacc */
+#define W_MV 566 /* M times the search direction */
+#define W_SOLVER_NITER 567
+#define W_KEPT 568 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
+#define W_END 569
 #define M_HEADER 640 /* ints before the first table */
 
 /* bits of m[M_FLAGS] */
@@ -209,6 +249,7 @@
 #define PH_GRAVCOMP 64
 #define PH_TEN_ARMATURE 128
 #define PH_TEN_LIMITS 512 /* some tendon limits the forces of its actuators */
+#define PH_NO_WARMSTART 1024
 #define PH_JNT_LIMITS 256 /* some joint limits the forces of its actuators */
 
 /* bits of tables */
@@ -240,5 +281,65 @@
 #define PH_BAD_QVEL 2
 #define PH_BAD_QACC 4
 #define PH_BAD_CTRL 8
+#define PH_CONTACTS_FULL 16
+
+/* the description of a constraint block */
+#define B_KIND 0 /* PH_EQUALITY … PH_ELLIPTIC */
+#define B_TYPE 1 /* PH_EQ_CONNECT … */
+#define B_DIM 2  /* rows */
+#define B_NDOF 3
+#define B_DOFS 4 /* where its dofs begin in m */
+#define B_PRM 5  /* where its parameters begin in M_BLOCK_PRM */
+#define B_ID 6   /* the equality, joint, dof, tendon */
+#define B_SIDE 7 /* of limits: -1, 1 */
+#define B_OBJ1 8 /* of equalities: bodies, joints, tendons; -1: none */
+#define B_OBJ2 9
+#define B_SIZE 10
+
+#define PH_EQUALITY 0
+#define PH_FRICTION 1
+#define PH_LIMIT 2
+#define PH_CONTACT 3 /* without friction; contacts are not below this */
+#define PH_PYRAMID 4
+#define PH_ELLIPTIC 5
+
+#define PH_EQ_CONNECT 0
+#define PH_EQ_WELD 1
+#define PH_EQ_JOINT 2
+#define PH_EQ_TENDON 3
+#define PH_LOSS_DOF 4
+#define PH_LOSS_TENDON 5
+#define PH_LIMIT_JOINT 6
+#define PH_LIMIT_BALL 7
+#define PH_LIMIT_TENDON 8
+#define PH_GEOMS 9
+
+/* mjtGeom */
+#define PH_PLANE 0
+#define PH_SPHERE 2
+#define PH_CAPSULE 3
+#define PH_ELLIPSOID 4
+#define PH_CYLINDER 5
+#define PH_BOX 6
+
+/* parameters of a block */
+#define P_K 0 /* stiffness and damping of the reference acceleration, from solref */
+#define P_B 1
+#define P_SOLIMP 2 /* five, within MuJoCo's bounds */
+#define P_MARGIN 7
+#define P_DIAG 8        /* approximate inverse inertia: rows 0 … 2, rows 3 … 5 */
+#define P_LOSS 10       /* friction loss */
+#define P_B_FRICTION 11 /* damping of the other rows of an elliptic contact */
+#define P_FRICTION 12   /* five */
+#define P_MU 17         /* regularised friction of an elliptic cone */
+#define P_SCALE 18      /* five: R of the other rows of an elliptic contact, divided by that of the first */
+#define P_SIZE 23
+
+/* plain team memory */
+#define S_NSLOT 0
+#define S_NROW 1
+#define S_NJ 2
+#define S_FULL 3
+#define S_SLOTS 4
 
 #endif

@@ -12,7 +12,8 @@
 extern const sti_kernel sti_k_native_step, sti_k_native_forward;
 
 _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << STET_FAULT_BAD_QVEL &&
-                   PH_BAD_QACC == 1 << STET_FAULT_BAD_QACC && PH_BAD_CTRL == 1 << STET_FAULT_BAD_CTRL,
+                   PH_BAD_QACC == 1 << STET_FAULT_BAD_QACC && PH_BAD_CTRL == 1 << STET_FAULT_BAD_CTRL &&
+                   PH_CONTACTS_FULL == 1 << STET_FAULT_CONTACTS_FULL,
                "kernels write the bits of stet_fault");
 
 struct sti_native {
@@ -20,6 +21,9 @@ struct sti_native {
     sti_physics_tables tables;
     stet_array *m, *f;         /* the tables on the device */
     stet_array *stepped;       /* [nworld][1], the mask of the last step */
+    stet_array *warm;          /* [nworld][nv], qacc of the last step: where the solver begins */
+    stet_array *eq_active;     /* [nworld][neq] */
+    uint64_t *resets;          /* [nworld], worlds->resets when the two were last put back */
     stet_array *fault, *since; /* [nworld][1], what a step found */
     uint8_t *mask;             /* [nworld], what `stepped` holds */
 };
@@ -48,11 +52,16 @@ static stet_result upload_tables(sti_native *n)
 static stet_result build_native(sti_native *n)
 {
     stet_worlds *worlds = n->worlds;
-    STI_TRY(sti_physics_tables_make(worlds->model->mj, &n->tables));
+    const mjModel *mj = worlds->model->mj;
+    STI_TRY(sti_physics_tables_make(mj, &n->tables));
     STI_TRY(upload_tables(n));
     STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
     STI_TRY(STI_ARRAY(worlds->device, "faults of a step", STET_DTYPE_INT, true, &n->fault, worlds->nworld, 1));
     STI_TRY(STI_ARRAY(worlds->device, "steps since a reset", STET_DTYPE_INT, true, &n->since, worlds->nworld, 1));
+    STI_TRY(STI_ARRAY(worlds->device, "qacc_warmstart", STET_DTYPE_REAL, true, &n->warm, worlds->nworld, mj->nv));
+    STI_TRY(STI_ARRAY(worlds->device, "eq_active", STET_DTYPE_INT, true, &n->eq_active, worlds->nworld, mj->neq));
+    STI_TRY(sti_alloc(&n->resets, (size_t)worlds->nworld * sizeof *n->resets, "resets of worlds"));
+    for (int64_t w = 0; w < worlds->nworld; ++w) n->resets[w] = UINT64_MAX;
     return sti_alloc(&n->mask, (size_t)worlds->nworld, "mask of worlds");
 }
 
@@ -79,9 +88,10 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
 void sti_native_destroy(sti_native *n)
 {
     if (!n) return;
-    stet_array *arrays[] = {n->m, n->f, n->stepped, n->fault, n->since};
+    stet_array *arrays[] = {n->m, n->f, n->stepped, n->warm, n->eq_active, n->fault, n->since};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) stet_array_destroy(arrays[i]);
     sti_physics_tables_free(&n->tables);
+    sti_free(n->resets);
     sti_free(n->mask);
     sti_free(n);
 }
@@ -106,11 +116,41 @@ static stet_result put_mask(sti_native *n, const uint8_t *mask)
     return STET_OK;
 }
 
+/* Worlds that were reset since the last step begin anew: no warm start, equalities as the model has them. */
+static stet_result put_resets(sti_native *n)
+{
+    const mjModel *mj = n->worlds->model->mj;
+    void *warm, *active;
+    bool any = false;
+    for (int64_t w = 0; w < n->worlds->nworld; ++w) any = any || n->resets[w] != n->worlds->resets[w];
+    if (!any) return STET_OK;
+    STI_TRY(sti_array_mirror_write(n->warm, &warm));
+    STI_TRY(sti_array_mirror_write(n->eq_active, &active));
+    for (int64_t w = 0; w < n->worlds->nworld; ++w) {
+        if (n->resets[w] == n->worlds->resets[w]) continue;
+        n->resets[w] = n->worlds->resets[w];
+        for (int64_t i = 0; i < mj->nv; ++i) sti_mirror_set(n->warm, warm, w, i, 0);
+        for (int64_t i = 0; i < mj->neq; ++i)
+            ((int32_t *)active)[sti_array_index(n->eq_active, w, i)] = mj->eq_active0[i];
+    }
+    sti_array_mirror_written(n->warm);
+    sti_array_mirror_written(n->eq_active);
+    return STET_OK;
+}
+
+stet_result sti_native_eq_active(sti_native *n, stet_array **out)
+{
+    STI_TRY(put_resets(n));
+    *out = n->eq_active;
+    return STET_OK;
+}
+
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
-#define MEMORY_ARG sti_arg_int(n->tables.m[M_NMEMORY])
+#define MEMORY_ARG sti_arg_int(n->tables.m[M_NMEMORY]), sti_arg_int(n->tables.m[M_NINTS])
 #define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(NULL)
 #define INPUT_ARGS                                                                                                     \
-    STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat)
+    STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
+        sti_arg_array(n->warm), sti_arg_array(n->eq_active)
 
 /* The inputs of a world that was reset become what mj_resetData makes of them. */
 static stet_result reset_inputs(sti_native *n, const int32_t *since)
@@ -184,6 +224,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5 */
+    STI_TRY(put_resets(n));
     STI_TRY(put_mask(n, mask));
     STI_TRY(STI_LAUNCH(sti_k_native_step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
                        MEMORY_ARG, STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
@@ -199,6 +240,7 @@ stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **ou
     int items, number = sti_physics_quantity(name, &n->tables, &items);
     stet_array *a;
     *out = NULL;
+    STI_TRY(put_resets(n));
     if (number < 0) return sti_error(STET_ERROR_NOT_FOUND, "physics: there is no quantity '%.64s'", name);
     STI_TRY(STI_ARRAY(n->worlds->device, name, STET_DTYPE_REAL, true, &a, n->worlds->nworld, items));
     stet_result result = STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS, MEMORY_ARG,

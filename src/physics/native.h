@@ -20,6 +20,9 @@ void sti_native_destroy(sti_native *native);
 /* n time steps of the worlds whose byte in mask is not 0 (NULL: all). */
 stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
 
+/* Which equalities hold in which world, [nworld][neq] of 0 and 1; it belongs to the physics. */
+stet_result sti_native_eq_active(sti_native *native, stet_array **out);
+
 /*
  * A quantity of the present state by MuJoCo's name, as an array [nworld][items] that the caller owns: forward dynamics
  * without a step. "qM" is sparse, as mjData.M. NOT_FOUND.

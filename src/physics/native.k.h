@@ -8,15 +8,22 @@
 
 #include "physics/layout.k.h"
 #include "physics/math.k.h"
+#include "physics/collide/box.k.h"
+#include "physics/collide/broad.k.h"
+#include "physics/collide/plane.k.h"
+#include "physics/collide/round.k.h"
 #include "physics/spatial.k.h"
 #include "physics/kinematics.k.h"
 #include "physics/inertia.k.h"
 #include "physics/velocity.k.h"
 #include "physics/actuation.k.h"
 #include "physics/integrate.k.h"
+#include "physics/constraint.k.h"
+#include "physics/contact.k.h"
+#include "physics/solve.k.h"
 
-/* Forward dynamics of the state in w; the lanes `bad` have no controls. */
-LFN void ph_forward(const int *m, const ureal *f, const real *v, real *w, mask bad, int ngeom, int nsite)
+/* Forward dynamics of the state in w; the lanes `bad` have no controls. Gives the bits of faults. */
+LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask bad, int ngeom, int nsite)
 {
     ph_kinematics(m, f, v, w, ngeom, nsite);
     ph_com(m, f, v, w);
@@ -32,21 +39,20 @@ LFN void ph_forward(const int *m, const ureal *f, const real *v, real *w, mask b
     ph_bias(m, f, v, w);
     ph_actuation(m, f, v, w, bad);
     ph_acceleration(m, w);
-    each (d, m[M_NV]) {
-        (w + m[W_QFRC_CONSTRAINT])[d] = splat(0);
-        (w + m[W_QACC])[d] = (w + m[W_QACC_SMOOTH])[d];
-    }
-    sync();
+    return ph_constrain(m, f, v, w, s);
 }
 
 /* Copies the state and the inputs into w. */
 LFN void ph_take(const int *m, real *w, const real *qpos, const real *qvel, const real *act, const real *ctrl,
-                 const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat)
+                 const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
+                 const real *warm, const lint *eq_active)
 {
+    each (i, m[M_NEQ]) (w + m[W_EQ_ACTIVE])[i] = to_real(eq_active[i]);
     each (i, m[M_NQ]) (w + m[W_QPOS])[i] = qpos[i];
     each (i, m[M_NV]) {
         (w + m[W_QVEL])[i] = qvel[i];
         (w + m[W_QFRC_APPLIED])[i] = qfrc_applied[i];
+        (w + m[W_QACC_WARMSTART])[i] = warm[i];
     }
     each (i, m[M_NA]) (w + m[W_ACT])[i] = act[i];
     each (i, m[M_NU]) (w + m[W_CTRL])[i] = ctrl[i];
@@ -63,17 +69,17 @@ LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), is
  * time steps since the last reset, -1: there was none. After a reset the inputs count as those of mj_resetData for the
  * steps that are left; the caller puts them into their arrays.
  */
-world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, real *qpos,
-                                real *qvel, real *act, const real *ctrl, const real *qfrc_applied,
-                                const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, lint *fault,
-                                lint *since, int nstep)
+world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, tint *s,
+                                real *qpos, real *qvel, real *act, const real *ctrl, const real *qfrc_applied,
+                                const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, real *warm,
+                                lint *eq_active, lint *fault, lint *since, int nstep)
 {
     mask on = m_not(ieq(stepped[0], isplat(0)));
     lint faults = isplat(0), steps = isplat(-1);
     if (!any(on)) return;
-    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat);
+    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET);
-    for (int s = 0; s < nstep; ++s) {
+    for (int step = 0; step < nstep; ++step) {
         mask lost = ph_any_bad(w + m[W_QPOS], m[M_NQ]);
         lint found = ph_fault(lost, PH_BAD_QPOS);
         if (autoreset && any(lost)) ph_reset(m, f, v, w, lost);
@@ -83,7 +89,8 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int again = 0; again < 2; ++again) {
-            ph_forward(m, f, v, w, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE]);
+            lint full = ph_forward(m, f, v, w, s, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE]);
+            found = found | full;
             if (again) break;
             wild = ph_any_bad(w + m[W_QACC], m[M_NV]);
             if (!autoreset || !any(wild)) break;
@@ -97,9 +104,13 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         if (autoreset) steps = iselect(reset, isplat(0), steps);
         steps = iselect(ilt(steps, isplat(0)), steps, steps + isplat(1));
         ph_integrate(m, f, v, w);
+        each (d, m[M_NV]) (w + m[W_QACC_WARMSTART])[d] = (w + m[W_QACC])[d];
+        sync();
     }
     each (i, m[M_NQ]) put(qpos, i, select(on, (w + m[W_QPOS])[i], qpos[i]));
     each (i, m[M_NV]) put(qvel, i, select(on, (w + m[W_QVEL])[i], qvel[i]));
+    each (i, m[M_NV]) put(warm, i, select(on, (w + m[W_QACC_WARMSTART])[i], warm[i]));
+    each (i, m[M_NEQ]) eq_active[i] = iselect(on, to_int((w + m[W_EQ_ACTIVE])[i]), eq_active[i]);
     each (i, m[M_NA]) put(act, i, select(on, (w + m[W_ACT])[i], act[i]));
     each (i, 1) {
         fault[i] = iselect(on, faults, isplat(0));
@@ -107,13 +118,14 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
     }
 }
 
-/* Forward dynamics of the present state: out [n] becomes a copy of team memory from m[name] on. */
-world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, treal *w, const real *qpos,
+/* Forward dynamics of the present state: out [n] is what stands in team memory from m[name] on. */
+world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, treal *w, tint *s, const real *qpos,
                                    const real *qvel, const real *act, const real *ctrl, const real *qfrc_applied,
-                                   const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, real *out,
-                                   int name, int n)
+                                   const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
+                                   const real *warm, const lint *eq_active, real *out, int name, int n)
 {
-    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat);
-    ph_forward(m, f, v, w, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE]);
+    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+    lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE]);
+    if (any(ilt(full, isplat(0)))) return;
     each (i, n) put(out, i, (w + m[name])[i]);
 }

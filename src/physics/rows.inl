@@ -19,7 +19,10 @@
     X(M_NC, m->nC)                                                                                                     \
     X(M_NTENJ, m->nJten)                                                                                               \
     X(M_INTEGRATOR, m->opt.integrator)                                                                                 \
-    X(M_STEP_NGEOM, 0)                                                                                                 \
+    X(M_NEQ, m->neq)                                                                                                   \
+    X(M_ITERATIONS, m->opt.iterations)                                                                                 \
+    X(M_LS_ITERATIONS, m->opt.ls_iterations)                                                                           \
+    X(M_STEP_NGEOM, sti_physics_list_pairs(m, NULL) > 0 ? m->ngeom : 0)                                                               \
     X(M_STEP_NSITE, 0)
 
 /* Number, array of the model, how many. */
@@ -43,6 +46,7 @@
     X(M_M_COLIND, M_colind, m->nC)                                                                                     \
     X(M_GEOM_BODYID, geom_bodyid, m->ngeom)                                                                            \
     X(M_GEOM_SAMEFRAME, geom_sameframe, m->ngeom)                                                                      \
+    X(M_GEOM_TYPE, geom_type, m->ngeom)                                                                                \
     X(M_SITE_BODYID, site_bodyid, m->nsite)                                                                            \
     X(M_SITE_SAMEFRAME, site_sameframe, m->nsite)                                                                      \
     X(M_TEN_J_COLIND, ten_J_colind, m->nJten)                                                                          \
@@ -73,6 +77,8 @@
     X(M_DOF_M0, dof_M0, m->nv, 1, 1)                                                                                   \
     X(M_GEOM_POS, geom_pos, m->ngeom, 3, 3)                                                                            \
     X(M_GEOM_QUAT, geom_quat, m->ngeom, 4, 4)                                                                          \
+    X(M_GEOM_SIZE, geom_size, m->ngeom, 3, 3)                                                                          \
+    X(M_GEOM_RBOUND, geom_rbound, m->ngeom, 1, 1)                                                                      \
     X(M_SITE_POS, site_pos, m->nsite, 3, 3)                                                                            \
     X(M_SITE_QUAT, site_quat, m->nsite, 4, 4)                                                                          \
     X(M_TEN_STIFFNESS, tendon_stiffness, m->ntendon, 1, 1)                                                             \
@@ -82,6 +88,9 @@
     X(M_TEN_LENGTHSPRING, tendon_lengthspring, m->ntendon, 2, 2)                                                       \
     X(M_TEN_ARMATURE, tendon_armature, m->ntendon, 1, 1)                                                               \
     X(M_TEN_ACTFRCRANGE, tendon_actfrcrange, m->ntendon, 2, 2)                                                         \
+    X(M_JNT_RANGE, jnt_range, m->njnt, 2, 2)                                                                           \
+    X(M_TEN_RANGE, tendon_range, m->ntendon, 2, 2)                                                                     \
+    X(M_EQ_ACTIVE0, eq_active0, m->neq, 1, 1)                                                                          \
     X(M_ACT_DYNPRM, actuator_dynprm, m->nactuator, mjNDYN, 1)                                                          \
     X(M_ACT_GAINPRM, actuator_gainprm, m->nactuator, mjNGAIN, 3)                                                       \
     X(M_ACT_BIASPRM, actuator_biasprm, m->nactuator, mjNBIAS, 3)                                                       \
@@ -143,4 +152,21 @@
     X(W_QACC, "qacc", m->nv)                                                                                           \
     X(W_QH, NULL, m->nC)                                                                                               \
     X(W_QHDIAGINV, NULL, m->nv)                                                                                        \
-    X(W_QACC_STEP, NULL, m->nv)
+    X(W_QACC_STEP, NULL, m->nv)                                                                                        \
+    X(W_QACC_WARMSTART, "qacc_warmstart", m->nv)                                                                       \
+    X(W_EQ_ACTIVE, "eq_active", m->neq)                                                                                \
+    X(W_EFC_POS, "efc_pos", t->m[M_NROW])                                                                              \
+    X(W_EFC_D, "efc_D", t->m[M_NROW])                                                                                  \
+    X(W_EFC_AREF, "efc_aref", t->m[M_NROW])                                                                            \
+    X(W_EFC_FORCE, "efc_force", t->m[M_NROW])                                                                          \
+    X(W_EFC_JAR, NULL, t->m[M_NROW])                                                                                   \
+    X(W_EFC_JV, NULL, t->m[M_NROW])                                                                                    \
+    X(W_EFC_J, "efc_J", t->m[M_NEFCJ])                                                                                 \
+    X(W_EFC_BLOCK, "efc_block", t->m[M_NSLOT])                                                                         \
+    X(W_H, NULL, m->nv *(m->nv + 1) / 2)                                                                               \
+    X(W_GRAD, NULL, m->nv)                                                                                             \
+    X(W_SEARCH, NULL, m->nv)                                                                                           \
+    X(W_MA, NULL, m->nv)                                                                                               \
+    X(W_MV, NULL, m->nv)                                                                                               \
+    X(W_SOLVER_NITER, "solver_niter", 1)                                                                               \
+    X(W_KEPT, NULL, 2 * m->nv + 1)

@@ -3,71 +3,32 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "physics/blocks.h"
+#include "physics/builder.h"
 #include "physics/layout.k.h"
+#include "physics/pairs.h"
 #include "physics/rows.inl"
 
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
 
-enum { UNFILLED = INT_MIN };
-
-typedef struct tables_builder {
-    const mjModel *model;
-    sti_physics_tables *t;
-    stet_result result; /* of the first allocation that failed; later calls do nothing */
-    bool twice;         /* a number was filled a second time */
-} builder;
-
-/* ---- building ---------------------------------------------------------------------------------------------------- */
-
-static void fill(builder *b, int number, int64_t value)
-{
-    if (b->result != STET_OK) return;
-    if (b->t->m[number] != UNFILLED) b->twice = true;
-    b->t->m[number] = (int)value;
-}
-
-/* Begins a table of n ints; returns it, zeroed and valid until the next one, or NULL. */
-static int *new_table(builder *b, int number, int64_t n)
-{
-    sti_physics_tables *t = b->t;
-    if (b->result == STET_OK)
-        b->result = sti_realloc(&t->m, ((size_t)t->nm + (size_t)n) * sizeof *t->m, "tables of the physics");
-    if (b->result != STET_OK) return NULL;
-    fill(b, number, t->nm);
-    t->nm += (int)n;
-    return t->m + t->nm - n;
-}
-
-/* The same for a parameter of n reals. */
-static double *new_parameter(builder *b, int number, int64_t n)
-{
-    sti_physics_tables *t = b->t;
-    if (b->result == STET_OK)
-        b->result = sti_realloc(&t->f, ((size_t)t->nf + (size_t)n) * sizeof *t->f, "parameters of the physics");
-    if (b->result != STET_OK) return NULL;
-    fill(b, number, t->nf);
-    t->nf += (int)n;
-    return t->f + t->nf - n;
-}
-
-static void put_copies(builder *b)
+static void put_copies(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-#define SIZE(number, value) fill(b, (number), (value));
+#define SIZE(number, value) sti_physics_fill(b, (number), (value));
     SIZES(SIZE)
 #undef SIZE
 #define TABLE(number, array, n)                                                                                        \
     {                                                                                                                  \
-        int *to = new_table(b, (number), (n));                                                                         \
+        int *to = sti_physics_new_table(b, (number), (n));                                                             \
         for (int64_t i = 0; to && i < (n); ++i) to[i] = (int)m->array[i];                                              \
     }
     INTS(TABLE)
 #undef TABLE
 #define PARAMETER(number, array, n, have, take)                                                                        \
     {                                                                                                                  \
-        double *to = new_parameter(b, (number), (n) * (take));                                                         \
+        double *to = sti_physics_new_parameter(b, (number), (n) * (take));                                             \
         for (int64_t i = 0; to && i < (n) * (take); ++i) to[i] = m->array[i / (take) * (have) + i % (take)];           \
     }
     REALS(PARAMETER)
@@ -88,31 +49,31 @@ static int dof_depth(const mjModel *m, int dof) { return m->M_rownnz[dof] - 1; }
 typedef int depth_fn(const mjModel *m, int i);
 
 /* Sorts the items first … n - 1 by depth, deepest last, into `table`; adr gets where each level begins. */
-static void put_levels(builder *b, int number, int adr_number, int count_number, int64_t first, int64_t n,
+static void put_levels(sti_tables_builder *b, int number, int adr_number, int count_number, int64_t first, int64_t n,
                        depth_fn *depth, int lowest)
 {
     int nlevel = 0, k = 0;
     for (int i = (int)first; i < n; ++i)
         if (depth(b->model, i) - lowest >= nlevel) nlevel = depth(b->model, i) - lowest + 1;
-    fill(b, count_number, nlevel);
-    int *item = new_table(b, number, n - first);
+    sti_physics_fill(b, count_number, nlevel);
+    int *item = sti_physics_new_table(b, number, n - first);
     for (int l = 0; item && l < nlevel; ++l)
         for (int i = (int)first; i < n; ++i)
             if (depth(b->model, i) - lowest == l) item[k++] = i;
-    int *adr = new_table(b, adr_number, nlevel + 1);
+    int *adr = sti_physics_new_table(b, adr_number, nlevel + 1);
     for (int i = (int)first; adr && i < n; ++i)
         for (int l = depth(b->model, i) - lowest; l < nlevel; ++l) adr[l + 1]++;
 }
 
-static void put_children(builder *b)
+static void put_children(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int n = (int)m->nbody, k = 0;
-    int *child = new_table(b, M_CHILD, n - 1);
+    int *child = sti_physics_new_table(b, M_CHILD, n - 1);
     for (int p = 0; child && p < n; ++p)
         for (int i = 1; i < n; ++i)
             if (m->body_parentid[i] == p) child[k++] = i;
-    int *adr = new_table(b, M_CHILD_ADR, n + 1);
+    int *adr = sti_physics_new_table(b, M_CHILD_ADR, n + 1);
     for (int i = 1; adr && i < n; ++i)
         for (int p = m->body_parentid[i]; p < n; ++p) adr[p + 1]++;
 }
@@ -125,21 +86,21 @@ static int find_entry(const mjModel *m, int row, int col)
     return -1;
 }
 
-static void put_below(builder *b)
+static void put_below(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int n = (int)m->nv, k = 0;
     int64_t all = m->nC - m->nv;
-    int *row = new_table(b, M_BELOW_ROW, all);
+    int *row = sti_physics_new_table(b, M_BELOW_ROW, all);
     for (int i = 0; row && i < n; ++i)
         for (int r = n - 1; r > i; --r)
             if (find_entry(m, r, i) >= 0) row[k++] = r;
-    int *entry = new_table(b, M_BELOW_ENTRY, all);
+    int *entry = sti_physics_new_table(b, M_BELOW_ENTRY, all);
     k = 0;
     for (int i = 0; entry && i < n; ++i)
         for (int r = n - 1; r > i; --r)
             if (find_entry(m, r, i) >= 0) entry[k++] = find_entry(m, r, i);
-    int *adr = new_table(b, M_BELOW_ADR, n + 1);
+    int *adr = sti_physics_new_table(b, M_BELOW_ADR, n + 1);
     for (int i = 0; adr && i < n; ++i) {
         adr[i + 1] = adr[i];
         for (int r = n - 1; r > i; --r) adr[i + 1] += find_entry(m, r, i) >= 0;
@@ -152,14 +113,14 @@ bool sti_physics_is_standalone(const mjModel *m, int body)
     return m->body_jntnum[body] == 1 && m->jnt_type[m->body_jntadr[body]] == mjJNT_FREE && m->tree_dofnum[tree] == 6;
 }
 
-static void put_free(builder *b)
+static void put_free(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int n = 0, k = 0;
     bool implicit = m->opt.integrator == mjINT_IMPLICITFAST;
     for (int i = 1; i < m->nbody; ++i) n += implicit && sti_physics_is_standalone(m, i);
-    fill(b, M_NFREE, n);
-    int *body = new_table(b, M_FREE_BODY, n);
+    sti_physics_fill(b, M_NFREE, n);
+    int *body = sti_physics_new_table(b, M_FREE_BODY, n);
     for (int i = 1; body && i < m->nbody; ++i)
         if (implicit && sti_physics_is_standalone(m, i)) body[k++] = i;
 }
@@ -186,6 +147,7 @@ static int option_flags(const mjModel *m)
     if (off & mjDSBL_SPRING) flags |= PH_NO_SPRING;
     if (off & mjDSBL_DAMPER) flags |= PH_NO_DAMPER;
     if (off & mjDSBL_ACTUATION || m->nactuator == 0) flags |= PH_NO_ACTUATION; /* no gravity compensation, either */
+    if (off & mjDSBL_WARMSTART) flags |= PH_NO_WARMSTART;
     if (off & mjDSBL_AUTORESET) flags |= PH_NO_AUTORESET;
     if (m->opt.integrator == mjINT_EULER && !(off & (mjDSBL_EULERDAMP | mjDSBL_DAMPER)) && any_damping(m))
         flags |= PH_EULERDAMP;
@@ -259,9 +221,9 @@ static int actuator_flags(const mjModel *m, int i)
 
 typedef int flags_fn(const mjModel *m, int i);
 
-static void put_flags(builder *b, int number, int64_t n, flags_fn *flags)
+static void put_flags(sti_tables_builder *b, int number, int64_t n, flags_fn *flags)
 {
-    int *to = new_table(b, number, n);
+    int *to = sti_physics_new_table(b, number, n);
     for (int i = 0; to && i < n; ++i) to[i] = flags(b->model, i);
 }
 
@@ -275,13 +237,13 @@ static int find_wrap(const mjModel *m, int t, int dof)
     return -1;
 }
 
-static void put_tendons(builder *b)
+static void put_tendons(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-    int *adr = new_table(b, M_TEN_J_ROWADR, m->ntendon + 1), *at;
+    int *adr = sti_physics_new_table(b, M_TEN_J_ROWADR, m->ntendon + 1), *at;
     for (int t = 0; adr && t < m->ntendon; ++t) adr[t + 1] = adr[t] + m->ten_J_rownnz[t];
-    at = new_table(b, M_TEN_J_QPOS, m->nJten);
-    double *coef = new_parameter(b, M_TEN_COEF, m->nJten);
+    at = sti_physics_new_table(b, M_TEN_J_QPOS, m->nJten);
+    double *coef = sti_physics_new_parameter(b, M_TEN_COEF, m->nJten);
     for (int t = 0; at && coef && t < m->ntendon; ++t)
         for (int e = m->ten_J_rowadr[t]; e < m->ten_J_rowadr[t] + m->ten_J_rownnz[t]; ++e) {
             int k = find_wrap(m, t, m->ten_J_colind[e]);
@@ -305,32 +267,32 @@ static int moment_columns(const mjModel *m, int i, int *out)
     return n;
 }
 
-static void put_moments(builder *b)
+static void put_moments(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int all = 0, k = 0;
     for (int i = 0; i < m->nactuator; ++i) all += moment_columns(m, i, NULL);
-    fill(b, M_NMOMENT, all);
-    int *col = new_table(b, M_MOMENT_COLIND, all);
+    sti_physics_fill(b, M_NMOMENT, all);
+    int *col = sti_physics_new_table(b, M_MOMENT_COLIND, all);
     for (int i = 0; col && i < m->nactuator; ++i) k += moment_columns(m, i, col + k);
-    int *adr = new_table(b, M_MOMENT_ROWADR, m->nactuator + 1);
+    int *adr = sti_physics_new_table(b, M_MOMENT_ROWADR, m->nactuator + 1);
     for (int i = 0; adr && i < m->nactuator; ++i) adr[i + 1] = adr[i] + moment_columns(m, i, NULL);
-    int *id = new_table(b, M_ACT_TRNID, m->nactuator);
+    int *id = sti_physics_new_table(b, M_ACT_TRNID, m->nactuator);
     for (int i = 0; id && i < m->nactuator; ++i) id[i] = m->actuator_trnid[2 * i];
-    int *act = new_table(b, M_ACT_ACTADR, m->nactuator);
+    int *act = sti_physics_new_table(b, M_ACT_ACTADR, m->nactuator);
     for (int i = 0; act && i < m->nactuator; ++i)
         act[i] = m->actuator_actnum[i] > 0 ? m->actuator_actadr[i] + m->actuator_actnum[i] - 1 : -1;
 }
 
-static int *table_of(const builder *b, int number) { return b->t->m + b->t->m[number]; }
+static int *table_of(const sti_tables_builder *b, int number) { return b->t->m + b->t->m[number]; }
 
 /* For each dof the (row, entry) pairs of a matrix whose rows begin at adr: what a product with its transpose reads. */
-static void put_transpose(builder *b, int64_t nrow, int rowadr, int colind, int number, int adr_number)
+static void put_transpose(sti_tables_builder *b, int64_t nrow, int rowadr, int colind, int number, int adr_number)
 {
     int64_t nv = b->model->nv;
     if (b->result != STET_OK) return;
     int all = table_of(b, rowadr)[nrow], k = 0;
-    int *pair = new_table(b, number, 2 * (int64_t)all);
+    int *pair = sti_physics_new_table(b, number, 2 * (int64_t)all);
     for (int d = 0; pair && d < nv; ++d)
         for (int r = 0; r < nrow; ++r)
             for (int e = table_of(b, rowadr)[r]; e < table_of(b, rowadr)[r + 1]; ++e) {
@@ -338,28 +300,28 @@ static void put_transpose(builder *b, int64_t nrow, int rowadr, int colind, int 
                 pair[2 * k] = r;
                 pair[2 * k++ + 1] = e;
             }
-    int *adr = new_table(b, adr_number, nv + 1);
+    int *adr = sti_physics_new_table(b, adr_number, nv + 1);
     for (int e = 0; adr && e < all; ++e)
         for (int64_t d = table_of(b, colind)[e]; d < nv; ++d) adr[d + 1]++;
 }
 
-static void put_tendon_actuators(builder *b)
+static void put_tendon_actuators(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int all = 0, k = 0;
     for (int i = 0; i < m->nactuator; ++i) all += m->actuator_trntype[i] == mjTRN_TENDON;
-    int *act = new_table(b, M_TEN_ACT, all);
+    int *act = sti_physics_new_table(b, M_TEN_ACT, all);
     for (int t = 0; act && t < m->ntendon; ++t)
         for (int i = 0; i < m->nactuator; ++i)
             if (m->actuator_trntype[i] == mjTRN_TENDON && m->actuator_trnid[2 * i] == t) act[k++] = i;
-    int *adr = new_table(b, M_TEN_ACT_ADR, m->ntendon + 1);
+    int *adr = sti_physics_new_table(b, M_TEN_ACT_ADR, m->ntendon + 1);
     for (int i = 0; adr && i < m->nactuator; ++i)
         for (int t = m->actuator_trnid[2 * i]; m->actuator_trntype[i] == mjTRN_TENDON && t < m->ntendon; ++t)
             adr[t + 1]++;
 }
 
 /* What row r of ten_J (kind 0) or actuator_moment (1) adds to entry (i, j) of qM; returns 1 and fills out, or 0. */
-static int find_pair(const builder *b, int kind, int r, int i, int j, int *out)
+static int find_pair(const sti_tables_builder *b, int kind, int r, int i, int j, int *out)
 {
     const int *adr = table_of(b, kind ? M_MOMENT_ROWADR : M_TEN_J_ROWADR);
     const int *col = table_of(b, kind ? M_MOMENT_COLIND : M_TEN_J_COLIND);
@@ -374,7 +336,7 @@ static int find_pair(const builder *b, int kind, int r, int i, int j, int *out)
 }
 
 /* All pairs of entry e, in row i; returns how many. */
-static int find_pairs(const builder *b, int i, int e, int *out)
+static int find_pairs(const sti_tables_builder *b, int i, int e, int *out)
 {
     const mjModel *m = b->model;
     int n = 0;
@@ -384,18 +346,18 @@ static int find_pairs(const builder *b, int i, int e, int *out)
     return n;
 }
 
-static void put_entry_pairs(builder *b)
+static void put_entry_pairs(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int all = 0, k = 0;
     if (b->result != STET_OK) return;
     for (int i = 0; i < m->nv; ++i)
         for (int e = m->M_rowadr[i]; e < m->M_rowadr[i] + m->M_rownnz[i]; ++e) all += find_pairs(b, i, e, NULL);
-    int *adr = new_table(b, M_ENTRY_ADR, m->nC + 1);
+    int *adr = sti_physics_new_table(b, M_ENTRY_ADR, m->nC + 1);
     for (int i = 0; adr && i < m->nv; ++i)
         for (int e = m->M_rowadr[i]; e < m->M_rowadr[i] + m->M_rownnz[i]; ++e)
             adr[e + 1] = adr[e] + find_pairs(b, i, e, NULL);
-    int *pair = new_table(b, M_ENTRY_PAIR, 4 * (int64_t)all);
+    int *pair = sti_physics_new_table(b, M_ENTRY_PAIR, 4 * (int64_t)all);
     for (int i = 0; pair && i < m->nv; ++i)
         for (int e = m->M_rowadr[i]; e < m->M_rowadr[i] + m->M_rownnz[i]; ++e)
             k += find_pairs(b, i, e, pair + 4 * (size_t)k);
@@ -404,51 +366,57 @@ static void put_entry_pairs(builder *b)
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* Mocap poses after mj_resetData: those of the bodies. */
-static void put_mocap(builder *b)
+static void put_mocap(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-    double *pos = new_parameter(b, M_RESET_MOCAP_POS, 3 * m->nmocap);
+    double *pos = sti_physics_new_parameter(b, M_RESET_MOCAP_POS, 3 * m->nmocap);
     for (int i = 0; pos && i < m->nbody; ++i)
         if (m->body_mocapid[i] >= 0) memcpy(pos + 3 * m->body_mocapid[i], m->body_pos + 3 * i, 3 * sizeof *pos);
-    double *quat = new_parameter(b, M_RESET_MOCAP_QUAT, 4 * m->nmocap);
+    double *quat = sti_physics_new_parameter(b, M_RESET_MOCAP_QUAT, 4 * m->nmocap);
     for (int i = 0; quat && i < m->nbody; ++i)
         if (m->body_mocapid[i] >= 0) memcpy(quat + 4 * m->body_mocapid[i], m->body_quat + 4 * i, 4 * sizeof *quat);
 }
 
-static void put_options(builder *b)
+static void put_options(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-    double *step = new_parameter(b, M_TIMESTEP, 1);
+    double *step = sti_physics_new_parameter(b, M_TIMESTEP, 1);
     if (step) step[0] = m->opt.timestep;
-    double *gravity = new_parameter(b, M_GRAVITY, 3);
+    double *gravity = sti_physics_new_parameter(b, M_GRAVITY, 3);
     for (int k = 0; gravity && k < 3; ++k) gravity[k] = m->opt.disableflags & mjDSBL_GRAVITY ? 0 : m->opt.gravity[k];
-    double *inverse = new_parameter(b, M_BODY_INVSUBTREEMASS, m->nbody);
+    double *inverse = sti_physics_new_parameter(b, M_BODY_INVSUBTREEMASS, m->nbody);
     for (int i = 0; inverse && i < m->nbody; ++i)
         inverse[i] = m->body_subtreemass[i] < mjMINVAL ? 0 : 1 / m->body_subtreemass[i];
-    fill(b, M_FLAGS, option_flags(m));
+    double *tolerance = sti_physics_new_parameter(b, M_TOLERANCE, 1);
+    if (tolerance) tolerance[0] = m->opt.tolerance;
+    double *line = sti_physics_new_parameter(b, M_LS_TOLERANCE, 1);
+    if (line) line[0] = m->opt.ls_tolerance;
+    double *scale = sti_physics_new_parameter(b, M_SOLVER_SCALE, 1);
+    if (scale) scale[0] = 1 / (m->stat.meaninertia * (double)(m->nv > 1 ? m->nv : 1));
+    sti_physics_fill(b, M_FLAGS, option_flags(m));
 }
 
-static void put_memory(builder *b)
+static void put_memory(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     const sti_physics_tables *t = b->t;
     int64_t at = 0;
     if (b->result != STET_OK) return;
 #define QUANTITY(number, name, n)                                                                                      \
-    fill(b, (number), at);                                                                                             \
+    sti_physics_fill(b, (number), at);                                                                                 \
     at += (n);
     MEMORY(QUANTITY)
 #undef QUANTITY
-    fill(b, M_NMEMORY, at < INT_MAX ? at : INT_MAX);
+    sti_physics_fill(b, M_NMEMORY, at < INT_MAX ? at : INT_MAX);
 }
 
 stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out)
 {
-    builder b = {.model = model, .t = out, .result = STET_OK};
+    sti_tables_builder b = {.model = model, .t = out, .result = STET_OK};
     memset(out, 0, sizeof *out);
     STI_TRY(sti_alloc(&out->m, M_HEADER * sizeof *out->m, "tables of the physics"));
     out->nm = M_HEADER;
-    for (int i = 0; i < M_HEADER; ++i) out->m[i] = UNFILLED;
+    for (int i = 0; i < M_HEADER; ++i) out->m[i] = STI_UNFILLED;
     put_copies(&b);
     put_options(&b);
     put_levels(&b, M_LEVEL_BODY, M_LEVEL_ADR, M_NLEVEL, 1, model->nbody, body_depth, 1);
@@ -467,6 +435,7 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_transpose(&b, model->nactuator, M_MOMENT_ROWADR, M_MOMENT_COLIND, M_DOF_ACT, M_DOF_ACT_ADR);
     put_tendon_actuators(&b);
     put_entry_pairs(&b);
+    sti_physics_put_blocks(&b);
     put_mocap(&b);
     put_memory(&b);
     assert(b.result != STET_OK || (!b.twice && sti_validate_physics_tables(out) == NULL));
@@ -490,7 +459,7 @@ const char *sti_validate_physics_tables(const sti_physics_tables *t)
     for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
         for (int i = groups[g].begin; i < groups[g].end; ++i) {
             int limit = g == 1 ? t->nm : g == 2 ? t->nf : g == 3 ? t->m[M_NMEMORY] : INT_MAX;
-            if (t->m[i] == UNFILLED) return "a number that nothing fills";
+            if (t->m[i] == STI_UNFILLED) return "a number that nothing fills";
             if (g > 0 && (t->m[i] < 0 || t->m[i] > limit)) return "a number beyond its array";
         }
     for (int i = 501; i < W_END; ++i)

@@ -52,10 +52,10 @@ double oracle_uniform(uint64_t *dice, double low, double high)
 /* Rounds to float, so that both sides have the same numbers on every device. */
 static double draw(uint64_t *dice, double size) { return (double)(float)oracle_uniform(dice, -size, size); }
 
-static void draw_state(const mjModel *m, mjData *d, uint64_t *dice)
+static void draw_state(const mjModel *m, mjData *d, double size, uint64_t *dice)
 {
     mj_resetData(m, d);
-    for (int i = 0; i < m->nq; ++i) d->qpos[i] = (double)(float)(d->qpos[i] + draw(dice, 1.5));
+    for (int i = 0; i < m->nq; ++i) d->qpos[i] = (double)(float)(d->qpos[i] + draw(dice, size));
     for (int i = 0; i < m->nv; ++i) d->qvel[i] = draw(dice, 3);
     for (int i = 0; i < m->na; ++i) d->act[i] = draw(dice, 1);
     for (int i = 0; i < m->nu; ++i) d->ctrl[i] = draw(dice, 3);
@@ -82,11 +82,13 @@ static void write_row(const rig *r, const char *field, int w, const double *exac
     OK(stet_array_write_worlds(a, w, 1, is_wide ? (void *)wide : narrow, (size_t)a->nitem * r->device->real_size));
 }
 
-void oracle_states(const rig *r, mjData **data, uint64_t *dice)
+void oracle_states(const rig *r, mjData **data, uint64_t *dice) { oracle_near_states(r, data, 1.5, dice); }
+
+void oracle_near_states(const rig *r, mjData **data, double size, uint64_t *dice)
 {
     for (int w = 0; w < ORACLE_WORLDS; ++w) {
         mjData *d = data[w];
-        draw_state(r->model->mj, d, dice);
+        draw_state(r->model->mj, d, size, dice);
         write_row(r, "qpos", w, d->qpos);
         write_row(r, "qvel", w, d->qvel);
         write_row(r, "act", w, d->act);
@@ -142,7 +144,7 @@ static double backward_error(const mjModel *m, const mjData *d, const stet_array
 {
     double worst = 0, scale = ORACLE_FLOOR;
     for (int i = 0; i < m->nv; ++i) {
-        double force = 0, size = fabs(d->qfrc_smooth[i]);
+        double force = 0, size = fabs(d->qfrc_smooth[i]) + fabs(d->qfrc_constraint[i]);
         for (int row = 0; row < m->nv; ++row)
             for (int e = m->M_rowadr[row]; e < m->M_rowadr[row] + m->M_rownnz[row]; ++e) {
                 int col = m->M_colind[e], other = row == i ? col : col == i ? row : -1;

@@ -25,6 +25,8 @@ typedef struct oracle_errors {
 
 /* Fills worlds and mjData alike: worlds[w] and data[w] for w < ORACLE_WORLDS have the same state and inputs. */
 void oracle_states(const rig *r, mjData **data, uint64_t *dice);
+/* The same near qpos0: size is by how much qpos differs from it. */
+void oracle_near_states(const rig *r, mjData **data, double size, uint64_t *dice);
 /* Compares all quantities of the present state, then the state after nstep steps. */
 void oracle_compare(rig *r, mjData **data, int nstep, oracle_errors *errors);
 /* Both, on a device of this instruction set, for a model's text or scene. */

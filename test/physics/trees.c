@@ -11,7 +11,8 @@ typedef struct drawing {
     tree_counts *counts;
     int nbody, left;     /* bodies drawn, bodies that may still be drawn */
     int nscalar, nnamed; /* joints s0 … of one dof, joints j0 … of three or six */
-    bool any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly, any_gravcomp, any_mocap;
+    bool any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly, any_gravcomp, any_mocap, any_limit,
+        any_loss;
 } drawing;
 
 static void text(drawing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -58,6 +59,10 @@ static void joint_numbers(drawing *t, bool scalar)
     }
     if (chance(t, 50)) text(t, " armature='%.6g'", number(t, 0, .3));
     if (chance(t, 20)) text(t, " actuatorgravcomp='true'");
+    if (chance(t, 20)) {
+        text(t, " frictionloss='%.6g'", number(t, 0, 1));
+        t->any_loss = true;
+    }
 }
 
 static void one_joint(drawing *t, const char *type, bool scalar)
@@ -69,7 +74,18 @@ static void one_joint(drawing *t, const char *type, bool scalar)
         vector(t, "axis", 3, 1);
         if (chance(t, 20)) text(t, " ref='%.6g'", number(t, -.5, .5));
         if (chance(t, 20)) text(t, " springref='%.6g'", number(t, -.5, .5));
+        if (chance(t, 40)) {
+            double scale = strcmp(type, "hinge") == 0 ? 57 : 1;
+            text(t, " range='-%.6g %.6g'", number(t, .1, 1) * scale, number(t, .1, 1) * scale);
+            if (chance(t, 30)) text(t, " margin='%.6g'", number(t, 0, .2));
+            if (chance(t, 30)) text(t, " solreflimit='%.6g %.6g'", number(t, .01, .1), number(t, .3, 1.5));
+            t->any_limit = true;
+        }
         if (chance(t, 15)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+    }
+    if (strcmp(type, "ball") == 0 && chance(t, 40)) {
+        text(t, " range='0 %.6g'", number(t, 10, 90));
+        t->any_limit = true;
     }
     joint_numbers(t, scalar);
     text(t, "/>");
@@ -126,7 +142,7 @@ static void body(drawing *t, int depth)
     bool mocap = depth == 0 && chance(t, 10);
     t->left--;
     t->nbody++;
-    text(t, "<body");
+    text(t, "<body name='b%d'", t->nbody);
     if (chance(t, 80)) vector(t, "pos", 3, 1);
     if (chance(t, 40)) vector(t, "quat", 4, 1);
     if (chance(t, 25)) {
@@ -152,6 +168,8 @@ static int tendons(drawing *t)
         if (chance(t, 50)) coefficients(t, "damping", 1, true);
         if (chance(t, 50)) text(t, " springlength='-.2 %.6g'", number(t, 0, .4));
         if (chance(t, 20)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+        if (chance(t, 30)) text(t, " limited='true' range='-%.6g %.6g'", number(t, .1, 1), number(t, .1, 1));
+        if (chance(t, 30)) text(t, " frictionloss='%.6g'", number(t, 0, 1));
         text(t, ">");
         int first = (int)dice_below(t->dice, (size_t)t->nscalar);
         for (int j = first; j < t->nscalar && j < first + 3; ++j)
@@ -187,12 +205,42 @@ static void one_actuator(drawing *t, int ntendon)
     text(t, " group='%d'/>", (int)dice_below(t->dice, 4));
 }
 
+static bool equalities(drawing *t, int ntendon)
+{
+    int n = chance(t, 40) ? 1 + (int)dice_below(t->dice, 3) : 0;
+    text(t, "<equality>");
+    for (int k = 0; k < n; ++k) {
+        size_t kind = dice_below(t->dice, 4);
+        int a = 1 + (int)dice_below(t->dice, (size_t)t->nbody), b = 1 + (int)dice_below(t->dice, (size_t)t->nbody);
+        if (kind < 2) {
+            text(t, "<%s body1='b%d'", kind == 0 ? "connect" : "weld", a);
+            if (a != b && chance(t, 70)) text(t, " body2='b%d'", b);
+            vector(t, "anchor", 3, .3);
+            if (kind == 1) text(t, " torquescale='%.6g'", number(t, .2, 2));
+        } else {
+            int count = kind == 2 ? t->nscalar : ntendon;
+            const char *what = kind == 2 ? "joint" : "tendon", *name = kind == 2 ? "s" : "t";
+            if (count == 0) continue;
+            a = (int)dice_below(t->dice, (size_t)count);
+            b = (int)dice_below(t->dice, (size_t)count);
+            text(t, "<%s %s1='%s%d'", what, what, name, a);
+            if (a != b) text(t, " %s2='%s%d'", what, name, b);
+            vector(t, "polycoef", 5, .5);
+        }
+        text(t, " active='%s'/>", chance(t, 85) ? "true" : "false");
+    }
+    text(t, "</equality>");
+    return n > 0;
+}
+
 void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
 {
     drawing t = {.dice = dice, .out = out, .size = size, .counts = counts};
     bool fast = dice_below(dice, 2) == 0;
-    static const char *const flags[] = {"spring", "damper", "gravity", "clampctrl", "actuation", "eulerdamp"};
-    text(&t, "<mujoco><option timestep='%.6g' integrator='%s'", number(&t, .001, .01), fast ? "implicitfast" : "Euler");
+    static const char *const flags[] = {"spring",    "damper",    "gravity", "clampctrl",    "actuation",
+                                        "eulerdamp", "warmstart", "limit",   "frictionloss", "equality"};
+    text(&t, "<mujoco><option tolerance='1e-12' timestep='%.6g' integrator='%s'", number(&t, .001, .01),
+         fast ? "implicitfast" : "Euler");
     if (chance(&t, 20)) text(&t, " actuatorgroupdisable='1'");
     if (chance(&t, 50)) vector(&t, "gravity", 3, 10);
     text(&t, "><flag contact='disable'");
@@ -202,7 +250,9 @@ void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
     t.left = 1 + (int)dice_below(dice, BODIES);
     while (t.left > 0) body(&t, 0);
     text(&t, "</worldbody>");
-    int ntendon = tendons(&t), nactuator = (int)dice_below(dice, 5);
+    int ntendon = tendons(&t);
+    bool tied = equalities(&t, ntendon);
+    int nactuator = (int)dice_below(dice, 5);
     text(&t, "<actuator>");
     for (int k = 0; k < nactuator; ++k) one_actuator(&t, ntendon);
     text(&t, "</actuator></mujoco>");
@@ -220,13 +270,17 @@ void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
     counts->tendons += ntendon > 0;
     counts->actuators += nactuator > 0;
     counts->implicit += fast;
+    counts->limits += t.any_limit;
+    counts->losses += t.any_loss;
+    counts->equalities += tied;
 }
 
 void tree_print(const tree_counts *c)
 {
     print_message("%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
                   "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
-                  "actuators %d, mocap bodies %d, implicitfast %d\n",
+                  "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d\n",
                   c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers,
-                  c->polynomials, c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit);
+                  c->polynomials, c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit, c->limits, c->losses,
+                  c->equalities);
 }

@@ -49,7 +49,7 @@ stet_result sti_args_of(const sti_kernel *k, const stet_arg *args, int narg, sti
     return STET_OK;
 }
 
-/* ---- what is still equal ------------------------------------------------------------------------------------------------- */
+/* ---- what is still equal ----------------------------------------------------------------------------------------- */
 
 static inline uint64_t bits_of(double x)
 {

@@ -1,0 +1,10 @@
+/* Constraint blocks of a model as tables: their descriptions, dofs and parameters, and the room that they need. */
+#ifndef STI_PHYSICS_BLOCKS_H
+#define STI_PHYSICS_BLOCKS_H
+
+#include "physics/builder.h"
+
+/* Equalities, blocks and pairs of geoms. */
+void sti_physics_put_blocks(sti_tables_builder *b);
+
+#endif

@@ -1,0 +1,24 @@
+/* How the files of this layer fill the tables of a model; tables.c calls them in order. */
+#ifndef STI_PHYSICS_BUILDER_H
+#define STI_PHYSICS_BUILDER_H
+
+#include "physics/tables.h"
+
+#include <limits.h>
+
+enum { STI_UNFILLED = INT_MIN };
+
+typedef struct sti_tables_builder {
+    const mjModel *model;
+    sti_physics_tables *t;
+    stet_result result; /* of the first allocation that failed; later calls do nothing */
+    bool twice;         /* a number was filled a second time */
+} sti_tables_builder;
+
+void sti_physics_fill(sti_tables_builder *b, int number, int64_t value);
+/* Begins a table of n ints; returns it, zeroed and valid until the next one, or NULL. */
+int *sti_physics_new_table(sti_tables_builder *b, int number, int64_t n);
+/* The same for a parameter of n reals. */
+double *sti_physics_new_parameter(sti_tables_builder *b, int number, int64_t n);
+
+#endif

@@ -1,0 +1,317 @@
+/*
+ * Stage constraint: which blocks hold, their Jacobians, and the reference acceleration and mass of each row. Part of
+ * the kernels that include it, after integrate.k.h.
+ *
+ * A block is a constraint with 1 to 6 base rows: an equality, a friction loss, a limit, a contact (normal, two
+ * tangents, torsion, two rolling rows; edges of a pyramid are combinations of them). Its description in m says of which
+ * kind it is, what it constrains, and which dofs its Jacobian touches. Blocks that hold in some lane get slots in
+ * MuJoCo's order of rows; a lane in which a slot's block does not hold has D = 0, aref = 0 and J = 0 there, so that it
+ * adds nothing.
+ *
+ * s is the team's plain memory: s[S_NSLOT], s[S_NROW], s[S_NJ], S_FULL, and four ints a slot: where its block is
+ * described in m, its first row, where its Jacobian is in w from m[W_EFC_J] on, its number (of a contact:
+ * M_NBLOCK + 4 * pair + number in the pair). Then which blocks hold (M_NBLOCK), two ints a pair (bits of its contacts,
+ * their first slot), and the first columns of H's rows (M_NV).
+ */
+
+LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }
+LFN int ph_slot_row(const int *s, int k) { return s[S_SLOTS + 4 * k + 1]; }
+LFN int ph_slot_J(const int *s, int k) { return s[S_SLOTS + 4 * k + 2]; }
+
+/* Parameter `which` of a block. */
+LFN real ph_block_par(const int *m, const ureal *f, const real *v, const int *block, int which)
+{
+    return par(m, f, v, M_BLOCK_PRM, block[B_PRM] + which);
+}
+
+/* ---- positions --------------------------------------------------------------------------------------------------- */
+
+/* The distance of a limit to its bound; a ball's rotation vector goes to axis, as a unit vector. */
+LFN real ph_limit_pos(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *axis)
+{
+    int id = block[B_ID], side = block[B_SIDE];
+    ph_zero(axis, 3);
+    if (block[B_TYPE] == PH_LIMIT_BALL) {
+        real q[4];
+        ph_copy(q, w + m[W_QPOS] + (m + m[M_JNT_QPOSADR])[id], 4);
+        ph_quat_unit(q);
+        ph_quat_log(q, axis);
+        real angle = sqrt(v3_dot(axis, axis));
+        mask tiny = lt(angle, splat(PHYSICS_MINVAL));
+        for (int k = 0; k < 3; ++k) axis[k] = select(tiny, splat((ureal)(k == 0)), axis[k] / angle);
+        return rmax(par(m, f, v, M_JNT_RANGE, 2 * id), par(m, f, v, M_JNT_RANGE, 2 * id + 1)) - angle;
+    }
+    int tendon = block[B_TYPE] == PH_LIMIT_TENDON;
+    real x = tendon ? (w + m[W_TEN_LENGTH])[id] : (w + m[W_QPOS])[(m + m[M_JNT_QPOSADR])[id]];
+    real bound = par(m, f, v, tendon ? M_TEN_RANGE : M_JNT_RANGE, 2 * id + (side > 0));
+    return side > 0 ? bound - x : x - bound;
+}
+
+LFN mask ph_block_holds(const int *m, const ureal *f, const real *v, const real *w, const int *block)
+{
+    real axis[3];
+    if (block[B_KIND] == PH_EQUALITY) return m_not(eq((w + m[W_EQ_ACTIVE])[block[B_ID]], splat(0)));
+    if (block[B_KIND] == PH_FRICTION) return gt(ph_block_par(m, f, v, block, P_LOSS), splat(0));
+    return lt(ph_limit_pos(m, f, v, w, block, axis), ph_block_par(m, f, v, block, P_MARGIN));
+}
+
+/* ---- Jacobians --------------------------------------------------------------------------------------------------- */
+
+/* The velocity of the point p per unit of dof d. */
+LFN void ph_point_velocity(const int *m, const real *w, int d, const real *p, real *out)
+{
+    const real *cdof = w + m[W_CDOF] + 6 * d;
+    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[(m + m[M_DOF_BODYID])[d]];
+    real off[3];
+    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
+    ph_copy(out, cdof + 3, 3);
+    ph_add_cross(cdof, off, out);
+}
+
+/* Where the two points of a connect or a weld are, and the orientation of each frame of a weld. */
+LFN void ph_weld_point(const int *m, const ureal *f, const real *v, const real *w, const int *block, int second,
+                       real *p, real *q)
+{
+    int body = block[second ? B_OBJ2 : B_OBJ1], first = 15 * block[B_ID];
+    real local[3], turned[3], own[4];
+    pars(m, f, v, M_EQ_DATA, first + 3 * second, 3, local);
+    m3_mul(w + m[W_XMAT] + 9 * body, local, turned);
+    for (int k = 0; k < 3; ++k) p[k] = (w + m[W_XPOS])[3 * body + k] + turned[k];
+    pars(m, f, v, M_EQ_DATA, first + 6 + 4 * second, 4, own);
+    ph_copy(q, w + m[W_XQUAT] + 4 * body, 4);
+    ph_quat_mul(q, own);
+}
+
+/* Positions and Jacobian of a connect or a weld. */
+LFN void ph_weld_rows(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *pos, real *J)
+{
+    real p[2][3], q[2][4], back[4], turn[4];
+    int n = block[B_NDOF], weld = block[B_TYPE] == PH_EQ_WELD;
+    const int *dof = m + block[B_DOFS];
+    for (int k = 0; k < 2; ++k) ph_weld_point(m, f, v, w, block, k, p[k], q[k]);
+    for (int k = 0; k < 3; ++k) pos[k] = p[0][k] - p[1][k];
+    real scale = par(m, f, v, M_EQ_DATA, 15 * block[B_ID] + 14);
+    back[0] = q[1][0];
+    for (int k = 1; k < 4; ++k) back[k] = -q[1][k];
+    ph_copy(turn, back, 4);
+    ph_quat_mul(turn, q[0]);
+    for (int k = 0; weld && k < 3; ++k) pos[3 + k] = scale * turn[1 + k];
+    for (int c = 0; c < n; ++c) {
+        int d = dof[2 * c], sides = dof[2 * c + 1];
+        real sum[3], lin[3];
+        ph_zero(sum, 3);
+        if (sides & 1) {
+            ph_point_velocity(m, w, d, p[0], lin);
+            for (int k = 0; k < 3; ++k) sum[k] = sum[k] + lin[k];
+        }
+        if (sides & 2) {
+            ph_point_velocity(m, w, d, p[1], lin);
+            for (int k = 0; k < 3; ++k) sum[k] = sum[k] - lin[k];
+        }
+        for (int k = 0; k < 3; ++k) J[k * n + c] = sum[k];
+        if (weld) {
+            real half[4], spin[4];
+            ureal sign = sides == 3 ? 0 : sides == 1 ? (ureal)0.5 : (ureal)-0.5;
+            spin[0] = splat(0);
+            for (int k = 0; k < 3; ++k) spin[1 + k] = splat(sign) * (w + m[W_CDOF])[6 * d + k];
+            ph_copy(half, back, 4);
+            ph_quat_mul(half, spin);
+            ph_quat_mul(half, q[0]);
+            for (int k = 0; k < 3; ++k) J[(3 + k) * n + c] = scale * half[1 + k];
+        }
+    }
+}
+
+/* The acceleration of the point p of a body that accelerations of dofs do not make: 0 … 2; turning: 3 … 5. */
+LFN void ph_point_drift(const int *m, const real *w, int body, const real *p, real *out)
+{
+    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[body];
+    const real *cvel = w + m[W_CVEL] + 6 * body, *cacc = w + m[W_CACC] + 6 * body;
+    real off[3], velocity[3];
+    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
+    ph_copy(velocity, cvel + 3, 3);
+    ph_add_cross(cvel, off, velocity);
+    ph_copy(out, cacc + 3, 3);
+    ph_add_cross(cacc, off, out);
+    ph_add_cross(cvel, velocity, out);
+    ph_copy(out + 3, cacc, 3);
+}
+
+/* What J changes by in time, times qvel. Gravity, which cacc has, is the same for both bodies. */
+LFN void ph_weld_drift(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *out)
+{
+    real p[2][3], q[2][4], a[2][6], back[4], turn[4], between[3];
+    const real *one = w + m[W_CVEL] + 6 * block[B_OBJ1], *two = w + m[W_CVEL] + 6 * block[B_OBJ2];
+    for (int k = 0; k < 2; ++k) {
+        ph_weld_point(m, f, v, w, block, k, p[k], q[k]);
+        ph_point_drift(m, w, block[k ? B_OBJ2 : B_OBJ1], p[k], a[k]);
+    }
+    for (int k = 0; k < 3; ++k) out[k] = a[0][k] - a[1][k];
+    if (block[B_TYPE] != PH_EQ_WELD) return;
+    real half = splat((ureal)0.5) * par(m, f, v, M_EQ_DATA, 15 * block[B_ID] + 14);
+    for (int k = 0; k < 3; ++k) between[k] = one[k] - two[k];
+    back[0] = q[1][0];
+    for (int k = 1; k < 4; ++k) back[k] = -q[1][k];
+    turn[0] = splat((ureal)-0.5) * v3_dot(between, between);
+    for (int k = 0; k < 3; ++k) turn[1 + k] = a[0][3 + k] - a[1][3 + k];
+    ph_add_cross(one, two, turn + 1);
+    ph_quat_mul(back, turn);
+    ph_quat_mul(back, q[0]);
+    for (int k = 0; k < 3; ++k) out[3 + k] = half * back[1 + k];
+}
+
+/* How far a joint or a tendon of an equality is from where it began, and where in J its entries begin. */
+LFN real ph_scalar_pos(const int *m, const ureal *f, const real *v, const real *w, const int *block, int second)
+{
+    int id = block[second ? B_OBJ2 : B_OBJ1];
+    if (id < 0) return splat(0);
+    real ref = par(m, f, v, M_EQ_DATA, 15 * block[B_ID] + 5 + second);
+    if (block[B_TYPE] == PH_EQ_TENDON) return (w + m[W_TEN_LENGTH])[id] - ref;
+    return (w + m[W_QPOS])[(m + m[M_JNT_QPOSADR])[id]] - ref;
+}
+
+/* J += c times the gradient of joint or tendon `id`. */
+LFN void ph_add_scalar(const int *m, const ureal *f, const real *v, const int *block, int tendon, int id, real c,
+                       real *J)
+{
+    const int *dof = m + block[B_DOFS];
+    for (int k = 0; k < block[B_NDOF]; ++k) {
+        int d = dof[2 * k];
+        if (!tendon) {
+            if (d == (m + m[M_JNT_DOFADR])[id]) J[k] = J[k] + c;
+        } else {
+            for (int e = (m + m[M_TEN_J_ROWADR])[id]; e < (m + m[M_TEN_J_ROWADR])[id + 1]; ++e)
+                if ((m + m[M_TEN_J_COLIND])[e] == d) J[k] = fma(c, par(m, f, v, M_TEN_COEF, e), J[k]);
+        }
+    }
+}
+
+/* Equality of two joints or tendons: the first is a polynomial of the second. */
+LFN void ph_couple_rows(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *pos,
+                        real *J)
+{
+    real a[5], x = ph_scalar_pos(m, f, v, w, block, 1), value = splat(0), slope = splat(0);
+    int tendon = block[B_TYPE] == PH_EQ_TENDON;
+    pars(m, f, v, M_EQ_DATA, 15 * block[B_ID], 5, a);
+    for (int k = 4; k >= 0; --k) {
+        slope = fma(slope, x, value);
+        value = fma(value, x, a[k]);
+    }
+    pos[0] = ph_scalar_pos(m, f, v, w, block, 0) - value;
+    ph_add_scalar(m, f, v, block, tendon, block[B_OBJ1], splat(1), J);
+    if (block[B_OBJ2] >= 0) ph_add_scalar(m, f, v, block, tendon, block[B_OBJ2], -slope, J);
+}
+
+LFN void ph_block_rows(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *pos, real *J)
+{
+    int type = block[B_TYPE], id = block[B_ID];
+    real axis[3];
+    for (int k = 0; k < block[B_DIM] * block[B_NDOF]; ++k) J[k] = splat(0);
+    ph_zero(pos, block[B_DIM]);
+    if (type <= PH_EQ_WELD) {
+        ph_weld_rows(m, f, v, w, block, pos, J);
+    } else if (type <= PH_EQ_TENDON) {
+        ph_couple_rows(m, f, v, w, block, pos, J);
+    } else if (type == PH_LOSS_DOF) {
+        J[0] = splat(1);
+    } else if (type == PH_LOSS_TENDON) {
+        ph_add_scalar(m, f, v, block, 1, id, splat(1), J);
+    } else {
+        pos[0] = ph_limit_pos(m, f, v, w, block, axis);
+        if (type == PH_LIMIT_BALL) {
+            for (int k = 0; k < 3; ++k) J[k] = -axis[k];
+        } else {
+            ph_add_scalar(m, f, v, block, type == PH_LIMIT_TENDON, id, splat((ureal)(-block[B_SIDE])), J);
+        }
+    }
+}
+
+/* ---- impedance --------------------------------------------------------------------------------------------------- */
+
+/* x^p; a square is a product. */
+LFN real ph_power(real x, real p)
+{
+    mask square = eq(p, splat(2));
+    return all(square) ? x * x : select(square, x * x, pow(x, p));
+}
+
+/* The impedance at a distance from the margin; solimp is what MuJoCo makes of it. */
+LFN real ph_impedance(const int *m, const ureal *f, const real *v, const int *block, real dist)
+{
+    real low = ph_block_par(m, f, v, block, P_SOLIMP), high = ph_block_par(m, f, v, block, P_SOLIMP + 1);
+    real width = ph_block_par(m, f, v, block, P_SOLIMP + 2), mid = ph_block_par(m, f, v, block, P_SOLIMP + 3);
+    real p = ph_block_par(m, f, v, block, P_SOLIMP + 4), one = splat(1);
+    mask flat = m_or(eq(low, high), le(width, splat(PHYSICS_MINVAL)));
+    real x = rmin(rabs(dist) / select(flat, one, width), one);
+    mask near = le(x, mid);
+    real part = select(near, x / mid, (one - x) / (one - mid));
+    real scale = select(near, mid, one - mid);
+    real y = scale * ph_power(part, p);
+    y = select(eq(p, one), x, select(near, y, one - y));
+    return select(flat, splat((ureal)0.5) * (low + high), fma(y, high - low, low));
+}
+
+/* D and aref of a block's rows, whose J and pos are done; `on` are the lanes in which it holds. */
+LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w, const int *block, int row,
+                            const real *J, mask on)
+{
+    int dim = block[B_DIM], n = block[B_NDOF], contact = block[B_KIND] >= PH_CONTACT;
+    const int *dof = m + block[B_DOFS];
+    const real *pos = w + m[W_EFC_POS] + row;
+    real margin = ph_block_par(m, f, v, block, P_MARGIN), dist = pos[0] - margin, all2 = splat(0);
+    for (int r = 0; r < dim; ++r) all2 = fma(pos[r], pos[r], all2);
+    if (dim > 1 && !contact) dist = sqrt(all2);
+    real imp = ph_impedance(m, f, v, block, dist), drift[6];
+    ph_zero(drift, 6);
+    if (block[B_TYPE] <= PH_EQ_WELD) ph_weld_drift(m, f, v, w, block, drift);
+    real K = ph_block_par(m, f, v, block, P_K), B = ph_block_par(m, f, v, block, P_B);
+    for (int r = 0; r < dim; ++r) {
+        int friction = r > 0 && block[B_KIND] == PH_ELLIPTIC;
+        real vel = splat(0), damping = friction ? ph_block_par(m, f, v, block, P_B_FRICTION) : B,
+             diag = ph_block_par(m, f, v, block, r < 3 || contact ? P_DIAG : P_DIAG + 1);
+        for (int k = 0; k < n; ++k) vel = fma(J[r * n + k], (w + m[W_QVEL])[dof[2 * k]], vel);
+        real R = rmax(splat(PHYSICS_MINVAL), (splat(1) - imp) * diag / imp);
+        if (friction) R = R * ph_block_par(m, f, v, block, P_SCALE + r - 1);
+        real spring = contact && r > 0 ? splat(0) : K * imp * (pos[r] - margin);
+        real aref = fma(-damping, vel, -spring) - drift[r];
+        (w + m[W_EFC_D])[row + r] = select(on, splat(1) / R, splat(0));
+        (w + m[W_EFC_AREF])[row + r] = select(on, aref, splat(0));
+    }
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
+
+/* Appends block number b, described at `at` in m, in each (one, 1). */
+LFN void ph_append_slot(const int *m, int *s, int at, int number)
+{
+    const int *block = m + at;
+    int k = s[S_NSLOT];
+    s[S_SLOTS + 4 * k] = at;
+    s[S_SLOTS + 4 * k + 1] = s[S_NROW];
+    s[S_SLOTS + 4 * k + 2] = s[S_NJ];
+    s[S_SLOTS + 4 * k + 3] = number;
+    s[S_NSLOT] = k + 1;
+    s[S_NROW] = s[S_NROW] + block[B_DIM];
+    s[S_NJ] = s[S_NJ] + block[B_DIM] * block[B_NDOF];
+}
+
+/* Rows of the slots that are no contacts, in the lanes of a group. */
+LFN void ph_static_rows(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+{
+    each (k, s[S_NSLOT]) {
+        const int *block = m + ph_slot_block(s, k);
+        int row = ph_slot_row(s, k);
+        real *J = w + m[W_EFC_J] + ph_slot_J(s, k), *pos = w + m[W_EFC_POS] + row;
+        if (block[B_TYPE] != PH_GEOMS) {
+            mask on = m_and(group, ph_block_holds(m, f, v, w, block));
+            ph_block_rows(m, f, v, w, block, pos, J);
+            for (int i = 0; i < block[B_DIM] * block[B_NDOF]; ++i) J[i] = select(on, J[i], splat(0));
+            ph_block_reference(m, f, v, w, block, row, J, on);
+        }
+    }
+    each (k, m[M_NSLOT]) {
+        int used = k < s[S_NSLOT];
+        (w + m[W_EFC_BLOCK])[k] = splat(used ? (ureal)s[S_SLOTS + 4 * (used ? k : 0) + 3] : (ureal)-1);
+    }
+    sync();
+}

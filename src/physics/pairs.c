@@ -1,0 +1,111 @@
+/* Pairs of geoms that may touch; see pairs.h. */
+#include "physics/pairs.h"
+
+#include "physics/layout.k.h"
+
+#include <math.h>
+#include <string.h>
+
+bool sti_physics_is_off(const mjModel *m, int flag) { return (m->opt.disableflags & (flag | mjDSBL_CONSTRAINT)) != 0; }
+
+int sti_physics_pair_contacts(int first, int second)
+{
+    static const int most[mjNGEOMTYPES][mjNGEOMTYPES] = {
+        [mjGEOM_PLANE] = {[mjGEOM_SPHERE] = 1,
+                          [mjGEOM_CAPSULE] = 2,
+                          [mjGEOM_ELLIPSOID] = 1,
+                          [mjGEOM_CYLINDER] = 4,
+                          [mjGEOM_BOX] = 4},
+        [mjGEOM_SPHERE] = {[mjGEOM_SPHERE] = 1, [mjGEOM_CAPSULE] = 1, [mjGEOM_CYLINDER] = 1, [mjGEOM_BOX] = 1},
+        [mjGEOM_CAPSULE] = {[mjGEOM_CAPSULE] = 2, [mjGEOM_BOX] = 2},
+    };
+    return most[first][second];
+}
+
+static bool is_excluded(const mjModel *m, int b1, int b2)
+{
+    int signature = b1 < b2 ? (b1 << 16) + b2 : (b2 << 16) + b1;
+    for (int i = 0; i < m->nexclude; ++i)
+        if (m->exclude_signature[i] == signature) return true;
+    return false;
+}
+
+bool sti_physics_may_touch(const mjModel *m, int g1, int g2)
+{
+    int b1 = m->geom_bodyid[g1], b2 = m->geom_bodyid[g2], w1 = m->body_weldid[b1], w2 = m->body_weldid[b2];
+    int p1 = m->body_weldid[m->body_parentid[w1]], p2 = m->body_weldid[m->body_parentid[w2]];
+    bool family = w1 != 0 && w2 != 0 && (w1 == p2 || w2 == p1) && !(m->opt.disableflags & mjDSBL_FILTERPARENT);
+    bool types = (m->geom_contype[g1] & m->geom_conaffinity[g2]) || (m->geom_contype[g2] & m->geom_conaffinity[g1]);
+    for (int i = 0; i < m->npair; ++i)
+        if ((m->pair_geom1[i] == g1 && m->pair_geom2[i] == g2) || (m->pair_geom1[i] == g2 && m->pair_geom2[i] == g1))
+            return false;
+    return types && w1 != w2 && !family && !is_excluded(m, b1, b2);
+}
+
+static double mix_of(double weight, double a, double b) { return weight * a + (1 - weight) * b; }
+
+/* Solver parameters, friction and dimension of two geoms that touch. */
+static void mix_geoms(const mjModel *m, int g1, int g2, sti_block *k)
+{
+    int p1 = m->geom_priority[g1], p2 = m->geom_priority[g2], g = p1 > p2 ? g1 : g2;
+    double a = m->geom_solmix[g1], b = m->geom_solmix[g2], weight = a + b >= mjMINVAL ? a / (a + b) : 0.5;
+    const mjtNum *r1 = m->geom_solref + mjNREF * g1, *r2 = m->geom_solref + mjNREF * g2;
+    if (a < mjMINVAL && b >= mjMINVAL) weight = 0;
+    if (a >= mjMINVAL && b < mjMINVAL) weight = 1;
+    if (p1 != p2) weight = g == g1 ? 1 : 0;
+    for (int i = 0; i < mjNREF; ++i)
+        k->ref[i] = (r1[0] > 0 && r2[0] > 0) || p1 != p2 ? mix_of(weight, r1[i], r2[i]) : fmin(r1[i], r2[i]);
+    for (int i = 0; i < mjNIMP; ++i)
+        k->imp[i] = mix_of(weight, m->geom_solimp[mjNIMP * g1 + i], m->geom_solimp[mjNIMP * g2 + i]);
+    for (int i = 0; i < 5; ++i) {
+        static const int part[5] = {0, 0, 1, 2, 2}; /* slide, slide, spin, roll, roll */
+        int at = part[i];
+        double f1 = m->geom_friction[3 * g1 + at], f2 = m->geom_friction[3 * g2 + at];
+        k->friction[i] = p1 != p2 ? m->geom_friction[3 * g + at] : fmax(f1, f2);
+    }
+    int d1 = m->geom_condim[g1], d2 = m->geom_condim[g2];
+    k->dim = p1 != p2 ? m->geom_condim[g] : d1 > d2 ? d1 : d2;
+    k->margin = m->geom_margin[g1] + m->geom_margin[g2];
+}
+
+/* The block of two geoms; pair: the explicit pair that says so, or -1. */
+static sti_block geoms_block(const mjModel *m, int g1, int g2, int pair)
+{
+    bool swap = m->geom_type[g1] > m->geom_type[g2];
+    sti_block k = {.type = PH_GEOMS, .id = pair, .obj = {swap ? g2 : g1, swap ? g1 : g2}};
+    k.side = sti_physics_pair_contacts(m->geom_type[k.obj[0]], m->geom_type[k.obj[1]]);
+    if (pair < 0) {
+        mix_geoms(m, g1, g2, &k);
+    } else {
+        memcpy(k.ref, m->pair_solref + mjNREF * pair, sizeof k.ref);
+        memcpy(k.imp, m->pair_solimp + mjNIMP * pair, sizeof k.imp);
+        memcpy(k.friction, m->pair_friction + 5 * pair, sizeof k.friction);
+        k.solref_friction = m->pair_solreffriction + mjNREF * pair;
+        k.dim = m->pair_dim[pair];
+        k.margin = m->pair_margin[pair];
+    }
+    for (int i = 0; i < 5; ++i) k.friction[i] = fmax(mjMINMU, k.friction[i]);
+    k.kind = k.dim == 1 ? PH_CONTACT : m->opt.cone == mjCONE_PYRAMIDAL ? PH_PYRAMID : PH_ELLIPTIC;
+    for (int r = 0; r < 2; ++r)
+        k.diag[r] = m->body_invweight0[2 * m->geom_bodyid[g1] + r] + m->body_invweight0[2 * m->geom_bodyid[g2] + r];
+    return k;
+}
+
+int sti_physics_list_pairs(const mjModel *m, sti_block *out)
+{
+    int n = 0;
+    if (sti_physics_is_off(m, mjDSBL_CONTACT)) return 0;
+    for (int i = 0; i < m->npair; ++i)
+        if (out)
+            out[n++] = geoms_block(m, m->pair_geom1[i], m->pair_geom2[i], i);
+        else
+            ++n;
+    for (int a = 0; a < m->ngeom; ++a)
+        for (int b = a + 1; b < m->ngeom; ++b) {
+            if (!sti_physics_may_touch(m, a, b)) continue;
+            if (m->geom_type[a] <= mjGEOM_HFIELD && m->geom_type[b] <= mjGEOM_HFIELD) continue;
+            if (out) out[n] = geoms_block(m, a, b, -1);
+            ++n;
+        }
+    return n;
+}

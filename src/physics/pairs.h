@@ -1,0 +1,31 @@
+/* Pairs of geoms that may touch, and what their contacts are like. */
+#ifndef STI_PHYSICS_PAIRS_H
+#define STI_PHYSICS_PAIRS_H
+
+#include "model/model.h"
+
+#include <stdbool.h>
+
+/* One block, before it is in tables. */
+typedef struct sti_block {
+    int kind, type, dim, id, side, obj[2];
+    const mjtNum *solref, *solimp;
+    double margin, diag[2], loss;
+    const mjtNum *solref_friction;
+    double friction[5], ref[mjNREF], imp[mjNIMP]; /* of contacts; solref and solimp may point here */
+} sti_block;
+
+/* A kind of constraint that is disabled, alone or with all. */
+bool sti_physics_is_off(const mjModel *model, int flag);
+/*
+ * How many contacts two geoms of these types, in ascending order, may have; 0: no function of native physics has them.
+ */
+int sti_physics_pair_contacts(int first, int second);
+/* Can these two geoms ever touch, without being an explicit pair? As MuJoCo filters pairs of geoms. */
+bool sti_physics_may_touch(const mjModel *model, int g1, int g2);
+/*
+ * All pairs that may touch, into out if it is not NULL: explicit ones, then by the first and the second geom; how many.
+ */
+int sti_physics_list_pairs(const mjModel *model, sti_block *out);
+
+#endif

@@ -1,0 +1,282 @@
+/* Rows of constraints and the solver of native physics against MuJoCo: a small scene for each kind of constraint. */
+#include "physics/oracle.h"
+
+#include "physics/humanoid.h"
+#include "physics/layout.k.h"
+#include "physics/tables.h"
+
+#include <math.h>
+
+#define OPTION "<option timestep='.004' tolerance='1e-12'><flag contact='disable'/></option>"
+#define FAST "<option timestep='.004' tolerance='1e-12' integrator='implicitfast'><flag contact='disable'/></option>"
+#define CHAIN(first, second)                                                                                           \
+    "<worldbody><body name='a'><joint name='a' axis='0 1 0' " first "/><geom type='capsule' size='.05' "               \
+    "fromto='0 0 0 .5 0 0'/><site name='sa' pos='.5 0 .1' quat='1 .2 .3 0'/><body name='b' pos='.5 0 0'>"              \
+    "<joint name='b' axis='1 1 0' " second "/><geom type='capsule' size='.05' fromto='0 0 0 .4 .2 0'/>"                \
+    "<site name='sb' pos='.4 .1 0' quat='1 0 .2 .1'/></body></body>"                                                   \
+    "<body name='c' pos='1 0 0'><freejoint/><geom type='box' size='.1 .2 .1'/><site name='sc' pos='.1 0 0'/></body>"   \
+    "</worldbody>"
+#define TENDON(more)                                                                                                   \
+    "<tendon><fixed name='t' " more "><joint joint='a' coef='1'/><joint joint='b' coef='-.6'/></fixed><fixed "         \
+    "name='u'><joint joint='b' coef='1.3'/></fixed></tendon>"
+
+static const struct {
+    const char *name, *text;
+} scenes[] = {
+    {"limits", "<mujoco>" OPTION CHAIN("range='-20 30'", "range='-10 10' margin='.1' solreflimit='-300 -8' "
+                                                         "solimplimit='.5 .8 .1 .3 3'") "</mujoco>"},
+    {"limits of balls", "<mujoco>" FAST "<worldbody><body><joint type='ball' range='0 40'/><geom type='box' size='.1 "
+                        ".2 .3' pos='.1 0 0'/><body pos='.5 0 0'><joint type='ball' range='0 60' margin='.2'/><geom "
+                        "type='box' size='.1 .2 .1'/></body></body><body><joint type='slide' range='-.1 .1' "
+                        "solimplimit='.9 .9 .01 .5 1'/><geom size='.1'/></body></worldbody></mujoco>"},
+    {"limits of tendons",
+     "<mujoco>" OPTION CHAIN("", "") TENDON("range='-.2 .3' limited='true' margin='.01'") "</mujoco>"},
+    {"friction loss", "<mujoco>" FAST CHAIN("frictionloss='.7'", "frictionloss='.2' damping='.1'")
+                          TENDON("frictionloss='.4' solimpfriction='.8 .9 .01 .5 2'") "</mujoco>"},
+    {"connect", "<mujoco>" OPTION CHAIN(
+                    "", "") "<equality><connect body1='b' body2='c' anchor='.4 .2 0'/><connect "
+                            "body1='a' anchor='.1 .2 .3'/><connect site1='sa' site2='sc'/></equality></mujoco>"},
+    {"connect in a tree", "<mujoco>" OPTION CHAIN("", "") "<equality><connect body1='a' body2='b' anchor='.4 .2 0'/>"
+                                                          "<connect site1='sa' site2='sb'/></equality></mujoco>"},
+    {"weld",
+     "<mujoco>" FAST CHAIN(
+         "",
+         "") "<equality><weld body1='b' body2='c' torquescale='.5' anchor='.1 0 .2'/><weld "
+             "body1='c' relpose='1 0 0 1 .2 .1 0' solref='.05 .7'/><weld site1='sb' site2='sc'/></equality></mujoco>"},
+    {"weld in a tree", "<mujoco>" OPTION CHAIN("", "") "<equality><weld body1='a' body2='b'/></equality></mujoco>"},
+    {"joint equality",
+     "<mujoco>" OPTION CHAIN("", "") "<equality><joint joint1='a' joint2='b' polycoef='.1 .5 .2 -.1 "
+                                     ".05'/><joint joint1='b' polycoef='.3 0 0 0 0'/></equality></mujoco>"},
+    {"tendon equality",
+     "<mujoco>" OPTION CHAIN("", "")
+         TENDON("") "<equality><tendon tendon1='t' tendon2='u' "
+                    "polycoef='.1 .5 .2 -.1 .05'/><tendon tendon1='u' active='false'/></equality></mujoco>"},
+    {"all", "<mujoco>" OPTION CHAIN("range='-20 30' frictionloss='.5'", "range='-10 10' frictionloss='.1'") TENDON(
+                "range='-.2 .3' limited='true' frictionloss='.2'") "<equality><connect body1='b' body2='c' "
+                                                                   "anchor='.4 .2 0'/><weld body1='c'/><joint "
+                                                                   "joint1='a' joint2='b'/></equality></mujoco>"},
+    {"no warm start", "<mujoco><option tolerance='1e-12'><flag contact='disable' warmstart='disable' "
+                      "refsafe='disable'/></option>" CHAIN("range='-20 30' frictionloss='.5' solreflimit='.001 1'",
+                                                           "range='-10 10'") "</mujoco>"},
+    {"flags off",
+     "<mujoco><option><flag contact='disable' limit='disable' frictionloss='disable' "
+     "equality='disable'/></option>" CHAIN("range='-20 30' frictionloss='.5'",
+                                           "range='-10 10'") "<equality><weld body1='c'/></equality></mujoco>"},
+};
+
+#define GROUND(options, geoms)                                                                                         \
+    "<mujoco><option timestep='.002' tolerance='1e-12' ls_iterations='100' " options "/><worldbody><geom "             \
+    "type='plane' size='9 9 1' friction='.8 .02 .01'/>" geoms "</worldbody></mujoco>"
+#define PILE(more)                                                                                                     \
+    "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .3 .12' " more "/></body><body pos='.3 0 .25'>"          \
+    "<freejoint/><geom type='capsule' size='.1 .2' " more "/></body><body pos='-.2 0 .3'><freejoint/><geom "           \
+    "size='.2' " more "/><body pos='.2 .1 .1'><joint axis='0 1 0' range='-30 30'/><geom type='capsule' size='.1 .1' "  \
+    "pos='.1 .1 0' " more "/></body></body><body pos='.1 .1 .5'><freejoint/><geom type='capsule' size='.1 .3' " more   \
+    "/></body><body pos='0 -.4 .1'><joint type='slide' axis='0 0 1'/><geom type='capsule' size='.15 .3'/></body>"
+
+static const struct {
+    const char *name, *text;
+    double size; /* of the random change of qpos */
+} contacts[] = {
+    {"condim 1", GROUND("", PILE("condim='1' priority='1'")), .15},
+    {"condim 3", GROUND("", PILE("")), .15},
+    {"condim 4", GROUND("impratio='3'", PILE("condim='4' friction='.5 .03 .002'")), .15},
+    {"condim 6", GROUND("", PILE("condim='6' friction='.5 .03 .02' solref='-900 -30' margin='.03' gap='.01'")), .15},
+    {"elliptic 3", GROUND("cone='elliptic'", PILE("")), .15},
+    {"elliptic 4", GROUND("cone='elliptic' impratio='5'", PILE("condim='4' friction='.5 .03 .002'")), .15},
+    {"elliptic 6", GROUND("cone='elliptic'", PILE("condim='6' friction='.5 .03 .02' priority='1' solmix='2'")), .15},
+    {"cylinders",
+     GROUND("integrator='implicitfast'",
+            "<body pos='0 0 .1'><freejoint/><geom type='cylinder' size='.2 "
+            ".1'/></body><body pos='0 .2 .2'><freejoint/><geom type='sphere' size='.15'/></body>"),
+     .1},
+    {"humanoid that lies", HUMANOID(".2", "tolerance='1e-12'"), .3},
+    {"humanoid that lies, elliptic", HUMANOID(".2", "tolerance='1e-12' cone='elliptic'"), .3},
+};
+
+/* What the rows of one world are compared by. */
+typedef struct rows {
+    const mjModel *m;
+    const mjData *d;
+    stet_array *pos, *D, *aref, *force, *J, *block;
+    int world;
+    oracle_errors *errors;
+} rows;
+
+static void note(oracle_errors *errors, const char *name, double x, double exact, double scale)
+{
+    oracle_errors one = {.name = {name}, .worst = {fabs(x - exact) / fmax(scale, fabs(exact))}, .n = 1};
+    if (!(one.worst[0] == one.worst[0])) one.worst[0] = HUGE_VAL;
+    oracle_merge(errors, &one);
+}
+
+static double exact_J(const mjModel *m, const mjData *d, int row, int dof)
+{
+    if (!mj_isSparse(m)) return d->efc_J[(ptrdiff_t)row * m->nv + dof];
+    for (int e = d->efc_J_rowadr[row]; e < d->efc_J_rowadr[row] + d->efc_J_rownnz[row]; ++e)
+        if (d->efc_J_colind[e] == dof) return d->efc_J[e];
+    return 0;
+}
+
+/* Row `base`, or row 0 plus `mu` times it, of a block against one of MuJoCo's rows. */
+static void compare_row(const rows *r, const int *m, const int *block, int at, int J, int base, double mu, int efc,
+                        double largest)
+{
+    const mjData *d = r->d;
+    int n = block[B_NDOF], edge = mu != 0, w = r->world;
+    double aref = reals_get(r->aref, w, at + base), D = reals_get(r->D, w, edge ? at : at + base);
+    if (edge) aref = reals_get(r->aref, w, at) + mu * aref;
+    note(r->errors, "efc_pos", reals_get(r->pos, w, edge ? at : at + base), d->efc_pos[efc], 1e-2);
+    note(r->errors, "efc_D", D, d->efc_D[efc], 1e-9);
+    note(r->errors, "efc_aref", aref, d->efc_aref[efc], 1);
+    if (!edge) note(r->errors, "efc_force", reals_get(r->force, w, at + base), d->efc_force[efc], largest);
+    for (int dof = 0; dof < r->m->nv; ++dof) {
+        double x = 0;
+        for (int k = 0; k < n; ++k)
+            if (m[block[B_DOFS] + 2 * k] == dof)
+                x = edge ? reals_get(r->J, w, J + k) + mu * reals_get(r->J, w, J + base * n + k)
+                         : reals_get(r->J, w, J + base * n + k);
+        note(r->errors, "efc_J", x, exact_J(r->m, d, efc, dof), 1e-1);
+    }
+}
+
+/* The next contact of MuJoCo between the geoms of a block that no slot has claimed; its first row. */
+static int claim_contact(const rows *r, const int *block, bool *claimed)
+{
+    for (int c = 0; c < r->d->ncon; ++c) {
+        const mjContact *con = r->d->contact + c;
+        int a = block[B_OBJ1], b = block[B_OBJ2];
+        bool same = (con->geom[0] == a && con->geom[1] == b) || (con->geom[0] == b && con->geom[1] == a);
+        if (!same || claimed[c] || con->efc_address < 0) continue;
+        claimed[c] = true;
+        return con->efc_address;
+    }
+    fail_msg("a contact of geoms %d and %d is not MuJoCo's", block[B_OBJ1], block[B_OBJ2]);
+    return 0;
+}
+
+/* The rows of one world, slot by slot; a slot that does not hold has no mass. Contacts have an order of their own. */
+static void compare_rows(const rows *r, const int *m, const double *f)
+{
+    enum { CONTACTS = 500 };
+    bool claimed[CONTACTS] = {false};
+    int row = 0, J = 0, efc = 0;
+    double largest = 1;
+    assert_true(r->d->ncon <= CONTACTS);
+    for (int i = 0; i < r->d->nefc; ++i) largest = fmax(largest, fabs(r->d->efc_force[i]));
+    for (int k = 0; k < m[M_NSLOT]; ++k) {
+        int number = (int)reals_get(r->block, r->world, k), contact = number >= m[M_NBLOCK];
+        if (number < 0) break;
+        const int *block =
+            contact ? m + m[M_PAIR] + B_SIZE * ((number - m[M_NBLOCK]) / 4) : m + m[M_BLOCK] + B_SIZE * number;
+        const double *mu = f + m[M_BLOCK_PRM] + block[B_PRM] + P_FRICTION;
+        int dim = block[B_DIM], pyramid = block[B_KIND] == PH_PYRAMID;
+        bool holds = reals_get(r->D, r->world, row) != 0;
+        int at = contact && holds ? claim_contact(r, block, claimed) : efc;
+        for (int i = 0; holds && !pyramid && i < dim; ++i) compare_row(r, m, block, row, J, i, 0, at + i, largest);
+        for (int i = 0; holds && pyramid && i < 2 * (dim - 1); ++i)
+            compare_row(r, m, block, row, J, 1 + i / 2, i % 2 ? -mu[i / 2] : mu[i / 2], at + i, largest);
+        for (int i = 0; !holds && i < dim * block[B_NDOF]; ++i) assert_true(reals_get(r->J, r->world, J + i) == 0);
+        if (holds) efc += pyramid ? 2 * (dim - 1) : dim;
+        row += dim;
+        J += dim * block[B_NDOF];
+    }
+    assert_int_equal(efc, r->d->nefc);
+}
+
+static int most_of(int a, int b) { return a > b ? a : b; }
+
+static int compare_worlds(rig *r, mjData **data, oracle_errors *errors)
+{
+    const mjModel *m = r->model->mj;
+    sti_physics_tables tables;
+    sti_native *native;
+    stet_array *niter;
+    rows all = {.m = m, .errors = errors};
+    int nrow = 0;
+    OK(sti_physics_tables_make(m, &tables));
+    OK(sti_native_create(r->worlds, &native));
+    OK(sti_native_quantity(native, "efc_pos", &all.pos));
+    OK(sti_native_quantity(native, "efc_D", &all.D));
+    OK(sti_native_quantity(native, "efc_aref", &all.aref));
+    OK(sti_native_quantity(native, "efc_force", &all.force));
+    OK(sti_native_quantity(native, "efc_J", &all.J));
+    OK(sti_native_quantity(native, "efc_block", &all.block));
+    OK(sti_native_quantity(native, "solver_niter", &niter));
+    for (int w = 0; w < ORACLE_WORLDS; ++w) {
+        mj_forward(m, data[w]);
+        all.d = data[w];
+        all.world = w;
+        compare_rows(&all, tables.m, tables.f);
+        nrow += data[w]->nefc;
+        int most = 0;
+        for (int i = 0; i < data[w]->nisland && i < mjNISLAND; ++i) most = most_of(most, data[w]->solver_niter[i]);
+        if (reals_get(niter, w, 0) > most + 3)
+            print_message("iterations %g, MuJoCo's %d\n", reals_get(niter, w, 0), most);
+    }
+    stet_array *arrays[] = {all.pos, all.D, all.aref, all.force, all.J, all.block, niter};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) stet_array_destroy(arrays[k]);
+    sti_native_destroy(native);
+    sti_physics_tables_free(&tables);
+    return nrow;
+}
+
+static void each_constraint_is_mujocos(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("each_constraint_is_mujocos");
+    oracle_errors all = {.n = 0};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) {
+        int nrow = 0;
+        for (int round = 0; round < 3; ++round) {
+            rig r = rig_make(scenes[k].text, ORACLE_WORLDS, "f64", 1, false);
+            mjData *data[ORACLE_WORLDS];
+            oracle_errors one = {.n = 0};
+            for (int w = 0; w < ORACLE_WORLDS; ++w) assert_non_null(data[w] = mj_makeData(r.model->mj));
+            oracle_states(&r, data, &dice);
+            nrow += compare_worlds(&r, data, &one);
+            for (int w = 0; w < ORACLE_WORLDS; ++w) mju_zero(data[w]->qacc_warmstart, (int)r.model->mj->nv);
+            oracle_compare(&r, data, 1, &one);
+            oracle_print(&one, scenes[k].name);
+            oracle_merge(&all, &one);
+            for (int w = 0; w < ORACLE_WORLDS; ++w) mj_deleteData(data[w]);
+            rig_free(&r);
+        }
+        if (strcmp(scenes[k].name, "flags off") != 0) assert_true(nrow > 0);
+    }
+    oracle_print(&all, "double");
+    oracle_limit(&all, 1e-7, 1e-7, "all");
+}
+
+static void each_contact_is_mujocos(void **state)
+{
+    (void)state;
+    uint64_t dice = dice_seed("each_contact_is_mujocos");
+    oracle_errors all = {.n = 0};
+    for (size_t k = 0; k < sizeof contacts / sizeof *contacts; ++k)
+        for (int round = 0; round < 3; ++round) {
+            rig r = rig_make(contacts[k].text, ORACLE_WORLDS, "f64", 1, false);
+            mjData *data[ORACLE_WORLDS];
+            oracle_errors one = {.n = 0};
+            for (int w = 0; w < ORACLE_WORLDS; ++w) assert_non_null(data[w] = mj_makeData(r.model->mj));
+            oracle_near_states(&r, data, contacts[k].size, &dice);
+            assert_true(compare_worlds(&r, data, &one) > 20);
+            for (int w = 0; w < ORACLE_WORLDS; ++w) mju_zero(data[w]->qacc_warmstart, (int)r.model->mj->nv);
+            oracle_compare(&r, data, 1, &one);
+            oracle_print(&one, contacts[k].name);
+            oracle_merge(&all, &one);
+            for (int w = 0; w < ORACLE_WORLDS; ++w) mj_deleteData(data[w]);
+            rig_free(&r);
+        }
+    oracle_print(&all, "double");
+    oracle_limit(&all, 1e-6, 1e-6, "all");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_constraint_is_mujocos),
+        cmocka_unit_test(each_contact_is_mujocos),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
