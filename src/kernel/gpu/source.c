@@ -88,7 +88,10 @@ stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *
 
 bool sti_gpu_text_shares(const char *text)
 {
-    return sti_directive_uses(text, "shared") || sti_directive_uses(text, "staged");
+    static const char *const words[] = {"shared", "staged", "treal", "tlint", "tint"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+        if (sti_directive_uses(text, words[i])) return true;
+    return false;
 }
 
 bool sti_gpu_unit_shares(const sti_embedded *unit) { return sti_gpu_text_shares(unit->text); }
