@@ -170,7 +170,7 @@ STET_API stet_gradcheck_def stet_default_gradcheck_def(void);
 typedef struct stet_gradcheck_result {
     int64_t compared, wrong; /* numbers of elements */
     int64_t moving;          /* of the compared: not 0 by differences */
-    /* not compared, because the result there is not finite, has a kink or is too large for differences */
+    /* not compared: the result there is not finite, has a kink, or is too large or changes too fast for differences */
     int64_t unfit;
     int64_t rounded; /* of the unfit: so large that a difference cannot be told from rounding */
     double worst;    /* |difference| / (1 + |gradient|) */

@@ -72,6 +72,34 @@ static void a_sharp_turn_is_no_kink(void **state)
     assert_int_equal(r.unfit, 0);
 }
 
+/* A loop may make a function that turns within the steps of differences: it is followed with finer ones. */
+static void a_turn_within_a_step_is_followed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *twist, *adjoint;
+        int64_t wrong;
+    } cases[] = {
+        {"sin(x * splat(3e7))", "splat(3e7) * cos(x * splat(3e7))", 0},
+        {"sin(x * splat(3e7))", "splat(4e7) * cos(x * splat(3e7))", 2 * 3},
+        {"sin(x * splat(2e8))", "splat(2e8) * cos(x * splat(2e8))", 0},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char source[500];
+        stet_gradcheck_result r;
+        (void)snprintf(source, sizeof source,
+                       SOURCE("LFN real turn(real x) { return %s; }\n"
+                              "LFN void turn_adj(real x, real *to, real g) { *to = fma(%s, g, *to); }\n"
+                              "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) put(y, i, "
+                              "turn(x[i])); }"),
+                       cases[k].twist, cases[k].adjoint);
+        stet_gradcheck_def def = gradcheck_def(source);
+        OK(stet_gradcheck(&def, &r));
+        if (r.wrong != cases[k].wrong) fail_msg("%s: %s", cases[k].adjoint, r.where);
+        if (r.unfit > 0) fail_msg("%s: %s", cases[k].adjoint, r.where);
+    }
+}
+
 #define OWN(factor)                                                                                                    \
     SOURCE(                                                                                                            \
         "world_kernel void k_f(const real *x, real *y, ureal a, int n) { each (i, n) put(y, i, x[i] * splat(a)); }\n"  \
@@ -288,6 +316,7 @@ int main(void)
         cmocka_unit_test(what_is_not_finite_is_counted),
         cmocka_unit_test(kinks_are_counted),
         cmocka_unit_test(a_sharp_turn_is_no_kink),
+        cmocka_unit_test(a_turn_within_a_step_is_followed),
         cmocka_unit_test(a_kernels_own_adjoint_is_checked),
         cmocka_unit_test(an_adjoint_of_another_kind_is_refused),
         cmocka_unit_test(arrays_that_are_too_small_are_named),
