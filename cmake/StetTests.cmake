@@ -60,6 +60,7 @@ function(stet_test path)
     string(REPLACE "/" "_" target "test_${name}")
     add_executable(${target} "${PROJECT_SOURCE_DIR}/test/${path}_test.c" ${arg_SOURCES})
     stet_target_options(${target})
+    target_compile_options(${target} PRIVATE -Wno-unused-parameter) # cmocka gives every test a state
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
     target_link_libraries(${target} PRIVATE stet_pilots ${STET_TEST_LIBRARY} mujoco::mujoco Threads::Threads PNG::PNG PkgConfig::JANSSON
         PkgConfig::CMOCKA m)

@@ -100,7 +100,6 @@ static uint64_t gradients_on(stet_device *d, const char *name)
 
 static void gradients_have_the_same_bits_on_all_devices(void **state)
 {
-    (void)state;
     static const char *const names[] = {"k_deep", "k_place", "k_again", "k_fixed"};
     for (int k = 0; k < 4; ++k) {
         uint64_t wanted = 0;

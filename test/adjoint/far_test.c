@@ -67,7 +67,6 @@ static void expect(const column *c, int64_t k, double wanted)
 /* y[q] = x[far side]^2 + t[0]. */
 static void items_list_gradients(void **state)
 {
-    (void)state;
     static const char source[] =
         SOURCE("item_kernel void k_far(const ureal *x, const int *at, const ureal *t, ureal *y, int n, int block) {\n"
                "  items (p, nmin(256, n - block * 256)) { int q = block * 256 + p;\n"
@@ -99,7 +98,6 @@ static void items_list_gradients(void **state)
 /* Loops whose trips lie beyond 2^24: the maximum is found there, and the tape reaches there. */
 static void worlds_have_tapes(void **state)
 {
-    (void)state;
     static const char source[] = SOURCE(
         "world_kernel void k_far(const real *x, const int *count, real *y, int n) {\n"
         "  each (i, n) { real s = x[i]; for (int e = 0; e < count[i]; ++e) s = s * s; put(y, n - 1 - i, s); } }\n");

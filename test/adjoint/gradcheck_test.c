@@ -8,7 +8,6 @@
 
 static void a_wrong_gradient_is_found(void **state)
 {
-    (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(
         SOURCE("LFN real twice(real x) { return x + x; }\n"
@@ -22,7 +21,6 @@ static void a_wrong_gradient_is_found(void **state)
 
 static void what_is_not_finite_is_counted(void **state)
 {
-    (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(SOURCE(
         "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) put(y, i, log(x[i] - splat(2))); }"));
@@ -35,7 +33,6 @@ static void what_is_not_finite_is_counted(void **state)
 /* At x = 0.5. Differences have no value at a kink or a jump; beside one they have, with a step that does not reach it. */
 static void kinks_are_counted(void **state)
 {
-    (void)state;
     static const struct {
         const char *value;
         bool fit;
@@ -61,7 +58,6 @@ static void kinks_are_counted(void **state)
 /* However fast a function turns, that is no kink: a gradient of it that is wrong is told of. */
 static void a_sharp_turn_is_no_kink(void **state)
 {
-    (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(SOURCE(
         "LFN real turn(real x) { return sin(x * splat(1000)); }\n"
@@ -75,7 +71,6 @@ static void a_sharp_turn_is_no_kink(void **state)
 /* A loop may make a function that turns within the steps of differences: it is followed with finer ones. */
 static void a_turn_within_a_step_is_followed(void **state)
 {
-    (void)state;
     static const struct {
         const char *twist, *adjoint;
         int64_t wrong;
@@ -122,7 +117,6 @@ static void a_turn_within_a_step_is_followed(void **state)
 /* An adjoint that a source has for its kernel is checked as one that is made. */
 static void a_kernels_own_adjoint_is_checked(void **state)
 {
-    (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(OWN("splat(a)"));
     OK(stet_gradcheck(&def, &r));
@@ -147,7 +141,6 @@ static void a_kernels_own_adjoint_is_checked(void **state)
 /* What a launch passes follows from the kernel's kind. */
 static void an_adjoint_of_another_kind_is_refused(void **state)
 {
-    (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(
         SOURCE("world_kernel void k_f(const ureal *x, real *y, int n) { each (i, n) put(y, i, splat(x[i])); }\n"
@@ -160,7 +153,6 @@ static void an_adjoint_of_another_kind_is_refused(void **state)
 /* What lies behind an array is nobody's: reading it, writing it, and adding a gradient there. */
 static void arrays_that_are_too_small_are_named(void **state)
 {
-    (void)state;
     static const struct {
         const char *body, *array;
     } cases[] = {{"put(y, i, splat(t[i + 11]) * x[i])", "t"},
@@ -192,7 +184,6 @@ static void arrays_that_are_too_small_are_named(void **state)
 /* Where the kernel stops its adjoint would too, and the process with it: it is not launched. n is 3. */
 static void a_fault_of_the_kernel_is_told_before_its_adjoint(void **state)
 {
-    (void)state;
     static const struct {
         const char *body, *sentence;
     } cases[] = {
@@ -215,7 +206,6 @@ static void a_fault_of_the_kernel_is_told_before_its_adjoint(void **state)
 /* Each evaluation begins with the same whole numbers, which the kernel overwrites after it has read them. */
 static void whole_numbers_are_put_back(void **state)
 {
-    (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(
         SOURCE("item_kernel void k_f(const ureal *x, int *turn, ureal *y, int n, int block) {\n"
@@ -242,7 +232,6 @@ static void whole_numbers_are_put_back(void **state)
 /* Beside outputs of 1e13 a slope of 0.5 is below the rounding of a difference; one of 1e12 that is wrong is not. */
 static void rounding_is_told_from_wrong_gradients(void **state)
 {
-    (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(HUGE_BESIDE("0.5"));
     OK(stet_gradcheck(&def, &r));
@@ -256,7 +245,6 @@ static void rounding_is_told_from_wrong_gradients(void **state)
 /* What is misspelt, and what means nothing, is no wish that goes unheard. */
 static void values_of_nothing_are_refused(void **state)
 {
-    (void)state;
     static const int64_t contents[] = {1, 2, 300};
     static const struct {
         stet_gradcheck_value value;
@@ -293,7 +281,6 @@ static void values_of_nothing_are_refused(void **state)
 
 static void bad_definitions_are_refused(void **state)
 {
-    (void)state;
     stet_gradcheck_result r;
     stet_gradcheck_def def = gradcheck_def(SOURCE("world_kernel void k_f(real *x) { put(x, 0, x[0]); }"));
     FAILS(stet_gradcheck(&def, NULL), STET_ERROR_INVALID_ARGUMENT, "def and out must not be NULL");

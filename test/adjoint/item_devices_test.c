@@ -147,22 +147,13 @@ static void check_all(uint64_t (*on)(stet_device *d, const char *name), const ch
 
 static void items_have_the_same_bits(void **state)
 {
-    (void)state;
     check_all(items_on, "k_items");
     check_all(items_on, "k_own");
 }
 
-static void lanes_have_the_same_bits(void **state)
-{
-    (void)state;
-    check_all(worlds_on, "k_lanes");
-}
+static void lanes_have_the_same_bits(void **state) { check_all(worlds_on, "k_lanes"); }
 
-static void teams_have_the_same_bits(void **state)
-{
-    (void)state;
-    check_all(worlds_on, "k_factor");
-}
+static void teams_have_the_same_bits(void **state) { check_all(worlds_on, "k_factor"); }
 
 int main(void)
 {

@@ -217,7 +217,6 @@ static void write_table(void)
 
 static void gradients_of_random_programs_are_right(void **state)
 {
-    (void)state;
     quick_compiler();
     assert_true(programs_productions() <= MOST_PRODUCTIONS);
     print_message("%d sources of %d programs, seeds from %llu\n", sources, PROGRAMS, (unsigned long long)first_seed);

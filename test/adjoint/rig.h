@@ -119,10 +119,6 @@ static inline void source_is_right_with(const rig_set_up *s, const char *source,
 
 /* A test of one source, with the file's `set_up`. */
 #define FORM(name, least, body)                                                                                        \
-    static void name(void **state)                                                                                     \
-    {                                                                                                                  \
-        (void)state;                                                                                                   \
-        source_is_right_with(&set_up, SOURCE(body), least);                                                            \
-    }
+    static void name(void **state) { source_is_right_with(&set_up, SOURCE(body), least); }
 
 #endif

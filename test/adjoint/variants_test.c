@@ -73,7 +73,6 @@ static void close_variant(const variant *v)
 
 static void the_same_operations_have_the_same_bits(void **state)
 {
-    (void)state;
     uint64_t wanted = 0;
     FOR_RUNNING_DEVICES(rig)
     {
@@ -92,7 +91,6 @@ static void the_same_operations_have_the_same_bits(void **state)
 
 static void gradients_are_of_what_the_device_computed(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         variant v = open_variant(rig.device, other_source);

@@ -14,7 +14,6 @@
 
 static void pieces_are_zeroed_aligned_and_apart(void **state)
 {
-    (void)state;
     enum { NPIECE = 500 };
     uint64_t dice = dice_seed("pieces_are_zeroed_aligned_and_apart");
     unsigned char *pieces[NPIECE];
@@ -41,7 +40,6 @@ static void pieces_are_zeroed_aligned_and_apart(void **state)
 
 static void empty_pieces_are_pieces(void **state)
 {
-    (void)state;
     sti_arena a;
     sti_arena_init(&a, "scratch");
     void *p = NULL, *q = NULL;
@@ -54,7 +52,6 @@ static void empty_pieces_are_pieces(void **state)
 
 static void the_high_water_mark_stays(void **state)
 {
-    (void)state;
     sti_arena a;
     sti_arena_init(&a, "scratch");
     void *p;
@@ -84,7 +81,6 @@ static stet_result one_round(sti_arena *a)
 
 static void a_reset_merges_and_the_steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     sti_arena a;
     sti_arena_init(&a, "scratch");
     assert_int_equal(one_round(&a), STET_OK);
@@ -104,7 +100,6 @@ static void a_reset_merges_and_the_steady_state_allocates_nothing(void **state)
 /* A reset that cannot merge keeps what it has, and a round of the same size still needs nothing new. */
 static void a_reset_without_memory_keeps_the_chain(void **state)
 {
-    (void)state;
     failing f = {0};
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
     sti_arena a;
@@ -127,7 +122,6 @@ static void a_reset_without_memory_keeps_the_chain(void **state)
 
 static void a_failure_names_the_arena_and_leaves_it_usable(void **state)
 {
-    (void)state;
     failing f = {.fail_at = 2};
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
     sti_arena a;
@@ -160,11 +154,7 @@ static stet_result two_rounds(void)
     return result;
 }
 
-static void each_allocation_may_fail(void **state)
-{
-    (void)state;
-    assert_true(fail_each_allocation(two_rounds, true) >= 3);
-}
+static void each_allocation_may_fail(void **state) { assert_true(fail_each_allocation(two_rounds, true) >= 3); }
 
 int main(void)
 {

@@ -13,7 +13,6 @@
 
 static void every_result_has_its_own_sentence(void **state)
 {
-    (void)state;
     for (int i = 0; i < STET_RESULT_COUNT; i++) {
         const char *sentence = stet_result_sentence((stet_result)i);
         assert_true(strlen(sentence) > 1);
@@ -27,7 +26,6 @@ static void every_result_has_its_own_sentence(void **state)
 
 static void a_failure_leaves_message_and_place(void **state)
 {
-    (void)state;
     stet_result result = sti_error(STET_ERROR_NOT_FOUND, "scene %s: no such file; check the path", "hand.xml");
     int line = __LINE__ - 1;
     char where[64];
@@ -39,7 +37,6 @@ static void a_failure_leaves_message_and_place(void **state)
 
 static void a_prefix_keeps_message_and_place(void **state)
 {
-    (void)state;
     (void)sti_error(STET_ERROR_IO, "disk full");
     char where[64];
     snprintf(where, sizeof where, "%s", stet_get_last_error_where());
@@ -50,7 +47,6 @@ static void a_prefix_keeps_message_and_place(void **state)
 
 static void a_message_may_quote_the_last_one(void **state)
 {
-    (void)state;
     (void)sti_error(STET_ERROR_IO, "disk full");
     (void)sti_error(STET_ERROR_IO, "again (%s)", stet_get_last_error());
     assert_string_equal(stet_get_last_error(), "again (disk full)");
@@ -58,7 +54,6 @@ static void a_message_may_quote_the_last_one(void **state)
 
 static void a_long_message_is_cut_visibly(void **state)
 {
-    (void)state;
     char text[4001];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -77,7 +72,6 @@ static void a_long_message_is_cut_visibly(void **state)
 /* A message that just fits is not cut. */
 static void a_message_of_the_full_size_is_kept(void **state)
 {
-    (void)state;
     char text[1024];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -88,7 +82,6 @@ static void a_message_of_the_full_size_is_kept(void **state)
 /* Four shifts of a text of three-byte characters: wherever the limit falls, only whole characters precede "...". */
 static void a_cut_falls_between_characters(void **state)
 {
-    (void)state;
     char text[3 * 700 + 4];
     for (size_t shift = 0; shift < 4; shift++) {
         memset(text, 'x', shift);
@@ -124,7 +117,6 @@ static void *fail_in_thread(void *context)
 
 static void each_thread_has_its_own_message(void **state)
 {
-    (void)state;
     enum { NTHREAD = 4 };
     pthread_barrier_t barrier;
     assert_int_equal(pthread_barrier_init(&barrier, NULL, NTHREAD), 0);
@@ -152,7 +144,6 @@ static stet_result tries(stet_result first, int *reached)
 
 static void try_returns_the_first_failure(void **state)
 {
-    (void)state;
     int reached = 0;
     assert_int_equal(tries(STET_ERROR_LIMIT, &reached), STET_ERROR_LIMIT);
     assert_int_equal(reached, 0);

@@ -23,14 +23,12 @@ static inline char *in_folder(const char *name)
 
 static inline int make_own_folder(void **state)
 {
-    (void)state;
     memcpy(folder, "/tmp/stet-test-XXXXXX", sizeof "/tmp/stet-test-XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static inline int remove_folder(void **state)
 {
-    (void)state;
     char command[64];
     (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command);

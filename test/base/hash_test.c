@@ -16,7 +16,6 @@ static uint8_t data[NDATA];
 
 static int fill(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < NDATA; i++) data[i] = (uint8_t)(i * 131 + (i >> 8) * 17 + 7);
     return 0;
 }
@@ -40,7 +39,6 @@ static const struct {
 
 static void texts_have_their_known_hashes(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t hash;
@@ -59,7 +57,6 @@ static void texts_have_their_known_hashes(void **state)
 
 static void bytes_have_their_known_hashes(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         if (sti_hash_bytes(data, vectors[i].size) != vectors[i].hash) fail_msg("wrong for %zu bytes", vectors[i].size);
     }
@@ -67,7 +64,6 @@ static void bytes_have_their_known_hashes(void **state)
 
 static void alignment_does_not_matter(void **state)
 {
-    (void)state;
     static uint8_t moved[NDATA + 8];
     for (size_t shift = 1; shift < 8; shift++) {
         memcpy(moved + shift, data, 1000);
@@ -78,7 +74,6 @@ static void alignment_does_not_matter(void **state)
 /* Every split in two of every size up to a few stripes. */
 static void two_pieces_equal_one(void **state)
 {
-    (void)state;
     for (size_t size = 0; size <= 130; size++) {
         uint64_t whole = sti_hash_bytes(data, size);
         for (size_t split = 0; split <= size; split++) {
@@ -93,7 +88,6 @@ static void two_pieces_equal_one(void **state)
 
 static void random_pieces_equal_one(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("random_pieces_equal_one");
     for (int round = 0; round < 300; round++) {
         size_t size = dice_below(&dice, 5000), at = 0, largest = 1 + dice_below(&dice, 200);
@@ -112,7 +106,6 @@ static void random_pieces_equal_one(void **state)
 /* Asking for the hash so far does not end the stream. */
 static void the_end_can_be_asked_for_twice(void **state)
 {
-    (void)state;
     sti_hash h;
     sti_hash_begin(&h);
     sti_hash_add(&h, data, 77);

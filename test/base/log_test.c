@@ -28,7 +28,6 @@ static void keep(stet_log_level level, const char *message, void *context)
 
 static void the_callback_gets_what_was_logged(void **state)
 {
-    (void)state;
     record r = {0};
     stet_set_log(keep, &r);
     sti_log(STET_LOG_WARNING, "%d worlds %s", 3, "diverged");
@@ -42,7 +41,6 @@ static void the_callback_gets_what_was_logged(void **state)
 
 static void a_long_line_is_cut(void **state)
 {
-    (void)state;
     record r = {0};
     stet_set_log(keep, &r);
     sti_log(STET_LOG_INFO, "%5000d", 1);
@@ -58,7 +56,6 @@ static void log_once_more(stet_log_level level, const char *message, void *conte
 
 static void a_callback_may_log(void **state)
 {
-    (void)state;
     record r = {0};
     stet_set_log(log_once_more, &r);
     sti_log(STET_LOG_INFO, "outer");
@@ -96,7 +93,6 @@ static void *log_much(void *context)
 /* While another thread logs, the callback and its context change together. */
 static void callback_and_context_stay_a_pair(void **state)
 {
-    (void)state;
     owner a = {.name = 'a'}, b = {.name = 'b'};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, log_much, NULL), 0);

@@ -17,7 +17,6 @@
 
 static void names_are_found_and_unique(void **state)
 {
-    (void)state;
     for (int i = 0; i < STET_MECHANISM_COUNT; i++) {
         stet_mechanism found = STET_MECHANISM_COUNT;
         assert_int_equal(stet_mechanism_find(stet_mechanism_name((stet_mechanism)i), &found), STET_OK);
@@ -30,7 +29,6 @@ static void names_are_found_and_unique(void **state)
 
 static void an_unknown_name_is_answered_with_the_known_ones(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {"", "pose", "pose_synchronise", "POSE_SYNC", " frame"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         stet_mechanism out = STET_MECHANISM_FRAME;
@@ -47,7 +45,6 @@ static void an_unknown_name_is_answered_with_the_known_ones(void **state)
 
 static void each_reason_belongs_to_its_mechanism(void **state)
 {
-    (void)state;
     for (int i = 1; i < STET_REASON_COUNT; i++) {
         stet_reason reason = (stet_reason)i;
         assert_true(stet_reason_mechanism(reason) < STET_MECHANISM_COUNT);
@@ -71,15 +68,10 @@ static void each_reason_belongs_to_its_mechanism(void **state)
 
 /* ---- switches ---- */
 
-static int forget_environment(void **state)
-{
-    (void)state;
-    return unsetenv("STET_DISABLE");
-}
+static int forget_environment(void **state) { return unsetenv("STET_DISABLE"); }
 
 static void everything_is_on_by_default(void **state)
 {
-    (void)state;
     stet_mechanism_options options = {.disabled = 99, .strict = true, .audit = true};
     assert_int_equal(stet_default_mechanism_options(&options), STET_OK);
     assert_int_equal(options.disabled, 0);
@@ -90,7 +82,6 @@ static void everything_is_on_by_default(void **state)
 
 static void the_environment_switches_off(void **state)
 {
-    (void)state;
     static const struct {
         const char *list;
         uint32_t disabled;
@@ -114,7 +105,6 @@ static void the_environment_switches_off(void **state)
 
 static void an_unknown_name_in_the_environment_is_an_error(void **state)
 {
-    (void)state;
     stet_mechanism_options options = {.disabled = 99};
     assert_int_equal(setenv("STET_DISABLE", "frame,frames,tiles", 1), 0);
     assert_int_equal(stet_default_mechanism_options(&options), STET_ERROR_INVALID_ARGUMENT);
@@ -201,7 +191,6 @@ static const stet_counter *counter(const thing *t) { return &t->m.counters.mecha
 
 static void a_miss_makes_and_a_hit_does_nothing(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
@@ -227,7 +216,6 @@ static void a_miss_makes_and_a_hit_does_nothing(void **state)
 /* Only the mechanism's own row and reason move. */
 static void nothing_else_is_counted(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
@@ -240,7 +228,6 @@ static void nothing_else_is_counted(void **state)
 
 static void kf17_an_empty_selection_is_set_up_once(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     sti_stamp_begin(&t.now); /* nothing is selected: no inputs at all */
@@ -251,7 +238,6 @@ static void kf17_an_empty_selection_is_set_up_once(void **state)
 
 static void switched_off_everything_is_made_each_time(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     t.m.options.disabled = 1u << STET_MECHANISM_HIERARCHY;
@@ -268,7 +254,6 @@ static void switched_off_everything_is_made_each_time(void **state)
 
 static void a_failing_make_is_made_again(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
@@ -289,7 +274,6 @@ static void a_failing_make_is_made_again(void **state)
 
 static void a_good_audit_does_the_work_and_counts_a_hit(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     t.m.options.audit = true;
@@ -306,7 +290,6 @@ static void a_good_audit_does_the_work_and_counts_a_hit(void **state)
 
 static void an_audit_finds_an_unannounced_write(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     t.m.options.audit = true;
@@ -329,7 +312,6 @@ static void an_audit_finds_an_unannounced_write(void **state)
 
 static void without_audit_the_unannounced_write_stands(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
@@ -340,7 +322,6 @@ static void without_audit_the_unannounced_write_stands(void **state)
 
 static void an_audit_whose_make_fails_says_so(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     t.m.options.audit = true;
@@ -354,7 +335,6 @@ static void an_audit_whose_make_fails_says_so(void **state)
 
 static void an_audit_without_memory_leaves_all_as_it_was(void **state)
 {
-    (void)state;
     failing f = {.fail_at = 1};
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
     thing t;
@@ -373,7 +353,6 @@ static void an_audit_without_memory_leaves_all_as_it_was(void **state)
 
 static void a_stamp_without_memory_only_costs_a_hit(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     assert_int_equal(bring_up_to_date(&t), STET_OK);
@@ -404,7 +383,6 @@ static void hear(stet_log_level level, const char *message, void *context)
 
 static void a_fallback_is_counted_and_heard(void **state)
 {
-    (void)state;
     sti_mechanisms m = {0};
     heard h = {0};
     stet_set_log(hear, &h);
@@ -421,7 +399,6 @@ static void a_fallback_is_counted_and_heard(void **state)
 
 static void in_strict_mode_a_fallback_is_an_error(void **state)
 {
-    (void)state;
     sti_mechanisms m = {.options.strict = true};
     assert_int_equal(sti_fallback(&m, STET_MECHANISM_TILES, STET_REASON_TILES_NOT_DIRECT, "output rgb"),
                      STET_ERROR_STRICT);
@@ -432,7 +409,6 @@ static void in_strict_mode_a_fallback_is_an_error(void **state)
 
 static void hits_and_misses_are_counted_by_hand(void **state)
 {
-    (void)state;
     sti_mechanisms m = {0};
     sti_count_hit(&m, STET_MECHANISM_READBACK, 0, 100);
     sti_count_hit(&m, STET_MECHANISM_READBACK, 1, 100);
@@ -446,7 +422,6 @@ static void hits_and_misses_are_counted_by_hand(void **state)
 
 static void an_audit_fetches_what_is_elsewhere(void **state)
 {
-    (void)state;
     thing t;
     thing_init(&t);
     t.outputs[2] = (sti_span){&t, sizeof t.last, fetch_last};

@@ -23,14 +23,12 @@ static bool all_bytes_are(const void *data, size_t size, unsigned char value)
 
 static int nothing_is_held(void **state)
 {
-    (void)state;
     stet_memory_stats stats = stet_get_memory_stats();
     return stats.blocks == 0 && stats.bytes == 0 ? 0 : 1;
 }
 
 static void blocks_are_zeroed_aligned_and_know_their_size(void **state)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 63, 64, 65, 1000, 1 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (int again = 0; again < 2; again++) {
@@ -50,7 +48,6 @@ static void blocks_are_zeroed_aligned_and_know_their_size(void **state)
 
 static void what_is_held_is_counted(void **state)
 {
-    (void)state;
     stet_memory_stats before = stet_get_memory_stats();
     void *a, *b;
     assert_int_equal(sti_alloc(&a, 3 << 20, "a"), STET_OK);
@@ -71,7 +68,6 @@ static void what_is_held_is_counted(void **state)
 
 static void realloc_keeps_and_zeroes(void **state)
 {
-    (void)state;
     unsigned char *block = NULL;
     assert_int_equal(sti_realloc(&block, 100, "a test"), STET_OK);
     assert_true(all_bytes_are(block, 100, 0));
@@ -94,7 +90,6 @@ static void realloc_keeps_and_zeroes(void **state)
 
 static void realloc_keeps_the_old_block_on_failure(void **state)
 {
-    (void)state;
     failing f = {.fail_at = 2};
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
     unsigned char *block = NULL;
@@ -113,7 +108,6 @@ static void realloc_keeps_the_old_block_on_failure(void **state)
 
 static void a_failure_says_what_and_how_much(void **state)
 {
-    (void)state;
     failing f = {.fail_at = 1};
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
     int something;
@@ -127,7 +121,6 @@ static void a_failure_says_what_and_how_much(void **state)
 
 static void an_absurd_size_fails_and_does_not_wrap(void **state)
 {
-    (void)state;
     void *block = NULL;
     assert_int_equal(sti_alloc(&block, SIZE_MAX, "a test"), STET_ERROR_OUT_OF_MEMORY);
     assert_null(block);
@@ -137,7 +130,6 @@ static void an_absurd_size_fails_and_does_not_wrap(void **state)
 
 static void the_hook_is_used_and_cannot_change_while_blocks_are_held(void **state)
 {
-    (void)state;
     failing f = {0};
     assert_int_equal(stet_set_allocator(failing_alloc, NULL, &f), STET_ERROR_INVALID_ARGUMENT);
     assert_int_equal(stet_set_allocator(NULL, failing_free, &f), STET_ERROR_INVALID_ARGUMENT);
@@ -166,7 +158,6 @@ static void misaligned_free(void *memory, void *context) { failing_free((char *)
 
 static void a_hook_that_does_not_align_is_refused(void **state)
 {
-    (void)state;
     failing f = {0};
     assert_int_equal(stet_set_allocator(misaligned_alloc, misaligned_free, &f), STET_OK);
     void *block;
@@ -192,15 +183,10 @@ static stet_result make_three(void)
     return result;
 }
 
-static void each_allocation_may_fail(void **state)
-{
-    (void)state;
-    assert_int_equal(fail_each_allocation(make_three, false), 4);
-}
+static void each_allocation_may_fail(void **state) { assert_int_equal(fail_each_allocation(make_three, false), 4); }
 
 static void products_do_not_wrap(void **state)
 {
-    (void)state;
     size_t out = 1;
     assert_int_equal(sti_mul_size(0, SIZE_MAX, &out, "poses"), STET_OK);
     assert_int_equal(out, 0);
@@ -228,7 +214,6 @@ static void *hold_and_free(void *context)
 
 static void counts_hold_with_many_threads(void **state)
 {
-    (void)state;
     enum { NTHREAD = 4 };
     stet_memory_stats before = stet_get_memory_stats();
     pthread_t threads[NTHREAD];

@@ -61,7 +61,6 @@ static stet_trace_stats stats(const sti_trace *t)
 
 static void kinds_have_names(void **state)
 {
-    (void)state;
     assert_string_equal(stet_trace_kind_name(STET_TRACE_LAUNCH), "launch");
     assert_string_equal(stet_trace_kind_unit(STET_TRACE_LAUNCH), "blocks");
     assert_string_equal(stet_trace_kind_name(STET_TRACE_FALLBACK), "fallback");
@@ -72,7 +71,6 @@ static void kinds_have_names(void **state)
 
 static void events_nest_in_order(void **state)
 {
-    (void)state;
     sti_trace *t = open_trace(true, MUCH);
     sti_trace_mark phase = sti_trace_open(t, &(sti_trace_what){.kind = STET_TRACE_PHASE, .name = "step"});
     assert_false(sti_trace_stop(t)); /* TRACE-4 */
@@ -104,7 +102,6 @@ static void events_nest_in_order(void **state)
 /* Any sequence of begins and ends, against counts made beside it. */
 static void totals_are_of_all_events(void **state)
 {
-    (void)state;
     enum { NAMES = 300, EVENTS = 20000, DEPTH = 6 };
     uint64_t dice = dice_seed("trace");
     static int64_t calls[NAMES], amounts[NAMES], failed[NAMES], compared[NAMES];
@@ -154,7 +151,6 @@ static void totals_are_of_all_events(void **state)
 
 static void texts_are_copied_whole(void **state)
 {
-    (void)state;
     char name[400];
     sti_trace *t = open_trace(true, MUCH);
     memset(name, '"', sizeof name);
@@ -174,7 +170,6 @@ static void texts_are_copied_whole(void **state)
 
 static void the_limit_drops_and_counts(void **state)
 {
-    (void)state;
     enum { EVENTS = 100000 };
     for (int64_t limit = 0; limit < 2000000; limit = 4 * limit + 20000) {
         sti_trace *t = open_trace(true, limit);
@@ -195,7 +190,6 @@ static void the_limit_drops_and_counts(void **state)
 
 static void totals_alone_drop_nothing(void **state)
 {
-    (void)state;
     sti_trace *t = open_trace(false, MUCH);
     int64_t bytes = 0;
     for (int i = 0; i < 100000; ++i) {
@@ -211,7 +205,6 @@ static void totals_alone_drop_nothing(void **state)
 
 static void device_times_come_later(void **state)
 {
-    (void)state;
     sti_trace *t = open_trace(true, MUCH);
     sti_trace_mark a = launch(t, "k", 1, 2);
     sti_trace_close(t, a, STET_OK);
@@ -263,7 +256,6 @@ static void some_of_each(sti_trace *t)
 
 static void ranges_nest_as_events_do(void **state)
 {
-    (void)state;
     const sti_trace_ranges ranges = {push, pop};
     for (int alone = 0; alone < 2; ++alone) {
         sti_trace *t = open_trace(true, MUCH);
@@ -313,16 +305,11 @@ static stet_result much_of_all(void)
     return STET_OK;
 }
 
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    assert_true(fail_each_allocation(much_of_all, true) > 200);
-}
+static void every_allocation_may_fail(void **state) { assert_true(fail_each_allocation(much_of_all, true) > 200); }
 
 /* From the n-th allocation on there is no memory at all. */
 static void memory_may_end_for_good(void **state)
 {
-    (void)state;
     for (int64_t n = 2; n < 200; n += 7) {
         failing f = {.fail_at = n, .then_all = true};
         OK(stet_set_allocator(failing_alloc, failing_free, &f));

@@ -30,7 +30,6 @@ static int by_id(const void *a, const void *b)
 
 static void identities_never_repeat(void **state)
 {
-    (void)state;
     static sti_version all[NTHREAD * NEACH];
     pthread_t threads[NTHREAD];
     for (int i = 0; i < NTHREAD; i++) {
@@ -47,7 +46,6 @@ static void identities_never_repeat(void **state)
 
 static void a_bump_grows_the_generation_only(void **state)
 {
-    (void)state;
     sti_version v = sti_version_new(), before = v;
     sti_version_bump(&v);
     assert_true(v.id == before.id);
@@ -56,7 +54,6 @@ static void a_bump_grows_the_generation_only(void **state)
 
 static void the_zeroed_stamp_is_never_current(void **state)
 {
-    (void)state;
     sti_stamp nothing = {0}, other = {0}, empty = {0};
     sti_stamp_begin(&empty);
     assert_false(sti_stamp_equal(&nothing, &other));
@@ -67,7 +64,6 @@ static void the_zeroed_stamp_is_never_current(void **state)
 
 static void equal_words_are_equal_stamps(void **state)
 {
-    (void)state;
     sti_version v = sti_version_new();
     int thing;
     sti_stamp a = {0}, b = {0};
@@ -86,7 +82,6 @@ static void equal_words_are_equal_stamps(void **state)
 
 static void a_write_makes_stamps_unequal(void **state)
 {
-    (void)state;
     sti_version v = sti_version_new();
     sti_stamp kept = {0}, now = {0};
     sti_stamp_begin(&kept);
@@ -102,7 +97,6 @@ static void a_write_makes_stamps_unequal(void **state)
 /* A shorter list that begins alike is another list. */
 static void a_prefix_is_not_equal(void **state)
 {
-    (void)state;
     sti_stamp a = {0}, b = {0};
     sti_stamp_begin(&a);
     sti_stamp_begin(&b);
@@ -113,7 +107,6 @@ static void a_prefix_is_not_equal(void **state)
 
 static void kf17_a_stamp_of_an_empty_list_is_current_once_kept(void **state)
 {
-    (void)state;
     sti_stamp kept = {0}, now = {0};
     sti_stamp_begin(&now);
     assert_false(sti_stamp_equal(&kept, &now));
@@ -146,7 +139,6 @@ static void stamp_of(sti_stamp *s, const resource *r)
 
 static void kf22_a_recycled_address_has_another_identity(void **state)
 {
-    (void)state;
     assert_int_equal(stet_set_allocator(give_the_place, take_the_place, NULL), STET_OK);
     sti_stamp first = {0}, second = {0};
     resource *old, *new;
@@ -171,7 +163,6 @@ static void kf22_a_recycled_address_has_another_identity(void **state)
 
 static void kf23_a_shape_is_recorded(void **state)
 {
-    (void)state;
     sti_version v = sti_version_new();
     uint64_t shape[2] = {64, 3};
     sti_stamp kept = {0}, now = {0};
@@ -187,7 +178,6 @@ static void kf23_a_shape_is_recorded(void **state)
 
 static void kf23_an_absence_is_recorded(void **state)
 {
-    (void)state;
     sti_stamp absent = {0}, nothing = {0}, present = {0}, again = {0};
     sti_version v = sti_version_new();
     sti_stamp_begin(&absent);
@@ -210,7 +200,6 @@ static void add_inputs(sti_stamp *s, const sti_version *inputs, int n)
 
 static void many_inputs_grow_the_stamp_once(void **state)
 {
-    (void)state;
     sti_version inputs[NINPUT];
     for (int i = 0; i < NINPUT; i++) inputs[i] = sti_version_new();
     sti_stamp kept = {0}, now = {0};
@@ -242,7 +231,6 @@ static void many_inputs_grow_the_stamp_once(void **state)
 /* Words that the caller fills are the words that adding one by one gives; and a stamp of one version knows that it is that. */
 static void words_in_bulk_and_a_stamp_of_one(void **state)
 {
-    (void)state;
     sti_version inputs[NINPUT], other = sti_version_new();
     sti_stamp singly = {0}, bulk = {0}, one = {0};
     for (int i = 0; i < NINPUT; i++) inputs[i] = sti_version_new();
@@ -278,7 +266,6 @@ static void words_in_bulk_and_a_stamp_of_one(void **state)
 /* Random lists against plain arrays: equal exactly when the arrays are. */
 static void random_stamps_equal_their_lists(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("random_stamps_equal_their_lists");
     sti_stamp a = {0}, b = {0};
     int nequal = 0;
@@ -322,15 +309,10 @@ static stet_result keep_many(void)
 }
 
 /* Without memory a stamp is not current, and nothing worse. */
-static void each_allocation_may_fail(void **state)
-{
-    (void)state;
-    assert_true(fail_each_allocation(keep_many, true) >= 4);
-}
+static void each_allocation_may_fail(void **state) { assert_true(fail_each_allocation(keep_many, true) >= 4); }
 
 static void a_stamp_that_ran_out_of_memory_is_never_current(void **state)
 {
-    (void)state;
     failing f = {.fail_at = 1};
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
     sti_stamp now = {0}, kept = {0};
@@ -356,7 +338,6 @@ static void a_stamp_that_ran_out_of_memory_is_never_current(void **state)
 
 static void keeping_what_was_not_begun_invalidates(void **state)
 {
-    (void)state;
     sti_stamp now = {0}, kept = {0};
     sti_stamp_begin(&kept);
     sti_stamp_keep(&kept, &now);

@@ -127,7 +127,6 @@ static char *path_of(const char *id)
 
 static void real_kernels_are_listed(void **state)
 {
-    (void)state;
     kept two = keep_two();
     json_t *list = listing();
     const json_t *a = entry_of(list, two.adder), *b = entry_of(list, two.pair);
@@ -167,7 +166,6 @@ static void real_kernels_are_listed(void **state)
 /* Listing looks, and does no more: no entry is used, changed or removed by it. */
 static void entries_that_are_no_good_are_told(void **state)
 {
-    (void)state;
     kept two = keep_two();
     assert_int_equal(truncate(path_of(two.adder), 100), 0);
     assert_int_equal(chmod(path_of(two.pair), 0622), 0);
@@ -200,7 +198,6 @@ static void entries_that_are_no_good_are_told(void **state)
 /* The key of a kernel for a GPU has an architecture, and a compiler that is no program. */
 static void kernels_of_gpus(void **state)
 {
-    (void)state;
     static const char text[] =
         "stet 0.1.0\nentry 1\narch sm_90\ncompiler NVRTC 13.0\noptions -a\nkernels k_a\nsource 9 00\n";
     sti_cache c;
@@ -219,7 +216,6 @@ static void kernels_of_gpus(void **state)
 
 static void a_key_that_is_no_text(void **state)
 {
-    (void)state;
     static const char bytes[] = "stet \xff\xfe\nkernels k_\xff k_b\ncompiler /cc\nversion 9\nCompiler \xc0\nmore\n";
     sti_cache c;
     OK(sti_cache_open(in_folder("cache"), 0, false, &c));
@@ -239,7 +235,6 @@ static void a_key_that_is_no_text(void **state)
 
 static void verify_removes_what_is_no_good(void **state)
 {
-    (void)state;
     kept two = keep_two();
     char text[600];
     (void)snprintf(text, sizeof text, "%s: 2 good, 0 removed\n", in_folder("cache"));
@@ -263,7 +258,6 @@ static void verify_removes_what_is_no_good(void **state)
 
 static void clear_removes_the_caches_own(void **state)
 {
-    (void)state;
     (void)keep_two();
     (void)write_file("cache/notes.txt", "not the cache's\n");
     (void)write_file("cache/0123456789abcdef0123456789abcdef.tmp", "of somebody who was killed\n");
@@ -282,7 +276,6 @@ static void clear_removes_the_caches_own(void **state)
 
 static void the_usual_folder(void **state)
 {
-    (void)state;
     char environment[600], text[600];
     (void)snprintf(environment, sizeof environment, "XDG_CACHE_HOME='%s'", in_folder("x"));
     /* Nothing was ever kept: an answer, and nothing is made. */
@@ -307,7 +300,6 @@ static void the_usual_folder(void **state)
 
 static void folders_that_are_refused(void **state)
 {
-    (void)state;
     char sentence[600];
     (void)snprintf(sentence, sizeof sentence, "kernel cache %s: there is no such folder", in_folder("cache"));
     refuse(cache_here("list"), sentence);
@@ -333,7 +325,6 @@ static void folders_that_are_refused(void **state)
 
 static void words_that_are_not_understood(void **state)
 {
-    (void)state;
     refuse(cache(""), "it is not said what to do; give list, clear or verify");
     refuse(cache("lst"), "lst: there are list, clear and verify; give one");
     refuse(cache("list clear"), "clear: it is said already what to do (list); give one");

@@ -30,7 +30,6 @@ static void check(int64_t nworld, int64_t cell, int height)
 
 static void sizes_in_range(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("mosaic");
     for (int i = 0; i < 20000; ++i) {
         int64_t nworld = 1 + (int64_t)dice_below(&dice, (size_t)1 << (1 + dice_below(&dice, 30)));
@@ -44,7 +43,6 @@ static void sizes_in_range(void **state)
 
 static void known_layouts(void **state)
 {
-    (void)state;
     mosaic_layout m = mosaic_plan(64, 128, 128);
     assert_int_equal(m.columns, 8);
     assert_int_equal(m.rows, 8);

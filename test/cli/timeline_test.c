@@ -91,7 +91,6 @@ enum { NAMES = sizeof names / sizeof *names };
 
 static void names_are_escaped(void **state)
 {
-    (void)state;
     stet_device *device = open_device(-1);
     for (int i = 0; i < NAMES; ++i) copy(device, names[i][0]);
     OK(stet_trace_end(device));
@@ -110,7 +109,6 @@ static void names_are_escaped(void **state)
 /* Any bytes at all give a file that is read. */
 static void any_bytes_are_a_name(void **state)
 {
-    (void)state;
     stet_device *device = open_device(-1);
     for (unsigned a = 1; a < 256; ++a)
         for (unsigned b = 1; b < 256; b += 9) {
@@ -127,7 +125,6 @@ static void any_bytes_are_a_name(void **state)
 /* What a device that tells its own times adds: a track, and its times in the table. */
 static void devices_have_a_track(void **state)
 {
-    (void)state;
     stet_device *device = open_device(-1);
     sti_trace *trace = device->mechanisms.trace;
     const sti_trace_what what = {.kind = STET_TRACE_LAUNCH, .name = "k_x", .file = "x.k.h", .line = 3, .amount = 64};
@@ -167,7 +164,6 @@ static void devices_have_a_track(void **state)
 
 static void drops_are_said(void **state)
 {
-    (void)state;
     stet_device *device = open_device(0);
     for (int i = 0; i < 7; ++i) copy(device, "a");
     OK(stet_trace_end(device));
@@ -187,7 +183,6 @@ static void drops_are_said(void **state)
 
 static void no_half_file_is_left(void **state)
 {
-    (void)state;
     stet_device *device = open_device(-1);
     copy(device, "a");
     OK(stet_trace_end(device));

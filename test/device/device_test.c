@@ -22,7 +22,6 @@
 
 static void defs_that_make_no_sense(void **state)
 {
-    (void)state;
     stet_device_def good = stet_default_device_def(), zero = {0};
     stet_device *device = (stet_device *)&zero;
     FAILS(stet_device_create(NULL, &device), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
@@ -47,7 +46,6 @@ static void defs_that_make_no_sense(void **state)
 
 static void each_instruction_set(void **state)
 {
-    (void)state;
     int made = 0;
     for (int isa = 0; isa < STI_ISA_COUNT; ++isa) {
         stet_device_def def = stet_default_device_def();
@@ -75,7 +73,6 @@ static void each_instruction_set(void **state)
 
 static void the_widest_one_is_the_default(void **state)
 {
-    (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     def.type = STET_DEVICE_CPU;
@@ -88,7 +85,6 @@ static void the_widest_one_is_the_default(void **state)
 
 static void threads_are_those_the_process_may_use(void **state)
 {
-    (void)state;
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     CPU_ZERO(&one);
@@ -111,7 +107,6 @@ static void threads_are_those_the_process_may_use(void **state)
 
 static void mechanisms_from_the_environment(void **state)
 {
-    (void)state;
     const char *was = getenv("STET_DISABLE");
     char *kept = was ? strdup(was) : NULL;
     stet_device *device;
@@ -144,7 +139,6 @@ static void visit(void *context, int64_t i, int thread)
 
 static void parallel_work_is_done_once_each(void **state)
 {
-    (void)state;
     static const int64_t sizes[] = {0, 1, 2, 3, 999, 1000};
     for (int threads = 1; threads <= 5; ++threads) {
         stet_device *device = open_device(STI_ISA_portable, threads);
@@ -207,7 +201,6 @@ static uint64_t pilot_hash(stet_device *device, sti_pilot_kind kind)
 
 static void the_hosts_mode_does_not_matter(void **state)
 {
-    (void)state;
     fenv_t usual;
     assert_int_equal(fegetenv(&usual), 0);
     FOR_ISAS(isa)
@@ -232,7 +225,6 @@ static void the_hosts_mode_does_not_matter(void **state)
 
 static void nor_for_host_work_in_parallel(void **state)
 {
-    (void)state;
     fenv_t usual;
     assert_int_equal(fegetenv(&usual), 0);
     for (int threads = 1; threads <= 3; ++threads) {
@@ -257,7 +249,6 @@ static void nor_for_host_work_in_parallel(void **state)
 
 static void counters_count_launches_and_bytes(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 2);
     stet_counters c, none = {0};
     sti_pilot p;
@@ -278,7 +269,6 @@ static void counters_count_launches_and_bytes(void **state)
 /* An array of no items has no address; UBSan tells a copy that hands it on. */
 static void copies_of_nothing(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     char byte = 7;
     OK(device->ops->upload(device, NULL, &byte, 0));

@@ -30,7 +30,6 @@ static const int widths[] = {1, 4, 8, 16};
 
 static void what_it_is(void **state)
 {
-    (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     OK(stet_device_create(&def, &device));
@@ -59,7 +58,6 @@ static void what_it_is(void **state)
 
 static void what_is_refused(void **state)
 {
-    (void)state;
     stet_device_def good = stet_default_device_def();
     good.type = STET_DEVICE_NULL;
     stet_device *device;
@@ -115,7 +113,6 @@ static stet_result use(stet_device *device, sti_null_op slot)
 
 static void calls_are_counted(void **state)
 {
-    (void)state;
     for (int s = STI_NULL_OP_ALLOC; s < STI_NULL_OP_COUNT; ++s) {
         stet_device *device = open_null(1);
         sti_null_op slot = (sti_null_op)s;
@@ -133,7 +130,6 @@ static void calls_are_counted(void **state)
 
 static void the_nth_call_fails_once(void **state)
 {
-    (void)state;
     for (int s = STI_NULL_OP_ALLOC; s < STI_NULL_OP_COUNT; ++s)
         for (int at = 1; at <= 4; ++at) {
             sti_null_op slot = (sti_null_op)s;
@@ -155,7 +151,6 @@ static void the_nth_call_fails_once(void **state)
 
 static void a_failure_can_be_taken_back_and_any_slot_can_be_the_one(void **state)
 {
-    (void)state;
     stet_device *device = open_null(1);
     OK(sti_null_fail(device, STI_NULL_OP_UPLOAD, 1));
     OK(sti_null_fail(device, STI_NULL_OP_UPLOAD, 0));
@@ -175,7 +170,6 @@ static void a_failure_can_be_taken_back_and_any_slot_can_be_the_one(void **state
 
 static void what_fails_changes_nothing(void **state)
 {
-    (void)state;
     FOR_LANES(l)
     {
         stet_device *device = open_null(widths[l]);
@@ -212,7 +206,6 @@ static void what_fails_changes_nothing(void **state)
 /* Writes and reads of random ranges, against a plain copy; and the hash is that of the CPU. */
 static void arrays_hold_what_was_written(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("null");
     FOR_LANES(l)
     for (int round = 0; round < 60; ++round) {
@@ -253,7 +246,6 @@ static void arrays_hold_what_was_written(void **state)
 /* Lanes of the last block that are no world's keep what they held, as on the CPU. */
 static void padding_stays(void **state)
 {
-    (void)state;
     stet_device *device = open_null(4);
     stet_array *a;
     int rows[6] = {1, 2, 3, 4, 5, 6};
@@ -271,7 +263,6 @@ static void padding_stays(void **state)
 
 static void launches_run_nothing(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < STI_PILOT_COUNT; ++kind) {
         stet_device *device = open_null(8);
         sti_pilot p;
@@ -306,7 +297,6 @@ static int touch(const volatile char *address)
 
 static void addresses_that_are_apart_cannot_be_touched(void **state)
 {
-    (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     stet_array *a;

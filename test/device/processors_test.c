@@ -64,7 +64,6 @@ static void put_file(const char *root, const char *file)
 
 static void quotas_are_found(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof machines / sizeof *machines; ++k) {
         char root[] = "/tmp/stet_quota_XXXXXX", command[64];
         assert_non_null(mkdtemp(root));

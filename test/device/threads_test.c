@@ -66,7 +66,6 @@ static int64_t run_counted(int64_t from, int64_t n, int64_t chunk, int threads, 
 
 static void each_item_once(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("device/threads");
     for (int always = 0; always < 2; ++always) {
         (void)sti_loops_always_shared(always);
@@ -83,7 +82,6 @@ static void each_item_once(void **state)
 /* Shared loops have more than one thread, and no more than they may. */
 static void threads_come(void **state)
 {
-    (void)state;
     int64_t came = 0;
     (void)sti_loops_always_shared(true);
     for (int k = 0; k < 200; ++k) came |= run_counted(0, 2000, 1, 3, 0, false);
@@ -102,7 +100,6 @@ static void *ask_often(void *unused)
 
 static void many_threads_ask(void **state)
 {
-    (void)state;
     pthread_t thread[5];
     (void)sti_loops_always_shared(true);
     for (int i = 0; i < 5; ++i) assert_int_equal(pthread_create(&thread[i], NULL, ask_often, NULL), 0);
@@ -128,7 +125,6 @@ static void check_mode(void *context, int64_t begin, int64_t end, int thread)
 
 static void modes(void **state)
 {
-    (void)state;
     _Atomic int n = 0;
     (void)sti_loops_always_shared(true);
     assert_int_equal(fesetround(FE_DOWNWARD), 0);
@@ -166,7 +162,6 @@ static void must_end_well(pid_t child)
 
 static void a_child_starts_its_own(void **state)
 {
-    (void)state;
     (void)sti_loops_always_shared(true);
     for (int k = 0; k < 10; ++k) {
         (void)run_counted(0, 300, 1, 4, 0, false);
@@ -200,7 +195,6 @@ static int run_in_child(void)
 /* Forked while other threads are in the middle of loops. */
 static void fork_beside_loops(void **state)
 {
-    (void)state;
     NOT_UNDER_TSAN;
     pthread_t thread[2];
     for (int i = 0; i < 2; ++i) assert_int_equal(pthread_create(&thread[i], NULL, ask_often, NULL), 0);
@@ -242,7 +236,6 @@ static int fork_at_first_loop(int delay)
 /* The first test: this process has run no loop, so neither have its children. */
 static void fork_beside_the_first_loop(void **state)
 {
-    (void)state;
     NOT_UNDER_TSAN;
     uint64_t dice = dice_seed("first loop");
     (void)sti_loops_always_shared(true);
@@ -279,7 +272,6 @@ static void fork_at_item(void *context, int64_t begin, int64_t end, int thread)
 /* A child goes on with the loop whose item forked it, as it should not: it does not wait for threads that it lacks. */
 static void fork_within_a_loop(void **state)
 {
-    (void)state;
     NOT_UNDER_TSAN;
     int seen[2] = {0};
     parent = getpid();

@@ -26,7 +26,6 @@ static int64_t between(stet_device *device, int64_t from, int64_t to)
 
 static void work_takes_time_between_moments(void **state)
 {
-    (void)state;
     enum { N = 200 };
     stet_device *device = open_gpu();
     char *a = take(device, BLOCK), *b = take(device, BLOCK);
@@ -47,7 +46,6 @@ static void work_takes_time_between_moments(void **state)
 
 static void events_are_used_again(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     for (int round = 0; round < 5; ++round) {
         for (int i = 0; i < 300; ++i) assert_int_equal(moment(device), i);
@@ -60,7 +58,6 @@ static void events_are_used_again(void **state)
 
 static void numbers_that_are_none(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     int64_t ns = 5;
     FAILS(device->ops->between(device, 0, 0, &ns), STET_ERROR_INVALID_ARGUMENT, "no moments");
@@ -80,7 +77,6 @@ static void numbers_that_are_none(void **state)
 /* One that could not be made or noted has no number, and the next one has it. */
 static void a_moment_that_fails_is_none(void **state)
 {
-    (void)state;
     static const char *const calls[] = {"event_create", "event_record"};
     stet_device *device = open_gpu();
     int64_t id, ns;
@@ -149,7 +145,6 @@ static void copy_about(work *w)
 
 static void copies_have_times_of_their_own(void **state)
 {
-    (void)state;
     work w = open_work();
     begin_trace(w.device);
     for (int i = 0; i < 20; ++i) copy_about(&w);
@@ -179,7 +174,6 @@ static void copies_have_times_of_their_own(void **state)
 
 static void without_a_trace_nothing_is_noted(void **state)
 {
-    (void)state;
     work w = open_work();
     int64_t waits = o.control->calls("stream_synchronize"), before;
     OK(sti_device_copy(w.device, w.b, w.a, BLOCK));
@@ -199,7 +193,6 @@ static void without_a_trace_nothing_is_noted(void **state)
 /* DEVTRACE-3: more than may pend, inside of something that is open all the while. */
 static void long_traces_are_worked_out_in_parts(void **state)
 {
-    (void)state;
     enum { N = 3 * STI_TIMES_PENDING + 100 };
     work w = open_work();
     begin_trace(w.device);
@@ -227,7 +220,6 @@ static void long_traces_are_worked_out_in_parts(void **state)
 /* DEVTRACE-1: whatever fails of the moments, the traced work is done, and nothing is told of it. */
 static void moments_may_fail(void **state)
 {
-    (void)state;
     static const char *const calls[] = {"event_create", "event_record", "event_elapsed", "event_synchronize"};
     work w = open_work();
     for (int64_t at = 1; at < 24; ++at)
@@ -248,7 +240,6 @@ static void moments_may_fail(void **state)
 
 static void failed_work_has_no_time(void **state)
 {
-    (void)state;
     work w = open_work();
     begin_trace(w.device);
     o.control->fail_call("copy_async", 2, STI_GPU_NOT_SUPPORTED, false);
@@ -275,7 +266,6 @@ static stet_result in_a_capture(stet_device *device, uint64_t *out)
 /* D2. */
 static void captures_are_left_alone(void **state)
 {
-    (void)state;
     work w = open_work();
     sti_device_ops ops = *w.device->ops;
     ops.capturing = in_a_capture;
@@ -308,7 +298,6 @@ static void captures_are_left_alone(void **state)
 
 static void a_driver_without_times(void **state)
 {
-    (void)state;
     work w = open_work();
     gpu_of(w.device)->driver.api.event_elapsed = NULL;
     int64_t id;
@@ -324,7 +313,6 @@ static void a_driver_without_times(void **state)
 
 static void a_device_may_go_while_it_is_traced(void **state)
 {
-    (void)state;
     work w = open_work();
     begin_trace(w.device);
     copy_about(&w);
@@ -333,7 +321,6 @@ static void a_device_may_go_while_it_is_traced(void **state)
 
 static void a_lost_device_ends_its_trace(void **state)
 {
-    (void)state;
     work w = open_work();
     kernels k;
     load_kernels(w.device, &k);

@@ -18,7 +18,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     double_expect_clean(o.control);
     return 0;
 }
@@ -34,7 +33,6 @@ static void *allocate(size_t size)
 
 static void memory_is_closed_to_the_host(void **state)
 {
-    (void)state;
     volatile char *memory = allocate(100);
     pid_t child = fork();
     if (child == 0) {
@@ -50,7 +48,6 @@ static void memory_is_closed_to_the_host(void **state)
 
 static void memory_is_garbage_when_fresh_and_when_freed(void **state)
 {
-    (void)state;
     unsigned char *memory = allocate(1000);
     const unsigned char *look = o.control->look((uintptr_t)memory);
     for (int i = 0; i < 1000; ++i) assert_int_not_equal(look[i], 0);
@@ -64,7 +61,6 @@ static void memory_is_garbage_when_fresh_and_when_freed(void **state)
 
 static void an_address_rests_unless_told_otherwise(void **state)
 {
-    (void)state;
     void *first = allocate(4096);
     assert_int_equal(o.api.free(first), 0);
     void *second = allocate(4096);
@@ -80,7 +76,6 @@ static void an_address_rests_unless_told_otherwise(void **state)
 
 static void a_write_beyond_a_block_is_reported(void **state)
 {
-    (void)state;
     char text[512];
     unsigned char *memory = allocate(1000);
     unsigned char *look = o.control->look((uintptr_t)memory);
@@ -96,7 +91,6 @@ static void a_write_beyond_a_block_is_reported(void **state)
 
 static void wrong_addresses_and_sizes_are_refused(void **state)
 {
-    (void)state;
     char host[64];
     char *memory = allocate(64);
     assert_int_equal(o.api.copy_to_device_async(memory, host, 65, NULL), 1);
@@ -112,7 +106,6 @@ static void wrong_addresses_and_sizes_are_refused(void **state)
 
 static void memory_runs_out(void **state)
 {
-    (void)state;
     size_t left, total;
     void *memory, *more;
     double_config config = o.control->defaults();
@@ -145,7 +138,6 @@ static int read_int(void *memory)
 
 static void a_copy_runs_later_and_a_buffer_used_again_shows(void **state)
 {
-    (void)state;
     int value = 1;
     void *memory = allocate(sizeof value), *s = stream();
     double_config config = o.control->defaults();
@@ -179,7 +171,6 @@ static int last_of_two(uint64_t seed, bool ordered)
 
 static void kf15_two_streams_have_no_order_but_what_events_give(void **state)
 {
-    (void)state;
     int seen[3] = {0};
     for (uint64_t seed = 1; seed <= 50; ++seed) {
         seen[last_of_two(seed, false)]++;
@@ -205,7 +196,6 @@ static int last_beside_legacy(uint64_t seed, unsigned flags)
 
 static void the_legacy_stream_orders_blocking_ones(void **state)
 {
-    (void)state;
     int seen[3] = {0};
     for (uint64_t seed = 1; seed <= 50; ++seed) {
         assert_int_equal(last_beside_legacy(seed, 0), 2);
@@ -216,7 +206,6 @@ static void the_legacy_stream_orders_blocking_ones(void **state)
 
 static void an_event_is_ready_when_it_has_happened(void **state)
 {
-    (void)state;
     void *s = stream(), *event, *memory = allocate(64);
     assert_int_equal(o.api.event_create(&event, 0), 0);
     assert_int_equal(o.api.event_query(event), 0);
@@ -234,7 +223,6 @@ static void an_event_is_ready_when_it_has_happened(void **state)
 
 static void freeing_in_a_stream_waits_its_turn(void **state)
 {
-    (void)state;
     double_config config = o.control->defaults();
     config.progress = 0;
     entries_start(&o, &config);
@@ -252,7 +240,6 @@ static void freeing_in_a_stream_waits_its_turn(void **state)
 
 static void a_call_fails_once_or_for_ever(void **state)
 {
-    (void)state;
     void *memory;
     o.control->fail_call("alloc", 2, 2, false);
     assert_int_equal(o.api.alloc(&memory, 8), 0);
@@ -272,7 +259,6 @@ static void a_call_fails_once_or_for_ever(void **state)
 
 static void without_devices_the_driver_says_so(void **state)
 {
-    (void)state;
     double_config config = o.control->defaults();
     config.devices = 0;
     o.control->start(&config);
@@ -281,7 +267,6 @@ static void without_devices_the_driver_says_so(void **state)
 
 static void without_a_context_nothing_goes(void **state)
 {
-    (void)state;
     void *memory, *context;
     if (o.hip) skip();
     assert_int_equal(o.api.context_set(NULL), 0);

@@ -29,7 +29,6 @@ static inline int set_up(void **state)
 
 static inline int tear_down(void **state)
 {
-    (void)state;
     double_expect_clean(o.control);
     return 0;
 }

@@ -18,7 +18,6 @@ static int two_nodes(uint64_t seed, bool edge)
 
 static void a_missing_edge_shows(void **state)
 {
-    (void)state;
     int right = 0, wrong = 0;
     for (uint64_t seed = 1; seed <= 30; ++seed) {
         assert_int_equal(two_nodes(seed, true), 9);
@@ -32,7 +31,6 @@ static void a_missing_edge_shows(void **state)
 
 static void a_child_is_a_node(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         load(seed);
         void *memory = new_int(1), *child = new_graph(), *graph = new_graph(), *middle;
@@ -49,7 +47,6 @@ static void a_child_is_a_node(void **state)
 
 static void an_executable_outlives_its_graph_and_runs_again(void **state)
 {
-    (void)state;
     void *memory = new_int(1), *graph = new_graph();
     add_kernel(graph, NULL, 0, times, memory, 2);
     void *exec = instantiate(graph);
@@ -63,7 +60,6 @@ static void an_executable_outlives_its_graph_and_runs_again(void **state)
 
 static void a_node_of_another_graph_is_refused(void **state)
 {
-    (void)state;
     parameters p;
     long long k = 1;
     void *memory = new_int(1), *graph = new_graph(), *other = new_graph(), *node;
@@ -88,7 +84,6 @@ static int update(void *exec, void *graph)
 
 static void an_update_keeps_the_shape_or_is_refused(void **state)
 {
-    (void)state;
     void *memory = new_int(1), *graph = new_graph(), *same = new_graph(), *longer = new_graph();
     add_kernel(graph, NULL, 0, times, memory, 2);
     add_kernel(same, NULL, 0, plus, memory, 100);
@@ -106,7 +101,6 @@ static void an_update_keeps_the_shape_or_is_refused(void **state)
 
 static void a_node_takes_other_arguments(void **state)
 {
-    (void)state;
     parameters p;
     long long k = 7;
     void *memory = new_int(1), *graph = new_graph();
@@ -120,7 +114,6 @@ static void a_node_takes_other_arguments(void **state)
 
 static void a_captured_stream_runs_nothing_and_becomes_a_graph(void **state)
 {
-    (void)state;
     int status;
     void *s = stream(1), *other = stream(1), *fork, *join, *graph, *a = new_int(1), *b = new_int(1);
     assert_int_equal(o.api.event_create(&fork, 2), 0);
@@ -146,7 +139,6 @@ static void a_captured_stream_runs_nothing_and_becomes_a_graph(void **state)
 
 static void a_fork_that_was_not_joined_is_refused(void **state)
 {
-    (void)state;
     void *s = stream(1), *other = stream(1), *fork, *graph, *a = new_int(1);
     assert_int_equal(o.api.event_create(&fork, 2), 0);
     assert_int_equal(o.api.capture_begin(s, 2), 0);
@@ -159,7 +151,6 @@ static void a_fork_that_was_not_joined_is_refused(void **state)
 
 static void kf09_the_legacy_stream_breaks_a_blocking_streams_capture(void **state)
 {
-    (void)state;
     void *s = stream(0), *graph, *a = new_int(1);
     assert_int_equal(o.api.capture_begin(NULL, 2), 900);
     assert_int_equal(o.api.capture_begin(s, 2), 0);
@@ -175,7 +166,6 @@ static void kf09_the_legacy_stream_breaks_a_blocking_streams_capture(void **stat
 
 static void a_capture_has_a_number_of_its_own(void **state)
 {
-    (void)state;
     int status = 7;
     uint64_t id[3] = {0};
     void *s = stream(1), *other = stream(1), *fork, *graph;
@@ -201,7 +191,6 @@ static void a_capture_has_a_number_of_its_own(void **state)
 
 static void what_is_captured_waits_for_nothing_outside(void **state)
 {
-    (void)state;
     void *s = stream(1), *other = stream(1), *event, *graph, *a = new_int(1);
     assert_int_equal(o.api.event_create(&event, 2), 0);
     assert_int_equal(launch(plus, other, a, 1), 0);
@@ -213,7 +202,6 @@ static void what_is_captured_waits_for_nothing_outside(void **state)
 
 static void waiting_and_allocating_break_a_capture(void **state)
 {
-    (void)state;
     void *s = stream(1), *graph, *memory;
     assert_int_equal(o.api.capture_begin(s, 0), 0);
     assert_int_equal(o.api.alloc(&memory, 8), 900);

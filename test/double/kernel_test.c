@@ -14,7 +14,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     double_expect_clean(o.control);
     return 0;
 }
@@ -60,7 +59,6 @@ static void *compile(const char *source, int noption, const char *const *options
 
 static void an_error_names_the_programs_file_and_line(void **state)
 {
-    (void)state;
     int result;
     char log[4096];
     void *program = compile("\nextern \"C\" __global__ void f(int *a)\n{\n    a[0] = nowhere;\n}\n", 0, NULL, &result,
@@ -76,7 +74,6 @@ static void an_error_names_the_programs_file_and_line(void **state)
 
 static void an_unknown_option_or_architecture_is_refused(void **state)
 {
-    (void)state;
     int result;
     char log[4096];
     const char *const bad = "no-option", *const arch = o.hip ? "--offload-arch=sm_90" : "--gpu-architecture=sm_17";
@@ -91,7 +88,6 @@ static void an_unknown_option_or_architecture_is_refused(void **state)
 
 static void headers_are_found_by_their_names(void **state)
 {
-    (void)state;
     void *program;
     const char *const header = "#define SEVEN 7\n", *const name = "deep/seven.h";
     const char *const source =
@@ -103,7 +99,6 @@ static void headers_are_found_by_their_names(void **state)
 
 static void code_for_another_device_is_not_loaded(void **state)
 {
-    (void)state;
     int result;
     char log[4096];
     static char code[1 << 16];
@@ -150,7 +145,6 @@ static pack make_pack(double d, char c)
 
 static void every_thread_of_every_block_runs_once(void **state)
 {
-    (void)state;
     pack p = make_pack(1000, 2);
     float x = 0.5f;
     long long n = N - 1;
@@ -165,7 +159,6 @@ static void every_thread_of_every_block_runs_once(void **state)
 
 static void arguments_are_read_at_the_launch(void **state)
 {
-    (void)state;
     double_config config = o.control->defaults();
     config.progress = 0;
     entries_start(&o, &config);
@@ -183,7 +176,6 @@ static void arguments_are_read_at_the_launch(void **state)
 /* Two modules give one name to entries and types of parameters that are not alike. */
 static void modules_do_not_know_each_others_names(void **state)
 {
-    (void)state;
     static const char *const narrow = "struct pack { int *out; };\n"
                                       "extern \"C\" __global__ void f(pack p) { p.out[threadIdx.x] = 7; }\n";
     static const char *const wide = "struct pack { int *out; long long part[9]; };\n"
@@ -216,7 +208,6 @@ static const char *const sums = "template <bool synced> static void sum(int *out
 
 static void a_barrier_orders_and_its_absence_shows(void **state)
 {
-    (void)state;
     void *module = entries_module(&o, sums), *out = allocate_ints(64), *arguments[] = {&out};
     assert_int_equal(launch(entries_function(&o, module, "good"), 3, 64, 1, arguments), 0);
     for (int i = 0; i < 64; ++i) assert_int_equal(look(out)[i], 2016);
@@ -228,7 +219,6 @@ static void a_barrier_orders_and_its_absence_shows(void **state)
 
 static void order_changes_with_the_seed_only(void **state)
 {
-    (void)state;
     static const char *const source = "extern \"C\" __global__ void f(int *out)\n"
                                       "{\n"
                                       "    out[0] = (int)(blockIdx.x * blockDim.x + threadIdx.x);\n"
@@ -246,7 +236,6 @@ static void order_changes_with_the_seed_only(void **state)
 
 static void lanes_wait_for_those_they_name(void **state)
 {
-    (void)state;
     static const char *const source =
         "#ifndef sti_sync_lanes\n#define sti_sync_lanes(lanes) __syncwarp(lanes)\n#endif\n"
         "extern \"C\" __global__ void f(int *out)\n"
@@ -279,14 +268,12 @@ static void run_wrong(const char *source, void **arguments, int code, const char
 
 static void a_thread_that_misses_a_barrier_is_an_error(void **state)
 {
-    (void)state;
     run_wrong("extern \"C\" __global__ void f(void)\n{\n    if (threadIdx.x == 3) return;\n    __syncthreads();\n}\n",
               NULL, 719, "31 wait for the block, 0 for lanes, 1 have ended");
 }
 
 static void lanes_that_name_others_are_an_error(void **state)
 {
-    (void)state;
     run_wrong("extern \"C\" __global__ void f(void) { __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0001u); }\n", NULL,
               719, "16 for lanes, 16 have ended");
 }
@@ -305,7 +292,6 @@ static void need_faults(void)
 
 static void a_wild_address_loses_the_device_not_the_process(void **state)
 {
-    (void)state;
     need_faults();
     void *out = allocate_ints(1), *arguments[] = {&out};
     run_wrong("extern \"C\" __global__ void f(int *out) { out[(long long)threadIdx.x << 34] = 1; }\n", arguments, 700,
@@ -314,7 +300,6 @@ static void a_wild_address_loses_the_device_not_the_process(void **state)
 
 static void freed_memory_is_closed_to_kernels(void **state)
 {
-    (void)state;
     need_faults();
     void *out = allocate_ints(1 << 14), *arguments[] = {&out};
     assert_int_equal(o.api.free(out), 0);
@@ -323,7 +308,6 @@ static void freed_memory_is_closed_to_kernels(void **state)
 
 static void an_address_of_the_host_is_refused(void **state)
 {
-    (void)state;
     static int host;
     void *out = &host, *arguments[] = {&out};
     run_wrong("extern \"C\" __global__ void f(int *out) { out[0] = 1; }\n", arguments, 700, "address of the host");
@@ -332,7 +316,6 @@ static void an_address_of_the_host_is_refused(void **state)
 
 static void a_kernel_that_fails_is_told_of_later(void **state)
 {
-    (void)state;
     double_config config = o.control->defaults();
     config.progress = 0;
     entries_start(&o, &config);

@@ -31,7 +31,6 @@ static void load_loops(uint64_t seed)
 
 static int loops_set_up(void **state)
 {
-    (void)state;
     entries_open(&o, false);
     load_loops(3);
     return 0;
@@ -78,7 +77,6 @@ static void end_loop(void *body, void *after, void *counter, void *handle)
 
 static void a_loop_runs_while_its_kernels_say_so(void **state)
 {
-    (void)state;
     for (int trips = 0; trips < 5; ++trips)
         for (uint64_t seed = 1; seed <= 5; ++seed) {
             load_loops(seed);
@@ -94,7 +92,6 @@ static void a_loop_runs_while_its_kernels_say_so(void **state)
 
 static void loops_in_loops_and_again(void **state)
 {
-    (void)state;
     void *outer = new_int(3), *inner = new_int(0), *sum = new_int(0), *graph = new_graph(), *body[2], *handle[2];
     add_loop(graph, NULL, outer, &body[0], &handle[0]);
     void *set = add_kernel(body[0], NULL, 0, plus, inner, 2);
@@ -118,7 +115,6 @@ static void loops_in_loops_and_again(void **state)
 
 static void a_handle_is_for_one_loop_of_one_graph(void **state)
 {
-    (void)state;
     void *graph = new_graph(), *other = new_graph(), *node, *body;
     uint64_t handle = new_handle(graph);
     assert_int_equal(try_loop(other, NULL, handle, &node, &body), 1);
@@ -132,7 +128,6 @@ static void a_handle_is_for_one_loop_of_one_graph(void **state)
 
 static void a_number_that_nobody_set_is_reported(void **state)
 {
-    (void)state;
     char text[256];
     void *graph = new_graph(), *node, *body;
     assert_int_equal(try_loop(graph, NULL, new_handle(graph), &node, &body), 0);
@@ -148,7 +143,6 @@ static void a_number_that_nobody_set_is_reported(void **state)
 
 static void an_old_driver_has_no_loops(void **state)
 {
-    (void)state;
     uint64_t handle;
     double_config config = o.control->defaults();
     config.cuda_version = 12020;

@@ -14,7 +14,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     double_expect_clean(o.control);
     return 0;
 }
@@ -33,7 +32,6 @@ static int run(const char *source, unsigned threads, const int **out)
 /* Teams of eight, each for itself; the second warp has two of them. */
 static void lanes_get_each_others_words(void **state)
 {
-    (void)state;
     const int *out;
     assert_int_equal(run("extern \"C\" __global__ void f(int *out)\n{\n"
                          "    unsigned me = threadIdx.x, first = me & 31 & ~7u, lanes = 0xffu << first;\n"
@@ -51,7 +49,6 @@ static void lanes_get_each_others_words(void **state)
 
 static void lanes_with_the_same_word_find_each_other(void **state)
 {
-    (void)state;
     const int *out;
     assert_int_equal(run("extern \"C\" __global__ void f(int *out)\n{\n"
                          "    unsigned long long key = (unsigned long long)(threadIdx.x % 5) << 40;\n"
@@ -67,7 +64,6 @@ static void lanes_with_the_same_word_find_each_other(void **state)
 
 static void a_lane_that_is_not_there_gives_garbage(void **state)
 {
-    (void)state;
     const int *out;
     assert_int_equal(run("extern \"C\" __global__ void f(int *out)\n{\n"
                          "    out[threadIdx.x] = (int)__shfl_sync(0xffu, 1, 20);\n}\n",
@@ -86,7 +82,6 @@ static void run_wrong(const char *source, const char *part)
 
 static void a_lane_that_does_not_come_is_an_error(void **state)
 {
-    (void)state;
     run_wrong("extern \"C\" __global__ void f(int *out)\n{\n    if (threadIdx.x == 3) return;\n"
               "    out[threadIdx.x] = (int)__ballot_sync(0xffffffffu, 1);\n}\n",
               "0 wait for the block, 31 for lanes, 1 have ended");
@@ -94,7 +89,6 @@ static void a_lane_that_does_not_come_is_an_error(void **state)
 
 static void lanes_that_do_different_things_are_an_error(void **state)
 {
-    (void)state;
     run_wrong("extern \"C\" __global__ void f(int *out)\n{\n    if (threadIdx.x == 3) __syncwarp();\n"
               "    else out[threadIdx.x] = (int)__ballot_sync(0xffffffffu, 1);\n}\n",
               "0 wait for the block, 32 for lanes, 0 have ended");

@@ -13,7 +13,6 @@
 
 static void test_bounds(void **state)
 {
-    (void)state;
     random_state r = start("bounds");
     stet_device *device = make_device(NULL);
     char *xml = malloc(XML_SIZE);
@@ -47,7 +46,6 @@ static void test_bounds(void **state)
 
 static void test_no_geoms(void **state)
 {
-    (void)state;
     stet_device *device = make_device(NULL);
     stet_memory_stats before = stet_get_memory_stats();
     scene s = scene_create(device, "<mujoco/>");
@@ -74,7 +72,6 @@ static void plain_free(void *memory, void *context)
 /* Each allocation fails once; nothing is left behind. */
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     random_state r = start("out of memory");
     char *xml = malloc(XML_SIZE);
     assert_non_null(xml);

@@ -16,7 +16,6 @@
 /* From points inside through every vertex and the middle of every edge, and back in from outside: each ray must hit. */
 static void test_watertight(void **state)
 {
-    (void)state;
     random_state r = start("watertight");
     stet_device *device = make_device(NULL);
     int64_t cast = 0;
@@ -61,7 +60,6 @@ static void test_watertight(void **state)
 /* Triangles without area, alone and between others; no triangles at all; many equal ones. */
 static void test_degenerate(void **state)
 {
-    (void)state;
     stet_device *device = make_device(NULL);
     float vertices[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 2, 0, 0, 0.25f, 0.25f, 0};
     int none[3] = {0}, faces[] = {0, 0, 0, 0, 1, 3, 0, 1, 2, 1, 1, 2, 4, 4, 4}, many[3 * 300];
@@ -136,7 +134,6 @@ static void check_tree(const surface *s)
 
 static void test_trees(void **state)
 {
-    (void)state;
     random_state r = start("trees");
     for (int level = 0; level < 6; ++level) {
         surface s = ball_create(&r, level, 0.2);

@@ -155,7 +155,6 @@ static void check(const geom_kind *kind, int count, int per)
 #define COMPARE(type, index, count, per)                                                                               \
     static void test_##type(void **state)                                                                              \
     {                                                                                                                  \
-        (void)state;                                                                                                   \
         assert_string_equal(kinds[index].name, #type);                                                                 \
         check(&kinds[index], count, per);                                                                              \
     }
@@ -174,7 +173,6 @@ COMPARE(hfield, 7, 30, 1000)
  */
 static void test_thin_hfield(void **state)
 {
-    (void)state;
     random_state r = start("thin_hfield");
     stet_device *device = make_device(NULL);
     tally sum = {0};
@@ -198,7 +196,6 @@ static void test_thin_hfield(void **state)
 /* The double build finds what the float build finds. */
 static void test_double(void **state)
 {
-    (void)state;
     random_state r = start("double");
     stet_device *narrow = make_device(NULL), *wide = make_device("f64");
     char *xml = malloc(XML_SIZE);

@@ -55,7 +55,6 @@ static void cast_kinds(const char *test, stet_device *device, void (*change)(ray
 
 static void test_widths(void **state)
 {
-    (void)state;
     static const char *const isas[] = {"w1", "portable", "avx2", "avx512"};
     uint64_t first[KINDS] = {0}, hashes[KINDS];
     int seen = 0;
@@ -97,7 +96,6 @@ static void shuffle(rays *r, int kind, void *context)
 /* A ray gets the same whatever its neighbours are (RAY-1). */
 static void test_neighbours(void **state)
 {
-    (void)state;
     stet_device *device = make_device(NULL);
     static int place[BITS_RAYS];
     uint64_t hashes[KINDS];
@@ -108,7 +106,6 @@ static void test_neighbours(void **state)
 /* From the middle of a ball through its vertices, where several triangles are equally far: the same one is hit in any order and width (RAY-4). */
 static void test_ties(void **state)
 {
-    (void)state;
     random_state r = start("ties");
     surface s = ball_create(&r, 4, 0.1);
     rays first = rays_create(s.nvertex), other = rays_create(s.nvertex);
@@ -163,7 +160,6 @@ static void spoil(rays *r, int kind, void *context)
 /* Rays of NaN, infinity or no direction hit nothing and disturb no other (RAY-2). */
 static void kf44_rays_that_are_no_numbers(void **state)
 {
-    (void)state;
     stet_device *device = make_device(NULL);
     static int place[BITS_RAYS];
     uint64_t hashes[KINDS];

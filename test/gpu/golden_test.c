@@ -25,7 +25,6 @@ static void check(const rig_device *rig, size_t g, const char *team)
 
 static void golden_hashes_on_every_device(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         for (size_t g = 0; g < sizeof golden / sizeof *golden; ++g) check(&rig, g, "as it comes");
@@ -43,7 +42,6 @@ static const sti_kernel *kernel_of(stet_device *device, sti_pilot_kind kind)
 
 static void no_size_of_team_changes_a_bit(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         if (rig.def.type == STET_DEVICE_CPU) continue;

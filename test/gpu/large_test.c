@@ -42,7 +42,6 @@ static uint64_t draw(stet_sim *sim, uint8_t *pixels)
 
 static void kf25_kf26_twenty_thousand_tiles_beyond_2_31_bytes(void **state)
 {
-    (void)state;
     stet_model *model;
     stet_result result;
     size_t size = (size_t)EDGE * EDGE * 3 * 4;

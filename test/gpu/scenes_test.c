@@ -59,7 +59,6 @@ static void expect_bits_of_the_cpu(const char *scene, const char *what)
 
 static void every_output_has_the_bits_of_the_cpu(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; ++s) expect_bits_of_the_cpu(scenes[s], scenes[s]);
 }
 
@@ -86,7 +85,6 @@ static void write_scene(scene_text *t, uint64_t *s)
 
 static void so_has_every_output_of_random_scenes(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("random scenes");
     for (int i = 0; i < (in_part() ? 1 : RANDOM); ++i) {
         scene_text t = {.n = 0};

@@ -46,7 +46,6 @@ static inline int count_files(const char *path)
 static int open_before;
 static inline int begin_test(void **state)
 {
-    (void)state;
     char command[600];
     (void)snprintf(command, sizeof command, "rm -rf '%s'", in_folder("cache"));
     open_before = count_files("/proc/self/fd");
@@ -54,7 +53,6 @@ static inline int begin_test(void **state)
 }
 static inline int end_test(void **state)
 {
-    (void)state;
     int left = count_files(in_folder("work")), opened = count_files("/proc/self/fd") - open_before;
     if (left || opened) print_error("%d files left by the compiler, %d files still open\n", left, opened);
     return left || opened;

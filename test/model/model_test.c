@@ -71,7 +71,6 @@ static void assert_refused(const char *path, stet_result result, const char *par
 
 static void test_shipped_scenes(void **state)
 {
-    (void)state;
     char scenes[600], path[1200];
     (void)snprintf(scenes, sizeof scenes, "%s/scenes", STET_TEST_SOURCE_DIR);
     DIR *d = opendir(scenes);
@@ -94,7 +93,6 @@ static void test_shipped_scenes(void **state)
 
 static void test_string(void **state)
 {
-    (void)state;
     stet_model *model = NULL;
     assert_int_equal(stet_model_load_string(BALL, &model), STET_OK);
     stet_model_info info = stet_model_get_info(model);
@@ -131,7 +129,6 @@ static void check_urdf(stet_model *model, int nmesh)
 
 static void test_urdf(void **state)
 {
-    (void)state;
     stet_model *model = NULL;
     if (stet_model_load_string(URDF("<sphere radius='1'/>"), &model) != STET_OK) fail_msg("%s", stet_get_last_error());
     check_urdf(model, 0);
@@ -147,7 +144,6 @@ static void test_urdf(void **state)
 
 static void test_compiled(void **state)
 {
-    (void)state;
     stet_model *model = NULL, *again = NULL;
     assert_int_equal(stet_model_load_string(BALL, &model), STET_OK);
     const char *path = in_folder("ball.mjb");
@@ -164,7 +160,6 @@ static void test_compiled(void **state)
 
 static void test_bad_files(void **state)
 {
-    (void)state;
     assert_refused(in_folder("none.xml"), STET_ERROR_NOT_FOUND, "no such file");
     assert_refused(in_folder("none.mjb"), STET_ERROR_NOT_FOUND, "no such file");
     assert_refused("", STET_ERROR_NOT_FOUND, "the path is empty");
@@ -189,7 +184,6 @@ static void test_bad_files(void **state)
 
 static void test_absurd_values(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "<mujoco><worldbody><geom size='1e999'/></worldbody></mujoco>",
         "<mujoco><worldbody><geom size='-1'/></worldbody></mujoco>",
@@ -221,7 +215,6 @@ static void test_absurd_values(void **state)
 
 static void test_names(void **state)
 {
-    (void)state;
     char xml[4096] = "<mujoco><worldbody>", one[128];
     for (int i = 0; i < 12; ++i) {
         (void)snprintf(one, sizeof one, "<camera name='cam%d'/><geom size='1'/>", i);
@@ -270,7 +263,6 @@ static void *retain_and_destroy(void *context)
 
 static void test_references(void **state)
 {
-    (void)state;
     stet_memory_stats before = stet_get_memory_stats();
     stet_model *model = NULL;
     assert_int_equal(stet_model_load_string(BALL, &model), STET_OK);
@@ -301,7 +293,6 @@ static void plain_free(void *memory, void *context)
 
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     stet_model *model = NULL;
     assert_int_equal(stet_set_allocator(failing_alloc, plain_free, NULL), STET_OK);
     stet_result result = stet_model_load_string(BALL, &model);
@@ -339,7 +330,6 @@ static void keep_log(stet_log_level level, const char *message, void *context)
 
 static void test_guard(void **state)
 {
-    (void)state;
     char text[100] = "before";
     assert_false(sti_mujoco_guard(raise_error, (void *)"wheel", text, sizeof text));
     assert_string_equal(text, "the wheel has a fault");
@@ -378,7 +368,6 @@ static void *raise_in_thread(void *context)
 
 static void test_guard_threads(void **state)
 {
-    (void)state;
     static char names[4][8] = {"a", "b", "c", "d"};
     pthread_t threads[4];
     for (int i = 0; i < 4; ++i) assert_int_equal(pthread_create(&threads[i], NULL, raise_in_thread, names[i]), 0);
@@ -395,7 +384,6 @@ static void count_unguarded(const mjLogMessage *message) { nunguarded += message
 
 static void test_unguarded(void **state)
 {
-    (void)state;
     int before = nunguarded;
     assert_true(sti_mujoco_guard(raise_warning, (void *)"belt", NULL, 0));
     assert_int_equal(nunguarded, before);

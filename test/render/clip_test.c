@@ -39,7 +39,6 @@ static void same_room(const char *what, double extent, const char *map, const ch
 
 static void a_housing_is_seen_through(void **state)
 {
-    (void)state;
     static const char *const housings[] = {
         "<geom size='.05'/>",
         "<geom type='box' size='.05 .04 .03' euler='0 0 30'/>",
@@ -55,7 +54,6 @@ static void a_housing_is_seen_through(void **state)
 /* Not only housings: whole geoms are nearer than one plane, or further than the other. */
 static void what_is_too_near_or_too_far(void **state)
 {
-    (void)state;
     same_room("a ball nearer than the near plane", 2, "znear='.05'", "<geom size='.01' pos='.01 .01 -.08'/>", "");
     same_room("a ball further than the far plane", 2, "zfar='2'", "", "<geom size='.3' pos='0 4 .4'/>");
 }
@@ -91,7 +89,6 @@ static int64_t count_seen(double near, double far, double extent, double depth, 
 /* A wall across the view: all pixels have the same depth, though the corners are far further away. */
 static void planes_are_across_the_view(void **state)
 {
-    (void)state;
     static const char *const cameras[] = {"fovy='100'", "resolution='40 40' focal='1 1' sensorsize='2 2.4'",
                                           "projection='orthographic' fovy='2'"};
     for (int c = 0; c < 3; ++c)

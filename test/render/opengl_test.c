@@ -216,7 +216,6 @@ static void check_scene(const char *name)
 
 static void shipped_scenes_look_as_in_mujoco(void **state)
 {
-    (void)state;
     static const char *const scenes[] = {"hand.xml", "humanoid.xml", "quadruped.xml", "arm_table.xml", "cartpole.xml"};
     osmesa o;
     const char *missing = open_osmesa(&o);

@@ -210,11 +210,7 @@ static void check_type(const char *type, int ngeom, double radius)
 }
 
 #define TYPE_TEST(type, ngeom, radius)                                                                                 \
-    static void test_##type(void **state)                                                                              \
-    {                                                                                                                  \
-        (void)state;                                                                                                   \
-        check_type(#type, ngeom, radius);                                                                              \
-    }
+    static void test_##type(void **state) { check_type(#type, ngeom, radius); }
 TYPE_TEST(plane, 40, 5)
 TYPE_TEST(hfield, 10, 5)
 TYPE_TEST(sphere, 24, 5)
@@ -227,7 +223,6 @@ TYPE_TEST(mesh, 20, 5)
 /* More geoms than the kernel looks at together. */
 static void test_many_geoms(void **state)
 {
-    (void)state;
     static const char *const types[] = {"box", "sphere", "capsule", "mesh", "cylinder", "ellipsoid"};
     uint64_t seed = 77;
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -252,7 +247,6 @@ static void test_many_geoms(void **state)
 /* Cameras within geoms and among them, near enough that the near plane cuts them. */
 static void test_cameras_within(void **state)
 {
-    (void)state;
     static const char *const types[] = {"box", "sphere", "capsule", "mesh", "cylinder", "ellipsoid", "hfield", "plane"};
     uint64_t seed = 20270;
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -282,7 +276,6 @@ static void test_cameras_within(void **state)
 /* A ball within a closed mesh shows through in no pixel, whatever the size of the picture and of the triangles. */
 static void test_mesh_is_watertight(void **state)
 {
-    (void)state;
     uint64_t seed = 31;
     print_message("seed %llu\n", (unsigned long long)seed);
     scene_text t = {.n = 0};
@@ -366,7 +359,6 @@ static void check_scene(const char *name)
 
 static void test_shipped_scenes(void **state)
 {
-    (void)state;
     static const char *const scenes[] = {"hand.xml",      "humanoid.xml", "quadruped.xml",
                                          "arm_table.xml", "cartpole.xml", "robot.urdf"};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; ++i) check_scene(scenes[i]);

@@ -12,7 +12,6 @@
 
 static void test_outputs(void **state)
 {
-    (void)state;
     stet_output found;
     for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
         stet_output output = (stet_output)i;
@@ -37,7 +36,6 @@ static void test_outputs(void **state)
 /* MuJoCo's own frustum, at one metre; it gives lengths down, up, left and right of the axis. */
 static void test_lenses(void **state)
 {
-    (void)state;
     pictures p;
     pictures_open(&p, BALL, 1, NULL, 1);
     const mjModel *m = p.model->mj;
@@ -69,7 +67,6 @@ static void test_lenses(void **state)
 /* Parallel rays: the ball keeps its size, depth is that of its surface. */
 static void test_orthographic(void **state)
 {
-    (void)state;
     enum { W = 60, H = 40 };
     pictures p;
     pictures_open(&p, BALL, 1, NULL, 1);
@@ -98,7 +95,6 @@ static void test_orthographic(void **state)
 
 static void test_set_fovy(void **state)
 {
-    (void)state;
     pictures p, fresh;
     pictures_open(&p, BALL, 1, NULL, 1);
     pictures_model_camera(&p, 0, 40, 30);
@@ -131,7 +127,6 @@ static void test_set_fovy(void **state)
  */
 static void test_some_worlds_anywhere(void **state)
 {
-    (void)state;
     enum { NWORLD = 5, W = 21, H = 9, PITCH = 50, ROWS = 2 * H, SPACE = PITCH * ROWS };
     pictures p;
     pictures_open(&p, BALL, NWORLD, NULL, 2);
@@ -170,7 +165,6 @@ static void test_some_worlds_anywhere(void **state)
 /* The stage's transforms move to a larger array when its prims no longer fit: each world is found there, too. */
 static void test_a_stage_that_grows(void **state)
 {
-    (void)state;
     enum { NWORLD = 40 }; /* more than a block of lanes */
     static const float eye[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     pictures p;
@@ -190,7 +184,6 @@ static void test_a_stage_that_grows(void **state)
 /* Scale of a geom's prim shows: a ball of half size three times as long on x. */
 static void test_scale(void **state)
 {
-    (void)state;
     pictures p, plain;
     const double eye[3] = {1, -5, 2}, target[3] = {0, 0, 0};
     const float stretched[12] = {0, -0.5f, 0, 0, 1.5f, 0, 0, 0, 0, 0, 0.5f, 0};
@@ -233,7 +226,6 @@ static void refuse(stet_result result, const char *words)
 
 static void test_bad_cameras(void **state)
 {
-    (void)state;
     pictures p;
     sti_renderer *r = NULL;
     pictures_open(&p, BALL, 1, NULL, 1);
@@ -262,7 +254,6 @@ static void test_bad_cameras(void **state)
 
 static void test_bad_runs(void **state)
 {
-    (void)state;
     pictures p;
     pictures_open(&p, BALL, 3, NULL, 1);
     pictures_model_camera(&p, 0, 40, 30);
@@ -296,7 +287,6 @@ static void test_bad_runs(void **state)
 /* A frame is one launch, and takes no memory; what was taken is given back. */
 static void test_memory_and_launches(void **state)
 {
-    (void)state;
     pictures p;
     int64_t blocks = stet_get_memory_stats().blocks;
     stet_counters before, after;

@@ -91,7 +91,6 @@ static const uint64_t golden[STI_BUFFER_COUNT] = {
 
 static void test_golden_hashes(void **state)
 {
-    (void)state;
     static const char *const isas[] = {"portable", "w1", "avx2", "avx512"};
     for (int i = 0; i < 4; ++i) {
         sti_isa isa;
@@ -113,7 +112,6 @@ static void test_golden_hashes(void **state)
 
 static void test_world_of_many_as_alone(void **state)
 {
-    (void)state;
     pictures many, one;
     open_scene(&many, 0, NWORLD, NULL, 2);
     for (int w = 0; w < NWORLD; w += 6) {
@@ -133,7 +131,6 @@ static void test_world_of_many_as_alone(void **state)
  */
 static void test_patches_change_no_pixel(void **state)
 {
-    (void)state;
     pictures p;
     open_scene(&p, 0, NWORLD, NULL, 2);
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
@@ -152,7 +149,6 @@ static void test_patches_change_no_pixel(void **state)
 
 static void test_nan_stays_in_its_world(void **state)
 {
-    (void)state;
     enum { BROKEN = 5 };
     pictures good, bad;
     open_scene(&good, 0, NWORLD, NULL, 2);
@@ -179,7 +175,6 @@ static void test_nan_stays_in_its_world(void **state)
 /* A camera on a body whose pose is NaN sees nothing. */
 static void test_nan_camera_sees_nothing(void **state)
 {
-    (void)state;
     pictures p;
     open_scene(&p, 0, 2, NULL, 1);
     stet_array *xpos;
@@ -206,7 +201,6 @@ static void test_nan_camera_sees_nothing(void **state)
 /* The double build of the same source sees the same geoms, but for pixels on edges. */
 static void test_double_build(void **state)
 {
-    (void)state;
     pictures p[2];
     int *geom[2], differ = 0, hits = 0;
     for (int i = 0; i < 2; ++i) {
@@ -232,7 +226,6 @@ static void test_double_build(void **state)
 /* Pictures of odd sizes: nothing beyond their edges is written, and all of them is. */
 static void test_odd_sizes(void **state)
 {
-    (void)state;
     static const int sizes[][2] = {{1, 1}, {7, 5}, {17, 3}, {640, 3}, {33, 47}};
     static const char *const isas[] = {"portable", "w1", NULL};
     for (int i = 0; i < 3; ++i)

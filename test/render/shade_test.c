@@ -40,7 +40,6 @@ static void assert_middle(const char *xml, double r, double g, double b, int alp
 
 static void test_lambert_by_angle(void **state)
 {
-    (void)state;
     assert_middle("<mujoco>" DARK MATT "<worldbody>" FLOOR
                   "<light directional='true' dir='0 0 -1' diffuse='.8 .6 .4'/></worldbody></mujoco>",
                   0.4, 0.15, 0.4, 255);
@@ -59,7 +58,6 @@ static void test_lambert_by_angle(void **state)
 
 static void test_headlight(void **state)
 {
-    (void)state;
     assert_middle("<mujoco><visual><headlight ambient='.1 .2 .3' diffuse='.4 .4 .4' specular='0 0 0'/></visual>" MATT
                   "<worldbody>" FLOOR "</worldbody></mujoco>",
                   0.25, 0.15, 0.7, 255);
@@ -70,7 +68,6 @@ static void test_headlight(void **state)
  */
 static void test_highlight(void **state)
 {
-    (void)state;
     assert_middle(
         "<mujoco>" DARK
         "<asset><material name='m' rgba='.2 .2 .2 1' specular='.5' shininess='.25'/></asset><worldbody>" FLOOR
@@ -80,7 +77,6 @@ static void test_highlight(void **state)
 
 static void test_highlight_falls_off(void **state)
 {
-    (void)state;
     pictures p;
     const double above[3] = {0, 0, 2};
     appearance(&p,
@@ -103,7 +99,6 @@ static void test_highlight_falls_off(void **state)
 
 static void test_spot_cone_and_attenuation(void **state)
 {
-    (void)state;
     pictures p;
     const double above[3] = {0, 0, 2};
     appearance(&p,
@@ -123,7 +118,6 @@ static void test_spot_cone_and_attenuation(void **state)
 
 static void test_point_light(void **state)
 {
-    (void)state;
     assert_middle("<mujoco>" DARK MATT "<worldbody>" FLOOR
                   "<light type='point' pos='3 0 4' diffuse='1 1 1' attenuation='1 0 .04'/></worldbody></mujoco>",
                   0.2, 0.1, 0.4, 255);
@@ -132,7 +126,6 @@ static void test_point_light(void **state)
 /* Every pixel of a sphere: colour by its normal, normal by its place. */
 static void test_sphere_by_normal(void **state)
 {
-    (void)state;
     pictures p;
     const double eye[3] = {0, -3, 0};
     appearance(&p,
@@ -169,7 +162,6 @@ static void test_sphere_by_normal(void **state)
 
 static void test_material_and_own_colour(void **state)
 {
-    (void)state;
 #define SUN "<light directional='true' dir='0 0 -1' diffuse='1 1 1' specular='0 0 0'/>"
 #define ONE(asset, geom)                                                                                               \
     "<mujoco>" DARK "<asset>" asset "</asset><worldbody>" SUN "<geom type='box' size='1 1 .1' " geom                   \
@@ -191,7 +183,6 @@ static void test_material_and_own_colour(void **state)
 
 static void test_hidden(void **state)
 {
-    (void)state;
     assert_middle(ONE("", "rgba='1 1 1 0'"), 0, 0, 0, 0);
     assert_middle(ONE("<material name='m' rgba='1 0 0 0'/>", "material='m'"), 0, 0, 0, 0);
     assert_middle(ONE("", "group='2'"), 0.5, 0.5, 0.5, 255);
@@ -201,7 +192,6 @@ static void test_hidden(void **state)
 /* MuJoCo's gradient: the first colour above, the second below; between them at the horizon. */
 static void test_sky(void **state)
 {
-    (void)state;
     static const struct {
         double eye[3], low[3], high[3];
     } ways[] = {{{0, 0, -1}, {.95, 0, 0}, {1, 0, .05}},
@@ -229,7 +219,6 @@ static void test_sky(void **state)
 
 static void test_albedo_and_ids(void **state)
 {
-    (void)state;
     pictures p;
     const double above[3] = {0, 0, 2};
     appearance(

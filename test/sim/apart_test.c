@@ -307,7 +307,6 @@ static void run(program *p, int n)
 
 static void both_give_the_same(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("apart");
     stet_model *model = rig_model(robot);
     int64_t blocks = stet_get_memory_stats().blocks;
@@ -336,7 +335,6 @@ static void forget_crossings(void) { apart.uploads = apart.downloads = 0, apart.
 /* Physics on the host: states stay there, poses go up once a frame, and only if they moved. */
 static void poses_go_up_once_a_frame(void **state)
 {
-    (void)state;
     stet_model *model = rig_model(robot);
     life l = begin(open_apart(STI_ISA_w1, 1), model, STET_PHYSICS_MUJOCO, true);
     int64_t frame;
@@ -364,7 +362,6 @@ static void poses_go_up_once_a_frame(void **state)
 /* Physics elsewhere, on the device: what it writes never comes to the host. */
 static void poses_that_are_written_there_stay_there(void **state)
 {
-    (void)state;
     stet_model *model = rig_model(robot);
     life l = begin(open_apart(STI_ISA_w1, 1), model, STET_PHYSICS_EXTERNAL, false);
     int64_t frame;
@@ -384,7 +381,6 @@ static void poses_that_are_written_there_stay_there(void **state)
 /* Of worlds on a CPU, with poses that the caller wrote, into worlds that nobody has looked at yet. */
 static void a_snapshot_goes_into_new_worlds(void **state)
 {
-    (void)state;
     stet_model *model = rig_model(robot);
     for (int exact = 0; exact < 2; ++exact) {
         life twin[2] = {begin(open_device(STI_ISA_w1, 1), model, STET_PHYSICS_EXTERNAL, exact),
@@ -410,7 +406,6 @@ static void a_snapshot_goes_into_new_worlds(void **state)
 /* Pixels of some worlds go to where the host has written: the rows of the others stay. */
 static void extraction_leaves_what_the_host_wrote(void **state)
 {
-    (void)state;
     enum { WIDE = 4, HIGH = 3, PIXELS = WIDE * HIGH };
     stet_device *device = open_apart(STI_ISA_portable, 1);
     const sti_tile_size size = {WIDE, HIGH};

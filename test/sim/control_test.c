@@ -16,7 +16,6 @@
 
 static void zero_is_the_hold_position(void **state)
 {
-    (void)state;
     static const struct {
         const char *scene;
         float ctrl[3];
@@ -34,7 +33,6 @@ static void zero_is_the_hold_position(void **state)
 /* Noise stays within its bounds, fills them, is another one in each world and actuator, and is 0 on average. */
 static void noise_fills_its_range(void **state)
 {
-    (void)state;
     enum { NWORLD = 40, FRAMES = 40 };
     stet_sim *sim = room_open(ARMS_PLAIN, &(room_def){.nworld = NWORLD});
     static const float hold[] = {1, 0, 0}, half[] = {2, 1, 1};
@@ -64,7 +62,6 @@ static void noise_fills_its_range(void **state)
 /* It begins at the hold position, goes in straight lines of 25 frames, and may be asked for in any order. */
 static void noise_is_smooth_and_has_no_memory(void **state)
 {
-    (void)state;
     enum { FRAMES = 120, WORLD = 2 };
     float x[FRAMES];
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 4});
@@ -87,7 +84,6 @@ static void noise_is_smooth_and_has_no_memory(void **state)
 /* The seed is what it depends on, and nothing about the batch. */
 static void noise_depends_on_the_seed(void **state)
 {
-    (void)state;
     float first = 0;
     for (int i = 0; i < 6; ++i) {
         stet_sim_def def =
@@ -108,7 +104,6 @@ static void noise_depends_on_the_seed(void **state)
 
 static void bad_noise_is_refused(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open(ARMS_PLAIN, &(room_def){0});
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "scale is -1", stet_sim_control_noise(sim, -1, 0));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "scale is", stet_sim_control_noise(sim, (double)NAN, 0));
@@ -126,7 +121,6 @@ static void bad_noise_is_refused(void **state)
 /* What the shipped scene is for: five seconds of lively fingers, and the cube stays in the hand, in each world. */
 static void the_hand_keeps_its_cube(void **state)
 {
-    (void)state;
     enum { NWORLD = 8, FRAMES = 250 };
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD, .threads = 2});
     double dt = stet_model_get_info(stet_sim_get_model(sim)).timestep;
@@ -151,7 +145,6 @@ static void the_hand_keeps_its_cube(void **state)
 /* What control_zero and control_noise are made of, for kernels of the caller's. */
 static void tables_are_those_of_the_actuators(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         float value[3];

@@ -14,7 +14,6 @@
 
 static void phases_in_order_kernels_in_the_order_of_adding(void **state)
 {
-    (void)state;
     static const stet_physics physics[] = {STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL};
     for (int k = 0; k < 2; ++k) {
         phases p = phases_open(&(room_def){.nworld = 5, .physics = physics[k], .strict = true});
@@ -56,7 +55,6 @@ static void phases_in_order_kernels_in_the_order_of_adding(void **state)
 
 static void with_external_physics_a_step_is_one_recording(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 19, .physics = STET_PHYSICS_EXTERNAL});
     stet_array *seen = phases_array(&p, "seen", STET_DTYPE_REAL, 3),
                *order = phases_array(&p, "order", STET_DTYPE_INT, 1);
@@ -90,7 +88,6 @@ static void with_external_physics_a_step_is_one_recording(void **state)
 
 static void a_steady_state_has_exactly_its_launches(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 33, .strict = true});
     episode e = phases_episode(&p, true);
     for (int i = 0; i < 12; ++i) OK(stet_sim_step(p.sim, 2)); /* the ninth step ends episodes */
@@ -129,7 +126,6 @@ static uint64_t play(const room_def *d)
 
 static void the_same_bits_whatever_is_switched(void **state)
 {
-    (void)state;
     uint64_t plain = play(&(room_def){.nworld = 21});
     for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
         assert_true(play(&(room_def){.nworld = 21, .disabled = 1u << k}) == plain);
@@ -144,7 +140,6 @@ static void the_same_bits_whatever_is_switched(void **state)
 /* A world is the same in a crowd. */
 static void a_world_does_not_notice_the_others(void **state)
 {
-    (void)state;
     float seen[2][3];
     for (int k = 0; k < 2; ++k) {
         phases p = phases_open(&(room_def){.nworld = k ? 40 : 3});
@@ -161,7 +156,6 @@ static void a_world_does_not_notice_the_others(void **state)
 /* A twin gets its reset from the host, between the phases, by hand. */
 static void a_reset_by_mask_is_a_reset(void **state)
 {
-    (void)state;
     phases a = phases_open(&(room_def){.nworld = 13}), b = phases_open(&(room_def){.nworld = 13});
     episode e = phases_episode(&a, true), f = phases_episode(&b, false);
     uint8_t mask[13];
@@ -187,7 +181,6 @@ static void a_reset_by_mask_is_a_reset(void **state)
 
 static void worlds_are_put_back_once_a_write(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 4});
     stet_array *mask = phases_array(&p, "mask", STET_DTYPE_INT, 1);
     OK(stet_sim_set_reset(p.sim, mask, NULL));
@@ -223,7 +216,6 @@ static void worlds_are_put_back_once_a_write(void **state)
 /* An image that is read after the step shows worlds as they are after the reset. */
 static void kf18_an_image_after_a_reset_by_mask_shows_the_worlds_after_it(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 3});
     stet_array *mask = phases_array(&p, "mask", STET_DTYPE_INT, 1);
     OK(stet_sim_set_reset(p.sim, mask, NULL));
@@ -276,7 +268,6 @@ static void see_what_follows(const room_def *d)
 
 static void kernels_see_what_follows_from_what_others_wrote(void **state)
 {
-    (void)state;
     room_def d = {.nworld = 3, .physics = STET_PHYSICS_EXTERNAL, .strict = true};
     see_what_follows(&d);
     for (int k = 0; k < STET_MECHANISM_COUNT; ++k) {
@@ -291,7 +282,6 @@ static void kernels_see_what_follows_from_what_others_wrote(void **state)
 /* More kernels than one list holds. */
 static void a_full_list_ends_and_another_begins(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 2, .physics = STET_PHYSICS_EXTERNAL, .strict = true});
     stet_array *length = phases_array(&p, "length", STET_DTYPE_INT, 1),
                *done = phases_array(&p, "done", STET_DTYPE_INT, 1);
@@ -311,7 +301,6 @@ static void a_full_list_ends_and_another_begins(void **state)
 
 static void kf10_numbers_that_change_reach_the_step(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 3, .physics = STET_PHYSICS_EXTERNAL, .strict = true});
     stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1),
                *other = phases_array(&p, "other", STET_DTYPE_INT, 1);

@@ -74,7 +74,6 @@ static void run(uint64_t seed, int64_t n)
 
 static void mechanisms_change_no_bit(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("program");
     for (int64_t done = 0; done < operations; done += OF_A_RUN)
         run(seed++, operations - done < OF_A_RUN ? operations - done : OF_A_RUN);
@@ -87,7 +86,6 @@ static void mechanisms_change_no_bit(void **state)
 /* MuJoCo and stet take a model with each kind of thing. */
 static void each_kind_of_model_loads(void **state)
 {
-    (void)state;
     program *p = calloc(1, sizeof *p);
     assert_non_null(p);
     for (int kind = 0; kind < program_kinds(); ++kind) {

@@ -76,7 +76,6 @@ static int depth_of(const stet_trace_event *e, int64_t *end, int *nopen)
 /* Each event of the trace that is a range, in order, and as deep as it lies in the others' times. */
 static void ranges_are_what_a_trace_says(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     stet_device *device = stet_sim_get_device(sim);
     stet_trace_def def = stet_default_trace_def();
@@ -107,7 +106,6 @@ static void ranges_are_what_a_trace_says(void **state)
 /* The names are the same without a trace, and after one. */
 static void ranges_need_no_trace(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     stet_device *device = stet_sim_get_device(sim);
     stet_trace_def def = stet_default_trace_def();
@@ -138,7 +136,6 @@ static void ranges_need_no_trace(void **state)
 /* Ranges end while a trace goes on, and begin while one is on. */
 static void ranges_and_traces_are_apart(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     stet_device *device = stet_sim_get_device(sim);
     stet_trace_def def = stet_default_trace_def();
@@ -161,7 +158,6 @@ static void ranges_and_traces_are_apart(void **state)
 
 static void ranges_change_nothing(void **state)
 {
-    (void)state;
     uint64_t hash[2];
     stet_counters counters[2];
     for (int with = 0; with < 2; ++with) {
@@ -180,7 +176,6 @@ static void ranges_change_nothing(void **state)
 
 static void libraries_are_found(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     stet_device *device = stet_sim_get_device(sim);
     assert_null(stet_ranges_get_library(device));
@@ -202,7 +197,6 @@ static void libraries_are_found(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     stet_device *device = stet_sim_get_device(sim);
     stet_ranges_def def = stet_default_ranges_def();
@@ -231,7 +225,6 @@ static void refusals(void **state)
 
 static void the_environment_asks(void **state)
 {
-    (void)state;
     static const struct {
         const char *value;
         bool on;
@@ -268,11 +261,7 @@ static stet_result begin_and_end(void)
     return result;
 }
 
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    assert_int_equal(fail_each_allocation(begin_and_end, false), 3);
-}
+static void every_allocation_may_fail(void **state) { assert_int_equal(fail_each_allocation(begin_and_end, false), 3); }
 
 int main(void)
 {

@@ -122,7 +122,6 @@ static uint64_t play(const way *w)
 
 static void the_same_bits_in_all_ways(void **state)
 {
-    (void)state;
     uint64_t want = play(&(way){.isa = "portable", .disabled = (1u << STET_MECHANISM_COUNT) - 1});
     for (int k = 0; k < 8; ++k) {
         way w = {.streams = k & 1};

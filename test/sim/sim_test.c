@@ -25,7 +25,6 @@ static stet_sim *made;
 
 static void bad_definitions_are_refused(void **state)
 {
-    (void)state;
     model = rig_model("hand.xml");
     stet_memory_stats before = stet_get_memory_stats();
     const char *const unknown[] = {"main", "sideways"}, *const twice[] = {"top", "main", "top"},
@@ -67,7 +66,6 @@ static void bad_definitions_are_refused(void **state)
 
 static void null_is_refused(void **state)
 {
-    (void)state;
     stet_sim_def def = stet_default_sim_def();
     stet_reset_def reset = stet_default_reset_def();
     model = rig_model(ROOM_BALL);
@@ -93,7 +91,6 @@ static void null_is_refused(void **state)
 
 static void defaults_are_what_they_say(void **state)
 {
-    (void)state;
     stet_sim_def def = stet_default_sim_def();
     model = rig_model("hand.xml");
     OK(stet_sim_create(model, &def, &made));
@@ -114,7 +111,6 @@ static void defaults_are_what_they_say(void **state)
 /* "home" if there is one, else the first, else qpos0; or the one that is named. */
 static void the_initial_state_is_the_keyframe_meant(void **state)
 {
-    (void)state;
 #define KEYED(keys) "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody>" keys "</mujoco>"
     static const struct {
         const char *scene;
@@ -146,7 +142,6 @@ static void the_initial_state_is_the_keyframe_meant(void **state)
 
 static void cameras_are_found_by_name(void **state)
 {
-    (void)state;
     static const char *const names[] = {"top", "free", "main"};
     stet_sim_def def = room_sim_def(&(room_def){0});
     model = rig_model("hand.xml");
@@ -176,7 +171,6 @@ static void cameras_are_found_by_name(void **state)
 
 static void all_means_all_of_the_model(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("arm_table.xml", &(room_def){.camera = "all"});
     int ncam = stet_model_get_info(stet_sim_get_model(sim)).ncam;
     assert_true(ncam > 1);
@@ -189,7 +183,6 @@ static void all_means_all_of_the_model(void **state)
 
 static void a_camera_without_a_name_has_one(void **state)
 {
-    (void)state;
     static const char scene[] =
         "<mujoco><worldbody><camera name='eye' pos='0 -3 1' euler='70 0 0'/><camera pos='0 -3 1' fovy='30'/>"
         "<geom size='.1'/></worldbody></mujoco>";
@@ -205,7 +198,6 @@ static void a_camera_without_a_name_has_one(void **state)
 
 static void a_long_list_of_cameras_is_cut(void **state)
 {
-    (void)state;
     static char scene[20000];
     int used = snprintf(scene, sizeof scene, "<mujoco><worldbody><geom size='.1'/>");
     for (int c = 0; c < 150; ++c)
@@ -223,7 +215,6 @@ static void a_long_list_of_cameras_is_cut(void **state)
  */
 static void a_scene_without_cameras_gets_a_free_one(void **state)
 {
-    (void)state;
     static const char *const cameras[] = {NULL, "all", "free"};
     for (size_t i = 0; i < sizeof cameras / sizeof *cameras; ++i) {
         stet_sim *sim = room_open(ROOM_BALL, &(room_def){.nworld = 2, .camera = cameras[i]});
@@ -253,7 +244,6 @@ static void a_scene_without_cameras_gets_a_free_one(void **state)
 
 static void urdf_and_an_empty_model_make_sims(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("robot.urdf", &(room_def){0});
     room_play(sim, 0, 2, 2);
     int *seg = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_SEG_GEOM), seen = 0;
@@ -273,7 +263,6 @@ static void urdf_and_an_empty_model_make_sims(void **state)
 
 static void two_sims_do_not_know_each_other(void **state)
 {
-    (void)state;
     stet_sim *hand = room_open("hand.xml", &(room_def){0}), *ball = room_open(ROOM_BALL, &(room_def){.nworld = 6});
     stet_sim *alone = room_open("hand.xml", &(room_def){0});
     for (int f = 0; f < 3; ++f) {
@@ -326,7 +315,6 @@ static void *live_in_a_thread(void *context)
 
 static void sims_in_two_threads_do_not_know_each_other(void **state)
 {
-    (void)state;
     static const char *const paths[] = {STET_TEST_SOURCE_DIR "/scenes/hand.xml",
                                         STET_TEST_SOURCE_DIR "/scenes/arm_table.xml"};
     alone before[2], together[2];
@@ -347,7 +335,6 @@ static void sims_in_two_threads_do_not_know_each_other(void **state)
 /* The bytes of a sim hold its pictures, grow with its worlds and with inputs of rounds, and are counted at present. */
 static void a_sim_says_what_it_holds(void **state)
 {
-    (void)state;
     enum { PIXELS = 24 * 16 * 4 };
     int64_t held[2];
     for (int k = 0; k < 2; ++k) {
@@ -393,7 +380,6 @@ static stet_result make_and_use(void)
 
 static void a_failed_allocation_leaves_nothing_behind(void **state)
 {
-    (void)state;
     /* A stamp that could not be kept is work done again, and no failure. */
     int64_t n = fail_each_allocation(make_and_use, true);
     print_message("%lld allocations, each failed once\n", (long long)n);

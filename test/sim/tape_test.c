@@ -33,7 +33,6 @@ static void fill(stet_array *a, double value)
 
 static void kernels_in_a_step_are_taken_down(void **state)
 {
-    (void)state;
     enum { STEPS = 5 };
     phases p = phases_open(&(room_def){.nworld = 5, .physics = STET_PHYSICS_EXTERNAL});
     stet_array *qpos = phases_field(&p, "qpos"), *qvel = phases_field(&p, "qvel"), *ctrl = phases_field(&p, "ctrl");
@@ -63,7 +62,6 @@ static void kernels_in_a_step_are_taken_down(void **state)
 
 static void what_physics_writes_is_noticed(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 5});
     (void)ADD(&p, BEFORE, "k_push", stet_arg_array(phases_field(&p, "qpos")), stet_arg_array(phases_field(&p, "qvel")),
               stet_arg_array(phases_field(&p, "ctrl")), stet_arg_real(3), stet_arg_int(1));

@@ -47,7 +47,6 @@ static float get_item(stet_sim *sim, const tensor *t, int64_t w, int64_t i)
 
 static void kf24_a_state_written_through_dlpack_is_the_state(void **state)
 {
-    (void)state;
     static const char *const isas[] = {"portable", "w1", NULL}; /* NULL: the device that the run is about */
     for (int k = 0; k < 6; ++k) {
         bool announced = k & 1;
@@ -89,7 +88,6 @@ static void kf24_a_state_written_through_dlpack_is_the_state(void **state)
 
 static void what_stet_works_out_is_exported_for_reading_or_announced(void **state)
 {
-    (void)state;
     room_def def = {.nworld = 3};
     stet_sim *sim = room_open(ROOM_BALL, &def);
     stet_array *xpos = field(sim, "xpos");
@@ -134,7 +132,6 @@ static void peek(stet_device *device, void *to, const void *from, size_t size)
 
 static void pictures_outlive_the_sim(void **state)
 {
-    (void)state;
     int64_t blocks = stet_get_memory_stats().blocks;
     room_def def = {.nworld = 4, .threads = 2};
     stet_device *reader = open_reader(&def);
@@ -239,7 +236,6 @@ static stet_result open_tiles(stet_sim *sim, stet_array *bound, stet_tiles **out
 /* An imported tensor is drawn into where it lies; if its owner may write it at any time, each read draws it anew. */
 static void pictures_are_drawn_into_an_imported_tensor(void **state)
 {
-    (void)state;
     for (int announced = 0; announced < 2; ++announced) {
         room_def def = {.nworld = W};
         stet_sim *sim = room_open("arm_table.xml", &def);
@@ -281,7 +277,6 @@ static void pictures_are_drawn_into_an_imported_tensor(void **state)
 
 static void pictures_are_not_drawn_into_what_is_for_reading(void **state)
 {
-    (void)state;
     room_def def = {.nworld = W};
     stet_sim *sim = room_open("arm_table.xml", &def);
     stet_tiles *tiles;

@@ -49,7 +49,6 @@ static void show(const stet_trace_event *e, char *out, size_t size)
 
 static void events_of_a_frame(void **state)
 {
-    (void)state;
     static const char *const wanted[] = {
         "phase control",
         "launch k_control_noise",
@@ -161,7 +160,6 @@ static void play_all(stet_sim *sim)
 
 static void sums_are_the_counters(void **state)
 {
-    (void)state;
     for (int k = -1; k < STET_MECHANISM_COUNT; ++k) {
         const room_def d = {.nworld = N, .outputs = BIT(RGB) | BIT(DEPTH), .disabled = k < 0 ? 0 : 1u << k};
         stet_sim *sim = room_open("hand.xml", &d);
@@ -178,7 +176,6 @@ static void sums_are_the_counters(void **state)
 
 static void what_happens_inside_is_inside(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     begin(sim);
     play_all(sim);
@@ -210,7 +207,6 @@ static uint64_t result_of(stet_sim *sim)
 
 static void no_bit_changes(void **state)
 {
-    (void)state;
     for (int way = 0; way < 2; ++way) {
         const room_def d = {.nworld = N, .threads = 2, .outputs = BIT(RGB), .audit = way == 1};
         stet_sim *plain = room_open("hand.xml", &d), *traced = room_open("hand.xml", &d);
@@ -231,7 +227,6 @@ static int64_t allocations(void) { return stet_get_memory_stats().allocations; }
 /* In the steady state only the trace allocates: it may lack memory at any time, and the run is the same. */
 static void lack_of_memory_changes_nothing(void **state)
 {
-    (void)state;
     uint64_t wanted = 0;
     int64_t kept = -1, failures = 0;
     for (int64_t n = 0; n < 48; ++n) { /* 0: none fails */
@@ -265,7 +260,6 @@ static void lack_of_memory_changes_nothing(void **state)
 /* Rows for what is new, and then nothing. */
 static void totals_alone_stop_allocating(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     stet_trace_def def = stet_default_trace_def();
     def.events = false;
@@ -287,7 +281,6 @@ static void totals_alone_stop_allocating(void **state)
 
 static void begin_and_end_in_turn(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     stet_device *device = device_of(sim);
     stet_trace_def def = stet_default_trace_def(), bare = {0};
@@ -319,7 +312,6 @@ static void begin_and_end_in_turn(void **state)
 
 static void the_limit_is_kept(void **state)
 {
-    (void)state;
     stet_sim *sim = open_hand();
     stet_trace_def def = stet_default_trace_def();
     def.limit = 200000; /* one or two blocks of events */
@@ -339,7 +331,6 @@ static void the_limit_is_kept(void **state)
 /* A launch that fails is there, as one that failed. */
 static void failures_are_traced(void **state)
 {
-    (void)state;
     stet_sim_def def = room_sim_def(&(room_def){.nworld = N, .outputs = BIT(RGB)});
     def.device.type = STET_DEVICE_NULL;
     def.device.isa = NULL;
@@ -387,7 +378,6 @@ static void *run_traced(void *context)
 
 static void two_sims_are_traced_apart(void **state)
 {
-    (void)state;
     traced_run t[2] = {{.frames = 6}, {.frames = 11}}, alone[2] = {{.frames = 6}, {.frames = 11}};
     pthread_t thread[2];
     for (int i = 0; i < 2; ++i) (void)run_traced(&alone[i]);

@@ -64,7 +64,6 @@ static const cost hit = {1, 0, 0, 0, 0, 0, 0};
 
 static void each_flush_costs_what_moved(void **state)
 {
-    (void)state;
     enum { N = 9 };
     const stet_reason values = STET_REASON_HIERARCHY_VALUES, connectivity = STET_REASON_HIERARCHY_CONNECTIVITY;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = N});
@@ -105,7 +104,6 @@ static void each_flush_costs_what_moved(void **state)
 
 static void a_hit_counts_what_it_saves(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 4});
     must(stet_stage_flush(s.stage, false));
     stet_counter before = counters_of(&s).mechanism[STET_MECHANISM_HIERARCHY];
@@ -119,7 +117,6 @@ static void a_hit_counts_what_it_saves(void **state)
 /* Reading is what makes things; reading world transforms does not make local ones. */
 static void local_transforms_are_made_when_they_are_read(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 4});
     stet_counters before = counters_of(&s);
     (void)world_hash(&s);
@@ -159,7 +156,6 @@ static void move_on(scene *s, int frame, int skin, int rigid)
 
 static void a_thousand_frames_rebuild_no_schedule(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 5});
     int skin = prim_named(&s, STET_PRIM_GEOM, "skin"), rigid;
     must(stet_stage_add(s.stage, 3, "rigid", identity, true, &rigid));
@@ -185,7 +181,6 @@ static void a_thousand_frames_rebuild_no_schedule(void **state)
 
 static void only_worlds_that_moved_are_said_to_have_changed(void **state)
 {
-    (void)state;
     enum { N = 20 };
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = N});
     uint64_t before[N];
@@ -202,7 +197,6 @@ static void only_worlds_that_moved_are_said_to_have_changed(void **state)
 /* A selection without prims, and one without worlds, are done: the next flush has nothing to do. */
 static void kf17_an_empty_selection_counts_as_done(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){
         .xml = "<mujoco><worldbody><geom size='1'/><body pos='1 0 0'><geom size='1'/></body></worldbody></mujoco>",
         .nworld = 3});
@@ -221,7 +215,6 @@ static void kf17_an_empty_selection_counts_as_done(void **state)
 
 static void kf18_a_reset_without_a_step_is_seen(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 3});
     int bone = prim_named(&s, STET_PRIM_GEOM, "bone");
     float start[12], moved[12], back[12];
@@ -238,7 +231,6 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
 
 static void kf19_a_write_without_a_step_is_seen(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 3});
     int skin = prim_named(&s, STET_PRIM_GEOM, "skin");
     stet_array *world, *local;
@@ -279,7 +271,6 @@ static void kf19_a_write_without_a_step_is_seen(void **state)
 /* The stage's own writes do not hide what somebody else wrote before. */
 static void kf19_a_write_before_an_own_write_is_seen(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 3});
     int skin = prim_named(&s, STET_PRIM_GEOM, "skin"), bone = prim_named(&s, STET_PRIM_GEOM, "bone"), added;
     stet_array *local;
@@ -303,7 +294,6 @@ static void kf19_a_write_before_an_own_write_is_seen(void **state)
 /* The same roots with and without moving poses are two selections. */
 static void poses_and_a_written_prim_meet_in_one_flush(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 3});
     int skin = prim_named(&s, STET_PRIM_GEOM, "skin"), rigid, child;
     float frame[12], got[12];
@@ -326,7 +316,6 @@ static void poses_and_a_written_prim_meet_in_one_flush(void **state)
 /* A flush asks for the poses once, whatever it launches. */
 static void a_flush_asks_for_poses_once(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 3});
     for (int i = 0; i < 3; i++) {
         scene_nudge(&s, i, 1);
@@ -341,7 +330,6 @@ static void a_flush_asks_for_poses_once(void **state)
 
 static void poses_from_outside_are_seen(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 2});
     int top = prim_named(&s, STET_PRIM_GEOM, "top"); /* on a body that joints cannot move */
     stet_array *xpos = scene_field(&s, "xpos");
@@ -365,7 +353,6 @@ static void poses_from_outside_are_seen(void **state)
 
 static void nan_stays_in_its_world(void **state)
 {
-    (void)state;
     enum { N = 18 };
     scene a = scene_open(&(scene_def){.xml = SMALL, .nworld = N}),
           b = scene_open(&(scene_def){.xml = SMALL, .nworld = N});
@@ -429,7 +416,6 @@ static uint64_t play(scene *s, uint64_t seed)
 
 static void switching_it_off_changes_no_bit_and_shows(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("off");
     scene on = scene_open(&(scene_def){.xml = SMALL, .nworld = 11}),
           off = scene_open(&(scene_def){.xml = SMALL, .nworld = 11, .off = true});
@@ -450,7 +436,6 @@ static void switching_it_off_changes_no_bit_and_shows(void **state)
 
 static void the_audit_agrees_and_finds_what_was_not_announced(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("audit");
     scene plain = scene_open(&(scene_def){.xml = SMALL, .nworld = 11}),
           s = scene_open(&(scene_def){.xml = SMALL, .nworld = 11, .audit = true});

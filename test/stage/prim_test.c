@@ -67,7 +67,6 @@ static void few_and_many(stet_sim *sim, int prim, setter *set, getter *get)
 
 static void few_worlds_cross_by_themselves(void **state)
 {
-    (void)state;
     stet_sim *sim = open_balls(false);
     few_and_many(sim, add_prim(sim, false), stet_stage_write_local, stet_stage_read_local);
     few_and_many(sim, add_prim(sim, true), stet_stage_write_world, stet_stage_read_world);
@@ -77,7 +76,6 @@ static void few_worlds_cross_by_themselves(void **state)
 /* What crosses by itself is what physics and pictures see. */
 static void pictures_follow(void **state)
 {
-    (void)state;
     stet_sim *sim = open_balls(true);
     int prim = add_prim(sim, false), below;
     float frame[ROW] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, back[ROW];

@@ -101,7 +101,6 @@ static const char *const shipped[] = {"arm_table.xml", "cartpole.xml",  "hand.xm
 
 static void shipped_scenes_match_mujoco(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("shipped scenes");
     for (size_t i = 0; i < sizeof shipped / sizeof *shipped; i++) {
         char path[512];
@@ -112,7 +111,6 @@ static void shipped_scenes_match_mujoco(void **state)
 
 static void every_tracking_mode_matches_mujoco(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("tracking");
     check_scene(&(scene_def){.xml = TRACKING, .nworld = 37}, "tracking", seed);
     check_scene(&(scene_def){.xml = TRACKING, .nworld = 2, .isa = "portable"}, "tracking, portable", seed);
@@ -120,7 +118,6 @@ static void every_tracking_mode_matches_mujoco(void **state)
 
 static void mocap_bodies_move(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = TRACKING, .nworld = 3});
     float before[12], after[12], there[3] = {4, 5, 6};
     int prim = prim_of(&s, STET_PRIM_GEOM, 2); /* under the body under the mocap body */
@@ -135,7 +132,6 @@ static void mocap_bodies_move(void **state)
 /* Prims below a camera that follows a body go with it. */
 static void prims_follow_tracking_cameras(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = TRACKING, .nworld = 3});
     const char *const names[] = {"aims", "track", "com", "body_aims"};
     const float frame[12] = {0, -2, 0, 1, 1, 0, .5f, 2, 0, 0, 1.5f, 3};
@@ -179,7 +175,6 @@ static void hash_of(const scene_def *def, uint64_t seed, uint64_t out[2])
 
 static void every_width_and_thread_count_has_the_same_bits(void **state)
 {
-    (void)state;
     static const char *const isas[] = {"portable", "w1", "avx2", "avx512"};
     uint64_t seed = dice_seed("widths"), first[2] = {0, 0};
     int compared = 0;
@@ -199,7 +194,6 @@ static void every_width_and_thread_count_has_the_same_bits(void **state)
 
 static void a_double_build_agrees(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("double");
     scene f = scene_open(&(scene_def){.xml = TRACKING, .nworld = 3});
     scene d = scene_open(&(scene_def){.xml = TRACKING, .nworld = 3, .isa = "f64"});
@@ -230,7 +224,6 @@ static void a_double_build_agrees(void **state)
 
 static void a_world_of_many_has_the_bits_that_it_has_alone(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("alone");
     const mjModel *m;
     scene many = scene_open(&(scene_def){.xml = TRACKING, .nworld = 21}),
@@ -258,7 +251,6 @@ static void a_world_of_many_has_the_bits_that_it_has_alone(void **state)
 
 static void prims_are_found(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 1});
     int prim;
     assert_int_equal(stet_stage_get_nprim(s.stage), 11);
@@ -283,7 +275,6 @@ static void prims_are_found(void **state)
 
 static void bad_arguments_are_refused(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = TRACKING, .nworld = 2});
     stet_stage *stage = s.stage, *none;
     float v[24] = {0};

@@ -220,7 +220,6 @@ static void play(uint64_t seed, const char *isa)
 
 static void random_trees_match_a_recursive_walk(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("random trees");
     play(seed, NULL);
     play(seed + 1, "portable");
@@ -229,7 +228,6 @@ static void random_trees_match_a_recursive_walk(void **state)
 /* What was flushed bit by bit is what one flush of all gives. */
 static void force_changes_no_bit(void **state)
 {
-    (void)state;
     mirror m;
     open_mirror(&m, dice_seed("force"), NULL);
     for (int step = 0; step < (picked_any() || in_part() ? 20 : 120); step++) {
@@ -249,7 +247,6 @@ static void force_changes_no_bit(void **state)
 /* Numbers stay, arrays are made anew, and what they held is kept. */
 static void growth_keeps_content(void **state)
 {
-    (void)state;
     scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = 5});
     stet_array *local, *world, *local2, *world2;
     float frame[12] = {1, 0, 0, 1, 0, 1, 0, 2, 0, 0, 1, 3}, moved[12] = {0, -1, 0, 4, 1, 0, 0, 5, 0, 0, 1, 6}, got[12];
@@ -305,16 +302,11 @@ static stet_result whole_life(void)
     return result;
 }
 
-static void each_allocation_may_fail(void **state)
-{
-    (void)state;
-    assert_true(fail_each_allocation(whole_life, true) > 30);
-}
+static void each_allocation_may_fail(void **state) { assert_true(fail_each_allocation(whole_life, true) > 30); }
 
 /* A failure inside leaves the stage as it was, and the same call succeeds once there is memory. */
 static void a_failed_call_changes_nothing(void **state)
 {
-    (void)state;
     for (int64_t n = 1;; n++) {
         failing f = {0};
         assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);

@@ -25,7 +25,6 @@ static void check_others(const rig *a, const rig *b)
 
 static void a_bad_number_stays_in_its_world(void **state)
 {
-    (void)state;
     static const struct {
         const char *field;
         int64_t item;
@@ -64,7 +63,6 @@ static void a_bad_number_stays_in_its_world(void **state)
 
 static void kf44_a_nan_spreads_to_no_other_world(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("kf44_a_nan_spreads_to_no_other_world");
     static const char *const fields[] = {"qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied"};
     rig r = rig_make("hand.xml", N, NULL, 2, true), clean = rig_make("hand.xml", N, NULL, 2, true);
@@ -96,7 +94,6 @@ static void step_plain(void *context)
  */
 static void a_reset_by_the_physics_is_mujocos(void **state)
 {
-    (void)state;
     rig a = rig_make(RIG_PENDULUM, N, NULL, 2, true), b = rig_make(RIG_PENDULUM, N, NULL, 1, true);
     rig clean = rig_make(RIG_PENDULUM, N, NULL, 1, true), *all[] = {&a, &b, &clean};
     const mjModel *m = a.model->mj;
@@ -158,7 +155,6 @@ static void fail_in_step(const mjModel *m, mjData *d)
 
 static void an_error_of_the_physics_is_a_fault_of_its_world(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, N, NULL, 2, true), clean = rig_make(RIG_PENDULUM, N, NULL, 2, true);
     rig_step(&r, STET_PHYSICS_MUJOCO);
     rig_step(&clean, STET_PHYSICS_MUJOCO);
@@ -196,7 +192,6 @@ static const char *crowd(void)
 
 static void too_many_contacts_are_a_fault_of_their_world(void **state)
 {
-    (void)state;
     rig r = rig_make(crowd(), N, NULL, 2, true), clean = rig_make(crowd(), N, NULL, 2, true);
     rig_step(&r, STET_PHYSICS_MUJOCO);
     rig_step(&clean, STET_PHYSICS_MUJOCO);

@@ -64,7 +64,6 @@ static void *load_one(void *plugin)
 
 static void threads_load_them_together(void **state)
 {
-    (void)state;
     pthread_t threads[NTHREAD];
     assert_int_equal(mjp_pluginCount(), 0);
     (void)pthread_barrier_init(&together, NULL, NTHREAD);
@@ -84,7 +83,6 @@ static void threads_load_them_together(void **state)
 /* What MuJoCo ships has a model here. */
 static void each_plugin_is_tested(void **state)
 {
-    (void)state;
     assert_true(mjp_pluginCount() >= 7);
     for (int slot = 0; slot < mjp_pluginCount(); ++slot) {
         const mjpPlugin *plugin = mjp_getPluginAtSlot(slot);
@@ -109,7 +107,6 @@ static void compare_states(const rig *r, int64_t w, const mjData *plain)
 
 static void each_model_steps_as_in_mujoco(void **state)
 {
-    (void)state;
     for (int k = 0; k < NMODEL; ++k) {
         if (!ships(models[k].plugin)) continue;
         rig r = rig_make(models[k].xml, N, NULL, 2, true);
@@ -149,7 +146,6 @@ static void each_model_steps_as_in_mujoco(void **state)
 /* A plugin's number in a binary model is that of the process that saved it: it may be any plugin here, or none. */
 static void a_binary_model_with_a_plugin_is_refused(void **state)
 {
-    (void)state;
     char path[1024];
     (void)snprintf(path, sizeof path, "%s/test/plugin_%ld.mjb", STET_TEST_BINARY_DIR, (long)getpid());
     for (int k = 0; k < NMODEL; ++k) {
@@ -175,7 +171,6 @@ static void a_binary_model_with_a_plugin_is_refused(void **state)
  */
 static void plugins_may_come_a_second_time(void **state)
 {
-    (void)state;
     char path[1024], bytes[4096];
     Dl_info info;
     const mjpPlugin *pid = mjp_getPlugin("mujoco.pid", NULL);
@@ -196,7 +191,6 @@ static void plugins_may_come_a_second_time(void **state)
 
 static void an_unknown_plugin_is_named(void **state)
 {
-    (void)state;
     stet_model *model;
     REFUSED(
         STET_ERROR_PARSE, "mujoco.nothing",

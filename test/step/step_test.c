@@ -42,7 +42,6 @@ static void check_world(const rig *r, int64_t w, mjData *plain)
 
 static void each_world_is_a_plain_mujoco_loop(void **state)
 {
-    (void)state;
     enum { N = 3 };
     for (int k = 0; k < NSCENE; ++k) {
         rig r = rig_make(scenes[k], N, NULL, 2, true);
@@ -87,7 +86,6 @@ static uint64_t run(const char *scene, int64_t nworld, const char *isa, int thre
 
 static void threads_and_lanes_change_no_bit(void **state)
 {
-    (void)state;
     static const char *const isas[] = {"portable", "w1", "avx2", "avx512"};
     for (int k = 0; k < NSCENE; ++k) {
         uint64_t first = run(scenes[k], 19, "w1", 1);
@@ -102,7 +100,6 @@ static void threads_and_lanes_change_no_bit(void **state)
 
 static void a_world_of_many_is_a_world_alone(void **state)
 {
-    (void)state;
     enum { N = 21, K = 17 };
     for (int k = 0; k < NSCENE; ++k) {
         rig many = rig_make(scenes[k], N, NULL, 2, true), one = rig_make(scenes[k], 1, NULL, 1, true);
@@ -125,7 +122,6 @@ static void a_world_of_many_is_a_world_alone(void **state)
 
 static void many_steps_at_once_are_as_many_single_ones(void **state)
 {
-    (void)state;
     for (int k = 0; k < NSCENE; ++k) {
         rig a = rig_make(scenes[k], 4, NULL, 2, true), b = rig_make(scenes[k], 4, NULL, 2, true);
         rig_step(&a, STET_PHYSICS_MUJOCO);
@@ -143,7 +139,6 @@ static void many_steps_at_once_are_as_many_single_ones(void **state)
 /* WORLDS-2: what is read and written back unchanged leaves the exact numbers as they are; what is changed replaces them. */
 static void the_exact_number_stands_behind_its_rounding(void **state)
 {
-    (void)state;
     rig r = rig_make("hand.xml", 5, NULL, 1, true);
     float row[5 * 256];
     rig_step(&r, STET_PHYSICS_MUJOCO);
@@ -168,7 +163,6 @@ static void the_exact_number_stands_behind_its_rounding(void **state)
 
 static void a_double_device_shows_the_exact_state(void **state)
 {
-    (void)state;
     rig r = rig_make("humanoid.xml", 3, "f64", 2, true), single = rig_make("humanoid.xml", 3, NULL, 2, true);
     rig *both[] = {&r, &single};
     stet_reset_def reset = stet_default_reset_def();
@@ -192,7 +186,6 @@ static void a_double_device_shows_the_exact_state(void **state)
 
 static void kf19_a_write_is_seen_by_the_next_step(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
     const mjModel *m = r.model->mj;
     mjData *plain = plain_data(m);
@@ -214,7 +207,6 @@ static void kf19_a_write_is_seen_by_the_next_step(void **state)
 
 static void the_steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     rig r = rig_make("hand.xml", 20, NULL, 2, true);
     rig_step(&r, STET_PHYSICS_MUJOCO);
     stet_array *xpos = rig_array(&r, "xpos");
@@ -234,7 +226,6 @@ static void the_steady_state_allocates_nothing(void **state)
 
 static void external_physics_leaves_poses_to_the_caller(void **state)
 {
-    (void)state;
     for (int exact = 0; exact < 2; ++exact) {
         rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, exact);
         rig_step(&r, STET_PHYSICS_EXTERNAL);
@@ -261,7 +252,6 @@ static void external_physics_leaves_poses_to_the_caller(void **state)
 /* Until the caller writes poses they follow qpos, so that they are the same whether or not they are made again. */
 static void with_external_physics_poses_follow_qpos_until_they_are_written(void **state)
 {
-    (void)state;
     static const stet_mechanism_options ways[] = {
         {.audit = false}, {.audit = true}, {.disabled = 1u << STET_MECHANISM_POSE_SYNC}};
     for (int k = 0; k < 6; ++k) {
@@ -286,7 +276,6 @@ static void with_external_physics_poses_follow_qpos_until_they_are_written(void 
 
 static void bad_calls_are_refused(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 2, NULL, 1, false);
     stet_step *step = (stet_step *)r.worlds;
     REFUSED(STET_ERROR_STATE, "exact = true", stet_step_create(r.worlds, STET_PHYSICS_AUTO, &step));

@@ -53,7 +53,6 @@ static void *use_in_thread(void *context)
 
 static void warnings_go_to_the_log_alone(void **state)
 {
-    (void)state;
     char folder[600], text[512] = "", here[600];
     (void)snprintf(folder, sizeof folder, "%s/test/warnings_XXXXXX", STET_TEST_BINARY_DIR);
     assert_non_null(mkdtemp(folder));

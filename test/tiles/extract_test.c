@@ -159,7 +159,6 @@ static void check_conversions(stet_device *device, sti_tile_size size, int64_t n
 /* Odd sizes: rows shorter than a vector, rows that no vector divides, tiles of more than one block. */
 static void each_conversion_gives_the_same_bits_at_every_width(void **state)
 {
-    (void)state;
     const sti_tile_size sizes[] = {{1, 1}, {7, 5}, {17, 3}, {640, 3}, {120, 120}, {1, 33}, {129, 131}, {1000, 35}};
     for (int i = 0; i < NISA; ++i) {
         stet_device *device = device_of(isas[i], 1 + i % 2);
@@ -173,7 +172,6 @@ static void each_conversion_gives_the_same_bits_at_every_width(void **state)
 /* More than one chunk of the general path, which has no copies of words at the speed of memory. */
 static void a_double_device_copies_words_and_bytes(void **state)
 {
-    (void)state;
     const sti_tile_size sizes[] = {{1, 1}, {7, 5}, {130, 3}, {640, 3}};
     stet_device *device = device_of("f64", 1);
     assert_non_null(device);
@@ -183,7 +181,6 @@ static void a_double_device_copies_words_and_bytes(void **state)
 
 static void a_large_extraction_is_streamed_to_the_same_bits(void **state)
 {
-    (void)state;
     for (int i = 0; i < NISA; ++i) {
         stet_device *device = device_of(isas[i], 2);
         if (!device) continue;
@@ -237,7 +234,6 @@ static double neighbour(double x, int up)
 /* All 65536: each half itself, the tie above it, and the floats next to both; its bits are known, or those of half_of. */
 static void each_half_is_the_nearest(void **state)
 {
-    (void)state;
     enum { EACH = 5, ROW = 16384 / EACH };
     static double x[ROW * EACH];
     static uint16_t got[ROW * EACH];
@@ -274,7 +270,6 @@ static void each_half_is_the_nearest(void **state)
 /* In a double build a number between two floats next to a tie goes where the double says. */
 static void a_double_is_rounded_once(void **state)
 {
-    (void)state;
     const double x[] = {1.0 + 0x1p-11 + 0x1p-40, 1.0 + 0x1p-11, 1.0 + 0x1p-11 - 0x1p-40,
                         0x1p-25 + 0x1p-60,       0x1p-25,       65520.0 - 0x1p-30};
     const uint16_t expected[] = {0x3c01, 0x3c00, 0x3c00, 1, 0, 0x7bff};
@@ -290,7 +285,6 @@ static void a_double_is_rounded_once(void **state)
 
 static void kf25_five_thousand_tiles(void **state)
 {
-    (void)state;
     const sti_tile_size size[] = {{9, 6}, {4, 5}};
     const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},
                                    {1, STET_OUTPUT_SEG_BODY, STET_DTYPE_INT, 0, NULL}};
@@ -317,7 +311,6 @@ static void kf25_five_thousand_tiles(void **state)
 
 static void kf27_a_shuffled_table(void **state)
 {
-    (void)state;
     const sti_tile_size size = {11, 7};
     const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},
                                    {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL}};
@@ -351,7 +344,6 @@ static void kf27_a_shuffled_table(void **state)
 
 static void worlds_that_are_not_listed_keep_their_tensor(void **state)
 {
-    (void)state;
     const sti_tile_size size = {10, 10};
     const stet_tile_request r = {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL};
     const int list[] = {17, 3, 8};
@@ -384,7 +376,6 @@ static void worlds_that_are_not_listed_keep_their_tensor(void **state)
 
 static void the_same_tables_are_uploaded_once(void **state)
 {
-    (void)state;
     const sti_tile_size size = {8, 8};
     const stet_tile_request r = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL};
     const int list[] = {1, 2};
@@ -412,7 +403,6 @@ static void the_same_tables_are_uploaded_once(void **state)
 
 static void kf28_more_channels_than_there_are(void **state)
 {
-    (void)state;
     const struct {
         stet_output output;
         stet_dtype dtype;

@@ -12,7 +12,6 @@
 
 static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
 {
-    (void)state;
     scene s;
     int64_t frame;
     open_device(&s, NULL, 0, true);
@@ -59,7 +58,6 @@ static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
 /* After a failure the frames before it are there, and the next render is right. */
 static void a_failed_render_leaves_the_frames_before_it(void **state)
 {
-    (void)state;
     for (int at = 1; at <= 5; ++at) {
         scene s;
         uint8_t mask[NWORLD] = {[2] = 1, [9] = 1};
@@ -96,7 +94,6 @@ static void a_failed_render_leaves_the_frames_before_it(void **state)
 /* The scene goes back to what it was after a failure: all worlds are carried over, and copies on the host follow. */
 static void a_frame_of_carried_worlds_only(void **state)
 {
-    (void)state;
     scene s;
     int64_t frame;
     open_device(&s, NULL, 0, false);
@@ -140,7 +137,6 @@ static stet_result whole_life(void)
 
 static void each_allocation_may_fail(void **state)
 {
-    (void)state;
     assert_true(fail_each_allocation(whole_life, true) > 50); /* a stamp that found no memory is only not current */
 }
 
@@ -157,7 +153,6 @@ static void expect_refusal(const scene *s, const stet_tiles_def *def, stet_resul
 
 static void bad_input_is_refused_in_one_sentence(void **state)
 {
-    (void)state;
     scene s;
     stet_camera cameras[NCAMERA];
     open_device(&s, NULL, 0, false);
@@ -192,7 +187,6 @@ static void bad_input_is_refused_in_one_sentence(void **state)
 
 static void kf28_more_channels_is_an_error(void **state)
 {
-    (void)state;
     scene s;
     stet_camera cameras[NCAMERA];
     stet_tile_request r[] = {mixed[0], {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 4, NULL}};
@@ -206,7 +200,6 @@ static void kf28_more_channels_is_an_error(void **state)
 
 static void a_bound_array_must_be_the_tensor(void **state)
 {
-    (void)state;
     scene s;
     stet_camera cameras[NCAMERA];
     open_device(&s, NULL, 0, false);
@@ -232,7 +225,6 @@ static void a_bound_array_must_be_the_tensor(void **state)
 
 static void kf25_too_much_is_an_error(void **state)
 {
-    (void)state;
     scene s;
     stet_camera cameras[NCAMERA];
     stet_tiles *tiles;
@@ -247,7 +239,6 @@ static void kf25_too_much_is_an_error(void **state)
 
 static void reads_of_what_is_not_there(void **state)
 {
-    (void)state;
     scene s;
     stet_array *a;
     open_device(&s, NULL, 0, false);

@@ -11,7 +11,6 @@
 
 static void kf20_rendering_without_reading_loses_nothing(void **state)
 {
-    (void)state;
     for (int depth = 1; depth <= 4; ++depth) {
         scene s;
         painter seen[8];
@@ -47,7 +46,6 @@ static void kf20_rendering_without_reading_loses_nothing(void **state)
 /* However long nobody reads: each frame that falls out of flight is extracted and counted, place after place. */
 static void kf20_a_long_run_without_a_read(void **state)
 {
-    (void)state;
     for (int depth = 1; depth <= 3; ++depth) {
         scene s;
         open_device(&s, NULL, 0, false);
@@ -66,7 +64,6 @@ static void kf20_a_long_run_without_a_read(void **state)
 /* A tensor that is held keeps its bytes until K further frames were started, whoever wrote it. */
 static void a_tensor_outlives_its_frame_by_k(void **state)
 {
-    (void)state;
     for (int depth = 1; depth <= 3; ++depth) {
         scene s;
         open_device(&s, NULL, 0, false);
@@ -91,7 +88,6 @@ static void a_tensor_outlives_its_frame_by_k(void **state)
 
 static void kf21_closing_drops_what_is_pending(void **state)
 {
-    (void)state;
     scene s;
     stet_memory_stats start = stet_get_memory_stats();
     open_device(&s, NULL, 0, false);
@@ -124,7 +120,6 @@ static void kf21_closing_drops_what_is_pending(void **state)
 
 static void a_bound_array_gets_the_frame_when_it_is_read(void **state)
 {
-    (void)state;
     for (int audit = 0; audit < 2; ++audit) {
         scene s;
         stet_array *a;
@@ -155,7 +150,6 @@ static void a_bound_array_gets_the_frame_when_it_is_read(void **state)
 
 static void a_bound_array_never_goes_back(void **state)
 {
-    (void)state;
     scene s;
     stet_array *a;
     open_device(&s, NULL, 0, true);
@@ -179,7 +173,6 @@ static void a_bound_array_never_goes_back(void **state)
 
 static void kf20_a_full_ring_delivers_into_bound_arrays(void **state)
 {
-    (void)state;
     scene s;
     size_t size;
     open_device(&s, NULL, 0, false);

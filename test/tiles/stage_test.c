@@ -88,7 +88,6 @@ enum { NREQUEST = sizeof requests / sizeof *requests };
 /* The same story with each mechanism off, and audited: the same pixels at each point of it. */
 static void the_pixels_do_not_depend_on_the_mechanisms(void **state)
 {
-    (void)state;
     uint64_t first[3][NREQUEST];
     for (uint32_t off = 0; off < 9; ++off) {
         room r;
@@ -114,7 +113,6 @@ static void the_pixels_do_not_depend_on_the_mechanisms(void **state)
 
 static void only_worlds_that_moved_are_rendered(void **state)
 {
-    (void)state;
     room r;
     int64_t frame;
     stet_counters c;
@@ -135,7 +133,6 @@ static void only_worlds_that_moved_are_rendered(void **state)
 
 static void kf18_a_reset_without_a_step_is_seen(void **state)
 {
-    (void)state;
     room r;
     const uint8_t which[NWORLD] = {0, 0, 1};
     stet_reset_def reset = stet_default_reset_def();
@@ -157,7 +154,6 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
 
 static void bad_defs_are_refused(void **state)
 {
-    (void)state;
     room r;
     const stet_tile_request wrong[] = {{2, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},
                                        {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 4, NULL}};

@@ -30,7 +30,6 @@ static int64_t mark_all(const sti_tile_layout *l, unsigned char *mark)
 
 static void no_two_tiles_share_a_pixel(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("no_two_tiles_share_a_pixel");
     for (int round = 0; round < 60; ++round) {
         sti_tile_size size[MOST];
@@ -59,7 +58,6 @@ static void no_two_tiles_share_a_pixel(void **state)
 
 static void no_row_is_longer_than_a_frame(void **state)
 {
-    (void)state;
     sti_tile_size size[] = {{16384, 2}, {5000, 1}, {3, 7}};
     bool direct[3] = {false, false, false};
     sti_tile_part part[3];
@@ -77,7 +75,6 @@ static void no_row_is_longer_than_a_frame(void **state)
 /* Offsets are worked out here in 128 bits. */
 static void kf26_offsets_beyond_32_bits(void **state)
 {
-    (void)state;
     const int64_t nworlds[] = {5000, 40000, 2000000};
     sti_tile_size size[] = {{1024, 1024}, {640, 480}};
     for (int variant = 0; variant < 2; ++variant)
@@ -101,7 +98,6 @@ static void kf26_offsets_beyond_32_bits(void **state)
 
 static void kf25_a_limit_is_an_error(void **state)
 {
-    (void)state;
     sti_tile_size size[] = {{16384, 16384}, {16384, 16384}};
     bool direct[] = {true, false};
     sti_tile_part part[2];
@@ -120,7 +116,6 @@ static void kf25_a_limit_is_an_error(void **state)
 
 static void the_table_on_the_device_is_the_layout(void **state)
 {
-    (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     def.type = STET_DEVICE_CPU;

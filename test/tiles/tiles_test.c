@@ -12,7 +12,6 @@
 
 static void every_request_holds_its_pixels(void **state)
 {
-    (void)state;
     const char *const isas[] = {"portable", "w1", "avx2", "avx512"};
     for (int i = 0; i < 4; ++i) {
         stet_device_def def = stet_default_device_def();
@@ -71,7 +70,6 @@ static void tell_story(uint64_t seed, uint32_t disabled, bool audit, bool toggle
 
 static void each_switch_leaves_the_bytes_as_they_are(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("each_switch_leaves_the_bytes_as_they_are");
     assert_true(STET_MECHANISM_DEFERRED_TILES == STET_MECHANISM_TILES + 1 &&
                 STET_MECHANISM_FRAME == STET_MECHANISM_TILES + 2);
@@ -85,7 +83,6 @@ static void each_switch_leaves_the_bytes_as_they_are(void **state)
 
 static void one_launch_extracts_all_and_direct_ones_are_free(void **state)
 {
-    (void)state;
     scene s;
     open_device(&s, NULL, 0, false);
     open_tiles(&s, mixed, NMIXED, 2);
@@ -124,7 +121,6 @@ static void one_launch_extracts_all_and_direct_ones_are_free(void **state)
 
 static void a_direct_request_costs_no_launch_and_no_byte(void **state)
 {
-    (void)state;
     const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},
                                    {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL}};
     scene s;
@@ -149,7 +145,6 @@ static void a_direct_request_costs_no_launch_and_no_byte(void **state)
 
 static void nothing_moved_is_no_work(void **state)
 {
-    (void)state;
     scene s;
     open_device(&s, NULL, 0, false);
     open_tiles(&s, mixed, NMIXED, 2);
@@ -184,7 +179,6 @@ static void nothing_moved_is_no_work(void **state)
 /* The second time a place comes round, only worlds whose pixels it does not have are copied or extracted. */
 static void worlds_that_stand_are_not_extracted_again(void **state)
 {
-    (void)state;
     scene s;
     stet_array *a;
     open_device(&s, NULL, 0, false);
@@ -205,7 +199,6 @@ static void worlds_that_stand_are_not_extracted_again(void **state)
 
 static void switched_off_each_world_and_request_is_a_launch(void **state)
 {
-    (void)state;
     scene s;
     stet_array *a;
     open_device(&s, NULL, 1u << STET_MECHANISM_TILES, false);
@@ -248,7 +241,6 @@ static void switched_off_each_world_and_request_is_a_launch(void **state)
 
 static void the_steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     scene s;
     open_device(&s, NULL, 0, false);
     open_tiles(&s, mixed, NMIXED, 2);
@@ -270,7 +262,6 @@ static void the_steady_state_allocates_nothing(void **state)
 
 static void a_mask_renders_some_and_keeps_the_rest(void **state)
 {
-    (void)state;
     scene s;
     uint8_t mask[NWORLD] = {[4] = 1, [20] = 255};
     open_device(&s, NULL, 0, true);
@@ -300,7 +291,6 @@ static void a_mask_renders_some_and_keeps_the_rest(void **state)
 /* What the caller left in an array before it was bound, or wrote into it before the first read, is no picture. */
 static void a_bound_array_that_was_not_empty_is_filled(void **state)
 {
-    (void)state;
     for (int audit = 0; audit < 2; ++audit) {
         scene s;
         uint8_t mask[NWORLD] = {[4] = 1};
@@ -335,7 +325,6 @@ static void a_bound_array_that_was_not_empty_is_filled(void **state)
 
 static void kf17_an_empty_selection_counts_as_done(void **state)
 {
-    (void)state;
     scene s;
     const uint8_t none[NWORLD] = {0};
     open_device(&s, NULL, 0, false);
@@ -352,7 +341,6 @@ static void kf17_an_empty_selection_counts_as_done(void **state)
 
 static void kf18_a_reset_makes_pixels_stale(void **state)
 {
-    (void)state;
     scene s;
     open_device(&s, NULL, 0, false);
     open_tiles(&s, mixed, NMIXED, 2);

@@ -96,7 +96,6 @@ static void check_worlds(const rig *r, const values *v, int kinds, const char *w
 
 static void each_world_goes_its_own_way(void **state)
 {
-    (void)state;
     values v = some_values();
     for (int threads = 1; threads <= 3; ++threads)
         for (int kinds = 1; kinds < 16; kinds = kinds == 8 ? 15 : 2 * kinds) {
@@ -120,7 +119,6 @@ static void each_world_goes_its_own_way(void **state)
 /* One after the other given and taken back: of those that are not given nothing is left. */
 static void what_is_taken_back_is_the_models_own(void **state)
 {
-    (void)state;
     values v = some_values();
     rig r = rig_make(scene, WORLDS, NULL, 2, true);
     rig_step(&r, STET_PHYSICS_MUJOCO);
@@ -141,7 +139,6 @@ static void what_is_taken_back_is_the_models_own(void **state)
 /* For all worlds alike is the same number for each; the model's own values given change no bit. */
 static void alike_is_the_same_for_each(void **state)
 {
-    (void)state;
     static const double ones[WORLDS] = {1, 1, 1, 1, 1, 1, 1};
     uint64_t hash[3];
     for (int k = 0; k < 3; ++k) {
@@ -160,7 +157,6 @@ static void alike_is_the_same_for_each(void **state)
 
 static void refused_in_a_sentence(void **state)
 {
-    (void)state;
     static const double two[2] = {1, 2}, bad[3] = {0, INFINITY, 0}, negative = -0.5;
     rig r = rig_make(scene, WORLDS, NULL, 1, true), bare = rig_make(scene, WORLDS, NULL, 1, false);
     REFUSED(STET_ERROR_NOT_FOUND, "there are: gravity friction", stet_worlds_set_parameter(r.worlds, "mass", two, 1));

@@ -23,7 +23,6 @@ static const char *const scenes[] = {"hand.xml",     "humanoid.xml", "quadruped.
 
 static void poses_are_mujocos_own(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) {
         rig r = rig_make(scenes[k], 3, NULL, 2, true);
         rig_step(&r, STET_PHYSICS_MUJOCO);
@@ -38,7 +37,6 @@ static void poses_are_mujocos_own(void **state)
 
 static void steps_work_out_no_pose_and_a_read_only_once(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 10, NULL, 2, true);
     rig_step(&r, STET_PHYSICS_MUJOCO);
     (void)rig_array_hash(&r, "xpos");
@@ -60,7 +58,6 @@ static void steps_work_out_no_pose_and_a_read_only_once(void **state)
 
 static void only_worlds_that_moved_are_worked_out(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 9, NULL, 2, true);
     (void)rig_array_hash(&r, "xpos");
     stet_device_clear_counters(r.device);
@@ -88,7 +85,6 @@ static void only_worlds_that_moved_are_worked_out(void **state)
 
 static void kf17_an_empty_selection_is_nothing_to_do(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, true);
     (void)rig_array_hash(&r, "xpos");
     stet_device_clear_counters(r.device);
@@ -109,7 +105,6 @@ static void kf17_an_empty_selection_is_nothing_to_do(void **state)
 
 static void kf18_a_reset_shows_without_a_step(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 5, NULL, 1, true);
     uint64_t begin = rig_array_hash(&r, "xpos");
     rig_step(&r, STET_PHYSICS_MUJOCO);
@@ -123,7 +118,6 @@ static void kf18_a_reset_shows_without_a_step(void **state)
 
 static void kf19_a_write_shows_without_a_step(void **state)
 {
-    (void)state;
     for (int exact = 0; exact < 2; ++exact) {
         rig r = rig_make(RIG_PENDULUM, 5, NULL, 1, exact);
         (void)rig_array_hash(&r, "xpos");
@@ -162,7 +156,6 @@ static uint64_t story(const char *scene, uint32_t disabled, bool audit, int64_t 
 
 static void pose_sync_changes_no_bit(void **state)
 {
-    (void)state;
     static const char *const some[] = {"hand.xml", "humanoid.xml", RIG_PENDULUM};
     for (size_t k = 0; k < sizeof some / sizeof *some; ++k) {
         int64_t on, off, audited;
@@ -175,7 +168,6 @@ static void pose_sync_changes_no_bit(void **state)
 
 static void switched_off_each_substep_and_read_works(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, true);
     (void)rig_array_hash(&r, "xpos");
     rig_step(&r, STET_PHYSICS_MUJOCO);
@@ -195,7 +187,6 @@ static void switched_off_each_substep_and_read_works(void **state)
 
 static void the_audit_finds_poses_that_changed_unannounced(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, true);
     rig_mechanisms(&r, 0, true);
     stet_array *xpos = rig_array(&r, "xpos");
@@ -211,7 +202,6 @@ static void the_audit_finds_poses_that_changed_unannounced(void **state)
 
 static void poses_of_the_caller_stand_until_their_world_moves(void **state)
 {
-    (void)state;
     for (int audit = 0; audit < 2; ++audit) {
         rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, true);
         rig_mechanisms(&r, 0, audit);
@@ -234,7 +224,6 @@ static void poses_of_the_caller_stand_until_their_world_moves(void **state)
 
 static void a_nan_pose_has_one_pattern_and_stays_in_its_world(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, true), clean = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
     float bad;
     uint32_t bits = 0xffc12345u, canonical = 0x7fc00000u;
@@ -259,7 +248,6 @@ static void a_nan_pose_has_one_pattern_and_stays_in_its_world(void **state)
  */
 static void a_write_of_all_positions_leaves_the_turns_current(void **state)
 {
-    (void)state;
     rig lazy = rig_make(RIG_PENDULUM, 3, NULL, 1, true), read = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
     rig *both[] = {&lazy, &read};
     int64_t n = 3 * stet_model_get_info(lazy.model).nbody;
@@ -284,7 +272,6 @@ static void a_write_of_all_positions_leaves_the_turns_current(void **state)
 /* WORLDS-5: the later of a write to qpos and one of all poses, read in between or not. */
 static void the_later_of_qpos_and_all_poses_wins(void **state)
 {
-    (void)state;
     for (int k = 0; k < 2; ++k) {
         rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
         int64_t n = 9 * stet_model_get_info(r.model).nbody;

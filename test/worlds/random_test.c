@@ -32,7 +32,6 @@ static const struct {
 
 static void philox_gives_the_published_vectors(void **state)
 {
-    (void)state;
     for (int k = 0; k < NISA; ++k) {
         if (!have(isas[k])) continue;
         stet_device *device = rig_open_device(isas[k], 1);
@@ -74,7 +73,6 @@ static void noise(const char *isa, int threads, uint64_t seed, int stream, uint6
 
 static void noise_is_the_same_on_every_device(void **state)
 {
-    (void)state;
     double first[NWORLD * NITEM], other[NWORLD * NITEM];
     noise("w1", 1, UINT64_C(0x123456789abcdef0), 3, 5, first);
     for (int k = 0; k < NISA; ++k)
@@ -86,7 +84,6 @@ static void noise_is_the_same_on_every_device(void **state)
 
 static void noise_depends_on_all_that_it_is_drawn_from(void **state)
 {
-    (void)state;
     double a[NWORLD * NITEM], b[NWORLD * NITEM];
     const struct {
         uint64_t seed, draw;
@@ -104,7 +101,6 @@ static void noise_depends_on_all_that_it_is_drawn_from(void **state)
 
 static void noise_is_uniform(void **state)
 {
-    (void)state;
     uint64_t seed = dice_seed("noise_is_uniform");
     enum { DRAWS = 100 };
     double x[NWORLD * NITEM], sum = 0, squares = 0, n = (double)DRAWS * NWORLD * NITEM, low = 1, high = -1;

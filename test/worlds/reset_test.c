@@ -17,7 +17,6 @@ static bool is_back(const rig *r, int64_t w) { return rig_get(r, "time", w, 0) =
 
 static void a_mask_resets_its_worlds_and_no_other(void **state)
 {
-    (void)state;
     rig r = moved_rig(RIG_PENDULUM, 7, 2), untouched = moved_rig(RIG_PENDULUM, 7, 1);
     const uint8_t some[7] = {1, 0, 0, 255, 0, 0, 2};
     stet_reset_def def = stet_default_reset_def();
@@ -38,7 +37,6 @@ static void a_mask_resets_its_worlds_and_no_other(void **state)
 
 static void a_reset_world_has_the_bits_of_a_new_one(void **state)
 {
-    (void)state;
     static const char *const scenes[] = {"hand.xml", "quadruped.xml", "arm_table.xml", "robot.urdf", RIG_PENDULUM};
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) {
         rig r = moved_rig(scenes[k], 4, 2), fresh = rig_make(scenes[k], 4, NULL, 1, true);
@@ -56,7 +54,6 @@ static void a_reset_world_has_the_bits_of_a_new_one(void **state)
 
 static void keyframes_are_as_asked_for(void **state)
 {
-    (void)state;
     for (int exact = 0; exact < 2; ++exact) {
         rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, exact);
         stet_reset_def def = stet_default_reset_def();
@@ -76,7 +73,6 @@ static void keyframes_are_as_asked_for(void **state)
 
 static void noise_is_bounded_and_each_world_has_its_own(void **state)
 {
-    (void)state;
     for (int exact = 0; exact < 2; ++exact) {
         rig r = rig_make("arm_table.xml", 33, NULL, 2, exact);
         const mjModel *m = r.model->mj;
@@ -111,7 +107,6 @@ static void noise_is_bounded_and_each_world_has_its_own(void **state)
 /* RESET-1: the third reset of a world is the same, whoever was reset beside it and before. */
 static void noise_depends_on_the_world_and_its_resets_alone(void **state)
 {
-    (void)state;
     rig a = rig_make(RIG_PENDULUM, 6, "w1", 1, true), b = rig_make(RIG_PENDULUM, 30, NULL, 2, true);
     stet_reset_def def = stet_default_reset_def();
     def.qpos_noise = 0.2;
@@ -137,7 +132,6 @@ static void noise_depends_on_the_world_and_its_resets_alone(void **state)
 /* What was written into worlds that stay must not be lost when their neighbours are reset. */
 static void a_reset_keeps_writes_to_other_worlds(void **state)
 {
-    (void)state;
     rig r = moved_rig(RIG_PENDULUM, 4, 1);
     rig_set(&r, "qpos", 2, 0, 0.75f);
     rig_set(&r, "ctrl", 2, 0, 0.5f);
@@ -154,7 +148,6 @@ static void a_reset_keeps_writes_to_other_worlds(void **state)
 
 static void bad_resets_are_refused_and_change_nothing(void **state)
 {
-    (void)state;
     rig r = moved_rig(RIG_PENDULUM, 4, 1);
     stet_reset_def good = stet_default_reset_def(), def;
     uint64_t before = rig_all_hash(&r);

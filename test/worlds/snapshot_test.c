@@ -61,14 +61,12 @@ static void check_snapshot(const char *scene)
 
 static void a_snapshot_brings_back_past_and_future(void **state)
 {
-    (void)state;
     for (int k = 0; k < NSCENE; ++k) check_snapshot(scenes[k]);
     check_snapshot(ACTIVATED);
 }
 
 static void a_snapshot_holds_what_the_caller_wrote(void **state)
 {
-    (void)state;
     for (int exact = 0; exact < 2; ++exact) {
         rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, exact);
         stet_snapshot *s;
@@ -94,7 +92,6 @@ static void a_snapshot_holds_what_the_caller_wrote(void **state)
 /* Also when the one that it was taken from is gone. */
 static void a_model_loaded_again_takes_its_snapshots(void **state)
 {
-    (void)state;
     rig a = rig_make(RIG_PENDULUM, 3, NULL, 1, true), b = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
     stet_snapshot *s;
     rig_step(&a, STET_PHYSICS_MUJOCO);
@@ -111,7 +108,6 @@ static void a_model_loaded_again_takes_its_snapshots(void **state)
 
 static void a_snapshot_of_others_is_refused(void **state)
 {
-    (void)state;
     rig a = rig_make(RIG_PENDULUM, 3, NULL, 1, true), b = rig_make(ACTIVATED, 3, NULL, 1, true);
     stet_snapshot *s;
     stet_worlds *fewer, *inexact;
@@ -141,7 +137,6 @@ static void a_snapshot_of_others_is_refused(void **state)
 
 static void a_model_whose_state_is_not_complete_is_refused(void **state)
 {
-    (void)state;
     rig r = rig_make("<mujoco><option><flag sleep='enable'/></option><worldbody><body pos='0 0 1'><freejoint/><geom "
                      "size='.1'/></body>"
                      "</worldbody></mujoco>",
@@ -156,7 +151,6 @@ static void a_model_whose_state_is_not_complete_is_refused(void **state)
 
 static void a_run_is_resumed_to_the_bit(void **state)
 {
-    (void)state;
     for (int k = 0; k < NSCENE; ++k) {
         rig a = rig_make(scenes[k], 5, NULL, 2, true), b = rig_make(scenes[k], 5, "w1", 1, true);
         stet_reset_def reset = stet_default_reset_def();
@@ -213,7 +207,6 @@ static void write_bytes(const char *path, const char *bytes, size_t n)
 
 static void a_damaged_file_is_refused_and_changes_nothing(void **state)
 {
-    (void)state;
     enum { MOST = 65536 };
     static char bytes[MOST + 1];
     uint64_t seed = dice_seed("a_damaged_file_is_refused_and_changes_nothing");
@@ -250,7 +243,6 @@ static void a_damaged_file_is_refused_and_changes_nothing(void **state)
 /* Only plain files are replaced, through links, which stay; nobody waits for a named pipe. */
 static void only_plain_files_are_replaced(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 2, NULL, 1, true);
     char kept[1024], link[1024], odd[1024], text[1024];
     struct stat s;
@@ -283,7 +275,6 @@ static void only_plain_files_are_replaced(void **state)
 
 static void a_file_of_others_is_refused(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 3, NULL, 1, true);
     OK(stet_worlds_save(r.worlds, in_folder("run.stet")));
     rig other = rig_make("cartpole.xml", 3, NULL, 1, true), more = rig_make(RIG_PENDULUM, 4, NULL, 1, true);

@@ -75,7 +75,6 @@ static void check_kind(const rig *r, unsigned state)
 
 static void each_kind_of_state_is_saved(void **state)
 {
-    (void)state;
     char path[1024];
     (void)snprintf(path, sizeof path, "%s/test/state_%ld.stet", STET_TEST_BINARY_DIR, (long)getpid());
     for (size_t k = 0; k < sizeof models / sizeof *models; ++k) {

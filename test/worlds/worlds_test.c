@@ -9,7 +9,6 @@
 
 static void fields_have_mujocos_names_and_sizes(void **state)
 {
-    (void)state;
     rig r = rig_make("arm_table.xml", 5, NULL, 1, true);
     const mjModel *m = r.model->mj;
     const struct {
@@ -38,7 +37,6 @@ static void fields_have_mujocos_names_and_sizes(void **state)
 
 static void worlds_begin_at_their_keyframe(void **state)
 {
-    (void)state;
     for (int exact = 0; exact < 2; ++exact) {
         rig r = rig_make("hand.xml", 3, NULL, 1, exact);
         const mjModel *m = r.model->mj;
@@ -53,7 +51,6 @@ static void worlds_begin_at_their_keyframe(void **state)
 
 static void fault_names_are_those_of_their_table(void **state)
 {
-    (void)state;
     static const char *const upper[] = {
 #define NAME(name, sentence) #name,
         STET_FAULTS(NAME)
@@ -69,7 +66,6 @@ static void fault_names_are_those_of_their_table(void **state)
 
 static void bad_definitions_are_refused(void **state)
 {
-    (void)state;
     stet_device *device = rig_open_device(NULL, 1);
     stet_model *model = rig_model(RIG_PENDULUM), *plain = rig_model("<mujoco/>");
     stet_worlds *worlds = (stet_worlds *)device;
@@ -105,7 +101,6 @@ static void bad_definitions_are_refused(void **state)
 
 static void an_unknown_field_is_answered_with_the_known_ones(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 2, NULL, 1, true);
     stet_array *a = rig_array(&r, "qpos");
     REFUSED(STET_ERROR_NOT_FOUND, "'qpso'", stet_worlds_get_array(r.worlds, "qpso", &a));
@@ -119,7 +114,6 @@ static void an_unknown_field_is_answered_with_the_known_ones(void **state)
 
 static void an_empty_model_makes_worlds(void **state)
 {
-    (void)state;
     for (int exact = 0; exact < 2; ++exact) {
         rig r = rig_make("<mujoco/>", 3, NULL, 2, exact);
         assert_true(rig_get(&r, "xquat", 2, 0) == 1);
@@ -131,7 +125,6 @@ static void an_empty_model_makes_worlds(void **state)
 /* The model outlives its owner's handle. */
 static void worlds_keep_the_model_alive(void **state)
 {
-    (void)state;
     rig r = rig_make(RIG_PENDULUM, 2, NULL, 1, true);
     stet_model_destroy(r.model);
     rig_step(&r, STET_PHYSICS_AUTO);
@@ -173,14 +166,12 @@ static stet_result make_and_use(void)
 
 static void a_failed_allocation_leaves_nothing_behind(void **state)
 {
-    (void)state;
     assert_true(fail_each_allocation(make_and_use, false) > 20);
 }
 
 /* As many as the sentence advises are taken, and one more is not. */
 static void worlds_that_fit_are_not_refused(void **state)
 {
-    (void)state;
     static const double each[] = {64, 1000, 170000.5, 3e9}, have[] = {2e9, 25.3e9, 1099511627776.0};
     for (size_t i = 0; i < sizeof each / sizeof *each; ++i)
         for (size_t k = 0; k < sizeof have / sizeof *have; ++k) {

@@ -101,7 +101,6 @@ static const shape shapes[] = {{1, 1, 16, 0, 1},     {3, 5, 32, 0, 1},   {7, 3, 
 
 static void owners_add_in_the_order_of_items(void **state)
 {
-    (void)state;
     enum { SHAPES = sizeof shapes / sizeof *shapes };
     const uint64_t seed = 20261;
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -132,7 +131,6 @@ static void owners_add_in_the_order_of_items(void **state)
 /* Places beyond 2^24, where a float would no longer count, and a sort of seven rounds. */
 static void long_axes_are_reached(void **state)
 {
-    (void)state;
     const int64_t nitem = (INT64_C(1) << 24) + 1001;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
@@ -170,7 +168,6 @@ static void long_axes_are_reached(void **state)
 
 static void too_long_lists_are_refused(void **state)
 {
-    (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     sti_gathering *g;

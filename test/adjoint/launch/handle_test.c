@@ -55,7 +55,6 @@ static stet_result launch(stet_adjoint *adjoint, const scaled *s)
 
 static void an_adjoint_runs_on_all_devices(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         stet_kernel *kernel = kernel_from(rig.device, product);
@@ -81,7 +80,6 @@ static void an_adjoint_runs_on_all_devices(void **state)
 /* In place the kernel is another function than the one that its adjoint belongs to. */
 static void one_array_in_two_places_is_refused(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_kernel *kernel = kernel_from(device, product);
     stet_adjoint *adjoint;
@@ -100,7 +98,6 @@ static void one_array_in_two_places_is_refused(void **state)
 
 static void a_handle_answers_questions(void **state)
 {
-    (void)state;
     static const bool wanted[] = {true, true, true, true, false};
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_kernel *kernel = kernel_from(device, product);
@@ -123,7 +120,6 @@ static void a_handle_answers_questions(void **state)
 
 static void constants_have_no_gradient(void **state)
 {
-    (void)state;
     const char *const constant[] = {"t", "a"};
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(product);
@@ -149,7 +145,6 @@ static void constants_have_no_gradient(void **state)
 /* Nothing of the def is looked at after the kernel was made; one kernel of a file does not depend on the others. */
 static void the_source_is_kept(void **state)
 {
-    (void)state;
     static const char both[] = "#include <stet/lang.h>\n"
                                "world_kernel void k_good(real *y) { put(y, 0, y[0] * y[0]); }\n"
                                "world_kernel void k_bad(real *y) { put(y, 0, from_bits(as_bits(y[0]))); }\n";
@@ -176,7 +171,6 @@ static void the_source_is_kept(void **state)
 /* What the source gives is used: here twice the gradient. */
 static void a_kernel_may_bring_its_adjoint(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_kernel_def def =
         kernel_def("#include <stet/lang.h>\n"

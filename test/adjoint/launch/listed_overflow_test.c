@@ -146,11 +146,7 @@ static void grows_behind(const growing *g)
 }
 
 #define GROWS(name, kernel, at, from, to)                                                                              \
-    static void name(void **state)                                                                                     \
-    {                                                                                                                  \
-        (void)state;                                                                                                   \
-        grows_behind(&(growing){kernel, at, from, to, (to) > (from) + 1});                                             \
-    }
+    static void name(void **state) { grows_behind(&(growing){kernel, at, from, to, (to) > (from) + 1}); }
 
 /* Iteration 17 of many has one entry more than any had, or many. */
 GROWS(a_list_by_one_entry, "k_list", 17, 3, 4)

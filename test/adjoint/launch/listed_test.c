@@ -181,23 +181,11 @@ static void lists_are_added_in_their_order(const char *name)
         for (int k = 0; k < i; ++k) assert_true(wanted[i] != wanted[k]); /* they are different lists */
 }
 
-static void gathers(void **state)
-{
-    (void)state;
-    lists_are_added_in_their_order("k_gather");
-}
+static void gathers(void **state) { lists_are_added_in_their_order("k_gather"); }
 
-static void entries_that_are_taken_back(void **state)
-{
-    (void)state;
-    lists_are_added_in_their_order("k_own");
-}
+static void entries_that_are_taken_back(void **state) { lists_are_added_in_their_order("k_own"); }
 
-static void shared_memory(void **state)
-{
-    (void)state;
-    lists_are_added_in_their_order("k_shared");
-}
+static void shared_memory(void **state) { lists_are_added_in_their_order("k_shared"); }
 
 int main(void)
 {

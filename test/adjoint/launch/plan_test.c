@@ -116,7 +116,6 @@ static int64_t reason(const bench *b, stet_reason why)
 
 static void a_plan_is_the_list_turned_around(void **state)
 {
-    (void)state;
     sti_place_listed entry[30] = {{1, 7, 100, 0}, {0, 4, 101, 1}, {1, 7, 102, 2}, {0, 2, 103, 3}};
     for (int i = 4; i < 30; ++i) entry[i] = (sti_place_listed){1, 3, 200 + i, i};
     int32_t *words;
@@ -141,7 +140,6 @@ static void a_plan_is_the_list_turned_around(void **state)
 
 static void plans_change_no_bit(void **state)
 {
-    (void)state;
     static const int steps[] = {1, 7, 0, 61, 5}; /* 0: all iterations for one element */
     FOR_RUNNING_DEVICES(rig)
     {
@@ -160,7 +158,6 @@ static void plans_change_no_bit(void **state)
 
 static void a_plan_stands_while_indices_do(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         bench b;
@@ -188,7 +185,6 @@ static void a_plan_stands_while_indices_do(void **state)
 
 static void indices_that_never_rest_get_no_plans(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         bench b;
@@ -209,7 +205,6 @@ static void indices_that_never_rest_get_no_plans(void **state)
 /* A list writes the indices and then needs them: what it lists cannot be known yet. */
 static void indices_of_a_list_are_not_looked_at(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         bench b;
@@ -238,7 +233,6 @@ static void indices_of_a_list_are_not_looked_at(void **state)
 
 static void indices_that_others_write_have_none(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         bench b;
@@ -260,7 +254,6 @@ static void indices_that_others_write_have_none(void **state)
 
 static void an_audit_finds_what_was_not_announced(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         bench b;
@@ -285,7 +278,6 @@ static void an_audit_finds_what_was_not_announced(void **state)
 
 static void what_depends_on_more_than_indices_has_none(void **state)
 {
-    (void)state;
     static const char *const sources[] = {
         KERNEL("{ each (i, n) { if (any(lt(splat(0), x[i]))) put(y, i, x[at[i]]); } }\n"),
         "#include \"stet/lang.h\"\n"

@@ -51,7 +51,6 @@ static void check_size(stet_device *d, int nworld, int nitem)
 
 static void sums_have_one_order(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         for (int k = 0; k < SIZES; ++k) check_size(rig.device, worlds[k], items[k]);
@@ -60,7 +59,6 @@ static void sums_have_one_order(void **state)
 
 static void what_does_not_fit_is_refused(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_array *sum, *shares, *none, *nothing;
     OK(STI_ARRAY(d, "sum", STET_DTYPE_REAL, false, &sum, 3));

@@ -19,7 +19,6 @@ static void write_behind(stet_array *a, const int32_t *values)
 /* Others hold a tensor of `first`, and said that they would announce what they write. */
 static void a_launch_is_done_again_where_others_can_write(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         chain c = open_chain(rig.device);
@@ -48,7 +47,6 @@ static void a_launch_is_done_again_where_others_can_write(void **state)
 
 static void a_stack_that_is_too_short_twice_is_an_error(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         chain c = open_chain(rig.device);
@@ -81,7 +79,6 @@ static float read_one(const chain *c, stet_result *result)
 /* Nobody could write, and yet somebody did: no array of the device can be read before that was told, and the next launch is right. */
 static void kf31_a_wrong_gradient_is_never_read(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         stet_result result;
@@ -112,7 +109,6 @@ static void kf31_a_wrong_gradient_is_never_read(void **state)
 /* The kernel goes before anybody reads. */
 static void what_a_kernel_had_to_tell_is_told_without_it(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         stet_result result;
@@ -142,7 +138,6 @@ static stet_result launch_listed(const chain *c)
 /* A recording is replayed: its flags are as good as those of launches. */
 static void replays_are_looked_at_too(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         stet_result result;
@@ -166,7 +161,6 @@ static void replays_are_looked_at_too(void **state)
 /* What listed launches write and sizes need: the list runs first, and the size is right. */
 static void a_list_that_writes_what_sizes_come_from_is_split(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         chain c = open_chain(rig.device);
@@ -190,7 +184,6 @@ static void a_list_that_writes_what_sizes_come_from_is_split(void **state)
 /* The loop stands in a file that the kernel's file includes. */
 static void the_file_is_the_one_that_has_the_loop(void **state)
 {
-    (void)state;
     stet_result result;
     stet_device *d = open_device(STI_ISA_portable, 1);
     write_file("power.k.h",

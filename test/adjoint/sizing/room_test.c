@@ -83,7 +83,6 @@ static void check_rooms(stet_device *d, const scene *s, int64_t n)
 
 static void a_world_has_the_same_part_in_each_launch(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         scene deep = open_scene(rig.device, 12), flat = open_scene(rig.device, 2);

@@ -8,7 +8,6 @@
 /* One launch works out all that is not known; later ones, nothing. */
 static void kf32_a_launch_in_which_nothing_moved_asks_for_nothing(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         two t = open_two(rig.device, two_source);
@@ -33,7 +32,6 @@ static void kf32_a_launch_in_which_nothing_moved_asks_for_nothing(void **state)
 /* By the host, by an announcement, by a kernel. */
 static void a_change_asks_for_exactly_what_depends_on_it(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         two t = open_two(rig.device, two_source);
@@ -71,7 +69,6 @@ static void a_change_asks_for_exactly_what_depends_on_it(void **state)
 /* An address that comes again, with as many writes, is another array. */
 static void kf22_an_address_that_comes_again_is_another_array(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         static const int32_t fives[N] = {5, 5, 5, 5, 5};
@@ -95,7 +92,6 @@ static void kf22_an_address_that_comes_again_is_another_array(void **state)
 /* A size that differs is another input; nothing is a fact, too. */
 static void kf23_what_a_maximum_was_taken_over_is_complete(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         static const int32_t more[] = {5, 5, 5, 5, 5, 9};
@@ -128,7 +124,6 @@ static void kf23_what_a_maximum_was_taken_over_is_complete(void **state)
 /* That something is wrong with the data is known as long as the data stands, and no longer. */
 static void a_failure_goes_with_what_it_came_from(void **state)
 {
-    (void)state;
     static const char deep_source[] =
         "#include <stet/lang.h>\n"
         "world_kernel void k_deep(const real *x, const int *a, const int *b, real *y, int n)\n"
@@ -157,7 +152,6 @@ static void a_failure_goes_with_what_it_came_from(void **state)
 /* Two kernels with the same loop over the same array: what one found, the other knows. */
 static void kernels_share_what_is_known(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         static const char other_source[] =
@@ -181,7 +175,6 @@ static void kernels_share_what_is_known(void **state)
 /* Switched off, or one of two; the gradients are the same. */
 static void switches_change_no_bit(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         static const uint32_t off[] = {0, 1u << STET_MECHANISM_ADSTACK_HANDLE,
@@ -210,7 +203,6 @@ static void switches_change_no_bit(void **state)
 /* Something wrote the array behind stet's back: the audit finds it, before any stack is too short. */
 static void an_audit_finds_what_nobody_announced(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 2);
     two t = open_two(d, two_source);
     stet_mechanism_options options = {.audit = true};
@@ -227,7 +219,6 @@ static void an_audit_finds_what_nobody_announced(void **state)
 /* A tensor through which others may write at any time: each launch asks again. */
 static void kf24_an_exported_array_never_stands(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 2);
     struct {
         stet_device *device;
@@ -252,7 +243,6 @@ static void kf24_an_exported_array_never_stands(void **state)
 /* More stamps than fit in a stamp's own words: a hit still allocates nothing. */
 static void kf32_a_hit_allocates_nothing(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     two t = open_two(d, two_source);
     OK(launch_two(&t));

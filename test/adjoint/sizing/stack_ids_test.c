@@ -10,7 +10,6 @@
 
 static void ids_are_content(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     two t = open_two(d, two_source);
     uint64_t kernel = t.adjoint->k->id, first = t.adjoint->sizing.reducing.reduction[0].id;
@@ -25,7 +24,6 @@ static void ids_are_content(void **state)
 /* Other kernels before it, or after it: ids come from no sequence and no table's free places. */
 static void kf30_ids_do_not_depend_on_the_order(void **state)
 {
-    (void)state;
     uint64_t kernel[2] = {0}, reduction[2] = {0};
     for (int order = 0; order < 2; ++order) {
         stet_device *d = open_device(STI_ISA_portable, 1);
@@ -47,7 +45,6 @@ static void kf30_ids_do_not_depend_on_the_order(void **state)
 /* A stack that is too short, of a kernel whose code came from the disk: kernel, loop and line are named as after a cold start. */
 static void kf29_an_overflow_after_a_warm_start_has_its_names(void **state)
 {
-    (void)state;
     char said[2][400];
     for (int warm = 0; warm < 2; ++warm) {
         stet_device *d = open_device(STI_ISA_portable, 1);
@@ -69,7 +66,6 @@ static void kf29_an_overflow_after_a_warm_start_has_its_names(void **state)
 /* Whoever comes second is refused, and nothing is left of it; the first goes on. */
 static void kf30_equal_ids_of_unequal_content_are_found(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     two t = open_two(d, two_source);
     sti_ids *ids = &t.adjoint->stacks->ids;
@@ -136,7 +132,6 @@ static told in_a_process(void)
 
 static void kf29_a_warm_start_is_a_cold_one(void **state)
 {
-    (void)state;
     told cold = in_a_process(), warm = in_a_process();
     assert_int_equal(cold.cache_misses, 3); /* the kernel, its adjoint, the sizes of its stacks */
     assert_int_equal(warm.cache_misses, 0);

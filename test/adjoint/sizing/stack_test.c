@@ -7,7 +7,6 @@
 
 static void stacks_are_as_deep_as_the_data_says(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         static const int32_t later[] = {0, 1, 9, 9, 9, 9}, none[N + 1];
@@ -50,7 +49,6 @@ static const char nested_source[] =
 
 static void maxima_over_nested_ranges_are_exact(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         const int64_t big[] = {3 * INT64_C(4294967296) + 17, 2 * INT64_C(4294967296) + 5, 0};
@@ -104,7 +102,6 @@ static void maxima_over_nested_ranges_are_exact(void **state)
 
 static void memory_grows_by_half_at_least_and_stays(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         chain c = open_chain(rig.device);
@@ -137,7 +134,6 @@ static void memory_grows_by_half_at_least_and_stays(void **state)
 
 static void kernels_share_the_memory(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 2);
     chain a = open_chain(d), b = open_chain(d);
     OK(launch_chain(&a));
@@ -183,7 +179,6 @@ static stet_result produce(void *context)
 /* Evaluating a bound may launch a kernel that sizes stacks itself. */
 static void a_producer_may_launch_adjoints(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         for (int same = 0; same < 2; ++same) {
@@ -217,7 +212,6 @@ static stet_result launch_listed(const chain *a, const chain *b)
 
 static void a_list_with_adjoints_comes_back_as_a_recording(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         chain a = open_chain(rig.device), b = open_chain(rig.device);

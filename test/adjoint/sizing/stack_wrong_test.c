@@ -7,7 +7,6 @@
 
 static void what_is_wrong_is_named(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     chain c = open_chain(d);
     stet_arg args[] = {stet_arg_array(c.x), stet_arg_array(NULL), stet_arg_array(c.y), stet_arg_int(N)};
@@ -50,7 +49,6 @@ static void what_is_wrong_is_named(void **state)
 /* Counts that no memory holds: refused before anybody is asked for that much. */
 static void stacks_beyond_all_memory_are_an_error(void **state)
 {
-    (void)state;
     static const int32_t huge[] = {INT32_MIN, INT32_MAX, 0, 0, 0, 0}, large[] = {0, INT32_MAX, 0, 0, 0, 0};
     FOR_RUNNING_DEVICES(rig)
     {
@@ -104,7 +102,6 @@ static stet_result use_stacks(void)
 
 static void any_allocation_may_fail(void **state)
 {
-    (void)state;
     OK(use_stacks()); /* the compiler's work is on disk now */
     int64_t n = fail_each_allocation(use_stacks, true);
     assert_true(n > 100);

@@ -96,7 +96,6 @@ static void works_again(small *s)
 
 static void each_allocation_may_fail(void **state)
 {
-    (void)state;
     failing f = {0};
     bool forward = false;
     assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
@@ -147,7 +146,6 @@ static bool fail_at(const rig_device *rig, small *s, int64_t n, int64_t *failed)
 
 static void each_call_of_a_driver_may_fail(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         int64_t n = 1, failed = 0;

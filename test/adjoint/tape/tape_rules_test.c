@@ -50,7 +50,6 @@ static void check_chain(const small *s)
 
 static void gradients_go_through_launches_and_copies(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         small s = open_small(rig.device, 0);
@@ -71,7 +70,6 @@ static void gradients_go_through_launches_and_copies(void **state)
 
 static void an_array_may_be_read_in_two_places(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         OK(stet_tape_begin(s.tape));
@@ -88,7 +86,6 @@ static void an_array_may_be_read_in_two_places(void **state)
 /* What a launch leaves as it is passes its gradient on. */
 static void what_is_not_written_keeps_its_gradient(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         OK(stet_tape_begin(s.tape));
@@ -105,7 +102,6 @@ static void what_is_not_written_keeps_its_gradient(void **state)
 /* Whole numbers that launches write are as they were then, wherever checkpoints lie. */
 static void whole_numbers_are_put_back(void **state)
 {
-    (void)state;
     for (int every = 0; every < 5; ++every) {
         FOR_SMALL(s, every)
         {
@@ -139,7 +135,6 @@ static void whole_numbers_are_put_back(void **state)
 /* y[0] is written, and read, at count 0 … 4: stacks of each step have their own size, and count is from then. */
 static void stacks_follow_what_launches_write(void **state)
 {
-    (void)state;
     for (int every = 0; every < 6; every += 5) {
         FOR_SMALL(s, every)
         {
@@ -166,7 +161,6 @@ static void stacks_follow_what_launches_write(void **state)
 /* Plain arrays of item kernels have plain gradients, also through copies. */
 static void item_kernels_have_plain_gradients(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         small s = open_small(rig.device, 0);
@@ -201,7 +195,6 @@ static void item_kernels_have_plain_gradients(void **state)
 /* A device that runs nothing takes down and goes back all the same. */
 static void a_null_device_has_tapes(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         if (rig.runs) continue;
@@ -221,7 +214,6 @@ static void a_null_device_has_tapes(void **state)
 
 static void a_strict_device_has_nothing_to_object(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         small s = open_small(rig.device, 1);
@@ -343,7 +335,6 @@ static stet_result one_kernel_over_other_worlds(const small *s)
 
 static void what_cannot_be_gone_through_is_refused(void **state)
 {
-    (void)state;
     refused(one_array_twice, STET_ERROR_UNSUPPORTED, "has array y both as z and as y");
     refused(a_copy_to_itself, STET_ERROR_UNSUPPORTED, "array x is copied to itself");
     refused(a_write_between, STET_ERROR_STATE, "array x was written between two launches");
@@ -361,7 +352,6 @@ static void what_cannot_be_gone_through_is_refused(void **state)
 /* What has no adjoint and is read by nobody does no harm, unless its gradient is asked for. */
 static void a_kernel_without_adjoint_may_be_last(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         OK(stet_tape_begin(s.tape));
@@ -377,7 +367,6 @@ static void a_kernel_without_adjoint_may_be_last(void **state)
 
 static void a_backward_pass_needs_what_it_reads(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         stet_array *more;
@@ -401,7 +390,6 @@ static void a_backward_pass_needs_what_it_reads(void **state)
 /* What the launches wrote may be written again: it comes from the checkpoints, and is as it was afterwards. */
 static void what_was_written_may_be_written_again(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         OK(stet_tape_begin(s.tape));
@@ -416,7 +404,6 @@ static void what_was_written_may_be_written_again(void **state)
 
 static void calls_in_the_wrong_place_are_refused(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         stet_tape_def def = stet_default_tape_def();
@@ -460,7 +447,6 @@ static void calls_in_the_wrong_place_are_refused(void **state)
 /* One tape again and again: its memory stays. */
 static void a_tape_is_used_again(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         int64_t allocations = 0;
@@ -481,7 +467,6 @@ static void a_tape_is_used_again(void **state)
 
 static void tapes_take_turns(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         small second = s;
@@ -522,7 +507,6 @@ static void *in_a_thread(void *context)
 
 static void each_thread_has_tapes_of_its_own(void **state)
 {
-    (void)state;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, in_a_thread, NULL), 0);
     (void)in_a_thread(NULL);
@@ -532,7 +516,6 @@ static void each_thread_has_tapes_of_its_own(void **state)
 /* Kernels that the library launches for a caller (in a step, say) are the caller's. */
 static void launches_from_inside_are_taken_down(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         const sti_arg args[] = {sti_arg_array(s.x), sti_arg_int(ITEMS)};
@@ -551,7 +534,6 @@ static void launches_from_inside_are_taken_down(void **state)
 /* A gradient goes with its array, and a tape with what it made. */
 static void gradients_go_with_their_arrays(void **state)
 {
-    (void)state;
     FOR_SMALL(s, 0)
     {
         stet_array *more;

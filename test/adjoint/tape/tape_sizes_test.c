@@ -41,7 +41,6 @@ static void check_powers(const small *s)
 
 static void a_pass_ends_its_lists_where_sizes_are_needed(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         small s = open_small(rig.device, 5); /* all steps in one segment */
@@ -71,7 +70,6 @@ static void a_pass_ends_its_lists_where_sizes_are_needed(void **state)
 /* An adjoint in a list of the caller's, behind the launch that its size comes from: the list is split, for a reason; strict, that is an error. */
 static void a_callers_list_is_split_for_a_reason(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         small s = open_small(rig.device, 0);
@@ -139,7 +137,6 @@ static void two_passes(small *s, int n, int64_t misses[2])
 
 static void lists_beyond_the_recordings_are_told_of(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         small s = open_small(rig.device, 1);
@@ -172,7 +169,6 @@ static void check_square_of_product(const small *s)
 /* Of an input that somebody else may write at any time nobody knows what it held; who announces his writes may have it. */
 static void exported_inputs_are_announced(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         small s = open_small(rig.device, 0);
@@ -199,7 +195,6 @@ static void exported_inputs_are_announced(void **state)
 /* A tensor that only shows an input, and one that went before the tape began, are in nobody's way. */
 static void tensors_for_reading_are_no_writers(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         small s = open_small(rig.device, 0);

@@ -29,7 +29,6 @@ static uint64_t gradients_over(stet_device *device, int64_t every, int n, bool r
 
 static void gradients_are_the_same_wherever_checkpoints_lie(void **state)
 {
-    (void)state;
     static const int64_t every[] = {0, 1, 7, 10, STEPS, 5 * STEPS};
     stet_device *device = open_device(STI_ISA_portable, 1);
     uint64_t wanted = 0;
@@ -81,7 +80,6 @@ typedef struct place {
 
 static void gradients_are_right_by_differences(void **state)
 {
-    (void)state;
     static const double h = 1e-5;
     place places[] = {{POS, 0, 2, 0},  {POS, 3, 100, 0},     {POS, 4, 191, 0},     {VEL, 1, 0, 0},
                       {VEL, 2, 77, 0}, {STIFFNESS, 0, 0, 0}, {STIFFNESS, 4, 0, 0}, {DAMPING, 2, 0, 0},
@@ -118,7 +116,6 @@ static void gradients_are_right_by_differences(void **state)
 
 static void the_same_bits_on_every_device(void **state)
 {
-    (void)state;
     uint64_t wanted = 0;
     FOR_RUNNING_DEVICES(rig)
     {
@@ -130,7 +127,6 @@ static void the_same_bits_on_every_device(void **state)
 
 static void the_same_bits_with_each_mechanism_off(void **state)
 {
-    (void)state;
     static const uint32_t off[] = {0, 1u << STET_MECHANISM_GRAPH_REPLAY, 1u << STET_MECHANISM_ARGS,
                                    1u << STET_MECHANISM_GRAPH_REPLAY | 1u << STET_MECHANISM_ARGS};
     uint64_t wanted = 0;
@@ -151,7 +147,6 @@ static void the_same_bits_with_each_mechanism_off(void **state)
 
 static void a_second_pass_is_a_replay(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         sheets x = open_sheets(rig.device, 3);
@@ -184,7 +179,6 @@ static void a_second_pass_is_a_replay(void **state)
 
 static void a_tape_tells_what_it_holds(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     sheets x = open_sheets(device, 0);
     stet_tape_info info = stet_tape_get_info(x.tape);

@@ -10,7 +10,6 @@
 
 static void what_cannot_be_followed_is_refused_at_its_place(void **state)
 {
-    (void)state;
     static const struct {
         const char *source, *says;
     } cases[] = {
@@ -49,7 +48,6 @@ static void what_cannot_be_followed_is_refused_at_its_place(void **state)
 
 static void a_constant_that_no_kernel_has_is_refused(void **state)
 {
-    (void)state;
     static const char *const constant[] = {"z"};
     const sti_adjoint_options options = {.constant = constant, .nconstant = 1};
     made m;
@@ -94,11 +92,7 @@ static stet_result make_much(void)
     return result;
 }
 
-static void any_allocation_may_fail(void **state)
-{
-    (void)state;
-    assert_true(fail_each_allocation(make_much, false) > 20);
-}
+static void any_allocation_may_fail(void **state) { assert_true(fail_each_allocation(make_much, false) > 20); }
 
 /* ---- tapes -------------------------------------------------------------------------------------------------------- */
 
@@ -108,7 +102,6 @@ static const char deep_source[] = KERNEL("const real *x, const int *first, real 
 
 static void sizes_of_tapes_follow_from_the_source(void **state)
 {
-    (void)state;
     made m, again;
     sti_text_buffer depth = {0}, width = {0};
     OK(make_adjoint(deep_source, NULL, &m));
@@ -144,7 +137,6 @@ static bool squares(void *context, const char *name, int64_t index, int64_t *out
 
 static void bounds_are_evaluated(void **state)
 {
-    (void)state;
     const sti_bound_values values = {.number = number_seven, .element = squares};
     sti_bound n = {.kind = STI_BOUND_ARGUMENT, .name = "n"}, m = {.kind = STI_BOUND_ARGUMENT, .name = "m"};
     sti_bound zero = {.kind = STI_BOUND_NUMBER}, i = {.kind = STI_BOUND_VARIABLE, .name = "i"};

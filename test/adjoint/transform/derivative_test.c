@@ -8,7 +8,6 @@
 
 static void every_function_is_in_the_table(void **state)
 {
-    (void)state;
     static const char *const names[] = {
 #define NAME(result, name, inner, parameters, twin) #name,
         STI_LIBRARY_FUNCTIONS(NAME)
@@ -40,7 +39,6 @@ static void check_expression(const char *f, double low, double high)
 
 static void derivatives_are_those_of_differences(void **state)
 {
-    (void)state;
     static const struct {
         const char *f;
         double low, high;

@@ -271,7 +271,6 @@ FORM(pointers_of_the_team, 12,
 
 static void own_adjoints_are_used(void **state)
 {
-    (void)state;
     const char *source =
         SOURCE("LFN real hard(real x) { return from_bits(as_bits(x)) * x; }\n"
                "LFN void hard_adj(real x, real *to, real g) { *to = *to + g * (x + x); }\n"
@@ -281,7 +280,6 @@ static void own_adjoints_are_used(void **state)
 
 static void constants_have_no_gradients(void **state)
 {
-    (void)state;
     static const char *const constant[] = {"t", "a"};
     const char *source = SOURCE("world_kernel void k_f(const real *x, const ureal *t, ureal a, real *y, int n) {\n"
                                 "each (i, n) put(y, i, x[i] * splat(t[i] * a)); }");

@@ -122,7 +122,6 @@ static void refused_with(const char *source, const char *part)
 
 static void what_items_share_is_refused(void **state)
 {
-    (void)state;
     refused_with(SOURCE("item_kernel void k_f(const ureal *x, ureal *y, int n, int block) { ureal s = x[0] * x[1];\n"
                         "items (p, n) store_if(in_range(p, n), y + p, load(x + p) * splat(s)); }"),
                  "k:2:74: this has a gradient, and all items of a block would share it");

@@ -23,7 +23,6 @@ static int times_in_adjoint(const char *source, const char *word)
 #define UNTAPED(name, least, body)                                                                                     \
     static void name(void **state)                                                                                     \
     {                                                                                                                  \
-        (void)state;                                                                                                   \
         source_is_right_with(&set_up, SOURCE(body), least);                                                            \
         assert_int_equal(times_in_adjoint(SOURCE(body), "tape"), 0);                                                   \
     }
@@ -121,7 +120,6 @@ UNTAPED(within_functions, 12,
 /* Trips that are too many stay a loop, and go to the tape. */
 static void many_trips_stay_a_loop(void **state)
 {
-    (void)state;
     const char *source = SOURCE("world_kernel void k_f(real *y, int n) { each (i, 1) {\n"
                                 "  for (int k = 0; k < 20; ++k) put(y, k, y[k] * y[k + 1]); } }");
     source_is_right_with(&set_up, source, 12);
@@ -177,7 +175,6 @@ FORM(left_early, 12,
 /* An index that comes again belongs to no iteration, and its gradient is listed. */
 static void narrow_indices_are_shared(void **state)
 {
-    (void)state;
     static const char *const source[] = {
         SOURCE("world_kernel void k_f(const real *x, real *y, int n) { each (i, n) put(y, i, x[(u8)(i * 128)]); }"),
         SOURCE("world_kernel void k_f(const real *x, real *y, int n) { each (i, n) { u8 at = (u8)(i * 128); put(y, i, "
@@ -190,7 +187,6 @@ static void narrow_indices_are_shared(void **state)
 /* A loop that only works out what nobody needs is not run at all. */
 static void nothing_is_worked_out_for_nobody(void **state)
 {
-    (void)state;
     const char *source = SOURCE(
         "world_kernel void k_f(const real *x, const int *count, real *y, int n) { each (i, n) { real s = splat(0);\n"
         "  for (int k = 0; k < count[i]; ++k) { int j = k + i; real t = x[j] * splat(2); if (j > 2) { real u = t; s = "

@@ -31,7 +31,6 @@ static void check_all(const refusal *cases, size_t n)
 /* The gradient of such an element is a sum over all worlds, and no world has it. */
 static void stores_of_lanes_to_what_all_worlds_share(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {WORLDS("store(y, x[0]);\n"), "k:3:1: `store(y, x[0])`: lanes write different places"},
         {WORLDS("each (i, n) store(y + i, x[i]);\n"), "k:3:13: `store(y + i, x[i])`: lanes write different places"},
@@ -47,7 +46,6 @@ static void stores_of_lanes_to_what_all_worlds_share(void **state)
 
 static void what_items_of_a_block_share(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {ITEMS("const ureal *x, ureal *y",
                "ureal s = x[0] * x[1];\n" OWN_ITEMS "store_if(live, y + q, load(x + q) * splat(s)); }\n"),
@@ -68,7 +66,6 @@ static void what_items_of_a_block_share(void **state)
 
 static void what_items_overwrite(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {ITEMS("ureal *z",
                OWN_ITEMS "for (int k = 0; k < n; ++k) store_if(live, z + q, load(z + q) * load(z + q)); }\n"),
@@ -90,7 +87,6 @@ static void what_items_overwrite(void **state)
 
 static void where_items_point(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {ITEMS("const ureal *x, const ureal *t, ureal *y",
                OWN_ITEMS "const ureal *from = n > 2 ? x : t; store_if(live, y + q, load(from + q)); }\n"),
@@ -110,7 +106,6 @@ static void where_items_point(void **state)
 /* The adjoint of a function takes its parameters as lying apart. */
 static void arguments_that_overlap(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {SOURCE(ROT EACH("real v[2] = {x[i], w[i]};\nrot(v, v); put(y, i, v[0] * v[1]);")),
          "k:6:8: `rot(v, v)` writes where one of two arguments points, and both may reach the same elements of `v`: "
@@ -142,7 +137,6 @@ static void arguments_that_overlap(void **state)
 
 static void pointers_that_move(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {SOURCE(EACH("real s = splat(1); const real *p = x + i * 4;\nfor (int k = 0; k < 4; ++k) { s = s * *p; ++p; }\n"
                      "put(y, i, s);")),
@@ -171,7 +165,6 @@ static void pointers_that_move(void **state)
 /* What a world overwrites where all worlds read has no gradient. */
 static void arrays_of_all_worlds_that_are_overwritten(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {SOURCE("world_kernel void k_f(const real *x, real *y, ureal *u, int n) {\n"
                 "each (i, n) { put(y, i, x[i] * splat(u[i])); u[i] = 1; } }\n"),
@@ -185,7 +178,6 @@ static void arrays_of_all_worlds_that_are_overwritten(void **state)
 
 static void names_that_hide_others(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {SOURCE("world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
                 "real a = x[i], v = a; { real t = sin(a); real a = t; v = a * v; } put(y, i, v * a); } }\n"),
@@ -204,7 +196,6 @@ static void names_that_hide_others(void **state)
 /* Restored by its index, which the assignment changed, it would be another element. */
 static void elements_that_say_where_they_are(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {COUNTS("each (i, n) { real v[4] = {x[0]}; counts s = {0, {0, 1}};\n"
                 "v[s.k[0]] = v[s.k[s.k[0]]] * x[i]; s.k[s.k[0]] = 2; put(y, i, v[s.k[0]] * v[s.k[2]]); }\n"),
@@ -221,7 +212,6 @@ static void elements_that_say_where_they_are(void **state)
 
 static void pointers_of_the_team_that_choose(void **state)
 {
-    (void)state;
     static const refusal cases[] = {
         {COUNTS("real v[2] = {x[0], x[1]}, w[2] = {x[0], x[2]}; const real *t = c[0] ? v : w;\n"
                 "each (i, n) put(y, i, t[0] * x[i]);\n"),

@@ -76,7 +76,6 @@ static stet_gradcheck_def pilot(const char *path)
 
 static void a_newton_step_has_gradients(void **state)
 {
-    (void)state;
     const stet_gradcheck_value values[] = {{.name = "M", .nitem = 27 * 27, .low = -0.01, .high = 0.01},
                                            {.name = "J", .nitem = 50 * 27, .low = -1, .high = 1},
                                            {.name = "D", .nitem = 50},
@@ -90,7 +89,6 @@ static void a_newton_step_has_gradients(void **state)
 
 static void a_level_of_a_hierarchy_has_gradients(void **state)
 {
-    (void)state;
     static const int64_t level[] = {2, 3}, parent[] = {0, 0, 0, 1};
     const stet_gradcheck_value values[] = {{.name = "level", .nitem = 2, .value = level},
                                            {.name = "parent", .nitem = 4, .value = parent},

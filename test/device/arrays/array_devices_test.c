@@ -39,7 +39,6 @@ static void random_ranges(stet_device *device, bool worlds, uint64_t *dice)
 
 static void ranges_of_rows(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("ranges_of_rows");
     FOR_DEVICES_AND_DOUBLE(rig)
     {
@@ -50,7 +49,6 @@ static void ranges_of_rows(void **state)
 
 static void arrays_begin_as_zero(void **state)
 {
-    (void)state;
     static const int64_t counts[] = {1, 1000, 300000, 2000000};
     FOR_DEVICES(rig)
     for (int round = 0; round < 2; ++round)
@@ -72,7 +70,6 @@ static void arrays_begin_as_zero(void **state)
 
 static void empty_arrays(void **state)
 {
-    (void)state;
     enum { SHAPES = 7 };
     static const int64_t big = INT64_C(1) << 40;
     const int64_t shapes[SHAPES][3] = {
@@ -99,7 +96,6 @@ static void empty_arrays(void **state)
 
 static void hash_is_that_of_the_canonical_bytes(void **state)
 {
-    (void)state;
     enum { N = 1003, M = 301 }; /* more than a megabyte: several pieces */
     uint64_t dice = dice_seed("hash_is_that_of_the_canonical_bytes");
     float(*f)[M] = malloc(sizeof(float[N][M]));
@@ -135,7 +131,6 @@ static const stet_counter *readback(const stet_device *device)
 
 static void a_mirror_stands_until_something_is_written(void **state)
 {
-    (void)state;
     FOR_DEVICES_AND_DOUBLE(rig)
     {
         stet_array *a;
@@ -169,7 +164,6 @@ static void a_mirror_stands_until_something_is_written(void **state)
 /* The allocator of a GPU hands out the same address again; the array is another one. */
 static void kf22_a_recycled_address_is_another_array(void **state)
 {
-    (void)state;
     int recycled = 0;
     FOR_DEVICES(rig)
     {
@@ -216,7 +210,6 @@ static stet_result make(void *context)
 
 static void producers_run_before_every_read_and_write(void **state)
 {
-    (void)state;
     FOR_DEVICES_AND_DOUBLE(rig)
     {
         maker m = {0};
@@ -250,7 +243,6 @@ static void producers_run_before_every_read_and_write(void **state)
 
 static void sizes_beyond_what_can_be_counted(void **state)
 {
-    (void)state;
     static const int64_t big[][3] = {
         {INT64_MAX, INT64_MAX, 1}, {INT64_MAX, 1, 1},
         {INT64_C(1) << 62, 4, 1},  {INT64_C(1) << 31, INT64_C(1) << 31, 4},
@@ -268,7 +260,6 @@ static void sizes_beyond_what_can_be_counted(void **state)
 /* Where the machine has a real GPU: its memory is large enough. Rows at both ends and around 2³¹. */
 static void kf26_arrays_of_more_than_2_to_the_31_bytes(void **state)
 {
-    (void)state;
     enum { ROW = 4096 };
     const int64_t rows = (INT64_C(1) << 31) / ROW + 3;
     const int64_t at[] = {0, rows - 4, rows - 3, rows - 2, rows - 1};

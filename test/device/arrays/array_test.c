@@ -16,7 +16,6 @@ enum { ARRAY_DIMS_TOO_MANY = STET_MAX_DIMS + 1 };
 
 static void worlds_are_blocked_by_the_lane_width(void **state)
 {
-    (void)state;
     enum { WORLDS = 21, ITEMS = 6 };
     FOR_ISAS(isa)
     {
@@ -47,7 +46,6 @@ static void worlds_are_blocked_by_the_lane_width(void **state)
 
 static void plain_arrays_are_in_c_order(void **state)
 {
-    (void)state;
     static const size_t sizes[STET_DTYPE_COUNT] = {4, 4, 8, 4, 2, 1, 2};
     FOR_ISAS(isa)
     for (int t = 0; t < STET_DTYPE_COUNT; ++t) {
@@ -73,7 +71,6 @@ static void plain_arrays_are_in_c_order(void **state)
 
 static void reals_are_the_devices_own(void **state)
 {
-    (void)state;
     FOR_ISAS(isa)
     {
         stet_device *device = open_device(isa, 1);
@@ -106,7 +103,6 @@ static void reals_are_the_devices_own(void **state)
 
 static void ranges_beyond_the_array_are_refused(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     int some[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}}, back[4][2];
@@ -138,7 +134,6 @@ static void ranges_beyond_the_array_are_refused(void **state)
 
 static void only_writes_move_a_generation(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a, *b;
     int some[8] = {0};
@@ -171,7 +166,6 @@ static const stet_counter *readback(const stet_device *device)
 
 static void readback_off_copies_each_time(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_mechanism_options options = stet_device_get_mechanisms(device);
     options.disabled |= 1u << STET_MECHANISM_READBACK;
@@ -190,7 +184,6 @@ static void readback_off_copies_each_time(void **state)
 
 static void audit_finds_a_write_that_nobody_announced(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_mechanism_options options = stet_device_get_mechanisms(device);
     options.disabled = 0;
@@ -233,7 +226,6 @@ static stet_result make(void *context)
 
 static void what_a_producer_fails_with_is_passed_on(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     maker m = {.fails = true};
     int got[3] = {5, 5, 5};
@@ -265,7 +257,6 @@ static void what_a_producer_fails_with_is_passed_on(void **state)
 
 static void defs_that_make_no_sense(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a = (stet_array *)device;
     stet_array_def def = stet_default_array_def(), zero = {0};
@@ -295,7 +286,6 @@ static void defs_that_make_no_sense(void **state)
 
 static void a_long_name_is_cut(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     char name[200];
@@ -329,11 +319,7 @@ static stet_result use_an_array(void)
     return result;
 }
 
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    assert_true(fail_each_allocation(use_an_array, false) >= 5);
-}
+static void every_allocation_may_fail(void **state) { assert_true(fail_each_allocation(use_an_array, false) >= 5); }
 
 int main(void)
 {

@@ -13,7 +13,6 @@
 
 static void a_plain_array_is_exported_as_it_is(void **state)
 {
-    (void)state;
     static const struct {
         stet_dtype dtype;
         int code, bits;
@@ -42,7 +41,6 @@ static void a_plain_array_is_exported_as_it_is(void **state)
 /* Worlds lie in blocks of lanes; a copy lies as the host sees it. */
 static void an_array_of_worlds_is_exported_in_blocks_or_as_a_copy(void **state)
 {
-    (void)state;
     enum { WORLDS = 21, ITEMS = 6 };
     int rows[WORLDS][2][3];
     for (int k = 0; k < WORLDS * ITEMS; ++k) ((int *)rows)[k] = k + 1;
@@ -95,7 +93,6 @@ static stet_result produce_nothing(void *context)
 
 static void an_array_is_brought_up_to_date_first(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     OK(STI_ARRAY(device, "lazy", STET_DTYPE_INT, false, &a, 1));
@@ -123,7 +120,6 @@ static void an_array_is_brought_up_to_date_first(void **state)
 
 static void exports_that_make_no_sense(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     tensor *t = NULL;
@@ -143,7 +139,6 @@ static void exports_that_make_no_sense(void **state)
 
 static void a_tensor_outlives_its_array_and_its_device(void **state)
 {
-    (void)state;
     int64_t before = blocks();
     for (int order = 0; order < 4; ++order) {
         stet_device *device = open_device(STI_ISA_portable, 1);
@@ -170,7 +165,6 @@ static void a_tensor_outlives_its_array_and_its_device(void **state)
 
 static void on_a_null_device_memory_goes_back_through_its_slot(void **state)
 {
-    (void)state;
     stet_device_def def = stet_default_device_def();
     def.type = STET_DEVICE_NULL;
     def.null = &(sti_null_def){.lanes = 8};
@@ -201,7 +195,6 @@ static void *end_elsewhere(void *context)
 /* Other threads end tensors while this one reads on. */
 static void any_thread_may_end_a_tensor(void **state)
 {
-    (void)state;
     for (int round = 0; round < 200; ++round) {
         stet_device *device = open_device(STI_ISA_portable, 1);
         stet_array *a;
@@ -230,7 +223,6 @@ static void any_thread_may_end_a_tensor(void **state)
 
 static void kf24_written_through_dlpack(void **state)
 {
-    (void)state;
     FOR_ISAS(isa)
     for (int worlds = 0; worlds < 2; ++worlds) {
         stet_device *device = open_device(isa, 1);
@@ -278,7 +270,6 @@ static void kf24_written_through_dlpack(void **state)
 
 static void an_announced_writer_announces(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     OK(STI_ARRAY(device, "a", STET_DTYPE_INT, false, &a, 2));
@@ -307,7 +298,6 @@ static void an_announced_writer_announces(void **state)
 /* A launch reads its arguments: what a writer may have changed is another version for who made something of it. */
 static void a_launch_looks_too(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     sti_pilot p;
     OK(sti_pilot_create(device, STI_PILOT_LEVEL, 3, &p));
@@ -381,7 +371,6 @@ static stet_result scenario(void)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     assert_true(fail_each_allocation(scenario, false) > 8);
     assert_true(imported_in_scenario > 2);
     assert_int_equal(ended_in_scenario, imported_in_scenario);

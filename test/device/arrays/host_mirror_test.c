@@ -93,7 +93,6 @@ static void expect(stet_array *a, float x)
 
 static void content_comes_once(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(add(&b, 3));
@@ -115,7 +114,6 @@ static void content_comes_once(void **state)
 
 static void content_goes_once_and_only_if_needed(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int k = 1; k < 4; ++k) fill_mirror(b.a, (float)k);
@@ -137,7 +135,6 @@ static void content_goes_once_and_only_if_needed(void **state)
 /* The caller's writes and reads go to where the content is. */
 static void writes_are_on_top_of_a_mirror(void **state)
 {
-    (void)state;
     bench b;
     float one = 9, out[2];
     open_bench(&b);
@@ -161,7 +158,6 @@ static void writes_are_on_top_of_a_mirror(void **state)
 
 static void worlds_lie_in_a_mirror_as_on_the_device(void **state)
 {
-    (void)state;
     FOR_ISAS(isa)
     {
         stet_device *device = open_apart(isa, 2);
@@ -189,7 +185,6 @@ static void worlds_lie_in_a_mirror_as_on_the_device(void **state)
 
 static void an_empty_array_has_a_mirror(void **state)
 {
-    (void)state;
     bench b;
     stet_array *none;
     void *mirror;
@@ -209,7 +204,6 @@ static void an_empty_array_has_a_mirror(void **state)
 /* On a device whose memory is the host's, the host mirror is that memory. */
 static void a_cpu_has_no_other_side(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     stet_array *a;
     void *mirror;
@@ -228,7 +222,6 @@ static void a_cpu_has_no_other_side(void **state)
 /* MIRROR-5: a view reads and writes its owner's memory, of which the owner's host mirror may be ahead. */
 static void views_are_their_owners(void **state)
 {
-    (void)state;
     bench b;
     stet_array *view;
     float out[2], two[2] = {8, 9};
@@ -261,7 +254,6 @@ static void views_are_their_owners(void **state)
 
 static void switched_off_each_read_copies(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     set_options(b.device, 1u << STET_MECHANISM_READBACK, false, false);
@@ -283,7 +275,6 @@ static void switched_off_each_read_copies(void **state)
 
 static void audit_finds_what_was_not_announced(void **state)
 {
-    (void)state;
     bench b;
     void *mirror;
     open_bench(&b);
@@ -307,7 +298,6 @@ static void audit_finds_what_was_not_announced(void **state)
 
 static void what_is_listed_runs_before_the_host_writes(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     fill_mirror(b.a, 1);
@@ -328,7 +318,6 @@ static void what_is_listed_runs_before_the_host_writes(void **state)
 /* A launch that is listed works on what it was listed with. */
 static void a_write_after_a_listed_launch_waits_for_it(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     fill_mirror(b.a, 1);
@@ -345,7 +334,6 @@ static void a_write_after_a_listed_launch_waits_for_it(void **state)
 /* The same list again and again, of arrays that the host writes in between: a recording that stands, and content that is new. */
 static void recordings_see_what_the_host_wrote(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int k = 0; k < 6; ++k) {
@@ -363,7 +351,6 @@ static void recordings_see_what_the_host_wrote(void **state)
 
 static void a_copy_takes_the_mirror_along(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     fill_mirror(b.a, 4);
@@ -391,7 +378,6 @@ static float *memory_of(const struct DLManagedTensorVersioned *tensor) { return 
 
 static void a_tensor_shows_what_the_host_wrote(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     fill_mirror(b.a, 3);
@@ -419,7 +405,6 @@ static void a_tensor_shows_what_the_host_wrote(void **state)
 /* While somebody may write unannounced, each look fetches; and of two writes the later one wins. */
 static void writers_make_a_mirror_stale(void **state)
 {
-    (void)state;
     for (int announced = 0; announced < 2; ++announced) {
         bench b;
         open_bench(&b);
@@ -447,7 +432,6 @@ static void writers_make_a_mirror_stale(void **state)
 
 static void what_fails_to_cross_stays_where_it_is(void **state)
 {
-    (void)state;
     bench b;
     void *mirror;
     open_bench(&b);
@@ -476,7 +460,6 @@ static void what_fails_to_cross_stays_where_it_is(void **state)
 /* A tensor of others could not be given what the host wrote: nothing is lost, and the next ask tells if it still cannot. */
 static void what_fails_at_once_is_tried_again(void **state)
 {
-    (void)state;
     bench b;
     void *mirror;
     open_bench(&b);
@@ -502,7 +485,6 @@ static void what_fails_at_once_is_tried_again(void **state)
 /* Writes and reads from both sides, against a plain copy, with calls that fail, switched off, audited. */
 static void both_sides_agree(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("face");
     for (int round = 0; round < 40; ++round) {
         bench b;

@@ -9,7 +9,6 @@
 
 static void an_imported_tensor_is_an_array(void **state)
 {
-    (void)state;
     FOR_ISAS(isa)
     {
         stet_device *device = open_device(isa, 1);
@@ -41,7 +40,6 @@ static void an_imported_tensor_is_an_array(void **state)
 
 static void every_type_that_has_one_here(void **state)
 {
-    (void)state;
     static const struct {
         int code, bits;
         stet_dtype dtype;
@@ -90,7 +88,6 @@ static void every_type_that_has_one_here(void **state)
 
 static void kinds_that_are_refused(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     int64_t before = blocks();
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "stet_default_import_def", def.cookie = 0);
@@ -113,7 +110,6 @@ static void kinds_that_are_refused(void **state)
 
 static void layouts_that_are_refused(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     int64_t before = blocks();
     REFUSED(STET_ERROR_LIMIT, "more than this machine can address", f->shape[0] = INT64_MAX);
@@ -137,7 +133,6 @@ static void layouts_that_are_refused(void **state)
 
 static void what_is_not_given_is_refused(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     int64_t before = blocks();
     stet_import_def good = stet_default_import_def();
@@ -161,7 +156,6 @@ static void what_is_not_given_is_refused(void **state)
 
 static void layouts_that_are_fine(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     float x;
     foreign *f = FOREIGN(kDLFloat, 32, 1, 4, 1); /* nobody steps over a dimension of 1 */
@@ -200,7 +194,6 @@ static void layouts_that_are_fine(void **state)
 
 static void nothing_at_all_is_fine(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     foreign *f = FOREIGN(kDLFloat, 32, INT64_MAX, 0, 5);
     f->tensor.dl_tensor.data = NULL;
@@ -229,7 +222,6 @@ static void nothing_at_all_is_fine(void **state)
 
 static void an_unannounced_owner_may_write_at_any_time(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     foreign *f = FOREIGN(kDLInt, 32, 2);
     stet_array *a = import(device, &f->tensor, false);
@@ -258,7 +250,6 @@ static void an_unannounced_owner_may_write_at_any_time(void **state)
 
 static void what_was_imported_for_reading_is_not_written(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     foreign *f = FOREIGN(kDLInt, 32, 2);
     f->tensor.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
@@ -281,7 +272,6 @@ static void what_was_imported_for_reading_is_not_written(void **state)
 /* Blocks of lanes, with and without padding. */
 static void worlds_come_in_blocks(void **state)
 {
-    (void)state;
     FOR_FLOAT_ISAS(isa)
     {
         stet_device *device = open_device(isa, 1);
@@ -330,7 +320,6 @@ static void worlds_come_in_blocks(void **state)
 /* Tensors of random shape, steps and offset: taken exactly if they are contiguous, and never ended twice. */
 static void random_tensors(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("dlpack");
     stet_device *device = open_device(STI_ISA_portable, 1);
     int taken = 0;

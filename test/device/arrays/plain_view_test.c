@@ -60,7 +60,6 @@ static int64_t why(const rig *r, stet_reason reason)
 
 static void a_view_is_plain_and_follows_the_array(void **state)
 {
-    (void)state;
     FOR_FLOAT_ISAS(isa)
     {
         rig r = open_rig(isa);
@@ -84,7 +83,6 @@ static void a_view_is_plain_and_follows_the_array(void **state)
 
 static void what_others_write_arrives_element_by_element(void **state)
 {
-    (void)state;
     FOR_FLOAT_ISAS(isa)
     {
         rig r = open_rig(isa);
@@ -116,7 +114,6 @@ static void what_others_write_arrives_element_by_element(void **state)
 
 static void a_view_goes_with_its_last_tensor(void **state)
 {
-    (void)state;
     rig r = open_rig(STI_ISA_portable);
     tensor *one = show_plain(r.a, true), *two = show_plain(r.a, false);
     int64_t held = 2 * (int64_t)sizeof r.rows;
@@ -139,7 +136,6 @@ static void a_view_goes_with_its_last_tensor(void **state)
 
 static void what_was_given_for_reading_is_put_back(void **state)
 {
-    (void)state;
     rig r = open_rig(STI_ISA_portable);
     tensor *t = show_plain(r.a, false);
     ((int *)t->dl_tensor.data)[5] = 0;
@@ -155,7 +151,6 @@ static void what_was_given_for_reading_is_put_back(void **state)
 
 static void switched_off_and_audited_it_shows_the_same(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < 2; ++kind) {
         rig r = open_rig(STI_ISA_portable);
         stet_mechanism_options options = {.disabled = kind ? 0 : 1u << STET_MECHANISM_PLAIN_VIEW, .audit = kind};
@@ -196,11 +191,7 @@ static stet_result export_once(void)
     return result;
 }
 
-static void without_memory_nothing_is_half_made(void **state)
-{
-    (void)state;
-    (void)fail_each_allocation(export_once, false);
-}
+static void without_memory_nothing_is_half_made(void **state) { (void)fail_each_allocation(export_once, false); }
 
 int main(void)
 {

@@ -69,7 +69,6 @@ static void close_capture(rig_of_capture *r)
 
 static void what_the_host_wrote_is_not_sent_into_a_graph(void **state)
 {
-    (void)state;
     rig_of_capture r = open_capture();
     uint64_t seen[2] = {stet_array_get_generation(r.host), stet_array_get_generation(r.other)};
     FAILS(stet_array_copy(r.other, r.host), STET_ERROR_UNSUPPORTED, "being captured");
@@ -89,7 +88,6 @@ static void what_the_host_wrote_is_not_sent_into_a_graph(void **state)
 
 static void what_is_on_the_device_alone_is_not_read_or_written(void **state)
 {
-    (void)state;
     rig_of_capture r = open_capture();
     const int some[2] = {1, 2};
     int back[2];
@@ -115,7 +113,6 @@ static void what_is_on_the_device_alone_is_not_read_or_written(void **state)
 
 static void tensors_change_hands_in_the_stream_that_is_captured(void **state)
 {
-    (void)state;
     rig_of_capture r = open_capture();
     stet_export_def out = stet_default_export_def();
     stet_import_def in = stet_default_import_def();

@@ -12,7 +12,6 @@
 
 static void an_export_lies_where_the_device_is_and_can_be_read_at_once(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_device *other = foreigner_open(&rig);
@@ -56,7 +55,6 @@ static void an_export_lies_where_the_device_is_and_can_be_read_at_once(void **st
 /* Somebody else writes to the device's memory and says nothing; his streams are done when stet is called. */
 static void kf24_written_through_a_tensor(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_device *other = foreigner_open(&rig);
@@ -104,7 +102,6 @@ static void kf24_written_through_a_tensor(void **state)
 
 static void an_announced_writer_announces(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_device *other = foreigner_open(&rig);
@@ -129,7 +126,6 @@ static void an_announced_writer_announces(void **state)
 
 static void an_import_is_an_array_over_their_memory(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_device *other = foreigner_open(&rig);
@@ -166,7 +162,6 @@ static void an_import_is_an_array_over_their_memory(void **state)
 /* The host mirror of a host's writer, which is current before theirs and never hides it. */
 static void faces_of_an_import(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_device *other = foreigner_open(&rig);
@@ -194,7 +189,6 @@ static void faces_of_an_import(void **state)
 /* A graph of somebody else's holds the array's address: what the host writes is there before it runs, and not only before stet's next launch. */
 static void a_mirror_does_not_wait_where_a_graph_of_others_reads(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_device *other = foreigner_open(&rig);
@@ -224,7 +218,6 @@ static void a_mirror_does_not_wait_where_a_graph_of_others_reads(void **state)
 /* Nobody else could write what the host's side alone has, so it stays. */
 static void an_announcement_does_not_undo_a_write_of_the_host(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_array *a = new_ints(rig.device, 2), *b = new_ints(rig.device, 2);
@@ -261,7 +254,6 @@ static void an_announcement_does_not_undo_a_write_of_the_host(void **state)
 
 static void a_tensor_of_another_place_is_refused(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_device *other = foreigner_open(&rig);
@@ -290,7 +282,6 @@ static void a_tensor_of_another_place_is_refused(void **state)
 
 static void what_is_not_aligned_or_nothing(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     {
         stet_device *other = foreigner_open(&rig);
@@ -388,7 +379,6 @@ static void run_through_dlpack(stet_device *device, const sti_pilot *p)
 
 static void kernels_take_imported_arrays(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     for (int kind = 0; kind < STI_PILOT_COUNT; ++kind) {
         sti_pilot p;

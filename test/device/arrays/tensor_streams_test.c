@@ -9,7 +9,6 @@
 /* What stet still has under way with the memory is done before its owner hears that he has it back. */
 static void a_tensor_ends_after_the_work_on_it(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     for (int round = 0; round < 6; ++round) {
         stet_device *other = foreigner_open(&rig);
@@ -45,7 +44,6 @@ static tensor *export_in(stet_array *a, stet_ready ready, void *stream)
 /* The reader's stream comes after stet's, and nobody waits on the host: with the export, with each later update, or by hand. */
 static void a_reader_in_a_stream_comes_after_the_work(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     for (int round = 0; round < 8; ++round) {
         stet_device *other = foreigner_open(&rig);
@@ -79,7 +77,6 @@ static void a_reader_in_a_stream_comes_after_the_work(void **state)
 /* What the writer's stream has got is seen though it is not done: with the import, and for each later write by hand. */
 static void a_writer_in_a_stream_comes_before_the_work(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     for (int round = 0; round < 8; ++round) {
         stet_device *other = foreigner_open(&rig);
@@ -111,7 +108,6 @@ static void a_writer_in_a_stream_comes_before_the_work(void **state)
 /* In the stream that the tensor came in, its memory goes in that stream's order: nobody waits. In another one stet does. */
 static void the_end_of_an_import_waits_unless_its_stream_is_in_use(void **state)
 {
-    (void)state;
     FOR_DEVICES(rig)
     for (int round = 0; round < 4; ++round) {
         stet_device *other = foreigner_open(&rig);

@@ -34,7 +34,6 @@ static void refuse_all(rig *r, void *graph)
 
 static void what_cannot_be_captured_is_refused(void **state)
 {
-    (void)state;
     for (int joined = 0; joined < 2; ++joined) {
         rig r;
         list l = {.random = 6}, own = {0};
@@ -66,7 +65,6 @@ static void what_cannot_be_captured_is_refused(void **state)
 /* Blocks, code, graphs that go meanwhile: nothing is waited for that is captured, and nothing goes too early. */
 static void what_goes_during_a_capture(void **state)
 {
-    (void)state;
     for (int joined = 0; joined < 2; ++joined) {
         rig r;
         list l = {.random = 6}, own = {0};
@@ -109,7 +107,6 @@ static void what_goes_during_a_capture(void **state)
 
 static void a_capture_that_its_owner_breaks_ends_with_it(void **state)
 {
-    (void)state;
     rig r;
     list l = {.random = 3}, after = {.random = 4};
     caller c = {0};
@@ -134,7 +131,6 @@ static void a_capture_that_its_owner_breaks_ends_with_it(void **state)
 
 static void a_driver_that_does_not_number_captures(void **state)
 {
-    (void)state;
     rig r;
     list l = {.random = 3}, other = {.random = 5};
     caller c = {0};
@@ -168,7 +164,6 @@ static void a_driver_that_does_not_number_captures(void **state)
 /* Another library captures in the mode that forbids others' unsafe calls, while stet works in two streams of the caller's. */
 static void kf09_somebody_elses_capture_beside_foreign_streams(void **state)
 {
-    (void)state;
     rig r;
     list l = {.random = 8};
     caller c = {0};
@@ -235,7 +230,6 @@ static bool fail_beside_a_capture(int64_t n, int64_t *failed)
 
 static void each_call_beside_a_capture_may_fail(void **state)
 {
-    (void)state;
     int64_t n = 1, failed = 0;
     while (fail_beside_a_capture(n, &failed)) ++n;
     assert_true(n > 15 && failed > 12);

@@ -36,14 +36,12 @@ static void join_and_replay(uint64_t seed)
 
 static void kf11_an_outer_graph_runs_what_stet_issued(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 24; ++seed) join_and_replay(seed);
 }
 
 /* The usual way: a warm-up in a stream, then the same captured in it. */
 static void a_stream_is_captured_after_it_came_into_use(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         rig r;
         list l = {.random = seed}, warm = {.random = seed + 500};
@@ -74,7 +72,6 @@ static void a_stream_is_captured_after_it_came_into_use(void **state)
 /* stet stays in the stream when the capture has ended: its work comes behind what it had issued before the capture. */
 static void a_stream_that_was_joined_goes_on_behind_what_was_before(void **state)
 {
-    (void)state;
     static const char *const ways[] = {"launch", "copy", "upload", "capturing", "use"};
     for (uint64_t seed = 1; seed <= 30; ++seed) {
         rig r;
@@ -103,7 +100,6 @@ static void a_stream_that_was_joined_goes_on_behind_what_was_before(void **state
 
 static void stet_goes_from_one_capture_into_another(void **state)
 {
-    (void)state;
     rig r;
     list l[2] = {{.random = 1}, {.random = 2}}, other = {.random = 3};
     caller c[2] = {{0}, {0}};
@@ -133,7 +129,6 @@ static void stet_goes_from_one_capture_into_another(void **state)
 /* The caller's second stream is forked off the captured one and joined again; stet works in both. */
 static void streams_of_one_capture_are_ordered(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         rig r;
         list l = {.random = seed};

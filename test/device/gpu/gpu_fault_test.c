@@ -10,7 +10,6 @@
 
 static void a_fault_is_told_with_the_last_launches_and_stays(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     kernels k;
     load_kernels(device, &k);
@@ -61,7 +60,6 @@ static void *current(void)
 
 static void other_libraries_find_their_device_as_they_left_it(void **state)
 {
-    (void)state;
     stet_device_def def = gpu_def();
     stet_device *device;
     void *other = NULL;
@@ -110,7 +108,6 @@ static int own_mode(void)
 /* Giving back what the thread had fails once, with a code that passes and one that takes the device; then for ever. */
 static void what_was_current_comes_back_at_the_second_try(void **state)
 {
-    (void)state;
     const char *const back[] = {"capture_mode", o.hip ? "device_set" : "context_set"};
     static const int codes[] = {1, 719};
     for (int i = 0; i < 6; ++i) {
@@ -145,7 +142,6 @@ static void what_was_current_comes_back_at_the_second_try(void **state)
 /* Another library captures a stream, in the mode that is told of all threads' calls, while stet works: neither disturbs the other. */
 static void kf09_somebody_elses_capture_goes_on(void **state)
 {
-    (void)state;
     void *other = NULL, *graph = NULL, *stream = NULL;
     entries_start_seed(&o, 13); /* this thread has device 0 current */
     assert_int_equal(o.api.stream_create(&stream, 0), 0);
@@ -182,7 +178,6 @@ static int64_t exchanges(void) { return o.control->calls("capture_mode"); }
 /* Drivers may load a function when it is first launched, which a capture forbids: that launch is announced, later ones are allowed anyway. */
 static void kf09_only_the_first_launch_of_a_function_is_announced(void **state)
 {
-    (void)state;
     void *stream = NULL, *graph = NULL;
     entries_start_seed(&o, 15);
     assert_int_equal(o.api.stream_create(&stream, 0), 0);
@@ -259,7 +254,6 @@ static stet_result short_run(const char *code, size_t size, int *out)
 /* A code that takes the device away, and one that does not; each call of the driver in turn. */
 static void every_call_may_fail(void **state)
 {
-    (void)state;
     static const int codes[] = {1, 2, 719};
     size_t size;
     char *code = compile(two_kernels, &size);
@@ -308,7 +302,6 @@ static stet_result run_once(void)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     run_code = compile(two_kernels, &run_size);
     assert_true(fail_each_allocation(run_once, false) >= 8);
     free(run_code);

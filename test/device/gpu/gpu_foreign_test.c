@@ -8,7 +8,6 @@
 
 static void others_work_is_captured_once_and_replayed(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         rig r;
         list l = {0};
@@ -39,7 +38,6 @@ static void others_work_is_captured_once_and_replayed(void **state)
 
 static void kf08_a_capture_that_fails_leaves_nothing(void **state)
 {
-    (void)state;
     rig r;
     list l = {0};
     void *graph;
@@ -95,7 +93,6 @@ static stet_result issue_beside_another_thread(void *context, void *stream)
 
 static void kf09_another_thread_uses_the_legacy_stream_meanwhile(void **state)
 {
-    (void)state;
     rig r;
     list l = {0};
     void *graph;

@@ -38,7 +38,6 @@ static const char *try_all(stet_device *device, stet_array *array)
 
 static void a_child_is_told(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     stet_array *array;
     float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8];

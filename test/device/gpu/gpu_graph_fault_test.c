@@ -8,7 +8,6 @@
 
 static void a_fault_names_the_graph(void **state)
 {
-    (void)state;
     rig r;
     list l = {0};
     void *graph;
@@ -83,7 +82,6 @@ static bool fail_at(int64_t n, int code, int64_t *failed)
 
 static void each_call_may_fail(void **state)
 {
-    (void)state;
     static const int codes[] = {1, 2, 719};
     for (size_t c = 0; c < sizeof codes / sizeof *codes; ++c) {
         int64_t n = 1, failed = 0;
@@ -113,7 +111,6 @@ static stet_result round_on_a_new_device(void)
 
 static void each_allocation_may_fail(void **state)
 {
-    (void)state;
     assert_true(fail_each_allocation(round_on_a_new_device, false) >= 12);
 }
 

@@ -34,7 +34,6 @@ static void random_list(uint64_t seed)
 
 static void random_lists_as_one_by_one(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; ++seed) random_list(seed);
 }
 
@@ -42,7 +41,6 @@ static void random_lists_as_one_by_one(void **state)
 
 static void a_launch_of_nothing_and_of_more(void **state)
 {
-    (void)state;
     static const int64_t counts[] = {5, 0, ITEMS, 1, 0, 7};
     rig r;
     list l = {0};
@@ -65,7 +63,6 @@ static void a_launch_of_nothing_and_of_more(void **state)
 
 static void arguments_are_those_that_were_set_last(void **state)
 {
-    (void)state;
     rig r;
     list l = {0};
     void *graph;
@@ -86,7 +83,6 @@ static void arguments_are_those_that_were_set_last(void **state)
 
 static void nothing_at_all_and_empty_copies(void **state)
 {
-    (void)state;
     rig r;
     list none = {0}, l = {0};
     void *graph;
@@ -110,7 +106,6 @@ static void nothing_at_all_and_empty_copies(void **state)
 /* As for single launches, and before the driver sees anything. */
 static void limits_are_those_of_launches(void **state)
 {
-    (void)state;
     rig r;
     list l = {0};
     void *graph;
@@ -133,7 +128,6 @@ static void limits_are_those_of_launches(void **state)
 
 static void a_graph_that_runs_may_be_freed(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         rig r;
         list l = {.random = seed};
@@ -182,7 +176,6 @@ static int64_t early(int version, int major)
 
 static void kernels_that_wait_by_themselves_may_be_early(void **state)
 {
-    (void)state;
     assert_int_equal(early(13000, 9), o.hip ? 0 : 3 * 3);
     assert_int_equal(early(13000, 8), 0); /* the device cannot */
     assert_int_equal(early(12020, 9), 0); /* the driver cannot */
@@ -191,7 +184,6 @@ static void kernels_that_wait_by_themselves_may_be_early(void **state)
 /* The double finds a kernel that says it waits and does not. */
 static void a_kernel_that_lies_is_found(void **state)
 {
-    (void)state;
     char text[200];
     rig r;
     list l = {0};
@@ -212,7 +204,6 @@ static void a_kernel_that_lies_is_found(void **state)
 
 static void a_loop_ends_by_its_condition_or_its_most(void **state)
 {
-    (void)state;
     static const struct {
         unsigned condition;
         int64_t most, trips;
@@ -240,7 +231,6 @@ static void a_loop_ends_by_its_condition_or_its_most(void **state)
 
 static void without_conditional_nodes_loops_are_refused(void **state)
 {
-    (void)state;
     rig r;
     list l = {0};
     void *graph;
@@ -275,7 +265,6 @@ static void without_conditional_nodes_loops_are_refused(void **state)
 
 static void a_driver_without_graphs_says_what_it_lacks(void **state)
 {
-    (void)state;
     rig r;
     list l = {0};
     void *graph;

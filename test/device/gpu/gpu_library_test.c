@@ -15,7 +15,6 @@ static void start_with(const double_config *config) { o.control->start(config); 
 
 static void a_library_that_is_not_there(void **state)
 {
-    (void)state;
     stet_device_def def = gpu_def();
     stet_device *device = (stet_device *)&def;
     def.gpu.library = "/nowhere/libdriver.so";
@@ -28,7 +27,6 @@ static void a_library_that_is_not_there(void **state)
 
 static void kf01_every_soname_is_looked_for(void **state)
 {
-    (void)state;
     static const char *const hip[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
     const sti_library_names *driver = o.hip ? sti_gpu_hip.driver : sti_gpu_cuda.driver;
     sti_library library;
@@ -45,7 +43,6 @@ static void kf01_every_soname_is_looked_for(void **state)
 /* A folder with a file of an old name, one of a new name, and one that is no library. */
 static void kf01_the_best_name_wins_wherever_it_is(void **state)
 {
-    (void)state;
     char folder[] = "/tmp/stet-library-XXXXXX", pattern[64], path[128], broken[128];
     assert_non_null(mkdtemp(folder));
     (void)snprintf(pattern, sizeof pattern, "%.40s*", folder);
@@ -81,7 +78,6 @@ static void kf01_the_best_name_wins_wherever_it_is(void **state)
 /* Below a Python's site-packages, as VIRTUAL_ENV names it. */
 static void a_wheel_is_found(void **state)
 {
-    (void)state;
     char top[] = "/tmp/stet-venv-XXXXXX", command[400];
     assert_non_null(mkdtemp(top));
     (void)snprintf(command, sizeof command,
@@ -107,7 +103,6 @@ static void a_wheel_is_found(void **state)
 
 static void kf03_old_versions_are_refused(void **state)
 {
-    (void)state;
     double_config config = o.control->defaults();
     stet_device_def def = gpu_def();
     stet_device *device;
@@ -127,7 +122,6 @@ static void kf03_old_versions_are_refused(void **state)
 /* The architecture's name lies elsewhere in each version's struct; one that is not understood is an error. */
 static void kf03_architectures_of_each_version(void **state)
 {
-    (void)state;
     static const int versions[] = {50200000, 50700000, 60000000, 60443483, 70000000};
     static const char *const good[] = {"gfx90a", "gfx1030", "gfx942", "gfx1201"}, *const bad[] = {"", "gfx", "sm_90",
                                                                                                   "gfx9-"};
@@ -158,7 +152,6 @@ static void kf03_architectures_of_each_version(void **state)
 
 static void devices_that_do_not_exist(void **state)
 {
-    (void)state;
     double_config config = o.control->defaults();
     stet_device_def def = gpu_def();
     stet_device *device;
@@ -239,7 +232,6 @@ static void expect_driver_without(const char *file, const wanted *w)
 
 static void kf02_each_missing_entry_point_is_named(void **state)
 {
-    (void)state;
 #define REQUIRED true
 #define OPTIONAL false
 #define BOTH(need, name, cuda, hip, result, parameters) {{#name, #cuda, need}, {#name, #hip, need}},
@@ -301,7 +293,6 @@ static stet_device_type best(const stet_device_def *def)
 
 static void auto_takes_what_can_be_used(void **state)
 {
-    (void)state;
     stet_device_def def = gpu_def();
     stet_device_type gpu = def.type;
     double_config config = o.control->defaults();

@@ -16,14 +16,12 @@ static const char *real_arch; /* of this machine's GPU, when that is under test 
 
 static inline int open_double_cuda(void **state)
 {
-    (void)state;
     entries_open(&o, false);
     return 0;
 }
 
 static inline int open_double_hip(void **state)
 {
-    (void)state;
     entries_open(&o, true);
     return 0;
 }
@@ -70,7 +68,6 @@ static inline sti_gpu *gpu_of(const stet_device *device) { return device->state;
 /* Before each test. */
 static inline int begin(void **state)
 {
-    (void)state;
     double_start(o.control, 11);
     return 0;
 }

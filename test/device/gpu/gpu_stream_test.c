@@ -42,13 +42,11 @@ static void alternate(uint64_t seed)
 
 static void kf15_results_are_those_of_one_order(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 30; ++seed) alternate(seed);
 }
 
 static void a_stream_may_go_when_another_is_used(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         rig r;
         list l = {.random = seed};
@@ -71,7 +69,6 @@ static void a_stream_may_go_when_another_is_used(void **state)
 
 static void the_same_stream_again_costs_nothing(void **state)
 {
-    (void)state;
     rig r;
     begin_beside(5);
     rig_open(&r);
@@ -100,7 +97,6 @@ static void the_same_stream_again_costs_nothing(void **state)
 /* A freed block comes back while the work of its former user is still to run, in another stream. */
 static void kf22_a_block_that_comes_back_is_the_new_users(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         rig r;
         begin_beside(seed);
@@ -126,7 +122,6 @@ static void kf22_a_block_that_comes_back_is_the_new_users(void **state)
 /* The ring of page-locked pieces goes round several times, filled in one stream and filled again in another. */
 static void kf16_pieces_of_uploads_outlive_their_copies_in_every_stream(void **state)
 {
-    (void)state;
     enum { ROUNDS = 12 };
     rig r;
     begin_beside(3);
@@ -166,7 +161,6 @@ static void *free_elsewhere(void *context)
 /* Which other threads may do at any time; what is too much goes back at the next allocation. */
 static void a_free_never_waits_for_a_stream_of_the_callers(void **state)
 {
-    (void)state;
     rig r;
     begin_beside(4);
     rig_open(&r);
@@ -220,7 +214,6 @@ static unsigned beside_another_library(uint64_t seed, bool stet_first, bool orde
 
 static void others_work_is_before_or_behind_when_it_is_said(void **state)
 {
-    (void)state;
     /* array a begins with 10 a + 1 */
     const unsigned right[2] = {3 * 21 + (2 * 31 + 7) + 1, 2 * (3 * 11 + 31 + 1) + 7};
     int wrong[2] = {0, 0};
@@ -262,7 +255,6 @@ static void *work(void *context)
 
 static void two_devices_on_two_threads(void **state)
 {
-    (void)state;
     static worker workers[2];
     double_start(o.control, 21);
     for (int i = 0; i < 2; ++i) {
@@ -285,7 +277,6 @@ static void two_devices_on_two_threads(void **state)
 /* Whichever call of the driver fails while the stream changes: the one before is in use still, and the order is kept. */
 static void each_call_of_a_change_may_fail(void **state)
 {
-    (void)state;
     for (int64_t n = 1, failed = 0;; ++n) {
         rig r;
         list l = {.random = (uint64_t)n};
@@ -318,7 +309,6 @@ static void each_call_of_a_change_may_fail(void **state)
 /* A device that goes waits for what it had issued to the caller's stream, and leaves the stream to him. */
 static void a_device_goes_while_a_stream_of_the_callers_is_in_use(void **state)
 {
-    (void)state;
     rig r;
     list l = {.random = 1};
     begin_beside(9);

@@ -11,7 +11,6 @@
 
 static void what_it_is(void **state)
 {
-    (void)state;
     stet_device_def def = gpu_def();
     stet_device *device;
     def.gpu.index = 1;
@@ -48,7 +47,6 @@ enum { NSIZE = sizeof sizes / sizeof *sizes };
 
 static void memory_is_zero_whoever_had_it_before(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     for (int round = 0; round < 3; ++round) {
         void *memory[NSIZE];
@@ -67,7 +65,6 @@ static void memory_is_zero_whoever_had_it_before(void **state)
 
 static void freed_blocks_are_given_out_again(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     for (int i = 0; i < NSIZE; ++i) device->ops->free(device, take(device, sizes[i]));
     int64_t asked = o.control->calls("alloc"), freed = o.control->calls("free");
@@ -89,7 +86,6 @@ static void freed_blocks_are_given_out_again(void **state)
 /* A block that is much bigger than what is asked for is not given out for it. */
 static void a_big_block_is_not_wasted(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     void *big = take(device, 40 * MIB);
     device->ops->free(device, big);
@@ -111,7 +107,6 @@ static void start_with(size_t memory)
 
 static void what_is_kept_goes_back_when_memory_is_short(void **state)
 {
-    (void)state;
     start_with(64 * MIB);
     stet_device *device = open_gpu(); /* keeps at most an eighth of it */
     void *one = take(device, 6 * MIB), *two = take(device, 30 * MIB);
@@ -127,7 +122,6 @@ static void what_is_kept_goes_back_when_memory_is_short(void **state)
 
 static void out_of_memory_says_what_and_how_much(void **state)
 {
-    (void)state;
     start_with(64 * MIB);
     stet_device *device = open_gpu();
     void *some = take(device, 16 * MIB), *none = &none;
@@ -160,7 +154,6 @@ static void *free_in_a_thread(void *context)
 
 static void any_thread_may_free(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     for (int i = 0; i < 50; ++i) {
         void *pair[2] = {device, take(device, 3 * MIB)};
@@ -184,7 +177,6 @@ static void random_bytes(unsigned char *out, size_t size, uint64_t *dice)
 /* The source of an upload is overwritten as soon as the call has returned. */
 static void kf16_host_memory_may_change_after_an_upload(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("uploads");
     stet_device *device = open_gpu();
     enum { MOST = 9 << 20 };
@@ -212,7 +204,6 @@ static void kf16_host_memory_may_change_after_an_upload(void **state)
 /* Many small ones, none waited for: the pieces of the ring are used again, and none too early. */
 static void uploads_follow_one_another(void **state)
 {
-    (void)state;
     enum { N = 3000, EACH = 4000 };
     stet_device *device = open_gpu();
     char *there = take(device, (size_t)N * EACH);
@@ -232,7 +223,6 @@ static void uploads_follow_one_another(void **state)
 
 static void page_locked_memory_is_copied_directly(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("page_locked");
     stet_device *device = open_gpu();
     enum { SIZE = 5 << 20 };
@@ -263,7 +253,6 @@ static void page_locked_memory_is_copied_directly(void **state)
 /* Whoever reads a tensor does so in a stream of his own. */
 static void what_is_exported_is_there(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     stet_array *a;
     int some[100] = {1, 2, 3};
@@ -293,7 +282,6 @@ static void what_is_exported_is_there(void **state)
 
 static void every_world_runs_once_whatever_the_team(void **state)
 {
-    (void)state;
     static const int teams[][2] = {{1, 1}, {1, 7}, {8, 1}, {8, 4}, {32, 1}, {32, 8}, {256, 1}};
     static const int64_t counts[] = {1, 2, 7, 8, 9, 100};
     stet_device *device = open_gpu();
@@ -320,7 +308,6 @@ static void every_world_runs_once_whatever_the_team(void **state)
 /* Copies and launches in the order in which they were asked for; slots may go once launch has returned. */
 static void work_is_in_order(void **state)
 {
-    (void)state;
     enum { N = 1000 };
     stet_device *device = open_gpu();
     kernels k;
@@ -352,7 +339,6 @@ static void work_is_in_order(void **state)
 
 static void limits_are_errors_before_the_driver_sees_them(void **state)
 {
-    (void)state;
     stet_device *device = open_gpu();
     kernels k;
     load_kernels(device, &k);
@@ -385,7 +371,6 @@ static void limits_are_errors_before_the_driver_sees_them(void **state)
 
 static void code_that_is_none(void **state)
 {
-    (void)state;
     static const char wrong[64] = "this is no code";
     stet_device *device = open_gpu();
     kernels k;

@@ -24,7 +24,6 @@ static stet_result put_in_upload_stream(rig *r, void *to, size_t size, int byte)
 /* Copies on the device out of a block that the upload stream fills again and again, in whatever stream is in use. */
 static void two_orders_are_enough(void **state)
 {
-    (void)state;
     enum { ROUNDS = 12, SIZE = 2 << 20 };
     for (uint64_t seed = 1; seed <= 8; ++seed) {
         rig r;
@@ -54,7 +53,6 @@ static void two_orders_are_enough(void **state)
 /* No stream, no event, no call, as long as nothing is in the upload stream; and none for an order that has nothing to order. */
 static void what_is_not_used_costs_nothing(void **state)
 {
-    (void)state;
     rig r;
     begin_beside(3);
     rig_open(&r);
@@ -79,7 +77,6 @@ static void what_is_not_used_costs_nothing(void **state)
 /* While the stream in use is captured nothing goes to the upload stream; what went before is waited for by the host, and the capture stays whole. */
 static void beside_a_capture(void **state)
 {
-    (void)state;
     for (int joined = 0; joined < 2; ++joined) {
         rig r;
         list l = {.random = 6};
@@ -138,7 +135,6 @@ static stet_result send_kept(rig *r, char *kept, char *to, int i, size_t size)
 /* Large and small, again and again over the same memory, which goes while the last is still to run. */
 static void kept_memory_is_sent_from_where_it_is(void **state)
 {
-    (void)state;
     enum { TIMES = 6 };
     for (uint64_t seed = 1; seed <= 8; ++seed)
         for (int small = 0; small < 2; ++small) {
@@ -170,7 +166,6 @@ static void kept_memory_is_sent_from_where_it_is(void **state)
 /* No piece of the ring is asked for, and nobody waits. */
 static void a_kept_upload_is_two_calls(void **state)
 {
-    (void)state;
     rig r;
     char *kept;
     begin_beside(5);
@@ -254,7 +249,6 @@ static bool one_call_fails(work_fn *work, size_t size, int64_t n, int64_t *faile
 
 static void kf13_each_call_may_fail(void **state)
 {
-    (void)state;
     for (int kept = 0; kept < 2; ++kept) {
         int64_t n = 1, failed = 0;
         while (one_call_fails(kept ? some_kept : some_work, kept ? KEPT : 3 * MIB / 2, n, &failed)) ++n;
@@ -265,7 +259,6 @@ static void kf13_each_call_may_fail(void **state)
 /* A device goes while uploads of the upload stream are still to run. */
 static void a_device_goes_with_uploads_to_run(void **state)
 {
-    (void)state;
     rig r;
     begin_beside(9);
     rig_open(&r);

@@ -64,7 +64,6 @@ static void find_kernels(const char *folder)
 
 static int find_all(void **state)
 {
-    (void)state;
     find_kernels("src");
     find_kernels("test");
     return npath < 8; /* there were a dozen when this was written */
@@ -85,7 +84,6 @@ static sti_unit *unit_of(const char *text, const char *name, const sti_check_opt
 
 static void all_kernels_pass(void **state)
 {
-    (void)state;
     const sti_check_options options[] = {options_for(1, false), options_for(4, false), options_for(16, false),
                                          options_for(1, true)};
     for (int i = 0; i < npath; ++i)
@@ -101,7 +99,6 @@ static void all_kernels_pass(void **state)
 
 static void what_is_printed_reads_as_an_equal_tree(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2 * npath; ++i) {
         sti_check_options options = options_for(i < npath ? 16 : 1, i >= npath);
         char *text = read_text(paths[i % npath]), *printed, *again;
@@ -122,7 +119,6 @@ static void what_is_printed_reads_as_an_equal_tree(void **state)
 /* Under the warnings of written kernels, at two widths. */
 static void what_is_printed_compiles(void **state)
 {
-    (void)state;
     sti_check_options options = options_for(16, false);
     (void)mkdir(STET_TEST_BINARY_DIR "/check", 0777);
     for (int i = 0; i < npath; ++i) {
@@ -148,7 +144,6 @@ static void what_is_printed_compiles(void **state)
 
 static void trees_that_differ_are_not_equal(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "LFN int f(int a) { return a + 1; }",
         "LFN int f(int a) { return a + 2; }",
@@ -257,7 +252,6 @@ static void check_mutant(const char *text, const sti_check_options *options, int
 
 static void mutants_are_survived(void **state)
 {
-    (void)state;
     enum { ROOM = 1 << 18, EACH = 60 };
     const char *given = getenv("STET_TEST_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
@@ -299,7 +293,6 @@ static void release(void *memory, void *context)
 /* The n-th allocation fails, for every n: a result with a sentence, nothing kept; with enough of them it works. */
 static void each_allocation_may_fail(void **state)
 {
-    (void)state;
     char *text = read_text("bench/pilot/newton.k.h");
     sti_check_options options = options_for(16, false);
     OK(stet_set_allocator(limited, release, NULL));

@@ -52,15 +52,10 @@ static const check_case constants[] = {
     {"if (STET_W == 4) v[3] = splat(0);", ""},
 };
 
-static void test_constants(void **state)
-{
-    (void)state;
-    CHECK_CASES(constants, before, after);
-}
+static void test_constants(void **state) { CHECK_CASES(constants, before, after); }
 
 static void test_not_in_preprocessing(void **state)
 {
-    (void)state;
     static const check_case cases[] = {
         {"#if 0\n"
          "LFN int f(int n) { int a[2]; return a[2] + n / 0; }\n"
@@ -103,7 +98,6 @@ static void expect(long local, long called, long n, const char *mistakes)
 
 static void test_sizes(void **state)
 {
-    (void)state;
     expect(16383, 0, 0, "");
     expect(
         16384, 0, 0,
@@ -133,7 +127,6 @@ static void test_sizes(void **state)
 /* Of scopes that follow each other the larger one counts. */
 static void test_scopes(void **state)
 {
-    (void)state;
     static const check_case cases[] = {
         {"if (n > 0) { real a[9000]; a[n] = splat(0); } else { real b[9000]; b[n] = splat(0); }", ""},
         {"real a[9000]; a[n] = splat(0); if (n > 0) { real b[9000]; b[n] = splat(0); }",

@@ -3,23 +3,11 @@
  */
 #include "check_printed.h"
 
-static void newton(void **state)
-{
-    (void)state;
-    newton_has_the_same_bits(&printed_pilots);
-}
+static void newton(void **state) { newton_has_the_same_bits(&printed_pilots); }
 
-static void rays(void **state)
-{
-    (void)state;
-    rays_have_the_same_bits(&printed_pilots);
-}
+static void rays(void **state) { rays_have_the_same_bits(&printed_pilots); }
 
-static void level(void **state)
-{
-    (void)state;
-    level_has_the_same_bits(&printed_pilots);
-}
+static void level(void **state) { level_has_the_same_bits(&printed_pilots); }
 
 int main(void)
 {

@@ -284,11 +284,7 @@ static const check_case signatures[] = {
      "64 letters"},
 };
 
-static void rules_of_world_kernels(void **state)
-{
-    (void)state;
-    CHECK_CASES(world, world_before, world_after);
-}
+static void rules_of_world_kernels(void **state) { CHECK_CASES(world, world_before, world_after); }
 
 static void effects_are_statements(void **state)
 {
@@ -297,7 +293,6 @@ static void effects_are_statements(void **state)
                                     "LFN int seen(const int *a) { return *a; }\n"
                                     "LFN void count(int *a) { *a = *a + 1; }\n";
     char before[1024];
-    (void)state;
     (void)snprintf(before, sizeof before, "%sworld_kernel void k_a(real *y, const int *t, int n)\n{\n", functions);
     CHECK_CASES(effects, before, "\neach (k, n) put(y, k, splat(0)); }\n");
     (void)snprintf(before, sizeof before, "%sitem_kernel void k_b(int *y, const int *t, int n, int block)\n{\n",
@@ -305,17 +300,9 @@ static void effects_are_statements(void **state)
     CHECK_CASES(effects, before, "\nitems (p, n) istore(y + p, isplat(block)); }\n");
 }
 
-static void rules_of_item_kernels(void **state)
-{
-    (void)state;
-    CHECK_CASES(item, item_before, item_after);
-}
+static void rules_of_item_kernels(void **state) { CHECK_CASES(item, item_before, item_after); }
 
-static void rules_of_signatures(void **state)
-{
-    (void)state;
-    CHECK_CASES(signatures, "", "");
-}
+static void rules_of_signatures(void **state) { CHECK_CASES(signatures, "", ""); }
 
 int main(void)
 {

@@ -163,17 +163,9 @@ static const check_case directives[] = {
     {"#define F F + 1\nLFN int f(int a) { return F; }", "2:27: `F` is not declared"},
 };
 
-static void mistakes_in_syntax(void **state)
-{
-    (void)state;
-    CHECK_CASES(syntax, "", "");
-}
+static void mistakes_in_syntax(void **state) { CHECK_CASES(syntax, "", ""); }
 
-static void mistakes_in_directives(void **state)
-{
-    (void)state;
-    CHECK_CASES(directives, "", "");
-}
+static void mistakes_in_directives(void **state) { CHECK_CASES(directives, "", ""); }
 
 /* before, n times piece, after. */
 static char *repeated(const char *before, const char *piece, int n, const char *after)
@@ -188,7 +180,6 @@ static char *repeated(const char *before, const char *piece, int n, const char *
 
 static void deep_nesting_is_refused(void **state)
 {
-    (void)state;
     static const char *const nests[][3] = {
         {"LFN int f(int a) { return ", "(", "1; }"},
         {"LFN int f(int a) { return ", "-", "a; }"},
@@ -229,7 +220,6 @@ static void deep_nesting_is_refused(void **state)
 
 static void macros_without_end_are_refused(void **state)
 {
-    (void)state;
     static const char doubling[] = "#define A(x) x x\n#define B(x) A(A(A(A(A(x)))))\n#define C(x) B(B(B(B(B(x)))))\n"
                                    "LFN int f(int a)\n{\n    C(C(a = 1;)) return 1;\n}\n";
     sti_unit *unit = check_text(doubling, NULL);
@@ -248,7 +238,6 @@ static void macros_without_end_are_refused(void **state)
 /* All mistakes are counted, the first hundred are kept. */
 static void many_mistakes(void **state)
 {
-    (void)state;
     char *text = repeated("LFN void f(int a)\n{\n", "a = b;\n", 1000, "}\n");
     sti_unit *unit = check_text(text, NULL);
     assert_int_equal(sti_unit_mistakes(unit), 1000);
@@ -265,7 +254,6 @@ static void many_mistakes(void **state)
 /* The same source for other machines: #if sees them. */
 static void configurations(void **state)
 {
-    (void)state;
     static const char text[] =
         "#if STET_GPU\nint gpu;\n#elif STET_DOUBLE\nint real_double;\n#elif STET_W == 4\nint four;\n#endif\n";
     static const char *const sentence = "outside of functions stand LFN, world_kernel, item_kernel, typedef struct and "
@@ -302,7 +290,6 @@ static void write_file(const char *name, const char *text)
 /* Beside the including file, then in the folders; #pragma once; a file that includes itself; mistakes name their file. */
 static void includes(void **state)
 {
-    (void)state;
     static const char *const folder[] = {STET_TEST_BINARY_DIR "/check_b"};
     sti_check_options options = {.folder = folder, .nfolder = 1, .lanes = 4};
     (void)mkdir(STET_TEST_BINARY_DIR "/check_a", 0777);
@@ -326,7 +313,6 @@ static void includes(void **state)
 /* The thread's message names the first mistake. */
 static void the_message_of_a_check(void **state)
 {
-    (void)state;
     sti_check_options options = sti_default_check_options();
     sti_unit *unit;
     FAILS(sti_check_source("\nint a;", "own.k.h", &options, &unit), STET_ERROR_PARSE,

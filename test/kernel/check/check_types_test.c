@@ -245,35 +245,15 @@ static const check_case numbers[] = {
     {"big = 5000000000; n = 5000000000;", "1:23: `5000000000` is i64 and `n` is int: write (int)5000000000"},
 };
 
-static void mistakes_in_lanes(void **state)
-{
-    (void)state;
-    CHECK_CASES(lanes, before, after);
-}
+static void mistakes_in_lanes(void **state) { CHECK_CASES(lanes, before, after); }
 
-static void mistakes_in_values(void **state)
-{
-    (void)state;
-    CHECK_CASES(values, before, after);
-}
+static void mistakes_in_values(void **state) { CHECK_CASES(values, before, after); }
 
-static void mistakes_in_calls(void **state)
-{
-    (void)state;
-    CHECK_CASES(calls, before, after);
-}
+static void mistakes_in_calls(void **state) { CHECK_CASES(calls, before, after); }
 
-static void mistakes_in_variables(void **state)
-{
-    (void)state;
-    CHECK_CASES(variables, before, after);
-}
+static void mistakes_in_variables(void **state) { CHECK_CASES(variables, before, after); }
 
-static void mistakes_in_numbers(void **state)
-{
-    (void)state;
-    CHECK_CASES(numbers, before, after);
-}
+static void mistakes_in_numbers(void **state) { CHECK_CASES(numbers, before, after); }
 
 int main(void)
 {

@@ -80,7 +80,6 @@ static char *make_entry(size_t *size)
 
 static void an_entry_gives_back_what_went_in(void **state)
 {
-    (void)state;
     size_t size;
     char *bytes = make_entry(&size);
     sti_cache_key key = key_of(some_key), other = key_of("another");
@@ -101,7 +100,6 @@ static void an_entry_gives_back_what_went_in(void **state)
 /* Each beginning of an entry, in memory of exactly that size, and each with something behind it. */
 static void kf35_truncated_at_every_length(void **state)
 {
-    (void)state;
     size_t size;
     char *bytes = make_entry(&size);
     sti_cache c = open_cache(0);
@@ -134,7 +132,6 @@ static void kf35_truncated_at_every_length(void **state)
 
 static void every_bit_of_an_entry_counts(void **state)
 {
-    (void)state;
     size_t size;
     char *bytes = make_entry(&size);
     sti_cache_key key = key_of(some_key);
@@ -151,7 +148,6 @@ static void every_bit_of_an_entry_counts(void **state)
 /* An older schema had a shorter header, perhaps: the two words that tell it are enough. */
 static void an_older_schema_is_told_by_its_first_words(void **state)
 {
-    (void)state;
     char bytes[16] = "stetkern";
     sti_entry e;
     uint32_t schema = 0;
@@ -172,7 +168,6 @@ static void refused(const char *path, const char *why)
 
 static void folders_that_are_not_the_users_alone(void **state)
 {
-    (void)state;
     char *path = in_folder("cache");
     assert_int_equal(mkdir(path, 0700), 0);
     static const mode_t modes[] = {0777, 0770, 0702, 01777};
@@ -197,7 +192,6 @@ static void folders_that_are_not_the_users_alone(void **state)
 
 static void the_usual_folder(void **state)
 {
-    (void)state;
     sti_text_buffer path = {0};
     const char *had = getenv("HOME");
     char *home = strdup(had ? had : "/");
@@ -226,7 +220,6 @@ static void the_usual_folder(void **state)
 
 static void entries_of_somebody_else(void **state)
 {
-    (void)state;
     sti_cache c = open_cache(0);
     sti_cache_key key = key_of(some_key);
     OK(store(&c, &key, 'a', 50));
@@ -262,7 +255,6 @@ static void set_use(const sti_cache_key *key, int64_t seconds)
 
 static void the_least_recently_used_go_first(void **state)
 {
-    (void)state;
     enum { N = 6, SIZE = 1000 };
     static const char *const texts[N] = {"k0", "k1", "k2", "k3", "k4", "k5"};
     sti_cache_key key[N];
@@ -291,7 +283,6 @@ static void the_least_recently_used_go_first(void **state)
 /* The usual way to have no space without being root: the size of files is limited. */
 static void a_write_that_fails_leaves_the_cache_as_it_was(void **state)
 {
-    (void)state;
     sti_cache c = open_cache(0);
     sti_cache_key key = key_of(some_key);
     OK(store(&c, &key, 'a', 500));
@@ -322,7 +313,6 @@ static void count_item(void *context, const sti_cache_item *item)
 
 static void listed_verified_cleared(void **state)
 {
-    (void)state;
     sti_cache c = open_cache(0);
     sti_cache_key key[5];
     static const char *const texts[] = {"k0", "k1", "k2", "k3", "k4"};
@@ -405,7 +395,6 @@ static int write_or_read(int i)
 
 static void kf34_eight_processes_write_and_read_one_entry(void **state)
 {
-    (void)state;
     pid_t pids[8];
     for (int i = 0; i < 8; ++i) pids[i] = child(write_or_read, i);
     for (int i = 0; i < 8; ++i) expect_exit(pids[i], 0);
@@ -434,7 +423,6 @@ static int hold_lock(int i)
 
 static void one_at_a_time_holds_a_lock(void **state)
 {
-    (void)state;
     inside = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(inside != MAP_FAILED);
     pid_t pids[8];
@@ -465,7 +453,6 @@ static int write_for_ever(int i)
 
 static void killed_in_the_middle_of_a_write(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("killed_in_the_middle_of_a_write");
     sti_cache c = open_cache(0);
     sti_cache_key key = key_of(some_key);
@@ -515,7 +502,6 @@ static stet_result everything_once(void)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     int64_t n = fail_each_allocation(everything_once, false);
     if (n < 6) fail_msg("%lld allocations", (long long)n);
 }

@@ -79,7 +79,6 @@ static void counted(const stet_device *d, int hits, int misses, stet_reason why)
 
 static void the_second_start_compiles_nothing(void **state)
 {
-    (void)state;
     FOR_ISAS(isa)
     {
         stet_device *d = open_device(isa, 1);
@@ -103,7 +102,6 @@ static void the_second_start_compiles_nothing(void **state)
 
 static void held_bytes_are_those_of_loaded_kernels(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel *a = kernel_from(d, adder(1)), *b = kernel_from(d, adder(1));
     assert_int_equal(cache_counter(d).held_bytes, 2 * cache_counter(d).done_bytes);
@@ -115,7 +113,6 @@ static void held_bytes_are_those_of_loaded_kernels(void **state)
 
 static void switched_off_everything_is_compiled(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(adder(5));
     char on[STI_ID_SIZE], off[STI_ID_SIZE];
@@ -132,7 +129,6 @@ static void switched_off_everything_is_compiled(void **state)
 
 static void an_audit_compiles_again_and_compares(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(adder(5)), other = kernel_def(adder(6));
     set_options(d, false, false, true);
@@ -167,7 +163,6 @@ static void an_audit_compiles_again_and_compares(void **state)
 
 static void kf36_the_key_has_what_makes_the_code_and_nothing_else(void **state)
 {
-    (void)state;
     char first[STI_ID_SIZE], id[STI_ID_SIZE];
     stet_kernel_def def = kernel_def(NULL);
     (void)write_file("n.k.h", "#define N 5\n");
@@ -230,7 +225,6 @@ static void kf36_the_key_has_what_makes_the_code_and_nothing_else(void **state)
 /* A compiler that calls itself something else after an upgrade, in the same place. */
 static void an_upgraded_compiler_compiles_again(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(adder(5));
     def.compiler = write_file("upcc", "#!/bin/sh\n[ \"$1\" != --version ] || exec echo upcc 1\nexec cc \"$@\"\n");
@@ -247,7 +241,6 @@ static void an_upgraded_compiler_compiles_again(void **state)
 /* Nobody has to delete his cache after an upgrade of stet: the version is in the key. */
 static void kf33_an_upgrade_of_stet(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(adder(5));
     use(d, &def, 5, NULL);
@@ -293,7 +286,6 @@ static void rebuilt(stet_device *d, const stet_kernel_def *def, const char *byte
 
 static void kf35_a_spoilt_entry_is_rebuilt(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(adder(5));
     size_t size;
@@ -354,7 +346,6 @@ static void falls_back(const stet_kernel_def *def, stet_reason why, const char *
 
 static void a_folder_that_is_refused(void **state)
 {
-    (void)state;
     stet_kernel_def def = kernel_def(adder(5));
     assert_int_equal(mkdir(def.cache_folder, 0700), 0);
     assert_int_equal(chmod(def.cache_folder, 0777), 0);
@@ -372,7 +363,6 @@ static void a_folder_that_is_refused(void **state)
 
 static void an_entry_too_large_is_not_kept(void **state)
 {
-    (void)state;
     stet_kernel_def def = kernel_def(adder(5));
     def.cache_limit = 1000;
     falls_back(&def, STET_REASON_KERNEL_CACHE_NOT_KEPT, "larger than the whole cache may be (1000)");
@@ -381,7 +371,6 @@ static void an_entry_too_large_is_not_kept(void **state)
 
 static void a_full_disk(void **state)
 {
-    (void)state;
     stet_kernel_def def = kernel_def(adder(5));
     assert_int_equal(mkdir(def.cache_folder, 0700), 0);
     if (mount("stet", def.cache_folder, "tmpfs", 0, "size=8k,mode=700") != 0) skip(); /* only root may */
@@ -427,7 +416,6 @@ static int make_in_child(const stet_kernel_def *def)
 
 static void kf34_eight_processes_compile_once(void **state)
 {
-    (void)state;
     stet_kernel_def def = slow_def();
     pid_t pids[8];
     int hits = 0, compiled = 0;
@@ -452,7 +440,6 @@ static void kf34_eight_processes_compile_once(void **state)
 /* Killed while it compiles, with the lock in its hand: the next one does it again. */
 static void killed_while_compiling(void **state)
 {
-    (void)state;
     stet_kernel_def def = slow_def();
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -486,7 +473,6 @@ static void set_path(const char *path)
 
 static void a_warm_cache_needs_no_compiler(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(adder(7)), other = kernel_def(adder(8)), named = def;
     char first[STI_ID_SIZE], second[STI_ID_SIZE];
@@ -516,7 +502,6 @@ static void a_warm_cache_needs_no_compiler(void **state)
 
 static void the_environment_names_the_compiler(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(adder(9)), more = kernel_def(adder(10));
     char text[1100], cc[600];

@@ -111,7 +111,6 @@ static void remove_some(int n)
 
 static void only_what_is_missing_is_compiled(void **state)
 {
-    (void)state;
     for (int parallel = 0; parallel < 2; ++parallel) {
         stet_device *d = open_device(STI_ISA_portable, 4);
         (void)begin_test(state);
@@ -133,7 +132,6 @@ static void only_what_is_missing_is_compiled(void **state)
 /* The message comes from the thread that compiled; nothing of the rest is lost or held. */
 static void one_that_does_not_compile(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 4);
     piece p[PIECES];
     sti_compile_request wanted[PIECES];
@@ -150,7 +148,6 @@ static void one_that_does_not_compile(void **state)
 
 static void a_piece_that_the_audit_finds_changed(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 2);
     piece p[PIECES];
     sti_compile_request wanted[PIECES];
@@ -170,7 +167,6 @@ static void a_piece_that_the_audit_finds_changed(void **state)
 /* A folder that is not the user's alone: each is compiled, with a reason each, and an error where that is strict. */
 static void a_folder_that_is_refused(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 2);
     piece p[PIECES];
     sti_compile_request wanted[PIECES];
@@ -189,7 +185,6 @@ static void a_folder_that_is_refused(void **state)
 /* Each asks in an order of its own; nobody waits for ever, and each piece is compiled once in all. */
 static void eight_processes_on_an_empty_cache(void **state)
 {
-    (void)state;
     pid_t child[PROCESSES];
     forget();
     for (int k = 0; k < PROCESSES; ++k) {
@@ -237,7 +232,6 @@ static stet_result obtain_all(void)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     assert_true(fail_each_allocation(obtain_all, true) > PIECES);
     stet_device *d = open_device(STI_ISA_portable, 1);
     ask(d, false, 0, PIECES, 0);

@@ -285,16 +285,8 @@ static void check_all(const fault_case *cases, int n, bool world_kind)
     free(text);
 }
 
-static void faults_of_world_kernels(void **state)
-{
-    (void)state;
-    check_all(world, (int)(sizeof world / sizeof *world), true);
-}
-static void faults_of_item_kernels(void **state)
-{
-    (void)state;
-    check_all(item, (int)(sizeof item / sizeof *item), false);
-}
+static void faults_of_world_kernels(void **state) { check_all(world, (int)(sizeof world / sizeof *world), true); }
+static void faults_of_item_kernels(void **state) { check_all(item, (int)(sizeof item / sizeof *item), false); }
 
 /* ---- random accesses ---------------------------------------------------------------------------------------------- */
 
@@ -419,7 +411,6 @@ static uint64_t first_seed = 1;
 
 static void an_index_that_is_wrong_is_found(void **state)
 {
-    (void)state;
     print_message("%d sources, seeds from %llu\n", nsource, (unsigned long long)first_seed);
     if (!picked_any()) quick_compiler();
     for (int i = 0; i < nsource; ++i) random_source(first_seed + (uint64_t)i);
@@ -430,7 +421,6 @@ static void an_index_that_is_wrong_is_found(void **state)
 /* In a list and in a loop of one a fault is told at the end of the list; the next one is clean. */
 static void faults_in_lists(void **state)
 {
-    (void)state;
     static const char source[] = "#include <stet/lang.h>\n"
                                  "world_kernel void k_far(real *y, int *more, int i)\n"
                                  "{ put(y, i, splat(1)); more[0] = 0; }\n";
@@ -462,7 +452,6 @@ static void faults_in_lists(void **state)
 /* An array that is not given has no elements; a kernel may say that it is not checked. */
 static void absent_arrays(void **state)
 {
-    (void)state;
     static const char source[] = "#include <stet/lang.h>\n"
                                  "world_kernel void k_maybe(real *y, const ureal *w, int n)\n"
                                  "{ if (n) put(y, 0, splat(w[n])); }\n";
@@ -515,7 +504,6 @@ static void guarded_free(void *block, void *context)
 /* Lanes beyond the last item write behind a plain array: there is room for them, so no block of the heap is overrun. */
 static void stores_at_the_end_overrun_nothing(void **state)
 {
-    (void)state;
     static const char source[] =
         "#include <stet/lang.h>\n"
         "item_kernel void k_all(ureal *y, int *z, int n, int from, int block)\n"
@@ -544,7 +532,6 @@ static void stores_at_the_end_overrun_nothing(void **state)
 /* Local arrays just below the limits run on every width. */
 static void arrays_at_the_limit_fit(void **state)
 {
-    (void)state;
     static const char source[] =
         "#include <stet/lang.h>\n"
         "LFN real sum(const real *a, int n) { real s = splat(0); for (int i = 0; i < n; ++i) s = s + a[i]; return s; "

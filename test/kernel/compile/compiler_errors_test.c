@@ -18,7 +18,6 @@ static void said(const char *text, stet_result result, const char *sentence)
 
 static void sentences(void **state)
 {
-    (void)state;
     said("<0>(12): error: identifier \"speed\" is undefined\n\n  put(x, 0, speed);\n            ^\n\n1 error "
          "detected.\n",
          STET_ERROR_PARSE, "arm.k.h:12: error: identifier \"speed\" is undefined");

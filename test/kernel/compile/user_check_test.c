@@ -60,7 +60,6 @@ static const char after[] = "\n    each (k, n) put(y, k, x[k]);\n}\n";
 
 static void rules_of_teams(void **state)
 {
-    (void)state;
     static const mistake mistakes[] = {
         {"int s = 0; each (k, n) s += t[k];", "arm.k.h:5:24: `s` is declared outside of each: there, only elements of "
                                               "shared and a kernel's arrays are assigned"},
@@ -83,7 +82,6 @@ static void rules_of_teams(void **state)
 
 static void rules_of_types(void **state)
 {
-    (void)state;
     static const mistake mistakes[] = {
         {"put(y, 0, x[0] < x[1] ? x[0] : x[1]);", "arm.k.h:5:16: `x[0] < x[1]` on lanes: write lt(x[0], x[1])"},
         {"mask m = lt(x[0], x[1]); m = !m;", "arm.k.h:5:30: `!m` on lanes: write m_not(m)"},
@@ -105,7 +103,6 @@ static void rules_of_types(void **state)
 
 static void words_that_are_not_in_the_language(void **state)
 {
-    (void)state;
     static const mistake mistakes[] = {
         {"while (n > 0) --n;",
          "arm.k.h:5:1: `while` is not in the language: loops are `for`: write for (; condition;)"},
@@ -134,7 +131,6 @@ static void words_that_are_not_in_the_language(void **state)
 
 static void rules_outside_of_functions(void **state)
 {
-    (void)state;
     static const mistake mistakes[] = {
         {"int counter;\n", "arm.k.h:2:1: " OUTSIDE},
         {"void outside(int);\n", "arm.k.h:2:1: " OUTSIDE},
@@ -167,7 +163,6 @@ static void rules_outside_of_functions(void **state)
 
 static void a_source_without_the_language(void **state)
 {
-    (void)state;
     stet_kernel_def def = kernel_def(FINE);
     refused(&def, "kernel: does not include the language; begin with #include <stet/lang.h>");
     def.source = "#include \"device/slot.h\"\n" FINE; /* another header of the library's does not do */
@@ -179,7 +174,6 @@ static void a_source_without_the_language(void **state)
 /* The first three are told, in the order of the source, each in its own file. */
 static void mistakes_of_several_files(void **state)
 {
-    (void)state;
     (void)write_file("deep.k.h", "\n\nLFN real half(real x) { return x * hlf; }\n");
     (void)write_file("part.k.h", "#include \"deep.k.h\"\n/* a\n   b */ LFN real third(real x) { return x * thrd; }\n");
     stet_kernel_def def = kernel_def(NULL);
@@ -196,7 +190,6 @@ static void mistakes_of_several_files(void **state)
 /* Lines count on behind a branch that was skipped, whatever was included there. */
 static void lines_behind_skipped_includes(void **state)
 {
-    (void)state;
     (void)write_file("long.k.h", "\n\n\n\n\n\n\n\n\n\n\n\n");
     stet_kernel_def def = kernel_def(NULL);
     def.path = write_file("whole.k.h", HEAD "#if 0\n#include \"long.k.h\"\n#elif 0\n#include \"long.k.h\"\n#else\n\n"
@@ -212,7 +205,6 @@ static void lines_behind_skipped_includes(void **state)
 /* A generator's own #line is believed. */
 static void lines_of_a_generator(void **state)
 {
-    (void)state;
     stet_kernel_def def = kernel_def(HEAD "#line 70 \"arm.py\"\nLFN int f(void) { }\n" FINE);
     refused(&def, "arm.py:70:9: f does not return a value on every way: end it with return");
     def.source =
@@ -226,7 +218,6 @@ static void lines_of_a_generator(void **state)
 /* What is checked is what this device compiles. */
 static void the_configuration_counts(void **state)
 {
-    (void)state;
     stet_kernel_def def = kernel_def(HEAD "#if STET_DOUBLE\nLFN int f(void) { }\n#elif STET_W == 4\n"
                                           "LFN int g(void) { }\n#elif STET_GPU\nLFN int h(void) { }\n#endif\n" FINE);
     refused(&def, "kernel:5:9: g does not return a value on every way: end it with return");
@@ -246,7 +237,6 @@ static void the_configuration_counts(void **state)
 /* Helper functions, macros, a table, a structure, files in files: y[i] = 3 x^2 / 4 + TABLE[i % 2]. */
 static void a_kernel_of_many_parts(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir(in_folder("parts"), 0700), 0);
     (void)write_file("parts/square.k.h", "#pragma once\n#include \"scale.k.h\"\n"
                                          "LFN real square(scaled s) { return s.factor * s.x * s.x; }\n");
@@ -286,7 +276,6 @@ static void a_kernel_of_many_parts(void **state)
 /* A file that is included may have kernels of its own: they are not those of the source that was asked for. */
 static void kernels_of_included_files_are_not_offered(void **state)
 {
-    (void)state;
     (void)write_file("library.k.h", HEAD FINE "LFN real two(void) { return splat(2); }\n");
     stet_kernel_def def = kernel_def(NULL);
     def.path = write_file("own.k.h", "#include \"library.k.h\"\n"

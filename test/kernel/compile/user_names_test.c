@@ -29,7 +29,6 @@ static const char *source_of_all(void)
 
 static void a_kernel_has_any_name_that_the_language_allows(void **state)
 {
-    (void)state;
     enum { WORLDS = 5, ITEMS = 3 };
     stet_device_def def = stet_default_device_def();
     stet_device *device;
@@ -90,7 +89,6 @@ static void have_any_name(stet_device *device, const char *function)
 
 static void so_has_all_else_in_a_source(void **state)
 {
-    (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     def.threads = 1;
@@ -102,7 +100,6 @@ static void so_has_all_else_in_a_source(void **state)
 /* Each has its own headers of the compiler. GPUs keep the names of their functions, among them abs of an int. */
 static void on_each_instruction_set(void **state)
 {
-    (void)state;
     if (picked_any()) skip(); /* a CPU's, whatever the run is about */
     FOR_FLOAT_ISAS(isa)
     {

@@ -14,7 +14,6 @@
 
 static void mistakes_in_a_source(void **state)
 {
-    (void)state;
     static const struct {
         const char *source, *says;
         stet_result result;
@@ -56,7 +55,6 @@ static void mistakes_in_a_source(void **state)
 
 static void many_mistakes_are_cut_short(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     char source[4096] = HEAD "world_kernel void k_a(real *x)\n{\n";
     for (int i = 0; i < 20; ++i)
@@ -73,7 +71,6 @@ static void many_mistakes_are_cut_short(void **state)
 
 static void files_that_cannot_be_a_source(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(NULL);
     stet_kernel *k;
@@ -126,7 +123,6 @@ static void make_tree(void)
 
 static void includes_are_found_as_a_compiler_would(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     make_tree();
     char extra[512];
@@ -155,7 +151,6 @@ static void includes_are_found_as_a_compiler_would(void **state)
 /* The source's own folder and those of includes, and nothing else, whatever is there. */
 static void includes_stay_in_their_folders(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(NULL);
     stet_kernel *k;
@@ -189,7 +184,6 @@ static void includes_stay_in_their_folders(void **state)
 
 static void mistakes_in_an_included_file_are_its_own(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def(NULL);
     stet_kernel *k;
@@ -212,7 +206,6 @@ static void mistakes_in_an_included_file_are_its_own(void **state)
 
 static void includes_that_never_end(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     char name[32], text[128];
     for (int i = 0; i < 40; ++i) {
@@ -240,7 +233,6 @@ static void includes_that_never_end(void **state)
 
 static void directives_are_found(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         sti_directive_kind kind;
@@ -290,7 +282,6 @@ static void directives_are_found(void **state)
 
 static void guards_are_found(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *name; /* NULL: no guard */
     } cases[] = {
@@ -315,7 +306,6 @@ static void guards_are_found(void **state)
 
 static void macros_are_found(void **state)
 {
-    (void)state;
     static const char text[] = "#define A 1\n"
                                "/* #define NO */ # \\\n define B(x) \\\n    #define NO\n"
                                "// #undef NO \\\n#undef NO\n"
@@ -339,7 +329,6 @@ static void macros_are_found(void **state)
 
 static void identifiers_are_found(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool uses;
@@ -368,7 +357,6 @@ static void identifiers_are_found(void **state)
 /* What the checker and fused code see: all but the language. */
 static void own_text_has_what_is_not_the_languages(void **state)
 {
-    (void)state;
     static const sti_embedded files[] = {{"lib/a.h", "#ifndef A_H\n#define A_H\nint in_a;\n#endif\n", NULL},
                                          {NULL, NULL, NULL}};
     const sti_user_source_def def = {
@@ -385,7 +373,6 @@ static void own_text_has_what_is_not_the_languages(void **state)
 
 static void names_come_back_into_what_is_said(void **state)
 {
-    (void)state;
     sti_user_source source;
     const sti_user_source_def def = {.text = HEAD, .path = "my \"own\" file"};
     OK(sti_user_source_read(&def, &source));

@@ -55,7 +55,6 @@ static void close_pair(pair p)
 
 static void launched_over_worlds(void **state)
 {
-    (void)state;
     FOR_ISAS(isa)
     {
         stet_device *d = open_device(isa, 1);
@@ -76,7 +75,6 @@ static void launched_over_worlds(void **state)
 
 static void launched_over_items(void **state)
 {
-    (void)state;
     FOR_ISAS(isa)
     {
         stet_device *d = open_device(isa, 1);
@@ -97,7 +95,6 @@ static void launched_over_items(void **state)
 
 static void wrong_arguments_are_named_and_change_nothing(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1), *other = open_device(STI_ISA_portable, 1);
     stet_kernel *k = kernel_from(d, world_source);
     pair p = open_pair(d), q = open_pair(other);
@@ -141,7 +138,6 @@ static void wrong_arguments_are_named_and_change_nothing(void **state)
 
 static void the_signature_can_be_asked(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel *k = kernel_from(d, world_source);
     static const stet_kernel_param want[] = {
@@ -172,7 +168,6 @@ static void the_signature_can_be_asked(void **state)
 
 static void pilots_give_the_same_bits(void **state)
 {
-    (void)state;
     static const char *const files[] = {"newton", "rays", "hierarchy"};
     FOR_ISAS(isa)
     for (int kind = 0; kind < STI_PILOT_COUNT; ++kind) {
@@ -208,7 +203,6 @@ static void pilots_give_the_same_bits(void **state)
 
 static void a_string_and_a_file_are_the_same_kernel(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def from_file = kernel_def(NULL);
     from_file.path = write_file("adder.k.h", adder(7));
@@ -224,7 +218,6 @@ static void a_string_and_a_file_are_the_same_kernel(void **state)
 
 static void one_of_several_kernels(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel_def def = kernel_def("#include <stet/lang.h>\n"
                                      "world_kernel void k_one(real *y, int n) { each (i, n) put(y, i, splat(1)); }\n"
@@ -249,7 +242,6 @@ static void one_of_several_kernels(void **state)
 /* Kernels of one name, made and destroyed in every order: each keeps its own code. */
 static void kernels_of_one_name_do_not_mix(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel *k[4] = {0};
     for (int round = 0; round < 12; ++round) {
@@ -269,7 +261,6 @@ static void kernels_of_one_name_do_not_mix(void **state)
 
 static void bad_definitions(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel *k;
     stet_kernel_def def = {0};
@@ -293,7 +284,6 @@ static void bad_definitions(void **state)
 
 static void compilers_that_do_not_work(void **state)
 {
-    (void)state;
     stet_device *d = open_device(STI_ISA_portable, 1);
     stet_kernel *k;
     stet_kernel_def def = kernel_def(adder(1));
@@ -342,7 +332,6 @@ static stet_result make_and_destroy(void)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     OK(make_and_destroy()); /* the rest is warm, which is faster */
     int64_t n = fail_each_allocation(make_and_destroy, false);
     assert_true(n > 20);

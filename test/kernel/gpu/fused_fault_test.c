@@ -78,7 +78,6 @@ static stet_result whole_job(void)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     const double_control *control = double_open(hip ? DOUBLE_HIP : DOUBLE_CUDA);
     double_start(control, 31);
     OK(whole_job()); /* the cache is warm, so that a run is short */
@@ -131,7 +130,6 @@ static bool one_call_fails(const char *entry, int64_t n, const char *cache)
 
 static void every_call_of_the_driver_fails(void **state)
 {
-    (void)state;
     OK(whole_job()); /* the cache is warm */
     int64_t n = 1;
     while (one_call_fails(NULL, n, double_cache_folder())) ++n;
@@ -141,7 +139,6 @@ static void every_call_of_the_driver_fails(void **state)
 /* From an empty cache: what a compiler did not do is not kept. */
 static void every_call_of_the_compiler_fails(void **state)
 {
-    (void)state;
     static const char *const entries[] = {"rtc_version", "rtc_create", "rtc_compile", "rtc_code_size", "rtc_code"};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
         char command[600];
@@ -155,13 +152,11 @@ static void every_call_of_the_compiler_fails(void **state)
 
 static int on_cuda(void **state)
 {
-    (void)state;
     hip = false;
     return 0;
 }
 static int on_hip(void **state)
 {
-    (void)state;
     hip = true;
     return 0;
 }

@@ -62,7 +62,6 @@ static const void *add_fused(stet_device *device, stet_array *y, int add)
 
 static void a_kernel_at_the_place_of_one_that_has_gone(void **state)
 {
-    (void)state;
     OK(stet_set_allocator(reusing_alloc, reusing_free, NULL));
     FOR_GPUS(rig)
     {
@@ -82,7 +81,6 @@ static void a_kernel_at_the_place_of_one_that_has_gone(void **state)
 /* A kernel's team is set: what it was fused into is made anew, what it was not in stays. */
 static void a_team_that_is_set(void **state)
 {
-    (void)state;
     FOR_GPUS(rig)
     {
         stet_array *y = numbers(rig.device, 6), *v = numbers(rig.device, 6);
@@ -105,7 +103,6 @@ static void a_team_that_is_set(void **state)
 
 static void fused_code_comes_out_of_the_cache(void **state)
 {
-    (void)state;
     FOR_GPUS(rig)
     {
         stet_array *y = numbers(rig.device, 6);
@@ -138,7 +135,6 @@ static void refused(stet_device *device, const sti_kernel *k, stet_result result
 
 static void kernels_that_cannot_be_fused(void **state)
 {
-    (void)state;
     static const char redefining[] = "#include <stet/lang.h>\n#undef STET_WIDE\n"
                                      "world_kernel void k_wide(real *y, int n)\n{\n"
                                      "    each (i, n) put(y, i, splat(1));\n}\n";
@@ -167,7 +163,6 @@ static void kernels_that_cannot_be_fused(void **state)
 
 static void sequences_that_are_refused(void **state)
 {
-    (void)state;
     FOR_GPUS(rig)
     {
         const sti_code *code;
@@ -202,7 +197,6 @@ static int count_of(const char *text, const char *part)
 /* Kernels of one source, though each is a handle of its own, are in one namespace. */
 static void a_source_stands_in_the_text_once(void **state)
 {
-    (void)state;
     static const char both[] =
         "#include <stet/lang.h>\nworld_kernel void k_a(real *y) { each (i, 1) put(y, i, y[i] + splat(1)); }\n"
         "world_kernel void k_b(real *y) { each (i, 1) put(y, i, y[i] * splat(3)); }\n";
@@ -240,7 +234,6 @@ static void a_source_stands_in_the_text_once(void **state)
 /* Files keep their names in what a compiler says, though each source counts its own from 0. */
 static void a_compiler_speaks_of_the_sources_files(void **state)
 {
-    (void)state;
     FOR_GPUS(rig)
     {
         stet_kernel_def def = kernel_def(adder(5));

@@ -64,7 +64,6 @@ static void expect_same(const two_springs *t)
 
 static void springs_are_the_same_bits(void **state)
 {
-    (void)state;
     FOR_GPUS(rig)
     {
         two_springs t = open_two(rig.device);
@@ -83,7 +82,6 @@ static void springs_are_the_same_bits(void **state)
 
 static void every_team_gives_the_same_bits(void **state)
 {
-    (void)state;
     static const sti_team teams[] = {{256, 1}, {128, 1}, {64, 1}, {32, 4}};
     FOR_GPUS(rig)
     {
@@ -105,7 +103,6 @@ static void every_team_gives_the_same_bits(void **state)
 
 static void teams_follow_from_how_many_worlds_there_are(void **state)
 {
-    (void)state;
     static const struct {
         int64_t count;
         int processors, team, teams;
@@ -127,7 +124,6 @@ static void teams_follow_from_how_many_worlds_there_are(void **state)
 
 static void sources_do_not_know_of_each_other(void **state)
 {
-    (void)state;
     FOR_GPUS(rig)
     {
         stet_array *y = numbers(rig.device, 5);
@@ -150,7 +146,6 @@ static void sources_do_not_know_of_each_other(void **state)
 /* The library's and a person's; a source with several kernels stands in the text once. */
 static void the_library_beside_a_persons(void **state)
 {
-    (void)state;
     FOR_GPUS(rig)
     {
         stet_array *y = numbers(rig.device, 6), *v = numbers(rig.device, 6);
@@ -197,7 +192,6 @@ static void copies_over(stet_device *device, int nitem, int64_t count)
 
 static void copies_of_worlds(void **state)
 {
-    (void)state;
     static const int nitem[] = {1, 3, 4, 300, 1024};
     FOR_GPUS(rig)
     for (size_t i = 0; i < sizeof nitem / sizeof *nitem; ++i)
@@ -207,7 +201,6 @@ static void copies_of_worlds(void **state)
 /* Words and no more: neighbours of a world's share stay, whatever the alignment of its address. */
 static void a_copy_touches_its_own_worlds_only(void **state)
 {
-    (void)state;
     FOR_GPUS(rig)
     for (int shift = 0; shift < 5; ++shift) {
         enum { N = 8, W = 3 };

@@ -176,7 +176,6 @@ static bool knows(const sti_rtc *rtc, int arch)
 
 static void every_kernel_compiles_for_nvidia(void **state)
 {
-    (void)state;
     static const int oldest_and_ours[] = {75, 90}, more[] = {75, 80, 90, 100};
     const int *archs = everything ? more : oldest_and_ours;
     size_t narch = everything ? sizeof more / sizeof *more : sizeof oldest_and_ours / sizeof *oldest_and_ours;
@@ -244,7 +243,6 @@ static int check_descriptors(const sti_text_buffer *object, bool lean)
 
 static void every_kernel_compiles_for_amd(void **state)
 {
-    (void)state;
     static const char *const archs[] = {"gfx90a", "gfx1030"};
     sti_rtc rtc;
     need_compiler(STET_DEVICE_HIP, &rtc);
@@ -294,7 +292,6 @@ static pieces fused_pieces(void)
 /* Arguments are read where the launch puts them, whatever the time over: a copy of them would be a thread's local memory. */
 static void fused_code_compiles_for_nvidia(void **state)
 {
-    (void)state;
     sti_rtc rtc;
     need_compiler(STET_DEVICE_CUDA, &rtc);
     pieces all = fused_pieces();
@@ -312,7 +309,6 @@ static void fused_code_compiles_for_nvidia(void **state)
 
 static void fused_code_compiles_for_amd(void **state)
 {
-    (void)state;
     sti_rtc rtc;
     need_compiler(STET_DEVICE_HIP, &rtc);
     pieces all = fused_pieces();
@@ -398,13 +394,11 @@ static void compile_checked(stet_device_type type, const char *const *arch, int 
 
 static void checked_kernels_compile_for_nvidia(void **state)
 {
-    (void)state;
     compile_checked(STET_DEVICE_CUDA, (const char *const[]){"sm_75", "sm_90"}, 2);
 }
 
 static void checked_kernels_compile_for_amd(void **state)
 {
-    (void)state;
     compile_checked(STET_DEVICE_HIP, (const char *const[]){"gfx90a"}, 1);
 }
 
@@ -413,7 +407,6 @@ static void checked_kernels_compile_for_amd(void **state)
 /* One self-contained text: what it includes of others stands in the branch for CPUs. */
 static void no_header_of_a_vendor_is_needed(void **state)
 {
-    (void)state;
     pieces all = every_unit(STI_FORMS_BOTH);
     assert_true(all.n >= 8);
     for (int i = 0; i < all.n; ++i) {
@@ -429,7 +422,6 @@ static void no_header_of_a_vendor_is_needed(void **state)
 /* The key tells what the code depends on, and is the same for the same. */
 static void the_key_has_what_makes_the_code(void **state)
 {
-    (void)state;
     sti_rtc rtc = {.major = 13, .minor = 0, .bytes = 1000}, other = {.major = 13, .minor = 0, .bytes = 1001};
     sti_compile_target target = {.option = "--gpu-architecture=sm_90"},
                        further = {.option = "--gpu-architecture=compute_90", .further = true};
@@ -468,7 +460,6 @@ static void keep_log(stet_log_level level, const char *text, void *context)
 /* KF 1: nothing is fixed to one major version; a compiler beyond the driver's is taken, and that is said. */
 static void kf01_a_driver_older_than_the_compiler(void **state)
 {
-    (void)state;
     sti_rtc any, old;
     need_compiler(STET_DEVICE_CUDA, &any);
     stet_set_log(keep_log, NULL);
@@ -490,7 +481,6 @@ static void kf01_a_driver_older_than_the_compiler(void **state)
 
 static void an_architecture_that_the_compiler_does_not_know(void **state)
 {
-    (void)state;
     sti_rtc rtc = {.major = 13, .minor = 0, .narch = 3, .arch = {75, 80, 90}};
     sti_compile_target t;
     OK(sti_rtc_target(&rtc, "sm_90", &t));

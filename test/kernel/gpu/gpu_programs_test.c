@@ -31,7 +31,6 @@ static void counted(const stet_device *d, int64_t hits, int64_t misses, stet_rea
 
 static void the_first_launch_compiles_and_the_second_does_not(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     stet_array *force;
@@ -64,7 +63,6 @@ static void the_first_launch_compiles_and_the_second_does_not(void **state)
 /* Pilots come alone; what a simulation needs comes together, several at the same time. */
 static void the_first_kernel_of_a_simulation_brings_the_others(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL), *e;
     (void)code_of(d, &sti_k_pilot_level, false);
@@ -138,7 +136,6 @@ static void entries_over(stet_device_type type, const char *arch)
 
 static void entries_of_the_cache_cuda(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_CUDA);
     entries_over(STET_DEVICE_CUDA, "sm_90");
     use(STET_DEVICE_CUDA, "sm_80", 0, 1, STET_REASON_KERNEL_CACHE_ABSENT,
@@ -148,7 +145,6 @@ static void entries_of_the_cache_cuda(void **state)
 
 static void entries_of_the_cache_hip(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_HIP);
     entries_over(STET_DEVICE_HIP, "gfx90a");
 }
@@ -156,7 +152,6 @@ static void entries_of_the_cache_hip(void **state)
 /* What the cache holds is not what the compiler makes of it: found by the audit, named. */
 static void the_audit_finds_other_code(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     const sti_code *code;
@@ -187,7 +182,6 @@ static void the_audit_finds_other_code(void **state)
 
 static void without_a_compiler(void **state)
 {
-    (void)state;
     const sti_code *code;
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", "/no/such/libnvrtc.so");
     for (int i = 0; i < 2; ++i) { /* each time the same */
@@ -206,7 +200,6 @@ static void without_a_compiler(void **state)
 
 static void architectures(void **state)
 {
-    (void)state;
     const sti_code *code;
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_20", NULL);
@@ -222,7 +215,6 @@ static void architectures(void **state)
 /* A driver that refuses: nothing is half-made, and the next launch tries again. */
 static void a_module_that_does_not_load(void **state)
 {
-    (void)state;
     const sti_code *code;
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
@@ -238,7 +230,6 @@ static void a_module_that_does_not_load(void **state)
 
 static void a_kernel_that_the_library_does_not_carry(void **state)
 {
-    (void)state;
     const sti_code *code;
     sti_kernel foreign = sti_k_pilot_level;
     foreign.file = "test/kernel/lang/lang_probe.k.h";
@@ -251,7 +242,6 @@ static void a_kernel_that_the_library_does_not_carry(void **state)
 
 static void sizes_of_teams(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     const sti_code *code = code_of(d, &sti_k_newton, false);
@@ -328,14 +318,12 @@ static void users_kernels_over(stet_device_type type, const char *arch)
 
 static void kernels_of_the_users_cuda(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_CUDA);
     users_kernels_over(STET_DEVICE_CUDA, "sm_90");
 }
 
 static void kernels_of_the_users_hip(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_HIP);
     users_kernels_over(STET_DEVICE_HIP, "gfx1030");
 }
@@ -343,7 +331,6 @@ static void kernels_of_the_users_hip(void **state)
 /* The checker finds most mistakes; what only the compiler finds is one sentence too, with the kernel's name. */
 static void mistakes_in_a_users_kernel(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_CUDA);
     stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     stet_kernel_def def = kernel_def("#include <stet/lang.h>\nworld_kernel void k_a(real *x)\n{\n"
@@ -397,7 +384,6 @@ static stet_result use_two_kernels(void)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     need_compiler(STET_DEVICE_CUDA);
     (void)snprintf(cache_path, sizeof cache_path, "%s", in_folder("cache"));
     kept_text[0] = strdup(adder(7));

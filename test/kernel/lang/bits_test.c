@@ -51,7 +51,6 @@ static const int32_t whole[EDGES / 2] = {
 
 static int make_content(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("bits");
     given = malloc(sizeof *given);
     if (!given) return -1;
@@ -70,7 +69,6 @@ static int make_content(void **state)
 
 static int free_content(void **state)
 {
-    (void)state;
     free(given);
     return 0;
 }
@@ -150,7 +148,6 @@ static void compare(const rig_device *rig, const struct probe *probe, const uint
 
 static void every_operation_on_every_device(void **state)
 {
-    (void)state;
     uint32_t *want[PROBES] = {NULL};
     FOR_RUNNING_DEVICES(rig)
     for (int k = 0; k < PROBES; ++k) {
@@ -173,7 +170,6 @@ static void every_operation_on_every_device(void **state)
 
 static void sums_have_one_shape(void **state)
 {
-    (void)state;
     enum { SOME = N - 100 }; /* the last block is not whole */
     float *sum = malloc(BLOCKS * sizeof *sum), *running = malloc(N * sizeof *running);
     float *x = malloc(N * sizeof *x), *first_running = NULL, *first_sum = NULL;

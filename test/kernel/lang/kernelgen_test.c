@@ -71,7 +71,6 @@ static void has(const char *text, const char *part)
 
 static void a_kernel_becomes_a_call_and_a_description(void **state)
 {
-    (void)state;
     write_input("world_kernel void k_a(const real *x, int world, lint *n, const int *t, ureal h, i64 m)\n{\n}\n"
                 "item_kernel void k_b(const wreal *x, u8 *to, int n, int block)\n{\n}\n",
                 0);
@@ -93,7 +92,6 @@ static void a_kernel_becomes_a_call_and_a_description(void **state)
 
 static void a_file_without_kernels_is_fine(void **state)
 {
-    (void)state;
     write_input("LFN int f(void) { return 1; }\n", 0);
     assert_int_equal(generate(), 0);
     char *c = content("out.c");
@@ -104,7 +102,6 @@ static void a_file_without_kernels_is_fine(void **state)
 
 static void a_large_file_is_read_whole(void **state)
 {
-    (void)state;
     write_input("world_kernel void k_last(int *a)\n{\n}\n", 20000); /* 280 kB before it */
     assert_int_equal(generate(), 0);
     char *c = content("out.c");
@@ -115,7 +112,6 @@ static void a_large_file_is_read_whole(void **state)
 
 static void a_mistake_is_named_by_file_and_line(void **state)
 {
-    (void)state;
     write_input("world_kernel void k_good(int *a)\n{\n}\n\nworld_kernel void k_bad(double *a)\n{\n}\n", 0);
     assert_int_equal(generate(), 1);
     says("src/x/in.k.h:5: kernel k_bad: 'double' is not a type of a parameter");
@@ -124,7 +120,6 @@ static void a_mistake_is_named_by_file_and_line(void **state)
 
 static void bad_arguments(void **state)
 {
-    (void)state;
     char arguments[1024];
     assert_int_equal(kernelgen(""), 2);
     says("usage: kernelgen INPUT.k.h NAME OUTPUT.c [TABLE]");
@@ -144,7 +139,6 @@ static void bad_arguments(void **state)
 /* What the generator lists is what the library can call. */
 static void every_instruction_set_is_listed(void **state)
 {
-    (void)state;
     write_input("world_kernel void k_a(int *a)\n{\n}\n", 0);
     assert_int_equal(generate(), 0);
     char *c = content("out.c");

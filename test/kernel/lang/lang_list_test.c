@@ -36,7 +36,6 @@ static int is(real found, real wanted) { return all(eq(found, wanted)); }
 /* A sum of floats whose order shows: beside 2^24 floats are even, and 2^24 + 3, halfway, becomes 2^24 + 4. */
 static void entries_are_added_in_the_lists_order(void **state)
 {
-    (void)state;
     const ureal large = 16777216;
     begin();
     list(1, listed_place(sums, 3), 1);
@@ -53,7 +52,6 @@ static void entries_are_added_in_the_lists_order(void **state)
 
 static void what_was_taken_back_is_not_added(void **state)
 {
-    (void)state;
     begin();
     list(0, listed_place(sums, 1), 3);
     places[list(0, listed_place(sums, 1), 100)] = -1;
@@ -65,7 +63,6 @@ static void what_was_taken_back_is_not_added(void **state)
 /* Each lane has an element of its own, beside entries that are for all. */
 static void lanes_have_their_own_elements(void **state)
 {
-    (void)state;
     begin();
     at[list(0, listed_lanes(sums, lane()), 3)] = lane();
     list(1, listed_place(sums, 0), 5);
@@ -77,7 +74,6 @@ static void lanes_have_their_own_elements(void **state)
 
 static void nan_is_stored_canonically(void **state)
 {
-    (void)state;
     begin();
     list(0, listed_place(sums, 1), from_bits(isplat((int)0xffc12345u))[0]);
     add_listed(values, places, TOP, WIDTH, WIDTH, DEPTH);

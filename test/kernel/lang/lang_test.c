@@ -131,7 +131,6 @@ static void check(const expectation *cases, int ncase)
 
 static void arithmetic(void **state)
 {
-    (void)state;
     CHECK(RR(add, 1, 0x1p-24f, 1), RR(add, 0x1.000002p0f, 0x1p-24f, 0x1.000004p0f), RR(add, INF, -INF, NAN),
           RR(add, -0.0f, 0, 0), RR(add, -0.0f, -0.0f, -0.0f), RR(add, 0x1.fffffep127f, 0x1p103f, INF), RR(sub, 3, 3, 0),
           RR(sub, -0.0f, 0, -0.0f), RR(mul, INF, 0, NAN), RR(mul, -0.0f, 5, -0.0f), RR(mul, 0x1p100f, 0x1p28f, INF),
@@ -147,7 +146,6 @@ static void arithmetic(void **state)
 
 static void denormals_are_kept(void **state)
 {
-    (void)state;
     CHECK(RR(add, DENORMAL, DENORMAL, 2 * DENORMAL), RR(sub, 0x1p-126f, DENORMAL, 0x1.fffffcp-127f),
           RR(mul, 0x1p-100f, 0x1p-49f, DENORMAL), RR(mul, 0x1p-100f, -0x1p-50f, -0.0f),
           RR(mul, DENORMAL, 0x1p60f, 0x1p-89f), RR(mul, 0x1.8p-149f * 2, 0.5f, 2 * DENORMAL),
@@ -159,7 +157,6 @@ static void denormals_are_kept(void **state)
 
 static void rounding_to_integers(void **state)
 {
-    (void)state;
     CHECK(RR(rint, 0.5f, 0, 0), RR(rint, 1.5f, 0, 2), RR(rint, 2.5f, 0, 2), RR(rint, -0.5f, 0, -0.0f),
           RR(rint, -1.5f, 0, -2), RR(rint, 8388607.5f, 0, 8388608), RR(rint, 0x1p30f, 0, 0x1p30f),
           RR(rint, INF, 0, INF), RR(rint, NAN, 0, NAN), RR(rint, 0x1.fffffep-2f, 0, 0), RR(rint, -0.0f, 0, -0.0f),
@@ -180,7 +177,6 @@ static void rounding_to_integers(void **state)
 
 static void minimum_and_maximum(void **state)
 {
-    (void)state;
     /* The second argument where either is NaN or both are equal. */
     CHECK(RR(rmin, NAN, 1, 1), RR(rmin, 1, NAN, NAN), RR(rmin, -0.0f, 0, 0), RR(rmin, 0, -0.0f, -0.0f),
           RR(rmin, 2, 1, 1), RR(rmin, -INF, INF, -INF), RR(rmax, NAN, 1, 1), RR(rmax, 1, NAN, NAN),
@@ -193,7 +189,6 @@ static void minimum_and_maximum(void **state)
 
 static void comparisons_and_masks(void **state)
 {
-    (void)state;
     CHECK(RM(lt, 1, 2, T), RM(lt, 2, 2, 0), RM(lt, NAN, 1, 0), RM(lt, 1, NAN, 0), RM(lt, -0.0f, 0, 0),
           RM(lt, -INF, INF, T), RM(le, 2, 2, T), RM(le, NAN, NAN, 0), RM(le, 0, -0.0f, T), RM(eq, -0.0f, 0, T),
           RM(eq, NAN, NAN, 0), RM(eq, INF, INF, T), RM(gt, 2, 1, T), RM(gt, 1, NAN, 0), RM(ge, 1, 1, T),
@@ -210,7 +205,6 @@ static void comparisons_and_masks(void **state)
 
 static void integers(void **state)
 {
-    (void)state;
     CHECK(II(iadd, 2147483647, 1, INT_LOWEST), II(isub, INT_LOWEST, 1, 2147483647), II(imul, 65537, 65537, 131073),
           II(imul, INT_LOWEST, -1, INT_LOWEST), II(ineg, 5, 0, -5), II(ineg, INT_LOWEST, 0, INT_LOWEST),
           II(iand, 12, 10, 8), II(ior, 12, 10, 14), II(ixor, 12, 10, 6), II(inot, 0, 0, -1));
@@ -225,7 +219,6 @@ static void integers(void **state)
 
 static void bits_and_canonical_nan(void **state)
 {
-    (void)state;
     CHECK({K(as_bits), 0x80000001u, 0, 0x80000001u}, {K(as_bits), 0x3f800000u, 0, 0x3f800000u},
           {K(from_bits), 0xbf800000u, 0, R(-1)}, {K(from_bits), 0x00000001u, 0, R(DENORMAL)});
     /* Each NaN is stored as 0x7fc00000, also where no arithmetic touched it. */
@@ -236,7 +229,6 @@ static void bits_and_canonical_nan(void **state)
 
 static void any_all_and_lane(void **state)
 {
-    (void)state;
     static int a[N], b[N], out[N];
     FOR_FLOAT_ISAS(isa)
     {
@@ -251,7 +243,6 @@ static void any_all_and_lane(void **state)
 
 static void masked_stores_leave_the_rest(void **state)
 {
-    (void)state;
     static int m[N], index[N], ints[N];
     static float x[N], reals[N];
     static unsigned char bytes[N];
@@ -283,7 +274,6 @@ static void masked_stores_leave_the_rest(void **state)
 /* For every count: items past it, and what lies before and after, keep their bytes. */
 static void tails_end_where_they_should(void **state)
 {
-    (void)state;
     static float x[2 * N], out[2 * N + 32];
     for (int i = 0; i < 2 * N; ++i) x[i] = (float)i;
     FOR_FLOAT_ISAS(isa)
@@ -299,7 +289,6 @@ static void tails_end_where_they_should(void **state)
 
 static void gathers_and_streams(void **state)
 {
-    (void)state;
     static int index[N], ints[N], got[N + 8];
     static float reals[N], out[N];
     for (int i = 0; i < N; ++i) index[i] = (i * 101 + 3) % N, ints[i] = i * 7 - 300, reals[i] = (float)i * 0.25f;
@@ -325,7 +314,6 @@ static void gathers_and_streams(void **state)
 /* One lane has four words, several lanes have one each: the same memory, in the same order. */
 static void wide_groups(void **state)
 {
-    (void)state;
     static int in[N] __attribute__((aligned(64))), out[N + 16] __attribute__((aligned(64)));
     enum { ALL = N / 16 * 16 }; /* whole groups of every width */
     for (int i = 0; i < N; ++i) in[i] = i * 7 - 300;
@@ -342,7 +330,6 @@ static void wide_groups(void **state)
 
 static void uniform_values(void **state)
 {
-    (void)state;
     float a[4] = {2, -3, 9, 0x1.000002p0f}, b[4] = {5, -7, 9, 0x1.fffffcp-1f}, out[20];
     const float want[20] = {2,
                             5,
@@ -382,7 +369,6 @@ static int blocked(int b, int n, int w, int i) { return (w / b * n + i) * b + w 
 
 static void worlds_are_blocked_by_the_width(void **state)
 {
-    (void)state;
     enum { NWORLD = 37, NITEM = 5, PADDED = 48 };
     static float a[PADDED * NITEM], out[NWORLD * NITEM];
     FOR_FLOAT_ISAS(isa)
@@ -399,7 +385,6 @@ static void worlds_are_blocked_by_the_width(void **state)
 
 static void world_kernels(void **state)
 {
-    (void)state;
     enum { NWORLD = 48, NITEM = 8 };
     /* Kernels of worlds take whole vectors: their arrays are aligned to the widest. */
     static _Alignas(64) float a[NWORLD * NITEM], out[NWORLD * NITEM];
@@ -428,7 +413,6 @@ static void world_kernels(void **state)
 /* The scrambled `each` gives every index once; and it does scramble. */
 static void permuted_each_gives_every_index_once(void **state)
 {
-    (void)state;
     int in_order = 0;
     for (int n = 0; n <= 200; ++n) {
         int seen[200] = {0}, count = 0, ascending = 1, last = -1;

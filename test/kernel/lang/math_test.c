@@ -106,7 +106,6 @@ static double check_chunk(const function *f, double *worst)
 /* Each exponent and sign, with mantissas spread evenly, the ends among them; b goes through all of that in another order. */
 static void all_exponents(void **state)
 {
-    (void)state;
     const int total = 2 * NEXPONENT * PER_EXPONENT;
     for (int k = 0; k < NFUNCTION; ++k) {
         double worst = 0;
@@ -128,7 +127,6 @@ static void all_exponents(void **state)
 /* Random arguments where the results are neither 0 nor infinite. */
 static void usual_range(void **state)
 {
-    (void)state;
     const uint64_t seed = 20250307;
     print_message("seed %llu\n", (unsigned long long)seed);
     for (int k = 0; k < NFUNCTION; ++k) {
@@ -151,7 +149,6 @@ static void usual_range(void **state)
 /* Floats next to multiples of pi/2, small and far: where range reduction loses most. */
 static void near_multiples_of_half_pi(void **state)
 {
-    (void)state;
     const uint64_t seed = 7;
     print_message("seed %llu\n", (unsigned long long)seed);
     random_state = seed;
@@ -278,7 +275,6 @@ static const edge edges[] = {
 
 static void annex_f(void **state)
 {
-    (void)state;
     FOR_FLOAT_ISAS(isa)
     for (size_t k = 0; k < sizeof edges / sizeof edges[0]; ++k) {
         const edge *e = &edges[k];
@@ -295,7 +291,6 @@ static void annex_f(void **state)
 /* The double build: the library's own values. */
 static void double_build(void **state)
 {
-    (void)state;
     if (!sti_isa_available(STI_ISA_f64)) skip();
     for (int k = 0; k < NFUNCTION; ++k) {
         for (int i = 0; i < CHUNK; ++i) wide_a[i] = (i - CHUNK / 2) * 0.00371, wide_b[i] = 0.5 + (i % 17) * 0.25;

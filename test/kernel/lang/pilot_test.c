@@ -43,7 +43,6 @@ static double *reals(const sti_pilot *p, int arg)
 
 static void golden_hashes_everywhere(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof golden / sizeof *golden; ++i) FOR_FLOAT_ISAS(isa)
     for (int threads = 1; threads <= 3; ++threads) {
         stet_device *device = open_device(isa, threads);
@@ -60,7 +59,6 @@ static void golden_hashes_everywhere(void **state)
 /* Sizes that leave lanes, blocks and rows of pixels partly empty. */
 static void equal_at_every_size(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < STI_PILOT_COUNT; ++kind)
         for (int64_t size = 1; size <= 37; size += 4) {
             uint64_t want = 0;
@@ -79,7 +77,6 @@ static void equal_at_every_size(void **state)
 
 static void double_is_close_to_float(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < STI_PILOT_COUNT; ++kind) {
         stet_device *f = open_device(STI_ISA_portable, 2), *d = open_device(STI_ISA_f64, 2);
         sti_pilot pf = ran(f, (sti_pilot_kind)kind, 100), pd = ran(d, (sti_pilot_kind)kind, 100);
@@ -102,7 +99,6 @@ static void double_is_close_to_float(void **state)
 /* Over the first blocks of pixels: all else stays as it was. */
 static void a_launch_over_fewer_blocks_leaves_the_others(void **state)
 {
-    (void)state;
     FOR_FLOAT_ISAS(isa)
     {
         stet_device *device = open_device(isa, 2);
@@ -153,7 +149,6 @@ static void newton_by_plain_loops(const double *M, const double *J, const double
 
 static void newton_is_right(void **state)
 {
-    (void)state;
     enum { N = 40, NV = 27, NR = 50 };
     for (int pass = 0; pass < 2; ++pass) {
         stet_device *device = open_device(pass ? STI_ISA_f64 : STI_ISA_portable, 2);
@@ -182,7 +177,6 @@ static void newton_is_right(void **state)
 
 static void level_is_right(void **state)
 {
-    (void)state;
     enum { N = 20, TREE = STI_PILOT_TREE, FIRST = STI_PILOT_TREE - STI_PILOT_LEVEL_SIZE };
     stet_device *device = open_device(STI_ISA_portable, 2);
     sti_pilot p = open_pilot(device, STI_PILOT_LEVEL, N);
@@ -262,7 +256,6 @@ static bool agrees(const double *cam, const double *prims, int n, double x, doub
  */
 static void rays_are_right(void **state)
 {
-    (void)state;
     enum { N = 200 };
     stet_device *device = open_device(STI_ISA_portable, 2);
     sti_pilot p = ran(device, STI_PILOT_RAYS, N);
@@ -297,7 +290,6 @@ static void rays_are_right(void **state)
 
 static void scrambled_each_visits_all_once(void **state)
 {
-    (void)state;
     for (int n = 0; n <= 130; ++n) {
         int order[130], count[130] = {0};
         permuted_order(n, order);
@@ -311,23 +303,11 @@ static void scrambled_each_visits_all_once(void **state)
     }
 }
 
-static void scrambled_newton_has_the_same_bits(void **state)
-{
-    (void)state;
-    newton_has_the_same_bits(&permuted_pilots);
-}
+static void scrambled_newton_has_the_same_bits(void **state) { newton_has_the_same_bits(&permuted_pilots); }
 
-static void scrambled_rays_have_the_same_bits(void **state)
-{
-    (void)state;
-    rays_have_the_same_bits(&permuted_pilots);
-}
+static void scrambled_rays_have_the_same_bits(void **state) { rays_have_the_same_bits(&permuted_pilots); }
 
-static void scrambled_level_has_the_same_bits(void **state)
-{
-    (void)state;
-    level_has_the_same_bits(&permuted_pilots);
-}
+static void scrambled_level_has_the_same_bits(void **state) { level_has_the_same_bits(&permuted_pilots); }
 
 int main(void)
 {

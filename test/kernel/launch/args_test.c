@@ -47,7 +47,6 @@ static void put(stet_device *device, sti_args *site, sti_slot *slots, int n)
 
 static void equal_bytes_are_uploaded_once(void **state)
 {
-    (void)state;
     stet_device *device = open_faulty();
     sti_args site = {0};
     sti_slot slots[SIXTEEN];
@@ -76,7 +75,6 @@ static void equal_bytes_are_uploaded_once(void **state)
 
 static void switched_off_each_launch_uploads(void **state)
 {
-    (void)state;
     stet_device *device = open_faulty();
     sti_args site = {0};
     sti_slot slots[SIXTEEN];
@@ -97,7 +95,6 @@ static void switched_off_each_launch_uploads(void **state)
 
 static void random_arguments_always_arrive(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("random_arguments_always_arrive");
     stet_device *device = open_faulty();
     for (int round = 0; round < 20; ++round) {
@@ -123,7 +120,6 @@ static void random_arguments_always_arrive(void **state)
 
 static void kf12_a_kernel_that_writes_its_block_is_found_by_the_audit(void **state)
 {
-    (void)state;
     stet_device *device = open_faulty();
     sti_args site = {0};
     sti_slot slots[SIXTEEN];
@@ -145,7 +141,6 @@ static void kf12_a_kernel_that_writes_its_block_is_found_by_the_audit(void **sta
 
 static void kf13_the_shadow_does_not_believe_an_upload_that_failed(void **state)
 {
-    (void)state;
     stet_device *device = open_faulty();
     sti_args site = {0};
     sti_slot old[SIXTEEN], new[SIXTEEN];
@@ -224,7 +219,6 @@ static void soil_the_stack(int with)
 
 static void kf14_unused_bytes_are_zero(void **state)
 {
-    (void)state;
     noter t = open_noter();
     for (int i = 0; i < 8; ++i) {
         soil_the_stack(31 * i + 1);
@@ -271,7 +265,6 @@ static void recurse(const sti_slot *slots, int64_t begin, int64_t end)
 
 static void kf15_a_list_from_inside_a_launch_leaves_its_block_alone(void **state)
 {
-    (void)state;
     if (picked_any()) skip(); /* kernels of other devices launch none */
     stet_device *device = open_faulty();
     test_kernel k;
@@ -295,7 +288,6 @@ static void kf15_a_list_from_inside_a_launch_leaves_its_block_alone(void **state
 /* Uploads happen only when the launch does: by then the caller's stack is something else. */
 static void kf16_what_an_upload_reads_lives_on(void **state)
 {
-    (void)state;
     noter t = open_noter();
     sti_args site = {0};
     faulty.late = true;
@@ -316,7 +308,6 @@ static void kf16_what_an_upload_reads_lives_on(void **state)
 
 static void nothing_is_allocated_once_the_block_exists(void **state)
 {
-    (void)state;
     noter t = open_noter();
     for (int i = 0; i < 3; ++i) OK(note(&t, 1, 1)); /* recorded, compared, replayed */
     OK(t.device->ops->synchronize(t.device));
@@ -345,11 +336,7 @@ static stet_result put_audited(void)
     return result;
 }
 
-static void the_nth_allocation_fails(void **state)
-{
-    (void)state;
-    assert_true(fail_each_allocation(put_audited, false) >= 6);
-}
+static void the_nth_allocation_fails(void **state) { assert_true(fail_each_allocation(put_audited, false) >= 6); }
 
 int main(void)
 {

@@ -7,7 +7,6 @@
 
 static void the_same_arguments_launch_again_without_allocations(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
@@ -24,7 +23,6 @@ static void the_same_arguments_launch_again_without_allocations(void **state)
 
 static void each_handle_has_its_own(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 5; ++i) {
@@ -40,7 +38,6 @@ static void each_handle_has_its_own(void **state)
 /* What an argument's kind does not use, and padding, are nobody's business (also KF 14). */
 static void kf14_bytes_that_mean_nothing_make_no_difference(void **state)
 {
-    (void)state;
     bench b;
     stet_arg args[2];
     open_bench(&b);
@@ -60,7 +57,6 @@ static void kf14_bytes_that_mean_nothing_make_no_difference(void **state)
 
 static void a_number_that_differs_is_bound_anew(void **state)
 {
-    (void)state;
     bench b;
     uint64_t bits = 0x7ff8000000000123;
     double nan, other;
@@ -82,7 +78,6 @@ static void a_number_that_differs_is_bound_anew(void **state)
 
 static void an_array_that_differs_is_bound_anew_and_moves_instead(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(LAUNCH(&b, MIX, N, A(b.a[0]), A(b.a[1]), R(1)));
@@ -100,7 +95,6 @@ static void an_array_that_differs_is_bound_anew_and_moves_instead(void **state)
 /* One block less: what lies behind it stays. */
 static void another_count_binds_all_of_it(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
@@ -115,7 +109,6 @@ static void another_count_binds_all_of_it(void **state)
 /* Counts of worlds are checked against the arrays: with another one each array is looked at again. */
 static void worlds_are_checked_again_with_another_count(void **state)
 {
-    (void)state;
     enum { MANY = 9, FEW = 5 };
     bench b;
     stet_array *x;
@@ -140,7 +133,6 @@ static void worlds_are_checked_again_with_another_count(void **state)
 /* Absent is bound like anything else, and does not stand for an array that is there now, nor the other way round. */
 static void an_absent_array_is_a_fact_like_any_other(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     stet_kernel_def def = stet_default_kernel_def();
@@ -166,7 +158,6 @@ static void an_absent_array_is_a_fact_like_any_other(void **state)
 
 static void what_is_refused_is_refused_with_anything_bound(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
@@ -199,7 +190,6 @@ static void what_is_refused_is_refused_with_anything_bound(void **state)
 /* An array at the very address of one that is gone, with as many writes: another one, of which nothing is known. */
 static void kf22_a_recycled_address_is_another_array(void **state)
 {
-    (void)state;
     bench b;
     int found = 0;
     open_bench(&b);
@@ -223,7 +213,6 @@ static void kf22_a_recycled_address_is_another_array(void **state)
 /* The other array is of another shape and type: what was found right about the one before is not believed of it (KF 23). */
 static void kf23_the_type_of_a_recycled_array_is_checked(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));
@@ -238,7 +227,6 @@ static void kf23_the_type_of_a_recycled_array_is_checked(void **state)
 
 static void memory_that_moved_is_followed(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(LAUNCH(&b, ADD, N, A(b.a[0]), R(1)));

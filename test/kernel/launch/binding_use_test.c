@@ -28,7 +28,6 @@ static stet_result bring(void *context)
 
 static void a_producer_is_asked_at_each_launch(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     bringing x = {.b = &b};
@@ -48,7 +47,6 @@ static void a_producer_is_asked_at_each_launch(void **state)
 /* It may use the same handle: neither sees the other's arguments (KF 15). */
 static void kf15_a_producer_that_launches_the_same_handle_is_apart(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     bringing x = {.b = &b, .through_the_handle = true};
@@ -87,7 +85,6 @@ static void call_within(const sti_slot *s, int64_t begin, int64_t end)
 
 static void kf15_a_launch_from_inside_a_launch_is_apart(void **state)
 {
-    (void)state;
     if (picked_any()) skip();
     bench b;
     test_kernel k;
@@ -109,7 +106,6 @@ static void kf15_a_launch_from_inside_a_launch_is_apart(void **state)
 /* What the host writes between launches reaches them, though nothing is bound anew. */
 static void what_the_host_writes_is_seen(void **state)
 {
-    (void)state;
     bench b;
     float x[N] = {0};
     open_bench(&b);
@@ -134,7 +130,6 @@ static void what_the_host_writes_is_seen(void **state)
 /* A tensor through which somebody may write unannounced: each launch is such a look as any other. */
 static void an_export_moves_generations_as_without(void **state)
 {
-    (void)state;
     bench b;
     uint64_t moved[2];
     open_bench(&b);
@@ -159,7 +154,6 @@ static void an_export_moves_generations_as_without(void **state)
 /* Listed launches take what is bound along; later ones change nothing in the list. */
 static void a_list_has_the_arguments_of_its_time(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 1; i <= 6; ++i) {
@@ -185,7 +179,6 @@ static void a_list_has_the_arguments_of_its_time(void **state)
 
 static void a_launch_that_fails_can_be_tried_again(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int at = 1; at <= 2; ++at) {
@@ -205,7 +198,6 @@ static void a_launch_that_fails_can_be_tried_again(void **state)
  */
 static void kf09_launches_go_on_beside_a_capture(void **state)
 {
-    (void)state;
     bench b;
     void *stream, *graph = NULL;
     open_bench(&b);
@@ -283,7 +275,6 @@ static void disturb_by_chance(bench *b, expected *e, uint64_t *seed)
 
 static void random_launches_are_what_a_model_says(void **state)
 {
-    (void)state;
     enum { STEPS = 400 };
     uint64_t seed = 20261;
     bench b;
@@ -324,7 +315,6 @@ static void *work(void *context)
 
 static void two_threads_with_a_device_each(void **state)
 {
-    (void)state;
     worker w[2] = {{0}};
     pthread_t thread[2];
     float have[N];

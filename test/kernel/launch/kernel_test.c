@@ -77,7 +77,6 @@ static void close_stock(stock *s)
 /* Each type of parameter takes the arrays that it should, and no others. */
 static void each_type_of_parameter_against_each_array(void **state)
 {
-    (void)state;
     stock s = open_stock(STI_ISA_portable, 1);
     for (int p = 0; p < STI_PARAM_TYPE_COUNT; ++p) {
         bool item = p == STI_PARAM_WREAL || p == STI_PARAM_WINT, worlds = p <= STI_PARAM_WINT;
@@ -122,7 +121,6 @@ static void each_type_of_parameter_against_each_array(void **state)
 
 static void each_kind_of_argument(void **state)
 {
-    (void)state;
     stock s = open_stock(STI_ISA_portable, 1);
     sti_kernel k = kernel_of("world_kernel void k_x(const real *a, int n, i64 m, ureal h)");
     sti_arg a = sti_arg_array(s.worlds[0]), i = sti_arg_int(3), f = sti_arg_real(0.5);
@@ -158,7 +156,6 @@ static void each_kind_of_argument(void **state)
 
 static void arrays_of_another_device(void **state)
 {
-    (void)state;
     stock s = open_stock(STI_ISA_portable, 1), other = open_stock(STI_ISA_portable, 1);
     sti_kernel k = kernel_of("world_kernel void k_x(const real *a, real *b)");
     FAILS(STI_LAUNCH(k, s.device, WORLDS, sti_arg_array(s.worlds[0]), sti_arg_array(other.worlds[0])),
@@ -172,7 +169,6 @@ static void arrays_of_another_device(void **state)
 
 static void every_block_is_run_once(void **state)
 {
-    (void)state;
     FOR_ISAS(isa)
     for (int threads = 1; threads <= 3; ++threads) {
         stock s = open_stock(isa, threads);
@@ -191,7 +187,6 @@ static void every_block_is_run_once(void **state)
 
 static void counts_that_do_not_fit(void **state)
 {
-    (void)state;
     stock s = open_stock(STI_ISA_portable, 2);
     sti_kernel k = kernel_of("world_kernel void k_x(real *a)");
     sti_arg a = sti_arg_array(s.worlds[0]);
@@ -216,7 +211,6 @@ static void counts_that_do_not_fit(void **state)
 
 static void nothing_is_launched_over_nothing(void **state)
 {
-    (void)state;
     stock s = open_stock(STI_ISA_portable, 2);
     sti_kernel k = kernel_of("world_kernel void k_x(real *a, int n)");
     uint64_t g = stet_array_get_generation(s.worlds[0]);
@@ -233,7 +227,6 @@ static void nothing_is_launched_over_nothing(void **state)
 
 static void just_the_written_arrays_move(void **state)
 {
-    (void)state;
     stock s = open_stock(STI_ISA_portable, 2);
     sti_kernel k =
         kernel_of("world_kernel void k_x(int world, const real *a, lint *b, int n, ureal *c, const int *d, u8 *e)");
@@ -276,7 +269,6 @@ static stet_result make(void *context)
 
 static void arguments_are_brought_up_to_date(void **state)
 {
-    (void)state;
     stock s = open_stock(STI_ISA_portable, 1);
     sti_kernel k = kernel_of("world_kernel void k_x(const real *a, const ureal *b)");
     maker m = {0};

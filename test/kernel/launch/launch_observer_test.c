@@ -68,7 +68,6 @@ static stet_result a_bit_of_all(bench *b)
 
 static void it_is_told_in_order(void **state)
 {
-    (void)state;
     bench b;
     diary d = watch(&b);
     b.device->launch_observer = &d.launch_observer;
@@ -103,7 +102,6 @@ static void it_is_told_in_order(void **state)
 
 static void it_is_told_what_never_ran(void **state)
 {
-    (void)state;
     bench b;
     diary d = watch(&b);
     b.device->launch_observer = &d.launch_observer;

@@ -47,7 +47,6 @@ static void expect_param(const sti_param *p, const char *name, sti_param_type ty
 
 static void a_world_kernel(void **state)
 {
-    (void)state;
     sti_signature sig = one(
         "world_kernel void k_a(const real *x, lint *n, const int *table, ureal h, int m, i64 big, int world)\n{\n}");
     assert_string_equal(sig.name, "k_a");
@@ -65,7 +64,6 @@ static void a_world_kernel(void **state)
 
 static void an_item_kernel(void **state)
 {
-    (void)state;
     sti_signature sig = one(
         "item_kernel void k_b(const wreal *x, wint*n, u8 *a, u16 * b, const u32 *c, i64\n*d, int world, int block)");
     assert_int_equal(sig.kind, STI_KERNEL_ITEM);
@@ -85,7 +83,6 @@ static void an_item_kernel(void **state)
 
 static void types_have_names(void **state)
 {
-    (void)state;
     static const char *const names[] = {"real",  "lint", "wreal", "wint", "treal", "tlint", "tint",
                                         "ureal", "int",  "i64",   "u32",  "u16",   "u8"};
     assert_int_equal(sizeof names / sizeof *names, STI_PARAM_TYPE_COUNT);
@@ -98,7 +95,6 @@ static void types_have_names(void **state)
 
 static void kernels_are_found_where_they_are(void **state)
 {
-    (void)state;
     static const char text[] = "/* world_kernel void k_no(int *a) */\n"
                                "// item_kernel void k_no(int *a)\n"
                                "#define world_kernel static inline\n"
@@ -128,7 +124,6 @@ static void kernels_are_found_where_they_are(void **state)
 
 static void texts_without_kernels(void **state)
 {
-    (void)state;
     static const char *const none[] = {"",
                                        " \n\t",
                                        "int a;",
@@ -149,7 +144,6 @@ static void texts_without_kernels(void **state)
 
 static void every_mistake_has_its_sentence(void **state)
 {
-    (void)state;
     refused("\nworld_kernel int k_a(int *a)", 2, "a kernel returns void, not 'int'");
     refused("world_kernel", 1, "a kernel returns void, not ''");
     refused("item_kernel void (int *a)", 1, "a kernel without a name");
@@ -188,7 +182,6 @@ static void every_mistake_has_its_sentence(void **state)
 
 static void as_many_parameters_as_there_is_room_for(void **state)
 {
-    (void)state;
     char text[4096], sentence[128];
     for (int n = STI_MAX_PARAMS; n <= STI_MAX_PARAMS + 1; ++n) {
         size_t at = (size_t)snprintf(text, sizeof text, "world_kernel void k_many(");

@@ -103,7 +103,6 @@ static void check(bench *b, int round, int n)
 
 static void each_team_has_its_own(void **state)
 {
-    (void)state;
     bench b;
     open_on(&b, open_faulty());
     static const int sizes[] = {ITEMS, 1, 5, ITEMS};
@@ -118,7 +117,6 @@ static void each_team_has_its_own(void **state)
 /* The launch is listed, recorded and replayed, with other content each time. */
 static void in_recordings(void **state)
 {
-    (void)state;
     bench b;
     open_on(&b, open_faulty());
     for (int round = 0; round < 5; ++round) {
@@ -134,7 +132,6 @@ static void in_recordings(void **state)
 
 static void at_each_width_with_threads(void **state)
 {
-    (void)state;
     for (int isa = 0; isa < STI_ISA_COUNT; ++isa) {
         if (!sti_isa_available((sti_isa)isa) || (sti_isa)isa == STI_ISA_f64) continue;
         bench b;
@@ -148,7 +145,6 @@ static void at_each_width_with_threads(void **state)
 
 static void steady_launches_allocate_nothing(void **state)
 {
-    (void)state;
     bench b;
     open_on(&b, open_device(STI_ISA_portable, 2));
     fill(&b, 1);
@@ -162,7 +158,6 @@ static void steady_launches_allocate_nothing(void **state)
 /* Checked mode knows how much memory a team was given. */
 static void too_little_is_found_in_checked_mode(void **state)
 {
-    (void)state;
     stet_device_def def = stet_default_device_def();
     stet_device *device;
     bench b;
@@ -181,7 +176,6 @@ static void too_little_is_found_in_checked_mode(void **state)
 
 static void sizes_that_cannot_be(void **state)
 {
-    (void)state;
     bench b;
     open_on(&b, open_faulty());
     FAILS(launch(&b, -1, 1, 1, 1), STET_ERROR_LIMIT, "parameter w: -1 elements of team memory; ask for 0 to 16777216");

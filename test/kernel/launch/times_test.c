@@ -73,7 +73,6 @@ static void expect_sums(const stet_device *device, int64_t n)
 
 static void every_device_says_what_it_knows(void **state)
 {
-    (void)state;
     stet_trace_def def = stet_default_trace_def();
     FOR_RUNNING_DEVICES(rig)
     {

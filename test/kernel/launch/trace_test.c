@@ -42,7 +42,6 @@ static stet_trace_event first_of(const stet_device *device, stet_trace_kind kind
 
 static void comparisons_are_told_from_work(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     begin(b.device);
@@ -79,7 +78,6 @@ static stet_result count_down(bench *b, int n)
 
 static void a_loop_is_all_of_its_launches(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 2; ++i) OK(count_down(&b, 4));
@@ -98,7 +96,6 @@ static void a_loop_is_all_of_its_launches(void **state)
 
 static void a_replay_that_fails_is_said(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 3; ++i) OK(add_and_mix(&b, 1));
@@ -119,7 +116,6 @@ static void a_replay_that_fails_is_said(void **state)
 
 static void copies_bear_the_array_that_is_written(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     begin(b.device);
@@ -147,7 +143,6 @@ static void run_nothing(const sti_slot *s, int64_t begin, int64_t end)
 /* Texts are the trace's own: a kernel and an array that are gone keep their names. */
 static void names_outlive_their_owners(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     begin(b.device);
@@ -175,7 +170,6 @@ static void run_end(const sti_slot *s, int64_t begin, int64_t end)
 
 static void no_end_in_the_middle(void **state)
 {
-    (void)state;
     bench b;
     test_kernel k;
     open_bench(&b);

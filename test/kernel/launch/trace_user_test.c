@@ -30,7 +30,6 @@ static stet_device *open_traced(void)
 
 static void compiled_then_cached(void **state)
 {
-    (void)state;
     stet_device *device = open_traced();
     stet_kernel_def def = kernel_def(adder(3));
     def.path = "people/add \"3\".k.h";
@@ -62,7 +61,6 @@ static void compiled_then_cached(void **state)
 
 static void a_compiler_that_fails(void **state)
 {
-    (void)state;
     stet_device *device = open_traced();
     stet_kernel *kernel;
     stet_kernel_def def = kernel_def(adder(4));

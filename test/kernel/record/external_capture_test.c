@@ -11,7 +11,6 @@
 /* Recordings whose arguments change each time, and launches by value, over two streams by turns. */
 static void kf15_blocks_hold_over_two_streams(void **state)
 {
-    (void)state;
     for (int off = 0; off < 2; ++off) {
         bench b;
         void *stream[2] = {NULL, NULL};
@@ -73,7 +72,6 @@ static void warm_up(bench *b)
 
 static void kf11_a_joined_graph_that_runs_is_announced(void **state)
 {
-    (void)state;
     joint j;
     if (!open_joint(&j)) skip();
     bench *b = &j.b;
@@ -118,7 +116,6 @@ static void kf11_a_joined_graph_that_runs_is_announced(void **state)
 
 static void kf11_what_was_captured_goes_with_its_arrays(void **state)
 {
-    (void)state;
     joint j;
     if (!open_joint(&j)) skip();
     bench *b = &j.b;
@@ -146,7 +143,6 @@ static void kf11_what_was_captured_goes_with_its_arrays(void **state)
 
 static void switched_off_it_is_announced_all_the_same(void **state)
 {
-    (void)state;
     joint j;
     if (!open_joint(&j)) skip();
     bench *b = &j.b;
@@ -167,7 +163,6 @@ static void switched_off_it_is_announced_all_the_same(void **state)
 /* A loop looks at its condition on the host, which a capture does not allow: refused, and the capture lives. */
 static void a_loop_cannot_join(void **state)
 {
-    (void)state;
     joint j;
     if (!open_joint(&j)) skip();
     bench *b = &j.b;

@@ -26,7 +26,6 @@ static stet_result play(bench *b, caller_work *copy, caller_work *fill, double h
 
 static void it_is_captured_once_and_keeps_its_place(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     caller_work copy = {.to = b.a[1], .from = b.a[0]}, fill = {.to = b.a[3], .byte = 0x40};
@@ -56,7 +55,6 @@ static void it_is_captured_once_and_keeps_its_place(void **state)
 
 static void alone_it_is_done_at_once(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     caller_work fill = {.to = b.a[2], .byte = 0x42};
@@ -80,7 +78,6 @@ static stet_result bring(void *context)
 
 static void what_it_reads_is_brought_up_to_date(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     caller_work copy = {.to = b.a[1], .from = b.a[0]};
@@ -97,7 +94,6 @@ static void what_it_reads_is_brought_up_to_date(void **state)
 
 static void what_cannot_be_captured_is_done_each_time(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     caller_work copy = {.to = b.a[1], .from = b.a[0], .waits = true}, fill = {.to = b.a[3], .byte = 1};
@@ -122,7 +118,6 @@ static void what_cannot_be_captured_is_done_each_time(void **state)
 /* Whatever it says to being captured is about it, and not about the driver. */
 static void work_that_refuses_to_be_captured_is_no_fault_of_the_driver(void **state)
 {
-    (void)state;
     static const stet_result says[] = {STET_ERROR_UNSUPPORTED, STET_ERROR_STATE, STET_ERROR_IO};
     for (size_t k = 0; k < sizeof says / sizeof *says; ++k) {
         bench b;
@@ -142,7 +137,6 @@ static void work_that_refuses_to_be_captured_is_no_fault_of_the_driver(void **st
 
 static void its_failure_is_the_play_s(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     caller_work fill = {.to = b.a[3], .result = STET_ERROR_IO}, copy = {.to = b.a[1], .from = b.a[0]};
@@ -160,7 +154,6 @@ static void its_failure_is_the_play_s(void **state)
 
 static void what_is_refused(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     caller_work fill = {.to = b.a[3], .byte = 1};

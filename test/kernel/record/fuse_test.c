@@ -194,7 +194,6 @@ static void loop(bench *b)
 
 static void runs_are_found(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     expect_runs(&b, three, "0-3");
@@ -227,7 +226,6 @@ static void a_view(bench *b)
 
 static void memory_counts_and_not_names(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     expect_runs(&b, one_launch, "");
@@ -261,7 +259,6 @@ static void head_and_tail(bench *b)
 
 static void sequences_that_come_again_are_found(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     expect_period(&b, three, 0, 3, 1);
@@ -307,7 +304,6 @@ static uint64_t played(void (*list)(bench *b), uint32_t off, int times)
 
 static void no_bit_changes(void **state)
 {
-    (void)state;
     static void (*const lists[])(bench *) = {three, with_copies, with_items,       others,
                                              marks, looks,       four_times_three, head_and_tail};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
@@ -319,7 +315,6 @@ static void no_bit_changes(void **state)
 
 static void a_replay_is_counted(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     play(&b, three);
@@ -340,7 +335,6 @@ static void a_replay_is_counted(void **state)
 
 static void what_cannot_go_together_is_counted(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 3; ++i) play(&b, marks);
@@ -351,7 +345,6 @@ static void what_cannot_go_together_is_counted(void **state)
 
 static void arguments_reach_it(void **state)
 {
-    (void)state;
     bench b;
     float first[WORLDS * ITEMS], x[WORLDS * ITEMS];
     open_bench(&b);
@@ -371,7 +364,6 @@ static void arguments_reach_it(void **state)
 
 static void a_switch_makes_another_plan(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     stet_mechanism_options options = b.device->mechanisms.options, without = options;
@@ -391,7 +383,6 @@ static void a_switch_makes_another_plan(void **state)
 
 static void an_audit_compares(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     stet_mechanism_options options = b.device->mechanisms.options;
@@ -423,7 +414,6 @@ static stet_result some_steps(void)
 
 static void memory_that_runs_out_loses_nothing(void **state)
 {
-    (void)state;
     assert_int_equal(some_steps(), STET_OK);
     const uint64_t want = springs_hash;
     springs_hash = 0;

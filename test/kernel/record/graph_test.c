@@ -8,7 +8,6 @@
 
 static void kf08_a_graph_that_cannot_be_built_is_dropped(void **state)
 {
-    (void)state;
     static const struct {
         stet_result result;
         stet_reason why;
@@ -34,7 +33,6 @@ static void kf08_a_graph_that_cannot_be_built_is_dropped(void **state)
 
 static void a_driver_that_cannot_is_said_once(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     faulty.make_result = STET_ERROR_UNSUPPORTED;
@@ -74,7 +72,6 @@ static stet_result play_loop(bench *b, int trips, int64_t most)
 
 static void without_conditional_nodes_a_loop_is_the_host_s(void **state)
 {
-    (void)state;
     static const int trips[] = {3, 4, 0, 5, 2, 7}, most[] = {9, 9, 9, 2, 9, 9};
     bench b;
     float sum = 0;
@@ -99,7 +96,6 @@ static void without_conditional_nodes_a_loop_is_the_host_s(void **state)
 
 static void a_change_that_fails_drops_the_graph(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int play = 1; play <= 8; ++play) {
@@ -124,7 +120,6 @@ static void a_change_that_fails_drops_the_graph(void **state)
  */
 static void only_what_changed_goes_there(void **state)
 {
-    (void)state;
     static const int changed[] = {0, 0, 0, 1, 2, 2};
     bench b;
     float want[3] = {0};
@@ -156,7 +151,6 @@ static void only_what_changed_goes_there(void **state)
 
 static void kf10_one_handle_twice_in_a_list(void **state)
 {
-    (void)state;
     bench b;
     float want = 0;
     open_bench(&b);
@@ -176,7 +170,6 @@ static void kf10_one_handle_twice_in_a_list(void **state)
 
 static void kf12_an_audit_finds_what_wrote_into_the_arguments(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     if (graphs(&b)) { /* nothing in memory to write to */
@@ -198,7 +191,6 @@ static void kf12_an_audit_finds_what_wrote_into_the_arguments(void **state)
 
 static void kf13_an_upload_that_fails_is_no_argument(void **state)
 {
-    (void)state;
     bench b;
     float want = 0;
     open_bench(&b);
@@ -218,7 +210,6 @@ static void kf13_an_upload_that_fails_is_no_argument(void **state)
 
 static void kf22_an_address_that_comes_again_is_another_array(void **state)
 {
-    (void)state;
     bench b;
     int again = 0;
     open_bench(&b);
@@ -242,7 +233,6 @@ static void kf22_an_address_that_comes_again_is_another_array(void **state)
 /* Arrays of another size from play to play, made and freed between replays: nothing of an old recording is used. */
 static void kf05_arrays_grow_and_shrink_between_replays(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int round = 0; round < 12; ++round) {
@@ -267,7 +257,6 @@ static void kf05_arrays_grow_and_shrink_between_replays(void **state)
 
 static void a_steady_state_uploads_and_allocates_nothing(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 3; ++i) OK(add_and_mix(&b, 1));

@@ -20,7 +20,6 @@ static stet_result play_loop(bench *b, int64_t most)
 
 static void a_loop_ends_by_its_condition_or_its_bound(void **state)
 {
-    (void)state;
     static const struct {
         int condition;
         int64_t most;
@@ -72,7 +71,6 @@ static stet_result play_nested(bench *b)
 
 static void loops_in_loops(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 1; i <= 5; ++i) {
@@ -102,7 +100,6 @@ static stet_result nothing(void *context)
 
 static void what_a_loop_cannot_hold_is_refused(void **state)
 {
-    (void)state;
     bench b;
     float x[N] = {0};
     open_bench(&b);
@@ -135,7 +132,6 @@ static void what_a_loop_cannot_hold_is_refused(void **state)
 
 static void the_host_sees_what_was_listed(void **state)
 {
-    (void)state;
     bench b;
     float x[N];
     uint64_t h0, h1;
@@ -195,7 +191,6 @@ static stet_result follow(void *context)
 
 static void what_stet_makes_itself_is_made_from_what_was_listed(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     follower f = {&b, 0};
@@ -221,7 +216,6 @@ static void what_stet_makes_itself_is_made_from_what_was_listed(void **state)
 
 static void lists_in_lists(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 1; i <= 4; ++i) {
@@ -242,7 +236,6 @@ static void lists_in_lists(void **state)
 
 static void a_long_list_is_played_in_parts(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(sti_record_begin(b.device, "long"));
@@ -255,7 +248,6 @@ static void a_long_list_is_played_in_parts(void **state)
 
 static void copies(void **state)
 {
-    (void)state;
     bench b;
     stet_array *longer;
     open_bench(&b);
@@ -378,7 +370,6 @@ static void check_edges(const sti_list *l, const sti_edge *edge, int nedge)
 
 static void edges_against_every_byte(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("edges_against_every_byte");
     test_kernel k;
     make_kernel(&k, "item_kernel void k_x(const ureal *a, const ureal *b, ureal *c)", NULL);
@@ -398,7 +389,6 @@ static void edges_against_every_byte(void **state)
 
 static void an_order_worked_out_by_hand(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(sti_record_begin(b.device, "hand"));

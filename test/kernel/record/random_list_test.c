@@ -179,7 +179,6 @@ static void check_world(world *w)
 
 static void random_lists_replayed_are_random_lists_run(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("random_lists_replayed_are_random_lists_run");
     for (int round = 0; round < (picked_any() ? 6 : 20); ++round) {
         world w;
@@ -198,7 +197,6 @@ static void random_lists_replayed_are_random_lists_run(void **state)
 /* Any call of the driver may fail: a play tells of it, or what it did is right. Afterwards all is as ever. */
 static void random_lists_over_a_driver_that_fails(void **state)
 {
-    (void)state;
     static const char *const calls[] = {"launch",
                                         "graph_launch",
                                         "graph_create",

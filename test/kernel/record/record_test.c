@@ -9,7 +9,6 @@
 
 static void recorded_then_compared_then_replayed(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 10; ++i) {
@@ -43,7 +42,6 @@ static void recorded_then_compared_then_replayed(void **state)
 
 static void switched_off_the_bits_are_the_same(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     set_options(b.device, 1u << STET_MECHANISM_GRAPH_REPLAY, false, false);
@@ -68,7 +66,6 @@ static void switched_off_the_bits_are_the_same(void **state)
 
 static void a_list_of_one_is_a_launch(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 4; ++i) {
@@ -85,7 +82,6 @@ static void a_list_of_one_is_a_launch(void **state)
 
 static void a_steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 2; ++i) OK(add_and_mix(&b, 1));
@@ -105,7 +101,6 @@ static stet_result play_pair(bench *b, int i)
 
 static void the_least_recently_used_goes(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(play_pair(&b, 0));
@@ -125,7 +120,6 @@ static void the_least_recently_used_goes(void **state)
 
 static void equal_hashes_of_unequal_lists_are_told_apart(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 3; ++i) OK(play_pair(&b, 0));
@@ -142,7 +136,6 @@ static void equal_hashes_of_unequal_lists_are_told_apart(void **state)
 
 static void two_views_of_one_memory_are_two_arrays(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     stet_array *whole = b.a[0], view = *whole;
@@ -166,7 +159,6 @@ static void two_views_of_one_memory_are_two_arrays(void **state)
 
 static void a_recording_goes_with_its_kernels(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     sti_record_kernel_gone(b.device, b.add); /* nothing was ever listed */
@@ -207,7 +199,6 @@ static void disturb(void)
 
 static void one_that_differs_is_dropped_and_eager_bits_stay(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     jitter = (struct jitter){true, b.a[1], 100};
@@ -283,14 +274,12 @@ static stet_result some_plays(void)
 
 static void the_nth_allocation_fails(void **state)
 {
-    (void)state;
     if (picked_any()) skip();
     assert_true(fail_each_allocation(some_plays, true) > 20);
 }
 
 static void a_failure_while_listing_runs_nothing(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     OK(sti_record_begin(b.device, "half"));
@@ -307,7 +296,6 @@ static void a_failure_while_listing_runs_nothing(void **state)
 
 static void a_launch_that_fails_by_itself_fails_the_list(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     faulty.fail_launch = 2;
@@ -324,7 +312,6 @@ static void a_launch_that_fails_by_itself_fails_the_list(void **state)
 
 static void kf04_building_a_recording_leaves_the_state_alone(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     float forces[N];
@@ -348,7 +335,6 @@ static void kf04_building_a_recording_leaves_the_state_alone(void **state)
 
 static void kf05_a_recording_goes_with_its_arrays(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int round = 0; round < 20; ++round) {
@@ -366,7 +352,6 @@ static void kf05_a_recording_goes_with_its_arrays(void **state)
 
 static void kf06_an_odd_number_of_steps_keeps_both_buffers(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     stet_array *x = b.a[0], *y = b.a[1], *t;
@@ -388,7 +373,6 @@ static void kf06_an_odd_number_of_steps_keeps_both_buffers(void **state)
 
 static void kf07_an_allocation_in_a_list_is_no_part_of_it(void **state)
 {
-    (void)state;
     bench b;
     stet_array *made = NULL;
     open_bench(&b);
@@ -417,7 +401,6 @@ static void kf07_an_allocation_in_a_list_is_no_part_of_it(void **state)
 
 static void kf08_a_recording_that_fails_is_dropped(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 3; ++i) OK(add_and_mix(&b, 1));
@@ -447,7 +430,6 @@ static void kf08_a_recording_that_fails_is_dropped(void **state)
 
 static void kf10_what_changes_reaches_a_recording(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     float expected = 0;
@@ -479,7 +461,6 @@ static void kf10_what_changes_reaches_a_recording(void **state)
 
 static void kf11_a_replay_by_somebody_else_is_announced(void **state)
 {
-    (void)state;
     bench b;
     const void *mirror;
     open_bench(&b);
@@ -504,7 +485,6 @@ static void kf11_a_replay_by_somebody_else_is_announced(void **state)
 
 static void kf15_recordings_of_one_kernel_have_blocks_of_their_own(void **state)
 {
-    (void)state;
     bench b;
     open_bench(&b);
     for (int i = 0; i < 12; ++i) {

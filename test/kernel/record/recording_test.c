@@ -133,7 +133,6 @@ static stet_result list(const bench *b, double h)
 
 static void a_list_that_comes_back_is_replayed(void **state)
 {
-    (void)state;
     bench b = open_bench(STI_ISA_portable);
     float want = 0;
     for (int i = 1; i <= 10; ++i) {
@@ -154,7 +153,6 @@ static void a_list_that_comes_back_is_replayed(void **state)
 
 static void nothing_runs_before_the_end(void **state)
 {
-    (void)state;
     bench b = open_bench(STI_ISA_portable);
     OK(stet_record_begin(b.device, NULL));
     OK(add(&b, b.x, 1));
@@ -191,7 +189,6 @@ static stet_result roots(const bench *b, int64_t most)
 
 static void a_loop_ends_where_the_device_says(void **state)
 {
-    (void)state;
     static const int64_t most[] = {100, 100, 100, 3, 0, 100};
     for (int isa = 0; isa < STI_ISA_COUNT; ++isa) {
         if (isa == STI_ISA_f64 || !sti_isa_available((sti_isa)isa)) continue;
@@ -225,7 +222,6 @@ static void a_loop_ends_where_the_device_says(void **state)
 
 static void loops_in_loops(void **state)
 {
-    (void)state;
     for (int off = 0; off < 2; ++off) {
         bench b = open_bench(STI_ISA_portable);
         stet_mechanism_options options = {.disabled = off ? 1u << STET_MECHANISM_GRAPH_REPLAY : 0};
@@ -259,7 +255,6 @@ static void loops_in_loops(void **state)
 
 static void kf11_a_replay_by_somebody_else_is_announced(void **state)
 {
-    (void)state;
     bench b = open_bench(STI_ISA_portable);
     assert_int_equal(stet_recording_get_last(b.device), 0);
     for (int i = 0; i < 3; ++i) OK(list(&b, 1));
@@ -280,7 +275,6 @@ static void kf11_a_replay_by_somebody_else_is_announced(void **state)
 
 static void refused_in_a_sentence(void **state)
 {
-    (void)state;
     bench b = open_bench(STI_ISA_portable);
     stet_array *wide;
     OK(STI_ARRAY(b.device, "wide", STET_DTYPE_REAL, true, &wide, WORLDS, 2));

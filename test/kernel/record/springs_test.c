@@ -94,7 +94,6 @@ static void step_plainly(plain *p)
 
 static void right_by_plain_loops(void **state)
 {
-    (void)state;
     enum { N = 3 };
     stet_device *device = open_device(STI_ISA_f64, 1);
     sti_springs s = made(device, N);
@@ -180,7 +179,6 @@ static void check_way(stet_device *device, const char *name, const way *w, int n
 /* A GPU takes all steps; on the others, whose threads wait for each other at each launch, a few show as much. */
 static void the_same_bits_on_every_device(void **state)
 {
-    (void)state;
     FOR_RUNNING_DEVICES(rig)
     {
         bool all = rig.at == RIG_CUDA;
@@ -193,7 +191,6 @@ static void the_same_bits_on_every_device(void **state)
 /* Plainly and recorded; at the widest, where steps are cheap, with each mechanism switched off, too. In part: a few steps. */
 static void the_same_bits_at_every_width(void **state)
 {
-    (void)state;
     FOR_FLOAT_ISAS(isa)
     {
         stet_device *device = open_device(isa, 1);
@@ -208,7 +205,6 @@ static void the_same_bits_at_every_width(void **state)
 /* What a world does is no matter of how many others there are. */
 static void a_world_alone_is_the_same(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 2);
     sti_springs few = made(device, 1), many = made(device, 21);
     steps(&few, 300, false);
@@ -227,7 +223,6 @@ static void a_world_alone_is_the_same(void **state)
 
 static void a_step_is_twenty_launches_and_one_recording(void **state)
 {
-    (void)state;
     stet_device *device = open_device(STI_ISA_portable, 1);
     sti_springs s = made(device, 5);
     stet_counters c;
@@ -249,7 +244,6 @@ static void a_step_is_twenty_launches_and_one_recording(void **state)
 
 static void a_sheet_comes_to_rest_on_the_floor(void **state)
 {
-    (void)state;
     if (in_part()) skip(); /* not before thousands of steps */
     stet_device *device = open_device(STI_ISA_portable, 2);
     sti_springs s = made(device, 16);

@@ -124,7 +124,6 @@ static int64_t next(uint64_t *dice, int64_t n, int64_t total, int done, int step
 
 static void one_call_fails(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("one_call_fails");
     int64_t total, calls, failed = 0;
     int done = 0;
@@ -143,7 +142,6 @@ static void one_call_fails(void **state)
 /* A code that takes the device away, whenever it comes: all can be given back. */
 static void the_device_is_lost(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("the_device_is_lost");
     int64_t total, calls;
     int done = 0;
@@ -179,7 +177,6 @@ static int64_t run_without(const everything_how *how, int64_t n)
 /* Those of the device that stands by are not among them. */
 static void one_allocation_fails(void **state)
 {
-    (void)state;
     everything_how how = retried;
     uint64_t dice = dice_seed("one_allocation_fails");
     int64_t total;
@@ -194,7 +191,6 @@ static void one_allocation_fails(void **state)
 
 static int through(void **state, bool table)
 {
-    (void)state;
     entries_open(&o, table);
     return 0;
 }
@@ -203,7 +199,6 @@ static int through_hip(void **state) { return through(state, true); }
 
 static int clean(void **state)
 {
-    (void)state;
     everything_clean();
     return 0;
 }

@@ -33,23 +33,17 @@ static int64_t each_allocation_fails(stet_mechanism_options options)
 
 static void as_it_comes(void **state)
 {
-    (void)state;
     int64_t n = each_allocation_fails((stet_mechanism_options){0});
     how.retry = false; /* the run ends where it failed, and gives back what there was */
     assert_true(fail_each_allocation(run, true) == n);
     everything_clean();
 }
 
-static void under_audit(void **state)
-{
-    (void)state;
-    (void)each_allocation_fails((stet_mechanism_options){.audit = true});
-}
+static void under_audit(void **state) { (void)each_allocation_fails((stet_mechanism_options){.audit = true}); }
 
 /* The numbers are the same as with all of them on. */
 static void with_all_mechanisms_off(void **state)
 {
-    (void)state;
     (void)each_allocation_fails((stet_mechanism_options){.disabled = (1u << STET_MECHANISM_COUNT) - 1});
 }
 
@@ -64,7 +58,6 @@ static void far_away(stet_device_def *def)
 /* Numbers of its own, for pictures are empty; what the host works out goes through host mirrors, which take memory, too. */
 static void where_arrays_have_two_sides(void **state)
 {
-    (void)state;
     how.place = far_away;
     reference.nnumber = 0;
     (void)each_allocation_fails((stet_mechanism_options){0});

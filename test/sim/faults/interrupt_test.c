@@ -55,22 +55,13 @@ static void ends_between_two_steps(stet_physics physics, bool follows)
     stet_sim_destroy(twin);
 }
 
-static void mujoco(void **state)
-{
-    (void)state;
-    ends_between_two_steps(STET_PHYSICS_MUJOCO, false);
-}
+static void mujoco(void **state) { ends_between_two_steps(STET_PHYSICS_MUJOCO, false); }
 
-static void poses_that_follow(void **state)
-{
-    (void)state;
-    ends_between_two_steps(STET_PHYSICS_MUJOCO, true);
-}
+static void poses_that_follow(void **state) { ends_between_two_steps(STET_PHYSICS_MUJOCO, true); }
 
 /* One time step is never asked about, and nobody is asked any more who was taken back. */
 static void who_is_asked(void **state)
 {
-    (void)state;
     stet_sim *sim = open_sim(STET_PHYSICS_MUJOCO, false);
     question q = {.thread = pthread_self(), .sim = sim, .yes_at = 1};
     stet_sim_set_interrupt(sim, ask, &q);
@@ -86,7 +77,6 @@ static void who_is_asked(void **state)
 /* A mask that steps few worlds quickly must not make the next call deaf. */
 static void masks(void **state)
 {
-    (void)state;
     stet_sim *sim = open_sim(STET_PHYSICS_MUJOCO, false);
     question q = {.thread = pthread_self(), .sim = sim};
     uint8_t mask[WORLDS] = {[3] = 1};
@@ -102,7 +92,6 @@ static void masks(void **state)
 /* Kernels before the physics have run, those after it have not; the next step begins anew. */
 static void kernels_in_the_step(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = WORLDS, .threads = 2, .physics = STET_PHYSICS_MUJOCO});
     stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1);
     question q = {.thread = pthread_self(), .sim = p.sim, .yes_at = 1};

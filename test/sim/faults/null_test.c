@@ -333,7 +333,6 @@ static int64_t bytes_asked_for(const stet_counters *c)
 /* What the host works out is the same bits, from the same launches and copies. */
 static void it_lives_as_on_a_cpu(void **state)
 {
-    (void)state;
     static const struct {
         int lanes;
         const char *isa;
@@ -365,7 +364,6 @@ static void it_lives_as_on_a_cpu(void **state)
 
 static void every_launch_is_a_call(void **state)
 {
-    (void)state;
     life l = {.model = rig_model(scene), .type = STET_DEVICE_NULL};
     OK(create_sim(&l));
     stet_device *device = stet_sim_get_device(l.sim);
@@ -440,7 +438,6 @@ static bool live_with_failure(life l, sti_null_op slot, int64_t n, uint64_t want
 
 static void any_call_of_the_device_may_fail(void **state)
 {
-    (void)state;
     /* With pose_sync off a step is many calls of the device, and those that were made stay made: no state to compare with. */
     static const uint32_t most =
         (uint32_t)((UINT64_C(1) << STET_MECHANISM_COUNT) - 1) & ~(1u << STET_MECHANISM_POSE_SYNC);
@@ -461,7 +458,6 @@ static void any_call_of_the_device_may_fail(void **state)
 
 static void any_call_of_a_slot_may_fail(void **state)
 {
-    (void)state;
     stet_model *model = rig_model(scene);
     const life way = {.model = model, .type = STET_DEVICE_NULL, .lanes = 8};
     stet_counters counters;

@@ -200,7 +200,6 @@ static int check_call(int i, int null, const char *pointer)
 
 static void every_null_is_refused_or_allowed(void **state)
 {
-    (void)state;
     int wrong = 0, calls = 0;
     char name[64];
     (void)signal(SIGSEGV, crashed);
@@ -259,7 +258,6 @@ static void fill_defs(void)
 
 static int open_fixture(void **state)
 {
-    (void)state;
     fill_defs();
     f.room = calloc(1, ROOM);
     OK(stet_model_load_string(xml, &f.model));
@@ -286,7 +284,6 @@ static int open_fixture(void **state)
 
 static int close_fixture(void **state)
 {
-    (void)state;
     stet_tiles_destroy(f.tiles);
     stet_step_destroy(f.step);
     stet_snapshot_destroy(f.snapshot);

@@ -13,7 +13,6 @@
 
 static void refused_in_a_sentence(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 5}), q = phases_open(&(room_def){.nworld = 5});
     stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1),
                *wide = phases_array(&p, "wide", STET_DTYPE_INT, 2);
@@ -61,7 +60,6 @@ static void refused_in_a_sentence(void **state)
 
 static void refused_while_launches_are_listed(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 5});
     stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1), *tensor;
     stet_reset_def def = stet_default_reset_def();
@@ -94,7 +92,6 @@ static void refused_while_launches_are_listed(void **state)
 
 static void what_is_destroyed_is_told_at_the_next_step(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 3, .physics = STET_PHYSICS_EXTERNAL});
     stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1);
     int first = ADD(&p, BEFORE, "k_note", stet_arg_array(order), stet_arg_int(1));
@@ -136,7 +133,6 @@ static void what_is_destroyed_is_told_at_the_next_step(void **state)
 /* The stage's arrays are others when it grows. */
 static void an_array_of_the_stage_that_grew(void **state)
 {
-    (void)state;
     phases p = phases_open(&(room_def){.nworld = 2});
     stet_array *height = phases_array(&p, "height", STET_DTYPE_REAL, 1), *world;
     static const float frame[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2};
@@ -156,7 +152,6 @@ static void an_array_of_the_stage_that_grew(void **state)
 
 static void the_sim_may_go_first(void **state)
 {
-    (void)state;
     for (int k = 0; k < 3; ++k) {
         phases p = phases_open(&(room_def){.nworld = 9});
         (void)phases_episode(&p, true);
@@ -228,7 +223,6 @@ static bool step_with_a_failure(stet_physics physics, int before, int n)
 
 static void each_launch_fails_once(void **state)
 {
-    (void)state;
     static const stet_physics physics[] = {STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL};
     for (int k = 0; k < 2; ++k)
         for (int before = 0; before < 3; ++before) { /* launched one by one; compared; replayed */
@@ -243,7 +237,6 @@ static void each_launch_fails_once(void **state)
 
 static void each_call_of_a_null_device_fails_once(void **state)
 {
-    (void)state;
     for (int64_t n = 1;; ++n) {
         stet_sim_def def = room_sim_def(&(room_def){.nworld = 5, .physics = STET_PHYSICS_EXTERNAL});
         def.device.type = STET_DEVICE_NULL;
@@ -311,7 +304,6 @@ static stet_result short_life(void)
 
 static void each_allocation_fails_once(void **state)
 {
-    (void)state;
     assert_int_equal(short_life(), STET_OK);
     int64_t n = fail_each_allocation(short_life, true);
     print_message("%lld allocations, each failed once\n", (long long)n);

@@ -10,7 +10,6 @@
 /* After a reset without a step, pictures and transforms are those after it. */
 static void kf18_a_reset_without_a_step_is_seen(void **state)
 {
-    (void)state;
     enum { NWORLD = 4, BACK = 2 };
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD});
     size_t size = stet_sim_get_output_bytes(sim, 0, STET_OUTPUT_RGBA) / NWORLD;
@@ -42,7 +41,6 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
 /* A reset and a read start a frame, of that world only; a second read of it starts none, and steps alone start none. */
 static void only_worlds_that_were_put_back_are_rendered_on_a_read(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 6});
     OK(stet_sim_step(sim, 50));
     assert_int_equal(stet_sim_get_latest_frame(sim), -1);
@@ -68,7 +66,6 @@ static void only_worlds_that_were_put_back_are_rendered_on_a_read(void **state)
 /* A write without a step moves the picture. */
 static void kf19_a_write_without_a_step_is_seen(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open(ROOM_BALL, &(room_def){0});
     int64_t first = room_render(sim);
     uint64_t before = room_frame(sim, first);
@@ -83,7 +80,6 @@ static void kf19_a_write_without_a_step_is_seen(void **state)
 
 static void a_write_of_poses_moves_the_picture_of_external_physics(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open(ROOM_BALL, &(room_def){.physics = STET_PHYSICS_EXTERNAL});
     assert_int_equal(stet_sim_get_physics(sim), STET_PHYSICS_EXTERNAL);
     uint64_t before = room_frame(sim, room_render(sim));
@@ -103,7 +99,6 @@ static void a_write_of_poses_moves_the_picture_of_external_physics(void **state)
 /* Rendering twice without a read loses nothing; one more than is kept takes the oldest out first. */
 static void kf20_frames_that_were_not_read_are_kept(void **state)
 {
-    (void)state;
     enum { K = 3 };
     uint64_t hash[K + 2];
     stet_sim *sim = room_open("hand.xml", &(room_def){.flight = K, .outputs = BIT(RGB) | BIT(DEPTH)});
@@ -128,7 +123,6 @@ static void kf20_frames_that_were_not_read_are_kept(void **state)
 /* A close between render and read gives all memory back. */
 static void kf21_closing_with_frames_pending_gives_everything_back(void **state)
 {
-    (void)state;
     stet_memory_stats before = stet_get_memory_stats();
     for (int pending = 0; pending <= 3; ++pending) {
         stet_sim *sim =
@@ -144,7 +138,6 @@ static void kf21_closing_with_frames_pending_gives_everything_back(void **state)
 
 static void kf44_nan_stays_in_its_world(void **state)
 {
-    (void)state;
     stet_sim *sick = room_open("hand.xml", &(room_def){.nworld = 5, .threads = 2}),
              *well = room_open("hand.xml", &(room_def){.nworld = 5});
     room_play(sick, 30, 2, 3);
@@ -176,7 +169,6 @@ static void kf44_nan_stays_in_its_world(void **state)
 
 static void nothing_moved_is_nothing_done(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 4});
     room_play(sim, 30, 2, 2);
     (void)room_frame(sim, STET_FRAME_LATEST);
@@ -197,7 +189,6 @@ static void nothing_moved_is_nothing_done(void **state)
 /* Poses and transforms are made once a frame, or, switched off, after each time step at least. */
 static void pose_sync_off_follows_each_substep(void **state)
 {
-    (void)state;
     enum { NWORLD = 4, FRAMES = 3, SUBSTEPS = 5 };
     int64_t kinematics[2], flushes[2];
     for (int off = 0; off < 2; ++off) {
@@ -224,7 +215,6 @@ static void pose_sync_off_follows_each_substep(void **state)
 /* Without outputs, and with all of them: from the second frame on the loop takes no memory. */
 static void the_steady_state_allocates_nothing(void **state)
 {
-    (void)state;
     for (int threads = 1; threads <= 2; ++threads) {
         room_def d = {.nworld = 9, .threads = threads, .outputs = (1u << STET_OUTPUT_COUNT) - 1, .camera = "all"};
         stet_sim *sim = room_open("arm_table.xml", &d);
@@ -247,7 +237,6 @@ static void the_steady_state_allocates_nothing(void **state)
 
 static void time_goes_to_its_row(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("hand.xml", &(room_def){.outputs = BIT(RGB)});
     stet_sim_timing none = {0}, t = stet_sim_get_timing(sim);
     assert_memory_equal(&t, &none, sizeof t);
@@ -273,7 +262,6 @@ static void time_goes_to_its_row(void **state)
 /* All outputs of all cameras are what tiles of the same stage give, and have their shapes. */
 static void tensors_have_their_shapes(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open(
         "arm_table.xml",
         &(room_def){.nworld = 2, .outputs = (1u << STET_OUTPUT_COUNT) - 1, .camera = "all", .width = 9, .height = 5});
@@ -300,7 +288,6 @@ static void tensors_have_their_shapes(void **state)
 
 static void bad_reads_are_refused(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open(ROOM_BALL, &(room_def){.outputs = BIT(DEPTH)});
     stet_array *tensor;
     uint64_t hash;
@@ -340,7 +327,6 @@ static void bad_reads_are_refused(void **state)
 
 static void a_sim_without_outputs_has_no_frames(void **state)
 {
-    (void)state;
     stet_sim_def def = room_sim_def(&(room_def){0});
     stet_model *model = rig_model("cartpole.xml");
     stet_sim *sim;

@@ -42,7 +42,6 @@ static void close_all(stet_sim *sim)
 
 static void poses_and_transforms(void **state)
 {
-    (void)state;
     stet_sim *sim = open_ball(BIT(DEPTH));
     int64_t capacity = stet_sim_get_stage(sim)->tree.capacity, world = PADDED * capacity * 12 * REAL;
     assert_int_equal(held(sim, STET_MECHANISM_POSE_SYNC), PADDED * BODIES * (3 + 4) * REAL);
@@ -72,7 +71,6 @@ static void poses_and_transforms(void **state)
 /* Depth is drawn in place; rgb is taken out of rgba. */
 static void frames_and_tensors(void **state)
 {
-    (void)state;
     enum { PIXELS = WORLDS * WIDTH * HEIGHT };
     stet_sim *sim = open_ball(BIT(DEPTH));
     assert_int_equal(held(sim, STET_MECHANISM_FRAME), PLACES * PIXELS * REAL);
@@ -102,7 +100,6 @@ static void frames_and_tensors(void **state)
 /* The caller's own arrays, bound to a request, are the caller's. */
 static void bound_arrays_are_not_held(void **state)
 {
-    (void)state;
     stet_sim *sim = open_ball(BIT(DEPTH));
     stet_tiles_def def = stet_default_tiles_def();
     stet_array_def bound = stet_default_array_def();
@@ -134,7 +131,6 @@ static void bound_arrays_are_not_held(void **state)
 
 static void mirrors_of_arrays(void **state)
 {
-    (void)state;
     stet_sim *sim = open_ball(BIT(DEPTH));
     stet_array *qpos;
     const void *data;
@@ -152,7 +148,6 @@ static void mirrors_of_arrays(void **state)
 /* Steps, pictures, resets; each mechanism off once. */
 static void nothing_is_left_after_everything(void **state)
 {
-    (void)state;
     for (int k = -1; k < STET_MECHANISM_COUNT; ++k) {
         const room_def def = {.disabled = k < 0 ? 0 : 1u << k, .audit = k == -1};
         stet_sim *sim = room_open("cartpole.xml", &def);

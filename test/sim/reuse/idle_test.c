@@ -12,7 +12,6 @@
 /* However many worlds stand, a render asks for poses, transforms and the frame, once each, and does nothing. */
 static void an_idle_render_asks_each_once(void **state)
 {
-    (void)state;
     enum { K = 5 };
     for (int64_t nworld = 1; nworld <= 41; nworld += 20) {
         stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = nworld, .strict = true});
@@ -76,7 +75,6 @@ static const ending endings[] = {
 /* Each ends the rest for one render; then all stands again. Audited, what stood is compared with what it would be. */
 static void whatever_moves_ends_the_rest(void **state)
 {
-    (void)state;
     for (int audit = 0; audit < 2; ++audit) {
         stet_sim *sim = room_open(ROOM_BALL, &(room_def){.audit = audit});
         OK(stet_sim_step(sim, 40)); /* so that a reset moves something */
@@ -96,7 +94,6 @@ static void whatever_moves_ends_the_rest(void **state)
 /* A world that moved and was not wanted is still to be drawn, however often the others stood meanwhile. */
 static void a_world_left_behind_is_not_forgotten(void **state)
 {
-    (void)state;
     const uint8_t second[3] = {0, 1, 0};
     stet_sim *sim = room_open(ROOM_BALL, &(room_def){0}), *twin = room_open(ROOM_BALL, &(room_def){0});
     int64_t frame = room_render(sim);
@@ -123,7 +120,6 @@ static void a_world_left_behind_is_not_forgotten(void **state)
 /* Reading the latest frame again and again looks for worlds that were put back, and finds each once. */
 static void worlds_put_back_are_found_once(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open(ROOM_BALL, &(room_def){0});
     OK(stet_sim_step(sim, 40));
     int64_t frame = room_render(sim);
@@ -185,7 +181,6 @@ static const room_def moving = {.nworld = 9, .physics = STET_PHYSICS_EXTERNAL, .
 
 static void moving_and_resting_allocates_nothing(void **state)
 {
-    (void)state;
     for (int threads = 1; threads <= 2; ++threads) {
         room_def d = moving;
         d.threads = threads;
@@ -205,7 +200,6 @@ static void moving_and_resting_allocates_nothing(void **state)
 /* With none of them, with each alone, with all but each, with all: switched in one sim along the way. */
 static void every_choice_of_mechanisms_draws_the_same(void **state)
 {
-    (void)state;
     enum { ALL = (1 << STET_MECHANISM_COUNT) - 1 };
     stet_sim *sim = room_open("hand.xml", &moving);
     float *buffer = pose_buffer(sim);

@@ -36,7 +36,6 @@ static const char *const scenes[] = {"hand.xml", "quadruped.xml", "arm_table.xml
 
 static void threads_change_nothing(void **state)
 {
-    (void)state;
     EACH_SCENE(s)
     {
         numbers one = play(scenes[s], &(room_def){.nworld = NWORLD, .threads = 1});
@@ -48,7 +47,6 @@ static void threads_change_nothing(void **state)
 
 static void lanes_change_nothing(void **state)
 {
-    (void)state;
     numbers w1 = play("hand.xml", &(room_def){.nworld = NWORLD, .isa = "w1"});
     static const char *const isas[] = {"portable", "avx2", "avx512"};
     for (size_t i = 0; i < sizeof isas / sizeof *isas; ++i) {
@@ -66,7 +64,6 @@ static void lanes_change_nothing(void **state)
 
 static void each_mechanism_off_changes_nothing(void **state)
 {
-    (void)state;
     EACH_SCENE(s)
     {
         numbers on = play(scenes[s], &(room_def){.nworld = NWORLD});
@@ -81,7 +78,6 @@ static void each_mechanism_off_changes_nothing(void **state)
 /* Every output and camera, under audit and in strict mode: nothing that stood had changed, and nothing fell back. */
 static void audit_and_strict_find_nothing(void **state)
 {
-    (void)state;
     EACH_SCENE(s)
     {
         room_def d = {.nworld = NWORLD, .outputs = (1u << STET_OUTPUT_COUNT) - 1, .camera = "all"};
@@ -93,7 +89,6 @@ static void audit_and_strict_find_nothing(void **state)
 
 static void a_whole_run_has_no_fallback(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD});
     room_play(sim, 0, FRAMES, SUBSTEPS);
     (void)room_frame(sim, STET_FRAME_LATEST);
@@ -110,7 +105,6 @@ static void a_whole_run_has_no_fallback(void **state)
  */
 static void a_world_does_not_know_how_many_others_there_are(void **state)
 {
-    (void)state;
     EACH_SCENE(s)
     {
         stet_sim *many = room_open(scenes[s], &(room_def){.nworld = 9});
@@ -139,7 +133,6 @@ static void a_world_does_not_know_how_many_others_there_are(void **state)
  */
 static void world_k_equals_a_batch_of_one(void **state)
 {
-    (void)state;
     static const char *const fields[] = {"qpos", "qvel", "act", "ctrl"};
     stet_sim *many = room_open("hand.xml", &(room_def){.nworld = 7}),
              *one = room_open("hand.xml", &(room_def){.nworld = 1});
@@ -173,7 +166,6 @@ static void world_k_equals_a_batch_of_one(void **state)
 
 static void a_restored_sim_goes_the_same_way_and_shows_it(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD});
     stet_snapshot *snapshot;
     room_play(sim, 0, FRAMES, SUBSTEPS);
@@ -193,7 +185,6 @@ static void a_restored_sim_goes_the_same_way_and_shows_it(void **state)
 
 static void a_resumed_sim_goes_the_same_way_and_shows_it(void **state)
 {
-    (void)state;
     char path[1024];
     (void)snprintf(path, sizeof path, "%s/sim_same_test_%d.state", STET_TEST_BINARY_DIR, (int)getpid());
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = NWORLD});

@@ -77,7 +77,6 @@ static void check_steps(const room_def *d, uint64_t *dice)
 
 static void a_step_of_some(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("a_step_of_some");
     static const char *const isas[] = {"portable", "w1", NULL};
     for (int i = 0; i < 3; ++i)
@@ -90,7 +89,6 @@ static void a_step_of_some(void **state)
 /* Results that the caller wrote in worlds that do not step stay, in the same block of lanes as one that does, too. */
 static void results_of_others_stay(void **state)
 {
-    (void)state;
     stet_sim *sim = opened(&(room_def){0});
     uint8_t mask[N] = {0};
     float wanted = 1234.5f, found[2];
@@ -116,7 +114,6 @@ static void results_of_others_stay(void **state)
 /* With external physics a step is time, and that of the others stands. */
 static void time_of_some(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = N, .physics = STET_PHYSICS_EXTERNAL});
     uint8_t mask[N] = {0};
     mask[3] = mask[20] = 1;
@@ -138,7 +135,6 @@ static bool same_pixels(const uint8_t *a, const uint8_t *b, int w)
 /* Reset, step, render and read of the same mask. */
 static void pictures_of_some(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("pictures_of_some");
     for (int k = -1; k < STET_MECHANISM_COUNT; ++k) {
         stet_sim *sim = opened(&(room_def){.disabled = k < 0 ? 0 : 1u << k, .outputs = BIT(RGBA)});
@@ -175,7 +171,6 @@ static void pictures_of_some(void **state)
  */
 static void a_round_under_audit(void **state)
 {
-    (void)state;
     static const char *const isas[] = {"w1", "portable", "avx2", "avx512", NULL};
     static const char scene[] =
         "<mujoco><worldbody><body name='post' pos='1 0 0'><geom size='.1'/></body><body name='ball' pos='0 0 "

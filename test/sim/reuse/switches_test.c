@@ -107,7 +107,6 @@ static int64_t bytes_on(const measured *m) { return F * (LIST + LIST + PLACES + 
 
 static void all_on_is_once_a_frame(void **state)
 {
-    (void)state;
     measured m = measure(0);
     check(&m, "all on", launches_on(&m), bytes_on(&m), F * N);
     for (int k = 0; k < STET_MECHANISM_COUNT; ++k) assert_int_equal(m.work.mechanism[k].fallbacks, 0);
@@ -235,7 +234,6 @@ static const struct {
 
 static void each_off_raises_what_it_should(void **state)
 {
-    (void)state;
     measured on = measure(0);
     assert_int_equal(sizeof switches / sizeof *switches,
                      STET_MECHANISM_COUNT); /* a new one says here what it is worth */
@@ -261,7 +259,6 @@ static void each_off_raises_what_it_should(void **state)
 /* Frames that nobody reads: those that are in flight at the end were never extracted, and all others had to be. */
 static void deferred_tiles_is_worth_the_frames_in_flight(void **state)
 {
-    (void)state;
     for (int off = 0; off < 2; ++off) {
         stet_sim *sim = open_hand(off ? 1u << STET_MECHANISM_DEFERRED_TILES : 0);
         for (int64_t f = 0; f < F; ++f) {

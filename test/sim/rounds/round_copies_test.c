@@ -51,7 +51,6 @@ static calls play(task *t, round_in *in, out *o)
 
 static void inputs_that_differ_go_up_and_outputs_come_down(void **state)
 {
-    (void)state;
     static const int kinds[] = {0, WITH_LENGTH, WITH_CONTROLS | WITH_LENGTH, WITH_QPOS | WITH_CONTROLS | WITH_LENGTH};
     for (int hip = 0; hip < 2; ++hip)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
@@ -116,7 +115,6 @@ static void expect(const char *what, const char *got, const char *want)
  */
 static void a_begin_is_one_graph_and_what_differs(void **state)
 {
-    (void)state;
     static const char *const one[] = {"context_get 1, context_set 2, graph_launch 1, capture_mode 2",
                                       "device_current 1, graph_launch 1, capture_mode 2"};
     static const char *const differs[] = {

@@ -14,7 +14,6 @@ static const room_def mujoco = {.nworld = ROUND_WORLDS, .threads = 1, .outputs =
 
 static void refused_in_a_sentence(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("cartpole.xml", &mujoco), *other = room_open("cartpole.xml", &mujoco);
     stet_array *far, *near;
     float x[ROUND_WORLDS * 3] = {0};
@@ -78,7 +77,6 @@ static void refused_in_a_sentence(void **state)
 /* All worlds NaN: the round says so and gives its outputs; the next one is as if it had never been. */
 static void worlds_that_all_become_nan_end_their_round_alone(void **state)
 {
-    (void)state;
     uint64_t want = round_alone(&mujoco, 1, WITH_ALL, true);
     task t = task_open(&mujoco);
     round_contracts(&t);
@@ -108,7 +106,6 @@ static void worlds_that_all_become_nan_end_their_round_alone(void **state)
 /* Begun and not ended, in the middle of a step's failure: the next round begins all the same. */
 static void a_round_that_is_left_in_the_middle_is_over(void **state)
 {
-    (void)state;
     uint64_t want = round_alone(&mujoco, 3, WITH_QPOS, true);
     task t = task_open(&mujoco);
     round_contracts(&t);
@@ -126,7 +123,6 @@ static void a_round_that_is_left_in_the_middle_is_over(void **state)
 /* An input's array that goes takes what was said of it along; another at its address is another. */
 static void an_array_that_goes_takes_its_input_along(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("cartpole.xml", &mujoco);
     int32_t content[ROUND_WORLDS] = {1, 2, 3, 4, 5}, now[ROUND_WORLDS];
     for (int r = 0; r < 4; ++r) {
@@ -159,7 +155,6 @@ static stet_result three_rounds(task *t, const round_in *in)
 
 static void lack_of_memory_ends_a_round_and_no_other(void **state)
 {
-    (void)state;
     uint64_t want = round_alone(&mujoco, 1, WITH_ALL, false);
     failing f = {.failed = true};
     for (int64_t n = 1; f.failed; ++n) {
@@ -187,7 +182,6 @@ static void lack_of_memory_ends_a_round_and_no_other(void **state)
 
 static void each_resource_has_a_contract(void **state)
 {
-    (void)state;
     int of[STET_CONTRACT_COUNT] = {0};
     for (int k = 0; k < STET_ROUND_RESOURCE_COUNT; ++k) {
         assert_string_not_equal(stet_round_resource_name((stet_round_resource)k), "unknown");

@@ -8,7 +8,6 @@ static const room_def mujoco = {.nworld = ROUND_WORLDS, .threads = 3, .outputs =
 /* Clean-up that was incomplete: here whatever the first round left, the second goes through, on all threads, and is right. */
 static void kf37_the_second_round_goes_through_whatever_the_first_left(void **state)
 {
-    (void)state;
     uint64_t want = round_alone(&mujoco, 1, WITH_ALL, true);
     for (int left = 0; left < 4; ++left) {
         task t = task_open(&mujoco);
@@ -47,7 +46,6 @@ static stet_kernel *giver(stet_sim *sim, int what)
 /* Symbols of the first round's kernels are not the second's, though they bear the same names. */
 static void kf38_a_kernel_of_the_same_name_is_another_in_another_round(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("cartpole.xml", &mujoco);
     stet_array *out;
     int32_t got[ROUND_WORLDS];
@@ -77,7 +75,6 @@ static void kf38_a_kernel_of_the_same_name_is_another_in_another_round(void **st
 /* One list for both calls: an input stays as it is on the host, an output is not copied in. */
 static void kf39_each_value_goes_the_way_it_says(void **state)
 {
-    (void)state;
     task t = task_open(&mujoco);
     float qpos[ROUND_WORLDS * 2], start[ROUND_WORLDS * 2], qvel[ROUND_WORLDS * 2];
     int32_t length[ROUND_WORLDS] = {2, 0, 1, 0, 0}, kept[ROUND_WORLDS];
@@ -125,7 +122,6 @@ static seen look(stet_sim *sim)
 /* Profiling and tracing see the later rounds as they see the first: in a trace a round, and in one over all. */
 static void kf40_every_round_is_profiled(void **state)
 {
-    (void)state;
     enum { ROUNDS = 6 };
     for (int whole = 0; whole < 2; ++whole) {
         task t = task_open(&mujoco);

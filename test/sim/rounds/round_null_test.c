@@ -72,7 +72,6 @@ static void bare_close(bare *b)
 /* What the device is asked for: a later round uploads nothing of its own, and copies its input on the device. */
 static void later_rounds_ask_the_device_for_copies_alone(void **state)
 {
-    (void)state;
     for (int lanes = 1; lanes <= 8; lanes += 7) {
         bare b = bare_open(false, 0, true, lanes);
         OK(bare_round(&b));
@@ -97,7 +96,6 @@ static void later_rounds_ask_the_device_for_copies_alone(void **state)
 /* What was staged is on the device before the round begins, which then has a copy there to make; after two, no memory is needed for it. */
 static void staged_inputs_are_on_the_device_before_their_round(void **state)
 {
-    (void)state;
     bare b = bare_open(false, 0, true, 1);
     for (int r = 0; r < 5; ++r) {
         int32_t now[ROUND_WORLDS * 3];
@@ -122,7 +120,6 @@ static void staged_inputs_are_on_the_device_before_their_round(void **state)
 /* Without reuse each round sets all up again, and says why; strict, it does not. */
 static void a_device_without_reuse_sets_up_each_round(void **state)
 {
-    (void)state;
     bare b = bare_open(true, 0, false, 1), plain = bare_open(false, 0, false, 1),
          off = bare_open(false, 1u << STET_MECHANISM_ROUNDS, false, 1);
     for (int r = 0; r < 4; ++r) {
@@ -153,7 +150,6 @@ static void a_device_without_reuse_sets_up_each_round(void **state)
 /* Each call of the device fails in turn, in the first round and in later ones: told, named, and the next round is right. */
 static void any_call_of_the_device_may_fail(void **state)
 {
-    (void)state;
     bare good = bare_open(false, 0, false, 1);
     OK(bare_round(&good));
     int failed = 0;
@@ -189,7 +185,6 @@ static void any_call_of_the_device_may_fail(void **state)
 /* Each allocation of three rounds in which all state is the device's: the next round is right, and nothing is left. */
 static void lack_of_memory_ends_a_round_and_no_other(void **state)
 {
-    (void)state;
     const sti_null_def null = {.lanes = 1, .apart = true};
     stet_sim_def def = bare_def(&null);
     failing f = {.failed = true};
@@ -217,7 +212,6 @@ static void lack_of_memory_ends_a_round_and_no_other(void **state)
 /* One copy fails, the others are made, and all that failed are named. */
 static void one_copy_that_fails_does_not_stop_the_others(void **state)
 {
-    (void)state;
     bare b = bare_open(false, 0, false, 1);
     stet_array *second;
     int32_t a[ROUND_WORLDS] = {5, 4, 3, 2, 1}, back[ROUND_WORLDS] = {0};
@@ -249,7 +243,6 @@ static void one_copy_that_fails_does_not_stop_the_others(void **state)
 /* What is put back is one list: where it fails, the inputs in it are named, and no others. A recording that fails goes on copy by copy. */
 static void what_is_put_back_fails_as_one(void **state)
 {
-    (void)state;
     bare b = bare_open(false, 0, false, 1);
     stet_array *second, *third;
     int32_t a[ROUND_WORLDS] = {5, 4, 3, 2, 1}, back[ROUND_WORLDS];
@@ -284,7 +277,6 @@ static void what_is_put_back_fails_as_one(void **state)
 /* Small arrays are a recording from the second time on; large ones never are: it would be compared, with as much memory of the host's. */
 static void large_arrays_are_put_back_one_by_one(void **state)
 {
-    (void)state;
     enum { LARGE = 33 << 20 };
     char *content = calloc(1, LARGE);
     assert_non_null(content);

@@ -69,7 +69,6 @@ static void play(uint64_t seed)
 
 static void staged_rounds_have_their_bits_in_any_order(void **state)
 {
-    (void)state;
     for (int hip = 0; hip < 2; ++hip)
         for (uint64_t seed = 1; seed <= 12; ++seed) {
             double_config config = on_double(hip, seed);
@@ -154,7 +153,6 @@ static bool overtakes(const duct *p, int byte)
  */
 static void kf16_staged_bytes_cross_beside_what_runs(void **state)
 {
-    (void)state;
     for (int hip = 0; hip < 2; ++hip) {
         int first = 0, last = 0;
         for (uint64_t seed = 1; seed <= 12; ++seed) {
@@ -183,7 +181,6 @@ static void kf16_staged_bytes_cross_beside_what_runs(void **state)
 /* A round that begins before its staged bytes have come finds them all the same. */
 static void a_round_begins_behind_what_was_staged_for_it(void **state)
 {
-    (void)state;
     for (int hip = 0; hip < 2; ++hip)
         for (uint64_t seed = 1; seed <= 8; ++seed) {
             double_config config = on_double(hip, seed);
@@ -204,7 +201,6 @@ static void a_round_begins_behind_what_was_staged_for_it(void **state)
 /* Contents that are kept are sent from where they are: the next one takes their place when they have been sent. */
 static void rounds_that_nobody_waits_for_have_their_own_bytes(void **state)
 {
-    (void)state;
     enum { ROUNDS = 5 };
     for (int hip = 0; hip < 2; ++hip)
         for (uint64_t seed = 1; seed <= 8; ++seed) {
@@ -234,7 +230,6 @@ static void rounds_that_nobody_waits_for_have_their_own_bytes(void **state)
 /* Once the recordings of both copies are there no call waits, none allocates, and a trace tells which way what came. */
 static void staging_waits_for_nothing_and_is_traced(void **state)
 {
-    (void)state;
     for (int hip = 0; hip < 2; ++hip) {
         (void)on_double(hip, 5);
         task t = task_open(&external);
@@ -316,7 +311,6 @@ static bool one_call_fails(bool hip, int64_t n, int64_t *failed)
 
 static void kf13_a_failed_call_costs_its_own_round_alone(void **state)
 {
-    (void)state;
     for (int hip = 0; hip < 2; ++hip) {
         int64_t failed = 0, n = 1;
         for (; one_call_fails(hip, n, &failed); n += 7) continue;

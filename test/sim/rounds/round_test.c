@@ -20,7 +20,6 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* What an input says is what a caller would write. */
 static void a_round_is_what_its_caller_would_have_written(void **state)
 {
-    (void)state;
     for (int e = 0; e < 2; ++e)
         for (int k = 0; k < KINDS; ++k) {
             const room_def *d = e ? &external : &mujoco;
@@ -52,7 +51,6 @@ static void check_any_order(const room_def *d, uint64_t dice, int rounds, bool p
 
 static void any_order_gives_the_bits_of_sims_of_their_own(void **state)
 {
-    (void)state;
     print_message("dice 5 and 6\n");
     check_any_order(&mujoco, 5, 30, true);
     check_any_order(&external, 6, 30, true);
@@ -61,7 +59,6 @@ static void any_order_gives_the_bits_of_sims_of_their_own(void **state)
 /* Poisoned between rounds, and with the mechanism off: the same bits. */
 static void poisoned_or_switched_off_they_are_the_same(void **state)
 {
-    (void)state;
     for (int e = 0; e < 2; ++e) {
         room_def d = e ? external : mujoco;
         d.audit = d.strict = true;
@@ -75,7 +72,6 @@ static void poisoned_or_switched_off_they_are_the_same(void **state)
 /* What happened in the sim before its first round, and between rounds, leaves no trace. */
 static void what_happens_between_rounds_is_not_seen(void **state)
 {
-    (void)state;
     uint64_t want = round_alone(&mujoco, 2, WITH_QPOS, true);
     task t = task_open(&mujoco);
     round_contracts(&t);
@@ -103,7 +99,6 @@ static int64_t reason(const task *t, stet_reason r) { return room_counters(t->p.
 
 static void later_rounds_copy_only_what_differs(void **state)
 {
-    (void)state;
     for (int e = 0; e < 2; ++e) {
         task t = task_open(e ? &external : &mujoco);
         int n = e ? 3 : 5;
@@ -137,7 +132,6 @@ static void later_rounds_copy_only_what_differs(void **state)
 /* A generation that is equal is believed without a look; under audit it is looked at. */
 static void equal_generations_are_believed(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("cartpole.xml", &mujoco);
     float qpos[ROUND_WORLDS * 2] = {0.5f}, out[ROUND_WORLDS * 2];
     stet_round_value in = stet_round_in("qpos", qpos, sizeof qpos), result = stet_round_out("qpos", out, sizeof out);
@@ -162,7 +156,6 @@ static void equal_generations_are_believed(void **state)
 /* A write that nobody announced is what an audit is for. It can be made where the host reaches the memory. */
 static void an_audit_finds_an_input_that_changed_in_silence(void **state)
 {
-    (void)state;
     task t = task_open(&mujoco);
     int32_t length[ROUND_WORLDS] = {7, 8, 9, 10, 11}, now[ROUND_WORLDS];
     stet_round_value in = stet_round_array(t.length, STET_DIRECTION_IN, length, sizeof length),
@@ -203,7 +196,6 @@ static done work_since(const task *t, int64_t calls)
 /* Nor more work: of a hundred early rounds and a hundred late ones each counter says the same. */
 static void a_sim_that_was_run_often_takes_no_more_memory(void **state)
 {
-    (void)state;
     const int often = in_part() ? 1000 : 10000;
     for (int e = 0; e < 2; ++e) {
         room_def d = e ? external : mujoco;
@@ -245,7 +237,6 @@ static void a_sim_that_was_run_often_takes_no_more_memory(void **state)
 /* Which rows are an output is known on the device alone: the header is read first. */
 static void a_header_says_which_rows_come_out(void **state)
 {
-    (void)state;
     stet_sim *sim = room_open("cartpole.xml", &mujoco);
     stet_device *device = stet_sim_get_device(sim);
     stet_array *found, *header;
@@ -284,7 +275,6 @@ static void a_header_says_which_rows_come_out(void **state)
 /* A row of all worlds is the same as that row for each; from the last frame on the controls stay. */
 static void controls_come_frame_by_frame(void **state)
 {
-    (void)state;
     for (int e = 0; e < 2; ++e) {
         stet_sim *sim = room_open("cartpole.xml", e ? &external : &mujoco);
         static const float alike[3] = {0.25f, -0.5f, 0.75f};
@@ -317,7 +307,6 @@ static void controls_come_frame_by_frame(void **state)
 
 static void what_was_staged_is_there_when_the_round_begins(void **state)
 {
-    (void)state;
     for (int e = 0; e < 2; ++e) {
         const room_def *d = e ? &external : &mujoco;
         uint64_t want[3];
