@@ -1,4 +1,5 @@
-# The front door: each target installs what it needs (tools/setup.sh says what), configures with CMake and does its work.
+# The front door: each target installs what it needs (tools/setup.sh says what), configures with CMake and does its
+# work.
 #
 #   make            builds build/stet                   make asan   the tests under ASan and UBSan
 #   make run        runs the shipped hand scene         make tsan   the tests under TSan (Clang)
@@ -9,8 +10,9 @@
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
-# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, race, or whole, which takes hours), RUN (arguments of make run),
-# BENCH (arguments of make bench), CMAKE_FLAGS (more settings for CMake), CC (compiler; needs a BUILD of its own).
+# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, race, or whole, which takes
+# hours), RUN (arguments of make run), BENCH (arguments of make bench), CMAKE_FLAGS (more settings for CMake), CC
+# (compiler; needs a BUILD of its own).
 
 BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -69,7 +71,8 @@ test-mujoco3:
 
 python:
 	@tools/setup.sh python
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps .
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python \
+		-m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps .
 	@.venv/bin/python -c "import stet; print('installed', stet.__version__, 'in .venv/: .venv/bin/python -m stet.bench')"
 
 test-gpu:
@@ -83,9 +86,10 @@ asan:
 	$(call build_tree,$(BUILD)/asan,-DSTET_TESTS=ON -DSTET_SANITIZE=address)
 	$(call run_tests,$(BUILD)/asan)
 
+tsan: with_tsan = -DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang
 tsan:
 	@tools/setup.sh tsan
-	$(call build_tree,$(BUILD)/tsan,-DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang,$(if $(filter race,$(LABEL)),tests_of_race))
+	$(call build_tree,$(BUILD)/tsan,$(with_tsan),$(if $(filter race,$(LABEL)),tests_of_race))
 	$(call run_tests,$(BUILD)/tsan)
 
 lint:

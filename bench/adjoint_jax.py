@@ -1,13 +1,17 @@
-"""Gradients of a net of springs over a floor: stet's tape against JAX's reverse mode of the same computation, in one run.
+"""Gradients of a net of springs over a floor: stet's tape against JAX's reverse mode of the same computation, in one
+run.
 
-    PYTHONPATH=build/python python3 bench/adjoint_jax.py [--device cpu|cuda] [--threads N] [--worlds 1024] [--steps 100] [--every 0] [--samples 5] [--out FILE]
+    PYTHONPATH=build/python python3 bench/adjoint_jax.py [--device cpu|cuda] [--threads N] [--worlds 1024] [--steps 100]
+    [--every 0] [--samples 5] [--out FILE]
 
-100 steps of two halves, each ten small operations on a sheet of 8 x 8 masses (bench/pilot/springs.k.h); the loss is half the squared length of the last
-positions. In stet a step is one list, hence one recording; --every sets how many steps lie from one checkpoint of the tape to the next. In JAX it is a lax.scan
-over the steps, jit(grad) in single precision, in three ways of summing what springs pull at masses (scatter, padded gather, product with the incidence matrix),
-each with worlds last, which its compilers like best here, with and without jax.checkpoint of a step. Gradients with respect to stiffness, damping, positions and
-velocities must agree before anything is timed. Compiling is not in the times; it is in rows of its own. Samples are taken in turns, with as many processors for
-both. Exit code 1: gradients differ, or something that was timed was not replayed.
+100 steps of two halves, each ten small operations on a sheet of 8 x 8 masses (bench/pilot/springs.k.h); the loss is
+half the squared length of the last positions. In stet a step is one list, hence one recording; --every sets how many
+steps lie from one checkpoint of the tape to the next. In JAX it is a lax.scan over the steps, jit(grad) in single
+precision, in three ways of summing what springs pull at masses (scatter, padded gather, product with the incidence
+matrix), each with worlds last, which its compilers like best here, with and without jax.checkpoint of a step. Gradients
+with respect to stiffness, damping, positions and velocities must agree before anything is timed. Compiling is not in
+the times; it is in rows of its own. Samples are taken in turns, with as many processors for both. Exit code 1:
+gradients differ, or something that was timed was not replayed.
 """
 
 import argparse
@@ -24,7 +28,9 @@ parser.add_argument("--device", default="cpu")
 parser.add_argument("--threads", type=int, default=1, help="processors that both may use")
 parser.add_argument("--worlds", type=int, default=1024)
 parser.add_argument("--steps", type=int, default=100)
-parser.add_argument("--every", type=int, default=0, help="steps from one checkpoint of stet's tape to the next; 0: it chooses")
+parser.add_argument(
+    "--every", type=int, default=0, help="steps from one checkpoint of stet's tape to the next; 0: it chooses"
+)
 parser.add_argument("--samples", type=int, default=5)
 parser.add_argument("--ways", default="scatter,gather,product")
 parser.add_argument("--out")
@@ -52,13 +58,18 @@ MASSES = SHEET * SHEET
 
 def commit():
     """The commit that this script is of, as `stet bench` writes it: with -dirty where the checkout has changes."""
-    said = subprocess.run(["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    said = subprocess.run(["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
+                          cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     return os.environ.get("STET_COMMIT") or said.stdout.strip() or "unknown"
 
 
 def machine(device):
     """The processor's name beside the device's."""
-    names = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    names = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
     return f"{names[0] if names else 'unknown processor'}, {len(names)} processors; {device}"
 
 
@@ -80,7 +91,8 @@ def start(worlds):
     row, column = mass // SHEET, mass % SHEET
     z = 0.25 + column / 8 * (w % 16) / 64 + (w + mass) % 7 / 1024
     pos = np.stack(np.broadcast_arrays(column / 8, row / 8, z), -1).astype(np.float32)
-    return pos, np.zeros_like(pos), (128.0 + w[:, 0] % 64).astype(np.float32), (0.25 + w[:, 0] % 8 / 32).astype(np.float32)
+    stiffness, damping = 128.0 + w[:, 0] % 64, 0.25 + w[:, 0] % 8 / 32
+    return pos, np.zeros_like(pos), stiffness.astype(np.float32), damping.astype(np.float32)
 
 
 SPRING, REST = net()
@@ -95,12 +107,18 @@ class Stet:
 
     def __init__(self):
         threads = options.threads if options.device == "cpu" else 0
-        self.sim = sim = stet.Sim(NOTHING, worlds=options.worlds, device=options.device, physics="external", threads=threads)
-        n, worlds, nspring = options.worlds, lambda items, name: sim.zeros((options.worlds, items), worlds=True, name=name), len(SPRING)
+        self.sim = sim = stet.Sim(
+            NOTHING, worlds=options.worlds, device=options.device, physics="external", threads=threads
+        )
+        n, nspring = options.worlds, len(SPRING)
+        worlds = lambda items, name: sim.zeros((options.worlds, items), worlds=True, name=name)
         pos, vel, force = (worlds(MASSES * 3, name) for name in ("pos", "vel", "force"))
-        way, length, rate, tension = (worlds(k * nspring, name) for k, name in ((3, "way"), (1, "length"), (1, "rate"), (1, "tension")))
+        way, length, rate, tension = (
+            worlds(k * nspring, name) for k, name in ((3, "way"), (1, "length"), (1, "rate"), (1, "tension"))
+        )
         self.stiffness, self.damping = worlds(1, "stiffness"), worlds(1, "damping")
-        self.pos, self.vel, self.start_pos, self.start_vel = pos, vel, worlds(MASSES * 3, "start of pos"), worlds(MASSES * 3, "start of vel")
+        self.pos, self.vel = pos, vel
+        self.start_pos, self.start_vel = worlds(MASSES * 3, "start of pos"), worlds(MASSES * 3, "start of vel")
         spring, rest = self.table(SPRING.ravel()), self.table(REST, "real")
         first, end = self.table(np.cumsum([0, *map(len, ENDS)])), self.table(np.concatenate(ENDS))
         p, v, k, c = start(n)
@@ -162,7 +180,8 @@ class Stet:
 
 WIDEST = max(map(len, ENDS))
 PADDED = np.array([np.pad(ends, (0, WIDEST - len(ends))) for ends in ENDS])
-SIGN = np.array([[(1 if end % 2 == 0 else -1) * (k < len(ends)) for k, end in enumerate(np.pad(ends, (0, WIDEST - len(ends))))] for ends in ENDS], np.float32)
+SIGN = np.array([[(1 if end % 2 == 0 else -1) * (k < len(ends))
+                  for k, end in enumerate(np.pad(ends, (0, WIDEST - len(ends))))] for ends in ENDS], np.float32)
 INCIDENCE = np.zeros((len(SPRING), MASSES), np.float32)
 INCIDENCE[np.arange(len(SPRING)), SPRING[:, 0]], INCIDENCE[np.arange(len(SPRING)), SPRING[:, 1]] = -1, 1
 
@@ -243,7 +262,9 @@ def seconds(work):
 
 
 def settle(ours):
-    """Passes until one is all replays: a list is played one by one when it is new, compared once when it comes back, then replayed. At most five."""
+    """Passes until one is all replays: a list is played one by one when it is new, compared once when it comes back,
+    then replayed. At most five.
+    """
     for _ in range(5):
         before = ours.replays()
         ours.gradients()
@@ -253,18 +274,24 @@ def settle(ours):
 
 def main():
     rows, ours = [], Stet()
-    add = lambda name, samples, unit, note="", goal=None: rows.append(
-        {"name": name, "value": statistics.median(samples), "unit": unit, "better": "higher" if unit == "times as fast" else "lower", "goal": goal, "samples": samples, "note": note})
-    add("adjoint_jax/stet/first_ms", [1e3 * seconds(ours)], "ms", "kernels and adjoints compiled or read from the cache")
+    add = lambda name, samples, unit, note="", goal=None: rows.append({
+        "name": name, "value": statistics.median(samples), "unit": unit,
+        "better": "higher" if unit == "times as fast" else "lower", "goal": goal, "samples": samples, "note": note
+    })
+    add(
+        "adjoint_jax/stet/first_ms", [1e3 * seconds(ours)], "ms", "kernels and adjoints compiled or read from the cache"
+    )
     info = ours.tape.info
-    add("adjoint_jax/stet/mib", [sum(value for key, value in info.items() if key.endswith("bytes")) / 2**20], "MiB", f"{info['launches']} launches")
+    add("adjoint_jax/stet/mib", [sum(value for key, value in info.items() if key.endswith("bytes")) / 2**20], "MiB",
+        f"{info['launches']} launches")
     theirs, worst = [Jax(how, checkpoint) for how in options.ways.split(",") for checkpoint in (False, True)], 0
     for way in theirs:
         way.gradients()  # warm
         worst = max(worst, differ(ours.values(), way.values()))
         add(f"adjoint_{way.name}/compile_ms", [1e3 * way.compiling], "ms")
         add(f"adjoint_{way.name}/mib", [way.mib], "MiB", "temporary memory, as its compiler says")
-    add("adjoint_jax/difference", [worst], "of 1", "greatest difference of a gradient, relative to the greatest of its kind", 1e-3)
+    add("adjoint_jax/difference", [worst], "of 1",
+        "greatest difference of a gradient, relative to the greatest of its kind", 1e-3)
     if worst > 1e-3:
         print(f"the gradients differ by {worst:.1e}", file=sys.stderr)
         return 1
@@ -274,20 +301,31 @@ def main():
     for _ in range(options.samples):
         for work, samples in times.items():
             samples.append(1e3 * seconds(work))
-    add("adjoint_jax/stet/gradients_ms", times[ours], "ms", f"{options.steps} steps forwards and back, {options.worlds} worlds")
+    add("adjoint_jax/stet/gradients_ms", times[ours], "ms",
+        f"{options.steps} steps forwards and back, {options.worlds} worlds")
     for way in theirs:
         add(f"adjoint_{way.name}/gradients_ms", times[way], "ms")
     best = min(theirs, key=lambda way: statistics.median(times[way]))
     ratios = [b / a for a, b in zip(times[ours], times[best])]
-    add("adjoint_jax/ratio_to_jax", ratios, "times as fast", f"against {best.name}, the fastest of its ways; {options.threads} threads of {ours.sim.device.name}", 1)
+    add("adjoint_jax/ratio_to_jax", ratios, "times as fast",
+        f"against {best.name}, the fastest of its ways; {options.threads} threads of {ours.sim.device.name}", 1)
     hits, misses = ours.replays() - before
-    add("adjoint_jax/stet/replays", [int(hits) / options.samples], "a pass", f"lists of a pass that were replayed; {misses} were not")
+    add("adjoint_jax/stet/replays", [int(hits) / options.samples], "a pass",
+        f"lists of a pass that were replayed; {misses} were not")
     for row in rows:
         print(f"{row['name']:46} {row['value']:12.4g} {row['unit']:14} {row['note']}")
     if options.out:
-        Path(options.out).write_text(json.dumps({"machine": machine(ours.sim.device.name), "commit": commit(), "jax": jax.__version__, "command": " ".join(sys.argv), "results": rows}, indent=1))
+        Path(options.out).write_text(
+            json.dumps(
+                {
+                    "machine": machine(ours.sim.device.name), "commit": commit(), "jax": jax.__version__,
+                    "command": " ".join(sys.argv), "results": rows
+                }, indent=1))
     if misses:
-        print(f"{misses} lists of the timed passes were not replayed: the times are not those of the steady state", file=sys.stderr)
+        print(
+            f"{misses} lists of the timed passes were not replayed: the times are not those of the steady state",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

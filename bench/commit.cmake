@@ -1,5 +1,6 @@
-# cmake -DSOURCE=… -DOUT=… -P bench_commit.cmake: writes the commit that is checked out, as a C header, where it is another than before.
-# STET_COMMIT in the environment names it where the sources came without their repository (tools/carry.sh).
+# cmake -DSOURCE=… -DOUT=… -P bench_commit.cmake: writes the commit that is checked out, as a C header, where it is
+# another than before. STET_COMMIT in the environment names it where the sources came without their repository
+# (tools/carry.sh).
 set(commit unknown)
 find_program(git git)
 if(DEFINED ENV{STET_COMMIT})

@@ -1,8 +1,8 @@
 # Finds MuJoCo's C library: in MUJOCO_DIR (the cache variable, else the environment's), an unpacked release or a wheel's
-# folder `mujoco`; else, where pip builds stet, in the wheel of the building Python; else in the wheel that tools/setup.sh put
-# into .venv/. Defines mujoco::mujoco, MuJoCo_VERSION, MuJoCo_LIBRARY (the file itself, links followed), MuJoCo_PLUGINS
-# (the files of its own plugins). Headers and library must be of the same release: the layout of mjModel changes between
-# releases.
+# folder `mujoco`; else, where pip builds stet, in the wheel of the building Python; else in the wheel that
+# tools/setup.sh put into .venv/. Defines mujoco::mujoco, MuJoCo_VERSION, MuJoCo_LIBRARY (the file itself, links
+# followed), MuJoCo_PLUGINS (the files of its own plugins). Headers and library must be of the same release: the layout
+# of mjModel changes between releases.
 
 set(_mujoco_dir "${MUJOCO_DIR}")
 if(NOT _mujoco_dir)
@@ -23,7 +23,9 @@ else()
         list(POP_FRONT _mujoco_wheels _mujoco_dir)
     endif()
     if(NOT _mujoco_dir)
-        message(FATAL_ERROR "MuJoCo is not in ${PROJECT_SOURCE_DIR}/.venv: run tools/setup.sh, or set MUJOCO_DIR to an unpacked MuJoCo release")
+        message(FATAL_ERROR
+            "MuJoCo is not in ${PROJECT_SOURCE_DIR}/.venv: run tools/setup.sh, or set MUJOCO_DIR "
+            "to an unpacked MuJoCo release")
     endif()
     set(_mujoco_named "The wheel folder '${_mujoco_dir}'")
 endif()
@@ -59,7 +61,9 @@ if(MuJoCo_VERSION VERSION_LESS MuJoCo_FIND_VERSION OR MuJoCo_VERSION VERSION_GRE
         "${MuJoCo_FIND_VERSION} or later, below 5: ${_mujoco_advice}")
 endif()
 if(NOT MuJoCo_LIBRARY)
-    message(FATAL_ERROR "${_mujoco_named} has no libmujoco.so.${MuJoCo_VERSION} to go with its headers, neither at its top nor in lib/: ${_mujoco_advice}")
+    message(FATAL_ERROR
+        "${_mujoco_named} has no libmujoco.so.${MuJoCo_VERSION} to go with its headers, "
+        "neither at its top nor in lib/: ${_mujoco_advice}")
 endif()
 
 # Where src/model/plugins.c looks for them, too: in wheels, in archives.

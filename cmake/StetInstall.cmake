@@ -29,7 +29,8 @@ install(TARGETS stet EXPORT stetTargets
 install(TARGETS stet_cli stet_bench RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/stet" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/stet")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DATADIR}/stet" PATTERN CMakeLists.txt EXCLUDE)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DATADIR}/stet"
+    PATTERN CMakeLists.txt EXCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # CMake package: find_package(stet) gives stet::stet.
@@ -42,7 +43,8 @@ install(FILES "${PROJECT_BINARY_DIR}/stetConfig.cmake" "${PROJECT_BINARY_DIR}/st
     DESTINATION "${stet_package_dir}")
 
 # pkg-config: a static libstet carries what it was linked with to whoever links it; a shared one has it already.
-set(stet_pc_libraries "-L${stet_mujoco_pc_dir} -l:${stet_mujoco_file} -Wl,-rpath,${stet_mujoco_pc_dir} -pthread -lm -ldl")
+set(stet_pc_libraries
+    "-L${stet_mujoco_pc_dir} -l:${stet_mujoco_file} -Wl,-rpath,${stet_mujoco_pc_dir} -pthread -lm -ldl")
 set(stet_pc_requires "libpng jansson")
 if(BUILD_SHARED_LIBS)
     set(stet_pc_public "")

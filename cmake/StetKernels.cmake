@@ -1,10 +1,10 @@
-# Kernel units. stet_kernel_unit(src/<layer>/<noun>.k.h …) names a kernel source; `kernelgen` turns it into C in the build
-# tree, and stet_build_kernels(TARGET TABLE UNITS…), called for the library after all layers, compiles that C once per instruction
-# set and puts the objects into TARGET.
+# Kernel units. stet_kernel_unit(src/<layer>/<noun>.k.h …) names a kernel source; `kernelgen` turns it into C in the
+# build tree, and stet_build_kernels(TARGET TABLE UNITS…), called for the library after all layers, compiles that C once
+# per instruction set and puts the objects into TARGET.
 #
-# Each compilation sees -DSTI_ISA=<name> -DSTET_W=<lanes>, and -DSTET_DOUBLE=1 where `real` is double. The settings below
-# are part of the promise of equal bits: no contraction, no reassociation, never -ffast-math; nor -fno-trapping-math, with
-# which GCC 12 turns (float)(int)x into a rounding that gives -0 for -0.
+# Each compilation sees -DSTI_ISA=<name> -DSTET_W=<lanes>, and -DSTET_DOUBLE=1 where `real` is double. The settings
+# below are part of the promise of equal bits: no contraction, no reassociation, never -ffast-math; nor
+# -fno-trapping-math, with which GCC 12 turns (float)(int)x into a rounding that gives -0 for -0.
 
 set(STET_KERNEL_FLAGS -ffp-contract=off -fno-math-errno -fwrapv)
 
@@ -24,7 +24,8 @@ endif()
 function(stet_kernel_unit)
     foreach(unit IN LISTS ARGN)
         if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${unit}" OR NOT unit MATCHES "^src/[a-z0-9_/]+\\.k\\.h$")
-            message(FATAL_ERROR "stet_kernel_unit: '${unit}' is not a kernel source src/<layer>/…/<noun>.k.h of this project")
+            message(FATAL_ERROR
+                "stet_kernel_unit: '${unit}' is not a kernel source src/<layer>/…/<noun>.k.h of this project")
         endif()
         set_property(GLOBAL APPEND PROPERTY STET_KERNEL_UNITS "${unit}")
     endforeach()
@@ -36,7 +37,8 @@ add_executable(kernelgen EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/kernelgen
 target_include_directories(kernelgen PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 stet_target_options(kernelgen)
 
-# Adds the command that generates the C of one unit, whose text is in the table of embedded sources `table`; the C's path goes to `result`.
+# Adds the command that generates the C of one unit, whose text is in the table of embedded sources `table`; the C's
+# path goes to `result`.
 function(stet_generate_kernel unit table result)
     string(REGEX REPLACE "^(src/)?(.*)\\.k\\.h$" "kernels/\\2.c" generated "${unit}")
     set(generated "${PROJECT_BINARY_DIR}/${generated}")
@@ -80,8 +82,8 @@ function(stet_build_kernels target table)
     endforeach()
 endfunction()
 
-# Adds a file and all that it includes of this project to the list `result`, as NAME=PATH: each as its name in an #include, from src/ or
-# from the top of the checkout.
+# Adds a file and all that it includes of this project to the list `result`, as NAME=PATH: each as its name in an
+# #include, from src/ or from the top of the checkout.
 function(stet_collect_sources name result)
     set(list ${${result}})
     set(path "${PROJECT_SOURCE_DIR}/src/${name}")

@@ -36,7 +36,8 @@ if(STET_SANITIZE_FLAGS)
     list(APPEND STET_SANITIZE_FLAGS -fno-omit-frame-pointer)
     set(STET_KERNEL_SANITIZE_FLAGS ${STET_SANITIZE_FLAGS})
     if(STET_SANITIZE STREQUAL "address")
-        # In generated code the two take half of the time to compile, and see nothing that is not a fault or an address that ASan checks.
+        # In generated code the two take half of the time to compile, and see nothing that is not a fault or an address
+        # that ASan checks.
         list(APPEND STET_KERNEL_SANITIZE_FLAGS -fno-sanitize=null,object-size)
     endif()
     set(STET_KERNEL_LEVEL -O1)

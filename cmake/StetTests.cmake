@@ -1,13 +1,13 @@
-# stet_test(<layer>[/<folder>]/<noun> [LABELS …] [SOURCES …]) builds test/<layer>[/<folder>]/<noun>_test.c and registers it as
-# `<layer>/<noun>`: a test's name does not say the folder. stet_tests(<layer>[/<folder>] <noun> …) does it for each noun.
-# The target tests_of_<layer> builds those of a layer.
+# stet_test(<layer>[/<folder>]/<noun> [LABELS …] [SOURCES …]) builds test/<layer>[/<folder>]/<noun>_test.c and registers
+# it as `<layer>/<noun>`: a test's name does not say the folder. stet_tests(<layer>[/<folder>] <noun> …) does it for
+# each noun. The target tests_of_<layer> builds those of a layer.
 #
-# Labels: the layer's name, and `short` unless LABELS has `long` (the short tier also runs under ASan and UBSan in .ci/run), or `whole`: what takes
-# a quarter of an hour or more, and the whole of what other tests do in part; it runs only when it is asked for (LABEL=whole).
-# A test sees the internals of the library (src/) and, as definitions: STET_TEST_SOURCE_DIR (the checkout),
-# STET_TEST_BINARY_DIR (the build tree, may be written), STET_TEST_COMMAND (the built command),
-# STET_TEST_PACKAGES (the folder that holds the packages gymnasium and dm_control; "" where they are not installed),
-# STET_TEST_PYTHON (a Python that has numpy).
+# Labels: the layer's name, and `short` unless LABELS has `long` (the short tier also runs under ASan and UBSan in
+# .ci/run), or `whole`: what takes a quarter of an hour or more, and the whole of what other tests do in part; it runs
+# only when it is asked for (LABEL=whole). A test sees the internals of the library (src/) and, as definitions:
+# STET_TEST_SOURCE_DIR (the checkout), STET_TEST_BINARY_DIR (the build tree, may be written), STET_TEST_COMMAND (the
+# built command), STET_TEST_PACKAGES (the folder that holds the packages gymnasium and dm_control; "" where they are not
+# installed), STET_TEST_PYTHON (a Python that has numpy).
 
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
@@ -35,15 +35,17 @@ if(BUILD_SHARED_LIBS)
     endforeach()
 endif()
 
-# cmocka catches signals: with handle_*=2 the sanitizer's report comes first. Use after return is not looked for, because its
-# stacks are aligned to 32 bytes before GCC 13, which faults on vectors of 64.
-set(STET_ASAN_OPTIONS "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=0:handle_segv=2:handle_sigbus=2:handle_sigfpe=2")
+# cmocka catches signals: with handle_*=2 the sanitizer's report comes first. Use after return is not looked for,
+# because its stacks are aligned to 32 bytes before GCC 13, which faults on vectors of 64.
+string(JOIN ":" STET_ASAN_OPTIONS detect_leaks=1 strict_string_checks=1 detect_stack_use_after_return=0
+    handle_segv=2 handle_sigbus=2 handle_sigfpe=2)
 set(STET_TEST_ENVIRONMENT
     "ASAN_OPTIONS=${STET_ASAN_OPTIONS}"
     "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1")
 if(STET_SANITIZE STREQUAL "thread")
     list(APPEND STET_TEST_ENVIRONMENT
-        "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1:handle_segv=2:die_after_fork=0")
+        "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1:handle_segv=2:\
+die_after_fork=0")
 endif()
 
 # The test's name and its layer, from its path.
@@ -62,8 +64,8 @@ function(stet_test path)
     stet_target_options(${target})
     target_compile_options(${target} PRIVATE -Wno-unused-parameter) # cmocka gives every test a state
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
-    target_link_libraries(${target} PRIVATE stet_pilots ${STET_TEST_LIBRARY} mujoco::mujoco Threads::Threads PNG::PNG PkgConfig::JANSSON
-        PkgConfig::CMOCKA m)
+    target_link_libraries(${target} PRIVATE stet_pilots ${STET_TEST_LIBRARY} mujoco::mujoco Threads::Threads PNG::PNG
+        PkgConfig::JANSSON PkgConfig::CMOCKA m)
     target_compile_definitions(${target} PRIVATE
         STET_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
         STET_TEST_BINARY_DIR="${PROJECT_BINARY_DIR}"
@@ -91,13 +93,14 @@ function(stet_test_properties name)
     if(NOT "long" IN_LIST labels AND NOT "whole" IN_LIST labels)
         list(APPEND labels short)
     endif()
-    # A test runs on the same devices everywhere: a GPU of this machine is hidden, unless stet_test_sees_gpu says otherwise.
+    # A test runs on the same devices everywhere: a GPU of this machine is hidden, unless stet_test_sees_gpu says
+    # otherwise.
     set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT 900
         ENVIRONMENT "${STET_TEST_ENVIRONMENT};CUDA_VISIBLE_DEVICES=;HIP_VISIBLE_DEVICES=")
 endfunction()
 
-# Tests that repeat much (test/base/part.h): under a sanitizer, and on a device that is slow (<test>@<device>), they do a part of it; the whole does
-# <test>_whole[@<device>].
+# Tests that repeat much (test/base/part.h): under a sanitizer, and on a device that is slow (<test>@<device>), they do
+# a part of it; the whole does <test>_whole[@<device>].
 function(stet_test_in_part)
     foreach(name IN LISTS ARGN)
         if(STET_SANITIZE OR name MATCHES "@")
@@ -121,12 +124,13 @@ function(stet_test_sees_gpu)
     endforeach()
 endfunction()
 
-# stet_script_test(<layer>[/<folder>]/<noun> [LABELS …]) registers <noun>_test.py of that folder, run by STET_TEST_PYTHON. Its environment holds the
-# definitions above, and STET_TEST_MUJOCO (MuJoCo's library).
+# stet_script_test(<layer>[/<folder>]/<noun> [LABELS …]) registers <noun>_test.py of that folder, run by
+# STET_TEST_PYTHON. Its environment holds the definitions above, and STET_TEST_MUJOCO (MuJoCo's library).
 function(stet_script_test path)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS")
     stet_test_name("${path}" name layer)
-    add_test(NAME "${name}" COMMAND "${PROJECT_SOURCE_DIR}/.venv/bin/python" -B "${PROJECT_SOURCE_DIR}/test/${path}_test.py")
+    add_test(NAME "${name}" 
+        COMMAND "${PROJECT_SOURCE_DIR}/.venv/bin/python" -B "${PROJECT_SOURCE_DIR}/test/${path}_test.py")
     stet_test_properties("${name}" ${layer} ${arg_LABELS})
     set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT
         "STET_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
@@ -136,13 +140,14 @@ function(stet_script_test path)
         "STET_TEST_MUJOCO=${MuJoCo_LIBRARY}")
 endfunction()
 
-# ---- checks of the source and of the installation ---------------------------------------------------------------------
+# ---- checks of the source and of the installation --------------------------------------------------------------------
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME project/layers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_layers.py")
 add_test(NAME project/headers COMMAND "${PROJECT_SOURCE_DIR}/tools/check_headers.sh" "${CMAKE_C_COMPILER}")
 add_test(NAME project/figures COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/figures.py" --check)
-add_test(NAME project/mechanisms COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/mechanisms_doc.py" --check)
+add_test(NAME project/mechanisms COMMAND "${Python3_EXECUTABLE}" -B
+    "${PROJECT_SOURCE_DIR}/tools/mechanisms_doc.py" --check)
 add_test(NAME project/kernels_page COMMAND "${Python3_EXECUTABLE}" -B
     "${PROJECT_SOURCE_DIR}/tools/kernel_functions.py" --check)
 add_test(NAME project/where COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/check_where.py")

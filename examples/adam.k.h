@@ -1,8 +1,9 @@
 /*
- * A step of Adam (D. P. Kingma, J. Ba, 2015) on numbers that each world has for itself; used by the examples. Kind world.
+ * A step of Adam (D. P. Kingma, J. Ba, 2015) on numbers that each world has for itself; used by the examples. Kind
+ * world.
  *
- * x, gradient, mean, square [n]; rate: how far a step goes at most, about; first, second: 1 - 0.9^t, 1 - 0.999^t at the t-th step.
- * A world whose gradient is not finite stays where it is.
+ * x, gradient, mean, square [n]; rate: how far a step goes at most, about; first, second: 1 - 0.9^t, 1 - 0.999^t at the
+ * t-th step. A world whose gradient is not finite stays where it is.
  */
 #include "stet/lang.h"
 

@@ -3,8 +3,8 @@
  *
  *     cartpole [feedback|random] [WORLDS] [STEPS]
  *
- * Says after each 100 steps how many episodes ended, and their mean number of steps and sum of rewards. It looks for its scene and
- * its kernels below CARTPOLE_FOLDER.
+ * Says after each 100 steps how many episodes ended, and their mean number of steps and sum of rewards. It looks for
+ * its scene and its kernels below CARTPOLE_FOLDER.
  */
 #include <stet/stet.h>
 

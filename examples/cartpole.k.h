@@ -1,10 +1,13 @@
 /*
- * Kernels of the cart-pole: policy, reward and termination, observation. State (scenes/cartpole.xml): x of the cart (m), angle of the
- * pole from upright (rad), and their rates. A lane, or on a GPU a thread, is a world.
+ * Kernels of the cart-pole: policy, reward and termination, observation. State (scenes/cartpole.xml): x of the cart
+ * (m), angle of the pole from upright (rad), and their rates. A lane, or on a GPU a thread, is a world.
  */
 #include "stet/lang.h"
 
-/* ctrl [1], force / 10 N: linear feedback on obs [4], or, if `random`, a number in [-1, 1). seed [1]: xorshift, 0 at the start. */
+/*
+ * ctrl [1], force / 10 N: linear feedback on obs [4], or, if `random`, a number in [-1, 1). seed [1]: xorshift, 0 at
+ * the start.
+ */
 world_kernel void k_policy(const real *obs, lint *seed, real *ctrl, int random, int world)
 {
     each (i, 1) {
@@ -22,8 +25,9 @@ world_kernel void k_policy(const real *obs, lint *seed, real *ctrl, int random, 
 }
 
 /*
- * reward [1]: 1 upright in the middle, less elsewhere. done [1]: the pole fell, the cart left, or the episode has `limit` steps.
- * episode [2]: its steps and rewards so far. ended [3]: episodes that ended, the sums of their steps and of their rewards.
+ * reward [1]: 1 upright in the middle, less elsewhere. done [1]: the pole fell, the cart left, or the episode has
+ * `limit` steps. episode [2]: its steps and rewards so far. ended [3]: episodes that ended, the sums of their steps and
+ * of their rewards.
  */
 world_kernel void k_judge(const real *qpos, real *reward, lint *done, real *episode, real *ended, int limit)
 {

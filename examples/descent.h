@@ -1,6 +1,6 @@
 /*
- * What the examples `fit` and `throw` share: a device, kernels from a file, arrays of worlds, a tape through the simulation, and Adam (adam.k.h) on one
- * of the arrays, all worlds at once.
+ * What the examples `fit` and `throw` share: a device, kernels from a file, arrays of worlds, a tape through the
+ * simulation, and Adam (adam.k.h) on one of the arrays, all worlds at once.
  */
 #ifndef DESCENT_H
 #define DESCENT_H
@@ -108,7 +108,7 @@ static inline float between(uint32_t *state, double low, double high)
     return (float)(low + (high - low) * *state / 4294967296.0);
 }
 
-/* ---- Adam --------------------------------------------------------------------------------------------------------- */
+/* ---- Adam -------------------------------------------------------------------------------------------------------- */
 
 typedef struct descent {
     stet_kernel *kernel;
@@ -139,7 +139,7 @@ static inline void close_descent(descent *d)
     stet_kernel_destroy(d->kernel);
 }
 
-/* ---- what is solved by it ----------------------------------------------------------------------------------------- */
+/* ---- what is solved by it ---------------------------------------------------------------------------------------- */
 
 enum { MOST_KERNELS = 8, MOST_ARRAYS = 16 };
 
@@ -161,7 +161,10 @@ static inline stet_result open_solver(problem *p, stet_array *x)
     return open_descent(p->device, x, &p->descent);
 }
 
-/* Back through what is on the tape: the gradient of the sum of `loss` with respect to `x`, in *out; `one` has the shape of `loss` and holds ones. */
+/*
+ * Back through what is on the tape: the gradient of the sum of `loss` with respect to `x`, in *out; `one` has the shape
+ * of `loss` and holds ones.
+ */
 static inline stet_result pass_back(const problem *p, stet_array *loss, stet_array *one, stet_array *x,
                                     stet_array **out)
 {
@@ -173,7 +176,10 @@ static inline stet_result pass_back(const problem *p, stet_array *loss, stet_arr
     return stet_tape_backward(p->tape);
 }
 
-/* Closes everything, says what failed, if something did, and returns the program's exit code; good: it found what it looked for. */
+/*
+ * Closes everything, says what failed, if something did, and returns the program's exit code; good: it found what it
+ * looked for.
+ */
 static inline int finish(const char *program, stet_result result, bool good, problem *p)
 {
     if (result != STET_OK)

@@ -1,10 +1,12 @@
 /*
- * Finds the constants of a net of springs from how it was seen to move, by gradient descent through its simulation (springs.k.h, adam.k.h).
+ * Finds the constants of a net of springs from how it was seen to move, by gradient descent through its simulation
+ * (springs.k.h, adam.k.h).
  *
  *     fit [cpu|cuda|hip] [WORLDS] [ITERATIONS] [SEED]
  *
- * Each world is an attempt that begins with another guess, up to three times too high or too low. The loss is the squared distance of all masses from
- * where they were seen, over all steps; its gradient comes by a tape. Exit code 1: not every attempt came within 2 % of the truth.
+ * Each world is an attempt that begins with another guess, up to three times too high or too low. The loss is the
+ * squared distance of all masses from where they were seen, over all steps; its gradient comes by a tape. Exit code 1:
+ * not every attempt came within 2 % of the truth.
  */
 #include "descent.h"
 
@@ -18,7 +20,7 @@ static_assert(NKERNEL <= (int)MOST_KERNELS && NARRAY <= (int)MOST_ARRAYS, "room 
 
 #define OF(name) ARRAY(f->array[name])
 
-/* ---- the net ------------------------------------------------------------------------------------------------------ */
+/* ---- the net ----------------------------------------------------------------------------------------------------- */
 
 typedef struct net {
     int32_t spring[MAX_SPRINGS][2], kind[MAX_SPRINGS], first[MASSES + 1], side[2 * MAX_SPRINGS];
@@ -26,7 +28,9 @@ typedef struct net {
     int n;
 } net;
 
-/* A sheet of squares of 1/8 m: along their edges and across them. It begins stretched one way and squeezed the other. */
+/*
+ * A sheet of squares of 1/8 m: along their edges and across them. It begins stretched one way and squeezed the other.
+ */
 static void make_net(net *out)
 {
     static const int way[4][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}};
@@ -90,7 +94,7 @@ static stet_result open_all(problem *f, const char *device)
     return open_solver(f, f->array[GUESS]);
 }
 
-/* ---- one run of the net ------------------------------------------------------------------------------------------- */
+/* ---- one run of the net ------------------------------------------------------------------------------------------ */
 
 static stet_result begin(const problem *f)
 {
@@ -125,7 +129,7 @@ static stet_result differentiate(const problem *f, stet_array **out)
     return pass_back(f, f->array[MISS], f->array[ONE], f->array[GUESS], out);
 }
 
-/* ---- what was seen, guesses, and how it went ---------------------------------------------------------------------- */
+/* ---- what was seen, guesses, and how it went --------------------------------------------------------------------- */
 
 /* Guesses up to `spread` times too high or too low. */
 static stet_result guess(const problem *f, double spread, uint32_t seed)

@@ -1,9 +1,10 @@
 /*
- * Kernels of the example `fit`: a net of masses on springs over a floor, how far it is from one that was seen, and a step of an optimizer.
- * A world is an attempt of its own: it has its own guess of the net's constants. Kind world.
+ * Kernels of the example `fit`: a net of masses on springs over a floor, how far it is from one that was seen, and a
+ * step of an optimizer. A world is an attempt of its own: it has its own guess of the net's constants. Kind world.
  *
- * pos, vel [nmass * 3] (m, m/s; z up); constant [3]: stiffness of the springs along the net's threads, of those across (N/m), damping
- * (N s/m); guess [3]: their logarithms, so that they stay positive, and a step of the optimizer is a factor.
+ * pos, vel [nmass * 3] (m, m/s; z up); constant [3]: stiffness of the springs along the net's threads, of those across
+ * (N/m), damping (N s/m); guess [3]: their logarithms, so that they stay positive, and a step of the optimizer is a
+ * factor.
  */
 #include "stet/lang.h"
 
@@ -20,8 +21,9 @@ world_kernel void k_begin(const real *guess, const ureal *start, real *constant,
 }
 
 /*
- * pull [nspring * 3] (N): what each spring does to its first mass; to its second the opposite. Hooke's law with damping along the spring.
- * spring [nspring * 2]: its masses; rest [nspring] (m): its length at rest; kind [nspring]: which stiffness it has.
+ * pull [nspring * 3] (N): what each spring does to its first mass; to its second the opposite. Hooke's law with damping
+ * along the spring. spring [nspring * 2]: its masses; rest [nspring] (m): its length at rest; kind [nspring]: which
+ * stiffness it has.
  */
 world_kernel void k_springs(const real *pos, const real *vel, const real *constant, const int *spring,
                             const ureal *rest, const int *kind, real *pull, int nspring)
@@ -42,9 +44,9 @@ world_kernel void k_springs(const real *pos, const real *vel, const real *consta
 }
 
 /*
- * A time step: velocities, then positions with the new ones. side[first[i]] … side[first[i + 1] - 1] are the springs of mass i, as
- * 2 * spring + (1: it is the spring's second mass). timestep (s), mass (kg), gravity (m/s^2); the floor z = 0 pushes with `floor` (N/m) times the
- * depth, and rubs with `rub` (N s/m).
+ * A time step: velocities, then positions with the new ones. side[first[i]] … side[first[i + 1] - 1] are the springs of
+ * mass i, as 2 * spring + (1: it is the spring's second mass). timestep (s), mass (kg), gravity (m/s^2); the floor z =
+ * 0 pushes with `floor` (N/m) times the depth, and rubs with `rub` (N s/m).
  */
 world_kernel void k_masses(const real *pull, const int *first, const int *side, real *pos, real *vel, ureal timestep,
                            ureal mass, ureal gravity, ureal floor, ureal rub, int nmass)

@@ -1,11 +1,12 @@
 /*
- * Throws balls through rings: finds with which velocity, by gradient descent through 200 steps of flight, over a floor that they bounce on
- * (throw.k.h, adam.k.h).
+ * Throws balls through rings: finds with which velocity, by gradient descent through 200 steps of flight, over a floor
+ * that they bounce on (throw.k.h, adam.k.h).
  *
  *     throw [cpu|cuda|hip] [RINGS] [ITERATIONS] [SEED]
  *
- * All throws are made at once: each ring gets four, which begin low, or high, or towards the floor. The loss looks at the moment at which a ball is
- * nearest, sharper as the throws get better. Exit code 1: some ring was missed by all four.
+ * All throws are made at once: each ring gets four, which begin low, or high, or towards the floor. The loss looks at
+ * the moment at which a ball is nearest, sharper as the throws get better. Exit code 1: some ring was missed by all
+ * four.
  */
 #include "descent.h"
 

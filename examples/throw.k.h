@@ -1,7 +1,9 @@
 /*
- * Kernels of the example `throw`: a ball, a floor, and a ring that it is to fly through. A world is a throw of its own. Kind world.
+ * Kernels of the example `throw`: a ball, a floor, and a ring that it is to fly through. A world is a throw of its own.
+ * Kind world.
  *
- * pos, vel, launch [3] (m, m/s; z up): the ball, and the velocity with which it was thrown; ring [3] (m): the ring's centre, which faces along x.
+ * pos, vel, launch [3] (m, m/s; z up): the ball, and the velocity with which it was thrown; ring [3] (m): the ring's
+ * centre, which faces along x.
  */
 #include "stet/lang.h"
 
@@ -16,9 +18,10 @@ world_kernel void k_throw(const ureal *from, const real *launch, real *pos, real
 }
 
 /*
- * A time step (s) of a ball of mass 1 kg: gravity (m/s^2), and a floor that pushes with `stiffness` (N/m) times how deep the ball of this radius (m)
- * is in it, less the faster the ball leaves it already (damping, N s/m a metre of depth; it never pulls), and rubs with `rub` (s/m) of that push. The push
- * begins from nothing, so small changes of a throw make small changes of its path.
+ * A time step (s) of a ball of mass 1 kg: gravity (m/s^2), and a floor that pushes with `stiffness` (N/m) times how
+ * deep the ball of this radius (m) is in it, less the faster the ball leaves it already (damping, N s/m a metre of
+ * depth; it never pulls), and rubs with `rub` (s/m) of that push. The push begins from nothing, so small changes of a
+ * throw make small changes of its path.
  */
 world_kernel void k_fly(real *pos, real *vel, ureal timestep, ureal gravity, ureal radius, ureal stiffness,
                         ureal damping, ureal rub)
@@ -39,8 +42,8 @@ world_kernel void k_fly(real *pos, real *vel, ureal timestep, ureal gravity, ure
 }
 
 /*
- * near [1]: the sum over the steps of exp(-sharp d^2), d (m) from the ball to the ring's centre. The moment at which the ball is nearest counts most, the
- * more so the sharper, and nobody has to say beforehand which that is.
+ * near [1]: the sum over the steps of exp(-sharp d^2), d (m) from the ball to the ring's centre. The moment at which
+ * the ball is nearest counts most, the more so the sharper, and nobody has to say beforehand which that is.
  */
 world_kernel void k_near(const real *pos, const real *ring, real *near, ureal sharp)
 {
@@ -60,7 +63,10 @@ world_kernel void k_miss(const real *near, real *miss, ureal sharp)
     each (i, 1) put(miss, i, -log(near[i] + splat(1e-30f)) / splat(sharp));
 }
 
-/* through [1]: 1 once the ball's centre has gone through the ring, of this width (m) from its centre, from x below to x above. */
+/*
+ * through [1]: 1 once the ball's centre has gone through the ring, of this width (m) from its centre, from x below to x
+ * above.
+ */
 world_kernel void k_through(const real *pos, const real *vel, const real *ring, lint *through, ureal timestep,
                             ureal width)
 {

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Gathers what building and testing need beside a compiler, CMake and Python into one folder: MuJoCo's library, cmocka, libpng, zlib,
-# minizip, jansson, pkg-config. A machine without a network that has this folder in the checkout can run tools/test_gpu.sh.
+# Gathers what building and testing need beside a compiler, CMake and Python into one folder: MuJoCo's library, cmocka,
+# libpng, zlib, minizip, jansson, pkg-config. A machine without a network that has this folder in the checkout can run
+# tools/test_gpu.sh.
 #
-#   tools/carry.sh [FOLDER]      (default .carry, which git ignores; run `make test` first, which installs all of it here)
+#   tools/carry.sh [FOLDER]      (default .carry, which git ignores; run `make test` first, which installs all of it
+#                                here)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 to=${1:-.carry}
@@ -24,7 +26,8 @@ for plugins in plugin bin/mujoco_plugin; do
     cp -L "$mujoco/$plugins"/* "$to/mujoco/$plugins/"
 done
 
-# A library by its linker's name, with the name that programs look for at run time; no links, which not every way of copying keeps.
+# A library by its linker's name, with the name that programs look for at run time; no links, which not every way of
+# copying keeps.
 library() { # library NAME
     local file soname
     file=$(${CC:-cc} -print-file-name="lib$1.so")
@@ -39,7 +42,7 @@ cp -L "$to/lib/libpng16.so" "$to/lib/libpng.so"
 header() { # header NAME... (what some of them need is included before)
     local name found
     for name in "$@"; do
-        found=$(printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <%s>\n' "$name" |
+        found=$(printf '#include <%s>\n' setjmp.h stdarg.h stddef.h stdint.h "$name" |
             ${CC:-cc} -E -xc - 2>/dev/null | sed -n "s|^# 1 \"\(.*/$name\)\".*|\1|p" | head -n 1)
         [ -e "$found" ] || fail "$name is not here: run 'make test' first"
         mkdir -p "$to/include/$(dirname "$name")"
@@ -50,8 +53,14 @@ header png.h pngconf.h pnglibconf.h zlib.h zconf.h jansson.h jansson_config.h cm
 header minizip/zip.h minizip/unzip.h minizip/ioapi.h
 
 describe() { # describe NAME VERSION FLAG: a file for pkg-config, found beside itself
-    printf 'prefix=${pcfiledir}/../..\nName: %s\nDescription: carried\nVersion: %s\nLibs: -L${prefix}/lib -l%s\nCflags: -I${prefix}/include\n' \
-        "$1" "$2" "$3" >"$to/lib/pkgconfig/$1.pc"
+    cat >"$to/lib/pkgconfig/$1.pc" <<END
+prefix=\${pcfiledir}/../..
+Name: $1
+Description: carried
+Version: $2
+Libs: -L\${prefix}/lib -l$3
+Cflags: -I\${prefix}/include
+END
 }
 describe cmocka "$(pkg-config --modversion cmocka)" cmocka
 describe libpng "$(pkg-config --modversion libpng)" png16

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks that each public header compiles alone, as C11 and as C++17, without extensions and without a warning, also when
-# included twice.
+# Checks that each public header compiles alone, as C11 and as C++17, without extensions and without a warning, also
+# when included twice.
 #
 #   tools/check_headers.sh [C-COMPILER [C++-COMPILER]]
 #
-# A header whose opening says "Included by NAME.h only" is a part of that one: it is compiled through it, and the check is
-# that NAME.h does include it.
+# A header whose opening says "Included by NAME.h only" is a part of that one: it is compiled through it, and the check
+# is that NAME.h does include it.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 

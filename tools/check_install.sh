@@ -17,7 +17,8 @@ mv "$scratch/first" "$scratch/prefix"
 prefix=$scratch/prefix
 
 test -s "$(find "$prefix" -name LICENSE)" || { echo "install: LICENSE is absent"; exit 1; }
-test -n "$(find "$prefix/share/stet/scenes" -name '*.xml')" || { echo "install: no scene in share/stet/scenes"; exit 1; }
+test -n "$(find "$prefix/share/stet/scenes" -name '*.xml')" ||
+    { echo "install: no scene in share/stet/scenes"; exit 1; }
 
 mkdir "$scratch/consumer"
 cp "$source_dir/tools/consumer.c" "$scratch/consumer/main.c"
@@ -33,7 +34,8 @@ echo "install: built and ran with pkg-config"
 # An example, as somebody who has no checkout would: its scene and kernels are read from where it runs.
 # shellcheck disable=SC2046
 "$cc" -o "$scratch/cartpole" "$prefix/share/stet/examples/cartpole.c" $(pkg-config --cflags --libs stet)
-(cd "$prefix/share/stet" && XDG_CACHE_HOME="$scratch/cache" "$scratch/cartpole" feedback 8 100) | grep -q '^step *100: *0 episodes ended$' ||
+(cd "$prefix/share/stet" && XDG_CACHE_HOME="$scratch/cache" "$scratch/cartpole" feedback 8 100) |
+    grep -q '^step *100: *0 episodes ended$' ||
     { echo "install: the example does not keep its poles up"; exit 1; }
 echo "install: built and ran an example"
 
@@ -47,7 +49,8 @@ endif()
 add_executable(consumer main.c)
 target_link_libraries(consumer PRIVATE stet::stet)
 END
-"$cmake" -S "$scratch/consumer" -B "$scratch/consumer/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$scratch/log" 2>&1 &&
+"$cmake" -S "$scratch/consumer" -B "$scratch/consumer/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" >"$scratch/log" 2>&1 &&
     "$cmake" --build "$scratch/consumer/build" >>"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 "$scratch/consumer/build/consumer"
 echo "install: built and ran with find_package"

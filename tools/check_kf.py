@@ -18,7 +18,10 @@ def main():
         for found in re.finditer(r"\bkf(\d\d)_\w+", source.uncommented(source.read(path))):
             tested.setdefault(int(found.group(1)), found.group())
     missing = [str(n) for n in KNOWN if n not in tested]
-    print(f"known failures: {len(KNOWN) - len(missing)} of {len(KNOWN)} have a test; none yet for: {' '.join(missing) or '-'}")
+    print(
+        f"known failures: {len(KNOWN) - len(missing)} of {len(KNOWN)} have a test; "
+        f"none yet for: {' '.join(missing) or '-'}"
+    )
     for n in sorted(set(tested) - set(KNOWN)):
         print(f"known failures: {tested[n]} names number {n}, which does not exist")
     return 0

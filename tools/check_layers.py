@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that layers, and folders inside a layer, include only what is left of them, and that files do not call in circles.
+"""Checks that layers, and folders inside a layer, include only what is left of them, and that files do not call in
+circles.
 
 Layers are the folders of src/, in the order below, and bench/. A public header belongs to the layer of its name, or to
 the one that PUBLIC gives it. FOLDERS has the order inside a layer. Two files form a circle of calls if each uses,
@@ -80,7 +81,11 @@ def layer_of(path):
 def target(path, mark, name):
     """The file that an include names, from the top of the checkout; None for a header of somebody else."""
     beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
-    for candidate in ([beside] if mark == '"' else []) + ["include/" + name, "src/" + name] + ([name] if path.startswith("bench/") else []):
+    for candidate in (
+        ([beside] if mark == '"' else [])
+        + ["include/" + name, "src/" + name]
+        + ([name] if path.startswith("bench/") else [])
+    ):
         if os.path.exists(os.path.join(source.ROOT, candidate)):
             return candidate
     return None
@@ -111,7 +116,9 @@ def check_folders(path, included, line):
     if seen:
         return []
     if seen is None:
-        return [f"{path}: its folder has no place in the order of {own[0]}; name it in FOLDERS of tools/check_layers.py"]
+        return [
+            f"{path}: its folder has no place in the order of {own[0]}; name it in FOLDERS of tools/check_layers.py"
+        ]
     return [f"{path}:{line}: {own[0]}/{own[1]} includes {included}, which is not left of it"]
 
 
@@ -136,7 +143,9 @@ def check(path):
     return wrong
 
 
-DEFINED = re.compile(r"^(?!static\b|typedef\b|extern\b|struct\b|enum\b|union\b|#)\w[^;{}#=()]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
+DEFINED = re.compile(
+    r"^(?!static\b|typedef\b|extern\b|struct\b|enum\b|union\b|#)\w[^;{}#=()]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE
+)
 TABLE = re.compile(r"^(?!static\b|typedef\b|extern\b)(?:const )?[\w ]+[ *](sti_\w+)(?:\[\w*\])* = ", re.MULTILINE)
 
 
@@ -144,7 +153,10 @@ def calls_between(paths):
     """For each file the files that define a function or table whose name it mentions."""
     text = {path: source.code(source.read(path)) for path in paths}
     home = {name: path for path in paths for pattern in (DEFINED, TABLE) for name in pattern.findall(text[path])}
-    return {path: {home[word] for word in set(re.findall(r"\w+", text[path])) if home.get(word, path) != path} for path in paths}
+    return {
+        path: {home[word] for word in set(re.findall(r"\w+", text[path])) if home.get(word, path) != path}
+        for path in paths
+    }
 
 
 def circles(uses):
@@ -186,7 +198,11 @@ def main():
     checked = source.files("src", "include", "bench")
     wrong = [line for path in checked for line in check(path)]
     wrong += check_circles([path for path in checked if path.startswith("src/") and path.endswith(".c")])
-    print("\n".join(wrong) if wrong else f"layers: {len(checked)} files, each includes only what is left of it; no new circle of calls")
+    print(
+        "\n".join(wrong)
+        if wrong
+        else f"layers: {len(checked)} files, each includes only what is left of it; no new circle of calls"
+    )
     return 1 if wrong or not checked else 0
 
 

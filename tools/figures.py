@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """Writes the figures of README.md and of other pages from the result files in bench/results/.
 
-A page has blocks that begin with `<!-- figures: NAME -->` and end with `<!-- end of figures -->`; between them stands what this
-script makes of bench/figures/NAME.md. In that template, {{EXPRESSION|FORMAT}} becomes a figure: the expression is Python over
+A page has blocks that begin with `<!-- figures: NAME -->` and end with `<!-- end of figures -->`; between them stands
+what this script makes of bench/figures/NAME.md. In that template, {{EXPRESSION|FORMAT}} becomes a figure: the
+expression is Python over
 
     value(FILE, ROW)      the median of a row of bench/results/FILE.json
-    low(FILE, PATTERN, WITHOUT="")   the least value of the rows whose names match the first shell pattern and not the second
+    low(FILE, PATTERN, WITHOUT="")   the least value of the rows whose names match the first shell pattern and not the
+                                     second
     high(FILE, PATTERN, WITHOUT="")  the greatest
-    at_low(FILE, PATTERN, OTHER, WITHOUT="")  where `*` of the pattern is what it is in the least row: the value of the row OTHER
+    at_low(FILE, PATTERN, OTHER, WITHOUT="")  where `*` of the pattern is what it is in the least row: the value of the
+        row OTHER
     goal(FILE, ROW)       the row's goal
     missed(FILE …)        a list of the rows of these files that miss their goals, as text
 
-and FORMAT is a format of Python's (".2f"; "s" for text). Below a block that quotes result files stands which they are, and of which commit.
+and FORMAT is a format of Python's (".2f"; "s" for text). Below a block that quotes result files stands which they are,
+and of which commit.
 
-With --check nothing is written; exit code 1 names each page that is not what would be written, each result file that lacks its
-origin or was measured on a checkout with changes, and each figure of README.md that stands outside of such a block.
+With --check nothing is written; exit code 1 names each page that is not what would be written, each result file that
+lacks its origin or was measured on a checkout with changes, and each figure of README.md that stands outside of such a
+block.
 """
 
 import fnmatch
@@ -22,6 +27,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 
 import source
 
@@ -96,6 +102,15 @@ def origin(results, name):
     return f"`{name}.json` (commit {results.file(name)['commit'][:12]})"
 
 
+def wrapped(paragraphs):
+    """The text with its long lines broken, but for tables."""
+    lines = paragraphs.split("\n")
+    return "\n".join(
+        line if line.startswith("|") else textwrap.fill(line, 120, break_long_words=False, break_on_hyphens=False)
+        for line in lines
+    )
+
+
 def block(results, name):
     path = f"bench/figures/{name}.md"
     if not os.path.exists(os.path.join(source.ROOT, path)):
@@ -109,9 +124,11 @@ def block(results, name):
         except (SyntaxError, TypeError, ValueError, NameError, ZeroDivisionError) as error:
             raise SystemExit(f"figures: {path}: {match[0]}: {error}") from None
 
-    text = PLACE.sub(figure, source.read(path)).strip()
-    origins = ", ".join(origin(results, file) for file in results.quoted)
-    return text + (f"\n\n<sub>From `bench/results/`, whose files name machine and command: {origins}.</sub>\n" if origins else "\n")
+    paragraphs = [PLACE.sub(figure, source.read(path)).strip()]
+    if results.quoted:
+        origins = ", ".join(origin(results, file) for file in results.quoted)
+        paragraphs.append(f"<sub>From `bench/results/`, whose files name machine and command: {origins}.</sub>")
+    return "\n\n".join(map(wrapped, paragraphs)) + "\n"
 
 
 def page(results, path):
@@ -150,9 +167,17 @@ def main():
             with open(os.path.join(source.ROOT, path), "w", encoding="utf-8") as f:
                 f.write(text)
         return 0
-    wrong = [f"{path}: its figures are not those of bench/results/; run tools/figures.py" for path in made if made[path] != source.read(path)]
+    wrong = [
+        f"{path}: its figures are not those of bench/results/; run tools/figures.py"
+        for path in made
+        if made[path] != source.read(path)
+    ]
     wrong += list(check_results()) + [line for path in PAGES for line in check_outside(path)]
-    print("\n".join(wrong) if wrong else f"figures: {sum(len(BLOCK.findall(t)) for t in made.values())} blocks agree with bench/results/")
+    print(
+        "\n".join(wrong)
+        if wrong
+        else f"figures: {sum(len(BLOCK.findall(t)) for t in made.values())} blocks agree with bench/results/"
+    )
     return 1 if wrong else 0
 
 

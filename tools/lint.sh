@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All checks of the source that need no run of the program: formatting, clang-tidy, layers, headers, forbidden calls, kernels; and,
-# for information, which known failures have no test yet. Every check runs, whatever the others find.
+# All checks of the source that need no run of the program: formatting, clang-tidy, layers, headers, forbidden calls,
+# kernels; and, for information, which known failures have no test yet. Every check runs, whatever the others find.
 #
 #   tools/lint.sh BUILD-TREE      (a configured tree: it holds compile_commands.json)
 set -u
@@ -9,12 +9,16 @@ build=$1
 jobs=${JOBS:-2}
 failed=0
 
-c_sources() { find bench examples include python/stet src test tools -name '*.c' -o -name '*.h' -o -name '*.inl' | sort; }
+# Tables (.inl) are laid out by hand.
+c_sources() {
+    find bench examples include python/stet src test tools -name '*.c' -o -name '*.h'
+    find python/src -name '*.cpp' -o -name '*.h'
+}
 
 # The files of src/ and bench/ that the build really compiles, hence with known flags.
 tidied() { sed -n 's#^ *"file": "\(.*/\(src\|bench\)/.*\.c\)",\{0,1\}$#\1#p' "$build/compile_commands.json" | sort -u; }
 
-format() { { c_sources; find python/src -name '*.cpp' -o -name '*.h'; } | grep -v '\.inl$' | xargs clang-format --dry-run -Werror; }
+format() { c_sources | xargs clang-format --dry-run -Werror; }
 
 tidy() {
     local list
@@ -25,8 +29,8 @@ tidy() {
     [ "${PIPESTATUS[1]}" -eq 0 ]
 }
 
-# Kernel sources, for a CPU and for a GPU. One without an #include is a part of others and is checked with them; some other must
-# include it.
+# Kernel sources, for a CPU and for a GPU. One without an #include is a part of others and is checked with them; some
+# other must include it.
 kernels() {
     local file whole=() lost=0
     while read -r file; do
@@ -37,7 +41,8 @@ kernels() {
             lost=1
         fi
     done < <(find bench examples python src test -name '*.k.h' | sort)
-    "$build/kernelcheck" -I . -I src -I include "${whole[@]}" && "$build/kernelcheck" --gpu -I . -I src -I include "${whole[@]}" && [ $lost -eq 0 ]
+    "$build/kernelcheck" -I . -I src -I include "${whole[@]}" &&
+        "$build/kernelcheck" --gpu -I . -I src -I include "${whole[@]}" && [ $lost -eq 0 ]
 }
 
 check() { # check NAME COMMAND...

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes doc/mechanisms.md: the table of mechanisms, and of each its hand-written section (doc/mechanisms/<name>.md) and its reasons.
+"""Writes doc/mechanisms.md: the table of mechanisms, and of each its hand-written section (doc/mechanisms/<name>.md)
+and its reasons.
 
-With --check nothing is written; the exit code is 1 if the page is not what would be written. In both cases the sections are
-checked: each row of the table has one, with all its headings, and each invariant that it names is in the file that it names.
+With --check nothing is written; the exit code is 1 if the page is not what would be written. In both cases the sections
+are checked: each row of the table has one, with all its headings, and each invariant that it names is in the file that
+it names.
 """
 
 import os
@@ -16,7 +18,8 @@ SECTIONS = "doc/mechanisms"
 PAGE = "doc/mechanisms.md"
 HEADINGS = ["The problem", "The idea", "Invariants", "What invalidates it", "How to see it"]
 
-HEAD = """<!-- Written by tools/mechanisms_doc.py from include/stet/mechanisms.inl and doc/mechanisms/; change those. -->
+HEAD = """\
+<!-- Written by tools/mechanisms_doc.py from include/stet/mechanisms.inl and doc/mechanisms/; change those. -->
 
 # The mechanisms
 
@@ -33,7 +36,9 @@ def rows():
     text = source.uncommented(source.read(TABLE))
     string = r'"((?:\\.|[^"\\])*)"'
     found = []
-    for match in re.finditer(rf'STET_MECHANISM\(\w+, "(\w+)", {string}\)|STET_REASON\((\w+), \w+, "(\w+)", {string}\)', text):
+    for match in re.finditer(
+        rf'STET_MECHANISM\(\w+, "(\w+)", {string}\)|STET_REASON\((\w+), \w+, "(\w+)", {string}\)', text
+    ):
         name, sentence, of, reason, why = match.groups()
         if name:
             found.append((name, sentence, []))

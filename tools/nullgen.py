@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes a call of each public function for the test that hands NULL to each of their pointers (test/sim/faults/nulls_test.c).
+"""Writes a call of each public function for the test that hands NULL to each of their pointers
+(test/sim/faults/nulls_test.c).
 
-    nullgen.py OUT: a row CALL_RESULT, CALL_TEXT or CALL_OTHER(function, names of its pointers, arguments) for each of include/stet/*.h.
+    nullgen.py OUT: a row CALL_RESULT, CALL_TEXT or CALL_OTHER(function, names of its pointers, arguments) for each of
+    include/stet/*.h.
 
-An argument that is a pointer is N(place among the pointers, type, valid value); the values are those of the test's fixture.
-A type or a result that is not in the tables below is an error here: give it a value.
+An argument that is a pointer is N(place among the pointers, type, valid value); the values are those of the test's
+fixture. A type or a result that is not in the tables below is an error here: give it a value.
 """
 
 import re

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# The random programs of adjoint/random on many cores: PROCESSES tests at a time over SOURCES sources, and one table of them all. Fails where a program
-# was wrong, or a production that no program was refused for was right fewer than LEAST times in all, or a test ended otherwise. Needs a built test and a C compiler.
+# The random programs of adjoint/random on many cores: PROCESSES tests at a time over SOURCES sources, and one table of
+# them all. Fails where a program was wrong, or a production that no program was refused for was right fewer than LEAST
+# times in all, or a test ended otherwise. Needs a built test and a C compiler.
 #
-#   tools/random_adjoints.sh [BUILD [SOURCES [PROCESSES [LEAST [SEED]]]]]      (default: build 400 "all cores" 1000 1000)
+#   tools/random_adjoints.sh [BUILD [SOURCES [PROCESSES [LEAST [SEED]]]]]      (default: build 400 "all cores" 1000
+#       1000)
 #
 # STET_RANDOM_LOGS=FOLDER keeps what each test printed.
 set -euo pipefail

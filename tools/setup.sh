@@ -3,10 +3,10 @@
 #
 #   tools/setup.sh [build|python|test|test-mujoco3|asan|tsan|lint|bench]
 #
-# Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them), and
-# wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a second run
-# touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo; test-mujoco3
-# puts the wheel of MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with.
+# Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them),
+# and wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a
+# second run touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo;
+# test-mujoco3 puts the wheel of MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with.
 #
 # Invariants: nothing outside .venv/ is written except by apt-get; every failure is one sentence and exit code 2.
 set -u
@@ -36,7 +36,7 @@ compiles() { # compiles COMPILER FLAGS...: can it build and link an empty progra
     printf 'int main(void) { return 0; }\n' | "$compiler" -x c - -o /dev/null "$@" >/dev/null 2>&1
 }
 
-# ---- packages of the system -------------------------------------------------------------------------------------------
+# ---- packages of the system ------------------------------------------------------------------------------------------
 
 packages=()
 reasons=()
@@ -54,7 +54,8 @@ listed() {
 }
 
 want_build() {
-    { have cc || have gcc; } && [ -e /usr/include/stdio.h ] || { want gcc "C compiler"; want libc6-dev "C library's headers"; }
+    { have cc || have gcc; } && [ -e /usr/include/stdio.h ] ||
+        { want gcc "C compiler"; want libc6-dev "C library's headers"; }
     have make || want make "runs the build"
     have cmake || want cmake "the build"
     have pkg-config || want pkg-config "finds libraries"
@@ -73,12 +74,13 @@ want_python() {
     have c++ || have g++ || want g++ "compiles the Python package"
     local python=$venv/bin/python
     [ -x "$python" ] || python=$(python_for_venv) || return 0
-    "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' \
-        2>/dev/null || want python3-dev "headers of Python, for the Python package"
+    local header='os.path.join(sysconfig.get_path("include"), "Python.h")'
+    "$python" -c "import os, sys, sysconfig; sys.exit(not os.path.exists($header))" 2>/dev/null ||
+        want python3-dev "headers of Python, for the Python package"
 }
 
-# Installs packages that some tests use where this system has them and this user may install them; without them those tests are
-# skipped, and say so.
+# Installs packages that some tests use where this system has them and this user may install them; without them those
+# tests are skipped, and say so.
 offer() { # offer WHAT-FOR TESTS PACKAGE...
     local what=$1 tests=$2 as_root=()
     shift 2
@@ -88,8 +90,8 @@ offer() { # offer WHAT-FOR TESTS PACKAGE...
         as_root=(sudo -n)
     fi
     say "installing with apt-get: $* ($what)"
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0 install -y --no-install-recommends \
-        "$@" >/dev/null 2>&1 || say "apt-get could not install them: $tests are skipped"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0 install -y \
+        --no-install-recommends "$@" >/dev/null 2>&1 || say "apt-get could not install them: $tests are skipped"
 }
 
 has_library() { /sbin/ldconfig -p 2>/dev/null | grep -q "$@"; }
@@ -97,7 +99,8 @@ has_library() { /sbin/ldconfig -p 2>/dev/null | grep -q "$@"; }
 # hipRTC (80 MB, and LLVM's library).
 offer_hiprtc() {
     has_library -e 'libamdhip64\.so' -e 'libhiprtc\.so' ||
-        offer "compile kernels for AMD's GPUs in the tests" "the tests that compile for AMD's GPUs" libamdhip64-5 libhiprtc-builtins5
+        offer "compile kernels for AMD's GPUs in the tests" "the tests that compile for AMD's GPUs" \
+            libamdhip64-5 libhiprtc-builtins5
 }
 
 # MuJoCo's own renderer needs OpenGL (3 MB, and LLVM's library, 23 MB).
@@ -115,8 +118,8 @@ want_tsan() {
     have llvm-symbolizer || want llvm "names the lines in the sanitizer's reports"
 }
 
-# From Debian 12 on the sanitizers' run-time library is a package of its own; before, it came with clang. Asked once clang
-# is there, when the lists of packages are sure to be.
+# From Debian 12 on the sanitizers' run-time library is a package of its own; before, it came with clang. Asked once
+# clang is there, when the lists of packages are sure to be.
 want_clang_runtime() {
     if ! compiles clang -fsanitize=thread && apt-cache show libclang-rt-dev >/dev/null 2>&1; then
         want libclang-rt-dev "the thread sanitizer's run-time library"
@@ -135,23 +138,26 @@ install_packages() { # installs all that is wanted by now
         if have sudo && sudo -n true 2>/dev/null; then
             as_root=(sudo -n)
         else
-            fail "missing: $(listed); install them with 'sudo apt-get install $list' (or your system's names for them), then run this again"
+            fail "missing: $(listed); install them with 'sudo apt-get install $list'" \
+                "(or your system's names for them), then run this again"
         fi
     fi
-    have apt-get || fail "missing: $(listed); this system has no apt-get: install what corresponds to them, then run this again"
+    have apt-get ||
+        fail "missing: $(listed); this system has no apt-get: install what corresponds to them, then run this again"
     say "installing with apt-get: $(listed)"
     local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0)
     local get=("${apt[@]}" install -y --no-install-recommends "${packages[@]}")
     # The lists may be absent or old: refresh them only if the first attempt fails.
     "${get[@]}" >/dev/null 2>&1 || {
         "${apt[@]}" update >/dev/null 2>&1
-        "${get[@]}" >/dev/null || fail "apt-get could not install: $list (its message is above); install them by hand, then run this again"
+        "${get[@]}" >/dev/null || fail "apt-get could not install: $list (its message is above);" \
+            "install them by hand, then run this again"
     }
     packages=()
     reasons=()
 }
 
-# ---- wheels -----------------------------------------------------------------------------------------------------------
+# ---- wheels ----------------------------------------------------------------------------------------------------------
 
 # The first Python that can make an environment; the system's own comes after whatever the path names.
 python_for_venv() {
@@ -180,7 +186,8 @@ need_venv() { need_mujoco_wheel || need_mujoco3_wheel || need_cmake_wheel || nee
 make_venv() {
     "$venv/bin/python" -c 'import pip' >/dev/null 2>&1 && return 0
     local python
-    python=$(python_for_venv) || fail "no Python from 3.10 on can make an environment: install python3 and python3-venv, or set MUJOCO_DIR"
+    python=$(python_for_venv) ||
+        fail "no Python from 3.10 on can make an environment: install python3 and python3-venv, or set MUJOCO_DIR"
     say "making a Python environment in $venv/ for the pinned wheels"
     rm -f "$venv"/.stet-*
     "$python" -m venv --clear "$venv" || fail "could not make the Python environment $venv/ (message above)"
@@ -211,8 +218,10 @@ wheels() { # wheels LIST WHAT ADVICE [PIP-OPTION...]
 }
 
 check_mujoco_dir() {
-    [ -d "$MUJOCO_DIR" ] || fail "MUJOCO_DIR is '$MUJOCO_DIR', which is not a folder: set it to an unpacked MuJoCo release, or unset it to have the pinned wheel installed"
-    [ -e "$MUJOCO_DIR/include/mujoco/mujoco.h" ] || fail "MUJOCO_DIR is '$MUJOCO_DIR', which has no include/mujoco/mujoco.h: set it to an unpacked MuJoCo release, or unset it to have the pinned wheel installed"
+    advice="set it to an unpacked MuJoCo release, or unset it to have the pinned wheel installed"
+    [ -d "$MUJOCO_DIR" ] || fail "MUJOCO_DIR is '$MUJOCO_DIR', which is not a folder: $advice"
+    [ -e "$MUJOCO_DIR/include/mujoco/mujoco.h" ] ||
+        fail "MUJOCO_DIR is '$MUJOCO_DIR', which has no include/mujoco/mujoco.h: $advice"
 }
 
 install_wheels() {
@@ -231,14 +240,16 @@ install_wheels() {
             "install CMake $cmake_least or later by hand"
     fi
     if need_test_wheels; then
-        wheels requirements-test.txt "the tests' models and their reader of .npy files" "they are needed by 'make test' only"
+        wheels requirements-test.txt "the tests' models and their reader of .npy files" \
+            "they are needed by 'make test' only"
     fi
     if need_python_wheels; then
-        wheels requirements-python.txt "what builds and tests the Python package" "they are needed by 'make python' and 'make test' only"
+        wheels requirements-python.txt "what builds and tests the Python package" \
+            "they are needed by 'make python' and 'make test' only"
     fi
 }
 
-# ---- all of it --------------------------------------------------------------------------------------------------------
+# ---- all of it -------------------------------------------------------------------------------------------------------
 
 want_build
 case $tier in

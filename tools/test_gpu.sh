@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Everything that can be checked on a machine with an NVIDIA GPU: builds, runs the tests (their list of devices then has `cuda`), and runs
-# the GPU's sanitizers over a little of everything. Needs no network if tools/carry.sh was run before and .carry/ came along.
+# Everything that can be checked on a machine with an NVIDIA GPU: builds, runs the tests (their list of devices then has
+# `cuda`), and runs the GPU's sanitizers over a little of everything. Needs no network if tools/carry.sh was run before
+# and .carry/ came along.
 #
 #   tools/test_gpu.sh [BUILD]     BUILD: folder, default build/gpu
 #
-# Variables: JOBS; TESTS (a regular expression: only these); SKIP (labels that do not run, default long|whole; none: '-'); SANITIZERS (default: memcheck racecheck initcheck synccheck; empty: none);
-# SANITIZER_LIMIT (seconds that each may take, default 200). Exit status 0: all that was asked for ran and passed.
+# Variables: JOBS; TESTS (a regular expression: only these); SKIP (labels that do not run, default long|whole; none:
+# '-'); SANITIZERS (default: memcheck racecheck initcheck synccheck; empty: none); SANITIZER_LIMIT (seconds that each
+# may take, default 200). Exit status 0: all that was asked for ran and passed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/gpu}
@@ -27,7 +29,7 @@ finish() {
     exit $failed
 }
 
-# ---- what is here ------------------------------------------------------------------------------------------------------
+# ---- what is here ----------------------------------------------------------------------------------------------------
 
 gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
 if [ -z "$gpu" ]; then
@@ -48,11 +50,12 @@ else
     tools/setup.sh test || exit 1
 fi
 
-# ---- building --------------------------------------------------------------------------------------------------------------
+# ---- building --------------------------------------------------------------------------------------------------------
 
 mkdir -p "$build"
 start=$SECONDS
-if ! cmake -S . -B "$build" -DSTET_TESTS=ON -DMUJOCO_DIR="${MUJOCO_DIR:-}" --log-level=NOTICE >"$build/configure.log" 2>&1 ||
+if ! cmake -S . -B "$build" -DSTET_TESTS=ON -DMUJOCO_DIR="${MUJOCO_DIR:-}" --log-level=NOTICE \
+        >"$build/configure.log" 2>&1 ||
     ! cmake --build "$build" --parallel "$jobs" >"$build/build.log" 2>&1; then
     grep -hE -A 5 'CMake Error|error:|Error [0-9]' "$build/configure.log" "$build/build.log" | head -n 60
     note bad "it does not build (logs in $build)"
@@ -60,22 +63,32 @@ if ! cmake -S . -B "$build" -DSTET_TESTS=ON -DMUJOCO_DIR="${MUJOCO_DIR:-}" --log
 fi
 note good "built in $((SECONDS - start)) s"
 
-# ---- tests -----------------------------------------------------------------------------------------------------------------
+# ---- tests -----------------------------------------------------------------------------------------------------------
 
 # Those that are Python scripts need the wheels that tools/setup.sh installs.
 without=(-LE "^(${SKIP-long|whole})\$")
-[ -x .venv/bin/python ] || without+=(-E '^(cli/(files|input|packages|rounds|run|bench|trace)|device/numpy|examples/.*|project/.*)$')
+[ -x .venv/bin/python ] ||
+    without+=(-E '^(cli/(files|input|packages|rounds|run|bench|trace)|device/numpy|examples/.*|project/.*)$')
 start=$SECONDS
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 300 --parallel "$jobs" "${without[@]}" \
     ${TESTS:+-R "$TESTS"} >"$build/tests.log" 2>&1
 status=$?
-grep -E '^ *[0-9]+% tests passed|^\s+[0-9]+ - .*\((Failed|Timeout|SEGFAULT|Subprocess|Not Run|Exception).*' "$build/tests.log"
+grep -E '^ *[0-9]+% tests passed|^\s+[0-9]+ - .*\((Failed|Timeout|SEGFAULT|Subprocess|Not Run|Exception).*' \
+    "$build/tests.log"
 [ $status -eq 0 ] || grep -E -B 2 -A 12 'ERROR +\]|error: |Segmentation' "$build/tests.log" | head -n 150
 ran=$(grep -cE '^on cuda$' "$build/Testing/Temporary/LastTest.log" 2>/dev/null)
-if [ $status -eq 0 ]; then note good "tests passed in $((SECONDS - start)) s"; else note bad "tests failed (log in $build/tests.log)"; fi
-if [ "${ran:-0}" -gt 0 ]; then note good "the GPU was opened by tests $ran times"; else note bad "no test ran on the GPU"; fi
+if [ $status -eq 0 ]; then
+    note good "tests passed in $((SECONDS - start)) s"
+else
+    note bad "tests failed (log in $build/tests.log)"
+fi
+if [ "${ran:-0}" -gt 0 ]; then
+    note good "the GPU was opened by tests $ran times"
+else
+    note bad "no test ran on the GPU"
+fi
 
-# ---- sanitizers --------------------------------------------------------------------------------------------------------------
+# ---- sanitizers ------------------------------------------------------------------------------------------------------
 
 small=("$build/test/gpu/gpu_small" scenes/hand.xml --cache "$(cd "$build" && pwd)/test/small_cache_gpu")
 if "${small[@]}" >"$build/small.log" 2>&1; then note good "$(tail -n 1 "$build/small.log")"; else
@@ -84,19 +97,24 @@ if "${small[@]}" >"$build/small.log" 2>&1; then note good "$(tail -n 1 "$build/s
 fi
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
-[ -n "$sanitizer" ] || { [ -z "$sanitizers" ] || note bad "compute-sanitizer is not installed: the sanitizers did not run"; sanitizers=""; }
+if [ -z "$sanitizer" ]; then
+    [ -z "$sanitizers" ] || note bad "compute-sanitizer is not installed: the sanitizers did not run"
+    sanitizers=""
+fi
 for tool in $sanitizers; do
     options=()
     [ "$tool" = memcheck ] && options=(--leak-check full)
     (
-        timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 99 "${options[@]}" "${small[@]}" >"$build/$tool.log" 2>&1
+        timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 99 "${options[@]}" "${small[@]}" \
+            >"$build/$tool.log" 2>&1
         echo $? >"$build/$tool.status"
     ) &
 done
 wait
 for tool in $sanitizers; do
     status=$(cat "$build/$tool.status")
-    last=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY' "$build/$tool.log" | tail -n 2 | sed 's/^=* *//' | paste -sd ';')
+    last=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY' "$build/$tool.log" |
+        tail -n 2 | sed 's/^=* *//' | paste -sd ';')
     case $status in
         0) note good "$tool: ${last:-no summary}" ;;
         124) note bad "$tool: did not end in $limit s, and says nothing" ;;

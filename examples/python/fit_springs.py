@@ -1,10 +1,12 @@
-"""Finds the constants of a net of springs from how it was seen to move: PyTorch's Adam, through stet's simulation of it.
+"""Finds the constants of a net of springs from how it was seen to move: PyTorch's Adam, through stet's simulation of
+it.
 
     python3 fit_springs.py [--worlds N] [--device auto|cpu|cuda] [--iterations N] [--seed N] [--numpy]
 
-Each world is an attempt that begins with another guess, up to three times too high or too low. PyTorch sees a whole run of the net (301 launches of the
-kernels in ../springs.k.h) as one function, whose backward pass is a tape's. --numpy: no PyTorch; the tape is used as it is, and Adam is a kernel, too.
-Exit code 1: not every attempt came within 2 % of the truth.
+Each world is an attempt that begins with another guess, up to three times too high or too low. PyTorch sees a whole run
+of the net (301 launches of the kernels in ../springs.k.h) as one function, whose backward pass is a tape's. --numpy: no
+PyTorch; the tape is used as it is, and Adam is a kernel, too. Exit code 1: not every attempt came within 2 % of the
+truth.
 """
 
 import argparse
@@ -44,7 +46,9 @@ class Net:
         self.first, self.side = self.table(np.cumsum([0, *map(len, sides)])), self.table(np.concatenate(sides))
         self.rest, self.start = self.table(edges / 8, "real"), self.table(start.ravel(), "real")
         self.seen = sim.zeros(STEPS * masses * 3, name="seen")
-        sizes = {"guess": 3, "constant": 3, "pos": masses * 3, "vel": masses * 3, "pull": len(springs) * 3, "miss": masses}
+        sizes = {
+            "guess": 3, "constant": 3, "pos": masses * 3, "vel": masses * 3, "pull": len(springs) * 3, "miss": masses
+        }
         for name, size in sizes.items():
             setattr(self, name, sim.zeros((worlds, size), worlds=True, name=name))
         kernel = lambda name: sim.kernel(path=KERNELS / "springs.k.h", name=name)
@@ -62,7 +66,9 @@ class Net:
         self.begin(self.worlds, self.guess, self.start, self.constant, self.pos, self.vel, self.miss, self.nmass)
 
     def step(self):
-        self.springs(self.worlds, self.pos, self.vel, self.constant, self.spring, self.rest, self.kind, self.pull, self.nspring)
+        self.springs(
+            self.worlds, self.pos, self.vel, self.constant, self.spring, self.rest, self.kind, self.pull, self.nspring
+        )
         numbers = 0.002, 0.0625, 9.81, 1000.0, 0.5, self.nmass
         self.masses(self.worlds, self.pull, self.first, self.side, self.pos, self.vel, *numbers)
 
@@ -89,7 +95,10 @@ class Net:
         constant = self.constant.numpy()
         off = np.abs(constant / TRUTH - 1).max(axis=1)
         found = int((off < 0.02).sum())
-        print(f"iteration {iteration:3}: loss {self.miss.numpy().sum() / self.worlds:.3e}, worst constant {100 * off.max():5.1f} % off; {found} found")
+        print(
+            f"iteration {iteration:3}: loss {self.miss.numpy().sum() / self.worlds:.3e}, "
+            f"worst constant {100 * off.max():5.1f} % off; {found} found"
+        )
         return found
 
 
@@ -129,7 +138,8 @@ def fit_numpy(net, guesses, iterations):
         if i % 25 == 0 or i == iterations:
             found = net.report(i)
         t = i + 1
-        adam(net.worlds, net.guess, net.tape.gradient(net.guess), mean, square, rate(i, iterations), 1 - 0.9**t, 1 - 0.999**t, 3)
+        adam(net.worlds, net.guess, net.tape.gradient(net.guess), mean, square, rate(i, iterations), 1 - 0.9**t,
+             1 - 0.999**t, 3)
     return found
 
 

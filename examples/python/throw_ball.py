@@ -1,9 +1,11 @@
-"""Throws balls through rings: finds with which velocity, by gradient descent through 200 steps of flight over a floor that the balls bounce on.
+"""Throws balls through rings: finds with which velocity, by gradient descent through 200 steps of flight over a floor
+that the balls bounce on.
 
     python3 throw_ball.py [--rings N] [--device auto|cpu|cuda] [--iterations N] [--seed N] [--numpy]
 
-All throws are made at once, four a ring, that begin low, or high, or towards the floor. PyTorch sees a flight (the kernels in ../throw.k.h) as one
-function. --numpy: no PyTorch; the tape is used as it is, and Adam is a kernel, too. Exit code 1: some ring was missed by all four.
+All throws are made at once, four a ring, that begin low, or high, or towards the floor. PyTorch sees a flight (the
+kernels in ../throw.k.h) as one function. --numpy: no PyTorch; the tape is used as it is, and Adam is a kernel, too.
+Exit code 1: some ring was missed by all four.
 """
 
 import argparse
@@ -61,7 +63,10 @@ class Throws:
             self.k_through(self.worlds, self.pos, self.vel, self.ring, self.through, TIMESTEP, 0.2)
         through = self.through.numpy().reshape(-1, TRIES) != 0
         rings = int(through.any(axis=1).sum())
-        print(f"iteration {iteration:3}: {through.sum()} of {self.worlds} balls go through their rings; {rings} of {len(through)} rings")
+        print(
+            f"iteration {iteration:3}: {through.sum()} of {self.worlds} balls go through their rings; "
+            f"{rings} of {len(through)} rings"
+        )
         return rings
 
 
@@ -104,7 +109,8 @@ def find_numpy(throws, iterations):
         throws.tape.backward()
         if i % 25 == 0:
             throws.count(i)
-        adam(throws.worlds, throws.launch, throws.tape.gradient(throws.launch), mean, square, rate, 1 - 0.9**t, 1 - 0.999**t, 3)
+        adam(throws.worlds, throws.launch, throws.tape.gradient(throws.launch), mean, square, rate, 1 - 0.9**t,
+             1 - 0.999**t, 3)
     return throws.count(iterations)
 
 

@@ -1,10 +1,12 @@
-"""Teaches a policy to balance cart-poles: proximal policy optimisation (Schulman and others, 2017) on stet.gym's tensors.
+"""Teaches a policy to balance cart-poles: proximal policy optimisation (Schulman and others, 2017) on stet.gym's
+tensors.
 
     python3 train_cartpole.py [--worlds N] [--device auto|cpu|cuda] [--updates N] [--seed N]
 
-Everything stays on the device: stet steps all worlds as one recording, on PyTorch's stream, and writes into the tensors that the
-policy reads; its counters prove it. Says every ten updates how long the episodes were that ended, and at the end how long the policy,
-without chance, balances new ones. Exit code 1: it has not learnt to balance nine in ten for their 500 steps.
+Everything stays on the device: stet steps all worlds as one recording, on PyTorch's stream, and writes into the tensors
+that the policy reads; its counters prove it. Says every ten updates how long the episodes were that ended, and at the
+end how long the policy, without chance, balances new ones. Exit code 1: it has not learnt to balance nine in ten for
+their 500 steps.
 """
 
 import argparse
@@ -116,7 +118,10 @@ def train(env, policy, updates):
         if i % 10 == 0:
             n, steps = rollouts.ended.tolist()
             rollouts.ended.zero_()
-            print(f"update {i:3}: {n:6.0f} episodes ended, after {steps / max(n, 1):5.1f} steps, {time.monotonic() - began:.1f} s")
+            print(
+                f"update {i:3}: {n:6.0f} episodes ended, after {steps / max(n, 1):5.1f} steps, "
+                f"{time.monotonic() - began:.1f} s"
+            )
     assert env.sim.counters()["total"]["bytes_copied"] == 0, "a step went over the host"
 
 

@@ -7,8 +7,8 @@
 //          └─ (Array, Kernel, Snapshot, … each hold the Core, too)
 //
 // Invariants:
-//   C1  a Core's library objects are touched by one thread at a time: whoever does holds its Gate (Hold). Who waits for a Gate has let
-//       the GIL go
+//   C1  a Core's library objects are touched by one thread at a time: whoever does holds its Gate (Hold). Who waits for
+//       a Gate has let the GIL go
 //   C2  Memory holds a Gate but never a Core, so a Core may hold Memory without a cycle
 //   C3  what is dropped while another thread is inside is destroyed when that one leaves: dropping never waits
 //   C4  after close() every call raises StateError; the sim itself lives until no host view of its memory is left
@@ -125,7 +125,8 @@ class Hold
     std::shared_ptr<Gate> gate_;
 };
 
-// With the sim held: work between the two steps that keep tensors of others in step with arrays that lie in blocks (stet/dlpack.h).
+// With the sim held: work between the two steps that keep tensors of others in step with arrays that lie in blocks
+// (stet/dlpack.h).
 template <class Work> stet_result in_step(Core &core, Work &&work)
 {
     stet_result result = stet_device_take_views(core.device);

@@ -1,7 +1,7 @@
 // See dlpack.h.
 //
-// Invariant: a tensor is ended exactly once, by its consumer, or by its capsule if nobody took it. (A consumer of before DLPack's version 1
-// cannot be told that a tensor is for reading.)
+// Invariant: a tensor is ended exactly once, by its consumer, or by its capsule if nobody took it. (A consumer of
+// before DLPack's version 1 cannot be told that a tensor is for reading.)
 #include "dlpack.h"
 
 #include <nanobind/stl/pair.h>
@@ -247,7 +247,8 @@ Array import_tensor(const Shared &core, nb::handle x, const Import &how)
     def.announced = how.announced;
     Tensor *tensor = take(capsule);
     run(*core, [&] {
-        // The producer made stet's stream wait. In a stream of the caller's, the tensor may also go in that stream's order.
+        // The producer made stet's stream wait. In a stream of the caller's, the tensor may also go in that stream's
+        // order.
         if (core->callers_stream) {
             def.ready = STET_READY_IN_STREAM;
             def.stream = stet_device_get_stream(core->device);

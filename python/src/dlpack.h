@@ -12,7 +12,8 @@ struct Request {
     nb::object stream, max_version, device, copy;
 };
 
-// A capsule "dltensor_versioned", or "dltensor" for consumers that ask for no version. BufferError: the request cannot be met.
+// A capsule "dltensor_versioned", or "dltensor" for consumers that ask for no version. BufferError: the request cannot
+// be met.
 nb::object to_capsule(const Array &array, const Request &request);
 // (device type, number) of where to_capsule's tensor lies when nothing else is asked for.
 nb::tuple dlpack_device(const Array &array);

@@ -1,4 +1,5 @@
-// Names that Python gives, as what the library calls them. What is unknown is NOT_FOUND, and the sentence lists what is known.
+// Names that Python gives, as what the library calls them. What is unknown is NOT_FOUND, and the sentence lists what is
+// known.
 #pragma once
 
 #include "core.h"

@@ -1,7 +1,7 @@
 // Lists of launches that are replayed: `with sim.record("name"):` and `with sim.loop(condition, most):`.
 //
-// Invariant: each begin of the library gets its end, also when the block is left by an exception, or never entered again (a generator that
-// nobody finishes).
+// Invariant: each begin of the library gets its end, also when the block is left by an exception, or never entered
+// again (a generator that nobody finishes).
 #include "core.h"
 
 #include <nanobind/stl/string.h>

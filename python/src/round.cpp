@@ -1,4 +1,5 @@
-// stet.Sim: rounds. What a user gives them, by name or as an array, becomes values of the library; stet/rounds.py has the rest.
+// stet.Sim: rounds. What a user gives them, by name or as an array, becomes values of the library; stet/rounds.py has
+// the rest.
 #include "names.h"
 #include "numpy.h"
 

@@ -14,7 +14,8 @@ using namespace nb::literals;
 
 // ---- steps and controls --------------------------------------------------------------------------------------------
 
-// Between two time steps of a long step, in the main thread: Ctrl-C and other signals have their handlers called; one that raises ends it.
+// Between two time steps of a long step, in the main thread: Ctrl-C and other signals have their handlers called; one
+// that raises ends it.
 static bool signal_raised(void *)
 {
     nb::gil_scoped_acquire python;

@@ -1,7 +1,7 @@
 // See speak.h.
 //
-// nanobind's functions carry the address of what runs them, one of a few. Each is replaced by a function that calls it and looks at the error, so a
-// call that goes well costs one jump more.
+// nanobind's functions carry the address of what runs them, one of a few. Each is replaced by a function that calls it
+// and looks at the error, so a call that goes well costs one jump more.
 #include "speak.h"
 
 #include <cstring>

@@ -1,7 +1,8 @@
 // Gradients through many launches: stet.Tape.
 //
 // Invariants:
-//   PYTAPE-1  arrays whose gradients were asked for live as long as the tape, and the tape as long as a gradient: dropping never leaves an Array without
+//   PYTAPE-1  arrays whose gradients were asked for live as long as the tape, and the tape as long as a gradient:
+//             dropping never leaves an Array without
 //       memory
 //   T2  each begin of the library gets its end; a tape that is dropped while open is ended by its destruction
 #include "names.h"

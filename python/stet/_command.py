@@ -10,7 +10,11 @@ _HERE = Path(__file__).resolve().parent
 def main() -> None:
     program = _HERE / "bin" / "stet"
     arguments = sys.argv[1:]
-    if arguments[:1] == ["bench"] and not any(word.split("=")[0] == "--scenes" for word in arguments) and not os.path.isdir("scenes"):
+    if (
+        arguments[:1] == ["bench"]
+        and not any(word.split("=")[0] == "--scenes" for word in arguments)
+        and not os.path.isdir("scenes")
+    ):
         arguments += ["--scenes", str(_HERE / "scenes")]
     try:
         os.execv(program, ["stet", *arguments])

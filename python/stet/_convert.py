@@ -12,13 +12,17 @@ import numpy as np
 from ._errors import ArgumentTypeError, InvalidArgumentError
 
 
-# ---- calls with wrong arguments ---------------------------------------------------------------------------------------
+# ---- calls with wrong arguments --------------------------------------------------------------------------------------
 
 
 def unknown_keyword(function, name, names):
     """A sentence about a keyword that is not there, with the one that was meant, if that can be guessed."""
     near = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}" if len(names) > 1 else f"it takes {names[0] if names else 'none'}"
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else f"there are {', '.join(names)}" if len(names) > 1 else f"it takes {names[0] if names else 'none'}"
+    )
     return f"{function} has no argument {name!r}; {hint}"
 
 
@@ -46,12 +50,17 @@ def _fits(x, annotation):
 
 def _kind(annotation):
     words = [_WORDS.get(kind.strip(), kind.strip()) for kind in annotation.replace("stet._core.", "").split("|")]
-    words = [f"a{'n' * (word[0] in 'AEIOU')} {word}" if word[0].isupper() and word not in ("None", "True or False") else word for word in words]
+    words = [
+        f"a{'n' * (word[0] in 'AEIOU')} {word}" if word[0].isupper() and word not in ("None", "True or False") else word
+        for word in words
+    ]
     return " or ".join(words)
 
 
 def wrong_arguments(function, values, keywords):
-    """What is wrong with a call of a function of the extension, in a sentence: an argument too many, too few, misspelt, or of another type."""
+    """What is wrong with a call of a function of the extension, in a sentence: an argument too many, too few, misspelt,
+    or of another type.
+    """
     name = function.__name__ if function.__name__.startswith("__") else function.__name__.lstrip("_")
     name = "a kernel's launch" if name == "__call__" else name
     signature = re.sub(r"\\\d+", "None", function.__nb_signature__[0][0])
@@ -84,7 +93,9 @@ def wrong_arguments(function, values, keywords):
         if "int" in annotation and isinstance(x, int) and not -(2**63) <= x < 2**64:
             return f"{name}: {one.arg} is {x}, which does not fit a number of 64 bits"
     types = ", ".join([type(x).__name__ for x in given] + [f"{key}={type(x).__name__}" for key, x in named.items()])
-    parameters = ", ".join(one.arg + (f": {_kind(ast.unparse(one.annotation))}" if one.annotation else "") for one in every)
+    parameters = ", ".join(
+        one.arg + (f": {_kind(ast.unparse(one.annotation))}" if one.annotation else "") for one in every
+    )
     return f"{name}({parameters}) does not take ({types}); give what its signature says"
 
 
@@ -129,7 +140,9 @@ def values(x, dtype, shape, name):
     try:
         return np.ascontiguousarray(np.broadcast_to(x, shape))
     except ValueError:
-        raise InvalidArgumentError(f"array {name}: values of shape {x.shape} do not go into its shape {shape}") from None
+        raise InvalidArgumentError(
+            f"array {name}: values of shape {x.shape} do not go into its shape {shape}"
+        ) from None
 
 
 def mask(x, nworld):

@@ -1,7 +1,7 @@
 """The errors that stet raises: one class a result of the library, each also the builtin that fits it.
 
-`str(error)` is the library's sentence: what, where, and what to do. `error.result` is the result's name ("NOT_FOUND"), `error.where` the
-line of the library's source where it was born, for bug reports.
+`str(error)` is the library's sentence: what, where, and what to do. `error.result` is the result's name ("NOT_FOUND"),
+`error.where` the line of the library's source where it was born, for bug reports.
 """
 
 

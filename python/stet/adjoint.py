@@ -11,8 +11,9 @@ from ._errors import InvalidArgumentError
 
 
 class GradcheckResult(NamedTuple):
-    """Elements compared; of them wrong; not 0 by differences (moving). Not compared, because what the kernel computes there is not finite or has a kink (unfit).
-    The greatest |difference| / (1 + |gradient|), and where it is."""
+    """Elements compared; of them wrong; not 0 by differences (moving). Not compared, because what the kernel computes
+    there is not finite or has a kink (unfit). The greatest |difference| / (1 + |gradient|), and where it is.
+    """
 
     compared: int
     wrong: int
@@ -45,10 +46,12 @@ def gradcheck(
     """Compares the gradients of a source's kernels (`kernel`: of one) with differences, in double, for random inputs.
 
     numbers   whole numbers by the name of the parameter (others: 3)
-    items     sizes of arrays (others: 32); values: contents of arrays of whole numbers; ranges: where random reals lie (others: 0.1 to 0.9)
+    items     sizes of arrays (others: 32); values: contents of arrays of whole numbers; ranges: where random reals lie
+              (others: 0.1 to 0.9)
     constant  parameters that get no gradient
 
-    Wrong gradients are no error: look at the result. An error is a source that cannot be read, differentiated or compiled.
+    Wrong gradients are no error: look at the result. An error is a source that cannot be read, differentiated or
+    compiled.
     """
     if source is None and path is None:
         raise InvalidArgumentError("gradcheck: give a source or a path")

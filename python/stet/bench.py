@@ -1,7 +1,8 @@
 """What Python adds to a call of the library: `python -m stet.bench [--device cpu] [--calls 20000]`.
 
-Each row is the best of several rounds, in microseconds a call. A step with physics "external" and nothing in it is as little work as a step can
-be, so what a loop in Python takes longer than the same loop in C is the binding. The null device runs no kernel either.
+Each row is the best of several rounds, in microseconds a call. A step with physics "external" and nothing in it is as
+little work as a step can be, so what a loop in Python takes longer than the same loop in C is the binding. The null
+device runs no kernel either.
 """
 
 import argparse
@@ -10,7 +11,8 @@ import time
 from . import Sim
 
 POINT = '<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
-KERNEL = '#include "stet/lang.h"\nworld_kernel void k_touch(real *x, ureal by, int n, int world) { each (i, 1) put(x, i, x[i] + splat(by)); }'
+KERNEL = """#include "stet/lang.h"
+world_kernel void k_touch(real *x, ureal by, int n, int world) { each (i, 1) put(x, i, x[i] + splat(by)); }"""
 ROUNDS = 7
 
 
@@ -45,7 +47,9 @@ def rows(device="null", calls=20000, worlds=8):
         if device != "null":
             x = sim.zeros((worlds, 1), worlds=True)
             kernel = sim.kernel(KERNEL)
-            yield "a kernel of three arguments: kernel(worlds, x, 0.5, 1)", _best(_loop(lambda: kernel(worlds, x, 0.5, 1)), calls)
+            yield "a kernel of three arguments: kernel(worlds, x, 0.5, 1)", _best(
+                _loop(lambda: kernel(worlds, x, 0.5, 1)), calls
+            )
 
 
 def main():

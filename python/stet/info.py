@@ -14,8 +14,9 @@ def _device(kind):
 
 
 def info() -> dict:
-    """Versions; devices, or why there is none; the tables of mechanisms, outputs (element type, channels) and faults (bits); memory that the
-    library holds; objects that are alive."""
+    """Versions; devices, or why there is none; the tables of mechanisms, outputs (element type, channels) and faults
+    (bits); memory that the library holds; objects that are alive.
+    """
     tables = _core._tables()
     return {
         "version": _core.__version__,

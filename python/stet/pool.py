@@ -22,8 +22,9 @@ class Pool:
                 sim = pool.get(scene, worlds=64)
                 with sim.round(…) as r: …
 
-    bytes: what they may hold together, of the host and of devices. Then the one that was asked for longest ago is closed, but neither one in whose round one is
-    nor the one that was asked for."""
+    bytes: what they may hold together, of the host and of devices. Then the one that was asked for longest ago is
+    closed, but neither one in whose round one is nor the one that was asked for.
+    """
 
     def __init__(self, bytes: int = 4 << 30) -> None:
         if not hasattr(bytes, "__index__") or bytes.__index__() < 0:
@@ -33,8 +34,10 @@ class Pool:
         self._found = self._made = self._evicted = 0
 
     def get(self, scene, worlds: int = 1, device: str = "auto", **arguments: Unpack[SimOptions]) -> Sim:
-        """The Sim of a scene and these arguments (as of stet.Sim): the one that is there, if it was asked for in the same words before, or a new one. The
-        pool closes it; a Model is the same if it is the same object, any other scene if it is the same text."""
+        """The Sim of a scene and these arguments (as of stet.Sim): the one that is there, if it was asked for in the
+        same words before, or a new one. The pool closes it; a Model is the same if it is the same object, any other
+        scene if it is the same text.
+        """
         key = (scene if isinstance(scene, Model) else str(scene), worlds, str(device), _frozen(arguments))
         sim = self._sims.get(key)
         if sim is not None and not sim.closed:

@@ -1,4 +1,5 @@
-"""Rounds: the same sim run again and again, set up once. The library has them in stet/round.h; here they read as Python.
+"""Rounds: the same sim run again and again, set up once. The library has them in stet/round.h; here they read as
+Python.
 
     with sim.round(qpos=start, gravity=(0, 0, -5)) as r:
         sim.step(10)
@@ -41,9 +42,11 @@ class Round:
         return info["open"] and info["round"] == self._number
 
     def end(self, *outputs, allow_faulty: bool = False) -> dict:
-        """Ends the round: its outputs as NumPy's arrays, by what they were asked for. An output is a field's name; an array of the caller's; or (array,
-        header) where only the device knows which rows are meant: header is a plain int64 array [2], first row and number of rows. StateError: there is no such
-        round any more; or the state of all worlds became NaN or huge, unless allow_faulty."""
+        """Ends the round: its outputs as NumPy's arrays, by what they were asked for. An output is a field's name; an
+        array of the caller's; or (array, header) where only the device knows which rows are meant: header is a plain
+        int64 array [2], first row and number of rows. StateError: there is no such round any more; or the state of all
+        worlds became NaN or huge, unless allow_faulty.
+        """
         if not self.open:
             raise self._over()
         values = self._sim._round_end(list(outputs), bool(allow_faulty))
@@ -67,28 +70,37 @@ class Rounds:
     """What a Sim can do with rounds."""
 
     def round(self, inputs: Mapping | None = None, /, **named) -> Round:
-        """Begins a round: the sim is put back to how it was made, and gets these inputs. It has the bits then that a new sim would have, whatever rounds came
-        before; the first sets up, later ones copy in what differs.
+        """Begins a round: the sim is put back to how it was made, and gets these inputs. It has the bits then that a
+        new sim would have, whatever rounds came before; the first sets up, later ones copy in what differs.
 
-        named    fields of the state ([world, item]; broadcast as in an assignment), parameters of the physics (gravity=(x, y, z); friction, damping,
-                 stiffness: one number, or one a world), controls=[frame, nu] or [frame, world, nu] (a step takes the next frame), seed
+        named    fields of the state ([world, item]; broadcast as in an assignment), parameters of the physics
+                 (gravity=(x, y, z); friction, damping, stiffness: one number, or one a world), controls=[frame, nu] or
+                 [frame, world, nu] (a step takes the next frame), seed
         inputs   the same as a dict, whose keys may also be arrays of the caller's (zeros(), from_dlpack())
 
-        An input of which nothing is said is as the sim was made with; so is an array of the caller's, but for its contract()."""
+        An input of which nothing is said is as the sim was made with; so is an array of the caller's, but for its
+        contract().
+        """
         self._round_begin(_pairs(inputs, named))
         return Round(self, self.round_info()["round"])
 
     def stage(self, inputs: Mapping | None = None, /, **named) -> None:
-        """Looks at the inputs of the next round while the present one runs; on a GPU those that differ cross meanwhile, in a stream of their own."""
+        """Looks at the inputs of the next round while the present one runs; on a GPU those that differ cross meanwhile,
+        in a stream of their own.
+        """
         self._round_stage(_pairs(inputs, named))
 
     def contract(self, array, contract: str) -> None:
-        """What becomes of an array of the caller's when a round begins: "keep" (as it is), "zero", or "epoch" (scratch: invalid)."""
+        """What becomes of an array of the caller's when a round begins: "keep" (as it is), "zero", or "epoch" (scratch:
+        invalid).
+        """
         self._round_contract(array, contract)
 
     def round_info(self) -> dict:
-        """The latest round: round (its number), open, why (of setting all up; None: nothing but inputs), inputs, copied_in, staged (of those that were
-        copied in, what `stage` had brought), outputs, copied_out, bytes_in, bytes_out, setup and seconds, faulty (worlds whose state became NaN or huge)."""
+        """The latest round: round (its number), open, why (of setting all up; None: nothing but inputs), inputs,
+        copied_in, staged (of those that were copied in, what `stage` had brought), outputs, copied_out, bytes_in,
+        bytes_out, setup and seconds, faulty (worlds whose state became NaN or huge).
+        """
         return self._round_info()
 
     def sweep(
@@ -106,8 +118,10 @@ class Rounds:
         inputs    of every round
         axes      name=[value, …]: values as of round(); of gravity a number alone is along z
 
-        Returns, each with the rounds as its first axis: the outputs; "given_<name>" of each axis; "faulty", "setup_seconds", "seconds". The inputs of the next
-        round are staged while one runs. `np.savez(path, **result)` is the file that the command writes, where outputs are named by texts."""
+        Returns, each with the rounds as its first axis: the outputs; "given_<name>" of each axis; "faulty",
+        "setup_seconds", "seconds". The inputs of the next round are staged while one runs. `np.savez(path, **result)`
+        is the file that the command writes, where outputs are named by texts.
+        """
         return _sweep(self, run, list(outputs), inputs, axes)
 
 

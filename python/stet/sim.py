@@ -1,4 +1,5 @@
-"""stet.Sim: the arguments of the constructor, and what reads better in Python. The rest is in the extension (SimBase)."""
+"""stet.Sim: the arguments of the constructor, and what reads better in Python. The rest is in the extension (SimBase).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def load(scene: str | os.PathLike | _core.Model) -> _core.Model:
     try:
         return _core._load(os.fspath(scene), False)
     except TypeError:
-        raise ArgumentTypeError(f"a scene is a path, a text of MJCF or URDF, or a stet.Model, not a {type(scene).__name__!r}") from None
+        raise ArgumentTypeError(
+            f"a scene is a path, a text of MJCF or URDF, or a stet.Model, not a {type(scene).__name__!r}"
+        ) from None
 
 
 def _parse_device(device):
@@ -58,8 +61,9 @@ def _integer(what, value, least, most):
 
 
 def _names_keywords(what: str) -> Callable[[_Function], _Function]:
-    """A keyword that the function does not have raises ArgumentTypeError, which names the one that was meant. Its signature stays its own, for
-    those that check types."""
+    """A keyword that the function does not have raises ArgumentTypeError, which names the one that was meant. Its
+    signature stays its own, for those that check types.
+    """
 
     def decorate(function):
         names = [name for name in inspect.signature(function).parameters if name != "self"]
@@ -114,19 +118,21 @@ class Sim(Rounds, _core.SimBase):
     physics      "auto", "mujoco", or "external": the caller writes poses, a step only counts time
     cameras      None: the model's first; "all"; or names. "free" shows the whole model
     width, height   pixels of each camera (128)
-    outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no pictures
+    outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no
+                 pictures
     seed         of noise at resets and of control noise
     keyframe     that worlds begin with: a number, a name, "none" (or "qpos0": the model's qpos0, with which
                  MuJoCo's own data begin); None: "home" if there is one, else the first, else qpos0
     frames_in_flight   how many frames can still be read, 1 to 16
     threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512"; None: the widest
-    disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is checked
-    checked      own kernels are held to the bounds of their arrays: a fault is a FaultError with line, array, index and world. The
-                 same results, slower; STET_CHECKED=1 in the environment does it for a whole program
+    disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is
+                 checked
+    checked      own kernels are held to the bounds of their arrays: a fault is a FaultError with line, array, index and
+                 world. The same results, slower; STET_CHECKED=1 in the environment does it for a whole program
     cache_folder    of compiled kernels; None: $XDG_CACHE_HOME/stet
 
-    A sim is used by one thread at a time: another one waits. Calls that take long let other threads of Python run. `with stet.Sim(…) as sim:`
-    closes it at the end.
+    A sim is used by one thread at a time: another one waits. Calls that take long let other threads of Python run.
+    `with stet.Sim(…) as sim:` closes it at the end.
     """
 
     @_names_keywords("Sim")
@@ -198,10 +204,12 @@ class Sim(Rounds, _core.SimBase):
         teams: int = 0,
         constant: str | Iterable[str] = (),
     ) -> _core.Kernel:
-        """A Kernel from a text in stet's language, or from the file `path`; `name`: which of its kernels. `includes`: folders where #include "…"
-        looks. `compiler`: of a CPU; by default what the environment variable CC says, else "cc". `shipped_folder`: of a CPU, where compiled kernels lie
-        that came with a program: they need no compiler. `team`, `teams`: on a GPU, threads of a team, teams of a block. `constant`: parameters that
-        get no gradient (Kernel.adjoint, Tape)."""
+        """A Kernel from a text in stet's language, or from the file `path`; `name`: which of its kernels. `includes`:
+        folders where #include "…" looks. `compiler`: of a CPU; by default what the environment variable CC says, else
+        "cc". `shipped_folder`: of a CPU, where compiled kernels lie that came with a program: they need no compiler.
+        `team`, `teams`: on a GPU, threads of a team, teams of a block. `constant`: parameters that get no gradient
+        (Kernel.adjoint, Tape).
+        """
         if source is None and path is None:
             raise InvalidArgumentError("kernel: give a source or a path")
         return _core._kernel(
@@ -219,18 +227,21 @@ class Sim(Rounds, _core.SimBase):
         )
 
     def record(self, name: str = "recording") -> _core.Record:
-        """`with sim.record("a sweep"):` lists launches and copies instead of running them, and runs the list at the end of the block. A list that
-        comes back is replayed as one thing. An exception forgets what was not run yet."""
+        """`with sim.record("a sweep"):` lists launches and copies instead of running them, and runs the list at the end
+        of the block. A list that comes back is replayed as one thing. An exception forgets what was not run yet.
+        """
         return _core._record(self, name)
 
     def loop(self, condition: _core.Array, most: int) -> _core.Loop:
-        """`with sim.loop(condition, most):` in such a block: what is listed runs again while the first element of `condition` (int32) is not 0,
-        at most `most` times."""
+        """`with sim.loop(condition, most):` in such a block: what is listed runs again while the first element of
+        `condition` (int32) is not 0, at most `most` times.
+        """
         return _core._loop(self, condition, most)
 
     def use_stream(self, stream) -> None:
-        """Work goes to this stream of the GPU from now on (a handle, a torch.cuda.Stream; 0 is the legacy default stream); None: to stet's own. If
-        it is being captured into a graph, stet joins."""
+        """Work goes to this stream of the GPU from now on (a handle, a torch.cuda.Stream; 0 is the legacy default
+        stream); None: to stet's own. If it is being captured into a graph, stet joins.
+        """
         self._use_stream(None if stream is None else _stream(stream))
         self._in_stream = stream  # which must live as long as it is used
 

@@ -2,11 +2,12 @@
 
     tape = stet.Tape(sim)
     rollout = stet.torch.function(tape, run, inputs=[guess], outputs=[miss])
-    loss = rollout(tensor).sum()      # writes the tensor into `guess`, runs `run` on the tape, returns what is in `miss`
+    loss = rollout(tensor).sum()      # writes the tensor into `guess`, runs `run` on the tape, returns what is in
+                                      `miss`
     loss.backward()                   # is tape.backward()
 
-Tensors may lie anywhere. On the GPU of the sim nothing comes to the host: tensors are copied on the device, behind PyTorch's work in its current
-stream, and PyTorch's later work waits for stet's.
+Tensors may lie anywhere. On the GPU of the sim nothing comes to the host: tensors are copied on the device, behind
+PyTorch's work in its current stream, and PyTorch's later work waits for stet's.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def _tensor(array: Array, dtype: torch.dtype, device: torch.device) -> torch.Ten
 def _write(array: Array, tensor: torch.Tensor) -> None:
     tensor = tensor.detach().to(torch.float64 if array.dtype == "float64" else torch.float32)
     if tuple(tensor.shape) != array.shape:
-        raise InvalidArgumentError(f"array {array.name} is {list(array.shape)}, and its tensor {list(tensor.shape)}; reshape it")
+        raise InvalidArgumentError(
+            f"array {array.name} is {list(array.shape)}, and its tensor {list(tensor.shape)}; reshape it"
+        )
     on_host = array.__dlpack_device__()[0] == _CPU or not tensor.is_cuda
     array.write(tensor.cpu().numpy() if on_host else tensor.contiguous())
 
@@ -79,7 +82,10 @@ class Function:
 
     def _backward(self, serial, gradients, tensors, needed):
         if serial != self._serial:
-            raise StateError("the function was called again since: its tape holds the later run; go backwards before the next call, or give each call a tape")
+            raise StateError(
+                "the function was called again since: its tape holds the later run; "
+                "go backwards before the next call, or give each call a tape"
+            )
         self._tape.zero()
         for array, gradient in zip(self._outputs, gradients):
             _write(self._tape.gradient(array), gradient)
@@ -89,9 +95,10 @@ class Function:
 
 
 def function(tape: Tape, run: Callable[[], object], inputs: Sequence[Array], outputs: Sequence[Array]) -> Function:
-    """A function of tensors: it writes them into `inputs`, calls run() on the tape, and returns what is in `outputs` then, as tensors of their own.
+    """A function of tensors: it writes them into `inputs`, calls run() on the tape, and returns what is in `outputs`
+    then, as tensors of their own.
 
-    run launches kernels and copies arrays, and may begin steps (tape.step()). Inputs and outputs are arrays of reals; an array may be both. Gradients
-    go back through the last call only, once or several times (retain_graph).
+    run launches kernels and copies arrays, and may begin steps (tape.step()). Inputs and outputs are arrays of reals;
+    an array may be both. Gradients go back through the last call only, once or several times (retain_graph).
     """
     return Function(tape, run, inputs, outputs)

@@ -1,4 +1,5 @@
-# The sources of the transformation, from the top of the checkout: for the library, and for its fuzz target, which compiles them itself.
+# The sources of the transformation, from the top of the checkout: for the library, and for its fuzz target, which
+# compiles them itself.
 set(STET_ADJOINT_SOURCES
     src/adjoint/analysis/active.c
     src/adjoint/analysis/affine.c

@@ -1,6 +1,6 @@
 /*
- * Whole adjoints over an axis of more than 2^24 entries, where a float no longer counts by ones: elements, lists, tapes and the maxima that size them.
- * Values are small whole numbers, so each gradient is known exactly.
+ * Whole adjoints over an axis of more than 2^24 entries, where a float no longer counts by ones: elements, lists, tapes
+ * and the maxima that size them. Values are small whole numbers, so each gradient is known exactly.
  */
 #include "adjoint/rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * Checks of gradients from C: what is wrong is found, what cannot be compared is counted, and a kernel that reaches beyond its arrays is told
- * apart from both.
+ * Checks of gradients from C: what is wrong is found, what cannot be compared is counted, and a kernel that reaches
+ * beyond its arrays is told apart from both.
  */
 #include "adjoint/rig.h"
 
@@ -30,7 +30,9 @@ static void what_is_not_finite_is_counted(void **state)
     assert_non_null(strstr(r.where, "is not finite"));
 }
 
-/* At x = 0.5. Differences have no value at a kink or a jump; beside one they have, with a step that does not reach it. */
+/*
+ * At x = 0.5. Differences have no value at a kink or a jump; beside one they have, with a step that does not reach it.
+ */
 static void kinks_are_counted(void **state)
 {
     static const struct {

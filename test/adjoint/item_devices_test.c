@@ -1,5 +1,6 @@
 /*
- * The same bits on every device: gradients that items list, that lanes of worlds add at places of their own, and of arrays that a team overwrites.
+ * The same bits on every device: gradients that items list, that lanes of worlds add at places of their own, and of
+ * arrays that a team overwrites.
  */
 #include "device/devices.h"
 

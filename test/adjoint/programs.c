@@ -27,7 +27,7 @@ int programs_productions(void) { return PRODUCTIONS; }
 const char *programs_production(int k) { return productions[k].name; }
 bool programs_is_odd(int k) { return (productions[k].needs & ODD) != 0; }
 
-/* ---- one program -------------------------------------------------------------------------------------------------- */
+/* ---- one program ------------------------------------------------------------------------------------------------- */
 
 static void write_function(writer *w, int number)
 {
@@ -184,7 +184,7 @@ int programs_draws(const programs *p, int i, int k) { return p->p[i].used[k]; }
 
 uint64_t programs_needs(const programs *p, int i) { return p->p[i].needs; }
 
-/* ---- sources ------------------------------------------------------------------------------------------------------ */
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t kinds(int first, int n) { return (n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << first; }
 

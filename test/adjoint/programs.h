@@ -1,14 +1,17 @@
 /*
- * Random kernel sources, drawn from the grammar that the checker accepts (programs_grammar.inl). A seed gives the same source everywhere.
+ * Random kernel sources, drawn from the grammar that the checker accepts (programs_grammar.inl). A seed gives the same
+ * source everywhere.
  *
- * A source has PROGRAMS programs of four kinds: functions, which a world kernel calls and (every second) an item kernel; pieces of a world kernel that
- * overwrite what they read at places that may or may not meet; pieces of a world kernel whose team shares arrays out, overwrites them and meets at
- * syncs; pieces of an item kernel. Each has elements of its own in the kernels' inputs.
+ * A source has PROGRAMS programs of four kinds: functions, which a world kernel calls and (every second) an item
+ * kernel; pieces of a world kernel that overwrite what they read at places that may or may not meet; pieces of a world
+ * kernel whose team shares arrays out, overwrites them and meets at syncs; pieces of an item kernel. Each has elements
+ * of its own in the kernels' inputs.
  *
- * Programs are well-defined: indices are in bounds, all that is read has a value, loops have at most five trips. Values stay near 1: what is assigned goes
- * through something bounded.
+ * Programs are well-defined: indices are in bounds, all that is read has a value, loops have at most five trips. Values
+ * stay near 1: what is assigned goes through something bounded.
  *
- * Most programs aim: each choice takes the production that the source has had least often (choose() of programs_writer.c), so all come about equally often.
+ * Most programs aim: each choice takes the production that the source has had least often (choose() of
+ * programs_writer.c), so all come about equally often.
  */
 #ifndef TEST_ADJOINT_PROGRAMS_H
 #define TEST_ADJOINT_PROGRAMS_H
@@ -47,8 +50,9 @@ uint64_t programs_needs(const programs *p, int i);
  *
  *     k_random(x, y, t, c, count, n)                n = 2; x [2 * n * FUNCTIONS], y [n], t [2 * FUNCTIONS]
  *     k_places(x, y, lints, fours, count, c, n)     x [4], y [n * PLACES * ROOM], lints [n], fours [4 * n]
- *     k_team(p, w, y, g, at, count, c, n)           p, w [TEAM_ITEMS * TEAMS], y, g [TEAM_ITEMS]; at below TEAM_ITEMS - 1
- *     k_items(a, t, at, u, c, count, z, made, …, n)      a, z, made, other [PROGRAM_ITEMS], wides [4 * PROGRAM_ITEMS], at below 4, u [2] of each world
+ *     k_team(p, w, y, g, at, count, c, n)           p, w [TEAM_ITEMS * TEAMS], y, g [TEAM_ITEMS]; at below TEAM_ITEMS -
+ *     1 k_items(a, t, at, u, c, count, z, made, …, n)      a, z, made, other [PROGRAM_ITEMS], wides [4 *
+ *     PROGRAM_ITEMS], at below 4, u [2] of each world
  */
 void programs_put(const programs *p, uint64_t which, sti_text_buffer *out);
 /* What count and at hold. */

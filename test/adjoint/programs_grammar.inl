@@ -8,16 +8,17 @@
  *   needs flags of programs_writer.h
  *   text  what is written; in it
  *
- *     $R real  $B real of a size near 1  $U ureal  $M mask  $L lint  $C plain condition  $W whole number, small and not negative
- *     $V place of a real  $A statement without a declaration  $S statement  $J index of an element of the program's own
- *     $T 0 … 4, which follows from the arguments
+ *     $R real  $B real of a size near 1  $U ureal  $M mask  $L lint  $C plain condition  $W whole number, small and not
+ *     negative $V place of a real  $A statement without a declaration  $S statement  $J index of an element of the
+ *     program's own $T 0 … 4, which follows from the arguments
  *     $I 0, 1 or 2 by any way      $d digit 1 … 9      $e 0, 1 or 2      $n a whole number that programs differ by
- *     $k the variable of the loop that begins    $x that of a loop around    $Z a block that is its body    $z a body without braces
- *     $H $G what an item program declares before its items    $Q what a whole team does
- *     $b digits of an item program    $p its first element    $i an index of one of TEAM_ITEMS    $q a shared array, of a team program
- *     $Y a block    $f a call of an earlier function    @ a number that makes names new
+ *     $k the variable of the loop that begins    $x that of a loop around    $Z a block that is its body    $z a body
+ *     without braces $H $G what an item program declares before its items    $Q what a whole team does
+ *     $b digits of an item program    $p its first element    $i an index of one of TEAM_ITEMS    $q a shared array, of
+ *     a team program $Y a block    $f a call of an earlier function    @ a number that makes names new
  *
- * A form that may be refused (ODD) is the only such one in its program, so the table that the test prints says which are. A program without one may not be refused.
+ * A form that may be refused (ODD) is the only such one in its program, so the table that the test prints says which
+ * are. A program without one may not be refused.
  */
 #define GRAMMAR(X)                                                                                                     \
     GRAMMAR_REALS(X) GRAMMAR_PLAIN(X) GRAMMAR_STATEMENTS(X) GRAMMAR_DECLARATIONS(X) GRAMMAR_LOOPS(X) GRAMMAR_CALLS(X)  \

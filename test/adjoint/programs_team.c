@@ -1,8 +1,10 @@
 /*
- * Programs of a world kernel's team; see programs_writer.h. Phases, each an `each` and a sync, in loops and branches that the whole team takes.
+ * Programs of a world kernel's team; see programs_writer.h. Phases, each an `each` and a sync, in loops and branches
+ * that the whole team takes.
  *
- * A program reads p, w (elements of its own), g, and the kernel's shared arrays a0 and a1; it overwrites w, a0 and a1, and adds to y at its end. A phase writes
- * one of them, each iteration an element of its own, and reads that array at no other; the others it reads anywhere. So no order of iterations matters.
+ * A program reads p, w (elements of its own), g, and the kernel's shared arrays a0 and a1; it overwrites w, a0 and a1,
+ * and adds to y at its end. A phase writes one of them, each iteration an element of its own, and reads that array at
+ * no other; the others it reads anywhere. So no order of iterations matters.
  */
 #include "programs_writer.h"
 

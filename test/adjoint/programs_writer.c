@@ -36,7 +36,7 @@ void writer_begin(writer *w, uint64_t seed)
         if (!(productions[i].needs & ODD)) w->rows[(unsigned char)productions[i].of]++;
 }
 
-/* ---- choosing ----------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 static bool stands_in(const writer *w, const production *p) { return !*p->in || strchr(p->in, w->kind) != NULL; }
 
@@ -105,7 +105,7 @@ int writer_choose_odd(const writer *w, uint64_t turn)
     return n > 0 ? found[turn % (uint64_t)n] : NONE;
 }
 
-/* ---- writing a production ----------------------------------------------------------------------------------------- */
+/* ---- writing a production ---------------------------------------------------------------------------------------- */
 
 static void block(writer *w, int most)
 {

@@ -4,11 +4,13 @@
  *     random_test [SOURCES [SEED [LEAST [TABLE]]]]      a source has PROGRAMS programs
  *
  * A table says how often each production of the grammar was drawn, in programs that are right, refused and wrong. One
- * that is not refused has to be drawn and right LEAST times; 0 is for a part of a run, whose table tools/random_adjoints.sh
- * adds to those of the other parts: TABLE is the file to which its rows go, with tabs between columns.
+ * that is not refused has to be drawn and right LEAST times; 0 is for a part of a run, whose table
+ * tools/random_adjoints.sh adds to those of the other parts: TABLE is the file to which its rows go, with tabs between
+ * columns.
  *
- * Nearly all of the time goes into compiling, so here the compiler does not optimise, and calls the language's functions instead of putting them in: the
- * bits are the same. clang, where there is one, takes a third of the time of gcc.
+ * Nearly all of the time goes into compiling, so here the compiler does not optimise, and calls the language's
+ * functions instead of putting them in: the bits are the same. clang, where there is one, takes a third of the time of
+ * gcc.
  */
 #include "adjoint/rig.h"
 
@@ -29,7 +31,7 @@ static struct {
     int64_t programs[VERDICTS], compared, moving, unfit;
 } sum;
 
-/* ---- a set of programs -------------------------------------------------------------------------------------------- */
+/* ---- a set of programs ------------------------------------------------------------------------------------------- */
 
 static stet_result check(uint64_t seed, const programs *p, uint64_t which, sti_text_buffer *text,
                          stet_gradcheck_result *r)
@@ -79,9 +81,11 @@ static void print_wrong(uint64_t seed, int program, const char *why, const char 
     (void)fflush(stdout);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------------------------------------------------- */
 
-/* The sentence begins with the source and a line of it, speaks of nothing that was generated, and is one of this form. */
+/*
+ * The sentence begins with the source and a line of it, speaks of nothing that was generated, and is one of this form.
+ */
 static bool is_good(const char *sentence, const char *source)
 {
     int line = 0, lines = 1;
@@ -120,7 +124,7 @@ static verdict ask(uint64_t seed, const programs *p, int program)
     return v;
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------------------------------ */
+/* ---- what is wrong ----------------------------------------------------------------------------------------------- */
 
 /* Halves a set that is wrong, or cannot be compared, until each of its programs is right, or wrong alone. */
 static void judge(uint64_t seed, const programs *p, uint64_t which)
@@ -185,7 +189,7 @@ static void check_seed(uint64_t seed)
     programs_destroy(p);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static int print_table(void)
 {

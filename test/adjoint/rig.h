@@ -1,5 +1,6 @@
 /*
- * What the tests of adjoints share: a source's adjoint as a text, or why there is none; a source's gradients against differences.
+ * What the tests of adjoints share: a source's adjoint as a text, or why there is none; a source's gradients against
+ * differences.
  */
 #ifndef TEST_ADJOINT_RIG_H
 #define TEST_ADJOINT_RIG_H
@@ -101,7 +102,10 @@ static inline void source_is_right(const stet_gradcheck_def *def, int64_t least)
     gradients_are_right(def, least);
 }
 
-/* With what the sources of a file are checked. `nitem`, `nworld`: 0 is gradcheck_def's; `value`: those that a source has no parameter for are left out. */
+/*
+ * With what the sources of a file are checked. `nitem`, `nworld`: 0 is gradcheck_def's; `value`: those that a source
+ * has no parameter for are left out.
+ */
 typedef struct rig_set_up {
     int nitem, nworld, nvalue;
     stet_gradcheck_value value[4];

@@ -1,6 +1,7 @@
 /*
- * Kernels that have other text on a GPU (#if STET_GPU): the adjoint is that of the text which the device runs. Where both do the same operations in the same
- * order, gradients have the same bits; where they do not, each device's gradients are those of what it computed.
+ * Kernels that have other text on a GPU (#if STET_GPU): the adjoint is that of the text which the device runs. Where
+ * both do the same operations in the same order, gradients have the same bits; where they do not, each device's
+ * gradients are those of what it computed.
  */
 #include "device/devices.h"
 

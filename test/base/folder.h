@@ -1,6 +1,6 @@
 /*
- * A folder of the test program's own, for the files that its tests write: make_own_folder and remove_folder are the set-up and the tear-down
- * of a group.
+ * A folder of the test program's own, for the files that its tests write: make_own_folder and remove_folder are the
+ * set-up and the tear-down of a group.
  */
 #ifndef TEST_BASE_FOLDER_H
 #define TEST_BASE_FOLDER_H

@@ -1,6 +1,6 @@
 /*
- * The store of a trace: rows and totals, nesting, the limit, lack of memory, times on a device. That what is traced is what happened,
- * sim/trace_test.c says.
+ * The store of a trace: rows and totals, nesting, the limit, lack of memory, times on a device. That what is traced is
+ * what happened, sim/trace_test.c says.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -277,7 +277,9 @@ static void ranges_nest_as_events_do(void **state)
     }
 }
 
-/* TRACE-1, TRACE-2: whichever allocation fails, totals are of all events, none goes uncounted, and no message is set. */
+/*
+ * TRACE-1, TRACE-2: whichever allocation fails, totals are of all events, none goes uncounted, and no message is set.
+ */
 static stet_result much_of_all(void)
 {
     enum { EVENTS = 3000, NAMES = 200 };

@@ -228,7 +228,10 @@ static void many_inputs_grow_the_stamp_once(void **state)
     assert_int_equal(stet_get_memory_stats().blocks, 0);
 }
 
-/* Words that the caller fills are the words that adding one by one gives; and a stamp of one version knows that it is that. */
+/*
+ * Words that the caller fills are the words that adding one by one gives; and a stamp of one version knows that it is
+ * that.
+ */
 static void words_in_bulk_and_a_stamp_of_one(void **state)
 {
     sti_version inputs[NINPUT], other = sti_version_new();

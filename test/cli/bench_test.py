@@ -79,7 +79,8 @@ def test_every_mechanism_has_its_rows():
 
 def test_rounds_run():
     """The command itself fails where a later round copies in what is there."""
-    names = ("first_setup_s", "later_setup_us", "later_setup_fraction", "setup_over_copy", "round_s", "ratio_to_recreate")
+    names = ("first_setup_s", "later_setup_us", "later_setup_fraction", "setup_over_copy", "round_s",
+             "ratio_to_recreate")
     with folder() as at:
         for device, env in (("cpu", None), ("cuda", double(at))):
             printed = measure("rounds", "--quick", "--json", "--threads", 1, "--device", device, env=env)
@@ -95,7 +96,8 @@ def test_rounds_run():
                 assert "Double" in result["machine"], result["machine"]
 
 
-KERNELS = "spring_way spring_length spring_direction spring_rate spring_tension mass_weight mass_pull mass_contact mass_velocity mass_position".split()
+KERNELS = """spring_way spring_length spring_direction spring_rate spring_tension
+    mass_weight mass_pull mass_contact mass_velocity mass_position""".split()
 
 
 def test_fusion_runs():
@@ -106,7 +108,9 @@ def test_fusion_runs():
             if printed is None:
                 return
             rows = {row["name"]: row for row in json.loads(printed)["results"]}
-            assert set(rows) == {f"fusion/16/{name}" for name in ("step_by_launches_us", "step_fused_us", "speedup")}, rows
+            assert set(rows) == {
+                f"fusion/16/{name}" for name in ("step_by_launches_us", "step_fused_us", "speedup")
+            }, rows
             assert all(len(row["samples"]) == 15 and min(row["samples"]) > 0 for row in rows.values())
 
 
@@ -116,7 +120,9 @@ def test_threads_run():
         return
     rows = {row["name"]: row for row in json.loads(printed)["results"]}
     works = "humanoid hand cartpole_64 cartpole_1024 cartpole_8192 render".split()
-    assert set(rows) == {f"threads/{when}/{work}/ratio_to_one_thread" for when in ("quiet", "disturbed") for work in works}, rows
+    assert set(rows) == {
+        f"threads/{when}/{work}/ratio_to_one_thread" for when in ("quiet", "disturbed") for work in works
+    }, rows
     assert all(len(row["samples"]) == 15 and min(row["samples"]) > 0 for row in rows.values())
     assert {row["goal"] for row in rows.values()} == {0.9, 1, 1.9}
 
@@ -129,13 +135,27 @@ def test_adjoint_runs():
             if printed is None:
                 return
             rows = {row["name"]: row for row in json.loads(printed)["results"]}
-            expected = {f"adjoint/{name}" for name in "forward_ms forward_singly_ms backward_ms taped_over_forward backward_over_forward stack_bytes_over_exact tape_mib".split()}
-            expected |= {f"adjoint/{caches}/bookkeeping_{what}" for caches in ("neither", "per_reduction", "both") for what in ("ns_per_launch", "fraction")}
+            expected = {
+                f"adjoint/{name}"
+                for name in """forward_ms forward_singly_ms backward_ms taped_over_forward
+                    backward_over_forward stack_bytes_over_exact tape_mib""".split()
+            }
+            expected |= {
+                f"adjoint/{caches}/bookkeeping_{what}"
+                for caches in ("neither", "per_reduction", "both")
+                for what in ("ns_per_launch", "fraction")
+            }
             assert set(rows) == expected | {f"adjoint/{kernel}/backward_over_forward" for kernel in KERNELS}, rows
             assert rows["adjoint/stack_bytes_over_exact"]["value"] >= 1 and rows["adjoint/tape_mib"]["value"] > 0
             goals = {name: row["goal"] for name, row in rows.items()}
-            assert goals["adjoint/both/bookkeeping_ns_per_launch"] == 500 and goals["adjoint/both/bookkeeping_fraction"] == 0.01
-            assert goals["adjoint/mass_pull/backward_over_forward"] == 5 and goals["adjoint/mass_contact/backward_over_forward"] == 3
+            assert (
+                goals["adjoint/both/bookkeeping_ns_per_launch"] == 500
+                and goals["adjoint/both/bookkeeping_fraction"] == 0.01
+            )
+            assert (
+                goals["adjoint/mass_pull/backward_over_forward"] == 5
+                and goals["adjoint/mass_contact/backward_over_forward"] == 3
+            )
 
 
 def test_table_has_the_same_rows():

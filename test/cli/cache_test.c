@@ -1,6 +1,6 @@
 /*
- * `stet cache`: what it says of real kernels, of entries that are no good, and what it refuses. Each run is a process of
- * its own.
+ * `stet cache`: what it says of real kernels, of entries that are no good, and what it refuses. Each run is a process
+ * of its own.
  */
 #include "kernel/user_rig.h"
 

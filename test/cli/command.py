@@ -53,11 +53,16 @@ def run(*words, cwd=None, env=None):
 
 
 def double(at):
-    """The environment in which the command takes the driver double for CUDA's driver and NVRTC; `at`: a folder of one's own."""
+    """The environment in which the command takes the driver double for CUDA's driver and NVRTC; `at`: a folder of one's
+    own.
+    """
     for name in ("libcuda.so.1", "libnvrtc.so.13"):
         os.symlink(os.path.join(BUILD, "test", "double", "libdouble_cuda.so"), os.path.join(at, name))
     path = os.environ.get("LD_LIBRARY_PATH")
-    return {"LD_LIBRARY_PATH": f"{at}:{path}" if path else at, "XDG_CACHE_HOME": os.path.join(BUILD, "test", "kernel_cache", "cli")}
+    return {
+        "LD_LIBRARY_PATH": f"{at}:{path}" if path else at,
+        "XDG_CACHE_HOME": os.path.join(BUILD, "test", "kernel_cache", "cli"),
+    }
 
 
 def files_below(path):

@@ -1,4 +1,6 @@
-"""What `stet run --out` writes: tensors that NumPy reads, pictures of the right size and pixels, recordings, the summary."""
+"""What `stet run --out` writes: tensors that NumPy reads, pictures of the right size and pixels, recordings, the
+summary.
+"""
 
 import json
 import os
@@ -34,9 +36,8 @@ def in_grid(tensor, columns, rows):
 
 def test_every_output():
     with folder() as cwd:
-        done = run(
-            scene("hand.xml"), "--worlds", 5, "--frames", 2, "--size", "40x30", "--output", ",".join(OUTPUTS), "--out", "out", cwd=cwd
-        )
+        done = run(scene("hand.xml"), "--worlds", 5, "--frames", 2, "--size", "40x30", "--output", ",".join(OUTPUTS),
+                   "--out", "out", cwd=cwd)
         want = ["summary.json"] + [f"mosaic-{name}.png" for name in OUTPUTS] + [f"{name}.npy" for name in OUTPUTS]
         assert files_below(os.path.join(cwd, "out")) == sorted(want)
         assert sorted(done["files"]) == sorted("out/" + name for name in want)
@@ -91,14 +92,16 @@ def check_agreement(tensor):
 
 def test_several_cameras():
     with folder() as cwd:
-        done = run(scene("hand.xml"), "--worlds", 3, "--frames", 1, "--size", "16x24", "--camera", "all", "--out", "out", cwd=cwd)
+        done = run(scene("hand.xml"), "--worlds", 3, "--frames", 1, "--size", "16x24", "--camera", "all", "--out",
+                   "out", cwd=cwd)
         assert done["cameras"] == ["main", "top", "front"]
         want = ["mosaic-rgb.png", "rgb-front.npy", "rgb-main.npy", "rgb-top.npy", "summary.json"]
         assert files_below(os.path.join(cwd, "out")) == want
         each = [load(cwd, f"rgb-{name}.npy") for name in ("main", "top", "front")]
         cells = np.concatenate(each, axis=2)  # a world's cameras side by side
         assert np.array_equal(png(cwd, "mosaic-rgb.png"), in_grid(cells, 2, 2))
-        one = run(scene("hand.xml"), "--worlds", 3, "--frames", 1, "--size", "16x24", "--camera", "front", "--out", "out2", cwd=cwd)
+        one = run(scene("hand.xml"), "--worlds", 3, "--frames", 1, "--size", "16x24", "--camera", "front", "--out",
+                  "out2", cwd=cwd)
         assert one["cameras"] == ["front"]
         assert np.array_equal(np.load(os.path.join(cwd, "out2", "rgb.npy")), each[2])
 
@@ -106,7 +109,9 @@ def test_several_cameras():
 def test_odd_camera_names():
     """Names that no file can have, names that become equal, no names."""
     with folder() as cwd:
-        cameras = "".join(f'<camera pos="0 {k} 3" {name}/>' for k, name in enumerate(('name="a/b"', 'name="a b"', "", 'name="../c"')))
+        cameras = "".join(
+            f'<camera pos="0 {k} 3" {name}/>' for k, name in enumerate(('name="a/b"', 'name="a b"', "", 'name="../c"'))
+        )
         with open(os.path.join(cwd, "scene.xml"), "w", encoding="utf-8") as f:
             f.write(f'<mujoco><worldbody><geom size="1"/>{cameras}</worldbody></mujoco>')
         run("scene.xml", "--worlds", 1, "--frames", 1, "--size", "8x8", "--camera", "all", "--out", "out", cwd=cwd)
@@ -117,7 +122,8 @@ def test_odd_camera_names():
 
 def test_scenes_without_cameras():
     with folder() as cwd:
-        done = run(scene("robot.urdf"), "--worlds", 2, "--frames", 1, "--size", "32x32", "--out", "out", "--output", "rgb,seg_body", cwd=cwd)
+        done = run(scene("robot.urdf"), "--worlds", 2, "--frames", 1, "--size", "32x32", "--out", "out", "--output",
+                   "rgb,seg_body", cwd=cwd)
         assert done["cameras"] == ["free"]
         bodies = load(cwd, "seg_body.npy")
         assert len(np.unique(bodies)) >= 4, "the free camera sees the arm"
@@ -125,7 +131,10 @@ def test_scenes_without_cameras():
 
 def test_save_every():
     with folder() as cwd:
-        common = [scene("hand.xml"), "--worlds", 2, "--frames", 6, "--size", "16x16", "--control", "noise", "--output", "rgb,depth"]
+        common = [
+            scene("hand.xml"), "--worlds", 2, "--frames", 6, "--size", "16x16", "--control", "noise", "--output",
+            "rgb,depth"
+        ]
         done = run(*common, "--out", "out", "--save-every", 3, cwd=cwd)
         names = [f"mosaic-{output}{number}.png" for output in ("rgb", "depth") for number in ("-00003", "-00006", "")]
         assert [n for n in files_below(os.path.join(cwd, "out")) if n.endswith(".png")] == sorted(names)
@@ -157,7 +166,8 @@ def test_recordings():
 
 def test_summary_is_what_is_printed():
     with folder() as cwd:
-        done = run(scene("cartpole.xml"), "--worlds", 2, "--frames", 2, "--size", "8x8", "--out", "out", "--save", "state", cwd=cwd)
+        done = run(scene("cartpole.xml"), "--worlds", 2, "--frames", 2, "--size", "8x8", "--out", "out", "--save",
+                   "state", cwd=cwd)
         with open(os.path.join(cwd, "out", "summary.json"), encoding="utf-8") as f:
             assert json.load(f) == done
         assert set(done["files"]) == {"out/mosaic-rgb.png", "out/rgb.npy", "out/summary.json", "state"}
@@ -166,7 +176,8 @@ def test_summary_is_what_is_printed():
 def test_tall_mosaic():
     """Tall cells stand side by side, without places for worlds that there are not."""
     with folder() as cwd:
-        run(scene("cartpole.xml"), "--worlds", 20, "--frames", 1, "--substeps", 1, "--size", "1x16384", "--out", "out", cwd=cwd)
+        run(scene("cartpole.xml"), "--worlds", 20, "--frames", 1, "--substeps", 1, "--size", "1x16384", "--out", "out",
+            cwd=cwd)
         picture, tensor = png(cwd, "mosaic-rgb.png"), load(cwd, "rgb.npy")
         assert tensor.shape == (20, 16384, 1, 3)
         assert np.array_equal(picture, in_grid(tensor, 20, 1))

@@ -32,7 +32,9 @@ def gradcheck(cwd, *words, text=KERNELS):
 
 def test_right():
     with folder() as cwd:
-        done = gradcheck(cwd, "--int", "n=4", "--values", "k=0,2,1,3", "--items", "x=8", "--range", "x=-1,1", "--tolerance", "1e-6")
+        done = gradcheck(
+            cwd, "--int", "n=4", "--values", "k=0,2,1,3", "--items", "x=8", "--range", "x=-1,1", "--tolerance", "1e-6"
+        )
         assert done.returncode == 0 and " 0 wrong" in done.stdout, (done.stdout, done.stderr)
 
 

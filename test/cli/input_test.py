@@ -10,7 +10,9 @@ CARTPOLE = scene("cartpole.xml")
 
 
 def refused(words, mentions, cwd, who="stet run", env=None):
-    """The command refuses these words, in one line of its own that mentions all of these, and leaves the folder as it was."""
+    """The command refuses these words, in one line of its own that mentions all of these, and leaves the folder as it
+    was.
+    """
     before = files_below(cwd), sorted(os.listdir(cwd))
     done = stet(*words, cwd=cwd, env=env)
     told = f"stet {words}: exit code {done.returncode}, standard error: {done.stderr!r}"
@@ -55,7 +57,9 @@ def test_numbers():
         for option in ("worlds", "frames", "substeps", "threads", "save-every")
         for text in ("0", "-3", "12x", "1e3", "", " 5", "99999999999999999999")
     ]
-    cases += [(["--seed", text], [f"--seed {text}", "whole number"]) for text in ("-1", "x", "1.5", "18446744073709551616")]
+    cases += [
+        (["--seed", text], [f"--seed {text}", "whole number"]) for text in ("-1", "x", "1.5", "18446744073709551616")
+    ]
     refuse_all(cases)
 
 
@@ -162,7 +166,12 @@ def test_states():
         run(CARTPOLE, *small, "--save", "state", cwd=cwd)
         with open(os.path.join(cwd, "state"), "rb") as f:
             data = f.read()
-        for name, bad in {"cut": data[:-1], "text": b"hello", "nothing": b"", "flipped": data[:-20] + b"?" + data[-19:]}.items():
+        for name, bad in {
+            "cut": data[:-1],
+            "text": b"hello",
+            "nothing": b"",
+            "flipped": data[:-20] + b"?" + data[-19:],
+        }.items():
             with open(os.path.join(cwd, name), "wb") as f:
                 f.write(bad)
             refused(["run", CARTPOLE, *small, "--resume", name, "--out", "out"], [name], cwd)

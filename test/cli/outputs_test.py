@@ -1,5 +1,7 @@
-"""Where the command writes: any option that writes, at any kind of target. Only plain files are replaced, and no input; what is refused is
-refused before the run, in one sentence, and leaves all as it was. Then: lost output, full disks, signals, named pipes as inputs."""
+"""Where the command writes: any option that writes, at any kind of target. Only plain files are replaced, and no input;
+what is refused is refused before the run, in one sentence, and leaves all as it was. Then: lost output, full disks,
+signals, named pipes as inputs.
+"""
 
 import collections
 import ctypes
@@ -134,7 +136,19 @@ def input_of(name):
 
 
 KINDS = [
-    new, plain, link, dangling, link_to_nowhere, link_to_itself, link_to_device, link_to_full, device, pipe, directory, read_only, hard_link_to_scene,
+    new,
+    plain,
+    link,
+    dangling,
+    link_to_nowhere,
+    link_to_itself,
+    link_to_device,
+    link_to_full,
+    device,
+    pipe,
+    directory,
+    read_only,
+    hard_link_to_scene,
     *[input_of(name) for name in ("scene.xml", "part.xml", "parts/mesh.obj", "state", "control.npy")],
 ]
 # What writes: the words, and the target in the folder.
@@ -175,7 +189,9 @@ def draw(dice, counts):
         after = look(cwd)
         if end is None:
             check_refused(words, done)
-            assert after == before, f"{told(words, done)}: something was changed: {set(after.items()) ^ set(before.items())}"
+            assert (
+                after == before
+            ), f"{told(words, done)}: something was changed: {set(after.items()) ^ set(before.items())}"
             counts[name, kind.__name__, "refused"] += 1
             return
         assert done.returncode == 0 and done.stderr == "", told(words, done)
@@ -222,8 +238,13 @@ def test_one_place_for_two():
         make_inputs(cwd)
         os.symlink("x", os.path.join(cwd, "y"))
         for words in (
-            ["--out", "x", "--save", "x"], ["--out", "x/below", "--save", "x"], ["--trace", "x", "--save", "x"], ["--trace", "x", "--save", "./x"],
-            ["--trace", "x", "--save", "y"], ["--out", ".", "--save", "rgb.npy"], ["--out", ".", "--trace", "./summary.json"],
+            ["--out", "x", "--save", "x"],
+            ["--out", "x/below", "--save", "x"],
+            ["--trace", "x", "--save", "x"],
+            ["--trace", "x", "--save", "./x"],
+            ["--trace", "x", "--save", "y"],
+            ["--out", ".", "--save", "rgb.npy"],
+            ["--out", ".", "--trace", "./summary.json"],
             ["--out", "parts/..", "--save", "mosaic-rgb.png"],
         ):
             before = look(cwd)
@@ -235,7 +256,11 @@ def test_one_place_for_two():
 
 def test_what_cannot_be_saved():
     with folder() as cwd:
-        write(os.path.join(cwd, "sleep.xml"), '<mujoco><option><flag sleep="enable"/></option><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>')
+        write(
+            os.path.join(cwd, "sleep.xml"),
+            '<mujoco><option><flag sleep="enable"/></option>'
+            '<worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>',
+        )
         words = ["run", "sleep.xml", *SMALL, "--save", "state", "--out", "out"]
         done = stet(*words, cwd=cwd)
         check_refused(words, done)
@@ -268,17 +293,38 @@ def test_lost_output():
     """/dev/full takes nothing: exit code 1 and one sentence, whatever was to be printed."""
     with folder() as cwd:
         kernel = os.path.join(cwd, "k.k.h")
-        write(kernel, '#include "stet/lang.h"\nworld_kernel void k_f(real *y, const real *x, int n) { each (i, n) put(y, i, x[i] * x[i]); }\n')
+        write(
+            kernel,
+            '#include "stet/lang.h"\n'
+            'world_kernel void k_f(real *y, const real *x, int n) { each (i, n) put(y, i, x[i] * x[i]); }\n',
+        )
         small = ["run", scene("cartpole.xml"), *map(str, SMALL), "--output", "none"]
         for words in (
-            [], ["--version"], ["help"], ["info"], ["info", "--json"], ["info", scene("cartpole.xml")], ["info", "--help"], ["run", "--help"],
-            small, [*small, "--json"], ["adjoint", kernel], ["adjoint", "--help"], ["gradcheck", kernel], ["cache", "list", "--folder", cwd],
-            ["cache", "list", "--json", "--folder", cwd], ["cache", "--help"], ["cache", "verify", "--folder", cwd], ["bench", "--list"], ["bench", "--help"],
+            [],
+            ["--version"],
+            ["help"],
+            ["info"],
+            ["info", "--json"],
+            ["info", scene("cartpole.xml")],
+            ["info", "--help"],
+            ["run", "--help"],
+            small,
+            [*small, "--json"],
+            ["adjoint", kernel],
+            ["adjoint", "--help"],
+            ["gradcheck", kernel],
+            ["cache", "list", "--folder", cwd],
+            ["cache", "list", "--json", "--folder", cwd],
+            ["cache", "--help"],
+            ["cache", "verify", "--folder", cwd],
+            ["bench", "--list"],
+            ["bench", "--help"],
         ):
             words = words or ["--help"]
             os.chmod(cwd, 0o700)
             for where in (">/dev/full", ">&-"):
-                done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", COMMAND, *words], cwd=cwd, capture_output=True, text=True, check=False)
+                done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", COMMAND, *words], cwd=cwd,
+                                      capture_output=True, text=True, check=False)
                 assert done.returncode == 1 and done.stderr.count("\n") == 1, told(words, done)
                 assert "standard output" in done.stderr, told(words, done)
 
@@ -307,11 +353,18 @@ def test_a_full_disk():
             os.rmdir(os.path.join(disk, "out"))
             with open(os.path.join(disk, "fill"), "wb") as f:
                 f.write(b"x" * (200 << 10))
-            for more in (["--save", "disk/state"], ["--out", "disk/out", "--output", "rgb"], ["--trace", "disk/trace", "--frames", 600]):
+            for more in (
+                ["--save", "disk/state"],
+                ["--out", "disk/out", "--output", "rgb"],
+                ["--trace", "disk/trace", "--frames", 600],
+            ):
                 before = look(disk)
-                done = stet("run", scene("hand.xml"), "--worlds", 64, "--frames", 30, "--output", "none", "--size", "64x64", *more, cwd=cwd)
+                done = stet("run", scene("hand.xml"), "--worlds", 64, "--frames", 30, "--output", "none", "--size",
+                            "64x64", *more, cwd=cwd)
                 assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1, told(more, done)
-                left = {key for key in set(look(disk)) - set(before) if not key.startswith("out/mosaic") and key != "out"}
+                left = {
+                    key for key in set(look(disk)) - set(before) if not key.startswith("out/mosaic") and key != "out"
+                }
                 assert not left, (told(more, done), left)
                 subprocess.run(["rm", "-rf", os.path.join(disk, "out")], check=True)
         finally:
@@ -342,7 +395,8 @@ def test_signals():
     for number in (signal.SIGINT, signal.SIGTERM):
         with folder() as cwd:
             out = os.path.join(cwd, "out")
-            process = begin(cwd, "--frames", 10**7, "--size", "8x8", "--record", "qpos,qvel", "--out", "out", "--save", "state", "--save-every", 1, "--json")
+            process = begin(cwd, "--frames", 10**7, "--size", "8x8", "--record", "qpos,qvel", "--out", "out", "--save",
+                            "state", "--save-every", 1, "--json")
             wait_for(out, "mosaic-rgb-00003")
             process.send_signal(number)
             said, error = process.communicate(timeout=120)
@@ -352,14 +406,20 @@ def test_signals():
             assert f"frame {summary['frames_done']} of" in error, error
             for name in ("qpos", "qvel"):
                 assert np.load(os.path.join(out, name + ".npy")).shape[0] == summary["frames_done"], name
-            assert sorted(os.path.join("out", n) for n in os.listdir(out)) + ["state"] == sorted(summary["files"]), "all is listed, and nothing else is there"
-            done = run(scene("hand.xml"), "--worlds", 4, "--frames", 1, "--output", "none", "--resume", "state", cwd=cwd)
+            assert sorted(os.path.join("out", n) for n in os.listdir(out)) + ["state"] == sorted(
+                summary["files"]
+            ), "all is listed, and nothing else is there"
+            done = run(
+                scene("hand.xml"), "--worlds", 4, "--frames", 1, "--output", "none", "--resume", "state", cwd=cwd
+            )
             assert done["frames_done"] == 1 and not done["interrupted"]
 
 
 def test_a_signal_in_a_round():
     with folder() as cwd:
-        process = begin(cwd, "--frames", 3, "--rounds", 10**6, "--output", "none", "--record", "qpos", "--out", "out", "--json")
+        process = begin(
+            cwd, "--frames", 3, "--rounds", 10**6, "--output", "none", "--record", "qpos", "--out", "out", "--json"
+        )
         wait_for(os.path.join(cwd, "out"), "part")
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
@@ -375,7 +435,9 @@ def test_a_signal_in_a_round():
 def test_a_second_signal():
     """A long frame that the first signal ends; one that comes before the first frame, or twice, leaves nothing."""
     with folder() as cwd:
-        process = begin(cwd, "--frames", 1, "--substeps", 1000000, "--output", "none", "--record", "qpos", "--out", "deep/out")
+        process = begin(
+            cwd, "--frames", 1, "--substeps", 1000000, "--output", "none", "--record", "qpos", "--out", "deep/out"
+        )
         wait_for(os.path.join(cwd, "deep", "out"), "part")
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
@@ -392,11 +454,21 @@ def test_a_signal_while_a_kernel_is_compiled():
         compiler = os.path.join(cwd, "bin", "cc")
         write(compiler, '#!/bin/sh\ncase "$*" in *--version*) echo "cc 1";; *) : >kernel.so; sleep 100;; esac\n')
         os.chmod(compiler, 0o755)
-        write(os.path.join(cwd, "k.k.h"), '#include "stet/lang.h"\nworld_kernel void k_f(real *y, const real *x, int n) { each (i, n) put(y, i, x[i]); }\n')
-        env = dict(os.environ, PATH=os.path.join(cwd, "bin") + ":" + os.environ["PATH"], TMPDIR=os.path.join(cwd, "tmp"), XDG_CACHE_HOME=os.path.join(cwd, "cache"))
+        write(
+            os.path.join(cwd, "k.k.h"),
+            '#include "stet/lang.h"\n'
+            'world_kernel void k_f(real *y, const real *x, int n) { each (i, n) put(y, i, x[i]); }\n',
+        )
+        env = dict(os.environ, PATH=os.path.join(cwd, "bin") + ":" + os.environ["PATH"], TMPDIR=os.path.join(
+            cwd, "tmp"), XDG_CACHE_HOME=os.path.join(cwd, "cache"))
         for number in (signal.SIGTERM, signal.SIGINT):
             process = subprocess.Popen(
-                [COMMAND, "gradcheck", "k.k.h"], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                [COMMAND, "gradcheck", "k.k.h"],
+                cwd=cwd,
+                env=env,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
                 preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGTERM)],
             )
             wait_for(os.path.join(cwd, "tmp"), "stet-")
@@ -415,14 +487,31 @@ def test_named_pipes_as_inputs():
             os.mkfifo(os.path.join(cwd, name))
         write(os.path.join(cwd, "includes.xml"), '<mujoco><include file="pipe.xml"/></mujoco>')
         write(os.path.join(cwd, "mesh.xml"), '<mujoco><asset><mesh file="pipe.obj"/></asset><worldbody/></mujoco>')
-        write(os.path.join(cwd, "k.k.h"), '#include "stet/lang.h"\n#include "pipe.k.h"\nworld_kernel void k_f(real *y, int n) { each (i, n) put(y, i, y[i]); }\n')
+        write(
+            os.path.join(cwd, "k.k.h"),
+            '#include "stet/lang.h"\n#include "pipe.k.h"\n'
+            'world_kernel void k_f(real *y, int n) { each (i, n) put(y, i, y[i]); }\n',
+        )
         for words in (
-            ["run", "scene.xml", *SMALL, "--resume", "pipe"], ["run", "scene.xml", *SMALL, "--control", "pipe.npy"],
-            ["run", "scene.xml", *SMALL, "--inputs", "pipe.npz"], ["run", "pipe.xml", *SMALL], ["run", "includes.xml", *SMALL], ["run", "mesh.xml", *SMALL],
-            ["info", "pipe.xml"], ["info", "includes.xml"], ["adjoint", "pipe.k.h"], ["adjoint", "k.k.h"], ["gradcheck", "pipe.k.h"], ["gradcheck", "k.k.h"],
-            ["run", "/dev/zero", *SMALL], ["run", "scene.xml", *SMALL, "--resume", "/dev/zero"], ["adjoint", "/dev/zero"],
+            ["run", "scene.xml", *SMALL, "--resume", "pipe"],
+            ["run", "scene.xml", *SMALL, "--control", "pipe.npy"],
+            ["run", "scene.xml", *SMALL, "--inputs", "pipe.npz"],
+            ["run", "pipe.xml", *SMALL],
+            ["run", "includes.xml", *SMALL],
+            ["run", "mesh.xml", *SMALL],
+            ["info", "pipe.xml"],
+            ["info", "includes.xml"],
+            ["adjoint", "pipe.k.h"],
+            ["adjoint", "k.k.h"],
+            ["gradcheck", "pipe.k.h"],
+            ["gradcheck", "k.k.h"],
+            ["run", "/dev/zero", *SMALL],
+            ["run", "scene.xml", *SMALL, "--resume", "/dev/zero"],
+            ["adjoint", "/dev/zero"],
         ):
-            done = subprocess.run([COMMAND, *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
+            done = subprocess.run(
+                [COMMAND, *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False, timeout=120
+            )
             assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1, told(words, done)
 
 
@@ -431,7 +520,11 @@ def test_includes_of_kernels():
         os.mkdir(os.path.join(cwd, "k"))
         write(os.path.join(cwd, "secret.h"), "secret words\n")
         for name in ("/etc/passwd", "../secret.h", os.path.join(cwd, "secret.h")):
-            write(os.path.join(cwd, "k", "k.k.h"), f'#include "stet/lang.h"\n#include "{name}"\nworld_kernel void k_f(real *y, int n) {{ each (i, n) put(y, i, y[i]); }}\n')
+            write(
+                os.path.join(cwd, "k", "k.k.h"),
+                f'#include "stet/lang.h"\n#include "{name}"\n'
+                f'world_kernel void k_f(real *y, int n) {{ each (i, n) put(y, i, y[i]); }}\n',
+            )
             for command in ("adjoint", "gradcheck"):
                 for where, path in ((cwd, "k/k.k.h"), (os.path.join(cwd, "k"), "k.k.h")):
                     done = stet(command, path, cwd=where)

@@ -1,7 +1,8 @@
 """Models that nobody here wrote: all of those in the packages gymnasium and dm_control load, step and render.
 
-A model is an .xml file whose root is <mujoco>, which has a <worldbody>, and which MuJoCo's own library loads. The others are fragments that
-models include, files whose meshes are made by a program, or broken on purpose; the command refuses what MuJoCo refuses.
+A model is an .xml file whose root is <mujoco>, which has a <worldbody>, and which MuJoCo's own library loads. The
+others are fragments that models include, files whose meshes are made by a program, or broken on purpose; the command
+refuses what MuJoCo refuses.
 """
 
 import ctypes
@@ -40,7 +41,8 @@ def xml_files(package):
 def try_model(path):
     """Why it does not run; None if it does."""
     try:
-        done = run(path, "--worlds", 2, "--frames", 2, "--substeps", 2, "--size", "16x12", "--control", "noise", "--output", "rgb,depth")
+        done = run(path, "--worlds", 2, "--frames", 2, "--substeps", 2, "--size", "16x12", "--control", "noise",
+                   "--output", "rgb,depth")
     except AssertionError as error:
         return str(error)
     return None if done["mechanisms"]["frame"]["misses"] > 0 else "nothing was rendered"

@@ -1,4 +1,6 @@
-"""`stet run` in rounds: each has the bits of a process of its own; values from .npz files and sweeps; what comes out; what is refused."""
+"""`stet run` in rounds: each has the bits of a process of its own; values from .npz files and sweeps; what comes out;
+what is refused.
+"""
 
 import os
 
@@ -38,12 +40,15 @@ def test_rounds_are_processes_of_their_own():
         values = inputs(path, 4)
         want = [alone(cwd, values, k) for k in range(4)]
         assert len(set(want)) == 4
-        for words in ([], ["--audit"], ["--strict", "--threads", 1], ["--disable", "rounds"], ["--disable", "readback,args,graph_replay"]):
+        for words in ([], ["--audit"], ["--strict", "--threads",
+                                        1], ["--disable", "rounds"], ["--disable", "readback,args,graph_replay"]):
             done = run(CARTPOLE, *SMALL, "--inputs", path, *words)
             rounds = done["rounds"]
             assert rounds["count"] == 4 and rounds["faulty"] == [0] * 4
             assert list(zip(rounds["state_hash"], rounds["frame_hash"])) == want, words
-            staged = 0 if "rounds" in words else 3 * 3  # friction is the same in all, and the first round had nobody before it
+            staged = (
+                0 if "rounds" in words else 3 * 3
+            )  # friction is the same in all, and the first round had nobody before it
             assert rounds["staged_inputs"] == staged, words
         order = [2, 0, 3, 1]
         np.savez(path, **{name: v[order] if len(v) > 1 else v for name, v in values.items()})
@@ -101,7 +106,10 @@ def test_sweeps_are_a_grid():
         rounds = run(CARTPOLE, *SMALL, *words, "--inputs", os.path.join(cwd, "start.npz"))["rounds"]
         assert rounds["count"] == 6 and len(set(rounds["state_hash"])) == 6
         with np.load(os.path.join(out, "rounds.npz")) as got:
-            assert np.array_equal(got["given_gravity"][:, 2], [-9.81] * 3 + [-5] * 3) and not got["given_gravity"][:, :2].any()
+            assert (
+                np.array_equal(got["given_gravity"][:, 2], [-9.81] * 3 + [-5] * 3)
+                and not got["given_gravity"][:, :2].any()
+            )
             assert np.array_equal(got["given_damping"][:, 0], [0, 1, 2] * 2)
         # The model's own values, by the scene's option and by the parameter, are the same bits.
         own = run(CARTPOLE, *SMALL, "--sweep", "gravity=-9.81", "--sweep", "damping=1")
@@ -119,7 +127,9 @@ def test_a_sweep_of_seeds():
         assert rounds["state_hash"] == want
         with np.load(os.path.join(out, "rounds.npz")) as got:
             assert got["given_seed"].dtype == np.uint64 and got["given_seed"].tolist() == [[0], [7], [123456789012]]
-        grid = run(CARTPOLE, *SMALL, *noise, "--sweep", "damping=1,2", "--sweep", "seed=7,0", "--seed", 5)["rounds"]["state_hash"]
+        grid = run(CARTPOLE, *SMALL, *noise, "--sweep", "damping=1,2", "--sweep", "seed=7,0", "--seed", 5)["rounds"][
+            "state_hash"
+        ]
         assert grid[:2] == [want[1], want[0]] and len(set(grid)) == 4
         np.savez(os.path.join(cwd, "seeds.npz"), seed=np.array([[7.0], [0.0]]))
         done = run(CARTPOLE, *SMALL, *noise, "--inputs", os.path.join(cwd, "seeds.npz"))

@@ -1,4 +1,6 @@
-"""What `stet run` computes and reports: hashes that stay the same, states that go on, one JSON object, a summary in words."""
+"""What `stet run` computes and reports: hashes that stay the same, states that go on, one JSON object, a summary in
+words.
+"""
 
 import json
 import os
@@ -10,7 +12,10 @@ import numpy as np
 from command import COMMAND, files_below, folder, run, scene, stet
 
 SMALL = ["--worlds", 3, "--frames", 4, "--size", "24x16", "--control", "noise"]
-MECHANISMS = ["pose_sync", "hierarchy", "tiles", "deferred_tiles", "frame", "readback", "plain_view", "kernel_cache", "graph_replay", "fusion", "args", "rounds", "adstack", "adstack_handle", "gather_plan"]
+MECHANISMS = [
+    "pose_sync", "hierarchy", "tiles", "deferred_tiles", "frame", "readback", "plain_view", "kernel_cache",
+    "graph_replay", "fusion", "args", "rounds", "adstack", "adstack_handle", "gather_plan"
+]
 
 
 def hashes(*words, **more):
@@ -39,7 +44,9 @@ def test_json():
         assert all(isinstance(n, int) and n > 0 for n in row["reasons"].values()), name
     assert done["mechanisms"]["frame"]["misses"] == 4, "each of the four frames moved"
     phases = done["phases"]
-    assert {"control", "step", "pose", "hierarchy", "render", "extract", "read", "record", "round", "other"} == set(phases)
+    assert {"control", "step", "pose", "hierarchy", "render", "extract", "read", "record", "round", "other"} == set(
+        phases
+    )
     assert phases["step"] > 0 and phases["render"] > 0 and min(phases.values()) >= 0
     assert np.isclose(sum(phases.values()), done["seconds"], rtol=1e-3)
     assert done["faults"] and set(done["faults"].values()) == {0}
@@ -53,9 +60,8 @@ def test_hashes_stand():
         for words in again:
             other = hashes(scene(name), *SMALL, "--camera", "all", "--output", "rgb,depth,normal,seg_geom", *words)
             assert other == first, f"{name}, {words}: {other}, not {first}"
-        by_environment = hashes(
-            scene(name), *SMALL, "--camera", "all", "--output", "rgb,depth,normal,seg_geom", env={"STET_DISABLE": "pose_sync,frame"}
-        )
+        by_environment = hashes(scene(name), *SMALL, "--camera", "all", "--output", "rgb,depth,normal,seg_geom",
+                                env={"STET_DISABLE": "pose_sync,frame"})
         assert by_environment == first, name
 
 
@@ -82,7 +88,9 @@ def test_switches_do_work():
 def test_strict():
     done = stet("run", scene("hand.xml"), *SMALL, "--strict", "--output", "rgba")
     assert done.returncode == 0, "no fallback is expected of this run: " + done.stderr
-    assert sum(row["fallbacks"] for row in run(scene("hand.xml"), *SMALL, "--output", "rgba")["mechanisms"].values()) == 0
+    assert (
+        sum(row["fallbacks"] for row in run(scene("hand.xml"), *SMALL, "--output", "rgba")["mechanisms"].values()) == 0
+    )
 
 
 def test_save_and_resume():
@@ -199,7 +207,9 @@ def test_summary_in_words():
 def on_terminal(*words):
     """What the command writes to a standard error that is a terminal."""
     ours, theirs = pty.openpty()
-    done = subprocess.run([COMMAND, "run", scene("cartpole.xml"), *map(str, words)], stdout=subprocess.PIPE, stderr=theirs, check=True)
+    done = subprocess.run(
+        [COMMAND, "run", scene("cartpole.xml"), *map(str, words)], stdout=subprocess.PIPE, stderr=theirs, check=True
+    )
     os.close(theirs)
     os.set_blocking(ours, False)
     try:
@@ -219,7 +229,9 @@ def test_progress():
 
 
 def test_help_and_info():
-    for words in (["--help"], ["run", "--help"], ["info", "--help"], ["--version"], ["info"], ["info", scene("hand.xml")]):
+    for words in (["--help"], ["run", "--help"], ["info",
+                                                  "--help"], ["--version"], ["info"], ["info",
+                                                                                       scene("hand.xml")]):
         done = stet(*words)
         assert done.returncode == 0 and done.stderr == "" and done.stdout, words
     text = stet("run", "--help").stdout

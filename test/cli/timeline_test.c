@@ -1,6 +1,7 @@
 /*
- * Timelines and tables of what the command cannot be made to do: names with quotes, control bytes, cut characters; times on a device;
- * dropped events; a file that cannot be written. What the command writes for a run, cli/trace_test.py reads.
+ * Timelines and tables of what the command cannot be made to do: names with quotes, control bytes, cut characters;
+ * times on a device; dropped events; a file that cannot be written. What the command writes for a run,
+ * cli/trace_test.py reads.
  */
 #include "cli/run/profile.h"
 #include "cli/run/timeline.h"

@@ -1,4 +1,6 @@
-"""`stet run --trace` and `--profile`: a file that viewers open and that says what the summary says, a table, refusals in time."""
+"""`stet run --trace` and `--profile`: a file that viewers open and that says what the summary says, a table, refusals
+in time.
+"""
 
 import json
 import os
@@ -119,7 +121,8 @@ ON_GPU = [scene("hand.xml"), "--worlds", 2, "--frames", 4, "--size", "4x4", "--d
 
 
 def test_a_gpu_has_times_of_its_own():
-    """Over the driver double, whose clock counts its calls: that every launch, replay and copy has its time, in order."""
+    """Over the driver double, whose clock counts its calls: that every launch, replay and copy has its time, in order.
+    """
     with folder() as cwd:
         env = double(cwd)
         done = run(*ON_GPU, "--trace", "t.json", "--profile", cwd=cwd, env=env)

@@ -1,8 +1,9 @@
 /*
- * A CPU's device that runs kernels, with memory that the host cannot touch: what it gives out are no addresses of the host's, and whoever goes
- * round its calls dies. So stet on it is stet on a GPU, with the CPU's bits.
+ * A CPU's device that runs kernels, with memory that the host cannot touch: what it gives out are no addresses of the
+ * host's, and whoever goes round its calls dies. So stet on it is stet on a GPU, with the CPU's bits.
  *
- * Invariant: an address given out has the mark, and no other number that reaches a kernel has (a float, a count, a distance of addresses)
+ * Invariant: an address given out has the mark, and no other number that reaches a kernel has (a float, a count, a
+ * distance of addresses)
  */
 #ifndef TEST_DEVICE_APART_H
 #define TEST_DEVICE_APART_H

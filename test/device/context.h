@@ -1,6 +1,6 @@
 /*
- * The context of a GPU takes longer to make than most tests take, and goes with the last device that uses it: a process that opens many
- * devices holds on to it.
+ * The context of a GPU takes longer to make than most tests take, and goes with the last device that uses it: a process
+ * that opens many devices holds on to it.
  */
 #ifndef TEST_DEVICE_CONTEXT_H
 #define TEST_DEVICE_CONTEXT_H

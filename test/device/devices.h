@@ -1,7 +1,7 @@
 /*
- * The one list of devices that tests of behaviour run over: null (at several widths, one of them with addresses that are apart), the CPU
- * at each width whose `real` is float, the driver doubles through the CUDA and the HIP table, and a CUDA device if this machine has one
- * (else it says so, once).
+ * The one list of devices that tests of behaviour run over: null (at several widths, one of them with addresses that
+ * are apart), the CPU at each width whose `real` is float, the driver doubles through the CUDA and the HIP table, and a
+ * CUDA device if this machine has one (else it says so, once).
  *
  *     FOR_DEVICES(rig) { … rig.device … }      opens and closes each in turn
  *     FOR_RUNNING_DEVICES(rig) { … }           those that run kernels: all but null

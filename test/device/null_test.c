@@ -1,6 +1,6 @@
 /*
- * The null device: what is counted, what fails, and that arrays on it hold what was written, through its slots alone. The whole of stet on it
- * is test/sim/faults/null_test.c.
+ * The null device: what is counted, what fails, and that arrays on it hold what was written, through its slots alone.
+ * The whole of stet on it is test/sim/faults/null_test.c.
  */
 #include "device/rig.h"
 #include "device/null/null.h"

@@ -1,8 +1,8 @@
 /*
- * The device that a whole run of a test program is about. CTest runs the programs that ask for it once as they are, and again with
- * STET_TEST_DEVICE set to each of `double-cuda`, `double-hip` and `cuda` (stet_test_on_devices, test/double/double.cmake): what the tests
- * would have opened on the CPU they then open on that one, unless they name an instruction set. Without the device the run
- * is skipped and says why.
+ * The device that a whole run of a test program is about. CTest runs the programs that ask for it once as they are, and
+ * again with STET_TEST_DEVICE set to each of `double-cuda`, `double-hip` and `cuda` (stet_test_on_devices,
+ * test/double/double.cmake): what the tests would have opened on the CPU they then open on that one, unless they name
+ * an instruction set. Without the device the run is skipped and says why.
  */
 #ifndef TEST_DEVICE_PICKED_H
 #define TEST_DEVICE_PICKED_H

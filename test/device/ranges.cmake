@@ -1,4 +1,5 @@
-# Two libraries that stand in for NVTX and ROCTX, found by their names once a test has opened them: stet_test_ranges(<layer>/<noun>).
+# Two libraries that stand in for NVTX and ROCTX, found by their names once a test has opened them:
+# stet_test_ranges(<layer>/<noun>).
 foreach(kind IN ITEMS nvtx roctx)
     set(target "test_ranges_${kind}")
     add_library(${target} MODULE "${CMAKE_CURRENT_LIST_DIR}/ranges_library.c")

@@ -1,6 +1,6 @@
 /*
- * Stands in for NVTX and ROCTX: has the entry points of one of them (RANGES_PUSH, RANGES_POP), and keeps what it was told. The test opens it,
- * too, and looks by ranges_look.
+ * Stands in for NVTX and ROCTX: has the entry points of one of them (RANGES_PUSH, RANGES_POP), and keeps what it was
+ * told. The test opens it, too, and looks by ranges_look.
  */
 #include "device/ranges_library.h"
 

@@ -1,6 +1,6 @@
 /*
- * The content of arrays as it is: nothing is brought up to date, no generation moves. Where the host cannot touch the device's memory,
- * what is written goes there as another's write would: past stet.
+ * The content of arrays as it is: nothing is brought up to date, no generation moves. Where the host cannot touch the
+ * device's memory, what is written goes there as another's write would: past stet.
  */
 #ifndef TEST_DEVICE_REALS_H
 #define TEST_DEVICE_REALS_H

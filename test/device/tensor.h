@@ -1,5 +1,6 @@
 /*
- * What the tests of tensors share: exports by their options, tensors of somebody else that count how often they were ended.
+ * What the tests of tensors share: exports by their options, tensors of somebody else that count how often they were
+ * ended.
  */
 #ifndef TEST_DEVICE_TENSOR_H
 #define TEST_DEVICE_TENSOR_H

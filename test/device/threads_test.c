@@ -1,6 +1,6 @@
 /*
- * Loops that threads share: each item is done once, by threads of different numbers, however many threads ask at the same time; from within a loop, with
- * signals, and on both sides of a fork.
+ * Loops that threads share: each item is done once, by threads of different numbers, however many threads ask at the
+ * same time; from within a loop, with signals, and on both sides of a fork.
  */
 #include "device/rig.h"
 
@@ -143,7 +143,10 @@ static void modes(void **state)
 #ifndef UNDER_TSAN
 #define UNDER_TSAN 0
 #endif
-/* A child forked beside other threads inherits Clang's thread sanitizer in the middle of what it does, and may hang in it. */
+/*
+ * A child forked beside other threads inherits Clang's thread sanitizer in the middle of what it does, and may hang in
+ * it.
+ */
 #define NOT_UNDER_TSAN                                                                                                 \
     do {                                                                                                               \
         if (UNDER_TSAN) skip();                                                                                        \

@@ -1,6 +1,6 @@
 /*
- * Times of work on a GPU, over the driver doubles, through both tables: the moments of a device, and the times that a trace makes of them.
- * The double's clock counts its calls: what can be said is what comes after what.
+ * Times of work on a GPU, over the driver doubles, through both tables: the moments of a device, and the times that a
+ * trace makes of them. The double's clock counts its calls: what can be said is what comes after what.
  */
 #include "device/gpu/gpu_rig.h"
 
@@ -8,7 +8,7 @@
 
 enum { BLOCK = 4096 };
 
-/* ---- moments ------------------------------------------------------------------------------------------------------ */
+/* ---- moments ----------------------------------------------------------------------------------------------------- */
 
 static int64_t moment(stet_device *device)
 {
@@ -93,7 +93,7 @@ static void a_moment_that_fails_is_none(void **state)
     close_gpu(device);
 }
 
-/* ---- a trace's times ------------------------------------------------------------------------------------------------ */
+/* ---- a trace's times --------------------------------------------------------------------------------------------- */
 
 static void begin_trace(stet_device *device)
 {
@@ -338,7 +338,7 @@ static void a_lost_device_ends_its_trace(void **state)
     stet_device_destroy(w.device); /* what a lost device has the driver does not let go of */
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 int main(void)
 {

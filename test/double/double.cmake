@@ -1,10 +1,11 @@
-# The driver double, as CUDA and as HIP: shared objects that tests open at run time. They are built without sanitizers: their fibers
-# change stacks, and their device memory is closed on purpose. A test that opens them says stet_test_doubles(<layer>/<noun>).
+# The driver double, as CUDA and as HIP: shared objects that tests open at run time. They are built without sanitizers:
+# their fibers change stacks, and their device memory is closed on purpose. A test that opens them says
+# stet_test_doubles(<layer>/<noun>).
 foreach(kind IN ITEMS cuda hip)
     set(target "double_${kind}")
     add_library(${target} MODULE)
-    foreach(noun IN ITEMS driver/entry driver/entry_graph driver/graph driver/memory driver/module driver/queue driver/rtc
-            driver/source driver/state exec/condition exec/exec exec/fiber exec/stack exec/work)
+    foreach(noun IN ITEMS driver/entry driver/entry_graph driver/graph driver/memory driver/module driver/queue
+            driver/rtc driver/source driver/state exec/condition exec/exec exec/fiber exec/stack exec/work)
         target_sources(${target} PRIVATE "${CMAKE_CURRENT_LIST_DIR}/${noun}.c")
     endforeach()
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
@@ -27,8 +28,8 @@ function(stet_test_doubles)
     endforeach()
 endfunction()
 
-# Runs test programs again, with what they open on the best device opened on each of these (test/device/picked.h); `cuda` is skipped
-# where there is none.
+# Runs test programs again, with what they open on the best device opened on each of these (test/device/picked.h);
+# `cuda` is skipped where there is none.
 function(stet_test_on_devices)
     foreach(name IN LISTS ARGN)
         string(REPLACE "/" "_" target "test_${name}")

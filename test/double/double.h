@@ -1,17 +1,23 @@
 /*
- * The driver double: two shared objects, one with the entry points of the CUDA driver and of NVRTC, one with those of HIP and hipRTC, over
- * host memory, so that the GPU code is tested without a GPU. This header is for the tests that steer one of them: they open the object,
- * look up the one symbol `double_get_control`, and call through the table it gives.
+ * The driver double: two shared objects, one with the entry points of the CUDA driver and of NVRTC, one with those of
+ * HIP and hipRTC, over host memory, so that the GPU code is tested without a GPU. This header is for the tests that
+ * steer one of them: they open the object, look up the one symbol `double_get_control`, and call through the table it
+ * gives.
  *
  * What it does that a friendly driver does not:
- *   DOUBLE-1  device memory can be touched only by kernels and copies of the double: anybody else who does faults (config.protect)
- *   DOUBLE-2  fresh memory is full of garbage; freed memory too, and it stays closed for a while; zones around each block are checked
- *   DOUBLE-3  copies and launches run later, in an order between streams that changes with the seed unless events order them
+ *   DOUBLE-1  device memory can be touched only by kernels and copies of the double: anybody else who does faults
+ *       (config.protect)
+ *   DOUBLE-2  fresh memory is full of garbage; freed memory too, and it stays closed for a while; zones around each
+ *       block are checked
+ *   DOUBLE-3  copies and launches run later, in an order between streams that changes with the seed unless events order
+ *       them
  *   DOUBLE-4  the threads of a block run in an order that changes with the seed, between any two barriers
  *   DOUBLE-5  each call can be made to fail, once or for ever
- * Errors that a driver would not tell of (a write beyond a block, a barrier that not all threads reach) are kept in a report.
+ * Errors that a driver would not tell of (a write beyond a block, a barrier that not all threads reach) are kept in a
+ * report.
  *
- * All calls may come from any thread; one lock serves them all, and what is waiting runs on the thread whose call makes it run.
+ * All calls may come from any thread; one lock serves them all, and what is waiting runs on the thread whose call makes
+ * it run.
  */
 #ifndef TEST_DOUBLE_DOUBLE_H
 #define TEST_DOUBLE_DOUBLE_H
@@ -50,12 +56,15 @@ typedef struct double_control {
     /* Forgets everything (memory, streams, faults, counts, reports) and starts anew. */
     void (*start)(const double_config *config);
     /*
-     * From now on the at-th call (from 1) of an entry point returns `code` without doing anything: once, or from then on always.
-     * The entry has its neutral name: "alloc" (src/device/gpu/entries.inl), "rtc_compile" (src/kernel/gpu/rtc.inl); NULL: any of the
-     * driver's, all counted together. At 0 nothing fails any more.
+     * From now on the at-th call (from 1) of an entry point returns `code` without doing anything: once, or from then
+     * on always. The entry has its neutral name: "alloc" (src/device/gpu/entries.inl), "rtc_compile"
+     * (src/kernel/gpu/rtc.inl); NULL: any of the driver's, all counted together. At 0 nothing fails any more.
      */
     void (*fail_call)(const char *entry, int64_t at, int code, bool for_ever);
-    /* From now on the at-th kernel that runs ends with `code`, as one that reads a wrong address does: after the launch has returned. */
+    /*
+     * From now on the at-th kernel that runs ends with `code`, as one that reads a wrong address does: after the launch
+     * has returned.
+     */
     void (*fail_kernel)(int64_t at, int code);
     int64_t (*calls)(const char *entry); /* since the start; NULL: of all entries */
     double_alive (*alive)(void);

@@ -1,5 +1,6 @@
 /*
- * The driver double itself, memory, streams, faults: what it does that a friendly driver does not is what these tests ask for.
+ * The driver double itself, memory, streams, faults: what it does that a friendly driver does not is what these tests
+ * ask for.
  */
 #include "double/entries.h"
 
@@ -22,7 +23,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void *allocate(size_t size)
 {
@@ -120,7 +121,7 @@ static void memory_runs_out(void **state)
     assert_int_equal(o.api.alloc(&more, 200000), 0);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 static void *stream(void)
 {
@@ -236,7 +237,7 @@ static void freeing_in_a_stream_waits_its_turn(void **state)
     assert_int_equal(o.control->alive().blocks, 0);
 }
 
-/* ---- faults ----------------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static void a_call_fails_once_or_for_ever(void **state)
 {

@@ -1,5 +1,6 @@
 /*
- * The entry points of a double as a table, for the double's own tests: of the driver and of the compiler, without stet between.
+ * The entry points of a double as a table, for the double's own tests: of the driver and of the compiler, without stet
+ * between.
  */
 #ifndef TEST_DOUBLE_ENTRIES_H
 #define TEST_DOUBLE_ENTRIES_H

@@ -1,5 +1,6 @@
 /*
- * For tests of the double's graphs: two kernels that do not commute, numbers on the device, nodes with the parameters of either driver.
+ * For tests of the double's graphs: two kernels that do not commute, numbers on the device, nodes with the parameters
+ * of either driver.
  */
 #ifndef TEST_DOUBLE_GRAPH_RIG_H
 #define TEST_DOUBLE_GRAPH_RIG_H
@@ -48,7 +49,7 @@ static inline int read_int(void *memory)
     return value;
 }
 
-/* ---- building --------------------------------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 typedef struct cuda_kernel {
     void *function;

@@ -1,9 +1,10 @@
 /*
- * Graphs and capture over the double: edges are all the order there is, and what a driver refuses while a stream is captured is refused.
+ * Graphs and capture over the double: edges are all the order there is, and what a driver refuses while a stream is
+ * captured is refused.
  */
 #include "double/graph_rig.h"
 
-/* ---- order ------------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 /* (1 + 2) · 3, or 1 · 3 + 2 where nothing orders the two. */
 static int two_nodes(uint64_t seed, bool edge)
@@ -68,7 +69,7 @@ static void a_node_of_another_graph_is_refused(void **state)
     assert_int_equal(o.api.graph_add_kernel(&node, other, &first, 1, described), 1);
 }
 
-/* ---- change -------------------------------------------------------------------------------------------------------------- */
+/* ---- change ------------------------------------------------------------------------------------------------------ */
 
 static int update(void *exec, void *graph)
 {
@@ -110,7 +111,7 @@ static void a_node_takes_other_arguments(void **state)
     assert_int_equal(read_int(memory), 7);
 }
 
-/* ---- capture --------------------------------------------------------------------------------------------------------------- */
+/* ---- capture ----------------------------------------------------------------------------------------------------- */
 
 static void a_captured_stream_runs_nothing_and_becomes_a_graph(void **state)
 {

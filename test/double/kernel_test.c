@@ -43,7 +43,7 @@ static void expect_report(const char *part)
     if (!strstr(text, part)) fail_msg("'%s' does not say '%s'", text, part);
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 static void *compile(const char *source, int noption, const char *const *options, int *result, char *log, size_t room)
 {
@@ -116,7 +116,7 @@ static void code_for_another_device_is_not_loaded(void **state)
     assert_int_equal(o.rtc.destroy(&program), 0);
 }
 
-/* ---- launches ---------------------------------------------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static const char *const numbers =
     "struct pack { int *out; double d; char c; };\n"
@@ -256,7 +256,7 @@ static void lanes_wait_for_those_they_name(void **state)
     assert_int_equal((unsigned)look(out)[16], 0xA5A5A5A5u);
 }
 
-/* ---- what goes wrong ------------------------------------------------------------------------------------------------------ */
+/* ---- what goes wrong --------------------------------------------------------------------------------------------- */
 
 static void run_wrong(const char *source, void **arguments, int code, const char *part)
 {

@@ -1,8 +1,9 @@
-# The test programs that are run again on each device (stet_test_on_devices, double.cmake): those about behaviour that a device must not
-# change. Included last, when all of them are there.
+# The test programs that are run again on each device (stet_test_on_devices, double.cmake): those about behaviour that a
+# device must not change. Included last, when all of them are there.
 stet_test_on_devices(
-    kernel/args kernel/binding kernel/binding_use kernel/checked kernel/foreign kernel/fuse kernel/graph kernel/external_capture kernel/list kernel/random_list kernel/record
-    kernel/team_memory kernel/recording kernel/user_names kernel/launch_observer
+    kernel/args kernel/binding kernel/binding_use kernel/checked kernel/foreign kernel/fuse kernel/graph
+    kernel/external_capture kernel/list kernel/random_list kernel/record kernel/team_memory kernel/recording
+    kernel/user_names kernel/launch_observer
     stage/hierarchy stage/prim stage/stage stage/tree
     render/clip render/renderer render/same render/shade
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles

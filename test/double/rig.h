@@ -1,5 +1,6 @@
 /*
- * For tests of the double and over it: opens one of the two, steers it, and calls its entry points by their neutral names.
+ * For tests of the double and over it: opens one of the two, steers it, and calls its entry points by their neutral
+ * names.
  */
 #ifndef TEST_DOUBLE_RIG_H
 #define TEST_DOUBLE_RIG_H
@@ -21,7 +22,10 @@
 #define DOUBLE_CUDA STET_TEST_BINARY_DIR "/test/double/libdouble_cuda.so"
 #define DOUBLE_HIP STET_TEST_BINARY_DIR "/test/double/libdouble_hip.so"
 
-/* A folder for what the double's compiler makes; it stays between runs of the tests, so that each kernel is compiled once. */
+/*
+ * A folder for what the double's compiler makes; it stays between runs of the tests, so that each kernel is compiled
+ * once.
+ */
 static inline const char *double_cache_folder(void)
 {
     static const char folder[] = STET_TEST_BINARY_DIR "/test/kernel_cache";

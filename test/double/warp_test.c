@@ -1,5 +1,6 @@
 /*
- * What lanes of a warp do together on the doubles: they get each other's words, and it is an error where some of them do not come, or do something else.
+ * What lanes of a warp do together on the doubles: they get each other's words, and it is an error where some of them
+ * do not come, or do something else.
  */
 #include "double/entries.h"
 

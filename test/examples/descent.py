@@ -1,4 +1,5 @@
-"""What the tests of the examples that descend (examples/descent.h) share: running one of them, and what holds for each."""
+"""What the tests of the examples that descend (examples/descent.h) share: running one of them, and what holds for each.
+"""
 
 import os
 import subprocess

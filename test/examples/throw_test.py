@@ -27,7 +27,9 @@ def test_too_few_iterations_are_told():
 
 
 def test_the_same_whatever_is_switched():
-    check_switches("throw", ("cpu", 5, 20), ("graph_replay,args", "fusion,gather_plan", "adstack,adstack_handle,kernel_cache"))
+    check_switches(
+        "throw", ("cpu", 5, 20), ("graph_replay,args", "fusion,gather_plan", "adstack,adstack_handle,kernel_cache")
+    )
 
 
 def test_gradients_of_its_kernels():

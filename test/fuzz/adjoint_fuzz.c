@@ -1,6 +1,6 @@
 /*
- * Adjoints of any text that the checker takes: either there is one, which is a source of the language again, or a sentence says what can't
- * be differentiated and where. The first byte chooses what the text is read for.
+ * Adjoints of any text that the checker takes: either there is one, which is a source of the language again, or a
+ * sentence says what can't be differentiated and where. The first byte chooses what the text is read for.
  */
 #include "adjoint/transform/adjoint.h"
 

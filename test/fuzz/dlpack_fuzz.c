@@ -1,8 +1,10 @@
 /*
- * Fuzz target: import of a tensor that says anything of itself. Whatever is taken must be a whole array over the tensor's memory, and every tensor
- * must be ended exactly once. Where the memory that it claims is really there, the array is used.
+ * Fuzz target: import of a tensor that says anything of itself. Whatever is taken must be a whole array over the
+ * tensor's memory, and every tensor must be ended exactly once. Where the memory that it claims is really there, the
+ * array is used.
  *
- * The bytes are the fields of a tensor one after the other, least significant first; where they end, those of a good one follow.
+ * The bytes are the fields of a tensor one after the other, least significant first; where they end, those of a good
+ * one follow.
  */
 #include "device/device.h"
 #include "device/null/null.h"

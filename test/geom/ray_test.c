@@ -30,7 +30,10 @@ static double mujoco_ray(const scene *s, const double o[3], const double d[3], d
     return t;
 }
 
-/* Whether the ray agrees when it is moved by a tenth of a pixel (1.6e-4 of its length: 60 degrees across 640 pixels) in some direction. */
+/*
+ * Whether the ray agrees when it is moved by a tenth of a pixel (1.6e-4 of its length: 60 degrees across 640 pixels) in
+ * some direction.
+ */
 static bool agrees_when_moved(stet_device *device, const scene *s, const rays *all, int i)
 {
     rays moved = rays_create(8);

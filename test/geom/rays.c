@@ -150,7 +150,7 @@ void random_ray(random_state *r, const double bounds[6], float *o, float *d)
     }
 }
 
-/* ---- scenes ---------------------------------------------------------------------------------------------------------- */
+/* ---- scenes ------------------------------------------------------------------------------------------------------ */
 
 scene scene_create(stet_device *device, const char *xml)
 {
@@ -192,7 +192,7 @@ bool near_enough(double ours, double theirs, const scene *s, const float *o, con
     return apart <= 1e-5 * theirs || apart * fabs(across) <= 4 * 0x1p-23 * size;
 }
 
-/* ---- surfaces ------------------------------------------------------------------------------------------------------- */
+/* ---- surfaces ---------------------------------------------------------------------------------------------------- */
 
 /* The vertex in the middle of an edge; each edge's is made once. */
 static int middle(surface *s, int *made, int *nmade, int a, int b)

@@ -1,4 +1,7 @@
-/* Shared by the tests of geom: random numbers and rays, scenes of one geom, casting with the probe kernel, meshes to cast at. */
+/*
+ * Shared by the tests of geom: random numbers and rays, scenes of one geom, casting with the probe kernel, meshes to
+ * cast at.
+ */
 #ifndef TEST_GEOM_RAYS_H
 #define TEST_GEOM_RAYS_H
 
@@ -53,8 +56,8 @@ scene scene_create(stet_device *device, const char *xml);
 scene scene_of_model(stet_device *device, stet_model *model); /* takes the model over */
 void scene_destroy(scene *s);
 /*
- * Relative error below 1e-5; or the points are, across the surface (normal n), a few roundings of the coordinates apart, those of the
- * origin and of the geom: where a ray starts close to a surface, floats cannot tell better.
+ * Relative error below 1e-5; or the points are, across the surface (normal n), a few roundings of the coordinates
+ * apart, those of the origin and of the geom: where a ray starts close to a surface, floats cannot tell better.
  */
 bool near_enough(double ours, double theirs, const scene *s, const float *o, const float *d, const double n[3]);
 
@@ -72,7 +75,9 @@ typedef struct surface {
     float *vertices; /* [nvertex * 3] */
     int *faces;      /* [nface * 3] */
 } surface;
-/* A closed ball of about 20 * 4^level triangles, radius 1, with bumps of random height up to `bump`; normals point out. */
+/*
+ * A closed ball of about 20 * 4^level triangles, radius 1, with bumps of random height up to `bump`; normals point out.
+ */
 surface ball_create(random_state *r, int level, double bump);
 void surface_destroy(surface *s);
 /* Geoms with this surface as their only one, without a model. */

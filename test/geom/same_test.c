@@ -103,7 +103,10 @@ static void test_neighbours(void **state)
     stet_device_destroy(device);
 }
 
-/* From the middle of a ball through its vertices, where several triangles are equally far: the same one is hit in any order and width (RAY-4). */
+/*
+ * From the middle of a ball through its vertices, where several triangles are equally far: the same one is hit in any
+ * order and width (RAY-4).
+ */
 static void test_ties(void **state)
 {
     random_state r = start("ties");

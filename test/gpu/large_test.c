@@ -1,6 +1,6 @@
 /*
- * More than 32 bits: 20,000 tiles whose frame and tensor are beyond 2^31 bytes, on this machine's GPU beside the CPU. Skipped where there is
- * no GPU; needs about 20 GB of the host's memory and as much of the GPU's.
+ * More than 32 bits: 20,000 tiles whose frame and tensor are beyond 2^31 bytes, on this machine's GPU beside the CPU.
+ * Skipped where there is no GPU; needs about 20 GB of the host's memory and as much of the GPU's.
  */
 #include "device/rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * The shipped scenes, and random ones, on every device that runs kernels: physics on the host, everything behind it on the device, and
- * every output of every camera with the bits that one lane of a CPU gives.
+ * The shipped scenes, and random ones, on every device that runs kernels: physics on the host, everything behind it on
+ * the device, and every output of every camera with the bits that one lane of a CPU gives.
  */
 #include "base/dice.h"
 #include "base/part.h"
@@ -62,7 +62,9 @@ static void every_output_has_the_bits_of_the_cpu(void **state)
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; ++s) expect_bits_of_the_cpu(scenes[s], scenes[s]);
 }
 
-/* Geoms of every type that fall through each other, over a plane and a bumpy field; two cameras, a lamp of each kind. */
+/*
+ * Geoms of every type that fall through each other, over a plane and a bumpy field; two cameras, a lamp of each kind.
+ */
 static void write_scene(scene_text *t, uint64_t *s)
 {
     static const char *const types[] = {"box", "sphere", "capsule", "mesh", "cylinder", "ellipsoid"};

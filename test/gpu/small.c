@@ -1,6 +1,7 @@
 /*
- * A little of everything on one GPU, and the CPU's bits: what the GPU's sanitizers are run over, where each access costs. Usage:
- * gpu_small SCENE [--library FILE] [--hip] [--cache FOLDER]; the file is a driver to use instead of this machine's. Exit status 0: all equal; 77: no GPU.
+ * A little of everything on one GPU, and the CPU's bits: what the GPU's sanitizers are run over, where each access
+ * costs. Usage: gpu_small SCENE [--library FILE] [--hip] [--cache FOLDER]; the file is a driver to use instead of this
+ * machine's. Exit status 0: all equal; 77: no GPU.
  */
 #include "base/hash.h"
 #include "bench/pilot/pilot.h"

@@ -1,6 +1,6 @@
 /*
- * A caller who has streams and graphs of his own on a GPU, beside stet's: his calls of the driver, each checked. `caller_can` says
- * whether the device is one where there is such a thing.
+ * A caller who has streams and graphs of his own on a GPU, beside stet's: his calls of the driver, each checked.
+ * `caller_can` says whether the device is one where there is such a thing.
  */
 #ifndef TEST_KERNEL_CALLER_H
 #define TEST_KERNEL_CALLER_H
@@ -64,7 +64,7 @@ static inline void caller_graph_end(stet_device *device, void *executable, void 
     CALLER(device, graph_exec_destroy, executable);
 }
 
-/* ---- his own work, for stet_record_foreign ------------------------------------------------------------------------ */
+/* ---- his own work, for stet_record_foreign ----------------------------------------------------------------------- */
 
 typedef struct caller_work {
     stet_array *to, *from; /* copies all of it; from NULL: fills it … */

@@ -1,6 +1,7 @@
 /*
- * For tests of launches: kernels whose function is written in the test (for a CPU), and a device whose table of functions counts calls, fails
- * one of them, or does its uploads late. Which device that is, the run says (device/picked.h).
+ * For tests of launches: kernels whose function is written in the test (for a CPU), and a device whose table of
+ * functions counts calls, fails one of them, or does its uploads late. Which device that is, the run says
+ * (device/picked.h).
  */
 #ifndef TEST_KERNEL_FAULTY_H
 #define TEST_KERNEL_FAULTY_H

@@ -1,6 +1,6 @@
 /*
- * For tests of recordings: a device that can fail, some arrays, and kernels over them that are easy to follow. Run on each device
- * (stet_test_on_devices).
+ * For tests of recordings: a device that can fail, some arrays, and kernels over them that are easy to follow. Run on
+ * each device (stet_test_on_devices).
  */
 #ifndef TEST_KERNEL_LISTS_H
 #define TEST_KERNEL_LISTS_H

@@ -1,4 +1,7 @@
-/* Models: all that loads, each kind of bad input, names, life time; and that an error of MuJoCo does not end the process. */
+/*
+ * Models: all that loads, each kind of bad input, names, life time; and that an error of MuJoCo does not end the
+ * process.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +25,8 @@
     "<mujoco><worldbody><body name='ball'><freejoint/><geom name='skin' size='0.1'/></body></worldbody></mujoco>"
 
 /*
- * One test asks for more memory than there is: a sanitizer, if built in, must let that fail as it would without. MuJoCo then
- * loses the data that it was about to fill.
+ * One test asks for more memory than there is: a sanitizer, if built in, must let that fail as it would without. MuJoCo
+ * then loses the data that it was about to fill.
  */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }

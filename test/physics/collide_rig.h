@@ -51,8 +51,8 @@ void collide_set_destroy(collide_set *s);
 void collide_run(const collide_pair *pair, const collide_set *s, int isa, void *out);
 touches collide_contacts(const collide_pair *pair, const collide_set *s, const double *out, int i);
 /*
- * Compares all cases in double with MuJoCo's, prints the share that agrees and fails if it is too small. Whatever agrees:
- * normals are unit vectors and no contact is beyond the margin.
+ * Compares all cases in double with MuJoCo's, prints the share that agrees and fails if it is too small. Whatever
+ * agrees: normals are unit vectors and no contact is beyond the margin.
  */
 void collide_check_oracle(const collide_pair *pair, const collide_set *s);
 /* Both geoms moved alike: so are the contacts. At most the share of `allowed` generic cases may differ. */

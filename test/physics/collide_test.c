@@ -1,6 +1,6 @@
 /*
- * The collision functions against MuJoCo's mj_collision: random pairs of geoms, apart, touching, deep in one another, with
- * margins; and degenerate ones with parallel axes, places in common and tiny sizes.
+ * The collision functions against MuJoCo's mj_collision: random pairs of geoms, apart, touching, deep in one another,
+ * with margins; and degenerate ones with parallel axes, places in common and tiny sizes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-# The collision functions of src/physics/collide, in probe kernels that are compiled for each instruction set with the very
-# flags of the library's kernels.
+# The collision functions of src/physics/collide, in probe kernels that are compiled for each instruction set with the
+# very flags of the library's kernels.
 function(stet_collide_probes unit result)
     set(source "${PROJECT_BINARY_DIR}/kernels/test/physics_${unit}.c")
     set(path "test/physics/${unit}.k.h")

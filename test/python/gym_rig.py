@@ -16,13 +16,23 @@ def _works(**keywords):
         return False
 
 
-DEVICES = ["w1", *(isa for isa in ("avx2", "avx512") if _works(device="cpu", isa=isa)), *["cuda"] * _works(device="cuda")]
+DEVICES = [
+    "w1",
+    *(isa for isa in ("avx2", "avx512") if _works(device="cpu", isa=isa)),
+    *["cuda"] * _works(device="cuda"),
+]
 PHYSICS = ("external", "mujoco")
 
 
 def device_of(name):
-    """Keywords of an environment on a device, or with an instruction set of the CPU. One thread: the tests' worlds are few."""
-    return {"device": "cuda"} if name == "cuda" else {"device": "cpu", "isa": None if name == "cpu" else name, "threads": 1}
+    """Keywords of an environment on a device, or with an instruction set of the CPU. One thread: the tests' worlds are
+    few.
+    """
+    return (
+        {"device": "cuda"}
+        if name == "cuda"
+        else {"device": "cpu", "isa": None if name == "cpu" else name, "threads": 1}
+    )
 
 
 def cartpole(n, device="cpu", **keywords):

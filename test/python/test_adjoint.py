@@ -20,7 +20,10 @@ world_kernel void k_log(const real *x, real *y, int n, int world) { each (i, n) 
 """
 BITS = """#include "stet/lang.h"
 world_kernel void k_bits(const real *x, lint *y, int n, int world) { each (i, n) y[i] = as_bits(x[i] * x[i]); }
-world_kernel void k_more(const real *x, real *y, int n, int world) { each (i, n) put(y, i, from_bits(as_bits(x[i] * x[i]))); }
+world_kernel void k_more(const real *x, real *y, int n, int world)
+{
+    each (i, n) put(y, i, from_bits(as_bits(x[i] * x[i])));
+}
 """
 WRONG = """#include "stet/lang.h"
 LFN real twice(real x) { return splat(2) * x; }
@@ -47,7 +50,11 @@ def worlds(sim, values):
 def curve(sim):
     """A kernel, its arguments, and the numbers in them."""
     random = np.random.default_rng(7)
-    x, a, w = random.uniform(0.5, 2, (WORLDS, ITEMS)), random.uniform(0.5, 2, (WORLDS, 1)), random.uniform(0.5, 2, ITEMS)
+    x, a, w = (
+        random.uniform(0.5, 2, (WORLDS, ITEMS)),
+        random.uniform(0.5, 2, (WORLDS, 1)),
+        random.uniform(0.5, 2, ITEMS),
+    )
     plain = sim.zeros(ITEMS)
     plain[:] = w.astype(np.float32)
     args = worlds(sim, x), worlds(sim, a), plain, 1.5, worlds(sim, np.zeros((WORLDS, ITEMS))), ITEMS
@@ -131,12 +138,19 @@ def test_wrong_calls(sim, curve):
 
 
 def test_gradcheck():
-    result = stet.gradcheck(SOURCE, numbers={"n": ITEMS}, items={"x": ITEMS, "y": ITEMS, "a": 1, "w": ITEMS}, ranges={"x": (-2, 2)})
-    assert result.wrong == 0 and result.unfit == 0 and result.moving > 2 * ITEMS and result.worst < 1e-5 and "k_curve" in result.where
-    fewer = stet.gradcheck(SOURCE, constant="x", numbers={"n": ITEMS}, items={"x": ITEMS, "y": ITEMS, "a": 1, "w": ITEMS})
+    result = stet.gradcheck(
+        SOURCE, numbers={"n": ITEMS}, items={"x": ITEMS, "y": ITEMS, "a": 1, "w": ITEMS}, ranges={"x": (-2, 2)}
+    )
+    assert result.wrong == 0 and result.unfit == 0 and result.moving > 2 * ITEMS
+    assert result.worst < 1e-5 and "k_curve" in result.where
+    fewer = stet.gradcheck(
+        SOURCE, constant="x", numbers={"n": ITEMS}, items={"x": ITEMS, "y": ITEMS, "a": 1, "w": ITEMS}
+    )
     assert fewer.wrong == 0 and fewer.compared < result.compared
     assert stet.gradcheck(WRONG, numbers={"n": 2}).wrong > 0, "an adjoint that is wrong is found"
-    assert stet.gradcheck(LOG, ranges={"x": (-1, 1)}).unfit > 0, "where there is no logarithm there is nothing to compare"
+    assert (
+        stet.gradcheck(LOG, ranges={"x": (-1, 1)}).unfit > 0
+    ), "where there is no logarithm there is nothing to compare"
 
 
 def test_gradcheck_wrong_calls():

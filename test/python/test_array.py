@@ -6,7 +6,10 @@ import pytest
 import stet
 from conftest import KERNEL, SCENE
 
-TYPES = ["real", "float32", "int32", "int64", "uint32", "uint16", "uint8", "float16", bool, np.float32, np.dtype("int32")]
+TYPES = [
+    "real", "float32", "int32", "int64", "uint32", "uint16", "uint8", "float16", bool, np.float32,
+    np.dtype("int32")
+]
 
 
 @pytest.mark.parametrize("worlds", [False, True])
@@ -42,7 +45,8 @@ def test_fields(sim):
     assert "qpos" in names and set(names) <= set(dir(sim))
     for name in names:
         array = getattr(sim, name)
-        assert array.name == name and array.shape[0] == 5 and array.worlds and array.generation == sim.array(name).generation
+        assert array.name == name and array.shape[0] == 5 and array.worlds and array.generation == sim.array(
+            name).generation
     with pytest.raises(stet.NotFoundError):
         sim.array("nothing")
     with pytest.raises(AttributeError):
@@ -50,7 +54,11 @@ def test_fields(sim):
 
 
 def test_shapes(sim):
-    assert sim.zeros(7).shape == (7,) and sim.zeros((2, 3, 4)).shape == (2, 3, 4) and sim.zeros([0, 3]).numpy().shape == (0, 3)
+    assert (
+        sim.zeros(7).shape == (7,)
+        and sim.zeros((2, 3, 4)).shape == (2, 3, 4)
+        and sim.zeros([0, 3]).numpy().shape == (0, 3)
+    )
     for shape in [(1,) * 7, -1, (2, -3), (2**62, 8)]:
         with pytest.raises(stet.Error):
             sim.zeros(shape)
@@ -62,7 +70,13 @@ def test_shapes(sim):
 def test_numpy_into(sim):
     out = np.empty((5, 2), np.float32)
     assert sim.qpos.numpy(out=out) is out and (out == sim.qpos.numpy()).all()
-    for bad in [np.empty((5, 2)), np.empty((2, 5), np.float32), np.empty((5, 4), np.float32)[:, ::2], [1], np.empty((2, 5), np.float32).T]:
+    for bad in [
+        np.empty((5, 2)),
+        np.empty((2, 5), np.float32),
+        np.empty((5, 4), np.float32)[:, ::2],
+        [1],
+        np.empty((2, 5), np.float32).T,
+    ]:
         with pytest.raises(stet.InvalidArgumentError, match="out is"):
             sim.qpos.numpy(out=bad)
     out.flags.writeable = False
@@ -72,7 +86,10 @@ def test_numpy_into(sim):
 
 def test_as_numpy(sim):
     assert np.asarray(sim.qpos, dtype=np.float64).dtype == np.float64
-    assert (np.sin(sim.qpos) == np.sin(sim.qpos.numpy())).all() and (sim.qpos.numpy() + sim.qvel.numpy()).shape == (5, 2)
+    assert (np.sin(sim.qpos) == np.sin(sim.qpos.numpy())).all() and (sim.qpos.numpy() + sim.qvel.numpy()).shape == (
+        5,
+        2,
+    )
     with pytest.raises(ValueError):
         np.asarray(sim.qpos, copy=False)
 
@@ -130,7 +147,13 @@ def test_items(sim):
     values = rng.standard_normal((5, 4)).astype(np.float32)
     array = sim.zeros((5, 4), worlds=True)
     array[:] = values
-    keys = [0, -1, np.int64(2), slice(1, 3), slice(4, 1), slice(None, None, 2), (2, 1), (slice(1, 4), -1), (..., 0), ...]
+    keys = [
+        0, -1,
+        np.int64(2),
+        slice(1, 3),
+        slice(4, 1),
+        slice(None, None, 2), (2, 1), (slice(1, 4), -1), (..., 0), ...
+    ]
     for key in [*keys, [0, 3], np.array([True, False, True, False, True]), (slice(None), [1, 2]), (None, 2), ()]:
         np.testing.assert_array_equal(array[key], values[key])
         array[key] = np.float32(7)

@@ -1,4 +1,6 @@
-"""Arrays as tensors of others and the other way round, on the CPU: the protocol, the same memory, and an end for each tensor."""
+"""Arrays as tensors of others and the other way round, on the CPU: the protocol, the same memory, and an end for each
+tensor.
+"""
 
 import ctypes
 import gc
@@ -105,7 +107,8 @@ def test_what_is_copied_is_counted(make):
     assert sim.counters()["plain_view"]["held_bytes"] == 0
 
 
-# Every call of stet's that can move an array, and what it moves. A tensor that was made before shows the array after each.
+# Every call of stet's that can move an array, and what it moves. A tensor that was made before shows the array after
+# each.
 MOVES = {
     "step": lambda sim: sim.step(3),
     "write": lambda sim: sim.qpos.write(np.arange(10, dtype=np.float32).reshape(5, 2) / 20),
@@ -162,7 +165,9 @@ def test_tensors_stay_fresh(make, place, how):
             if sim.device.lanes == 1:
                 getattr(sim, field).update()
             np.testing.assert_array_equal(values, getattr(sim, field).numpy(), f"{field} after {name}")
-            np.testing.assert_array_equal(values, getattr(twin, field).numpy(), f"{field} after {name}, beside one without tensors")
+            np.testing.assert_array_equal(
+                values, getattr(twin, field).numpy(), f"{field} after {name}, beside one without tensors"
+            )
     assert sim.hash() == twin.hash()
 
 
@@ -239,7 +244,11 @@ def test_random_writes_and_calls(make):
                 tensors.pop(field, None)
                 gc.collect()
             elif kind < 0.7 and field in tensors:
-                world, item, x = dice.randrange(5), dice.randrange(2), dice.choice([0.0, -0.0, 0.5, dice.uniform(-1, 1)])
+                world, item, x = (
+                    dice.randrange(5),
+                    dice.randrange(2),
+                    dice.choice([0.0, -0.0, 0.5, dice.uniform(-1, 1)]),
+                )
                 tensors[field][world, item] = x
                 array = getattr(twin, field)
                 there = array.numpy()

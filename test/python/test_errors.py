@@ -31,15 +31,13 @@ BUILTINS = {
 @pytest.mark.parametrize("kind", BUILTINS, ids=lambda kind: kind.__name__)
 def test_kinds(kind):
     assert issubclass(kind, stet.Error) and issubclass(kind, BUILTINS[kind])
-    assert str(kind("a sentence")) == "a sentence" and kind.result in {"INVALID_ARGUMENT", "NOT_FOUND", "IO", "PARSE", "OUT_OF_MEMORY"} | {
-        "UNSUPPORTED",
-        "LIMIT",
-        "STRICT",
-        "AUDIT",
-        "STATE",
-        "DEVICE",
-        "FAULT",
-    }
+    assert str(kind("a sentence")) == "a sentence" and kind.result in {
+        "INVALID_ARGUMENT",
+        "NOT_FOUND",
+        "IO",
+        "PARSE",
+        "OUT_OF_MEMORY",
+    } | {"UNSUPPORTED", "LIMIT", "STRICT", "AUDIT", "STATE", "DEVICE", "FAULT"}
 
 
 def test_what_an_error_says():
@@ -189,7 +187,9 @@ def test_streams_of_what_has_none(make):
 
 
 def test_wrong_arguments_are_one_sentence(make):
-    """Every function of the extension that is called with arguments that it does not take, in every wrong way: one sentence, no list of signatures."""
+    """Every function of the extension that is called with arguments that it does not take, in every wrong way: one
+    sentence, no list of signatures.
+    """
     sim = make(outputs="rgb", width=8, height=8)
     kernel, array = sim.kernel(KERNEL), sim.qpos
     for call, why in [
@@ -247,7 +247,9 @@ def test_signatures_are_explicit():
     for function in (stet.Sim.__init__, stet.Sim.kernel):
         kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
         assert inspect.Parameter.VAR_KEYWORD not in kinds
-    of_sim = [name for name, one in inspect.signature(stet.Sim.__init__).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    of_sim = [
+        name for name, one in inspect.signature(stet.Sim.__init__).parameters.items() if one.kind is one.KEYWORD_ONLY
+    ]
     assert list(stet.sim.SimOptions.__annotations__) == of_sim  # what Pool.get and the environments hand on
     with pytest.raises(stet.ArgumentTypeError, match="did you mean 'outputs'"):
         stet.Pool().get(SCENE, output="rgb")

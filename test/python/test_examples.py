@@ -12,8 +12,8 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
 
 
 def run(name, *words, cwd, seconds=120):
-    done = subprocess.run([sys.executable, str(EXAMPLES / name), *map(str, words)], cwd=cwd, capture_output=True, text=True,
-                          timeout=seconds)
+    done = subprocess.run([sys.executable, str(EXAMPLES / name), *map(str, words)], cwd=cwd, capture_output=True,
+                          text=True, timeout=seconds)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -30,7 +30,9 @@ def test_springs_are_fitted(tmp_path, how):
 def test_balls_go_through_rings(tmp_path, how):
     if how == "torch":
         pytest.importorskip("torch")
-    code, said, wrong = run("throw_ball.py", "--rings", 16, "--device", "auto", *["--numpy"] * (how == "numpy"), cwd=tmp_path)
+    code, said, wrong = run(
+        "throw_ball.py", "--rings", 16, "--device", "auto", *["--numpy"] * (how == "numpy"), cwd=tmp_path
+    )
     assert code == 0, said + wrong
     assert said.splitlines()[-1].endswith("16 of 16 rings") and " 16 of 16 rings" not in said.splitlines()[0]
 
@@ -56,7 +58,9 @@ def test_hand_pixels_saves_a_picture(tmp_path):
 def test_the_policy_learns(tmp_path):
     pytest.importorskip("gymnasium")
     pytest.importorskip("torch")
-    code, said, wrong = run("train_cartpole.py", "--worlds", 256, "--device", "auto", "--seed", 1, cwd=tmp_path, seconds=500)
+    code, said, wrong = run(
+        "train_cartpole.py", "--worlds", 256, "--device", "auto", "--seed", 1, cwd=tmp_path, seconds=500
+    )
     assert code == 0, said + wrong
     assert int(re.search(r"(\d+) % are balanced", said)[1]) >= 90
 

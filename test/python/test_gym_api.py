@@ -72,7 +72,9 @@ def check(id_, may_say, **keywords):
 
 @pytest.mark.parametrize("mode", TWICE)
 def test_statistics_of_episodes(mode):
-    envs = wrappers.RecordEpisodeStatistics(stet.gym.CartPoleVectorEnv(12, "cpu", autoreset_mode=mode, max_episode_steps=20))
+    envs = wrappers.RecordEpisodeStatistics(
+        stet.gym.CartPoleVectorEnv(12, "cpu", autoreset_mode=mode, max_episode_steps=20)
+    )
     envs.reset(seed=3)
     lengths, steps, over = [], np.zeros(12, int), np.zeros(12, bool)
     for k in range(100):
@@ -106,7 +108,9 @@ def test_wrappers_stack():
 
 
 def test_pictures_through_wrappers():
-    envs = gymnasium.make_vec("stet/HandPixels-v0", num_envs=2, device="cpu", width=24, height=16, render_mode="rgb_array")
+    envs = gymnasium.make_vec(
+        "stet/HandPixels-v0", num_envs=2, device="cpu", width=24, height=16, render_mode="rgb_array"
+    )
     envs = wrappers.GrayscaleObservation(envs)
     assert envs.single_observation_space == spaces.Box(0, 255, (16, 24), np.uint8)
     pictures, _ = envs.reset(seed=0)
@@ -116,7 +120,9 @@ def test_pictures_through_wrappers():
 
 
 def test_one_alone_is_world_0_of_many():
-    alone, many = stet.gym.CartPoleEnv("cpu"), stet.gym.CartPoleVectorEnv(3, "cpu", autoreset_mode=AutoresetMode.DISABLED)
+    alone, many = stet.gym.CartPoleEnv("cpu"), stet.gym.CartPoleVectorEnv(
+        3, "cpu", autoreset_mode=AutoresetMode.DISABLED
+    )
     assert np.array_equal(alone.reset(seed=8)[0], many.reset(seed=8)[0][0])
     for k in range(10):
         observation, reward, terminated, truncated, info = alone.step(int(act(k, 1)[0]))
@@ -153,6 +159,8 @@ def test_no_compiler_is_needed(tmp_path):
     import sys
 
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", WITHOUT_A_COMPILER.format(ids=IDS)], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_COMPILER.format(ids=IDS)], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 6 and not list(tmp_path.rglob("*.kernel"))

@@ -75,7 +75,9 @@ def test_the_same_bits_everywhere(device):
     a.close(), b.close()
 
 
-@pytest.mark.parametrize("disable", [("graph_replay",), ("args", "readback"), ("pose_sync", "graph_replay", "args", "readback")])
+@pytest.mark.parametrize(
+    "disable", [("graph_replay",), ("args", "readback"), ("pose_sync", "graph_replay", "args", "readback")]
+)
 @pytest.mark.parametrize("physics", PHYSICS)
 def test_the_same_bits_whatever_is_switched(disable, physics):
     a, b = make(6, physics=physics), make(6, physics=physics, disable=disable, threads=2)
@@ -96,7 +98,9 @@ def test_numbers_are_float32_in_a_double_build():
     assert np.array_equal(seen, others), "initial states are exact in both"
     for k in range(15):
         seen, others = a.step(act(k, 5)), b.step(act(k, 5))
-        assert [x.dtype for x in others[:4]] == [x.dtype for x in seen[:4]] and np.allclose(seen[0], others[0], atol=1e-5)
+        assert [x.dtype for x in others[:4]] == [x.dtype for x in seen[:4]] and np.allclose(
+            seen[0], others[0], atol=1e-5
+        )
     a.close(), b.close()
 
 

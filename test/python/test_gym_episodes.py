@@ -169,9 +169,14 @@ def test_a_step_stays_on_the_device(device):
 
 
 def test_bad_input_is_one_sentence():
-    for keywords, words in (({"num_envs": 0}, "num_envs is 0"), ({"num_envs": 2.0}, "num_envs is 2.0"),
-                            ({"max_episode_steps": -1}, "max_episode_steps is -1"), ({"physics": "auto"}, "physics is 'auto'"),
-                            ({"render_mode": "human"}, "render_mode is 'human'"), ({"autoreset_mode": "Never"}, "Never")):
+    for keywords, words in (
+        ({"num_envs": 0}, "num_envs is 0"),
+        ({"num_envs": 2.0}, "num_envs is 2.0"),
+        ({"max_episode_steps": -1}, "max_episode_steps is -1"),
+        ({"physics": "auto"}, "physics is 'auto'"),
+        ({"render_mode": "human"}, "render_mode is 'human'"),
+        ({"autoreset_mode": "Never"}, "Never"),
+    ):
         with pytest.raises(ValueError, match=words):
             CartPoleVectorEnv(device="cpu", **keywords)
     with pytest.raises(stet.Error):

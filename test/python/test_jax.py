@@ -1,4 +1,5 @@
-"""JAX: arrays that never change, so they take stet's memory for reading; on the CPU and, where JAX has one, on a GPU."""
+"""JAX: arrays that never change, so they take stet's memory for reading; on the CPU and, where JAX has one, on a GPU.
+"""
 
 import numpy as np
 import pytest

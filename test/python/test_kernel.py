@@ -15,7 +15,10 @@ world_kernel void k_done(const lint *n, lint *done, int limit, int world)
 {
     each (i, 1) done[i] = iselect(ilt(n[i], isplat(limit)), isplat(0), isplat(1));
 }
-world_kernel void k_restart(const lint *done, lint *n, int world) { each (i, 1) n[i] = iselect(ieq(done[i], isplat(0)), n[i], isplat(0)); }
+world_kernel void k_restart(const lint *done, lint *n, int world)
+{
+    each (i, 1) n[i] = iselect(ieq(done[i], isplat(0)), n[i], isplat(0));
+}
 """
 DOWN = """#include "stet/lang.h"
 item_kernel void k_down(int *left, int *sum, int block)
@@ -75,7 +78,9 @@ def test_making(sim, tmp_path):
     assert sim.kernel(path=path).name == "k_scale"
     assert sim.kernel(COUNT, "k_done").name == "k_done"
     (tmp_path / "part.h").write_text("LFN real twice(real x) { return x + x; }\n")
-    source = '#include "stet/lang.h"\n#include "part.h"\nworld_kernel void k_twice(real *x, int world) { each (i, 1) put(x, i, twice(x[i])); }'
+    source = """#include "stet/lang.h"
+#include "part.h"
+world_kernel void k_twice(real *x, int world) { each (i, 1) put(x, i, twice(x[i])); }"""
     kernel = sim.kernel(source, includes=tmp_path)
     x = sim.zeros((5, 1), worlds=True)
     x[:] = 3
@@ -87,7 +92,11 @@ def test_making(sim, tmp_path):
         ({"source": COUNT}, stet.Error, "k_count"),
         ({"source": COUNT, "name": "k_nothing"}, stet.NotFoundError, "k_nothing"),
         ({"path": tmp_path / "none.k.h"}, stet.NotFoundError, "none.k.h"),
-        ({"source": KERNEL + "/* another text */", "compiler": "no-such-compiler"}, stet.NotFoundError, "no-such-compiler"),
+        (
+            {"source": KERNEL + "/* another text */", "compiler": "no-such-compiler"},
+            stet.NotFoundError,
+            "no-such-compiler",
+        ),
         ({}, stet.InvalidArgumentError, "source or a path"),
     ]:
         if "compiler" in more and sim.device.type != "cpu":
@@ -154,7 +163,11 @@ def test_refused_in_the_step(make):
         (("after_physics", other.kernel(COUNT, "k_count"), [n, 1]), stet.InvalidArgumentError, "another sim"),
         (("after_physics", kernel, [n]), stet.InvalidArgumentError, "argument"),
         (("after_physics", kernel, [n, 1], 4), stet.InvalidArgumentError, "worlds"),
-        (("after_physics", kernel, [sim.tensor("depth") if sim.render() == 0 else n, 1]), stet.InvalidArgumentError, "picture"),
+        (
+            ("after_physics", kernel, [sim.tensor("depth") if sim.render() == 0 else n, 1]),
+            stet.InvalidArgumentError,
+            "picture",
+        ),
         (("after_physics", kernel, 3), TypeError, None),
         (("after_physics", None, []), TypeError, None),
     ]:
@@ -305,7 +318,10 @@ def test_checked(make, tmp_path):
         with pytest.raises(stet.FaultError) as caught:
             kernel(5, arrays[1], i)
         said = str(caught.value)
-        assert said.startswith("kernel k_far: ") and f"far.k.h:4:5: `put(y, i, splat(7))` writes element {i} of `y`, which has 4 (world" in said
+        assert (
+            said.startswith("kernel k_far: ")
+            and f"far.k.h:4:5: `put(y, i, splat(7))` writes element {i} of `y`, which has 4 (world" in said
+        )
         assert caught.value.result == "FAULT" and isinstance(caught.value, IndexError)
         for x, was in zip(arrays, right):
             np.testing.assert_array_equal(x.numpy(), was)

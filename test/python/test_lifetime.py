@@ -25,7 +25,8 @@ def resident():
 
 
 def churn(work, times, limit):
-    """Runs work twice `times` times; the first half may allocate what stays, and the C library's heap finds its size."""
+    """Runs work twice `times` times; the first half may allocate what stays, and the C library's heap finds its size.
+    """
     for _ in range(times):
         work()
     before, blocks, started = alive(), _core._memory()["blocks"], resident()
@@ -69,7 +70,8 @@ def test_many_errors(make):
     sim = make()
 
     def work():
-        for call in (lambda: sim.array("nothing"), lambda: sim.ctrl.write("x"), lambda: sim.zeros(-1), lambda: sim.reset(keyframe="nowhere")):
+        for call in (lambda: sim.array("nothing"), lambda: sim.ctrl.write("x"), lambda: sim.zeros(-1),
+                     lambda: sim.reset(keyframe="nowhere")):
             with pytest.raises(stet.Error):
                 call()
 
@@ -182,7 +184,10 @@ def test_after_close(make):
         lambda: np.from_dlpack(parts["export"]),
     ]
     for array in (parts["array"], own, parts["picture"]):
-        calls += [array.numpy, array.host, array.hash, array.update, array.mark_written, lambda a=array: a.generation, lambda a=array: a[0]]
+        calls += [
+            array.numpy, array.host, array.hash, array.update, array.mark_written, lambda a=array: a.generation,
+            lambda a=array: a[0]
+        ]
         calls += [lambda a=array: a.write(0), lambda a=array: np.from_dlpack(a), lambda a=array: a.read_worlds(0, 1)]
         assert array.shape and array.name and "closed" in repr(array)
     for call in calls:
@@ -217,7 +222,8 @@ def test_subclasses_and_cycles():
 
 def test_half_made_sims():
     before = alive()
-    for more in ({"worlds": 2**40}, {"cameras": "none such", "outputs": "rgb"}, {"keyframe": 9}, {"outputs": "rgb", "width": 99999}):
+    for more in ({"worlds": 2**40}, {"cameras": "none such",
+                                     "outputs": "rgb"}, {"keyframe": 9}, {"outputs": "rgb", "width": 99999}):
         with pytest.raises(stet.Error):
             stet.Sim(SCENE, device="cpu", **more)
     assert alive() == before

@@ -29,7 +29,11 @@ def stubs():
     """Names of each class in _core.pyi."""
     tree = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text())
     return {
-        node.name: {part.name if isinstance(part, ast.FunctionDef) else part.target.id for part in node.body if hasattr(part, "name") or hasattr(part, "target")}
+        node.name: {
+            part.name if isinstance(part, ast.FunctionDef) else part.target.id
+            for part in node.body
+            if hasattr(part, "name") or hasattr(part, "target")
+        }
         for node in tree.body
         if isinstance(node, ast.ClassDef)
     }
@@ -78,10 +82,16 @@ def test_the_readme_s_c(tmp_path):
     text = (ROOT / "README.md").read_text()
     blocks = re.findall(r"^```c\n(.*?)^```", text, re.M | re.S)
     assert len(blocks) == 2
-    body = "stet_result launches(void);\nint lines(stet_tape *tape, stet_array *miss, stet_array *gradient, stet_result result, int steps)\n"
-    source = before + "int main(void)\n{\n" + blocks[0] + "return 0;\n}\n" + body + "{\n" + blocks[1] + "return (int)result;\n}\n"
+    body = (
+        "stet_result launches(void);\n"
+        "int lines(stet_tape *tape, stet_array *miss, stet_array *gradient, stet_result result, int steps)\n"
+    )
+    source = before + "int main(void)\n{\n" + blocks[0] + "return 0;\n}\n" + body + "{\n" + blocks[
+        1] + "return (int)result;\n}\n"
     (tmp_path / "readme.c").write_text(source)
-    done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", tmp_path / "readme.c"], capture_output=True, text=True)
+    done = subprocess.run([
+        "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", tmp_path / "readme.c"
+    ], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -115,14 +125,18 @@ def test_scenes(name):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The package as the wheel has it: what the build installs (component python), with Python's own files beside it, as the wheel's builder copies them."""
+    """The package as the wheel has it: what the build installs (component python), with Python's own files beside it,
+    as the wheel's builder copies them.
+    """
     build = Path(_core.__file__).parents[2]
     cache = build / "CMakeCache.txt"
     if not cache.exists():
         pytest.skip("not in a build tree")
     cmake = re.search(r"^CMAKE_COMMAND:INTERNAL=(.*)$", cache.read_text(), re.M)[1]
     place = tmp_path_factory.mktemp("site")
-    subprocess.run([cmake, "--install", build, "--component", "python", "--prefix", place], check=True, capture_output=True)
+    subprocess.run(
+        [cmake, "--install", build, "--component", "python", "--prefix", place], check=True, capture_output=True
+    )
     for file in (ROOT / "python" / "stet").rglob("*"):
         if file.suffix in (".py", ".h", ".typed") and "__pycache__" not in file.parts:
             to = place / "stet" / file.relative_to(ROOT / "python" / "stet")
@@ -133,7 +147,9 @@ def wheel(tmp_path_factory):
 
 def outside(wheel, folder, *command):
     """Runs a command in a folder that is no checkout, with the installed package alone."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("STET_")} | {"PYTHONPATH": str(wheel)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("STET_")} | {
+        "PYTHONPATH": str(wheel)
+    }
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
@@ -143,7 +159,9 @@ def test_the_wheel_has_all(wheel):
     assert any(name.startswith("libmujoco") for name in have)
     assert any(name.startswith("licenses/mujoco/LICENSE") for name in have)
     assert "Apache License" in "".join(file.read_text() for file in (wheel / "stet" / "licenses" / "mujoco").iterdir())
-    assert len([name for name in have if name.startswith("kernels/")]) == 3 * (5 if os.uname().machine == "x86_64" else 3)
+    assert len([name for name in have if name.startswith("kernels/")]) == 3 * (
+        5 if os.uname().machine == "x86_64" else 3
+    )
 
 
 def test_every_module_is_in_the_build(wheel):
@@ -154,9 +172,14 @@ def test_every_module_is_in_the_build(wheel):
 def test_the_installed_command(wheel, tmp_path):
     command = [sys.executable, "-m", "stet._command"]
     done = outside(wheel, tmp_path, *command, "--help")
-    assert done.returncode == 0 and done.stdout == outside(wheel, tmp_path, str(wheel / "stet" / "bin" / "stet"), "--help").stdout
+    assert (
+        done.returncode == 0
+        and done.stdout == outside(wheel, tmp_path, str(wheel / "stet" / "bin" / "stet"), "--help").stdout
+    )
     scene = str(wheel / "stet" / "scenes" / "cartpole.xml")
-    done = outside(wheel, tmp_path, *command, "run", scene, "--worlds", "3", "--frames", "2", "--output", "none", "--json")
+    done = outside(
+        wheel, tmp_path, *command, "run", scene, "--worlds", "3", "--frames", "2", "--output", "none", "--json"
+    )
     assert done.returncode == 0 and '"nworld": 3' in done.stdout.replace('"worlds"', '"nworld"'), done.stderr
     assert outside(wheel, tmp_path, *command, "run", "nothing.xml").returncode == 2
     assert outside(wheel, tmp_path, *command, "bench", "--list").returncode == 0
@@ -173,7 +196,13 @@ def test_the_installed_package(wheel, tmp_path):
 def test_the_readme_names_what_is_needed(wheel):
     """Of the system, at run time: as ldd says."""
     section = (ROOT / "README.md").read_text().split("## From Python")[1].split("\n## ")[0]
-    packages = {"libgomp": "libgomp1", "libstdc++": "libstdc++6", "libpng16": "libpng16-16", "libjansson": "libjansson4", "libminizip": "libminizip1"}
+    packages = {
+        "libgomp": "libgomp1",
+        "libstdc++": "libstdc++6",
+        "libpng16": "libpng16-16",
+        "libjansson": "libjansson4",
+        "libminizip": "libminizip1",
+    }
     own = ("linux-vdso", "ld-linux", "libc", "libm", "libdl", "libpthread", "librt", "libgcc_s", "libz", "libmujoco")
     for file in [wheel / "stet" / "bin" / "stet", *(wheel / "stet").glob("_core*.so")]:
         text = subprocess.run(["ldd", file], capture_output=True, text=True, check=True).stdout
@@ -188,7 +217,9 @@ def test_the_metadata():
     tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["scripts"] == {"stet": "stet._command:main"} and project["optional-dependencies"]["gym"]
-    assert project["urls"] and all("," not in label and url.startswith("https://") for label, url in project["urls"].items())
+    assert project["urls"] and all(
+        "," not in label and url.startswith("https://") for label, url in project["urls"].items()
+    )
     assert any(name.startswith("Topic ::") for name in project["classifiers"]) and project["license"] == "Apache-2.0"
     assert "stet[gym]" in (ROOT / "README.md").read_text() or ".[gym]" in (ROOT / "README.md").read_text()
 

@@ -16,7 +16,8 @@ ENDLESS = 1_000_000_000
 
 
 def interrupt_soon(number=signal.SIGINT):
-    """Sends this process a signal as soon as a step has surely begun; it comes early or late, and the step is endless."""
+    """Sends this process a signal as soon as a step has surely begun; it comes early or late, and the step is endless.
+    """
     timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
     timer.start()
     return timer

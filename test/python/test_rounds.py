@@ -319,4 +319,8 @@ def test_memory_is_flat(make):
             before = _core._memory()
     gc.collect()
     after = _core._memory()
-    assert (after["blocks"], after["bytes"], after["allocations"]) == (before["blocks"], before["bytes"], before["allocations"])
+    assert (after["blocks"], after["bytes"], after["allocations"]) == (
+        before["blocks"],
+        before["bytes"],
+        before["allocations"],
+    )

@@ -24,7 +24,9 @@ class Growth:
     def __init__(self, sim, every=0):
         self.sim, self.tape = sim, stet.Tape(sim, every)
         self.grow, self.square = (sim.kernel(SOURCE, name=name) for name in ("k_grow", "k_square"))
-        self.start, self.x, self.y = (sim.zeros((WORLDS, ITEMS), worlds=True, name=name) for name in ("start", "x", "y"))
+        self.start, self.x, self.y = (
+            sim.zeros((WORLDS, ITEMS), worlds=True, name=name) for name in ("start", "x", "y")
+        )
         self.rate = sim.zeros(ITEMS, name="rate")
         self.start[:] = np.linspace(0.1, 1, WORLDS * ITEMS, dtype=np.float32).reshape(WORLDS, ITEMS)
         self.rate[:] = np.float32([0.5, 1, 2])
@@ -50,7 +52,12 @@ class Growth:
 
 def by_hand(start, rate, steps=STEPS):
     """Gradients of the sum of x^2 with respect to start, rate (a share a world) and by, in double."""
-    x, to_start, to_rate, to_by = start.astype(float), np.ones_like(start, float), np.zeros_like(start, float), np.zeros_like(start, float)
+    x, to_start, to_rate, to_by = (
+        start.astype(float),
+        np.ones_like(start, float),
+        np.zeros_like(start, float),
+        np.zeros_like(start, float),
+    )
     for _ in range(steps):
         slope = 1 - 2 * BY * x
         to_start, to_rate, to_by = slope * to_start, slope * to_rate + BY, slope * to_by + rate - x * x
@@ -70,7 +77,9 @@ def growth(sim):
 
 
 def close(array, expected):
-    np.testing.assert_allclose(array.numpy() if isinstance(array, stet.Array) else array, expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        array.numpy() if isinstance(array, stet.Array) else array, expected, rtol=1e-4, atol=1e-6
+    )
 
 
 def test_gradients(growth):
@@ -107,7 +116,9 @@ def test_the_same_whatever_every_is(sim, growth):
 def test_info(growth):
     assert growth.tape.info["launches"] == 0
     info = growth.taped().tape.info
-    assert info["steps"] == STEPS + 1 and info["launches"] == STEPS + 2, "the copy before the first step is a step of its own"
+    assert (
+        info["steps"] == STEPS + 1 and info["launches"] == STEPS + 2
+    ), "the copy before the first step is a step of its own"
     assert 1 < info["checkpoints"] < STEPS and info["checkpoint_bytes"] > 0 and info["gradient_bytes"] == 0
     growth.backward()
     assert growth.tape.info["gradient_bytes"] > 0

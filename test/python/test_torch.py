@@ -1,5 +1,6 @@
-"""PyTorch: the same memory on both sides, streams, and graphs that PyTorch captures with stet's launches in them. The first part runs on the CPU
-and, where there is one, on a GPU; the second on a GPU only."""
+"""PyTorch: the same memory on both sides, streams, and graphs that PyTorch captures with stet's launches in them. The
+first part runs on the CPU and, where there is one, on a GPU; the second on a GPU only.
+"""
 
 import threading
 
@@ -11,7 +12,8 @@ from conftest import KERNEL, SCENE
 
 torch = pytest.importorskip("torch")
 
-COUNT = '#include "stet/lang.h"\nitem_kernel void k_add(int *x, int by, int n, int block) { items (p, n) { x[p] = x[p] + by; } }'
+COUNT = """#include "stet/lang.h"
+item_kernel void k_add(int *x, int by, int n, int block) { items (p, n) { x[p] = x[p] + by; } }"""
 DEVICES = ["cpu", "cuda"]
 
 

@@ -34,7 +34,9 @@ def grown(start, rate):
 
 
 def close(a, b):
-    np.testing.assert_allclose(a.detach().cpu().numpy(), b.detach().cpu().numpy() if hasattr(b, "detach") else b, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        a.detach().cpu().numpy(), b.detach().cpu().numpy() if hasattr(b, "detach") else b, rtol=1e-4, atol=1e-6
+    )
 
 
 def test_one_function(growth):

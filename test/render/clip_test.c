@@ -1,6 +1,6 @@
 /*
- * The near and the far plane: what is nearer than znear x extent or further than zfar x extent along the viewing axis is not in a picture, in
- * none of its outputs, and what the near plane cuts open is seen through.
+ * The near and the far plane: what is nearer than znear x extent or further than zfar x extent along the viewing axis
+ * is not in a picture, in none of its outputs, and what the near plane cuts open is seen through.
  */
 #include "render/pictures.h"
 
@@ -8,7 +8,9 @@ enum { SIZE = 40 };
 
 static const char mesh[] = "<mesh name='rock' vertex='.06 0 0 -.06 0 0 0 .06 0 0 -.06 0 0 0 .06 0 0 -.06'/>";
 
-/* A room of things, and a camera of each kind on a body; `more` comes last, so that the ids of the others are the same. */
+/*
+ * A room of things, and a camera of each kind on a body; `more` comes last, so that the ids of the others are the same.
+ */
 static void open_room(pictures *p, double extent, const char *map, const char *on_body, const char *more)
 {
     scene_text t = {.n = 0};

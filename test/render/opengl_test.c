@@ -4,12 +4,12 @@
  *
  * Both sample the middle of a pixel, but OpenGL draws triangles, so the two may differ along edges. Two rules are held:
  *
- *   OPENGL-1  where the geoms differ, each side has the other's geom in one of the nine pixels around (an outline is off
- *       by less than a pixel), or both are equally far away (FLUSH: surfaces that pass through each other). At most one
- *       pixel in a thousand differs at all
- *   OPENGL-2  where all nine pixels have one geom, depths differ by less than DEPTH (relative): round shapes are made of
- *       SLICES flat faces, whose middle lies 1 - cos(pi / SLICES) = 1.2e-4 of a radius below the surface, and more along
- *       a ray that meets it at a flat angle; OpenGL's depth has 24 bits
+ *   OPENGL-1  where the geoms differ, each side has the other's geom in one of the nine pixels around (an outline is
+ *       off by less than a pixel), or both are equally far away (FLUSH: surfaces that pass through each other). At most
+ *       one pixel in a thousand differs at all
+ *   OPENGL-2  where all nine pixels have one geom, depths differ by less than DEPTH (relative): round shapes are made
+ *       of SLICES flat faces, whose middle lies 1 - cos(pi / SLICES) = 1.2e-4 of a radius below the surface, and more
+ *       along a ray that meets it at a flat angle; OpenGL's depth has 24 bits
  */
 #include "render/pictures.h"
 

@@ -30,7 +30,10 @@ typedef struct tally {
     int64_t rays, far, bad, hits, flush;
 } tally;
 
-/* Where the ray through a place of the picture, in pixels from its upper left corner, meets the near plane, and its unit way; metres of depth for one along it. */
+/*
+ * Where the ray through a place of the picture, in pixels from its upper left corner, meets the near plane, and its
+ * unit way; metres of depth for one along it.
+ */
 static double aim(const oracle *o, double x, double y, double start[3], double way[3])
 {
     double u = (x - o->camera->width / 2.0) * o->size, v = (o->camera->height / 2.0 - y) * o->size;
@@ -306,10 +309,7 @@ static void test_mesh_is_watertight(void **state)
     pictures_close(&p);
 }
 
-/*
- * ---- shipped scenes
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- shipped scenes ---------------------------------------------------------------------------------------------- */
 
 /* Joints somewhere in their range, free bodies shifted and turned a little. */
 static void random_pose(const mjModel *m, float *qpos, uint64_t *s)

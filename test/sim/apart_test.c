@@ -1,6 +1,7 @@
 /*
- * All of stet on a device that runs kernels and whose memory the host cannot touch (device/apart.h), beside a twin on a plain CPU: whatever
- * is called, in whatever order, both give the same bits; and what crosses between host and device is what has to.
+ * All of stet on a device that runs kernels and whose memory the host cannot touch (device/apart.h), beside a twin on a
+ * plain CPU: whatever is called, in whatever order, both give the same bits; and what crosses between host and device
+ * is what has to.
  */
 #include "device/apart.h"
 #include "sim/room.h"
@@ -10,7 +11,10 @@
 
 enum { WORLDS = 5, WIDTH = 20, HEIGHT = 12, REQUESTS = 4, PRIMS = 6 };
 
-/* A robot with what the stage has of kinds: a body in a body, a mocap body, a site, cameras that look and track, lights, an actuator. */
+/*
+ * A robot with what the stage has of kinds: a body in a body, a mocap body, a site, cameras that look and track,
+ * lights, an actuator.
+ */
 static const char robot[] =
     "<mujoco><asset><texture name='t' type='2d' builtin='checker' width='8' height='8'/><material name='m' "
     "texture='t'/></asset><worldbody><light pos='0 0 3'/><geom type='plane' size='2 2 .1' material='m'/>"

@@ -1,6 +1,6 @@
 /*
- * The caller's kernels inside a step: in which order they run, what is counted, that nothing changes a bit, the reset by mask.
- * What goes wrong: phase_fault_test.c.
+ * The caller's kernels inside a step: in which order they run, what is counted, that nothing changes a bit, the reset
+ * by mask. What goes wrong: phase_fault_test.c.
  */
 #include "sim/phases.h"
 

@@ -108,7 +108,10 @@ static inline void phases_close(phases *p)
     stet_sim_destroy(p->sim);
 }
 
-/* What an episode needs: a push before physics; afterwards, who fell; then, the reset; then, counters and an observation. */
+/*
+ * What an episode needs: a push before physics; afterwards, who fell; then, the reset; then, counters and an
+ * observation.
+ */
 typedef struct episode {
     stet_array *done, *length, *seen;
     int push; /* number of the kernel */

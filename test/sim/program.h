@@ -2,12 +2,13 @@
  * A random program of API calls, run by two sims at once: the subject, with mechanisms on (some are switched off and on
  * again on the way) and mostly under audit, and a twin with all of them off. Whatever is read must have the same bits.
  *
- *   PROGRAM-1  both get the same calls with the same values; only their devices, lanes, threads and frames in flight differ. A run about a GPU
- *       (device/picked.h) has it for the subject, and for the twin every other time
+ *   PROGRAM-1  both get the same calls with the same values; only their devices, lanes, threads and frames in flight
+ *       differ. A run about a GPU (device/picked.h) has it for the subject, and for the twin every other time
  *   PROGRAM-2  the twin reads each frame as soon as it is rendered; the subject whenever the dice say so
- *   PROGRAM-3  all that happens follows from one seed; each operation is said before it is done, so that the last ones can be
- *       printed
- *   PROGRAM-4  a call of the subject's device may be made to fail; what fails for that is done again, and the twin does it once
+ *   PROGRAM-3  all that happens follows from one seed; each operation is said before it is done, so that the last ones
+ *       can be printed
+ *   PROGRAM-4  a call of the subject's device may be made to fail; what fails for that is done again, and the twin does
+ *       it once
  */
 #ifndef TEST_SIM_PROGRAM_H
 #define TEST_SIM_PROGRAM_H

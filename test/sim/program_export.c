@@ -1,6 +1,7 @@
 /*
- * The random program's neighbours: another library on each of the two devices, with a stream and memory of its own. It writes through tensors
- * of the sims' arrays, lends memory that kernels write, and its stream is one of those that the sims work in.
+ * The random program's neighbours: another library on each of the two devices, with a stream and memory of its own. It
+ * writes through tensors of the sims' arrays, lends memory that kernels write, and its stream is one of those that the
+ * sims work in.
  */
 #include "sim/program.h"
 
@@ -82,7 +83,7 @@ void op_stream(program *p)
     }
 }
 
-/* ---- exports ------------------------------------------------------------------------------------------------------ */
+/* ---- exports ----------------------------------------------------------------------------------------------------- */
 
 bool exported_silently(const program *p)
 {

@@ -1,7 +1,7 @@
 /*
- * The random program's faults: one call of the subject's device fails, in the middle of something that the subject does.
- * It may come through all the same (another way was taken); if it fails it says why, has changed nothing, and the same call
- * works afterwards. The twin does it once, without faults.
+ * The random program's faults: one call of the subject's device fails, in the middle of something that the subject
+ * does. It may come through all the same (another way was taken); if it fails it says why, has changed nothing, and the
+ * same call works afterwards. The twin does it once, without faults.
  */
 #include "sim/program.h"
 

@@ -1,6 +1,6 @@
 /*
- * The random program's own kernels: made, launched over the worlds' fields one by one or as lists, destroyed. The twin's
- * cache of compiled kernels is off only now and then, as is the subject's audit of it: compiling takes long.
+ * The random program's own kernels: made, launched over the worlds' fields one by one or as lists, destroyed. The
+ * twin's cache of compiled kernels is off only now and then, as is the subject's audit of it: compiling takes long.
  */
 #include "sim/program.h"
 
@@ -158,8 +158,9 @@ void op_kernel_launch(program *p)
 }
 
 /*
- * The subject's launch may fail: then nothing has happened, and it is done again. In checked mode the call that fails may
- * be the one that asks for faults: then the launch ran, its record is still to be looked at, and it is not done again.
+ * The subject's launch may fail: then nothing has happened, and it is done again. In checked mode the call that fails
+ * may be the one that asks for faults: then the launch ran, its record is still to be looked at, and it is not done
+ * again.
  */
 void faulty_launch(program *p)
 {

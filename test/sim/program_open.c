@@ -92,7 +92,10 @@ static stet_mechanism_options options_of(int who)
     return (stet_mechanism_options){.disabled = (1u << STET_MECHANISM_COUNT) - 1};
 }
 
-/* On a GPU all kernels come with the sim: most of the time they are not compiled again, as they would be under audit and without the cache. */
+/*
+ * On a GPU all kernels come with the sim: most of the time they are not compiled again, as they would be under audit
+ * and without the cache.
+ */
 static void create_sim(program *p, int who, stet_sim_def *def)
 {
     stet_mechanism_options options = options_of(who);

@@ -90,7 +90,10 @@ typedef struct draft {
     bool has[KINDS];
 } draft;
 
-/* A third of the models have a plugin, and two thirds a height field. MuJoCo takes a second to make a shape of its sdf plugins. */
+/*
+ * A third of the models have a plugin, and two thirds a height field. MuJoCo takes a second to make a shape of its sdf
+ * plugins.
+ */
 static void draw_kinds(program *p, draft *d)
 {
     int plugin = roll(p, 30), field = ONE_CELL + roll(p, 6), keyframes = roll(p, 3);

@@ -1,6 +1,6 @@
 /*
- * Ranges for profilers, against libraries of the test's own in the place of NVTX and ROCTX: what is pushed is what a trace says, nested as it
- * is there, and nothing else changes.
+ * Ranges for profilers, against libraries of the test's own in the place of NVTX and ROCTX: what is pushed is what a
+ * trace says, nested as it is there, and nothing else changes.
  */
 #include "sim/room.h"
 
@@ -172,7 +172,7 @@ static void ranges_change_nothing(void **state)
     assert_memory_equal(&counters[0], &counters[1], sizeof counters[0]);
 }
 
-/* ---- which library ------------------------------------------------------------------------------------------------ */
+/* ---- which library ----------------------------------------------------------------------------------------------- */
 
 static void libraries_are_found(void **state)
 {

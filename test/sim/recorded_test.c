@@ -1,6 +1,7 @@
 /*
- * Frames of the hand whose poses somebody else writes (the recording that `stet bench mechanisms` plays), with kernels in the step whose arguments
- * change: the same bits whether argument blocks are kept or not, lists replayed or not, and work goes to one stream or to two of others in turn.
+ * Frames of the hand whose poses somebody else writes (the recording that `stet bench mechanisms` plays), with kernels
+ * in the step whose arguments change: the same bits whether argument blocks are kept or not, lists replayed or not, and
+ * work goes to one stream or to two of others in turn.
  *
  * The first argument is the number of frames; the recording is played in a circle.
  */

@@ -24,7 +24,8 @@ endforeach()
 # A call of each function of the public headers; all of them, for one that is missing would go untested.
 file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stet/*.h")
 add_custom_command(OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl"
-    COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/nullgen.py" "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl"
+    COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/nullgen.py"
+    "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl"
     DEPENDS "${PROJECT_SOURCE_DIR}/tools/nullgen.py" "${PROJECT_SOURCE_DIR}/tools/source.py" ${headers} VERBATIM)
 stet_test(sim/faults/nulls SOURCES "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl")
 target_include_directories(test_sim_nulls PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")

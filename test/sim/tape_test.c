@@ -1,5 +1,6 @@
 /*
- * Tapes over the steps of a sim: the caller's kernels in a step are taken down; what physics on the host writes is noticed.
+ * Tapes over the steps of a sim: the caller's kernels in a step are taken down; what physics on the host writes is
+ * noticed.
  */
 #include "sim/phases.h"
 

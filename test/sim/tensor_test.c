@@ -1,5 +1,6 @@
 /*
- * A sim whose arrays other libraries hold as tensors: what they write is seen by physics and pictures, and what they were given stays.
+ * A sim whose arrays other libraries hold as tensors: what they write is seen by physics and pictures, and what they
+ * were given stays.
  */
 #include "sim/room.h"
 
@@ -169,7 +170,7 @@ static void pictures_outlive_the_sim(void **state)
     assert_int_equal(stet_get_memory_stats().blocks, blocks);
 }
 
-/* ---- tensors that pictures are drawn into -------------------------------------------------------------------------- */
+/* ---- tensors that pictures are drawn into ------------------------------------------------------------------------ */
 
 enum { W = 3, HIGH = 10, WIDE = 14, CHANNELS = 4, BYTES = W * HIGH * WIDE * CHANNELS };
 

@@ -1,6 +1,6 @@
 /*
- * What a trace of a sim says is what happened: each event in its place, sums that are the counters', children inside their parents. And
- * tracing changes nothing: no bit of any result, whatever memory there is for it, and no other sim.
+ * What a trace of a sim says is what happened: each event in its place, sums that are the counters', children inside
+ * their parents. And tracing changes nothing: no bit of any result, whatever memory there is for it, and no other sim.
  */
 #include "sim/room.h"
 #include "device/null/null.h"
@@ -143,7 +143,9 @@ static void check_sums(stet_sim *sim)
     assert_memory_equal(calls, s.calls, sizeof calls);
 }
 
-/* From the first frame on: recordings are built, compared, replayed; worlds are put back; a frame that nothing changes. */
+/*
+ * From the first frame on: recordings are built, compared, replayed; worlds are put back; a frame that nothing changes.
+ */
 static void play_all(stet_sim *sim)
 {
     play(sim, 20, WARM);

@@ -1,4 +1,6 @@
-/* The mechanism hierarchy: what each kind of flush visits, that nothing stale is read, and that switches change no bit. */
+/*
+ * The mechanism hierarchy: what each kind of flush visits, that nothing stale is read, and that switches change no bit.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,7 +141,10 @@ static void local_transforms_are_made_when_they_are_read(void **state)
     scene_close(&s);
 }
 
-/* A frame of poses, transforms and writes to the arrays; in three hundred of them everything has happened more than twice. */
+/*
+ * A frame of poses, transforms and writes to the arrays; in three hundred of them everything has happened more than
+ * twice.
+ */
 static void move_on(scene *s, int frame, int skin, int rigid)
 {
     stet_array *local, *world;

@@ -1,6 +1,6 @@
 /*
- * Transforms of one prim, of few and of many worlds: what was written is read, and where the host has no access to the device's memory few worlds
- * cross by themselves.
+ * Transforms of one prim, of few and of many worlds: what was written is read, and where the host has no access to the
+ * device's memory few worlds cross by themselves.
  */
 #include "sim/room.h"
 

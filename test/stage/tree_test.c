@@ -1,4 +1,7 @@
-/* Random trees of added prims, rigid ones in the middle, against a plain recursive walk in double; and what becomes of memory. */
+/*
+ * Random trees of added prims, rigid ones in the middle, against a plain recursive walk in double; and what becomes of
+ * memory.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

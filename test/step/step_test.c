@@ -136,7 +136,10 @@ static void many_steps_at_once_are_as_many_single_ones(void **state)
     }
 }
 
-/* WORLDS-2: what is read and written back unchanged leaves the exact numbers as they are; what is changed replaces them. */
+/*
+ * WORLDS-2: what is read and written back unchanged leaves the exact numbers as they are; what is changed replaces
+ * them.
+ */
 static void the_exact_number_stands_behind_its_rounding(void **state)
 {
     rig r = rig_make("hand.xml", 5, NULL, 1, true);

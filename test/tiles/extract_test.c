@@ -231,7 +231,9 @@ static double neighbour(double x, int up)
     return (double)f;
 }
 
-/* All 65536: each half itself, the tie above it, and the floats next to both; its bits are known, or those of half_of. */
+/*
+ * All 65536: each half itself, the tie above it, and the floats next to both; its bits are known, or those of half_of.
+ */
 static void each_half_is_the_nearest(void **state)
 {
     enum { EACH = 5, ROW = 16384 / EACH };

@@ -1,6 +1,7 @@
 /*
- * A painter for tests: each pixel is a hash of (what its world looks like, world, camera, x, y), so that any pixel that went to the
- * wrong place, or is of the wrong time, is seen. The expected tensors are worked out here by other means than the library's.
+ * A painter for tests: each pixel is a hash of (what its world looks like, world, camera, x, y), so that any pixel that
+ * went to the wrong place, or is of the wrong time, is seen. The expected tensors are worked out here by other means
+ * than the library's.
  */
 #ifndef TEST_TILES_PAINTER_H
 #define TEST_TILES_PAINTER_H

@@ -160,7 +160,9 @@ static void a_bound_array_never_goes_back(void **state)
     move_all(&s);
     render(&s, NULL);
     check_frame(&s, &s.painter, b.request, 3, 1);
-    /* Frame 0 after frame 1: its bound arrays are refused, its ring tensor is there, and the bound ones keep frame 1. */
+    /*
+     * Frame 0 after frame 1: its bound arrays are refused, its ring tensor is there, and the bound ones keep frame 1.
+     */
     assert_int_equal(stet_tiles_get_array(s.tiles, 0, 0, &a), STET_ERROR_STATE);
     assert_non_null(strstr(stet_get_last_error(), "holds frame 1 already"));
     assert_null(a);

@@ -1,6 +1,6 @@
 /*
- * A scene of a few worlds and two cameras, painted by the test's painter, and ways to look at the frames of its tiles. Included after
- * cmocka.h.
+ * A scene of a few worlds and two cameras, painted by the test's painter, and ways to look at the frames of its tiles.
+ * Included after cmocka.h.
  */
 #ifndef TEST_TILES_SCENE_H
 #define TEST_TILES_SCENE_H

@@ -1,6 +1,6 @@
 /*
- * Parameters of the physics, world by world: each world goes where MuJoCo alone takes it with a model that was edited by hand, on any number of
- * threads; what was given no longer is the model's own again.
+ * Parameters of the physics, world by world: each world goes where MuJoCo alone takes it with a model that was edited
+ * by hand, on any number of threads; what was given no longer is the model's own again.
  */
 #include "worlds/rig.h"
 

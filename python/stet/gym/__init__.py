@@ -7,7 +7,9 @@ Importing this module registers them, so that `gymnasium.make_vec("stet/CartPole
 try:
     from gymnasium.envs.registration import register
 except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError("stet.gym needs gymnasium: pip install 'gymnasium>=1.1', or install stet with its extra [gym]", name=_error.name) from None
+    raise ModuleNotFoundError(
+        "stet.gym needs gymnasium: pip install 'gymnasium>=1.1', or install stet with its extra [gym]", name=_error.name
+    ) from None
 
 from .cartpole import CartPoleEnv, CartPoleVectorEnv
 from .hand import HandPixelsEnv, HandPixelsVectorEnv

@@ -1,13 +1,14 @@
-"""What the environments have in common: worlds of a sim as sub-environments, with episodes kept on the device (episode.k.h).
+"""What the environments have in common: worlds of a sim as sub-environments, with episodes kept on the device
+(episode.k.h).
 
-A step is: the caller's actions → the task's kernels and the physics → k_episode (what ended) → k_begin (what begins again). With
-MuJoCo's physics these kernels are a part of the sim's step; with external physics they are one recorded list, and nothing of a step
-comes to the host.
+A step is: the caller's actions → the task's kernels and the physics → k_episode (what ended) → k_begin (what begins
+again). With MuJoCo's physics these kernels are a part of the sim's step; with external physics they are one recorded
+list, and nothing of a step comes to the host.
 
 Invariants:
     G1  worlds with the same number, seed and actions have the same trajectory, whatever num_envs is
-    G2  observation, reward, terminated, truncated and the actions are plain arrays on the device, the same ones for the life of
-        the environment: a tensor library imports them once. step() and reset() give copies of them in NumPy
+    G2  observation, reward, terminated, truncated and the actions are plain arrays on the device, the same ones for the
+        life of the environment: a tensor library imports them once. step() and reset() give copies of them in NumPy
     G3  an array of the caller's is never kept
 """
 
@@ -24,7 +25,8 @@ from . import _files
 
 
 class Tensors(NamedTuple):
-    """An environment's arrays as a tensor library sees them; `final_observation` is None unless autoreset is SAME_STEP."""
+    """An environment's arrays as a tensor library sees them; `final_observation` is None unless autoreset is SAME_STEP.
+    """
 
     action: Any
     observation: Any
@@ -42,7 +44,9 @@ class Episodes(VectorEnv):
     _team = {}  # threads of a world on a GPU, as of Sim.kernel
     _autoreset_modes = tuple(AutoresetMode)
 
-    def __init__(self, sim, *, single_observation_space, single_action_space, autoreset_mode, max_episode_steps, render_mode):
+    def __init__(
+        self, sim, *, single_observation_space, single_action_space, autoreset_mode, max_episode_steps, render_mode
+    ):
         self.sim = sim
         """The `stet.Sim` behind the environment: its counters, timing, streams, arrays."""
         self._external = sim.physics == "external"  # it is one of the kernels
@@ -171,8 +175,10 @@ class Episodes(VectorEnv):
         if actions.dtype.kind == "f":
             actions = actions.astype(np.float32, copy=False)
         if not self.action_space.contains(actions):
-            raise ValueError(f"{type(self).__name__}.step: the actions ({actions.dtype} {list(actions.shape)}) are not in "
-                             f"the action space {self.action_space}")
+            raise ValueError(
+                f"{type(self).__name__}.step: the actions ({actions.dtype} {list(actions.shape)}) are not in "
+                f"the action space {self.action_space}"
+            )
         self._action.write(actions.astype(self._action.dtype, copy=False).reshape(self._action.shape))
 
     def _final_info(self, over):
@@ -198,10 +204,12 @@ class Episodes(VectorEnv):
     # ---- the tensors' face ----------------------------------------------------------------------------------------
 
     def tensors(self, from_dlpack):
-        """The environment's arrays, imported once by a library's from_dlpack (torch.from_dlpack, jax.dlpack.from_dlpack).
+        """The environment's arrays, imported once by a library's from_dlpack (torch.from_dlpack,
+        jax.dlpack.from_dlpack).
 
-        Nothing is copied: step_tensors() writes into the same memory each time. `action` is for writing. The library's stream
-        is to be handed over once (`env.sim.use_stream`), or ordered by `env.sim.wait_stream` and `signal_stream`.
+        Nothing is copied: step_tensors() writes into the same memory each time. `action` is for writing. The library's
+        stream is to be handed over once (`env.sim.use_stream`), or ordered by `env.sim.wait_stream` and
+        `signal_stream`.
         """
         self._check_open()
         if self._views is None or self._views[0] is not from_dlpack:
@@ -217,9 +225,9 @@ class Episodes(VectorEnv):
     def step_tensors(self, actions=None):
         """A step whose arrays stay on the device: observation, reward, terminated, truncated, info.
 
-        actions: a tensor on the device of the same type and shape as `tensors(…).action`, which is copied; or None: they were
-        written there. Out of range they count as the nearest that is allowed. What comes back are the tensors of `tensors`, if it
-        was called, else arrays with __dlpack__; the next step overwrites them.
+        actions: a tensor on the device of the same type and shape as `tensors(…).action`, which is copied; or None:
+        they were written there. Out of range they count as the nearest that is allowed. What comes back are the tensors
+        of `tensors`, if it was called, else arrays with __dlpack__; the next step overwrites them.
         """
         self._check_ready()
         if actions is None:

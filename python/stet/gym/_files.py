@@ -1,4 +1,6 @@
-"""Where the environments' scenes and kernels are: in the package, or, for what it has from elsewhere, in the checkout around it."""
+"""Where the environments' scenes and kernels are: in the package, or, for what it has from elsewhere, in the checkout
+around it.
+"""
 
 from pathlib import Path
 

@@ -11,8 +11,9 @@ class Single(gymnasium.Env):
     _vector: type
 
     def __init__(self, device="auto", *, max_episode_steps=0, **keywords):
-        self.vector = self._vector(1, device, max_episode_steps=max_episode_steps, autoreset_mode=AutoresetMode.DISABLED,
-                                   **keywords)
+        self.vector = self._vector(
+            1, device, max_episode_steps=max_episode_steps, autoreset_mode=AutoresetMode.DISABLED, **keywords
+        )
         """The vector environment of one world."""
         self.observation_space = self.vector.single_observation_space
         self.action_space = self.vector.single_action_space

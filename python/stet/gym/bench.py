@@ -1,7 +1,8 @@
 """Steps of all worlds a second: `python -m stet.gym.bench [--device auto] [--seconds 1]`.
 
-The cart-pole through tensors (nothing comes to the host) and through NumPy (everything does), beside gymnasium's own vector environment,
-which is written in NumPy; and the hand with its pictures. Random actions are drawn before the clock starts; each row is the best of three.
+The cart-pole through tensors (nothing comes to the host) and through NumPy (everything does), beside gymnasium's own
+vector environment, which is written in NumPy; and the hand with its pictures. Random actions are drawn before the clock
+starts; each row is the best of three.
 """
 
 import argparse

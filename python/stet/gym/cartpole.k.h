@@ -1,14 +1,18 @@
 /*
- * Kernels of the cart-pole. q [2]: x of the cart (m), angle of the pole from upright (rad, leaning to +x); v [2]: their rates.
+ * Kernels of the cart-pole. q [2]: x of the cart (m), angle of the pole from upright (rad, leaning to +x); v [2]: their
+ * rates.
  *
- * The task, its constants and its limits are those of Barto, Sutton and Anderson, "Neuronlike adaptive elements that can solve
- * difficult learning control problems" (1983).
+ * The task, its constants and its limits are those of Barto, Sutton and Anderson, "Neuronlike adaptive elements that
+ * can solve difficult learning control problems" (1983).
  */
 #include "stet/lang.h"
 
 #include "episode.k.h"
 
-/* ctrl [1], force / 10 N, of the caller's actions [nworld]: choice 0 or 1 (to -x, to +x) if it is discrete, else push in [-1, 1]. */
+/*
+ * ctrl [1], force / 10 N, of the caller's actions [nworld]: choice 0 or 1 (to -x, to +x) if it is discrete, else push
+ * in [-1, 1].
+ */
 world_kernel void k_push(const int *choice, const ureal *push, real *ctrl, int discrete, int nworld, int world)
 {
     each (i, 1) {
@@ -23,9 +27,9 @@ world_kernel void k_push(const int *choice, const ureal *push, real *ctrl, int d
 }
 
 /*
- * dt seconds of a cart of 1 kg with a uniform pole of 0.1 kg and 1 m on it, under 10 N * ctrl. Semi-implicit Euler: first rates,
- * then positions with the new rates. The equations are those without friction of Florian, "Correct equations for the dynamics of
- * the cart-pole system" (2007).
+ * dt seconds of a cart of 1 kg with a uniform pole of 0.1 kg and 1 m on it, under 10 N * ctrl. Semi-implicit Euler:
+ * first rates, then positions with the new rates. The equations are those without friction of Florian, "Correct
+ * equations for the dynamics of the cart-pole system" (2007).
  */
 world_kernel void k_move(const real *ctrl, real *q, real *v, ureal dt)
 {
@@ -66,8 +70,8 @@ world_kernel void k_observe(const real *q, const real *v, ureal *observation, in
 }
 
 /*
- * Poses of bodies for a picture: xpos [nbody][3], xquat [nbody][4]. rest [nbody][3], plain: where they are at q = 0. Body 0 is the
- * world, all others ride on the cart, and the last one is the pole.
+ * Poses of bodies for a picture: xpos [nbody][3], xquat [nbody][4]. rest [nbody][3], plain: where they are at q = 0.
+ * Body 0 is the world, all others ride on the cart, and the last one is the pole.
  */
 world_kernel void k_poses(const real *q, const ureal *rest, real *xpos, real *xquat, int nbody)
 {

@@ -29,14 +29,14 @@ _DT = 0.02  # seconds of a step, and of a step of the scene's
 class CartPoleVectorEnv(Episodes):
     """num_envs cart-poles; the task of gymnasium's CartPole-v1.
 
-    Observation, float32 [4]: x of the cart (m), its rate, angle of the pole (rad), its rate. Action: 0 or 1, a force of 10 N to
-    the left or right; or with continuous=True float32 [1] in [-1, 1] times 10 N. Reward: 1 a step. Terminated: the cart is farther
-    than 2.4 m from the middle, or the pole leans more than 12 degrees. Truncated: after max_episode_steps (0: never). An
-    episode begins with each number of the state within 0.05 of 0.
+    Observation, float32 [4]: x of the cart (m), its rate, angle of the pole (rad), its rate. Action: 0 or 1, a force of
+    10 N to the left or right; or with continuous=True float32 [1] in [-1, 1] times 10 N. Reward: 1 a step. Terminated:
+    the cart is farther than 2.4 m from the middle, or the pole leans more than 12 degrees. Truncated: after
+    max_episode_steps (0: never). An episode begins with each number of the state within 0.05 of 0.
 
-    physics: "external", the equations of motion in a kernel, semi-implicit Euler: on a GPU a step is one recording and nothing of it
-    comes to the host; or "mujoco", the same cart-pole (scenes/cartpole_classic.xml) stepped by MuJoCo. device, and all further
-    keywords: as of stet.Sim. Pictures of width x height with render_mode "rgb_array".
+    physics: "external", the equations of motion in a kernel, semi-implicit Euler: on a GPU a step is one recording and
+    nothing of it comes to the host; or "mujoco", the same cart-pole (scenes/cartpole_classic.xml) stepped by MuJoCo.
+    device, and all further keywords: as of stet.Sim. Pictures of width x height with render_mode "rgb_array".
     """
 
     _source = "cartpole.k.h"
@@ -44,7 +44,8 @@ class CartPoleVectorEnv(Episodes):
     _team = {"team": 1, "teams": 32}  # a thread a world
 
     def __init__(self, num_envs=1, device="auto", *, physics="external", continuous=False, max_episode_steps=500,
-                 autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None, width=300, height=200, **sim: Unpack[SimOptions]):
+                 autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None, width=300, height=200,
+                 **sim: Unpack[SimOptions]):
         if physics not in ("external", "mujoco"):
             raise ValueError(f"physics is {physics!r}; use 'external' or 'mujoco'")
         outputs = () if render_mode is None else ("rgb",)
@@ -72,7 +73,10 @@ class CartPoleVectorEnv(Episodes):
         before = [(self._kernel("k_push"), (choice, push, ctrl, int(not continuous), n))]
         if self._external:
             before.append((self._kernel("k_move"), (ctrl, q, v, _DT)))
-        after = [(self._kernel("k_judge"), (q, self._worth, self._failed, _FARTHEST, _STEEPEST)), self._episode_launch()]
+        after = [
+            (self._kernel("k_judge"), (q, self._worth, self._failed, _FARTHEST, _STEEPEST)),
+            self._episode_launch(),
+        ]
         final = [(observe, (q, v, self._final, n))]
         begin = [self._begin_launch(q, v, [0] * 4, [_WIDTH] * 4), (observe, (q, v, self.observation, n))]
         self._set_launches(before, after, final, begin)

@@ -1,9 +1,11 @@
 /*
- * Episodes: when they end, what the caller is told, how the next one begins. The same for each task; a task's own kernels say
- * what a step was worth and whether it failed (cartpole.k.h, hand.k.h).
+ * Episodes: when they end, what the caller is told, how the next one begins. The same for each task; a task's own
+ * kernels say what a step was worth and whether it failed (cartpole.k.h, hand.k.h).
  *
- *   EPISODE-1  a world's initial states are a function of (key, world, number of its episode), whatever the other worlds do
- *   EPISODE-2  arrays for the caller (reward, terminated, truncated) are plain, one element a world, in the order of worlds
+ *   EPISODE-1  a world's initial states are a function of (key, world, number of its episode), whatever the other
+ *       worlds do
+ *   EPISODE-2  arrays for the caller (reward, terminated, truncated) are plain, one element a world, in the order of
+ *       worlds
  */
 #include "stet/lang.h"
 
@@ -14,10 +16,10 @@ LFN mask ep_live(int world, int nworld) { return in_range(world, nworld); }
 LFN lint ep_world(int world, int nworld) { return imin(lane() + isplat(world), isplat(nworld - 1)); }
 
 /*
- * After the physics. worth [1], failed [1]: of this step, from the task. steps [1]: of the episode. ended [1]: the episode ended with
- * this step. again [1]: the world is put back now. reward, terminated, truncated [nworld]. limit: steps of an episode, 0: no limit.
- * same_step: worlds that ended are put back now; next_step: now those that had ended before (they have no reward, and their action
- * counts for nothing); neither: none is.
+ * After the physics. worth [1], failed [1]: of this step, from the task. steps [1]: of the episode. ended [1]: the
+ * episode ended with this step. again [1]: the world is put back now. reward, terminated, truncated [nworld]. limit:
+ * steps of an episode, 0: no limit. same_step: worlds that ended are put back now; next_step: now those that had ended
+ * before (they have no reward, and their action counts for nothing); neither: none is.
  */
 world_kernel void k_episode(const real *worth, const lint *failed, lint *steps, lint *ended, lint *again, ureal *reward,
                             u8 *terminated, u8 *truncated, int same_step, int next_step, int limit, int nworld,
@@ -40,8 +42,9 @@ world_kernel void k_episode(const real *worth, const lint *failed, lint *steps, 
 }
 
 /*
- * Where again [1] is not 0, an episode begins: q [nq] and v [nv] are home + width * u with u in [-1, 1), counters are 0. home,
- * width [nq + nv] are plain. key [2]: from the seed. episode [1]: number of the episode that begins, then of the next one.
+ * Where again [1] is not 0, an episode begins: q [nq] and v [nv] are home + width * u with u in [-1, 1), counters are
+ * 0. home, width [nq + nv] are plain. key [2]: from the seed. episode [1]: number of the episode that begins, then of
+ * the next one.
  */
 world_kernel void k_begin(const lint *again, const lint *key, lint *episode, lint *steps, lint *ended,
                           const ureal *home, const ureal *width, real *q, real *v, int nq, int nv, int world)

@@ -4,8 +4,8 @@
 #include "episode.k.h"
 
 /*
- * ctrl [nu] of the caller's actions [nworld][nu], plain: hold + half * action, action in [-1, 1], kept in the actuator's range. hold,
- * half, low, high [nu] are plain.
+ * ctrl [nu] of the caller's actions [nworld][nu], plain: hold + half * action, action in [-1, 1], kept in the
+ * actuator's range. hold, half, low, high [nu] are plain.
  */
 world_kernel void k_act(const ureal *action, const ureal *hold, const ureal *half, const ureal *low, const ureal *high,
                         real *ctrl, int nu, int nworld, int world)
@@ -18,9 +18,9 @@ world_kernel void k_act(const ureal *action, const ureal *hold, const ureal *hal
 }
 
 /*
- * worth [1]: how fast the cube turns about the vertical, counter-clockwise from above, in rad/s and at most 5 either way; -10 for
- * dropping it. failed [1]: it is farther than `farthest` (m) from where it lies in home [nq]. Rates of a free joint are about the
- * body's own axes, so the vertical one is the last row of its rotation times them.
+ * worth [1]: how fast the cube turns about the vertical, counter-clockwise from above, in rad/s and at most 5 either
+ * way; -10 for dropping it. failed [1]: it is farther than `farthest` (m) from where it lies in home [nq]. Rates of a
+ * free joint are about the body's own axes, so the vertical one is the last row of its rotation times them.
  */
 world_kernel void k_judge(const real *qpos, const real *qvel, const ureal *home, real *worth, lint *failed, int nq,
                           int nv, ureal farthest)

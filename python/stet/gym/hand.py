@@ -24,13 +24,15 @@ _JOINT, _CUBE = 0.02, 0.003  # widths of initial states, rad and m
 
 
 class HandPixelsVectorEnv(Episodes):
-    """num_envs hands with a cube (scenes/hand.xml, MuJoCo's physics), seen by a camera. The task: turn the cube without dropping it.
+    """num_envs hands with a cube (scenes/hand.xml, MuJoCo's physics), seen by a camera. The task: turn the cube without
+    dropping it.
 
-    Observation: the picture, uint8 [height, width, 3]; with depth=True a dict of that as "rgb" and "depth", float32 [height, width,
-    1], metres. Action: float32 [20] in [-1, 1], of each servo the hold position (keyframe `home`) plus the action times half of its
-    range, kept in the range. Reward: how fast the cube turns about the vertical, counter-clockwise from above, in rad/s and at most 5
-    either way; -10 for dropping it. Terminated: the cube was dropped (it is farther than 0.1 m from where it lay). Truncated: after
-    max_episode_steps of 20 ms (0: never). An episode begins at `home`, with joints within 0.02 rad and the cube within 3 mm of it.
+    Observation: the picture, uint8 [height, width, 3]; with depth=True a dict of that as "rgb" and "depth", float32
+    [height, width, 1], metres. Action: float32 [20] in [-1, 1], of each servo the hold position (keyframe `home`) plus
+    the action times half of its range, kept in the range. Reward: how fast the cube turns about the vertical,
+    counter-clockwise from above, in rad/s and at most 5 either way; -10 for dropping it. Terminated: the cube was
+    dropped (it is farther than 0.1 m from where it lay). Truncated: after max_episode_steps of 20 ms (0: never). An
+    episode begins at `home`, with joints within 0.02 rad and the cube within 3 mm of it.
 
     device, and all further keywords: as of stet.Sim. autoreset_mode: NEXT_STEP or DISABLED.
     """
@@ -40,16 +42,18 @@ class HandPixelsVectorEnv(Episodes):
     _autoreset_modes = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)
     _final = None
 
-    def __init__(self, num_envs=1, device="auto", *, depth=False, camera="main", width=64, height=64, max_episode_steps=250,
-                 autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None, **sim: Unpack[SimOptions]):
+    def __init__(self, num_envs=1, device="auto", *, depth=False, camera="main", width=64, height=64,
+                 max_episode_steps=250, autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None,
+                 **sim: Unpack[SimOptions]):
         self._outputs = ("rgb", "depth") if depth else ("rgb",)
-        sim = stet.Sim(_files.scene("hand.xml"), worlds=_count("num_envs", num_envs, 1), device=device, physics="mujoco",
-                       keyframe="home", cameras=[camera], outputs=self._outputs, width=width, height=height, **sim)
+        sim = stet.Sim(_files.scene("hand.xml"), worlds=_count("num_envs", num_envs, 1), device=device,
+                       physics="mujoco", keyframe="home", cameras=[camera], outputs=self._outputs, width=width,
+                       height=height, **sim)
         rgb = spaces.Box(0, 255, (height, width, 3), np.uint8)
         far = spaces.Box(0, np.inf, (height, width, 1), np.float32)
         super().__init__(sim, single_observation_space=spaces.Dict(rgb=rgb, depth=far) if depth else rgb,
-                         single_action_space=spaces.Box(-1, 1, (sim.model.nu,), np.float32), autoreset_mode=autoreset_mode,
-                         max_episode_steps=max_episode_steps, render_mode=render_mode)
+                         single_action_space=spaces.Box(-1, 1, (sim.model.nu, ), np.float32),
+                         autoreset_mode=autoreset_mode, max_episode_steps=max_episode_steps, render_mode=render_mode)
         self._make_task()
 
     def _make_task(self):
@@ -67,7 +71,9 @@ class HandPixelsVectorEnv(Episodes):
 
     @property
     def observation(self):
-        """The picture on the device, [num_envs, height, width, channels]; with depth a dict of both. Until the next step."""
+        """The picture on the device, [num_envs, height, width, channels]; with depth a dict of both. Until the next
+        step.
+        """
         seen = {name: self.sim.tensor(name, frame=self._frame) for name in self._outputs}
         return seen if len(seen) > 1 else seen["rgb"]
 

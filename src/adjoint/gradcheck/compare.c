@@ -4,8 +4,8 @@
  * A difference equals the gradient only if the function is smooth from x - h to x + h. An element that disagrees is
  * compared again with smaller steps, which may leave out a kink near x. If the slopes on both sides of x still differ,
  * the kink or jump is at x, and the element counts as unfit. The slopes of a smooth function converge as the step
- * shrinks, so a wrong gradient stays wrong. A function that turns within the smallest of these steps, as a long loop may
- * make it, is compared with finer ones; if its slopes do not converge there, either, the element counts as unfit.
+ * shrinks, so a wrong gradient stays wrong. A function that turns within the smallest of these steps, as a long loop
+ * may make it, is compared with finer ones; if its slopes do not converge there, either, the element counts as unfit.
  */
 #include "adjoint/gradcheck/gradcheck.h"
 
@@ -23,9 +23,7 @@ static const double steps[] = {1e-6, 1e-7, 1e-8};
 static const double finer[] = {1e-9, 1e-10, 1e-11, 1e-12};
 enum { NSTEP = sizeof steps / sizeof *steps, NFINER = sizeof finer / sizeof *finer };
 
-/*
- * ---- running ------------------------------------------------------------------------------------------------------
- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 /* A plain array that a world kernel writes belongs to no single world, so it has no part in the loss. */
 static bool counts(const sti_checking *c, const sti_subject *s)
@@ -72,9 +70,7 @@ static stet_result run_adjoint(sti_checking *c)
     return STET_OK;
 }
 
-/*
- * ---- the result of an element --------------------------------------------------------------------------------------
- */
+/* ---- the result of an element ------------------------------------------------------------------------------------ */
 
 /* The name of element `k` of a parameter's gradient. */
 static const char *element(const sti_checking *c, const sti_subject *s, int64_t k, char text[120])
@@ -111,9 +107,7 @@ static void leave_out(sti_checking *c, const sti_subject *s, int64_t k, const ch
         (void)snprintf(c->out->where, sizeof c->out->where, "%s: %s", element(c, s, k, text), why);
 }
 
-/*
- * ---- differences --------------------------------------------------------------------------------------------------
- */
+/* ---- differences ------------------------------------------------------------------------------------------------- */
 
 static bool finite_sides(const sti_sides *d) { return isfinite(d->before) && isfinite(d->there) && isfinite(d->after); }
 

@@ -142,8 +142,8 @@ static sti_bound *greatest_over(extent *x, const range *r, sti_bound *b)
 /* ---- scope ------------------------------------------------------------------------------------------------------- */
 
 /*
- * Sets the value of a symbol from here on. For a pointer: `array` is the kernel's parameter that it points into, `value`
- * the offset in elements.
+ * Sets the value of a symbol from here on. For a pointer: `array` is the kernel's parameter that it points into,
+ * `value` the offset in elements.
  */
 static void bind(extent *x, const sti_symbol *s, sti_bound *value, const char *array)
 {

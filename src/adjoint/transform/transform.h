@@ -96,8 +96,8 @@ void sti_declare_gradient(sti_transform *t, const sti_symbol *symbol);
 /* "real", or of a structure the structure of its gradients. */
 const char *sti_gradient_type(sti_transform *t, const sti_type *type);
 /*
- * Adds the gradients of a value's numbers to others, one by one; `clear`: sets them to 0. `to`: NULL if there are none to
- * add to.
+ * Adds the gradients of a value's numbers to others, one by one; `clear`: sets them to 0. `to`: NULL if there are none
+ * to add to.
  */
 void sti_add_numbers(sti_transform *t, const char *to, const char *from, const sti_type *type, bool clear);
 /* Adds to the gradient of a place. */

@@ -76,8 +76,8 @@ typedef struct sti_transform {
     sti_node *each;     /* the each or items around this place */
     /* Statements that run plainly log what they overwrite in these arrays; NULL: they log nothing. */
     const struct sti_effects *log;
-    struct sti_text_output *output;   /* the text: tree/text.h */
-    struct sti_tape_state *tape; /* transform/transform.h, as the next ones */
+    struct sti_text_output *output; /* the text: tree/text.h */
+    struct sti_tape_state *tape;    /* transform/transform.h, as the next ones */
     struct sti_list_state *list;
     struct sti_item_state *item;
 } sti_transform;

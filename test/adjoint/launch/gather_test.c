@@ -1,5 +1,6 @@
 /*
- * Listed gradients: every destination gets its entries, items in their order, 256 at a time; the same bits on every device.
+ * Listed gradients: every destination gets its entries, items in their order, 256 at a time; the same bits on every
+ * device.
  */
 #include "device/devices.h"
 

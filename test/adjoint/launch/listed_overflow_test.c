@@ -1,6 +1,7 @@
 /*
- * Arrays that sizes of tapes come from grow behind stet's back: lists of gradients, iterations of an each, rounds of a team that logs what it overwrites. Nothing
- * beyond a tape is touched, the next read says which kernel and line it was, unless gradients are right all the same, and the launch after that is right.
+ * Arrays that sizes of tapes come from grow behind stet's back: lists of gradients, iterations of an each, rounds of a
+ * team that logs what it overwrites. Nothing beyond a tape is touched, the next read says which kernel and line it was,
+ * unless gradients are right all the same, and the launch after that is right.
  */
 #include "device/devices.h"
 
@@ -39,7 +40,10 @@ static const char source[] = SOURCE(
             /* 25 */ "    each (i, count[2]) put(y, i, y[i] * y[i] * x[i]);\n"
             /* 26 */ "    sync(); } }\n");
 
-/* Of a kernel: what count[at] holds first, and what is written behind. One slot more may fit, since a tape has some that not every launch uses: then gradients are right. */
+/*
+ * Of a kernel: what count[at] holds first, and what is written behind. One slot more may fit, since a tape has some
+ * that not every launch uses: then gradients are right.
+ */
 typedef struct growing {
     const char *kernel;
     int at, from, to;

@@ -1,6 +1,7 @@
 /*
- * Gradients that the iterations of an each list for elements that several of them share: whatever the list looks like, and however many threads the team has
- * that adds it up, each device gives the bits of the first one, which adds each entry at once.
+ * Gradients that the iterations of an each list for elements that several of them share: whatever the list looks like,
+ * and however many threads the team has that adds it up, each device gives the bits of the first one, which adds each
+ * entry at once.
  */
 #include "device/devices.h"
 
@@ -11,8 +12,9 @@
 enum { WORLDS = 5, ITEMS = 64, MOST = 48, ENTRIES = 2048 };
 
 /*
- * first [MOST + 1], where [ENTRIES]: iteration i has the entries first[i] … first[i + 1] - 1. k_gather lists for three arrays (t's by lanes), k_own takes entries back
- * (an element that it wrote and then reads is its own), k_shared lists for shared memory and for one of two arrays.
+ * first [MOST + 1], where [ENTRIES]: iteration i has the entries first[i] … first[i + 1] - 1. k_gather lists for three
+ * arrays (t's by lanes), k_own takes entries back (an element that it wrote and then reads is its own), k_shared lists
+ * for shared memory and for one of two arrays.
  */
 static const char source[] = SOURCE(
     "world_kernel void k_gather(const real *x, const real *z, const ureal *t, const int *first, const int *where, real "
@@ -34,7 +36,7 @@ static const char source[] = SOURCE(
     "    for (int e = first[i]; e < first[i + 1]; ++e) s = fma(h[where[e] % 16], from[where[e]], s * splat(t[3]));\n"
     "    put(y, i, s); put(w, i, s * s); } }\n");
 
-/* ---- lists -------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 typedef struct list {
     const char *name;
@@ -79,7 +81,7 @@ static void make_lists(list out[LISTS])
     out[k++] = make_list("uneven", MOST, uneven, ITEMS);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 typedef struct arrays {
     stet_array *x, *z, *t, *first, *where, *w, *y, *x_grad, *z_grad, *t_grad, *w_grad, *y_grad;

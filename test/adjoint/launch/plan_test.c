@@ -1,5 +1,6 @@
 /*
- * Plans of what adjoints gather: made from the list, the same bits with and without, kept while indices stand, on every device that runs kernels. Only GPUs have them.
+ * Plans of what adjoints gather: made from the list, the same bits with and without, kept while indices stand, on every
+ * device that runs kernels. Only GPUs have them.
  */
 #include "device/devices.h"
 
@@ -112,7 +113,7 @@ static int64_t reason(const bench *b, stet_reason why)
 }
 #define REASON(b, name) reason(b, STET_REASON_GATHER_PLAN_##name)
 
-/* ---- words --------------------------------------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static void a_plan_is_the_list_turned_around(void **state)
 {
@@ -136,7 +137,7 @@ static void a_plan_is_the_list_turned_around(void **state)
     sti_free(words);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static void plans_change_no_bit(void **state)
 {
@@ -274,7 +275,7 @@ static void an_audit_finds_what_was_not_announced(void **state)
     }
 }
 
-/* ---- what has none ------------------------------------------------------------------------------------------------- */
+/* ---- what has none ----------------------------------------------------------------------------------------------- */
 
 static void what_depends_on_more_than_indices_has_none(void **state)
 {

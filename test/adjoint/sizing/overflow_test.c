@@ -1,6 +1,6 @@
 /*
- * Stacks that are too short, because an array was written behind stet's back: found, named, done again where that is possible; a wrong gradient is
- * never read.
+ * Stacks that are too short, because an array was written behind stet's back: found, named, done again where that is
+ * possible; a wrong gradient is never read.
  */
 #include "adjoint/sizing/stack_rig.h"
 
@@ -76,7 +76,10 @@ static float read_one(const chain *c, stet_result *result)
     return all[0];
 }
 
-/* Nobody could write, and yet somebody did: no array of the device can be read before that was told, and the next launch is right. */
+/*
+ * Nobody could write, and yet somebody did: no array of the device can be read before that was told, and the next
+ * launch is right.
+ */
 static void kf31_a_wrong_gradient_is_never_read(void **state)
 {
     FOR_RUNNING_DEVICES(rig)

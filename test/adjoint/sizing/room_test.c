@@ -1,6 +1,6 @@
 /*
- * Rooms: a world has the same part of the memory of plain stacks, and of an adjoint's flags, in each launch over as many worlds, whichever adjoint runs and however
- * deep its stacks are; so launches may be done world by world.
+ * Rooms: a world has the same part of the memory of plain stacks, and of an adjoint's flags, in each launch over as
+ * many worlds, whichever adjoint runs and however deep its stacks are; so launches may be done world by world.
  */
 #include "device/devices.h"
 

@@ -1,5 +1,6 @@
 /*
- * What is known of sizes: a launch in which nothing moved asks for nothing; a change asks for exactly what depends on it. Counters say so.
+ * What is known of sizes: a launch in which nothing moved asks for nothing; a change asks for exactly what depends on
+ * it. Counters say so.
  */
 #include "adjoint/sizing/stack_two.h"
 

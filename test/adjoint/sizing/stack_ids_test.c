@@ -1,6 +1,7 @@
 /*
- * Ids of adjoints and of the maxima that size their stacks are content: the same from the disk, in another process, in another order; two contents under one id
- * are found. So a warm start asks what a cold one asks, and what goes wrong after it has the same names.
+ * Ids of adjoints and of the maxima that size their stacks are content: the same from the disk, in another process, in
+ * another order; two contents under one id are found. So a warm start asks what a cold one asks, and what goes wrong
+ * after it has the same names.
  */
 #include "adjoint/sizing/stack_two.h"
 
@@ -42,7 +43,10 @@ static void kf30_ids_do_not_depend_on_the_order(void **state)
     assert_true(kernel[0] == kernel[1] && reduction[0] == reduction[1]);
 }
 
-/* A stack that is too short, of a kernel whose code came from the disk: kernel, loop and line are named as after a cold start. */
+/*
+ * A stack that is too short, of a kernel whose code came from the disk: kernel, loop and line are named as after a cold
+ * start.
+ */
 static void kf29_an_overflow_after_a_warm_start_has_its_names(void **state)
 {
     char said[2][400];
@@ -87,7 +91,7 @@ static void kf30_equal_ids_of_unequal_content_are_found(void **state)
     stet_device_destroy(d);
 }
 
-/* ---- cold and warm ------------------------------------------------------------------------------------------------ */
+/* ---- cold and warm ----------------------------------------------------------------------------------------------- */
 
 typedef struct told {
     int64_t known, worked_out, stood, asked, cache_misses;

@@ -1,7 +1,8 @@
 /*
  * What the tests of stacks share: a kernel whose stacks come from its data, with its arrays.
  *
- * k_chain: each of n items goes from first[i] to first[i + 1], so its depth is the greatest of these differences. With x = 1 its gradient is known.
+ * k_chain: each of n items goes from first[i] to first[i + 1], so its depth is the greatest of these differences. With
+ * x = 1 its gradient is known.
  */
 #ifndef TEST_ADJOINT_STACK_RIG_H
 #define TEST_ADJOINT_STACK_RIG_H

@@ -1,5 +1,6 @@
 /*
- * Stacks of adjoints: as deep as the data says, on every device; exact maxima over nested ranges; memory that grows, stays and is shared.
+ * Stacks of adjoints: as deep as the data says, on every device; exact maxima over nested ranges; memory that grows,
+ * stays and is shared.
  */
 #include "adjoint/sizing/stack_rig.h"
 
@@ -28,7 +29,7 @@ static void stacks_are_as_deep_as_the_data_says(void **state)
     }
 }
 
-/* ---- exact maxima ------------------------------------------------------------------------------------------------- */
+/* ---- exact maxima ------------------------------------------------------------------------------------------------ */
 
 /* Eight ranges, one in the other, whose ends are in the data; whole numbers of each kind. */
 static const char nested_source[] =
@@ -98,7 +99,7 @@ static void maxima_over_nested_ranges_are_exact(void **state)
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void memory_grows_by_half_at_least_and_stays(void **state)
 {
@@ -151,7 +152,7 @@ static void kernels_share_the_memory(void **state)
     stet_device_destroy(d);
 }
 
-/* ---- producers ---------------------------------------------------------------------------------------------------- */
+/* ---- producers --------------------------------------------------------------------------------------------------- */
 
 typedef struct producing {
     chain inner;
@@ -200,7 +201,7 @@ static void a_producer_may_launch_adjoints(void **state)
     }
 }
 
-/* ---- lists of launches -------------------------------------------------------------------------------------------- */
+/* ---- lists of launches ------------------------------------------------------------------------------------------- */
 
 static stet_result launch_listed(const chain *a, const chain *b)
 {

@@ -1,5 +1,6 @@
 /*
- * For tests of what is known of sizes: a kernel with two loops over two arrays, and counters of what a launch of its adjoint asked for.
+ * For tests of what is known of sizes: a kernel with two loops over two arrays, and counters of what a launch of its
+ * adjoint asked for.
  */
 #ifndef TEST_ADJOINT_STACK_TWO_H
 #define TEST_ADJOINT_STACK_TWO_H

@@ -1,5 +1,6 @@
 /*
- * What is wrong with a launch of an adjoint is named; stacks beyond all memory are an error; wherever memory runs out, nothing is left half-made.
+ * What is wrong with a launch of an adjoint is named; stacks beyond all memory are an error; wherever memory runs out,
+ * nothing is left half-made.
  */
 #include "adjoint/sizing/stack_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tapes while memory or the device fails: each allocation, and each call of a driver, once. What was done is an error or right, arrays that the launches
- * wrote are put back, and the next tape works.
+ * Tapes while memory or the device fails: each allocation, and each call of a driver, once. What was done is an error
+ * or right, arrays that the launches wrote are put back, and the next tape works.
  */
 #include "device/devices.h"
 

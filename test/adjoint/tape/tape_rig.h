@@ -1,6 +1,6 @@
 /*
- * For tests of tapes: the springs (bench/pilot/springs.k.h) as a person's own kernels, stepped on a tape, with the gradients of a sum of
- * weighted positions.
+ * For tests of tapes: the springs (bench/pilot/springs.k.h) as a person's own kernels, stepped on a tape, with the
+ * gradients of a sum of weighted positions.
  */
 #ifndef TEST_ADJOINT_TAPE_RIG_H
 #define TEST_ADJOINT_TAPE_RIG_H

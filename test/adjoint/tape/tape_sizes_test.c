@@ -1,6 +1,7 @@
 /*
- * Passes whose adjoints need sizes that the tape's own launches write: lists end where the host has to know them, which a strict device has no objection to;
- * lists of the caller's that are split are another matter. More lists than there are recordings are told of.
+ * Passes whose adjoints need sizes that the tape's own launches write: lists end where the host has to know them, which
+ * a strict device has no objection to; lists of the caller's that are split are another matter. More lists than there
+ * are recordings are told of.
  */
 #include "device/devices.h"
 #include "device/tensor.h"
@@ -18,7 +19,9 @@ static void make_strict(stet_device *d)
     OK(stet_device_set_mechanisms(d, &options));
 }
 
-/* y += x ^ (2 ^ count), and count goes on: what the next adjoint's stack is sized by is written by the launch before. */
+/*
+ * y += x ^ (2 ^ count), and count goes on: what the next adjoint's stack is sized by is written by the launch before.
+ */
 static void take_down_powers(const small *s)
 {
     stet_result result = STET_OK;
@@ -67,7 +70,10 @@ static void a_pass_ends_its_lists_where_sizes_are_needed(void **state)
     }
 }
 
-/* An adjoint in a list of the caller's, behind the launch that its size comes from: the list is split, for a reason; strict, that is an error. */
+/*
+ * An adjoint in a list of the caller's, behind the launch that its size comes from: the list is split, for a reason;
+ * strict, that is an error.
+ */
 static void a_callers_list_is_split_for_a_reason(void **state)
 {
     FOR_RUNNING_DEVICES(rig)
@@ -103,11 +109,14 @@ static void a_callers_list_is_split_for_a_reason(void **state)
     }
 }
 
-/* ---- more lists than recordings ----------------------------------------------------------------------------------- */
+/* ---- more lists than recordings ---------------------------------------------------------------------------------- */
 
 enum { KEPT = 64 /* recordings of a device */ };
 
-/* `n` segments, each over an array of its own, so each a list of its own. Returns misses of the second pass and of the third, by reason `first`. */
+/*
+ * `n` segments, each over an array of its own, so each a list of its own. Returns misses of the second pass and of the
+ * third, by reason `first`.
+ */
 static void two_passes(small *s, int n, int64_t misses[2])
 {
     stet_array *own[KEPT + 8];
@@ -150,7 +159,7 @@ static void lists_beyond_the_recordings_are_told_of(void **state)
     }
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 static stet_result square_of_product(const small *s)
 {
@@ -166,7 +175,9 @@ static void check_square_of_product(const small *s)
     }
 }
 
-/* Of an input that somebody else may write at any time nobody knows what it held; who announces his writes may have it. */
+/*
+ * Of an input that somebody else may write at any time nobody knows what it held; who announces his writes may have it.
+ */
 static void exported_inputs_are_announced(void **state)
 {
     FOR_RUNNING_DEVICES(rig)

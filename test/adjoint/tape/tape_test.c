@@ -1,6 +1,6 @@
 /*
- * Tapes: gradients through many launches are the same wherever checkpoints lie, on every device, as recordings or not, and right by central
- * differences; a second backward pass is a replay.
+ * Tapes: gradients through many launches are the same wherever checkpoints lie, on every device, as recordings or not,
+ * and right by central differences; a second backward pass is a replay.
  */
 #include "device/devices.h"
 
@@ -202,8 +202,8 @@ static void a_tape_tells_what_it_holds(void **state)
     stet_tape_info later = stet_tape_get_info(x.tape);
     assert_int_equal(later.checkpoint_bytes, info.checkpoint_bytes + one);
     /*
-     * 16 halves of a step a segment. In each way is overwritten twice, and force three times, of which only k_mass_velocity looks at it; in the first
-     * one nobody has looked at what these and length, rate and tension held.
+     * 16 halves of a step a segment. In each way is overwritten twice, and force three times, of which only
+     * k_mass_velocity looks at it; in the first one nobody has looked at what these and length, rate and tension held.
      */
     int64_t way = (int64_t)s->way->size;
     int64_t first = way + (int64_t)(s->force->size + s->length->size + s->rate->size + s->tension->size);

@@ -94,7 +94,7 @@ static stet_result make_much(void)
 
 static void any_allocation_may_fail(void **state) { assert_true(fail_each_allocation(make_much, false) > 20); }
 
-/* ---- tapes -------------------------------------------------------------------------------------------------------- */
+/* ---- tapes ------------------------------------------------------------------------------------------------------- */
 
 static const char deep_source[] = KERNEL("const real *x, const int *first, real *y, int n",
                                          "each (i, n) { real s = x[i];\nfor (int e = first[i]; e < first[i + 1]; ++e) "

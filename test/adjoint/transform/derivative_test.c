@@ -1,5 +1,6 @@
 /*
- * Each function and operator of the language: the table of derivatives has it, and its derivatives are those of differences.
+ * Each function and operator of the language: the table of derivatives has it, and its derivatives are those of
+ * differences.
  */
 #include "adjoint/rig.h"
 

@@ -1,5 +1,6 @@
 /*
- * Every form of statement: the gradients of kernels that have it are those of differences, and their adjoints keep the language's rules.
+ * Every form of statement: the gradients of kernels that have it are those of differences, and their adjoints keep the
+ * language's rules.
  */
 #include "adjoint/rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * Adjoints of item kernels, and of what lanes of world kernels read at places of their own: gradients are those of differences, and what cannot be made is
- * refused by a sentence.
+ * Adjoints of item kernels, and of what lanes of world kernels read at places of their own: gradients are those of
+ * differences, and what cannot be made is refused by a sentence.
  */
 #include "adjoint/rig.h"
 

@@ -1,5 +1,6 @@
 /*
- * Loops that overwrite what they read: their gradients are those of differences, and what their adjoints keep is no more than it has to be.
+ * Loops that overwrite what they read: their gradients are those of differences, and what their adjoints keep is no
+ * more than it has to be.
  */
 #include "adjoint/rig.h"
 
@@ -27,7 +28,7 @@ static int times_in_adjoint(const char *source, const char *word)
         assert_int_equal(times_in_adjoint(SOURCE(body), "tape"), 0);                                                   \
     }
 
-/* ---- iterations with elements of their own ------------------------------------------------------------------------ */
+/* ---- iterations with elements of their own ----------------------------------------------------------------------- */
 
 UNTAPED(three_components, 27,
         "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
@@ -71,7 +72,7 @@ UNTAPED(functions_in_place, 18,
         "  real v[3] = {x[i * 2], x[i * 2 + 1], splat(2)}; grow(v, x[i * 2]); grow(v, v[1]);\n"
         "  put(y, i, v[0] + v[1] * v[2]); } }")
 
-/* ---- few constant trips ------------------------------------------------------------------------------------------- */
+/* ---- few constant trips ------------------------------------------------------------------------------------------ */
 
 UNTAPED(one_after_the_other, 12,
         "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
@@ -127,7 +128,7 @@ static void many_trips_stay_a_loop(void **state)
     assert_true(times_in_adjoint(source, "tape_depth") > 0);
 }
 
-/* ---- iterations that meet ----------------------------------------------------------------------------------------- */
+/* ---- iterations that meet ---------------------------------------------------------------------------------------- */
 
 FORM(a_neighbour_is_read, 12,
      "world_kernel void k_f(real *y, const int *count, int n) { each (i, n) {\n"
@@ -182,7 +183,7 @@ static void narrow_indices_are_shared(void **state)
     for (int k = 0; k < 2; ++k) assert_true(times_in_adjoint(source[k], "listed") > 0);
 }
 
-/* ---- what is not done --------------------------------------------------------------------------------------------- */
+/* ---- what is not done -------------------------------------------------------------------------------------------- */
 
 /* A loop that only works out what nobody needs is not run at all. */
 static void nothing_is_worked_out_for_nobody(void **state)

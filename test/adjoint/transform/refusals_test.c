@@ -1,6 +1,6 @@
 /*
- * What item kernels do, and stores of lanes, that has no adjoint: each is refused by a sentence that says where and what to write instead, and what stands
- * next to it in meaning is not.
+ * What item kernels do, and stores of lanes, that has no adjoint: each is refused by a sentence that says where and
+ * what to write instead, and what stands next to it in meaning is not.
  */
 #include "adjoint/rig.h"
 

@@ -1,5 +1,6 @@
 /*
- * Arrays that a team overwrites after it has read them: factorisations in shared memory, hierarchies level by level. Gradients are those of differences.
+ * Arrays that a team overwrites after it has read them: factorisations in shared memory, hierarchies level by level.
+ * Gradients are those of differences.
  */
 #include "adjoint/rig.h"
 

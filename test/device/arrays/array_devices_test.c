@@ -1,5 +1,6 @@
 /*
- * Arrays on every device of the list: what the host writes is what it reads, whatever lies between. Layout and refusals are array_test.c's.
+ * Arrays on every device of the list: what the host writes is what it reads, whatever lies between. Layout and refusals
+ * are array_test.c's.
  */
 #include "device/devices.h"
 
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* ---- content ------------------------------------------------------------------------------------------------------- */
+/* ---- content ----------------------------------------------------------------------------------------------------- */
 
 enum { ROWS = 37, ITEMS = 5 };
 
@@ -122,7 +123,7 @@ static void hash_is_that_of_the_canonical_bytes(void **state)
     free(d);
 }
 
-/* ---- versions ------------------------------------------------------------------------------------------------------ */
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
 
 static const stet_counter *readback(const stet_device *device)
 {
@@ -190,7 +191,7 @@ static void kf22_a_recycled_address_is_another_array(void **state)
     assert_true(recycled >= 2); /* by both tables of GPUs at least */
 }
 
-/* ---- producers ----------------------------------------------------------------------------------------------------- */
+/* ---- producers --------------------------------------------------------------------------------------------------- */
 
 typedef struct maker {
     stet_array *array;
@@ -226,7 +227,9 @@ static void producers_run_before_every_read_and_write(void **state)
         assert_int_equal(*(const int *)mirror, 3);
         OK(stet_array_hash(m.array, &hash));
         assert_true(hash == sti_hash_bytes((int[]){4, 0, 0}, 12));
-        /* Also before a write of everything: the producer may make other arrays too, from what was written until now. */
+        /*
+         * Also before a write of everything: the producer may make other arrays too, from what was written until now.
+         */
         OK(stet_array_write(m.array, mine, sizeof mine));
         assert_int_equal(m.calls, 5);
         OK(stet_array_write_worlds(m.array, 2, 1, mine, 4));
@@ -239,7 +242,7 @@ static void producers_run_before_every_read_and_write(void **state)
     }
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static void sizes_beyond_what_can_be_counted(void **state)
 {

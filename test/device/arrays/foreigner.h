@@ -1,6 +1,6 @@
 /*
- * Another library on the same device, for tests of tensors: a second device of stet's, whose stream and memory have nothing to do with the
- * first one's. Its tensors count how often they were ended.
+ * Another library on the same device, for tests of tensors: a second device of stet's, whose stream and memory have
+ * nothing to do with the first one's. Its tensors count how often they were ended.
  */
 #ifndef TEST_DEVICE_FOREIGNER_H
 #define TEST_DEVICE_FOREIGNER_H

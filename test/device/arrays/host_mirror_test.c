@@ -1,6 +1,7 @@
 /*
- * Host mirrors: the host's side of arrays on a device whose memory the host cannot touch. What crosses and what does not, in either direction, beside
- * launches, lists of launches, tensors of others and failures. All of stet over them: test/sim/apart_test.c.
+ * Host mirrors: the host's side of arrays on a device whose memory the host cannot touch. What crosses and what does
+ * not, in either direction, beside launches, lists of launches, tensors of others and failures. All of stet over them:
+ * test/sim/apart_test.c.
  */
 #include "device/apart.h"
 
@@ -331,7 +332,10 @@ static void a_write_after_a_listed_launch_waits_for_it(void **state)
     close_bench(&b);
 }
 
-/* The same list again and again, of arrays that the host writes in between: a recording that stands, and content that is new. */
+/*
+ * The same list again and again, of arrays that the host writes in between: a recording that stands, and content that
+ * is new.
+ */
 static void recordings_see_what_the_host_wrote(void **state)
 {
     bench b;
@@ -457,7 +461,10 @@ static void what_fails_to_cross_stays_where_it_is(void **state)
     close_bench(&b);
 }
 
-/* A tensor of others could not be given what the host wrote: nothing is lost, and the next ask tells if it still cannot. */
+/*
+ * A tensor of others could not be given what the host wrote: nothing is lost, and the next ask tells if it still
+ * cannot.
+ */
 static void what_fails_at_once_is_tried_again(void **state)
 {
     bench b;

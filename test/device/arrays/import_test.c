@@ -1,5 +1,6 @@
 /*
- * Imports through DLPack: what is taken and what is refused, what may be done with it, and that every tensor is ended once.
+ * Imports through DLPack: what is taken and what is refused, what may be done with it, and that every tensor is ended
+ * once.
  */
 #include "device/tensor.h"
 

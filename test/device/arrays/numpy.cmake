@@ -1,4 +1,5 @@
-# The round trip through NumPy: a small module that Python loads. A Python that is not instrumented cannot load one that is.
+# The round trip through NumPy: a small module that Python loads. A Python that is not instrumented cannot load one that
+# is.
 if(NOT STET_SANITIZE)
     add_library(test_device_numpy MODULE "${CMAKE_CURRENT_LIST_DIR}/numpy_module.c")
     stet_target_options(test_device_numpy)

@@ -1,6 +1,6 @@
 /*
- * What numpy_test.py calls: a device and an array of worlds, out to NumPy and in from it. A module of its own, because the library may be a
- * static one.
+ * What numpy_test.py calls: a device and an array of worlds, out to NumPy and in from it. A module of its own, because
+ * the library may be a static one.
  */
 #include "stet/dlpack.h"
 

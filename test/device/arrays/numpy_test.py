@@ -186,7 +186,11 @@ class Numpy(unittest.TestCase):
             self.assertEqual(sys.getrefcount(values), count)
 
     def test_scalars_bools_and_nothing(self):
-        for values, shape in ((np.array(7, np.int32), (1,)), (np.zeros((0, 3), np.float32), (0, 3)), (np.ones(3, bool), (3,))):
+        for values, shape in (
+            (np.array(7, np.int32), (1,)),
+            (np.zeros((0, 3), np.float32), (0, 3)),
+            (np.ones(3, bool), (3,)),
+        ):
             array = take(self.device, values)
             self.assertTrue(array, lib.message())
             self.arrays.append(array)

@@ -1,5 +1,6 @@
 /*
- * Plain views: tensors [world][item] over arrays that lie in blocks are fresh after what stet writes, and what is written through them arrives.
+ * Plain views: tensors [world][item] over arrays that lie in blocks are fresh after what stet writes, and what is
+ * written through them arrives.
  */
 #include "device/tensor.h"
 
@@ -97,7 +98,9 @@ static void what_others_write_arrives_element_by_element(void **state)
         OK(stet_device_take_views(r.device));
         assert_true(stet_array_get_generation(r.a) > before);
         array_has(&r, r.rows);
-        /* Both write before the view is brought in step: the elements that others wrote are theirs, all else is stet's. */
+        /*
+         * Both write before the view is brought in step: the elements that others wrote are theirs, all else is stet's.
+         */
         data[20 * ITEMS] = 88;
         for (int k = 0; k < COUNT; ++k) r.rows[k] += 100;
         if (stet_device_get_lanes(r.device) > 1) {

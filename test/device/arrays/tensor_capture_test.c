@@ -1,6 +1,6 @@
 /*
- * Arrays and tensors while the stream in use is being captured into somebody else's graph, over the driver doubles: what would need the host is
- * refused before anything is half done, and the content is what it was.
+ * Arrays and tensors while the stream in use is being captured into somebody else's graph, over the driver doubles:
+ * what would need the host is refused before anything is half done, and the content is what it was.
  */
 #include "device/gpu/gpu_beside.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tensors on every device of the list: where they lie, and whose writes are seen. Who waits for whom: tensor_streams_test.c; what they look like and
- * what is refused whatever the device: dlpack_test.c, import_test.c.
+ * Tensors on every device of the list: where they lie, and whose writes are seen. Who waits for whom:
+ * tensor_streams_test.c; what they look like and what is refused whatever the device: dlpack_test.c, import_test.c.
  */
 #include "device/arrays/foreigner.h"
 
@@ -8,7 +8,7 @@
 #include "bench/pilot/pilot.h"
 #include "stet/kernel.h"
 
-/* ---- export -------------------------------------------------------------------------------------------------------- */
+/* ---- export ------------------------------------------------------------------------------------------------------ */
 
 static void an_export_lies_where_the_device_is_and_can_be_read_at_once(void **state)
 {
@@ -122,7 +122,7 @@ static void an_announced_writer_announces(void **state)
     }
 }
 
-/* ---- import -------------------------------------------------------------------------------------------------------- */
+/* ---- import ------------------------------------------------------------------------------------------------------ */
 
 static void an_import_is_an_array_over_their_memory(void **state)
 {
@@ -186,7 +186,10 @@ static void faces_of_an_import(void **state)
     }
 }
 
-/* A graph of somebody else's holds the array's address: what the host writes is there before it runs, and not only before stet's next launch. */
+/*
+ * A graph of somebody else's holds the array's address: what the host writes is there before it runs, and not only
+ * before stet's next launch.
+ */
 static void a_mirror_does_not_wait_where_a_graph_of_others_reads(void **state)
 {
     FOR_DEVICES(rig)
@@ -234,7 +237,7 @@ static void an_announcement_does_not_undo_a_write_of_the_host(void **state)
     }
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 #define LIES(rig, other, place, result, part)                                                                          \
     do {                                                                                                               \
@@ -326,7 +329,7 @@ static void what_is_not_aligned_or_nothing(void **state)
     }
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /* Which parameter of a pilot's kernel takes this argument. */
 static const sti_param *param_of(const sti_pilot *p, int arg)

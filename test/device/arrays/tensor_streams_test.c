@@ -1,6 +1,6 @@
 /*
- * Tensors that change hands between streams, on every device of the list: the reader comes after the work, the work after the writer, the end
- * of an import after all of it, and nobody waits on the host who was not asked to.
+ * Tensors that change hands between streams, on every device of the list: the reader comes after the work, the work
+ * after the writer, the end of an import after all of it, and nobody waits on the host who was not asked to.
  */
 #include "device/arrays/foreigner.h"
 
@@ -41,7 +41,10 @@ static tensor *export_in(stet_array *a, stet_ready ready, void *stream)
     return t;
 }
 
-/* The reader's stream comes after stet's, and nobody waits on the host: with the export, with each later update, or by hand. */
+/*
+ * The reader's stream comes after stet's, and nobody waits on the host: with the export, with each later update, or by
+ * hand.
+ */
 static void a_reader_in_a_stream_comes_after_the_work(void **state)
 {
     FOR_DEVICES(rig)
@@ -105,7 +108,10 @@ static void a_writer_in_a_stream_comes_before_the_work(void **state)
     }
 }
 
-/* In the stream that the tensor came in, its memory goes in that stream's order: nobody waits. In another one stet does. */
+/*
+ * In the stream that the tensor came in, its memory goes in that stream's order: nobody waits. In another one stet
+ * does.
+ */
 static void the_end_of_an_import_waits_unless_its_stream_is_in_use(void **state)
 {
     FOR_DEVICES(rig)

@@ -1,6 +1,6 @@
 /*
- * For tests of stet beside another library that uses the same device through the driver: streams of its own, this thread's calls,
- * and graphs that it captures.
+ * For tests of stet beside another library that uses the same device through the driver: streams of its own, this
+ * thread's calls, and graphs that it captures.
  */
 #ifndef TEST_DEVICE_GPU_BESIDE_H
 #define TEST_DEVICE_GPU_BESIDE_H

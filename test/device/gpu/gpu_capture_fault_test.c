@@ -1,10 +1,10 @@
 /*
- * What cannot be captured, and what goes wrong, while the stream in use is being captured, over the driver doubles: it is refused or told, and the
- * caller's capture and the order of stet's own work stay as they are.
+ * What cannot be captured, and what goes wrong, while the stream in use is being captured, over the driver doubles: it
+ * is refused or told, and the caller's capture and the order of stet's own work stay as they are.
  */
 #include "device/gpu/gpu_beside.h"
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------------ */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static stet_result work_of_nobody(void *context, void *stream)
 {
@@ -103,7 +103,7 @@ static void what_goes_during_a_capture(void **state)
     }
 }
 
-/* ---- captures that go wrong; drivers that tell less ------------------------------------------------------------------------- */
+/* ---- captures that go wrong; drivers that tell less -------------------------------------------------------------- */
 
 static void a_capture_that_its_owner_breaks_ends_with_it(void **state)
 {
@@ -161,7 +161,10 @@ static void a_driver_that_does_not_number_captures(void **state)
     end_beside(&r);
 }
 
-/* Another library captures in the mode that forbids others' unsafe calls, while stet works in two streams of the caller's. */
+/*
+ * Another library captures in the mode that forbids others' unsafe calls, while stet works in two streams of the
+ * caller's.
+ */
 static void kf09_somebody_elses_capture_beside_foreign_streams(void **state)
 {
     rig r;
@@ -190,7 +193,10 @@ static void kf09_somebody_elses_capture_beside_foreign_streams(void **state)
     end_beside(&r);
 }
 
-/* Whichever call of the driver fails: what was issued is in the graph, what was not is not, and the order is kept when the capture has ended. */
+/*
+ * Whichever call of the driver fails: what was issued is in the graph, what was not is not, and the order is kept when
+ * the capture has ended.
+ */
 static bool fail_beside_a_capture(int64_t n, int64_t *failed)
 {
     rig r;

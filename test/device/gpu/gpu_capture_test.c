@@ -1,10 +1,11 @@
 /*
- * Work that becomes a part of somebody else's graph, because the stream in use is being captured, over the driver doubles: it is what one by
- * one it would have been, as often as that graph runs; what cannot be captured is refused and breaks nothing.
+ * Work that becomes a part of somebody else's graph, because the stream in use is being captured, over the driver
+ * doubles: it is what one by one it would have been, as often as that graph runs; what cannot be captured is refused
+ * and breaks nothing.
  */
 #include "device/gpu/gpu_beside.h"
 
-/* ---- joining ----------------------------------------------------------------------------------------------------------- */
+/* ---- joining ----------------------------------------------------------------------------------------------------- */
 
 static void join_and_replay(uint64_t seed)
 {
@@ -124,7 +125,7 @@ static void stet_goes_from_one_capture_into_another(void **state)
     end_beside(&r);
 }
 
-/* ---- order within a capture ------------------------------------------------------------------------------------------------ */
+/* ---- order within a capture -------------------------------------------------------------------------------------- */
 
 /* The caller's second stream is forked off the captured one and joined again; stet works in both. */
 static void streams_of_one_capture_are_ordered(void **state)

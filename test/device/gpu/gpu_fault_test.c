@@ -1,12 +1,12 @@
 /*
- * What goes wrong on GPUs, over the driver doubles, through the CUDA table and through the HIP table: kernels that fault, calls and allocations
- * that fail, other libraries in the process.
+ * What goes wrong on GPUs, over the driver doubles, through the CUDA table and through the HIP table: kernels that
+ * fault, calls and allocations that fail, other libraries in the process.
  */
 #include "device/gpu/gpu_rig.h"
 
 #include "base/failing.h"
 
-/* ---- faults -------------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static void a_fault_is_told_with_the_last_launches_and_stays(void **state)
 {
@@ -44,7 +44,7 @@ static void a_fault_is_told_with_the_last_launches_and_stays(void **state)
     stet_device_destroy(device);
 }
 
-/* ---- the thread's own device --------------------------------------------------------------------------------------- */
+/* ---- the thread's own device ------------------------------------------------------------------------------------- */
 
 static void *current(void)
 {
@@ -139,7 +139,10 @@ static void what_was_current_comes_back_at_the_second_try(void **state)
     double_start(o.control, 14);
 }
 
-/* Another library captures a stream, in the mode that is told of all threads' calls, while stet works: neither disturbs the other. */
+/*
+ * Another library captures a stream, in the mode that is told of all threads' calls, while stet works: neither disturbs
+ * the other.
+ */
 static void kf09_somebody_elses_capture_goes_on(void **state)
 {
     void *other = NULL, *graph = NULL, *stream = NULL;
@@ -175,7 +178,10 @@ static void kf09_somebody_elses_capture_goes_on(void **state)
 
 static int64_t exchanges(void) { return o.control->calls("capture_mode"); }
 
-/* Drivers may load a function when it is first launched, which a capture forbids: that launch is announced, later ones are allowed anyway. */
+/*
+ * Drivers may load a function when it is first launched, which a capture forbids: that launch is announced, later ones
+ * are allowed anyway.
+ */
 static void kf09_only_the_first_launch_of_a_function_is_announced(void **state)
 {
     void *stream = NULL, *graph = NULL;
@@ -216,7 +222,7 @@ static void kf09_only_the_first_launch_of_a_function_is_announced(void **state)
     double_expect_clean(o.control);
 }
 
-/* ---- the n-th call fails ------------------------------------------------------------------------------------------- */
+/* ---- the n-th call fails ----------------------------------------------------------------------------------------- */
 
 /* A short run of everything; `code` was compiled before. */
 static stet_result short_run(const char *code, size_t size, int *out)

@@ -1,5 +1,6 @@
 /*
- * For tests of graphs with somebody else's work in them: such a work, which issues a copy and a kernel through the driver.
+ * For tests of graphs with somebody else's work in them: such a work, which issues a copy and a kernel through the
+ * driver.
  */
 #ifndef TEST_DEVICE_GPU_FOREIGN_H
 #define TEST_DEVICE_GPU_FOREIGN_H

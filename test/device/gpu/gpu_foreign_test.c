@@ -1,6 +1,6 @@
 /*
- * Work of others in graphs of a GPU, over the driver doubles, through the CUDA table and through the HIP table: captured once, replayed, and what
- * becomes of a capture that fails.
+ * Work of others in graphs of a GPU, over the driver doubles, through the CUDA table and through the HIP table:
+ * captured once, replayed, and what becomes of a capture that fails.
  */
 #include "device/gpu/gpu_foreign.h"
 

@@ -1,5 +1,6 @@
 /*
- * A process that has opened a GPU is forked: in the child each call says what to do and none calls the driver; the parent goes on.
+ * A process that has opened a GPU is forked: in the child each call says what to do and none calls the driver; the
+ * parent goes on.
  */
 #include "device/gpu/gpu_rig.h"
 

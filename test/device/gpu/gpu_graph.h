@@ -1,6 +1,6 @@
 /*
- * For tests of graphs: a few arrays on a device and their copies on the host, lists of operations on them, and what such a list does, done on
- * the host one operation after the other.
+ * For tests of graphs: a few arrays on a device and their copies on the host, lists of operations on them, and what
+ * such a list does, done on the host one operation after the other.
  */
 #ifndef TEST_DEVICE_GPU_GRAPH_H
 #define TEST_DEVICE_GPU_GRAPH_H
@@ -10,8 +10,8 @@
 enum { ARRAYS = 5, ITEMS = 9, OPS = 64, SLOTS = 3 };
 
 /*
- * k_mix (items): out[i] = 3 · out[i] + in[i] + k, for i below the number of blocks; no two of them can change places unnoticed. It waits by itself
- * for what comes before it, k_less does not.
+ * k_mix (items): out[i] = 3 · out[i] + in[i] + k, for i below the number of blocks; no two of them can change places
+ * unnoticed. It waits by itself for what comes before it, k_less does not.
  * k_less: out[0] is less by the number of blocks, but not below 0. `foreign`: out[i] = 2 · in[i] + k.
  */
 static const char *const graph_kernels =
@@ -126,7 +126,7 @@ static inline void rig_compare(const rig *r)
     }
 }
 
-/* ---- lists --------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 typedef struct op {
     sti_graph_kind kind;
@@ -286,7 +286,7 @@ static inline stet_result list_graph(rig *r, const list *l, void **graph)
     return r->device->ops->graph_make(r->device, ops, l->nop, edge, nedge, "a test", graph);
 }
 
-/* ---- the same on the host ------------------------------------------------------------------------------------------ */
+/* ---- the same on the host ---------------------------------------------------------------------------------------- */
 
 static inline void list_run_one(rig *r, const list *l, int i)
 {
@@ -316,7 +316,7 @@ static inline void list_run_from(rig *r, list *l, int begin, int end)
 
 static inline void list_run(rig *r, list *l) { list_run_from(r, l, 0, l->nop); }
 
-/* ---- lists by chance ----------------------------------------------------------------------------------------------- */
+/* ---- lists by chance --------------------------------------------------------------------------------------------- */
 
 static inline unsigned list_below(list *l, unsigned n)
 {

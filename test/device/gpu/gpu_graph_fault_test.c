@@ -1,6 +1,6 @@
 /*
- * What goes wrong with graphs of a GPU, over the driver doubles: kernels that fault, each call of the driver and each allocation that fails while
- * a graph is built, set, launched and freed.
+ * What goes wrong with graphs of a GPU, over the driver doubles: kernels that fault, each call of the driver and each
+ * allocation that fails while a graph is built, set, launched and freed.
  */
 #include "device/gpu/gpu_foreign.h"
 

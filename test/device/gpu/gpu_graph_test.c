@@ -1,10 +1,11 @@
 /*
- * Graphs of GPUs over the driver doubles, through the CUDA table and through the HIP table: lists of operations against the same done one after
- * the other on the host, changes of numbers and arguments, loops, limits, drivers that lack something.
+ * Graphs of GPUs over the driver doubles, through the CUDA table and through the HIP table: lists of operations against
+ * the same done one after the other on the host, changes of numbers and arguments, loops, limits, drivers that lack
+ * something.
  */
 #include "device/gpu/gpu_graph.h"
 
-/* ---- random lists -------------------------------------------------------------------------------------------------- */
+/* ---- random lists ------------------------------------------------------------------------------------------------ */
 
 /* A list as it is made, run on the device as a graph, and on the host by this test: both must agree. */
 static void run_and_compare(rig *r, list *l, void *graph)
@@ -37,7 +38,7 @@ static void random_lists_as_one_by_one(void **state)
     for (uint64_t seed = 1; seed <= 40; ++seed) random_list(seed);
 }
 
-/* ---- numbers and blocks that change ---------------------------------------------------------------------------------- */
+/* ---- numbers and blocks that change ------------------------------------------------------------------------------ */
 
 static void a_launch_of_nothing_and_of_more(void **state)
 {
@@ -144,7 +145,7 @@ static void a_graph_that_runs_may_be_freed(void **state)
     }
 }
 
-/* ---- kernels that are started early ------------------------------------------------------------------------------------ */
+/* ---- kernels that are started early ------------------------------------------------------------------------------ */
 
 /* How many kernels of a list might have been started while those before them ended. */
 static int64_t early(int version, int major)
@@ -200,7 +201,7 @@ static void a_kernel_that_lies_is_found(void **state)
     rig_close(&r);
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 static void a_loop_ends_by_its_condition_or_its_most(void **state)
 {
@@ -261,7 +262,7 @@ static void without_conditional_nodes_loops_are_refused(void **state)
     rig_close(&r);
 }
 
-/* ---- drivers without … ------------------------------------------------------------------------------------------------- */
+/* ---- drivers without … ------------------------------------------------------------------------------------------- */
 
 static void a_driver_without_graphs_says_what_it_lacks(void **state)
 {

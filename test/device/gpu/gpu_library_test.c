@@ -1,5 +1,6 @@
 /*
- * Finding drivers and their entry points: what is missing is named, what is too old is refused, AUTO takes what can be used.
+ * Finding drivers and their entry points: what is missing is named, what is too old is refused, AUTO takes what can be
+ * used.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memmem */
@@ -11,7 +12,7 @@
 
 static void start_with(const double_config *config) { o.control->start(config); }
 
-/* ---- drivers that cannot be used ----------------------------------------------------------------------------------- */
+/* ---- drivers that cannot be used --------------------------------------------------------------------------------- */
 
 static void a_library_that_is_not_there(void **state)
 {
@@ -175,7 +176,7 @@ static void devices_that_do_not_exist(void **state)
     nothing_is_left();
 }
 
-/* ---- missing entry points ------------------------------------------------------------------------------------------ */
+/* ---- missing entry points ---------------------------------------------------------------------------------------- */
 
 static char *image; /* the double's file */
 static size_t image_size;
@@ -266,7 +267,7 @@ static void kf02_each_missing_entry_point_is_named(void **state)
     free(image);
 }
 
-/* ---- AUTO ---------------------------------------------------------------------------------------------------------- */
+/* ---- AUTO -------------------------------------------------------------------------------------------------------- */
 
 static int warnings;
 static char warned[1024];

@@ -1,6 +1,6 @@
 /*
- * The same tests on this machine's GPU: its driver and compiler instead of a double's. There nothing fails when it is told to, nothing is counted
- * and nothing is shuffled; what is left is whether the results are right.
+ * The same tests on this machine's GPU: its driver and compiler instead of a double's. There nothing fails when it is
+ * told to, nothing is counted and nothing is shuffled; what is left is whether the results are right.
  */
 #ifndef TEST_DEVICE_GPU_REAL_H
 #define TEST_DEVICE_GPU_REAL_H

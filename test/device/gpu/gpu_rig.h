@@ -72,7 +72,9 @@ static inline int begin(void **state)
     return 0;
 }
 
-/* Rows of a table of tests. REAL_GPU_TEST: one that this machine's GPU is asked, too (RUN_ON_REAL_GPU_TOO, gpu_real.h). */
+/*
+ * Rows of a table of tests. REAL_GPU_TEST: one that this machine's GPU is asked, too (RUN_ON_REAL_GPU_TOO, gpu_real.h).
+ */
 #define GPU_TEST(f) cmocka_unit_test_setup(f, begin)
 #define REAL_GPU_TEST(f) cmocka_unit_test_prestate_setup_teardown(f, begin, NULL, &o)
 #define RUN_ON_DOUBLES(name, tests) run_on_doubles(name, tests, sizeof(tests) / sizeof *(tests))
@@ -127,8 +129,8 @@ static inline char *compile(const char *source, size_t *size)
 }
 
 /*
- * Two kernels in both forms of entry. `k_count` (worlds): out[world] += 1000 · team + threads that came, so that one that is
- * run twice, or with another shape, shows. `k_double` (items): out[i] = 2 · in[i] for the items of a block.
+ * Two kernels in both forms of entry. `k_count` (worlds): out[world] += 1000 · team + threads that came, so that one
+ * that is run twice, or with another shape, shows. `k_double` (items): out[i] = 2 · in[i] for the items of a block.
  */
 static const char *const two_kernels =
     "typedef long long i64;\n"

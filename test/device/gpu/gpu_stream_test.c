@@ -1,12 +1,12 @@
 /*
- * Streams of others under a GPU's work, over the driver doubles, which run what is not ordered in another order each time: whatever streams
- * stet's work goes to, its results are those of one order.
+ * Streams of others under a GPU's work, over the driver doubles, which run what is not ordered in another order each
+ * time: whatever streams stet's work goes to, its results are those of one order.
  */
 #include "device/gpu/gpu_beside.h"
 
 #include <pthread.h>
 
-/* ---- one order over all streams -------------------------------------------------------------------------------------- */
+/* ---- one order over all streams ---------------------------------------------------------------------------------- */
 
 enum { STREAMS = 4 };
 
@@ -92,7 +92,7 @@ static void the_same_stream_again_costs_nothing(void **state)
     end_beside(&r);
 }
 
-/* ---- memory and copies ------------------------------------------------------------------------------------------------- */
+/* ---- memory and copies ------------------------------------------------------------------------------------------- */
 
 /* A freed block comes back while the work of its former user is still to run, in another stream. */
 static void kf22_a_block_that_comes_back_is_the_new_users(void **state)
@@ -185,9 +185,12 @@ static void a_free_never_waits_for_a_stream_of_the_callers(void **state)
     end_beside(&r);
 }
 
-/* ---- what comes after what --------------------------------------------------------------------------------------------- */
+/* ---- what comes after what --------------------------------------------------------------------------------------- */
 
-/* Another library writes array 1 in a stream of its own; stet reads it, or the other way round. The number that came out. */
+/*
+ * Another library writes array 1 in a stream of its own; stet reads it, or the other way round. The number that came
+ * out.
+ */
 static unsigned beside_another_library(uint64_t seed, bool stet_first, bool ordered)
 {
     rig r;
@@ -225,7 +228,7 @@ static void others_work_is_before_or_behind_when_it_is_said(void **state)
     assert_true(wrong[0] > 0 && wrong[1] > 0); /* it is the order that does it */
 }
 
-/* ---- threads, faults, the end ------------------------------------------------------------------------------------------ */
+/* ---- threads, faults, the end ------------------------------------------------------------------------------------ */
 
 typedef struct worker {
     int index;
@@ -274,7 +277,9 @@ static void two_devices_on_two_threads(void **state)
     nothing_is_left();
 }
 
-/* Whichever call of the driver fails while the stream changes: the one before is in use still, and the order is kept. */
+/*
+ * Whichever call of the driver fails while the stream changes: the one before is in use still, and the order is kept.
+ */
 static void each_call_of_a_change_may_fail(void **state)
 {
     for (int64_t n = 1, failed = 0;; ++n) {

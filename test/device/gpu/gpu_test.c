@@ -1,6 +1,6 @@
 /*
- * GPUs as devices, over the driver doubles, each test through the CUDA table and through the HIP table: memory, copies, launches, limits.
- * Faults are gpu_fault_test.c; finding drivers and libraries is gpu_library_test.c.
+ * GPUs as devices, over the driver doubles, each test through the CUDA table and through the HIP table: memory, copies,
+ * launches, limits. Faults are gpu_fault_test.c; finding drivers and libraries is gpu_library_test.c.
  */
 #include "device/gpu/gpu_rig.h"
 
@@ -31,7 +31,7 @@ static void what_it_is(void **state)
     assert_null(device);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void fill(stet_device *device, void *memory, size_t size, unsigned char byte)
 {
@@ -167,7 +167,7 @@ static void any_thread_may_free(void **state)
     close_gpu(device);
 }
 
-/* ---- copies -------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static void random_bytes(unsigned char *out, size_t size, uint64_t *dice)
 {
@@ -278,7 +278,7 @@ static void what_is_exported_is_there(void **state)
     nothing_is_left();
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static void every_world_runs_once_whatever_the_team(void **state)
 {

@@ -1,7 +1,8 @@
 /*
- * A device's upload stream, over the driver doubles: its uploads are ordered with the rest by the two orders alone, beside streams and captures of
- * others; pieces of page-locked memory outlive their copies; what fails leaves an order that holds. And memory of the host's that is kept: it is sent
- * from where it is, in either stream, and nobody waits before it is written again or goes.
+ * A device's upload stream, over the driver doubles: its uploads are ordered with the rest by the two orders alone,
+ * beside streams and captures of others; pieces of page-locked memory outlive their copies; what fails leaves an order
+ * that holds. And memory of the host's that is kept: it is sent from where it is, in either stream, and nobody waits
+ * before it is written again or goes.
  */
 #include "device/gpu/gpu_beside.h"
 #include "device/gpu/gpu_real.h"
@@ -50,7 +51,10 @@ static void two_orders_are_enough(void **state)
     }
 }
 
-/* No stream, no event, no call, as long as nothing is in the upload stream; and none for an order that has nothing to order. */
+/*
+ * No stream, no event, no call, as long as nothing is in the upload stream; and none for an order that has nothing to
+ * order.
+ */
 static void what_is_not_used_costs_nothing(void **state)
 {
     rig r;
@@ -74,7 +78,10 @@ static void what_is_not_used_costs_nothing(void **state)
     end_beside(&r);
 }
 
-/* While the stream in use is captured nothing goes to the upload stream; what went before is waited for by the host, and the capture stays whole. */
+/*
+ * While the stream in use is captured nothing goes to the upload stream; what went before is waited for by the host,
+ * and the capture stays whole.
+ */
 static void beside_a_capture(void **state)
 {
     for (int joined = 0; joined < 2; ++joined) {
@@ -110,7 +117,7 @@ static void beside_a_capture(void **state)
     }
 }
 
-/* ---- memory that is kept -------------------------------------------------------------------------------------------- */
+/* ---- memory that is kept ----------------------------------------------------------------------------------------- */
 
 enum { KEPT = 512 << 10 };
 
@@ -190,7 +197,7 @@ static void a_kept_upload_is_two_calls(void **state)
     end_beside(&r);
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------ */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 static stet_result send_some_kept(rig *r, char *kept, char *staged, char *out)
 {

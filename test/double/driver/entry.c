@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the driver and its devices ------------------------------------------------------------------------------------ */
+/* ---- the driver and its devices ---------------------------------------------------------------------------------- */
 
 int entry_init(unsigned flags)
 {
@@ -167,7 +167,7 @@ int entry_error_text_into(int code, const char **text)
 }
 #endif
 
-/* ---- which device a thread's calls go to --------------------------------------------------------------------------- */
+/* ---- which device a thread's calls go to ------------------------------------------------------------------------- */
 
 #if DD_HIP
 int entry_device_current(int *ordinal)
@@ -227,7 +227,7 @@ int entry_context_set(void *context)
 }
 #endif
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t address_of(const void *memory) { return (uintptr_t)memory; }
 
@@ -357,7 +357,7 @@ int entry_copy_async(void *to, const void *from, size_t size, void *handle)
     return dd_queue_work(stream, &work);
 }
 
-/* ---- streams and events -------------------------------------------------------------------------------------------------- */
+/* ---- streams and events ------------------------------------------------------------------------------------------ */
 
 int entry_stream_create(void **out, unsigned flags)
 {
@@ -469,7 +469,7 @@ int entry_event_elapsed(float *milliseconds, void *begin, void *end)
     return DD_OK;
 }
 
-/* ---- code ------------------------------------------------------------------------------------------------------------------ */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 int entry_module_load(void **out, const void *image)
 {
@@ -503,7 +503,10 @@ int entry_module_function(void **out, void *module, const char *symbol)
     return DD_OK;
 }
 
-/* Registers and local memory are a host's: as much as an ordinary kernel has. Shared memory is that of the whole module. */
+/*
+ * Registers and local memory are a host's: as much as an ordinary kernel has. Shared memory is that of the whole
+ * module.
+ */
 int entry_function_attribute(int *value, int attribute, void *handle)
 {
     ENTER(function_attribute);

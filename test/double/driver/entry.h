@@ -1,6 +1,6 @@
 /*
- * The entry points, declared from the one list that stet itself uses, each under the symbol that this object's driver has for it:
- * `entry_alloc` is `cuMemAlloc_v2` in the one and `hipMalloc` in the other.
+ * The entry points, declared from the one list that stet itself uses, each under the symbol that this object's driver
+ * has for it: `entry_alloc` is `cuMemAlloc_v2` in the one and `hipMalloc` in the other.
  */
 #ifndef TEST_DOUBLE_ENTRY_H
 #define TEST_DOUBLE_ENTRY_H

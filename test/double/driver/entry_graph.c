@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- a node's parameters, as each driver has them ---------------------------------------------------------------------- */
+/* ---- a node's parameters, as each driver has them ---------------------------------------------------------------- */
 
 #if DD_HIP
 typedef struct kernel_parameters {
@@ -60,7 +60,7 @@ static int add(void **node, void *graph, void *const *after, size_t nafter, dd_w
     return DD_OK;
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 int entry_graph_create(void **out, unsigned flags)
 {
@@ -149,7 +149,7 @@ int entry_graph_add_empty(void **node, void *graph, void *const *after, size_t n
     return add(node, graph, after, nafter, &(dd_work){0});
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------------------ */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 #if !DD_HIP
 static int check_loops(void *graph, void *context)
@@ -189,7 +189,10 @@ typedef struct edge_data {
     unsigned char from, to, type, unused[5];
 } edge_data;
 
-/* *early: an edge from the port at which a kernel's blocks have ended, to a kernel that waits by itself (from 1, type 1). */
+/*
+ * *early: an edge from the port at which a kernel's blocks have ended, to a kernel that waits by itself (from 1, type
+ * 1).
+ */
 static int check_edges(dd_node *const *after, const edge_data *edge, size_t n, bool *early)
 {
     static const unsigned char unused[sizeof edge->unused];
@@ -241,7 +244,7 @@ int entry_graph_add_node(void **node, void *graph, void *const *after, const voi
 }
 #endif
 
-/* ---- executable graphs ------------------------------------------------------------------------------------------------------ */
+/* ---- executable graphs ------------------------------------------------------------------------------------------- */
 
 static int check_exec(void *exec)
 {
@@ -323,7 +326,7 @@ int entry_graph_launch(void *exec, void *handle)
     return dd_queue_graph(stream, exec);
 }
 
-/* ---- capture -------------------------------------------------------------------------------------------------------------------- */
+/* ---- capture ----------------------------------------------------------------------------------------------------- */
 
 int entry_capture_begin(void *handle, int mode)
 {

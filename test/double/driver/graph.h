@@ -44,11 +44,16 @@ bool dd_node_comes_after(const dd_node *node, const dd_node *other); /* it is th
 int dd_graph_make(dd_graph **out);
 int dd_graph_end(dd_graph *graph);
 bool dd_graph_is_alive(const dd_graph *graph);
-/* Takes over what the work owns, whatever the result. INVALID_VALUE: a node that it comes after is not of this graph. */
+/*
+ * Takes over what the work owns, whatever the result. INVALID_VALUE: a node that it comes after is not of this graph.
+ */
 int dd_graph_add(dd_graph *graph, dd_node *const *after, size_t nafter, dd_work *work, dd_node **out);
 int dd_graph_add_child(dd_graph *graph, dd_node *const *after, size_t nafter, const dd_graph *child, dd_node **out);
 
-/* A loop, and *body for what is in it, which goes with the graph. INVALID_VALUE: the handle is not for it (CONDITION-1). */
+/*
+ * A loop, and *body for what is in it, which goes with the graph. INVALID_VALUE: the handle is not for it
+ * (CONDITION-1).
+ */
 int dd_graph_add_loop(dd_graph *graph, dd_node *const *after, size_t nafter, uint64_t handle, dd_node **out,
                       dd_graph **body);
 void dd_graph_forget(void);

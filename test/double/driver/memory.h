@@ -1,12 +1,14 @@
 /*
  * Memory of the double's devices: one region of addresses a device, closed to everybody but while a kernel runs.
  *
- * The pages have two addresses: the one that is handed out, which is closed, and a shadow, by which the double itself copies.
+ * The pages have two addresses: the one that is handed out, which is closed, and a shadow, by which the double itself
+ * copies.
  *
  * Invariants:
- *   DOUBLE-MEMORY-1  an address that was handed out lies in exactly one block; a block has a zone of known bytes on each side
- *   DOUBLE-MEMORY-2  a block that was freed is filled with garbage and keeps its addresses until it has rested, or `recycle` says otherwise
- *   DOUBLE-MEMORY-3  a region is open only inside a call that runs a kernel of its device
+ *   DOUBLE-MEMORY-1  an address that was handed out lies in exactly one block; a block has a zone of known bytes on
+ *   each side DOUBLE-MEMORY-2  a block that was freed is filled with garbage and keeps its addresses until it has
+ *   rested, or `recycle` says otherwise DOUBLE-MEMORY-3  a region is open only inside a call that runs a kernel of its
+ *   device
  */
 #ifndef TEST_DOUBLE_MEMORY_H
 #define TEST_DOUBLE_MEMORY_H

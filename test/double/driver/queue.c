@@ -27,7 +27,7 @@ static dd_event *events;
 static int64_t numbers, waiting;
 static uint64_t captures; /* ever */
 
-/* ---- handles ------------------------------------------------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 static int make_stream(dd_device *device, bool blocking, bool legacy, dd_stream **out)
 {
@@ -120,7 +120,7 @@ int dd_stream_end(dd_stream *stream)
     return result;
 }
 
-/* ---- what may run ---------------------------------------------------------------------------------------------------- */
+/* ---- what may run ------------------------------------------------------------------------------------------------ */
 
 /* QUEUE-4: of this device, nothing with a smaller number waits in the streams on the other side. */
 static bool legacy_allows(const dd_stream *stream, const dd_op *op)
@@ -177,7 +177,7 @@ void dd_queue_drift(void)
 int64_t dd_queue_waiting(void) { return waiting; }
 bool dd_queue_idle(const dd_stream *stream) { return !stream->first; }
 
-/* ---- waiting ----------------------------------------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 int dd_wait_stream(dd_stream *stream)
 {
@@ -206,7 +206,7 @@ int dd_wait_device(dd_device *device)
     return device->lost;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------------ */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static int append(dd_stream *stream, const dd_op *op)
 {
@@ -321,7 +321,7 @@ int dd_queue_wait(dd_stream *stream, dd_event *event)
     return append(stream, &(dd_op){.kind = OP_WAIT, .event = event, .asked = event->asked});
 }
 
-/* ---- capture ------------------------------------------------------------------------------------------------------------- */
+/* ---- capture ----------------------------------------------------------------------------------------------------- */
 
 _Thread_local int dd_capture_mode;
 

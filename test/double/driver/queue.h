@@ -3,10 +3,13 @@
  *
  * Invariants:
  *   QUEUE-1  work of one stream runs in the order in which it was asked for
- *   QUEUE-2  work of two streams runs in any order (the seed says which), unless an event or the legacy stream orders it
+ *   QUEUE-2  work of two streams runs in any order (the seed says which), unless an event or the legacy stream orders
+ *       it
  *   QUEUE-3  work runs when it is waited for, or by itself once it is `latency` calls old
- *   QUEUE-4  the legacy stream waits for all work that blocking streams were given before, and they wait for it; non-blocking ones don't
- *   QUEUE-5  a stream that is captured runs nothing: its work becomes nodes of a graph; what would wait for it is refused and breaks the capture
+ *   QUEUE-4  the legacy stream waits for all work that blocking streams were given before, and they wait for it;
+ *       non-blocking ones don't
+ *   QUEUE-5  a stream that is captured runs nothing: its work becomes nodes of a graph; what would wait for it is
+ *       refused and breaks the capture
  */
 #ifndef TEST_DOUBLE_QUEUE_H
 #define TEST_DOUBLE_QUEUE_H

@@ -1,12 +1,12 @@
 /*
- * The double's run-time compiler: hands a kernel's source to the system's C++ compiler, behind the prelude, and takes the shared object
- * that comes out for the code.
+ * The double's run-time compiler: hands a kernel's source to the system's C++ compiler, behind the prelude, and takes
+ * the shared object that comes out for the code.
  *
  * Invariants:
- *   DOUBLE-RTC-1  an option that the real compiler does not know is refused; without the options that forbid it, multiply-adds are contracted
- *   DOUBLE-RTC-2  what the compiler says names the files as the program named them, in the real compiler's manner
- *   DOUBLE-RTC-3  an entry point that is named as a function of the host's is called all the same (-Bsymbolic)
- *   DOUBLE-RTC-4  compiling holds no lock: several threads may compile at the same time
+ *   DOUBLE-RTC-1  an option that the real compiler does not know is refused; without the options that forbid it,
+ *   multiply-adds are contracted DOUBLE-RTC-2  what the compiler says names the files as the program named them, in the
+ *   real compiler's manner DOUBLE-RTC-3  an entry point that is named as a function of the host's is called all the
+ *   same (-Bsymbolic) DOUBLE-RTC-4  compiling holds no lock: several threads may compile at the same time
  */
 #define _GNU_SOURCE
 #include "memory.h"
@@ -119,7 +119,7 @@ int rtc_destroy(void **out)
     return RTC_OK;
 }
 
-/* ---- options (DOUBLE-RTC-1) ------------------------------------------------------------------------------------------------------ */
+/* ---- options (DOUBLE-RTC-1) -------------------------------------------------------------------------------------- */
 
 typedef struct options {
     char arch[32];
@@ -189,7 +189,7 @@ static bool arch_is_known(const char *arch)
     return false;
 }
 
-/* ---- compiling ----------------------------------------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 static bool takes_fma(void)
 {
@@ -238,7 +238,7 @@ int rtc_compile(void *handle, int noption, const char *const *option)
     return dd_source_compile(&p->source, arguments, o.arch, !DD_HIP, &p->log, &p->code) ? RTC_OK : RTC_COMPILATION;
 }
 
-/* ---- what came of it -------------------------------------------------------------------------------------------------------- */
+/* ---- what came of it --------------------------------------------------------------------------------------------- */
 
 /* The log ends with a zero, which its size counts. */
 int rtc_log_size(void *handle, size_t *size)

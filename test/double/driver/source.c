@@ -37,7 +37,7 @@ void dd_text_say(dd_text *text, const char *format, ...)
     free(more);
 }
 
-/* ---- entry points ------------------------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------------------ */
 
 static const char *skip_space(const char *at)
 {
@@ -57,7 +57,8 @@ static const char *skip_brackets(const char *at)
 }
 
 /*
- * The entry point whose `__global__` is at `at`: words until one that a bracket follows and that is not the bound of threads.
+ * The entry point whose `__global__` is at `at`: words until one that a bracket follows and that is not the bound of
+ * threads.
  */
 static void describe(const char *at, dd_text *tail)
 {
@@ -95,9 +96,11 @@ static char *describe_all(const char *text)
     return tail.text;
 }
 
-/* ---- what was compiled before ---------------------------------------------------------------------------------------------
- * The same text with the same arguments gives the same code; a process that asks again (an audit does at each device) gets it
- * without another run of the compiler.
+/*
+ * ---- what was compiled before
+ * --------------------------------------------------------------------------------------------- The same text with the
+ * same arguments gives the same code; a process that asks again (an audit does at each device) gets it without another
+ * run of the compiler.
  */
 
 enum { KEPT = 64 };
@@ -145,7 +148,7 @@ static void keep(unsigned long long key, const dd_text *code)
     pthread_mutex_unlock(&kept_lock);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static bool write_file(const char *path, const char *text, const char *tail)
 {
@@ -214,7 +217,7 @@ static bool read_file(const char *path, dd_text *out)
     return good;
 }
 
-/* ---- the compiler ------------------------------------------------------------------------------------------------------------ */
+/* ---- the compiler ------------------------------------------------------------------------------------------------ */
 
 static bool run(const char *const *arguments, const char *log)
 {
@@ -230,7 +233,10 @@ static bool run(const char *const *arguments, const char *log)
     return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* One line of what it said: without our folder, and `file(3): error: …` where the real compiler has brackets (DOUBLE-RTC-2). */
+/*
+ * One line of what it said: without our folder, and `file(3): error: …` where the real compiler has brackets
+ * (DOUBLE-RTC-2).
+ */
 static void say_line(const dd_source *source, const char *line, size_t n, bool brackets, dd_text *log)
 {
     size_t folder = strlen(source->folder);

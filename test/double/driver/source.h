@@ -1,6 +1,6 @@
 /*
- * The source of a program of the double's compiler: files in a folder of its own, the entry points found in it, the run of the system's
- * compiler, and what that says.
+ * The source of a program of the double's compiler: files in a folder of its own, the entry points found in it, the run
+ * of the system's compiler, and what that says.
  */
 #ifndef TEST_DOUBLE_SOURCE_H
 #define TEST_DOUBLE_SOURCE_H

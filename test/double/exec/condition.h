@@ -3,7 +3,8 @@
  *
  * Invariants:
  *   CONDITION-1  a handle belongs to the graph that it was made for, and to one loop there
- *   CONDITION-2  a loop that looks at a number which was not set since the loop was come to is an error: on a device it would be what was left there
+ *   CONDITION-2  a loop that looks at a number which was not set since the loop was come to is an error: on a device it
+ *       would be what was left there
  */
 #ifndef TEST_DOUBLE_CONDITION_H
 #define TEST_DOUBLE_CONDITION_H

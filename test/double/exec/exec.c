@@ -34,7 +34,7 @@ static int number_of(const dd_nodes *nodes, const dd_node *node)
     return i;
 }
 
-/* ---- making --------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static int add_step(dd_exec *exec, const dd_work *work, const dd_node *node, const int *after, int nafter, int *out)
 {
@@ -208,7 +208,7 @@ int dd_exec_set_kernel(dd_exec *exec, const dd_node *node, dd_work *work)
     return DD_OK;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static bool may_run(const dd_exec *exec, const step *s)
 {

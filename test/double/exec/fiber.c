@@ -51,7 +51,7 @@ static struct run {
     uint64_t waits;  /* of threads, for kernels before this one */
 } run;
 
-/* ---- inside a fiber ----------------------------------------------------------------------------------------------- */
+/* ---- inside a fiber ---------------------------------------------------------------------------------------------- */
 
 static void sync_block(void)
 {
@@ -109,7 +109,7 @@ static void live(void)
     run.now->state = ENDED;
 }
 
-/* ---- a block -------------------------------------------------------------------------------------------------------- */
+/* ---- a block ----------------------------------------------------------------------------------------------------- */
 
 static void resume(fiber *f)
 {
@@ -147,8 +147,9 @@ static bool release_block(void)
     return true;
 }
 
-/* All threads of the warp that begins at `first` and that fiber i waits for wait for the same, at an exchange of the same kind (FIBER-3). Lanes that do not exist
- * have come. */
+/*
+ * All threads of the warp that begins at `first` and that fiber i waits for wait for the same, at an exchange of the
+ * same kind (FIBER-3). Lanes that do not exist have come. */
 static bool lanes_have_come(int i)
 {
     int first = i / WARP * WARP;
@@ -195,7 +196,7 @@ static int run_block(void)
     return DD_OK;
 }
 
-/* ---- wrong accesses (FIBER-4) --------------------------------------------------------------------------------------------- */
+/* ---- wrong accesses (FIBER-4) ------------------------------------------------------------------------------------ */
 
 static struct sigaction before[2];
 static const int signals[2] = {SIGSEGV, SIGBUS};
@@ -229,7 +230,7 @@ static void leave_faults(const stack_t *old)
     sigaltstack(old, NULL);
 }
 
-/* ---- a grid ------------------------------------------------------------------------------------------------------------ */
+/* ---- a grid ------------------------------------------------------------------------------------------------------ */
 
 /* Shared memory whose size the launch says; as much as any configuration has. */
 static unsigned char dynamic[1 << 20] __attribute__((aligned(64)));

@@ -1,12 +1,15 @@
 /*
- * Runs the blocks of a launch: each thread of a block is a fiber with a stack of its own; between two barriers fibers run one after the
- * other, in an order that changes with the seed. Blocks run one after the other, in an order that changes too.
+ * Runs the blocks of a launch: each thread of a block is a fiber with a stack of its own; between two barriers fibers
+ * run one after the other, in an order that changes with the seed. Blocks run one after the other, in an order that
+ * changes too.
  *
  * Invariants:
  *   FIBER-1  memory of a block is garbage when the block starts
- *   FIBER-2  a barrier of the block lets go when all its threads have come; one that ended before, or waits elsewhere, is an error
- *   FIBER-3  a barrier of lanes lets go when all lanes that it names have come with the same names, itself among them; so does an exchange of words between
- *       lanes, which in addition has to be of the same kind in all of them. A lane that is not there gives garbage
+ *   FIBER-2  a barrier of the block lets go when all its threads have come; one that ended before, or waits elsewhere,
+ *       is an error
+ *   FIBER-3  a barrier of lanes lets go when all lanes that it names have come with the same names, itself among them;
+ *       so does an exchange of words between lanes, which in addition has to be of the same kind in all of them. A lane
+ *       that is not there gives garbage
  *   FIBER-4  an access to what is closed ends the launch with ILLEGAL_ADDRESS, and the process goes on
  *   FIBER-5  kernels run with the default floating-point environment, whatever the thread had
  */

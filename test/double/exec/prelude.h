@@ -1,6 +1,6 @@
 /*
- * What a kernel's source needs to be compiled for the host instead of a GPU, and how the double finds its way in what comes out. The
- * double's compiler puts this before the source (C++), the double itself includes the first part (C).
+ * What a kernel's source needs to be compiled for the host instead of a GPU, and how the double finds its way in what
+ * comes out. The double's compiler puts this before the source (C++), the double itself includes the first part (C).
  */
 #ifndef TEST_DOUBLE_PRELUDE_H
 #define TEST_DOUBLE_PRELUDE_H
@@ -11,7 +11,10 @@ typedef struct double_triple {
     unsigned x, y, z;
 } double_triple;
 
-/* What lanes of a warp do together: wait; get the word of another; find who brings a word that is not 0, or the same word. */
+/*
+ * What lanes of a warp do together: wait; get the word of another; find who brings a word that is not 0, or the same
+ * word.
+ */
 typedef enum double_exchange { DOUBLE_SYNC, DOUBLE_FROM_LANE, DOUBLE_VOTE, DOUBLE_MATCH } double_exchange;
 
 /* Each object has one, `double_here`, which is set before a thread goes on. */
@@ -184,7 +187,9 @@ template <class... T, size_t... I> static inline void double_apply(void (*f)(T..
     (void)p;
     f(*static_cast<T *>(p[I])...);
 }
-/* Of this module alone: the loader would give all modules the sizes of the first one whose parameters have these names. */
+/*
+ * Of this module alone: the loader would give all modules the sizes of the first one whose parameters have these names.
+ */
 namespace
 {
 template <class... T> struct double_sizes {

@@ -1,5 +1,6 @@
 /*
- * A stack that is entered and left: the least that fibers need. On x86-64 a change costs a few instructions; elsewhere ucontext does it.
+ * A stack that is entered and left: the least that fibers need. On x86-64 a change costs a few instructions; elsewhere
+ * ucontext does it.
  */
 #ifndef TEST_DOUBLE_STACK_H
 #define TEST_DOUBLE_STACK_H

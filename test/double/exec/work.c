@@ -64,8 +64,8 @@ static bool shape_is_right(const dd_function *f, const unsigned grid[3], const u
 }
 
 /*
- * The bytes of parameters may hold addresses of the device and of pinned memory. A word that looks like another address of
- * the host's would be a wrong access on a device; here it would go unnoticed.
+ * The bytes of parameters may hold addresses of the device and of pinned memory. A word that looks like another address
+ * of the host's would be a wrong access on a device; here it would go unnoticed.
  */
 static bool holds_address_of_host(const dd_function *f, const unsigned char *bytes)
 {

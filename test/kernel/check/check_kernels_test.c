@@ -1,6 +1,6 @@
 /*
- * All kernels of the project: they pass the checker; what is printed of them reads as an equal tree and compiles; and whatever a mutation
- * makes of them, the checker says what is wrong and goes on living.
+ * All kernels of the project: they pass the checker; what is printed of them reads as an equal tree and compiles; and
+ * whatever a mutation makes of them, the checker says what is wrong and goes on living.
  */
 #include "check_case.h"
 
@@ -174,7 +174,7 @@ static void trees_that_differ_are_not_equal(void **state)
     sti_unit_destroy(b);
 }
 
-/* ---- mutations ---------------------------------------------------------------------------------------------------- */
+/* ---- mutations --------------------------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 
@@ -274,7 +274,7 @@ static void mutants_are_survived(void **state)
     assert_true(fine > 0 && wrong > 0);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static int64_t allowed; /* allocations that still succeed */
 

@@ -1,6 +1,7 @@
 /*
- * The checker's table of functions against the language's own header: each row has the header's types, and the header has no
- * function that the table lacks. The types are compared by this compiler, for four lanes, where real, lint and plain types all differ.
+ * The checker's table of functions against the language's own header: each row has the header's types, and the header
+ * has no function that the table lacks. The types are compared by this compiler, for four lanes, where real, lint and
+ * plain types all differ.
  */
 #include "device/rig.h"
 
@@ -16,7 +17,10 @@
 #include "stet/lang.h"
 #pragma GCC diagnostic pop
 
-/* A row's function has the row's type. A macro's own name comes with parentheses, so &inner names the function behind it. */
+/*
+ * A row's function has the row's type. A macro's own name comes with parentheses, so &inner names the function behind
+ * it.
+ */
 #define SAME(result, name, inner, parameters, twin)                                                                    \
     _Static_assert(_Generic(&inner, result(*) parameters : 1, default : 0), #name " has other types in stet/lang.h");
 STI_LIBRARY_FUNCTIONS(SAME)

@@ -1,6 +1,7 @@
 /*
- * What no target can do (limits.h): constants, and sizes of local and shared arrays, each with the exact sentence, and what is like it but
- * fine. Sizes just at a limit and one element beyond it, in one function and along a chain of calls.
+ * What no target can do (limits.h): constants, and sizes of local and shared arrays, each with the exact sentence, and
+ * what is like it but fine. Sizes just at a limit and one element beyond it, in one function and along a chain of
+ * calls.
  */
 #include "check_case.h"
 
@@ -65,7 +66,7 @@ static void test_not_in_preprocessing(void **state)
     CHECK_CASES(cases, "", "world_kernel void k(real *y) { put(y, 0, splat(0)); }\n");
 }
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 /* A kernel whose function has `local` reals, calls one with `called`, and has `n` reals that are shared; 0: none. */
 static sti_unit *sized(long local, long called, long n)

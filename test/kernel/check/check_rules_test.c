@@ -1,6 +1,7 @@
 /*
- * Rules of kernels and teams (RULES-1 … RULES-5, RULES-EFFECT-1, RULES-EFFECT-2 of rules.h): each with what it refuses, the exact sentence, and what is like it but fine. A case is the
- * body of one kernel; places count from the body's first line.
+ * Rules of kernels and teams (RULES-1 … RULES-5, RULES-EFFECT-1, RULES-EFFECT-2 of rules.h): each with what it refuses,
+ * the exact sentence, and what is like it but fine. A case is the body of one kernel; places count from the body's
+ * first line.
  */
 #include "check_case.h"
 

@@ -1,6 +1,6 @@
 /*
- * Syntax and directives: each mistake with its exact sentence, and that reading goes on behind it. Deep nesting and macros that
- * grow without end are refused, not followed.
+ * Syntax and directives: each mistake with its exact sentence, and that reading goes on behind it. Deep nesting and
+ * macros that grow without end are refused, not followed.
  */
 #include "check_case.h"
 
@@ -287,7 +287,9 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Beside the including file, then in the folders; #pragma once; a file that includes itself; mistakes name their file. */
+/*
+ * Beside the including file, then in the folders; #pragma once; a file that includes itself; mistakes name their file.
+ */
 static void includes(void **state)
 {
     static const char *const folder[] = {STET_TEST_BINARY_DIR "/check_b"};

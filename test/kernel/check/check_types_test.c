@@ -1,6 +1,6 @@
 /*
- * Types: each operator's and each conversion's mistake, with its exact sentence. A case is the body of one function whose parameters
- * are named below; places count from the body's first line.
+ * Types: each operator's and each conversion's mistake, with its exact sentence. A case is the body of one function
+ * whose parameters are named below; places count from the body's first line.
  */
 #include "check_case.h"
 

@@ -1,4 +1,5 @@
-# The checker of the kernel language: the command kernelcheck (make lint runs it), its tests, and the pilots as it prints them.
+# The checker of the kernel language: the command kernelcheck (make lint runs it), its tests, and the pilots as it
+# prints them.
 add_executable(kernelcheck "${PROJECT_SOURCE_DIR}/tools/kernelcheck.c")
 target_link_libraries(kernelcheck PRIVATE ${STET_TEST_LIBRARY})
 stet_target_options(kernelcheck)

@@ -1,6 +1,6 @@
 /*
- * Code from the cache or a compiler, several pieces at once: who compiles what, in which process, and what is said when one fails.
- * The compiler is the test's own.
+ * Code from the cache or a compiler, several pieces at once: who compiles what, in which process, and what is said when
+ * one fails. The compiler is the test's own.
  */
 #include "kernel/user_rig.h"
 

@@ -1,7 +1,8 @@
 /*
- * Checked mode (kernel/checked/checked.h): each kind of array, read and written, beyond its end, before its begin, by an index that overflows; counts
- * that no loop can count; divisions by zero. Each is told with kernel, line, array, index and world, and nothing outside is touched. What has
- * no fault computes the same bits as unchecked. Run on each device (stet_test_on_devices); on a CPU at all widths.
+ * Checked mode (kernel/checked/checked.h): each kind of array, read and written, beyond its end, before its begin, by
+ * an index that overflows; counts that no loop can count; divisions by zero. Each is told with kernel, line, array,
+ * index and world, and nothing outside is touched. What has no fault computes the same bits as unchecked. Run on each
+ * device (stet_test_on_devices); on a CPU at all widths.
  */
 #include "base/dice.h"
 #include "device/picked.h"
@@ -15,7 +16,11 @@ enum { WORLDS = 21, NX = 4, NZ = 3, NW = 40, NT = 5, ARGS = 7 };
 typedef struct fault_case {
     const char *body;
     const char *
-        sentence; /* a part of it; NULL: there is no fault. %w stands for the worlds of block 0; with ! before it nothing else is written */
+        /*
+         * a part of it; NULL: there is no fault. %w stands for the worlds of block 0; with ! before it nothing else is
+         * written
+         */
+        sentence;
 } fault_case;
 
 static const char before[] =
@@ -127,7 +132,7 @@ static const fault_case item[] = {
     {"if (block > 5) w[40 + block] = 1;", "!`w[40 + block]` writes element 46 of `w`, which has 40 (block 6)"},
 };
 
-/* ---- the arrays --------------------------------------------------------------------------------------------------- */
+/* ---- the arrays -------------------------------------------------------------------------------------------------- */
 
 typedef struct rig {
     stet_device *device;
@@ -288,7 +293,7 @@ static void check_all(const fault_case *cases, int n, bool world_kind)
 static void faults_of_world_kernels(void **state) { check_all(world, (int)(sizeof world / sizeof *world), true); }
 static void faults_of_item_kernels(void **state) { check_all(item, (int)(sizeof item / sizeof *item), false); }
 
-/* ---- random accesses ---------------------------------------------------------------------------------------------- */
+/* ---- random accesses --------------------------------------------------------------------------------------------- */
 
 enum { ACCESSES = 24, SOURCES = 1 };
 
@@ -344,7 +349,10 @@ static int outside(uint64_t *dice, int count)
     return x < 0 ? x : count + x;
 }
 
-/* Kernel 0 is right; of kernel k access k - 1 goes beyond its array: found as such, on every device. Unchecked, kernel 0 has the same bits. */
+/*
+ * Kernel 0 is right; of kernel k access k - 1 goes beyond its array: found as such, on every device. Unchecked, kernel
+ * 0 has the same bits.
+ */
 static void random_source(uint64_t seed)
 {
     static char text[400000];
@@ -416,7 +424,7 @@ static void an_index_that_is_wrong_is_found(void **state)
     for (int i = 0; i < nsource; ++i) random_source(first_seed + (uint64_t)i);
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 /* In a list and in a loop of one a fault is told at the end of the list; the next one is clean. */
 static void faults_in_lists(void **state)
@@ -476,7 +484,7 @@ static void absent_arrays(void **state)
     }
 }
 
-/* ---- unchecked ---------------------------------------------------------------------------------------------------- */
+/* ---- unchecked --------------------------------------------------------------------------------------------------- */
 
 enum { GUARD = 64 };
 static int64_t overruns;

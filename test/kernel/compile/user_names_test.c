@@ -1,6 +1,6 @@
 /*
- * What kernels may be called: whatever the language allows, though generated code may have used that name for itself. Run on each device
- * (stet_test_on_devices).
+ * What kernels may be called: whatever the language allows, though generated code may have used that name for itself.
+ * Run on each device (stet_test_on_devices).
  */
 #include "device/picked.h"
 

@@ -1,6 +1,6 @@
 /*
- * Fused code where something fails: each allocation, each call of the driver and of its compiler. Nothing is left, nothing is half-made, and
- * the next try works.
+ * Fused code where something fails: each allocation, each call of the driver and of its compiler. Nothing is left,
+ * nothing is half-made, and the next try works.
  */
 #include "fused_rig.h"
 
@@ -64,7 +64,7 @@ static stet_result do_job(job *j)
     return launch_fused(j->device, code, &j->q, 1, FEW);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static stet_result whole_job(void)
 {
@@ -86,7 +86,7 @@ static void every_allocation_fails(void **state)
     assert_int_equal(control->alive().modules, 0);
 }
 
-/* ---- the driver ------------------------------------------------------------------------------------------------------ */
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 /* From the start, without anything that fails: the code is made, if it is not there, and does what it should. */
 static void works(job *j)
@@ -106,7 +106,10 @@ static bool is_the_drivers(stet_result result)
            result == STET_ERROR_UNSUPPORTED;
 }
 
-/* Call n of an entry (NULL: of any of the driver's), from the moment on at which the code is asked for, fails. false: there were not so many. */
+/*
+ * Call n of an entry (NULL: of any of the driver's), from the moment on at which the code is asked for, fails. false:
+ * there were not so many.
+ */
 static bool one_call_fails(const char *entry, int64_t n, const char *cache)
 {
     const double_control *control = double_open(hip ? DOUBLE_HIP : DOUBLE_CUDA);
@@ -148,7 +151,7 @@ static void every_call_of_the_compiler_fails(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------------------------ */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static int on_cuda(void **state)
 {

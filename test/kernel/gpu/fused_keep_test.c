@@ -10,7 +10,7 @@
 extern const sti_kernel sti_k_newton, sti_k_pilot_rays, sti_k_mass_contact, sti_k_mass_velocity, sti_k_mass_position,
     sti_k_spring_way;
 
-/* ---- what goes ---------------------------------------------------------------------------------------------------------- */
+/* ---- what goes --------------------------------------------------------------------------------------------------- */
 
 /* An allocator that hands out what was freed last, where the size is the same. */
 enum { FREED = 1024 };
@@ -123,7 +123,7 @@ static void fused_code_comes_out_of_the_cache(void **state)
     }
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------------------ */
+/* ---- what is refused --------------------------------------------------------------------------------------------- */
 
 static void refused(stet_device *device, const sti_kernel *k, stet_result result, const char *sentence)
 {
@@ -185,7 +185,7 @@ static void sequences_that_are_refused(void **state)
     }
 }
 
-/* ---- the text ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 static int count_of(const char *text, const char *part)
 {
@@ -229,7 +229,7 @@ static void a_source_stands_in_the_text_once(void **state)
     }
 }
 
-/* ---- what is said ----------------------------------------------------------------------------------------------------------- */
+/* ---- what is said ------------------------------------------------------------------------------------------------ */
 
 /* Files keep their names in what a compiler says, though each source counts its own from 0. */
 static void a_compiler_speaks_of_the_sources_files(void **state)

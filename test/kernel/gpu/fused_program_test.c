@@ -1,5 +1,6 @@
 /*
- * Code of several kernels in one: what it does is what the launches do one by one, bit for bit, whatever the team and however often over.
+ * Code of several kernels in one: what it does is what the launches do one by one, bit for bit, whatever the team and
+ * however often over.
  */
 #include "fused_rig.h"
 
@@ -7,7 +8,7 @@
 
 extern const sti_kernel sti_k_mass_velocity, sti_k_mass_position;
 
-/* ---- springs -------------------------------------------------------------------------------------------------------- */
+/* ---- springs ----------------------------------------------------------------------------------------------------- */
 
 /* The ten launches of half a step, as the springs list them. */
 static void half_step(sti_springs *s, sequence *out)
@@ -120,7 +121,7 @@ static void teams_follow_from_how_many_worlds_there_are(void **state)
     }
 }
 
-/* ---- sources ---------------------------------------------------------------------------------------------------------- */
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 static void sources_do_not_know_of_each_other(void **state)
 {
@@ -163,7 +164,7 @@ static void the_library_beside_a_persons(void **state)
     }
 }
 
-/* ---- copies ----------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 /* z and y of so many items a world: y += 5, z = y, z += 5, three times over. */
 static void copies_over(stet_device *device, int nitem, int64_t count)

@@ -1,5 +1,5 @@
-# Kernels for GPUs, compiled with NVRTC and hipRTC where they are installed; no GPU is needed. Not under a sanitizer, which would
-# judge the vendors' compilers.
+# Kernels for GPUs, compiled with NVRTC and hipRTC where they are installed; no GPU is needed. Not under a sanitizer,
+# which would judge the vendors' compilers.
 if(NOT STET_SANITIZE)
     stet_tests(kernel/gpu gpu_compile gpu_programs)
     add_test(NAME kernel/gpu_compile_all COMMAND test_kernel_gpu_compile all)

@@ -1,7 +1,7 @@
 /*
- * All kernels of the library compile for GPUs, wherever a run-time compiler is installed; no GPU is needed. What the machine code
- * must have for equal bits is looked up in it where its format says it. Architectures: the oldest of NVIDIA's and one of now, one of AMD's;
- * with the argument "all" all that are named below.
+ * All kernels of the library compile for GPUs, wherever a run-time compiler is installed; no GPU is needed. What the
+ * machine code must have for equal bits is looked up in it where its format says it. Architectures: the oldest of
+ * NVIDIA's and one of now, one of AMD's; with the argument "all" all that are named below.
  */
 #include "bench/pilot/pilot.h"
 #include "device/rig.h"
@@ -211,9 +211,9 @@ static uint64_t word(const char *at, int bytes)
 }
 
 /*
- * Kernel descriptors of a code object (LLVM, "User Guide for AMDGPU Backend", kernel descriptor): compute_pgm_rsrc1 is at byte 48, its
- * bits 12 to 15 the rounding (0: to nearest), 16 and 17 denormals of float (3: kept). At byte 4 are the bytes of a thread's own memory, which is
- * none with `lean`. Returns how many it has.
+ * Kernel descriptors of a code object (LLVM, "User Guide for AMDGPU Backend", kernel descriptor): compute_pgm_rsrc1 is
+ * at byte 48, its bits 12 to 15 the rounding (0: to nearest), 16 and 17 denormals of float (3: kept). At byte 4 are the
+ * bytes of a thread's own memory, which is none with `lean`. Returns how many it has.
  */
 static int check_descriptors(const sti_text_buffer *object, bool lean)
 {
@@ -258,7 +258,7 @@ static void every_kernel_compiles_for_amd(void **state)
     sti_rtc_close(&rtc);
 }
 
-/* ---- fused code ---------------------------------------------------------------------------------------------------- */
+/* ---- fused code -------------------------------------------------------------------------------------------------- */
 
 extern const sti_kernel sti_k_spring_way, sti_k_spring_length, sti_k_spring_direction, sti_k_spring_rate,
     sti_k_spring_tension, sti_k_mass_weight, sti_k_mass_pull, sti_k_mass_contact, sti_k_mass_velocity,
@@ -289,7 +289,10 @@ static pieces fused_pieces(void)
     return all;
 }
 
-/* Arguments are read where the launch puts them, whatever the time over: a copy of them would be a thread's local memory. */
+/*
+ * Arguments are read where the launch puts them, whatever the time over: a copy of them would be a thread's local
+ * memory.
+ */
 static void fused_code_compiles_for_nvidia(void **state)
 {
     sti_rtc rtc;
@@ -321,7 +324,7 @@ static void fused_code_compiles_for_amd(void **state)
     sti_rtc_close(&rtc);
 }
 
-/* ---- checked mode -------------------------------------------------------------------------------------------------- */
+/* ---- checked mode ------------------------------------------------------------------------------------------------ */
 
 static const char *const own_sources[] = {
     "#include \"stet/lang.h\"\n"
@@ -343,7 +346,10 @@ static const char *const own_sources[] = {
     "    items (p, n) istore(z + p, iload(z + p) + isplat(n / (n - block)));\n}\n",
 };
 
-/* Kernels as a device in checked mode compiles them, with their entries; `out` has nothing that the reading of the source holds. */
+/*
+ * Kernels as a device in checked mode compiles them, with their entries; `out` has nothing that the reading of the
+ * source holds.
+ */
 static piece checked_piece(const char *text, sti_team team)
 {
     piece p = {.team = team, .name = "a checked kernel"};

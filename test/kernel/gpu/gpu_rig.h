@@ -1,6 +1,7 @@
 /*
- * A device that pretends to be a GPU as far as programs are concerned: its modules are real code of a real run-time compiler,
- * kept and looked into, but never run. For tests of what is compiled when; what runs is tested over the driver double.
+ * A device that pretends to be a GPU as far as programs are concerned: its modules are real code of a real run-time
+ * compiler, kept and looked into, but never run. For tests of what is compiled when; what runs is tested over the
+ * driver double.
  */
 #ifndef TEST_KERNEL_GPU_RIG_H
 #define TEST_KERNEL_GPU_RIG_H
@@ -133,8 +134,8 @@ static inline void close_gpu(stet_device *d)
 }
 
 /*
- * Before a test that compiles: with the vendors' compilers, it is skipped where there is none; else the double's is taken, which
- * runs the system's compiler.
+ * Before a test that compiles: with the vendors' compilers, it is skipped where there is none; else the double's is
+ * taken, which runs the system's compiler.
  */
 static inline void need_compiler(stet_device_type type)
 {

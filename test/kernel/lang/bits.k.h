@@ -1,6 +1,7 @@
 /*
- * Every operator and function of the language that has a value in each lane, on items of four arrays: row r of `reals` and `ints` is
- * operation r. And what a team does together: a sum and a running sum of fixed shape. For bits_test.c, as a user's kernel on every device.
+ * Every operator and function of the language that has a value in each lane, on items of four arrays: row r of `reals`
+ * and `ints` is operation r. And what a team does together: a sum and a running sum of fixed shape. For bits_test.c, as
+ * a user's kernel on every device.
  */
 #include "stet/lang.h"
 
@@ -151,8 +152,9 @@ item_kernel void k_bits_word(const int *a, const int *b, int *ints, int n, int b
 }
 
 /*
- * Of the 256 items of a block: the sum, by halves (sum [nblock]), and all running sums (running [n]), by distances 1, 2, 4 … (W. D. Hillis,
- * G. L. Steele, Data Parallel Algorithms, 1986). The shape is the algorithm's, however many threads there are.
+ * Of the 256 items of a block: the sum, by halves (sum [nblock]), and all running sums (running [n]), by distances 1,
+ * 2, 4 … (W. D. Hillis, G. L. Steele, Data Parallel Algorithms, 1986). The shape is the algorithm's, however many
+ * threads there are.
  */
 item_kernel void k_bits_team(const ureal *a, ureal *sum, ureal *running, int n, int block)
 {

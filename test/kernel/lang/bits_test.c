@@ -1,6 +1,7 @@
 /*
- * The same bits on every device: each operator and function of the language over edge cases and random bits, and sums that a team makes
- * together. What they are is the CPU's portable build; what that should be, lang_test.c and math_test.c say.
+ * The same bits on every device: each operator and function of the language over edge cases and random bits, and sums
+ * that a team makes together. What they are is the CPU's portable build; what that should be, lang_test.c and
+ * math_test.c say.
  */
 #include "device/devices.h"
 

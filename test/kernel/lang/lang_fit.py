@@ -1,8 +1,8 @@
 """Prints the coefficients and split constants of the kernel language's elementary functions (include/stet/lang_math.h).
 
-Each fit is a Remez exchange, in 75 digits, of the relative error of the whole function. Coefficients are rounded to float:
-for k = 0, 1, … the first k are fixed, lowest power first, the rest is fitted again and rounded; the best k is printed.
-Needs mpmath.
+Each fit is a Remez exchange, in 75 digits, of the relative error of the whole function. Coefficients are rounded to
+float: for k = 0, 1, … the first k are fixed, lowest power first, the rest is fitted again and rounded; the best k is
+printed. Needs mpmath.
 """
 import sys
 
@@ -66,7 +66,9 @@ def fit(name, g, w, a, b, n):
         c, _ = remez(lambda t: (g(t) - mp.polyval(fixed[::-1], t)) / t**k if k else g(t),
                      lambda t: w(t) * abs(t) ** k, a, b, n - k)
         trial = fixed + [to_float(x) for x in c]
-        e = max(abs(w(t) * (mp.polyval(trial[::-1], t) - g(t))) for t in (a + (b - a) * i / mpf(999) for i in range(1000)))
+        e = max(
+            abs(w(t) * (mp.polyval(trial[::-1], t) - g(t))) for t in (a + (b - a) * i / mpf(999) for i in range(1000))
+        )
         if e < worst:
             worst, out = e, trial
         fixed.append(to_float(c[0]))

@@ -1,5 +1,6 @@
 /*
- * Lists of gradients where iterations are permuted (STET_PERMUTE): add_listed adds entries in the lists' order. Four lanes.
+ * Lists of gradients where iterations are permuted (STET_PERMUTE): add_listed adds entries in the lists' order. Four
+ * lanes.
  */
 #include "device/rig.h"
 

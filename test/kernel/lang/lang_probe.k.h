@@ -1,6 +1,6 @@
 /*
- * Every operator and function of the kernel language, applied to arrays: one kernel each, for lang_test.c and math_test.c.
- * A block is 256 items; arrays of items are padded to whole blocks.
+ * Every operator and function of the kernel language, applied to arrays: one kernel each, for lang_test.c and
+ * math_test.c. A block is 256 items; arrays of items are padded to whole blocks.
  */
 #ifndef STET_LANG_PROBE_K_H
 #define STET_LANG_PROBE_K_H

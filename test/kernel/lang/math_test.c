@@ -1,6 +1,6 @@
 /*
- * The elementary functions of the kernel language against the C library's double versions, over all float exponents: the
- * greatest error in units of the last place, and equal bits at each width.
+ * The elementary functions of the kernel language against the C library's double versions, over all float exponents:
+ * the greatest error in units of the last place, and equal bits at each width.
  */
 #include "lang_run.h"
 
@@ -103,7 +103,10 @@ static double check_chunk(const function *f, double *worst)
     return *worst;
 }
 
-/* Each exponent and sign, with mantissas spread evenly, the ends among them; b goes through all of that in another order. */
+/*
+ * Each exponent and sign, with mantissas spread evenly, the ends among them; b goes through all of that in another
+ * order.
+ */
 static void all_exponents(void **state)
 {
     const int total = 2 * NEXPONENT * PER_EXPONENT;

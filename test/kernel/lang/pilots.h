@@ -1,6 +1,6 @@
 /*
- * What tests of the pilots share: their recorded hashes, and pilots that a test compiles by itself, which have to give the
- * bits of the library's.
+ * What tests of the pilots share: their recorded hashes, and pilots that a test compiles by itself, which have to give
+ * the bits of the library's.
  */
 #ifndef TEST_KERNEL_LANG_PILOTS_H
 #define TEST_KERNEL_LANG_PILOTS_H

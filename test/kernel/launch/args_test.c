@@ -1,5 +1,6 @@
 /*
- * Blocks of arguments: what is uploaded and when, to the byte, and what the kernel sees. Run on each device (stet_test_on_devices).
+ * Blocks of arguments: what is uploaded and when, to the byte, and what the kernel sees. Run on each device
+ * (stet_test_on_devices).
  */
 #include "kernel/lists.h"
 

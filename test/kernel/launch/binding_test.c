@@ -1,9 +1,10 @@
 /*
- * Bindings: launches that come again, and each way in which their arguments change. Run on each device (stet_test_on_devices).
+ * Bindings: launches that come again, and each way in which their arguments change. Run on each device
+ * (stet_test_on_devices).
  */
 #include "kernel/launch/bound.h"
 
-/* ---- what stands --------------------------------------------------------------------------------------------------- */
+/* ---- what stands ------------------------------------------------------------------------------------------------- */
 
 static void the_same_arguments_launch_again_without_allocations(void **state)
 {
@@ -53,7 +54,7 @@ static void kf14_bytes_that_mean_nothing_make_no_difference(void **state)
     close_bench(&b);
 }
 
-/* ---- what differs -------------------------------------------------------------------------------------------------- */
+/* ---- what differs ------------------------------------------------------------------------------------------------ */
 
 static void a_number_that_differs_is_bound_anew(void **state)
 {
@@ -185,7 +186,7 @@ static void what_is_refused_is_refused_with_anything_bound(void **state)
     close_bench(&b);
 }
 
-/* ---- arrays that go and come --------------------------------------------------------------------------------------- */
+/* ---- arrays that go and come ------------------------------------------------------------------------------------- */
 
 /* An array at the very address of one that is gone, with as many writes: another one, of which nothing is known. */
 static void kf22_a_recycled_address_is_another_array(void **state)
@@ -210,7 +211,10 @@ static void kf22_a_recycled_address_is_another_array(void **state)
     close_bench(&b);
 }
 
-/* The other array is of another shape and type: what was found right about the one before is not believed of it (KF 23). */
+/*
+ * The other array is of another shape and type: what was found right about the one before is not believed of it (KF
+ * 23).
+ */
 static void kf23_the_type_of_a_recycled_array_is_checked(void **state)
 {
     bench b;

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* ---- who brings arrays up to date ---------------------------------------------------------------------------------- */
+/* ---- who brings arrays up to date -------------------------------------------------------------------------------- */
 
 typedef struct bringing {
     bench *b;
@@ -193,8 +193,8 @@ static void a_launch_that_fails_can_be_tried_again(void **state)
 }
 
 /*
- * Somebody in this process captures a stream of his, in the mode in which drivers refuse what could break that, of all threads: launches that
- * come again are not refused, and break nothing, nor does a first one.
+ * Somebody in this process captures a stream of his, in the mode in which drivers refuse what could break that, of all
+ * threads: launches that come again are not refused, and break nothing, nor does a first one.
  */
 static void kf09_launches_go_on_beside_a_capture(void **state)
 {
@@ -220,7 +220,7 @@ static void kf09_launches_go_on_beside_a_capture(void **state)
     close_bench(&b);
 }
 
-/* ---- by chance ----------------------------------------------------------------------------------------------------- */
+/* ---- by chance --------------------------------------------------------------------------------------------------- */
 
 static uint64_t draw(uint64_t *seed, uint64_t n)
 {
@@ -296,7 +296,7 @@ static void random_launches_are_what_a_model_says(void **state)
     close_bench(&b);
 }
 
-/* ---- two devices in two threads ------------------------------------------------------------------------------------- */
+/* ---- two devices in two threads ---------------------------------------------------------------------------------- */
 
 typedef struct worker {
     stet_device *device;

@@ -1,6 +1,7 @@
 /*
- * What a trace says of the device's times, on every device that runs kernels: a GPU has them for each launch, replay and copy, in the order of
- * its stream; a processor has none. On a real GPU, whose clock is the trace's, nothing runs before it was asked for, or after the end.
+ * What a trace says of the device's times, on every device that runs kernels: a GPU has them for each launch, replay
+ * and copy, in the order of its stream; a processor has none. On a real GPU, whose clock is the trace's, nothing runs
+ * before it was asked for, or after the end.
  */
 #include "device/devices.h"
 

@@ -1,12 +1,13 @@
 /*
- * Streams of others: stet's work is one order whichever streams it goes to; and what it issues while a caller's stream is being captured
- * becomes a part of his graph. Run on each device (stet_test_on_devices); where there are no streams the calls change nothing.
+ * Streams of others: stet's work is one order whichever streams it goes to; and what it issues while a caller's stream
+ * is being captured becomes a part of his graph. Run on each device (stet_test_on_devices); where there are no streams
+ * the calls change nothing.
  */
 #include "kernel/lists.h"
 
 #include "kernel/caller.h"
 
-/* ---- two streams ----------------------------------------------------------------------------------------------------- */
+/* ---- two streams ------------------------------------------------------------------------------------------------- */
 
 /* Recordings whose arguments change each time, and launches by value, over two streams by turns. */
 static void kf15_blocks_hold_over_two_streams(void **state)
@@ -36,7 +37,7 @@ static void kf15_blocks_hold_over_two_streams(void **state)
     }
 }
 
-/* ---- captures -------------------------------------------------------------------------------------------------------- */
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
 
 typedef struct joint {
     bench b;

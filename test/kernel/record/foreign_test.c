@@ -1,6 +1,6 @@
 /*
- * Work of others in lists: where it comes in the order, what it moves, how often it is called, and what is refused. Run on each device
- * (stet_test_on_devices).
+ * Work of others in lists: where it comes in the order, what it moves, how often it is called, and what is refused. Run
+ * on each device (stet_test_on_devices).
  */
 #include "kernel/lists.h"
 

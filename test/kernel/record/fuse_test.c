@@ -1,4 +1,7 @@
-/* What of a recording is done world by world: which launches go together, that no bit changes, and what is counted. Run on each device. */
+/*
+ * What of a recording is done world by world: which launches go together, that no bit changes, and what is counted. Run
+ * on each device.
+ */
 #include "kernel/faulty.h"
 
 #include "base/failing.h"

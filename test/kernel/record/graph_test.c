@@ -1,10 +1,10 @@
 /*
- * Recordings as graphs of the device: when they are built, what reaches them, what becomes of those that cannot be. Run on each device
- * (stet_test_on_devices); without graphs a replay is a loop, and the same holds.
+ * Recordings as graphs of the device: when they are built, what reaches them, what becomes of those that cannot be. Run
+ * on each device (stet_test_on_devices); without graphs a replay is a loop, and the same holds.
  */
 #include "kernel/lists.h"
 
-/* ---- graphs that cannot be built ------------------------------------------------------------------------------------- */
+/* ---- graphs that cannot be built --------------------------------------------------------------------------------- */
 
 static void kf08_a_graph_that_cannot_be_built_is_dropped(void **state)
 {
@@ -112,11 +112,11 @@ static void a_change_that_fails_drops_the_graph(void **state)
     close_bench(&b);
 }
 
-/* ---- what reaches a graph ---------------------------------------------------------------------------------------------- */
+/* ---- what reaches a graph ---------------------------------------------------------------------------------------- */
 
 /*
- * Of three launches the arguments of the middle one change, then those of the outer two. Without graphs: one upload of its two slots, and one
- * of all six; with graphs as many launches are given their two slots anew.
+ * Of three launches the arguments of the middle one change, then those of the outer two. Without graphs: one upload of
+ * its two slots, and one of all six; with graphs as many launches are given their two slots anew.
  */
 static void only_what_changed_goes_there(void **state)
 {
@@ -206,7 +206,7 @@ static void kf13_an_upload_that_fails_is_no_argument(void **state)
     close_bench(&b);
 }
 
-/* ---- what a recording holds ---------------------------------------------------------------------------------------------- */
+/* ---- what a recording holds -------------------------------------------------------------------------------------- */
 
 static void kf22_an_address_that_comes_again_is_another_array(void **state)
 {

@@ -1,5 +1,6 @@
 /*
- * Lists: loops, what the host does in the middle of one, the order that has to be kept. Run on each device (stet_test_on_devices).
+ * Lists: loops, what the host does in the middle of one, the order that has to be kept. Run on each device
+ * (stet_test_on_devices).
  */
 #include "kernel/lists.h"
 

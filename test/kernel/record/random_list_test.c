@@ -1,6 +1,6 @@
 /*
- * Random lists, with loops, copies, changing numbers, arrays that come and go, switches and audits, against a model of what the arrays hold and
- * how often they were written. Run on each device (stet_test_on_devices).
+ * Random lists, with loops, copies, changing numbers, arrays that come and go, switches and audits, against a model of
+ * what the arrays hold and how often they were written. Run on each device (stet_test_on_devices).
  */
 #include "kernel/lists.h"
 
@@ -28,7 +28,10 @@ typedef struct model {
     uint64_t generation[ARRAYS];
 } model;
 
-/* A loop is LOOP, counting c[x] down from 3, …, CLOSE; the two loops that are open at the same time have conditions of their own. */
+/*
+ * A loop is LOOP, counting c[x] down from 3, …, CLOSE; the two loops that are open at the same time have conditions of
+ * their own.
+ */
 static program random_program(uint64_t *dice)
 {
     program p = {0};

@@ -1,5 +1,6 @@
 /*
- * Recordings: when they are made, compared, used and dropped; what a replay leaves behind; the known failures of others.
+ * Recordings: when they are made, compared, used and dropped; what a replay leaves behind; the known failures of
+ * others.
  */
 #include "kernel/lists.h"
 
@@ -217,9 +218,9 @@ static void one_that_differs_is_dropped_and_eager_bits_stay(void **state)
     assert_int_equal(ROW(&b).hits, 3);
     assert_true(real_at(b.a[0], 5) == 7);
     jitter.on = true;
-    FAILS(
-        add_and_mix(&b, 1), STET_ERROR_AUDIT,
-        "graph_replay: add and mix: the replay left array a different at byte 2"); /* 20 and some, by the number's bits */
+    /* Byte 20 and some, by the number's bits. */
+    FAILS(add_and_mix(&b, 1), STET_ERROR_AUDIT,
+          "graph_replay: add and mix: the replay left array a different at byte 2");
     assert_int_equal(b.device->recorder->nrecording, 0);
     jitter.on = false;
     OK(add_and_mix(&b, 1));

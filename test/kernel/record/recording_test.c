@@ -1,6 +1,6 @@
 /*
- * Recordings as callers make them: lists, loops and copies of their own kernels; what is counted, and what is refused. Run on each device
- * (stet_test_on_devices).
+ * Recordings as callers make them: lists, loops and copies of their own kernels; what is counted, and what is refused.
+ * Run on each device (stet_test_on_devices).
  */
 #include "device/picked.h"
 

@@ -1,6 +1,6 @@
 /*
- * The springs: right by plain loops in double, the same bits on every instruction set, number of threads, as launches and as
- * recordings; a sheet that falls comes to rest on the floor.
+ * The springs: right by plain loops in double, the same bits on every instruction set, number of threads, as launches
+ * and as recordings; a sheet that falls comes to rest on the floor.
  */
 #include "device/devices.h"
 
@@ -188,7 +188,10 @@ static void the_same_bits_on_every_device(void **state)
     }
 }
 
-/* Plainly and recorded; at the widest, where steps are cheap, with each mechanism switched off, too. In part: a few steps. */
+/*
+ * Plainly and recorded; at the widest, where steps are cheap, with each mechanism switched off, too. In part: a few
+ * steps.
+ */
 static void the_same_bits_at_every_width(void **state)
 {
     FOR_FLOAT_ISAS(isa)

@@ -1,9 +1,11 @@
 /*
- * The whole main job (everything.h, with the caller's kernels in the step and an export) on a GPU whose driver fails once, at its n-th call,
- * through both tables: the call says so, made again it works, nothing is left, and another device does not notice.
+ * The whole main job (everything.h, with the caller's kernels in the step and an export) on a GPU whose driver fails
+ * once, at its n-th call, through both tables: the call says so, made again it works, nothing is left, and another
+ * device does not notice.
  *
- * Which n: some that follow from a seed; with the argument "cuda" or "hip" all that there are (of those that take the device away every seventh),
- * through that table alone; with two numbers k and m behind it the k-th of m shares of them, which can run side by side.
+ * Which n: some that follow from a seed; with the argument "cuda" or "hip" all that there are (of those that take the
+ * device away every seventh), through that table alone; with two numbers k and m behind it the k-th of m shares of
+ * them, which can run side by side.
  */
 #include "sim/faults/everything.h"
 
@@ -154,7 +156,7 @@ static void the_device_is_lost(void **state)
     }
 }
 
-/* ---- the host's memory --------------------------------------------------------------------------------------------- */
+/* ---- the host's memory ------------------------------------------------------------------------------------------- */
 
 static bool is_memory(stet_result result)
 {

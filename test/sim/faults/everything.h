@@ -1,6 +1,6 @@
 /*
- * A short run of everything, call by call, in which something fails: the call says so in a sentence, the same call made again does what it
- * should, and all numbers are those of a run without a failure.
+ * A short run of everything, call by call, in which something fails: the call says so in a sentence, the same call made
+ * again does what it should, and all numbers are those of a run without a failure.
  */
 #ifndef TEST_SIM_EVERYTHING_H
 #define TEST_SIM_EVERYTHING_H
@@ -34,7 +34,10 @@ typedef struct everything {
     int nnumber, failures;
 } everything;
 
-/* Runs it, and gives everything back. The numbers must be those of `reference`, which is taken from the first run if it has none. */
+/*
+ * Runs it, and gives everything back. The numbers must be those of `reference`, which is taken from the first run if it
+ * has none.
+ */
 stet_result everything_run(const everything_how *how, everything *reference);
 /* After the last run. */
 void everything_clean(void);

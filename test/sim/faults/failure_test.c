@@ -1,6 +1,6 @@
 /*
- * A short run of everything (everything.h) in which the n-th allocation fails, for every n: the call says so, the same call made again does
- * what it should, and nothing is left.
+ * A short run of everything (everything.h) in which the n-th allocation fails, for every n: the call says so, the same
+ * call made again does what it should, and nothing is left.
  */
 #include "device/null/null.h"
 #include "sim/faults/everything.h"
@@ -55,7 +55,10 @@ static void far_away(stet_device_def *def)
     def->null = &apart;
 }
 
-/* Numbers of its own, for pictures are empty; what the host works out goes through host mirrors, which take memory, too. */
+/*
+ * Numbers of its own, for pictures are empty; what the host works out goes through host mirrors, which take memory,
+ * too.
+ */
 static void where_arrays_have_two_sides(void **state)
 {
     how.place = far_away;

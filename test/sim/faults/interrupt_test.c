@@ -1,5 +1,6 @@
 /*
- * A long step that is interrupted: it ends between two time steps, says how many it made, and goes on later with the same bits.
+ * A long step that is interrupted: it ends between two time steps, says how many it made, and goes on later with the
+ * same bits.
  *
  * No number of steps here depends on the clock but that of the steps that were made, which the test asks for.
  */

@@ -1,6 +1,7 @@
 /*
- * All of stet on a device that executes nothing: what does not depend on kernels gives what it gives on a CPU, the same launches are asked
- * for, and any call of the device may fail: a sentence, nothing leaked, nothing half-made, and the same call again works.
+ * All of stet on a device that executes nothing: what does not depend on kernels gives what it gives on a CPU, the same
+ * launches are asked for, and any call of the device may fail: a sentence, nothing leaked, nothing half-made, and the
+ * same call again works.
  */
 #include "sim/room.h"
 #include "device/null/null.h"
@@ -12,7 +13,10 @@
 
 enum { WORLDS = 5, WIDTH = 20, HEIGHT = 12 };
 
-/* A robot with what the stage has of kinds: a body in a body, a mocap body, a site, cameras that look and track, lights, an actuator. */
+/*
+ * A robot with what the stage has of kinds: a body in a body, a mocap body, a site, cameras that look and track,
+ * lights, an actuator.
+ */
 static const char scene[] =
     "<mujoco><asset><texture name='t' type='2d' builtin='checker' width='8' height='8'/><material name='m' "
     "texture='t'/></asset><worldbody><light pos='0 0 3'/><geom type='plane' size='2 2 .1' material='m'/>"
@@ -390,7 +394,7 @@ static void every_launch_is_a_call(void **state)
     stet_model_destroy(l.model);
 }
 
-/* ---- with failures ------------------------------------------------------------------------------------------------ */
+/* ---- with failures ----------------------------------------------------------------------------------------------- */
 
 /* Looks at the state while no failure is armed; *left: calls until the one that fails, 0 or less if it did. */
 static uint64_t state_in_between(life *l, sti_null_op slot, int64_t *left)
@@ -438,7 +442,10 @@ static bool live_with_failure(life l, sti_null_op slot, int64_t n, uint64_t want
 
 static void any_call_of_the_device_may_fail(void **state)
 {
-    /* With pose_sync off a step is many calls of the device, and those that were made stay made: no state to compare with. */
+    /*
+     * With pose_sync off a step is many calls of the device, and those that were made stay made: no state to compare
+     * with.
+     */
     static const uint32_t most =
         (uint32_t)((UINT64_C(1) << STET_MECHANISM_COUNT) - 1) & ~(1u << STET_MECHANISM_POSE_SYNC);
     stet_model *model = rig_model(scene);

@@ -1,6 +1,7 @@
 /*
- * NULL for each pointer that a public function takes, one at a time and all at once: it is refused as INVALID_ARGUMENT with a sentence, or
- * documented to be allowed. The calls are made from the headers (tools/nullgen.py), so that a new function is here by itself.
+ * NULL for each pointer that a public function takes, one at a time and all at once: it is refused as INVALID_ARGUMENT
+ * with a sentence, or documented to be allowed. The calls are made from the headers (tools/nullgen.py), so that a new
+ * function is here by itself.
  */
 #include "sim/room.h"
 

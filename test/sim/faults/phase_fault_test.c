@@ -1,6 +1,7 @@
 /*
- * What goes wrong with the caller's kernels in a step: what is refused, what is destroyed while it is used, the n-th launch, call
- * of the device or allocation that fails. In each case a sentence, nothing half-made, and the next step works.
+ * What goes wrong with the caller's kernels in a step: what is refused, what is destroyed while it is used, the n-th
+ * launch, call of the device or allocation that fails. In each case a sentence, nothing half-made, and the next step
+ * works.
  */
 #include "sim/phases.h"
 #include "device/null/null.h"

@@ -45,7 +45,10 @@ static void poses_and_transforms(void **state)
     stet_sim *sim = open_ball(BIT(DEPTH));
     int64_t capacity = stet_sim_get_stage(sim)->tree.capacity, world = PADDED * capacity * 12 * REAL;
     assert_int_equal(held(sim, STET_MECHANISM_POSE_SYNC), PADDED * BODIES * (3 + 4) * REAL);
-    /* World transforms, the worlds to visit; with the first flush also lists of numbers: the schedule and its selections. */
+    /*
+     * World transforms, the worlds to visit; with the first flush also lists of numbers: the schedule and its
+     * selections.
+     */
     int64_t visits = PADDED * (int64_t)sizeof(int);
     assert_int_equal(held(sim, STET_MECHANISM_HIERARCHY), world + visits);
     OK(stet_stage_flush(stet_sim_get_stage(sim), false));

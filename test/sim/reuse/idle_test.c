@@ -1,5 +1,6 @@
 /*
- * A sim at rest: what an idle render asks, what ends the rest, and a loop that moves and rests in turn and takes no memory.
+ * A sim at rest: what an idle render asks, what ends the rest, and a loop that moves and rests in turn and takes no
+ * memory.
  */
 #include "sim/room.h"
 
@@ -153,7 +154,10 @@ static void write_all_poses(stet_sim *sim, int64_t frame, float *buffer)
     }
 }
 
-/* As in the ablation of `stet bench mechanisms`: poses, substeps, a frame read twice; and once more though nothing moved. */
+/*
+ * As in the ablation of `stet bench mechanisms`: poses, substeps, a frame read twice; and once more though nothing
+ * moved.
+ */
 static void play_frame(stet_sim *sim, int64_t frame, float *buffer)
 {
     write_all_poses(sim, frame, buffer);

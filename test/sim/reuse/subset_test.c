@@ -1,6 +1,6 @@
 /*
- * Some worlds by mask, all the way: reset, step, render, extraction. Those in the mask do what they do in a sim where all take part; the others
- * keep their bits.
+ * Some worlds by mask, all the way: reset, step, render, extraction. Those in the mask do what they do in a sim where
+ * all take part; the others keep their bits.
  */
 #include "sim/room.h"
 
@@ -166,8 +166,8 @@ static void pictures_of_some(void **state)
 }
 
 /*
- * After rounds under audit, whose poses are filled with NaN in between: what is made again is what stands, in lanes beyond the last world, too. The
- * scene has bodies that move and one that does not.
+ * After rounds under audit, whose poses are filled with NaN in between: what is made again is what stands, in lanes
+ * beyond the last world, too. The scene has bodies that move and one that does not.
  */
 static void a_round_under_audit(void **state)
 {

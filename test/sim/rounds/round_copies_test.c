@@ -1,6 +1,7 @@
 /*
- * What rounds with external physics ask of the driver, call by call of the doubles: from the second on inputs that differ go up, outputs come down,
- * and nothing else does; nothing is allocated, compiled or instantiated; and what the round before wrote is put back by one graph.
+ * What rounds with external physics ask of the driver, call by call of the doubles: from the second on inputs that
+ * differ go up, outputs come down, and nothing else does; nothing is allocated, compiled or instantiated; and what the
+ * round before wrote is put back by one graph.
  */
 #include "sim/rounds/rounds.h"
 
@@ -78,7 +79,7 @@ static void inputs_that_differ_go_up_and_outputs_come_down(void **state)
         }
 }
 
-/* ---- the calls of a begin ------------------------------------------------------------------------------------------ */
+/* ---- the calls of a begin ---------------------------------------------------------------------------------------- */
 
 static const char *const entries[] = {
 #define BOTH(need, name, ...) #name,
@@ -110,8 +111,8 @@ static void expect(const char *what, const char *got, const char *want)
 }
 
 /*
- * The round writes ctrl, time and the poses, which are put back: the driver is asked for one thing. An input that differs, of an array that nobody
- * wrote, is that, an upload and a copy.
+ * The round writes ctrl, time and the poses, which are put back: the driver is asked for one thing. An input that
+ * differs, of an array that nobody wrote, is that, an upload and a copy.
  */
 static void a_begin_is_one_graph_and_what_differs(void **state)
 {

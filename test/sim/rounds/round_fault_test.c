@@ -1,6 +1,7 @@
 /*
- * What goes wrong in rounds: what is refused, worlds that all become NaN, rounds that are left, the n-th allocation, arrays that go. In each case a
- * sentence, and the next round has the bits that it should. Devices that fail are round_null_test.c's.
+ * What goes wrong in rounds: what is refused, worlds that all become NaN, rounds that are left, the n-th allocation,
+ * arrays that go. In each case a sentence, and the next round has the bits that it should. Devices that fail are
+ * round_null_test.c's.
  */
 #include "sim/rounds/rounds.h"
 
@@ -10,7 +11,7 @@
 
 static const room_def mujoco = {.nworld = ROUND_WORLDS, .threads = 1, .outputs = BIT(DEPTH)};
 
-/* ---- refused ------------------------------------------------------------------------------------------------------- */
+/* ---- refused ----------------------------------------------------------------------------------------------------- */
 
 static void refused_in_a_sentence(void **state)
 {
@@ -72,7 +73,7 @@ static void refused_in_a_sentence(void **state)
     stet_sim_destroy(other);
 }
 
-/* ---- rounds that fail ---------------------------------------------------------------------------------------------- */
+/* ---- rounds that fail -------------------------------------------------------------------------------------------- */
 
 /* All worlds NaN: the round says so and gives its outputs; the next one is as if it had never been. */
 static void worlds_that_all_become_nan_end_their_round_alone(void **state)
@@ -139,7 +140,7 @@ static void an_array_that_goes_takes_its_input_along(void **state)
     stet_sim_destroy(sim);
 }
 
-/* ---- the n-th allocation ------------------------------------------------------------------------------------------- */
+/* ---- the n-th allocation ----------------------------------------------------------------------------------------- */
 
 static stet_result three_rounds(task *t, const round_in *in)
 {
@@ -178,7 +179,7 @@ static void lack_of_memory_ends_a_round_and_no_other(void **state)
     }
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static void each_resource_has_a_contract(void **state)
 {

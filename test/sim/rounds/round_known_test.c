@@ -5,7 +5,10 @@
 
 static const room_def mujoco = {.nworld = ROUND_WORLDS, .threads = 3, .outputs = BIT(DEPTH)};
 
-/* Clean-up that was incomplete: here whatever the first round left, the second goes through, on all threads, and is right. */
+/*
+ * Clean-up that was incomplete: here whatever the first round left, the second goes through, on all threads, and is
+ * right.
+ */
 static void kf37_the_second_round_goes_through_whatever_the_first_left(void **state)
 {
     uint64_t want = round_alone(&mujoco, 1, WITH_ALL, true);

@@ -1,6 +1,6 @@
 /*
- * Rounds over null devices: what they are asked for, each of their calls that fails, one that cannot use again what is there. In each case a
- * sentence, and the next round has the bits that it should.
+ * Rounds over null devices: what they are asked for, each of their calls that fails, one that cannot use again what is
+ * there. In each case a sentence, and the next round has the bits that it should.
  */
 #include "device/null/null.h"
 #include "sim/rounds/rounds.h"
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* ---- null devices -------------------------------------------------------------------------------------------------- */
+/* ---- null devices ------------------------------------------------------------------------------------------------ */
 
 typedef struct bare {
     stet_model *model;
@@ -93,7 +93,10 @@ static void later_rounds_ask_the_device_for_copies_alone(void **state)
     }
 }
 
-/* What was staged is on the device before the round begins, which then has a copy there to make; after two, no memory is needed for it. */
+/*
+ * What was staged is on the device before the round begins, which then has a copy there to make; after two, no memory
+ * is needed for it.
+ */
 static void staged_inputs_are_on_the_device_before_their_round(void **state)
 {
     bare b = bare_open(false, 0, true, 1);
@@ -147,7 +150,10 @@ static void a_device_without_reuse_sets_up_each_round(void **state)
     bare_close(&b);
 }
 
-/* Each call of the device fails in turn, in the first round and in later ones: told, named, and the next round is right. */
+/*
+ * Each call of the device fails in turn, in the first round and in later ones: told, named, and the next round is
+ * right.
+ */
 static void any_call_of_the_device_may_fail(void **state)
 {
     bare good = bare_open(false, 0, false, 1);
@@ -240,7 +246,10 @@ static void one_copy_that_fails_does_not_stop_the_others(void **state)
     bare_close(&b);
 }
 
-/* What is put back is one list: where it fails, the inputs in it are named, and no others. A recording that fails goes on copy by copy. */
+/*
+ * What is put back is one list: where it fails, the inputs in it are named, and no others. A recording that fails goes
+ * on copy by copy.
+ */
 static void what_is_put_back_fails_as_one(void **state)
 {
     bare b = bare_open(false, 0, false, 1);
@@ -274,7 +283,10 @@ static void what_is_put_back_fails_as_one(void **state)
     bare_close(&b);
 }
 
-/* Small arrays are a recording from the second time on; large ones never are: it would be compared, with as much memory of the host's. */
+/*
+ * Small arrays are a recording from the second time on; large ones never are: it would be compared, with as much memory
+ * of the host's.
+ */
 static void large_arrays_are_put_back_one_by_one(void **state)
 {
     enum { LARGE = 33 << 20 };

@@ -1,6 +1,7 @@
 /*
- * Staging over the driver doubles, which run what is not ordered in another order each time: inputs of the next round cross in a second stream
- * while the present one runs. Whatever the order, each round has its bits; no call waits; a call of the driver that fails costs its own round at most.
+ * Staging over the driver doubles, which run what is not ordered in another order each time: inputs of the next round
+ * cross in a second stream while the present one runs. Whatever the order, each round has its bits; no call waits; a
+ * call of the driver that fails costs its own round at most.
  */
 #include "sim/rounds/rounds.h"
 
@@ -45,7 +46,7 @@ static stet_result steps(task *t, int r)
     return STET_OK;
 }
 
-/* ---- any order ----------------------------------------------------------------------------------------------------- */
+/* ---- any order --------------------------------------------------------------------------------------------------- */
 
 static void play(uint64_t seed)
 {
@@ -79,9 +80,12 @@ static void staged_rounds_have_their_bits_in_any_order(void **state)
         }
 }
 
-/* ---- beside what runs ---------------------------------------------------------------------------------------------- */
+/* ---- beside what runs -------------------------------------------------------------------------------------------- */
 
-/* A large input (more than a piece of page-locked memory) and a kernel's work, both of a round that the double has not begun to run. */
+/*
+ * A large input (more than a piece of page-locked memory) and a kernel's work, both of a round that the double has not
+ * begun to run.
+ */
 enum { LARGE = 3 << 20 };
 
 typedef struct duct {
@@ -137,7 +141,9 @@ static const unsigned char *staged_bytes(const duct *p)
     return NULL;
 }
 
-/* Lets what waits run, one thing after the other, until the staged bytes are there; is other work still waiting then? */
+/*
+ * Lets what waits run, one thing after the other, until the staged bytes are there; is other work still waiting then?
+ */
 static bool overtakes(const duct *p, int byte)
 {
     const unsigned char *there = staged_bytes(p);
@@ -148,8 +154,8 @@ static bool overtakes(const duct *p, int byte)
 }
 
 /*
- * In one stream what was issued later never runs first. In two it may, and with some seed it does: here the rounds' own work is behind the
- * staged upload or before it, as it comes, and the bytes of each round are its own.
+ * In one stream what was issued later never runs first. In two it may, and with some seed it does: here the rounds' own
+ * work is behind the staged upload or before it, as it comes, and the bytes of each round are its own.
  */
 static void kf16_staged_bytes_cross_beside_what_runs(void **state)
 {
@@ -271,7 +277,7 @@ static void staging_waits_for_nothing_and_is_traced(void **state)
     }
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------ */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 static stet_result staged_rounds(task *t, round_in in[SEEDS])
 {

@@ -1,6 +1,6 @@
 /*
- * Rounds: R of them in one sim are R sims, bit for bit, in any order; later ones allocate, compile and copy nothing that is there;
- * ten thousand take no more memory than three.
+ * Rounds: R of them in one sim are R sims, bit for bit, in any order; later ones allocate, compile and copy nothing
+ * that is there; ten thousand take no more memory than three.
  */
 #include "sim/rounds/rounds.h"
 
@@ -10,7 +10,7 @@ static const room_def mujoco = {.nworld = ROUND_WORLDS, .threads = 2, .outputs =
 static const room_def external = {
     .nworld = ROUND_WORLDS, .threads = 2, .physics = STET_PHYSICS_EXTERNAL, .outputs = BIT(DEPTH)};
 
-/* ---- the same bits ------------------------------------------------------------------------------------------------- */
+/* ---- the same bits ----------------------------------------------------------------------------------------------- */
 
 enum { SEEDS = 4 };
 static const int kinds[] = {
@@ -92,7 +92,7 @@ static void what_happens_between_rounds_is_not_seen(void **state)
     task_close(&t);
 }
 
-/* ---- counters ------------------------------------------------------------------------------------------------------ */
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
 
 static stet_counter rounds_counter(const task *t) { return room_counters(t->p.sim).mechanism[STET_MECHANISM_ROUNDS]; }
 static int64_t reason(const task *t, stet_reason r) { return room_counters(t->p.sim).reason[r]; }
@@ -232,7 +232,7 @@ static void a_sim_that_was_run_often_takes_no_more_memory(void **state)
     }
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------------------------- */
+/* ---- outputs ----------------------------------------------------------------------------------------------------- */
 
 /* Which rows are an output is known on the device alone: the header is read first. */
 static void a_header_says_which_rows_come_out(void **state)
@@ -270,7 +270,7 @@ static void a_header_says_which_rows_come_out(void **state)
     stet_sim_destroy(sim);
 }
 
-/* ---- controls ------------------------------------------------------------------------------------------------------ */
+/* ---- controls ---------------------------------------------------------------------------------------------------- */
 
 /* A row of all worlds is the same as that row for each; from the last frame on the controls stay. */
 static void controls_come_frame_by_frame(void **state)
@@ -303,7 +303,7 @@ static void controls_come_frame_by_frame(void **state)
     }
 }
 
-/* ---- staging ------------------------------------------------------------------------------------------------------- */
+/* ---- staging ----------------------------------------------------------------------------------------------------- */
 
 static void what_was_staged_is_there_when_the_round_begins(void **state)
 {

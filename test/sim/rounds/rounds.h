@@ -1,5 +1,6 @@
 /*
- * What the tests of rounds share: a small task with all kinds of inputs, and the same as a sim of its own for each round.
+ * What the tests of rounds share: a small task with all kinds of inputs, and the same as a sim of its own for each
+ * round.
  */
 #ifndef TEST_SIM_ROUNDS_H
 #define TEST_SIM_ROUNDS_H
@@ -12,8 +13,9 @@
 enum { ROUND_WORLDS = 5, ROUND_STEPS = 4, ROUND_VALUES = 8 };
 
 /*
- * The cart-pole with a policy, an end of episodes and a reset by mask, or (external) a scene whose poses a kernel writes. Its arrays:
- * `length` counts steps, `done` is the mask, `sum` adds positions up, `scratch` is written before it is read.
+ * The cart-pole with a policy, an end of episodes and a reset by mask, or (external) a scene whose poses a kernel
+ * writes. Its arrays: `length` counts steps, `done` is the mask, `sum` adds positions up, `scratch` is written before
+ * it is read.
  */
 typedef struct task {
     phases p;
