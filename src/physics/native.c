@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-extern const sti_kernel sti_k_native_step, sti_k_native_forward;
+extern const sti_kernel sti_k_native_step, sti_k_native_forward, sti_k_native_poses;
 
 _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << STET_FAULT_BAD_QVEL &&
                    PH_BAD_QACC == 1 << STET_FAULT_BAD_QACC && PH_BAD_CTRL == 1 << STET_FAULT_BAD_CTRL &&
@@ -26,6 +26,8 @@ struct sti_native {
     uint64_t *resets;          /* [nworld], worlds->resets when the two were last put back */
     stet_array *fault, *since; /* [nworld][1], what a step found */
     uint8_t *mask;             /* [nworld], what `stepped` holds */
+    stet_array *due;           /* [nworld][1], worlds whose poses were computed last */
+    uint8_t *posed;            /* [nworld], what `due` holds */
 };
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -62,8 +64,12 @@ static stet_result build_native(sti_native *n)
     STI_TRY(STI_ARRAY(worlds->device, "eq_active", STET_DTYPE_INT, true, &n->eq_active, worlds->nworld, mj->neq));
     STI_TRY(sti_alloc(&n->resets, (size_t)worlds->nworld * sizeof *n->resets, "resets of worlds"));
     for (int64_t w = 0; w < worlds->nworld; ++w) n->resets[w] = UINT64_MAX;
+    STI_TRY(STI_ARRAY(worlds->device, "worlds to pose", STET_DTYPE_INT, true, &n->due, worlds->nworld, 1));
+    STI_TRY(sti_alloc(&n->posed, (size_t)worlds->nworld, "mask of worlds"));
     return sti_alloc(&n->mask, (size_t)worlds->nworld, "mask of worlds");
 }
+
+static stet_result make_poses(void *context, const uint8_t *due);
 
 stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
 {
@@ -81,6 +87,7 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
         sti_native_destroy(n);
         return result;
     }
+    if (!worlds->physics.context) sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses});
     *out = n;
     return STET_OK;
 }
@@ -88,31 +95,32 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
 void sti_native_destroy(sti_native *n)
 {
     if (!n) return;
-    stet_array *arrays[] = {n->m, n->f, n->stepped, n->warm, n->eq_active, n->fault, n->since};
+    if (n->worlds->physics.context == n) sti_worlds_set_physics(n->worlds, (sti_worlds_physics){0});
+    stet_array *arrays[] = {n->m, n->f, n->stepped, n->warm, n->eq_active, n->fault, n->since, n->due};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) stet_array_destroy(arrays[i]);
     sti_physics_tables_free(&n->tables);
     sti_free(n->resets);
     sti_free(n->mask);
+    sti_free(n->posed);
     sti_free(n);
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
-/* The mask on the device; it is written only if it differs from the last one's. */
-static stet_result put_mask(sti_native *n, const uint8_t *mask)
+/* A mask on the device; it is written only if it differs from the last one, which `held` [nworld] has. */
+static stet_result put_mask(stet_array *array, uint8_t *held, const uint8_t *mask)
 {
-    int64_t nworld = n->worlds->nworld;
+    int64_t nworld = array->shape[0];
     bool same = true;
-    for (int64_t w = 0; w < nworld; ++w) {
-        uint8_t on = !mask || mask[w];
-        same = same && n->mask[w] == on;
-        n->mask[w] = on;
-    }
+    for (int64_t w = 0; w < nworld; ++w) same = same && held[w] == (!mask || mask[w]);
     if (same) return STET_OK;
     void *mirror;
-    STI_TRY(sti_array_mirror_write(n->stepped, &mirror));
-    for (int64_t w = 0; w < nworld; ++w) ((int32_t *)mirror)[sti_array_index(n->stepped, w, 0)] = n->mask[w];
-    sti_array_mirror_written(n->stepped);
+    STI_TRY(sti_array_mirror_write(array, &mirror));
+    for (int64_t w = 0; w < nworld; ++w) {
+        held[w] = !mask || mask[w];
+        ((int32_t *)mirror)[sti_array_index(array, w, 0)] = held[w];
+    }
+    sti_array_mirror_written(array);
     return STET_OK;
 }
 
@@ -225,12 +233,24 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5 */
     STI_TRY(put_resets(n));
-    STI_TRY(put_mask(n, mask));
+    STI_TRY(put_mask(n->stepped, n->mask, mask));
     STI_TRY(STI_LAUNCH(sti_k_native_step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
                        MEMORY_ARG, STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
                        sti_arg_array(n->fault), sti_arg_array(n->since), sti_arg_int(nstep)));
     mark_moved(n, mask == NULL);
     return finish_step(n, nstep);
+}
+
+/* ---- poses ------------------------------------------------------------------------------------------------------- */
+
+/* Of the worlds whose byte is not 0. Kinematics use team memory up to the quantities of geoms. */
+static stet_result make_poses(void *context, const uint8_t *due)
+{
+    sti_native *n = context;
+    STI_TRY(put_mask(n->due, n->posed, due));
+    return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due),
+                      sti_arg_int(n->tables.m[W_GEOM_XPOS]), STATE_ARG(qpos), STATE_ARG(mocap_pos),
+                      STATE_ARG(mocap_quat), STATE_ARG(xpos), STATE_ARG(xquat));
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

@@ -1,10 +1,10 @@
 /*
- * The pose pass (mechanism pose_sync): mj_kinematics on scratch data, for the worlds that moved since their poses were
- * computed.
+ * The pose pass (mechanism pose_sync), for the worlds that moved since their poses were computed: a kernel of the physics
+ * (WORLDS-10), or mj_kinematics on scratch data.
  *
  *   POSES-1  the pass is a function of qpos and mocap poses alone, so repeating it over valid poses changes no bit
- *   POSES-2  the arrays get a new generation only if a bit of them changed, or if all poses were computed without
- *       downloading the old ones
+ *   POSES-2  the arrays get a new generation only if a bit of them changed, if all poses were computed without
+ *       downloading the old ones, or if a kernel wrote them
  */
 #include "worlds/poses.h"
 
@@ -117,12 +117,34 @@ static void pose_world(void *context, int64_t w, int thread)
     worlds->posed[w] = worlds->moved[w];
 }
 
+/* The kernel writes both arrays, and must not call their producer, which is running. */
+static stet_result launch_poses(const pass *p)
+{
+    stet_worlds *worlds = p->worlds;
+    stet_array *xpos = worlds->field[STI_FIELD_xpos], *xquat = worlds->field[STI_FIELD_xquat];
+    bool producing[] = {xpos->producing, xquat->producing};
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->marks[w] = is_due(p, w);
+    xpos->producing = xquat->producing = true;
+    stet_result result = worlds->physics.make_poses(worlds->physics.context, worlds->marks);
+    xpos->producing = producing[0];
+    xquat->producing = producing[1];
+    if (result != STET_OK) return result;
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        if (worlds->marks[w]) worlds->posed[w] = worlds->moved[w];
+    sti_poses_keep_written(worlds);
+    return STET_OK;
+}
+
 static stet_result make_poses(void *context)
 {
     pass *p = context;
     stet_worlds *worlds = p->worlds;
     int64_t due = count_due(p);
     if (due == 0) return STET_OK;
+    if (worlds->physics.make_poses) {
+        worlds->device->mechanisms.counters.kinematics += due;
+        return launch_poses(p);
+    }
     STI_TRY(take_mirrors(p, due == worlds->nworld));
     sti_worlds_parallel(worlds, pose_world, p, 0);
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);

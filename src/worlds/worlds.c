@@ -305,6 +305,13 @@ void sti_worlds_all_moved(stet_worlds *worlds)
     sti_version_bump(&worlds->moved_version);
 }
 
+void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics)
+{
+    worlds->physics = physics;
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        if (!worlds->caller_poses[w]) sti_worlds_moved(worlds, w);
+}
+
 typedef struct pieces {
     sti_worlds_fn *f;
     void *context;

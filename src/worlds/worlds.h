@@ -8,7 +8,7 @@
  *   WORLDS-3  moved[w] grows whenever the pose of world w may have changed (a step, a reset, a write to qpos, mocap or
  *       poses)
  *   WORLDS-4  poses that the caller wrote are valid until their world moves; every other world's are those of
- *       mj_kinematics
+ *       kinematics
  *   WORLDS-5  a function that moves worlds first takes what the caller wrote (sti_worlds_take_dirty, sti_worlds_sync),
  *       so the later of a write and a move wins
  *   WORLDS-7  passes over worlds access fields through `mirror`, which is filled before a pass, when nothing has
@@ -17,6 +17,8 @@
  *       content of fields on both sides, so that beginning again uploads nothing
  *   WORLDS-9  `first_poses` likewise keeps the poses computed from the initial fields, under a key that names the
  *       content of qpos and mocap poses
+ *   WORLDS-10 physics whose state is the arrays computes poses on the device, in kernels; elsewhere mj_kinematics does on
+ *       the host
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
@@ -62,6 +64,13 @@ extern const int sti_field_writer[STI_FIELD_COUNT];
 mjtNum *sti_field_exact(mjData *d, sti_field field);
 int64_t sti_field_items(const mjModel *m, sti_field field);
 
+/* What physics to the right of the worlds does when the worlds ask for it. Zeroed: there is none (WORLDS-10). */
+typedef struct sti_worlds_physics {
+    void *context;
+    /* xpos and xquat of the worlds whose byte in due [nworld] is not 0 */
+    stet_result (*make_poses)(void *context, const uint8_t *due);
+} sti_worlds_physics;
+
 enum { STI_POSE_INPUTS = 3 }; /* qpos, mocap_pos, mocap_quat */
 
 struct stet_worlds {
@@ -84,6 +93,7 @@ struct stet_worlds {
     uint64_t clock;                    /* last value given to moved */
     sti_version moved_version;         /* bumped by every change of moved */
     sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
+    sti_worlds_physics physics;
     /* physics is external: steps move no world; a write to qpos moves none whose poses the caller wrote */
     bool external_poses;
     sti_stamp pose_stamp;   /* what the poses were last computed from */
@@ -140,6 +150,9 @@ void sti_worlds_field_written(stet_worlds *worlds, sti_field field);
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT]);
 /* Takes everything that the caller wrote: take_dirty and push. Worlds whose qpos or mocap poses changed have moved. */
 stet_result sti_worlds_sync(stet_worlds *worlds);
+
+/* Poses come from this physics from now on, but those that the caller wrote stay. */
+void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics);
 
 /* STET_ERROR_LIMIT if worlds of `each` bytes do not fit into `have` bytes (0: not known). */
 stet_result sti_worlds_check_memory(int64_t nworld, double each, double have);
