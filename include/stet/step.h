@@ -29,7 +29,11 @@ STET_API const char *stet_physics_name(stet_physics physics);
  * physics has it.
  */
 STET_API const char *stet_native_get_feature(const stet_model *model, int i, bool *covered);
-/* Advances all worlds by nstep time steps, with the controls in `ctrl`. */
+/*
+ * Advances all worlds by nstep time steps, with the controls in `ctrl`. With native physics (and pose_sync switched on)
+ * this is a launch, which may be part of a list (stet_record_begin) and of a graph that the caller captures. Other calls
+ * of steps are not: STATE.
+ */
 STET_API stet_result stet_step_run(stet_step *step, int nstep);
 /*
  * The same for the worlds whose byte in mask [nworld] is not 0 (NULL: all). The other worlds do not change, nor does

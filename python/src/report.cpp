@@ -140,8 +140,12 @@ static nb::object faults(const Sim &sim)
     nb::object out = numpy_empty(STET_DTYPE_U32, 4, {sim.core->nworld}, nb::none());
     Buffer buffer;
     buffer.open(out, true);
-    run_now(*sim.core,
-            [&] { return memcpy(buffer.data(), stet_worlds_get_faults(sim.core->worlds), buffer.size()), STET_OK; });
+    run_now(*sim.core, [&] {
+        const uint32_t *found = stet_worlds_get_faults(sim.core->worlds);
+        if (!found) return STET_ERROR_DEVICE;
+        memcpy(buffer.data(), found, buffer.size());
+        return STET_OK;
+    });
     return out;
 }
 

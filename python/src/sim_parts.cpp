@@ -84,8 +84,10 @@ static const char *field_doc(const std::string &name)
         {"xfrc_applied", "[world, 6 nbody] Forces and torques on bodies in the world's frame, the caller's."},
         {"mocap_pos", "[world, 3 nmocap] Positions of mocap bodies, metres, the caller's."},
         {"mocap_quat", "[world, 4 nmocap] Orientations of mocap bodies, w x y z, the caller's."},
+        {"eq_active", "[world, neq] 0 for an equality constraint that is switched off, the caller's to write."},
         {"time", "[world, 1] Seconds since the last reset."},
         {"sensordata", "[world, nsensordata] Sensors, as of the last step."},
+        {"qacc_warmstart", "[world, nv] Where the solver of native physics begins; with MuJoCo's physics no items."},
         {"xpos", "[world, 3 nbody] Positions of bodies in the world's frame, metres; worked out when they are read."},
         {"xquat", "[world, 4 nbody] Orientations of bodies, w x y z; worked out when they are read."},
     };

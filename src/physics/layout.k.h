@@ -282,6 +282,7 @@
 #define PH_BAD_QACC 4
 #define PH_BAD_CTRL 8
 #define PH_CONTACTS_FULL 16
+#define PH_WAS_RESET (1 << 30) /* no fault: the world was reset to time 0 since the last pull */
 
 /* the description of a constraint block */
 #define B_KIND 0 /* PH_EQUALITY … PH_ELLIPTIC */

@@ -6,6 +6,8 @@
  *       time steps of a call
  *   NATIVE-2  a world whose state or acceleration is bad goes on as MuJoCo's data do: from qpos0, without inputs, also
  *       in the arrays
+ *   NATIVE-3  a step needs nothing from the host: faults and time steps add up on the device, and are pulled when
+ *       somebody asks for faults, time or the whole state
  */
 #ifndef STI_PHYSICS_NATIVE_H
 #define STI_PHYSICS_NATIVE_H
@@ -19,9 +21,6 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out);
 void sti_native_destroy(sti_native *native);
 /* n time steps of the worlds whose byte in mask is not 0 (NULL: all). */
 stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
-
-/* Which equalities hold in which world, [nworld][neq] of 0 and 1; it belongs to the physics. */
-stet_result sti_native_eq_active(sti_native *native, stet_array **out);
 
 /*
  * A quantity of the present state by MuJoCo's name, as an array [nworld][items] that the caller owns: forward dynamics

@@ -45,9 +45,9 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
 /* Copies the state and the inputs into w. */
 LFN void ph_take(const int *m, real *w, const real *qpos, const real *qvel, const real *act, const real *ctrl,
                  const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
-                 const real *warm, const lint *eq_active)
+                 const real *warm, const real *eq_active)
 {
-    each (i, m[M_NEQ]) (w + m[W_EQ_ACTIVE])[i] = to_real(eq_active[i]);
+    each (i, m[M_NEQ]) (w + m[W_EQ_ACTIVE])[i] = select(eq(eq_active[i], splat(0)), splat(0), splat(1));
     each (i, m[M_NQ]) (w + m[W_QPOS])[i] = qpos[i];
     each (i, m[M_NV]) {
         (w + m[W_QVEL])[i] = qvel[i];
@@ -62,20 +62,32 @@ LFN void ph_take(const int *m, real *w, const real *qpos, const real *qvel, cons
     sync();
 }
 
+/* The inputs in the arrays of the worlds `gone`, which ph_reset has reset in w. */
+LFN void ph_reset_inputs(const int *m, const real *w, mask gone, real *ctrl, real *qfrc_applied, real *xfrc_applied,
+                         real *mocap_pos, real *mocap_quat, real *eq_active)
+{
+    each (i, m[M_NU]) put(ctrl, i, select(gone, splat(0), ctrl[i]));
+    each (i, m[M_NV]) put(qfrc_applied, i, select(gone, splat(0), qfrc_applied[i]));
+    each (i, 6 * m[M_NBODY]) put(xfrc_applied, i, select(gone, splat(0), xfrc_applied[i]));
+    each (i, 3 * m[M_NMOCAP]) put(mocap_pos, i, select(gone, (w + m[W_MOCAP_POS])[i], mocap_pos[i]));
+    each (i, 4 * m[M_NMOCAP]) put(mocap_quat, i, select(gone, (w + m[W_MOCAP_QUAT])[i], mocap_quat[i]));
+    each (i, m[M_NEQ]) put(eq_active, i, select(gone, (w + m[W_EQ_ACTIVE])[i], eq_active[i]));
+}
+
 LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), isplat(0)); }
 
 /*
- * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1]: bits PH_BAD_… of what was found. since [1]:
- * time steps since the last reset, -1: there was none. After a reset the inputs count as those of mj_resetData for the
- * steps that are left; the caller puts them into their arrays.
+ * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1] gets bits PH_BAD_… of what was found; ticks [1]
+ * gets nstep more or, after a reset of the world (PH_WAS_RESET), the steps since. Inputs of a world that was reset become
+ * those of mj_resetData.
  */
 world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, tint *s,
-                                real *qpos, real *qvel, real *act, const real *ctrl, const real *qfrc_applied,
-                                const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat, real *warm,
-                                lint *eq_active, lint *fault, lint *since, int nstep)
+                                real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied,
+                                real *mocap_pos, real *mocap_quat, real *warm, real *eq_active, lint *fault,
+                                lint *ticks, int nstep)
 {
-    mask on = m_not(ieq(stepped[0], isplat(0)));
-    lint faults = isplat(0), steps = isplat(-1);
+    mask on = m_not(ieq(stepped[0], isplat(0))), gone = m_none();
+    lint faults = isplat(0), steps = ticks[0];
     if (!any(on)) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET);
@@ -101,8 +113,9 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         found = found | ph_fault(wild, PH_BAD_QACC);
         faults = faults | found;
         mask reset = m_or(lost, m_or(fast, wild));
+        if (autoreset) gone = m_or(gone, reset);
         if (autoreset) steps = iselect(reset, isplat(0), steps);
-        steps = iselect(ilt(steps, isplat(0)), steps, steps + isplat(1));
+        steps = steps + isplat(1);
         ph_integrate(m, f, v, w);
         each (d, m[M_NV]) (w + m[W_QACC_WARMSTART])[d] = (w + m[W_QACC])[d];
         sync();
@@ -110,11 +123,13 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
     each (i, m[M_NQ]) put(qpos, i, select(on, (w + m[W_QPOS])[i], qpos[i]));
     each (i, m[M_NV]) put(qvel, i, select(on, (w + m[W_QVEL])[i], qvel[i]));
     each (i, m[M_NV]) put(warm, i, select(on, (w + m[W_QACC_WARMSTART])[i], warm[i]));
-    each (i, m[M_NEQ]) eq_active[i] = iselect(on, to_int((w + m[W_EQ_ACTIVE])[i]), eq_active[i]);
     each (i, m[M_NA]) put(act, i, select(on, (w + m[W_ACT])[i], act[i]));
+    gone = m_and(gone, on);
+    if (any(gone)) ph_reset_inputs(m, w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
+    faults = faults | ph_fault(gone, PH_WAS_RESET);
     each (i, 1) {
-        fault[i] = iselect(on, faults, isplat(0));
-        since[i] = iselect(on, steps, isplat(-1));
+        fault[i] = fault[i] | iselect(on, faults, isplat(0));
+        ticks[i] = iselect(on, steps, ticks[i]);
     }
 }
 
@@ -122,7 +137,7 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
 world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, treal *w, tint *s, const real *qpos,
                                    const real *qvel, const real *act, const real *ctrl, const real *qfrc_applied,
                                    const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
-                                   const real *warm, const lint *eq_active, real *out, int name, int n)
+                                   const real *warm, const real *eq_active, real *out, int name, int n)
 {
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE]);

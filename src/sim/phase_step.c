@@ -112,9 +112,20 @@ static bool physics_beside_list(const stet_sim *sim)
            !(pending && sti_list_touches(pending, sim->worlds->field[STI_FIELD_time], false));
 }
 
+/* Native physics of all worlds is one launch, which is listed between the kernels. */
+static bool physics_in_list(const stet_sim *sim)
+{
+    return stet_sim_get_physics(sim) == STET_PHYSICS_NATIVE && !sim->stepped && !sim->interrupt.ask &&
+           sti_enabled(&sim->device->mechanisms, STET_MECHANISM_POSE_SYNC);
+}
+
 static stet_result physics(stepping *s, int n)
 {
     stet_device *device = s->sim->device;
+    if (physics_in_list(s->sim)) {
+        if (!s->open) STI_TRY(open_list(s));
+        return sti_sim_physics(s->sim, n);
+    }
     if (!physics_beside_list(s->sim)) STI_TRY_TIMED(s->sim, kernels, close_list(s, STET_OK));
     bool listing = device->listing;
     device->listing = false;

@@ -192,6 +192,7 @@ int64_t sti_round_faulty(const stet_sim *sim)
     const uint32_t bad = 1u << STET_FAULT_BAD_QPOS | 1u << STET_FAULT_BAD_QVEL | 1u << STET_FAULT_BAD_QACC |
                          1u << STET_FAULT_PHYSICS_ERROR;
     int64_t n = 0;
+    if (sti_worlds_pull_physics(sim->worlds) != STET_OK) return 0; /* the outputs' copies report the device's error */
     for (int64_t w = 0; w < sim->worlds->nworld; ++w) n += (sim->worlds->faults[w] & bad) != 0;
     return n;
 }

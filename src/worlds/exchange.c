@@ -90,6 +90,40 @@ static void pull_numbers(const stet_worlds *worlds, int f, int64_t w, const doub
         pull_float(exact, (float *)worlds->mirror[f] + at, a->nitem, stride);
 }
 
+/* eq_active: in an array 0 or another number, in MuJoCo's data bytes. */
+static bool push_active(const stet_worlds *worlds, int64_t w, mjData *d)
+{
+    const stet_array *a = worlds->field[STI_FIELD_eq_active];
+    bool changed = false;
+    for (int64_t i = 0; i < a->nitem; ++i) {
+        bool on = sti_mirror_get(a, worlds->mirror[STI_FIELD_eq_active], w, i) != 0;
+        changed = changed || on != (d->eq_active[i] != 0);
+        d->eq_active[i] = on;
+    }
+    return changed;
+}
+
+static void pull_active(const stet_worlds *worlds, int64_t w, const mjData *d)
+{
+    const stet_array *a = worlds->field[STI_FIELD_eq_active];
+    for (int64_t i = 0; i < a->nitem; ++i)
+        sti_mirror_set(a, worlds->mirror[STI_FIELD_eq_active], w, i, d->eq_active[i] != 0);
+}
+
+static bool push_field(const stet_worlds *worlds, int f, int64_t w, mjData *d)
+{
+    if (f == STI_FIELD_eq_active) return push_active(worlds, w, d);
+    return push_numbers(worlds, f, w, sti_field_exact(d, (sti_field)f));
+}
+
+static void pull_field(const stet_worlds *worlds, int f, int64_t w, mjData *d)
+{
+    if (f == STI_FIELD_eq_active)
+        pull_active(worlds, w, d);
+    else
+        pull_numbers(worlds, f, w, sti_field_exact(d, (sti_field)f));
+}
+
 static bool field_moves(int f) { return f == STI_FIELD_qpos || f == STI_FIELD_mocap_pos || f == STI_FIELD_mocap_quat; }
 
 /* ---- one world -------------------------------------------------------------------------------------------------- */
@@ -100,7 +134,7 @@ bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!dirty[f]) continue;
         if (worlds->data) {
-            bool changed = push_numbers(worlds, f, w, sti_field_exact(worlds->data[w], (sti_field)f));
+            bool changed = push_field(worlds, f, w, worlds->data[w]);
             moves = moves || (changed && field_moves(f));
         } else if (f == STI_FIELD_time) {
             (void)push_numbers(worlds, f, w, &worlds->time[w]);
@@ -114,7 +148,7 @@ bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_
 void sti_worlds_pull_fields(stet_worlds *worlds, int64_t w, mjData *d, const bool fields[STI_FIELD_COUNT])
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (fields[f]) pull_numbers(worlds, f, w, sti_field_exact(d, (sti_field)f));
+        if (fields[f]) pull_field(worlds, f, w, d);
     if (worlds->time) worlds->time[w] = d->time;
 }
 
@@ -122,7 +156,7 @@ void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
 {
     int writers = all ? STI_WRITER_BOTH : STI_WRITER_PHYSICS;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (sti_field_writer[f] & writers) pull_numbers(worlds, f, w, sti_field_exact(d, (sti_field)f));
+        if (sti_field_writer[f] & writers) pull_field(worlds, f, w, d);
     if (worlds->time) worlds->time[w] = d->time;
 }
 
@@ -155,7 +189,33 @@ stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers)
  */
 static bool is_compared(const stet_worlds *worlds, int f)
 {
-    return f == STI_FIELD_time || (worlds->data && sti_field_writer[f] & STI_WRITER_CALLER);
+    if (worlds->data) return (sti_field_writer[f] & STI_WRITER_CALLER) != 0;
+    return f == STI_FIELD_time && !sti_stamp_is(&worlds->pushed[f], &worlds->field[f]->version);
+}
+
+stet_result sti_worlds_take_time(stet_worlds *worlds)
+{
+    stet_array *time = worlds->field[STI_FIELD_time];
+    sti_stamp *pushed = &worlds->pushed[STI_FIELD_time];
+    (void)sti_array_poll_external_writes(time);
+    if (sti_stamp_is(pushed, &time->version)) return STET_OK;
+    STI_TRY(sti_array_mirror(time, &worlds->mirror[STI_FIELD_time]));
+    for (int64_t w = 0; w < worlds->nworld; ++w) (void)push_numbers(worlds, STI_FIELD_time, w, &worlds->time[w]);
+    sti_stamp_keep_version(pushed, &time->version);
+    return STET_OK;
+}
+
+/*
+ * Brings a field up to date before it is looked at. Time that only steps have moved since stays on the device
+ * (WORLDS-10).
+ */
+static stet_result ensure_field(stet_worlds *worlds, int f)
+{
+    stet_array *a = worlds->field[f];
+    if (f != STI_FIELD_time || !worlds->physics.pull) return sti_array_ensure(a);
+    STI_TRY(sti_before_host_access(a->device, STI_ACT_READ, a, a->name));
+    (void)sti_array_poll_external_writes(a);
+    return sti_stamp_is(&worlds->pushed[f], &a->version) ? STET_OK : sti_worlds_pull_physics(worlds);
 }
 
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT])
@@ -164,7 +224,7 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
     memset(dirty, 0, STI_FIELD_COUNT * sizeof *dirty);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!(sti_field_writer[f] & STI_WRITER_CALLER)) continue;
-        STI_TRY(sti_array_ensure(worlds->field[f]));
+        STI_TRY(ensure_field(worlds, f));
     }
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (is_compared(worlds, f)) STI_TRY(sti_array_mirror(worlds->field[f], &worlds->mirror[f]));

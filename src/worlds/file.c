@@ -136,10 +136,10 @@ static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, 
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "resume %s: it has %llu world%s, this run has %llu; ask for %llu",
                          path, (unsigned long long)h->nworld, STI_S(h->nworld), (unsigned long long)own.nworld,
                          (unsigned long long)h->nworld);
-    if (h->exact != own.exact)
+    if (h->kind != own.kind)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "resume %s: it was saved %s exact data, these worlds are %s; make them alike", path,
-                         h->exact ? "with" : "without", own.exact ? "with" : "without");
+                         "resume %s: it was saved %s, these worlds are %s; take the physics that it was saved with",
+                         path, sti_state_words(h->kind), sti_state_words(own.kind));
     if (h->nstate != own.nstate || h->nsensor != own.nsensor ||
         (h->npose != 0 && h->npose != sti_snapshot_pose_items(worlds)))
         return sti_error(STET_ERROR_PARSE,

@@ -235,6 +235,7 @@ stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FI
                                    sti_restores *restores)
 {
     bool far = !worlds->data && !worlds->device->host_memory;
+    if (worlds->physics.pull) STI_TRY(worlds->physics.pull(worlds->physics.context, true));
     if (!worlds->data) begin_time(worlds);
     if (!far) return begin_on_host(worlds, fields, poison);
     if (poison) sti_worlds_forget_initial(worlds);
@@ -291,6 +292,7 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
     STI_TRY(sti_check_reset(worlds, def));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
     void *drawn = NULL;
+    STI_TRY(sti_worlds_pull_physics(worlds));
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
     /* WORLDS-5, for what the caller wrote into worlds that are not reset */
     STI_TRY(sti_worlds_sync(worlds));

@@ -15,14 +15,19 @@ enum { STATE = mjSTATE_INTEGRATION };
 
 /* ---- one world's state as numbers -------------------------------------------------------------------------------- */
 
-static bool is_state(int f) { return (sti_field_writer[f] & STI_WRITER_CALLER) != 0; }
+/* In worlds without MuJoCo's data. */
+static bool is_state(const stet_worlds *worlds, int f)
+{
+    if (f == STI_FIELD_qacc_warmstart) return sti_worlds_are_native(worlds);
+    return (sti_field_writer[f] & STI_WRITER_CALLER) != 0;
+}
 
 static uint64_t state_items(const stet_worlds *worlds)
 {
     if (worlds->data) return (uint64_t)mj_stateSize(worlds->model->mj, STATE);
     uint64_t n = 0;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (is_state(f)) n += (uint64_t)worlds->field[f]->nitem;
+        if (is_state(worlds, f)) n += (uint64_t)worlds->field[f]->nitem;
     return n;
 }
 
@@ -45,7 +50,7 @@ static void get_state(const stet_worlds *worlds, int64_t w, double *out)
         return;
     }
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        if (!is_state(f)) continue;
+        if (!is_state(worlds, f)) continue;
         if (f == STI_FIELD_time)
             *out = worlds->time[w];
         else
@@ -61,7 +66,7 @@ static void set_state(stet_worlds *worlds, int64_t w, const double *from)
         return;
     }
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        if (!is_state(f)) continue;
+        if (!is_state(worlds, f)) continue;
         if (f == STI_FIELD_time) worlds->time[w] = *from;
         write_numbers(worlds, f, w, from);
         from += worlds->field[f]->nitem;
@@ -82,9 +87,18 @@ static void set_poses(stet_worlds *worlds, int64_t w, const double *from)
 
 /* ---- memory of a snapshot ---------------------------------------------------------------------------------------- */
 
+const char *sti_state_words(uint64_t kind)
+{
+    return kind == STI_STATE_EXACT    ? "with exact data"
+           : kind == STI_STATE_NATIVE ? "without exact data, with native physics"
+                                      : "without exact data";
+}
+
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds)
 {
-    return (sti_snapshot_head){.exact = worlds->data != NULL,
+    return (sti_snapshot_head){.kind = worlds->data                    ? STI_STATE_EXACT
+                                       : sti_worlds_are_native(worlds) ? STI_STATE_NATIVE
+                                                                       : STI_STATE_ARRAYS,
                                .nworld = (uint64_t)worlds->nworld,
                                .nstate = state_items(worlds),
                                .nsensor = (uint64_t)worlds->field[STI_FIELD_sensordata]->nitem,
@@ -180,6 +194,7 @@ static stet_result sync_mirrors(stet_worlds *worlds)
     stet_array **field = worlds->field;
     void **mirror = worlds->mirror;
     STI_TRY(sti_worlds_sync(worlds));
+    STI_TRY(sti_worlds_pull_physics(worlds));
     for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
         if (sti_field_writer[f] & STI_WRITER_BOTH) STI_TRY(sti_array_mirror_read(field[f], &mirror[f]));
     if (!any_caller_poses(worlds)) return STET_OK;
@@ -230,10 +245,10 @@ static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "restore: the snapshot has %llu world%s, these are %llu; the numbers must be equal",
                          (unsigned long long)s->head.nworld, STI_S(s->head.nworld), (unsigned long long)own.nworld);
-    if (s->head.exact != own.exact)
+    if (s->head.kind != own.kind)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "restore: the snapshot was taken %s exact data, these worlds are %s; make both alike",
-                         s->head.exact ? "with" : "without", own.exact ? "with" : "without");
+                         "restore: the snapshot was taken %s, these worlds are %s; make both alike",
+                         sti_state_words(s->head.kind), sti_state_words(own.kind));
     return sti_snapshot_check(worlds->model->mj);
 }
 
@@ -279,6 +294,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_restore: worlds and snapshot must not be NULL");
     STI_TRY(check_fits(worlds, snapshot));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_restore"));
+    STI_TRY(sti_worlds_pull_physics(worlds)); /* nothing is left that would come on top of the snapshot */
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH | (snapshot->head.npose ? STI_WRITER_POSES : 0)));
     STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5: earlier writes are replaced */
     restoring r = {worlds, snapshot};

@@ -9,9 +9,13 @@
 
 #include "worlds/worlds.h"
 
+/* What the state of worlds is: the arrays alone, MuJoCo's data, or the arrays and what native physics keeps there. */
+enum { STI_STATE_ARRAYS, STI_STATE_EXACT, STI_STATE_NATIVE };
+const char *sti_state_words(uint64_t kind); /* "with exact data" */
+
 /* Sizes, and what else the restored worlds must match. All words, so equal heads have equal bytes. */
 typedef struct sti_snapshot_head {
-    uint64_t exact; /* 1: the worlds have MuJoCo's data behind the arrays */
+    uint64_t kind; /* STI_STATE_… */
     uint64_t nworld;
     uint64_t nstate;  /* numbers in a world's state */
     uint64_t nsensor; /* numbers in its sensor data */

@@ -156,6 +156,11 @@ stet_result sti_worlds_check_memory(int64_t nworld, double each, double have)
         (long long)nworld, STI_S(nworld), need / 1e9, have / 1e9, (long long)(have / each));
 }
 
+static int64_t count_items(const stet_worlds *worlds, sti_field field)
+{
+    return worlds->def.exact && field == STI_FIELD_qacc_warmstart ? 0 : sti_field_items(worlds->model->mj, field);
+}
+
 /*
  * The system hands out more memory than it has, and kills the process that then uses it; so what cannot fit is refused
  * first. MuJoCo's arenas do not count, because they grow with a world's contacts. Nor do fields in GPU memory, whose
@@ -163,11 +168,10 @@ stet_result sti_worlds_check_memory(int64_t nworld, double each, double have)
  */
 static stet_result check_memory(const stet_worlds *worlds)
 {
-    const mjModel *m = worlds->model->mj;
     double each = 64;
     for (int f = 0; f < STI_FIELD_COUNT && !sti_device_is_gpu(worlds->device); ++f)
         each
-            += (double)sti_field_items(m, (sti_field)f) * (double)worlds->device->real_size;
+            += (double)count_items(worlds, (sti_field)f) * (double)worlds->device->real_size;
     if (worlds->def.exact)
         each
             += (double)sizeof(mjData) + (double)worlds->scratch[0]->nbuffer;
@@ -178,7 +182,7 @@ static stet_result make_fields(stet_worlds *worlds)
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         STI_TRY(STI_ARRAY(worlds->device, field_names[f], STET_DTYPE_REAL, true, &worlds->field[f], worlds->nworld,
-                          sti_field_items(worlds->model->mj, (sti_field)f)));
+                          count_items(worlds, (sti_field)f)));
     sti_array_held_by(worlds->field[STI_FIELD_xpos], STET_MECHANISM_POSE_SYNC);
     sti_array_held_by(worlds->field[STI_FIELD_xquat], STET_MECHANISM_POSE_SYNC);
     return STET_OK;
@@ -284,7 +288,11 @@ const char *stet_fault_name(stet_fault fault)
     return (unsigned)fault < STET_FAULT_COUNT ? names[fault] : "unknown";
 }
 
-const uint32_t *stet_worlds_get_faults(const stet_worlds *worlds) { return worlds ? worlds->faults : NULL; }
+const uint32_t *stet_worlds_get_faults(const stet_worlds *worlds)
+{
+    /* to the caller, bringing faults up to date is no change of the worlds */
+    return worlds && sti_worlds_pull_physics((stet_worlds *)worlds) == STET_OK ? worlds->faults : NULL;
+}
 
 /* ---- moving and working ----------------------------------------------------------------------------------------- */
 
@@ -305,11 +313,19 @@ void sti_worlds_all_moved(stet_worlds *worlds)
     sti_version_bump(&worlds->moved_version);
 }
 
+static stet_result pull_time(void *context) { return sti_worlds_pull_physics(context); }
+
 void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics)
 {
     worlds->physics = physics;
+    sti_array_set_producer(worlds->field[STI_FIELD_time], physics.pull ? pull_time : NULL, worlds);
     for (int64_t w = 0; w < worlds->nworld; ++w)
         if (!worlds->caller_poses[w]) sti_worlds_moved(worlds, w);
+}
+
+stet_result sti_worlds_pull_physics(stet_worlds *worlds)
+{
+    return worlds->physics.pull ? worlds->physics.pull(worlds->physics.context, false) : STET_OK;
 }
 
 typedef struct pieces {

@@ -18,7 +18,8 @@
  *   WORLDS-9  `first_poses` likewise keeps the poses computed from the initial fields, under a key that names the
  *       content of qpos and mocap poses
  *   WORLDS-10 physics whose state is the arrays computes poses on the device, in kernels; elsewhere mj_kinematics does on
- *       the host
+ *       the host. Its steps leave faults and time on the device: whoever reads or changes them here calls
+ *       sti_worlds_pull_physics first
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
@@ -35,6 +36,8 @@
 /*
  * Fields: name, items per world (an expression over `const mjModel *m`), the numbers in `mjData *d`, and who writes it:
  * CALLER (pushed to the physics before a step), PHYSICS (pulled after each step), BOTH, POSES (computed on demand).
+ * eq_active has bytes in MuJoCo's data, and no pointer here. qacc_warmstart has no items in worlds with MuJoCo's data,
+ * which keep it to themselves.
  */
 #define STI_FIELDS(X)                                                                                                  \
     X(qpos, m->nq, d->qpos, BOTH)                                                                                      \
@@ -45,8 +48,10 @@
     X(xfrc_applied, m->nbody * 6, d->xfrc_applied, CALLER)                                                             \
     X(mocap_pos, m->nmocap * 3, d->mocap_pos, CALLER)                                                                  \
     X(mocap_quat, m->nmocap * 4, d->mocap_quat, CALLER)                                                                \
+    X(eq_active, m->neq, NULL, CALLER)                                                                                 \
     X(time, 1, &d->time, BOTH)                                                                                         \
     X(sensordata, m->nsensordata, d->sensordata, PHYSICS)                                                              \
+    X(qacc_warmstart, m->nv, d->qacc_warmstart, PHYSICS)                                                               \
     X(xpos, m->nbody * 3, d->xpos, POSES)                                                                              \
     X(xquat, m->nbody * 4, d->xquat, POSES)
 
@@ -60,7 +65,7 @@ typedef enum sti_field {
 /* Who writes a field, as bits; a BOTH field has both. */
 enum { STI_WRITER_CALLER = 1, STI_WRITER_PHYSICS = 2, STI_WRITER_BOTH = 3, STI_WRITER_POSES = 4 };
 extern const int sti_field_writer[STI_FIELD_COUNT];
-/* The numbers of a field in MuJoCo's data. */
+/* The numbers of a field in MuJoCo's data; NULL: eq_active, which has bytes there. */
 mjtNum *sti_field_exact(mjData *d, sti_field field);
 int64_t sti_field_items(const mjModel *m, sti_field field);
 
@@ -69,6 +74,8 @@ typedef struct sti_worlds_physics {
     void *context;
     /* xpos and xquat of the worlds whose byte in due [nworld] is not 0 */
     stet_result (*make_poses)(void *context, const uint8_t *due);
+    /* brings `faults` and `time` up to date; with `drop` forgets what steps left to do for them */
+    stet_result (*pull)(void *context, bool drop);
 } sti_worlds_physics;
 
 enum { STI_POSE_INPUTS = 3 }; /* qpos, mocap_pos, mocap_quat */
@@ -151,8 +158,14 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
 /* Takes everything that the caller wrote: take_dirty and push. Worlds whose qpos or mocap poses changed have moved. */
 stet_result sti_worlds_sync(stet_worlds *worlds);
 
-/* Poses come from this physics from now on, but those that the caller wrote stay. */
+/* Poses come from this physics from now on, but those that the caller wrote stay (WORLDS-10). */
 void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics);
+/* Is the arrays' content the state of native physics? */
+static inline bool sti_worlds_are_native(const stet_worlds *worlds) { return worlds->physics.context != NULL; }
+/* Brings `faults` and `time` up to date (WORLDS-10). Takes what the caller wrote to `time` first. */
+stet_result sti_worlds_pull_physics(stet_worlds *worlds);
+/* Takes what the caller wrote to the array of times, in worlds without MuJoCo's data. */
+stet_result sti_worlds_take_time(stet_worlds *worlds);
 
 /* STET_ERROR_LIMIT if worlds of `each` bytes do not fit into `have` bytes (0: not known). */
 stet_result sti_worlds_check_memory(int64_t nworld, double each, double have);

@@ -41,11 +41,12 @@ static inline stet_model *rig_model(const char *scene)
 {
     stet_model *model;
     char path[1024];
-    (void)snprintf(path, sizeof path, "%s/scenes/%s", STET_TEST_SOURCE_DIR, scene);
-    if (scene[0] == '<')
+    if (scene[0] == '<') {
         OK(stet_model_load_string(scene, &model));
-    else
-        OK(stet_model_load(path, &model));
+        return model;
+    }
+    (void)snprintf(path, sizeof path, "%s/scenes/%s", STET_TEST_SOURCE_DIR, scene);
+    OK(stet_model_load(path, &model));
     return model;
 }
 

@@ -37,7 +37,7 @@ static void check_snapshot(const char *scene)
     rig_step(&r, STET_PHYSICS_MUJOCO);
     story(&r, 0);
     OK(stet_worlds_reset(r.worlds, &reset));
-    if (r.model->mj->neq) r.worlds->data[3]->eq_active[0] = 0;
+    if (r.model->mj->neq) rig_set(&r, "eq_active", 3, 0, 0);
     story(&r, 8);
     OK(stet_snapshot_create(r.worlds, &s));
     uint64_t then = rig_all_hash(&r);

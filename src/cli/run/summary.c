@@ -25,7 +25,7 @@ void summary_count_faults(summary *s)
 {
     const uint32_t *faults = stet_worlds_get_faults(stet_sim_get_worlds(s->sim));
     memset(s->faults, 0, sizeof s->faults);
-    for (int64_t w = 0; w < s->options->worlds; ++w)
+    for (int64_t w = 0; faults && w < s->options->worlds; ++w)
         for (int k = 0; k < STET_FAULT_COUNT; ++k) s->faults[k] += faults[w] >> k & 1;
 }
 
