@@ -49,7 +49,6 @@ static void check_world(const rig *a, int64_t w, const rig *b, int64_t v)
 
 static void poses_are_the_kernels_at_every_width(void **state)
 {
-    (void)state;
     uint64_t expected[2] = {0};
     FOR_FLOAT_ISAS(isa)
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -75,7 +74,6 @@ static void poses_are_the_kernels_at_every_width(void **state)
 /* MuJoCo's kinematics of the rounded state, within rounding. */
 static void poses_are_mujocos(void **state)
 {
-    (void)state;
     rig r = make_rig(3, NULL, 1);
     mjData *d = mj_makeData(r.model->mj);
     tell(&r, 0, STEPS);
@@ -95,7 +93,6 @@ static void poses_are_mujocos(void **state)
 
 static void only_worlds_that_moved_are_posed(void **state)
 {
-    (void)state;
     rig r = make_rig(N, NULL, 1);
     uint8_t mask[N] = {0};
     mask[4] = mask[N - 1] = 1;
@@ -111,7 +108,6 @@ static void only_worlds_that_moved_are_posed(void **state)
 
 static void poses_that_the_caller_writes_stay_until_the_world_moves(void **state)
 {
-    (void)state;
     rig r = make_rig(4, NULL, 1), plain = make_rig(4, NULL, 1);
     uint8_t mask[4] = {0, 1, 0, 0};
     for (int64_t w = 0; w < 4; ++w) rig_set(&r, "xpos", w, 3, 7);
@@ -134,7 +130,6 @@ static void poses_that_the_caller_writes_stay_until_the_world_moves(void **state
 /* Steps and poses copy nothing between the device and the host, whatever the number of worlds. */
 static void steps_copy_nothing(void **state)
 {
-    (void)state;
     rig r = make_rig(N, NULL, 1);
     OK(stet_step_run(r.step, 1));
     OK(sti_array_produce(rig_array(&r, "xpos")));
@@ -154,7 +149,6 @@ static void steps_copy_nothing(void **state)
 
 static void time_that_the_caller_writes_counts_from_there(void **state)
 {
-    (void)state;
     rig r = make_rig(3, NULL, 1);
     double dt = r.model->mj->opt.timestep;
     OK(stet_step_run(r.step, 3));
@@ -173,7 +167,6 @@ static void time_that_the_caller_writes_counts_from_there(void **state)
 
 static void a_reset_gives_the_state_of_new_worlds(void **state)
 {
-    (void)state;
     uint8_t mask[N];
     rig r = make_rig(N, NULL, 2), still = make_rig(N, NULL, 2), fresh = make_rig(N, NULL, 2);
     stet_reset_def def = stet_default_reset_def();
@@ -205,7 +198,6 @@ static void a_reset_gives_the_state_of_new_worlds(void **state)
 /* Faults of several steps add up before they are read; a reset clears them; time counts from MuJoCo's reset. */
 static void faults_wait_for_their_reader(void **state)
 {
-    (void)state;
     rig r = make_rig(N, NULL, 1);
     uint8_t mask[N] = {0};
     double dt = r.model->mj->opt.timestep;
@@ -236,7 +228,6 @@ static void faults_wait_for_their_reader(void **state)
 /* The inputs of a world that was reset by a fault, equalities included, are those of mj_resetData. */
 static void a_fault_resets_inputs_of_its_world_alone(void **state)
 {
-    (void)state;
     static const char *const inputs[] = {"ctrl",      "qfrc_applied", "xfrc_applied",
                                          "mocap_pos", "mocap_quat",   "eq_active"};
     rig r = make_rig(N, NULL, 1), clean = make_rig(N, NULL, 1), fresh = make_rig(1, NULL, 1);
@@ -263,7 +254,6 @@ static void a_fault_resets_inputs_of_its_world_alone(void **state)
 
 static void an_equality_is_switched_off_in_its_world(void **state)
 {
-    (void)state;
     rig r = make_rig(2, NULL, 1);
     rig_set(&r, "eq_active", 1, 0, 0);
     OK(stet_step_run(r.step, 60));
@@ -275,7 +265,6 @@ static void an_equality_is_switched_off_in_its_world(void **state)
 
 static void a_snapshot_has_the_same_future(void **state)
 {
-    (void)state;
     rig r = make_rig(N, NULL, 2);
     stet_snapshot *s;
     tell(&r, 0, 4);
@@ -298,7 +287,6 @@ static void a_snapshot_has_the_same_future(void **state)
 
 static void the_warm_start_is_state(void **state)
 {
-    (void)state;
     rig r = make_rig(2, NULL, 1);
     tell(&r, 0, 4);
     uint64_t before = rig_hash(&r);
@@ -312,7 +300,6 @@ static void the_warm_start_is_state(void **state)
 
 static void a_file_goes_on_with_the_physics_that_saved_it(void **state)
 {
-    (void)state;
     const char *path = in_folder("native.stet");
     rig r = make_rig(5, NULL, 1), next = make_rig(5, "w1", 1);
     tell(&r, 0, 5);
@@ -344,7 +331,6 @@ static void a_file_goes_on_with_the_physics_that_saved_it(void **state)
 
 static void a_story_has_one_hash(void **state)
 {
-    (void)state;
     uint64_t expected = 0;
     FOR_FLOAT_ISAS(isa)
     for (int way = 0; way < 4; ++way) {
@@ -361,7 +347,6 @@ static void a_story_has_one_hash(void **state)
 
 static void place_and_number_of_worlds_do_not_matter(void **state)
 {
-    (void)state;
     rig all = make_rig(40, NULL, 2);
     tell(&all, 0, STEPS);
     for (int64_t n = 1; n < 40; n += 12) {
@@ -385,7 +370,6 @@ static void list_step(rig *r, int nstep)
 
 static void a_listed_step_has_the_same_bits(void **state)
 {
-    (void)state;
     rig listed = make_rig(N, NULL, 1), plain = make_rig(N, NULL, 1);
     for (int i = 0; i < 6; ++i) {
         for (int64_t w = 0; w < N; ++w) {
@@ -406,7 +390,6 @@ static void a_listed_step_has_the_same_bits(void **state)
 
 static void a_masked_step_is_no_part_of_a_list(void **state)
 {
-    (void)state;
     rig r = make_rig(2, NULL, 1);
     const uint8_t mask[2] = {1, 0};
     OK(stet_record_begin(r.device, "a mask"));

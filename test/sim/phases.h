@@ -58,6 +58,15 @@ static inline stet_kernel *phases_kernel(stet_sim *sim, const char *name)
 
 enum { MOST = 16 };
 
+/* The cart-pole without its sensors, which native physics lacks. */
+#define POLE                                                                                                           \
+    "<mujoco><compiler angle='radian'/><option timestep='.005' integrator='implicitfast'/><default><geom contype='0' " \
+    "conaffinity='0'/></default><worldbody><light pos='0 0 3'/><camera name='main' pos='0 -2.9 .95' "                  \
+    "xyaxes='1 0 0 0 0 1'/><body pos='0 0 .85'><joint name='x' type='slide' axis='1 0 0' limited='true' "              \
+    "range='-.95 .95' damping='.05'/><geom type='box' size='.2 .1 .07' mass='1'/><body pos='0 -.12 .03'><joint "       \
+    "axis='0 1 0' damping='.002'/><geom type='capsule' fromto='0 0 0 0 0 .65' size='.02' mass='.2'/></body></body>"    \
+    "</worldbody><actuator><motor joint='x' gear='10' ctrllimited='true' ctrlrange='-1 1'/></actuator></mujoco>"
+
 typedef struct phases {
     stet_sim *sim;
     int64_t nworld;
@@ -96,7 +105,7 @@ static inline int phases_add(phases *p, stet_phase phase, const char *name, cons
 
 static inline phases phases_open(const room_def *d)
 {
-    phases p = {.sim = room_open("cartpole.xml", d)};
+    phases p = {.sim = room_open(d->physics == STET_PHYSICS_NATIVE ? POLE : "cartpole.xml", d)};
     p.nworld = stet_worlds_get_nworld(stet_sim_get_worlds(p.sim));
     return p;
 }

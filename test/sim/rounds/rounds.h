@@ -20,13 +20,14 @@ enum { ROUND_WORLDS = 5, ROUND_STEPS = 4, ROUND_VALUES = 8 };
 typedef struct task {
     phases p;
     stet_array *length, *done, *seen;
-    bool external;
+    bool external, parameters;
     int64_t nworld, nq, nv, nu;
 } task;
 
 static inline task task_open(const room_def *d)
 {
     task t = {.p = phases_open(d), .external = d->physics == STET_PHYSICS_EXTERNAL};
+    t.parameters = stet_sim_get_worlds(t.p.sim)->data != NULL;
     phases *p = &t.p;
     t.nworld = p->nworld;
     stet_model_info info = stet_model_get_info(stet_sim_get_model(p->sim));
@@ -87,7 +88,7 @@ static inline void round_fill(round_in *in, const task *t, uint64_t seed, int ki
     }
     if (kinds & WITH_LENGTH)
         in->value[in->n++] = stet_round_array(t->length, STET_DIRECTION_INOUT, in->length, sizeof in->length);
-    if (t->external || !(kinds & WITH_PARAMETERS)) return;
+    if (!t->parameters || !(kinds & WITH_PARAMETERS)) return;
     in->value[in->n++] = stet_round_in("gravity", in->gravity, sizeof in->gravity);
     in->value[in->n++] = stet_round_in("friction", in->friction, sizeof in->friction);
 }
@@ -147,7 +148,7 @@ static inline uint64_t round_by_hand(const room_def *d, uint64_t seed, int kinds
     stet_array *ctrl = phases_field(&t.p, "ctrl");
     if (kinds & WITH_QPOS) OK(stet_array_write(phases_field(&t.p, "qpos"), in.qpos, sizeof in.qpos));
     if (kinds & WITH_LENGTH) OK(stet_array_write(t.length, in.length, sizeof in.length));
-    if (!t.external && kinds & WITH_PARAMETERS) {
+    if (t.parameters && kinds & WITH_PARAMETERS) {
         OK(stet_worlds_set_parameter(stet_sim_get_worlds(t.p.sim), "gravity", in.gravity, 3));
         OK(stet_worlds_set_parameter(stet_sim_get_worlds(t.p.sim), "friction", in.friction, ROUND_WORLDS));
     }

@@ -1,0 +1,168 @@
+/* A sim with native physics: rounds, kernels in the step, pictures, switches. Physics itself: test/physics. */
+#include "sim/rounds/rounds.h"
+
+#include "physics/covered.h"
+
+#include <math.h>
+
+static const room_def native = {
+    .nworld = ROUND_WORLDS, .threads = 2, .physics = STET_PHYSICS_NATIVE, .outputs = BIT(RGBA) | BIT(DEPTH)};
+
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
+
+enum { SEEDS = 3 };
+static const int kinds[] = {WITH_QPOS | WITH_CONTROLS | WITH_LENGTH, 0, WITH_QPOS, WITH_CONTROLS, WITH_LENGTH};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void a_round_is_what_its_caller_would_have_written(void **state)
+{
+    for (int k = 0; k < KINDS; ++k)
+        assert_true(round_alone(&native, 1, kinds[k], true) == round_by_hand(&native, 1, kinds[k], true));
+}
+
+/* Rounds in one sim, in an order of dice, have the bits of sims of their own. */
+static void check_any_order(const room_def *d, uint64_t dice, int rounds)
+{
+    uint64_t alone[SEEDS][KINDS] = {{0}};
+    task t = task_open(d);
+    round_contracts(&t);
+    for (int r = 0; r < rounds; ++r) {
+        size_t seed = dice_next(&dice) % SEEDS, k = dice_next(&dice) % KINDS;
+        if (!alone[seed][k]) alone[seed][k] = round_alone(&native, seed, kinds[k], true);
+        if (round_play(&t, seed, kinds[k], true) != alone[seed][k])
+            fail_msg("round %d: seed %zu, kinds %d, disabled %x, audit %d", r, seed, kinds[k], d->disabled, d->audit);
+    }
+    assert_true(!alone[0][0] || alone[0][0] != alone[1][0]);
+    task_close(&t);
+}
+
+static void rounds_in_any_order_are_sims_of_their_own(void **state)
+{
+    room_def d = native;
+    check_any_order(&d, 1, 30);
+    d.audit = true;
+    check_any_order(&d, 2, 15);
+    d.audit = false;
+    d.disabled = (1u << STET_MECHANISM_COUNT) - 1;
+    check_any_order(&d, 3, 15);
+}
+
+/* A fault, a reset of worlds and steps that nobody looked at leave no trace in the next round. */
+static void what_happens_between_rounds_is_not_seen(void **state)
+{
+    uint64_t want = round_alone(&native, 2, WITH_QPOS, true);
+    task t = task_open(&native);
+    round_contracts(&t);
+    for (int r = 0; r < 3; ++r) {
+        room_write(t.p.sim, "qvel", 1, 0, (float)__builtin_nan(""));
+        OK(stet_sim_step(t.p.sim, 5));
+        room_reset(t.p.sim, 2);
+        OK(stet_sim_step(t.p.sim, 2));
+        assert_true(round_play(&t, 2, WITH_QPOS, true) == want);
+    }
+    task_close(&t);
+}
+
+/* ---- kernels in the step ----------------------------------------------------------------------------------------- */
+
+/* Policy, physics and observation are one recording, and nothing crosses to the host. */
+static void a_step_is_one_recording(void **state)
+{
+    room_def d = native;
+    d.strict = true;
+    phases p = phases_open(&d);
+    stet_array *qpos = phases_field(&p, "qpos"), *qvel = phases_field(&p, "qvel");
+    stet_array *order = phases_array(&p, "order", STET_DTYPE_INT, 1);
+    ADD(&p, BEFORE, "k_push", stet_arg_array(qpos), stet_arg_array(qvel), stet_arg_array(phases_field(&p, "ctrl")),
+        stet_arg_real(3), stet_arg_int(1));
+    ADD(&p, AFTER, "k_note", stet_arg_array(order), stet_arg_int(1));
+    for (int i = 0; i < 3; ++i) OK(stet_sim_step(p.sim, 2));
+    stet_counters c = phases_steady(p.sim, 10, 2);
+    assert_int_equal(c.mechanism[STET_MECHANISM_GRAPH_REPLAY].hits, 10);
+    assert_int_equal(c.mechanism[STET_MECHANISM_GRAPH_REPLAY].misses, 0);
+    assert_int_equal(c.bytes_copied, 0);
+    assert_int_equal(c.kinematics, 0);
+    assert_true(fabsf(room_field(p.sim, "time", 1, 0) - 26 * 0.005f) < 1e-6f);
+    phases_close(&p);
+}
+
+static uint64_t play_episodes(uint32_t disabled, bool audit, int threads)
+{
+    room_def d = native;
+    d.nworld = 19;
+    d.disabled = disabled;
+    d.audit = audit;
+    d.threads = threads;
+    phases p = phases_open(&d);
+    episode e = phases_episode(&p, true);
+    sti_hash all;
+    sti_hash_begin(&all);
+    for (int i = 0; i < 25; ++i) {
+        OK(stet_sim_step(p.sim, 1 + i % 2));
+        uint64_t x[] = {phases_hash(e.seen), phases_hash(e.done), room_state(p.sim),
+                        i % 4 ? 0 : room_frame(p.sim, room_render(p.sim))};
+        sti_hash_add(&all, x, sizeof x);
+    }
+    phases_close(&p);
+    return sti_hash_end(&all);
+}
+
+/* Each mechanism switched off alone, all of them, audited, with threads: the same bits of states and pictures. */
+static void no_mechanism_changes_a_bit(void **state)
+{
+    uint64_t want = play_episodes(0, false, 1);
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) assert_true(play_episodes(1u << k, false, 1) == want);
+    assert_true(play_episodes((1u << STET_MECHANISM_COUNT) - 1, false, 1) == want);
+    assert_true(play_episodes(0, true, 1) == want);
+    assert_true(play_episodes(0, false, 3) == want);
+}
+
+/* A kernel that writes poses before physics writes them for nothing: the step moves all worlds. */
+static void a_listed_step_ends_poses_that_a_kernel_wrote(void **state)
+{
+    phases p = phases_open(&native), plain = phases_open(&native);
+    stet_array *xpos = phases_field(&p, "xpos");
+    ADD(&p, BEFORE, "k_lift", stet_arg_array(xpos), stet_arg_real(5), stet_arg_int(3));
+    for (int i = 0; i < 4; ++i) {
+        OK(stet_sim_step(p.sim, 1));
+        OK(stet_sim_step(plain.sim, 1));
+        assert_true(phases_hash(xpos) == phases_hash(phases_field(&plain, "xpos")));
+    }
+    phases_close(&p);
+    phases_close(&plain);
+}
+
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+
+static void pictures_follow_the_worlds_that_moved(void **state)
+{
+    room_def d = native;
+    const uint8_t mask[ROUND_WORLDS] = {0, 1, 0, 0, 1};
+    stet_sim *some = room_open(COVERED_SCENE, &d);
+    d.disabled = (1u << STET_MECHANISM_COUNT) - 1;
+    stet_sim *twin = room_open(COVERED_SCENE, &d);
+    for (int i = 0; i < 6; ++i) {
+        room_write(some, "mocap_pos", 1, 2, 1 + 0.1f * (float)i);
+        room_write(twin, "mocap_pos", 1, 2, 1 + 0.1f * (float)i);
+        OK(stet_sim_step_worlds(some, i % 2 ? mask : NULL, 2));
+        OK(stet_sim_step_worlds(twin, i % 2 ? mask : NULL, 2));
+        assert_true(room_frame(some, room_render(some)) == room_frame(twin, room_render(twin)));
+        assert_true(room_state(some) == room_state(twin));
+    }
+    stet_sim_destroy(some);
+    stet_sim_destroy(twin);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_round_is_what_its_caller_would_have_written),
+        cmocka_unit_test(rounds_in_any_order_are_sims_of_their_own),
+        cmocka_unit_test(what_happens_between_rounds_is_not_seen),
+        cmocka_unit_test(a_step_is_one_recording),
+        cmocka_unit_test(no_mechanism_changes_a_bit),
+        cmocka_unit_test(a_listed_step_ends_poses_that_a_kernel_wrote),
+        cmocka_unit_test(pictures_follow_the_worlds_that_moved),
+    };
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
+}
