@@ -22,8 +22,8 @@
 
 enum { SUBJECT, TWIN };
 enum {
-    DRAWN = 3, /* the scene whose model is drawn anew for each pair of sims */
-    SCENES = 4,
+    DRAWN = 4, /* the scene whose model is drawn anew for each pair of sims */
+    SCENES = 5,
     MOST_ITEMS = 32, /* pictures of a frame: cameras times outputs, or requests */
     KEPT_FRAMES = 8, /* frames whose pixels the test remembers; more than are ever in flight */
     MOST_ADDED = 40, /* prims */
@@ -101,7 +101,7 @@ typedef struct program {
 
     int scene;
     int64_t nworld;
-    bool f64, external;
+    bool f64, external, native;
     bool keeps_poses, keeps_tree; /* what this pair never does: write poses, change the tree */
     stet_sim *sim[2];
     gallery shown;

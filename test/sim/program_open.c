@@ -51,7 +51,7 @@ static stet_sim_def random_def(program *p, const char *const **cameras)
     stet_sim_def def = stet_default_sim_def();
     int which = roll(p, 3);
     def.nworld = p->nworld = 1 + roll(p, 5);
-    def.physics = p->external ? STET_PHYSICS_EXTERNAL : STET_PHYSICS_MUJOCO;
+    def.physics = p->external ? STET_PHYSICS_EXTERNAL : p->native ? STET_PHYSICS_NATIVE : STET_PHYSICS_MUJOCO;
     def.seed = dice_next(&p->dice);
     def.width = 8 + roll(p, 13);
     def.height = 6 + roll(p, 4);
@@ -105,6 +105,13 @@ static void create_sim(program *p, int who, stet_sim_def *def)
     must(p, who, stet_device_set_mechanisms(device_of(p, who), &options), "stet_device_set_mechanisms");
 }
 
+static bool is_covered(const stet_model *model)
+{
+    bool covered = true;
+    for (int i = 0; covered && stet_native_get_feature(model, i, &covered); ++i) continue;
+    return covered;
+}
+
 void program_open(program *p)
 {
     const char *const *cameras;
@@ -116,6 +123,7 @@ void program_open(program *p)
     p->keeps_tree = once_in(p, 3);
     p->saved = false;
     if (p->scene == DRAWN) p->model[DRAWN] = program_draw_model(p, -1);
+    p->native = !p->external && !once_in(p, 3) && is_covered(p->model[p->scene]);
     stet_sim_def def = random_def(p, &cameras);
     say(p, " open: scene %d, %lld worlds, physics %s, %d x %d, outputs %x, cameras %s", p->scene, (long long)p->nworld,
         stet_physics_name(def.physics), def.width, def.height, def.outputs, cameras ? cameras[0] : "first");

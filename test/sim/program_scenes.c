@@ -1,9 +1,10 @@
 /*
- * The random program's models: three that stay, and one that is drawn anew for each pair of sims, with MuJoCo's
+ * The random program's models: four that stay, and one that is drawn anew for each pair of sims, with MuJoCo's
  * plugins, keyframes, height fields of one row of cells, and nothing where others have something.
  */
 #include "sim/program.h"
 
+#include "physics/covered.h"
 #include "render/random_scene.h"
 
 #include <stdlib.h>
@@ -234,6 +235,7 @@ void program_models(program *p)
     p->model[0] = rig_model("cartpole.xml");
     p->model[1] = rig_model(zoo);
     p->model[2] = rig_model(rocks);
+    p->model[3] = rig_model(COVERED_SCENE);
 }
 
 int program_kinds(void) { return KINDS; }
