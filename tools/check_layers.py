@@ -31,9 +31,6 @@ CIRCLES = [
     {"src/kernel/check/expression", "src/kernel/check/parser", "src/kernel/check/statement"},
     {"src/kernel/check/call", "src/kernel/check/operator"},
     {"src/kernel/check/directive", "src/kernel/check/macro"},
-    {"src/worlds/exchange", "src/worlds/first_poses", "src/worlds/poses", "src/worlds/reset", "src/worlds/worlds"},
-    {"src/worlds/file", "src/worlds/snapshot"},
-    {"src/sim/phase_step", "src/sim/sim"},
 ]
 UNORDERED = {"adjoint"}  # layers whose files may form circles: they have no order yet
 

@@ -1,5 +1,5 @@
 /*
- * Models: loading through MuJoCo, names, lifetime.
+ * Models: loading through MuJoCo, names, lifetime, and what tells one from another.
  *
  * Invariants:
  *   MODEL-1  a model never changes after loading, so any thread may read it
@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "model/files.h"
 #include "model/guard.h"
@@ -341,4 +342,30 @@ stet_result stet_model_find(const stet_model *model, stet_object kind, const cha
     list_names(m, &n, text, sizeof text);
     if (n.count == 0) return sti_error(STET_ERROR_NOT_FOUND, "%s %s: the model has no %s at all", n.noun, name, n.noun);
     return sti_error(STET_ERROR_NOT_FOUND, "%s %s: the model has none of this name; %s", n.noun, name, text);
+}
+
+/* ---- the model's fingerprint ------------------------------------------------------------------------------------- */
+
+typedef struct packing {
+    const mjModel *m;
+    void *buffer;
+    mjtSize size;
+} packing;
+
+static void pack_model(void *context)
+{
+    packing *p = context;
+    mj_saveModel(p->m, NULL, p->buffer, p->size);
+}
+
+stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out)
+{
+    packing p = {.m = model->mj, .size = mj_sizeModel(model->mj)};
+    char text[256];
+    STI_TRY(sti_alloc(&p.buffer, (size_t)p.size, "the model's fingerprint"));
+    bool good = sti_mujoco_guard(pack_model, &p, text, sizeof text);
+    *out = sti_hash_bytes(p.buffer, (size_t)p.size);
+    sti_free(p.buffer);
+    return good ? STET_OK
+                : sti_error(STET_ERROR_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
 }

@@ -15,5 +15,7 @@ struct stet_model {
 };
 
 void sti_model_retain(stet_model *model);
+/* Hash of all of MuJoCo's model: equal for models of equal content, whatever their origin. */
+stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out);
 
 #endif

@@ -107,7 +107,7 @@ static stet_result list_phase(stepping *s, stet_phase phase)
 static bool physics_beside_list(const stet_sim *sim)
 {
     const sti_list *pending = sti_record_pending(sim->device);
-    return stet_sim_get_physics(sim) == STET_PHYSICS_EXTERNAL &&
+    return stet_step_get_physics(sim->step) == STET_PHYSICS_EXTERNAL &&
            sti_enabled(&sim->device->mechanisms, STET_MECHANISM_POSE_SYNC) &&
            !(pending && sti_list_touches(pending, sim->worlds->field[STI_FIELD_time], false));
 }

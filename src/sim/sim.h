@@ -47,7 +47,7 @@ struct stet_sim {
     stet_sim_timing timing;
 };
 
-/* ---- sim.c ------------------------------------------------------------------------------------------------------- */
+/* ---- physics.c --------------------------------------------------------------------------------------------------- */
 
 /* Makes n time steps of physics, without the caller's kernels. */
 stet_result sti_sim_physics(stet_sim *sim, int n);

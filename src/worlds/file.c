@@ -37,32 +37,6 @@ _Static_assert(sizeof(preamble) == 72, "the preamble has no padding");
 
 static const char magic[8] = {'s', 't', 'e', 't', 'w', 'r', 'l', 'd'};
 
-/* ---- the model's fingerprint ------------------------------------------------------------------------------------- */
-
-typedef struct packing {
-    const mjModel *m;
-    void *buffer;
-    mjtSize size;
-} packing;
-
-static void pack_model(void *context)
-{
-    packing *p = context;
-    mj_saveModel(p->m, NULL, p->buffer, p->size);
-}
-
-stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out)
-{
-    packing p = {.m = model->mj, .size = mj_sizeModel(model->mj)};
-    char text[256];
-    STI_TRY(sti_alloc(&p.buffer, (size_t)p.size, "the model's fingerprint"));
-    bool good = sti_mujoco_guard(pack_model, &p, text, sizeof text);
-    *out = sti_hash_bytes(p.buffer, (size_t)p.size);
-    sti_free(p.buffer);
-    return good ? STET_OK
-                : sti_error(STET_ERROR_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
-}
-
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
 static bool put_file(FILE *f, sti_hash *h, const void *data, size_t size)

@@ -185,32 +185,6 @@ static stet_result produce(void *context)
     return sti_let_stand(m, &work);
 }
 
-static void stamp_written(const stet_worlds *worlds, sti_stamp *now)
-{
-    sti_stamp_begin(now);
-    sti_stamp_add(now, &worlds->field[STI_FIELD_xpos]->version);
-    sti_stamp_add(now, &worlds->field[STI_FIELD_xquat]->version);
-}
-
-void sti_poses_keep_written(stet_worlds *worlds)
-{
-    sti_stamp now = {0};
-    stamp_written(worlds, &now);
-    sti_stamp_keep(&worlds->pose_written, &now);
-}
-
-void sti_poses_take_written(stet_worlds *worlds)
-{
-    sti_stamp now = {0};
-    stamp_written(worlds, &now);
-    if (sti_stamp_equal(&worlds->pose_written, &now)) return;
-    sti_stamp_keep(&worlds->pose_written, &now);
-    sti_worlds_all_moved(worlds);
-    memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);
-    memset(worlds->caller_poses, 1, (size_t)worlds->nworld);
-    worlds->pose_why = STET_REASON_POSE_SYNC_EXTERNAL;
-}
-
 void sti_poses_attach(stet_worlds *worlds)
 {
     sti_poses_keep_written(worlds);

@@ -41,8 +41,6 @@ struct stet_snapshot {
 stet_result sti_snapshot_check(const mjModel *m);
 /* The head of a snapshot of these worlds, without poses. */
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds);
-/* Hash of all of MuJoCo's model: equal for models of equal content, whatever their origin. */
-stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out);
 /* Numbers in a world's poses. */
 uint64_t sti_snapshot_pose_items(const stet_worlds *worlds);
 /* Creates an all-zero snapshot of the sizes in its head. The caller owns *out. */

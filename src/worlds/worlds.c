@@ -1,5 +1,5 @@
 /*
- * Worlds: creating and destroying them, their fields, and which worlds have moved. Invariants: worlds.h.
+ * Worlds: creating and destroying them, and what they have. Invariants: worlds.h.
  *
  *   WORLDS-6  worlds that could not be created completely are destroyed by the same function as complete ones
  */
@@ -13,44 +13,6 @@
 #include <string.h>
 
 enum { WORLDS_COOKIE = 0x57e70001 };
-
-/* ---- the table of fields ---------------------------------------------------------------------------------------- */
-
-const int sti_field_writer[STI_FIELD_COUNT] = {
-#define WRITER(name, items, member, writer) STI_WRITER_##writer,
-    STI_FIELDS(WRITER)
-#undef WRITER
-};
-
-static const char *const field_names[STI_FIELD_COUNT + 1] = {
-#define NAME(name, items, member, writer) #name,
-    STI_FIELDS(NAME)
-#undef NAME
-        NULL};
-
-mjtNum *sti_field_exact(mjData *d, sti_field field)
-{
-    switch (field) {
-#define MEMBER(name, items, member, writer)                                                                            \
-    case STI_FIELD_##name: return member;
-        STI_FIELDS(MEMBER)
-#undef MEMBER
-    default: return NULL;
-    }
-}
-
-int64_t sti_field_items(const mjModel *m, sti_field field)
-{
-    switch (field) {
-#define ITEMS(name, items, member, writer)                                                                             \
-    case STI_FIELD_##name: return (int64_t)(items);
-        STI_FIELDS(ITEMS)
-#undef ITEMS
-    default: return 0;
-    }
-}
-
-const char *const *stet_worlds_get_fields(void) { return field_names; }
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
@@ -180,8 +142,9 @@ static stet_result check_memory(const stet_worlds *worlds)
 
 static stet_result make_fields(stet_worlds *worlds)
 {
+    const char *const *names = stet_worlds_get_fields();
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        STI_TRY(STI_ARRAY(worlds->device, field_names[f], STET_DTYPE_REAL, true, &worlds->field[f], worlds->nworld,
+        STI_TRY(STI_ARRAY(worlds->device, names[f], STET_DTYPE_REAL, true, &worlds->field[f], worlds->nworld,
                           count_items(worlds, (sti_field)f)));
     sti_array_held_by(worlds->field[STI_FIELD_xpos], STET_MECHANISM_POSE_SYNC);
     sti_array_held_by(worlds->field[STI_FIELD_xquat], STET_MECHANISM_POSE_SYNC);
@@ -271,7 +234,7 @@ stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_a
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_get_array: worlds, field and out must not be NULL");
     *out = NULL;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (strcmp(field, field_names[f]) == 0) {
+        if (strcmp(field, stet_worlds_get_fields()[f]) == 0) {
             *out = worlds->field[f];
             return STET_OK;
         }
@@ -292,61 +255,4 @@ const uint32_t *stet_worlds_get_faults(const stet_worlds *worlds)
 {
     /* to the caller, bringing faults up to date is no change of the worlds */
     return worlds && sti_worlds_pull_physics((stet_worlds *)worlds) == STET_OK ? worlds->faults : NULL;
-}
-
-/* ---- moving and working ----------------------------------------------------------------------------------------- */
-
-void sti_worlds_moved(stet_worlds *worlds, int64_t w)
-{
-    worlds->moved[w] = ++worlds->clock;
-    worlds->caller_poses[w] = 0;
-    worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
-    sti_version_bump(&worlds->moved_version);
-}
-
-void sti_worlds_all_moved(stet_worlds *worlds)
-{
-    worlds->clock++;
-    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->moved[w] = worlds->clock;
-    memset(worlds->caller_poses, 0, (size_t)worlds->nworld);
-    worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
-    sti_version_bump(&worlds->moved_version);
-}
-
-static stet_result pull_time(void *context) { return sti_worlds_pull_physics(context); }
-
-void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics)
-{
-    worlds->physics = physics;
-    sti_array_set_producer(worlds->field[STI_FIELD_time], physics.pull ? pull_time : NULL, worlds);
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (!worlds->caller_poses[w]) sti_worlds_moved(worlds, w);
-}
-
-stet_result sti_worlds_pull_physics(stet_worlds *worlds)
-{
-    return worlds->physics.pull ? worlds->physics.pull(worlds->physics.context, false) : STET_OK;
-}
-
-typedef struct pieces {
-    sti_worlds_fn *f;
-    void *context;
-    int64_t nworld, size;
-} pieces;
-
-static void run_piece(void *context, int64_t i, int thread)
-{
-    const pieces *p = context;
-    int64_t end = (i + 1) * p->size < p->nworld ? (i + 1) * p->size : p->nworld;
-    for (int64_t w = i * p->size; w < end; ++w) p->f(p->context, w, thread);
-}
-
-void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, double seconds)
-{
-    /* pieces; at their end, threads wait for the last one */
-    int64_t wanted = (int64_t)worlds->device->threads * (seconds > 0 ? 64 : 8);
-    int64_t size = worlds->device->lanes;
-    while (size > 1 && worlds->nworld / size < wanted) size /= 2;
-    pieces p = {f, context, worlds->nworld, size};
-    sti_device_parallel(worlds->device, (worlds->nworld + size - 1) / size, seconds, run_piece, &p);
 }
