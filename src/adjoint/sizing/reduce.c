@@ -40,25 +40,34 @@ static bool needs_host(const sti_reducing *r, uint64_t inputs)
     return false;
 }
 
-void sti_reduce_collect(sti_reducing *r, sti_bound *b)
+/* Adds a reduction, or replaces it by an equal one that was added before (REDUCE-4). */
+static void add_reduction(sti_reducing *r, sti_bound **place)
 {
-    if (!b) return;
-    bool data = has_kind(b, STI_BOUND_ELEMENT);
-    if (data && (b->kind == STI_BOUND_OVER || b->kind == STI_BOUND_ELEMENT)) {
-        for (int k = 0; k < r->nreduction; ++k)
-            if (r->reduction[k].bound == b) return;
-        if (r->nreduction == STI_REDUCTIONS) {
-            r->more = true;
+    uint64_t id = sti_bound_id(*place);
+    for (int k = 0; k < r->nreduction; ++k)
+        if (r->reduction[k].id == id) {
+            *place = r->reduction[k].bound;
             return;
         }
-        sti_reduction *own = &r->reduction[r->nreduction++];
-        *own = (sti_reduction){b, sti_bound_id(b), sti_reduce_inputs(r, b)};
-        r->on_host |= needs_host(r, own->inputs);
+    if (r->nreduction == STI_REDUCTIONS) {
+        r->more = true;
         return;
     }
-    if (!data) return;
-    sti_reduce_collect(r, b->a);
-    sti_reduce_collect(r, b->b);
+    sti_reduction *own = &r->reduction[r->nreduction++];
+    *own = (sti_reduction){*place, id, sti_reduce_inputs(r, *place)};
+    r->on_host |= needs_host(r, own->inputs);
+}
+
+void sti_reduce_collect(sti_reducing *r, sti_bound **place)
+{
+    sti_bound *b = *place;
+    if (!b || !has_kind(b, STI_BOUND_ELEMENT)) return;
+    if (b->kind == STI_BOUND_OVER || b->kind == STI_BOUND_ELEMENT) {
+        add_reduction(r, place);
+        return;
+    }
+    sti_reduce_collect(r, &b->a);
+    sti_reduce_collect(r, &b->b);
 }
 
 /* ---- stored results ---------------------------------------------------------------------------------------------- */
@@ -138,7 +147,13 @@ void sti_known_free(sti_known *known)
 void sti_validate_known(const sti_known *known)
 {
     assert(known->n >= 0 && known->n <= STI_REDUCED);
-    for (int i = 0; i < known->n; ++i) assert(known->reduced[i] && known->reduced[i]->used <= known->clock);
+    for (int i = 0; i < known->n; ++i) {
+        const sti_reduced *own = known->reduced[i];
+        assert(own && own->used <= known->clock);
+        for (int k = 0; k < i; ++k)
+            assert(known->reduced[k]->id != own->id || !sti_stamp_equal(&known->reduced[k]->stamp, &own->stamp));
+        (void)own;
+    }
     (void)known;
 }
 

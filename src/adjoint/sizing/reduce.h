@@ -10,8 +10,9 @@
  * Invariants:
  *   REDUCE-1  a result is stored under the id of the reduction and a stamp of its inputs: numbers, identities,
  *       generations and sizes of arrays, and absent arrays. A failure is stored, too
- *   REDUCE-2  a result is stored once a device. Users point to it and copy nothing
+ *   REDUCE-2  a result is stored once a device: no two have one id and one stamp. Users point to it and copy nothing
  *   REDUCE-3  a launch computes exactly the results that are not known, all in one launch with one read of the results
+ *   REDUCE-4  a kernel's reductions have different ids: loops with equal bounds share one
  */
 #ifndef STI_ADJOINT_SIZING_REDUCE_H
 #define STI_ADJOINT_SIZING_REDUCE_H
@@ -71,8 +72,8 @@ typedef struct sti_reduce_query {
 
 /* Returns the parameters that occur in a bound. */
 uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *bound);
-/* Adds the reductions of a bound while there is room. */
-void sti_reduce_collect(sti_reducing *r, sti_bound *bound);
+/* Adds the reductions of a bound while there is room, and lets equal ones be one node. */
+void sti_reduce_collect(sti_reducing *r, sti_bound **bound);
 /* Fills q->found (mechanism adstack). The arrays must be up to date. */
 stet_result sti_reduce(sti_reduce_query *q);
 /* Evaluates a bound whose reductions were found. */
@@ -82,7 +83,7 @@ void sti_reducing_free(sti_reducing *r);
 /* Makes the stamp of a value's inputs (REDUCE-1). */
 void sti_reduce_stamp(const sti_reduce_query *q, uint64_t inputs, sti_stamp *out);
 void sti_known_free(sti_known *known);
-/* Debug builds: each entry exists and was used before now. */
+/* Debug builds: REDUCE-2 (no two results have one id and one stamp), and the order of use. */
 void sti_validate_known(const sti_known *known);
 
 /*

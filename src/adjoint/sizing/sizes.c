@@ -17,7 +17,7 @@ void sti_sizing_open(sti_sizing *s, sti_bound *const bound[STI_SIZES], const ste
     for (int i = 0; i < STI_SIZES; ++i) {
         s->bound[i] = bound[i];
         s->inputs |= sti_reduce_inputs(&s->reducing, s->bound[i]);
-        sti_reduce_collect(&s->reducing, s->bound[i]);
+        sti_reduce_collect(&s->reducing, &s->bound[i]);
     }
 }
 

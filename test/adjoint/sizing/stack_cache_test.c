@@ -30,6 +30,36 @@ static void kf32_a_launch_in_which_nothing_moved_asks_for_nothing(void **state)
     }
 }
 
+/* REDUCE-2, REDUCE-4: two loops with the same bounds ask for one maximum, which is worked out and stored once. */
+static void loops_with_equal_bounds_share_a_maximum(void **state)
+{
+    static const char source[] = "#include <stet/lang.h>\n"
+                                 "world_kernel void k_two(const real *x, const int *a, const int *b, real *y, int n)\n"
+                                 "{\n"
+                                 "    each (i, n) {\n"
+                                 "        real s = x[i];\n"
+                                 "        for (int e = 0; e < a[i] + b[0]; ++e) s = s * s;\n"
+                                 "        for (int e = 0; e < a[i] + b[0]; ++e) s = s * x[i];\n"
+                                 "        put(y, i, s);\n"
+                                 "    }\n"
+                                 "}\n";
+    FOR_RUNNING_DEVICES(rig)
+    {
+        two t = open_two(rig.device, source);
+        did was = counted(rig.device);
+        assert_int_equal(t.adjoint->sizing.reducing.nreduction, 1);
+        OK(launch_two(&t));
+        EXPECT(0, 1, 1, 0, 1);
+        assert_int_equal(t.adjoint->stacks->known.n, 1);
+        assert_int_equal(t.adjoint->last.size[STI_DEPTH], 4);
+        stet_array_mark_written(t.a);
+        OK(launch_two(&t));
+        EXPECT(0, 1, 1, 0, 1);
+        assert_int_equal(t.adjoint->stacks->known.n, 1);
+        close_two(&t);
+    }
+}
+
 /* By the host, by an announcement, by a kernel. */
 static void a_change_asks_for_exactly_what_depends_on_it(void **state)
 {
@@ -259,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kf32_a_launch_in_which_nothing_moved_asks_for_nothing),
+        cmocka_unit_test(loops_with_equal_bounds_share_a_maximum),
         cmocka_unit_test(a_change_asks_for_exactly_what_depends_on_it),
         cmocka_unit_test(kf22_an_address_that_comes_again_is_another_array),
         cmocka_unit_test(kf23_what_a_maximum_was_taken_over_is_complete),
