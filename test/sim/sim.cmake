@@ -29,9 +29,9 @@ add_custom_command(OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl"
     DEPENDS "${PROJECT_SOURCE_DIR}/tools/nullgen.py" "${PROJECT_SOURCE_DIR}/tools/source.py" ${headers} VERBATIM)
 stet_test(sim/faults/nulls SOURCES "${CMAKE_CURRENT_BINARY_DIR}/null_calls.inl")
 target_include_directories(test_sim_nulls PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
-stet_test(sim/program SOURCES sim/program.c sim/program_export.c sim/program_faults.c sim/program_frames.c
-    sim/program_kernels.c sim/program_open.c sim/program_process.c sim/program_rounds.c sim/program_scenes.c
-    sim/program_stage.c sim/program_tiles.c sim/program_worlds.c)
+stet_test(sim/program/program SOURCES sim/program/program.c sim/program/export.c sim/program/faults.c
+    sim/program/frames.c sim/program/kernels.c sim/program/open.c sim/program/process.c sim/program/rounds.c
+    sim/program/scenes.c sim/program/stage.c sim/program/tiles.c sim/program/worlds.c)
 add_test(NAME sim/program_long COMMAND test_sim_program 50000)
 stet_test_properties(sim/program_long sim long)
 add_test(NAME sim/program_longer COMMAND test_sim_program 100000)

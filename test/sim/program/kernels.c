@@ -2,7 +2,7 @@
  * The random program's own kernels: made, launched over the worlds' fields one by one or as lists, destroyed. The
  * twin's cache of compiled kernels is off only now and then, as is the subject's audit of it: compiling takes long.
  */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include "kernel/checked/checked.h"
 #include "kernel/record/record.h"

@@ -3,7 +3,7 @@
  * writes through tensors of the sims' arrays, lends memory that kernels write, and its stream is one of those that the
  * sims work in.
  */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include "device/dlpack.h"
 

@@ -1,5 +1,5 @@
 /* The random program's pictures: rendered by both, read at once by the twin, and at any time by the subject. */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <stdlib.h>
 

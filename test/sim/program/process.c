@@ -2,7 +2,7 @@
  * The random program as one process among others: forked children, both sims stepping at the same time, steps that are
  * interrupted.
  */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
  * The random program's models: four that stay, and one that is drawn anew for each pair of sims, with MuJoCo's
  * plugins, keyframes, height fields of one row of cells, and nothing where others have something.
  */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include "physics/covered.h"
 #include "render/random_scene.h"

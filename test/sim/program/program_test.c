@@ -1,6 +1,6 @@
 /* The random program of API calls; see program.h. The first argument is the number of operations. */
 #include "base/part.h"
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include "kernel/record/record.h"
 

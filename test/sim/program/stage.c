@@ -1,5 +1,5 @@
 /* The random program's stage: prims that come and go, transforms that are written and read. */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <math.h>
 #include <stdlib.h>

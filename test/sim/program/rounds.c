@@ -1,5 +1,5 @@
 /* The random program's rounds, and steps and pictures of some worlds. */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <stdlib.h>
 

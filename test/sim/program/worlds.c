@@ -1,5 +1,5 @@
 /* The random program's worlds: steps, resets, writes and reads of the state, snapshots and files. */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The random program's dice, its log, and how it compares. */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Tiles of the random program's own: conversions, bound arrays, masks, cameras on added prims. */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <stdlib.h>
 

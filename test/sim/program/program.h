@@ -157,7 +157,7 @@ static inline stet_worlds *worlds_of(const program *p, int who) { return stet_si
 static inline stet_device *device_of(const program *p, int who) { return stet_sim_get_device(p->sim[who]); }
 static inline int model_prims(const program *p) { return stage_of(p, SUBJECT)->tree.nmodel; }
 
-/* ---- program_frames.c: pictures ---- */
+/* ---- frames.c: pictures ---- */
 
 void gallery_open(program *p, gallery *g, int depth, const size_t *bytes, int nitem);
 void gallery_close(gallery *g);
@@ -172,7 +172,7 @@ void op_frame_hash(program *p);
 void op_hold(program *p);
 void op_stale(program *p);
 
-/* ---- program_tiles.c: tiles of the program's own ---- */
+/* ---- tiles.c: tiles of the program's own ---- */
 
 void own_close(program *p);
 void op_own_open(program *p);
@@ -180,7 +180,7 @@ void op_own_render(program *p);
 void op_own_read(program *p);
 void op_own_scribble(program *p);
 
-/* ---- program_stage.c: prims ---- */
+/* ---- stage.c: prims ---- */
 
 void op_add(program *p);
 void op_remove(program *p);
@@ -193,7 +193,7 @@ void op_stage_write_arrays(program *p);
 void op_flush(program *p);
 void compare_stage(program *p);
 
-/* ---- program_worlds.c: state ---- */
+/* ---- worlds.c: state ---- */
 
 void op_step(program *p);
 void op_control(program *p);
@@ -215,14 +215,14 @@ const char *pick_field(program *p, bool write, stet_array *array[2]);
 /* Number i of a field's content on the host, in the devices' precision. */
 void program_put_number(const program *p, void *data, size_t i, float x);
 
-/* ---- program_rounds.c: rounds, and some worlds by mask ---- */
+/* ---- rounds.c: rounds, and some worlds by mask ---- */
 
 void op_step_some(program *p);
 void op_render_some(program *p);
 void op_round_begin(program *p);
 void op_round_end(program *p);
 
-/* ---- program_kernels.c: kernels of the program's own ---- */
+/* ---- kernels.c: kernels of the program's own ---- */
 
 void op_kernel_make(program *p);
 void op_kernel_drop(program *p);
@@ -231,14 +231,14 @@ void op_kernel_list(program *p);
 void faulty_launch(program *p);
 void drop_kernels(program *p);
 
-/* ---- program_faults.c: calls of the subject's device that fail ---- */
+/* ---- faults.c: calls of the subject's device that fail ---- */
 
 /* One of the subject's next calls of its device fails, until the end; which says whether the subject's call failed. */
 void faults_begin(program *p);
 bool faults_end(program *p, stet_result result);
 void op_fault(program *p);
 
-/* ---- program_export.c: tensors shared with others ---- */
+/* ---- export.c: tensors shared with others ---- */
 
 void open_neighbours(program *p, const stet_sim_def def[2]);
 void close_neighbours(program *p);
@@ -252,13 +252,13 @@ void drop_exports(program *p);
 void op_export(program *p);
 void op_export_write(program *p);
 
-/* ---- program_process.c: one process among others ---- */
+/* ---- process.c: one process among others ---- */
 
 void op_fork(program *p);
 void op_step_beside(program *p);
 void op_interrupt(program *p);
 
-/* ---- program_scenes.c: models ---- */
+/* ---- scenes.c: models ---- */
 
 void program_models(program *p);
 /* A model as the dice say, and with this kind of thing (-1: any); the caller destroys it. */
@@ -267,7 +267,7 @@ int program_kinds(void);
 /* Prints how often each kind was drawn. */
 void program_print_drawn(void);
 
-/* ---- program_open.c: making and ending the two sims ---- */
+/* ---- open.c: making and ending the two sims ---- */
 
 void program_open(program *p);
 void program_close(program *p);

@@ -3,7 +3,7 @@
  * does. It may come through all the same (another way was taken); if it fails it says why, has changed nothing, and the
  * same call works afterwards. The twin does it once, without faults.
  */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <stdlib.h>
 

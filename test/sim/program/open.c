@@ -1,5 +1,5 @@
 /* The random program's two sims: how they are made, what they share, and the switches. */
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include "device/isa.h"
 
