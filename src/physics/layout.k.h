@@ -47,7 +47,8 @@
 #define M_LS_ITERATIONS 28
 #define M_NPAIR 29 /* pairs of geoms that may touch */
 #define M_NINTS 30 /* ints of plain team memory */
-#define M_SIZES_END 31
+#define M_NMEMORY_ALL 31 /* reals of team memory with what stage after makes */
+#define M_SIZES_END 32
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -201,7 +202,7 @@
 #define W_ACTUATOR_MOMENT 531
 #define W_CVEL 532
 #define W_CDOF_DOT 533
-#define W_CACC 534 /* of stage bias: without qacc */
+#define W_CACC 534 /* of stage bias: without qacc; of stage after: with it */
 #define W_CFRC 535 /* of stage bias; scratch of others */
 #define W_QFRC_SPRING 536
 #define W_QFRC_DAMPER 537
@@ -237,6 +238,15 @@
 #define W_SOLVER_NITER 567
 #define W_KEPT 568 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
 #define W_END 569
+
+/* team memory of stage after (after.k.h), behind all else: a step does not have it */
+#define W_SEEN 600 /* PH_SEEN reals a slot: a contact */
+#define W_CFRC_EXT 601
+#define W_CFRC_INT 602
+#define W_SUBTREE_LINVEL 603
+#define W_SUBTREE_ANGMOM 604
+#define W_ENERGY 605
+#define W_AFTER_END 606
 #define M_HEADER 640 /* ints before the first table */
 
 /* bits of m[M_FLAGS] */
@@ -335,6 +345,8 @@
 #define P_MU 17         /* regularised friction of an elliptic cone */
 #define P_SCALE 18      /* five: R of the other rows of an elliptic contact, divided by that of the first */
 #define P_SIZE 23
+
+#define PH_SEEN 14 /* reals of a slot in W_SEEN */
 
 /* plain team memory */
 #define S_NSLOT 0

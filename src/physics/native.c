@@ -127,7 +127,7 @@ static stet_result put_mask(stet_array *array, uint8_t *held, const uint8_t *mas
 }
 
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
-#define MEMORY_ARG sti_arg_int(n->tables.m[M_NMEMORY]), sti_arg_int(n->tables.m[M_NINTS])
+#define MEMORY_ARG(reals) sti_arg_int(n->tables.m[reals]), sti_arg_int(n->tables.m[M_NINTS])
 #define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(NULL)
 #define INPUT_ARGS                                                                                                     \
     STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
@@ -178,7 +178,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(make_room(n, nstep));
     STI_TRY(put_mask(n->stepped, n->mask, mask));
     STI_TRY(STI_LAUNCH(sti_k_native_step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
-                       MEMORY_ARG, STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
+                       MEMORY_ARG(M_NMEMORY), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
                        sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_int(nstep)));
     mark_moved(n, mask == NULL);
     return STET_OK;
@@ -268,9 +268,9 @@ stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **ou
     *out = NULL;
     if (number < 0) return sti_error(STET_ERROR_NOT_FOUND, "physics: there is no quantity '%.64s'", name);
     STI_TRY(STI_ARRAY(n->worlds->device, name, STET_DTYPE_REAL, true, &a, n->worlds->nworld, items));
-    stet_result result = STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS, MEMORY_ARG,
-                                    STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(a),
-                                    sti_arg_int(number), sti_arg_int(items));
+    stet_result result = STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS,
+                                    MEMORY_ARG(M_NMEMORY_ALL), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act),
+                                    INPUT_ARGS, sti_arg_array(a), sti_arg_int(number), sti_arg_int(items));
     if (result != STET_OK) {
         stet_array_destroy(a);
         return result;

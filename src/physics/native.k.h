@@ -20,10 +20,15 @@
 #include "physics/integrate.k.h"
 #include "physics/constraint.k.h"
 #include "physics/contact.k.h"
+#include "physics/after.k.h"
 #include "physics/solve.k.h"
 
-/* Forward dynamics of the state in w; the lanes `bad` have no controls. Gives the bits of faults. */
-LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask bad, int ngeom, int nsite)
+/*
+ * Forward dynamics of the state in w; the lanes `bad` have no controls. With `after`, stage after is done, too, which
+ * needs the memory M_NMEMORY_ALL. Gives the bits of faults.
+ */
+LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask bad, int ngeom, int nsite,
+                    int after)
 {
     ph_kinematics(m, f, v, w, ngeom, nsite);
     ph_com(m, f, v, w);
@@ -39,7 +44,9 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
     ph_bias(m, f, v, w);
     ph_actuation(m, f, v, w, bad);
     ph_acceleration(m, w);
-    return ph_constrain(m, f, v, w, s);
+    lint faults = ph_constrain(m, f, v, w, s, after);
+    if (after) ph_after(m, f, v, w);
+    return faults;
 }
 
 /* Copies the state and the inputs into w. */
@@ -101,7 +108,7 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int again = 0; again < 2; ++again) {
-            lint full = ph_forward(m, f, v, w, s, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE]);
+            lint full = ph_forward(m, f, v, w, s, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], 0);
             found = found | full;
             if (again) break;
             wild = ph_any_bad(w + m[W_QACC], m[M_NV]);
@@ -140,7 +147,7 @@ world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, 
                                    const real *warm, const real *eq_active, real *out, int name, int n)
 {
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE]);
+    lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], 1);
     if (any(ilt(full, isplat(0)))) return;
     each (i, n) put(out, i, (w + m[name])[i]);
 }

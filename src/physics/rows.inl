@@ -1,6 +1,7 @@
 /*
  * Rows of the layout's numbers: what each is copied from, or how large it is. `m` is the mjModel, `t` the tables so
- * far. What tables.c computes has no row here. Names, macros of X: SIZES, INTS, REALS, MEMORY.
+ * far. What tables.c computes has no row here. Names, macros of X: SIZES, INTS, REALS, MEMORY,
+ * AFTER.
  */
 
 /* Number, value. */
@@ -135,7 +136,7 @@
     X(W_ACTUATOR_MOMENT, "actuator_moment", t->m[M_NMOMENT])                                                           \
     X(W_CVEL, "cvel", 6 * m->nbody)                                                                                    \
     X(W_CDOF_DOT, "cdof_dot", 6 * m->nv)                                                                               \
-    X(W_CACC, NULL, 6 * m->nbody)                                                                                      \
+    X(W_CACC, "cacc", 6 * m->nbody)                                                                                      \
     X(W_CFRC, NULL, 6 * m->nbody)                                                                                      \
     X(W_QFRC_SPRING, "qfrc_spring", m->nv)                                                                             \
     X(W_QFRC_DAMPER, "qfrc_damper", m->nv)                                                                             \
@@ -170,3 +171,12 @@
     X(W_MV, NULL, m->nv)                                                                                               \
     X(W_SOLVER_NITER, "solver_niter", 1)                                                                               \
     X(W_KEPT, NULL, 2 * m->nv + 1)
+
+/* The same of what stage after makes. */
+#define AFTER(X)                                                                                                       \
+    X(W_SEEN, NULL, PH_SEEN *t->m[M_NSLOT])                                                                            \
+    X(W_CFRC_EXT, "cfrc_ext", 6 * m->nbody)                                                                            \
+    X(W_CFRC_INT, "cfrc_int", 6 * m->nbody)                                                                            \
+    X(W_SUBTREE_LINVEL, "subtree_linvel", 3 * m->nbody)                                                                \
+    X(W_SUBTREE_ANGMOM, "subtree_angmom", 3 * m->nbody)                                                                \
+    X(W_ENERGY, "energy", 2)

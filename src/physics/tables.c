@@ -406,8 +406,10 @@ static void put_memory(sti_tables_builder *b)
     sti_physics_fill(b, (number), at);                                                                                 \
     at += (n);
     MEMORY(QUANTITY)
-#undef QUANTITY
     sti_physics_fill(b, M_NMEMORY, at < INT_MAX ? at : INT_MAX);
+    AFTER(QUANTITY)
+#undef QUANTITY
+    sti_physics_fill(b, M_NMEMORY_ALL, at < INT_MAX ? at : INT_MAX);
 }
 
 stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out)
@@ -455,15 +457,17 @@ const char *sti_validate_physics_tables(const sti_physics_tables *t)
 {
     static const struct {
         int begin, end;
-    } groups[] = {{0, M_SIZES_END}, {100, M_TABLES_END}, {300, M_PARAMETERS_END}, {500, W_END}};
+    } groups[] = {{0, M_SIZES_END}, {100, M_TABLES_END}, {300, M_PARAMETERS_END}, {500, W_END}, {W_SEEN, W_AFTER_END}};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
         for (int i = groups[g].begin; i < groups[g].end; ++i) {
-            int limit = g == 1 ? t->nm : g == 2 ? t->nf : g == 3 ? t->m[M_NMEMORY] : INT_MAX;
+            int limit = g == 1 ? t->nm : g == 2 ? t->nf : g >= 3 ? t->m[M_NMEMORY_ALL] : INT_MAX;
             if (t->m[i] == STI_UNFILLED) return "a number that nothing fills";
             if (g > 0 && (t->m[i] < 0 || t->m[i] > limit)) return "a number beyond its array";
         }
-    for (int i = 501; i < W_END; ++i)
-        if (t->m[i] < t->m[i - 1]) return "quantities in team memory that overlap";
+    for (int g = 3; g <= 4; ++g)
+        for (int i = groups[g].begin + 1; i < groups[g].end; ++i)
+            if (t->m[i] < t->m[i - 1]) return "quantities in team memory that overlap";
+    if (t->m[W_SEEN] < t->m[M_NMEMORY]) return "memory of stage after that a step has";
     return NULL;
 }
 
@@ -474,12 +478,12 @@ int sti_physics_quantity(const char *name, const sti_physics_tables *t, int *ite
         const char *name;
     } rows[] = {
 #define ROW(number, name, n) {number, name},
-        MEMORY(ROW)
+        MEMORY(ROW) AFTER(ROW)
 #undef ROW
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         if (!rows[k].name || strcmp(name, rows[k].name) != 0) continue;
-        int next = k + 1 < sizeof rows / sizeof *rows ? rows[k + 1].number : M_NMEMORY;
+        int next = k + 1 < sizeof rows / sizeof *rows ? rows[k + 1].number : M_NMEMORY_ALL;
         *items = t->m[next] - t->m[rows[k].number];
         return rows[k].number;
     }

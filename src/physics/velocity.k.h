@@ -138,17 +138,21 @@ LFN void ph_joint_spring(const int *m, const ureal *f, const real *v, real *w, i
     for (int c = 0; c < 3; ++c) out[d + c] = -(k * x[c]);
 }
 
-/* Force of a tendon along its length: springs, which may have a range in which they are slack, and dampers. */
+/* By how much a tendon is longer (or, negative, shorter) than the range in which its spring is slack. */
+LFN real ph_tendon_stretch(const int *m, const ureal *f, const real *v, const real *w, int t)
+{
+    real length = (w + m[W_TEN_LENGTH])[t], low = par(m, f, v, M_TEN_LENGTHSPRING, 2 * t);
+    real high = par(m, f, v, M_TEN_LENGTHSPRING, 2 * t + 1);
+    return select(gt(length, high), length - high, select(lt(length, low), length - low, splat(0)));
+}
+/* Force of a tendon along its length: springs and dampers. */
 LFN real ph_tendon_spring(const int *m, const ureal *f, const real *v, const real *w, int t)
 {
     int flags = (m + m[M_TEN_FLAGS])[t];
     real p[2];
     if (!(flags & PH_TEN_STIFF) || m[M_FLAGS] & PH_NO_SPRING) return splat(0);
     real k = ph_coefficients(m, f, v, M_TEN_STIFFNESS, M_TEN_STIFFNESSPOLY, flags & PH_TEN_STIFF_POLY, t, p);
-    real length = (w + m[W_TEN_LENGTH])[t], low = par(m, f, v, M_TEN_LENGTHSPRING, 2 * t);
-    real high = par(m, f, v, M_TEN_LENGTHSPRING, 2 * t + 1);
-    real x = select(gt(length, high), length - high, select(lt(length, low), length - low, splat(0)));
-    return -ph_spring(k, p, x);
+    return -ph_spring(k, p, ph_tendon_stretch(m, f, v, w, t));
 }
 LFN real ph_tendon_damper(const int *m, const ureal *f, const real *v, const real *w, int t)
 {

@@ -40,7 +40,13 @@
     X(qfrc_actuator, d->qfrc_actuator, m->nv)                                                                          \
     X(qfrc_smooth, d->qfrc_smooth, m->nv)                                                                              \
     X(qacc_smooth, d->qacc_smooth, m->nv)                                                                              \
-    X(qacc, d->qacc, m->nv)
+    X(qacc, d->qacc, m->nv)                                                                                            \
+    X(cacc, d->cacc, 6 * m->nbody)                                                                                     \
+    X(cfrc_ext, d->cfrc_ext, 6 * m->nbody)                                                                             \
+    X(cfrc_int, d->cfrc_int, 6 * m->nbody)                                                                             \
+    X(subtree_linvel, d->subtree_linvel, 3 * m->nbody)                                                                 \
+    X(subtree_angmom, d->subtree_angmom, 3 * m->nbody)                                                                 \
+    X(energy, d->energy, 2)
 
 double oracle_uniform(uint64_t *dice, double low, double high)
 {
@@ -178,6 +184,10 @@ static void run_forward(void *context)
 {
     const run *k = context;
     mj_forward(k->m, k->d);
+    mj_rnePostConstraint(k->m, k->d);
+    mj_subtreeVel(k->m, k->d);
+    mj_energyPos(k->m, k->d);
+    mj_energyVel(k->m, k->d);
 }
 static void run_steps(void *context)
 {

@@ -1,0 +1,293 @@
+/*
+ * Stage after: what follows from accelerations and constraint forces, and no step needs: cacc with qacc, cfrc_ext,
+ * cfrc_int, subtree_linvel, subtree_angmom, energy, and the contacts. Part of the kernels that include it, after
+ * contact.k.h.
+ *
+ * ph_external runs for each group of lanes that was solved (stage solve), because slots are the group's; the rest runs
+ * once, after all groups. Their results are in the memory from m[W_SEEN] on, which a step does not have.
+ */
+
+/* ---- contacts and external forces -------------------------------------------------------------------------------- */
+
+/* Numbers of a slot in W_SEEN, which mean nothing in lanes where `hit` is 0: hit, dist, pos [3], frame [9]. */
+#define PH_SEEN_DIST 1
+#define PH_SEEN_POS 2
+#define PH_SEEN_FRAME 5
+
+/* The contacts of all slots: stage contact keeps nothing of them but rows. */
+LFN void ph_see_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+{
+    const int *pairs = s + S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK];
+    each (p, m[M_NPAIR]) {
+        const int *pair = m + m[M_PAIR] + B_SIZE * p;
+        int bits = pairs[2 * p], slot = pairs[2 * p + 1];
+        if (bits) {
+            contact con[PH_MOST_CONTACTS];
+            real hint[3];
+            ph_collide(m, f, v, w, pair, con, hint);
+            for (int k = 0; k < PH_MOST_CONTACTS; ++k) {
+                if (bits >> k & 1) {
+                    real *to = w + m[W_SEEN] + PH_SEEN * slot, frame[9];
+                    contact_frame(con[k].normal, hint, frame);
+                    to[0] = select(m_and(con[k].hit, group), splat(1), splat(0));
+                    to[PH_SEEN_DIST] = con[k].dist;
+                    ph_copy(to + PH_SEEN_POS, con[k].pos, 3);
+                    ph_copy(to + PH_SEEN_FRAME, frame, 9);
+                    slot = slot + 1;
+                }
+            }
+        }
+    }
+    sync();
+}
+
+/* cfrc_ext of body b += sign times a torque and a force at p, in the lanes `on`. */
+LFN void ph_add_external(const int *m, real *w, int b, const real *p, const real *torque, const real *force, ureal sign,
+                         mask on)
+{
+    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b];
+    real *out = w + m[W_CFRC_EXT] + 6 * b;
+    real off[3], t[3];
+    if (b == 0) return;
+    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
+    ph_copy(t, torque, 3);
+    ph_add_cross(off, force, t);
+    for (int k = 0; k < 3; ++k) {
+        out[k] = select(on, fma(splat(sign), t[k], out[k]), out[k]);
+        out[3 + k] = select(on, fma(splat(sign), force[k], out[3 + k]), out[3 + k]);
+    }
+}
+
+/* The force of a contact, in the axes of its frame, acts on the second body, and against the first. */
+LFN void ph_contact_external(const int *m, real *w, const int *block, const real *seen, const real *row)
+{
+    real local[6], torque[3], force[3];
+    ph_zero(local, 6);
+    ph_copy(local, row, block[B_DIM]);
+    m3_mul_transposed(seen + PH_SEEN_FRAME, local, force);
+    m3_mul_transposed(seen + PH_SEEN_FRAME, local + 3, torque);
+    mask on = m_not(eq(seen[0], splat(0)));
+    int first = (m + m[M_GEOM_BODYID])[block[B_OBJ1]], second = (m + m[M_GEOM_BODYID])[block[B_OBJ2]];
+    ph_add_external(m, w, first, seen + PH_SEEN_POS, torque, force, -1, on);
+    ph_add_external(m, w, second, seen + PH_SEEN_POS, torque, force, 1, on);
+}
+
+/* The forces of a connect or a weld; as in MuJoCo, a weld's torque is that of its rows. */
+LFN void ph_weld_external(const int *m, const ureal *f, const real *v, real *w, const int *block, const real *row,
+                          mask on)
+{
+    real torque[3], p[3], q[4];
+    ph_zero(torque, 3);
+    if (block[B_TYPE] == PH_EQ_WELD) ph_copy(torque, row + 3, 3);
+    for (int k = 0; k < 2; ++k) {
+        ph_weld_point(m, f, v, w, block, k, p, q);
+        ph_add_external(m, w, block[k ? B_OBJ2 : B_OBJ1], p, torque, row, k ? -1 : 1, on);
+    }
+}
+
+/* cfrc_ext = xfrc_applied, which acts at the bodies' centres of mass. */
+LFN void ph_applied(const int *m, real *w)
+{
+    each (b, m[M_NBODY]) {
+        const real *x = w + m[W_XFRC_APPLIED] + 6 * b;
+        ph_zero(w + m[W_CFRC_EXT] + 6 * b, 6);
+        ph_add_external(m, w, b, w + m[W_XIPOS] + 3 * b, x + 3, x, 1, m_all());
+    }
+    sync();
+}
+
+/* cfrc_ext += the forces of contacts, connects and welds, in the lanes of a group that was just solved. */
+LFN void ph_external(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+{
+    ph_see_contacts(m, f, v, w, s, group);
+    for (int k = 0; k < s[S_NSLOT]; ++k) {
+        const int *block = m + ph_slot_block(s, k);
+        const real *seen = w + m[W_SEEN] + PH_SEEN * k, *row = w + m[W_EFC_FORCE] + ph_slot_row(s, k);
+        each (one, 1) {
+            if (block[B_TYPE] == PH_GEOMS) ph_contact_external(m, w, block, seen + one, row);
+            if (block[B_TYPE] <= PH_EQ_WELD) ph_weld_external(m, f, v, w, block, row + one, group);
+        }
+        sync();
+    }
+}
+
+/* ---- accelerations and internal forces --------------------------------------------------------------------------- */
+
+/* cacc of body b with qacc, and in cfrc_int the force that this body needs beyond external ones. */
+LFN void ph_body_acceleration(const int *m, real *w, int b)
+{
+    const real *I = w + m[W_CINERT] + 10 * b, *cvel = w + m[W_CVEL] + 6 * b;
+    int d = (m + m[M_BODY_DOFADR])[b], n = (m + m[M_BODY_DOFNUM])[b];
+    real a[6], force[6], momentum[6];
+    ph_copy(a, w + m[W_CACC] + 6 * (m + m[M_BODY_PARENTID])[b], 6);
+    if (n > 0) {
+        ph_add_motion(a, w + m[W_CDOF_DOT] + 6 * d, w + m[W_QVEL] + d, n);
+        ph_add_motion(a, w + m[W_CDOF] + 6 * d, w + m[W_QACC] + d, n);
+    }
+    ph_copy(w + m[W_CACC] + 6 * b, a, 6);
+    ph_inertia_mul(I, a, force);
+    ph_inertia_mul(I, cvel, momentum);
+    ph_add_cross_force(cvel, momentum, force);
+    for (int k = 0; k < 6; ++k) (w + m[W_CFRC_INT])[6 * b + k] = force[k] - (w + m[W_CFRC_EXT])[6 * b + k];
+}
+
+/* Sums over subtrees, in place, from the leaves to the world: n items a body (at most 10). */
+LFN void ph_gather_all(const int *m, real *x, int n)
+{
+    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    for (int l = m[M_NLEVEL]; l >= 0; --l) {
+        int first = l > 0 ? level[l - 1] : 0, size = l > 0 ? level[l] - first : 1;
+        each (i, size) {
+            int b = l > 0 ? body[first + i] : 0;
+            ph_gather_children(m, b, n, x + n * b, x, x + n * b);
+        }
+        sync();
+    }
+}
+
+/* cacc and cfrc_int, of which cfrc_ext is known. */
+LFN void ph_internal(const int *m, real *w)
+{
+    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    each (k, 6) (w + m[W_CFRC_INT])[k] = splat(0);
+    for (int l = 0; l < m[M_NLEVEL]; ++l) {
+        each (i, level[l + 1] - level[l]) ph_body_acceleration(m, w, body[level[l] + i]);
+        sync();
+    }
+    ph_gather_all(m, w + m[W_CFRC_INT], 6);
+}
+
+/* ---- momentum and energy ----------------------------------------------------------------------------------------- */
+
+/* subtree_angmom of body b from those of its children. */
+LFN void ph_body_momentum(const int *m, const ureal *f, const real *v, real *w, int b)
+{
+    const real *com = w + m[W_SUBTREE_COM], *vel = w + m[W_SUBTREE_LINVEL], *spin = w + m[W_CVEL] + 6 * b;
+    const real *own = w + m[W_CFRC] + 3 * b, *R = w + m[W_XIMAT] + 9 * b;
+    const int *adr = m + m[M_CHILD_ADR], *child = m + m[M_CHILD];
+    real local[3], sum[3], off[3], relative[3], mass = par(m, f, v, M_BODY_MASS, b);
+    m3_mul_transposed(R, spin, local);
+    for (int k = 0; k < 3; ++k) {
+        local[k] = par(m, f, v, M_BODY_INERTIA, 3 * b + k) * local[k];
+        off[k] = (w + m[W_XIPOS])[3 * b + k] - com[3 * b + k];
+        relative[k] = mass * (own[k] - vel[3 * b + k]);
+    }
+    m3_mul(R, local, sum);
+    ph_add_cross(off, relative, sum);
+    for (int i = adr[b]; i < adr[b + 1]; ++i) {
+        int c = child[i];
+        real inv = par(m, f, v, M_BODY_INVSUBTREEMASS, c);
+        mask none = eq(inv, splat(0));
+        real all = select(none, splat(0), splat(1) / select(none, splat(1), inv));
+        for (int k = 0; k < 3; ++k) {
+            sum[k] = sum[k] + (w + m[W_SUBTREE_ANGMOM])[3 * c + k];
+            off[k] = com[3 * c + k] - com[3 * b + k];
+            relative[k] = all * (vel[3 * c + k] - vel[3 * b + k]);
+        }
+        ph_add_cross(off, relative, sum);
+    }
+    ph_copy(w + m[W_SUBTREE_ANGMOM] + 3 * b, sum, 3);
+}
+
+/* subtree_linvel and subtree_angmom. Uses cfrc for the velocities of centres of mass. */
+LFN void ph_subtree_velocity(const int *m, const ureal *f, const real *v, real *w)
+{
+    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    real *own = w + m[W_CFRC], *vel = w + m[W_SUBTREE_LINVEL];
+    each (b, m[M_NBODY]) {
+        const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b], *cvel = w + m[W_CVEL] + 6 * b;
+        real off[3], lin[3];
+        for (int k = 0; k < 3; ++k) off[k] = (w + m[W_XIPOS])[3 * b + k] - com[k];
+        ph_copy(lin, cvel + 3, 3);
+        ph_add_cross(cvel, off, lin);
+        ph_copy(own + 3 * b, lin, 3);
+        for (int k = 0; k < 3; ++k) vel[3 * b + k] = par(m, f, v, M_BODY_MASS, b) * lin[k];
+    }
+    sync();
+    ph_gather_all(m, vel, 3);
+    each (b, m[M_NBODY]) {
+        for (int k = 0; k < 3; ++k) vel[3 * b + k] = par(m, f, v, M_BODY_INVSUBTREEMASS, b) * vel[3 * b + k];
+    }
+    sync();
+    for (int l = m[M_NLEVEL]; l >= 0; --l) {
+        int first = l > 0 ? level[l - 1] : 0, size = l > 0 ? level[l] - first : 1;
+        each (i, size) ph_body_momentum(m, f, v, w, l > 0 ? body[first + i] : 0);
+        sync();
+    }
+}
+
+/* The energy of a spring whose force is -ph_spring(k, p, x). */
+LFN real ph_spring_energy(real k, const real *p, real x)
+{
+    real third = splat((ureal)(1.0 / 3)) * p[0], quarter = splat((ureal)0.25) * p[1];
+    return x * x * fma(x, fma(x, quarter, third), splat((ureal)0.5) * k);
+}
+
+LFN real ph_joint_energy(const int *m, const ureal *f, const real *v, const real *w, int j)
+{
+    int type = (m + m[M_JNT_TYPE])[j], q = (m + m[M_JNT_QPOSADR])[j], flags = (m + m[M_JNT_FLAGS])[j];
+    const real *qpos = w + m[W_QPOS];
+    real p[2], x[3], quat[4], from[4], sum = splat(0);
+    if (!(flags & PH_JNT_STIFF)) return sum;
+    real k = ph_coefficients(m, f, v, M_JNT_STIFFNESS, M_JNT_STIFFNESSPOLY, flags & PH_JNT_POLY, j, p);
+    if (type >= 2) return ph_spring_energy(k, p, qpos[q] - par(m, f, v, M_QPOS_SPRING, q));
+    if (type == 0) {
+        for (int c = 0; c < 3; ++c) x[c] = qpos[q + c] - par(m, f, v, M_QPOS_SPRING, q + c);
+        sum = v3_dot(x, x);
+        q += 3;
+    }
+    pars(m, f, v, M_QPOS_SPRING, q, 4, from);
+    for (int c = 1; c < 4; ++c) from[c] = -from[c];
+    ph_copy(quat, qpos + q, 4);
+    ph_quat_unit(quat);
+    ph_quat_mul(from, quat);
+    ph_quat_log(from, x);
+    return splat((ureal)0.5) * (k * (sum + v3_dot(x, x)));
+}
+
+LFN real ph_tendon_energy(const int *m, const ureal *f, const real *v, const real *w, int t)
+{
+    int flags = (m + m[M_TEN_FLAGS])[t];
+    real p[2];
+    if (!(flags & PH_TEN_STIFF)) return splat(0);
+    real k = ph_coefficients(m, f, v, M_TEN_STIFFNESS, M_TEN_STIFFNESSPOLY, flags & PH_TEN_STIFF_POLY, t, p);
+    return ph_spring_energy(k, p, ph_tendon_stretch(m, f, v, w, t));
+}
+
+LFN real ph_potential_energy(const int *m, const ureal *f, const real *v, const real *w)
+{
+    real sum = splat(0), gravity[3];
+    pars(m, f, v, M_GRAVITY, 0, 3, gravity);
+    for (int b = 1; b < m[M_NBODY]; ++b)
+        sum = fma(-par(m, f, v, M_BODY_MASS, b), v3_dot(gravity, w + m[W_XIPOS] + 3 * b), sum);
+    if (m[M_FLAGS] & PH_NO_SPRING) return sum;
+    for (int j = 0; j < m[M_NJNT]; ++j) sum = sum + ph_joint_energy(m, f, v, w, j);
+    for (int t = 0; t < m[M_NTENDON]; ++t) sum = sum + ph_tendon_energy(m, f, v, w, t);
+    return sum;
+}
+
+LFN real ph_kinetic_energy(const int *m, const real *w)
+{
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
+    const real *qM = w + m[W_QM], *qvel = w + m[W_QVEL];
+    real sum = splat(0), half = splat((ureal)0.5);
+    for (int i = 0; i < m[M_NV]; ++i) {
+        int last = adr[i] + nnz[i] - 1;
+        real force = half * (qM[last] * qvel[i]);
+        for (int e = adr[i]; e < last; ++e) force = fma(qM[e], qvel[col[e]], force);
+        sum = fma(force, qvel[i], sum);
+    }
+    return sum;
+}
+
+/* What stage after leaves to do when all groups are solved. */
+LFN void ph_after(const int *m, const ureal *f, const real *v, real *w)
+{
+    ph_internal(m, w);
+    ph_subtree_velocity(m, f, v, w);
+    each (one, 1) {
+        (w + m[W_ENERGY])[one] = ph_potential_energy(m, f, v, w);
+        (w + m[W_ENERGY])[one + 1] = ph_kinetic_energy(m, w);
+    }
+    sync();
+}
