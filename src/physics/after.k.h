@@ -72,17 +72,24 @@ LFN void ph_contact_external(const int *m, real *w, const int *block, const real
     ph_add_external(m, w, second, seen + PH_SEEN_POS, torque, force, 1, on);
 }
 
-/* The forces of a connect or a weld; as in MuJoCo, a weld's torque is that of its rows. */
+/* The forces of a connect or a weld. The last rows of a weld are not torques: ph_weld_rows has their Jacobian. */
 LFN void ph_weld_external(const int *m, const ureal *f, const real *v, real *w, const int *block, const real *row,
                           mask on)
 {
-    real torque[3], p[3], q[4];
+    real torque[3], p[2][3], q[2][4];
     ph_zero(torque, 3);
-    if (block[B_TYPE] == PH_EQ_WELD) ph_copy(torque, row + 3, 3);
-    for (int k = 0; k < 2; ++k) {
-        ph_weld_point(m, f, v, w, block, k, p, q);
-        ph_add_external(m, w, block[k ? B_OBJ2 : B_OBJ1], p, torque, row, k ? -1 : 1, on);
+    for (int k = 0; k < 2; ++k) ph_weld_point(m, f, v, w, block, k, p[k], q[k]);
+    for (int i = 0; block[B_TYPE] == PH_EQ_WELD && i < 3; ++i) {
+        real turn[4], spin[4], scale = par(m, f, v, M_EQ_DATA, 15 * block[B_ID] + 14);
+        for (int k = 0; k < 4; ++k) {
+            turn[k] = k == 0 ? q[1][0] : -q[1][k];
+            spin[k] = splat(k == 1 + i ? (ureal)0.5 : 0);
+        }
+        ph_quat_mul(turn, spin);
+        ph_quat_mul(turn, q[0]);
+        torque[i] = scale * v3_dot(row + 3, turn + 1);
     }
+    for (int k = 0; k < 2; ++k) ph_add_external(m, w, block[k ? B_OBJ2 : B_OBJ1], p[k], torque, row, k ? -1 : 1, on);
 }
 
 /* cfrc_ext = xfrc_applied, which acts at the bodies' centres of mass. */

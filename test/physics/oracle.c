@@ -257,7 +257,8 @@ void oracle_print(const oracle_errors *errors, const char *what)
 
 static bool is_conditioned(const char *name)
 {
-    static const char *const names[] = {"qLD", "qLDiagInv", "qacc_smooth", "qacc", "qvel after", "qpos after"};
+    static const char *const names[] = {"qLD", "qLDiagInv", "qacc_smooth", "qacc", "qvel after", "qpos after", "cacc",
+                                        "cfrc_ext", "cfrc_int"};
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         if (strcmp(name, names[k]) == 0) return true;
     return false;
