@@ -115,7 +115,7 @@ static bool physics_beside_list(const stet_sim *sim)
 /* Native physics of all worlds is one launch, which is listed between the kernels. */
 static bool physics_in_list(const stet_sim *sim)
 {
-    return stet_sim_get_physics(sim) == STET_PHYSICS_NATIVE && !sim->stepped && !sim->interrupt.ask &&
+    return stet_step_get_physics(sim->step) == STET_PHYSICS_NATIVE && !sim->stepped && !sim->interrupt.ask &&
            sti_enabled(&sim->device->mechanisms, STET_MECHANISM_POSE_SYNC);
 }
 

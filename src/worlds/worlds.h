@@ -17,8 +17,8 @@
  *       content of fields on both sides, so that beginning again uploads nothing
  *   WORLDS-9  `first_poses` likewise keeps the poses computed from the initial fields, under a key that names the
  *       content of qpos and mocap poses
- *   WORLDS-10 physics whose state is the arrays computes poses on the device, in kernels; elsewhere mj_kinematics does on
- *       the host. Its steps leave faults and time on the device: whoever reads or changes them here calls
+ *   WORLDS-10 physics whose state is the arrays computes poses on the device, in kernels; elsewhere mj_kinematics does
+ *       on the host. Its steps leave faults and time on the device: whoever reads or changes them here calls
  *       sti_worlds_pull_physics first
  */
 #ifndef STI_WORLDS_WORLDS_H
