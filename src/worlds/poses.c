@@ -1,6 +1,6 @@
 /*
- * The pose pass (mechanism pose_sync), for the worlds that moved since their poses were computed: a kernel of the physics
- * (WORLDS-10), or mj_kinematics on scratch data.
+ * The pose pass (mechanism pose_sync), for the worlds that moved since their poses were computed: a kernel of the
+ * physics (WORLDS-10), or mj_kinematics on scratch data.
  *
  *   POSES-1  the pass is a function of qpos and mocap poses alone, so repeating it over valid poses changes no bit
  *   POSES-2  the arrays get a new generation only if a bit of them changed, if all poses were computed without
