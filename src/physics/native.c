@@ -1,6 +1,7 @@
 /* Native physics on the host: tables to the device, launches, and what a step leaves to do; see native.h. */
 #include "physics/native.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "kernel/record/launch.h"
 #include "physics/features.h"
@@ -133,6 +134,13 @@ static stet_result put_mask(stet_array *array, uint8_t *held, const uint8_t *mas
     STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
         STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
 
+static int64_t count_stepped(const sti_native *n)
+{
+    int64_t count = 0;
+    for (int64_t w = 0; w < n->worlds->nworld; ++w) count += n->mask[w];
+    return count;
+}
+
 static void mark_moved(sti_native *n, bool all)
 {
     static const sti_field written[] = {STI_FIELD_qpos,          STI_FIELD_qvel,         STI_FIELD_act,
@@ -177,9 +185,12 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(take_writes(worlds));
     STI_TRY(make_room(n, nstep));
     STI_TRY(put_mask(n->stepped, n->mask, mask));
+    double start = sti_now();
     STI_TRY(STI_LAUNCH(sti_k_native_step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
                        MEMORY_ARG(M_NMEMORY), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
                        sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_int(nstep)));
+    if (worlds->device->host_memory && !worlds->device->listing)
+        worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     mark_moved(n, mask == NULL);
     return STET_OK;
 }

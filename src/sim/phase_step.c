@@ -113,16 +113,16 @@ static bool physics_beside_list(const stet_sim *sim)
 }
 
 /* Native physics of all worlds is one launch, which is listed between the kernels. */
-static bool physics_in_list(const stet_sim *sim)
+static bool physics_in_list(const stet_sim *sim, int n)
 {
-    return stet_step_get_physics(sim->step) == STET_PHYSICS_NATIVE && !sim->stepped && !sim->interrupt.ask &&
+    return stet_step_get_physics(sim->step) == STET_PHYSICS_NATIVE && !sim->stepped && sti_sim_steps_at_once(sim, n) &&
            sti_enabled(&sim->device->mechanisms, STET_MECHANISM_POSE_SYNC);
 }
 
 static stet_result physics(stepping *s, int n)
 {
     stet_device *device = s->sim->device;
-    if (physics_in_list(s->sim)) {
+    if (physics_in_list(s->sim, n)) {
         if (!s->open) STI_TRY(open_list(s));
         return sti_sim_physics(s->sim, n);
     }

@@ -5,7 +5,8 @@
 
 #include "stage/stage.h"
 
-enum { ASKS_A_SECOND = 100 };
+/* Time steps that a GPU takes in one launch, which cannot be interrupted. */
+enum { ASKS_A_SECOND = 100, MOST_QUEUED = 64 };
 
 /* Calls the caller's interrupt function between time steps. */
 static stet_result ask_caller(stet_sim *sim, int n)
@@ -34,9 +35,16 @@ static int piece_of(const stet_sim *sim, int64_t nstepped, int left)
     return fit >= left ? left : fit >= 1 ? (int)fit : 1;
 }
 
+bool sti_sim_steps_at_once(const stet_sim *sim, int n)
+{
+    stet_physics physics = stet_step_get_physics(sim->step);
+    bool queued = physics == STET_PHYSICS_NATIVE && sti_device_is_gpu(sim->device) && n <= MOST_QUEUED;
+    return !sim->interrupt.ask || n <= 1 || physics == STET_PHYSICS_EXTERNAL || queued;
+}
+
 static stet_result step_in_pieces(stet_sim *sim, int n)
 {
-    bool whole = !sim->interrupt.ask || n <= 1 || stet_step_get_physics(sim->step) == STET_PHYSICS_EXTERNAL;
+    bool whole = sti_sim_steps_at_once(sim, n);
     int64_t nstepped = whole ? 0 : count_stepped(sim);
     do {
         int piece = whole ? n : piece_of(sim, nstepped, n - sim->made);

@@ -51,6 +51,8 @@ struct stet_sim {
 
 /* Makes n time steps of physics, without the caller's kernels. */
 stet_result sti_sim_physics(stet_sim *sim, int n);
+/* True if they are one call of the physics: nobody could interrupt them in between. */
+bool sti_sim_steps_at_once(const stet_sim *sim, int n);
 
 /* ---- def.c: what a definition asks for --------------------------------------------------------------------------- */
 

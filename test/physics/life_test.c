@@ -398,6 +398,103 @@ static void a_masked_step_is_no_part_of_a_list(void **state)
     rig_free(&r);
 }
 
+/* ---- a busy world among others ----------------------------------------------------------------------------------- */
+
+/* One free body of many balls, each of which may touch the floor: more contacts than there is room for. */
+static const char *many_balls(void)
+{
+    enum { SIDE = 12 };
+    static char text[16384];
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='9 9 1' "
+                                 "condim='6'/><body pos='0 0 .5'><freejoint/>");
+    for (int i = 0; i < SIDE * SIDE; ++i)
+        at += (size_t)snprintf(text + at, sizeof text - at, "<geom size='.05' condim='6' pos='%d.%d %d.%d 0'/>",
+                               i / SIDE / 5, i / SIDE % 5 * 2, i % SIDE / 5, i % SIDE % 5 * 2);
+    (void)snprintf(text + at, sizeof text - at, "</body></worldbody></mujoco>");
+    return text;
+}
+
+/* World `busy` lies on the floor, the others fly. */
+static rig drop_balls(int64_t nworld, int64_t busy)
+{
+    rig r = rig_make(many_balls(), nworld, NULL, 2, false);
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    for (int64_t w = 0; w < nworld; ++w) {
+        rig_set(&r, "qpos", w, 2, w == busy ? 0.049f : 0.5f + 0.01f * (float)w);
+        rig_set(&r, "qvel", w, 0, 0.1f * (float)w);
+    }
+    return r;
+}
+
+/* KF 42: an overflow is a fault of its world; nothing becomes NaN, and the neighbours do not notice. */
+static void too_many_contacts_are_a_fault_of_their_world(void **state)
+{
+    enum { BUSY = 2 };
+    rig r = drop_balls(N, BUSY), calm = drop_balls(N, -1);
+    OK(stet_step_run(r.step, 10));
+    OK(stet_step_run(calm.step, 10));
+    for (int64_t w = 0; w < N; ++w) {
+        assert_int_equal(stet_worlds_get_faults(r.worlds)[w], w == BUSY ? 1u << STET_FAULT_CONTACTS_FULL : 0);
+        if (w != BUSY) check_world(&r, w, &calm, w);
+    }
+    for (int64_t i = 0; i < 7; ++i) assert_true(isfinite(rig_get(&r, "qpos", BUSY, i)));
+    assert_true(rig_get(&r, "qpos", BUSY, 2) > 0); /* the contacts that there was room for hold it */
+    rig_free(&r);
+    rig_free(&calm);
+}
+
+/* KF 41: contacts are not shared out among worlds: a busy neighbour takes none, run after run. */
+static void contacts_belong_to_their_world(void **state)
+{
+    for (int run = 0; run < 3; ++run) {
+        rig alone = drop_balls(1, 0), among = drop_balls(N, 0);
+        OK(stet_step_run(alone.step, 8));
+        OK(stet_step_run(among.step, 8));
+        check_world(&alone, 0, &among, 0);
+        assert_int_equal(stet_worlds_get_faults(alone.worlds)[0], stet_worlds_get_faults(among.worlds)[0]);
+        rig_free(&alone);
+        rig_free(&among);
+    }
+}
+
+/* KF 43: the solver of a world ends when that world is done, whatever its neighbours take. */
+static void a_slow_world_takes_no_iterations_of_others(void **state)
+{
+    rig all = make_rig(N, NULL, 1);
+    sti_native *native;
+    stet_array *niter, *own;
+    double least = 1e9, most = 0;
+    tell(&all, 0, STEPS);
+    for (int64_t w = 0; w < N; ++w) { /* every other one is far from the floor, and at rest */
+        rig_set(&all, "qpos", w, 2, w % 2 ? 0.07f : 5);
+        for (int64_t i = 0; i < 14; ++i) rig_set(&all, "qvel", w, i, w % 2 ? 3 * rig_wave(w, 0, i) : 0);
+        for (int64_t i = 0; i < 2; ++i) rig_set(&all, "eq_active", w, i, (float)(w % 2));
+    }
+    OK(sti_native_create(all.worlds, &native));
+    OK(sti_native_quantity(native, "solver_niter", &niter));
+    for (int64_t w = 0; w < N; ++w) {
+        rig one = make_rig(1, NULL, 1);
+        sti_native *single;
+        for (const char *const *f = stet_worlds_get_fields(); *f; ++f)
+            for (int64_t i = 0; strcmp(*f, "xpos") != 0 && strcmp(*f, "xquat") != 0 && i < rig_array(&one, *f)->nitem;
+                 ++i)
+                rig_set(&one, *f, 0, i, (float)rig_get(&all, *f, w, i));
+        OK(sti_native_create(one.worlds, &single));
+        OK(sti_native_quantity(single, "solver_niter", &own));
+        assert_true(reals_get(own, 0, 0) == reals_get(niter, w, 0));
+        least = fmin(least, reals_get(niter, w, 0));
+        most = fmax(most, reals_get(niter, w, 0));
+        stet_array_destroy(own);
+        sti_native_destroy(single);
+        rig_free(&one);
+    }
+    assert_true(least < most);
+    stet_array_destroy(niter);
+    sti_native_destroy(native);
+    rig_free(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +515,9 @@ int main(void)
         cmocka_unit_test(place_and_number_of_worlds_do_not_matter),
         cmocka_unit_test(a_listed_step_has_the_same_bits),
         cmocka_unit_test(a_masked_step_is_no_part_of_a_list),
+        cmocka_unit_test(too_many_contacts_are_a_fault_of_their_world),
+        cmocka_unit_test(contacts_belong_to_their_world),
+        cmocka_unit_test(a_slow_world_takes_no_iterations_of_others),
     };
     return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }
