@@ -157,8 +157,8 @@ STET_API stet_result stet_kernel_launch(stet_kernel *kernel, int64_t count, cons
  * - another list begins inside
  * - the list has 1024 operations
  *
- * Calls of sims, worlds, steps and stages that move something return STATE: they are lists of their own. A step of native
- * physics (stet_step_run) is a launch, and is listed.
+ * Calls of sims, worlds, steps and stages that move something return STATE: they are lists of their own. A step of
+ * native physics (stet_step_run) is a launch, and is listed.
  *
  * `what` names the list in messages (NULL: no name) and is borrowed until the end. LIMIT: more than 8 nested lists.
  */

@@ -114,12 +114,14 @@ typedef enum stet_phase {
  * never reused.
  *
  * Kernels without host work between them form one list, which is replayed when it comes again (mechanism
- * `graph_replay`). With external physics and no reset by mask, the whole step is one list. These end a list:
+ * `graph_replay`). With native or external physics and no reset by mask, the whole step is one list. These end a list:
  *
  * - MuJoCo's physics
  * - a reset by mask
  * - a kernel that reads poses (xpos, xquat) after one that wrote qpos or mocap poses
  * - a kernel that reads scene transforms, unless another one of the list did and no kernel wrote poses since
+ * - native physics, if only some worlds step, or if it may be interrupted
+ * - native physics, before a kernel that takes `time`
  * - external physics, if a kernel before it reads or writes `time`
  * - any physics, if pose_sync is switched off
  *

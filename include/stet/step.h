@@ -31,8 +31,8 @@ STET_API const char *stet_physics_name(stet_physics physics);
 STET_API const char *stet_native_get_feature(const stet_model *model, int i, bool *covered);
 /*
  * Advances all worlds by nstep time steps, with the controls in `ctrl`. With native physics (and pose_sync switched on)
- * this is a launch, which may be part of a list (stet_record_begin) and of a graph that the caller captures. Other calls
- * of steps are not: STATE.
+ * this is a launch, which may be part of a list (stet_record_begin) and of a graph that the caller captures. Other
+ * calls of steps are not: STATE.
  */
 STET_API stet_result stet_step_run(stet_step *step, int nstep);
 /*

@@ -39,7 +39,8 @@ STET_API const char *const *stet_worlds_get_fields(void);
  * xpos and xquat (poses of bodies, world frame, metres, unit quaternions w x y z) are computed when they are read.
  * Poses that the caller writes are valid until the world moves: by a step, a reset, a restore, or a write to qpos or
  * mocap poses; with external physics only by a reset or a restore. sensordata is that of the last step, and 0 after a
- * reset.
+ * reset. eq_active is an input: 0 switches an equality constraint off in that world. qacc_warmstart, where the solver
+ * of native physics begins, is a part of the state; with MuJoCo's physics it has no items.
  */
 STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_array **out);
 
@@ -95,13 +96,17 @@ typedef enum stet_fault {
         STET_FAULT_COUNT
 } stet_fault;
 STET_API const char *stet_fault_name(stet_fault fault); /* "bad_qpos" */
-/* Fault bits of each world since its last reset, [nworld]; borrowed until the next step or reset. */
+/*
+ * Fault bits of each world since its last reset, [nworld]; borrowed until the next step or reset. NULL: the device,
+ * which has those of native physics, failed.
+ */
 STET_API const uint32_t *stet_worlds_get_faults(const stet_worlds *worlds);
 
 /*
  * An exact copy of the whole state. Restoring it gives the same bits, whatever happened in between. The caller owns
- * *out. Restoring needs the same number of worlds and the same model, or one of equal content; the snapshot keeps its
- * model alive. UNSUPPORTED: the model's option flag sleep or ipc is on, so that MuJoCo's state is not complete.
+ * *out. Restoring needs the same number of worlds, the same physics and the same model, or one of equal content; the
+ * snapshot keeps its model alive. UNSUPPORTED: the model's option flag sleep or ipc is on, so that MuJoCo's state is
+ * not complete.
  */
 typedef struct stet_snapshot stet_snapshot;
 STET_API stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out);

@@ -84,9 +84,9 @@ LFN void ph_reset_inputs(const int *m, const real *w, mask gone, real *ctrl, rea
 LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), isplat(0)); }
 
 /*
- * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1] gets bits PH_BAD_… of what was found; ticks [1]
- * gets nstep more or, after a reset of the world (PH_WAS_RESET), the steps since. Inputs of a world that was reset become
- * those of mj_resetData.
+ * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1] gets bits PH_BAD_… of what was found; ticks
+ * [1] gets nstep more or, after a reset of the world (PH_WAS_RESET), the steps since. Inputs of a world that was reset
+ * become those of mj_resetData.
  */
 world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, tint *s,
                                 real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied,

@@ -11,8 +11,7 @@ stet_test_on_devices(
     physics/life physics/native step/faults
     step/step
     sim/control sim/frame sim/idle sim/native sim/phase sim/program sim/recorded sim/round sim/round_known sim/same
-    sim/sim
-    sim/subset sim/tape sim/tensor)
+    sim/sim sim/subset sim/tape sim/tensor)
 foreach(run IN ITEMS "program double-cuda 10000" "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)
     list(GET run 0 noun)

@@ -427,8 +427,8 @@ static rig drop_balls(int64_t nworld, int64_t busy)
     return r;
 }
 
-/* KF 42: an overflow is a fault of its world; nothing becomes NaN, and the neighbours do not notice. */
-static void too_many_contacts_are_a_fault_of_their_world(void **state)
+/* An overflow is a fault of its world; nothing becomes NaN, and the neighbours do not notice. */
+static void kf42_too_many_contacts_are_a_fault_of_their_world(void **state)
 {
     enum { BUSY = 2 };
     rig r = drop_balls(N, BUSY), calm = drop_balls(N, -1);
@@ -444,8 +444,8 @@ static void too_many_contacts_are_a_fault_of_their_world(void **state)
     rig_free(&calm);
 }
 
-/* KF 41: contacts are not shared out among worlds: a busy neighbour takes none, run after run. */
-static void contacts_belong_to_their_world(void **state)
+/* Contacts are not shared out among worlds: a busy neighbour takes none, run after run. */
+static void kf41_contacts_belong_to_their_world(void **state)
 {
     for (int run = 0; run < 3; ++run) {
         rig alone = drop_balls(1, 0), among = drop_balls(N, 0);
@@ -458,8 +458,8 @@ static void contacts_belong_to_their_world(void **state)
     }
 }
 
-/* KF 43: the solver of a world ends when that world is done, whatever its neighbours take. */
-static void a_slow_world_takes_no_iterations_of_others(void **state)
+/* The solver of a world ends when that world is done, whatever its neighbours take. */
+static void kf43_a_slow_world_takes_no_iterations_of_others(void **state)
 {
     rig all = make_rig(N, NULL, 1);
     sti_native *native;
@@ -515,9 +515,9 @@ int main(void)
         cmocka_unit_test(place_and_number_of_worlds_do_not_matter),
         cmocka_unit_test(a_listed_step_has_the_same_bits),
         cmocka_unit_test(a_masked_step_is_no_part_of_a_list),
-        cmocka_unit_test(too_many_contacts_are_a_fault_of_their_world),
-        cmocka_unit_test(contacts_belong_to_their_world),
-        cmocka_unit_test(a_slow_world_takes_no_iterations_of_others),
+        cmocka_unit_test(kf42_too_many_contacts_are_a_fault_of_their_world),
+        cmocka_unit_test(kf41_contacts_belong_to_their_world),
+        cmocka_unit_test(kf43_a_slow_world_takes_no_iterations_of_others),
     };
     return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }
