@@ -58,7 +58,7 @@ static int quota_of_hierarchy(const char *root, const char *top, const char *gro
     int size = snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s", root, top), least = 0;
     if (size < 0 || (size_t)size + strlen(group) >= sizeof folder) return 0;
     char *end = folder + size;
-    (void)strcpy(end, group);
+    memcpy(end, group, strlen(group) + 1);
     for (;;) {
         least = least_quota(least, quota_of_group(folder));
         char *slash = strrchr(end, '/');

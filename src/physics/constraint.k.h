@@ -52,7 +52,8 @@ LFN mask ph_block_holds(const int *m, const ureal *f, const real *v, const real 
     real axis[3];
     if (block[B_KIND] == PH_EQUALITY) return m_not(eq((w + m[W_EQ_ACTIVE])[block[B_ID]], splat(0)));
     if (block[B_KIND] == PH_FRICTION) return gt(ph_block_par(m, f, v, block, P_LOSS), splat(0));
-    return lt(ph_limit_pos(m, f, v, w, block, axis), ph_block_par(m, f, v, block, P_MARGIN));
+    real pos = ph_limit_pos(m, f, v, w, block, axis);
+    return lt(pos, ph_block_par(m, f, v, block, P_MARGIN));
 }
 
 /* ---- Jacobians --------------------------------------------------------------------------------------------------- */
@@ -217,7 +218,8 @@ LFN void ph_block_rows(const int *m, const ureal *f, const real *v, const real *
     } else if (type == PH_LOSS_TENDON) {
         ph_add_scalar(m, f, v, block, 1, id, splat(1), J);
     } else {
-        pos[0] = ph_limit_pos(m, f, v, w, block, axis);
+        real limit = ph_limit_pos(m, f, v, w, block, axis);
+        pos[0] = limit;
         if (type == PH_LIMIT_BALL) {
             for (int k = 0; k < 3; ++k) J[k] = -axis[k];
         } else {
@@ -255,12 +257,12 @@ LFN real ph_impedance(const int *m, const ureal *f, const real *v, const int *bl
 LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w, const int *block, int row,
                             const real *J, mask on)
 {
-    int dim = block[B_DIM], n = block[B_NDOF], contact = block[B_KIND] >= PH_CONTACT;
+    int dim = block[B_DIM], n = block[B_NDOF], touches = block[B_KIND] >= PH_CONTACT;
     const int *dof = m + block[B_DOFS];
     const real *pos = w + m[W_EFC_POS] + row;
     real margin = ph_block_par(m, f, v, block, P_MARGIN), dist = pos[0] - margin, all2 = splat(0);
     for (int r = 0; r < dim; ++r) all2 = fma(pos[r], pos[r], all2);
-    if (dim > 1 && !contact) dist = sqrt(all2);
+    if (dim > 1 && !touches) dist = sqrt(all2);
     real imp = ph_impedance(m, f, v, block, dist), drift[6];
     ph_zero(drift, 6);
     if (block[B_TYPE] <= PH_EQ_WELD) ph_weld_drift(m, f, v, w, block, drift);
@@ -268,11 +270,11 @@ LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w
     for (int r = 0; r < dim; ++r) {
         int friction = r > 0 && block[B_KIND] == PH_ELLIPTIC;
         real vel = splat(0), damping = friction ? ph_block_par(m, f, v, block, P_B_FRICTION) : B,
-             diag = ph_block_par(m, f, v, block, r < 3 || contact ? P_DIAG : P_DIAG + 1);
+             diag = ph_block_par(m, f, v, block, r < 3 || touches ? P_DIAG : P_DIAG + 1);
         for (int k = 0; k < n; ++k) vel = fma(J[r * n + k], (w + m[W_QVEL])[dof[2 * k]], vel);
         real R = rmax(splat(PHYSICS_MINVAL), (splat(1) - imp) * diag / imp);
         if (friction) R = R * ph_block_par(m, f, v, block, P_SCALE + r - 1);
-        real spring = contact && r > 0 ? splat(0) : K * imp * (pos[r] - margin);
+        real spring = touches && r > 0 ? splat(0) : K * imp * (pos[r] - margin);
         real aref = fma(-damping, vel, -spring) - drift[r];
         (w + m[W_EFC_D])[row + r] = select(on, splat(1) / R, splat(0));
         (w + m[W_EFC_AREF])[row + r] = select(on, aref, splat(0));

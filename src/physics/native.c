@@ -100,7 +100,7 @@ void sti_native_destroy(sti_native *n)
         sti_worlds_set_physics(n->worlds, (sti_worlds_physics){0});
     }
     stet_array *arrays[] = {n->m, n->f, n->stepped, n->fault, n->ticks, n->due};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) stet_array_destroy(arrays[i]);
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
     sti_physics_tables_free(&n->tables);
     sti_stamp_free(&n->pulled);
     sti_free(n->mask);

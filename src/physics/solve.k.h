@@ -256,7 +256,7 @@ LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
         sync();
         each (i, nv - j) {
             if (i == 0)
-                x[j] = y;
+                x[i + j] = y;
             else if (first[i + j] <= j)
                 x[i + j] = fma(-H[ph_row(i + j) + j], y, x[i + j]);
         }
@@ -268,7 +268,7 @@ LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
         each (i, j - first[j] + 1) {
             int c = first[j] + i;
             if (c == j)
-                x[j] = y;
+                x[c] = y;
             else
                 x[c] = fma(-H[ph_row(j) + c], y, x[c]);
         }

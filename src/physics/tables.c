@@ -29,7 +29,10 @@ static void put_copies(sti_tables_builder *b)
 #define PARAMETER(number, array, n, have, take)                                                                        \
     {                                                                                                                  \
         double *to = sti_physics_new_parameter(b, (number), (n) * (take));                                             \
-        for (int64_t i = 0; to && i < (n) * (take); ++i) to[i] = m->array[i / (take) * (have) + i % (take)];           \
+        for (int64_t i = 0; to && i < (n) * (take); ++i) {                                                             \
+            int64_t at = i / (take) * (have) + i % (take);                                                             \
+            to[i] = m->array[at];                                                                                      \
+        }                                                                                                              \
     }
     REALS(PARAMETER)
 #undef PARAMETER

@@ -342,7 +342,7 @@ static stet_result compute_missing(lookup *a)
 {
     sti_reduce_query *q = a->q;
     sti_mechanisms *m = &q->device->mechanisms;
-    int64_t values[STI_REDUCTIONS], launches = 1, bytes = 0;
+    int64_t values[STI_REDUCTIONS] = {0}, launches = 1, bytes = 0;
     if (!(a->missed | a->audited)) return STET_OK;
     STI_TRY(compute_unlisted(q, a->missed | a->audited, values));
     if (q->reducing->out) bytes = (int64_t)q->reducing->out->size;

@@ -72,8 +72,8 @@ typedef struct sti_reduce_query {
 
 /* Returns the parameters that occur in a bound. */
 uint64_t sti_reduce_inputs(const sti_reducing *r, const sti_bound *bound);
-/* Adds the reductions of a bound while there is room, and lets equal ones be one node. */
-void sti_reduce_collect(sti_reducing *r, sti_bound **bound);
+/* Adds the reductions of the bound at a place while there is room, and lets equal ones be one node. */
+void sti_reduce_collect(sti_reducing *r, sti_bound **place);
 /* Fills q->found (mechanism adstack). The arrays must be up to date. */
 stet_result sti_reduce(sti_reduce_query *q);
 /* Evaluates a bound whose reductions were found. */

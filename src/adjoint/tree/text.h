@@ -57,8 +57,8 @@ const char *sti_type_sizes(sti_transform *t, const sti_type *type);
 typedef void sti_number_fn(sti_transform *t, const char *suffix, const sti_type *type, void *context);
 void sti_each_number(sti_transform *t, const char *suffix, const sti_type *type, bool reals, sti_number_fn *call,
                      void *context);
-/* The offset of a pointer in its array, as a text. Reports an error if it cannot be followed. */
-const char *sti_offset_of(sti_transform *t, const sti_node *pointer);
+/* The offset of pointer e in its array, as a text. Reports an error if it cannot be followed. */
+const char *sti_offset_of(sti_transform *t, const sti_node *e);
 /* The index of an element in its array, as a closed text. */
 const char *sti_element_index(sti_transform *t, const sti_node *place);
 
