@@ -112,9 +112,7 @@ sti_affine_rules sti_affine_each(sti_transform *t);
 /* Finds constant limits of a place or pointer in its array, for all values of the variables. False: there are none. */
 bool sti_constant_range(sti_transform *t, const sti_node *place, int64_t *low, int64_t *high);
 
-/*
- * ---- window.c, ownership.c, disjoint.c, overlap.c: which elements -------------------------------------------------
- */
+/* ---- window.c, ownership.c, disjoint.c, overlap.c: which elements ------------------------------------------------ */
 
 /* The range of elements that a function touches of the array behind a parameter. False: unknown. */
 typedef struct sti_window {

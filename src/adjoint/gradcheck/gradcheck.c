@@ -23,9 +23,7 @@ stet_gradcheck_def stet_default_gradcheck_def(void)
                                 .seed = 1};
 }
 
-/*
- * ---- one kernel ---------------------------------------------------------------------------------------------------
- */
+/* ---- one kernel -------------------------------------------------------------------------------------------------- */
 
 static bool takes(const sti_signature *k, const char *parameter)
 {
@@ -102,9 +100,7 @@ static stet_result check_kernel(const stet_gradcheck_def *def, stet_device *devi
     return result;
 }
 
-/*
- * ---- a source -----------------------------------------------------------------------------------------------------
- */
+/* ---- a source ---------------------------------------------------------------------------------------------------- */
 
 static stet_result open_device(stet_device **out)
 {
