@@ -287,11 +287,12 @@ LFN real ph_kinetic_energy(const int *m, const real *w)
     return sum;
 }
 
-/* What stage after leaves to do when all groups are solved. */
-LFN void ph_after(const int *m, const ureal *f, const real *v, real *w)
+/* What stage after leaves to do when all groups are solved, of what is wanted: bits PH_EXTRA_…. */
+LFN void ph_after(const int *m, const ureal *f, const real *v, real *w, int extra)
 {
-    ph_internal(m, w);
-    ph_subtree_velocity(m, f, v, w);
+    if (extra & PH_EXTRA_FORCES) ph_internal(m, w);
+    if (extra & PH_EXTRA_MOMENTA) ph_subtree_velocity(m, f, v, w);
+    if (!(extra & PH_EXTRA_ENERGY)) return;
     each (one, 1) {
         (w + m[W_ENERGY])[one] = ph_potential_energy(m, f, v, w);
         (w + m[W_ENERGY])[one + 1] = ph_kinetic_energy(m, w);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
+#include "physics/sensors.h"
 #include "physics/tables.h"
 
 #include <stdio.h>
@@ -91,7 +92,6 @@ static bool has_rows(const mjModel *m)
 static bool has_other_solvers(const mjModel *m) { return m->opt.solver != mjSOL_NEWTON && has_rows(m); }
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && has_rows(m); }
 static bool has_diagexact(const mjModel *m) { return m->opt.enableflags & mjENBL_DIAGEXACT && has_rows(m); }
-static bool has_sensors(const mjModel *m) { return m->nsensor > 0 && !(m->opt.disableflags & mjDSBL_SENSOR); }
 static bool has_flexes(const mjModel *m) { return m->nflex > 0; }
 static bool has_plugins(const mjModel *m) { return m->nplugin > 0; }
 static bool has_history(const mjModel *m) { return m->nhistory > 0; }
@@ -131,6 +131,48 @@ static bool has_actuator_inertia(const mjModel *m)
            any_number(m->actuator_dampingpoly, (int64_t)mjNPOLY * m->nactuator) ||
            any_number(m->actuator_armature, m->nactuator);
 }
+
+/* ---- sensors ----------------------------------------------------------------------------------------------------- */
+
+/* Is there a sensor of these mjtSensor? */
+static bool any_sensor(const mjModel *m, mjtSensor first, mjtSensor last)
+{
+    for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i)
+        if (m->sensor_type[i] >= (int)first && m->sensor_type[i] <= (int)last) return true;
+    return false;
+}
+
+static bool has_clocks(const mjModel *m) { return any_sensor(m, mjSENS_CLOCK, mjSENS_CLOCK); }
+static bool has_camera_projections(const mjModel *m)
+{
+    return any_sensor(m, mjSENS_CAMPROJECTION, mjSENS_CAMPROJECTION);
+}
+static bool has_geom_distances(const mjModel *m) { return any_sensor(m, mjSENS_GEOMDIST, mjSENS_GEOMFROMTO); }
+static bool has_contact_sensors(const mjModel *m) { return any_sensor(m, mjSENS_CONTACT, mjSENS_CONTACT); }
+static bool has_tactile_sensors(const mjModel *m) { return any_sensor(m, mjSENS_TACTILE, mjSENS_TACTILE); }
+static bool has_moving_cameras(const mjModel *m)
+{
+    for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i) {
+        int object = m->sensor_objid[i], frame = m->sensor_refid[i];
+        if (m->sensor_objtype[i] == mjOBJ_CAMERA && m->cam_mode[object] != mjCAMLIGHT_FIXED) return true;
+        if (m->sensor_reftype[i] == mjOBJ_CAMERA && frame >= 0 && m->cam_mode[frame] != mjCAMLIGHT_FIXED) return true;
+    }
+    return false;
+}
+static bool has_camera_rays(const mjModel *m)
+{
+    for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i)
+        if (m->sensor_type[i] == mjSENS_RANGEFINDER && m->sensor_objtype[i] != mjOBJ_SITE) return true;
+    return false;
+}
+static bool has_mesh_rays(const mjModel *m)
+{
+    bool hard = any_int(m->geom_type, m->ngeom, mjGEOM_HFIELD);
+    for (int g = 0; g < m->ngeom; ++g) hard = hard || m->geom_type[g] > mjGEOM_BOX;
+    return hard && any_sensor(m, mjSENS_RANGEFINDER, mjSENS_RANGEFINDER);
+}
+
+/* ---- actuators --------------------------------------------------------------------------------------------------- */
 
 /* One control and one force, with a transmission to a joint or a tendon. */
 static bool is_plain_actuator(const mjModel *m, int i)
@@ -183,7 +225,15 @@ static const struct {
     {"solvers other than Newton", false, has_other_solvers},
     {"noslip iterations", false, has_noslip},
     {"diagexact", false, has_diagexact},
-    {"sensors", false, has_sensors},
+    {"sensors", true, sti_physics_has_sensors},
+    {"clocks as sensors", false, has_clocks}, /* a step does not know the time, see NATIVE-3 */
+    {"camera projections", false, has_camera_projections},
+    {"sensors of distances between geoms", false, has_geom_distances},
+    {"contact sensors", false, has_contact_sensors},
+    {"tactile sensors", false, has_tactile_sensors},
+    {"sensors on cameras that track", false, has_moving_cameras},
+    {"rangefinders on cameras", false, has_camera_rays},
+    {"rangefinders among meshes or height fields", false, has_mesh_rays},
     {"integrator RK4", false, has_rk4},
     {"integrator implicit", false, has_implicit},
     {"integrator discrete", false, has_discrete},

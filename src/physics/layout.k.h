@@ -45,10 +45,15 @@
 #define M_NEFCJ 26      /* reals of their Jacobians, at most */
 #define M_ITERATIONS 27
 #define M_LS_ITERATIONS 28
-#define M_NPAIR 29 /* pairs of geoms that may touch */
-#define M_NINTS 30 /* ints of plain team memory */
-#define M_NMEMORY_ALL 31 /* reals of team memory with what stage after makes */
-#define M_SIZES_END 32
+#define M_NPAIR 29       /* pairs of geoms that may touch */
+#define M_NINTS 30       /* ints of plain team memory */
+#define M_NSENSOR 31     /* sensors that need no rows of constraints: the first ones of M_SENSOR */
+#define M_NSENSORROW 32  /* the others: touch and forces of limits */
+#define M_NSENSORDATA 33 /* 0: there are none, or they are disabled */
+#define M_NRAYGEOM 34
+#define M_NMEMORY_ALL 35 /* reals of team memory with what stage after makes */
+#define M_STEP_EXTRA 36  /* what the last time step of a call does beside: bits PH_EXTRA_… */
+#define M_SIZES_END 37
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -110,7 +115,10 @@
 #define M_BLOCK_DOFS 156  /* dofs of blocks: pairs of a dof and bits: 1 it moves the first body, 2 the second */
 #define M_PAIR 157        /* blocks of pairs: see contact.k.h */
 #define M_GEOM_TYPE 158
-#define M_TABLES_END 159
+#define M_SENSOR 159   /* SN_SIZE ints a sensor, see sensor.k.h */
+#define M_RAY_GEOM 160 /* geoms that rays of sensors may hit: those that are not transparent */
+#define M_SITE_TYPE 161
+#define M_TABLES_END 162
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -165,7 +173,12 @@
 #define M_EQ_ACTIVE0 349
 #define M_GEOM_SIZE 350
 #define M_GEOM_RBOUND 351
-#define M_PARAMETERS_END 352
+#define M_SENSOR_CUTOFF 352 /* in the order of M_SENSOR */
+#define M_MAGNETIC 353
+#define M_SITE_SIZE 354
+#define M_CAM_POS 355
+#define M_CAM_QUAT 356
+#define M_PARAMETERS_END 357
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -237,7 +250,8 @@
 #define W_MV 566 /* M times the search direction */
 #define W_SOLVER_NITER 567
 #define W_KEPT 568 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
-#define W_END 569
+#define W_SENSORDATA 569
+#define W_END 570
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact */
@@ -346,7 +360,56 @@
 #define P_SCALE 18      /* five: R of the other rows of an elliptic contact, divided by that of the first */
 #define P_SIZE 23
 
+/* what forward dynamics do beside */
+#define PH_EXTRA_SENSORS 1
+#define PH_EXTRA_FORCES 2 /* of stage after: cacc, cfrc_ext, cfrc_int */
+#define PH_EXTRA_MOMENTA 4
+#define PH_EXTRA_ENERGY 8
+#define PH_EXTRA_AFTER 14 /* all of stage after */
+
 #define PH_SEEN 14 /* reals of a slot in W_SEEN */
+
+/* a sensor */
+#define SN_KIND 0 /* PH_SENSE_… */
+#define SN_ADR 1  /* in sensordata */
+#define SN_DIM 2
+#define SN_CUT 3    /* the cutoff holds: 0 not at all, 1 on both sides, 2 from above */
+#define SN_OBJECT 4 /* three ints: mjtObj, id, the body that it is fixed to */
+#define SN_REF 7    /* the same of the reference frame; -1: the world's */
+#define SN_FROM 10  /* a quantity in team memory, W_…; */
+#define SN_ITEM 11  /* its item; an axis; bits of mjtRayDataField; 1: in the object's own frame */
+#define SN_BLOCK 12 /* of limits: the first block, and how many there are */
+#define SN_NBLOCK 13
+#define SN_SIZE 14
+
+#define PH_SENSE_NOTHING 0 /* 0 */
+#define PH_SENSE_COPY 1
+#define PH_SENSE_BALLQUAT 2
+#define PH_SENSE_TENDONFORCE 3
+#define PH_SENSE_MAGNETOMETER 4
+#define PH_SENSE_RANGEFINDER 5
+#define PH_SENSE_INSIDE 6
+#define PH_SENSE_LIMITPOS 7
+#define PH_SENSE_LIMITVEL 8
+#define PH_SENSE_POS 9
+#define PH_SENSE_AXIS 10
+#define PH_SENSE_QUAT 11
+#define PH_SENSE_LINVEL 12
+#define PH_SENSE_ANGVEL 13
+#define PH_SENSE_LINACC 14
+#define PH_SENSE_ANGACC 15
+#define PH_SENSE_FORCE 16
+#define PH_SENSE_TORQUE 17
+#define PH_SENSE_ROWS 18 /* from here on: kinds that need rows of constraints */
+#define PH_SENSE_TOUCH 18
+#define PH_SENSE_LIMITFORCE 19
+
+/* mjtObj */
+#define PH_BODY 1
+#define PH_XBODY 2
+#define PH_GEOM 5
+#define PH_SITE 6
+#define PH_CAMERA 7
 
 /* plain team memory */
 #define S_NSLOT 0

@@ -182,13 +182,14 @@ static stet_result make_room(sti_native *n, int nstep)
 stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
+    int memory = n->tables.m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
     STI_TRY(take_writes(worlds));
     STI_TRY(make_room(n, nstep));
     STI_TRY(put_mask(n->stepped, n->mask, mask));
     double start = sti_now();
     STI_TRY(STI_LAUNCH(sti_k_native_step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
-                       MEMORY_ARG(M_NMEMORY), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
-                       sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_int(nstep)));
+                       MEMORY_ARG(memory), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
+                       STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_int(nstep)));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     mark_moved(n, mask == NULL);

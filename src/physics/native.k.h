@@ -6,6 +6,7 @@
  */
 #include "stet/lang.h"
 
+#include "geom/ray.k.h"
 #include "physics/layout.k.h"
 #include "physics/math.k.h"
 #include "physics/collide/box.k.h"
@@ -21,14 +22,15 @@
 #include "physics/constraint.k.h"
 #include "physics/contact.k.h"
 #include "physics/after.k.h"
+#include "physics/sensor.k.h"
 #include "physics/solve.k.h"
 
 /*
- * Forward dynamics of the state in w; the lanes `bad` have no controls. With `after`, stage after is done, too, which
- * needs the memory M_NMEMORY_ALL. Gives the bits of faults.
+ * Forward dynamics of the state in w; the lanes `bad` have no controls. `extra`: bits PH_EXTRA_… of what is done
+ * beside; stage after needs the memory M_NMEMORY_ALL. Gives the bits of faults.
  */
 LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask bad, int ngeom, int nsite,
-                    int after)
+                    int extra)
 {
     ph_kinematics(m, f, v, w, ngeom, nsite);
     ph_com(m, f, v, w);
@@ -44,8 +46,9 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
     ph_bias(m, f, v, w);
     ph_actuation(m, f, v, w, bad);
     ph_acceleration(m, w);
-    lint faults = ph_constrain(m, f, v, w, s, after);
-    if (after) ph_after(m, f, v, w);
+    lint faults = ph_constrain(m, f, v, w, s, extra);
+    ph_after(m, f, v, w, extra);
+    if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);
     return faults;
 }
 
@@ -90,8 +93,8 @@ LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), is
  */
 world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, tint *s,
                                 real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied,
-                                real *mocap_pos, real *mocap_quat, real *warm, real *eq_active, lint *fault,
-                                lint *ticks, int nstep)
+                                real *mocap_pos, real *mocap_quat, real *warm, real *eq_active, real *sensordata,
+                                lint *fault, lint *ticks, int nstep)
 {
     mask on = m_not(ieq(stepped[0], isplat(0))), gone = m_none();
     lint faults = isplat(0), steps = ticks[0];
@@ -108,7 +111,8 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int again = 0; again < 2; ++again) {
-            lint full = ph_forward(m, f, v, w, s, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], 0);
+            int extra = step == nstep - 1 ? m[M_STEP_EXTRA] : 0;
+            lint full = ph_forward(m, f, v, w, s, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra);
             found = found | full;
             if (again) break;
             wild = ph_any_bad(w + m[W_QACC], m[M_NV]);
@@ -131,6 +135,7 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
     each (i, m[M_NV]) put(qvel, i, select(on, (w + m[W_QVEL])[i], qvel[i]));
     each (i, m[M_NV]) put(warm, i, select(on, (w + m[W_QACC_WARMSTART])[i], warm[i]));
     each (i, m[M_NA]) put(act, i, select(on, (w + m[W_ACT])[i], act[i]));
+    each (i, m[M_NSENSORDATA]) put(sensordata, i, select(on, (w + m[W_SENSORDATA])[i], sensordata[i]));
     gone = m_and(gone, on);
     if (any(gone)) ph_reset_inputs(m, w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
     faults = faults | ph_fault(gone, PH_WAS_RESET);
@@ -147,7 +152,8 @@ world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, 
                                    const real *warm, const real *eq_active, real *out, int name, int n)
 {
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], 1);
+    lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE],
+                           PH_EXTRA_SENSORS | PH_EXTRA_AFTER);
     if (any(ilt(full, isplat(0)))) return;
     each (i, n) put(out, i, (w + m[name])[i]);
 }

@@ -23,8 +23,10 @@
     X(M_NEQ, m->neq)                                                                                                   \
     X(M_ITERATIONS, m->opt.iterations)                                                                                 \
     X(M_LS_ITERATIONS, m->opt.ls_iterations)                                                                           \
-    X(M_STEP_NGEOM, sti_physics_list_pairs(m, NULL) > 0 ? m->ngeom : 0)                                                               \
-    X(M_STEP_NSITE, 0)
+    X(M_STEP_NGEOM, sti_physics_list_pairs(m, NULL) > 0 || sti_physics_senses_geoms(m) ? m->ngeom : 0)                 \
+    X(M_STEP_NSITE, sti_physics_senses_sites(m) ? m->nsite : 0)                                                        \
+    X(M_NSENSORDATA, sti_physics_has_sensors(m) ? m->nsensordata : 0)                                                  \
+    X(M_STEP_EXTRA, sti_physics_sensing(m))
 
 /* Number, array of the model, how many. */
 #define INTS(X)                                                                                                        \
@@ -50,6 +52,7 @@
     X(M_GEOM_TYPE, geom_type, m->ngeom)                                                                                \
     X(M_SITE_BODYID, site_bodyid, m->nsite)                                                                            \
     X(M_SITE_SAMEFRAME, site_sameframe, m->nsite)                                                                      \
+    X(M_SITE_TYPE, site_type, m->nsite)                                                                                \
     X(M_TEN_J_COLIND, ten_J_colind, m->nJten)                                                                          \
     X(M_ACT_TRNTYPE, actuator_trntype, m->nactuator)                                                                   \
     X(M_ACT_DYNTYPE, actuator_dyntype, m->nactuator)                                                                   \
@@ -82,6 +85,9 @@
     X(M_GEOM_RBOUND, geom_rbound, m->ngeom, 1, 1)                                                                      \
     X(M_SITE_POS, site_pos, m->nsite, 3, 3)                                                                            \
     X(M_SITE_QUAT, site_quat, m->nsite, 4, 4)                                                                          \
+    X(M_SITE_SIZE, site_size, m->nsite, 3, 3)                                                                          \
+    X(M_CAM_POS, cam_pos, m->ncam, 3, 3)                                                                               \
+    X(M_CAM_QUAT, cam_quat, m->ncam, 4, 4)                                                                             \
     X(M_TEN_STIFFNESS, tendon_stiffness, m->ntendon, 1, 1)                                                             \
     X(M_TEN_STIFFNESSPOLY, tendon_stiffnesspoly, m->ntendon, mjNPOLY, 2)                                               \
     X(M_TEN_DAMPING, tendon_damping, m->ntendon, 1, 1)                                                                 \
@@ -170,7 +176,8 @@
     X(W_MA, NULL, m->nv)                                                                                               \
     X(W_MV, NULL, m->nv)                                                                                               \
     X(W_SOLVER_NITER, "solver_niter", 1)                                                                               \
-    X(W_KEPT, NULL, 2 * m->nv + 1)
+    X(W_KEPT, NULL, 2 * m->nv + 1)                                                                                     \
+    X(W_SENSORDATA, "sensordata", t->m[M_NSENSORDATA])
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

@@ -480,20 +480,21 @@ LFN void ph_keep(const int *m, real *w, mask group, int back)
 /*
  * Constraints and what they do; gives the bits of faults. All lanes share slots, if there are enough for the contacts
  * of them all. If not, one lane after the other is solved by itself, so that a lane never lacks room because of others.
- * With `after`, cfrc_ext is made, too.
+ * `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group do.
  */
-LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, int after)
+LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, int extra)
 {
     mask todo = m_all();
     lint faults = isplat(0);
-    if (after) ph_applied(m, w);
+    if (extra & PH_EXTRA_FORCES) ph_applied(m, w);
     for (int i = -1; any(todo); ++i) {
         mask group = i < 0 ? m_all() : ieq(lane(), isplat(i));
         ph_constraint(m, f, v, w, s, group);
         int full = s[S_FULL];
         if (!full || i >= 0) {
             ph_solve_constraints(m, f, v, w, s, group);
-            if (after) ph_external(m, f, v, w, s, group);
+            if (extra & PH_EXTRA_FORCES) ph_external(m, f, v, w, s, group);
+            if (extra & PH_EXTRA_SENSORS) ph_sense_rows(m, f, v, w, s, group);
             if (i >= 0) ph_keep(m, w, group, 0);
             if (full) faults = iselect(group, isplat(PH_CONTACTS_FULL), faults);
             todo = m_andnot(todo, group);

@@ -8,6 +8,7 @@
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
 #include "physics/rows.inl"
+#include "physics/sensors.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -441,6 +442,7 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_tendon_actuators(&b);
     put_entry_pairs(&b);
     sti_physics_put_blocks(&b);
+    sti_physics_put_sensors(&b);
     put_mocap(&b);
     put_memory(&b);
     assert(b.result != STET_OK || (!b.twice && sti_validate_physics_tables(out) == NULL));

@@ -91,7 +91,6 @@ def test_names():
             (["--device", "cpu:0"], ["cpu:0", "auto"]),
             (["--device", "cuda:99"], ["driver"]),
             (["--device", "hip:99"], ["driver"]),
-            (["--physics", "native"], ["native", "mujoco"]),
             (["--keyframe", "nosuch"], ["nosuch", "upright"]),
             (["--keyframe", "3"], ["--keyframe 3", "3 keyframes"]),
             (["--keyframe", "-1"], ["-1", "upright"]),
@@ -108,6 +107,8 @@ def test_names():
         ]
     )
     refuse_all([([], ["nosuch"])], env={"STET_DISABLE": "nosuch"})
+    with folder() as cwd:
+        refused(["run", scene("hand.xml"), "--physics", "native", "--out", "out"], ["contacts of", "mujoco"], cwd)
 
 
 def test_places():

@@ -124,17 +124,19 @@ static void inertia(drawing *t)
         text(t, "/>");
     }
     for (int k = 1 + (int)dice_below(t->dice, 2); k > 0; --k) {
-        text(t, "<geom type='box' size='%.6g %.6g %.6g'", number(t, .05, .2), number(t, .05, .2), number(t, .05, .2));
+        text(t, "<geom name='g%d.%d' type='box'", t->nbody, k);
+        text(t, " size='%.6g %.6g %.6g'", number(t, .05, .2), number(t, .05, .2), number(t, .05, .2));
         if (chance(t, 60)) vector(t, "pos", 3, .3);
         if (chance(t, 40)) vector(t, "quat", 4, 1);
         text(t, "/>");
     }
     if (chance(t, 20)) {
-        text(t, "<site");
+        text(t, "<site name='s%d'", t->nbody);
         vector(t, "pos", 3, 1);
         vector(t, "quat", 4, 1);
         text(t, "/>");
     }
+    text(t, "<camera name='c%d' pos='.2 -.1 0' quat='1 -.2 .4 .1'/>", t->nbody);
 }
 
 static void body(drawing *t, int depth)
@@ -180,13 +182,13 @@ static int tendons(drawing *t)
     return n;
 }
 
-static void one_actuator(drawing *t, int ntendon)
+static void one_actuator(drawing *t, int id, int ntendon)
 {
     static const char *const dynamics[] = {"none", "integrator", "filter", "filterexact"};
     size_t dyn = dice_below(t->dice, 4);
     bool tendon = ntendon > 0 && chance(t, 30), ball = !tendon && t->nnamed > 0 && (t->nscalar == 0 || chance(t, 30));
     if (!tendon && !ball && t->nscalar == 0) return;
-    text(t, "<general dyntype='%s'", dynamics[dyn]);
+    text(t, "<general name='a%d' dyntype='%s'", id, dynamics[dyn]);
     if (tendon)
         text(t, " tendon='t%d'", (int)dice_below(t->dice, (size_t)ntendon));
     else
@@ -254,7 +256,7 @@ void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
     bool tied = equalities(&t, ntendon);
     int nactuator = (int)dice_below(dice, 5);
     text(&t, "<actuator>");
-    for (int k = 0; k < nactuator; ++k) one_actuator(&t, ntendon);
+    for (int k = 0; k < nactuator; ++k) one_actuator(&t, k, ntendon);
     text(&t, "</actuator></mujoco>");
     counts->models++;
     counts->bodies += t.nbody;

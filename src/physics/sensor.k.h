@@ -1,0 +1,336 @@
+/*
+ * Stage sensor: sensordata, as MuJoCo's mj_sensorPos, mj_sensorVel and mj_sensorAcc have it. Part of the kernels that
+ * include it, after after.k.h.
+ *
+ * A sensor is SN_SIZE ints of m from M_SENSOR on. Most are evaluated when forward dynamics are done; those that need
+ * the forces of rows (kinds from PH_SENSE_ROWS on), when the rows of a group of lanes are solved.
+ */
+
+#define PH_MOST_SENSED 14 /* numbers of a sensor: a rangefinder with all its data */
+
+/* The numbers x of sensor i, cut off, in the lanes `where`. */
+LFN void ph_put_sensor(const int *m, const ureal *f, const real *v, real *w, int i, const real *x, mask where)
+{
+    const int *row = m + m[M_SENSOR] + SN_SIZE * i;
+    real *out = w + m[W_SENSORDATA] + row[SN_ADR], most = par(m, f, v, M_SENSOR_CUTOFF, i);
+    for (int k = 0; k < row[SN_DIM]; ++k) {
+        real y = x[k];
+        if (row[SN_CUT] > 0) y = select(gt(y, most), most, y);
+        if (row[SN_CUT] == 1) y = select(lt(y, -most), -most, y);
+        out[k] = select(where, y, out[k]);
+    }
+}
+
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
+
+/* Position and axes of an object: SN_OBJECT or SN_REF of a sensor. */
+LFN void ph_object_pose(const int *m, const ureal *f, const real *v, const real *w, const int *object, real *p, real *R)
+{
+    int kind = object[0], id = object[1];
+    if (kind == PH_CAMERA) {
+        ph_fixed_pose(m, f, v, w, object[2], 0, M_CAM_POS, M_CAM_QUAT, id, p, R);
+        return;
+    }
+    int pos = kind == PH_GEOM ? W_GEOM_XPOS : kind == PH_SITE ? W_SITE_XPOS : kind == PH_BODY ? W_XIPOS : W_XPOS;
+    int mat = kind == PH_GEOM ? W_GEOM_XMAT : kind == PH_SITE ? W_SITE_XMAT : kind == PH_BODY ? W_XIMAT : W_XMAT;
+    ph_copy(p, w + m[pos] + 3 * id, 3);
+    ph_copy(R, w + m[mat] + 9 * id, 9);
+}
+
+LFN void ph_object_quat(const int *m, const ureal *f, const real *v, const real *w, const int *object, real *q)
+{
+    int kind = object[0], id = object[1];
+    int quat = kind == PH_GEOM   ? M_GEOM_QUAT
+               : kind == PH_SITE ? M_SITE_QUAT
+               : kind == PH_BODY ? M_BODY_IQUAT
+                                 : M_CAM_QUAT;
+    real own[4];
+    ph_copy(q, w + m[W_XQUAT] + 4 * object[2], 4);
+    if (kind == PH_XBODY) return;
+    pars(m, f, v, quat, 4 * id, 4, own);
+    ph_quat_mul(q, own);
+}
+
+/* Rotation and translation of the point p of a body. */
+LFN void ph_point_motion(const int *m, const real *w, int body, const real *p, real *out)
+{
+    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[body], *cvel = w + m[W_CVEL] + 6 * body;
+    real off[3];
+    v3_sub(p, com, off);
+    ph_copy(out, cvel, 6);
+    ph_add_cross(cvel, off, out + 3);
+}
+
+/* x, a vector of the world, in the frame whose axes are the columns of R. */
+LFN void ph_turn_back(const real *R, real *x)
+{
+    real t[3];
+    ph_copy(t, x, 3);
+    m3_mul_transposed(R, t, x);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
+
+LFN void ph_sense_pose(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+{
+    real p[3], R[9], origin[3], frame[9];
+    ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
+    if (row[SN_KIND] == PH_SENSE_POS)
+        ph_copy(x, p, 3);
+    else
+        m3_column(R, row[SN_ITEM], x);
+    if (row[SN_REF] < 0) return;
+    ph_object_pose(m, f, v, w, row + SN_REF, origin, frame);
+    for (int k = 0; row[SN_KIND] == PH_SENSE_POS && k < 3; ++k) x[k] = x[k] - origin[k];
+    ph_turn_back(frame, x);
+}
+
+LFN void ph_sense_quat(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+{
+    real q[4];
+    ph_object_quat(m, f, v, w, row + SN_OBJECT, q);
+    ph_copy(x, q, 4);
+    if (row[SN_REF] < 0) return;
+    ph_object_quat(m, f, v, w, row + SN_REF, x);
+    for (int k = 1; k < 4; ++k) x[k] = -x[k];
+    ph_quat_mul(x, q);
+}
+
+/* Velocity of an object: in the world's directions, or in its own, or as seen from a reference frame that moves. */
+LFN void ph_sense_velocity(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+{
+    int first = row[SN_KIND] == PH_SENSE_LINVEL ? 3 : 0;
+    real p[3], R[9], origin[3], motion[6], other[6], off[3], turn[3];
+    ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
+    ph_point_motion(m, w, row[SN_OBJECT + 2], p, motion);
+    ph_copy(x, motion + first, 3);
+    if (row[SN_REF] >= 0) {
+        ph_object_pose(m, f, v, w, row + SN_REF, origin, R);
+        ph_point_motion(m, w, row[SN_REF + 2], origin, other);
+        for (int k = 0; k < 3; ++k) x[k] = x[k] - other[first + k];
+        v3_sub(p, origin, off);
+        v3_cross(other, off, turn);
+        for (int k = 0; first > 0 && k < 3; ++k) x[k] = x[k] - turn[k];
+    }
+    if (row[SN_REF] >= 0 || row[SN_ITEM] == 1) ph_turn_back(R, x);
+}
+
+/* Acceleration of an object, gravity included, in the world's directions or in its own. */
+LFN void ph_sense_acceleration(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+{
+    real p[3], R[9], a[6]; /* cacc has qacc now: what drifts is all */
+    ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
+    ph_point_drift(m, w, row[SN_OBJECT + 2], p, a);
+    ph_copy(x, a + (row[SN_KIND] == PH_SENSE_LINACC ? 0 : 3), 3);
+    if (row[SN_ITEM] == 1) ph_turn_back(R, x);
+}
+
+/* The force or torque at a site that its body's parent exerts on the body, in the site's directions. */
+LFN void ph_sense_force(const int *m, const real *w, const int *row, real *x)
+{
+    int site = row[SN_OBJECT + 1], body = row[SN_OBJECT + 2];
+    const real *cfrc = w + m[W_CFRC_INT] + 6 * body;
+    real off[3];
+    ph_copy(x, row[SN_KIND] == PH_SENSE_FORCE ? cfrc + 3 : cfrc, 3);
+    v3_sub(w + m[W_SITE_XPOS] + 3 * site, w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[body], off);
+    if (row[SN_KIND] == PH_SENSE_TORQUE) ph_add_cross(cfrc + 3, off, x);
+    ph_turn_back(w + m[W_SITE_XMAT] + 9 * site, x);
+}
+
+/* ---- rays -------------------------------------------------------------------------------------------------------- */
+
+/* Takes the hit of the ray o + t d with a shape if it is nearer than *t; size is the model's own. */
+LFN void ph_ray(int type, const ureal *size, const real *pos, const real *R, const real *o, const real *d, real *t,
+                real *normal)
+{
+    ray_range range = {0, 0};
+    real off[3], from[3], way[3], n[3], turned[3], best = *t;
+    v3_sub(o, pos, off);
+    m3_mul_transposed(R, off, from);
+    m3_mul_transposed(R, d, way);
+    ph_zero(n, 3);
+    real inv = splat(1) / v3_dot(way, way);
+    if (type == RAY_PLANE) ray_plane(range, size, from, way, m_all(), &best, n);
+    if (type == RAY_SPHERE) ray_sphere(range, size, from, way, inv, m_all(), &best, n);
+    if (type == RAY_CAPSULE) ray_capsule(range, size, from, way, inv, m_all(), &best, n);
+    if (type == RAY_ELLIPSOID) ray_ellipsoid(range, size, from, way, m_all(), &best, n);
+    if (type == RAY_CYLINDER) ray_cylinder(range, size, from, way, m_all(), &best, n);
+    if (type == RAY_BOX) ray_box(range, size, 0, from, way, m_all(), &best, n);
+    m3_mul(R, n, turned);
+    v3_select(lt(best, *t), turned, normal, normal);
+    *t = best;
+}
+
+/* Along a site's z axis: the nearest surface of another body. The data that bits of SN_ITEM name, in their order. */
+LFN void ph_sense_range(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+{
+    const int *list = m + m[M_RAY_GEOM];
+    int bits = row[SN_ITEM], n = 0;
+    real p[3], R[9], d[3], normal[3], far = splat((ureal)RAY_HUGE), t = far;
+    ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
+    m3_column(R, 2, d);
+    ph_zero(normal, 3);
+    for (int i = 0; i < m[M_NRAYGEOM]; ++i) {
+        int g = list[i];
+        if ((m + m[M_GEOM_BODYID])[g] != row[SN_OBJECT + 2])
+            ph_ray((m + m[M_GEOM_TYPE])[g], f + m[M_GEOM_SIZE] + 3 * g, w + m[W_GEOM_XPOS] + 3 * g,
+                   w + m[W_GEOM_XMAT] + 9 * g, p, d, &t, normal);
+    }
+    mask hit = lt(t, far);
+    real dist = select(hit, t, splat(-1));
+    for (int data = 0; data < 6; ++data) {
+        if (!(bits >> data & 1)) continue;
+        if (data == 0 || data == 5) {
+            x[n] = dist;
+            n = n + 1;
+            continue;
+        }
+        for (int k = 0; k < 3; ++k) {
+            real y = data == 1 ? d[k] : data == 2 ? p[k] : data == 3 ? fma(t, d[k], p[k]) : normal[k];
+            x[n + k] = data == 2 ? y : select(hit, y, splat(0));
+        }
+        n = n + 3;
+    }
+}
+
+/* 1 where the object is inside the site SN_REF. */
+LFN real ph_sense_inside(const int *m, const ureal *f, const real *v, const real *w, const int *row)
+{
+    int site = row[SN_REF + 1], type = (m + m[M_SITE_TYPE])[site];
+    real p[3], R[9], at[3], frame[9], size[3], one = splat(1);
+    ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
+    ph_object_pose(m, f, v, w, row + SN_REF, at, frame);
+    pars(m, f, v, M_SITE_SIZE, 3 * site, 3, size);
+    v3_sub(p, at, p);
+    ph_turn_back(frame, p);
+    mask in;
+    if (type == PH_BOX) {
+        in = m_and(lt(rabs(p[0]), size[0]), m_and(lt(rabs(p[1]), size[1]), lt(rabs(p[2]), size[2])));
+    } else if (type == PH_ELLIPSOID) {
+        for (int k = 0; k < 3; ++k) p[k] = p[k] / size[k];
+        in = lt(v3_dot(p, p), one);
+    } else {
+        real z = rabs(p[2]), beyond = rmax(z - size[1], splat(0));
+        if (type == PH_SPHERE) beyond = z;
+        if (type == PH_CYLINDER) beyond = splat(0);
+        in = lt(fma(beyond, beyond, fma(p[1], p[1], p[0] * p[0])), size[0] * size[0]);
+        if (type == PH_CYLINDER) in = m_and(in, lt(z, size[1]));
+    }
+    return select(in, one, splat(0));
+}
+
+/* ---- limits and contacts ----------------------------------------------------------------------------------------- */
+
+/* Distance (less the margin) or velocity of a joint's or tendon's limit that holds, 0 where none does. */
+LFN real ph_sense_limit(const int *m, const ureal *f, const real *v, const real *w, const int *row)
+{
+    real x = splat(0), axis[3], vel = (w + m[row[SN_FROM]])[row[SN_ITEM]];
+    for (int b = row[SN_NBLOCK] - 1; b >= 0; --b) {
+        const int *block = m + m[M_BLOCK] + B_SIZE * (row[SN_BLOCK] + b);
+        real dist = ph_limit_pos(m, f, v, w, block, axis) - ph_block_par(m, f, v, block, P_MARGIN);
+        real y = row[SN_KIND] == PH_SENSE_LIMITPOS ? dist : splat((ureal)-block[B_SIDE]) * vel;
+        x = select(ph_block_holds(m, f, v, w, block), y, x);
+    }
+    return x;
+}
+
+/* The force of that limit. */
+LFN real ph_sense_limit_force(const int *m, const ureal *f, const real *v, const real *w, const int *s, const int *row)
+{
+    real x = splat(0);
+    for (int k = s[S_NSLOT] - 1; k >= 0; --k) {
+        int number = s[S_SLOTS + 4 * k + 3] - row[SN_BLOCK];
+        if (number < 0 || number >= row[SN_NBLOCK]) continue;
+        mask holds = ph_block_holds(m, f, v, w, m + ph_slot_block(s, k));
+        x = select(holds, (w + m[W_EFC_FORCE])[ph_slot_row(s, k)], x);
+    }
+    return x;
+}
+
+/*
+ * The normal forces of contacts of the site's body that are inside the site, or whose normal points to it: the ray from
+ * the contact into the body meets the site.
+ */
+LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real *w, const int *s, const int *row)
+{
+    const int *pairs = s + S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK], *body = m + m[M_GEOM_BODYID];
+    int site = row[SN_OBJECT + 1];
+    real sum = splat(0), far = splat((ureal)RAY_HUGE);
+    for (int p = 0; p < m[M_NPAIR]; ++p) {
+        const int *pair = m + m[M_PAIR] + B_SIZE * p;
+        int slot = pairs[2 * p + 1], second = body[pair[B_OBJ2]] == row[SN_OBJECT + 2];
+        contact con[PH_MOST_CONTACTS];
+        real hint[3], way[3], normal[3];
+        if (!pairs[2 * p] || !(second || body[pair[B_OBJ1]] == row[SN_OBJECT + 2])) continue;
+        ph_collide(m, f, v, w, pair, con, hint);
+        for (int k = 0; k < PH_MOST_CONTACTS; ++k) {
+            if (!(pairs[2 * p] >> k & 1)) continue;
+            real force = (w + m[W_EFC_FORCE])[ph_slot_row(s, slot)], t = far;
+            v3_scale(con[k].normal, splat(second ? -1 : 1), way);
+            ph_ray((m + m[M_SITE_TYPE])[site], f + m[M_SITE_SIZE] + 3 * site, w + m[W_SITE_XPOS] + 3 * site,
+                   w + m[W_SITE_XMAT] + 9 * site, con[k].pos, way, &t, normal);
+            mask counts = m_and(m_and(con[k].hit, gt(force, splat(0))), lt(t, far));
+            sum = select(counts, sum + force, sum);
+            slot = slot + 1;
+        }
+    }
+    return sum;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+/* Sensors that need the forces of the rows of a group of lanes. */
+LFN void ph_sense_rows(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+{
+    each (i, m[M_NSENSORROW]) {
+        const int *row = m + m[M_SENSOR] + SN_SIZE * (m[M_NSENSOR] + i);
+        int touch = row[SN_KIND] == PH_SENSE_TOUCH;
+        real x = touch ? ph_sense_touch(m, f, v, w, s, row) : ph_sense_limit_force(m, f, v, w, s, row);
+        ph_put_sensor(m, f, v, w, m[M_NSENSOR] + i, &x, group);
+    }
+}
+
+/* The sum of the forces of a tendon's actuators. */
+LFN real ph_sense_tendon_force(const int *m, const real *w, int t)
+{
+    const int *adr = m + m[M_TEN_ACT_ADR], *act = m + m[M_TEN_ACT];
+    real sum = splat(0);
+    for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + (w + m[W_ACTUATOR_FORCE])[act[k]];
+    return sum;
+}
+
+LFN void ph_sense(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+{
+    int kind = row[SN_KIND], item = row[SN_ITEM];
+    if (kind == PH_SENSE_NOTHING) ph_zero(x, row[SN_DIM]);
+    if (kind == PH_SENSE_COPY) ph_copy(x, w + m[row[SN_FROM]] + item, row[SN_DIM]);
+    if (kind == PH_SENSE_BALLQUAT) {
+        ph_copy(x, w + m[W_QPOS] + item, 4);
+        ph_quat_unit(x);
+    }
+    if (kind == PH_SENSE_TENDONFORCE) x[0] = ph_sense_tendon_force(m, w, item);
+    if (kind == PH_SENSE_MAGNETOMETER) {
+        pars(m, f, v, M_MAGNETIC, 0, 3, x);
+        ph_turn_back(w + m[W_SITE_XMAT] + 9 * row[SN_OBJECT + 1], x);
+    }
+    if (kind == PH_SENSE_RANGEFINDER) ph_sense_range(m, f, v, w, row, x);
+    if (kind == PH_SENSE_INSIDE) x[0] = ph_sense_inside(m, f, v, w, row);
+    if (kind == PH_SENSE_LIMITPOS || kind == PH_SENSE_LIMITVEL) x[0] = ph_sense_limit(m, f, v, w, row);
+    if (kind == PH_SENSE_POS || kind == PH_SENSE_AXIS) ph_sense_pose(m, f, v, w, row, x);
+    if (kind == PH_SENSE_QUAT) ph_sense_quat(m, f, v, w, row, x);
+    if (kind == PH_SENSE_LINVEL || kind == PH_SENSE_ANGVEL) ph_sense_velocity(m, f, v, w, row, x);
+    if (kind == PH_SENSE_LINACC || kind == PH_SENSE_ANGACC) ph_sense_acceleration(m, f, v, w, row, x);
+    if (kind == PH_SENSE_FORCE || kind == PH_SENSE_TORQUE) ph_sense_force(m, w, row, x);
+}
+
+/* The other sensors, of the state of which forward dynamics are done. */
+LFN void ph_sensors(const int *m, const ureal *f, const real *v, real *w)
+{
+    if (m[M_NSENSOR] == 0) return;
+    each (i, m[M_NSENSOR]) {
+        real x[PH_MOST_SENSED];
+        ph_sense(m, f, v, w, m + m[M_SENSOR] + SN_SIZE * i, x);
+        ph_put_sensor(m, f, v, w, i, x, m_all());
+    }
+    sync();
+}

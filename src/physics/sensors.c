@@ -1,0 +1,195 @@
+/* Sensors as tables; see sensors.h. */
+#include "physics/sensors.h"
+
+#include "base/memory.h"
+#include "physics/layout.k.h"
+
+#include <assert.h>
+#include <string.h>
+
+_Static_assert(PH_BODY == mjOBJ_BODY && PH_XBODY == mjOBJ_XBODY && PH_GEOM == mjOBJ_GEOM && PH_SITE == mjOBJ_SITE &&
+                   PH_CAMERA == mjOBJ_CAMERA,
+               "kernels know MuJoCo's kinds of objects");
+
+/*
+ * What each sensor is for kernels: kind, quantity in team memory, and how many numbers an object has there. The items
+ * of joints are those of qpos or of their dofs. Without a quantity or an object the last number is SN_ITEM itself.
+ */
+static const struct {
+    int type, kind, from, items;
+} kinds[] = {
+    {mjSENS_TOUCH, PH_SENSE_TOUCH, 0, 0},
+    {mjSENS_VELOCIMETER, PH_SENSE_LINVEL, 0, 1},
+    {mjSENS_GYRO, PH_SENSE_ANGVEL, 0, 1},
+    {mjSENS_MAGNETOMETER, PH_SENSE_MAGNETOMETER, 0, 0},
+    {mjSENS_RANGEFINDER, PH_SENSE_RANGEFINDER, 0, 0},
+    {mjSENS_JOINTPOS, PH_SENSE_COPY, W_QPOS, 1},
+    {mjSENS_JOINTVEL, PH_SENSE_COPY, W_QVEL, 1},
+    {mjSENS_TENDONPOS, PH_SENSE_COPY, W_TEN_LENGTH, 1},
+    {mjSENS_TENDONVEL, PH_SENSE_COPY, W_TEN_VELOCITY, 1},
+    {mjSENS_ACTUATORPOS, PH_SENSE_COPY, W_ACTUATOR_LENGTH, 1},
+    {mjSENS_ACTUATORVEL, PH_SENSE_COPY, W_ACTUATOR_VELOCITY, 1},
+    {mjSENS_ACTUATORFRC, PH_SENSE_COPY, W_ACTUATOR_FORCE, 1},
+    {mjSENS_JOINTACTFRC, PH_SENSE_COPY, W_QFRC_ACTUATOR, 1},
+    {mjSENS_TENDONACTFRC, PH_SENSE_TENDONFORCE, W_TEN_LENGTH, 1},
+    {mjSENS_BALLQUAT, PH_SENSE_BALLQUAT, W_QPOS, 1},
+    {mjSENS_BALLANGVEL, PH_SENSE_COPY, W_QVEL, 1},
+    {mjSENS_JOINTLIMITPOS, PH_SENSE_LIMITPOS, W_QVEL, 1},
+    {mjSENS_JOINTLIMITVEL, PH_SENSE_LIMITVEL, W_QVEL, 1},
+    {mjSENS_JOINTLIMITFRC, PH_SENSE_LIMITFORCE, W_QVEL, 1},
+    {mjSENS_TENDONLIMITPOS, PH_SENSE_LIMITPOS, W_TEN_VELOCITY, 1},
+    {mjSENS_TENDONLIMITVEL, PH_SENSE_LIMITVEL, W_TEN_VELOCITY, 1},
+    {mjSENS_TENDONLIMITFRC, PH_SENSE_LIMITFORCE, W_TEN_VELOCITY, 1},
+    {mjSENS_FRAMEPOS, PH_SENSE_POS, 0, 0},
+    {mjSENS_FRAMEQUAT, PH_SENSE_QUAT, 0, 0},
+    {mjSENS_FRAMEXAXIS, PH_SENSE_AXIS, 0, 0},
+    {mjSENS_FRAMEYAXIS, PH_SENSE_AXIS, 0, 1},
+    {mjSENS_FRAMEZAXIS, PH_SENSE_AXIS, 0, 2},
+    {mjSENS_FRAMELINVEL, PH_SENSE_LINVEL, 0, 0},
+    {mjSENS_FRAMEANGVEL, PH_SENSE_ANGVEL, 0, 0},
+    {mjSENS_SUBTREECOM, PH_SENSE_COPY, W_SUBTREE_COM, 3},
+    {mjSENS_INSIDESITE, PH_SENSE_INSIDE, 0, 0},
+    {mjSENS_USER, PH_SENSE_NOTHING, 0, 0}, /* as without a callback */
+    {mjSENS_ACCELEROMETER, PH_SENSE_LINACC, 0, 1},
+    {mjSENS_FRAMELINACC, PH_SENSE_LINACC, 0, 0},
+    {mjSENS_FRAMEANGACC, PH_SENSE_ANGACC, 0, 0},
+    {mjSENS_FORCE, PH_SENSE_FORCE, 0, 0},
+    {mjSENS_TORQUE, PH_SENSE_TORQUE, 0, 0},
+    {mjSENS_SUBTREELINVEL, PH_SENSE_COPY, W_SUBTREE_LINVEL, 3},
+    {mjSENS_SUBTREEANGMOM, PH_SENSE_COPY, W_SUBTREE_ANGMOM, 3},
+    {mjSENS_E_POTENTIAL, PH_SENSE_COPY, W_ENERGY, 0},
+    {mjSENS_E_KINETIC, PH_SENSE_COPY, W_ENERGY, 1},
+};
+
+/* The place of a type in `kinds`; -1: none. */
+static int find_kind(int type)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k)
+        if (kinds[k].type == type) return (int)k;
+    return -1;
+}
+
+bool sti_physics_has_sensors(const mjModel *m) { return m->nsensor > 0 && !(m->opt.disableflags & mjDSBL_SENSOR); }
+
+static bool senses(const mjModel *m, mjtObj object)
+{
+    for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i)
+        if (m->sensor_objtype[i] == (int)object || m->sensor_reftype[i] == (int)object) return true;
+    return false;
+}
+
+static bool has_type(const mjModel *m, mjtSensor type)
+{
+    for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i)
+        if (m->sensor_type[i] == (int)type) return true;
+    return false;
+}
+
+int sti_physics_sensing(const mjModel *m)
+{
+    static const mjtSensor forces[] = {mjSENS_ACCELEROMETER, mjSENS_FRAMELINACC, mjSENS_FRAMEANGACC, mjSENS_FORCE,
+                                       mjSENS_TORQUE};
+    int extra = sti_physics_has_sensors(m) ? PH_EXTRA_SENSORS : 0;
+    for (size_t k = 0; k < sizeof forces / sizeof *forces; ++k)
+        if (has_type(m, forces[k])) extra |= PH_EXTRA_FORCES;
+    if (has_type(m, mjSENS_SUBTREELINVEL) || has_type(m, mjSENS_SUBTREEANGMOM)) extra |= PH_EXTRA_MOMENTA;
+    if (has_type(m, mjSENS_E_POTENTIAL) || has_type(m, mjSENS_E_KINETIC)) extra |= PH_EXTRA_ENERGY;
+    return extra;
+}
+
+bool sti_physics_senses_sites(const mjModel *m) { return senses(m, mjOBJ_SITE); }
+bool sti_physics_senses_geoms(const mjModel *m) { return senses(m, mjOBJ_GEOM) || has_type(m, mjSENS_RANGEFINDER); }
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* The three ints of an object, or of a reference frame. */
+static void fill_object(const mjModel *m, int type, int id, int *out)
+{
+    bool frame = id >= 0 && (type == mjOBJ_BODY || type == mjOBJ_XBODY || type == mjOBJ_GEOM || type == mjOBJ_SITE ||
+                             type == mjOBJ_CAMERA);
+    out[0] = frame ? type : -1;
+    out[1] = id;
+    out[2] = !frame                 ? -1
+             : type == mjOBJ_GEOM   ? m->geom_bodyid[id]
+             : type == mjOBJ_SITE   ? m->site_bodyid[id]
+             : type == mjOBJ_CAMERA ? m->cam_bodyid[id]
+                                    : id;
+}
+
+/* The blocks of the limits of a joint or tendon. */
+static void fill_limits(const sti_physics_tables *t, bool tendon, int id, int *row)
+{
+    for (int b = t->m[M_NBLOCK] - 1; b >= 0; --b) {
+        const int *block = t->m + t->m[M_BLOCK] + (ptrdiff_t)B_SIZE * b;
+        if (block[B_TYPE] != (tendon ? PH_LIMIT_TENDON : PH_LIMIT_JOINT) || block[B_ID] != id) continue;
+        row[SN_BLOCK] = b;
+        row[SN_NBLOCK]++;
+    }
+}
+
+static int cut_of(const mjModel *m, int i)
+{
+    if (!(m->sensor_cutoff[i] > 0)) return 0;
+    return m->sensor_datatype[i] == mjDATATYPE_REAL ? 1 : m->sensor_datatype[i] == mjDATATYPE_POSITIVE ? 2 : 0;
+}
+
+static void fill_sensor(const mjModel *m, const sti_physics_tables *t, int i, int *row)
+{
+    int k = find_kind(m->sensor_type[i]), id = m->sensor_objid[i], object = m->sensor_objtype[i];
+    assert(k >= 0); /* features.c */
+    memset(row, 0, SN_SIZE * sizeof *row);
+    row[SN_KIND] = kinds[k].kind;
+    row[SN_ADR] = m->sensor_adr[i];
+    row[SN_DIM] = m->sensor_dim[i];
+    row[SN_CUT] = cut_of(m, i);
+    fill_object(m, object, id, row + SN_OBJECT);
+    fill_object(m, m->sensor_reftype[i], m->sensor_refid[i], row + SN_REF);
+    row[SN_FROM] = kinds[k].from;
+    row[SN_ITEM] = kinds[k].from == 0 || id < 0 ? kinds[k].items
+                   : object != mjOBJ_JOINT      ? kinds[k].items * id
+                   : kinds[k].from == W_QPOS    ? m->jnt_qposadr[id]
+                                                : m->jnt_dofadr[id];
+    if (kinds[k].kind == PH_SENSE_RANGEFINDER) row[SN_ITEM] = m->sensor_intprm[mjNSENS * i];
+    if (object == mjOBJ_JOINT || object == mjOBJ_TENDON) fill_limits(t, object == mjOBJ_TENDON, id, row);
+}
+
+static bool needs_rows(const mjModel *m, int i) { return kinds[find_kind(m->sensor_type[i])].kind >= PH_SENSE_ROWS; }
+
+static void put_rows(sti_tables_builder *b)
+{
+    const mjModel *m = b->model;
+    int n = sti_physics_has_sensors(m) ? (int)m->nsensor : 0, nrow = 0, k = 0;
+    for (int i = 0; i < n; ++i) nrow += needs_rows(m, i);
+    sti_physics_fill(b, M_NSENSOR, n - nrow);
+    sti_physics_fill(b, M_NSENSORROW, nrow);
+    int *to = sti_physics_new_table(b, M_SENSOR, (int64_t)SN_SIZE * n);
+    double *cutoff = sti_physics_new_parameter(b, M_SENSOR_CUTOFF, n);
+    for (int pass = 0; to && cutoff && pass < 2; ++pass)
+        for (int i = 0; i < n; ++i) {
+            if (needs_rows(m, i) != (pass == 1)) continue;
+            fill_sensor(m, b->t, i, to + (ptrdiff_t)SN_SIZE * k);
+            cutoff[k++] = m->sensor_cutoff[i];
+        }
+}
+
+/* As mj_ray: a geom with a material is as transparent as that. */
+static bool is_visible(const mjModel *m, int g)
+{
+    int material = m->geom_matid[g];
+    return (material < 0 ? m->geom_rgba[4 * g + 3] : m->mat_rgba[4 * material + 3]) != 0;
+}
+
+void sti_physics_put_sensors(sti_tables_builder *b)
+{
+    const mjModel *m = b->model;
+    int n = 0, k = 0;
+    bool rays = has_type(m, mjSENS_RANGEFINDER);
+    put_rows(b);
+    for (int g = 0; rays && g < m->ngeom; ++g) n += is_visible(m, g);
+    sti_physics_fill(b, M_NRAYGEOM, n);
+    int *geom = sti_physics_new_table(b, M_RAY_GEOM, n);
+    for (int g = 0; geom && rays && g < m->ngeom; ++g)
+        if (is_visible(m, g)) geom[k++] = g;
+    double *magnetic = sti_physics_new_parameter(b, M_MAGNETIC, 3);
+    for (int c = 0; magnetic && c < 3; ++c) magnetic[c] = m->opt.magnetic[c];
+}
