@@ -105,3 +105,8 @@ STET_REASON(GATHER_PLAN, LISTED, "listed", "listed launches that did not run yet
 STET_REASON(GATHER_PLAN, EXPORTED, "exported", "a tensor exists through which the indices may be written unannounced: this launch lists its elements")
 STET_REASON(GATHER_PLAN, RESTLESS, "restless", "indices changed with each launch, so plans were not reused: a launch has to repeat before it gets a plan")
 STET_REASON(GATHER_PLAN, LARGE, "large", "a plan would be too large: the launch lists its elements")
+
+STET_MECHANISM(QUANTITIES, "quantities", "Accelerations, forces, contacts and what else follows from a state are computed when they are read, not after each step.")
+STET_REASON(QUANTITIES, DISABLED, "disabled", "switched off: a quantity is computed at each read")
+STET_REASON(QUANTITIES, FIRST, "first", "the quantity was read for the first time")
+STET_REASON(QUANTITIES, CHANGED, "changed", "the state, an input or a parameter changed since")

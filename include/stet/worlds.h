@@ -45,6 +45,53 @@ STET_API const char *const *stet_worlds_get_fields(void);
 STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_array **out);
 
 /*
+ * Quantities: what follows from the state, by MuJoCo's names (its chapter Computation says what they mean). They are
+ * arrays as fields are, stet_worlds_get_array gives them by name, and every physics has them. An array exists from the
+ * first call that asks for it. It is filled when it is read, if the state, an input or a parameter has changed since;
+ * a step computes none of them. Content that the caller writes is lost then.
+ *
+ * They are those of the present state and inputs, as mj_forward computes them: also after a step or a reset, where
+ * MuJoCo's own data would still hold those of the last step. Units are SI; spatial vectors are rotation, then
+ * translation, in the world's directions, about subtree_com of the tree's root. Numbers per world:
+ *
+ *     qacc, qfrc_bias, qfrc_passive, qfrc_actuator, qfrc_constraint     [nv]
+ *     actuator_length, actuator_velocity, actuator_force                [nu] (MuJoCo 4: its nout)
+ *     ten_length, ten_velocity                                          [ntendon]
+ *     xmat, xipos, ximat            [nbody][9], [3], [9]   poses of bodies and of their inertial frames
+ *     geom_xpos, geom_xmat, geom_xquat, and the same of sites           [ngeom or nsite][3], [9], [4]
+ *     subtree_com, subtree_linvel, subtree_angmom                       [nbody][3]
+ *     cvel, cacc, cfrc_int, cfrc_ext                                    [nbody][6]
+ *     energy                        [2]                    potential, kinetic
+ *     qM                            [nv][nv]               the mass matrix
+ *     ncon                          [1], int               contacts, also those that have no slot
+ *     contact_geom                  [slots][2], int        -1: the slot is empty
+ *     contact_dist, contact_pos     [slots], [slots][3]
+ *     contact_frame                 [slots][9]             rows: normal, from the first geom to the second; tangents
+ *     contact_force                 [slots][6]             force and torque on the second geom, in the contact's frame
+ *
+ * Contacts are in the order of the physics. If a world has more of them than slots, the deepest have slots.
+ */
+STET_API const char *const *stet_worlds_get_quantities(void); /* their names, NULL-terminated */
+/* Slots for contacts of a world, 64 at first. STATE: an array of contacts exists. */
+STET_API stet_result stet_worlds_set_contact_slots(stet_worlds *worlds, int slots);
+
+/* Of what a Jacobian is, with MuJoCo's function. */
+typedef enum stet_jacobian {
+    STET_JACOBIAN_BODY,     /* mj_jacBody: origin of a body */
+    STET_JACOBIAN_BODY_COM, /* mj_jacBodyCom: centre of mass of a body */
+    STET_JACOBIAN_GEOM,     /* mj_jacGeom */
+    STET_JACOBIAN_SITE,     /* mj_jacSite */
+    STET_JACOBIAN_POINT     /* mj_jac: a point that is fixed to a body */
+} stet_jacobian;
+/*
+ * The Jacobian of body, geom or site number `object`, an array [nworld][6 nv] as those of quantities: three rows of nv
+ * for the linear velocity, then three for the angular one, in the world's frame. point: coordinates in the body's
+ * frame, for STET_JACOBIAN_POINT only. INVALID_ARGUMENT, NOT_FOUND.
+ */
+STET_API stet_result stet_worlds_get_jacobian(stet_worlds *worlds, stet_jacobian of, int object, const double point[3],
+                                              stet_array **out);
+
+/*
  * Parameters of MuJoCo's physics that may differ between worlds, in double. Returns their names, NULL-terminated:
  *
  *     gravity    [3]  m/s^2, world frame; replaces the model's

@@ -3,9 +3,11 @@
 #include "names.h"
 #include "numpy.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <array>
 #include <optional>
 
 namespace binding
@@ -15,16 +17,47 @@ using namespace nb::literals;
 
 // ---- arrays --------------------------------------------------------------------------------------------------------
 
+static bool is_quantity(const std::string &name)
+{
+    for (const char *const *q = stet_worlds_get_quantities(); *q; ++q)
+        if (name == *q) return true;
+    return false;
+}
+
 static Array field(const Sim &sim, const char *name)
 {
     stet_array *array = nullptr;
     run_now(*sim.core, [&] { return stet_worlds_get_array(sim.core->worlds, name, &array); });
     Array out(sim.core, nullptr, array, true);
     std::string is = name;
-    out.result = (is == "xpos" || is == "xquat" || is == "sensordata") &&
-                 stet_sim_get_physics(sim.core->sim) != STET_PHYSICS_EXTERNAL;
+    out.result = ((is == "xpos" || is == "xquat" || is == "sensordata") &&
+                  stet_sim_get_physics(sim.core->sim) != STET_PHYSICS_EXTERNAL) ||
+                 is_quantity(is);
     out.read_only = out.result;
     return out;
+}
+
+static Array jacobian(const Sim &sim, std::string kind, int object, std::optional<std::array<double, 3>> point)
+{
+    static const char *const kinds[] = {"body", "body_com", "geom", "site", "point"};
+    stet_array *array = nullptr;
+    int of = 0;
+    while (of < 5 && kind != kinds[of]) ++of;
+    if (of == 5)
+        raise(STET_ERROR_NOT_FOUND,
+              "jacobian: there is no kind '" + kind + "'; use body, body_com, geom, site or point");
+    run_now(*sim.core, [&] {
+        return stet_worlds_get_jacobian(sim.core->worlds, (stet_jacobian)of, object, point ? point->data() : nullptr,
+                                        &array);
+    });
+    Array out(sim.core, nullptr, array, true);
+    out.result = out.read_only = true;
+    return out;
+}
+
+static void set_contact_slots(const Sim &sim, int slots)
+{
+    run_now(*sim.core, [&] { return stet_worlds_set_contact_slots(sim.core->worlds, slots); });
 }
 
 static Array control_table(const Sim &sim, std::string name)
@@ -96,10 +129,29 @@ static const char *field_doc(const std::string &name)
     return "An array of the state, [world, item].";
 }
 
-static nb::list fields()
+static const char *quantity_doc(const std::string &name)
+{
+    static const struct {
+        const char *name, *doc;
+    } docs[] = {
+        {"qM", "[world, nv nv] The mass matrix."},
+        {"energy", "[world, 2] Potential and kinetic energy, joules."},
+        {"ncon", "[world, 1] Number of contacts, also of those without a slot."},
+        {"contact_geom", "[world, 2 slots] The two geoms of each contact; -1: the slot is empty."},
+        {"contact_dist", "[world, slots] Distances of contacts, metres; below 0 they penetrate."},
+        {"contact_pos", "[world, 3 slots] Positions of contacts in the world's frame, metres."},
+        {"contact_frame", "[world, 9 slots] Frames of contacts: rows normal and tangents."},
+        {"contact_force", "[world, 6 slots] Forces and torques on the second geom, in the contact's frame."},
+    };
+    for (const auto &row : docs)
+        if (name == row.name) return row.doc;
+    return "A quantity of the present state by MuJoCo's name, [world, item]; worked out when it is read.";
+}
+
+static nb::list list_names(const char *const *name)
 {
     nb::list out;
-    for (const char *const *name = stet_worlds_get_fields(); *name; ++name) out.append(*name);
+    for (; *name; ++name) out.append(*name);
     return out;
 }
 
@@ -108,15 +160,27 @@ static void bind_arrays(nb::class_<Sim> &sim)
     for (const char *const *name = stet_worlds_get_fields(); *name; ++name)
         sim.def_prop_ro(
             *name, [name](const Sim &s) { return field(s, *name); }, field_doc(*name));
+    for (const char *const *name = stet_worlds_get_quantities(); *name; ++name)
+        sim.def_prop_ro(
+            *name, [name](const Sim &s) { return field(s, *name); }, quantity_doc(*name));
     sim.def(
            "array", [](const Sim &s, std::string name) { return field(s, name.c_str()); }, "name"_a,
-           "The array of a field of the state.")
+           "The array of a field of the state, or of a quantity.")
+        .def("jacobian", jacobian, "kind"_a, "object"_a, "point"_a = nb::none(),
+             "[world, 6 nv] The Jacobian of a body, its centre of mass (body_com), a geom, a site, or a point that is "
+             "fixed to a body, in the body's frame: three rows of the linear velocity, three of the angular one.")
+        .def("set_contact_slots", set_contact_slots, "slots"_a,
+             "Slots for contacts of a world in the arrays contact_...; before one of them is used. 64 at first.")
         .def("control_table", control_table, "name"_a,
              "[nu] Of each actuator the \"hold\" position, \"half\" of its range (1 without one), its \"low\" and "
              "\"high\" end, in units of ctrl: "
              "arguments for kernels that write controls; not to be written.")
         .def_prop_ro_static(
-            "fields", [](nb::handle) { return fields(); }, "Names of the fields of the state, each an attribute.")
+            "fields", [](nb::handle) { return list_names(stet_worlds_get_fields()); },
+            "Names of the fields of the state, each an attribute.")
+        .def_prop_ro_static(
+            "quantities", [](nb::handle) { return list_names(stet_worlds_get_quantities()); },
+            "Names of quantities that follow from the state, each an attribute.")
         .def("zeros", zeros, "shape"_a.none(), "dtype"_a.none() = "real", "worlds"_a = false, "name"_a = "array",
              "A new array on the device, of zeros. worlds: its first dimension is the worlds, for kernels that take an "
              "array of worlds.")

@@ -9,10 +9,11 @@
 
 /* ---- contacts and external forces -------------------------------------------------------------------------------- */
 
-/* Numbers of a slot in W_SEEN, which mean nothing in lanes where `hit` is 0: hit, dist, pos [3], frame [9]. */
-#define PH_SEEN_DIST 1
-#define PH_SEEN_POS 2
-#define PH_SEEN_FRAME 5
+/* Numbers of a slot in W_SEEN, of which the middle ones mean nothing in lanes where `hit` is 0: */
+#define PH_SEEN_DIST 1  /* hit (1 or 0), dist, … */
+#define PH_SEEN_POS 2   /* … pos [3] … */
+#define PH_SEEN_FRAME 5 /* … frame [9] … */
+#define PH_SEEN_KEPT 14 /* … 1: it is listed, 0 */
 
 /* The contacts of all slots: stage contact keeps nothing of them but rows. */
 LFN void ph_see_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
@@ -116,6 +117,60 @@ LFN void ph_external(const int *m, const ureal *f, const real *v, real *w, const
         }
         sync();
     }
+}
+
+/* Which contacts the lanes of a group have among `slots`: if there are more, the deepest. Gives how many there are. */
+LFN real ph_rank_contacts(const int *m, real *w, const int *s, int slots)
+{
+    real all = splat(0), one = splat(1), zero = splat(0);
+    for (int k = 0; k < s[S_NSLOT]; ++k)
+        if ((m + ph_slot_block(s, k))[B_TYPE] == PH_GEOMS) all = all + (w + m[W_SEEN])[PH_SEEN * k];
+    int many = any(gt(all, splat((ureal)slots)));
+    each (k, s[S_NSLOT]) {
+        real *seen = w + m[W_SEEN] + PH_SEEN * k, deeper = zero;
+        for (int j = 0; many && j < s[S_NSLOT]; ++j) {
+            const real *other = w + m[W_SEEN] + PH_SEEN * j;
+            mask less = lt(other[PH_SEEN_DIST], seen[PH_SEEN_DIST]), same = eq(other[PH_SEEN_DIST], seen[PH_SEEN_DIST]);
+            mask before = j < k ? m_or(less, same) : less;
+            if ((m + ph_slot_block(s, j))[B_TYPE] == PH_GEOMS)
+                deeper = deeper + select(m_andnot(before, eq(other[0], zero)), one, zero);
+        }
+        int is_contact = (m + ph_slot_block(s, k))[B_TYPE] == PH_GEOMS;
+        seen[PH_SEEN_KEPT] = is_contact ? select(lt(deeper, splat((ureal)slots)), seen[0], zero) : zero;
+    }
+    sync();
+    return all;
+}
+
+/*
+ * The contacts of a group's lanes as they are read, from m[M_NMEMORY_ALL] on: their number, then PH_LISTED numbers of
+ * each of `slots`: geoms, dist, pos, frame, force. Each lane has its own contacts in the first slots.
+ */
+LFN void ph_list_contacts(const int *m, real *w, const int *s, mask group, int slots)
+{
+    real *list = w + m[M_NMEMORY_ALL], all = ph_rank_contacts(m, w, s, slots);
+    each (one, 1) list[one] = select(group, all, list[one]);
+    each (c, slots) {
+        real row[PH_LISTED], place = splat(0);
+        for (int i = 0; i < PH_LISTED; ++i) row[i] = splat(i < 2 ? -1 : 0);
+        for (int k = 0; k < s[S_NSLOT]; ++k) {
+            const int *block = m + ph_slot_block(s, k);
+            const real *seen = w + m[W_SEEN] + PH_SEEN * k, *force = w + m[W_EFC_FORCE] + ph_slot_row(s, k);
+            mask here = m_and(eq(place, splat((ureal)c)), m_not(eq(seen[PH_SEEN_KEPT], splat(0))));
+            if (any(here)) {
+                row[0] = select(here, splat((ureal)block[B_OBJ1]), row[0]);
+                row[1] = select(here, splat((ureal)block[B_OBJ2]), row[1]);
+                for (int i = 0; i < 13; ++i) row[2 + i] = select(here, seen[PH_SEEN_DIST + i], row[2 + i]);
+                for (int i = 0; i < block[B_DIM]; ++i) row[15 + i] = select(here, force[i], row[15 + i]);
+            }
+            place = place + seen[PH_SEEN_KEPT];
+        }
+        for (int i = 0; i < PH_LISTED; ++i) {
+            real *to = list + 1 + PH_LISTED * c + i;
+            *to = select(group, row[i], *to);
+        }
+    }
+    sync();
 }
 
 /* ---- accelerations and internal forces --------------------------------------------------------------------------- */

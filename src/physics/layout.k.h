@@ -254,7 +254,7 @@
 #define W_END 570
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
-#define W_SEEN 600 /* PH_SEEN reals a slot: a contact */
+#define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
 #define W_CFRC_EXT 601
 #define W_CFRC_INT 602
 #define W_SUBTREE_LINVEL 603
@@ -366,8 +366,26 @@
 #define PH_EXTRA_MOMENTA 4
 #define PH_EXTRA_ENERGY 8
 #define PH_EXTRA_AFTER 14 /* all of stage after */
+#define PH_EXTRA_LIST 16  /* this times how many contacts are listed, behind M_NMEMORY_ALL */
 
-#define PH_SEEN 14 /* reals of a slot in W_SEEN */
+#define PH_SEEN 15   /* reals of a slot in W_SEEN */
+#define PH_LISTED 21 /* reals of a contact as it is read */
+
+/* a quantity that is read: where it comes from, where in the output it begins, and how many numbers it has */
+#define Q_KIND 0 /* PH_SHOW_… */
+#define Q_AT 1
+#define Q_N 2
+#define Q_FROM 3 /* the number of a quantity in team memory; of contacts: the first number of PH_LISTED */
+#define Q_ITEM 4 /* of Jacobians: which item of Q_FROM is the place; of contacts: how many of PH_LISTED */
+#define Q_BODY 5
+#define Q_SIZE 6
+
+#define PH_SHOW_COPY 0
+#define PH_SHOW_QUAT 1
+#define PH_SHOW_DENSE 2
+#define PH_SHOW_JACOBIAN 3
+#define PH_SHOW_POINT 4 /* a Jacobian of a point, item Q_ITEM of `points`, in the frame of the body */
+#define PH_SHOW_CONTACT 5
 
 /* a sensor */
 #define SN_KIND 0 /* PH_SENSE_… */

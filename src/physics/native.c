@@ -1,5 +1,5 @@
 /* Native physics on the host: tables to the device, launches, and what a step leaves to do; see native.h. */
-#include "physics/native.h"
+#include "physics/native_state.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -11,25 +11,12 @@
 
 #include <string.h>
 
-extern const sti_kernel sti_k_native_step, sti_k_native_forward, sti_k_native_poses;
+extern const sti_kernel sti_k_native_step, sti_k_native_poses;
 
 _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << STET_FAULT_BAD_QVEL &&
                    PH_BAD_QACC == 1 << STET_FAULT_BAD_QACC && PH_BAD_CTRL == 1 << STET_FAULT_BAD_CTRL &&
                    PH_CONTACTS_FULL == 1 << STET_FAULT_CONTACTS_FULL,
                "kernels write the bits of stet_fault");
-
-struct sti_native {
-    stet_worlds *worlds;
-    sti_physics_tables tables;
-    stet_array *m, *f;         /* the tables on the device */
-    stet_array *stepped;       /* [nworld][1], the mask of the last step */
-    stet_array *fault, *ticks; /* [nworld][1], NATIVE-3 */
-    sti_stamp pulled;          /* version of `fault` after the last pull */
-    int64_t unpulled;          /* time steps since, at most; `ticks` has room for INT32_MAX */
-    uint8_t *mask;             /* [nworld], what `stepped` holds */
-    stet_array *due;           /* [nworld][1], worlds whose poses were computed last */
-    uint8_t *posed;            /* [nworld], what `due` holds */
-};
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -87,7 +74,8 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
         sti_native_destroy(n);
         return result;
     }
-    if (!worlds->physics.context) sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull});
+    if (!worlds->physics.context)
+        sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, sti_native_fill});
     *out = n;
     return STET_OK;
 }
@@ -100,7 +88,8 @@ void sti_native_destroy(sti_native *n)
         sti_worlds_set_physics(n->worlds, (sti_worlds_physics){0});
     }
     stet_array *arrays[] = {n->m, n->f, n->stepped, n->fault, n->ticks, n->due};
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) stet_array_destroy(arrays[i]);
+    sti_native_reads_free(&n->reads);
     sti_physics_tables_free(&n->tables);
     sti_stamp_free(&n->pulled);
     sti_free(n->mask);
@@ -126,13 +115,6 @@ static stet_result put_mask(stet_array *array, uint8_t *held, const uint8_t *mas
     sti_array_mirror_written(array);
     return STET_OK;
 }
-
-#define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
-#define MEMORY_ARG(reals) sti_arg_int(n->tables.m[reals]), sti_arg_int(n->tables.m[M_NINTS])
-#define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(NULL)
-#define INPUT_ARGS                                                                                                     \
-    STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
-        STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
 
 static int64_t count_stepped(const sti_native *n)
 {
@@ -269,24 +251,4 @@ static stet_result make_poses(void *context, const uint8_t *due)
     return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due),
                       sti_arg_int(n->tables.m[W_GEOM_XPOS]), STATE_ARG(qpos), STATE_ARG(mocap_pos),
                       STATE_ARG(mocap_quat), STATE_ARG(xpos), STATE_ARG(xquat));
-}
-
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **out)
-{
-    int items, number = sti_physics_quantity(name, &n->tables, &items);
-    stet_array *a;
-    *out = NULL;
-    if (number < 0) return sti_error(STET_ERROR_NOT_FOUND, "physics: there is no quantity '%.64s'", name);
-    STI_TRY(STI_ARRAY(n->worlds->device, name, STET_DTYPE_REAL, true, &a, n->worlds->nworld, items));
-    stet_result result = STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS,
-                                    MEMORY_ARG(M_NMEMORY_ALL), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act),
-                                    INPUT_ARGS, sti_arg_array(a), sti_arg_int(number), sti_arg_int(items));
-    if (result != STET_OK) {
-        stet_array_destroy(a);
-        return result;
-    }
-    *out = a;
-    return STET_OK;
 }

@@ -23,11 +23,13 @@
 #include "physics/contact.k.h"
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"
+#include "physics/show.k.h"
 #include "physics/solve.k.h"
 
 /*
  * Forward dynamics of the state in w; the lanes `bad` have no controls. `extra`: bits PH_EXTRA_… of what is done
- * beside; stage after needs the memory M_NMEMORY_ALL. Gives the bits of faults.
+ * beside; stage after needs the memory M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. Gives
+ * the bits of faults.
  */
 LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask bad, int ngeom, int nsite,
                     int extra)
@@ -145,15 +147,27 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
     }
 }
 
-/* Forward dynamics of the present state: out [n] is what stands in team memory from m[name] on. */
-world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, treal *w, tint *s, const real *qpos,
-                                   const real *qvel, const real *act, const real *ctrl, const real *qfrc_applied,
-                                   const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
-                                   const real *warm, const real *eq_active, real *out, int name, int n)
+/*
+ * Forward dynamics of the present state, and what a list of quantities says into out. extra: as in ph_forward.
+ */
+world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, const int *list, const ureal *points,
+                                   treal *w, tint *s, const real *qpos, const real *qvel, const real *act,
+                                   const real *ctrl, const real *qfrc_applied, const real *xfrc_applied,
+                                   const real *mocap_pos, const real *mocap_quat, const real *warm,
+                                   const real *eq_active, real *out, int nlist, int extra)
 {
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE],
-                           PH_EXTRA_SENSORS | PH_EXTRA_AFTER);
+    lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra);
     if (any(ilt(full, isplat(0)))) return;
-    each (i, n) put(out, i, (w + m[name])[i]);
+    for (int k = 0; k < nlist; ++k) ph_show(m, w, list + Q_SIZE * k, points, out);
+}
+
+/* One quantity of those that k_native_forward put one after the other: n numbers from `at` on. */
+world_kernel void k_native_take(const real *all, real *out, int at, int n)
+{
+    each (i, n) put(out, i, all[at + i]);
+}
+world_kernel void k_native_take_ints(const real *all, lint *out, int at, int n)
+{
+    each (i, n) out[i] = to_int(all[at + i]);
 }

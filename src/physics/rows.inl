@@ -181,7 +181,6 @@
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \
-    X(W_SEEN, NULL, PH_SEEN *t->m[M_NSLOT])                                                                            \
     X(W_CFRC_EXT, "cfrc_ext", 6 * m->nbody)                                                                            \
     X(W_CFRC_INT, "cfrc_int", 6 * m->nbody)                                                                            \
     X(W_SUBTREE_LINVEL, "subtree_linvel", 3 * m->nbody)                                                                \

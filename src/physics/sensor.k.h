@@ -227,7 +227,7 @@ LFN real ph_sense_limit(const int *m, const ureal *f, const real *v, const real 
     real x = splat(0), axis[3], vel = (w + m[row[SN_FROM]])[row[SN_ITEM]];
     for (int b = row[SN_NBLOCK] - 1; b >= 0; --b) {
         const int *block = m + m[M_BLOCK] + B_SIZE * (row[SN_BLOCK] + b);
-        real dist = ph_limit_pos(m, f, v, w, block, axis) - ph_block_par(m, f, v, block, P_MARGIN);
+        real pos = ph_limit_pos(m, f, v, w, block, axis), dist = pos - ph_block_par(m, f, v, block, P_MARGIN);
         real y = row[SN_KIND] == PH_SENSE_LIMITPOS ? dist : splat((ureal)-block[B_SIDE]) * vel;
         x = select(ph_block_holds(m, f, v, w, block), y, x);
     }

@@ -495,6 +495,7 @@ LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int 
             ph_solve_constraints(m, f, v, w, s, group);
             if (extra & PH_EXTRA_FORCES) ph_external(m, f, v, w, s, group);
             if (extra & PH_EXTRA_SENSORS) ph_sense_rows(m, f, v, w, s, group);
+            if (extra >= PH_EXTRA_LIST) ph_list_contacts(m, w, s, group, extra / PH_EXTRA_LIST);
             if (i >= 0) ph_keep(m, w, group, 0);
             if (full) faults = iselect(group, isplat(PH_CONTACTS_FULL), faults);
             todo = m_andnot(todo, group);

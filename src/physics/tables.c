@@ -400,6 +400,16 @@ static void put_options(sti_tables_builder *b)
     sti_physics_fill(b, M_FLAGS, option_flags(m));
 }
 
+/* W_SEEN lies over what nobody needs once rows are solved, from W_EFC_JAR on, if there is room for it. */
+static void put_seen(sti_tables_builder *b, int64_t *at)
+{
+    const int *m = b->t->m;
+    int64_t need = (int64_t)PH_SEEN * m[M_NSLOT];
+    bool fits = need <= m[W_EFC_BLOCK] - m[W_EFC_JAR];
+    sti_physics_fill(b, W_SEEN, fits ? m[W_EFC_JAR] : *at);
+    if (!fits) *at += need;
+}
+
 static void put_memory(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
@@ -411,6 +421,7 @@ static void put_memory(sti_tables_builder *b)
     at += (n);
     MEMORY(QUANTITY)
     sti_physics_fill(b, M_NMEMORY, at < INT_MAX ? at : INT_MAX);
+    put_seen(b, &at);
     AFTER(QUANTITY)
 #undef QUANTITY
     sti_physics_fill(b, M_NMEMORY_ALL, at < INT_MAX ? at : INT_MAX);
@@ -470,9 +481,9 @@ const char *sti_validate_physics_tables(const sti_physics_tables *t)
             if (g > 0 && (t->m[i] < 0 || t->m[i] > limit)) return "a number beyond its array";
         }
     for (int g = 3; g <= 4; ++g)
-        for (int i = groups[g].begin + 1; i < groups[g].end; ++i)
+        for (int i = groups[g].begin + (g == 3 ? 1 : 2); i < groups[g].end; ++i)
             if (t->m[i] < t->m[i - 1]) return "quantities in team memory that overlap";
-    if (t->m[W_SEEN] < t->m[M_NMEMORY]) return "memory of stage after that a step has";
+    if (t->m[W_CFRC_EXT] < t->m[M_NMEMORY]) return "memory of stage after that a step has";
     return NULL;
 }
 

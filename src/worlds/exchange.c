@@ -130,11 +130,13 @@ static bool field_moves(int f) { return f == STI_FIELD_qpos || f == STI_FIELD_mo
 
 bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT])
 {
-    bool moves = false;
+    bool moves = false, changes = false;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!dirty[f]) continue;
+        changes = changes || !worlds->data;
         if (worlds->data) {
             bool changed = push_field(worlds, f, w, worlds->data[w]);
+            changes = changes || changed;
             moves = moves || (changed && field_moves(f));
         } else if (f == STI_FIELD_time) {
             (void)push_numbers(worlds, f, w, &worlds->time[w]);
@@ -142,6 +144,7 @@ bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_
             moves = moves || field_moves(f); /* nothing to compare with: the array is the state */
         }
     }
+    if (changes) worlds->changed[w] = worlds->changes + 1; /* the caller then increases changes */
     return moves;
 }
 
@@ -268,6 +271,10 @@ stet_result sti_worlds_sync(stet_worlds *worlds)
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || s.dirty[f];
     if (!any) return STET_OK;
     push_all(&s);
+    bool changed = false;
+    for (int64_t w = 0; w < worlds->nworld; ++w) changed = changed || worlds->changed[w] > worlds->changes;
+    worlds->changes += changed;
+    if (changed) sti_version_bump(&worlds->changed_version);
     for (int64_t w = 0; w < worlds->nworld; ++w)
         if (worlds->marks[w] && !(worlds->external_poses && worlds->caller_poses[w])) sti_worlds_moved(worlds, w);
     return STET_OK;

@@ -10,6 +10,8 @@
 void sti_worlds_moved(stet_worlds *worlds, int64_t w)
 {
     worlds->moved[w] = ++worlds->clock;
+    worlds->changed[w] = ++worlds->changes;
+    sti_version_bump(&worlds->changed_version);
     worlds->caller_poses[w] = 0;
     worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
     sti_version_bump(&worlds->moved_version);
@@ -18,6 +20,7 @@ void sti_worlds_moved(stet_worlds *worlds, int64_t w)
 void sti_worlds_all_moved(stet_worlds *worlds)
 {
     worlds->clock++;
+    sti_quantities_all_changed(worlds);
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->moved[w] = worlds->clock;
     memset(worlds->caller_poses, 0, (size_t)worlds->nworld);
     worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
@@ -32,6 +35,7 @@ void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics)
 {
     worlds->physics = physics;
     sti_array_set_producer(worlds->field[STI_FIELD_time], physics.pull ? pull_time : NULL, worlds);
+    sti_quantities_all_changed(worlds);
     for (int64_t w = 0; w < worlds->nworld; ++w)
         if (!worlds->caller_poses[w]) sti_worlds_moved(worlds, w);
 }

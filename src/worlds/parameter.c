@@ -162,6 +162,7 @@ stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, con
                          name);
 #undef LIST
     sti_parameters *p = &worlds->parameters;
+    sti_quantities_all_changed(worlds);
     if (!values) {
         p->given[which] = false;
         return STET_OK;

@@ -77,6 +77,7 @@ static stet_result make_tables(stet_worlds *worlds)
     STI_TRY(sti_alloc(&worlds->faults, n * sizeof *worlds->faults, "faults of worlds"));
     STI_TRY(sti_alloc(&worlds->moved, n * sizeof *worlds->moved, "moves of worlds"));
     STI_TRY(sti_alloc(&worlds->posed, n * sizeof *worlds->posed, "moves of worlds"));
+    STI_TRY(sti_alloc(&worlds->changed, n * sizeof *worlds->changed, "changes of worlds"));
     STI_TRY(sti_alloc(&worlds->resets, n * sizeof *worlds->resets, "resets of worlds"));
     STI_TRY(sti_alloc(&worlds->caller_poses, n, "owners of poses"));
     STI_TRY(sti_alloc(&worlds->marks, n, "marks of worlds"));
@@ -178,6 +179,7 @@ stet_result stet_worlds_create(stet_device *device, stet_model *model, const ste
     worlds->def = *def;
     worlds->nworld = def->nworld;
     worlds->moved_version = sti_version_new();
+    worlds->changed_version = sti_version_new();
     sti_model_retain(model);
     stet_result result = build(worlds);
     if (result != STET_OK) {
@@ -202,6 +204,7 @@ void stet_worlds_destroy(stet_worlds *worlds)
         stet_array_destroy(worlds->field[f]);
         sti_stamp_free(&worlds->pushed[f]);
     }
+    sti_quantities_free(worlds);
     sti_worlds_forget_initial(worlds);
     sti_poses_forget_first(worlds);
     stet_array_destroy(worlds->noise);
@@ -216,6 +219,7 @@ void stet_worlds_destroy(stet_worlds *worlds)
     sti_free(worlds->faults);
     sti_free(worlds->moved);
     sti_free(worlds->posed);
+    sti_free(worlds->changed);
     sti_free(worlds->resets);
     sti_free(worlds->caller_poses);
     sti_free(worlds->marks);
@@ -227,21 +231,6 @@ void stet_worlds_destroy(stet_worlds *worlds)
 /* ---- looking at them -------------------------------------------------------------------------------------------- */
 
 int64_t stet_worlds_get_nworld(const stet_worlds *worlds) { return worlds ? worlds->nworld : 0; }
-
-stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_array **out)
-{
-    if (!worlds || !field || !out)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_get_array: worlds, field and out must not be NULL");
-    *out = NULL;
-    for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (strcmp(field, stet_worlds_get_fields()[f]) == 0) {
-            *out = worlds->field[f];
-            return STET_OK;
-        }
-#define LIST(name, items, member, writer) " " #name
-    return sti_error(STET_ERROR_NOT_FOUND, "worlds: there is no field '%.64s'; they have:" STI_FIELDS(LIST), field);
-#undef LIST
-}
 
 const char *stet_fault_name(stet_fault fault)
 {

@@ -30,6 +30,7 @@
 #include "model/model.h"
 #include "stet/worlds.h"
 #include "worlds/parameter.h"
+#include "worlds/quantities.h"
 
 #include <stdatomic.h>
 
@@ -76,6 +77,8 @@ typedef struct sti_worlds_physics {
     stet_result (*make_poses)(void *context, const uint8_t *due);
     /* brings `faults` and `time` up to date; with `drop` forgets what steps left to do for them */
     stet_result (*pull)(void *context, bool drop);
+    /* the quantities of worlds->quantities with in_pass, of all worlds (quantities.h) */
+    stet_result (*fill_quantities)(void *context);
 } sti_worlds_physics;
 
 enum { STI_POSE_INPUTS = 3 }; /* qpos, mocap_pos, mocap_quat */
@@ -118,7 +121,13 @@ struct stet_worlds {
     uint64_t first_key[STI_POSE_INPUTS], begun_key[STI_POSE_INPUTS];
     uint64_t begun; /* clock of that beginning; 0: there was none, or its content is not known */
     bool first_valid;
-    stet_array *noise, *draws; /* for resets: [nworld][nq + nv], [nworld][1]; made when first needed */
+    uint64_t *changed;           /* [nworld], QUANTITY-3: the value of `changes` at the last one */
+    uint64_t changes;            /* last value given to changed */
+    sti_version changed_version; /* bumped by every change of changed */
+    sti_quantity *quantities;    /* those that somebody asked for */
+    int contact_slots;           /* 0: the default */
+    int64_t forwards;            /* worlds whose forward dynamics MuJoCo's library ran for quantities */
+    stet_array *noise, *draws;   /* for resets: [nworld][nq + nv], [nworld][1]; made when first needed */
 };
 
 /* Number of blocks of the layout, of `lanes` worlds each; the last may not be full. */

@@ -14,7 +14,8 @@ from command import COMMAND, files_below, folder, run, scene, stet
 SMALL = ["--worlds", 3, "--frames", 4, "--size", "24x16", "--control", "noise"]
 MECHANISMS = [
     "pose_sync", "hierarchy", "tiles", "deferred_tiles", "frame", "readback", "plain_view", "kernel_cache",
-    "graph_replay", "fusion", "args", "rounds", "adstack", "adstack_handle", "gather_plan"
+    "graph_replay", "fusion", "args", "rounds", "adstack", "adstack_handle", "gather_plan",
+    "quantities"
 ]
 
 
@@ -138,6 +139,17 @@ def test_control_file():
             assert ctrl.shape == (5, 3, 1) and np.array_equal(ctrl, want[:5].astype(np.float32)), name
         assert state["all"] == state["each"] == state["single"] and state["other"] != state["all"]
         assert state["whole"] == state["long"] == state["byte"] == state["one"]
+
+
+def test_quantities_are_recorded():
+    with folder() as cwd:
+        words = [scene("hand.xml"), "--worlds", 2, "--frames", 3, "--output", "none"]
+        done = run(*words, "--record", "qacc,ncon,qvel", "--out", "out", cwd=cwd)
+        qacc, ncon, qvel = (np.load(os.path.join(cwd, "out", name + ".npy")) for name in ("qacc", "ncon", "qvel"))
+        assert qacc.shape == qvel.shape and np.isfinite(qacc).all() and ncon.shape == (3, 2, 1)
+        assert ncon.dtype == np.int32 and (ncon > 0).any()
+        assert done["mechanisms"]["quantities"]["misses"] == 4, "both at the first frame, then one pass a frame"
+        assert done["state_hash"] == run(*words)["state_hash"]
 
 
 def test_without_pictures():

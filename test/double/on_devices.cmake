@@ -8,7 +8,7 @@ stet_test_on_devices(
     render/clip render/renderer render/same render/shade
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
-    physics/life physics/native step/faults
+    physics/life physics/native physics/read worlds/quantities step/faults
     step/step
     sim/control sim/frame sim/idle sim/native sim/phase sim/program sim/recorded sim/round sim/round_known sim/same
     sim/sim sim/subset sim/tape sim/tensor)

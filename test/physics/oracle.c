@@ -43,7 +43,6 @@
     X(qacc, d->qacc, m->nv)                                                                                            \
     X(cacc, d->cacc, 6 * m->nbody)                                                                                     \
     X(cfrc_ext, d->cfrc_ext, 6 * m->nbody)                                                                             \
-    X(cfrc_int, d->cfrc_int, 6 * m->nbody)                                                                             \
     X(subtree_linvel, d->subtree_linvel, 3 * m->nbody)                                                                 \
     X(subtree_angmom, d->subtree_angmom, 3 * m->nbody)                                                                 \
     X(energy, d->energy, 2)
@@ -117,17 +116,21 @@ static double *find_worst(oracle_errors *e, const char *name)
     return &e->worst[e->n++];
 }
 
-/* NaN counts as infinite. */
-static double row_error(const stet_array *a, int64_t w, const mjtNum *exact, int64_t n)
+/* NaN counts as infinite. The scale is the greatest of the numbers `of`. */
+static double scaled_error(const stet_array *a, int64_t w, const mjtNum *exact, const mjtNum *of, int64_t n)
 {
     double scale = a->device->real_size == sizeof(double) ? ORACLE_FLOOR : ORACLE_FLOOR_FLOAT, worst = 0;
     int64_t skip = a->nitem - n; /* what is the world's own in an array of bodies */
-    for (int64_t i = 0; i < n; ++i) scale = fmax(scale, fabs(exact[i]));
+    for (int64_t i = 0; i < n; ++i) scale = fmax(scale, fmax(fabs(exact[i]), fabs(of[i])));
     for (int64_t i = 0; i < n; ++i) {
         double x = fabs(reals_get(a, w, skip + i) - exact[i]);
         worst = fmax(worst, x == x ? x : HUGE_VAL);
     }
     return worst / scale;
+}
+static double row_error(const stet_array *a, int64_t w, const mjtNum *exact, int64_t n)
+{
+    return scaled_error(a, w, exact, exact, n);
 }
 
 /* Did MuJoCo say in a step that the implicit integrator's matrix is singular? Then its numbers mean nothing. */
@@ -174,6 +177,17 @@ static void compare_backward(const mjModel *m, mjData **data, sti_native *native
     stet_array_destroy(a);
 }
 
+/* Internal forces are differences of external ones, which may be much greater. */
+static void compare_internal(const mjModel *m, mjData **data, sti_native *native, oracle_errors *errors)
+{
+    stet_array *a;
+    OK(sti_native_quantity(native, "cfrc_int", &a));
+    double *worst = find_worst(errors, "cfrc_int");
+    for (int w = 0; w < ORACLE_WORLDS; ++w)
+        *worst = fmax(*worst, scaled_error(a, w, data[w]->cfrc_int, data[w]->cfrc_ext, 6 * m->nbody));
+    stet_array_destroy(a);
+}
+
 typedef struct run {
     const mjModel *m;
     mjData *d;
@@ -215,6 +229,7 @@ void oracle_compare(rig *r, mjData **data, int nstep, oracle_errors *errors)
     QUANTITIES(COMPARE)
 #undef COMPARE
     compare_backward(m, data, native, errors);
+    compare_internal(m, data, native, errors);
     for (int w = 0; w < ORACLE_WORLDS; ++w)
         assert_true(sti_mujoco_guard(run_steps, &(run){m, data[w], nstep}, NULL, 0));
     OK(sti_native_steps(native, NULL, nstep));
@@ -257,8 +272,8 @@ void oracle_print(const oracle_errors *errors, const char *what)
 
 static bool is_conditioned(const char *name)
 {
-    static const char *const names[] = {"qLD", "qLDiagInv", "qacc_smooth", "qacc", "qvel after", "qpos after", "cacc",
-                                        "cfrc_ext", "cfrc_int"};
+    static const char *const names[] = {"qLD",        "qLDiagInv", "qacc_smooth", "qacc",    "qvel after",
+                                        "qpos after", "cacc",      "cfrc_ext",    "cfrc_int"};
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         if (strcmp(name, names[k]) == 0) return true;
     return false;

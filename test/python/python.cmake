@@ -2,7 +2,7 @@
 # libraries are skipped where the library is not installed (pytest's status 5: nothing to run).
 if(STET_PYTHON AND NOT STET_SANITIZE)
     set(stet_python_tests adjoint array bench dlpack errors examples gym_api gym_cartpole gym_hand jax kernel
-        kernels_page lifetime package process rounds sim tape threads torch torch_function)
+        kernels_page lifetime package process quantities rounds sim tape threads torch torch_function)
     foreach(name IN LISTS stet_python_tests)
         add_test(NAME "python/${name}" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
             "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")

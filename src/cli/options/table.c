@@ -136,8 +136,13 @@ static bool read_record(run_options *o, const char *text)
 {
     if (!option_names("record", text, &o->record)) return false;
     for (int i = 0; i < o->record.count; ++i) {
-        char known[400];
-        if (!option_one_of(stet_worlds_get_fields(), o->record.name[i], known, sizeof known))
+        char known[800];
+        size_t used;
+        if (option_one_of(stet_worlds_get_fields(), o->record.name[i], known, sizeof known)) continue;
+        used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, ", ");
+        used = strlen(known);
+        if (!option_one_of(stet_worlds_get_quantities(), o->record.name[i], known + used, sizeof known - used))
             return report_error(EXIT_INPUT, "--record %s: the worlds have no such field; there are: %s",
                                 o->record.name[i], known),
                    false;
@@ -266,6 +271,7 @@ static void print_names(const char *what, const char *(*name)(int), int count)
 
 static const char *output_name(int i) { return stet_output_name((stet_output)i); }
 static const char *mechanism_name(int i) { return stet_mechanism_name((stet_mechanism)i); }
+static const char *quantity_name(int i) { return stet_worlds_get_quantities()[i]; }
 static const char *field_name(int i) { return stet_worlds_get_fields()[i]; }
 
 void option_help(void)
@@ -280,11 +286,13 @@ void option_help(void)
         for (const char *p = rows[i].help; *p; ++p) *p == '\n' ? printf("\n%43s", "") : putchar(*p);
         putchar('\n');
     }
-    int nfield = 0;
+    int nfield = 0, nquantity = 0;
     while (stet_worlds_get_fields()[nfield]) ++nfield;
+    while (stet_worlds_get_quantities()[nquantity]) ++nquantity;
     print_names("Outputs", output_name, STET_OUTPUT_COUNT);
     print_names("Mechanisms", mechanism_name, STET_MECHANISM_COUNT);
     print_names("Fields", field_name, nfield);
+    print_names("Quantities", quantity_name, nquantity);
     printf("\nFiles are written beside their places and renamed when they are complete; only plain files are\n"
            "replaced, and no inputs. The first SIGINT or SIGTERM ends the run between two time steps, and files\n"
            "hold what was done; a second one ends it at once.\n"

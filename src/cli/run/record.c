@@ -16,7 +16,8 @@ static const char *open_one(recorder *r, const run_options *o, const char *name,
     if (!r->file[k]) return "out of memory for a recording; record fewer fields";
     int64_t whole[] = {0, o->frames, shape[0], shape[1]};
     bool rounds = options_rounds(o);
-    const char *wrong = npy_open(r->file[k], path, "<f4", rounds ? 4 : 3, rounds ? whole : whole + 1);
+    const char *type = stet_array_get_dtype(r->field[k]) == STET_DTYPE_INT ? "<i4" : "<f4";
+    const char *wrong = npy_open(r->file[k], path, type, rounds ? 4 : 3, rounds ? whole : whole + 1);
     if (!wrong) r->count = k + 1;
     if (wrong) free(r->file[k]);
     if (wrong || rounds) return wrong;

@@ -211,6 +211,13 @@ static raised without_plain_view(const measured *m)
     return (raised){0};
 }
 
+/* Nor what follows from a state (worlds/quantities_test.c). */
+static raised without_quantities(const measured *m)
+{
+    (void)m;
+    return (raised){0};
+}
+
 static const struct {
     stet_mechanism mechanism;
     raised (*without)(const measured *m);
@@ -230,6 +237,7 @@ static const struct {
     {STET_MECHANISM_ADSTACK_HANDLE, without_adstack},
     {STET_MECHANISM_GATHER_PLAN, without_adstack},
     {STET_MECHANISM_PLAIN_VIEW, without_plain_view},
+    {STET_MECHANISM_QUANTITIES, without_quantities},
 };
 
 static void each_off_raises_what_it_should(void **state)

@@ -1,0 +1,173 @@
+/* Reading quantities of native physics: one launch puts all that are wanted one after the other; see native.h. */
+#include "physics/native_state.h"
+
+#include "base/memory.h"
+#include "kernel/record/launch.h"
+#include "worlds/quantities.h"
+
+#include <string.h>
+
+extern const sti_kernel sti_k_native_forward, sti_k_native_take, sti_k_native_take_ints;
+
+typedef struct wanted {
+    int32_t *list; /* rows of Q_SIZE */
+    double *point; /* [3] each */
+    int nlist, npoint, items;
+    int extra; /* as in ph_forward */
+} wanted;
+
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+/* Where a Jacobian's point is: a quantity in team memory and its item, or a point of the caller's. */
+static void list_jacobian(const mjModel *m, const sti_quantity *q, wanted *out, int32_t *row)
+{
+    row[Q_KIND] = PH_SHOW_JACOBIAN;
+    row[Q_ITEM] = row[Q_BODY] = q->object;
+    switch (q->jacobian) {
+    case STET_JACOBIAN_BODY: row[Q_FROM] = W_XPOS; return;
+    case STET_JACOBIAN_BODY_COM: row[Q_FROM] = W_XIPOS; return;
+    case STET_JACOBIAN_GEOM:
+        row[Q_FROM] = W_GEOM_XPOS;
+        row[Q_BODY] = m->geom_bodyid[q->object];
+        return;
+    case STET_JACOBIAN_SITE:
+        row[Q_FROM] = W_SITE_XPOS;
+        row[Q_BODY] = m->site_bodyid[q->object];
+        return;
+    default:
+        row[Q_KIND] = PH_SHOW_POINT;
+        row[Q_ITEM] = out->npoint;
+        memcpy(out->point + 3 * (size_t)out->npoint++, q->point, sizeof q->point);
+    }
+}
+
+static void list_contact(int first, int size, const sti_quantity *q, wanted *out, int32_t *row)
+{
+    row[Q_KIND] = PH_SHOW_CONTACT;
+    row[Q_FROM] = first;
+    row[Q_ITEM] = size;
+    out->extra = PH_EXTRA_AFTER + PH_EXTRA_LIST * ((int)q->array->nitem / size);
+}
+
+static void list_quantity(const sti_native *n, const sti_quantity *q, wanted *out)
+{
+    int32_t *row = out->list + (size_t)Q_SIZE * (size_t)out->nlist++;
+    int items;
+    row[Q_AT] = out->items;
+    row[Q_N] = (int32_t)q->array->nitem;
+    out->items += row[Q_N];
+    if (sti_quantity_stage(q) == STI_STAGE_AFTER) out->extra |= PH_EXTRA_AFTER;
+    switch (q->kind) {
+    case STI_QUANTITY_geom_xquat:
+    case STI_QUANTITY_site_xquat:
+        row[Q_KIND] = PH_SHOW_QUAT;
+        row[Q_FROM] = q->kind == STI_QUANTITY_geom_xquat ? W_GEOM_XMAT : W_SITE_XMAT;
+        return;
+    case STI_QUANTITY_qM: row[Q_KIND] = PH_SHOW_DENSE; return;
+    case STI_QUANTITY_jacobian: list_jacobian(n->worlds->model->mj, q, out, row); return;
+    case STI_QUANTITY_ncon: /* the list of contacts begins with their number */
+        row[Q_FROM] = M_NMEMORY_ALL;
+        if (out->extra < PH_EXTRA_LIST) out->extra = PH_EXTRA_AFTER + PH_EXTRA_LIST;
+        return;
+    case STI_QUANTITY_contact_geom: list_contact(0, 2, q, out, row); return;
+    case STI_QUANTITY_contact_dist: list_contact(2, 1, q, out, row); return;
+    case STI_QUANTITY_contact_pos: list_contact(3, 3, q, out, row); return;
+    case STI_QUANTITY_contact_frame: list_contact(6, 9, q, out, row); return;
+    case STI_QUANTITY_contact_force: list_contact(15, 6, q, out, row); return;
+    default: row[Q_FROM] = sti_physics_quantity(q->array->name, &n->tables, &items);
+    }
+}
+
+/* Puts the list and the points on the device, if they are not there. */
+static stet_result put_list(sti_native *n, const wanted *k)
+{
+    sti_native_reads *r = &n->reads;
+    size_t size = (size_t)k->nlist * Q_SIZE * sizeof *k->list, room = 3 * (size_t)(k->npoint > 0 ? k->npoint : 1);
+    void *mirror;
+    if (r->list && r->nlisted == k->nlist && memcmp(r->listed, k->list, size) == 0) return STET_OK;
+    stet_device *device = n->worlds->device;
+    sti_native_reads_free(r);
+    STI_TRY(sti_alloc(&r->listed, size, "list of quantities"));
+    STI_TRY(STI_ARRAY(device, "list of quantities", STET_DTYPE_INT, false, &r->list, k->nlist * Q_SIZE));
+    STI_TRY(stet_array_write(r->list, k->list, size));
+    STI_TRY(STI_ARRAY(device, "points of Jacobians", STET_DTYPE_REAL, false, &r->points, (int64_t)room));
+    STI_TRY(sti_mirror_overwrite(r->points, &mirror));
+    for (size_t i = 0; i < room; ++i)
+        sti_mirror_set(r->points, mirror, 0, (int64_t)i, i < 3 * (size_t)k->npoint ? k->point[i] : 0);
+    sti_array_mirror_written(r->points);
+    STI_TRY(STI_ARRAY(device, "quantities", STET_DTYPE_REAL, true, &r->all, n->worlds->nworld, k->items));
+    memcpy(r->listed, k->list, size);
+    r->nlisted = k->nlist;
+    return STET_OK;
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+static stet_result run_forward(sti_native *n, const wanted *k, stet_array *out)
+{
+    const int *m = n->tables.m;
+    int listed = k->extra / PH_EXTRA_LIST;
+    int memory = k->extra & PH_EXTRA_AFTER ? m[M_NMEMORY_ALL] + 1 + PH_LISTED * listed : m[M_NMEMORY];
+    STI_TRY(put_list(n, k));
+    return STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS,
+                      sti_arg_array(n->reads.list), sti_arg_array(n->reads.points), sti_arg_int(memory),
+                      sti_arg_int(n->tables.m[M_NINTS]), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
+                      sti_arg_array(out ? out : n->reads.all), sti_arg_int(k->nlist), sti_arg_int(k->extra));
+}
+
+static stet_result take_quantities(const sti_native *n)
+{
+    stet_device *device = n->worlds->device;
+    int at = 0;
+    for (sti_quantity *q = n->worlds->quantities; q; q = q->next) {
+        if (!q->in_pass) continue;
+        const sti_kernel *kernel = q->array->dtype == STET_DTYPE_INT ? &sti_k_native_take_ints : &sti_k_native_take;
+        STI_TRY(STI_LAUNCH(*kernel, device, n->worlds->nworld, sti_arg_array(n->reads.all), sti_arg_array(q->array),
+                           sti_arg_int(at), sti_arg_int((int)q->array->nitem)));
+        at += (int)q->array->nitem;
+    }
+    return STET_OK;
+}
+
+/* One quantity alone needs no copy. */
+stet_result sti_native_fill(void *native)
+{
+    sti_native *n = native;
+    wanted k = {.list = NULL};
+    sti_quantity *one = NULL;
+    int count = 0;
+    for (sti_quantity *q = n->worlds->quantities; q; q = q->next) {
+        if (!q->in_pass) continue;
+        one = q;
+        count++;
+    }
+    STI_TRY(sti_alloc(&k.list, (size_t)count * Q_SIZE * sizeof *k.list, "list of quantities"));
+    stet_result result = sti_alloc(&k.point, 3 * (size_t)count * sizeof *k.point, "points of Jacobians");
+    for (const sti_quantity *q = n->worlds->quantities; result == STET_OK && q; q = q->next)
+        if (q->in_pass) list_quantity(n, q, &k);
+    bool alone = count == 1 && one->array->dtype == STET_DTYPE_REAL;
+    if (result == STET_OK) result = run_forward(n, &k, alone ? one->array : NULL);
+    if (result == STET_OK && !alone) result = take_quantities(n);
+    sti_free(k.list);
+    sti_free(k.point);
+    return result;
+}
+
+stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **out)
+{
+    int items, number = sti_physics_quantity(name, &n->tables, &items);
+    stet_array *a;
+    *out = NULL;
+    if (number < 0) return sti_error(STET_ERROR_NOT_FOUND, "physics: there is no quantity '%.64s'", name);
+    STI_TRY(STI_ARRAY(n->worlds->device, name, STET_DTYPE_REAL, true, &a, n->worlds->nworld, items));
+    int32_t row[Q_SIZE] = {[Q_KIND] = PH_SHOW_COPY, [Q_N] = items, [Q_FROM] = number};
+    int extra = number == W_SENSORDATA ? n->tables.m[M_STEP_EXTRA] : PH_EXTRA_AFTER;
+    wanted k = {.list = row, .nlist = 1, .items = items, .extra = extra};
+    stet_result result = run_forward(n, &k, a);
+    if (result != STET_OK) {
+        stet_array_destroy(a);
+        return result;
+    }
+    *out = a;
+    return STET_OK;
+}

@@ -1,0 +1,222 @@
+/*
+ * Quantities by MuJoCo's library: forward dynamics of the present state on scratch data.
+ *
+ *   FORWARD-1  the data of a world are read, never written
+ */
+#include "worlds/poses.h"
+#include "worlds/quantities.h"
+#include "worlds/worlds.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+typedef struct pass {
+    stet_worlds *worlds;
+    uint64_t from;
+    sti_stage stage;
+    mjtNum *room; /* [threads][each]: numbers of one quantity of one world */
+    int64_t each;
+} pass;
+
+/* ---- the state --------------------------------------------------------------------------------------------------- */
+
+/* Is it a field that forward dynamics depend on? */
+static bool is_input(int f) { return sti_field_writer[f] & STI_WRITER_CALLER || f == STI_FIELD_qacc_warmstart; }
+
+/* The state in the arrays, of worlds that have no data. */
+static void copy_arrays(const stet_worlds *worlds, int64_t w, mjData *to)
+{
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) {
+        mjtNum *out = sti_field_exact(to, (sti_field)f);
+        const stet_array *a = worlds->field[f];
+        for (int64_t i = 0; is_input(f) && i < a->nitem; ++i) {
+            double x = sti_mirror_get(a, worlds->mirror[f], w, i);
+            if (out)
+                out[i] = x;
+            else
+                to->eq_active[i] = x != 0;
+        }
+    }
+    to->time = worlds->time[w];
+}
+
+typedef struct forward {
+    const pass *p;
+    int64_t w;
+    int thread;
+    mjData *d;
+    mjModel m; /* the world's, without sleeping: scratch data do not record which bodies sleep */
+} forward;
+
+/* ---- quantities that MuJoCo's data do not hold ------------------------------------------------------------------- */
+
+static void fill_quats(const mjtNum *mat, int64_t n, mjtNum *out)
+{
+    for (int64_t i = 0; i < n; ++i) mju_mat2Quat(out + 4 * i, mat + 9 * i);
+}
+
+/* The body, and the point in the world's frame, that a Jacobian is of. */
+static int find_place(const mjModel *m, const mjData *d, const sti_quantity *q, mjtNum point[3])
+{
+    int i = q->object;
+    switch (q->jacobian) {
+    case STET_JACOBIAN_BODY_COM: mju_copy3(point, d->xipos + 3 * (ptrdiff_t)i); return i;
+    case STET_JACOBIAN_GEOM: mju_copy3(point, d->geom_xpos + 3 * (ptrdiff_t)i); return m->geom_bodyid[i];
+    case STET_JACOBIAN_SITE: mju_copy3(point, d->site_xpos + 3 * (ptrdiff_t)i); return m->site_bodyid[i];
+    case STET_JACOBIAN_POINT:
+        mju_mulMatVec3(point, d->xmat + 9 * (ptrdiff_t)i, q->point);
+        mju_addTo3(point, d->xpos + 3 * (ptrdiff_t)i);
+        return i;
+    default: mju_copy3(point, d->xpos + 3 * (ptrdiff_t)i); return i;
+    }
+}
+
+static void fill_jacobian(const mjModel *m, const mjData *d, const sti_quantity *q, mjtNum *out)
+{
+    mjtNum point[3];
+    int body = find_place(m, d, q, point);
+    mj_jac(m, d, out, out + 3 * m->nv, point, body);
+}
+
+/* Does contact i have a slot? If there are not enough, those with the least distances have. */
+static bool has_slot(const mjData *d, int i, int64_t slots)
+{
+    int before = 0;
+    if (d->ncon <= slots) return true;
+    for (int k = 0; k < d->ncon; ++k) {
+        mjtNum a = d->contact[k].dist, b = d->contact[i].dist;
+        before += a < b || (a == b && k < i);
+    }
+    return before < slots;
+}
+
+/* One slot of a contact quantity; returns how many numbers it has. */
+static int fill_contact(const mjModel *m, const mjData *d, sti_quantity_kind kind, int i, mjtNum *out)
+{
+    const mjContact *c = &d->contact[i];
+    switch (kind) {
+    case STI_QUANTITY_contact_geom:
+        out[0] = c->geom[0];
+        out[1] = c->geom[1];
+        return 2;
+    case STI_QUANTITY_contact_dist: out[0] = c->dist; return 1;
+    case STI_QUANTITY_contact_pos: memcpy(out, c->pos, 3 * sizeof *out); return 3;
+    case STI_QUANTITY_contact_frame: memcpy(out, c->frame, 9 * sizeof *out); return 9;
+    default: mj_contactForce(m, d, i, out); return 6;
+    }
+}
+
+static void fill_contacts(const mjModel *m, const mjData *d, const sti_quantity *q, mjtNum *out)
+{
+    static const int sizes[] = {2, 1, 3, 9, 6};
+    int64_t n = q->array->nitem, slots = n / sizes[q->kind - STI_QUANTITY_contact_geom], at = 0;
+    for (int i = 0; i < d->ncon; ++i)
+        if (has_slot(d, i, slots)) at += fill_contact(m, d, q->kind, i, out + at);
+    for (; at < n; ++at) out[at] = q->kind == STI_QUANTITY_contact_geom ? -1 : 0;
+}
+
+/* ---- one world --------------------------------------------------------------------------------------------------- */
+
+/* The numbers of a quantity, in MuJoCo's data or in `room`. */
+static const mjtNum *find_numbers(const mjModel *m, const mjData *d, const sti_quantity *q, mjtNum *room)
+{
+    const mjtNum *exact = sti_quantity_exact(d, q->kind);
+    if (exact) return exact;
+    switch (q->kind) {
+    case STI_QUANTITY_geom_xquat: fill_quats(d->geom_xmat, m->ngeom, room); break;
+    case STI_QUANTITY_site_xquat: fill_quats(d->site_xmat, m->nsite, room); break;
+    case STI_QUANTITY_qM: mj_fullM(m, d, room); break;
+    case STI_QUANTITY_ncon: room[0] = d->ncon; break;
+    case STI_QUANTITY_jacobian: fill_jacobian(m, d, q, room); break;
+    default: fill_contacts(m, d, q, room); break;
+    }
+    return room;
+}
+
+/* Rounds into the array; NULL: all numbers are NaN, because MuJoCo reported an error. */
+static void put_numbers(const sti_quantity *q, int64_t w, const mjtNum *exact)
+{
+    const stet_array *a = q->array;
+    for (int64_t i = 0; i < a->nitem; ++i) {
+        double x = exact && exact[i] == exact[i] ? exact[i] : (double)__builtin_nan("");
+        if (a->dtype == STET_DTYPE_INT)
+            ((int32_t *)q->mirror)[sti_array_index(a, w, i)] = exact ? (int32_t)x : -1;
+        else
+            sti_mirror_set(a, q->mirror, w, i, x);
+    }
+}
+
+static void run_forward(void *context)
+{
+    forward *k = context;
+    const stet_worlds *worlds = k->p->worlds;
+    const mjModel *m = &k->m;
+    if (worlds->data)
+        mj_copyState(m, worlds->data[k->w], k->d, mjSTATE_INTEGRATION);
+    else
+        copy_arrays(worlds, k->w, k->d);
+    if (k->p->stage >= STI_STAGE_ACCELERATION) {
+        mj_forwardSkip(m, k->d, mjSTAGE_NONE, 1);
+    } else {
+        mj_fwdPosition(m, k->d);
+        if (k->p->stage == STI_STAGE_VELOCITY) mj_fwdVelocity(m, k->d);
+    }
+    if (k->p->stage == STI_STAGE_AFTER) {
+        mj_rnePostConstraint(m, k->d);
+        mj_subtreeVel(m, k->d);
+        mj_energyPos(m, k->d);
+        mj_energyVel(m, k->d);
+    }
+    for (const sti_quantity *q = worlds->quantities; q; q = q->next)
+        if (q->in_pass) put_numbers(q, k->w, find_numbers(m, k->d, q, k->p->room + k->p->each * k->thread));
+}
+
+static void forward_world(void *context, int64_t w, int thread)
+{
+    const pass *p = context;
+    stet_worlds *worlds = p->worlds;
+    if (worlds->changed[w] <= p->from) return;
+    forward k = {.p = p, .w = w, .thread = thread, .d = worlds->scratch[thread]};
+    k.m = *sti_parameters_model(worlds, w, thread);
+    k.m.opt.enableflags &= ~mjENBL_SLEEP;
+    bool done = sti_mujoco_guard(run_forward, &k, NULL, 0);
+    memset(k.d->warning, 0, sizeof k.d->warning);
+    if (done) return;
+    worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
+    for (const sti_quantity *q = worlds->quantities; q; q = q->next)
+        if (q->in_pass) put_numbers(q, w, NULL);
+}
+
+/* ---- all worlds -------------------------------------------------------------------------------------------------- */
+
+static stet_result take_mirrors(pass *p, bool all)
+{
+    stet_worlds *worlds = p->worlds;
+    for (sti_quantity *q = worlds->quantities; q; q = q->next) {
+        if (!q->in_pass) continue;
+        if (sti_quantity_stage(q) > p->stage) p->stage = sti_quantity_stage(q);
+        if (q->array->nitem > p->each) p->each = q->array->nitem;
+        STI_TRY(sti_before_host_access(q->array->device, STI_ACT_WRITE, q->array, q->array->name));
+        STI_TRY(all ? sti_mirror_overwrite(q->array, &q->mirror) : sti_array_mirror(q->array, &q->mirror));
+    }
+    for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
+        if (is_input(f)) STI_TRY(sti_array_mirror(worlds->field[f], &worlds->mirror[f]));
+    return STET_OK;
+}
+
+stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from)
+{
+    pass p = {.worlds = worlds, .from = from};
+    int64_t due = 0;
+    for (int64_t w = 0; w < worlds->nworld; ++w) due += worlds->changed[w] > from;
+    if (due == 0) return STET_OK;
+    STI_TRY(take_mirrors(&p, due == worlds->nworld));
+    STI_TRY(sti_alloc(&p.room, (size_t)(worlds->device->threads * p.each) * sizeof *p.room, "quantities of a world"));
+    sti_worlds_parallel(worlds, forward_world, &p, worlds->step_seconds * (double)due);
+    sti_free(p.room);
+    worlds->forwards += due;
+    for (sti_quantity *q = worlds->quantities; q; q = q->next)
+        if (q->in_pass) sti_array_mirror_written(q->array);
+    return STET_OK;
+}

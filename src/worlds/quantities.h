@@ -1,0 +1,106 @@
+/*
+ * Quantities: what follows from the state and the inputs (accelerations, forces, velocities of bodies, contacts,
+ * Jacobians …), as arrays that are made when somebody asks for them and filled when somebody reads them (mechanism
+ * quantities).
+ *
+ *   QUANTITY-1  a quantity is a function of the present state, inputs and parameters of its world; reading it changes
+ *       nothing that a step reads
+ *   QUANTITY-2  one pass fills all quantities that were read since the pass before, for the worlds that changed since
+ *   QUANTITY-3  `changed` of a world grows whenever something that a quantity depends on may have changed
+ */
+#ifndef STI_WORLDS_QUANTITIES_H
+#define STI_WORLDS_QUANTITIES_H
+
+#include "base/version.h"
+#include "device/device.h"
+#include "model/model.h"
+#include "stet/worlds.h"
+
+#if mjVERSION_HEADER >= 4000000
+#define STI_NOUT(m) ((m)->nout)
+#else
+#define STI_NOUT(m) ((m)->nu)
+#endif
+
+/* How far forward dynamics must run for a quantity. */
+typedef enum sti_stage { STI_STAGE_POSITION, STI_STAGE_VELOCITY, STI_STAGE_ACCELERATION, STI_STAGE_AFTER } sti_stage;
+
+/*
+ * Name, type, numbers per world (of `const mjModel *m`; `slots` are those of contacts), stage, and the numbers in
+ * `mjData *d`; NULL: they are computed from them.
+ */
+#define STI_QUANTITIES(X)                                                                                              \
+    X(qacc, REAL, m->nv, ACCELERATION, d->qacc)                                                                        \
+    X(qfrc_bias, REAL, m->nv, VELOCITY, d->qfrc_bias)                                                                  \
+    X(qfrc_passive, REAL, m->nv, VELOCITY, d->qfrc_passive)                                                            \
+    X(qfrc_actuator, REAL, m->nv, ACCELERATION, d->qfrc_actuator)                                                      \
+    X(qfrc_constraint, REAL, m->nv, ACCELERATION, d->qfrc_constraint)                                                  \
+    X(actuator_length, REAL, STI_NOUT(m), POSITION, d->actuator_length)                                                \
+    X(actuator_velocity, REAL, STI_NOUT(m), VELOCITY, d->actuator_velocity)                                            \
+    X(actuator_force, REAL, STI_NOUT(m), ACCELERATION, d->actuator_force)                                              \
+    X(ten_length, REAL, m->ntendon, POSITION, d->ten_length)                                                           \
+    X(ten_velocity, REAL, m->ntendon, VELOCITY, d->ten_velocity)                                                       \
+    X(xmat, REAL, 9 * m->nbody, POSITION, d->xmat)                                                                     \
+    X(xipos, REAL, 3 * m->nbody, POSITION, d->xipos)                                                                   \
+    X(ximat, REAL, 9 * m->nbody, POSITION, d->ximat)                                                                   \
+    X(geom_xpos, REAL, 3 * m->ngeom, POSITION, d->geom_xpos)                                                           \
+    X(geom_xmat, REAL, 9 * m->ngeom, POSITION, d->geom_xmat)                                                           \
+    X(geom_xquat, REAL, 4 * m->ngeom, POSITION, NULL)                                                                  \
+    X(site_xpos, REAL, 3 * m->nsite, POSITION, d->site_xpos)                                                           \
+    X(site_xmat, REAL, 9 * m->nsite, POSITION, d->site_xmat)                                                           \
+    X(site_xquat, REAL, 4 * m->nsite, POSITION, NULL)                                                                  \
+    X(subtree_com, REAL, 3 * m->nbody, POSITION, d->subtree_com)                                                       \
+    X(cvel, REAL, 6 * m->nbody, VELOCITY, d->cvel)                                                                     \
+    X(cacc, REAL, 6 * m->nbody, AFTER, d->cacc)                                                                        \
+    X(cfrc_int, REAL, 6 * m->nbody, AFTER, d->cfrc_int)                                                                \
+    X(cfrc_ext, REAL, 6 * m->nbody, AFTER, d->cfrc_ext)                                                                \
+    X(subtree_linvel, REAL, 3 * m->nbody, AFTER, d->subtree_linvel)                                                    \
+    X(subtree_angmom, REAL, 3 * m->nbody, AFTER, d->subtree_angmom)                                                    \
+    X(energy, REAL, 2, AFTER, d->energy)                                                                               \
+    X(qM, REAL, m->nv * m->nv, POSITION, NULL)                                                                         \
+    X(ncon, INT, 1, POSITION, NULL)                                                                                    \
+    X(contact_geom, INT, 2 * slots, POSITION, NULL)                                                                    \
+    X(contact_dist, REAL, slots, POSITION, NULL)                                                                       \
+    X(contact_pos, REAL, 3 * slots, POSITION, NULL)                                                                    \
+    X(contact_frame, REAL, 9 * slots, POSITION, NULL)                                                                  \
+    X(contact_force, REAL, 6 * slots, ACCELERATION, NULL)
+
+typedef enum sti_quantity_kind {
+#define STI_QUANTITY_ENUM(name, dtype, items, stage, member) STI_QUANTITY_##name,
+    STI_QUANTITIES(STI_QUANTITY_ENUM)
+#undef STI_QUANTITY_ENUM
+        STI_QUANTITY_COUNT,
+    STI_QUANTITY_jacobian = STI_QUANTITY_COUNT
+} sti_quantity_kind;
+
+/* One quantity that somebody asked for. */
+typedef struct sti_quantity {
+    stet_worlds *worlds;
+    struct sti_quantity *next;
+    sti_quantity_kind kind;
+    stet_jacobian jacobian; /* of a Jacobian: of what, its id, a point in the frame of a body */
+    int object;
+    double point[3];
+    stet_array *array;
+    void *mirror;    /* while a pass fills it */
+    sti_stamp stamp; /* what it was filled from */
+    uint64_t filled; /* worlds->changes at that time; 0: never */
+    bool wanted;     /* it was read since the last pass */
+    bool in_pass;    /* the present pass fills it */
+} sti_quantity;
+
+/* Something that quantities depend on may have changed in all worlds (QUANTITY-3). */
+void sti_quantities_all_changed(stet_worlds *worlds);
+void sti_quantities_free(stet_worlds *worlds);
+
+enum { STI_MOST_SLOTS = 4096 }; /* of contacts */
+sti_stage sti_quantity_stage(const sti_quantity *q);
+stet_dtype sti_quantity_type(sti_quantity_kind kind);
+int64_t sti_quantity_items(const stet_worlds *worlds, sti_quantity_kind kind);
+/* The numbers of a quantity in MuJoCo's data, or NULL. */
+const mjtNum *sti_quantity_exact(const mjData *d, sti_quantity_kind kind);
+
+/* The pass of MuJoCo's library: forward dynamics on scratch data, in worlds whose `changed` is above `from`. */
+stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from);
+
+#endif

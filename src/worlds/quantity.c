@@ -1,0 +1,77 @@
+/* The table of quantities, and what needs no more than it; see quantities.h. */
+#include "worlds/quantities.h"
+
+#include "base/memory.h"
+#include "worlds/worlds.h"
+
+enum { DEFAULT_SLOTS = 64 };
+
+static const char *const names[STI_QUANTITY_COUNT + 1] = {
+#define NAME(name, dtype, items, stage, member) #name,
+    STI_QUANTITIES(NAME)
+#undef NAME
+        NULL};
+
+const char *const *stet_worlds_get_quantities(void) { return names; }
+
+sti_stage sti_quantity_stage(const sti_quantity *q)
+{
+    static const sti_stage stages[STI_QUANTITY_COUNT + 1] = {
+#define STAGE(name, dtype, items, stage, member) STI_STAGE_##stage,
+        STI_QUANTITIES(STAGE)
+#undef STAGE
+            STI_STAGE_POSITION};
+    return stages[q->kind];
+}
+
+const mjtNum *sti_quantity_exact(const mjData *d, sti_quantity_kind kind)
+{
+    switch (kind) {
+#define MEMBER(name, dtype, items, stage, member)                                                                      \
+    case STI_QUANTITY_##name: return member;
+        STI_QUANTITIES(MEMBER)
+#undef MEMBER
+    default: return NULL;
+    }
+}
+
+int64_t sti_quantity_items(const stet_worlds *worlds, sti_quantity_kind kind)
+{
+    const mjModel *m = worlds->model->mj;
+    int64_t slots = worlds->contact_slots > 0 ? worlds->contact_slots : DEFAULT_SLOTS;
+    switch (kind) {
+#define ITEMS(name, dtype, items, stage, member)                                                                       \
+    case STI_QUANTITY_##name: return (int64_t)(items);
+        STI_QUANTITIES(ITEMS)
+#undef ITEMS
+    default: return 6 * m->nv;
+    }
+}
+
+stet_dtype sti_quantity_type(sti_quantity_kind kind)
+{
+    static const stet_dtype types[STI_QUANTITY_COUNT + 1] = {
+#define TYPE(name, dtype, items, stage, member) STET_DTYPE_##dtype,
+        STI_QUANTITIES(TYPE)
+#undef TYPE
+            STET_DTYPE_REAL};
+    return types[kind];
+}
+
+void sti_quantities_all_changed(stet_worlds *worlds)
+{
+    worlds->changes++;
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->changed[w] = worlds->changes;
+    sti_version_bump(&worlds->changed_version);
+}
+
+void sti_quantities_free(stet_worlds *worlds)
+{
+    for (sti_quantity *q = worlds->quantities, *next; q; q = next) {
+        next = q->next;
+        stet_array_destroy(q->array);
+        sti_stamp_free(&q->stamp);
+        sti_free(q);
+    }
+    worlds->quantities = NULL;
+}

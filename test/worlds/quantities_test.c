@@ -1,0 +1,168 @@
+/*
+ * Quantities: MuJoCo's numbers, filled when they are read and at no other time, and without effect on what a step does.
+ */
+#include "worlds/expected.h"
+
+#define MIXED                                                                                                          \
+    "<mujoco><option timestep='.004'/><worldbody><geom name='floor' type='plane' size='5 5 .1'/><body name='arm' "     \
+    "pos='0 0 1'><joint name='a' axis='0 1 0' damping='.1' range='-30 30' limited='true'/><geom type='capsule' "       \
+    "size='.05' fromto='0 0 0 .5 0 0'/><site name='tip' pos='.5 0 0' quat='1 1 0 0'/><body name='hand' pos='.5 0 0'>"  \
+    "<joint name='b' type='ball' stiffness='2'/><geom name='fist' type='box' size='.1 .05 .07' pos='.1 0 0' "          \
+    "quat='1 0 2 0'/></body></body><body name='ball' pos='1 0 .08'><freejoint/><geom size='.1'/></body><body "         \
+    "name='brick' pos='2 0 .08'><freejoint/><geom type='box' size='.2 .1 .1' condim='4'/></body></worldbody><tendon>"  \
+    "<fixed name='t' stiffness='1' springlength='.1'><joint joint='a' coef='2'/></fixed></tendon><equality><weld "     \
+    "body1='hand' body2='world' active='true' torquescale='.5'/></equality><actuator><position joint='a' kp='5'/>"     \
+    "<motor tendon='t'/></actuator></mujoco>"
+
+static const char *const scenes[] = {MIXED, "hand.xml", "cartpole.xml", "humanoid.xml"};
+enum { SCENES = sizeof scenes / sizeof *scenes, N = 5 };
+
+static void quantities_are_mujocos(void **state)
+{
+    for (size_t k = 0; k < SCENES; ++k)
+        for (int exact = 0; exact < 2; ++exact) {
+            rig r = rig_make(scenes[k], N, NULL, 2, exact);
+            rig_step(&r, exact ? STET_PHYSICS_MUJOCO : STET_PHYSICS_EXTERNAL);
+            expected_spread(&r, N);
+            expected_check(&r, N, 2e-7, 2e-7);
+            OK(stet_step_run(r.step, 3));
+            expected_check(&r, N, 2e-7, 2e-7);
+            rig_free(&r);
+        }
+}
+
+/* ---- when they are filled ---------------------------------------------------------------------------------------- */
+
+static int64_t count_misses(const rig *r) { return rig_counters(r).mechanism[STET_MECHANISM_QUANTITIES].misses; }
+
+static void expect_forwards(const rig *r, const char *name, int64_t misses, int64_t worlds)
+{
+    int64_t missed = count_misses(r), ran = r->worlds->forwards;
+    OK(sti_array_ensure(rig_array(r, name)));
+    assert_int_equal(count_misses(r) - missed, misses);
+    assert_int_equal(r->worlds->forwards - ran, worlds);
+}
+
+static void a_read_fills_what_changed(void **state)
+{
+    uint8_t mask[N] = {0, 1, 0, 0, 1};
+    rig r = rig_make(MIXED, N, NULL, 1, true);
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    OK(stet_step_run(r.step, 2));
+    assert_int_equal(r.worlds->forwards, 0);
+    expect_forwards(&r, "qacc", 1, N);
+    expect_forwards(&r, "qacc", 0, 0);
+    expect_forwards(&r, "cvel", 1, N);
+    OK(stet_step_run(r.step, 1));
+    expect_forwards(&r, "qacc", 1, N); /* and cvel, which was read since the pass before */
+    expect_forwards(&r, "cvel", 0, 0);
+    OK(stet_step_run_worlds(r.step, mask, 1));
+    expect_forwards(&r, "qacc", 1, 2);
+    rig_set(&r, "qpos", 3, 0, .25f);
+    expect_forwards(&r, "cvel", 1, 1);
+    rig_set(&r, "ctrl", 0, 0, .5f);
+    rig_set(&r, "xfrc_applied", 2, 8, .5f);
+    expect_forwards(&r, "qacc", 1, 2);
+    expect_forwards(&r, "xipos", 1, N);
+    double gravity[3] = {0, 0, -1};
+    OK(stet_worlds_set_parameter(r.worlds, "gravity", gravity, 3));
+    expect_forwards(&r, "qacc", 1, N);
+    stet_reset_def reset = stet_default_reset_def();
+    reset.mask = mask;
+    OK(stet_worlds_reset(r.worlds, &reset));
+    expect_forwards(&r, "qacc", 1, 2);
+    rig_free(&r);
+}
+
+static void a_switch_and_an_audit_change_no_bit(void **state)
+{
+    uint64_t hash[3];
+    for (int k = 0; k < 3; ++k) {
+        rig r = rig_make(MIXED, N, NULL, 1, true);
+        rig_step(&r, STET_PHYSICS_MUJOCO);
+        rig_mechanisms(&r, k == 1 ? 1u << STET_MECHANISM_QUANTITIES : 0, k == 2);
+        OK(stet_step_run(r.step, 5));
+        expect_forwards(&r, "qacc", 1, N);
+        expect_forwards(&r, "qacc", k == 1, k == 0 ? 0 : N);
+        hash[k] = rig_array_hash(&r, "qacc");
+        rig_free(&r);
+    }
+    assert_true(hash[0] == hash[1] && hash[0] == hash[2]);
+}
+
+static void reading_changes_no_step(void **state)
+{
+    uint64_t hash[2];
+    for (int reads = 0; reads < 2; ++reads) {
+        rig r = rig_make(MIXED, N, NULL, 2, true);
+        rig_step(&r, STET_PHYSICS_MUJOCO);
+        for (int step = 0; step < 40; ++step) {
+            rig_write_controls(&r, step);
+            OK(stet_step_run(r.step, 1));
+            for (const char *const *q = stet_worlds_get_quantities(); reads && *q; ++q)
+                OK(sti_array_ensure(rig_array(&r, *q)));
+        }
+        hash[reads] = rig_all_hash(&r);
+        rig_free(&r);
+    }
+    assert_true(hash[0] == hash[1]);
+}
+
+/* ---- contacts, names --------------------------------------------------------------------------------------------- */
+
+static void the_deepest_contacts_have_slots(void **state)
+{
+    stet_array *a;
+    rig r = rig_make(MIXED, N, NULL, 1, true);
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    OK(stet_worlds_set_contact_slots(r.worlds, 2));
+    mjData *d = expected_data(&r, 0);
+    assert_true(d->ncon > 2);
+    assert_int_equal(expected_int(rig_array(&r, "ncon"), 0, 0), d->ncon);
+    assert_int_equal(rig_array(&r, "contact_pos")->nitem, 6);
+    for (int i = 0; i < d->ncon; ++i) {
+        int less = 0;
+        for (int k = 0; k < d->ncon; ++k) less += d->contact[k].dist < d->contact[i].dist;
+        bool found = false;
+        for (int k = 0; k < 2; ++k)
+            found = found || rig_get(&r, "contact_dist", 0, k) == (double)(float)d->contact[i].dist;
+        if (less == 0) assert_true(found);
+    }
+    REFUSED(STET_ERROR_STATE, "contact_", stet_worlds_set_contact_slots(r.worlds, 3));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "0 contact slots", stet_worlds_set_contact_slots(r.worlds, 0));
+    mj_deleteData(d);
+    OK(stet_worlds_get_array(r.worlds, "ncon", &a));
+    assert_int_equal(a->dtype, STET_DTYPE_INT);
+    rig_free(&r);
+}
+
+static void wrong_names_are_refused(void **state)
+{
+    stet_array *a;
+    double point[3] = {0};
+    rig r = rig_make(MIXED, 1, NULL, 1, true);
+    REFUSED(STET_ERROR_NOT_FOUND, "contact_force", stet_worlds_get_array(r.worlds, "qaccs", &a));
+    for (const char *const *q = stet_worlds_get_quantities(); *q; ++q)
+        assert_non_null(strstr(stet_get_last_error(), *q));
+    assert_null(a);
+    REFUSED(STET_ERROR_NOT_FOUND, "jac_geom", stet_worlds_get_jacobian(r.worlds, STET_JACOBIAN_GEOM, 99, NULL, &a));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "point", stet_worlds_get_jacobian(r.worlds, STET_JACOBIAN_BODY, 1, point, &a));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "point", stet_worlds_get_jacobian(r.worlds, STET_JACOBIAN_POINT, 1, NULL, &a));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "kind 77", stet_worlds_get_jacobian(r.worlds, 77, 1, NULL, &a));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_get_jacobian(NULL, STET_JACOBIAN_BODY, 1, NULL, &a));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_set_contact_slots(NULL, 1));
+    rig_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantities_are_mujocos),
+        cmocka_unit_test(a_read_fills_what_changed),
+        cmocka_unit_test(a_switch_and_an_audit_change_no_bit),
+        cmocka_unit_test(reading_changes_no_step),
+        cmocka_unit_test(the_deepest_contacts_have_slots),
+        cmocka_unit_test(wrong_names_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
