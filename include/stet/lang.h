@@ -94,4 +94,13 @@ typedef int tint;
 
 #include "lang_list.h"
 
+#ifdef STET_CALLS /* defined by a large source: the compiler chooses which of its functions are inlined */
+#undef LFN
+#if STET_GPU
+#define LFN static __device__
+#else
+#define LFN static inline __attribute__((unused))
+#endif
+#endif
+
 #endif

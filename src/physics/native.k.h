@@ -4,6 +4,7 @@
  * All stages run one after the other in the team's memory w; layout.k.h says where things are, and how a stage reads
  * the model. The order of every sum is that of the loops, so no bit depends on lanes, teams or neighbours.
  */
+#define STET_CALLS 1
 #include "stet/lang.h"
 
 #include "geom/ray.k.h"
