@@ -8,6 +8,7 @@
 #   make python     builds the Python package and installs it into .venv/ (for your own: pip install .)
 #   make test-mujoco3  the tests of models, worlds and steps, and a run, with MuJoCo 3
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
+#   make corpus     compares native physics with MuJoCo on models of other projects; writes bench/results/corpus.md
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
 # Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, race, or whole, which takes
@@ -40,7 +41,7 @@ endef
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 python test-gpu bench asan tsan lint clean
+.PHONY: build run test test-mujoco3 corpus python test-gpu bench asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -74,6 +75,12 @@ python:
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python \
 		-m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps .
 	@.venv/bin/python -c "import stet; print('installed', stet.__version__, 'in .venv/: .venv/bin/python -m stet.bench')"
+
+corpus:
+	@tools/setup.sh corpus
+	$(call build_tree,$(BUILD),-DSTET_TESTS=ON,test_physics_corpus)
+	@$(BUILD)/test/physics/test_physics_corpus
+	@cp $(BUILD)/corpus.md bench/results/corpus.md
 
 test-gpu:
 	@JOBS=$(JOBS) tools/test_gpu.sh $(BUILD)/gpu
