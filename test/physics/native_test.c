@@ -1,6 +1,6 @@
 /*
- * Native physics as a whole: the same bits everywhere, faults that stay in their world, steps of some worlds, what is
- * refused, and laws of mechanics.
+ * Native physics as a whole: the same bits everywhere, faults that stay in their world, steps of some worlds, and what
+ * is refused. Laws of mechanics: invariant_test.c.
  */
 #include "physics/oracle.h"
 
@@ -328,94 +328,6 @@ static void tables_are_complete(void **state)
     }
 }
 
-/* ---- laws of mechanics ------------------------------------------------------------------------------------------- */
-
-#define LAWS(step, gravity, joint)                                                                                     \
-    "<mujoco><option timestep='" step "' gravity='" gravity "'><flag contact='disable' energy='enable'/></option>"     \
-    "<worldbody><body>" joint                                                                                          \
-    "<geom type='box' size='.1 .2 .1' pos='.2 0 0'/><body pos='.5 0 0'><joint axis='0 1 1'/>"                          \
-    "<geom type='capsule' size='.05' fromto='0 0 0 .4 0 0'/><body pos='.4 0 0'><joint type='ball'/><geom type='box' "  \
-    "size='.2 .05 .1' pos='.2 .1 0'/></body></body></body></worldbody></mujoco>"
-
-/* The state of world 0 in an mjData, with what depends on it. */
-static void take_state(const rig *r, mjData *d)
-{
-    const mjModel *m = r->model->mj;
-    for (int i = 0; i < m->nq; ++i) d->qpos[i] = rig_get(r, "qpos", 0, i);
-    for (int i = 0; i < m->nv; ++i) d->qvel[i] = rig_get(r, "qvel", 0, i);
-    mj_forward(m, d);
-    mj_subtreeVel(m, d);
-}
-
-static rig launch_body(const char *text, double speed)
-{
-    rig r = rig_make(text, 1, "f64", 1, false);
-    double v[16];
-    rig_step(&r, STET_PHYSICS_NATIVE);
-    for (int i = 0; i < r.model->mj->nv; ++i) v[i] = speed * (double)rig_wave(3, 1, i);
-    OK(stet_array_write_worlds(rig_array(&r, "qvel"), 0, 1, v, (size_t)r.model->mj->nv * sizeof *v));
-    return r;
-}
-
-/* The greatest change of energy over a second, divided by the energy of the motion. */
-static double energy_drift(const char *text, int steps)
-{
-    rig r = launch_body(text, 2);
-    mjData *d = mj_makeData(r.model->mj);
-    take_state(&r, d);
-    double first = d->energy[0] + d->energy[1], size = 0, worst = 0;
-    for (int i = 0; i < 50; ++i) {
-        OK(stet_step_run(r.step, steps / 50));
-        take_state(&r, d);
-        worst = fmax(worst, fabs(d->energy[0] + d->energy[1] - first));
-        size = fmax(size, d->energy[1]);
-    }
-    mj_deleteData(d);
-    rig_free(&r);
-    return worst / size;
-}
-
-/* Semi-implicit Euler is of first order: a quarter of the step, about a quarter of the change. */
-static void energy_is_conserved_without_dissipation(void **state)
-{
-    (void)state;
-    double coarse = energy_drift(LAWS(".0004", "0 0 -9.81", "<joint axis='0 1 0'/>"), 2500);
-    double fine = energy_drift(LAWS(".0001", "0 0 -9.81", "<joint axis='0 1 0'/>"), 10000);
-    print_message("energy: changes by %.2g of the kinetic energy with steps of 0.4 ms, %.2g with 0.1 ms\n", coarse,
-                  fine);
-    assert_true(fine < 2e-3 && fine < 0.4 * coarse);
-}
-
-static double momentum_drift(const char *text, int steps)
-{
-    rig r = launch_body(text, 1);
-    mjData *d = mj_makeData(r.model->mj);
-    take_state(&r, d);
-    double first[6], worst = 0;
-    for (int k = 0; k < 3; ++k) {
-        first[k] = d->subtree_linvel[3 + k];
-        first[3 + k] = d->subtree_angmom[3 + k];
-    }
-    OK(stet_step_run(r.step, steps));
-    take_state(&r, d);
-    for (int k = 0; k < 3; ++k) {
-        worst = fmax(worst, fabs(d->subtree_linvel[3 + k] - first[k]));
-        worst = fmax(worst, fabs(d->subtree_angmom[3 + k] - first[3 + k]));
-    }
-    mj_deleteData(d);
-    rig_free(&r);
-    return worst;
-}
-
-static void momentum_is_conserved_without_forces(void **state)
-{
-    (void)state;
-    double coarse = momentum_drift(LAWS(".0004", "0 0 0", "<freejoint/>"), 2500);
-    double fine = momentum_drift(LAWS(".0001", "0 0 0", "<freejoint/>"), 10000);
-    print_message("momentum: changes by %.2g with steps of 0.4 ms, %.2g with 0.1 ms\n", coarse, fine);
-    assert_true(fine < 2e-3 && fine < 0.4 * coarse);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,8 +343,6 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_listed),
         cmocka_unit_test(features_of_a_model_are_listed),
         cmocka_unit_test(tables_are_complete),
-        cmocka_unit_test(energy_is_conserved_without_dissipation),
-        cmocka_unit_test(momentum_is_conserved_without_forces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
