@@ -1,31 +1,38 @@
 /*
- * Native physics beside MuJoCo's: the same model, worlds, controls and time steps in one process, with the same number
- * of threads, in turns.
+ * Native physics beside MuJoCo's: the same model, worlds, states, controls and time steps in one process, with the same
+ * number of threads, in turns. Neither side computes sensors.
+ *
+ * States are those of MuJoCo after WARM steps with random controls; each repetition puts both sides back to them, so
+ * that both have the same contacts.
  */
 #include "bench/bench.h"
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "model/model.h"
+#include "physics/layout.k.h"
+#include "physics/native.h"
+#include "physics/tables.h"
+#include "stet/step.h"
+#include "bench/pilot/humanoid.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Models that need only what native physics covers. */
+/* Models of few words; the other scenes are shipped. */
 #define FLAGS "<flag contact='disable' limit='disable'/>"
 #define LINK(n)                                                                                                        \
     "<body pos='0 0 -.3'><joint axis='" n "' damping='.01'/><geom type='capsule' size='.03' fromto='0 0 0 0 0 -.3'/>"
 
-static const struct {
-    const char *name, *text;
-    double goal;
-} models[] = {
-    {"cartpole",
-     "<mujoco><option timestep='.005' integrator='implicitfast'>" FLAGS
-     "</option><worldbody><body pos='0 0 .85'><joint "
-     "name='slider' type='slide' axis='1 0 0' damping='.05'/><geom type='box' size='.2 .1 .075' mass='1'/><body pos='0 "
-     "-.125 .03'><joint axis='0 1 0' damping='.002'/><geom type='capsule' fromto='0 0 0 0 0 .65' size='.018' "
-     "mass='.1'/></body></body></worldbody><actuator><motor joint='slider' gear='10' ctrlrange='-1 1'/></actuator>"
-     "</mujoco>",
-     20},
+typedef struct bench_scene {
+    const char *name, *text; /* a text begins with '<', else it is the file of a shipped scene */
+    double goal;             /* 0: none */
+    bool scaling;            /* is measured with many numbers of worlds */
+} bench_scene;
+
+static const bench_scene scenes[] = {
+    {"cartpole", "cartpole.xml", 20, false},
     {"arm",
      "<mujoco><option timestep='.002' integrator='implicitfast'>" FLAGS "</option><default><joint damping='1' "
      "armature='.1'/><position kp='200' kv='20' forcerange='-80 80'/></default><worldbody><body pos='0 0 .3'><joint "
@@ -39,81 +46,319 @@ static const struct {
      "mass='.7'/></body></body></body></body></body></body></body>"
      "</worldbody><actuator><position joint='a'/><position joint='b'/><position joint='c'/><position joint='d'/>"
      "<position joint='e'/><position joint='f'/><position joint='g'/></actuator></mujoco>",
-     20},
+     20, true},
     {"chain",
      "<mujoco><option timestep='.002'>" FLAGS "</option><worldbody>" LINK("0 1 0") LINK("1 0 0") LINK("0 1 0")
          LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK(
              "1 0 0") "</body></body></body></body></body></body></body></body></body></body></worldbody></mujoco>",
-     10},
+     10, false},
+    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, true},
+    {"humanoid", "humanoid.xml", 0, false},
+    {"quadruped", "quadruped.xml", 0, false},
+    {"hand", "hand.xml", 0, false},
 };
-enum { MODELS = sizeof models / sizeof *models, STEPS = 10 };
+enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024, WARM = 100, DRAW = 20, CALL = 10, CALLS = 2 };
+
+/* ---- sides ------------------------------------------------------------------------------------------------------- */
 
 typedef struct side {
-    stet_sim *sim;
+    stet_device *device;
+    stet_model *model;
+    stet_worlds *worlds;
+    stet_step *mujoco; /* one of the two */
+    sti_native *native;
 } side;
 
-static stet_result run_side(void *context) { return stet_sim_step(((side *)context)->sim, STEPS); }
-
-static stet_result open_side(const char *text, stet_physics physics, int threads, int64_t nworld, side *s)
+static stet_result load_scene(const bench *b, const bench_scene *scene, stet_model **out)
 {
-    stet_sim_def def = stet_default_sim_def();
-    stet_model *model;
-    def.nworld = nworld;
-    def.device = bench_cpu_def();
-    def.device.threads = threads;
-    def.outputs = 0;
-    def.physics = physics;
-    STI_TRY(stet_model_load_string(text, &model));
-    stet_result result = stet_sim_create(model, &def, &s->sim);
-    stet_model_destroy(model);
-    STI_TRY(result);
-    STI_TRY(stet_sim_control_noise(s->sim, 0.3, 20));
-    for (int i = 0; i < 10; ++i) STI_TRY(run_side(s));
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", b->scenes, scene->text);
+    STI_TRY(scene->text[0] == '<' ? stet_model_load_string(scene->text, out) : stet_model_load(path, out));
+    ((mjModel *)(*out)->mj)->opt.disableflags |= mjDSBL_SENSOR; /* before anything reads it */
     return STET_OK;
 }
 
-static int count_faults(const side *s)
+static void close_side(side *s)
 {
-    const uint32_t *faults = stet_worlds_get_faults(stet_sim_get_worlds(s->sim));
+    sti_native_destroy(s->native);
+    stet_step_destroy(s->mujoco);
+    stet_worlds_destroy(s->worlds);
+    stet_model_destroy(s->model);
+    stet_device_destroy(s->device);
+    *s = (side){.native = NULL};
+}
+
+/* What is made by a call that fails is destroyed by close_side. */
+static stet_result open_side(const bench *b, const bench_scene *scene, bool native, int threads, int64_t nworld,
+                             side *s)
+{
+    stet_device_def device = bench_cpu_def();
+    stet_worlds_def worlds = stet_default_worlds_def();
+    device.threads = threads;
+    worlds.nworld = nworld;
+    worlds.exact = !native;
+    STI_TRY(load_scene(b, scene, &s->model));
+    if (s->model->mj->nkey > 0) worlds.keyframe = 0;
+    STI_TRY(stet_device_create(&device, &s->device));
+    STI_TRY(stet_worlds_create(s->device, s->model, &worlds, &s->worlds));
+    return native ? sti_native_create(s->worlds, &s->native)
+                  : stet_step_create(s->worlds, STET_PHYSICS_MUJOCO, &s->mujoco);
+}
+
+static stet_result step_side(side *s, int n)
+{
+    return s->native ? sti_native_steps(s->native, NULL, n) : stet_step_run(s->mujoco, n);
+}
+
+/* ---- states ------------------------------------------------------------------------------------------------------ */
+
+enum { FIELDS = 4 };
+static const char *const field[FIELDS] = {"qpos", "qvel", "act", "ctrl"};
+
+typedef struct states {
+    int64_t nworld;
+    float *row[FIELDS]; /* [nworld][items] */
+} states;
+
+static void free_states(states *s)
+{
+    for (int i = 0; i < FIELDS; ++i) sti_free(s->row[i]);
+}
+
+static double draw_wave(uint64_t *dice)
+{
+    *dice = *dice * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*dice >> 11) / 4503599627370496.0 - 1;
+}
+
+static stet_result draw_controls(side *s, float *row, uint64_t *dice)
+{
+    const mjModel *m = s->model->mj;
+    stet_array *ctrl;
+    if (m->nu == 0) return STET_OK;
+    for (int64_t i = 0; i < s->worlds->nworld * m->nu; ++i) {
+        const mjtNum *range = m->actuator_ctrlrange + 2 * (i % m->nu);
+        bool limited = m->actuator_ctrllimited[i % m->nu];
+        double low = limited ? range[0] : -1, high = limited ? range[1] : 1;
+        row[i] = (float)((low + high) / 2 + 0.3 * (high - low) / 2 * draw_wave(dice));
+    }
+    STI_TRY(stet_worlds_get_array(s->worlds, "ctrl", &ctrl));
+    return stet_array_write(ctrl, row, (size_t)(s->worlds->nworld * m->nu) * sizeof *row);
+}
+
+/* Steps MuJoCo's side with random controls and takes what that leads to. */
+static stet_result make_states(side *s, states *out)
+{
+    uint64_t dice = 1;
+    out->nworld = s->worlds->nworld;
+    for (int i = 0; i < FIELDS; ++i) {
+        stet_array *a;
+        STI_TRY(stet_worlds_get_array(s->worlds, field[i], &a));
+        size_t bytes = (size_t)(out->nworld * a->nitem) * sizeof(float);
+        STI_TRY(sti_alloc(&out->row[i], bytes + 1, "states of a benchmark"));
+    }
+    for (int i = 0; i < WARM / DRAW; ++i) {
+        STI_TRY(draw_controls(s, out->row[FIELDS - 1], &dice));
+        STI_TRY(step_side(s, DRAW));
+    }
+    for (int i = 0; i < FIELDS; ++i) {
+        stet_array *a;
+        STI_TRY(stet_worlds_get_array(s->worlds, field[i], &a));
+        if (a->nitem > 0) STI_TRY(stet_array_read(a, out->row[i], (size_t)(out->nworld * a->nitem) * sizeof(float)));
+    }
+    return STET_OK;
+}
+
+/* World w gets state w of those there are, again from the first on after the last. */
+static stet_result put_states(side *s, const states *from)
+{
+    for (int i = 0; i < FIELDS; ++i) {
+        stet_array *a;
+        STI_TRY(stet_worlds_get_array(s->worlds, field[i], &a));
+        for (int64_t w = 0; a->nitem > 0 && w < s->worlds->nworld; w += from->nworld) {
+            int64_t left = s->worlds->nworld - w, n = left < from->nworld ? left : from->nworld;
+            STI_TRY(stet_array_write_worlds(a, w, n, from->row[i], (size_t)(n * a->nitem) * sizeof(float)));
+        }
+    }
+    return step_side(s, 1); /* the solver's warm start belongs to these states */
+}
+
+/* ---- what the steps were about ----------------------------------------------------------------------------------- */
+
+typedef struct load {
+    double contacts, rows, iterations, shared; /* mean of a world; rows of its lanes together over its own */
+    int bad;                                   /* worlds with NaN or a fault */
+} load;
+
+/* Rows of one world's slots: its own, and those that some world of its lanes has. */
+static void count_slots(const int *m, const stet_array *block, const stet_array *D, const void *blocks, const void *Ds,
+                        int64_t w, double *own, double *all, double *contacts)
+{
+    int row = 0;
+    for (int k = 0; k < m[M_NSLOT]; ++k) {
+        int number = (int)sti_mirror_get(block, blocks, w, k);
+        if (number < 0) return;
+        bool contact = number >= m[M_NBLOCK];
+        int dim = m[contact ? m[M_PAIR] + B_SIZE * ((number - m[M_NBLOCK]) / 4) + B_DIM
+                            : m[M_BLOCK] + B_SIZE * number + B_DIM];
+        bool holds = sti_mirror_get(D, Ds, w, row) != 0;
+        *all += dim;
+        *own += holds ? dim : 0;
+        *contacts += holds && contact;
+        row += dim;
+    }
+}
+
+static stet_result read_quantity(side *s, const char *name, stet_array **a, void **mirror)
+{
+    STI_TRY(sti_native_quantity(s->native, name, a));
+    return sti_array_mirror_read(*a, mirror);
+}
+
+static stet_result measure_load(side *s, load *out)
+{
+    enum { BLOCK, D, NITER, QPOS, N };
+    static const char *const names[N] = {"efc_block", "efc_D", "solver_niter", "qpos"};
+    const mjModel *mj = s->model->mj;
+    stet_array *a[N] = {NULL};
+    void *at[N];
+    sti_physics_tables tables;
+    double own = 0, all = 0, contacts = 0, n = (double)s->worlds->nworld;
+    STI_TRY(sti_physics_tables_make(mj, &tables));
+    stet_result result = STET_OK;
+    for (int i = 0; i < N && result == STET_OK; ++i) result = read_quantity(s, names[i], &a[i], &at[i]);
+    *out = (load){0, 0, 0, 0, 0};
+    for (int64_t w = 0; w < s->worlds->nworld && result == STET_OK; ++w) {
+        bool bad = stet_worlds_get_faults(s->worlds)[w] != 0;
+        count_slots(tables.m, a[BLOCK], a[D], at[BLOCK], at[D], w, &own, &all, &contacts);
+        out->iterations += sti_mirror_get(a[NITER], at[NITER], w, 0) / n;
+        for (int64_t i = 0; i < mj->nq; ++i) bad = bad || !isfinite(sti_mirror_get(a[QPOS], at[QPOS], w, i));
+        out->bad += bad;
+    }
+    out->contacts = contacts / n;
+    out->rows = own / n;
+    out->shared = own > 0 && n > 1 ? all / own : 1; /* lanes without a world are in `all`, but no step counts them */
+    for (int i = 0; i < N; ++i) stet_array_destroy(a[i]);
+    sti_physics_tables_free(&tables);
+    return result;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* Seconds of CALLS calls of CALL steps from the states: the mean of as many repetitions as `least` takes. */
+static stet_result time_side(side *s, const states *from, double least, double *seconds)
+{
+    double spent = 0;
     int n = 0;
-    for (int64_t w = 0; w < stet_worlds_get_nworld(stet_sim_get_worlds(s->sim)); ++w) n += faults[w] != 0;
-    return n;
-}
-
-static stet_result measure_sides(bench *b, int model, int threads, int64_t nworld, side s[2])
-{
-    bench_work turns[2] = {{run_side, &s[0], NULL}, {run_side, &s[1], NULL}};
-    double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES];
-    bench_row *row;
-    STI_TRY(bench_in_turns(turns, 2, bench_least(b, 0.02), seconds));
-    for (int k = 0; k < BENCH_SAMPLES; ++k) ratio[k] = seconds[1][k] / seconds[0][k];
-    STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "times", true, "physics/%s/cpu%d/worlds_%lld/ratio_to_mujoco",
-                      models[model].name, threads, (long long)nworld));
-    if (nworld > 1) bench_goal(row, models[model].goal);
-    double each = 1e9 / ((double)nworld * STEPS);
-    bench_note(row, "%.0f ns a world and step on %s, MuJoCo %.0f; %d thread%s, %d steps a call; worlds with faults: %d",
-               bench_median(seconds[0], BENCH_SAMPLES) * each, stet_device_get_name(stet_sim_get_device(s[0].sim)),
-               bench_median(seconds[1], BENCH_SAMPLES) * each, threads, threads == 1 ? "" : "s", STEPS,
-               count_faults(&s[0]) + count_faults(&s[1]));
+    for (; n == 0 || spent < least; ++n) {
+        STI_TRY(put_states(s, from));
+        double start = bench_now();
+        for (int i = 0; i < CALLS; ++i) STI_TRY(step_side(s, CALL));
+        spent += bench_now() - start;
+    }
+    *seconds = spent / n;
     return STET_OK;
 }
 
-static stet_result measure_model(bench *b, int model, int threads, int64_t nworld)
+static void note_load(bench_row *row, const side *native, double ns, double mujoco_ns, const load *l)
 {
-    side s[2] = {{NULL}, {NULL}};
-    stet_result result = open_side(models[model].text, STET_PHYSICS_NATIVE, threads, nworld, &s[0]);
-    if (result == STET_OK) result = open_side(models[model].text, STET_PHYSICS_MUJOCO, threads, nworld, &s[1]);
-    if (result == STET_OK) result = measure_sides(b, model, threads, nworld, s);
-    stet_sim_destroy(s[0].sim);
-    stet_sim_destroy(s[1].sim);
+    bench_note(row,
+               "%.0f ns a world and step on %s, MuJoCo %.0f; %lld world%s, %d steps a call; a world has %.1f contacts, "
+               "%.1f rows, %.1f iterations; its lanes together %.2f times its rows; worlds with NaN or faults: %d",
+               ns, stet_device_get_name(native->device), mujoco_ns, (long long)native->worlds->nworld,
+               native->worlds->nworld == 1 ? "" : "s", CALL, l->contacts, l->rows, l->iterations, l->shared, l->bad);
+}
+
+static stet_result measure_ratio(bench *b, const bench_scene *scene, side s[2], const states *from, const char *what)
+{
+    double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES];
+    double each = 1e9 / ((double)s[0].worlds->nworld * CALL * CALLS);
+    load l;
+    bench_row *row;
+    for (int k = 0; k < BENCH_SAMPLES; ++k) {
+        for (int i = 0; i < 2; ++i) STI_TRY(time_side(&s[i], from, bench_least(b, 0.02), &seconds[i][k]));
+        ratio[k] = seconds[1][k] / seconds[0][k];
+    }
+    STI_TRY(measure_load(&s[0], &l));
+    STI_TRY(
+        bench_add(b, &row, ratio, BENCH_SAMPLES, "times", true, "physics/%s/cpu/%sratio_to_mujoco", scene->name, what));
+    if (scene->goal > 0 && s[0].worlds->nworld > 1) bench_goal(row, scene->goal);
+    note_load(row, &s[0], bench_median(seconds[0], BENCH_SAMPLES) * each,
+              bench_median(seconds[1], BENCH_SAMPLES) * each, &l);
+    return STET_OK;
+}
+
+/* Native physics alone. */
+static stet_result measure_size(bench *b, const bench_scene *scene, const states *from, int64_t nworld, int threads)
+{
+    side s = {.native = NULL};
+    double ns[BENCH_SAMPLES];
+    bench_row *row;
+    stet_result result = open_side(b, scene, true, threads, nworld, &s);
+    for (int k = 0; k < BENCH_SAMPLES && result == STET_OK; ++k) {
+        result = time_side(&s, from, bench_least(b, 0.005), &ns[k]);
+        ns[k] *= 1e9 / ((double)nworld * CALL * CALLS);
+    }
+    close_side(&s);
+    STI_TRY(result);
+    return bench_add(b, &row, ns, BENCH_SAMPLES, "ns/step", false, "physics/%s/cpu/worlds_%lld/threads_%d/step_ns",
+                     scene->name, (long long)nworld, threads);
+}
+
+static stet_result measure_sizes(bench *b, const bench_scene *scene, const states *from)
+{
+    for (int threads = 1; threads <= 2 && threads <= b->threads; ++threads)
+        for (int64_t nworld = 1; nworld <= 16384; nworld *= 4) STI_TRY(measure_size(b, scene, from, nworld, threads));
+    return STET_OK;
+}
+
+/* A scene that is not covered has a row that says what is missing. */
+static stet_result name_missing(bench *b, const bench_scene *scene, bool *covered)
+{
+    stet_model *model;
+    char missing[BENCH_NOTE] = "";
+    double n = 0;
+    bool has;
+    const char *name;
+    bench_row *row;
+    STI_TRY(load_scene(b, scene, &model));
+    for (int i = 0; (name = stet_native_get_feature(model, i, &has)) != NULL; ++i) {
+        if (has) continue;
+        size_t at = strlen(missing);
+        (void)snprintf(missing + at, sizeof missing - at, "%s%s", n > 0 ? "; " : "", name);
+        n += 1;
+    }
+    stet_model_destroy(model);
+    *covered = n == 0;
+    if (*covered) return STET_OK;
+    STI_TRY(bench_add(b, &row, &n, 1, "features", false, "physics/%s/missing", scene->name));
+    bench_note(row, "is not measured; native physics lacks: %s", missing);
+    return STET_OK;
+}
+
+static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld, const char *what, bool sizes)
+{
+    side s[2] = {{.native = NULL}, {.native = NULL}};
+    states from = {.nworld = 0};
+    stet_result result = open_side(b, scene, true, 1, nworld, &s[0]);
+    if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, &s[1]);
+    if (result == STET_OK) result = make_states(&s[1], &from);
+    if (result == STET_OK) result = measure_ratio(b, scene, s, &from, what);
+    close_side(&s[0]);
+    close_side(&s[1]);
+    if (result == STET_OK && sizes) result = measure_sizes(b, scene, &from);
+    free_states(&from);
     return result;
 }
 
 stet_result bench_physics(bench *b)
 {
-    static const int64_t worlds[] = {1, 1024, 8192};
-    stet_result result = STET_OK;
-    for (int i = 0; i < MODELS; ++i)
-        for (int k = 0; k < (b->quick ? 1 : 3) && result == STET_OK; ++k) result = measure_model(b, i, 1, worlds[k]);
-    return result;
+    for (int i = 0; i < SCENES; ++i) {
+        bool covered;
+        STI_TRY(name_missing(b, &scenes[i], &covered));
+        if (!covered) continue;
+        STI_TRY(measure_at(b, &scenes[i], b->quick ? 20 : WORLDS, "", scenes[i].scaling && !b->quick));
+        STI_TRY(measure_at(b, &scenes[i], 1, "one_world/", false));
+    }
+    return STET_OK;
 }

@@ -57,6 +57,21 @@ def test_json_is_one_object_with_its_keys():
         assert row["samples"] and abs(row["value"] - median(row["samples"])) <= 1e-4 * abs(row["value"]), row
 
 
+def test_physics_measures_a_scene_or_says_what_is_missing():
+    printed = measure("physics", "--quick", "--json", "--threads", 1)
+    if printed is None:
+        return
+    rows = {row["name"]: row for row in json.loads(printed)["results"]}
+    for name in ("cartpole", "arm", "chain", "humanoid", "quadruped", "hand"):
+        missing = rows.get(f"physics/{name}/missing")
+        if missing:
+            assert "lacks: " in missing["note"] and missing["value"] >= 1, missing
+        else:
+            assert rows[f"physics/{name}/cpu/one_world/ratio_to_mujoco"]["note"].endswith("NaN or faults: 0"), rows
+            assert rows[f"physics/{name}/cpu/ratio_to_mujoco"]["value"] > 0
+    assert "physics/cartpole/cpu/ratio_to_mujoco" in rows
+
+
 MECHANISMS = "pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay fusion args".split()
 
 

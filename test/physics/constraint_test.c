@@ -1,7 +1,7 @@
 /* Rows of constraints and the solver of native physics against MuJoCo: a small scene for each kind of constraint. */
 #include "physics/oracle.h"
 
-#include "physics/humanoid.h"
+#include "bench/pilot/humanoid.h"
 #include "physics/layout.k.h"
 #include "physics/tables.h"
 

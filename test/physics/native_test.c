@@ -4,7 +4,7 @@
  */
 #include "physics/oracle.h"
 
-#include "physics/humanoid.h"
+#include "bench/pilot/humanoid.h"
 #include "physics/layout.k.h"
 #include "physics/tables.h"
 

@@ -2,8 +2,8 @@
  * A humanoid of capsules and spheres on a floor: a floating base, 21 hinges with limits, and contacts of its limbs with
  * the floor and with each other. height: of the pelvis above the floor, as text.
  */
-#ifndef TEST_PHYSICS_HUMANOID_H
-#define TEST_PHYSICS_HUMANOID_H
+#ifndef BENCH_PILOT_HUMANOID_H
+#define BENCH_PILOT_HUMANOID_H
 
 #define HUMANOID(height, options)                                                                                      \
     "<mujoco><compiler angle='degree'/><option timestep='.005' " options                                               \
