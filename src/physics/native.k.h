@@ -28,12 +28,12 @@
 #include "physics/solve.k.h"
 
 /*
- * Forward dynamics of the state in w; the lanes `bad` have no controls. `extra`: bits PH_EXTRA_… of what is done
- * beside; stage after needs the memory M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. Gives
- * the bits of faults.
+ * Forward dynamics of the state in w; the lanes `bad` have no controls, and only those `on` are constrained: the others
+ * would have contacts that nobody asks for. `extra`: bits PH_EXTRA_… of what is done beside; stage after needs the memory
+ * M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. Gives the bits of faults.
  */
-LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask bad, int ngeom, int nsite,
-                    int extra)
+LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, mask bad, int ngeom,
+                    int nsite, int extra)
 {
     ph_kinematics(m, f, v, w, ngeom, nsite);
     ph_com(m, f, v, w);
@@ -49,7 +49,7 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
     ph_bias(m, f, v, w);
     ph_actuation(m, f, v, w, bad);
     ph_acceleration(m, w);
-    lint faults = ph_constrain(m, f, v, w, s, extra);
+    lint faults = ph_constrain(m, f, v, w, s, on, extra);
     ph_after(m, f, v, w, extra);
     if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);
     return faults;
@@ -105,20 +105,20 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET);
     for (int step = 0; step < nstep; ++step) {
-        mask lost = ph_any_bad(w + m[W_QPOS], m[M_NQ]);
+        mask lost = m_and(on, ph_any_bad(w + m[W_QPOS], m[M_NQ]));
         lint found = ph_fault(lost, PH_BAD_QPOS);
         if (autoreset && any(lost)) ph_reset(m, f, v, w, lost);
-        mask fast = ph_any_bad(w + m[W_QVEL], m[M_NV]);
+        mask fast = m_and(on, ph_any_bad(w + m[W_QVEL], m[M_NV]));
         found = found | ph_fault(fast, PH_BAD_QVEL);
         if (autoreset && any(fast)) ph_reset(m, f, v, w, fast);
         mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int again = 0; again < 2; ++again) {
             int extra = step == nstep - 1 ? m[M_STEP_EXTRA] : 0;
-            lint full = ph_forward(m, f, v, w, s, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra);
+            lint full = ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra);
             found = found | full;
             if (again) break;
-            wild = ph_any_bad(w + m[W_QACC], m[M_NV]);
+            wild = m_and(on, ph_any_bad(w + m[W_QACC], m[M_NV]));
             if (!autoreset || !any(wild)) break;
             ph_reset(m, f, v, w, wild);
             bad = m_andnot(bad, wild);
@@ -158,7 +158,8 @@ world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, 
                                    const real *eq_active, real *out, int nlist, int extra)
 {
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    lint full = ph_forward(m, f, v, w, s, ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra);
+    lint full =
+        ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra);
     if (any(ilt(full, isplat(0)))) return;
     for (int k = 0; k < nlist; ++k) ph_show(m, w, list + Q_SIZE * k, points, out);
 }

@@ -478,17 +478,17 @@ LFN void ph_keep(const int *m, real *w, mask group, int back)
 }
 
 /*
- * Constraints and what they do; gives the bits of faults. All lanes share slots, if there are enough for the contacts
- * of them all. If not, one lane after the other is solved by itself, so that a lane never lacks room because of others.
- * `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group do.
+ * Constraints of the lanes `on` and what they do; gives the bits of faults. Those lanes share slots, if there are
+ * enough for the contacts of them all. If not, one lane after the other is solved by itself, so that a lane never lacks
+ * room because of others. `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group do.
  */
-LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, int extra)
+LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, int extra)
 {
-    mask todo = m_all();
+    mask todo = on;
     lint faults = isplat(0);
     if (extra & PH_EXTRA_FORCES) ph_applied(m, w);
     for (int i = -1; any(todo); ++i) {
-        mask group = i < 0 ? m_all() : ieq(lane(), isplat(i));
+        mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
         ph_constraint(m, f, v, w, s, group);
         int full = s[S_FULL];
         if (!full || i >= 0) {
