@@ -234,7 +234,7 @@ static const struct {
     {"sensors on cameras that track", false, has_moving_cameras},
     {"rangefinders on cameras", false, has_camera_rays},
     {"rangefinders among meshes or height fields", false, has_mesh_rays},
-    {"integrator RK4", false, has_rk4},
+    {"integrator RK4", true, has_rk4},
     {"integrator implicit", false, has_implicit},
     {"integrator discrete", false, has_discrete},
     {"spatial tendons", false, has_spatial_tendons},

@@ -205,18 +205,120 @@ LFN void ph_move_joint(const int *m, real *w, int j, real h)
     ph_quat_integrate(qpos + (type == 0 ? 3 : 0), qvel + (type == 0 ? 3 : 0), h);
 }
 
+/* Activations after a time step. */
+LFN void ph_integrate_activations(const int *m, const ureal *f, const real *v, real *w)
+{
+    if (m[M_FLAGS] & PH_NO_ACTUATION) return;
+    each (i, m[M_NACTUATOR]) {
+        int adr = (m + m[M_ACT_ACTADR])[i], disabled = (m + m[M_ACT_FLAGS])[i] & PH_ACT_DISABLED;
+        if (adr >= 0)
+            (w + m[W_ACT])[adr] = ph_next_activation(m, f, v, w, i, disabled ? splat(0) : (w + m[W_ACT_DOT])[adr]);
+    }
+}
+
+/* ---- Runge-Kutta of fourth order --------------------------------------------------------------------------------- */
+
+/*
+ * Makes an angular velocity x in the frame of a body the rate of its rotation vector u since the step began: rates of a
+ * rotation vector can be summed, angular velocities in frames that turn cannot (Runge-Kutta-Munthe-Kaas). c is the
+ * series of (1 - a / 2 cot(a / 2)) / a^2 for an angle a, which is short of a turn in a step; t is a^2.
+ */
+LFN void ph_turn_rate(const real *u, real *x)
+{
+    real once[3], twice[3], t = v3_dot(u, u);
+    v3_cross(u, x, once);
+    v3_cross(u, once, twice);
+    real c = fma(t, splat((ureal)(1.0 / 47900160)), splat((ureal)(1.0 / 1209600)));
+    c = fma(t, c, splat((ureal)(1.0 / 30240)));
+    c = fma(t, c, splat((ureal)(1.0 / 720)));
+    c = fma(t, c, splat((ureal)(1.0 / 12)));
+    ph_add_scaled(x, once, splat((ureal)0.5), 3);
+    ph_add_scaled(x, twice, c, 3);
+}
+
+/* The angular velocities of a stage after the first, as rates. */
+LFN void ph_stage_turn(const int *m, real *w)
+{
+    const real *turn = w + m[W_RK] + m[M_NQ] + 3 * m[M_NV] + 2 * m[M_NA];
+    each (j, m[M_NJNT]) {
+        int type = (m + m[M_JNT_TYPE])[j], d = (m + m[M_JNT_DOFADR])[j] + (type == 0 ? 3 : 0);
+        if (type < 2) ph_turn_rate(turn + d, w + m[W_QVEL] + d);
+    }
+    sync();
+}
+
+/* Adds what a stage found to the sums; stage 0 keeps the state, too, in the order that it has in w. */
+LFN void ph_stage_add(const int *m, real *w, int stage)
+{
+    int nq = m[M_NQ], nv = m[M_NV], na = m[M_NA];
+    real weight = splat((ureal)(stage == 0 || stage == 3 ? 1.0 / 6 : 1.0 / 3)), *sum = w + m[W_RK] + nq + nv + na;
+    if (stage > 0) ph_stage_turn(m, w);
+    each (i, nq) (w + m[W_RK])[i] = stage ? (w + m[W_RK])[i] : (w + m[W_QPOS])[i];
+    each (d, nv) {
+        real *kept = w + m[W_RK] + nq;
+        kept[d] = stage ? kept[d] : (w + m[W_QVEL])[d];
+        sum[d] = fma(weight, (w + m[W_QVEL])[d], stage ? sum[d] : splat(0));
+        sum[nv + d] = fma(weight, (w + m[W_QACC])[d], stage ? sum[nv + d] : splat(0));
+    }
+    each (i, na) {
+        real *kept = w + m[W_RK] + nq + nv, *dot = sum + 2 * nv;
+        kept[i] = stage ? kept[i] : (w + m[W_ACT])[i];
+        dot[i] = fma(weight, (w + m[W_ACT_DOT])[i], stage ? dot[i] : splat(0));
+    }
+    sync();
+}
+
+/* The positions of the state before the step, moved for a time h with the velocities in qvel. */
+LFN void ph_stage_move(const int *m, real *w, real h)
+{
+    each (i, m[M_NQ]) (w + m[W_QPOS])[i] = (w + m[W_RK])[i];
+    sync();
+    each (j, m[M_NJNT]) ph_move_joint(m, w, j, h);
+    sync();
+}
+
+/* The state that a stage is evaluated at: that before the step, moved with what the last stage found. */
+LFN void ph_stage_state(const int *m, const ureal *f, const real *v, real *w, int stage)
+{
+    const real *kept = w + m[W_RK] + m[M_NQ];
+    real h = splat((ureal)(stage == 3 ? 1 : 0.5)) * par(m, f, v, M_TIMESTEP, 0);
+    ph_stage_move(m, w, h);
+    each (d, m[M_NV]) {
+        (w + m[W_RK] + m[M_NQ] + 3 * m[M_NV] + 2 * m[M_NA])[d] = h * (w + m[W_QVEL])[d];
+        (w + m[W_QVEL])[d] = fma(h, (w + m[W_QACC])[d], kept[d]);
+    }
+    each (i, m[M_NA]) (w + m[W_ACT])[i] = fma(h, (w + m[W_ACT_DOT])[i], kept[m[M_NV] + i]);
+    sync();
+}
+
+/* The state after the step, from the sums of all stages. */
+LFN void ph_stage_end(const int *m, const ureal *f, const real *v, real *w)
+{
+    int nv = m[M_NV], na = m[M_NA];
+    const real *kept = w + m[W_RK] + m[M_NQ], *sum = kept + nv + na;
+    real h = par(m, f, v, M_TIMESTEP, 0);
+    each (i, na) {
+        (w + m[W_ACT])[i] = kept[nv + i];
+        (w + m[W_ACT_DOT])[i] = sum[2 * nv + i];
+    }
+    each (d, nv) (w + m[W_QVEL])[d] = sum[d];
+    sync();
+    ph_integrate_activations(m, f, v, w);
+    ph_stage_move(m, w, h);
+    each (d, nv) (w + m[W_QVEL])[d] = fma(h, sum[nv + d], kept[d]);
+    sync();
+}
+
 /* Activations, velocities, and with the new velocities positions, after a time step. */
 LFN void ph_integrate(const int *m, const ureal *f, const real *v, real *w)
 {
     real h = par(m, f, v, M_TIMESTEP, 0);
-    ph_step_acceleration(m, f, v, w);
-    if (!(m[M_FLAGS] & PH_NO_ACTUATION)) {
-        each (i, m[M_NACTUATOR]) {
-            int adr = (m + m[M_ACT_ACTADR])[i], disabled = (m + m[M_ACT_FLAGS])[i] & PH_ACT_DISABLED;
-            if (adr >= 0)
-                (w + m[W_ACT])[adr] = ph_next_activation(m, f, v, w, i, disabled ? splat(0) : (w + m[W_ACT_DOT])[adr]);
-        }
+    if (m[M_INTEGRATOR] == PH_RK4) {
+        ph_stage_end(m, f, v, w);
+        return;
     }
+    ph_step_acceleration(m, f, v, w);
+    ph_integrate_activations(m, f, v, w);
     each (d, m[M_NV]) (w + m[W_QVEL])[d] = fma(h, (w + m[W_QACC_STEP])[d], (w + m[W_QVEL])[d]);
     sync();
     each (j, m[M_NJNT]) ph_move_joint(m, w, j, h);

@@ -251,7 +251,8 @@
 #define W_SOLVER_NITER 567
 #define W_KEPT 568 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
 #define W_SENSORDATA 569
-#define W_END 570
+#define W_RK 570   /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
+#define W_END 571
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -269,6 +270,7 @@
 #define PH_NO_DAMPER 4
 #define PH_NO_ACTUATION 8
 #define PH_NO_AUTORESET 16
+#define PH_RK4 1        /* a value of M_INTEGRATOR */
 #define PH_EULERDAMP 32 /* the integrator is Euler, and takes damping of dofs implicitly */
 #define PH_GRAVCOMP 64
 #define PH_TEN_ARMATURE 128

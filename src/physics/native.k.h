@@ -103,7 +103,7 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
     lint faults = isplat(0), steps = ticks[0];
     if (!any(on)) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET);
+    int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET), nstage = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
     for (int step = 0; step < nstep; ++step) {
         mask lost = m_and(on, ph_any_bad(w + m[W_QPOS], m[M_NQ]));
         lint found = ph_fault(lost, PH_BAD_QPOS);
@@ -113,16 +113,20 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         if (autoreset && any(fast)) ph_reset(m, f, v, w, fast);
         mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
-        for (int again = 0; again < 2; ++again) {
-            int extra = step == nstep - 1 ? m[M_STEP_EXTRA] : 0;
-            lint full = ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra);
-            found = found | full;
-            if (again) break;
-            wild = m_and(on, ph_any_bad(w + m[W_QACC], m[M_NV]));
-            if (!autoreset || !any(wild)) break;
-            ph_reset(m, f, v, w, wild);
-            bad = m_andnot(bad, wild);
-            found = iselect(wild, isplat(0), found);
+        for (int stage = 0, again = 0; stage < nstage; ++stage, again = 1) {
+            if (stage > 0) ph_stage_state(m, f, v, w, stage);
+            int extra = stage == 0 && step == nstep - 1 ? m[M_STEP_EXTRA] : 0;
+            for (;; again = 1) {
+                lint full = ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra);
+                found = found | full;
+                if (again) break;
+                wild = m_and(on, ph_any_bad(w + m[W_QACC], m[M_NV]));
+                if (!autoreset || !any(wild)) break;
+                ph_reset(m, f, v, w, wild);
+                bad = m_andnot(bad, wild);
+                found = iselect(wild, isplat(0), found);
+            }
+            if (nstage > 1) ph_stage_add(m, w, stage);
         }
         found = found | ph_fault(wild, PH_BAD_QACC);
         faults = faults | found;

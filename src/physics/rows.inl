@@ -177,7 +177,8 @@
     X(W_MV, NULL, m->nv)                                                                                               \
     X(W_SOLVER_NITER, "solver_niter", 1)                                                                               \
     X(W_KEPT, NULL, 2 * m->nv + 1)                                                                                     \
-    X(W_SENSORDATA, "sensordata", t->m[M_NSENSORDATA])
+    X(W_SENSORDATA, "sensordata", t->m[M_NSENSORDATA])                                                                      \
+    X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na : 0)
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

@@ -90,6 +90,7 @@ static const struct {
             "<body pos='0 0 .1'><freejoint/><geom type='cylinder' size='.2 "
             ".1'/></body><body pos='0 .2 .2'><freejoint/><geom type='sphere' size='.15'/></body>"),
      .1},
+    {"RK4", GROUND("integrator='RK4'", PILE("")), .15},
     {"humanoid that lies", HUMANOID(".2", "tolerance='1e-12'"), .3},
     {"humanoid that lies, elliptic", HUMANOID(".2", "tolerance='1e-12' cone='elliptic'"), .3},
 };

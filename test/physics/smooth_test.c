@@ -56,6 +56,18 @@ static const struct {
      "gear='0 0 1 .3 .2 .1'/><motor joint='a' group='2'/><general joint='b' dyntype='integrator' actearly='true' "
      "biastype='affine' biasprm='0 -1 0'/>"
      "</actuator></mujoco>"},
+    {"RK4",
+     "<mujoco><option timestep='.004' integrator='RK4'><flag contact='disable'/></option><worldbody><body><freejoint/>"
+     "<geom type='box' size='.1 .2 .3'/><body pos='1 0 0'><joint type='ball' damping='.1'/><geom size='.1' pos='.5 0 "
+     "0'/><body pos='1 0 0'><joint name='a' stiffness='2' damping='.3'/><geom size='.1' pos='.5 0 0'/></body></body>"
+     "</body><body><joint name='b' type='slide' damping='.2'/><geom size='.1'/></body></worldbody><actuator><position "
+     "joint='a' kp='3' kv='.2'/><general joint='b' dyntype='filter' dynprm='.05' actearly='true'/><general joint='b' "
+     "dyntype='filterexact' dynprm='.05'/><intvelocity joint='a' kp='2' actrange='-.5 .5'/></actuator></mujoco>"},
+    {"RK4 with large turns",
+     "<mujoco><option timestep='.1' integrator='RK4'><flag contact='disable'/></option><worldbody><body><freejoint/>"
+     "<geom type='box' size='.1 .2 .3'/></body><body><joint type='ball'/><geom type='box' size='.1 .2 .3' pos='.1 0 "
+     "0'/>"
+     "</body></worldbody></mujoco>"},
     {"disabled groups", "<mujoco><option actuatorgroupdisable='2 3'><flag contact='disable'/></option><worldbody><body>"
                         "<joint name='a'/><geom size='.1' pos='.5 0 0'/></body></worldbody><actuator><motor joint='a' "
                         "group='2'/><motor joint='a' gear='3'/><intvelocity joint='a' group='3' actrange='-1 1'/>"
