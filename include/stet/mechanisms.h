@@ -51,6 +51,7 @@ typedef struct stet_counters {
     stet_counter mechanism[STET_MECHANISM_COUNT];
     int64_t reason[STET_REASON_COUNT];
     int64_t launches, bytes_copied, schedules_built, kinematics;
+    int64_t constants; /* worlds whose constants were derived anew because a parameter changed (mj_setConst) */
 } stet_counters;
 
 STET_API const char *stet_mechanism_name(stet_mechanism mechanism);              /* "pose_sync"; never NULL */

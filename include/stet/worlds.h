@@ -92,22 +92,63 @@ STET_API stet_result stet_worlds_get_jacobian(stet_worlds *worlds, stet_jacobian
                                               stet_array **out);
 
 /*
- * Parameters of MuJoCo's physics that may differ between worlds, in double. Returns their names, NULL-terminated:
+ * Parameters of the physics (MuJoCo's and native alike) that may differ between worlds, in double. Returns their names,
+ * NULL-terminated:
  *
  *     gravity    [3]  m/s^2, world frame; replaces the model's
  *     friction   [1]  factor on all friction coefficients of geoms and of pairs of geoms, 0 or more
  *     damping    [1]  factor on the damping of all joints, 0 or more
  *     stiffness  [1]  factor on the stiffness of all joints, 0 or more
+ *     timestep   [1]  s, above 0
+ *
+ * and arrays of mjModel, which replace the model's, under MuJoCo's names and in MuJoCo's layout and units (n… is the
+ * model's):
+ *
+ *     body_mass [nbody], body_inertia [nbody][3]             0 or more, and above 0 for bodies that move
+ *     body_ipos, body_pos [nbody][3], body_iquat, body_quat [nbody][4]
+ *     geom_friction [ngeom][3], geom_size [ngeom][3]         0 or more; sizes of meshes and height fields stay
+ *     geom_pos [ngeom][3], geom_quat [ngeom][4], geom_solref [ngeom][mjNREF], geom_solimp [ngeom][mjNIMP]
+ *     jnt_range [njnt][2], jnt_stiffness [njnt]
+ *     dof_damping, dof_armature, dof_frictionloss [nv]       0 or more
+ *     tendon_stiffness, tendon_damping [ntendon]             0 or more
+ *     actuator_gainprm [nactuator][mjNGAIN], actuator_biasprm [nactuator][mjNBIAS], actuator_gear [nout][6]
+ *     actuator_forcerange [nactuator][2], actuator_ctrlrange [nu][2]
+ *     eq_solref [neq][mjNREF]
+ *
+ * Quaternions are normalised. Factors multiply what the arrays hold. What MuJoCo derives from parameters (inverse
+ * weights, masses of subtrees, bounding volumes, …: mj_setConst) is derived again for each world, once for each content
+ * of its parameters. A number that only chooses what the compiler makes has no effect: a limit that the model does not
+ * have stays absent. Pictures and rays show the model's geoms. A simple body (its inertia is diagonal: body/simple in
+ * MuJoCo's XML) keeps its body_ipos and body_iquat.
  */
 STET_API const char *const *stet_worlds_get_parameters(void);
+STET_API int64_t stet_worlds_get_parameter_items(const stet_worlds *worlds,
+                                                 const char *name); /* 0 also: no such name */
 /*
  * Sets a parameter for all later steps. `values` has nvalue numbers, which are copied: the parameter's items (the same
  * for all worlds), or [nworld] times as many. NULL restores the model's own value. Resets, snapshots and hashes of the
- * state do not contain parameters. After an error the parameter is unchanged: NOT_FOUND; INVALID_ARGUMENT (wrong
- * nvalue, not finite, negative); STATE (worlds without exact data).
+ * state do not contain parameters. After an error the parameter is unchanged: NOT_FOUND lists the names;
+ * INVALID_ARGUMENT (wrong nvalue, a number that the parameter does not take); UNSUPPORTED (a simple body, a mesh's
+ * size); OUT_OF_MEMORY.
  */
 STET_API stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values,
                                                int64_t nvalue);
+/* The same for the worlds whose byte in `mask` [nworld] is not 0 (NULL: all). The other worlds keep their value. */
+STET_API stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,
+                                                     const double *values, int64_t nvalue);
+/* Copies the present values of all worlds, [nworld][items]. INVALID_ARGUMENT: nvalue is another number; NOT_FOUND. */
+STET_API stet_result stet_worlds_get_parameter(const stet_worlds *worlds, const char *name, double *values,
+                                               int64_t nvalue);
+/*
+ * From now on each reset (stet_worlds_reset and what calls it) draws this parameter for the worlds that it resets:
+ * uniform numbers between `low` and `high`, which have nvalue numbers each: one for all items, or one an item. A number
+ * drawn is a function of the worlds' seed, the parameter, the world, the number of its resets, and the item.
+ * Quaternions are normalised after drawing. Values do not change before the first reset. NULL for both ends the
+ * drawing; values stay. Rounds keep bounds, and begin with the model's own values. Errors as of
+ * stet_worlds_set_parameter.
+ */
+STET_API stet_result stet_worlds_randomize(stet_worlds *worlds, const char *name, const double *low, const double *high,
+                                           int64_t nvalue);
 
 /*
  * Resets the worlds whose byte in `mask` [nworld] is not 0 (NULL: all). They go to `keyframe` (-1: qpos0; -2: that of

@@ -50,6 +50,7 @@ static nb::dict counters(const Sim &sim)
     total["bytes_copied"] = all.bytes_copied;
     total["schedules_built"] = all.schedules_built;
     total["kinematics"] = all.kinematics;
+    total["constants"] = all.constants;
     out["total"] = total;
     return out;
 }
@@ -149,14 +150,45 @@ static nb::object faults(const Sim &sim)
     return out;
 }
 
-static void set_parameter(const Sim &sim, std::string name, nb::handle values)
+static void set_parameter(const Sim &sim, std::string name, nb::handle values, nb::handle mask)
 {
+    Mask which(mask, sim.core->nworld);
     nb::object numbers = convert("numbers", values, name.c_str());
     Buffer buffer;
     if (!values.is_none()) buffer.open(numbers, false);
     run(*sim.core, [&] {
-        return stet_worlds_set_parameter(sim.core->worlds, name.c_str(), static_cast<const double *>(buffer.data()),
-                                         (int64_t)(buffer.size() / sizeof(double)));
+        return stet_worlds_set_parameter_where(sim.core->worlds, name.c_str(), which.data(),
+                                               static_cast<const double *>(buffer.data()),
+                                               (int64_t)(buffer.size() / sizeof(double)));
+    });
+}
+
+static nb::object parameter(const Sim &sim, std::string name)
+{
+    int64_t items = stet_worlds_get_parameter_items(sim.core->worlds, name.c_str());
+    nb::object out = numpy_empty(STET_DTYPE_REAL, sizeof(double), {sim.core->nworld, items}, nb::none());
+    Buffer buffer;
+    buffer.open(out, true);
+    run(*sim.core, [&] {
+        return stet_worlds_get_parameter(sim.core->worlds, name.c_str(), static_cast<double *>(buffer.data()),
+                                         items * sim.core->nworld);
+    });
+    return out;
+}
+
+static void randomize(const Sim &sim, std::string name, nb::handle low, nb::handle high)
+{
+    nb::object bounds[2] = {convert("numbers", low, name.c_str()), convert("numbers", high, name.c_str())};
+    Buffer buffer[2];
+    for (int k = 0; k < 2; ++k)
+        if (!bounds[k].is_none()) buffer[k].open(bounds[k], false);
+    if (buffer[0].size() != buffer[1].size())
+        raise(STET_ERROR_INVALID_ARGUMENT,
+              "randomize: low and high of " + name + " have different sizes; give as many");
+    run(*sim.core, [&] {
+        return stet_worlds_randomize(sim.core->worlds, name.c_str(), static_cast<const double *>(buffer[0].data()),
+                                     static_cast<const double *>(buffer[1].data()),
+                                     (int64_t)(buffer[0].size() / sizeof(double)));
     });
 }
 
@@ -245,9 +277,22 @@ static void bind_sim_report(nb::class_<Sim> &sim)
              "audit"_a = false, "Sets which mechanisms are switched off, strict and audit mode, anew.")
         .def("faults", faults, nb::sig("def faults(self) -> NDArray"),
              "Faults of each world since its last reset, [world] of uint32: bits as in info()[\"faults\"].")
-        .def("set_parameter", set_parameter, "name"_a, "values"_a.none(),
-             "Gives a parameter of MuJoCo's physics (gravity, friction, damping, stiffness): one for all worlds, or "
-             "one a world; None: the model's.")
+        .def("set_parameter", set_parameter, "name"_a, "values"_a.none(), "mask"_a = nb::none(),
+             nb::sig("def set_parameter(self, name: str, values: object | None, mask: object | None = None) -> None"),
+             "Sets a parameter of the physics for all later steps: its items for all worlds alike, or [world, item]; "
+             "None: the model's own. With a mask [world] only of the marked worlds. Names: gravity (3), timestep, the "
+             "factors friction, damping, stiffness, and arrays of MuJoCo's model in its layout: body_mass, "
+             "body_inertia, body_ipos, body_iquat, body_pos, body_quat, geom_friction, geom_size, geom_pos, geom_quat, "
+             "geom_solref, geom_solimp, jnt_range, jnt_stiffness, dof_damping, dof_armature, dof_frictionloss, "
+             "tendon_stiffness, tendon_damping, actuator_gainprm, actuator_biasprm, actuator_gear, "
+             "actuator_forcerange, actuator_ctrlrange, eq_solref. Constants that MuJoCo derives follow.")
+        .def("parameter", parameter, "name"_a, nb::sig("def parameter(self, name: str) -> NDArray"),
+             "The present values of a parameter of the physics (set_parameter), [world, item] of float64.")
+        .def("randomize", randomize, "name"_a, "low"_a.none(), "high"_a.none(),
+             nb::sig("def randomize(self, name: str, low: object | None, high: object | None) -> None"),
+             "From now on each reset draws this parameter (set_parameter) for the worlds that it resets: uniform "
+             "between low and high, numbers or one an item. A draw is a function of the sim's seed, the world and "
+             "the number of its resets. None, None ends it; values stay.")
         .def_prop_ro("device", device, "The device that it runs on.")
         .def_prop_ro("cameras", cameras, nb::sig("def cameras(self) -> list[str]"), "Names of its cameras.")
         .def_prop_ro("outputs", outputs, nb::sig("def outputs(self) -> tuple[str, ...]"), "Names of its outputs.")

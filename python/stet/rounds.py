@@ -74,8 +74,8 @@ class Rounds:
         new sim would have, whatever rounds came before; the first sets up, later ones copy in what differs.
 
         named    fields of the state ([world, item]; broadcast as in an assignment), parameters of the physics
-                 (gravity=(x, y, z); friction, damping, stiffness: one number, or one a world), controls=[frame, nu] or
-                 [frame, world, nu] (a step takes the next frame), seed
+                 (gravity=(x, y, z), friction=0.5, body_mass=…: see set_parameter; for all worlds alike, or
+                 [world, item]), controls=[frame, nu] or [frame, world, nu] (a step takes the next frame), seed
         inputs   the same as a dict, whose keys may also be arrays of the caller's (zeros(), from_dlpack())
 
         An input of which nothing is said is as the sim was made with; so is an array of the caller's, but for its

@@ -157,14 +157,15 @@ LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const re
     return (u - (w + m[W_ACT])[(m + m[M_ACT_ACTADR])[i]]) / tau;
 }
 
-/* The setpoint that differs from u by whole turns and is nearest to the actuator's length. */
+/* The setpoint that differs from u by whole turns and is nearest to the actuator's length; u where it is no servo. */
 LFN real ph_nearest_setpoint(const int *m, const ureal *f, const real *v, const real *w, int i, real u)
 {
     real gear[3];
     pars(m, f, v, M_ACT_GEAR, 6 * i, 3, gear);
     real turn = splat((ureal)6.28318530717958647692) * sqrt(v3_dot(gear, gear));
     real turns = rint((u - (w + m[W_ACTUATOR_LENGTH])[i]) / turn);
-    return fma(-turns, turn, u);
+    mask servo = eq(par(m, f, v, M_ACT_GAINPRM, 3 * i), -par(m, f, v, M_ACT_BIASPRM, 3 * i + 1));
+    return select(servo, fma(-turns, turn, u), u);
 }
 
 /* Force of actuator i before limits of tendons, act_dot, and the derivative of the force by velocity. */

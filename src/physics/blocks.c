@@ -294,3 +294,29 @@ void sti_physics_put_blocks(sti_tables_builder *b)
     put_equalities(b);
     put_rows(b);
 }
+
+/* The block of a description, with the parameters of this model. */
+static sti_block described_block(const mjModel *m, const int *d)
+{
+    int id = d[B_ID], a = d[B_OBJ1], b = d[B_OBJ2];
+    if (d[B_KIND] == PH_EQUALITY) return equality_block(m, id);
+    if (d[B_KIND] == PH_FRICTION) return loss_block(m, d[B_TYPE], id);
+    if (d[B_KIND] == PH_LIMIT) return limit_block(m, d[B_TYPE], id, d[B_SIDE]);
+    if (id >= 0) return sti_physics_geoms_block(m, m->pair_geom1[id], m->pair_geom2[id], id);
+    return sti_physics_geoms_block(m, a < b ? a : b, a < b ? b : a, -1);
+}
+
+void sti_physics_put_block_values(sti_tables_builder *b)
+{
+    const int *t = b->t->m, *d = t + t[M_BLOCK];
+    double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * (t[M_NBLOCK] + t[M_NPAIR]));
+    put_equalities(b);
+    for (int i = 0; i < t[M_NBLOCK] + t[M_NPAIR]; ++i, d += B_SIZE) {
+        sti_block k = described_block(b->model, d);
+        if (k.type == PH_GEOMS) {
+            k.solref = k.ref;
+            k.solimp = k.imp;
+        }
+        fill_parameters(b->model, &k, prm + d[B_PRM]);
+    }
+}

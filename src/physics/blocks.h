@@ -6,5 +6,7 @@
 
 /* Equalities, blocks and pairs of geoms. */
 void sti_physics_put_blocks(sti_tables_builder *b);
+/* The parameters of blocks alone, where the tables have been made: see sti_physics_tables_values. */
+void sti_physics_put_block_values(sti_tables_builder *b);
 
 #endif

@@ -13,6 +13,8 @@ typedef struct sti_tables_builder {
     sti_physics_tables *t;
     stet_result result; /* of the first allocation that failed; later calls do nothing */
     bool twice;         /* a number was filled a second time */
+    /* where parameters begin in t->f, from M_TIMESTEP on: they alone are filled, in place; NULL: everything is made */
+    const int *begin;
 } sti_tables_builder;
 
 void sti_physics_fill(sti_tables_builder *b, int number, int64_t value);

@@ -164,6 +164,20 @@ LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w
     ph_solve6(A, x);
 }
 
+/* With Euler, worlds of which no dof is damped have qacc itself. */
+LFN void ph_keep_undamped(const int *m, const ureal *f, const real *v, const real *w, real *qacc)
+{
+    mask damped = m_none();
+    for (int d = 0; d < m[M_NV]; ++d) {
+        real p[2];
+        int poly = (m + m[M_DOF_FLAGS])[d] & PH_DOF_POLY;
+        real b = ph_coefficients(m, f, v, M_DOF_DAMPING, M_DOF_DAMPINGPOLY, poly, d, p);
+        damped = m_or(damped, m_not(eq(rabs(b) + (rabs(p[0]) + rabs(p[1])), splat(0))));
+    }
+    each (d, m[M_NV]) qacc[d] = select(damped, qacc[d], (w + m[W_QACC])[d]);
+    sync();
+}
+
 /* qacc_step: what qvel grows by in a time step, divided by it. */
 LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real *w)
 {
@@ -181,6 +195,7 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
     sync();
     ph_factor(m, w + m[W_QH], w + m[W_QHDIAGINV]);
     ph_solve(m, w + m[W_QH], w + m[W_QHDIAGINV], qacc);
+    if (m[M_INTEGRATOR] == 0 && m[M_DOF_DAMPING] < 0) ph_keep_undamped(m, f, v, w, qacc);
     each (i, m[M_NFREE]) {
         int b = (m + m[M_FREE_BODY])[i], first = (m + m[M_BODY_DOFADR])[b];
         real x[6];

@@ -300,7 +300,7 @@
 #define PH_ACT_ACTRANGE 4
 #define PH_ACT_EARLY 8
 #define PH_ACT_DISABLED 16
-#define PH_ACT_CIRCLE 32 /* a position servo on a ball joint: the setpoint nearest to the angle counts */
+#define PH_ACT_CIRCLE 32 /* on a ball joint; as a position servo, the setpoint nearest to the angle counts */
 
 /* bits of a world's faults: 1 << STET_FAULT_… */
 #define PH_BAD_QPOS 1

@@ -6,6 +6,7 @@
 #include "kernel/record/launch.h"
 #include "physics/features.h"
 #include "physics/layout.k.h"
+#include "physics/parameters.h"
 #include "physics/tables.h"
 #include "worlds/poses.h"
 
@@ -25,6 +26,12 @@ static stet_result upload_tables(sti_native *n)
     stet_device *device = n->worlds->device;
     const sti_physics_tables *t = &n->tables;
     void *bytes;
+    stet_array **made[] = {&n->m, &n->f};
+    for (int k = 0; k < 2; ++k) {
+        if (*made[k]) STI_TRY(sti_before_host_access(device, STI_ACT_WRITE, *made[k], (*made[k])->name));
+        stet_array_destroy(*made[k]);
+        *made[k] = NULL;
+    }
     STI_TRY(STI_ARRAY(device, "tables of the physics", STET_DTYPE_INT, false, &n->m, t->nm));
     STI_TRY(stet_array_write(n->m, t->m, (size_t)t->nm * sizeof *t->m));
     STI_TRY(STI_ARRAY(device, "parameters of the physics", STET_DTYPE_REAL, false, &n->f, t->nf));
@@ -36,7 +43,14 @@ static stet_result upload_tables(sti_native *n)
             ((float *)bytes)[i] = (float)t->f[i];
     }
     sti_array_mirror_written(n->f);
+    n->old = false;
     return STET_OK;
+}
+
+stet_result sti_native_update(sti_native *n)
+{
+    STI_TRY(sti_native_parameters_update(&n->own, n->worlds, &n->tables, &n->old));
+    return n->old ? upload_tables(n) : STET_OK;
 }
 
 static stet_result build_native(sti_native *n)
@@ -91,6 +105,7 @@ void sti_native_destroy(sti_native *n)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) stet_array_destroy(arrays[i]);
     sti_native_reads_free(&n->reads);
     sti_physics_tables_free(&n->tables);
+    sti_native_parameters_free(&n->own);
     sti_stamp_free(&n->pulled);
     sti_free(n->mask);
     sti_free(n->posed);
@@ -164,8 +179,9 @@ static stet_result make_room(sti_native *n, int nstep)
 stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
-    int memory = n->tables.m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
     STI_TRY(take_writes(worlds));
+    STI_TRY(sti_native_update(n));
+    int memory = n->tables.m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
     STI_TRY(make_room(n, nstep));
     STI_TRY(put_mask(n->stepped, n->mask, mask));
     double start = sti_now();
@@ -191,12 +207,13 @@ static void advance_times(sti_native *n, const int32_t *fault, const int32_t *ti
 {
     stet_worlds *worlds = n->worlds;
     stet_array *time = worlds->field[STI_FIELD_time];
-    double dt = worlds->model->mj->opt.timestep, from = 0, to = 0;
+    double dt = 0, from = 0, to = 0;
     int32_t last = 0;
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         int64_t at = sti_array_index(n->ticks, w, 0);
-        double begin = fault[at] & PH_WAS_RESET ? 0 : worlds->time[w];
-        if (begin != from || ticks[at] != last) to = add_steps(begin, dt, ticks[at]);
+        double begin = fault[at] & PH_WAS_RESET ? 0 : worlds->time[w], step = sti_parameters_timestep(worlds, w);
+        if (begin != from || step != dt || ticks[at] != last) to = add_steps(begin, step, ticks[at]);
+        dt = step;
         from = begin;
         last = ticks[at];
         worlds->time[w] = to;
@@ -247,6 +264,7 @@ static stet_result pull(void *context, bool drop)
 static stet_result make_poses(void *context, const uint8_t *due)
 {
     sti_native *n = context;
+    STI_TRY(sti_native_update(n));
     STI_TRY(put_mask(n->due, n->posed, due));
     return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due),
                       sti_arg_int(n->tables.m[W_GEOM_XPOS]), STATE_ARG(qpos), STATE_ARG(mocap_pos),

@@ -136,6 +136,7 @@ stet_result sti_native_fill(void *native)
     wanted k = {.list = NULL};
     sti_quantity *one = NULL;
     int count = 0;
+    STI_TRY(sti_native_update(n));
     for (sti_quantity *q = n->worlds->quantities; q; q = q->next) {
         if (!q->in_pass) continue;
         one = q;
@@ -155,9 +156,10 @@ stet_result sti_native_fill(void *native)
 
 stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **out)
 {
-    int items, number = sti_physics_quantity(name, &n->tables, &items);
     stet_array *a;
     *out = NULL;
+    STI_TRY(sti_native_update(n));
+    int items, number = sti_physics_quantity(name, &n->tables, &items);
     if (number < 0) return sti_error(STET_ERROR_NOT_FOUND, "physics: there is no quantity '%.64s'", name);
     STI_TRY(STI_ARRAY(n->worlds->device, name, STET_DTYPE_REAL, true, &a, n->worlds->nworld, items));
     int32_t row[Q_SIZE] = {[Q_KIND] = PH_SHOW_COPY, [Q_N] = items, [Q_FROM] = number};

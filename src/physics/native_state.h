@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "physics/layout.k.h"
 #include "physics/native.h"
+#include "physics/parameters.h"
 #include "physics/tables.h"
 
 /* What reads keep: the quantities of the latest list, one after the other. */
@@ -18,6 +19,8 @@ struct sti_native {
     stet_worlds *worlds;
     sti_physics_tables tables;
     stet_array *m, *f;         /* the tables on the device */
+    bool old;                  /* they are not these tables */
+    sti_native_parameters own; /* parameters that differ between worlds */
     stet_array *stepped;       /* [nworld][1], the mask of the last step */
     stet_array *fault, *ticks; /* [nworld][1], NATIVE-3 */
     sti_stamp pulled;          /* version of `fault` after the last pull */
@@ -30,10 +33,13 @@ struct sti_native {
 
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
 #define MEMORY_ARG(reals) sti_arg_int(n->tables.m[reals]), sti_arg_int(n->tables.m[M_NINTS])
-#define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(NULL)
+#define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(n->own.v)
 #define INPUT_ARGS                                                                                                     \
     STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
         STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
+
+/* Tables and numbers of worlds follow the worlds' parameters. */
+stet_result sti_native_update(sti_native *n);
 
 /* Fills the quantities of a pass (worlds/quantities.h): forward dynamics once, then one copy each. */
 stet_result sti_native_fill(void *native);

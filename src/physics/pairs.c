@@ -68,8 +68,7 @@ static void mix_geoms(const mjModel *m, int g1, int g2, sti_block *k)
     k->margin = m->geom_margin[g1] + m->geom_margin[g2];
 }
 
-/* The block of two geoms; pair: the explicit pair that says so, or -1. */
-static sti_block geoms_block(const mjModel *m, int g1, int g2, int pair)
+sti_block sti_physics_geoms_block(const mjModel *m, int g1, int g2, int pair)
 {
     bool swap = m->geom_type[g1] > m->geom_type[g2];
     sti_block k = {.type = PH_GEOMS, .id = pair, .obj = {swap ? g2 : g1, swap ? g1 : g2}};
@@ -97,14 +96,14 @@ int sti_physics_list_pairs(const mjModel *m, sti_block *out)
     if (sti_physics_is_off(m, mjDSBL_CONTACT)) return 0;
     for (int i = 0; i < m->npair; ++i)
         if (out)
-            out[n++] = geoms_block(m, m->pair_geom1[i], m->pair_geom2[i], i);
+            out[n++] = sti_physics_geoms_block(m, m->pair_geom1[i], m->pair_geom2[i], i);
         else
             ++n;
     for (int a = 0; a < m->ngeom; ++a)
         for (int b = a + 1; b < m->ngeom; ++b) {
             if (!sti_physics_may_touch(m, a, b)) continue;
             if (m->geom_type[a] <= mjGEOM_HFIELD && m->geom_type[b] <= mjGEOM_HFIELD) continue;
-            if (out) out[n] = geoms_block(m, a, b, -1);
+            if (out) out[n] = sti_physics_geoms_block(m, a, b, -1);
             ++n;
         }
     return n;

@@ -23,6 +23,8 @@ bool sti_physics_is_off(const mjModel *model, int flag);
 int sti_physics_pair_contacts(int first, int second);
 /* Can these two geoms ever touch, without being an explicit pair? As MuJoCo filters pairs of geoms. */
 bool sti_physics_may_touch(const mjModel *model, int g1, int g2);
+/* The block of two geoms, the first before the second; pair: the explicit pair that says so, or -1. */
+sti_block sti_physics_geoms_block(const mjModel *model, int g1, int g2, int pair);
 /*
  * All pairs that may touch, into out if it is not NULL: explicit ones, then by the first and the second geom; how many.
  */

@@ -203,12 +203,6 @@ static int tendon_flags(const mjModel *m, int t)
     return flags;
 }
 
-bool sti_physics_is_servo(const mjModel *m, int i)
-{
-    const double *gain = m->actuator_gainprm + mjNGAIN * i, *bias = m->actuator_biasprm + mjNBIAS * i;
-    return m->actuator_gaintype[i] == mjGAIN_FIXED && m->actuator_biastype[i] == mjBIAS_AFFINE && gain[0] == -bias[1];
-}
-
 static int actuator_flags(const mjModel *m, int i)
 {
     int flags = 0, group = m->actuator_group[i], type = m->actuator_trntype[i];
@@ -218,7 +212,7 @@ static int actuator_flags(const mjModel *m, int i)
     if (m->actuator_actearly[i]) flags |= PH_ACT_EARLY;
     if (group >= 0 && group <= 30 && m->opt.disableactuator & (1 << group)) flags |= PH_ACT_DISABLED;
     if (type <= mjTRN_JOINTINPARENT && m->jnt_type[m->actuator_trnid[2 * i]] == mjJNT_BALL &&
-        sti_physics_is_servo(m, i))
+        m->actuator_gaintype[i] == mjGAIN_FIXED && m->actuator_biastype[i] == mjBIAS_AFFINE)
         flags |= PH_ACT_CIRCLE;
     return flags;
 }
@@ -458,6 +452,17 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_memory(&b);
     assert(b.result != STET_OK || (!b.twice && sti_validate_physics_tables(out) == NULL));
     return b.result;
+}
+
+void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *made, const int *begin, double *f)
+{
+    sti_physics_tables t = {.m = made->m, .nm = made->nm, .f = f, .nf = made->nf};
+    sti_tables_builder b = {.model = model, .t = &t, .result = STET_OK, .begin = begin};
+    memcpy(f, made->f, (size_t)made->nf * sizeof *f);
+    put_copies(&b);
+    put_options(&b);
+    sti_physics_put_block_values(&b);
+    put_mocap(&b);
 }
 
 void sti_physics_tables_free(sti_physics_tables *tables)

@@ -24,6 +24,11 @@ typedef struct sti_physics_tables {
  * sti_physics_tables_free, also after an error: OUT_OF_MEMORY.
  */
 stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out);
+/*
+ * The reals of the same tables for a model with other parameters: f [nf] becomes what `made` would have in f, where
+ * tables begin at `begin`, from M_TIMESTEP on. `made` may have moved entries.
+ */
+void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *made, const int *begin, double *f);
 void sti_physics_tables_free(sti_physics_tables *tables);
 /* The name of what breaks TABLES-1 or TABLES-2, or NULL. */
 const char *sti_validate_physics_tables(const sti_physics_tables *tables);
@@ -31,8 +36,6 @@ const char *sti_validate_physics_tables(const sti_physics_tables *tables);
 /* A quantity in team memory by MuJoCo's name ("qM", "cvel"): its number W_…, and how many reals it has; -1: none. */
 int sti_physics_quantity(const char *name, const sti_physics_tables *tables, int *items);
 
-/* Does actuator i act on a joint as MuJoCo's position servos do, whose setpoints on ball joints wrap? */
-bool sti_physics_is_servo(const mjModel *model, int i);
 /* A free body with no joints below it, which implicit integrators treat by itself. */
 bool sti_physics_is_standalone(const mjModel *model, int body);
 

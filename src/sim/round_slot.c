@@ -9,7 +9,7 @@
 static stet_result unknown_name(const char *name)
 {
 #define LIST_FIELD(field, items, member, writer) " " #field
-#define LIST_PARAMETER(parameter, items, negative) " " #parameter
+#define LIST_PARAMETER(parameter, items, rule, derives) " " #parameter
     return sti_error(STET_ERROR_NOT_FOUND,
                      "round: there is no value '%.64s'; the worlds' fields are" STI_FIELDS(
                          LIST_FIELD) ", the parameters" STI_PARAMETERS(LIST_PARAMETER) ", and controls over time are "
@@ -28,7 +28,6 @@ static int field_of(const stet_worlds *worlds, const stet_array *array)
 
 static stet_result find_target(stet_sim *sim, const stet_round_value *value, sti_round_target *out)
 {
-    int items;
     *out = (sti_round_target){.kind = STI_TARGET_ARRAY, .field = -1};
     if ((value->name != NULL) == (value->array != NULL))
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: a value has %s; give one of the two",
@@ -39,7 +38,7 @@ static stet_result find_target(stet_sim *sim, const stet_round_value *value, sti
         out->kind = STI_TARGET_CONTROLS;
     else if (strcmp(value->name, "seed") == 0)
         out->kind = STI_TARGET_SEED;
-    else if (sti_parameter_find(value->name, &out->parameter, &items))
+    else if (sti_parameter_find(value->name, &out->parameter))
         out->kind = STI_TARGET_PARAMETER;
     else if (stet_worlds_get_array(sim->worlds, value->name, &out->array) != STET_OK)
         return unknown_name(value->name);
@@ -130,13 +129,8 @@ static bool same_target(const sti_round_target *a, const sti_round_target *b)
 
 static const char *target_name(const sti_round_target *t)
 {
-    static const char *const parameters[] = {
-#define NAME(parameter, items, negative) #parameter,
-        STI_PARAMETERS(NAME)
-#undef NAME
-    };
     return t->kind == STI_TARGET_ARRAY       ? t->array->name
-           : t->kind == STI_TARGET_PARAMETER ? parameters[t->parameter]
+           : t->kind == STI_TARGET_PARAMETER ? stet_worlds_get_parameters()[t->parameter]
            : t->kind == STI_TARGET_CONTROLS  ? "controls"
                                              : "seed";
 }

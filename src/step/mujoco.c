@@ -120,7 +120,7 @@ static void step_world(void *context, int64_t w, int thread)
     while (k.left > 0 && !sti_mujoco_guard(run_steps, &k, NULL, 0)) {
         worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
         k.left--; /* the failed step counts as taken */
-        if (!sti_reset_data(worlds->model->mj, k.d, -1, false)) break;
+        if (!sti_reset_data(k.m, k.d, -1, false)) break;
         push_inputs(worlds, w);
     }
     finish_world(worlds, s->mask, w);
@@ -151,6 +151,7 @@ static void mark_moved(stet_worlds *worlds, const uint8_t *mask)
 stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     stepping s = {.worlds = worlds, .mask = mask, .n = n};
+    STI_TRY(sti_parameters_update(worlds));
     if (mask) STI_TRY(sti_worlds_sync(worlds)); /* the caller's writes to the other worlds count, too */
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));

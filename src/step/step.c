@@ -112,12 +112,12 @@ static stet_result run_native(stet_step *step, const uint8_t *mask, int n)
 static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     STI_TRY(sti_worlds_sync(worlds));
-    double dt = worlds->model->mj->opt.timestep;
     stet_array *time = worlds->field[STI_FIELD_time];
     void *mirror;
     STI_TRY(sti_array_mirror_write(time, &mirror));
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         if (mask && !mask[w]) continue;
+        double dt = sti_parameters_timestep(worlds, w);
         double *exact = worlds->data ? &worlds->data[w]->time : &worlds->time[w];
         for (int i = 0; i < n; ++i) *exact += dt;
         sti_mirror_set(time, mirror, w, 0, *exact);

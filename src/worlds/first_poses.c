@@ -73,6 +73,7 @@ stet_result sti_poses_keep_first(stet_worlds *worlds)
 static bool has_first(const stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS])
 {
     if (!key || worlds->data || worlds->device->host_memory || !worlds->external_poses) return false;
+    if (sti_parameters_poses(&worlds->parameters)) return false;
     return worlds->first_valid && is_key(worlds->first_key, key) && !worlds->device->mechanisms.options.audit;
 }
 
@@ -93,6 +94,7 @@ stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INP
 {
     worlds->begun = 0;
     if (!key || worlds->data || worlds->device->host_memory || !worlds->external_poses) return STET_OK;
+    if (sti_parameters_poses(&worlds->parameters)) return STET_OK;
     if (given) sti_poses_keep_written(worlds); /* these copies are not writes of the caller */
     STI_TRY(sti_worlds_sync(worlds));          /* writes up to now are part of the initial state */
     memcpy(worlds->begun_key, key, sizeof worlds->begun_key);

@@ -10,8 +10,7 @@
 void sti_worlds_moved(stet_worlds *worlds, int64_t w)
 {
     worlds->moved[w] = ++worlds->clock;
-    worlds->changed[w] = ++worlds->changes;
-    sti_version_bump(&worlds->changed_version);
+    sti_quantities_changed(worlds, w);
     worlds->caller_poses[w] = 0;
     worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
     sti_version_bump(&worlds->moved_version);

@@ -1,184 +1,340 @@
-/* Parameters of the physics per world; see parameter.h. */
+/* Parameters of the physics per world: giving, reading and checking values; see parameter.h. */
 #include "worlds/parameter.h"
 
+#include "base/memory.h"
 #include "base/plural.h"
 #include "worlds/worlds.h"
 
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    int items;
-    bool negative;
-} rows[STI_PARAMETER_COUNT] = {
-#define ROW(name, items, negative) {items, negative},
-    STI_PARAMETERS(ROW)
-#undef ROW
-};
-
-static const char *const names[STI_PARAMETER_COUNT + 1] = {
-#define NAME(name, items, negative) #name,
-    STI_PARAMETERS(NAME)
-#undef NAME
-        NULL};
-
-const char *const *stet_worlds_get_parameters(void) { return names; }
-
-bool sti_parameter_find(const char *name, sti_parameter *out, int *items)
+static stet_result find_parameter(const char *name, sti_parameter *out)
 {
-    for (int k = 0; name && k < STI_PARAMETER_COUNT; ++k) {
-        if (strcmp(name, names[k]) != 0) continue;
-        *out = (sti_parameter)k;
-        *items = rows[k].items;
-        return true;
+#define LIST(parameter, items, rule, derives) " " #parameter
+    if (sti_parameter_find(name, out)) return STET_OK;
+    return sti_error(STET_ERROR_NOT_FOUND, "worlds: there is no parameter '%.64s'; there are:" STI_PARAMETERS(LIST),
+                     name);
+#undef LIST
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+static const char *rule_sentence(sti_parameter_rule rule)
+{
+    switch (rule) {
+    case STI_RULE_FACTOR:
+    case STI_RULE_LEAST_0: return " of 0 or more";
+    case STI_RULE_ABOVE_0: return " above 0";
+    case STI_RULE_RANGE: return ", pairs of which the first is at most the second";
+    case STI_RULE_QUAT: return ", quaternions w x y z whose length is not 0";
+    default: return "";
     }
-    return false;
 }
 
-/* ---- arrays that a thread's model has of its own ----------------------------------------------------------------- */
-
-/* Array of the model, its count, the parameter that scales it. */
-#define ARRAYS(X)                                                                                                      \
-    X(geom_friction, 3 * m->ngeom, friction)                                                                           \
-    X(pair_friction, 5 * m->npair, friction)                                                                           \
-    X(dof_damping, m->nv, damping)                                                                                     \
-    X(dof_dampingpoly, mjNPOLY * m->nv, damping)                                                                       \
-    X(jnt_stiffness, m->njnt, stiffness)                                                                               \
-    X(jnt_stiffnesspoly, mjNPOLY * m->njnt, stiffness)
-
-static size_t own_numbers(const mjModel *m)
+/* Is number i of a parameter one that it takes? */
+static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
 {
-    size_t n = 0;
-#define COUNT(array, count, parameter) n += (size_t)(count);
-    ARRAYS(COUNT)
-#undef COUNT
-    return n;
-}
-
-/*
- * Makes a thread's model: the shared one, with arrays of its own from `at` on, which hold the model's own values so far
- * (PARAMETER-2).
- */
-static void make_model(mjModel *own, const mjModel *m, mjtNum *at)
-{
-    *own = *m;
-#define PLACE(array, count, parameter)                                                                                 \
-    if ((count) > 0) memcpy(at, m->array, (size_t)(count) * sizeof *at);                                               \
-    own->array = at;                                                                                                   \
-    at += (count);
-    ARRAYS(PLACE)
-#undef PLACE
-}
-
-static stet_result make_models(stet_worlds *worlds)
-{
-    sti_parameters *p = &worlds->parameters;
-    const mjModel *m = worlds->model->mj;
-    size_t threads = (size_t)worlds->device->threads, each = own_numbers(m);
-    if (p->model) return STET_OK;
-    STI_TRY(sti_alloc(&p->numbers, threads * each * sizeof *p->numbers, "parameters of worlds"));
-    stet_result result = sti_alloc(&p->model, threads * sizeof *p->model, "models of threads");
-    if (result != STET_OK) {
-        sti_free(p->numbers);
-        p->numbers = NULL;
-        return result;
+    const double *q = x + (i - i % 4);
+    if (!isfinite(x[i])) return false;
+    switch (rule) {
+    case STI_RULE_FACTOR:
+    case STI_RULE_LEAST_0: return x[i] >= 0;
+    case STI_RULE_ABOVE_0: return x[i] > 0;
+    case STI_RULE_RANGE: return i % 2 == 0 || x[i - 1] <= x[i];
+    case STI_RULE_QUAT: return i % 4 != 3 || q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > mjMINVAL;
+    default: return true;
     }
-    for (size_t t = 0; t < threads; ++t) make_model(&p->model[t], m, p->numbers + t * each);
-    return STET_OK;
-}
-
-static void scale(mjtNum *to, const mjtNum *from, int64_t n, double factor)
-{
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i] * factor;
-}
-
-/* If a parameter is no longer given, its arrays get the model's values back by the factor 1, which changes no bit. */
-static double factor(const sti_parameters *p, sti_parameter which, int64_t w)
-{
-    return p->given[which] ? p->value[which][w] : 1;
-}
-
-const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread)
-{
-    const sti_parameters *p = &worlds->parameters;
-    const mjModel *m = worlds->model->mj;
-    if (!sti_parameters_any(p)) return m;
-    mjModel *own = &p->model[thread];
-    memcpy(own->opt.gravity, p->given[STI_PARAMETER_gravity] ? p->value[STI_PARAMETER_gravity] + 3 * w : m->opt.gravity,
-           sizeof own->opt.gravity);
-#define FILL(array, count, parameter)                                                                                  \
-    if (p->value[STI_PARAMETER_##parameter])                                                                           \
-        scale(own->array, m->array, (int64_t)(count), factor(p, STI_PARAMETER_##parameter, w));
-    ARRAYS(FILL)
-#undef FILL
-    return own;
-}
-
-/* ---- giving them ------------------------------------------------------------------------------------------------- */
-
-bool sti_parameters_any(const sti_parameters *p)
-{
-    for (int k = 0; k < STI_PARAMETER_COUNT; ++k)
-        if (p->given[k]) return true;
-    return false;
 }
 
 static stet_result check_numbers(sti_parameter parameter, const double *values, int64_t n)
 {
     for (int64_t i = 0; i < n; ++i)
-        if (!isfinite(values[i]) || (values[i] < 0 && !rows[parameter].negative))
+        if (!is_good(sti_parameter_rule_of(parameter), values, i))
             return sti_error(STET_ERROR_INVALID_ARGUMENT, "parameter %s: number %lld is %g; give finite numbers%s",
-                             names[parameter], (long long)i, values[i],
-                             rows[parameter].negative ? "" : " of 0 or more");
+                             stet_worlds_get_parameters()[parameter], (long long)i, values[i],
+                             rule_sentence(sti_parameter_rule_of(parameter)));
     return STET_OK;
+}
+
+/* Bodies that move have mass, as MuJoCo's compiler demands: without, accelerations have no bound. */
+static stet_result check_moving(const mjModel *m, sti_parameter parameter, const double *values, int64_t n)
+{
+    int per = parameter == STI_PARAMETER_body_mass ? 1 : 3;
+    for (int64_t i = 0; i < n; ++i) {
+        int64_t at = i % (per * m->nbody);
+        double own = sti_parameter_own(m, parameter)[at];
+        if (values[i] >= mjMINVAL || own < mjMINVAL) continue;
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "parameter %s: number %lld is %g; body %lld has %g in the model: give what is above 0",
+                         stet_worlds_get_parameters()[parameter], (long long)i, values[i], (long long)(at / per), own);
+    }
+    return STET_OK;
+}
+
+/*
+ * What the compiler chose by a value cannot be chosen again: the pattern of the inertia matrix of simple bodies, and
+ * sizes of geoms that come from their mesh or height field.
+ */
+static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
+{
+    switch (parameter) {
+    case STI_PARAMETER_body_ipos: return item >= 3 && m->body_simple[item / 3];
+    case STI_PARAMETER_body_iquat: return item >= 4 && m->body_simple[item / 4];
+    case STI_PARAMETER_geom_size: {
+        int type = m->geom_type[item / 3];
+        return type == mjGEOM_MESH || type == mjGEOM_HFIELD || type == mjGEOM_SDF;
+    }
+    default: return false;
+    }
+}
+
+static stet_result check_fixed(const mjModel *m, sti_parameter parameter, const double *values, int64_t n)
+{
+    int64_t items = sti_parameter_items(m, parameter);
+    const double *own = sti_parameter_own(m, parameter);
+    for (int64_t i = 0; i < n; ++i) {
+        if (!is_fixed(m, parameter, i % items) || values[i] == own[i % items]) continue;
+        if (parameter == STI_PARAMETER_geom_size)
+            return sti_error(STET_ERROR_UNSUPPORTED,
+                             "parameter geom_size: number %lld is %g; geom %lld has the size of its mesh or height "
+                             "field: give what the model has, %g",
+                             (long long)i, values[i], (long long)(i % items / 3), own[i % items]);
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "parameter %s: number %lld is %g; body %lld was compiled as simple, with a diagonal inertia: "
+                         "give what the model has, %g, or set simple='false' on the body in the model",
+                         stet_worlds_get_parameters()[parameter], (long long)i, values[i],
+                         (long long)(i % items / (parameter == STI_PARAMETER_body_ipos ? 3 : 4)), own[i % items]);
+    }
+    return STET_OK;
+}
+
+static stet_result check_values(const mjModel *m, sti_parameter parameter, const double *values, int64_t n)
+{
+    STI_TRY(check_numbers(parameter, values, n));
+    if (parameter == STI_PARAMETER_body_mass || parameter == STI_PARAMETER_body_inertia)
+        STI_TRY(check_moving(m, parameter, values, n));
+    return check_fixed(m, parameter, values, n);
 }
 
 stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter parameter, const double *values, int64_t n)
 {
-    int64_t items = rows[parameter].items;
-    if (!worlds->data)
-        return sti_error(STET_ERROR_STATE,
-                         "parameter %s: it is MuJoCo's physics that reads it, and these worlds are made without (exact "
-                         "= false)",
-                         names[parameter]);
+    int64_t items = sti_parameter_items(worlds->model->mj, parameter);
     if (n != items && n != items * worlds->nworld)
         return sti_error(
             STET_ERROR_INVALID_ARGUMENT,
             "parameter %s: %lld number%s; give %lld, for all worlds alike, or %lld a world for %lld world%s",
-            names[parameter], (long long)n, STI_S(n), (long long)items, (long long)items, (long long)worlds->nworld,
-            STI_S(worlds->nworld));
-    return check_numbers(parameter, values, n);
+            stet_worlds_get_parameters()[parameter], (long long)n, STI_S(n), (long long)items, (long long)items,
+            (long long)worlds->nworld, STI_S(worlds->nworld));
+    return check_values(worlds->model->mj, parameter, values, n);
+}
+
+/* ---- giving them ------------------------------------------------------------------------------------------------- */
+
+static double *value_of(const stet_worlds *worlds, sti_parameter parameter, int64_t w)
+{
+    return worlds->parameters.value[parameter] + w * sti_parameter_items(worlds->model->mj, parameter);
+}
+
+void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, const double *value)
+{
+    sti_parameters *p = &worlds->parameters;
+    int64_t items = sti_parameter_items(worlds->model->mj, parameter);
+    const double *own = sti_parameter_own(worlds->model->mj, parameter);
+    double *to = value_of(worlds, parameter, w);
+    for (int64_t i = 0; i < items; ++i) to[i] = value ? value[i] : own ? own[i] : 1;
+    if (value && sti_parameter_rule_of(parameter) == STI_RULE_QUAT)
+        for (int64_t i = 0; i < items; i += 4)
+            if (memcmp(to + i, own + i, 4 * sizeof *to) != 0) mju_normalize4(to + i); /* PARAMETER-2 */
+    p->changed[w] = p->clock;
+    sti_quantities_changed(worlds, w);
+    if (parameter != STI_PARAMETER_body_pos && parameter != STI_PARAMETER_body_quat) return;
+    if (!worlds->caller_poses[w]) sti_worlds_moved(worlds, w); /* its poses are computed again */
+}
+
+static stet_result alloc_worlds(stet_worlds *worlds)
+{
+    sti_parameters *p = &worlds->parameters;
+    size_t size = (size_t)worlds->nworld * sizeof(uint64_t);
+    if (!p->changed) STI_TRY(sti_alloc(&p->changed, size, "parameters of worlds"));
+    if (!p->key) STI_TRY(sti_alloc(&p->key, size, "parameters of worlds"));
+    if (!p->derived_key) STI_TRY(sti_alloc(&p->derived_key, size, "parameters of worlds"));
+    return sti_parameters_make_models(worlds);
+}
+
+stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter)
+{
+    sti_parameters *p = &worlds->parameters;
+    size_t items = (size_t)sti_parameter_items(worlds->model->mj, parameter), all;
+    if (p->given[parameter]) return STET_OK;
+    STI_TRY(alloc_worlds(worlds));
+    STI_TRY(sti_mul_size(items * sizeof(double), (size_t)worlds->nworld, &all, "parameters of worlds"));
+    if (!p->value[parameter]) STI_TRY(sti_alloc(&p->value[parameter], all, "parameters of worlds"));
+    p->given[parameter] = true;
+    p->ngiven++;
+    p->clock++;
+    for (int64_t w = 0; w < worlds->nworld; ++w) sti_parameter_put(worlds, parameter, w, NULL);
+    return STET_OK;
+}
+
+/* All worlds have the model's own value again. */
+static void take_back(stet_worlds *worlds, sti_parameter parameter)
+{
+    sti_parameters *p = &worlds->parameters;
+    if (!p->given[parameter]) return;
+    p->clock++;
+    for (int64_t w = 0; w < worlds->nworld; ++w) sti_parameter_put(worlds, parameter, w, NULL);
+    p->given[parameter] = false;
+    p->ngiven--;
+}
+
+stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,
+                                            const double *values, int64_t n)
+{
+    sti_parameter which;
+    if (!worlds || !name)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_set_parameter: worlds and name must not be NULL");
+    STI_TRY(find_parameter(name, &which));
+    if (values) STI_TRY(sti_parameter_check(worlds, which, values, n));
+    if (which == STI_PARAMETER_timestep) STI_TRY(sti_worlds_pull_physics(worlds)); /* steps so far had the old one */
+    if (!values && !mask) {
+        take_back(worlds, which);
+        return STET_OK;
+    }
+    if (!values && !worlds->parameters.given[which]) return STET_OK;
+    STI_TRY(sti_parameter_give(worlds, which));
+    int64_t items = sti_parameter_items(worlds->model->mj, which);
+    worlds->parameters.clock++;
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        if (!mask || mask[w])
+            sti_parameter_put(worlds, which, w, values ? values + (n == items ? 0 : w * items) : NULL);
+    return STET_OK;
 }
 
 stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values, int64_t n)
 {
+    return stet_worlds_set_parameter_where(worlds, name, NULL, values, n);
+}
+
+/* ---- reading them ------------------------------------------------------------------------------------------------ */
+
+int64_t stet_worlds_get_parameter_items(const stet_worlds *worlds, const char *name)
+{
     sti_parameter which;
-    int items;
-    if (!worlds || !name)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_set_parameter: worlds and name must not be NULL");
-#define LIST(parameter, items, negative) " " #parameter
-    if (!sti_parameter_find(name, &which, &items))
-        return sti_error(STET_ERROR_NOT_FOUND, "worlds: there is no parameter '%.64s'; there are:" STI_PARAMETERS(LIST),
-                         name);
-#undef LIST
-    sti_parameters *p = &worlds->parameters;
-    sti_quantities_all_changed(worlds);
-    if (!values) {
-        p->given[which] = false;
-        return STET_OK;
-    }
-    STI_TRY(sti_parameter_check(worlds, which, values, n));
-    size_t all = (size_t)(worlds->nworld * items);
-    STI_TRY(make_models(worlds));
-    if (!p->value[which]) STI_TRY(sti_alloc(&p->value[which], all * sizeof *values, "parameters of worlds"));
-    for (size_t i = 0; i < all; ++i) p->value[which][i] = values[i % (size_t)n];
-    p->given[which] = true;
+    return worlds && sti_parameter_find(name, &which) ? sti_parameter_items(worlds->model->mj, which) : 0;
+}
+
+stet_result stet_worlds_get_parameter(const stet_worlds *worlds, const char *name, double *values, int64_t n)
+{
+    sti_parameter which;
+    if (!worlds || !name || !values)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_worlds_get_parameter: worlds, name and values must not be NULL");
+    STI_TRY(find_parameter(name, &which));
+    int64_t items = sti_parameter_items(worlds->model->mj, which);
+    if (n != items * worlds->nworld)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "parameter %s: room for %lld number%s; there are %lld, for %lld world%s", name, (long long)n,
+                         STI_S(n), (long long)(items * worlds->nworld), (long long)worlds->nworld,
+                         STI_S(worlds->nworld));
+    const double *own = sti_parameter_own(worlds->model->mj, which);
+    for (int64_t i = 0; i < n; ++i)
+        values[i] = worlds->parameters.given[which] ? worlds->parameters.value[which][i] : own ? own[i % items] : 1;
     return STET_OK;
 }
 
-void sti_parameters_free(sti_parameters *p)
+/* ---- drawing them: what is given --------------------------------------------------------------------------------- */
+
+static void stop_drawing(sti_parameters *p, sti_parameter which)
 {
-    for (int k = 0; k < STI_PARAMETER_COUNT; ++k) sti_free(p->value[k]);
-    sti_free(p->model);
-    sti_free(p->numbers);
+    sti_free(p->low[which]);
+    sti_free(p->high[which]);
+    stet_array_destroy(p->noise[which]);
+    p->low[which] = p->high[which] = NULL;
+    p->noise[which] = NULL;
+}
+
+/* Spreads one number over all items. */
+static stet_result new_bounds(const double *from, int64_t n, int64_t items, double **out)
+{
+    STI_TRY(sti_alloc(out, (size_t)items * sizeof **out, "bounds of a parameter"));
+    for (int64_t i = 0; i < items; ++i) (*out)[i] = from[i % n];
+    return STET_OK;
+}
+
+/* Whatever is drawn between the bounds must be a value that the parameter takes. */
+static stet_result check_bounds(const stet_worlds *worlds, sti_parameter which, const double *low, const double *high)
+{
+    const mjModel *m = worlds->model->mj;
+    int64_t items = sti_parameter_items(m, which);
+    bool range = sti_parameter_rule_of(which) == STI_RULE_RANGE, quat = sti_parameter_rule_of(which) == STI_RULE_QUAT;
+    for (int64_t i = 0; i < items; ++i) {
+        bool zero = quat && i % 4 == 3; /* 0 0 0 0 lies between the bounds */
+        for (int64_t k = i - i % 4; zero && k <= i; ++k) zero = low[k] <= 0 && high[k] >= 0;
+        if (low[i] <= high[i] && !(range && i % 2 == 1 && high[i - 1] > low[i]) && !zero) continue;
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "parameter %s: bounds %g and %g of number %lld; give low <= high%s",
+                         stet_worlds_get_parameters()[which], low[i], high[i], (long long)i,
+                         rule_sentence(sti_parameter_rule_of(which)));
+    }
+    if (!quat) STI_TRY(check_values(m, which, low, items));
+    return quat ? check_fixed(m, which, low, items) : check_values(m, which, high, items);
+}
+
+static stet_result start_drawing(stet_worlds *worlds, sti_parameter which, const double *low, const double *high,
+                                 int64_t n)
+{
+    sti_parameters *p = &worlds->parameters;
+    int64_t items = sti_parameter_items(worlds->model->mj, which);
+    double *bounds[2] = {NULL, NULL};
+    stet_array *noise = NULL;
+    stet_result result = new_bounds(low, n, items, &bounds[0]);
+    if (result == STET_OK) result = new_bounds(high, n, items, &bounds[1]);
+    if (result == STET_OK) result = check_bounds(worlds, which, bounds[0], bounds[1]);
+    if (result == STET_OK)
+        result = STI_ARRAY(worlds->device, stet_worlds_get_parameters()[which], STET_DTYPE_REAL, true, &noise,
+                           worlds->nworld, items);
+    if (result == STET_OK) result = sti_parameter_give(worlds, which);
+    if (result != STET_OK) {
+        sti_free(bounds[0]);
+        sti_free(bounds[1]);
+        stet_array_destroy(noise);
+        return result;
+    }
+    stop_drawing(p, which);
+    p->low[which] = bounds[0];
+    p->high[which] = bounds[1];
+    p->noise[which] = noise;
+    return STET_OK;
+}
+
+stet_result stet_worlds_randomize(stet_worlds *worlds, const char *name, const double *low, const double *high,
+                                  int64_t n)
+{
+    sti_parameter which;
+    if (!worlds || !name)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_randomize: worlds and name must not be NULL");
+    STI_TRY(find_parameter(name, &which));
+    if (!low && !high) {
+        stop_drawing(&worlds->parameters, which);
+        return STET_OK;
+    }
+    int64_t items = sti_parameter_items(worlds->model->mj, which);
+    if (!low || !high || (n != 1 && n != items))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "parameter %s: bounds of %lld number%s; give a low and a high bound of %lld, or of 1 for all",
+                         name, (long long)n, STI_S(n), (long long)items);
+    return start_drawing(worlds, which, low, high, n);
+}
+
+void sti_parameters_free(stet_worlds *worlds)
+{
+    sti_parameters *p = &worlds->parameters;
+    for (int k = 0; k < STI_PARAMETER_COUNT; ++k) {
+        stop_drawing(p, (sti_parameter)k);
+        sti_free(p->value[k]);
+    }
+    sti_free(p->changed);
+    sti_free(p->key);
+    sti_free(p->derived_key);
+    sti_parameters_free_models(worlds);
 }

@@ -1,13 +1,18 @@
 /*
  * Parameters of the physics that differ from world to world.
  *
- * MuJoCo's step reads them from the model, which all worlds share. So each thread has a model of its own. The structure
- * is a copy; arrays that no parameter changes are shared; the others are filled before each world's step.
+ * The physics reads them from the model, which all worlds share. So each thread has a model of its own: a copy of the
+ * structure, in which the arrays that a parameter replaces point to the numbers of the world that it steps. What MuJoCo
+ * derives from parameters (mj_setConst) is computed for each world when its parameters have changed, and replaced
+ * likewise.
  *
  * Invariants:
  *   PARAMETER-1  what a world's step reads depends on that world's values alone, not on the thread or on the world
  *       stepped before
- *   PARAMETER-2  a parameter that was never given has the model's own value, bit for bit
+ *   PARAMETER-2  a parameter that was never given, or that is given as the model has it, has the model's own bits, and
+ *       so has what is derived from it
+ *   PARAMETER-3  derived constants are computed once for each content of a world's parameters, not in each step
+ *   PARAMETER-4  a call that fails has changed no number
  */
 #ifndef STI_WORLDS_PARAMETER_H
 #define STI_WORLDS_PARAMETER_H
@@ -15,35 +20,133 @@
 #include "model/model.h"
 #include "stet/worlds.h"
 
-/* Name, numbers per world, whether they may be negative. stet/worlds.h describes them. */
+/* Which numbers a parameter takes. */
+typedef enum sti_parameter_rule {
+    STI_RULE_ANY,
+    STI_RULE_FACTOR,  /* a factor on arrays, 0 or more */
+    STI_RULE_LEAST_0, /* 0 or more */
+    STI_RULE_ABOVE_0,
+    STI_RULE_RANGE, /* pairs: the first is at most the second */
+    STI_RULE_QUAT,  /* w x y z, not of length 0; normalised */
+} sti_parameter_rule;
+
+/*
+ * Name (that of an array of mjModel, but for the first five), numbers per world (`m` is the mjModel), rule, whether
+ * mj_setConst reads it. stet/worlds.h describes them. New ones go to the end: draws depend on the place (DRAW-1).
+ */
 #define STI_PARAMETERS(X)                                                                                              \
-    X(gravity, 3, true)                                                                                                \
-    X(friction, 1, false)                                                                                              \
-    X(damping, 1, false)                                                                                               \
-    X(stiffness, 1, false)
+    X(gravity, 3, ANY, false)                                                                                          \
+    X(friction, 1, FACTOR, false)                                                                                      \
+    X(damping, 1, FACTOR, false)                                                                                       \
+    X(stiffness, 1, FACTOR, false)                                                                                     \
+    X(timestep, 1, ABOVE_0, true)                                                                                      \
+    STI_PARAMETER_ARRAYS(X)
+#define STI_PARAMETER_ARRAYS(X)                                                                                        \
+    X(body_mass, m->nbody, LEAST_0, true)                                                                              \
+    X(body_inertia, 3 * m->nbody, LEAST_0, true)                                                                       \
+    X(body_ipos, 3 * m->nbody, ANY, true)                                                                              \
+    X(body_iquat, 4 * m->nbody, QUAT, true)                                                                            \
+    X(body_pos, 3 * m->nbody, ANY, true)                                                                               \
+    X(body_quat, 4 * m->nbody, QUAT, true)                                                                             \
+    X(geom_friction, 3 * m->ngeom, LEAST_0, false)                                                                     \
+    X(geom_size, 3 * m->ngeom, LEAST_0, true)                                                                          \
+    X(geom_pos, 3 * m->ngeom, ANY, true)                                                                               \
+    X(geom_quat, 4 * m->ngeom, QUAT, true)                                                                             \
+    X(geom_solref, mjNREF * m->ngeom, ANY, false)                                                                      \
+    X(geom_solimp, mjNIMP * m->ngeom, ANY, false)                                                                      \
+    X(jnt_range, 2 * m->njnt, RANGE, false)                                                                            \
+    X(jnt_stiffness, m->njnt, LEAST_0, false)                                                                          \
+    X(dof_damping, m->nv, LEAST_0, false)                                                                              \
+    X(dof_armature, m->nv, LEAST_0, true)                                                                              \
+    X(dof_frictionloss, m->nv, LEAST_0, false)                                                                         \
+    X(tendon_stiffness, m->ntendon, LEAST_0, true)                                                                     \
+    X(tendon_damping, m->ntendon, LEAST_0, true)                                                                       \
+    X(actuator_gainprm, mjNGAIN * m->nactuator, ANY, false)                                                            \
+    X(actuator_biasprm, mjNBIAS * m->nactuator, ANY, false)                                                            \
+    X(actuator_gear, 6 * m->nout, ANY, true)                                                                           \
+    X(actuator_forcerange, 2 * m->nactuator, RANGE, false)                                                             \
+    X(actuator_ctrlrange, 2 * m->nu, RANGE, false)                                                                     \
+    X(eq_solref, mjNREF * m->neq, ANY, false)
 
 typedef enum sti_parameter {
-#define STI_PARAMETER_ENUM(name, items, negative) STI_PARAMETER_##name,
+#define STI_PARAMETER_ENUM(name, items, rule, derives) STI_PARAMETER_##name,
     STI_PARAMETERS(STI_PARAMETER_ENUM)
 #undef STI_PARAMETER_ENUM
         STI_PARAMETER_COUNT
 } sti_parameter;
 
 typedef struct sti_parameters {
-    double *value[STI_PARAMETER_COUNT]; /* [nworld][items] */
+    double *value[STI_PARAMETER_COUNT]; /* [nworld][items]; NULL: never given */
     /* false: all worlds have the model's own value, and `value` is unused */
     bool given[STI_PARAMETER_COUNT];
-    mjModel *model;  /* [threads]; NULL until a parameter is given */
-    mjtNum *numbers; /* memory of those models' own arrays */
+    int ngiven;
+    /* bounds of draws at resets, [items] each; NULL: not drawn */
+    double *low[STI_PARAMETER_COUNT], *high[STI_PARAMETER_COUNT];
+    stet_array *noise[STI_PARAMETER_COUNT]; /* [nworld][items], made with the bounds */
+    uint64_t clock;                         /* counts calls that changed a value */
+    uint64_t updated;                       /* clock when the following were last made */
+    uint64_t *changed;                      /* [nworld]: clock when a value of that world was last changed */
+    uint64_t *key;                          /* [nworld], names the content of a world's values; 0: the model's own */
+    uint64_t *derived_key;                  /* [nworld], the same of the values that `derived` was made from */
+    char *derived;                          /* [nworld][derived_size]: constants by mj_setConst; NULL: not needed yet */
+    size_t derived_size;
+    mjModel *model;    /* [threads], see sti_parameters_model; NULL until a parameter is given */
+    mjModel *poses;    /* [threads], the same of the model for kinematics */
+    mjtNum *numbers;   /* [threads][…], memory of those models' products and boxes */
+    mjModel **scratch; /* [threads], whole copies for mj_setConst; NULL: not needed yet */
 } sti_parameters;
 
-/* Finds a parameter by name, with its numbers per world. False: there is none. */
-bool sti_parameter_find(const char *name, sti_parameter *out, int *items);
+/* ---- parameter_table.c ------------------------------------------------------------------------------------------- */
+
+/* Finds a parameter by name. False: there is none. */
+bool sti_parameter_find(const char *name, sti_parameter *out);
+/* Numbers per world. */
+int64_t sti_parameter_items(const mjModel *m, sti_parameter parameter);
+sti_parameter_rule sti_parameter_rule_of(sti_parameter parameter);
+/* Does mj_setConst read it? */
+bool sti_parameter_derives(sti_parameter parameter);
+/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1. */
+const double *sti_parameter_own(const mjModel *m, sti_parameter parameter);
+
+/* ---- parameter.c: giving values ---------------------------------------------------------------------------------- */
+
 /* Checks values of a parameter, either for all worlds alike (n its items) or for each (n nworld times its items). */
 stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter parameter, const double *values, int64_t n);
+static inline bool sti_parameters_any(const sti_parameters *p) { return p->ngiven > 0; }
+/* Makes a parameter one that differs between worlds: its array, filled with the model's own value. */
+stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter);
+/* Replaces the value of one world. The caller has made the parameter differ, and counts the clock. */
+void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, const double *value);
+void sti_parameters_free(stet_worlds *worlds);
+
+/* ---- parameter_model.c: models of threads ------------------------------------------------------------------------ */
+
+/* Makes the models of threads; called before the first parameter is given. */
+stet_result sti_parameters_make_models(stet_worlds *worlds);
+/* Brings derived constants up to date. Called before worlds are stepped; costs nothing if nothing has changed. */
+stet_result sti_parameters_update(stet_worlds *worlds);
 /* The model with which a thread steps a world; valid until the thread's next call. */
 const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread);
-bool sti_parameters_any(const sti_parameters *p);
-void sti_parameters_free(sti_parameters *p);
+/* The same for kinematics, which read no derived constant. */
+const mjModel *sti_parameters_pose_model(const stet_worlds *worlds, int64_t w, int thread);
+/* Do poses of bodies differ between worlds with the same qpos? */
+static inline bool sti_parameters_poses(const sti_parameters *p)
+{
+    return p->given[STI_PARAMETER_body_pos] || p->given[STI_PARAMETER_body_quat];
+}
+double sti_parameters_timestep(const stet_worlds *worlds, int64_t w);
+void sti_parameters_free_models(stet_worlds *worlds);
+
+/* ---- draws.c: values drawn at resets ----------------------------------------------------------------------------- */
+
+/*
+ * Draws for all worlds, each with the number of its next reset; may fail, and changes no value.
+ *
+ *   DRAW-1  a number drawn is a function of (seed, parameter, world, number of resets, item)
+ */
+stet_result sti_parameters_draw(stet_worlds *worlds, const stet_array *draws);
+/* Takes what was drawn for the marked worlds. Cannot fail. */
+void sti_parameters_take_drawn(stet_worlds *worlds);
+bool sti_parameters_drawn(const sti_parameters *p);
 
 #endif

@@ -2,7 +2,8 @@
  * The pose pass (mechanism pose_sync), for the worlds that moved since their poses were computed: a kernel of the
  * physics (WORLDS-10), or mj_kinematics on scratch data.
  *
- *   POSES-1  the pass is a function of qpos and mocap poses alone, so repeating it over valid poses changes no bit
+ *   POSES-1  the pass is a function of qpos, mocap poses and the parameters body_pos and body_quat alone, so repeating
+ *       it over valid poses changes no bit
  *   POSES-2  the arrays get a new generation only if a bit of them changed, if all poses were computed without
  *       downloading the old ones, or if a kernel wrote them
  */
@@ -108,7 +109,7 @@ static void pose_world(void *context, int64_t w, int thread)
     if (!is_due(p, w)) return;
     mjData *d = worlds->scratch[thread];
     copy_inputs(worlds, w, d);
-    kinematics k = {sti_pose_model(worlds), d};
+    kinematics k = {sti_parameters_pose_model(worlds, w, thread), d};
     if (!sti_mujoco_guard(run_kinematics, &k, NULL, 0)) worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
     bool changed = put_poses(worlds, STI_FIELD_xpos, w, d->xpos);
     changed = put_poses(worlds, STI_FIELD_xquat, w, d->xquat) || changed;

@@ -89,7 +89,8 @@ typedef struct sti_quantity {
     bool in_pass;    /* the present pass fills it */
 } sti_quantity;
 
-/* Something that quantities depend on may have changed in all worlds (QUANTITY-3). */
+/* Something that quantities depend on may have changed, in one world or all (QUANTITY-3). */
+void sti_quantities_changed(stet_worlds *worlds, int64_t w);
 void sti_quantities_all_changed(stet_worlds *worlds);
 void sti_quantities_free(stet_worlds *worlds);
 

@@ -58,6 +58,12 @@ stet_dtype sti_quantity_type(sti_quantity_kind kind)
     return types[kind];
 }
 
+void sti_quantities_changed(stet_worlds *worlds, int64_t w)
+{
+    worlds->changed[w] = ++worlds->changes;
+    sti_version_bump(&worlds->changed_version);
+}
+
 void sti_quantities_all_changed(stet_worlds *worlds)
 {
     worlds->changes++;

@@ -7,7 +7,7 @@
 #include "device/device.h"
 
 /* Streams: each use of random numbers has its own. */
-enum { STI_STREAM_RESET, STI_STREAM_CONTROL };
+enum { STI_STREAM_RESET, STI_STREAM_CONTROL, STI_STREAM_PARAMETER /* and more: one a parameter */ };
 
 /*
  * Fills out (REAL, of worlds) with numbers in [-1, 1), a function of (seed, stream, world, draw, item). Uses the low 32

@@ -85,7 +85,8 @@ static void reset_world(void *context, int64_t w, int thread)
     const resetting *r = context;
     stet_worlds *worlds = r->worlds;
     if (!worlds->marks[w]) return;
-    const mjModel *m = worlds->data ? worlds->model->mj : worlds->pose_model ? worlds->pose_model : worlds->model->mj;
+    bool asleep = !worlds->data && worlds->pose_model; /* see make_pose_model */
+    const mjModel *m = asleep ? worlds->pose_model : sti_parameters_model(worlds, w, thread);
     mjData *d = worlds->data ? worlds->data[w] : worlds->scratch[thread];
     bool good = sti_reset_data(m, d, r->keyframe, false);
     if (r->qpos_noise > 0 || r->qvel_noise > 0) add_noise(r, w, d);
@@ -265,13 +266,9 @@ static int64_t mark_chosen(stet_worlds *worlds, const stet_reset_def *def)
     return chosen;
 }
 
-/* Draws noise for all worlds, each with the number of resets that it will have had. *out: the noise's host mirror. */
-static stet_result draw_noise(stet_worlds *worlds, void **out)
+/* The number of resets that each world will have had: the draw of its random numbers. */
+static stet_result number_draws(stet_worlds *worlds)
 {
-    const mjModel *m = worlds->model->mj;
-    if (!worlds->noise)
-        STI_TRY(STI_ARRAY(worlds->device, "reset noise", STET_DTYPE_REAL, true, &worlds->noise, worlds->nworld,
-                          (int64_t)m->nq + m->nv));
     if (!worlds->draws)
         STI_TRY(
             STI_ARRAY(worlds->device, "numbers of resets", STET_DTYPE_INT, true, &worlds->draws, worlds->nworld, 1));
@@ -281,6 +278,16 @@ static stet_result draw_noise(stet_worlds *worlds, void **out)
     for (int64_t w = 0; w < worlds->nworld; ++w)
         draws[sti_array_index(worlds->draws, w, 0)] = (int32_t)(uint32_t)(worlds->resets[w] + 1);
     sti_array_mirror_written(worlds->draws);
+    return STET_OK;
+}
+
+/* Draws noise for all worlds. *out: the noise's host mirror. */
+static stet_result draw_noise(stet_worlds *worlds, void **out)
+{
+    const mjModel *m = worlds->model->mj;
+    if (!worlds->noise)
+        STI_TRY(STI_ARRAY(worlds->device, "reset noise", STET_DTYPE_REAL, true, &worlds->noise, worlds->nworld,
+                          (int64_t)m->nq + m->nv));
     STI_TRY(sti_noise_draws(worlds->noise, worlds->def.seed, STI_STREAM_RESET, worlds->draws));
     return sti_array_mirror_read(worlds->noise, out);
 }
@@ -296,8 +303,12 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
     /* WORLDS-5, for what the caller wrote into worlds that are not reset */
     STI_TRY(sti_worlds_sync(worlds));
-    if (def->qpos_noise > 0 || def->qvel_noise > 0) STI_TRY(draw_noise(worlds, &drawn));
+    bool noise = def->qpos_noise > 0 || def->qvel_noise > 0, parameters = sti_parameters_drawn(&worlds->parameters);
+    if (noise || parameters) STI_TRY(number_draws(worlds));
+    if (noise) STI_TRY(draw_noise(worlds, &drawn));
+    if (parameters) STI_TRY(sti_parameters_draw(worlds, worlds->draws));
     if (mark_chosen(worlds, def) == 0) return STET_OK;
+    if (parameters) sti_parameters_take_drawn(worlds);
     resetting r = {.worlds = worlds,
                    .keyframe = def->keyframe == -2 ? worlds->def.keyframe : def->keyframe,
                    .qpos_noise = def->qpos_noise,

@@ -209,7 +209,7 @@ void stet_worlds_destroy(stet_worlds *worlds)
     sti_poses_forget_first(worlds);
     stet_array_destroy(worlds->noise);
     stet_array_destroy(worlds->draws);
-    sti_parameters_free(&worlds->parameters);
+    sti_parameters_free(worlds);
     free_data(worlds->data, worlds->nworld);
     free_data(worlds->scratch, worlds->device->threads);
     if (worlds->pose_model) (void)sti_mujoco_guard(delete_model, worlds->pose_model, NULL, 0);

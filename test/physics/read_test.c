@@ -1,7 +1,7 @@
 /* Quantities of worlds with native physics: MuJoCo's numbers, in one launch for all that are wanted. */
 #include "worlds/expected.h"
 
-#include "physics/humanoid.h"
+#include "bench/pilot/humanoid.h"
 
 #define SCENE(options)                                                                                                 \
     "<mujoco><option timestep='.004' tolerance='1e-14' " options "/><default><geom contype='0'/></default><worldbody>" \

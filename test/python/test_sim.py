@@ -229,3 +229,26 @@ def test_keyframes_begin_worlds(make):
         with make(worlds=2, keyframe=keyframe) as sim:
             assert sim.keyframe == number
             assert np.allclose(sim.qpos[1], [(0, 0), (0.1, 0.2), (0.5, -0.5)][number + 1])
+
+
+def test_parameters_of_the_model(sim):
+    """Arrays by MuJoCo's names, for some worlds only, and drawn at resets."""
+    mass = sim.parameter("body_mass")
+    assert mass.shape[0] == sim.nworld and (mass == mass[0]).all()
+    sim.set_parameter("body_mass", 2 * mass)
+    assert (sim.parameter("body_mass") == 2 * mass).all()
+    chosen = np.arange(sim.nworld) == 1
+    sim.set_parameter("body_mass", None, mask=chosen)
+    assert (sim.parameter("body_mass") == np.where(chosen[:, None], mass, 2 * mass)).all()
+    sim.step()
+    assert sim.counters()["total"]["constants"] == sim.nworld - 1
+    sim.set_parameter("body_mass", None)
+    sim.randomize("body_mass", 0.5 * mass[0], mass[0])
+    sim.reset(mask=chosen)
+    drawn = sim.parameter("body_mass")
+    assert (drawn[~chosen] == mass[~chosen]).all() and (drawn[chosen] < mass[chosen]).any()
+    sim.randomize("body_mass", None, None)
+    with pytest.raises(stet.InvalidArgumentError, match="different sizes"):
+        sim.randomize("timestep", 0.1, [0.1, 0.2])
+    with pytest.raises(stet.NotFoundError, match="body_mass"):
+        sim.parameter("charm")

@@ -201,6 +201,7 @@ void op_reset(program *p);
 void op_write(program *p);
 void op_read(program *p);
 void op_state(program *p);
+void op_parameter(program *p);
 void op_snapshot(program *p);
 void op_restore(program *p);
 void op_save(program *p);

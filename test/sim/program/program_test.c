@@ -35,7 +35,7 @@ static const struct {
     {4, op_kernel_make},   {2, op_kernel_drop},  {40, op_kernel_launch}, {15, op_kernel_list},
     {25, op_fault},        {15, op_stream},      {3, op_fork},           {20, op_step_beside},
     {1, op_interrupt},     {30, op_step_some},   {40, op_render_some},   {12, op_round_begin},
-    {8, op_round_end},
+    {8, op_round_end},     {10, op_parameter},
 };
 
 static void run_one(program *p)

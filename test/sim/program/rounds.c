@@ -71,7 +71,7 @@ static void fill_inputs(program *p, round_inputs *in)
         add_reals(p, in, "controls", frames * (once_in(p, 2) ? p->nworld : 1) * info.nu);
         in->value[in->n - 1].frames = frames;
     }
-    if (!p->external && !p->native && once_in(p, 3)) {
+    if (!p->external && once_in(p, 3)) {
         double *gravity = add_input(p, in, "gravity", 3 * sizeof *gravity);
         for (int k = 0; k < 3; ++k) gravity[k] = 9 * (double)wave(p);
     }

@@ -60,6 +60,36 @@ void op_reset(program *p)
         BOTH(p, stet_sim_reset(p->sim[i], &def));
 }
 
+/* A parameter of the physics: the model's own, other numbers for all worlds or some, or bounds of draws at resets. */
+void op_parameter(program *p)
+{
+    static const char *const names[] = {"body_mass", "timestep", "dof_damping", "friction", "body_pos"};
+    const char *name = names[roll(p, p->external ? 4 : 5)];
+    int64_t n = p->nworld * stet_worlds_get_parameter_items(worlds_of(p, TWIN), name);
+    uint8_t mask[8];
+    int how = roll(p, 4);
+    double *x = room(p, 2 * (size_t)n * sizeof *x), *y = x + n;
+    for (int64_t w = 0; w < p->nworld; ++w) mask[w] = once_in(p, 2);
+    must(p, TWIN, stet_worlds_get_parameter(worlds_of(p, TWIN), name, x, n), "stet_worlds_get_parameter");
+    for (int64_t i = 0; i < n; ++i) {
+        double a = x[i], b = a * (1 + 0.2 * (double)wave(p));
+        x[i] = fmin(a, b);
+        y[i] = fmax(a, b);
+    }
+    say(p, "parameter %s %s", name,
+        how == 0   ? "taken back"
+        : how == 1 ? "set"
+        : how == 2 ? "set for some worlds"
+                   : "drawn");
+    if (how == 0)
+        BOTH(p, stet_worlds_set_parameter(worlds_of(p, i), name, NULL, 0));
+    else if (how == 3)
+        BOTH(p, stet_worlds_randomize(worlds_of(p, i), name, x, y, n / p->nworld));
+    else
+        BOTH(p, stet_worlds_set_parameter_where(worlds_of(p, i), name, how == 2 ? mask : NULL, x, n));
+    free(x);
+}
+
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 const char *pick_field(program *p, bool write, stet_array *array[2])

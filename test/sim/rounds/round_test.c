@@ -92,6 +92,45 @@ static void what_happens_between_rounds_is_not_seen(void **state)
     task_close(&t);
 }
 
+/* Arrays of the model as inputs: the bits of a sim that was given them; equal content is derived from once. */
+static void arrays_of_the_model_are_inputs(void **state)
+{
+    enum { NUMBERS = 64 };
+    double mass[ROUND_WORLDS * NUMBERS], step = 0.004;
+    task t = task_open(&mujoco), alone = task_open(&mujoco);
+    stet_worlds *worlds = stet_sim_get_worlds(t.p.sim), *other = stet_sim_get_worlds(alone.p.sim);
+    round_contracts(&t);
+    int64_t n = stet_worlds_get_parameter_items(worlds, "body_mass");
+    assert_true(n > 1 && n <= NUMBERS);
+    OK(stet_worlds_get_parameter(worlds, "body_mass", mass, n * ROUND_WORLDS));
+    for (int64_t i = 0; i < n * ROUND_WORLDS; ++i) mass[i] *= 1 + 0.1 * (double)i;
+    size_t size = (size_t)(n * ROUND_WORLDS) * sizeof *mass;
+    stet_round_value in[] = {stet_round_in("body_mass", mass, size), stet_round_in("timestep", &step, sizeof step)};
+    OK(stet_worlds_set_parameter(other, "body_mass", mass, n * ROUND_WORLDS));
+    OK(stet_worlds_set_parameter(other, "timestep", &step, 1));
+    for (int i = 0; i < ROUND_STEPS; ++i) OK(stet_sim_step(alone.p.sim, 2));
+    uint64_t want = round_digest(&alone, false), none = 0;
+    for (int r = 0; r < 5; ++r) {
+        bool with = r % 2 == 0;
+        OK(stet_sim_round_begin(t.p.sim, in, with ? 2 : 0));
+        for (int i = 0; i < ROUND_STEPS; ++i) OK(stet_sim_step(t.p.sim, 2));
+        uint64_t got = round_digest(&t, false);
+        if (with) assert_true(got == want);
+        if (!with) assert_true(got != want && (none == 0 || got == none));
+        if (!with) none = got;
+        OK(stet_sim_round_end(t.p.sim, NULL, 0));
+    }
+    stet_counters before = stet_device_get_counters(stet_sim_get_device(t.p.sim)), after;
+    for (int r = 0; r < 3; ++r) {
+        OK(stet_sim_round_begin(t.p.sim, in, 2));
+        OK(stet_sim_step(t.p.sim, 1));
+    }
+    after = stet_device_get_counters(stet_sim_get_device(t.p.sim));
+    assert_int_equal(after.constants, before.constants);
+    task_close(&t);
+    task_close(&alone);
+}
+
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 
 static stet_counter rounds_counter(const task *t) { return room_counters(t->p.sim).mechanism[STET_MECHANISM_ROUNDS]; }
@@ -333,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_round_is_what_its_caller_would_have_written),
+        cmocka_unit_test(arrays_of_the_model_are_inputs),
         cmocka_unit_test(any_order_gives_the_bits_of_sims_of_their_own),
         cmocka_unit_test(poisoned_or_switched_off_they_are_the_same),
         cmocka_unit_test(what_happens_between_rounds_is_not_seen),

@@ -1,0 +1,58 @@
+/* The table of parameters of the physics; see parameter.h. */
+#include "worlds/parameter.h"
+
+#include <string.h>
+
+static const struct {
+    sti_parameter_rule rule;
+    bool derives;
+} rows[STI_PARAMETER_COUNT] = {
+#define ROW(name, items, rule, derives) {STI_RULE_##rule, derives},
+    STI_PARAMETERS(ROW)
+#undef ROW
+};
+
+static const char *const names[STI_PARAMETER_COUNT + 1] = {
+#define NAME(name, items, rule, derives) #name,
+    STI_PARAMETERS(NAME)
+#undef NAME
+        NULL};
+
+const char *const *stet_worlds_get_parameters(void) { return names; }
+
+bool sti_parameter_find(const char *name, sti_parameter *out)
+{
+    for (int k = 0; name && k < STI_PARAMETER_COUNT; ++k) {
+        if (strcmp(name, names[k]) != 0) continue;
+        *out = (sti_parameter)k;
+        return true;
+    }
+    return false;
+}
+
+int64_t sti_parameter_items(const mjModel *m, sti_parameter parameter)
+{
+    switch (parameter) {
+#define ITEMS(name, items, rule, derives)                                                                              \
+    case STI_PARAMETER_##name: return (int64_t)(items);
+        STI_PARAMETERS(ITEMS)
+#undef ITEMS
+    default: return 0;
+    }
+}
+
+sti_parameter_rule sti_parameter_rule_of(sti_parameter parameter) { return rows[parameter].rule; }
+bool sti_parameter_derives(sti_parameter parameter) { return rows[parameter].derives; }
+
+const double *sti_parameter_own(const mjModel *m, sti_parameter parameter)
+{
+    switch (parameter) {
+    case STI_PARAMETER_gravity: return m->opt.gravity;
+    case STI_PARAMETER_timestep: return &m->opt.timestep;
+#define OWN(name, items, rule, derives)                                                                                \
+    case STI_PARAMETER_##name: return m->name;
+        STI_PARAMETER_ARRAYS(OWN)
+#undef OWN
+    default: return NULL;
+    }
+}

@@ -1,0 +1,242 @@
+/*
+ * Parameters that differ between worlds in native physics: each world goes where MuJoCo takes it with a model that was
+ * edited and given to mj_setConst, to 1e-9; worlds with the model's own values keep their bits; what is taken back
+ * leaves nothing.
+ */
+#include "worlds/parameters.h"
+
+#include "physics/native.h"
+
+#include <math.h>
+
+enum { STEPS = 3 };
+
+static const char scene[] = PARAMETERS_SCENE("<option timestep='.004'><flag sensor='disable'/></option>");
+
+static const struct {
+    const char *name, *text;
+    bool every;   /* every parameter is at work in it */
+    double limit; /* elliptic cones: both solvers stop at about 1e-9 of the optimum */
+} scenes[] = {
+    {"Euler", scene, true, 1e-9},
+    {"implicitfast, elliptic cones",
+     PARAMETERS_SCENE("<option timestep='.004' integrator='implicitfast' cone='elliptic' tolerance='1e-15' "
+                      "ls_tolerance='1e-10' ls_iterations='200'><flag sensor='disable'/></option>"),
+     true, 1e-8},
+    {"no damping, no friction loss, a straight tree",
+     "<mujoco><worldbody><body><joint axis='0 1 0'/><geom size='.1' pos='.3 0 0'/><body pos='.5 0 0'><joint axis='1 0 "
+     "0'/>"
+     "<geom size='.1 .2' type='capsule' pos='0 .3 0'/></body></body></worldbody></mujoco>",
+     false, 1e-9},
+    {"a servo on a ball joint",
+     "<mujoco><option timestep='.01'/><worldbody><body simple='false'><joint name='b' type='ball'/><geom size='.1 .2' "
+     "type='capsule' pos='0 0 .3'/></body></worldbody><actuator><position joint='b' gear='0 9 0 0 0 0' "
+     "kp='3'/></actuator>"
+     "</mujoco>",
+     false, 1e-9},
+};
+
+typedef struct native_rig {
+    rig r;
+    sti_native *native;
+} native_rig;
+
+static native_rig open_rig(const char *text, const char *isa, int threads)
+{
+    native_rig n = {.r = rig_make(text, WORLDS, isa, threads, false)};
+    OK(sti_native_create(n.r.worlds, &n.native));
+    return n;
+}
+
+static void close_rig(native_rig *n)
+{
+    sti_native_destroy(n->native);
+    rig_free(&n->r);
+}
+
+/* Item i of qpos or qvel, and of ctrl, at the start, the same on both sides. */
+static double start_of(const char *field, int64_t i)
+{
+    if (strcmp(field, "ctrl") == 0) return 0.75;
+    return i == 0 ? 1.5 : i == 9 ? -6 : 0.125 * (double)(1 + i % 3);
+}
+
+static void put(const rig *r, const char *field, const double *from)
+{
+    double wide[WORLDS * MOST];
+    float narrow[WORLDS * MOST];
+    stet_array *a = rig_array(r, field);
+    bool is_wide = r->device->real_size == sizeof(double);
+    for (int64_t i = 0; i < WORLDS * a->nitem; ++i) narrow[i] = (float)(wide[i] = from[i % a->nitem]);
+    OK(stet_array_write(a, is_wide ? (void *)wide : (void *)narrow, stet_array_get_bytes(a)));
+}
+
+static void start(const rig *r)
+{
+    const mjModel *m = r->model->mj;
+    double qvel[MOST], ctrl[MOST];
+    stet_reset_def def = stet_default_reset_def();
+    OK(stet_worlds_reset(r->worlds, &def));
+    for (int64_t i = 0; i < m->nv; ++i) qvel[i] = start_of("qvel", i);
+    for (int64_t i = 0; i < m->nu; ++i) ctrl[i] = start_of("ctrl", i);
+    put(r, "qvel", qvel);
+    put(r, "ctrl", ctrl);
+}
+
+static double error_of(const rig *r, const char *field, int64_t w, const mjtNum *exact, int64_t n)
+{
+    double worst = 0, scale = 1e-2;
+    OK(sti_array_ensure(rig_array(r, field)));
+    for (int64_t i = 0; i < n; ++i) scale = fmax(scale, fabs(exact[i]));
+    for (int64_t i = 0; i < n; ++i) {
+        double x = fabs(reals_get(rig_array(r, field), w, i) - exact[i]);
+        worst = fmax(worst, x == x ? x : HUGE_VAL);
+    }
+    return worst / scale;
+}
+
+/* The greatest error of the state after the steps, over the worlds. *moved: any world went elsewhere than world 0. */
+static double check(native_rig *n, const bool given[STI_PARAMETER_COUNT], const char *what, bool *moved)
+{
+    double worst = 0;
+    start(&n->r);
+    OK(sti_native_steps(n->native, NULL, STEPS));
+    OK(sti_worlds_pull_physics(n->r.worlds));
+    *moved = false;
+    for (int64_t w = 0; w < WORLDS; ++w) {
+        mjModel *m = edited(n->r.model->mj, given, w);
+        mjData *d = mj_makeData(m);
+        for (int64_t i = 0; i < m->nv; ++i) d->qvel[i] = start_of("qvel", i);
+        for (int64_t i = 0; i < m->nu; ++i) d->ctrl[i] = start_of("ctrl", i);
+        for (int i = 0; i < STEPS; ++i) mj_step(m, d);
+        double e = fmax(error_of(&n->r, "qpos", w, d->qpos, m->nq), error_of(&n->r, "qvel", w, d->qvel, m->nv));
+        e = fmax(e, error_of(&n->r, "xpos", w, d->xpos, 0));
+        if (n->r.worlds->time[w] != d->time) fail_msg("%s, world %d: time", what, (int)w);
+        worst = fmax(worst, e);
+        for (int64_t i = 0; i < m->nv; ++i)
+            *moved = *moved || rig_get(&n->r, "qvel", w, i) != rig_get(&n->r, "qvel", 0, i);
+        mj_deleteData(d);
+        mj_deleteModel(m);
+    }
+    return worst;
+}
+
+static uint64_t hash_world(const rig *r, int64_t w)
+{
+    uint64_t all = 0;
+    static const char *const fields[] = {"qpos", "qvel", "act"};
+    for (int k = 0; k < 3; ++k)
+        for (int64_t i = 0; i < rig_array(r, fields[k])->nitem; ++i) {
+            double x = rig_get(r, fields[k], w, i);
+            uint64_t bits;
+            memcpy(&bits, &x, sizeof bits);
+            all = all * 1099511628211u + bits;
+        }
+    return all;
+}
+
+static void check_scene(size_t which)
+{
+    double worst = 0;
+    native_rig n = open_rig(scenes[which].text, "f64", 2);
+    start(&n.r);
+    OK(sti_native_steps(n.native, NULL, STEPS));
+    uint64_t own = hash_world(&n.r, 0);
+    for (int k = 0; k < STI_PARAMETER_COUNT; ++k) {
+        const char *name = stet_worlds_get_parameters()[k];
+        bool given[STI_PARAMETER_COUNT] = {false}, moved;
+        if (sti_parameter_items(n.r.model->mj, (sti_parameter)k) == 0) continue;
+        given[k] = true;
+        give(&n.r, (sti_parameter)k);
+        double e = check(&n, given, name, &moved);
+        if (!(e <= scenes[which].limit)) fail_msg("%s, %s: error %g", scenes[which].name, name, e);
+        if (!moved && scenes[which].every) fail_msg("%s, %s changed nothing", scenes[which].name, name);
+        if (hash_world(&n.r, 0) != own)
+            fail_msg("%s, %s: bits of the world with the model's own values", scenes[which].name, name);
+        worst = fmax(worst, e);
+        OK(stet_worlds_set_parameter(n.r.worlds, name, NULL, 0));
+        start(&n.r);
+        OK(sti_native_steps(n.native, NULL, STEPS));
+        for (int64_t w = 0; w < WORLDS; ++w) assert_true(hash_world(&n.r, w) == own);
+    }
+    print_message("%s: greatest relative error %.1e\n", scenes[which].name, worst);
+    close_rig(&n);
+}
+
+static void each_parameter_is_that_of_an_edited_model(void **state)
+{
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) check_scene(k);
+}
+
+static void many_parameters_together(void **state)
+{
+    bool given[STI_PARAMETER_COUNT] = {false}, moved;
+    native_rig n = open_rig(scene, "f64", 2);
+    uint64_t dice = 5;
+    for (int round = 0; round < 8; ++round) {
+        for (int i = 0; i < 6; ++i) {
+            int k = (int)dice_below(&dice, STI_PARAMETER_COUNT);
+            given[k] = dice_below(&dice, 3) > 0;
+            if (given[k])
+                give(&n.r, (sti_parameter)k);
+            else
+                OK(stet_worlds_set_parameter(n.r.worlds, stet_worlds_get_parameters()[k], NULL, 0));
+        }
+        double e = check(&n, given, "several", &moved);
+        if (!(e <= 1e-9)) fail_msg("round %d: error %g", round, e);
+    }
+    close_rig(&n);
+}
+
+/* In float, at the widest vectors: a world has the bits that it has alone. */
+static void neighbours_do_not_matter(void **state)
+{
+    uint64_t want[WORLDS];
+    for (int alone = 0; alone < 2; ++alone) {
+        native_rig n = open_rig(scene, NULL, 1);
+        const int64_t items = n.r.model->mj->nbody;
+        double mass[WORLDS * MOST];
+        give(&n.r, STI_PARAMETER_body_mass);
+        give(&n.r, STI_PARAMETER_dof_damping);
+        OK(stet_worlds_get_parameter(n.r.worlds, "body_mass", mass, WORLDS * items));
+        if (alone) OK(stet_worlds_set_parameter(n.r.worlds, "body_mass", mass + 3 * items, items));
+        if (alone) OK(stet_worlds_set_parameter(n.r.worlds, "dof_damping", NULL, 0));
+        start(&n.r);
+        OK(sti_native_steps(n.native, NULL, STEPS));
+        for (int64_t w = 0; w < WORLDS; ++w) {
+            if (!alone) want[w] = hash_world(&n.r, w);
+            if (alone && w > 0) assert_true(hash_world(&n.r, w) == hash_world(&n.r, 0));
+        }
+        close_rig(&n);
+    }
+    assert_true(want[0] != want[3]);
+}
+
+/* What is drawn at a reset reaches the physics; bounds that meet are the value itself. */
+static void draws_reach_the_physics(void **state)
+{
+    native_rig n = open_rig(scene, "f64", 1), same = open_rig(scene, "f64", 1);
+    double step = 0.002;
+    OK(stet_worlds_randomize(n.r.worlds, "timestep", &step, &step, 1));
+    OK(stet_worlds_set_parameter(same.r.worlds, "timestep", &step, 1));
+    start(&n.r);
+    start(&same.r);
+    OK(sti_native_steps(n.native, NULL, STEPS));
+    OK(sti_native_steps(same.native, NULL, STEPS));
+    for (int64_t w = 0; w < WORLDS; ++w) assert_true(hash_world(&n.r, w) == hash_world(&same.r, w));
+    OK(sti_worlds_pull_physics(n.r.worlds));
+    assert_true(n.r.worlds->time[0] == step + step + step);
+    close_rig(&n);
+    close_rig(&same);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_parameter_is_that_of_an_edited_model),
+        cmocka_unit_test(many_parameters_together),
+        cmocka_unit_test(neighbours_do_not_matter),
+        cmocka_unit_test(draws_reach_the_physics),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/*
+ * A scene in which every parameter of the physics is at work, values of each parameter for worlds, and MuJoCo's model
+ * edited by hand to have them.
+ */
+#ifndef TEST_WORLDS_PARAMETERS_H
+#define TEST_WORLDS_PARAMETERS_H
+
+#include "worlds/rig.h"
+
+enum { WORLDS = 5, MOST = 1024 };
+
+/* Every kind of thing that a parameter is of, at work: contacts, limits, friction loss, equalities, tendons, servos. */
+#define PARAMETERS_SCENE(option)                                                                                       \
+    "<mujoco>" option "<default><geom contype='0' conaffinity='1' friction='.6 .01 .001' solref='.03 1.2'/></default>" \
+    "<worldbody><geom name='floor' type='plane' size='3 3 .1' contype='1' conaffinity='0'/>"                           \
+    "<body name='box' pos='0 0 .09' simple='false'><freejoint/><geom type='box' size='.1 .12 .1'/></body>"             \
+    "<body name='ball' pos='1 0 .5' simple='false'><joint type='ball' stiffness='1' damping='.1'/>"                    \
+    "<geom type='capsule' size='.05 .1' pos='0 0 .1'/>"                                                                \
+    "<body name='arm' pos='0 0 .3'><joint name='h' axis='0 1 0' range='-2 2' limited='true' armature='.01' "           \
+    "frictionloss='.02' damping='.05'/><geom type='capsule' size='.03' fromto='0 0 0 .2 0 0'/>"                        \
+    "<geom type='ellipsoid' size='.03 .04 .05' pos='.2 0 0'/><site name='tip' pos='.2 0 .01'/></body></body>"          \
+    "<body name='cart' pos='2 0 1' simple='false'><joint name='s1' type='slide' axis='1 0 0'/>"                        \
+    "<joint name='s2' type='slide' axis='0 1 0' stiffness='2'/><geom size='.1'/><geom size='.05' pos='.2 0 "           \
+    "0'/></body>"                                                                                                      \
+    "<body name='mocap' mocap='true' pos='-1 0 1'/>"                                                                   \
+    "<body name='tied' pos='-1 0 .8' simple='false'><freejoint/><geom type='cylinder' size='.05 "                      \
+    ".1'/></body></worldbody>"                                                                                         \
+    "<tendon><fixed name='t' stiffness='2' damping='.1' limited='true' range='-.3 .3'><joint joint='h' coef='1'/>"     \
+    "<joint joint='s1' coef='-2'/></fixed></tendon>"                                                                   \
+    "<equality><connect body1='tied' body2='mocap' anchor='0 0 .1' solref='.04 1'/>"                                   \
+    "<joint joint1='s1' joint2='s2' polycoef='0 1 0 0 0' solref='.05 1'/></equality>"                                  \
+    "<actuator><motor joint='h' gear='3' ctrlrange='-.4 .4' ctrllimited='true'/><position joint='s1' kp='10' kv='1'/>" \
+    "<general tendon='t' gainprm='2' forcerange='-.3 .3' forcelimited='true'/></actuator>"                             \
+    "<sensor><framepos objtype='site' objname='tip'/><jointactuatorfrc joint='h'/></sensor></mujoco>"
+
+/* A value that the parameter takes, that differs from the model's in every world but 0. */
+static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, int64_t i)
+{
+    const double *own = sti_parameter_own(m, which);
+    double x = own ? own[i] : 1, some = 0.013 * (double)w * (double)(1 + i % 3);
+    const char *name = stet_worlds_get_parameters()[which];
+    if (w == 0 || (which == STI_PARAMETER_body_ipos && m->body_simple[i / 3])) return x;
+    if (which == STI_PARAMETER_body_iquat && m->body_simple[i / 4]) return x;
+    if (strstr(name, "range")) return x + (i % 2 ? 0.5 : -0.25) * some;
+    if (strstr(name, "inertia")) return x * (1 + 0.05 * (double)w);
+    if (strstr(name, "quat") || strstr(name, "pos") || which == STI_PARAMETER_gravity) return x + some;
+    if (strstr(name, "frictionloss") || strstr(name, "armature") || strstr(name, "dof_damping")) return x + some;
+    return x * (1 + some);
+}
+
+static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int64_t w)
+{
+    mjtNum *to = NULL;
+    int64_t n = sti_parameter_items(own, which);
+    switch (which) {
+    case STI_PARAMETER_gravity: to = m->opt.gravity; break;
+    case STI_PARAMETER_timestep: to = &m->opt.timestep; break;
+#define PLACE(array, items, rule, derives)                                                                             \
+    case STI_PARAMETER_##array: to = m->array; break;
+        STI_PARAMETER_ARRAYS(PLACE)
+#undef PLACE
+    default: break;
+    }
+    for (int64_t i = 0; to && i < n; ++i) to[i] = value_of(own, which, w, i);
+    if (strstr(stet_worlds_get_parameters()[which], "quat"))
+        for (int64_t i = 0; i < n; i += 4)
+            if (memcmp(to + i, sti_parameter_own(own, which) + i, 4 * sizeof *to) != 0) mju_normalize4(to + i);
+    double f = to ? 1 : value_of(own, which, w, 0);
+#define SCALE(parameter, array, count)                                                                                 \
+    for (int64_t i = 0; which == STI_PARAMETER_##parameter && i < (int64_t)(count); ++i) m->array[i] *= f;
+    SCALE(friction, geom_friction, 3 * m->ngeom)
+    SCALE(damping, dof_damping, m->nv)
+    SCALE(damping, dof_dampingpoly, mjNPOLY * m->nv)
+    SCALE(stiffness, jnt_stiffness, m->njnt)
+    SCALE(stiffness, jnt_stiffnesspoly, mjNPOLY * m->njnt)
+#undef SCALE
+}
+
+static inline void give(rig *r, sti_parameter which)
+{
+    static double all[WORLDS * MOST];
+    const mjModel *m = r->model->mj;
+    int64_t n = sti_parameter_items(m, which);
+    assert_true(n > 0 && n <= MOST);
+    for (int64_t w = 0; w < WORLDS; ++w)
+        for (int64_t i = 0; i < n; ++i) all[w * n + i] = value_of(m, which, w, i);
+    OK(stet_worlds_set_parameter(r->worlds, stet_worlds_get_parameters()[which], all, n * WORLDS));
+}
+
+/* Factors come before what they multiply, as in the worlds, whose values are set before factors are applied. */
+static inline mjModel *edited(const mjModel *own, const bool given[STI_PARAMETER_COUNT], int64_t w)
+{
+    mjModel *m = mj_copyModel(NULL, own);
+    assert_non_null(m);
+    for (int k = STI_PARAMETER_COUNT - 1; k >= 0; --k)
+        if (given[k]) edit(m, own, (sti_parameter)k, w);
+    mjData *d = mj_makeData(m);
+    mj_setConst(m, d);
+    mj_deleteData(d);
+    return m;
+}
+
+#endif
