@@ -136,7 +136,7 @@ def page(results, path):
 
 
 def check_results():
-    for name in sorted(os.listdir(os.path.join(source.ROOT, "bench/results"))):
+    for name in sorted(n for n in os.listdir(os.path.join(source.ROOT, "bench/results")) if n.endswith(".json")):
         file = json.loads(source.read(f"bench/results/{name}"))
         lacking = [key for key in ORIGIN if not file.get(key)]
         if lacking:

@@ -163,7 +163,8 @@ stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **ou
     if (number < 0) return sti_error(STET_ERROR_NOT_FOUND, "physics: there is no quantity '%.64s'", name);
     STI_TRY(STI_ARRAY(n->worlds->device, name, STET_DTYPE_REAL, true, &a, n->worlds->nworld, items));
     int32_t row[Q_SIZE] = {[Q_KIND] = PH_SHOW_COPY, [Q_N] = items, [Q_FROM] = number};
-    int extra = number == W_SENSORDATA ? n->tables.m[M_STEP_EXTRA] : PH_EXTRA_AFTER;
+    int extra = number >= W_SEEN || number == W_CACC ? PH_EXTRA_AFTER : 0; /* which writes over rows (put_seen) */
+    if (number == W_SENSORDATA) extra = n->tables.m[M_STEP_EXTRA];
     wanted k = {.list = row, .nlist = 1, .items = items, .extra = extra};
     stet_result result = run_forward(n, &k, a);
     if (result != STET_OK) {

@@ -270,7 +270,6 @@ static void what_is_missing_is_listed(void **state)
         const char *scene, *words;
     } rows[] = {
         {"hand.xml", "contacts of two boxes"},
-        {"cartpole.xml", "sensors"},
         {"<mujoco><option integrator='implicit'/></mujoco>", "integrator implicit"},
         {"<mujoco><option density='1'/></mujoco>", "fluid"},
         {"<mujoco><option solver='CG'/><worldbody><body><joint name='a' frictionloss='1'/><geom size='1'/></body>"

@@ -142,7 +142,12 @@ static const char *const allowed[] = {
     "stet_step_run_worlds mask",
     "stet_tiles_render mask",
     "stet_tiles_render frame",
+    "stet_worlds_get_jacobian point", /* which a body has not */
+    "stet_worlds_randomize low",
+    "stet_worlds_randomize high",
     "stet_worlds_set_parameter values",
+    "stet_worlds_set_parameter_where mask",
+    "stet_worlds_set_parameter_where values",
     "stet_set_allocator all", /* the default; but here memory is held */
 };
 
