@@ -28,11 +28,12 @@
 enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = (1 << STET_MECHANISM_COUNT) - 1 };
 /*
  * The switches of these mechanisms change nothing here: a frame compiles nothing, launches no kernel of the caller and
- * no adjoint, begins no round, and no tensor is exported.
+ * no adjoint, begins no round and reads no quantity, and no tensor is exported.
  */
 enum {
     IDLE = 1 << STET_MECHANISM_KERNEL_CACHE | 1 << STET_MECHANISM_ROUNDS | 1 << STET_MECHANISM_ADSTACK |
-           1 << STET_MECHANISM_ADSTACK_HANDLE | 1 << STET_MECHANISM_GATHER_PLAN | 1 << STET_MECHANISM_PLAIN_VIEW
+           1 << STET_MECHANISM_ADSTACK_HANDLE | 1 << STET_MECHANISM_GATHER_PLAN | 1 << STET_MECHANISM_PLAIN_VIEW |
+           1 << STET_MECHANISM_QUANTITIES
 };
 
 typedef struct configuration {

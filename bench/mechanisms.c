@@ -22,10 +22,12 @@ enum { WORLDS = 64 };
 typedef struct resting {
     stet_model *model;
     stet_sim *sim;
-    stet_array *xpos, *transforms, *tensor;
+    stet_array *xpos, *qacc, *transforms, *tensor;
 } resting;
 
 static stet_result ask_poses(void *context) { return sti_array_ensure(((resting *)context)->xpos); }
+
+static stet_result ask_quantity(void *context) { return sti_array_ensure(((resting *)context)->qacc); }
 
 static stet_result ask_transforms(void *context)
 {
@@ -80,6 +82,8 @@ static stet_result open_resting(resting *r, const bench *b)
     STI_TRY(stet_sim_render(r->sim, NULL));
     r->xpos = r->sim->worlds->field[STI_FIELD_xpos];
     r->transforms = sti_stage_world(r->sim->stage);
+    STI_TRY(stet_worlds_get_array(r->sim->worlds, "qacc", &r->qacc));
+    STI_TRY(ask_quantity(r));
     STI_TRY(ask_deferred(r));
     return ask_host(r);
 }
@@ -91,6 +95,7 @@ static stet_result measure_resting(bench *b)
         stet_result (*ask)(void *context);
     } asked[] = {
         {"pose_sync/hit_ns", "poses of 64 worlds, and what the caller may have written to the state", ask_poses},
+        {"quantities/hit_ns", "accelerations of 64 worlds", ask_quantity},
         {"hierarchy/hit_ns", "transforms of 64 worlds", ask_transforms},
         {"frame/hit_ns", "a frame of 64 worlds", ask_frame},
         {"tiles/hit_ns", "first read of a frame that was drawn where the caller reads it", ask_tiles},
