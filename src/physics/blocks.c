@@ -228,7 +228,7 @@ static void put_room(sti_tables_builder *b, const sti_block *blocks, int n, int 
     sti_physics_fill(b, M_NROW, rows + room * dim);
     sti_physics_fill(b, M_NEFCJ, entries + room * size);
     sti_physics_fill(b, M_NSLOT, nslot);
-    sti_physics_fill(b, M_NINTS, S_SLOTS + 4 * nslot + n + 2 * npair + b->model->nv);
+    sti_physics_fill(b, M_NINTS, S_SLOTS + 5 * nslot + n + 2 * npair + b->model->nv);
 }
 
 static void put_rows(sti_tables_builder *b)

@@ -436,6 +436,7 @@
 #define S_NROW 1
 #define S_NJ 2
 #define S_FULL 3
-#define S_SLOTS 4
+#define S_NACTIVE 4
+#define S_SLOTS 5
 
 #endif

@@ -22,6 +22,7 @@
 #include "physics/integrate.k.h"
 #include "physics/constraint.k.h"
 #include "physics/contact.k.h"
+#include "physics/force.k.h"
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"
 #include "physics/show.k.h"

@@ -8,97 +8,28 @@
  * add zeros only.
  */
 
-#define PH_MOST_ROWS 6
 #if STET_DOUBLE
 #define PH_ROUNDING ((ureal)1e-15) /* of a sum, relative to the sizes of what it adds */
 #else
 #define PH_ROUNDING ((ureal)5e-7)
 #endif
 
-/* What a block does with the residuals x of its rows: forces, their negative derivative C [dim][dim], and the cost. */
-LFN void ph_edges(const real *x, const real *mu, int dim, real D, real *force, real *C, real *cost)
+/* The slots that hold in one of the lanes `on`: in all others those lanes have zeros only. */
+LFN void ph_list_slots(const int *m, const real *w, int *s, mask on)
 {
-    real sum = splat(0);
-    force[0] = splat(0);
-    C[0] = splat(0);
-    for (int k = 1; k < dim; ++k) {
-        real high = rmin(fma(mu[k - 1], x[k], x[0]), splat(0)), low = rmin(fma(-mu[k - 1], x[k], x[0]), splat(0));
-        real a = select(lt(high, splat(0)), D, splat(0)), b = select(lt(low, splat(0)), D, splat(0));
-        real both = a + b, cross = mu[k - 1] * (a - b);
-        force[0] = fma(-D, high + low, force[0]);
-        force[k] = -(mu[k - 1] * (D * (high - low)));
-        C[0] = C[0] + both;
-        for (int j = 1; j < dim; ++j) C[k * dim + j] = splat(0);
-        C[k * dim] = cross;
-        C[k] = cross;
-        C[k * dim + k] = mu[k - 1] * mu[k - 1] * both;
-        sum = sum + (high * high + low * low);
-    }
-    *cost = splat((ureal)0.5) * (D * sum);
-}
-
-/* An elliptic cone: D [dim] of the rows, mu [0] its regularised friction, mu [1 …] those of the rows. */
-LFN void ph_cone(const real *x, const real *mu, int dim, const real *D, real *force, real *C, real *cost)
-{
-    real U[PH_MOST_ROWS], square = splat(0), one = splat(1), zero = splat(0), half = splat((ureal)0.5);
-    U[0] = mu[0] * x[0];
-    for (int k = 1; k < dim; ++k) {
-        U[k] = mu[k] * x[k];
-        square = fma(U[k], U[k], square);
-    }
-    real T = sqrt(square), s = fma(-mu[0], T, U[0]);
-    mask still = le(T, splat(PHYSICS_MINVAL));
-    mask top = m_or(ge(U[0], mu[0] * T), m_and(still, ge(U[0], zero)));
-    mask bottom = m_andnot(m_or(le(fma(mu[0], U[0], T), zero), m_and(still, lt(U[0], zero))), top);
-    mask middle = m_not(m_or(top, bottom));
-    real inv = select(middle, one / select(middle, T, one), zero);
-    real Dm = D[0] / (mu[0] * mu[0] * fma(mu[0], mu[0], one)), flat = zero, slope[PH_MOST_ROWS];
-    slope[0] = mu[0];
-    for (int k = 1; k < dim; ++k) slope[k] = -(mu[0] * mu[k] * (U[k] * inv));
-    for (int k = 0; k < dim; ++k) {
-        flat = fma(D[k] * x[k], x[k], flat);
-        force[k] = select(middle, -(Dm * s * slope[k]), select(bottom, -(D[k] * x[k]), zero));
-        for (int j = 0; j < dim; ++j) {
-            real h = slope[k] * slope[j];
-            if (k > 0 && j > 0) {
-                real turn = mu[k] * mu[j] * (((k == j ? one : zero) - U[k] * inv * (U[j] * inv)) * inv);
-                h = fma(-(s * mu[0]), turn, h);
-            }
-            C[k * dim + j] = select(middle, Dm * h, k == j ? select(bottom, D[k], zero) : zero);
+    int *list = s + ph_active(m);
+    each (k, s[S_NSLOT]) list[k] = any(m_andnot(on, eq((w + m[W_EFC_D])[ph_slot_row(s, k)], splat(0))));
+    sync();
+    each (one, 1) {
+        int n = one;
+        for (int k = 0; k < s[S_NSLOT]; ++k) {
+            int held = list[k];
+            if (held) list[n] = k;
+            n = n + held;
         }
+        s[S_NACTIVE + one] = n;
     }
-    *cost = select(middle, half * (Dm * s * s), select(bottom, half * flat, zero));
-}
-
-LFN void ph_block_force(const int *m, const ureal *f, const real *v, const int *block, const real *D, const real *x,
-                        real *force, real *C, real *cost)
-{
-    int dim = block[B_DIM], kind = block[B_KIND];
-    real half = splat((ureal)0.5), mu[PH_MOST_ROWS];
-    if (kind == PH_PYRAMID) {
-        for (int k = 1; k < dim; ++k) mu[k - 1] = ph_block_par(m, f, v, block, P_FRICTION + k - 1);
-        ph_edges(x, mu, dim, D[0], force, C, cost);
-    } else if (kind == PH_ELLIPTIC) {
-        mu[0] = ph_block_par(m, f, v, block, P_MU);
-        for (int k = 1; k < dim; ++k) mu[k] = ph_block_par(m, f, v, block, P_FRICTION + k - 1);
-        ph_cone(x, mu, dim, D, force, C, cost);
-    } else if (kind == PH_FRICTION) {
-        real loss = ph_block_par(m, f, v, block, P_LOSS), reach = loss / D[0], size = rabs(x[0]);
-        real c = clamp(x[0], -reach, reach), beyond = size - rabs(c);
-        force[0] = -(D[0] * c);
-        C[0] = select(lt(size, reach), D[0], splat(0));
-        *cost = fma(half * D[0], c * c, select(gt(beyond, splat(0)), loss * beyond, splat(0)));
-    } else {
-        real sum = splat(0);
-        for (int r = 0; r < dim; ++r) {
-            mask on = kind == PH_EQUALITY ? m_all() : lt(x[r], splat(0));
-            for (int j = 0; j < dim; ++j) C[r * dim + j] = splat(0);
-            C[r * dim + r] = select(on, D[r], splat(0));
-            force[r] = select(on, -(D[r] * x[r]), splat(0));
-            sum = fma(force[r], -x[r], sum);
-        }
-        *cost = half * sum;
-    }
+    sync();
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -117,50 +48,85 @@ LFN void ph_mul_inertia(const int *m, const real *w, const real *x, real *y)
     }
 }
 
-/* y = J x, and y -= aref if `aref` is 1. */
+/* The rows of a slot: y = J x, and y -= aref if `aref` is 1. */
+LFN void ph_mul_slot(const int *m, const real *w, const int *s, int k, int dim, const real *x, real *y, int aref)
+{
+    const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
+    const real *J = w + m[W_EFC_J] + ph_slot_J(s, k);
+    int n = block[B_NDOF], row = ph_slot_row(s, k);
+    real sum[PH_MOST_ROWS];
+    for (int r = 0; r < dim; ++r) sum[r] = aref ? -(w + m[W_EFC_AREF])[row + r] : splat(0);
+    for (int c = 0; c < n; ++c)
+        for (int r = 0; r < dim; ++r) sum[r] = fma(J[r * n + c], x[dof[2 * c]], sum[r]);
+    for (int r = 0; r < dim; ++r) y[row + r] = sum[r];
+}
+
+/* The same for all active slots. */
 LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, real *y, int aref)
 {
-    each (k, s[S_NSLOT]) {
-        const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
-        const real *J = w + m[W_EFC_J] + ph_slot_J(s, k);
-        int n = block[B_NDOF], row = ph_slot_row(s, k);
-        for (int r = 0; r < block[B_DIM]; ++r) {
-            real sum = aref ? -(w + m[W_EFC_AREF])[row + r] : splat(0);
-            for (int c = 0; c < n; ++c) sum = fma(J[r * n + c], x[dof[2 * c]], sum);
-            y[row + r] = sum;
-        }
+    const int *list = s + ph_active(m);
+    each (i, s[S_NACTIVE]) {
+        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        if (dim == 1)
+            ph_mul_slot(m, w, s, k, 1, x, y, aref);
+        else if (dim == 3)
+            ph_mul_slot(m, w, s, k, 3, x, y, aref);
+        else
+            ph_mul_slot(m, w, s, k, dim, x, y, aref);
     }
 }
 
-/* Forces of all rows for the residuals in efc_jar. */
-LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const int *s)
+/* Forces of the rows of a slot for the residuals in efc_jar, in the lanes `on`. */
+LFN void ph_slot_force(const int *m, const ureal *f, const real *v, real *w, const int *s, int k, int dim, mask on)
 {
-    each (k, s[S_NSLOT]) {
-        const int *block = m + ph_slot_block(s, k);
-        int row = ph_slot_row(s, k);
-        real C[PH_MOST_ROWS * PH_MOST_ROWS], force[PH_MOST_ROWS], cost;
-        ph_block_force(m, f, v, block, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, force, C, &cost);
-        for (int r = 0; r < block[B_DIM]; ++r) (w + m[W_EFC_FORCE])[row + r] = force[r];
+    int row = ph_slot_row(s, k);
+    real force[PH_MOST_ROWS], *to = w + m[W_EFC_FORCE] + row;
+    ph_zero(force, PH_MOST_ROWS);
+    ph_block_force(m, f, v, m + ph_slot_block(s, k), dim, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, force);
+    for (int r = 0; r < dim; ++r) to[r] = select(on, force[r], to[r]);
+}
+
+LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
+{
+    const int *list = s + ph_active(m);
+    each (i, s[S_NACTIVE]) {
+        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        if (dim == 1)
+            ph_slot_force(m, f, v, w, s, k, 1, on);
+        else if (dim == 3)
+            ph_slot_force(m, f, v, w, s, k, 3, on);
+        else
+            ph_slot_force(m, f, v, w, s, k, dim, on);
     }
     sync();
 }
 
-/* qfrc_constraint = J' efc_force */
-LFN void ph_gather_rows(const int *m, real *w, const int *s)
+/* out += J' efc_force of a slot */
+LFN void ph_gather_slot(const int *m, const real *w, const int *s, int k, int dim, real *out)
 {
-    real *out = w + m[W_QFRC_CONSTRAINT];
+    const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
+    const real *J = w + m[W_EFC_J] + ph_slot_J(s, k), *force = w + m[W_EFC_FORCE] + ph_slot_row(s, k);
+    int n = block[B_NDOF];
+    each (c, n) {
+        real sum = out[dof[2 * c]];
+        for (int r = 0; r < dim; ++r) sum = fma(J[r * n + c], force[r], sum);
+        out[dof[2 * c]] = sum;
+    }
+    sync();
+}
+
+/* out = J' efc_force */
+LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
+{
+    const int *list = s + ph_active(m);
     each (d, m[M_NV]) out[d] = splat(0);
     sync();
-    for (int k = 0; k < s[S_NSLOT]; ++k) {
-        const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
-        const real *J = w + m[W_EFC_J] + ph_slot_J(s, k), *force = w + m[W_EFC_FORCE] + ph_slot_row(s, k);
-        int n = block[B_NDOF];
-        each (c, n) {
-            real sum = out[dof[2 * c]];
-            for (int r = 0; r < block[B_DIM]; ++r) sum = fma(J[r * n + c], force[r], sum);
-            out[dof[2 * c]] = sum;
-        }
-        sync();
+    for (int i = 0; i < s[S_NACTIVE]; ++i) {
+        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        if (dim == 3)
+            ph_gather_slot(m, w, s, k, 3, out);
+        else
+            ph_gather_slot(m, w, s, k, dim, out);
     }
 }
 
@@ -172,11 +138,11 @@ LFN int ph_row(int i) { return i * (i + 1) / 2; }
 /* The first column of each row of H that may not be 0. */
 LFN void ph_profile(const int *m, int *s)
 {
-    int *first = s + S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK] + 2 * m[M_NPAIR];
+    int *first = s + ph_first(m);
     each (one, 1) {
         for (int i = 0; i < m[M_NV]; ++i) first[i] = (m + m[M_M_COLIND])[(m + m[M_M_ROWADR])[i]];
-        for (int k = 0; k < s[S_NSLOT]; ++k) {
-            const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
+        for (int i = 0; i < s[S_NACTIVE]; ++i) {
+            const int *block = m + ph_slot_block(s, s[ph_active(m) + i]), *dof = m + block[B_DOFS];
             for (int c = 0; c < block[B_NDOF]; ++c) first[dof[2 * c]] = nmin(first[dof[2 * c]], dof[0]);
         }
     }
@@ -190,9 +156,9 @@ LFN void ph_add_block(const int *m, const ureal *f, const real *v, real *w, cons
     int n = block[B_NDOF], dim = block[B_DIM], row = ph_slot_row(s, k);
     const real *J = w + m[W_EFC_J] + ph_slot_J(s, k);
     real *H = w + m[W_H];
-    real C[PH_MOST_ROWS * PH_MOST_ROWS], force[PH_MOST_ROWS], cost;
+    real C[PH_MOST_ROWS * PH_MOST_ROWS];
     mask some = m_none();
-    ph_block_force(m, f, v, block, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, force, C, &cost);
+    ph_block_curve(m, f, v, block, dim, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, C);
     for (int r = 0; r < dim; ++r) some = m_or(some, m_not(eq(C[r * dim + r], splat(0))));
     if (!any(some)) return;
     each (i, n) {
@@ -214,7 +180,7 @@ LFN void ph_add_block(const int *m, const ureal *f, const real *v, real *w, cons
 LFN void ph_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
-    const int *first = s + S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK] + 2 * m[M_NPAIR];
+    const int *first = s + ph_first(m);
     real *H = w + m[W_H];
     int nv = m[M_NV];
     each (i, nv) {
@@ -223,7 +189,7 @@ LFN void ph_hessian(const int *m, const ureal *f, const real *v, real *w, const 
         for (int e = adr[i]; e < adr[i] + nnz[i]; ++e) to[col[e]] = (w + m[W_QM])[e];
     }
     sync();
-    for (int k = 0; k < s[S_NSLOT]; ++k) ph_add_block(m, f, v, w, s, k);
+    for (int i = 0; i < s[S_NACTIVE]; ++i) ph_add_block(m, f, v, w, s, s[ph_active(m) + i]);
     for (int j = 0; j < nv; ++j) {
         const real *b = H + ph_row(j);
         each (i, nv - j) {
@@ -248,7 +214,7 @@ LFN void ph_hessian(const int *m, const ureal *f, const real *v, real *w, const 
 /* In place: x becomes H^-1 x. */
 LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
 {
-    const int *first = s + S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK] + 2 * m[M_NPAIR];
+    const int *first = s + ph_first(m);
     const real *H = w + m[W_H];
     int nv = m[M_NV];
     for (int j = 0; j < nv; ++j) {
@@ -278,123 +244,112 @@ LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
 
 /* ---- line search ------------------------------------------------------------------------------------------------- */
 
-typedef struct ph_line {
-    real alpha, slope, curve; /* a step, and the first two derivatives of the cost there */
-    real noise;               /* what rounding may have done to the slope */
-} ph_line;
-
 /* The derivatives at alpha; g1 + alpha g2 is the slope of the part without constraints. */
 LFN void ph_line_at(const int *m, const ureal *f, const real *v, const real *w, const int *s, real g1, real g2,
                     real alpha, ph_line *out)
 {
-    real slope = fma(alpha, g2, g1), curve = g2, size = rabs(g1) + rabs(alpha * g2);
-    for (int k = 0; k < s[S_NSLOT]; ++k) {
-        const int *block = m + ph_slot_block(s, k);
-        int row = ph_slot_row(s, k), dim = block[B_DIM];
-        const real *jar = w + m[W_EFC_JAR] + row, *jv = w + m[W_EFC_JV] + row;
-        real C[PH_MOST_ROWS * PH_MOST_ROWS], force[PH_MOST_ROWS], x[PH_MOST_ROWS], cost;
-        for (int r = 0; r < dim; ++r) x[r] = fma(alpha, jv[r], jar[r]);
-        ph_block_force(m, f, v, block, w + m[W_EFC_D] + row, x, force, C, &cost);
-        for (int r = 0; r < dim; ++r) {
-            slope = fma(-force[r], jv[r], slope);
-            size = size + rabs(force[r] * jv[r]);
-            for (int q = 0; q < dim; ++q) curve = fma(C[r * dim + q] * jv[q], jv[r], curve);
-        }
+    const int *list = s + ph_active(m);
+    out->slope = fma(alpha, g2, g1);
+    out->curve = g2;
+    out->size = rabs(g1) + rabs(alpha * g2);
+    for (int i = 0; i < s[S_NACTIVE]; ++i) {
+        const int *block = m + ph_slot_block(s, list[i]);
+        int row = ph_slot_row(s, list[i]), dim = block[B_DIM];
+        const real *jar = w + m[W_EFC_JAR] + row, *jv = w + m[W_EFC_JV] + row, *D = w + m[W_EFC_D] + row;
+        if (dim == 1)
+            ph_block_line(m, f, v, block, 1, D, jar, jv, alpha, out);
+        else if (dim == 3)
+            ph_block_line(m, f, v, block, 3, D, jar, jv, alpha, out);
+        else
+            ph_block_line(m, f, v, block, dim, D, jar, jv, alpha, out);
     }
-    out->alpha = alpha;
-    out->slope = slope;
-    out->curve = curve;
-    out->noise = splat(PH_ROUNDING) * size;
 }
 
-/* The step at which the slope is at most `enough` from 0: Newton's method between bounds. */
+/*
+ * The step at which the slope is at most `enough` from 0: Newton's method between bounds. `slope` is the slope at 0; as
+ * the direction is that of Newton's method, the first step is 1.
+ */
 LFN real ph_line_search(const int *m, const ureal *f, const real *v, const real *w, const int *s, real g1, real g2,
-                        real enough, mask on)
+                        real slope, real enough, mask on)
 {
-    ph_line at;
-    ph_line_at(m, f, v, w, s, g1, g2, splat(0), &at);
-    real low = splat(0), high = splat(-1), best = splat(0), least = rabs(at.slope);
-    mask done = m_or(m_not(on), m_not(lt(at.slope, splat(0))));
+    real low = splat(0), high = splat(-1), best = splat(0), least = rabs(slope), next = splat(1);
+    mask done = m_or(m_not(on), m_not(lt(slope, splat(0))));
     for (int i = 0; i < m[M_LS_ITERATIONS] && !all(done); ++i) {
-        real next = at.alpha - at.slope / at.curve;
-        mask bounded = gt(high, splat(0));
-        mask out = m_or(m_not(gt(next, low)), m_and(bounded, m_not(lt(next, high))));
-        next = select(m_and(out, bounded), splat((ureal)0.5) * (low + high), next);
+        ph_line at;
         ph_line_at(m, f, v, w, s, g1, g2, next, &at);
         mask better = m_andnot(lt(rabs(at.slope), least), done), under = lt(at.slope, splat(0));
         best = select(better, next, best);
         least = select(better, rabs(at.slope), least);
         low = select(under, next, low);
         high = select(under, high, next);
-        done = m_or(done, m_not(gt(rabs(at.slope), rmax(enough, at.noise))));
+        done = m_or(done, m_not(gt(rabs(at.slope), rmax(enough, splat(PH_ROUNDING) * at.size))));
+        next = next - at.slope / at.curve;
+        mask bounded = gt(high, splat(0));
+        mask out = m_or(m_not(gt(next, low)), m_and(bounded, m_not(lt(next, high))));
+        next = select(m_and(out, bounded), splat((ureal)0.5) * (low + high), next);
     }
     return best;
 }
 
 /* ---- iterations -------------------------------------------------------------------------------------------------- */
 
-/* The cost at w[W_QACC], of which efc_jar and W_MA are known, without a constant. */
-LFN real ph_cost(const int *m, const ureal *f, const real *v, const real *w, const int *s)
+/* What constraints cost at the residuals x. */
+LFN real ph_cost(const int *m, const ureal *f, const real *v, const real *w, const int *s, const real *x)
 {
     real sum = splat(0);
-    for (int d = 0; d < m[M_NV]; ++d) {
-        real force = (w + m[W_MA])[d] - (w + m[W_QFRC_SMOOTH])[d];
-        sum = fma(force, (w + m[W_QACC])[d] - (w + m[W_QACC_SMOOTH])[d], sum);
-    }
-    sum = splat((ureal)0.5) * sum;
     for (int k = 0; k < s[S_NSLOT]; ++k) {
         const int *block = m + ph_slot_block(s, k);
-        int row = ph_slot_row(s, k);
-        real C[PH_MOST_ROWS * PH_MOST_ROWS], force[PH_MOST_ROWS], cost;
-        ph_block_force(m, f, v, block, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, force, C, &cost);
-        sum = sum + cost;
+        int row = ph_slot_row(s, k), dim = block[B_DIM];
+        const real *D = w + m[W_EFC_D] + row;
+        sum = sum + (dim == 3 ? ph_block_cost(m, f, v, block, 3, D, x + row)
+                              : ph_block_cost(m, f, v, block, dim, D, x + row));
     }
     return sum;
 }
 
-/* Residuals and M a of the acceleration in qacc; returns its cost. */
-LFN real ph_start_at(const int *m, const ureal *f, const real *v, real *w, const int *s)
-{
-    ph_mul_inertia(m, w, w + m[W_QACC], w + m[W_MA]);
-    ph_mul_rows(m, w, s, w + m[W_QACC], w + m[W_EFC_JAR], 1);
-    sync();
-    return ph_cost(m, f, v, w, s);
-}
-
-/* qacc = where the iterations begin: the better of qacc_warmstart and qacc_smooth. */
+/* qacc, its residuals and M qacc where the iterations begin: at the better of qacc_warmstart and qacc_smooth. */
 LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const int *s)
 {
-    real warm = splat(0), cold;
-    int use = !(m[M_FLAGS] & PH_NO_WARMSTART);
-    if (use) {
-        each (d, m[M_NV]) (w + m[W_QACC])[d] = (w + m[W_QACC_WARMSTART])[d];
+    const real *warm = w + m[W_QACC_WARMSTART], *smooth = w + m[W_QACC_SMOOTH];
+    real *jar = w + m[W_EFC_JAR], *other = w + m[W_EFC_JV], cost = splat(0);
+    ph_mul_rows(m, w, s, smooth, jar, 1);
+    mask better = m_none();
+    if (!(m[M_FLAGS] & PH_NO_WARMSTART)) {
+        ph_mul_rows(m, w, s, warm, other, 1);
+        ph_mul_inertia(m, w, warm, w + m[W_MA]);
         sync();
-        warm = ph_start_at(m, f, v, w, s);
+        for (int d = 0; d < m[M_NV]; ++d)
+            cost = fma((w + m[W_MA])[d] - (w + m[W_QFRC_SMOOTH])[d], warm[d] - smooth[d], cost);
+        cost = fma(splat((ureal)0.5), cost, ph_cost(m, f, v, w, s, other));
+        better = lt(cost, ph_cost(m, f, v, w, s, jar));
         sync();
+        each (r, s[S_NROW]) jar[r] = select(better, other[r], jar[r]);
     }
-    each (d, m[M_NV]) (w + m[W_QACC])[d] = (w + m[W_QACC_SMOOTH])[d];
+    each (d, m[M_NV]) (w + m[W_QACC])[d] = select(better, warm[d], smooth[d]);
     sync();
-    cold = ph_start_at(m, f, v, w, s);
-    sync();
-    mask better = lt(warm, cold);
-    if (!use || !any(better)) return;
-    each (d, m[M_NV]) (w + m[W_QACC])[d] = select(better, (w + m[W_QACC_WARMSTART])[d], (w + m[W_QACC_SMOOTH])[d]);
-    sync();
-    warm = ph_start_at(m, f, v, w, s);
+    if (!all(better)) ph_mul_inertia(m, w, w + m[W_QACC], w + m[W_MA]);
     sync();
 }
 
-/* Gradient of the cost; returns its norm. */
-LFN real ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s)
+/* Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is smaller than tolerance or rounding. */
+LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
-    real sum = splat(0);
-    ph_forces(m, f, v, w, s);
-    ph_gather_rows(m, w, s);
-    each (d, m[M_NV])
-        (w + m[W_GRAD])[d] = ((w + m[W_MA])[d] - (w + m[W_QFRC_SMOOTH])[d]) - (w + m[W_QFRC_CONSTRAINT])[d];
+    real sum = splat(0), size = splat(0), *grad = w + m[W_GRAD], *out = w + m[W_QFRC_CONSTRAINT];
+    const real *Ma = w + m[W_MA], *smooth = w + m[W_QFRC_SMOOTH];
+    ph_forces(m, f, v, w, s, on);
+    ph_gather_rows(m, w, s, grad);
+    each (d, m[M_NV]) {
+        out[d] = select(on, grad[d], out[d]);
+        grad[d] = (Ma[d] - smooth[d]) - grad[d];
+    }
     sync();
-    for (int d = 0; d < m[M_NV]; ++d) sum = fma((w + m[W_GRAD])[d], (w + m[W_GRAD])[d], sum);
-    return sqrt(sum);
+    for (int d = 0; d < m[M_NV]; ++d) {
+        real all3 = rabs(Ma[d]) + rabs(smooth[d]) + rabs(out[d]);
+        sum = fma(grad[d], grad[d], sum);
+        size = fma(all3, all3, size);
+    }
+    real enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
+    return m_not(ge(sqrt(sum), rmax(enough, splat(PH_ROUNDING) * sqrt(size))));
 }
 
 /*
@@ -403,6 +358,7 @@ LFN real ph_gradient(const int *m, const ureal *f, const real *v, real *w, const
  */
 LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
+    const int *list = s + ph_active(m);
     real *search = w + m[W_SEARCH], *mv = w + m[W_MV];
     real g1 = splat(0), g2 = splat(0), size = splat(0), slope = splat(0);
     ph_hessian(m, f, v, w, s);
@@ -420,16 +376,18 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
     }
     real scale = par(m, f, v, M_SOLVER_SCALE, 0);
     real enough = par(m, f, v, M_TOLERANCE, 0) * par(m, f, v, M_LS_TOLERANCE, 0) * sqrt(size) / scale;
-    real alpha = select(on, ph_line_search(m, f, v, w, s, g1, g2, enough, on), splat(0));
+    real alpha = select(on, ph_line_search(m, f, v, w, s, g1, g2, slope, enough, on), splat(0));
     real gain = splat((ureal)-0.5) * (alpha * slope);
     sync();
     each (d, m[M_NV]) {
         (w + m[W_QACC])[d] = select(on, fma(alpha, search[d], (w + m[W_QACC])[d]), (w + m[W_QACC])[d]);
         (w + m[W_MA])[d] = select(on, fma(alpha, mv[d], (w + m[W_MA])[d]), (w + m[W_MA])[d]);
     }
-    each (r, s[S_NROW]) {
-        real *jar = w + m[W_EFC_JAR];
-        jar[r] = select(on, fma(alpha, (w + m[W_EFC_JV])[r], jar[r]), jar[r]);
+    each (i, s[S_NACTIVE]) {
+        int row = ph_slot_row(s, list[i]), dim = (m + ph_slot_block(s, list[i]))[B_DIM];
+        real *jar = w + m[W_EFC_JAR] + row;
+        const real *jv = w + m[W_EFC_JV] + row;
+        for (int r = 0; r < dim; ++r) jar[r] = select(on, fma(alpha, jv[r], jar[r]), jar[r]);
     }
     sync();
     return gain;
@@ -438,7 +396,7 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
 /* qacc, qfrc_constraint, efc_force, solver_niter. */
 LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real *w, int *s, mask group)
 {
-    real niter = splat(0), scale = par(m, f, v, M_SOLVER_SCALE, 0), tolerance = par(m, f, v, M_TOLERANCE, 0);
+    real niter = splat(0), enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
     each (d, m[M_NV]) {
         (w + m[W_QFRC_CONSTRAINT])[d] = splat(0);
         (w + m[W_QACC])[d] = (w + m[W_QACC_SMOOTH])[d];
@@ -446,15 +404,18 @@ LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real 
     each (one, 1) (w + m[W_SOLVER_NITER])[one] = splat(0);
     sync();
     if (s[S_NSLOT] == 0) return;
-    ph_profile(m, s);
+    ph_list_slots(m, w, s, group);
     ph_start(m, f, v, w, s);
-    real norm = ph_gradient(m, f, v, w, s);
-    mask done = m_or(m_not(group), m_not(ge(scale * norm, tolerance)));
+    mask done = m_or(m_not(group), ph_gradient(m, f, v, w, s, m_all()));
     for (int i = 0; i < m[M_ITERATIONS] && !all(done); ++i) {
-        real gain = ph_newton(m, f, v, w, s, m_not(done));
-        niter = select(done, niter, niter + splat(1));
-        norm = ph_gradient(m, f, v, w, s);
-        done = m_or(done, m_or(m_not(ge(scale * gain, tolerance)), m_not(ge(scale * norm, tolerance))));
+        int before = s[S_NACTIVE];
+        sync();
+        if (i > 0) ph_list_slots(m, w, s, m_not(done));
+        if (i == 0 || s[S_NACTIVE] != before) ph_profile(m, s);
+        mask on = m_not(done);
+        real gain = ph_newton(m, f, v, w, s, on);
+        niter = select(on, niter + splat(1), niter);
+        done = m_or(done, m_or(m_not(ge(gain, enough)), ph_gradient(m, f, v, w, s, on)));
     }
     each (one, 1) (w + m[W_SOLVER_NITER])[one] = niter;
     sync();
