@@ -170,7 +170,7 @@
     X(W_EFC_JV, NULL, t->m[M_NROW])                                                                                    \
     X(W_EFC_J, "efc_J", t->m[M_NEFCJ])                                                                                 \
     X(W_EFC_BLOCK, "efc_block", t->m[M_NSLOT])                                                                         \
-    X(W_H, NULL, m->nv *(m->nv + 1) / 2)                                                                               \
+    X(W_H, NULL, 8 * ((m->nv + 3) / 4) * ((m->nv + 7) / 4))                                                                \
     X(W_GRAD, NULL, m->nv)                                                                                             \
     X(W_SEARCH, NULL, m->nv)                                                                                           \
     X(W_MA, NULL, m->nv)                                                                                               \

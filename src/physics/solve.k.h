@@ -130,118 +130,6 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
     }
 }
 
-/* ---- Hessian ----------------------------------------------------------------------------------------------------- */
-
-/* Where row i of H begins, so that H + ph_row(i) has columns 0 … i. */
-LFN int ph_row(int i) { return i * (i + 1) / 2; }
-
-/* The first column of each row of H that may not be 0. */
-LFN void ph_profile(const int *m, int *s)
-{
-    int *first = s + ph_first(m);
-    each (one, 1) {
-        for (int i = 0; i < m[M_NV]; ++i) first[i] = (m + m[M_M_COLIND])[(m + m[M_M_ROWADR])[i]];
-        for (int i = 0; i < s[S_NACTIVE]; ++i) {
-            const int *block = m + ph_slot_block(s, s[ph_active(m) + i]), *dof = m + block[B_DOFS];
-            for (int c = 0; c < block[B_NDOF]; ++c) first[dof[2 * c]] = nmin(first[dof[2 * c]], dof[0]);
-        }
-    }
-    sync();
-}
-
-/* H += J' C J of slot k. */
-LFN void ph_add_block(const int *m, const ureal *f, const real *v, real *w, const int *s, int k)
-{
-    const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
-    int n = block[B_NDOF], dim = block[B_DIM], row = ph_slot_row(s, k);
-    const real *J = w + m[W_EFC_J] + ph_slot_J(s, k);
-    real *H = w + m[W_H];
-    real C[PH_MOST_ROWS * PH_MOST_ROWS];
-    mask some = m_none();
-    ph_block_curve(m, f, v, block, dim, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, C);
-    for (int r = 0; r < dim; ++r) some = m_or(some, m_not(eq(C[r * dim + r], splat(0))));
-    if (!any(some)) return;
-    each (i, n) {
-        real CJ[PH_MOST_ROWS], *to = H + ph_row(dof[2 * i]);
-        for (int r = 0; r < dim; ++r) {
-            CJ[r] = splat(0);
-            for (int q = 0; q < dim; ++q) CJ[r] = fma(C[r * dim + q], J[q * n + i], CJ[r]);
-        }
-        for (int j = 0; j <= i; ++j) {
-            real sum = to[dof[2 * j]];
-            for (int r = 0; r < dim; ++r) sum = fma(CJ[r], J[r * n + j], sum);
-            to[dof[2 * j]] = sum;
-        }
-    }
-    sync();
-}
-
-/* H = M + J' C J = L L', in place; H's diagonal gets the inverses of L's. */
-LFN void ph_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s)
-{
-    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
-    const int *first = s + ph_first(m);
-    real *H = w + m[W_H];
-    int nv = m[M_NV];
-    each (i, nv) {
-        real *to = H + ph_row(i);
-        for (int j = first[i]; j <= i; ++j) to[j] = splat(0);
-        for (int e = adr[i]; e < adr[i] + nnz[i]; ++e) to[col[e]] = (w + m[W_QM])[e];
-    }
-    sync();
-    for (int i = 0; i < s[S_NACTIVE]; ++i) ph_add_block(m, f, v, w, s, s[ph_active(m) + i]);
-    for (int j = 0; j < nv; ++j) {
-        const real *b = H + ph_row(j);
-        each (i, nv - j) {
-            real *a = H + ph_row(i + j);
-            if (first[i + j] <= j) {
-                real sum = a[j];
-                for (int k = nmax(first[i + j], first[j]); k < j; ++k) sum = fma(-a[k], b[k], sum);
-                a[j] = sum;
-            }
-        }
-        sync();
-        real inv = splat(1) / sqrt(b[j]);
-        sync();
-        each (i, nv - j) {
-            real *a = H + ph_row(i + j);
-            if (first[i + j] <= j) a[j] = i == 0 ? inv : a[j] * inv;
-        }
-        sync();
-    }
-}
-
-/* In place: x becomes H^-1 x. */
-LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
-{
-    const int *first = s + ph_first(m);
-    const real *H = w + m[W_H];
-    int nv = m[M_NV];
-    for (int j = 0; j < nv; ++j) {
-        real y = x[j] * H[ph_row(j) + j];
-        sync();
-        each (i, nv - j) {
-            if (i == 0)
-                x[i + j] = y;
-            else if (first[i + j] <= j)
-                x[i + j] = fma(-H[ph_row(i + j) + j], y, x[i + j]);
-        }
-        sync();
-    }
-    for (int j = nv - 1; j >= 0; --j) {
-        real y = x[j] * H[ph_row(j) + j];
-        sync();
-        each (i, j - first[j] + 1) {
-            int c = first[j] + i;
-            if (c == j)
-                x[c] = y;
-            else
-                x[c] = fma(-H[ph_row(j) + c], y, x[c]);
-        }
-        sync();
-    }
-}
-
 /* ---- line search ------------------------------------------------------------------------------------------------- */
 
 /* The derivatives at alpha; g1 + alpha g2 is the slope of the part without constraints. */
@@ -331,7 +219,7 @@ LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const in
     sync();
 }
 
-/* Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is smaller than tolerance or rounding. */
+/* Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is less than tolerance or rounding. */
 LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     real sum = splat(0), size = splat(0), *grad = w + m[W_GRAD], *out = w + m[W_QFRC_CONSTRAINT];
@@ -361,8 +249,8 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
     const int *list = s + ph_active(m);
     real *search = w + m[W_SEARCH], *mv = w + m[W_MV];
     real g1 = splat(0), g2 = splat(0), size = splat(0), slope = splat(0);
-    ph_hessian(m, f, v, w, s);
-    each (d, m[M_NV]) search[d] = -(w + m[W_GRAD])[d];
+    ph_hessian(m, f, v, w, s, on);
+    each (d, m[M_NV]) search[d] = splat(0) - (w + m[W_GRAD])[d]; /* never -0: slots of other lanes add 0 */
     sync();
     ph_solve_hessian(m, w, s, search);
     ph_mul_inertia(m, w, search, mv);
@@ -407,12 +295,14 @@ LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real 
     ph_list_slots(m, w, s, group);
     ph_start(m, f, v, w, s);
     mask done = m_or(m_not(group), ph_gradient(m, f, v, w, s, m_all()));
+    int wide = 0;
     for (int i = 0; i < m[M_ITERATIONS] && !all(done); ++i) {
-        int before = s[S_NACTIVE];
-        sync();
-        if (i > 0) ph_list_slots(m, w, s, m_not(done));
-        if (i == 0 || s[S_NACTIVE] != before) ph_profile(m, s);
         mask on = m_not(done);
+        if (i > 0) ph_list_slots(m, w, s, on);
+        if (i == 0 || 4 * s[S_NACTIVE] < 3 * wide) { /* the profile of more slots serves fewer, too */
+            wide = s[S_NACTIVE];
+            ph_profile(m, s);
+        }
         real gain = ph_newton(m, f, v, w, s, on);
         niter = select(on, niter + splat(1), niter);
         done = m_or(done, m_or(m_not(ge(gain, enough)), ph_gradient(m, f, v, w, s, on)));
