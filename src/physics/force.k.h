@@ -207,7 +207,8 @@ LFN void ph_block_line(const int *m, const ureal *f, const real *v, const int *b
     real mu[PH_MOST_ROWS], x[PH_MOST_ROWS], zero = splat(0);
     ph_zero(mu, PH_MOST_ROWS);
     if (kind >= PH_PYRAMID) ph_block_frictions(m, f, v, block, dim, mu);
-    for (int r = 0; r < dim; ++r) x[r] = fma(alpha, jv[r], jar[r]);
+    x[0] = fma(alpha, jv[0], jar[0]);
+    for (int r = 1; r < dim; ++r) x[r] = fma(alpha, jv[r], jar[r]);
     if (kind == PH_PYRAMID) {
         for (int k = 1; k < dim; ++k) {
             real high = fma(mu[k], x[k], x[0]), low = fma(-mu[k], x[k], x[0]);

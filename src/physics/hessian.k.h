@@ -182,8 +182,8 @@ LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
         sync();
         each (i, nv - j) {
             int r = i + j;
-            if (i == 0)
-                end[-j] = y;
+            if (r == j)
+                end[-r] = y;
             else if (4 * first[r >> 2] <= j)
                 end[-r] = fma(-H[ph_row(r) + j], y, end[-r]);
         }
@@ -196,7 +196,7 @@ LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
         each (i, j - low + 1) {
             int c = low + i;
             if (c == j)
-                end[-j] = y;
+                end[-c] = y;
             else
                 end[-c] = fma(-H[ph_row(j) + c], y, end[-c]);
         }

@@ -294,7 +294,8 @@ LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real 
     if (s[S_NSLOT] == 0) return;
     ph_list_slots(m, w, s, group);
     ph_start(m, f, v, w, s);
-    mask done = m_or(m_not(group), ph_gradient(m, f, v, w, s, m_all()));
+    mask flat = ph_gradient(m, f, v, w, s, m_all());
+    mask done = m_or(m_not(group), flat);
     int wide = 0;
     for (int i = 0; i < m[M_ITERATIONS] && !all(done); ++i) {
         mask on = m_not(done);
@@ -305,7 +306,8 @@ LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real 
         }
         real gain = ph_newton(m, f, v, w, s, on);
         niter = select(on, niter + splat(1), niter);
-        done = m_or(done, m_or(m_not(ge(gain, enough)), ph_gradient(m, f, v, w, s, on)));
+        flat = ph_gradient(m, f, v, w, s, on);
+        done = m_or(done, m_or(m_not(ge(gain, enough)), flat));
     }
     each (one, 1) (w + m[W_SOLVER_NITER])[one] = niter;
     sync();

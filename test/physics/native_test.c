@@ -38,7 +38,7 @@ static const struct {
     {"euler", MIXED("integrator='Euler'"), 0x30f999b161cb7571},
     {"implicitfast", MIXED("integrator='implicitfast'"), 0x3dea447245311dd7},
     {"constraints", LIMITED, 0x7852ce7c04740e57},
-    {"contacts", HUMANOID(".3", "integrator='implicitfast'"), 0xec113d0117457009},
+    {"contacts", HUMANOID(".3", "integrator='implicitfast'"), 0xb7b16e605b3fc27d},
 };
 enum { GOLDEN = sizeof golden / sizeof *golden, STEPS = 30, N = 21 };
 

@@ -195,8 +195,8 @@ static const struct {
     double size;   /* by how much states differ from qpos0 */
     const char *text;
 } scenes[] = {
-    {"chain", 0x9452919261a4e230, 1, chain},
-    {"touch", 0x41e4322de9a452fa, .05,
+    {"chain", 0xdb4cce68bb55ce29, 1, chain},
+    {"touch", 0x11a43e0d8d534e22, .05,
      "<mujoco>" OPTION "<worldbody><geom type='plane' size='0 0 1' contype='3'/>" TOUCH_BODY(
          "0", "<geom type='box' size='.1 .1 .05' contype='0'/>", "0 0") TOUCH_BODY("1", "<geom size='.06'/>", "1 0")
          TOUCH_BODY("2", "<geom type='capsule' size='.04 .1'/>", "1.1 .05")
