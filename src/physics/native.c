@@ -224,7 +224,9 @@ static stet_result pull(void *context, bool drop)
     STI_TRY(clear_array(n->fault));
     sti_stamp_keep_version(&n->pulled, &n->fault->version);
     n->unpulled = 0;
-    return STET_OK;
+    if (n->worlds->device->host_memory) return STET_OK;
+    STI_TRY(sti_array_to_device(n->ticks)); /* now: a step that is captured cannot upload */
+    return sti_array_to_device(n->fault);
 }
 
 /* ---- poses ------------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "worlds/rig.h"
 
 #include "base/folder.h"
+#include "kernel/caller.h"
 #include "physics/native.h"
 #include "stet/kernel.h"
 
@@ -398,6 +399,36 @@ static void a_masked_step_is_no_part_of_a_list(void **state)
     rig_free(&r);
 }
 
+/* On a GPU: a step that the caller captures runs whenever he launches his graph; faults and time count each run. */
+static void a_captured_step_is_a_part_of_the_callers_graph(void **state)
+{
+    rig r = make_rig(N, NULL, 1), plain = make_rig(N, NULL, 1);
+    bool can = caller_can(r.device);
+    if (can) {
+        OK(stet_step_run(r.step, 1));
+        OK(stet_step_run(plain.step, 1));
+        OK(sti_worlds_pull_physics(r.worlds));
+        OK(r.device->ops->synchronize(r.device));
+        void *stream = caller_stream(r.device);
+        caller_capture(r.device, stream);
+        OK(stet_step_run(r.step, 2));
+        uint64_t id = stet_recording_get_last(r.device);
+        void *graph = caller_captured(r.device, stream);
+        for (int run = 0; run < 4; ++run) {
+            caller_launch(r.device, graph, stream);
+            OK(stet_recording_mark_replayed(r.device, id));
+            OK(stet_step_run(plain.step, 2));
+            for (int64_t w = 0; run % 2 && w < N; ++w) check_world(&r, w, &plain, w);
+        }
+        assert_true(rig_hash(&r) == rig_hash(&plain));
+        caller_graph_end(r.device, graph, stream);
+        caller_stream_end(r.device, stream);
+    }
+    rig_free(&r);
+    rig_free(&plain);
+    if (!can) skip();
+}
+
 /* ---- a busy world among others ----------------------------------------------------------------------------------- */
 
 /* One free body of many balls, each of which may touch the floor: more contacts than there is room for. */
@@ -515,6 +546,7 @@ int main(void)
         cmocka_unit_test(place_and_number_of_worlds_do_not_matter),
         cmocka_unit_test(a_listed_step_has_the_same_bits),
         cmocka_unit_test(a_masked_step_is_no_part_of_a_list),
+        cmocka_unit_test(a_captured_step_is_a_part_of_the_callers_graph),
         cmocka_unit_test(kf42_too_many_contacts_are_a_fault_of_their_world),
         cmocka_unit_test(kf41_contacts_belong_to_their_world),
         cmocka_unit_test(kf43_a_slow_world_takes_no_iterations_of_others),
