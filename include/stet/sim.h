@@ -22,7 +22,7 @@ typedef struct stet_sim_def {
     uint32_t cookie;        /* set by stet_default_sim_def */
     stet_device_def device; /* the sim makes and owns its device */
     int64_t nworld;         /* at least 1; default 1 */
-    stet_physics physics;   /* default AUTO */
+    stet_physics physics;   /* default AUTO: NATIVE if it covers the model, else MUJOCO */
     uint64_t seed;          /* seed of the noise of resets and controls */
     /* initial state; -1: qpos0; -2 (default): the keyframe "home" if there is one, else the first, else qpos0 */
     int keyframe;
@@ -55,8 +55,10 @@ STET_API stet_worlds *stet_sim_get_worlds(stet_sim *sim);
 STET_API stet_stage *stet_sim_get_stage(stet_sim *sim);
 STET_API stet_model *stet_sim_get_model(stet_sim *sim);
 STET_API stet_physics stet_sim_get_physics(const stet_sim *sim); /* never AUTO */
-STET_API int stet_sim_get_keyframe(const stet_sim *sim);         /* keyframe of the initial state; -1: qpos0 */
-STET_API uint32_t stet_sim_get_outputs(const stet_sim *sim);     /* bits 1u << STET_OUTPUT_x */
+/* Why it is this physics: "asked for", or why AUTO took it; borrowed from the sim. */
+STET_API const char *stet_sim_get_physics_reason(const stet_sim *sim);
+STET_API int stet_sim_get_keyframe(const stet_sim *sim);     /* keyframe of the initial state; -1: qpos0 */
+STET_API uint32_t stet_sim_get_outputs(const stet_sim *sim); /* bits 1u << STET_OUTPUT_x */
 STET_API int stet_sim_get_ncamera(const stet_sim *sim);
 STET_API const stet_camera *stet_sim_get_camera(const stet_sim *sim, int camera); /* NULL: no such camera */
 

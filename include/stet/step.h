@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef enum stet_physics {
-    STET_PHYSICS_AUTO,     /* the best that can run the model; at present always MUJOCO */
+    STET_PHYSICS_AUTO,     /* NATIVE if it covers the model and the worlds have no exact data; else MUJOCO */
     STET_PHYSICS_MUJOCO,   /* MuJoCo's mj_step, one call per world and time step, over the device's threads */
     STET_PHYSICS_EXTERNAL, /* the caller writes xpos and xquat; a step only advances time */
     STET_PHYSICS_NATIVE    /* MuJoCo's dynamics as a kernel, a lane or a team of threads per world; not every model */
@@ -23,6 +23,8 @@ typedef struct stet_step stet_step;
 STET_API stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_step **out);
 STET_API void stet_step_destroy(stet_step *step);
 STET_API stet_physics stet_step_get_physics(const stet_step *step); /* never AUTO */
+/* Why it is this physics: "asked for", or why AUTO took it; borrowed from the step. */
+STET_API const char *stet_step_get_reason(const stet_step *step);
 STET_API const char *stet_physics_name(stet_physics physics);
 /*
  * The i-th feature that the model needs of the physics, as words; NULL after the last. *covered (may be NULL): native

@@ -304,7 +304,14 @@ static void bind_sim_report(nb::class_<Sim> &sim)
                 Hold hold(*s.core);
                 return stet_physics_name(stet_sim_get_physics(s.core->sim));
             },
-            "\"mujoco\" or \"external\".")
+            "\"mujoco\", \"native\" or \"external\".")
+        .def_prop_ro(
+            "physics_reason",
+            [](const Sim &s) {
+                Hold hold(*s.core);
+                return std::string(stet_sim_get_physics_reason(s.core->sim));
+            },
+            "Why it is this physics: \"asked for\", or why \"auto\" took it.")
         .def_prop_ro(
             "keyframe",
             [](const Sim &s) {

@@ -115,7 +115,8 @@ class Sim(Rounds, _core.SimBase):
     scene        a path (MJCF, URDF, .mjb), a text that begins with '<', or a stet.Model
     worlds       how many
     device       "auto", "cpu", "cuda", "cuda:1", "hip", "null" (runs nothing, for tests)
-    physics      "auto", "mujoco", or "external": the caller writes poses, a step only counts time
+    physics      "mujoco"; "native": kernels, for models that they cover; "auto": native where it covers the model, else
+                 mujoco; or "external": the caller writes poses, a step only counts time
     cameras      None: the model's first; "all"; or names. "free" shows the whole model
     width, height   pixels of each camera (128)
     outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no

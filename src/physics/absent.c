@@ -4,6 +4,8 @@
 
 #include <mujoco/mujoco.h>
 
+#include <stdio.h>
+
 static const char needed[] = "native physics, which needs a stet that is built with MuJoCo 4 or later";
 
 const char *sti_physics_feature(const mjModel *model, int i, bool *covered)
@@ -11,6 +13,13 @@ const char *sti_physics_feature(const mjModel *model, int i, bool *covered)
     (void)model;
     *covered = false;
     return i == 0 ? needed : NULL;
+}
+
+bool sti_physics_lacks(const mjModel *model, char *text, size_t size)
+{
+    (void)model;
+    (void)snprintf(text, size, "a stet that is built with MuJoCo 4 or later");
+    return true;
 }
 
 stet_result sti_physics_check_model(const mjModel *model)

@@ -260,16 +260,22 @@ const char *sti_physics_feature(const mjModel *m, int i, bool *covered)
     return NULL;
 }
 
-stet_result sti_physics_check_model(const mjModel *m)
+bool sti_physics_lacks(const mjModel *m, char *text, size_t size)
 {
-    char text[1024] = "";
     size_t at = 0;
+    text[0] = '\0';
     for (size_t k = 0; k < sizeof features / sizeof *features; ++k) {
         if (features[k].covered || !features[k].needed(m)) continue;
-        int n = snprintf(text + at, sizeof text - at, "%s%s", at ? ", " : "", features[k].name);
-        at = n > 0 && at + (size_t)n < sizeof text ? at + (size_t)n : sizeof text - 1;
+        int n = snprintf(text + at, size - at, "%s%s", at ? ", " : "", features[k].name);
+        at = n > 0 && at + (size_t)n < size ? at + (size_t)n : size - 1;
     }
-    if (!text[0]) return STET_OK;
+    return text[0] != '\0';
+}
+
+stet_result sti_physics_check_model(const mjModel *m)
+{
+    char text[1024];
+    if (!sti_physics_lacks(m, text, sizeof text)) return STET_OK;
     return sti_error(STET_ERROR_UNSUPPORTED, "step: physics native lacks what this model needs: %s; use physics mujoco",
                      text);
 }

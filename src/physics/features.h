@@ -8,6 +8,8 @@
 
 /* The i-th feature that the model needs; NULL after the last. *covered: native physics has it. */
 const char *sti_physics_feature(const mjModel *model, int i, bool *covered);
+/* Writes what native physics lacks for the model, "contacts, sensors", cut where `size` ends; false: nothing. */
+bool sti_physics_lacks(const mjModel *model, char *text, size_t size);
 /* UNSUPPORTED with all that is missing, if something is. */
 stet_result sti_physics_check_model(const mjModel *model);
 

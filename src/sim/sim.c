@@ -5,9 +5,18 @@
 #include "sim/sim.h"
 
 #include "model/model.h"
+#include "physics/features.h"
 #include "stage/stage.h"
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
+
+/* MuJoCo's data of each world are needed by MuJoCo's physics alone. */
+static bool needs_exact(const stet_sim *sim, stet_physics physics)
+{
+    char lacks[8];
+    return physics == STET_PHYSICS_MUJOCO ||
+           (physics == STET_PHYSICS_AUTO && sti_physics_lacks(sim->model->mj, lacks, sizeof lacks));
+}
 
 static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
 {
@@ -15,7 +24,7 @@ static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
     def.nworld = resolved->nworld;
     def.seed = resolved->seed;
     def.keyframe = resolved->keyframe;
-    def.exact = resolved->physics == STET_PHYSICS_AUTO || resolved->physics == STET_PHYSICS_MUJOCO;
+    def.exact = needs_exact(sim, resolved->physics);
     return stet_worlds_create(sim->device, sim->model, &def, &sim->worlds);
 }
 
@@ -84,6 +93,7 @@ stet_worlds *stet_sim_get_worlds(stet_sim *sim) { return sim ? sim->worlds : NUL
 stet_stage *stet_sim_get_stage(stet_sim *sim) { return sim ? sim->stage : NULL; }
 stet_model *stet_sim_get_model(stet_sim *sim) { return sim ? sim->model : NULL; }
 stet_physics stet_sim_get_physics(const stet_sim *sim) { return stet_step_get_physics(sim ? sim->step : NULL); }
+const char *stet_sim_get_physics_reason(const stet_sim *sim) { return stet_step_get_reason(sim ? sim->step : NULL); }
 int stet_sim_get_keyframe(const stet_sim *sim) { return sim ? sim->keyframe : -1; }
 uint32_t stet_sim_get_outputs(const stet_sim *sim) { return sim ? sim->outputs : 0; }
 int stet_sim_get_ncamera(const stet_sim *sim) { return sim ? sim->ncamera : 0; }

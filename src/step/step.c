@@ -10,10 +10,14 @@
 #include "physics/native.h"
 #include "step/mujoco.h"
 
+#include <stdio.h>
+#include <string.h>
+
 struct stet_step {
     stet_worlds *worlds;
     stet_physics physics;
     sti_native *native; /* NULL: another physics */
+    char reason[256];
 };
 
 const char *stet_physics_name(stet_physics physics)
@@ -33,18 +37,36 @@ const char *stet_native_get_feature(const stet_model *model, int i, bool *covere
     return model ? sti_physics_feature(model->mj, i, covered ? covered : &has) : NULL;
 }
 
-static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, stet_physics *out)
+/* AUTO: native physics if it covers the model and the worlds are made for it. */
+static stet_physics pick_auto(const stet_worlds *worlds, char *reason, size_t size)
 {
+    char lacks[200];
+    bool covered = !sti_physics_lacks(worlds->model->mj, lacks, sizeof lacks);
+    if (covered && !worlds->data) {
+        (void)snprintf(reason, size, "native physics covers the model");
+        return STET_PHYSICS_NATIVE;
+    }
+    if (covered)
+        (void)snprintf(reason, size, "the worlds have exact data");
+    else
+        (void)snprintf(reason, size, "native physics lacks %s", lacks);
+    return STET_PHYSICS_MUJOCO;
+}
+
+static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, stet_physics *out, char *reason,
+                             size_t size)
+{
+    (void)snprintf(reason, size, "asked for");
     switch (wanted) {
     case STET_PHYSICS_EXTERNAL:
-    case STET_PHYSICS_NATIVE: *out = wanted; return STET_OK;
-    case STET_PHYSICS_AUTO:
-    case STET_PHYSICS_MUJOCO: *out = STET_PHYSICS_MUJOCO; break;
+    case STET_PHYSICS_NATIVE:
+    case STET_PHYSICS_MUJOCO: *out = wanted; break;
+    case STET_PHYSICS_AUTO: *out = pick_auto(worlds, reason, size); break;
     default:
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "step: there is no physics %d; use auto, mujoco, native or external", (int)wanted);
     }
-    if (worlds->data) return STET_OK;
+    if (*out != STET_PHYSICS_MUJOCO || worlds->data) return STET_OK;
     return sti_error(
         STET_ERROR_STATE,
         "step: physics %s needs MuJoCo's data of each world, and these worlds were made without; make them with "
@@ -58,13 +80,15 @@ stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_ste
     *out = NULL;
     if (!worlds) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_create: worlds must not be NULL");
     stet_physics picked;
-    STI_TRY(pick_step(worlds, physics, &picked));
+    char reason[sizeof(((stet_step *)NULL)->reason)];
+    STI_TRY(pick_step(worlds, physics, &picked, reason, sizeof reason));
     /* Writes to qpos up to now still move the worlds; from now on external physics writes poses. */
     STI_TRY(sti_worlds_sync(worlds));
     stet_step *step;
     STI_TRY(sti_alloc(&step, sizeof *step, "step"));
     step->worlds = worlds;
     step->physics = picked;
+    memcpy(step->reason, reason, sizeof reason);
     stet_result result = picked == STET_PHYSICS_NATIVE ? sti_native_create(worlds, &step->native) : STET_OK;
     if (result != STET_OK) {
         sti_free(step);
@@ -84,6 +108,7 @@ void stet_step_destroy(stet_step *step)
 }
 
 stet_physics stet_step_get_physics(const stet_step *step) { return step ? step->physics : STET_PHYSICS_AUTO; }
+const char *stet_step_get_reason(const stet_step *step) { return step ? step->reason : ""; }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 

@@ -28,10 +28,11 @@ def hashes(*words, **more):
 
 def test_json():
     with folder() as cwd:
-        done = run(scene("hand.xml"), *SMALL, "--substeps", 2, "--output", "rgb,depth", cwd=cwd)
+        done = run(scene("hand.xml"), *SMALL, "--physics", "mujoco", "--substeps", 2, "--output", "rgb,depth", cwd=cwd)
         assert files_below(cwd) == [], "without --out nothing is written"
     want = {
-        "worlds": 3, "frames": 4, "substeps": 2, "physics": "mujoco", "files": [], "warnings": [],
+        "worlds": 3, "frames": 4, "substeps": 2, "physics": "mujoco", "physics_reason": "asked for",
+        "files": [], "warnings": [],
         "cameras": ["main"], "outputs": ["rgb", "depth"], "size": [24, 16],
     }
     for key, value in want.items():

@@ -15,6 +15,7 @@ static stet_sim *open_sim(stet_model *model, stet_device_type type, stet_result 
     stet_sim_def def = stet_default_sim_def();
     stet_sim *sim = NULL;
     def.device.type = type;
+    def.physics = STET_PHYSICS_MUJOCO;
     def.nworld = WORLDS;
     def.width = def.height = EDGE;
     def.outputs = 1u << STET_OUTPUT_RGB;

@@ -45,6 +45,7 @@ static void run_scene(const char *path, const stet_device_def *device, uint64_t 
     const uint8_t one[NWORLD] = {0, 1};
     stet_sim_def def = stet_default_sim_def();
     def.device = *device;
+    def.physics = STET_PHYSICS_MUJOCO;
     def.nworld = NWORLD;
     def.cameras = &all;
     def.ncamera = 1;

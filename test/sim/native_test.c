@@ -153,6 +153,33 @@ static void pictures_follow_the_worlds_that_moved(void **state)
     stet_sim_destroy(twin);
 }
 
+/* ---- auto -------------------------------------------------------------------------------------------------------- */
+
+static void check_auto(const char *scene, stet_physics physics, const char *reason)
+{
+    stet_model *model = rig_model(scene);
+    stet_sim_def def = stet_default_sim_def();
+    stet_sim *sim;
+    picked_device(&def.device);
+    OK(stet_sim_create(model, &def, &sim));
+    assert_int_equal(stet_sim_get_physics(sim), physics);
+    if (!strstr(stet_sim_get_physics_reason(sim), reason)) fail_msg("'%s'", stet_sim_get_physics_reason(sim));
+    OK(stet_sim_step(sim, 3));
+    stet_sim_destroy(sim);
+    stet_model_destroy(model);
+}
+
+static void auto_takes_native_physics_where_it_covers_the_model(void **state)
+{
+    check_auto(COVERED_SCENE, STET_PHYSICS_NATIVE, "native physics covers the model");
+    check_auto("<mujoco><option integrator='RK4'/><worldbody><body><joint name='a'/><geom size='1'/></body></worldbody>"
+               "</mujoco>",
+               STET_PHYSICS_MUJOCO, "native physics lacks integrator RK4");
+    stet_sim *sim = room_open(COVERED_SCENE, &native);
+    assert_string_equal(stet_sim_get_physics_reason(sim), "asked for");
+    stet_sim_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +190,7 @@ int main(void)
         cmocka_unit_test(no_mechanism_changes_a_bit),
         cmocka_unit_test(a_listed_step_ends_poses_that_a_kernel_wrote),
         cmocka_unit_test(pictures_follow_the_worlds_that_moved),
+        cmocka_unit_test(auto_takes_native_physics_where_it_covers_the_model),
     };
     return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

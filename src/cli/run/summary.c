@@ -177,6 +177,7 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "substeps", json_integer(s->substeps));
     json_object_set_new(o, "device", json_string(stet_device_get_name(stet_sim_get_device(s->sim))));
     json_object_set_new(o, "physics", json_string(stet_physics_name(stet_sim_get_physics(s->sim))));
+    json_object_set_new(o, "physics_reason", json_string(stet_sim_get_physics_reason(s->sim)));
     json_object_set_new(o, "keyframe", json_integer(stet_sim_get_keyframe(s->sim)));
     add_view(s, o);
     json_object_set_new(o, "seconds", json_real(s->seconds));
@@ -263,8 +264,8 @@ static void print_head(const summary *s)
     printf("%s: %s world%s, %s frame%s of %d substep%s (%.3g s of simulated time a frame)\n", o->scene,
            grouped(o->worlds), o->worlds == 1 ? "" : "s", grouped(o->frames), o->frames == 1 ? "" : "s", s->substeps,
            s->substeps == 1 ? "" : "s", s->frame_time);
-    printf("on %s, physics %s\n", stet_device_get_name(stet_sim_get_device(s->sim)),
-           stet_physics_name(stet_sim_get_physics(s->sim)));
+    printf("on %s, physics %s (%s)\n", stet_device_get_name(stet_sim_get_device(s->sim)),
+           stet_physics_name(stet_sim_get_physics(s->sim)), stet_sim_get_physics_reason(s->sim));
     print_keyframe(s);
     if (!o->outputs) return;
     printf("camera%s", ncamera == 1 ? "" : "s");

@@ -32,6 +32,7 @@ static stet_sim_def make_def(stet_device_type type, const char *isa)
     static const char *const cameras[] = {"eye", "watch"};
     stet_sim_def def = stet_default_sim_def();
     def.device.type = type;
+    def.physics = STET_PHYSICS_MUJOCO;
     def.device.threads = 1;
     def.device.isa = isa;
     def.nworld = WORLDS;

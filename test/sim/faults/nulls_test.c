@@ -240,6 +240,7 @@ static void fill_defs(void)
     f.kernel_def.source = source;
     f.reset_def = stet_default_reset_def();
     f.sim_def = stet_default_sim_def();
+    f.sim_def.physics = STET_PHYSICS_MUJOCO;
     f.sim_def.nworld = 1;
     f.sim_def.device.threads = 1;
     f.sim_def.outputs = BIT(RGB);
