@@ -40,7 +40,6 @@ enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
 static void contacts_are_mujocos(void **state)
 {
-    (void)state;
     random_state r = start(__func__);
     for (int i = 0; i < PAIRS; ++i) collide_check_pair(&pairs[i], &r, CASES, 0.01, 0.01);
 }

@@ -224,7 +224,6 @@ static int compare_worlds(rig *r, mjData **data, oracle_errors *errors)
 
 static void each_constraint_is_mujocos(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("each_constraint_is_mujocos");
     oracle_errors all = {.n = 0};
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) {
@@ -251,7 +250,6 @@ static void each_constraint_is_mujocos(void **state)
 
 static void each_contact_is_mujocos(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("each_contact_is_mujocos");
     oracle_errors all = {.n = 0};
     for (size_t k = 0; k < sizeof contacts / sizeof *contacts; ++k)

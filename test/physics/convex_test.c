@@ -128,14 +128,12 @@ enum { FLAT_PAIRS = sizeof flat_pairs / sizeof flat_pairs[0] };
 
 static void contacts_are_mujocos(void **state)
 {
-    (void)state;
     random_state r = start(__func__);
     for (int i = 0; i < PAIRS; ++i) collide_check_pair(&pairs[i], &r, CASES, 0.03, 0.02);
 }
 
 static void flat_contacts_are_mujocos(void **state)
 {
-    (void)state;
     random_state r = start(__func__);
     for (int i = 0; i < FLAT_PAIRS; ++i) collide_check_pair(&flat_pairs[i], &r, CASES, 0.05, 0.05);
 }
@@ -152,7 +150,6 @@ static int bounds(const mjModel *m, bool real_is_double, sti_slot *slot)
 /* No pair in contact is left out, and of the others some are, by turned boxes many. */
 static void broad_phase_is_conservative(void **state)
 {
-    (void)state;
     enum { SPHERES, PLANE, BOXES };
     static const collide_pair broad[] = {
         {"plane mesh", "plane", "mesh", &sti_k_probe_broad, 1, 0, 0, 1, 1, 0.1, 0, 0, false, bounds},

@@ -82,7 +82,6 @@ static void check_same(const rig *a, int64_t w, const rig *b, int64_t v)
 
 static void golden_hashes_everywhere(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < GOLDEN; ++k) FOR_FLOAT_ISAS(isa)
     for (int threads = 1; threads <= 3; threads += 2) {
         rig r = make_worlds(golden[k].text, N, 0, sti_isa_name((sti_isa)isa), threads);
@@ -98,7 +97,6 @@ static void golden_hashes_everywhere(void **state)
 /* The device that the run is about, a GPU or its double: teams of threads compute the same bits. */
 static void golden_hashes_on_the_device(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < GOLDEN; ++k) {
         rig r = make_worlds(golden[k].text, N, 0, NULL, 1);
         OK(stet_step_run(r.step, STEPS));
@@ -109,7 +107,6 @@ static void golden_hashes_on_the_device(void **state)
 
 static void a_world_depends_on_itself_alone(void **state)
 {
-    (void)state;
     static const int64_t sizes[] = {1, 3, 16, 40}, firsts[] = {0, 5, 13};
     for (size_t k = 0; k < GOLDEN; ++k) {
         rig all = make_worlds(golden[k].text, 64, 0, NULL, 2);
@@ -127,7 +124,6 @@ static void a_world_depends_on_itself_alone(void **state)
 
 static void n_steps_are_n_single_ones(void **state)
 {
-    (void)state;
     rig a = make_worlds(golden[1].text, N, 0, NULL, 1), b = make_worlds(golden[1].text, N, 0, NULL, 1);
     OK(stet_step_run(a.step, 12));
     for (int i = 0; i < 12; ++i) OK(stet_step_run(b.step, 1));
@@ -138,7 +134,6 @@ static void n_steps_are_n_single_ones(void **state)
 
 static void poses_follow_a_step(void **state)
 {
-    (void)state;
     rig r = make_worlds(golden[0].text, 3, 0, NULL, 1);
     sti_native *native;
     stet_array *xpos;
@@ -157,7 +152,6 @@ static void poses_follow_a_step(void **state)
 
 static void a_mask_steps_some_worlds(void **state)
 {
-    (void)state;
     uint8_t mask[N];
     rig a = make_worlds(golden[0].text, N, 0, NULL, 1), b = make_worlds(golden[0].text, N, 0, NULL, 1);
     rig still = make_worlds(golden[0].text, N, 0, NULL, 1);
@@ -179,7 +173,6 @@ static void a_mask_steps_some_worlds(void **state)
 /* A world that goes bad has MuJoCo's state afterwards, and all other worlds the bits that they have without it. */
 static void a_bad_number_stays_in_its_world(void **state)
 {
-    (void)state;
     static const struct {
         const char *field;
         int64_t item;
@@ -227,7 +220,6 @@ static void a_bad_number_stays_in_its_world(void **state)
 /* Lanes share the slots of contacts: a world that goes bad among worlds in contact leaves their bits as they are. */
 static void a_bad_number_stays_in_its_world_among_contacts(void **state)
 {
-    (void)state;
     static const struct {
         const char *field;
         float value;
@@ -248,7 +240,6 @@ static void a_bad_number_stays_in_its_world_among_contacts(void **state)
 /* With autoreset disabled a bad world stays bad, and says so. */
 static void without_autoreset_a_world_stays_bad(void **state)
 {
-    (void)state;
     rig r = rig_make("<mujoco><option><flag autoreset='disable'/></option><worldbody><body><joint/><geom size='.1' "
                      "pos='1 0 0'/></body></worldbody></mujoco>",
                      3, NULL, 1, false);
@@ -265,7 +256,6 @@ static void without_autoreset_a_world_stays_bad(void **state)
 
 static void what_is_missing_is_listed(void **state)
 {
-    (void)state;
     static const struct {
         const char *scene, *words;
     } rows[] = {
@@ -295,7 +285,6 @@ static void what_is_missing_is_listed(void **state)
 
 static void features_of_a_model_are_listed(void **state)
 {
-    (void)state;
     stet_model *model = rig_model("cartpole.xml");
     bool covered = false, joints = false, limits = false;
     const char *name;
@@ -311,7 +300,6 @@ static void features_of_a_model_are_listed(void **state)
 
 static void tables_are_complete(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < GOLDEN; ++k) {
         stet_model *model = rig_model(golden[k].text);
         sti_physics_tables t;

@@ -259,7 +259,6 @@ static void check_scenes(const char *test, const char *isa, double limit, double
 
 static void each_sensor_is_mujocos(void **state)
 {
-    (void)state;
     check_scenes("each_sensor_is_mujocos", "f64", 1e-9, 1e-5);
 }
 
@@ -433,7 +432,6 @@ static void check_trees(const char *test, const char *isa, double limit, double 
 
 static void random_sensors_are_mujocos(void **state)
 {
-    (void)state;
     check_trees("random_sensors_are_mujocos", "f64", 1e-9, 1e-5);
 }
 
@@ -468,7 +466,6 @@ static void check_hash(size_t k, const char *isa, int threads)
 
 static void golden_hashes_everywhere(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < SCENES; ++k) FOR_FLOAT_ISAS(isa)
     for (int threads = 1; threads <= 3; threads += 2) check_hash(k, sti_isa_name((sti_isa)isa), threads);
 }
@@ -476,7 +473,6 @@ static void golden_hashes_everywhere(void **state)
 /* The device that the run is about, a GPU or its double. */
 static void golden_hashes_on_the_device(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < SCENES; ++k) check_hash(k, NULL, 1);
 }
 
@@ -489,7 +485,6 @@ static void check_same(const rig *a, const rig *b, int64_t w)
 /* sensordata is that of the last time step, also of worlds that stand still since, and 0 after a reset. */
 static void sensors_are_those_of_the_last_step(void **state)
 {
-    (void)state;
     uint8_t mask[N];
     rig a = make_worlds(chain, 1, NULL, 2), b = make_worlds(chain, 1, NULL, 2);
     for (int64_t i = 0; i < rig_array(&a, "sensordata")->nitem; ++i) assert_true(rig_get(&a, "sensordata", 3, i) == 0);
@@ -518,7 +513,6 @@ static void sensors_are_those_of_the_last_step(void **state)
 /* A world that goes bad within a call has MuJoCo's sensors afterwards. */
 static void sensors_of_a_world_that_goes_bad(void **state)
 {
-    (void)state;
     for (int bad = 0; bad < 2; ++bad) {
         rig r = make_worlds(chain, 1, NULL, 1), mujoco = rig_make(chain, N, NULL, 1, true);
         rig_step(&mujoco, STET_PHYSICS_MUJOCO);
@@ -543,7 +537,6 @@ static void sensors_of_a_world_that_goes_bad(void **state)
 
 static void what_is_missing_is_listed(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *words;
     } rows[] = {
@@ -567,7 +560,6 @@ static void what_is_missing_is_listed(void **state)
 /* Sensors that are disabled need nothing, and stay 0. */
 static void disabled_sensors_stay_0(void **state)
 {
-    (void)state;
     rig r = rig_make(SENSED("<flag sensor='disable'/>", "<contact geom1='f'/><rangefinder site='s'/><clock/>"), 3, NULL,
                      1, false);
     rig_step(&r, STET_PHYSICS_NATIVE);

@@ -94,7 +94,6 @@ static const struct {
 
 static void each_feature_is_mujocos(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("each_feature_is_mujocos");
     oracle_errors all = {.n = 0};
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k)
@@ -109,7 +108,6 @@ static void each_feature_is_mujocos(void **state)
 
 static void each_feature_is_mujocos_in_float(void **state)
 {
-    (void)state;
     uint64_t dice = dice_seed("each_feature_is_mujocos_in_float");
     oracle_errors all = {.n = 0};
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k)
