@@ -173,6 +173,8 @@ typedef struct stet_gradcheck_result {
     /* not compared: the result there is not finite, has a kink, or is too large or changes too fast for differences */
     int64_t unfit;
     int64_t rounded; /* of the unfit: so large that a difference cannot be told from rounding */
+    /* of the unfit: differences do not converge to an accuracy that could tell (a jump, a fast change, rounding) */
+    int64_t undecided;
     double worst;    /* |difference| / (1 + |gradient|) */
     char where[160]; /* place of the worst: "k_x: pos[7] of world 1: 0.25 by the adjoint, 0.5 by differences" */
 } stet_gradcheck_result;

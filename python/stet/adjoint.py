@@ -12,7 +12,8 @@ from ._errors import InvalidArgumentError
 
 class GradcheckResult(NamedTuple):
     """Elements compared; of them wrong; not 0 by differences (moving). Not compared, because what the kernel computes
-    there is not finite or has a kink (unfit). The greatest |difference| / (1 + |gradient|), and where it is.
+    there is not finite, has a kink or is too steep for differences (unfit). The greatest |difference| /
+    (1 + |gradient|), and where it is.
     """
 
     compared: int

@@ -97,6 +97,63 @@ static void a_turn_within_a_step_is_followed(void **state)
     }
 }
 
+/*
+ * A function whose slopes go from 1 to 1e12, and one whose rounding errors go up to 1e-10: item i has the i-th scale.
+ * The adjoint's gradient is `factor` times the right one.
+ */
+enum { NSCALE = 13, SCALE_WORLDS = 8 };
+#define STEEP "sin(x * splat(scale[i]))", "splat(scale[i]) * cos(x * splat(scale[i]))"
+#define NOISY "(x + splat(scale[i])) - splat(scale[i]) + sin(x)", "splat(1) + cos(x)"
+#define STEEP_SCALES "1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12"
+#define NOISY_SCALES "0, 1, 3, 1e1, 1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6"
+static stet_gradcheck_result check_scales(const char *scales, const char *function, const char *derivative,
+                                          const char *factor)
+{
+    char source[900];
+    stet_gradcheck_result r;
+    (void)snprintf(
+        source, sizeof source,
+        SOURCE("static const ureal scale[13] = {%s};\n"
+               "LFN real f(real x, int i) { return %s; }\n"
+               "LFN void f_adj(real x, real *to, int i, real g)\n"
+               "{\n"
+               "    *to = fma(splat((ureal)%s) * (%s), g, *to);\n"
+               "}\n"
+               "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) put(y, i, f(x[i], i)); }"),
+        scales, function, factor, derivative);
+    stet_gradcheck_def def = gradcheck_def(source);
+    def.nitem = def.number = NSCALE;
+    def.nworld = SCALE_WORLDS;
+    OK(stet_gradcheck(&def, &r));
+    assert_int_equal(r.compared + r.unfit, 2 * SCALE_WORLDS * NSCALE); /* x and y */
+    assert_int_equal(r.unfit, r.undecided);
+    return r;
+}
+
+/* A right gradient is never wrong, and differences decide slopes up to 1e9. */
+static void right_gradients_of_steep_and_noisy_functions_are_not_wrong(void **state)
+{
+    stet_gradcheck_result r = check_scales(STEEP_SCALES, STEEP, "1");
+    if (r.wrong > 0) fail_msg("%s", r.where);
+    assert_true(r.undecided <= 3 * SCALE_WORLDS);
+    r = check_scales(NOISY_SCALES, NOISY, "1");
+    if (r.wrong > 0) fail_msg("%s", r.where);
+    assert_int_equal(r.undecided, 0);
+}
+
+/* A wrong gradient is never right: it is wrong up to slopes of 1e9, and undecided beyond. */
+static void wrong_gradients_of_steep_and_noisy_functions_are_not_right(void **state)
+{
+    static const char *const factors[] = {"1.001", "1.01", "1.5", "-1", "0", "1e6"};
+    for (size_t k = 0; k < sizeof factors / sizeof *factors; ++k) {
+        stet_gradcheck_result r = check_scales(STEEP_SCALES, STEEP, factors[k]);
+        assert_int_equal(r.wrong + r.undecided, SCALE_WORLDS * NSCALE);
+        assert_true(r.undecided <= 3 * SCALE_WORLDS);
+        r = check_scales(NOISY_SCALES, NOISY, factors[k]);
+        assert_int_equal(r.wrong, SCALE_WORLDS * NSCALE);
+    }
+}
+
 #define OWN(factor)                                                                                                    \
     SOURCE(                                                                                                            \
         "world_kernel void k_f(const real *x, real *y, ureal a, int n) { each (i, n) put(y, i, x[i] * splat(a)); }\n"  \
@@ -306,6 +363,8 @@ int main(void)
         cmocka_unit_test(kinks_are_counted),
         cmocka_unit_test(a_sharp_turn_is_no_kink),
         cmocka_unit_test(a_turn_within_a_step_is_followed),
+        cmocka_unit_test(right_gradients_of_steep_and_noisy_functions_are_not_wrong),
+        cmocka_unit_test(wrong_gradients_of_steep_and_noisy_functions_are_not_right),
         cmocka_unit_test(a_kernels_own_adjoint_is_checked),
         cmocka_unit_test(an_adjoint_of_another_kind_is_refused),
         cmocka_unit_test(arrays_that_are_too_small_are_named),

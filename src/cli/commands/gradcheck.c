@@ -178,14 +178,19 @@ int gradcheck_main(int argc, char **argv)
     if (stet_gradcheck(&o.def, &r) != STET_OK) return report_last_error(EXIT_INPUT);
     printf("%" PRId64 " gradient%s compared, %" PRId64 " wrong; greatest error %.2g%s%s\n", r.compared,
            STI_S(r.compared), r.wrong, r.worst, r.where[0] ? " at " : "", r.where);
-    if (r.unfit > r.rounded)
+    int64_t kinks = r.unfit - r.rounded - r.undecided;
+    if (kinks > 0)
         printf("%" PRId64 " gradient%s not compared: what the kernel computes there is not finite or has a kink or an "
                "edge (where an adjoint gives the gradient of the side that the kernel takes), so differences say "
                "nothing; give --range\n",
-               r.unfit - r.rounded, STI_S(r.unfit - r.rounded));
+               kinks, STI_S(kinks));
     if (r.rounded > 0)
         printf("%" PRId64 " gradient%s not compared: what the kernel writes is so large that the difference cannot be "
                "told from rounding; give --range\n",
                r.rounded, STI_S(r.rounded));
+    if (r.undecided > 0)
+        printf("%" PRId64 " gradient%s not compared: differences do not converge there, as the kernel jumps, changes "
+               "too fast or rounds too much; give --range\n",
+               r.undecided, STI_S(r.undecided));
     return r.wrong > 0 || r.compared == 0 ? EXIT_WORK : 0;
 }
