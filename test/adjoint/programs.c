@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { FEW_STATEMENTS = 12, MOST_STATEMENTS = 28, ODD_EVERY = 4, AIMED_PERCENT = 80 };
+enum { FEW_STATEMENTS = 12, MOST_STATEMENTS = 28, ODD_EVERY = 4, AIMED_PERCENT = 80, TEAM_NAMES = 1000 };
 
 const int64_t program_counts[PROGRAM_COUNTS] = {0, 2, 1, 3, 0, 1, 2, 3};
 
@@ -132,7 +132,8 @@ static void write_program(writer *w, programs *all, uint64_t seed, int number)
     w->used = p->used;
     w->kind = kind_of(number);
     w->called = 0;
-    w->names = w->loops = 0;
+    w->names = w->kind == 'T' ? number * TEAM_NAMES : 0; /* programs of a team share the kernel's scope */
+    w->loops = 0;
     w->jumps = false;
     w->odd = number % ODD_EVERY == ODD_EVERY - 1 ? writer_choose_odd(w, turn_of(seed, number)) : NONE;
     bool odd = w->odd != NONE;

@@ -126,12 +126,33 @@ static verdict ask(uint64_t seed, const programs *p, int program)
 
 /* ---- what is wrong ----------------------------------------------------------------------------------------------- */
 
-/* Halves a set that is wrong, or cannot be compared, until each of its programs is right, or wrong alone. */
+static void judge(uint64_t seed, const programs *p, uint64_t which);
+
+static void judge_halves(uint64_t seed, const programs *p, uint64_t which)
+{
+    uint64_t half = 0;
+    int n = __builtin_popcountll(which) / 2;
+    for (int i = 0; i < PROGRAMS && n > 0; ++i)
+        if (which >> i & 1) {
+            half |= (uint64_t)1 << i;
+            --n;
+        }
+    judge(seed, p, half);
+    judge(seed, p, which & ~half);
+}
+
+/*
+ * Halves a set that is wrong, or cannot be compared, until each of its programs is right, or wrong alone. A set without
+ * gradients has a program without.
+ */
 static void judge(uint64_t seed, const programs *p, uint64_t which)
 {
     stet_gradcheck_result r;
     sti_text_buffer text = {0};
+    char why[500] = "";
     stet_result result = check(seed, p, which, &text, &r);
+    if (result != STET_OK) (void)snprintf(why, sizeof why, "%s", stet_get_last_error());
+    int64_t wrong = sum.programs[WRONG];
     int first = __builtin_ctzll(which);
     bool alone = (which & (which - 1)) == 0, good = result == STET_OK && r.wrong == 0;
     bool blind =
@@ -142,7 +163,7 @@ static void judge(uint64_t seed, const programs *p, uint64_t which)
     if (blind && alone && getenv("STET_TEST_TELL")) print_wrong(seed, first, "(not compared)", text.data);
     good &= alone || !blind;
     if (!good && alone) {
-        print_wrong(seed, first, result != STET_OK ? stet_get_last_error() : r.where, text.data);
+        print_wrong(seed, first, result != STET_OK ? why : r.where, text.data);
         note(p, first, WRONG);
     }
     sti_text_buffer_free(&text);
@@ -154,15 +175,9 @@ static void judge(uint64_t seed, const programs *p, uint64_t which)
         for (int i = 0; i < PROGRAMS; ++i)
             if (which >> i & 1) note(p, i, RIGHT);
     } else if (!alone) {
-        uint64_t half = 0;
-        int n = __builtin_popcountll(which) / 2;
-        for (int i = 0; i < PROGRAMS && n > 0; ++i)
-            if (which >> i & 1) {
-                half |= (uint64_t)1 << i;
-                --n;
-            }
-        judge(seed, p, half);
-        judge(seed, p, which & ~half);
+        judge_halves(seed, p, which);
+        if (result != STET_OK && sum.programs[WRONG] == wrong)
+            fail_msg("seed %llu: programs that are right in parts are not together: %s", (unsigned long long)seed, why);
     }
 }
 
