@@ -98,6 +98,7 @@ static inline void quick_compiler(void)
     quick_script("bin/c++", clang ? "clang++" : "g++", found);
     (void)snprintf(path, sizeof path, "%s:%s", in_folder("bin"), found);
     assert_int_equal(setenv("PATH", path, 1), 0);
+    assert_int_equal(unsetenv("CC"), 0); /* it would come before PATH, and optimise */
 }
 
 static inline stet_kernel_def kernel_def(const char *source)
