@@ -251,7 +251,7 @@
 #define W_SOLVER_NITER 567
 #define W_KEPT 568 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
 #define W_SENSORDATA 569
-#define W_RK 570   /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
+#define W_RK 570 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
 #define W_END 571
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */

@@ -31,8 +31,8 @@
 
 /*
  * Forward dynamics of the state in w; the lanes `bad` have no controls, and only those `on` are constrained: the others
- * would have contacts that nobody asks for. `extra`: bits PH_EXTRA_… of what is done beside; stage after needs the memory
- * M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. Gives the bits of faults.
+ * would have contacts that nobody asks for. `extra`: bits PH_EXTRA_… of what is done beside; stage after needs the
+ * memory M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. Gives the bits of faults.
  */
 LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, mask bad, int ngeom,
                     int nsite, int extra)
@@ -164,8 +164,7 @@ world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, 
                                    const real *eq_active, real *out, int nlist, int extra)
 {
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    lint full =
-        ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra);
+    lint full = ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra);
     if (any(ilt(full, isplat(0)))) return;
     for (int k = 0; k < nlist; ++k) ph_show(m, w, list + Q_SIZE * k, points, out);
 }

@@ -72,7 +72,8 @@ def test_physics_measures_a_scene_or_says_what_is_missing():
     assert "physics/cartpole/cpu/ratio_to_mujoco" in rows
 
 
-MECHANISMS = "pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay fusion args quantities".split()
+MECHANISMS = """pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay fusion args
+    quantities""".split()
 
 
 def test_every_mechanism_has_its_rows():

@@ -222,7 +222,7 @@ static const struct {
      "depth'/><rangefinder site='2' cutoff='.9'/><rangefinder site='3' data='dir normal'/><rangefinder site='4' "
      "data='origin depth'/><rangefinder site='5' data='dist dir origin point normal depth'/><rangefinder site='6' "
      "data='dist dir origin point normal depth'/><rangefinder site='7' data='dist point'/></sensor></mujoco>"},
-    {"forces on contact", 0xe9a9ca955b1eb4ac, .05,
+    {"forces on contact", 0xdeb53c27436a4a30, .05,
      "<mujoco>" OPTION
      "<worldbody><geom type='plane' size='0 0 1'/><site name='w' pos='1 0 0'/><body name='a' pos='0 0 "
      ".1'><freejoint/><geom name='g' size='.1'/><site name='a' pos='.1 .2 .3' quat='1 .2 .3 0'/><body name='b' "
@@ -257,10 +257,7 @@ static void check_scenes(const char *test, const char *isa, double limit, double
         if (all.seen[i] && i != mjSENS_USER) assert_true(all.other[i] > 10);
 }
 
-static void each_sensor_is_mujocos(void **state)
-{
-    check_scenes("each_sensor_is_mujocos", "f64", 1e-9, 1e-5);
-}
+static void each_sensor_is_mujocos(void **state) { check_scenes("each_sensor_is_mujocos", "f64", 1e-9, 1e-5); }
 
 /* ---- random models ----------------------------------------------------------------------------------------------- */
 
@@ -430,10 +427,7 @@ static void check_trees(const char *test, const char *isa, double limit, double 
     for (int i = 0; i < ATTACHMENTS; ++i) assert_true(all.other[attachments[i].type] > 0);
 }
 
-static void random_sensors_are_mujocos(void **state)
-{
-    check_trees("random_sensors_are_mujocos", "f64", 1e-9, 1e-5);
-}
+static void random_sensors_are_mujocos(void **state) { check_trees("random_sensors_are_mujocos", "f64", 1e-9, 1e-5); }
 
 /* ---- bits, and when ---------------------------------------------------------------------------------------------- */
 
