@@ -27,6 +27,11 @@ typedef struct oracle_errors {
 void oracle_states(const rig *r, mjData **data, uint64_t *dice);
 /* The same near qpos0: size is by how much qpos differs from it. */
 void oracle_near_states(const rig *r, mjData **data, double size, uint64_t *dice);
+/*
+ * mj_forward, with constraint forces as exact as rounding allows: MuJoCo's Newton's method ends where costs do not
+ * differ any more, and costs have half the digits that accelerations have. So it begins again where it ended.
+ */
+void oracle_forward(const mjModel *m, mjData *d);
 /* Compares all quantities of the present state, then the state after nstep steps. */
 void oracle_compare(rig *r, mjData **data, int nstep, oracle_errors *errors);
 /* Both, on a device of this instruction set, for a model's text or scene. */
