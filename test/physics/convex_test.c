@@ -111,7 +111,7 @@ enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 static const collide_pair flat_pairs[] = {
     {"capsule cylinder, flat", "capsule", "cylinder", &sti_k_probe_manifold, 4, 0.85, 0.6, 2e-6, 5e-3, 0, 0, 1e-12,
      false, hull_arguments},
-    {"capsule mesh, flat", "capsule", "mesh", &sti_k_probe_manifold, 4, 0.85, 0.6, 2e-6, 5e-3, 0, 0, 1e-12, false,
+    {"capsule mesh, flat", "capsule", "mesh", &sti_k_probe_manifold, 4, 0.88, 0.8, 2e-6, 5e-3, 0, 0, 1e-12, false,
      hull_arguments},
     {"cylinder cylinder, flat", "cylinder", "cylinder", &sti_k_probe_manifold, 4, 0.85, 0.6, 2e-6, 5e-3, 0, 0, 1e-12,
      false, hull_arguments},
@@ -119,9 +119,9 @@ static const collide_pair flat_pairs[] = {
      hull_arguments},
     {"cylinder mesh, flat", "cylinder", "mesh", &sti_k_probe_manifold, 4, 0.85, 0.6, 2e-6, 5e-3, 0, 0, 1e-12, false,
      hull_arguments},
-    {"box mesh, flat", "box", "mesh", &sti_k_probe_manifold, 4, 0.85, 0.6, 2e-6, 5e-3, 0, 0, 1e-12, false,
+    {"box mesh, flat", "box", "mesh", &sti_k_probe_manifold, 4, 0.93, 0.85, 2e-6, 5e-3, 0, 0, 1e-12, false,
      hull_arguments},
-    {"mesh mesh, flat", "mesh", "mesh", &sti_k_probe_manifold, 4, 0.85, 0.6, 2e-6, 5e-3, 0, 0, 1e-12, false,
+    {"mesh mesh, flat", "mesh", "mesh", &sti_k_probe_manifold, 4, 0.93, 0.85, 2e-6, 5e-3, 0, 0, 1e-12, false,
      hull_arguments},
 };
 enum { FLAT_PAIRS = sizeof flat_pairs / sizeof flat_pairs[0] };

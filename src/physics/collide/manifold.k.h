@@ -3,7 +3,8 @@
  * becomes that of the face, and the corners of what the two have in common become contacts, at most four.
  *
  * Faces are those of boxes and meshes, and the caps of cylinders; edges also the sides of cylinders and the axes of
- * capsules. The face is found by the direction of the one contact (MuJoCo goes by the corners of its polytope).
+ * capsules. The face is found by the direction of the one contact (MuJoCo goes by the corners of its polytope). Of two
+ * faces the first is clipped by planes through the edges of the second that contain the first one's normal.
  */
 #ifndef STI_PHYSICS_COLLIDE_MANIFOLD_K_H
 #define STI_PHYSICS_COLLIDE_MANIFOLD_K_H
@@ -15,9 +16,9 @@
 #define MANIFOLD_FACE ((ureal)0.996)  /* cosine between a face's normal and the other's, or the contact's */
 #define MANIFOLD_EDGE ((ureal)0.0888) /* sine between an edge and a face */
 #if STET_DOUBLE
-#define MANIFOLD_EXACT ((ureal)1e-9)
+#define MANIFOLD_SAME ((ureal)1e-16) /* m2: points that are one */
 #else
-#define MANIFOLD_EXACT ((ureal)1e-5)
+#define MANIFOLD_SAME ((ureal)1e-10)
 #endif
 
 /* A face or an edge of a geom, relative to the first geom's centre. */
@@ -164,7 +165,7 @@ LFN void convex_edge(const convex *c, const int *tables, const ureal *reals, con
     f->exists = m_and(gt(length, splat(PHYSICS_MINVAL)), lt(rabs(v3_dot(edge, way)), splat(MANIFOLD_EDGE)));
 }
 
-/* Corners in the frame of a reference face: across it two coordinates, and the height above it. */
+/* Corners about a reference face: where a line of one direction through them meets it, and the height above it. */
 typedef struct outline {
     real face[MANIFOLD_CORNERS][2], other[MANIFOLD_CORNERS][3];
     lint nface, nother;
@@ -246,13 +247,28 @@ LFN void outline_clip_corners(outline *o)
     }
 }
 
-/* Of the points that are not yet chosen the one with the greatest score, as it is scored by `how`; adds it to p. */
+/* Point `which` of lanes that have no more than there are contacts, unless it is one of those before. */
+LFN mask outline_take(const outline *o, int which, real *p)
+{
+    real q[3];
+    mask few = ilt(o->npoint, isplat(MANIFOLD_CONTACTS + 1));
+    mask found = m_and(o->lanes, m_and(few, ilt(isplat(which), o->npoint)));
+    for (int k = 0; k < 3; ++k) q[k] = load(o->point + (k * MANIFOLD_POINTS + which) * STET_W);
+    for (int i = 0; i < which; ++i) {
+        real dx = q[0] - p[3 * i], dy = q[1] - p[3 * i + 1];
+        found = m_and(found, gt(fma(dx, dx, dy * dy), splat(MANIFOLD_SAME)));
+    }
+    v3_select(found, q, p + 3 * which, p + 3 * which);
+    return found;
+}
+
+/* Of more points the one with the greatest score, as it is scored by `how`; adds it to p. */
 LFN mask outline_choose(const outline *o, int how, real *p)
 {
-    real best = how == 0 ? splat((ureal)-1e10) : splat((ureal)1e-16);
-    mask found = m_none();
+    real best = how == 0 ? splat((ureal)-1e10) : splat(MANIFOLD_SAME);
+    mask found = m_none(), many = m_and(o->lanes, igt(o->npoint, isplat(MANIFOLD_CONTACTS)));
     for (int i = 0; i < MANIFOLD_POINTS; ++i) {
-        mask exists = m_and(o->lanes, ilt(isplat(i), o->npoint));
+        mask exists = m_and(many, ilt(isplat(i), o->npoint));
         if (!any(exists)) break;
         real q[3], score;
         for (int k = 0; k < 3; ++k) q[k] = load(o->point + (k * MANIFOLD_POINTS + i) * STET_W);
@@ -266,21 +282,24 @@ LFN mask outline_choose(const outline *o, int how, real *p)
     return found;
 }
 
-/* Coordinates across the normal of a face, about its first corner. */
-LFN void outline_make(const feature *face, const feature *other, real margin, mask lanes, real *axes, outline *o)
+/* `along`: the direction. Coordinates begin at the first corner of the face; `axes` takes them back. */
+LFN void outline_make(const feature *face, const feature *other, const real *along, real margin, mask lanes, real *axes,
+                      outline *o)
 {
     real zero[3], frame[9], from[3];
     for (int k = 0; k < 3; ++k) zero[k] = splat(0);
     contact_frame(face->normal, zero, frame);
     v3_copy(frame + 3, axes);
     v3_copy(frame + 6, axes + 3);
-    v3_copy(face->normal, axes + 6);
+    v3_scale(along, splat(1) / v3_dot(along, face->normal), axes + 6);
     for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
         v3_sub(face->corner[i], face->corner[0], from);
         o->face[i][0] = v3_dot(from, axes);
         o->face[i][1] = v3_dot(from, axes + 3);
         v3_sub(other->corner[i], face->corner[0], from);
-        for (int k = 0; k < 3; ++k) o->other[i][k] = v3_dot(from, axes + 3 * k);
+        o->other[i][2] = v3_dot(from, face->normal);
+        v3_add_scaled(from, axes + 6, -o->other[i][2], from);
+        for (int k = 0; k < 2; ++k) o->other[i][k] = v3_dot(from, axes + 3 * k);
     }
     o->nface = face->count;
     o->nother = other->count;
@@ -323,8 +342,7 @@ LFN void collide_manifold(const convex *first, const convex *second, const int *
     mask opposed = lt(v3_dot(face1.normal, face2.normal), -level);
     mask near = m_and(gt(along1, splat((ureal)0.99)), gt(along2, splat((ureal)0.99)));
     mask faces = m_and(m_and(con[0].hit, near), m_and(m_and(face1.exists, face2.exists), opposed));
-    mask exact = m_and(face1.exists, gt(along1, splat(1 - MANIFOLD_EXACT)));
-    mask on1 = m_and(m_andnot(con[0].hit, faces), m_and(lies1, exact));
+    mask on1 = m_and(m_andnot(con[0].hit, faces), lies1);
     mask on2 = m_and(m_andnot(con[0].hit, m_or(faces, on1)), lies2);
     contact_clear(con + 1, MANIFOLD_CONTACTS - 1);
     if (!any(m_or(faces, m_or(on1, on2)))) return;
@@ -345,16 +363,16 @@ LFN void collide_manifold(const convex *first, const convex *second, const int *
     other.count = iselect(faces, face1.count, isplat(2));
 
     outline o;
-    real axes[9], p[12];
+    real axes[9], p[12], tilt[3];
     mask lanes = m_or(faces, m_or(on1, on2));
     for (int k = 0; k < 12; ++k) p[k] = splat(0);
-    outline_make(&face, &other, margin, lanes, axes, &o);
+    v3_select(faces, face1.normal, face.normal, tilt);
+    outline_make(&face, &other, tilt, margin, lanes, axes, &o);
     outline_clip(&o);
     for (int i = 0; i < MANIFOLD_CONTACTS; ++i) {
         contact c;
         real point[3];
-        mask found = outline_choose(&o, i, p);
-        c.hit = found;
+        c.hit = m_or(outline_take(&o, i, p), outline_choose(&o, i, p));
         if (i == 0) lanes = c.hit; /* where nothing is left of the face, the one contact stays */
         v3_copy(face.corner[0], point);
         for (int k = 0; k < 3; ++k) v3_add_scaled(point, axes + 3 * k, p[3 * i + k], point);
