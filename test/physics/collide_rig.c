@@ -316,6 +316,27 @@ static double difference(const collide_pair *pair, touches got, touches want, do
     return most;
 }
 
+static double deepest(const touches *t)
+{
+    double least = INFINITY;
+    for (int i = 0; i < t->n; ++i) least = fmin(least, t->at[i].dist);
+    return least;
+}
+
+/* Where MuJoCo has more contacts than there are slots: those kept are some of them, and the deepest is. */
+static double kept_difference(const collide_pair *pair, const touches *got, const touches *want)
+{
+    if (got->n < pair->slots / 2) return INFINITY;
+    if (want->n == mjMAXCONPAIR) return 0; /* the first ones only */
+    double deeper = deepest(want) - deepest(got), most = (pair->deeper ? -deeper : fabs(deeper)) / pair->tolerance;
+    for (int i = 0; i < got->n; ++i) {
+        double least = INFINITY;
+        for (int k = 0; k < want->n; ++k) least = fmin(least, touch_difference(pair, &got->at[i], &want->at[k]));
+        most = fmax(most, least);
+    }
+    return most;
+}
+
 static void print_touches(const char *name, const touches *t)
 {
     for (int i = 0; i < t->n; ++i)
@@ -358,8 +379,9 @@ void collide_check_oracle(const collide_pair *pair, const collide_set *s)
     double most = 0;
     for (int i = 0; i < s->n; ++i) {
         touches got = collide_contacts(pair, s, out, i);
-        if (s->want[i].n > pair->slots) s->want[i].n = pair->slots; /* the first ones */
-        double margin = s->in[(PROBE_IN - 1) * s->padded + i], apart = difference(pair, got, s->want[i], margin);
+        double margin = s->in[(PROBE_IN - 1) * s->padded + i];
+        double apart = s->want[i].n > pair->slots ? kept_difference(pair, &got, &s->want[i])
+                                                  : difference(pair, got, s->want[i], margin);
         check_sane(pair, &got, margin);
         ++cases[s->kind[i]];
         touching += s->want[i].n > 0;
@@ -421,13 +443,6 @@ void collide_check_moved(const collide_pair *pair, collide_set *s, random_state 
     if (differ > allowed * generic) fail_msg("%s: %d of %d are others when moved", pair->name, differ, generic);
     free(first);
     free(moved);
-}
-
-static double deepest(const touches *t)
-{
-    double least = INFINITY;
-    for (int i = 0; i < t->n; ++i) least = fmin(least, t->at[i].dist);
-    return least;
 }
 
 void collide_check_float(const collide_pair *pair, const collide_set *s, double bound, double allowed)

@@ -30,11 +30,11 @@ static int field_arguments(const mjModel *m, bool real_is_double, sti_slot *slot
 }
 
 static const collide_pair pairs[] = {
-    {"hfield sphere", "hfield", "sphere", &sti_k_probe_hfield, 16, 0.995, 0.98, 1e-7, 1e-6, 0, 0, 1e-12, false,
+    {"hfield sphere", "hfield", "sphere", &sti_k_probe_hfield, 32, 0.995, 0.98, 1e-7, 1e-6, 0, 0, 1e-12, false,
      field_arguments},
-    {"hfield capsule", "hfield", "capsule", &sti_k_probe_hfield, 16, 0.995, 0.7, 1e-7, 1e-6, 0, 0, 1e-12, false,
+    {"hfield capsule", "hfield", "capsule", &sti_k_probe_hfield, 32, 0.995, 0.7, 1e-7, 1e-6, 0, 0, 1e-12, false,
      field_arguments},
-    {"hfield box", "hfield", "box", &sti_k_probe_hfield, 16, 0.995, 0.98, 1e-7, 1e-6, 0, 0, 1e-12, true,
+    {"hfield box", "hfield", "box", &sti_k_probe_hfield, 32, 0.995, 0.98, 1e-7, 1e-6, 0, 0, 1e-12, true,
      field_arguments},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };

@@ -2,12 +2,15 @@
  * Contacts of a height field with a convex geom. Each cell of the grid has two prisms, from the field's base up to a
  * triangle of its surface. Those under the geom's bounding box are tried one by one, row by row, each lane its own; a
  * prism gives at most one contact. The field is model data: heights [row][column] from 0 to 1, and MuJoCo's four sizes.
+ *
+ * Where a geom has more contacts than there are slots, two that follow one another become the deeper of them, then
+ * four, and so on: what is kept is spread over all prisms.
  */
 #ifndef STI_PHYSICS_COLLIDE_HFIELD_K_H
 #define STI_PHYSICS_COLLIDE_HFIELD_K_H
 #include "physics/collide/convex_pair.k.h"
 
-#define HFIELD_CONTACTS 16 /* MuJoCo keeps 50 */
+#define HFIELD_CONTACTS 32 /* MuJoCo keeps the first 50 */
 
 /* The grid points under a geom: columns c with low[0] <= c < high[0] begin cells, rows likewise. */
 typedef struct hfield_range {
@@ -88,6 +91,51 @@ LFN void hfield_world(const geom *field, contact *c)
     m3_mul(field->mat, local, c->normal);
 }
 
+/* Contacts as they are found: each slot gets `each` of them, one after the other, and keeps the deepest. */
+typedef struct hfield_contacts {
+    contact *con;          /* [HFIELD_CONTACTS] */
+    lint slot, each, left; /* the present slot, and how many more it gets */
+} hfield_contacts;
+
+/* *to = the deeper of two slots, of equal ones the first. */
+LFN void hfield_deeper(mask m, const contact *later, contact *to)
+{
+    contact_copy_if(m_andnot(m_and(m, later->hit), m_and(to->hit, le(to->dist, later->dist))), later, to);
+}
+
+/* Where all slots are used, but one more is wanted, two by two become one. */
+LFN void hfield_make_room(hfield_contacts *all, mask wanted)
+{
+    mask full = m_and(wanted, ieq(all->slot, isplat(HFIELD_CONTACTS)));
+    if (!any(full)) return;
+    for (int i = 0; i < HFIELD_CONTACTS; ++i) {
+        contact none = all->con[i];
+        none.hit = m_none();
+        if (i < HFIELD_CONTACTS / 2) {
+            hfield_deeper(full, all->con + 2 * i + 1, all->con + 2 * i);
+            contact_copy_if(full, all->con + 2 * i, all->con + i);
+        } else {
+            contact_copy_if(full, &none, all->con + i);
+        }
+    }
+    all->slot = iselect(full, isplat(HFIELD_CONTACTS / 2), all->slot);
+    all->each = iselect(full, all->each + all->each, all->each);
+    all->left = iselect(full, all->each, all->left);
+}
+
+LFN void hfield_add(hfield_contacts *all, const contact *c)
+{
+    hfield_make_room(all, c->hit);
+    for (int i = 0; i < HFIELD_CONTACTS; ++i) {
+        mask here = m_and(c->hit, ieq(all->slot, isplat(i)));
+        if (any(here)) hfield_deeper(here, c, all->con + i);
+    }
+    all->left = all->left - iselect(c->hit, isplat(1), isplat(0));
+    mask next = ieq(all->left, isplat(0));
+    all->slot = all->slot + iselect(next, isplat(1), isplat(0));
+    all->left = iselect(next, all->each, all->left);
+}
+
 LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *size, int nrow, int ncol,
                         const convex *other, const int *tables, const ureal *reals, real margin, ureal tolerance,
                         int iterations, mask lanes, contact *con)
@@ -106,6 +154,7 @@ LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *si
     mask rows = ilt(range.low[1], range.high[1]), columns = ilt(range.low[0], range.high[0]);
     mask active = m_and(m_and(lanes, range.near), m_and(rows, columns));
     lint row = iselect(active, range.low[1], isplat(0)), column = iselect(active, range.low[0], isplat(0));
+    hfield_contacts all = {con, isplat(0), isplat(1), isplat(1)};
     contact_clear(con, HFIELD_CONTACTS);
     for (; any(active);) {
         for (int second = 0; second < 2; ++second) {
@@ -114,7 +163,7 @@ LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *si
             mask below = m_and(active, ge(top, range.bottom));
             if (!any(below)) continue;
             collide_convex(&prism, &c, tables, reals, margin, tolerance, iterations, below, &found);
-            contact_push(con, HFIELD_CONTACTS, &found);
+            hfield_add(&all, &found);
         }
         lint next = column + isplat(1);
         mask ends = m_not(ilt(next, range.high[0]));
